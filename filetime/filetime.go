@@ -1,0 +1,190 @@
+// Package filetime is what a tool knows of files: what a file says now, what of it the model has seen, and how a change
+// of it lands. Files are compare-and-swap, "seen" means "was in front of the model", and staleness is judged on the
+// ranges that an edit needs, never on the whole file.
+//
+// FileTime is the front door, one for each session, with the verbs Read, Assert and WithLock. Below it lies Files, which
+// the editor's side implements: open buffers over the disk.
+package filetime
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"tandem/filetime/text"
+)
+
+// Author says who made a change.
+type Author uint8
+
+// The authors of a Revision.
+const (
+	User  Author = iota // typed, or arrived from the editor
+	Disk                // found on disk, or inferred from a whole text
+	Agent               // one of our own changes
+)
+
+// Snapshot is what one file says at one moment. Its Text is immutable, so a snapshot may be kept for as long as anybody
+// needs it.
+type Snapshot struct {
+	// Path is the canonical absolute path: symbolic links resolved.
+	Path string
+	Text text.Text
+	// Rev grows by one with every change of the file's text that this process learns of.
+	Rev uint64
+	// Version is the editor's version of the document while it is open.
+	Version int32
+	// Open says that the text is an editor's buffer, Dirty that it differs from what was last saved.
+	Open, Dirty bool
+	// Exists is false for a path where there is no file: the text is then empty.
+	Exists  bool
+	Mode    fs.FileMode
+	ModTime time.Time
+	Links   uint64
+}
+
+// Revision is one change of a file: Set is over the text before it, Rev is the revision that it made.
+type Revision struct {
+	Rev    uint64
+	Set    text.Set
+	Author Author
+	// Session and Call name the tool call that made it, where Author is Agent.
+	Session, Call string
+}
+
+// Files is the files of a workspace as tools see them. All methods may be called concurrently.
+type Files interface {
+	// Read gives what the file says now: the buffer of an open document, else the disk. A path without a file is a
+	// Snapshot with Exists false, not an error; a file that cannot be had as text is an *Error.
+	Read(ctx context.Context, path string) (Snapshot, error)
+	// History gives the changes after revision rev, oldest first, and the snapshot that they lead to. ok is false when
+	// the history does not reach back to rev any more.
+	History(path string, rev uint64) (changes []Revision, now Snapshot, ok bool)
+	// Commit makes a change land, each of its files rebased over what happened since, in every file or in none that
+	// could be judged beforehand. A refusal is a *Conflict or an *Error, and then nothing of the change is in the files
+	// that it names.
+	Commit(ctx context.Context, c Change) (Landed, error)
+	// Lock takes the locks of the paths in a fixed order and gives the function that releases them.
+	Lock(ctx context.Context, paths ...string) (unlock func(), err error)
+}
+
+// Apply says where a change goes.
+type Apply string
+
+// The places that a change can go to. None applies nothing: the host does it.
+const (
+	Auto   Apply = "auto"
+	Editor Apply = "editor"
+	OnDisk Apply = "disk"
+	None   Apply = "none"
+)
+
+// Change is what one tool call does to files, worked out but not landed.
+type Change struct {
+	Session, Call string
+	Turn          int
+	// Tool is the tool's canonical name, Label what a person reads in the editor's undo list.
+	Tool, Label string
+	Apply       Apply
+	Files       []FileEdit
+}
+
+// FileEdit is the edit of one file: Edits are over Base, the text that the model had seen; Since leads from Base to the
+// file's text at Rev. Commit extends Since to the moment of landing and rebases Edits over all of it in one step.
+type FileEdit struct {
+	Path string
+	// Create says that there is no such file yet; Edits are then over the empty text.
+	Create bool
+	// Delete says that the file goes, as long as nobody has changed it since Base; Edits are then empty.
+	Delete bool
+	Base   text.Text
+	Edits  text.Set
+	Since  text.Set
+	Rev    uint64
+}
+
+// Landed is a change as it landed, one entry for each of its files.
+type Landed struct {
+	Files    []LandedFile
+	Warnings []string
+}
+
+// LandedFile is one file's part: Set is over Before and leads to After.
+type LandedFile struct {
+	Path          string
+	Before, After text.Text
+	Set           text.Set
+	// BeforeVersion is the editor's version of Before, nil where the document was not open.
+	BeforeVersion *int32
+	// Rev is the revision that the landing made; 0 where nothing was applied.
+	Rev     uint64
+	Created bool
+	// Applied is false for Apply None.
+	Applied bool
+	// Source is "buffer" or "disk": where it landed.
+	Source string
+	// Attempts counts how often the editor was asked.
+	Attempts int
+	// Rebased are the changes by others that the edit was carried over, as a set over Base; Over counts them.
+	Rebased text.Set
+	Over    int
+	// SameLine says that somebody else changed a line that the edit changed too.
+	SameLine bool
+	// Stale says that the disk is older than the buffer that the edit landed in.
+	Stale bool
+}
+
+// Code is a class of failure, one situation one code; the values are those of the wire.
+type Code string
+
+// What files can refuse with.
+const (
+	ReadError         Code = "READ_ERROR"
+	WriteError        Code = "WRITE_ERROR"
+	IsDirectory       Code = "IS_DIRECTORY"
+	FileExists        Code = "FILE_EXISTS"
+	FileTooLarge      Code = "FILE_TOO_LARGE"
+	BinaryFile        Code = "BINARY_FILE"
+	NotRead           Code = "NOT_READ"
+	EditConflict      Code = "EDIT_CONFLICT"
+	Timeout           Code = "TIMEOUT"
+	Unknown           Code = "UNKNOWN"
+	Cancelled         Code = "CANCELLED"
+	OutsideRoots      Code = "OUTSIDE_ROOTS"
+	OutsideWriteRoots Code = "OUTSIDE_WRITE_ROOTS"
+)
+
+// Error is a refusal that a model can read: Message is a whole sentence with the next step, Reason one word in lower
+// case (enoent, not_regular, editor_busy, …).
+type Error struct {
+	Code    Code
+	Reason  string
+	Path    string
+	Message string
+	// Now, where Known, is what the file says at the moment of the refusal.
+	Now   text.Text
+	Known bool
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Conflict is an edit that met text which somebody else changed: nothing of it was applied.
+type Conflict struct {
+	Path string
+	// Base is the text that the edit was made for, Now what the file says.
+	Base, Now text.Text
+	Hunks     []Hunk
+	Author    Author
+}
+
+func (c *Conflict) Error() string {
+	return fmt.Sprintf("%s: the text to be edited was changed meanwhile; nothing was applied.", c.Path)
+}
+
+// Hunk is one place of a conflict: what stood there, what the agent wanted, what stands there now and from which line
+// (1-based) of the present text.
+type Hunk struct {
+	Base, Ours, Now string
+	Line            int
+}

@@ -1,0 +1,296 @@
+package filetime
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"tandem/filetime/text"
+)
+
+// maxViews is how many texts of one file a session remembers.
+const maxViews = 8
+
+// View is one text of a file that the model has been shown, with the session's own landed edits carried into it.
+type View struct {
+	// Text stands for the whole file as the model knows it.
+	Text text.Text
+	// Since leads from Text to the file at revision Rev: what others did.
+	Since text.Set
+	Rev   uint64
+	// Whole says that all of Text was in front of the model.
+	Whole bool
+	// Author is who made the last change in Since.
+	Author Author
+}
+
+// span is a half-open byte range.
+type span struct{ start, end int }
+
+type view struct {
+	View
+	shown []span // over Text, sorted, apart
+	taken uint64 // the last own revision that Text holds
+}
+
+// FileTime is one session's knowledge of files: which texts of them the model has seen, and whether they still hold.
+// All methods may be called concurrently.
+type FileTime struct {
+	files   Files
+	session string
+	observe func(path string)
+
+	mu    sync.Mutex
+	views map[string][]*view // the oldest first
+}
+
+// New makes the FileTime of a session. observe, which may be nil, is told of every path that the model sees; it must not
+// block.
+func New(files Files, session string, observe func(path string)) *FileTime {
+	return &FileTime{files: files, session: session, observe: observe, views: map[string][]*view{}}
+}
+
+// Read records that lines first to last (1-based, inclusive) of s were put in front of the model. Seeing lines of the
+// same text twice adds up.
+func (f *FileTime) Read(s Snapshot, first, last int) {
+	if !s.Exists {
+		return
+	}
+	seen := span{s.Text.LineStart(first - 1), s.Text.Len()}
+	if last < s.Text.LineCount() {
+		seen.end = s.Text.LineStart(last)
+	}
+	if last < first {
+		seen.end = seen.start
+	}
+	f.mu.Lock()
+	f.see(s, seen)
+	f.mu.Unlock()
+	if f.observe != nil {
+		f.observe(s.Path)
+	}
+}
+
+func (f *FileTime) see(s Snapshot, seen span) {
+	list := f.views[s.Path]
+	f.advance(s.Path, list)
+	for _, v := range list {
+		if v.Rev == s.Rev && len(v.Since) == 0 {
+			v.show(seen)
+			return
+		}
+	}
+	v := &view{View: View{Text: s.Text, Rev: s.Rev}}
+	if n := len(list); n > 0 && list[n-1].Rev == s.Rev {
+		v.shown = carrySpans(list[n-1].shown, list[n-1].Since, false)
+	}
+	v.show(seen)
+	list = append(list, v)
+	if len(list) > maxViews {
+		list = slices.Delete(list, 0, len(list)-maxViews)
+	}
+	f.views[s.Path] = list
+}
+
+// Assert is the check before a change: it gives what the file says now and the texts of it that the model has seen, the
+// newest first, each with what others did since. With whole, only texts that the model saw all of count. Errors are
+// *Error: READ_ERROR where there is no such file, NOT_READ where nothing that counts was seen.
+func (f *FileTime) Assert(ctx context.Context, path string, whole bool) (Snapshot, []View, error) {
+	now, err := f.files.Read(ctx, path)
+	if err != nil {
+		return now, nil, err
+	}
+	if !now.Exists {
+		return now, nil, &Error{
+			Code: ReadError, Reason: "enoent", Path: path,
+			Message: fmt.Sprintf("File not found: %s (ENOENT). Look for its name with glob or list_files.", path),
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.advance(path, f.views[path])
+	var views []View
+	for _, v := range slices.Backward(f.views[path]) {
+		if !whole || v.Whole {
+			views = append(views, v.View)
+		}
+	}
+	if len(views) > 0 {
+		return now, views, nil
+	}
+	what := "has not been read in this session"
+	if whole && len(f.views[path]) > 0 {
+		what = "has not been read whole in this session"
+	}
+	return now, nil, &Error{
+		Code: NotRead, Reason: "not_read", Path: path,
+		Message: fmt.Sprintf("%s %s. Read it with read_file, then try again.", path, what),
+	}
+}
+
+// WithLock runs fn while nobody else, of any session of this process, changes the paths.
+func (f *FileTime) WithLock(ctx context.Context, paths []string, fn func() error) error {
+	unlock, err := f.files.Lock(ctx, paths...)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return fn()
+}
+
+// Wrote records that the session's own change landed: what the agent wrote counts as seen.
+func (f *FileTime) Wrote(l LandedFile) {
+	if !l.Applied {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := f.views[l.Path]
+	f.advance(l.Path, list)
+	after := Snapshot{Path: l.Path, Text: l.After, Rev: l.Rev, Exists: true}
+	if l.Created {
+		f.see(after, span{0, l.After.Len()})
+		return
+	}
+	for _, v := range list {
+		if v.taken >= l.Rev {
+			return
+		}
+	}
+	// No text that the model has seen could take the edit in: the text it landed in stands for them from now on.
+	v := &view{View: View{Text: l.After, Rev: l.Rev}}
+	if n := len(list); n > 0 {
+		v.shown = carrySpans(list[n-1].shown, text.Diff(list[n-1].Text, l.After), false)
+	}
+	for _, s := range inserted(l.Set) {
+		v.show(s)
+	}
+	v.show(span{})
+	f.views[l.Path] = append(list, v)
+	f.advance(l.Path, f.views[l.Path])
+}
+
+// Paths lists the files that the session has seen.
+func (f *FileTime) Paths() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	paths := make([]string, 0, len(f.views))
+	for p := range f.views {
+		paths = append(paths, p)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// advance carries the views to the present: others' changes go into Since, own ones into Text.
+func (f *FileTime) advance(path string, list []*view) {
+	for _, v := range list {
+		revs, now, ok := f.files.History(path, v.Rev)
+		switch {
+		case !ok:
+			v.Since, v.Rev = text.Diff(v.Text, now.Text), now.Rev
+		case len(revs) > 0:
+			v.advance(f.session, revs)
+		}
+	}
+}
+
+func (v *view) advance(session string, revs []Revision) {
+	var others []text.Set
+	flush := func() {
+		if len(others) > 0 {
+			v.Since = text.Compose(v.Since, text.ComposeAll(others))
+			others = others[:0]
+		}
+	}
+	for _, r := range revs {
+		v.Rev = r.Rev
+		if r.Author == Agent && r.Session == session {
+			flush()
+			if v.own(r.Set) {
+				v.taken = r.Rev
+				continue
+			}
+		}
+		others = append(others, r.Set)
+		v.Author = r.Author
+	}
+	flush()
+}
+
+// own takes an edit of the session's own into Text, so that Text is what the model believes; false where others' text
+// stands in its way.
+func (v *view) own(set text.Set) bool {
+	now := v.Since.Apply(v.Text)
+	back := text.Rebase(now, set, v.Since.Inverse(v.Text))
+	if len(back.Conflicts) > 0 {
+		return false
+	}
+	next := back.Set.Apply(v.Text)
+	then := set.Apply(now)
+	since := text.Mirror(v.Text, v.Since, back.Set).Set
+	if !since.Apply(next).Equal(then) {
+		since = text.Diff(next, then)
+	}
+	v.shown = carrySpans(v.shown, back.Set, true)
+	v.Text, v.Since = next, since
+	v.show(span{})
+	return true
+}
+
+// show adds a span and settles what Whole says.
+func (v *view) show(s span) {
+	if s.end > s.start {
+		v.shown = append(v.shown, s)
+	}
+	slices.SortFunc(v.shown, func(a, b span) int { return a.start - b.start })
+	merged := v.shown[:0]
+	for _, s := range v.shown {
+		if n := len(merged); n > 0 && s.start <= merged[n-1].end {
+			merged[n-1].end = max(merged[n-1].end, s.end)
+			continue
+		}
+		merged = append(merged, s)
+	}
+	v.shown = merged
+	size := v.Text.Len()
+	v.Whole = size == 0 || len(merged) == 1 && merged[0].start == 0 && merged[0].end == size
+}
+
+// carrySpans maps spans through a set. What the set inserted is part of them only where own says that it counts.
+func carrySpans(spans []span, set text.Set, own bool) []span {
+	var out []span
+	for _, s := range spans {
+		at := s.start
+		for _, e := range set {
+			if e.End < s.start || e.Start > s.end {
+				continue
+			}
+			if e.Start > at {
+				out = append(out, span{set.MapPos(at, true), set.MapPos(e.Start, false)})
+			}
+			at = max(at, e.End)
+		}
+		if at < s.end {
+			out = append(out, span{set.MapPos(at, true), set.MapPos(s.end, false)})
+		}
+	}
+	if own {
+		out = append(out, inserted(set)...)
+	}
+	return out
+}
+
+// inserted gives where the texts of a set stand after it.
+func inserted(set text.Set) []span {
+	var out []span
+	shift := 0
+	for _, e := range set {
+		if e.New != "" {
+			out = append(out, span{e.Start + shift, e.Start + shift + len(e.New)})
+		}
+		shift += len(e.New) - (e.End - e.Start)
+	}
+	return out
+}

@@ -1,0 +1,156 @@
+package text
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// source makes n bytes that look like code, the same each time.
+func source(n int, seed uint64) string {
+	r := rand.New(rand.NewPCG(seed, 7))
+	words := strings.Fields("if err return nil func range value count index for type struct string int map error context")
+	var b strings.Builder
+	for b.Len() < n {
+		b.WriteString(strings.Repeat("\t", r.IntN(4)))
+		for range 1 + r.IntN(6) {
+			fmt.Fprintf(&b, "%s%d ", words[r.IntN(len(words))], r.IntN(300))
+		}
+		b.WriteString("{}\n")
+		if r.IntN(8) == 0 {
+			b.WriteString("}\n\n")
+		}
+	}
+	return b.String()
+}
+
+// changed changes so many of a thousand lines, in one word each.
+func changed(s string, perMille int) string {
+	r := rand.New(rand.NewPCG(3, 3))
+	lines := strings.SplitAfter(s, "\n")
+	for i := range lines {
+		if r.IntN(1000) < perMille {
+			lines[i] = strings.Replace(lines[i], "{", fmt.Sprintf("changed%d {", r.IntN(1e6)), 1)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+func BenchmarkKeystroke(b *testing.B) {
+	for _, mb := range []int{1, 10} {
+		b.Run(fmt.Sprintf("%dMB", mb), func(b *testing.B) {
+			t := New(source(mb<<20, 1) + "// 日本語 😀\n")
+			p := Position{t.LineCount() / 2, 3}
+			b.ReportAllocs()
+			for b.Loop() {
+				off, _ := t.Offset(p, UTF16)
+				t = t.Replace(off, off, "x")
+				p.Character++
+			}
+		})
+	}
+}
+
+func BenchmarkPosition(b *testing.B) {
+	t := New(source(10<<20, 1))
+	r := rand.New(rand.NewPCG(1, 1))
+	for b.Loop() {
+		off, _ := t.Offset(Position{r.IntN(t.LineCount()), 3}, UTF16)
+		t.Position(off, UTF16)
+	}
+}
+
+func BenchmarkRebase(b *testing.B) {
+	base := New(source(5<<20, 1))
+	r := rand.New(rand.NewPCG(1, 1))
+	var ours Set
+	for line := 500; len(ours) < 100; line += 900 {
+		p := base.LineStart(line)
+		ours = append(ours, Edit{p, base.LineEnd(line), "changed by the agent"})
+	}
+	for _, bursts := range []int{20, 1000} {
+		var keys []Set
+		now := base
+		for range bursts {
+			p := now.LineEnd(r.IntN(now.LineCount()))
+			for k := range 1000 / bursts {
+				keys = append(keys, Set{{p + k, p + k, "x"}})
+				now = now.Replace(p+k, p+k, "x")
+			}
+		}
+		b.Run(fmt.Sprintf("%dbursts", bursts), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Rebase(base, ours, ComposeAll(keys))
+			}
+		})
+	}
+}
+
+func BenchmarkComposeKeystroke(b *testing.B) {
+	var s Set
+	for i := range 1000 {
+		s = append(s, Edit{i * 100, i*100 + 5, "replaced"})
+	}
+	for b.Loop() {
+		Compose(s, Set{{50_000, 50_000, "x"}})
+	}
+}
+
+func BenchmarkDiff(b *testing.B) {
+	base := source(1<<20, 1)
+	for _, perMille := range []int{2, 50, 400} {
+		b.Run(fmt.Sprintf("%dpermille", perMille), func(b *testing.B) {
+			x, y := New(base), New(changed(base, perMille))
+			for b.Loop() {
+				Diff(x, y)
+			}
+		})
+	}
+	for name, after := range map[string]string{
+		"disjoint": strings.ToUpper(base), "reindented": strings.ReplaceAll(base, "\n", "\n\t"), "crlf": strings.ReplaceAll(base, "\n", "\r\n"),
+		"unrelated": source(1<<20, 2),
+		"repeated":  strings.Repeat("}\n\n", 1<<18),
+	} {
+		b.Run(name, func(b *testing.B) {
+			x, y := New(base), New(after)
+			for b.Loop() {
+				Diff(x, y)
+			}
+		})
+	}
+	b.Run("keystroke10MB", func(b *testing.B) {
+		x := New(source(10<<20, 1))
+		y := x.Replace(5<<20, 5<<20, "typed")
+		for b.Loop() {
+			Diff(x, y)
+		}
+	})
+}
+
+func BenchmarkLocate(b *testing.B) {
+	s := source(1<<20, 1) + "the only one\nof its kind\n"
+	x, crlf := New(s), New(strings.ReplaceAll(s, "\n", "\r\n"))
+	for name, run := range map[string]func() error{
+		"exact":    func() error { _, err := Locate(x, "only one\nof", "new\nof", false); return err },
+		"crlf":     func() error { _, err := Locate(crlf, "only one\nof", "new\nof", false); return err },
+		"trailing": func() error { _, err := Locate(x, "only one  \nof", "new\nof", false); return err },
+		"indent":   func() error { _, err := Locate(x, "  the only one\n  of its kind\n", "  new\n", false); return err },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if err := run(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("absent", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := Locate(x, "the lonely one\nof his kind\n", "", false); err == nil {
+				b.Fatal("found")
+			}
+		}
+	})
+}

@@ -1,0 +1,512 @@
+package text
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// maxSteps bounds the edit distance that one round of the line or token diff looks
+	// for. Past it the best path so far is taken, so cost grows linearly.
+	maxSteps = 256
+	// maxTokens bounds the size of a changed region that is refined to tokens.
+	maxTokens = 1 << 20
+	// contextLines is how far beyond a change its repeated lines are looked at.
+	contextLines = 50
+)
+
+// Diff returns edits that turn a into b: the changed lines, and within them the
+// changed identifiers, blanks and signs. It is deterministic and has no time limit;
+// very different texts give coarser edits, never wrong ones.
+func Diff(a, b Text) Set {
+	if a.chunks() == b.chunks() {
+		return nil
+	}
+	n := commonPrefix(a, b)
+	if n == a.Len() && n == b.Len() {
+		return nil
+	}
+	start := a.LineStart(a.Line(n) - contextLines)
+	suffix := commonSuffix(a, b, min(a.Len(), b.Len())-n)
+	// Whole lines of the common end, the first few of them within what is looked at.
+	end := a.LineStart(a.Line(a.Len()-suffix) + 1 + contextLines)
+	suffix = min(suffix, a.Len()-end)
+	return newDiffer().strings(a.Slice(start, a.Len()-suffix), b.Slice(start, b.Len()-suffix), start)
+}
+
+// Infer returns the edits behind a change that came as a whole new text.
+func Infer(before, after Text) Set { return Diff(before, after) }
+
+// Infers reports whether one edit of the set replaces more than half of base: a
+// client that sends whole texts. Such a change is better taken by [Infer].
+func Infers(base Text, s Set) bool {
+	for _, e := range s {
+		if 2*(e.End-e.Start) > base.Len() {
+			return true
+		}
+	}
+	return false
+}
+
+// Minimize returns edits that do what s does to base, each cut down to the lines and
+// in them to the tokens that change.
+func Minimize(base Text, s Set) Set {
+	d := newDiffer()
+	var out Set
+	for _, e := range s {
+		out = append(out, d.strings(base.Slice(e.Start, e.End), e.New, e.Start)...)
+	}
+	return out
+}
+
+// diffStrings returns the edits that turn a into b.
+func diffStrings(a, b string) Set { return newDiffer().strings(a, b, 0) }
+
+// hunk is a range of a and the range of b that stands in its place, in symbols.
+type hunk struct{ a0, a1, b0, b1 int }
+
+// differ compares sequences of interned lines or tokens.
+type differ struct {
+	ids   map[string]int32
+	signs [utf8.RuneSelf]int32 // the ids of single characters, from 1
+	seen  []occurrence         // by symbol, zero between uses
+	hunks []hunk
+}
+
+type occurrence struct{ na, nb, a, b int32 }
+
+func newDiffer() *differ { return &differ{ids: map[string]int32{}} }
+
+// sequence is a text cut into symbols.
+type sequence struct {
+	text string
+	ids  []int32
+	ends []int // ends[i] is where symbol i ends
+}
+
+func (s *sequence) at(i int) int {
+	if i == 0 {
+		return 0
+	}
+	return s.ends[i-1]
+}
+
+func (s *sequence) slice(from, to int) string { return s.text[s.at(from):s.at(to)] }
+
+func (d *differ) sequence(s string, next func(string) int) sequence {
+	q := sequence{text: s}
+	for off := 0; off < len(s); {
+		n := next(s[off:])
+		q.ids = append(q.ids, d.id(s[off:off+n]))
+		off += n
+		q.ends = append(q.ends, off)
+	}
+	return q
+}
+
+func (d *differ) id(s string) int32 {
+	if len(s) == 1 && s[0] < utf8.RuneSelf {
+		id := &d.signs[s[0]]
+		if *id == 0 {
+			d.seen = append(d.seen, occurrence{})
+			*id = int32(len(d.seen))
+		}
+		return *id - 1
+	}
+	id, ok := d.ids[s]
+	if !ok {
+		id = int32(len(d.seen))
+		d.ids[s] = id
+		d.seen = append(d.seen, occurrence{})
+	}
+	return id
+}
+
+// strings returns the edits that turn a into b, with offset added.
+func (d *differ) strings(a, b string, offset int) Set {
+	if a == b {
+		return nil
+	}
+	if a == "" || b == "" {
+		return Set{{offset, offset + len(a), b}}
+	}
+	la, lb := d.sequence(a, eolEnd), d.sequence(b, eolEnd)
+	var out Set
+	for _, h := range d.diff(la, lb) {
+		out = d.refine(out, la, lb, h, offset)
+	}
+	return out
+}
+
+// refine appends the edits within a hunk of lines. Lines that differ only in the blanks
+// at their ends are paired first, so that a change of indentation does not blur the rest.
+func (d *differ) refine(out Set, la, lb sequence, h hunk, offset int) Set {
+	at := offset + la.at(h.a0)
+	if h.a0 == h.a1 || h.b0 == h.b1 {
+		return put(out, Edit{at, at + len(la.slice(h.a0, h.a1)), lb.slice(h.b0, h.b1)})
+	}
+	var pairs []hunk
+	if h.a1-h.a0 > 1 && h.b1-h.b0 > 1 {
+		pairs = d.diff(d.squeezed(la, h.a0, h.a1), d.squeezed(lb, h.b0, h.b1))
+	} else {
+		pairs = []hunk{{0, h.a1 - h.a0, 0, h.b1 - h.b0}}
+	}
+	i, j := 0, 0
+	for _, p := range append(pairs, hunk{h.a1 - h.a0, h.a1 - h.a0, h.b1 - h.b0, h.b1 - h.b0}) {
+		for ; i < p.a0; i, j = i+1, j+1 {
+			out = d.tokens(out, la.slice(h.a0+i, h.a0+i+1), lb.slice(h.b0+j, h.b0+j+1), offset+la.at(h.a0+i))
+		}
+		out = d.tokens(out, la.slice(h.a0+p.a0, h.a0+p.a1), lb.slice(h.b0+p.b0, h.b0+p.b1), offset+la.at(h.a0+p.a0))
+		i, j = p.a1, p.b1
+	}
+	return out
+}
+
+// squeezed returns lines of q by what they hold between the blanks at both ends.
+func (d *differ) squeezed(q sequence, from, to int) sequence {
+	ids := make([]int32, 0, to-from)
+	for i := from; i < to; i++ {
+		ids = append(ids, d.id(strings.TrimSpace(q.slice(i, i+1))))
+	}
+	return sequence{ids: ids}
+}
+
+// tokens appends the edits that turn a into b, token by token.
+func (d *differ) tokens(out Set, a, b string, at int) Set {
+	if a == b {
+		return out
+	}
+	if a == "" || b == "" || len(a)+len(b) > maxTokens {
+		p := whole(a, b, prefixLen(a, b))
+		return put(out, Edit{at + p, at + len(a), b[p:]})
+	}
+	ta, tb := d.sequence(a, tokenEnd), d.sequence(b, tokenEnd)
+	hunks := d.diff(ta, tb)
+	for i := 0; i < len(hunks); i++ {
+		h := hunks[i]
+		for i+1 < len(hunks) && idle(ta, tb, h, hunks[i+1]) {
+			i++
+			h.a1, h.b1 = hunks[i].a1, hunks[i].b1
+		}
+		out = put(out, Edit{at + ta.at(h.a0), at + ta.at(h.a1), tb.slice(h.b0, h.b1)})
+	}
+	return out
+}
+
+// idle reports whether what two hunks have between them is too little to keep them
+// apart: shorter than both, and no word in it.
+func idle(a, b sequence, h, k hunk) bool {
+	between := a.slice(h.a1, k.a0)
+	size := func(h hunk) int { return max(len(a.slice(h.a0, h.a1)), len(b.slice(h.b0, h.b1))) }
+	if len(between) >= size(h) || len(between) >= size(k) {
+		return false
+	}
+	return strings.IndexFunc(between, isWord) < 0 && indexEOL(between) < 0
+}
+
+// put appends an edit, joined with the one before if they touch.
+func put(out Set, e Edit) Set {
+	if n := len(out) - 1; n >= 0 && out[n].End == e.Start {
+		out[n].End = e.End
+		out[n].New += e.New
+		return out
+	}
+	if e.Start == e.End && e.New == "" {
+		return out
+	}
+	return append(out, e)
+}
+
+// tokenEnd returns the end of the first token of s: an identifier or word, a run of
+// blanks, a line end, or a single other character.
+func tokenEnd(s string) int {
+	if s[0] == '\n' || s[0] == '\r' {
+		return eolEnd(s)
+	}
+	r, n := utf8.DecodeRuneInString(s)
+	var in func(rune) bool
+	switch {
+	case isWord(r):
+		in = isWord
+	case isBlank(r):
+		in = isBlank
+	default:
+		return n
+	}
+	for n < len(s) {
+		r, size := utf8.DecodeRuneInString(s[n:])
+		if !in(r) {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+func isBlank(r rune) bool { return r == ' ' || r == '\t' }
+
+// diff returns the hunks in which two sequences differ, in order and apart. Those
+// that could stand in several places stand in the last, or where they end with a
+// blank line.
+func (d *differ) diff(a, b sequence) []hunk {
+	d.hunks = nil
+	d.compare(a.ids, b.ids, 0, 0)
+	return shift(a, b, d.hunks)
+}
+
+// compare adds the hunks between a and b, which begin at i and j.
+func (d *differ) compare(a, b []int32, i, j int) {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	a, b, i, j = a[n:], b[n:], i+n, j+n
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	if len(a) == 0 || len(b) == 0 {
+		d.add(hunk{i, i + len(a), j, j + len(b)})
+		return
+	}
+	pa, pb := 0, 0
+	anchors := d.anchors(a, b)
+	for _, p := range anchors {
+		d.compare(a[pa:p[0]], b[pb:p[1]], i+pa, j+pb)
+		pa, pb = int(p[0])+1, int(p[1])+1
+	}
+	if len(anchors) == 0 {
+		d.shortest(a, b, i, j)
+		return
+	}
+	d.compare(a[pa:], b[pb:], i+pa, j+pb)
+}
+
+func (d *differ) add(h hunk) {
+	if h.a0 == h.a1 && h.b0 == h.b1 {
+		return
+	}
+	if n := len(d.hunks) - 1; n >= 0 && d.hunks[n].a1 == h.a0 && d.hunks[n].b1 == h.b0 {
+		d.hunks[n].a1, d.hunks[n].b1 = h.a1, h.b1
+		return
+	}
+	d.hunks = append(d.hunks, h)
+}
+
+// anchors returns the longest ascending series of symbols that a and b have once each.
+func (d *differ) anchors(a, b []int32) [][2]int32 {
+	for i, id := range a {
+		d.seen[id].na++
+		d.seen[id].a = int32(i)
+	}
+	for i, id := range b {
+		d.seen[id].nb++
+		d.seen[id].b = int32(i)
+	}
+	var both [][2]int32
+	for i, id := range a {
+		if o := d.seen[id]; o.na == 1 && o.nb == 1 {
+			both = append(both, [2]int32{int32(i), o.b})
+		}
+	}
+	d.forget(a, b)
+	return ascending(both)
+}
+
+func (d *differ) forget(a, b []int32) {
+	for _, id := range a {
+		d.seen[id] = occurrence{}
+	}
+	for _, id := range b {
+		d.seen[id] = occurrence{}
+	}
+}
+
+// ascending returns the longest part of pairs, which ascend in a, that ascends in b too.
+func ascending(pairs [][2]int32) [][2]int32 {
+	if len(pairs) == 0 {
+		return nil
+	}
+	var tops []int // by length of a series, the pair that ends it lowest in b
+	prev := make([]int, len(pairs))
+	for i, p := range pairs {
+		lo, hi := 0, len(tops)
+		for lo < hi {
+			if mid := (lo + hi) / 2; pairs[tops[mid]][1] < p[1] {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		prev[i] = -1
+		if lo > 0 {
+			prev[i] = tops[lo-1]
+		}
+		if lo == len(tops) {
+			tops = append(tops, i)
+		} else {
+			tops[lo] = i
+		}
+	}
+	out := make([][2]int32, len(tops))
+	for i, k := len(tops)-1, tops[len(tops)-1]; i >= 0; i, k = i-1, prev[k] {
+		out[i] = pairs[k]
+	}
+	return out
+}
+
+// shortest adds the hunks of a shortest edit script (Myers), found in rounds of
+// bounded length. Symbols that only one side has are left out of the search.
+func (d *differ) shortest(a, b []int32, i, j int) {
+	for _, id := range a {
+		d.seen[id].na++
+	}
+	for _, id := range b {
+		d.seen[id].nb++
+	}
+	pick := func(s []int32) (ids []int32, at []int) {
+		for k, id := range s {
+			if d.seen[id].na > 0 && d.seen[id].nb > 0 {
+				ids, at = append(ids, id), append(at, k)
+			}
+		}
+		return ids, at
+	}
+	ca, ia := pick(a)
+	cb, ib := pick(b)
+	d.forget(a, b)
+	pa, pb := 0, 0
+	for x, y := 0, 0; x < len(ca) && y < len(cb); {
+		matches, nx, ny := myers(ca[x:], cb[y:])
+		for _, m := range matches {
+			ma, mb := ia[x+m[0]], ib[y+m[1]]
+			d.add(hunk{i + pa, i + ma, j + pb, j + mb})
+			pa, pb = ma+1, mb+1
+		}
+		x, y = x+nx, y+ny
+	}
+	d.add(hunk{i + pa, i + len(a), j + pb, j + len(b)})
+}
+
+// myers returns pairs of equal elements on a shortest path through a and b, and how
+// far it got: to both ends, or as far as maxSteps differences lead.
+func myers(a, b []int32) (matches [][2]int, x, y int) {
+	limit := min(len(a)+len(b), maxSteps)
+	v := make([]int32, 2*limit+3) // furthest x by diagonal x-y
+	zero := limit + 1
+	var trace [][]int32 // v before each step, diagonals -d to d
+	end, endK := -1, 0
+search:
+	for s := 0; s <= limit; s++ {
+		trace = append(trace, append([]int32(nil), v[zero-s:zero+s+1]...))
+		for k := -s; k <= s; k += 2 {
+			var x int
+			if k == -s || k != s && v[zero+k-1] < v[zero+k+1] {
+				x = int(v[zero+k+1])
+			} else {
+				x = int(v[zero+k-1]) + 1
+			}
+			for x < len(a) && x-k < len(b) && a[x] == b[x-k] {
+				x++
+			}
+			v[zero+k] = int32(x)
+			if x >= len(a) && x-k >= len(b) {
+				end, endK = s, k
+				break search
+			}
+		}
+	}
+	if end < 0 { // take the path that got furthest
+		end = limit
+		best := -1
+		for k := -limit; k <= limit; k += 2 {
+			x := int(v[zero+k])
+			if y := x - k; x <= len(a) && y <= len(b) && x+y > best {
+				best, endK = x+y, k
+			}
+		}
+	}
+	x = int(v[zero+endK])
+	y = x - endK
+	nx, ny := x, y
+	for s, k := end, endK; ; s-- {
+		before := trace[s]
+		var px, pk int
+		switch {
+		case s == 0:
+			px, pk = 0, 0
+		case k == -s || k != s && before[s+k-1] < before[s+k+1]:
+			px, pk = int(before[s+k+1]), k+1
+		default:
+			px, pk = int(before[s+k-1])+1, k-1
+		}
+		for ; x > px; x-- {
+			matches = append(matches, [2]int{x - 1, x - 1 - k})
+		}
+		if s == 0 {
+			break
+		}
+		if pk < k {
+			x--
+		}
+		k = pk
+	}
+	for l, r := 0, len(matches)-1; l < r; l, r = l+1, r-1 {
+		matches[l], matches[r] = matches[r], matches[l]
+	}
+	return matches, nx, ny
+}
+
+// shift moves pure insertions and deletions to their canonical place.
+func shift(a, b sequence, hunks []hunk) []hunk {
+	out := hunks[:0]
+	for i := 0; i < len(hunks); i++ {
+		h := hunks[i]
+		nextA := len(a.ids)
+		if i+1 < len(hunks) {
+			nextA = hunks[i+1].a0
+		}
+		q, lo, hi := b, h.b0, h.b1
+		if h.a0 < h.a1 {
+			q, lo, hi = a, h.a0, h.a1
+			if h.b0 < h.b1 {
+				out = append(out, h)
+				continue
+			}
+		}
+		down := 0
+		for h.a1+down < nextA && q.ids[lo+down] == q.ids[hi+down] {
+			down++
+		}
+		if h.a1+down == nextA && i+1 < len(hunks) { // one hunk with the next
+			n := &hunks[i+1]
+			n.a0, n.b0 = h.a0+down, h.b0+down
+			continue
+		}
+		up := 0
+		for room := h.a0 - endOf(out) - 1; up < room && q.ids[lo-up-1] == q.ids[hi-up-1]; {
+			up++
+		}
+		k := down
+		for m := down; m >= -up; m-- {
+			if q.blank(hi + m - 1) {
+				k = m
+				break
+			}
+		}
+		out = append(out, hunk{h.a0 + k, h.a1 + k, h.b0 + k, h.b1 + k})
+	}
+	return out
+}
+
+// endOf returns where the last hunk ends in a, or -1.
+func endOf(hunks []hunk) int {
+	if len(hunks) == 0 {
+		return -1
+	}
+	return hunks[len(hunks)-1].a1
+}
+
+// blank reports whether symbol i is an empty line.
+func (s *sequence) blank(i int) bool {
+	return s.text != "" && len(s.ends) > 0 && indexEOL(s.slice(i, i+1)) == 0
+}

@@ -1,0 +1,222 @@
+package text
+
+import (
+	"sort"
+	"strings"
+	"unicode/utf8"
+)
+
+const bom = "\uFEFF"
+
+// Format says how a text is stored, apart from what it says.
+type Format struct {
+	BOM   bool   // it begins with a byte order mark
+	EOL   string // the line end that most lines have; "\n" when there is none
+	Mixed bool   // it has several kinds of line ends
+}
+
+// Detect returns the format of t.
+func Detect(t Text) Format {
+	var crlf, cr, lf int
+	for _, p := range t.chunks().parts {
+		n := strings.Count(p, "\r\n")
+		crlf += n
+		cr += strings.Count(p, "\r") - n
+		lf += strings.Count(p, "\n") - n
+	}
+	f := Format{BOM: t.Len() >= len(bom) && t.Slice(0, len(bom)) == bom, EOL: "\n"}
+	if crlf > lf {
+		f.EOL = "\r\n"
+	}
+	if cr > max(lf, crlf) {
+		f.EOL = "\r"
+	}
+	f.Mixed = max(lf, crlf, cr) < lf+crlf+cr
+	return f
+}
+
+// Fit returns s as it is to be inserted into t at off: with the line ends of that
+// place, and without a BOM, since t has its own or none. For a text with no line end
+// s stays as it is, and for an empty one its BOM does too.
+func Fit(t Text, off int, s string) string {
+	if t.Len() == 0 {
+		return s
+	}
+	return withEOL(toLF(t, s), eolAt(t, off))
+}
+
+// Overwrite returns the smallest edits that make t say what content says. Its BOM
+// stays; lines that do not change keep their line ends and new ones take them from
+// their neighbours.
+func Overwrite(t Text, content string) Set {
+	if t.Len() == 0 {
+		if content == "" {
+			return nil
+		}
+		return Set{{0, 0, content}}
+	}
+	v := project(t.String(), 0)
+	var out Set
+	for _, e := range diffStrings(v.s, toLF(t, content)) {
+		e.Start, e.End = v.src(e.Start), v.src(e.End)
+		e.New = withEOL(e.New, eolAt(t, e.Start))
+		if t.Slice(e.Start, e.End) != e.New {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// toLF takes the BOM off text that goes into t, and its CRLFs where t has line ends
+// of its own.
+func toLF(t Text, s string) string {
+	s = strings.TrimPrefix(s, bom)
+	if t.LineCount() > 1 {
+		s = strings.ReplaceAll(s, "\r\n", "\n")
+	}
+	return s
+}
+
+func withEOL(s, eol string) string {
+	if eol == "" || eol == "\n" {
+		return s
+	}
+	return strings.ReplaceAll(s, "\n", eol)
+}
+
+// eolAt returns the end of the line at off, or of the line before when it is the
+// last; "" when t has no line end.
+func eolAt(t Text, off int) string {
+	line := t.Line(off)
+	if line == t.LineCount()-1 {
+		line--
+	}
+	if line < 0 {
+		return ""
+	}
+	return t.Slice(t.LineEnd(line), t.LineStart(line+1))
+}
+
+// fold says what a view leaves out beside the BOM and the kinds of line ends.
+type fold uint8
+
+const (
+	trailing fold = 1 << iota // blanks at line ends
+	glyphs                    // the difference between typographic and plain signs
+)
+
+// view is a text as a model is shown it, with every line end as \n and no BOM, and
+// a way back to the bytes it stands for.
+type view struct {
+	s     string
+	marks []mark
+}
+
+// mark is a place where a view is shorter than its source. It counts for offsets
+// after at: a place before a line end stands before all that was left out there.
+type mark struct {
+	at, skipped int // skipped: in all up to here
+	blanks      bool
+}
+
+// project makes a view of s.
+func project(s string, how fold) view {
+	plain := !strings.HasPrefix(s, bom) && strings.IndexByte(s, '\r') < 0
+	if plain && how == 0 {
+		return view{s: s}
+	}
+	var v view
+	skipped := 0
+	var out strings.Builder
+	out.Grow(len(s))
+	skip := func(at, n int, blanks bool) {
+		if n > 0 {
+			skipped += n
+			v.marks = append(v.marks, mark{at, skipped, blanks})
+		}
+	}
+	i := 0
+	if strings.HasPrefix(s, bom) {
+		i = len(bom)
+		skip(-1, i, false)
+	}
+	special := "\r"
+	if how&trailing != 0 {
+		special += " \t"
+	}
+	for i < len(s) {
+		n := strings.IndexAny(s[i:], special)
+		if how&glyphs != 0 {
+			n = strings.IndexFunc(s[i:], func(r rune) bool { return r >= utf8.RuneSelf || strings.ContainsRune(special, r) })
+		}
+		if n < 0 {
+			out.WriteString(s[i:])
+			break
+		}
+		out.WriteString(s[i : i+n])
+		i += n
+		switch c := s[i]; {
+		case c == '\r':
+			n = eolEnd(s[i:])
+			skip(out.Len(), n-1, false)
+			out.WriteByte('\n')
+		case c < utf8.RuneSelf:
+			n = len(s[i:]) - len(strings.TrimLeft(s[i:], " \t"))
+			if end := i + n; end == len(s) || s[end] == '\n' || s[end] == '\r' {
+				skip(out.Len(), n, true)
+			} else {
+				out.WriteString(s[i:end])
+			}
+		default:
+			var r rune
+			r, n = utf8.DecodeRuneInString(s[i:])
+			if p := plainGlyph(r); p != 0 {
+				skip(out.Len(), n-1, false)
+				out.WriteByte(p)
+			} else {
+				out.WriteString(s[i : i+n])
+			}
+		}
+		i += n
+	}
+	v.s = out.String()
+	return v
+}
+
+// plainGlyph returns the ASCII sign that a typographic one is taken for, or 0.
+func plainGlyph(r rune) byte {
+	switch r {
+	case '‘', '’', '‚', '‛', '′', '‵':
+		return '\''
+	case '“', '”', '„', '‟', '″', '‶':
+		return '"'
+	case '‐', '‑', '‒', '–', '—', '―', '−':
+		return '-'
+	case '\u00A0', '\u2002', '\u2003', '\u2007', '\u2009', '\u200A', '\u202F', '\u3000':
+		return ' '
+	}
+	return 0
+}
+
+// src returns the source offset of a place in the view.
+func (v *view) src(p int) int {
+	i := sort.Search(len(v.marks), func(i int) bool { return v.marks[i].at >= p })
+	if i == 0 {
+		return p
+	}
+	return p + v.marks[i-1].skipped
+}
+
+// srcAfter is src, but after the blanks that were left out there.
+func (v *view) srcAfter(p int) int {
+	i := sort.Search(len(v.marks), func(i int) bool { return v.marks[i].at >= p })
+	if i < len(v.marks) && v.marks[i].at == p && v.marks[i].blanks {
+		return p + v.marks[i].skipped
+	}
+	return v.src(p)
+}
+
+// find returns the place in the view of a source offset: the last that is not after it.
+func (v *view) find(off int) int {
+	return sort.Search(len(v.s), func(p int) bool { return v.src(p+1) > off })
+}

@@ -1,0 +1,364 @@
+package text
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Found is where a quoted text stands, and the edits that replace it.
+type Found struct {
+	Edits    Set     // minimised, over the text searched
+	Count    int     // matches
+	Lines    []int   // first line of each match, from 1
+	Matches  []Range // what was matched
+	Tier     int     // how far the text was from the quotation, 0 for exact
+	TierName string
+}
+
+// Range is a range of byte offsets.
+type Range struct{ Start, End int }
+
+// The tiers of [Found], in the order in which they are tried. A later one is used
+// only where no earlier one matches.
+const (
+	TierExact    = 0
+	TierLineEnds = 1 // other line ends or a BOM
+	TierTrailing = 2 // other blanks at line ends
+	TierIndent   = 3 // all lines indented by the same more or less
+	TierGlyphs   = 4 // typographic quotes, dashes and spaces
+	TierEscapes  = 6 // escaped once too often
+)
+
+func tierName(tier int) string {
+	switch tier {
+	case TierExact:
+		return "exact"
+	case TierLineEnds:
+		return "line ends"
+	case TierTrailing:
+		return "trailing blanks"
+	case TierIndent:
+		return "indentation"
+	case TierGlyphs:
+		return "typographic signs"
+	}
+	return "escapes"
+}
+
+// maxLines is how many lines an [AmbiguousError] names.
+const maxLines = 100
+
+// ErrEmptyOld is the error of [Locate] for an empty text to look for.
+var ErrEmptyOld = errors.New("the text to replace is empty")
+
+// ErrNoChange is the error of [Locate] when the new text changes nothing.
+var ErrNoChange = errors.New("the new text is the same as the text to replace")
+
+// NotFoundError says that a text is nowhere.
+type NotFoundError struct {
+	Candidates []Candidate // the most similar places, best first; perhaps none
+}
+
+// Candidate is a place that resembles the text looked for.
+type Candidate struct {
+	Line  int // from 1
+	Text  string
+	Score float64 // 0 to 1
+}
+
+func (e *NotFoundError) Error() string {
+	if len(e.Candidates) == 0 {
+		return "text not found"
+	}
+	return fmt.Sprintf("text not found; the most similar place is line %d", e.Candidates[0].Line)
+}
+
+// AmbiguousError says that a text stands at several places.
+type AmbiguousError struct {
+	Count int
+	Lines []int // first line of each from 1, at most 100
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("text found at %d places, lines %s", e.Count, strings.Trim(fmt.Sprint(e.Lines), "[]"))
+}
+
+// Locate looks for old in t and returns the edits that put new in its place: at the
+// only place where old stands, or at every place when all is set. The line ends and
+// the BOM of t do not matter for the search and are kept in what is put in.
+//
+// The errors are [ErrEmptyOld], [ErrNoChange], [*NotFoundError] and [*AmbiguousError].
+func Locate(t Text, old, new string, all bool) (Found, error) {
+	l := locator{t: t, all: all, new: toLF(t, new)}
+	l.old = strings.TrimPrefix(old, bom)
+	if l.old == "" {
+		return Found{}, ErrEmptyOld
+	}
+	if toLF(t, old) == l.new {
+		return Found{}, ErrNoChange
+	}
+	for _, try := range []func() (Found, error){l.exact, l.trailing, l.indent, l.glyphs, l.escapes} {
+		f, err := try()
+		if err != nil {
+			return Found{}, err
+		}
+		if f.Count > 0 {
+			if len(f.Edits) == 0 {
+				return Found{}, ErrNoChange
+			}
+			f.TierName = tierName(f.Tier)
+			return f, nil
+		}
+	}
+	return Found{}, &NotFoundError{Candidates: similar(project(t.String(), 0).s, l.old)}
+}
+
+type locator struct {
+	t        Text
+	old, new string
+	all      bool
+}
+
+// match is a place in a view where a quotation stands. Each has its own words, since
+// those of an indented match are shifted.
+type match struct {
+	at       int
+	old, new string
+}
+
+func (l *locator) exact() (Found, error) { return l.literal(l.old, l.new) }
+
+// literal looks for old with any line ends. A quotation with CRs of its own that is
+// there byte for byte means those places only.
+func (l *locator) literal(old, new string) (Found, error) {
+	text := l.t.String()
+	tv := project(text, 0)
+	ov := project(old, 0)
+	places := l.places(&tv, ov.s)
+	var same []match
+	for _, at := range places {
+		if text[tv.src(at):tv.src(at+len(ov.s))] == old {
+			same = append(same, match{at, ov.s, new})
+		}
+	}
+	tier := TierExact
+	if len(same) < len(places) && (len(same) == 0 || !strings.Contains(old, "\r")) {
+		tier = TierLineEnds
+		same = same[:0]
+		for _, at := range places {
+			same = append(same, match{at, ov.s, new})
+		}
+	}
+	return l.found(&tv, 0, same, tier)
+}
+
+func (l *locator) trailing() (Found, error) { return l.folded(trailing, TierTrailing) }
+
+func (l *locator) glyphs() (Found, error) { return l.folded(trailing|glyphs, TierGlyphs) }
+
+func (l *locator) folded(how fold, tier int) (Found, error) {
+	old := project(l.old, 0).s
+	ov := project(old, how)
+	if strings.TrimSpace(ov.s) == "" {
+		return Found{}, nil
+	}
+	tv := project(l.t.String(), how)
+	var ms []match
+	for _, at := range l.places(&tv, ov.s) {
+		end := at + len(ov.s)
+		if ov.srcAfter(len(ov.s)) > ov.src(len(ov.s)) && end < len(tv.s) && tv.s[end] != '\n' {
+			continue // blanks at its end were left out, so the line has to end there
+		}
+		ms = append(ms, match{at, old, l.new})
+	}
+	return l.found(&tv, how, ms, tier)
+}
+
+// escapes takes a quotation that was escaped once too often, if it then stands at
+// exactly one place.
+func (l *locator) escapes() (Found, error) {
+	old := unescape(l.old)
+	if strings.Contains(l.old, "\n") || old == l.old {
+		return Found{}, nil
+	}
+	new := l.new
+	if !strings.Contains(new, "\n") {
+		new = toLF(l.t, unescape(new))
+	}
+	one := *l
+	one.all = false
+	f, err := one.literal(old, new)
+	f.Tier = TierEscapes
+	return f, err
+}
+
+// unescape undoes one level of JSON's escapes.
+func unescape(s string) string {
+	return strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\"`, `"`, `\\`, `\`).Replace(s)
+}
+
+// places returns where s stands in the view, at most every one that counts: without
+// all, overlapping ones too, as each of them makes the quotation ambiguous.
+func (l *locator) places(v *view, s string) []int {
+	var out []int
+	cur := cursor{c: l.t.chunks()}
+	for from := 0; ; {
+		i := strings.Index(v.s[from:], s)
+		if i < 0 || s == "" {
+			return out
+		}
+		at := from + i
+		if cur.splits(v.src(at)) || cur.splits(v.src(at+len(s))) {
+			from = at + 1
+			continue
+		}
+		out = append(out, at)
+		from = at + 1
+		if l.all {
+			from = at + len(s)
+		}
+	}
+}
+
+// indent looks for the lines of the quotation with one and the same piece of
+// indentation more, or less, on each of them.
+func (l *locator) indent() (Found, error) {
+	old := project(project(l.old, 0).s, trailing).s
+	quoted := strings.Split(old, "\n")
+	open := quoted[len(quoted)-1] != "" // does not end with a line end
+	if !open {
+		quoted = quoted[:len(quoted)-1]
+	}
+	first, words := -1, 0
+	for i, q := range quoted {
+		if q == "" {
+			continue
+		}
+		if words++; first < 0 {
+			first = i
+		}
+	}
+	if words < 2 {
+		return Found{}, nil
+	}
+	key := strings.TrimLeft(quoted[first], " \t")
+	tv := project(l.t.String(), trailing)
+	lines := strings.Split(tv.s, "\n")
+	room := len(lines)
+	if !open {
+		room-- // the last one has no line end
+	}
+	var ms []match
+	at := 0
+	next := 0 // first line after the last match
+	for i := 0; i+len(quoted) <= room; at, i = at+len(lines[i])+1, i+1 {
+		line := lines[i+first]
+		if len(line) < len(key) || i < next || strings.TrimLeft(line, " \t") != key {
+			continue
+		}
+		s, ok := shiftOf(quoted[first], line)
+		for k := 0; ok && k < len(quoted); k++ {
+			ok = s.fits(quoted[k], lines[i+k])
+		}
+		if ok {
+			ms = append(ms, match{at, s.apply(old), s.apply(l.new)})
+			if l.all {
+				next = i + len(quoted)
+			}
+		}
+	}
+	return l.found(&tv, trailing, ms, TierIndent)
+}
+
+// indentation is a piece that each line has more or less.
+type indentation struct {
+	piece string
+	less  bool
+}
+
+func shiftOf(from, to string) (indentation, bool) {
+	if p, ok := strings.CutSuffix(to, from); ok && p != "" {
+		return indentation{piece: p}, true
+	}
+	p, ok := strings.CutSuffix(from, to)
+	return indentation{piece: p, less: true}, ok && p != ""
+}
+
+func (d indentation) fits(from, to string) bool {
+	switch {
+	case from == "" || to == "":
+		return from == to
+	case d.less:
+		from, to = to, from
+	}
+	return len(to) == len(from)+len(d.piece) && to[:len(d.piece)] == d.piece && to[len(d.piece):] == from
+}
+
+// apply shifts all lines that are not blank.
+func (d indentation) apply(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		switch {
+		case strings.TrimSpace(line) == "":
+		case d.less:
+			line = line[prefixLen(line, d.piece):]
+		default:
+			b.WriteString(d.piece)
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// found makes the answer of matches in a view: an error when there must be one match
+// and are more.
+func (l *locator) found(tv *view, how fold, ms []match, tier int) (Found, error) {
+	f := Found{Count: len(ms), Tier: tier}
+	ambiguous := len(ms) > 1 && !l.all
+	line, last := 1, 0
+	for _, m := range ms {
+		if ambiguous && len(f.Lines) == maxLines {
+			break
+		}
+		line += strings.Count(tv.s[last:m.at], "\n")
+		last = m.at
+		f.Lines = append(f.Lines, line)
+	}
+	if ambiguous {
+		return Found{}, &AmbiguousError{Count: len(ms), Lines: f.Lines}
+	}
+	var ov view
+	var edits Set
+	cur := cursor{c: l.t.chunks()}
+	for i, m := range ms {
+		if i == 0 || m.old != ms[i-1].old {
+			ov, edits = project(m.old, how), diffStrings(m.old, m.new)
+		}
+		r := Range{tv.src(m.at), l.end(tv, &ov, m.at, len(m.old))}
+		f.Matches = append(f.Matches, r)
+		eol := eolAt(l.t, r.Start)
+		for _, e := range edits {
+			start, end := tv.src(m.at+ov.find(e.Start)), 0
+			if end = start; e.Start < e.End {
+				end = l.end(tv, &ov, m.at, e.End)
+			}
+			e = Edit{start, end, withEOL(e.New, eol)}
+			if cur.slice(start, end) != e.New {
+				f.Edits = put(f.Edits, e)
+			}
+		}
+	}
+	return f, nil
+}
+
+// end returns the offset in the text where a range ends that ends at off in the
+// quotation ov, which stands at a place in tv. If it takes in blanks that the view
+// leaves out, so does the range.
+func (l *locator) end(tv, ov *view, at, off int) int {
+	p := ov.find(off)
+	if ov.src(p) < off {
+		return tv.srcAfter(at + p)
+	}
+	return tv.src(at + p)
+}

@@ -1,0 +1,389 @@
+package text
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Conflict is a place where both sides touched the same text, as a range of the base
+// and what each side makes of it.
+type Conflict struct {
+	Start, End         int
+	Base, Ours, Theirs string
+	Rule               string // RuleOverlap or RuleFusion
+}
+
+// The reasons of a [Conflict].
+const (
+	RuleOverlap = "R5" // one side changed what the other deleted or replaced
+	RuleFusion  = "R6" // words of both sides would grow together
+)
+
+// Rebased is the outcome of [Rebase] and [Mirror].
+type Rebased struct {
+	Set       Set        // nil when there are conflicts
+	Coalesced int        // edits that the other side has made already
+	SameLine  bool       // both sides changed one line, at different words
+	Conflicts []Conflict // in order
+}
+
+// Rebase carries ours, the agent's edits, over theirs, the user's. Both are over base;
+// the result is over theirs.Apply(base). It depends on the texts alone.
+//
+// Edits that are disjoint or touch both land. Of two insertions at one place the
+// user's comes first, unless the agent inserts whole lines and the user does not.
+// What both did alike is kept once, deletions that overlap are united. Everything
+// else that overlaps is a conflict, and so is a word that would be made of both texts.
+func Rebase(base Text, ours, theirs Set) Rebased {
+	m := merge(base, ours, theirs)
+	if len(m.Conflicts) == 0 {
+		m.Set = m.ours
+		if m.near {
+			m.Set = snap(theirs.Apply(base), m.Set)
+		}
+	}
+	return m.Rebased
+}
+
+// Mirror carries theirs, the user's edits, over ours, the agent's: the other side of
+// [Rebase], so that without a conflict both ways lead to the same text:
+//
+//	Rebase(base, ours, theirs).Set.Apply(theirs.Apply(base))
+//	Mirror(base, theirs, ours).Set.Apply(ours.Apply(base))
+func Mirror(base Text, theirs, ours Set) Rebased {
+	m := merge(base, ours, theirs)
+	if len(m.Conflicts) == 0 {
+		m.Set = m.theirs
+		if m.near {
+			m.Set = snap(ours.Apply(base), m.Set)
+		}
+	}
+	return m.Rebased
+}
+
+// SameSpans reports whether rebased deletes nothing from now but what ours deletes
+// from base: the last check before an edit goes out.
+func SameSpans(base Text, ours Set, now Text, rebased Set) bool {
+	a, b := deleted(base, ours), deleted(now, rebased)
+	if len(a) == len(b) {
+		same := true
+		for i := range a {
+			same = same && a[i] == b[i]
+		}
+		if same {
+			return true
+		}
+	}
+	// Spans are missing, shorter or joined where the user has deleted the same text.
+	from := strings.Join(a, "")
+	for _, s := range b {
+		for i := range len(s) {
+			k := strings.IndexByte(from, s[i])
+			if k < 0 {
+				return false
+			}
+			from = from[k+1:]
+		}
+	}
+	return true
+}
+
+// deleted returns what each edit takes away. What it puts back at once does not count:
+// an edit that had to be widened around a character does that.
+func deleted(t Text, s Set) []string {
+	var out []string
+	for _, e := range s {
+		old := t.Slice(e.Start, e.End)
+		n := prefixLen(old, e.New)
+		old, e.New = old[n:], e.New[n:]
+		if old = old[:len(old)-suffixLen(old, e.New)]; old != "" {
+			out = append(out, old)
+		}
+	}
+	return out
+}
+
+// side tells who wrote a piece of the merged text.
+type side int
+
+const (
+	nobody side = iota // kept from the base, or written by both alike
+	agent
+	user
+)
+
+// merger walks over both sets in the order of the base.
+type merger struct {
+	Rebased
+	base         Text
+	cur          cursor
+	ours, theirs Set  // each side over the other's text
+	grownA       int  // growth by the agent's edits so far
+	grownU       int  // growth by the user's edits so far
+	near         bool // edits of both sides may cut or make a character together
+
+	at       int // base offset up to which the merged text is known
+	lastSide side
+	lastText Edit // the last piece of new text with nothing kept after it
+	lastEdit side // who made the last change, with less than a character kept after it
+
+	line      int // number of the line in the merged text; gaps may count too few
+	agentLine int // last line that the agent changed
+	userLine  int
+}
+
+func merge(base Text, ours, theirs Set) *merger {
+	m := &merger{base: base, cur: cursor{c: base.chunks()}, agentLine: -1, userLine: -1}
+	theirs = Compose(theirs, nil)
+	b := theirs[:0]
+	for _, e := range theirs {
+		if e = trim(base, e); e.Start < e.End || e.New != "" {
+			b = append(b, e)
+		}
+	}
+	a := make(Set, 0, len(ours))
+	for _, e := range ours {
+		switch last := len(a) - 1; {
+		case len(e.New) == e.End-e.Start && e.New == base.Slice(e.Start, e.End): // changes nothing
+		case last >= 0 && e.Start == e.End && a[last].Start == e.End:
+			a[last].New += e.New
+		default:
+			a = append(a, e)
+		}
+	}
+	for len(a) > 0 || len(b) > 0 {
+		switch {
+		case len(b) == 0:
+			m.alone(agent, a[0])
+			a = a[1:]
+		case len(a) == 0:
+			m.alone(user, b[0])
+			b = b[1:]
+		case a[0].Start == a[0].End && a[0] == b[0]:
+			m.both(a[:1], b[:1])
+			a, b = a[1:], b[1:]
+		case a[0].Start == a[0].End && b[0].Start == b[0].End && a[0].Start == b[0].Start:
+			if m.startsLine(a[0].Start) && endsLine(a[0].New) && !endsLine(b[0].New) {
+				m.alone(agent, a[0])
+				m.alone(user, b[0])
+			} else {
+				m.alone(user, b[0])
+				m.alone(agent, a[0])
+			}
+			a, b = a[1:], b[1:]
+		case a[0].End <= b[0].Start:
+			m.alone(agent, a[0])
+			a = a[1:]
+		case b[0].End <= a[0].Start:
+			m.alone(user, b[0])
+			b = b[1:]
+		default:
+			i, j := cluster(a, b)
+			m.both(a[:i], b[:j])
+			a, b = a[i:], b[j:]
+		}
+	}
+	return m
+}
+
+// cluster returns how many edits of each side hang together by overlapping.
+func cluster(a, b Set) (i, j int) {
+	i, j = 1, 1
+	for {
+		switch {
+		case i < len(a) && a[i].Start < b[j-1].End:
+			i++
+		case j < len(b) && b[j].Start < a[i-1].End:
+			j++
+		default:
+			return i, j
+		}
+	}
+}
+
+// alone lands an edit that overlaps none of the other side.
+func (m *merger) alone(who side, e Edit) {
+	m.keepTo(e.Start)
+	if m.lastEdit != nobody && m.lastEdit != who {
+		m.near = true
+	}
+	if who == agent {
+		m.ours = append(m.ours, Edit{e.Start + m.grownU, e.End + m.grownU, e.New})
+		m.grownA += e.grow()
+	} else {
+		m.theirs = append(m.theirs, Edit{e.Start + m.grownA, e.End + m.grownA, e.New})
+		m.grownU += e.grow()
+	}
+	m.lines(who, e)
+	if e.New != "" {
+		if m.lastSide != nobody && m.lastSide != who && fuses(m.lastText.New, e.New) {
+			start, end := min(m.lastText.Start, e.Start), max(m.lastText.End, e.End)
+			ours, theirs := Set{e}, Set{m.lastText}
+			if who == user {
+				ours, theirs = theirs, ours
+			}
+			m.conflict(start, end, ours, theirs, RuleFusion)
+		}
+		m.lastSide, m.lastText = who, e
+	}
+	m.at, m.lastEdit = e.End, who
+}
+
+// both lands edits of the two sides that overlap or are the same insertion.
+func (m *merger) both(a, b Set) {
+	start, end := min(a[0].Start, b[0].Start), max(a[len(a)-1].End, b[len(b)-1].End)
+	m.keepTo(start)
+	m.near = true
+	deletions := deletesOnly(a) && deletesOnly(b)
+	// Two deletions are the same only in the same place: of three equal lines one may
+	// delete the first and the other the last.
+	same := !deletions || len(a) == 1 && len(b) == 1 && a[0] == b[0]
+	if text := m.span(start, end, a); same && text == m.span(start, end, b) {
+		m.Coalesced += len(a)
+		if text != "" {
+			m.lastSide = nobody
+		}
+		m.line += countEOL(text)
+	} else if !deletions {
+		m.conflict(start, end, a, b, RuleOverlap)
+		m.lastSide = nobody
+	} else {
+		m.ours = append(m.ours, minus(a, b, m.grownU)...)
+		m.theirs = append(m.theirs, minus(b, a, m.grownA)...)
+		m.lines(agent, Edit{start, end, ""})
+		m.lines(user, Edit{start, end, ""})
+	}
+	for _, e := range a {
+		m.grownA += e.grow()
+	}
+	for _, e := range b {
+		m.grownU += e.grow()
+	}
+	m.at, m.lastEdit = end, nobody
+}
+
+// minus returns the deletions of a that b has not made, over the text with b and with
+// what has grown before.
+func minus(a, b Set, grown int) Set {
+	var out Set
+	add := func(start, end int) {
+		if start >= end {
+			return
+		}
+		if n := len(out) - 1; n >= 0 && out[n].End == start+grown {
+			out[n].End = end + grown
+			return
+		}
+		out = append(out, Edit{start + grown, end + grown, ""})
+	}
+	for _, e := range a {
+		start := e.Start
+		for len(b) > 0 && b[0].Start < e.End {
+			add(start, b[0].Start)
+			start = max(start, b[0].End)
+			if b[0].End > e.End {
+				break // reaches into the next of a
+			}
+			grown += b[0].grow()
+			b = b[1:]
+		}
+		add(start, e.End)
+	}
+	return out
+}
+
+func deletesOnly(s Set) bool {
+	for _, e := range s {
+		if e.New != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// keepTo goes over base text that nobody has changed.
+func (m *merger) keepTo(off int) {
+	if off <= m.at {
+		return
+	}
+	if m.cur.nextEOL(m.at) < off {
+		m.line++
+	}
+	if off-m.at >= utf8.UTFMax {
+		m.lastEdit = nobody
+	}
+	m.at, m.lastSide = off, nobody
+}
+
+// lines notes which lines an edit changes.
+func (m *merger) lines(who side, e Edit) {
+	if e.New == "" && m.startsLine(e.Start) && (m.startsLine(e.End) || e.End == m.base.Len()) {
+		return // whole lines are gone
+	}
+	first := m.line
+	m.line += countEOL(e.New)
+	last := m.line
+	if endsLine(e.New) {
+		last--
+	}
+	other := &m.agentLine
+	mine := &m.userLine
+	if who == agent {
+		other, mine = mine, other
+	}
+	m.SameLine = m.SameLine || *other >= first
+	*mine = max(*mine, last)
+}
+
+// startsLine reports whether a line of the base begins at off.
+func (m *merger) startsLine(off int) bool {
+	if off == 0 {
+		return true
+	}
+	m.cur.seek(off - 1)
+	c := m.cur.rest(off - 1)[0]
+	return c == '\n' || c == '\r'
+}
+
+func endsLine(s string) bool {
+	return s != "" && (s[len(s)-1] == '\n' || s[len(s)-1] == '\r')
+}
+
+func (m *merger) conflict(start, end int, ours, theirs Set, rule string) {
+	m.Conflicts = append(m.Conflicts, Conflict{
+		Start: start, End: end,
+		Base: m.base.Slice(start, end), Ours: m.span(start, end, ours), Theirs: m.span(start, end, theirs),
+		Rule: rule,
+	})
+}
+
+// span returns what a set makes of a range of the base that holds all its edits.
+func (m *merger) span(start, end int, s Set) string {
+	if len(s) == 1 && s[0].Start == start && s[0].End == end {
+		return s[0].New
+	}
+	var b strings.Builder
+	for _, e := range s {
+		b.WriteString(m.base.Slice(start, e.Start))
+		b.WriteString(e.New)
+		start = e.End
+	}
+	b.WriteString(m.base.Slice(start, end))
+	return b.String()
+}
+
+// fuses reports whether two texts that meet would make one word.
+func fuses(l, r string) bool {
+	a, _ := utf8.DecodeLastRuneInString(l)
+	b, _ := utf8.DecodeRuneInString(r)
+	return isWord(a) && isWord(b)
+}
+
+// isWord reports whether a rune can be part of an identifier or a word.
+func isWord(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+	}
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
+}

@@ -1,0 +1,339 @@
+package text
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// merged is what two people who edit base in their own ways should get, worked out
+// the plain way: byte by byte for what is deleted, place by place for what is put in.
+// ok is false where a person has to decide.
+func merged(base string, ours, theirs Set) (text string, ok bool) {
+	type piece struct {
+		text string
+		who  side
+	}
+	pieces := make([][]piece, 2*len(base)+2) // at 2*i insertions at i, at 2*i+1 replacements
+	gone := make([]bool, len(base))
+	touches := func(a, b Edit) bool { // more than an edge
+		switch {
+		case a.Start == a.End && b.Start == b.End:
+			return false
+		case a.Start == a.End:
+			return b.Start < a.Start && a.Start < b.End
+		case b.Start == b.End:
+			return a.Start < b.Start && b.Start < a.End
+		}
+		return max(a.Start, b.Start) < min(a.End, b.End)
+	}
+	put := func(e Edit, who side) {
+		at := 2 * e.Start
+		if e.Start < e.End {
+			at++
+		}
+		if e.New != "" {
+			pieces[at] = append(pieces[at], piece{e.New, who})
+		}
+		for i := e.Start; i < e.End; i++ {
+			gone[i] = true
+		}
+	}
+	startsLine := func(i int) bool { return i == 0 || base[i-1] == '\n' || base[i-1] == '\r' }
+	for _, t := range theirs {
+		if !slices.Contains(ours, t) {
+			put(t, user)
+		}
+	}
+	for _, o := range ours {
+		if slices.Contains(theirs, o) {
+			put(o, nobody)
+			continue
+		}
+		for _, t := range theirs {
+			if touches(o, t) && (o.New != "" || t.New != "") {
+				return "", false
+			}
+		}
+		put(o, agent)
+		if at := pieces[2*o.Start]; o.Start == o.End && len(at) == 2 {
+			if startsLine(o.Start) && endsLine(o.New) && !endsLine(at[0].text) {
+				at[0], at[1] = at[1], at[0]
+			}
+		}
+	}
+	var out strings.Builder
+	last, who := ' ', nobody
+	for i := 0; i <= len(base); i++ {
+		for _, p := range slices.Concat(pieces[2*i], pieces[2*i+1]) {
+			first := []rune(p.text)[0]
+			if who != nobody && p.who != nobody && who != p.who && isWord(last) && isWord(first) {
+				return "", false
+			}
+			out.WriteString(p.text)
+			runes := []rune(p.text)
+			last, who = runes[len(runes)-1], p.who
+		}
+		if i < len(base) && !gone[i] {
+			out.WriteByte(base[i])
+			last, who = ' ', nobody
+		}
+	}
+	return out.String(), true
+}
+
+// alphabet hands out characters that occur once, so that each has an identity.
+type alphabet struct {
+	word, sign rune
+	eol        string // not the same on two sides either
+}
+
+func (a *alphabet) draw(t *rapid.T, label string, n int) string {
+	var b strings.Builder
+	for range rapid.IntRange(0, n).Draw(t, label) {
+		switch rapid.IntRange(0, 5).Draw(t, label) {
+		case 0:
+			b.WriteString(a.eol)
+		case 1, 2:
+			b.WriteRune(a.sign)
+			a.sign++
+		default:
+			b.WriteRune(a.word)
+			a.word++
+		}
+	}
+	return b.String()
+}
+
+// drawApart returns a set whose edits do not touch, some of them taken from other.
+func drawApart(t *rapid.T, label, base string, a *alphabet, other Set) Set {
+	at := places(base)
+	var s Set
+	from := 0
+	for from < len(at) && len(s) < 5 {
+		i := rapid.IntRange(from, len(at)-1).Draw(t, label)
+		e := Edit{at[i], at[min(len(at)-1, i+rapid.IntRange(0, 4).Draw(t, label))], ""}
+		if rapid.IntRange(0, 2).Draw(t, label) > 0 {
+			e.New = a.draw(t, label, 3)
+		}
+		if len(other) > 0 && rapid.IntRange(0, 3).Draw(t, label) == 0 {
+			if o := rapid.SampledFrom(other).Draw(t, label); o.Start >= at[from] {
+				e = o
+			}
+		}
+		if e.Start < e.End || e.New != "" {
+			s = append(s, e)
+		}
+		if rapid.IntRange(0, 3).Draw(t, label) == 0 {
+			break
+		}
+		for from < len(at) && at[from] <= e.End {
+			from++
+		}
+	}
+	return s
+}
+
+// TestRebaseAgainstIdentity holds the whole of Rebase against the plain merge: no text
+// of anybody is lost or moved, nothing else is deleted, and it refuses exactly where
+// it has to.
+func TestRebaseAgainstIdentity(t *testing.T) {
+	clean, refused, alike := 0, 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		base := (&alphabet{'一', '←', "\n"}).draw(t, "base", 14)
+		theirs := drawApart(t, "theirs", base, &alphabet{'а', '─', "\r"}, nil)
+		ours := drawApart(t, "ours", base, &alphabet{'가', '①', ";\n"}, theirs)
+		want, ok := merged(base, ours, theirs)
+		r := Rebase(New(base), ours, theirs)
+		if ok != (len(r.Conflicts) == 0) {
+			t.Fatalf("%q, ours %v, theirs %v: conflicts %v, want a merge: %v", base, ours, theirs, r.Conflicts, ok)
+		}
+		if alike += r.Coalesced; !ok {
+			refused++
+			checkConflicts(t, base, r)
+			return
+		}
+		clean++
+		now := theirs.Apply(New(base))
+		if got := r.Set.Apply(now).String(); got != want {
+			t.Fatalf("%q, ours %v, theirs %v: %q, want %q", base, ours, theirs, got, want)
+		}
+		m := Mirror(New(base), theirs, ours)
+		if got := m.Set.Apply(ours.Apply(New(base))).String(); got != want {
+			t.Fatalf("%q, ours %v, theirs %v: mirrored %q, want %q", base, ours, theirs, got, want)
+		}
+		if !SameSpans(New(base), ours, now, r.Set) {
+			t.Fatalf("%q, ours %v, theirs %v: %v deletes other text", base, ours, theirs, r.Set)
+		}
+	})
+	if clean < 1000 || refused < 1000 || alike < 100 {
+		t.Errorf("%d merges, %d refusals, %d coalesced: too few to mean anything", clean, refused, alike)
+	}
+}
+
+func checkConflicts(t failer, base string, r Rebased) {
+	if r.Set != nil {
+		t.Fatalf("a set in spite of conflicts: %v", r.Set)
+	}
+	for _, c := range r.Conflicts {
+		if c.Base != base[c.Start:c.End] || c.Rule == "" || c.Ours == c.Theirs {
+			t.Fatalf("conflict %+v", c)
+		}
+	}
+}
+
+// TestRebaseConverges has texts full of repetition, touching edits, and characters
+// that the edits of both sides make or take apart.
+func TestRebaseConverges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		base := drawText(t, "base", 16)
+		var keys []Set
+		now := base
+		for range rapid.IntRange(0, 4).Draw(t, "keys") {
+			s := drawSet(t, "key", now, 2)
+			keys, now = append(keys, s), splice(now, s)
+		}
+		theirs := ComposeAll(keys)
+		ours := drawSet(t, "ours", base, 4)
+		r, m := Rebase(New(base), ours, theirs), Mirror(New(base), theirs, ours)
+		if (len(r.Conflicts) == 0) != (len(m.Conflicts) == 0) {
+			t.Fatalf("conflicts %v and %v", r.Conflicts, m.Conflicts)
+		}
+		if len(r.Conflicts) > 0 {
+			checkConflicts(t, base, r)
+			return
+		}
+		if err := r.Set.Validate(New(now)); err != nil {
+			t.Fatalf("%q: ours %v, theirs %v give %v: %v", base, ours, theirs, r.Set, err)
+		}
+		alone := splice(base, ours)
+		if err := m.Set.Validate(New(alone)); err != nil {
+			t.Fatalf("%q: ours %v, theirs %v give mirrored %v: %v", base, ours, theirs, m.Set, err)
+		}
+		if a, b := splice(now, r.Set), splice(alone, m.Set); a != b {
+			t.Fatalf("%q: ours %v, theirs %v: %q and %q", base, ours, theirs, a, b)
+		}
+	})
+}
+
+func TestRebaseRules(t *testing.T) {
+	const line = "one\ntwo\nthree\n"
+	for _, tt := range []struct {
+		name         string
+		base         string
+		ours, theirs Set
+		want         string // "" for a conflict
+		rule         string
+		coalesced    int
+		sameLine     bool
+	}{
+		{name: "R1 disjoint", base: line, ours: Set{{8, 13, "3"}}, theirs: Set{{0, 3, "1"}}, want: "1\ntwo\n3\n"},
+		{name: "R1 same line", base: "a b c", ours: Set{{4, 5, "C"}}, theirs: Set{{0, 1, "A"}}, want: "A b C", sameLine: true},
+		{name: "R1 touching", base: "a-b", ours: Set{{0, 1, "x"}}, theirs: Set{{1, 2, "+"}}, want: "x+b", sameLine: true},
+		{name: "R1 touching deletions", base: line, ours: Set{{0, 4, ""}}, theirs: Set{{4, 8, ""}}, want: "three\n"},
+		{name: "R1 typed at the edge of a replacement", base: "f(a)", ours: Set{{2, 3, "b"}}, theirs: Set{{3, 3, ", c"}}, want: "f(b, c)", sameLine: true},
+		{name: "R1 line put before a changed one", base: line, ours: Set{{4, 4, "new\n"}}, theirs: Set{{4, 7, "2"}}, want: "one\nnew\n2\nthree\n"},
+
+		{name: "R2 identical", base: "a b c", ours: Set{{2, 3, "x"}}, theirs: Set{{2, 3, "x"}}, want: "a x c", coalesced: 1},
+		{name: "R2 identical insertion", base: "a", ours: Set{{1, 1, "x"}}, theirs: Set{{1, 1, "x"}}, want: "ax", coalesced: 1},
+		{name: "R2 already so, in pieces", base: "abcd", ours: Set{{0, 4, "aXcY"}}, theirs: Set{{1, 2, "X"}, {3, 4, "Y"}}, want: "aXcY", coalesced: 1},
+		{name: "R2 one alike, one not", base: "a b c", ours: Set{{0, 1, "x"}, {4, 5, "z"}}, theirs: Set{{0, 1, "x"}}, want: "x b z", coalesced: 1},
+		{name: "R2 typed and taken back", base: "a b", ours: Set{{2, 3, "x"}}, theirs: Set{{2, 3, "b"}}, want: "a x"},
+
+		{name: "R3 user first", base: "()", ours: Set{{1, 1, "-"}}, theirs: Set{{1, 1, "+"}}, want: "(+-)", sameLine: true},
+		{name: "R3 whole lines first", base: line, ours: Set{{4, 4, "new\n"}}, theirs: Set{{4, 4, "// "}}, want: "one\nnew\n// two\nthree\n"},
+		{name: "R3 both whole lines", base: line, ours: Set{{4, 4, "new\n"}}, theirs: Set{{4, 4, "typed\n"}}, want: "one\ntyped\nnew\ntwo\nthree\n"},
+		{name: "R3 whole lines at the start", base: "x", ours: Set{{0, 0, "new\n"}}, theirs: Set{{0, 0, "y"}}, want: "new\nyx"},
+		{name: "R3 not at a line start", base: "a b\n", ours: Set{{2, 2, ";\n"}}, theirs: Set{{2, 2, "x"}}, want: "a x;\nb\n", sameLine: true},
+		{name: "R3 at the end, after a line end", base: "a\n", ours: Set{{2, 2, "new\n"}}, theirs: Set{{2, 2, "x"}}, want: "a\nnew\nx"},
+
+		{name: "R4 deletions overlap", base: "abcdef", ours: Set{{1, 4, ""}}, theirs: Set{{3, 5, ""}}, want: "af", sameLine: true},
+		{name: "R4 one inside the other", base: "abcdef", ours: Set{{2, 3, ""}}, theirs: Set{{1, 5, ""}}, want: "af", sameLine: true},
+		{name: "R4 in a chain", base: "abcdefgh", ours: Set{{0, 3, ""}, {4, 7, ""}}, theirs: Set{{2, 5, ""}}, want: "h", sameLine: true},
+		{name: "R4 whole lines", base: line, ours: Set{{0, 8, ""}}, theirs: Set{{4, 14, ""}}, want: "\x00"},
+
+		{name: "R5 typed inside a deletion", base: "abcdef", ours: Set{{1, 5, ""}}, theirs: Set{{3, 3, "x"}}, rule: RuleOverlap},
+		{name: "R5 typed inside a replacement", base: "abcdef", ours: Set{{1, 5, "y"}}, theirs: Set{{3, 3, "x"}}, rule: RuleOverlap},
+		{name: "R5 put into what the user deleted", base: "abcdef", ours: Set{{3, 3, "x"}}, theirs: Set{{1, 5, ""}}, rule: RuleOverlap},
+		{name: "R5 two replacements", base: "abcdef", ours: Set{{1, 4, "x"}}, theirs: Set{{3, 5, "y"}}, rule: RuleOverlap},
+		{name: "R5 replacement and deletion", base: "abcdef", ours: Set{{1, 4, ""}}, theirs: Set{{3, 5, "y"}}, rule: RuleOverlap},
+		{name: "R5 same range, other text", base: "abc", ours: Set{{1, 2, "x"}}, theirs: Set{{1, 2, "y"}}, rule: RuleOverlap},
+
+		{name: "R6 two words at one place", base: "()", ours: Set{{1, 1, "foo"}}, theirs: Set{{1, 1, "bar"}}, rule: RuleFusion},
+		{name: "R6 typed at the end of a replaced word", base: "foo ", ours: Set{{0, 3, "bar"}}, theirs: Set{{3, 3, "d"}}, rule: RuleFusion},
+		{name: "R6 typed at its start", base: "foo ", ours: Set{{0, 3, "bar"}}, theirs: Set{{0, 0, "d"}}, rule: RuleFusion},
+		{name: "R6 over a deletion", base: "a-b", ours: Set{{0, 1, "x"}}, theirs: Set{{1, 3, "y"}}, rule: RuleFusion},
+		{name: "R6 other letters", base: "", ours: Set{{0, 0, "é"}}, theirs: Set{{0, 0, "λ"}}, rule: RuleFusion},
+		{name: "R6 not words", base: "", ours: Set{{0, 0, "foo"}}, theirs: Set{{0, 0, "bar "}}, want: "bar foo", sameLine: true},
+		{name: "R6 kept text between", base: "-", ours: Set{{0, 0, "foo"}}, theirs: Set{{1, 1, "bar"}}, want: "foo-bar", sameLine: true},
+
+		{name: "cuts made by the user", base: "\rx\n", ours: Set{{1, 1, "-"}}, theirs: Set{{1, 2, ""}}, want: "\r-\n", sameLine: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			base := New(tt.base)
+			r := Rebase(base, tt.ours, tt.theirs)
+			if tt.want == "" {
+				if len(r.Conflicts) != 1 || r.Conflicts[0].Rule != tt.rule {
+					t.Fatalf("got %+v", r)
+				}
+				checkConflicts(t, tt.base, r)
+				return
+			}
+			now := tt.theirs.Apply(base)
+			got := r.Set.Apply(now).String()
+			if got != strings.Trim(tt.want, "\x00") || r.Coalesced != tt.coalesced || r.SameLine != tt.sameLine || len(r.Conflicts) > 0 {
+				t.Fatalf("got %q, %+v", got, r)
+			}
+			if err := r.Set.Validate(now); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestRebaseTellsEveryConflict(t *testing.T) {
+	base := "one two three four"
+	r := Rebase(New(base), Set{{0, 3, "1"}, {4, 7, "2"}, {14, 18, "4"}}, Set{{0, 3, "I"}, {14, 18, "IV"}})
+	want := []Conflict{
+		{Start: 0, End: 3, Base: "one", Ours: "1", Theirs: "I", Rule: RuleOverlap},
+		{Start: 14, End: 18, Base: "four", Ours: "4", Theirs: "IV", Rule: RuleOverlap},
+	}
+	if !slices.Equal(r.Conflicts, want) || r.Set != nil {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestSameSpansRefuses(t *testing.T) {
+	base, now := New("one two three"), New("zero one two three")
+	ours := Set{{4, 7, "2"}}
+	if !SameSpans(base, ours, now, Set{{9, 12, "2"}}) {
+		t.Error("the right place is refused")
+	}
+	for _, wrong := range []Set{{{8, 11, "2"}}, {{9, 13, "2"}}, {{4, 7, "2"}}, {{9, 12, "2"}, {13, 14, ""}}} {
+		if SameSpans(base, ours, now, wrong) {
+			t.Errorf("%v is taken", wrong)
+		}
+	}
+}
+
+// TestF157EditAfterShift has the user type above and beside an edit that is on its way.
+func TestF157EditAfterShift(t *testing.T) {
+	base := New("package p\n\nfunc add(a, b int) int { return a - b }\n")
+	f, err := Locate(base, "return a - b", "return a + b", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []Set
+	now := base
+	for i, c := range "// Package p adds.\n" {
+		keys = append(keys, Set{{i, i, string(c)}})
+		now = now.Replace(i, i, string(c))
+	}
+	r := Rebase(base, f.Edits, ComposeAll(keys))
+	want := "// Package p adds.\npackage p\n\nfunc add(a, b int) int { return a + b }\n"
+	if got := r.Set.Apply(now).String(); got != want || r.SameLine {
+		t.Errorf("got %q, %+v", got, r)
+	}
+}
