@@ -1,0 +1,215 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	defaultOutput = 1 << 20
+	// drain is how long a command that is over may keep its outputs open, and a killed one may take to be gone.
+	drain = 200 * time.Millisecond
+)
+
+// Local runs commands with nothing that confines them. Each gets a session and a process group of its own, no input,
+// and ends with this process.
+type Local struct {
+	// Environ is what the environment of commands is taken out of; nil is the environment of this process.
+	Environ []string
+	// Pass is what Environment lets through beyond the usual.
+	Pass []string
+}
+
+var _ Runner = (*Local)(nil)
+
+// Level is "none".
+func (l *Local) Level() Level {
+	return Level{Name: "none", Reason: "commands run with all the rights of this user: no sandbox is in force"}
+}
+
+// Run starts c and waits for its end. A context that has run out of time makes a timed-out Outcome, any other end of it
+// a cancelled one.
+func (l *Local) Run(ctx context.Context, c Command) (Outcome, error) {
+	if len(c.Argv) == 0 {
+		return Outcome{}, errors.New("no command to run")
+	}
+	if ctx.Err() != nil {
+		return ended(ctx, Outcome{}), nil
+	}
+	environ := l.Environ
+	if environ == nil {
+		environ = os.Environ()
+	}
+	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
+	cmd.Dir, cmd.Env = c.Dir, c.Env
+	if cmd.Env == nil {
+		cmd.Env = Environment(environ, l.Pass)
+	}
+	cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "PWD="+c.Dir)
+	if c.Stdin != "" {
+		cmd.Stdin = strings.NewReader(c.Stdin)
+		cmd.WaitDelay = drain // a process that has left the group may hold this pipe open too
+	}
+	cmd.SysProcAttr = attributes()
+	out, err := capture(cmd, c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	// The signal at our death hangs on the thread that started the command, so that thread must outlive it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	begun := time.Now()
+	err = cmd.Start()
+	out.started()
+	if err != nil {
+		out.finish()
+		return Outcome{}, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
+	}
+	o := attend(ctx, cmd, c)
+	out.finish()
+	var lost int64
+	o.Stdout, o.Dropped = out.kept[0].String()
+	o.Stderr, lost = out.kept[1].String()
+	o.Dropped += lost
+	o.Duration = time.Since(begun)
+	return o, nil
+}
+
+// attend waits until the command has ended by itself, or ends it: TERM first, KILL after the grace. Nothing of its
+// process group is left when it returns.
+func attend(ctx context.Context, cmd *exec.Cmd, c Command) (o Outcome) {
+	group := -cmd.Process.Pid
+	exited := make(chan struct{})
+	go func() {
+		awaitExit(cmd)
+		close(exited)
+	}()
+	var expired <-chan time.Time
+	if c.Timeout > 0 {
+		t := time.NewTimer(c.Timeout)
+		defer t.Stop()
+		expired = t.C
+	}
+	select {
+	case <-exited:
+	case <-ctx.Done():
+		o = ended(ctx, o)
+	case <-expired:
+		o.TimedOut, o.ExitCode = true, -1
+	}
+	if o.ExitCode < 0 {
+		_ = syscall.Kill(group, syscall.SIGTERM)
+		_ = syscall.Kill(group, syscall.SIGCONT) // one that is stopped could not even die
+		wait(exited, c.Grace)
+	}
+	_ = syscall.Kill(group, syscall.SIGKILL)
+	if !wait(exited, drain) {
+		go func() { // the kernel does not let go of it; whoever hangs there is no reason to hang here
+			<-exited
+			_ = cmd.Wait()
+		}()
+		return o
+	}
+	if cmd.ProcessState == nil {
+		_ = cmd.Wait() // how it ended is in its state
+	}
+	if o.ExitCode == 0 {
+		o.ExitCode = cmd.ProcessState.ExitCode()
+		if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+			o.ExitCode = 128 + int(s.Signal())
+		}
+	}
+	return o
+}
+
+func wait(c <-chan struct{}, atMost time.Duration) bool {
+	t := time.NewTimer(atMost)
+	defer t.Stop()
+	select {
+	case <-c:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+func ended(ctx context.Context, o Outcome) Outcome {
+	o.ExitCode = -1
+	o.TimedOut = errors.Is(ctx.Err(), context.DeadlineExceeded)
+	o.Cancelled = !o.TimedOut
+	return o
+}
+
+// outputs are the two pipes of a command, read as it writes.
+type outputs struct {
+	readers, writers [2]*os.File
+	kept             [2]kept
+	done             sync.WaitGroup
+}
+
+func capture(cmd *exec.Cmd, c Command) (*outputs, error) {
+	if c.MaxOutput <= 0 {
+		c.MaxOutput = defaultOutput
+	}
+	o := &outputs{}
+	for i := range o.readers {
+		r, w, err := os.Pipe()
+		if err != nil {
+			o.started()
+			for _, r := range o.readers[:i] {
+				_ = r.Close()
+			}
+			return nil, fmt.Errorf("no pipe for the command's output: %w", err)
+		}
+		o.readers[i], o.writers[i] = r, w
+		o.kept[i].half = max(1, c.MaxOutput/2)
+	}
+	cmd.Stdout, cmd.Stderr = o.writers[0], o.writers[1]
+	var one sync.Mutex
+	for i := range o.readers {
+		o.done.Go(func() {
+			buf := make([]byte, 32<<10)
+			for {
+				n, err := o.readers[i].Read(buf)
+				o.kept[i].Write(buf[:n])
+				if n > 0 && c.Output != nil {
+					one.Lock()
+					c.Output(Stdout+Stream(i), buf[:n])
+					one.Unlock()
+				}
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+	return o, nil
+}
+
+// started lets go of our copies of the ends that the command writes to.
+func (o *outputs) started() {
+	for _, w := range o.writers {
+		if w != nil {
+			_ = w.Close()
+		}
+	}
+}
+
+// finish reads what is left. A process that has left the group may hold a pipe open: it is not waited for.
+func (o *outputs) finish() {
+	for _, r := range o.readers {
+		_ = r.SetReadDeadline(time.Now().Add(drain))
+	}
+	o.done.Wait()
+	for _, r := range o.readers {
+		_ = r.Close()
+	}
+}

@@ -1,0 +1,270 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func bash(line string) Command {
+	return Command{Argv: []string{"bash", "-c", line}, Dir: "/", Timeout: 20 * time.Second, Grace: 50 * time.Millisecond}
+}
+
+func run(t *testing.T, c Command) Outcome {
+	t.Helper()
+	o, err := new(Local).Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// pids reads the process numbers that a command has left in a file.
+func pids(t *testing.T, file string, n int) []int {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []int
+	for _, f := range strings.Fields(string(b)) {
+		pid, err := strconv.Atoi(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, pid)
+	}
+	if len(out) != n {
+		t.Fatalf("%d processes were started, not %d", len(out), n)
+	}
+	return out
+}
+
+// gone waits until the kernel has done away with a killed process that is no child of ours: what is left of it may be
+// seen for a moment, but must be dead.
+func gone(t *testing.T, pids []int) {
+	t.Helper()
+	for _, pid := range pids {
+		for deadline := time.Now().Add(5 * time.Second); ; {
+			if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+				break
+			}
+			if stat, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); strings.Contains(string(stat), ") Z ") {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Errorf("process %d is alive", pid)
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+func TestRun(t *testing.T) {
+	c := bash(`echo out; echo err >&2; pwd; exit 3`)
+	c.Dir = t.TempDir()
+	var got [3]strings.Builder
+	c.Output = func(s Stream, chunk []byte) { got[s].Write(chunk) }
+	o := run(t, c)
+	if o.ExitCode != 3 || o.Stdout != "out\n"+c.Dir+"\n" || o.Stderr != "err\n" || o.TimedOut || o.Cancelled || o.Dropped != 0 {
+		t.Errorf("%+v", o)
+	}
+	if got[Stdout].String() != o.Stdout || got[Stderr].String() != o.Stderr {
+		t.Errorf("streamed %q, %q", got[Stdout].String(), got[Stderr].String())
+	}
+	if o := run(t, bash(`cat; echo $((1+1))`)); o.Stdout != "2\n" {
+		t.Errorf("there must be no input: %+v", o)
+	}
+	c = bash(`cat`)
+	c.Stdin = strings.Repeat("line\n", 100_000)
+	if o := run(t, c); o.Stdout != c.Stdin {
+		t.Errorf("%d bytes of %d", len(o.Stdout), len(c.Stdin))
+	}
+	c.Argv[2] = `head -n 1`
+	if o := run(t, c); o.Stdout != "line\n" || o.ExitCode != 0 {
+		t.Errorf("a command that does not read everything: %+v", o)
+	}
+	if o := run(t, bash(`kill -SEGV $$`)); o.ExitCode != 128+int(syscall.SIGSEGV) || o.TimedOut {
+		t.Errorf("killed by a signal of its own: %+v", o)
+	}
+	for _, c := range []Command{{}, {Argv: []string{"/nowhere/x"}, Dir: "/"}, {Argv: []string{"true"}, Dir: "/nowhere"}} {
+		if _, err := new(Local).Run(t.Context(), c); err == nil {
+			t.Errorf("%v must be an error", c)
+		}
+	}
+	if l := new(Local).Level(); l.Name != "none" || l.Reason == "" {
+		t.Errorf("level %+v", l)
+	}
+}
+
+// A command that minds TERM, one that does not, and one whose grandchildren do not: all are gone in time.
+func TestF086Killed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pids")
+	const stubborn = `trap '' TERM; echo $BASHPID >>"$F"; while :; do sleep 1; done`
+	tests := []struct {
+		id, line string
+		n        int
+	}{
+		{"K01", `echo $$ >>"$F"; sleep 60`, 1},
+		{"K02", stubborn, 1},
+		{"K03", `echo $$ >>"$F"; for i in 1 2 3; do (` + stubborn + `) & done; wait`, 4},
+		{"K08", `echo $$ >>"$F"; (echo $BASHPID >>"$F"; kill -STOP $BASHPID; sleep 60) & wait`, 2},
+		{"K08 leader", `trap '' TERM; echo $$ >>"$F"; kill -STOP $$; sleep 60`, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.id, func(t *testing.T) {
+			defer os.Remove(file)
+			c := bash(`F=` + file + `; echo before; ` + tt.line)
+			c.Timeout, c.Grace = 400*time.Millisecond, 100*time.Millisecond
+			o := run(t, c)
+			if !o.TimedOut || o.Cancelled || o.ExitCode != -1 || o.Stdout != "before\n" {
+				t.Errorf("%+v", o)
+			}
+			if o.Duration > 10*(c.Timeout+c.Grace+250*time.Millisecond) {
+				t.Errorf("took %v", o.Duration)
+			}
+			gone(t, pids(t, file, tt.n))
+		})
+	}
+}
+
+// A command that ends at once but leaves something behind in its group, with the outputs open or closed: what was left
+// behind is killed and nobody waits for it.
+func TestLeftovers(t *testing.T) {
+	for id, redirect := range map[string]string{"K05": ">/dev/null 2>&1", "K06": ""} {
+		t.Run(id, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "pids")
+			o := run(t, bash(`F=`+file+`; ( ( echo $BASHPID >>"$F"; echo ready; sleep 60 ) `+redirect+` & ); `+
+				`until [ -s "$F" ]; do :; done; echo done`))
+			if o.ExitCode != 0 || !strings.Contains(o.Stdout, "done\n") || o.Duration > 10*time.Second {
+				t.Errorf("%+v", o)
+			}
+			gone(t, pids(t, file, 1))
+		})
+	}
+}
+
+// A process in a session of its own is beyond our reach, but holding the outputs open does not hold us.
+func TestPipeHolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pid")
+	o := run(t, bash(`F=`+file+`; setsid bash -c 'echo $$ >'"$F"'; exec sleep 60' & until [ -s "$F" ]; do :; done; echo done`))
+	held := pids(t, file, 1)
+	if o.ExitCode != 0 || o.Stdout != "done\n" || o.Duration > 10*time.Second {
+		t.Errorf("%+v", o)
+	}
+	_ = syscall.Kill(held[0], syscall.SIGKILL)
+	gone(t, held)
+}
+
+func TestK10Flood(t *testing.T) {
+	c := bash(`printf head; yes | head -c 50000000; printf tail`)
+	c.MaxOutput = 4096
+	var streamed int64
+	c.Output = func(_ Stream, chunk []byte) { streamed += int64(len(chunk)) }
+	o := run(t, c)
+	if !strings.HasPrefix(o.Stdout, "heady\n") || !strings.HasSuffix(o.Stdout, "y\ntail") || len(o.Stdout) > 4200 {
+		t.Errorf("%d bytes: %.20q … %q", len(o.Stdout), o.Stdout, o.Stdout[len(o.Stdout)-20:])
+	}
+	if o.Dropped != 50000008-4096 || streamed != 50000008 {
+		t.Errorf("dropped %d, streamed %d", o.Dropped, streamed)
+	}
+}
+
+func TestK14Cancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var once sync.Once
+	c := bash(`echo started; sleep 60`)
+	c.Output = func(Stream, []byte) { once.Do(cancel) }
+	o, err := new(Local).Run(ctx, c)
+	if err != nil || !o.Cancelled || o.TimedOut || o.ExitCode != -1 || o.Stdout != "started\n" {
+		t.Errorf("%+v, %v", o, err)
+	}
+	cancel()
+	o, err = new(Local).Run(ctx, c)
+	if err != nil || !o.Cancelled || o.Stdout != "" {
+		t.Errorf("cancelled beforehand: %+v, %v", o, err)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	o, err = new(Local).Run(ctx, bash(`sleep 60`))
+	if err != nil || !o.TimedOut || o.Cancelled {
+		t.Errorf("the context's own limit: %+v, %v", o, err)
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			if o, err := new(Local).Run(t.Context(), bash("echo "+strconv.Itoa(i))); err != nil || o.Stdout != strconv.Itoa(i)+"\n" {
+				t.Errorf("%d: %+v, %v", i, o, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestEnvironment(t *testing.T) {
+	base := []string{
+		"PATH=/bin", "HOME=/h", "LC_ALL=C", "FOO_API_KEY=x", "AWS_SECRET_ACCESS_KEY=x", "GITHUB_TOKEN=x", "LD_PRELOAD=x",
+		"BASH_ENV=x", "NODE_OPTIONS=x", "GIT_DIR=x", "PROMPT_COMMAND=x", "SSH_AUTH_SOCK=x", "MINE=1", "LC_PASSWORD=x", "odd",
+	}
+	got := Environment(base, []string{"MINE", "GITHUB_TOKEN", "SET=a=b", "HOME=/other", "my_credential=x", "ABSENT"})
+	want := []string{"PATH=/bin", "LC_ALL=C", "MINE=1", "SET=a=b", "HOME=/other"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	l := Local{Environ: append(base, "PATH="+os.Getenv("PATH")), Pass: []string{"MINE"}}
+	o, err := l.Run(t.Context(), bash("env"))
+	if err != nil || strings.Contains(o.Stdout, "=x\n") || !strings.Contains(o.Stdout, "MINE=1\n") {
+		t.Errorf("%v, %v", o.Stdout, err)
+	}
+}
+
+// Head and tail are what was written, the rest is counted to the byte, and no rune is cut.
+func TestKept(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := kept{half: rapid.IntRange(1, 20).Draw(t, "half")}
+		var all strings.Builder
+		for _, s := range rapid.SliceOf(rapid.StringOf(rapid.SampledFrom([]rune("ab\näß…😀")))).Draw(t, "writes") {
+			all.WriteString(s)
+			k.Write([]byte(s))
+		}
+		got, lost := k.String()
+		if all.Len() <= 2*k.half {
+			if got != all.String() || lost != 0 {
+				t.Fatalf("%q, %d lost of %q", got, lost, all.String())
+			}
+			return
+		}
+		head, rest, ok := strings.Cut(got, "\n[… "+strconv.FormatInt(lost, 10)+" bytes left out …]\n")
+		if !ok || !utf8.ValidString(got) || !strings.HasPrefix(all.String(), head) || !strings.HasSuffix(all.String(), rest) ||
+			len(head)+len(rest)+int(lost) != all.Len() || len(head) > k.half || len(rest) > k.half {
+			t.Fatalf("%q of %q", got, all.String())
+		}
+	})
+}
+
+func BenchmarkRun(b *testing.B) {
+	for b.Loop() {
+		if _, err := new(Local).Run(b.Context(), Command{Argv: []string{"/bin/true"}, Dir: "/"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

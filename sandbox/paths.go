@@ -1,0 +1,298 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// Limits of a path in bytes, those of Linux.
+const (
+	maxPath = 4095
+	maxName = 255
+	maxLink = 40
+)
+
+// Paths is the one resolver of the paths that tools are given, and what confines them. The fields are set before the
+// first call and stay as they are; then all methods may be called concurrently. Roots are resolved once, at first use:
+// a root that is later replaced by a link to elsewhere leads nowhere.
+type Paths struct {
+	// Cwd is the absolute directory that relative paths start from.
+	Cwd string
+	// Read and Write are the absolute roots; what may be written may be read too.
+	Read, Write []string
+	// Unrestricted takes the confinement away; Strict refuses relative paths.
+	Unrestricted, Strict bool
+	// Home is what ~ stands for.
+	Home string
+
+	once        sync.Once
+	cwd         string
+	read, write []string
+}
+
+// PathError says why a path may not be used. Code is the code of the wire, Reason one word in lower case, Message a
+// sentence for the model.
+type PathError struct {
+	Code, Reason, Path, Message string
+}
+
+func (e *PathError) Error() string { return e.Message }
+
+func refuse(code, reason, path, format string, args ...any) error {
+	return &PathError{code, reason, path, fmt.Sprintf(format, args...)}
+}
+
+// Resolve makes the path that arg means absolute and clean, looking at no file: a leading @ is a mention, ~ the home
+// directory, file: URIs are understood. Variables are never expanded. An error is a *PathError.
+func (p *Paths) Resolve(arg string) (abs string, err error) {
+	s := strings.TrimPrefix(arg, "@")
+	switch {
+	case s == "":
+		return "", refuse("READ_ERROR", "invalid_path", arg, "The path is empty: name a file or a directory.")
+	case strings.ContainsRune(s, 0):
+		return "", refuse("READ_ERROR", "invalid_path", arg, "The path %q contains a NUL byte.", shorten(arg))
+	case strings.Contains(s, "://") || hasScheme(s, "file") || hasScheme(s, "untitled"):
+		if s, err = fromURI(s); err != nil {
+			return "", err
+		}
+	case s == "~" || strings.HasPrefix(s, "~/"):
+		if p.Home == "" {
+			return "", refuse("READ_ERROR", "invalid_path", arg, "There is no home directory for %q: use another path.", arg)
+		}
+		s = p.Home + s[1:]
+	}
+	if !filepath.IsAbs(s) {
+		if p.Strict {
+			return "", refuse("INVALID_ARGS", "relative", arg, "%q is a relative path: give the absolute one.", shorten(arg))
+		}
+		s = p.Cwd + "/" + s
+	}
+	s = filepath.Clean(s)
+	long := len(s) > maxPath
+	for name := range strings.SplitSeq(s, "/") {
+		long = long || len(name) > maxName
+	}
+	if long {
+		return "", refuse("READ_ERROR", "name_too_long", arg, "The path %q is too long for a file.", shorten(arg))
+	}
+	return s, nil
+}
+
+func hasScheme(s, scheme string) bool {
+	return len(s) > len(scheme) && s[len(scheme)] == ':' && strings.EqualFold(s[:len(scheme)], scheme)
+}
+
+// fromURI gives the path of a file: URI of this host; no other URI names a file.
+func fromURI(s string) (string, error) {
+	bad := func(why string) error {
+		return refuse("INVALID_ARGS", "invalid_uri", s, "%q %s: give a path or a file:///… URI.", shorten(s), why)
+	}
+	u, err := url.Parse(s)
+	switch {
+	case err != nil:
+		return "", bad("is no URI")
+	case u.Scheme != "file":
+		return "", bad("names no file")
+	case u.Host != "" && u.Host != "localhost" || u.User != nil:
+		return "", bad("is a file of another host")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || !strings.HasPrefix(u.Path, "/"):
+		return "", bad("is no plain file URI")
+	case strings.ContainsRune(u.Path, 0):
+		return "", bad("contains a NUL byte")
+	}
+	return u.Path, nil
+}
+
+// Readable resolves arg, follows its symbolic links, also those of the part that exists of a path that does not, and
+// gives the canonical path if that lies within a root. The path itself need not exist. An error is a *PathError.
+func (p *Paths) Readable(arg string) (canonical string, err error) {
+	p.prepare()
+	abs, canonical, err := p.canonical(arg)
+	if err != nil || p.Unrestricted || rootOf(p.read, canonical) != "" || rootOf(p.write, canonical) != "" {
+		return canonical, err
+	}
+	scope := strings.Join(append(p.Read[:len(p.Read):len(p.Read)], except(p.Write, p.Read)...), ", ")
+	return "", refuse("OUTSIDE_ROOTS", "outside", arg, "Path %q%s is not within the allowed read scope %s",
+		shorten(arg), via(abs, canonical), scope)
+}
+
+// Writable is Readable for a path that will be written to. What belongs to a repository's own .git is refused too.
+func (p *Paths) Writable(arg string) (canonical string, err error) {
+	p.prepare()
+	abs, canonical, err := p.canonical(arg)
+	if err != nil {
+		return "", err
+	}
+	root := rootOf(p.write, canonical)
+	if root == "" && !p.Unrestricted {
+		return "", refuse("OUTSIDE_WRITE_ROOTS", "outside", arg, "Path %q%s is not within the allowed write scope %s",
+			shorten(arg), via(abs, canonical), strings.Join(p.Write, ", "))
+	}
+	if inGit(strings.TrimPrefix(canonical, root)) {
+		return "", refuse("PROTECTED_PATH", "protected", arg,
+			"Path %q%s belongs to git itself and is never written by a tool. Use git commands.",
+			shorten(arg), via(abs, canonical))
+	}
+	return canonical, nil
+}
+
+// Root is the root that a canonical path lies in, "/" where it lies in none.
+func (p *Paths) Root(canonical string) string {
+	p.prepare()
+	for _, roots := range [][]string{p.read, p.write} {
+		if root := rootOf(roots, canonical); root != "" {
+			return root
+		}
+	}
+	return "/"
+}
+
+// Rel is abs as people and models are shown it: relative to Cwd, with forward slashes, where it lies within it.
+func (p *Paths) Rel(abs string) string {
+	p.prepare()
+	for _, base := range []string{p.cwd, p.Cwd} {
+		if abs == base {
+			return "."
+		}
+		if within(base, abs) {
+			return filepath.ToSlash(strings.TrimPrefix(abs[len(base):], "/"))
+		}
+	}
+	return filepath.ToSlash(abs)
+}
+
+func (p *Paths) prepare() {
+	p.once.Do(func() {
+		resolve := func(roots []string) (out []string) {
+			for _, r := range roots {
+				if real, err := realpath(filepath.Clean(r)); err == nil && filepath.IsAbs(r) {
+					out = append(out, real)
+				}
+			}
+			return out
+		}
+		p.read, p.write = resolve(p.Read), resolve(p.Write)
+		p.cwd = p.Cwd
+		if real := resolve([]string{p.Cwd}); real != nil {
+			p.cwd = real[0]
+		}
+	})
+}
+
+func (p *Paths) canonical(arg string) (abs, canonical string, err error) {
+	if abs, err = p.Resolve(arg); err != nil {
+		return "", "", err
+	}
+	canonical, err = realpath(abs)
+	switch {
+	case err == nil:
+		return abs, canonical, nil
+	case errors.Is(err, syscall.ELOOP):
+		err = refuse("READ_ERROR", "symlink_loop", arg, "The symbolic links of %q lead in a circle.", shorten(arg))
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		err = refuse("READ_ERROR", "name_too_long", arg, "The path %q leads to one that is too long.", shorten(arg))
+	case errors.Is(err, fs.ErrPermission):
+		err = refuse("READ_ERROR", "eacces", arg, "The path %q cannot be looked up: permission denied.", shorten(arg))
+	default:
+		err = refuse("READ_ERROR", "unreadable", arg, "The path %q cannot be looked up: %v.", shorten(arg), err)
+	}
+	return "", "", err
+}
+
+// realpath follows every symbolic link of the clean absolute path, as the kernel would, and keeps the rest of the path
+// from the first name on that does not exist. A link to nowhere is followed too, for a file made through it would come
+// to be there.
+func realpath(path string) (string, error) {
+	done, rest := "/", strings.Split(path, "/")
+	links := 0
+	for len(rest) > 0 {
+		name := rest[0]
+		rest = rest[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			done = filepath.Dir(done)
+			continue
+		}
+		next := filepath.Join(done, name)
+		target, err := os.Readlink(next)
+		switch {
+		case err == nil:
+			if links++; links > maxLink {
+				return "", syscall.ELOOP
+			}
+			if filepath.IsAbs(target) {
+				done = "/"
+			}
+			rest = append(strings.Split(target, "/"), rest...)
+		case errors.Is(err, syscall.EINVAL): // there, and no link
+			done = next
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+			// Nothing is there, so nothing can lead elsewhere.
+			return filepath.Join(append([]string{next}, rest...)...), nil
+		default:
+			return "", err
+		}
+	}
+	if len(done) > maxPath {
+		return "", syscall.ENAMETOOLONG
+	}
+	return done, nil
+}
+
+func rootOf(roots []string, path string) string {
+	for _, r := range roots {
+		if path == r || within(r, path) {
+			return r
+		}
+	}
+	return ""
+}
+
+// within tells whether path lies below root; both are clean.
+func within(root, path string) bool {
+	return root != "" && strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
+}
+
+// inGit tells whether any name of the path is .git, as a file system without regard to case, or one with short names,
+// would read it.
+func inGit(path string) bool {
+	for name := range strings.SplitSeq(path, "/") {
+		if strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1") {
+			return true
+		}
+	}
+	return false
+}
+
+func via(abs, canonical string) string {
+	if abs == canonical {
+		return ""
+	}
+	return fmt.Sprintf(" (which leads to %s)", canonical)
+}
+
+func except(list, without []string) (out []string) {
+	for _, s := range list {
+		if rootOf(without, s) != s {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// shorten keeps a path that somebody made up from flooding a message.
+func shorten(s string) string {
+	if r := []rune(s); len(r) > 300 {
+		return string(r[:300]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,57 @@
+// Package sandbox holds what keeps a call inside its bounds: the one resolver of paths, the roots that confine them,
+// and the Runner through which every child process is started.
+package sandbox
+
+import (
+	"context"
+	"time"
+)
+
+// Stream names one of the two outputs of a command.
+type Stream uint8
+
+// The streams of a command.
+const (
+	Stdout Stream = iota + 1
+	Stderr
+)
+
+// Command is one command as a Runner starts it: an argument vector, never a line for a shell to split.
+type Command struct {
+	Argv []string
+	// Dir is the absolute working directory.
+	Dir string
+	// Env is the whole environment, "NAME=value"; nil means the filtered one of Environment.
+	Env []string
+	// Stdin is what the command reads; nothing else is there to be read.
+	Stdin string
+	// Timeout ends the command; 0 means that only the context does.
+	Timeout time.Duration
+	// Grace is the time between TERM and KILL of the whole process group.
+	Grace time.Duration
+	// MaxOutput is how many bytes of each stream are kept: the head and the tail. 0 means 1 MiB.
+	MaxOutput int
+	// Output, when set, gets every chunk as it arrives, one call at a time; the chunk is its own only until it returns.
+	Output func(s Stream, chunk []byte)
+}
+
+// Outcome is how a command ended. ExitCode is -1 where it timed out or was cancelled, 128+n where it died of signal n.
+type Outcome struct {
+	ExitCode       int
+	Stdout, Stderr string
+	// Dropped is how many bytes of output were not kept.
+	Dropped   int64
+	TimedOut  bool
+	Cancelled bool
+	Duration  time.Duration
+}
+
+// Level says what a Runner confines commands with: "full", "landlock+seccomp" or "none", and why.
+type Level struct{ Name, Reason string }
+
+// Runner starts commands. It may be called concurrently. An error means that the command never ran; a command that
+// failed, timed out or was cancelled is an Outcome. When Run returns, no process of the command's group is alive.
+type Runner interface {
+	Run(ctx context.Context, c Command) (Outcome, error)
+	Level() Level
+}

@@ -1,0 +1,247 @@
+// Package tree walks directories as the tools that look for files see them: below the roots of sandbox.Paths, in a fixed
+// order, without following links, without what .gitignore and .ignore exclude, and never into .git.
+package tree
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+
+	"tandem/sandbox"
+)
+
+// TempPrefix begins the names of files that stand in a directory only while a change lands.
+const TempPrefix = ".tandem-tmp-"
+
+// Hidden tells whether a name is never shown, whatever is asked for.
+func Hidden(name string) bool { return name == ".git" || strings.HasPrefix(name, TempPrefix) }
+
+// Tree is a directory. It holds a file descriptor until Close; its methods may be called concurrently.
+type Tree struct {
+	root *os.Root
+	// top is where the rules about what is ignored begin, relative to root, dir the directory, relative to top.
+	top, dir string
+	base     string
+	// all says that the directory itself is ignored: who asks for it all the same means what is in it.
+	all    bool
+	ignore []gitignore.Pattern
+}
+
+// Entry is one file, directory or link of a tree.
+type Entry struct {
+	// Path is relative to the tree's directory, with forward slashes.
+	Path string
+	Type fs.FileMode
+	// Info looks the rest up.
+	Info func() (fs.FileInfo, error)
+}
+
+// Open opens the canonical path dir, which must be a directory. Errors are those of os.
+func Open(p *sandbox.Paths, dir string) (*Tree, error) {
+	base := p.Root(dir)
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tree{root: root, base: dir, top: relative(base, dir), dir: "."}
+	info, err := root.Stat(t.top)
+	if err == nil && !info.IsDir() {
+		err = &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
+	}
+	if err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	names := components(t.top)
+	for n := len(names); n >= 0; n-- {
+		at := path.Join(names[:n]...)
+		if _, err := root.Lstat(path.Join(at, ".git")); err == nil || n == 0 && base != "/" {
+			t.top, t.dir = path.Join(".", at), path.Join(names[n:]...)
+			break
+		}
+	}
+	t.ignore = t.rules(nil, ".git/info/exclude", nil)
+	down := components(t.dir)
+	for i := range down {
+		t.ignore = t.dirRules(t.ignore, down[:i])
+		t.all = t.all || excluded(t.ignore, down[:i+1], true)
+	}
+	return t, nil
+}
+
+// Close lets go of the directory.
+func (t *Tree) Close() error { return t.root.Close() }
+
+// Stat is what stands at a canonical path; the last name is not followed.
+func Stat(p *sandbox.Paths, canonical string) (fs.FileInfo, error) {
+	base := p.Root(canonical)
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return root.Lstat(relative(base, canonical))
+}
+
+// Open opens a file for reading by its path relative to the directory. What is no regular file is refused at once.
+func (t *Tree) Open(name string) (*os.File, error) {
+	name = path.Join(t.top, t.dir, name)
+	info, err := t.root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("not a regular file")}
+	}
+	return t.root.Open(name)
+}
+
+// Walk visits what is in the directory down to a depth, 0 meaning all of it, sorted by the names on the way. A directory
+// is visited before what is in it; visit may answer fs.SkipDir and fs.SkipAll. What cannot be read is left out. It gives
+// how many entries were left out because they are ignored. The only errors are those of visit and of ctx.
+func (t *Tree) Walk(ctx context.Context, depth int, visit func(Entry) error) (ignored int, err error) {
+	ignored, err = t.walk(ctx, ".", depth, t.ignore, visit)
+	if errors.Is(err, fs.SkipAll) || errors.Is(err, fs.SkipDir) {
+		err = nil
+	}
+	return ignored, err
+}
+
+func (t *Tree) walk(
+	ctx context.Context, at string, depth int, rules []gitignore.Pattern, visit func(Entry) error,
+) (ignored int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, context.Cause(ctx)
+	}
+	entries, err := t.read(at)
+	if err != nil {
+		return 0, nil
+	}
+	domain := components(path.Join(t.dir, at))
+	if !t.all {
+		rules = t.dirRules(rules[:len(rules):len(rules)], domain)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if Hidden(name) {
+			continue
+		}
+		if !t.all && excluded(rules, append(domain, name), e.IsDir()) {
+			ignored++
+			continue
+		}
+		below := path.Join(at, name)
+		err := visit(Entry{Path: below, Type: e.Type(), Info: e.Info})
+		switch {
+		case errors.Is(err, fs.SkipDir) && e.IsDir():
+			continue
+		case err != nil:
+			return ignored, err
+		}
+		if e.IsDir() && depth != 1 {
+			n, err := t.walk(ctx, below, depth-1, rules, visit)
+			ignored += n
+			if err != nil {
+				return ignored, err
+			}
+		}
+	}
+	return ignored, nil
+}
+
+func (t *Tree) read(at string) ([]fs.DirEntry, error) {
+	f, err := t.root.Open(path.Join(t.top, t.dir, at))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
+}
+
+// Ignored tells whether a walk leaves out the file of that path relative to the directory, which need not exist.
+func (t *Tree) Ignored(name string) bool {
+	rules := t.ignore
+	domain := components(t.dir)
+	parts := components(name)
+	for i, part := range parts {
+		if Hidden(part) {
+			return true
+		}
+		if t.all {
+			continue
+		}
+		rules = t.dirRules(rules[:len(rules):len(rules)], domain)
+		domain = append(domain[:len(domain):len(domain)], part)
+		if excluded(rules, domain, i < len(parts)-1) {
+			return true
+		}
+	}
+	return false
+}
+
+// Rel gives a canonical path relative to the directory; ok is false where it does not lie below.
+func (t *Tree) Rel(canonical string) (rel string, ok bool) {
+	if rel, err := filepath.Rel(t.base, canonical); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel), true
+	}
+	return "", false
+}
+
+func excluded(rules []gitignore.Pattern, parts []string, dir bool) bool {
+	return gitignore.NewMatcher(rules).Match(parts, dir)
+}
+
+// dirRules adds the rules that the directory domain, relative to top, brings.
+func (t *Tree) dirRules(rules []gitignore.Pattern, domain []string) []gitignore.Pattern {
+	at := path.Join(domain...)
+	for _, name := range []string{".gitignore", ".ignore"} {
+		rules = t.rules(rules, path.Join(at, name), domain)
+	}
+	return rules
+}
+
+func (t *Tree) rules(rules []gitignore.Pattern, file string, domain []string) []gitignore.Pattern {
+	file = path.Join(t.top, file)
+	if info, err := t.root.Lstat(file); err != nil || !info.Mode().IsRegular() {
+		return rules
+	}
+	f, err := t.root.Open(file)
+	if err != nil {
+		return rules
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if line := strings.TrimSuffix(lines.Text(), "\r"); line != "" && line[0] != '#' {
+			rules = append(rules, gitignore.ParsePattern(line, domain))
+		}
+	}
+	return rules
+}
+
+// relative is path, which lies in base, as seen from it.
+func relative(base, path string) string {
+	rel := strings.Trim(strings.TrimPrefix(path, strings.TrimSuffix(base, "/")), "/")
+	if rel == "" {
+		return "."
+	}
+	return rel
+}
+
+func components(rel string) []string {
+	if rel == "." || rel == "" {
+		return nil
+	}
+	return strings.Split(rel, "/")
+}

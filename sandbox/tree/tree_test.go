@@ -1,0 +1,235 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tandem/sandbox"
+)
+
+func workspace(t *testing.T, files ...string) *sandbox.Paths {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		name, content, _ := strings.Cut(f, "=")
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if target, ok := strings.CutPrefix(content, "-> "); ok {
+			err = os.Symlink(target, path)
+		} else {
+			err = os.WriteFile(path, []byte(content), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &sandbox.Paths{Cwd: dir, Read: []string{dir}}
+}
+
+func list(t *testing.T, p *sandbox.Paths, dir string, depth int) ([]string, int) {
+	t.Helper()
+	tr, err := Open(p, filepath.Join(p.Cwd, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	var got []string
+	ignored, err := tr.Walk(t.Context(), depth, func(e Entry) error {
+		if tr.Ignored(e.Path) && !e.Type.IsDir() {
+			t.Errorf("%s is walked over and ignored", e.Path)
+		}
+		got = append(got, e.Path)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got, ignored
+}
+
+func TestWalk(t *testing.T) {
+	p := workspace(t, "b/z", "b/a.log", "b/keep.log", "a.go", "b.go", ".gitignore=*.log\n/out/\n# x\n!keep.log\n", "out/x", "b/out/y",
+		"b/.ignore=z\n", ".git/config", "c/.git/x", ".tandem-tmp-1", ".github/w", "loop=-> .", "up=-> /", "b/.gitignore=!a.log\r\n")
+	tests := []struct {
+		dir     string
+		depth   int
+		want    string
+		ignored int
+	}{
+		{".", 0, ".github .github/w .gitignore a.go b b/.gitignore b/.ignore b/a.log b/keep.log b/out b/out/y b.go c loop up", 2},
+		{".", 1, ".github .gitignore a.go b b.go c loop up", 1},
+		{"b", 0, ".gitignore .ignore a.log keep.log out out/y", 1},
+		{".github", 1, "w", 0},
+		{"out", 0, "x", 0},
+		{"c", 0, "", 0},
+	}
+	for _, tt := range tests {
+		got, ignored := list(t, p, tt.dir, tt.depth)
+		if strings.Join(got, " ") != tt.want || ignored != tt.ignored {
+			t.Errorf("%s, depth %d: %s (%d ignored)\nwant %s (%d)", tt.dir, tt.depth, strings.Join(got, " "), ignored, tt.want, tt.ignored)
+		}
+	}
+}
+
+func TestStopAndCancel(t *testing.T) {
+	p := workspace(t, "a/x", "b/x", "c/x")
+	tr, err := Open(p, p.Cwd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	var got []string
+	if _, err := tr.Walk(t.Context(), 0, func(e Entry) error {
+		got = append(got, e.Path)
+		switch e.Path {
+		case "a":
+			return fs.SkipDir
+		case "b/x":
+			return fs.SkipAll
+		}
+		return nil
+	}); err != nil || strings.Join(got, " ") != "a b b/x" {
+		t.Errorf("%v, %v", got, err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("why")
+	if _, err := tr.Walk(ctx, 0, func(Entry) error { cancel(why); return nil }); !errors.Is(err, why) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// What is no regular file is never opened, and nothing outside the roots is.
+func TestOpen(t *testing.T) {
+	p := workspace(t, "f=text", "sub/g=deep", "link=-> f", "away=-> /etc/passwd")
+	if err := syscall.Mkfifo(filepath.Join(p.Cwd, "fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tr, err := Open(p, filepath.Join(p.Cwd, "sub"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	if f, err := tr.Open("g"); err != nil {
+		t.Error(err)
+	} else {
+		f.Close()
+	}
+	for _, name := range []string{"../link", "../away", "../fifo", "../../x", "..", "none"} {
+		if f, err := tr.Open(name); err == nil {
+			f.Close()
+			t.Errorf("%s could be opened", name)
+		}
+	}
+	for _, name := range []string{"f", "none"} {
+		if tr, err := Open(p, filepath.Join(p.Cwd, name)); err == nil {
+			tr.Close()
+			t.Errorf("%s is no directory", name)
+		}
+	}
+	if info, err := Stat(p, filepath.Join(p.Cwd, "fifo")); err != nil || info.Mode().IsRegular() {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// git itself says what is ignored.
+func TestIgnoreAsGit(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git")
+	}
+	names := []string{"a.o", "b.txt", "build/x", "src/build/y", "src/a.o", "src/deep/keep.o", "doc/a/b/c", "doc/c", "tmp x", "weird[1].c", "#f"}
+	p := workspace(t, names...)
+	for file, rules := range map[string]string{
+		".gitignore":     "*.o\n/build\ndoc/**/c\n\\#f\nweird\\[1\\].c\n!src/deep/keep.o\n",
+		"src/.gitignore": "build/\n!a.o\n",
+	} {
+		if err := os.WriteFile(filepath.Join(p.Cwd, file), []byte(rules), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git := func(args ...string) string {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = p.Cwd
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	git("init", "-q")
+	if err := os.WriteFile(filepath.Join(p.Cwd, ".git/info/exclude"), []byte("tmp*\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Split(strings.Trim(git("ls-files", "-z", "--others", "--exclude-standard"), "\x00"), "\x00")
+	slices.Sort(want)
+	tr, err := Open(p, p.Cwd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	var got []string
+	if _, err := tr.Walk(t.Context(), 0, func(e Entry) error {
+		if !e.Type.IsDir() {
+			got = append(got, e.Path)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("walked %q\ngit has %q", got, want)
+	}
+}
+
+func TestMatcher(t *testing.T) {
+	for pattern, paths := range map[string]string{
+		"*.go":          "+a.go +b/a.go -a.go/x -a.gox",
+		"./*.go":        "+a.go +b/a.go",
+		"/*.go":         "+a.go -b/a.go",
+		"src/*.go":      "+src/a.go -src/b/a.go -x/src/a.go",
+		"src/**/*.go":   "+src/a.go +src/b/c/a.go -a.go",
+		"**/*.{ts,tsx}": "+a.ts +b/a.tsx -a.js",
+		"**/test_[a-c]": "+test_a +x/test_b -test_d",
+		"a?c":           "+abc +x/abc -a/c",
+		"**":            "+a +b/c",
+		"exact name.md": "+exact name.md",
+	} {
+		match, err := Matcher(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for p := range strings.SplitSeq(strings.ReplaceAll(paths, "exact name", "exact_name"), " ") {
+			p = strings.ReplaceAll(p, "exact_name", "exact name")
+			if match(p[1:]) != (p[0] == '+') {
+				t.Errorf("%s on %s", pattern, p)
+			}
+		}
+	}
+	for _, bad := range []string{"[a", "{a", "a/**/[z-"} {
+		if _, err := Matcher(bad); err == nil {
+			t.Errorf("%s is accepted", bad)
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	for n, want := range map[int64]string{0: "0B", 1023: "1023B", 1024: "1.0KB", 16043213: "15.3MB", 5 << 50: "5120.0TB"} {
+		if got := Size(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}
