@@ -1,0 +1,46 @@
+package builtin_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"tandem/tools"
+	"tandem/tools/builtin"
+)
+
+// Every shipped tool says all that a scheduler, a person and a model need of it.
+func TestF034Contract(t *testing.T) {
+	for _, x := range builtin.Registry().List() {
+		s := x.Spec()
+		if s.Kind == "" || s.Category == "" || s.Danger == "" || s.Class == "" || s.Source != "builtin" {
+			t.Errorf("%s: incomplete: %+v", s.Name, s)
+		}
+		if s.Kind.ReadOnly() != (s.Class == tools.ClassRead) {
+			t.Errorf("%s: kind %s and class %s", s.Name, s.Kind, s.Class)
+		}
+		if s.Together == tools.WithReads && !s.Kind.ReadOnly() {
+			t.Errorf("%s runs with reads and is none", s.Name)
+		}
+		if !strings.HasPrefix(string(x.Schema().JSON()), "{") || x.Title([]byte("{}")) == "" {
+			t.Errorf("%s: no schema or no title", s.Name)
+		}
+	}
+}
+
+// F037: when to use it, when not, and the way out of an error.
+func TestF037Descriptions(t *testing.T) {
+	for _, x := range builtin.Tools() {
+		d := strings.Join(strings.Fields(x.Spec().Description), " ")
+		if len(d) < 200 {
+			t.Errorf("%s: a description of %d characters", x.Spec().Name, len(d))
+		}
+		for what, part := range map[string]string{
+			"when to use it": `Use it `, "when not": `Do not `, "the way out of an error": `(When it fails|If) `,
+		} {
+			if !regexp.MustCompile(part).MatchString(d) {
+				t.Errorf("%s: the description does not say %s (%s)", x.Spec().Name, what, part)
+			}
+		}
+	}
+}

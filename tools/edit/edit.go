@@ -1,0 +1,255 @@
+// Package edit is the tool edit_file: it replaces a text that the model quotes, wherever that text stands by now.
+package edit
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+	"tandem/filetime/text/show"
+	"tandem/tools"
+)
+
+//go:embed edit.md
+var description string
+
+// Args are the arguments of edit_file.
+type Args struct {
+	Path       string `json:"path" desc:"The file to edit." minlen:"1" alias:"file_path,file,filename" nocoerce:"true"`
+	OldText    string `json:"old_text" desc:"The text to replace, exactly as it stands in the file, without line numbers. It must fit one place only, unless replace_all is set." alias:"old_string,old_str" nocoerce:"true"`
+	NewText    string `json:"new_text" desc:"The text to put in its place. Empty deletes." alias:"new_string,new_str" nocoerce:"true"`
+	ReplaceAll bool   `json:"replace_all,omitempty" desc:"Replace every place where old_text stands." default:"false"`
+}
+
+// Value is what a program gets of an edit that landed.
+type Value struct {
+	Path         string `json:"path"`
+	Line         int    `json:"line"`
+	Replacements int    `json:"replacements"`
+	Additions    int    `json:"additions"`
+	Deletions    int    `json:"deletions"`
+}
+
+// New makes the tool.
+func New() tools.Tool {
+	return tools.Define(tools.Definition[Args]{
+		Spec: tools.Spec{
+			Name: "edit_file", Aliases: []string{"edit", "str_replace"},
+			Kind: tools.Edit, Category: "files", Description: description,
+			Danger: tools.Moderate, Class: tools.ClassWrite, Together: tools.OtherFiles, Source: "builtin",
+		},
+		Title:   func(in Args) string { return "Edit " + in.Path },
+		Targets: func(in Args) []string { return []string{in.Path} },
+		Plan:    plan,
+	})
+}
+
+func plan(ctx context.Context, env *tools.Env, in Args) (*tools.Plan, error) {
+	if in.OldText == in.NewText {
+		return nil, noChange()
+	}
+	path, err := env.Paths.Writable(in.Path)
+	if err != nil {
+		return nil, err
+	}
+	now, views, err := env.FileTime.Assert(ctx, path, false)
+	var unread *filetime.Error
+	if errors.As(err, &unread) && unread.Code == filetime.NotRead && !env.RequireRead {
+		err = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !env.RequireRead {
+		views = append(views, filetime.View{Text: now.Text, Rev: now.Rev})
+	}
+	s := search{env: env, in: in, path: path, now: now, name: env.Paths.Rel(path)}
+	if err := s.run(views); err != nil {
+		return nil, err
+	}
+	return &tools.Plan{
+		Title: "Edit " + s.name, Danger: tools.Moderate, Op: tools.OpEdit, Semantic: "write",
+		Locations: []tools.Location{{Path: path, Line: s.line}},
+		Paths:     []string{path},
+		Change:    &filetime.Change{Files: []filetime.FileEdit{s.edit}},
+		Done:      s.done,
+	}, nil
+}
+
+func noChange() error {
+	return tools.Refuse(tools.NoChange, "same", "old_text and new_text are the same: nothing was changed. Give the new text in new_text.")
+}
+
+// search finds the place of an edit.
+type search struct {
+	env        *tools.Env
+	in         Args
+	path, name string
+	now        filetime.Snapshot
+
+	found text.Found
+	edit  filetime.FileEdit
+	line  int // of the first place, as things stand
+}
+
+// run looks in every text that the model was shown, the newest first. The first that holds old_text decides.
+func (s *search) run(views []filetime.View) error {
+	for _, v := range views {
+		v.Since = text.Canonical(v.Text, v.Since)
+		found, err := text.Locate(v.Text, s.in.OldText, s.in.NewText, s.in.ReplaceAll)
+		var missing *text.NotFoundError
+		var several *text.AmbiguousError
+		switch {
+		case errors.As(err, &missing):
+			continue
+		case errors.As(err, &several):
+			return s.ambiguous(v, several.Lines)
+		case errors.Is(err, text.ErrEmptyOld):
+			return tools.Refuse(tools.InvalidArgs, "empty",
+				"old_text is empty and stands nowhere. Quote the text to replace; to make a new file or replace all of one use write_file.")
+		case errors.Is(err, text.ErrNoChange):
+			return noChange()
+		case err != nil:
+			return err
+		}
+		return s.carry(v, found)
+	}
+	return s.missing(views)
+}
+
+// carry brings what was found to the present, so that a conflict shows before anybody is asked.
+func (s *search) carry(v filetime.View, found text.Found) error {
+	s.found = found
+	s.edit = filetime.FileEdit{Path: s.path, Base: v.Text, Edits: found.Edits, Since: v.Since, Rev: v.Rev}
+	s.line = v.Since.Apply(v.Text).Line(v.Since.MapPos(found.Matches[0].Start, true)) + 1
+	r := text.Rebase(v.Text, found.Edits, v.Since)
+	if found.Tier > text.TierLineEnds {
+		r.Conflicts = append(r.Conflicts, meets(v, found)...)
+	}
+	switch {
+	case len(r.Conflicts) > 0:
+		return s.moved(v, r.Conflicts)
+	case len(r.Set) == 0:
+		return tools.Refuse(tools.NoChange, "already_applied",
+			"%s says so already: somebody else made the same change since it was read. Nothing is left to do.", s.name)
+	}
+	return nil
+}
+
+// meets gives the changes of others within the places of a match that was not exact: there the likeness proves nothing.
+func meets(v filetime.View, found text.Found) []text.Conflict {
+	var out []text.Conflict
+	after := found.Edits.Apply(v.Text)
+	for _, m := range found.Matches {
+		if !slices.ContainsFunc(v.Since, func(e text.Edit) bool { return e.Start < m.End && m.Start < e.End }) {
+			continue
+		}
+		out = append(out, text.Conflict{
+			Start: m.Start, End: m.End, Base: v.Text.Slice(m.Start, m.End),
+			Ours: after.Slice(found.Edits.MapPos(m.Start, false), found.Edits.MapPos(m.End, true)),
+		})
+	}
+	return out
+}
+
+// moved takes the edit of a text that others have changed where it was, if it stands elsewhere now, exactly and once.
+func (s *search) moved(v filetime.View, found []text.Conflict) error {
+	now := v.Since.Apply(v.Text)
+	if again, err := text.Locate(now, s.in.OldText, s.in.NewText, false); err == nil &&
+		!s.in.ReplaceAll && again.Tier <= text.TierLineEnds {
+		s.found = again
+		s.edit = filetime.FileEdit{Path: s.path, Base: now, Edits: again.Edits, Rev: v.Rev}
+		s.line = again.Lines[0]
+		return nil
+	}
+	return tools.Conflict(s.edit, v.Since, now, found, v.Author)
+}
+
+func (s *search) ambiguous(v filetime.View, at []int) error {
+	now := v.Since.Apply(v.Text)
+	var lines []string
+	for _, l := range at[:min(len(at), 20)] {
+		lines = append(lines, fmt.Sprint(now.Line(v.Since.MapPos(v.Text.LineStart(l-1), true))+1))
+	}
+	if len(at) > len(lines) {
+		lines = append(lines, "…")
+	}
+	return tools.Refuse(tools.TextMultipleMatches, "ambiguous",
+		"old_text stands at %d places in %s: lines %s. Add lines before or after it until it fits one place only, "+
+			"or set replace_all to change all of them.", len(at), s.name, strings.Join(lines, ", "))
+}
+
+// missing says what is there instead. The places that it shows count as seen.
+func (s *search) missing(views []filetime.View) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Text not found: old_text stands nowhere in %s as you have seen it. It must be the file's own text, "+
+		"with the same indentation and blanks and without line numbers.\n", s.name)
+	if len(views) > 0 && len(views[0].Since) > 0 {
+		b.WriteString("Somebody else changed the file since you read it.\n")
+	}
+	var at []int
+	var none *text.NotFoundError
+	found, err := text.Locate(s.now.Text, s.in.OldText, s.in.NewText, true)
+	switch {
+	case err == nil:
+		at = found.Lines[:min(3, len(found.Lines))]
+		b.WriteString("It stands there by now:\n")
+	case errors.As(err, &none) && len(none.Candidates) > 0:
+		for _, c := range none.Candidates {
+			at = append(at, c.Line)
+		}
+		b.WriteString("The nearest there is:\n")
+	default:
+		b.WriteString("Nothing in it is like old_text. Read the file again with read_file.")
+		return tools.Refuse(tools.TextNotFound, "not_found", "%s", b.String())
+	}
+	size := strings.Count(strings.TrimRight(s.in.OldText, "\n"), "\n")
+	slices.Sort(at)
+	for i, line := range at {
+		if i > 0 {
+			b.WriteString("     …\n")
+		}
+		last := line + min(size, maxCandidate)
+		b.WriteString(tools.Numbered(s.now.Text, line, last))
+		s.env.FileTime.Read(s.now, line, last)
+	}
+	b.WriteString("Copy old_text from there, or read more of the file with read_file.")
+	return tools.Refuse(tools.TextNotFound, "not_found", "%s", b.String())
+}
+
+// maxCandidate is how many lines of a place are shown that old_text may have meant.
+const maxCandidate = 40
+
+// done words what landed.
+func (s *search) done(landed filetime.Landed) tools.Result {
+	l := landed.Files[0]
+	d := tools.Diff(s.env, l)
+	line := l.After.Line(l.Set.MapPos(l.Rebased.MapPos(s.found.Matches[0].Start, true), false)) + 1
+	var b strings.Builder
+	fmt.Fprintf(&b, "File edited: %s\nReplacement location: line %d\n", s.name, line)
+	if !l.Applied {
+		b.WriteString("Not applied here: the host that asked applies it.\n")
+	}
+	if s.in.ReplaceAll {
+		fmt.Fprintf(&b, "Replacements: %d\n", s.found.Count)
+	}
+	fmt.Fprintf(&b, "Changes: %d +/ %d -\n", d.Additions, d.Deletions)
+	r := tools.Result{Success: true, Diffs: []show.File{d}}
+	if s.found.Tier > text.TierExact {
+		r.Meta.Tier = s.found.TierName
+	}
+	if s.found.Tier > text.TierLineEnds {
+		fmt.Fprintf(&b, "Not an exact match: old_text fits but for %s\n", s.found.TierName)
+	}
+	b.WriteString(tools.Told(s.env, l))
+	r.Data = strings.TrimSuffix(b.String(), "\n")
+	r.Summary = fmt.Sprintf("Modified: %s (+%d -%d)", filepath.Base(s.path), d.Additions, d.Deletions)
+	r.Value = Value{l.Path, line, s.found.Count, d.Additions, d.Deletions}
+	return r
+}

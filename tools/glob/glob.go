@@ -1,0 +1,135 @@
+// Package glob is the tool glob: files by their names.
+package glob
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"tandem/sandbox/tree"
+	"tandem/tools"
+)
+
+//go:embed glob.md
+var description string
+
+// counted is how many files beyond the limit are counted before that is given up too.
+const counted = 10_000
+
+type input struct {
+	Pattern string `json:"pattern" desc:"What the paths look like, for example **/*.go." minlen:"1" alias:"glob" nocoerce:"true"`
+	Path    string `json:"path" desc:"The directory to look in." default:"." alias:"directory,dir,folder" nocoerce:"true"`
+	Limit   int    `json:"limit" desc:"How many files to show at most." default:"200" min:"1"`
+}
+
+type value struct {
+	Files     []string `json:"files"`
+	Total     int      `json:"total"`
+	Truncated bool     `json:"truncated"`
+}
+
+// New makes the tool.
+func New() tools.Tool {
+	return tools.Define(tools.Definition[input]{
+		Spec: tools.Spec{
+			Name: "glob", Aliases: []string{"find_files"}, Kind: tools.Search, Category: "search",
+			Description: strings.TrimSpace(description), Danger: tools.Safe, Class: tools.ClassRead,
+			Together: tools.WithReads, NotDestructive: true, Source: "builtin", Pages: true,
+		},
+		Title:   func(in input) string { return "Find " + in.Pattern },
+		Targets: func(in input) []string { return []string{in.place()} },
+		Plan:    plan,
+	})
+}
+
+// place is the directory to look in: an absolute pattern says it itself.
+func (in input) place() string {
+	if filepath.IsAbs(in.Pattern) {
+		base, _ := doublestar.SplitPattern(path.Clean(in.Pattern))
+		return base
+	}
+	return in.Path
+}
+
+// pattern is the part of the pattern below the place.
+func (in input) pattern() string {
+	if filepath.IsAbs(in.Pattern) {
+		_, rest := doublestar.SplitPattern(path.Clean(in.Pattern))
+		return "/" + rest
+	}
+	return in.Pattern
+}
+
+func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
+	fits, err := tree.Matcher(in.pattern())
+	if err != nil {
+		return nil, tools.Refuse(tools.InvalidArgs, "pattern", "Parameter validation failed:\npattern: %v", err)
+	}
+	dir, err := env.Paths.Readable(in.place())
+	if err != nil {
+		return nil, err
+	}
+	return &tools.Plan{
+		Title: "Find " + in.Pattern, Kind: tools.Search, Danger: tools.Safe, Op: tools.OpRead,
+		Locations: []tools.Location{{Path: dir}}, Paths: []string{dir}, Semantic: "search",
+		Run: func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in, fits) },
+	}, nil
+}
+
+func run(ctx context.Context, env *tools.Env, in input, fits func(string) bool) (tools.Result, error) {
+	dir, base, err := tools.Folder(env, in.place())
+	if err != nil {
+		return tools.Result{}, err
+	}
+	defer dir.Close()
+	v := &value{Files: []string{}}
+	var names []string
+	room := env.Limits.MaxToolOutputChars
+	_, err = dir.Walk(ctx, 0, func(e tree.Entry) error {
+		if e.Type.IsDir() || !fits(e.Path) {
+			return nil
+		}
+		v.Total++
+		if v.Total > in.Limit+counted {
+			return fs.SkipAll
+		}
+		file := filepath.Join(base, e.Path)
+		name := env.Paths.Rel(file)
+		room -= len(name) + 8
+		if v.Truncated = v.Truncated || v.Total > in.Limit || room < 0 && env.Limits.MaxToolOutputChars > 0; !v.Truncated {
+			names, v.Files = append(names, name), append(v.Files, file)
+		}
+		return nil
+	})
+	if err != nil {
+		return tools.Result{}, err
+	}
+	return answer(env.Paths.Rel(base), in.Pattern, v, names), nil
+}
+
+func answer(place, pattern string, v *value, names []string) tools.Result {
+	r := tools.Result{Success: true, Value: v, Truncated: v.Truncated}
+	r.Summary = fmt.Sprintf("Found %s for %s", tools.Count(v.Total, "file"), pattern)
+	if v.Total == 0 {
+		r.Data = fmt.Sprintf("No files in %s fit %s. Try a wider pattern.", place, pattern)
+		return r
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Found %s:", tools.Count(v.Total, "file"))
+	for i, name := range names {
+		fmt.Fprintf(&b, "\n%d. %s", i+1, name)
+	}
+	if more := v.Total - len(names); more > counted {
+		fmt.Fprintf(&b, "\n… more than %d more: narrow the pattern", counted)
+	} else if more > 0 {
+		fmt.Fprintf(&b, "\n… %d more: narrow the pattern, or raise limit", more)
+	}
+	r.Data = b.String()
+	return r
+}

@@ -1,0 +1,68 @@
+package glob
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"tandem/tools"
+	"tandem/tools/toolstest"
+)
+
+func TestCases(t *testing.T) {
+	toolstest.Run(t, func([]string) tools.Tool { return New() }, nil)
+}
+
+// An absolute pattern names the place itself.
+func TestAbsolute(t *testing.T) {
+	env := toolstest.Workspace(t, &txtar.Archive{Files: []txtar.File{{Name: "disk/a/b/x.go"}, {Name: "disk/y.go"}}})
+	for pattern, want := range map[string]string{"/a/**/*.go": "a/b/x.go", "/a/b/x.go": "a/b/x.go", "/*.go": "y.go"} {
+		r, p := toolstest.Call(t.Context(), New(), env, `{"pattern":"`+env.Paths.Cwd+pattern+`"}`)
+		if !r.Success || !slices.Equal(r.Value.(*value).Files, []string{env.Paths.Cwd + "/" + want}) {
+			t.Errorf("%s: %s (%v)", pattern, r.Data, p)
+		}
+	}
+	if r, _ := toolstest.Call(t.Context(), New(), env, `{"pattern":"/etc/*"}`); r.Error != "OUTSIDE_ROOTS" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// More than the limit, and more than is ever counted.
+func TestMany(t *testing.T) {
+	var files []txtar.File
+	for i := range 700 {
+		files = append(files, txtar.File{Name: fmt.Sprintf("disk/f%03d", i)})
+	}
+	env := toolstest.Workspace(t, &txtar.Archive{Files: files})
+	for args, want := range map[string]string{
+		`{"pattern":"*"}`:              "Found 700 files:\n1. f000\n",
+		`{"pattern":"*","limit":1000}`: "\n700. f699",
+		`{"pattern":"*","limit":10}`:   "\n10. f009\n… 690 more: narrow the pattern, or raise limit",
+	} {
+		r, _ := toolstest.Call(t.Context(), New(), env, args)
+		if !r.Success || !strings.Contains(r.Data, want) || r.Value.(*value).Total != 700 || r.Truncated == strings.Contains(args, "1000") {
+			t.Errorf("%s: %.200s … %s", args, r.Data, r.Data[len(r.Data)-100:])
+		}
+	}
+	env.Limits.MaxToolOutputChars = 100
+	r, _ := toolstest.Call(t.Context(), New(), env, `{"pattern":"*"}`)
+	if v := r.Value.(*value); len(v.Files) != 8 || !r.Truncated {
+		t.Errorf("%d files shown", len(v.Files))
+	}
+}
+
+func TestPlan(t *testing.T) {
+	env := toolstest.Workspace(t, &txtar.Archive{})
+	tool := New()
+	p, err := tool.Plan(t.Context(), env, json.RawMessage(`{"pattern":"*.go","path":"."}`))
+	if err != nil || p.Op != tools.OpRead || !slices.Equal(p.Paths, []string{env.Paths.Cwd}) {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if got := tool.Targets(json.RawMessage(`{"pattern":"x","path":"a"}`)); !slices.Equal(got, []string{"a"}) || !tool.Spec().Kind.ReadOnly() {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,154 @@
+package tools
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+	"tandem/filetime/text/show"
+)
+
+// Diff shows what landed in one file. The unified diff names the path as people know it, Path is absolute.
+func Diff(env *Env, l filetime.LandedFile) show.File {
+	d := show.Diff(env.Paths.Rel(l.Path), l.Before, l.After, show.Options{MaxBytes: env.Limits.MaxDiffBytes, Created: l.Created})
+	d.Path = l.Path
+	return d
+}
+
+// Told words what landed in one file, for the model: the change of others that it was carried over, and the regions that
+// it changed as they are now. What is told counts as seen.
+func Told(env *Env, l filetime.LandedFile) string {
+	var b strings.Builder
+	if l.Over > 0 {
+		who := "by the user"
+		if l.Source == "disk" {
+			who = "on disk"
+		}
+		fmt.Fprintf(&b, "rebased over %s %s%s\n", Count(l.Over, "change"), who, ranges(othersIn(l)))
+	}
+	if len(l.Set) == 0 {
+		b.WriteString("somebody else had made the same change already\n")
+	}
+	if l.SameLine {
+		b.WriteString("somebody else changed another part of the same line: both changes are in it\n")
+	}
+	b.WriteString(regions(env, l, linesOf(l.Set, l.After)))
+	return b.String()
+}
+
+// Count writes a number of things: 1 line, 2 lines.
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// lines is a range of lines, 1-based and inclusive.
+type lines struct{ first, last int }
+
+// linesOf gives the lines of after that a set, which led to it, has written to.
+func linesOf(set text.Set, after text.Text) []lines {
+	var out []lines
+	shift := 0
+	for _, e := range set {
+		out = append(out, touched(after, e.Start+shift, e.Start+shift+len(e.New)))
+		shift += len(e.New) - (e.End - e.Start)
+	}
+	return out
+}
+
+func touched(t text.Text, start, end int) lines {
+	first := t.Line(start) + 1
+	last := t.Line(max(start, end-1)) + 1
+	return lines{first, last}
+}
+
+// othersIn gives the lines of After that others changed since the text that the edit was made for.
+func othersIn(l filetime.LandedFile) []lines {
+	var out []lines
+	shift := 0
+	for _, e := range l.Rebased {
+		start, end := e.Start+shift, e.Start+shift+len(e.New)
+		out = append(out, touched(l.After, l.Set.MapPos(start, false), l.Set.MapPos(end, false)))
+		shift += len(e.New) - (e.End - e.Start)
+	}
+	return out
+}
+
+// maxRanges is how many places are named at most.
+const maxRanges = 5
+
+func ranges(at []lines) string {
+	at = joined(at, 1)
+	if len(at) == 0 {
+		return ""
+	}
+	if len(at) == 1 && at[0].first == at[0].last {
+		return fmt.Sprintf(" (line %d)", at[0].first)
+	}
+	var parts []string
+	for _, r := range at[:min(maxRanges, len(at))] {
+		if r.first == r.last {
+			parts = append(parts, fmt.Sprint(r.first))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", r.first, r.last))
+		}
+	}
+	if len(at) > maxRanges {
+		parts = append(parts, "…")
+	}
+	return fmt.Sprintf(" (lines %s)", strings.Join(parts, ", "))
+}
+
+// joined sorts ranges and joins those with fewer than gap lines between them.
+func joined(at []lines, gap int) []lines {
+	at = slices.Clone(at)
+	slices.SortFunc(at, func(a, b lines) int { return a.first - b.first })
+	var out []lines
+	for _, r := range at {
+		if n := len(out) - 1; n >= 0 && r.first-out[n].last <= gap {
+			out[n].last = max(out[n].last, r.last)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+const (
+	// around is how many lines before and after a change are shown.
+	around = 3
+	// maxRegion is how many lines are shown in all.
+	maxRegion = 80
+)
+
+func regions(env *Env, l filetime.LandedFile, at []lines) string {
+	var b strings.Builder
+	for i := range at {
+		at[i].first, at[i].last = at[i].first-around, at[i].last+around
+	}
+	left, total := maxRegion, Lines(l.After)
+	seen := filetime.Snapshot{Path: l.Path, Text: l.After, Rev: l.Rev, Exists: true}
+	for i, r := range joined(at, 1) {
+		r.first, r.last = max(1, r.first), min(r.last, total)
+		if left == 0 || r.first > r.last {
+			break
+		}
+		if i > 0 {
+			b.WriteString("     …\n")
+		}
+		last := min(r.last, r.first+left-1)
+		left -= last - r.first + 1
+		b.WriteString(Numbered(l.After, r.first, last))
+		if last < r.last {
+			fmt.Fprintf(&b, "     … %s more\n", Count(r.last-last, "line"))
+		}
+		if l.Applied {
+			env.FileTime.Read(seen, r.first, last)
+		}
+	}
+	return b.String()
+}

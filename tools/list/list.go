@@ -1,0 +1,172 @@
+// Package list is the tool list_files: what is in a directory.
+package list
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"tandem/sandbox/tree"
+	"tandem/tools"
+)
+
+//go:embed list.md
+var description string
+
+// counted is how many entries beyond the limit are counted before that is given up too.
+const counted = 10_000
+
+type input struct {
+	Path    string `json:"path" desc:"The directory." default:"." alias:"directory,dir,folder" nocoerce:"true"`
+	Pattern string `json:"pattern,omitempty" desc:"Only files whose path fits, for example *.go or src/**/*.ts." alias:"glob"`
+	Depth   int    `json:"depth" desc:"How many levels to show." default:"1" min:"1"`
+	Limit   int    `json:"limit" desc:"How many entries to show at most." default:"500" min:"1"`
+}
+
+type value struct {
+	Path      string  `json:"path"`
+	Entries   []entry `json:"entries"`
+	Total     int     `json:"total"`
+	Ignored   int     `json:"ignored,omitempty"`
+	Truncated bool    `json:"truncated"`
+}
+
+type entry struct {
+	Path string `json:"path"`
+	Type string `json:"type"`
+	Size int64  `json:"size,omitempty"`
+}
+
+// New makes the tool.
+func New() tools.Tool {
+	return tools.Define(tools.Definition[input]{
+		Spec: tools.Spec{
+			Name: "list_files", Aliases: []string{"ls", "list_dir"}, Kind: tools.Read, Category: "files",
+			Description: strings.TrimSpace(description), Danger: tools.Safe, Class: tools.ClassRead,
+			Together: tools.WithReads, NotDestructive: true, Source: "builtin", Pages: true,
+		},
+		Title:   func(in input) string { return "List " + in.Path },
+		Targets: func(in input) []string { return []string{in.Path} },
+		Plan:    plan,
+	})
+}
+
+func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
+	if in.Pattern != "" {
+		if _, err := tree.Matcher(in.Pattern); err != nil {
+			return nil, tools.Refuse(tools.InvalidArgs, "pattern", "Parameter validation failed:\npattern: %v", err)
+		}
+	}
+	path, err := env.Paths.Readable(in.Path)
+	if err != nil {
+		return nil, err
+	}
+	return &tools.Plan{
+		Title: "List " + env.Paths.Rel(path), Kind: tools.Read, Danger: tools.Safe, Op: tools.OpRead,
+		Locations: []tools.Location{{Path: path}}, Paths: []string{path}, Semantic: "read",
+		Run: func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in) },
+	}, nil
+}
+
+func run(ctx context.Context, env *tools.Env, in input) (tools.Result, error) {
+	dir, path, err := tools.Folder(env, in.Path)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	defer dir.Close()
+	fits, what, depth := func(string) bool { return true }, "entry", in.Depth
+	if in.Pattern != "" {
+		what, depth = "file", 0
+		if fits, err = tree.Matcher(in.Pattern); err != nil {
+			return tools.Result{}, err
+		}
+	}
+	v := &value{Path: path, Entries: []entry{}}
+	var lines []string
+	room := env.Limits.MaxToolOutputChars
+	v.Ignored, err = dir.Walk(ctx, depth, func(e tree.Entry) error {
+		if in.Pattern != "" && e.Type.IsDir() || !fits(e.Path) {
+			return nil
+		}
+		v.Total++
+		if v.Total > in.Limit+counted {
+			return fs.SkipAll
+		}
+		if v.Truncated = v.Truncated || v.Total > in.Limit; v.Truncated {
+			return nil
+		}
+		line, found := describe(env, path, e)
+		if room -= len(line) + 1; room < 0 && env.Limits.MaxToolOutputChars > 0 {
+			v.Truncated = true
+			return nil
+		}
+		lines, v.Entries = append(lines, line), append(v.Entries, found)
+		return nil
+	})
+	if err != nil {
+		return tools.Result{}, err
+	}
+	return answer(env, in, v, lines, what), nil
+}
+
+func describe(env *tools.Env, dir string, e tree.Entry) (string, entry) {
+	found := entry{Path: filepath.Join(dir, e.Path), Type: "file"}
+	switch {
+	case e.Type.IsDir():
+		found.Type = "directory"
+		return e.Path + "/", found
+	case e.Type&fs.ModeSymlink != 0:
+		found.Type = "link"
+		target, err := env.Paths.Readable(found.Path)
+		if err != nil {
+			return e.Path + " -> (outside, or nowhere)", found
+		}
+		return e.Path + " -> " + env.Paths.Rel(target), found
+	case !e.Type.IsRegular():
+		found.Type = "special"
+		return e.Path + " (no regular file)", found
+	}
+	info, err := e.Info()
+	if err != nil {
+		return e.Path, found
+	}
+	found.Size = info.Size()
+	return fmt.Sprintf("%s (%s)", e.Path, tree.Size(found.Size)), found
+}
+
+func answer(env *tools.Env, in input, v *value, lines []string, what string) tools.Result {
+	name := env.Paths.Rel(v.Path)
+	head := fmt.Sprintf("%s in %s", count(v.Total, what), name)
+	if in.Pattern != "" {
+		head = fmt.Sprintf("%s in %s fit %s", count(v.Total, what), name, in.Pattern)
+	}
+	var b strings.Builder
+	b.WriteString(head)
+	if len(lines) > 0 {
+		b.WriteString(":\n" + strings.Join(lines, "\n"))
+	}
+	if more := v.Total - len(lines); more > counted {
+		fmt.Fprintf(&b, "\n… more than %d more: look into one of the directories", counted)
+	} else if more > 0 {
+		fmt.Fprintf(&b, "\n… %d more: look into one of the directories, or raise limit", more)
+	}
+	if v.Ignored > 0 {
+		fmt.Fprintf(&b, "\n(%d ignored by git not shown)", v.Ignored)
+	}
+	return tools.Result{
+		Success: true, Data: b.String(), Summary: "Listed " + head, Value: v, Truncated: v.Truncated,
+	}
+}
+
+func count(n int, what string) string {
+	switch {
+	case n == 1:
+		return "1 " + what
+	case strings.HasSuffix(what, "y"):
+		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(what, "y"))
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

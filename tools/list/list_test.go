@@ -1,0 +1,69 @@
+package list
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"tandem/tools"
+	"tandem/tools/toolstest"
+)
+
+func TestCases(t *testing.T) {
+	toolstest.Run(t, func([]string) tools.Tool { return New() }, func(t *testing.T, env *tools.Env, flags []string) {
+		for _, f := range flags {
+			var err error
+			switch f {
+			case "fifo":
+				err = syscall.Mkfifo(env.Paths.Cwd+"/pipe", 0o600)
+			case "empty":
+				err = os.Mkdir(env.Paths.Cwd+"/empty", 0o755)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// More than the limit, and more than is ever counted.
+func TestMany(t *testing.T) {
+	var files []txtar.File
+	for i := range 700 {
+		files = append(files, txtar.File{Name: fmt.Sprintf("disk/f%03d", i)})
+	}
+	env := toolstest.Workspace(t, &txtar.Archive{Files: files})
+	for args, want := range map[string]string{
+		`{}`:             "700 entries in .:\nf000 (0B)\n",
+		`{"limit":1000}`: "\nf699 (0B)",
+		`{"limit":10}`:   "\nf009 (0B)\n… 690 more: look into one of the directories, or raise limit",
+	} {
+		r, _ := toolstest.Call(t.Context(), New(), env, args)
+		if !r.Success || !strings.Contains(r.Data, want) || r.Value.(*value).Total != 700 || r.Truncated == strings.Contains(args, "1000") {
+			t.Errorf("%s: %.200s … %s", args, r.Data, r.Data[len(r.Data)-100:])
+		}
+	}
+	env.Limits.MaxToolOutputChars = 100
+	r, _ := toolstest.Call(t.Context(), New(), env, `{}`)
+	if v := r.Value.(*value); len(v.Entries) != 10 || !r.Truncated {
+		t.Errorf("%d entries shown", len(v.Entries))
+	}
+}
+
+func TestPlan(t *testing.T) {
+	env := toolstest.Workspace(t, &txtar.Archive{})
+	tool := New()
+	p, err := tool.Plan(t.Context(), env, json.RawMessage(`{"path":"."}`))
+	if err != nil || p.Op != tools.OpRead || !slices.Equal(p.Paths, []string{env.Paths.Cwd}) {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if got := tool.Targets(json.RawMessage(`{"path":"a"}`)); !slices.Equal(got, []string{"a"}) || !tool.Spec().Kind.ReadOnly() {
+		t.Errorf("%v", got)
+	}
+}

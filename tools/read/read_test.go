@@ -1,0 +1,205 @@
+package read
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"tandem/filetime"
+	"tandem/tools"
+	"tandem/tools/toolstest"
+)
+
+func TestCases(t *testing.T) {
+	toolstest.Run(t, func([]string) tools.Tool { return New() }, func(t *testing.T, env *tools.Env, flags []string) {
+		put := func(name, content string) {
+			if err := os.WriteFile(filepath.Join(env.Paths.Cwd, name), []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, f := range flags {
+			switch f {
+			case "fifo":
+				if err := syscall.Mkfifo(filepath.Join(env.Paths.Cwd, "pipe"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			case "nul":
+				put("prog", "\x7fELF\x00\x01")
+			case "crlf":
+				put("dos.txt", "\uFEFFone\r\ntwo\rthree\r\n")
+			case "large":
+				put("log", strings.Repeat("0123456789\n", 200_000))
+			case "narrow":
+				env.Limits.MaxReadBytes = 20
+			}
+		}
+	})
+}
+
+func many(t *testing.T, lines int, line string) *tools.Env {
+	return toolstest.Workspace(t, &txtar.Archive{Files: []txtar.File{{Name: "disk/f", Data: []byte(strings.Repeat(line, lines))}}})
+}
+
+func call(t *testing.T, env *tools.Env, args string) tools.Result {
+	t.Helper()
+	r, _ := toolstest.Call(t.Context(), New(), env, args)
+	return r
+}
+
+func whole(t *testing.T, env *tools.Env) bool {
+	t.Helper()
+	_, _, err := env.FileTime.Assert(t.Context(), env.Paths.Cwd+"/f", true)
+	return err == nil
+}
+
+func TestF142DefaultLimit(t *testing.T) {
+	env := many(t, 5000, "x\n")
+	r := call(t, env, `{"path":"f"}`)
+	v := r.Value.(*value)
+	if v.EndLine != 2000 || v.TotalLines != 5000 || !strings.HasSuffix(r.Data, "2000 | x\n</file>\n(continue with start_line=2001)") {
+		t.Errorf("%+v …%s", v, r.Data[len(r.Data)-80:])
+	}
+	if whole(t, env) {
+		t.Error("a part was shown, not the whole")
+	}
+	for _, args := range []string{
+		`{"path":"f","start_line":2001,"end_line":3999}`, `{"path":"f","offset":3999,"limit":1001}`,
+	} {
+		call(t, env, args)
+	}
+	if !whole(t, env) {
+		t.Error("all parts were shown, but not the whole")
+	}
+}
+
+// Both families of parameters select the same lines.
+func TestF140Ranges(t *testing.T) {
+	env := many(t, 30, "x\n")
+	for a, b := range map[string]string{
+		`"start_line":5,"end_line":9`:   `"offset":4,"limit":5`,
+		`"start_line":30,"end_line":99`: `"offset":29,"limit":10`,
+		`"start_line":1,"end_line":30`:  `"limit":2000`,
+	} {
+		x, y := call(t, env, `{"path":"f",`+a+`}`), call(t, env, `{"path":"f",`+b+`}`)
+		if !x.Success || x.Data != y.Data {
+			t.Errorf("%s:\n%s\n%s:\n%s", a, x.Data, b, y.Data)
+		}
+	}
+	for _, args := range []string{
+		`"start_line":1,"limit":5`, `"end_line":1,"offset":0`, `"start_line":5,"end_line":4`, `"start_line":31`, `"offset":30`,
+		`"start_line":0`, `"limit":0`, `"offset":-1`,
+	} {
+		r := call(t, env, `{"path":"f",`+args+`}`)
+		if r.Error != tools.InvalidArgs || len(r.Issues) == 0 || !strings.HasPrefix(r.Data, "Parameter validation failed:\n") {
+			t.Errorf("%s: %+v", args, r)
+		}
+	}
+}
+
+func TestF147Cap(t *testing.T) {
+	env := many(t, 1000, strings.Repeat("y", 63)+"\n")
+	r := call(t, env, `{"path":"f"}`)
+	if v := r.Value.(*value); v.EndLine != 800 || !r.Truncated ||
+		!strings.HasSuffix(r.Data, "</file>\n(continue with start_line=801)") {
+		t.Errorf("%+v …%s", v, r.Data[len(r.Data)-80:])
+	}
+	r = call(t, env, `{"path":"f","start_line":801}`)
+	if r.Truncated || !whole(t, env) {
+		t.Error("going on as told shows the rest")
+	}
+}
+
+// A file of one line that is too long is shown in part, and does not count as seen.
+func TestLongLine(t *testing.T) {
+	env := many(t, 60_000, "é")
+	r := call(t, env, `{"path":"f"}`)
+	if !r.Success || !r.Truncated || len(r.Data) > 52_000 || !strings.Contains(r.Data, "é … (the first 50.0KB of a longer line)") {
+		t.Errorf("%d bytes: …%s", len(r.Data), r.Data[len(r.Data)-100:])
+	}
+	if whole(t, env) {
+		t.Error("counts as seen")
+	}
+}
+
+// Whatever the ends of lines and the limits are: pages joined together are the file.
+func TestPagesAreTheFile(t *testing.T) {
+	for _, eol := range []string{"\n", "\r\n", "\r"} {
+		var want []string
+		for i := range 100 {
+			want = append(want, strings.Repeat("z", i%7))
+		}
+		env := many(t, 1, strings.Join(want, eol)+eol)
+		env.Limits.MaxReadBytes = 40
+		var got []string
+		for next := 1; next > 0; {
+			r := call(t, env, fmt.Sprintf(`{"path":"f","start_line":%d}`, next))
+			if !r.Success {
+				t.Fatal(r.Data)
+			}
+			for line := range strings.SplitSeq(r.Data, "\n") {
+				if _, s, ok := strings.Cut(line, " | "); ok {
+					got = append(got, s)
+				}
+			}
+			next = 0
+			if _, after, ok := strings.Cut(r.Data, "(continue with start_line="); ok {
+				fmt.Sscan(strings.TrimSuffix(after, ")"), &next)
+			}
+		}
+		if !slices.Equal(got, want) || !whole(t, env) {
+			t.Errorf("%q: %q", eol, got)
+		}
+	}
+}
+
+func TestF148Seen(t *testing.T) {
+	env := many(t, 10, "x\n")
+	if _, _, err := env.FileTime.Assert(t.Context(), env.Paths.Cwd+"/f", false); err == nil {
+		t.Error("seen before it was read")
+	}
+	call(t, env, `{"path":"f"}`)
+	if !whole(t, env) {
+		t.Error("not seen")
+	}
+}
+
+func TestPlan(t *testing.T) {
+	env := many(t, 1, "x\n")
+	tool := New()
+	p, err := tool.Plan(t.Context(), env, json.RawMessage(`{"path":"@f","offset":3}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := env.Paths.Cwd + "/f"
+	if p.Op != tools.OpRead || !slices.Equal(p.Paths, []string{path}) || p.Locations[0] != (tools.Location{Path: path, Line: 4}) {
+		t.Errorf("%+v", p)
+	}
+	if got := tool.Targets(json.RawMessage(`{"path":"@f"}`)); !slices.Equal(got, []string{"@f"}) {
+		t.Errorf("targets %v", got)
+	}
+	if spec := tool.Spec(); spec.Danger != tools.Safe || !spec.Kind.ReadOnly() || spec.Description == "" {
+		t.Errorf("%+v", spec)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	env := many(t, 300_000, "x x x\n")
+	p, err := New().Plan(t.Context(), env, json.RawMessage(`{"path":"f","offset":1,"limit":2}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := &filetime.Error{Message: "why"}
+	cancel(why)
+	if _, err := p.Run(ctx); err != why {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,480 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"tandem/filetime"
+	"tandem/tools"
+	"tandem/tools/schema"
+)
+
+// Why a call's context ended.
+var (
+	errTimeout       = errors.New("the tool's time is over")
+	errTurnCancelled = errors.New("the turn was cancelled by a person")
+)
+
+// call is one call on its way through the stages.
+type call struct {
+	Call
+	ctx  context.Context
+	host *Host
+	// cancelTurn is pulled where a person answers a question by ending the turn.
+	cancelTurn func(cause error)
+	batch      int
+	begun      time.Time
+
+	tool    tools.Tool
+	env     *tools.Env
+	normal  bool // checked is set
+	checked schema.Checked
+	title   string
+	plan    *tools.Plan
+	asks    string // why a person must be asked, "" where nobody must
+	landed  filetime.Landed
+	result  tools.Result
+	phase   string // that the result is told with
+
+	mu    sync.Mutex // guards state and the order of events: progress comes from other goroutines
+	state State
+}
+
+// stage is one step of a call.
+type stage struct {
+	name string
+	do   func(*call) error
+	// always stages happen to every call; the others are left out once one of them has failed.
+	always bool
+}
+
+// stages are the way of every call, in order. A new concern is one more entry.
+func stages() []stage {
+	return []stage{
+		{name: "resolve", do: (*call).resolve},
+		{name: "normalise", do: (*call).normalise},
+		{name: "validate", do: (*call).validate},
+		{name: "plan", do: (*call).makePlan},
+		{name: "policy", do: (*call).policy},
+		{name: "permission", do: (*call).permission},
+		{name: "execute", do: (*call).execute},
+		{name: "truncate", do: (*call).truncate, always: true},
+		{name: "record", do: (*call).record, always: true},
+		{name: "emit", do: (*call).emit, always: true},
+	}
+}
+
+// run carries the call out. It always gives a Result, whatever the tool does.
+func (c *call) run() tools.Result {
+	c.begun = c.host.now()
+	failed := false
+	var trace []tools.Stage
+	for _, s := range stages() {
+		if failed && !s.always {
+			continue
+		}
+		since := c.host.now()
+		err := catch(func() error { return s.do(c) })
+		switch {
+		case err == nil:
+		case s.always: // the outcome stands: what has landed has landed
+			c.log(err)
+		default:
+			failed = true
+			if worse := catch(func() error { c.result = c.failure(err); return nil }); worse != nil {
+				c.result = tools.Fail(tools.ExecutionError, "", "Exception: %s", clip(err.Error(), 500))
+				c.log(worse)
+			}
+		}
+		trace = append(trace, tools.Stage{Stage: s.name, MS: milliseconds(c.host.now().Sub(since))})
+		if c.host.Trace {
+			c.result.Meta.Trace = trace
+		}
+	}
+	return c.result
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// prepare goes as far as can be gone without doing anything, for the scheduler and for the first news of the call. What
+// fails here fails again in its own stage.
+func (c *call) prepare() {
+	c.title = c.Name
+	err := catch(func() error {
+		if err := c.find(); err != nil {
+			return nil
+		}
+		c.title = c.tool.Spec().Name
+		if err := c.normalise(); err != nil {
+			return err
+		}
+		if t := c.tool.Title(c.checked.Args); t != "" {
+			c.title = t
+		}
+		return nil
+	})
+	if err != nil {
+		c.log(err)
+	}
+}
+
+// resolve finds the tool, once more: it may be gone since the call was asked for.
+func (c *call) resolve() error {
+	if err := c.alive(); err != nil {
+		return err
+	}
+	return c.find()
+}
+
+func (c *call) find() error {
+	t := c.host.Registry.Get(c.Name)
+	if t != c.tool {
+		c.normal = false
+	}
+	if c.tool = t; t != nil {
+		if c.env == nil {
+			c.env = c.host.Env(c.Call)
+			c.env.Progress = c.progress
+		}
+		return nil
+	}
+	if by := c.host.Registry.DisabledBy(c.Name); by != "" {
+		return tools.Refuse(tools.ToolNotFound, "disabled", "Tool %q is disabled by %s. Do it with another tool.", c.Name, by)
+	}
+	hint := "Use one of the tools that you were offered."
+	if near := c.host.Registry.Nearest(c.Name); len(near) > 0 {
+		hint = "Did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. %s", clip(c.Name, 60), hint)
+}
+
+func (c *call) normalise() error {
+	if !c.normal {
+		c.checked = c.tool.Schema().Check(c.Arguments, c.host.Coerce)
+		c.normal = true
+	}
+	return nil
+}
+
+func (c *call) validate() error {
+	if len(c.checked.Issues) == 0 {
+		return nil
+	}
+	lines := []string{"Parameter validation failed:"}
+	for _, i := range c.checked.Issues {
+		lines = append(lines, i.Message)
+	}
+	r := tools.Fail(tools.InvalidArgs, "", "%s", strings.Join(lines, "\n"))
+	r.Issues = c.checked.Issues
+	return &tools.Refusal{Result: r}
+}
+
+// makePlan lets the tool work out what it will do. What cannot be done ends here, before anybody is asked.
+func (c *call) makePlan() error {
+	ctx, done := c.limited()
+	defer done()
+	plan, err := patient(ctx, c.grace(), func(ctx context.Context) (*tools.Plan, error) {
+		return c.tool.Plan(ctx, c.env, c.checked.Args)
+	})
+	if err != nil {
+		return c.why(ctx, err)
+	}
+	if plan == nil || (plan.Change == nil) == (plan.Run == nil) {
+		return errors.New("the tool made no plan that can be carried out")
+	}
+	if plan.Title == "" {
+		plan.Title = c.title
+	}
+	if plan.Kind == "" {
+		plan.Kind = c.tool.Spec().Kind
+	}
+	if ch := plan.Change; ch != nil {
+		ch.Session, ch.Call, ch.Turn, ch.Tool = c.env.Session, c.env.Call, c.env.Turn, c.tool.Spec().Name
+		ch.Apply = c.host.Apply
+		if ch.Label == "" {
+			ch.Label = plan.Title
+		}
+	}
+	c.mu.Lock()
+	c.plan = plan
+	c.mu.Unlock()
+	return nil
+}
+
+func (c *call) policy() error {
+	d := c.host.Gate.Judge(c.tool, c.plan)
+	switch d.Verdict {
+	case "allow":
+		return nil
+	case "ask":
+		c.asks = d.Reason
+		return nil
+	}
+	return denied(d.Reason, tools.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: "policy"})
+}
+
+// permission asks a person, with nothing of the call done yet and no time limit running.
+func (c *call) permission() error {
+	if c.asks == "" {
+		return nil
+	}
+	diffs, err := c.preview()
+	if err != nil {
+		return err
+	}
+	answer := Unavailable
+	if c.host.Asker != nil {
+		answer = c.host.Asker.Ask(c.ctx, Question{Call: c.Call, Tool: c.tool, Plan: c.plan, Reason: c.asks, Diffs: diffs})
+	}
+	if answer == AnswerCancelled {
+		c.cancelTurn(errTurnCancelled)
+		return errTurnCancelled
+	}
+	if err := c.alive(); err != nil {
+		return err
+	}
+	switch answer {
+	case Allowed:
+		return nil
+	case Unavailable:
+		reason := "nobody is there who could be asked for permission"
+		return denied(reason, tools.Denial{Reason: reason, Layer: "person", Source: "unattended"})
+	}
+	reason := "the user denied this call"
+	return denied(reason, tools.Denial{Reason: reason, Layer: "person", Source: "user"})
+}
+
+func denied(reason string, d tools.Denial) error {
+	r := tools.Fail(tools.GateDenied, "denied",
+		"Permission denied: %s. Nothing was done. Do not try the same again; go another way or ask the user.", reason)
+	r.Denial = &d
+	return &tools.Refusal{Result: r}
+}
+
+// execute carries the plan out, under the time limit and, for a change, under the locks of its files.
+func (c *call) execute() error {
+	if err := c.alive(); err != nil {
+		return err
+	}
+	c.enter(Executing, Event{Phase: "use"})
+	ctx, done := c.limited()
+	defer done()
+	if c.plan.Run != nil {
+		r, err := patient(ctx, c.grace(), c.plan.Run)
+		c.result = r
+		if err == nil && !r.Success && r.Error == "" {
+			err = errors.New("the tool answered neither success nor an error")
+		}
+		return c.why(ctx, err)
+	}
+	var paths []string
+	for _, f := range c.plan.Change.Files {
+		paths = append(paths, f.Path)
+	}
+	// A landing is always waited for: nobody may be told that it failed while it is still on its way.
+	err := c.env.FileTime.WithLock(ctx, paths, func() error {
+		var err error
+		c.landed, err = c.env.Files.Commit(ctx, *c.plan.Change)
+		for _, f := range c.landed.Files {
+			c.env.FileTime.Wrote(f)
+		}
+		return err
+	})
+	if err != nil {
+		return c.why(ctx, err)
+	}
+	c.result = c.plan.Done(c.landed)
+	return nil
+}
+
+// alive fails where the turn is over, so that nothing new is begun.
+func (c *call) alive() error {
+	if c.ctx.Err() != nil {
+		return context.Cause(c.ctx)
+	}
+	return nil
+}
+
+// limited gives the context that the tool works under.
+func (c *call) limited() (context.Context, context.CancelFunc) {
+	ctx := c.ctx
+	if c.tool.Spec().Block {
+		ctx = context.WithoutCancel(ctx)
+	}
+	if d := c.env.Limits.ToolTimeout; d > 0 && !c.tool.Spec().NoTimeout {
+		return context.WithTimeoutCause(ctx, d, errTimeout)
+	}
+	return context.WithCancel(ctx)
+}
+
+// grace is how long a tool may take to notice that its time is over: a command is first asked to end, then killed.
+func (c *call) grace() time.Duration { return c.env.Limits.KillGrace + 2*time.Second }
+
+// why gives the cause of an error: where the context has ended and the error says no more than that, what ended it.
+func (c *call) why(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || speaks(err) {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// truncate cuts the middle out of an answer that is too long for the model.
+func (c *call) truncate() error {
+	r := &c.result
+	r.Data = strings.ToValidUTF8(r.Data, "\uFFFD")
+	if c.tool != nil && c.tool.Spec().Pages && r.Success || c.env == nil {
+		return nil
+	}
+	var cut bool
+	r.Data, cut = cutMiddle(r.Data, c.env.Limits.MaxToolOutputChars)
+	r.Truncated = r.Truncated || cut
+	return nil
+}
+
+// record notes what the call did: in its result, and with whoever keeps the changes.
+func (c *call) record() error {
+	m := &c.result.Meta
+	if c.normal && len(c.checked.Issues) == 0 {
+		m.EffectiveArgs = c.checked.Args
+	}
+	m.Coerced = c.checked.Coerced
+	if len(c.landed.Files) == 0 {
+		return nil
+	}
+	c.result.Landed = &c.landed
+	c.result.Warnings = append(c.result.Warnings, c.landed.Warnings...)
+	for _, f := range c.landed.Files {
+		if f.Applied {
+			m.Modified = append(m.Modified, f.Path)
+		}
+		if f.SameLine {
+			c.result.Warnings = append(c.result.Warnings,
+				fmt.Sprintf("%s: somebody else changed a line that this edit changed too; both changes are in the text.", f.Path))
+		}
+		if f.Stale {
+			c.result.Warnings = append(c.result.Warnings,
+				fmt.Sprintf("%s: the file on disk is older than the editor's buffer.", f.Path))
+		}
+		m.RebasedOver += f.Over
+		m.Attempts = max(m.Attempts, f.Attempts)
+	}
+	if len(c.landed.Files) == 1 {
+		m.Source, m.Version = c.landed.Files[0].Source, c.landed.Files[0].BeforeVersion
+	}
+	if c.host.Landed != nil {
+		c.host.Landed(*c.plan.Change, c.landed)
+	}
+	if c.result.Diffs == nil {
+		for _, f := range c.landed.Files {
+			c.result.Diffs = append(c.result.Diffs, tools.Diff(c.env, f))
+		}
+	}
+	return nil
+}
+
+// emit gives the result out.
+func (c *call) emit() error {
+	r := &c.result
+	if !r.Success && r.Error == "" {
+		r.Error = tools.ExecutionError
+	}
+	if r.Success {
+		r.Error = ""
+	}
+	if strings.TrimSpace(r.Data) == "" {
+		r.Data = "(no output)"
+	}
+	if r.Summary == "" && !r.Success {
+		r.Summary, _, _ = strings.Cut(clip(r.Data, 200), "\n")
+	}
+	r.Call, r.Duration = c.ID, c.host.now().Sub(c.begun)
+	switch {
+	case r.Success:
+		c.phase = "result"
+	case r.Error == tools.GateDenied:
+		c.phase = "rejected"
+	default:
+		c.phase = "error"
+	}
+	c.enter(Executing, Event{Phase: "use"})
+	c.enter(Completed, Event{Phase: c.phase, Result: r})
+	return nil
+}
+
+func (c *call) log(err error) {
+	attrs := []any{"tool", c.Name, "call", c.ID, "error", err.Error()}
+	var boom *crash
+	if errors.As(err, &boom) {
+		attrs = append(attrs, "stack", boom.stack)
+	}
+	c.host.log().Error("tool call", attrs...)
+}
+
+// enter brings the call into a state, once, and tells of it.
+func (c *call) enter(s State, e Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if order(s) <= order(c.state) {
+		return
+	}
+	c.state = s
+	c.tell(e)
+}
+
+// progress tells how a running call gets on. What comes after its end is dropped.
+func (c *call) progress(p tools.Progress) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state == Executing {
+		c.tell(Event{Phase: "progress", Progress: &p})
+	}
+}
+
+func (c *call) tell(e Event) {
+	if c.host.Observe == nil {
+		return
+	}
+	e.Call, e.State, e.Batch, e.At = c.Call, c.state, c.batch, c.host.now()
+	e.Plan = c.plan
+	e.Tool, e.Kind, e.Title = c.Name, tools.Other, c.title
+	if c.tool != nil {
+		e.Tool, e.Kind = c.tool.Spec().Name, c.tool.Spec().Kind
+	}
+	if c.plan != nil {
+		e.Kind, e.Title = c.plan.Kind, c.plan.Title
+	}
+	c.host.Observe(e)
+}
+
+func order(s State) int {
+	switch s {
+	case Queued:
+		return 1
+	case Executing:
+		return 2
+	case Completed:
+		return 3
+	case Yielded:
+		return 4
+	}
+	return 0
+}
+
+func (h *Host) now() time.Time {
+	if h.Now == nil {
+		return time.Now()
+	}
+	return h.Now()
+}
+
+func (h *Host) log() *slog.Logger {
+	if h.Log == nil {
+		return slog.Default()
+	}
+	return h.Log
+}

@@ -1,0 +1,166 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+	"tandem/sandbox"
+	"tandem/tools"
+)
+
+// speaks says that an error is one that a model is meant to read.
+func speaks(err error) bool {
+	var refusal *tools.Refusal
+	var conflict *filetime.Conflict
+	var file *filetime.Error
+	var path *sandbox.PathError
+	return errors.As(err, &refusal) || errors.As(err, &conflict) || errors.As(err, &file) || errors.As(err, &path)
+}
+
+// failure is the Result that an error stands for.
+func (c *call) failure(err error) tools.Result {
+	var refusal *tools.Refusal
+	var conflict *filetime.Conflict
+	var file *filetime.Error
+	var path *sandbox.PathError
+	switch {
+	case errors.As(err, &refusal):
+		return refusal.Result
+	case errors.As(err, &path):
+		return tools.Result{Error: filetime.Code(path.Code), Reason: path.Reason, Data: path.Message}
+	case errors.As(err, &conflict):
+		return c.conflict(conflict)
+	case errors.As(err, &file):
+		r := tools.Result{Error: file.Code, Reason: file.Reason, Data: file.Message}
+		if file.Path != "" && c.env != nil {
+			r.Data = strings.ReplaceAll(r.Data, file.Path, c.env.Paths.Rel(file.Path))
+		}
+		if file.Known {
+			r.Data += fmt.Sprintf("\nThe file says now (%s):\n", tools.Count(tools.Lines(file.Now), "line")) +
+				c.show(file.Path, file.Now, 1, min(maxShown, file.Now.LineCount()))
+		}
+		return r
+	case errors.Is(err, errTimeout):
+		return tools.Fail(filetime.Timeout, "tool_timeout",
+			"The tool was stopped: it did not end within %v. Ask for less at once, or do it another way.",
+			c.env.Limits.ToolTimeout)
+	case errors.Is(err, context.DeadlineExceeded):
+		return tools.Fail(filetime.Timeout, "deadline", "The time that there was for all of this is over.")
+	case errors.Is(err, errTurnCancelled), errors.Is(err, context.Canceled):
+		if c.reached(Executing) {
+			return tools.Fail(filetime.Cancelled, "turn", "Cancelled by a person while it ran: it may have done a part of its work.")
+		}
+		return tools.Fail(filetime.Cancelled, "turn", "Cancelled by a person before it began: nothing was done.")
+	}
+	c.log(err)
+	return tools.Fail(tools.ExecutionError, "", "Exception: %s\nThis is a fault of the tool, not of the arguments.",
+		clip(err.Error(), 500))
+}
+
+func (c *call) reached(s State) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return order(c.state) >= order(s)
+}
+
+// maxShown is how many lines of a file a refusal shows.
+const maxShown = 200
+
+// around is how many lines before and after a conflict are shown.
+const around = 3
+
+// place is one hunk of a conflict for a program.
+type place struct {
+	Line   int    `json:"line"`
+	Base   string `json:"base"`
+	Yours  string `json:"yours"`
+	Theirs string `json:"theirs"`
+}
+
+// conflict words a conflict so that it is also how the model catches up: what it shows counts as seen.
+func (c *call) conflict(k *filetime.Conflict) tools.Result {
+	name := c.env.Paths.Rel(k.Path)
+	who, author := "the user", "user"
+	switch k.Author {
+	case filetime.Disk:
+		who, author = "something outside the editor", "disk"
+	case filetime.Agent:
+		who, author = "another agent", "agent"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Edit conflict in %s: %s changed the same text since it was read. Nothing was applied.\n", name, who)
+	places := []place{}
+	for _, h := range k.Hunks {
+		places = append(places, place{h.Line, h.Base, h.Ours, h.Now})
+		fmt.Fprintf(&b, "\nAt line %d\n%s%s%s", h.Line,
+			quoted("there was", h.Base), quoted("you wanted", h.Ours), quoted("there is now", h.Now))
+		last := h.Line + strings.Count(h.Now, "\n")
+		fmt.Fprintf(&b, "The text now:\n%s", c.show(k.Path, k.Now, h.Line-around, last+around))
+	}
+	b.WriteString("\nIf the change is still wanted, make it again on the text as it is now (it counts as read), " +
+		"and keep what was changed meanwhile.")
+	r := tools.Fail(filetime.EditConflict, "changed", "%s", b.String())
+	r.Summary = "Conflict: " + name
+	r.Value = struct {
+		Path   string  `json:"path"`
+		Author string  `json:"author"`
+		Places []place `json:"conflicts"`
+	}{k.Path, author, places}
+	return r
+}
+
+func quoted(what, s string) string {
+	if s == "" {
+		return what + ": (nothing)\n"
+	}
+	s = clip(s, 2000)
+	if !strings.Contains(s, "\n") {
+		return fmt.Sprintf("%s: %s\n", what, s)
+	}
+	return fmt.Sprintf("%s:\n%s\n", what, strings.TrimSuffix(s, "\n"))
+}
+
+// show gives lines first to last of what a file says, and notes that the model has seen them.
+func (c *call) show(path string, now text.Text, first, last int) string {
+	first, last = max(1, first), min(last, now.LineCount())
+	last = min(last, first+maxShown-1)
+	if snap, err := c.env.Files.Read(context.WithoutCancel(c.ctx), path); err == nil && snap.Text.Equal(now) {
+		c.env.FileTime.Read(snap, first, last)
+	}
+	return tools.Numbered(now, first, last)
+}
+
+// cutMiddle cuts s down to limit characters, the head and the tail kept, with a mark that says how many are gone.
+func cutMiddle(s string, limit int) (string, bool) {
+	n := utf8.RuneCountInString(s)
+	if limit <= 0 || n <= limit {
+		return s, false
+	}
+	head := skip(s, (limit+1)/2)
+	tail := skip(s[head:], n-limit) + head
+	return fmt.Sprintf("%s\n… [%d characters cut] …\n%s", s[:head], n-limit, s[tail:]), true
+}
+
+// skip gives the offset after n runes.
+func skip(s string, n int) int {
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
+}
+
+// clip cuts s off after limit characters.
+func clip(s string, limit int) string {
+	if at := skip(s, limit); at < len(s) {
+		return s[:at] + "…"
+	}
+	return s
+}

@@ -1,0 +1,104 @@
+package run
+
+import (
+	"tandem/tools"
+)
+
+// slot is what the scheduler knows of a call: with whom it may run, and which files it is about.
+type slot struct {
+	together tools.Together
+	files    []string // canonical; only for OtherFiles
+}
+
+// batch is the calls that run at the same time.
+type batch struct {
+	begun    bool
+	together tools.Together
+	files    map[string]bool
+}
+
+// join says whether a call may run together with all that are in the batch, and makes it one of them if so.
+func (b *batch) join(s slot) bool {
+	if b.begun && (b.together != s.together || s.together == tools.Alone) {
+		return false
+	}
+	for _, f := range s.files {
+		if b.files[f] {
+			return false
+		}
+	}
+	if b.files == nil {
+		b.files = map[string]bool{}
+	}
+	for _, f := range s.files {
+		b.files[f] = true
+	}
+	b.begun, b.together = true, s.together
+	return true
+}
+
+// Partition says which of the calls run together: the indexes of each batch, in order. Consecutive calls that only look
+// form one, consecutive edits of different files too; every other call is alone. It is the plan that Batch carries out.
+func Partition(host *Host, calls []Call) [][]int {
+	var out [][]int
+	var open batch
+	for i, c := range calls {
+		p := &call{Call: c, host: host}
+		p.prepare()
+		s := p.slot()
+		if open.join(s) && len(out) > 0 {
+			out[len(out)-1] = append(out[len(out)-1], i)
+			continue
+		}
+		if len(out) > 0 {
+			open = batch{}
+			open.join(s)
+		}
+		out = append(out, []int{i})
+	}
+	return out
+}
+
+// slot works out where a prepared call belongs: a function of the tool, its arguments and the files that they lead to.
+// Whatever is not known to be safe is alone, and so is a call that will be refused.
+func (c *call) slot() (s slot) {
+	err := catch(func() error {
+		if c.tool == nil || !c.normal || len(c.checked.Issues) > 0 {
+			return nil
+		}
+		switch c.tool.Spec().Together {
+		case tools.WithReads:
+			s.together = tools.WithReads
+		case tools.OtherFiles:
+			if files := c.canonical(c.tool.Targets(c.checked.Args)); len(files) > 0 {
+				s = slot{together: tools.OtherFiles, files: files}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return slot{}
+	}
+	return s
+}
+
+// canonical gives the files that the targets lead to; nil where one of them cannot be told.
+func (c *call) canonical(targets []string) []string {
+	var files []string
+	for _, t := range targets {
+		f, err := c.env.Paths.Writable(t)
+		if err != nil {
+			return nil
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+// limit is how many calls of a batch run at once.
+func (c *call) limit() int {
+	if c.env == nil {
+		return 1
+	}
+	return c.env.Limits.MaxConcurrency
+}

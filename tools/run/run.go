@@ -1,0 +1,117 @@
+// Package run carries tool calls out: the pipeline of one call as a list of stages, the partition of many calls into
+// batches, and the executor that starts calls while the model is still writing.
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"tandem/filetime"
+	"tandem/tools"
+)
+
+// Call is one call as somebody asked for it: Arguments is raw and may be anything.
+type Call struct {
+	ID        string
+	Name      string
+	Arguments json.RawMessage
+}
+
+// State is where a call is on its way; a call goes through all four, in order.
+type State string
+
+// The states.
+const (
+	Queued    State = "queued"
+	Executing State = "executing"
+	Completed State = "completed"
+	Yielded   State = "yielded"
+)
+
+// Event is news of one call, sent as it happens, also out of order between calls.
+type Event struct {
+	Call  Call
+	Tool  string // canonical name, or the name asked for where there is no such tool
+	Kind  tools.Kind
+	State State
+	// Phase is "use", "progress", "result", "rejected" or "error".
+	Phase    string
+	Title    string
+	Plan     *tools.Plan     // once it is known
+	Result   *tools.Result   // from Completed on
+	Progress *tools.Progress // with phase "progress"
+	Batch    int
+	At       time.Time
+}
+
+// Decision is the answer of the permission gate.
+type Decision struct {
+	// Verdict is "allow", "ask" or "deny".
+	Verdict string
+	Reason  string
+	Rule    string
+	Layer   string
+}
+
+// Gate judges a plan before anybody is asked; a pure function of its arguments.
+type Gate interface {
+	Judge(t tools.Tool, p *tools.Plan) Decision
+}
+
+// Answer is what a person said to a question.
+type Answer uint8
+
+// The answers. Cancelled ends the turn; Unavailable means that there is nobody to ask.
+const (
+	Rejected Answer = iota
+	Allowed
+	AnswerCancelled
+	Unavailable
+)
+
+// Question is what a person is asked before a call goes on.
+type Question struct {
+	Call   Call
+	Tool   tools.Tool
+	Plan   *tools.Plan
+	Reason string
+	// Diffs are what the plan would change as things stand.
+	Diffs []DiffPreview
+}
+
+// DiffPreview is one file of a plan as it is and as it would be.
+type DiffPreview struct {
+	Path     string
+	Old, New string
+	Unified  string
+}
+
+// Asker asks a person. It may be called concurrently and must return when ctx ends.
+type Asker interface {
+	Ask(ctx context.Context, q Question) Answer
+}
+
+// Host is everything a run needs of the session that it belongs to.
+type Host struct {
+	Registry *tools.Registry
+	Gate     Gate
+	Asker    Asker
+	// Env makes the environment of one call.
+	Env func(call Call) *tools.Env
+	// Observe gets every event; it must not block. May be nil.
+	Observe func(Event)
+	// Landed is told of every change that landed, before the result is given out; calls of one batch tell concurrently.
+	// May be nil.
+	Landed func(c filetime.Change, l filetime.Landed)
+	// Apply overrides where changes go, "" for the files' own choice.
+	Apply filetime.Apply
+	Trace bool
+	// Coerce lets the validator turn "true" into true and the like.
+	Coerce bool
+	Now    func() time.Time
+	// Log gets what no model and no person should read, such as the stack of a tool that panicked. nil means the
+	// default logger.
+	Log *slog.Logger
+}

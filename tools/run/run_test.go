@@ -1,0 +1,775 @@
+package run_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"tandem/filetime"
+	"tandem/tools"
+	"tandem/tools/edit"
+	"tandem/tools/gate"
+	"tandem/tools/run"
+	"tandem/tools/run/runtest"
+	"tandem/tools/write"
+)
+
+// args are the arguments of the probe tools.
+type args struct {
+	Path  string `json:"path,omitempty"`
+	MS    int    `json:"ms,omitempty" min:"0"`
+	Items []item `json:"items,omitempty"`
+}
+
+type item struct {
+	Name string `json:"name" minlen:"1"`
+}
+
+// probe makes a tool whose plan runs fn.
+func probe(spec tools.Spec, fn func(ctx context.Context, env *tools.Env, in args) (tools.Result, error)) tools.Tool {
+	if spec.Kind == "" {
+		spec.Kind = tools.Read
+	}
+	return tools.Define(tools.Definition[args]{
+		Spec:    spec,
+		Title:   func(in args) string { return spec.Name + " " + in.Path },
+		Targets: func(in args) []string { return []string{in.Path} },
+		Plan: func(_ context.Context, env *tools.Env, in args) (*tools.Plan, error) {
+			return &tools.Plan{Run: func(ctx context.Context) (tools.Result, error) { return fn(ctx, env, in) }}, nil
+		},
+	})
+}
+
+func done(format string, a ...any) tools.Result {
+	return tools.Result{Success: true, Data: fmt.Sprintf(format, a...)}
+}
+
+// sleeper sleeps as long as it is told to and notes how many of its kind run at once.
+type sleeper struct{ now, most atomic.Int32 }
+
+func (s *sleeper) tool(name string, together tools.Together) tools.Tool {
+	return probe(tools.Spec{Name: name, Together: together}, func(ctx context.Context, _ *tools.Env, in args) (tools.Result, error) {
+		if n := s.now.Add(1); n > s.most.Load() {
+			s.most.Store(n)
+		}
+		defer s.now.Add(-1)
+		select {
+		case <-time.After(time.Duration(in.MS) * time.Millisecond):
+			return done("slept %d", in.MS), nil
+		case <-ctx.Done():
+			return tools.Result{}, ctx.Err()
+		}
+	})
+}
+
+// recorder is a host's observer.
+type recorder struct {
+	mu     sync.Mutex
+	events []run.Event
+}
+
+func (r *recorder) observe(e run.Event) {
+	r.mu.Lock()
+	r.events = append(r.events, e)
+	r.mu.Unlock()
+}
+
+func (r *recorder) of(id string) (states []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		if e.Call.ID == id {
+			states = append(states, string(e.State)+" "+e.Phase)
+		}
+	}
+	return states
+}
+
+func (r *recorder) index(id string, s run.State) int {
+	return slices.IndexFunc(r.events, func(e run.Event) bool { return e.Call.ID == id && e.State == s })
+}
+
+func calls(lines ...string) []run.Call {
+	var out []run.Call
+	for i, l := range lines {
+		name, js, _ := strings.Cut(l, " ")
+		out = append(out, run.Call{ID: fmt.Sprint(i + 1), Name: name, Arguments: json.RawMessage(js)})
+	}
+	return out
+}
+
+func data(results []tools.Result) (out []string) {
+	for _, r := range results {
+		out = append(out, r.Data)
+	}
+	return out
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+func TestF124Partition(t *testing.T) {
+	var s sleeper
+	w := runtest.NewWorld(t, s.tool("read", tools.WithReads), s.tool("bash", tools.Alone), edit.New(), write.New())
+	if err := os.MkdirAll(w.Path("dir"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(w.Path("dir"), w.Path("link")); err != nil {
+		t.Fatal(err)
+	}
+	e := func(path string) string {
+		return fmt.Sprintf(`edit_file {"path": %q, "old_text": "a", "new_text": "b"}`, path)
+	}
+	for _, c := range []struct {
+		name  string
+		calls []string
+		want  [][]int
+	}{
+		{"nothing", nil, nil},
+		{"reads round a command", []string{`read {"path":"a"}`, `read {"path":"b"}`, `bash {}`, `read {"path":"c"}`}, [][]int{{0, 1}, {2}, {3}}},
+		{"commands", []string{`bash {}`, `bash {}`}, [][]int{{0}, {1}}},
+		{"edits of different files", []string{e("a"), e("b"), `write_file {"path":"c","content":"x"}`}, [][]int{{0, 1, 2}}},
+		{"edits of one file", []string{e("a"), e("b"), e("a"), e("c")}, [][]int{{0, 1}, {2, 3}}},
+		{"one file by other names", []string{e("dir/a"), e("link/a"), e("@dir/a"), e("x/../dir/a")}, [][]int{{0}, {1}, {2}, {3}}},
+		{"another name of the parameter", []string{`edit_file {"filePath":"a","old_text":"a","new_text":"b"}`, e("a")}, [][]int{{0}, {1}}},
+		{"reads and edits", []string{`read {"path":"a"}`, e("a"), `read {"path":"a"}`}, [][]int{{0}, {1}, {2}}},
+		{"what will be refused", []string{`read {"ms":"x"}`, `read {}`, `nope {}`, e("/etc/passwd"), e("/etc/group")}, [][]int{{0}, {1}, {2}, {3}, {4}}},
+	} {
+		equal(t, c.name, run.Partition(w.Host, calls(c.calls...)), c.want)
+	}
+}
+
+// What Batch does is what Partition says, whatever is asked for: groups never overlap, results come in request order.
+func TestF131BatchFollowsPartition(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		asked := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) string {
+			return fmt.Sprintf(`%s {"path":%q,"ms":%d}`, rapid.SampledFrom([]string{"read", "edit", "bash", "nope"}).Draw(rt, "tool"),
+				rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "path"), rapid.IntRange(0, 9).Draw(rt, "ms"))
+		}), 0, 12).Draw(rt, "calls")
+		synctest.Test(t, func(t *testing.T) {
+			var s sleeper
+			var r recorder
+			w := runtest.NewWorld(t, s.tool("read", tools.WithReads), s.tool("edit", tools.OtherFiles), s.tool("bash", tools.Alone))
+			w.Env.Limits.MaxConcurrency = 3
+			w.Host.Observe = r.observe
+			list := calls(asked...)
+			results, batches := run.Batch(t.Context(), w.Host, list)
+			equal(t, "batches", batches, run.Partition(w.Host, list))
+			var yielded []string
+			open := map[string]bool{}
+			batchOf := map[string]int{}
+			for i, b := range batches {
+				for _, k := range b {
+					batchOf[list[k].ID] = i
+				}
+			}
+			for _, e := range r.events {
+				switch e.State {
+				case run.Executing:
+					for id := range open {
+						if batchOf[id] != batchOf[e.Call.ID] {
+							t.Errorf("%s runs while %s does", e.Call.ID, id)
+						}
+					}
+					open[e.Call.ID] = true
+				case run.Completed:
+					delete(open, e.Call.ID)
+				case run.Yielded:
+					yielded = append(yielded, e.Call.ID)
+				}
+			}
+			for i, c := range list {
+				if yielded[i] != c.ID || results[i].Call != c.ID {
+					t.Errorf("result %d is of call %s, yielded %s", i, results[i].Call, yielded[i])
+				}
+			}
+		})
+	})
+}
+
+func TestF131RequestOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s sleeper
+		var r recorder
+		w := runtest.NewWorld(t, s.tool("read", tools.WithReads))
+		w.Host.Observe = r.observe
+		began := time.Now()
+		results, _ := run.Batch(t.Context(), w.Host, calls(`read {"ms":300}`, `read {"ms":100}`))
+		equal(t, "results", data(results), []string{"slept 300", "slept 100"})
+		equal(t, "time", time.Since(began), 300*time.Millisecond)
+		// F136: what is ready early waits for its turn.
+		if a, b, c := r.index("2", run.Completed), r.index("1", run.Yielded), r.index("2", run.Yielded); a >= b || b >= c {
+			t.Errorf("completed(2) %d, yielded(1) %d, yielded(2) %d", a, b, c)
+		}
+	})
+}
+
+func TestF132Progress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		var late func(tools.Progress)
+		w := runtest.NewWorld(t, probe(tools.Spec{Name: "read", Together: tools.WithReads},
+			func(_ context.Context, env *tools.Env, in args) (tools.Result, error) {
+				if env.Call == "1" {
+					late = env.Progress
+				}
+				time.Sleep(time.Duration(in.MS) * time.Millisecond)
+				env.Progress(tools.Progress{Text: "half"})
+				time.Sleep(time.Duration(in.MS) * time.Millisecond)
+				return done("ok"), nil
+			}))
+		w.Host.Observe = r.observe
+		run.Batch(t.Context(), w.Host, calls(`read {"ms":300}`, `read {"ms":100}`))
+		late(tools.Progress{Text: "too late"})
+		want := []string{"queued use", "executing use", "executing progress", "completed result", "yielded result"}
+		equal(t, "events of 1", r.of("1"), want)
+		equal(t, "events of 2", r.of("2"), want)
+		second := slices.IndexFunc(r.events, func(e run.Event) bool { return e.Call.ID == "2" && e.Progress != nil })
+		if first := r.index("1", run.Completed); second > first {
+			t.Error("the progress of the second call waited for the first")
+		}
+	})
+}
+
+// F134 for calls that never run.
+func TestF134StatesOfRefusals(t *testing.T) {
+	var r recorder
+	w := runtest.NewWorld(t, write.New())
+	w.Host.Gate, w.Answer, w.Host.Observe = gate.Ask, run.Rejected, r.observe
+	run.Batch(t.Context(), w.Host, calls(`nope {}`, `write_file {}`, `write_file {"path":"a","content":"b"}`))
+	equal(t, "unknown", r.of("1"), []string{"queued use", "executing use", "completed error", "yielded error"})
+	equal(t, "bad arguments", r.of("2"), []string{"queued use", "executing use", "completed error", "yielded error"})
+	equal(t, "rejected", r.of("3"), []string{"queued use", "executing use", "completed rejected", "yielded rejected"})
+	for _, e := range r.events {
+		if e.Call.ID == "3" && (e.Tool != "write_file" || e.Kind != tools.Edit || !strings.HasSuffix(e.Title, " a")) {
+			t.Errorf("event %+v", e)
+		}
+	}
+}
+
+func TestF135StartsWhileTheModelWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s sleeper
+		var r recorder
+		w := runtest.NewWorld(t, s.tool("read", tools.WithReads), s.tool("bash", tools.Alone))
+		w.Host.Observe = r.observe
+		st := run.NewStream(t.Context(), w.Host)
+		list := calls(`read {"ms":1000}`, `read {"ms":1000}`, `bash {"ms":1000}`, `read {"ms":1000}`)
+		began := time.Now()
+		for _, c := range list {
+			st.Submit(c)
+			time.Sleep(500 * time.Millisecond)
+		}
+		st.Wait()
+		var at []time.Duration
+		for _, c := range list {
+			at = append(at, r.events[r.index(c.ID, run.Executing)].At.Sub(began))
+		}
+		equal(t, "starts", at, []time.Duration{0, 500 * time.Millisecond, 1500 * time.Millisecond, 2500 * time.Millisecond})
+		equal(t, "batches", st.Batches(), [][]int{{0, 1}, {2}, {3}})
+	})
+}
+
+func TestF139aBoundedPool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s sleeper
+		w := runtest.NewWorld(t, s.tool("read", tools.WithReads))
+		w.Env.Limits.MaxConcurrency = 4
+		began := time.Now()
+		_, batches := run.Batch(t.Context(), w.Host, calls(slices.Repeat([]string{`read {"ms":100}`}, 20)...))
+		equal(t, "at once", s.most.Load(), int32(4))
+		equal(t, "batches", len(batches), 1)
+		equal(t, "time", time.Since(began), 500*time.Millisecond)
+	})
+}
+
+// landings watches how many changes of each file land at the same time.
+func landings(w *runtest.World) (most map[string]int, overlap *bool) {
+	most, overlap = map[string]int{}, new(bool)
+	var mu sync.Mutex
+	now := map[string]int{}
+	w.Files.Enter = func(c filetime.Change) {
+		path := c.Files[0].Path
+		mu.Lock()
+		now[path]++
+		most[path] = max(most[path], now[path])
+		*overlap = *overlap || len(now) > 1
+		mu.Unlock()
+		time.Sleep(100 * time.Millisecond)
+		mu.Lock()
+		if now[path]--; now[path] == 0 {
+			delete(now, path)
+		}
+		mu.Unlock()
+	}
+	return most, overlap
+}
+
+func TestF125WritesOfOneFileNeverOverlap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := runtest.NewWorld(t, edit.New())
+		w.Files.Put(w.Path("f"), "a b c\n", true)
+		if err := w.See("f", 1, 0); err != nil {
+			t.Fatal(err)
+		}
+		most, _ := landings(w)
+		e := func(old string) string { return fmt.Sprintf(`edit_file {"path":"f","old_text":%q,"new_text":"%s!"}`, old, old) }
+		began := time.Now()
+		results, _ := run.Batch(t.Context(), w.Host, calls(e("a"), e("b"), e("c")))
+		for _, r := range results {
+			if !r.Success {
+				t.Error(r.Data)
+			}
+		}
+		equal(t, "most at once", most[w.Path("f")], 1)
+		equal(t, "time", time.Since(began), 300*time.Millisecond)
+		text, _ := w.Files.Text(w.Path("f"))
+		equal(t, "text", text, "a! b! c!\n")
+	})
+}
+
+func TestF126OtherFilesOverlap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := runtest.NewWorld(t, write.New())
+		_, overlap := landings(w)
+		began := time.Now()
+		run.Batch(t.Context(), w.Host, calls(`write_file {"path":"a","content":"x"}`, `write_file {"path":"b","content":"x"}`))
+		equal(t, "overlap", *overlap, true)
+		equal(t, "time", time.Since(began), 100*time.Millisecond)
+	})
+}
+
+// F187: calls of other turns and sessions come past the scheduler; the locks keep them apart.
+func TestF187ManyEditsOfOneFile(t *testing.T) {
+	w := runtest.NewWorld(t, edit.New())
+	var body strings.Builder
+	for i := range 50 {
+		fmt.Fprintf(&body, "line %02d\n", i)
+	}
+	w.Files.Put(w.Path("f"), body.String(), true)
+	if err := w.See("f", 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			c := calls(fmt.Sprintf(`edit_file {"path":"f","old_text":"line %02d","new_text":"LINE %02d"}`, i, i))[0]
+			if r := run.One(t.Context(), w.Host, c); !r.Success {
+				t.Errorf("edit %d: %s", i, r.Data)
+			}
+		})
+	}
+	wg.Wait()
+	text, _ := w.Files.Text(w.Path("f"))
+	equal(t, "text", text, strings.ReplaceAll(body.String(), "line", "LINE"))
+}
+
+// asker answers each question when it is told to.
+type asker struct {
+	asked  chan run.Question
+	answer chan run.Answer
+}
+
+func (a *asker) Ask(ctx context.Context, q run.Question) run.Answer {
+	a.asked <- q
+	select {
+	case r := <-a.answer:
+		return r
+	case <-ctx.Done():
+		return run.Unavailable
+	}
+}
+
+func newAsker() *asker {
+	return &asker{asked: make(chan run.Question, 100), answer: make(chan run.Answer)}
+}
+
+// askFor asks for the calls of one file only.
+type askFor string
+
+func (a askFor) Judge(_ tools.Tool, p *tools.Plan) run.Decision {
+	if len(p.Paths) > 0 && strings.HasSuffix(p.Paths[0], string(a)) {
+		return run.Decision{Verdict: "ask", Reason: "it is that file"}
+	}
+	return run.Decision{Verdict: "allow"}
+}
+
+func TestF129PermissionDoesNotBlockOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		a := newAsker()
+		w := runtest.NewWorld(t, write.New())
+		w.Host.Gate, w.Host.Asker, w.Host.Observe = askFor("a"), a, r.observe
+		st := run.NewStream(t.Context(), w.Host)
+		for _, c := range calls(`write_file {"path":"a","content":"x"}`, `write_file {"path":"b","content":"x"}`,
+			`write_file {"path":"c","content":"x"}`) {
+			st.Submit(c)
+		}
+		synctest.Wait()
+		q := <-a.asked
+		equal(t, "question", []string{q.Plan.Title, q.Reason, q.Diffs[0].New}, []string{"Create a", "it is that file", "x"})
+		equal(t, "asked for", r.of("1"), []string{"queued use"})
+		equal(t, "others", append(r.of("2"), r.of("3")...), []string{
+			"queued use", "executing use", "completed result", "queued use", "executing use", "completed result",
+		})
+		a.answer <- run.Allowed
+		results := st.Wait()
+		equal(t, "results", []bool{results[0].Success, results[1].Success, results[2].Success}, []bool{true, true, true})
+	})
+}
+
+func TestF129CancelledByPerson(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s sleeper
+		a := newAsker()
+		w := runtest.NewWorld(t, write.New(), s.tool("bash", tools.Alone), s.tool("read", tools.OtherFiles))
+		w.Host.Gate, w.Host.Asker = askFor("a"), a
+		st := run.NewStream(t.Context(), w.Host)
+		for _, c := range calls(`write_file {"path":"a","content":"x"}`, `read {"path":"b","ms":60000}`, `bash {}`) {
+			st.Submit(c)
+		}
+		synctest.Wait()
+		<-a.asked
+		a.answer <- run.AnswerCancelled
+		synctest.Wait()
+		st.Submit(calls(`bash {}`)[0])
+		for i, r := range st.Wait() {
+			equal(t, fmt.Sprint("code of ", i), r.Error, filetime.Cancelled)
+		}
+		equal(t, "cancelled", st.Cancelled(), true)
+		if _, exists := w.Files.Text(w.Path("a")); exists {
+			t.Error("the file was written")
+		}
+		equal(t, "ran", s.most.Load(), int32(1))
+	})
+}
+
+// A cancelled turn leaves no call without a result, and a question that waits ends with it.
+func TestF085Cancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s sleeper
+		w := runtest.NewWorld(t, write.New(), s.tool("bash", tools.Alone))
+		w.Host.Gate, w.Host.Asker = askFor("a"), newAsker()
+		ctx, cancel := context.WithCancel(t.Context())
+		st := run.NewStream(ctx, w.Host)
+		for _, c := range calls(`bash {"ms":60000}`, `write_file {"path":"a","content":"x"}`, `bash {}`) {
+			st.Submit(c)
+		}
+		began := time.Now()
+		time.Sleep(time.Second)
+		cancel()
+		results := st.Wait()
+		equal(t, "time", time.Since(began), time.Second)
+		for _, r := range results {
+			equal(t, "code", r.Error, filetime.Cancelled)
+		}
+		equal(t, "the running one", strings.Contains(results[0].Data, "part of its work"), true)
+		equal(t, "the others", strings.Contains(results[1].Data, "nothing was done"), true)
+		equal(t, "cancelled by a person's answer", st.Cancelled(), false)
+	})
+}
+
+func TestF138Block(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := runtest.NewWorld(t, probe(tools.Spec{Name: "slow", Block: true}, func(ctx context.Context, _ *tools.Env, _ args) (tools.Result, error) {
+			time.Sleep(5 * time.Second)
+			return done("whole"), ctx.Err()
+		}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		equal(t, "result", run.One(ctx, w.Host, calls(`slow {}`)[0]).Data, "whole")
+	})
+}
+
+func TestF084Timeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s sleeper
+		w := runtest.NewWorld(t, s.tool("read", tools.WithReads),
+			probe(tools.Spec{Name: "deaf"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
+				time.Sleep(time.Hour)
+				return done("late"), nil
+			}),
+			probe(tools.Spec{Name: "own", NoTimeout: true}, func(context.Context, *tools.Env, args) (tools.Result, error) {
+				time.Sleep(time.Hour)
+				return done("own time"), nil
+			}))
+		began := time.Now()
+		r := w.Call("read", `{"ms":3600000}`)
+		equal(t, "code", r.Error, filetime.Timeout)
+		equal(t, "duration", r.Duration, 30*time.Second)
+		equal(t, "text", r.Data, "The tool was stopped: it did not end within 30s. Ask for less at once, or do it another way.")
+		r = w.Call("deaf", `{}`)
+		equal(t, "code of one that does not listen", r.Error, filetime.Timeout)
+		equal(t, "its duration", r.Duration, 37*time.Second)
+		equal(t, "one that minds its own time", w.Call("own", `{}`).Data, "own time")
+		equal(t, "time", time.Since(began), 67*time.Second+time.Hour)
+		time.Sleep(time.Hour) // the deaf one comes to its end
+	})
+}
+
+func TestF117Panic(t *testing.T) {
+	var log bytes.Buffer
+	w := runtest.NewWorld(t,
+		probe(tools.Spec{Name: "boom", Together: tools.WithReads}, func(context.Context, *tools.Env, args) (tools.Result, error) {
+			panic("the dam broke")
+		}),
+		probe(tools.Spec{Name: "fail"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
+			return tools.Result{}, errors.New("no luck")
+		}),
+		probe(tools.Spec{Name: "mute"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
+			return tools.Result{}, nil
+		}),
+		tools.Define(tools.Definition[args]{Spec: tools.Spec{Name: "planless", Kind: tools.Read}, Plan: func(context.Context, *tools.Env, args) (*tools.Plan, error) {
+			return nil, nil
+		}}),
+		tools.Define(tools.Definition[args]{Spec: tools.Spec{Name: "mistitled", Kind: tools.Read},
+			Title: func(args) string { panic("no title") },
+			Plan:  func(context.Context, *tools.Env, args) (*tools.Plan, error) { panic("no plan") }}),
+	)
+	w.Host.Log = slog.New(slog.NewTextHandler(&log, nil))
+	results, _ := run.Batch(t.Context(), w.Host, calls(`boom {}`, `boom {}`, `fail {}`, `mute {}`, `planless {}`, `mistitled {}`))
+	for _, r := range results {
+		equal(t, "code", r.Error, tools.ExecutionError)
+		if strings.Contains(r.Data, "goroutine") || strings.Contains(r.Data, ".go:") {
+			t.Errorf("the stack is in the answer: %s", r.Data)
+		}
+	}
+	equal(t, "text", results[0].Data, "Exception: the dam broke\nThis is a fault of the tool, not of the arguments.")
+	if !strings.Contains(log.String(), "run_test.go") {
+		t.Errorf("no stack in the log:\n%s", log.String())
+	}
+}
+
+func TestF046ValidatedBeforeRunning(t *testing.T) {
+	entered := 0
+	w := runtest.NewWorld(t, probe(tools.Spec{Name: "spy"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
+		entered++
+		return done("ok"), nil
+	}))
+	asked := 0
+	w.Host.Gate = gate.Ask
+	w.Host.Asker = askFunc(func(run.Question) run.Answer { asked++; return run.Allowed })
+	for _, js := range []string{`{"path":42}`, `{"ms":"x"}`, `{"extra":1}`, `[]`, `"`, `{"items":[{"name":"a"},{"name":"b"},{"name":5}]}`} {
+		r := w.Call("spy", js)
+		equal(t, js, r.Error, tools.InvalidArgs)
+		if !strings.HasPrefix(r.Data, "Parameter validation failed:\n") || len(r.Issues) == 0 {
+			t.Errorf("%s: %q, issues %v", js, r.Data, r.Issues)
+		}
+		for _, i := range r.Issues { // F047
+			if i.Path == "" || i.Expected == "" || i.Received == "" || i.Message == "" {
+				t.Errorf("%s: issue %+v", js, i)
+			}
+		}
+	}
+	// F048
+	r := w.Call("spy", `{"items":[{"name":"a"},{"name":"b"},{"name":5}]}`)
+	equal(t, "path", r.Issues[0].Path, "$.items[2].name")
+	equal(t, "entered", entered, 0)
+	equal(t, "asked", asked, 0)
+}
+
+type askFunc func(run.Question) run.Answer
+
+func (f askFunc) Ask(_ context.Context, q run.Question) run.Answer { return f(q) }
+
+func TestF114ToolNotFound(t *testing.T) {
+	w := runtest.NewWorld(t, edit.New(), write.New())
+	w.Host.Registry.SetDisabled([]string{"create_file"})
+	r := w.Call("edit_files", `{}`)
+	equal(t, "code", r.Error, tools.ToolNotFound)
+	equal(t, "text", r.Data, `Tool "edit_files" does not exist. Did you mean edit_file?`)
+	equal(t, "text", w.Call("frobnicate", `{}`).Data, `Tool "frobnicate" does not exist. Use one of the tools that you were offered.`)
+	r = w.Call("Write_File", `{}`)
+	equal(t, "disabled", []string{string(r.Error), r.Reason, r.Data},
+		[]string{"TOOL_NOT_FOUND", "disabled", `Tool "Write_File" is disabled by config. Do it with another tool.`})
+}
+
+func TestF116GateDenied(t *testing.T) {
+	w := runtest.NewWorld(t, write.New())
+	for _, c := range []struct {
+		name   string
+		gate   run.Gate
+		asker  run.Asker
+		source string
+	}{
+		{"policy", gate.Mode("nope"), w, "policy"},
+		{"person", gate.Ask, askFunc(func(run.Question) run.Answer { return run.Rejected }), "user"},
+		{"nobody answers", gate.Ask, askFunc(func(run.Question) run.Answer { return run.Unavailable }), "unattended"},
+		{"nobody is there", gate.Ask, nil, "unattended"},
+	} {
+		w.Host.Gate, w.Host.Asker = c.gate, c.asker
+		r := w.Call("write_file", `{"path":"a","content":"b"}`)
+		if r.Error != tools.GateDenied || r.Denial == nil || r.Denial.Source != c.source || r.Denial.Reason == "" {
+			t.Errorf("%s: %+v, denial %+v", c.name, r.Error, r.Denial)
+		}
+		if !strings.HasPrefix(r.Data, "Permission denied: ") {
+			t.Errorf("%s: %s", c.name, r.Data)
+		}
+		if _, exists := w.Files.Text(w.Path("a")); exists {
+			t.Errorf("%s: the file was written", c.name)
+		}
+	}
+}
+
+func TestF087Truncation(t *testing.T) {
+	long := strings.Repeat("ä😀", 50_000)
+	answer := func(context.Context, *tools.Env, args) (tools.Result, error) { return done("%s", long), nil }
+	w := runtest.NewWorld(t, probe(tools.Spec{Name: "long"}, answer), probe(tools.Spec{Name: "paged", Pages: true}, answer))
+	r := w.Call("long", `{}`)
+	head, tail, ok := strings.Cut(r.Data, "\n… [70000 characters cut] …\n")
+	if !ok || !r.Truncated || utf8.RuneCountInString(head)+utf8.RuneCountInString(tail) != 30_000 || !utf8.ValidString(r.Data) {
+		t.Errorf("%d characters, truncated %v", utf8.RuneCountInString(r.Data), r.Truncated)
+	}
+	if !strings.HasPrefix(long, head) || !strings.HasSuffix(long, tail) {
+		t.Error("head and tail are not those of the output")
+	}
+	equal(t, "a tool that pages", w.Call("paged", `{}`).Data, long)
+}
+
+func TestF219Trace(t *testing.T) {
+	w := runtest.NewWorld(t, write.New())
+	stages := func(r tools.Result) (names []string) {
+		for _, s := range r.Meta.Trace {
+			names = append(names, s.Stage)
+		}
+		return names
+	}
+	equal(t, "untraced", stages(w.Call("write_file", `{"path":"a","content":"b"}`)), []string(nil))
+	w.Host.Trace = true
+	equal(t, "traced", stages(w.Call("write_file", `{"path":"b","content":"b"}`)), []string{
+		"resolve", "normalise", "validate", "plan", "policy", "permission", "execute", "truncate", "record", "emit",
+	})
+	equal(t, "refused", stages(w.Call("write_file", `{}`)), []string{"resolve", "normalise", "validate", "truncate", "record", "emit"})
+}
+
+func TestF240ResultOfAChange(t *testing.T) {
+	w := runtest.NewWorld(t, edit.New())
+	path := w.Path("f")
+	w.Files.Put(path, "a\nb\n", true)
+	if err := w.See("f", 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	var heard []string
+	w.Host.Landed = func(c filetime.Change, l filetime.Landed) {
+		heard = append(heard, fmt.Sprintln(c.Session, c.Call, c.Turn, c.Tool, c.Label, l.Files[0].Path == path))
+	}
+	w.Host.Coerce = true
+	r := w.Call("edit", `{"path":"f","oldString":"a","new_text":"A","replace_all":"false"}`)
+	if !r.Success {
+		t.Fatal(r.Data)
+	}
+	equal(t, "landed", heard, []string{"s call1 1 edit_file Edit f true\n"})
+	equal(t, "modified", r.Meta.Modified, []string{path})
+	equal(t, "coerced", r.Meta.Coerced, []string{"$.old_text", "$.replace_all"})
+	equal(t, "arguments", string(r.Meta.EffectiveArgs), `{"new_text":"A","old_text":"a","path":"f","replace_all":false}`)
+	equal(t, "source", r.Meta.Source, "buffer")
+	equal(t, "version", *r.Meta.Version, int32(1))
+	equal(t, "diff", r.Diffs[0].Unified, "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n")
+	equal(t, "diff path", r.Diffs[0].Path, path)
+	equal(t, "landed text", r.Landed.Files[0].After.String(), "A\nb\n")
+	equal(t, "call", r.Call, "call1")
+}
+
+// A failure while the change lands is told as what it is, and nothing is taken for seen.
+func TestLandingFails(t *testing.T) {
+	w := runtest.NewWorld(t, write.New())
+	w.Host.Log = slog.New(slog.DiscardHandler)
+	for _, c := range []struct {
+		err  error
+		want filetime.Code
+	}{
+		{&filetime.Error{Code: filetime.WriteError, Reason: "enospc", Message: "The disk is full."}, filetime.WriteError},
+		{&filetime.Error{Code: filetime.Timeout, Reason: "editor_busy", Message: "The editor was busy."}, filetime.Timeout},
+		{errors.New("boom"), tools.ExecutionError},
+		{context.DeadlineExceeded, filetime.Timeout},
+	} {
+		w.Files.Fail = c.err
+		r := w.Call("write_file", `{"path":"a","content":"b"}`)
+		equal(t, c.err.Error(), r.Error, c.want)
+		if r.Landed != nil || r.Diffs != nil {
+			t.Errorf("%v: something landed", c.err)
+		}
+	}
+}
+
+// F122, F098, F100, F102: whatever is asked for, there is an answer of the one shape.
+func TestF122RandomCalls(t *testing.T) {
+	w := runtest.NewWorld(t, edit.New(), write.New())
+	w.Host.Log = slog.New(slog.DiscardHandler)
+	n := 0
+	word := rapid.SampledFrom([]string{
+		"a", "b", "dir/c", "..", "/", "/etc/passwd", "", "\x00", "@a", "~", "file:///a", "old\n", "line", "ä😀", "\r\n", strings.Repeat("x", 300),
+	})
+	value := rapid.OneOf(
+		rapid.Map(word, func(s string) any { return s }),
+		rapid.SampledFrom([]any{nil, true, 1, -1.5, 1e300, []any{}, map[string]any{"a": 1}, []any{"a", nil}}),
+	)
+	key := rapid.SampledFrom([]string{
+		"path", "filePath", "old_text", "oldString", "new_text", "new_str", "replace_all", "content", "mode", "zzz", "",
+	})
+	raw := rapid.OneOf(
+		rapid.Custom(func(t *rapid.T) []byte {
+			js, _ := json.Marshal(rapid.MapOfN(key, value, 0, 6).Draw(t, "object"))
+			return js
+		}),
+		rapid.Custom(func(t *rapid.T) []byte {
+			js, _ := json.Marshal(map[string]any{
+				"path": word.Draw(t, "path"), "old_text": word.Draw(t, "old"), "new_text": word.Draw(t, "new"),
+			})
+			return js
+		}),
+		rapid.Custom(func(t *rapid.T) []byte {
+			js, _ := json.Marshal(map[string]any{
+				"path": word.Draw(t, "path"), "content": word.Draw(t, "content"),
+				"mode": rapid.SampledFrom([]string{"overwrite", "append"}).Draw(t, "mode"),
+			})
+			return js
+		}),
+		rapid.SliceOfN(rapid.Byte(), 0, 20),
+	)
+	rapid.Check(t, func(rt *rapid.T) {
+		for range 100 {
+			n++
+			c := run.Call{
+				ID: fmt.Sprint(n), Arguments: raw.Draw(rt, "arguments"),
+				Name: rapid.SampledFrom([]string{"edit_file", "write_file", "EDIT", "write", "nope", ""}).Draw(rt, "tool"),
+			}
+			w.Host.Coerce = n%2 == 0
+			r := run.One(t.Context(), w.Host, c)
+			switch {
+			case r.Success != (r.Error == ""):
+				rt.Fatalf("success %v with error %q", r.Success, r.Error)
+			case r.Data == "" || !utf8.ValidString(r.Data):
+				rt.Fatalf("no text: %q", r.Data)
+			case json.Valid([]byte(r.Data)):
+				rt.Fatalf("a dump: %s", r.Data)
+			case r.Error == tools.ExecutionError || r.Error == filetime.Timeout:
+				rt.Fatalf("%s %s: %s", c.Name, c.Arguments, r.Data)
+			case r.Success && (r.Landed == nil || len(r.Diffs) == 0):
+				rt.Fatalf("%s %s: nothing landed", c.Name, c.Arguments)
+			}
+		}
+	})
+	if n < 10_000 {
+		t.Errorf("%d calls", n)
+	}
+}

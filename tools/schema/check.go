@@ -1,0 +1,381 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Issue is one thing that is wrong with the arguments. Path is written $.items[2].name, Pointer as RFC 6901 has it;
+// Expected is a type name, "present", "absent", "enum[A,B]", "length >= 1" or a bound like ">= 1"; Received describes
+// what was there in at most 60 characters; Message is a sentence for the model.
+type Issue struct {
+	Path     string `json:"path"`
+	Pointer  string `json:"pointer"`
+	Expected string `json:"expected"`
+	Received string `json:"received"`
+	Message  string `json:"message"`
+}
+
+// Checked is what came of checking arguments: Args are normalised and hold the defaults, and are of use only where
+// there are no Issues. Coerced lists the paths whose name or value was changed to fit.
+type Checked struct {
+	Args    json.RawMessage
+	Coerced []string
+	Issues  []Issue
+}
+
+// Bounds on what is taken in at all: a few bytes of JSON can become a hundred times as much memory.
+const (
+	maxDepth  = 128
+	maxValues = 200_000
+)
+
+// Check checks raw, which may be anything, and tells everything that is wrong with it at once. Other names of a
+// parameter are always understood; values of another type are turned into what the schema wants only with coerce.
+func (s *Schema) Check(raw json.RawMessage, coerce bool) Checked {
+	c := checker{coerce: coerce}
+	v, err := decode(raw)
+	if err != nil {
+		c.fail(place{}, "object", cut(strconv.Quote(cut(string(raw)))), "the arguments are not valid JSON: %v", err)
+		return Checked{Issues: c.issues}
+	}
+	if v == nil {
+		v = map[string]any{}
+	}
+	v = c.value(s.root, v, place{})
+	out := Checked{Coerced: c.coerced, Issues: c.issues}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil && len(out.Issues) == 0 {
+		c.fail(place{}, "object", describeValue(v), "the arguments cannot be used: %v", err)
+		out.Issues = c.issues
+	}
+	out.Args = bytes.TrimSpace(buf.Bytes())
+	if s.foreign != nil && len(out.Issues) == 0 {
+		if err := s.judge(out.Args); err != nil {
+			c.fail(place{}, "valid", describeValue(v), "the arguments do not fit the tool's schema: %v", err)
+			out.Issues = c.issues
+		}
+	}
+	return out
+}
+
+// judge asks the library about the part of a foreign schema that our nodes cannot express.
+func (s *Schema) judge(args json.RawMessage) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the schema cannot be evaluated (%v)", r)
+		}
+	}()
+	var plain any
+	if err := json.Unmarshal(args, &plain); err != nil {
+		return err
+	}
+	return s.foreign.Validate(plain)
+}
+
+// decode reads exactly one JSON value, numbers as they are written; nothing at all is null.
+func decode(raw []byte) (any, error) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	if err := measure(raw); err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, errors.New("they end in the middle")
+		}
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is more after the first value")
+	}
+	return v, nil
+}
+
+// measure refuses what would grow out of proportion when decoded, without decoding it.
+func measure(raw []byte) error {
+	depth, values := 0, 1
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '"':
+			for i++; i < len(raw) && raw[i] != '"'; i++ {
+				if raw[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			depth, values = depth+1, values+1
+		case '}', ']':
+			depth--
+		case ',':
+			values++
+		}
+		if depth > maxDepth {
+			return fmt.Errorf("nested deeper than %d levels", maxDepth)
+		}
+		if values > maxValues {
+			return fmt.Errorf("more than %d values", maxValues)
+		}
+	}
+	return nil
+}
+
+// place is where in the arguments a value stands.
+type place struct{ path, pointer string }
+
+func (p place) key(k string) place {
+	step := "." + k
+	if !plainKey(k) {
+		step = "[" + strconv.Quote(k) + "]"
+	}
+	return place{p.path + step, p.pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(k)}
+}
+
+func (p place) index(i int) place {
+	return place{fmt.Sprintf("%s[%d]", p.path, i), fmt.Sprintf("%s/%d", p.pointer, i)}
+}
+
+// name is how a message speaks of the place.
+func (p place) name() string {
+	if p.path == "" {
+		return "the arguments"
+	}
+	return strings.TrimPrefix(p.path, ".")
+}
+
+func plainKey(k string) bool {
+	for i, r := range k {
+		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return k != ""
+}
+
+type checker struct {
+	coerce  bool
+	coerced []string
+	issues  []Issue
+}
+
+func (c *checker) fail(at place, expected, received, format string, args ...any) {
+	c.issues = append(c.issues, Issue{"$" + at.path, at.pointer, expected, received, fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) note(at place) {
+	if path := "$" + at.path; !slices.Contains(c.coerced, path) {
+		c.coerced = append(c.coerced, path)
+	}
+}
+
+// value checks v against n and gives it back as the tool is to have it.
+func (c *checker) value(n *node, v any, at place) any {
+	for range maxDepth {
+		if v == nil && n.nullable {
+			return nil
+		}
+		if n.ref == nil {
+			break
+		}
+		n = n.ref
+	}
+	if len(n.types) > 0 && !hasType(n.types, v) {
+		w, ok := c.fit(n, v)
+		if !ok {
+			want := strings.Join(n.types, "|")
+			c.fail(at, want, describeValue(v), "%s must be %s, got %s", at.name(), article(want), describeValue(v))
+			return v
+		}
+		c.note(at)
+		v = w
+	}
+	v = c.choice(n, v, at)
+	switch w := v.(type) {
+	case json.Number:
+		return c.number(n, w, at)
+	case string:
+		c.length(n.minLen, n.maxLen, utf8.RuneCountInString(w), "character", v, at)
+		if n.pattern != nil && !n.pattern.MatchString(w) {
+			c.fail(at, "pattern "+n.pattern.String(), describeValue(v), "%s must match %s, got %s",
+				at.name(), n.pattern, describeValue(v))
+		}
+	case []any:
+		c.length(n.minItems, n.maxItm, len(w), "item", v, at)
+		for i := range w {
+			if n.items != nil {
+				w[i] = c.value(n.items, w[i], at.index(i))
+			}
+		}
+	case map[string]any:
+		c.object(n, w, at)
+	}
+	return v
+}
+
+// choice checks v against the values allowed; a text that differs in case alone is corrected where coercion is on.
+func (c *checker) choice(n *node, v any, at place) any {
+	if n.enum == nil {
+		return v
+	}
+	names := make([]string, len(n.enum))
+	for i, e := range n.enum {
+		names[i] = fmt.Sprint(e)
+		if equal(e, v) {
+			return v
+		}
+	}
+	s, isText := v.(string)
+	for i, e := range n.enum {
+		if isText && c.coerce && !n.strict && strings.EqualFold(names[i], s) {
+			if _, ok := e.(string); ok {
+				c.note(at)
+				return e
+			}
+		}
+	}
+	c.fail(at, "enum["+strings.Join(names, ",")+"]", describeValue(v), "%s must be one of %s, got %s",
+		at.name(), strings.Join(names, ", "), describeValue(v))
+	return v
+}
+
+func (c *checker) number(n *node, v json.Number, at place) any {
+	f, err := v.Float64()
+	if n.goInt {
+		i, ok := integer(v)
+		if !ok {
+			c.fail(at, "integer", describeValue(v), "%s is too large a number: %s", at.name(), describeValue(v))
+			return v
+		}
+		v = json.Number(strconv.FormatInt(i, 10))
+	} else if err != nil {
+		c.fail(at, "number", describeValue(v), "%s is too large a number: %s", at.name(), describeValue(v))
+		return v
+	}
+	for _, b := range []struct {
+		bound *float64
+		sign  string
+		ok    func(x float64) bool
+	}{
+		{n.min, ">=", func(x float64) bool { return f >= x }},
+		{n.above, ">", func(x float64) bool { return f > x }},
+		{n.max, "<=", func(x float64) bool { return f <= x }},
+		{n.below, "<", func(x float64) bool { return f < x }},
+	} {
+		if b.bound != nil && !b.ok(*b.bound) {
+			want := b.sign + " " + strconv.FormatFloat(*b.bound, 'f', -1, 64)
+			c.fail(at, want, describeValue(v), "%s must be %s, got %s", at.name(), want, cut(v.String()))
+		}
+	}
+	return v
+}
+
+func (c *checker) length(least, most *int, n int, unit string, v any, at place) {
+	switch {
+	case least != nil && n < *least && n == 0:
+		c.fail(at, fmt.Sprintf("length >= %d", *least), describeValue(v), "%s cannot be empty", at.name())
+	case least != nil && n < *least:
+		c.fail(at, fmt.Sprintf("length >= %d", *least), describeValue(v), "%s must have at least %d %ss, got %d",
+			at.name(), *least, unit, n)
+	case most != nil && n > *most:
+		c.fail(at, fmt.Sprintf("length <= %d", *most), describeValue(v), "%s must have at most %d %ss, got %d",
+			at.name(), *most, unit, n)
+	}
+}
+
+// object checks the properties of m in place: names first, then absent ones, then values.
+func (c *checker) object(n *node, m map[string]any, at place) {
+	given := slices.Sorted(maps.Keys(m))
+	for _, key := range given {
+		if _, known := n.props[key]; known {
+			continue
+		}
+		name, meant := n.folded[fold(key)]
+		switch {
+		case meant && (n.closed || slices.Contains(n.required, name)):
+			if _, twice := m[name]; twice {
+				c.fail(at.key(key), "absent", describeValue(m[key]),
+					"%q is another name of %q, which is there too: give only %q", cut(key), name, name)
+				continue
+			}
+			m[name] = m[key]
+			delete(m, key)
+			c.note(at.key(name))
+		case n.closed:
+			c.fail(at.key(key), "absent", describeValue(m[key]), "unknown parameter %q%s", cut(key), n.hint(key, m))
+		case n.extra != nil:
+			m[key] = c.value(n.extra, m[key], at.key(key))
+		}
+	}
+	for _, name := range n.order {
+		child := n.props[name]
+		v, present := m[name]
+		if present && v == nil && !slices.Contains(n.required, name) && !child.takesNull() {
+			delete(m, name)
+			present = false
+		}
+		if present {
+			m[name] = c.value(child, v, at.key(name))
+		} else if child.def != nil {
+			m[name], _ = decode(child.def)
+		}
+	}
+	for _, name := range n.required {
+		if _, present := m[name]; !present {
+			c.fail(at.key(name), "present", "absent", "%s is required", at.key(name).name())
+		}
+	}
+}
+
+func (n *node) takesNull() bool {
+	for range maxDepth {
+		if n.nullable || len(n.types) == 0 && n.ref == nil || slices.Contains(n.types, "null") {
+			return true
+		}
+		if n.ref == nil {
+			return false
+		}
+		n = n.ref
+	}
+	return false
+}
+
+// hint names the parameter that the unknown one was probably meant to be, else all there are.
+func (n *node) hint(key string, given map[string]any) string {
+	if len(n.order) == 0 {
+		return "; there are no parameters here"
+	}
+	best, least := "", math.MaxInt
+	for _, written := range slices.Sorted(maps.Keys(n.folded)) {
+		name := n.folded[written]
+		if _, taken := given[name]; taken {
+			continue
+		}
+		d := Distance(fold(cut(key)), written)
+		if d > 1+len(written)/4 && !(len(key) >= 3 && strings.HasPrefix(written, fold(key))) {
+			continue
+		}
+		if d < least {
+			best, least = name, d
+		}
+	}
+	if best != "" {
+		return fmt.Sprintf(", did you mean %q?", best)
+	}
+	return "; the parameters are " + strings.Join(n.order, ", ")
+}

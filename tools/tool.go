@@ -1,0 +1,308 @@
+// Package tools says what a tool is: its Spec, its Plan and its Result, and the registry that holds them. A tool is a
+// pure function from arguments to a Plan: it asks nobody and changes nothing. The pipeline in tools/run shows the plan,
+// gets permission, then carries it out.
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"tandem/filetime"
+	"tandem/filetime/text/show"
+	"tandem/sandbox"
+	"tandem/tools/schema"
+)
+
+// Kind classifies what a tool does; the values are those of the Agent Client Protocol.
+type Kind string
+
+// The kinds. Only Read and Search leave the workspace as it is.
+const (
+	Read    Kind = "read"
+	Search  Kind = "search"
+	Edit    Kind = "edit"
+	Delete  Kind = "delete"
+	Move    Kind = "move"
+	Execute Kind = "execute"
+	Fetch   Kind = "fetch"
+	Think   Kind = "think"
+	Other   Kind = "other"
+)
+
+// ReadOnly says that tools of this kind change nothing.
+func (k Kind) ReadOnly() bool { return k == Read || k == Search }
+
+// Danger is how much a call could break.
+type Danger string
+
+// The danger levels.
+const (
+	Safe      Danger = "safe"
+	Moderate  Danger = "moderate"
+	Dangerous Danger = "dangerous"
+)
+
+// Class is the permission class of a tool.
+type Class string
+
+// The permission classes.
+const (
+	ClassRead    Class = "read"
+	ClassWrite   Class = "write"
+	ClassExecute Class = "execute"
+	ClassNetwork Class = "network"
+)
+
+// Together says with which other calls a call may run at the same time.
+type Together uint8
+
+// The scheduling classes. Undeclared is Alone.
+const (
+	Alone      Together = iota
+	WithReads           // with every other call of this class
+	OtherFiles          // with edits of other files
+)
+
+// Spec is what a tool declares about itself.
+type Spec struct {
+	Name    string
+	Aliases []string
+	Kind    Kind
+	// Category groups tools for people: "files", "search", "edit", "shell", …
+	Category string
+	// Description is what the model reads: when to use it, when not, how to mend an error.
+	Description string
+	Danger      Danger
+	Class       Class
+	Together    Together
+	// NotDestructive takes back the default that a tool may destroy something.
+	NotDestructive bool
+	// Block lets a running call finish when the turn is cancelled.
+	Block          bool
+	InputStreaming bool
+	Providers      []string
+	// Source is "builtin", "plugin:<id>", "mcp:<server>", "client" or "turn".
+	Source string
+	// Pages says that the tool cuts its own output, so that the pipeline does not.
+	Pages bool
+	// NoTimeout says that the tool minds its time itself.
+	NoTimeout bool
+}
+
+// Limits are the sizes and times that a call must keep to.
+type Limits struct {
+	MaxToolOutputChars int
+	MaxConcurrency     int
+	MaxReadBytes       int
+	MaxFileBytes       int64
+	MaxDiffBytes       int
+	ToolTimeout        time.Duration
+	BashTimeout        time.Duration
+	KillGrace          time.Duration
+}
+
+// Env is what a tool may touch; each call gets its own.
+type Env struct {
+	Session, Call string
+	Turn          int
+	Paths         *sandbox.Paths
+	Files         filetime.Files
+	FileTime      *filetime.FileTime
+	// Open lists the paths of the documents that are open with unsaved text, so that searches read the buffers.
+	Open        func() []string
+	Runner      sandbox.Runner
+	Limits      Limits
+	RequireRead bool
+	// Progress shows a person how a running call gets on; never blocks. May be nil.
+	Progress func(Progress)
+	Now      func() time.Time
+}
+
+// Progress is a piece of news from a running call: text that was printed, or how far it has come.
+type Progress struct {
+	Text         string
+	Value, Total int64
+}
+
+// Location is a place that a call is about; Line is 1-based, 0 for the whole file. Path is absolute.
+type Location struct {
+	Path string
+	Line int
+}
+
+// Plan is what a call will do, worked out without doing it. Exactly one of Change and Run is set.
+type Plan struct {
+	Title     string
+	Kind      Kind
+	Locations []Location
+	Danger    Danger
+	// Op is the row of the permission table that the plan falls under.
+	Op Op
+	// Command is what will run, word for word, for a person to judge.
+	Command string
+	// Paths are the canonical files that the plan reads or changes.
+	Paths []string
+	// Change is committed by the pipeline under the files' locks; Done then words the answer.
+	Change *filetime.Change
+	Done   func(filetime.Landed) Result
+	// Run does the work of a plan that changes no file of the workspace itself.
+	Run func(ctx context.Context) (Result, error)
+	// Semantic is "read", "search" or "write", for a client that folds what only looks.
+	Semantic string
+}
+
+// Op is a row of the table that says what each mode asks.
+type Op uint8
+
+// The rows.
+const (
+	OpRead        Op = iota // read, search
+	OpEdit                  // edit of seen text, create
+	OpOverwrite             // overwrite, delete, move
+	OpCommand               // a command inside the sandbox
+	OpUnsandboxed           // a command with no sandbox in force
+	OpNetwork
+)
+
+// Result is what a call answers, the same shape for success and failure. Success is the only flag; Error is set exactly
+// when it is false.
+type Result struct {
+	Success bool
+	// Data is plain language for the model; never empty.
+	Data  string
+	Error filetime.Code
+	// Reason is the detail of an error, one word in lower case.
+	Reason string
+	// Summary is one line for a person.
+	Summary string
+	// Value is structured data for a program; anything that marshals to a JSON object.
+	Value any
+	Diffs []show.File
+	// Landed is set for calls that change files; the editor's side turns it into a WorkspaceEdit.
+	Landed    *filetime.Landed
+	Warnings  []string
+	Issues    []schema.Issue
+	Denial    *Denial
+	Truncated bool
+	Meta      Meta
+	// Duration and Call are filled by the pipeline.
+	Duration time.Duration
+	Call     string
+}
+
+// Denial says who refused a call and why.
+type Denial struct {
+	Reason string `json:"reason"`
+	Rule   string `json:"rule,omitempty"`
+	Layer  string `json:"layer,omitempty"`
+	Source string `json:"source,omitempty"`
+}
+
+// Meta is what a program may want to know about how a call went.
+type Meta struct {
+	EffectiveArgs json.RawMessage `json:"effectiveArgs,omitempty"`
+	Coerced       []string        `json:"coerced,omitempty"`
+	Modified      []string        `json:"modified,omitempty"`
+	Source        string          `json:"source,omitempty"`
+	Version       *int32          `json:"version,omitempty"`
+	Attempts      int             `json:"attempts,omitempty"`
+	Tier          string          `json:"tier,omitempty"`
+	RebasedOver   int             `json:"rebasedOver,omitempty"`
+	Trace         []Stage         `json:"trace,omitempty"`
+}
+
+// Stage is one step of the pipeline with its time in milliseconds.
+type Stage struct {
+	Stage string  `json:"stage"`
+	MS    float64 `json:"ms"`
+}
+
+// The codes that tools and the pipeline add to those of filetime.
+const (
+	ToolNotFound        filetime.Code = "TOOL_NOT_FOUND"
+	InvalidArgs         filetime.Code = "INVALID_ARGS"
+	NoChange            filetime.Code = "NO_CHANGE"
+	GateDenied          filetime.Code = "GATE_DENIED"
+	TextNotFound        filetime.Code = "TEXT_NOT_FOUND"
+	TextMultipleMatches filetime.Code = "TEXT_MULTIPLE_MATCHES"
+	Unsupported         filetime.Code = "UNSUPPORTED"
+	ExecutionError      filetime.Code = "EXECUTION_ERROR"
+)
+
+// ExitCode is the code of a command that ended with n.
+func ExitCode(n int) filetime.Code { return filetime.Code(fmt.Sprintf("EXIT_CODE_%d", n)) }
+
+// Fail is a failed Result; format must give a whole sentence with the next step.
+func Fail(code filetime.Code, reason, format string, args ...any) Result {
+	return Result{Error: code, Reason: reason, Data: fmt.Sprintf(format, args...)}
+}
+
+// Refusal is a Result as an error, for a tool's Plan or Run to return early with.
+type Refusal struct{ Result Result }
+
+func (r *Refusal) Error() string { return r.Result.Data }
+
+// Refuse is Fail as an error.
+func Refuse(code filetime.Code, reason, format string, args ...any) error {
+	return &Refusal{Fail(code, reason, format, args...)}
+}
+
+// Tool is a tool with its argument type erased; Define makes one. All methods may be called concurrently.
+type Tool interface {
+	Spec() Spec
+	Schema() *schema.Schema
+	// Title names a call for a person, from arguments that may be incomplete.
+	Title(args json.RawMessage) string
+	// Targets are the paths, as the arguments name them, that the call is about: the one answer that scheduler, locks
+	// and permissions share.
+	Targets(args json.RawMessage) []string
+	// Plan works the call out. args have been validated and hold the defaults. Errors are *Refusal, *filetime.Error or
+	// *filetime.Conflict where the model is meant to read them.
+	Plan(ctx context.Context, env *Env, args json.RawMessage) (*Plan, error)
+}
+
+// Definition is a tool with its argument type I, a struct whose tags say everything about its parameters (see
+// tools/schema).
+type Definition[I any] struct {
+	Spec    Spec
+	Title   func(in I) string
+	Targets func(in I) []string
+	Plan    func(ctx context.Context, env *Env, in I) (*Plan, error)
+}
+
+// Define erases the argument type of d. It panics when I cannot be described, which is a mistake in the program.
+func Define[I any](d Definition[I]) Tool { return &defined[I]{d: d, schema: schema.Lazy[I]()} }
+
+type defined[I any] struct {
+	d      Definition[I]
+	schema func() *schema.Schema
+}
+
+func (t *defined[I]) Spec() Spec             { return t.d.Spec }
+func (t *defined[I]) Schema() *schema.Schema { return t.schema() }
+
+func (t *defined[I]) Title(args json.RawMessage) string {
+	var in I
+	if t.d.Title == nil || json.Unmarshal(args, &in) != nil {
+		return t.d.Spec.Name
+	}
+	return t.d.Title(in)
+}
+
+func (t *defined[I]) Targets(args json.RawMessage) []string {
+	var in I
+	if t.d.Targets == nil || json.Unmarshal(args, &in) != nil {
+		return nil
+	}
+	return t.d.Targets(in)
+}
+
+func (t *defined[I]) Plan(ctx context.Context, env *Env, args json.RawMessage) (*Plan, error) {
+	var in I
+	if err := json.Unmarshal(args, &in); err != nil {
+		return nil, Refuse(InvalidArgs, "", "Parameter validation failed:\n%v", err)
+	}
+	return t.d.Plan(ctx, env, in)
+}

@@ -1,0 +1,178 @@
+// Package write is the tool write_file: it makes a file, replaces all of one, or adds to its end.
+package write
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+	"tandem/filetime/text/show"
+	"tandem/tools"
+)
+
+//go:embed write.md
+var description string
+
+// Args are the arguments of write_file.
+type Args struct {
+	Path    string `json:"path" desc:"The file to write. Folders that are missing are made." minlen:"1" alias:"file_path,file,filename" nocoerce:"true"`
+	Content string `json:"content" desc:"The whole content, or with append what is added." alias:"text,contents,file_text" nocoerce:"true"`
+	Mode    string `json:"mode,omitempty" desc:"overwrite replaces all of the file, append adds at its end as it is, with no line end of its own." enum:"overwrite,append" default:"overwrite"`
+}
+
+// Value is what a program gets of a write that landed; Bytes is the size of the file.
+type Value struct {
+	Path    string `json:"path"`
+	Bytes   int    `json:"bytes"`
+	Created bool   `json:"created"`
+}
+
+// New makes the tool.
+func New() tools.Tool {
+	return tools.Define(tools.Definition[Args]{
+		Spec: tools.Spec{
+			Name: "write_file", Aliases: []string{"write", "create_file"},
+			Kind: tools.Edit, Category: "files", Description: description,
+			Danger: tools.Moderate, Class: tools.ClassWrite, Together: tools.OtherFiles, Source: "builtin",
+		},
+		Title:   func(in Args) string { return "Write " + in.Path },
+		Targets: func(in Args) []string { return []string{in.Path} },
+		Plan:    plan,
+	})
+}
+
+func plan(ctx context.Context, env *tools.Env, in Args) (*tools.Plan, error) {
+	path, err := env.Paths.Writable(in.Path)
+	if err != nil {
+		return nil, err
+	}
+	now, err := env.Files.Read(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	w := writing{env: env, in: in, path: path, name: env.Paths.Rel(path)}
+	switch {
+	case !now.Exists:
+		w.create()
+	case in.Mode == "append":
+		err = w.add(ctx)
+	default:
+		err = w.overwrite(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &tools.Plan{
+		Title: w.verb + " " + w.name, Danger: tools.Moderate, Op: w.op, Semantic: "write",
+		Locations: []tools.Location{{Path: path}},
+		Paths:     []string{path},
+		Change:    &filetime.Change{Files: []filetime.FileEdit{w.edit}},
+		Done:      w.done,
+	}, nil
+}
+
+// writing is one call on its way.
+type writing struct {
+	env        *tools.Env
+	in         Args
+	path, name string
+	verb, told string
+	op         tools.Op
+	edit       filetime.FileEdit
+}
+
+func (w *writing) create() {
+	w.verb, w.told, w.op = "Create", "File created", tools.OpEdit
+	w.edit = filetime.FileEdit{Path: w.path, Create: true}
+	if w.in.Content != "" {
+		w.edit.Edits = text.Set{{New: w.in.Content}}
+	}
+}
+
+// add puts the content after what the file says now; any part of it must have been seen.
+func (w *writing) add(ctx context.Context) error {
+	w.verb, w.told, w.op = "Append to", "Appended to file", tools.OpEdit
+	now, _, err := w.assert(ctx, false)
+	if err != nil {
+		return err
+	}
+	if w.in.Content == "" {
+		return tools.Refuse(tools.NoChange, "same", "There is nothing to append: content is empty.")
+	}
+	end := now.Text.Len()
+	w.edit = filetime.FileEdit{
+		Path: w.path, Base: now.Text, Rev: now.Rev,
+		Edits: text.Set{{Start: end, End: end, New: text.Fit(now.Text, end, w.in.Content)}},
+	}
+	return nil
+}
+
+// overwrite makes the file say the content where the model saw something else; what others wrote since then stays.
+func (w *writing) overwrite(ctx context.Context) error {
+	w.verb, w.told, w.op = "Overwrite", "File overwritten", tools.OpOverwrite
+	now, views, err := w.assert(ctx, true)
+	if err != nil {
+		return err
+	}
+	v := filetime.View{Text: now.Text, Rev: now.Rev}
+	if len(views) > 0 {
+		v = views[0]
+	}
+	v.Since = text.Canonical(v.Text, v.Since)
+	w.edit = filetime.FileEdit{
+		Path: w.path, Base: v.Text, Since: v.Since, Rev: v.Rev,
+		Edits: text.Overwrite(v.Text, w.in.Content),
+	}
+	r := text.Rebase(v.Text, w.edit.Edits, v.Since)
+	switch {
+	case len(r.Conflicts) > 0:
+		return tools.Conflict(w.edit, v.Since, v.Since.Apply(v.Text), r.Conflicts, v.Author)
+	case len(r.Set) == 0:
+		return tools.Refuse(tools.NoChange, "same", "%s says that already: nothing was written.", w.name)
+	}
+	return nil
+}
+
+// assert checks that the file was seen, unless that is not asked for.
+func (w *writing) assert(ctx context.Context, whole bool) (filetime.Snapshot, []filetime.View, error) {
+	now, views, err := w.env.FileTime.Assert(ctx, w.path, whole)
+	var unread *filetime.Error
+	if errors.As(err, &unread) && unread.Code == filetime.NotRead && !w.env.RequireRead {
+		err = nil
+	}
+	return now, views, err
+}
+
+// done words what landed.
+func (w *writing) done(landed filetime.Landed) tools.Result {
+	l := landed.Files[0]
+	d := tools.Diff(w.env, l)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s (%s, %s)\n", w.told, w.name,
+		tools.Count(tools.Lines(l.After), "line"), tools.Count(l.After.Len(), "byte"))
+	if !l.Applied {
+		b.WriteString("Not applied here: the host that asked applies it.\n")
+	}
+	if !l.Created {
+		fmt.Fprintf(&b, "Changes: %d +/ %d -\n", d.Additions, d.Deletions)
+		if l.Over > 0 {
+			b.WriteString(tools.Told(w.env, l))
+		}
+	}
+	verb := "Modified"
+	if l.Created {
+		verb = "Created"
+	}
+	return tools.Result{
+		Success: true,
+		Data:    strings.TrimSuffix(b.String(), "\n"),
+		Summary: fmt.Sprintf("%s: %s (+%d -%d)", verb, filepath.Base(w.path), d.Additions, d.Deletions),
+		Value:   Value{l.Path, l.After.Len(), l.Created},
+		Diffs:   []show.File{d},
+	}
+}

@@ -1,0 +1,10 @@
+package write_test
+
+import (
+	"testing"
+
+	"tandem/tools/run/runtest"
+	"tandem/tools/write"
+)
+
+func TestCases(t *testing.T) { runtest.Cases(t, write.New()) }
