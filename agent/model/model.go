@@ -1,0 +1,123 @@
+// Package model is the one way in which Tandem speaks to a model. Each vendor's wire lives in a folder of its own
+// below; nothing else knows a vendor.
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Role is who speaks in a Message.
+type Role string
+
+// The roles of a conversation.
+const (
+	System    Role = "system"
+	User      Role = "user"
+	Assistant Role = "assistant"
+	Tool      Role = "tool"
+)
+
+// Message is one message of a conversation. A Tool message answers the call named by CallID.
+type Message struct {
+	Role   Role   `json:"role"`
+	Text   string `json:"text,omitempty"`
+	Calls  []Call `json:"calls,omitempty"`
+	CallID string `json:"callId,omitempty"`
+	// Name is the tool's name in a Tool message.
+	Name string `json:"name,omitempty"`
+}
+
+// Call is a tool call that a model asked for. Arguments is what it wrote, not necessarily valid JSON.
+type Call struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// ToolSpec is a tool as it is offered to a model.
+type ToolSpec struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// Request is one request: the whole conversation so far and the tools on offer.
+type Request struct {
+	Messages []Message
+	Tools    []ToolSpec
+}
+
+// StopReason is why a model stopped writing.
+type StopReason string
+
+// The reasons to stop.
+const (
+	StopEnd       StopReason = "end_turn"
+	StopCalls     StopReason = "tool_calls"
+	StopMaxTokens StopReason = "max_tokens"
+	StopRefusal   StopReason = "refusal"
+)
+
+// Usage counts tokens of one request or of a sum of them.
+type Usage struct {
+	Input, Output, CachedInput int64
+}
+
+// Delta is one piece of a streamed answer: exactly one of its fields is set. CallDelta pieces with the same Index
+// belong to one call; the call is complete when a piece with Done arrives, and was cut off when none does.
+type Delta struct {
+	Text    string
+	Thought string
+	Call    *CallDelta
+	// Notice is a word to the person, such as that a request is tried again; it is no part of the answer.
+	Notice string
+}
+
+// CallDelta is a piece of a tool call. ID and Name come with the first piece. Done carries no text and comes once, as
+// soon as the call's arguments are known to be complete.
+type CallDelta struct {
+	Index     int
+	ID, Name  string
+	Arguments string
+	Done      bool
+}
+
+// Response is what is known when an answer has ended.
+type Response struct {
+	Stop  StopReason
+	Usage Usage
+	// Detail explains an unusual stop to a person.
+	Detail string
+}
+
+// Model answers requests. Stream calls on for every piece, from one goroutine, and returns when the answer has ended.
+// It may be called concurrently. An error is an *Error or the context's.
+type Model interface {
+	Stream(ctx context.Context, r Request, on func(Delta)) (Response, error)
+	// Name is "provider/model".
+	Name() string
+}
+
+// Error is a model that could not be used. Message says what happened and what to set or do; it never holds a key.
+type Error struct {
+	// Kind is "unavailable" (unknown provider or model, no key: nothing was sent), "auth", "rate_limit", "overloaded",
+	// "bad_response", "cut", "context_window", "http".
+	Kind    string
+	Status  int
+	Message string
+	// Retryable says that the same request may succeed later; After is the server's advice, 0 for none.
+	Retryable bool
+	After     time.Duration
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Opener finds the model that a name stands for. An empty name asks for the default. Errors are *Error with Kind
+// "unavailable".
+type Opener interface {
+	Open(name string) (Model, error)
+	// Names lists what can be opened now, the default first.
+	Names() []string
+}

@@ -1,0 +1,126 @@
+// Package prompt writes what a model is told: the system prompt, and a person's message with what is attached to it.
+package prompt
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"text/template"
+	"time"
+)
+
+//go:embed system.md
+var systemText string
+
+var systemTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("system").Parse(systemText))
+})
+
+// System is what the system prompt depends on. It is made once for a session, so that the beginning of all its requests
+// is the same and can be cached.
+type System struct {
+	// Root is the folder that relative paths start from, More are further folders of the workspace.
+	Root string
+	More []string
+	Date time.Time
+	// Platform is the operating system and the machine, such as linux/amd64.
+	Platform string
+	// Tools are the names of the tools on offer.
+	Tools []string
+}
+
+// Has says that a tool is on offer.
+func (s System) Has(tool string) bool { return slices.Contains(s.Tools, tool) }
+
+// Reads names those tools for looking around that are on offer.
+func (s System) Reads() string {
+	var names []string
+	for _, t := range []string{"read_file", "list_files", "glob", "grep"} {
+		if s.Has(t) {
+			names = append(names, t)
+		}
+	}
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return strings.Join(names, "")
+}
+
+// Render gives the system prompt.
+func (s System) Render() string {
+	var b strings.Builder
+	if err := systemTemplate().Execute(&b, s); err != nil {
+		panic(err) // the template is ours and writes to memory
+	}
+	return b.String()
+}
+
+// Block is one part of what a person sent; the types are those of the Agent Client Protocol.
+type Block struct {
+	// Type is "text", "resource_link", "resource", "image" or "audio".
+	Type string
+	// Text is the text of a text block or what a resource holds.
+	Text string
+	// URI names a resource; a fragment such as #L10-L12 says which lines of it are meant.
+	URI      string
+	Name     string
+	MIMEType string
+}
+
+// User gives a person's message: texts as they are, attached text between marks, links as @path, and a remark in place
+// of what cannot be given to a model.
+func User(root string, blocks []Block) string {
+	var parts []string
+	for _, b := range blocks {
+		switch {
+		case b.Type == "text":
+			parts = append(parts, b.Text)
+		case b.Type == "resource_link":
+			where, lines := place(root, b.URI)
+			if lines != "" {
+				lines = " (lines " + lines + ")"
+			}
+			if where != b.URI {
+				where = "@" + where
+			}
+			parts = append(parts, fmt.Sprintf("Attached: %s%s", where, lines))
+		case b.Type == "resource" && (b.Text != "" || strings.HasPrefix(b.MIMEType, "text/") || b.MIMEType == ""):
+			where, lines := place(root, b.URI)
+			if lines != "" {
+				lines = fmt.Sprintf(" lines=%q", lines)
+			}
+			text := strings.TrimSuffix(b.Text, "\n")
+			parts = append(parts, fmt.Sprintf("<attached path=%q%s>\n%s\n</attached>", where, lines, text))
+		default:
+			what := strings.TrimSpace(cmp.Or(b.MIMEType, b.Type) + " " + b.Name)
+			parts = append(parts, fmt.Sprintf("(Attached, but it cannot be shown to you: %s)", what))
+		}
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return strings.TrimSpace(p) == "" }), "\n\n")
+}
+
+var lineRange = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^L?(\d+)(?:[-:]L?(\d+))?$`) })
+
+// place gives the path that a URI names, relative to root where it lies below, and the lines that its fragment names.
+func place(root, uri string) (path, lines string) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" {
+		return uri, ""
+	}
+	if m := lineRange().FindStringSubmatch(u.Fragment); m != nil {
+		lines = m[1]
+		if m[2] != "" && m[2] != m[1] {
+			lines += "-" + m[2]
+		}
+	}
+	if rel, err := filepath.Rel(root, u.Path); err == nil && filepath.IsLocal(rel) {
+		return rel, lines
+	}
+	return u.Path, lines
+}

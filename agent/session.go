@@ -1,0 +1,447 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"tandem/agent/config"
+	"tandem/agent/model"
+	"tandem/agent/prompt"
+	"tandem/filetime"
+	"tandem/sandbox"
+	"tandem/tools"
+	"tandem/tools/gate"
+	"tandem/tools/run"
+)
+
+// Why a session refuses a request.
+var (
+	ErrBusy   = errors.New("the session is answering another prompt")
+	ErrClosed = errors.New("the session is closed")
+	ErrEmpty  = errors.New("the prompt holds nothing that can be sent to a model")
+)
+
+// CallIDError is a call's id that the session has had before.
+type CallIDError struct{ ID string }
+
+func (e *CallIDError) Error() string {
+	return fmt.Sprintf("the callId %q was used before in this session", e.ID)
+}
+
+// ModeError is a mode that is not served.
+type ModeError struct{ Mode Mode }
+
+func (e *ModeError) Error() string {
+	return fmt.Sprintf("the mode %q is not served; use %q or %q", e.Mode, Ask, Auto)
+}
+
+// Options are what a session is made of. Log and Runner may be nil, everything else must be set unless it says
+// otherwise.
+type Options struct {
+	ID string
+	// Cwd is the absolute folder that relative paths start from, More are the workspace's other folders.
+	Cwd  string
+	More []string
+	// Home is what ~ stands for in paths; may be empty.
+	Home   string
+	Config config.Config
+	// Mode and Model override the configuration's where they are not empty.
+	Mode   Mode
+	Model  string
+	Models model.Opener
+
+	Registry *tools.Registry
+	Client   Client
+	Files    filetime.Files
+	Runner   sandbox.Runner
+	// OpenDocuments lists the paths of the documents with unsaved text; may be nil.
+	OpenDocuments func() []string
+	// Seen is told of every path that the model sees, Landed of every change that landed; neither may block. May be nil.
+	Seen   func(path string)
+	Landed func(c filetime.Change, l filetime.Landed)
+	Now    func() time.Time
+	Log    *slog.Logger
+}
+
+// Session is one conversation with its model, its mode and what the model has seen of the files. All methods may be
+// called concurrently; one prompt runs at a time.
+type Session struct {
+	o        Options
+	fileTime *filetime.FileTime
+	system   func() string
+	ctx      context.Context // ends with Close
+	close    context.CancelFunc
+	working  sync.WaitGroup
+
+	mu      sync.Mutex
+	config  config.Config
+	paths   *sandbox.Paths
+	mode    Mode
+	model   string
+	models  model.Opener
+	opened  map[string]model.Model // kept, so that a script goes on where the last turn left it
+	history []model.Message
+	turns   int
+	running *Turn
+	ids     map[string]bool
+	closed  bool
+}
+
+// New makes a session. The error is a *ModeError, or a *model.Error of kind "unavailable" when there is no such model.
+func New(o Options) (*Session, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Session{
+		o: o, fileTime: filetime.New(o.Files, o.ID, o.Seen),
+		opened: map[string]model.Model{}, ids: map[string]bool{},
+	}
+	s.ctx, s.close = context.WithCancel(context.Background())
+	s.SetConfig(o.Config, o.Models)
+	date := o.Now()
+	s.system = sync.OnceValue(func() string {
+		sys := prompt.System{Root: o.Cwd, More: o.More, Date: date, Platform: runtime.GOOS + "/" + runtime.GOARCH}
+		for _, t := range o.Registry.List() {
+			sys.Tools = append(sys.Tools, t.Spec().Name)
+		}
+		return sys.Render()
+	})
+	if err := s.SetMode(cmp.Or(o.Mode, Mode(o.Config.Mode))); err != nil {
+		return nil, err
+	}
+	if err := s.SetModel(cmp.Or(o.Model, o.Config.Model)); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// ID is the session's id.
+func (s *Session) ID() string { return s.o.ID }
+
+// Cwd is the folder that relative paths start from.
+func (s *Session) Cwd() string { return s.o.Cwd }
+
+// FileTime is what the session's model has seen of the files.
+func (s *Session) FileTime() *filetime.FileTime { return s.fileTime }
+
+// SetConfig replaces the configuration and what opens models by it. It holds from the next call and the next prompt on;
+// the names of mode and model stay as they are.
+func (s *Session) SetConfig(c config.Config, models model.Opener) {
+	folders := slices.Concat([]string{s.o.Cwd}, s.o.More)
+	paths := &sandbox.Paths{
+		Cwd: s.o.Cwd, Home: s.o.Home, Strict: c.StrictPaths,
+		Read: slices.Concat(folders, s.absolute(c.ReadRoots)), Write: folders,
+		Unrestricted: c.WriteRoots != nil && len(c.WriteRoots) == 0,
+	}
+	if len(c.WriteRoots) > 0 {
+		paths.Write = s.absolute(c.WriteRoots)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !reflect.DeepEqual(s.config.Providers, c.Providers) || s.config.Retry != c.Retry {
+		clear(s.opened)
+	}
+	s.config, s.paths, s.models = c, paths, models
+}
+
+func (s *Session) absolute(paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(s.o.Cwd, p)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// Mode is the mode that is in force.
+func (s *Session) Mode() Mode {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mode
+}
+
+// SetMode changes the mode, at once, also for a turn that is running. The error is a *ModeError.
+func (s *Session) SetMode(m Mode) error {
+	if m != Ask && m != Auto {
+		return &ModeError{m}
+	}
+	s.mu.Lock()
+	changed := s.mode != "" && s.mode != m
+	s.mode = m
+	s.mu.Unlock()
+	if changed {
+		s.o.Client.Update(s.o.ID, Event{Mode: string(m)})
+	}
+	return nil
+}
+
+// Model is the name of the model that answers.
+func (s *Session) Model() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.model
+}
+
+// SetModel changes the model from the next prompt on; "" is the default one. The error is a *model.Error of kind
+// "unavailable".
+func (s *Session) SetModel(name string) error {
+	m, err := s.open(name)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.model = m.Name()
+	return nil
+}
+
+// open gives the model of that name, the same one for every turn.
+func (s *Session) open(name string) (model.Model, error) {
+	s.mu.Lock()
+	m, models := s.opened[name], s.models
+	s.mu.Unlock()
+	if m != nil {
+		return m, nil
+	}
+	m, err := models.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.opened[m.Name()]; known != nil {
+		m = known
+	}
+	s.opened[name], s.opened[m.Name()] = m, m
+	return m, nil
+}
+
+// History is the conversation so far, without the system prompt. No call in it lacks its result.
+func (s *Session) History() []model.Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.history)
+}
+
+// Input is what a person sends: Blocks, and for this one prompt another Model where that is not empty.
+type Input struct {
+	Blocks []prompt.Block
+	Model  string
+}
+
+// Prompt answers in: Begin and Run in one.
+func (s *Session) Prompt(ctx context.Context, in Input) (TurnResult, error) {
+	t, err := s.Begin(in)
+	if err != nil {
+		return TurnResult{}, err
+	}
+	return t.Run(ctx), nil
+}
+
+// Begin starts a turn without doing any of its work, so that a Cancel that comes after it finds it. Errors are ErrBusy,
+// ErrClosed, ErrEmpty, or a *model.Error of kind "unavailable"; then nothing has happened. The Turn must be run.
+func (s *Session) Begin(in Input) (*Turn, error) {
+	text := prompt.User(s.o.Cwd, in.Blocks)
+	if text == "" {
+		return nil, ErrEmpty
+	}
+	s.mu.Lock()
+	busy, name := s.busy(), cmp.Or(in.Model, s.model)
+	s.mu.Unlock()
+	if busy != nil {
+		return nil, busy
+	}
+	m, err := s.open(name)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.busy(); err != nil {
+		return nil, err
+	}
+	s.turns++
+	t := &Turn{s: s, number: s.turns, model: m, began: s.o.Now()}
+	t.ctx, t.cancel = context.WithCancel(s.ctx)
+	s.history = append(s.history, model.Message{Role: model.User, Text: text})
+	s.running = t
+	s.working.Add(1)
+	return t, nil
+}
+
+func (s *Session) busy() error {
+	switch {
+	case s.closed:
+		return ErrClosed
+	case s.running != nil:
+		return ErrBusy
+	}
+	return nil
+}
+
+// Cancel ends the running turn, if there is one; Run then returns with Stop Cancelled.
+func (s *Session) Cancel() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running != nil {
+		s.running.cancel()
+	}
+}
+
+// Close cancels what is running and returns when it has ended. Nothing can be begun afterwards.
+func (s *Session) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.close()
+	s.working.Wait()
+}
+
+// CallOptions say how calls outside a turn are carried out.
+type CallOptions struct {
+	// Apply overrides where changes go; "" leaves it to the configuration.
+	Apply filetime.Apply
+	// Trace adds the stages and their times to the results.
+	Trace bool
+	// DryRun only says which calls would run together.
+	DryRun bool
+}
+
+// CallTools carries calls out for a host that brings its own model, beside or without a turn. It gives the results in
+// the order of the calls and which of them ran together. A call without an id gets one. The error is ErrClosed or a
+// *CallIDError; then nothing has happened.
+func (s *Session) CallTools(ctx context.Context, calls []run.Call, o CallOptions) ([]tools.Result, [][]int, error) {
+	calls = slices.Clone(calls)
+	s.mu.Lock()
+	err := s.admit(calls)
+	if err == nil {
+		s.working.Add(1)
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.working.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	host := s.host(0, s.o.Now(), func() {})
+	host.Trace = o.Trace
+	if o.Apply != "" {
+		host.Apply = o.Apply
+	}
+	if o.DryRun {
+		return nil, run.Partition(host, calls), nil
+	}
+	results, batches := run.Batch(ctx, host, calls)
+	return results, batches, nil
+}
+
+// admit gives every call its id, or refuses all of them.
+func (s *Session) admit(calls []run.Call) error {
+	if s.closed {
+		return ErrClosed
+	}
+	taken := maps.Clone(s.ids)
+	for _, c := range calls {
+		if c.ID != "" && taken[c.ID] {
+			return &CallIDError{c.ID}
+		}
+		taken[c.ID] = true
+	}
+	for i, c := range calls {
+		if c.ID == "" {
+			calls[i].ID = s.newID("call")
+		}
+		s.ids[calls[i].ID] = true
+	}
+	return nil
+}
+
+// newID gives an id that begins with stem and that no call of the session has; mu is held.
+func (s *Session) newID(stem string) string {
+	for n := len(s.ids); ; n++ {
+		if id := fmt.Sprintf("%s_%d", stem, n); !s.ids[id] {
+			s.ids[id] = true
+			return id
+		}
+	}
+}
+
+// callID gives a model's call an id that is the session's only one of its kind, its own wherever that will do.
+func (s *Session) callID(wanted string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if wanted != "" && !s.ids[wanted] {
+		s.ids[wanted] = true
+		return wanted
+	}
+	return s.newID(cmp.Or(wanted, "call"))
+}
+
+// Judge decides by the mode that is in force when a call asks; it makes Session a run.Gate.
+func (s *Session) Judge(t tools.Tool, p *tools.Plan) run.Decision {
+	return gate.Mode(s.Mode()).Judge(t, p)
+}
+
+// asker asks the session's person.
+type asker struct {
+	s       *Session
+	endTurn func()
+}
+
+func (a asker) Ask(ctx context.Context, q run.Question) run.Answer {
+	answer := a.s.o.Client.Ask(ctx, a.s.o.ID, q)
+	if answer == run.AnswerCancelled {
+		a.endTurn()
+	}
+	return answer
+}
+
+// host is what calls of a turn, or of none for 0, run with.
+func (s *Session) host(turn int, began time.Time, endTurn func()) *run.Host {
+	s.mu.Lock()
+	c := s.config
+	s.mu.Unlock()
+	h := &run.Host{
+		Registry: s.o.Registry, Gate: s, Asker: asker{s, endTurn},
+		Env: func(call run.Call) *tools.Env { return s.env(turn, call) },
+		Observe: func(e run.Event) {
+			s.o.Client.Update(s.o.ID, Event{Turn: turn, At: e.At.Sub(began), Call: &e})
+		},
+		Landed: s.o.Landed, Coerce: c.Coerce != "off", Now: s.o.Now, Log: s.o.Log,
+	}
+	if a := filetime.Apply(c.Apply); a != filetime.Auto {
+		h.Apply = a
+	}
+	return h
+}
+
+func (s *Session) env(turn int, call run.Call) *tools.Env {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.config.Limits
+	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	return &tools.Env{
+		Session: s.o.ID, Call: call.ID, Turn: turn,
+		Paths: s.paths, Files: s.o.Files, FileTime: s.fileTime, Open: s.o.OpenDocuments, Runner: s.o.Runner,
+		RequireRead: s.config.RequireRead, Now: s.o.Now,
+		Limits: tools.Limits{
+			MaxToolOutputChars: l.MaxToolOutputChars, MaxConcurrency: l.MaxConcurrency,
+			MaxReadBytes: l.MaxReadBytes, MaxFileBytes: int64(l.MaxFileBytes), MaxDiffBytes: l.MaxDiffBytes,
+			ToolTimeout: ms(l.ToolTimeoutMs), BashTimeout: ms(l.BashTimeoutMs), KillGrace: ms(l.KillGraceMs),
+		},
+	}
+}

@@ -1,0 +1,260 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"tandem/agent/model"
+	"tandem/filetime"
+	"tandem/tools"
+	"tandem/tools/run"
+)
+
+// Turn is one prompt on its way to an answer.
+type Turn struct {
+	s      *Session
+	number int
+	model  model.Model
+	began  time.Time
+	ctx    context.Context
+	cancel context.CancelFunc
+	usage  model.Usage
+}
+
+// Number counts the session's turns from 1.
+func (t *Turn) Number() int { return t.number }
+
+// Run carries the turn out. It must be called once. The end of ctx cancels the turn.
+func (t *Turn) Run(ctx context.Context) TurnResult {
+	defer context.AfterFunc(ctx, t.cancel)()
+	if ctx.Err() != nil {
+		t.cancel()
+	}
+	stop, err := t.loop()
+	t.cancel()
+	s := t.s
+	s.mu.Lock()
+	if last := s.history[len(s.history)-1]; last.Role != model.Assistant || len(last.Calls) > 0 {
+		// Many models want every turn to end with words of their own.
+		s.history = append(s.history, model.Message{Role: model.Assistant, Text: fmt.Sprintf("(The turn ended: %s.)", stop)})
+	}
+	s.running = nil
+	s.mu.Unlock()
+	if err != nil {
+		s.o.Log.Warn("turn failed", "session", s.o.ID, "turn", t.number, "model", t.model.Name(), "error", err)
+		t.tell(Event{Notice: err.Error()})
+	}
+	s.working.Done()
+	return TurnResult{Stop: stop, Usage: t.usage, Turn: t.number, Err: err}
+}
+
+func (t *Turn) tell(e Event) {
+	e.Turn, e.At = t.number, t.s.o.Now().Sub(t.began)
+	t.s.o.Client.Update(t.s.o.ID, e)
+}
+
+// loop sends requests until the model has nothing more to do.
+func (t *Turn) loop() (StopReason, error) {
+	t.s.mu.Lock()
+	most := t.s.config.Budget.MaxTurnRequests
+	t.s.mu.Unlock()
+	for range most {
+		if t.ctx.Err() != nil {
+			return Cancelled, nil
+		}
+		resp, more, err := t.request()
+		switch {
+		case t.ctx.Err() != nil:
+			return Cancelled, nil
+		case err != nil:
+			return Failed, err
+		case more:
+			continue
+		}
+		if resp.Detail != "" {
+			t.tell(Event{Notice: resp.Detail})
+		}
+		switch resp.Stop {
+		case model.StopMaxTokens:
+			return MaxTokens, nil
+		case model.StopRefusal:
+			return Refusal, nil
+		}
+		return EndTurn, nil
+	}
+	t.tell(Event{Notice: fmt.Sprintf("The turn stopped after %d requests to the model.", most)})
+	return MaxTurnRequests, nil
+}
+
+// request sends one request, carries out what the model asks for while it is still writing, and puts its answer with
+// the results into the history. more says that the model waits for the results.
+func (t *Turn) request() (resp model.Response, more bool, err error) {
+	s := t.s
+	a := &answer{t: t, calls: run.NewStream(t.ctx, s.host(t.number, t.began, t.cancel))}
+	resp, err = t.stream(a)
+	results := a.calls.Wait()
+	t.usage.Input += resp.Usage.Input
+	t.usage.Output += resp.Usage.Output
+	t.usage.CachedInput += resp.Usage.CachedInput
+	if resp.Usage != (model.Usage{}) {
+		sum := t.usage
+		t.tell(Event{Usage: &sum})
+	}
+	for _, c := range a.asked {
+		if c.place < 0 {
+			t.drop(c)
+		}
+	}
+	s.mu.Lock()
+	s.history = append(s.history, a.messages(results)...)
+	s.mu.Unlock()
+	return resp, err == nil && resp.Stop == model.StopCalls && len(a.asked) > 0, err
+}
+
+// stream asks the model. A fault of its driver must not take the session with it.
+func (t *Turn) stream(a *answer) (resp model.Response, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			t.s.o.Log.Error("model driver panicked", "model", t.model.Name(), "panic", v, "stack", string(debug.Stack()))
+			err = &model.Error{Kind: "bad_response", Message: fmt.Sprintf("The driver of %s failed: %v.", t.model.Name(), v)}
+		}
+	}()
+	return t.model.Stream(t.ctx, t.compose(), a.delta)
+}
+
+func (t *Turn) compose() model.Request {
+	r := model.Request{Messages: append([]model.Message{{Role: model.System, Text: t.s.system()}}, t.s.History()...)}
+	for _, tool := range t.s.o.Registry.List() {
+		spec := tool.Spec()
+		r.Tools = append(r.Tools, model.ToolSpec{
+			Name: spec.Name, Description: spec.Description, Parameters: tool.Schema().JSON(),
+		})
+	}
+	return r
+}
+
+// answer is what a model has said of one answer so far.
+type answer struct {
+	t     *Turn
+	calls *run.Stream
+	text  strings.Builder
+	asked []*asked // in the order in which they began
+	n     int      // how many of them have been handed to calls
+}
+
+// asked is a call that the model is writing or has written.
+type asked struct {
+	index int
+	call  run.Call
+	kind  tools.Kind
+	tool  string
+	args  strings.Builder
+	done  bool
+	// place is the call's among those that were handed on, -1 before that.
+	place int
+}
+
+func (a *answer) delta(d model.Delta) {
+	switch {
+	case d.Call != nil:
+		a.callDelta(*d.Call)
+	case d.Text != "":
+		a.text.WriteString(d.Text)
+		a.t.tell(Event{Text: d.Text})
+	case d.Thought != "":
+		a.t.tell(Event{Thought: d.Thought})
+	case d.Notice != "":
+		a.t.tell(Event{Notice: d.Notice})
+	}
+}
+
+func (a *answer) callDelta(d model.CallDelta) {
+	c := a.find(d)
+	if c.done {
+		return
+	}
+	c.args.WriteString(d.Arguments)
+	if !d.Done {
+		e := c.event(a.t.s.o.Now(), run.Queued, "use")
+		a.t.tell(Event{Call: &e, Partial: c.args.String()})
+		return
+	}
+	c.done = true
+	if a.t.ctx.Err() != nil {
+		return
+	}
+	c.call.Arguments = json.RawMessage(c.args.String())
+	if strings.TrimSpace(c.args.String()) == "" {
+		c.call.Arguments = json.RawMessage("{}")
+	}
+	c.place = a.n
+	a.n++
+	a.calls.Submit(c.call)
+}
+
+// find gives the call that a piece belongs to, a new one for its first piece.
+func (a *answer) find(d model.CallDelta) *asked {
+	for _, c := range a.asked {
+		if c.index == d.Index {
+			return c
+		}
+	}
+	c := &asked{
+		index: d.Index, tool: d.Name, kind: tools.Other, place: -1,
+		call: run.Call{ID: a.t.s.callID(d.ID), Name: d.Name},
+	}
+	if tool := a.t.s.o.Registry.Get(d.Name); tool != nil {
+		c.tool, c.kind = tool.Spec().Name, tool.Spec().Kind
+	}
+	a.asked = append(a.asked, c)
+	return c
+}
+
+func (c *asked) event(at time.Time, s run.State, phase string) run.Event {
+	return run.Event{Call: c.call, Tool: c.tool, Kind: c.kind, State: s, Phase: phase, Title: c.tool, At: at}
+}
+
+// cutOff is the result of a call that the model never finished writing.
+func cutOff() tools.Result {
+	return tools.Fail(filetime.Cancelled, "cut_off", "The call was cut off before it was complete: nothing was done.")
+}
+
+// drop tells the client that a call which it has seen begin will not be carried out.
+func (t *Turn) drop(c *asked) {
+	r := cutOff()
+	r.Call = c.call.ID
+	for _, state := range []run.State{run.Queued, run.Executing, run.Completed, run.Yielded} {
+		e := c.event(t.s.o.Now(), state, "use")
+		if state == run.Completed || state == run.Yielded {
+			e.Phase, e.Result = "error", &r
+		}
+		t.tell(Event{Call: &e})
+	}
+}
+
+// messages are what the answer adds to the history: the model's own message, then one for each call's result.
+func (a *answer) messages(results []tools.Result) []model.Message {
+	own := model.Message{Role: model.Assistant, Text: a.text.String()}
+	if own.Text == "" && len(a.asked) == 0 {
+		return nil
+	}
+	messages := []model.Message{own}
+	for _, c := range a.asked {
+		r := cutOff()
+		if c.place >= 0 {
+			r = results[c.place]
+		}
+		text := r.Data
+		if !r.Success {
+			text = fmt.Sprintf("[%s] %s", r.Error, r.Data)
+		}
+		messages[0].Calls = append(messages[0].Calls,
+			model.Call{ID: c.call.ID, Name: c.call.Name, Arguments: c.args.String()})
+		messages = append(messages, model.Message{Role: model.Tool, CallID: c.call.ID, Name: c.call.Name, Text: text})
+	}
+	return messages
+}
