@@ -1,0 +1,102 @@
+// Command tandem is an agent backend for editors: flags and wiring, nothing else.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// version is set by the linker for a release.
+var version = "0.1.0-dev"
+
+// cli is the command line.
+type cli struct {
+	Stdio bool   `help:"Answer an editor on standard input and output (the same as 'serve --stdio')."`
+	Model string `help:"Model as provider/model, or script:/path for a model script." env:"TANDEM_MODEL" placeholder:"NAME"`
+	Mode  string `help:"What may be done without asking: ask or auto." placeholder:"MODE"`
+
+	Serve   serveCmd   `cmd:"" help:"Answer an editor."`
+	Run     runCmd     `cmd:"" help:"Run one prompt in a folder and print what happens."`
+	Tool    toolCmd    `cmd:"" help:"List the tools, or call one."`
+	Demo    demoCmd    `cmd:"" help:"Watch an edit land while somebody types into the same file."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := start(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// start runs the command that args name and gives its exit code.
+func start(ctx context.Context, args []string) int {
+	var c cli
+	parser, err := kong.New(&c,
+		kong.Name("tandem"),
+		kong.Description("An agent that edits beside you: it knows your unsaved text, and nothing you type is lost.\n\n"+
+			"Editors start 'tandem --stdio'. Without one, try 'tandem demo' or 'tandem run \"...\"'."),
+		kong.UsageOnError(),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(&c),
+	)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "tandem:", err)
+		return 2
+	}
+	switch {
+	case len(args) == 0:
+		args = []string{"--help"}
+	case onlyFlags(args) && has(args, "--stdio"):
+		args = append([]string{"serve"}, args...)
+	}
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "tandem: %v\nTry 'tandem --help'.\n", err)
+		return 2
+	}
+	if err := parsed.Run(); err != nil {
+		if code, ok := err.(exitCode); ok {
+			return int(code)
+		}
+		fmt.Fprintln(os.Stderr, "tandem:", err)
+		return 1
+	}
+	return 0
+}
+
+// exitCode is an end that has been explained already.
+type exitCode int
+
+func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// onlyFlags says that args name no command. Flags with values are written with "=" by editors, or follow as a word.
+func onlyFlags(args []string) bool {
+	for i, a := range args {
+		if a[:min(1, len(a))] != "-" && (i == 0 || args[i-1] != "--model" && args[i-1] != "--mode") {
+			return false
+		}
+	}
+	return true
+}
+
+func has(args []string, flag string) bool {
+	for _, a := range args {
+		if a == flag {
+			return true
+		}
+	}
+	return false
+}
+
+type versionCmd struct{}
+
+func (versionCmd) Run() error {
+	fmt.Println("tandem", version)
+	return nil
+}

@@ -1,0 +1,147 @@
+package lspserver
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"tandem/lspserver/protocol"
+	"tandem/lspserver/review"
+	"tandem/lspserver/wire"
+	"tandem/lspserver/workspace"
+	"tandem/sandbox"
+)
+
+func (s *server) changeRoutes(r *wire.Router) {
+	wire.Handle(r, "tandem/changes/list", s.listChanges)
+	wire.Handle(r, "tandem/changes/undo", s.undo)
+	wire.Handle(r, "tandem/fileTime/get", s.getFileTime)
+}
+
+func (s *server) canonical(u string) (string, error) {
+	path, ok := pathOf(u)
+	if !ok {
+		return "", invalid("%.200q is no file URI", u)
+	}
+	return sandbox.Canonical(path), nil
+}
+
+func (s *server) listChanges(_ context.Context, p protocol.ListChangesParams) (protocol.ListChangesResult, error) {
+	r := protocol.ListChangesResult{Files: []protocol.ChangedFile{}}
+	se, err := s.find(p.SessionID)
+	if err != nil {
+		return r, err
+	}
+	path := ""
+	if p.URI != "" {
+		if path, err = s.canonical(p.URI); err != nil {
+			return r, err
+		}
+	}
+	for _, f := range se.changes.List(path, s.short) {
+		out := protocol.ChangedFile{
+			URI: workspace.URI(f.Path), Status: f.Status, Additions: f.Diff.Additions, Deletions: f.Diff.Deletions,
+			Unified: f.Diff.Unified, Truncated: f.Diff.Truncated, Hunks: []protocol.ChangedHunk{},
+		}
+		for _, h := range f.Hunks {
+			out.Hunks = append(out.Hunks, protocol.ChangedHunk{
+				ID: h.ID, Range: s.toRange(h.Now, h.Start, h.End), OldText: h.Old, NewText: h.New, Status: h.Status,
+				Turn: h.Turn, ToolCallID: h.Call,
+			})
+		}
+		r.Files = append(r.Files, out)
+	}
+	return r, nil
+}
+
+func (s *server) undo(ctx context.Context, p protocol.UndoParams) (protocol.UndoResult, error) {
+	r := protocol.UndoResult{Changed: []string{}, Conflicts: []protocol.UndoConflict{}}
+	se, err := s.find(p.SessionID)
+	if err != nil {
+		return r, err
+	}
+	var scope review.Scope
+	switch {
+	case p.Scope == "session":
+		scope.All = true
+	case p.Scope == "turn" && p.Turn == nil:
+		last := se.changes.LastTurn()
+		scope.Turn = &last
+	case p.Scope == "turn":
+		scope.Turn = p.Turn
+	case p.Scope == "toolCall" && p.ToolCallID != "":
+		scope.Call = p.ToolCallID
+	case p.Scope == "file" && p.URI != "":
+		if scope.Path, err = s.canonical(p.URI); err != nil {
+			return r, err
+		}
+	default:
+		return r, invalid("scope is turn, session, toolCall (with toolCallId) or file (with uri)")
+	}
+	done := se.changes.Undo(ctx, scope, se.id)
+	for _, path := range done.Changed {
+		r.Changed = append(r.Changed, workspace.URI(path))
+	}
+	for _, path := range slices.Sorted(maps.Keys(done.Conflicts)) {
+		r.Conflicts = append(r.Conflicts, protocol.UndoConflict{URI: workspace.URI(path), Reason: done.Conflicts[path]})
+	}
+	if len(r.Changed) > 0 {
+		s.notify("tandem/changes/didChange", protocol.DidChangeParams{SessionID: se.id, URIs: r.Changed})
+	}
+	return r, nil
+}
+
+func (s *server) getFileTime(_ context.Context, p protocol.FileTimeParams) (protocol.FileTimeResult, error) {
+	r := protocol.FileTimeResult{Files: []protocol.FileTimeState{}}
+	var paths []string
+	for _, u := range p.URIs {
+		path, err := s.canonical(u)
+		if err != nil {
+			return r, err
+		}
+		paths = append(paths, path)
+	}
+	for _, st := range s.ws.States(paths) {
+		out := protocol.FileTimeState{
+			URI: st.URI, State: st.State, ReadAt: stamp(st.ReadAt), Mtime: stamp(st.ModTime), Size: st.Size, Hash: st.Hash,
+			Dirty: st.Dirty,
+		}
+		if st.Open {
+			out.Version = &st.Version
+		}
+		if st.Lock != "" {
+			out.Lock = &protocol.FileLock{Holder: st.Lock}
+		}
+		r.Files = append(r.Files, out)
+	}
+	return r, nil
+}
+
+// status answers at once, whatever else is going on.
+func (s *server) status(context.Context, struct{}) (protocol.StatusResult, error) {
+	r := protocol.StatusResult{
+		Version: s.o.Version, Clients: 1, Tools: len(s.registry.List()), Watcher: "off", PerTool: []protocol.ToolStats{},
+		Config: []string{},
+	}
+	if s.watcher != nil {
+		r.Watcher = "on"
+		if err := s.watcher.Err(); err != nil {
+			r.Watcher = err.Error()
+		}
+	}
+	if s.o.Runner != nil {
+		level := s.o.Runner.Level()
+		r.Sandbox = protocol.SandboxState{Level: level.Name, Reason: level.Reason}
+	}
+	r.Documents, r.Suspect = s.ws.Documents()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.Models, r.Sessions, r.Usage = s.opener.Names(), len(s.sessions), usageOf(s.usage)
+	for _, p := range s.problems {
+		r.Config = append(r.Config, p.String())
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.stats)) {
+		r.PerTool = append(r.PerTool, *s.stats[name])
+	}
+	return r, nil
+}

@@ -1,0 +1,97 @@
+// Package client is the editor's end of a connection for programs in Go: what the command line and the demonstration
+// speak to a server with, over the same wire as any editor.
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+
+	lsp "go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+
+	"tandem/lspserver/protocol"
+	"tandem/lspserver/wire"
+)
+
+// Handlers are what a Client answers. Nil ones are not offered to the server.
+type Handlers struct {
+	// Update gets every tandem/session/update, in order; it must not block.
+	Update func(protocol.UpdateParams)
+	// Permission answers tandem/session/requestPermission.
+	Permission func(context.Context, protocol.PermissionParams) protocol.PermissionOutcome
+	// Apply applies a workspace/applyEdit.
+	Apply func(context.Context, protocol.ApplyEditParams) lsp.ApplyWorkspaceEditResult
+	// Message gets window/showMessage and window/logMessage; it must not block.
+	Message func(lsp.ShowMessageParams)
+}
+
+// Client is one connection to a server. Its methods may be called concurrently.
+type Client struct{ *wire.Conn }
+
+// Dial begins a connection on rwc, which it owns from now on, and initializes the server on a workspace folder.
+// options are the initializationOptions.
+func Dial(ctx context.Context, rwc io.ReadWriteCloser, folder string, options json.RawMessage, h Handlers, log *slog.Logger) (*Client, error) {
+	r := wire.NewRouter()
+	if h.Update != nil {
+		wire.Notify(r, "tandem/session/update", func(_ context.Context, p protocol.UpdateParams) { h.Update(p) })
+	}
+	if h.Permission != nil {
+		wire.Handle(r, "tandem/session/requestPermission",
+			func(ctx context.Context, p protocol.PermissionParams) (protocol.PermissionResult, error) {
+				return protocol.PermissionResult{Outcome: h.Permission(ctx, p)}, nil
+			})
+	}
+	if h.Apply != nil {
+		wire.Handle(r, "workspace/applyEdit",
+			func(ctx context.Context, p protocol.ApplyEditParams) (lsp.ApplyWorkspaceEditResult, error) {
+				return h.Apply(ctx, p), nil
+			})
+	}
+	message := func(_ context.Context, p lsp.ShowMessageParams) {
+		if h.Message != nil {
+			h.Message(p)
+		}
+	}
+	wire.Notify(r, "window/showMessage", message)
+	wire.Notify(r, "window/logMessage", message)
+	c := &Client{wire.Serve(ctx, rwc, r, wire.Options{Log: log, Client: true})}
+
+	experimental, err := json.Marshal(map[string]any{"tandem": protocol.ClientExperimental{Permission: h.Permission != nil}})
+	if err != nil {
+		return nil, err
+	}
+	pid := int32(os.Getpid())
+	apply := h.Apply != nil
+	p := lsp.InitializeParams{
+		ProcessID: &pid,
+		WorkspaceFoldersInitializeParams: lsp.WorkspaceFoldersInitializeParams{
+			WorkspaceFolders: lsp.NewNullable([]lsp.WorkspaceFolder{{URI: uri.File(folder), Name: folder}}),
+		},
+		InitializationOptions: lsp.LSPAny(options),
+		Capabilities: lsp.ClientCapabilities{
+			Workspace: &lsp.WorkspaceClientCapabilities{
+				ApplyEdit: &apply, WorkspaceEdit: &lsp.WorkspaceEditClientCapabilities{DocumentChanges: &apply},
+			},
+			General:      &lsp.GeneralClientCapabilities{PositionEncodings: []lsp.PositionEncodingKind{lsp.PositionEncodingKindUTF8}},
+			Experimental: experimental,
+		},
+	}
+	if err := c.Call(ctx, "initialize", p, nil); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, c.Notify(ctx, "initialized", lsp.InitializedParams{})
+}
+
+// Shutdown takes leave of the server.
+func (c *Client) Shutdown(ctx context.Context) error {
+	err := c.Call(ctx, "shutdown", nil, nil)
+	if err == nil {
+		err = c.Notify(ctx, "exit", nil)
+	}
+	<-c.Done()
+	return err
+}

@@ -1,0 +1,94 @@
+package lspserver
+
+import (
+	"context"
+
+	lsp "go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+
+	"tandem/filetime/text"
+	"tandem/lspserver/wire"
+	"tandem/lspserver/workspace"
+)
+
+func (s *server) documentRoutes(r *wire.Router) {
+	wire.Notify(r, "textDocument/didOpen", s.didOpen)
+	wire.Notify(r, "textDocument/didChange", s.didChange)
+	wire.Notify(r, "textDocument/willSave", func(context.Context, lsp.WillSaveTextDocumentParams) {})
+	wire.Notify(r, "textDocument/didSave", s.didSave)
+	wire.Notify(r, "textDocument/didClose", s.didClose)
+	wire.Notify(r, "workspace/didChangeWatchedFiles", s.didChangeWatchedFiles)
+}
+
+// pathOf gives the path of a file URI; ok is false for every other one.
+func pathOf(u string) (path string, ok bool) {
+	parsed, err := uri.ParseStrict(u)
+	if err != nil {
+		return "", false
+	}
+	if !parsed.IsFile() || parsed.Authority() != "" {
+		return "", false
+	}
+	return parsed.Path(), true
+}
+
+func (s *server) didOpen(_ context.Context, p lsp.DidOpenTextDocumentParams) {
+	d := p.TextDocument
+	path, ok := pathOf(string(d.URI))
+	if !ok {
+		s.log.Debug("document without a path is not kept", "uri", d.URI)
+		return
+	}
+	s.ws.Open(path, string(d.URI), d.Version, clone(d.Text))
+}
+
+func (s *server) didChange(_ context.Context, p lsp.DidChangeTextDocumentParams) {
+	changes := make([]workspace.ContentChange, 0, len(p.ContentChanges))
+	for _, c := range p.ContentChanges {
+		switch c := c.(type) {
+		case *lsp.TextDocumentContentChangePartial:
+			r := workspace.Range{Start: fromPosition(c.Range.Start), End: fromPosition(c.Range.End)}
+			changes = append(changes, workspace.ContentChange{Range: &r, Text: clone(c.Text)})
+		case *lsp.TextDocumentContentChangeWholeDocument:
+			changes = append(changes, workspace.ContentChange{Text: clone(c.Text)})
+		default:
+			s.log.Warn("a change of a form that is not known", "uri", p.TextDocument.URI)
+		}
+	}
+	if !s.ws.Change(string(p.TextDocument.URI), p.TextDocument.Version, changes) {
+		s.log.Debug("a change of a document that is not open", "uri", p.TextDocument.URI)
+	}
+}
+
+func (s *server) didSave(_ context.Context, p lsp.DidSaveTextDocumentParams) {
+	s.ws.Saved(string(p.TextDocument.URI), p.Text)
+}
+
+func (s *server) didClose(_ context.Context, p lsp.DidCloseTextDocumentParams) {
+	s.ws.Close(string(p.TextDocument.URI))
+}
+
+func (s *server) didChangeWatchedFiles(_ context.Context, p lsp.DidChangeWatchedFilesParams) {
+	for _, c := range p.Changes {
+		if path, ok := pathOf(string(c.URI)); ok {
+			s.ws.Changed(path)
+		}
+	}
+}
+
+// clone frees a string from the message that it is a part of.
+func clone(s string) string { return string([]byte(s)) }
+
+func fromPosition(p lsp.Position) text.Position {
+	return text.Position{Line: int(p.Line), Character: int(p.Character)}
+}
+
+func toPosition(p text.Position) lsp.Position {
+	return lsp.Position{Line: uint32(p.Line), Character: uint32(p.Character)}
+}
+
+func (s *server) toRange(t text.Text, start, end int) lsp.Range {
+	return lsp.Range{
+		Start: toPosition(t.Position(start, s.client.encoding)), End: toPosition(t.Position(end, s.client.encoding)),
+	}
+}

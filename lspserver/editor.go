@@ -1,0 +1,161 @@
+package lspserver
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	lsp "go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+	"tandem/filetime/text/show"
+	"tandem/lspserver/protocol"
+	"tandem/lspserver/workspace"
+)
+
+// editor is the client as the workspace sees it.
+type editor struct{ s *server }
+
+func (e editor) Apply(ctx context.Context, d workspace.Delivery) (bool, string, error) {
+	s := e.s
+	path, _ := pathOf(d.URI)
+	p := protocol.ApplyEditParams{
+		Label: d.Label,
+		Edit:  s.workspaceEdit(d),
+		Tandem: protocol.ApplyEditInfo{
+			SessionID: d.Session, ToolCallID: d.Call, Turn: d.Turn, Save: d.Save,
+			Unified: []protocol.UnifiedDiff{{URI: d.URI, Diff: show.Diff(s.short(path), d.Old, d.New, show.Options{
+				Created: d.Create, Deleted: d.Delete, MaxBytes: s.config().Limits.MaxDiffBytes,
+			}).Unified}},
+		},
+	}
+	var r lsp.ApplyWorkspaceEditResult
+	if err := s.conn.Call(ctx, "workspace/applyEdit", p, &r); err != nil {
+		return false, err.Error(), err
+	}
+	reason := ""
+	if r.FailureReason != nil {
+		reason = *r.FailureReason
+	}
+	return r.Applied, reason, nil
+}
+
+func (e editor) Save(ctx context.Context, uris []string) (map[string]string, error) {
+	var r protocol.SaveResult
+	if err := e.s.conn.Call(ctx, "tandem/documents/save", protocol.SaveParams{URIs: uris}, &r); err != nil {
+		return nil, err
+	}
+	failed := map[string]string{}
+	for _, f := range r.Failed {
+		failed[f.URI] = f.Reason
+	}
+	return failed, nil
+}
+
+func (e editor) Resync(ctx context.Context, uri string) (string, int32, error) {
+	var r protocol.ResyncResult
+	err := e.s.conn.Call(ctx, "tandem/documents/resync", protocol.ResyncParams{URI: uri}, &r)
+	return clone(r.Text), r.Version, err
+}
+
+// workspaceEdit is a delivery as LSP has it.
+func (s *server) workspaceEdit(d workspace.Delivery) lsp.WorkspaceEdit {
+	u := uri.URI(d.URI)
+	if d.Delete {
+		return lsp.WorkspaceEdit{DocumentChanges: []lsp.DocumentChange{protocol.NewDeleteFile(u)}}
+	}
+	var w lsp.WorkspaceEdit
+	var note lsp.ChangeAnnotationIdentifier
+	if s.client.annotate {
+		path, _ := pathOf(d.URI)
+		note = lsp.ChangeAnnotationIdentifier(d.Call)
+		w.ChangeAnnotations = map[lsp.ChangeAnnotationIdentifier]lsp.ChangeAnnotation{
+			note: {Label: fmt.Sprintf("%s %s", d.Tool, s.short(path))},
+		}
+	}
+	if d.Create {
+		w.DocumentChanges = append(w.DocumentChanges, protocol.NewCreateFile(u))
+	}
+	edit := &lsp.TextDocumentEdit{
+		TextDocument: lsp.OptionalVersionedTextDocumentIdentifier{
+			TextDocumentIdentifier: lsp.TextDocumentIdentifier{URI: u}, Version: d.Version,
+		},
+	}
+	for _, e := range d.Edits {
+		t := lsp.TextEdit{Range: lsp.Range{Start: toPosition(e.Range.Start), End: toPosition(e.Range.End)}, NewText: e.New}
+		if note != "" {
+			edit.Edits = append(edit.Edits, &lsp.AnnotatedTextEdit{TextEdit: t, AnnotationID: note})
+			continue
+		}
+		edit.Edits = append(edit.Edits, &t)
+	}
+	if len(edit.Edits) > 0 {
+		w.DocumentChanges = append(w.DocumentChanges, edit)
+	}
+	return w
+}
+
+// editOf is what landed, or would land, as LSP has it.
+func (s *server) editOf(l filetime.Landed, call string) *lsp.WorkspaceEdit {
+	out := &lsp.WorkspaceEdit{}
+	for _, f := range l.Files {
+		d := workspace.Delivery{URI: workspace.URI(f.Path), Version: f.BeforeVersion, Create: f.Created, Call: call}
+		for _, e := range f.Set {
+			d.Edits = append(d.Edits, workspace.TextEdit{
+				Range: workspace.Range{Start: s.position(f.Before, e.Start), End: s.position(f.Before, e.End)}, New: e.New,
+			})
+		}
+		w := s.workspaceEdit(d)
+		out.DocumentChanges = append(out.DocumentChanges, w.DocumentChanges...)
+		for k, v := range w.ChangeAnnotations {
+			if out.ChangeAnnotations == nil {
+				out.ChangeAnnotations = map[lsp.ChangeAnnotationIdentifier]lsp.ChangeAnnotation{}
+			}
+			out.ChangeAnnotations[k] = v
+		}
+	}
+	return out
+}
+
+func (s *server) position(t text.Text, off int) text.Position {
+	return t.Position(off, s.client.encoding)
+}
+
+// short is a path as people read it: relative to the workspace folder that it lies in.
+func (s *server) short(path string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.folders {
+		if rel, err := filepath.Rel(f, path); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return path
+}
+
+// fileTime tells the editor of a new state of a file.
+func (s *server) fileTime(st workspace.State) {
+	n := protocol.FileTimeNotice{URI: st.URI, State: st.State, By: st.By, Mtime: stamp(st.ModTime)}
+	if st.Open {
+		n.Version = &st.Version
+	}
+	s.notify("tandem/fileTime", n)
+}
+
+// notify sends a notification; one that cannot be sent any more is not missed.
+func (s *server) notify(method string, params any) {
+	if err := s.conn.Notify(s.conn.Context(), method, params); err != nil {
+		s.log.Debug("notification not sent", "method", method, "error", err)
+	}
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}

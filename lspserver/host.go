@@ -1,0 +1,156 @@
+package lspserver
+
+import (
+	"context"
+	"errors"
+
+	lsp "go.lsp.dev/protocol"
+
+	"tandem/agent"
+	"tandem/lspserver/protocol"
+	"tandem/lspserver/wire"
+	"tandem/tools"
+	"tandem/tools/run"
+)
+
+// host is the client as a session sees it.
+type host struct{ s *server }
+
+func (h host) Update(id string, e agent.Event) {
+	s := h.s
+	if e.Call != nil && e.Call.State == run.Completed && e.Call.Result != nil {
+		s.count(id, e.Call)
+	}
+	s.mu.Lock()
+	se := s.sessions[id]
+	s.mu.Unlock()
+	if se != nil {
+		se.updates.on(e)
+	}
+}
+
+// The ids of the answers to a permission request.
+const (
+	allowOnce  = "allow_once"
+	rejectOnce = "reject_once"
+)
+
+// Ask asks through the client's own request, or else through LSP's; where neither is served nobody can be asked.
+func (h host) Ask(ctx context.Context, id string, q run.Question) run.Answer {
+	s := h.s
+	var answer run.Answer
+	var err error
+	switch {
+	case s.client.tandem.Permission:
+		answer, err = s.askPermission(ctx, id, q)
+	case s.client.ask:
+		answer, err = s.askMessage(ctx, q)
+	default:
+		return run.Unavailable
+	}
+	if err == nil {
+		return answer
+	}
+	var coded *wire.Error
+	if errors.As(err, &coded) && coded.Code == wire.CodeMethodNotFound {
+		return run.Unavailable
+	}
+	s.log.Debug("permission was not answered", "error", err)
+	return run.Rejected
+}
+
+func (s *server) askPermission(ctx context.Context, id string, q run.Question) (run.Answer, error) {
+	p := protocol.PermissionParams{
+		SessionID: id,
+		ToolCall: protocol.Update{
+			SessionUpdate: "tool_call_update", ToolCallID: q.Call.ID, Title: q.Plan.Title, Kind: string(q.Plan.Kind),
+			Status: "pending", RawInput: rawInput(q.Call.Arguments),
+		},
+		Options: []protocol.PermissionOption{
+			{OptionID: allowOnce, Name: "Allow", Kind: allowOnce},
+			{OptionID: rejectOnce, Name: "Reject", Kind: rejectOnce},
+		},
+		Meta: &protocol.Meta{Tandem: protocol.PermissionMeta{Danger: string(q.Plan.Danger), Reason: q.Reason}},
+	}
+	for _, l := range q.Plan.Locations {
+		p.ToolCall.Locations = append(p.ToolCall.Locations, protocol.Location{Path: l.Path, Line: l.Line})
+	}
+	content := previewContent(q.Diffs)
+	if q.Plan.Command != "" {
+		block := textBlock(q.Plan.Command)
+		content = append(content, protocol.ToolContent{Type: "content", Content: &block})
+	}
+	if len(content) > 0 {
+		p.ToolCall.Content = content
+	}
+	var r protocol.PermissionResult
+	if err := s.conn.Call(ctx, "tandem/session/requestPermission", p, &r); err != nil {
+		return run.Rejected, err
+	}
+	switch {
+	case r.Outcome.Outcome == "cancelled":
+		return run.AnswerCancelled, nil
+	case r.Outcome.Outcome == "selected" && r.Outcome.OptionID == allowOnce:
+		return run.Allowed, nil
+	case r.Outcome.Outcome == "selected" && r.Outcome.OptionID == rejectOnce:
+		return run.Rejected, nil
+	}
+	s.log.Warn("an answer to a permission request that was not on offer", "outcome", r.Outcome.Outcome)
+	return run.Rejected, nil
+}
+
+func (s *server) askMessage(ctx context.Context, q run.Question) (run.Answer, error) {
+	message := q.Plan.Title
+	if q.Plan.Command != "" {
+		message = "Run this command?\n" + q.Plan.Command
+	}
+	for _, d := range q.Diffs {
+		message += "\n" + d.Unified
+	}
+	var r *lsp.MessageActionItem
+	err := s.conn.Call(ctx, "window/showMessageRequest", lsp.ShowMessageRequestParams{
+		Type: lsp.MessageTypeWarning, Message: "Tandem: " + message,
+		Actions: []lsp.MessageActionItem{{Title: "Allow"}, {Title: "Reject"}},
+	}, &r)
+	if err == nil && r != nil && r.Title == "Allow" {
+		return run.Allowed, nil
+	}
+	return run.Rejected, err
+}
+
+// count keeps the figures of tandem/status and tells who wants to hear of every call.
+func (s *server) count(id string, e *run.Event) {
+	r := e.Result
+	ms := float64(r.Duration.Microseconds()) / 1000
+	s.mu.Lock()
+	st := s.stats[e.Tool]
+	if st == nil {
+		st = &protocol.ToolStats{Name: e.Tool}
+		s.stats[e.Tool] = st
+	}
+	st.Calls++
+	st.MS += ms
+	st.Bytes += int64(len(r.Data))
+	if !r.Success {
+		st.Errors++
+	}
+	s.mu.Unlock()
+	if !s.client.tandem.Events {
+		return
+	}
+	ev := protocol.ToolEvent{Type: "execute", Name: e.Tool, SessionID: id, CallID: e.Call.ID, DurationMs: ms, Error: string(r.Error)}
+	if !r.Success {
+		ev.Type = "error"
+	}
+	if t := s.registry.Get(e.Tool); t != nil {
+		ev.Source = source(t.Spec())
+	}
+	s.notify("tandem/tools/event", ev)
+}
+
+func source(spec tools.Spec) string {
+	if spec.Source == "" {
+		return "builtin"
+	}
+	return spec.Source
+}

@@ -1,0 +1,281 @@
+package lspserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	lsp "go.lsp.dev/protocol"
+
+	"tandem/agent/config"
+	"tandem/filetime"
+	"tandem/filetime/text"
+	"tandem/filetime/watch"
+	"tandem/lspserver/protocol"
+	"tandem/lspserver/wire"
+	"tandem/lspserver/workspace"
+	"tandem/sandbox"
+)
+
+func (s *server) lifecycleRoutes(r *wire.Router) {
+	wire.Handle(r, "initialize", s.initialize)
+	wire.Notify(r, "initialized", s.initialized)
+	wire.Handle(r, "shutdown", s.shutdown)
+	wire.Notify(r, "$/setTrace", func(context.Context, lsp.SetTraceParams) {})
+	wire.Notify(r, "workspace/didChangeConfiguration", s.didChangeConfiguration)
+	wire.Notify(r, "workspace/didChangeWorkspaceFolders", s.didChangeWorkspaceFolders)
+}
+
+func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.InitializeResult, error) {
+	<-s.ready
+	s.client = clientOf(p)
+	s.initOpts = []byte(p.InitializationOptions)
+	for _, folder := range foldersOf(p) {
+		info, err := os.Stat(folder)
+		if err != nil || !info.IsDir() {
+			return lsp.InitializeResult{}, noSuchFolder(folder)
+		}
+		s.folders = append(s.folders, folder)
+	}
+	if s.o.Watch {
+		s.watcher = watch.New(func(path string) { s.ws.Changed(path) }, s.log)
+	}
+	s.reload()
+	cfg := s.config()
+	features := workspace.Features{Encoding: s.client.encoding, Save: s.client.tandem.Save, Resync: s.client.tandem.Resync}
+	if w := s.client.Workspace; w != nil {
+		edits := w.WorkspaceEdit
+		features.Apply = is(w.ApplyEdit) && edits != nil && is(edits.DocumentChanges)
+		features.Create = features.Apply && slices.Contains(edits.ResourceOperations, lsp.ResourceOperationKindCreate)
+		features.Delete = features.Apply && slices.Contains(edits.ResourceOperations, lsp.ResourceOperationKindDelete)
+	}
+	o := workspace.Options{
+		Editor: editor{s}, Features: features, Apply: filetime.Apply(cfg.Apply), Closed: filetime.Apply(cfg.ClosedFiles),
+		MaxFileBytes: int64(cfg.Limits.MaxFileBytes), Canonical: sandbox.Canonical, Notify: s.fileTime, Now: s.o.Now, Log: s.log,
+	}
+	if s.watcher != nil {
+		o.Watch = s.watcher.Add
+	}
+	s.ws = workspace.New(o)
+	if p.ProcessID != nil && s.o.Orphaned != nil {
+		gone := s.o.Orphaned(s.conn.Context(), int(*p.ProcessID))
+		go func() {
+			select {
+			case <-gone:
+				s.log.Info("the editor's process is gone")
+				s.conn.Close()
+			case <-s.conn.Done():
+			}
+		}()
+	}
+	return s.capabilities()
+}
+
+func clientOf(p lsp.InitializeParams) client {
+	c := client{ClientCapabilities: p.Capabilities}
+	var x struct {
+		Tandem protocol.ClientExperimental `json:"tandem"`
+	}
+	if len(p.Capabilities.Experimental) > 0 && json.Unmarshal(p.Capabilities.Experimental, &x) == nil {
+		c.tandem = x.Tandem
+	}
+	if g := p.Capabilities.General; g != nil {
+		switch {
+		case slices.Contains(g.PositionEncodings, lsp.PositionEncodingKindUTF8):
+			c.encoding = text.UTF8
+		case len(g.PositionEncodings) > 0 && !slices.Contains(g.PositionEncodings, lsp.PositionEncodingKindUTF16) &&
+			slices.Contains(g.PositionEncodings, lsp.PositionEncodingKindUTF32):
+			c.encoding = text.UTF32
+		}
+	}
+	if w := p.Capabilities.Window; w != nil {
+		c.progress = is(w.WorkDoneProgress)
+		c.ask = w.ShowMessage != nil
+	}
+	if w := p.Capabilities.Workspace; w != nil {
+		c.config = is(w.Configuration)
+		c.annotate = w.WorkspaceEdit != nil && w.WorkspaceEdit.ChangeAnnotationSupport != nil
+	}
+	return c
+}
+
+func is(b *bool) bool { return b != nil && *b }
+
+// foldersOf gives the workspace's folders: the list, or the older forms of one.
+func foldersOf(p lsp.InitializeParams) []string {
+	var out []string
+	if list, ok := p.WorkspaceFolders.Get(); ok {
+		for _, f := range list {
+			if path, ok := pathOf(string(f.URI)); ok {
+				out = append(out, path)
+			}
+		}
+	}
+	if len(out) == 0 && p.RootURI != nil {
+		if path, ok := pathOf(string(*p.RootURI)); ok {
+			out = append(out, path)
+		}
+	}
+	if path, ok := p.RootPath.Get(); ok && len(out) == 0 && path != "" {
+		out = append(out, path)
+	}
+	return out
+}
+
+func noSuchFolder(path string) error {
+	return &wire.Error{
+		Code: wire.CodeInvalidParams, Name: "no_such_folder",
+		Message: fmt.Sprintf("%s is no folder that exists; open one that does.", path),
+	}
+}
+
+func (s *server) capabilities() (lsp.InitializeResult, error) {
+	yes, sync := true, lsp.TextDocumentSyncKindIncremental
+	ours, err := json.Marshal(map[string]any{"tandem": protocol.ServerExperimental{
+		ProtocolVersion: protocol.Version, Methods: protocol.ServerMethods(),
+	}})
+	if err != nil {
+		return lsp.InitializeResult{}, err
+	}
+	encoding := map[text.Encoding]lsp.PositionEncodingKind{
+		text.UTF8: lsp.PositionEncodingKindUTF8, text.UTF16: lsp.PositionEncodingKindUTF16, text.UTF32: lsp.PositionEncodingKindUTF32,
+	}
+	return lsp.InitializeResult{
+		ServerInfo: lsp.ServerInfo{Name: "tandem", Version: lsp.NewOptional(s.o.Version)},
+		Capabilities: lsp.ServerCapabilities{
+			PositionEncoding: encoding[s.client.encoding],
+			TextDocumentSync: &lsp.TextDocumentSyncOptions{
+				OpenClose: &yes, Change: &sync, Save: &lsp.SaveOptions{IncludeText: &yes},
+			},
+			Workspace: &lsp.WorkspaceOptions{WorkspaceFolders: &lsp.WorkspaceFoldersServerCapabilities{
+				Supported: &yes, ChangeNotifications: lsp.Boolean(true),
+			}},
+			Experimental: ours,
+		},
+	}, nil
+}
+
+func (s *server) initialized(context.Context, lsp.InitializedParams) {
+	s.later(func(ctx context.Context) {
+		s.fetchConfig(ctx)
+		if s.o.Started != nil {
+			s.o.Started(s.config())
+		}
+		s.tellProblems(ctx)
+	})
+}
+
+// shutdown ends the sessions; exit follows.
+func (s *server) shutdown(context.Context, struct{}) (any, error) {
+	s.mu.Lock()
+	var all []*session
+	for _, se := range s.sessions {
+		all = append(all, se)
+	}
+	s.mu.Unlock()
+	for _, se := range all {
+		se.Close()
+	}
+	return nil, nil
+}
+
+// reload puts the configuration together anew.
+func (s *server) reload() {
+	in := s.o.Inputs
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in.Section, in.Client = s.section, s.initOpts
+	if len(s.folders) > 0 && in.Workspace == "" {
+		in.Workspace = s.folders[0]
+	}
+	s.cfg, s.problems = config.Load(in)
+	s.opener = s.o.Opener(s.cfg)
+	s.registry.SetDisabled(s.cfg.ToolsOff)
+	if s.ws != nil {
+		s.ws.Configure(filetime.Apply(s.cfg.Apply), filetime.Apply(s.cfg.ClosedFiles))
+	}
+}
+
+// fetchConfig asks the editor for its section.
+func (s *server) fetchConfig(ctx context.Context) {
+	if !s.client.config {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	section := "tandem"
+	var answer []lsp.LSPAny
+	err := s.conn.Call(ctx, "workspace/configuration", lsp.ConfigurationParams{
+		Items: []lsp.ConfigurationItem{{Section: &section}},
+	}, &answer)
+	if err != nil || len(answer) == 0 {
+		s.log.Debug("the editor gave no configuration", "error", err)
+		return
+	}
+	s.setSection(answer[0])
+}
+
+func (s *server) setSection(raw []byte) {
+	if string(raw) == "null" {
+		raw = nil
+	}
+	s.mu.Lock()
+	same := string(s.section) == string(raw)
+	s.section = slices.Clone(raw)
+	s.mu.Unlock()
+	if !same {
+		s.reload()
+	}
+}
+
+func (s *server) didChangeConfiguration(_ context.Context, p lsp.DidChangeConfigurationParams) {
+	var sections map[string]json.RawMessage
+	if json.Unmarshal(p.Settings, &sections) == nil && sections["tandem"] != nil {
+		s.setSection(sections["tandem"])
+		s.later(s.tellProblems)
+		return
+	}
+	s.later(func(ctx context.Context) {
+		s.fetchConfig(ctx)
+		s.tellProblems(ctx)
+	})
+}
+
+// tellProblems shows a person what is wrong with the configuration.
+func (s *server) tellProblems(ctx context.Context) {
+	s.mu.Lock()
+	problems := s.problems
+	s.mu.Unlock()
+	for _, p := range problems {
+		s.log.Warn("configuration", "problem", p.String())
+		kind := lsp.MessageTypeInfo
+		if p.Bad {
+			kind = lsp.MessageTypeWarning
+		}
+		method := "window/logMessage"
+		if p.Bad {
+			method = "window/showMessage"
+		}
+		if err := s.conn.Notify(ctx, method, lsp.ShowMessageParams{Type: kind, Message: "Tandem: " + p.String()}); err != nil {
+			return
+		}
+	}
+}
+
+func (s *server) didChangeWorkspaceFolders(_ context.Context, p lsp.DidChangeWorkspaceFoldersParams) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range p.Event.Removed {
+		if path, ok := pathOf(string(f.URI)); ok {
+			s.folders = slices.DeleteFunc(s.folders, func(have string) bool { return have == path })
+		}
+	}
+	for _, f := range p.Event.Added {
+		if path, ok := pathOf(string(f.URI)); ok && !slices.Contains(s.folders, path) {
+			s.folders = append(s.folders, path)
+		}
+	}
+}

@@ -1,0 +1,279 @@
+package lsptest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+type applyParams struct {
+	Label string `json:"label"`
+	Edit  struct {
+		DocumentChanges []documentChange `json:"documentChanges"`
+	} `json:"edit"`
+}
+
+// documentChange is a text edit of one document where Kind is empty, else a file operation.
+type documentChange struct {
+	Kind    string `json:"kind"`
+	URI     string `json:"uri"`
+	OldURI  string `json:"oldUri"`
+	NewURI  string `json:"newUri"`
+	Options struct {
+		Overwrite         bool `json:"overwrite"`
+		IgnoreIfExists    bool `json:"ignoreIfExists"`
+		IgnoreIfNotExists bool `json:"ignoreIfNotExists"`
+		Recursive         bool `json:"recursive"`
+	} `json:"options"`
+	TextDocument struct {
+		URI     string `json:"uri"`
+		Version *int32 `json:"version"`
+	} `json:"textDocument"`
+	Edits []struct {
+		Range   Range  `json:"range"`
+		NewText string `json:"newText"`
+	} `json:"edits"`
+}
+
+type applyResult struct {
+	Applied       bool   `json:"applied"`
+	FailureReason string `json:"failureReason,omitempty"`
+}
+
+var errBroken = errors.New("attempt to compare nil with number")
+
+// apply serves workspace/applyEdit. It runs where messages are read, so that what the server sends later comes later,
+// except for the window of a racing editor.
+func (e *Editor) apply(id, params json.RawMessage) {
+	e.mu.Lock()
+	e.applies++
+	n := e.applies
+	e.mu.Unlock()
+	if e.o.BeforeApply != nil {
+		e.o.BeforeApply(n)
+	}
+	var p applyParams
+	if err := json.Unmarshal(params, &p); err != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.violate("applyEdit: %v", err)
+		e.conn.fail(id, -32602, err.Error())
+		return
+	}
+	if e.o.Profile == Race && e.o.Window > 0 {
+		if e.moved(p) {
+			e.conn.reply(id, applyResult{FailureReason: "the document has changed"})
+			return
+		}
+		e.background.Go(func() {
+			time.Sleep(e.o.Window)
+			e.carryOut(n, id, p)
+		})
+		return
+	}
+	e.carryOut(n, id, p)
+}
+
+// moved says that a version of p is not the present one, and counts it.
+func (e *Editor) moved(p applyParams) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, c := range p.Edit.DocumentChanges {
+		if d := e.docs[c.TextDocument.URI]; c.Kind == "" && d != nil && c.TextDocument.Version != nil &&
+			*c.TextDocument.Version != d.version {
+			e.stale++
+			e.refused++
+			return true
+		}
+	}
+	return false
+}
+
+func (e *Editor) carryOut(n int, id json.RawMessage, p applyParams) {
+	reply := Answered
+	if e.o.Reply != nil {
+		reply = e.o.Reply(n)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch reply {
+	case Errored:
+		e.refused++
+		e.conn.fail(id, -32603, "the edit handler has failed")
+		return
+	case Refused:
+		e.refused++
+		e.conn.reply(id, applyResult{FailureReason: "not now"})
+		return
+	}
+	steps, err := e.plan(p)
+	var r applyResult
+	if err == nil && !errors.Is(err, errBroken) {
+		r.Applied = true
+		if e.o.ReplyFirst && reply == Answered {
+			e.conn.reply(id, r)
+		}
+		for _, step := range steps {
+			if err = step(); err != nil {
+				r = applyResult{FailureReason: err.Error()}
+				break
+			}
+		}
+	} else {
+		e.refused++
+		r.FailureReason = err.Error()
+	}
+	if e.o.AfterApply != nil {
+		e.mu.Unlock()
+		e.o.AfterApply(n)
+		e.mu.Lock()
+	}
+	switch {
+	case reply == Lost, e.o.ReplyFirst && r.Applied:
+	case errors.Is(err, errBroken):
+		e.conn.fail(id, -32603, err.Error())
+	default:
+		e.conn.reply(id, r)
+	}
+}
+
+// plan checks an edit as the profile checks it and gives the steps that carry it out. An error means that nothing is to
+// be done.
+func (e *Editor) plan(p applyParams) (steps []func() error, err error) {
+	if len(p.Edit.DocumentChanges) == 0 {
+		e.violate("applyEdit without documentChanges")
+		return nil, errors.New("no documentChanges")
+	}
+	first := true
+	for _, c := range p.Edit.DocumentChanges {
+		if c.Kind != "" {
+			steps = append(steps, func() error { return e.operate(c) })
+			continue
+		}
+		d, v := e.docs[c.TextDocument.URI], c.TextDocument.Version
+		checks := first || e.o.Profile != Lying
+		first = false
+		switch {
+		case v == nil && d != nil && !d.lent:
+			e.violate("no version for %s, which is open", c.TextDocument.URI)
+		case v != nil && d == nil:
+			e.stale++
+			switch e.o.Profile {
+			case Strict:
+				return nil, errors.New("the document is not open")
+			case Lying:
+				return nil, errBroken
+			}
+		case v != nil && *v != d.version:
+			e.stale++
+			if e.o.Profile == Strict {
+				return nil, errors.New("the document has changed")
+			}
+			if e.o.Profile == Lying && checks {
+				e.refused++
+				continue
+			}
+		}
+		steps = append(steps, func() error { return e.edit(c) })
+	}
+	return steps, nil
+}
+
+// edit puts text edits into a document, which is opened for it where it is closed.
+func (e *Editor) edit(c documentChange) error {
+	d := e.docs[c.TextDocument.URI]
+	if d == nil {
+		path := FromURI(c.TextDocument.URI)
+		text, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		d = e.open(path, string(text), true)
+	}
+	current := c.TextDocument.Version == nil || *c.TextDocument.Version == d.version
+	var splices []Splice
+	for _, t := range c.Edits {
+		start, exact := e.o.Encoding.Offset(d.text, t.Range.Start)
+		end, exactEnd := e.o.Encoding.Offset(d.text, t.Range.End)
+		if current && (!exact || !exactEnd || start > end || !boundary(d.text, start) || !boundary(d.text, end)) {
+			e.violate("%s: the range %v points nowhere", d.path, t.Range)
+		}
+		if e.o.Profile == Lying {
+			t.NewText = strings.ReplaceAll(t.NewText, "\r", "")
+		}
+		splices = append(splices, Splice{start, max(start, end), d.lines(t.NewText)})
+	}
+	sorted := slices.Clone(splices)
+	slices.SortStableFunc(sorted, func(a, b Splice) int { return a.Start - b.Start })
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i].Start < sorted[i-1].End {
+			if current {
+				e.violate("%s: edits overlap", d.path)
+			}
+			return errors.New("overlapping ranges")
+		}
+	}
+	if len(splices) > 0 {
+		e.change(d, splices)
+	}
+	return nil
+}
+
+// operate carries out a file operation on disk; an open document follows.
+func (e *Editor) operate(c documentChange) error {
+	path := FromURI(c.URI)
+	switch c.Kind {
+	case "create":
+		if _, err := os.Lstat(path); err == nil && !c.Options.Overwrite {
+			if c.Options.IgnoreIfExists {
+				return nil
+			}
+			return fmt.Errorf("%s exists", path)
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(path, nil, 0o644)
+	case "delete":
+		if d := e.docs[c.URI]; d != nil {
+			e.close(d)
+		}
+		if _, err := os.Lstat(path); err != nil && c.Options.IgnoreIfNotExists {
+			return nil
+		}
+		if c.Options.Recursive {
+			return os.RemoveAll(path)
+		}
+		return os.Remove(path)
+	case "rename":
+		from, to := FromURI(c.OldURI), FromURI(c.NewURI)
+		if _, err := os.Lstat(to); err == nil && !c.Options.Overwrite {
+			if c.Options.IgnoreIfExists {
+				return nil
+			}
+			return fmt.Errorf("%s exists", to)
+		}
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return err
+		}
+		if err := os.Rename(from, to); err != nil {
+			return err
+		}
+		if d := e.docs[c.OldURI]; d != nil {
+			e.close(d)
+			e.open(to, d.text, d.lent).onDisk = d.onDisk
+		}
+		return nil
+	}
+	return fmt.Errorf("no such operation: %s", c.Kind)
+}
+
+// violate notes what no server may do. The caller holds e.mu.
+func (e *Editor) violate(format string, args ...any) {
+	e.violations = append(e.violations, fmt.Sprintf(format, args...))
+}

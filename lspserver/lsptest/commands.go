@@ -1,0 +1,158 @@
+package lsptest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"tandem/sandbox"
+)
+
+// Commands is a sandbox.Runner that plays a script and starts no process. A block begins with "$ COMMAND" and says, a
+// line each, what the command does: "out TEXT", "err TEXT", "write FILE "TEXT"" (below its folder), "wait 2s", "hang"
+// (until it is ended), "stubborn" (the same, and deaf to TERM), "exit N". Each block is played once.
+type Commands struct {
+	level sandbox.Level
+
+	mu       sync.Mutex
+	blocks   []commandBlock
+	problems []string
+}
+
+type commandBlock struct {
+	line    int
+	command string
+	lines   []string
+	played  bool
+}
+
+// NewCommands parses a script of commands; first is the line of the file at which it begins.
+func NewCommands(script string, first int) (*Commands, error) {
+	c := &Commands{level: sandbox.Level{Name: "none", Reason: "the commands are played"}}
+	for i, line := range strings.Split(script, "\n") {
+		if line = strings.TrimRight(line, " \t"); line == "" {
+			continue
+		}
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			c.blocks = append(c.blocks, commandBlock{line: first + i, command: command})
+			continue
+		}
+		if len(c.blocks) == 0 {
+			return nil, fmt.Errorf("%d: a command begins with $", first+i)
+		}
+		b := &c.blocks[len(c.blocks)-1]
+		switch word, _, _ := strings.Cut(line, " "); word {
+		case "out", "err", "write", "wait", "hang", "stubborn", "exit":
+			b.lines = append(b.lines, line)
+		default:
+			return nil, fmt.Errorf("%d: no command can %q", first+i, word)
+		}
+	}
+	return c, nil
+}
+
+// Level says that nothing is confined.
+func (c *Commands) Level() sandbox.Level { return c.level }
+
+// Problems are the commands that nobody expected and those that were expected in vain.
+func (c *Commands) Problems() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.problems
+	for _, b := range c.blocks {
+		if !b.played {
+			out = append(out, fmt.Sprintf("%d: this command was never run: %s", b.line, b.command))
+		}
+	}
+	return out
+}
+
+func (c *Commands) take(command string) (commandBlock, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.blocks {
+		if b := &c.blocks[i]; b.command == command && !b.played {
+			b.played = true
+			return *b, true
+		}
+	}
+	c.problems = append(c.problems, "nobody expected the command: "+command)
+	return commandBlock{}, false
+}
+
+// Run plays the block of the command, which is the last word of its argument vector.
+func (c *Commands) Run(ctx context.Context, cmd sandbox.Command) (sandbox.Outcome, error) {
+	b, ok := c.take(cmd.Argv[len(cmd.Argv)-1])
+	if !ok {
+		return sandbox.Outcome{}, fmt.Errorf("%s: not found", cmd.Argv[0])
+	}
+	began := time.Now()
+	var limit <-chan time.Time
+	if cmd.Timeout > 0 {
+		limit = time.After(cmd.Timeout)
+	}
+	var out sandbox.Outcome
+	for _, line := range b.lines {
+		word, rest, _ := strings.Cut(line, " ")
+		switch word {
+		case "out", "err":
+			stream, kept := sandbox.Stdout, &out.Stdout
+			if word == "err" {
+				stream, kept = sandbox.Stderr, &out.Stderr
+			}
+			*kept += rest + "\n"
+			if cmd.Output != nil {
+				cmd.Output(stream, []byte(rest+"\n"))
+			}
+		case "write":
+			if err := writeFor(cmd.Dir, rest); err != nil {
+				return out, err
+			}
+		case "exit":
+			n, err := strconv.Atoi(rest)
+			if err != nil {
+				return out, err
+			}
+			out.ExitCode = n
+		case "wait", "hang", "stubborn":
+			var over <-chan time.Time
+			if word == "wait" {
+				d, err := time.ParseDuration(rest)
+				if err != nil {
+					return out, err
+				}
+				over = time.After(d)
+			}
+			select {
+			case <-over:
+				continue
+			case <-limit:
+				out.TimedOut = true
+			case <-ctx.Done():
+				out.Cancelled = true
+			}
+			if word == "stubborn" {
+				time.Sleep(cmd.Grace)
+			}
+			out.ExitCode = -1
+			out.Duration = time.Since(began)
+			return out, nil
+		}
+	}
+	out.Duration = time.Since(began)
+	return out, nil
+}
+
+func writeFor(dir, rest string) error {
+	name, quoted, _ := strings.Cut(rest, " ")
+	text, err := strconv.Unquote(quoted)
+	if err != nil {
+		return fmt.Errorf("not a quoted string: %s", quoted)
+	}
+	return os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(text), 0o644)
+}

@@ -1,0 +1,620 @@
+package lsptest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tandem/agent/model"
+	"tandem/agent/model/script"
+	"tandem/sandbox"
+)
+
+// Server serves one connection until it ends, with the model and the commands of a scenario, and gives its exit code.
+type Server func(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, runner sandbox.Runner) int
+
+// Report is what a run came to: the goldens as they are now, and what was wrong, each with its line.
+type Report struct {
+	Problems []string
+	Goldens  map[string]string
+	strict   []string // the problems that no update cures
+}
+
+// patience is how long the person waits for an answer, in the time of the bubble.
+const patience = time.Hour
+
+// run is one performance of a scenario.
+type run struct {
+	*Scenario
+	ctx           context.Context
+	root, outside string
+	e             *Editor
+	player        *script.Player
+	commands      *Commands
+	session       atomic.Value // string
+
+	mu       sync.Mutex // guards the fields below; nobody waits for anything while holding it
+	calls    map[string]*call
+	log      []any // string or *call
+	results  []string
+	last     string // the answer to the latest step that had one
+	said     strings.Builder
+	streamed strings.Builder
+	heard    []heard
+	problems []string
+	gone     bool
+}
+
+// call is one tool call, as the model or the person asked for it and as the editor saw it go on.
+type call struct {
+	n            int
+	name, target string
+	words        []string
+	states       []string
+	done         bool
+	rebased      bool // over somebody else's change, as the model was told
+}
+
+type heard struct{ method, params string }
+
+// Run plays the scenario in one of its profiles. root and outside are empty folders, their real paths; outside is not
+// part of the workspace. Run must be called in a testing/synctest bubble and leaves no goroutine behind when serve
+// leaves none.
+func (s *Scenario) Run(ctx context.Context, profile Profile, root, outside string, serve Server) (*Report, error) {
+	r := &run{Scenario: s, ctx: ctx, root: root, outside: outside, calls: map[string]*call{}}
+	for _, h := range s.hooks {
+		h.fired = false
+	}
+	disk, err := s.lay("disk", root)
+	if err != nil {
+		return nil, err
+	}
+	beyond, err := s.lay("outside", outside)
+	if err != nil {
+		return nil, err
+	}
+	options, err := r.options(profile)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := script.Parse(r.fill(s.known["model"]))
+	if err != nil {
+		return nil, fmt.Errorf("%s: the model, which begins at line %d: %w", s.file, s.first["model"], err)
+	}
+	r.player = script.New("script/scenario", parsed)
+	if r.commands, err = NewCommands(r.fill(s.known["commands"]), s.first["commands"]); err != nil {
+		return nil, fmt.Errorf("%s:%w", s.file, err)
+	}
+
+	client, server := Pipe(Steady(s.flags.there), Steady(s.flags.back))
+	exit := make(chan int, 1)
+	go func() {
+		code := serve(ctx, server, opener{r}, r.commands)
+		_ = server.Close()
+		exit <- code
+	}()
+	if r.e, err = Start(ctx, client, options); err != nil {
+		return nil, fmt.Errorf("%s: initialize: %w", s.file, err)
+	}
+	for _, st := range s.steps {
+		if err := r.do(&st); err != nil {
+			r.problem(st.line, "%s: %v", st.text, err)
+			break
+		}
+	}
+	r.settle(s.flags.hold)
+	buffers := r.e.Buffers()
+	r.leave(exit)
+
+	report := &Report{Goldens: map[string]string{}}
+	if err := r.goldens(report.Goldens, disk, beyond, buffers); err != nil {
+		return nil, err
+	}
+	r.strict()
+	report.strict = r.problems
+	report.Problems = slices.Concat(r.problems, s.compare(report.Goldens))
+	return report, nil
+}
+
+func (r *run) options(profile Profile) (Options, error) {
+	f := r.flags
+	o := Options{
+		Root: r.root, Profile: profile, Encoding: Encoding(f.encoding),
+		Hold: f.hold, Merge: f.merge, Split: f.split, Whole: f.whole, ReplyFirst: f.replyFirst, Window: f.window,
+		Reply:       func(n int) Reply { return f.reply[n] },
+		BeforeApply: func(n int) { r.fire("before apply", n) },
+		AfterApply:  func(n int) { r.fire("after apply", n) },
+		Ask:         r.ask,
+		Pick:        r.pick,
+		Heard:       r.hear,
+	}
+	if f.trim {
+		trailing := regexp.MustCompile(`[ \t]+(\r?\n|$)`)
+		o.Format = func(_, text string) string { return trailing.ReplaceAllString(text, "$1") }
+	}
+	var over map[string]any
+	for name, into := range map[string]*map[string]any{"capabilities.json": &o.Capabilities, "settings.json": &over} {
+		if text := r.fill(r.known[name]); text != "" {
+			if err := json.Unmarshal([]byte(text), into); err != nil {
+				return o, fmt.Errorf("%s:%d: %w", r.file, r.first[name], err)
+			}
+		}
+	}
+	o.Settings = merge(map[string]any{"mode": f.mode}, over)
+	return o, nil
+}
+
+// fill puts the folders of this run where a scenario names them, bare puts the names back.
+func (r *run) fill(text string) string {
+	return strings.NewReplacer("$ROOT", r.root, "$OUTSIDE", r.outside, "$SESSION", r.sid()).Replace(text)
+}
+
+func (r *run) bare(text string) string {
+	pairs := []string{r.root, "$ROOT", r.outside, "$OUTSIDE"}
+	if id := r.sid(); id != "" {
+		pairs = append(pairs, id, "$SESSION")
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// sid is the session of the steps, "" while there is none.
+func (r *run) sid() string {
+	id, _ := r.session.Load().(string)
+	return id
+}
+
+func (r *run) problem(line int, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := r.file
+	if line > 0 {
+		at = fmt.Sprintf("%s:%d", r.file, line)
+	}
+	r.problems = append(r.problems, at+": "+r.bare(fmt.Sprintf(format, args...)))
+}
+
+// settle lets everything that is under way arrive and be dealt with: the bubble's clock moves only when all is quiet.
+func (r *run) settle(more time.Duration) {
+	time.Sleep(r.flags.there + r.flags.back + more + time.Millisecond)
+}
+
+// leave says goodbye, unless that has been said, and waits for the server's end.
+func (r *run) leave(exit <-chan int) {
+	r.mu.Lock()
+	gone := r.gone
+	r.gone = true
+	r.mu.Unlock()
+	if !gone {
+		ctx, cancel := context.WithTimeout(r.ctx, patience)
+		if err := r.e.Close(ctx); err != nil {
+			r.problem(0, "shutdown: %v", err)
+		}
+		cancel()
+	}
+	select {
+	case code := <-exit:
+		if code != r.flags.exit {
+			r.problem(0, "the server ended with %d, not %d", code, r.flags.exit)
+		}
+	case <-time.After(patience):
+		r.problem(0, "the server does not end")
+	}
+}
+
+// fire does what waits for the n-th event of a kind.
+func (r *run) fire(trigger string, n int) {
+	for _, h := range r.hooks {
+		if h.trigger != trigger || h.n != n || !r.once(h) {
+			continue
+		}
+		if err := r.do(h); err != nil {
+			r.problem(h.line, "%s: %v", h.text, err)
+		}
+	}
+}
+
+// once says that h has not happened yet, and that now it has.
+func (r *run) once(h *step) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was := h.fired
+	h.fired = true
+	return !was
+}
+
+func (r *run) ask(n int, a Ask) string {
+	r.note(a.ToolCall.ToolCallID, "asked")
+	r.fire("before answer", n)
+	var chosen *step
+	for _, h := range r.hooks {
+		if h.trigger == "on ask" && (h.n == n || h.n == 0 && chosen == nil) {
+			chosen = h
+		}
+	}
+	if chosen == nil {
+		r.problem(0, "nobody expected to be asked for: %s", a.ToolCall.Title)
+		return "reject_once"
+	}
+	r.once(chosen)
+	choice := chosen.args[0]
+	r.note(a.ToolCall.ToolCallID, choice)
+	return choice
+}
+
+func (r *run) pick(text string, actions []string) string {
+	r.say("question %s [%s]", text, strings.Join(actions, "] ["))
+	for _, h := range r.hooks {
+		if h.trigger == "on ask" && slices.Contains(actions, h.args[0]) {
+			r.once(h)
+			return h.args[0]
+		}
+	}
+	return ""
+}
+
+func (r *run) say(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.log = append(r.log, r.bare(fmt.Sprintf(format, args...)))
+}
+
+// note adds a word to the line of a call.
+func (r *run) note(id string, word string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.calls[id]; c != nil {
+		c.words = append(c.words, word)
+	} else {
+		r.problems = append(r.problems, fmt.Sprintf("%s: nobody made the call %s that is %s", r.file, id, word))
+	}
+}
+
+// begin numbers a call and gives it an id where it has none; aim says what it is about.
+func (r *run) begin(id, name string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := &call{n: len(r.calls) + 1, name: name}
+	id = cmp.Or(id, fmt.Sprintf("direct_%d", c.n))
+	r.calls[id] = c
+	r.log = append(r.log, c)
+	return id
+}
+
+func (r *run) aim(id string, arguments []byte) {
+	var a struct{ Path, Command, Pattern string }
+	_ = json.Unmarshal(arguments, &a) // a call may well have none of them
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls[id].target = r.bare(cmp.Or(a.Path, a.Command, a.Pattern))
+}
+
+var quiet = []string{
+	"$/progress", "$/logTrace", "window/logMessage", "textDocument/publishDiagnostics", "tandem/changes/didChange",
+	"tandem/fileTime", "tandem/session/resolved", "tandem/tools/event", "$/cancelRequest",
+}
+
+func (r *run) hear(method string, params json.RawMessage) {
+	r.mu.Lock()
+	r.heard = append(r.heard, heard{method, r.bare(string(params))})
+	r.mu.Unlock()
+	switch {
+	case method == "tandem/session/update":
+		var p struct{ Update sessionUpdate }
+		if err := json.Unmarshal(params, &p); err != nil {
+			r.problem(0, "an update that cannot be read: %v: %s", err, params)
+			return
+		}
+		r.update(p.Update)
+	case method == "window/showMessage":
+		var p struct{ Message string }
+		_ = json.Unmarshal(params, &p)
+		r.say("message %s", p.Message)
+	case !slices.Contains(quiet, method):
+		r.problem(0, "nobody expected %s", method)
+	}
+}
+
+// sessionUpdate is what a scenario looks at in tandem/session/update.
+type sessionUpdate struct {
+	SessionUpdate string
+	ToolCallID    string
+	Status        string
+	Content       json.RawMessage
+	Meta          struct {
+		Tandem struct{ State, Error string }
+	} `json:"_meta"`
+}
+
+func (r *run) update(u sessionUpdate) {
+	switch u.SessionUpdate {
+	case "agent_message_chunk":
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.streamed.WriteString(chunk(u.Content))
+	case "notice":
+		r.say("notice %s", chunk(u.Content))
+	case "tool_call", "tool_call_update":
+		r.mu.Lock()
+		c := r.calls[u.ToolCallID]
+		if c == nil {
+			r.mu.Unlock()
+			r.problem(0, "an update of the call %s, which nobody made", u.ToolCallID)
+			return
+		}
+		started := c.enter(u.Meta.Tandem.State)
+		if u.Status == "completed" || u.Status == "failed" {
+			c.finish(u.Status, u.Meta.Tandem.Error)
+		}
+		r.mu.Unlock()
+		if started {
+			r.fire("during call", c.n)
+		}
+	}
+}
+
+func chunk(content json.RawMessage) string {
+	var c struct{ Text string }
+	_ = json.Unmarshal(content, &c) // a chunk that is no text shows in the comparison with what was said
+	return c.Text
+}
+
+// enter notes the state of a call and says whether it has just begun to run.
+func (c *call) enter(state string) (started bool) {
+	if state == "" || len(c.states) > 0 && c.states[len(c.states)-1] == state {
+		return false
+	}
+	c.states = append(c.states, state)
+	return state == "executing"
+}
+
+// finish words the end of a call, which is told more than once.
+func (c *call) finish(status, code string) {
+	if !c.done {
+		c.done = true
+		c.words = append(c.words, strings.TrimSpace(status+" "+code))
+	}
+}
+
+// strict adds what no scenario may leave behind.
+func (r *run) strict() {
+	for _, v := range r.e.Violations() {
+		r.problem(0, "%s", v)
+	}
+	for _, p := range r.commands.Problems() {
+		r.problem(0, "%s", p)
+	}
+	for _, u := range r.player.Unused() {
+		r.problem(r.first["model"], "not played: %s", r.shift(u))
+	}
+	for _, h := range r.hooks {
+		if !h.fired {
+			r.problem(h.line, "this never happened: %s", h.text)
+		}
+	}
+	order := []string{"queued", "executing", "completed", "yielded"}
+	for _, id := range slices.Sorted(maps.Keys(r.calls)) {
+		for i, state := range r.calls[id].states {
+			if i >= len(order) || order[i] != state {
+				r.problem(0, "the states of call %d are %v", r.calls[id].n, r.calls[id].states)
+				break
+			}
+		}
+	}
+	if said, streamed := r.said.String(), r.streamed.String(); said != streamed {
+		r.problem(0, "what the model said is not what arrived (- said, + arrived):\n%s", Diff(said, streamed))
+	}
+}
+
+// shift turns the lines of the model's script into lines of the file.
+func (r *run) shift(text string) string {
+	return regexp.MustCompile(`\bline (\d+)`).ReplaceAllStringFunc(text, func(m string) string {
+		n, _ := strconv.Atoi(m[len("line "):])
+		return fmt.Sprintf("line %d", r.first["model"]+n-1)
+	})
+}
+
+func (r *run) goldens(goldens, disk, beyond, buffers map[string]string) error {
+	after, err := snapshot(r.root)
+	if err != nil {
+		return err
+	}
+	for name := range after {
+		if strings.HasPrefix(after[name], "-> ") {
+			after[name] = r.bare(after[name])
+		}
+	}
+	changes(goldens, "@disk/", disk, after)
+	if after, err = snapshot(r.outside); err != nil {
+		return err
+	}
+	changes(goldens, "@outside/", beyond, after)
+	before := map[string]string{}
+	for name := range buffers {
+		if _, unsaved := r.known["buffer/"+name]; !unsaved {
+			before[name] = disk[name]
+		} else if before[name], err = r.source("buffer", name); err != nil {
+			return err
+		}
+	}
+	changes(goldens, "@buffer/", before, buffers)
+	var lines strings.Builder
+	for _, entry := range r.log {
+		c, ok := entry.(*call)
+		if !ok {
+			fmt.Fprintln(&lines, entry)
+			continue
+		}
+		words := slices.Clone(c.words)
+		if !c.done {
+			words = append(words, "unfinished")
+		}
+		if c.rebased {
+			words = append(words, "rebased")
+		}
+		fmt.Fprintf(&lines, "%d %s   %s\n", c.n, strings.TrimSpace(c.name+" "+c.target), strings.Join(words, ", "))
+	}
+	goldens["@updates"] = lines.String()
+	if _, wanted := r.known["@result"]; wanted {
+		goldens["@result"] = strings.Join(r.results, "\n")
+	}
+	if len(r.flags.wire) > 0 {
+		goldens["@wire"] = r.wire()
+	}
+	return nil
+}
+
+// wire words the messages of the methods that the flags select, and the answers to them.
+func (r *run) wire() string {
+	var out strings.Builder
+	asked := [2]map[string]string{{}, {}}
+	for _, w := range r.e.Wire() {
+		var m message
+		if json.Unmarshal(w.Raw, &m) != nil {
+			continue
+		}
+		arrow, mine, theirs := "<-", asked[0], asked[1]
+		if w.ToServer {
+			arrow, mine, theirs = "->", asked[1], asked[0]
+		}
+		name, body := m.Method, m.Params
+		if name == "" {
+			name = theirs[string(m.ID)]
+			if body = m.Result; m.Error != nil {
+				body = encode(m.Error)
+			}
+			if slices.Contains(r.flags.wire, name) {
+				fmt.Fprintf(&out, "%s answer to %s %s\n", arrow, name, r.plain(body, ""))
+			}
+			continue
+		}
+		if m.ID != nil {
+			mine[string(m.ID)] = name
+		}
+		if slices.Contains(r.flags.wire, name) {
+			fmt.Fprintf(&out, "%s %s %s\n", arrow, name, r.plain(body, ""))
+		}
+	}
+	return out.String()
+}
+
+// plain words JSON with its keys sorted and without what differs from run to run.
+func (r *run) plain(raw json.RawMessage, indent string) string {
+	if raw == nil {
+		return ""
+	}
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return string(raw)
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(r.steady(v)); err != nil {
+		return err.Error()
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func (r *run) steady(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for k, x := range v {
+			switch k {
+			case "durationMs", "at", "ms", "time", "mtime", "readAt", "processId":
+			default:
+				out[r.bare(k)] = r.steady(x)
+			}
+		}
+		return out
+	case []any:
+		for i := range v {
+			v[i] = r.steady(v[i])
+		}
+		return v
+	case string:
+		return r.bare(v)
+	}
+	return v
+}
+
+// opener gives every session the scenario's model.
+type opener struct{ r *run }
+
+func (o opener) Names() []string { return []string{o.r.player.Name()} }
+
+func (o opener) Open(name string) (model.Model, error) {
+	if name != "" && name != o.r.player.Name() {
+		return nil, &model.Error{Kind: "unavailable", Message: "There is no model called " + name + "; set model."}
+	}
+	return actor(o), nil
+}
+
+// actor is the scenario's model: it plays the script, numbers the calls and knows when one has been answered.
+type actor struct{ r *run }
+
+func (a actor) Name() string { return a.r.player.Name() }
+
+func (a actor) Stream(ctx context.Context, q model.Request, on func(model.Delta)) (model.Response, error) {
+	a.answered(q.Messages)
+	if err := ctx.Err(); err != nil {
+		return model.Response{}, err // cancelled by what waited for a call: the message is for the next request
+	}
+	type pending struct{ id, name, arguments string }
+	calls := map[int]*pending{}
+	resp, err := a.r.player.Stream(ctx, q, func(d model.Delta) {
+		if d.Text == "(script ended)" {
+			a.r.problem(a.r.first["model"], "the model was asked once more than the script has messages")
+		}
+		if c := d.Call; c != nil {
+			if calls[c.Index] == nil {
+				calls[c.Index] = &pending{id: c.ID, name: c.Name}
+				a.r.begin(c.ID, c.Name)
+			}
+			p := calls[c.Index]
+			if p.arguments += c.Arguments; c.Done {
+				a.r.aim(p.id, []byte(p.arguments))
+			}
+		}
+		a.r.mu.Lock()
+		a.r.said.WriteString(d.Text)
+		a.r.mu.Unlock()
+		on(d)
+	})
+	var failed *model.Error
+	if errors.As(err, &failed) && failed.Kind == "bad_response" {
+		a.r.problem(a.r.first["model"], "%s", a.r.shift(failed.Message))
+	}
+	return resp, err
+}
+
+// answered does what waits for the calls that messages hold the results of, and gives it time to be dealt with.
+func (a actor) answered(messages []model.Message) {
+	var done []int
+	a.r.mu.Lock()
+	for _, m := range messages {
+		if c := a.r.calls[m.CallID]; m.Role == model.Tool && c != nil {
+			done = append(done, c.n)
+			c.rebased = strings.Contains(m.Text, "\nrebased over ")
+		}
+	}
+	a.r.mu.Unlock()
+	for _, n := range done {
+		a.r.fire("after call", n)
+	}
+	if len(done) > 0 {
+		a.r.settle(0)
+	}
+}

@@ -1,0 +1,39 @@
+package lsptest
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"runtime"
+	"testing"
+	"testing/synctest"
+
+	"tandem/agent/config"
+	"tandem/agent/model"
+	"tandem/lspserver"
+	"tandem/sandbox"
+	"tandem/tools/builtin"
+	"tandem/tools/read"
+)
+
+// serve is the real server, without a watch on the disk, whose events come in the time of the machine.
+func serve(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, runner sandbox.Runner) int {
+	log := slog.New(slog.DiscardHandler)
+	if os.Getenv("LSPTEST_LOG") != "" {
+		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	return lspserver.Serve(ctx, rwc, lspserver.Options{
+		Version: "test", Opener: func(config.Config) model.Opener { return models }, Tools: append(builtin.Tools(), read.New()),
+		Runner: runner, Log: log,
+	})
+}
+
+// bubble runs f in a bubble of its own. The server's connection keeps channels in a sync.Pool, and a channel of one bubble
+// must not turn up in another: two collections empty the pool, and nothing here may run in parallel.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	runtime.GC()
+	runtime.GC()
+	synctest.Test(t, f)
+}

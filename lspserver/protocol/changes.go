@@ -1,0 +1,132 @@
+package protocol
+
+import lsp "go.lsp.dev/protocol"
+
+// ListChangesParams of tandem/changes/list.
+type ListChangesParams struct {
+	SessionID string `json:"sessionId"`
+	URI       string `json:"uri,omitempty"`
+}
+
+// ListChangesResult of tandem/changes/list.
+type ListChangesResult struct {
+	Files []ChangedFile `json:"files"`
+}
+
+// ChangedFile is what a session has changed in one file and what still stands.
+type ChangedFile struct {
+	URI       string        `json:"uri"`
+	Status    string        `json:"status" doc:"added, modified, deleted or renamed."`
+	Additions int           `json:"additions"`
+	Deletions int           `json:"deletions"`
+	Unified   string        `json:"unified"`
+	Truncated bool          `json:"truncated,omitzero"`
+	Hunks     []ChangedHunk `json:"hunks"`
+}
+
+// ChangedHunk is one run of changed lines of one tool call; range is where newText stands now.
+type ChangedHunk struct {
+	ID         string    `json:"id"`
+	Range      lsp.Range `json:"range"`
+	OldText    string    `json:"oldText"`
+	NewText    string    `json:"newText"`
+	Status     string    `json:"status" doc:"pending, accepted, rejected or conflict."`
+	Turn       int       `json:"turn"`
+	ToolCallID string    `json:"toolCallId"`
+}
+
+// UndoParams of tandem/changes/undo.
+type UndoParams struct {
+	SessionID  string `json:"sessionId"`
+	Scope      string `json:"scope" doc:"file, turn, toolCall or session."`
+	URI        string `json:"uri,omitempty"`
+	Turn       *int   `json:"turn,omitempty" doc:"The last turn that changed something if absent."`
+	ToolCallID string `json:"toolCallId,omitempty"`
+}
+
+// UndoConflict is a file in which something stays because its text was changed since.
+type UndoConflict struct {
+	URI    string `json:"uri"`
+	Reason string `json:"reason"`
+}
+
+// UndoResult of tandem/changes/undo.
+type UndoResult struct {
+	Changed   []string       `json:"changed"`
+	Conflicts []UndoConflict `json:"conflicts"`
+}
+
+// DidChangeParams of tandem/changes/didChange.
+type DidChangeParams struct {
+	SessionID string   `json:"sessionId"`
+	URIs      []string `json:"uris"`
+}
+
+// FileTimeParams of tandem/fileTime/get.
+type FileTimeParams struct {
+	URIs []string `json:"uris,omitempty"`
+}
+
+// FileLock is a lock that somebody holds.
+type FileLock struct {
+	Holder string `json:"holder"`
+}
+
+// FileTimeState is what is known of one file.
+type FileTimeState struct {
+	URI     string    `json:"uri"`
+	State   string    `json:"state" doc:"read, stale, written or conflict; empty where the file was never seen."`
+	ReadAt  string    `json:"readAt,omitempty" doc:"RFC 3339."`
+	Mtime   string    `json:"mtime,omitempty" doc:"RFC 3339."`
+	Size    int       `json:"size,omitzero" doc:"Bytes of the text."`
+	Hash    string    `json:"hash,omitempty" doc:"SHA-256 of the text."`
+	Version *int32    `json:"version,omitempty"`
+	Dirty   bool      `json:"dirty"`
+	Lock    *FileLock `json:"lock,omitempty"`
+}
+
+// FileTimeResult of tandem/fileTime/get.
+type FileTimeResult struct {
+	Files []FileTimeState `json:"files"`
+}
+
+// FileTimeNotice of tandem/fileTime.
+type FileTimeNotice struct {
+	URI     string `json:"uri"`
+	State   string `json:"state" doc:"read, stale, written or conflict."`
+	By      string `json:"by" doc:"user, disk or agent."`
+	Mtime   string `json:"mtime,omitempty" doc:"RFC 3339."`
+	Version *int32 `json:"version,omitempty"`
+}
+
+// StatusResult of tandem/status.
+type StatusResult struct {
+	Version  string       `json:"version"`
+	Models   []string     `json:"models" doc:"What can be used now, the default first."`
+	Sessions int          `json:"sessions"`
+	Clients  int          `json:"clients"`
+	Tools    int          `json:"tools"`
+	Sandbox  SandboxState `json:"sandbox"`
+	Watcher  string       `json:"watcher" doc:"on, off, or why it is off."`
+	PerTool  []ToolStats  `json:"perTool"`
+	Usage    Usage        `json:"usage"`
+	// Documents and Suspect count the open documents and those with positions that did not fit.
+	Documents int      `json:"documents"`
+	Suspect   int      `json:"suspect"`
+	Config    []string `json:"config" doc:"What is wrong with the configuration."`
+}
+
+// SandboxState is what commands are confined with.
+type SandboxState struct {
+	Level  string `json:"level" doc:"full, landlock+seccomp or none."`
+	Reason string `json:"reason"`
+}
+
+// ToolStats is how often a tool was called and what it took.
+type ToolStats struct {
+	Name   string  `json:"name"`
+	Calls  int64   `json:"calls"`
+	Errors int64   `json:"errors"`
+	MS     float64 `json:"ms"`
+	Bytes  int64   `json:"bytes"`
+}

@@ -1,0 +1,38 @@
+package protocol
+
+import (
+	"encoding/json"
+
+	lsp "go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+)
+
+// NewCreateFile is a CreateFile with its kind filled in, which a literal leaves empty, and always with ignoreIfExists.
+func NewCreateFile(u uri.URI) *lsp.CreateFile {
+	yes := true
+	return &lsp.CreateFile{Kind: "create", URI: u, Options: &lsp.CreateFileOptions{IgnoreIfExists: &yes}}
+}
+
+// NewDeleteFile is a DeleteFile with its kind filled in.
+func NewDeleteFile(u uri.URI) *lsp.DeleteFile {
+	yes := true
+	return &lsp.DeleteFile{Kind: "delete", URI: u, Options: &lsp.DeleteFileOptions{IgnoreIfNotExists: &yes}}
+}
+
+// ProgressBegin is the value of the first $/progress of a turn.
+func ProgressBegin(title, message string) lsp.LSPAny {
+	return progress(lsp.WorkDoneProgressBegin{Kind: "begin", Title: title, Message: &message})
+}
+
+// ProgressEnd is the value of the last $/progress of a turn.
+func ProgressEnd(message string) lsp.LSPAny {
+	return progress(lsp.WorkDoneProgressEnd{Kind: "end", Message: &message})
+}
+
+func progress(v any) lsp.LSPAny {
+	raw, err := json.Marshal(v)
+	if err != nil { // the values are made above
+		panic(err)
+	}
+	return raw
+}

@@ -1,0 +1,305 @@
+// Package protocol is what Tandem says and hears beyond LSP: the payloads of the tandem/* methods and the one table of
+// all methods, from which the documentation and the JSON Schema are generated. The payloads of tandem/session/* are
+// those of the Agent Client Protocol, version 1. Nothing here has behaviour.
+package protocol
+
+import (
+	"encoding/json"
+
+	lsp "go.lsp.dev/protocol"
+)
+
+// Version is the version of the tandem/* methods.
+const Version = 1
+
+// ServerExperimental is capabilities.experimental.tandem of the initialize result.
+type ServerExperimental struct {
+	ProtocolVersion int      `json:"protocolVersion" doc:"1."`
+	Methods         []string `json:"methods" doc:"Every tandem/* request and notification that the server takes."`
+}
+
+// ClientExperimental is capabilities.experimental.tandem of the initialize request: what the client answers.
+type ClientExperimental struct {
+	Permission    bool `json:"permission,omitzero" doc:"tandem/session/requestPermission."`
+	Clarify       bool `json:"clarify,omitzero" doc:"tandem/session/clarify."`
+	Save          bool `json:"save,omitzero" doc:"tandem/documents/save."`
+	Resync        bool `json:"resync,omitzero" doc:"tandem/documents/resync."`
+	EditorRequest bool `json:"editorRequest,omitzero" doc:"tandem/editor/request."`
+	Model         bool `json:"model,omitzero" doc:"tandem/model/stream."`
+	Review        bool `json:"review,omitzero" doc:"The client shows hunks and checks every document's version."`
+	Rebase        bool `json:"rebase,omitzero" doc:"The client rebases edits over its own changes."`
+	Events        bool `json:"events,omitzero" doc:"tandem/tools/event."`
+}
+
+// ContentBlock is a piece of a prompt or of a message, as the Agent Client Protocol has it.
+type ContentBlock struct {
+	Type     string            `json:"type" doc:"text, resource_link, resource or image."`
+	Text     string            `json:"text,omitempty"`
+	URI      string            `json:"uri,omitempty"`
+	Name     string            `json:"name,omitempty"`
+	MimeType string            `json:"mimeType,omitempty"`
+	Data     string            `json:"data,omitempty" doc:"Base64, for an image."`
+	Resource *EmbeddedResource `json:"resource,omitempty"`
+}
+
+// EmbeddedResource is text that goes along with a prompt.
+type EmbeddedResource struct {
+	URI      string `json:"uri"`
+	Text     string `json:"text,omitempty"`
+	MimeType string `json:"mimeType,omitempty"`
+}
+
+// NewSessionParams of tandem/session/new.
+type NewSessionParams struct {
+	Cwd                   string            `json:"cwd,omitempty" doc:"Absolute; the first workspace folder if absent."`
+	AdditionalDirectories []string          `json:"additionalDirectories,omitempty"`
+	Model                 string            `json:"model,omitempty"`
+	Mode                  string            `json:"mode,omitempty"`
+	MCPServers            []json.RawMessage `json:"mcpServers,omitempty" doc:"Not served yet: anything but an empty list is refused."`
+}
+
+// Choice is a mode or a model that a session can have.
+type Choice struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// ModeState lists the modes and names the present one.
+type ModeState struct {
+	CurrentModeID  string   `json:"currentModeId"`
+	AvailableModes []Choice `json:"availableModes"`
+}
+
+// ModelChoice is a model that a session can have.
+type ModelChoice struct {
+	ModelID string `json:"modelId"`
+	Name    string `json:"name"`
+}
+
+// ModelState lists the models and names the present one.
+type ModelState struct {
+	CurrentModelID  string        `json:"currentModelId"`
+	AvailableModels []ModelChoice `json:"availableModels"`
+}
+
+// NewSessionResult of tandem/session/new.
+type NewSessionResult struct {
+	SessionID string     `json:"sessionId"`
+	Modes     ModeState  `json:"modes"`
+	Models    ModelState `json:"models"`
+}
+
+// SessionParams name a session.
+type SessionParams struct {
+	SessionID string `json:"sessionId"`
+}
+
+// Empty is a result that says nothing.
+type Empty struct{}
+
+// ListSessionsParams of tandem/session/list.
+type ListSessionsParams struct {
+	Cwd    string `json:"cwd,omitempty"`
+	Cursor string `json:"cursor,omitempty"`
+}
+
+// SessionInfo is one live session.
+type SessionInfo struct {
+	SessionID string `json:"sessionId"`
+	Cwd       string `json:"cwd"`
+	Title     string `json:"title"`
+	UpdatedAt string `json:"updatedAt" doc:"RFC 3339."`
+}
+
+// ListSessionsResult of tandem/session/list.
+type ListSessionsResult struct {
+	Sessions   []SessionInfo `json:"sessions"`
+	NextCursor string        `json:"nextCursor,omitempty"`
+}
+
+// PromptParams of tandem/session/prompt.
+type PromptParams struct {
+	SessionID string            `json:"sessionId"`
+	Prompt    []ContentBlock    `json:"prompt"`
+	Model     string            `json:"model,omitempty"`
+	Tools     []json.RawMessage `json:"tools,omitempty" doc:"Not served yet: anything but an empty list is refused."`
+}
+
+// Usage counts the tokens of a turn.
+type Usage struct {
+	InputTokens       int64 `json:"inputTokens"`
+	OutputTokens      int64 `json:"outputTokens"`
+	CachedInputTokens int64 `json:"cachedInputTokens,omitzero"`
+	TotalTokens       int64 `json:"totalTokens"`
+}
+
+// TurnError is why a turn ended with stopReason "error".
+type TurnError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// PromptResult of tandem/session/prompt, sent when the turn is over.
+type PromptResult struct {
+	StopReason string     `json:"stopReason" doc:"end_turn, max_tokens, max_turn_requests, refusal, cancelled or error."`
+	Usage      Usage      `json:"usage"`
+	Turn       int        `json:"turn" doc:"Counts from 1."`
+	Error      *TurnError `json:"error,omitempty"`
+}
+
+// SetModeParams of tandem/session/setMode.
+type SetModeParams struct {
+	SessionID string `json:"sessionId"`
+	Mode      string `json:"mode"`
+}
+
+// SetModelParams of tandem/session/setModel.
+type SetModelParams struct {
+	SessionID string `json:"sessionId"`
+	Model     string `json:"model"`
+}
+
+// UpdateParams of tandem/session/update.
+type UpdateParams struct {
+	SessionID string `json:"sessionId"`
+	Update    Update `json:"update"`
+}
+
+// Update is one piece of news; SessionUpdate says which of the fields it has.
+type Update struct {
+	SessionUpdate string `json:"sessionUpdate" doc:"user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, current_mode_update, usage_update or notice."`
+	// Content is a ContentBlock of a message or a notice, a list of ToolContent of a tool call.
+	Content       any        `json:"content,omitzero"`
+	ToolCallID    string     `json:"toolCallId,omitempty"`
+	Title         string     `json:"title,omitempty"`
+	Kind          string     `json:"kind,omitempty"`
+	Status        string     `json:"status,omitempty" doc:"pending, in_progress, completed or failed."`
+	Locations     []Location `json:"locations,omitempty"`
+	RawInput      any        `json:"rawInput,omitzero"`
+	RawOutput     any        `json:"rawOutput,omitzero"`
+	CurrentModeID string     `json:"currentModeId,omitempty"`
+	Usage         *Usage     `json:"usage,omitempty"`
+	Meta          *Meta      `json:"_meta,omitempty"`
+}
+
+// ToolContent is something that a tool call shows.
+type ToolContent struct {
+	Type    string        `json:"type" doc:"content or diff."`
+	Content *ContentBlock `json:"content,omitempty"`
+	Path    string        `json:"path,omitempty"`
+	OldText *string       `json:"oldText,omitempty" doc:"Absent for a new file."`
+	NewText *string       `json:"newText,omitempty"`
+	Meta    *Meta         `json:"_meta,omitempty"`
+}
+
+// Location is a place that a tool call is about.
+type Location struct {
+	Path string `json:"path" doc:"Absolute."`
+	Line int    `json:"line,omitzero" doc:"1-based."`
+}
+
+// Meta is what is ours in a payload of the Agent Client Protocol.
+type Meta struct {
+	Tandem any `json:"tandem"`
+}
+
+// DiffMeta is _meta.tandem of a diff.
+type DiffMeta struct {
+	Unified string `json:"unified"`
+}
+
+// UpdateMeta is _meta.tandem of an update.
+type UpdateMeta struct {
+	State        string           `json:"state,omitempty" doc:"queued, executing, completed or yielded."`
+	At           map[string]int64 `json:"at,omitempty" doc:"When each state was reached, in ms since the turn began."`
+	Phase        string           `json:"phase,omitempty" doc:"use, progress, result, rejected or error."`
+	Batch        int              `json:"batch,omitzero"`
+	PartialInput string           `json:"partialInput,omitempty"`
+	Semantic     string           `json:"semantic,omitempty" doc:"read, search or write."`
+	Summary      string           `json:"summary,omitempty"`
+	Error        string           `json:"error,omitempty" doc:"The class of a failure."`
+	Output       string           `json:"output,omitempty" doc:"Text that a running command has printed since the last update."`
+	Turn         int              `json:"turn,omitzero"`
+}
+
+// PermissionParams of tandem/session/requestPermission.
+type PermissionParams struct {
+	SessionID string             `json:"sessionId"`
+	ToolCall  Update             `json:"toolCall"`
+	Options   []PermissionOption `json:"options"`
+	Meta      *Meta              `json:"_meta,omitempty"`
+}
+
+// PermissionOption is one answer that a person can give.
+type PermissionOption struct {
+	OptionID string `json:"optionId"`
+	Name     string `json:"name"`
+	Kind     string `json:"kind" doc:"allow_once, allow_always, reject_once or reject_always."`
+}
+
+// PermissionMeta is _meta.tandem of a permission request.
+type PermissionMeta struct {
+	Danger string `json:"danger" doc:"safe, moderate or dangerous."`
+	Reason string `json:"reason"`
+}
+
+// PermissionResult of tandem/session/requestPermission.
+type PermissionResult struct {
+	Outcome PermissionOutcome `json:"outcome"`
+}
+
+// PermissionOutcome is a person's answer.
+type PermissionOutcome struct {
+	Outcome  string `json:"outcome" doc:"selected or cancelled."`
+	OptionID string `json:"optionId,omitempty"`
+}
+
+// SaveParams of tandem/documents/save.
+type SaveParams struct {
+	URIs []string `json:"uris"`
+}
+
+// SaveFailure is a document that was not saved.
+type SaveFailure struct {
+	URI    string `json:"uri"`
+	Reason string `json:"reason"`
+}
+
+// SaveResult of tandem/documents/save.
+type SaveResult struct {
+	Saved  []string      `json:"saved"`
+	Failed []SaveFailure `json:"failed"`
+}
+
+// ResyncParams of tandem/documents/resync.
+type ResyncParams struct {
+	URI string `json:"uri"`
+}
+
+// ResyncResult of tandem/documents/resync.
+type ResyncResult struct {
+	Text    string `json:"text"`
+	Version int32  `json:"version"`
+}
+
+// ApplyEditParams are LSP's with what is ours beside them.
+type ApplyEditParams struct {
+	Label  string            `json:"label"`
+	Edit   lsp.WorkspaceEdit `json:"edit"`
+	Tandem ApplyEditInfo     `json:"tandem"`
+}
+
+// ApplyEditInfo says whose edit it is.
+type ApplyEditInfo struct {
+	SessionID  string        `json:"sessionId"`
+	ToolCallID string        `json:"toolCallId"`
+	Turn       int           `json:"turn"`
+	Unified    []UnifiedDiff `json:"unified"`
+	Save       bool          `json:"save" doc:"The document will be asked to be saved."`
+}
+
+// UnifiedDiff is the diff of one document.
+type UnifiedDiff struct {
+	URI  string `json:"uri"`
+	Diff string `json:"diff"`
+}

@@ -1,0 +1,176 @@
+package protocol
+
+import (
+	"encoding/json"
+
+	lsp "go.lsp.dev/protocol"
+)
+
+// ToolInfo describes a tool.
+type ToolInfo struct {
+	Name            string          `json:"name"`
+	Aliases         []string        `json:"aliases"`
+	Title           string          `json:"title,omitempty"`
+	Kind            string          `json:"kind" doc:"read, search, edit, delete, move, execute, fetch, think or other."`
+	Category        string          `json:"category"`
+	Description     string          `json:"description"`
+	Parameters      json.RawMessage `json:"parameters" doc:"A JSON Schema."`
+	ReadOnly        bool            `json:"readOnly"`
+	ConcurrencySafe bool            `json:"concurrencySafe"`
+	Destructive     bool            `json:"destructive"`
+	Danger          string          `json:"danger" doc:"safe, moderate or dangerous."`
+	PermissionClass string          `json:"permissionClass" doc:"read, write, execute or network."`
+	Interrupt       string          `json:"interrupt" doc:"cancel or block."`
+	InputStreaming  bool            `json:"inputStreaming"`
+	Providers       []string        `json:"providers"`
+	Source          string          `json:"source"`
+	Deferred        bool            `json:"deferred"`
+	Enabled         bool            `json:"enabled"`
+	DisabledBy      string          `json:"disabledBy,omitempty"`
+}
+
+// ListToolsParams of tandem/tools/list.
+type ListToolsParams struct {
+	SessionID       string `json:"sessionId,omitempty"`
+	Kind            string `json:"kind,omitempty"`
+	ReadOnly        *bool  `json:"readOnly,omitempty"`
+	Provider        string `json:"provider,omitempty"`
+	IncludeDisabled bool   `json:"includeDisabled,omitzero"`
+}
+
+// ListToolsResult of tandem/tools/list, sorted by name.
+type ListToolsResult struct {
+	Tools []ToolInfo `json:"tools"`
+}
+
+// GetToolParams of tandem/tools/get.
+type GetToolParams struct {
+	Name      string `json:"name"`
+	SessionID string `json:"sessionId,omitempty"`
+}
+
+// CallToolParams of tandem/tools/call.
+type CallToolParams struct {
+	SessionID string          `json:"sessionId"`
+	CallID    string          `json:"callId,omitempty"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Apply     string          `json:"apply,omitempty" doc:"auto, editor, disk or none."`
+	Trace     bool            `json:"trace,omitzero"`
+}
+
+// BatchCall is one call of a batch.
+type BatchCall struct {
+	CallID    string          `json:"callId,omitempty"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// BatchParams of tandem/tools/batch.
+type BatchParams struct {
+	SessionID string      `json:"sessionId"`
+	Calls     []BatchCall `json:"calls"`
+	Apply     string      `json:"apply,omitempty"`
+	Trace     bool        `json:"trace,omitzero"`
+	DryRun    bool        `json:"dryRun,omitzero" doc:"Only say which calls would run together."`
+}
+
+// BatchResult of tandem/tools/batch, in the order of the calls.
+type BatchResult struct {
+	Results []ToolResult `json:"results"`
+	Batches [][]int      `json:"batches"`
+}
+
+// ToolResult is what every call answers, the same shape for success and failure.
+type ToolResult struct {
+	Success    bool               `json:"success"`
+	Data       string             `json:"data" doc:"Plain language for the model."`
+	Context    string             `json:"context" doc:"The same as data."`
+	Error      string             `json:"error,omitempty" doc:"The class of the failure; present exactly when success is false."`
+	Reason     string             `json:"reason,omitempty"`
+	Summary    string             `json:"summary,omitempty" doc:"One line for a person."`
+	Result     any                `json:"result,omitzero" doc:"Structured data for a program."`
+	Content    []ContentBlock     `json:"content,omitempty"`
+	Diff       any                `json:"diff,omitzero" doc:"A FileDiff, or a list of them for several files."`
+	Edit       *lsp.WorkspaceEdit `json:"edit,omitempty" doc:"What a changing call changes, as documentChanges."`
+	Applied    *bool              `json:"applied,omitempty" doc:"Whether edit has landed."`
+	Warnings   []string           `json:"warnings,omitempty"`
+	Issues     []Issue            `json:"issues,omitempty"`
+	Denial     *Denial            `json:"denial,omitempty"`
+	Truncated  bool               `json:"truncated,omitzero"`
+	DurationMs float64            `json:"durationMs"`
+	CallID     string             `json:"callId"`
+	Meta       *ResultMeta        `json:"meta,omitempty"`
+}
+
+// Issue is one thing wrong with the arguments of a call.
+type Issue struct {
+	Path     string `json:"path" doc:"$.items[2].name"`
+	Pointer  string `json:"pointer" doc:"RFC 6901."`
+	Expected string `json:"expected"`
+	Received string `json:"received" doc:"At most 60 characters."`
+	Message  string `json:"message"`
+}
+
+// Denial says who refused a call and why.
+type Denial struct {
+	Reason string `json:"reason"`
+	Rule   string `json:"rule,omitempty"`
+	Layer  string `json:"layer,omitempty"`
+	Source string `json:"source,omitempty"`
+}
+
+// ResultMeta is how a call went.
+type ResultMeta struct {
+	EffectiveArgs json.RawMessage `json:"effectiveArgs,omitempty"`
+	Coerced       []string        `json:"coerced,omitempty"`
+	Modified      []string        `json:"modified,omitempty" doc:"URIs."`
+	Source        string          `json:"source,omitempty" doc:"buffer or disk."`
+	Version       *int32          `json:"version,omitempty"`
+	Attempts      int             `json:"attempts,omitzero"`
+	Tier          string          `json:"tier,omitempty"`
+	RebasedOver   int             `json:"rebasedOver,omitzero"`
+	Trace         []TraceStage    `json:"trace,omitempty"`
+}
+
+// TraceStage is one stage of the pipeline.
+type TraceStage struct {
+	Stage string  `json:"stage"`
+	MS    float64 `json:"ms"`
+}
+
+// FileDiff is the diff of one file. Over the limit unified and hunks are left out and truncated is true.
+type FileDiff struct {
+	Path      string     `json:"path"`
+	Unified   string     `json:"unified"`
+	Additions int        `json:"additions"`
+	Deletions int        `json:"deletions"`
+	Hunks     []DiffHunk `json:"hunks"`
+	Truncated bool       `json:"truncated,omitzero"`
+}
+
+// DiffHunk is one run of changed lines.
+type DiffHunk struct {
+	Range   lsp.Range    `json:"range" doc:"Where newText stands."`
+	OldText string       `json:"oldText"`
+	NewText string       `json:"newText"`
+	Inline  []InlineSpan `json:"inline,omitempty"`
+}
+
+// InlineSpan is a run of characters within a hunk.
+type InlineSpan struct {
+	Start int    `json:"start"`
+	End   int    `json:"end"`
+	Op    string `json:"op" doc:"insert (of newText) or delete (of oldText)."`
+}
+
+// ToolEvent of tandem/tools/event.
+type ToolEvent struct {
+	Type       string  `json:"type" doc:"register, unregister, execute or error."`
+	Name       string  `json:"name"`
+	Source     string  `json:"source"`
+	SessionID  string  `json:"sessionId,omitempty"`
+	CallID     string  `json:"callId,omitempty"`
+	DurationMs float64 `json:"durationMs,omitzero"`
+	Error      string  `json:"error,omitempty"`
+}

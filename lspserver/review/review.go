@@ -1,0 +1,277 @@
+// Package review keeps what a session's tool calls changed, shows it as hunks that follow the user's later typing, and
+// takes it back. Undo is an edit like any other: the inverse of what landed, rebased over everything since.
+package review
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+	"tandem/filetime/text/show"
+)
+
+// Log is what one session has changed. All methods may be called concurrently.
+type Log struct {
+	files filetime.Files
+
+	mu   sync.Mutex
+	ops  []*op
+	last int
+}
+
+// op is one file's part of one tool call.
+type op struct {
+	filetime.LandedFile
+	turn   int
+	call   string
+	tool   string
+	hunks  []*hunk
+	undone bool
+}
+
+// hunk is one run of changed lines: before and after are line ranges as bytes of Before and After.
+type hunk struct {
+	id            string
+	before, after [2]int
+}
+
+// File is what a session changed in one file.
+type File struct {
+	Path, Status string
+	// Old is the text before the session's first change that still stands, New the present one.
+	Diff  show.File
+	Hunks []Hunk
+}
+
+// Hunk is one run of changed lines of one tool call. Start and End are where it stands now, as byte offsets of Now.
+type Hunk struct {
+	ID, Old, New, Status string
+	Turn                 int
+	Call                 string
+	Now                  text.Text
+	Start, End           int
+}
+
+// Scope says what to undo: exactly one of Turn, Call, Path and All is set.
+type Scope struct {
+	Turn *int
+	Call string
+	Path string
+	All  bool
+}
+
+// Undone says how an undo went: the paths it changed, and those where others' text stood in the way.
+type Undone struct {
+	Changed   []string
+	Conflicts map[string]string
+}
+
+// New makes the Log of a session.
+func New(files filetime.Files) *Log { return &Log{files: files} }
+
+// Landed records a change.
+func (l *Log) Landed(c filetime.Change, landed filetime.Landed) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, f := range landed.Files {
+		if !f.Applied || len(f.Set) == 0 && !f.Created {
+			continue
+		}
+		o := &op{LandedFile: f, turn: c.Turn, call: c.Call, tool: c.Tool}
+		for _, h := range lineRuns(f.Before, f.After, f.Set) {
+			l.last++
+			o.hunks = append(o.hunks, &hunk{id: fmt.Sprintf("h%d", l.last), before: h[0], after: h[1]})
+		}
+		l.ops = append(l.ops, o)
+	}
+}
+
+// lineRuns widens the edits of a set to whole lines and joins those that meet: ranges in before and in after.
+func lineRuns(before, after text.Text, set text.Set) [][2][2]int {
+	var out [][2][2]int
+	shift := 0
+	for _, e := range set {
+		from, to := e.Start, e.End
+		nfrom, nto := e.Start+shift, e.Start+shift+len(e.New)
+		shift += len(e.New) - (e.End - e.Start)
+		lines := func(t text.Text, from, to int) [2]int {
+			first, last := t.Line(from), t.Line(to)
+			end := t.LineStart(last + 1)
+			if last+1 >= t.LineCount() {
+				end = t.Len()
+			}
+			if to > from && to == t.LineStart(last) || to == from && from == t.LineStart(first) && wholeLines(e.New) {
+				end = max(to, t.LineStart(first))
+			}
+			return [2]int{t.LineStart(first), end}
+		}
+		b, a := lines(before, from, to), lines(after, nfrom, nto)
+		if n := len(out); n > 0 && (b[0] < out[n-1][0][1] || a[0] < out[n-1][1][1]) {
+			out[n-1][0][1] = max(out[n-1][0][1], b[1])
+			out[n-1][1][1] = max(out[n-1][1][1], a[1])
+			continue
+		}
+		out = append(out, [2][2]int{b, a})
+	}
+	return out
+}
+
+func wholeLines(s string) bool { return s == "" || s[len(s)-1] == '\n' || s[len(s)-1] == '\r' }
+
+// since is what happened to a file after an op, as one set over its After, and the present snapshot.
+func (l *Log) since(o *op) (text.Set, filetime.Snapshot) {
+	revs, now, ok := l.files.History(o.Path, o.Rev)
+	if !ok {
+		return text.Diff(o.After, now.Text), now
+	}
+	sets := make([]text.Set, len(revs))
+	for i, r := range revs {
+		sets[i] = r.Set
+	}
+	return text.ComposeAll(sets), now
+}
+
+// List shows what stands, the files sorted by path; path "" means all. name is how diffs call a file.
+func (l *Log) List(path string, name func(path string) string) []File {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	byPath := map[string][]*op{}
+	for _, o := range l.ops {
+		if !o.undone && (path == "" || o.Path == path) {
+			byPath[o.Path] = append(byPath[o.Path], o)
+		}
+	}
+	var out []File
+	for p, ops := range byPath {
+		out = append(out, l.file(p, ops, name(p)))
+	}
+	slices.SortFunc(out, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	return out
+}
+
+// file shows the ops of one file. Its diff is between the text without the agent's standing changes and the present one,
+// so that what the user typed is on both sides.
+func (l *Log) file(path string, ops []*op, name string) File {
+	_, now := l.since(ops[len(ops)-1])
+	f := File{Path: path, Status: "modified"}
+	without, _ := l.inverse(ops, now)
+	created := ops[0].Created
+	if created {
+		f.Status = "added"
+	}
+	f.Diff = show.Diff(name, without.Apply(now.Text), now.Text, show.Options{Created: created})
+	for _, o := range ops {
+		set, now := l.since(o)
+		for _, h := range o.hunks {
+			start, end := set.MapPos(h.after[0], true), set.MapPos(h.after[1], false)
+			f.Hunks = append(f.Hunks, Hunk{
+				ID: h.id, Old: o.Before.Slice(h.before[0], h.before[1]), New: o.After.Slice(h.after[0], h.after[1]),
+				Status: "pending", Turn: o.turn, Call: o.call, Now: now.Text, Start: start, End: max(start, end),
+			})
+		}
+	}
+	return f
+}
+
+// inverse is what takes the ops of one file back, over its present text, newest first. An op that others' text stands in
+// the way of is left out and listed.
+func (l *Log) inverse(ops []*op, now filetime.Snapshot) (text.Set, []*op) {
+	var acc text.Set
+	var blocked []*op
+	for _, o := range slices.Backward(ops) {
+		set, at := l.since(o)
+		if at.Rev != now.Rev { // somebody typed while we looked: carry acc along
+			acc = text.Rebase(now.Text, acc, text.Diff(now.Text, at.Text)).Set
+			now = at
+		}
+		r := text.Rebase(o.After, o.Set.Inverse(o.Before), text.Compose(set, acc))
+		if len(r.Conflicts) > 0 {
+			blocked = append(blocked, o)
+			continue
+		}
+		acc = text.Compose(acc, r.Set)
+	}
+	return acc, blocked
+}
+
+// Undo takes the changes of a scope back, in one edit a file. What the user typed since stays; where it meets a change,
+// that change stays too and is reported.
+func (l *Log) Undo(ctx context.Context, s Scope, session string) Undone {
+	l.mu.Lock()
+	byPath := map[string][]*op{}
+	for _, o := range l.ops {
+		in := s.All || s.Turn != nil && o.turn == *s.Turn || s.Call != "" && o.call == s.Call || s.Path != "" && o.Path == s.Path
+		if in && !o.undone {
+			byPath[o.Path] = append(byPath[o.Path], o)
+		}
+	}
+	l.mu.Unlock()
+	out := Undone{Conflicts: map[string]string{}}
+	paths := make([]string, 0, len(byPath))
+	for p := range byPath {
+		paths = append(paths, p)
+	}
+	slices.Sort(paths)
+	for _, p := range paths {
+		changed, err := l.undoFile(ctx, p, byPath[p], session)
+		if changed {
+			out.Changed = append(out.Changed, p)
+		}
+		if err != nil {
+			out.Conflicts[p] = err.Error()
+		}
+	}
+	return out
+}
+
+// LastTurn is the newest turn that changed something that still stands, 0 for none.
+func (l *Log) LastTurn() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, o := range slices.Backward(l.ops) {
+		if !o.undone {
+			return o.turn
+		}
+	}
+	return 0
+}
+
+func (l *Log) undoFile(ctx context.Context, path string, ops []*op, session string) (bool, error) {
+	unlock, err := l.files.Lock(ctx, path)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	now, err := l.files.Read(ctx, path)
+	if err != nil {
+		return false, err
+	}
+	l.mu.Lock()
+	set, blocked := l.inverse(ops, now)
+	l.mu.Unlock()
+	e := filetime.FileEdit{Path: path, Base: now.Text, Edits: set, Rev: now.Rev}
+	if ops[0].Created && len(blocked) == 0 && set.Apply(now.Text).Len() == 0 {
+		e.Edits, e.Delete = nil, true
+	}
+	if len(e.Edits) > 0 || e.Delete {
+		c := filetime.Change{
+			Session: session, Call: "undo", Tool: "undo", Label: "Undo agent changes", Turn: ops[0].turn, Files: []filetime.FileEdit{e},
+		}
+		if _, err := l.files.Commit(ctx, c); err != nil {
+			return false, err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, o := range ops {
+		o.undone = !slices.Contains(blocked, o)
+	}
+	if len(blocked) > 0 {
+		return len(blocked) < len(ops), fmt.Errorf("%d of %d changes stay: their text was changed since", len(blocked), len(ops))
+	}
+	return true, nil
+}

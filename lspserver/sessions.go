@@ -1,0 +1,298 @@
+package lspserver
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	lsp "go.lsp.dev/protocol"
+
+	"tandem/agent"
+	"tandem/agent/model"
+	"tandem/agent/prompt"
+	"tandem/filetime"
+	"tandem/lspserver/protocol"
+	"tandem/lspserver/review"
+	"tandem/lspserver/wire"
+	"tandem/lspserver/workspace"
+)
+
+// The codes of JSON-RPC errors that are ours.
+const (
+	codeUnknownSession   = -32011
+	codeSessionBusy      = -32012
+	codeModelUnavailable = -32013
+	codeNotPermitted     = -32014
+)
+
+func (s *server) sessionRoutes(r *wire.Router) {
+	wire.Handle(r, "tandem/session/new", s.newSession)
+	wire.Handle(r, "tandem/session/list", s.listSessions)
+	wire.Handle(r, "tandem/session/prompt", s.prompt)
+	wire.Notify(r, "tandem/session/cancel", s.cancel)
+	wire.Handle(r, "tandem/session/setMode", s.setMode)
+	wire.Handle(r, "tandem/session/setModel", s.setModel)
+	wire.Handle(r, "tandem/session/close", s.closeSession)
+}
+
+// find gives the session of that id.
+func (s *server) find(id string) (*session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if se := s.sessions[id]; se != nil {
+		return se, nil
+	}
+	return nil, &wire.Error{
+		Code: codeUnknownSession, Name: "unknown_session",
+		Message: fmt.Sprintf("There is no session %.80q; make one with tandem/session/new.", id),
+	}
+}
+
+func invalid(format string, args ...any) error {
+	return &wire.Error{Code: wire.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
+}
+
+// refused turns what a session refuses into the editor's codes.
+func refused(err error) error {
+	var m *model.Error
+	var mode *agent.ModeError
+	var id *agent.CallIDError
+	switch {
+	case errors.As(err, &m):
+		return &wire.Error{Code: codeModelUnavailable, Name: "model_unavailable", Message: m.Message}
+	case errors.Is(err, agent.ErrBusy):
+		return &wire.Error{Code: codeSessionBusy, Name: "session_busy", Message: "The session is answering another prompt."}
+	case errors.Is(err, agent.ErrClosed):
+		return &wire.Error{Code: codeUnknownSession, Name: "unknown_session", Message: "The session is closed."}
+	case errors.As(err, &mode), errors.As(err, &id), errors.Is(err, agent.ErrEmpty):
+		return invalid("%v", err)
+	}
+	return err
+}
+
+func (s *server) newSession(_ context.Context, p protocol.NewSessionParams) (protocol.NewSessionResult, error) {
+	if len(p.MCPServers) > 0 {
+		return protocol.NewSessionResult{}, invalid("mcpServers are not served by this version; leave the list empty.")
+	}
+	cfg := s.config()
+	s.mu.Lock()
+	folders := slices.Clone(s.folders)
+	opener := s.opener
+	s.mu.Unlock()
+	cwd := p.Cwd
+	if cwd == "" && len(folders) > 0 {
+		cwd = folders[0]
+	}
+	more := slices.DeleteFunc(slices.Concat(p.AdditionalDirectories, folders), func(f string) bool { return f == cwd })
+	for _, f := range append([]string{cwd}, more...) {
+		if info, err := os.Stat(f); !filepath.IsAbs(f) || err != nil || !info.IsDir() {
+			return protocol.NewSessionResult{}, noSuchFolder(cmp.Or(f, "(no cwd and no workspace folder)"))
+		}
+	}
+	home, _ := os.UserHomeDir() // without one ~ is no path
+	id := "s-" + strings.ToLower(rand.Text())
+	se := &session{id: id, cwd: cwd, touched: s.o.Now()}
+	se.changes = review.New(s.ws)
+	se.updates = newUpdates(id, s.notify)
+	made, err := agent.New(agent.Options{
+		ID: id, Cwd: cwd, More: more, Home: home, Config: cfg, Mode: agent.Mode(p.Mode), Model: p.Model, Models: opener,
+		Registry: s.registry, Client: host{s}, Files: s.ws, Runner: s.o.Runner, OpenDocuments: s.ws.Unsaved,
+		Seen: s.ws.Seen, Landed: se.landed(s), Now: s.o.Now, Log: s.log.With("session", id),
+	})
+	if err != nil {
+		return protocol.NewSessionResult{}, refused(err)
+	}
+	se.Session = made
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return protocol.NewSessionResult{}, refused(agent.ErrClosed)
+	}
+	s.sessions[id] = se
+	r := protocol.NewSessionResult{SessionID: id}
+	r.Modes = protocol.ModeState{CurrentModeID: string(made.Mode()), AvailableModes: []protocol.Choice{
+		{ID: string(agent.Ask), Name: "Ask before every change"}, {ID: string(agent.Auto), Name: "Edit without asking"},
+	}}
+	r.Models.CurrentModelID = made.Model()
+	for _, n := range opener.Names() {
+		r.Models.AvailableModels = append(r.Models.AvailableModels, protocol.ModelChoice{ModelID: n, Name: n})
+	}
+	return r, nil
+}
+
+// landed is told of the session's changes.
+func (se *session) landed(s *server) func(filetime.Change, filetime.Landed) {
+	return func(c filetime.Change, l filetime.Landed) {
+		se.changes.Landed(c, l)
+		var uris []string
+		for _, f := range l.Files {
+			if f.Applied {
+				uris = append(uris, workspace.URI(f.Path))
+			}
+			if f.Applied && f.SameLine {
+				se.updates.on(agent.Event{Notice: fmt.Sprintf("The agent's edit of %s landed on a line that you changed too.", s.short(f.Path))})
+			}
+		}
+		if len(uris) > 0 {
+			s.notify("tandem/changes/didChange", protocol.DidChangeParams{SessionID: se.id, URIs: uris})
+		}
+	}
+}
+
+func (s *server) listSessions(_ context.Context, p protocol.ListSessionsParams) (protocol.ListSessionsResult, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := protocol.ListSessionsResult{Sessions: []protocol.SessionInfo{}}
+	for _, se := range s.sessions {
+		if p.Cwd == "" || p.Cwd == se.cwd {
+			r.Sessions = append(r.Sessions, protocol.SessionInfo{
+				SessionID: se.id, Cwd: se.cwd, Title: se.title, UpdatedAt: stamp(se.touched),
+			})
+		}
+	}
+	slices.SortFunc(r.Sessions, func(a, b protocol.SessionInfo) int {
+		return cmp.Or(cmp.Compare(b.UpdatedAt, a.UpdatedAt), cmp.Compare(a.SessionID, b.SessionID))
+	})
+	return r, nil
+}
+
+func (s *server) prompt(ctx context.Context, p protocol.PromptParams) (protocol.PromptResult, error) {
+	se, err := s.find(p.SessionID)
+	if err != nil {
+		return protocol.PromptResult{}, err
+	}
+	if len(p.Tools) > 0 {
+		return protocol.PromptResult{}, invalid("tools of a single turn are not served by this version; leave the list empty.")
+	}
+	in := agent.Input{Model: p.Model}
+	for _, b := range p.Prompt {
+		in.Blocks = append(in.Blocks, blockOf(b))
+	}
+	turn, err := se.Begin(in)
+	if err != nil {
+		return protocol.PromptResult{}, refused(err)
+	}
+	s.mu.Lock()
+	se.touched = s.o.Now()
+	if se.title == "" {
+		se.title = titleOf(p.Prompt)
+	}
+	s.mu.Unlock()
+	progress := s.progress(se.title)
+	r := turn.Run(ctx)
+	se.updates.flush()
+	progress(string(r.Stop))
+	s.mu.Lock()
+	se.touched = s.o.Now()
+	s.usage.Input, s.usage.Output, s.usage.CachedInput = s.usage.Input+r.Usage.Input, s.usage.Output+r.Usage.Output,
+		s.usage.CachedInput+r.Usage.CachedInput
+	s.mu.Unlock()
+	out := protocol.PromptResult{StopReason: string(r.Stop), Usage: usageOf(r.Usage), Turn: r.Turn}
+	if r.Err != nil {
+		out.Error = &protocol.TurnError{Code: errorCode(r.Err), Message: r.Err.Error()}
+	}
+	return out, nil
+}
+
+func errorCode(err error) string {
+	var m *model.Error
+	if errors.As(err, &m) {
+		return m.Kind
+	}
+	return "internal"
+}
+
+func blockOf(b protocol.ContentBlock) prompt.Block {
+	out := prompt.Block{Type: b.Type, Text: b.Text, URI: b.URI, Name: b.Name}
+	if b.Resource != nil {
+		out.URI, out.Text = b.Resource.URI, b.Resource.Text
+	}
+	return out
+}
+
+func titleOf(blocks []protocol.ContentBlock) string {
+	for _, b := range blocks {
+		if line, _, _ := strings.Cut(strings.TrimSpace(b.Text), "\n"); line != "" {
+			if r := []rune(line); len(r) > 60 {
+				return string(r[:59]) + "…"
+			}
+			return line
+		}
+	}
+	return "Prompt"
+}
+
+func usageOf(u model.Usage) protocol.Usage {
+	return protocol.Usage{
+		InputTokens: u.Input, OutputTokens: u.Output, CachedInputTokens: u.CachedInput, TotalTokens: u.Input + u.Output,
+	}
+}
+
+// progress shows a turn in clients that know no more of us than LSP, and gives the function that ends it.
+func (s *server) progress(title string) func(how string) {
+	if !s.client.progress {
+		return func(string) {}
+	}
+	token := lsp.String("tandem-" + strings.ToLower(rand.Text()))
+	begun := make(chan bool, 1)
+	s.later(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		err := s.conn.Call(ctx, "window/workDoneProgress/create", lsp.WorkDoneProgressCreateParams{Token: token}, nil)
+		if err == nil {
+			s.notify("$/progress", lsp.ProgressParams{Token: token, Value: protocol.ProgressBegin("Tandem", title)})
+		}
+		begun <- err == nil
+	})
+	return func(how string) {
+		s.later(func(context.Context) {
+			if <-begun {
+				s.notify("$/progress", lsp.ProgressParams{Token: token, Value: protocol.ProgressEnd(how)})
+			}
+		})
+	}
+}
+
+func (s *server) cancel(_ context.Context, p protocol.SessionParams) {
+	se, err := s.find(p.SessionID)
+	if err != nil {
+		s.log.Debug("cancel of an unknown session", "session", p.SessionID)
+		return
+	}
+	se.Cancel()
+}
+
+func (s *server) setMode(_ context.Context, p protocol.SetModeParams) (protocol.Empty, error) {
+	se, err := s.find(p.SessionID)
+	if err != nil {
+		return protocol.Empty{}, err
+	}
+	return protocol.Empty{}, refused(se.SetMode(agent.Mode(p.Mode)))
+}
+
+func (s *server) setModel(_ context.Context, p protocol.SetModelParams) (protocol.Empty, error) {
+	se, err := s.find(p.SessionID)
+	if err != nil {
+		return protocol.Empty{}, err
+	}
+	return protocol.Empty{}, refused(se.SetModel(p.Model))
+}
+
+func (s *server) closeSession(_ context.Context, p protocol.SessionParams) (protocol.Empty, error) {
+	se, err := s.find(p.SessionID)
+	if err != nil {
+		return protocol.Empty{}, err
+	}
+	s.mu.Lock()
+	delete(s.sessions, se.id)
+	s.mu.Unlock()
+	se.Close()
+	return protocol.Empty{}, nil
+}

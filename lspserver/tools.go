@@ -1,0 +1,197 @@
+package lspserver
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"tandem/agent"
+	"tandem/filetime"
+	"tandem/lspserver/protocol"
+	"tandem/lspserver/wire"
+	"tandem/lspserver/workspace"
+	"tandem/tools"
+	"tandem/tools/run"
+)
+
+func (s *server) toolRoutes(r *wire.Router) {
+	wire.Handle(r, "tandem/tools/list", s.listTools)
+	wire.Handle(r, "tandem/tools/get", s.getTool)
+	wire.Handle(r, "tandem/tools/call", s.callTool)
+	wire.Handle(r, "tandem/tools/batch", s.batchTools)
+}
+
+func (s *server) listTools(_ context.Context, p protocol.ListToolsParams) (protocol.ListToolsResult, error) {
+	if p.SessionID != "" {
+		if _, err := s.find(p.SessionID); err != nil {
+			return protocol.ListToolsResult{}, err
+		}
+	}
+	list := s.registry.List()
+	if p.IncludeDisabled {
+		list = s.registry.All()
+	}
+	r := protocol.ListToolsResult{Tools: []protocol.ToolInfo{}}
+	for _, t := range list {
+		spec := t.Spec()
+		switch {
+		case p.Kind != "" && p.Kind != string(spec.Kind),
+			p.ReadOnly != nil && *p.ReadOnly != spec.Kind.ReadOnly(),
+			p.Provider != "" && len(spec.Providers) > 0 && !slices.Contains(spec.Providers, p.Provider):
+			continue
+		}
+		r.Tools = append(r.Tools, s.toolInfo(t))
+	}
+	return r, nil
+}
+
+func (s *server) getTool(_ context.Context, p protocol.GetToolParams) (*protocol.ToolInfo, error) {
+	t := s.registry.Get(p.Name)
+	if t == nil {
+		return nil, nil
+	}
+	info := s.toolInfo(t)
+	return &info, nil
+}
+
+func (s *server) toolInfo(t tools.Tool) protocol.ToolInfo {
+	spec := t.Spec()
+	info := protocol.ToolInfo{
+		Name: spec.Name, Aliases: spec.Aliases, Title: spec.Name, Kind: string(spec.Kind), Category: spec.Category,
+		Description: spec.Description, Parameters: t.Schema().JSON(), ReadOnly: spec.Kind.ReadOnly(),
+		ConcurrencySafe: spec.Together == tools.WithReads, Destructive: !spec.NotDestructive, Danger: string(spec.Danger),
+		PermissionClass: string(spec.Class), Interrupt: "cancel", InputStreaming: spec.InputStreaming,
+		Providers: spec.Providers, Source: source(spec), Enabled: true,
+	}
+	if spec.Block {
+		info.Interrupt = "block"
+	}
+	if by := s.registry.DisabledBy(spec.Name); by != "" {
+		info.Enabled, info.DisabledBy = false, by
+	}
+	return info
+}
+
+func (s *server) callTool(ctx context.Context, p protocol.CallToolParams) (protocol.ToolResult, error) {
+	r, err := s.batchTools(ctx, protocol.BatchParams{
+		SessionID: p.SessionID, Calls: []protocol.BatchCall{{CallID: p.CallID, Name: p.Name, Arguments: p.Arguments}},
+		Apply: p.Apply, Trace: p.Trace,
+	})
+	if err != nil {
+		return protocol.ToolResult{}, err
+	}
+	return r.Results[0], nil
+}
+
+func (s *server) batchTools(ctx context.Context, p protocol.BatchParams) (protocol.BatchResult, error) {
+	out := protocol.BatchResult{Results: []protocol.ToolResult{}, Batches: [][]int{}}
+	se, err := s.find(p.SessionID)
+	if err != nil {
+		return out, err
+	}
+	apply := filetime.Apply(p.Apply)
+	if !slices.Contains([]filetime.Apply{"", filetime.Auto, filetime.Editor, filetime.OnDisk, filetime.None}, apply) {
+		return out, invalid("apply is one of auto, editor, disk and none, not %.40q", p.Apply)
+	}
+	calls := make([]run.Call, len(p.Calls))
+	for i, c := range p.Calls {
+		calls[i] = run.Call{ID: c.CallID, Name: c.Name, Arguments: c.Arguments}
+		if len(c.Arguments) == 0 {
+			calls[i].Arguments = json.RawMessage("{}")
+		}
+	}
+	results, batches, err := se.CallTools(ctx, calls, agent.CallOptions{Apply: apply, Trace: p.Trace, DryRun: p.DryRun})
+	if err != nil {
+		return out, refused(err)
+	}
+	se.updates.flush()
+	for _, r := range results {
+		out.Results = append(out.Results, s.toolResult(r))
+	}
+	out.Batches = append(out.Batches, batches...)
+	return out, nil
+}
+
+// toolResult is a Result on the wire.
+func (s *server) toolResult(r tools.Result) protocol.ToolResult {
+	out := protocol.ToolResult{
+		Success: r.Success, Data: r.Data, Context: r.Data, Error: string(r.Error), Reason: r.Reason, Summary: r.Summary,
+		Result: r.Value, Warnings: r.Warnings, Truncated: r.Truncated, CallID: r.Call,
+		DurationMs: float64(r.Duration.Microseconds()) / 1000,
+	}
+	for _, i := range r.Issues {
+		out.Issues = append(out.Issues, protocol.Issue(i))
+	}
+	if d := r.Denial; d != nil {
+		out.Denial = &protocol.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: d.Source}
+	}
+	if l := r.Landed; l != nil {
+		out.Edit = s.editOf(*l, r.Call)
+		applied := len(l.Files) > 0
+		for _, f := range l.Files {
+			applied = applied && f.Applied
+		}
+		out.Applied = &applied
+	}
+	switch len(r.Diffs) {
+	case 0:
+	case 1:
+		out.Diff = s.fileDiff(r, 0)
+	default:
+		list := make([]protocol.FileDiff, len(r.Diffs))
+		for i := range r.Diffs {
+			list[i] = s.fileDiff(r, i)
+		}
+		out.Diff = list
+	}
+	out.Meta = metaOf(r.Meta)
+	return out
+}
+
+// fileDiff is the i-th diff with its ranges in the text that the change leads to.
+func (s *server) fileDiff(r tools.Result, i int) protocol.FileDiff {
+	d := r.Diffs[i]
+	out := diffOf(d)
+	out.Hunks = []protocol.DiffHunk{}
+	if r.Landed == nil || i >= len(r.Landed.Files) {
+		return out
+	}
+	after := r.Landed.Files[i].After
+	for _, h := range d.Hunks {
+		first := max(h.NewStart-1, 0)
+		if h.NewLines == 0 {
+			first = h.NewStart
+		}
+		hunk := protocol.DiffHunk{
+			Range:   s.toRange(after, after.LineStart(first), after.LineStart(first+h.NewLines)),
+			OldText: h.Old, NewText: h.New,
+		}
+		for _, span := range h.Inline {
+			hunk.Inline = append(hunk.Inline, protocol.InlineSpan(span))
+		}
+		out.Hunks = append(out.Hunks, hunk)
+	}
+	return out
+}
+
+func metaOf(m tools.Meta) *protocol.ResultMeta {
+	out := &protocol.ResultMeta{
+		EffectiveArgs: m.EffectiveArgs, Coerced: m.Coerced, Source: m.Source, Version: m.Version, Attempts: m.Attempts,
+		Tier: m.Tier, RebasedOver: m.RebasedOver,
+	}
+	for _, p := range m.Modified {
+		out.Modified = append(out.Modified, workspace.URI(p))
+	}
+	for _, t := range m.Trace {
+		out.Trace = append(out.Trace, protocol.TraceStage(t))
+	}
+	return out
+}
+
+// rawInput is what a call was asked for with; text that is no JSON is shown as text.
+func rawInput(args json.RawMessage) any {
+	if json.Valid(args) {
+		return args
+	}
+	return string(args)
+}

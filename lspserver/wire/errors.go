@@ -1,0 +1,74 @@
+package wire
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"go.lsp.dev/jsonrpc2"
+)
+
+// Codes that JSON-RPC and LSP define.
+const (
+	CodeParseError     = -32700
+	CodeInvalidRequest = -32600
+	CodeMethodNotFound = -32601
+	CodeInvalidParams  = -32602
+	CodeInternal       = -32603
+	CodeNotInitialized = -32002
+	CodeCancelled      = -32800
+)
+
+// ErrClosed is what [Conn.Call] and [Conn.Notify] return once the connection has ended.
+var ErrClosed = errors.New("wire: the connection has ended")
+
+// errCancelled is the cause of a request's context that the peer cancelled.
+var errCancelled = errors.New("cancelled by the client")
+
+// Error is an error response, sent or received. A handler that returns one, also wrapped, decides the code; any other
+// error goes out as CodeInternal.
+type Error struct {
+	Code    int
+	Name    string // machine-readable word, in error.data.code; "" for none
+	Message string // for a person
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// send turns e into what jsonrpc2 writes, which demands valid UTF-8.
+func (e *Error) send() *jsonrpc2.Error {
+	out := &jsonrpc2.Error{Code: jsonrpc2.Code(e.Code), Message: strings.ToValidUTF8(e.Message, "\ufffd")}
+	if e.Name != "" {
+		name, _ := jsontext.AppendQuote(nil, e.Name) // its only error is invalid UTF-8, which it has replaced
+		out.Data = jsonrpc2.RawMessage(`{"code":` + string(name) + `}`)
+	}
+	return out
+}
+
+// received turns an error of a call into one of ours.
+func received(err error) error {
+	var w *jsonrpc2.Error
+	if !errors.As(err, &w) {
+		return err
+	}
+	var data struct {
+		Code string `json:"code"`
+	}
+	_ = json.Unmarshal(w.Data, &data) // another shape has no name
+	return &Error{Code: int(w.Code), Name: data.Code, Message: w.Message}
+}
+
+// coded maps what a handler returned; cause says why its context had ended, if it had.
+func coded(err, cause error) *jsonrpc2.Error {
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		return (&Error{Code: e.Code, Name: e.Name, Message: err.Error()}).send()
+	case cause != nil:
+		return (&Error{Code: CodeCancelled, Message: cause.Error()}).send()
+	default:
+		return (&Error{Code: CodeInternal, Message: err.Error()}).send()
+	}
+}

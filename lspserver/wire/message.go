@@ -1,0 +1,202 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"go.lsp.dev/jsonrpc2"
+)
+
+// message is one JSON-RPC message after its only parse: whatever acts on a message acts on this.
+type message struct {
+	id     jsonrpc2.ID // unset for a notification
+	method string
+	params []byte // as sent; nil if absent
+
+	response bool
+	result   []byte
+	err      *jsonrpc2.Error
+}
+
+// members are the raw top-level members of a message, nil where absent.
+type members struct {
+	version, id, method, params, result, err []byte
+}
+
+// parser reads message bodies. It is for one goroutine.
+type parser struct {
+	dec jsontext.Decoder
+}
+
+// parse reads one body. It refuses what is no JSON text (RFC 8259 with whole surrogate pairs, valid UTF-8 and at most
+// 10 000 levels) and what is no JSON-RPC 2.0 message; the returned id is the one the refusal is to be sent under.
+func (p *parser) parse(body []byte) (message, *Error) {
+	body = bytes.TrimPrefix(body, []byte("\ufeff"))
+	var m members
+	var twice bool
+	kind, err := p.split(body, &m, &twice)
+	if err != nil {
+		return message{}, &Error{Code: CodeParseError, Message: fmt.Sprintf("not a JSON text: %.160s", err)}
+	}
+	id, idOK := parseID(m.id)
+	refuse := func(why string) (message, *Error) {
+		return message{id: id}, &Error{Code: CodeInvalidRequest, Message: why}
+	}
+	switch {
+	case kind == '[':
+		return refuse("batches are not served")
+	case kind != '{':
+		return refuse("a message is an object")
+	case m.method == nil && (m.result != nil || m.err != nil):
+		return response(id, m), nil
+	case twice:
+		return refuse("a member of the message stands there twice")
+	case m.id != nil && !idOK:
+		return refuse("an id is a string or an integer of 64 bits")
+	case string(m.version) != `"2.0"`:
+		return refuse(`"jsonrpc" is not "2.0"`)
+	case m.method == nil || m.method[0] != '"':
+		return refuse(`"method" is not a string`)
+	case m.result != nil || m.err != nil:
+		return refuse("request and response at once")
+	}
+	return message{id: id, method: unquote(m.method), params: m.params}, nil
+}
+
+// split checks the whole body and finds the members of a top-level object. Names are compared as JSON strings, so an
+// escaped spelling is the same name and another letter case is not.
+func (p *parser) split(body []byte, m *members, twice *bool) (jsontext.Kind, error) {
+	p.dec.Reset(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
+	value := func() ([]byte, error) {
+		v, err := p.dec.ReadValue()
+		end := p.dec.InputOffset()
+		return body[end-int64(len(v)) : end : end], err
+	}
+	kind := p.dec.PeekKind()
+	if kind != '{' {
+		if _, err := value(); err != nil {
+			return 0, err
+		}
+		return kind, p.end()
+	}
+	if _, err := p.dec.ReadToken(); err != nil {
+		return 0, err
+	}
+	for p.dec.PeekKind() == '"' {
+		name, err := value()
+		if err != nil {
+			return 0, err
+		}
+		field := m.field(name)
+		v, err := value()
+		if err != nil {
+			return 0, err
+		}
+		if field != nil {
+			*twice = *twice || *field != nil
+			*field = v
+		}
+	}
+	if _, err := p.dec.ReadToken(); err != nil {
+		return 0, err
+	}
+	return kind, p.end()
+}
+
+// end reports whether nothing but white space is left.
+func (p *parser) end() error {
+	_, err := p.dec.ReadToken()
+	if err == io.EOF {
+		return nil
+	}
+	if err == nil {
+		err = errors.New("more than one value")
+	}
+	return err
+}
+
+// field returns where the member of the quoted name belongs, nil for one that JSON-RPC does not know.
+func (m *members) field(quoted []byte) *[]byte {
+	if bytes.IndexByte(quoted, '\\') >= 0 {
+		quoted = strconv.AppendQuote(nil, unquote(quoted))
+	}
+	switch string(quoted) {
+	case `"jsonrpc"`:
+		return &m.version
+	case `"id"`:
+		return &m.id
+	case `"method"`:
+		return &m.method
+	case `"params"`:
+		return &m.params
+	case `"result"`:
+		return &m.result
+	case `"error"`:
+		return &m.err
+	}
+	return nil
+}
+
+// response reads an answer to one of our requests, leniently: a wrong answer must still end the call it answers.
+func response(id jsonrpc2.ID, m members) message {
+	out := message{id: id, response: true, result: m.result}
+	if m.err == nil || string(m.err) == "null" && m.result != nil {
+		return out
+	}
+	var e struct {
+		Code    int32          `json:"code"`
+		Message string         `json:"message"`
+		Data    jsontext.Value `json:"data"`
+	}
+	if err := json.Unmarshal(m.err, &e, jsontext.AllowDuplicateNames(true)); err != nil {
+		e.Code, e.Message = CodeInternal, "error response of another shape: "+err.Error()
+	}
+	out.err = &jsonrpc2.Error{Code: jsonrpc2.Code(e.Code), Message: e.Message, Data: jsonrpc2.RawMessage(e.Data)}
+	return out
+}
+
+// frame appends what the connection is shown of m: everything but the parameters, which stay where they are, so that a
+// large document is neither scanned again nor copied.
+func (m *message) frame(dst []byte) []byte {
+	switch {
+	case m.response:
+		if m.err != nil {
+			return jsonrpc2.AppendResponse(dst, m.id, nil, m.err)
+		}
+		return jsonrpc2.AppendResponse(dst, m.id, m.result, nil)
+	case m.id.IsValid():
+		return jsonrpc2.AppendCall(dst, m.id, m.method, nil)
+	default:
+		return jsonrpc2.AppendNotification(dst, m.method, nil)
+	}
+}
+
+// parseID reads an id: a string or an integer that 64 bits hold.
+func parseID(raw []byte) (id jsonrpc2.ID, ok bool) {
+	if len(raw) == 0 {
+		return id, false
+	}
+	if raw[0] == '"' {
+		return jsonrpc2.NewStringID(unquote(raw)), true
+	}
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil {
+		return id, false
+	}
+	return jsonrpc2.NewNumberID(n), true
+}
+
+// unquote returns the text of a valid JSON string.
+func unquote(quoted []byte) string {
+	b, err := jsontext.AppendUnquote(nil, quoted)
+	if err != nil {
+		return strings.ToValidUTF8(string(b), "\ufffd")
+	}
+	return string(b)
+}

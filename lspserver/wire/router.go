@@ -1,0 +1,98 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/go-json-experiment/json"
+	"go.lsp.dev/jsonrpc2"
+	"go.lsp.dev/protocol"
+)
+
+// Router says which methods are served. It is filled once, before the first connection, and may then be shared.
+type Router struct {
+	requests map[string]func(context.Context, []byte) (any, error)
+	notes    map[string]func(context.Context, []byte) error
+}
+
+// NewRouter returns a router that serves nothing.
+func NewRouter() *Router {
+	return &Router{
+		requests: map[string]func(context.Context, []byte) (any, error){},
+		notes:    map[string]func(context.Context, []byte) error{},
+	}
+}
+
+// Handle makes fn answer the requests of a method, each in a goroutine of its own that starts after the handlers of
+// all earlier notifications have returned. Parameters that do not fit P are answered for fn; absent ones are the zero
+// P. "initialize" runs alone and must neither block nor call the client. The context ends with the request's
+// cancellation and with the connection. It panics if the method is taken.
+func Handle[P, R any](r *Router, method string, fn func(context.Context, P) (R, error)) {
+	r.claim(method)
+	decode := decoder[P]()
+	r.requests[method] = func(ctx context.Context, raw []byte) (any, error) {
+		p, err := decode(raw)
+		if err != nil {
+			return nil, &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("%s: %.400s", method, err)}
+		}
+		return fn(ctx, p)
+	}
+}
+
+// Notify makes fn take the notifications of a method, one at a time in the order of their arrival, before anything
+// later is looked at: fn must not block and must not call the client. Its context ends with the connection; use
+// [Conn.Context] for work that fn leaves behind. It panics if the method is taken.
+func Notify[P any](r *Router, method string, fn func(context.Context, P)) {
+	r.claim(method)
+	decode := decoder[P]()
+	r.notes[method] = func(ctx context.Context, raw []byte) error {
+		p, err := decode(raw)
+		if err == nil {
+			fn(ctx, p)
+		}
+		return err
+	}
+}
+
+func (r *Router) claim(method string) {
+	_, request := r.requests[method]
+	_, note := r.notes[method]
+	if request || note || method == "exit" || method == "$/cancelRequest" {
+		panic("wire: method registered twice: " + method)
+	}
+}
+
+// decoder returns the function that reads parameters of type P. LSP types go through their package's own decoder,
+// which knows the unions and lets the last of two equal names win. Ours are read by encoding/json/v2 rules: unknown
+// members are ignored, names match by case, and a name that stands twice is an error, because what was checked must
+// be what is executed.
+func decoder[P any]() func([]byte) (P, error) {
+	unmarshal := func(raw []byte, p *P) error { return json.Unmarshal(raw, p) }
+	if reflect.TypeFor[P]().PkgPath() == reflect.TypeFor[protocol.Position]().PkgPath() {
+		unmarshal = func(raw []byte, p *P) error { return protocol.Unmarshal(raw, p) }
+	}
+	return func(raw []byte) (p P, err error) {
+		if len(raw) > 0 && string(raw) != "null" {
+			err = unmarshal(raw, &p)
+		}
+		return p, err
+	}
+}
+
+// codec is how everything that leaves is written and every answer is read: the encoding of go.lsp.dev/protocol, which
+// for its own types is generated and for ours encoding/json/v2. For our types that means: a nil slice is [] and a nil
+// map {}, omitempty leaves out what would be null, "", {} or [] but neither 0 nor false (use omitzero for those), and
+// bytes that are no UTF-8 become U+FFFD.
+type codec struct{}
+
+var _ jsonrpc2.Codec = codec{}
+
+func (codec) Marshal(v any) ([]byte, error) {
+	if raw, ok := v.(jsonrpc2.RawMessage); ok {
+		return raw, nil
+	}
+	return protocol.Marshal(v)
+}
+
+func (codec) Unmarshal(data []byte, v any) error { return protocol.Unmarshal(data, v) }

@@ -1,0 +1,198 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"strconv"
+	"sync"
+
+	"go.lsp.dev/jsonrpc2"
+)
+
+const (
+	maxQueue = 256 << 20 // bytes waiting for a peer that does not read
+	keepBuf  = 1 << 20   // a larger buffer is not kept for reuse
+)
+
+// stream is the jsonrpc2.Stream of a connection: LSP frames that survive bad input, and a writer that never blocks.
+//
+// ReadFrame shows the jsonrpc2 connection only envelopes; the message itself waits in current for the handler, which
+// jsonrpc2 runs before it reads again.
+type stream struct {
+	rwc   io.ReadWriteCloser
+	log   *slog.Logger
+	ctx   context.Context // of the connection
+	end   func(cause error)
+	busy  func(jsonrpc2.ID) bool // whether a request of that id is in flight
+	quiet chan struct{}          // closed by the connection when ReadFrame may report the end
+
+	// of the reading goroutine
+	in      *frameReader
+	parser  parser
+	scratch []byte
+	current message
+
+	mu      sync.Mutex
+	wake    sync.Cond // on mu: queue or closing has changed
+	idle    sync.Cond // on mu: open has fallen to 0
+	queue   []byte    // frames to be written
+	limit   int       // of the queue
+	encode  []byte
+	open    int  // requests shown to jsonrpc2 and not answered yet
+	closing bool // nothing more is queued
+	flushed chan struct{}
+}
+
+var _ jsonrpc2.Stream = (*stream)(nil)
+
+// ReadFrame returns the envelope of the next message, valid until the next call. What is no message is answered here
+// and passed over. It reports the end only when quiet is closed, because jsonrpc2 drops every answer after that.
+func (s *stream) ReadFrame(context.Context) ([]byte, int64, error) {
+	for {
+		m, err := s.read()
+		if err != nil {
+			s.end(err)
+			<-s.quiet
+			return nil, 0, io.EOF
+		}
+		if m == nil {
+			continue
+		}
+		if cap(s.scratch) > keepBuf {
+			s.scratch = nil
+		}
+		s.current = *m
+		s.scratch = m.frame(s.scratch[:0])
+		return s.scratch, int64(len(s.scratch)), nil
+	}
+}
+
+// read returns the next message, nil for one that is not to be shown, or the error that ends the connection.
+func (s *stream) read() (*message, error) {
+	if s.ctx.Err() != nil {
+		return nil, context.Cause(s.ctx)
+	}
+	body, err := s.in.next()
+	if bad, ok := err.(*Error); ok {
+		s.refuse(jsonrpc2.ID{}, bad)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, bad := s.parser.parse(body)
+	switch {
+	case bad != nil:
+		s.refuse(m.id, bad)
+		return nil, nil
+	case m.response:
+		if !m.id.IsValid() {
+			s.log.Warn("response without an id dropped", "error", m.err)
+			return nil, nil
+		}
+	case m.id.IsValid():
+		if s.busy(m.id) { // under its own id the refusal would pass for the answer to the first
+			s.refuse(jsonrpc2.ID{}, &Error{Code: CodeInvalidRequest, Message: "the id is that of a request in flight"})
+			return nil, nil
+		}
+		s.mu.Lock()
+		s.open++
+		s.mu.Unlock()
+	}
+	return &m, nil
+}
+
+// take returns the message whose envelope ReadFrame has just returned.
+func (s *stream) take() message {
+	m := s.current
+	s.current = message{} // a large document is not to be held until the next message
+	return m
+}
+
+func (s *stream) refuse(id jsonrpc2.ID, e *Error) {
+	s.log.Warn("message refused", "code", e.Code, "why", e.Message)
+	_, _ = s.put(jsonrpc2.NewResponse(id, nil, e.send()), false)
+}
+
+// Read is the form of ReadFrame that jsonrpc2 demands and does not use.
+func (s *stream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
+	frame, n, err := s.ReadFrame(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	msg, err := jsonrpc2.DecodeMessage(frame)
+	return msg, n, err
+}
+
+// Write queues a message. It never blocks.
+func (s *stream) Write(_ context.Context, msg jsonrpc2.Message) (int64, error) {
+	return s.put(msg, true)
+}
+
+// WriteFrame is how jsonrpc2 answers a batch, which never reaches it.
+func (s *stream) WriteFrame(context.Context, []byte) (int64, error) {
+	return 0, io.ErrClosedPipe
+}
+
+// put queues msg; ours says that jsonrpc2 sends it, so that a response in it closes an open request.
+func (s *stream) put(msg jsonrpc2.Message, ours bool) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.encode = jsonrpc2.AppendMessage(s.encode[:0], msg)
+	if ours && bytes.HasPrefix(s.encode, []byte(`{"jsonrpc":"2.0","id":`)) { // a call has its id last
+		if s.open--; s.open == 0 {
+			s.idle.Broadcast()
+		}
+	}
+	if s.closing {
+		return 0, io.ErrClosedPipe
+	}
+	before := len(s.queue)
+	if before > s.limit {
+		s.end(errNotReading)
+		return 0, errNotReading
+	}
+	s.queue = append(s.queue, lengthName...)
+	s.queue = append(s.queue, ": "...)
+	s.queue = strconv.AppendInt(s.queue, int64(len(s.encode)), 10)
+	s.queue = append(s.queue, "\r\n\r\n"...)
+	s.queue = append(s.queue, s.encode...)
+	if cap(s.encode) > keepBuf {
+		s.encode = nil
+	}
+	s.wake.Signal()
+	return int64(len(s.queue) - before), nil
+}
+
+// write is the writer's goroutine: it sends what is queued, as much as there is at once, until the stream is closed.
+func (s *stream) write() {
+	defer close(s.flushed)
+	var out []byte
+	for {
+		s.mu.Lock()
+		for len(s.queue) == 0 && !s.closing {
+			s.wake.Wait()
+		}
+		if len(s.queue) == 0 {
+			s.mu.Unlock()
+			return
+		}
+		if cap(out) > keepBuf {
+			out = nil
+		}
+		out, s.queue = s.queue, out[:0]
+		s.mu.Unlock()
+		if _, err := s.rwc.Write(out); err != nil {
+			s.end(err)
+			return
+		}
+	}
+}
+
+// Close is called by jsonrpc2, under a lock and at a time of its own; the connection closes the transport itself.
+func (s *stream) Close() error {
+	s.end(ErrClosed)
+	return nil
+}

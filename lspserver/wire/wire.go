@@ -1,0 +1,388 @@
+// Package wire is the JSON-RPC connection of the language server: go.lsp.dev/jsonrpc2 with a stream, a codec and a
+// handler chain of our own.
+//
+//	bytes → frameReader → parser → stream → jsonrpc2.Conn → Conn.serve → Router → handler
+//	                          ↘ refused: answered here                      ↓ error mapping
+//	bytes ← writer goroutine ← queue ←──────────────────────── jsonrpc2.Conn ←
+//
+// What is damaged is answered or logged and passed over; nothing a peer sends ends the connection but the end of its
+// bytes and exit. Notifications are handled in the order of their arrival on the reading goroutine, requests each on
+// their own, and writing never blocks a handler.
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"go.lsp.dev/jsonrpc2"
+)
+
+const (
+	defaultMax = 64 << 20
+
+	// After the end of a connection its handlers have drainGrace to return and answer, then the peer flushGrace to
+	// read what is queued.
+	drainGrace = 800 * time.Millisecond
+	flushGrace = 300 * time.Millisecond
+)
+
+var (
+	errExit       = errors.New("exit")
+	errNotReading = errors.New("the peer does not read what it is sent")
+)
+
+// Options of a connection. The zero value is useful.
+type Options struct {
+	Log        *slog.Logger // nil for none; never shown parameters or results
+	MaxMessage int          // bytes of one message; 0 means 64 MiB
+
+	// Client is set on the editor's end of a connection, which serves requests without the lifecycle of a server.
+	Client bool
+}
+
+// Conn is one connection. Its methods may be called concurrently.
+type Conn struct {
+	rpc    jsonrpc2.Conn
+	stream *stream
+	router *Router
+	log    *slog.Logger
+	client bool
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	inline context.Context // of handlers that hold up the reading
+	done   chan struct{}
+
+	mu       sync.Mutex
+	phase    phase
+	inflight map[jsonrpc2.ID]context.CancelCauseFunc
+}
+
+type phase int
+
+const (
+	created  phase = iota // waiting for initialize
+	running               // initialized
+	shutting              // shutdown has come
+)
+
+type (
+	connKey   struct{}
+	inlineKey struct{}
+)
+
+// Serve starts a connection on rwc, which it owns from now on, and returns at once. The connection ends with the end
+// of the bytes, with a failing write, with exit, with ctx and with Close, whichever is first; handlers' contexts then
+// end at once.
+func Serve(ctx context.Context, rwc io.ReadWriteCloser, r *Router, o Options) *Conn {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.MaxMessage == 0 {
+		o.MaxMessage = defaultMax
+	}
+	c := &Conn{
+		router:   r,
+		log:      o.Log,
+		client:   o.Client,
+		done:     make(chan struct{}),
+		inflight: map[jsonrpc2.ID]context.CancelCauseFunc{},
+	}
+	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(ctx, connKey{}, c))
+	c.inline = context.WithValue(c.ctx, inlineKey{}, c)
+	s := &stream{
+		rwc:     rwc,
+		log:     o.Log,
+		ctx:     c.ctx,
+		end:     c.cancel,
+		busy:    c.busy,
+		quiet:   make(chan struct{}),
+		in:      newFrameReader(rwc, o.MaxMessage, o.Log),
+		limit:   maxQueue,
+		flushed: make(chan struct{}),
+	}
+	s.wake.L, s.idle.L = &s.mu, &s.mu
+	c.stream = s
+	c.rpc = jsonrpc2.NewConn(s, jsonrpc2.WithCodec(codec{}))
+	go s.write()
+	go c.finish()
+	c.rpc.Go(c.ctx, c.serve)
+	return c
+}
+
+// From returns the connection that a handler's context came from, nil for any other context.
+func From(ctx context.Context) *Conn {
+	c, _ := ctx.Value(connKey{}).(*Conn)
+	return c
+}
+
+// Context ends with the connection. Its cause says why.
+func (c *Conn) Context() context.Context { return c.ctx }
+
+// Done is closed when the connection has ended, its handlers have returned (or had their time) and rwc is closed.
+func (c *Conn) Done() <-chan struct{} { return c.done }
+
+// Wait waits for Done and returns the exit code that LSP asks for: 0 if shutdown had come, else 1.
+func (c *Conn) Wait() int {
+	<-c.done
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.phase == shutting {
+		return 0
+	}
+	return 1
+}
+
+// Close ends the connection and waits for Done. A handler must not call it.
+func (c *Conn) Close() {
+	c.cancel(ErrClosed)
+	<-c.done
+}
+
+// Call asks the peer and waits for the answer, which is decoded into result (nil to drop it). If ctx ends first the
+// peer is told by $/cancelRequest and ctx.Err() is returned. An error of the peer is an [*Error]; the end of
+// the connection is ErrClosed. It must not be called where it would hold up the reading of its own answer: in a
+// notification's handler and in that of initialize it fails at once.
+func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
+	if ctx.Value(inlineKey{}) == c {
+		return fmt.Errorf("wire: call of %s would wait for itself", method)
+	}
+	raw, err := encode(params)
+	if err != nil {
+		return err
+	}
+	both, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.ctx, func() { cancel(ErrClosed) })()
+	id, err := c.rpc.Call(both, method, raw, result)
+	switch {
+	case err == nil:
+		return nil
+	case c.ctx.Err() != nil:
+		return ErrClosed
+	case ctx.Err() != nil:
+		n, _ := id.Number()
+		_ = c.rpc.Notify(ctx, "$/cancelRequest", map[string]int64{"id": n}) // fails only with the connection
+		return ctx.Err()
+	}
+	return received(err)
+}
+
+// Notify tells the peer. It does not wait; messages arrive in the order of the calls.
+func (c *Conn) Notify(ctx context.Context, method string, params any) error {
+	raw, err := encode(params)
+	if err != nil {
+		return err
+	}
+	if err := c.rpc.Notify(ctx, method, raw); err != nil {
+		return ErrClosed
+	}
+	return nil
+}
+
+// finish sees a connection through its end.
+func (c *Conn) finish() {
+	defer close(c.done)
+	<-c.ctx.Done()
+	c.log.Info("connection ends", "cause", context.Cause(c.ctx))
+	s := c.stream
+
+	late := time.AfterFunc(drainGrace, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.open > 0 {
+			c.log.Warn("handlers have not returned", "requests", s.open)
+		}
+		s.open = -1 << 30 // nobody waits for them any more
+		s.idle.Broadcast()
+	})
+	s.mu.Lock()
+	for s.open > 0 {
+		s.idle.Wait()
+	}
+	s.closing = true
+	s.wake.Signal()
+	s.mu.Unlock()
+	late.Stop()
+	close(s.quiet)
+
+	select {
+	case <-s.flushed:
+	case <-time.After(flushGrace):
+		c.log.Warn("peer has not read the last answers")
+	}
+	if err := s.rwc.Close(); err != nil {
+		c.log.Debug("close", "error", err)
+	}
+}
+
+// serve is the jsonrpc2 handler. It runs on the reading goroutine until it lets go by Async.
+func (c *Conn) serve(ctx context.Context, req *jsonrpc2.Request) (any, error) {
+	m := c.stream.take()
+	if !req.IsCall() {
+		c.note(m)
+		return nil, nil // an error here would end the connection
+	}
+	handler, err := c.admit(m.method)
+	if err != nil {
+		return nil, err.send()
+	}
+	parent := c.ctx // never the pooled ctx, which is handed to another request afterwards
+	initialize := m.method == "initialize" && !c.client
+	if initialize {
+		parent = c.inline
+	}
+	if m.method == "shutdown" {
+		parent = context.WithoutCancel(c.ctx) // exit follows closely and must not cut it short
+	}
+	rctx, cancel := context.WithCancelCause(parent)
+	c.mu.Lock()
+	c.inflight[m.id] = cancel
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.inflight, m.id)
+		c.mu.Unlock()
+		cancel(nil)
+	}()
+	if !initialize {
+		jsonrpc2.Async(ctx)
+	}
+	result, failure := c.run(rctx, m, handler)
+	if failure != nil {
+		return nil, failure
+	}
+	if initialize {
+		c.mu.Lock()
+		c.phase = running
+		c.mu.Unlock()
+	}
+	return result, nil
+}
+
+// admit looks a request's handler up, as far as the lifecycle lets it through.
+func (c *Conn) admit(method string) (func(context.Context, []byte) (any, error), *Error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	handler, known := c.router.requests[method]
+	if !c.client {
+		switch {
+		case c.phase == shutting:
+			return nil, &Error{Code: CodeInvalidRequest, Message: "the server is shutting down"}
+		case c.phase == created && method != "initialize":
+			return nil, &Error{Code: CodeNotInitialized, Message: "the server waits for initialize"}
+		case c.phase == running && method == "initialize":
+			return nil, &Error{Code: CodeInvalidRequest, Message: "the server is initialized already"}
+		case method == "shutdown":
+			c.phase = shutting
+			if !known {
+				return func(context.Context, []byte) (any, error) { return nil, nil }, nil
+			}
+		}
+	}
+	if !known {
+		return nil, &Error{Code: CodeMethodNotFound, Message: fmt.Sprintf("method not found: %.100q", method)}
+	}
+	return handler, nil
+}
+
+// run calls a handler and encodes its result. A panic is an error of this one request.
+func (c *Conn) run(
+	ctx context.Context, m message, handler func(context.Context, []byte) (any, error),
+) (raw jsonrpc2.RawMessage, failure error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.log.Error("handler panicked", "method", m.method, "panic", p, "stack", string(debug.Stack()))
+			failure = (&Error{Code: CodeInternal, Message: "internal error; the log has the details"}).send()
+		}
+	}()
+	result, err := handler(ctx, m.params)
+	if err == nil {
+		raw, err = encode(result)
+	}
+	if err != nil {
+		return nil, coded(err, context.Cause(ctx))
+	}
+	return raw, nil
+}
+
+// note handles a notification on the reading goroutine.
+func (c *Conn) note(m message) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.log.Error("handler panicked", "method", m.method, "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	c.mu.Lock()
+	ready := c.phase == running || c.client
+	c.mu.Unlock()
+	handler := c.router.notes[m.method]
+	switch {
+	case m.method == "$/cancelRequest":
+		c.cancelRequest(m.params)
+	case m.method == "exit" && !c.client:
+		c.cancel(errExit)
+	case !ready:
+		c.log.Debug("notification outside the session dropped", "method", m.method)
+	case handler == nil:
+		c.log.Debug("unknown notification ignored", "method", m.method)
+	default:
+		if err := handler(c.inline, m.params); err != nil {
+			c.log.Warn("notification with wrong parameters dropped", "method", m.method, "error", err)
+		}
+	}
+}
+
+// cancelRequest ends the context of a request in flight. The id is read by hand: the LSP type of it holds 32 bits.
+func (c *Conn) cancelRequest(params []byte) {
+	var p struct {
+		ID jsontext.Value `json:"id"`
+	}
+	id, ok := jsonrpc2.ID{}, false
+	if err := (codec{}).Unmarshal(params, &p); err == nil {
+		id, ok = parseID(p.ID)
+	}
+	if !ok {
+		c.log.Debug("$/cancelRequest without a usable id ignored")
+		return
+	}
+	c.mu.Lock()
+	cancel := c.inflight[id]
+	c.mu.Unlock()
+	if cancel != nil {
+		cancel(errCancelled)
+	}
+}
+
+func (c *Conn) busy(id jsonrpc2.ID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.inflight[id]
+	return ok
+}
+
+// encode turns parameters or a result into JSON, here, where a panic of a type's own method is caught.
+func encode(v any) (jsonrpc2.RawMessage, error) {
+	if v == nil {
+		return nil, nil
+	}
+	raw, err := codec{}.Marshal(v)
+	return raw, err
+}
+
+// Join makes one transport of two, as of stdin and stdout.
+func Join(r io.ReadCloser, w io.WriteCloser) io.ReadWriteCloser { return joined{r, w} }
+
+type joined struct {
+	io.ReadCloser
+	w io.WriteCloser
+}
+
+func (j joined) Write(b []byte) (int, error) { return j.w.Write(b) }
+func (j joined) Close() error                { return errors.Join(j.w.Close(), j.ReadCloser.Close()) }

@@ -1,0 +1,211 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+)
+
+// errOpened says that a file was opened while its change was on the way to the disk.
+var errOpened = errors.New("the document was opened")
+
+// errClosed says that a document was closed while its edit was on the way to the editor.
+var errClosed = errors.New("the document was closed")
+
+// plan is an edit carried to the present: set is over before.
+type plan struct {
+	before, after text.Text
+	version       *int32
+	set           text.Set
+	theirs        text.Set
+	rebased       text.Rebased
+}
+
+func (p plan) landed(f *file, applied bool) filetime.LandedFile {
+	l := filetime.LandedFile{
+		Path: f.path, Before: p.before, After: p.after, Set: p.set, BeforeVersion: p.version,
+		Applied: applied, Source: "buffer", Rebased: p.theirs, Over: len(p.theirs), SameLine: p.rebased.SameLine,
+	}
+	if applied {
+		l.Rev = f.rev
+	}
+	return l
+}
+
+// prepare carries e over everything that happened to the file since. f.mu is held.
+func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
+	if e.Create && (f.exists || f.open) {
+		return plan{}, &filetime.Error{
+			Code: filetime.FileExists, Reason: "exists", Path: f.path, Now: f.text, Known: true,
+			Message: fmt.Sprintf("%s exists by now: somebody else created it. Read it, then edit it.", f.path),
+		}
+	}
+	if !e.Create && !f.exists && !f.open {
+		return plan{}, &filetime.Error{
+			Code: filetime.EditConflict, Reason: "deleted", Path: f.path,
+			Message: fmt.Sprintf("%s was deleted since it was read; nothing was written. Use write_file to create it anew.", f.path),
+		}
+	}
+	theirs := e.Since
+	revs, ok := f.since(e.Rev)
+	switch {
+	case e.Create:
+		theirs = nil
+	case !ok:
+		theirs = text.Diff(e.Base, f.text)
+	default:
+		sets := make([]text.Set, 0, len(revs)+1)
+		sets = append(sets, theirs)
+		for _, r := range revs {
+			sets = append(sets, r.Set)
+		}
+		theirs = text.ComposeAll(sets)
+	}
+	theirs = text.Canonical(e.Base, theirs)
+	p := plan{before: f.text, theirs: theirs}
+	if f.open {
+		v := f.version
+		p.version = &v
+	}
+	p.rebased = text.Rebase(e.Base, e.Edits, theirs)
+	if len(p.rebased.Conflicts) == 0 && !text.SameSpans(e.Base, e.Edits, f.text, p.rebased.Set) {
+		w.o.Log.Error("a rebased edit would delete other text than it was made for", "path", f.path)
+		p.rebased.Conflicts = []text.Conflict{{Rule: "span"}}
+	}
+	if len(p.rebased.Conflicts) > 0 {
+		return p, w.conflict(f, e, theirs, p.rebased.Conflicts, revs)
+	}
+	p.set = p.rebased.Set
+	p.after = p.set.Apply(p.before)
+	return p, nil
+}
+
+func (w *Workspace) conflict(f *file, e filetime.FileEdit, theirs text.Set, found []text.Conflict, revs []filetime.Revision) error {
+	c := &filetime.Conflict{Path: f.path, Base: e.Base, Now: f.text, Author: filetime.User}
+	if n := len(revs); n > 0 {
+		c.Author = revs[n-1].Author
+	} else if !f.open {
+		c.Author = filetime.Disk
+	}
+	for _, k := range found {
+		start, end := theirs.MapPos(k.Start, false), theirs.MapPos(k.End, true)
+		c.Hunks = append(c.Hunks, filetime.Hunk{
+			Base: k.Base, Ours: k.Ours, Now: f.text.Slice(start, max(start, end)), Line: f.text.Line(start) + 1,
+		})
+	}
+	w.tell(f, "conflict", "user")
+	return c
+}
+
+// claim makes history entries i to j one revision by the agent. f.mu is held.
+func (f *file) claim(i, j int, c filetime.Change) {
+	sets := make([]text.Set, 0, j-i)
+	for _, r := range f.history[i:j] {
+		sets = append(sets, r.Set)
+	}
+	one := filetime.Revision{
+		Rev: f.history[j-1].Rev, Set: text.ComposeAll(sets), Author: filetime.Agent, Session: c.Session, Call: c.Call,
+	}
+	f.history = append(append(f.history[:i:i], one), f.history[j:]...)
+}
+
+// Commit implements filetime.Files. The caller holds the locks of the paths.
+func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (filetime.Landed, error) {
+	var out filetime.Landed
+	for _, e := range c.Files {
+		l, err := w.commitFile(ctx, e, c)
+		if err != nil {
+			return out, err
+		}
+		if l.Stale {
+			out.Warnings = append(out.Warnings, l.Path+" could not be saved: the disk is older than the editor's buffer.")
+		}
+		if l.Applied && l.Source == "disk" && l.Before.Len() > 0 && w.links(l.Path) > 1 {
+			out.Warnings = append(out.Warnings, l.Path+" had other hard links (nlink > 1); they keep the old text.")
+		}
+		out.Files = append(out.Files, l)
+	}
+	return out, nil
+}
+
+func (w *Workspace) links(path string) uint64 {
+	f := w.file(path)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.disk.links
+}
+
+func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, c filetime.Change) (filetime.LandedFile, error) {
+	f := w.file(e.Path)
+	for {
+		where, err := w.place(f, c.Apply, e)
+		if err != nil {
+			return filetime.LandedFile{}, err
+		}
+		var l filetime.LandedFile
+		switch where {
+		case filetime.None:
+			l, err = w.commitNowhere(f, e)
+		case filetime.Editor:
+			l, err = w.commitEditor(ctx, f, e, c)
+		default:
+			l, err = w.commitDisk(ctx, f, e, c)
+		}
+		if errors.Is(err, errOpened) || errors.Is(err, errClosed) {
+			continue
+		}
+		return l, err
+	}
+}
+
+// place decides where a change of f goes: the editor, the disk or nowhere.
+func (w *Workspace) place(f *file, want filetime.Apply, e filetime.FileEdit) (filetime.Apply, error) {
+	w.mu.Lock()
+	def, closed := w.o.Apply, w.o.Closed
+	w.mu.Unlock()
+	if want == "" {
+		want = def
+	}
+	if want == filetime.None {
+		return filetime.None, nil
+	}
+	can := w.o.Features.Apply
+	f.mu.Lock()
+	open, dirty := f.open, f.dirty
+	f.mu.Unlock()
+	refuse := func(code filetime.Code, reason, message string) (filetime.Apply, error) {
+		return "", &filetime.Error{Code: code, Reason: reason, Path: f.path, Message: message}
+	}
+	switch {
+	case want == filetime.Editor && !can:
+		return refuse(filetime.WriteError, "no_editor", "The editor cannot apply edits (workspace/applyEdit is not served).")
+	case open && can:
+		return filetime.Editor, nil
+	case open && dirty:
+		return refuse(filetime.EditConflict, "unsaved", fmt.Sprintf(
+			"%s is open with unsaved text and the editor cannot apply edits. Ask the user to save it, then try again.", f.path))
+	case open, !can, want == filetime.OnDisk, e.Create && !w.o.Features.Create, e.Delete && !w.o.Features.Delete:
+		return filetime.OnDisk, nil
+	case want == filetime.Editor, closed == filetime.Editor, (closed == filetime.Auto || closed == "") && w.o.Features.Save:
+		return filetime.Editor, nil
+	}
+	return filetime.OnDisk, nil
+}
+
+// commitNowhere works the edit out for a host that applies it itself.
+func (w *Workspace) commitNowhere(f *file, e filetime.FileEdit) (filetime.LandedFile, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.open {
+		if err := w.refresh(f); err != nil {
+			return filetime.LandedFile{}, err
+		}
+	}
+	p, err := w.prepare(f, e)
+	l := p.landed(f, false)
+	l.Created = e.Create
+	return l, err
+}

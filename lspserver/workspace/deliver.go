@@ -1,0 +1,547 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+)
+
+const (
+	// budget is how long an edit may look for its moment.
+	budget = 10 * time.Second
+	// silence is how long a reply without an echo is waited for.
+	silence = 2 * time.Second
+	// patience is the number of quick refusals after which sending waits for a gap in the typing.
+	patience = 5
+	minGap   = 150 * time.Millisecond
+)
+
+// event is one change of the document that arrived while an edit was on its way.
+type event struct {
+	set           text.Set
+	before, after text.Text
+	rev           uint64
+}
+
+// delivery is an edit on its way: what was sent, for which text, and what has happened to the document since.
+type delivery struct {
+	base   text.Text
+	set    text.Set
+	ranges []TextEdit
+	events []event
+}
+
+// verdict is what the events say of an edit that was sent.
+type verdict uint8
+
+const (
+	absent    verdict = iota
+	landed            // events i to j are the edit
+	misplaced         // events i to j are the edit at the coordinates of an older text
+	merged            // the edit came in one notification with somebody's typing
+)
+
+// finding is a verdict with its place.
+type finding struct {
+	verdict verdict
+	i, j    int
+}
+
+// commitEditor has the editor apply an edit: it sends the edit for the version it was computed for, takes the reply as a
+// hint, and counts it as landed when the document's own changes show it. An edit that the document moved away from is
+// rebased and sent again; one that landed at old coordinates is repaired.
+func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEdit, c filetime.Change) (filetime.LandedFile, error) {
+	select {
+	case f.slot <- struct{}{}:
+	case <-ctx.Done():
+		return filetime.LandedFile{}, context.Cause(ctx)
+	}
+	defer func() { <-f.slot }()
+
+	a := &attempt{w: w, f: f, e: e, c: c, deadline: w.o.Now().Add(budget)}
+	l, err := a.run(ctx)
+	if err == nil && a.closed && l.Applied && !e.Delete {
+		l.Stale = !w.save(ctx, f)
+	}
+	return l, err
+}
+
+// attempt is one edit's way to the editor, over as many tries as it takes.
+type attempt struct {
+	w        *Workspace
+	f        *file
+	e        filetime.FileEdit
+	c        filetime.Change
+	deadline time.Time
+
+	tries    int
+	refusals int
+	silences int
+	rtt      time.Duration
+	closed   bool // was not open: it is to be saved
+	dirty    bool // the user had unsaved text before the edit came
+	repairs  int
+	failure  error // what to report once a repair is done
+}
+
+// reply is the editor's answer to one try.
+type reply struct {
+	applied bool
+	reason  string
+	err     error
+}
+
+func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
+	for {
+		if a.refusals >= patience {
+			a.waitForGap(ctx)
+		}
+		if err := ctx.Err(); err != nil && a.repairs == 0 {
+			return filetime.LandedFile{}, context.Cause(ctx)
+		}
+		if a.tries > 0 && !a.w.o.Now().Before(a.deadline) {
+			return filetime.LandedFile{}, a.expired()
+		}
+		p, d, done, err := a.prepare()
+		if err != nil || done {
+			return a.finish(p, done), err
+		}
+		found, r := a.send(ctx, p, d)
+		a.f.mu.Lock()
+		l, done, err := a.judge(p, d, found, r)
+		a.f.out = nil
+		a.f.mu.Unlock()
+		if done || err != nil {
+			return l, err
+		}
+	}
+}
+
+// prepare carries the edit to the present and notes what is about to be sent.
+func (a *attempt) prepare() (plan, *delivery, bool, error) {
+	f := a.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.open {
+		if a.tries > 0 && !a.closed {
+			return plan{}, nil, false, errClosed
+		}
+		if err := a.w.refresh(f); err != nil {
+			return plan{}, nil, false, err
+		}
+		a.closed = true
+	} else if f.lent {
+		a.closed = true
+	}
+	if a.tries > 0 && a.e.Create && (f.open || f.exists) && f.text.Len() == 0 {
+		// The editor made the file in an earlier try and then refused the text.
+		a.e.Create, a.e.Base, a.e.Since, a.e.Rev = false, f.text, nil, f.rev
+	}
+	p, err := a.w.prepare(f, a.e)
+	if err != nil {
+		return p, nil, false, err
+	}
+	if len(p.set) == 0 && !a.e.Create && !a.e.Delete {
+		return p, nil, true, nil // somebody has made the same change already
+	}
+	if a.tries == 0 {
+		a.dirty = f.open && f.dirty && !f.touched && !f.lent
+	}
+	d := &delivery{base: p.before, set: p.set, ranges: a.ranges(p.before, p.set)}
+	f.out = d
+	return p, d, false, nil
+}
+
+func (a *attempt) ranges(base text.Text, set text.Set) []TextEdit {
+	enc := a.w.o.Features.Encoding
+	out := make([]TextEdit, len(set))
+	for i, e := range set {
+		out[i] = TextEdit{Range: Range{base.Position(e.Start, enc), base.Position(e.End, enc)}, New: e.New}
+	}
+	return out
+}
+
+// send asks the editor and waits until the document's changes, or their absence, say what became of the edit.
+func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *reply) {
+	f := a.f
+	a.tries++
+	ask := Delivery{
+		URI: f.uri, Version: p.version, Create: a.e.Create, Delete: a.e.Delete, Edits: d.ranges, Label: a.c.Label,
+		Session: a.c.Session, Call: a.c.Call, Tool: a.c.Tool, Turn: a.c.Turn, Old: p.before, New: p.after, Save: a.closed,
+	}
+	replies := make(chan reply, 1)
+	sent := a.w.o.Now()
+	// A turn that was cancelled must not leave it open whether its edit landed: the reply is waited for all the same.
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), budget)
+	defer cancel()
+	go func() {
+		ok, reason, err := a.w.o.Editor.Apply(call, ask)
+		if call.Err() == nil {
+			replies <- reply{ok, reason, err}
+		}
+	}()
+
+	var got *reply
+	settled := false
+	after := 0 // events that were there when the reply came
+	timer := time.NewTimer(budget)
+	defer timer.Stop()
+	for {
+		f.mu.Lock()
+		changed, open := f.changed, f.open
+		n := len(d.events)
+		found := finding{}
+		if n > 0 || !open {
+			found = a.find(d, p)
+		}
+		f.mu.Unlock()
+		switch {
+		case got != nil && (got.err != nil || !got.applied):
+			return found, got
+		case got != nil && found.verdict != absent:
+			return found, got
+		case got != nil && n > after && open:
+			return found, got // the next change does not show it
+		case got != nil && !settled:
+			settled = true
+			f.mu.Lock()
+			there := a.onDisk(p)
+			f.mu.Unlock()
+			if there {
+				return found, got
+			}
+		}
+		select {
+		case r := <-replies:
+			got = &r
+			a.rtt = max(a.rtt, a.w.o.Now().Sub(sent))
+			f.mu.Lock()
+			after = len(d.events)
+			f.mu.Unlock()
+			timer.Reset(silence)
+		case <-changed:
+			if got == nil {
+				f.mu.Lock()
+				shown := a.find(d, p).verdict != absent
+				f.mu.Unlock()
+				if shown { // a client that never answers is judged by its echo alone
+					timer.Reset(silence)
+				}
+			}
+		case <-timer.C:
+			return found, got
+		}
+	}
+}
+
+// judge settles one try. f.mu is held.
+func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetime.LandedFile, bool, error) {
+	refused := got != nil && (got.err != nil || !got.applied)
+	switch found.verdict {
+	case landed:
+		if refused {
+			break
+		}
+		first, last := d.events[found.i], d.events[found.j-1]
+		a.claim(first.rev, last.rev)
+		p.before, p.after = first.before, last.after
+		p.set = text.Canonical(first.before, composed(d.events[found.i:found.j]))
+		return a.landed(p, last.rev), true, a.failure
+	case merged:
+		if refused {
+			break
+		}
+		rev := a.split(d)
+		return a.landed(p, rev), true, a.failure
+	case misplaced:
+		return filetime.LandedFile{}, false, a.repair(d, found)
+	}
+	if !refused && got != nil && a.onDisk(p) {
+		return a.landedOnDisk(p), true, nil
+	}
+	switch {
+	case refused:
+		a.refusals++
+	case got == nil:
+		return filetime.LandedFile{}, false, a.unknown("the editor did not answer")
+	case len(d.events) == 0:
+		if a.silences++; a.silences > 1 {
+			return filetime.LandedFile{}, false, a.unknown("the editor says that it applied the edit and does not show it")
+		}
+	}
+	return filetime.LandedFile{}, false, nil
+}
+
+func (a *attempt) landed(p plan, rev uint64) filetime.LandedFile {
+	f := a.f
+	f.touched = f.open && !a.dirty
+	l := p.landed(f, true)
+	l.Rev, l.Attempts, l.Created = rev, a.tries, a.e.Create
+	a.w.tell(f, "written", "agent")
+	return l
+}
+
+// onDisk says that the edit shows on disk: an editor may work on a file without opening it. f.mu is held.
+func (a *attempt) onDisk(p plan) bool {
+	f := a.f
+	if a.e.Delete {
+		d, err := readDisk(f.path, 0)
+		return err == nil && !d.exists
+	}
+	if f.open {
+		return false
+	}
+	d, err := readDisk(f.path, a.w.o.MaxFileBytes)
+	return err == nil && d.exists && d.text.Equal(p.after)
+}
+
+func (a *attempt) landedOnDisk(p plan) filetime.LandedFile {
+	f := a.f
+	if !f.open {
+		if err := a.w.refresh(f); err != nil {
+			a.w.o.Log.Debug("landed file cannot be read", "path", f.path, "error", err)
+		}
+		a.claim(f.rev, f.rev)
+	}
+	l := a.landed(p, f.rev)
+	l.Source = "disk"
+	a.closed = false
+	return l
+}
+
+// claim marks the revisions from first to last as one by the agent.
+func (a *attempt) claim(first, last uint64) {
+	i, j := -1, -1
+	for k, r := range a.f.history {
+		if r.Rev == first {
+			i = k
+		}
+		if r.Rev == last {
+			j = k + 1
+		}
+	}
+	if i >= 0 && j > i {
+		a.f.claim(i, j, a.c)
+	}
+}
+
+// split makes of the events, which hold the edit and somebody's typing in one, two revisions.
+func (a *attempt) split(d *delivery) uint64 {
+	f := a.f
+	first, last := d.events[0], d.events[len(d.events)-1]
+	between := d.set.Apply(d.base)
+	rest := text.Diff(between, last.after)
+	for i, r := range f.history {
+		if r.Rev != first.rev {
+			continue
+		}
+		mine := filetime.Revision{
+			Rev: first.rev - 1, Set: d.set, Author: filetime.Agent, Session: a.c.Session, Call: a.c.Call,
+		}
+		theirs := filetime.Revision{Rev: last.rev, Set: rest, Author: filetime.User}
+		j := i + len(d.events)
+		f.history = append(append(f.history[:i:i], mine, theirs), f.history[min(j, len(f.history)):]...)
+		return mine.Rev
+	}
+	return last.rev
+}
+
+// repair turns the edit into one that undoes what landed at the wrong place and does what was meant.
+func (a *attempt) repair(d *delivery, found finding) error {
+	before, after := d.events[found.i].before, d.events[found.j-1].after
+	wrong := composed(d.events[found.i:found.j])
+	theirs := composed(d.events[:found.i])
+	a.claim(d.events[found.i].rev, d.events[found.j-1].rev)
+	a.repairs++
+	a.w.o.Log.Warn("the editor applied an edit at the coordinates of an older text; repairing", "path", a.f.path)
+	back := wrong.Inverse(before)
+	right := text.Rebase(d.base, d.set, theirs)
+	if len(right.Conflicts) > 0 {
+		a.failure = a.w.conflict(a.f, a.e, theirs, right.Conflicts, nil)
+		right.Set = nil
+	}
+	a.e = filetime.FileEdit{
+		Path: a.e.Path, Base: after, Edits: text.Minimize(after, text.Compose(back, right.Set)),
+		Rev: d.events[found.j-1].rev,
+	}
+	a.deadline = a.w.o.Now().Add(budget)
+	return nil
+}
+
+func composed(events []event) text.Set {
+	sets := make([]text.Set, len(events))
+	for i, e := range events {
+		sets[i] = e.set
+	}
+	return text.ComposeAll(sets)
+}
+
+// find looks for the edit in what happened to the document. f.mu is held.
+func (a *attempt) find(d *delivery, p plan) finding {
+	n := len(d.events)
+	widest := max(len(d.set)+1, 8)
+	for i := range n {
+		before := d.events[i].before
+		theirs := composed(d.events[:i])
+		var right, wrong text.Set
+		rightOK := false
+		if r := text.Rebase(d.base, d.set, theirs); len(r.Conflicts) == 0 {
+			right, rightOK = text.Canonical(before, r.Set), len(r.Set) > 0
+		}
+		wrong = text.Canonical(before, a.reposition(before, d.ranges))
+		for j := i + 1; j <= min(n, i+widest); j++ {
+			got := text.Canonical(before, composed(d.events[i:j]))
+			after := d.events[j-1].after
+			if rightOK && same(before, after, got, right) {
+				return finding{landed, i, j}
+			}
+			if i > 0 && len(wrong) > 0 && same(before, after, got, wrong) {
+				return finding{misplaced, i, j}
+			}
+		}
+	}
+	if n > 0 && len(d.set) > 0 {
+		whole := text.Minimize(d.base, composed(d.events))
+		if r := text.Rebase(d.base, d.set, whole); len(r.Conflicts) == 0 && len(r.Set) == 0 {
+			return finding{merged, 0, n}
+		}
+	}
+	return finding{}
+}
+
+// reposition is what the sent positions mean in another text.
+func (a *attempt) reposition(t text.Text, edits []TextEdit) text.Set {
+	enc := a.w.o.Features.Encoding
+	var out text.Set
+	at := 0
+	for _, e := range edits {
+		start, _ := t.Offset(e.Range.Start, enc)
+		end, _ := t.Offset(e.Range.End, enc)
+		if start < at || end < start {
+			return nil
+		}
+		at = end
+		out = append(out, text.Edit{Start: start, End: end, New: e.New})
+	}
+	return out
+}
+
+// same compares two sets over before by their shape, or else by the text that they lead to.
+func same(before, after text.Text, got, want text.Set) bool {
+	if equalSets(got, want) {
+		return true
+	}
+	if grown(got) != grown(want) && !crlf(got) && !crlf(want) {
+		return false
+	}
+	return sameText(after, want.Apply(before))
+}
+
+func equalSets(a, b text.Set) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func grown(s text.Set) int {
+	n := 0
+	for _, e := range s {
+		n += len(e.New) - (e.End - e.Start)
+	}
+	return n
+}
+
+func crlf(s text.Set) bool {
+	for _, e := range s {
+		for i := range len(e.New) {
+			if e.New[i] == '\n' || e.New[i] == '\r' {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// waitForGap waits until nobody has typed for a moment, or the time is up.
+func (a *attempt) waitForGap(ctx context.Context) {
+	gap := max(3*a.rtt, minGap)
+	for a.w.o.Now().Before(a.deadline) {
+		a.f.mu.Lock()
+		changed := a.f.changed
+		a.f.mu.Unlock()
+		timer := time.NewTimer(gap)
+		select {
+		case <-changed:
+			timer.Stop()
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+func (a *attempt) finish(p plan, done bool) filetime.LandedFile {
+	if !done {
+		return filetime.LandedFile{}
+	}
+	a.f.mu.Lock()
+	defer a.f.mu.Unlock()
+	l := p.landed(a.f, true)
+	l.Attempts, l.Created = a.tries, a.e.Create
+	return l
+}
+
+func (a *attempt) expired() error {
+	a.f.mu.Lock()
+	defer a.f.mu.Unlock()
+	if a.repairs > 0 {
+		return a.unknown("an edit that landed at the wrong place could not be repaired in time")
+	}
+	return &filetime.Error{
+		Code: filetime.Timeout, Reason: "editor_busy", Path: a.f.path, Now: a.f.text, Known: true,
+		Message: fmt.Sprintf("The edit of %s found no moment between the user's keystrokes in %v (%d tries). "+
+			"Nothing of it is in the text; try again.", a.f.path, budget, a.tries),
+	}
+}
+
+func (a *attempt) unknown(why string) error {
+	return &filetime.Error{
+		Code: filetime.Unknown, Reason: "no_echo", Path: a.f.path, Now: a.f.text, Known: true,
+		Message: fmt.Sprintf("It is not known whether the edit of %s landed: %s. Read the file before going on.", a.f.path, why),
+	}
+}
+
+// save has a document saved that was opened only to take an edit.
+func (w *Workspace) save(ctx context.Context, f *file) bool {
+	f.mu.Lock()
+	uri, open := f.uri, f.open
+	f.mu.Unlock()
+	if !open {
+		return true
+	}
+	if !w.o.Features.Save {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), budget)
+	defer cancel()
+	failed, err := w.o.Editor.Save(ctx, []string{uri})
+	if _, bad := failed[uri]; bad || err != nil {
+		if !errors.Is(err, context.Canceled) {
+			w.o.Log.Warn("the editor did not save a document", "uri", uri, "reason", failed[uri], "error", err)
+		}
+		return false
+	}
+	return true
+}

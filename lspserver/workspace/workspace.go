@@ -1,0 +1,414 @@
+// Package workspace says what the files of a workspace are right now, unsaved text included: the editor's open documents
+// over the disk. It implements filetime.Files, and lands changes through one of two sinks: the editor, which applies a
+// versioned edit in its own undo stack and confirms it by the didChange that follows, or the disk, by compare-and-swap.
+// Nothing else in the program knows that there is an editor's buffer.
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+)
+
+// Range is a range of a document in the editor's positions.
+type Range struct{ Start, End text.Position }
+
+// TextEdit replaces a range by New.
+type TextEdit struct {
+	Range Range
+	New   string
+}
+
+// Delivery is one edit of one document as the editor is asked to apply it.
+type Delivery struct {
+	URI string
+	// Version is what the edit was computed for; nil for a document that is not open.
+	Version *int32
+	// Create makes the file first, Delete removes it instead of editing it.
+	Create, Delete bool
+	Edits          []TextEdit
+	Label          string
+	Session, Call  string
+	Tool           string
+	Turn           int
+	// Old and New are the whole text before and after, for the diff that goes along.
+	Old, New text.Text
+	// Save says that the document will be asked to be saved.
+	Save bool
+}
+
+// Editor is the client as this package needs it. Methods may be called concurrently.
+type Editor interface {
+	// Apply asks for an edit. applied is a hint and no more; err is a reply that never came or was an error.
+	Apply(ctx context.Context, d Delivery) (applied bool, reason string, err error)
+	// Save asks for documents to be saved and gives those that were not, with the reason.
+	Save(ctx context.Context, uris []string) (failed map[string]string, err error)
+	// Resync asks for a document's whole text.
+	Resync(ctx context.Context, uri string) (text string, version int32, err error)
+}
+
+// Features is what the editor said of itself.
+type Features struct {
+	Encoding text.Encoding
+	// Apply: workspace/applyEdit is served. Create: it may create files. Save, Resync: those requests are served.
+	Apply, Create, Delete, Save, Resync bool
+}
+
+// State is what tandem/fileTime tells.
+type State struct {
+	Path    string
+	URI     string
+	State   string // read, stale, written, conflict
+	By      string // user, disk, agent
+	ModTime time.Time
+	Version int32
+	Open    bool
+	Dirty   bool
+	Seen    bool
+	ReadAt  time.Time
+	Size    int
+	Hash    string
+	Lock    string
+}
+
+// Options are what a Workspace needs.
+type Options struct {
+	Editor   Editor
+	Features Features
+	// Closed is the default place of files that are not open: filetime.Editor, filetime.OnDisk or filetime.Auto.
+	Closed filetime.Apply
+	// Apply is the default place of every change.
+	Apply filetime.Apply
+	// MaxFileBytes refuses larger files on disk.
+	MaxFileBytes int64
+	// Canonical resolves the symbolic links of a path that may not exist.
+	Canonical func(string) string
+	// Notify is told when what was read, or written, changes its state; it must not block. May be nil.
+	Notify func(State)
+	// Watch is asked to watch the folder of a file that was seen; may be nil.
+	Watch func(path string)
+	Now   func() time.Time
+	Log   *slog.Logger
+}
+
+// Workspace is the files of one connection. All methods may be called concurrently; Open, Change, Saved and Close must
+// come in the order in which the editor sent them.
+type Workspace struct {
+	o    Options
+	revs atomic.Uint64
+
+	mu    sync.Mutex
+	files map[string]*file // by canonical path
+	uris  map[string]*file // open documents, by the editor's own spelling
+
+	locks locks
+}
+
+// New makes a Workspace with nothing open.
+func New(o Options) *Workspace {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Canonical == nil {
+		o.Canonical = func(p string) string { return p }
+	}
+	if o.Notify == nil {
+		o.Notify = func(State) {}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Workspace{o: o, files: map[string]*file{}, uris: map[string]*file{}}
+}
+
+// Configure changes the default places of changes.
+func (w *Workspace) Configure(apply, closed filetime.Apply) {
+	w.mu.Lock()
+	w.o.Apply, w.o.Closed = apply, closed
+	w.mu.Unlock()
+}
+
+// file is one file that the workspace keeps track of, open or not.
+type file struct {
+	path string
+	uri  string
+	slot chan struct{} // one edit on its way at a time
+
+	mu      sync.Mutex
+	text    text.Text
+	rev     uint64
+	base    uint64 // the revision before the oldest entry of history
+	history []filetime.Revision
+	known   bool // text is what the file said when last looked at
+	exists  bool
+	open    bool
+	dirty   bool
+	version int32
+	lent    bool // opened by the editor only to take our edit
+	suspect bool // positions that did not fit: its text may not be the editor's
+	touched bool // the agent changed the buffer and the user had not made it dirty before
+	disk    stat
+	out     *delivery
+	changed chan struct{} // closed at every change
+	seen    string        // the state last told: "", read, stale, written
+	readAt  time.Time
+}
+
+const maxHistory = 8192
+
+// next gives a revision number. They grow over all files, so that a file that was forgotten and met again never reuses
+// one; every second is kept free for a change that turns out to be two.
+func (w *Workspace) next() uint64 { return w.revs.Add(2) }
+
+func (w *Workspace) file(path string) *file {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.fileLocked(path)
+}
+
+func (w *Workspace) fileLocked(path string) *file {
+	f := w.files[path]
+	if f == nil {
+		f = &file{path: path, uri: URI(path), slot: make(chan struct{}, 1), changed: make(chan struct{})}
+		f.rev = w.next()
+		f.base = f.rev
+		w.files[path] = f
+	}
+	return f
+}
+
+// record makes set the file's next revision. f.mu is held.
+func (w *Workspace) record(f *file, set text.Set, author filetime.Author) {
+	before := f.text
+	f.text = set.Apply(before)
+	f.rev = w.next()
+	f.history = append(f.history, filetime.Revision{Rev: f.rev, Set: set, Author: author})
+	if len(f.history) > maxHistory {
+		f.fold()
+	}
+	if f.out != nil {
+		f.out.events = append(f.out.events, event{set: set, before: before, after: f.text, rev: f.rev})
+	}
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// fold composes the older half of the history in runs, which is exact; only the revisions between are lost.
+func (f *file) fold() {
+	const run = 64
+	half := len(f.history) / 2 / run * run
+	var kept []filetime.Revision
+	for part := range slices.Chunk(f.history[:half], run) {
+		sets := make([]text.Set, len(part))
+		author := filetime.User
+		for i, r := range part {
+			sets[i] = r.Set
+		}
+		kept = append(kept, filetime.Revision{Rev: part[len(part)-1].Rev, Set: text.ComposeAll(sets), Author: author})
+	}
+	f.history = append(kept, f.history[half:]...)
+}
+
+// since gives the revisions after rev; ok is false when rev is none that the history still knows. f.mu is held.
+func (f *file) since(rev uint64) ([]filetime.Revision, bool) {
+	if rev == f.rev {
+		return nil, true
+	}
+	if rev == f.base {
+		return slices.Clone(f.history), true
+	}
+	i, ok := slices.BinarySearchFunc(f.history, rev, func(r filetime.Revision, rev uint64) int {
+		switch {
+		case r.Rev < rev:
+			return -1
+		case r.Rev > rev:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return nil, false
+	}
+	return slices.Clone(f.history[i+1:]), true
+}
+
+func (f *file) snapshot() filetime.Snapshot {
+	return filetime.Snapshot{
+		Path: f.path, Text: f.text, Rev: f.rev, Version: f.version, Open: f.open, Dirty: f.open && f.dirty,
+		Exists: f.exists || f.open, Mode: f.disk.mode, ModTime: f.disk.mtime, Links: f.disk.links,
+	}
+}
+
+// Read implements filetime.Files.
+func (w *Workspace) Read(ctx context.Context, path string) (filetime.Snapshot, error) {
+	f := w.file(path)
+	if err := w.trusted(ctx, f); err != nil {
+		return filetime.Snapshot{Path: path}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.open {
+		if err := w.refresh(f); err != nil {
+			return filetime.Snapshot{Path: path}, err
+		}
+	}
+	return f.snapshot(), nil
+}
+
+// History implements filetime.Files.
+func (w *Workspace) History(path string, rev uint64) ([]filetime.Revision, filetime.Snapshot, bool) {
+	f := w.file(path)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	revs, ok := f.since(rev)
+	return revs, f.snapshot(), ok
+}
+
+// Seen says that the model has seen a file; its folder is watched from now on.
+func (w *Workspace) Seen(path string) {
+	f := w.file(path)
+	f.mu.Lock()
+	f.readAt = w.o.Now()
+	w.tell(f, "read", "agent")
+	f.mu.Unlock()
+	if w.o.Watch != nil {
+		w.o.Watch(path)
+	}
+}
+
+// tell notifies of a new state, once. f.mu is held.
+func (w *Workspace) tell(f *file, state, by string) {
+	if state == "stale" && (f.seen == "" || f.seen == "stale") {
+		return
+	}
+	if f.seen == state && state == "read" {
+		return
+	}
+	f.seen = state
+	w.o.Notify(f.state(by))
+}
+
+func (f *file) state(by string) State {
+	return State{
+		Path: f.path, URI: f.uri, State: f.seen, By: by, ModTime: f.disk.mtime, Version: f.version, Open: f.open,
+		Dirty: f.open && f.dirty, Seen: f.seen != "", ReadAt: f.readAt, Size: f.text.Len(), Hash: hexHash(f.text),
+	}
+}
+
+// States lists what is known of the files that were seen, or of the given paths.
+func (w *Workspace) States(paths []string) []State {
+	w.mu.Lock()
+	var list []*file
+	for p, f := range w.files {
+		if len(paths) == 0 || slices.Contains(paths, p) {
+			list = append(list, f)
+		}
+	}
+	w.mu.Unlock()
+	var out []State
+	for _, f := range list {
+		f.mu.Lock()
+		s := f.state("")
+		f.mu.Unlock()
+		if s.Seen || len(paths) > 0 {
+			s.Lock = w.locks.holder(f.path)
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b State) int { return cmp.Compare(a.Path, b.Path) })
+	return out
+}
+
+// Changed is told by the watch that something happened to a path on disk. What is found there decides; the workspace's
+// own writes are known by their text.
+func (w *Workspace) Changed(path string) {
+	w.mu.Lock()
+	f := w.files[path]
+	w.mu.Unlock()
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open || !f.known {
+		return
+	}
+	if err := w.refresh(f); err != nil {
+		w.o.Log.Debug("watched file cannot be read", "path", path, "error", err)
+	}
+}
+
+// Unsaved lists the paths of open documents whose text differs from what was last saved.
+func (w *Workspace) Unsaved() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []string
+	for _, f := range w.uris {
+		f.mu.Lock()
+		if f.dirty {
+			out = append(out, f.path)
+		}
+		f.mu.Unlock()
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Documents counts the open documents and those whose positions once did not fit.
+func (w *Workspace) Documents() (open, suspect int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, f := range w.uris {
+		open++
+		f.mu.Lock()
+		if f.suspect {
+			suspect++
+		}
+		f.mu.Unlock()
+	}
+	return open, suspect
+}
+
+// SaveForCommand saves the open documents that the agent changed and the user had not made dirty before, so that a
+// command sees them; it gives a sentence for each whose disk stays older than its buffer.
+func (w *Workspace) SaveForCommand(ctx context.Context) []string {
+	w.mu.Lock()
+	var ask, stale []*file
+	for _, f := range w.uris {
+		f.mu.Lock()
+		switch {
+		case f.dirty && f.touched && w.o.Features.Save:
+			ask = append(ask, f)
+		case f.dirty && f.touched:
+			stale = append(stale, f)
+		}
+		f.mu.Unlock()
+	}
+	w.mu.Unlock()
+	if len(ask) > 0 {
+		uris := make([]string, len(ask))
+		for i, f := range ask {
+			uris[i] = f.uri
+		}
+		slices.Sort(uris)
+		failed, err := w.o.Editor.Save(ctx, uris)
+		for _, f := range ask {
+			if _, bad := failed[f.uri]; bad || err != nil {
+				stale = append(stale, f)
+			}
+		}
+	}
+	var out []string
+	for _, f := range stale {
+		out = append(out, f.path+" on disk is older than the editor's buffer: the command sees the text that was last saved.")
+	}
+	slices.Sort(out)
+	return out
+}

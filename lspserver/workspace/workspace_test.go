@@ -1,0 +1,393 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+)
+
+// buffer plays an editor that has one document open. Its knobs say how it treats an edit.
+type buffer struct {
+	w    *Workspace
+	uri  string
+	mu   sync.Mutex
+	text string
+	ver  int32
+
+	before func(try int) // typed between the sending of an edit and its arrival
+	blind  bool          // applies at the old coordinates, whatever the version
+	lies   bool          // answers applied without applying a stale edit
+	mute   bool          // never answers
+	drop   bool          // answers applied and does nothing
+	join   string        // typed at the start, in the same notification as the edit
+	late   time.Duration // echo after the reply
+	tries  int
+	saved  []string
+}
+
+func (b *buffer) offset(p text.Position) int {
+	off, _ := text.New(b.text).Offset(p, text.UTF16)
+	return off
+}
+
+func (b *buffer) typeAt(at int, s string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.change([]text.Edit{{Start: at, End: at, New: s}})
+}
+
+// change applies edits from the last to the first and reports them in one notification.
+func (b *buffer) change(edits []text.Edit) {
+	var changes []ContentChange
+	for i := len(edits) - 1; i >= 0; i-- {
+		e := edits[i]
+		t := text.New(b.text)
+		changes = append(changes, ContentChange{
+			Range: &Range{t.Position(e.Start, text.UTF16), t.Position(e.End, text.UTF16)}, Text: e.New,
+		})
+		b.text = b.text[:e.Start] + e.New + b.text[e.End:]
+	}
+	b.ver++
+	b.w.Change(b.uri, b.ver, changes)
+}
+
+func (b *buffer) Apply(ctx context.Context, d Delivery) (bool, string, error) {
+	b.mu.Lock()
+	b.tries++
+	try := b.tries
+	b.mu.Unlock()
+	if b.before != nil {
+		b.before(try)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.drop {
+		return true, "", nil
+	}
+	if *d.Version != b.ver && !b.blind {
+		return b.lies, "version", nil
+	}
+	var edits []text.Edit
+	for _, e := range d.Edits {
+		edits = append(edits, text.Edit{Start: b.offset(e.Range.Start), End: b.offset(e.Range.End), New: e.New})
+	}
+	if b.join != "" {
+		edits = append([]text.Edit{{New: b.join}}, edits...)
+	}
+	if b.late > 0 {
+		time.AfterFunc(b.late, func() {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.change(edits)
+		})
+		return true, "", nil
+	}
+	b.change(edits)
+	if b.mute {
+		b.mu.Unlock()
+		<-ctx.Done()
+		b.mu.Lock()
+		return false, "", ctx.Err()
+	}
+	return true, "", nil
+}
+
+func (b *buffer) Save(_ context.Context, uris []string) (map[string]string, error) {
+	b.saved = append(b.saved, uris...)
+	return nil, nil
+}
+
+func (b *buffer) Resync(context.Context, string) (string, int32, error) {
+	return "", 0, errors.New("not served")
+}
+
+func opened(t *testing.T, content string) (*Workspace, *buffer, string) {
+	t.Helper()
+	b := &buffer{text: content, ver: 1}
+	path := filepath.Join(t.TempDir(), "f.txt")
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b.uri = URI(path)
+	b.w = New(Options{Editor: b, Features: Features{Apply: true, Create: true, Save: true}})
+	b.w.Open(path, b.uri, 1, content)
+	return b.w, b, path
+}
+
+// replace is the change of a tool that saw s and replaces old by new.
+func replaceIn(s filetime.Snapshot, old, new string) filetime.Change {
+	i := strings.Index(s.Text.String(), old)
+	return filetime.Change{Session: "s", Call: "c", Files: []filetime.FileEdit{{
+		Path: s.Path, Base: s.Text, Rev: s.Rev,
+		Edits: text.Minimize(s.Text, text.Set{{Start: i, End: i + len(old), New: new}}),
+	}}}
+}
+
+const doc = "one two\nthree four\nfive six\n"
+
+func TestF157EditorSink(t *testing.T) {
+	tests := []struct {
+		name  string
+		knobs func(b *buffer)
+		want  string
+		tries int
+		code  filetime.Code
+	}{
+		{"lands by its echo", func(*buffer) {}, "one two\nthree FOUR\nfive six\n", 1, ""},
+		{"echo after the reply", func(b *buffer) { b.late = 100 * time.Millisecond }, "one two\nthree FOUR\nfive six\n", 1, ""},
+		{"a refusal is rebased and sent again", func(b *buffer) {
+			b.before = func(try int) {
+				if try <= 3 {
+					b.typeAt(0, fmt.Sprintf("%d\n", try))
+				}
+			}
+		}, "3\n2\n1\none two\nthree FOUR\nfive six\n", 4, ""},
+		{"an edit at old coordinates is repaired", func(b *buffer) {
+			b.blind = true
+			b.before = func(try int) {
+				if try == 1 {
+					b.typeAt(0, "zero\n")
+				}
+			}
+		}, "zero\none two\nthree FOUR\nfive six\n", 2, ""},
+		{"a lie is found out by silence", func(b *buffer) {
+			b.lies = true
+			b.before = func(try int) {
+				if try == 1 {
+					b.typeAt(0, "zero\n")
+				}
+			}
+		}, "zero\none two\nthree FOUR\nfive six\n", 2, ""},
+		{"typing in the same notification", func(b *buffer) { b.join = "zero\n" }, "zero\none two\nthree FOUR\nfive six\n", 1, ""},
+		{"no reply, but the echo", func(b *buffer) { b.mute = true }, "one two\nthree FOUR\nfive six\n", 1, ""},
+		{"applied and never shown", func(b *buffer) { b.drop = true }, doc, 2, filetime.Unknown},
+		{"overlap is a conflict", func(b *buffer) {
+			b.before = func(try int) {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				if try == 1 {
+					b.change([]text.Edit{{Start: 14, End: 18, New: "vier"}})
+				}
+			}
+		}, "one two\nthree vier\nfive six\n", 1, filetime.EditConflict},
+		{"never a moment", func(b *buffer) {
+			b.before = func(int) { time.Sleep(100 * time.Millisecond); b.typeAt(0, ".") }
+		}, "", 0, filetime.Timeout},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, b, path := opened(t, doc)
+				s, err := w.Read(t.Context(), path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tt.knobs(b)
+				landed, err := w.Commit(t.Context(), replaceIn(s, "three four", "three FOUR"))
+				var code filetime.Code
+				var refused *filetime.Error
+				var conflict *filetime.Conflict
+				switch {
+				case errors.As(err, &refused):
+					code = refused.Code
+				case errors.As(err, &conflict):
+					code = filetime.EditConflict
+				case err != nil:
+					t.Fatal(err)
+				}
+				if code != tt.code {
+					t.Fatalf("code %q (%v), want %q", code, err, tt.code)
+				}
+				if tt.want != "" && b.text != tt.want {
+					t.Errorf("buffer %q, want %q", b.text, tt.want)
+				}
+				now, _ := w.Read(t.Context(), path)
+				if now.Text.String() != b.text {
+					t.Errorf("server %q, buffer %q", now.Text, b.text)
+				}
+				if tt.tries > 0 && b.tries != tt.tries {
+					t.Errorf("asked %d times, want %d", b.tries, tt.tries)
+				}
+				if code == "" {
+					l := landed.Files[0]
+					if got := l.Set.Apply(l.Before).String(); got != l.After.String() {
+						t.Errorf("landed set leads to %q, After is %q", got, l.After)
+					}
+					revs, _, ok := w.History(path, s.Rev)
+					agents := 0
+					for _, r := range revs {
+						if r.Author == filetime.Agent {
+							agents++
+						}
+					}
+					if !ok || agents == 0 {
+						t.Errorf("no revision of the agent's in %v", revs)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestF187FiftyEditsOfOneFile(t *testing.T) {
+	var lines []string
+	for i := range 50 {
+		lines = append(lines, fmt.Sprintf("line %d", i))
+	}
+	for _, where := range []filetime.Apply{filetime.Editor, filetime.OnDisk} {
+		t.Run(string(where), func(t *testing.T) {
+			w, b, path := opened(t, strings.Join(lines, "\n"))
+			if where == filetime.OnDisk {
+				w.Close(b.uri)
+			}
+			s, err := w.Read(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var wg sync.WaitGroup
+			for i := range 50 {
+				wg.Go(func() {
+					c := replaceIn(s, fmt.Sprintf("line %d", i), fmt.Sprintf("agent %d", i))
+					c.Apply = where
+					ft := filetime.New(w, "s", nil)
+					err := ft.WithLock(t.Context(), []string{path}, func() error {
+						_, err := w.Commit(t.Context(), c)
+						return err
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			now, _ := w.Read(t.Context(), path)
+			if want := strings.ReplaceAll(strings.Join(lines, "\n"), "line", "agent"); now.Text.String() != want {
+				t.Errorf("got %q", now.Text)
+			}
+		})
+	}
+}
+
+func TestF186View(t *testing.T) {
+	w, b, path := opened(t, doc)
+	ft := filetime.New(w, "s", nil)
+	var refused *filetime.Error
+	if _, _, err := ft.Assert(t.Context(), path, false); !errors.As(err, &refused) || refused.Code != filetime.NotRead {
+		t.Fatalf("unread file: %v", err)
+	}
+	s, _ := w.Read(t.Context(), path)
+	ft.Read(s, 1, 1)
+	if _, _, err := ft.Assert(t.Context(), path, true); !errors.As(err, &refused) || refused.Code != filetime.NotRead {
+		t.Fatalf("file read in part: %v", err)
+	}
+	ft.Read(s, 2, 4)
+	b.typeAt(0, "zero ")
+	_, views, err := ft.Assert(t.Context(), path, true)
+	if err != nil || len(views) != 1 || views[0].Text.String() != doc || views[0].Since.Apply(views[0].Text).String() != "zero "+doc {
+		t.Fatalf("views %+v, %v", views, err)
+	}
+	now, _ := w.Read(t.Context(), path)
+	landed, err := w.Commit(t.Context(), replaceIn(now, "four", "FOUR"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ft.Wrote(landed.Files[0])
+	_, views, _ = ft.Assert(t.Context(), path, true)
+	if got := views[0].Text.String(); got != strings.Replace(doc, "four", "FOUR", 1) {
+		t.Errorf("the model's own edit is not in its view: %q", got)
+	}
+	if got := views[0].Since.Apply(views[0].Text).String(); got != b.text {
+		t.Errorf("view leads to %q, buffer %q", got, b.text)
+	}
+}
+
+func TestF275DiskFaults(t *testing.T) {
+	w, b, path := opened(t, doc)
+	w.Close(b.uri)
+	s, _ := w.Read(t.Context(), path)
+	c := replaceIn(s, "four", "FOUR")
+	c.Apply = filetime.OnDisk
+	// Somebody saves another line between the reading and the writing.
+	if err := os.WriteFile(path, []byte("zero\n"+doc), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Commit(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := os.ReadFile(path)
+	if string(got) != "zero\none two\nthree FOUR\nfive six\n" {
+		t.Errorf("disk %q", got)
+	}
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), TempPrefix+"*"))
+	if len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestF152RaceOnDisk has another program save the file all the time while edits land.
+func TestF152RaceOnDisk(t *testing.T) {
+	w, b, path := opened(t, strings.Repeat("line\n", 20))
+	w.Close(b.uri)
+	ctx, stop := context.WithCancel(t.Context())
+	var lines int
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			// As editors save: a new file over the old one, of what stands there plus one line.
+			old, err := os.ReadFile(path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = old
+			h, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+			if err == nil {
+				fmt.Fprintf(h, "typed %d\n", lines)
+				h.Close()
+				lines++
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+	for i := range 20 {
+		s, err := w.Read(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := s.Text.LineStart(i)
+		c := filetime.Change{Apply: filetime.OnDisk, Files: []filetime.FileEdit{{
+			Path: path, Base: s.Text, Rev: s.Rev, Edits: text.Set{{Start: at, End: at, New: fmt.Sprintf("agent %d ", i)}},
+		}}}
+		if _, err := w.Commit(t.Context(), c); err != nil {
+			t.Errorf("edit %d: %v", i, err)
+		}
+	}
+	stop()
+	wg.Wait()
+	got, _ := os.ReadFile(path)
+	for i := range 20 {
+		if strings.Count(string(got), fmt.Sprintf("agent %d ", i)) != 1 {
+			t.Errorf("agent's edit %d is not there once", i)
+		}
+	}
+	lost := 0
+	for i := range lines {
+		if strings.Count(string(got), fmt.Sprintf("typed %d\n", i)) != 1 {
+			lost++
+		}
+	}
+	t.Logf("%d lines appended by the other program, %d lost", lines, lost)
+	if lost > lines/20 {
+		t.Errorf("%d of %d lines lost", lost, lines)
+	}
+}
