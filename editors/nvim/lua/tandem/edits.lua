@@ -1,0 +1,375 @@
+--- Applies the server's edits to buffers.
+---
+--- An edit goes in only where the buffer's text is the one that it was computed for, as a whole and as one undo step;
+--- cursors, scrolling and marks stay with the text they were at. Anything else is refused: the server then takes in what
+--- has changed and asks again.
+local api = vim.api
+local documents = require('tandem.documents')
+
+local M = {}
+
+local namespace = api.nvim_create_namespace('tandem_edits')
+
+---@class tandem.Reply
+---@field applied boolean
+---@field failureReason? string
+
+---@param reason string
+---@return tandem.Reply
+local function refuse(reason)
+  return { applied = false, failureReason = reason }
+end
+
+--- Closes the buffer's open undo step, so that what follows is one of its own. It works while somebody inserts, too.
+---@param buf integer
+local function close_undo_step(buf)
+  api.nvim_buf_call(buf, function()
+    vim.cmd('let &l:undolevels = &l:undolevels')
+  end)
+end
+
+---@class tandem.Replacement
+---@field first integer row
+---@field first_column integer
+---@field last integer row
+---@field last_column integer
+---@field text string
+---@field index integer
+
+---@param a tandem.Replacement
+---@param b tandem.Replacement
+local function from_the_end(a, b)
+  if a.first ~= b.first then
+    return a.first > b.first
+  elseif a.first_column ~= b.first_column then
+    return a.first_column > b.first_column
+  elseif a.last ~= b.last then
+    return a.last > b.last
+  elseif a.last_column ~= b.last_column then
+    return a.last_column > b.last_column
+  end
+  return a.index > b.index
+end
+
+--- The replacements that text edits mean, last one first; nil where they lie outside the text or overlap.
+---@param doc tandem.Document
+---@param edits lsp.TextEdit[]
+---@return tandem.Replacement[]?
+function M.replacements(doc, edits)
+  local list = {} ---@type tandem.Replacement[]
+  local rows = #doc.lines + (doc.eol and 1 or 0)
+  for i, edit in ipairs(edits) do
+    local first, first_column = documents.locate(doc, edit.range.start)
+    local last, last_column = documents.locate(doc, edit.range['end'])
+    if last >= rows or first > last or (first == last and first_column > last_column) then
+      return nil
+    end
+    list[i] = {
+      first = first,
+      first_column = first_column,
+      last = last,
+      last_column = last_column,
+      text = edit.newText,
+      index = i,
+    }
+  end
+  table.sort(list, from_the_end)
+  for i = 2, #list do
+    local later, earlier = list[i - 1], list[i]
+    if earlier.last > later.first or (earlier.last == later.first and earlier.last_column > later.first_column) then
+      return nil
+    end
+  end
+  return list
+end
+
+---@param text string
+---@param nl string
+---@return string[]
+local function lines_of(text, nl)
+  if nl ~= '\n' then
+    text = text:gsub('\r\n', '\n')
+  end
+  if nl == '\r' then
+    text = text:gsub('\r', '\n')
+  end
+  return vim.split(text, '\n', { plain = true })
+end
+
+--- Puts the replacements into the buffer.
+---@param buf integer
+---@param doc tandem.Document
+---@param list tandem.Replacement[]
+local function replace(buf, doc, list)
+  local count = api.nvim_buf_line_count(buf)
+  local touches_end = #list > 0 and (list[1].last >= count or not doc.eol)
+  if touches_end and doc.eol then
+    -- The end of the text, after its last line end, is no line of the buffer: it is made one for as long as needed.
+    api.nvim_buf_set_lines(buf, count, count, true, { '' })
+  end
+  local nl = doc.nl
+  for _, r in ipairs(list) do
+    api.nvim_buf_set_text(buf, r.first, r.first_column, r.last, r.last_column, lines_of(r.text, nl))
+  end
+  if not touches_end then
+    return
+  end
+  count = api.nvim_buf_line_count(buf)
+  local last = api.nvim_buf_get_lines(buf, count - 1, count, true)[1]
+  local options = vim.bo[buf]
+  if last ~= '' then
+    if options.endofline then
+      -- Otherwise Neovim would write the line end that the edit has taken away.
+      options.endofline, options.fixendofline = false, false
+    end
+  else
+    -- With one line left this empties the buffer, which is the text without a byte.
+    api.nvim_buf_set_lines(buf, count - 1, count, true, {})
+    if not options.endofline then
+      options.endofline = true
+    end
+  end
+end
+
+--- Remembers where cursors and marks are, as places in the text. Returns what puts them back.
+---@param buf integer
+---@param list tandem.Replacement[]
+---@return fun() restore
+local function keep_places(buf, list)
+  local inserting = api.nvim_get_mode().mode:find('^[iR]') ~= nil
+  local whole_lines = {} ---@type table<integer, true>
+  for _, r in ipairs(list) do
+    if r.first_column == 0 and r.first == r.last and r.last_column == 0 and r.text:find('[\r\n]$') then
+      whole_lines[r.first] = true
+    end
+  end
+  ---@param row integer
+  ---@param column integer
+  ---@param right boolean
+  local function anchor(row, column, right)
+    return api.nvim_buf_set_extmark(buf, namespace, row, column, { right_gravity = right, strict = false })
+  end
+  ---@param id integer
+  ---@return integer row
+  ---@return integer column
+  local function place(id)
+    local at = api.nvim_buf_get_extmark_by_id(buf, namespace, id, {})
+    return at[1], at[2]
+  end
+
+  local windows = {}
+  for _, window in ipairs(vim.fn.win_findbuf(buf)) do
+    local view = api.nvim_win_call(window, vim.fn.winsaveview)
+    -- Text that arrives where somebody is typing goes to the right of the caret, unless it is lines above theirs.
+    local right = not (inserting and window == api.nvim_get_current_win())
+      or (view.col == 0 and whole_lines[view.lnum - 1] ~= nil)
+    windows[window] = { view = view, id = anchor(view.lnum - 1, view.col, right) }
+  end
+  local marks = {}
+  local function remember(name, row, column)
+    if row > 0 and row <= api.nvim_buf_line_count(buf) then
+      marks[name] = { row = row, column = column, id = anchor(row - 1, column, true) }
+    end
+  end
+  for _, mark in ipairs(vim.fn.getmarklist(buf)) do
+    if mark.mark:find("^'[a-z]$") then
+      remember(mark.mark:sub(2), mark.pos[2], mark.pos[3] - 1)
+    end
+  end
+  for _, mark in ipairs(vim.fn.getmarklist()) do
+    if mark.pos[1] == buf and mark.mark:find("^'[A-Z]$") then
+      remember(mark.mark:sub(2), mark.pos[2], mark.pos[3] - 1)
+    end
+  end
+
+  return function()
+    for window, was in pairs(windows) do
+      local row, column = place(was.id)
+      local down = row + 1 - was.view.lnum
+      if api.nvim_win_is_valid(window) and api.nvim_win_get_buf(window) == buf then
+        api.nvim_win_call(window, function()
+          vim.fn.winrestview({
+            lnum = row + 1,
+            col = column,
+            coladd = was.view.coladd,
+            topline = math.max(1, was.view.topline + down),
+            leftcol = was.view.leftcol,
+          })
+        end)
+      end
+    end
+    for name, was in pairs(marks) do
+      local row, column = place(was.id)
+      local now = api.nvim_buf_get_mark(buf, name)
+      if now[1] ~= row + 1 or now[2] ~= column then
+        pcall(api.nvim_buf_set_mark, buf, name, row + 1, column, {})
+      end
+    end
+    api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  end
+end
+
+--- Whether the completion menu is open over text that a replacement touches: the menu's own bookkeeping would be wrong
+--- afterwards.
+---@param buf integer
+---@param list tandem.Replacement[]
+local function in_completion(buf, list)
+  if buf ~= api.nvim_get_current_buf() or vim.fn.pumvisible() == 0 then
+    return false
+  end
+  local row = api.nvim_win_get_cursor(0)[1] - 1
+  for _, r in ipairs(list) do
+    if r.first <= row and row <= r.last then
+      return true
+    end
+  end
+  return false
+end
+
+--- Loads a file into a buffer that nobody sees. Returns nil where another Neovim has the file open.
+---@param path string
+---@return integer?
+local function load(path)
+  local buf = vim.fn.bufadd(path)
+  local guard = api.nvim_create_autocmd('SwapExists', {
+    callback = function()
+      vim.v.swapchoice = 'q'
+    end,
+  })
+  local ok = pcall(vim.fn.bufload, buf)
+  api.nvim_del_autocmd(guard)
+  if ok and api.nvim_buf_is_loaded(buf) then
+    return buf
+  end
+  api.nvim_buf_delete(buf, { force = true })
+end
+
+---@class tandem.Part
+---@field path string
+---@field buf? integer
+---@field create? boolean
+---@field version? integer
+---@field edits lsp.TextEdit[]
+
+--- Sorts the changes of a WorkspaceEdit by file.
+---@param edit lsp.WorkspaceEdit
+---@return tandem.Part[]? parts
+---@return string? reason
+local function parts_of(edit)
+  if not edit.documentChanges then
+    return nil, 'unsupported: changes'
+  end
+  local parts, by_path = {}, {}
+  for _, change in ipairs(edit.documentChanges) do
+    if change.kind and change.kind ~= 'create' then
+      return nil, 'unsupported: ' .. change.kind
+    end
+    local path = vim.uri_to_fname(change.uri or change.textDocument.uri)
+    local part = by_path[path]
+    if not part then
+      part = { path = path, buf = documents.buffer(path), edits = {} }
+      by_path[path], parts[#parts + 1] = part, part
+    end
+    if change.kind then
+      part.create = true
+    else
+      part.version = change.textDocument.version
+      vim.list_extend(part.edits, change.edits)
+    end
+  end
+  return parts
+end
+
+--- Makes the file of a part that creates one: it is empty, and on disk, as the protocol has it.
+---@param path string
+---@return boolean ok
+local function create(path)
+  vim.fn.mkdir(vim.fs.dirname(path), 'p')
+  local fd, _, code = vim.uv.fs_open(path, 'wx', 438)
+  if fd then
+    vim.uv.fs_close(fd)
+  end
+  return fd ~= nil or code == 'EEXIST'
+end
+
+--- Carries out what must be there before a part's edits can be judged; gives the reason where they cannot be.
+---@param docs tandem.Documents
+---@param part tandem.Part
+---@return string? reason
+local function prepare(docs, part)
+  if part.buf then
+    local open = docs:get(part.buf) ~= nil
+    if not docs:open(part.buf) then
+      return 'encoding'
+    elseif open then
+      docs:refresh(part.buf)
+    end
+    local doc = docs:get(part.buf)
+    if not open or not doc or part.version ~= doc.version then
+      return 'version'
+    end
+    return nil
+  end
+  if part.version then
+    return 'version' -- it has been closed since
+  end
+  local fresh = part.create and not vim.uv.fs_stat(part.path)
+  if part.create and not create(part.path) then
+    return 'cannot create'
+  end
+  part.buf = load(part.path)
+  if not part.buf then
+    return 'cannot open'
+  end
+  docs:lend(part.buf)
+  if not docs:open(part.buf) then
+    return 'encoding'
+  end
+  -- The server has not seen this text: it hears of it now, and asks again for it. An empty file needs no second look.
+  if not fresh then
+    return 'version'
+  end
+end
+
+--- Applies a WorkspaceEdit, or refuses it: `failureReason` "version" means that a text has changed since.
+---@param docs tandem.Documents
+---@param edit lsp.WorkspaceEdit
+---@return tandem.Reply
+function M.apply(docs, edit)
+  local parts, reason = parts_of(edit)
+  if not parts then
+    return refuse(reason)
+  end
+  for _, part in ipairs(parts) do
+    reason = reason or prepare(docs, part)
+  end
+  if reason then
+    return refuse(reason)
+  end
+  for _, part in ipairs(parts) do
+    local options = vim.bo[part.buf]
+    part.list = M.replacements(docs:get(part.buf), part.edits)
+    if not part.list then
+      return refuse('range')
+    elseif not options.modifiable or options.readonly then
+      return refuse('readonly')
+    elseif in_completion(part.buf, part.list) then
+      return refuse('busy')
+    end
+  end
+  for _, part in ipairs(parts) do
+    if #part.list > 0 then
+      local buf = part.buf
+      close_undo_step(buf)
+      local restore = keep_places(buf, part.list)
+      docs:batch(buf, function()
+        replace(buf, docs:get(buf), part.list)
+      end)
+      restore()
+      close_undo_step(buf)
+    end
+  end
+  return { applied = true }
+end
+
+return M

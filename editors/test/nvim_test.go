@@ -1,0 +1,339 @@
+package editorstest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The plugin's modules, in Lua.
+func TestNvimModules(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		plugin, err := filepath.Abs(filepath.Join("..", "nvim"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, seed := range []string{"1", "2", "3"} {
+			cmd := exec.CommandContext(t.Context(), nvim, "--clean", "--headless", "-l", filepath.Join("lua", "unit.lua"), plugin, seed)
+			cmd.Env = append(cmd.Environ(), "XDG_STATE_HOME="+t.TempDir(), "XDG_DATA_HOME="+t.TempDir())
+			out, err := cmd.CombinedOutput()
+			t.Logf("seed %s: %s", seed, out)
+			if err != nil {
+				t.Errorf("seed %s: %v", seed, err)
+			}
+		}
+	})
+}
+
+// A turn as a person sees it: asked from the file, streamed, shown in the chat, ended.
+func TestNvimChat(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		s, lua := listen(t)
+		e := start(t, nvim, options{lua: lua, files: map[string]string{"a.txt": "one\ntwo\n"}, open: "a.txt"})
+		e.ex("Tandem please look at it")
+		asked, end := s.turn()
+		if asked != "please look at it" {
+			t.Errorf("asked %q", asked)
+		}
+		s.say("Let me ")
+		s.say("see.")
+		s.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Read a.txt", "status": "in_progress"})
+		e.see(`Let me see\.`)
+		e.see(`Read a\.txt \[running\]`)
+		s.update(map[string]any{"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed"})
+		s.update(map[string]any{"sessionUpdate": "notice", "content": map[string]any{"type": "text", "text": "Careful."}})
+		e.see(`Read a\.txt \[completed\]`)
+		e.see(`Careful\.`)
+		if got := e.lua("vim.fn.expand('%:t')"); got != "a.txt" {
+			t.Errorf("the cursor went to %q", got)
+		}
+		e.ex("Tandem and again")
+		e.see(`a turn is running`)
+		e.ex("TandemCancel")
+		s.wait("the cancel arrives", func() bool { return s.cancels == 1 })
+		end("cancelled")
+		e.see(`turn 1: cancelled`)
+		e.show("the chat")
+		e.ex("TandemStop")
+		e.see(`The server has ended \(0\)`)
+		s.wait("it has said shutdown and exit", func() bool { return s.got[len(s.got)-1] == "exit" })
+		e.ex("Tandem anew")
+		if asked, _ := s.turn(); asked != "anew" {
+			t.Errorf("asked %q after a restart", asked)
+		}
+	})
+}
+
+// It works with no file at hand, and the file that is edited then lands on disk.
+func TestNvimEmptyBuffer(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		s, lua := listen(t)
+		e := start(t, nvim, options{lua: lua, files: map[string]string{"dir/closed.txt": "one\ntwo"}})
+		e.ex("Tandem go")
+		_, end := s.turn()
+		if d := s.docs; len(d) != 0 {
+			t.Errorf("documents %v", d)
+		}
+		uri := "file://" + e.path("dir/closed.txt")
+		edit := textEdit{span{position{1, 0}, position{1, 3}}, "TWO"}
+		if r := s.apply(uri, nil, edit); r.Applied || r.FailureReason != "version" {
+			t.Errorf("a text that the server has not seen: %+v", r)
+		}
+		d, ok := s.doc(uri)
+		if !ok || d.text != "one\ntwo" {
+			t.Fatalf("the document is %+v", d)
+		}
+		if r := s.apply(uri, &d.version, edit); !r.Applied {
+			t.Errorf("refused: %+v", r)
+		}
+		var saved struct{ Saved, Failed []any }
+		s.call("tandem/documents/save", map[string]any{"uris": []string{uri, uri + ".none"}}, &saved)
+		if len(saved.Saved) != 1 || len(saved.Failed) != 1 {
+			t.Errorf("saved %+v", saved)
+		}
+		if got := e.disk("dir/closed.txt"); got != "one\nTWO" {
+			t.Errorf("on disk: %q", got)
+		}
+		s.wait("it is closed again", func() bool { return len(s.docs) == 0 })
+		end("end_turn")
+		e.see(`turn 1: end_turn`)
+	})
+}
+
+// An edit for a text that has moved on is refused; the text that the server is told of is always the buffer's.
+func TestNvimStaleEditIsRefused(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		s, lua := listen(t)
+		e := start(t, nvim, options{lua: lua, files: map[string]string{"a.txt": "one\ntwo\n"}, open: "a.txt"})
+		e.ex("Tandem go")
+		s.turn()
+		uri := "file://" + e.path("a.txt")
+		before, _ := s.doc(uri)
+		e.text("A!")
+		s.wait("the keystroke arrives", func() bool { return s.docs[uri].text == "one!\ntwo\n" })
+		edit := textEdit{span{position{1, 0}, position{1, 3}}, "TWO"}
+		if r := s.apply(uri, &before.version, edit); r.Applied || r.FailureReason != "version" {
+			t.Errorf("the stale edit: %+v", r)
+		}
+		if r := s.apply(uri, nil, edit); r.Applied {
+			t.Errorf("an edit of an open document without a version: %+v", r)
+		}
+		if got := e.buffer("a.txt"); got != "one!\ntwo" {
+			t.Errorf("the buffer is %q", got)
+		}
+		s.replace(uri, "two", "TWO")
+		e.text("?")
+		s.wait("typing goes on", func() bool { return s.docs[uri].text == "one!?\nTWO\n" })
+		e.keys("Escape", "u", "u")
+		s.wait("the second undo takes the edit", func() bool { return s.docs[uri].text == "one!\ntwo\n" })
+	})
+}
+
+// Three hundred keystrokes at a quick hand's speed while twenty edits land in the same file: above, below and in the
+// line that is being typed. Every keystroke and every edit is in the text, and undo takes them back step by step.
+func TestNvimTypingWhileEditsLand(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		s, lua := listen(t)
+		var body strings.Builder
+		for i := range 40 {
+			fmt.Fprintf(&body, "line %d 😀 <%02d>\n", i, i)
+		}
+		e := start(t, nvim, options{lua: lua, files: map[string]string{"a.txt": body.String()}, open: "a.txt"})
+		e.ex("Tandem go")
+		s.turn()
+		uri := "file://" + e.path("a.txt")
+
+		var typed strings.Builder
+		for i := 0; typed.Len() < 300; i++ {
+			fmt.Fprintf(&typed, "k%d", i)
+			if i%7 == 6 {
+				typed.WriteByte('\n')
+			} else {
+				typed.WriteByte(' ')
+			}
+		}
+		keystrokes := typed.String()[:300]
+		e.text("21GO")
+
+		refused := 0
+		var edits sync.WaitGroup
+		edits.Go(func() {
+			for i := range 20 {
+				// Between two edits the person types on, so that each meets a text on the move.
+				d, _ := s.doc(uri)
+				s.wait("a key arrives", func() bool { return s.docs[uri].version > d.version || i == 19 })
+				old, text := fmt.Sprintf("<%02d>", 2*i), fmt.Sprintf("<%02d> edited", 2*i)
+				switch i % 4 {
+				case 1:
+					text += "\nand a line of its own"
+				case 2:
+					old, text = fmt.Sprintf("line %d 😀", 2*i), fmt.Sprintf("😀 LINE %d", 2*i)
+				}
+				refused += s.replace(uri, old, text)
+			}
+		})
+		for _, key := range keystrokes {
+			if key == '\n' {
+				e.keys("Enter")
+			} else {
+				e.text(string(key))
+			}
+			time.Sleep(time.Duration(rand.IntN(10)) * time.Millisecond)
+		}
+		edits.Wait()
+		e.keys("Escape")
+
+		want := strings.Builder{}
+		for i := range 40 {
+			if i == 20 {
+				want.WriteString(keystrokes + "\n")
+			}
+			switch {
+			case i%2 == 1:
+				fmt.Fprintf(&want, "line %d 😀 <%02d>\n", i, i)
+			case i/2%4 == 1:
+				fmt.Fprintf(&want, "line %d 😀 <%02d> edited\nand a line of its own\n", i, i)
+			case i/2%4 == 2:
+				fmt.Fprintf(&want, "😀 LINE %d <%02d>\n", i, i)
+			default:
+				fmt.Fprintf(&want, "line %d 😀 <%02d> edited\n", i, i)
+			}
+		}
+		s.wait("every key has arrived", func() bool { return strings.Count(s.docs[uri].text, "k") >= strings.Count(want.String(), "k") })
+		if got := e.buffer("a.txt") + "\n"; got != want.String() {
+			t.Errorf("the buffer is\n%s\nwant\n%s", got, want.String())
+		}
+		if d, _ := s.doc(uri); d.text != want.String() {
+			t.Errorf("the server holds\n%s", d.text)
+		}
+		t.Logf("300 keystrokes, 20 edits, %d refusals on the way", refused)
+		e.show("afterwards")
+		e.ex("undo 0")
+		s.wait("undo leads back to the beginning", func() bool { return s.docs[uri].text == body.String() })
+	})
+}
+
+// An edit in the very line that is being typed, to the left of the caret: typing goes on at the caret.
+func TestNvimEditInTheTypedLine(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		s, lua := listen(t)
+		e := start(t, nvim, options{lua: lua, files: map[string]string{"a.txt": "alpha beta\n"}, open: "a.txt"})
+		e.ex("Tandem go")
+		s.turn()
+		uri := "file://" + e.path("a.txt")
+		text := "alpha beta"
+		e.text("A")
+		for i := range 30 {
+			key := string(rune('a' + i%26))
+			e.text(key)
+			text += key
+			s.wait("the key arrives", func() bool { return s.docs[uri].text == text+"\n" })
+			if i%3 == 0 {
+				old, repl := "alpha", "ALPHA 😀"
+				if i%2 == 1 {
+					old, repl = repl, old
+				}
+				s.replace(uri, old, repl)
+				text = strings.Replace(text, old, repl, 1)
+			}
+		}
+		e.keys("Escape")
+		if got := e.buffer("a.txt"); got != text {
+			t.Errorf("the buffer is %q, want %q", got, text)
+		}
+	})
+}
+
+// A permission question waits until nobody types, and takes no key that was meant for the text.
+func TestNvimPermission(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		s, lua := listen(t)
+		e := start(t, nvim, options{lua: lua, files: map[string]string{"a.txt": "one\n"}, open: "a.txt"})
+		e.ex("Tandem go")
+		_, end := s.turn()
+		uri := "file://" + e.path("a.txt")
+		ask := func(id string) int {
+			return s.begin("tandem/session/requestPermission", map[string]any{
+				"sessionId": "s1",
+				"toolCall": map[string]any{
+					"sessionUpdate": "tool_call_update", "toolCallId": id, "title": "Run make", "status": "pending",
+					"rawInput": map[string]any{"command": "make -C sub all"},
+				},
+				"options": []any{
+					map[string]any{"optionId": "allow_once", "name": "Allow once", "kind": "allow_once"},
+					map[string]any{"optionId": "reject_once", "name": "Reject", "kind": "reject_once"},
+				},
+			})
+		}
+		var answer struct {
+			Outcome struct{ Outcome, OptionID string }
+		}
+
+		e.text("A typing")
+		id := ask("1")
+		e.see(`Run make \[waiting\]`)
+		for range 5 {
+			e.text("1 ")
+		}
+		s.wait("what is typed goes into the text", func() bool { return s.docs[uri].text == "one typing1 1 1 1 1 \n" })
+		e.keys("Escape")
+		e.see(`make -C sub all`)
+		e.see(`1: Allow once`)
+		e.show("the question")
+		e.text("1")
+		e.keys("Enter")
+		if s.end(id, &answer); answer.Outcome.OptionID != "allow_once" {
+			t.Errorf("answered %+v", answer)
+		}
+
+		// While a question is on the screen, edits land all the same.
+		id = ask("2")
+		e.see(`2: Reject`)
+		s.replace(uri, "one", "ONE")
+		e.keys("Escape")
+		if s.end(id, &answer); answer.Outcome.OptionID != "reject_once" {
+			t.Errorf("turning away answers %+v", answer)
+		}
+
+		e.text("A")
+		id = ask("3")
+		e.keys("Escape")
+		e.text("A")
+		e.see(`-- INSERT --`)
+		end("cancelled")
+		if s.end(id, &answer); answer.Outcome.Outcome != "cancelled" {
+			t.Errorf("a question of a turn that has ended is answered %+v", answer)
+		}
+	})
+}
+
+// What the plugin says of itself, and what it says when there is no server.
+func TestNvimCapabilitiesAndErrors(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		s, lua := listen(t)
+		e := start(t, nvim, options{lua: lua, files: map[string]string{"a.txt": "one\n"}, open: "a.txt"})
+		e.ex("TandemUndo")
+		e.see(`no session here yet`)
+		e.lua(`(function() local g = vim.g.tandem; g.binary = "no-such-program"; vim.g.tandem, good = g, vim.g.tandem end)()`)
+		e.ex("Tandem go")
+		e.see(`"no-such-program" is not a program`)
+		e.lua(`(function() vim.g.tandem = good end)()`)
+		e.ex("Tandem go")
+		s.turn()
+		for _, want := range []string{
+			`"tandem":{[^}]*"permission":true`, `"tandem":{[^}]*"save":true`, `"positionEncodings":\["utf-8"\]`, `"resourceOperations":\["create"\]`,
+		} {
+			if !regexp.MustCompile(want).Match(s.init) {
+				t.Errorf("initialize does not say %s: %s", want, s.init)
+			}
+		}
+		e.ex("checkhealth tandem")
+		e.see(`Neovim 0\.1`)
+	})
+}

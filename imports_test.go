@@ -1,0 +1,258 @@
+package tandem
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// room says what one package, or with a last element * every package of a folder that has no room of its own, may import
+// of this module. "x/..." stands for x and all below it.
+type room struct {
+	may []string
+	why string
+}
+
+var base = []string{"filetime", "filetime/text", "filetime/text/show", "sandbox"}
+
+var rooms = map[string]room{
+	".": {nil, "the root holds the picture of the whole and its tests, no code"},
+	"cmd/tandem": {
+		[]string{"lspserver/...", "agent/...", "tools/...", "filetime/...", "sandbox/..."},
+		"it wires, so it sees all",
+	},
+
+	"lspserver": {
+		[]string{"lspserver/...", "agent/...", "tools/...", "filetime/...", "sandbox/..."},
+		"it answers the editor with what the agent and the tools do",
+	},
+	"lspserver/wire":      {nil, "the wire does not know what it carries"},
+	"lspserver/protocol":  {nil, "what is on the wire is plain data"},
+	"lspserver/client":    {[]string{"lspserver/protocol", "lspserver/wire"}, "an editor knows the wire only"},
+	"lspserver/workspace": {base, "files know nothing of agents and tools"},
+	"lspserver/review":    {base, "undo is about files, whoever changed them"},
+
+	"agent":                {[]string{"agent/...", "tools/...", "filetime", "sandbox"}, "it never sees the editor"},
+	"agent/config":         {nil, "settings are plain data"},
+	"agent/prompt":         {nil, "a prompt is made of plain data"},
+	"agent/model":          {nil, "the door to models is an interface"},
+	"agent/model/*":        {[]string{"agent/model"}, "one vendor knows nothing of another"},
+	"agent/model/registry": {[]string{"agent/config", "agent/model/..."}, "it finds the model that a name stands for"},
+
+	"tools":         {append([]string{"tools/schema", "sandbox/tree"}, base...), "the contract knows no tool"},
+	"tools/schema":  {nil, "a schema is about types"},
+	"tools/gate":    {append([]string{"tools", "tools/run"}, base...), "it judges plans and runs none"},
+	"tools/run":     {append([]string{"tools", "tools/schema"}, base...), "it runs whatever is registered"},
+	"tools/builtin": {[]string{"tools/..."}, "the one list of all tools"},
+	"tools/*":       {append([]string{"tools", "tools/schema", "sandbox/tree"}, base...), "no tool knows another"},
+
+	"filetime":           {[]string{"filetime/text"}, "it stands below everything that works with files"},
+	"filetime/text":      {nil, "the algebra of edits is pure"},
+	"filetime/text/show": {[]string{"filetime/text"}, "a diff is made of texts"},
+	"filetime/watch":     {nil, "it says that something happened and no more"},
+	"sandbox":            {nil, "it stands below everything that runs commands"},
+	"sandbox/tree":       {[]string{"sandbox"}, "it walks below the roots and knows no tool"},
+}
+
+// roomOf finds the room of a package: its own, or that of its folder's packages.
+func roomOf(dir string) (string, bool) {
+	if _, ok := rooms[dir]; ok {
+		return dir, true
+	}
+	all := path.Dir(dir) + "/*"
+	_, ok := rooms[all]
+	return all, ok
+}
+
+func allows(list []string, pkg string) bool {
+	return slices.ContainsFunc(list, func(p string) bool {
+		below, tree := strings.CutSuffix(p, "/...")
+		return p == pkg || tree && (pkg == below || strings.HasPrefix(pkg, below+"/"))
+	})
+}
+
+func TestImports(t *testing.T) {
+	r := repo(t)
+	for _, f := range r.code {
+		if !f.product() {
+			continue
+		}
+		name, ok := roomOf(f.dir)
+		if !ok {
+			t.Errorf("%s: package %s has no room: say in rooms what it may import and why", f.path, f.dir)
+			continue
+		}
+		for _, imported := range f.imports() {
+			inside, ok := strings.CutPrefix(imported, module+"/")
+			switch {
+			case !ok:
+			case helper(inside):
+				t.Errorf("%s imports %s, which is for tests", f.path, inside)
+			case !allows(rooms[name].may, inside):
+				t.Errorf("%s imports %s: %s", f.path, inside, rooms[name].why)
+			}
+		}
+	}
+	have := r.packages()
+	for name := range rooms {
+		if path.Base(name) != "*" && !have[name] {
+			t.Errorf("rooms lists %s, which has no code", name)
+		}
+	}
+}
+
+// absent are packages of the standard library that whole rooms do without.
+var absent = []struct {
+	pkg    string
+	in     []string
+	except map[string]string // package → reason
+	why    string
+}{
+	{
+		pkg: "os",
+		in: []string{
+			"agent/...", "tools/...", "filetime/...", "lspserver/wire", "lspserver/protocol", "lspserver/review",
+		},
+		except: map[string]string{
+			"agent/config":   "the user's settings are files of the person's, not of the workspace",
+			"filetime/watch": "it compares errors with os.ErrNotExist",
+		},
+		why: "files are read through filetime.Files, so that unsaved text is seen and a commit can be checked",
+	},
+	{
+		pkg: "os/exec", in: []string{"..."},
+		except: map[string]string{"sandbox": "the one Runner of child processes"},
+		why:    "every child process is started through sandbox.Runner",
+	},
+	{
+		pkg: "net/http", in: []string{"..."},
+		except: map[string]string{
+			"agent/model/openaichat": "a model is a service on the network",
+			"agent/model/registry":   "it hands the client of all models on",
+		},
+		why: "only models are reached over the network",
+	},
+	{
+		pkg: "unsafe", in: []string{"..."}, why: "there is no need of it",
+	},
+}
+
+func TestAbsence(t *testing.T) {
+	r := repo(t)
+	for _, rule := range absent {
+		used := map[string]bool{}
+		for _, f := range r.code {
+			if !f.product() || !slices.Contains(f.imports(), rule.pkg) {
+				continue
+			}
+			used[f.dir] = true
+			if _, ok := rule.except[f.dir]; !ok && (rule.in[0] == "..." || allows(rule.in, f.dir)) {
+				t.Errorf("%s imports %s: %s", f.path, rule.pkg, rule.why)
+			}
+		}
+		for dir := range rule.except {
+			if !used[dir] {
+				t.Errorf("%s is excepted from the rule about %s and does not need to be", dir, rule.pkg)
+			}
+		}
+	}
+}
+
+// libraries says in which rooms a module of somebody else's is used; no room means tests and their helpers only.
+var libraries = map[string][]string{
+	"go.lsp.dev/jsonrpc2":                   {"lspserver/wire"},
+	"go.lsp.dev/protocol":                   {"lspserver/..."},
+	"go.lsp.dev/uri":                        {"lspserver/..."},
+	"github.com/go-json-experiment/json":    {"lspserver/..."},
+	"github.com/sourcegraph/conc":           {"tools/run", "lspserver"},
+	"github.com/fsnotify/fsnotify":          {"filetime/watch"},
+	"github.com/sergi/go-diff":              {"filetime/text/show"},
+	"github.com/google/jsonschema-go":       {"tools/schema"},
+	"github.com/sashabaranov/go-openai":     {"agent/model/openaichat"},
+	"github.com/tailscale/hujson":           {"agent/config"},
+	"github.com/alecthomas/kong":            {"cmd/tandem"},
+	"github.com/bmatcuk/doublestar/v4":      {"tools/...", "sandbox/tree"},
+	"github.com/go-git/go-git/v5":           {"sandbox/tree"},
+	"mvdan.cc/sh/v3":                        {"tools/bash"},
+	"golang.org/x/sys":                      {"sandbox", "lspserver/workspace"},
+	"golang.org/x/text":                     {"filetime/text"},
+	"golang.org/x/tools":                    nil,
+	"github.com/google/go-cmp":              nil,
+	"github.com/rogpeppe/go-internal":       nil,
+	"github.com/santhosh-tekuri/jsonschema": nil,
+	"go.uber.org/goleak":                    nil,
+	"pgregory.net/rapid":                    nil,
+}
+
+// libraryOf gives the entry of libraries that an import belongs to.
+func libraryOf(imported string) (string, bool) {
+	for l := range libraries {
+		if imported == l || strings.HasPrefix(imported, l+"/") {
+			return l, true
+		}
+	}
+	return "", false
+}
+
+func TestLibraries(t *testing.T) {
+	r := repo(t)
+	for _, f := range r.code {
+		for _, imported := range f.imports() {
+			host, _, _ := strings.Cut(imported, "/")
+			if !strings.Contains(host, ".") {
+				continue
+			}
+			l, ok := libraryOf(imported)
+			if !ok {
+				t.Errorf("%s imports %s, which is no library of ours: say in libraries where it belongs", f.path, imported)
+			} else if f.product() && !allows(libraries[l], f.dir) {
+				t.Errorf("%s imports %s, which belongs in %s", f.path, imported, orTests(libraries[l]))
+			}
+		}
+	}
+}
+
+func orTests(rooms []string) string {
+	if len(rooms) == 0 {
+		return "tests"
+	}
+	return strings.Join(rooms, ", ")
+}
+
+// TestFivePackages keeps the libraries that the product is built around in their place: each is at work in its room, and
+// nowhere else but where its second use is.
+func TestFivePackages(t *testing.T) {
+	five := map[string]struct{ home, also string }{
+		"go.lsp.dev/jsonrpc2":          {home: "lspserver/wire"},
+		"go.lsp.dev/protocol":          {home: "lspserver/protocol", also: "lspserver/..."},
+		"github.com/sourcegraph/conc":  {home: "tools/run", also: "lspserver"},
+		"github.com/fsnotify/fsnotify": {home: "filetime/watch"},
+		"github.com/sergi/go-diff":     {home: "filetime/text/show"},
+	}
+	users := map[string]map[string]bool{}
+	for _, f := range repo(t).code {
+		if f.test() {
+			continue
+		}
+		for _, imported := range f.imports() {
+			if l, ok := libraryOf(imported); ok {
+				if users[l] == nil {
+					users[l] = map[string]bool{}
+				}
+				users[l][f.dir] = true
+			}
+		}
+	}
+	for l, place := range five {
+		if !users[l][place.home] {
+			t.Errorf("%s is gone from %s", l, place.home)
+		}
+		for _, dir := range slices.Sorted(maps.Keys(users[l])) {
+			if dir != place.home && !allows([]string{place.also}, dir) {
+				t.Errorf("%s is used in %s; its place is %s", l, dir, place.home)
+			}
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package tandem
+
+import (
+	"fmt"
+	"go/ast"
+	"go/scanner"
+	"go/token"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestF244TopLevel(t *testing.T) {
+	want := []string{"agent", "cmd", "docs", "editors", "filetime", "lspserver", "sandbox", "tools"}
+	have := map[string]bool{}
+	for _, f := range repo(t).files {
+		if top, _, below := strings.Cut(f, "/"); below && top[0] != '.' {
+			have[top] = true
+		}
+	}
+	for _, dir := range want {
+		if !have[dir] {
+			t.Errorf("there is nothing in %s", dir)
+		}
+		delete(have, dir)
+	}
+	for dir := range have {
+		t.Errorf("%s is no folder of the top level: it has %s", dir, strings.Join(want, ", "))
+	}
+}
+
+// TestSelfContained finds what ties the repository to one machine, or to where it was written.
+func TestSelfContained(t *testing.T) {
+	// The patterns are put together so that this file does not hold them.
+	at := `(?:^|[^\w.~-])`
+	bad := map[string]*regexp.Regexp{
+		"a folder of one machine":   regexp.MustCompile(at + `/(?:work|root)` + `/`),
+		"a folder outside":          regexp.MustCompile(`\.\./` + `shared\b|` + at + `shared/` + `(?:design|checks)\b`),
+		"a scratch folder":          regexp.MustCompile(at + `/tmp/` + `w/`),
+		"a module proxy":            regexp.MustCompile(`(?i)GO` + `PROXY=|GO` + `NOSUMDB|proxy\.golang` + `\.org|goproxy\.`),
+		"a key":                     regexp.MustCompile(`\bsk-` + `(?:ant-|proj-)?[A-Za-z0-9]{24,}`),
+		"the number of an issue":    regexp.MustCompile(`(?i)\bissue` + ` #?\d`),
+		"how the project was begun": regexp.MustCompile(`(?i)\bdesign` + ` (?:page|card)`),
+	}
+	for _, name := range repo(t).files {
+		content, ok := text(t, name)
+		if !ok {
+			continue
+		}
+		for what, re := range bad {
+			for _, at := range re.FindAllStringIndex(content, 3) {
+				t.Errorf("%s:%d: %s: %q", name, 1+strings.Count(content[:at[0]], "\n"), what, content[at[0]:at[1]])
+			}
+		}
+	}
+}
+
+// TestDocumented wants a comment on every package and on every exported name of the top level.
+func TestDocumented(t *testing.T) {
+	packages := map[string]bool{}
+	for _, f := range repo(t).code {
+		if f.test() {
+			continue
+		}
+		packages[f.dir] = packages[f.dir] || f.ast.Doc != nil
+		if f.ast.Name.Name == "main" {
+			continue
+		}
+		missing := func(name *ast.Ident, docs ...*ast.CommentGroup) {
+			if name.IsExported() && !slices.ContainsFunc(docs, func(c *ast.CommentGroup) bool { return c != nil }) {
+				t.Errorf("%s: %s has no comment", f.fset.Position(name.Pos()), name.Name)
+			}
+		}
+		for _, d := range f.ast.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil {
+					missing(d.Name, d.Doc)
+				}
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					switch s := s.(type) {
+					case *ast.TypeSpec:
+						missing(s.Name, d.Doc, s.Doc)
+					case *ast.ValueSpec:
+						for _, n := range s.Names {
+							missing(n, d.Doc, s.Doc, s.Comment)
+						}
+					}
+				}
+			}
+		}
+	}
+	for dir, ok := range packages {
+		if !ok {
+			t.Errorf("package %s has no comment", dir)
+		}
+	}
+}
+
+// TestF255Sizes prints the lines of every package (go test -v -run Sizes .) and warns where a part is over twice what it
+// was meant to have. It never fails: a size is something to look at.
+func TestF255Sizes(t *testing.T) {
+	code, tests := map[string]int{}, map[string]int{}
+	for _, f := range repo(t).code {
+		to := code
+		if !f.product() {
+			to = tests
+		}
+		to[f.dir] += linesOfCode(f)
+		code[f.dir] += 0
+	}
+	dirs := make([]string, 0, len(code))
+	all, allTests := 0, 0
+	for dir := range code {
+		dirs = append(dirs, dir)
+		all, allTests = all+code[dir], allTests+tests[dir]
+	}
+	slices.Sort(dirs)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-28s %8s %8s\n", "lines of code", "product", "tests")
+	for _, dir := range dirs {
+		fmt.Fprintf(&b, "%-28s %8d %8d\n", dir, code[dir], tests[dir])
+	}
+	fmt.Fprintf(&b, "%-28s %8d %8d\n", "all", all, allTests)
+	builtin := 0
+	for dir, n := range code {
+		if name, ok := roomOf(dir); ok && name == "tools/*" {
+			builtin += n
+		}
+	}
+	for _, part := range []struct {
+		name         string
+		lines, meant int
+	}{
+		{"types and registry (tools)", code["tools"], 200 + 130},
+		{"paths and commands (sandbox)", code["sandbox"], 200},
+		{"validators (tools/schema)", code["tools/schema"], 250 + 400},
+		{"core (tools, tools/schema, sandbox)", code["tools"] + code["tools/schema"] + code["sandbox"], 1200},
+		{"built-in tools", builtin, 1500},
+	} {
+		mark := ""
+		if part.lines > 2*part.meant {
+			mark = "  WARNING: over twice that"
+		}
+		fmt.Fprintf(&b, "%s: %d lines, meant to have %d%s\n", part.name, part.lines, part.meant, mark)
+	}
+	fmt.Fprint(os.Stdout, b.String())
+}
+
+// linesOfCode counts the lines that hold more than comments and blanks.
+func linesOfCode(f goFile) int {
+	fset := token.NewFileSet()
+	file := fset.AddFile(path.Base(f.path), -1, len(f.src))
+	var s scanner.Scanner
+	s.Init(file, f.src, nil, 0)
+	lines := map[int]bool{}
+	for {
+		pos, tok, lit := s.Scan()
+		if tok == token.EOF {
+			return len(lines)
+		}
+		if tok == token.SEMICOLON && lit == "\n" {
+			continue
+		}
+		first := file.Line(pos)
+		for i := range 1 + strings.Count(lit, "\n") {
+			lines[first+i] = true
+		}
+	}
+}
