@@ -90,7 +90,8 @@ func numbersOf(name string) []string {
 func TestNumbersOf(t *testing.T) {
 	for name, want := range map[string]string{
 		"F155EditUnique": "F155", "F042OneDefinition": "F42", "F139aPool": "F139a", "F139a": "F139a",
-		"F155_F157_shifted": "F155 F157", "F12anything": "F12", "F7": "F7", "Frame": "", "Resolve": "", "_F9": "", "F139abc": "F139",
+		"F155_F157_shifted": "F155 F157", "F12anything": "F12", "F7": "F7", "F139abc": "F139",
+		"Frame": "", "Resolve": "", "_F9": "",
 	} {
 		if got := strings.Join(numbersOf(name), " "); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
@@ -104,8 +105,8 @@ type named struct {
 	features    []string
 }
 
-// tests finds everything that names a feature: test, fuzz and benchmark functions in Go, cases in files of their own, and
-// the tests of the editor clients.
+// tests finds everything that names a feature: test, fuzz and benchmark functions in Go, cases in files of their own,
+// and the tests of the editor clients.
 func tests(t *testing.T, r *repository) []named {
 	t.Helper()
 	var out []named
@@ -156,12 +157,13 @@ func tests(t *testing.T, r *repository) []named {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b named) int { return cmp.Or(cmp.Compare(a.where, b.where), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(out, func(a, b named) int {
+		return cmp.Or(cmp.Compare(a.where, b.where), cmp.Compare(a.name, b.name))
+	})
 	return out
 }
 
-// TestCoverage keeps docs/coverage.md: which tests each number of the checklist has. A number that is served must have
-// one.
+// TestCoverage keeps docs/coverage.md: which tests each number of the checklist has. A served number must have one.
 func TestCoverage(t *testing.T) {
 	list := features(t)
 	covered := map[string][]string{}

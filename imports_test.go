@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// room says what one package, or with a last element * every package of a folder that has no room of its own, may import
-// of this module. "x/..." stands for x and all below it.
+// room says what one package, or with a last element * every package of a folder that has no room of its own, may
+// import of this module. "x/..." stands for x and all below it.
 type room struct {
 	may []string
 	why string
@@ -221,8 +221,8 @@ func orTests(rooms []string) string {
 	return strings.Join(rooms, ", ")
 }
 
-// TestFivePackages keeps the libraries that the product is built around in their place: each is at work in its room, and
-// nowhere else but where its second use is.
+// TestFivePackages keeps the libraries that the product is built around in their place: each is at work in its room,
+// and nowhere else but where its second use is.
 func TestFivePackages(t *testing.T) {
 	five := map[string]struct{ home, also string }{
 		"go.lsp.dev/jsonrpc2":          {home: "lspserver/wire"},

@@ -194,6 +194,9 @@ func (s *server) reload() {
 	s.cfg, s.problems = config.Load(in)
 	s.opener = s.o.Opener(s.cfg)
 	s.registry.SetDisabled(s.cfg.ToolsOff)
+	for _, se := range s.sessions {
+		se.SetConfig(s.cfg, s.opener)
+	}
 	if s.ws != nil {
 		s.ws.Configure(filetime.Apply(s.cfg.Apply), filetime.Apply(s.cfg.ClosedFiles))
 	}

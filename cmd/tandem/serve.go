@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -59,6 +60,11 @@ func nonblocking(f *os.File) (*os.File, error) {
 // options wires a server together.
 func (c *cli) options(log *slog.Logger) lspserver.Options {
 	flags := map[string]string{}
+	if path, ok := strings.CutPrefix(c.Model, "script:"); ok {
+		if abs, err := filepath.Abs(path); err == nil {
+			c.Model = "script:" + abs
+		}
+	}
 	if c.Model != "" {
 		flags["model"] = c.Model
 	}

@@ -2,10 +2,11 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 
-	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
 )
@@ -63,26 +64,25 @@ func (r *Router) claim(method string) {
 	}
 }
 
-// decoder returns the function that reads parameters of type P. LSP types go through their package's own decoder,
-// which knows the unions and lets the last of two equal names win. Ours are read by encoding/json/v2 rules: unknown
-// members are ignored, names match by case, and a name that stands twice is an error, because what was checked must
-// be what is executed.
+// decoder returns the function that reads parameters of type P by the rules of codec. For types of LSP the last of two
+// equal names wins, as for any server; in ours a name that stands twice is an error, because what was checked must be
+// what is executed.
 func decoder[P any]() func([]byte) (P, error) {
-	unmarshal := func(raw []byte, p *P) error { return json.Unmarshal(raw, p) }
-	if reflect.TypeFor[P]().PkgPath() == reflect.TypeFor[protocol.Position]().PkgPath() {
-		unmarshal = func(raw []byte, p *P) error { return protocol.Unmarshal(raw, p) }
-	}
+	lsp := reflect.TypeFor[P]().PkgPath() == reflect.TypeFor[protocol.Position]().PkgPath()
 	return func(raw []byte) (p P, err error) {
-		if len(raw) > 0 && string(raw) != "null" {
-			err = unmarshal(raw, &p)
+		switch {
+		case len(raw) == 0 || string(raw) == "null":
+			return p, nil
+		case !lsp && !jsontext.Value(raw).IsValid():
+			return p, errors.New("a name stands twice in one object") // the parser has seen to the rest
 		}
-		return p, err
+		return p, codec{}.Unmarshal(raw, &p)
 	}
 }
 
-// codec is how everything that leaves is written and every answer is read: the encoding of go.lsp.dev/protocol, which
-// for its own types is generated and for ours encoding/json/v2. For our types that means: a nil slice is [] and a nil
-// map {}, omitempty leaves out what would be null, "", {} or [] but neither 0 nor false (use omitzero for those), and
+// codec reads and writes everything by the rules of go.lsp.dev/protocol, which knows the unions of LSP, also inside
+// types of ours. For those it follows encoding/json/v2: unknown members are ignored, names match by case, a nil slice is
+// [] and a nil map {}, omitempty leaves out what would be null, "", {} or [] but neither 0 nor false (omitzero does), and
 // bytes that are no UTF-8 become U+FFFD.
 type codec struct{}
 

@@ -1,0 +1,47 @@
+# The commands of this repository. `make demo` needs Go alone, `make test` Go and Node.
+
+GOFUMPT     = mvdan.cc/gofumpt@v0.12.0
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+BIN         = bin/tandem
+
+.PHONY: demo test test-editors build lint race bench nightly generate install clean
+
+# The main job on the embedded model: an edit lands while somebody types, is shown as a diff and undone.
+demo:
+	go run ./cmd/tandem demo
+
+test: build
+	go vet ./...
+	go test ./...
+
+# Real editors; installs them into a cache folder first.
+test-editors: build
+	editors/test/run.sh
+
+build:
+	go build -trimpath -o $(BIN) ./cmd/tandem
+
+install:
+	go install ./cmd/tandem
+
+lint:
+	go vet ./...
+	@files=$$(go run $(GOFUMPT) -l .); test -z "$$files" || { echo "not formatted (go run $(GOFUMPT) -w .):"; echo "$$files"; exit 1; }
+	go run $(STATICCHECK) ./...
+
+race:
+	go test -race ./...
+
+# Writes everything that is generated from the code: docs, schemas, golden files of documentation.
+generate:
+	go generate ./...
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./filetime/... ./lspserver/... ./tools/...
+
+# Long sweeps: every fuzz target for a minute, the property tests with more cases.
+nightly:
+	.ci/nightly
+
+clean:
+	rm -rf bin

@@ -1,0 +1,188 @@
+// Package bash is the tool bash: a command line, run by the shell.
+package bash
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"tandem/filetime"
+	"tandem/sandbox"
+	"tandem/sandbox/tree"
+	"tandem/tools"
+	"tandem/tools/schema"
+)
+
+//go:embed bash.md
+var description string
+
+const (
+	defaultTimeout = 30_000
+	// maxOutput is what is kept of each stream.
+	maxOutput = 256 << 10
+)
+
+type input struct {
+	Command     string   `json:"command" desc:"The command line." minlen:"1" alias:"cmd,script" nocoerce:"true"`
+	TimeoutMS   int      `json:"timeout_ms" desc:"Time limit in milliseconds, 0 for none." default:"30000" min:"0" max:"600000"`
+	Timeout     *float64 `json:"timeout" desc:"Time limit in seconds, instead of timeout_ms." above:"0" max:"600"`
+	Cwd         string   `json:"cwd,omitempty" desc:"The directory to run in; the session's where absent." alias:"workdir" nocoerce:"true"`
+	Description string   `json:"description,omitempty" desc:"What the command is for, in a few words, for the user."`
+}
+
+type value struct {
+	ExitCode int    `json:"exitCode"`
+	Stdout   string `json:"stdout"`
+	Stderr   string `json:"stderr"`
+	TimedOut bool   `json:"timedOut"`
+}
+
+// New makes the tool.
+func New() tools.Tool {
+	return tools.Define(tools.Definition[input]{
+		Spec: tools.Spec{
+			Name: "bash", Aliases: []string{"shell", "execute"}, Kind: tools.Execute, Category: "shell",
+			Description: strings.TrimSpace(description), Danger: tools.Moderate, Class: tools.ClassExecute,
+			Together: tools.Alone, Source: "builtin", NoTimeout: true,
+		},
+		Title:   title,
+		Targets: func(in input) []string { return []string{in.dir()} },
+		Plan:    plan,
+	})
+}
+
+func (in input) dir() string {
+	if in.Cwd == "" {
+		return "."
+	}
+	return in.Cwd
+}
+
+func title(in input) string {
+	line, rest, _ := strings.Cut(strings.TrimSpace(in.Command), "\n")
+	if r := []rune(line); len(r) > 80 {
+		line, rest = string(r[:80]), "…"
+	}
+	if rest != "" {
+		line += " …"
+	}
+	return "$ " + line
+}
+
+func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
+	if strings.TrimSpace(in.Command) == "" || strings.ContainsRune(in.Command, 0) {
+		return nil, invalid("$.command", "length >= 1", "command must be a command line without NUL bytes")
+	}
+	timeout, err := in.timeout(env)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := env.Paths.Readable(in.dir())
+	if err != nil {
+		return nil, err
+	}
+	if info, err := tree.Stat(env.Paths, dir); err != nil || !info.IsDir() {
+		return nil, notThere(env, dir, info)
+	}
+	op := tools.OpCommand
+	if env.Runner.Level().Name == "none" {
+		op = tools.OpUnsandboxed
+	}
+	return &tools.Plan{
+		Title: title(in), Kind: tools.Execute, Danger: danger(in.Command), Op: op, Command: in.Command,
+		Locations: []tools.Location{{Path: dir}}, Paths: []string{dir}, Semantic: "write",
+		Run: func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in, dir, timeout) },
+	}, nil
+}
+
+func notThere(env *tools.Env, dir string, info fs.FileInfo) error {
+	if info == nil {
+		return tools.Refuse(filetime.ReadError, "enoent", "There is no directory %s to run in (ENOENT). Nothing was run.",
+			env.Paths.Rel(dir))
+	}
+	return tools.Refuse(filetime.ReadError, "not_directory", "%s is no directory to run in. Nothing was run.", env.Paths.Rel(dir))
+}
+
+func (in input) timeout(env *tools.Env) (time.Duration, error) {
+	switch {
+	case in.Timeout != nil && in.TimeoutMS != 0 && in.TimeoutMS != defaultTimeout:
+		return 0, invalid("$.timeout", "absent", "timeout (seconds) and timeout_ms are the same limit: give one of them")
+	case in.Timeout != nil:
+		return time.Duration(*in.Timeout * float64(time.Second)), nil
+	case in.TimeoutMS == defaultTimeout && env.Limits.BashTimeout > 0:
+		return env.Limits.BashTimeout, nil
+	}
+	return time.Duration(in.TimeoutMS) * time.Millisecond, nil
+}
+
+func invalid(path, expected, message string) error {
+	r := tools.Fail(tools.InvalidArgs, "", "Parameter validation failed:\n%s", message)
+	pointer := strings.ReplaceAll(path[1:], ".", "/")
+	r.Issues = []schema.Issue{{Path: path, Pointer: pointer, Expected: expected, Received: "present", Message: message}}
+	return &tools.Refusal{Result: r}
+}
+
+func run(ctx context.Context, env *tools.Env, in input, dir string, timeout time.Duration) (tools.Result, error) {
+	news := reporter{env: env}
+	o, err := env.Runner.Run(ctx, sandbox.Command{
+		Argv: []string{"bash", "-c", in.Command}, Dir: dir, Timeout: timeout, Grace: env.Limits.KillGrace,
+		MaxOutput: maxOutput, Output: news.output,
+	})
+	if err != nil {
+		return tools.Fail(tools.ExecutionError, "not_started", "The command was not run: %v.", err), nil
+	}
+	news.flush()
+	v := &value{ExitCode: o.ExitCode, Stdout: clean(o.Stdout), Stderr: clean(o.Stderr), TimedOut: o.TimedOut}
+	return answer(title(in), v, o, timeout), nil
+}
+
+// answer words how a command ended: its outputs under their names, then the exit code.
+func answer(title string, v *value, o sandbox.Outcome, timeout time.Duration) tools.Result {
+	var parts []string
+	for _, s := range []struct{ name, text string }{{"stdout", v.Stdout}, {"stderr", v.Stderr}} {
+		if strings.TrimSpace(s.text) != "" {
+			parts = append(parts, s.name+":\n"+strings.TrimRight(s.text, "\n"))
+		}
+	}
+	r := tools.Result{Value: v, Truncated: o.Dropped > 0, Summary: title}
+	switch {
+	case o.TimedOut:
+		r.Error, r.Reason = filetime.Timeout, "timeout"
+		took := timeout
+		if took == 0 || o.Duration < timeout {
+			took = o.Duration
+		}
+		parts = append(parts, fmt.Sprintf("Command timed out after %s", seconds(took)), "[Exit code: -1]")
+	case o.Cancelled:
+		r.Error, r.Reason = filetime.Cancelled, "cancelled"
+		parts = append(parts, "The command was cancelled before its end.", "[Exit code: -1]")
+	case o.ExitCode != 0:
+		r.Error = tools.ExitCode(o.ExitCode)
+		if len(parts) == 0 {
+			parts = append(parts, "(no output)")
+		}
+		parts = append(parts, fmt.Sprintf("[Exit code: %d]", o.ExitCode))
+	default:
+		r.Success = true
+		if len(parts) == 0 {
+			parts = append(parts, "(no output)")
+		}
+		parts = append(parts, "exit code: 0")
+	}
+	if !r.Success {
+		r.Summary = fmt.Sprintf("%s (%s)", title, r.Error)
+	}
+	r.Data = strings.Join(parts, "\n")
+	return r
+}
+
+func seconds(d time.Duration) string {
+	s := strings.TrimSuffix(fmt.Sprintf("%.1f", d.Seconds()), ".0")
+	if s == "1" {
+		return "1 second"
+	}
+	return s + " seconds"
+}

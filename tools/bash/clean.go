@@ -1,0 +1,103 @@
+package bash
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tandem/sandbox"
+	"tandem/tools"
+)
+
+// clean makes the output of a program fit to be shown as text: what would move a terminal's cursor, colour it or set its
+// clipboard is taken out, ends of lines become \n, what is no UTF-8 is replaced.
+func clean(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == '\x1b':
+			n = escape(s[i:])
+		case r == '\r' && strings.HasPrefix(s[i:], "\r\n"):
+		case r == '\r':
+			b.WriteByte('\n')
+		case r == '\n' || r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f):
+			b.WriteString(s[i : i+n])
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// escape is the length of the escape sequence that s begins with.
+func escape(s string) int {
+	if len(s) < 2 {
+		return len(s)
+	}
+	switch s[1] {
+	case '[': // parameters and intermediates, then one final byte
+		for i := 2; i < len(s); i++ {
+			if s[i] < ' ' || s[i] > '?' {
+				if s[i] >= '@' && s[i] <= '~' {
+					return i + 1
+				}
+				return i
+			}
+		}
+		return len(s)
+	case ']', 'P', 'X', '^', '_': // a string, up to BEL or ST; one that never ends is only its introducer
+		for i := 2; i < len(s); i++ {
+			if s[i] == '\a' {
+				return i + 1
+			}
+			if s[i] == '\x1b' && i+1 < len(s) && s[i+1] == '\\' {
+				return i + 2
+			}
+		}
+		return 2
+	}
+	if s[1] < utf8.RuneSelf {
+		return 2
+	}
+	return 1
+}
+
+const (
+	// newsEvery is how often a person is told what a command prints, newsBytes how much of it each time.
+	newsEvery = 50 * time.Millisecond
+	newsBytes = 8 << 10
+)
+
+// reporter passes the output on to whoever looks on, whole lines at a time and no more than can be read.
+type reporter struct {
+	env     *tools.Env
+	pending []byte
+	last    time.Time
+}
+
+func (r *reporter) output(_ sandbox.Stream, chunk []byte) {
+	if r.env.Progress == nil {
+		return
+	}
+	r.pending = append(r.pending, chunk...)
+	if over := len(r.pending) - newsBytes; over > 0 {
+		r.pending = append(r.pending[:0], r.pending[over:]...)
+	}
+	if now := r.env.Now(); now.Sub(r.last) >= newsEvery {
+		if end := strings.LastIndexByte(string(r.pending), '\n') + 1; end > 0 {
+			r.last = now
+			r.send(end)
+		}
+	}
+}
+
+func (r *reporter) flush() { r.send(len(r.pending)) }
+
+func (r *reporter) send(n int) {
+	if text := clean(string(r.pending[:n])); text != "" {
+		r.env.Progress(tools.Progress{Text: text})
+	}
+	r.pending = append(r.pending[:0], r.pending[n:]...)
+}
