@@ -21,7 +21,7 @@ type Author uint8
 // The authors of a Revision.
 const (
 	User  Author = iota // typed, or arrived from the editor
-	Disk                // found on disk, or inferred from a whole text
+	Disk                // found on disk
 	Agent               // one of our own changes
 )
 
@@ -86,7 +86,9 @@ type Change struct {
 	Turn          int
 	// Tool is the tool's canonical name, Label what a person reads in the editor's undo list.
 	Tool, Label string
-	Apply       Apply
+	// ForUser says that a person asked for the change, so that it is news to the model.
+	ForUser bool
+	Apply   Apply
 	Files       []FileEdit
 }
 

@@ -12,13 +12,14 @@ import (
 
 // Diff shows what landed in one file. The unified diff names the path as people know it, Path is absolute.
 func Diff(env *Env, l filetime.LandedFile) show.File {
-	d := show.Diff(env.Paths.Rel(l.Path), l.Before, l.After, show.Options{MaxBytes: env.Limits.MaxDiffBytes, Created: l.Created})
+	opts := show.Options{MaxBytes: env.Limits.MaxDiffBytes, Created: l.Created}
+	d := show.Diff(env.Paths.Rel(l.Path), l.Before, l.After, opts)
 	d.Path = l.Path
 	return d
 }
 
-// Told words what landed in one file, for the model: the change of others that it was carried over, and the regions that
-// it changed as they are now. What is told counts as seen.
+// Told words what landed in one file, for the model: the changes of others that it was carried over, and the regions
+// that it changed as they are now. What is told counts as seen.
 func Told(env *Env, l filetime.LandedFile) string {
 	var b strings.Builder
 	if l.Over > 0 {

@@ -35,7 +35,8 @@ func (r *Registry) Register(t Tool) error {
 	defer r.mu.Unlock()
 	for _, n := range append([]string{spec.Name}, spec.Aliases...) {
 		if holder, taken := r.names[strings.ToLower(n)]; taken {
-			return fmt.Errorf("tools: the name %q of tool %s is taken by tool %s", n, spec.Name, r.tools[holder].Spec().Name)
+			by := r.tools[holder].Spec().Name
+			return fmt.Errorf("tools: the name %q of tool %s is taken by tool %s", n, spec.Name, by)
 		}
 	}
 	r.tools[name] = t

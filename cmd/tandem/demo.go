@@ -9,19 +9,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"time"
-
-	lsp "go.lsp.dev/protocol"
-	"go.lsp.dev/uri"
 
 	"tandem/filetime/text"
 	"tandem/filetime/text/show"
 	"tandem/lspserver/client"
 	"tandem/lspserver/protocol"
-	"tandem/lspserver/workspace"
 )
 
 type demoCmd struct {
@@ -64,7 +58,7 @@ func (d *demoCmd) Run(ctx context.Context, c *cli) error {
 	if err := errors.Join(os.WriteFile(path, []byte(demoFile), 0o644), os.WriteFile(script, []byte(demoScript), 0o644)); err != nil {
 		return err
 	}
-	play := &demo{out: os.Stdout, began: time.Now(), uri: workspace.URI(path)}
+	play := &demo{out: os.Stdout, began: time.Now()}
 	play.say("tandem", "an editor opens calc.go; the model is a script that is part of this program, everything else is real")
 	ok, err := play.run(ctx, c, folder, script)
 	if err != nil {
@@ -83,14 +77,9 @@ func (d *demoCmd) Run(ctx context.Context, c *cli) error {
 type demo struct {
 	out   io.Writer
 	began time.Time
-	uri   string
 	cl    *client.Client
 
-	mu      sync.Mutex
-	buffer  text.Text
-	version int32
-	applied int
-	refused int
+	buffer  *client.Buffer
 	message strings.Builder
 }
 
@@ -101,18 +90,16 @@ func (d *demo) say(who, format string, args ...any) {
 func (d *demo) run(ctx context.Context, c *cli, folder, script string) (bool, error) {
 	log := slog.New(slog.DiscardHandler)
 	options := json.RawMessage(`{"mode":"auto"}`)
-	cl, err := client.Dial(ctx, c.inProcess(ctx, log), folder, options, client.Handlers{Update: d.update, Apply: d.apply}, log)
+	d.buffer = client.NewBuffer(filepath.Join(folder, "calc.go"), demoFile)
+	d.buffer.Applied = func(label string, line int, old, new string) {
+		d.say("editor", "applies %s: line %d, %q instead of %q", label, line, new, old)
+	}
+	cl, err := client.Dial(ctx, c.inProcess(ctx, log), folder, options, client.Handlers{Update: d.update, Buffer: d.buffer}, log)
 	if err != nil {
 		return false, err
 	}
 	d.cl = cl
 	defer func() { _ = cl.Shutdown(context.WithoutCancel(ctx)) }()
-	d.buffer, d.version = text.New(demoFile), 1
-	if err := cl.Notify(ctx, "textDocument/didOpen", lsp.DidOpenTextDocumentParams{TextDocument: lsp.TextDocumentItem{
-		URI: uri.URI(d.uri), LanguageID: "go", Version: 1, Text: demoFile,
-	}}); err != nil {
-		return false, err
-	}
 	var session protocol.NewSessionResult
 	if err := cl.Call(ctx, "tandem/session/new", protocol.NewSessionParams{Cwd: folder, Model: "script:" + script}, &session); err != nil {
 		return false, err
@@ -133,7 +120,7 @@ func (d *demo) run(ctx context.Context, c *cli, folder, script string) (bool, er
 	}
 	<-typing
 	d.say("tandem", "turn %d ended: %s; the editor refused the edit %d times because somebody was typing, then took it",
-		result.Turn, result.StopReason, d.refused)
+		result.Turn, result.StopReason, d.buffer.Refused())
 	return d.review(ctx, session.SessionID)
 }
 
@@ -143,7 +130,7 @@ func (d *demo) review(ctx context.Context, session string) (bool, error) {
 	if err := d.cl.Call(ctx, "tandem/changes/list", protocol.ListChangesParams{SessionID: session}, &changes); err != nil {
 		return false, err
 	}
-	after := d.text()
+	after := d.buffer.Text()
 	fmt.Fprintln(d.out, "\nThe agent's change, as tandem/changes/list shows it:")
 	for _, f := range changes.Files {
 		fmt.Fprint(d.out, indent(f.Unified))
@@ -164,7 +151,7 @@ func (d *demo) review(ctx context.Context, session string) (bool, error) {
 	}
 	fmt.Fprintln(d.out)
 	d.say("you", "undo the agent's turn")
-	reverted := d.verdict(d.text() == typed, fmt.Sprintf("the edit is gone and all %d keystrokes are still there", keys))
+	reverted := d.verdict(d.buffer.Text() == typed, fmt.Sprintf("the edit is gone and all %d keystrokes are still there", keys))
 	return edited && reverted, nil
 }
 
@@ -181,12 +168,6 @@ func indent(s string) string {
 	return "    " + strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n    ") + "\n"
 }
 
-func (d *demo) text() string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.buffer.String()
-}
-
 // typeAfter types s behind the first place where mark stands, a key at a time.
 func (d *demo) typeAfter(ctx context.Context, mark, s string) {
 	for i := range len(s) {
@@ -195,63 +176,13 @@ func (d *demo) typeAfter(ctx context.Context, mark, s string) {
 			return
 		case <-time.After(25 * time.Millisecond):
 		}
-		d.mu.Lock()
-		at := strings.Index(d.buffer.String(), mark+s[:i]) + len(mark) + i
-		d.change(text.Set{{Start: at, End: at, New: s[i : i+1]}})
-		d.mu.Unlock()
+		err := d.buffer.Insert(ctx, s[i:i+1], func(now string) int { return strings.Index(now, mark+s[:i]) + len(mark) + i })
+		if err != nil {
+			d.say("editor", "the server is gone: %v", err)
+			return
+		}
 	}
 	d.say("you", "typed %q", s)
-}
-
-// change applies edits to the buffer and tells the server, as any editor does. d.mu is held.
-func (d *demo) change(set text.Set) {
-	p := lsp.DidChangeTextDocumentParams{}
-	for _, e := range slices.Backward(set) {
-		p.ContentChanges = append(p.ContentChanges, &lsp.TextDocumentContentChangePartial{
-			Range: lsp.Range{Start: d.position(e.Start), End: d.position(e.End)}, Text: e.New,
-		})
-	}
-	d.buffer = set.Apply(d.buffer)
-	d.version++
-	p.TextDocument.URI, p.TextDocument.Version = uri.URI(d.uri), d.version
-	if err := d.cl.Notify(context.Background(), "textDocument/didChange", p); err != nil {
-		d.say("editor", "the server is gone: %v", err)
-	}
-}
-
-func (d *demo) position(off int) lsp.Position {
-	p := d.buffer.Position(off, text.UTF8)
-	return lsp.Position{Line: uint32(p.Line), Character: uint32(p.Character)}
-}
-
-// apply takes an edit for the version that it was made for, and no other.
-func (d *demo) apply(_ context.Context, p protocol.ApplyEditParams) lsp.ApplyWorkspaceEditResult {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, c := range p.Edit.DocumentChanges {
-		edit, ok := c.(*lsp.TextDocumentEdit)
-		if !ok || edit.TextDocument.Version == nil || *edit.TextDocument.Version != d.version {
-			d.refused++
-			reason := "the text has moved on"
-			return lsp.ApplyWorkspaceEditResult{FailureReason: &reason}
-		}
-		var set text.Set
-		for _, e := range edit.Edits {
-			if t, ok := e.(*lsp.TextEdit); ok {
-				set = append(set, text.Edit{Start: d.offset(t.Range.Start), End: d.offset(t.Range.End), New: t.NewText})
-				d.say("editor", "applies %s: line %d, %q instead of %q", p.Label, t.Range.Start.Line+1, t.NewText,
-					d.buffer.Slice(d.offset(t.Range.Start), d.offset(t.Range.End)))
-			}
-		}
-		d.change(set)
-		d.applied++
-	}
-	return lsp.ApplyWorkspaceEditResult{Applied: true}
-}
-
-func (d *demo) offset(p lsp.Position) int {
-	off, _ := d.buffer.Offset(text.Position{Line: int(p.Line), Character: int(p.Character)}, text.UTF8)
-	return off
 }
 
 func (d *demo) update(u protocol.UpdateParams) {

@@ -144,7 +144,7 @@ func (c *cli) dial(ctx context.Context, folder string, verbose bool, options jso
 	if verbose {
 		log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
-	h := client.Handlers{Update: p.update}
+	h := client.Handlers{Update: p.update, Message: p.message}
 	if terminal(os.Stdin) && terminal(os.Stderr) {
 		h.Permission = p.permission
 	}
@@ -219,6 +219,13 @@ func (p *printer) update(u protocol.UpdateParams) {
 		fmt.Fprintln(p.info, line)
 		fmt.Fprint(p.info, unifiedOf(up))
 	}
+}
+
+func (p *printer) message(s string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.newline()
+	fmt.Fprintln(p.info, "! "+s)
 }
 
 // permission asks on the terminal. Anything but a yes is a no.

@@ -167,7 +167,7 @@ func start(t *testing.T, nvim string, o options) *terminal {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the screen at the end:\n%s", e.screen())
+			e.show("the screen at the end")
 			t.Logf("the server's log:\n%s", e.log(base))
 		}
 		_ = exec.Command("tmux", "-S", e.tmux, "kill-server").Run()
@@ -254,7 +254,7 @@ func (e *terminal) see(pattern string) {
 // show logs the screen.
 func (e *terminal) show(what string) {
 	e.t.Helper()
-	e.t.Logf("%s:\n%s", what, strings.TrimRight(e.screen(), "\n "))
+	e.t.Logf("%s:\n%s", what, regexp.MustCompile(`(?m)^~? *(│~?)?\n`).ReplaceAllString(e.screen(), ""))
 }
 
 // until polls until a condition holds.

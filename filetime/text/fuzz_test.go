@@ -1,8 +1,6 @@
 package text
 
-import (
-	"testing"
-)
+import "testing"
 
 // setOf reads a set over base out of bytes: distance, length and text of each edit.
 func setOf(base string, data []byte) Set {
@@ -47,6 +45,7 @@ func FuzzCompose(f *testing.F) {
 
 func FuzzRebase(f *testing.F) {
 	f.Add("one two\nthree\n", []byte{0, 3, 1, '1'}, []byte{4, 3, 2, '2', '\n'})
+	f.Add("000", []byte("0\xe1\xe1020"), []byte("0\xe1\xe102020000000010000000000000"))
 	f.Add("a\xf0\x9f\r\n", []byte{3, 0, 2, 0x98, 0x80}, []byte{0, 1, 0})
 	f.Fuzz(func(t *testing.T, base string, x, y []byte) {
 		ours, theirs := setOf(base, x), setOf(base, y)

@@ -152,6 +152,8 @@ func merge(base Text, ours, theirs Set) *merger {
 			a = append(a, e)
 		}
 	}
+	b = m.alike(a, b)
+	a = m.alike(b, a)
 	for len(a) > 0 || len(b) > 0 {
 		switch {
 		case len(b) == 0:
@@ -185,6 +187,31 @@ func merge(base Text, ours, theirs Set) *merger {
 		}
 	}
 	return m
+}
+
+// alike returns s with those edits joined that together do what one of whole does.
+func (m *merger) alike(whole, s Set) Set {
+	var out Set // nil as long as nothing is joined
+	done := 0
+	i := 0
+	for _, e := range whole {
+		for i < len(s) && s[i].Start < e.Start {
+			i++
+		}
+		j := i
+		for j < len(s) && s[j].End <= e.End {
+			j++
+		}
+		if j == i || j == i+1 && s[i] == e || m.span(e.Start, e.End, s[i:j]) != e.New {
+			continue
+		}
+		out = append(append(out, s[done:i]...), e)
+		i, done = j, j
+	}
+	if done == 0 {
+		return s
+	}
+	return append(out, s[done:]...)
 }
 
 // cluster returns how many edits of each side hang together by overlapping.

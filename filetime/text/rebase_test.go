@@ -239,6 +239,9 @@ func TestRebaseRules(t *testing.T) {
 		{name: "R2 identical", base: "a b c", ours: Set{{2, 3, "x"}}, theirs: Set{{2, 3, "x"}}, want: "a x c", coalesced: 1},
 		{name: "R2 identical insertion", base: "a", ours: Set{{1, 1, "x"}}, theirs: Set{{1, 1, "x"}}, want: "ax", coalesced: 1},
 		{name: "R2 already so, in pieces", base: "abcd", ours: Set{{0, 4, "aXcY"}}, theirs: Set{{1, 2, "X"}, {3, 4, "Y"}}, want: "aXcY", coalesced: 1},
+		{name: "R2 the user has typed what the agent puts in with its word", base: "foo ", ours: Set{{0, 3, "foobar"}}, theirs: Set{{3, 3, "bar"}}, want: "foobar ", coalesced: 1},
+		{name: "R2 typed on both sides", base: "foo", ours: Set{{0, 3, "(foo)"}}, theirs: Set{{0, 0, "("}, {3, 3, ")"}}, want: "(foo)", coalesced: 1},
+		{name: "R2 the user's in one piece", base: "foo", ours: Set{{0, 0, "("}, {3, 3, ")"}}, theirs: Set{{0, 3, "(foo)"}}, want: "(foo)", coalesced: 1},
 		{name: "R2 one alike, one not", base: "a b c", ours: Set{{0, 1, "x"}, {4, 5, "z"}}, theirs: Set{{0, 1, "x"}}, want: "x b z", coalesced: 1},
 		{name: "R2 typed and taken back", base: "a b", ours: Set{{2, 3, "x"}}, theirs: Set{{2, 3, "b"}}, want: "a x"},
 

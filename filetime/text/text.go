@@ -288,7 +288,7 @@ func (b *builder) flush() {
 	}
 	// Only a text that is one chunk may be shorter than minChunk, so one step back is enough.
 	head := string(b.tail[:min(len(b.tail), utf8.UTFMax)])
-	if last := b.last(); last != "" && (len(b.tail) < minChunk || seam(last, head)) {
+	if last := b.last(); last != "" && (min(len(last), len(b.tail)) < minChunk || seam(last, head)) {
 		b.unpush()
 	}
 	b.cut(string(b.tail))
@@ -312,7 +312,7 @@ func (b *builder) add(cur *cursor, start, end int) {
 			continue
 		}
 		if len(b.tail) > 0 {
-			if len(b.tail) < minChunk || seam(string(b.tail[max(0, len(b.tail)-utf8.UTFMax):]), part) {
+			if min(len(b.tail), len(part)) < minChunk || seam(string(b.tail[max(0, len(b.tail)-utf8.UTFMax):]), part) {
 				b.tail = append(b.tail, part...)
 				start += len(part)
 				cur.seek(start)

@@ -51,8 +51,10 @@ func (w *Watcher) Add(path string) {
 		return
 	}
 	w.files[path] = true
+	// Whoever adds a file has read it before: what happened in between is looked for, below, by marking it.
 	dir := filepath.Dir(path)
 	if w.dirs[dir] {
+		w.mark(path)
 		return
 	}
 	if w.w == nil {
@@ -72,7 +74,6 @@ func (w *Watcher) Add(path string) {
 		return
 	}
 	w.dirs[dir] = true
-	// Something may have happened between the reading of the file and the watch on its folder.
 	w.mark(path)
 }
 

@@ -22,10 +22,10 @@ type Handlers struct {
 	Update func(protocol.UpdateParams)
 	// Permission answers tandem/session/requestPermission.
 	Permission func(context.Context, protocol.PermissionParams) protocol.PermissionOutcome
-	// Apply applies a workspace/applyEdit.
-	Apply func(context.Context, protocol.ApplyEditParams) lsp.ApplyWorkspaceEditResult
-	// Message gets window/showMessage and window/logMessage; it must not block.
-	Message func(lsp.ShowMessageParams)
+	// Buffer is the document that is open.
+	Buffer *Buffer
+	// Message gets what window/showMessage and window/logMessage say; it must not block.
+	Message func(message string)
 }
 
 // Client is one connection to a server. Its methods may be called concurrently.
@@ -44,15 +44,15 @@ func Dial(ctx context.Context, rwc io.ReadWriteCloser, folder string, options js
 				return protocol.PermissionResult{Outcome: h.Permission(ctx, p)}, nil
 			})
 	}
-	if h.Apply != nil {
+	if h.Buffer != nil {
 		wire.Handle(r, "workspace/applyEdit",
 			func(ctx context.Context, p protocol.ApplyEditParams) (lsp.ApplyWorkspaceEditResult, error) {
-				return h.Apply(ctx, p), nil
+				return h.Buffer.apply(ctx, p), nil
 			})
 	}
 	message := func(_ context.Context, p lsp.ShowMessageParams) {
 		if h.Message != nil {
-			h.Message(p)
+			h.Message(p.Message)
 		}
 	}
 	wire.Notify(r, "window/showMessage", message)
@@ -64,7 +64,7 @@ func Dial(ctx context.Context, rwc io.ReadWriteCloser, folder string, options js
 		return nil, err
 	}
 	pid := int32(os.Getpid())
-	apply := h.Apply != nil
+	apply := h.Buffer != nil
 	p := lsp.InitializeParams{
 		ProcessID: &pid,
 		WorkspaceFoldersInitializeParams: lsp.WorkspaceFoldersInitializeParams{
@@ -83,7 +83,11 @@ func Dial(ctx context.Context, rwc io.ReadWriteCloser, folder string, options js
 		c.Close()
 		return nil, err
 	}
-	return c, c.Notify(ctx, "initialized", lsp.InitializedParams{})
+	err = c.Notify(ctx, "initialized", lsp.InitializedParams{})
+	if err == nil && h.Buffer != nil {
+		err = h.Buffer.open(ctx, c)
+	}
+	return c, err
 }
 
 // Shutdown takes leave of the server.

@@ -45,9 +45,10 @@ const (
 // Options say what kind of editor it is and what kind of person sits before it.
 type Options struct {
 	// Root is the workspace folder, an absolute path.
-	Root     string
-	Profile  Profile
-	Encoding Encoding // UTF16 where empty
+	Root    string
+	Profile Profile
+	// Encoding of positions is offered to the server; UTF16, also where it is empty, is offered beside UTF8.
+	Encoding Encoding
 	// Capabilities are merged over those that the editor has anyway; a nil value takes one away.
 	Capabilities map[string]any
 	// Settings are sent as initializationOptions, Config is what workspace/configuration answers for "tandem".
@@ -111,6 +112,8 @@ type Editor struct {
 	o    Options
 	conn *conn
 	init json.RawMessage
+	// offered are the position encodings that the server may choose from.
+	offered []Encoding
 	// saveText says that the server wants the text with every didSave.
 	saveText bool
 
@@ -148,7 +151,10 @@ type contentChange struct {
 func Start(ctx context.Context, rwc io.ReadWriteCloser, o Options) (*Editor, error) {
 	o.Encoding = cmp.Or(o.Encoding, UTF16)
 	o.Profile = cmp.Or(o.Profile, Strict)
-	e := &Editor{o: o, docs: map[string]*document{}}
+	e := &Editor{o: o, docs: map[string]*document{}, offered: []Encoding{o.Encoding}}
+	if o.Encoding == UTF8 {
+		e.offered = append(e.offered, UTF16)
+	}
 	e.conn = newConn(rwc, e.hear)
 	e.conn.start()
 	params := map[string]any{
@@ -166,24 +172,34 @@ func Start(ctx context.Context, rwc io.ReadWriteCloser, o Options) (*Editor, err
 	if e.init, err = e.conn.begin("initialize", params)(ctx); err != nil {
 		return nil, err
 	}
-	e.saveText = wantsText(e.init)
+	e.heed()
 	e.conn.notify("initialized", map[string]any{})
 	return e, nil
 }
 
-func wantsText(result json.RawMessage) bool {
+// heed takes in what the server answered to initialize.
+func (e *Editor) heed() {
 	var r struct {
 		Capabilities struct {
-			TextDocumentSync struct{ Save struct{ IncludeText bool } }
+			PositionEncoding Encoding
+			TextDocumentSync json.RawMessage
 		}
 	}
+	var sync struct{ Save struct{ IncludeText bool } }
+	if err := json.Unmarshal(e.init, &r); err != nil {
+		e.violate("the result of initialize: %v", err)
+	}
 	// A server may say all this with a number, and save with a bool; then it wants no text.
-	return json.Unmarshal(result, &r) == nil && r.Capabilities.TextDocumentSync.Save.IncludeText
+	e.saveText = json.Unmarshal(r.Capabilities.TextDocumentSync, &sync) == nil && sync.Save.IncludeText
+	e.o.Encoding = cmp.Or(r.Capabilities.PositionEncoding, UTF16)
+	if !slices.Contains(e.offered, e.o.Encoding) {
+		e.violate("the encoding %s was not offered", e.o.Encoding)
+	}
 }
 
 func (e *Editor) capabilities() any {
 	have := map[string]any{
-		"general": map[string]any{"positionEncodings": []any{string(e.o.Encoding), string(UTF16)}},
+		"general": map[string]any{"positionEncodings": e.offered},
 		"workspace": map[string]any{
 			"applyEdit":     true,
 			"configuration": true,

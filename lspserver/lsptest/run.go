@@ -416,12 +416,14 @@ func (r *run) strict() {
 	}
 }
 
-// shift turns the lines of the model's script into lines of the file.
+// shift turns the line of the model's script that a message begins with into the line of the file.
 func (r *run) shift(text string) string {
-	return regexp.MustCompile(`\bline (\d+)`).ReplaceAllStringFunc(text, func(m string) string {
-		n, _ := strconv.Atoi(m[len("line "):])
-		return fmt.Sprintf("line %d", r.first["model"]+n-1)
-	})
+	m := regexp.MustCompile(`^(?:script )?line (\d+)`).FindStringSubmatch(text)
+	if m == nil {
+		return text
+	}
+	n, _ := strconv.Atoi(m[1])
+	return fmt.Sprintf("line %d%s", r.first["model"]+n-1, text[len(m[0]):])
 }
 
 func (r *run) goldens(goldens, disk, beyond, buffers map[string]string) error {

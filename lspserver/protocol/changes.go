@@ -16,7 +16,7 @@ type ListChangesResult struct {
 // ChangedFile is what a session has changed in one file and what still stands.
 type ChangedFile struct {
 	URI       string        `json:"uri"`
-	Status    string        `json:"status" doc:"added, modified, deleted or renamed."`
+	Status    string        `json:"status" enum:"added,modified,deleted,renamed"`
 	Additions int           `json:"additions"`
 	Deletions int           `json:"deletions"`
 	Unified   string        `json:"unified"`
@@ -30,7 +30,7 @@ type ChangedHunk struct {
 	Range      lsp.Range `json:"range"`
 	OldText    string    `json:"oldText"`
 	NewText    string    `json:"newText"`
-	Status     string    `json:"status" doc:"pending, accepted, rejected or conflict."`
+	Status     string    `json:"status" enum:"pending,accepted,rejected,conflict"`
 	Turn       int       `json:"turn"`
 	ToolCallID string    `json:"toolCallId"`
 }
@@ -38,7 +38,7 @@ type ChangedHunk struct {
 // UndoParams of tandem/changes/undo.
 type UndoParams struct {
 	SessionID  string `json:"sessionId"`
-	Scope      string `json:"scope" doc:"file, turn, toolCall or session."`
+	Scope      string `json:"scope" enum:"file,turn,toolCall,session"`
 	URI        string `json:"uri,omitempty"`
 	Turn       *int   `json:"turn,omitempty" doc:"The last turn that changed something if absent."`
 	ToolCallID string `json:"toolCallId,omitempty"`
@@ -93,27 +93,26 @@ type FileTimeResult struct {
 // FileTimeNotice of tandem/fileTime.
 type FileTimeNotice struct {
 	URI     string `json:"uri"`
-	State   string `json:"state" doc:"read, stale, written or conflict."`
-	By      string `json:"by" doc:"user, disk or agent."`
+	State   string `json:"state" enum:"read,stale,written,conflict"`
+	By      string `json:"by" enum:"user,disk,agent"`
 	Mtime   string `json:"mtime,omitempty" doc:"RFC 3339."`
 	Version *int32 `json:"version,omitempty"`
 }
 
 // StatusResult of tandem/status.
 type StatusResult struct {
-	Version  string       `json:"version"`
-	Models   []string     `json:"models" doc:"What can be used now, the default first."`
-	Sessions int          `json:"sessions"`
-	Clients  int          `json:"clients"`
-	Tools    int          `json:"tools"`
-	Sandbox  SandboxState `json:"sandbox"`
-	Watcher  string       `json:"watcher" doc:"on, off, or why it is off."`
-	PerTool  []ToolStats  `json:"perTool"`
-	Usage    Usage        `json:"usage"`
-	// Documents and Suspect count the open documents and those with positions that did not fit.
-	Documents int      `json:"documents"`
-	Suspect   int      `json:"suspect"`
-	Config    []string `json:"config" doc:"What is wrong with the configuration."`
+	Version   string       `json:"version"`
+	Models    []string     `json:"models" doc:"What can be used now, the default first."`
+	Sessions  int          `json:"sessions"`
+	Clients   int          `json:"clients"`
+	Tools     int          `json:"tools"`
+	Sandbox   SandboxState `json:"sandbox"`
+	Watcher   string       `json:"watcher" doc:"on, off, or why it is off."`
+	PerTool   []ToolStats  `json:"perTool"`
+	Usage     Usage        `json:"usage"`
+	Documents int          `json:"documents" doc:"Open documents."`
+	Suspect   int          `json:"suspect" doc:"Open documents in which positions came that did not fit."`
+	Config    []string     `json:"config" doc:"What is wrong with the configuration."`
 }
 
 // SandboxState is what commands are confined with.

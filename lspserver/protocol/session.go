@@ -33,7 +33,7 @@ type ClientExperimental struct {
 
 // ContentBlock is a piece of a prompt or of a message, as the Agent Client Protocol has it.
 type ContentBlock struct {
-	Type     string            `json:"type" doc:"text, resource_link, resource or image."`
+	Type     string            `json:"type" enum:"text,resource_link,resource,image"`
 	Text     string            `json:"text,omitempty"`
 	URI      string            `json:"uri,omitempty"`
 	Name     string            `json:"name,omitempty"`
@@ -141,10 +141,10 @@ type TurnError struct {
 
 // PromptResult of tandem/session/prompt, sent when the turn is over.
 type PromptResult struct {
-	StopReason string     `json:"stopReason" doc:"end_turn, max_tokens, max_turn_requests, refusal, cancelled or error."`
+	StopReason string     `json:"stopReason" doc:"end_turn, max_tokens, max_turn_requests, refusal, cancelled or error. Others may follow."`
 	Usage      Usage      `json:"usage"`
 	Turn       int        `json:"turn" doc:"Counts from 1."`
-	Error      *TurnError `json:"error,omitempty"`
+	Error      *TurnError `json:"error,omitempty" doc:"With stopReason error."`
 }
 
 // SetModeParams of tandem/session/setMode.
@@ -167,16 +167,15 @@ type UpdateParams struct {
 
 // Update is one piece of news; SessionUpdate says which of the fields it has.
 type Update struct {
-	SessionUpdate string `json:"sessionUpdate" doc:"user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, current_mode_update, usage_update or notice."`
-	// Content is a ContentBlock of a message or a notice, a list of ToolContent of a tool call.
-	Content       any        `json:"content,omitzero"`
+	SessionUpdate string     `json:"sessionUpdate,omitempty" doc:"user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, current_mode_update, usage_update or notice; left out in a permission request. Others may follow."`
+	Content       any        `json:"content,omitzero" as:"ContentBlock,[]ToolContent" doc:"A block of a message or a notice, a list for a tool call."`
 	ToolCallID    string     `json:"toolCallId,omitempty"`
 	Title         string     `json:"title,omitempty"`
-	Kind          string     `json:"kind,omitempty"`
-	Status        string     `json:"status,omitempty" doc:"pending, in_progress, completed or failed."`
+	Kind          string     `json:"kind,omitempty" doc:"read, search, edit, delete, move, execute, fetch, think or other."`
+	Status        string     `json:"status,omitempty" enum:"pending,in_progress,completed,failed"`
 	Locations     []Location `json:"locations,omitempty"`
-	RawInput      any        `json:"rawInput,omitzero"`
-	RawOutput     any        `json:"rawOutput,omitzero"`
+	RawInput      any        `json:"rawInput,omitzero" doc:"The arguments; text where they are no JSON."`
+	RawOutput     any        `json:"rawOutput,omitzero" doc:"The result of ToolResult."`
 	CurrentModeID string     `json:"currentModeId,omitempty"`
 	Usage         *Usage     `json:"usage,omitempty"`
 	Meta          *Meta      `json:"_meta,omitempty"`
@@ -184,7 +183,7 @@ type Update struct {
 
 // ToolContent is something that a tool call shows.
 type ToolContent struct {
-	Type    string        `json:"type" doc:"content or diff."`
+	Type    string        `json:"type" enum:"content,diff"`
 	Content *ContentBlock `json:"content,omitempty"`
 	Path    string        `json:"path,omitempty"`
 	OldText *string       `json:"oldText,omitempty" doc:"Absent for a new file."`
@@ -200,7 +199,7 @@ type Location struct {
 
 // Meta is what is ours in a payload of the Agent Client Protocol.
 type Meta struct {
-	Tandem any `json:"tandem"`
+	Tandem any `json:"tandem" as:"UpdateMeta,DiffMeta,PermissionMeta"`
 }
 
 // DiffMeta is _meta.tandem of a diff.
@@ -210,12 +209,12 @@ type DiffMeta struct {
 
 // UpdateMeta is _meta.tandem of an update.
 type UpdateMeta struct {
-	State        string           `json:"state,omitempty" doc:"queued, executing, completed or yielded."`
+	State        string           `json:"state,omitempty" enum:"queued,executing,completed,yielded" doc:"Where a call is on its way; yielded when its result has its place in the order."`
 	At           map[string]int64 `json:"at,omitempty" doc:"When each state was reached, in ms since the turn began."`
-	Phase        string           `json:"phase,omitempty" doc:"use, progress, result, rejected or error."`
-	Batch        int              `json:"batch,omitzero"`
-	PartialInput string           `json:"partialInput,omitempty"`
-	Semantic     string           `json:"semantic,omitempty" doc:"read, search or write."`
+	Phase        string           `json:"phase,omitempty" enum:"use,progress,result,rejected,error"`
+	Batch        int              `json:"batch,omitzero" doc:"Calls of one number run together."`
+	PartialInput string           `json:"partialInput,omitempty" doc:"The text of the arguments so far, while the model writes them."`
+	Semantic     string           `json:"semantic,omitempty" enum:"read,search,write"`
 	Summary      string           `json:"summary,omitempty"`
 	Error        string           `json:"error,omitempty" doc:"The class of a failure."`
 	Output       string           `json:"output,omitempty" doc:"Text that a running command has printed since the last update."`
@@ -234,12 +233,12 @@ type PermissionParams struct {
 type PermissionOption struct {
 	OptionID string `json:"optionId"`
 	Name     string `json:"name"`
-	Kind     string `json:"kind" doc:"allow_once, allow_always, reject_once or reject_always."`
+	Kind     string `json:"kind" enum:"allow_once,allow_always,reject_once,reject_always"`
 }
 
 // PermissionMeta is _meta.tandem of a permission request.
 type PermissionMeta struct {
-	Danger string `json:"danger" doc:"safe, moderate or dangerous."`
+	Danger string `json:"danger" enum:"safe,moderate,dangerous"`
 	Reason string `json:"reason"`
 }
 
@@ -250,8 +249,8 @@ type PermissionResult struct {
 
 // PermissionOutcome is a person's answer.
 type PermissionOutcome struct {
-	Outcome  string `json:"outcome" doc:"selected or cancelled."`
-	OptionID string `json:"optionId,omitempty"`
+	Outcome  string `json:"outcome" enum:"selected,cancelled"`
+	OptionID string `json:"optionId,omitempty" doc:"That of the selected option."`
 }
 
 // SaveParams of tandem/documents/save.

@@ -11,16 +11,16 @@ type ToolInfo struct {
 	Name            string          `json:"name"`
 	Aliases         []string        `json:"aliases"`
 	Title           string          `json:"title,omitempty"`
-	Kind            string          `json:"kind" doc:"read, search, edit, delete, move, execute, fetch, think or other."`
+	Kind            string          `json:"kind" enum:"read,search,edit,delete,move,execute,fetch,think,other"`
 	Category        string          `json:"category"`
 	Description     string          `json:"description"`
 	Parameters      json.RawMessage `json:"parameters" doc:"A JSON Schema."`
 	ReadOnly        bool            `json:"readOnly"`
 	ConcurrencySafe bool            `json:"concurrencySafe"`
 	Destructive     bool            `json:"destructive"`
-	Danger          string          `json:"danger" doc:"safe, moderate or dangerous."`
-	PermissionClass string          `json:"permissionClass" doc:"read, write, execute or network."`
-	Interrupt       string          `json:"interrupt" doc:"cancel or block."`
+	Danger          string          `json:"danger" enum:"safe,moderate,dangerous"`
+	PermissionClass string          `json:"permissionClass" enum:"read,write,execute,network"`
+	Interrupt       string          `json:"interrupt" enum:"cancel,block" doc:"What a cancelled turn does to a running call: end it, or let it finish."`
 	InputStreaming  bool            `json:"inputStreaming"`
 	Providers       []string        `json:"providers"`
 	Source          string          `json:"source"`
@@ -55,7 +55,7 @@ type CallToolParams struct {
 	CallID    string          `json:"callId,omitempty"`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
-	Apply     string          `json:"apply,omitempty" doc:"auto, editor, disk or none."`
+	Apply     string          `json:"apply,omitempty" enum:"auto,editor,disk,none" doc:"Where a change goes; the configuration says if absent."`
 	Trace     bool            `json:"trace,omitzero"`
 }
 
@@ -70,7 +70,7 @@ type BatchCall struct {
 type BatchParams struct {
 	SessionID string      `json:"sessionId"`
 	Calls     []BatchCall `json:"calls"`
-	Apply     string      `json:"apply,omitempty"`
+	Apply     string      `json:"apply,omitempty" enum:"auto,editor,disk,none"`
 	Trace     bool        `json:"trace,omitzero"`
 	DryRun    bool        `json:"dryRun,omitzero" doc:"Only say which calls would run together."`
 }
@@ -91,7 +91,7 @@ type ToolResult struct {
 	Summary    string             `json:"summary,omitempty" doc:"One line for a person."`
 	Result     any                `json:"result,omitzero" doc:"Structured data for a program."`
 	Content    []ContentBlock     `json:"content,omitempty"`
-	Diff       any                `json:"diff,omitzero" doc:"A FileDiff, or a list of them for several files."`
+	Diff       any                `json:"diff,omitzero" as:"FileDiff,[]FileDiff" doc:"A list for several files."`
 	Edit       *lsp.WorkspaceEdit `json:"edit,omitempty" doc:"What a changing call changes, as documentChanges."`
 	Applied    *bool              `json:"applied,omitempty" doc:"Whether edit has landed."`
 	Warnings   []string           `json:"warnings,omitempty"`
@@ -125,7 +125,7 @@ type ResultMeta struct {
 	EffectiveArgs json.RawMessage `json:"effectiveArgs,omitempty"`
 	Coerced       []string        `json:"coerced,omitempty"`
 	Modified      []string        `json:"modified,omitempty" doc:"URIs."`
-	Source        string          `json:"source,omitempty" doc:"buffer or disk."`
+	Source        string          `json:"source,omitempty" enum:"buffer,disk"`
 	Version       *int32          `json:"version,omitempty"`
 	Attempts      int             `json:"attempts,omitzero"`
 	Tier          string          `json:"tier,omitempty"`
@@ -161,12 +161,12 @@ type DiffHunk struct {
 type InlineSpan struct {
 	Start int    `json:"start"`
 	End   int    `json:"end"`
-	Op    string `json:"op" doc:"insert (of newText) or delete (of oldText)."`
+	Op    string `json:"op" enum:"insert,delete" doc:"A span of newText, or of oldText."`
 }
 
 // ToolEvent of tandem/tools/event.
 type ToolEvent struct {
-	Type       string  `json:"type" doc:"register, unregister, execute or error."`
+	Type       string  `json:"type" enum:"register,unregister,execute,error"`
 	Name       string  `json:"name"`
 	Source     string  `json:"source"`
 	SessionID  string  `json:"sessionId,omitempty"`

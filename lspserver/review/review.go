@@ -259,7 +259,8 @@ func (l *Log) undoFile(ctx context.Context, path string, ops []*op, session stri
 	}
 	if len(e.Edits) > 0 || e.Delete {
 		c := filetime.Change{
-			Session: session, Call: "undo", Tool: "undo", Label: "Undo agent changes", Turn: ops[0].turn, Files: []filetime.FileEdit{e},
+			Session: session, Call: "undo", Tool: "undo", Label: "Undo agent changes", Turn: ops[0].turn, ForUser: true,
+			Files: []filetime.FileEdit{e},
 		}
 		if _, err := l.files.Commit(ctx, c); err != nil {
 			return false, err

@@ -120,6 +120,27 @@ func TestExitCode(t *testing.T) {
 	})
 }
 
+// What comes right behind initialize finds the server initialized; a failed initialize may be tried again.
+func TestInitializeRunsAlone(t *testing.T) {
+	wiretest.Bubble(t, func(t *testing.T) {
+		r := NewRouter()
+		tries := 0
+		Handle(r, "initialize", func(context.Context, struct{}) (struct{}, error) {
+			time.Sleep(time.Second)
+			if tries++; tries == 1 {
+				return struct{}{}, errors.New("no")
+			}
+			return struct{}{}, nil
+		})
+		g := newRig(t, r, Options{})
+		io.WriteString(g.in, request("1", "initialize")+request("2", "ping")+request("3", "initialize")+request("4", "ping"))
+		time.Sleep(3 * time.Second)
+		expect(t, g.still(), "1 error -32603", "2 error -32002", "3 {}", `4 "pong"`)
+		g.in.Close()
+		<-g.conn.Done()
+	})
+}
+
 // exit that follows shutdown at once does not cut it short.
 func TestExitWaitsForShutdown(t *testing.T) {
 	r := NewRouter()

@@ -69,7 +69,9 @@ func newRig(t testing.TB, r *Router, o Options) *rig {
 }
 
 func serveBasics(r *Router) {
-	Handle(r, "initialize", func(context.Context, jsontext.Value) (struct{}, error) { return struct{}{}, nil })
+	if r.requests["initialize"] == nil {
+		Handle(r, "initialize", func(context.Context, jsontext.Value) (struct{}, error) { return struct{}{}, nil })
+	}
 	Handle(r, "ping", func(context.Context, struct{}) (string, error) { return "pong", nil })
 	Handle(r, "wait", func(ctx context.Context, _ struct{}) (string, error) {
 		<-ctx.Done()

@@ -106,15 +106,28 @@ func (f *file) claim(i, j int, c filetime.Change) {
 	for _, r := range f.history[i:j] {
 		sets = append(sets, r.Set)
 	}
-	one := filetime.Revision{
-		Rev: f.history[j-1].Rev, Set: text.ComposeAll(sets), Author: filetime.Agent, Session: c.Session, Call: c.Call,
-	}
+	one := revisionOf(c, f.history[j-1].Rev, text.ComposeAll(sets))
 	f.history = append(append(f.history[:i:i], one), f.history[j:]...)
+}
+
+// revisionOf is a change as it stands in a file's history.
+func revisionOf(c filetime.Change, rev uint64, set text.Set) filetime.Revision {
+	if c.ForUser {
+		return filetime.Revision{Rev: rev, Set: set, Author: filetime.User}
+	}
+	return filetime.Revision{Rev: rev, Set: set, Author: filetime.Agent, Session: c.Session, Call: c.Call}
 }
 
 // Commit implements filetime.Files. The caller holds the locks of the paths.
 func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (filetime.Landed, error) {
 	var out filetime.Landed
+	if len(c.Files) > 1 {
+		for _, e := range c.Files {
+			if _, err := w.commitNowhere(w.file(e.Path), e); err != nil {
+				return out, err
+			}
+		}
+	}
 	for _, e := range c.Files {
 		l, err := w.commitFile(ctx, e, c)
 		if err != nil {

@@ -241,6 +241,9 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 // judge settles one try. f.mu is held.
 func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetime.LandedFile, bool, error) {
 	refused := got != nil && (got.err != nil || !got.applied)
+	if refused && got.err != nil && found.verdict == landed {
+		refused = false // the editor failed after it had applied the edit
+	}
 	switch found.verdict {
 	case landed:
 		if refused {
@@ -339,9 +342,7 @@ func (a *attempt) split(d *delivery) uint64 {
 		if r.Rev != first.rev {
 			continue
 		}
-		mine := filetime.Revision{
-			Rev: first.rev - 1, Set: d.set, Author: filetime.Agent, Session: a.c.Session, Call: a.c.Call,
-		}
+		mine := revisionOf(a.c, first.rev-1, d.set)
 		theirs := filetime.Revision{Rev: last.rev, Set: rest, Author: filetime.User}
 		j := i + len(d.events)
 		f.history = append(append(f.history[:i:i], mine, theirs), f.history[min(j, len(f.history)):]...)

@@ -164,7 +164,7 @@ func (w *Workspace) commitDisk(ctx context.Context, f *file, e filetime.FileEdit
 		p, err := w.prepare(f, e)
 		if err != nil || len(p.set) == 0 && !e.Create && !e.Delete {
 			f.mu.Unlock()
-			return p.landed(f, false), err
+			return p.landed(f, err == nil), err
 		}
 		swapped, err := w.swap(f, e, p)
 		if err != nil {
@@ -185,14 +185,14 @@ func (w *Workspace) commitDisk(ctx context.Context, f *file, e filetime.FileEdit
 		f.claim(len(f.history)-1, len(f.history), c)
 		w.tell(f, "written", "agent")
 		l := p.landed(f, true)
-		l.Source = "disk"
+		l.Source, l.Created = "disk", e.Create
 		f.mu.Unlock()
 		return l, nil
 	}
 }
 
 // swap puts the new text in place; false means that somebody else got there first and nothing was changed.
-func (w *Workspace) swap(f *file, e filetime.FileEdit, p plan) (bool, error) {
+func (w *Workspace) swap(f *file, e filetime.FileEdit, p plan) (ok bool, err error) {
 	fail := func(err error) (bool, error) { return false, writeError(f.path, err) }
 	dir := filepath.Dir(f.path)
 	if e.Delete {
@@ -201,7 +201,8 @@ func (w *Workspace) swap(f *file, e filetime.FileEdit, p plan) (bool, error) {
 			return fail(err)
 		}
 		if d, err := readDisk(aside, 0); err != nil || !d.text.Equal(f.text) {
-			return false, os.Rename(aside, f.path)
+			// Somebody saved it meanwhile. If they have even made it anew by now, both texts stay.
+			return false, unix.Renameat2(unix.AT_FDCWD, aside, unix.AT_FDCWD, f.path, unix.RENAME_NOREPLACE)
 		}
 		if err := os.Remove(aside); err != nil {
 			return fail(err)
@@ -217,9 +218,13 @@ func (w *Workspace) swap(f *file, e filetime.FileEdit, p plan) (bool, error) {
 	if err != nil {
 		return fail(err)
 	}
-	defer os.Remove(temp)
+	defer func() {
+		if !errors.Is(err, errKept) {
+			_ = os.Remove(temp)
+		}
+	}()
 	if !f.exists {
-		err := unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, f.path, unix.RENAME_NOREPLACE)
+		err = unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, f.path, unix.RENAME_NOREPLACE)
 		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
 			err = os.Link(temp, f.path)
 		}
@@ -243,14 +248,28 @@ func (w *Workspace) swap(f *file, e filetime.FileEdit, p plan) (bool, error) {
 	if d, err := readDisk(temp, 0); err == nil && d.text.Equal(f.text) {
 		return true, syncDir(dir)
 	}
-	return false, w.giveBack(f.path, temp, p.after)
+	err = w.giveBack(f.path, temp, p.after)
+	return false, err
 }
+
+// errKept says that a temporary file holds the only copy of somebody's text and must stay.
+var errKept = errors.New("it could not be put back in its place")
 
 // giveBack exchanges back until the path holds what somebody else saved last and temp holds our own text.
 func (w *Workspace) giveBack(path, temp string, ours text.Text) error {
 	for {
-		if err := unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, path, unix.RENAME_EXCHANGE); err != nil {
-			return writeError(path, err)
+		err := unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, path, unix.RENAME_EXCHANGE)
+		if errors.Is(err, fs.ErrNotExist) { // somebody removed ours: theirs goes back all the same
+			err = unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, path, unix.RENAME_NOREPLACE)
+			if errors.Is(err, fs.ErrExist) {
+				continue
+			}
+			if err == nil {
+				return nil
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("what somebody else saved stands in %s: %w", temp, errKept)
 		}
 		if d, err := readDisk(temp, 0); err == nil && d.text.Equal(ours) {
 			return nil

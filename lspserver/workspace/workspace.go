@@ -202,16 +202,18 @@ func (w *Workspace) record(f *file, set text.Set, author filetime.Author) {
 
 // fold composes the older half of the history in runs, which is exact; only the revisions between are lost.
 func (f *file) fold() {
-	const run = 64
-	half := len(f.history) / 2 / run * run
+	const most = 64
+	half := len(f.history) / 2
 	var kept []filetime.Revision
-	for part := range slices.Chunk(f.history[:half], run) {
-		sets := make([]text.Set, len(part))
-		author := filetime.User
-		for i, r := range part {
-			sets[i] = r.Set
+	var run []text.Set
+	for i, r := range f.history[:half] {
+		run = append(run, r.Set)
+		next := f.history[i+1]
+		if len(run) == most || i+1 == half || r.Author == filetime.Agent || next.Author != r.Author {
+			r.Set = text.ComposeAll(run)
+			kept = append(kept, r)
+			run = nil
 		}
-		kept = append(kept, filetime.Revision{Rev: part[len(part)-1].Rev, Set: text.ComposeAll(sets), Author: author})
 	}
 	f.history = append(kept, f.history[half:]...)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -131,7 +130,7 @@ func TestF279Progress(t *testing.T) {
 	var got []string
 	env.Progress = func(p tools.Progress) { got = append(got, p.Text) }
 	toolstest.Call(t.Context(), New(), env, `{"command":"x"}`)
-	want := []string{"a\n", "bc\nd\n", strings.Repeat("x", newsBytes-4) + "\n", "end"}
+	want := []string{"a\n", "bc\nd\n", strings.Repeat("x", newsBytes-4) + "\nend"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%.60q", got)
 	}
@@ -193,8 +192,5 @@ func TestF113Real(t *testing.T) {
 	if r.Error != "EXIT_CODE_3" || !r.Truncated || !strings.HasSuffix(r.Data, "\n1000000\n[Exit code: 3]") ||
 		!strings.Contains(v.Stdout, " bytes left out …]") || len(v.Stdout) > maxOutput+100 {
 		t.Errorf("%s, %d bytes", r.Error, len(v.Stdout))
-	}
-	if _, err := os.Stat("/bin/bash"); err != nil {
-		t.Skip("no bash")
 	}
 }

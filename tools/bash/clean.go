@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"bytes"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -86,7 +87,7 @@ func (r *reporter) output(_ sandbox.Stream, chunk []byte) {
 		r.pending = append(r.pending[:0], r.pending[over:]...)
 	}
 	if now := r.env.Now(); now.Sub(r.last) >= newsEvery {
-		if end := strings.LastIndexByte(string(r.pending), '\n') + 1; end > 0 {
+		if end := bytes.LastIndexByte(r.pending, '\n') + 1; end > 0 {
 			r.last = now
 			r.send(end)
 		}

@@ -22,7 +22,7 @@ var description string
 // Args are the arguments of edit_file.
 type Args struct {
 	Path       string `json:"path" desc:"The file to edit." minlen:"1" alias:"file_path,file,filename" nocoerce:"true"`
-	OldText    string `json:"old_text" desc:"The text to replace, exactly as it stands in the file, without line numbers. It must fit one place only, unless replace_all is set." alias:"old_string,old_str" nocoerce:"true"`
+	OldText    string `json:"old_text" desc:"The text to replace, exactly as it stands in the file, without line numbers; at one place only." alias:"old_string,old_str" nocoerce:"true"`
 	NewText    string `json:"new_text" desc:"The text to put in its place. Empty deletes." alias:"new_string,new_str" nocoerce:"true"`
 	ReplaceAll bool   `json:"replace_all,omitempty" desc:"Replace every place where old_text stands." default:"false"`
 }
@@ -83,7 +83,8 @@ func plan(ctx context.Context, env *tools.Env, in Args) (*tools.Plan, error) {
 }
 
 func noChange() error {
-	return tools.Refuse(tools.NoChange, "same", "old_text and new_text are the same: nothing was changed. Give the new text in new_text.")
+	return tools.Refuse(tools.NoChange, "same",
+		"old_text and new_text are the same: nothing was changed. Give the new text in new_text.")
 }
 
 // search finds the place of an edit.
@@ -112,7 +113,7 @@ func (s *search) run(views []filetime.View) error {
 			return s.ambiguous(v, several.Lines)
 		case errors.Is(err, text.ErrEmptyOld):
 			return tools.Refuse(tools.InvalidArgs, "empty",
-				"old_text is empty and stands nowhere. Quote the text to replace; to make a new file or replace all of one use write_file.")
+				"old_text is empty and stands nowhere. Quote the text to replace; to make a file or replace all of one use write_file.")
 		case errors.Is(err, text.ErrNoChange):
 			return noChange()
 		case err != nil:

@@ -67,8 +67,8 @@ func (m Mode) Judge(t tools.Tool, p *tools.Plan) run.Decision {
 	return d
 }
 
-// opOf is the plan's own row, except that a tool which may change something cannot pass for one that only looks by saying
-// nothing.
+// opOf is the plan's own row, except that a tool which may change something cannot pass for one that only looks by
+// saying nothing.
 func opOf(t tools.Tool, p *tools.Plan) tools.Op {
 	if p.Op != tools.OpRead {
 		return p.Op

@@ -349,16 +349,16 @@ func (c *call) record() error {
 	c.result.Landed = &c.landed
 	c.result.Warnings = append(c.result.Warnings, c.landed.Warnings...)
 	for _, f := range c.landed.Files {
+		name := c.env.Paths.Rel(f.Path)
 		if f.Applied {
 			m.Modified = append(m.Modified, f.Path)
 		}
+		if f.Applied && !c.result.Success {
+			c.result.Data += fmt.Sprintf("\n%s was changed already, before this failed.", name)
+		}
 		if f.SameLine {
 			c.result.Warnings = append(c.result.Warnings,
-				fmt.Sprintf("%s: somebody else changed a line that this edit changed too; both changes are in the text.", f.Path))
-		}
-		if f.Stale {
-			c.result.Warnings = append(c.result.Warnings,
-				fmt.Sprintf("%s: the file on disk is older than the editor's buffer.", f.Path))
+				name+": somebody else changed a line that this edit changed too; both changes are in the text.")
 		}
 		m.RebasedOver += f.Over
 		m.Attempts = max(m.Attempts, f.Attempts)
@@ -366,7 +366,7 @@ func (c *call) record() error {
 	if len(c.landed.Files) == 1 {
 		m.Source, m.Version = c.landed.Files[0].Source, c.landed.Files[0].BeforeVersion
 	}
-	if c.host.Landed != nil {
+	if c.host.Landed != nil && len(m.Modified) > 0 {
 		c.host.Landed(*c.plan.Change, c.landed)
 	}
 	if c.result.Diffs == nil {

@@ -53,7 +53,8 @@ func (c *call) failure(err error) tools.Result {
 		return tools.Fail(filetime.Timeout, "deadline", "The time that there was for all of this is over.")
 	case errors.Is(err, errTurnCancelled), errors.Is(err, context.Canceled):
 		if c.reached(Executing) {
-			return tools.Fail(filetime.Cancelled, "turn", "Cancelled by a person while it ran: it may have done a part of its work.")
+			return tools.Fail(filetime.Cancelled, "turn",
+				"Cancelled by a person while it ran: it may have done a part of its work.")
 		}
 		return tools.Fail(filetime.Cancelled, "turn", "Cancelled by a person before it began: nothing was done.")
 	}
@@ -90,7 +91,7 @@ func (c *call) conflict(k *filetime.Conflict) tools.Result {
 	case filetime.Disk:
 		who, author = "something outside the editor", "disk"
 	case filetime.Agent:
-		who, author = "another agent", "agent"
+		who, author = "another edit by an agent", "agent"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Edit conflict in %s: %s changed the same text since it was read. Nothing was applied.\n", name, who)

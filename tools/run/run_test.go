@@ -63,7 +63,8 @@ func done(format string, a ...any) tools.Result {
 type sleeper struct{ now, most atomic.Int32 }
 
 func (s *sleeper) tool(name string, together tools.Together) tools.Tool {
-	return probe(tools.Spec{Name: name, Together: together}, func(ctx context.Context, _ *tools.Env, in args) (tools.Result, error) {
+	spec := tools.Spec{Name: name, Together: together}
+	return probe(spec, func(ctx context.Context, _ *tools.Env, in args) (tools.Result, error) {
 		if n := s.now.Add(1); n > s.most.Load() {
 			s.most.Store(n)
 		}
@@ -145,14 +146,34 @@ func TestF124Partition(t *testing.T) {
 		want  [][]int
 	}{
 		{"nothing", nil, nil},
-		{"reads round a command", []string{`read {"path":"a"}`, `read {"path":"b"}`, `bash {}`, `read {"path":"c"}`}, [][]int{{0, 1}, {2}, {3}}},
+		{
+			"reads round a command",
+			[]string{`read {"path":"a"}`, `read {"path":"b"}`, `bash {}`, `read {"path":"c"}`},
+			[][]int{{0, 1}, {2}, {3}},
+		},
 		{"commands", []string{`bash {}`, `bash {}`}, [][]int{{0}, {1}}},
-		{"edits of different files", []string{e("a"), e("b"), `write_file {"path":"c","content":"x"}`}, [][]int{{0, 1, 2}}},
+		{
+			"edits of different files",
+			[]string{e("a"), e("b"), `write_file {"path":"c","content":"x"}`},
+			[][]int{{0, 1, 2}},
+		},
 		{"edits of one file", []string{e("a"), e("b"), e("a"), e("c")}, [][]int{{0, 1}, {2, 3}}},
-		{"one file by other names", []string{e("dir/a"), e("link/a"), e("@dir/a"), e("x/../dir/a")}, [][]int{{0}, {1}, {2}, {3}}},
-		{"another name of the parameter", []string{`edit_file {"filePath":"a","old_text":"a","new_text":"b"}`, e("a")}, [][]int{{0}, {1}}},
+		{
+			"one file by other names",
+			[]string{e("dir/a"), e("link/a"), e("@dir/a"), e("x/../dir/a")},
+			[][]int{{0}, {1}, {2}, {3}},
+		},
+		{
+			"another name of the parameter",
+			[]string{`edit_file {"filePath":"a","old_text":"a","new_text":"b"}`, e("a")},
+			[][]int{{0}, {1}},
+		},
 		{"reads and edits", []string{`read {"path":"a"}`, e("a"), `read {"path":"a"}`}, [][]int{{0}, {1}, {2}}},
-		{"what will be refused", []string{`read {"ms":"x"}`, `read {}`, `nope {}`, e("/etc/passwd"), e("/etc/group")}, [][]int{{0}, {1}, {2}, {3}, {4}}},
+		{
+			"what will be refused",
+			[]string{`read {"ms":"x"}`, `read {}`, `nope {}`, e("/etc/passwd"), e("/etc/group")},
+			[][]int{{0}, {1}, {2}, {3}, {4}},
+		},
 	} {
 		equal(t, c.name, run.Partition(w.Host, calls(c.calls...)), c.want)
 	}
@@ -162,13 +183,14 @@ func TestF124Partition(t *testing.T) {
 func TestF131BatchFollowsPartition(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		asked := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) string {
-			return fmt.Sprintf(`%s {"path":%q,"ms":%d}`, rapid.SampledFrom([]string{"read", "edit", "bash", "nope"}).Draw(rt, "tool"),
-				rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "path"), rapid.IntRange(0, 9).Draw(rt, "ms"))
+			tool := rapid.SampledFrom([]string{"read", "edit", "bash", "nope"}).Draw(rt, "tool")
+			return fmt.Sprintf(`%s {"path":%q,"ms":%d}`, tool, rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "path"), rapid.IntRange(0, 9).Draw(rt, "ms"))
 		}), 0, 12).Draw(rt, "calls")
 		synctest.Test(t, func(t *testing.T) {
 			var s sleeper
 			var r recorder
-			w := runtest.NewWorld(t, s.tool("read", tools.WithReads), s.tool("edit", tools.OtherFiles), s.tool("bash", tools.Alone))
+			w := runtest.NewWorld(t,
+				s.tool("read", tools.WithReads), s.tool("edit", tools.OtherFiles), s.tool("bash", tools.Alone))
 			w.Env.Limits.MaxConcurrency = 3
 			w.Host.Observe = r.observe
 			list := calls(asked...)
@@ -332,7 +354,9 @@ func TestF125WritesOfOneFileNeverOverlap(t *testing.T) {
 			t.Fatal(err)
 		}
 		most, _ := landings(w)
-		e := func(old string) string { return fmt.Sprintf(`edit_file {"path":"f","old_text":%q,"new_text":"%s!"}`, old, old) }
+		e := func(old string) string {
+			return fmt.Sprintf(`edit_file {"path":"f","old_text":%q,"new_text":"%s!"}`, old, old)
+		}
 		began := time.Now()
 		results, _ := run.Batch(t.Context(), w.Host, calls(e("a"), e("b"), e("c")))
 		for _, r := range results {
@@ -490,10 +514,11 @@ func TestF085Cancel(t *testing.T) {
 
 func TestF138Block(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := runtest.NewWorld(t, probe(tools.Spec{Name: "slow", Block: true}, func(ctx context.Context, _ *tools.Env, _ args) (tools.Result, error) {
+		slow := func(ctx context.Context, _ *tools.Env, _ args) (tools.Result, error) {
 			time.Sleep(5 * time.Second)
 			return done("whole"), ctx.Err()
-		}))
+		}
+		w := runtest.NewWorld(t, probe(tools.Spec{Name: "slow", Block: true}, slow))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		equal(t, "result", run.One(ctx, w.Host, calls(`slow {}`)[0]).Data, "whole")
@@ -516,7 +541,8 @@ func TestF084Timeout(t *testing.T) {
 		r := w.Call("read", `{"ms":3600000}`)
 		equal(t, "code", r.Error, filetime.Timeout)
 		equal(t, "duration", r.Duration, 30*time.Second)
-		equal(t, "text", r.Data, "The tool was stopped: it did not end within 30s. Ask for less at once, or do it another way.")
+		equal(t, "text", r.Data,
+			"The tool was stopped: it did not end within 30s. Ask for less at once, or do it another way.")
 		r = w.Call("deaf", `{}`)
 		equal(t, "code of one that does not listen", r.Error, filetime.Timeout)
 		equal(t, "its duration", r.Duration, 37*time.Second)
@@ -528,22 +554,22 @@ func TestF084Timeout(t *testing.T) {
 
 func TestF117Panic(t *testing.T) {
 	var log bytes.Buffer
+	type planner = func(context.Context, *tools.Env, args) (*tools.Plan, error)
+	planned := func(name string, title func(args) string, plan planner) tools.Tool {
+		return tools.Define(tools.Definition[args]{Spec: tools.Spec{Name: name, Kind: tools.Read}, Title: title, Plan: plan})
+	}
 	w := runtest.NewWorld(t,
-		probe(tools.Spec{Name: "boom", Together: tools.WithReads}, func(context.Context, *tools.Env, args) (tools.Result, error) {
-			panic("the dam broke")
-		}),
+		probe(tools.Spec{Name: "boom", Together: tools.WithReads},
+			func(context.Context, *tools.Env, args) (tools.Result, error) { panic("the dam broke") }),
 		probe(tools.Spec{Name: "fail"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
 			return tools.Result{}, errors.New("no luck")
 		}),
 		probe(tools.Spec{Name: "mute"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
 			return tools.Result{}, nil
 		}),
-		tools.Define(tools.Definition[args]{Spec: tools.Spec{Name: "planless", Kind: tools.Read}, Plan: func(context.Context, *tools.Env, args) (*tools.Plan, error) {
-			return nil, nil
-		}}),
-		tools.Define(tools.Definition[args]{Spec: tools.Spec{Name: "mistitled", Kind: tools.Read},
-			Title: func(args) string { panic("no title") },
-			Plan:  func(context.Context, *tools.Env, args) (*tools.Plan, error) { panic("no plan") }}),
+		planned("planless", nil, func(context.Context, *tools.Env, args) (*tools.Plan, error) { return nil, nil }),
+		planned("mistitled", func(args) string { panic("no title") },
+			func(context.Context, *tools.Env, args) (*tools.Plan, error) { panic("no plan") }),
 	)
 	w.Host.Log = slog.New(slog.NewTextHandler(&log, nil))
 	results, _ := run.Batch(t.Context(), w.Host, calls(`boom {}`, `boom {}`, `fail {}`, `mute {}`, `planless {}`, `mistitled {}`))
@@ -709,6 +735,29 @@ func TestLandingFails(t *testing.T) {
 			t.Errorf("%v: something landed", c.err)
 		}
 	}
+}
+
+// halfway lands a change and then says that it failed, as one of several files may.
+type halfway struct{ *runtest.Files }
+
+func (f halfway) Commit(ctx context.Context, c filetime.Change) (filetime.Landed, error) {
+	l, _ := f.Files.Commit(ctx, c)
+	return l, &filetime.Error{Code: filetime.WriteError, Message: "The second file could not be written."}
+}
+
+// What did land of a change that failed is neither hidden nor forgotten.
+func TestLandsInPart(t *testing.T) {
+	w := runtest.NewWorld(t, write.New(), edit.New())
+	w.Env.Files = halfway{w.Files}
+	heard := 0
+	w.Host.Landed = func(filetime.Change, filetime.Landed) { heard++ }
+	r := w.Call("write_file", `{"path":"a","content":"b\n"}`)
+	equal(t, "code", r.Error, filetime.WriteError)
+	equal(t, "text", r.Data, "The second file could not be written.\na was changed already, before this failed.")
+	equal(t, "landed", []int{len(r.Landed.Files), len(r.Diffs), heard}, []int{1, 1, 1})
+	w.Env.Files = w.Files
+	r = w.Call("edit_file", `{"path":"a","old_text":"b","new_text":"c"}`)
+	equal(t, "what landed counts as seen", r.Success, true)
 }
 
 // F122, F098, F100, F102: whatever is asked for, there is an answer of the one shape.

@@ -35,8 +35,8 @@ type Stream struct {
 	yielded int
 }
 
-// NewStream makes a Stream. The end of ctx cancels the calls that run and those that have not begun; each still gets its
-// Result.
+// NewStream makes a Stream. The end of ctx cancels the calls that run and those that have not begun; each still gets
+// its Result.
 func NewStream(ctx context.Context, host *Host) *Stream {
 	s := &Stream{host: host, done: map[*call]bool{}}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)

@@ -22,7 +22,7 @@ var description string
 type Args struct {
 	Path    string `json:"path" desc:"The file to write. Folders that are missing are made." minlen:"1" alias:"file_path,file,filename" nocoerce:"true"`
 	Content string `json:"content" desc:"The whole content, or with append what is added." alias:"text,contents,file_text" nocoerce:"true"`
-	Mode    string `json:"mode,omitempty" desc:"overwrite replaces all of the file, append adds at its end as it is, with no line end of its own." enum:"overwrite,append" default:"overwrite"`
+	Mode    string `json:"mode,omitempty" desc:"overwrite replaces all of it; append adds at its end, with no line end of its own." enum:"overwrite,append" default:"overwrite"`
 }
 
 // Value is what a program gets of a write that landed; Bytes is the size of the file.

@@ -1,5 +1,5 @@
-// Package runtest lets tools that change files be tried without an editor and without a disk: files in memory, a person who types into
-// them, and cases written as txtar files.
+// Package runtest lets tools that change files be tried without an editor and without a disk: files in memory, a person
+// who types into them, and cases written as txtar files.
 package runtest
 
 import (

@@ -1,0 +1,211 @@
+package review
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+	"tandem/lspserver/workspace"
+)
+
+// buffer is an editor with one document that takes every edit for its present version.
+type buffer struct {
+	w    *workspace.Workspace
+	uri  string
+	text text.Text
+	ver  int32
+}
+
+func (b *buffer) change(set text.Set) {
+	var changes []workspace.ContentChange
+	for i := len(set) - 1; i >= 0; i-- {
+		e := set[i]
+		changes = append(changes, workspace.ContentChange{
+			Range: &workspace.Range{Start: b.text.Position(e.Start, text.UTF16), End: b.text.Position(e.End, text.UTF16)}, Text: e.New,
+		})
+	}
+	b.text = set.Apply(b.text)
+	b.ver++
+	b.w.Change(b.uri, b.ver, changes)
+}
+
+func (b *buffer) insert(before, s string) {
+	at := strings.Index(b.text.String(), before)
+	b.change(text.Set{{Start: at, End: at, New: s}})
+}
+
+func (b *buffer) Apply(_ context.Context, d workspace.Delivery) (bool, string, error) {
+	if d.Version == nil || *d.Version != b.ver {
+		return false, "version", nil
+	}
+	var set text.Set
+	for _, e := range d.Edits {
+		start, _ := b.text.Offset(e.Range.Start, text.UTF16)
+		end, _ := b.text.Offset(e.Range.End, text.UTF16)
+		set = append(set, text.Edit{Start: start, End: end, New: e.New})
+	}
+	b.change(set)
+	return true, "", nil
+}
+
+func (b *buffer) Save(context.Context, []string) (map[string]string, error) { return nil, nil }
+func (b *buffer) Resync(context.Context, string) (string, int32, error) {
+	return "", 0, errors.New("not served")
+}
+
+// desk is a session at work on one file.
+type desk struct {
+	*buffer
+	t    *testing.T
+	path string
+	log  *Log
+	n    int
+}
+
+func newDesk(t *testing.T, content string, open bool) *desk {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "f.txt")
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b := &buffer{uri: workspace.URI(path), text: text.New(content), ver: 1}
+	b.w = workspace.New(workspace.Options{Editor: b, Features: workspace.Features{Apply: true}})
+	if open {
+		b.w.Open(path, b.uri, 1, content)
+	}
+	return &desk{buffer: b, t: t, path: path, log: New(b.w)}
+}
+
+// agent makes one tool call that replaces old by new.
+func (d *desk) agent(turn int, old, new string) string {
+	d.t.Helper()
+	s, err := d.w.Read(d.t.Context(), d.path)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	i := strings.Index(s.Text.String(), old)
+	d.n++
+	c := filetime.Change{Session: "s", Call: "call" + string(rune('0'+d.n)), Turn: turn, Files: []filetime.FileEdit{{
+		Path: d.path, Base: s.Text, Rev: s.Rev, Edits: text.Minimize(s.Text, text.Set{{Start: i, End: i + len(old), New: new}}),
+	}}}
+	l, err := d.w.Commit(d.t.Context(), c)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.log.Landed(c, l)
+	return c.Call
+}
+
+func (d *desk) now() string {
+	s, err := d.w.Read(d.t.Context(), d.path)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return s.Text.String()
+}
+
+func turn(n int) Scope { return Scope{Turn: &n} }
+
+const four = "alpha\nbeta\ngamma\ndelta\n"
+
+func TestF180UndoTurnKeepsTyping(t *testing.T) {
+	d := newDesk(t, four, true)
+	d.agent(1, "beta", "BETA")
+	d.insert("gamma", "typed\n")
+	d.agent(1, "delta", "DELTA")
+	d.insert("alpha", "first\n")
+	d.agent(2, "gamma", "GAMMA")
+	u := d.log.Undo(t.Context(), turn(1), "s")
+	if len(u.Conflicts) > 0 || len(u.Changed) != 1 {
+		t.Errorf("undone %+v", u)
+	}
+	if got, want := d.now(), "first\nalpha\nbeta\ntyped\nGAMMA\ndelta\n"; got != want {
+		t.Errorf("after undoing turn 1: %q, want %q", got, want)
+	}
+	d.log.Undo(t.Context(), turn(1), "s")
+	if got := d.now(); !strings.Contains(got, "GAMMA") {
+		t.Errorf("a second undo of the same turn did something: %q", got)
+	}
+	d.log.Undo(t.Context(), Scope{All: true}, "s")
+	if got, want := d.now(), "first\nalpha\nbeta\ntyped\ngamma\ndelta\n"; got != want {
+		t.Errorf("after undoing all: %q, want %q", got, want)
+	}
+	if got := d.buffer.text.String(); got != d.now() {
+		t.Errorf("buffer %q", got)
+	}
+}
+
+func TestUndoMeetsTyping(t *testing.T) {
+	d := newDesk(t, four, true)
+	d.agent(1, "beta", "one two three")
+	other := d.agent(1, "delta", "DELTA")
+	at := strings.Index(d.buffer.text.String(), "two")
+	d.change(text.Set{{Start: at, End: at + 3, New: "2"}})
+	u := d.log.Undo(t.Context(), turn(1), "s")
+	if len(u.Conflicts) != 1 {
+		t.Errorf("undone %+v", u)
+	}
+	if got, want := d.now(), "alpha\none 2 three\ngamma\ndelta\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	files := d.log.List("", filepath.Base)
+	if len(files) != 1 || len(files[0].Hunks) != 1 || files[0].Hunks[0].Call == other {
+		t.Errorf("what stands: %+v", files)
+	}
+}
+
+func TestUndoOneCall(t *testing.T) {
+	d := newDesk(t, four, false)
+	first := d.agent(1, "beta", "BETA")
+	d.agent(1, "BETA\ngamma", "BETA\nGAMMA")
+	if u := d.log.Undo(t.Context(), Scope{Call: first}, "s"); len(u.Changed) != 1 {
+		t.Errorf("undone %+v", u)
+	}
+	if got, want := d.now(), "alpha\nbeta\nGAMMA\ndelta\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestHunksFollowTyping(t *testing.T) {
+	d := newDesk(t, four, true)
+	d.agent(1, "beta", "BETA")
+	d.insert("alpha", "first\n")
+	files := d.log.List(d.path, filepath.Base)
+	if len(files) != 1 || len(files[0].Hunks) != 1 {
+		t.Fatalf("files %+v", files)
+	}
+	h := files[0].Hunks[0]
+	if h.Old != "beta\n" || h.New != "BETA\n" || h.Now.Slice(h.Start, h.End) != "BETA\n" {
+		t.Errorf("hunk %q → %q, stands at %q", h.Old, h.New, h.Now.Slice(h.Start, h.End))
+	}
+	if f := files[0]; f.Diff.Additions != 1 || f.Diff.Deletions != 1 || strings.Contains(f.Diff.Unified, "+first") {
+		t.Errorf("the user's typing is in the agent's diff:\n%s", f.Diff.Unified)
+	}
+}
+
+func TestUndoOfANewFile(t *testing.T) {
+	d := newDesk(t, "", false)
+	path := filepath.Join(filepath.Dir(d.path), "sub", "new.txt")
+	c := filetime.Change{Session: "s", Call: "c", Turn: 1, Files: []filetime.FileEdit{{
+		Path: path, Create: true, Edits: text.Set{{New: "hello\n"}},
+	}}}
+	l, err := d.w.Commit(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.log.Landed(c, l)
+	if files := d.log.List("", filepath.Base); len(files) != 1 || files[0].Status != "added" {
+		t.Errorf("files %+v", files)
+	}
+	if u := d.log.Undo(t.Context(), turn(1), "s"); len(u.Conflicts) > 0 {
+		t.Errorf("undone %+v", u)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the file is still there: %v", err)
+	}
+}
