@@ -28,9 +28,12 @@ var rooms = map[string]room{
 		[]string{"lspserver/...", "agent/...", "tools/...", "filetime/...", "sandbox/..."},
 		"it answers the editor with what the agent and the tools do",
 	},
-	"lspserver/wire":      {nil, "the wire does not know what it carries"},
-	"lspserver/protocol":  {nil, "what is on the wire is plain data"},
-	"lspserver/client":    {[]string{"lspserver/protocol", "lspserver/wire"}, "an editor knows the wire only"},
+	"lspserver/wire":     {nil, "the wire does not know what it carries"},
+	"lspserver/protocol": {nil, "what is on the wire is plain data"},
+	"lspserver/client": {
+		[]string{"lspserver/protocol", "lspserver/wire", "filetime/text"},
+		"an editor knows the wire, and has a text of its own",
+	},
 	"lspserver/workspace": {base, "files know nothing of agents and tools"},
 	"lspserver/review":    {base, "undo is about files, whoever changed them"},
 

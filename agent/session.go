@@ -69,8 +69,10 @@ type Options struct {
 	// Seen is told of every path that the model sees, Landed of every change that landed; neither may block. May be nil.
 	Seen   func(path string)
 	Landed func(c filetime.Change, l filetime.Landed)
-	Now    func() time.Time
-	Log    *slog.Logger
+	// BeforeCommand is called before a command runs, see run.Host; may be nil.
+	BeforeCommand func(ctx context.Context) []string
+	Now           func() time.Time
+	Log           *slog.Logger
 }
 
 // Session is one conversation with its model, its mode and what the model has seen of the files. All methods may be
@@ -421,7 +423,7 @@ func (s *Session) host(turn int, began time.Time, endTurn func()) *run.Host {
 		Observe: func(e run.Event) {
 			s.o.Client.Update(s.o.ID, Event{Turn: turn, At: e.At.Sub(began), Call: &e})
 		},
-		Landed: s.o.Landed, Coerce: c.Coerce != "off", Now: s.o.Now, Log: s.o.Log,
+		Landed: s.o.Landed, BeforeCommand: s.o.BeforeCommand, Coerce: c.Coerce != "off", Now: s.o.Now, Log: s.o.Log,
 	}
 	if a := filetime.Apply(c.Apply); a != filetime.Auto {
 		h.Apply = a

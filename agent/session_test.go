@@ -19,7 +19,7 @@ import (
 	"tandem/agent/prompt"
 	"tandem/tools"
 	"tandem/tools/run"
-	"tandem/tools/tooltest"
+	"tandem/tools/run/runtest"
 )
 
 // client writes down what it is told and answers every question with answer.
@@ -170,8 +170,8 @@ func toolbox(t *testing.T) *tools.Registry {
 func session(t *testing.T, c *client, models opener, change ...func(*Options)) *Session {
 	t.Helper()
 	o := Options{
-		ID: "s1", Cwd: "/work", Config: config.Default(), Models: models, Registry: toolbox(t), Client: c,
-		Files: tooltest.NewFiles(), Now: time.Now,
+		ID: "s1", Cwd: "/home/ann", Config: config.Default(), Models: models, Registry: toolbox(t), Client: c,
+		Files: runtest.NewFiles(), Now: time.Now,
 	}
 	for _, f := range change {
 		f(&o)
@@ -638,7 +638,7 @@ func TestF26RequestsBeginAlike(t *testing.T) {
 	if look < 0 || put < look {
 		t.Error("the tools are not in the order of their names")
 	}
-	if !strings.Contains(heads[0], "Workspace: /work\\n") {
+	if !strings.Contains(heads[0], "Workspace: /home/ann\\n") {
 		t.Error(heads[0])
 	}
 }
@@ -709,7 +709,7 @@ func TestModeAndConfigurationChange(t *testing.T) {
 	if env.Limits.MaxToolOutputChars != 1234 || env.Limits.KillGrace != 5*time.Millisecond || env.RequireRead {
 		t.Errorf("%+v", env)
 	}
-	if p := env.Paths; !p.Strict || p.Unrestricted || fmt.Sprint(p.Write, p.Read) != "[/work/src /else] [/work /mod]" {
+	if p := env.Paths; !p.Strict || p.Unrestricted || fmt.Sprint(p.Write, p.Read) != "[/home/ann/src /else] [/home/ann /mod]" {
 		t.Errorf("%v %v %v", p.Strict, p.Write, p.Read)
 	}
 	conf.WriteRoots = []string{}
@@ -720,7 +720,7 @@ func TestModeAndConfigurationChange(t *testing.T) {
 
 func TestTwentySessionsAtOnce(t *testing.T) {
 	r := toolbox(t)
-	files := tooltest.NewFiles()
+	files := runtest.NewFiles()
 	c := &client{answer: func(context.Context, run.Question) run.Answer { return run.Allowed }}
 	var wg sync.WaitGroup
 	for i := range 20 {
@@ -765,8 +765,8 @@ func BenchmarkTurn(b *testing.B) {
 	}
 	for b.Loop() {
 		s, err := New(Options{
-			ID: "s", Cwd: "/work", Config: config.Default(), Models: opener{"main": m}, Registry: reg, Client: &client{},
-			Files: tooltest.NewFiles(), Now: time.Now,
+			ID: "s", Cwd: "/home/ann", Config: config.Default(), Models: opener{"main": m}, Registry: reg, Client: &client{},
+			Files: runtest.NewFiles(), Now: time.Now,
 		})
 		if err != nil {
 			b.Fatal(err)

@@ -89,7 +89,7 @@ type Change struct {
 	// ForUser says that a person asked for the change, so that it is news to the model.
 	ForUser bool
 	Apply   Apply
-	Files       []FileEdit
+	Files   []FileEdit
 }
 
 // FileEdit is the edit of one file: Edits are over Base, the text that the model had seen; Since leads from Base to the

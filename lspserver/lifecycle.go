@@ -31,6 +31,7 @@ func (s *server) lifecycleRoutes(r *wire.Router) {
 
 func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.InitializeResult, error) {
 	<-s.ready
+	s.closing, s.hurry = context.WithCancel(s.conn.Context())
 	s.client = clientOf(p)
 	s.initOpts = []byte(p.InitializationOptions)
 	for _, folder := range foldersOf(p) {
@@ -170,15 +171,8 @@ func (s *server) initialized(context.Context, lsp.InitializedParams) {
 
 // shutdown ends the sessions; exit follows.
 func (s *server) shutdown(context.Context, struct{}) (any, error) {
-	s.mu.Lock()
-	var all []*session
-	for _, se := range s.sessions {
-		all = append(all, se)
-	}
-	s.mu.Unlock()
-	for _, se := range all {
-		se.Close()
-	}
+	s.hurry()
+	s.closeSessions()
 	return nil, nil
 }
 

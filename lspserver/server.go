@@ -6,7 +6,9 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -91,6 +93,8 @@ type server struct {
 	watcher  *watch.Watcher
 	roots    []string
 	initOpts []byte
+	closing  context.Context // ends when there is no time left for a long grace
+	hurry    context.CancelFunc
 
 	mu       sync.Mutex
 	cfg      config.Config
@@ -162,18 +166,24 @@ func (s *server) later(fn func(ctx context.Context)) {
 func (s *server) end() {
 	s.mu.Lock()
 	s.ended = true
-	var all []*session
-	for _, se := range s.sessions {
-		all = append(all, se)
-	}
 	s.mu.Unlock()
-	for _, se := range all {
-		se.Close()
-	}
+	s.closeSessions()
 	if s.watcher != nil {
 		s.watcher.Close()
 	}
 	s.background.Wait()
+}
+
+// closeSessions ends every session, all at the same time.
+func (s *server) closeSessions() {
+	s.mu.Lock()
+	all := slices.Collect(maps.Values(s.sessions))
+	s.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, se := range all {
+		wg.Go(se.Close)
+	}
+	wg.Wait()
 }
 
 func (s *server) config() config.Config {

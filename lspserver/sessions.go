@@ -103,8 +103,8 @@ func (s *server) newSession(_ context.Context, p protocol.NewSessionParams) (pro
 	se.updates = newUpdates(id, s.notify)
 	made, err := agent.New(agent.Options{
 		ID: id, Cwd: cwd, More: more, Home: home, Config: cfg, Mode: agent.Mode(p.Mode), Model: p.Model, Models: opener,
-		Registry: s.registry, Client: host{s}, Files: s.ws, Runner: s.o.Runner, OpenDocuments: s.ws.Unsaved,
-		Seen: s.ws.Seen, Landed: se.landed(s), Now: s.o.Now, Log: s.log.With("session", id),
+		Registry: s.registry, Client: host{s}, Files: s.ws, Runner: hurried{s.o.Runner, s.closing.Done()}, OpenDocuments: s.ws.Unsaved,
+		Seen: s.ws.Seen, Landed: se.landed(s), BeforeCommand: s.ws.SaveForCommand, Now: s.o.Now, Log: s.log.With("session", id),
 	})
 	if err != nil {
 		return protocol.NewSessionResult{}, refused(err)

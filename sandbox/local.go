@@ -17,6 +17,8 @@ const (
 	defaultOutput = 1 << 20
 	// drain is how long a command that is over may keep its outputs open, and a killed one may take to be gone.
 	drain = 200 * time.Millisecond
+	// haste is what is left of the grace when there is no time for it.
+	haste = 500 * time.Millisecond
 )
 
 // Local runs commands with nothing that confines them. Each gets a session and a process group of its own, no input,
@@ -108,7 +110,7 @@ func attend(ctx context.Context, cmd *exec.Cmd, c Command) (o Outcome) {
 	if o.ExitCode < 0 {
 		_ = syscall.Kill(group, syscall.SIGTERM)
 		_ = syscall.Kill(group, syscall.SIGCONT) // one that is stopped could not even die
-		wait(exited, c.Grace)
+		waitOr(exited, c.Hurry, c.Grace)
 	}
 	_ = syscall.Kill(group, syscall.SIGKILL)
 	if !wait(exited, drain) {
@@ -138,6 +140,18 @@ func wait(c <-chan struct{}, atMost time.Duration) bool {
 		return true
 	case <-t.C:
 		return false
+	}
+}
+
+// waitOr is wait, of which little is left once hurry is closed.
+func waitOr(c, hurry <-chan struct{}, atMost time.Duration) {
+	t := time.NewTimer(atMost)
+	defer t.Stop()
+	select {
+	case <-c:
+	case <-t.C:
+	case <-hurry:
+		wait(c, min(atMost, haste))
 	}
 }
 

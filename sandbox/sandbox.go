@@ -29,6 +29,8 @@ type Command struct {
 	Timeout time.Duration
 	// Grace is the time between TERM and KILL of the whole process group.
 	Grace time.Duration
+	// Hurry, once closed, cuts the grace to half a second: the program is about to end.
+	Hurry <-chan struct{}
 	// MaxOutput is how many bytes of each stream are kept: the head and the tail. 0 means 1 MiB.
 	MaxOutput int
 	// Output, when set, gets every chunk as it arrives, one call at a time; the chunk is its own only until it returns.

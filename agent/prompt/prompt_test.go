@@ -31,7 +31,7 @@ func golden(t *testing.T, name, got string) {
 
 func TestF281SystemPromptSaysWhatAtMeans(t *testing.T) {
 	s := System{
-		Root: "/work/shop", More: []string{"/work/lib"}, Date: time.Date(2026, 3, 1, 23, 0, 0, 0, time.UTC),
+		Root: "/home/ann/shop", More: []string{"/home/ann/lib"}, Date: time.Date(2026, 3, 1, 23, 0, 0, 0, time.UTC),
 		Platform: "linux/amd64",
 		Tools:    []string{"bash", "edit_file", "glob", "grep", "list_files", "read_file", "write_file"},
 	}
@@ -43,14 +43,14 @@ func TestF281SystemPromptSaysWhatAtMeans(t *testing.T) {
 }
 
 func TestUserMessage(t *testing.T) {
-	golden(t, "user.txt", User("/work/my shop", []Block{
+	golden(t, "user.txt", User("/home/ann/my shop", []Block{
 		{Type: "text", Text: "Fix @calc.go, it subtracts."},
 		{Type: "text", Text: " \n"},
-		{Type: "resource_link", URI: "file:///work/my%20shop/src/a.go#L10:12", Name: "a.go"},
+		{Type: "resource_link", URI: "file:///home/ann/my%20shop/src/a.go#L10:12", Name: "a.go"},
 		{Type: "resource_link", URI: "file:///etc/hosts"},
 		{Type: "resource_link", URI: "https://example.org/x#L3"},
-		{Type: "resource", URI: "file:///work/my%20shop/b.go#L7-L7", Text: "return a - b\n"},
-		{Type: "resource", URI: "file:///work/my%20shop/empty.txt"},
+		{Type: "resource", URI: "file:///home/ann/my%20shop/b.go#L7-L7", Text: "return a - b\n"},
+		{Type: "resource", URI: "file:///home/ann/my%20shop/empty.txt"},
 		{Type: "resource", URI: "file:///x.png", MIMEType: "image/png", Name: "x.png"},
 		{Type: "image", MIMEType: "image/jpeg"},
 		{Type: "audio"},
@@ -62,7 +62,7 @@ func TestUserMessage(t *testing.T) {
 }
 
 func BenchmarkSystem(b *testing.B) {
-	s := System{Root: "/work/shop", Platform: "linux/amd64"}
+	s := System{Root: "/home/ann/shop", Platform: "linux/amd64"}
 	for b.Loop() {
 		s.Render()
 	}

@@ -156,7 +156,7 @@ func (s *server) take(m message) {
 	uri := p.TextDocument.URI
 	switch m.Method {
 	case "initialize":
-		s.init = m.Params
+		s.init, s.docs = m.Params, map[string]*document{}
 		s.write(message{ID: m.ID, Result: raw(map[string]any{"capabilities": map[string]any{
 			"positionEncoding": "utf-8",
 			"textDocumentSync": map[string]any{"openClose": true, "change": 2, "save": true},
@@ -170,6 +170,8 @@ func (s *server) take(m message) {
 		s.cancels++
 	case "shutdown":
 		s.write(message{ID: m.ID, Result: raw(nil)})
+	case "exit":
+		_ = s.conn.Close()
 	case "textDocument/didOpen":
 		if s.docs[uri] != nil {
 			s.t.Errorf("%s was opened twice", uri)

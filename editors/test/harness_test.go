@@ -36,8 +36,19 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	dir, err := os.MkdirTemp("", "tandem-bin-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	built = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
 }
+
+// built is the folder for programs that the tests build.
+var built string
 
 func relay(path string) error {
 	c, err := net.Dial("unix", path)
@@ -100,11 +111,7 @@ func need(t *testing.T, program, hint string) {
 
 // binary is the real server, built once.
 var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "tandem-bin-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "tandem")
+	path := filepath.Join(built, "tandem")
 	cmd := exec.Command("go", "build", "-o", path, "./cmd/tandem")
 	cmd.Dir = filepath.Join("..", "..")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -296,6 +303,23 @@ func (e *terminal) lua(expr string) string {
 		e.t.Fatalf("evaluating %s: %v", expr, err)
 	}
 	return out
+}
+
+// holds waits until the buffer of a file has a text: keys take effect when Neovim comes to them.
+func (e *terminal) holds(name, want, when string) {
+	e.t.Helper()
+	want = strings.TrimSuffix(want, "\n")
+	deadline := time.Now().Add(patience)
+	for {
+		got := e.buffer(name)
+		if got == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			e.t.Fatalf("%s the buffer is\n%s\nwant\n%s", when, got, want)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 // buffer is the text of a file's buffer.

@@ -178,7 +178,7 @@ func checkConflicts(t failer, base string, r Rebased) {
 		t.Fatalf("a set in spite of conflicts: %v", r.Set)
 	}
 	for _, c := range r.Conflicts {
-		if c.Base != base[c.Start:c.End] || c.Rule == "" || c.Ours == c.Theirs {
+		if c.Base != base[c.Start:c.End] || c.Rule != RuleFusion && (c.Rule != RuleOverlap || c.Ours == c.Theirs) {
 			t.Fatalf("conflict %+v", c)
 		}
 	}
@@ -317,6 +317,37 @@ func TestSameSpansRefuses(t *testing.T) {
 	for _, wrong := range []Set{{{8, 11, "2"}}, {{9, 13, "2"}}, {{4, 7, "2"}}, {{9, 12, "2"}, {13, 14, ""}}} {
 		if SameSpans(base, ours, now, wrong) {
 			t.Errorf("%v is taken", wrong)
+		}
+	}
+}
+
+// TestMergeOfTexts has both sides as whole texts, so that the edits come from a diff.
+func TestMergeOfTexts(t *testing.T) {
+	for _, tt := range []struct{ base, ours, theirs, want string }{ // want "!" for a conflict
+		{"a b c d", "a X b c d", "a b c Y d", "a X b c Y d"},
+		{"a b c d", "a c d", "a b c", "a c"},
+		{"a\nb\nc\n", "a\nX\nb\nc\n", "a\nX\nb\nc\n", "a\nX\nb\nc\n"},
+		{"a\nb\nc\n", "a\nX\nb\nc\n", "a\nY\nb\nc\n", "a\nY\nX\nb\nc\n"},
+		{"a\nb\nc\n", "a\nX\nb\nZ\nc\n", "a\nX\nb\nY\nc\n", "a\nX\nb\nY\nZ\nc\n"},
+		{"a\nb\nc\nd\n", "d\n", "a\n", ""},
+		{"a\nb\nc\nd\n", "a\nd\n", "a\nb\nX\nd\n", "!"},
+		{"a\nb\nc\nd\n", "a\nb\nX\nd\n", "a\nb\nY\nd\n", "!"},
+		{"f(a, b)\n", "f(a, b, c)\n", "g(a, b)\n", "g(a, b, c)\n"},
+		{"f(a, b)\n", "f(x, b)\n", "f(a, y)\n", "f(x, y)\n"},
+		{"f(a, b)\n", "f(x, b)\n", "f(y, b)\n", "!"},
+		{"if x {\n\ty()\n}\n", "if x {\n\tz()\n}\n", "if x {\n\t\ty()\n}\n", "if x {\n\t\tz()\n}\n"}, // reindented and changed
+		{"a\nb\n", "a\r\nb\r\n", "a\nc\n", "a\r\nc\r\n"},                                             // other line ends and changed
+		{"one\n", "one\n", "two\n", "two\n"},
+		{"", "X\n", "Y\n", "Y\nX\n"},
+	} {
+		base, theirs := New(tt.base), New(tt.theirs)
+		r := Rebase(base, Diff(base, New(tt.ours)), Infer(base, theirs))
+		got := "!"
+		if len(r.Conflicts) == 0 {
+			got = r.Set.Apply(theirs).String()
+		}
+		if got != tt.want {
+			t.Errorf("%q, ours %q, theirs %q: %q, want %q (%+v)", tt.base, tt.ours, tt.theirs, got, tt.want, r)
 		}
 	}
 }

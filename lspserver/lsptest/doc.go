@@ -56,7 +56,7 @@
 //	write-disk FILE "text", remove-disk FILE, link-disk FILE TARGET   somebody else does it
 //	prompt "text" [select=FILE:/re/]        asks and waits for the end of the turn
 //	cancel                                  cancels the turn
-//	call NAME {json}, batch [json]          tandem/tools/call and batch
+//	call [apply=WHERE] NAME {json}, batch [json]   tandem/tools/call and batch
 //	undo turn N, undo call N                tandem/changes/undo
 //	mode NAME, session                      another mode, another session for what follows
 //	request METHOD [json], notify METHOD [json]

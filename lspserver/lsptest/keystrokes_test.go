@@ -129,11 +129,13 @@ func (s *shadow) find(text string) int {
 	return -1
 }
 
-// editing is a model that reads the file and then makes the edits, one after each pause. It reads the file again in the
-// middle, and keeps what it was told of each edit.
+// editing is a model that reads the file and then makes the edits, one after each pause, of lines as it saw them then. It
+// reads the file again in the middle, and keeps what it was told of each edit.
 type editing struct {
 	path  string
 	pause func() time.Duration
+
+	read chan struct{} // closed when the model has seen the file
 
 	mu   sync.Mutex
 	next int
@@ -157,14 +159,19 @@ func (m *editing) Stream(ctx context.Context, q model.Request, on func(model.Del
 		}
 	}
 	m.mu.Unlock()
+	if n == 1 {
+		close(m.read)
+	}
 	if n > agentEdits {
 		on(model.Delta{Text: "Done."})
 		return model.Response{Stop: model.StopEnd}, nil
 	}
-	select {
-	case <-time.After(m.pause()):
-	case <-ctx.Done():
-		return model.Response{}, ctx.Err()
+	if n > 0 {
+		select {
+		case <-time.After(m.pause()):
+		case <-ctx.Done():
+			return model.Response{}, ctx.Err()
+		}
 	}
 	old, text := wish(max(n, 1))
 	calls := []model.Call{{
@@ -213,7 +220,7 @@ func TestKeystrokes(t *testing.T) {
 func type1000(t *testing.T, r *rand.Rand, o Options, gap time.Duration, serve Server) {
 	s := newShadow()
 	write(t, o.Root, "f.txt", s.text(nil))
-	m := &editing{path: o.Root + "/f.txt", told: map[int]string{}, pause: Human(rand.New(rand.NewPCG(r.Uint64(), 1)),
+	m := &editing{path: o.Root + "/f.txt", told: map[int]string{}, read: make(chan struct{}), pause: Human(rand.New(rand.NewPCG(r.Uint64(), 1)),
 		gap*keystrokes/(agentEdits+5))}
 	jitter := func(r *rand.Rand) Latency {
 		return func() time.Duration { return time.Duration(r.IntN(10)) * time.Millisecond }
@@ -243,6 +250,7 @@ func type1000(t *testing.T, r *rand.Rand, o Options, gap time.Duration, serve Se
 	turn := e.Begin("tandem/session/prompt", map[string]any{
 		"sessionId": session.SessionID, "prompt": []any{map[string]any{"type": "text", "text": "Change them all."}},
 	})
+	<-m.read
 	p := Person{e, "f.txt", Human(r, gap)}
 	if _, err := p.Type(t.Context(), keystrokes, s.stroke(r)); err != nil {
 		t.Fatal(err)

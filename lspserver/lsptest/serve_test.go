@@ -14,7 +14,6 @@ import (
 	"tandem/lspserver"
 	"tandem/sandbox"
 	"tandem/tools/builtin"
-	"tandem/tools/read"
 )
 
 // serve is the real server, without a watch on the disk, whose events come in the time of the machine.
@@ -24,7 +23,7 @@ func serve(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, run
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	return lspserver.Serve(ctx, rwc, lspserver.Options{
-		Version: "test", Opener: func(config.Config) model.Opener { return models }, Tools: append(builtin.Tools(), read.New()),
+		Version: "test", Opener: func(config.Config) model.Opener { return models }, Tools: builtin.Tools(),
 		Runner: runner, Log: log,
 	})
 }

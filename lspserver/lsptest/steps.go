@@ -221,7 +221,7 @@ func (r *run) selection(arg string) (any, error) {
 	}}, nil
 }
 
-// direct calls tools without a model: call NAME {json}, batch [{"name": …, "arguments": …}, …].
+// direct calls tools without a model: call [apply=WHERE] NAME {json}, batch [{"name": …, "arguments": …}, …].
 func (r *run) direct(verb string, args []string) error {
 	if err := r.ensureSession(); err != nil {
 		return err
@@ -230,9 +230,18 @@ func (r *run) direct(verb string, args []string) error {
 		CallID    string          `json:"callId"`
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
-		Apply     string          `json:"apply,omitempty"`
 	}
 	var calls []one
+	what := strings.Join(append([]string{verb}, args...), " ")
+	apply, elsewhere := strings.CutPrefix(args[0], "apply=")
+	if elsewhere {
+		args = args[1:]
+	} else {
+		apply = ""
+	}
+	if verb == "call" && len(args) != 2 {
+		return errors.New("call takes the name of a tool and its arguments")
+	}
 	if verb == "call" {
 		calls = []one{{Name: args[0], Arguments: json.RawMessage(r.fill(args[1]))}}
 	} else if err := json.Unmarshal([]byte(r.fill(args[0])), &calls); err != nil {
@@ -247,11 +256,12 @@ func (r *run) direct(verb string, args []string) error {
 	if verb == "call" {
 		raw, err = r.wait("tandem/tools/call", map[string]any{
 			"sessionId": r.sid(), "callId": calls[0].CallID, "name": calls[0].Name, "arguments": calls[0].Arguments,
+			"apply": apply,
 		})
 	} else {
 		raw, err = r.wait("tandem/tools/batch", map[string]any{"sessionId": r.sid(), "calls": calls})
 	}
-	if r.answer(strings.Join(append([]string{verb}, args...), " "), raw, err); err != nil {
+	if r.answer(what, raw, err); err != nil {
 		return r.refused(err)
 	}
 	r.settle(r.flags.hold)

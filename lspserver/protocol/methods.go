@@ -68,7 +68,10 @@ func Failures() []Failure {
 	return []Failure{
 		{-32011, "unknown_session", "There is no session of that id, or it is closed."},
 		{-32012, "session_busy", "The session is answering another prompt."},
-		{-32013, "model_unavailable", "The provider or the model is unknown, or its key is missing; the message says what to set. Nothing was sent."},
+		{
+			-32013, "model_unavailable",
+			"The provider or the model is unknown, or its key is missing; the message says what to set. Nothing was sent.",
+		},
 		{-32014, "not_permitted", "The session or the configuration does not allow it."},
 		{-32602, "no_such_folder", "A cwd, a root or a workspace folder is not there or is no folder."},
 	}
@@ -78,7 +81,9 @@ func Failures() []Failure {
 type none struct{}
 
 func row[P, R any](d Direction, k Kind, name, doc string) Method {
-	m := Method{Name: name, Direction: d, Kind: k, Params: reflect.TypeFor[P](), Result: reflect.TypeFor[R](), Doc: doc, Since: "LSP"}
+	m := Method{
+		Name: name, Direction: d, Kind: k, Params: reflect.TypeFor[P](), Result: reflect.TypeFor[R](), Doc: doc, Since: "LSP",
+	}
 	if strings.HasPrefix(name, "tandem/") {
 		m.Since = "1"
 	}
@@ -105,73 +110,120 @@ func tellClient[P any](name, doc string) Method {
 
 func lifecycle() []Method {
 	return []Method{
-		ask[lsp.InitializeParams, lsp.InitializeResult]("initialize", "The first request. initializationOptions take the keys of the configuration; "+
-			"capabilities.experimental.tandem is a ClientExperimental, that of the result a ServerExperimental. Until it is answered every other request gets -32002."),
-		tell[lsp.InitializedParams]("initialized", "The server now asks for the configuration section \"tandem\"."),
-		ask[none, none]("shutdown", "Ends all sessions and their commands. Every request after it gets -32600."),
-		tell[none]("exit", "Ends the server: exit code 0 after shutdown, else 1. The end of the input does the same."),
-		row[lsp.CancelParams, none](BothWays, Notification, "$/cancelRequest", "Cancels a request by its id, a string or an integer of up to 64 bits. It is answered with -32800 unless it ends otherwise first."),
+		ask[lsp.InitializeParams, lsp.InitializeResult]("initialize",
+			"The first request. initializationOptions take the keys of the configuration; "+
+				"capabilities.experimental.tandem is a ClientExperimental, that of the result a "+
+				"ServerExperimental. Until it is answered every other request gets -32002."),
+		tell[lsp.InitializedParams]("initialized",
+			"The server now asks for the configuration section \"tandem\"."),
+		ask[none, none]("shutdown",
+			"Ends all sessions and their commands. Every request after it gets -32600."),
+		tell[none]("exit",
+			"Ends the server: exit code 0 after shutdown, else 1. The end of the input does the same."),
+		row[lsp.CancelParams, none](BothWays, Notification, "$/cancelRequest",
+			"Cancels a request by its id, a string or an integer of up to 64 bits. It is answered with -32800"+
+				" unless it ends otherwise first."),
 		tell[lsp.SetTraceParams]("$/setTrace", "Taken and ignored: the log file has a level of its own."),
-		tell[lsp.DidChangeConfigurationParams]("workspace/didChangeConfiguration", "With the section \"tandem\" in its settings the server takes that, else it asks."),
-		tell[lsp.DidChangeWorkspaceFoldersParams]("workspace/didChangeWorkspaceFolders", "For sessions made afterwards."),
-		askClient[lsp.ConfigurationParams, []lsp.LSPAny]("workspace/configuration", "Asks for the section \"tandem\", of a client that can be asked."),
-		askClient[lsp.ShowMessageRequestParams, lsp.MessageActionItem]("window/showMessageRequest", "Asks for permission where the client does not answer tandem/session/requestPermission."),
-		tellClient[lsp.ShowMessageParams]("window/showMessage", "Something that a person must know, such as a mistake in the configuration."),
+		tell[lsp.DidChangeConfigurationParams]("workspace/didChangeConfiguration",
+			"With the section \"tandem\" in its settings the server takes that, else it asks."),
+		tell[lsp.DidChangeWorkspaceFoldersParams]("workspace/didChangeWorkspaceFolders",
+			"For sessions made afterwards."),
+		askClient[lsp.ConfigurationParams, []lsp.LSPAny]("workspace/configuration",
+			"Asks for the section \"tandem\", of a client that can be asked."),
+		askClient[lsp.ShowMessageRequestParams, lsp.MessageActionItem]("window/showMessageRequest",
+			"Asks for permission where the client does not answer tandem/session/requestPermission."),
+		tellClient[lsp.ShowMessageParams]("window/showMessage",
+			"Something that a person must know, such as a mistake in the configuration."),
 		tellClient[lsp.LogMessageParams]("window/logMessage", "Something that a person may want to know."),
-		askClient[lsp.WorkDoneProgressCreateParams, none]("window/workDoneProgress/create", "Announces the progress of a turn, to a client that shows progress."),
+		askClient[lsp.WorkDoneProgressCreateParams, none]("window/workDoneProgress/create",
+			"Announces the progress of a turn, to a client that shows progress."),
 		tellClient[lsp.ProgressParams]("$/progress", "The begin and the end of a turn."),
 	}
 }
 
 func sessions() []Method {
 	return []Method{
-		ask[NewSessionParams, NewSessionResult]("tandem/session/new", "Begins a conversation in a folder. Any number live at once; they end with the server."),
-		ask[ListSessionsParams, ListSessionsResult]("tandem/session/list", "The sessions that live in this server, the last used first."),
-		ask[PromptParams, PromptResult]("tandem/session/prompt", "Runs a turn: what happens in it arrives as tandem/session/update, the answer comes when it is over. One turn at a time in a session; a second prompt gets -32012. "+
-			"Where no request could go out the answer is -32013; once one has, a failure is stopReason \"error\"."),
-		tell[SessionParams]("tandem/session/cancel", "Ends the running turn; its prompt is answered with stopReason \"cancelled\"."),
-		ask[SetModeParams, Empty]("tandem/session/setMode", "How much the session may do unasked: ask, or auto."),
+		ask[NewSessionParams, NewSessionResult]("tandem/session/new",
+			"Begins a conversation in a folder. Any number live at once; they end with the server."),
+		ask[ListSessionsParams, ListSessionsResult]("tandem/session/list",
+			"The sessions that live in this server, the last used first."),
+		ask[PromptParams, PromptResult]("tandem/session/prompt",
+			"Runs a turn: what happens in it arrives as tandem/session/update, the answer comes when it is "+
+				"over. One turn at a time in a session; a second prompt gets -32012. Where no request could go "+
+				"out the answer is -32013; once one has, a failure is stopReason \"error\"."),
+		tell[SessionParams]("tandem/session/cancel",
+			"Ends the running turn; its prompt is answered with stopReason \"cancelled\"."),
+		ask[SetModeParams, Empty]("tandem/session/setMode",
+			"How much the session may do unasked: ask, or auto."),
 		ask[SetModelParams, Empty]("tandem/session/setModel", "From the next turn on."),
 		ask[SessionParams, Empty]("tandem/session/close", "Ends the session, its turn and its commands."),
-		tellClient[UpdateParams]("tandem/session/update", "News of a session. Streamed text and progress are gathered to at most 30 updates a second; the order is that of the events."),
-		askClient[PermissionParams, PermissionResult]("tandem/session/requestPermission", "Asks a person before a call goes on, with everything it would do; nothing has happened yet. To clients that declared permission. "+
-			"An error, the end of the connection and the outcome \"cancelled\" are all a no; \"cancelled\" also ends the turn."),
+		tellClient[UpdateParams]("tandem/session/update",
+			"News of a session. Streamed text and progress are gathered to at most 30 updates a second; the "+
+				"order is that of the events."),
+		askClient[PermissionParams, PermissionResult]("tandem/session/requestPermission",
+			"Asks a person before a call goes on, with everything it would do; nothing has happened yet. To "+
+				"clients that declared permission. An error, the end of the connection and the outcome "+
+				"\"cancelled\" are all a no; \"cancelled\" also ends the turn."),
 	}
 }
 
 func documents() []Method {
 	return []Method{
-		tell[lsp.DidOpenTextDocumentParams]("textDocument/didOpen", "From now on the buffer is what the file says, for every tool."),
-		tell[lsp.DidChangeTextDocumentParams]("textDocument/didChange", "In order, whole or by ranges. It is also how an edit of the server's is known to have landed."),
+		tell[lsp.DidOpenTextDocumentParams]("textDocument/didOpen",
+			"From now on the buffer is what the file says, for every tool."),
+		tell[lsp.DidChangeTextDocumentParams]("textDocument/didChange",
+			"In order, whole or by ranges. It is also how an edit of the server's is known to have landed."),
 		tell[lsp.WillSaveTextDocumentParams]("textDocument/willSave", "Taken and ignored."),
 		tell[lsp.DidSaveTextDocumentParams]("textDocument/didSave", "Buffer and disk are one again."),
-		tell[lsp.DidCloseTextDocumentParams]("textDocument/didClose", "From now on the disk is what the file says."),
-		tell[lsp.DidChangeWatchedFilesParams]("workspace/didChangeWatchedFiles", "A hint to look at files again."),
-		askClient[ApplyEditParams, lsp.ApplyWorkspaceEditResult]("workspace/applyEdit", "LSP's, with tandem beside the edit. Always documentChanges; each open document with the version that the edit was made for. "+
-			"One call's edit of one document is one request and one step of undo. The answer is a hint: what counts is the didChange that shows the edit, and a refusal or a newer version makes the server carry the edit over what was typed and ask again."),
-		askClient[SaveParams, SaveResult]("tandem/documents/save", "Asks to save documents, for a command that is to see them or for files that were opened only to take an edit. To clients that declared save."),
-		askClient[ResyncParams, ResyncResult]("tandem/documents/resync", "Asks what a document says, when it and what the server was told have come apart. To clients that declared resync."),
+		tell[lsp.DidCloseTextDocumentParams]("textDocument/didClose",
+			"From now on the disk is what the file says."),
+		tell[lsp.DidChangeWatchedFilesParams]("workspace/didChangeWatchedFiles",
+			"A hint to look at files again."),
+		askClient[ApplyEditParams, lsp.ApplyWorkspaceEditResult]("workspace/applyEdit",
+			"LSP's, with tandem beside the edit. Always documentChanges; each open document with the version "+
+				"that the edit was made for. One call's edit of one document is one request and one step of undo."+
+				" The answer is a hint: what counts is the didChange that shows the edit, and a refusal or a "+
+				"newer version makes the server carry the edit over what was typed and ask again."),
+		askClient[SaveParams, SaveResult]("tandem/documents/save",
+			"Asks to save documents, for a command that is to see them or for files that were opened only to "+
+				"take an edit. To clients that declared save."),
+		askClient[ResyncParams, ResyncResult]("tandem/documents/resync",
+			"Asks what a document says, when it and what the server was told have come apart. To clients that"+
+				" declared resync."),
 	}
 }
 
 func changes() []Method {
 	return []Method{
-		ask[ListChangesParams, ListChangesResult]("tandem/changes/list", "What a session has changed and what still stands, one hunk for each run of changed lines of one call. Undone hunks leave the list."),
-		ask[UndoParams, UndoResult]("tandem/changes/undo", "Takes changes back and keeps what a person has typed since, beside them. Text that was changed over is left and named in conflicts. Calls outside a turn carry turn 0 and are undone by toolCall."),
+		ask[ListChangesParams, ListChangesResult]("tandem/changes/list",
+			"What a session has changed and what still stands, one hunk for each run of changed lines of one "+
+				"call. Undone hunks leave the list."),
+		ask[UndoParams, UndoResult]("tandem/changes/undo",
+			"Takes changes back and keeps what a person has typed since, beside them. Text that was changed "+
+				"over is left and named in conflicts. Calls outside a turn carry turn 0 and are undone by "+
+				"toolCall."),
 		tellClient[DidChangeParams]("tandem/changes/didChange", "The list of these files has changed."),
-		ask[FileTimeParams, FileTimeResult]("tandem/fileTime/get", "What is known of files: of those asked for, else of all that were seen."),
-		tellClient[FileTimeNotice]("tandem/fileTime", "A file that the agent has seen was read, written, or changed by somebody else."),
+		ask[FileTimeParams, FileTimeResult]("tandem/fileTime/get",
+			"What is known of files: of those asked for, else of all that were seen."),
+		tellClient[FileTimeNotice]("tandem/fileTime",
+			"A file that the agent has seen was read, written, or changed by somebody else."),
 	}
 }
 
 func toolbox() []Method {
 	return []Method{
 		ask[ListToolsParams, ListToolsResult]("tandem/tools/list", "The tools on offer."),
-		ask[GetToolParams, *ToolInfo]("tandem/tools/get", "One tool by its name or an alias; null if there is none of that name, or it is disabled."),
-		ask[CallToolParams, ToolResult]("tandem/tools/call", "Runs one tool, for a host that brings a model of its own: the same checks, questions and edits as in a turn. A tool that fails is a result with success false, never a JSON-RPC error. "+
-			"With apply \"none\" nothing is applied and edit is for the host to apply."),
-		ask[BatchParams, BatchResult]("tandem/tools/batch", "Runs several calls as a model's answer with several calls would run: what is safe together runs together. Results are in the order of the calls."),
-		tellClient[ToolEvent]("tandem/tools/event", "A tool was registered, taken away, run, or failed. To clients that declared events."),
+		ask[GetToolParams, *ToolInfo]("tandem/tools/get",
+			"One tool by its name or an alias; null if there is none of that name, or it is disabled."),
+		ask[CallToolParams, ToolResult]("tandem/tools/call",
+			"Runs one tool, for a host that brings a model of its own: the same checks, questions and edits "+
+				"as in a turn. A tool that fails is a result with success false, never a JSON-RPC error. With "+
+				"apply \"none\" nothing is applied and edit is for the host to apply."),
+		ask[BatchParams, BatchResult]("tandem/tools/batch",
+			"Runs several calls as a model's answer with several calls would run: what is safe together runs "+
+				"together. Results are in the order of the calls."),
+		tellClient[ToolEvent]("tandem/tools/event",
+			"A tool was registered, taken away, run, or failed. To clients that declared events."),
 		ask[none, StatusResult]("tandem/status", "How the server is; answered at once whatever else goes on."),
 	}
 }

@@ -52,9 +52,9 @@ type EmbeddedResource struct {
 // NewSessionParams of tandem/session/new.
 type NewSessionParams struct {
 	Cwd                   string            `json:"cwd,omitempty" doc:"Absolute; the first workspace folder if absent."`
-	AdditionalDirectories []string          `json:"additionalDirectories,omitempty"`
-	Model                 string            `json:"model,omitempty"`
-	Mode                  string            `json:"mode,omitempty"`
+	AdditionalDirectories []string          `json:"additionalDirectories,omitempty" doc:"Absolute; further roots."`
+	Model                 string            `json:"model,omitempty" doc:"provider/model; the configuration says if absent."`
+	Mode                  string            `json:"mode,omitempty" doc:"The configuration says if absent."`
 	MCPServers            []json.RawMessage `json:"mcpServers,omitempty" doc:"Not served yet: anything but an empty list is refused."`
 }
 
@@ -99,8 +99,8 @@ type Empty struct{}
 
 // ListSessionsParams of tandem/session/list.
 type ListSessionsParams struct {
-	Cwd    string `json:"cwd,omitempty"`
-	Cursor string `json:"cursor,omitempty"`
+	Cwd    string `json:"cwd,omitempty" doc:"Only sessions of this folder."`
+	Cursor string `json:"cursor,omitempty" doc:"nextCursor of the answer before."`
 }
 
 // SessionInfo is one live session.
@@ -121,7 +121,7 @@ type ListSessionsResult struct {
 type PromptParams struct {
 	SessionID string            `json:"sessionId"`
 	Prompt    []ContentBlock    `json:"prompt"`
-	Model     string            `json:"model,omitempty"`
+	Model     string            `json:"model,omitempty" doc:"For this turn alone."`
 	Tools     []json.RawMessage `json:"tools,omitempty" doc:"Not served yet: anything but an empty list is refused."`
 }
 
@@ -167,7 +167,7 @@ type UpdateParams struct {
 
 // Update is one piece of news; SessionUpdate says which of the fields it has.
 type Update struct {
-	SessionUpdate string     `json:"sessionUpdate,omitempty" doc:"user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, current_mode_update, usage_update or notice; left out in a permission request. Others may follow."`
+	SessionUpdate string     `json:"sessionUpdate" doc:"user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, current_mode_update, usage_update or notice. Others may follow."`
 	Content       any        `json:"content,omitzero" as:"ContentBlock,[]ToolContent" doc:"A block of a message or a notice, a list for a tool call."`
 	ToolCallID    string     `json:"toolCallId,omitempty"`
 	Title         string     `json:"title,omitempty"`

@@ -23,7 +23,7 @@ type ToolInfo struct {
 	Interrupt       string          `json:"interrupt" enum:"cancel,block" doc:"What a cancelled turn does to a running call: end it, or let it finish."`
 	InputStreaming  bool            `json:"inputStreaming"`
 	Providers       []string        `json:"providers"`
-	Source          string          `json:"source"`
+	Source          string          `json:"source" doc:"builtin, or where else it comes from."`
 	Deferred        bool            `json:"deferred"`
 	Enabled         bool            `json:"enabled"`
 	DisabledBy      string          `json:"disabledBy,omitempty"`
@@ -35,7 +35,7 @@ type ListToolsParams struct {
 	Kind            string `json:"kind,omitempty"`
 	ReadOnly        *bool  `json:"readOnly,omitempty"`
 	Provider        string `json:"provider,omitempty"`
-	IncludeDisabled bool   `json:"includeDisabled,omitzero"`
+	IncludeDisabled bool   `json:"includeDisabled,omitzero" doc:"With disabledBy."`
 }
 
 // ListToolsResult of tandem/tools/list, sorted by name.
@@ -52,7 +52,7 @@ type GetToolParams struct {
 // CallToolParams of tandem/tools/call.
 type CallToolParams struct {
 	SessionID string          `json:"sessionId"`
-	CallID    string          `json:"callId,omitempty"`
+	CallID    string          `json:"callId,omitempty" doc:"Made up if absent; one that was used before in the session is refused."`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
 	Apply     string          `json:"apply,omitempty" enum:"auto,editor,disk,none" doc:"Where a change goes; the configuration says if absent."`
@@ -61,7 +61,7 @@ type CallToolParams struct {
 
 // BatchCall is one call of a batch.
 type BatchCall struct {
-	CallID    string          `json:"callId,omitempty"`
+	CallID    string          `json:"callId,omitempty" doc:"Made up if absent; one that was used before in the session is refused."`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
 }
@@ -78,7 +78,7 @@ type BatchParams struct {
 // BatchResult of tandem/tools/batch, in the order of the calls.
 type BatchResult struct {
 	Results []ToolResult `json:"results"`
-	Batches [][]int      `json:"batches"`
+	Batches [][]int      `json:"batches" doc:"Which calls ran together, by their place in the request."`
 }
 
 // ToolResult is what every call answers, the same shape for success and failure.
@@ -87,7 +87,7 @@ type ToolResult struct {
 	Data       string             `json:"data" doc:"Plain language for the model."`
 	Context    string             `json:"context" doc:"The same as data."`
 	Error      string             `json:"error,omitempty" doc:"The class of the failure; present exactly when success is false."`
-	Reason     string             `json:"reason,omitempty"`
+	Reason     string             `json:"reason,omitempty" doc:"The detail of an error, one word in lower case."`
 	Summary    string             `json:"summary,omitempty" doc:"One line for a person."`
 	Result     any                `json:"result,omitzero" doc:"Structured data for a program."`
 	Content    []ContentBlock     `json:"content,omitempty"`
@@ -128,8 +128,8 @@ type ResultMeta struct {
 	Source        string          `json:"source,omitempty" enum:"buffer,disk"`
 	Version       *int32          `json:"version,omitempty"`
 	Attempts      int             `json:"attempts,omitzero"`
-	Tier          string          `json:"tier,omitempty"`
-	RebasedOver   int             `json:"rebasedOver,omitzero"`
+	Tier          string          `json:"tier,omitempty" doc:"How the old text was found where it was not there character by character."`
+	RebasedOver   int             `json:"rebasedOver,omitzero" doc:"Changes by others that the edit was carried over."`
 	Trace         []TraceStage    `json:"trace,omitempty"`
 }
 

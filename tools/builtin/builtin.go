@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tandem/tools"
+	"tandem/tools/bash"
 	"tandem/tools/edit"
 	"tandem/tools/glob"
 	"tandem/tools/list"
@@ -15,6 +16,7 @@ import (
 // Tools makes every shipped tool, one line each.
 func Tools() []tools.Tool {
 	return []tools.Tool{
+		bash.New(),
 		edit.New(),
 		glob.New(),
 		list.New(),

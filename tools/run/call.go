@@ -265,7 +265,15 @@ func (c *call) execute() error {
 	ctx, done := c.limited()
 	defer done()
 	if c.plan.Run != nil {
+		var warnings []string
+		if c.plan.Command != "" && c.host.BeforeCommand != nil {
+			warnings = c.host.BeforeCommand(ctx)
+		}
 		r, err := patient(ctx, c.grace(), c.plan.Run)
+		for _, w := range warnings {
+			r.Data += "\n" + w
+		}
+		r.Warnings = append(r.Warnings, warnings...)
 		c.result = r
 		if err == nil && !r.Success && r.Error == "" {
 			err = errors.New("the tool answered neither success nor an error")

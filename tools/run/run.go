@@ -102,6 +102,9 @@ type Host struct {
 	Env func(call Call) *tools.Env
 	// Observe gets every event; it must not block. May be nil.
 	Observe func(Event)
+	// BeforeCommand makes the disk as new as the buffers, as far as it can, and gives a warning for what stays older. May be
+	// nil.
+	BeforeCommand func(ctx context.Context) []string
 	// Landed is told of every change that landed, before the result is given out; calls of one batch tell concurrently.
 	// May be nil.
 	Landed func(c filetime.Change, l filetime.Landed)

@@ -597,7 +597,7 @@ test('a question shows the command and takes an answer', function()
   end, function()
     equal(ask('1')(), { outcome = 'selected', optionId = 'allow_once' })
   end)
-  equal(prompt, 'Tandem asks: Run\n  rm -rf x\n  ^[[2K echo hi')
+  equal(prompt, 'Tandem asks to run:\n  rm -rf x\n  ^[[2K echo hi')
 end)
 
 test('turning away refuses, a withdrawn question is cancelled, one is asked at a time', function()

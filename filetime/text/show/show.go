@@ -20,7 +20,8 @@ const (
 	defaultContext  = 3
 	defaultMaxBytes = 1 << 20
 	timeLimit       = 300 * time.Millisecond
-	maxLines        = 100_000 // changed lines that are aligned; more are shown as one replacement
+	maxLines        = 1_000_000 // what the library can number
+	manyLines       = 50_000    // from here on lines must not repeat much: those searches have no time limit
 	maxInline       = 16 << 10
 )
 
@@ -46,7 +47,7 @@ type File struct {
 	Additions, Deletions int // lines
 	Hunks                []Hunk
 	Truncated            bool // too large: Unified and Hunks are left out
-	Coarse               bool // a smaller diff may exist, it was not looked for
+	Coarse               bool // a smaller diff may exist: time or size was at the limit
 }
 
 // Options change how a diff is written. The zero value is usable.
@@ -105,7 +106,7 @@ func (d *differ) compare(old, new string) {
 		d.f.Truncated, d.f.Coarse = true, true
 		return
 	}
-	runs := d.align(x, y, p)
+	runs := d.align(x, y, fewest.distinct, p)
 	for _, r := range runs {
 		d.f.Deletions += r.a1 - r.a0
 		d.f.Additions += r.b1 - r.b0
@@ -134,8 +135,9 @@ func split(s string) []string {
 	return lines
 }
 
-// least is what every diff of two lists of lines has in it at the least.
-type least struct{ additions, deletions, bytes int }
+// least is what every diff of two lists of lines has in it at the least, and how many
+// different lines there are.
+type least struct{ additions, deletions, bytes, distinct int }
 
 // intern gives each distinct line a rune of its own.
 func intern(a, b []string) (x, y []rune, fewest least) {
@@ -158,6 +160,7 @@ func intern(a, b []string) (x, y []rune, fewest least) {
 		return out
 	}
 	x, y = number(a, 1), number(b, -1)
+	fewest.distinct = len(ids)
 	for l, id := range ids {
 		n := surplus[id]
 		fewest.deletions += max(n, 0)
@@ -169,8 +172,8 @@ func intern(a, b []string) (x, y []rune, fewest least) {
 
 // align finds the changed runs between two lists of interned lines that begin at line
 // first.
-func (d *differ) align(x, y []rune, first int) []run {
-	if len(x)+len(y) > maxLines {
+func (d *differ) align(x, y []rune, distinct, first int) []run {
+	if n := len(x) + len(y); n > maxLines || n > manyLines && distinct < n/8 {
 		d.f.Coarse = true
 		return []run{{first, first + len(x), first, first + len(y)}}
 	}

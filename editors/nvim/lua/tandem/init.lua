@@ -88,6 +88,8 @@ function M.ask(text, range)
   local prompt = blocks(text, buf, range)
   client.ensure(root, function(ready, err)
     if err then
+      ready.chat:note(err, 'DiagnosticError') -- the whole of it: a message is cut to one line
+      ready.chat:open()
       return tell(err, vim.log.levels.ERROR)
     end
     ready.chat:open()

@@ -27,24 +27,27 @@ function M.watch_keys()
   end, keys)
 end
 
---- What a person reads: the title, then the command word for word, with control characters made visible.
+--- What a person reads: the command word for word, or else the title, with control characters made visible.
 ---@param params table
 ---@return string
 local function wording(params)
   local call = params.toolCall or {}
   local tandem = vim.tbl_get(params, '_meta', 'tandem') or {}
-  local lines = { 'Tandem asks: ' .. vim.fn.strtrans(call.title or 'a tool call') }
+  local lines = {}
   local command = vim.tbl_get(call, 'rawInput', 'command')
   if type(command) == 'string' then
+    lines[1] = 'Tandem asks to run:'
     for _, line in ipairs(vim.split(command, '\n', { plain = true })) do
       lines[#lines + 1] = '  ' .. vim.fn.strtrans(line)
     end
+  else
+    lines[1] = 'Tandem asks: ' .. vim.fn.strtrans(call.title or 'a tool call')
   end
   for _, content in ipairs(call.content or {}) do
     local unified = content.type == 'diff' and vim.tbl_get(content, '_meta', 'tandem', 'unified')
     if unified then
       local added, removed = require('tandem.chat').count(unified)
-      lines[#lines + 1] = ('  %s  +%d -%d'):format(vim.fn.strtrans(content.path or ''), added, removed)
+      lines[#lines + 1] = ('  %s  +%d -%d'):format(vim.fn.strtrans(vim.fn.fnamemodify(content.path or '', ':.')), added, removed)
     end
   end
   if tandem.danger == 'dangerous' then
@@ -86,6 +89,25 @@ local function quiet()
   return mode.mode == 'n' and not mode.blocking and vim.uv.now() - last_key >= idle
 end
 
+--- vim.ui.select, but for the one that comes with Neovim before 0.12: until it is answered no message of the server is
+--- heard, so that edits would wait with it. A prompt that hears them does the same there.
+---@param items any[]
+---@param opts {prompt: string, format_item: fun(item: any): string}
+---@param on_choice fun(item?: any)
+local function select(items, opts, on_choice)
+  local own = debug.getinfo(vim.ui.select, 'S').source:find('vim/ui.lua', 1, true)
+  if not own or vim.fn.has('nvim-0.12') == 1 then
+    return vim.ui.select(items, opts, on_choice)
+  end
+  local lines = { opts.prompt }
+  for i, item in ipairs(items) do
+    lines[#lines + 1] = ('%d: %s'):format(i, opts.format_item(item))
+  end
+  lines[#lines + 1] = 'Type number and <Enter> (empty cancels): '
+  local ok, answer = pcall(vim.fn.input, table.concat(lines, '\n'))
+  on_choice(ok and items[tonumber(answer)] or nil)
+end
+
 local function next_question()
   while queue[1] and not queue[1].respond do
     table.remove(queue, 1)
@@ -100,7 +122,7 @@ local function next_question()
     asking = nil
     answer(question, outcome_of(question, choice))
   end
-  local ok, err = pcall(vim.ui.select, question.options, {
+  local ok, err = pcall(select, question.options, {
     kind = 'tandem_permission',
     prompt = question.prompt,
     format_item = function(option)

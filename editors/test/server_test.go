@@ -1,0 +1,272 @@
+package editorstest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const calc = "package calc\n\nfunc Add(a, b int) int { return a - b }\n\nfunc Sub(a, b int) int { return a - b }\n"
+
+// session opens a Neovim whose plugin runs the real server with a model that plays a script.
+func session(t *testing.T, nvim, mode, script string, o options) *terminal {
+	t.Helper()
+	bin, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "model.txt")
+	write(t, path, script)
+	o.lua = fmt.Sprintf(`vim.g.tandem = {
+		binary = %q, env = { TANDEM_MODEL = %q }, ask_idle_ms = 200, settings = { mode = %q },
+	}`, bin, "script:"+path, mode)
+	return start(t, nvim, o)
+}
+
+// The main job: ask, type while the agent works, see its edit land, take it back; the typing stays.
+func TestNvimMainJob(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		e := session(t, nvim, "auto", `say Let me look.
+call read_file {"path":"calc.go"}
+
+say Found it: it subtracts.
+wait 1500ms
+call edit_file {"path":"calc.go","old_text":"func Add(a, b int) int { return a - b }","new_text":"func Add(a, b int) int { return a + b }"}
+
+say Done: it adds now.
+`, options{files: map[string]string{"calc.go": calc}, open: "calc.go"})
+		e.ex("Tandem Add subtracts. Fix it.")
+		e.see(`Found it: it subtracts\.`)
+		e.text("ggO// typed while it works")
+		e.see(`Done: it adds now\.`)
+		e.see(`\[completed\]  \+1 -1`)
+		e.show("after the turn, still in Insert mode")
+		e.text(", and after")
+		e.keys("Escape")
+		fixed := strings.Replace(calc, "a - b", "a + b", 1)
+		typed := "// typed while it works, and after\n"
+		e.holds("calc.go", typed+fixed, "after the turn")
+		if got := e.disk("calc.go"); got != calc {
+			t.Errorf("an open buffer was written behind the person's back:\n%s", got)
+		}
+		e.ex("TandemUndo")
+		e.see(`undone in 1 file`)
+		e.holds("calc.go", typed+calc, "after :TandemUndo")
+		e.keys("u")
+		e.holds("calc.go", typed+fixed, "after u, which takes that back,")
+	})
+}
+
+// Neovim's own undo takes a tool call back in one step, although it changed two places.
+func TestNvimUndoOfAnEdit(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		e := session(t, nvim, "auto", `call read_file {"path":"a.txt"}
+
+call edit_file {"path":"a.txt","old_text":"one\ntwo\nthree","new_text":"ONE\ntwo\nTHREE"}
+
+say ok
+`, options{files: map[string]string{"a.txt": "one\ntwo\nthree\n"}, open: "a.txt"})
+		e.ex("Tandem shout")
+		e.see(`turn 1: end_turn`)
+		e.holds("a.txt", "ONE\ntwo\nTHREE", "after the turn")
+		e.keys("u")
+		e.holds("a.txt", "one\ntwo\nthree", "after u")
+	})
+}
+
+// A command is asked for word by word, runs when it is allowed, sees what the agent has changed, and its refusal is
+// told to the model.
+func TestNvimAsksBeforeACommand(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		e := session(t, nvim, "ask", `call read_file {"path":"a.txt"}
+
+call edit_file {"path":"a.txt","old_text":"one","new_text":"uno"}
+
+call bash {"command":"cp a.txt copy.txt; echo copied"}
+
+see /copied/
+call bash {"command":"touch never.txt"}
+
+see /denied/
+say As you like.
+`, options{files: map[string]string{"a.txt": "one\n"}, open: "a.txt"})
+		e.ex("Tandem go")
+		e.see(`(?s)Tandem asks: .*\n  a\.txt  \+1 -1\n1: Allow`)
+		e.show("the first question")
+		e.text("1")
+		e.keys("Enter")
+		e.see(`(?s)asks to run:\n  cp a\.txt copy\.txt; echo copied\n1: Allow`)
+		e.show("the second question")
+		e.text("1")
+		e.keys("Enter")
+		e.see(`(?s)asks to run:\n  touch never\.txt\n1: Allow`)
+		e.keys("Enter") // turning away
+		e.see(`As you like\.`)
+		e.show("afterwards")
+		if got := e.disk("copy.txt"); got != "uno\n" {
+			t.Errorf("the command saw %q", got)
+		}
+		if _, err := os.Stat(e.path("never.txt")); err == nil {
+			t.Error("a refused command ran")
+		}
+	})
+}
+
+// A turn can be ended while the model talks and while a command runs.
+func TestNvimCancel(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		e := session(t, nvim, "auto", `say Thinking
+wait 60s
+say never said
+
+say Once more.
+`, options{files: map[string]string{"a.txt": "one\n"}, open: "a.txt"})
+		e.ex("Tandem go")
+		e.see(`Thinking`)
+		begun := time.Now()
+		e.ex("TandemCancel")
+		e.see(`turn 1: cancelled`)
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		e.ex("Tandem again")
+		e.see(`Once more\.`)
+		e.see(`turn 2: end_turn`)
+	})
+}
+
+// Files that are not open are changed and created on disk, from a buffer without a name, and undone there.
+func TestNvimClosedFiles(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		e := session(t, nvim, "auto", `call read_file {"path":"d/x.txt"}
+
+call edit_file {"path":"d/x.txt","old_text":"two","new_text":"TWO"}
+call write_file {"path":"d/new.txt","content":"hello\n"}
+
+say ok
+`, options{files: map[string]string{"d/x.txt": "one\r\ntwo\r\nthree"}})
+		e.ex("Tandem go")
+		e.see(`turn 1: end_turn`)
+		if got := e.disk("d/x.txt"); got != "one\r\nTWO\r\nthree" {
+			t.Errorf("on disk: %q", got)
+		}
+		if got := e.disk("d/new.txt"); got != "hello\n" {
+			t.Errorf("the new file: %q", got)
+		}
+		if got := e.lua(`#vim.tbl_filter(function(b) return vim.bo[b].modified end, vim.api.nvim_list_bufs())`); got != "0" {
+			t.Errorf("%s modified buffers stay behind", got)
+		}
+		e.ex("TandemUndo")
+		e.see(`undone in 2 files`)
+		if got := e.disk("d/x.txt"); got != "one\r\ntwo\r\nthree" {
+			t.Errorf("undone on disk: %q", got)
+		}
+	})
+}
+
+// Three hundred keystrokes while twenty edits of the agent land in the same file, through the whole server.
+func TestNvimTypingAgainstTheServer(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		var body, want, script strings.Builder
+		script.WriteString("call read_file {\"path\":\"a.txt\"}\n\n")
+		keystrokes := strings.Repeat("0123456 89 abcdefghi klmnopqrst\n", 10)[:299]
+		for i := range 40 {
+			fmt.Fprintf(&body, "line %d 😀 <%02d>\n", i, i)
+			if i == 20 {
+				want.WriteString(keystrokes + "\n")
+			}
+			if i%2 == 1 {
+				fmt.Fprintf(&want, "line %d 😀 <%02d>\n", i, i)
+				continue
+			}
+			fmt.Fprintf(&want, "line %d 😀 <%02d> edited\n", i, i)
+			fmt.Fprintf(&script, "wait 50ms\ncall edit_file {\"path\":\"a.txt\",\"old_text\":\"line %d 😀 <%02d>\\n\",\"new_text\":\"line %d 😀 <%02d> edited\\n\"}\n\n", i, i, i, i)
+		}
+		script.WriteString("say All twenty are in.\n")
+		e := session(t, nvim, "auto", script.String(), options{files: map[string]string{"a.txt": body.String()}, open: "a.txt"})
+		e.text("21G")
+		e.ex("Tandem go")
+		e.see(`\[completed\]  \+1 -1`)
+		e.text("O")
+		var person sync.WaitGroup
+		person.Go(func() {
+			for _, key := range keystrokes {
+				if key == '\n' {
+					e.keys("Enter")
+				} else {
+					e.text(string(key))
+				}
+			}
+		})
+		person.Wait()
+		e.keys("Escape")
+		e.see(`All twenty are in\.`)
+		e.show("afterwards")
+		e.holds("a.txt", want.String(), "after the turn")
+		e.ex("TandemUndo")
+		e.see(`undone in 1 file`)
+		e.holds("a.txt", strings.ReplaceAll(want.String(), " edited", ""), "after :TandemUndo")
+	})
+}
+
+// A wrong model is told with what to set, and does not leave a server behind that cannot be used.
+func TestNvimUnknownModel(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		bin, err := binary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := start(t, nvim, options{
+			lua:   fmt.Sprintf("vim.g.tandem = { binary = %q, settings = { model = 'nobody/nothing' } }", bin),
+			files: map[string]string{"a.txt": "one\n"}, open: "a.txt",
+		})
+		e.ex("Tandem go")
+		e.see(`tandem: .*nobody`)
+		e.show("the message")
+		e.lua(`(function() vim.g.tandem = { binary = vim.g.tandem.binary } end)()`)
+		e.ex("Tandem go")
+		e.see(`turn 1: end_turn`)
+	})
+}
+
+// The server ends with the editor, also when that is killed.
+func TestNvimEndTakesTheServerAlong(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		for _, end := range []func(e *terminal){
+			func(e *terminal) { e.ex("qa!") },
+			func(e *terminal) { _ = e.command("kill-server").Run() },
+		} {
+			e := session(t, nvim, "auto", "say up\nwait 60s\n", options{files: map[string]string{"a.txt": "one\n"}, open: "a.txt"})
+			e.ex("Tandem go")
+			e.see(`(?m)│up *$`)
+			pid := e.servers()
+			if len(pid) != 1 {
+				t.Fatalf("servers: %v", pid)
+			}
+			end(e)
+			e.until("the server has ended", func() bool { return len(e.servers()) == 0 })
+		}
+	})
+}
+
+// servers are the processes of the real server that work in the workspace.
+func (e *terminal) servers() []string {
+	e.t.Helper()
+	processes, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	var found []string
+	for _, p := range processes {
+		exe, _ := os.Readlink(filepath.Join(p, "exe"))
+		cwd, _ := os.Readlink(filepath.Join(p, "cwd"))
+		if strings.HasPrefix(exe, built) && cwd == e.dir {
+			found = append(found, p)
+		}
+	}
+	return found
+}

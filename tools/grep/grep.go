@@ -1,0 +1,232 @@
+// Package grep is the tool grep: text in files, by ripgrep where there is one, else by an engine of our own with the same
+// answers. Unsaved text is searched in place of what is on disk.
+package grep
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tandem/filetime"
+	"tandem/sandbox/tree"
+	"tandem/tools"
+	"tandem/tools/schema"
+)
+
+//go:embed grep.md
+var description string
+
+// The output modes.
+const (
+	content = "content"
+	names   = "files_with_matches"
+	counts  = "count"
+)
+
+type input struct {
+	Pattern    string `json:"pattern" desc:"The regular expression to look for." minlen:"1" alias:"regex,query" nocoerce:"true"`
+	Path       string `json:"path" desc:"The directory or file to search in." default:"." alias:"directory,dir" nocoerce:"true"`
+	Glob       string `json:"glob,omitempty" desc:"Search only files whose path fits, for example *.go or src/**/*.ts." alias:"include"`
+	Type       string `json:"type,omitempty" desc:"Search only files of this type, for example go, py, ts, rust."`
+	OutputMode string `json:"output_mode" desc:"What to show." default:"content" enum:"content,files_with_matches,count"`
+	IgnoreCase bool   `json:"case_insensitive,omitempty" desc:"Take capital and small letters for the same." alias:"ignore_case,-i"`
+	Word       bool   `json:"word,omitempty" desc:"Match whole words only." alias:"-w"`
+	Fixed      bool   `json:"fixed,omitempty" desc:"Take the pattern literally." alias:"fixed_strings,literal,-F"`
+	Multiline  bool   `json:"multiline,omitempty" desc:"Let a match run over several lines; . then stands for their ends too." alias:"-U"`
+	Before     int    `json:"before,omitempty" desc:"Lines to show before each match." min:"0" max:"100" alias:"-B"`
+	After      int    `json:"after,omitempty" desc:"Lines to show after each match." min:"0" max:"100" alias:"-A"`
+	Context    int    `json:"context,omitempty" desc:"Lines to show before and after each match." min:"0" max:"100" alias:"-C"`
+	Offset     int    `json:"offset,omitempty" desc:"How many results to skip." min:"0"`
+	HeadLimit  int    `json:"head_limit" desc:"How many results to show at most." default:"100" min:"1" alias:"limit,max_results"`
+}
+
+// New makes the tool. It searches with the program rg through the call's Runner; where that cannot be started, by itself.
+func New() tools.Tool { return define(ripgrep{}, engine{}) }
+
+func define(searchers ...searcher) tools.Tool {
+	return tools.Define(tools.Definition[input]{
+		Spec: tools.Spec{
+			Name: "grep", Aliases: []string{"search_code", "search_files"}, Kind: tools.Search, Category: "search",
+			Description: strings.TrimSpace(description), Danger: tools.Safe, Class: tools.ClassRead,
+			Together: tools.WithReads, NotDestructive: true, Source: "builtin", Pages: true,
+		},
+		Title:   func(in input) string { return "Search " + in.Pattern },
+		Targets: func(in input) []string { return []string{in.Path} },
+		Plan: func(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
+			return plan(env, in, searchers)
+		},
+	})
+}
+
+func plan(env *tools.Env, in input, searchers []searcher) (*tools.Plan, error) {
+	q, err := parse(in)
+	if err != nil {
+		return nil, err
+	}
+	at, err := env.Paths.Readable(in.Path)
+	if err != nil {
+		return nil, err
+	}
+	return &tools.Plan{
+		Title: "Search " + in.Pattern, Kind: tools.Search, Danger: tools.Safe, Op: tools.OpRead,
+		Locations: []tools.Location{{Path: at}}, Paths: []string{at}, Semantic: "search",
+		Run: func(ctx context.Context) (tools.Result, error) { return run(ctx, env, q, at, searchers) },
+	}, nil
+}
+
+func run(ctx context.Context, env *tools.Env, q *query, at string, searchers []searcher) (tools.Result, error) {
+	if err := q.open(ctx, env, at); err != nil {
+		return tools.Result{}, err
+	}
+	defer q.tree.Close()
+	var c *collector
+	for _, s := range searchers {
+		c = newCollector(q)
+		err := search(ctx, env, s, q, c)
+		switch {
+		case err == nil:
+			r := c.result(env, q)
+			return r, see(ctx, env, q, c)
+		case ctx.Err() != nil:
+			return tools.Result{}, context.Cause(ctx)
+		case !errors.Is(err, errUnavailable):
+			return tools.Result{}, err
+		}
+	}
+	return tools.Fail(tools.Unsupported, "no_engine", "There is no way to search here."), nil
+}
+
+// search lets s search the buffers first, then the disk, and brings both into the order of their paths.
+func search(ctx context.Context, env *tools.Env, s searcher, q *query, c *collector) error {
+	for i := range q.buffers {
+		b := &q.buffers[i]
+		b.found = recorder{most: q.enough()}
+		if err := s.text(ctx, env, q, b.snap.Text.String(), &b.found); err != nil {
+			return err
+		}
+	}
+	c.buffers = q.buffers
+	if q.file == "" || len(q.buffers) == 0 {
+		if err := s.files(ctx, env, q, c); err != nil {
+			return err
+		}
+	}
+	c.flush("")
+	return nil
+}
+
+// open finds out what lies at the path, and which unsaved texts belong to it.
+func (q *query) open(ctx context.Context, env *tools.Env, at string) error {
+	info, err := tree.Stat(env.Paths, at)
+	if err == nil && info.IsDir() {
+		q.dir = at
+	} else {
+		q.dir, q.file = filepath.Dir(at), filepath.Base(at)
+	}
+	t, err := tree.Open(env.Paths, q.dir)
+	if err != nil {
+		return q.missing(env, at)
+	}
+	q.tree = t
+	if err = q.overlay(ctx, env); err == nil && q.file != "" && len(q.buffers) == 0 {
+		err = q.searchable(env, at, info)
+	}
+	if err != nil {
+		_ = t.Close()
+	}
+	return err
+}
+
+// searchable refuses the one file to search where it is nothing that can be.
+func (q *query) searchable(env *tools.Env, at string, info fs.FileInfo) error {
+	name := env.Paths.Rel(at)
+	if info == nil {
+		return q.missing(env, at)
+	}
+	if !info.Mode().IsRegular() {
+		return tools.Refuse(filetime.ReadError, "not_regular", "%s is no regular file and cannot be searched.", name)
+	}
+	f, err := q.tree.Open(q.file)
+	if err != nil {
+		return tools.Refuse(filetime.ReadError, "unreadable", "%s cannot be read: %v.", name, err)
+	}
+	defer f.Close()
+	head := make([]byte, sniffed)
+	n, _ := io.ReadFull(f, head)
+	if bytes.IndexByte(head[:n], 0) >= 0 {
+		return tools.Refuse(filetime.BinaryFile, "", "%s: Looks like a binary file, which is not searched.", name)
+	}
+	return nil
+}
+
+func (q *query) missing(env *tools.Env, at string) error {
+	return tools.Refuse(filetime.ReadError, "enoent", "There is no %s to search in (ENOENT). Look for it with glob.", env.Paths.Rel(at))
+}
+
+// overlay takes the documents with unsaved text that a search of the disk would have come by, or would if they were there.
+func (q *query) overlay(ctx context.Context, env *tools.Env) error {
+	if env.Open == nil {
+		return nil
+	}
+	for _, p := range env.Open() {
+		rel, below := q.tree.Rel(p)
+		if !below || q.file != "" && rel != q.file || q.file == "" && (!q.wants(rel) || q.tree.Ignored(rel)) {
+			continue
+		}
+		snap, err := env.Files.Read(ctx, p)
+		if err != nil && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err == nil && snap.Open {
+			q.buffers = append(q.buffers, buffer{path: rel, snap: snap})
+		}
+	}
+	slices.SortFunc(q.buffers, func(a, b buffer) int { return compare(a.path, b.path) })
+	return nil
+}
+
+// wants tells whether a file that a walk comes by is searched.
+func (q *query) wants(rel string) bool {
+	return (q.fits == nil || q.fits(rel) != q.negated) && (q.kind == "" || hasType(q.kind, rel))
+}
+
+// see records the lines that were shown whole and stand in the text as it is now.
+func see(ctx context.Context, env *tools.Env, q *query, c *collector) error {
+	byPath := map[string][]line{}
+	var order []string
+	for _, h := range c.hits {
+		if byPath[h.path] == nil {
+			order = append(order, h.path)
+		}
+		byPath[h.path] = append(byPath[h.path], h.lines...)
+	}
+	for _, p := range order {
+		snap, err := env.Files.Read(ctx, filepath.Join(q.dir, p))
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil || !snap.Exists {
+			continue
+		}
+		t := snap.Text
+		for _, l := range byPath[p] {
+			if !l.cut && l.n <= t.LineCount() && t.Slice(t.LineStart(l.n-1), t.LineEnd(l.n-1)) == l.text {
+				env.FileTime.Read(snap, l.n, l.n)
+			}
+		}
+	}
+	return nil
+}
+
+func invalid(path, expected, message string) error {
+	r := tools.Fail(tools.InvalidArgs, "pattern", "Parameter validation failed:\n%s", message)
+	pointer := strings.ReplaceAll(path[1:], ".", "/")
+	r.Issues = []schema.Issue{{Path: path, Pointer: pointer, Expected: expected, Received: "string", Message: message}}
+	return &tools.Refusal{Result: r}
+}

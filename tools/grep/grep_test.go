@@ -1,0 +1,358 @@
+package grep
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	"pgregory.net/rapid"
+
+	"tandem/filetime"
+	"tandem/sandbox"
+	"tandem/tools"
+	"tandem/tools/toolstest"
+)
+
+func prepare(t *testing.T, env *tools.Env, flags []string) {
+	put := func(name, content string) {
+		if err := os.WriteFile(filepath.Join(env.Paths.Cwd, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range flags {
+		switch f {
+		case "binary":
+			put("prog", "match\x00match\n")
+		case "odd":
+			put("latin1.txt", "caf\xe9 match\n")
+			put("dos.txt", "\uFEFFmatch one\r\nother\r\nmatch two\r\n")
+			put("a[b]{c}.txt", "match in an odd name\n")
+		case "config":
+			put(".ripgreprc", "--pre=./evil\n")
+			put("evil", "#!/bin/sh\ntouch executed\n")
+			if err := os.Chmod(env.Paths.Cwd+"/evil", 0o755); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("RIPGREP_CONFIG_PATH", env.Paths.Cwd+"/.ripgreprc")
+			t.Cleanup(func() {
+				if _, err := os.Stat(env.Paths.Cwd + "/executed"); err == nil {
+					t.Error("the program of the configuration was run")
+				}
+			})
+		case "fifo":
+			if err := syscall.Mkfifo(env.Paths.Cwd+"/pipe", 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// Both ways to search give the same answers, to the letter.
+func TestCases(t *testing.T) {
+	t.Run("rg", func(t *testing.T) {
+		if _, err := exec.LookPath("rg"); err != nil {
+			t.Skip("no rg")
+		}
+		toolstest.Run(t, func([]string) tools.Tool { return define(ripgrep{}) }, prepare)
+	})
+	t.Run("engine", func(t *testing.T) {
+		toolstest.Run(t, func([]string) tools.Tool { return define(engine{}) }, prepare)
+	})
+}
+
+func workspace(t *testing.T, files ...txtar.File) *tools.Env {
+	return toolstest.Workspace(t, &txtar.Archive{Files: files})
+}
+
+func call(t *testing.T, tool tools.Tool, env *tools.Env, args string) tools.Result {
+	t.Helper()
+	r, _ := toolstest.Call(t.Context(), tool, env, args)
+	return r
+}
+
+func both(t *testing.T, f func(t *testing.T, tool tools.Tool)) {
+	t.Run("engine", func(t *testing.T) { f(t, define(engine{})) })
+	t.Run("rg", func(t *testing.T) {
+		if _, err := exec.LookPath("rg"); err != nil {
+			t.Skip("no rg")
+		}
+		f(t, define(ripgrep{}))
+	})
+}
+
+// The search ends soon after the limit, and going on from the offset that was named loses nothing.
+func TestF165Pages(t *testing.T) {
+	var b strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&b, "match %d\n", i)
+	}
+	both(t, func(t *testing.T, tool tools.Tool) {
+		env := workspace(t, txtar.File{Name: "disk/a", Data: []byte("match a\n")}, txtar.File{Name: "disk/b", Data: []byte(b.String())},
+			txtar.File{Name: "disk/c", Data: []byte("match c\n")})
+		r := call(t, tool, env, `{"pattern":"match"}`)
+		if !strings.HasPrefix(r.Data, "Found more than 1100 matches in 2 files:\n1. a:1 → match a\n2. b:1 → match 0\n") ||
+			!strings.HasSuffix(r.Data, "\n100. b:99 → match 98\n… more than 1000 more (offset=100)") || !r.Truncated {
+			t.Errorf("%.100s … %s", r.Data, r.Data[len(r.Data)-100:])
+		}
+		var all []string
+		for offset := 0; ; {
+			r := call(t, tool, env, fmt.Sprintf(`{"pattern":"match","offset":%d,"head_limit":700}`, offset))
+			v := r.Value.(*value)
+			if len(v.Matches) == 0 {
+				t.Fatal(r.Data)
+			}
+			for _, m := range v.Matches {
+				all = append(all, m.Text)
+			}
+			if offset += len(v.Matches); !v.Truncated {
+				break
+			}
+			if !strings.Contains(r.Data, fmt.Sprintf("(offset=%d)", offset)) {
+				t.Fatalf("offset %d: %s", offset, r.Data[len(r.Data)-100:])
+			}
+		}
+		if len(all) != 3002 || all[3001] != "match c" || all[1701] != "match 1700" {
+			t.Errorf("%d matches", len(all))
+		}
+		r = call(t, tool, env, `{"pattern":"match","offset":5000}`)
+		if !r.Success || !strings.HasSuffix(r.Data, "none of them after the first 5000.") {
+			t.Error(r.Data)
+		}
+	})
+}
+
+// A line longer than can be shown is cut around the match and does not count as seen; a larger file is searched without
+// being held.
+func TestLongAndLarge(t *testing.T) {
+	both(t, func(t *testing.T, tool tools.Tool) {
+		env := workspace(t, txtar.File{Name: "disk/min.js", Data: []byte(strings.Repeat("é", 5000) + "NEEDLE" + strings.Repeat("x", 9000) + "\n")})
+		r := call(t, tool, env, `{"pattern":"NEEDLE"}`)
+		if !strings.Contains(r.Data, "NEEDLE") || len(r.Data) > 700 || len(env.FileTime.Paths()) != 0 || strings.Count(r.Data, "…") != 2 {
+			t.Errorf("%d bytes, seen %v: %s", len(r.Data), env.FileTime.Paths(), r.Data)
+		}
+		large := strings.Repeat("some ordinary text of a line\n", 2_000_000) + "NEEDLE\n"
+		if err := os.WriteFile(env.Paths.Cwd+"/large.log", []byte(large), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		large = ""
+		runtime.GC()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r = call(t, tool, env, `{"pattern":"NEEDLE","path":"large.log"}`)
+		runtime.ReadMemStats(&after)
+		if !strings.Contains(r.Data, "large.log:2000001 → NEEDLE") {
+			t.Error(r.Data)
+		}
+		if grown := int64(after.HeapSys) - int64(before.HeapSys); grown > 64<<20 {
+			t.Errorf("F092: the heap has grown by %d MB", grown>>20)
+		}
+	})
+}
+
+func TestF166NoMatch(t *testing.T) {
+	both(t, func(t *testing.T, tool tools.Tool) {
+		r := call(t, tool, workspace(t, txtar.File{Name: "disk/a", Data: []byte("x\n")}), `{"pattern":"none"}`)
+		if !r.Success || r.Data != "No matches for none in ." || r.Value.(*value).Total != 0 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestF096NoShell(t *testing.T) {
+	both(t, func(t *testing.T, tool tools.Tool) {
+		env := workspace(t, txtar.File{Name: "disk/a", Data: []byte("x\n")})
+		for _, p := range []string{"'; touch executed;'", "--pre=./evil", "-", "--", "$(touch executed)", "--files", "-e"} {
+			arg, _ := json.Marshal(p)
+			if r := call(t, tool, env, `{"pattern":`+string(arg)+`,"glob":"--files"}`); !r.Success {
+				t.Errorf("%s: %+v", p, r)
+			}
+		}
+		if _, err := os.Stat(env.Paths.Cwd + "/executed"); err == nil {
+			t.Error("executed")
+		}
+	})
+}
+
+func TestInvalid(t *testing.T) {
+	both(t, func(t *testing.T, tool tools.Tool) {
+		env := workspace(t, txtar.File{Name: "disk/a", Data: []byte("x\n")})
+		for args, want := range map[string]string{
+			`{"pattern":"*.go"}`: `pattern "*.go" is no regular expression`, `{"pattern":"x","type":"nonsense"}`: "type nonsense is not known",
+			`{"pattern":"x","glob":"[a"}`: "glob: ", `{"pattern":""}`: "pattern cannot be empty", `{"pattern":"a\u0000"}`: "NUL",
+			`{"pattern":"x","output_mode":"json"}`: "output_mode must be one of", `{"pattern":"x","context":101}`: "<= 100",
+		} {
+			if r := call(t, tool, env, args); r.Error != tools.InvalidArgs || !strings.Contains(r.Data, want) || len(r.Issues) != 1 {
+				t.Errorf("%s: %+v", args, r)
+			}
+		}
+	})
+}
+
+func TestLookaround(t *testing.T) {
+	env := workspace(t, txtar.File{Name: "disk/a", Data: []byte("foobar\nfoobaz\nabab\n")})
+	r := call(t, define(engine{}), env, `{"pattern":"foo(?=bar)"}`)
+	if r.Error != tools.InvalidArgs || !strings.Contains(r.Data, "looks around or refers back") {
+		t.Errorf("%+v", r)
+	}
+	if exec.Command("rg", "--pcre2-version").Run() != nil {
+		t.Skip("no rg with PCRE2")
+	}
+	for pattern, want := range map[string]string{`foo(?=bar)`: "a:1 → foobar", `(ab)\\1`: "a:3 → abab", `(?<!x)baz`: "a:2 → foobaz"} {
+		if r := call(t, define(ripgrep{}), env, `{"pattern":"`+pattern+`"}`); !r.Success || !strings.Contains(r.Data, want) {
+			t.Errorf("%s: %+v", pattern, r)
+		}
+	}
+}
+
+// none is a runner that cannot start anything.
+type none struct{}
+
+func (none) Level() sandbox.Level { return sandbox.Level{Name: "none"} }
+
+func (none) Run(context.Context, sandbox.Command) (sandbox.Outcome, error) {
+	return sandbox.Outcome{}, errors.New("nothing to be had")
+}
+
+func TestF165WithoutRipgrep(t *testing.T) {
+	env := workspace(t, txtar.File{Name: "disk/a", Data: []byte("match\n")}, txtar.File{Name: "buffer/b", Data: []byte("match too\n")})
+	env.Runner = none{}
+	if r := call(t, New(), env, `{"pattern":"match"}`); r.Data != "Found 2 matches in 2 files:\n1. a:1 → match\n2. b:1 → match too" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	both(t, func(t *testing.T, tool tools.Tool) {
+		env := workspace(t, txtar.File{Name: "disk/a", Data: []byte("match\n")})
+		p, err := tool.Plan(t.Context(), env, json.RawMessage(`{"pattern":"match","path":"."}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("why")
+		cancel(why)
+		if _, err := p.Run(ctx); !errors.Is(err, why) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestPlan(t *testing.T) {
+	env := workspace(t)
+	tool := New()
+	p, err := tool.Plan(t.Context(), env, json.RawMessage(`{"pattern":"x","path":"."}`))
+	if err != nil || p.Op != tools.OpRead || !slices.Equal(p.Paths, []string{env.Paths.Cwd}) || p.Kind != tools.Search {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for path, code := range map[string]filetime.Code{"/etc": filetime.OutsideRoots, "none": filetime.ReadError, "none/none": filetime.ReadError} {
+		if r := call(t, tool, env, `{"pattern":"x","path":"`+path+`"}`); r.Error != code {
+			t.Errorf("%s: %+v", path, r)
+		}
+	}
+}
+
+// Whatever the files, the buffers and the question: both ways to search answer the same.
+func TestSameAnswers(t *testing.T) {
+	if _, err := exec.LookPath("rg"); err != nil {
+		t.Skip("no rg")
+	}
+	texts := rapid.StringOfN(rapid.SampledFrom([]rune("ab1_ é\n\n(.{")), 0, 40, -1)
+	patterns := rapid.SampledFrom([]string{
+		"a", "ab", `\w+`, `\d`, `a\sb`, `^a`, `b$`, "é", "[^a]b", "(", "a{2}", "{", `\.`, ".", `a\nb`, "(?i)A", `\bab\b`, "a|b1", `\W`, "$^", "[[:alpha:]]1",
+	})
+	paths := []string{"a/b", "a.c", "a/d.go", "e.go"}
+	check := func(t *rapid.T) {
+		var files []txtar.File
+		for _, p := range paths {
+			if rapid.Bool().Draw(t, "exists") {
+				files = append(files, txtar.File{Name: "disk/" + p, Data: []byte(texts.Draw(t, p))})
+			}
+			if rapid.IntRange(0, 3).Draw(t, "open") == 0 {
+				files = append(files, txtar.File{Name: "buffer/" + p, Data: []byte(texts.Draw(t, p+" unsaved"))})
+			}
+		}
+		args := map[string]any{"pattern": patterns.Draw(t, "pattern")}
+		for _, name := range []string{"case_insensitive", "word", "fixed", "multiline"} {
+			args[name] = rapid.IntRange(0, 3).Draw(t, name) == 0
+		}
+		for _, name := range []string{"before", "after", "offset"} {
+			args[name] = rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, name)
+		}
+		args["glob"] = rapid.SampledFrom([]string{"", "", "*.go", "!*.go", "a/*"}).Draw(t, "glob")
+		args["output_mode"] = rapid.SampledFrom([]string{content, content, names, counts}).Draw(t, "mode")
+		args["head_limit"] = rapid.SampledFrom([]int{3, 100}).Draw(t, "limit")
+		js, err := json.Marshal(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir, err := os.MkdirTemp("", "grep")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		env := toolstest.Workspace(inDir{TB: dummy{}, dir: dir}, &txtar.Archive{Files: files})
+		a, _ := toolstest.Call(context.Background(), define(ripgrep{}), env, string(js))
+		b, _ := toolstest.Call(context.Background(), define(engine{}), env, string(js))
+		if d := cmp.Diff(a.Data, b.Data); d != "" {
+			t.Fatalf("%s (-rg +engine):\n%s", js, d)
+		}
+		if d := cmp.Diff(a.Value, b.Value); d != "" {
+			t.Fatalf("%s (-rg +engine):\n%s", js, d)
+		}
+	}
+	rapid.Check(t, check)
+}
+
+// inDir is a testing.TB of a workspace in one iteration of a property.
+type inDir struct {
+	testing.TB
+	dir string
+}
+
+type dummy struct{ testing.TB }
+
+func (d inDir) Helper()           {}
+func (d inDir) TempDir() string   { return d.dir }
+func (d inDir) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
+
+func FuzzPattern(f *testing.F) {
+	for _, s := range []string{`a{2,3}`, `[^]a]\w`, `[\w-]`, `interface{}`, `func main() {`, `(?=x)`, `\p{L}`, `[[:alpha:]`, `a\`, `&&`, `[a&&b]`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, pattern string) {
+		q, err := parse(input{Pattern: pattern})
+		if err == nil && q.re == nil && q.why == "" {
+			t.Errorf("%q: neither usable nor explained", pattern)
+		}
+	})
+}
+
+func BenchmarkGrep(b *testing.B) {
+	env := toolstest.Workspace(b, &txtar.Archive{})
+	env.Paths = &sandbox.Paths{Cwd: runtime.GOROOT() + "/src", Read: []string{runtime.GOROOT()}}
+	for _, bb := range []struct {
+		name string
+		s    searcher
+	}{{"rg", ripgrep{}}, {"engine", engine{}}} {
+		for _, pattern := range []string{"func ", "unobtainable needle"} {
+			b.Run(bb.name+"/"+pattern, func(b *testing.B) {
+				for b.Loop() {
+					if r, _ := toolstest.Call(b.Context(), define(bb.s), env, `{"pattern":"`+pattern+`","output_mode":"files_with_matches"}`); !r.Success {
+						b.Fatal(r.Data)
+					}
+				}
+			})
+		}
+	}
+}

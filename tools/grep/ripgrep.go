@@ -1,0 +1,238 @@
+package grep
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tandem/filetime"
+	"tandem/sandbox"
+	"tandem/sandbox/tree"
+	"tandem/tools"
+)
+
+// maxRecord is how long one line of ripgrep's output may be; what is longer is left out.
+const maxRecord = 8 << 20
+
+// ripgrep searches with the program rg.
+type ripgrep struct{}
+
+func (r ripgrep) files(ctx context.Context, env *tools.Env, q *query, to sink) error {
+	args := []string{"--sort=path", "--hidden", "--no-require-git", "--no-ignore-global"}
+	if q.Glob != "" && q.file == "" {
+		args = append(args, "--glob="+q.Glob)
+	}
+	if q.kind != "" && q.file == "" {
+		args = append(args, "--type="+q.kind)
+	}
+	args = append(args, "--glob=!.git", "--glob=!"+tree.TempPrefix+"*")
+	for _, b := range q.buffers {
+		args = append(args, "--glob=!/"+quote(b.path))
+	}
+	place := "./" + q.file
+	f := &filter{to: to, q: q}
+	if q.OutputMode == content {
+		return r.run(ctx, env, q, append(args, "--json"), place, "", &records{to: f})
+	}
+	args = append(args, "--count", "--null", "--with-filename")
+	if q.OutputMode == names {
+		args = append(args, "--max-count=1")
+	}
+	return r.run(ctx, env, q, args, place, "", &tallies{to: f})
+}
+
+// filter drops the files that ripgrep searches though they are ignored, because a glob names them.
+type filter struct {
+	to   sink
+	q    *query
+	drop bool
+}
+
+func (f *filter) start(path string) bool {
+	f.drop = f.q.Glob != "" && f.q.file == "" && f.q.tree.Ignored(path)
+	return f.drop || f.to.start(path)
+}
+
+func (f *filter) line(l line) bool { return f.drop || f.to.line(l) }
+func (f *filter) total(n int) bool { return f.drop || f.to.total(n) }
+
+func (r ripgrep) text(ctx context.Context, env *tools.Env, q *query, text string, to sink) error {
+	if text == "" {
+		return nil
+	}
+	return r.run(ctx, env, q, []string{"--json"}, "-", text, &records{to: to})
+}
+
+// reader takes in one piece of output after the other, ending with sep, and answers whether more is wanted.
+type reader interface {
+	take(piece []byte) bool
+}
+
+func (r ripgrep) run(ctx context.Context, env *tools.Env, q *query, args []string, place, stdin string, to reader) error {
+	argv := append([]string{"rg", "--no-config", "--no-messages", "--crlf"}, args...)
+	for flag, set := range map[string]bool{
+		"--ignore-case": q.IgnoreCase, "--word-regexp": q.Word, "--fixed-strings": q.Fixed, "--pcre2": q.perl && !q.Fixed,
+	} {
+		if set {
+			argv = append(argv, flag)
+		}
+	}
+	if q.Multiline {
+		argv = append(argv, "--multiline", "--multiline-dotall")
+	}
+	if q.OutputMode == content {
+		argv = append(argv, "--before-context="+strconv.Itoa(q.before), "--after-context="+strconv.Itoa(q.after))
+	}
+	argv = append(argv, "-e", q.Pattern, "--", place)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var pending []byte
+	enough, skipping := false, false
+	o, err := env.Runner.Run(ctx, sandbox.Command{
+		Argv: argv, Dir: q.dir, Stdin: stdin, MaxOutput: 64 << 10,
+		Output: func(s sandbox.Stream, chunk []byte) {
+			if s != sandbox.Stdout || enough {
+				return
+			}
+			for len(chunk) > 0 {
+				end := bytes.IndexByte(chunk, '\n')
+				if end < 0 {
+					if skipping = skipping || len(pending)+len(chunk) > maxRecord; skipping {
+						pending = pending[:0]
+					} else {
+						pending = append(pending, chunk...)
+					}
+					return
+				}
+				piece := chunk[:end]
+				if len(pending) > 0 {
+					piece = append(pending, piece...)
+				}
+				if !skipping && !to.take(piece) {
+					enough = true
+					stop()
+					return
+				}
+				pending, skipping, chunk = pending[:0], false, chunk[end+1:]
+			}
+		},
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", errUnavailable, err)
+	case enough:
+		return nil
+	case o.TimedOut || o.Cancelled:
+		return context.Canceled
+	case o.ExitCode > 1:
+		return r.complain(q, o)
+	}
+	return nil
+}
+
+// complain words what ripgrep has against the question. With --no-messages it is silent about files that it cannot read.
+func (ripgrep) complain(q *query, o sandbox.Outcome) error {
+	said := strings.TrimSpace(o.Stderr)
+	switch {
+	case said == "" && o.ExitCode == 2:
+		return nil
+	case strings.Contains(said, "unrecognized file type"):
+		return invalid("$.type", "file type", fmt.Sprintf("type %s is not known. Use glob instead, for example *.%s", q.kind, q.kind))
+	case strings.Contains(said, "PCRE2 is not available"):
+		return q.unsupported()
+	case strings.Contains(said, "error: ") || strings.Contains(said, "PCRE2:"):
+		if _, why, ok := strings.Cut(said, "error: "); ok {
+			said = why
+		}
+		first, _, _ := strings.Cut(said, "\n")
+		q.why = first
+		return q.unsupported()
+	case o.ExitCode == 127 || said == "":
+		return errUnavailable
+	}
+	return tools.Refuse(filetime.ReadError, "search_failed", "The search failed: %.300s", said)
+}
+
+// quote escapes a path for use as a glob.
+func quote(path string) string {
+	var b strings.Builder
+	for _, r := range path {
+		if strings.ContainsRune(`*?[]{}\!`, r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// records reads rg --json.
+type records struct{ to sink }
+
+type textOrBytes struct {
+	Text  *string `json:"text"`
+	Bytes string  `json:"bytes"`
+}
+
+func (t textOrBytes) String() string {
+	if t.Text != nil {
+		return *t.Text
+	}
+	b, err := base64.StdEncoding.DecodeString(t.Bytes)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+func (r *records) take(piece []byte) bool {
+	var e struct {
+		Type string `json:"type"`
+		Data struct {
+			Path       textOrBytes           `json:"path"`
+			Lines      textOrBytes           `json:"lines"`
+			LineNumber int                   `json:"line_number"`
+			Submatches []struct{ Start int } `json:"submatches"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(piece, &e) != nil {
+		return true
+	}
+	switch e.Type {
+	case "begin":
+		return r.to.start(strings.TrimPrefix(e.Data.Path.String(), "./"))
+	case "match", "context":
+		at := 0
+		if len(e.Data.Submatches) > 0 {
+			at = e.Data.Submatches[0].Start
+		}
+		return split(e.Data.Lines.String(), e.Data.LineNumber, at, e.Type == "match", r.to.line)
+	}
+	return true
+}
+
+// split gives the lines of a match that may run over several.
+func split(text string, n, at int, match bool, give func(line) bool) bool {
+	for l := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		if !give(line{n: n, at: at, text: strings.TrimSuffix(l, "\r"), match: match}) {
+			return false
+		}
+		n, at = n+1, -1
+	}
+	return true
+}
+
+// tallies reads rg --count --null: a path, NUL, a number.
+type tallies struct{ to sink }
+
+func (t *tallies) take(piece []byte) bool {
+	name, count, ok := bytes.Cut(piece, []byte{0})
+	n, err := strconv.Atoi(strings.TrimSpace(string(count)))
+	if !ok || err != nil {
+		return true
+	}
+	return t.to.start(strings.TrimPrefix(string(name), "./")) && t.to.total(n)
+}
