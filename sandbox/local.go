@@ -65,17 +65,14 @@ func (l *Local) Run(ctx context.Context, c Command) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	// The signal at our death hangs on the thread that started the command, so that thread must outlive it.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	begun := time.Now()
-	err = cmd.Start()
+	exited, err := start(cmd)
 	out.started()
 	if err != nil {
 		out.finish()
 		return Outcome{}, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
 	}
-	o := attend(ctx, cmd, c)
+	o := attend(ctx, cmd, c, exited)
 	out.finish()
 	var lost int64
 	o.Stdout, o.Dropped = out.kept[0].String()
@@ -85,15 +82,27 @@ func (l *Local) Run(ctx context.Context, c Command) (Outcome, error) {
 	return o, nil
 }
 
+// start starts the command; exited is closed when it has ended, uncollected where the system allows that.
+func start(cmd *exec.Cmd) (exited <-chan struct{}, err error) {
+	started, over := make(chan error), make(chan struct{})
+	go func() {
+		// The signal at our death hangs on the thread that started the command, so that thread must outlive it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			awaitExit(cmd)
+			close(over)
+		}
+	}()
+	return over, <-started
+}
+
 // attend waits until the command has ended by itself, or ends it: TERM first, KILL after the grace. Nothing of its
 // process group is left when it returns.
-func attend(ctx context.Context, cmd *exec.Cmd, c Command) (o Outcome) {
+func attend(ctx context.Context, cmd *exec.Cmd, c Command, exited <-chan struct{}) (o Outcome) {
 	group := -cmd.Process.Pid
-	exited := make(chan struct{})
-	go func() {
-		awaitExit(cmd)
-		close(exited)
-	}()
 	var expired <-chan time.Time
 	if c.Timeout > 0 {
 		t := time.NewTimer(c.Timeout)

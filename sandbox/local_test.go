@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -261,10 +262,20 @@ func TestKept(t *testing.T) {
 	})
 }
 
+// What a command costs over starting it in the plainest way.
 func BenchmarkRun(b *testing.B) {
-	for b.Loop() {
-		if _, err := new(Local).Run(b.Context(), Command{Argv: []string{"/bin/true"}, Dir: "/"}); err != nil {
-			b.Fatal(err)
+	b.Run("ours", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := new(Local).Run(b.Context(), Command{Argv: []string{"/bin/true"}, Dir: "/"}); err != nil {
+				b.Fatal(err)
+			}
 		}
-	}
+	})
+	b.Run("plain", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := exec.Command("/bin/true").Output(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

@@ -35,7 +35,7 @@ func Told(env *Env, l filetime.LandedFile) string {
 	if l.SameLine {
 		b.WriteString("somebody else changed another part of the same line: both changes are in it\n")
 	}
-	b.WriteString(regions(env, l, linesOf(l.Set, l.After)))
+	b.WriteString(regions(env, l))
 	return b.String()
 }
 
@@ -77,6 +77,10 @@ func othersIn(l filetime.LandedFile) []lines {
 		shift += len(e.New) - (e.End - e.Start)
 	}
 	return out
+}
+
+func meets(at []lines, r lines) bool {
+	return slices.ContainsFunc(at, func(o lines) bool { return o.first <= r.last && r.first <= o.last })
 }
 
 // maxRanges is how many places are named at most.
@@ -126,8 +130,9 @@ const (
 	maxRegion = 80
 )
 
-func regions(env *Env, l filetime.LandedFile, at []lines) string {
+func regions(env *Env, l filetime.LandedFile) string {
 	var b strings.Builder
+	at, others := linesOf(l.Set, l.After), othersIn(l)
 	for i := range at {
 		at[i].first, at[i].last = at[i].first-around, at[i].last+around
 	}
@@ -147,7 +152,9 @@ func regions(env *Env, l filetime.LandedFile, at []lines) string {
 		if last < r.last {
 			fmt.Fprintf(&b, "     … %s more\n", Count(r.last-last, "line"))
 		}
-		if l.Applied {
+		// Without others' words in it, the region says what the texts that were seen say with the edit in them; one more
+		// text to remember would only push out an older one.
+		if l.Applied && meets(others, lines{r.first, last}) {
 			env.FileTime.Read(seen, r.first, last)
 		}
 	}

@@ -97,6 +97,7 @@ func TestF110TextNotFound(t *testing.T) {
 		{"a word has changed", text, "\tthree(x)\n", 7},
 		{"a line is forgotten", text, "func b() {\n}\n", 6},
 		{"one indented line is too little", "    return x\n", "\treturn x", 1},
+		{"one line indented too far is too little", "return x\n", "  return x", 1},
 		{"indentation not uniform", "  a()\n    b()\n", "a()\n b()\n", 1},
 		{"only part of a word with blanks after it", "foobar\n", "foo  ", 1},
 		{"blanks alone", "a\n", "   ", 0},

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -65,17 +66,16 @@ func Mirror(base Text, theirs, ours Set) Rebased {
 // SameSpans reports whether rebased deletes nothing from now but what ours deletes
 // from base: the last check before an edit goes out.
 func SameSpans(base Text, ours Set, now Text, rebased Set) bool {
-	a, b := deleted(base, ours), deleted(now, rebased)
-	if len(a) == len(b) {
-		same := true
-		for i := range a {
-			same = same && a[i] == b[i]
-		}
-		if same {
-			return true
-		}
+	return subsequent(deleted(base, ours, false), deleted(now, rebased, false)) ||
+		subsequent(deleted(base, ours, true), deleted(now, rebased, true))
+}
+
+// subsequent reports whether the spans of b are those of a, or come out of them in
+// order: some are missing, shorter or joined where the user has deleted the same text.
+func subsequent(a, b []string) bool {
+	if slices.Equal(a, b) {
+		return true
 	}
-	// Spans are missing, shorter or joined where the user has deleted the same text.
 	from := strings.Join(a, "")
 	for _, s := range b {
 		for i := range len(s) {
@@ -89,13 +89,17 @@ func SameSpans(base Text, ours Set, now Text, rebased Set) bool {
 	return true
 }
 
-// deleted returns what each edit takes away. What it puts back at once does not count:
-// an edit that had to be widened around a character does that.
-func deleted(t Text, s Set) []string {
+// deleted returns what each edit takes away. What it puts back at once, at its start
+// or its end, does not count: an edit that was widened around a character does that.
+func deleted(t Text, s Set, endFirst bool) []string {
 	var out []string
 	for _, e := range s {
-		old := t.Slice(e.Start, e.End)
-		n := prefixLen(old, e.New)
+		old, n := t.Slice(e.Start, e.End), 0
+		if endFirst {
+			n = suffixLen(old, e.New)
+			old, e.New = old[:len(old)-n], e.New[:len(e.New)-n]
+		}
+		n = prefixLen(old, e.New)
 		old, e.New = old[n:], e.New[n:]
 		if old = old[:len(old)-suffixLen(old, e.New)]; old != "" {
 			out = append(out, old)

@@ -272,6 +272,7 @@ func TestRebaseRules(t *testing.T) {
 		{name: "R6 not words", base: "", ours: Set{{0, 0, "foo"}}, theirs: Set{{0, 0, "bar "}}, want: "bar foo", sameLine: true},
 		{name: "R6 kept text between", base: "-", ours: Set{{0, 0, "foo"}}, theirs: Set{{1, 1, "bar"}}, want: "foo-bar", sameLine: true},
 
+		{name: "R4 what is left is half a CRLF", base: "\rab\n", ours: Set{{2, 4, ""}}, theirs: Set{{1, 3, ""}}, want: "\r"},
 		{name: "cuts made by the user", base: "\rx\n", ours: Set{{1, 1, "-"}}, theirs: Set{{1, 2, ""}}, want: "\r-\n", sameLine: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -293,6 +294,17 @@ func TestRebaseRules(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
+	}
+}
+
+// TestMirrorAroundNewCharacters has the agent complete a character beside which, not
+// in which, the user has edited.
+func TestMirrorAroundNewCharacters(t *testing.T) {
+	base := New("a\xf0\x9f")
+	ours, theirs := Set{{3, 3, "\x98\x80"}}, Set{{0, 2, ""}}
+	m := Mirror(base, theirs, ours)
+	if err := m.Set.Validate(ours.Apply(base)); err != nil || m.Set.Apply(ours.Apply(base)).String() != "\x9f\x98\x80" {
+		t.Errorf("%+v: %v", m, err)
 	}
 }
 

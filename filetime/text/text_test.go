@@ -96,6 +96,19 @@ func TestRandomReplace(t *testing.T) {
 	}
 }
 
+func TestCutBetweenChunksMakesCRLF(t *testing.T) {
+	const n = targetChunk
+	x := New(strings.Repeat("x", n-1) + "\r" + strings.Repeat("y", n) + "\n" + strings.Repeat("z", 3*n-1))
+	if len(x.c.parts) != 4 || x.LineCount() != 3 {
+		t.Fatalf("%d chunks, %d lines", len(x.c.parts), x.LineCount())
+	}
+	x = x.Replace(n, 2*n, "")
+	sound(t, x)
+	if x.LineCount() != 2 {
+		t.Errorf("%d lines", x.LineCount())
+	}
+}
+
 func TestZeroText(t *testing.T) {
 	var x Text
 	if x.Len() != 0 || x.String() != "" || x.LineCount() != 1 || x.LineStart(3) != 0 || x.LineEnd(0) != 0 || x.Line(0) != 0 {

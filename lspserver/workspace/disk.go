@@ -145,152 +145,193 @@ func readDisk(path string, limit int64) (onDisk, error) {
 }
 
 // commitDisk lands an edit on disk by compare-and-swap: the new text is written beside the file and exchanged with it,
-// and what comes out of the exchange must be what the edit was computed for. If somebody saved in between, their text
-// goes back to its place and the edit is rebased over it.
+// and what comes out of the exchange must be what the edit was computed for. If somebody saved in between, what they did
+// is merged and put in place by another exchange, until one brings out what was expected.
 func (w *Workspace) commitDisk(ctx context.Context, f *file, e filetime.FileEdit, c filetime.Change) (filetime.LandedFile, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return filetime.LandedFile{}, context.Cause(ctx)
 		}
-		f.mu.Lock()
-		if f.open {
-			f.mu.Unlock()
-			return filetime.LandedFile{}, errOpened
+		l, again, err := w.tryDisk(f, e, c)
+		if !again {
+			return l, err
 		}
-		if err := w.refresh(f); err != nil {
-			f.mu.Unlock()
-			return filetime.LandedFile{}, err
-		}
-		p, err := w.prepare(f, e)
-		if err != nil || len(p.set) == 0 && !e.Create && !e.Delete {
-			f.mu.Unlock()
-			return p.landed(f, err == nil), err
-		}
-		swapped, err := w.swap(f, e, p)
-		if err != nil {
-			f.mu.Unlock()
-			return filetime.LandedFile{}, err
-		}
-		if !swapped {
-			f.mu.Unlock()
-			continue
-		}
-		if e.Delete {
-			f.exists = false
-		} else if info, err := os.Lstat(f.path); err == nil {
-			f.exists = true
-			f.disk = statOf(info, w.o.Now())
-		}
-		w.record(f, p.set, filetime.User)
-		f.claim(len(f.history)-1, len(f.history), c)
-		w.tell(f, "written", "agent")
-		l := p.landed(f, true)
-		l.Source, l.Created = "disk", e.Create
-		f.mu.Unlock()
-		return l, nil
 	}
 }
 
-// swap puts the new text in place; false means that somebody else got there first and nothing was changed.
-func (w *Workspace) swap(f *file, e filetime.FileEdit, p plan) (ok bool, err error) {
-	fail := func(err error) (bool, error) { return false, writeError(f.path, err) }
+// tryDisk is one try; again says that somebody else was there first and nothing was changed.
+func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, c filetime.Change) (l filetime.LandedFile, again bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open {
+		return l, false, errOpened
+	}
+	if err := w.refresh(f); err != nil {
+		return l, false, err
+	}
+	p, err := w.prepare(f, e)
+	if err != nil || len(p.set) == 0 && !e.Create && !e.Delete {
+		return p.landed(f, err == nil), false, err
+	}
+	final := p.after
+	switch {
+	case e.Delete:
+		p.set = text.Set{{Start: 0, End: p.before.Len()}}
+		p.after, final = text.Text{}, text.Text{}
+		again, err = w.remove(f)
+	case !f.exists:
+		again, err = w.create(f, p.after)
+	default:
+		final, again, err = w.exchange(f, p)
+	}
+	var met *mergeConflict
+	if again || err != nil && !errors.As(err, &met) {
+		return filetime.LandedFile{}, again, err
+	}
+	f.exists = !e.Delete
+	if info, err := os.Lstat(f.path); err == nil {
+		f.disk = statOf(info, w.o.Now())
+	}
+	w.record(f, p.set, filetime.User)
+	f.claim(len(f.history)-1, len(f.history), c)
+	l = p.landed(f, true)
+	l.Source, l.Created = "disk", e.Create
+	if !final.Equal(p.after) {
+		w.record(f, text.Diff(p.after, final), filetime.Disk)
+	}
+	if met != nil {
+		return filetime.LandedFile{}, false, w.overtaken(f, e, met)
+	}
+	w.tell(f, "written", "agent")
+	return l, false, nil
+}
+
+// mergeConflict says that somebody saved text that the edit cannot be merged with; theirs is in place.
+type mergeConflict struct{ conflicts []text.Conflict }
+
+func (*mergeConflict) Error() string { return "the file was saved meanwhile" }
+
+// overtaken is the conflict with what somebody saved at the last moment. f.mu is held.
+func (w *Workspace) overtaken(f *file, e filetime.FileEdit, met *mergeConflict) error {
+	c := &filetime.Conflict{Path: f.path, Base: e.Base, Now: f.text, Author: filetime.Disk}
+	for _, k := range met.conflicts {
+		at := max(0, strings.Index(f.text.String(), k.Theirs))
+		c.Hunks = append(c.Hunks, filetime.Hunk{Base: k.Base, Ours: k.Ours, Now: k.Theirs, Line: f.text.Line(at) + 1})
+	}
+	w.tell(f, "conflict", "disk")
+	return c
+}
+
+// exchange puts the new text in place of the old one and gives what the path holds in the end: the new text, merged with
+// what somebody saved while it was on its way.
+func (w *Workspace) exchange(f *file, p plan) (final text.Text, again bool, err error) {
 	dir := filepath.Dir(f.path)
-	if e.Delete {
-		aside := filepath.Join(dir, TempPrefix+rand.Text())
-		if err := os.Rename(f.path, aside); err != nil {
-			return fail(err)
-		}
-		if d, err := readDisk(aside, 0); err != nil || !d.text.Equal(f.text) {
-			// Somebody saved it meanwhile. If they have even made it anew by now, both texts stay.
-			return false, unix.Renameat2(unix.AT_FDCWD, aside, unix.AT_FDCWD, f.path, unix.RENAME_NOREPLACE)
-		}
-		if err := os.Remove(aside); err != nil {
-			return fail(err)
-		}
-		return true, syncDir(dir)
-	}
-	if !f.exists {
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return fail(err)
-		}
-	}
-	temp, err := writeTemp(dir, p.after, f.disk, f.exists)
-	if err != nil {
-		return fail(err)
-	}
+	var temps []string
 	defer func() {
-		if !errors.Is(err, errKept) {
-			_ = os.Remove(temp)
+		for _, t := range temps {
+			_ = os.Remove(t)
 		}
 	}()
-	if !f.exists {
-		err = unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, f.path, unix.RENAME_NOREPLACE)
-		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
-			err = os.Link(temp, f.path)
-		}
-		if errors.Is(err, fs.ErrExist) {
-			return false, nil
-		}
+	var met *mergeConflict
+	expected, target := p.before, p.after
+	for {
+		temp, err := writeTemp(dir, target, f.disk, true)
 		if err != nil {
-			return fail(err)
+			return final, false, writeError(f.path, err)
 		}
-		return true, syncDir(dir)
+		temps = append(temps, temp)
+		err = unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, f.path, unix.RENAME_EXCHANGE)
+		switch first := len(temps) == 1; {
+		case err == nil:
+		case first && (errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS)):
+			again, err := replace(f.path, temp, expected)
+			return target, again, err
+		case first && errors.Is(err, fs.ErrNotExist):
+			return final, true, nil
+		case errors.Is(err, fs.ErrNotExist): // removed after our text was there: that is how it stays
+			return target, false, nil
+		default:
+			return final, false, writeError(f.path, err)
+		}
+		displaced, err := readDisk(temp, 0)
+		if err != nil || !displaced.exists {
+			// It is no text any more: it goes back, and nothing is written.
+			if unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, f.path, unix.RENAME_EXCHANGE) != nil {
+				temps = temps[:len(temps)-1]
+			}
+			return final, false, writeError(f.path, fmt.Errorf("it was replaced by something that is no text"))
+		}
+		if displaced.text.Equal(expected) {
+			_ = syncDir(dir)
+			if met != nil {
+				return target, false, met
+			}
+			return target, false, nil
+		}
+		merged := text.Rebase(expected, text.Diff(expected, target), text.Diff(expected, displaced.text))
+		next := merged.Set.Apply(displaced.text)
+		if len(merged.Conflicts) > 0 {
+			met, next = &mergeConflict{merged.Conflicts}, displaced.text
+		}
+		expected, target = target, next
 	}
-	err = unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, f.path, unix.RENAME_EXCHANGE)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOSYS):
-		return replace(f.path, temp, f.text)
-	case err != nil:
-		return fail(err)
-	}
-	if d, err := readDisk(temp, 0); err == nil && d.text.Equal(f.text) {
-		return true, syncDir(dir)
-	}
-	err = w.giveBack(f.path, temp, p.after)
-	return false, err
 }
 
-// errKept says that a temporary file holds the only copy of somebody's text and must stay.
-var errKept = errors.New("it could not be put back in its place")
-
-// giveBack exchanges back until the path holds what somebody else saved last and temp holds our own text.
-func (w *Workspace) giveBack(path, temp string, ours text.Text) error {
-	for {
-		err := unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, path, unix.RENAME_EXCHANGE)
-		if errors.Is(err, fs.ErrNotExist) { // somebody removed ours: theirs goes back all the same
-			err = unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, path, unix.RENAME_NOREPLACE)
-			if errors.Is(err, fs.ErrExist) {
-				continue
-			}
-			if err == nil {
-				return nil
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("what somebody else saved stands in %s: %w", temp, errKept)
-		}
-		if d, err := readDisk(temp, 0); err == nil && d.text.Equal(ours) {
-			return nil
-		}
+// create makes the file, unless somebody else has made it first.
+func (w *Workspace) create(f *file, content text.Text) (again bool, err error) {
+	dir := filepath.Dir(f.path)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return false, writeError(f.path, err)
 	}
+	temp, err := writeTemp(dir, content, stat{}, false)
+	if err != nil {
+		return false, writeError(f.path, err)
+	}
+	defer os.Remove(temp)
+	err = unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, f.path, unix.RENAME_NOREPLACE)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
+		err = os.Link(temp, f.path)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, writeError(f.path, err)
+	}
+	return false, syncDir(dir)
+}
+
+// remove deletes the file, unless somebody else has changed it since.
+func (w *Workspace) remove(f *file) (again bool, err error) {
+	dir := filepath.Dir(f.path)
+	aside := filepath.Join(dir, TempPrefix+rand.Text())
+	if err := os.Rename(f.path, aside); err != nil {
+		return false, writeError(f.path, err)
+	}
+	if d, err := readDisk(aside, 0); err != nil || !d.text.Equal(f.text) {
+		// Somebody saved it meanwhile. If they have even made it anew by now, both texts stay.
+		return true, unix.Renameat2(unix.AT_FDCWD, aside, unix.AT_FDCWD, f.path, unix.RENAME_NOREPLACE)
+	}
+	if err := os.Remove(aside); err != nil {
+		return false, writeError(f.path, err)
+	}
+	return false, syncDir(dir)
 }
 
 // replace is for file systems without an exchange: a second name keeps what stood there until it has been compared.
-func replace(path, temp string, expected text.Text) (bool, error) {
+func replace(path, temp string, expected text.Text) (again bool, err error) {
 	kept := temp + ".old"
 	if err := os.Link(path, kept); err != nil {
 		return false, writeError(path, err)
 	}
 	defer os.Remove(kept)
 	if d, err := readDisk(kept, 0); err != nil || !d.text.Equal(expected) {
-		return false, nil
+		return true, nil
 	}
 	if err := os.Rename(temp, path); err != nil {
 		return false, writeError(path, err)
 	}
-	return true, syncDir(filepath.Dir(path))
+	return false, syncDir(filepath.Dir(path))
 }
 
 func writeTemp(dir string, content text.Text, like stat, existing bool) (string, error) {

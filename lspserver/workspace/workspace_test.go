@@ -343,13 +343,6 @@ func TestF152RaceOnDisk(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for ctx.Err() == nil {
-			// As editors save: a new file over the old one, of what stands there plus one line.
-			old, err := os.ReadFile(path)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			_ = old
 			h, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 			if err == nil {
 				fmt.Fprintf(h, "typed %d\n", lines)

@@ -69,8 +69,8 @@ func (c *collector) line(l line) bool {
 		c.last.lines = append(c.last.lines, l)
 	case !l.match:
 		c.pending = append(c.pending, l)
-	case c.last != nil && c.q.Multiline && l.n == c.end+1 && l.at < 0:
-		c.last.lines = append(c.last.lines, l) // a further line of the same match
+	case l.more && c.last != nil:
+		c.last.lines = append(c.last.lines, l)
 		c.end = l.n
 	default:
 		c.matches++
@@ -149,7 +149,7 @@ func (r *recorder) start(string) bool { return true }
 
 func (r *recorder) line(l line) bool {
 	r.lines = append(r.lines, l)
-	if l.match {
+	if l.match && !l.more {
 		r.n++
 	}
 	return r.n < r.most
@@ -210,7 +210,7 @@ func (c *collector) result(env *tools.Env, q *query) tools.Result {
 		shown++
 	}
 	c.hits = c.hits[:shown]
-	v.init(q)
+	v.ensure(q)
 	v.Truncated = q.Offset+shown < c.results
 	r.Truncated = v.Truncated
 	r.Summary = c.head(q)
@@ -273,7 +273,8 @@ func (c *collector) entry(env *tools.Env, n int, h hit) string {
 	return b.String()
 }
 
-func (v *value) init(q *query) {
+// ensure makes the list of the mode a list also where it is empty.
+func (v *value) ensure(q *query) {
 	switch {
 	case q.OutputMode == names && v.Files == nil:
 		v.Files = []string{}

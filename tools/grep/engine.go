@@ -121,7 +121,7 @@ func (q *query) lines(ctx context.Context, next func() ([]byte, bool), to sink) 
 			return true
 		}
 		b = bytes.TrimSuffix(b, []byte("\r"))
-		at := q.re.FindIndex(b)
+		at := q.re.FindSubmatchIndex(b)
 		switch {
 		case at != nil:
 			for _, l := range before {
@@ -130,7 +130,7 @@ func (q *query) lines(ctx context.Context, next func() ([]byte, bool), to sink) 
 				}
 			}
 			before, after = before[:0], q.after
-			if !to.line(line{n: n, at: at[0], text: string(b), match: true}) {
+			if !to.line(line{n: n, at: at[2], text: string(b), match: true}) {
 				return false
 			}
 		case after > 0:
@@ -147,59 +147,30 @@ func (q *query) lines(ctx context.Context, next func() ([]byte, bool), to sink) 
 	}
 }
 
-// spans looks for matches that may run over several lines. Matches on the same lines are one.
+// spans looks for matches that may run over several lines, and gives the lines around them with them.
 func (q *query) spans(text []byte, to sink) bool {
-	all := bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
-	starts := make([]int, 0, len(all))
-	for at, i := 0, 0; i < len(all); i++ {
-		starts = append(starts, at)
-		at += len(all[i]) + 1
+	var matches []span
+	for _, m := range q.re.FindAllSubmatchIndex(text, -1) {
+		matches = append(matches, span{m[2], m[3]})
 	}
-	lineOf := func(off, from int) int {
-		for from+1 < len(starts) && starts[from+1] <= off {
-			from++
+	lines := mark(string(text), matches)
+	given, due := 0, 0
+	for i, l := range lines {
+		if !l.match && i >= due {
+			continue
 		}
-		return from
-	}
-	give := func(i, at int, match bool) bool {
-		return to.line(line{n: i + 1, at: at, text: string(all[i]), match: match})
-	}
-	shown, last := 0, 0 // the first line not given yet, and the end of context due
-	for pos, at := 0, 0; pos <= len(text); {
-		m := q.re.FindIndex(text[pos:])
-		if m == nil || pos+m[0] == len(text) && len(text) > 0 {
-			break
+		from := i
+		if l.match && !l.more {
+			from = max(given, i-q.before)
 		}
-		first := lineOf(pos+m[0], at)
-		end := lineOf(max(pos+m[0], pos+m[1]-1), first)
-		for ; shown < min(last, first); shown++ {
-			if !give(shown, 0, false) {
+		for ; from <= i; from++ {
+			if !to.line(lines[from]) {
 				return false
 			}
 		}
-		for shown = max(shown, first-q.before); shown < first; shown++ {
-			if !give(shown, 0, false) {
-				return false
-			}
-		}
-		for ; shown <= end; shown++ {
-			off := -1
-			if shown == first {
-				off = pos + m[0] - starts[first]
-			}
-			if !give(shown, off, true) {
-				return false
-			}
-		}
-		last, at = end+1+q.after, end
-		pos = len(text) + 1
-		if end+1 < len(starts) {
-			pos = starts[end+1]
-		}
-	}
-	for ; shown < min(last, len(all)); shown++ {
-		if !give(shown, 0, false) {
-			return false
+		given = i + 1
+		if l.match {
+			due = i + 1 + q.after
 		}
 	}
 	return true

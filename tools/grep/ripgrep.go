@@ -35,7 +35,7 @@ func (r ripgrep) files(ctx context.Context, env *tools.Env, q *query, to sink) e
 	}
 	place := "./" + q.file
 	f := &filter{to: to, q: q}
-	if q.OutputMode == content {
+	if q.OutputMode == content || q.Multiline {
 		return r.run(ctx, env, q, append(args, "--json"), place, "", &records{to: f})
 	}
 	args = append(args, "--count", "--null", "--with-filename")
@@ -192,10 +192,10 @@ func (r *records) take(piece []byte) bool {
 	var e struct {
 		Type string `json:"type"`
 		Data struct {
-			Path       textOrBytes           `json:"path"`
-			Lines      textOrBytes           `json:"lines"`
-			LineNumber int                   `json:"line_number"`
-			Submatches []struct{ Start int } `json:"submatches"`
+			Path       textOrBytes `json:"path"`
+			Lines      textOrBytes `json:"lines"`
+			LineNumber int         `json:"line_number"`
+			Submatches []span      `json:"submatches"`
 		} `json:"data"`
 	}
 	if json.Unmarshal(piece, &e) != nil {
@@ -205,22 +205,13 @@ func (r *records) take(piece []byte) bool {
 	case "begin":
 		return r.to.start(strings.TrimPrefix(e.Data.Path.String(), "./"))
 	case "match", "context":
-		at := 0
-		if len(e.Data.Submatches) > 0 {
-			at = e.Data.Submatches[0].Start
+		lines, n := mark(e.Data.Lines.String(), e.Data.Submatches), e.Data.LineNumber
+		for _, l := range lines {
+			l.n += n - 1
+			if !r.to.line(l) {
+				return false
+			}
 		}
-		return split(e.Data.Lines.String(), e.Data.LineNumber, at, e.Type == "match", r.to.line)
-	}
-	return true
-}
-
-// split gives the lines of a match that may run over several.
-func split(text string, n, at int, match bool, give func(line) bool) bool {
-	for l := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-		if !give(line{n: n, at: at, text: strings.TrimSuffix(l, "\r"), match: match}) {
-			return false
-		}
-		n, at = n+1, -1
 	}
 	return true
 }

@@ -203,3 +203,35 @@ func TestCancelled(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func BenchmarkRead(b *testing.B) {
+	env := toolstest.Workspace(b, &txtar.Archive{Files: []txtar.File{
+		{Name: "buffer/f", Data: []byte(strings.Repeat("\treturn nil, fmt.Errorf(x)\n", 300_000))},
+	}})
+	env.Files = held{Files: env.Files, snap: must(env.Files.Read(b.Context(), env.Paths.Cwd+"/f"))}
+	tool := New()
+	for b.Loop() {
+		if r, _ := toolstest.Call(b.Context(), tool, env, `{"path":"f","start_line":250000}`); !r.Success {
+			b.Fatal(r.Data)
+		}
+	}
+}
+
+// held are files of which one is open and held as the editor's side holds it.
+type held struct {
+	filetime.Files
+	snap filetime.Snapshot
+}
+
+func (h held) Read(context.Context, string) (filetime.Snapshot, error) { return h.snap, nil }
+
+func (h held) History(string, uint64) ([]filetime.Revision, filetime.Snapshot, bool) {
+	return nil, h.snap, true
+}
+
+func must(s filetime.Snapshot, err error) filetime.Snapshot {
+	if err != nil {
+		panic(err)
+	}
+	return s
+}

@@ -527,3 +527,19 @@ func FuzzRaw(f *testing.F) {
 		s.Check(args, true)
 	})
 }
+
+func BenchmarkCheck(b *testing.B) {
+	s := sampleSchema(b)
+	args := json.RawMessage(`{"path":"src/main.go","oldString":"a","replace_all":"true","items":[{"name":"abc"}]}`)
+	for b.Loop() {
+		if c := s.Check(args, true); len(c.Issues) > 0 {
+			b.Fatal(c.Issues)
+		}
+	}
+}
+
+func BenchmarkFor(b *testing.B) {
+	for b.Loop() {
+		sampleSchema(b)
+	}
+}
