@@ -209,6 +209,7 @@ func BenchmarkRead(b *testing.B) {
 		{Name: "buffer/f", Data: []byte(strings.Repeat("\treturn nil, fmt.Errorf(x)\n", 300_000))},
 	}})
 	env.Files = held{Files: env.Files, snap: must(env.Files.Read(b.Context(), env.Paths.Cwd+"/f"))}
+	env.FileTime = filetime.New(env.Files, "s", nil)
 	tool := New()
 	for b.Loop() {
 		if r, _ := toolstest.Call(b.Context(), tool, env, `{"path":"f","start_line":250000}`); !r.Success {

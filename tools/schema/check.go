@@ -144,7 +144,7 @@ func (p place) key(k string) place {
 	if !plainKey(k) {
 		step = "[" + strconv.Quote(k) + "]"
 	}
-	return place{p.path + step, p.pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(k)}
+	return place{p.path + step, p.pointer + "/" + strings.ReplaceAll(strings.ReplaceAll(k, "~", "~0"), "/", "~1")}
 }
 
 func (p place) index(i int) place {

@@ -92,7 +92,7 @@ func (n *node) alias(alias, name string) error {
 
 // fold drops the differences between filePath, file_path, FilePath and filepath.
 func fold(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(name, "_", ""), "-", ""))
 }
 
 // compiler turns a schema that somebody else wrote into nodes, and notes in beyond whether it says more than they can.
