@@ -64,8 +64,8 @@ func (r *Registry) Unregister(name string) bool {
 	return true
 }
 
-// SetDisabled replaces the set of tools, by name or alias, that are registered but not to be had. Names that no tool has
-// yet are kept for the day that one comes.
+// SetDisabled replaces the set of tools, by name or alias, that are registered but not to be had. Names that no tool
+// has yet are kept for the day that one comes.
 func (r *Registry) SetDisabled(names []string) {
 	disabled := make(map[string]bool, len(names))
 	for _, n := range names {

@@ -370,3 +370,18 @@ func (s *server) replace(uri, old, text string) int {
 		return tries
 	}
 }
+
+// refused sends an edit of the present text that must be refused for a reason.
+func (s *server) refused(uri, reason string, edit textEdit) {
+	s.t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		d, _ := s.doc(uri)
+		r := s.apply(uri, &d.version, edit)
+		if !r.Applied && r.FailureReason == reason {
+			return
+		}
+		if r.Applied || r.FailureReason != "version" || time.Now().After(deadline) {
+			s.t.Fatalf("the reply is %+v, not a refusal for %q", r, reason)
+		}
+	}
+}

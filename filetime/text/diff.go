@@ -477,11 +477,6 @@ func shift(a, b sequence, hunks []hunk) []hunk {
 		for h.a1+down < nextA && q.ids[lo+down] == q.ids[hi+down] {
 			down++
 		}
-		if h.a1+down == nextA && i+1 < len(hunks) { // one hunk with the next
-			n := &hunks[i+1]
-			n.a0, n.b0 = h.a0+down, h.b0+down
-			continue
-		}
 		up := 0
 		for room := h.a0 - endOf(out) - 1; up < room && q.ids[lo-up-1] == q.ids[hi-up-1]; {
 			up++

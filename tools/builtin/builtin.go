@@ -8,6 +8,7 @@ import (
 	"tandem/tools/bash"
 	"tandem/tools/edit"
 	"tandem/tools/glob"
+	"tandem/tools/grep"
 	"tandem/tools/list"
 	"tandem/tools/read"
 	"tandem/tools/write"
@@ -19,6 +20,7 @@ func Tools() []tools.Tool {
 		bash.New(),
 		edit.New(),
 		glob.New(),
+		grep.New(),
 		list.New(),
 		read.New(),
 		write.New(),

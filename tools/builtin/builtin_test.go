@@ -36,7 +36,7 @@ func TestF037Descriptions(t *testing.T) {
 			t.Errorf("%s: a description of %d characters", x.Spec().Name, len(d))
 		}
 		for what, part := range map[string]string{
-			"when to use it": `Use it `, "when not": `Do not `, "the way out of an error": `(When it fails|A failure|If )`,
+			"when to use it": `Use it `, "when not": `([Dd]o not|[Ii]nstead of) `, "the way out of an error": `(When it fails|A failure|If )`,
 		} {
 			if !regexp.MustCompile(part).MatchString(d) {
 				t.Errorf("%s: the description does not say %s (%s)", x.Spec().Name, what, part)

@@ -113,7 +113,8 @@ func (s *search) run(views []filetime.View) error {
 			return s.ambiguous(v, several.Lines)
 		case errors.Is(err, text.ErrEmptyOld):
 			return tools.Refuse(tools.InvalidArgs, "empty",
-				"old_text is empty and stands nowhere. Quote the text to replace; to make a file or replace all of one use write_file.")
+				"old_text is empty and stands nowhere. Quote the text to replace; "+
+					"to make a file or replace all of one use write_file.")
 		case errors.Is(err, text.ErrNoChange):
 			return noChange()
 		case err != nil:

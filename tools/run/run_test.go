@@ -184,7 +184,8 @@ func TestF131BatchFollowsPartition(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		asked := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) string {
 			tool := rapid.SampledFrom([]string{"read", "edit", "bash", "nope"}).Draw(rt, "tool")
-			return fmt.Sprintf(`%s {"path":%q,"ms":%d}`, tool, rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "path"), rapid.IntRange(0, 9).Draw(rt, "ms"))
+			path := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "path")
+			return fmt.Sprintf(`%s {"path":%q,"ms":%d}`, tool, path, rapid.IntRange(0, 9).Draw(rt, "ms"))
 		}), 0, 12).Draw(rt, "calls")
 		synctest.Test(t, func(t *testing.T) {
 			var s sleeper
@@ -376,7 +377,8 @@ func TestF126OtherFilesOverlap(t *testing.T) {
 		w := runtest.NewWorld(t, write.New())
 		_, overlap := landings(w)
 		began := time.Now()
-		run.Batch(t.Context(), w.Host, calls(`write_file {"path":"a","content":"x"}`, `write_file {"path":"b","content":"x"}`))
+		run.Batch(t.Context(), w.Host,
+			calls(`write_file {"path":"a","content":"x"}`, `write_file {"path":"b","content":"x"}`))
 		equal(t, "overlap", *overlap, true)
 		equal(t, "time", time.Since(began), 100*time.Millisecond)
 	})
@@ -572,7 +574,8 @@ func TestF117Panic(t *testing.T) {
 			func(context.Context, *tools.Env, args) (*tools.Plan, error) { panic("no plan") }),
 	)
 	w.Host.Log = slog.New(slog.NewTextHandler(&log, nil))
-	results, _ := run.Batch(t.Context(), w.Host, calls(`boom {}`, `boom {}`, `fail {}`, `mute {}`, `planless {}`, `mistitled {}`))
+	results, _ := run.Batch(t.Context(), w.Host,
+		calls(`boom {}`, `boom {}`, `fail {}`, `mute {}`, `planless {}`, `mistitled {}`))
 	for _, r := range results {
 		equal(t, "code", r.Error, tools.ExecutionError)
 		if strings.Contains(r.Data, "goroutine") || strings.Contains(r.Data, ".go:") {
@@ -594,7 +597,8 @@ func TestF046ValidatedBeforeRunning(t *testing.T) {
 	asked := 0
 	w.Host.Gate = gate.Ask
 	w.Host.Asker = askFunc(func(run.Question) run.Answer { asked++; return run.Allowed })
-	for _, js := range []string{`{"path":42}`, `{"ms":"x"}`, `{"extra":1}`, `[]`, `"`, `{"items":[{"name":"a"},{"name":"b"},{"name":5}]}`} {
+	nested := `{"items":[{"name":"a"},{"name":"b"},{"name":5}]}`
+	for _, js := range []string{`{"path":42}`, `{"ms":"x"}`, `{"extra":1}`, `[]`, `"`, nested} {
 		r := w.Call("spy", js)
 		equal(t, js, r.Error, tools.InvalidArgs)
 		if !strings.HasPrefix(r.Data, "Parameter validation failed:\n") || len(r.Issues) == 0 {
@@ -607,7 +611,7 @@ func TestF046ValidatedBeforeRunning(t *testing.T) {
 		}
 	}
 	// F048
-	r := w.Call("spy", `{"items":[{"name":"a"},{"name":"b"},{"name":5}]}`)
+	r := w.Call("spy", nested)
 	equal(t, "path", r.Issues[0].Path, "$.items[2].name")
 	equal(t, "entered", entered, 0)
 	equal(t, "asked", asked, 0)
@@ -623,7 +627,8 @@ func TestF114ToolNotFound(t *testing.T) {
 	r := w.Call("edit_files", `{}`)
 	equal(t, "code", r.Error, tools.ToolNotFound)
 	equal(t, "text", r.Data, `Tool "edit_files" does not exist. Did you mean edit_file?`)
-	equal(t, "text", w.Call("frobnicate", `{}`).Data, `Tool "frobnicate" does not exist. Use one of the tools that you were offered.`)
+	equal(t, "text", w.Call("frobnicate", `{}`).Data,
+		`Tool "frobnicate" does not exist. Use one of the tools that you were offered.`)
 	r = w.Call("Write_File", `{}`)
 	equal(t, "disabled", []string{string(r.Error), r.Reason, r.Data},
 		[]string{"TOOL_NOT_FOUND", "disabled", `Tool "Write_File" is disabled by config. Do it with another tool.`})
@@ -659,10 +664,12 @@ func TestF116GateDenied(t *testing.T) {
 func TestF087Truncation(t *testing.T) {
 	long := strings.Repeat("ä😀", 50_000)
 	answer := func(context.Context, *tools.Env, args) (tools.Result, error) { return done("%s", long), nil }
-	w := runtest.NewWorld(t, probe(tools.Spec{Name: "long"}, answer), probe(tools.Spec{Name: "paged", Pages: true}, answer))
+	w := runtest.NewWorld(t,
+		probe(tools.Spec{Name: "long"}, answer), probe(tools.Spec{Name: "paged", Pages: true}, answer))
 	r := w.Call("long", `{}`)
 	head, tail, ok := strings.Cut(r.Data, "\n… [70000 characters cut] …\n")
-	if !ok || !r.Truncated || utf8.RuneCountInString(head)+utf8.RuneCountInString(tail) != 30_000 || !utf8.ValidString(r.Data) {
+	kept := utf8.RuneCountInString(head) + utf8.RuneCountInString(tail)
+	if !ok || !r.Truncated || kept != 30_000 || !utf8.ValidString(r.Data) {
 		t.Errorf("%d characters, truncated %v", utf8.RuneCountInString(r.Data), r.Truncated)
 	}
 	if !strings.HasPrefix(long, head) || !strings.HasSuffix(long, tail) {
@@ -684,7 +691,9 @@ func TestF219Trace(t *testing.T) {
 	equal(t, "traced", stages(w.Call("write_file", `{"path":"b","content":"b"}`)), []string{
 		"resolve", "normalise", "validate", "plan", "policy", "permission", "execute", "truncate", "record", "emit",
 	})
-	equal(t, "refused", stages(w.Call("write_file", `{}`)), []string{"resolve", "normalise", "validate", "truncate", "record", "emit"})
+	equal(t, "refused", stages(w.Call("write_file", `{}`)), []string{
+		"resolve", "normalise", "validate", "truncate", "record", "emit",
+	})
 }
 
 func TestF240ResultOfAChange(t *testing.T) {
@@ -766,7 +775,8 @@ func TestF122RandomCalls(t *testing.T) {
 	w.Host.Log = slog.New(slog.DiscardHandler)
 	n := 0
 	word := rapid.SampledFrom([]string{
-		"a", "b", "dir/c", "..", "/", "/etc/passwd", "", "\x00", "@a", "~", "file:///a", "old\n", "line", "ä😀", "\r\n", strings.Repeat("x", 300),
+		"a", "b", "dir/c", "..", "/", "/etc/passwd", "", "\x00", "@a", "~", "file:///a", "old\n", "line", "ä😀", "\r\n",
+		strings.Repeat("x", 300),
 	})
 	value := rapid.OneOf(
 		rapid.Map(word, func(s string) any { return s }),

@@ -185,16 +185,14 @@ local function keep_places(buf, list)
   return function()
     for window, was in pairs(windows) do
       local row, column = place(was.id)
-      local down = row + 1 - was.view.lnum
       if api.nvim_win_is_valid(window) and api.nvim_win_get_buf(window) == buf then
         api.nvim_win_call(window, function()
-          vim.fn.winrestview({
-            lnum = row + 1,
-            col = column,
-            coladd = was.view.coladd,
-            topline = math.max(1, was.view.topline + down),
-            leftcol = was.view.leftcol,
-          })
+          local now = vim.fn.winsaveview()
+          local topline = math.max(1, was.view.topline + row + 1 - was.view.lnum)
+          -- Setting the cursor would pull it off the end of the line in some modes, so it is done only where needed.
+          if now.lnum ~= row + 1 or now.col ~= column or now.topline ~= topline then
+            vim.fn.winrestview({ lnum = row + 1, col = column, coladd = was.view.coladd, topline = topline })
+          end
         end)
       end
     end
