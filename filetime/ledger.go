@@ -9,8 +9,8 @@ import (
 	"tandem/filetime/text"
 )
 
-// maxViews is how many texts of one file a session remembers.
-const maxViews = 8
+// maxViews is how many texts of one file a session remembers; of more, those go that the model was shown the least of.
+const maxViews = 24
 
 // View is one text of a file that the model has been shown, with the session's own landed edits carried into it.
 type View struct {
@@ -32,6 +32,7 @@ type view struct {
 	View
 	shown []span // over Text, sorted, apart
 	taken uint64 // the last own revision that Text holds
+	bytes int    // how much of it was put in front of the model as such, not carried from elsewhere
 }
 
 // FileTime is one session's knowledge of files: which texts of them the model has seen, and whether they still hold.
@@ -77,20 +78,31 @@ func (f *FileTime) see(s Snapshot, seen span) {
 	f.advance(s.Path, list)
 	for _, v := range list {
 		if v.Rev == s.Rev && len(v.Since) == 0 {
+			v.bytes += seen.end - seen.start
 			v.show(seen)
 			return
 		}
 	}
-	v := &view{View: View{Text: s.Text, Rev: s.Rev}}
+	v := &view{View: View{Text: s.Text, Rev: s.Rev}, bytes: seen.end - seen.start}
 	if n := len(list); n > 0 && list[n-1].Rev == s.Rev {
 		v.shown = carrySpans(list[n-1].shown, list[n-1].Since, false)
 	}
 	v.show(seen)
-	list = append(list, v)
+	f.keep(s.Path, append(list, v))
+}
+
+// keep remembers the views of a file, the newest last, and forgets one if there are too many.
+func (f *FileTime) keep(path string, list []*view) {
 	if len(list) > maxViews {
-		list = slices.Delete(list, 0, len(list)-maxViews)
+		least := 0
+		for i, v := range list[:len(list)-1] {
+			if v.bytes < list[least].bytes {
+				least = i
+			}
+		}
+		list = slices.Delete(list, least, least+1)
 	}
-	f.views[s.Path] = list
+	f.views[path] = list
 }
 
 // Assert is the check before a change: it gives what the file says now and the texts of it that the model has seen, the
@@ -167,7 +179,7 @@ func (f *FileTime) Wrote(l LandedFile) {
 		v.show(s)
 	}
 	v.show(span{})
-	f.views[l.Path] = append(list, v)
+	f.keep(l.Path, append(list, v))
 	f.advance(l.Path, f.views[l.Path])
 }
 

@@ -35,7 +35,7 @@ const (
 func (s *server) sessionRoutes(r *wire.Router) {
 	wire.Handle(r, "tandem/session/new", s.newSession)
 	wire.Handle(r, "tandem/session/list", s.listSessions)
-	wire.Handle(r, "tandem/session/prompt", s.prompt)
+	wire.HandleInOrder(r, "tandem/session/prompt", s.prompt)
 	wire.Notify(r, "tandem/session/cancel", s.cancel)
 	wire.Handle(r, "tandem/session/setMode", s.setMode)
 	wire.Handle(r, "tandem/session/setModel", s.setModel)
@@ -163,13 +163,14 @@ func (s *server) listSessions(_ context.Context, p protocol.ListSessionsParams) 
 	return r, nil
 }
 
-func (s *server) prompt(ctx context.Context, p protocol.PromptParams) (protocol.PromptResult, error) {
+// prompt begins the turn before anything later is looked at, so that a cancel right behind it finds it.
+func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(context.Context) (protocol.PromptResult, error), error) {
 	se, err := s.find(p.SessionID)
 	if err != nil {
-		return protocol.PromptResult{}, err
+		return nil, err
 	}
 	if len(p.Tools) > 0 {
-		return protocol.PromptResult{}, invalid("tools of a single turn are not served by this version; leave the list empty.")
+		return nil, invalid("tools of a single turn are not served by this version; leave the list empty.")
 	}
 	in := agent.Input{Model: p.Model}
 	for _, b := range p.Prompt {
@@ -177,18 +178,26 @@ func (s *server) prompt(ctx context.Context, p protocol.PromptParams) (protocol.
 	}
 	turn, err := se.Begin(in)
 	if err != nil {
-		return protocol.PromptResult{}, refused(err)
+		return nil, refused(err)
 	}
 	s.mu.Lock()
 	se.touched = s.o.Now()
 	if se.title == "" {
 		se.title = titleOf(p.Prompt)
 	}
+	title := se.title
 	s.mu.Unlock()
-	progress := s.progress(se.title)
-	r := turn.Run(ctx)
+	return func(ctx context.Context) (protocol.PromptResult, error) {
+		progress := s.progress(title)
+		r := turn.Run(ctx)
+		progress(string(r.Stop))
+		return s.turnResult(se, r), nil
+	}, nil
+}
+
+// turnResult is how a turn ended, after everything that happened in it has been told.
+func (s *server) turnResult(se *session, r agent.TurnResult) protocol.PromptResult {
 	se.updates.flush()
-	progress(string(r.Stop))
 	s.mu.Lock()
 	se.touched = s.o.Now()
 	s.usage.Input, s.usage.Output, s.usage.CachedInput = s.usage.Input+r.Usage.Input, s.usage.Output+r.Usage.Output,
@@ -198,7 +207,7 @@ func (s *server) prompt(ctx context.Context, p protocol.PromptParams) (protocol.
 	if r.Err != nil {
 		out.Error = &protocol.TurnError{Code: errorCode(r.Err), Message: r.Err.Error()}
 	}
-	return out, nil
+	return out
 }
 
 func errorCode(err error) string {

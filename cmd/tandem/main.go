@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -61,7 +62,8 @@ func start(ctx context.Context, args []string) int {
 		return 2
 	}
 	if err := parsed.Run(); err != nil {
-		if code, ok := err.(exitCode); ok {
+		var code exitCode
+		if errors.As(err, &code) {
 			return int(code)
 		}
 		fmt.Fprintln(os.Stderr, "tandem:", err)

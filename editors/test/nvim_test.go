@@ -257,7 +257,7 @@ func TestNvimEditsLandInEveryMode(t *testing.T) {
 		{"command-line window", "q:i2d", "i", "\x1b\r", "ONE\nthree\nthroat\n"},
 		{"recording", "qa2Gx", "n", "q", "ONE\nwo\nthree\nthroat\n"},
 		{"insert", "2GAx", "i", "y\x1b", "ONE\ntwoxy\nthree\nthroat\n"},
-		{"insert, one command", "2GAx\x0f", "niI", "D\x1b", "ONE\ntwox\nthree\nthroat\n"},
+		{"insert, one command", "2G0ax\x0f", "niI", "D\x1b", "ONE\ntx\nthree\nthroat\n"},
 		{"completion menu", "2Goth\x0e", "ic", "\x0e\x19!\x1b", "ONE\ntwo\nthroat!\nthree\nthroat\n"},
 		{"another window", "\x17w", "n", "\x17p2GD", "ONE\n\nthree\nthroat\n"},
 	} {

@@ -109,7 +109,8 @@ func BenchmarkDiff(b *testing.B) {
 		})
 	}
 	for name, after := range map[string]string{
-		"disjoint": strings.ToUpper(base), "reindented": strings.ReplaceAll(base, "\n", "\n\t"), "crlf": strings.ReplaceAll(base, "\n", "\r\n"),
+		"disjoint": strings.ToUpper(base), "reindented": strings.ReplaceAll(base, "\n", "\n\t"),
+		"crlf":      strings.ReplaceAll(base, "\n", "\r\n"),
 		"unrelated": source(1<<20, 2),
 		"repeated":  strings.Repeat("}\n\n", 1<<18),
 	} {

@@ -61,12 +61,21 @@ func TestDiffIsFine(t *testing.T) {
 	}{
 		{"one word", "a - b\n", "a + b\n", Set{{2, 3, "+"}}},
 		{"one word of a line of several", "x\nfoo(a, b)\ny\n", "x\nfoo(a, c)\ny\n", Set{{9, 10, "c"}}},
-		{"words that are the same stay apart", "if a == nil { return b }\n", "if a != nil { return c }\n", Set{{5, 6, "!"}, {21, 22, "c"}}},
+		{"words that are the same stay apart", "if a == nil { return b }\n", "if a != nil { return c }\n", Set{{
+			5, 6,
+			"!",
+		}, {21, 22, "c"}}},
 		{"blanks do not hold unlike words apart", "alpha beta\n", "gamma delta\n", Set{{0, 10, "gamma delta"}}},
-		{"a word between does", "alphabet in beta_gamma\n", "deltadelta in epsilonzz\n", Set{{0, 8, "deltadelta"}, {12, 22, "epsilonzz"}}},
+		{"a word between does", "alphabet in beta_gamma\n", "deltadelta in epsilonzz\n", Set{
+			{0, 8, "deltadelta"},
+			{12, 22, "epsilonzz"},
+		}},
 		{"a word is not cut", "foobar\n", "foobaz\n", Set{{0, 6, "foobaz"}}},
 		{"indentation", "a\n  b\n  c\n", "a\n    b\n    c\n", Set{{2, 4, "    "}, {6, 8, "    "}}},
-		{"indentation with a change within", "if x {\n\ta()\n\tb()\n}\n", "if x {\n\t\ta()\n\t\tc()\n}\n", Set{{7, 8, "\t\t"}, {12, 14, "\t\tc"}}},
+		{"indentation with a change within", "if x {\n\ta()\n\tb()\n}\n", "if x {\n\t\ta()\n\t\tc()\n}\n", Set{{
+			7, 8,
+			"\t\t",
+		}, {12, 14, "\t\tc"}}},
 		{"line end at the end", "a\nb", "a\nb\n", Set{{3, 3, "\n"}}},
 		{"line ends", "a\r\nb\r\n", "a\nb\r\n", Set{{1, 3, "\n"}}},
 		{"empty", "", "x\n", Set{{0, 0, "x\n"}}},
@@ -74,7 +83,10 @@ func TestDiffIsFine(t *testing.T) {
 
 		{"slider: a function added after", f, f + "\n" + g, Set{{21, 21, "\n" + g}}},
 		{"slider: a function added before", f + "\n" + g, g + "\n" + f + "\n" + g, Set{{0, 0, g + "\n"}}},
-		{"slider: between, with its blank line", f + "\n" + g, f + "\nfunc h() {\n\treturn\n}\n\n" + g, Set{{22, 22, "func h() {\n\treturn\n}\n\n"}}},
+		{"slider: between, with its blank line", f + "\n" + g, f + "\nfunc h() {\n\treturn\n}\n\n" + g, Set{{
+			22, 22,
+			"func h() {\n\treturn\n}\n\n",
+		}}},
 		{"slider: repeated line goes down", "a\na\nb\n", "a\na\na\nb\n", Set{{4, 4, "a\n"}}},
 		{"slider: deleted repeated line", "a\na\na\nb\n", "a\na\nb\n", Set{{4, 6, ""}}},
 		{"slider: a blank line ends it", "h\n\nfoo\nend\n", "h\n\nfoo\n\nfoo\nend\n", Set{{3, 3, "foo\n\n"}}},

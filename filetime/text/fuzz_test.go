@@ -46,7 +46,8 @@ func FuzzCompose(f *testing.F) {
 func FuzzRebase(f *testing.F) {
 	f.Add("one two\nthree\n", []byte{0, 3, 1, '1'}, []byte{4, 3, 2, '2', '\n'})
 	f.Add("000", []byte("0\xe1\xe1020"), []byte("0\xe1\xe102020000000010000000000000"))
-	f.Add("\xbb\xbb\x00\xd6", []byte("\x01\x00\xbb\xbb\x00\xd6\x00P\x1c՜~\xb2\xd1z\xfc\xc5/j\x85@\xc7"), []byte("\xbb\xbb\xbb\xbb"))
+	f.Add("\xbb\xbb\x00\xd6", []byte("\x01\x00\xbb\xbb\x00\xd6\x00P\x1c՜~\xb2\xd1z\xfc\xc5/j\x85@\xc7"),
+		[]byte("\xbb\xbb\xbb\xbb"))
 	f.Add("a\xf0\x9f\r\n", []byte{3, 0, 2, 0x98, 0x80}, []byte{0, 1, 0})
 	f.Fuzz(func(t *testing.T, base string, x, y []byte) {
 		ours, theirs := setOf(base, x), setOf(base, y)

@@ -22,7 +22,11 @@ func TestF155EditUnique(t *testing.T) {
 		{"deleted", "a\nb\nc\n", "b\n", "", "a\nc\n", TierExact, []int{2}},
 		{"last line without its end", "a\nb", "b", "x", "a\nx", TierExact, []int{2}},
 		{"last line given one", "a\nb", "b", "x\n", "a\nx\n", TierExact, []int{2}},
-		{"part of a line to part of a line", "one two\nthree four\n", "two\nthree", "2\n3", "one 2\n3 four\n", TierExact, []int{1}},
+		{
+			"part of a line to part of a line", "one two\nthree four\n", "two\nthree", "2\n3", "one 2\n3 four\n",
+			TierExact,
+			[]int{1},
+		},
 		{"NUL and invalid bytes around", "\x00\xff a \xfe\r\n", "a", "b", "\x00\xff b \xfe\r\n", TierExact, []int{1}},
 
 		{"F093 CRLF", "a\r\nb\r\nc\r\n", "a\nb\n", "a\nx\ny\n", "a\r\nx\r\ny\r\nc\r\n", TierLineEnds, []int{1}},
@@ -30,8 +34,16 @@ func TestF155EditUnique(t *testing.T) {
 		{"F093 one line of a CRLF file", "a\r\nb\r\n", "b", "x\ny", "a\r\nx\r\ny\r\n", TierExact, []int{2}},
 		{"F093 CRLF quotation, LF file", "a\nb\nc\n", "a\r\nb\r\n", "x\r\nb\r\n", "x\nb\nc\n", TierLineEnds, []int{1}},
 		{"F093 line end joined away", "a\r\nb\r\n", "a\nb", "a b", "a b\r\n", TierLineEnds, []int{1}},
-		{"F093 mixed: unchanged lines keep theirs", "a\nb\r\nc\nd\r\n", "b\nc\nd\n", "b\nx\nd\n", "a\nb\r\nx\nd\r\n", TierLineEnds, []int{2}},
-		{"F093 mixed: new lines take that of the first", "a\nb\r\nc\n", "b\nc", "b\nx\nc", "a\nb\r\nx\r\nc\n", TierLineEnds, []int{2}},
+		{
+			"F093 mixed: unchanged lines keep theirs", "a\nb\r\nc\nd\r\n", "b\nc\nd\n", "b\nx\nd\n", "a\nb\r\nx\nd\r\n",
+			TierLineEnds,
+			[]int{2},
+		},
+		{
+			"F093 mixed: new lines take that of the first", "a\nb\r\nc\n", "b\nc", "b\nx\nc", "a\nb\r\nx\r\nc\n",
+			TierLineEnds,
+			[]int{2},
+		},
 		{"F093 last line takes that of the one before", "a\r\nb", "b", "b\nc", "a\r\nb\r\nc", TierExact, []int{2}},
 		{"F093 lone CR", "a\rb\rc\r", "a\nb\n", "a\nx\ny\n", "a\rx\ry\rc\r", TierLineEnds, []int{1}},
 		{"F093 stray CR elsewhere stays", "a\rb\nc\n", "c", "d", "a\rb\nd\n", TierExact, []int{3}},
@@ -50,19 +62,46 @@ func TestF155EditUnique(t *testing.T) {
 		{"trailing blanks at the end", "x\nfoo", "foo  ", "bar", "x\nbar", TierTrailing, []int{2}},
 		{"blank line with blanks", "a\n   \nb\n", "a\n\nb\n", "a\n\nx\n", "a\n   \nx\n", TierTrailing, []int{1}},
 
-		{"less indented", "{\n    a()\n      b()\n}\n", "a()\n  b()\n", "a()\n  c()\n  d()\n", "{\n    a()\n      c()\n      d()\n}\n", TierIndent, []int{2}},
-		{"tabs", "{\n\t\ta()\n\t\tb()\n}\n", "\ta()\n\tb()", "\ta()\n\tif c {\n\t\tb()\n\t}", "{\n\t\ta()\n\t\tif c {\n\t\t\tb()\n\t\t}\n}\n", TierIndent, []int{2}},
+		{
+			"less indented", "{\n    a()\n      b()\n}\n", "a()\n  b()\n", "a()\n  c()\n  d()\n",
+			"{\n    a()\n      c()\n      d()\n}\n", TierIndent,
+			[]int{2},
+		},
+		{
+			"tabs", "{\n\t\ta()\n\t\tb()\n}\n", "\ta()\n\tb()", "\ta()\n\tif c {\n\t\tb()\n\t}",
+			"{\n\t\ta()\n\t\tif c {\n\t\t\tb()\n\t\t}\n}\n", TierIndent,
+			[]int{2},
+		},
 		{"more indented", "a()\nb()\n", "  a()\n  b()\n", "  a()\n  c()\n", "a()\nc()\n", TierIndent, []int{1}},
-		{"indented, with a blank line", "\ta()\n\n\tb()\n", "a()\n\nb()\n", "a()\n\nx()\n", "\ta()\n\n\tx()\n", TierIndent, []int{1}},
-		{"indented, trailing blanks stay", "\ta() \n\tb()\n", "a()\nb()\n", "a()\nx()\n", "\ta() \n\tx()\n", TierIndent, []int{1}},
-		{"indented, CRLF", "\ta()\r\n\tb()\r\n", "a()\nb()\n", "a()\nx()\ny()\n", "\ta()\r\n\tx()\r\n\ty()\r\n", TierIndent, []int{1}},
+		{
+			"indented, with a blank line", "\ta()\n\n\tb()\n", "a()\n\nb()\n", "a()\n\nx()\n", "\ta()\n\n\tx()\n",
+			TierIndent,
+			[]int{1},
+		},
+		{
+			"indented, trailing blanks stay", "\ta() \n\tb()\n", "a()\nb()\n", "a()\nx()\n", "\ta() \n\tx()\n",
+			TierIndent,
+			[]int{1},
+		},
+		{
+			"indented, CRLF", "\ta()\r\n\tb()\r\n", "a()\nb()\n", "a()\nx()\ny()\n", "\ta()\r\n\tx()\r\n\ty()\r\n",
+			TierIndent,
+			[]int{1},
+		},
 
-		{"quotes", "say “hello” now\n", "say \"hello\"", "say \"hello\" twice", "say “hello” twice now\n", TierGlyphs, []int{1}},
+		{
+			"quotes", "say “hello” now\n", "say \"hello\"", "say \"hello\" twice", "say “hello” twice now\n", TierGlyphs,
+			[]int{1},
+		},
 		{"dash and space", "a\u00a0— b\nc\n", "a - b\nc", "a - b\nd", "a\u00a0— b\nd\n", TierGlyphs, []int{1}},
 		{"plain in the file", "it's - so\n", "it’s – so", "it’s – not so", "it's - not so\n", TierGlyphs, []int{1}},
 
 		{"escaped", "a\nb\tc \"d\"\n", `a\nb\tc \"d\"`, `a\nb\tx \"d\"`, "a\nb\tx \"d\"\n", TierEscapes, []int{1}},
-		{"escaped quotes, escape in the code", "f(\"x\\n\")\n", `f(\"x\\n\")`, `f(\"y\\n\")`, "f(\"y\\n\")\n", TierEscapes, []int{1}},
+		{
+			"escaped quotes, escape in the code", "f(\"x\\n\")\n", `f(\"x\\n\")`, `f(\"y\\n\")`, "f(\"y\\n\")\n",
+			TierEscapes,
+			[]int{1},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			base := New(tt.text)
@@ -180,7 +219,8 @@ func TestLocateAll(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := f.Edits.Apply(New(tt.text)).String(); got != tt.want || !slices.Equal(f.Lines, tt.lines) || f.Count != len(tt.lines) {
+			if got := f.Edits.Apply(New(tt.text)).String(); got != tt.want || !slices.Equal(f.Lines, tt.lines) ||
+				f.Count != len(tt.lines) {
 				t.Errorf("got %q, %+v", got, f)
 			}
 		})
@@ -219,7 +259,8 @@ func TestF256EditIsIdempotent(t *testing.T) {
 
 func TestLocateIsMinimal(t *testing.T) {
 	base := New("a\nfunc add(x, y int) int {\n\treturn x - y\n}\nb\n")
-	f, err := Locate(base, "func add(x, y int) int {\n\treturn x - y\n}\n", "func add(x, y int) int {\n\treturn x + y\n}\n", false)
+	f, err := Locate(base, "func add(x, y int) int {\n\treturn x - y\n}\n",
+		"func add(x, y int) int {\n\treturn x + y\n}\n", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +275,8 @@ func checkLocate(t failer, s, old, new string, all bool) {
 	f, err := Locate(base, old, new, all)
 	var missing *NotFoundError
 	if err != nil {
-		if errors.As(err, &missing) && old != "" && strings.Contains(s, old) && !strings.Contains(old, bom) && !splitsAt(s, old) {
+		if errors.As(err, &missing) && old != "" && strings.Contains(s, old) && !strings.Contains(old, bom) &&
+			!splitsAt(s, old) {
 			t.Fatalf("%q is in %q", old, s)
 		}
 		return

@@ -22,7 +22,8 @@ func TestMain(m *testing.M) {
 
 // nasty are pieces that meet in unpleasant ways: parts of line ends and of characters.
 var nasty = rapid.SampledFrom([]string{
-	"a", "b", "foo", "bar_1", " ", "\t", "  ", "\n", "\n\n", "\r\n", "\r", "é", "😀", "\xff", "\xe4", "\xb8\xad", "\xf0\x9f",
+	"a", "b", "foo", "bar_1", " ", "\t", "  ", "\n", "\n\n", "\r\n", "\r", "é", "😀", "\xff", "\xe4", "\xb8\xad",
+	"\xf0\x9f",
 	"\x98\x80", "\x00", "\uFEFF", "x := y\n", "}\n", "“", "—", "\u00a0", "(", ", ",
 })
 

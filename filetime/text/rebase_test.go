@@ -230,50 +230,128 @@ func TestRebaseRules(t *testing.T) {
 		sameLine     bool
 	}{
 		{name: "R1 disjoint", base: line, ours: Set{{8, 13, "3"}}, theirs: Set{{0, 3, "1"}}, want: "1\ntwo\n3\n"},
-		{name: "R1 same line", base: "a b c", ours: Set{{4, 5, "C"}}, theirs: Set{{0, 1, "A"}}, want: "A b C", sameLine: true},
+		{
+			name: "R1 same line", base: "a b c", ours: Set{{4, 5, "C"}}, theirs: Set{{0, 1, "A"}}, want: "A b C",
+			sameLine: true,
+		},
 		{name: "R1 touching", base: "a-b", ours: Set{{0, 1, "x"}}, theirs: Set{{1, 2, "+"}}, want: "x+b", sameLine: true},
 		{name: "R1 touching deletions", base: line, ours: Set{{0, 4, ""}}, theirs: Set{{4, 8, ""}}, want: "three\n"},
-		{name: "R1 typed at the edge of a replacement", base: "f(a)", ours: Set{{2, 3, "b"}}, theirs: Set{{3, 3, ", c"}}, want: "f(b, c)", sameLine: true},
-		{name: "R1 line put before a changed one", base: line, ours: Set{{4, 4, "new\n"}}, theirs: Set{{4, 7, "2"}}, want: "one\nnew\n2\nthree\n"},
+		{name: "R1 typed at the edge of a replacement", base: "f(a)", ours: Set{{2, 3, "b"}}, theirs: Set{{
+			3, 3,
+			", c",
+		}}, want: "f(b, c)", sameLine: true},
+		{
+			name: "R1 line put before a changed one", base: line, ours: Set{{4, 4, "new\n"}}, theirs: Set{{4, 7, "2"}},
+			want: "one\nnew\n2\nthree\n",
+		},
 
 		{name: "R2 identical", base: "a b c", ours: Set{{2, 3, "x"}}, theirs: Set{{2, 3, "x"}}, want: "a x c", coalesced: 1},
-		{name: "R2 identical insertion", base: "a", ours: Set{{1, 1, "x"}}, theirs: Set{{1, 1, "x"}}, want: "ax", coalesced: 1},
-		{name: "R2 already so, in pieces", base: "abcd", ours: Set{{0, 4, "aXcY"}}, theirs: Set{{1, 2, "X"}, {3, 4, "Y"}}, want: "aXcY", coalesced: 1},
-		{name: "R2 the user has typed what the agent puts in with its word", base: "foo ", ours: Set{{0, 3, "foobar"}}, theirs: Set{{3, 3, "bar"}}, want: "foobar ", coalesced: 1},
-		{name: "R2 typed on both sides", base: "foo", ours: Set{{0, 3, "(foo)"}}, theirs: Set{{0, 0, "("}, {3, 3, ")"}}, want: "(foo)", coalesced: 1},
-		{name: "R2 the user's in one piece", base: "foo", ours: Set{{0, 0, "("}, {3, 3, ")"}}, theirs: Set{{0, 3, "(foo)"}}, want: "(foo)", coalesced: 1},
-		{name: "R2 one alike, one not", base: "a b c", ours: Set{{0, 1, "x"}, {4, 5, "z"}}, theirs: Set{{0, 1, "x"}}, want: "x b z", coalesced: 1},
+		{
+			name: "R2 identical insertion", base: "a", ours: Set{{1, 1, "x"}}, theirs: Set{{1, 1, "x"}}, want: "ax",
+			coalesced: 1,
+		},
+		{name: "R2 already so, in pieces", base: "abcd", ours: Set{{0, 4, "aXcY"}}, theirs: Set{{1, 2, "X"}, {
+			3, 4,
+			"Y",
+		}}, want: "aXcY", coalesced: 1},
+		{name: "R2 the user has typed what the agent puts in with its word", base: "foo ", ours: Set{{
+			0, 3,
+			"foobar",
+		}}, theirs: Set{{3, 3, "bar"}}, want: "foobar ", coalesced: 1},
+		{name: "R2 typed on both sides", base: "foo", ours: Set{{0, 3, "(foo)"}}, theirs: Set{{0, 0, "("}, {
+			3, 3,
+			")",
+		}}, want: "(foo)", coalesced: 1},
+		{name: "R2 the user's in one piece", base: "foo", ours: Set{{0, 0, "("}, {3, 3, ")"}}, theirs: Set{{
+			0, 3,
+			"(foo)",
+		}}, want: "(foo)", coalesced: 1},
+		{
+			name: "R2 one alike, one not", base: "a b c", ours: Set{{0, 1, "x"}, {4, 5, "z"}}, theirs: Set{{0, 1, "x"}},
+			want: "x b z", coalesced: 1,
+		},
 		{name: "R2 typed and taken back", base: "a b", ours: Set{{2, 3, "x"}}, theirs: Set{{2, 3, "b"}}, want: "a x"},
 
 		{name: "R3 user first", base: "()", ours: Set{{1, 1, "-"}}, theirs: Set{{1, 1, "+"}}, want: "(+-)", sameLine: true},
-		{name: "R3 whole lines first", base: line, ours: Set{{4, 4, "new\n"}}, theirs: Set{{4, 4, "// "}}, want: "one\nnew\n// two\nthree\n"},
-		{name: "R3 both whole lines", base: line, ours: Set{{4, 4, "new\n"}}, theirs: Set{{4, 4, "typed\n"}}, want: "one\ntyped\nnew\ntwo\nthree\n"},
-		{name: "R3 whole lines at the start", base: "x", ours: Set{{0, 0, "new\n"}}, theirs: Set{{0, 0, "y"}}, want: "new\nyx"},
-		{name: "R3 not at a line start", base: "a b\n", ours: Set{{2, 2, ";\n"}}, theirs: Set{{2, 2, "x"}}, want: "a x;\nb\n", sameLine: true},
-		{name: "R3 at the end, after a line end", base: "a\n", ours: Set{{2, 2, "new\n"}}, theirs: Set{{2, 2, "x"}}, want: "a\nnew\nx"},
+		{
+			name: "R3 whole lines first", base: line, ours: Set{{4, 4, "new\n"}}, theirs: Set{{4, 4, "// "}},
+			want: "one\nnew\n// two\nthree\n",
+		},
+		{
+			name: "R3 both whole lines", base: line, ours: Set{{4, 4, "new\n"}}, theirs: Set{{4, 4, "typed\n"}},
+			want: "one\ntyped\nnew\ntwo\nthree\n",
+		},
+		{
+			name: "R3 whole lines at the start", base: "x", ours: Set{{0, 0, "new\n"}}, theirs: Set{{0, 0, "y"}},
+			want: "new\nyx",
+		},
+		{
+			name: "R3 not at a line start", base: "a b\n", ours: Set{{2, 2, ";\n"}}, theirs: Set{{2, 2, "x"}},
+			want: "a x;\nb\n", sameLine: true,
+		},
+		{
+			name: "R3 at the end, after a line end", base: "a\n", ours: Set{{2, 2, "new\n"}}, theirs: Set{{2, 2, "x"}},
+			want: "a\nnew\nx",
+		},
 
-		{name: "R4 deletions overlap", base: "abcdef", ours: Set{{1, 4, ""}}, theirs: Set{{3, 5, ""}}, want: "af", sameLine: true},
-		{name: "R4 one inside the other", base: "abcdef", ours: Set{{2, 3, ""}}, theirs: Set{{1, 5, ""}}, want: "af", sameLine: true},
-		{name: "R4 in a chain", base: "abcdefgh", ours: Set{{0, 3, ""}, {4, 7, ""}}, theirs: Set{{2, 5, ""}}, want: "h", sameLine: true},
+		{
+			name: "R4 deletions overlap", base: "abcdef", ours: Set{{1, 4, ""}}, theirs: Set{{3, 5, ""}}, want: "af",
+			sameLine: true,
+		},
+		{
+			name: "R4 one inside the other", base: "abcdef", ours: Set{{2, 3, ""}}, theirs: Set{{1, 5, ""}}, want: "af",
+			sameLine: true,
+		},
+		{
+			name: "R4 in a chain", base: "abcdefgh", ours: Set{{0, 3, ""}, {4, 7, ""}}, theirs: Set{{2, 5, ""}},
+			want: "h", sameLine: true,
+		},
 		{name: "R4 whole lines", base: line, ours: Set{{0, 8, ""}}, theirs: Set{{4, 14, ""}}, want: "\x00"},
 
-		{name: "R5 typed inside a deletion", base: "abcdef", ours: Set{{1, 5, ""}}, theirs: Set{{3, 3, "x"}}, rule: RuleOverlap},
-		{name: "R5 typed inside a replacement", base: "abcdef", ours: Set{{1, 5, "y"}}, theirs: Set{{3, 3, "x"}}, rule: RuleOverlap},
-		{name: "R5 put into what the user deleted", base: "abcdef", ours: Set{{3, 3, "x"}}, theirs: Set{{1, 5, ""}}, rule: RuleOverlap},
+		{
+			name: "R5 typed inside a deletion", base: "abcdef", ours: Set{{1, 5, ""}}, theirs: Set{{3, 3, "x"}},
+			rule: RuleOverlap,
+		},
+		{
+			name: "R5 typed inside a replacement", base: "abcdef", ours: Set{{1, 5, "y"}}, theirs: Set{{3, 3, "x"}},
+			rule: RuleOverlap,
+		},
+		{
+			name: "R5 put into what the user deleted", base: "abcdef", ours: Set{{3, 3, "x"}}, theirs: Set{{1, 5, ""}},
+			rule: RuleOverlap,
+		},
 		{name: "R5 two replacements", base: "abcdef", ours: Set{{1, 4, "x"}}, theirs: Set{{3, 5, "y"}}, rule: RuleOverlap},
-		{name: "R5 replacement and deletion", base: "abcdef", ours: Set{{1, 4, ""}}, theirs: Set{{3, 5, "y"}}, rule: RuleOverlap},
+		{
+			name: "R5 replacement and deletion", base: "abcdef", ours: Set{{1, 4, ""}}, theirs: Set{{3, 5, "y"}},
+			rule: RuleOverlap,
+		},
 		{name: "R5 same range, other text", base: "abc", ours: Set{{1, 2, "x"}}, theirs: Set{{1, 2, "y"}}, rule: RuleOverlap},
 
-		{name: "R6 two words at one place", base: "()", ours: Set{{1, 1, "foo"}}, theirs: Set{{1, 1, "bar"}}, rule: RuleFusion},
-		{name: "R6 typed at the end of a replaced word", base: "foo ", ours: Set{{0, 3, "bar"}}, theirs: Set{{3, 3, "d"}}, rule: RuleFusion},
+		{
+			name: "R6 two words at one place", base: "()", ours: Set{{1, 1, "foo"}}, theirs: Set{{1, 1, "bar"}},
+			rule: RuleFusion,
+		},
+		{name: "R6 typed at the end of a replaced word", base: "foo ", ours: Set{{0, 3, "bar"}}, theirs: Set{{
+			3, 3,
+			"d",
+		}}, rule: RuleFusion},
 		{name: "R6 typed at its start", base: "foo ", ours: Set{{0, 3, "bar"}}, theirs: Set{{0, 0, "d"}}, rule: RuleFusion},
 		{name: "R6 over a deletion", base: "a-b", ours: Set{{0, 1, "x"}}, theirs: Set{{1, 3, "y"}}, rule: RuleFusion},
 		{name: "R6 other letters", base: "", ours: Set{{0, 0, "é"}}, theirs: Set{{0, 0, "λ"}}, rule: RuleFusion},
-		{name: "R6 not words", base: "", ours: Set{{0, 0, "foo"}}, theirs: Set{{0, 0, "bar "}}, want: "bar foo", sameLine: true},
-		{name: "R6 kept text between", base: "-", ours: Set{{0, 0, "foo"}}, theirs: Set{{1, 1, "bar"}}, want: "foo-bar", sameLine: true},
+		{
+			name: "R6 not words", base: "", ours: Set{{0, 0, "foo"}}, theirs: Set{{0, 0, "bar "}}, want: "bar foo",
+			sameLine: true,
+		},
+		{
+			name: "R6 kept text between", base: "-", ours: Set{{0, 0, "foo"}}, theirs: Set{{1, 1, "bar"}},
+			want: "foo-bar", sameLine: true,
+		},
 
 		{name: "R4 what is left is half a CRLF", base: "\rab\n", ours: Set{{2, 4, ""}}, theirs: Set{{1, 3, ""}}, want: "\r"},
-		{name: "cuts made by the user", base: "\rx\n", ours: Set{{1, 1, "-"}}, theirs: Set{{1, 2, ""}}, want: "\r-\n", sameLine: true},
+		{
+			name: "cuts made by the user", base: "\rx\n", ours: Set{{1, 1, "-"}}, theirs: Set{{1, 2, ""}}, want: "\r-\n",
+			sameLine: true,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			base := New(tt.base)
@@ -287,7 +365,8 @@ func TestRebaseRules(t *testing.T) {
 			}
 			now := tt.theirs.Apply(base)
 			got := r.Set.Apply(now).String()
-			if got != strings.Trim(tt.want, "\x00") || r.Coalesced != tt.coalesced || r.SameLine != tt.sameLine || len(r.Conflicts) > 0 {
+			if got != strings.Trim(tt.want, "\x00") || r.Coalesced != tt.coalesced || r.SameLine != tt.sameLine ||
+				len(r.Conflicts) > 0 {
 				t.Fatalf("got %q, %+v", got, r)
 			}
 			if err := r.Set.Validate(now); err != nil {
@@ -347,8 +426,10 @@ func TestMergeOfTexts(t *testing.T) {
 		{"f(a, b)\n", "f(a, b, c)\n", "g(a, b)\n", "g(a, b, c)\n"},
 		{"f(a, b)\n", "f(x, b)\n", "f(a, y)\n", "f(x, y)\n"},
 		{"f(a, b)\n", "f(x, b)\n", "f(y, b)\n", "!"},
-		{"if x {\n\ty()\n}\n", "if x {\n\tz()\n}\n", "if x {\n\t\ty()\n}\n", "if x {\n\t\tz()\n}\n"}, // reindented and changed
-		{"a\nb\n", "a\r\nb\r\n", "a\nc\n", "a\r\nc\r\n"},                                             // other line ends and changed
+		{"if x {\n\ty()\n}\n", "if x {\n\tz()\n}\n", "if x {\n\t\ty()\n}\n", "if x {\n\t\tz()\n}\n"},
+		// reindented and changed
+		{"a\nb\n", "a\r\nb\r\n", "a\nc\n", "a\r\nc\r\n"},
+		// other line ends and changed
 		{"one\n", "one\n", "two\n", "two\n"},
 		{"", "X\n", "Y\n", "Y\nX\n"},
 	} {

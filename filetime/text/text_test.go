@@ -111,7 +111,8 @@ func TestCutBetweenChunksMakesCRLF(t *testing.T) {
 
 func TestZeroText(t *testing.T) {
 	var x Text
-	if x.Len() != 0 || x.String() != "" || x.LineCount() != 1 || x.LineStart(3) != 0 || x.LineEnd(0) != 0 || x.Line(0) != 0 {
+	if x.Len() != 0 || x.String() != "" || x.LineCount() != 1 || x.LineStart(3) != 0 || x.LineEnd(0) != 0 ||
+		x.Line(0) != 0 {
 		t.Error("the zero text is not empty")
 	}
 	if !x.Equal(New("")) || x.Hash() != sha256.Sum256(nil) || x.Slice(0, 0) != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,7 +16,8 @@ import (
 
 // Commands is a sandbox.Runner that plays a script and starts no process. A block begins with "$ COMMAND" and says, a
 // line each, what the command does: "out TEXT", "err TEXT", "write FILE "TEXT"" (below its folder), "wait 2s", "hang"
-// (until it is ended), "stubborn" (the same, and deaf to TERM), "exit N". Each block is played once.
+// (until it is ended), "stubborn" (the same, and deaf to TERM), "exit N". Each block is played once. There are shells and
+// no other programs: a tool that would like to use one of its own has to do without.
 type Commands struct {
 	level sandbox.Level
 
@@ -87,9 +89,13 @@ func (c *Commands) take(command string) (commandBlock, bool) {
 
 // Run plays the block of the command, which is the last word of its argument vector.
 func (c *Commands) Run(ctx context.Context, cmd sandbox.Command) (sandbox.Outcome, error) {
+	missing := &exec.Error{Name: cmd.Argv[0], Err: exec.ErrNotFound}
+	if shell := filepath.Base(cmd.Argv[0]); shell != "bash" && shell != "sh" {
+		return sandbox.Outcome{}, missing
+	}
 	b, ok := c.take(cmd.Argv[len(cmd.Argv)-1])
 	if !ok {
-		return sandbox.Outcome{}, fmt.Errorf("%s: not found", cmd.Argv[0])
+		return sandbox.Outcome{}, missing
 	}
 	began := time.Now()
 	var limit <-chan time.Time

@@ -2,7 +2,9 @@ package lsptest
 
 import (
 	"context"
+	"errors"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -73,8 +75,14 @@ func TestCommandsPlay(t *testing.T) {
 				if left := commands.Problems(); len(left) != 2 {
 					t.Error(left)
 				}
-				if _, err := commands.Run(ctx, sandbox.Command{Argv: []string{c.command}}); err == nil {
+				if _, err := commands.Run(ctx, sandbox.Command{Argv: []string{"sh", "-c", c.command}}); err == nil {
 					t.Error("a block was played twice")
+				}
+				if _, err := commands.Run(ctx, sandbox.Command{Argv: []string{"rg", "x"}}); !errors.Is(err, exec.ErrNotFound) {
+					t.Error(err)
+				}
+				if left := commands.Problems(); len(left) != 3 {
+					t.Error(left)
 				}
 			})
 		})

@@ -13,14 +13,17 @@ import (
 
 // Router says which methods are served. It is filled once, before the first connection, and may then be shared.
 type Router struct {
-	requests map[string]func(context.Context, []byte) (any, error)
+	requests map[string]handler
 	notes    map[string]func(context.Context, []byte) error
 }
+
+// handler is the part of a request's handler that runs in the order of arrival; it gives the part that runs beside others.
+type handler func(ctx context.Context, raw []byte) (rest func(context.Context) (any, error), err error)
 
 // NewRouter returns a router that serves nothing.
 func NewRouter() *Router {
 	return &Router{
-		requests: map[string]func(context.Context, []byte) (any, error){},
+		requests: map[string]handler{},
 		notes:    map[string]func(context.Context, []byte) error{},
 	}
 }
@@ -32,13 +35,39 @@ func NewRouter() *Router {
 func Handle[P, R any](r *Router, method string, fn func(context.Context, P) (R, error)) {
 	r.claim(method)
 	decode := decoder[P]()
-	r.requests[method] = func(ctx context.Context, raw []byte) (any, error) {
+	r.requests[method] = func(_ context.Context, raw []byte) (func(context.Context) (any, error), error) {
+		return func(ctx context.Context) (any, error) {
+			p, err := decode(raw)
+			if err != nil {
+				return nil, badParams(method, err)
+			}
+			return fn(ctx, p)
+		}, nil
+	}
+}
+
+// HandleInOrder is Handle for a request that later messages are about: begin runs before anything later is looked at,
+// and must not block nor call the client; what it gives runs beside others and must be called.
+func HandleInOrder[P, R any](
+	r *Router, method string, begin func(context.Context, P) (rest func(context.Context) (R, error), err error),
+) {
+	r.claim(method)
+	decode := decoder[P]()
+	r.requests[method] = func(ctx context.Context, raw []byte) (func(context.Context) (any, error), error) {
 		p, err := decode(raw)
 		if err != nil {
-			return nil, &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("%s: %.400s", method, err)}
+			return nil, badParams(method, err)
 		}
-		return fn(ctx, p)
+		rest, err := begin(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (any, error) { return rest(ctx) }, nil
 	}
+}
+
+func badParams(method string, err error) error {
+	return &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("%s: %.400s", method, err)}
 }
 
 // Notify makes fn take the notifications of a method, one at a time in the order of their arrival, before anything

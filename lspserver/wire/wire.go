@@ -251,10 +251,18 @@ func (c *Conn) serve(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 		c.mu.Unlock()
 		cancel(nil)
 	}()
+	var rest func(context.Context) (any, error)
+	_, failure := c.run(rctx, m, func(ctx context.Context) (_ any, err error) {
+		rest, err = handler(ctx, m.params)
+		return nil, err
+	})
+	if failure != nil {
+		return nil, failure
+	}
 	if !initialize {
 		jsonrpc2.Async(ctx)
 	}
-	result, failure := c.run(rctx, m, handler)
+	result, failure := c.run(rctx, m, rest)
 	if failure != nil {
 		return nil, failure
 	}
@@ -267,7 +275,7 @@ func (c *Conn) serve(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 }
 
 // admit looks a request's handler up, as far as the lifecycle lets it through.
-func (c *Conn) admit(method string) (func(context.Context, []byte) (any, error), *Error) {
+func (c *Conn) admit(method string) (handler, *Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	handler, known := c.router.requests[method]
@@ -282,7 +290,8 @@ func (c *Conn) admit(method string) (func(context.Context, []byte) (any, error),
 		case method == "shutdown":
 			c.phase = shutting
 			if !known {
-				return func(context.Context, []byte) (any, error) { return nil, nil }, nil
+				nothing := func(context.Context) (any, error) { return nil, nil }
+				return func(context.Context, []byte) (func(context.Context) (any, error), error) { return nothing, nil }, nil
 			}
 		}
 	}
@@ -294,7 +303,7 @@ func (c *Conn) admit(method string) (func(context.Context, []byte) (any, error),
 
 // run calls a handler and encodes its result. A panic is an error of this one request.
 func (c *Conn) run(
-	ctx context.Context, m message, handler func(context.Context, []byte) (any, error),
+	ctx context.Context, m message, handler func(context.Context) (any, error),
 ) (raw jsonrpc2.RawMessage, failure error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -302,7 +311,7 @@ func (c *Conn) run(
 			failure = (&Error{Code: CodeInternal, Message: "internal error; the log has the details"}).send()
 		}
 	}()
-	result, err := handler(ctx, m.params)
+	result, err := handler(ctx)
 	if err == nil {
 		raw, err = encode(result)
 	}

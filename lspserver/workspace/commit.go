@@ -133,7 +133,11 @@ func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (filetime.Lan
 		if err != nil {
 			return out, err
 		}
-		if l.Stale {
+		switch {
+		case l.Stale && l.Source == "disk":
+			out.Warnings = append(out.Warnings, l.Path+" was changed on disk, because the editor cannot apply edits; "+
+				"its buffer shows the change once the file is read again.")
+		case l.Stale:
 			out.Warnings = append(out.Warnings, l.Path+" could not be saved: the disk is older than the editor's buffer.")
 		}
 		if l.Applied && l.Source == "disk" && l.Before.Len() > 0 && w.links(l.Path) > 1 {
@@ -198,8 +202,7 @@ func (w *Workspace) place(f *file, want filetime.Apply, e filetime.FileEdit) (fi
 	case open && can:
 		return filetime.Editor, nil
 	case open && dirty:
-		return refuse(filetime.EditConflict, "unsaved", fmt.Sprintf(
-			"%s is open with unsaved text and the editor cannot apply edits. Ask the user to save it, then try again.", f.path))
+		return "", unsaved(f.path)
 	case open, !can, want == filetime.OnDisk, e.Create && !w.o.Features.Create, e.Delete && !w.o.Features.Delete:
 		return filetime.OnDisk, nil
 	case want == filetime.Editor, closed == filetime.Editor, (closed == filetime.Auto || closed == "") && w.o.Features.Save:

@@ -163,8 +163,11 @@ func (w *Workspace) commitDisk(ctx context.Context, f *file, e filetime.FileEdit
 func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, c filetime.Change) (l filetime.LandedFile, again bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.open {
+	switch {
+	case f.open && w.o.Features.Apply:
 		return l, false, errOpened
+	case f.open:
+		return w.tryBehind(f, e, c)
 	}
 	if err := w.refresh(f); err != nil {
 		return l, false, err
@@ -204,6 +207,40 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, c filetime.Change) (l 
 	}
 	w.tell(f, "written", "agent")
 	return l, false, nil
+}
+
+// tryBehind lands an edit on disk although the document is open: the editor cannot apply edits, and the buffer is what the
+// disk says. The buffer changes once the editor has read the file again. f.mu is held.
+func (w *Workspace) tryBehind(f *file, e filetime.FileEdit, c filetime.Change) (l filetime.LandedFile, again bool, err error) {
+	d, err := readDisk(f.path, w.o.MaxFileBytes)
+	if err != nil {
+		return l, false, err
+	}
+	if f.dirty || !d.exists || !d.text.Equal(f.text) {
+		return l, false, unsaved(f.path)
+	}
+	p, err := w.prepare(f, e)
+	if err != nil || len(p.set) == 0 {
+		return p.landed(f, err == nil), false, err
+	}
+	f.disk = d.stat
+	if _, again, err = w.exchange(f, p); again || err != nil {
+		return l, again, err
+	}
+	w.record(f, p.set, filetime.User)
+	f.claim(len(f.history)-1, len(f.history), c)
+	l = p.landed(f, true)
+	l.Source, l.Stale = "disk", true
+	w.record(f, p.set.Inverse(p.before), filetime.Disk)
+	w.tell(f, "written", "agent")
+	return l, false, nil
+}
+
+func unsaved(path string) error {
+	return &filetime.Error{
+		Code: filetime.EditConflict, Reason: "unsaved", Path: path, Message: fmt.Sprintf(
+			"%s is open with unsaved text and the editor cannot apply edits. Ask the user to save it, then try again.", path),
+	}
 }
 
 // mergeConflict says that somebody saved text that the edit cannot be merged with; theirs is in place.

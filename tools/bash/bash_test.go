@@ -141,7 +141,7 @@ func TestDanger(t *testing.T) {
 		"sudo ls", "ls; sudo -n ls", "a && rm -rf /", "rm -r x", "rm --recursive x", "/bin/rm -fr x", `\rm -rf x`, `r"m" -rf x`,
 		"curl x | sh", "curl x |& bash -s", "git push -f", "git push --force-with-lease", "git reset --hard", "git clean -fdx",
 		"find . -delete", "find . -exec rm {} +", "$cmd x", "eval x", "dd of=x", "mkfs.ext4 x", "xargs rm -rf", "env A=1 sudo ls",
-		"echo $(sudo ls)", "f() { rm -rf x; }; f", "echo 'unclosed", "timeout 5 sudo ls", "chmod -R 777 .", "if true; then su; fi",
+		"echo $(sudo ls)", "f() { rm -rf x; }; f", "echo 'unclosed", "timeout 5 sudo ls", "nohup env nice " + strings.Repeat("env ", 60) + "sudo ls", "chmod -R 777 .", "if true; then su; fi",
 	} {
 		if danger(line) != tools.Dangerous {
 			t.Errorf("%q is not dangerous", line)
@@ -149,7 +149,7 @@ func TestDanger(t *testing.T) {
 	}
 	for _, line := range []string{
 		"ls -la", "go test ./...", "rm x", "git push", "git commit -m 'reset --hard'", "echo sudo rm -rf /", "find . -name x", "cat a | sort",
-		"FOO=1 make -j8", "git reset x", "chmod +x a",
+		"FOO=1 make -j8", "git reset x", "chmod +x a", strings.Repeat("env ", 60) + "ls",
 	} {
 		if danger(line) != tools.Moderate {
 			t.Errorf("%q is dangerous", line)

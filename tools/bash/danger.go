@@ -66,9 +66,21 @@ func literal(parts []syntax.WordPart) string {
 var carriers = []string{"env", "exec", "command", "builtin", "nohup", "time", "timeout", "nice", "xargs", "busybox", "setsid"}
 
 func dangerous(argv []string) bool {
-	if len(argv) == 0 {
-		return false
+	carried := false
+	for i := range argv {
+		if i > 0 && !carried {
+			break
+		}
+		if alone(argv[i:]) {
+			return true
+		}
+		carried = carried || slices.Contains(carriers, path.Base(argv[i]))
 	}
+	return false
+}
+
+// alone judges a call without what it carries.
+func alone(argv []string) bool {
 	name, args := path.Base(argv[0]), argv[1:]
 	switch {
 	case name == "?" || name == "eval":
@@ -89,12 +101,6 @@ func dangerous(argv []string) bool {
 		return slices.Contains(args, "push") && (flag(args, "f", "force") || flag(args, "", "force-with-lease")) ||
 			slices.Contains(args, "reset") && flag(args, "", "hard") ||
 			slices.Contains(args, "clean") && flag(args, "f", "force")
-	case slices.Contains(carriers, name):
-		for i := range args {
-			if dangerous(args[i:]) {
-				return true
-			}
-		}
 	}
 	return false
 }

@@ -62,10 +62,14 @@ type Options struct {
 // Diff compares two versions of a file. Unified is what patch and git apply take; it
 // is empty when nothing has changed.
 func Diff(path string, old, new text.Text, o Options) File {
+	return diff(path, old, new, o, timeLimit)
+}
+
+func diff(path string, old, new text.Text, o Options, limit time.Duration) File {
 	d := differ{
 		o:        o,
 		f:        File{Path: path},
-		deadline: time.Now().Add(timeLimit),
+		deadline: time.Now().Add(limit),
 	}
 	if d.o.Context == 0 {
 		d.o.Context = defaultContext
@@ -216,8 +220,11 @@ func (d *differ) hunk(r run) Hunk {
 		NewStart: number(r.b0, r.b1), NewLines: r.b1 - r.b0,
 		Old: strings.Join(d.a[r.a0:r.a1], ""), New: strings.Join(d.b[r.b0:r.b1], ""),
 	}
-	if h.Old == "" || h.New == "" || len(h.Old)+len(h.New) > maxInline || !utf8.ValidString(h.Old) || !utf8.ValidString(h.New) {
+	if h.Old == "" || h.New == "" || len(h.Old)+len(h.New) > maxInline {
 		return h
+	}
+	if !utf8.ValidString(h.Old) || !utf8.ValidString(h.New) {
+		return h // the library does not keep invalid bytes
 	}
 	if d.late() {
 		d.f.Coarse = true

@@ -9,12 +9,26 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
 	"tandem/filetime/text"
 )
+
+// patient is Diff on a machine that is fast enough.
+func patient(path string, old, new text.Text, o Options) File {
+	return diff(path, old, new, o, time.Hour)
+}
+
+func TestF258OutOfTime(t *testing.T) {
+	old, new := text.New("a\nb\nc\nd\n"), text.New("b\nx\nd\ne\n")
+	f := diff("p", old, new, Options{}, 0)
+	if !f.Coarse || f.Truncated || f.Unified == "" || len(f.Hunks) == 0 {
+		t.Errorf("got %+v", f)
+	}
+}
 
 func TestF094UnifiedDiff(t *testing.T) {
 	for _, tt := range []struct {
@@ -31,7 +45,8 @@ func TestF094UnifiedDiff(t *testing.T) {
 			hunks:   []Hunk{{2, 1, 2, 1, "b\n", "x\n", []Span{{0, 1, "delete"}, {0, 1, "insert"}}}},
 		},
 		{
-			name: "far apart", old: "1\n2\n3\n4\n5\n6\n7\n8\n9\n", new: "1\n2\n3\n5\n6\n7\n8\n9\nx\n", adds: 1, dels: 1, o: Options{Context: 1},
+			name: "far apart", old: "1\n2\n3\n4\n5\n6\n7\n8\n9\n", new: "1\n2\n3\n5\n6\n7\n8\n9\nx\n", adds: 1, dels: 1,
+			o:       Options{Context: 1},
 			unified: "--- a/p\n+++ b/p\n@@ -3,3 +3,2 @@\n 3\n-4\n 5\n@@ -9 +8,2 @@\n 9\n+x\n",
 			hunks:   []Hunk{{4, 1, 3, 0, "4\n", "", nil}, {9, 0, 9, 1, "", "x\n", nil}},
 		},
@@ -71,7 +86,7 @@ func TestF094UnifiedDiff(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := Diff("p", text.New(tt.old), text.New(tt.new), tt.o)
+			f := patient("p", text.New(tt.old), text.New(tt.new), tt.o)
 			if f.Unified != tt.unified {
 				t.Errorf("unified is\n%s\nwant\n%s", f.Unified, tt.unified)
 			}
@@ -87,7 +102,8 @@ func TestF094UnifiedDiff(t *testing.T) {
 
 func drawFile(t *rapid.T, label string) string {
 	line := rapid.SampledFrom([]string{
-		"a\n", "b\n", "c\n", "\n", "foo bar\n", "foo baz\n", "x\r\n", "é\n", "}\n", " \n", "\xff\n", "- x\n", "+ y\n", "@@ z\n", "\\ w\n",
+		"a\n", "b\n", "c\n", "\n", "foo bar\n", "foo baz\n", "x\r\n", "é\n", "}\n", " \n", "\xff\n", "- x\n", "+ y\n",
+		"@@ z\n", "\\ w\n",
 	})
 	end := rapid.SampledFrom([]string{"", "", "end", " "})
 	return strings.Join(rapid.SliceOfN(line, 0, 30).Draw(t, label), "") + end.Draw(t, label)
@@ -98,7 +114,7 @@ func drawFile(t *rapid.T, label string) string {
 func TestHunksTellTheChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, new := drawFile(t, "old"), drawFile(t, "new")
-		f := Diff("p", text.New(old), text.New(new), Options{})
+		f := patient("p", text.New(old), text.New(new), Options{})
 		lines := split(old)
 		var out strings.Builder
 		at, adds, dels := 0, 0, 0
@@ -108,7 +124,8 @@ func TestHunksTellTheChange(t *testing.T) {
 				from++
 			}
 			out.WriteString(strings.Join(lines[at:from], ""))
-			if got := strings.Count(out.String(), "\n"); h.NewLines > 0 && got != h.NewStart-1 || h.NewLines == 0 && got != h.NewStart {
+			if got := strings.Count(out.String(), "\n"); h.NewLines > 0 && got != h.NewStart-1 || h.NewLines == 0 &&
+				got != h.NewStart {
 				t.Fatalf("hunk %+v begins after %d lines", h, got)
 			}
 			if got := strings.Join(lines[from:from+h.OldLines], ""); got != h.Old {
@@ -164,7 +181,8 @@ func TestGitApplies(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(9, 9))
 	pieces := []string{
-		"a\n", "b\n", "\n", "foo bar\n", "foo baz\n", "x\r\n", "\r\n", "é\n", "}\n", " \n", "\xff\n", "-- x\n", "++ y\n", "@@ -1 +1 @@\n", "\\ w\n", "lone\rcr\n",
+		"a\n", "b\n", "\n", "foo bar\n", "foo baz\n", "x\r\n", "\r\n", "é\n", "}\n", " \n", "\xff\n", "-- x\n",
+		"++ y\n", "@@ -1 +1 @@\n", "\\ w\n", "lone\rcr\n",
 	}
 	write := func(name, s string) {
 		path := filepath.Join(dir, name)
@@ -212,7 +230,7 @@ func TestGitApplies(t *testing.T) {
 			o.OldPath = name
 			name += " moved"
 		}
-		patch.WriteString(Diff(name, text.New(old), text.New(new), o).Unified)
+		patch.WriteString(patient(name, text.New(old), text.New(new), o).Unified)
 		want[name] = new
 	}
 	write("all.patch", patch.String())
@@ -239,17 +257,17 @@ func TestF259LargeDiffIsTruncated(t *testing.T) {
 		fmt.Fprintf(&a, "line %d of the old file\n", i)
 		fmt.Fprintf(&b, "line %d of the new file\n", i)
 	}
-	f := Diff("p", text.New(a.String()), text.New(b.String()), Options{})
+	f := patient("p", text.New(a.String()), text.New(b.String()), Options{})
 	if !f.Truncated || f.Unified != "" || f.Hunks != nil || f.Additions != 60_000 || f.Deletions != 60_000 {
 		t.Errorf("got %+v", f)
 	}
 	// The limit is on the diff, not on the file.
-	f = Diff("p", text.New(a.String()), text.New(a.String()+"end\n"), Options{})
+	f = patient("p", text.New(a.String()), text.New(a.String()+"end\n"), Options{})
 	if f.Truncated || f.Additions != 1 || len(f.Hunks) != 1 {
 		t.Errorf("got %+v", f)
 	}
 	// Lines that have only moved are found out to be too many when they are written.
-	f = Diff("p", text.New("a\nb\nc\nd\n"), text.New("c\nd\na\nb\n"), Options{MaxBytes: 20})
+	f = patient("p", text.New("a\nb\nc\nd\n"), text.New("c\nd\na\nb\n"), Options{MaxBytes: 20})
 	if !f.Truncated || f.Unified != "" || f.Hunks != nil || f.Additions != 2 || f.Deletions != 2 {
 		t.Errorf("got %+v", f)
 	}
@@ -258,7 +276,7 @@ func TestF259LargeDiffIsTruncated(t *testing.T) {
 func TestTooManyLinesAreCoarse(t *testing.T) {
 	a := "first\n" + strings.Repeat("a\nb\n", 40_000)
 	b := "second\n" + strings.Repeat("b\nc\na\n", 30_000)
-	f := Diff("p", text.New(a), text.New(b), Options{MaxBytes: 1 << 24})
+	f := patient("p", text.New(a), text.New(b), Options{MaxBytes: 1 << 24})
 	if !f.Coarse || len(f.Hunks) != 1 || f.Hunks[0].OldLines != 80_001 || f.Hunks[0].NewLines != 90_001 {
 		t.Errorf("coarse %v, %d hunks", f.Coarse, len(f.Hunks))
 	}
@@ -282,7 +300,7 @@ func TestManyLinesKeepTheirIdentity(t *testing.T) {
 	if !slices.Equal(x[:len(a)], x[len(a):]) || !utf8.ValidString(string(x)) || string([]rune(string(y))) != string(y) {
 		t.Fatal("lines are not told apart")
 	}
-	f := Diff("p", text.New(strings.Join(a, "")), text.New(strings.Join(b, "")), Options{})
+	f := patient("p", text.New(strings.Join(a, "")), text.New(strings.Join(b, "")), Options{})
 	if f.Deletions != 6 || f.Additions != 7 {
 		t.Errorf("%d deletions, %d additions", f.Deletions, f.Additions)
 	}
