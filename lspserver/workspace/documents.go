@@ -91,8 +91,12 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 		end = max(start, end)
 	}
 	set := text.Set{{Start: start, End: end, New: c.Text}}
-	if text.Infers(f.text, set) {
+	switch {
+	case text.Infers(f.text, set):
 		return text.Infer(f.text, set.Apply(f.text))
+	case strings.Contains(c.Text, "\n") && f.text.Line(start) != f.text.Line(end):
+		// An editor that gathers changes reports one range from the first to the last of them: most of it is unchanged.
+		return text.Minimize(f.text, set)
 	}
 	return set
 }

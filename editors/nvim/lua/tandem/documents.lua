@@ -16,6 +16,7 @@ local M = {}
 ---@field lines string[] the lines last sent
 ---@field eol boolean the text last sent ends with a line end
 ---@field nl string the line end
+---@field tick? integer b:changedtick when the lines were last compared
 ---@field returns boolean some line may hold a carriage return
 ---@field batch? table[] changes collected for one notification
 ---@field stale? boolean the file on disk is newer than the buffer
@@ -366,6 +367,7 @@ function Documents:open(buf)
     lines = api.nvim_buf_get_lines(buf, 0, -1, true),
     eol = ends_line(buf),
     nl = line_end(buf),
+    tick = api.nvim_buf_get_changedtick(buf),
   }
   doc.returns = hold_return(doc.lines)
   local text = text_of(doc)
@@ -376,10 +378,11 @@ function Documents:open(buf)
     return self.open_documents[buf] == doc
   end
   local attached = api.nvim_buf_attach(buf, false, {
-    on_lines = function(_, _, _, first, last, new_last)
+    on_lines = function(_, _, tick, first, last, new_last)
       if not mine() then
         return true
       end
+      doc.tick = tick
       self:changed(buf, doc, M.splice(doc, first, last, api.nvim_buf_get_lines(buf, first, new_last, false)))
       if #doc.lines == 1 and doc.lines[1] == '' then
         -- Whether there is no text at all, undo settles only after this.
@@ -392,7 +395,7 @@ function Documents:open(buf)
     end,
     on_reload = function()
       if mine() then
-        doc.stale = nil
+        doc.stale, doc.tick = nil, nil
         self:refresh(buf)
       end
     end,
@@ -490,7 +493,7 @@ end
 ---@private
 ---@param buf integer
 ---@param doc tandem.Document
----@param first table? the change to send; that of the final line end follows by itself
+---@param first? table the change to send; that of the final line end follows by itself
 function Documents:changed(buf, doc, first)
   local changes = doc.batch or {}
   changes[#changes + 1] = first
@@ -523,7 +526,12 @@ function Documents:refresh(buf)
   if not doc then
     return
   end
-  local lines, nl = api.nvim_buf_get_lines(buf, 0, -1, true), line_end(buf)
+  local nl, tick = line_end(buf), api.nvim_buf_get_changedtick(buf)
+  if nl == doc.nl and tick == doc.tick then
+    return self:changed(buf, doc)
+  end
+  doc.tick = tick
+  local lines = api.nvim_buf_get_lines(buf, 0, -1, true)
   if nl ~= doc.nl then
     local old = text_of(doc)
     doc.lines, doc.nl, doc.eol, doc.returns = lines, nl, ends_line(buf), hold_return(lines)
