@@ -231,7 +231,8 @@ func ComposeAll(sets []Set) Set {
 // Canonical brings a set into a normal form, so that two sets which do the same to
 // base can be compared: touching edits are one, what an edit does not change is
 // trimmed, edits that change nothing are gone, and a pure insertion or deletion that
-// could as well stand further down does.
+// could as well stand further down does. It is for comparing only: [Rebase] should be
+// told which of two equal lines somebody has typed.
 func Canonical(base Text, s Set) Set {
 	s = Compose(s, nil)
 	cur := cursor{c: base.chunks()}

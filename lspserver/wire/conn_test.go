@@ -208,14 +208,15 @@ func TestDerivedContextsSurvivePooling(t *testing.T) {
 		cancelTwo()
 		_ = context.WithoutCancel(two)
 	}
-	Handle(server, "derive", func(ctx context.Context, _ struct{}) (struct{}, error) { derive(ctx); return struct{}{}, nil })
+	Handle(server, "derive", func(ctx context.Context, _ struct{}) (any, error) { derive(ctx); return nil, nil })
 	Notify(server, "derive/note", func(ctx context.Context, _ struct{}) { derive(ctx) })
 	_, c := pair(t, server, nil)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
 			for range calls / 4 {
-				if err := errors.Join(c.Notify(t.Context(), "derive/note", nil), c.Call(t.Context(), "derive", nil, nil)); err != nil {
+				err := c.Notify(t.Context(), "derive/note", nil)
+				if err = errors.Join(err, c.Call(t.Context(), "derive", nil, nil)); err != nil {
 					t.Error(err)
 					return
 				}
@@ -255,6 +256,38 @@ func TestNotificationsInOrder(t *testing.T) {
 	}
 	all.Wait()
 	c.Close()
+}
+
+// The first part of such a request has happened when the next message is looked at; the second holds nothing up.
+func TestHandleInOrder(t *testing.T) {
+	r := NewRouter()
+	var order []string
+	HandleInOrder(r, "begin", func(ctx context.Context, n int) (func(context.Context) (int, error), error) {
+		if n < 0 {
+			return nil, &Error{Code: CodeInvalidParams, Message: "negative"}
+		}
+		if err := From(ctx).Call(ctx, "x", nil, nil); err == nil || !strings.Contains(err.Error(), "wait for itself") {
+			t.Errorf("a call from the first part: %v", err)
+		}
+		time.Sleep(time.Second)
+		order = append(order, fmt.Sprint("begun ", n))
+		return func(ctx context.Context) (int, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		}, nil
+	})
+	Notify(r, "note", func(_ context.Context, n int) { order = append(order, fmt.Sprint("note ", n)) })
+	bubble(t, r, func(g *rig) {
+		call := func(id, n string) string {
+			return frame(`{"jsonrpc":"2.0","id":` + id + `,"method":"begin","params":` + n + `}`)
+		}
+		io.WriteString(g.in, call("1", "1")+note("note", "1")+call("2", "2")+note("note", "2"))
+		time.Sleep(3 * time.Second)
+		expect(t, g.send(call("3", "-1"), call("4", `"x"`)), "3 error -32602", "4 error -32602")
+		expect(t, order, "begun 1", "note 1", "begun 2", "note 2")
+		expect(t, g.send(note("$/cancelRequest", `{"id":2}`)), "2 error -32800")
+		g.served()
+	})
 }
 
 // Two peers that both write much before they read anything do not hold each other up.
@@ -437,7 +470,8 @@ func TestCall(t *testing.T) {
 		t.Error(err)
 	}
 	var e *Error
-	if err := s.Call(t.Context(), "refuse", nil, nil); !errors.As(err, &e) || *e != (Error{-32013, "model_unavailable", "set a key"}) {
+	refusal := Error{-32013, "model_unavailable", "set a key"}
+	if err := s.Call(t.Context(), "refuse", nil, nil); !errors.As(err, &e) || *e != refusal {
 		t.Errorf("refuse: %#v", err)
 	}
 	if err := s.Call(t.Context(), "nope", nil, nil); !errors.As(err, &e) || e.Code != CodeMethodNotFound {
@@ -549,7 +583,8 @@ func TestCodec(t *testing.T) {
 		Own  int                    `json:"own"`
 	}
 	create := &protocol.CreateFile{Kind: "create", URI: "file:///x"}
-	raw, err := codec{}.Marshal(mixed{Edit: protocol.WorkspaceEdit{DocumentChanges: []protocol.DocumentChange{create}}, Own: 1})
+	edit := protocol.WorkspaceEdit{DocumentChanges: []protocol.DocumentChange{create}}
+	raw, err := codec{}.Marshal(mixed{Edit: edit, Own: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

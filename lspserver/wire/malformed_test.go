@@ -15,6 +15,7 @@ import (
 func TestMalformed(t *testing.T) {
 	const parse, invalid = "null error -32700", "null error -32600"
 	long := strings.Repeat("x", 1<<20)
+	deep := strings.Repeat("[", 9000) + strings.Repeat("]", 9000)
 	call := func(rest string) string { return frame(`{"jsonrpc":"2.0","method":"ping",` + rest + `}`) }
 	cases := []struct {
 		row, name, in string
@@ -50,7 +51,7 @@ func TestMalformed(t *testing.T) {
 		{"J04InvalidJSON", "NUL", frame("\x00"), []string{parse}},
 		{"J05Depth", "10 001", frame(strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001)), []string{parse}},
 		{"J05Depth", "1 000 000 in params", call(`"id":1,"params":` + strings.Repeat(`{"a":`, 1_000_000)), []string{parse}},
-		{"J05Depth", "9 000 is fine", call(`"id":1,"params":{"a":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}`), []string{`1 "pong"`}},
+		{"J05Depth", "9 000 is fine", call(`"id":1,"params":{"a":` + deep + `}`), []string{`1 "pong"`}},
 		{"J07Batch", "of 10 000", frame("[" + strings.Repeat(ping+",", 9999) + ping + "]"), []string{invalid}},
 		{"J07Batch", "empty", frame("[]"), []string{invalid}},
 		{"J07Batch", "a scalar", frame("7"), []string{invalid}},
@@ -83,7 +84,8 @@ func TestMalformed(t *testing.T) {
 		{"Envelope", "wrong params", call(`"id":1,"params":[1]`), []string{"1 error -32602"}},
 		{"Envelope", "null params", call(`"id":1,"params":null`), []string{`1 "pong"`}},
 		{"Envelope", "cancel of nothing", note("$/cancelRequest", `{"id":null}`) + note("$/cancelRequest", `{"id":1.5}`) +
-			note("$/cancelRequest", `{"id":77}`) + note("$/cancelRequest", `[]`) + frame(`{"jsonrpc":"2.0","method":"$/cancelRequest"}`), nil},
+			note("$/cancelRequest", `{"id":77}`) + note("$/cancelRequest", `[]`) +
+			frame(`{"jsonrpc":"2.0","method":"$/cancelRequest"}`), nil},
 		{"Header", "LF alone", strings.ReplaceAll(frame(ping), "\r\n", "\n"), []string{`"p" "pong"`}},
 		{"Header", "lower case", "content-length" + frame(ping)[len(lengthName):], []string{`"p" "pong"`}},
 		{"Header", "space before the colon", "Content-Length : 42\r\n\r\n" + ping, []string{`"p" "pong"`}},
@@ -119,7 +121,8 @@ func TestMalformed(t *testing.T) {
 func TestMessageOverTheLimit(t *testing.T) {
 	const size = 80 << 20
 	body := io.LimitReader(repeat("{},"), size)
-	in := io.MultiReader(strings.NewReader(fmt.Sprintf("Content-Length: %d\r\n\r\n", size)), body, strings.NewReader(frame(ping)))
+	header := strings.NewReader(fmt.Sprintf("Content-Length: %d\r\n\r\n", size))
+	in := io.MultiReader(header, body, strings.NewReader(frame(ping)))
 	r := newFrameReader(in, defaultMax, slog.New(slog.DiscardHandler))
 	var err error
 	if used := allocated(func() { _, err = r.next() }); used > 1<<20 {

@@ -12,7 +12,7 @@ import (
 const (
 	maxLine   = 8 << 10  // bytes of one header line
 	maxHeader = 64 << 10 // bytes of one header
-	// lookBack is how many bytes of what has been passed over are kept, so that a header field that begins in them is found.
+	// lookBack is how many bytes of what was passed over are kept, so that a header field that begins in them is found.
 	lookBack = 64
 
 	lengthName = "Content-Length"
@@ -147,7 +147,10 @@ func (r *frameReader) body(n int) ([]byte, error) {
 		buf, read = buf[:len(buf)+m], read+m
 		if i := headerLine(buf[scanned:], read == n); i >= 0 {
 			r.unread(buf[scanned+i:])
-			return nil, &Error{Code: CodeParseError, Message: fmt.Sprintf("body ends after %d of %d bytes", read-len(buf)+scanned+i, n)}
+			return nil, &Error{
+				Code:    CodeParseError,
+				Message: fmt.Sprintf("body ends after %d of %d bytes", read-len(buf)+scanned+i, n),
+			}
 		}
 		scanned = max(0, len(buf)-lookBack)
 		if err == io.EOF && read < n {

@@ -122,7 +122,8 @@ func (g *rig) still() []string {
 }
 
 func (g *rig) initialize() {
-	if got := g.send(frame(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{}}`)); fmt.Sprint(got) != `["i" {}]` {
+	got := g.send(frame(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{}}`))
+	if fmt.Sprint(got) != `["i" {}]` {
 		g.t.Fatalf("initialize: %v", got)
 	}
 }

@@ -3,7 +3,7 @@
 //
 //	bytes → frameReader → parser → stream → jsonrpc2.Conn → Conn.serve → Router → handler
 //	                          ↘ refused: answered here                      ↓ error mapping
-//	bytes ← writer goroutine ← queue ←──────────────────────── jsonrpc2.Conn ←
+//	bytes ← writer goroutine ← queue ←──────────────── jsonrpc2.Conn ←
 //
 // What is damaged is answered or logged and passed over; nothing a peer sends ends the connection but the end of its
 // bytes and exit. Notifications are handled in the order of their arrival on the reading goroutine, requests each on
@@ -148,7 +148,7 @@ func (c *Conn) Close() {
 // Call asks the peer and waits for the answer, which is decoded into result (nil to drop it). If ctx ends first the
 // peer is told by $/cancelRequest and ctx.Err() is returned. An error of the peer is an [*Error]; the end of
 // the connection is ErrClosed. It must not be called where it would hold up the reading of its own answer: in a
-// notification's handler and in that of initialize it fails at once.
+// notification's handler, in that of initialize and in the first part of HandleInOrder it fails at once.
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
 	if ctx.Value(inlineKey{}) == c {
 		return fmt.Errorf("wire: call of %s would wait for itself", method)
@@ -253,7 +253,7 @@ func (c *Conn) serve(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	}()
 	var rest func(context.Context) (any, error)
 	_, failure := c.run(rctx, m, func(ctx context.Context) (_ any, err error) {
-		rest, err = handler(ctx, m.params)
+		rest, err = handler(context.WithValue(ctx, inlineKey{}, c), m.params)
 		return nil, err
 	})
 	if failure != nil {

@@ -64,8 +64,7 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 		}
 		theirs = text.ComposeAll(sets)
 	}
-	theirs = text.Canonical(e.Base, theirs)
-	p := plan{before: f.text, theirs: theirs}
+	p := plan{before: f.text, theirs: text.Canonical(e.Base, theirs)}
 	if f.open {
 		v := f.version
 		p.version = &v

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tandem/filetime"
@@ -64,10 +65,17 @@ func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEd
 
 	a := &attempt{w: w, f: f, e: e, c: c, deadline: w.o.Now().Add(budget)}
 	l, err := a.run(ctx)
-	if err == nil && a.closed && l.Applied && !e.Delete {
+	if err == nil && l.Applied && !e.Delete && a.lent() {
 		l.Stale = !w.save(ctx, f)
 	}
 	return l, err
+}
+
+// lent says that the document is open only because of the edit, and so is to be saved.
+func (a *attempt) lent() bool {
+	a.f.mu.Lock()
+	defer a.f.mu.Unlock()
+	return a.closed || a.f.lent
 }
 
 // attempt is one edit's way to the editor, over as many tries as it takes.
@@ -83,9 +91,10 @@ type attempt struct {
 	silences int
 	rtt      time.Duration
 	closed   bool // was not open: it is to be saved
+	sent     plan // what the last try was
 	dirty    bool // the user had unsaved text before the edit came
 	repairs  int
-	failure  error // what to report once a repair is done
+	detour   *detour // what the repairs are about
 }
 
 // reply is the editor's answer to one try.
@@ -110,6 +119,7 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 		if err != nil || done {
 			return a.finish(p, done), err
 		}
+		a.sent = p
 		found, r := a.send(ctx, p, d)
 		a.f.mu.Lock()
 		l, done, err := a.judge(p, d, found, r)
@@ -253,13 +263,15 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 		a.claim(first.rev, last.rev)
 		p.before, p.after = first.before, last.after
 		p.set = text.Canonical(first.before, composed(d.events[found.i:found.j]))
-		return a.landed(p, last.rev), true, a.failure
+		l := a.landed(p, last.rev)
+		return a.settle(l, last.rev)
 	case merged:
 		if refused {
 			break
 		}
 		rev := a.split(d)
-		return a.landed(p, rev), true, a.failure
+		l := a.landed(p, rev)
+		return a.settle(l, d.events[len(d.events)-1].rev)
 	case misplaced:
 		return filetime.LandedFile{}, false, a.repair(d, found)
 	}
@@ -351,6 +363,52 @@ func (a *attempt) split(d *delivery) uint64 {
 	return last.rev
 }
 
+// detour is the way of an edit that landed at the wrong place first: the text before that, the first revision after it, and
+// the edit as it was meant, nil where it met what somebody else changed.
+type detour struct {
+	base    text.Text // what the edit was sent for
+	before  text.Text
+	first   uint64
+	set     text.Set
+	theirs  text.Set
+	rebased text.Rebased
+}
+
+// settle ends an edit that has landed with revision last, or a repair that only took back what should not have landed.
+func (a *attempt) settle(l filetime.LandedFile, last uint64) (filetime.LandedFile, bool, error) {
+	if a.detour == nil {
+		return l, true, nil
+	}
+	l = a.straighten(l, last)
+	if k := a.detour.rebased.Conflicts; len(k) > 0 {
+		return filetime.LandedFile{}, true, a.w.conflict(a.f, a.e, text.Diff(a.detour.base, a.f.text), k, nil)
+	}
+	return l, true, nil
+}
+
+// straighten makes one edit of the wrong one and its repairs, in the history and in what is told of it, so that a view and
+// an undo know the edit that was meant and nothing of the detour. What others did meanwhile comes after it.
+func (a *attempt) straighten(l filetime.LandedFile, last uint64) filetime.LandedFile {
+	f, t := a.f, a.detour
+	i := slices.IndexFunc(f.history, func(r filetime.Revision) bool { return r.Rev >= t.first })
+	j := slices.IndexFunc(f.history, func(r filetime.Revision) bool { return r.Rev > last })
+	if j < 0 {
+		j = len(f.history)
+	}
+	if i < 0 || i >= j {
+		return l
+	}
+	now := t.before
+	for _, r := range f.history[i:j] {
+		now = r.Set.Apply(now)
+	}
+	l.Before, l.Set, l.After, l.Rev = t.before, t.set, t.set.Apply(t.before), t.first-1
+	l.Rebased, l.Over, l.SameLine = t.theirs, len(t.theirs), t.rebased.SameLine
+	straight := []filetime.Revision{revisionOf(a.c, l.Rev, t.set), {Rev: last, Set: text.Diff(l.After, now)}}
+	f.history = slices.Concat(f.history[:i], straight, f.history[j:])
+	return l
+}
+
 // repair turns the edit into one that undoes what landed at the wrong place and does what was meant.
 func (a *attempt) repair(d *delivery, found finding) error {
 	before, after := d.events[found.i].before, d.events[found.j-1].after
@@ -361,9 +419,12 @@ func (a *attempt) repair(d *delivery, found finding) error {
 	a.w.o.Log.Warn("the editor applied an edit at the coordinates of an older text; repairing", "path", a.f.path)
 	back := wrong.Inverse(before)
 	right := text.Rebase(d.base, d.set, theirs)
-	if len(right.Conflicts) > 0 {
-		a.failure = a.w.conflict(a.f, a.e, theirs, right.Conflicts, nil)
-		right.Set = nil
+	if a.detour == nil {
+		a.detour = &detour{base: d.base, before: before, first: d.events[found.i].rev, set: right.Set, rebased: right}
+		a.detour.theirs = text.Canonical(d.base, theirs)
+		if a.sent.theirs != nil {
+			a.detour.theirs = text.Canonical(a.e.Base, text.Compose(a.sent.theirs, theirs))
+		}
 	}
 	a.e = filetime.FileEdit{
 		Path: a.e.Path, Base: after, Edits: text.Minimize(after, text.Compose(back, right.Set)),
@@ -405,13 +466,39 @@ func (a *attempt) find(d *delivery, p plan) finding {
 			}
 		}
 	}
-	if n > 0 && len(d.set) > 0 {
-		whole := text.Minimize(d.base, composed(d.events))
-		if r := text.Rebase(d.base, d.set, whole); len(r.Conflicts) == 0 && len(r.Set) == 0 {
-			return finding{merged, 0, n}
-		}
+	if n > 0 && len(d.set) > 0 && within(d, d.events[n-1].after) {
+		return finding{merged, 0, n}
 	}
 	return finding{}
+}
+
+// within says that after holds the edit beside somebody's typing: there is less to do from the edited text to it than from
+// the text before, and none of that touches what the edit put in.
+func within(d *delivery, after text.Text) bool {
+	edited := d.set.Apply(d.base)
+	rest := text.Diff(edited, after)
+	if weight(rest) >= weight(text.Diff(d.base, after)) {
+		return false
+	}
+	shift := 0
+	for _, e := range d.set {
+		from, to := e.Start+shift, e.Start+shift+len(e.New)
+		shift += len(e.New) - (e.End - e.Start)
+		for _, r := range rest {
+			if r.Start < to && r.End > from {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func weight(s text.Set) int {
+	n := 0
+	for _, e := range s {
+		n += len(e.New) + e.End - e.Start
+	}
+	return n
 }
 
 // reposition is what the sent positions mean in another text.

@@ -8,8 +8,9 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Matcher makes a function that tells whether a path relative to a directory, with forward slashes, fits pattern: * and ?
-// stop at a slash, ** does not, {a,b} and [a-z] are alternatives. A pattern without a slash fits names at any depth.
+// Matcher makes a function that tells whether a path relative to a directory, with forward slashes, fits pattern: *
+// and ? stop at a slash, ** does not, {a,b} and [a-z] are alternatives. A pattern without a slash fits names at any
+// depth.
 func Matcher(pattern string) (func(path string) bool, error) {
 	pattern = strings.TrimPrefix(pattern, "./")
 	anywhere := !strings.Contains(pattern, "/")

@@ -1,5 +1,5 @@
-// Package tree walks directories as the tools that look for files see them: below the roots of sandbox.Paths, in a fixed
-// order, without following links, without what .gitignore and .ignore exclude, and never into .git.
+// Package tree walks directories as the tools that look for files see them: below the roots of sandbox.Paths, in a
+// fixed order, without following links, without what .gitignore and .ignore exclude, and never into .git.
 package tree
 
 import (
@@ -105,9 +105,10 @@ func (t *Tree) Open(name string) (*os.File, error) {
 	return t.root.Open(name)
 }
 
-// Walk visits what is in the directory down to a depth, 0 meaning all of it, sorted by the names on the way. A directory
-// is visited before what is in it; visit may answer fs.SkipDir and fs.SkipAll. What cannot be read is left out. It gives
-// how many entries were left out because they are ignored. The only errors are those of visit and of ctx.
+// Walk visits what is in the directory down to a depth, 0 meaning all of it, sorted by the names on the way. A
+// directory is visited before what is in it; visit may answer fs.SkipDir and fs.SkipAll. What cannot be read is left
+// out. It gives how many entries were left out because they are ignored. The only errors are those of visit and of
+// ctx.
 func (t *Tree) Walk(ctx context.Context, depth int, visit func(Entry) error) (ignored int, err error) {
 	ignored, err = t.walk(ctx, ".", depth, t.ignore, visit)
 	if errors.Is(err, fs.SkipAll) || errors.Is(err, fs.SkipDir) {

@@ -103,7 +103,8 @@ func notThere(env *tools.Env, dir string, info fs.FileInfo) error {
 		return tools.Refuse(filetime.ReadError, "enoent", "There is no directory %s to run in (ENOENT). Nothing was run.",
 			env.Paths.Rel(dir))
 	}
-	return tools.Refuse(filetime.ReadError, "not_directory", "%s is no directory to run in. Nothing was run.", env.Paths.Rel(dir))
+	return tools.Refuse(filetime.ReadError, "not_directory", "%s is no directory to run in. Nothing was run.",
+		env.Paths.Rel(dir))
 }
 
 func (in input) timeout(env *tools.Env) (time.Duration, error) {

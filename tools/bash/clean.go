@@ -10,8 +10,8 @@ import (
 	"tandem/tools"
 )
 
-// clean makes the output of a program fit to be shown as text: what would move a terminal's cursor, colour it or set its
-// clipboard is taken out, ends of lines become \n, what is no UTF-8 is replaced.
+// clean makes the output of a program fit to be shown as text: what would move a terminal's cursor, colour it or set
+// its clipboard is taken out, ends of lines become \n, what is no UTF-8 is replaced.
 func clean(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	var b strings.Builder

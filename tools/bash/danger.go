@@ -63,7 +63,10 @@ func literal(parts []syntax.WordPart) string {
 }
 
 // carriers run the command that follows their own arguments.
-var carriers = []string{"env", "exec", "command", "builtin", "nohup", "time", "timeout", "nice", "xargs", "busybox", "setsid"}
+var carriers = []string{
+	"env", "exec", "command", "builtin", "nohup", "time", "timeout", "nice", "xargs",
+	"busybox", "setsid",
+}
 
 func dangerous(argv []string) bool {
 	carried := false

@@ -12,7 +12,8 @@ import (
 // maxLine is how much of a line is shown.
 const maxLine = 500
 
-// hit is one result: a match with the lines around it, or a file, with its number of matching lines where they are counted.
+// hit is one result: a match with the lines around it, or a file, with its number of matching lines where they are
+// counted.
 type hit struct {
 	path  string
 	n     int

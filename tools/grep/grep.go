@@ -1,5 +1,5 @@
-// Package grep is the tool grep: text in files, by ripgrep where there is one, else by an engine of our own with the same
-// answers. Unsaved text is searched in place of what is on disk.
+// Package grep is the tool grep: text in files, by ripgrep where there is one, else by an engine of our own with the
+// same answers. Unsaved text is searched in place of what is on disk.
 package grep
 
 import (
@@ -46,7 +46,8 @@ type input struct {
 	HeadLimit  int    `json:"head_limit" desc:"How many results to show at most." default:"100" min:"1" alias:"limit,max_results"`
 }
 
-// New makes the tool. It searches with the program rg through the call's Runner; where that cannot be started, by itself.
+// New makes the tool. It searches with the program rg through the call's Runner; where that cannot be started, by
+// itself.
 func New() tools.Tool { return define(ripgrep{}, engine{}) }
 
 func define(searchers ...searcher) tools.Tool {
@@ -166,10 +167,12 @@ func (q *query) searchable(env *tools.Env, at string, info fs.FileInfo) error {
 }
 
 func (q *query) missing(env *tools.Env, at string) error {
-	return tools.Refuse(filetime.ReadError, "enoent", "There is no %s to search in (ENOENT). Look for it with glob.", env.Paths.Rel(at))
+	return tools.Refuse(filetime.ReadError, "enoent", "There is no %s to search in (ENOENT). Look for it with glob.",
+		env.Paths.Rel(at))
 }
 
-// overlay takes the documents with unsaved text that a search of the disk would have come by, or would if they were there.
+// overlay takes the documents with unsaved text that a search of the disk would have come by, or would if they were
+// there.
 func (q *query) overlay(ctx context.Context, env *tools.Env) error {
 	if env.Open == nil {
 		return nil

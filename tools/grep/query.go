@@ -15,8 +15,8 @@ import (
 	"tandem/tools"
 )
 
-// searcher is a way to search. It hands what it finds to a sink, file by file in the order of compare, until the sink has
-// enough. errUnavailable means that another searcher must do it.
+// searcher is a way to search. It hands what it finds to a sink, file by file in the order of compare, until the sink
+// has enough. errUnavailable means that another searcher must do it.
 type searcher interface {
 	files(ctx context.Context, env *tools.Env, q *query, to sink) error
 	text(ctx context.Context, env *tools.Env, q *query, text string, to sink) error
@@ -316,19 +316,22 @@ func types() map[string]string {
 		"erlang": "*.erl *.hrl", "go": "*.go", "haskell": "*.hs *.lhs *.cpphs *.c2hs *.hsc", "html": "*.htm *.html *.ejs",
 		"java": "*.java *.jsp *.jspx *.properties", "js": "*.js *.jsx *.vue *.mjs *.cjs", "json": "*.json composer.lock",
 		"kotlin": "*.kt *.kts", "lua": "*.lua", "make": "[Gg][Nn][Uu]makefile *.mak *.mk Makefile* makefile* CMakeLists.txt",
-		"markdown": "*.markdown *.md *.mdown *.mkdn *.mdx", "md": "*.markdown *.md *.mdown *.mkdn *.mdx", "php": "*.php *.php3 *.php4 *.php5 *.phtml",
-		"proto": "*.proto", "py": "*.py *.pyi", "python": "*.py *.pyi", "ruby": "*.rb *.rbw *.gemspec Gemfile Rakefile config.ru .irbrc",
+		"markdown": "*.markdown *.md *.mdown *.mkdn *.mdx", "md": "*.markdown *.md *.mdown *.mkdn *.mdx",
+		"php":   "*.php *.php3 *.php4 *.php5 *.phtml",
+		"proto": "*.proto", "py": "*.py *.pyi", "python": "*.py *.pyi",
+		"ruby": "*.rb *.rbw *.gemspec Gemfile Rakefile config.ru .irbrc",
 		"rust": "*.rs", "scala": "*.scala *.sbt", "sh": "*.sh *.bash *.zsh *.ksh *.csh *.tcsh .bashrc .profile .zshrc",
 		"sql": "*.sql *.psql", "swift": "*.swift", "toml": "*.toml Cargo.lock", "ts": "*.ts *.tsx *.cts *.mts",
-		"txt": "*.txt", "xml": "*.xml *.xsd *.xsl *.xslt *.dtd *.rng *.sch *.xjb *.xml.dist", "yaml": "*.yml *.yaml", "zig": "*.zig",
+		"txt": "*.txt", "xml": "*.xml *.xsd *.xsl *.xslt *.dtd *.rng *.sch *.xjb *.xml.dist",
+		"yaml": "*.yml *.yaml", "zig": "*.zig",
 	}
 }
 
 func (q *query) unsupported() error {
 	if q.perl {
-		return invalid("$.pattern", "pattern", fmt.Sprintf("pattern %q looks around or refers back, which is not supported here. "+
-			"Search for the plain part and judge the lines yourself.", q.Pattern))
+		return invalid("$.pattern", "pattern", fmt.Sprintf("pattern %q looks around or refers back, "+
+			"which is not supported here. Search for the plain part and judge the lines yourself.", q.Pattern))
 	}
-	return invalid("$.pattern", "pattern", fmt.Sprintf("pattern %q is no regular expression: %s. Mend it, or set fixed to take it literally.",
-		q.Pattern, strings.TrimPrefix(q.why, "error parsing regexp: ")))
+	return invalid("$.pattern", "pattern", fmt.Sprintf("pattern %q is no regular expression: %s. "+
+		"Mend it, or set fixed to take it literally.", q.Pattern, strings.TrimPrefix(q.why, "error parsing regexp: ")))
 }

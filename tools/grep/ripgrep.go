@@ -72,7 +72,9 @@ type reader interface {
 	take(piece []byte) bool
 }
 
-func (r ripgrep) run(ctx context.Context, env *tools.Env, q *query, args []string, place, stdin string, to reader) error {
+func (r ripgrep) run(
+	ctx context.Context, env *tools.Env, q *query, args []string, place, stdin string, to reader,
+) error {
 	argv := append([]string{"rg", "--no-config", "--no-messages", "--crlf"}, args...)
 	for flag, set := range map[string]bool{
 		"--ignore-case": q.IgnoreCase, "--word-regexp": q.Word, "--fixed-strings": q.Fixed, "--pcre2": q.perl && !q.Fixed,
@@ -134,14 +136,16 @@ func (r ripgrep) run(ctx context.Context, env *tools.Env, q *query, args []strin
 	return nil
 }
 
-// complain words what ripgrep has against the question. With --no-messages it is silent about files that it cannot read.
+// complain words what ripgrep has against the question. With --no-messages it is silent about files that it cannot
+// read.
 func (ripgrep) complain(q *query, o sandbox.Outcome) error {
 	said := strings.TrimSpace(o.Stderr)
 	switch {
 	case said == "" && o.ExitCode == 2:
 		return nil
 	case strings.Contains(said, "unrecognized file type"):
-		return invalid("$.type", "file type", fmt.Sprintf("type %s is not known. Use glob instead, for example *.%s", q.kind, q.kind))
+		return invalid("$.type", "file type",
+			fmt.Sprintf("type %s is not known. Use glob instead, for example *.%s", q.kind, q.kind))
 	case strings.Contains(said, "PCRE2 is not available"):
 		return q.unsupported()
 	case strings.Contains(said, "error: ") || strings.Contains(said, "PCRE2:"):

@@ -230,7 +230,8 @@ func (p *page) result(path string, total int) (tools.Result, error) {
 		p.body.WriteString("(the file is empty)\n")
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "<file path=%q lines=\"%d-%d\" total=\"%d\">\n%s</file>", p.name, first, p.last(), total, p.body.String())
+	fmt.Fprintf(&b, "<file path=%q lines=\"%d-%d\" total=\"%d\">\n%s</file>",
+		p.name, first, p.last(), total, p.body.String())
 	if rest := p.last() < total; rest && (p.full || p.cut || !p.asked) {
 		fmt.Fprintf(&b, "\n(continue with start_line=%d)", p.last()+1)
 		r.Truncated = true
@@ -329,7 +330,8 @@ func missing(ctx context.Context, env *tools.Env, path string) tools.Result {
 	if near := similar(ctx, env, path); len(near) > 0 {
 		hint = "Did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return tools.Fail(filetime.ReadError, "enoent", "Read file failed: %s does not exist (ENOENT). %s", env.Paths.Rel(path), hint)
+	return tools.Fail(filetime.ReadError, "enoent", "Read file failed: %s does not exist (ENOENT). %s",
+		env.Paths.Rel(path), hint)
 }
 
 func similar(ctx context.Context, env *tools.Env, path string) []string {

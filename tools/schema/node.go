@@ -125,7 +125,8 @@ func (c *compiler) compile(s *jsonschema.Schema) *node {
 		s.If != nil || s.PrefixItems != nil || s.ItemsArray != nil || s.AdditionalItems != nil || s.Contains != nil ||
 		s.UniqueItems || s.MultipleOf != nil || s.UnevaluatedItems != nil || s.UnevaluatedProperties != nil ||
 		s.MinProperties != nil || s.MaxProperties != nil || s.PatternProperties != nil || s.PropertyNames != nil ||
-		slices.ContainsFunc(s.Enum, notScalar) || s.Const != nil || s.DependentRequired != nil || s.DependentSchemas != nil || s.DependencySchemas != nil || s.DependencyStrings != nil
+		slices.ContainsFunc(s.Enum, notScalar) || s.Const != nil ||
+		s.DependentRequired != nil || s.DependentSchemas != nil || s.DependencySchemas != nil || s.DependencyStrings != nil
 	if s.Items != nil && s.PrefixItems == nil {
 		n.items = c.compile(s.Items)
 	}

@@ -1,5 +1,5 @@
-// Package schema makes one definition of a tool's arguments serve three readers: the Go struct that the tool works with,
-// the JSON Schema that the model is shown, and the validator that stands between them.
+// Package schema makes one definition of a tool's arguments serve three readers: the Go struct that the tool works
+// with, the JSON Schema that the model is shown, and the validator that stands between them.
 //
 // A struct says everything in its tags:
 //
@@ -72,9 +72,9 @@ func For[I any]() (*Schema, error) {
 // maxSchemas bounds the work that a foreign schema may cause for each value.
 const maxSchemas = 10_000
 
-// Raw takes a JSON Schema written by hand or by somebody else. One that is not an object means "no constraints". Of one
-// that contains itself, the keywords that we do not know are left to whoever runs the tool. An error means that it is no
-// usable JSON Schema.
+// Raw takes a JSON Schema written by hand or by somebody else. One that is not an object means "no constraints". Of
+// one that contains itself, the keywords that we do not know are left to whoever runs the tool. An error means that it
+// is no usable JSON Schema.
 func Raw(js json.RawMessage) (*Schema, error) {
 	js = bytes.TrimSpace(js)
 	if len(js) == 0 || js[0] != '{' {
