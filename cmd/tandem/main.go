@@ -29,6 +29,8 @@ type cli struct {
 }
 
 func main() {
+	// An editor that is gone shows as a failing write, which ends the server in order, its commands included.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := start(ctx, os.Args[1:])
 	stop()

@@ -16,8 +16,8 @@ import (
 
 // Commands is a sandbox.Runner that plays a script and starts no process. A block begins with "$ COMMAND" and says, a
 // line each, what the command does: "out TEXT", "err TEXT", "write FILE "TEXT"" (below its folder), "wait 2s", "hang"
-// (until it is ended), "stubborn" (the same, and deaf to TERM), "exit N". Each block is played once. There are shells and
-// no other programs: a tool that would like to use one of its own has to do without.
+// (until it is ended), "stubborn" (the same, and deaf to TERM), "exit N". Each block is played once. There are shells
+// and no other programs: a tool that would like to use one of its own has to do without.
 type Commands struct {
 	level sandbox.Level
 

@@ -23,8 +23,8 @@
 //	@result            golden: every answer in full; only looked at where the section is there
 //	@wire              golden: the messages named by -wire
 //
-// In all inputs $ROOT is the workspace folder, $OUTSIDE the one beside it and $SESSION the session's id; goldens have the
-// names again.
+// In all inputs $ROOT is the workspace folder, $OUTSIDE the one beside it and $SESSION the session's id; goldens have
+// the names again.
 //
 // # Flags
 //
@@ -78,11 +78,11 @@
 //
 // # What fails
 //
-// Besides a golden that differs: a line of the model or a command that was not used, a model that was asked too often, a
-// see that does not match, a question that nobody answers, a trigger that never came, a changed file without a golden, a
-// golden without a change, a request or notification that is not known here, an edit that overlaps itself or points
-// nowhere, states of a call out of order, text of the model that did not arrive as it was said, bytes that are no frame,
-// an exit code other than -exit, a goroutine that stays.
+// Besides a golden that differs: a line of the model or a command that was not used, a model that was asked too often,
+// a see that does not match, a question that nobody answers, a trigger that never came, a changed file without a
+// golden, a golden without a change, a request or notification that is not known here, an edit that overlaps itself or
+// points nowhere, states of a call out of order, text of the model that did not arrive as it was said, bytes that are
+// no frame, an exit code other than -exit, a goroutine that stays.
 //
 // "go test ./lspserver/lsptest -run Scenario -update" rewrites the sections that begin with @ and no others.
 package lsptest

@@ -203,14 +203,15 @@ func TestServerFollowsEveryWayOfTelling(t *testing.T) {
 
 // What each profile makes of an edit for a text that it has no more.
 func TestProfilesWithStaleEdit(t *testing.T) {
+	const refusal = `{"applied":false,"failureReason":"the document has changed"}`
 	for _, c := range []struct {
 		o      Options
 		answer string
 		text   string
 	}{
-		{Options{Profile: Strict}, `{"applied":false,"failureReason":"the document has changed"}`, "!one two\n"},
+		{Options{Profile: Strict}, refusal, "!one two\n"},
 		{Options{Profile: Race}, `{"applied":true}`, "!one2two\n"},
-		{Options{Profile: Race, Window: time.Millisecond}, `{"applied":false,"failureReason":"the document has changed"}`, "!one two\n"},
+		{Options{Profile: Race, Window: time.Millisecond}, refusal, "!one two\n"},
 		{Options{Profile: Lying}, `{"applied":true}`, "!one two\n"},
 	} {
 		t.Run(string(c.o.Profile)+c.o.Window.String(), func(t *testing.T) {
@@ -394,7 +395,8 @@ func TestReplies(t *testing.T) {
 		e.OpenUnsaved("a", "\n")
 		for i, want := range []string{`{"applied":true}`, "", "-32603", "not now"} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			raw, err := f.conn.begin("workspace/applyEdit", workspaceEdit(textEdit(e.URI("a"), int32(1+min(i, 2)), 0, 0, "x")))(ctx)
+			edit := workspaceEdit(textEdit(e.URI("a"), int32(1+min(i, 2)), 0, 0, "x"))
+			raw, err := f.conn.begin("workspace/applyEdit", edit)(ctx)
 			cancel()
 			if got := fmt.Sprint(string(raw), err); !strings.Contains(got, want) || i == 1 && ctx.Err() == nil {
 				t.Errorf("%d: %s", i, got)
@@ -440,7 +442,9 @@ func TestViolations(t *testing.T) {
 		f.conn.raw([]byte("hello\r\n\r\n"))
 		synctest.Wait()
 		v := strings.Join(e.Violations(), "\n")
-		for _, want := range []string{"points nowhere", "overlap", "no version", "without documentChanges", "tandem/nobody", "hello"} {
+		for _, want := range []string{
+			"points nowhere", "overlap", "no version", "without documentChanges", "tandem/nobody", "hello",
+		} {
 			if !strings.Contains(v, want) {
 				t.Errorf("%q is not in\n%s", want, v)
 			}

@@ -129,8 +129,8 @@ func (s *shadow) find(text string) int {
 	return -1
 }
 
-// editing is a model that reads the file and then makes the edits, one after each pause, of lines as it saw them then. It
-// reads the file again in the middle, and keeps what it was told of each edit.
+// editing is a model that reads the file and then makes the edits, one after each pause, of lines as it saw them then.
+// It reads the file again in the middle, and keeps what it was told of each edit.
 type editing struct {
 	path  string
 	pause func() time.Duration
@@ -193,8 +193,8 @@ func (m *editing) Stream(ctx context.Context, q model.Request, on func(model.Del
 	return model.Response{Stop: model.StopCalls}, nil
 }
 
-// A thousand keystrokes while the agent makes fifty edits of the same file: each is in the final text at its place, each
-// edit is there once or was reported, and none was refused although nobody touched its words.
+// A thousand keystrokes while the agent makes fifty edits of the same file: each is in the final text at its place,
+// each edit is there once or was reported, and none was refused although nobody touched its words.
 func TestKeystrokes(t *testing.T) {
 	ways := []struct {
 		name string
@@ -220,8 +220,10 @@ func TestKeystrokes(t *testing.T) {
 func type1000(t *testing.T, r *rand.Rand, o Options, gap time.Duration, serve Server) {
 	s := newShadow()
 	write(t, o.Root, "f.txt", s.text(nil))
-	m := &editing{path: o.Root + "/f.txt", told: map[int]string{}, read: make(chan struct{}), pause: Human(rand.New(rand.NewPCG(r.Uint64(), 1)),
-		gap*keystrokes/(agentEdits+5))}
+	m := &editing{
+		path: o.Root + "/f.txt", told: map[int]string{}, read: make(chan struct{}),
+		pause: Human(rand.New(rand.NewPCG(r.Uint64(), 1)), gap*keystrokes/(agentEdits+5)),
+	}
 	jitter := func(r *rand.Rand) Latency {
 		return func() time.Duration { return time.Duration(r.IntN(10)) * time.Millisecond }
 	}

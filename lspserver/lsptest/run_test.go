@@ -131,14 +131,14 @@ func TestScenarioIsStrict(t *testing.T) {
 	const head = "Prose.\n-- disk/a --\none\n-- steps --\n"
 	for _, c := range []struct{ name, text, want string }{
 		{"see", head + "prompt \"\"\n-- model --\nsee /nothing like it/\nsay x\n-- @updates --\nerror\n", "line 7: the conv"},
-		{"unused", head + "prompt \"\"\n-- model --\nsay x\n\nsay y\n-- @updates --\nend_turn\n", "not played: line 9: say y"},
+		{"unused", head + "prompt \"\"\n-- model --\nsay x\n\nsay y\n-- @updates --\nend_turn\n", "line 9: say y"},
 		{"asked too often", head + "prompt \"\"\n-- @updates --\nend_turn\n", "once more than"},
 		{"trigger", head + "open a\nafter call=3 type a /one/ \"x\"\n-- @updates --\n", "x.txtar:6: this never happened"},
-		{"place", head + "open a\ntype a /two/ \"x\"\n-- @updates --\n", "x.txtar:6: type a /two/ \"x\": /two/ matches nothing"},
+		{"place", head + "open a\ntype a /two/ \"x\"\n-- @updates --\n", "x.txtar:6: type a /two/"},
 		{"two places", head + "open a\ntype a /[one]/ \"x\"\n-- @updates --\n", "more than one place"},
 		{"not open", head + "type a /one/ \"x\"\n-- @updates --\n", "a is not open"},
 		{"golden", head + "open a\ntype a /one/ \"x\"\n-- @updates --\n", "no section @buffer/a, which would be"},
-		{"other golden", head + "open a\ntype a /one/ \"x\"\n-- @updates --\n-- @buffer/a --\n", "x.txtar:9: @buffer/a is not"},
+		{"other golden", head + "open a\ntype a /one/ \"x\"\n-- @updates --\n-- @buffer/a --\n", "9: @buffer/a is not"},
 		{"vain golden", head + "open a\n-- @updates --\n-- @disk/a --\nx\n", "x.txtar:8: nothing came of @disk/a"},
 		{"question", "Prose.\n-- flags --\n-mode=ask\n-- steps --\nprompt \"\"\n-- model --\ncall read_file {}\n\nsay x\n" +
 			"-- @updates --\n1 read_file   asked, failed GATE_DENIED\nend_turn\n", "nobody expected to be asked for: read_file"},
@@ -186,14 +186,14 @@ func TestScenarioSyntax(t *testing.T) {
 		"P\n-- steps --\ncall x {\n":                              "not JSON",
 		"P\n-- steps --\nafter call open a\n":                     "wants a number",
 		"P\n-- steps --\nafter call=0 open a\n":                   "no number of an event",
-		"P\n-- steps --\nafter dinner=1 open a\n":                 "there is no \"after\" \"dinner=1\"",
+		"P\n-- steps --\nafter dinner=1 open a\n":                 "there is no \"after\" \"dinner\"",
 		"P\n-- steps --\nafter call=1 prompt \"x\"\n":             "cannot wait",
 		"P\n-- steps --\non ask yes\n":                            "wants answer=OPTION",
 		"P\n-- steps --\nanswer allow_once\n":                     "write: on ask",
 		"P\n-- steps --\nafter call=1\n":                          "wants an event and something to do",
 		"P\n-- steps --\nopen a\nprompt \"x\" select=a:/b c/ y\n": "takes 1 to 2 arguments, not 3",
 	} {
-		if _, err := Parse("x", []byte(text)); err == nil || !strings.Contains(err.Error(), strings.ReplaceAll(want, "=1\"", "\"")) {
+		if _, err := Parse("x", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}

@@ -28,8 +28,8 @@ func serve(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, run
 	})
 }
 
-// bubble runs f in a bubble of its own. The server's connection keeps channels in a sync.Pool, and a channel of one bubble
-// must not turn up in another: two collections empty the pool, and nothing here may run in parallel.
+// bubble runs f in a bubble of its own. The server's connection keeps channels in a sync.Pool, and a channel of one
+// bubble must not turn up in another: two collections empty the pool, and nothing here may run in parallel.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	runtime.GC()

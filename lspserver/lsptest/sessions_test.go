@@ -200,7 +200,8 @@ func TestMalformedThroughServe(t *testing.T) {
 		{"J09 notification", frame(`{"jsonrpc":"2.0","method":"foo/bar"}`), ""},
 		{"J09 second initialize", frame(`{"jsonrpc":"2.0","id":"again","method":"initialize","params":{}}`), "-32600"},
 		{"params of didChange", frame(`{"jsonrpc":"2.0","method":"textDocument/didChange","params":{"textDocument":7}}`), ""},
-		{"params of a request", frame(`{"jsonrpc":"2.0","id":"x","method":"tandem/session/prompt","params":{"sessionId":7}}`), "-32602"},
+		{"params of a request", frame(`{"jsonrpc":"2.0","id":"x","method":"tandem/session/prompt",` +
+			`"params":{"sessionId":7}}`), "-32602"},
 		{"cancel of nothing", frame(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":null}}`), ""},
 		{"an answer to nothing", frame(`{"jsonrpc":"2.0","id":4711,"result":true}`), ""},
 		{"change of what is closed", frame(`{"jsonrpc":"2.0","method":"textDocument/didChange","params":` +

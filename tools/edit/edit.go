@@ -102,7 +102,6 @@ type search struct {
 // run looks in every text that the model was shown, the newest first. The first that holds old_text decides.
 func (s *search) run(views []filetime.View) error {
 	for _, v := range views {
-		v.Since = text.Canonical(v.Text, v.Since)
 		found, err := text.Locate(v.Text, s.in.OldText, s.in.NewText, s.in.ReplaceAll)
 		var missing *text.NotFoundError
 		var several *text.AmbiguousError

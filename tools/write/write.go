@@ -123,7 +123,6 @@ func (w *writing) overwrite(ctx context.Context) error {
 	if len(views) > 0 {
 		v = views[0]
 	}
-	v.Since = text.Canonical(v.Text, v.Since)
 	w.edit = filetime.FileEdit{
 		Path: w.path, Base: v.Text, Since: v.Since, Rev: v.Rev,
 		Edits: text.Overwrite(v.Text, w.in.Content),

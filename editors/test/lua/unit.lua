@@ -214,6 +214,15 @@ test('a keystroke is told at once and as itself', function()
   server.stop()
 end)
 
+test('the line end that writing adds is part of the text', function()
+  local server = new_server()
+  local _, path, uri = open('x')
+  vim.cmd('silent write')
+  equal({ on_disk(path), server.docs[uri].text }, { 'x\n', 'x\n' })
+  equal(vim.bo.modified, false)
+  server.stop()
+end)
+
 test('rename, write and unload are told', function()
   local server = new_server()
   local _, path, uri = open('x\n')
@@ -322,6 +331,7 @@ test('what cannot be applied is refused', function()
   equal(reason({ span(5, 0, 5, 0) }), 'range')
   equal(reason({ span(0, 2, 0, 1) }), 'range')
   equal(reason({ span(0, 0, 0, 2), span(0, 1, 0, 3) }), 'range')
+  equal(reason({ span(0, 3, 1, 0), span(0, 0, 1, 0) }), 'range')
   vim.bo[buf].modifiable = false
   equal(reason({ span(0, 0, 0, 1) }), 'readonly')
   vim.bo[buf].modifiable = true
@@ -390,6 +400,56 @@ test('cursor and scrolling stay with the text in every window', function()
   end
   vim.cmd('only')
   vim.bo[buf].modified = false
+  server.stop()
+end)
+
+test('every cursor stays on its character', function()
+  math.randomseed(seed)
+  local pieces = { '', 'x', '\n', 'new\n', 'a\nb', '\nz\n', 'longer text 😀 ' }
+  vim.cmd('split | vsplit')
+  local server = new_server()
+  for round = 1, 150 do
+    local lines = {}
+    for i = 1, 30 do
+      lines[i] = ('%02d %s'):format(i, ('abcdefghij'):rep(math.random(0, 2)))
+    end
+    local buf, _, uri = open(table.concat(lines, '\n') .. '\n')
+    local text = server.docs[uri].text
+    local windows, under = api.nvim_tabpage_list_wins(0), {}
+    for i, window in ipairs(windows) do
+      api.nvim_win_set_buf(window, buf)
+      local row = math.random(30)
+      local column = math.random(#lines[row]) - 1
+      api.nvim_win_set_cursor(window, { row, column })
+      under[i] = { row, column }
+    end
+    -- Each cursor's character becomes one of its own.
+    for i, at in ipairs(under) do
+      api.nvim_buf_set_text(buf, at[1] - 1, at[2], at[1] - 1, at[2] + 1, { ('XYZ'):sub(i, i) })
+      api.nvim_win_set_cursor(windows[i], at)
+    end
+    text = server.docs[uri].text
+    local list, at = {}, 0
+    for _ = 1, 3 do
+      local from = at + math.random(0, 60)
+      local to = from + math.random(0, 25)
+      if to < #text and not text:sub(from + 1, to):find('[XYZ]') then
+        list[#list + 1] = text_edit(text, from, to, pieces[math.random(#pieces)])
+        at = to
+      end
+    end
+    equal(edits.apply(server.documents, edit_of(uri, server.docs[uri].version, list)), { applied = true })
+    for i, window in ipairs(windows) do
+      local cursor = api.nvim_win_get_cursor(window)
+      local line = api.nvim_buf_get_lines(buf, cursor[1] - 1, cursor[1], true)[1]
+      local want = table.concat(under[i] and api.nvim_buf_get_lines(buf, 0, -1, true) or {}, '\n'):match('[XYZ]') and ('XYZ'):sub(i, i)
+      if server.docs[uri].text:find(want) then
+        equal(line:sub(cursor[2] + 1, cursor[2] + 1), want, ('round %d, window %d: %s'):format(round, i, vim.inspect(list)))
+      end
+    end
+    vim.bo[buf].modified = false
+  end
+  vim.cmd('only')
   server.stop()
 end)
 

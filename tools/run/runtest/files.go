@@ -164,14 +164,15 @@ func (f *Files) commit(c filetime.Change, e filetime.FileEdit) (filetime.LandedF
 			sets, author = append(sets, r.Set), r.Author
 		}
 	}
-	since := text.Canonical(e.Base, text.ComposeAll(sets))
+	since := text.ComposeAll(sets)
+	shown := text.Canonical(e.Base, since)
 	r := text.Rebase(e.Base, e.Edits, since)
 	if len(r.Conflicts) > 0 {
 		return filetime.LandedFile{}, tools.Conflict(e, since, k.text, r.Conflicts, author)
 	}
 	l := filetime.LandedFile{
 		Path: e.Path, Before: k.text, Set: r.Set, Created: e.Create, Source: "disk", Attempts: 1,
-		Rebased: since, Over: len(since), SameLine: r.SameLine,
+		Rebased: shown, Over: len(shown), SameLine: r.SameLine,
 	}
 	if k.open {
 		v := k.version
