@@ -14,6 +14,7 @@ import (
 
 func (s *server) changeRoutes(r *wire.Router) {
 	wire.Handle(r, "tandem/changes/list", s.listChanges)
+	wire.Handle(r, "tandem/changes/diff", s.diffChanges)
 	wire.Handle(r, "tandem/changes/undo", s.undo)
 	wire.Handle(r, "tandem/fileTime/get", s.getFileTime)
 }
@@ -52,6 +53,24 @@ func (s *server) listChanges(_ context.Context, p protocol.ListChangesParams) (p
 		r.Files = append(r.Files, out)
 	}
 	return r, nil
+}
+
+func (s *server) diffChanges(_ context.Context, p protocol.DiffChangesParams) (protocol.FileDiff, error) {
+	se, err := s.find(p.SessionID)
+	if err != nil {
+		return protocol.FileDiff{}, err
+	}
+	path, err := s.canonical(p.URI)
+	if err != nil {
+		return protocol.FileDiff{}, err
+	}
+	f, ok := se.changes.Diff(path, s.short, p.Full, p.HunkIDs)
+	if !ok {
+		return protocol.FileDiff{Path: path, Hunks: []protocol.DiffHunk{}}, nil
+	}
+	out := s.diffWithHunks(f.Diff, f.Now)
+	out.Path = path
+	return out, nil
 }
 
 func (s *server) undo(ctx context.Context, p protocol.UndoParams) (protocol.UndoResult, error) {

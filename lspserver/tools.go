@@ -7,6 +7,8 @@ import (
 
 	"tandem/agent"
 	"tandem/filetime"
+	"tandem/filetime/text"
+	"tandem/filetime/text/show"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
 	"tandem/lspserver/workspace"
@@ -150,13 +152,18 @@ func (s *server) toolResult(r tools.Result) protocol.ToolResult {
 
 // fileDiff is the i-th diff with its ranges in the text that the change leads to.
 func (s *server) fileDiff(r tools.Result, i int) protocol.FileDiff {
-	d := r.Diffs[i]
-	out := diffOf(d)
-	out.Hunks = []protocol.DiffHunk{}
 	if r.Landed == nil || i >= len(r.Landed.Files) {
+		out := diffOf(r.Diffs[i])
+		out.Hunks = []protocol.DiffHunk{}
 		return out
 	}
-	after := r.Landed.Files[i].After
+	return s.diffWithHunks(r.Diffs[i], r.Landed.Files[i].After)
+}
+
+// diffWithHunks is a diff on the wire; after is the text that its new lines stand in.
+func (s *server) diffWithHunks(d show.File, after text.Text) protocol.FileDiff {
+	out := diffOf(d)
+	out.Hunks = []protocol.DiffHunk{}
 	for _, h := range d.Hunks {
 		first := max(h.NewStart-1, 0)
 		if h.NewLines == 0 {

@@ -35,6 +35,14 @@ type ChangedHunk struct {
 	ToolCallID string    `json:"toolCallId"`
 }
 
+// DiffChangesParams of tandem/changes/diff.
+type DiffChangesParams struct {
+	SessionID string   `json:"sessionId"`
+	URI       string   `json:"uri"`
+	Full      bool     `json:"full,omitzero" doc:"Lift the limit on the size of a diff."`
+	HunkIDs   []string `json:"hunkIds,omitempty" doc:"Only these hunks of tandem/changes/list."`
+}
+
 // UndoParams of tandem/changes/undo.
 type UndoParams struct {
 	SessionID  string `json:"sessionId"`

@@ -195,6 +195,8 @@ func documents() []Method {
 
 func changes() []Method {
 	return []Method{
+		ask[DiffChangesParams, FileDiff]("tandem/changes/diff",
+			"The diff of what a session has changed in one file, also one that was too large to come with the list."),
 		ask[ListChangesParams, ListChangesResult]("tandem/changes/list",
 			"What a session has changed and what still stands, one hunk for each run of changed lines of one "+
 				"call. Undone hunks leave the list."),

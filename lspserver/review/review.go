@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -45,6 +46,7 @@ type File struct {
 	// Old is the text before the session's first change that still stands, New the present one.
 	Diff  show.File
 	Hunks []Hunk
+	Now   text.Text
 }
 
 // Hunk is one run of changed lines of one tool call. Start and End are where it stands now, as byte offsets of Now.
@@ -137,6 +139,28 @@ func (l *Log) since(o *op) (text.Set, filetime.Snapshot) {
 
 // List shows what stands, the files sorted by path; path "" means all. name is how diffs call a file.
 func (l *Log) List(path string, name func(path string) string) []File {
+	return l.list(path, name, show.Options{}, nil)
+}
+
+// Diff shows one file, or only some hunks of it where ids are given. full lifts the limit on the size of a diff. ok is
+// false where nothing of it stands.
+func (l *Log) Diff(path string, name func(path string) string, full bool, ids []string) (f File, ok bool) {
+	o := show.Options{}
+	if full {
+		o.MaxBytes = math.MaxInt
+	}
+	var pick func(*hunk) bool
+	if len(ids) > 0 {
+		pick = func(h *hunk) bool { return slices.Contains(ids, h.id) }
+	}
+	list := l.list(path, name, o, pick)
+	if len(list) == 0 || len(list[0].Hunks) == 0 {
+		return File{}, false
+	}
+	return list[0], true
+}
+
+func (l *Log) list(path string, name func(path string) string, so show.Options, pick func(*hunk) bool) []File {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	byPath := map[string][]*op{}
@@ -147,7 +171,7 @@ func (l *Log) List(path string, name func(path string) string) []File {
 	}
 	var out []File
 	for p, ops := range byPath {
-		out = append(out, l.file(p, ops, name(p)))
+		out = append(out, l.file(p, ops, name(p), so, pick))
 	}
 	slices.SortFunc(out, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 	return out
@@ -155,18 +179,20 @@ func (l *Log) List(path string, name func(path string) string) []File {
 
 // file shows the ops of one file. Its diff is between the text without the agent's standing changes and the present one,
 // so that what the user typed is on both sides.
-func (l *Log) file(path string, ops []*op, name string) File {
+func (l *Log) file(path string, ops []*op, name string, so show.Options, pick func(*hunk) bool) File {
 	_, now := l.since(ops[len(ops)-1])
-	f := File{Path: path, Status: "modified"}
-	without, _ := l.inverse(ops, now)
-	created := ops[0].Created
-	if created {
+	f := File{Path: path, Status: "modified", Now: now.Text}
+	without, _ := l.inverse(ops, now, pick)
+	if so.Created = ops[0].Created; so.Created {
 		f.Status = "added"
 	}
-	f.Diff = show.Diff(name, without.Apply(now.Text), now.Text, show.Options{Created: created})
+	f.Diff = show.Diff(name, without.Apply(now.Text), now.Text, so)
 	for _, o := range ops {
 		set, now := l.since(o)
 		for _, h := range o.hunks {
+			if pick != nil && !pick(h) {
+				continue
+			}
 			start, end := set.MapPos(h.after[0], true), set.MapPos(h.after[1], false)
 			f.Hunks = append(f.Hunks, Hunk{
 				ID: h.id, Old: o.Before.Slice(h.before[0], h.before[1]), New: o.After.Slice(h.after[0], h.after[1]),
@@ -177,9 +203,29 @@ func (l *Log) file(path string, ops []*op, name string) File {
 	return f
 }
 
+// inverse is what takes the picked hunks of an op back, over its After; nil picks all.
+func (o *op) inverse(pick func(*hunk) bool) text.Set {
+	all := o.Set.Inverse(o.Before)
+	if pick == nil {
+		return all
+	}
+	var out text.Set
+	for _, e := range all {
+		for _, h := range o.hunks {
+			if e.Start >= h.after[0] && e.End <= h.after[1] {
+				if pick(h) {
+					out = append(out, e)
+				}
+				break
+			}
+		}
+	}
+	return out
+}
+
 // inverse is what takes the ops of one file back, over its present text, newest first. An op that others' text stands in
 // the way of is left out and listed.
-func (l *Log) inverse(ops []*op, now filetime.Snapshot) (text.Set, []*op) {
+func (l *Log) inverse(ops []*op, now filetime.Snapshot, pick func(*hunk) bool) (text.Set, []*op) {
 	var acc text.Set
 	var blocked []*op
 	for _, o := range slices.Backward(ops) {
@@ -188,7 +234,7 @@ func (l *Log) inverse(ops []*op, now filetime.Snapshot) (text.Set, []*op) {
 			acc = text.Rebase(now.Text, acc, text.Diff(now.Text, at.Text)).Set
 			now = at
 		}
-		r := text.Rebase(o.After, o.Set.Inverse(o.Before), text.Compose(set, acc))
+		r := text.Rebase(o.After, o.inverse(pick), text.Compose(set, acc))
 		if len(r.Conflicts) > 0 {
 			blocked = append(blocked, o)
 			continue
@@ -251,7 +297,7 @@ func (l *Log) undoFile(ctx context.Context, path string, ops []*op, session stri
 		return false, err
 	}
 	l.mu.Lock()
-	set, blocked := l.inverse(ops, now)
+	set, blocked := l.inverse(ops, now, nil)
 	l.mu.Unlock()
 	e := filetime.FileEdit{Path: path, Base: now.Text, Edits: set, Rev: now.Rev}
 	if ops[0].Created && len(blocked) == 0 && set.Apply(now.Text).Len() == 0 {

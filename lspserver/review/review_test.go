@@ -209,3 +209,32 @@ func TestUndoOfANewFile(t *testing.T) {
 		t.Errorf("the file is still there: %v", err)
 	}
 }
+
+func TestF259DiffOnDemand(t *testing.T) {
+	d := newDesk(t, four, true)
+	d.agent(1, "beta", "BETA")
+	d.agent(1, "delta", "DELTA")
+	d.insert("alpha", "first\n")
+	whole, ok := d.log.Diff(d.path, filepath.Base, false, nil)
+	if !ok || len(whole.Hunks) != 2 || whole.Diff.Additions != 2 {
+		t.Fatalf("whole %+v", whole)
+	}
+	one, ok := d.log.Diff(d.path, filepath.Base, false, []string{whole.Hunks[1].ID})
+	if !ok || len(one.Hunks) != 1 || strings.Contains(one.Diff.Unified, "+BETA") || !strings.Contains(one.Diff.Unified, "+DELTA") {
+		t.Errorf("one hunk:\n%s", one.Diff.Unified)
+	}
+	if _, ok := d.log.Diff(d.path, filepath.Base, false, []string{"none"}); ok {
+		t.Error("a hunk that is not there")
+	}
+}
+
+func TestF259TooLargeToShow(t *testing.T) {
+	long := strings.Repeat("a line of text\n", 100_000)
+	d := newDesk(t, long, true)
+	d.agent(1, long, strings.Repeat("another line\n", 100_000))
+	short, _ := d.log.Diff(d.path, filepath.Base, false, nil)
+	full, _ := d.log.Diff(d.path, filepath.Base, true, nil)
+	if !short.Diff.Truncated || full.Diff.Truncated || !strings.Contains(full.Diff.Unified, "+another line") {
+		t.Errorf("short truncated %v, full %.200q", short.Diff.Truncated, full.Diff.Unified)
+	}
+}

@@ -442,9 +442,9 @@ test('every cursor stays on its character', function()
     for i, window in ipairs(windows) do
       local cursor = api.nvim_win_get_cursor(window)
       local line = api.nvim_buf_get_lines(buf, cursor[1] - 1, cursor[1], true)[1]
-      local want = table.concat(under[i] and api.nvim_buf_get_lines(buf, 0, -1, true) or {}, '\n'):match('[XYZ]') and ('XYZ'):sub(i, i)
-      if server.docs[uri].text:find(want) then
-        equal(line:sub(cursor[2] + 1, cursor[2] + 1), want, ('round %d, window %d: %s'):format(round, i, vim.inspect(list)))
+      local own = ('XYZ'):sub(i, i)
+      if server.docs[uri].text:find(own) then -- two cursors can have had the same place
+        equal(line:sub(cursor[2] + 1, cursor[2] + 1), own, ('round %d, window %d: %s'):format(round, i, vim.inspect(list)))
       end
     end
     vim.bo[buf].modified = false
@@ -597,6 +597,17 @@ for _, case in ipairs({
     c.stop()
   end)
 end
+
+test('lines that arrive above the caret push it down', function()
+  local c = child('one\ntwo\n')
+  c.type('jI')
+  equal(c.insert(1, 0, 'new\nlines\n'), { applied = true })
+  c.type('my <Esc>')
+  equal(c.lines(), { 'one', 'new', 'lines', 'my two' })
+  c.type('uu')
+  equal(c.lines(), { 'one', 'two' })
+  c.stop()
+end)
 
 test('a file that another Neovim has open is left alone', function()
   local here, there = child('x\n'), child('y\n')

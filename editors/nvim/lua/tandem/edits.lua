@@ -131,76 +131,67 @@ local function replace(buf, doc, list)
   end
 end
 
---- Remembers where cursors and marks are, as places in the text. Returns what puts them back.
+--- Whether the caret of somebody who inserts stands at the start of a line before which whole lines arrive. Neovim keeps
+--- a caret before what is inserted at it, where the next key would join the new lines.
+---@param buf integer
+---@param list tandem.Replacement[]
+---@return boolean
+local function caret_moves_down(buf, list)
+  if buf ~= api.nvim_get_current_buf() or not api.nvim_get_mode().mode:find('^[iR]') then
+    return false
+  end
+  local cursor = api.nvim_win_get_cursor(0)
+  for _, r in ipairs(list) do
+    local insertion = r.first == r.last and r.first_column == r.last_column
+    if insertion and r.first == cursor[1] - 1 and r.first_column == 0 and cursor[2] == 0 and r.text:find('[\r\n]$') then
+      return true
+    end
+  end
+  return false
+end
+
+--- Remembers as places in the text what Neovim would not keep there: marks in lines that change, and a caret that lines
+--- push down. Cursors and scrolling it keeps by itself. Returns what puts them back.
 ---@param buf integer
 ---@param list tandem.Replacement[]
 ---@return fun() restore
 local function keep_places(buf, list)
-  local inserting = api.nvim_get_mode().mode:find('^[iR]') ~= nil
-  local whole_lines = {} ---@type table<integer, true>
-  for _, r in ipairs(list) do
-    if r.first_column == 0 and r.first == r.last and r.last_column == 0 and r.text:find('[\r\n]$') then
-      whole_lines[r.first] = true
-    end
-  end
   ---@param row integer
   ---@param column integer
-  ---@param right boolean
-  local function anchor(row, column, right)
-    return api.nvim_buf_set_extmark(buf, namespace, row, column, { right_gravity = right, strict = false })
+  local function anchor(row, column)
+    return api.nvim_buf_set_extmark(buf, namespace, row, column, { strict = false })
   end
   ---@param id integer
-  ---@return integer row
-  ---@return integer column
+  ---@return integer[] row from 1, and column
   local function place(id)
     local at = api.nvim_buf_get_extmark_by_id(buf, namespace, id, {})
-    return at[1], at[2]
+    return { at[1] + 1, at[2] }
   end
 
-  local windows = {}
-  for _, window in ipairs(vim.fn.win_findbuf(buf)) do
-    local view = api.nvim_win_call(window, vim.fn.winsaveview)
-    -- Text that arrives where somebody is typing goes to the right of the caret, unless it is lines above theirs.
-    local right = not (inserting and window == api.nvim_get_current_win())
-      or (view.col == 0 and whole_lines[view.lnum - 1] ~= nil)
-    windows[window] = { view = view, id = anchor(view.lnum - 1, view.col, right) }
+  local caret
+  if caret_moves_down(buf, list) then
+    caret = anchor(api.nvim_win_get_cursor(0)[1] - 1, 0)
   end
   local marks = {}
-  local function remember(name, row, column)
-    if row > 0 and row <= api.nvim_buf_line_count(buf) then
-      marks[name] = { row = row, column = column, id = anchor(row - 1, column, true) }
-    end
-  end
-  for _, mark in ipairs(vim.fn.getmarklist(buf)) do
-    if mark.mark:find("^'[a-z]$") then
-      remember(mark.mark:sub(2), mark.pos[2], mark.pos[3] - 1)
-    end
-  end
-  for _, mark in ipairs(vim.fn.getmarklist()) do
-    if mark.pos[1] == buf and mark.mark:find("^'[A-Z]$") then
-      remember(mark.mark:sub(2), mark.pos[2], mark.pos[3] - 1)
-    end
-  end
-
-  return function()
-    for window, was in pairs(windows) do
-      local row, column = place(was.id)
-      if api.nvim_win_is_valid(window) and api.nvim_win_get_buf(window) == buf then
-        api.nvim_win_call(window, function()
-          local now = vim.fn.winsaveview()
-          local topline = math.max(1, was.view.topline + row + 1 - was.view.lnum)
-          -- Setting the cursor would pull it off the end of the line in some modes, so it is done only where needed.
-          if now.lnum ~= row + 1 or now.col ~= column or now.topline ~= topline then
-            vim.fn.winrestview({ lnum = row + 1, col = column, coladd = was.view.coladd, topline = topline })
-          end
-        end)
+  local function remember(all, pattern)
+    for _, mark in ipairs(all) do
+      local row, column = mark.pos[2], mark.pos[3] - 1
+      if mark.pos[1] == buf and mark.mark:find(pattern) and row > 0 and row <= api.nvim_buf_line_count(buf) then
+        marks[mark.mark:sub(2)] = anchor(row - 1, column)
       end
     end
-    for name, was in pairs(marks) do
-      local row, column = place(was.id)
-      local now = api.nvim_buf_get_mark(buf, name)
-      if now[1] ~= row + 1 or now[2] ~= column then
-        pcall(api.nvim_buf_set_mark, buf, name, row + 1, column, {})
+  end
+  remember(vim.fn.getmarklist(buf), "^'[a-z]$")
+  remember(vim.fn.getmarklist(), "^'[A-Z]$")
+
+  return function()
+    if caret then
+      api.nvim_win_set_cursor(0, place(caret))
+    end
+    for name, id in pairs(marks) do
+      local at = place(id)
+      if not vim.deep_equal(api.nvim_buf_get_mark(buf, name), at) then
+        api.nvim_buf_set_mark(buf, name, at[1], at[2], {})
       end
     end
     api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
