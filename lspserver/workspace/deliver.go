@@ -204,9 +204,10 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 		f.mu.Lock()
 		changed, open := f.changed, f.open
 		n := len(d.events)
-		found := finding{}
+		found, partly := finding{}, false
 		if n > 0 || !open {
 			found = a.find(d, p)
+			partly = found.verdict == absent && d.partly()
 		}
 		f.mu.Unlock()
 		switch {
@@ -214,7 +215,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 			return found, got
 		case got != nil && found.verdict != absent:
 			return found, got
-		case got != nil && n > after && open:
+		case got != nil && n > after && open && !partly:
 			return found, got // the next change does not show it
 		case got != nil && !settled:
 			settled = true
@@ -432,6 +433,12 @@ func (a *attempt) repair(d *delivery, found finding) error {
 	}
 	a.deadline = a.w.o.Now().Add(budget)
 	return nil
+}
+
+// partly says that some of the edit's places show it and others do not yet: an editor may tell of each on its own.
+func (d *delivery) partly() bool {
+	r := text.Rebase(d.base, d.set, text.Minimize(d.base, composed(d.events)))
+	return r.Coalesced > 0 && len(r.Conflicts) == 0 && len(r.Set) > 0
 }
 
 func composed(events []event) text.Set {

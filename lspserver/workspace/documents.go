@@ -94,8 +94,9 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 	switch {
 	case text.Infers(f.text, set):
 		return text.Infer(f.text, set.Apply(f.text))
-	case strings.Contains(c.Text, "\n") && f.text.Line(start) != f.text.Line(end):
-		// An editor that gathers changes reports one range from the first to the last of them: most of it is unchanged.
+	case start < end && c.Text != "":
+		// An editor that gathers changes reports one range from the first to the last of them: most of it is unchanged, even
+		// of a single line.
 		return text.Minimize(f.text, set)
 	}
 	return set
