@@ -124,6 +124,20 @@ func lineRuns(before, after text.Text, set text.Set) [][2][2]int {
 
 func wholeLines(s string) bool { return s == "" || s[len(s)-1] == '\n' || s[len(s)-1] == '\r' }
 
+// stands says that something of an op is still there: neither an undo nor the editor's own, which reaches us as typing, has
+// taken it back.
+func (l *Log) stands(o *op) bool {
+	if o.undone {
+		return false
+	}
+	if len(o.Set) == 0 {
+		return true
+	}
+	set, _ := l.since(o)
+	r := text.Rebase(o.After, o.Set.Inverse(o.Before), set)
+	return len(r.Conflicts) > 0 || len(r.Set) > 0
+}
+
 // since is what happened to a file after an op, as one set over its After, and the present snapshot.
 func (l *Log) since(o *op) (text.Set, filetime.Snapshot) {
 	revs, now, ok := l.files.History(o.Path, o.Rev)
@@ -165,7 +179,7 @@ func (l *Log) list(path string, name func(path string) string, so show.Options, 
 	defer l.mu.Unlock()
 	byPath := map[string][]*op{}
 	for _, o := range l.ops {
-		if !o.undone && (path == "" || o.Path == path) {
+		if (path == "" || o.Path == path) && l.stands(o) {
 			byPath[o.Path] = append(byPath[o.Path], o)
 		}
 	}
@@ -251,7 +265,7 @@ func (l *Log) Undo(ctx context.Context, s Scope, session string) Undone {
 	byPath := map[string][]*op{}
 	for _, o := range l.ops {
 		in := s.All || s.Turn != nil && o.turn == *s.Turn || s.Call != "" && o.call == s.Call || s.Path != "" && o.Path == s.Path
-		if in && !o.undone {
+		if in && l.stands(o) {
 			byPath[o.Path] = append(byPath[o.Path], o)
 		}
 	}
@@ -279,7 +293,7 @@ func (l *Log) LastTurn() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, o := range slices.Backward(l.ops) {
-		if !o.undone {
+		if l.stands(o) {
 			return o.turn
 		}
 	}

@@ -238,3 +238,24 @@ func TestF259TooLargeToShow(t *testing.T) {
 		t.Errorf("short truncated %v, full %.200q", short.Diff.Truncated, full.Diff.Unified)
 	}
 }
+
+func TestTheEditorsOwnUndo(t *testing.T) {
+	d := newDesk(t, four, true)
+	d.agent(1, "beta", "BETA")
+	d.insert("alpha", "first\n")
+	back := func(old, new string) {
+		at := strings.Index(d.buffer.text.String(), old)
+		d.change(text.Set{{Start: at, End: at + len(old), New: new}})
+	}
+	back("BETA", "beta")
+	if files := d.log.List("", filepath.Base); len(files) != 0 {
+		t.Errorf("taken back in the editor, still listed: %+v", files)
+	}
+	if u := d.log.Undo(t.Context(), turn(1), "s"); len(u.Changed)+len(u.Conflicts) > 0 {
+		t.Errorf("undone twice: %+v", u)
+	}
+	back("beta", "BETA") // and redone
+	if files := d.log.List("", filepath.Base); len(files) != 1 {
+		t.Errorf("redone in the editor, not listed: %+v", files)
+	}
+}
