@@ -115,13 +115,11 @@ func foldersOf(p lsp.InitializeParams) []string {
 			}
 		}
 	}
-	if len(out) == 0 && p.RootURI != nil {
-		if path, ok := pathOf(string(*p.RootURI)); ok {
+	//lint:ignore SA1019 clients without workspaceFolders send it
+	if root := p.RootURI; len(out) == 0 && root != nil {
+		if path, ok := pathOf(string(*root)); ok {
 			out = append(out, path)
 		}
-	}
-	if path, ok := p.RootPath.Get(); ok && len(out) == 0 && path != "" {
-		out = append(out, path)
 	}
 	return out
 }

@@ -17,7 +17,6 @@ import (
 	"tandem/agent"
 	"tandem/agent/config"
 	"tandem/agent/model"
-	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/filetime/watch"
 	"tandem/lspserver/protocol"
@@ -91,7 +90,6 @@ type server struct {
 	client   client
 	ws       *workspace.Workspace
 	watcher  *watch.Watcher
-	roots    []string
 	initOpts []byte
 	closing  context.Context // ends when there is no time left for a long grace
 	hurry    context.CancelFunc
@@ -103,7 +101,6 @@ type server struct {
 	opener   model.Opener
 	folders  []string
 	sessions map[string]*session
-	made     int
 	stats    map[string]*protocol.ToolStats
 	usage    model.Usage
 	ended    bool
@@ -128,7 +125,6 @@ type session struct {
 	id      string
 	cwd     string
 	changes *review.Log
-	files   *filetime.FileTime
 	updates *updates
 	touched time.Time
 	title   string

@@ -55,6 +55,12 @@ func TestNvimChat(t *testing.T) {
 		}
 		e.ex("Tandem and again")
 		e.see(`a turn is running`)
+		// A message of any length leaves the keyboard to the person.
+		long := strings.Repeat("a long message ", 20) + "\nwith a second line"
+		s.notify("window/showMessage", map[string]any{"type": 2, "message": long})
+		e.see(`with a second line`)
+		e.text("x")
+		s.wait("the next key goes into the text", func() bool { return s.docs["file://"+e.path("a.txt")].text == "ne\ntwo\n" })
 		e.ex("TandemCancel")
 		s.wait("the cancel arrives", func() bool { return s.cancels == 1 })
 		end("cancelled")

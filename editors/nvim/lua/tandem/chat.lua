@@ -37,6 +37,15 @@ function M.count(unified)
   return added, removed
 end
 
+--- Shows a message for a moment: its first line, cut to the width of the screen, so that no "Press ENTER" prompt comes
+--- between two keystrokes.
+---@param message string
+---@param level? integer
+function M.tell(message, level)
+  local line = 'tandem: ' .. vim.split(message, '\n', { plain = true })[1]
+  vim.notify(vim.fn.strcharpart(line, 0, math.max(vim.o.columns - 15, 20)), level or vim.log.levels.INFO)
+end
+
 ---@param name string
 ---@return tandem.Chat
 function M.new(name)

@@ -124,6 +124,9 @@ local function capabilities()
   return result
 end
 
+local MESSAGE_HIGHLIGHT = { 'DiagnosticError', 'DiagnosticWarn', 'DiagnosticInfo' }
+local MESSAGE_LEVEL = { vim.log.levels.ERROR, vim.log.levels.WARN }
+
 ---@return table<string, function>
 function Instance:handlers()
   local on = {}
@@ -168,6 +171,10 @@ function Instance:handlers()
     if params.sessionId == self.session then
       self:show(params.update)
     end
+  end
+  on['window/showMessage'] = function(params)
+    self.chat:note(params.message, MESSAGE_HIGHLIGHT[params.type])
+    require('tandem.chat').tell(params.message, MESSAGE_LEVEL[params.type])
   end
   local handlers = {}
   for method, handler in pairs(on) do

@@ -4,9 +4,7 @@ local M = {}
 ---@param message string
 ---@param level? integer
 local function tell(message, level)
-  -- One line, so that no "Press ENTER" prompt comes between two keystrokes.
-  local line = 'tandem: ' .. vim.split(message, '\n', { plain = true })[1]
-  vim.notify(vim.fn.strcharpart(line, 0, math.max(vim.o.columns - 15, 20)), level or vim.log.levels.INFO)
+  require('tandem.chat').tell(message, level)
 end
 
 ---@param buf integer
