@@ -2,6 +2,7 @@ package lspserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"tandem/filetime/text"
 	"tandem/filetime/text/show"
 	"tandem/lspserver/protocol"
+	"tandem/lspserver/wire"
 	"tandem/lspserver/workspace"
 )
 
@@ -35,6 +37,9 @@ func (e editor) Apply(ctx context.Context, d workspace.Delivery) (bool, string, 
 	}
 	var r lsp.ApplyWorkspaceEditResult
 	if err := s.conn.Call(ctx, "workspace/applyEdit", p, &r); err != nil {
+		if errors.Is(err, wire.ErrClosed) {
+			err = workspace.ErrGone
+		}
 		return false, err.Error(), err
 	}
 	reason := ""

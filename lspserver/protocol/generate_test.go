@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -165,6 +166,14 @@ func (d description) schema(t *testing.T) map[string]any {
 		reflect.TypeFor[lsp.WorkspaceEdit](): ref("WorkspaceEdit"),
 		reflect.TypeFor[json.RawMessage]():   {},
 	}
+	exits := &jsonschema.Schema{Pattern: `^EXIT_CODE_-?[0-9]+$`}
+	names := &jsonschema.Schema{}
+	for _, c := range explainedClasses(t) {
+		names.Enum = append(names.Enum, c)
+	}
+	defs["FailureClass"] = &jsonschema.Schema{
+		Description: "The class of a failed call, the same word for ever.", AnyOf: []*jsonschema.Schema{names, exits},
+	}
 	for name, typ := range d.types {
 		known[typ] = ref(name)
 	}
@@ -183,6 +192,9 @@ func (d description) schema(t *testing.T) map[string]any {
 			p.Description = f.Tag.Get("doc")
 			for _, value := range enum(f) {
 				p.Enum = append(p.Enum, value)
+			}
+			if classOfFailure(f) {
+				p.AllOf = []*jsonschema.Schema{ref("FailureClass")}
 			}
 			for _, v := range variants(f) {
 				if item, list := strings.CutPrefix(v, "[]"); list {
@@ -227,6 +239,23 @@ func indirect(t reflect.Type) reflect.Type {
 		return reflect.TypeFor[none]()
 	}
 	return t
+}
+
+// classOfFailure says that a field holds one of the classes of failure that testdata/protocol.md explains.
+func classOfFailure(f reflect.StructField) bool {
+	return f.Name == "Error" && f.Type.Kind() == reflect.String
+}
+
+func explainedClasses(t *testing.T) (out []string) {
+	t.Helper()
+	page, err := os.ReadFile("testdata/protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\|").FindAllStringSubmatch(string(page), -1) {
+		out = append(out, m[1])
+	}
+	return out
 }
 
 func enum(f reflect.StructField) []string {

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,12 @@ const (
 	// patience is the number of quick refusals after which sending waits for a gap in the typing.
 	patience = 5
 	minGap   = 150 * time.Millisecond
+	// hasten is how long a turn that was cancelled still waits to know what became of an edit.
+	hasten = 800 * time.Millisecond
+	// blanks is how many refusals without a change of the text are believed to have another reason, and pause how long a
+	// change is waited for after the first of them.
+	blanks = 4
+	pause  = 250 * time.Millisecond
 )
 
 // event is one change of the document that arrived while an edit was on its way.
@@ -90,6 +97,9 @@ type attempt struct {
 	refusals int
 	silences int
 	rtt      time.Duration
+	gone     bool // the editor has left
+	blank    int  // refusals in a row with no change of the text
+	why      string
 	closed   bool // was not open: it is to be saved
 	sent     plan // what the last try was
 	dirty    bool // the user had unsaved text before the edit came
@@ -109,7 +119,7 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 		if a.refusals >= patience {
 			a.waitForGap(ctx)
 		}
-		if err := ctx.Err(); err != nil && a.repairs == 0 {
+		if ctx.Err() != nil && (a.repairs == 0 || a.gone) {
 			return filetime.LandedFile{}, context.Cause(ctx)
 		}
 		if a.tries > 0 && !a.w.o.Now().Before(a.deadline) {
@@ -127,6 +137,12 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 		a.f.mu.Unlock()
 		if done || err != nil {
 			return l, err
+		}
+		if a.blank > 0 {
+			if a.blank == blanks {
+				return l, a.refused()
+			}
+			a.await(ctx, time.Duration(a.blank)*pause)
 		}
 	}
 }
@@ -181,7 +197,8 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 	a.tries++
 	ask := Delivery{
 		URI: f.uri, Version: p.version, Create: a.e.Create, Delete: a.e.Delete, Edits: d.ranges, Label: a.c.Label,
-		Session: a.c.Session, Call: a.c.Call, Tool: a.c.Tool, Turn: a.c.Turn, Old: p.before, New: p.after, Save: a.closed,
+		Session: a.c.Session, Call: a.c.Call, Tool: a.c.Tool, Turn: a.c.Turn, Old: p.before, New: p.after,
+		Save: a.closed && a.w.o.Features.Save,
 	}
 	replies := make(chan reply, 1)
 	sent := a.w.o.Now()
@@ -196,7 +213,8 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 	}()
 
 	var got *reply
-	settled := false
+	settled, echoed := false, false
+	over := ctx.Done()
 	after := 0 // events that were there when the reply came
 	timer := time.NewTimer(budget)
 	defer timer.Stop()
@@ -239,10 +257,14 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 				f.mu.Lock()
 				shown := a.find(d, p).verdict != absent
 				f.mu.Unlock()
-				if shown { // a client that never answers is judged by its echo alone
+				if shown && !echoed { // a client that never answers is judged by its echo alone
+					echoed = true
 					timer.Reset(silence)
 				}
 			}
+		case <-over:
+			over = nil
+			timer.Reset(hasten)
 		case <-timer.C:
 			return found, got
 		}
@@ -261,9 +283,9 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 			break
 		}
 		first, last := d.events[found.i], d.events[found.j-1]
-		a.claim(first.rev, last.rev)
 		p.before, p.after = first.before, last.after
-		p.set = text.Canonical(first.before, composed(d.events[found.i:found.j]))
+		p.set = a.shown(d, found)
+		a.claim(first.rev, last.rev, p.set)
 		l := a.landed(p, last.rev)
 		return a.settle(l, last.rev)
 	case merged:
@@ -279,17 +301,36 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 	if !refused && got != nil && a.onDisk(p) {
 		return a.landedOnDisk(p), true, nil
 	}
+	a.blank++
+	if !refused || len(d.events) > 0 {
+		a.blank = 0
+	}
 	switch {
 	case refused:
 		a.refusals++
+		a.why, a.gone = got.reason, errors.Is(got.err, ErrGone)
 	case got == nil:
 		return filetime.LandedFile{}, false, a.unknown("the editor did not answer")
+	case d.astray():
+		a.f.suspect = true
+		return filetime.LandedFile{}, false, a.unknown("the editor put it, or a part of it, somewhere else")
 	case len(d.events) == 0:
 		if a.silences++; a.silences > 1 {
 			return filetime.LandedFile{}, false, a.unknown("the editor says that it applied the edit and does not show it")
 		}
 	}
 	return filetime.LandedFile{}, false, nil
+}
+
+// shown is the edit as it landed in events i to j: as it was sent, where that leads to the same text, for the shape in which
+// an editor tells of it may have slid along equal lines.
+func (a *attempt) shown(d *delivery, found finding) text.Set {
+	before, after := d.events[found.i].before, d.events[found.j-1].after
+	sent := text.Rebase(d.base, d.set, composed(d.events[:found.i]))
+	if len(sent.Conflicts) == 0 && sent.Set.Apply(before).Equal(after) {
+		return sent.Set
+	}
+	return text.Canonical(before, composed(d.events[found.i:found.j]))
 }
 
 func (a *attempt) landed(p plan, rev uint64) filetime.LandedFile {
@@ -321,7 +362,7 @@ func (a *attempt) landedOnDisk(p plan) filetime.LandedFile {
 		if err := a.w.refresh(f); err != nil {
 			a.w.o.Log.Debug("landed file cannot be read", "path", f.path, "error", err)
 		}
-		a.claim(f.rev, f.rev)
+		a.claim(f.rev, f.rev, nil)
 	}
 	l := a.landed(p, f.rev)
 	l.Source = "disk"
@@ -329,8 +370,8 @@ func (a *attempt) landedOnDisk(p plan) filetime.LandedFile {
 	return l
 }
 
-// claim marks the revisions from first to last as one by the agent.
-func (a *attempt) claim(first, last uint64) {
+// claim marks the revisions from first to last as one by the agent, set if that is given.
+func (a *attempt) claim(first, last uint64, set text.Set) {
 	i, j := -1, -1
 	for k, r := range a.f.history {
 		if r.Rev == first {
@@ -342,6 +383,9 @@ func (a *attempt) claim(first, last uint64) {
 	}
 	if i >= 0 && j > i {
 		a.f.claim(i, j, a.c)
+		if set != nil {
+			a.f.history[i].Set = set
+		}
 	}
 }
 
@@ -415,7 +459,7 @@ func (a *attempt) repair(d *delivery, found finding) error {
 	before, after := d.events[found.i].before, d.events[found.j-1].after
 	wrong := composed(d.events[found.i:found.j])
 	theirs := composed(d.events[:found.i])
-	a.claim(d.events[found.i].rev, d.events[found.j-1].rev)
+	a.claim(d.events[found.i].rev, d.events[found.j-1].rev, nil)
 	a.repairs++
 	a.w.o.Log.Warn("the editor applied an edit at the coordinates of an older text; repairing", "path", a.f.path)
 	back := wrong.Inverse(before)
@@ -565,6 +609,46 @@ func crlf(s text.Set) bool {
 		}
 	}
 	return false
+}
+
+// astray says that text of the edit was put in, and is not where it belongs: an editor that counts lines or characters in
+// another way. Sending it again would put it in again.
+func (d *delivery) astray() bool {
+	for _, e := range d.events {
+		for _, got := range e.set {
+			for _, want := range d.set {
+				if got.New == want.New && got.End-got.Start == want.End-want.Start && (len(want.New) > 1 || want.End > want.Start) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// await waits for a change of the text, or for as long as wait.
+func (a *attempt) await(ctx context.Context, wait time.Duration) {
+	a.f.mu.Lock()
+	changed := a.f.changed
+	a.f.mu.Unlock()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// refused is an edit that the editor does not want, for a reason that is not somebody's typing.
+func (a *attempt) refused() error {
+	a.f.mu.Lock()
+	defer a.f.mu.Unlock()
+	return &filetime.Error{
+		Code: filetime.WriteError, Reason: "editor_refused", Path: a.f.path, Now: a.f.text, Known: true,
+		Message: fmt.Sprintf("The editor refused the edit of %s %d times: %s. Nothing of it is in the text.",
+			a.f.path, a.tries, cmp.Or(a.why, "it gave no reason")),
+	}
 }
 
 // waitForGap waits until nobody has typed for a moment, or the time is up.

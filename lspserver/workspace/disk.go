@@ -99,8 +99,10 @@ func readDisk(path string, limit int64) (onDisk, error) {
 	h, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		switch {
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		case errors.Is(err, fs.ErrNotExist):
 			return onDisk{}, nil
+		case errors.Is(err, syscall.ENOTDIR):
+			return fail(filetime.ReadError, "enotdir", "%s lies below something that is no directory (ENOTDIR).", path)
 		case errors.Is(err, syscall.ELOOP):
 			return fail(filetime.ReadError, "symlink_loop", "Read file failed: %s is a loop of symbolic links (ELOOP).", path)
 		case errors.Is(err, syscall.ENAMETOOLONG):

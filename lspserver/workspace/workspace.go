@@ -7,7 +7,9 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -43,6 +45,9 @@ type Delivery struct {
 	// Save says that the document will be asked to be saved.
 	Save bool
 }
+
+// ErrGone is what an Editor answers that has left.
+var ErrGone = errors.New("the editor has left")
 
 // Editor is the client as this package needs it. Methods may be called concurrently.
 type Editor interface {
@@ -382,12 +387,13 @@ func (w *Workspace) Documents() (open, suspect int) {
 // command sees them; it gives a sentence for each whose disk stays older than its buffer.
 func (w *Workspace) SaveForCommand(ctx context.Context) []string {
 	w.mu.Lock()
-	var ask, stale []*file
-	for _, f := range w.uris {
+	ask := map[string]*file{} // by URI
+	var stale []*file
+	for uri, f := range w.uris {
 		f.mu.Lock()
 		switch {
 		case f.dirty && f.touched && w.o.Features.Save:
-			ask = append(ask, f)
+			ask[uri] = f
 		case f.dirty && f.touched:
 			stale = append(stale, f)
 		}
@@ -395,14 +401,9 @@ func (w *Workspace) SaveForCommand(ctx context.Context) []string {
 	}
 	w.mu.Unlock()
 	if len(ask) > 0 {
-		uris := make([]string, len(ask))
-		for i, f := range ask {
-			uris[i] = f.uri
-		}
-		slices.Sort(uris)
-		failed, err := w.o.Editor.Save(ctx, uris)
-		for _, f := range ask {
-			if _, bad := failed[f.uri]; bad || err != nil {
+		failed, err := w.o.Editor.Save(ctx, slices.Sorted(maps.Keys(ask)))
+		for uri, f := range ask {
+			if _, bad := failed[uri]; bad || err != nil {
 				stale = append(stale, f)
 			}
 		}

@@ -1,0 +1,497 @@
+package lspserver_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	santhosh "github.com/santhosh-tekuri/jsonschema/v6"
+	"pgregory.net/rapid"
+
+	"tandem/lspserver/lsptest"
+	"tandem/tools"
+)
+
+// probe makes a tool that runs fn.
+func probe[I any](spec tools.Spec, fn func(context.Context, *tools.Env, I) (tools.Result, error)) tools.Tool {
+	return tools.Define(tools.Definition[I]{
+		Spec: spec,
+		Plan: func(_ context.Context, env *tools.Env, in I) (*tools.Plan, error) {
+			return &tools.Plan{Run: func(ctx context.Context) (tools.Result, error) { return fn(ctx, env, in) }}, nil
+		},
+	})
+}
+
+// echo answers with the arguments as its own struct holds them.
+func echo[I any](name string) tools.Tool {
+	return probe(tools.Spec{Name: name, Kind: tools.Read}, func(_ context.Context, _ *tools.Env, in I) (tools.Result, error) {
+		return tools.Result{Success: true, Data: fmt.Sprintf("%T", in), Value: in}, nil
+	})
+}
+
+type (
+	words struct {
+		A string `json:"a"`
+		B string `json:"b" desc:"Another." default:"none"`
+	}
+	figures struct {
+		A int     `json:"a" min:"1"`
+		B float64 `json:"b"`
+	}
+	choice struct {
+		A string `json:"a" enum:"left,right"`
+		B bool   `json:"b" default:"false"`
+	}
+	nested struct {
+		A []words        `json:"a"`
+		B map[string]int `json:"b"`
+	}
+)
+
+func TestF012EachToolHasItsOwnArguments(t *testing.T) {
+	kinds := []struct {
+		tool             func(string) tools.Tool
+		send, want, typ  string
+		wrong, wrongPath string
+	}{
+		{echo[words], `{"a":"x"}`, `{"a":"x","b":"none"}`, "words", `{"a":[]}`, "$.a"},
+		{echo[figures], `{"a":2,"b":1.5}`, `{"a":2,"b":1.5}`, "figures", `{"a":0,"b":1}`, "$.a"},
+		{echo[choice], `{"a":"left"}`, `{"a":"left","b":false}`, "choice", `{"a":"up"}`, "$.a"},
+		{echo[nested], `{"a":[{"a":"x","b":"y"}],"b":{"n":3}}`, `{"a":[{"a":"x","b":"y"}],"b":{"n":3}}`, "nested", `{"a":[{"a":{}}],"b":{}}`, "$.a[0].a"},
+	}
+	var list []tools.Tool
+	for i := range 80 {
+		list = append(list, kinds[i%len(kinds)].tool(fmt.Sprintf("probe_%02d", i)))
+	}
+	r := start(t, lsptest.Options{}, options(nil, list...))
+	s := r.session(nil)
+	for i := range 80 {
+		k, name := kinds[i%len(kinds)], fmt.Sprintf("probe_%02d", i)
+		got := r.call(s, name, k.send)
+		if got.Data != "lspserver_test."+k.typ || string(got.Result) != k.want {
+			t.Errorf("%s got %s: %s", name, got.Data, got.Result)
+		}
+		if got = r.call(s, name, k.wrong); got.Error != "INVALID_ARGS" || len(got.Issues) != 1 || got.Issues[0].Path != k.wrongPath {
+			t.Errorf("%s: %s", name, got.raw)
+		}
+	}
+	r.end()
+}
+
+func TestF013ToolInfo(t *testing.T) {
+	spec := tools.Spec{
+		Name: "measure", Aliases: []string{"gauge"}, Kind: tools.Search, Category: "probes", Description: "Measures.",
+		Danger: tools.Moderate, Class: tools.ClassNetwork, Together: tools.WithReads, NotDestructive: true, Block: true,
+		InputStreaming: true, Providers: []string{"openai", "local"},
+	}
+	r := start(t, lsptest.Options{}, options(nil, probe(spec, func(context.Context, *tools.Env, words) (tools.Result, error) {
+		return tools.Result{}, errors.New("not called")
+	})))
+	const want = `{"name":"measure","aliases":["gauge"],"title":"measure","kind":"search","category":"probes",` +
+		`"description":"Measures.","parameters":{"type":"object","properties":{"a":{"type":"string"},` +
+		`"b":{"type":"string","description":"Another. (default none)","default":"none"}},"required":["a"],` +
+		`"additionalProperties":false},"readOnly":true,"concurrencySafe":true,"destructive":false,"danger":"moderate",` +
+		`"permissionClass":"network","interrupt":"block","inputStreaming":true,"providers":["openai","local"],` +
+		`"source":"builtin","deferred":false,"enabled":true}`
+	for _, name := range []string{"measure", "gauge"} {
+		var info json.RawMessage
+		r.ask("tandem/tools/get", map[string]any{"name": name}, &info)
+		if !sameJSON(info, []byte(want)) {
+			t.Errorf("%s is %s\nwant %s", name, info, want)
+		}
+	}
+	var none json.RawMessage
+	r.ask("tandem/tools/get", map[string]any{"name": "frobnicate"}, &none)
+	equal(t, "an unknown tool", string(none), "null")
+	r.end()
+}
+
+func sameJSON(a, b []byte) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	p, _ := json.Marshal(x)
+	q, _ := json.Marshal(y)
+	return bytes.Equal(p, q)
+}
+
+// A call is called by its title as soon as its arguments are known, and by the name of its tool where that has no title.
+func TestF014Titles(t *testing.T) {
+	r := start(t, lsptest.Options{}, options(nil, echo[words]("nameless")))
+	r.write("src/main.go", "package main\n")
+	want := map[string]string{"read_file": "Read src/main.go", "nameless": "nameless"}
+
+	s := r.session(nil)
+	r.call(s, "read_file", `{"path":"src/main.go"}`, "callId", "read_file")
+	r.call(s, "nameless", `{"a":"x"}`, "callId", "nameless")
+	first := map[string]string{}
+	for _, u := range r.told(s) {
+		if id := u.Update.ToolCallID; u.Update.SessionUpdate == "tool_call" {
+			first[id] = u.Update.Title
+		} else {
+			equal(t, "later title", u.Update.Title, want[id])
+		}
+	}
+	if !maps.Equal(first, want) {
+		t.Errorf("first titles %v", first)
+	}
+
+	// Of a model's call the arguments are known when the last piece of them has come.
+	s = r.session(map[string]any{"model": r.script(`call read_file {"path": "src/main.go"}
+call nameless {"a": "x"}
+
+say Done.
+`)})
+	equal(t, "stop", r.prompt(s, "go").StopReason, "end_turn")
+	titles := map[string]string{} // by id, the latest
+	for _, u := range r.told(s) {
+		if id := u.Update.ToolCallID; id != "" && len(u.Update.RawInput) > 0 {
+			titles[id] = u.Update.Title
+		} else if known := titles[id]; id != "" && known != "" {
+			equal(t, "later title", u.Update.Title, known)
+		}
+	}
+	sameList(t, "titles", slices.Sorted(maps.Values(titles)), "Read src/main.go", "nameless")
+	r.end()
+}
+
+func TestF081CallContext(t *testing.T) {
+	begun, over := make(chan struct{}, 1), make(chan error, 1)
+	look := probe(tools.Spec{Name: "look", Kind: tools.Read},
+		func(ctx context.Context, env *tools.Env, _ struct{}) (tools.Result, error) {
+			deadline, ok := ctx.Deadline()
+			left := time.Until(deadline)
+			return tools.Result{Success: true, Data: "seen", Value: map[string]any{
+				"session": env.Session, "cwd": env.Paths.Cwd, "write": env.Paths.Write,
+				"limit": env.Limits.ToolTimeout.Milliseconds(), "under": ok && left > 0 && left <= 12_345*time.Millisecond,
+			}}, nil
+		})
+	linger := probe(tools.Spec{Name: "linger", Kind: tools.Read},
+		func(ctx context.Context, _ *tools.Env, _ struct{}) (tools.Result, error) {
+			begun <- struct{}{}
+			<-ctx.Done()
+			over <- ctx.Err()
+			return tools.Result{}, ctx.Err()
+		})
+	dir := folder(t)
+	r := start(t, lsptest.Options{Root: dir, Settings: map[string]any{
+		"limits": map[string]any{"toolTimeoutMs": 12_345}, "writeRoots": []string{"only/here"},
+	}}, options(nil, look, linger))
+	r.write("a/x", "")
+	r.write("b/x", "")
+	for _, name := range []string{"a", "b"} {
+		cwd := filepath.Join(dir, name)
+		s := r.session(map[string]any{"cwd": cwd})
+		got := r.call(s, "look", `{}`)
+		want := fmt.Sprintf(`{"session":%q,"cwd":%q,"write":[%q],"limit":12345,"under":true}`, s, cwd, filepath.Join(cwd, "only/here"))
+		if !sameJSON(got.Result, []byte(want)) {
+			t.Errorf("%s\nwant %s", got.Result, want)
+		}
+	}
+	s := r.session(nil)
+	ctx, cancel := context.WithCancel(r.ctx)
+	wait := r.Begin("tandem/tools/call", map[string]any{"sessionId": s, "name": "linger", "arguments": map[string]any{}})
+	<-begun
+	cancel()
+	if _, err := wait(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	select {
+	case err := <-over:
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Error("the tool was not told")
+	}
+	r.end()
+	for _, v := range r.Violations() {
+		if !strings.Contains(v, "answer") { // the answer to what was cancelled comes all the same
+			t.Error(v)
+		}
+	}
+}
+
+// resultSchema is the published schema of ToolResult.
+func resultSchema(t *testing.T) *santhosh.Schema {
+	t.Helper()
+	raw, err := os.ReadFile("../docs/protocol.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := santhosh.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := santhosh.NewCompiler()
+	if err := c.AddResource("protocol.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("protocol.json#/$defs/ToolResult")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// sound checks what holds for every result that there is.
+func sound(schema *santhosh.Schema, what string, got result) (wrong []string) {
+	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	value, err := santhosh.UnmarshalJSON(bytes.NewReader(got.raw))
+	if err == nil {
+		err = schema.Validate(value)
+	}
+	if err != nil {
+		bad("against the schema: %v", err)
+	}
+	if got.Success == (got.Error != "") || strings.Contains(string(got.raw), `"error":""`) {
+		bad("success %v with error %q", got.Success, got.Error)
+	}
+	if strings.TrimSpace(got.Data) == "" || got.Data != got.Context {
+		bad("data %q, context %q", got.Data, got.Context)
+	}
+	var object map[string]any
+	var list []any
+	if json.Unmarshal([]byte(got.Data), &object) == nil || json.Unmarshal([]byte(got.Data), &list) == nil {
+		bad("data is a dump: %s", got.Data)
+	}
+	if strings.Contains(got.Summary, "\n") {
+		bad("a summary of several lines: %q", got.Summary)
+	}
+	if got.CallID == "" {
+		bad("no callId")
+	}
+	if len(wrong) > 0 {
+		wrong = append(wrong, what, string(got.raw))
+	}
+	return wrong
+}
+
+// arguments draws arguments of every tool: fitting ones, near misses and nonsense.
+func arguments(t *rapid.T, outside string) (name, args string) {
+	path := rapid.SampledFrom([]string{
+		"a.txt", "a.txt", "a.txt", "", "data.json", "list.json", "dir", "dir/b.go", "new.txt", "deep/new.txt", "bin", "crlf.txt", "loop",
+		"../x", "/etc/hostname", "~", "a\x00b", outside, "@a.txt", "empty", "dir/../a.txt", "no/such/file",
+	}).Draw(t, "path")
+	text := rapid.SampledFrom([]string{"one", "two\n", "", "{}", "[1]", "func", "\r\n", "é😀", "nothing like it", "(", "*.go"})
+	all := map[string]map[string]any{
+		"read_file":  {"path": path, "start_line": rapid.IntRange(1, 4).Draw(t, "start"), "end_line": rapid.IntRange(1, 9).Draw(t, "end")},
+		"edit_file":  {"path": path, "old_text": text.Draw(t, "old"), "new_text": text.Draw(t, "new"), "replace_all": rapid.Bool().Draw(t, "all")},
+		"write_file": {"path": path, "content": text.Draw(t, "content"), "mode": rapid.SampledFrom([]string{"overwrite", "append", "append", "x"}).Draw(t, "mode")},
+		"list_files": {"path": path, "pattern": text.Draw(t, "pattern"), "depth": rapid.IntRange(0, 4).Draw(t, "depth")},
+		"glob":       {"pattern": rapid.SampledFrom([]string{"**/*", "*.txt", "[", "{a,b}*", ""}).Draw(t, "glob"), "path": rapid.SampledFrom([]string{".", path}).Draw(t, "below")},
+		"grep":       {"pattern": text.Draw(t, "regexp"), "path": rapid.SampledFrom([]string{".", path}).Draw(t, "where"), "output_mode": rapid.SampledFrom([]string{"content", "files_with_matches", "count"}).Draw(t, "output")},
+		"bash": {"command": rapid.SampledFrom([]string{
+			"true", "false", "exit 3", "echo one; echo two >&2", `printf '{"a":1}'`, `printf '[1]'; exit 1`, "kill -9 $$", "nosuchprogram",
+			`printf '\377\0x'`, "", "(", "cat a.txt",
+		}).Draw(t, "command"), "cwd": rapid.SampledFrom([]string{".", ".", "dir", path}).Draw(t, "cwd")},
+	}
+	names := []string{"read_file", "edit_file", "write_file", "list_files", "glob", "grep", "bash"}
+	name = rapid.SampledFrom(names).Draw(t, "tool")
+	in := all[name]
+	for _, key := range []string{"path", "start_line", "end_line", "pattern", "depth", "output_mode", "cwd", "mode", "replace_all"} {
+		if _, ok := in[key]; ok && rapid.IntRange(0, 7).Draw(t, "without "+key) == 7 {
+			delete(in, key)
+		}
+	}
+	switch rapid.IntRange(0, 9).Draw(t, "twist") {
+	case 0:
+		in["bogus"] = 7
+	case 1:
+		return name, rapid.SampledFrom([]string{`null`, `[]`, `"x"`, `7`, `{}`, `{"path":7}`, `"{\"path\":\"a.txt\"}"`}).Draw(t, "junk")
+	case 2:
+		return rapid.SampledFrom([]string{"", "view", "Read_File", "shell", "reed_file", "a\nb", "{}"}).Draw(t, "name"), `{"path":"a.txt"}`
+	}
+	raw, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name, string(raw)
+}
+
+// Whatever is called with whatever arguments, through the whole server: one shape, one flag, readable text.
+func TestF098F100F102EveryResult(t *testing.T) {
+	schema := resultSchema(t)
+	var questions atomic.Int32
+	outside := filepath.Join(folder(t), "secret")
+	r := start(t, lsptest.Options{
+		Ask: func(n int, _ lsptest.Ask) string {
+			questions.Add(1)
+			return []string{"allow_once", "allow_once", "reject_once", "cancelled"}[n%4]
+		},
+	}, options(nil))
+	for name, content := range map[string]string{
+		"a.txt": "one\ntwo\nthree\n", "data.json": `{"a": [1, 2]}` + "\n", "list.json": "[1]", "dir/b.go": "package b\n\nfunc one() {}\n",
+		"bin": "\x00\x01\x02", "crlf.txt": "one\r\ntwo\r\n", "empty": "",
+	} {
+		r.write(name, content)
+	}
+	if err := errors.Join(os.Symlink("loop", filepath.Join(r.root, "loop")), os.WriteFile(outside, []byte("s"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Open("a.txt"); err != nil {
+		t.Fatal(err)
+	}
+	sessions := []string{r.session(map[string]any{"mode": "auto"}), r.session(map[string]any{"mode": "ask"})}
+	classes, names := map[string]int{}, map[string]int{}
+	rapid.Check(t, func(rt *rapid.T) {
+		for range 5 {
+			name, args := arguments(rt, outside)
+			session := rapid.SampledFrom(sessions).Draw(rt, "session")
+			apply := rapid.SampledFrom([]string{"auto", "auto", "disk", "none", "editor"}).Draw(rt, "apply")
+			got := r.call(session, name, args, "apply", apply, "trace", rapid.Bool().Draw(rt, "trace"))
+			for _, w := range sound(schema, name+" "+args, got) {
+				rt.Error(w)
+			}
+			classes[got.Error]++
+			names[name]++
+		}
+	})
+	t.Log(classes, names, questions.Load())
+	if !t.Failed() && (len(classes) < 10 || len(names) < 10) {
+		t.Errorf("too little was tried: %v %v, %d questions", classes, names, questions.Load())
+	}
+	if content, err := os.ReadFile(outside); err != nil || string(content) != "s" {
+		t.Errorf("outside: %q %v", content, err)
+	}
+	r.end()
+}
+
+func TestF099DataAndResult(t *testing.T) {
+	r := start(t, lsptest.Options{}, options(nil))
+	s := r.session(nil)
+	got := r.call(s, "bash", `{"command":"echo out; echo err >&2; exit 3"}`)
+	var v map[string]any
+	if err := json.Unmarshal(got.Result, &v); err != nil {
+		t.Fatal(err, string(got.raw))
+	}
+	equal(t, "exitCode", v["exitCode"], any(3.0))
+	equal(t, "stdout", v["stdout"], any("out\n"))
+	equal(t, "stderr", v["stderr"], any("err\n"))
+	equal(t, "data", got.Data, "stdout:\nout\nstderr:\nerr\n[Exit code: 3]")
+	equal(t, "context", got.Context, got.Data)
+	equal(t, "error", got.Error, "EXIT_CODE_3")
+	r.end()
+}
+
+func TestF105DiffOfWhatChanges(t *testing.T) {
+	for _, apply := range []string{"auto", "disk", "none"} {
+		r := start(t, lsptest.Options{}, options(nil))
+		r.write("a.txt", "one\ntwo\n")
+		s := r.session(map[string]any{"mode": "auto"})
+		for _, c := range []struct{ name, args, unified string }{
+			{"read_file", `{"path":"a.txt"}`, ""},
+			{"edit_file", `{"path":"a.txt","old_text":"one","new_text":"1"}`, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n"},
+			{"write_file", `{"path":"b.txt","content":"x\n"}`, "--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+x\n"},
+			{"list_files", `{}`, ""},
+			{"glob", `{"pattern":"*"}`, ""},
+			{"grep", `{"pattern":"two"}`, ""},
+			{"bash", `{"command":"echo y > c.txt"}`, ""},
+			{"edit_file", `{"path":"a.txt","old_text":"nowhere","new_text":"1"}`, ""},
+		} {
+			got := r.call(s, c.name, c.args, "apply", apply)
+			var diff struct{ Unified string }
+			if len(got.Diff) > 0 && json.Unmarshal(got.Diff, &diff) != nil {
+				t.Errorf("%s", got.raw)
+			}
+			if diff.Unified != c.unified || (got.Diff == nil) != (c.unified == "") || (got.Edit == nil) != (c.unified == "") {
+				t.Errorf("apply %s, %s: diff %s, edit %s", apply, c.name, got.Diff, got.Edit)
+			}
+			if c.unified != "" && (got.Applied == nil || *got.Applied != (apply != "none")) {
+				t.Errorf("apply %s, %s: %s", apply, c.name, got.raw)
+			}
+		}
+		r.end()
+	}
+}
+
+// Each hook of a tool answers its own question: turning one changes that answer and no other.
+func TestF197ThreeQuestions(t *testing.T) {
+	type in struct {
+		N int `json:"n" min:"1"`
+	}
+	make := func(name string, op tools.Op, together tools.Together) tools.Tool {
+		return tools.Define(tools.Definition[in]{
+			Spec: tools.Spec{Name: name, Kind: tools.Read, Together: together},
+			Plan: func(context.Context, *tools.Env, in) (*tools.Plan, error) {
+				return &tools.Plan{Op: op, Run: func(context.Context) (tools.Result, error) {
+					return tools.Result{Success: true, Data: "ran"}, nil
+				}}, nil
+			},
+		})
+	}
+	var asked atomic.Int32
+	r := start(t, lsptest.Options{Ask: func(int, lsptest.Ask) string { asked.Add(1); return "reject_once" }}, options(nil,
+		make("free_beside", tools.OpRead, tools.WithReads), make("free_alone", tools.OpRead, tools.Alone),
+		make("asks_beside", tools.OpUnsandboxed, tools.WithReads), make("asks_alone", tools.OpUnsandboxed, tools.Alone)))
+	s := r.session(map[string]any{"mode": "auto"})
+	for _, allowed := range []string{"free", "asks"} {
+		for _, beside := range []string{"beside", "alone"} {
+			for _, n := range []int{1, 0} {
+				name := allowed + "_" + beside
+				call := map[string]any{"name": name, "arguments": map[string]any{"n": n}}
+				before := asked.Load()
+				var out struct {
+					Results []result
+					Batches [][]int
+				}
+				r.ask("tandem/tools/batch", map[string]any{"sessionId": s, "calls": []any{call, call}}, &out)
+				wantError, wantAsked := "", int32(0)
+				switch {
+				case n == 0:
+					wantError = "INVALID_ARGS"
+				case allowed == "asks":
+					wantError, wantAsked = "GATE_DENIED", 2
+				}
+				for _, res := range out.Results {
+					equal(t, name, res.Error, wantError)
+				}
+				equal(t, name+": questions", asked.Load()-before, wantAsked)
+				if n == 1 {
+					equal(t, name+": batches", len(out.Batches), map[string]int{"beside": 1, "alone": 2}[beside])
+				}
+			}
+		}
+	}
+	r.end()
+}
+
+func TestF220TraceOfADispatch(t *testing.T) {
+	r := start(t, lsptest.Options{Ask: func(int, lsptest.Ask) string { return "reject_once" }}, options(nil))
+	r.write("a.txt", "one\n")
+	s := r.session(map[string]any{"mode": "auto"})
+	wrap := []string{"truncate", "record", "emit"}
+	for _, c := range []struct {
+		name, args, err string
+		want            []string
+	}{
+		{"frobnicate", `{}`, "TOOL_NOT_FOUND", []string{"resolve"}},
+		{"read_file", `{}`, "INVALID_ARGS", []string{"resolve", "normalise", "validate"}},
+		{"edit_file", `{"path":"none","old_text":"a","new_text":"b"}`, "READ_ERROR", []string{"resolve", "normalise", "validate", "plan"}},
+		{"bash", `{"command":"true"}`, "GATE_DENIED", []string{"resolve", "normalise", "validate", "plan", "policy", "permission"}},
+		{"read_file", `{"path":"a.txt"}`, "", []string{"resolve", "normalise", "validate", "plan", "policy", "permission", "execute"}},
+	} {
+		got := r.call(s, c.name, c.args, "trace", true)
+		var stages []string
+		for _, st := range got.Meta.Trace {
+			stages = append(stages, st.Stage)
+		}
+		equal(t, c.name, got.Error, c.err)
+		sameList(t, c.name+" "+c.args, stages, slices.Concat(c.want, wrap)...)
+		if untraced := r.call(s, c.name, c.args); untraced.Meta.Trace != nil {
+			t.Errorf("%s: a trace that nobody asked for", c.name)
+		}
+	}
+	r.end()
+}

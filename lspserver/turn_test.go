@@ -1,0 +1,217 @@
+package lspserver_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"tandem/lspserver/lsptest"
+)
+
+// service is a loopback service that speaks Chat Completions. Each answer is the events of one stream; which one comes
+// depends on how many messages of tools the request holds.
+type service struct {
+	*httptest.Server
+	key string
+
+	mu     sync.Mutex
+	bodies []string
+}
+
+// chunk is one event of a stream.
+func chunk(delta, finish string) string {
+	return fmt.Sprintf(`data: {"id":"x","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":%s,`+
+		`"finish_reason":%s}]}`+"\n\n", delta, finish)
+}
+
+func content(text string) string { return chunk(fmt.Sprintf(`{"content":%q}`, text), "null") }
+
+// toolCall is a call whose arguments come in two pieces.
+func toolCall(i int, name, arguments string) string {
+	half := len(arguments) / 2
+	return chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":"id_%s_%d","type":"function","function":{"name":%q,"arguments":%q}}]}`,
+		i, name, i, name, arguments[:half]), "null") +
+		chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%q}}]}`, i, arguments[half:]), "null")
+}
+
+func stop(reason string) string {
+	return chunk(`{}`, fmt.Sprintf("%q", reason)) +
+		"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":11,\"completion_tokens\":3,\"total_tokens\":14}}\n\ndata: [DONE]\n\n"
+}
+
+func newService(t *testing.T, key string, answers map[int]string) *service {
+	s := &service{key: key}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if q.Header.Get("Authorization") != "Bearer "+s.key {
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprint(w, `{"error":{"message":"Incorrect API key provided","type":"invalid_request_error"}}`)
+			return
+		}
+		body, err := io.ReadAll(q.Body)
+		var request struct {
+			Stream   bool
+			Messages []struct{ Role string }
+		}
+		if err != nil || json.Unmarshal(body, &request) != nil || !request.Stream || q.URL.Path != "/v1/chat/completions" {
+			t.Errorf("%s: %s %v", q.URL, body, err)
+		}
+		s.mu.Lock()
+		s.bodies = append(s.bodies, string(body))
+		s.mu.Unlock()
+		done := 0
+		for _, m := range request.Messages {
+			if m.Role == "tool" {
+				done++
+			}
+		}
+		answer, ok := answers[done]
+		if !ok {
+			t.Errorf("nobody expected a request with %d results", done)
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for event := range strings.SplitAfterSeq(answer, "\n\n") {
+			fmt.Fprint(w, event)
+			w.(http.Flusher).Flush()
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// settings name the service as the model.
+func (s *service) settings(more map[string]any) map[string]any {
+	out := map[string]any{
+		"model": "mock/m", "mode": "auto",
+		"providers": map[string]any{"mock": map[string]any{"api": "openai-chat", "baseUrl": s.URL + "/v1", "apiKeyEnv": "MOCK_KEY"}},
+	}
+	for k, v := range more {
+		out[k] = v
+	}
+	return out
+}
+
+func TestF104SummaryIsForPeople(t *testing.T) {
+	s := newService(t, "right", map[int]string{
+		0: toolCall(0, "read_file", `{"path":"a.txt"}`) + stop("tool_calls"),
+		1: toolCall(0, "edit_file", `{"path":"a.txt","old_text":"one","new_text":"1"}`) + stop("tool_calls"),
+		2: content("Done.") + stop("stop"),
+	})
+	r := start(t, lsptest.Options{Settings: s.settings(nil)}, options(map[string]string{"MOCK_KEY": "right"}))
+	r.write("a.txt", "one\ntwo\n")
+	id := r.session(nil)
+	equal(t, "stop", r.prompt(id, "go").StopReason, "end_turn")
+	summaries := map[string]bool{}
+	for _, u := range r.told(id) {
+		if u.Update.Meta.Tandem.State == "completed" {
+			summaries[u.Update.Meta.Tandem.Summary] = true
+		}
+	}
+	for _, want := range []string{"Modified: a.txt (+1 -1)", "Read a.txt (2 lines)"} {
+		if !summaries[want] {
+			t.Errorf("no update says %q: %v", want, summaries)
+		}
+		for _, body := range s.bodies {
+			if strings.Contains(body, want) {
+				t.Errorf("the model was told %q", want)
+			}
+		}
+	}
+	if all := strings.Join(s.bodies, ""); len(s.bodies) != 3 || !strings.Contains(all, "File edited: a.txt") {
+		t.Errorf("the model was told:\n%s", all)
+	}
+	r.end()
+}
+
+func TestF230TurnIsAStream(t *testing.T) {
+	for _, c := range []struct{ last, stop string }{
+		{"", "end_turn"}, {"\nstop max_tokens", "max_tokens"}, {"\nstop refusal", "refusal"}, {"\nstop error", "error"},
+	} {
+		r := start(t, lsptest.Options{}, options(nil))
+		r.write("a.txt", "one\n")
+		s := r.session(map[string]any{"model": r.script("think Where is it?\nsay Looking.\ncall read_file {\"path\":\"a.txt\"}\n\nsay Found." + c.last + "\n")})
+		end := r.prompt(s, "go")
+		equal(t, "stop", end.StopReason, c.stop)
+		equal(t, "turn", end.Turn, 1)
+		equal(t, "thought", r.said(s, "agent_thought_chunk"), "Where is it?")
+		equal(t, "said", r.said(s, "agent_message_chunk"), "Looking.Found.")
+		if c.stop == "error" && end.Error.Message == "" {
+			t.Errorf("%+v", end)
+		}
+		// All news of the turn comes before its end.
+		over := false
+		var states []string
+		for _, w := range r.Wire() {
+			var m struct {
+				Method string
+				Params update
+				Result struct{ StopReason string }
+			}
+			if w.ToServer || json.Unmarshal(w.Raw, &m) != nil {
+				continue
+			}
+			over = over || m.Result.StopReason != ""
+			if m.Method == "tandem/session/update" {
+				if over {
+					t.Errorf("after the end: %s", w.Raw)
+				}
+				if st := m.Params.Update.Meta.Tandem.State; st != "" && (len(states) == 0 || states[len(states)-1] != st) {
+					states = append(states, st)
+				}
+			}
+		}
+		sameList(t, "states", states, "queued", "executing", "completed", "yielded")
+		r.end()
+	}
+}
+
+func TestF268UnknownModelSaysWhatToSet(t *testing.T) {
+	env := map[string]string{}
+	r := start(t, lsptest.Options{Settings: map[string]any{"providers": map[string]any{
+		"mine": map[string]any{"api": "openai-chat", "baseUrl": "http://127.0.0.1:1/v1", "apiKeyEnv": "MINE_KEY"},
+	}}}, options(env))
+	good := r.session(nil)
+	for model, want := range map[string]string{
+		"nobody/m": "Known providers are", "gpt": "provider/model", "openai/m": "set the environment variable OPENAI_API_KEY",
+		"mine/m": "set the environment variable MINE_KEY", "script:/none": "cannot be read",
+	} {
+		ask := prompt(good, "go")
+		ask["model"] = model
+		for _, e := range []*lsptest.RPCError{
+			r.refused("tandem/session/new", map[string]any{"model": model}),
+			r.refused("tandem/session/setModel", map[string]any{"sessionId": good, "model": model}),
+			r.refused("tandem/session/prompt", ask),
+		} {
+			if e.Code != -32013 || !strings.Contains(e.Message, want) || !strings.Contains(string(e.Data), "model_unavailable") {
+				t.Errorf("%s: %v %s", model, e, e.Data)
+			}
+		}
+	}
+	equal(t, "a prompt afterwards", r.prompt(good, "go").StopReason, "end_turn")
+	r.end()
+}
+
+func TestF268WrongKeySaysWhatToSet(t *testing.T) {
+	s := newService(t, "right", map[int]string{0: content("Here.") + stop("stop")})
+	r := start(t, lsptest.Options{Settings: s.settings(nil)}, options(map[string]string{"MOCK_KEY": "sk-wrong"}))
+	r.write("a.txt", "one\n")
+	before := tree(t, r.root)
+	id := r.session(nil)
+	end := r.prompt(id, "go")
+	notice := r.said(id, "notice")
+	equal(t, "stop", end.StopReason, "error")
+	for _, said := range []string{end.Error.Message, notice} {
+		if !strings.Contains(said, "401") || !strings.Contains(said, "MOCK_KEY") || strings.Contains(said, "sk-wrong") {
+			t.Errorf("said %q", said)
+		}
+	}
+	equal(t, "files", tree(t, r.root), before)
+	s.key = "sk-wrong" // now it is right; the session goes on
+	equal(t, "stop", r.prompt(id, "again").StopReason, "end_turn")
+	equal(t, "said", r.said(id, "agent_message_chunk"), "Here.")
+	r.end()
+}
