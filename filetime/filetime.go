@@ -119,7 +119,7 @@ type LandedFile struct {
 	Set           text.Set
 	// BeforeVersion is the editor's version of Before, nil where the document was not open.
 	BeforeVersion *int32
-	// Rev is the revision that the landing made; 0 where nothing was applied.
+	// Rev is the revision that the landing made, or the file's where nothing was applied.
 	Rev     uint64
 	Created bool
 	// Applied is false for Apply None.

@@ -31,6 +31,7 @@ type span struct{ start, end int }
 type view struct {
 	View
 	shown []span // over Text, sorted, apart
+	lost  bool
 	taken uint64 // the last own revision that Text holds
 	bytes int    // how much of it was put in front of the model as such, not carried from elsewhere
 }
@@ -74,8 +75,8 @@ func (f *FileTime) Read(s Snapshot, first, last int) {
 }
 
 func (f *FileTime) see(s Snapshot, seen span) {
+	f.advance(s.Path, f.views[s.Path])
 	list := f.views[s.Path]
-	f.advance(s.Path, list)
 	for _, v := range list {
 		if v.Rev == s.Rev && len(v.Since) == 0 {
 			v.bytes += seen.end - seen.start
@@ -153,13 +154,14 @@ func (f *FileTime) WithLock(ctx context.Context, paths []string, fn func() error
 
 // Wrote records that the session's own change landed: what the agent wrote counts as seen.
 func (f *FileTime) Wrote(l LandedFile) {
-	if !l.Applied {
-		return
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.advance(l.Path, f.views[l.Path])
 	list := f.views[l.Path]
-	f.advance(l.Path, list)
+	if !l.Applied {
+		f.expect(l, list)
+		return
+	}
 	after := Snapshot{Path: l.Path, Text: l.After, Rev: l.Rev, Exists: true}
 	if l.Created {
 		f.see(after, span{0, l.After.Len()})
@@ -183,6 +185,20 @@ func (f *FileTime) Wrote(l LandedFile) {
 	f.advance(l.Path, f.views[l.Path])
 }
 
+// expect records a change that the host applies itself: the model believes the text after it, the file still says the one
+// before.
+func (f *FileTime) expect(l LandedFile, list []*view) {
+	v := &view{View: View{Text: l.After, Since: l.Set.Inverse(l.Before), Rev: l.Rev}}
+	if n := len(list); n > 0 {
+		v.shown = carrySpans(list[n-1].shown, text.Diff(list[n-1].Text, l.After), false)
+	}
+	for _, s := range inserted(l.Set) {
+		v.show(s)
+	}
+	v.show(span{})
+	f.keep(l.Path, append(list, v))
+}
+
 // Paths lists the files that the session has seen.
 func (f *FileTime) Paths() []string {
 	f.mu.Lock()
@@ -197,6 +213,7 @@ func (f *FileTime) Paths() []string {
 
 // advance carries the views to the present: others' changes go into Since, own ones into Text.
 func (f *FileTime) advance(path string, list []*view) {
+	lost := false
 	for _, v := range list {
 		revs, now, ok := f.files.History(path, v.Rev)
 		switch {
@@ -204,7 +221,11 @@ func (f *FileTime) advance(path string, list []*view) {
 			v.Since, v.Rev = text.Diff(v.Text, now.Text), now.Rev
 		case len(revs) > 0:
 			v.advance(f.session, revs)
+			lost = lost || v.lost
 		}
+	}
+	if lost {
+		f.views[path] = slices.DeleteFunc(list, func(v *view) bool { return v.lost })
 	}
 }
 
@@ -224,6 +245,7 @@ func (v *view) advance(session string, revs []Revision) {
 				v.taken = r.Rev
 				continue
 			}
+			v.lost = true // what it holds is no more what the model believes
 		}
 		others = append(others, r.Set)
 		v.Author = r.Author

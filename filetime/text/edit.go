@@ -1,6 +1,9 @@
 package text
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Edit replaces the bytes from Start to End by New.
 type Edit struct {
@@ -41,6 +44,11 @@ func (s Set) Apply(t Text) Text {
 	}
 	c := t.chunks()
 	cur := cursor{c: c}
+	if len(s) == 1 {
+		if after := cur.within(s[0]); after != nil {
+			return Text{after}
+		}
+	}
 	b := builder{c: chunks{
 		parts: make([]string, 0, len(c.parts)+2),
 		sums:  make([]sum, 0, len(c.parts)+2),
@@ -93,8 +101,11 @@ func (s Set) MapPos(off int, after bool) int {
 
 // Compose returns the edits over base that do what a over base and then b over
 // Apply(base, a) do. It is exact and associative; touching edits come out as one.
-func Compose(a, b Set) Set {
-	w := composer{a: a, out: make(Set, 0, len(a)+len(b))}
+func Compose(a, b Set) Set { return compose(make(Set, 0, len(a)+len(b)), a, b) }
+
+// compose appends the composition of a and b to out.
+func compose(out, a, b Set) Set {
+	w := composer{a: a, out: out}
 	mid := 0
 	for _, e := range b {
 		w.take(e.Start-mid, true)
@@ -218,14 +229,31 @@ func (w *composer) rest() {
 // ComposeAll composes sets that follow each other, by halves: much cheaper than one
 // after the other.
 func ComposeAll(sets []Set) Set {
+	n := 0
+	for _, s := range sets {
+		n += len(s)
+	}
 	switch len(sets) {
 	case 0:
 		return nil
 	case 1:
 		return Compose(sets[0], nil)
 	}
-	half := len(sets) / 2
-	return Compose(ComposeAll(sets[:half]), ComposeAll(sets[half:]))
+	// Each round lays the sets of half as many steps into the buffer of the round before the last.
+	from, to := make(Set, 0, n), make(Set, 0, n)
+	for sets = slices.Clone(sets); len(sets) > 1; from, to = to, from[:0] {
+		for i := range (len(sets) + 1) / 2 {
+			var next Set
+			if 2*i+1 < len(sets) {
+				next = sets[2*i+1]
+			}
+			at := len(to)
+			to = compose(to, sets[2*i], next)
+			sets[i] = to[at:]
+		}
+		sets = sets[:(len(sets)+1)/2]
+	}
+	return slices.Clone(sets[0])
 }
 
 // Canonical brings a set into a normal form, so that two sets which do the same to
@@ -256,9 +284,7 @@ func Canonical(base Text, s Set) Set {
 			out = append(out, e)
 		}
 	}
-	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
-		out[i], out[j] = out[j], out[i]
-	}
+	slices.Reverse(out)
 	return out
 }
 

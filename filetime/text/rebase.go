@@ -23,10 +23,22 @@ const (
 
 // Rebased is the outcome of [Rebase] and [Mirror].
 type Rebased struct {
-	Set       Set        // nil when there are conflicts
-	Coalesced int        // edits that the other side has made already
-	SameLine  bool       // both sides changed one line, at different words
-	Conflicts []Conflict // in order
+	Set         Set        // nil when there are conflicts
+	Coalesced   int        // edits that the other side has made already
+	Reformatted int        // edits of the agent's that won over blanks of the user's; see Rules.Whitespace
+	SameLine    bool       // both sides changed one line, at different words
+	Conflicts   []Conflict // in order
+}
+
+// Rules says what is a conflict. The zero Rules are those of [Rebase] and [Mirror].
+type Rules struct {
+	// Whitespace lets an edit of the agent's win where all that the user changed in what it
+	// replaces are blanks and line ends in code, as a formatter does. The new text takes
+	// over the indentation and the line ends. What the user did beside it stays.
+	Whitespace bool
+	// Language is LSP's id of the language. Whitespace works in those in which blanks
+	// between tokens mean nothing and strings and comments are told for sure.
+	Language string
 }
 
 // Rebase carries ours, the agent's edits, over theirs, the user's. Both are over base;
@@ -36,8 +48,24 @@ type Rebased struct {
 // user's comes first, unless the agent inserts whole lines and the user does not.
 // What both did alike is kept once, deletions that overlap are united. Everything
 // else that overlaps is a conflict, and so is a word that would be made of both texts.
-func Rebase(base Text, ours, theirs Set) Rebased {
-	m := merge(base, ours, theirs)
+func Rebase(base Text, ours, theirs Set) Rebased { return Rules{}.Rebase(base, ours, theirs) }
+
+// Mirror carries theirs, the user's edits, over ours, the agent's: the other side of
+// [Rebase], so that without a conflict both ways lead to the same text:
+//
+//	Rebase(base, ours, theirs).Set.Apply(theirs.Apply(base))
+//	Mirror(base, theirs, ours).Set.Apply(ours.Apply(base))
+func Mirror(base Text, theirs, ours Set) Rebased { return Rules{}.Mirror(base, theirs, ours) }
+
+// SameSpans reports whether rebased deletes nothing from now but what ours deletes
+// from base: the last check before an edit goes out.
+func SameSpans(base Text, ours Set, now Text, rebased Set) bool {
+	return Rules{}.SameSpans(base, ours, now, rebased)
+}
+
+// Rebase is the function of that name under these rules.
+func (rules Rules) Rebase(base Text, ours, theirs Set) Rebased {
+	m := rules.merge(base, ours, theirs)
 	if len(m.Conflicts) == 0 {
 		m.Set = m.ours
 		if m.near {
@@ -47,13 +75,9 @@ func Rebase(base Text, ours, theirs Set) Rebased {
 	return m.Rebased
 }
 
-// Mirror carries theirs, the user's edits, over ours, the agent's: the other side of
-// [Rebase], so that without a conflict both ways lead to the same text:
-//
-//	Rebase(base, ours, theirs).Set.Apply(theirs.Apply(base))
-//	Mirror(base, theirs, ours).Set.Apply(ours.Apply(base))
-func Mirror(base Text, theirs, ours Set) Rebased {
-	m := merge(base, ours, theirs)
+// Mirror is the function of that name under these rules.
+func (rules Rules) Mirror(base Text, theirs, ours Set) Rebased {
+	m := rules.merge(base, ours, theirs)
 	if len(m.Conflicts) == 0 {
 		m.Set = m.theirs
 		if m.near {
@@ -63,11 +87,14 @@ func Mirror(base Text, theirs, ours Set) Rebased {
 	return m.Rebased
 }
 
-// SameSpans reports whether rebased deletes nothing from now but what ours deletes
-// from base: the last check before an edit goes out.
-func SameSpans(base Text, ours Set, now Text, rebased Set) bool {
-	return subsequent(deleted(base, ours, false), deleted(now, rebased, false)) ||
-		subsequent(deleted(base, ours, true), deleted(now, rebased, true))
+// SameSpans is the function of that name under these rules: with Whitespace, blanks and
+// line ends may go that were not there when ours was made.
+func (rules Rules) SameSpans(base Text, ours Set, now Text, rebased Set) bool {
+	same := func(endFirst bool, form func(string) string) bool {
+		return subsequent(deleted(base, ours, endFirst, form), deleted(now, rebased, endFirst, form))
+	}
+	asIs := func(s string) string { return s }
+	return same(false, asIs) || same(true, asIs) || rules.reformats() && (same(false, squeeze) || same(true, squeeze))
 }
 
 // subsequent reports whether the spans of b are those of a, or come out of them in
@@ -89,12 +116,13 @@ func subsequent(a, b []string) bool {
 	return true
 }
 
-// deleted returns what each edit takes away. What it puts back at once, at its start
+// deleted returns what each edit takes away, in a form of it. What it puts back at once, at its start
 // or its end, does not count: an edit that was widened around a character does that.
-func deleted(t Text, s Set, endFirst bool) []string {
+func deleted(t Text, s Set, endFirst bool, form func(string) string) []string {
 	var out []string
 	for _, e := range s {
-		old, n := t.Slice(e.Start, e.End), 0
+		old, n := form(t.Slice(e.Start, e.End)), 0
+		e.New = form(e.New)
 		if endFirst {
 			n = suffixLen(old, e.New)
 			old, e.New = old[:len(old)-n], e.New[:len(e.New)-n]
@@ -120,6 +148,7 @@ const (
 // merger walks over both sets in the order of the base.
 type merger struct {
 	Rebased
+	rules        Rules
 	base         Text
 	cur          cursor
 	ours, theirs Set  // each side over the other's text
@@ -135,10 +164,12 @@ type merger struct {
 	line      int // number of the line in the merged text; gaps may count too few
 	agentLine int // last line that the agent changed
 	userLine  int
+
+	code *scanner // made when it is first needed
 }
 
-func merge(base Text, ours, theirs Set) *merger {
-	m := &merger{base: base, cur: cursor{c: base.chunks()}, agentLine: -1, userLine: -1}
+func (rules Rules) merge(base Text, ours, theirs Set) *merger {
+	m := &merger{rules: rules, base: base, cur: cursor{c: base.chunks()}, agentLine: -1, userLine: -1}
 	theirs = Compose(theirs, nil)
 	b := theirs[:0]
 	for _, e := range theirs {
@@ -276,14 +307,17 @@ func (m *merger) both(a, b Set) {
 			m.lastSide = nobody
 		}
 		m.line += countEOL(text)
-	} else if !deletions {
-		m.conflict(start, end, a, b, RuleOverlap)
-		m.lastSide = nobody
-	} else {
+	} else if deletions {
 		m.ours = append(m.ours, minus(a, b, m.grownU)...)
 		m.theirs = append(m.theirs, minus(b, a, m.grownA)...)
 		m.lines(agent, Edit{start, end, ""})
 		m.lines(user, Edit{start, end, ""})
+	} else if parts := m.reformatted(start, end, a, b); parts != nil {
+		m.overBlanks(parts)
+		return
+	} else {
+		m.conflict(start, end, a, b, RuleOverlap)
+		m.lastSide = nobody
 	}
 	for _, e := range a {
 		m.grownA += e.grow()

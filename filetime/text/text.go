@@ -14,6 +14,7 @@ package text
 import (
 	"crypto/sha256"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -230,6 +231,33 @@ func seam(l, r string) bool {
 	}
 	l, r = l[max(0, len(l)-utf8.UTFMax+1):], r[:min(len(r), utf8.UTFMax-1)]
 	return splits(l+r, len(l))
+}
+
+// within applies an edit that changes one chunk and leaves it a chunk, as a keystroke
+// does: all the others are taken over in one copy. It returns nil where that cannot be.
+func (c *cursor) within(e Edit) *chunks {
+	if e.Start < 0 || e.End < e.Start || len(c.c.parts) == 0 {
+		return nil
+	}
+	c.seek(e.Start)
+	old, start, end := c.c.parts[c.i], e.Start-c.base, e.End-c.base
+	if start > len(old) || end > len(old) {
+		return nil
+	}
+	n := len(old) + e.grow()
+	if n < minChunk || n > maxChunk {
+		return nil
+	}
+	part := old[:start] + e.New + old[end:]
+	if c.i > 0 && seam(c.c.parts[c.i-1], part) || c.i+1 < len(c.c.parts) && seam(part, c.c.parts[c.i+1]) {
+		return nil
+	}
+	after := &chunks{parts: slices.Clone(c.c.parts), sums: slices.Clone(c.c.sums), total: c.c.total}
+	m := measure(part)
+	after.parts[c.i], after.sums[c.i] = part, m
+	after.total.sub(len(old), c.c.sums[c.i])
+	after.total.add(len(part), m)
+	return after
 }
 
 // builder makes a text of pieces. Chunks of another text are taken over as they are

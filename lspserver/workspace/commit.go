@@ -27,10 +27,7 @@ type plan struct {
 func (p plan) landed(f *file, applied bool) filetime.LandedFile {
 	l := filetime.LandedFile{
 		Path: f.path, Before: p.before, After: p.after, Set: p.set, BeforeVersion: p.version,
-		Applied: applied, Source: "buffer", Rebased: p.theirs, Over: len(p.theirs), SameLine: p.rebased.SameLine,
-	}
-	if applied {
-		l.Rev = f.rev
+		Rev: f.rev, Applied: applied, Source: "buffer", Rebased: p.theirs, Over: len(p.theirs), SameLine: p.rebased.SameLine,
 	}
 	return l
 }
@@ -42,6 +39,9 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 			Code: filetime.FileExists, Reason: "exists", Path: f.path, Now: f.text, Known: true,
 			Message: fmt.Sprintf("%s exists by now: somebody else created it. Read it, then edit it.", f.path),
 		}
+	}
+	if f.open && (f.suspect || f.rivals > 0) {
+		return plan{}, outOfStep(f)
 	}
 	if !e.Create && !f.exists && !f.open {
 		return plan{}, &filetime.Error{
@@ -80,6 +80,19 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 	p.set = p.rebased.Set
 	p.after = p.set.Apply(p.before)
 	return p, nil
+}
+
+// outOfStep refuses to edit a document whose text is not known for certain.
+func outOfStep(f *file) error {
+	e := &filetime.Error{
+		Code: filetime.EditConflict, Reason: "out_of_step", Path: f.path, Message: fmt.Sprintf(
+			"What the editor shows of %s is not known for certain. Ask the user to close and open it, then read it again.", f.path),
+	}
+	if f.rivals > 0 {
+		e.Reason, e.Message = "opened_twice", fmt.Sprintf(
+			"%s is open in the editor under two names. Ask the user to close one of them, then try again.", f.path)
+	}
+	return e
 }
 
 func (w *Workspace) conflict(f *file, e filetime.FileEdit, theirs text.Set, found []text.Conflict, revs []filetime.Revision) error {
@@ -157,6 +170,7 @@ func (w *Workspace) links(path string) uint64 {
 func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, c filetime.Change) (filetime.LandedFile, error) {
 	f := w.file(e.Path)
 	for {
+		e := w.instead(f, e)
 		where, err := w.place(f, c.Apply, e)
 		if err != nil {
 			return filetime.LandedFile{}, err
@@ -175,6 +189,16 @@ func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, c filet
 		}
 		return l, err
 	}
+}
+
+// instead empties an open file that the editor cannot delete.
+func (w *Workspace) instead(f *file, e filetime.FileEdit) filetime.FileEdit {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if e.Delete && f.open && w.o.Features.Apply && !w.o.Features.Delete {
+		e.Delete, e.Edits = false, text.Set{{Start: 0, End: e.Base.Len()}}
+	}
+	return e
 }
 
 // place decides where a change of f goes: the editor, the disk or nowhere.

@@ -335,7 +335,7 @@ func (a *attempt) shown(d *delivery, found finding) text.Set {
 
 func (a *attempt) landed(p plan, rev uint64) filetime.LandedFile {
 	f := a.f
-	f.touched = f.open && !a.dirty
+	f.touched, f.edited = f.open && !a.dirty, f.open
 	l := p.landed(f, true)
 	l.Rev, l.Attempts, l.Created = rev, a.tries, a.e.Create
 	a.w.tell(f, "written", "agent")

@@ -35,6 +35,8 @@ type stat struct {
 	ino     uint64
 	links   uint64
 	mode    fs.FileMode
+	uid     int
+	gid     int
 	checked time.Time
 }
 
@@ -47,6 +49,7 @@ func statOf(info fs.FileInfo, now time.Time) stat {
 	s := stat{size: info.Size(), mtime: info.ModTime(), mode: info.Mode(), checked: now}
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
 		s.ino, s.links, s.ctime = sys.Ino, uint64(sys.Nlink), sys.Ctim
+		s.uid, s.gid = int(sys.Uid), int(sys.Gid)
 	}
 	return s
 }
@@ -229,11 +232,13 @@ func (w *Workspace) tryBehind(f *file, e filetime.FileEdit, c filetime.Change) (
 	if _, again, err = w.exchange(f, p); again || err != nil {
 		return l, again, err
 	}
+	if f.behind == nil {
+		f.behind = &p.before
+	}
 	w.record(f, p.set, filetime.User)
 	f.claim(len(f.history)-1, len(f.history), c)
 	l = p.landed(f, true)
 	l.Source, l.Stale = "disk", true
-	w.record(f, p.set.Inverse(p.before), filetime.Disk)
 	w.tell(f, "written", "agent")
 	return l, false, nil
 }
@@ -275,6 +280,12 @@ func (w *Workspace) exchange(f *file, p plan) (final text.Text, again bool, err 
 	expected, target := p.before, p.after
 	for {
 		temp, err := writeTemp(dir, target, f.disk, true)
+		if n := len(temps); err != nil && n > 0 {
+			// The last exchange brought out what somebody else saved: that goes back to its place.
+			if unix.Renameat2(unix.AT_FDCWD, temps[n-1], unix.AT_FDCWD, f.path, unix.RENAME_EXCHANGE) != nil {
+				temps = nil
+			}
+		}
 		if err != nil {
 			return final, false, writeError(f.path, err)
 		}
@@ -385,7 +396,8 @@ func writeTemp(dir string, content text.Text, like stat, existing bool) (string,
 	}
 	_, err = io.Copy(h, strings.NewReader(content.String()))
 	if err == nil && existing {
-		err = h.Chmod(mode)
+		_ = h.Chown(like.uid, like.gid) // as far as this user may
+		err = h.Chmod(like.mode.Perm() | like.mode&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky))
 	}
 	if err == nil {
 		err = h.Sync()

@@ -25,6 +25,12 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.open && f.uri != uri {
+		f.rivals++ // one file under two names: the first keeps it, and nobody edits it until one is closed
+		w.o.Log.Warn("file is open under two names", "uri", f.uri, "other", uri)
+		return
+	}
+	f.behind = nil
 	f.uri, f.version = uri, version
 	opened := text.New(content)
 	switch {
@@ -62,6 +68,11 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.uri != uri {
+		return true
+	}
+	written := f.text
+	w.catchUp(f)
 	if version <= f.version {
 		f.suspect = true
 		w.o.Log.Warn("document version did not grow", "uri", uri, "had", f.version, "got", version)
@@ -71,7 +82,10 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 		set := w.convert(f, c)
 		w.record(f, set, filetime.User)
 	}
-	if f.out == nil {
+	switch {
+	case f.text.Equal(written): // the editor has read again what we wrote
+		f.dirty = false
+	case f.out == nil:
 		f.lent = false
 		w.tell(f, "stale", "user")
 	}
@@ -86,7 +100,8 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 	start, bad1 := f.text.Offset(c.Range.Start, w.o.Features.Encoding)
 	end, bad2 := f.text.Offset(c.Range.End, w.o.Features.Encoding)
 	if bad1 || bad2 || end < start {
-		f.suspect = true
+		f.clamped++
+		f.suspect = f.suspect || end < start
 		w.o.Log.Warn("position outside the text, clamped", "uri", f.uri, "version", f.version)
 		end = max(start, end)
 	}
@@ -102,6 +117,27 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 	return set
 }
 
+// catchUp goes back to what the editor shows of a file that was written on disk behind it. f.mu is held.
+func (w *Workspace) catchUp(f *file) {
+	if f.behind != nil {
+		w.record(f, text.Diff(f.text, *f.behind), filetime.Disk)
+		f.behind = nil
+	}
+}
+
+// Suspect says that something about a document could not be understood: its text is not known until the editor gives it
+// whole.
+func (w *Workspace) Suspect(uri string) {
+	w.mu.Lock()
+	f := w.uris[uri]
+	w.mu.Unlock()
+	if f != nil {
+		f.mu.Lock()
+		f.suspect = true
+		f.mu.Unlock()
+	}
+}
+
 // Saved takes in a didSave; content is nil where the editor does not send the text.
 func (w *Workspace) Saved(uri string, content *string) {
 	w.mu.Lock()
@@ -112,13 +148,17 @@ func (w *Workspace) Saved(uri string, content *string) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.uri != uri {
+		return
+	}
+	w.catchUp(f)
 	if content != nil {
 		if now := text.New(*content); !now.Equal(f.text) {
 			w.record(f, text.Infer(f.text, now), filetime.User)
 		}
 		f.suspect = false
 	}
-	f.dirty, f.touched, f.exists = false, false, true
+	f.dirty, f.touched, f.edited, f.exists = false, false, false, true
 	if d, err := readDisk(f.path, w.o.MaxFileBytes); err == nil && d.exists {
 		f.disk = d.stat
 		f.dirty = !sameText(d.text, f.text)
@@ -138,6 +178,14 @@ func (w *Workspace) Close(uri string) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.rivals > 0 {
+		f.rivals--
+		if f.uri == uri { // the other name stays, with a text that was never followed
+			f.suspect = true
+		}
+		return
+	}
+	f.behind, f.edited = nil, false
 	f.open, f.dirty, f.lent, f.touched, f.suspect = false, false, false, false, false
 	f.version = 0
 	f.disk = stat{}

@@ -113,6 +113,8 @@ type Workspace struct {
 	files map[string]*file // by canonical path
 	uris  map[string]*file // open documents, by the editor's own spelling
 
+	clock uint64 // counts the uses of files
+
 	locks locks
 }
 
@@ -144,6 +146,7 @@ func (w *Workspace) Configure(apply, closed filetime.Apply) {
 type file struct {
 	path string
 	uri  string
+	used uint64        // guarded by Workspace.mu
 	slot chan struct{} // one edit on its way at a time
 
 	mu      sync.Mutex
@@ -156,9 +159,13 @@ type file struct {
 	open    bool
 	dirty   bool
 	version int32
-	lent    bool // opened by the editor only to take our edit
-	suspect bool // positions that did not fit: its text may not be the editor's
-	touched bool // the agent changed the buffer and the user had not made it dirty before
+	lent    bool       // opened by the editor only to take our edit
+	suspect bool       // positions that did not fit: its text may not be the editor's
+	rivals  int        // further names that the editor has it open under
+	clamped int        // positions that were cut to fit
+	edited  bool       // the agent changed the buffer since it was saved
+	behind  *text.Text // what the editor shows, where the file was written on disk because it cannot apply edits
+	touched bool       // the agent changed the buffer and the user had not made it dirty before
 	disk    stat
 	out     *delivery
 	changed chan struct{} // closed at every change
@@ -180,13 +187,35 @@ func (w *Workspace) file(path string) *file {
 
 func (w *Workspace) fileLocked(path string) *file {
 	f := w.files[path]
+	w.clock++
 	if f == nil {
+		w.forget()
 		f = &file{path: path, uri: URI(path), slot: make(chan struct{}, 1), changed: make(chan struct{})}
 		f.rev = w.next()
 		f.base = f.rev
 		w.files[path] = f
 	}
+	f.used = w.clock
 	return f
+}
+
+// maxFiles is how many files are kept track of that are not open.
+const maxFiles = 512
+
+// forget drops the texts of files that nobody has asked for in a while. A view of one goes on, by comparing. w.mu is held.
+func (w *Workspace) forget() {
+	if len(w.files) < maxFiles {
+		return
+	}
+	old := slices.SortedFunc(maps.Values(w.files), func(a, b *file) int { return cmp.Compare(a.used, b.used) })
+	for _, f := range old[:maxFiles/4] {
+		if f.mu.TryLock() {
+			if !f.open && f.out == nil && len(f.slot) == 0 && w.locks.holder(f.path) == "" {
+				delete(w.files, f.path)
+			}
+			f.mu.Unlock()
+		}
+	}
 }
 
 // record makes set the file's next revision. f.mu is held.
@@ -354,10 +383,8 @@ func (w *Workspace) Changed(path string) {
 
 // Unsaved lists the paths of open documents whose text differs from what was last saved.
 func (w *Workspace) Unsaved() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	var out []string
-	for _, f := range w.uris {
+	for _, f := range w.opened() {
 		f.mu.Lock()
 		if f.dirty {
 			out = append(out, f.path)
@@ -370,12 +397,10 @@ func (w *Workspace) Unsaved() []string {
 
 // Documents counts the open documents and those whose positions once did not fit.
 func (w *Workspace) Documents() (open, suspect int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, f := range w.uris {
+	for _, f := range w.opened() {
 		open++
 		f.mu.Lock()
-		if f.suspect {
+		if f.suspect || f.clamped > 0 {
 			suspect++
 		}
 		f.mu.Unlock()
@@ -383,23 +408,28 @@ func (w *Workspace) Documents() (open, suspect int) {
 	return open, suspect
 }
 
+// opened gives the open documents by URI, so that nothing is waited for under w.mu.
+func (w *Workspace) opened() map[string]*file {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.uris)
+}
+
 // SaveForCommand saves the open documents that the agent changed and the user had not made dirty before, so that a
 // command sees them; it gives a sentence for each whose disk stays older than its buffer.
 func (w *Workspace) SaveForCommand(ctx context.Context) []string {
-	w.mu.Lock()
 	ask := map[string]*file{} // by URI
 	var stale []*file
-	for uri, f := range w.uris {
+	for uri, f := range w.opened() {
 		f.mu.Lock()
 		switch {
 		case f.dirty && f.touched && w.o.Features.Save:
 			ask[uri] = f
-		case f.dirty && f.touched:
+		case f.dirty && f.edited:
 			stale = append(stale, f)
 		}
 		f.mu.Unlock()
 	}
-	w.mu.Unlock()
 	if len(ask) > 0 {
 		failed, err := w.o.Editor.Save(ctx, slices.Sorted(maps.Keys(ask)))
 		for uri, f := range ask {
