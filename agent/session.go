@@ -326,6 +326,9 @@ type CallOptions struct {
 // *CallIDError; then nothing has happened.
 func (s *Session) CallTools(ctx context.Context, calls []run.Call, o CallOptions) ([]tools.Result, [][]int, error) {
 	calls = slices.Clone(calls)
+	if o.DryRun {
+		return nil, run.Partition(s.host(0, s.o.Now(), func() {}), calls), nil
+	}
 	s.mu.Lock()
 	err := s.admit(calls)
 	if err == nil {
@@ -343,9 +346,6 @@ func (s *Session) CallTools(ctx context.Context, calls []run.Call, o CallOptions
 	host.Trace = o.Trace
 	if o.Apply != "" {
 		host.Apply = o.Apply
-	}
-	if o.DryRun {
-		return nil, run.Partition(host, calls), nil
 	}
 	results, batches := run.Batch(ctx, host, calls)
 	return results, batches, nil

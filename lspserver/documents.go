@@ -2,6 +2,7 @@ package lspserver
 
 import (
 	"context"
+	"encoding/json"
 
 	lsp "go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
@@ -73,6 +74,18 @@ func (s *server) didChangeWatchedFiles(_ context.Context, p lsp.DidChangeWatched
 		if path, ok := pathOf(string(c.URI)); ok {
 			s.ws.Changed(path)
 		}
+	}
+}
+
+// dropped makes a document suspect whose change could not be understood.
+func (s *server) dropped(_ string, params []byte) {
+	var p struct {
+		TextDocument struct {
+			URI string `json:"uri"`
+		} `json:"textDocument"`
+	}
+	if json.Unmarshal(params, &p) == nil && p.TextDocument.URI != "" && s.ws != nil {
+		s.ws.Suspect(p.TextDocument.URI)
 	}
 }
 

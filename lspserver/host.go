@@ -121,12 +121,16 @@ func (s *server) askMessage(ctx context.Context, q run.Question) (run.Answer, er
 // count keeps the figures of tandem/status and tells who wants to hear of every call.
 func (s *server) count(id string, e *run.Event) {
 	r := e.Result
+	name := e.Tool
+	if s.registry.Get(name) == nil {
+		name = "(unknown)"
+	}
 	ms := float64(r.Duration.Microseconds()) / 1000
 	s.mu.Lock()
-	st := s.stats[e.Tool]
+	st := s.stats[name]
 	if st == nil {
-		st = &protocol.ToolStats{Name: e.Tool}
-		s.stats[e.Tool] = st
+		st = &protocol.ToolStats{Name: name}
+		s.stats[name] = st
 	}
 	st.Calls++
 	st.MS += ms

@@ -34,12 +34,15 @@ func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.Init
 	s.closing, s.hurry = context.WithCancel(s.conn.Context())
 	s.client = clientOf(p)
 	s.initOpts = []byte(p.InitializationOptions)
-	for _, folder := range foldersOf(p) {
-		info, err := os.Stat(folder)
-		if err != nil || !info.IsDir() {
+	folders := foldersOf(p)
+	for _, folder := range folders {
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 			return lsp.InitializeResult{}, noSuchFolder(folder)
 		}
-		s.folders = append(s.folders, folder)
+	}
+	s.folders = folders
+	if !s.client.config {
+		close(s.fetched)
 	}
 	if s.o.Watch {
 		s.watcher = watch.New(func(path string) { s.ws.Changed(path) }, s.log)
@@ -160,6 +163,9 @@ func (s *server) capabilities() (lsp.InitializeResult, error) {
 func (s *server) initialized(context.Context, lsp.InitializedParams) {
 	s.later(func(ctx context.Context) {
 		s.fetchConfig(ctx)
+		if s.client.config {
+			close(s.fetched)
+		}
 		if s.o.Started != nil {
 			s.o.Started(s.config())
 		}
@@ -210,14 +216,18 @@ func (s *server) fetchConfig(ctx context.Context) {
 		s.log.Debug("the editor gave no configuration", "error", err)
 		return
 	}
-	s.setSection(answer[0])
+	s.setSection(answer[0], false)
 }
 
-func (s *server) setSection(raw []byte) {
-	if string(raw) == "null" {
-		raw = nil
-	}
+// setSection takes in the editor's section. One that it sent by itself is newer than any that it was asked for before, and
+// null says nothing.
+func (s *server) setSection(raw []byte, pushed bool) {
 	s.mu.Lock()
+	if s.pushed && !pushed || string(raw) == "null" {
+		s.mu.Unlock()
+		return
+	}
+	s.pushed = pushed
 	same := string(s.section) == string(raw)
 	s.section = slices.Clone(raw)
 	s.mu.Unlock()
@@ -229,10 +239,13 @@ func (s *server) setSection(raw []byte) {
 func (s *server) didChangeConfiguration(_ context.Context, p lsp.DidChangeConfigurationParams) {
 	var sections map[string]json.RawMessage
 	if json.Unmarshal(p.Settings, &sections) == nil && sections["tandem"] != nil {
-		s.setSection(sections["tandem"])
+		s.setSection(sections["tandem"], true)
 		s.later(s.tellProblems)
 		return
 	}
+	s.mu.Lock()
+	s.pushed = false
+	s.mu.Unlock()
 	s.later(func(ctx context.Context) {
 		s.fetchConfig(ctx)
 		s.tellProblems(ctx)

@@ -59,7 +59,8 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) int {
 	}
 	s := &server{
 		o: o, log: o.Log, sessions: map[string]*session{}, registry: tools.NewRegistry(), ready: make(chan struct{}),
-		stats: map[string]*protocol.ToolStats{},
+		fetched: make(chan struct{}),
+		stats:   map[string]*protocol.ToolStats{},
 	}
 	for _, t := range o.Tools {
 		if err := s.registry.Register(t); err != nil {
@@ -71,7 +72,7 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) int {
 	r := wire.NewRouter()
 	s.routes(r)
 	// The handlers wait for s.conn, which is there only once the connection has begun.
-	s.conn = wire.Serve(ctx, rwc, r, wire.Options{Log: o.Log})
+	s.conn = wire.Serve(ctx, rwc, r, wire.Options{Log: o.Log, Dropped: s.dropped})
 	close(s.ready)
 	code := s.conn.Wait()
 	s.end()
@@ -91,6 +92,7 @@ type server struct {
 	ws       *workspace.Workspace
 	watcher  *watch.Watcher
 	initOpts []byte
+	fetched  chan struct{}   // closed when the editor has been asked for its configuration
 	closing  context.Context // ends when there is no time left for a long grace
 	hurry    context.CancelFunc
 
@@ -98,6 +100,7 @@ type server struct {
 	cfg      config.Config
 	problems []config.Problem
 	section  []byte
+	pushed   bool // the editor has sent its section by itself
 	opener   model.Opener
 	folders  []string
 	sessions map[string]*session

@@ -77,9 +77,15 @@ func refused(err error) error {
 	return err
 }
 
-func (s *server) newSession(_ context.Context, p protocol.NewSessionParams) (protocol.NewSessionResult, error) {
+func (s *server) newSession(ctx context.Context, p protocol.NewSessionParams) (protocol.NewSessionResult, error) {
 	if len(p.MCPServers) > 0 {
 		return protocol.NewSessionResult{}, invalid("mcpServers are not served by this version; leave the list empty.")
+	}
+	// What the editor says of itself by workspace/configuration holds for the first session too.
+	select {
+	case <-s.fetched:
+	case <-time.After(time.Second):
+	case <-ctx.Done():
 	}
 	cfg := s.config()
 	s.mu.Lock()
@@ -151,7 +157,7 @@ func (s *server) listSessions(_ context.Context, p protocol.ListSessionsParams) 
 	defer s.mu.Unlock()
 	r := protocol.ListSessionsResult{Sessions: []protocol.SessionInfo{}}
 	for _, se := range s.sessions {
-		if p.Cwd == "" || p.Cwd == se.cwd {
+		if p.Cwd == "" || filepath.Clean(p.Cwd) == filepath.Clean(se.cwd) {
 			r.Sessions = append(r.Sessions, protocol.SessionInfo{
 				SessionID: se.id, Cwd: se.cwd, Title: se.title, UpdatedAt: stamp(se.touched),
 			})
@@ -299,9 +305,10 @@ func (s *server) closeSession(_ context.Context, p protocol.SessionParams) (prot
 	if err != nil {
 		return protocol.Empty{}, err
 	}
+	se.Close()
+	se.updates.flush()
 	s.mu.Lock()
 	delete(s.sessions, se.id)
 	s.mu.Unlock()
-	se.Close()
 	return protocol.Empty{}, nil
 }

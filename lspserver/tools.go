@@ -91,6 +91,9 @@ func (s *server) batchTools(ctx context.Context, p protocol.BatchParams) (protoc
 	if err != nil {
 		return out, err
 	}
+	if p.Parallel {
+		return out, invalid("parallel is not served by this version; calls that are safe together run together by themselves.")
+	}
 	apply := filetime.Apply(p.Apply)
 	if !slices.Contains([]filetime.Apply{"", filetime.Auto, filetime.Editor, filetime.OnDisk, filetime.None}, apply) {
 		return out, invalid("apply is one of auto, editor, disk and none, not %.40q", p.Apply)

@@ -155,8 +155,8 @@ func (u *updates) call(e agent.Event) {
 		up.SessionUpdate = "tool_call"
 	}
 	if e.Partial != "" {
-		c.partial = e.Partial
-		meta.PartialInput = e.Partial
+		c.partial = tail(e.Partial)
+		meta.PartialInput = c.partial
 	} else {
 		c.partial = ""
 		if ev.State == run.Queued && len(ev.Call.Arguments) > 0 {
@@ -196,6 +196,15 @@ func (u *updates) call(e agent.Event) {
 	}
 	u.waiting = append(u.waiting, up)
 	u.soon()
+}
+
+// tail is the end of what a model is writing: all of it again and again would be too much.
+func tail(s string) string {
+	const most = 4 << 10
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[len(s)-most:], "")
 }
 
 // statusOf is the state of a call in the words of the Agent Client Protocol.

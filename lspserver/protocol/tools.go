@@ -72,6 +72,7 @@ type BatchParams struct {
 	Calls     []BatchCall `json:"calls"`
 	Apply     string      `json:"apply,omitempty" enum:"auto,editor,disk,none"`
 	Trace     bool        `json:"trace,omitzero"`
+	Parallel  bool        `json:"parallel,omitzero" doc:"Not served yet: refused."`
 	DryRun    bool        `json:"dryRun,omitzero" doc:"Only say which calls would run together."`
 }
 
@@ -142,10 +143,10 @@ type TraceStage struct {
 // FileDiff is the diff of one file. Over the limit unified and hunks are left out and truncated is true.
 type FileDiff struct {
 	Path      string     `json:"path"`
-	Unified   string     `json:"unified"`
+	Unified   string     `json:"unified,omitempty"`
 	Additions int        `json:"additions"`
 	Deletions int        `json:"deletions"`
-	Hunks     []DiffHunk `json:"hunks"`
+	Hunks     []DiffHunk `json:"hunks,omitempty"`
 	Truncated bool       `json:"truncated,omitzero"`
 }
 

@@ -200,3 +200,40 @@ func unquote(quoted []byte) string {
 	}
 	return string(b)
 }
+
+// mend puts U+FFFD in the place of every escaped surrogate of body that has no partner, as editors write what a person has
+// cut a character in half with. It reports whether there was one.
+func mend(body []byte) bool {
+	mended := false
+	for i := 0; i+1 < len(body); i++ {
+		if body[i] != '\\' {
+			continue
+		}
+		unit := escaped(body[i:])
+		switch {
+		case unit < 0:
+			i++
+		case unit >= 0xd800 && unit < 0xdc00 && escaped(body[i+6:]) >= 0xdc00 && escaped(body[i+6:]) < 0xe000:
+			i += 11
+		case unit >= 0xd800 && unit < 0xe000:
+			copy(body[i:], `\ufffd`)
+			mended = true
+			i += 5
+		default:
+			i += 5
+		}
+	}
+	return mended
+}
+
+// escaped is the code unit of the \u escape that b begins with, -1 where it begins with another.
+func escaped(b []byte) int {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(b[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return int(n)
+}

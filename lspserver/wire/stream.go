@@ -83,6 +83,9 @@ func (s *stream) read() (*message, error) {
 		return nil, err
 	}
 	m, bad := s.parser.parse(body)
+	if bad != nil && bytes.Contains(body, []byte(`"textDocument/did`)) && mend(body) {
+		m, bad = s.parser.parse(body) // a document must not be lost for half a character
+	}
 	switch {
 	case bad != nil:
 		s.refuse(m.id, bad)

@@ -43,21 +43,25 @@ type Options struct {
 	Log        *slog.Logger // nil for none; never shown parameters or results
 	MaxMessage int          // bytes of one message; 0 means 64 MiB
 
+	// Dropped is told, on the reading goroutine, of a notification with parameters that could not be understood; may be nil.
+	Dropped func(method string, params []byte)
+
 	// Client is set on the editor's end of a connection, which serves requests without the lifecycle of a server.
 	Client bool
 }
 
 // Conn is one connection. Its methods may be called concurrently.
 type Conn struct {
-	rpc    jsonrpc2.Conn
-	stream *stream
-	router *Router
-	log    *slog.Logger
-	client bool
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	inline context.Context // of handlers that hold up the reading
-	done   chan struct{}
+	rpc     jsonrpc2.Conn
+	stream  *stream
+	router  *Router
+	log     *slog.Logger
+	client  bool
+	dropped func(method string, params []byte)
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	inline  context.Context // of handlers that hold up the reading
+	done    chan struct{}
 
 	mu       sync.Mutex
 	phase    phase
@@ -91,6 +95,7 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, r *Router, o Options) *C
 		router:   r,
 		log:      o.Log,
 		client:   o.Client,
+		dropped:  o.Dropped,
 		done:     make(chan struct{}),
 		inflight: map[jsonrpc2.ID]context.CancelCauseFunc{},
 	}
@@ -344,6 +349,9 @@ func (c *Conn) note(m message) {
 	default:
 		if err := handler(c.inline, m.params); err != nil {
 			c.log.Warn("notification with wrong parameters dropped", "method", m.method, "error", err)
+			if c.dropped != nil {
+				c.dropped(m.method, m.params)
+			}
 		}
 	}
 }

@@ -91,6 +91,12 @@ func (l *locks) leave(path string, k *lock) {
 	l.mu.Unlock()
 }
 
+func (l *locks) taken(path string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held[path] != nil
+}
+
 func (l *locks) holder(path string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -210,7 +210,7 @@ func (w *Workspace) forget() {
 	old := slices.SortedFunc(maps.Values(w.files), func(a, b *file) int { return cmp.Compare(a.used, b.used) })
 	for _, f := range old[:maxFiles/4] {
 		if f.mu.TryLock() {
-			if !f.open && f.out == nil && len(f.slot) == 0 && w.locks.holder(f.path) == "" {
+			if !f.open && f.out == nil && len(f.slot) == 0 && !w.locks.taken(f.path) {
 				delete(w.files, f.path)
 			}
 			f.mu.Unlock()
