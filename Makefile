@@ -10,9 +10,12 @@ BIN         = bin/tandem
 demo:
 	go run ./cmd/tandem demo
 
+# Everything but the tests that drive editors.
+PACKAGES = $$(go list ./... | grep -v /editors/)
+
 test: build
 	go vet ./...
-	go test ./...
+	go test $(PACKAGES)
 
 # Real editors; installs them into a cache folder first.
 test-editors: build
@@ -30,7 +33,7 @@ lint:
 	go run $(STATICCHECK) ./...
 
 race:
-	go test -race ./...
+	go test -race -timeout 20m $(PACKAGES)
 
 # Writes everything that is generated from the code: docs, schemas, golden files of documentation.
 generate:

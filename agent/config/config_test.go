@@ -70,12 +70,12 @@ func TestLayersInOrder(t *testing.T) {
 		"user": `{"model": "a/u", "closedFiles": "disk", "limits": {"killGraceMs": 1, "maxConcurrency": 2},
 			"disabledTools": ["bash"], "providers": {"p": {"baseUrl": "http://u", "apiKeyEnv": "K"}}, /* why */ }`,
 		"workspace": `{"limits": {"killGraceMs": 3}, "disabledTools": ["grep"]}`,
-		"section":   `{"closedFiles": "editor", "providers": {"p": {"baseUrl": "http://s"}}}`,
-		"client":    `{"model": "a/c", "mode": "auto", "disabledTools": ["bash", "glob"]}`,
+		"section":   `{"coerce": "on", "closedFiles": "editor", "providers": {"p": {"baseUrl": "http://s"}}}`,
+		"client":    `{"coerce": "off", "model": "a/c", "mode": "auto", "disabledTools": ["bash", "glob"]}`,
 		"flags":     `{"model": "a/f"}`,
 	})
 	want := Default()
-	want.Model, want.Mode, want.ClosedFiles = "a/f", "auto", "editor"
+	want.Model, want.Mode, want.ClosedFiles, want.Coerce = "a/f", "auto", "editor", "on"
 	want.Limits.KillGraceMs, want.Limits.MaxConcurrency = 3, 2
 	want.ToolsOff = []string{"bash", "glob", "grep"}
 	want.Providers = map[string]Provider{"p": {BaseURL: "http://s", APIKeyEnv: "K"}}

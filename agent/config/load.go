@@ -17,9 +17,9 @@ type Inputs struct {
 	// Workspace is the folder whose .tandem/config.json is read. That file came with the folder, so it may only narrow
 	// what is allowed.
 	Workspace string
-	// Section is the editor's "tandem" section, Client the initializationOptions, Flags what the command line sets; all
+	// Client is the initializationOptions, Section the editor's "tandem" section, Flags what the command line sets; all
 	// are JSON.
-	Section, Client, Flags []byte
+	Client, Section, Flags []byte
 }
 
 // UserFile is where the person's own file is looked for, "" where there is no home.
@@ -69,9 +69,10 @@ func Load(in Inputs) (Config, []Problem) {
 			return narrow(d, in.Workspace, base, c)
 		})
 	}
-	// An editor may take its section from the workspace's own settings.
-	lay("the tandem section", false, in.Section, keepLimit)
 	lay("initializationOptions", false, in.Client, nil)
+	// The section can be changed while the server runs, so it is the newer word. An editor may take it from the workspace's
+	// own settings.
+	lay("the tandem section", false, in.Section, keepLimit)
 	lay("the command line", false, in.Flags, keepLimit)
 	return c, problems
 }

@@ -313,7 +313,8 @@ func (s *server) update(u map[string]any) {
 }
 
 func (s *server) say(text string) {
-	s.update(map[string]any{"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text", "text": text}})
+	content := map[string]any{"type": "text", "text": text}
+	s.update(map[string]any{"sessionUpdate": "agent_message_chunk", "content": content})
 }
 
 // doc is a document as the server knows it.

@@ -149,7 +149,8 @@ func start(t *testing.T, nvim string, o options) *terminal {
 		t.Fatal(err)
 	}
 	e := &terminal{
-		t: t, nvim: nvim, dir: filepath.Join(base, "ws"), tmux: filepath.Join(base, "tmux"), listen: filepath.Join(base, "nvim"),
+		t: t, nvim: nvim, dir: filepath.Join(base, "ws"),
+		tmux: filepath.Join(base, "tmux"), listen: filepath.Join(base, "nvim"),
 	}
 	for name, content := range o.files {
 		write(t, filepath.Join(e.dir, name), content)
@@ -159,7 +160,8 @@ func start(t *testing.T, nvim string, o options) *terminal {
 		t.Fatal(err)
 	}
 	init := filepath.Join(base, "init.lua")
-	write(t, init, fmt.Sprintf("vim.opt.runtimepath:prepend(%q)\nvim.opt.shortmess:append('I')\nvim.o.swapfile = false\n%s\n", plugin, o.lua))
+	write(t, init, fmt.Sprintf("vim.opt.runtimepath:prepend(%q)\n", plugin)+
+		"vim.opt.shortmess:append('I')\nvim.o.swapfile = false\n"+o.lua+"\n")
 
 	args := []string{"new-session", "-d", "-x", "120", "-y", "40", "-s", "e", "-c", e.dir}
 	for _, name := range []string{"CONFIG", "DATA", "STATE", "CACHE"} {
@@ -325,7 +327,8 @@ func (e *terminal) holds(name, want, when string) {
 // buffer is the text of a file's buffer.
 func (e *terminal) buffer(name string) string {
 	e.t.Helper()
-	return e.lua(fmt.Sprintf(`table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr(%q), 0, -1, true), "\n")`, e.path(name)))
+	lines := fmt.Sprintf("vim.api.nvim_buf_get_lines(vim.fn.bufnr(%q), 0, -1, true)", e.path(name))
+	return e.lua("table.concat(" + lines + `, "\n")`)
 }
 
 func (e *terminal) path(name string) string { return filepath.Join(e.dir, name) }

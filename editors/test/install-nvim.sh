@@ -31,7 +31,8 @@ done
 
 # The mirror that this system uses already, in either form of apt's source files.
 mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null |
-    sed -n 's/^URIs: *//p; s/^deb  *\(\[[^]]*\] *\)\{0,1\}\([^ ]*\) .*/\2/p' | tr ' ' '\n' | grep '/debian/*$' | head -1) || true
+    sed -n 's/^URIs: *//p; s/^deb  *\(\[[^]]*\] *\)\{0,1\}\([^ ]*\) .*/\2/p' | tr ' ' '\n' |
+    grep '/debian/*$' | head -1) || true
 [ -n "$mirror" ] || fail "no Debian mirror among the system's apt sources"
 
 apt=$prefix/apt
@@ -40,12 +41,14 @@ mkdir -p "$apt"/{etc/apt.conf.d,etc/preferences.d,state/lists/partial,cache/arch
 : >"$apt/status"
 echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" >"$apt/etc/sources.list"
 
-# apt FOLDER COMMAND...: apt-get with no state but its own. An empty list of installed packages makes it fetch them all.
+# apt-get with no state but its own; an empty list of installed packages makes it fetch all that is needed.
 apt_get() {
-    apt-get -qq -o Dir::Etc="$apt/etc" -o Dir::Etc::sourcelist="$apt/etc/sources.list" -o Dir::Etc::sourceparts=/dev/null \
-        -o Dir::State="$apt/state" -o Dir::State::status="$apt/status" -o Dir::Cache="$apt/cache" -o Dir::Log="$apt/log" \
-        -o APT::Install-Recommends=false -o APT::Get::List-Cleanup=false -o Acquire::Languages=none \
-        -o Acquire::Check-Valid-Until=false -o Acquire::Retries=3 -o APT::Sandbox::User="$(id -un)" -o Debug::NoLocking=true "$@" \
+    apt-get -qq \
+        -o Dir::Etc="$apt/etc" -o Dir::Etc::sourcelist="$apt/etc/sources.list" -o Dir::Etc::sourceparts=/dev/null \
+        -o Dir::State="$apt/state" -o Dir::State::status="$apt/status" \
+        -o Dir::Cache="$apt/cache" -o Dir::Log="$apt/log" -o Debug::NoLocking=true \
+        -o APT::Install-Recommends=false -o APT::Get::List-Cleanup=false -o APT::Sandbox::User="$(id -un)" \
+        -o Acquire::Languages=none -o Acquire::Check-Valid-Until=false -o Acquire::Retries=3 "$@" \
         >>"$apt/log/apt" 2>&1 || { cat "$apt/log/apt" >&2; fail "apt-get $* failed"; }
 }
 apt_get update

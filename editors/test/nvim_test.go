@@ -20,7 +20,8 @@ func TestNvimModules(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, seed := range []string{"1", "2"} {
-			cmd := exec.CommandContext(t.Context(), nvim, "--clean", "--headless", "-l", filepath.Join("lua", "unit.lua"), plugin, seed)
+			script := filepath.Join("lua", "unit.lua")
+			cmd := exec.CommandContext(t.Context(), nvim, "--clean", "--headless", "-l", script, plugin, seed)
 			cmd.Env = append(cmd.Environ(), "XDG_STATE_HOME="+t.TempDir(), "XDG_DATA_HOME="+t.TempDir())
 			out, err := cmd.CombinedOutput()
 			t.Logf("seed %s: %s", seed, out)
@@ -43,7 +44,9 @@ func TestNvimChat(t *testing.T) {
 		}
 		s.say("Let me ")
 		s.say("see.")
-		s.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Read a.txt", "status": "in_progress"})
+		s.update(map[string]any{
+			"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Read a.txt", "status": "in_progress",
+		})
 		e.see(`Let me see\.`)
 		e.see(`Read a\.txt \[running\]`)
 		s.update(map[string]any{"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed"})
@@ -60,7 +63,8 @@ func TestNvimChat(t *testing.T) {
 		s.notify("window/showMessage", map[string]any{"type": 2, "message": long})
 		e.see(`with a second line`)
 		e.text("x")
-		s.wait("the next key goes into the text", func() bool { return s.docs["file://"+e.path("a.txt")].text == "ne\ntwo\n" })
+		uri := "file://" + e.path("a.txt")
+		s.wait("the next key goes into the text", func() bool { return s.docs[uri].text == "ne\ntwo\n" })
 		e.ex("TandemCancel")
 		s.wait("the cancel arrives", func() bool { return s.cancels == 1 })
 		end("cancelled")
@@ -318,7 +322,10 @@ func TestNvimDocumentLifecycle(t *testing.T) {
 		uri := func(name string) string { return "file://" + e.path(name) }
 		is := func(name, text string) {
 			t.Helper()
-			s.wait(fmt.Sprintf("%s is %q", name, text), func() bool { return s.docs[uri(name)] != nil && s.docs[uri(name)].text == text })
+			s.wait(fmt.Sprintf("%s is %q", name, text), func() bool {
+				d := s.docs[uri(name)]
+				return d != nil && d.text == text
+			})
 		}
 		e.ex("edit b.txt")
 		is("b.txt", "bee\n")
@@ -421,7 +428,8 @@ func TestNvimCapabilitiesAndErrors(t *testing.T) {
 		e.ex("Tandem go")
 		s.turn()
 		for _, want := range []string{
-			`"tandem":{[^}]*"permission":true`, `"tandem":{[^}]*"save":true`, `"positionEncodings":\["utf-8"\]`, `"resourceOperations":\["create"\]`,
+			`"tandem":{[^}]*"permission":true`, `"tandem":{[^}]*"save":true`, `"positionEncodings":\["utf-8"\]`,
+			`"resourceOperations":\["create"\]`,
 		} {
 			if !regexp.MustCompile(want).Match(s.init) {
 				t.Errorf("initialize does not say %s: %s", want, s.init)

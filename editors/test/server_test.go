@@ -35,7 +35,7 @@ call read_file {"path":"calc.go"}
 
 say Found it: it subtracts.
 wait 1500ms
-call edit_file {"path":"calc.go","old_text":"func Add(a, b int) int { return a - b }","new_text":"func Add(a, b int) int { return a + b }"}
+call edit_file {"path":"calc.go","old_text":"Add(a, b int) int { return a -","new_text":"Add(a, b int) int { return a +"}
 
 say Done: it adds now.
 `, options{files: map[string]string{"calc.go": calc}, open: "calc.go"})
@@ -184,10 +184,13 @@ func TestNvimTypingAgainstTheServer(t *testing.T) {
 				continue
 			}
 			fmt.Fprintf(&want, "line %d 😀 <%02d> edited\n", i, i)
-			fmt.Fprintf(&script, "wait 50ms\ncall edit_file {\"path\":\"a.txt\",\"old_text\":\"line %d 😀 <%02d>\\n\",\"new_text\":\"line %d 😀 <%02d> edited\\n\"}\n\n", i, i, i, i)
+			line := fmt.Sprintf("line %d 😀 <%02d>", i, i)
+			fmt.Fprintf(&script, "wait 50ms\ncall edit_file {\"path\":\"a.txt\",\"old_text\":%q,\"new_text\":%q}\n\n",
+				line+"\n", line+" edited\n")
 		}
 		script.WriteString("say All twenty are in.\n")
-		e := session(t, nvim, "auto", script.String(), options{files: map[string]string{"a.txt": body.String()}, open: "a.txt"})
+		files := map[string]string{"a.txt": body.String()}
+		e := session(t, nvim, "auto", script.String(), options{files: files, open: "a.txt"})
 		e.text("21G")
 		e.ex("Tandem go")
 		e.see(`\[completed\]  \+1 -1`)
@@ -240,7 +243,8 @@ func TestNvimEndTakesTheServerAlong(t *testing.T) {
 			func(e *terminal) { e.ex("qa!") },
 			func(e *terminal) { _ = e.command("kill-server").Run() },
 		} {
-			e := session(t, nvim, "auto", "say up\nwait 60s\n", options{files: map[string]string{"a.txt": "one\n"}, open: "a.txt"})
+			files := map[string]string{"a.txt": "one\n"}
+			e := session(t, nvim, "auto", "say up\nwait 60s\n", options{files: files, open: "a.txt"})
 			e.ex("Tandem go")
 			e.see(`(?m)│up *$`)
 			pid := e.servers()

@@ -240,6 +240,9 @@ func (m *merger) alike(whole, s Set) Set {
 		if j == i || j == i+1 && s[i] == e || m.span(e.Start, e.End, s[i:j]) != e.New {
 			continue
 		}
+		if i > 0 && s[i-1].End > e.Start || j < len(s) && s[j].Start < e.End {
+			continue // one of s does more than that
+		}
 		out = append(append(out, s[done:i]...), e)
 		i, done = j, j
 	}

@@ -328,6 +328,11 @@ func TestRebaseRules(t *testing.T) {
 		{name: "R5 same range, other text", base: "abc", ours: Set{{1, 2, "x"}}, theirs: Set{{1, 2, "y"}}, rule: RuleOverlap},
 
 		{
+			name: "R5 alike in part, with more that reaches into it", base: "ab\n#\n", ours: Set{{2, 5, "\n#"}},
+			theirs: Set{{1, 3, ""}, {4, 5, ""}}, rule: RuleOverlap,
+		},
+
+		{
 			name: "R6 two words at one place", base: "()", ours: Set{{1, 1, "foo"}}, theirs: Set{{1, 1, "bar"}},
 			rule: RuleFusion,
 		},

@@ -48,7 +48,7 @@ type scanner struct {
 }
 
 // code reports whether there is code at off, so that blanks may be put there: no string,
-// no comment, no line for a preprocessor. Line ends are code.
+// no comment, no line for a preprocessor. The line end after a comment is code.
 func (c *scanner) code(off int) bool {
 	for c.at < off && !c.lost {
 		c.step()
@@ -186,7 +186,8 @@ func (m *merger) blanks(at int, old, new string) (Set, bool) {
 		n, k := blankRun(old[i:]), blankRun(new[j:])
 		after, size := utf8.DecodeRuneInString(m.code.s[at+i+n:])
 		if old[i:i+n] != new[j:j+k] {
-			if !m.code.code(at+i) || (n == 0) != (k == 0) && bind(before, after) {
+			joins := (n == 0) != (k == 0) && bind(before, after)
+			if joins || !m.code.code(at+i) || m.code.end == "\n" && !startsEOL(new[j:j+k]) {
 				return nil, false
 			}
 			out = append(out, trim(m.base, Edit{at + i, at + i + n, new[j : j+k]}))

@@ -223,7 +223,7 @@ func (p *page) result(path string, total int) (tools.Result, error) {
 		return tools.Result{}, invalid("$.start_line", fmt.Sprintf("<= %d", total),
 			fmt.Sprintf("%s has %d lines: there is no line %d.", p.name, total, p.first))
 	}
-	r := tools.Result{Success: true, Summary: fmt.Sprintf("Read %s (%d lines)", p.name, p.lines)}
+	r := tools.Result{Success: true, Summary: fmt.Sprintf("Read %s (%s)", p.name, tools.Count(p.lines, "line"))}
 	first := p.first
 	if p.lines == 0 {
 		first = 0

@@ -400,6 +400,7 @@ func (c *call) emit() error {
 	if r.Summary == "" && !r.Success {
 		r.Summary, _, _ = strings.Cut(clip(r.Data, 200), "\n")
 	}
+	r.Summary = strings.NewReplacer("\r\n", " ", "\r", " ", "\n", " ").Replace(r.Summary) // names may hold line ends
 	r.Call, r.Duration = c.ID, c.host.now().Sub(c.begun)
 	switch {
 	case r.Success:

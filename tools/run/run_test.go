@@ -588,7 +588,7 @@ func TestF117Panic(t *testing.T) {
 	}
 }
 
-func TestF046ValidatedBeforeRunning(t *testing.T) {
+func TestF046F047F048ValidatedBeforeRunning(t *testing.T) {
 	entered := 0
 	w := runtest.NewWorld(t, probe(tools.Spec{Name: "spy"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
 		entered++

@@ -93,7 +93,7 @@ func TestF042OneDefinition(t *testing.T) {
 	}
 }
 
-func TestIssues(t *testing.T) {
+func TestF047F048F055Issues(t *testing.T) {
 	long := strings.Repeat("x", 10_000)
 	tests := []struct {
 		name, args string

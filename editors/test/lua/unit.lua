@@ -27,7 +27,7 @@ local function equal(got, want, what)
   end
 end
 
--- The server's side of the protocol, as plainly as it can be written: a string and its changes. --------------------------
+-- The server's side of the protocol, as plainly as it can be written: a string and its changes. ----
 
 local function offset_of(text, pos)
   local at = 0
@@ -132,7 +132,7 @@ local function text_edit(text, from, to, new)
   return { range = { start = position_of(text, from), ['end'] = position_of(text, to) }, newText = new }
 end
 
--- Synchronisation ----------------------------------------------------------------------------------------------------
+-- Synchronisation ----------------------------------------------------------------------------------
 
 local TEXTS = {
   { '', 'empty' },
@@ -169,10 +169,11 @@ test('a file that is not UTF-8 is not opened', function()
 end)
 
 local KEYS = {
-  'ggOabove<Esc>', 'Gobelow<Esc>', 'ggdd', 'Gdd', 'x', 'A end<Esc>', 'Iä😀<Esc>', 'ddp', 'J', 'yyP', 'u', '<C-r>', 'dG', 'ggdG',
-  'cchello<Esc>', '>>', '3J', 'yyGp', 'ylp', 'r😀', 'Vjd', 'O<Esc>', 'o<Esc>', '~', 'vjcz<Esc>', 'g-', 'a<C-v><C-m>x<Esc>', 'kJx',
-  ':%s/a/bb/ge<CR>', ':sort<CR>', ':%join<CR>', ':move 0<CR>', ':set noeol<CR>', ':set eol<CR>', ':set ff=dos<CR>',
-  ':set ff=unix<CR>', ':g/e/d<CR>', ':silent write<CR>', ':silent edit!<CR>', ':earlier 3<CR>', ':later 2<CR>', ':%d<CR>',
+  'ggOabove<Esc>', 'Gobelow<Esc>', 'ggdd', 'Gdd', 'x', 'A end<Esc>', 'Iä😀<Esc>', 'ddp', 'J', 'yyP', 'u',
+  '<C-r>', 'dG', 'ggdG', 'cchello<Esc>', '>>', '3J', 'yyGp', 'ylp', 'r😀', 'Vjd', 'O<Esc>', 'o<Esc>', '~',
+  'vjcz<Esc>', 'g-', 'a<C-v><C-m>x<Esc>', 'kJx', ':%s/a/bb/ge<CR>', ':sort<CR>', ':%join<CR>', ':move 0<CR>',
+  ':set noeol<CR>', ':set eol<CR>', ':set ff=dos<CR>', ':set ff=unix<CR>', ':set ff=mac<CR>', ':g/e/d<CR>',
+  ':silent write<CR>', ':silent edit!<CR>', ':earlier 3<CR>', ':later 2<CR>', ':%d<CR>',
 }
 
 test('whatever is typed, the server holds the text that would be written', function()
@@ -209,7 +210,8 @@ test('a keystroke is told at once and as itself', function()
     notify(method, params)
   end
   vim.cmd('normal! jAx')
-  equal(seen, { { range = { start = { line = 1, character = 3 }, ['end'] = { line = 1, character = 3 } }, text = 'x' } })
+  local at = { line = 1, character = 3 }
+  equal(seen, { { range = { start = at, ['end'] = at }, text = 'x' } })
   equal(server.docs[uri].version, 2)
   server.stop()
 end)
@@ -245,7 +247,7 @@ test('the version goes on when a file is opened again', function()
   server.stop()
 end)
 
--- Edits --------------------------------------------------------------------------------------------------------------
+-- Edits --------------------------------------------------------------------------------------------
 
 test('random edits land as on a string', function()
   math.randomseed(seed)
@@ -444,7 +446,8 @@ test('every cursor stays on its character', function()
       local line = api.nvim_buf_get_lines(buf, cursor[1] - 1, cursor[1], true)[1]
       local own = ('XYZ'):sub(i, i)
       if server.docs[uri].text:find(own) then -- two cursors can have had the same place
-        equal(line:sub(cursor[2] + 1, cursor[2] + 1), own, ('round %d, window %d: %s'):format(round, i, vim.inspect(list)))
+        local what = ('round %d, window %d: %s'):format(round, i, vim.inspect(list))
+        equal(line:sub(cursor[2] + 1, cursor[2] + 1), own, what)
       end
     end
     vim.bo[buf].modified = false
@@ -453,7 +456,7 @@ test('every cursor stays on its character', function()
   server.stop()
 end)
 
--- Files that are not open ---------------------------------------------------------------------------------------------
+-- Files that are not open --------------------------------------------------------------------------
 
 test('a closed file is opened unseen, edited, saved and closed again', function()
   local server = new_server()
@@ -523,7 +526,7 @@ test('saving does not overwrite a file that has changed on disk', function()
   server.stop()
 end)
 
--- Typing in a child -----------------------------------------------------------------------------------------------------
+-- Typing in a child --------------------------------------------------------------------------------
 
 -- A Neovim of its own, with a server inside it that holds what it was told.
 local function child(content)
@@ -623,7 +626,7 @@ test('a file that another Neovim has open is left alone', function()
   there.stop()
 end)
 
--- Permission, settings, chat ---------------------------------------------------------------------------------------------
+-- Permission, settings, chat -----------------------------------------------------------------------
 
 local permission = require('tandem.permission')
 local OPTIONS = {
@@ -700,7 +703,7 @@ test('settings: every one is in the help, wrong ones are told', function()
   for name, field in pairs(config.schema) do
     assert(help:find('*tandem.' .. name .. '*', 1, true), 'no help for ' .. name)
     local default = vim.inspect(field.default):gsub('%s+', ' ')
-    assert(help:find(('`%s`'):format(default), 1, true), ('help does not tell the default of %s: %s'):format(name, default))
+    assert(help:find(('`%s`'):format(default), 1, true), ('help does not tell %s of %s'):format(default, name))
   end
   for tag in help:gmatch('%*tandem%.([%w_]+)%*\n        ') do
     assert(config.schema[tag], 'help tells of a setting that is none: ' .. tag)
@@ -734,11 +737,20 @@ test('the chat shows a turn', function()
   chat:call({ toolCallId = '2', status = 'failed', _meta = { tandem = { error = 'READ_ERROR' } } })
   chat:text('Done.')
   chat:note('(turn 1: end_turn)')
-  equal(api.nvim_buf_get_lines(chat.buf, 0, -1, true), {
-    '## You', 'fix it', '', 
-    '## Tandem', 'Let me look.', 'Now', '- Edit a.txt [completed]  +2 -1', '    -old', '    +new', '    +more', '- Read b.txt [failed]  READ_ERROR', 'Done.',
-    '(turn 1: end_turn)',
-  })
+  equal(table.concat(api.nvim_buf_get_lines(chat.buf, 0, -1, true), '\n'), [[
+## You
+fix it
+
+## Tandem
+Let me look.
+Now
+- Edit a.txt [completed]  +2 -1
+    -old
+    +new
+    +more
+- Read b.txt [failed]  READ_ERROR
+Done.
+(turn 1: end_turn)]])
 end)
 
 vim.fn.delete(dir, 'rf')

@@ -119,7 +119,11 @@ local function capabilities()
   result.general.positionEncodings = { 'utf-8' }
   result.textDocument.synchronization = { dynamicRegistration = false, didSave = true }
   result.workspace.applyEdit = true
-  result.workspace.workspaceEdit = { documentChanges = true, resourceOperations = { 'create' }, failureHandling = 'abort' }
+  result.workspace.workspaceEdit = {
+    documentChanges = true,
+    resourceOperations = { 'create' },
+    failureHandling = 'abort',
+  }
   result.experimental = { tandem = { permission = true, save = true, resync = true } }
   return result
 end

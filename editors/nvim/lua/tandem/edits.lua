@@ -1,10 +1,11 @@
 --- Applies the server's edits to buffers.
 ---
 --- An edit goes in only where the buffer's text is the one that it was computed for, as a whole and as one undo step;
---- cursors, scrolling and marks stay with the text they were at. Anything else is refused: the server then takes in what
---- has changed and asks again.
+--- cursors, scrolling and marks stay with the text they were at. Anything else is refused: the server then takes in
+--- what has changed and asks again.
 local api = vim.api
 local documents = require('tandem.documents')
+local texts = require('tandem.text')
 
 local M = {}
 
@@ -59,8 +60,8 @@ function M.replacements(doc, edits)
   local list = {} ---@type tandem.Replacement[]
   local rows = #doc.lines + (doc.eol and 1 or 0)
   for i, edit in ipairs(edits) do
-    local first, first_column = documents.locate(doc, edit.range.start)
-    local last, last_column = documents.locate(doc, edit.range['end'])
+    local first, first_column = texts.locate(doc, edit.range.start)
+    local last, last_column = texts.locate(doc, edit.range['end'])
     if last >= rows or first > last or (first == last and first_column > last_column) then
       return nil
     end
@@ -131,8 +132,8 @@ local function replace(buf, doc, list)
   end
 end
 
---- Whether the caret of somebody who inserts stands at the start of a line before which whole lines arrive. Neovim keeps
---- a caret before what is inserted at it, where the next key would join the new lines.
+--- Whether the caret of somebody who inserts stands at the start of a line before which whole lines arrive. Neovim
+--- keeps a caret before what is inserted at it, where the next key would join the new lines.
 ---@param buf integer
 ---@param list tandem.Replacement[]
 ---@return boolean
@@ -143,7 +144,8 @@ local function caret_moves_down(buf, list)
   local cursor = api.nvim_win_get_cursor(0)
   for _, r in ipairs(list) do
     local insertion = r.first == r.last and r.first_column == r.last_column
-    if insertion and r.first == cursor[1] - 1 and r.first_column == 0 and cursor[2] == 0 and r.text:find('[\r\n]$') then
+    local here = r.first == cursor[1] - 1 and r.first_column == cursor[2]
+    if insertion and here and cursor[2] == 0 and r.text:find('[\r\n]$') then
       return true
     end
   end

@@ -1,7 +1,7 @@
 --- Asks the person whether a tool call may run.
 ---
---- A question takes the keyboard, so it must not come between keystrokes: it waits for Normal mode and a moment in which
---- no key is pressed. One question is on the screen at a time.
+--- A question takes the keyboard, so it must not come between keystrokes: it waits for Normal mode and a moment in
+--- which no key is pressed. One question is on the screen at a time.
 local M = {}
 
 ---@class tandem.Question
@@ -47,7 +47,8 @@ local function wording(params)
     local unified = content.type == 'diff' and vim.tbl_get(content, '_meta', 'tandem', 'unified')
     if unified then
       local added, removed = require('tandem.chat').count(unified)
-      lines[#lines + 1] = ('  %s  +%d -%d'):format(vim.fn.strtrans(vim.fn.fnamemodify(content.path or '', ':.')), added, removed)
+      local name = vim.fn.strtrans(vim.fn.fnamemodify(content.path or '', ':.'))
+      lines[#lines + 1] = ('  %s  +%d -%d'):format(name, added, removed)
     end
   end
   if tandem.danger == 'dangerous' then
@@ -165,8 +166,6 @@ function M.ask(params, respond)
     timer:start(0, 50, vim.schedule_wrap(tick))
   end
 end
-
-M.wording = wording
 
 --- Takes back the questions of a session, or those of one of its calls, that are still open.
 ---@param session string

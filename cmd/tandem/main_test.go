@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// program is the built binary that all tests here run.
+var program string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "tandem-test-")
+	if err == nil {
+		program = filepath.Join(dir, "tandem")
+		args := []string{"build", "-o", program}
+		if raced() {
+			args = append(args, "-race")
+		}
+		build := exec.Command("go", append(args, ".")...)
+		build.Stderr = os.Stderr
+		err = build.Run()
+	}
+	code := 1
+	if err == nil {
+		code = m.Run()
+	} else {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// raced says that the tests run under the race detector; then the program does too.
+func raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// TestScripts plays testdata/*.txtar, command lines with what they print and how they end.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("PATH", filepath.Dir(program)+string(os.PathListSeparator)+os.Getenv("PATH"))
+			e.Setenv("HOME", filepath.Join(e.WorkDir, ".home"))
+			return os.Mkdir(filepath.Join(e.WorkDir, ".home"), 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+	})
+}
+
+// exits runs a program that must end with a given code: exits 2 tandem --nonsense.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits code program args")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	var ended *exec.ExitError
+	if got := 0; errors.As(err, &ended) || err == nil {
+		if ended != nil {
+			got = ended.ExitCode()
+		}
+		if fmt.Sprint(got) != args[0] {
+			ts.Fatalf("%s: exit code %d, want %s", strings.Join(args[1:], " "), got, args[0])
+		}
+		return
+	}
+	ts.Fatalf("%v", err)
+}
