@@ -37,7 +37,9 @@ race:
 
 # Writes everything that is generated from the code: docs, schemas, golden files of documentation.
 generate:
-	go generate ./...
+	go test ./lspserver/protocol -run 'Generated' -update
+	go test ./agent/config -run TestSchema -update
+	go test . -run TestCoverage -update
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./filetime/... ./lspserver/... ./tools/...

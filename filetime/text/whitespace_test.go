@@ -2,6 +2,7 @@ package text
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -260,12 +261,14 @@ func TestWhitespaceRuleStaysInItsEdits(t *testing.T) {
 		}
 		now := splice(base, theirs)
 		for _, e := range r.Set {
-			inside := false
-			for _, o := range ours {
-				inside = inside || theirs.MapPos(o.Start, false) <= e.Start && e.End <= theirs.MapPos(o.End, true)
-			}
-			if !inside && now[e.Start:e.End] != e.New {
-				t.Fatalf("%q: ours %v, theirs %v: %v", base, ours, theirs, r.Set)
+			for at := e.Start; at < e.End || at == e.Start; at++ {
+				end := min(at+1, e.End)
+				inside := slices.ContainsFunc(ours, func(o Edit) bool {
+					return theirs.MapPos(o.Start, false) <= at && end <= theirs.MapPos(o.End, true)
+				})
+				if !inside && now[e.Start:e.End] != e.New {
+					t.Fatalf("%q: ours %v, theirs %v: %v", base, ours, theirs, r.Set)
+				}
 			}
 		}
 	})
