@@ -119,7 +119,7 @@ func (d *demo) run(ctx context.Context, c *cli, folder, script string) (bool, er
 		return false, err
 	}
 	<-typing
-	d.say("tandem", "turn %d ended: %s; the editor refused the edit %d times because somebody was typing, then took it",
+	d.say("tandem", "turn %d ended: %s; the editor refused the edit %d times because a key came first",
 		result.Turn, result.StopReason, d.buffer.Refused())
 	return d.review(ctx, session.SessionID)
 }
