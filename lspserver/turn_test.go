@@ -32,11 +32,11 @@ func chunk(delta, finish string) string {
 func content(text string) string { return chunk(fmt.Sprintf(`{"content":%q}`, text), "null") }
 
 // toolCall is a call whose arguments come in two pieces.
-func toolCall(i int, name, arguments string) string {
+func toolCall(name, arguments string) string {
 	half := len(arguments) / 2
-	return chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":"id_%s_%d","type":"function","function":{"name":%q,"arguments":%q}}]}`,
-		i, name, i, name, arguments[:half]), "null") +
-		chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%q}}]}`, i, arguments[half:]), "null")
+	return chunk(fmt.Sprintf(`{"tool_calls":[{"index":0,"id":"id_%s","type":"function","function":`+
+		`{"name":%q,"arguments":%q}}]}`, name, name, arguments[:half]), "null") +
+		chunk(fmt.Sprintf(`{"tool_calls":[{"index":0,"function":{"arguments":%q}}]}`, arguments[half:]), "null")
 }
 
 func stop(reason string) string {
@@ -84,24 +84,18 @@ func newService(t *testing.T, key string, answers map[int]string) *service {
 }
 
 // settings name the service as the model.
-func (s *service) settings(more map[string]any) map[string]any {
-	out := map[string]any{
-		"model": "mock/m", "mode": "auto",
-		"providers": map[string]any{"mock": map[string]any{"api": "openai-chat", "baseUrl": s.URL + "/v1", "apiKeyEnv": "MOCK_KEY"}},
-	}
-	for k, v := range more {
-		out[k] = v
-	}
-	return out
+func (s *service) settings() map[string]any {
+	mock := map[string]any{"api": "openai-chat", "baseUrl": s.URL + "/v1", "apiKeyEnv": "MOCK_KEY"}
+	return map[string]any{"model": "mock/m", "mode": "auto", "providers": map[string]any{"mock": mock}}
 }
 
 func TestF104SummaryIsForPeople(t *testing.T) {
 	s := newService(t, "right", map[int]string{
-		0: toolCall(0, "read_file", `{"path":"a.txt"}`) + stop("tool_calls"),
-		1: toolCall(0, "edit_file", `{"path":"a.txt","old_text":"one","new_text":"1"}`) + stop("tool_calls"),
+		0: toolCall("read_file", `{"path":"a.txt"}`) + stop("tool_calls"),
+		1: toolCall("edit_file", `{"path":"a.txt","old_text":"one","new_text":"1"}`) + stop("tool_calls"),
 		2: content("Done.") + stop("stop"),
 	})
-	r := start(t, lsptest.Options{Settings: s.settings(nil)}, options(map[string]string{"MOCK_KEY": "right"}))
+	r := start(t, lsptest.Options{Settings: s.settings()}, options(map[string]string{"MOCK_KEY": "right"}))
 	r.write("a.txt", "one\ntwo\n")
 	id := r.session(nil)
 	equal(t, "stop", r.prompt(id, "go").StopReason, "end_turn")
@@ -133,7 +127,8 @@ func TestF230TurnIsAStream(t *testing.T) {
 	} {
 		r := start(t, lsptest.Options{}, options(nil))
 		r.write("a.txt", "one\n")
-		s := r.session(map[string]any{"model": r.script("think Where is it?\nsay Looking.\ncall read_file {\"path\":\"a.txt\"}\n\nsay Found." + c.last + "\n")})
+		script := "think Where is it?\nsay Looking.\ncall read_file {\"path\":\"a.txt\"}\n\nsay Found." + c.last + "\n"
+		s := r.session(map[string]any{"model": r.script(script)})
 		end := r.prompt(s, "go")
 		equal(t, "stop", end.StopReason, c.stop)
 		equal(t, "turn", end.Turn, 1)
@@ -197,7 +192,7 @@ func TestF268UnknownModelSaysWhatToSet(t *testing.T) {
 
 func TestF268WrongKeySaysWhatToSet(t *testing.T) {
 	s := newService(t, "right", map[int]string{0: content("Here.") + stop("stop")})
-	r := start(t, lsptest.Options{Settings: s.settings(nil)}, options(map[string]string{"MOCK_KEY": "sk-wrong"}))
+	r := start(t, lsptest.Options{Settings: s.settings()}, options(map[string]string{"MOCK_KEY": "sk-wrong"}))
 	r.write("a.txt", "one\n")
 	before := tree(t, r.root)
 	id := r.session(nil)

@@ -261,7 +261,8 @@ func service(t *testing.T, talk func(results int, send func(delta, finish string
 			Messages []struct{ Role string }
 			Tools    []struct{ Function struct{ Name string } }
 		}
-		if err := json.NewDecoder(q.Body).Decode(&request); err != nil || request.Model != "m" || !request.Stream || len(request.Tools) < 7 {
+		err := json.NewDecoder(q.Body).Decode(&request)
+		if err != nil || request.Model != "m" || !request.Stream || len(request.Tools) < 7 {
 			t.Errorf("%s: %+v %v", q.URL, request, err)
 		}
 		results := 0
@@ -272,8 +273,8 @@ func service(t *testing.T, talk func(results int, send func(delta, finish string
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		talk(results, func(delta, finish string) {
-			fmt.Fprintf(w, `data: {"id":"x","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":%s,"finish_reason":%s}]}`+"\n\n",
-				delta, finish)
+			fmt.Fprintf(w, `data: {"id":"x","object":"chat.completion.chunk","model":"m","choices":`+
+				`[{"index":0,"delta":%s,"finish_reason":%s}]}`+"\n\n", delta, finish)
 			w.(http.Flusher).Flush()
 		})
 		fmt.Fprint(w, "data: [DONE]\n\n")
@@ -286,7 +287,8 @@ func service(t *testing.T, talk func(results int, send func(delta, finish string
 
 // call is a tool call whose arguments come a few bytes at a time.
 func call(send func(delta, finish string), name, arguments string) {
-	send(fmt.Sprintf(`{"tool_calls":[{"index":0,"id":"call_%s","type":"function","function":{"name":%q,"arguments":""}}]}`, name, name), "null")
+	send(fmt.Sprintf(`{"tool_calls":[{"index":0,"id":"call_%s","type":"function","function":{"name":%q,"arguments":""}}]}`,
+		name, name), "null")
 	for len(arguments) > 0 {
 		n := min(7, len(arguments))
 		send(fmt.Sprintf(`{"tool_calls":[{"index":0,"function":{"arguments":%q}}]}`, arguments[:n]), "null")

@@ -219,7 +219,7 @@ func (e *Editor) edit(c documentChange) error {
 		}
 	}
 	if len(splices) > 0 {
-		e.change(d, splices)
+		e.change(d, Applied, splices)
 	}
 	return nil
 }

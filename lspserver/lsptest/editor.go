@@ -81,6 +81,9 @@ type Options struct {
 	Ask func(n int, a Ask) string
 	// Pick answers a window/showMessageRequest with one of its actions, or "" for none.
 	Pick func(text string, actions []string) string
+	// Seen is told of everything that happens to a buffer, in order. The editor stands still meanwhile: Seen must not call
+	// it nor wait.
+	Seen func(Sight)
 	// Heard is told of every notification as it arrives. It must not wait for the server.
 	Heard func(method string, params json.RawMessage)
 	// Invoke serves requests that the editor does not know itself. nil answers that there is no such method.
@@ -104,6 +107,27 @@ type Ask struct {
 type Splice struct {
 	Start, End int
 	New        string
+}
+
+// Deed is what happened to a buffer.
+type Deed uint8
+
+// The deeds. Typed is what the person changed, the editor's undo and a file that was read again included; Applied is what
+// the server had changed.
+const (
+	Opened Deed = iota
+	Typed
+	Applied
+	Closed
+)
+
+// Sight is one version of a buffer and how it came about: by Splices, which are in order, of the version before.
+type Sight struct {
+	Deed    Deed
+	Path    string
+	Version int32
+	Text    string
+	Splices []Splice
 }
 
 // Editor is a language client with buffers of its own over a folder on disk, and with a person before it. It is an
@@ -352,6 +376,10 @@ func (e *Editor) Open(name string) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if d := e.docs[e.URI(name)]; d != nil {
+		d.lent = false // it was open for an edit already
+		return nil
+	}
 	e.open(e.Path(name), string(text), false)
 	return nil
 }
@@ -378,6 +406,7 @@ func (e *Editor) open(path, text string, lent bool) *document {
 	d.text = d.lines(text)
 	d.told = d.text
 	e.docs[d.uri] = d
+	e.see(d, Opened, nil)
 	e.conn.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{
 		"uri": d.uri, "languageId": strings.TrimPrefix(filepath.Ext(path), "."), "version": d.version, "text": d.text,
 	}})
@@ -408,6 +437,7 @@ func (e *Editor) close(d *document) {
 	e.flush(d)
 	d.stop()
 	delete(e.docs, d.uri)
+	e.see(d, Closed, nil)
 	e.conn.notify("textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": d.uri}})
 }
 
@@ -425,7 +455,7 @@ func (e *Editor) Save(name string) error {
 func (e *Editor) save(d *document) error {
 	if e.o.Format != nil {
 		if text := d.lines(e.o.Format(d.path, d.text)); text != d.text {
-			e.change(d, []Splice{difference(d.text, text)})
+			e.change(d, Typed, []Splice{difference(d.text, text)})
 		}
 	}
 	e.flush(d)
@@ -481,8 +511,27 @@ func (e *Editor) Change(name string, f func(text string) []Splice) error {
 		for i := range splices {
 			splices[i].New = d.lines(splices[i].New)
 		}
-		e.change(d, splices)
+		e.change(d, Typed, splices)
 	}
+	return nil
+}
+
+// Reload reads a file again that somebody else has written, as editors do where nothing is unsaved.
+func (e *Editor) Reload(name string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	d, err := e.doc(name)
+	if err != nil || d.text != d.onDisk {
+		return err
+	}
+	b, err := os.ReadFile(d.path)
+	if err != nil {
+		return err
+	}
+	if text := d.lines(string(b)); text != d.text {
+		e.change(d, Typed, []Splice{difference(d.text, text)})
+	}
+	d.onDisk = d.text
 	return nil
 }
 
@@ -499,7 +548,7 @@ func (e *Editor) Undo(name string) error {
 	}
 	last := d.undo[len(d.undo)-1]
 	rest := d.undo[:len(d.undo)-1]
-	e.change(d, last)
+	e.change(d, Typed, last)
 	d.undo = rest
 	return nil
 }
@@ -513,7 +562,7 @@ func (e *Editor) doc(name string) (*document, error) {
 
 // change carries out disjoint splices of the present text as one step of the undo stack, the last one first so that
 // none moves another; of several inserts at one place the earlier in the list comes first in the text.
-func (e *Editor) change(d *document, splices []Splice) {
+func (e *Editor) change(d *document, deed Deed, splices []Splice) {
 	splices = slices.Clone(splices)
 	slices.SortStableFunc(splices, func(a, b Splice) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
 	var inverse []Splice
@@ -529,12 +578,20 @@ func (e *Editor) change(d *document, splices []Splice) {
 		d.held = append(d.held, contentChange{&r, s.New})
 		if e.o.Split {
 			d.version++
+			e.see(d, deed, []Splice{s})
 			e.pass(d)
 		}
 	}
 	if !e.o.Split {
 		d.version++
+		e.see(d, deed, splices)
 		e.pass(d)
+	}
+}
+
+func (e *Editor) see(d *document, deed Deed, splices []Splice) {
+	if e.o.Seen != nil {
+		e.o.Seen(Sight{Deed: deed, Path: d.path, Version: d.version, Text: d.text, Splices: splices})
 	}
 }
 

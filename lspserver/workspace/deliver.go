@@ -1,11 +1,11 @@
 package workspace
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tandem/filetime"
@@ -20,12 +20,6 @@ const (
 	// patience is the number of quick refusals after which sending waits for a gap in the typing.
 	patience = 5
 	minGap   = 150 * time.Millisecond
-	// hasten is how long a turn that was cancelled still waits to know what became of an edit.
-	hasten = 800 * time.Millisecond
-	// blanks is how many refusals without a change of the text are believed to have another reason, and pause how long a
-	// change is waited for after the first of them.
-	blanks = 4
-	pause  = 250 * time.Millisecond
 )
 
 // event is one change of the document that arrived while an edit was on its way.
@@ -41,6 +35,19 @@ type delivery struct {
 	set    text.Set
 	ranges []TextEdit
 	events []event
+
+	searched int     // events that find has looked at
+	starts   []start // one for each of them
+	theirs   text.Set
+	size     int
+	found    finding
+}
+
+// start is what the edit would be if it began after the first so many events: carried along, or at the sent positions.
+type start struct {
+	right, wrong         text.Set
+	rightSize, wrongSize int // by how much they make the text grow
+	size                 int // by how much the events before have made it grow
 }
 
 // verdict is what the events say of an edit that was sent.
@@ -97,9 +104,6 @@ type attempt struct {
 	refusals int
 	silences int
 	rtt      time.Duration
-	gone     bool // the editor has left
-	blank    int  // refusals in a row with no change of the text
-	why      string
 	closed   bool // was not open: it is to be saved
 	sent     plan // what the last try was
 	dirty    bool // the user had unsaved text before the edit came
@@ -119,7 +123,7 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 		if a.refusals >= patience {
 			a.waitForGap(ctx)
 		}
-		if ctx.Err() != nil && (a.repairs == 0 || a.gone) {
+		if err := ctx.Err(); err != nil && a.repairs == 0 {
 			return filetime.LandedFile{}, context.Cause(ctx)
 		}
 		if a.tries > 0 && !a.w.o.Now().Before(a.deadline) {
@@ -137,12 +141,6 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 		a.f.mu.Unlock()
 		if done || err != nil {
 			return l, err
-		}
-		if a.blank > 0 {
-			if a.blank == blanks {
-				return l, a.refused()
-			}
-			a.await(ctx, time.Duration(a.blank)*pause)
 		}
 	}
 }
@@ -197,8 +195,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 	a.tries++
 	ask := Delivery{
 		URI: f.uri, Version: p.version, Create: a.e.Create, Delete: a.e.Delete, Edits: d.ranges, Label: a.c.Label,
-		Session: a.c.Session, Call: a.c.Call, Tool: a.c.Tool, Turn: a.c.Turn, Old: p.before, New: p.after,
-		Save: a.closed && a.w.o.Features.Save,
+		Session: a.c.Session, Call: a.c.Call, Tool: a.c.Tool, Turn: a.c.Turn, Old: p.before, New: p.after, Save: a.closed,
 	}
 	replies := make(chan reply, 1)
 	sent := a.w.o.Now()
@@ -213,8 +210,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 	}()
 
 	var got *reply
-	settled, echoed := false, false
-	over := ctx.Done()
+	settled, shown := false, false
 	after := 0 // events that were there when the reply came
 	timer := time.NewTimer(budget)
 	defer timer.Stop()
@@ -224,7 +220,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 		n := len(d.events)
 		found, partly := finding{}, false
 		if n > 0 || !open {
-			found = a.find(d, p)
+			found = a.find(d)
 			partly = found.verdict == absent && d.partly()
 		}
 		f.mu.Unlock()
@@ -255,16 +251,13 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 		case <-changed:
 			if got == nil {
 				f.mu.Lock()
-				shown := a.find(d, p).verdict != absent
+				now := a.find(d).verdict != absent
 				f.mu.Unlock()
-				if shown && !echoed { // a client that never answers is judged by its echo alone
-					echoed = true
+				if now && !shown { // a client that never answers is judged by its echo alone, whatever is typed after it
 					timer.Reset(silence)
 				}
+				shown = shown || now
 			}
-		case <-over:
-			over = nil
-			timer.Reset(hasten)
 		case <-timer.C:
 			return found, got
 		}
@@ -283,9 +276,9 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 			break
 		}
 		first, last := d.events[found.i], d.events[found.j-1]
+		a.claim(first.rev, last.rev)
 		p.before, p.after = first.before, last.after
-		p.set = a.shown(d, found)
-		a.claim(first.rev, last.rev, p.set)
+		p.set = text.Canonical(first.before, composed(d.events[found.i:found.j]))
 		l := a.landed(p, last.rev)
 		return a.settle(l, last.rev)
 	case merged:
@@ -301,19 +294,11 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 	if !refused && got != nil && a.onDisk(p) {
 		return a.landedOnDisk(p), true, nil
 	}
-	a.blank++
-	if !refused || len(d.events) > 0 {
-		a.blank = 0
-	}
 	switch {
 	case refused:
 		a.refusals++
-		a.why, a.gone = got.reason, errors.Is(got.err, ErrGone)
 	case got == nil:
 		return filetime.LandedFile{}, false, a.unknown("the editor did not answer")
-	case d.astray():
-		a.f.suspect = true
-		return filetime.LandedFile{}, false, a.unknown("the editor put it, or a part of it, somewhere else")
 	case len(d.events) == 0:
 		if a.silences++; a.silences > 1 {
 			return filetime.LandedFile{}, false, a.unknown("the editor says that it applied the edit and does not show it")
@@ -322,20 +307,9 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 	return filetime.LandedFile{}, false, nil
 }
 
-// shown is the edit as it landed in events i to j: as it was sent, where that leads to the same text, for the shape in which
-// an editor tells of it may have slid along equal lines.
-func (a *attempt) shown(d *delivery, found finding) text.Set {
-	before, after := d.events[found.i].before, d.events[found.j-1].after
-	sent := text.Rebase(d.base, d.set, composed(d.events[:found.i]))
-	if len(sent.Conflicts) == 0 && sent.Set.Apply(before).Equal(after) {
-		return sent.Set
-	}
-	return text.Canonical(before, composed(d.events[found.i:found.j]))
-}
-
 func (a *attempt) landed(p plan, rev uint64) filetime.LandedFile {
 	f := a.f
-	f.touched, f.edited = f.open && !a.dirty, f.open
+	f.touched = f.open && !a.dirty
 	l := p.landed(f, true)
 	l.Rev, l.Attempts, l.Created = rev, a.tries, a.e.Create
 	a.w.tell(f, "written", "agent")
@@ -362,7 +336,7 @@ func (a *attempt) landedOnDisk(p plan) filetime.LandedFile {
 		if err := a.w.refresh(f); err != nil {
 			a.w.o.Log.Debug("landed file cannot be read", "path", f.path, "error", err)
 		}
-		a.claim(f.rev, f.rev, nil)
+		a.claim(f.rev, f.rev)
 	}
 	l := a.landed(p, f.rev)
 	l.Source = "disk"
@@ -370,8 +344,8 @@ func (a *attempt) landedOnDisk(p plan) filetime.LandedFile {
 	return l
 }
 
-// claim marks the revisions from first to last as one by the agent, set if that is given.
-func (a *attempt) claim(first, last uint64, set text.Set) {
+// claim marks the revisions from first to last as one by the agent.
+func (a *attempt) claim(first, last uint64) {
 	i, j := -1, -1
 	for k, r := range a.f.history {
 		if r.Rev == first {
@@ -383,9 +357,6 @@ func (a *attempt) claim(first, last uint64, set text.Set) {
 	}
 	if i >= 0 && j > i {
 		a.f.claim(i, j, a.c)
-		if set != nil {
-			a.f.history[i].Set = set
-		}
 	}
 }
 
@@ -459,7 +430,7 @@ func (a *attempt) repair(d *delivery, found finding) error {
 	before, after := d.events[found.i].before, d.events[found.j-1].after
 	wrong := composed(d.events[found.i:found.j])
 	theirs := composed(d.events[:found.i])
-	a.claim(d.events[found.i].rev, d.events[found.j-1].rev, nil)
+	a.claim(d.events[found.i].rev, d.events[found.j-1].rev)
 	a.repairs++
 	a.w.o.Log.Warn("the editor applied an edit at the coordinates of an older text; repairing", "path", a.f.path)
 	back := wrong.Inverse(before)
@@ -493,34 +464,52 @@ func composed(events []event) text.Set {
 	return text.ComposeAll(sets)
 }
 
-// find looks for the edit in what happened to the document. f.mu is held.
-func (a *attempt) find(d *delivery, p plan) finding {
-	n := len(d.events)
+// find looks for the edit in what happened to the document. What it has looked at before it does not look at again: a
+// client that does not answer may have much typed into it. f.mu is held.
+func (a *attempt) find(d *delivery) finding {
 	widest := max(len(d.set)+1, 8)
-	for i := range n {
-		before := d.events[i].before
-		theirs := composed(d.events[:i])
-		var right, wrong text.Set
-		rightOK := false
-		if r := text.Rebase(d.base, d.set, theirs); len(r.Conflicts) == 0 {
-			right, rightOK = text.Canonical(before, r.Set), len(r.Set) > 0
-		}
-		wrong = text.Canonical(before, a.reposition(before, d.ranges))
-		for j := i + 1; j <= min(n, i+widest); j++ {
-			got := text.Canonical(before, composed(d.events[i:j]))
-			after := d.events[j-1].after
-			if rightOK && same(before, after, got, right) {
-				return finding{landed, i, j}
+	for ; d.found.verdict == absent && d.searched < len(d.events); d.searched++ {
+		j := d.searched + 1
+		d.begin(j-1, a.reposition(d.events[j-1].before, d.ranges))
+		for i := max(0, j-widest); i < j && d.found.verdict == absent; i++ {
+			s, before, after := d.starts[i], d.events[i].before, d.events[j-1].after
+			grown := d.size - s.size
+			right := len(s.right) > 0 && s.rightSize == grown
+			wrong := len(s.wrong) > 0 && s.wrongSize == grown && i > 0
+			if !right && !wrong {
+				continue
 			}
-			if i > 0 && len(wrong) > 0 && same(before, after, got, wrong) {
-				return finding{misplaced, i, j}
+			got := text.Canonical(before, composed(d.events[i:j]))
+			switch {
+			case right && same(before, after, got, s.right):
+				d.found = finding{landed, i, j}
+			case wrong && same(before, after, got, s.wrong):
+				d.found = finding{misplaced, i, j}
 			}
 		}
 	}
-	if n > 0 && len(d.set) > 0 && within(d, d.events[n-1].after) {
+	if d.found.verdict != absent {
+		return d.found
+	}
+	if n := len(d.events); n > 0 && len(d.set) > 0 && within(d, d.events[n-1].after) {
 		return finding{merged, 0, n}
 	}
 	return finding{}
+}
+
+// begin looks at event i as the first that may show the edit.
+func (d *delivery) begin(i int, wrong text.Set) {
+	e := d.events[i]
+	s := start{size: d.size}
+	if r := text.Rebase(d.base, d.set, d.theirs); len(r.Conflicts) == 0 {
+		s.right = text.Canonical(e.before, r.Set)
+		s.rightSize = grown(e.before, s.right)
+	}
+	s.wrong = text.Canonical(e.before, wrong)
+	s.wrongSize = grown(e.before, s.wrong)
+	d.starts = append(d.starts, s)
+	d.theirs = text.Compose(d.theirs, e.set)
+	d.size += grown(e.before, e.set)
 }
 
 // within says that after holds the edit beside somebody's typing: there is less to do from the edited text to it than from
@@ -574,9 +563,6 @@ func same(before, after text.Text, got, want text.Set) bool {
 	if equalSets(got, want) {
 		return true
 	}
-	if grown(got) != grown(want) && !crlf(got) && !crlf(want) {
-		return false
-	}
 	return sameText(after, want.Apply(before))
 }
 
@@ -592,63 +578,14 @@ func equalSets(a, b text.Set) bool {
 	return true
 }
 
-func grown(s text.Set) int {
+// grown is by how much a set makes a text grow, without the carriage returns that an editor puts in or leaves out.
+func grown(before text.Text, s text.Set) int {
 	n := 0
 	for _, e := range s {
-		n += len(e.New) - (e.End - e.Start)
+		old := before.Slice(e.Start, e.End)
+		n += len(e.New) - strings.Count(e.New, "\r") - len(old) + strings.Count(old, "\r")
 	}
 	return n
-}
-
-func crlf(s text.Set) bool {
-	for _, e := range s {
-		for i := range len(e.New) {
-			if e.New[i] == '\n' || e.New[i] == '\r' {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// astray says that text of the edit was put in, and is not where it belongs: an editor that counts lines or characters in
-// another way. Sending it again would put it in again.
-func (d *delivery) astray() bool {
-	for _, e := range d.events {
-		for _, got := range e.set {
-			for _, want := range d.set {
-				if got.New == want.New && got.End-got.Start == want.End-want.Start && (len(want.New) > 1 || want.End > want.Start) {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-// await waits for a change of the text, or for as long as wait.
-func (a *attempt) await(ctx context.Context, wait time.Duration) {
-	a.f.mu.Lock()
-	changed := a.f.changed
-	a.f.mu.Unlock()
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-changed:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-// refused is an edit that the editor does not want, for a reason that is not somebody's typing.
-func (a *attempt) refused() error {
-	a.f.mu.Lock()
-	defer a.f.mu.Unlock()
-	return &filetime.Error{
-		Code: filetime.WriteError, Reason: "editor_refused", Path: a.f.path, Now: a.f.text, Known: true,
-		Message: fmt.Sprintf("The editor refused the edit of %s %d times: %s. Nothing of it is in the text.",
-			a.f.path, a.tries, cmp.Or(a.why, "it gave no reason")),
-	}
 }
 
 // waitForGap waits until nobody has typed for a moment, or the time is up.
