@@ -155,6 +155,9 @@ func (u *updates) call(e agent.Event) {
 		up.SessionUpdate = "tool_call"
 	}
 	if e.Partial != "" {
+		if up.SessionUpdate == "tool_call_update" {
+			up.Title = "" // it is known once the arguments are
+		}
 		c.partial = tail(e.Partial)
 		meta.PartialInput = c.partial
 	} else {

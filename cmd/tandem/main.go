@@ -69,6 +69,10 @@ func start(ctx context.Context, args []string) int {
 			return int(code)
 		}
 		fmt.Fprintln(os.Stderr, "tandem:", err)
+		var usage usageError
+		if errors.As(err, &usage) {
+			return 2
+		}
 		return 1
 	}
 	return 0
