@@ -134,7 +134,7 @@ func (l *Log) stands(o *op) bool {
 		return true
 	}
 	set, _ := l.since(o)
-	r := text.Rebase(o.After, o.Set.Inverse(o.Before), set)
+	r := text.Rebase(o.After, without(o.After, o.Set.Inverse(o.Before), set), set)
 	return len(r.Conflicts) > 0 || len(r.Set) > 0
 }
 
@@ -217,6 +217,18 @@ func (l *Log) file(path string, ops []*op, name string, so show.Options, pick fu
 	return f
 }
 
+// without is ours less what theirs does too, in whatever place of a run of equal lines it is told of: an editor's own undo.
+func without(base text.Text, ours, theirs text.Set) text.Set {
+	if len(theirs) == 0 {
+		return ours
+	}
+	done := text.Canonical(base, theirs)
+	return slices.DeleteFunc(slices.Clone(ours), func(e text.Edit) bool {
+		one := text.Canonical(base, text.Set{e})
+		return len(one) == 1 && slices.Contains(done, one[0])
+	})
+}
+
 // inverse is what takes the picked hunks of an op back, over its After; nil picks all.
 func (o *op) inverse(pick func(*hunk) bool) text.Set {
 	all := o.Set.Inverse(o.Before)
@@ -248,7 +260,8 @@ func (l *Log) inverse(ops []*op, now filetime.Snapshot, pick func(*hunk) bool) (
 			acc = text.Rebase(now.Text, acc, text.Diff(now.Text, at.Text)).Set
 			now = at
 		}
-		r := text.Rebase(o.After, o.inverse(pick), text.Compose(set, acc))
+		theirs := text.Compose(set, acc)
+		r := text.Rebase(o.After, without(o.After, o.inverse(pick), theirs), theirs)
 		if len(r.Conflicts) > 0 {
 			blocked = append(blocked, o)
 			continue
