@@ -3,8 +3,11 @@ package text
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json"
 )
 
 // source makes n bytes that look like code, the same each time.
@@ -37,16 +40,130 @@ func changed(s string, perMille int) string {
 	return strings.Join(lines, "")
 }
 
+// change is what an editor sends for a key.
+const change = `{"textDocument":{"uri":"file:///home/me/src/project/main.go","version":%d},"contentChanges":[{"range":` +
+	`{"start":{"line":%d,"character":%d},"end":{"line":%d,"character":%d}},"rangeLength":0,"text":"x"}]}`
+
+type didChange struct {
+	TextDocument struct {
+		URI     string `json:"uri"`
+		Version int32  `json:"version"`
+	} `json:"textDocument"`
+	ContentChanges []struct {
+		Range struct {
+			Start position `json:"start"`
+			End   position `json:"end"`
+		} `json:"range"`
+		Text string `json:"text"`
+	} `json:"contentChanges"`
+}
+
+type position struct {
+	Line      int `json:"line"`
+	Character int `json:"character"`
+}
+
+func (p position) of() Position { return Position(p) }
+
+// typed applies a message to a text: decoded, both positions converted, spliced.
+func typed(tb testing.TB, t Text, message []byte) (Text, Set) {
+	var m didChange
+	if err := json.Unmarshal(message, &m); err != nil {
+		tb.Fatal(err)
+	}
+	c := m.ContentChanges[0]
+	start, bad1 := t.Offset(c.Range.Start.of(), UTF16)
+	end, bad2 := t.Offset(c.Range.End.of(), UTF16)
+	if bad1 || bad2 {
+		tb.Fatal("a position outside of the text")
+	}
+	s := Set{{start, end, c.Text}}
+	return s.Apply(t), s
+}
+
+// BenchmarkKeystroke takes a message in from the bytes on: JSON, two UTF-16 positions on a
+// line with characters of two units, one byte more in the text.
 func BenchmarkKeystroke(b *testing.B) {
 	for _, mb := range []int{1, 10} {
 		b.Run(fmt.Sprintf("%dMB", mb), func(b *testing.B) {
-			t := New(source(mb<<20, 1) + "// 日本語 😀\n")
-			p := Position{t.LineCount() / 2, 3}
+			half := source(mb<<19, 1)
+			t := New(half + "// 日本語 😀 \n" + half)
+			p := Position{strings.Count(half, "\n"), 10}
 			b.ReportAllocs()
 			for b.Loop() {
-				off, _ := t.Offset(p, UTF16)
-				t = t.Replace(off, off, "x")
+				if p.Character == 2000 {
+					p.Line, p.Character = p.Line/2, 0
+				}
+				t, _ = typed(b, t, fmt.Appendf(nil, change, 1, p.Line, p.Character, p.Line, p.Character))
 				p.Character++
+			}
+		})
+	}
+}
+
+// BenchmarkMinute takes in what an editor sends in a minute at 1,000 changes a second, at
+// all places of a text of 10 MB, and keeps a history of 8,192 of them.
+func BenchmarkMinute(b *testing.B) {
+	heap := func() float64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc) / (1 << 20)
+	}
+	for b.Loop() {
+		r := rand.New(rand.NewPCG(1, 1))
+		t := New(source(10<<20, 1))
+		var history []Set
+		var first, most float64
+		for i := range 60_000 {
+			if i%10_000 == 0 {
+				h := heap()
+				if i == 10_000 {
+					first = h
+				}
+				most = max(most, h)
+			}
+			line := r.IntN(t.LineCount())
+			var s Set
+			t, s = typed(b, t, fmt.Appendf(nil, change, i, line, 0, line, 0))
+			if history = append(history, s); len(history) == 8192 {
+				history = append([]Set{ComposeAll(history[:4096])}, history[4096:]...)
+			}
+		}
+		b.ReportMetric(first, "MB-after-10k")
+		b.ReportMetric(most, "MB-most")
+		b.ReportMetric(heap(), "MB-after-60k")
+		runtime.KeepAlive(history)
+		runtime.KeepAlive(t)
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/60_000/float64(b.N), "µs/change")
+}
+
+// BenchmarkOpen says what an open document weighs, by its size: its bytes and what there
+// is besides, and what each further version that is kept adds.
+func BenchmarkOpen(b *testing.B) {
+	heap := func() float64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	for _, kb := range []int{10, 100, 1000, 10_000} {
+		b.Run(fmt.Sprintf("%dkB", kb), func(b *testing.B) {
+			for b.Loop() {
+				s := source(kb<<10, 1)
+				none := heap()
+				t := New(s)
+				open := heap()
+				versions := make([]Text, 8)
+				for i := range versions {
+					t = t.Replace(t.Len()/2, t.Len()/2, "x")
+					versions[i] = t
+				}
+				b.ReportMetric(100*(open-none)/float64(len(s)), "%-over-its-bytes")
+				b.ReportMetric((heap()-open)/8/1024, "kB/version")
+				runtime.KeepAlive(versions)
+				runtime.KeepAlive(s)
 			}
 		})
 	}

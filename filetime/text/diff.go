@@ -31,7 +31,8 @@ func Diff(a, b Text) Set {
 	// Whole lines of the common end, the first few of them within what is looked at.
 	end := a.LineStart(a.Line(a.Len()-suffix) + 1 + contextLines)
 	suffix = min(suffix, a.Len()-end)
-	return newDiffer().strings(a.Slice(start, a.Len()-suffix), b.Slice(start, b.Len()-suffix), start)
+	x, y := a.Slice(start, a.Len()-suffix), b.Slice(start, b.Len()-suffix)
+	return newDiffer(len(x)+len(y)).strings(x, y, start)
 }
 
 // Infer returns the edits behind a change that came as a whole new text.
@@ -51,7 +52,11 @@ func Infers(base Text, s Set) bool {
 // Minimize returns edits that do what s does to base, each cut down to the lines and
 // in them to the tokens that change.
 func Minimize(base Text, s Set) Set {
-	d := newDiffer()
+	n := 0
+	for _, e := range s {
+		n += e.End - e.Start + len(e.New)
+	}
+	d := newDiffer(n)
 	var out Set
 	for _, e := range s {
 		out = append(out, d.strings(base.Slice(e.Start, e.End), e.New, e.Start)...)
@@ -60,7 +65,7 @@ func Minimize(base Text, s Set) Set {
 }
 
 // diffStrings returns the edits that turn a into b.
-func diffStrings(a, b string) Set { return newDiffer().strings(a, b, 0) }
+func diffStrings(a, b string) Set { return newDiffer(len(a)+len(b)).strings(a, b, 0) }
 
 // hunk is a range of a and the range of b that stands in its place, in symbols.
 type hunk struct{ a0, a1, b0, b1 int }
@@ -75,7 +80,8 @@ type differ struct {
 
 type occurrence struct{ na, nb, a, b int32 }
 
-func newDiffer() *differ { return &differ{ids: map[string]int32{}} }
+// newDiffer returns a differ for texts of so many bytes together.
+func newDiffer(n int) *differ { return &differ{ids: make(map[string]int32, n/40)} }
 
 // sequence is a text cut into symbols.
 type sequence struct {
@@ -94,7 +100,7 @@ func (s *sequence) at(i int) int {
 func (s *sequence) slice(from, to int) string { return s.text[s.at(from):s.at(to)] }
 
 func (d *differ) sequence(s string, next func(string) int) sequence {
-	q := sequence{text: s}
+	q := sequence{s, make([]int32, 0, len(s)/8+8), make([]int, 0, len(s)/8+8)}
 	for off := 0; off < len(s); {
 		n := next(s[off:])
 		q.ids = append(q.ids, d.id(s[off:off+n]))
@@ -180,6 +186,9 @@ func (d *differ) tokens(out Set, a, b string, at int) Set {
 		p := whole(a, b, prefixLen(a, b))
 		return put(out, Edit{at + p, at + len(a), b[p:]})
 	}
+	if e, ok := oneToken(a, b); ok {
+		return put(out, Edit{at + e.Start, at + e.End, e.New})
+	}
 	ta, tb := d.sequence(a, tokenEnd), d.sequence(b, tokenEnd)
 	hunks := d.diff(ta, tb)
 	for i := 0; i < len(hunks); i++ {
@@ -191,6 +200,39 @@ func (d *differ) tokens(out Set, a, b string, at int) Set {
 		out = put(out, Edit{at + ta.at(h.a0), at + ta.at(h.a1), tb.slice(h.b0, h.b1)})
 	}
 	return out
+}
+
+// oneToken returns the edit between two lines of which one has a single token in the
+// place of another, or tokens more in one place: most lines, and no diff is needed.
+func oneToken(a, b string) (Edit, bool) {
+	if eolEnd(a) < len(a) || eolEnd(b) < len(b) {
+		return Edit{}, false
+	}
+	p := prefixLen(a, b)
+	for !apart(a, p) || !apart(b, p) {
+		p--
+	}
+	x, y := a[p:], b[p:]
+	n := suffixLen(x, y)
+	for !apart(x, len(x)-n) || !apart(y, len(y)-n) {
+		n--
+	}
+	x, y = x[:len(x)-n], y[:len(y)-n]
+	one := x == "" || y == "" || tokenEnd(x) == len(x) && tokenEnd(y) == len(y)
+	return Edit{p, p + len(x), y}, one
+}
+
+// apart reports whether a token ends at an offset of a text.
+func apart(s string, i int) bool {
+	if i == 0 || i == len(s) {
+		return true
+	}
+	if splits(s, i) {
+		return false
+	}
+	l, _ := utf8.DecodeLastRuneInString(s[:i])
+	r, _ := utf8.DecodeRuneInString(s[i:])
+	return !(isWord(l) && isWord(r) || isBlank(l) && isBlank(r))
 }
 
 // idle reports whether what two hunks have between them is too little to keep them

@@ -40,6 +40,35 @@ func TestDiff(t *testing.T) {
 	})
 }
 
+// TestOneTokenIsTheDiff holds the short way against the long one.
+func TestOneTokenIsTheDiff(t *testing.T) {
+	short := 0
+	rapid.Check(t, func(t *rapid.T) {
+		a := drawText(t, "a", 8)
+		a = a[:eolEnd(a)]
+		b := splice(a, drawSet(t, "s", a, 1))
+		b = b[:eolEnd(b)]
+		got, ok := oneToken(a, b)
+		if !ok || a == b || a == "" || b == "" {
+			return
+		}
+		short++
+		d := newDiffer(0)
+		ta, tb := d.sequence(a, tokenEnd), d.sequence(b, tokenEnd)
+		hunks := d.diff(ta, tb)
+		if len(hunks) != 1 {
+			t.Fatalf("%q to %q: %v, the long way %v", a, b, got, hunks)
+		}
+		h := hunks[0]
+		if want := (Edit{ta.at(h.a0), ta.at(h.a1), tb.slice(h.b0, h.b1)}); got != want {
+			t.Fatalf("%q to %q: %v, the long way %v", a, b, got, want)
+		}
+	})
+	if short < 300 {
+		t.Errorf("only %d times", short)
+	}
+}
+
 func TestDiffOfLargeTexts(t *testing.T) {
 	base := source(200_000, 1)
 	for _, other := range []string{

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -390,6 +391,26 @@ func TestMirrorAroundNewCharacters(t *testing.T) {
 	if err := m.Set.Validate(ours.Apply(base)); err != nil || m.Set.Apply(ours.Apply(base)).String() != "\x9f\x98\x80" {
 		t.Errorf("%+v: %v", m, err)
 	}
+}
+
+// TestSameEveryTime does everything twice: no answer may hang on the order of a map.
+func TestSameEveryTime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		base, other := drawCode(t, "base", 30), drawCode(t, "other", 30)
+		old, new := drawCode(t, "old", 4), drawCode(t, "new", 4)
+		theirs, ours := drawFormatted(t, base), drawEdits(t, "ours", base)
+		all := func() []any {
+			x, y := New(base), New(other)
+			found, err := Locate(x, old, new, false)
+			return []any{
+				Diff(x, y), Minimize(x, ours), Canonical(x, ours), Overwrite(x, other), found, err,
+				Rebase(x, ours, theirs), Mirror(x, theirs, ours), golang.Rebase(x, ours, theirs),
+			}
+		}
+		if a, b := all(), all(); !reflect.DeepEqual(a, b) {
+			t.Fatalf("%+v and %+v", a, b)
+		}
+	})
 }
 
 func TestRebaseTellsEveryConflict(t *testing.T) {

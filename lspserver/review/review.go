@@ -32,6 +32,11 @@ type op struct {
 	tool   string
 	hunks  []*hunk
 	undone bool
+
+	at    uint64   // the revision that the op was followed to, 0 for its own
+	set   text.Set // from After to there
+	taken bool     // somebody took it back in the editor
+	redo  text.Set // what would put it in again then
 }
 
 // hunk is one run of changed lines: before and after are line ranges as bytes of Before and After.
@@ -134,21 +139,64 @@ func (l *Log) stands(o *op) bool {
 		return true
 	}
 	set, _ := l.since(o)
+	if o.taken {
+		return false
+	}
 	r := text.Rebase(o.After, without(o.After, o.Set.Inverse(o.Before), set), set)
 	return len(r.Conflicts) > 0 || len(r.Set) > 0
 }
 
 // since is what happened to a file after an op, as one set over its After, and the present snapshot.
 func (l *Log) since(o *op) (text.Set, filetime.Snapshot) {
-	revs, now, ok := l.files.History(o.Path, o.Rev)
+	if o.at == 0 {
+		o.at = o.Rev
+	}
+	revs, now, ok := l.files.History(o.Path, o.at)
 	if !ok {
-		return text.Diff(o.After, now.Text), now
+		o.at, o.set, o.taken, o.redo = now.Rev, text.Diff(o.After, now.Text), false, nil
+		return o.set, now
 	}
-	sets := make([]text.Set, len(revs))
-	for i, r := range revs {
-		sets[i] = r.Set
+	if len(revs) > 0 {
+		o.follow(revs)
 	}
-	return text.ComposeAll(sets), now
+	return o.set, now
+}
+
+// follow carries an op over what happened since it was last looked at, and notices where somebody took just it back, or
+// again put it in: the editor's own undo and redo, which reach us as typing.
+func (o *op) follow(revs []filetime.Revision) {
+	inverse := o.Set.Inverse(o.Before)
+	at := o.set.Apply(o.After)
+	for _, r := range revs {
+		switch {
+		case r.Author == filetime.Agent:
+		case !o.taken && alike(r.Set, inverse):
+			back := text.Rebase(o.After, inverse, o.set)
+			if len(back.Conflicts) == 0 && slices.Equal(text.Canonical(at, back.Set), text.Canonical(at, r.Set)) {
+				next := r.Set.Apply(at)
+				o.taken, o.redo = true, r.Set.Inverse(at)
+				o.set, o.at, at = text.Compose(o.set, r.Set), r.Rev, next
+				continue
+			}
+		case o.taken && alike(r.Set, o.redo) && slices.Equal(text.Canonical(at, o.redo), text.Canonical(at, r.Set)):
+			o.taken = false
+		}
+		if o.taken {
+			o.redo = text.Rebase(at, o.redo, r.Set).Set
+		}
+		o.set, o.at, at = text.Compose(o.set, r.Set), r.Rev, r.Set.Apply(at)
+	}
+}
+
+// alike says that two sets may do the same: they put in as much more than they take out.
+func alike(a, b text.Set) bool {
+	grown := func(s text.Set) (n int) {
+		for _, e := range s {
+			n += len(e.New) - (e.End - e.Start)
+		}
+		return n
+	}
+	return len(a) > 0 && len(b) > 0 && grown(a) == grown(b)
 }
 
 // List shows what stands, the files sorted by path; path "" means all. name is how diffs call a file.

@@ -1,0 +1,133 @@
+package text
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// gitMerge merges texts with git merge-file. conflicts is how many places git leaves open.
+func gitMerge(t *testing.T, git, dir, base, ours, theirs string) (text string, conflicts int) {
+	t.Helper()
+	paths := make([]string, 3)
+	for i, s := range []string{theirs, base, ours} {
+		paths[i] = filepath.Join(dir, fmt.Sprint(i))
+		if err := os.WriteFile(paths[i], []byte(s), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := exec.Command(git, "merge-file", "-p", paths[0], paths[1], paths[2]).Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() < 128 {
+		return string(out), exit.ExitCode()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out), 0
+}
+
+// open counts the places that a person would have to look at: conflicts with at most
+// three lines between them are one to git.
+func open(base Text, list []Conflict) int {
+	n, last := 0, -10
+	for _, c := range list {
+		if base.Line(c.Start) > last+4 {
+			n++
+		}
+		last = base.Line(c.End)
+	}
+	return n
+}
+
+// untouched fails where a merge changes a byte that neither side has changed.
+func untouched(t failer, base string, ours, theirs, merged Set) {
+	sides := [2]Set{ours, theirs}
+	for _, m := range merged {
+		for at := m.Start; at < m.End; at++ {
+			by := false
+			for i, s := range sides {
+				for len(s) > 0 && s[0].End <= at {
+					s = s[1:]
+				}
+				sides[i] = s
+				by = by || len(s) > 0 && s[0].Start <= at
+			}
+			if !by {
+				t.Fatalf("byte %d (%q) is in no edit of either side, and in %v", at, base[at], m)
+			}
+		}
+	}
+}
+
+// TestMergeOfRealFiles has two people change files of Go's library, three times in ten
+// at the same place, and compares with git merge-file.
+func TestMergeOfRealFiles(t *testing.T) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("git is not here")
+	}
+	dir := t.TempDir()
+	var clean, same, refused, more, places, gitPlaces int
+	for i, base := range corpus(t, 320, 1) {
+		r := rand.New(rand.NewPCG(uint64(i), 3))
+		lines := strings.SplitAfter(base, "\n")
+		hot := r.IntN(len(lines))
+		edit := func(who string) string {
+			a, out := author{r, who}, lines
+			for range 1 + r.IntN(5) {
+				at := r.IntN(len(out))
+				if r.IntN(10) < 3 {
+					at = min(max(0, hot+r.IntN(7)-3), len(out)-1)
+				}
+				out = a.change(out, at)
+			}
+			return strings.Join(out, "")
+		}
+		ours, theirs := edit("agent"), edit("user")
+		want, conflicts := gitMerge(t, git, dir, base, ours, theirs)
+		x := New(base)
+		a, b := Diff(x, New(ours)), Infer(x, New(theirs))
+		m := Rebase(x, a, b)
+		if conflicts == 0 {
+			clean++
+		}
+		gitPlaces += conflicts
+		switch {
+		case len(m.Conflicts) > 0:
+			refused++
+			places += open(x, m.Conflicts)
+			if conflicts == 0 {
+				t.Errorf("file %d: git merges, we do not: %+v", i, m.Conflicts)
+			}
+			if n := open(x, m.Conflicts); n > conflicts {
+				t.Errorf("file %d: %d conflicts, git has %d: %+v", i, n, conflicts, m.Conflicts)
+			}
+			continue
+		case conflicts > 0:
+			more++
+		case m.Set.Apply(New(theirs)).String() == want:
+			same++
+		default:
+			t.Logf("file %d: merged otherwise than git: %v", i, Diff(New(want), m.Set.Apply(New(theirs))))
+		}
+		whole := Compose(b, m.Set)
+		if splice(base, whole) != m.Set.Apply(New(theirs)).String() {
+			t.Fatalf("file %d: the merge is not the merge", i)
+		}
+		untouched(t, base, a, b, whole)
+	}
+	t.Logf("git merged %d of 320 files, we %d of the same with the same result and %d more; %d and %d places left open",
+		clean, same, more, gitPlaces, places)
+	if clean < 100 || refused < 20 {
+		t.Error("too few of a kind to mean anything")
+	}
+	if float64(same) < 0.99*float64(clean) {
+		t.Errorf("the same result in %d of %d files", same, clean)
+	}
+}
