@@ -161,9 +161,8 @@ type merger struct {
 	lastText Edit // the last piece of new text with nothing kept after it
 	lastEdit side // who made the last change, with less than a character kept after it
 
-	line      int  // number of the line in the merged text; gaps may count too few
-	lineSide  side // who changed that line last
-	agentLine int  // last line that the agent changed
+	line      int // number of the line in the merged text; gaps may count too few
+	agentLine int // last line that the agent changed
 	userLine  int
 
 	code *scanner // made when it is first needed
@@ -270,7 +269,7 @@ func cluster(a, b Set) (i, j int) {
 
 // alone lands an edit that overlaps none of the other side.
 func (m *merger) alone(who side, e Edit) {
-	m.keepTo(e.Start, who)
+	m.keepTo(e.Start)
 	if m.lastEdit != nobody && m.lastEdit != who {
 		m.near = true
 	}
@@ -299,7 +298,7 @@ func (m *merger) alone(who side, e Edit) {
 // both lands edits of the two sides that overlap or are the same insertion.
 func (m *merger) both(a, b Set) {
 	start, end := min(a[0].Start, b[0].Start), max(a[len(a)-1].End, b[len(b)-1].End)
-	m.keepTo(start, nobody)
+	m.keepTo(start)
 	m.near = true
 	deletions := deletesOnly(a) && deletesOnly(b)
 	// Two deletions are the same only in the same place: of three equal lines one may
@@ -329,7 +328,7 @@ func (m *merger) both(a, b Set) {
 	for _, e := range b {
 		m.grownU += e.grow()
 	}
-	m.at, m.lastEdit, m.lineSide = end, nobody, nobody
+	m.at, m.lastEdit = end, nobody
 }
 
 // minus returns the deletions of a that b has not made, over the text with b and with
@@ -371,13 +370,12 @@ func deletesOnly(s Set) bool {
 	return true
 }
 
-// keepTo goes over base text that nobody has changed, to where who has changed it. Lines
-// tell the sides apart, so between two changes of one side they are not counted.
-func (m *merger) keepTo(off int, who side) {
+// keepTo goes over base text that nobody has changed.
+func (m *merger) keepTo(off int) {
 	if off <= m.at {
 		return
 	}
-	if (who == nobody || who != m.lineSide) && m.cur.nextEOL(m.at) < off {
+	if m.cur.nextEOL(m.at) < off {
 		m.line++
 	}
 	if off-m.at >= utf8.UTFMax {
@@ -388,10 +386,9 @@ func (m *merger) keepTo(off int, who side) {
 
 // lines notes which lines an edit changes.
 func (m *merger) lines(who side, e Edit) {
-	if m.lineSide = nobody; e.New == "" && m.startsLine(e.Start) && (m.startsLine(e.End) || e.End == m.base.Len()) {
+	if e.New == "" && m.startsLine(e.Start) && (m.startsLine(e.End) || e.End == m.base.Len()) {
 		return // whole lines are gone
 	}
-	m.lineSide = who
 	first := m.line
 	m.line += countEOL(e.New)
 	last := m.line

@@ -106,6 +106,11 @@ func (m *merger) reformatted(start, end int, ours, theirs Set) []part {
 	if !m.rules.reformats() {
 		return nil
 	}
+	for _, e := range theirs {
+		if squeeze(m.base.Slice(e.Start, e.End)) != squeeze(e.New) {
+			return nil
+		}
+	}
 	blanks, ok := m.blanks(start, m.base.Slice(start, end), m.span(start, end, theirs))
 	if !ok {
 		return nil

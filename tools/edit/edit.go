@@ -99,8 +99,11 @@ type search struct {
 	line  int // of the first place, as things stand
 }
 
-// run looks in every text that the model was shown, the newest first. The first that holds old_text decides.
+// run looks in every text that the model was shown, the newest first. The first that holds old_text word for word decides,
+// else the first that holds something like it.
 func (s *search) run(views []filetime.View) error {
+	var like *filetime.View
+	var likeness text.Found
 	for _, v := range views {
 		found, err := text.Locate(v.Text, s.in.OldText, s.in.NewText, s.in.ReplaceAll)
 		var missing *text.NotFoundError
@@ -119,7 +122,16 @@ func (s *search) run(views []filetime.View) error {
 		case err != nil:
 			return err
 		}
+		if found.Tier > text.TierLineEnds {
+			if like == nil {
+				like, likeness = &v, found
+			}
+			continue
+		}
 		return s.carry(v, found)
+	}
+	if like != nil {
+		return s.carry(*like, likeness)
 	}
 	return s.missing(views)
 }

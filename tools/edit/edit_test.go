@@ -79,6 +79,8 @@ func TestF157EditsUnderTyping(t *testing.T) {
 			case r.Success:
 				edited[k] = true
 				landed++
+			case !edited[k] && r.Error == tools.TextNotFound && !strings.Contains(before, old):
+				conflicts++ // the person has replaced it, and the view that held it has gone
 			case !edited[k] && r.Error != filetime.EditConflict:
 				rt.Fatalf("%s: %s", r.Error, r.Data)
 			case !edited[k]:
