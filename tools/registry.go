@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"tandem/tools/schema"
 )
 
 // Registry holds the tools of a server: nothing else knows which there are. Names and aliases match case-insensitively
@@ -139,7 +141,7 @@ func (r *Registry) Nearest(name string) []string {
 		best := candidate{spec.Name, len(name) + len(spec.Name)}
 		for _, n := range append([]string{spec.Name}, spec.Aliases...) {
 			n = strings.ToLower(n)
-			d := distance(name, n)
+			d := schema.Distance(name[:min(len(name), 64)], n) // a model may have written anything
 			if len(name) > 2 && (strings.Contains(n, name) || strings.Contains(name, n)) {
 				d = 1
 			}
@@ -157,25 +159,4 @@ func (r *Registry) Nearest(name string) []string {
 		names = append(names, c.name)
 	}
 	return names
-}
-
-// distance is how many bytes must be put in, taken out or changed to get from a to b. a comes from a model and is cut.
-func distance(a, b string) int {
-	a = a[:min(len(a), 64)]
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		left := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := left
-			if a[i] != b[j] {
-				d = 1 + min(left, row[j], row[j+1])
-			}
-			left, row[j+1] = row[j+1], d
-		}
-	}
-	return row[len(b)]
 }
