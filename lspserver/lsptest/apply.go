@@ -178,6 +178,7 @@ func (e *Editor) plan(p applyParams) (steps []func() error, err error) {
 				e.refused++
 				continue
 			}
+			e.misplaced++
 		}
 		steps = append(steps, func() error { return e.edit(c) })
 	}
@@ -195,7 +196,9 @@ func (e *Editor) edit(c documentChange) error {
 		}
 		d = e.open(path, string(text), true)
 	}
-	current := c.TextDocument.Version == nil || *c.TextDocument.Version == d.version
+	// Without a version it is for a closed file, which the person may have opened and changed while it was on its way.
+	v := c.TextDocument.Version
+	current := v == nil && d.lent || v != nil && *v == d.version
 	var splices []Splice
 	for _, t := range c.Edits {
 		start, exact := e.o.Encoding.Offset(d.text, t.Range.Start)

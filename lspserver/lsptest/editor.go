@@ -147,6 +147,7 @@ type Editor struct {
 	asks       int
 	stale      int
 	refused    int
+	misplaced  int
 	saved      []string
 	violations []string
 	background sync.WaitGroup
@@ -334,6 +335,13 @@ func (e *Editor) Counts() (applies, stale, refused int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.applies, e.stale, e.refused
+}
+
+// Misplaced counts the edits that were carried out in a text that they were not made for.
+func (e *Editor) Misplaced() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.misplaced
 }
 
 // Saved are the files that the server asked to have saved.

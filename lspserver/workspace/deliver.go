@@ -20,6 +20,8 @@ const (
 	// patience is the number of quick refusals after which sending waits for a gap in the typing.
 	patience = 5
 	minGap   = 150 * time.Millisecond
+	// mending is how long the repair of an edit that landed at the wrong place goes on after its call has been answered.
+	mending = time.Minute
 )
 
 // event is one change of the document that arrived while an edit was on its way.
@@ -70,19 +72,46 @@ type finding struct {
 // hint, and counts it as landed when the document's own changes show it. An edit that the document moved away from is
 // rebased and sent again; one that landed at old coordinates is repaired.
 func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEdit, c filetime.Change) (filetime.LandedFile, error) {
+	a := &attempt{w: w, f: f, e: e, c: c}
+	turn := time.NewTimer(budget)
+	defer turn.Stop()
 	select {
 	case f.slot <- struct{}{}:
 	case <-ctx.Done():
 		return filetime.LandedFile{}, context.Cause(ctx)
+	case <-turn.C:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return filetime.LandedFile{}, a.timeout("waited in vain for an edit before it")
 	}
-	defer func() { <-f.slot }()
-
-	a := &attempt{w: w, f: f, e: e, c: c, deadline: w.o.Now().Add(budget)}
+	a.deadline = w.o.Now().Add(budget)
 	l, err := a.run(ctx)
+	if errors.Is(err, errMending) {
+		err = a.expired()
+		go a.mend()
+	} else {
+		<-f.slot
+	}
 	if err == nil && l.Applied && !e.Delete && a.lent() {
 		l.Stale = !w.save(ctx, f)
 	}
 	return l, err
+}
+
+// errMending says that the time of an edit is up that landed at the wrong place and has not been repaired yet.
+var errMending = errors.New("the repair goes on")
+
+// mend takes back what landed at the wrong place, and puts it nowhere: its call has been answered. It goes on until that is
+// done, the document is closed or the editor has left. It owns the document's slot.
+func (a *attempt) mend() {
+	defer func() { <-a.f.slot }()
+	a.deadline = a.w.o.Now().Add(mending)
+	a.lingers = true
+	a.e.Edits = a.back
+	a.detour.set, a.detour.rebased = nil, text.Rebased{}
+	if _, err := a.run(context.Background()); err != nil {
+		a.w.o.Log.Warn("an edit at the wrong place was not repaired", "path", a.f.path, "error", err)
+	}
 }
 
 // lent says that the document is open only because of the edit, and so is to be saved.
@@ -108,7 +137,9 @@ type attempt struct {
 	sent     plan // what the last try was
 	dirty    bool // the user had unsaved text before the edit came
 	repairs  int
-	detour   *detour // what the repairs are about
+	back     text.Set // over e.Base: takes back what landed at the wrong place and does no more
+	lingers  bool     // the call has been answered: what is left is to take back
+	detour   *detour  // what the repairs are about
 }
 
 // reply is the editor's answer to one try.
@@ -127,6 +158,9 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 			return filetime.LandedFile{}, context.Cause(ctx)
 		}
 		if a.tries > 0 && !a.w.o.Now().Before(a.deadline) {
+			if a.repairs > 0 && !a.lingers {
+				return filetime.LandedFile{}, errMending
+			}
 			return filetime.LandedFile{}, a.expired()
 		}
 		p, d, done, err := a.prepare()
@@ -141,6 +175,9 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 		a.f.mu.Unlock()
 		if done || err != nil {
 			return l, err
+		}
+		if r != nil && errors.Is(r.err, ErrGone) {
+			return filetime.LandedFile{}, ErrGone
 		}
 	}
 }
@@ -218,10 +255,11 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 		f.mu.Lock()
 		changed, open := f.changed, f.open
 		n := len(d.events)
-		found, partly := finding{}, false
+		found, partly, traced := finding{}, false, false
 		if n > 0 || !open {
 			found = a.find(d)
 			partly = found.verdict == absent && d.partly()
+			traced = found.verdict == absent && got != nil && a.traced(d)
 		}
 		f.mu.Unlock()
 		switch {
@@ -229,7 +267,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 			return found, got
 		case got != nil && found.verdict != absent:
 			return found, got
-		case got != nil && n > after && open && !partly:
+		case got != nil && n > after && open && !partly && !traced:
 			return found, got // the next change does not show it
 		case got != nil && !settled:
 			settled = true
@@ -267,7 +305,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 // judge settles one try. f.mu is held.
 func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetime.LandedFile, bool, error) {
 	refused := got != nil && (got.err != nil || !got.applied)
-	if refused && got.err != nil && found.verdict == landed {
+	if refused && got.err != nil && (found.verdict == landed || found.verdict == misplaced) {
 		refused = false // the editor failed after it had applied the edit
 	}
 	switch found.verdict {
@@ -289,6 +327,9 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 		l := a.landed(p, rev)
 		return a.settle(l, d.events[len(d.events)-1].rev)
 	case misplaced:
+		if refused {
+			break
+		}
 		return filetime.LandedFile{}, false, a.repair(d, found)
 	}
 	if !refused && got != nil && a.onDisk(p) {
@@ -299,6 +340,8 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 		a.refusals++
 	case got == nil:
 		return filetime.LandedFile{}, false, a.unknown("the editor did not answer")
+	case a.traced(d):
+		return filetime.LandedFile{}, false, a.unknown("the editor applied it, but it does not stand where it should")
 	case len(d.events) == 0:
 		if a.silences++; a.silences > 1 {
 			return filetime.LandedFile{}, false, a.unknown("the editor says that it applied the edit and does not show it")
@@ -432,9 +475,12 @@ func (a *attempt) repair(d *delivery, found finding) error {
 	theirs := composed(d.events[:found.i])
 	a.claim(d.events[found.i].rev, d.events[found.j-1].rev)
 	a.repairs++
+	a.refusals = 0
 	a.w.o.Log.Warn("the editor applied an edit at the coordinates of an older text; repairing", "path", a.f.path)
 	back := wrong.Inverse(before)
 	right := text.Rebase(d.base, d.set, theirs)
+	earlier := text.Rebase(d.base, text.Rebase(a.e.Base, a.back, a.sent.theirs).Set, theirs).Set
+	a.back = text.Minimize(after, text.Compose(back, earlier))
 	if a.detour == nil {
 		a.detour = &detour{base: d.base, before: before, first: d.events[found.i].rev, set: right.Set, rebased: right}
 		a.detour.theirs = text.Canonical(d.base, theirs)
@@ -446,7 +492,9 @@ func (a *attempt) repair(d *delivery, found finding) error {
 		Path: a.e.Path, Base: after, Edits: text.Minimize(after, text.Compose(back, right.Set)),
 		Rev: d.events[found.j-1].rev,
 	}
-	a.deadline = a.w.o.Now().Add(budget)
+	if a.repairs == 1 {
+		a.deadline = a.w.o.Now().Add(budget)
+	}
 	return nil
 }
 
@@ -454,6 +502,20 @@ func (a *attempt) repair(d *delivery, found finding) error {
 func (d *delivery) partly() bool {
 	r := text.Rebase(d.base, d.set, text.Minimize(d.base, composed(d.events)))
 	return r.Coalesced > 0 && len(r.Conflicts) == 0 && len(r.Set) > 0
+}
+
+// traced says that something of what the edit puts in has come into the text, though not as the edit would have put it: to
+// send it again could make it stand there twice. f.mu is held.
+func (a *attempt) traced(d *delivery) bool {
+	const enough = 4 // bytes that nobody types by chance
+	if len(d.events) == 0 {
+		return false
+	}
+	before, now := d.base.String(), a.f.text.String()
+	return slices.ContainsFunc(d.set, func(e text.Edit) bool {
+		s := strings.TrimSpace(e.New)
+		return len(s) >= enough && strings.Count(now, s) > strings.Count(before, s)
+	})
 }
 
 func composed(events []event) text.Set {
@@ -588,10 +650,12 @@ func grown(before text.Text, s text.Set) int {
 	return n
 }
 
-// waitForGap waits until nobody has typed for a moment, or the time is up.
+// waitForGap waits until nobody has typed for a moment, but not for ever: where no gap comes, some try must hit upon the
+// moment between two keys.
 func (a *attempt) waitForGap(ctx context.Context) {
 	gap := max(3*a.rtt, minGap)
-	for a.w.o.Now().Before(a.deadline) {
+	until := a.w.o.Now().Add(2 * gap)
+	for a.w.o.Now().Before(until) {
 		a.f.mu.Lock()
 		changed := a.f.changed
 		a.f.mu.Unlock()
@@ -623,12 +687,15 @@ func (a *attempt) expired() error {
 	a.f.mu.Lock()
 	defer a.f.mu.Unlock()
 	if a.repairs > 0 {
-		return a.unknown("an edit that landed at the wrong place could not be repaired in time")
+		return a.unknown("the editor put it at the wrong place, and the user's typing has left no moment to repair that yet")
 	}
+	return a.timeout(fmt.Sprintf("found no moment between the user's keystrokes (%d tries)", a.tries))
+}
+
+func (a *attempt) timeout(what string) error {
 	return &filetime.Error{
 		Code: filetime.Timeout, Reason: "editor_busy", Path: a.f.path, Now: a.f.text, Known: true,
-		Message: fmt.Sprintf("The edit of %s found no moment between the user's keystrokes in %v (%d tries). "+
-			"Nothing of it is in the text; try again.", a.f.path, budget, a.tries),
+		Message: fmt.Sprintf("The edit of %s %s in %v. Nothing of it is in the text; try again.", a.f.path, what, budget),
 	}
 }
 
