@@ -77,10 +77,11 @@ func (f *FileTime) Read(s Snapshot, first, last int) {
 func (f *FileTime) see(s Snapshot, seen span) {
 	f.advance(s.Path, f.views[s.Path])
 	list := f.views[s.Path]
-	for _, v := range list {
+	for i, v := range list {
 		if v.Rev == s.Rev && len(v.Since) == 0 {
 			v.bytes += seen.end - seen.start
 			v.show(seen)
+			f.views[s.Path] = append(slices.Delete(list, i, i+1), v) // an old text that holds again is the newest
 			return
 		}
 	}

@@ -179,3 +179,18 @@ func TestViewsFollow(t *testing.T) {
 		}
 	})
 }
+
+// A text that was seen, changed and changed back is the newest again once it is seen again.
+func TestF183SeenAgain(t *testing.T) {
+	s := newShelf("a b\n")
+	f := New(s, "s", nil)
+	f.Read(s.snapshot(), 1, 2)
+	s.change(text.Set{{Start: 1, End: 1, New: "x"}}, User, "")
+	f.Read(s.snapshot(), 1, 2)
+	s.change(text.Set{{Start: 1, End: 2}}, User, "")
+	f.Read(s.snapshot(), 1, 2)
+	_, views, err := f.Assert(t.Context(), "/f", true)
+	if err != nil || len(views) != 2 || views[0].Text.String() != "a b\n" || views[1].Text.String() != "ax b\n" {
+		t.Errorf("%v %+v", err, views)
+	}
+}

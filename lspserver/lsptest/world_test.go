@@ -681,6 +681,11 @@ func (w *world) touched(o *op) bool {
 	if o.view >= len(f.log) || o.kind == "make" {
 		return false
 	}
+	for _, b := range w.ops { // its own edit before, which went to the disk while the person opened the file
+		if b != o && b.file == o.file && b.outcome == "landed" && b.old == o.old {
+			return true
+		}
+	}
 	text := f.log[o.view].Text
 	for _, span := range o.spans {
 		from, to := raw(text, span[0]), raw(text, span[1])

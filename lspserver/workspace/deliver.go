@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"tandem/filetime"
 	"tandem/filetime/text"
@@ -43,13 +44,17 @@ type delivery struct {
 	theirs   text.Set
 	size     int
 	found    finding
+
+	followed int  // events that traced has looked at
+	traced   bool // what it has found in one of them
 }
 
 // start is what the edit would be if it began after the first so many events: carried along, or at the sent positions.
 type start struct {
 	right, wrong         text.Set
-	rightSize, wrongSize int // by how much they make the text grow
-	size                 int // by how much the events before have made it grow
+	rightSize, wrongSize int  // by how much they make the text grow
+	size                 int  // by how much the events before have made it grow
+	begun                bool // some of the edit is there before
 }
 
 // verdict is what the events say of an edit that was sent.
@@ -101,6 +106,61 @@ func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEd
 // errMending says that the time of an edit is up that landed at the wrong place and has not been repaired yet.
 var errMending = errors.New("the repair goes on")
 
+// salvage goes on with a repair that cannot be carried out as it is, for the reason in cause. A document that was closed is
+// repaired on disk. Where somebody has typed into what landed at the wrong place, the rest of it is taken back.
+func (a *attempt) salvage(ctx context.Context, cause error) (filetime.LandedFile, bool, error) {
+	f := a.f
+	if errors.Is(cause, errClosed) {
+		l, err := a.w.commitDisk(ctx, f, a.e, a.c)
+		switch {
+		case errors.Is(err, errOpened):
+			return l, false, nil
+		case err == nil:
+			l, err = a.settled(l)
+			return l, true, err
+		}
+		cause = err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	unknown := a.unknown("the editor put it at the wrong place, and the user has typed there since")
+	var conflict *filetime.Conflict
+	if !errors.As(cause, &conflict) || a.partly && len(a.e.Edits) == 0 {
+		return filetime.LandedFile{}, false, unknown
+	}
+	theirs := text.Diff(a.e.Base, f.text)
+	if revs, ok := f.since(a.e.Rev); ok {
+		sets := make([]text.Set, len(revs))
+		for i, r := range revs {
+			sets[i] = r.Set
+		}
+		theirs = text.ComposeAll(sets)
+	}
+	var keep text.Set
+	for _, e := range a.back {
+		if len(text.Rebase(a.e.Base, text.Set{e}, theirs).Conflicts) == 0 {
+			keep = append(keep, e)
+		}
+	}
+	if len(keep) == len(a.e.Edits) && a.partly {
+		keep = nil // no progress
+	}
+	a.partly, a.back, a.e.Edits = true, keep, keep
+	a.detour.set, a.detour.rebased = nil, text.Rebased{}
+	if len(keep) == 0 {
+		return filetime.LandedFile{}, false, unknown
+	}
+	return filetime.LandedFile{}, false, nil
+}
+
+// settled ends a repair after which nothing is left to do.
+func (a *attempt) settled(l filetime.LandedFile) (filetime.LandedFile, error) {
+	a.f.mu.Lock()
+	defer a.f.mu.Unlock()
+	l, _, err := a.settle(l, a.f.rev)
+	return l, err
+}
+
 // mend takes back what landed at the wrong place, and puts it nowhere: its call has been answered. It goes on until that is
 // done, the document is closed or the editor has left. It owns the document's slot.
 func (a *attempt) mend() {
@@ -139,6 +199,7 @@ type attempt struct {
 	repairs  int
 	back     text.Set // over e.Base: takes back what landed at the wrong place and does no more
 	lingers  bool     // the call has been answered: what is left is to take back
+	partly   bool     // only some of it can be taken back
 	detour   *detour  // what the repairs are about
 }
 
@@ -164,7 +225,15 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 			return filetime.LandedFile{}, a.expired()
 		}
 		p, d, done, err := a.prepare()
-		if err != nil || done {
+		switch {
+		case err != nil && a.repairs > 0:
+			if l, done, err := a.salvage(ctx, err); done || err != nil {
+				return l, err
+			}
+			continue
+		case done && a.repairs > 0:
+			return a.settled(a.finish(p, done))
+		case err != nil || done:
 			return a.finish(p, done), err
 		}
 		a.sent = p
@@ -259,7 +328,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 		if n > 0 || !open {
 			found = a.find(d)
 			partly = found.verdict == absent && d.partly()
-			traced = found.verdict == absent && got != nil && a.traced(d)
+			traced = found.verdict == absent && a.traced(d)
 		}
 		f.mu.Unlock()
 		switch {
@@ -439,6 +508,9 @@ func (a *attempt) settle(l filetime.LandedFile, last uint64) (filetime.LandedFil
 		return l, true, nil
 	}
 	l = a.straighten(l, last)
+	if a.partly {
+		return l, true, a.unknown("the editor put it at the wrong place, and the user has typed there since")
+	}
 	if k := a.detour.rebased.Conflicts; len(k) > 0 {
 		return filetime.LandedFile{}, true, a.w.conflict(a.f, a.e, text.Diff(a.detour.base, a.f.text), k, nil)
 	}
@@ -508,14 +580,34 @@ func (d *delivery) partly() bool {
 // send it again could make it stand there twice. f.mu is held.
 func (a *attempt) traced(d *delivery) bool {
 	const enough = 4 // bytes that nobody types by chance
-	if len(d.events) == 0 {
-		return false
+	if d.traced || len(d.events) == d.followed {
+		return d.traced
 	}
+	d.followed = len(d.events)
 	before, now := d.base.String(), a.f.text.String()
-	return slices.ContainsFunc(d.set, func(e text.Edit) bool {
+	theirs := text.Minimize(d.base, composed(d.events))
+	d.traced = slices.ContainsFunc(d.set, func(e text.Edit) bool {
 		s := strings.TrimSpace(e.New)
-		return len(s) >= enough && strings.Count(now, s) > strings.Count(before, s)
+		if len(s) < enough {
+			return false
+		}
+		return strings.Count(now, s) > strings.Count(before, s) || slices.ContainsFunc(theirs, func(t text.Edit) bool {
+			return t.Start <= e.End && t.End >= e.Start && scattered(s, t.New)
+		})
 	})
+	return d.traced
+}
+
+// scattered says that the runes of s stand in t in their order, with others between them perhaps.
+func scattered(s, t string) bool {
+	for _, r := range s {
+		i := strings.IndexRune(t, r)
+		if i < 0 {
+			return false
+		}
+		t = t[i+utf8.RuneLen(r):]
+	}
+	return true
 }
 
 func composed(events []event) text.Set {
@@ -532,21 +624,18 @@ func (a *attempt) find(d *delivery) finding {
 	widest := max(len(d.set)+1, 8)
 	for ; d.found.verdict == absent && d.searched < len(d.events); d.searched++ {
 		j := d.searched + 1
+		first := max(0, j-widest)
 		d.begin(j-1, a.reposition(d.events[j-1].before, d.ranges))
-		for i := max(0, j-widest); i < j && d.found.verdict == absent; i++ {
-			s, before, after := d.starts[i], d.events[i].before, d.events[j-1].after
-			grown := d.size - s.size
-			right := len(s.right) > 0 && s.rightSize == grown
-			wrong := len(s.wrong) > 0 && s.wrongSize == grown && i > 0
-			if !right && !wrong {
-				continue
+		// The fewest events first: with more of them, somebody's typing and an edit that took it away may look like one. But
+		// what is left to do after a part of the edit is done is the whole of it only where somebody else has done that part.
+		for i := j - 1; i >= first && d.found.verdict == absent; i-- {
+			if !d.starts[i].begun {
+				d.found = d.match(i, j)
 			}
-			got := text.Canonical(before, composed(d.events[i:j]))
-			switch {
-			case right && same(before, after, got, s.right):
-				d.found = finding{landed, i, j}
-			case wrong && same(before, after, got, s.wrong):
-				d.found = finding{misplaced, i, j}
+		}
+		for i := first; i < j && d.found.verdict == absent; i++ {
+			if d.starts[i].begun {
+				d.found = d.match(i, j)
 			}
 		}
 	}
@@ -559,6 +648,25 @@ func (a *attempt) find(d *delivery) finding {
 	return finding{}
 }
 
+// match says what events i to j are.
+func (d *delivery) match(i, j int) finding {
+	s, before, after := d.starts[i], d.events[i].before, d.events[j-1].after
+	grown := d.size - s.size
+	right := len(s.right) > 0 && s.rightSize == grown
+	wrong := len(s.wrong) > 0 && s.wrongSize == grown && i > 0
+	if !right && !wrong {
+		return finding{}
+	}
+	got := text.Canonical(before, composed(d.events[i:j]))
+	switch {
+	case right && same(before, after, got, s.right):
+		return finding{landed, i, j}
+	case wrong && same(before, after, got, s.wrong):
+		return finding{misplaced, i, j}
+	}
+	return finding{}
+}
+
 // begin looks at event i as the first that may show the edit.
 func (d *delivery) begin(i int, wrong text.Set) {
 	e := d.events[i]
@@ -566,6 +674,7 @@ func (d *delivery) begin(i int, wrong text.Set) {
 	if r := text.Rebase(d.base, d.set, d.theirs); len(r.Conflicts) == 0 {
 		s.right = text.Canonical(e.before, r.Set)
 		s.rightSize = grown(e.before, s.right)
+		s.begun = r.Coalesced > 0
 	}
 	s.wrong = text.Canonical(e.before, wrong)
 	s.wrongSize = grown(e.before, s.wrong)
@@ -587,12 +696,31 @@ func within(d *delivery, after text.Text) bool {
 		from, to := e.Start+shift, e.Start+shift+len(e.New)
 		shift += len(e.New) - (e.End - e.Start)
 		for _, r := range rest {
-			if r.Start < to && r.End > from {
+			// A word that grows at its end is not touched where the edit put it in.
+			old := edited.Slice(r.Start, r.End)
+			pre := prefix(old, r.New)
+			if post := suffix(old[pre:], r.New[pre:]); r.Start+pre < to && r.End-post > from {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+func prefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+func suffix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	return n
 }
 
 func weight(s text.Set) int {
