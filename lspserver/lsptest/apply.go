@@ -198,7 +198,8 @@ func (e *Editor) edit(c documentChange) error {
 	}
 	// Without a version it is for a closed file, which the person may have opened and changed while it was on its way.
 	v := c.TextDocument.Version
-	current := v == nil && d.lent || v != nil && *v == d.version
+	// A version says nothing of a document that was closed and opened since: it may be an older one's number.
+	current := (v == nil && d.lent || v != nil && *v == d.version) && e.opened[d.uri] == 1
 	var splices []Splice
 	for _, t := range c.Edits {
 		start, exact := e.o.Encoding.Offset(d.text, t.Range.Start)

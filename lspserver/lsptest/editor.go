@@ -148,6 +148,7 @@ type Editor struct {
 	stale      int
 	refused    int
 	misplaced  int
+	opened     map[string]int // how often each was opened: its versions begin anew then
 	saved      []string
 	violations []string
 	background sync.WaitGroup
@@ -176,7 +177,7 @@ type contentChange struct {
 func Start(ctx context.Context, rwc io.ReadWriteCloser, o Options) (*Editor, error) {
 	o.Encoding = cmp.Or(o.Encoding, UTF16)
 	o.Profile = cmp.Or(o.Profile, Strict)
-	e := &Editor{o: o, docs: map[string]*document{}, offered: []Encoding{o.Encoding}}
+	e := &Editor{o: o, docs: map[string]*document{}, opened: map[string]int{}, offered: []Encoding{o.Encoding}}
 	if o.Encoding == UTF8 {
 		e.offered = append(e.offered, UTF16)
 	}
@@ -414,6 +415,7 @@ func (e *Editor) open(path, text string, lent bool) *document {
 	d.text = d.lines(text)
 	d.told = d.text
 	e.docs[d.uri] = d
+	e.opened[d.uri]++
 	e.see(d, Opened, nil)
 	e.conn.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{
 		"uri": d.uri, "languageId": strings.TrimPrefix(filepath.Ext(path), "."), "version": d.version, "text": d.text,

@@ -389,7 +389,7 @@ func (m *tinker) heed(messages []model.Message) {
 		if v := w.match(m.wants, numbered(last.Text)); v != nil {
 			m.views[m.wants] = v
 		} else {
-			w.fault("I1: the model was shown a text of %s that never was:\n%s", m.wants, last.Text)
+			w.fault("I1: the model was shown a text of %s that never was: %s\n%.300s", m.wants, w.nearest(m.wants, numbered(last.Text)), last.Text)
 		}
 	} else if last.Role == model.User {
 		m.left = 3 + m.r.IntN(6)
@@ -422,6 +422,18 @@ func (w *world) match(name, text string) *view {
 		}
 	}
 	return nil
+}
+
+// nearest says how a text differs from the one of the log that is most like it.
+func (w *world) nearest(name, text string) string {
+	best, least := "", len(text)+1
+	for i, s := range w.files[name].log {
+		d := difference(strings.TrimSuffix(plain(s.Text), "\n"), strings.TrimSuffix(text, "\n"))
+		if n := d.End - d.Start + len(d.New); n < least {
+			best, least = fmt.Sprintf("%d bytes at %d are %q in entry %d of %d", d.End-d.Start, d.Start, d.New, i, len(w.files[name].log)), n
+		}
+	}
+	return best
 }
 
 // next is what the model does now; nothing ends the turn.
@@ -626,7 +638,7 @@ func (w *world) judge(done []*op) {
 		switch o.outcome {
 		case "landed", "TIMEOUT":
 		case "UNKNOWN":
-			if !w.lossy && !w.vague && w.e.Misplaced() == 0 {
+			if !w.lossy && !w.vague && w.e.Misplaced() == 0 && w.files[o.file].turned.Before(o.asked.Add(-time.Second)) {
 				w.fault("I2: %s of %s ended unknown in an honest world: %s", o.id, o.file, o.told)
 			}
 		default:

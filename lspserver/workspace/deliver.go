@@ -52,9 +52,10 @@ type delivery struct {
 // start is what the edit would be if it began after the first so many events: carried along, or at the sent positions.
 type start struct {
 	right, wrong         text.Set
-	rightSize, wrongSize int  // by how much they make the text grow
-	size                 int  // by how much the events before have made it grow
-	begun                bool // some of the edit is there before
+	rightSize, wrongSize int // by how much they make the text grow
+	size                 int // by how much the events before have made it grow
+
+	rightBegun, wrongBegun bool // some of the edit is there before
 }
 
 // verdict is what the events say of an edit that was sent.
@@ -629,14 +630,10 @@ func (a *attempt) find(d *delivery) finding {
 		// The fewest events first: with more of them, somebody's typing and an edit that took it away may look like one. But
 		// what is left to do after a part of the edit is done is the whole of it only where somebody else has done that part.
 		for i := j - 1; i >= first && d.found.verdict == absent; i-- {
-			if !d.starts[i].begun {
-				d.found = d.match(i, j)
-			}
+			d.found = d.match(i, j, false)
 		}
 		for i := first; i < j && d.found.verdict == absent; i++ {
-			if d.starts[i].begun {
-				d.found = d.match(i, j)
-			}
+			d.found = d.match(i, j, true)
 		}
 	}
 	if d.found.verdict != absent {
@@ -648,12 +645,12 @@ func (a *attempt) find(d *delivery) finding {
 	return finding{}
 }
 
-// match says what events i to j are.
-func (d *delivery) match(i, j int) finding {
+// match says what events i to j are: the whole edit, or what is left of it where a part of it had begun.
+func (d *delivery) match(i, j int, begun bool) finding {
 	s, before, after := d.starts[i], d.events[i].before, d.events[j-1].after
 	grown := d.size - s.size
-	right := len(s.right) > 0 && s.rightSize == grown
-	wrong := len(s.wrong) > 0 && s.wrongSize == grown && i > 0
+	right := len(s.right) > 0 && s.rightSize == grown && s.rightBegun == begun
+	wrong := len(s.wrong) > 0 && s.wrongSize == grown && s.wrongBegun == begun && i > 0
 	if !right && !wrong {
 		return finding{}
 	}
@@ -674,9 +671,10 @@ func (d *delivery) begin(i int, wrong text.Set) {
 	if r := text.Rebase(d.base, d.set, d.theirs); len(r.Conflicts) == 0 {
 		s.right = text.Canonical(e.before, r.Set)
 		s.rightSize = grown(e.before, s.right)
-		s.begun = r.Coalesced > 0
+		s.rightBegun = r.Coalesced > 0
 	}
 	s.wrong = text.Canonical(e.before, wrong)
+	s.wrongBegun = slices.ContainsFunc(wrong, func(w text.Edit) bool { return e.before.Slice(w.Start, w.End) == w.New })
 	s.wrongSize = grown(e.before, s.wrong)
 	d.starts = append(d.starts, s)
 	d.theirs = text.Compose(d.theirs, e.set)
