@@ -30,6 +30,7 @@ type event struct {
 	set           text.Set
 	before, after text.Text
 	rev           uint64
+	gathered      bool // the editor tells of several changes by it
 }
 
 // delivery is an edit on its way: what was sent, for which text, and what has happened to the document since.
@@ -126,7 +127,7 @@ func (a *attempt) salvage(ctx context.Context, cause error) (filetime.LandedFile
 	defer f.mu.Unlock()
 	unknown := a.unknown("the editor put it at the wrong place, and the user has typed there since")
 	var conflict *filetime.Conflict
-	if !errors.As(cause, &conflict) || a.partly && len(a.e.Edits) == 0 {
+	if !errors.As(cause, &conflict) {
 		return filetime.LandedFile{}, false, unknown
 	}
 	theirs := text.Diff(a.e.Base, f.text)
@@ -137,21 +138,41 @@ func (a *attempt) salvage(ctx context.Context, cause error) (filetime.LandedFile
 		}
 		theirs = text.ComposeAll(sets)
 	}
-	var keep text.Set
-	for _, e := range a.back {
-		if len(text.Rebase(a.e.Base, text.Set{e}, theirs).Conflicts) == 0 {
-			keep = append(keep, e)
-		}
-	}
-	if len(keep) == len(a.e.Edits) && a.partly {
-		keep = nil // no progress
-	}
-	a.partly, a.back, a.e.Edits = true, keep, keep
+	a.back = restore(a.e.Base, a.back, theirs, f.text)
+	a.e.Base, a.e.Edits, a.e.Since, a.e.Rev = f.text, a.back, nil, f.rev
+	a.partly = true
 	a.detour.set, a.detour.rebased = nil, text.Rebased{}
-	if len(keep) == 0 {
+	if len(a.back) == 0 {
 		return filetime.LandedFile{}, false, unknown
 	}
 	return filetime.LandedFile{}, false, nil
+}
+
+// restore carries back, over base, to now as far as it goes. Where somebody has typed into what it would take away, that stays
+// and what was there before comes to stand beside it: nothing typed is lost, though not all is in order.
+func restore(base text.Text, back, theirs text.Set, now text.Text) text.Set {
+	var out text.Set
+	at := 0
+	for _, e := range back {
+		hunk := text.Rebase(base, text.Set{e}, theirs)
+		set := hunk.Set
+		if len(hunk.Conflicts) > 0 {
+			gone := base.Slice(e.Start, e.End)
+			pre := prefix(gone, e.New)
+			lost := e.New[pre : len(e.New)-suffix(gone[pre:], e.New[pre:])]
+			start, end := theirs.MapPos(e.Start+pre, false), theirs.MapPos(e.End, true)
+			if strings.Contains(now.Slice(start, max(start, end)), lost) || !utf8.ValidString(lost) {
+				continue
+			}
+			set = text.Set{{Start: start, End: start, New: lost}}
+		}
+		for _, s := range set {
+			if s.Start >= at {
+				out, at = append(out, s), s.End
+			}
+		}
+	}
+	return out
 }
 
 // settled ends a repair after which nothing is left to do.
@@ -410,7 +431,7 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 		a.refusals++
 	case got == nil:
 		return filetime.LandedFile{}, false, a.unknown("the editor did not answer")
-	case a.traced(d):
+	case a.traced(d), d.hidden():
 		return filetime.LandedFile{}, false, a.unknown("the editor applied it, but it does not stand where it should")
 	case len(d.events) == 0:
 		if a.silences++; a.silences > 1 {
@@ -597,6 +618,18 @@ func (a *attempt) traced(d *delivery) bool {
 		})
 	})
 	return d.traced
+}
+
+// hidden says that the edit, if it was applied, may not show, because the editor tells in one of it and of what somebody did
+// in the same place.
+func (d *delivery) hidden() bool {
+	if !slices.ContainsFunc(d.events, func(e event) bool { return e.gathered }) {
+		return false
+	}
+	theirs := text.Minimize(d.base, composed(d.events))
+	return slices.ContainsFunc(d.set, func(e text.Edit) bool {
+		return slices.ContainsFunc(theirs, func(t text.Edit) bool { return t.Start < e.End && t.End > e.Start })
+	})
 }
 
 // scattered says that the runes of s stand in t in their order, with others between them perhaps.

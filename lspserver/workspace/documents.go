@@ -77,10 +77,14 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 		f.suspect = true
 		w.o.Log.Warn("document version did not grow", "uri", uri, "had", f.version, "got", version)
 	}
+	gathered := len(changes) == 1 && version > f.version+1
 	f.version, f.dirty = version, true
 	for _, c := range changes {
 		set := w.convert(f, c)
 		w.record(f, set, filetime.User)
+	}
+	if f.out != nil && gathered {
+		f.out.events[len(f.out.events)-1].gathered = true
 	}
 	switch {
 	case f.text.Equal(written): // the editor has read again what we wrote
