@@ -715,7 +715,8 @@ func (d *delivery) begin(i int, wrong text.Set) {
 }
 
 // within says that after holds the edit beside somebody's typing: there is less to do from the edited text to it than from
-// the text before, and none of that touches what the edit put in.
+// the text before, none of that touches what the edit put in, and what it takes out is gone. Lines may be so alike that the
+// wrong one gone looks like the right one gone and a word changed.
 func within(d *delivery, after text.Text) bool {
 	edited := d.set.Apply(d.base)
 	rest := text.Diff(edited, after)
@@ -723,6 +724,12 @@ func within(d *delivery, after text.Text) bool {
 		return false
 	}
 	shift := 0
+	gone := text.Canonical(d.base, text.Minimize(d.base, composed(d.events)))
+	for _, e := range text.Canonical(d.base, d.set) {
+		if e.New == "" && !slices.ContainsFunc(gone, func(t text.Edit) bool { return t.Start <= e.Start && t.End >= e.End }) {
+			return false
+		}
+	}
 	for _, e := range d.set {
 		from, to := e.Start+shift, e.Start+shift+len(e.New)
 		shift += len(e.New) - (e.End - e.Start)
