@@ -42,6 +42,8 @@ type Snapshot struct {
 	Mode    fs.FileMode
 	ModTime time.Time
 	Links   uint64
+	// Rules are those by which edits of the file are rebased.
+	Rules text.Rules
 }
 
 // Revision is one change of a file: Set is over the text before it, Rev is the revision that it made.
@@ -133,6 +135,8 @@ type LandedFile struct {
 	Over    int
 	// SameLine says that somebody else changed a line that the edit changed too.
 	SameLine bool
+	// Reformatted counts the places where blanks that somebody else changed gave way to the edit.
+	Reformatted int
 	// Stale says that the disk is older than the buffer that the edit landed in.
 	Stale bool
 }
@@ -184,9 +188,9 @@ func (c *Conflict) Error() string {
 	return fmt.Sprintf("%s: the text to be edited was changed meanwhile; nothing was applied.", c.Path)
 }
 
-// Hunk is one place of a conflict: what stood there, what the agent wanted, what stands there now and from which line
-// (1-based) of the present text.
+// Hunk is one place of a conflict: what stood there, what the agent wanted and what stands there now, with the lines
+// (1-based) at which it begins in Base and in Now.
 type Hunk struct {
 	Base, Ours, Now string
-	Line            int
+	BaseLine, Line  int
 }

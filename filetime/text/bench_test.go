@@ -101,44 +101,6 @@ func BenchmarkKeystroke(b *testing.B) {
 	}
 }
 
-// BenchmarkMinute takes in what an editor sends in a minute at 1,000 changes a second, at
-// all places of a text of 10 MB, and keeps a history of 8,192 of them.
-func BenchmarkMinute(b *testing.B) {
-	heap := func() float64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return float64(m.HeapAlloc) / (1 << 20)
-	}
-	for b.Loop() {
-		r := rand.New(rand.NewPCG(1, 1))
-		t := New(source(10<<20, 1))
-		var history []Set
-		var first, most float64
-		for i := range 60_000 {
-			if i%10_000 == 0 {
-				h := heap()
-				if i == 10_000 {
-					first = h
-				}
-				most = max(most, h)
-			}
-			line := r.IntN(t.LineCount())
-			var s Set
-			t, s = typed(b, t, fmt.Appendf(nil, change, i, line, 0, line, 0))
-			if history = append(history, s); len(history) == 8192 {
-				history = append([]Set{ComposeAll(history[:4096])}, history[4096:]...)
-			}
-		}
-		b.ReportMetric(first, "MB-after-10k")
-		b.ReportMetric(most, "MB-most")
-		b.ReportMetric(heap(), "MB-after-60k")
-		runtime.KeepAlive(history)
-		runtime.KeepAlive(t)
-	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/60_000/float64(b.N), "µs/change")
-}
-
 // BenchmarkOpen says what an open document weighs, by its size: its bytes and what there
 // is besides, and what each further version that is kept adds.
 func BenchmarkOpen(b *testing.B) {

@@ -34,6 +34,7 @@ type CharsetError struct {
 	Charset Charset
 	Offset  int // where, in bytes of what was given
 	Reason  string
+	Marked  bool // a byte order mark says what the bytes are meant to be
 }
 
 func (e *CharsetError) Error() string {
@@ -54,7 +55,7 @@ func Decode(b []byte) (Text, Charset, error) {
 	start := string(b[:min(len(b), len(mark32LE))])
 	switch {
 	case start == mark32LE || start == mark32BE:
-		return Text{}, CharsetUTF8, &CharsetError{CharsetUTF8, 0, "a UTF-32 byte order mark"}
+		return Text{}, CharsetUTF8, &CharsetError{CharsetUTF8, 0, "a UTF-32 byte order mark", true}
 	case strings.HasPrefix(start, markLE):
 		return decode16(b, CharsetUTF16LE)
 	case strings.HasPrefix(start, markBE):
@@ -62,7 +63,7 @@ func Decode(b []byte) (Text, Charset, error) {
 	}
 	s := string(b)
 	if i := invalid(s); i >= 0 {
-		return Text{}, CharsetUTF8, &CharsetError{CharsetUTF8, i, "an invalid byte"}
+		return Text{}, CharsetUTF8, &CharsetError{CharsetUTF8, i, "an invalid byte", strings.HasPrefix(s, bom)}
 	}
 	return New(s), CharsetUTF8, nil
 }
@@ -73,15 +74,15 @@ func Decode(b []byte) (Text, Charset, error) {
 func Encode(t Text, c Charset) ([]byte, error) {
 	s := t.String()
 	if i := invalid(s); i >= 0 {
-		return nil, &CharsetError{c, i, "an invalid byte"}
+		return nil, &CharsetError{c, i, "an invalid byte", false}
 	}
 	switch {
 	case c == CharsetUTF8:
 		return []byte(s), nil // its BOM is no mark of the others, and those are not valid in it
 	case !strings.HasPrefix(s, bom):
-		return nil, &CharsetError{c, 0, "no byte order mark"}
+		return nil, &CharsetError{c, 0, "no byte order mark", false}
 	case c == CharsetUTF16LE && strings.HasPrefix(s, bom+"\x00"):
-		return nil, &CharsetError{c, len(bom), "a NUL, which would make its mark one of UTF-32"}
+		return nil, &CharsetError{c, len(bom), "a NUL, which would make its mark one of UTF-32", false}
 	}
 	order := c.order()
 	out := make([]byte, 0, 2*t.chunks().total.utf16)
@@ -109,7 +110,7 @@ func (c Charset) order() byteOrder {
 
 func decode16(b []byte, c Charset) (Text, Charset, error) {
 	if len(b)%2 != 0 {
-		return Text{}, c, &CharsetError{c, len(b) - 1, "half of a code unit"}
+		return Text{}, c, &CharsetError{c, len(b) - 1, "half of a code unit", true}
 	}
 	order := c.order()
 	out := make([]byte, 0, len(b))
@@ -121,7 +122,7 @@ func decode16(b []byte, c Charset) (Text, Charset, error) {
 				low = rune(order.Uint16(b[i+2:]))
 			}
 			if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
-				return Text{}, c, &CharsetError{c, i, "half of a surrogate pair"}
+				return Text{}, c, &CharsetError{c, i, "half of a surrogate pair", true}
 			}
 			i += 2
 		}

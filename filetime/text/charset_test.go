@@ -122,6 +122,7 @@ func checkCharset(t failer, b []byte) {
 }
 
 func TestCharsetsGoThereAndBack(t *testing.T) {
+	t.Parallel()
 	read := 0
 	rapid.Check(t, func(t *rapid.T) {
 		b := []byte(drawText(t, "text", 8))

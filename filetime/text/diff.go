@@ -138,7 +138,7 @@ func (d *differ) strings(a, b string, offset int) Set {
 	}
 	la, lb := d.sequence(a, eolEnd), d.sequence(b, eolEnd)
 	var out Set
-	for _, h := range d.diff(la, lb) {
+	for _, h := range d.lines(la, lb) {
 		out = d.refine(out, la, lb, h, offset)
 	}
 	return out
@@ -294,6 +294,32 @@ func (d *differ) diff(a, b sequence) []hunk {
 	d.hunks = nil
 	d.compare(a.ids, b.ids, 0, 0)
 	return shift(a, b, d.hunks)
+}
+
+// lines is diff for lines. Where some were moved, the anchors may hold on to those that
+// were passed: if a shortest script is shorter, it is the one.
+func (d *differ) lines(a, b sequence) []hunk {
+	d.hunks = nil
+	d.compare(a.ids, b.ids, 0, 0)
+	if n := cost(d.hunks); n > abs(len(a.ids)-len(b.ids)) && n <= maxSteps {
+		first, last := d.hunks[0], d.hunks[len(d.hunks)-1]
+		anchored := d.hunks
+		d.hunks = nil
+		d.shortest(a.ids[first.a0:last.a1], b.ids[first.b0:last.b1], first.a0, first.b0)
+		if cost(d.hunks) >= n {
+			d.hunks = anchored
+		}
+	}
+	return shift(a, b, d.hunks)
+}
+
+// cost is how many symbols hunks delete and insert.
+func cost(hunks []hunk) int {
+	n := 0
+	for _, h := range hunks {
+		n += h.a1 - h.a0 + h.b1 - h.b0
+	}
+	return n
 }
 
 // compare adds the hunks between a and b, which begin at i and j.

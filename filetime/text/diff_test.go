@@ -31,6 +31,7 @@ func checkDiff(t failer, a, b string) Set {
 }
 
 func TestDiff(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawText(t, "a", 25), drawText(t, "b", 25)
 		if !slices.Equal(checkDiff(t, a, b), checkDiff(t, a, b)) {
@@ -42,6 +43,7 @@ func TestDiff(t *testing.T) {
 
 // TestOneTokenIsTheDiff holds the short way against the long one.
 func TestOneTokenIsTheDiff(t *testing.T) {
+	t.Parallel()
 	short := 0
 	rapid.Check(t, func(t *rapid.T) {
 		a := drawText(t, "a", 8)
@@ -166,6 +168,7 @@ func TestInfers(t *testing.T) {
 }
 
 func TestMinimize(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		base := drawText(t, "base", 20)
 		s := drawSet(t, "s", base, 3)

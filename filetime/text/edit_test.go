@@ -9,6 +9,7 @@ import (
 )
 
 func TestApplySplices(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		base := drawText(t, "base", 20)
 		s := drawSet(t, "s", base, 5)
@@ -24,6 +25,7 @@ func TestApplySplices(t *testing.T) {
 }
 
 func TestInverseIsExact(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		base := drawText(t, "base", 20)
 		s := drawSet(t, "s", base, 5)
@@ -39,6 +41,7 @@ func TestInverseIsExact(t *testing.T) {
 }
 
 func TestComposeIsExactAndAssociative(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		base := drawText(t, "base", 20)
 		a := drawSet(t, "a", base, 4)
@@ -70,6 +73,7 @@ func TestComposeIsExactAndAssociative(t *testing.T) {
 }
 
 func TestComposeKeystrokes(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		base := drawText(t, "base", 10)
 		now := base
@@ -86,6 +90,7 @@ func TestComposeKeystrokes(t *testing.T) {
 }
 
 func TestCanonical(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		base string
 		a, b Set
@@ -123,6 +128,7 @@ func TestCanonical(t *testing.T) {
 }
 
 func TestMapPos(t *testing.T) {
+	t.Parallel()
 	s := Set{{2, 2, "xx"}, {4, 6, "y"}, {8, 10, ""}}
 	for _, tt := range []struct{ off, before, after int }{
 		{0, 0, 0}, {2, 2, 4}, {3, 5, 5}, {4, 6, 6}, {5, 6, 7}, {6, 7, 7}, {8, 9, 9}, {9, 9, 9}, {10, 9, 9}, {12, 11, 11},

@@ -54,6 +54,7 @@ func TestFit(t *testing.T) {
 }
 
 func TestF093OverwriteKeepsFormat(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, text, content, want string }{
 		{"LF", "a\nb\n", "a\nx\n", "a\nx\n"},
 		{"CRLF", "a\r\nb\r\n", "a\nx\ny\n", "a\r\nx\r\ny\r\n"},
@@ -104,6 +105,7 @@ func TestF093OverwriteKeepsFormat(t *testing.T) {
 }
 
 func TestViewGoesBack(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawText(t, "text", 15)
 		for _, how := range []fold{0, trailing, trailing | glyphs} {

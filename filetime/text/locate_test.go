@@ -318,6 +318,7 @@ func splitsAt(s, old string) bool {
 }
 
 func TestLocateNeverGuesses(t *testing.T) {
+	t.Parallel()
 	found := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawText(t, "text", 15)

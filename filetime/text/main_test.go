@@ -9,13 +9,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Properties are cheap here, so each is checked on 20,000 cases unless told otherwise.
+// Properties are cheap here, so each is checked on 12,000 cases unless told otherwise.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	told := false
 	flag.Visit(func(f *flag.Flag) { told = told || f.Name == "rapid.checks" })
 	if !told {
-		flag.Set("rapid.checks", "20000")
+		flag.Set("rapid.checks", "12000")
 	}
 	os.Exit(m.Run())
 }

@@ -66,15 +66,20 @@ func untouched(t failer, base string, ours, theirs, merged Set) {
 }
 
 // TestMergeOfRealFiles has two people change files of Go's library, three times in ten
-// at the same place, and compares with git merge-file.
+// at the same place, and compares with git merge-file. Each file is changed anew three
+// times.
 func TestMergeOfRealFiles(t *testing.T) {
+	t.Parallel()
+	const files, rounds = 340, 3
 	git, err := exec.LookPath("git")
 	if err != nil {
 		t.Skip("git is not here")
 	}
 	dir := t.TempDir()
 	var clean, same, refused, more, places, gitPlaces int
-	for i, base := range corpus(t, 320, 1) {
+	all := corpus(t, files, 1)
+	for i := range files * rounds {
+		base := all[i%files]
 		r := rand.New(rand.NewPCG(uint64(i), 3))
 		lines := strings.SplitAfter(base, "\n")
 		hot := r.IntN(len(lines))
@@ -122,9 +127,9 @@ func TestMergeOfRealFiles(t *testing.T) {
 		}
 		untouched(t, base, a, b, whole)
 	}
-	t.Logf("git merged %d of 320 files, we %d of the same with the same result and %d more; %d and %d places left open",
-		clean, same, more, gitPlaces, places)
-	if clean < 100 || refused < 20 {
+	t.Logf("of %d changes of %d files git merged %d, we %d of the same with the same result and %d more; "+
+		"%d and %d places left open", files*rounds, files, clean, same, more, gitPlaces, places)
+	if clean < 300 || refused < 60 {
 		t.Error("too few of a kind to mean anything")
 	}
 	if float64(same) < 0.99*float64(clean) {

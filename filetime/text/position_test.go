@@ -88,6 +88,7 @@ func checkPositions(t failer, s string, line, char int) {
 }
 
 func TestPositions(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawText(t, "text", 12)
 		checkPositions(t, s, rapid.IntRange(-1, 12).Draw(t, "line"), rapid.IntRange(-1, 20).Draw(t, "char"))

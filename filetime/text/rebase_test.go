@@ -141,6 +141,7 @@ func drawApart(t *rapid.T, label, base string, a *alphabet, other Set) Set {
 // of anybody is lost or moved, nothing else is deleted, and it refuses exactly where
 // it has to.
 func TestRebaseAgainstIdentity(t *testing.T) {
+	t.Parallel()
 	clean, refused, alike := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		base := (&alphabet{'一', '←', "\n"}).draw(t, "base", 14)
@@ -188,6 +189,7 @@ func checkConflicts(t failer, base string, r Rebased) {
 // TestRebaseConverges has texts full of repetition, touching edits, and characters
 // that the edits of both sides make or take apart.
 func TestRebaseConverges(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		base := drawText(t, "base", 16)
 		var keys []Set
@@ -395,6 +397,7 @@ func TestMirrorAroundNewCharacters(t *testing.T) {
 
 // TestSameEveryTime does everything twice: no answer may hang on the order of a map.
 func TestSameEveryTime(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		base, other := drawCode(t, "base", 30), drawCode(t, "other", 30)
 		old, new := drawCode(t, "old", 4), drawCode(t, "new", 4)

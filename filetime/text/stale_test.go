@@ -64,6 +64,7 @@ func (a author) moved(lines []string, at, end int) (now []string, how string, fo
 // the only ones left: Locate cannot know that others were meant, which is why callers
 // look in what the model was shown.
 func TestStaleText(t *testing.T) {
+	t.Parallel()
 	const want = 1500
 	r := rand.New(rand.NewPCG(9, 9))
 	a := author{r, "later"}

@@ -8,16 +8,23 @@ import (
 	"unicode/utf8"
 )
 
-// typist writes lines of real code into a file key by key, as a person does: with slips
-// that are taken back, an editor that indents and closes brackets, and detours to lines
-// nearby in which a word is exchanged.
+// stroke is one change that an editor tells of: so many bytes before the caret go, and a text comes.
+type stroke struct {
+	back int
+	text string
+}
+
+// typist writes lines of real code into a file as a person does: in bursts at the caret, with slips that are taken back
+// and words that are completed, an editor that indents and closes brackets, pastes, deletions, detours to lines nearby
+// in which a word is exchanged, and now and then a new place to go on at.
 type typist struct {
 	r     *rand.Rand
 	now   string
 	caret int
 	home  int      // where the code goes on after a detour
 	code  []string // lines that are still to be written
-	todo  []string // keys of the burst that are still to come; "\b" takes one back
+	todo  []stroke // of the burst that is going on
+	kinds map[string]int
 }
 
 // newTypist takes some lines out of a file, for the person to write them again.
@@ -25,34 +32,31 @@ func newTypist(r *rand.Rand, file string) *typist {
 	lines := strings.SplitAfter(file, "\n")
 	at := 1 + r.IntN(len(lines)-1)
 	end := min(len(lines), at+20)
-	p := &typist{r: r, code: slices.Clone(lines[at:end])}
+	p := &typist{r: r, code: slices.Clone(lines[at:end]), kinds: map[string]int{}}
 	before := strings.Join(lines[:at], "")
 	p.now, p.caret = before+strings.Join(lines[end:], ""), len(before)-1
 	p.home = p.caret
 	return p
 }
 
-// key does what the next key does, and returns it as an edit.
+// key does what comes next, and returns it as an edit.
 func (p *typist) key() Edit {
-	if len(p.todo) == 0 {
+	for len(p.todo) == 0 {
 		p.plan()
 	}
 	k := p.todo[0]
 	p.todo = p.todo[1:]
-	e := Edit{p.caret, p.caret, k}
-	switch k {
-	case "\b":
-		_, n := utf8.DecodeLastRuneInString(p.now[:p.caret])
-		e = Edit{p.caret - n, p.caret, ""}
+	e := Edit{p.caret - k.back, p.caret, k.text}
+	switch k.text {
 	case "(":
 		e.New = "()"
 	case ")": // typed over
 		if strings.HasPrefix(p.now[p.caret:], ")") {
-			e = Edit{p.caret, p.caret + 1, k}
+			e.End++
 		}
 	}
 	p.land(Set{e})
-	if p.caret = e.Start + len(e.New); k == "(" {
+	if p.caret = e.Start + len(e.New); k.text == "(" {
 		p.caret--
 	}
 	return e
@@ -65,34 +69,79 @@ func (p *typist) land(s Set) {
 }
 
 func (p *typist) plan() {
-	n := p.r.IntN(10)
+	x := New(p.now)
+	n := p.r.IntN(100)
+	if len(p.code) == 0 {
+		n = 70 + n*30/100
+	}
+	near := min(max(0, x.Line(p.home)+p.r.IntN(21)-10), x.LineCount()-1)
+	start, end := x.LineStart(near), x.LineEnd(near)
+	did := func(what string) { p.kinds[what]++ }
 	switch {
-	case n < 8 && len(p.code) > 0: // the next line; what indents it comes with the line end
+	case n < 64: // the next line; what indents it comes with the line end
+		did("line")
 		p.caret = p.home
 		line := strings.TrimSuffix(p.code[0], "\n")
 		p.code = p.code[1:]
-		p.todo = append(p.todo, "\n"+head(line))
+		p.todo = append(p.todo, stroke{text: "\n" + head(line)})
 		p.write(strings.TrimSpace(line))
-	default:
-		line := max(0, New(p.now).Line(p.home)+p.r.IntN(21)-10)
-		x := New(p.now)
-		start := x.LineStart(line)
-		p.caret = x.LineEnd(line)
-		if ws := words(x.Slice(start, p.caret)); len(ws) > 0 {
+	case n < 70: // the next lines come out of the clipboard
+		did("paste")
+		p.caret = p.home
+		k := min(len(p.code), 1+p.r.IntN(5))
+		p.todo = append(p.todo, stroke{text: "\n" + strings.TrimSuffix(strings.Join(p.code[:k], ""), "\n")})
+		p.code = p.code[k:]
+	case n < 88: // another word for one nearby
+		did("word")
+		p.caret = end
+		if ws := words(x.Slice(start, end)); len(ws) > 0 {
 			w := ws[p.r.IntN(len(ws))]
 			p.caret = start + w.End
-			p.todo = slices.Repeat([]string{"\b"}, utf8.RuneCountInString(x.Slice(start+w.Start, start+w.End)))
+			if p.r.IntN(2) == 0 { // selected, and typed over
+				p.todo = append(p.todo, stroke{back: w.End - w.Start})
+			} else {
+				for _, c := range slices.Backward([]rune(x.Slice(start+w.Start, start+w.End))) {
+					p.todo = append(p.todo, stroke{back: utf8.RuneLen(c)})
+				}
+			}
 		}
 		p.write(author{p.r, "my"}.word())
+	case n < 92: // a line nearby goes
+		did("line gone")
+		if next := x.LineStart(near + 1); next > start {
+			p.caret = next
+			p.todo = append(p.todo, stroke{back: next - start})
+		}
+	case n < 96: // a line of the person's own nearby
+		did("line put in")
+		p.caret = end
+		p.todo = append(p.todo, stroke{text: "\n" + head(x.Slice(start, end))})
+		p.write(strings.TrimSpace(author{p.r, "my"}.line()))
+	default:
+		did("moved")
+		p.home = x.LineEnd(p.r.IntN(x.LineCount()))
 	}
 }
 
+// write types a text. Of long words only the beginning is typed now and then, and the editor completes them.
 func (p *typist) write(text string) {
-	for _, c := range text {
-		if p.r.IntN(25) == 0 {
-			p.todo = append(p.todo, string('a'+rune(p.r.IntN(26))), "\b")
+	for text != "" {
+		n := tokenEnd(text)
+		word := text[:n]
+		text = text[n:]
+		done := len(word)
+		if len(word) > 4 && isASCII(word) && p.r.IntN(3) == 0 {
+			done = 2 + p.r.IntN(2)
 		}
-		p.todo = append(p.todo, string(c))
+		for _, c := range word[:done] {
+			if p.r.IntN(25) == 0 {
+				p.todo = append(p.todo, stroke{text: string('a' + rune(p.r.IntN(26)))}, stroke{back: 1})
+			}
+			p.todo = append(p.todo, stroke{text: string(c)})
+		}
+		if done < len(word) {
+			p.todo = append(p.todo, stroke{done, word})
+		}
 	}
 }
 
@@ -101,7 +150,7 @@ func linesOnly(a, b string, at int) Set {
 	d := newDiffer(0)
 	la, lb := d.sequence(a, eolEnd), d.sequence(b, eolEnd)
 	var out Set
-	for _, h := range d.diff(la, lb) {
+	for _, h := range d.lines(la, lb) {
 		out = append(out, Edit{at + la.at(h.a0), at + la.at(h.a1), lb.slice(h.b0, h.b1)})
 	}
 	return out
@@ -131,16 +180,20 @@ func meets(s Set, at int) bool {
 	return slices.ContainsFunc(s, func(e Edit) bool { return e.Start < e.End && e.Start <= at && at <= e.End })
 }
 
-// TestConflictsWithTyping has a model edit while a person types: it quotes lines, four
-// times in five within ten lines of the caret, and its edit arrives up to forty keys
-// later. How often that is a conflict depends on how fine the hunks of the edit are.
-// Edits that take away the very word that is being written are counted apart: they have
-// to be conflicts.
+// TestConflictsWithTyping has a model edit while a person types: it quotes lines, four times in five within ten lines of
+// the caret, and its edit arrives up to forty keys later. How often that is a conflict depends on how fine the hunks of
+// the edit are. Edits that take away the very word that is being written have to be conflicts, so the rate is told with
+// them and without.
 func TestConflictsWithTyping(t *testing.T) {
-	var edits, block, line, token, near, caret, caretToken int
+	t.Parallel()
+	type count struct{ edits, block, line, token int }
+	var all, rest count
+	near := 0
+	kinds := map[string]int{}
 	for i, base := range corpus(t, 600, 4) {
 		r := rand.New(rand.NewPCG(uint64(i), 21))
 		p := newTypist(r, base)
+		p.kinds = kinds
 		a := author{r, "agent"}
 		for range 8 {
 			seen, at := New(p.now), 0
@@ -162,15 +215,16 @@ func TestConflictsWithTyping(t *testing.T) {
 				t.Fatal("the keys do not make the text")
 			}
 			conflict := func(ours Set) int { return min(1, len(Rebase(seen, ours, theirs).Conflicts)) }
-			if half {
-				caret++
-				caretToken += conflict(fine)
-				continue
+			c := count{1, conflict(whole), conflict(linesOnly(old, whole[0].New, start)), conflict(fine)}
+			for _, sum := range []*count{&all, &rest} {
+				if sum == &rest && half {
+					continue
+				}
+				sum.edits += c.edits
+				sum.block += c.block
+				sum.line += c.line
+				sum.token += c.token
 			}
-			edits++
-			block += conflict(whole)
-			line += conflict(linesOnly(old, whole[0].New, start))
-			token += conflict(fine)
 			if slices.ContainsFunc(theirs, func(e Edit) bool { return abs(seen.Line(e.Start)-at) <= 10 }) {
 				near++
 			}
@@ -179,14 +233,17 @@ func TestConflictsWithTyping(t *testing.T) {
 			}
 		}
 	}
-	rate := func(n int) float64 { return 100 * float64(n) / float64(edits) }
-	t.Logf("%d edits, %.0f%% with typing within 10 lines; conflicts: tokens %.2f%%, lines %.1f%%, whole block %.1f%%; "+
-		"%d of %d edits of the word being written",
-		edits, rate(near), rate(token), rate(line), rate(block), caretToken, caret)
-	if edits < 2000 || rate(near) < 60 {
+	rate := func(n, of int) float64 { return 100 * float64(n) / float64(of) }
+	t.Logf("%d edits, %.0f%% with typing within 10 lines; the person did %v", all.edits, rate(near, all.edits), kinds)
+	for i, what := range []string{"all of them", "without those of the word being written"} {
+		c := []count{all, rest}[i]
+		t.Logf("%s: %d edits, conflicts: tokens %.2f%%, lines %.1f%%, whole block %.1f%%", what, c.edits,
+			rate(c.token, c.edits), rate(c.line, c.edits), rate(c.block, c.edits))
+	}
+	if rest.edits < 2000 || rate(near, all.edits) < 60 || len(kinds) < 6 {
 		t.Error("too few edits near the caret to mean anything")
 	}
-	if rate(token) > 1 || token >= line || line >= block {
+	if rate(rest.token, rest.edits) > 1 || rest.token >= rest.line || rest.line >= rest.block {
 		t.Error("too many conflicts")
 	}
 }

@@ -2,6 +2,7 @@ package text
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -29,6 +30,25 @@ func lexiconOf(language string) (lexicon, bool) {
 		return lexicon{line: true, quotes: `"`}, true
 	}
 	return lexicon{}, false
+}
+
+// RulesFor returns the rules for a file: Whitespace as given, Language by what its name
+// ends with.
+func RulesFor(name string, whitespace bool) Rules {
+	rules := Rules{Whitespace: whitespace}
+	switch filepath.Ext(name) {
+	case ".go":
+		rules.Language = "go"
+	case ".c", ".h":
+		rules.Language = "c"
+	case ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx":
+		rules.Language = "cpp"
+	case ".java":
+		rules.Language = "java"
+	case ".json", ".jsonc":
+		rules.Language = "jsonc"
+	}
+	return rules
 }
 
 // reformats reports whether these rules let an edit win over blanks.

@@ -188,6 +188,7 @@ func drawEdits(t *rapid.T, name, base string) Set {
 
 // TestWhitespaceRuleChangesNothingElse compares with the same merge without the rule.
 func TestWhitespaceRuleChangesNothingElse(t *testing.T) {
+	t.Parallel()
 	taken := 0
 	rapid.Check(t, func(t *rapid.T) {
 		base := drawCode(t, "base", 20)
@@ -248,6 +249,7 @@ func TestWhitespaceRuleChangesNothingElse(t *testing.T) {
 // TestWhitespaceRuleStaysInItsEdits sees that of what the user has, only what the agent
 // replaces goes away.
 func TestWhitespaceRuleStaysInItsEdits(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		base := drawCode(t, "base", 20)
 		var theirs Set
@@ -276,6 +278,7 @@ func TestWhitespaceRuleStaysInItsEdits(t *testing.T) {
 
 // TestWhitespaceRuleNotInStrings has everything happen in a string, then in a comment.
 func TestWhitespaceRuleNotInStrings(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in := strings.NewReplacer("`", "", "/", "", "\\", "").Replace(drawCode(t, "text", 20)) + "."
 		for _, around := range [][2]string{{"x := `.", "`\n"}, {"/*.", "*/\n"}} {
