@@ -28,6 +28,7 @@ func (p plan) landed(f *file, applied bool) filetime.LandedFile {
 	l := filetime.LandedFile{
 		Path: f.path, Before: p.before, After: p.after, Set: p.set, BeforeVersion: p.version,
 		Rev: f.rev, Applied: applied, Source: "buffer", Rebased: p.theirs, Over: len(p.theirs), SameLine: p.rebased.SameLine,
+		Reformatted: p.rebased.Reformatted,
 	}
 	return l
 }
@@ -69,8 +70,8 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 		v := f.version
 		p.version = &v
 	}
-	p.rebased = text.Rebase(e.Base, e.Edits, theirs)
-	if len(p.rebased.Conflicts) == 0 && !text.SameSpans(e.Base, e.Edits, f.text, p.rebased.Set) {
+	p.rebased = f.rules.Rebase(e.Base, e.Edits, theirs)
+	if len(p.rebased.Conflicts) == 0 && !f.rules.SameSpans(e.Base, e.Edits, f.text, p.rebased.Set) {
 		w.o.Log.Error("a rebased edit would delete other text than it was made for", "path", f.path)
 		p.rebased.Conflicts = []text.Conflict{{Rule: "span"}}
 	}
@@ -82,10 +83,12 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 	return p, nil
 }
 
+const outOfStepReason = "out_of_step"
+
 // outOfStep refuses to edit a document whose text is not known for certain.
 func outOfStep(f *file) error {
 	e := &filetime.Error{
-		Code: filetime.EditConflict, Reason: "out_of_step", Path: f.path, Message: fmt.Sprintf(
+		Code: filetime.EditConflict, Reason: outOfStepReason, Path: f.path, Message: fmt.Sprintf(
 			"What the editor shows of %s is not known for certain. Ask the user to close and open it, then read it again.", f.path),
 	}
 	if f.rivals > 0 {
@@ -105,7 +108,8 @@ func (w *Workspace) conflict(f *file, e filetime.FileEdit, theirs text.Set, foun
 	for _, k := range found {
 		start, end := theirs.MapPos(k.Start, false), theirs.MapPos(k.End, true)
 		c.Hunks = append(c.Hunks, filetime.Hunk{
-			Base: k.Base, Ours: k.Ours, Now: f.text.Slice(start, max(start, end)), Line: f.text.Line(start) + 1,
+			Base: k.Base, Ours: k.Ours, Now: f.text.Slice(start, max(start, end)),
+			BaseLine: e.Base.Line(k.Start) + 1, Line: f.text.Line(start) + 1,
 		})
 	}
 	w.tell(f, "conflict", "user")
@@ -135,7 +139,9 @@ func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (filetime.Lan
 	var out filetime.Landed
 	if len(c.Files) > 1 {
 		for _, e := range c.Files {
-			if _, err := w.commitNowhere(w.file(e.Path), e); err != nil {
+			f := w.file(e.Path)
+			w.trusted(ctx, f)
+			if _, err := w.commitNowhere(f, e); err != nil {
 				return out, err
 			}
 		}
@@ -169,7 +175,8 @@ func (w *Workspace) links(path string) uint64 {
 
 func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, c filetime.Change) (filetime.LandedFile, error) {
 	f := w.file(e.Path)
-	for {
+	for tries := 0; ; tries++ {
+		w.trusted(ctx, f)
 		e := w.instead(f, e)
 		where, err := w.place(f, c.Apply, e)
 		if err != nil {
@@ -184,8 +191,10 @@ func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, c filet
 		default:
 			l, err = w.commitDisk(ctx, f, e, c)
 		}
-		if errors.Is(err, errOpened) || errors.Is(err, errClosed) {
-			continue
+		var doubt *filetime.Error
+		fell := errors.As(err, &doubt) && doubt.Reason == outOfStepReason && w.o.Features.Resync && tries < 2
+		if fell || errors.Is(err, errOpened) || errors.Is(err, errClosed) {
+			continue // it fell out of step on the way, or goes the other way now
 		}
 		return l, err
 	}

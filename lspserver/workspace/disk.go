@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -27,7 +26,7 @@ const TempPrefix = ".tandem-tmp-"
 // racy is how young a modification time must not be to be trusted: a second write may carry the same one.
 const racy = 2 * time.Second
 
-// stat is what tells an unchanged file without reading it.
+// stat is what tells an unchanged file without reading it, and how its bytes are read and written.
 type stat struct {
 	size    int64
 	mtime   time.Time
@@ -38,6 +37,7 @@ type stat struct {
 	uid     int
 	gid     int
 	checked time.Time
+	charset text.Charset
 }
 
 func (s stat) unchanged(t stat) bool {
@@ -61,19 +61,66 @@ type onDisk struct {
 	stat   stat
 }
 
+// says reports whether the file holds a text in a charset, and so exactly its bytes.
+func (d onDisk) says(t text.Text, c text.Charset) bool {
+	return d.exists && d.stat.charset == c && d.text.Equal(t)
+}
+
 // refresh makes f say what the disk says; what is new becomes one revision. f.mu is held and f is not open.
 func (w *Workspace) refresh(f *file) error {
-	if f.known && f.exists {
-		if info, err := os.Stat(f.path); err == nil && f.disk.unchanged(statOf(info, w.o.Now())) {
-			return nil
+	path, was, compare := f.path, f.disk, f.known && f.exists
+	d, err := bounded(path, hung, func() (*onDisk, error) {
+		if compare {
+			if info, err := os.Stat(path); err == nil && was.unchanged(statOf(info, w.o.Now())) {
+				return nil, nil
+			}
 		}
-	}
-	d, err := readDisk(f.path, w.o.MaxFileBytes)
-	if err != nil {
+		d, err := readDisk(path, w.o.MaxFileBytes)
+		return &d, err
+	})
+	if err != nil || d == nil {
 		return err
 	}
-	w.adopt(f, d, filetime.Disk)
+	w.adopt(f, *d, filetime.Disk)
 	return nil
+}
+
+// How long a look at the disk may take: a mount whose server is gone never answers. A message of the editor's waits for
+// less, as it holds up all that come after it.
+const (
+	hung     = 10 * time.Second
+	hungOpen = time.Second
+)
+
+// bounded is what do gives, or an error when that takes too long; do then goes on for nobody.
+func bounded[T any](path string, limit time.Duration, do func() (T, error)) (T, error) {
+	type outcome struct {
+		v   T
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		v, err := do()
+		done <- outcome{v, err}
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case o := <-done:
+		return o.v, o.err
+	case <-timer.C:
+		var none T
+		return none, &filetime.Error{
+			Code: filetime.ReadError, Reason: "timeout", Path: path,
+			Message: fmt.Sprintf("Read file failed: the disk with %s gave no answer within %v.", path, limit),
+		}
+	}
+}
+
+// lookAt reads a file for the editor's side, which asks only whether a buffer says the same.
+func (w *Workspace) lookAt(f *file) (onDisk, error) {
+	path := f.path
+	return bounded(path, hungOpen, func() (onDisk, error) { return readDisk(path, w.o.MaxFileBytes) })
 }
 
 // adopt takes in what was found on disk. f.mu is held.
@@ -84,8 +131,7 @@ func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
 	f.exists = d.exists
 	switch {
 	case !f.known:
-		f.text, f.rev = d.text, w.next()
-		f.base, f.history, f.known = f.rev, nil, true
+		f.begin(d.text, w.next())
 	case !f.text.Equal(d.text):
 		w.record(f, text.Infer(f.text, d.text), author)
 		w.tell(f, "stale", "disk")
@@ -94,7 +140,11 @@ func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
 	}
 }
 
-// readDisk reads a regular file that is text. It never waits for one that is not regular.
+// sniffed is how much of a file is looked at for NULs, which tell that it is no text.
+const sniffed = 8192
+
+// readDisk reads a regular file that is text: in UTF-8 or, where its byte order mark says so, in UTF-16. It never waits for
+// one that is not regular.
 func readDisk(path string, limit int64) (onDisk, error) {
 	fail := func(code filetime.Code, reason, format string, args ...any) (onDisk, error) {
 		return onDisk{}, &filetime.Error{Code: code, Reason: reason, Path: path, Message: fmt.Sprintf(format, args...)}
@@ -143,10 +193,23 @@ func readDisk(path string, limit int64) (onDisk, error) {
 		return fail(filetime.FileTooLarge, "size", "%s grew over the limit of %.1fMB while it was read.", path,
 			float64(limit)/1e6)
 	}
-	if bytes.IndexByte(b.Bytes()[:min(b.Len(), 8192)], 0) >= 0 || !utf8.Valid(b.Bytes()) {
+	t, charset, err := text.Decode(b.Bytes())
+	var unknown *text.CharsetError
+	marked := errors.As(err, &unknown) && unknown.Marked // it says that it is text, and UTF-16 and UTF-32 are full of NULs
+	head := b.Bytes()
+	if err == nil {
+		head = []byte(t.Slice(0, min(t.Len(), sniffed)))
+	}
+	if !marked && bytes.IndexByte(head[:min(len(head), sniffed)], 0) >= 0 {
 		return fail(filetime.BinaryFile, "binary", "Looks like a binary file: %s. It cannot be read or edited as text.", path)
 	}
-	return onDisk{exists: true, text: text.New(b.String()), stat: statOf(info, time.Time{})}, nil
+	if err != nil {
+		return fail(filetime.BinaryFile, "encoding", "%s cannot be read or edited as text: %v. Convert it to UTF-8 first.",
+			path, err)
+	}
+	d := onDisk{exists: true, text: t, stat: statOf(info, time.Time{})}
+	d.stat.charset = charset
+	return d, nil
 }
 
 // commitDisk lands an edit on disk by compare-and-swap: the new text is written beside the file and exchanged with it,
@@ -198,7 +261,9 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, c filetime.Change) (l 
 	}
 	f.exists = !e.Delete
 	if info, err := os.Lstat(f.path); err == nil {
+		charset := f.disk.charset
 		f.disk = statOf(info, w.o.Now())
+		f.disk.charset = charset
 	}
 	w.record(f, p.set, filetime.User)
 	f.claim(len(f.history)-1, len(f.history), c)
@@ -208,7 +273,7 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, c filetime.Change) (l 
 		w.record(f, text.Diff(p.after, final), filetime.Disk)
 	}
 	if met != nil {
-		return filetime.LandedFile{}, false, w.overtaken(f, e, met)
+		return filetime.LandedFile{}, false, w.overtaken(f, met)
 	}
 	w.tell(f, "written", "agent")
 	return l, false, nil
@@ -221,15 +286,19 @@ func (w *Workspace) tryBehind(f *file, e filetime.FileEdit, c filetime.Change) (
 	if err != nil {
 		return l, false, err
 	}
-	if f.dirty || !d.exists || !d.text.Equal(f.text) {
+	if f.dirty || !d.exists || !sameText(d.text, f.text) {
 		return l, false, unsaved(f.path)
 	}
 	p, err := w.prepare(f, e)
 	if err != nil || len(p.set) == 0 {
 		return p.landed(f, err == nil), false, err
 	}
+	stored := p
+	if !d.text.Equal(p.before) { // a buffer may have other line ends, and no byte order mark
+		stored.before, stored.after = d.text, text.Overwrite(d.text, p.after.String()).Apply(d.text)
+	}
 	f.disk = d.stat
-	if _, again, err = w.exchange(f, p); again || err != nil {
+	if _, again, err = w.exchange(f, stored); again || err != nil {
 		return l, again, err
 	}
 	if f.behind == nil {
@@ -251,16 +320,21 @@ func unsaved(path string) error {
 }
 
 // mergeConflict says that somebody saved text that the edit cannot be merged with; theirs is in place.
-type mergeConflict struct{ conflicts []text.Conflict }
+type mergeConflict struct {
+	base      text.Text
+	conflicts []text.Conflict
+}
 
 func (*mergeConflict) Error() string { return "the file was saved meanwhile" }
 
 // overtaken is the conflict with what somebody saved at the last moment. f.mu is held.
-func (w *Workspace) overtaken(f *file, e filetime.FileEdit, met *mergeConflict) error {
-	c := &filetime.Conflict{Path: f.path, Base: e.Base, Now: f.text, Author: filetime.Disk}
+func (w *Workspace) overtaken(f *file, met *mergeConflict) error {
+	c := &filetime.Conflict{Path: f.path, Base: met.base, Now: f.text, Author: filetime.Disk}
 	for _, k := range met.conflicts {
 		at := max(0, strings.Index(f.text.String(), k.Theirs))
-		c.Hunks = append(c.Hunks, filetime.Hunk{Base: k.Base, Ours: k.Ours, Now: k.Theirs, Line: f.text.Line(at) + 1})
+		c.Hunks = append(c.Hunks, filetime.Hunk{
+			Base: k.Base, Ours: k.Ours, Now: k.Theirs, BaseLine: met.base.Line(k.Start) + 1, Line: f.text.Line(at) + 1,
+		})
 	}
 	w.tell(f, "conflict", "disk")
 	return c
@@ -278,6 +352,7 @@ func (w *Workspace) exchange(f *file, p plan) (final text.Text, again bool, err 
 	}()
 	var met *mergeConflict
 	expected, target := p.before, p.after
+	stored := f.disk.charset // how expected is
 	for {
 		temp, err := writeTemp(dir, target, f.disk, true)
 		if n := len(temps); err != nil && n > 0 {
@@ -294,7 +369,7 @@ func (w *Workspace) exchange(f *file, p plan) (final text.Text, again bool, err 
 		switch first := len(temps) == 1; {
 		case err == nil:
 		case first && (errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS)):
-			again, err := replace(f.path, temp, expected)
+			again, err := replace(f.path, temp, expected, stored)
 			return target, again, err
 		case first && errors.Is(err, fs.ErrNotExist):
 			return final, true, nil
@@ -311,7 +386,7 @@ func (w *Workspace) exchange(f *file, p plan) (final text.Text, again bool, err 
 			}
 			return final, false, writeError(f.path, fmt.Errorf("it was replaced by something that is no text"))
 		}
-		if displaced.text.Equal(expected) {
+		if displaced.says(expected, stored) {
 			_ = syncDir(dir)
 			if met != nil {
 				return target, false, met
@@ -321,9 +396,10 @@ func (w *Workspace) exchange(f *file, p plan) (final text.Text, again bool, err 
 		merged := text.Rebase(expected, text.Diff(expected, target), text.Diff(expected, displaced.text))
 		next := merged.Set.Apply(displaced.text)
 		if len(merged.Conflicts) > 0 {
-			met, next = &mergeConflict{merged.Conflicts}, displaced.text
+			met, next = &mergeConflict{expected, merged.Conflicts}, displaced.text
 		}
 		expected, target = target, next
+		stored, f.disk.charset = f.disk.charset, displaced.stat.charset
 	}
 }
 
@@ -358,7 +434,7 @@ func (w *Workspace) remove(f *file) (again bool, err error) {
 	if err := os.Rename(f.path, aside); err != nil {
 		return false, writeError(f.path, err)
 	}
-	if d, err := readDisk(aside, 0); err != nil || !d.text.Equal(f.text) {
+	if d, err := readDisk(aside, 0); err != nil || !d.says(f.text, f.disk.charset) {
 		// Somebody saved it meanwhile. If they have even made it anew by now, both texts stay.
 		return true, unix.Renameat2(unix.AT_FDCWD, aside, unix.AT_FDCWD, f.path, unix.RENAME_NOREPLACE)
 	}
@@ -369,13 +445,13 @@ func (w *Workspace) remove(f *file) (again bool, err error) {
 }
 
 // replace is for file systems without an exchange: a second name keeps what stood there until it has been compared.
-func replace(path, temp string, expected text.Text) (again bool, err error) {
+func replace(path, temp string, expected text.Text, stored text.Charset) (again bool, err error) {
 	kept := temp + ".old"
 	if err := os.Link(path, kept); err != nil {
 		return false, writeError(path, err)
 	}
 	defer os.Remove(kept)
-	if d, err := readDisk(kept, 0); err != nil || !d.text.Equal(expected) {
+	if d, err := readDisk(kept, 0); err != nil || !d.says(expected, stored) {
 		return true, nil
 	}
 	if err := os.Rename(temp, path); err != nil {
@@ -389,12 +465,16 @@ func writeTemp(dir string, content text.Text, like stat, existing bool) (string,
 	if existing {
 		mode = like.mode.Perm()
 	}
+	coded, err := text.Encode(content, like.charset)
+	if err != nil {
+		return "", err
+	}
 	name := filepath.Join(dir, TempPrefix+rand.Text())
 	h, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_CLOEXEC, mode)
 	if err != nil {
 		return "", err
 	}
-	_, err = io.Copy(h, strings.NewReader(content.String()))
+	_, err = h.Write(coded)
 	if err == nil && existing {
 		_ = h.Chown(like.uid, like.gid) // as far as this user may
 		err = h.Chmod(like.mode.Perm() | like.mode&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky))
@@ -433,6 +513,10 @@ func writeError(path string, err error) error {
 		reason = "enotdir"
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		reason = "name_too_long"
+	}
+	var charset *text.CharsetError
+	if errors.As(err, &charset) {
+		reason = "encoding"
 	}
 	return &filetime.Error{
 		Code: filetime.WriteError, Reason: reason, Path: path,

@@ -40,16 +40,14 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 		w.record(f, text.Infer(f.text, opened), filetime.User)
 		w.tell(f, "stale", "user")
 	default:
-		f.text = opened
-		f.rev = w.next()
-		f.base, f.history = f.rev, nil
+		f.begin(opened, w.next())
 	}
 	if !f.open {
 		f.lent = f.out != nil
 	}
 	f.open, f.known, f.suspect = true, true, false
 	// What the disk says decides whether the buffer is dirty; an editor may well open text that it never saved.
-	d, err := readDisk(f.path, w.o.MaxFileBytes)
+	d, err := w.lookAt(f)
 	f.exists = err == nil && d.exists
 	f.dirty = err != nil || !d.exists && opened.Len() > 0 || d.exists && !sameText(d.text, opened)
 	if err == nil {
@@ -105,7 +103,10 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 	end, bad2 := f.text.Offset(c.Range.End, w.o.Features.Encoding)
 	if bad1 || bad2 || end < start {
 		f.clamped++
-		f.suspect = f.suspect || end < start
+		// What a place past the end of a line means is agreed on, and some editors write so; one inside a character, or an end
+		// before its start, is none of the editor's text. Where it costs a question only, every doubt is worth it.
+		f.suspect = f.suspect || end < start || w.o.Features.Resync ||
+			bad1 && inside(f.text, c.Range.Start, start) || bad2 && inside(f.text, c.Range.End, end)
 		w.o.Log.Warn("position outside the text, clamped", "uri", f.uri, "version", f.version)
 		end = max(start, end)
 	}
@@ -119,6 +120,12 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 		return text.Minimize(f.text, set)
 	}
 	return set
+}
+
+// inside reports whether a position that was clamped to an offset lies before the end of that line: in a character.
+func inside(t text.Text, p text.Position, off int) bool {
+	line := t.Line(off)
+	return p.Line == line && off < t.LineEnd(line)
 }
 
 // catchUp goes back to what the editor shows of a file that was written on disk behind it. f.mu is held.
@@ -163,9 +170,10 @@ func (w *Workspace) Saved(uri string, content *string) {
 		f.suspect = false
 	}
 	f.dirty, f.touched, f.edited, f.exists = false, false, false, true
-	if d, err := readDisk(f.path, w.o.MaxFileBytes); err == nil && d.exists {
+	if d, err := w.lookAt(f); err == nil && d.exists {
 		f.disk = d.stat
 		f.dirty = !sameText(d.text, f.text)
+		f.suspect = f.suspect && f.dirty // what was saved is what the editor says
 	}
 	close(f.changed)
 	f.changed = make(chan struct{})
@@ -201,28 +209,41 @@ func (w *Workspace) Close(uri string) {
 	f.changed = make(chan struct{})
 }
 
-// trusted asks the editor for the whole text of a document whose positions once did not fit.
-func (w *Workspace) trusted(ctx context.Context, f *file) error {
-	f.mu.Lock()
-	ask := f.open && f.suspect && w.o.Features.Resync
-	uri, rev := f.uri, f.rev
-	f.mu.Unlock()
-	if !ask {
-		return nil
+// maxResyncs is how often in a row a whole text is asked for that is older than what was typed by the time it comes.
+const maxResyncs = 5
+
+// trusted asks the editor for the whole text of a document of which it is not certain what it says. Where nobody answers
+// the document stays in doubt, and the next call asks again.
+func (w *Workspace) trusted(ctx context.Context, f *file) {
+	for range maxResyncs {
+		f.mu.Lock()
+		ask, uri := f.open && f.suspect && w.o.Features.Resync, f.uri
+		f.mu.Unlock()
+		if !ask || !w.resync(ctx, f, uri) {
+			return
+		}
 	}
+}
+
+// resync asks once; false means that there was no answer.
+func (w *Workspace) resync(ctx context.Context, f *file, uri string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	content, version, err := w.o.Editor.Resync(ctx, uri)
+	if err != nil {
+		w.o.Log.Warn("the editor does not give the text of a document", "uri", uri, "error", err)
+		return false
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err != nil || f.rev != rev || f.version != version {
-		return nil // something moved on, or nobody answers: the next call asks again
+	if !f.open || f.uri != uri || f.version != version {
+		return true
 	}
 	if now := text.New(content); !now.Equal(f.text) {
 		w.record(f, text.Infer(f.text, now), filetime.User)
 	}
 	f.suspect = false
-	return nil
+	return true
 }
 
 // sameText compares what editors do not tell apart: a byte order mark and the kind of line end.

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"slices"
 	"sync"
@@ -109,7 +110,13 @@ func (l *locks) holder(path string) string {
 // URI is the file URI of an absolute path.
 func URI(path string) string { return string(uri.File(path)) }
 
-func hexHash(t text.Text) string {
+// hexHash is the hash of what a file holds that has a text in a charset.
+func hexHash(t text.Text, c text.Charset) string {
 	h := t.Hash()
+	if c != text.CharsetUTF8 {
+		if coded, err := text.Encode(t, c); err == nil {
+			h = sha256.Sum256(coded)
+		}
+	}
 	return hex.EncodeToString(h[:])
 }

@@ -78,9 +78,10 @@ type State struct {
 	Dirty   bool
 	Seen    bool
 	ReadAt  time.Time
-	Size    int
-	Hash    string
-	Lock    string
+	// Size and Hash are of the bytes of the file, or of the buffer as UTF-8. Hash is in States only.
+	Size int
+	Hash string
+	Lock string
 }
 
 // Options are what a Workspace needs.
@@ -99,8 +100,11 @@ type Options struct {
 	Notify func(State)
 	// Watch is asked to watch the folder of a file that was seen; may be nil.
 	Watch func(path string)
-	Now   func() time.Time
-	Log   *slog.Logger
+	// Whitespace lets an edit win over blanks that somebody else changed in code; see text.Rules. Off, since blanks that a
+	// person types are typing too.
+	Whitespace bool
+	Now        func() time.Time
+	Log        *slog.Logger
 }
 
 // Workspace is the files of one connection. All methods may be called concurrently; Open, Change, Saved and Close must
@@ -149,12 +153,16 @@ type file struct {
 	used uint64        // guarded by Workspace.mu
 	slot chan struct{} // one edit on its way at a time
 
+	rules text.Rules
+
 	mu      sync.Mutex
 	text    text.Text
 	rev     uint64
 	base    uint64 // the revision before the oldest entry of history
 	history []filetime.Revision
-	known   bool // text is what the file said when last looked at
+	weight  int      // of the history, in bytes, as record counted it
+	given   []uint64 // revisions that somebody has asked for, ascending: fold keeps them apart
+	known   bool     // text is what the file said when last looked at
 	exists  bool
 	open    bool
 	dirty   bool
@@ -173,8 +181,6 @@ type file struct {
 	readAt  time.Time
 }
 
-const maxHistory = 8192
-
 // next gives a revision number. They grow over all files, so that a file that was forgotten and met again never reuses
 // one; every second is kept free for a change that turns out to be two.
 func (w *Workspace) next() uint64 { return w.revs.Add(2) }
@@ -191,6 +197,7 @@ func (w *Workspace) fileLocked(path string) *file {
 	if f == nil {
 		w.forget()
 		f = &file{path: path, uri: URI(path), slot: make(chan struct{}, 1), changed: make(chan struct{})}
+		f.rules = text.RulesFor(path, w.o.Whitespace)
 		f.rev = w.next()
 		f.base = f.rev
 		w.files[path] = f
@@ -223,10 +230,7 @@ func (w *Workspace) record(f *file, set text.Set, author filetime.Author) {
 	before := f.text
 	f.text = set.Apply(before)
 	f.rev = w.next()
-	f.history = append(f.history, filetime.Revision{Rev: f.rev, Set: set, Author: author})
-	if len(f.history) > maxHistory {
-		f.fold()
-	}
+	f.remember(filetime.Revision{Rev: f.rev, Set: set, Author: author})
 	if f.out != nil {
 		f.out.events = append(f.out.events, event{set: set, before: before, after: f.text, rev: f.rev})
 	}
@@ -234,60 +238,17 @@ func (w *Workspace) record(f *file, set text.Set, author filetime.Author) {
 	f.changed = make(chan struct{})
 }
 
-// fold composes the older half of the history in runs, which is exact; only the revisions between are lost.
-func (f *file) fold() {
-	const most = 64
-	half := len(f.history) / 2
-	var kept []filetime.Revision
-	var run []text.Set
-	for i, r := range f.history[:half] {
-		run = append(run, r.Set)
-		next := f.history[i+1]
-		if len(run) == most || i+1 == half || r.Author == filetime.Agent || next.Author != r.Author {
-			r.Set = text.ComposeAll(run)
-			kept = append(kept, r)
-			run = nil
-		}
-	}
-	f.history = append(kept, f.history[half:]...)
-}
-
-// since gives the revisions after rev; ok is false when rev is none that the history still knows. f.mu is held.
-func (f *file) since(rev uint64) ([]filetime.Revision, bool) {
-	if rev == f.rev {
-		return nil, true
-	}
-	if rev == f.base {
-		return slices.Clone(f.history), true
-	}
-	i, ok := slices.BinarySearchFunc(f.history, rev, func(r filetime.Revision, rev uint64) int {
-		switch {
-		case r.Rev < rev:
-			return -1
-		case r.Rev > rev:
-			return 1
-		}
-		return 0
-	})
-	if !ok {
-		return nil, false
-	}
-	return slices.Clone(f.history[i+1:]), true
-}
-
 func (f *file) snapshot() filetime.Snapshot {
 	return filetime.Snapshot{
 		Path: f.path, Text: f.text, Rev: f.rev, Version: f.version, Open: f.open, Dirty: f.open && f.dirty,
-		Exists: f.exists || f.open, Mode: f.disk.mode, ModTime: f.disk.mtime, Links: f.disk.links,
+		Exists: f.exists || f.open, Mode: f.disk.mode, ModTime: f.disk.mtime, Links: f.disk.links, Rules: f.rules,
 	}
 }
 
 // Read implements filetime.Files.
 func (w *Workspace) Read(ctx context.Context, path string) (filetime.Snapshot, error) {
 	f := w.file(path)
-	if err := w.trusted(ctx, f); err != nil {
-		return filetime.Snapshot{Path: path}, err
-	}
+	w.trusted(ctx, f)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.open {
@@ -295,7 +256,7 @@ func (w *Workspace) Read(ctx context.Context, path string) (filetime.Snapshot, e
 			return filetime.Snapshot{Path: path}, err
 		}
 	}
-	return f.snapshot(), nil
+	return f.give(), nil
 }
 
 // History implements filetime.Files.
@@ -304,7 +265,7 @@ func (w *Workspace) History(path string, rev uint64) ([]filetime.Revision, filet
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	revs, ok := f.since(rev)
-	return revs, f.snapshot(), ok
+	return revs, f.give(), ok
 }
 
 // Seen says that the model has seen a file; its folder is watched from now on.
@@ -334,7 +295,7 @@ func (w *Workspace) tell(f *file, state, by string) {
 func (f *file) state(by string) State {
 	return State{
 		Path: f.path, URI: f.uri, State: f.seen, By: by, ModTime: f.disk.mtime, Version: f.version, Open: f.open,
-		Dirty: f.open && f.dirty, Seen: f.seen != "", ReadAt: f.readAt, Size: f.text.Len(), Hash: hexHash(f.text),
+		Dirty: f.open && f.dirty, Seen: f.seen != "", ReadAt: f.readAt, Size: f.text.Len(),
 	}
 }
 
@@ -351,9 +312,13 @@ func (w *Workspace) States(paths []string) []State {
 	var out []State
 	for _, f := range list {
 		f.mu.Lock()
-		s := f.state("")
+		s, t, charset := f.state(""), f.text, text.CharsetUTF8
+		if !f.open && f.exists {
+			s.Size, charset = int(f.disk.size), f.disk.charset
+		}
 		f.mu.Unlock()
 		if s.Seen || len(paths) > 0 {
+			s.Hash = hexHash(t, charset)
 			s.Lock = w.locks.holder(f.path)
 			out = append(out, s)
 		}

@@ -58,16 +58,9 @@ func plan(ctx context.Context, env *tools.Env, in Args) (*tools.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, views, err := env.FileTime.Assert(ctx, path, false)
-	var unread *filetime.Error
-	if errors.As(err, &unread) && unread.Code == filetime.NotRead && !env.RequireRead {
-		err = nil
-	}
+	now, views, err := tools.Seen(ctx, env, path, false)
 	if err != nil {
 		return nil, err
-	}
-	if !env.RequireRead {
-		views = append(views, filetime.View{Text: now.Text, Rev: now.Rev})
 	}
 	s := search{env: env, in: in, path: path, now: now, name: env.Paths.Rel(path)}
 	if err := s.run(views); err != nil {
@@ -141,7 +134,7 @@ func (s *search) carry(v filetime.View, found text.Found) error {
 	s.found = found
 	s.edit = filetime.FileEdit{Path: s.path, Base: v.Text, Edits: found.Edits, Since: v.Since, Rev: v.Rev}
 	s.line = v.Since.Apply(v.Text).Line(v.Since.MapPos(found.Matches[0].Start, true)) + 1
-	r := text.Rebase(v.Text, found.Edits, v.Since)
+	r := s.now.Rules.Rebase(v.Text, found.Edits, v.Since)
 	if found.Tier > text.TierLineEnds {
 		r.Conflicts = append(r.Conflicts, meets(v, found)...)
 	}

@@ -246,13 +246,13 @@ func (p *page) result(path string, total int) (tools.Result, error) {
 // held is read from the disk.
 func refused(ctx context.Context, env *tools.Env, path string, w window, fe *filetime.Error) (tools.Result, error) {
 	name := env.Paths.Rel(path)
-	switch fe.Code {
-	case filetime.IsDirectory:
+	switch {
+	case fe.Code == filetime.IsDirectory:
 		return tools.Fail(fe.Code, fe.Reason, "%s is a directory. See what is in it with list_files.", name), nil
-	case filetime.BinaryFile:
+	case fe.Code == filetime.BinaryFile && fe.Reason != "encoding":
 		return tools.Fail(fe.Code, fe.Reason, "%s: Looks like a binary file. It cannot be shown as text; "+
 			"use bash with a program that understands it.", name), nil
-	case filetime.FileTooLarge:
+	case fe.Code == filetime.FileTooLarge:
 		if w.asked {
 			return large(ctx, env, path, w)
 		}

@@ -4,7 +4,6 @@ package write
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -97,7 +96,7 @@ func (w *writing) create() {
 // add puts the content after what the file says now; any part of it must have been seen.
 func (w *writing) add(ctx context.Context) error {
 	w.verb, w.told, w.op = "Append to", "Appended to file", tools.OpEdit
-	now, _, err := w.assert(ctx, false)
+	now, _, err := tools.Seen(ctx, w.env, w.path, false)
 	if err != nil {
 		return err
 	}
@@ -115,19 +114,16 @@ func (w *writing) add(ctx context.Context) error {
 // overwrite makes the file say the content where the model saw something else; what others wrote since then stays.
 func (w *writing) overwrite(ctx context.Context) error {
 	w.verb, w.told, w.op = "Overwrite", "File overwritten", tools.OpOverwrite
-	now, views, err := w.assert(ctx, true)
+	now, views, err := tools.Seen(ctx, w.env, w.path, true)
 	if err != nil {
 		return err
 	}
-	v := filetime.View{Text: now.Text, Rev: now.Rev}
-	if len(views) > 0 {
-		v = views[0]
-	}
+	v := views[0]
 	w.edit = filetime.FileEdit{
 		Path: w.path, Base: v.Text, Since: v.Since, Rev: v.Rev,
 		Edits: text.Overwrite(v.Text, w.in.Content),
 	}
-	r := text.Rebase(v.Text, w.edit.Edits, v.Since)
+	r := now.Rules.Rebase(v.Text, w.edit.Edits, v.Since)
 	switch {
 	case len(r.Conflicts) > 0:
 		return tools.Conflict(w.edit, v.Since, v.Since.Apply(v.Text), r.Conflicts, v.Author)
@@ -135,16 +131,6 @@ func (w *writing) overwrite(ctx context.Context) error {
 		return tools.Refuse(tools.NoChange, "same", "%s says that already: nothing was written.", w.name)
 	}
 	return nil
-}
-
-// assert checks that the file was seen, unless that is not asked for.
-func (w *writing) assert(ctx context.Context, whole bool) (filetime.Snapshot, []filetime.View, error) {
-	now, views, err := w.env.FileTime.Assert(ctx, w.path, whole)
-	var unread *filetime.Error
-	if errors.As(err, &unread) && unread.Code == filetime.NotRead && !w.env.RequireRead {
-		err = nil
-	}
-	return now, views, err
 }
 
 // done words what landed.

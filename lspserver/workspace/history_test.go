@@ -1,0 +1,107 @@
+package workspace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+)
+
+// history is a file with a history of its own, and the texts that its revisions make.
+type history struct {
+	*file
+	texts map[uint64]text.Text
+}
+
+func newHistory(content string) *history {
+	f := &file{path: "f", text: text.New(content), rev: 2, base: 2, known: true, changed: make(chan struct{})}
+	return &history{f, map[uint64]text.Text{2: f.text}}
+}
+
+func (h *history) add(set text.Set, by filetime.Author) {
+	h.text = set.Apply(h.text)
+	h.rev += 2
+	h.texts[h.rev] = h.text
+	h.remember(filetime.Revision{Rev: h.rev, Set: set, Author: by})
+}
+
+// lead checks that what came after a revision leads from its text to the present.
+func (h *history) lead(t *testing.T, rev uint64) bool {
+	t.Helper()
+	revs, ok := h.since(rev)
+	if !ok {
+		return false
+	}
+	var sets []text.Set
+	for _, r := range revs {
+		sets = append(sets, r.Set)
+	}
+	if !text.ComposeAll(sets).Apply(h.texts[rev]).Equal(h.text) {
+		t.Fatalf("revision %d leads elsewhere", rev)
+	}
+	return true
+}
+
+func TestHistoryIsFolded(t *testing.T) {
+	h := newHistory(strings.Repeat("line\n", 100))
+	var given, agents []uint64
+	for i := range maxHistory + maxHistory/2 {
+		by := filetime.User
+		if i%5000 == 77 {
+			by = filetime.Agent
+		}
+		at := i % 50
+		h.add(text.Set{{Start: at, End: at, New: string(rune('a' + i%26))}}, by)
+		if by == filetime.Agent {
+			agents = append(agents, h.rev)
+		}
+		if i%3000 == 13 {
+			given = append(given, h.give().Rev)
+		}
+	}
+	if n := len(h.history); n > maxHistory {
+		t.Errorf("%d revisions are kept", n)
+	}
+	for _, rev := range slices.Concat([]uint64{2}, given, agents) {
+		if !h.lead(t, rev) {
+			t.Errorf("revision %d is gone", rev)
+		}
+	}
+	if h.lead(t, 1000) {
+		t.Error("nothing was folded")
+	}
+	if got := slices.IndexFunc(h.history, func(r filetime.Revision) bool { return r.Author == filetime.Agent }); got < 0 {
+		t.Error("the agent's revisions have lost their author")
+	}
+}
+
+// TestHistoryIsBounded has revisions that cannot be folded well: each replaces much, and they alternate.
+func TestHistoryIsBounded(t *testing.T) {
+	h := newHistory("x")
+	most := 0
+	for i := range 200 {
+		by := []filetime.Author{filetime.User, filetime.Agent}[i%2]
+		h.add(text.Set{{Start: 0, End: h.text.Len(), New: strings.Repeat(fmt.Sprint(i%10), 1<<20)}}, by)
+		delete(h.texts, h.rev) // not held by the test
+		most = max(most, h.weight)
+		sum := 0
+		for _, r := range h.history {
+			sum += weigh(r)
+		}
+		if sum != h.weight {
+			t.Fatalf("weighs %d, thought to be %d", sum, h.weight)
+		}
+	}
+	if most > maxWeight {
+		t.Errorf("%d bytes are kept", most)
+	}
+	if _, ok := h.since(2); ok {
+		t.Error("the oldest is still there")
+	}
+	if revs, ok := h.since(h.base); !ok || len(revs) != len(h.history) {
+		t.Error("the base is not where the history begins")
+	}
+}
