@@ -41,8 +41,10 @@ generate:
 	go test ./agent/config -run TestSchema -update
 	go test . -run TestCoverage -update
 
+# What benchstat reads: make bench COUNT=8 > new.txt
+COUNT ?= 1
 bench:
-	go test -run '^$$' -bench . -benchmem ./filetime/... ./lspserver/... ./tools/...
+	@go test -run '^$$' -bench . -benchmem -count $(COUNT) ./filetime/... ./lspserver/... ./tools/...
 
 # Long sweeps: every fuzz target for a minute, the property tests with more cases.
 nightly:
