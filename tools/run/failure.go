@@ -75,12 +75,14 @@ const maxShown = 200
 // around is how many lines before and after a conflict are shown.
 const around = 3
 
-// place is one hunk of a conflict for a program.
+// place is one hunk of a conflict for a program: BaseLine counts in the text that the edit was made for, Line in the
+// present one.
 type place struct {
-	Line   int    `json:"line"`
-	Base   string `json:"base"`
-	Yours  string `json:"yours"`
-	Theirs string `json:"theirs"`
+	Line     int    `json:"line"`
+	BaseLine int    `json:"baseLine"`
+	Base     string `json:"base"`
+	Yours    string `json:"yours"`
+	Theirs   string `json:"theirs"`
 }
 
 // conflict words a conflict so that it is also how the model catches up: what it shows counts as seen.
@@ -97,9 +99,11 @@ func (c *call) conflict(k *filetime.Conflict) tools.Result {
 	fmt.Fprintf(&b, "Edit conflict in %s: %s changed the same text since it was read. Nothing was applied.\n", name, who)
 	places := []place{}
 	for _, h := range k.Hunks {
-		places = append(places, place{h.Line, h.Base, h.Ours, h.Now})
+		places = append(places, place{h.Line, h.BaseLine, h.Base, h.Ours, h.Now})
 		fmt.Fprintf(&b, "\nAt line %d\n%s%s%s", h.Line,
-			quoted("there was", h.Base), quoted("you wanted", h.Ours), quoted("there is now", h.Now))
+			quoted(fmt.Sprintf("there was, from line %d of what you read", h.BaseLine), h.Base),
+			quoted(fmt.Sprintf("you wanted, from line %d", h.BaseLine), h.Ours),
+			quoted(fmt.Sprintf("there is now, from line %d", h.Line), h.Now))
 		last := h.Line + strings.Count(h.Now, "\n")
 		fmt.Fprintf(&b, "The text now:\n%s", c.show(k.Path, k.Now, h.Line-around, last+around))
 	}
