@@ -1,0 +1,93 @@
+// Writes the settings of package.json from the schema of the server's configuration: "node scripts/settings.mjs".
+// With --check it only says whether they are as the schema has them.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+
+/**
+ * What may loosen a rule, or name something that runs or is written: a workspace must not set it. "application" is the
+ * person's settings everywhere, "machine" those of the machine that the files are on.
+ */
+const GUARDED = {
+  model: 'application',
+  providers: 'application',
+  mode: 'application',
+  requireRead: 'application',
+  permissions: 'application',
+  sandbox: 'application',
+  mcpServers: 'application',
+  hooks: 'application',
+  plugins: 'application',
+  budget: 'application',
+  limits: 'application',
+  review: 'application',
+  apply: 'application',
+  closedFiles: 'application',
+  disabledTools: 'application',
+  writeRoots: 'machine',
+  readRoots: 'machine',
+  stateDir: 'machine',
+  log: 'machine',
+};
+
+const OWN = {
+  'tandem.path': {
+    type: 'string',
+    default: '',
+    scope: 'machine',
+    order: 1,
+    markdownDescription:
+      'The `tandem` program: an absolute path, or a name to look for in `PATH`. Empty means the one that came with the extension, or else `tandem` in `PATH`.',
+  },
+  'tandem.env': {
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    default: {},
+    scope: 'machine',
+    order: 2,
+    markdownDescription:
+      'Environment variables for the server. Keys are better kept with the command *Tandem: Set API Key*.',
+  },
+};
+
+function settings(schema) {
+  const out = {};
+  const add = (name, node, top) => {
+    if (node.properties) {
+      for (const [key, child] of Object.entries(node.properties)) {
+        add(`${name}.${key}`, child, top);
+      }
+      return;
+    }
+    out[`tandem.${name}`] = { ...node, scope: GUARDED[top] ?? 'window' };
+  };
+  for (const [name, node] of Object.entries(schema.properties)) {
+    add(name, node, name);
+  }
+  return out;
+}
+
+/** The text of package.json with the settings of the schema. */
+export function generate() {
+  const manifest = JSON.parse(readFileSync(here('../package.json'), 'utf8'));
+  const schema = JSON.parse(readFileSync(here('../../../docs/configuration.schema.json'), 'utf8'));
+  manifest.contributes.configuration = [
+    { title: 'Tandem', properties: { ...OWN } },
+    { title: 'Agent', properties: settings(schema) },
+  ];
+  return JSON.stringify(manifest, null, 2) + '\n';
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const want = generate();
+  const file = here('../package.json');
+  if (process.argv.includes('--check')) {
+    if (readFileSync(file, 'utf8') !== want) {
+      console.error('package.json is out of date; run node scripts/settings.mjs in editors/vscode');
+      process.exit(1);
+    }
+  } else {
+    writeFileSync(file, want);
+  }
+}

@@ -1,0 +1,165 @@
+// Questions of the server that wait for a person: in the chat, and as a notification where the chat is not in sight.
+// Whoever answers first wins.
+
+import * as vscode from 'vscode';
+import type { Backend } from '../backend.ts';
+import type { Answer, Event } from './state.ts';
+import type { ClarifyParams, PermissionParams, PermissionResult } from './wire.ts';
+
+interface Open {
+  session: string;
+  call?: string;
+  params: PermissionParams | ClarifyParams;
+  /** Gives the server its answer; undefined withdraws the question. */
+  settle(given: { optionId?: string; text?: string } | undefined): void;
+}
+
+export class Questions implements vscode.Disposable {
+  private readonly open = new Map<number, Open>();
+  private readonly subscriptions: vscode.Disposable[] = [];
+  private next = 1;
+
+  constructor(
+    backend: Backend,
+    private readonly dispatch: (session: string, event: Event) => void,
+    private readonly inSight: (session: string) => boolean,
+    private readonly show: () => void,
+  ) {
+    this.subscriptions.push(
+      backend.onRequest<PermissionParams, PermissionResult>('tandem/session/requestPermission', async (p, token) => {
+        const given = await this.ask(p, p.toolCall.toolCallId, token, (id) => ({ type: 'permission', id, params: p }));
+        return given?.optionId !== undefined
+          ? { outcome: { outcome: 'selected', optionId: given.optionId } }
+          : { outcome: { outcome: 'cancelled' } };
+      }),
+      backend.onRequest<ClarifyParams, { answer: string }>('tandem/session/clarify', async (p, token) => {
+        const given = await this.ask(p, p.toolCallId, token, (id) => ({ type: 'clarify', id, params: p }));
+        if (given?.text === undefined) {
+          throw new Error('nobody answered');
+        }
+        return { answer: given.text };
+      }),
+      backend.onNotification<{ sessionId: string; toolCallId?: string }>('tandem/session/resolved', (r) => {
+        for (const [id, q] of this.open) {
+          if (q.session === r.sessionId && q.call === r.toolCallId) {
+            this.answer(id, undefined);
+          }
+        }
+      }),
+    );
+  }
+
+  /** How many questions of a session wait. */
+  waiting(session: string | undefined): number {
+    return [...this.open.values()].filter((q) => q.session === session).length;
+  }
+
+  /** Answers a question, or withdraws it. What is answered already stays so. */
+  answer(id: number, given: { optionId?: string; text?: string } | undefined): void {
+    const q = this.open.get(id);
+    if (!q) {
+      return;
+    }
+    this.open.delete(id);
+    this.dispatch(q.session, { type: 'answered', id, answer: wordsOf(q.params, given) });
+    q.settle(given);
+  }
+
+  /** Withdraws the questions of a session, or all. */
+  withdraw(session?: string): void {
+    for (const [id, q] of this.open) {
+      if (session === undefined || q.session === session) {
+        this.answer(id, undefined);
+      }
+    }
+  }
+
+  /** Puts what waits as notifications, because the chat has gone out of sight. */
+  notify(session: string | undefined): void {
+    for (const [id, q] of this.open) {
+      if (q.session === session) {
+        void this.toast(id, q.params);
+      }
+    }
+  }
+
+  dispose(): void {
+    this.withdraw();
+    for (const s of this.subscriptions) {
+      s.dispose();
+    }
+  }
+
+  private async ask(
+    params: PermissionParams | ClarifyParams,
+    call: string | undefined,
+    token: vscode.CancellationToken,
+    event: (id: number) => Event,
+  ): Promise<{ optionId?: string; text?: string } | undefined> {
+    const id = this.next++;
+    const session = params.sessionId;
+    const given = new Promise<{ optionId?: string; text?: string } | undefined>((settle) => {
+      this.open.set(id, { session, call, params, settle });
+    });
+    const cancelled = token.onCancellationRequested(() => this.answer(id, undefined));
+    this.dispatch(session, event(id));
+    if (token.isCancellationRequested) {
+      this.answer(id, undefined);
+    } else if (!this.inSight(session)) {
+      void this.toast(id, params);
+    }
+    try {
+      return await given;
+    } finally {
+      cancelled.dispose();
+    }
+  }
+
+  private async toast(id: number, params: PermissionParams | ClarifyParams): Promise<void> {
+    const show = 'Show in Chat';
+    if ('question' in params) {
+      const labels = (params.options ?? []).map((o) => o.label);
+      const picked = await vscode.window.showInformationMessage(`Tandem asks: ${params.question}`, ...labels, show);
+      const option = params.options?.find((o) => o.label === picked);
+      if (option) {
+        this.answer(id, { text: option.id });
+      } else if (picked === show) {
+        this.show();
+      }
+      return;
+    }
+    // A diff does not fit into a notification: it can only be refused there, or looked at.
+    const diffs = Array.isArray(params.toolCall.content) && params.toolCall.content.some((c) => c.type === 'diff');
+    const options = diffs ? params.options.filter((o) => o.kind.startsWith('reject')) : params.options;
+    const buttons = options.map((o) => o.name);
+    const picked = await vscode.window.showWarningMessage(
+      toastText(params),
+      ...(diffs ? [show, ...buttons] : [...buttons, show]),
+    );
+    const option = options.find((o) => o.name === picked);
+    if (option) {
+      this.answer(id, { optionId: option.optionId });
+    } else if (picked === show) {
+      this.show();
+    }
+  }
+}
+
+/** What a notification says: the command word for word, or what the call is. */
+function toastText(p: PermissionParams): string {
+  const input = p.toolCall.rawInput;
+  const command = typeof input === 'object' && input !== null && 'command' in input ? input.command : undefined;
+  const danger = p._meta?.tandem?.danger === 'dangerous' ? ` Dangerous: ${p._meta.tandem.reason ?? ''}` : '';
+  return typeof command === 'string' ? `Tandem asks to run: ${command}${danger}` : `Tandem asks: ${p.toolCall.title}${danger}`;
+}
+
+function wordsOf(p: PermissionParams | ClarifyParams, given: { optionId?: string; text?: string } | undefined): Answer {
+  if (!given) {
+    return 'withdrawn';
+  }
+  if ('question' in p) {
+    return { text: p.options?.find((o) => o.id === given.text)?.label ?? given.text ?? '' };
+  }
+  const option = p.options.find((o) => o.optionId === given.optionId);
+  return { text: option?.name ?? '', allowed: option?.kind.startsWith('allow') };
+}

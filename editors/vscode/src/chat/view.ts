@@ -1,0 +1,459 @@
+// The chat: keeps the conversation of the current session, talks to the server, and shows it in a web page.
+
+import { randomBytes } from 'node:crypto';
+import { basename, isAbsolute, join } from 'node:path';
+import * as vscode from 'vscode';
+import type { Actions, Chat } from '../actions.ts';
+import type { Backend } from '../backend.ts';
+import type { Context, FromPage, Setup, ToPage } from './messages.ts';
+import { page } from './page.ts';
+import { Questions } from './questions.ts';
+import { type Conversation, type Event, empty, reduce } from './state.ts';
+import type { ChangedFile, ContentBlock, MentionItem, NewSessionResult, PromptResult, UpdateParams } from './wire.ts';
+
+const VIEW = 'tandem.chat';
+const HISTORY = 'tandem.history';
+const MOST_HISTORY = 100;
+
+/** Error codes of the server. */
+const UNKNOWN_SESSION = -32011;
+const CODES: Record<number, string> = {
+  [UNKNOWN_SESSION]: 'unknown_session',
+  [-32012]: 'session_busy',
+  [-32013]: 'model_unavailable',
+  [-32014]: 'not_permitted',
+};
+
+/** Puts the chat into its view. One for each window. */
+export function registerChat(context: vscode.ExtensionContext, backend: Backend, actions: Actions): Chat {
+  return new ChatView(context, backend, actions);
+}
+
+class ChatView implements Chat, vscode.WebviewViewProvider {
+  private state: Conversation = empty;
+  private view?: vscode.WebviewView;
+  /** Whether the page has its state and is to be told of events. */
+  private live = false;
+  private refused?: string;
+  private folder?: string;
+  private opening?: Promise<string>;
+  private lastAsked?: { text: string; context?: Context };
+  private changesAsked = false;
+  private readonly questions: Questions;
+  private readonly sessionEmitter = new vscode.EventEmitter<string | undefined>();
+  private readonly runningEmitter = new vscode.EventEmitter<boolean>();
+  private readonly subscriptions: vscode.Disposable[] = [this.sessionEmitter, this.runningEmitter];
+  readonly onRunning = this.runningEmitter.event;
+
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly backend: Backend,
+    private readonly actions: Actions,
+  ) {
+    this.questions = new Questions(
+      backend,
+      (session, event) => this.dispatch(event, session),
+      (session) => session === this.state.session && this.view?.visible === true,
+      () => this.show(),
+    );
+    this.subscriptions.push(
+      this.questions,
+      vscode.window.registerWebviewViewProvider(VIEW, this),
+      backend.onNotification<UpdateParams>('tandem/session/update', (p) =>
+        this.dispatch({ type: 'update', update: p.update }, p.sessionId),
+      ),
+      backend.onNotification<{ sessionId: string }>('tandem/changes/didChange', (p) => {
+        if (p.sessionId === this.state.session) {
+          void this.readChanges();
+        }
+      }),
+      backend.onState((state) => this.backendIs(state)),
+      vscode.window.onDidChangeActiveTextEditor(() => this.tellSetup()),
+      vscode.window.onDidChangeTextEditorSelection((e) => {
+        if (e.textEditor === vscode.window.activeTextEditor) {
+          this.tellSetup();
+        }
+      }),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.tellSetup()),
+    );
+  }
+
+  get running(): boolean {
+    return this.state.running;
+  }
+
+  get mode(): string | undefined {
+    return this.state.mode;
+  }
+
+  get model(): string | undefined {
+    return this.state.model;
+  }
+
+  currentSession(): string | undefined {
+    return this.state.session;
+  }
+
+  onSession(listener: (sessionId: string | undefined) => void): vscode.Disposable {
+    return this.sessionEmitter.event(listener);
+  }
+
+  async ask(text: string): Promise<void> {
+    this.show();
+    await this.prompt(text);
+  }
+
+  async newSession(): Promise<void> {
+    const old = this.state.session;
+    this.questions.withdraw(old);
+    this.dispatch({ type: 'reset' });
+    this.refused = undefined;
+    if (old) {
+      // Its turn, if one runs, ends with it.
+      void this.backend.request('tandem/session/close', { sessionId: old }).catch(() => {});
+    }
+    this.post({ type: 'focus' });
+    await this.session().catch(() => {});
+  }
+
+  stop(): void {
+    if (this.state.session && this.state.running) {
+      this.questions.withdraw(this.state.session);
+      this.backend.notify('tandem/session/cancel', { sessionId: this.state.session });
+    }
+  }
+
+  dispose(): void {
+    for (const s of this.subscriptions) {
+      s.dispose();
+    }
+  }
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    const root = vscode.Uri.joinPath(this.context.extensionUri, 'dist', 'webview');
+    this.view = view;
+    this.live = false;
+    view.webview.options = { enableScripts: true, localResourceRoots: [root] };
+    view.webview.html = page({
+      script: view.webview.asWebviewUri(vscode.Uri.joinPath(root, 'main.js')).toString(),
+      style: view.webview.asWebviewUri(vscode.Uri.joinPath(root, 'main.css')).toString(),
+      origin: view.webview.cspSource,
+      nonce: randomBytes(16).toString('base64'),
+      language: vscode.env.language,
+    });
+    view.webview.onDidReceiveMessage((m: FromPage) => {
+      this.take(m).catch((err) => void vscode.window.showErrorMessage(`Tandem: ${wordsOf(err).message}`));
+    });
+    view.onDidChangeVisibility(() => {
+      if (!view.visible) {
+        this.live = false;
+        this.questions.notify(this.state.session);
+      }
+    });
+    view.onDidDispose(() => {
+      this.view = undefined;
+      this.live = false;
+    });
+    this.badge();
+    if (this.backend.state === 'running' && !this.state.session) {
+      void this.session().catch(() => {});
+    }
+  }
+
+  private show(): void {
+    void vscode.commands.executeCommand(`${VIEW}.focus`);
+  }
+
+  /** Changes the conversation by what happened to it. News of other sessions is none of its. */
+  private dispatch(event: Event, session = this.state.session): void {
+    if (session !== this.state.session) {
+      return;
+    }
+    const before = this.state;
+    this.state = reduce(before, event);
+    this.post({ type: 'event', event });
+    if (before.session !== this.state.session) {
+      this.sessionEmitter.fire(this.state.session);
+    }
+    if (before.running !== this.state.running || before.mode !== this.state.mode || before.model !== this.state.model) {
+      this.runningEmitter.fire(this.state.running);
+    }
+    this.badge();
+  }
+
+  private badge(): void {
+    const value = this.questions?.waiting(this.state.session) ?? 0;
+    if (this.view && this.view.badge?.value !== value) {
+      const tooltip = value === 1 ? 'Tandem has a question' : `Tandem has ${value} questions`;
+      this.view.badge = value > 0 ? { value, tooltip } : undefined;
+    }
+  }
+
+  private post(message: ToPage): void {
+    if (this.live || message.type === 'state') {
+      void this.view?.webview.postMessage(message);
+    }
+  }
+
+  private tellSetup(): void {
+    this.post({ type: 'setup', setup: this.setup() });
+  }
+
+  private setup(): Setup {
+    const has = (method: string) => this.backend.methods.includes(method);
+    return {
+      backend: this.backend.state,
+      failure: this.backend.failure,
+      refused: this.refused,
+      folder: this.folder,
+      trusted: vscode.workspace.isTrusted,
+      can: {
+        mentions: has('tandem/mentions/complete'),
+        steer: has('tandem/session/steer'),
+        review: has('tandem/changes/accept'),
+      },
+      context: contextOf(vscode.window.activeTextEditor),
+    };
+  }
+
+  private history(): string[] {
+    return this.context.workspaceState.get<string[]>(HISTORY, []);
+  }
+
+  private backendIs(state: string): void {
+    if (state === 'running') {
+      this.refused = undefined;
+      if (this.view || this.state.items.length > 0) {
+        void this.session().catch(() => {});
+      }
+    } else if (this.state.session) {
+      this.questions.withdraw();
+      this.opening = undefined;
+      this.dispatch({
+        type: 'lost',
+        message: 'The server has ended. What was said above is not known to the next one.',
+      });
+    }
+    this.tellSetup();
+  }
+
+  /** The current session; one is made where there is none. Rejects where the server refuses. */
+  private session(): Promise<string> {
+    if (this.state.session) {
+      return Promise.resolve(this.state.session);
+    }
+    this.opening ??= this.open().finally(() => (this.opening = undefined));
+    return this.opening;
+  }
+
+  private async open(): Promise<string> {
+    const active = vscode.window.activeTextEditor?.document.uri;
+    const folders = vscode.workspace.workspaceFolders ?? [];
+    const cwd = (active && vscode.workspace.getWorkspaceFolder(active)) ?? folders[0];
+    const additionalDirectories = folders.filter((f) => f !== cwd).map((f) => f.uri.fsPath);
+    try {
+      const session = await this.backend.request<NewSessionResult>('tandem/session/new', {
+        cwd: cwd?.uri.fsPath,
+        additionalDirectories,
+      });
+      this.folder = cwd?.uri.fsPath;
+      this.refused = undefined;
+      this.dispatch({ type: 'session', session });
+      return session.sessionId;
+    } catch (err) {
+      this.refused = wordsOf(err).message;
+      throw err;
+    } finally {
+      this.tellSetup();
+    }
+  }
+
+  private async prompt(text: string, context?: Context): Promise<void> {
+    const history = [...this.history().filter((t) => t !== text), text].slice(-MOST_HISTORY);
+    void this.context.workspaceState.update(HISTORY, history);
+    this.lastAsked = { text, context };
+    let sessionId: string;
+    try {
+      sessionId = await this.session();
+    } catch (err) {
+      this.dispatch({ type: 'prompt', text, attached: context && [context.label] });
+      this.dispatch({ type: 'failed', ...wordsOf(err) });
+      return;
+    }
+    const prompt = blocksOf(text, context);
+    if (this.state.running) {
+      if (!this.backend.methods.includes('tandem/session/steer')) {
+        throw new Error('a turn is running; stop it first, or wait for its end.');
+      }
+      await this.backend.request('tandem/session/steer', { sessionId, prompt });
+      return;
+    }
+    this.dispatch({ type: 'prompt', text, attached: context && [context.label] }, sessionId);
+    try {
+      const result = await this.backend.request<PromptResult>('tandem/session/prompt', { sessionId, prompt });
+      this.questions.withdraw(sessionId);
+      this.dispatch({ type: 'ended', result }, sessionId);
+    } catch (err) {
+      const words = wordsOf(err);
+      this.questions.withdraw(sessionId);
+      this.dispatch({ type: 'failed', ...words }, sessionId);
+    }
+    void this.readChanges();
+  }
+
+  /** Asks which files have changes that nobody has judged; one request at a time. */
+  private async readChanges(): Promise<void> {
+    const sessionId = this.state.session;
+    if (!sessionId || this.changesAsked || !this.backend.methods.includes('tandem/changes/list')) {
+      return;
+    }
+    this.changesAsked = true;
+    // What happens while it is on its way gathers in the next one.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    this.changesAsked = false;
+    try {
+      const { files } = await this.backend.request<{ files: ChangedFile[] }>('tandem/changes/list', { sessionId });
+      const short = files.map(({ uri, status, additions, deletions, hunks }) => {
+        return { uri, status, additions, deletions, hunks: hunks.map((h) => ({ status: h.status })) };
+      });
+      this.dispatch({ type: 'changes', files: short }, sessionId);
+    } catch {
+      // The session has ended meanwhile.
+    }
+  }
+
+  /** Does what the page asks for. */
+  private async take(m: FromPage): Promise<void> {
+    const sessionId = this.state.session;
+    switch (m.type) {
+      case 'ready':
+        this.live = true;
+        this.post({ type: 'state', state: this.state, setup: this.setup(), history: this.history() });
+        return;
+      case 'ask':
+        return this.prompt(m.text, m.context);
+      case 'stop':
+        return this.stop();
+      case 'newSession':
+        return this.newSession();
+      case 'answer':
+        return this.questions.answer(m.id, m);
+      case 'mode':
+      case 'model': {
+        const what = m.type === 'mode' ? 'setMode' : 'setModel';
+        try {
+          await this.backend.request(`tandem/session/${what}`, { sessionId, [m.type]: m.id });
+          this.dispatch({ type: m.type, id: m.id }, sessionId);
+        } catch (err) {
+          // The page shows what was picked until it is told what holds.
+          this.post({ type: 'state', state: this.state, setup: this.setup(), history: this.history() });
+          throw err;
+        }
+        return;
+      }
+      case 'open':
+        return this.openFile(m.path, m.line);
+      case 'diff':
+        if (sessionId) {
+          await this.actions.openDiff(sessionId, this.uriOf(m.path).toString());
+        }
+        return;
+      case 'copy':
+        return vscode.env.clipboard.writeText(m.text);
+      case 'insert': {
+        const editor = vscode.window.activeTextEditor;
+        if (!editor) {
+          throw new Error('open the file first that the text is to be inserted into.');
+        }
+        await editor.edit((edit) => edit.replace(editor.selection, m.text));
+        return;
+      }
+      case 'accept':
+      case 'reject':
+        return sessionId === undefined ? undefined : this.actions[m.type](sessionId, m.uri);
+      case 'mentions': {
+        const { items } = await this.backend.request<{ items: MentionItem[] }>('tandem/mentions/complete', {
+          sessionId,
+          prefix: m.prefix,
+          limit: 12,
+        });
+        this.post({ type: 'mentions', request: m.request, items });
+        return;
+      }
+      case 'do':
+        switch (m.what) {
+          case 'setApiKey':
+            return this.actions.setApiKey();
+          case 'openSettings':
+            return this.actions.openSettings(m.query);
+          case 'showLog':
+            return this.actions.showLog();
+          case 'restart':
+            return this.backend.restart();
+          case 'retry':
+            return this.lastAsked && this.prompt(this.lastAsked.text, this.lastAsked.context);
+        }
+    }
+  }
+
+  private uriOf(path: string): vscode.Uri {
+    if (/^[a-z][\w+.-]+:\/\//i.test(path)) {
+      return vscode.Uri.parse(path);
+    }
+    return vscode.Uri.file(isAbsolute(path) || !this.folder ? path : join(this.folder, path));
+  }
+
+  private async openFile(path: string, line?: number): Promise<void> {
+    const uri = this.uriOf(path);
+    const found = await vscode.workspace.fs.stat(uri).then(
+      () => uri,
+      async () => (await vscode.workspace.findFiles(`**/${basename(path)}`, undefined, 1))[0],
+    );
+    if (!found) {
+      vscode.window.setStatusBarMessage(`Tandem: there is no file ${path}`, 4000);
+      return;
+    }
+    await this.actions.openFile(found.toString(), line);
+  }
+}
+
+/** What the page offers to send along: the file that is open, and the lines that are selected in it. */
+function contextOf(editor: vscode.TextEditor | undefined): Context | undefined {
+  const uri = editor?.document.uri;
+  if (!uri || uri.scheme !== 'file') {
+    return undefined;
+  }
+  const { selection } = editor;
+  const name = basename(uri.fsPath);
+  if (selection.isEmpty) {
+    return { uri: uri.toString(), label: name };
+  }
+  const from = selection.start.line + 1;
+  const to = selection.end.character === 0 ? selection.end.line : selection.end.line + 1;
+  return { uri: `${uri}#L${from}-L${to}`, label: from === to ? `${name}:${from}` : `${name}:${from}–${to}` };
+}
+
+/** A prompt, with the selected text itself where lines are attached: it may not be saved. */
+function blocksOf(text: string, context: Context | undefined): ContentBlock[] {
+  const blocks: ContentBlock[] = [{ type: 'text', text }];
+  if (!context) {
+    return blocks;
+  }
+  const [uri, lines] = context.uri.split('#L');
+  const document = vscode.workspace.textDocuments.find((d) => d.uri.toString() === uri);
+  const [from, to] = (lines ?? '').split('-L').map(Number);
+  if (lines && document && from && to) {
+    const range = new vscode.Range(from - 1, 0, to, 0);
+    blocks.push({ type: 'resource', resource: { uri: context.uri, text: document.getText(range) } });
+  } else {
+    blocks.push({ type: 'resource_link', uri: context.uri, name: context.label });
+  }
+  return blocks;
+}
+
+/** An error as a person is told of it, and its name where the server gave one. */
+function wordsOf(err: unknown): { code?: string; message: string } {
+  const code = typeof err === 'object' && err !== null && 'code' in err ? CODES[Number(err.code)] : undefined;
+  const message = err instanceof Error ? err.message : String(err);
+  return { code, message };
+}

@@ -1,0 +1,66 @@
+// What the server asks of documents besides edits.
+
+import * as vscode from 'vscode';
+import type { Backend } from './backend.ts';
+import type { ResyncParams, ResyncResult, SaveParams, SaveResult } from './protocol.ts';
+
+function open(uri: string): vscode.TextDocument | undefined {
+  const wanted = vscode.Uri.parse(uri, true).toString();
+  return vscode.workspace.textDocuments.find((doc) => !doc.isClosed && doc.uri.toString() === wanted);
+}
+
+/** Saves one document; gives the reason where it is not saved. */
+async function save(uri: string): Promise<string | undefined> {
+  const doc = open(uri);
+  if (!doc) {
+    return 'not open';
+  }
+  try {
+    // For a document that is newer on disk VS Code asks the person in its own way, and false comes back at once.
+    return !doc.isDirty || (await doc.save()) ? undefined : 'VS Code did not save it: is the file newer on disk?';
+  } catch (err) {
+    return err instanceof Error ? err.message : String(err);
+  }
+}
+
+/** Saves documents, one after the other. */
+export async function saveDocuments(uris: readonly string[]): Promise<SaveResult> {
+  const result: SaveResult = { saved: [], failed: [] };
+  for (const uri of uris) {
+    const reason = await save(uri);
+    if (reason) {
+      result.failed.push({ uri, reason });
+    } else {
+      result.saved.push(uri);
+    }
+  }
+  return result;
+}
+
+/** Serves tandem/documents/*, and tells of changed line ends, which VS Code counts as a version but not as a change. */
+export function serveDocuments(backend: Backend): vscode.Disposable[] {
+  const ends = new WeakMap<vscode.TextDocument, vscode.EndOfLine>();
+  const remember = (doc: vscode.TextDocument) => ends.set(doc, doc.eol);
+  vscode.workspace.textDocuments.forEach(remember);
+  return [
+    vscode.workspace.onDidOpenTextDocument(remember),
+    vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
+      const changed = ends.get(document) !== document.eol;
+      remember(document);
+      if (changed && contentChanges.length === 0 && document.uri.scheme === 'file') {
+        backend.notify('textDocument/didChange', {
+          textDocument: { uri: document.uri.toString(), version: document.version },
+          contentChanges: [{ text: document.getText() }],
+        });
+      }
+    }),
+    backend.onRequest<SaveParams, SaveResult>('tandem/documents/save', ({ uris }) => saveDocuments(uris)),
+    backend.onRequest<ResyncParams, ResyncResult>('tandem/documents/resync', ({ uri }) => {
+      const doc = open(uri);
+      if (!doc) {
+        throw new Error('the document is not open');
+      }
+      return { text: doc.getText(), version: doc.version };
+    }),
+  ];
+}

@@ -1,0 +1,62 @@
+// Keys of model services, in VS Code's secret storage.
+
+import * as vscode from 'vscode';
+
+const STORED = 'tandem.keys';
+
+/** The environment variable that the server reads a provider's key from. */
+export function keyVariable(provider: string, providers: Record<string, { apiKeyEnv?: string }>): string {
+  return providers[provider]?.apiKeyEnv || `${provider.toUpperCase()}_API_KEY`;
+}
+
+const HOSTED = ['anthropic', 'openai', 'deepseek', 'openrouter'];
+
+/** The services that may want a key: that of the model first, then what is set up, then what is known. */
+export function services(model: string, providers: Record<string, { apiKeyEnv?: string }>): string[] {
+  const named = /^([^/:]+)\//.exec(model)?.[1];
+  return [...new Set([...(named ? [named] : []), ...Object.keys(providers), ...HOSTED])];
+}
+
+export class Keys {
+  constructor(private readonly secrets: vscode.SecretStorage) {}
+
+  /** All keys, by environment variable. */
+  async all(): Promise<Record<string, string>> {
+    const stored = await this.secrets.get(STORED);
+    return stored ? (JSON.parse(stored) as Record<string, string>) : {};
+  }
+
+  /** Asks for a key and keeps it; an empty one forgets. Gives whether anything is another than before. */
+  async ask(): Promise<boolean> {
+    const settings = vscode.workspace.getConfiguration('tandem');
+    const providers = settings.get<Record<string, { apiKeyEnv?: string }>>('providers', {});
+    const keys = await this.all();
+    const picked = await vscode.window.showQuickPick(
+      services(settings.get('model', ''), providers).map((name) => {
+        const variable = keyVariable(name, providers);
+        const detail = keys[variable] ? 'A key is kept.' : process.env[variable] ? 'Set in the environment.' : '';
+        return { label: name, description: variable, detail, variable };
+      }),
+      { title: 'Tandem: Set API Key', placeHolder: 'The service that the key is for' },
+    );
+    if (!picked) {
+      return false;
+    }
+    const key = await vscode.window.showInputBox({
+      title: `Tandem: Key of ${picked.label}`,
+      prompt: `Kept in the secret storage and given to the server as ${picked.variable}. Empty forgets the one that is kept.`,
+      password: true,
+      ignoreFocusOut: true,
+    });
+    if (key === undefined || (key === '' && !keys[picked.variable])) {
+      return false;
+    }
+    if (key.trim() === '') {
+      delete keys[picked.variable];
+    } else {
+      keys[picked.variable] = key.trim();
+    }
+    await this.secrets.store(STORED, JSON.stringify(keys));
+    return true;
+  }
+}

@@ -1,0 +1,873 @@
+// Written by `go test ./lspserver/protocol -update`: change the types or the table there.
+
+/** The version of the methods that are spoken here. */
+export const VERSION = 1;
+
+/** The error codes that are Tandem's own. */
+export const ERRORS = {
+  /** There is no session of that id, or it is closed. */
+  unknown_session: -32011,
+  /** The session is answering another prompt. */
+  session_busy: -32012,
+  /** The provider or the model is unknown, or its key is missing; the message says what to set. Nothing was sent. */
+  model_unavailable: -32013,
+  /** The session or the configuration does not allow it. */
+  not_permitted: -32014,
+  /** A cwd, a root or a workspace folder is not there or is no folder. */
+  no_such_folder: -32602,
+} as const;
+
+export interface Position {
+  line: number;
+  character: number;
+}
+
+export interface Range {
+  start: Position;
+  end: Position;
+}
+
+export interface WorkspaceEdit {
+  documentChanges?: unknown[];
+}
+
+/** ApplyEditInfo says whose edit it is. */
+export interface ApplyEditInfo {
+  sessionId: string;
+  toolCallId: string;
+  turn: number;
+  unified: UnifiedDiff[];
+  /** The document will be asked to be saved. */
+  save: boolean;
+}
+
+/** ApplyEditParams are LSP's with what is ours beside them. */
+export interface ApplyEditParams {
+  label: string;
+  edit: WorkspaceEdit;
+  tandem: ApplyEditInfo;
+}
+
+/** BatchCall is one call of a batch. */
+export interface BatchCall {
+  /** Made up if absent; one that was used before in the session is refused. */
+  callId?: string;
+  name: string;
+  arguments: unknown;
+}
+
+/** BatchParams of tandem/tools/batch. */
+export interface BatchParams {
+  sessionId: string;
+  calls: BatchCall[];
+  apply?: 'auto' | 'editor' | 'disk' | 'none';
+  trace?: boolean;
+  /** Not served yet: refused. */
+  parallel?: boolean;
+  /** Only say which calls would run together. */
+  dryRun?: boolean;
+}
+
+/** BatchResult of tandem/tools/batch, in the order of the calls. */
+export interface BatchResult {
+  results: ToolResult[];
+  /** Which calls ran together, by their place in the request. */
+  batches: number[][];
+}
+
+/** CallToolParams of tandem/tools/call. */
+export interface CallToolParams {
+  sessionId: string;
+  /** Made up if absent; one that was used before in the session is refused. */
+  callId?: string;
+  name: string;
+  arguments: unknown;
+  /** Where a change goes; the configuration says if absent. */
+  apply?: 'auto' | 'editor' | 'disk' | 'none';
+  trace?: boolean;
+}
+
+/** ChangedFile is what a session has changed in one file and what still stands. */
+export interface ChangedFile {
+  uri: string;
+  status: 'added' | 'modified' | 'deleted' | 'renamed';
+  additions: number;
+  deletions: number;
+  unified: string;
+  truncated?: boolean;
+  hunks: ChangedHunk[];
+}
+
+/** ChangedHunk is one run of changed lines of one tool call; range is where newText stands now. */
+export interface ChangedHunk {
+  id: string;
+  range: Range;
+  oldText: string;
+  newText: string;
+  status: 'pending' | 'accepted' | 'rejected' | 'conflict';
+  turn: number;
+  toolCallId: string;
+}
+
+/** Choice is a mode or a model that a session can have. */
+export interface Choice {
+  id: string;
+  name: string;
+}
+
+/** ClarifyOption is one answer on offer. */
+export interface ClarifyOption {
+  id: string;
+  label: string;
+}
+
+/** ClarifyParams of tandem/session/clarify. */
+export interface ClarifyParams {
+  sessionId: string;
+  toolCallId: string;
+  question: string;
+  /** Answers on offer; the id of the chosen one is the answer. */
+  options?: ClarifyOption[];
+  /** Holds where no answer comes in time. */
+  defaultAnswer?: string;
+  /** How long the server waits; it then cancels the request. */
+  timeoutMs?: number;
+}
+
+/** ClarifyResult of tandem/session/clarify. */
+export interface ClarifyResult {
+  /** Text, or the id of an option; empty where the person gave none. */
+  answer: string;
+}
+
+/** ClientExperimental is capabilities.experimental.tandem of the initialize request: what the client answers. */
+export interface ClientExperimental {
+  /** tandem/session/requestPermission. */
+  permission?: boolean;
+  /** tandem/session/clarify. */
+  clarify?: boolean;
+  /** tandem/documents/save. */
+  save?: boolean;
+  /** tandem/documents/resync. */
+  resync?: boolean;
+  /** tandem/editor/request. */
+  editorRequest?: boolean;
+  /** tandem/model/stream. */
+  model?: boolean;
+  /** The client shows hunks and checks every document's version. */
+  review?: boolean;
+  /** The client rebases edits over its own changes. */
+  rebase?: boolean;
+  /** tandem/tools/event. */
+  events?: boolean;
+}
+
+/** ContentBlock is a piece of a prompt or of a message, as the Agent Client Protocol has it. */
+export interface ContentBlock {
+  type: 'text' | 'resource_link' | 'resource' | 'image';
+  text?: string;
+  uri?: string;
+  name?: string;
+  mimeType?: string;
+  /** Base64, for an image. */
+  data?: string;
+  resource?: EmbeddedResource;
+}
+
+/** Denial says who refused a call and why. */
+export interface Denial {
+  reason: string;
+  rule?: string;
+  layer?: string;
+  source?: string;
+}
+
+/** DidChangeParams of tandem/changes/didChange. */
+export interface DidChangeParams {
+  sessionId: string;
+  uris: string[];
+}
+
+/** DiffChangesParams of tandem/changes/diff. */
+export interface DiffChangesParams {
+  sessionId: string;
+  uri: string;
+  /** Lift the limit on the size of a diff. */
+  full?: boolean;
+  /** Only these hunks of tandem/changes/list. */
+  hunkIds?: string[];
+}
+
+/** DiffHunk is one run of changed lines. */
+export interface DiffHunk {
+  /** Where newText stands. */
+  range: Range;
+  oldText: string;
+  newText: string;
+  inline?: InlineSpan[];
+}
+
+/** DiffMeta is _meta.tandem of a diff. */
+export interface DiffMeta {
+  unified: string;
+}
+
+/** EmbeddedResource is text that goes along with a prompt. */
+export interface EmbeddedResource {
+  uri: string;
+  text?: string;
+  mimeType?: string;
+}
+
+/** Empty is a result that says nothing. */
+export type Empty = Record<string, never>;
+
+/** FileDiff is the diff of one file. Over the limit unified and hunks are left out and truncated is true. */
+export interface FileDiff {
+  path: string;
+  unified?: string;
+  additions: number;
+  deletions: number;
+  hunks?: DiffHunk[];
+  truncated?: boolean;
+}
+
+/** FileLock is a lock that somebody holds. */
+export interface FileLock {
+  holder: string;
+}
+
+/** FileTimeNotice of tandem/fileTime. */
+export interface FileTimeNotice {
+  uri: string;
+  state: 'read' | 'stale' | 'written' | 'conflict';
+  by: 'user' | 'disk' | 'agent';
+  /** RFC 3339. */
+  mtime?: string;
+  version?: number;
+}
+
+/** FileTimeParams of tandem/fileTime/get. */
+export interface FileTimeParams {
+  uris?: string[];
+}
+
+/** FileTimeResult of tandem/fileTime/get. */
+export interface FileTimeResult {
+  files: FileTimeState[];
+}
+
+/** FileTimeState is what is known of one file. */
+export interface FileTimeState {
+  uri: string;
+  /** read, stale, written or conflict; empty where the file was never seen. */
+  state: string;
+  /** RFC 3339. */
+  readAt?: string;
+  /** RFC 3339. */
+  mtime?: string;
+  /** Bytes of the text. */
+  size?: number;
+  /** SHA-256 of the text. */
+  hash?: string;
+  version?: number;
+  dirty: boolean;
+  lock?: FileLock;
+}
+
+/** GetToolParams of tandem/tools/get. */
+export interface GetToolParams {
+  name: string;
+  sessionId?: string;
+}
+
+/** HunksParams of tandem/changes/accept and tandem/changes/reject. */
+export interface HunksParams {
+  sessionId: string;
+  /** Only hunks of this file. */
+  uri?: string;
+  /** Those of tandem/changes/list; all if absent, to be rejected all that are not accepted. */
+  hunkIds?: string[];
+}
+
+/** HunksResult of tandem/changes/accept and tandem/changes/reject. */
+export interface HunksResult {
+  /** The hunks that were accepted, or that are gone. */
+  changed: string[];
+  /** The hunks that stay, because a person or a later call has changed their text. */
+  conflicts: string[];
+}
+
+/** InlineSpan is a run of characters within a hunk. */
+export interface InlineSpan {
+  start: number;
+  end: number;
+  /** A span of newText, or of oldText. */
+  op: 'insert' | 'delete';
+}
+
+/** Issue is one thing wrong with the arguments of a call. */
+export interface Issue {
+  /** $.items[2].name */
+  path: string;
+  /** RFC 6901. */
+  pointer: string;
+  expected: string;
+  /** At most 60 characters. */
+  received: string;
+  message: string;
+}
+
+/** ListChangesParams of tandem/changes/list. */
+export interface ListChangesParams {
+  sessionId: string;
+  uri?: string;
+}
+
+/** ListChangesResult of tandem/changes/list. */
+export interface ListChangesResult {
+  files: ChangedFile[];
+}
+
+/** ListSessionsParams of tandem/session/list. */
+export interface ListSessionsParams {
+  /** Only sessions of this folder. */
+  cwd?: string;
+  /** nextCursor of the answer before. */
+  cursor?: string;
+}
+
+/** ListSessionsResult of tandem/session/list. */
+export interface ListSessionsResult {
+  sessions: SessionInfo[];
+  nextCursor?: string;
+}
+
+/** ListToolsParams of tandem/tools/list. */
+export interface ListToolsParams {
+  sessionId?: string;
+  kind?: string;
+  readOnly?: boolean;
+  provider?: string;
+  /** With disabledBy. */
+  includeDisabled?: boolean;
+}
+
+/** ListToolsResult of tandem/tools/list, sorted by name. */
+export interface ListToolsResult {
+  tools: ToolInfo[];
+}
+
+/** Location is a place that a tool call is about. */
+export interface Location {
+  /** Absolute. */
+  path: string;
+  /** 1-based. */
+  line?: number;
+}
+
+/** Meta is what is ours in a payload of the Agent Client Protocol. */
+export interface Meta {
+  tandem: UpdateMeta | DiffMeta | PermissionMeta;
+}
+
+/** ModeState lists the modes and names the present one. */
+export interface ModeState {
+  currentModeId: string;
+  availableModes: Choice[];
+}
+
+/** ModelChoice is a model that a session can have. */
+export interface ModelChoice {
+  modelId: string;
+  name: string;
+}
+
+/** ModelState lists the models and names the present one. */
+export interface ModelState {
+  currentModelId: string;
+  availableModels: ModelChoice[];
+}
+
+/** NewSessionParams of tandem/session/new. */
+export interface NewSessionParams {
+  /** Absolute; the first workspace folder if absent. */
+  cwd?: string;
+  /** Absolute; further roots. */
+  additionalDirectories?: string[];
+  /** provider/model; the configuration says if absent. */
+  model?: string;
+  /** The configuration says if absent. */
+  mode?: string;
+  /** Not served yet: anything but an empty list is refused. */
+  mcpServers?: unknown[];
+}
+
+/** NewSessionResult of tandem/session/new. */
+export interface NewSessionResult {
+  sessionId: string;
+  modes: ModeState;
+  models: ModelState;
+}
+
+/** PermissionMeta is _meta.tandem of a permission request. */
+export interface PermissionMeta {
+  danger: 'safe' | 'moderate' | 'dangerous';
+  reason: string;
+}
+
+/** PermissionOption is one answer that a person can give. */
+export interface PermissionOption {
+  optionId: string;
+  name: string;
+  kind: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always';
+}
+
+/** PermissionOutcome is a person's answer. */
+export interface PermissionOutcome {
+  outcome: 'selected' | 'cancelled';
+  /** That of the selected option. */
+  optionId?: string;
+}
+
+/** PermissionParams of tandem/session/requestPermission. */
+export interface PermissionParams {
+  sessionId: string;
+  toolCall: Update;
+  options: PermissionOption[];
+  _meta?: Meta;
+}
+
+/** PermissionResult of tandem/session/requestPermission. */
+export interface PermissionResult {
+  outcome: PermissionOutcome;
+}
+
+/** PromptParams of tandem/session/prompt. */
+export interface PromptParams {
+  sessionId: string;
+  prompt: ContentBlock[];
+  /** For this turn alone. */
+  model?: string;
+  /** Not served yet: anything but an empty list is refused. */
+  tools?: unknown[];
+}
+
+/** PromptResult of tandem/session/prompt, sent when the turn is over. */
+export interface PromptResult {
+  /** end_turn, max_tokens, max_turn_requests, refusal, cancelled or error. Others may follow. */
+  stopReason: string;
+  usage: Usage;
+  /** Counts from 1. */
+  turn: number;
+  /** With stopReason error. */
+  error?: TurnError;
+}
+
+/** Render is how a call can be shown: Markdown, and widgets beside it. */
+export interface Render {
+  markdown: string;
+  widgets?: Widget[];
+}
+
+/** ResultMeta is how a call went. */
+export interface ResultMeta {
+  effectiveArgs?: unknown;
+  coerced?: string[];
+  /** URIs. */
+  modified?: string[];
+  source?: 'buffer' | 'disk';
+  version?: number;
+  attempts?: number;
+  /** How the old text was found where it was not there character by character. */
+  tier?: string;
+  /** Changes by others that the edit was carried over. */
+  rebasedOver?: number;
+  trace?: TraceStage[];
+}
+
+/** ResyncParams of tandem/documents/resync. */
+export interface ResyncParams {
+  uri: string;
+}
+
+/** ResyncResult of tandem/documents/resync. */
+export interface ResyncResult {
+  text: string;
+  version: number;
+}
+
+/** ReviewTarget is the argument of the commands tandem.acceptHunk, rejectHunk, acceptFile, rejectFile and undoTurn. */
+export interface ReviewTarget {
+  /** May be left out where there is one session. */
+  sessionId?: string;
+  /** For acceptFile and rejectFile. */
+  uri?: string;
+  /** For acceptHunk and rejectHunk. */
+  hunkId?: string;
+  /** For undoTurn: the last turn that changed something if absent. */
+  turn?: number;
+}
+
+/** SandboxState is what commands are confined with. */
+export interface SandboxState {
+  /** full, landlock+seccomp or none. */
+  level: string;
+  reason: string;
+}
+
+/** SaveFailure is a document that was not saved. */
+export interface SaveFailure {
+  uri: string;
+  reason: string;
+}
+
+/** SaveParams of tandem/documents/save. */
+export interface SaveParams {
+  uris: string[];
+}
+
+/** SaveResult of tandem/documents/save. */
+export interface SaveResult {
+  saved: string[];
+  failed: SaveFailure[];
+}
+
+/** ServerExperimental is capabilities.experimental.tandem of the initialize result. */
+export interface ServerExperimental {
+  /** 1. */
+  protocolVersion: number;
+  /** Every tandem/* request and notification that the server takes. */
+  methods: string[];
+}
+
+/** SessionInfo is one live session. */
+export interface SessionInfo {
+  sessionId: string;
+  cwd: string;
+  title: string;
+  /** RFC 3339. */
+  updatedAt: string;
+}
+
+/** SessionParams name a session. */
+export interface SessionParams {
+  sessionId: string;
+}
+
+/** SetModeParams of tandem/session/setMode. */
+export interface SetModeParams {
+  sessionId: string;
+  mode: string;
+}
+
+/** SetModelParams of tandem/session/setModel. */
+export interface SetModelParams {
+  sessionId: string;
+  model: string;
+}
+
+/** StatusResult of tandem/status. */
+export interface StatusResult {
+  version: string;
+  /** What can be used now, the default first. */
+  models: string[];
+  sessions: number;
+  clients: number;
+  tools: number;
+  sandbox: SandboxState;
+  /** on, off, or why it is off. */
+  watcher: string;
+  perTool: ToolStats[];
+  usage: Usage;
+  /** Open documents. */
+  documents: number;
+  /** Open documents in which positions came that did not fit. */
+  suspect: number;
+  /** What is wrong with the configuration. */
+  config: string[];
+}
+
+/** ToolContent is something that a tool call shows. */
+export interface ToolContent {
+  type: 'content' | 'diff';
+  content?: ContentBlock;
+  path?: string;
+  /** Absent for a new file. */
+  oldText?: string;
+  newText?: string;
+  _meta?: Meta;
+}
+
+/** ToolEvent of tandem/tools/event. */
+export interface ToolEvent {
+  type: 'register' | 'unregister' | 'execute' | 'error';
+  name: string;
+  source: string;
+  sessionId?: string;
+  callId?: string;
+  durationMs?: number;
+  error?: string;
+}
+
+/** ToolInfo describes a tool. */
+export interface ToolInfo {
+  name: string;
+  aliases: string[];
+  title?: string;
+  kind: 'read' | 'search' | 'edit' | 'delete' | 'move' | 'execute' | 'fetch' | 'think' | 'other';
+  category: string;
+  description: string;
+  /** A JSON Schema. */
+  parameters: unknown;
+  readOnly: boolean;
+  concurrencySafe: boolean;
+  destructive: boolean;
+  danger: 'safe' | 'moderate' | 'dangerous';
+  permissionClass: 'read' | 'write' | 'execute' | 'network';
+  /** What a cancelled turn does to a running call: end it, or let it finish. */
+  interrupt: 'cancel' | 'block';
+  inputStreaming: boolean;
+  providers: string[];
+  /** builtin, or where else it comes from. */
+  source: string;
+  deferred: boolean;
+  enabled: boolean;
+  disabledBy?: string;
+}
+
+/** ToolResult is what every call answers, the same shape for success and failure. */
+export interface ToolResult {
+  success: boolean;
+  /** Plain language for the model. */
+  data: string;
+  /** The same as data. */
+  context: string;
+  /** The class of the failure; present exactly when success is false. */
+  error?: string;
+  /** The detail of an error, one word in lower case. */
+  reason?: string;
+  /** One line for a person. */
+  summary?: string;
+  /** Structured data for a program. */
+  result?: unknown;
+  content?: ContentBlock[];
+  /** A list for several files. */
+  diff?: FileDiff | FileDiff[];
+  /** What a changing call changes, as documentChanges. */
+  edit?: WorkspaceEdit;
+  /** Whether edit has landed. */
+  applied?: boolean;
+  warnings?: string[];
+  issues?: Issue[];
+  denial?: Denial;
+  truncated?: boolean;
+  durationMs: number;
+  callId: string;
+  meta?: ResultMeta;
+}
+
+/** ToolStats is how often a tool was called and what it took. */
+export interface ToolStats {
+  name: string;
+  calls: number;
+  errors: number;
+  ms: number;
+  bytes: number;
+}
+
+/** TraceStage is one stage of the pipeline. */
+export interface TraceStage {
+  stage: string;
+  ms: number;
+}
+
+/** TurnError is why a turn ended with stopReason "error". */
+export interface TurnError {
+  code: string;
+  message: string;
+}
+
+/** UndoConflict is a file in which something stays because its text was changed since. */
+export interface UndoConflict {
+  uri: string;
+  reason: string;
+}
+
+/** UndoParams of tandem/changes/undo. */
+export interface UndoParams {
+  sessionId: string;
+  scope: 'file' | 'turn' | 'toolCall' | 'session';
+  uri?: string;
+  /** The last turn that changed something if absent. */
+  turn?: number;
+  toolCallId?: string;
+}
+
+/** UndoResult of tandem/changes/undo. */
+export interface UndoResult {
+  changed: string[];
+  conflicts: UndoConflict[];
+}
+
+/** UnifiedDiff is the diff of one document. */
+export interface UnifiedDiff {
+  uri: string;
+  diff: string;
+}
+
+/** Update is one piece of news; SessionUpdate says which of the fields it has. */
+export interface Update {
+  /** user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, current_mode_update, usage_update or notice. Others may follow. */
+  sessionUpdate: string;
+  /** A block of a message or a notice, a list for a tool call. */
+  content?: ContentBlock | ToolContent[];
+  toolCallId?: string;
+  title?: string;
+  /** read, search, edit, delete, move, execute, fetch, think or other. */
+  kind?: string;
+  status?: 'pending' | 'in_progress' | 'completed' | 'failed';
+  locations?: Location[];
+  /** The arguments; text where they are no JSON. */
+  rawInput?: unknown;
+  /** The result of ToolResult. */
+  rawOutput?: unknown;
+  currentModeId?: string;
+  usage?: Usage;
+  _meta?: Meta;
+}
+
+/** UpdateMeta is _meta.tandem of an update. */
+export interface UpdateMeta {
+  /** Where a call is on its way; yielded when its result has its place in the order. */
+  state?: 'queued' | 'executing' | 'completed' | 'yielded';
+  /** When each state was reached, in ms since the turn began. */
+  at?: Record<string, number>;
+  /** grouped: the call runs together with those of calls. */
+  phase?: 'use' | 'progress' | 'result' | 'rejected' | 'error' | 'grouped';
+  /** Names the calls that run together, once there is more than one. */
+  groupId?: string;
+  /** With phase grouped: the calls of the group so far. */
+  calls?: string[];
+  /** Calls of one number run together. */
+  batch?: number;
+  /** The text of the arguments so far, while the model writes them. */
+  partialInput?: string;
+  semantic?: 'read' | 'search' | 'write';
+  /** It only looks: a client may fold it. */
+  collapsible?: boolean;
+  render?: Render;
+  /** Of a notice, once in a turn: from here on the turn changes things. */
+  boundary?: 'writes';
+  summary?: string;
+  /** The class of a failure. */
+  error?: string;
+  /** With phase rejected. */
+  denial?: Denial;
+  /** Text that a running command has printed since the last update. */
+  output?: string;
+  turn?: number;
+}
+
+/** UpdateParams of tandem/session/update. */
+export interface UpdateParams {
+  sessionId: string;
+  update: Update;
+}
+
+/** Usage counts the tokens of a turn. */
+export interface Usage {
+  inputTokens: number;
+  outputTokens: number;
+  cachedInputTokens?: number;
+  totalTokens: number;
+}
+
+/** Widget is something to be drawn; a client that does not know its type shows its title and its markdown. */
+export interface Widget {
+  /** progress (value of total), collapsible (title over markdown) or diff (of path). Others may follow. */
+  type: string;
+  value?: number;
+  /** Absent where it is not known. */
+  total?: number;
+  title?: string;
+  markdown?: string;
+  /** Absolute. */
+  path?: string;
+}
+
+/** What the server answers. */
+export interface ServerRequests {
+  /** Ends all sessions and their commands. Every request after it gets -32600. */
+  'shutdown': { params: unknown; result: unknown };
+  /** Begins a conversation in a folder. Any number live at once; they end with the server. */
+  'tandem/session/new': { params: NewSessionParams; result: NewSessionResult };
+  /** The sessions that live in this server, the last used first. */
+  'tandem/session/list': { params: ListSessionsParams; result: ListSessionsResult };
+  /** Runs a turn: what happens in it arrives as tandem/session/update, the answer comes when it is over. One turn at a time in a session; a second prompt gets -32012. Where no request could go out the answer is -32013; once one has, a failure is stopReason "error". */
+  'tandem/session/prompt': { params: PromptParams; result: PromptResult };
+  /** How much the session may do unasked: ask, or auto. */
+  'tandem/session/setMode': { params: SetModeParams; result: Empty };
+  /** From the next turn on. */
+  'tandem/session/setModel': { params: SetModelParams; result: Empty };
+  /** Ends the session, its turn and its commands. */
+  'tandem/session/close': { params: SessionParams; result: Empty };
+  /** The diff of what a session has changed in one file, also one that was too large to come with the list. */
+  'tandem/changes/diff': { params: DiffChangesParams; result: FileDiff };
+  /** What a session has changed and what still stands, one hunk for each run of changed lines of one call. oldText and newText are those whole lines as the call changed them; range is where they stand now, with what was typed since. Accepted hunks stay, rejected and undone ones leave the list, also those that the editor's own undo took back. */
+  'tandem/changes/list': { params: ListChangesParams; result: ListChangesResult };
+  /** Marks hunks as kept. */
+  'tandem/changes/accept': { params: HunksParams; result: HunksResult };
+  /** Takes hunks back, each whole or not at all, in one edit a file, and keeps everything that was typed since. A hunk into which somebody has typed, or which a later call builds upon, stays and is named in conflicts. A file that the call made goes once nothing else is in it, a deleted one comes back. The model is told of what was rejected at the head of the next prompt. */
+  'tandem/changes/reject': { params: HunksParams; result: HunksResult };
+  /** Takes changes back and keeps what a person has typed since, beside them. Text that was changed over is left and named in conflicts. Calls outside a turn carry turn 0 and are undone by toolCall. */
+  'tandem/changes/undo': { params: UndoParams; result: UndoResult };
+  /** What is known of files: of those asked for, else of all that were seen. */
+  'tandem/fileTime/get': { params: FileTimeParams; result: FileTimeResult };
+  /** The tools on offer. */
+  'tandem/tools/list': { params: ListToolsParams; result: ListToolsResult };
+  /** One tool by its name or an alias; null if there is none of that name, or it is disabled. */
+  'tandem/tools/get': { params: GetToolParams; result: ToolInfo | null };
+  /** Runs one tool, for a host that brings a model of its own: the same checks, questions and edits as in a turn. A tool that fails is a result with success false, never a JSON-RPC error. With apply "none" nothing is applied and edit is for the host to apply. */
+  'tandem/tools/call': { params: CallToolParams; result: ToolResult };
+  /** Runs several calls as a model's answer with several calls would run: what is safe together runs together. Results are in the order of the calls. */
+  'tandem/tools/batch': { params: BatchParams; result: BatchResult };
+  /** How the server is; answered at once whatever else goes on. */
+  'tandem/status': { params: unknown; result: StatusResult };
+}
+
+/** What the server takes without an answer. */
+export interface ServerNotifications {
+  /** Ends the server: exit code 0 after shutdown, else 1. The end of the input does the same. */
+  'exit': unknown;
+  /** Ends the running turn; its prompt is answered with stopReason "cancelled". */
+  'tandem/session/cancel': SessionParams;
+}
+
+/** What the server asks. */
+export interface ClientRequests {
+  /** Asks a person before a call goes on, with everything it would do; nothing has happened yet. To clients that declared permission. An error, the end of the connection and the outcome "cancelled" are all a no; "cancelled" also ends the turn. */
+  'tandem/session/requestPermission': { params: PermissionParams; result: PermissionResult };
+  /** A question of the model's, for a person. To clients that declared clarify; a question with options goes to others by window/showMessageRequest. It is cancelled when its time or the turn is over. */
+  'tandem/session/clarify': { params: ClarifyParams; result: ClarifyResult };
+  /** LSP's, with tandem beside the edit. Always documentChanges; each open document with the version that the edit was made for. One call's edit of one document is one request and one step of undo. The answer is a hint: what counts is the didChange that shows the edit, and a refusal or a newer version makes the server carry the edit over what was typed and ask again. */
+  'workspace/applyEdit': { params: ApplyEditParams; result: unknown };
+  /** Asks to save documents, for a command that is to see them or for files that were opened only to take an edit. To clients that declared save. */
+  'tandem/documents/save': { params: SaveParams; result: SaveResult };
+  /** Asks what a document says, when it and what the server was told have come apart. To clients that declared resync. */
+  'tandem/documents/resync': { params: ResyncParams; result: ResyncResult };
+  /** Hunks have changed, to a client that shows the server's code lenses and says that it takes this. */
+  'workspace/codeLens/refresh': { params: unknown; result: unknown };
+}
+
+/** What the server tells. */
+export interface ClientNotifications {
+  /** News of a session. Streamed text and progress are gathered to at most 30 updates a second; the order is that of the events. */
+  'tandem/session/update': UpdateParams;
+  /** The hunks of these files have changed: made, accepted, taken back, or changed by what was typed, at most ten times a second. That they only moved is not told. */
+  'tandem/changes/didChange': DidChangeParams;
+  /** A file that the agent has seen was read, written, or changed by somebody else. */
+  'tandem/fileTime': FileTimeNotice;
+  /** A tool was registered, taken away, run, or failed. To clients that declared events. */
+  'tandem/tools/event': ToolEvent;
+}

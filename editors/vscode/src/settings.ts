@@ -1,0 +1,57 @@
+// The settings of a person, as the server takes them.
+
+/** What VS Code knows of one setting; the shape of WorkspaceConfiguration.inspect. */
+export interface Inspected {
+  globalValue?: unknown;
+  workspaceValue?: unknown;
+  workspaceFolderValue?: unknown;
+}
+
+/** A setting as package.json declares it. */
+export interface Declared {
+  scope?: string;
+}
+
+/** Settings that are for the extension alone. */
+const OWN = new Set(['path', 'env']);
+
+/**
+ * The values that somebody has set, as a tree. Defaults are left out, so that the server's own files count beneath.
+ * `declared` has the settings by their names below "tandem.".
+ */
+export function explicit(
+  declared: Record<string, Declared>,
+  inspect: (name: string) => Inspected | undefined,
+): Record<string, unknown> {
+  const tree: Record<string, unknown> = {};
+  for (const [name, { scope }] of Object.entries(declared)) {
+    const seen = OWN.has(name) ? undefined : inspect(name);
+    const shared = scope === 'application' || scope === 'machine';
+    const value = shared
+      ? seen?.globalValue
+      : (seen?.workspaceFolderValue ?? seen?.workspaceValue ?? seen?.globalValue);
+    if (value === undefined) {
+      continue;
+    }
+    const path = name.split('.');
+    let node = tree;
+    for (const part of path.slice(0, -1)) {
+      node = (node[part] ??= {}) as Record<string, unknown>;
+    }
+    node[path.at(-1)!] = value;
+  }
+  return tree;
+}
+
+/** The settings that package.json declares, by their names below "tandem.". */
+export function declaredIn(packageJSON: {
+  contributes?: { configuration?: { properties?: Record<string, Declared> }[] };
+}): Record<string, Declared> {
+  const out: Record<string, Declared> = {};
+  for (const group of packageJSON.contributes?.configuration ?? []) {
+    for (const [name, setting] of Object.entries(group.properties ?? {})) {
+      out[name.replace(/^tandem\./, '')] = setting;
+    }
+  }
+  return out;
+}

@@ -1,0 +1,125 @@
+// The status bar item: what the server is at, and a menu.
+
+import * as vscode from 'vscode';
+import type { Chat } from './actions.ts';
+import type { Backend, BackendState } from './backend.ts';
+import type { Review } from './review.ts';
+
+const MODES: Record<string, string> = {
+  ask: 'asks before changes and commands',
+  acceptEdits: 'edits without asking',
+  plan: 'plans only',
+  readOnly: 'reads only',
+  auto: 'works without asking',
+};
+
+const WORDS: Record<BackendState, string> = {
+  stopped: 'stopped',
+  starting: 'starting',
+  running: 'ready',
+  failed: 'not running',
+  missing: 'program not found',
+};
+
+export class Status implements vscode.Disposable {
+  private readonly item = vscode.window.createStatusBarItem('tandem.status', vscode.StatusBarAlignment.Right, 90);
+  private readonly disposables: vscode.Disposable[];
+
+  constructor(
+    private readonly backend: Backend,
+    private readonly chat: Chat,
+    private readonly review: Review,
+  ) {
+    this.item.name = 'Tandem';
+    this.item.command = 'tandem.menu';
+    const draw = () => this.draw();
+    this.disposables = [
+      this.item,
+      backend.onState(draw),
+      chat.onRunning(draw),
+      chat.onSession(draw),
+      review.onChanged(draw),
+      vscode.workspace.onDidGrantWorkspaceTrust(draw),
+    ];
+    this.draw();
+    this.item.show();
+  }
+
+  dispose(): void {
+    this.disposables.forEach((one) => one.dispose());
+  }
+
+  private draw(): void {
+    const { state, failure } = this.backend;
+    const { files, hunks } = this.review.pending;
+    const bad = state === 'failed' || state === 'missing';
+    const busy = state === 'starting' || (state === 'running' && this.chat.running);
+    const icon = bad ? '$(error)' : busy ? '$(loading~spin)' : '$(sparkle)';
+    this.item.text = `${icon} Tandem${hunks > 0 ? ` ${hunks}` : ''}`;
+    const color = state === 'failed' ? 'error' : 'warning';
+    this.item.backgroundColor = bad ? new vscode.ThemeColor(`statusBarItem.${color}Background`) : undefined;
+    const tip = new vscode.MarkdownString('', true);
+    tip.appendMarkdown(`**Tandem** — ${this.word()}\n\n`);
+    if (failure) {
+      tip.appendText(failure);
+    } else {
+      const { model, mode } = this.chat;
+      tip.appendText(
+        [model && `Model: ${model}`, mode && `Mode: ${mode} (${MODES[mode] ?? ''})`].filter(Boolean).join('\n'),
+      );
+      if (hunks > 0) {
+        tip.appendText(`\n${hunks} ${hunks === 1 ? 'change waits' : 'changes wait'} in ${files} ${files === 1 ? 'file' : 'files'}`);
+      }
+      if (!vscode.workspace.isTrusted) {
+        tip.appendText('\nRestricted Mode: reads and searches only');
+      }
+    }
+    this.item.tooltip = tip;
+    this.item.accessibilityInformation = { label: `Tandem, ${this.word()}` };
+  }
+
+  private word(): string {
+    const { state } = this.backend;
+    return state === 'running' && this.chat.running ? 'working' : WORDS[state];
+  }
+
+  /** The menu behind the item. */
+  async menu(): Promise<void> {
+    const { state, failure } = this.backend;
+    const { hunks } = this.review.pending;
+    type Item = vscode.QuickPickItem & { command?: string };
+    const entry = (label: string, command: string, description?: string): Item => ({ label, command, description });
+    const line = (label: string): Item => ({ label, kind: vscode.QuickPickItemKind.Separator });
+    const items: Item[] = [];
+    if (state === 'running') {
+      items.push(entry('$(comment-discussion) Open Chat', 'tandem.focusChat'));
+      items.push(
+        this.chat.running ? entry('$(debug-stop) Stop', 'tandem.stop') : entry('$(add) New Session', 'tandem.newSession'),
+      );
+      if (hunks > 0) {
+        items.push(
+          line(`${hunks} ${hunks === 1 ? 'change' : 'changes'}`),
+          entry('$(arrow-down) Go to Next Change', 'tandem.nextChange'),
+          entry('$(check-all) Accept All Changes', 'tandem.acceptAll'),
+          entry('$(discard) Reject All Changes', 'tandem.rejectAll'),
+        );
+      }
+      if (this.chat.currentSession()) {
+        items.push(entry('$(history) Undo Last Turn', 'tandem.undoTurn'));
+      }
+    } else if (state === 'missing') {
+      items.push(entry('$(folder-opened) Choose the Program…', 'tandem.choosePath', failure));
+    }
+    items.push(
+      line('Server'),
+      entry('$(refresh) Restart Server', 'tandem.restart', state === 'missing' ? undefined : failure),
+      entry('$(key) Set API Key…', 'tandem.setApiKey'),
+      entry('$(output) Show Log', 'tandem.showLog'),
+      entry('$(gear) Open Settings', 'tandem.openSettings', this.chat.model),
+    );
+    const picked = await vscode.window.showQuickPick(items, { title: `Tandem — ${this.word()}` });
+    if (picked?.command) {
+      await vscode.commands.executeCommand(picked.command);
+    }
+  }
+}

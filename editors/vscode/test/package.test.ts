@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import { test } from 'node:test';
+
+const read = (name: string) => readFileSync(name, 'utf8');
+
+test('the settings are those of the schema', () => {
+  execFileSync(process.execPath, ['scripts/settings.mjs', '--check'], { stdio: 'pipe' });
+});
+
+test('no registry is named in the lockfile', () => {
+  assert.doesNotMatch(read('package-lock.json'), /"resolved"|https?:\/\/[^"]*registry/);
+});
+
+test('the bundles keep to their size', () => {
+  execFileSync(process.execPath, ['esbuild.mjs'], { stdio: 'pipe' });
+  const size = (name: string) => statSync(`dist/${name}`).size;
+  assert.ok(size('extension.js') <= 600_000, `extension.js has ${size('extension.js')} bytes`);
+  const page = size('webview/main.js') + size('webview/main.css');
+  assert.ok(page <= 400_000, `the web page has ${page} bytes`);
+});
+
+test('every command has a title and is registered', () => {
+  const manifest = JSON.parse(read('package.json')) as {
+    contributes: { commands: { command: string; title: string }[]; menus: Record<string, { command: string }[]> };
+  };
+  const source = read('src/extension.ts');
+  const names = manifest.contributes.commands.map((one) => one.command);
+  for (const name of names) {
+    assert.ok(source.includes(`command('${name.replace('tandem.', '')}'`), `${name} is not registered`);
+  }
+  for (const entry of Object.values(manifest.contributes.menus).flat()) {
+    assert.ok(names.includes(entry.command), `${entry.command} has no title`);
+  }
+});

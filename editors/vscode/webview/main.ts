@@ -1,0 +1,240 @@
+// The page of the chat: takes the news of the conversation in, draws once a frame, and keeps the end in sight.
+
+import type { Setup, ToPage } from '../src/chat/messages.ts';
+import { type Conversation, empty, reduce, waiting } from '../src/chat/state.ts';
+import { Composer } from './composer.ts';
+import { button, h, icon } from './dom.ts';
+import { post } from './host.ts';
+import { relative } from './tool.ts';
+import { Transcript } from './transcript.ts';
+import { welcome } from './welcome.ts';
+
+let state: Conversation = empty;
+let setup: Setup = { backend: 'starting', trusted: true, can: { mentions: false, steer: false, review: false } };
+
+const composer = new Composer();
+const transcript = new Transcript(() => setup.folder);
+const welcomePage = h('div', { class: 'welcome-page' });
+const working = h('div', { class: 'working', hidden: true }, icon('spinner'), h('span', null, 'Working…'));
+const scroller = h('main', { class: 'scroller', tabindex: -1 }, welcomePage, transcript.element, working);
+const latest = button('Latest', () => follow(true), { class: 'latest', hidden: true });
+latest.prepend(icon('arrow-down'));
+const plan = h('details', { class: 'plan', hidden: true });
+const changes = h('div', { class: 'changes', hidden: true });
+const bar = h('div', { class: 'bar', 'aria-hidden': 'true' });
+const live = h('div', { class: 'hidden', role: 'status', 'aria-live': 'polite' });
+
+document.body.append(
+  h('div', { class: 'stage' }, scroller, latest),
+  h('footer', null, bar, plan, changes, composer.element),
+  live,
+);
+composer.layout();
+
+// The end stays in sight until the person scrolls away from it. Rows get their true height only when they come into
+// sight, so the end moves without anybody's doing: only a way upwards is the person's.
+let sticking = true;
+let lastTop = 0;
+scroller.addEventListener('scroll', () => {
+  const atEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 32;
+  if (atEnd) {
+    sticking = true;
+  } else if (scroller.scrollTop < lastTop) {
+    sticking = false;
+  }
+  lastTop = scroller.scrollTop;
+  latest.hidden = sticking;
+});
+const sizes = new ResizeObserver(() => follow(false));
+sizes.observe(scroller);
+sizes.observe(transcript.element);
+
+function follow(force: boolean): void {
+  if (force) {
+    sticking = true;
+  }
+  if (sticking) {
+    scroller.scrollTop = scroller.scrollHeight;
+  }
+}
+
+let frame = 0;
+let drawn: { state?: Conversation; setup?: Setup } = {};
+
+function soon(): void {
+  if (frame === 0) {
+    frame = requestAnimationFrame(draw);
+  }
+}
+
+function draw(): void {
+  frame = 0;
+  const before = drawn.state;
+  const fresh = state.items.length === 0;
+  const blocked = setup.backend !== 'running' || (setup.refused !== undefined && fresh);
+  if (before?.items !== state.items || drawn.setup !== setup) {
+    transcript.update(state);
+  }
+  if (fresh && (before?.model !== state.model || !before || before.items.length > 0 || drawn.setup !== setup)) {
+    welcomePage.replaceChildren(welcome(state, setup, (text) => composer.fill(text)));
+  }
+  welcomePage.hidden = !fresh;
+  const last = state.items.at(-1);
+  const streaming = (last?.type === 'message' && last.role === 'agent' && last.open) || (last?.type === 'thought' && last.open);
+  const asked = waiting(state).length > 0;
+  working.hidden = !state.running || streaming || asked || (last?.type === 'tool' && last.status === 'in_progress');
+  bar.classList.toggle('on', (state.running && !asked) || setup.backend === 'starting');
+  composer.update(state, setup);
+  composer.element.classList.toggle('blocked', blocked);
+  if (before?.plan !== state.plan) {
+    drawPlan();
+  }
+  if (before?.changes !== state.changes || drawn.setup?.can !== setup.can || before?.running !== state.running) {
+    drawChanges();
+  }
+  announce(before ?? empty, state);
+  drawn = { state, setup };
+  follow(before !== undefined && last?.type === 'message' && last.role === 'user' && before.items.at(-1) !== last);
+}
+
+function drawPlan(): void {
+  plan.hidden = state.plan.length === 0;
+  const done = state.plan.filter((p) => p.status === 'completed').length;
+  const icons: Record<string, string> = { completed: 'check', in_progress: 'spinner' };
+  plan.replaceChildren(
+    h('summary', null, icon('checklist'), `Plan: ${done} of ${state.plan.length} done`, icon('chevron-right')),
+    h('ol', null, ...state.plan.map((p) => h('li', { class: p.status }, icon(icons[p.status ?? ''] ?? 'circle'), p.content))),
+  );
+}
+
+/** The files that have changes which nobody has judged yet. */
+function drawChanges(): void {
+  const files = state.changes.filter((f) => f.hunks.some((x) => x.status === 'pending' || x.status === 'conflict'));
+  changes.hidden = files.length === 0;
+  if (files.length === 0) {
+    changes.replaceChildren();
+    return;
+  }
+  const open = changes.querySelector('details')?.open ?? false;
+  const plus = files.reduce((n, f) => n + f.additions, 0);
+  const minus = files.reduce((n, f) => n + f.deletions, 0);
+  const judge = (uri?: string) =>
+    setup.can.review
+      ? [
+          button('Accept', () => post({ type: 'accept', uri }), { class: 'primary small', title: uri ? 'Accept the changes of this file' : 'Accept all changes' }),
+          button('Reject', () => post({ type: 'reject', uri }), { class: 'secondary small', title: uri ? 'Reject the changes of this file' : 'Reject all changes' }),
+        ]
+      : [];
+  const path = (uri: string) => decodeURIComponent(new URL(uri).pathname);
+  changes.replaceChildren(
+    h(
+      'details',
+      { open },
+      h(
+        'summary',
+        null,
+        icon('chevron-right'),
+        `${files.length === 1 ? '1 file' : `${files.length} files`} changed`,
+        h('span', { class: 'counts' }, h('span', { class: 'plus' }, `+${plus}`), ' ', h('span', { class: 'minus' }, `−${minus}`)),
+      ),
+      h(
+        'ul',
+        null,
+        ...files.map((f) =>
+          h(
+            'li',
+            null,
+            h('button', { type: 'button', class: 'link file', title: 'Open the diff', onclick: () => post({ type: 'diff', path: f.uri }) }, relative(path(f.uri), setup.folder)),
+            h('span', { class: 'counts' }, h('span', { class: 'plus' }, `+${f.additions}`), ' ', h('span', { class: 'minus' }, `−${f.deletions}`)),
+            ...(files.length > 1 ? judge(f.uri) : []),
+          ),
+        ),
+      ),
+    ),
+    h('div', { class: 'judge' }, ...judge()),
+  );
+}
+
+/** Tells a screen reader what happened: turns, questions and finished answers, not every word on its way. */
+function announce(before: Conversation, now: Conversation): void {
+  const say: string[] = [];
+  for (const t of waiting(now)) {
+    if (!waiting(before).some((x) => x.question?.id === t.question?.id)) {
+      const q = t.question;
+      say.push(q?.type === 'clarify' ? q.question : `Tandem asks for permission: ${q?.type === 'permission' && q.command !== undefined ? q.command : t.title}`);
+    }
+  }
+  if (now.running && !before.running) {
+    say.push('Tandem is working.');
+  }
+  now.items.forEach((item, i) => {
+    const old = before.items[i];
+    if (item !== old && item.type === 'message' && item.role === 'agent' && !item.open && !(old?.type === 'message' && !old.open)) {
+      say.push(item.text);
+    } else if (item !== old && item.type === 'tool' && item.status === 'failed' && !(old?.type === 'tool' && old.status === 'failed')) {
+      say.push(`${item.title} failed.`);
+    }
+  });
+  if (say.length > 0 && drawn.state) {
+    live.textContent = say.join('\n');
+  }
+}
+
+window.addEventListener('message', (e: MessageEvent<ToPage>) => {
+  const m = e.data;
+  switch (m.type) {
+    case 'state':
+      ({ state, setup } = m);
+      composer.recall(m.history);
+      break;
+    case 'event':
+      state = reduce(state, m.event);
+      if ((m.event.type === 'permission' || m.event.type === 'clarify') && document.hasFocus() && composer.empty) {
+        requestAnimationFrame(() => requestAnimationFrame(focusQuestion));
+      }
+      break;
+    case 'setup':
+      ({ setup } = m);
+      break;
+    case 'draft':
+      composer.fill(m.text);
+      break;
+    case 'focus':
+      composer.focus();
+      break;
+    case 'mentions':
+      composer.mentions(m.request, m.items);
+  }
+  soon();
+});
+
+/**
+ * Takes the keyboard to the open question, but to none of its buttons: a key that was meant for something else must not
+ * answer it.
+ */
+function focusQuestion(): void {
+  document.querySelector<HTMLElement>('.question.open .card')?.focus();
+}
+
+window.addEventListener('keydown', (e) => {
+  const asked = waiting(state)[0]?.question;
+  if (e.key === 'Escape' && state.running && !e.defaultPrevented) {
+    e.preventDefault();
+    post({ type: 'stop' });
+  } else if (asked?.type === 'permission' && (e.ctrlKey || e.metaKey) && (e.key === 'Enter' || e.key === 'Backspace')) {
+    const kind = e.key === 'Enter' ? 'allow_once' : 'reject_once';
+    const option = asked.options.find((o) => o.kind === kind);
+    if (option) {
+      e.preventDefault();
+      post({ type: 'answer', id: asked.id, optionId: option.optionId });
+    }
+  }
+});
+
+window.addEventListener('focus', () => {
+  if (!document.activeElement || document.activeElement === document.body) {
+    composer.focus();
+  }
+});
+
+post({ type: 'ready' });
