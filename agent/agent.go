@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tandem/agent/model"
+	"tandem/tools"
 	"tandem/tools/run"
 )
 
@@ -16,6 +17,11 @@ type Client interface {
 	Update(session string, e Event)
 	// Ask asks a person for permission and returns when there is an answer or ctx has ended.
 	Ask(ctx context.Context, session string, q run.Question) run.Answer
+}
+
+// Clarifier is a Client that can also ask a person what the model wants to know; see tools.Env.
+type Clarifier interface {
+	Clarify(ctx context.Context, session string, q tools.Clarification) (answer string, err error)
 }
 
 // Event is one piece of news of a session; exactly one of Text, Thought, Call, Usage and Notice is set.

@@ -436,7 +436,7 @@ func (s *Session) env(turn int, call run.Call) *tools.Env {
 	defer s.mu.Unlock()
 	l := s.config.Limits
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
-	return &tools.Env{
+	env := &tools.Env{
 		Session: s.o.ID, Call: call.ID, Turn: turn,
 		Paths: s.paths, Files: s.o.Files, FileTime: s.fileTime, Open: s.o.OpenDocuments, Runner: s.o.Runner,
 		RequireRead: s.config.RequireRead, Now: s.o.Now,
@@ -446,4 +446,8 @@ func (s *Session) env(turn int, call run.Call) *tools.Env {
 			ToolTimeout: ms(l.ToolTimeoutMs), BashTimeout: ms(l.BashTimeoutMs), KillGrace: ms(l.KillGraceMs),
 		},
 	}
+	if c, ok := s.o.Client.(Clarifier); ok {
+		env.Clarify = func(ctx context.Context, q tools.Clarification) (string, error) { return c.Clarify(ctx, s.o.ID, q) }
+	}
+	return env
 }

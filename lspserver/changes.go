@@ -24,10 +24,13 @@ func (s *server) canonical(u string) (string, error) {
 	if !ok {
 		return "", invalid("%.200q is no file URI", u)
 	}
-	return sandbox.Canonical(path), nil
+	return s.real(path), nil
 }
 
-func (s *server) listChanges(_ context.Context, p protocol.ListChangesParams) (protocol.ListChangesResult, error) {
+// real is a path with its symbolic links resolved, as everything is kept by.
+func (s *server) real(path string) string { return sandbox.Canonical(path) }
+
+func (s *server) listChanges(ctx context.Context, p protocol.ListChangesParams) (protocol.ListChangesResult, error) {
 	r := protocol.ListChangesResult{Files: []protocol.ChangedFile{}}
 	se, err := s.find(p.SessionID)
 	if err != nil {
@@ -39,7 +42,7 @@ func (s *server) listChanges(_ context.Context, p protocol.ListChangesParams) (p
 			return r, err
 		}
 	}
-	for _, f := range se.changes.List(path, s.short) {
+	for _, f := range se.changes.List(ctx, path, s.short) {
 		out := protocol.ChangedFile{
 			URI: workspace.URI(f.Path), Status: f.Status, Additions: f.Diff.Additions, Deletions: f.Diff.Deletions,
 			Unified: f.Diff.Unified, Truncated: f.Diff.Truncated, Hunks: []protocol.ChangedHunk{},
@@ -55,7 +58,7 @@ func (s *server) listChanges(_ context.Context, p protocol.ListChangesParams) (p
 	return r, nil
 }
 
-func (s *server) diffChanges(_ context.Context, p protocol.DiffChangesParams) (protocol.FileDiff, error) {
+func (s *server) diffChanges(ctx context.Context, p protocol.DiffChangesParams) (protocol.FileDiff, error) {
 	se, err := s.find(p.SessionID)
 	if err != nil {
 		return protocol.FileDiff{}, err
@@ -64,7 +67,7 @@ func (s *server) diffChanges(_ context.Context, p protocol.DiffChangesParams) (p
 	if err != nil {
 		return protocol.FileDiff{}, err
 	}
-	f, ok := se.changes.Diff(path, s.short, p.Full, p.HunkIDs)
+	f, ok := se.changes.Diff(ctx, path, s.short, p.Full, p.HunkIDs)
 	if !ok {
 		return protocol.FileDiff{Path: path, Hunks: []protocol.DiffHunk{}}, nil
 	}
@@ -97,16 +100,14 @@ func (s *server) undo(ctx context.Context, p protocol.UndoParams) (protocol.Undo
 	default:
 		return r, invalid("scope is turn, session, toolCall (with toolCallId) or file (with uri)")
 	}
-	done := se.changes.Undo(ctx, scope, se.id)
+	done := se.changes.Undo(ctx, scope)
 	for _, path := range done.Changed {
 		r.Changed = append(r.Changed, workspace.URI(path))
 	}
 	for _, path := range slices.Sorted(maps.Keys(done.Conflicts)) {
 		r.Conflicts = append(r.Conflicts, protocol.UndoConflict{URI: workspace.URI(path), Reason: done.Conflicts[path]})
 	}
-	if len(r.Changed) > 0 {
-		s.notify("tandem/changes/didChange", protocol.DidChangeParams{SessionID: se.id, URIs: r.Changed})
-	}
+	se.news.tell(done.Changed...)
 	return r, nil
 }
 

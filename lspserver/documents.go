@@ -58,7 +58,9 @@ func (s *server) didChange(_ context.Context, p lsp.DidChangeTextDocumentParams)
 	}
 	if !s.ws.Change(string(p.TextDocument.URI), p.TextDocument.Version, changes) {
 		s.log.Debug("a change of a document that is not open", "uri", p.TextDocument.URI)
+		return
 	}
+	s.typed(string(p.TextDocument.URI))
 }
 
 func (s *server) didSave(_ context.Context, p lsp.DidSaveTextDocumentParams) {

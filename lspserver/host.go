@@ -56,7 +56,7 @@ func (h host) Ask(ctx context.Context, id string, q run.Question) run.Answer {
 		return run.Unavailable
 	}
 	s.log.Debug("permission was not answered", "error", err)
-	return run.Rejected
+	return run.Unanswered
 }
 
 func (s *server) askPermission(ctx context.Context, id string, q run.Question) (run.Answer, error) {
@@ -96,7 +96,7 @@ func (s *server) askPermission(ctx context.Context, id string, q run.Question) (
 		return run.Rejected, nil
 	}
 	s.log.Warn("an answer to a permission request that was not on offer", "outcome", r.Outcome.Outcome)
-	return run.Rejected, nil
+	return run.Unanswered, nil
 }
 
 func (s *server) askMessage(ctx context.Context, q run.Question) (run.Answer, error) {

@@ -145,7 +145,7 @@ func (s *server) capabilities() (lsp.InitializeResult, error) {
 	encoding := map[text.Encoding]lsp.PositionEncodingKind{
 		text.UTF8: lsp.PositionEncodingKindUTF8, text.UTF16: lsp.PositionEncodingKindUTF16, text.UTF32: lsp.PositionEncodingKindUTF32,
 	}
-	return lsp.InitializeResult{
+	r := lsp.InitializeResult{
 		ServerInfo: lsp.ServerInfo{Name: "tandem", Version: lsp.NewOptional(s.o.Version)},
 		Capabilities: lsp.ServerCapabilities{
 			PositionEncoding: encoding[s.client.encoding],
@@ -157,7 +157,14 @@ func (s *server) capabilities() (lsp.InitializeResult, error) {
 			}},
 			Experimental: ours,
 		},
-	}, nil
+	}
+	if !s.client.tandem.Review { // a client with a plugin shows hunks, and names commands, by itself
+		c := &r.Capabilities
+		c.CodeLensProvider = &lsp.CodeLensOptions{}
+		c.CodeActionProvider = &lsp.CodeActionOptions{CodeActionKinds: []lsp.CodeActionKind{lsp.CodeActionKindQuickFix}}
+		c.ExecuteCommandProvider = lsp.ExecuteCommandOptions{Commands: commands()}
+	}
+	return r, nil
 }
 
 func (s *server) initialized(context.Context, lsp.InitializedParams) {

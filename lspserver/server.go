@@ -129,6 +129,7 @@ type session struct {
 	cwd     string
 	changes *review.Log
 	updates *updates
+	news    *reviewNews
 	touched time.Time
 	title   string
 }
@@ -139,6 +140,7 @@ func (s *server) routes(r *wire.Router) {
 	s.sessionRoutes(r)
 	s.toolRoutes(r)
 	s.changeRoutes(r)
+	s.reviewRoutes(r)
 	wire.Handle(r, "tandem/status", s.status)
 }
 

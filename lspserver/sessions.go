@@ -21,7 +21,6 @@ import (
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/review"
 	"tandem/lspserver/wire"
-	"tandem/lspserver/workspace"
 )
 
 // The codes of JSON-RPC errors that are ours.
@@ -105,8 +104,9 @@ func (s *server) newSession(ctx context.Context, p protocol.NewSessionParams) (p
 	home, _ := os.UserHomeDir() // without one ~ is no path
 	id := "s-" + strings.ToLower(rand.Text())
 	se := &session{id: id, cwd: cwd, touched: s.o.Now()}
-	se.changes = review.New(s.ws)
+	se.changes = review.New(s.ws, id)
 	se.updates = newUpdates(id, s.notify)
+	se.news = newReviewNews(se.changes, func(uris []string) { s.hunksChanged(id, uris) })
 	made, err := agent.New(agent.Options{
 		ID: id, Cwd: cwd, More: more, Home: home, Config: cfg, Mode: agent.Mode(p.Mode), Model: p.Model, Models: opener,
 		Registry: s.registry, Client: host{s}, Files: s.ws, Runner: hurried{s.o.Runner, s.closing.Done()}, OpenDocuments: s.ws.Unsaved,
@@ -137,17 +137,17 @@ func (s *server) newSession(ctx context.Context, p protocol.NewSessionParams) (p
 func (se *session) landed(s *server) func(filetime.Change, filetime.Landed) {
 	return func(c filetime.Change, l filetime.Landed) {
 		se.changes.Landed(c, l)
-		var uris []string
 		for _, f := range l.Files {
-			if f.Applied {
-				uris = append(uris, workspace.URI(f.Path))
+			if !f.Applied {
+				continue
 			}
-			if f.Applied && f.SameLine {
-				se.updates.on(agent.Event{Notice: fmt.Sprintf("The agent's edit of %s landed on a line that you changed too.", s.short(f.Path))})
+			se.news.tell(f.Path)
+			if near := beside(f); f.SameLine {
+				se.updates.on(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf("The agent's edit of %s landed on a line that you changed too.", s.short(f.Path))})
+			} else if near > 0 {
+				se.updates.on(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf(
+					"The agent's edit of %s landed right beside what was changed meanwhile (line %d).", s.short(f.Path), near)})
 			}
-		}
-		if len(uris) > 0 {
-			s.notify("tandem/changes/didChange", protocol.DidChangeParams{SessionID: se.id, URIs: uris})
 		}
 	}
 }
@@ -170,7 +170,7 @@ func (s *server) listSessions(_ context.Context, p protocol.ListSessionsParams) 
 }
 
 // prompt begins the turn before anything later is looked at, so that a cancel right behind it finds it.
-func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(context.Context) (protocol.PromptResult, error), error) {
+func (s *server) prompt(ctx context.Context, p protocol.PromptParams) (func(context.Context) (protocol.PromptResult, error), error) {
 	se, err := s.find(p.SessionID)
 	if err != nil {
 		return nil, err
@@ -182,10 +182,17 @@ func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(contex
 	for _, b := range p.Prompt {
 		in.Blocks = append(in.Blocks, blockOf(b))
 	}
+	told := func() {}
+	if prompt.User(se.cwd, in.Blocks) != "" {
+		var news string
+		news, told = se.changes.News(ctx, s.short)
+		in.Blocks = slices.Insert(in.Blocks, 0, prompt.Block{Type: "text", Text: strings.TrimSuffix(news, "\n")})
+	}
 	turn, err := se.Begin(in)
 	if err != nil {
 		return nil, refused(err)
 	}
+	told()
 	s.mu.Lock()
 	se.touched = s.o.Now()
 	if se.title == "" {

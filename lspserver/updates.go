@@ -1,6 +1,12 @@
 package lspserver
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +34,8 @@ type updates struct {
 	timer   *time.Timer
 	last    time.Time
 	calls   map[string]*callState
+	groups  map[string][]string // the calls that run together, by the first of them
+	wrote   int                 // the last turn that has changed something
 }
 
 // callState is what has been told of a call.
@@ -37,10 +45,13 @@ type callState struct {
 	kind      string
 	partial   string
 	output    strings.Builder
+	step      *tools.Progress // how far it has come
+	grouped   bool            // it is in its group
+	told      []byte          // the last update, without its times
 }
 
 func newUpdates(session string, send func(string, any)) *updates {
-	return &updates{session: session, send: send, calls: map[string]*callState{}}
+	return &updates{session: session, send: send, calls: map[string]*callState{}, groups: map[string][]string{}}
 }
 
 // on takes an event in; it never blocks.
@@ -108,6 +119,15 @@ func (u *updates) drain() {
 			if c := u.calls[w.ToolCallID]; c != nil {
 				m.PartialInput, m.Output = c.partial, c.output.String()
 				c.output.Reset()
+				if c.step != nil {
+					m.Render = &protocol.Render{Markdown: w.Title, Widgets: []protocol.Widget{
+						{Type: "progress", Value: c.step.Value, Total: c.step.Total},
+					}}
+					c.step = nil
+				}
+				if m.PartialInput == "" && m.Output == "" && m.Render == nil {
+					continue // what it was for has been told since
+				}
 				w.Meta = &protocol.Meta{Tandem: m}
 			}
 		}
@@ -148,6 +168,8 @@ func (u *updates) call(e agent.Event) {
 		at[k] = v
 	}
 	meta := protocol.UpdateMeta{State: string(ev.State), At: at, Phase: ev.Phase, Batch: ev.Batch, Turn: e.Turn}
+	meta.Semantic = semanticOf(ev)
+	meta.Collapsible = meta.Semantic == "read" || meta.Semantic == "search"
 	up := protocol.Update{SessionUpdate: "tool_call_update", ToolCallID: id, Title: ev.Title, Kind: c.kind, Status: statusOf(ev)}
 	wait := e.Partial != "" || ev.Progress != nil
 	if !c.announced {
@@ -167,24 +189,47 @@ func (u *updates) call(e agent.Event) {
 		}
 	}
 	if p := ev.Plan; p != nil {
-		meta.Semantic = p.Semantic
 		for _, l := range p.Locations {
 			up.Locations = append(up.Locations, protocol.Location{Path: l.Path, Line: l.Line})
 		}
 	}
 	if r := ev.Result; r != nil {
 		meta.Summary, meta.Error = r.Summary, string(r.Error)
+		if d := r.Denial; d != nil {
+			meta.Denial = &protocol.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: d.Source}
+		}
 		if ev.State == run.Completed {
-			up.Content = resultContent(r)
-			up.RawOutput = r.Value
+			up.Content, up.RawOutput, meta.Render = resultContent(r), r.Value, renderOf(ev)
 		}
 	}
 	if p := ev.Progress; p != nil {
 		c.output.WriteString(p.Text)
+		if p.Value != 0 || p.Total != 0 {
+			c.step = p
+		}
+	}
+	if ev.State == run.Executing && meta.Semantic == "write" && e.Turn > u.wrote {
+		u.wrote = e.Turn
+		u.now(protocol.Update{
+			SessionUpdate: "notice", Content: textBlock("The turn goes from reading to writing."),
+			Meta: &protocol.Meta{Tandem: protocol.UpdateMeta{Boundary: "writes", Turn: e.Turn}},
+		})
+	}
+	grouped := u.join(c, ev)
+	together := u.groups[ev.Group]
+	if len(together) > 1 {
+		meta.GroupID = "group-" + ev.Group
 	}
 	up.Meta = &protocol.Meta{Tandem: meta}
 	if !wait {
-		u.now(up)
+		u.tellCall(c, up, meta)
+		if grouped {
+			meta.Phase, meta.Calls, meta.Render = "grouped", slices.Clone(together), nil
+			u.now(protocol.Update{
+				SessionUpdate: "tool_call_update", ToolCallID: id, Title: ev.Title, Kind: c.kind, Status: up.Status,
+				Meta: &protocol.Meta{Tandem: meta},
+			})
+		}
 		if ev.State == run.Yielded {
 			delete(u.calls, id)
 		}
@@ -199,6 +244,48 @@ func (u *updates) call(e agent.Event) {
 	}
 	u.waiting = append(u.waiting, up)
 	u.soon()
+}
+
+// tellCall sends an update of a call, unless it says what the last one said.
+func (u *updates) tellCall(c *callState, up protocol.Update, meta protocol.UpdateMeta) {
+	meta.At = nil
+	bare := up
+	bare.SessionUpdate, bare.Meta = "", &protocol.Meta{Tandem: meta}
+	raw, err := json.Marshal(bare)
+	if err == nil && bytes.Equal(raw, c.told) {
+		return
+	}
+	c.told = raw
+	u.now(up)
+}
+
+// join puts a call that begins to run into the group of those that run with it, and says whether that is one of several.
+func (u *updates) join(c *callState, e *run.Event) bool {
+	const most = 256
+	if e.State != run.Executing || e.Group == "" || c.grouped {
+		return false
+	}
+	if c.grouped = true; len(u.groups) > most {
+		clear(u.groups)
+	}
+	u.groups[e.Group] = append(u.groups[e.Group], e.Call.ID)
+	return len(u.groups[e.Group]) > 1
+}
+
+// semanticOf says whether a call looks or changes something; "" for one that does neither.
+func semanticOf(e *run.Event) string {
+	if e.Plan != nil && e.Plan.Semantic != "" {
+		return e.Plan.Semantic
+	}
+	switch e.Kind {
+	case tools.Read, tools.Fetch:
+		return "read"
+	case tools.Search:
+		return "search"
+	case tools.Edit, tools.Delete, tools.Move, tools.Execute:
+		return "write"
+	}
+	return ""
 }
 
 // tail is the end of what a model is writing: all of it again and again would be too much.
@@ -221,6 +308,58 @@ func statusOf(e *run.Event) string {
 		return "in_progress"
 	}
 	return "pending"
+}
+
+// renderOf is how a person is shown the result of a call: what the tool made for it, or else its one line with the
+// diffs, the output or the reason of a failure below it.
+func renderOf(e *run.Event) *protocol.Render {
+	r := e.Result
+	if r.Render != nil {
+		out := &protocol.Render{Markdown: r.Render.Markdown}
+		for _, w := range r.Render.Widgets {
+			out.Widgets = append(out.Widgets, protocol.Widget(w))
+		}
+		return out
+	}
+	out := &protocol.Render{Markdown: escaped(cmp.Or(r.Summary, e.Title))}
+	if !r.Success {
+		out.Markdown = fmt.Sprintf("**%s** %s", r.Error, out.Markdown)
+	}
+	switch {
+	case r.Landed != nil && r.Success:
+		for i, f := range r.Landed.Files {
+			w := protocol.Widget{Type: "diff", Path: f.Path, Title: filepath.Base(f.Path)}
+			if i < len(r.Diffs) {
+				d := r.Diffs[i]
+				w.Title, w.Markdown = fmt.Sprintf("%s +%d −%d", w.Title, d.Additions, d.Deletions), fenced("diff", d.Unified)
+			}
+			out.Widgets = append(out.Widgets, w)
+		}
+	case !r.Success, e.Kind == tools.Execute:
+		out.Widgets = []protocol.Widget{{Type: "collapsible", Title: "Details", Markdown: fenced("", r.Data)}}
+		if e.Kind == tools.Execute {
+			out.Widgets[0].Title = "Output"
+		}
+	}
+	return out
+}
+
+// escaped keeps text from being read as Markdown.
+func escaped(s string) string {
+	return strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "<", "\\<", "[", "\\[", "#", "\\#").Replace(s)
+}
+
+// fenced is text as a block of code, whatever fences are in it. What is long is cut: the whole is in the content.
+func fenced(language, s string) string {
+	const most = 4 << 10
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "\n…"
+	}
+	fence := "```"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	return fence + language + "\n" + strings.TrimSuffix(s, "\n") + "\n" + fence
 }
 
 // resultContent is what a person is shown of a result: diffs where there are some, else the text.

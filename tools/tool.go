@@ -117,8 +117,23 @@ type Env struct {
 	RequireRead bool
 	// Progress shows a person how a running call gets on; never blocks. May be nil.
 	Progress func(Progress)
-	Now      func() time.Time
+	// Clarify asks the person a question and returns when there is an answer or ctx has ended; "" is no answer,
+	// errors.ErrUnsupported says that nobody can be asked. nil where the host asks nobody.
+	Clarify func(ctx context.Context, q Clarification) (answer string, err error)
+	Now     func() time.Time
 }
+
+// Clarification is a question of the model's to the person; Timeout 0 is none.
+type Clarification struct {
+	Call     string
+	Question string
+	Options  []Choice
+	Default  string
+	Timeout  time.Duration
+}
+
+// Choice is one answer on offer.
+type Choice struct{ ID, Label string }
 
 // Progress is a piece of news from a running call: text that was printed, or how far it has come.
 type Progress struct {
@@ -186,10 +201,27 @@ type Result struct {
 	Issues    []schema.Issue
 	Denial    *Denial
 	Truncated bool
-	Meta      Meta
+	// Render is how a person is shown the result where the tool knows better than the editor's side; may be nil.
+	Render *Render
+	Meta   Meta
 	// Duration and Call are filled by the pipeline.
 	Duration time.Duration
 	Call     string
+}
+
+// Render is a result for a person: Markdown, and things to be drawn where a client can draw them.
+type Render struct {
+	Markdown string
+	Widgets  []Widget
+}
+
+// Widget is something to be drawn; Type is "progress" (Value of Total), "collapsible" (Title over Markdown) or "diff" (of
+// Path).
+type Widget struct {
+	Type            string
+	Value, Total    int64
+	Title, Markdown string
+	Path            string
 }
 
 // Denial says who refused a call and why.
@@ -229,6 +261,7 @@ const (
 	TextMultipleMatches filetime.Code = "TEXT_MULTIPLE_MATCHES"
 	Unsupported         filetime.Code = "UNSUPPORTED"
 	ExecutionError      filetime.Code = "EXECUTION_ERROR"
+	ClarifyTimeout      filetime.Code = "CLARIFY_TIMEOUT"
 )
 
 // ExitCode is the code of a command that ended with n.

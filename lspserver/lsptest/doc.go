@@ -52,6 +52,7 @@
 //	open FILE, close FILE, save FILE        as a person does in an editor
 //	type FILE /re/ "text"                   types after the match
 //	delete FILE /re/, replace FILE /re/ "text"
+//	burst FILE /re/ "text"                  types after the match, a key every 4 ms, beside what follows
 //	editor-undo FILE                        the editor's own undo, one step
 //	write-disk FILE "text", remove-disk FILE, link-disk FILE TARGET   somebody else does it
 //	prompt "text" [select=FILE:/re/]        asks and waits for the end of the turn
@@ -60,6 +61,7 @@
 //	undo turn N, undo call N                tandem/changes/undo
 //	mode NAME, session                      another mode, another session for what follows
 //	request METHOD [json], notify METHOD [json]
+//	probe METHOD {json}                     asks the editor something in the server's place; the server sees no answer
 //	wait 2s                                 in the time of the bubble
 //	hang-up                                 ends the connection without a word
 //	expect buffer FILE /re/, expect disk FILE /re/, expect no FILE
@@ -72,6 +74,7 @@
 //	after call=N STEP     the model has the result of call N before it and is about to go on
 //	during call=N STEP    call N has begun to run
 //	before apply=N STEP   the N-th workspace/applyEdit has arrived and not been looked at
+//	during apply=N STEP   it arrived 2 ms ago; an editor that looks at versions on arrival may not have edited yet
 //	after apply=N STEP    it was carried out and not yet answered
 //	before answer=N STEP  the N-th question for permission is on the screen
 //	on ask answer=OPTION  the answer to every question, on ask=N to the N-th: an option id, or cancelled

@@ -29,6 +29,9 @@ type Report struct {
 	Problems []string
 	Goldens  map[string]string
 	strict   []string // the problems that no update cures
+	calls    []*call
+	tapped   []Wire // what passed the server's end, where that was wanted
+	disk     map[string]string
 }
 
 // patience is how long the person waits for an answer, in the time of the bubble.
@@ -43,6 +46,10 @@ type run struct {
 	player        *script.Player
 	commands      *Commands
 	session       atomic.Value // string
+	live          bool         // not in a bubble: nothing says when all is quiet
+	patience      time.Duration
+	tap           *tap // nil where nothing needs it
+	typing        sync.WaitGroup
 
 	mu       sync.Mutex // guards the fields below; nobody waits for anything while holding it
 	calls    map[string]*call
@@ -72,7 +79,14 @@ type heard struct{ method, params string }
 // part of the workspace. Run must be called in a testing/synctest bubble and leaves no goroutine behind when serve
 // leaves none.
 func (s *Scenario) Run(ctx context.Context, profile Profile, root, outside string, serve Server) (*Report, error) {
-	r := &run{Scenario: s, ctx: ctx, root: root, outside: outside, calls: map[string]*call{}}
+	r := &run{Scenario: s, ctx: ctx, root: root, outside: outside, patience: patience}
+	return r.perform(profile, nil, serve)
+}
+
+// perform plays the scenario; what over says is laid over the capabilities of the editor.
+func (r *run) perform(profile Profile, over map[string]any, serve Server) (*Report, error) {
+	s, ctx, root, outside := r.Scenario, r.ctx, r.root, r.outside
+	r.calls = map[string]*call{}
 	for _, h := range s.hooks {
 		h.fired = false
 	}
@@ -84,7 +98,7 @@ func (s *Scenario) Run(ctx context.Context, profile Profile, root, outside strin
 	if err != nil {
 		return nil, err
 	}
-	options, err := r.options(profile)
+	options, err := r.options(profile, over)
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +112,10 @@ func (s *Scenario) Run(ctx context.Context, profile Profile, root, outside strin
 	}
 
 	client, server := Pipe(Steady(s.flags.there), Steady(s.flags.back))
+	if r.live || slices.ContainsFunc(s.steps, func(st step) bool { return st.verb == "probe" }) {
+		r.tap = newTap(server)
+		server = r.tap
+	}
 	exit := make(chan int, 1)
 	go func() {
 		code := serve(ctx, server, opener{r}, r.commands)
@@ -113,27 +131,33 @@ func (s *Scenario) Run(ctx context.Context, profile Profile, root, outside strin
 			break
 		}
 	}
+	r.typing.Wait()
 	r.settle(s.flags.hold)
 	buffers := r.e.Buffers()
 	r.leave(exit)
 
-	report := &Report{Goldens: map[string]string{}}
-	if err := r.goldens(report.Goldens, disk, beyond, buffers); err != nil {
+	report := &Report{Goldens: map[string]string{}, tapped: r.tap.messages()}
+	if report.disk, err = r.goldens(report.Goldens, disk, beyond, buffers); err != nil {
 		return nil, err
 	}
 	r.strict()
 	report.strict = r.problems
 	report.Problems = slices.Concat(r.problems, s.compare(report.Goldens))
+	for _, entry := range r.log {
+		if c, ok := entry.(*call); ok {
+			report.calls = append(report.calls, c)
+		}
+	}
 	return report, nil
 }
 
-func (r *run) options(profile Profile) (Options, error) {
+func (r *run) options(profile Profile, capabilities map[string]any) (Options, error) {
 	f := r.flags
 	o := Options{
-		Root: r.root, Profile: profile, Encoding: Encoding(f.encoding),
+		Root: r.root, Profile: profile, Encoding: Encoding(f.encoding), Capabilities: capabilities,
 		Hold: f.hold, Merge: f.merge, Split: f.split, Whole: f.whole, ReplyFirst: f.replyFirst, Window: f.window,
 		Reply:       func(n int) Reply { return f.reply[n] },
-		BeforeApply: func(n int) { r.fire("before apply", n) },
+		BeforeApply: r.arrived,
 		AfterApply:  func(n int) { r.fire("after apply", n) },
 		Ask:         r.ask,
 		Pick:        r.pick,
@@ -184,10 +208,25 @@ func (r *run) problem(line int, format string, args ...any) {
 	r.problems = append(r.problems, at+": "+r.bare(fmt.Sprintf(format, args...)))
 }
 
-// settle lets everything that is under way arrive and be dealt with: the bubble's clock moves only when all is quiet.
+// settle lets everything that is under way arrive and be dealt with. A bubble's clock moves only when all is quiet;
+// else an answer says that what was sent before the question has been dealt with, on either side.
 func (r *run) settle(more time.Duration) {
-	time.Sleep(r.flags.there + r.flags.back + more + time.Millisecond)
+	if !r.live {
+		time.Sleep(r.flags.there + r.flags.back + more + time.Millisecond)
+		return
+	}
+	time.Sleep(more + r.flags.window)
+	ctx, cancel := context.WithTimeout(r.ctx, r.patience)
+	defer cancel()
+	for range 2 {
+		if _, err := r.e.conn.begin(barrier, map[string]any{})(ctx); err != nil {
+			return // the connection is gone, which what comes next will find
+		}
+	}
 }
+
+// barrier is a request that any server of ours answers at once, after everything that came before it.
+const barrier = "tandem/status"
 
 // leave says goodbye, unless that has been said, and waits for the server's end.
 func (r *run) leave(exit <-chan int) {
@@ -196,7 +235,7 @@ func (r *run) leave(exit <-chan int) {
 	r.gone = true
 	r.mu.Unlock()
 	if !gone {
-		ctx, cancel := context.WithTimeout(r.ctx, patience)
+		ctx, cancel := context.WithTimeout(r.ctx, r.patience)
 		if err := r.e.Close(ctx); err != nil {
 			r.problem(0, "shutdown: %v", err)
 		}
@@ -207,8 +246,19 @@ func (r *run) leave(exit <-chan int) {
 		if code != r.flags.exit {
 			r.problem(0, "the server ended with %d, not %d", code, r.flags.exit)
 		}
-	case <-time.After(patience):
+	case <-time.After(r.patience):
 		r.problem(0, "the server does not end")
+	}
+}
+
+// arrived does what waits for an applyEdit that has come and has not been looked at, and for the time right after.
+func (r *run) arrived(n int) {
+	r.fire("before apply", n)
+	if slices.ContainsFunc(r.hooks, func(h *step) bool { return h.trigger == "during apply" && h.n == n }) {
+		r.typing.Go(func() {
+			time.Sleep(2 * time.Millisecond)
+			r.fire("during apply", n)
+		})
 	}
 }
 
@@ -332,7 +382,7 @@ type sessionUpdate struct {
 	Status        string
 	Content       json.RawMessage
 	Meta          struct {
-		Tandem struct{ State, Error string }
+		Tandem struct{ State, Error, Boundary string }
 	} `json:"_meta"`
 }
 
@@ -343,7 +393,9 @@ func (r *run) update(u sessionUpdate) {
 		defer r.mu.Unlock()
 		r.streamed.WriteString(chunk(u.Content))
 	case "notice":
-		r.say("notice %s", chunk(u.Content))
+		if u.Meta.Tandem.Boundary == "" { // that a turn has begun to write shows in its calls
+			r.say("notice %s", chunk(u.Content))
+		}
 	case "tool_call", "tool_call_update":
 		r.mu.Lock()
 		c := r.calls[u.ToolCallID]
@@ -426,27 +478,28 @@ func (r *run) shift(text string) string {
 	return fmt.Sprintf("line %d%s", r.first["model"]+n-1, text[len(m[0]):])
 }
 
-func (r *run) goldens(goldens, disk, beyond, buffers map[string]string) error {
-	after, err := snapshot(r.root)
-	if err != nil {
-		return err
+// goldens words what came of the run, and gives the files that are left.
+func (r *run) goldens(goldens, disk, beyond, buffers map[string]string) (left map[string]string, err error) {
+	if left, err = snapshot(r.root); err != nil {
+		return nil, err
 	}
-	for name := range after {
-		if strings.HasPrefix(after[name], "-> ") {
-			after[name] = r.bare(after[name])
+	for name := range left {
+		if strings.HasPrefix(left[name], "-> ") {
+			left[name] = r.bare(left[name])
 		}
 	}
-	changes(goldens, "@disk/", disk, after)
-	if after, err = snapshot(r.outside); err != nil {
-		return err
+	changes(goldens, "@disk/", disk, left)
+	outside, err := snapshot(r.outside)
+	if err != nil {
+		return nil, err
 	}
-	changes(goldens, "@outside/", beyond, after)
+	changes(goldens, "@outside/", beyond, outside)
 	before := map[string]string{}
 	for name := range buffers {
 		if _, unsaved := r.known["buffer/"+name]; !unsaved {
 			before[name] = disk[name]
 		} else if before[name], err = r.source("buffer", name); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	changes(goldens, "@buffer/", before, buffers)
@@ -473,7 +526,7 @@ func (r *run) goldens(goldens, disk, beyond, buffers map[string]string) error {
 	if len(r.flags.wire) > 0 {
 		goldens["@wire"] = r.wire()
 	}
-	return nil
+	return left, nil
 }
 
 // wire words the messages of the methods that the flags select, and the answers to them.

@@ -29,8 +29,16 @@ type Scenario struct {
 }
 
 type flags struct {
+	mode   string
+	quoted []string
+	wire   []string
+	exit   int
+	ways
+}
+
+// ways say what kind of editor it is.
+type ways struct {
 	profiles   []Profile
-	mode       string
 	encoding   string
 	there      time.Duration
 	back       time.Duration
@@ -42,9 +50,6 @@ type flags struct {
 	replyFirst bool
 	trim       bool
 	reply      map[int]Reply
-	quoted     []string
-	wire       []string
-	exit       int
 }
 
 // step is one line of the steps section. With a trigger it waits for the n-th event of that kind.
@@ -123,12 +128,30 @@ func knownSection(name string) bool {
 	return false
 }
 
-func (s *Scenario) parseFlags() error {
-	f := &s.flags
+func (s *Scenario) parseFlags() error { return s.flags.parse(strings.Fields(s.known["flags"])) }
+
+// parse reads the flags of a scenario file.
+func (f *flags) parse(args []string) error {
 	set := flag.NewFlagSet("flags", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
-	profiles := set.String("profile", "strict", "")
 	set.StringVar(&f.mode, "mode", "auto", "")
+	set.IntVar(&f.exit, "exit", 0, "")
+	quoted := set.String("quoted", "", "")
+	wire := set.String("wire", "", "")
+	client := f.client(set)
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	if set.NArg() > 0 {
+		return fmt.Errorf("not a flag: %s", set.Arg(0))
+	}
+	f.quoted, f.wire = list(*quoted), list(*wire)
+	return client()
+}
+
+// client adds the flags that say what kind of editor it is to set. The function that it gives ends the parsing.
+func (f *ways) client(set *flag.FlagSet) func() error {
+	profiles := set.String("profile", "strict", "")
 	set.StringVar(&f.encoding, "encoding", string(UTF16), "")
 	set.DurationVar(&f.there, "there", 0, "")
 	set.DurationVar(&f.back, "back", 0, "")
@@ -139,33 +162,26 @@ func (s *Scenario) parseFlags() error {
 	set.BoolVar(&f.whole, "whole", false, "")
 	set.BoolVar(&f.replyFirst, "reply-first", false, "")
 	set.BoolVar(&f.trim, "trim", false, "")
-	set.IntVar(&f.exit, "exit", 0, "")
 	replies := set.String("reply", "", "")
-	quoted := set.String("quoted", "", "")
-	wire := set.String("wire", "", "")
-	if err := set.Parse(strings.Fields(s.known["flags"])); err != nil {
-		return err
-	}
-	if set.NArg() > 0 {
-		return fmt.Errorf("not a flag: %s", set.Arg(0))
-	}
-	for _, p := range list(*profiles) {
-		if !slices.Contains([]Profile{Strict, Race, Lying}, Profile(p)) {
-			return fmt.Errorf("no profile is called %s", p)
+	return func() error {
+		f.profiles, f.reply = nil, map[int]Reply{}
+		for _, p := range list(*profiles) {
+			if !slices.Contains([]Profile{Strict, Race, Lying}, Profile(p)) {
+				return fmt.Errorf("no profile is called %s", p)
+			}
+			f.profiles = append(f.profiles, Profile(p))
 		}
-		f.profiles = append(f.profiles, Profile(p))
-	}
-	f.quoted, f.wire, f.reply = list(*quoted), list(*wire), map[int]Reply{}
-	for _, r := range list(*replies) {
-		n, kind, _ := strings.Cut(r, ":")
-		i, err := strconv.Atoi(n)
-		k := slices.Index([]string{"", "lost", "error", "refused"}, kind)
-		if err != nil || k < 1 {
-			return fmt.Errorf("not a reply: %s (want 2:lost, 2:error or 2:refused)", r)
+		for _, r := range list(*replies) {
+			n, kind, _ := strings.Cut(r, ":")
+			i, err := strconv.Atoi(n)
+			k := slices.Index([]string{"", "lost", "error", "refused"}, kind)
+			if err != nil || k < 1 {
+				return fmt.Errorf("not a reply: %s (want 2:lost, 2:error or 2:refused)", r)
+			}
+			f.reply[i] = Reply(k)
 		}
-		f.reply[i] = Reply(k)
+		return nil
 	}
-	return nil
 }
 
 func list(s string) []string {
@@ -175,7 +191,7 @@ func list(s string) []string {
 // verbs says how many arguments each verb takes at least and at most.
 var verbs = map[string][2]int{
 	"open": {1, 1}, "close": {1, 1}, "save": {1, 1}, "editor-undo": {1, 1},
-	"type": {3, 3}, "delete": {2, 2}, "replace": {3, 3},
+	"type": {3, 3}, "delete": {2, 2}, "replace": {3, 3}, "burst": {3, 3}, "probe": {2, 2},
 	"write-disk": {2, 2}, "remove-disk": {1, 1}, "link-disk": {2, 2},
 	"prompt": {1, 2}, "call": {2, 3}, "batch": {1, 1}, "undo": {2, 2}, "cancel": {0, 0}, "mode": {1, 1}, "session": {0, 0},
 	"request": {1, 2}, "notify": {1, 2}, "wait": {1, 1}, "hang-up": {0, 0}, "expect": {2, 3}, "answer": {1, 1},
@@ -183,12 +199,12 @@ var verbs = map[string][2]int{
 
 // whileServed are the verbs that may stand behind a trigger: they do not wait for the server.
 var whileServed = []string{
-	"open", "close", "save", "editor-undo", "type", "delete", "replace", "write-disk", "remove-disk", "cancel", "answer",
-	"expect", "hang-up",
+	"open", "close", "save", "editor-undo", "type", "delete", "replace", "burst", "write-disk", "remove-disk", "cancel",
+	"answer", "expect", "hang-up",
 }
 
 var triggers = map[string][]string{
-	"after": {"call", "apply"}, "before": {"apply", "answer"}, "during": {"call"}, "on": {"ask"},
+	"after": {"call", "apply"}, "before": {"apply", "answer"}, "during": {"call", "apply"}, "on": {"ask"},
 }
 
 func parseStep(text string) (step, error) {

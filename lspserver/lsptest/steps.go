@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // do carries out one step.
@@ -35,6 +36,10 @@ func (r *run) do(st *step) error {
 		return r.e.Undo(args[0])
 	case "type", "delete", "replace":
 		return r.keys(st.verb, args)
+	case "burst":
+		return r.burst(args)
+	case "probe":
+		return r.probe(args[0], json.RawMessage(r.fill(args[1])))
 	case "write-disk", "remove-disk", "link-disk":
 		return r.disk(st.verb, args)
 	case "prompt":
@@ -101,6 +106,60 @@ func (r *run) keys(verb string, args []string) error {
 	return errors.Join(err, failed)
 }
 
+// keyGap is longer than an edit is under way in memory, so that some keys come when an edit has just arrived.
+const keyGap = 4 * time.Millisecond
+
+// burst types a text a key at a time, beside all that follows: burst FILE /after/ "text".
+func (r *run) burst(args []string) error {
+	text, err := strconv.Unquote(args[2])
+	if err != nil {
+		return fmt.Errorf("%s is no quoted string", args[2])
+	}
+	now, _ := r.e.Text(args[0])
+	start, end, err := place(now, args[1])
+	if err != nil {
+		return err
+	}
+	before := now[start:end]
+	r.typing.Go(func() {
+		typed := ""
+		for tries := 0; typed != text && tries < 1000; tries++ {
+			time.Sleep(keyGap)
+			_, size := utf8.DecodeRuneInString(text[len(typed):])
+			key := text[len(typed) : len(typed)+size]
+			if err := r.e.Change(args[0], func(now string) []Splice {
+				at := strings.Index(now, before+typed)
+				if at < 0 {
+					return nil // an edit stands where it should not, until it is repaired
+				}
+				at += len(before + typed)
+				typed += key
+				return []Splice{{at, at, key}}
+			}); err != nil {
+				break
+			}
+		}
+		if typed != text {
+			r.problem(0, "burst: only %q of %q could be typed", typed, text)
+		}
+	})
+	return nil
+}
+
+// probe asks the editor what the server does not ask: probe METHOD {json}. The answer is for expect and the goldens.
+func (r *run) probe(method string, params json.RawMessage) error {
+	r.settle(0)
+	ctx, cancel := context.WithTimeout(r.ctx, r.patience)
+	defer cancel()
+	raw, err := r.tap.ask(method, params)(ctx)
+	r.answer("probe "+method, raw, err)
+	r.settle(r.flags.hold)
+	if err != nil {
+		return r.refused(err)
+	}
+	return nil
+}
+
 func (r *run) disk(verb string, args []string) error {
 	path := r.e.Path(r.fill(args[0]))
 	switch verb {
@@ -143,7 +202,7 @@ func (r *run) newSession() error {
 }
 
 func (r *run) wait(method string, params any) (json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(r.ctx, patience)
+	ctx, cancel := context.WithTimeout(r.ctx, r.patience)
 	defer cancel()
 	return r.e.Request(ctx, method, params)
 }

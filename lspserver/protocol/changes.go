@@ -43,6 +43,27 @@ type DiffChangesParams struct {
 	HunkIDs   []string `json:"hunkIds,omitempty" doc:"Only these hunks of tandem/changes/list."`
 }
 
+// HunksParams of tandem/changes/accept and tandem/changes/reject.
+type HunksParams struct {
+	SessionID string   `json:"sessionId"`
+	URI       string   `json:"uri,omitempty" doc:"Only hunks of this file."`
+	HunkIDs   []string `json:"hunkIds,omitempty" doc:"Those of tandem/changes/list; all if absent, to be rejected all that are not accepted."`
+}
+
+// HunksResult of tandem/changes/accept and tandem/changes/reject.
+type HunksResult struct {
+	Changed   []string `json:"changed" doc:"The hunks that were accepted, or that are gone."`
+	Conflicts []string `json:"conflicts" doc:"The hunks that stay, because a person or a later call has changed their text."`
+}
+
+// ReviewTarget is the argument of the commands tandem.acceptHunk, rejectHunk, acceptFile, rejectFile and undoTurn.
+type ReviewTarget struct {
+	SessionID string `json:"sessionId,omitempty" doc:"May be left out where there is one session."`
+	URI       string `json:"uri,omitempty" doc:"For acceptFile and rejectFile."`
+	HunkID    string `json:"hunkId,omitempty" doc:"For acceptHunk and rejectHunk."`
+	Turn      *int   `json:"turn,omitempty" doc:"For undoTurn: the last turn that changed something if absent."`
+}
+
 // UndoParams of tandem/changes/undo.
 type UndoParams struct {
 	SessionID  string `json:"sessionId"`

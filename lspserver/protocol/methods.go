@@ -131,7 +131,8 @@ func lifecycle() []Method {
 		askClient[lsp.ConfigurationParams, []lsp.LSPAny]("workspace/configuration",
 			"Asks for the section \"tandem\", of a client that can be asked."),
 		askClient[lsp.ShowMessageRequestParams, lsp.MessageActionItem]("window/showMessageRequest",
-			"Asks for permission where the client does not answer tandem/session/requestPermission."),
+			"Asks for permission, or a question with options, where the client does not answer "+
+				"tandem/session/requestPermission or tandem/session/clarify."),
 		tellClient[lsp.ShowMessageParams]("window/showMessage",
 			"Something that a person must know, such as a mistake in the configuration."),
 		tellClient[lsp.LogMessageParams]("window/logMessage", "Something that a person may want to know."),
@@ -164,6 +165,9 @@ func sessions() []Method {
 			"Asks a person before a call goes on, with everything it would do; nothing has happened yet. To "+
 				"clients that declared permission. An error, the end of the connection and the outcome "+
 				"\"cancelled\" are all a no; \"cancelled\" also ends the turn."),
+		askClient[ClarifyParams, ClarifyResult]("tandem/session/clarify",
+			"A question of the model's, for a person. To clients that declared clarify; a question with options "+
+				"goes to others by window/showMessageRequest. It is cancelled when its time or the turn is over."),
 	}
 }
 
@@ -199,12 +203,32 @@ func changes() []Method {
 			"The diff of what a session has changed in one file, also one that was too large to come with the list."),
 		ask[ListChangesParams, ListChangesResult]("tandem/changes/list",
 			"What a session has changed and what still stands, one hunk for each run of changed lines of one "+
-				"call. Undone hunks leave the list."),
+				"call. oldText and newText are those whole lines as the call changed them; range is where they "+
+				"stand now, with what was typed since. Accepted hunks stay, rejected and undone ones leave the list, "+
+				"also those that the editor's own undo took back."),
+		ask[HunksParams, HunksResult]("tandem/changes/accept",
+			"Marks hunks as kept."),
+		ask[HunksParams, HunksResult]("tandem/changes/reject",
+			"Takes hunks back, each whole or not at all, in one edit a file, and keeps everything that was typed "+
+				"since. A hunk into which somebody has typed, or which a later call builds upon, stays and is named in "+
+				"conflicts. A file that the call made goes once nothing else is in it, a deleted one comes back. The "+
+				"model is told of what was rejected at the head of the next prompt."),
+		ask[lsp.CodeLensParams, []lsp.CodeLens]("textDocument/codeLens",
+			"Hunks to accept or reject, for a client that did not declare review."),
+		ask[lsp.CodeActionParams, []lsp.CommandOrCodeAction]("textDocument/codeAction",
+			"The same at a range, as quick fixes."),
+		ask[lsp.ExecuteCommandParams, lsp.LSPAny]("workspace/executeCommand",
+			"tandem.acceptHunk, tandem.rejectHunk, tandem.acceptFile, tandem.rejectFile (answered as "+
+				"tandem/changes/accept and reject) and tandem.undoTurn (as tandem/changes/undo). The argument is a "+
+				"ReviewTarget. What stays is also told with window/showMessage."),
+		askClient[none, none]("workspace/codeLens/refresh",
+			"Hunks have changed, to a client that shows the server's code lenses and says that it takes this."),
 		ask[UndoParams, UndoResult]("tandem/changes/undo",
 			"Takes changes back and keeps what a person has typed since, beside them. Text that was changed "+
 				"over is left and named in conflicts. Calls outside a turn carry turn 0 and are undone by "+
 				"toolCall."),
-		tellClient[DidChangeParams]("tandem/changes/didChange", "The list of these files has changed."),
+		tellClient[DidChangeParams]("tandem/changes/didChange", "The hunks of these files have changed: made, accepted, taken back, or "+
+			"changed by what was typed, at most ten times a second. That they only moved is not told."),
 		ask[FileTimeParams, FileTimeResult]("tandem/fileTime/get",
 			"What is known of files: of those asked for, else of all that were seen."),
 		tellClient[FileTimeNotice]("tandem/fileTime",

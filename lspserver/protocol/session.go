@@ -211,14 +211,36 @@ type DiffMeta struct {
 type UpdateMeta struct {
 	State        string           `json:"state,omitempty" enum:"queued,executing,completed,yielded" doc:"Where a call is on its way; yielded when its result has its place in the order."`
 	At           map[string]int64 `json:"at,omitempty" doc:"When each state was reached, in ms since the turn began."`
-	Phase        string           `json:"phase,omitempty" enum:"use,progress,result,rejected,error"`
+	Phase        string           `json:"phase,omitempty" enum:"use,progress,result,rejected,error,grouped" doc:"grouped: the call runs together with those of calls."`
+	GroupID      string           `json:"groupId,omitempty" doc:"Names the calls that run together, once there is more than one."`
+	Calls        []string         `json:"calls,omitempty" doc:"With phase grouped: the calls of the group so far."`
 	Batch        int              `json:"batch,omitzero" doc:"Calls of one number run together."`
 	PartialInput string           `json:"partialInput,omitempty" doc:"The text of the arguments so far, while the model writes them."`
 	Semantic     string           `json:"semantic,omitempty" enum:"read,search,write"`
+	Collapsible  bool             `json:"collapsible,omitzero" doc:"It only looks: a client may fold it."`
+	Render       *Render          `json:"render,omitempty"`
+	Boundary     string           `json:"boundary,omitempty" enum:"writes" doc:"Of a notice, once in a turn: from here on the turn changes things."`
 	Summary      string           `json:"summary,omitempty"`
 	Error        string           `json:"error,omitempty" doc:"The class of a failure."`
+	Denial       *Denial          `json:"denial,omitempty" doc:"With phase rejected."`
 	Output       string           `json:"output,omitempty" doc:"Text that a running command has printed since the last update."`
 	Turn         int              `json:"turn,omitzero"`
+}
+
+// Render is how a call can be shown: Markdown, and widgets beside it.
+type Render struct {
+	Markdown string   `json:"markdown"`
+	Widgets  []Widget `json:"widgets,omitempty"`
+}
+
+// Widget is something to be drawn; a client that does not know its type shows its title and its markdown.
+type Widget struct {
+	Type     string `json:"type" doc:"progress (value of total), collapsible (title over markdown) or diff (of path). Others may follow."`
+	Value    int64  `json:"value,omitzero"`
+	Total    int64  `json:"total,omitzero" doc:"Absent where it is not known."`
+	Title    string `json:"title,omitempty"`
+	Markdown string `json:"markdown,omitempty"`
+	Path     string `json:"path,omitempty" doc:"Absolute."`
 }
 
 // PermissionParams of tandem/session/requestPermission.
@@ -251,6 +273,27 @@ type PermissionResult struct {
 type PermissionOutcome struct {
 	Outcome  string `json:"outcome" enum:"selected,cancelled"`
 	OptionID string `json:"optionId,omitempty" doc:"That of the selected option."`
+}
+
+// ClarifyParams of tandem/session/clarify.
+type ClarifyParams struct {
+	SessionID     string          `json:"sessionId"`
+	ToolCallID    string          `json:"toolCallId"`
+	Question      string          `json:"question"`
+	Options       []ClarifyOption `json:"options,omitempty" doc:"Answers on offer; the id of the chosen one is the answer."`
+	DefaultAnswer string          `json:"defaultAnswer,omitempty" doc:"Holds where no answer comes in time."`
+	TimeoutMs     int64           `json:"timeoutMs,omitzero" doc:"How long the server waits; it then cancels the request."`
+}
+
+// ClarifyOption is one answer on offer.
+type ClarifyOption struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+}
+
+// ClarifyResult of tandem/session/clarify.
+type ClarifyResult struct {
+	Answer string `json:"answer" doc:"Text, or the id of an option; empty where the person gave none."`
 }
 
 // SaveParams of tandem/documents/save.

@@ -1,13 +1,17 @@
 // Package review keeps what a session's tool calls changed, shows it as hunks that follow the user's later typing, and
-// takes it back. Undo is an edit like any other: the inverse of what landed, rebased over everything since.
+// takes hunks back or accepts them. What stands is read off the text alone: an undo is an edit like any other, whoever
+// makes it.
 package review
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"tandem/filetime"
@@ -17,38 +21,60 @@ import (
 
 // Log is what one session has changed. All methods may be called concurrently.
 type Log struct {
-	files filetime.Files
+	files   filetime.Files
+	session string
 
-	mu   sync.Mutex
-	ops  []*op
-	last int
+	mu     sync.Mutex
+	tracks map[string]*track
+	ids    map[string]*hunk
+	order  int // counts the operations
+}
+
+// track is one file's changes.
+type track struct {
+	path  string
+	ops   []*op
+	edits []*hunk // the hunk that each edit belongs to, by number from 1
+	// settled has everything up to the last change of ours, latest more. What is newer than settled may yet turn out to be
+	// an edit that is on its way.
+	settled, latest *weave
+	undos           map[uint64]map[int]bool // the edits that a revision of our own takes back
 }
 
 // op is one file's part of one tool call.
 type op struct {
-	filetime.LandedFile
-	turn   int
-	call   string
-	tool   string
-	hunks  []*hunk
-	undone bool
-
-	at    uint64   // the revision that the op was followed to, 0 for its own
-	set   text.Set // from After to there
-	taken bool     // somebody took it back in the editor
-	redo  text.Set // what would put it in again then
+	rev     uint64
+	n       int // operations count over all files
+	turn    int
+	call    string
+	created bool
+	deleted bool
+	told    bool // by Landed, not found in the file's history
+	before  text.Text
+	after   text.Text
+	set     text.Set
+	first   int // the number of the set's first edit
+	hunks   []*hunk
 }
 
-// hunk is one run of changed lines: before and after are line ranges as bytes of Before and After.
+// hunk is one run of changed lines.
 type hunk struct {
-	id            string
-	before, after [2]int
+	id       string
+	op       *op
+	track    *track
+	old, new string // whole lines
+	edits    []int
+	tail     bool // the last line goes on behind the last edit
+	gone     bool // of a hunk without edits: the empty file was deleted
+	accepted bool
+	conflict bool   // somebody wanted to reject it and could not
+	said     string // what the model was told of it
 }
 
 // File is what a session changed in one file.
 type File struct {
 	Path, Status string
-	// Old is the text before the session's first change that still stands, New the present one.
+	// Diff is between the text without the session's changes that still stand, and the present one.
 	Diff  show.File
 	Hunks []Hunk
 	Now   text.Text
@@ -61,6 +87,8 @@ type Hunk struct {
 	Call                 string
 	Now                  text.Text
 	Start, End           int
+	// Amended says that somebody has changed what the agent wrote there.
+	Amended bool
 }
 
 // Scope says what to undo: exactly one of Turn, Call, Path and All is set.
@@ -77,136 +105,344 @@ type Undone struct {
 	Conflicts map[string]string
 }
 
+// Judged says how accepting or rejecting went: the hunks that it changed, those that stay because their text was changed
+// since, and the paths that there is news of.
+type Judged struct {
+	Changed, Conflicts, Paths []string
+}
+
 // New makes the Log of a session.
-func New(files filetime.Files) *Log { return &Log{files: files} }
+func New(files filetime.Files, session string) *Log {
+	return &Log{files: files, session: session, tracks: map[string]*track{}, ids: map[string]*hunk{}}
+}
 
 // Landed records a change.
 func (l *Log) Landed(c filetime.Change, landed filetime.Landed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range landed.Files {
-		if !f.Applied || len(f.Set) == 0 && !f.Created {
-			continue
+		deleted := slices.ContainsFunc(c.Files, func(e filetime.FileEdit) bool { return e.Path == f.Path && e.Delete })
+		if f.Applied && (len(f.Set) > 0 || f.Created || deleted) {
+			l.landed(c, f, deleted)
 		}
-		o := &op{LandedFile: f, turn: c.Turn, call: c.Call, tool: c.Tool}
-		for _, h := range lineRuns(f.Before, f.After, f.Set) {
-			l.last++
-			o.hunks = append(o.hunks, &hunk{id: fmt.Sprintf("h%d", l.last), before: h[0], after: h[1]})
-		}
-		l.ops = append(l.ops, o)
 	}
 }
 
-// lineRuns widens the edits of a set to whole lines and joins those that meet: ranges in before and in after.
-func lineRuns(before, after text.Text, set text.Set) [][2][2]int {
-	var out [][2][2]int
-	shift := 0
-	for _, e := range set {
-		from, to := e.Start, e.End
-		nfrom, nto := e.Start+shift, e.Start+shift+len(e.New)
-		shift += len(e.New) - (e.End - e.Start)
-		lines := func(t text.Text, from, to int) [2]int {
-			first, last := t.Line(from), t.Line(to)
-			end := t.LineStart(last + 1)
-			if last+1 >= t.LineCount() {
-				end = t.Len()
-			}
-			if to > from && to == t.LineStart(last) || to == from && from == t.LineStart(first) && wholeLines(e.New) {
-				end = max(to, t.LineStart(first))
-			}
-			return [2]int{t.LineStart(first), end}
+func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
+	t := l.tracks[f.Path]
+	if t == nil {
+		t = &track{path: f.Path, undos: map[uint64]map[int]bool{}, settled: newWeave(f.Before, f.Rev)}
+		l.tracks[f.Path] = t
+	}
+	if o := t.at(f.Rev); o != nil && o.call == c.Call { // found in the history before we were told
+		o.turn, o.created, o.deleted, o.told = c.Turn, f.Created, deleted, true
+		return
+	}
+	set := f.Set
+	if deleted && len(set) == 0 && f.Before.Len() > 0 {
+		set = text.Set{{Start: 0, End: f.Before.Len()}}
+	}
+	o := l.add(t, op{
+		rev: f.Rev, turn: c.Turn, call: c.Call, created: f.Created, deleted: deleted, told: true,
+		before: f.Before, after: set.Apply(f.Before), set: set,
+	})
+	t.latest = nil
+	w := t.settled
+	if f.Rev < w.rev { // told late, and its revision is not known any more: its text is somebody else's
+		return
+	}
+	if revs, _, ok := l.files.History(t.path, w.rev); ok {
+		revs = slices.DeleteFunc(revs, func(r filetime.Revision) bool { return r.Rev >= f.Rev })
+		l.follow(t, w, revs)
+	}
+	t.land(w, o)
+	w.rev = f.Rev
+}
+
+func (t *track) at(rev uint64) *op {
+	i := slices.IndexFunc(t.ops, func(o *op) bool { return o.rev == rev })
+	if i < 0 {
+		return nil
+	}
+	return t.ops[i]
+}
+
+// add makes an operation known, with its hunks.
+func (l *Log) add(t *track, o op) *op {
+	l.order++
+	o.n, o.first = l.order, len(t.edits)+1
+	o.set = trimmed(o.before, o.set)
+	made := &o
+	for _, run := range lineRuns(o.before, o.after, o.set) {
+		h := &hunk{
+			id: fmt.Sprintf("h%d", len(l.ids)+1), op: made, track: t, tail: run.tail,
+			old: o.before.Slice(run.before[0], run.before[1]), new: o.after.Slice(run.after[0], run.after[1]),
 		}
-		b, a := lines(before, from, to), lines(after, nfrom, nto)
-		if n := len(out); n > 0 && (b[0] < out[n-1][0][1] || a[0] < out[n-1][1][1]) {
-			out[n-1][0][1] = max(out[n-1][0][1], b[1])
-			out[n-1][1][1] = max(out[n-1][1][1], a[1])
+		for range run.edits {
+			t.edits = append(t.edits, h)
+			h.edits = append(h.edits, len(t.edits))
+		}
+		l.ids[h.id] = h
+		made.hunks = append(made.hunks, h)
+	}
+	if len(o.set) == 0 {
+		h := &hunk{id: fmt.Sprintf("h%d", len(l.ids)+1), op: made, track: t}
+		l.ids[h.id] = h
+		made.hunks = append(made.hunks, h)
+	}
+	t.ops = append(t.ops, made)
+	slices.SortStableFunc(t.ops, func(a, b *op) int { return cmp.Compare(a.rev, b.rev) })
+	return made
+}
+
+// land brings an operation into a weave, whose text is made to be the one that it was made over.
+func (t *track) land(w *weave, o *op) {
+	if !w.text.Equal(o.before) {
+		w.change(text.Diff(w.text, o.before))
+	}
+	w.land(o.set, func(i int) int { return o.first + i })
+}
+
+// follow carries a weave over revisions.
+func (l *Log) follow(t *track, w *weave, revs []filetime.Revision) {
+	for len(revs) > 0 {
+		r, n := revs[0], 1
+		if r.Set.Validate(w.text) != nil { // the history is not that of this text: comparing will tell
+			return
+		}
+		o := t.at(r.Rev)
+		ours := r.Author == filetime.Agent && r.Session == l.session
+		switch {
+		case o != nil && o.call == r.Call && o.before.Equal(w.text) && slices.Equal(o.set, trimmed(w.text, r.Set)):
+			t.land(w, o)
+		case o == nil && ours:
+			o = l.add(t, op{rev: r.Rev, call: r.Call, before: w.text, after: r.Set.Apply(w.text), set: r.Set})
+			t.land(w, o)
+		case o != nil && ours:
+			after := r.Set.Apply(w.text)
+			t.land(w, o)
+			w.change(text.Diff(w.text, after))
+		default:
+			if n = t.whole(w, revs); n == 0 {
+				w.change(r.Set)
+				n = 1
+			}
+		}
+		w.rev = revs[n-1].Rev
+		revs = revs[n:]
+	}
+}
+
+// whole takes in that the first of some revisions, all together, are just what takes an operation back or brings it again,
+// whatever edits they were told with: an editor's own undo and redo, and ours. It gives their number, 0 where they are not.
+func (t *track) whole(w *weave, revs []filetime.Revision) int {
+	if in := t.undos[revs[0].Rev]; in != nil {
+		if set, pieces := w.turn(func(e int) bool { return in[e] }, false); len(set) > 0 {
+			if after := set.Apply(w.text); after.Equal(revs[0].Set.Apply(w.text)) {
+				w.text, w.pieces = after, pieces
+				return 1
+			}
+		}
+	}
+	near := slices.Collect(maps.Keys(w.near(revs[0].Set)))
+	if len(near) == 0 {
+		return 0
+	}
+	var whole []func(int) bool
+	for _, rev := range slices.Backward(slices.Sorted(maps.Keys(t.undos))) {
+		whole = append(whole, func(e int) bool { return t.undos[rev][e] })
+	}
+	for _, o := range slices.Backward(t.ops) {
+		whole = append(whole, func(e int) bool { return e >= o.first && e < o.first+len(o.set) })
+	}
+	// Where it may be either, it is an undo: what is gone then need not be looked at any more.
+	for _, again := range []bool{false, true} {
+		for _, in := range whole {
+			if !slices.ContainsFunc(near, in) {
+				continue
+			}
+			if set, pieces := w.turn(in, again); len(set) > 0 {
+				if n, after := does(w.text, set, revs); n > 0 {
+					w.text, w.pieces = after, pieces
+					return n
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// does says how many of the first revisions together do what set does to a text, and gives the text after them.
+func does(from text.Text, set text.Set, revs []filetime.Revision) (int, text.Text) {
+	want, left := text.Text{}, growth(set)
+	now, at := from, 0
+	for i, r := range revs[:min(len(revs), len(set)+2)] {
+		if r.Author == filetime.Agent {
+			break
+		}
+		if left -= growth(r.Set); left != 0 {
 			continue
 		}
-		out = append(out, [2][2]int{b, a})
+		if want.Len() == 0 {
+			want = set.Apply(from)
+		}
+		for ; at <= i; at++ {
+			if revs[at].Set.Validate(now) != nil {
+				return 0, from
+			}
+			now = revs[at].Set.Apply(now)
+		}
+		if now.Equal(want) {
+			return i + 1, now
+		}
+	}
+	return 0, from
+}
+
+// now gives the weave of a file's present text.
+func (l *Log) now(t *track) (*weave, filetime.Snapshot) {
+	from := t.latest
+	if from == nil {
+		from = t.settled
+	}
+	revs, now, ok := l.files.History(t.path, from.rev)
+	if !ok && from != t.settled { // what was followed was an edit on its way, and is told otherwise now
+		from = t.settled
+		revs, now, ok = l.files.History(t.path, from.rev)
+	}
+	w := from
+	if len(revs) > 0 || !ok || !from.text.Equal(now.Text) {
+		w = from.clone()
+		if ok {
+			l.follow(t, w, revs)
+		}
+		if !w.text.Equal(now.Text) {
+			w.change(text.Diff(w.text, now.Text))
+		}
+		w.rev = now.Rev
+	}
+	t.latest = w
+	return w, now
+}
+
+// run is a hunk as it landed: how many edits of the set it has, and its lines as bytes of both texts.
+type run struct {
+	edits         int
+	before, after [2]int
+	tail          bool
+}
+
+// lineRuns joins the edits of a set to runs of whole lines.
+func lineRuns(before, after text.Text, set text.Set) []run {
+	var out []run
+	grown := 0
+	for _, e := range set {
+		first := before.LineStart(before.Line(e.Start))
+		end := e.End + grown + len(e.New) - (e.End - e.Start) // in after
+		stop, tail := e.End, false
+		if !lineStart(before, e.End) || !lineStart(after, end) {
+			stop, tail = lineEnd(before, e.End), true
+		}
+		n := len(out) - 1
+		if n >= 0 && first <= out[n].before[1] {
+			out[n].edits++
+			out[n].before[1] = max(out[n].before[1], stop)
+			out[n].tail = tail
+		} else {
+			out = append(out, run{edits: 1, before: [2]int{first, stop}, after: [2]int{first + grown, 0}, tail: tail})
+			n++
+		}
+		grown += len(e.New) - (e.End - e.Start)
+		out[n].after[1] = out[n].before[1] + grown
 	}
 	return out
 }
 
-func wholeLines(s string) bool { return s == "" || s[len(s)-1] == '\n' || s[len(s)-1] == '\r' }
+// lineStart says that a line begins at off; the end of a text that ends a line counts.
+func lineStart(t text.Text, off int) bool { return t.LineStart(t.Line(off)) == off }
 
-// stands says that something of an op is still there: neither an undo nor the editor's own, which reaches us as typing, has
-// taken it back.
-func (l *Log) stands(o *op) bool {
-	if o.undone {
-		return false
+// lineEnd gives the end of the line that off is in, with its line end.
+func lineEnd(t text.Text, off int) int {
+	if line := t.Line(off); line+1 < t.LineCount() {
+		return t.LineStart(line + 1)
 	}
-	if len(o.Set) == 0 {
-		return true
-	}
-	set, _ := l.since(o)
-	if o.taken {
-		return false
-	}
-	r := text.Rebase(o.After, without(o.After, o.Set.Inverse(o.Before), set), set)
-	return len(r.Conflicts) > 0 || len(r.Set) > 0
+	return t.Len()
 }
 
-// since is what happened to a file after an op, as one set over its After, and the present snapshot.
-func (l *Log) since(o *op) (text.Set, filetime.Snapshot) {
-	if o.at == 0 {
-		o.at = o.Rev
-	}
-	revs, now, ok := l.files.History(o.Path, o.at)
-	if !ok {
-		o.at, o.set, o.taken, o.redo = now.Rev, text.Diff(o.After, now.Text), false, nil
-		return o.set, now
-	}
-	if len(revs) > 0 {
-		o.follow(revs)
-	}
-	return o.set, now
+// view is a file as it stands: what is known of each edit and where somebody has changed what the agent wrote.
+type view struct {
+	t       *track
+	w       *weave
+	now     filetime.Snapshot
+	facts   []fact
+	amended []bool
 }
 
-// follow carries an op over what happened since it was last looked at, and notices where somebody took just it back, or
-// again put it in: the editor's own undo and redo, which reach us as typing.
-func (o *op) follow(revs []filetime.Revision) {
-	inverse := o.Set.Inverse(o.Before)
-	at := o.set.Apply(o.After)
-	for _, r := range revs {
-		switch {
-		case r.Author == filetime.Agent:
-		case !o.taken && alike(r.Set, inverse):
-			back := text.Rebase(o.After, inverse, o.set)
-			if len(back.Conflicts) == 0 && slices.Equal(text.Canonical(at, back.Set), text.Canonical(at, r.Set)) {
-				next := r.Set.Apply(at)
-				o.taken, o.redo = true, r.Set.Inverse(at)
-				o.set, o.at, at = text.Compose(o.set, r.Set), r.Rev, next
-				continue
+func (l *Log) view(t *track) view {
+	w, now := l.now(t)
+	v := view{t: t, w: w, now: now, facts: w.facts(len(t.edits))}
+	v.amended = w.clashes(len(t.edits), func(int) bool { return true })
+	return v
+}
+
+func (v view) stands(h *hunk) bool {
+	if len(h.edits) == 0 {
+		return h.op.created && !h.gone && (v.now.Exists || v.now.Open)
+	}
+	return slices.ContainsFunc(h.edits, func(e int) bool { return v.facts[e].stands() })
+}
+
+// hunk gives a hunk as it stands now: its lines, those included that somebody else changed.
+func (v view) hunk(h *hunk) Hunk {
+	out := Hunk{
+		ID: h.id, Old: h.old, New: h.new, Status: "pending", Turn: h.op.turn, Call: h.op.call, Now: v.w.text,
+		Amended: slices.ContainsFunc(h.edits, func(e int) bool { return v.amended[e] }),
+	}
+	switch {
+	case h.conflict && out.Amended:
+		out.Status = "conflict"
+	case h.accepted:
+		out.Status = "accepted"
+	}
+	start, end, known := 0, 0, false
+	for _, e := range h.edits {
+		if f := v.facts[e]; f.known && !known {
+			start, end, known = f.start, f.end, true
+		} else if f.known {
+			start, end = min(start, f.start), max(end, f.end)
+		}
+	}
+	t := v.w.text
+	out.Start = t.LineStart(t.Line(start))
+	if out.End = end; h.tail || !lineStart(t, end) {
+		out.End = lineEnd(t, end)
+	}
+	return out
+}
+
+func (v view) status() string {
+	status := "modified"
+	for _, o := range v.t.ops {
+		if slices.ContainsFunc(o.hunks, v.stands) {
+			switch {
+			case o.created:
+				status = "added"
+			case o.deleted && !v.now.Exists && !v.now.Open:
+				return "deleted"
 			}
-		case o.taken && alike(r.Set, o.redo) && slices.Equal(text.Canonical(at, o.redo), text.Canonical(at, r.Set)):
-			o.taken = false
 		}
-		if o.taken {
-			o.redo = text.Rebase(at, o.redo, r.Set).Set
-		}
-		o.set, o.at, at = text.Compose(o.set, r.Set), r.Rev, r.Set.Apply(at)
 	}
-}
-
-// alike says that two sets may do the same: they put in as much more than they take out.
-func alike(a, b text.Set) bool {
-	grown := func(s text.Set) (n int) {
-		for _, e := range s {
-			n += len(e.New) - (e.End - e.Start)
-		}
-		return n
-	}
-	return len(a) > 0 && len(b) > 0 && grown(a) == grown(b)
+	return status
 }
 
 // List shows what stands, the files sorted by path; path "" means all. name is how diffs call a file.
-func (l *Log) List(path string, name func(path string) string) []File {
-	return l.list(path, name, show.Options{}, nil)
+func (l *Log) List(ctx context.Context, path string, name func(path string) string) []File {
+	return l.list(ctx, path, name, show.Options{}, nil)
 }
 
 // Diff shows one file, or only some hunks of it where ids are given. full lifts the limit on the size of a diff. ok is
 // false where nothing of it stands.
-func (l *Log) Diff(path string, name func(path string) string, full bool, ids []string) (f File, ok bool) {
+func (l *Log) Diff(ctx context.Context, path string, name func(path string) string, full bool, ids []string) (f File, ok bool) {
 	o := show.Options{}
 	if full {
 		o.MaxBytes = math.MaxInt
@@ -215,185 +451,398 @@ func (l *Log) Diff(path string, name func(path string) string, full bool, ids []
 	if len(ids) > 0 {
 		pick = func(h *hunk) bool { return slices.Contains(ids, h.id) }
 	}
-	list := l.list(path, name, o, pick)
+	list := l.list(ctx, path, name, o, pick)
 	if len(list) == 0 || len(list[0].Hunks) == 0 {
 		return File{}, false
 	}
 	return list[0], true
 }
 
-func (l *Log) list(path string, name func(path string) string, so show.Options, pick func(*hunk) bool) []File {
+func (l *Log) list(
+	ctx context.Context, path string, name func(path string) string, so show.Options, pick func(*hunk) bool,
+) []File {
+	var out []File
+	for _, p := range l.fresh(ctx, path) {
+		if f, ok := l.file(p, name(p), so, pick); ok {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// fresh gives the paths of which there may be something to show, after a look at those that are not open.
+func (l *Log) fresh(ctx context.Context, path string) []string {
+	l.mu.Lock()
+	paths := slices.Sorted(maps.Keys(l.tracks))
+	l.mu.Unlock()
+	if path != "" {
+		paths = slices.DeleteFunc(paths, func(p string) bool { return p != path })
+	}
+	for _, p := range paths {
+		// What cannot be read is shown as it was last known.
+		_, _ = l.files.Read(ctx, p)
+	}
+	return paths
+}
+
+// file shows one file. Its diff is between the text without the agent's standing changes and the present one, so that what
+// the user typed is on both sides.
+func (l *Log) file(path, name string, so show.Options, pick func(*hunk) bool) (File, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	byPath := map[string][]*op{}
-	for _, o := range l.ops {
-		if (path == "" || o.Path == path) && l.stands(o) {
-			byPath[o.Path] = append(byPath[o.Path], o)
-		}
-	}
-	var out []File
-	for p, ops := range byPath {
-		out = append(out, l.file(p, ops, name(p), so, pick))
-	}
-	slices.SortFunc(out, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
-	return out
-}
-
-// file shows the ops of one file. Its diff is between the text without the agent's standing changes and the present one,
-// so that what the user typed is on both sides.
-func (l *Log) file(path string, ops []*op, name string, so show.Options, pick func(*hunk) bool) File {
-	_, now := l.since(ops[len(ops)-1])
-	f := File{Path: path, Status: "modified", Now: now.Text}
-	without, _ := l.inverse(ops, now, pick)
-	if so.Created = ops[0].Created; so.Created {
-		f.Status = "added"
-	}
-	f.Diff = show.Diff(name, without.Apply(now.Text), now.Text, so)
-	for _, o := range ops {
-		set, now := l.since(o)
+	v := l.view(l.tracks[path])
+	f := File{Path: path, Status: v.status(), Now: v.w.text}
+	shown := map[int]bool{}
+	for _, o := range v.t.ops {
 		for _, h := range o.hunks {
-			if pick != nil && !pick(h) {
+			if !v.stands(h) || pick != nil && !pick(h) {
 				continue
 			}
-			start, end := set.MapPos(h.after[0], true), set.MapPos(h.after[1], false)
-			f.Hunks = append(f.Hunks, Hunk{
-				ID: h.id, Old: o.Before.Slice(h.before[0], h.before[1]), New: o.After.Slice(h.after[0], h.after[1]),
-				Status: "pending", Turn: o.turn, Call: o.call, Now: now.Text, Start: start, End: max(start, end),
-			})
+			f.Hunks = append(f.Hunks, v.hunk(h))
+			for _, e := range h.edits {
+				shown[e] = true
+			}
 		}
 	}
-	return f
+	if len(f.Hunks) == 0 {
+		return f, false
+	}
+	without, _ := v.w.turn(func(e int) bool { return shown[e] }, false)
+	so.Created, so.Deleted = f.Status == "added", f.Status == "deleted"
+	f.Diff = show.Diff(name, without.Apply(v.w.text), v.w.text, so)
+	return f, true
 }
 
-// without is ours less what theirs does too, in whatever place of a run of equal lines it is told of: an editor's own undo.
-func without(base text.Text, ours, theirs text.Set) text.Set {
-	if len(theirs) == 0 {
-		return ours
+// Marks gives the hunks that stand in one file, without a diff, as far as is known without looking at the disk.
+func (l *Log) Marks(path string) []Hunk {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.tracks[path]
+	if t == nil {
+		return nil
 	}
-	done := text.Canonical(base, theirs)
-	return slices.DeleteFunc(slices.Clone(ours), func(e text.Edit) bool {
-		one := text.Canonical(base, text.Set{e})
-		return len(one) == 1 && slices.Contains(done, one[0])
-	})
-}
-
-// inverse is what takes the picked hunks of an op back, over its After; nil picks all.
-func (o *op) inverse(pick func(*hunk) bool) text.Set {
-	all := o.Set.Inverse(o.Before)
-	if pick == nil {
-		return all
-	}
-	var out text.Set
-	for _, e := range all {
+	v := l.view(t)
+	var out []Hunk
+	for _, o := range t.ops {
 		for _, h := range o.hunks {
-			if e.Start >= h.after[0] && e.End <= h.after[1] {
-				if pick(h) {
-					out = append(out, e)
-				}
-				break
+			if v.stands(h) {
+				out = append(out, v.hunk(h))
 			}
 		}
 	}
 	return out
 }
 
-// inverse is what takes the ops of one file back, over its present text, newest first. An op that others' text stands in
-// the way of is left out and listed.
-func (l *Log) inverse(ops []*op, now filetime.Snapshot, pick func(*hunk) bool) (text.Set, []*op) {
-	var acc text.Set
-	var blocked []*op
-	for _, o := range slices.Backward(ops) {
-		set, at := l.since(o)
-		if at.Rev != now.Rev { // somebody typed while we looked: carry acc along
-			acc = text.Rebase(now.Text, acc, text.Diff(now.Text, at.Text)).Set
-			now = at
-		}
-		theirs := text.Compose(set, acc)
-		r := text.Rebase(o.After, without(o.After, o.inverse(pick), theirs), theirs)
-		if len(r.Conflicts) > 0 {
-			blocked = append(blocked, o)
-			continue
-		}
-		acc = text.Compose(acc, r.Set)
-	}
-	return acc, blocked
+// Tracks says that the session has ever changed a path, or for "" any.
+func (l *Log) Tracks(path string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tracks[path] != nil || path == "" && len(l.tracks) > 0
 }
 
-// Undo takes the changes of a scope back, in one edit a file. What the user typed since stays; where it meets a change,
-// that change stays too and is reported.
-func (l *Log) Undo(ctx context.Context, s Scope, session string) Undone {
+// Has says whether a hunk of that id was ever there.
+func (l *Log) Has(id string) bool {
 	l.mu.Lock()
-	byPath := map[string][]*op{}
-	for _, o := range l.ops {
-		in := s.All || s.Turn != nil && o.turn == *s.Turn || s.Call != "" && o.call == s.Call || s.Path != "" && o.Path == s.Path
-		if in && l.stands(o) {
-			byPath[o.Path] = append(byPath[o.Path], o)
-		}
-	}
-	l.mu.Unlock()
-	out := Undone{Conflicts: map[string]string{}}
-	paths := make([]string, 0, len(byPath))
-	for p := range byPath {
-		paths = append(paths, p)
-	}
-	slices.Sort(paths)
-	for _, p := range paths {
-		changed, err := l.undoFile(ctx, p, byPath[p], session)
-		if changed {
-			out.Changed = append(out.Changed, p)
-		}
-		if err != nil {
-			out.Conflicts[p] = err.Error()
-		}
-	}
-	return out
+	defer l.mu.Unlock()
+	return l.ids[id] != nil
 }
 
 // LastTurn is the newest turn that changed something that still stands, 0 for none.
 func (l *Log) LastTurn() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, o := range slices.Backward(l.ops) {
-		if l.stands(o) {
-			return o.turn
+	turn, n := 0, 0
+	for _, t := range l.tracks {
+		v := l.view(t)
+		for _, o := range t.ops {
+			if o.n > n && slices.ContainsFunc(o.hunks, v.stands) {
+				turn, n = o.turn, o.n
+			}
 		}
 	}
-	return 0
+	return turn
 }
 
-func (l *Log) undoFile(ctx context.Context, path string, ops []*op, session string) (bool, error) {
+// Accept marks hunks as kept: those of ids, or all of a path, or all. They stay in the list.
+func (l *Log) Accept(path string, ids []string) Judged {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out Judged
+	for _, p := range slices.Sorted(maps.Keys(l.tracks)) {
+		if path != "" && p != path {
+			continue
+		}
+		v := l.view(l.tracks[p])
+		before := len(out.Changed)
+		for _, o := range v.t.ops {
+			for _, h := range o.hunks {
+				if (len(ids) == 0 || slices.Contains(ids, h.id)) && !h.accepted && v.stands(h) {
+					h.accepted, h.conflict = true, false
+					out.Changed = append(out.Changed, h.id)
+				}
+			}
+		}
+		if len(out.Changed) > before {
+			out.Paths = append(out.Paths, p)
+		}
+	}
+	return out
+}
+
+// Reject takes hunks back: those of ids, or all of a path, or all, and then none that were accepted.
+func (l *Log) Reject(ctx context.Context, path string, ids []string) Judged {
+	var out Judged
+	for _, p := range l.fresh(ctx, path) {
+		gone, stay, err := l.take(ctx, p, "Reject agent changes", func(h *hunk) bool {
+			return len(ids) == 0 && !h.accepted || slices.Contains(ids, h.id)
+		})
+		for _, h := range gone {
+			out.Changed = append(out.Changed, h.id)
+		}
+		l.mu.Lock()
+		for _, h := range stay {
+			h.conflict, h.accepted = true, false
+			out.Conflicts = append(out.Conflicts, h.id)
+		}
+		l.mu.Unlock()
+		if len(gone)+len(stay) > 0 || err != nil {
+			out.Paths = append(out.Paths, p)
+		}
+	}
+	return out
+}
+
+// Undo takes the changes of a scope back, in one edit a file. What the user typed since stays; where it meets a change,
+// that change stays too and is reported.
+func (l *Log) Undo(ctx context.Context, s Scope) Undone {
+	out := Undone{Conflicts: map[string]string{}}
+	for _, p := range l.fresh(ctx, s.Path) {
+		gone, stay, err := l.take(ctx, p, "Undo agent changes", func(h *hunk) bool {
+			return s.All || s.Path != "" || s.Turn != nil && h.op.turn == *s.Turn || s.Call != "" && h.op.call == s.Call
+		})
+		if len(gone) > 0 {
+			out.Changed = append(out.Changed, p)
+		}
+		switch {
+		case err != nil:
+			out.Conflicts[p] = err.Error()
+		case len(stay) > 0:
+			out.Conflicts[p] = fmt.Sprintf("%d of %d changes stay: their text was changed since", len(stay), len(gone)+len(stay))
+		}
+	}
+	return out
+}
+
+// tries is how often taking back begins anew because somebody types into just that.
+const tries = 5
+
+// take takes those hunks of a file back that pick wants and that stand, as one edit, and says which are gone and which
+// stay.
+func (l *Log) take(ctx context.Context, path, label string, pick func(*hunk) bool) (gone, stay []*hunk, err error) {
+	if !l.wanted(path, pick) {
+		return nil, nil, nil
+	}
 	unlock, err := l.files.Lock(ctx, path)
 	if err != nil {
-		return false, err
+		return nil, nil, err
 	}
 	defer unlock()
-	now, err := l.files.Read(ctx, path)
-	if err != nil {
-		return false, err
-	}
-	l.mu.Lock()
-	set, blocked := l.inverse(ops, now, nil)
-	l.mu.Unlock()
-	e := filetime.FileEdit{Path: path, Base: now.Text, Edits: set, Rev: now.Rev}
-	if ops[0].Created && len(blocked) == 0 && set.Apply(now.Text).Len() == 0 {
-		e.Edits, e.Delete = nil, true
-	}
-	if len(e.Edits) > 0 || e.Delete {
-		c := filetime.Change{
-			Session: session, Call: "undo", Tool: "undo", Label: "Undo agent changes", Turn: ops[0].turn, ForUser: true,
-			Files: []filetime.FileEdit{e},
+	var wanted []*hunk
+	for n := 0; ; n++ {
+		if _, err := l.files.Read(ctx, path); err != nil {
+			return nil, nil, err
 		}
-		if _, err := l.files.Commit(ctx, c); err != nil {
-			return false, err
+		c, in := l.plan(path, label, pick, &wanted)
+		if c == nil {
+			break
 		}
+		landed, err := l.files.Commit(ctx, *c)
+		var met *filetime.Conflict
+		switch {
+		case errors.As(err, &met) && n < tries:
+			continue // the next plan knows what was typed
+		case errors.As(err, &met):
+		case err != nil:
+			return nil, wanted, err
+		default:
+			l.took(path, landed, in, wanted)
+		}
+		break
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, o := range ops {
-		o.undone = !slices.Contains(blocked, o)
+	v := l.view(l.tracks[path])
+	for _, h := range wanted {
+		if v.stands(h) {
+			stay = append(stay, h)
+		} else {
+			gone = append(gone, h)
+		}
 	}
-	if len(blocked) > 0 {
-		return len(blocked) < len(ops), fmt.Errorf("%d of %d changes stay: their text was changed since", len(blocked), len(ops))
+	return gone, stay, nil
+}
+
+func (l *Log) wanted(path string, pick func(*hunk) bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v := l.view(l.tracks[path])
+	return slices.ContainsFunc(v.t.ops, func(o *op) bool {
+		return slices.ContainsFunc(o.hunks, func(h *hunk) bool { return pick(h) && v.stands(h) })
+	})
+}
+
+// plan makes the change that takes the hunks back that can be; nil where that is none. The first plan says what is wanted.
+func (l *Log) plan(path, label string, pick func(*hunk) bool, wanted *[]*hunk) (*filetime.Change, map[int]bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v := l.view(l.tracks[path])
+	// The file is locked: no edit of ours is on its way, and everything up to now is as it will be.
+	v.t.settled = v.w.clone()
+	if *wanted == nil {
+		for _, o := range v.t.ops {
+			for _, h := range o.hunks {
+				if pick(h) && v.stands(h) {
+					*wanted = append(*wanted, h)
+				}
+			}
+		}
 	}
-	return true, nil
+	all := slices.Clone(*wanted)
+	for _, o := range v.t.ops { // what is only hidden by a later call must not come to light
+		for _, h := range o.hunks {
+			if pick(h) && !v.stands(h) && slices.ContainsFunc(h.edits, func(e int) bool { return v.facts[e].under }) {
+				all = append(all, h)
+			}
+		}
+	}
+	in := v.free(all)
+	set, after := v.w.turn(func(e int) bool { return in[e] }, false)
+	e := filetime.FileEdit{Path: path, Base: v.w.text, Edits: set, Rev: v.now.Rev}
+	c := &filetime.Change{Session: l.session, Call: "undo", Tool: "undo", Label: label, ForUser: true}
+	for _, h := range *wanted {
+		c.Turn = h.op.turn
+		if !slices.ContainsFunc(h.edits, func(e int) bool { return !in[e] }) && v.stands(h) {
+			e.Delete = e.Delete || h.op.created && set.Apply(v.w.text).Len() == 0
+			e.Create = e.Create || h.op.deleted && !v.now.Exists && !v.now.Open
+		}
+	}
+	if e.Delete {
+		e.Edits = nil
+	}
+	if len(e.Edits) == 0 && !e.Delete && !e.Create { // what one call did another took back: only the books change
+		v.t.settled.pieces, v.t.latest = after, nil
+		return nil, nil
+	}
+	c.Files = []filetime.FileEdit{e}
+	return c, in
+}
+
+// free gives the edits of those hunks that can be taken back. A hunk goes whole or not at all.
+func (v view) free(hunks []*hunk) map[int]bool {
+	in := map[int]bool{}
+	for _, h := range hunks {
+		for _, e := range h.edits {
+			in[e] = true
+		}
+	}
+	for again := true; again; {
+		again = false
+		for e, bad := range v.w.clashes(len(v.t.edits), func(e int) bool { return in[e] }) {
+			if bad && in[e] {
+				again = true
+				for _, e := range v.t.edits[e-1].edits {
+					delete(in, e)
+				}
+			}
+		}
+	}
+	return in
+}
+
+// took takes in that a change of ours has landed which takes edits back.
+func (l *Log) took(path string, landed filetime.Landed, in map[int]bool, wanted []*hunk) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.tracks[path]
+	for _, f := range landed.Files {
+		if f.Path == path && f.Applied {
+			t.undos[f.Rev] = in
+		}
+	}
+	t.latest = nil
+	for _, h := range wanted {
+		h.gone = h.gone || len(h.edits) == 0
+	}
+	w, _ := l.now(t)
+	t.settled = w.clone()
+}
+
+// News words, for the model, which of its changes a person has rejected or amended since it was last told; "" for none.
+// told must be called once it has been told.
+func (l *Log) News(ctx context.Context, name func(path string) string) (news string, told func()) {
+	var b strings.Builder
+	said := map[*hunk]string{}
+	for _, p := range l.fresh(ctx, "") {
+		l.mu.Lock()
+		v := l.view(l.tracks[p])
+		for _, o := range v.t.ops {
+			for _, h := range o.hunks {
+				how := v.tell(h)
+				if how == h.said || how == "" && h.said == "" {
+					continue
+				}
+				if said[h] = how; how != "" {
+					fmt.Fprintf(&b, "\n%s: %s", name(p), how)
+				}
+			}
+		}
+		l.mu.Unlock()
+	}
+	told = func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for h, how := range said {
+			h.said = how
+		}
+	}
+	if b.Len() == 0 {
+		return "", told
+	}
+	return "The user has reviewed your changes:\n" + b.String(), told
+}
+
+// tell words what a person made of a hunk, "" where it is as the agent left it.
+func (v view) tell(h *hunk) string {
+	switch {
+	case !v.stands(h):
+		byOthers := len(h.edits) == 0 || slices.ContainsFunc(h.edits, func(e int) bool { return v.facts[e].gone })
+		if !byOthers {
+			return ""
+		}
+		return "this change was rejected and is not in the file any more; do not make it again unasked:\n" +
+			diffLines("-", h.old) + diffLines("+", h.new)
+	case slices.ContainsFunc(h.edits, func(e int) bool { return v.amended[e] }):
+		now := v.hunk(h)
+		return "this change was amended, what you wrote was rejected in part:\n" +
+			diffLines("-", h.old) + diffLines("+", h.new) + "The text now, which is the user's choice:\n" +
+			diffLines(" ", now.Now.Slice(now.Start, now.End))
+	}
+	return ""
+}
+
+// most is how much of a hunk the model is shown again.
+const most = 2000
+
+func diffLines(mark, s string) string {
+	if s == "" {
+		return ""
+	}
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		b.WriteString(mark + strings.TrimRight(line, "\r\n") + "\n")
+	}
+	return b.String()
 }

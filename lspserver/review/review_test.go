@@ -19,6 +19,7 @@ type buffer struct {
 	uri  string
 	text text.Text
 	ver  int32
+	back []text.Set // what takes each change back
 }
 
 func (b *buffer) change(set text.Set) {
@@ -29,6 +30,7 @@ func (b *buffer) change(set text.Set) {
 			Range: &workspace.Range{Start: b.text.Position(e.Start, text.UTF16), End: b.text.Position(e.End, text.UTF16)}, Text: e.New,
 		})
 	}
+	b.back = append(b.back, set.Inverse(b.text))
 	b.text = set.Apply(b.text)
 	b.ver++
 	b.w.Change(b.uri, b.ver, changes)
@@ -78,7 +80,7 @@ func newDesk(t *testing.T, content string, open bool) *desk {
 	if open {
 		b.w.Open(path, b.uri, 1, content)
 	}
-	return &desk{buffer: b, t: t, path: path, log: New(b.w)}
+	return &desk{buffer: b, t: t, path: path, log: New(b.w, "s")}
 }
 
 // agent makes one tool call that replaces old by new.
@@ -120,18 +122,18 @@ func TestF180UndoTurnKeepsTyping(t *testing.T) {
 	d.agent(1, "delta", "DELTA")
 	d.insert("alpha", "first\n")
 	d.agent(2, "gamma", "GAMMA")
-	u := d.log.Undo(t.Context(), turn(1), "s")
+	u := d.log.Undo(t.Context(), turn(1))
 	if len(u.Conflicts) > 0 || len(u.Changed) != 1 {
 		t.Errorf("undone %+v", u)
 	}
 	if got, want := d.now(), "first\nalpha\nbeta\ntyped\nGAMMA\ndelta\n"; got != want {
 		t.Errorf("after undoing turn 1: %q, want %q", got, want)
 	}
-	d.log.Undo(t.Context(), turn(1), "s")
+	d.log.Undo(t.Context(), turn(1))
 	if got := d.now(); !strings.Contains(got, "GAMMA") {
 		t.Errorf("a second undo of the same turn did something: %q", got)
 	}
-	d.log.Undo(t.Context(), Scope{All: true}, "s")
+	d.log.Undo(t.Context(), Scope{All: true})
 	if got, want := d.now(), "first\nalpha\nbeta\ntyped\ngamma\ndelta\n"; got != want {
 		t.Errorf("after undoing all: %q, want %q", got, want)
 	}
@@ -146,14 +148,14 @@ func TestUndoMeetsTyping(t *testing.T) {
 	other := d.agent(1, "delta", "DELTA")
 	at := strings.Index(d.buffer.text.String(), "two")
 	d.change(text.Set{{Start: at, End: at + 3, New: "2"}})
-	u := d.log.Undo(t.Context(), turn(1), "s")
+	u := d.log.Undo(t.Context(), turn(1))
 	if len(u.Conflicts) != 1 {
 		t.Errorf("undone %+v", u)
 	}
 	if got, want := d.now(), "alpha\none 2 three\ngamma\ndelta\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	files := d.log.List("", filepath.Base)
+	files := d.log.List(t.Context(), "", filepath.Base)
 	if len(files) != 1 || len(files[0].Hunks) != 1 || files[0].Hunks[0].Call == other {
 		t.Errorf("what stands: %+v", files)
 	}
@@ -163,7 +165,7 @@ func TestUndoOneCall(t *testing.T) {
 	d := newDesk(t, four, false)
 	first := d.agent(1, "beta", "BETA")
 	d.agent(1, "BETA\ngamma", "BETA\nGAMMA")
-	if u := d.log.Undo(t.Context(), Scope{Call: first}, "s"); len(u.Changed) != 1 {
+	if u := d.log.Undo(t.Context(), Scope{Call: first}); len(u.Changed) != 1 {
 		t.Errorf("undone %+v", u)
 	}
 	if got, want := d.now(), "alpha\nbeta\nGAMMA\ndelta\n"; got != want {
@@ -175,7 +177,7 @@ func TestHunksFollowTyping(t *testing.T) {
 	d := newDesk(t, four, true)
 	d.agent(1, "beta", "BETA")
 	d.insert("alpha", "first\n")
-	files := d.log.List(d.path, filepath.Base)
+	files := d.log.List(t.Context(), d.path, filepath.Base)
 	if len(files) != 1 || len(files[0].Hunks) != 1 {
 		t.Fatalf("files %+v", files)
 	}
@@ -199,10 +201,10 @@ func TestUndoOfANewFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.log.Landed(c, l)
-	if files := d.log.List("", filepath.Base); len(files) != 1 || files[0].Status != "added" {
+	if files := d.log.List(t.Context(), "", filepath.Base); len(files) != 1 || files[0].Status != "added" {
 		t.Errorf("files %+v", files)
 	}
-	if u := d.log.Undo(t.Context(), turn(1), "s"); len(u.Conflicts) > 0 {
+	if u := d.log.Undo(t.Context(), turn(1)); len(u.Conflicts) > 0 {
 		t.Errorf("undone %+v", u)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
@@ -215,15 +217,15 @@ func TestF259DiffOnDemand(t *testing.T) {
 	d.agent(1, "beta", "BETA")
 	d.agent(1, "delta", "DELTA")
 	d.insert("alpha", "first\n")
-	whole, ok := d.log.Diff(d.path, filepath.Base, false, nil)
+	whole, ok := d.log.Diff(t.Context(), d.path, filepath.Base, false, nil)
 	if !ok || len(whole.Hunks) != 2 || whole.Diff.Additions != 2 {
 		t.Fatalf("whole %+v", whole)
 	}
-	one, ok := d.log.Diff(d.path, filepath.Base, false, []string{whole.Hunks[1].ID})
+	one, ok := d.log.Diff(t.Context(), d.path, filepath.Base, false, []string{whole.Hunks[1].ID})
 	if !ok || len(one.Hunks) != 1 || strings.Contains(one.Diff.Unified, "+BETA") || !strings.Contains(one.Diff.Unified, "+DELTA") {
 		t.Errorf("one hunk:\n%s", one.Diff.Unified)
 	}
-	if _, ok := d.log.Diff(d.path, filepath.Base, false, []string{"none"}); ok {
+	if _, ok := d.log.Diff(t.Context(), d.path, filepath.Base, false, []string{"none"}); ok {
 		t.Error("a hunk that is not there")
 	}
 }
@@ -232,8 +234,8 @@ func TestF259TooLargeToShow(t *testing.T) {
 	long := strings.Repeat("a line of text\n", 100_000)
 	d := newDesk(t, long, true)
 	d.agent(1, long, strings.Repeat("another line\n", 100_000))
-	short, _ := d.log.Diff(d.path, filepath.Base, false, nil)
-	full, _ := d.log.Diff(d.path, filepath.Base, true, nil)
+	short, _ := d.log.Diff(t.Context(), d.path, filepath.Base, false, nil)
+	full, _ := d.log.Diff(t.Context(), d.path, filepath.Base, true, nil)
 	if !short.Diff.Truncated || full.Diff.Truncated || !strings.Contains(full.Diff.Unified, "+another line") {
 		t.Errorf("short truncated %v, full %.200q", short.Diff.Truncated, full.Diff.Unified)
 	}
@@ -248,14 +250,14 @@ func TestTheEditorsOwnUndo(t *testing.T) {
 		d.change(text.Set{{Start: at, End: at + len(old), New: new}})
 	}
 	back("BETA", "beta")
-	if files := d.log.List("", filepath.Base); len(files) != 0 {
+	if files := d.log.List(t.Context(), "", filepath.Base); len(files) != 0 {
 		t.Errorf("taken back in the editor, still listed: %+v", files)
 	}
-	if u := d.log.Undo(t.Context(), turn(1), "s"); len(u.Changed)+len(u.Conflicts) > 0 {
+	if u := d.log.Undo(t.Context(), turn(1)); len(u.Changed)+len(u.Conflicts) > 0 {
 		t.Errorf("undone twice: %+v", u)
 	}
 	back("beta", "BETA") // and redone
-	if files := d.log.List("", filepath.Base); len(files) != 1 {
+	if files := d.log.List(t.Context(), "", filepath.Base); len(files) != 1 {
 		t.Errorf("redone in the editor, not listed: %+v", files)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"tandem/tools"
 	"tandem/tools/bash"
+	"tandem/tools/clarify"
 	"tandem/tools/edit"
 	"tandem/tools/glob"
 	"tandem/tools/grep"
@@ -18,6 +19,7 @@ import (
 func Tools() []tools.Tool {
 	return []tools.Tool{
 		bash.New(),
+		clarify.New(),
 		edit.New(),
 		glob.New(),
 		grep.New(),

@@ -28,6 +28,7 @@ type call struct {
 	// cancelTurn is pulled where a person answers a question by ending the turn.
 	cancelTurn func(cause error)
 	batch      int
+	group      string
 	begun      time.Time
 
 	tool    tools.Tool
@@ -245,6 +246,10 @@ func (c *call) permission() error {
 		reason := "nobody is there who could be asked for permission"
 		return denied(reason, tools.Denial{Reason: reason, Layer: "person", Source: "unattended"})
 	}
+	if answer == Unanswered {
+		reason := "the editor gave no valid answer to the question for permission"
+		return denied(reason, tools.Denial{Reason: reason, Layer: "person", Source: "unanswered"})
+	}
 	reason := "the user denied this call"
 	return denied(reason, tools.Denial{Reason: reason, Layer: "person", Source: "user"})
 }
@@ -448,7 +453,7 @@ func (c *call) tell(e Event) {
 	if c.host.Observe == nil {
 		return
 	}
-	e.Call, e.State, e.Batch, e.At = c.Call, c.state, c.batch, c.host.now()
+	e.Call, e.State, e.Batch, e.Group, e.At = c.Call, c.state, c.batch, c.group, c.host.now()
 	e.Plan = c.plan
 	e.Tool, e.Kind, e.Title = c.Name, tools.Other, c.title
 	if c.tool != nil {

@@ -75,14 +75,17 @@ const maxShown = 200
 // around is how many lines before and after a conflict are shown.
 const around = 3
 
-// place is one hunk of a conflict for a program: BaseLine counts in the text that the edit was made for, Line in the
-// present one.
+// place is one hunk of a conflict for a program.
 type place struct {
-	Line     int    `json:"line"`
+	Line   int    `json:"line"`
+	Base   string `json:"base"`
+	Yours  string `json:"yours"`
+	Theirs string `json:"theirs"`
+	// BaseLine is where Base stood in the text that the edit was made for; Current are the lines of the present text
+	// around the place, from line First on.
 	BaseLine int    `json:"baseLine"`
-	Base     string `json:"base"`
-	Yours    string `json:"yours"`
-	Theirs   string `json:"theirs"`
+	First    int    `json:"firstLine"`
+	Current  string `json:"current"`
 }
 
 // conflict words a conflict so that it is also how the model catches up: what it shows counts as seen.
@@ -99,12 +102,14 @@ func (c *call) conflict(k *filetime.Conflict) tools.Result {
 	fmt.Fprintf(&b, "Edit conflict in %s: %s changed the same text since it was read. Nothing was applied.\n", name, who)
 	places := []place{}
 	for _, h := range k.Hunks {
-		places = append(places, place{h.Line, h.BaseLine, h.Base, h.Ours, h.Now})
+		last := h.Line + strings.Count(h.Now, "\n")
+		p := place{Line: h.Line, Base: h.Base, Yours: h.Ours, Theirs: h.Now, BaseLine: h.BaseLine, First: max(1, h.Line-around)}
+		p.Current = clip(k.Now.Slice(k.Now.LineStart(p.First-1), k.Now.LineStart(last+around)), 2000)
+		places = append(places, p)
 		fmt.Fprintf(&b, "\nAt line %d\n%s%s%s", h.Line,
 			quoted(fmt.Sprintf("there was, from line %d of what you read", h.BaseLine), h.Base),
 			quoted(fmt.Sprintf("you wanted, from line %d", h.BaseLine), h.Ours),
 			quoted(fmt.Sprintf("there is now, from line %d", h.Line), h.Now))
-		last := h.Line + strings.Count(h.Now, "\n")
 		fmt.Fprintf(&b, "The text now:\n%s", c.show(k.Path, k.Now, h.Line-around, last+around))
 	}
 	b.WriteString("\nIf the change is still wanted, make it again on the text as it is now (it counts as read), " +

@@ -43,7 +43,9 @@ type Event struct {
 	Result   *tools.Result   // from Completed on
 	Progress *tools.Progress // with phase "progress"
 	Batch    int
-	At       time.Time
+	// Group is the id of the first call of the batch; it names the batch in the whole session.
+	Group string
+	At    time.Time
 }
 
 // Decision is the answer of the permission gate.
@@ -63,12 +65,14 @@ type Gate interface {
 // Answer is what a person said to a question.
 type Answer uint8
 
-// The answers. Cancelled ends the turn; Unavailable means that there is nobody to ask.
+// The answers. Cancelled ends the turn; Unavailable means that there is nobody to ask, Unanswered that what came back was no
+// answer to the question.
 const (
 	Rejected Answer = iota
 	Allowed
 	AnswerCancelled
 	Unavailable
+	Unanswered
 )
 
 // Question is what a person is asked before a call goes on.

@@ -93,6 +93,7 @@ func (s *Stream) start(i int, c *call) {
 	}
 	last := len(s.batches) - 1
 	s.batches[last] = append(s.batches[last], i)
+	c.group = s.calls[s.batches[last][0]].ID
 	s.mu.Unlock()
 	c.batch = last + 1
 	s.workers.start(func() {

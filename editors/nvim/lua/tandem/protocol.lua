@@ -1,0 +1,642 @@
+-- Written by `go test ./lspserver/protocol -update`: change the types or the table there.
+
+local M = {}
+
+--- ApplyEditInfo says whose edit it is.
+---@class tandem.ApplyEditInfo
+---@field sessionId string
+---@field toolCallId string
+---@field turn integer
+---@field unified tandem.UnifiedDiff[]
+---@field save boolean The document will be asked to be saved.
+
+--- ApplyEditParams are LSP's with what is ours beside them.
+---@class tandem.ApplyEditParams
+---@field label string
+---@field edit lsp.WorkspaceEdit
+---@field tandem tandem.ApplyEditInfo
+
+--- BatchCall is one call of a batch.
+---@class tandem.BatchCall
+---@field callId? string Made up if absent; one that was used before in the session is refused.
+---@field name string
+---@field arguments any
+
+--- BatchParams of tandem/tools/batch.
+---@class tandem.BatchParams
+---@field sessionId string
+---@field calls tandem.BatchCall[]
+---@field apply? 'auto'|'editor'|'disk'|'none'
+---@field trace? boolean
+---@field parallel? boolean Not served yet: refused.
+---@field dryRun? boolean Only say which calls would run together.
+
+--- BatchResult of tandem/tools/batch, in the order of the calls.
+---@class tandem.BatchResult
+---@field results tandem.ToolResult[]
+---@field batches integer[][] Which calls ran together, by their place in the request.
+
+--- CallToolParams of tandem/tools/call.
+---@class tandem.CallToolParams
+---@field sessionId string
+---@field callId? string Made up if absent; one that was used before in the session is refused.
+---@field name string
+---@field arguments any
+---@field apply? 'auto'|'editor'|'disk'|'none' Where a change goes; the configuration says if absent.
+---@field trace? boolean
+
+--- ChangedFile is what a session has changed in one file and what still stands.
+---@class tandem.ChangedFile
+---@field uri string
+---@field status 'added'|'modified'|'deleted'|'renamed'
+---@field additions integer
+---@field deletions integer
+---@field unified string
+---@field truncated? boolean
+---@field hunks tandem.ChangedHunk[]
+
+--- ChangedHunk is one run of changed lines of one tool call; range is where newText stands now.
+---@class tandem.ChangedHunk
+---@field id string
+---@field range lsp.Range
+---@field oldText string
+---@field newText string
+---@field status 'pending'|'accepted'|'rejected'|'conflict'
+---@field turn integer
+---@field toolCallId string
+
+--- Choice is a mode or a model that a session can have.
+---@class tandem.Choice
+---@field id string
+---@field name string
+
+--- ClarifyOption is one answer on offer.
+---@class tandem.ClarifyOption
+---@field id string
+---@field label string
+
+--- ClarifyParams of tandem/session/clarify.
+---@class tandem.ClarifyParams
+---@field sessionId string
+---@field toolCallId string
+---@field question string
+---@field options? tandem.ClarifyOption[] Answers on offer; the id of the chosen one is the answer.
+---@field defaultAnswer? string Holds where no answer comes in time.
+---@field timeoutMs? integer How long the server waits; it then cancels the request.
+
+--- ClarifyResult of tandem/session/clarify.
+---@class tandem.ClarifyResult
+---@field answer string Text, or the id of an option; empty where the person gave none.
+
+--- ClientExperimental is capabilities.experimental.tandem of the initialize request: what the client answers.
+---@class tandem.ClientExperimental
+---@field permission? boolean tandem/session/requestPermission.
+---@field clarify? boolean tandem/session/clarify.
+---@field save? boolean tandem/documents/save.
+---@field resync? boolean tandem/documents/resync.
+---@field editorRequest? boolean tandem/editor/request.
+---@field model? boolean tandem/model/stream.
+---@field review? boolean The client shows hunks and checks every document's version.
+---@field rebase? boolean The client rebases edits over its own changes.
+---@field events? boolean tandem/tools/event.
+
+--- ContentBlock is a piece of a prompt or of a message, as the Agent Client Protocol has it.
+---@class tandem.ContentBlock
+---@field type 'text'|'resource_link'|'resource'|'image'
+---@field text? string
+---@field uri? string
+---@field name? string
+---@field mimeType? string
+---@field data? string Base64, for an image.
+---@field resource? tandem.EmbeddedResource
+
+--- Denial says who refused a call and why.
+---@class tandem.Denial
+---@field reason string
+---@field rule? string
+---@field layer? string
+---@field source? string
+
+--- DidChangeParams of tandem/changes/didChange.
+---@class tandem.DidChangeParams
+---@field sessionId string
+---@field uris string[]
+
+--- DiffChangesParams of tandem/changes/diff.
+---@class tandem.DiffChangesParams
+---@field sessionId string
+---@field uri string
+---@field full? boolean Lift the limit on the size of a diff.
+---@field hunkIds? string[] Only these hunks of tandem/changes/list.
+
+--- DiffHunk is one run of changed lines.
+---@class tandem.DiffHunk
+---@field range lsp.Range Where newText stands.
+---@field oldText string
+---@field newText string
+---@field inline? tandem.InlineSpan[]
+
+--- DiffMeta is _meta.tandem of a diff.
+---@class tandem.DiffMeta
+---@field unified string
+
+--- EmbeddedResource is text that goes along with a prompt.
+---@class tandem.EmbeddedResource
+---@field uri string
+---@field text? string
+---@field mimeType? string
+
+--- Empty is a result that says nothing.
+---@class tandem.Empty
+
+--- FileDiff is the diff of one file. Over the limit unified and hunks are left out and truncated is true.
+---@class tandem.FileDiff
+---@field path string
+---@field unified? string
+---@field additions integer
+---@field deletions integer
+---@field hunks? tandem.DiffHunk[]
+---@field truncated? boolean
+
+--- FileLock is a lock that somebody holds.
+---@class tandem.FileLock
+---@field holder string
+
+--- FileTimeNotice of tandem/fileTime.
+---@class tandem.FileTimeNotice
+---@field uri string
+---@field state 'read'|'stale'|'written'|'conflict'
+---@field by 'user'|'disk'|'agent'
+---@field mtime? string RFC 3339.
+---@field version? integer
+
+--- FileTimeParams of tandem/fileTime/get.
+---@class tandem.FileTimeParams
+---@field uris? string[]
+
+--- FileTimeResult of tandem/fileTime/get.
+---@class tandem.FileTimeResult
+---@field files tandem.FileTimeState[]
+
+--- FileTimeState is what is known of one file.
+---@class tandem.FileTimeState
+---@field uri string
+---@field state string read, stale, written or conflict; empty where the file was never seen.
+---@field readAt? string RFC 3339.
+---@field mtime? string RFC 3339.
+---@field size? integer Bytes of the text.
+---@field hash? string SHA-256 of the text.
+---@field version? integer
+---@field dirty boolean
+---@field lock? tandem.FileLock
+
+--- GetToolParams of tandem/tools/get.
+---@class tandem.GetToolParams
+---@field name string
+---@field sessionId? string
+
+--- HunksParams of tandem/changes/accept and tandem/changes/reject.
+---@class tandem.HunksParams
+---@field sessionId string
+---@field uri? string Only hunks of this file.
+---@field hunkIds? string[] Those of tandem/changes/list; all if absent, to be rejected all that are not accepted.
+
+--- HunksResult of tandem/changes/accept and tandem/changes/reject.
+---@class tandem.HunksResult
+---@field changed string[] The hunks that were accepted, or that are gone.
+---@field conflicts string[] The hunks that stay, because a person or a later call has changed their text.
+
+--- InlineSpan is a run of characters within a hunk.
+---@class tandem.InlineSpan
+---@field start integer
+---@field end integer
+---@field op 'insert'|'delete' A span of newText, or of oldText.
+
+--- Issue is one thing wrong with the arguments of a call.
+---@class tandem.Issue
+---@field path string $.items[2].name
+---@field pointer string RFC 6901.
+---@field expected string
+---@field received string At most 60 characters.
+---@field message string
+
+--- ListChangesParams of tandem/changes/list.
+---@class tandem.ListChangesParams
+---@field sessionId string
+---@field uri? string
+
+--- ListChangesResult of tandem/changes/list.
+---@class tandem.ListChangesResult
+---@field files tandem.ChangedFile[]
+
+--- ListSessionsParams of tandem/session/list.
+---@class tandem.ListSessionsParams
+---@field cwd? string Only sessions of this folder.
+---@field cursor? string nextCursor of the answer before.
+
+--- ListSessionsResult of tandem/session/list.
+---@class tandem.ListSessionsResult
+---@field sessions tandem.SessionInfo[]
+---@field nextCursor? string
+
+--- ListToolsParams of tandem/tools/list.
+---@class tandem.ListToolsParams
+---@field sessionId? string
+---@field kind? string
+---@field readOnly? boolean
+---@field provider? string
+---@field includeDisabled? boolean With disabledBy.
+
+--- ListToolsResult of tandem/tools/list, sorted by name.
+---@class tandem.ListToolsResult
+---@field tools tandem.ToolInfo[]
+
+--- Location is a place that a tool call is about.
+---@class tandem.Location
+---@field path string Absolute.
+---@field line? integer 1-based.
+
+--- Meta is what is ours in a payload of the Agent Client Protocol.
+---@class tandem.Meta
+---@field tandem tandem.UpdateMeta|tandem.DiffMeta|tandem.PermissionMeta
+
+--- ModeState lists the modes and names the present one.
+---@class tandem.ModeState
+---@field currentModeId string
+---@field availableModes tandem.Choice[]
+
+--- ModelChoice is a model that a session can have.
+---@class tandem.ModelChoice
+---@field modelId string
+---@field name string
+
+--- ModelState lists the models and names the present one.
+---@class tandem.ModelState
+---@field currentModelId string
+---@field availableModels tandem.ModelChoice[]
+
+--- NewSessionParams of tandem/session/new.
+---@class tandem.NewSessionParams
+---@field cwd? string Absolute; the first workspace folder if absent.
+---@field additionalDirectories? string[] Absolute; further roots.
+---@field model? string provider/model; the configuration says if absent.
+---@field mode? string The configuration says if absent.
+---@field mcpServers? any[] Not served yet: anything but an empty list is refused.
+
+--- NewSessionResult of tandem/session/new.
+---@class tandem.NewSessionResult
+---@field sessionId string
+---@field modes tandem.ModeState
+---@field models tandem.ModelState
+
+--- PermissionMeta is _meta.tandem of a permission request.
+---@class tandem.PermissionMeta
+---@field danger 'safe'|'moderate'|'dangerous'
+---@field reason string
+
+--- PermissionOption is one answer that a person can give.
+---@class tandem.PermissionOption
+---@field optionId string
+---@field name string
+---@field kind 'allow_once'|'allow_always'|'reject_once'|'reject_always'
+
+--- PermissionOutcome is a person's answer.
+---@class tandem.PermissionOutcome
+---@field outcome 'selected'|'cancelled'
+---@field optionId? string That of the selected option.
+
+--- PermissionParams of tandem/session/requestPermission.
+---@class tandem.PermissionParams
+---@field sessionId string
+---@field toolCall tandem.Update
+---@field options tandem.PermissionOption[]
+---@field _meta? tandem.Meta
+
+--- PermissionResult of tandem/session/requestPermission.
+---@class tandem.PermissionResult
+---@field outcome tandem.PermissionOutcome
+
+--- PromptParams of tandem/session/prompt.
+---@class tandem.PromptParams
+---@field sessionId string
+---@field prompt tandem.ContentBlock[]
+---@field model? string For this turn alone.
+---@field tools? any[] Not served yet: anything but an empty list is refused.
+
+--- PromptResult of tandem/session/prompt, sent when the turn is over.
+---@class tandem.PromptResult
+---@field stopReason string end_turn, max_tokens, max_turn_requests, refusal, cancelled or error. Others may follow.
+---@field usage tandem.Usage
+---@field turn integer Counts from 1.
+---@field error? tandem.TurnError With stopReason error.
+
+--- Render is how a call can be shown: Markdown, and widgets beside it.
+---@class tandem.Render
+---@field markdown string
+---@field widgets? tandem.Widget[]
+
+--- ResultMeta is how a call went.
+---@class tandem.ResultMeta
+---@field effectiveArgs? any
+---@field coerced? string[]
+---@field modified? string[] URIs.
+---@field source? 'buffer'|'disk'
+---@field version? integer
+---@field attempts? integer
+---@field tier? string How the old text was found where it was not there character by character.
+---@field rebasedOver? integer Changes by others that the edit was carried over.
+---@field trace? tandem.TraceStage[]
+
+--- ResyncParams of tandem/documents/resync.
+---@class tandem.ResyncParams
+---@field uri string
+
+--- ResyncResult of tandem/documents/resync.
+---@class tandem.ResyncResult
+---@field text string
+---@field version integer
+
+--- ReviewTarget is the argument of the commands tandem.acceptHunk, rejectHunk, acceptFile, rejectFile and undoTurn.
+---@class tandem.ReviewTarget
+---@field sessionId? string May be left out where there is one session.
+---@field uri? string For acceptFile and rejectFile.
+---@field hunkId? string For acceptHunk and rejectHunk.
+---@field turn? integer For undoTurn: the last turn that changed something if absent.
+
+--- SandboxState is what commands are confined with.
+---@class tandem.SandboxState
+---@field level string full, landlock+seccomp or none.
+---@field reason string
+
+--- SaveFailure is a document that was not saved.
+---@class tandem.SaveFailure
+---@field uri string
+---@field reason string
+
+--- SaveParams of tandem/documents/save.
+---@class tandem.SaveParams
+---@field uris string[]
+
+--- SaveResult of tandem/documents/save.
+---@class tandem.SaveResult
+---@field saved string[]
+---@field failed tandem.SaveFailure[]
+
+--- ServerExperimental is capabilities.experimental.tandem of the initialize result.
+---@class tandem.ServerExperimental
+---@field protocolVersion integer 1.
+---@field methods string[] Every tandem/* request and notification that the server takes.
+
+--- SessionInfo is one live session.
+---@class tandem.SessionInfo
+---@field sessionId string
+---@field cwd string
+---@field title string
+---@field updatedAt string RFC 3339.
+
+--- SessionParams name a session.
+---@class tandem.SessionParams
+---@field sessionId string
+
+--- SetModeParams of tandem/session/setMode.
+---@class tandem.SetModeParams
+---@field sessionId string
+---@field mode string
+
+--- SetModelParams of tandem/session/setModel.
+---@class tandem.SetModelParams
+---@field sessionId string
+---@field model string
+
+--- StatusResult of tandem/status.
+---@class tandem.StatusResult
+---@field version string
+---@field models string[] What can be used now, the default first.
+---@field sessions integer
+---@field clients integer
+---@field tools integer
+---@field sandbox tandem.SandboxState
+---@field watcher string on, off, or why it is off.
+---@field perTool tandem.ToolStats[]
+---@field usage tandem.Usage
+---@field documents integer Open documents.
+---@field suspect integer Open documents in which positions came that did not fit.
+---@field config string[] What is wrong with the configuration.
+
+--- ToolContent is something that a tool call shows.
+---@class tandem.ToolContent
+---@field type 'content'|'diff'
+---@field content? tandem.ContentBlock
+---@field path? string
+---@field oldText? string Absent for a new file.
+---@field newText? string
+---@field _meta? tandem.Meta
+
+--- ToolEvent of tandem/tools/event.
+---@class tandem.ToolEvent
+---@field type 'register'|'unregister'|'execute'|'error'
+---@field name string
+---@field source string
+---@field sessionId? string
+---@field callId? string
+---@field durationMs? number
+---@field error? string
+
+--- ToolInfo describes a tool.
+---@class tandem.ToolInfo
+---@field name string
+---@field aliases string[]
+---@field title? string
+---@field kind 'read'|'search'|'edit'|'delete'|'move'|'execute'|'fetch'|'think'|'other'
+---@field category string
+---@field description string
+---@field parameters any A JSON Schema.
+---@field readOnly boolean
+---@field concurrencySafe boolean
+---@field destructive boolean
+---@field danger 'safe'|'moderate'|'dangerous'
+---@field permissionClass 'read'|'write'|'execute'|'network'
+---@field interrupt 'cancel'|'block' What a cancelled turn does to a running call: end it, or let it finish.
+---@field inputStreaming boolean
+---@field providers string[]
+---@field source string builtin, or where else it comes from.
+---@field deferred boolean
+---@field enabled boolean
+---@field disabledBy? string
+
+--- ToolResult is what every call answers, the same shape for success and failure.
+---@class tandem.ToolResult
+---@field success boolean
+---@field data string Plain language for the model.
+---@field context string The same as data.
+---@field error? string The class of the failure; present exactly when success is false.
+---@field reason? string The detail of an error, one word in lower case.
+---@field summary? string One line for a person.
+---@field result? any Structured data for a program.
+---@field content? tandem.ContentBlock[]
+---@field diff? tandem.FileDiff|tandem.FileDiff[] A list for several files.
+---@field edit? lsp.WorkspaceEdit What a changing call changes, as documentChanges.
+---@field applied? boolean Whether edit has landed.
+---@field warnings? string[]
+---@field issues? tandem.Issue[]
+---@field denial? tandem.Denial
+---@field truncated? boolean
+---@field durationMs number
+---@field callId string
+---@field meta? tandem.ResultMeta
+
+--- ToolStats is how often a tool was called and what it took.
+---@class tandem.ToolStats
+---@field name string
+---@field calls integer
+---@field errors integer
+---@field ms number
+---@field bytes integer
+
+--- TraceStage is one stage of the pipeline.
+---@class tandem.TraceStage
+---@field stage string
+---@field ms number
+
+--- TurnError is why a turn ended with stopReason "error".
+---@class tandem.TurnError
+---@field code string
+---@field message string
+
+--- UndoConflict is a file in which something stays because its text was changed since.
+---@class tandem.UndoConflict
+---@field uri string
+---@field reason string
+
+--- UndoParams of tandem/changes/undo.
+---@class tandem.UndoParams
+---@field sessionId string
+---@field scope 'file'|'turn'|'toolCall'|'session'
+---@field uri? string
+---@field turn? integer The last turn that changed something if absent.
+---@field toolCallId? string
+
+--- UndoResult of tandem/changes/undo.
+---@class tandem.UndoResult
+---@field changed string[]
+---@field conflicts tandem.UndoConflict[]
+
+--- UnifiedDiff is the diff of one document.
+---@class tandem.UnifiedDiff
+---@field uri string
+---@field diff string
+
+--- Update is one piece of news; SessionUpdate says which of the fields it has.
+---@class tandem.Update
+---@field sessionUpdate string user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, current_mode_update, usage_update or notice. Others may follow.
+---@field content? tandem.ContentBlock|tandem.ToolContent[] A block of a message or a notice, a list for a tool call.
+---@field toolCallId? string
+---@field title? string
+---@field kind? string read, search, edit, delete, move, execute, fetch, think or other.
+---@field status? 'pending'|'in_progress'|'completed'|'failed'
+---@field locations? tandem.Location[]
+---@field rawInput? any The arguments; text where they are no JSON.
+---@field rawOutput? any The result of ToolResult.
+---@field currentModeId? string
+---@field usage? tandem.Usage
+---@field _meta? tandem.Meta
+
+--- UpdateMeta is _meta.tandem of an update.
+---@class tandem.UpdateMeta
+---@field state? 'queued'|'executing'|'completed'|'yielded' Where a call is on its way; yielded when its result has its place in the order.
+---@field at? table<string, integer> When each state was reached, in ms since the turn began.
+---@field phase? 'use'|'progress'|'result'|'rejected'|'error'|'grouped' grouped: the call runs together with those of calls.
+---@field groupId? string Names the calls that run together, once there is more than one.
+---@field calls? string[] With phase grouped: the calls of the group so far.
+---@field batch? integer Calls of one number run together.
+---@field partialInput? string The text of the arguments so far, while the model writes them.
+---@field semantic? 'read'|'search'|'write'
+---@field collapsible? boolean It only looks: a client may fold it.
+---@field render? tandem.Render
+---@field boundary? 'writes' Of a notice, once in a turn: from here on the turn changes things.
+---@field summary? string
+---@field error? string The class of a failure.
+---@field denial? tandem.Denial With phase rejected.
+---@field output? string Text that a running command has printed since the last update.
+---@field turn? integer
+
+--- UpdateParams of tandem/session/update.
+---@class tandem.UpdateParams
+---@field sessionId string
+---@field update tandem.Update
+
+--- Usage counts the tokens of a turn.
+---@class tandem.Usage
+---@field inputTokens integer
+---@field outputTokens integer
+---@field cachedInputTokens? integer
+---@field totalTokens integer
+
+--- Widget is something to be drawn; a client that does not know its type shows its title and its markdown.
+---@class tandem.Widget
+---@field type string progress (value of total), collapsible (title over markdown) or diff (of path). Others may follow.
+---@field value? integer
+---@field total? integer Absent where it is not known.
+---@field title? string
+---@field markdown? string
+---@field path? string Absolute.
+
+--- The version of the methods that are spoken here.
+M.VERSION = 1
+
+--- The error codes that are Tandem's own.
+M.ERRORS = {
+  unknown_session = -32011, -- There is no session of that id, or it is closed.
+  session_busy = -32012, -- The session is answering another prompt.
+  model_unavailable = -32013, -- The provider or the model is unknown, or its key is missing; the message says what to set. Nothing was sent.
+  not_permitted = -32014, -- The session or the configuration does not allow it.
+  no_such_folder = -32602, -- A cwd, a root or a workspace folder is not there or is no folder.
+}
+
+--- What the server answers.
+M.ServerRequests = {
+  'shutdown',
+  'tandem/session/new',
+  'tandem/session/list',
+  'tandem/session/prompt',
+  'tandem/session/setMode',
+  'tandem/session/setModel',
+  'tandem/session/close',
+  'tandem/changes/diff',
+  'tandem/changes/list',
+  'tandem/changes/accept',
+  'tandem/changes/reject',
+  'tandem/changes/undo',
+  'tandem/fileTime/get',
+  'tandem/tools/list',
+  'tandem/tools/get',
+  'tandem/tools/call',
+  'tandem/tools/batch',
+  'tandem/status',
+}
+
+--- What the server takes without an answer.
+M.ServerNotifications = {
+  'exit',
+  'tandem/session/cancel',
+}
+
+--- What the server asks.
+M.ClientRequests = {
+  'tandem/session/requestPermission',
+  'tandem/session/clarify',
+  'workspace/applyEdit',
+  'tandem/documents/save',
+  'tandem/documents/resync',
+  'workspace/codeLens/refresh',
+}
+
+--- What the server tells.
+M.ClientNotifications = {
+  'tandem/session/update',
+  'tandem/changes/didChange',
+  'tandem/fileTime',
+  'tandem/tools/event',
+}
+
+return M

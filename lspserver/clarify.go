@@ -1,0 +1,52 @@
+package lspserver
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	lsp "go.lsp.dev/protocol"
+
+	"tandem/lspserver/protocol"
+	"tandem/lspserver/wire"
+	"tandem/tools"
+)
+
+// Clarify asks a person a question of the model's: by the client's own request, or else by LSP's where there are options to
+// choose from. errors.ErrUnsupported says that there is no way; "" is no answer.
+func (h host) Clarify(ctx context.Context, id string, q tools.Clarification) (string, error) {
+	s := h.s
+	var answer string
+	var err error
+	switch {
+	case s.client.tandem.Clarify:
+		p := protocol.ClarifyParams{
+			SessionID: id, ToolCallID: q.Call, Question: q.Question, DefaultAnswer: q.Default, TimeoutMs: q.Timeout.Milliseconds(),
+		}
+		for _, o := range q.Options {
+			p.Options = append(p.Options, protocol.ClarifyOption(o))
+		}
+		var r protocol.ClarifyResult
+		err = s.conn.Call(ctx, "tandem/session/clarify", p, &r)
+		answer = clone(r.Answer)
+	case s.client.ask && len(q.Options) > 0:
+		p := lsp.ShowMessageRequestParams{Type: lsp.MessageTypeInfo, Message: "Tandem: " + q.Question}
+		for _, o := range q.Options {
+			p.Actions = append(p.Actions, lsp.MessageActionItem{Title: o.Label})
+		}
+		var r *lsp.MessageActionItem
+		if err = s.conn.Call(ctx, "window/showMessageRequest", p, &r); err == nil && r != nil {
+			i := slices.IndexFunc(q.Options, func(o tools.Choice) bool { return o.Label == r.Title })
+			if i >= 0 {
+				answer = q.Options[i].ID
+			}
+		}
+	default:
+		return "", errors.ErrUnsupported
+	}
+	var coded *wire.Error
+	if errors.As(err, &coded) && coded.Code == wire.CodeMethodNotFound {
+		return "", errors.ErrUnsupported
+	}
+	return answer, err
+}

@@ -1,0 +1,610 @@
+package review
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tandem/filetime/text"
+)
+
+// others stands for everybody but this session's agent, as the one who put a piece in or took it away: a person at the
+// editor, a program that wrote the file, another session. An edit of the agent's has a number from 1 on; 0 is the text
+// that was there before the first of them.
+const others = -1
+
+// undone stands for the one who took a piece away because its edit was taken back.
+const undone = -2
+
+// weave is a file's text with what was taken out of it still in its place, and for each piece who put it in and who took
+// it away. So an edit can be taken back whatever happened since, without ever touching what somebody else wrote.
+type weave struct {
+	rev    uint64
+	text   text.Text
+	pieces []piece
+}
+
+// piece is a run of text with one past.
+type piece struct {
+	n    int    // bytes
+	by   int    // who put it in
+	dead int    // who took it away, 0 while it is there
+	was  []int  // the edits that had taken it away before somebody brought it back, the last one last; never changed
+	text string // of a dead piece
+}
+
+// back notes that what an edit had taken away is there again.
+func (p *piece) back(edit int) {
+	const most = 8
+	p.was = append(slices.Clone(p.was[max(0, len(p.was)-most):]), edit)
+}
+
+// again makes the last of in the one who has taken the piece away once more; false where none of them ever had.
+func (p *piece) again(in func(edit int) bool) bool {
+	for i, e := range slices.Backward(p.was) {
+		if in(e) {
+			p.dead, p.was = e, p.was[:i:i]
+			return true
+		}
+	}
+	return false
+}
+
+func newWeave(t text.Text, rev uint64) *weave {
+	w := &weave{rev: rev, text: t}
+	if t.Len() > 0 {
+		w.pieces = []piece{{n: t.Len()}}
+	}
+	return w
+}
+
+func (w *weave) clone() *weave {
+	return &weave{rev: w.rev, text: w.text, pieces: slices.Clone(w.pieces)}
+}
+
+// land takes in an edit of the agent's; number gives each part of the set its number.
+func (w *weave) land(set text.Set, number func(i int) int) {
+	w.splice(set, func(i int, gap []piece) (who int, back []int) { return number(i), nil })
+}
+
+// change takes in what somebody else did. Text that comes back where it was taken away is the old text again: an editor's
+// undo and redo look like typing.
+func (w *weave) change(set text.Set) {
+	set = w.slid(trimmed(w.text, set))
+	w.splice(set, func(i int, gap []piece) (int, []int) { return others, comeback(gap, set[i].New) })
+}
+
+// splice makes one pass over the pieces. judge says who makes the i-th edit, and which of the dead pieces in its gap its
+// new text is; where it is none of them it is a piece of its own.
+func (w *weave) splice(set text.Set, judge func(i int, gap []piece) (who int, back []int)) {
+	if len(set) == 0 {
+		return
+	}
+	in := w.cut(set)
+	out := make([]piece, 0, len(in)+len(set))
+	redone := map[int]bool{} // edits whose text came back
+	var doubtful []int       // what was brought back before and is taken away again
+	k, off := 0, 0
+	for i, e := range set {
+		for off < e.Start {
+			if in[k].dead == 0 {
+				off += in[k].n
+			}
+			out = append(out, in[k])
+			k++
+		}
+		from := len(out)
+		alive := []bool{}
+		for k < len(in) && (in[k].dead != 0 || off < e.End) {
+			p := in[k]
+			alive = append(alive, p.dead == 0)
+			if p.dead == 0 {
+				p.text = w.text.Slice(off, off+p.n)
+				off += p.n
+			}
+			out = append(out, p)
+			k++
+		}
+		gap := slices.Clone(out[from:])
+		for j := range gap {
+			if alive[j] {
+				gap[j].text = "" // it is being taken away, and cannot come back by the same edit
+			}
+		}
+		who, back := judge(i, gap)
+		if who == others && back == nil {
+			if j, parts := part(gap, e.New); parts != nil {
+				out = slices.Replace(out, from+j, from+j+1, parts...)
+				gap = slices.Replace(gap, j, j+1, parts...)
+				alive = slices.Insert(alive, j, make([]bool, len(parts)-1)...)
+				back = comeback(gap, e.New)
+			}
+		}
+		after := 0 // where new text goes: behind what it replaces
+		for j := range gap {
+			p := &out[from+j]
+			switch {
+			case slices.Contains(back, j):
+				redone[p.by] = true
+				if p.dead > 0 {
+					p.back(p.dead)
+				}
+				p.dead, p.text = 0, ""
+			case alive[j]:
+				after = j + 1
+				if p.dead = who; who == others && len(p.was) > 0 {
+					doubtful = append(doubtful, from+j)
+				}
+			}
+		}
+		if e.New != "" && len(back) == 0 {
+			out = slices.Insert(out, from+after, piece{n: len(e.New), by: who})
+			for d, at := range doubtful {
+				if at >= from+after {
+					doubtful[d]++
+				}
+			}
+		}
+	}
+	out = append(out, in[k:]...)
+	for _, at := range doubtful {
+		p := &out[at]
+		p.again(func(e int) bool { return redone[e] })
+	}
+	w.pieces, w.text = tidy(out), set.Apply(w.text)
+}
+
+// cut splits living pieces where edits begin and end.
+func (w *weave) cut(set text.Set) []piece {
+	at := make([]int, 0, 2*len(set))
+	for _, e := range set {
+		at = append(at, e.Start, e.End)
+	}
+	out := make([]piece, 0, len(w.pieces)+len(at))
+	off := 0
+	for _, p := range w.pieces {
+		if p.dead == 0 {
+			for len(at) > 0 && at[0] < off+p.n {
+				if at[0] > off {
+					head := p
+					head.n = at[0] - off
+					out = append(out, head)
+					p.n -= head.n
+					off = at[0]
+				}
+				at = at[1:]
+			}
+			off += p.n
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// tidy joins pieces with one past and drops what nobody will ask for again: what others took away in a place where nothing
+// of the agent's is gone.
+func tidy(in []piece) []piece {
+	out := in[:0]
+	for i := 0; i < len(in); {
+		j, keep := i, false
+		for ; j < len(in) && in[j].dead != 0; j++ {
+			keep = keep || in[j].by > 0 || in[j].dead > 0 || len(in[j].was) > 0
+		}
+		if keep {
+			out = append(out, in[i:j]...)
+		}
+		if i = j; j == len(in) {
+			break
+		}
+		p, n := in[j], len(out)-1
+		switch {
+		case p.n == 0:
+		case n >= 0 && out[n].dead == 0 && out[n].by == p.by && slices.Equal(out[n].was, p.was):
+			out[n].n += p.n
+		default:
+			out = append(out, p)
+		}
+		i++
+	}
+	return out
+}
+
+// comeback finds dead pieces, in their order, that together say s; nil where there are none.
+func comeback(gap []piece, s string) []int {
+	if s == "" {
+		return nil
+	}
+	type place struct{ piece, left int }
+	hopeless := map[place]bool{}
+	var find func(i int, rest string) ([]int, bool)
+	find = func(i int, rest string) ([]int, bool) {
+		if rest == "" {
+			return nil, true
+		}
+		at := place{i, len(rest)}
+		if i == len(gap) || hopeless[at] {
+			return nil, false
+		}
+		if t := gap[i].text; t != "" && strings.HasPrefix(rest, t) {
+			if found, ok := find(i+1, rest[len(t):]); ok {
+				return append([]int{i}, found...), true
+			}
+		}
+		found, ok := find(i+1, rest)
+		hopeless[at] = !ok
+		return found, ok
+	}
+	found, _ := find(0, s)
+	return found
+}
+
+// part finds s in a dead piece of the agent's that others took away, and cuts that out of it. A single character proves
+// nothing.
+func part(gap []piece, s string) (int, []piece) {
+	if utf8.RuneCountInString(s) < 2 {
+		return 0, nil
+	}
+	for j, p := range gap {
+		at := strings.Index(p.text, s)
+		if at < 0 || p.by <= 0 || p.dead != others {
+			continue
+		}
+		var out []piece
+		for _, t := range []string{p.text[:at], s, p.text[at+len(s):]} {
+			if t != "" {
+				p.n, p.text = len(t), t
+				out = append(out, p)
+			}
+		}
+		return j, out
+	}
+	return 0, nil
+}
+
+// trimmed takes from both ends of each edit what it puts back: editors report whole words, or whole lines.
+func trimmed(t text.Text, set text.Set) text.Set {
+	out := slices.Clone(set)
+	for i, e := range set {
+		if e.Start == e.End || e.New == "" {
+			continue
+		}
+		old, fresh := t.Slice(e.Start, e.End), e.New
+		n := 0
+		for n < min(len(old), len(fresh)) && old[n] == fresh[n] {
+			n++
+		}
+		for n > 0 && (n < len(old) && !utf8.RuneStart(old[n]) || n < len(fresh) && !utf8.RuneStart(fresh[n])) {
+			n--
+		}
+		old, fresh = old[n:], fresh[n:]
+		k := 0
+		for k < min(len(old), len(fresh)) && old[len(old)-1-k] == fresh[len(fresh)-1-k] {
+			k++
+		}
+		for k > 0 && (!utf8.RuneStart(old[len(old)-k]) || !utf8.RuneStart(fresh[len(fresh)-k])) {
+			k--
+		}
+		out[i] = text.Edit{Start: e.Start + n, End: e.End - k, New: fresh[:len(fresh)-k]}
+	}
+	return slices.DeleteFunc(out, func(e text.Edit) bool { return e.Start == e.End && e.New == "" })
+}
+
+// slid moves insertions that may as well stand elsewhere in a run of equal text to where they bring dead text back.
+func (w *weave) slid(set text.Set) text.Set {
+	const most = 4096
+	if !slices.ContainsFunc(w.pieces, func(p piece) bool { return p.dead != 0 }) {
+		return set
+	}
+	out := slices.Clone(set)
+	for i, e := range set {
+		if e.Start != e.End || comeback(w.gap(e.Start), e.New) != nil {
+			continue
+		}
+		low, high := 0, w.text.Len()
+		if i > 0 {
+			low = out[i-1].End
+		}
+		if i+1 < len(set) {
+			high = set[i+1].Start
+		}
+		low, high = max(low, e.Start-most), min(high, e.End+most)
+		if moved, ok := w.slide(e, low, -1); ok {
+			out[i] = moved
+		} else if moved, ok := w.slide(e, high, 1); ok {
+			out[i] = moved
+		}
+	}
+	return out
+}
+
+func (w *weave) slide(e text.Edit, limit, step int) (text.Edit, bool) {
+	for e.Start != limit {
+		if step < 0 {
+			c := w.text.Slice(e.Start-1, e.Start)
+			if e.New[len(e.New)-1:] != c {
+				return e, false
+			}
+			e.New = c + e.New[:len(e.New)-1]
+		} else {
+			c := w.text.Slice(e.Start, e.Start+1)
+			if e.New[:1] != c {
+				return e, false
+			}
+			e.New = e.New[1:] + c
+		}
+		e.Start, e.End = e.Start+step, e.End+step
+		if comeback(w.gap(e.Start), e.New) != nil {
+			return e, true
+		}
+	}
+	return e, false
+}
+
+// gap gives the dead pieces that stand at a place of the text.
+func (w *weave) gap(at int) []piece {
+	var out []piece
+	off := 0
+	for _, p := range w.pieces {
+		switch {
+		case p.dead == 0:
+			off += p.n
+		case off == at:
+			out = append(out, p)
+		}
+		if off > at {
+			break
+		}
+	}
+	return out
+}
+
+// turn gives what takes the edits of in back, over the present text, and the pieces after that; again puts in once more
+// those that somebody had taken back. What others wrote stays.
+func (w *weave) turn(in func(edit int) bool, again bool) (text.Set, []piece) {
+	out := make([]piece, 0, len(w.pieces))
+	var set text.Set
+	off, joined := 0, false
+	do := func(n int, s string) {
+		if !joined {
+			set = append(set, text.Edit{Start: off, End: off})
+		}
+		e := &set[len(set)-1]
+		e.End += n
+		e.New += s
+		joined = true
+	}
+	for _, p := range w.pieces {
+		var want bool
+		switch {
+		case again && p.dead == 0:
+			want = !slices.ContainsFunc(p.was, in)
+		case again:
+			if want = p.dead == undone && p.by > 0 && in(p.by); want && p.again(in) {
+				want = false
+			}
+		case p.dead == 0:
+			want = p.by <= 0 || !in(p.by)
+		default:
+			if p.dead > 0 && in(p.dead) {
+				want = p.by <= 0 || !in(p.by)
+				if !want {
+					p.back(p.dead)
+					p.dead = undone
+				}
+			}
+		}
+		switch {
+		case want && p.dead == 0:
+			off += p.n
+			joined = false
+		case want:
+			do(0, p.text)
+			if p.dead > 0 {
+				p.back(p.dead)
+			}
+			p.dead, p.text = 0, ""
+		case p.dead == 0:
+			p.text = w.text.Slice(off, off+p.n)
+			do(p.n, "")
+			off += p.n
+			if p.dead = undone; again {
+				p.again(in)
+			}
+		}
+		out = append(out, p)
+	}
+	return set, tidy(out)
+}
+
+func growth(s text.Set) (n int) {
+	for _, e := range s {
+		n += len(e.New) - (e.End - e.Start)
+	}
+	return n
+}
+
+// near lists the edits of the agent's whose text, there or not, a set comes in touch with.
+func (w *weave) near(set text.Set) map[int]bool {
+	out := map[int]bool{}
+	off, i := 0, 0
+	for _, p := range w.pieces {
+		end := off
+		if p.dead == 0 {
+			end += p.n
+		}
+		for i < len(set) && set[i].End < off {
+			i++
+		}
+		if i < len(set) && set[i].Start <= end {
+			for _, edit := range append([]int{p.by, p.dead}, p.was...) {
+				if edit > 0 {
+					out[edit] = true
+				}
+			}
+		}
+		off = end
+	}
+	return out
+}
+
+// fact is how an edit of the agent's stands in the present text.
+type fact struct {
+	live  bool // some of what it put in is there
+	gone  bool // some of what it put in was taken away by others, or some of what it took away was brought back
+	tomb  bool // some of what it took away is not there
+	under bool // some of what it put in was taken away by an edit that stands
+	start int  // where it stands: the range of what it put in, or the place where it took something away
+	end   int
+	known bool // start and end are set
+}
+
+// facts gives those of edits 1 to n at their numbers.
+func (w *weave) facts(n int) []fact {
+	out := make([]fact, n+1)
+	off := 0
+	place := func(edit, start, end int) *fact {
+		f := &out[edit]
+		if !f.known {
+			f.start, f.known = start, true
+		}
+		f.end = end
+		return f
+	}
+	for _, p := range w.pieces {
+		switch {
+		case p.dead == 0:
+			if p.by > 0 {
+				place(p.by, off, off+p.n).live = true
+			}
+			off += p.n
+		case p.dead > 0:
+			place(p.dead, off, off).tomb = true
+			if p.by > 0 {
+				out[p.by].under = true
+			}
+		}
+		if p.by > 0 && p.dead < 0 {
+			out[p.by].gone = true
+		}
+		if p.dead == 0 && len(p.was) > 0 {
+			out[p.was[len(p.was)-1]].gone = true
+		}
+	}
+	return out
+}
+
+// stands says that something of the edit is still there.
+func (f fact) stands() bool { return f.live || f.tomb }
+
+// clashes says for edits 1 to n, those of in, which cannot be taken back because somebody else, or a later edit that
+// stays, has written into what they put in or around what they took out.
+func (w *weave) clashes(n int, in func(edit int) bool) []bool {
+	bad := make([]bool, n+1)
+	first, last := make([]int, n+1), make([]int, n+1)
+	put, tomb, killed := make([]bool, n+1), make([]bool, n+1), make([]bool, n+1)
+	starts := make([]int, len(w.pieces)+1)
+	off := 0
+	for i, p := range w.pieces {
+		starts[i] = off
+		if e := p.by; e > 0 && in(e) {
+			put[e] = true
+			switch {
+			case p.dead == 0:
+				if first[e] == 0 {
+					first[e] = i + 1
+				}
+				last[e] = i + 1
+			case p.dead < 0:
+				killed[e] = true
+			case !in(p.dead):
+				bad[e] = true
+			}
+		}
+		if p.dead > 0 {
+			tomb[p.dead] = true
+		}
+		if p.dead == 0 {
+			off += p.n
+		}
+	}
+	starts[len(w.pieces)] = off
+	foreign := func(i int) bool { return w.pieces[i].dead == 0 && (w.pieces[i].by <= 0 || !in(w.pieces[i].by)) }
+	for e := 1; e <= n; e++ {
+		if !in(e) {
+			continue
+		}
+		bad[e] = bad[e] || killed[e] && tomb[e]
+		if first[e] > 0 {
+			for i := first[e]; i < last[e]-1; i++ {
+				bad[e] = bad[e] || foreign(i)
+			}
+			bad[e] = bad[e] || w.grown(first[e]-1, -1, starts) || w.grown(last[e]-1, 1, starts)
+		}
+	}
+	for i, p := range w.pieces {
+		switch {
+		case p.dead < 0 && p.by > 0 && in(p.by) && !bad[p.by]:
+			l, r := w.living(i, -1), w.living(i, 1)
+			bad[p.by] = l >= 0 && w.pieces[l].by == others || r >= 0 && w.pieces[r].by == others
+		case p.dead > 0 && in(p.dead) && !put[p.dead] && !bad[p.dead]:
+			bad[p.dead] = w.uprooted(i) || w.rewritten(i, -1, starts) || w.rewritten(i, 1, starts)
+		}
+	}
+	return bad
+}
+
+// living gives the nearest living piece in a direction, -1 where there is none.
+func (w *weave) living(i, step int) int {
+	for i += step; i >= 0 && i < len(w.pieces); i += step {
+		if w.pieces[i].dead == 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// grown says that others have made a word longer that ends, or begins, with piece i.
+func (w *weave) grown(i, step int, starts []int) bool {
+	j := w.living(i, step)
+	if j < 0 || w.pieces[j].by != others {
+		return false
+	}
+	at := starts[i]
+	if step > 0 {
+		at = starts[j]
+	}
+	l, _ := utf8.DecodeLastRuneInString(w.text.Slice(max(0, at-utf8.UTFMax), at))
+	r, _ := utf8.DecodeRuneInString(w.text.Slice(at, min(w.text.Len(), at+utf8.UTFMax)))
+	return wordRune(l) && wordRune(r)
+}
+
+func wordRune(r rune) bool {
+	return r != utf8.RuneError && (r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
+}
+
+// uprooted says that others took away what stood on both sides of the dead piece i.
+func (w *weave) uprooted(i int) bool {
+	beside := func(step int) bool {
+		for j := i + step; j >= 0 && j < len(w.pieces); j += step {
+			if w.pieces[j].dead != w.pieces[i].dead {
+				return w.pieces[j].dead < 0
+			}
+		}
+		return false
+	}
+	return beside(-1) && beside(1)
+}
+
+// rewritten says that others have written words of the dead piece i anew, right beside it.
+func (w *weave) rewritten(i, step int, starts []int) bool {
+	j := w.living(i, step)
+	if j < 0 || w.pieces[j].by != others {
+		return false
+	}
+	words := func(s string) []string { return strings.FieldsFunc(s, func(r rune) bool { return !wordRune(r) }) }
+	old := words(w.pieces[i].text)
+	return slices.ContainsFunc(words(w.text.Slice(starts[j], starts[j]+w.pieces[j].n)), func(s string) bool {
+		return slices.Contains(old, s)
+	})
+}

@@ -1,0 +1,36 @@
+package lspserver
+
+import (
+	"tandem/filetime"
+	"tandem/filetime/text"
+)
+
+// beside gives the first line, counted from 1, at which an edit landed on or right beside a line that somebody else had
+// changed since the text that it was made for; 0 where there is none.
+func beside(f filetime.LandedFile) int {
+	mine := written(f.Set, f.After, func(off int) int { return off })
+	theirs := written(f.Rebased, f.After, func(off int) int { return f.Set.MapPos(off, false) })
+	for _, a := range mine {
+		for _, b := range theirs {
+			if a[0] <= b[1]+1 && b[0] <= a[1]+1 {
+				return b[0] + 1
+			}
+		}
+	}
+	return 0
+}
+
+// written gives the first and the last line of each thing that a set has written, as lines of now; place brings an offset
+// behind the set there.
+func written(set text.Set, now text.Text, place func(off int) int) [][2]int {
+	var out [][2]int
+	grown := 0
+	for _, e := range set {
+		start := place(e.Start + grown)
+		end := max(start, place(e.Start+grown+len(e.New)))
+		grown += len(e.New) - (e.End - e.Start)
+		first := now.Line(min(start, now.Len()))
+		out = append(out, [2]int{first, max(first, now.Line(max(start, min(end, now.Len())-1)))})
+	}
+	return out
+}

@@ -1,0 +1,124 @@
+// Package clarify is the tool clarify: a question to the person at the editor.
+package clarify
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tandem/tools"
+)
+
+//go:embed clarify.md
+var description string
+
+type option struct {
+	ID    string `json:"id" desc:"What is answered where the user takes this option." minlen:"1" nocoerce:"true"`
+	Label string `json:"label" desc:"What the user reads." minlen:"1" nocoerce:"true"`
+}
+
+type input struct {
+	Question string   `json:"question" desc:"The question, a whole sentence." minlen:"1" alias:"prompt,message" nocoerce:"true"`
+	Options  []option `json:"options,omitempty" desc:"The answers to choose from; the user may still answer freely where the editor lets them."`
+	Default  string   `json:"default_answer,omitempty" desc:"The answer that holds if none comes in time." alias:"defaultAnswer" nocoerce:"true"`
+	Timeout  int      `json:"timeout_ms,omitempty" desc:"How long to wait, in milliseconds; as long as the turn lives if absent." min:"0" max:"86400000" alias:"timeoutMs"`
+}
+
+type value struct {
+	Answer string `json:"answer"`
+	Source string `json:"source"` // user or default
+}
+
+// New makes the tool.
+func New() tools.Tool {
+	return tools.Define(tools.Definition[input]{
+		Spec: tools.Spec{
+			Name: "clarify", Aliases: []string{"ask_user"}, Kind: tools.Think, Category: "dialog",
+			Description: strings.TrimSpace(description), Danger: tools.Safe, Class: tools.ClassExecute,
+			Together: tools.Alone, NotDestructive: true, Source: "builtin", NoTimeout: true,
+		},
+		Title: func(in input) string { return "Ask: " + line(in.Question) },
+		Plan:  plan,
+	})
+}
+
+// line is the beginning of a question, for a title.
+func line(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	if r := []rune(s); len(r) > 80 {
+		return string(r[:79]) + "…"
+	}
+	return s
+}
+
+func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
+	if env.Clarify == nil {
+		return nil, unsupported()
+	}
+	for i, o := range in.Options {
+		if slices.ContainsFunc(in.Options[:i], func(p option) bool { return p.ID == o.ID || p.Label == o.Label }) {
+			return nil, tools.Refuse(tools.InvalidArgs, "", "Two options are called %q. Give each an id and a label of its own.", o.Label)
+		}
+	}
+	return &tools.Plan{
+		Kind: tools.Think, Danger: tools.Safe, Op: tools.OpRead,
+		Run: func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in) },
+	}, nil
+}
+
+func unsupported() error {
+	return tools.Refuse(tools.Unsupported, "no_client",
+		"The user cannot be asked here: the editor does not take questions. Decide by yourself and say what you took for granted.")
+}
+
+func run(ctx context.Context, env *tools.Env, in input) (tools.Result, error) {
+	q := tools.Clarification{Call: env.Call, Question: in.Question, Default: in.Default, Timeout: time.Duration(in.Timeout) * time.Millisecond}
+	for _, o := range in.Options {
+		q.Options = append(q.Options, tools.Choice(o))
+	}
+	ask := ctx
+	if q.Timeout > 0 {
+		var cancel context.CancelFunc
+		ask, cancel = context.WithTimeout(ctx, q.Timeout)
+		defer cancel()
+	}
+	answer, err := env.Clarify(ask, q)
+	switch {
+	case ctx.Err() != nil:
+		return tools.Result{}, context.Cause(ctx)
+	case err == nil && strings.TrimSpace(answer) != "":
+		return answered(in, answer, "user"), nil
+	case errors.Is(err, errors.ErrUnsupported):
+		return tools.Result{}, unsupported()
+	case in.Default != "":
+		return answered(in, in.Default, "default"), nil
+	}
+	why := "The user closed the question without an answer."
+	if ask.Err() != nil {
+		why = fmt.Sprintf("The user did not answer within %v.", q.Timeout)
+	}
+	return tools.Fail(tools.ClarifyTimeout, "no_answer",
+		"%s Decide by yourself and say what you took for granted, or end the turn with the question.", why), nil
+}
+
+func answered(in input, answer, source string) tools.Result {
+	said := answer
+	for _, o := range in.Options {
+		switch answer {
+		case o.ID:
+			said = fmt.Sprintf("%s (%s)", o.Label, o.ID)
+		case o.Label:
+			answer, said = o.ID, fmt.Sprintf("%s (%s)", o.Label, o.ID)
+		}
+	}
+	r := tools.Result{Success: true, Value: value{answer, source}, Data: "The user answered: " + said, Summary: line(said)}
+	if source == "default" {
+		r.Data = "The user did not answer; the default answer holds: " + said
+		r.Summary = "No answer: " + line(said)
+	}
+	return r
+}
