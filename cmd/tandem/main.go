@@ -26,6 +26,8 @@ type cli struct {
 	Tool    toolCmd    `cmd:"" help:"List the tools, or call one."`
 	Demo    demoCmd    `cmd:"" help:"Watch an edit land while somebody types into the same file."`
 	Version versionCmd `cmd:"" help:"Print the version."`
+
+	Conformance conformanceCmd `cmd:"" help:"Examine a client: what it makes of edits, and what becomes of them."`
 }
 
 func main() {

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+
+	"tandem/agent/config"
+	"tandem/agent/model"
+	"tandem/lspserver"
+	"tandem/lspserver/lsptest"
+	"tandem/sandbox"
+	"tandem/tools/builtin"
+)
+
+type conformanceCmd struct {
+	Client  string `help:"The client to examine, such as fake:strict." placeholder:"NAME"`
+	List    bool   `help:"Print what a client is looked at for, and end."`
+	Only    string `name:"run" help:"Look at those whose names match this regular expression." placeholder:"REGEXP"`
+	JSON    bool   `name:"json" help:"Print everything as JSON."`
+	Verbose bool   `short:"v" help:"Print also what passed between the client and the server."`
+}
+
+// Help is shown behind the flags.
+func (conformanceCmd) Help() string {
+	return "Plays scenarios of editing with a real server in this process and says, a row for each promise, what the " +
+		"client did and what Tandem made of it. The exit code is 0 where the client honours all that it declared, " +
+		"1 where it does not, 2 for wrong usage.\n\n" + lsptest.ClientHelp()
+}
+
+// Run examines the client and prints what it honours.
+func (c *conformanceCmd) Run(ctx context.Context) error {
+	only, err := regexp.Compile(c.Only)
+	if err != nil {
+		return usageError(fmt.Sprintf("--run: %v", err))
+	}
+	if c.List {
+		return listChecks(os.Stdout, only, c.JSON)
+	}
+	if c.Client == "" {
+		return usageError("conformance needs --client.\n" + lsptest.ClientHelp())
+	}
+	client, err := lsptest.ParseClient(c.Client)
+	if err != nil {
+		return usageError(err.Error() + ".\n" + lsptest.ClientHelp())
+	}
+	found, err := client.Examine(ctx, only, serveScenario)
+	if err != nil {
+		return err
+	}
+	if len(found.Rows) == 0 {
+		return usageError(fmt.Sprintf("--run: no row is called like %q; see --list", c.Only))
+	}
+	if c.JSON {
+		err = printJSON(found)
+	} else {
+		err = printConformance(os.Stdout, found, c.Verbose)
+	}
+	if err == nil && found.Not > 0 {
+		return exitCode(1)
+	}
+	return err
+}
+
+// serveScenario is the server as it answers an editor, with the model and the commands of a scenario and without a
+// person's settings.
+func serveScenario(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, runner sandbox.Runner) int {
+	return lspserver.Serve(ctx, rwc, lspserver.Options{
+		Version: version, Opener: func(config.Config) model.Opener { return models }, Tools: builtin.Tools(), Runner: runner,
+	})
+}
+
+func listChecks(w io.Writer, only *regexp.Regexp, asJSON bool) error {
+	checks := []lsptest.Finding{}
+	for _, f := range lsptest.Checks() {
+		if only.MatchString(f.Name) {
+			checks = append(checks, f)
+		}
+	}
+	if asJSON {
+		return printJSON(checks)
+	}
+	for _, f := range checks {
+		if _, err := fmt.Fprintf(w, "%-18s%s\n", f.Name, f.What); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printConformance(w io.Writer, found *lsptest.Conformance, verbose bool) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is %s, with positions in %s.\n\n", found.Client, found.Name, found.Encoding)
+	for _, f := range found.Rows {
+		fmt.Fprintf(&b, "%-13s%-18s%s\n", f.Verdict, f.Name, f.What)
+		fmt.Fprintf(&b, "%31s%s\n", "", f.Reason)
+		if f.Tandem != "" {
+			fmt.Fprintf(&b, "%31sTandem: %s\n", "", f.Tandem)
+		}
+	}
+	var failed error
+	if verbose {
+		for _, p := range found.Plays {
+			fmt.Fprintf(&b, "\n%s, %d ms\n", p.Scenario, p.Millis)
+			for _, wrong := range p.Wrong {
+				b.WriteString(wrong + "\n")
+			}
+			failed = errors.Join(failed, p.Transcript(&b))
+		}
+	}
+	fmt.Fprintf(&b, "\n%d honoured, %d not, %d unsupported\n", found.Honoured, found.Not, found.Unsupported)
+	_, err := io.WriteString(w, b.String())
+	return errors.Join(failed, err)
+}
