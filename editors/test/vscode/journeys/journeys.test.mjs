@@ -1,0 +1,353 @@
+// What a person does with Tandem in VS Code, from the first run on, in a real VS Code that is typed and clicked in.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { binary } from '../drive.mjs';
+import { gate } from './model.mjs';
+import { begin, serves, unable } from './person.mjs';
+
+const skip = unable();
+const CALC = 'package calc\n\nfunc add(a, b int) int { return a - b }\n\n// below\n';
+const MEND = { path: 'calc.go', old_text: 'return a - b', new_text: 'return a + b' };
+
+describe('first run', { skip, timeout: 180_000 }, () => {
+  let p;
+  before(async () => (p = await begin({ model: false, files: { 'notes.txt': 'milk\n' } })));
+  after(() => p?.end());
+
+  it('says that no model is set up, answers without one, and asks for a key', async () => {
+    await p.openChat();
+    await p.sees('No model is set up yet', '.callout');
+    await p.chat.locator('.suggest button').first().click();
+    assert.match(await p.input().inputValue(), /Explain/, 'a suggestion fills the box, and is not sent');
+
+    await p.ask('what is here?');
+    await p.sees('not a language model');
+    await p.sees('notes.txt');
+    await p.idle();
+    assert.equal(await p.call('List').getAttribute('data-status'), 'done');
+
+    await p.command('Tandem: New Session');
+    await p.chat.locator('.callout button', { hasText: 'Set API Key' }).click();
+    await p.page.locator('.quick-input-widget').waitFor();
+    await p.page.keyboard.press('Escape');
+    assert.deepEqual(p.window.ours(), []);
+  });
+});
+
+describe('a day with Tandem', { skip, timeout: 600_000 }, () => {
+  let p;
+  before(async () => {
+    const files = { 'calc.go': CALC, 'crlf.txt': 'one\r\ntwo\r\nthree\r\n', 'closed.txt': 'shut\n', 'mixed.txt': 'top\nmiddle\nend\n' };
+    p = await begin({ files: { ...files, 'dirty.txt': 'first\nsecond\n', 'hunks.txt': 'a\nb\nc\nd\ne\nf\ng\n' } });
+    await p.openChat();
+  });
+  after(() => p?.end());
+
+  const disk = (name) => readFile(join(p.editor.workspace, name), 'utf8');
+  const last = () => p.model.requests.at(-1).messages.at(-1);
+
+  /** Begins a session whose mode is that, with nothing running. */
+  async function fresh(mode) {
+    await p.command('Tandem: New Session');
+    await p.chat.locator('.welcome').waitFor();
+    await p.chat.locator('select[aria-label="Mode"]').selectOption(mode);
+  }
+
+  /** Saves the file that is open; gives what is on the disk when that is what is wanted. */
+  async function saved(name, wanted) {
+    await p.page.keyboard.press('Control+S');
+    await p.until(async () => (await disk(name)) === wanted, async () => `${name} is ${JSON.stringify(await disk(name))}`);
+  }
+
+  it('an edit lands while the person types in the same file', async () => {
+    await fresh('auto');
+    await p.openFile('calc.go');
+    p.model.reply([{ call: 'read_file', args: { path: 'calc.go' } }]);
+    await p.ask('add is wrong');
+    await p.model.asked(1);
+    await p.caretAfter('// below');
+    const typed = ' and what is typed meanwhile stays, every single letter of it, in its order';
+    const half = typed.length / 2 | 0;
+    await p.page.keyboard.type(typed.slice(0, half), { delay: 15 });
+    // The edit is on its way while the keys go on.
+    p.model.reply(['Mended.', { call: 'edit_file', args: MEND }], ['Done.']);
+    await p.page.keyboard.type(typed.slice(half), { delay: 25 });
+    await p.sees('Done.');
+    await p.idle();
+    assert.equal(await p.call('Edit calc.go').getAttribute('data-status'), 'done');
+    assert.match(await p.call('Edit calc.go').locator('.counts').innerText(), /\+1\s*−1/);
+    await saved('calc.go', CALC.replace('a - b', 'a + b').replace('// below', `// below${typed}`));
+  });
+
+  it('F204 a denied edit stays out, and the model is told', async () => {
+    await fresh('ask');
+    await p.openFile('calc.go');
+    const text = await disk('calc.go');
+    p.model.reply(
+      [{ call: 'read_file', args: { path: 'calc.go' } }],
+      [{ call: 'edit_file', args: { path: 'calc.go', old_text: 'return a + b', new_text: 'return a * b' } }],
+      ['Then not.'],
+    );
+    await p.ask('multiply');
+    const card = p.chat.locator('.question.open');
+    await card.locator('.diff .add', { hasText: 'return a * b' }).waitFor();
+    await p.answer('Reject');
+    await p.sees('Then not.');
+    await p.idle();
+    assert.equal(await p.call('Edit calc.go').getAttribute('data-status'), 'denied');
+    await p.sees('You answered: Reject', '.answered');
+    const told = p.model.requests.at(-1).messages.filter((m) => m.role === 'tool').at(-1);
+    assert.match(told.content, /^\[GATE_DENIED\]/);
+    assert.equal(await disk('calc.go'), text);
+  });
+
+  it('a running command shows what it prints, and Escape stops it', async () => {
+    await fresh('ask');
+    p.model.reply([{ call: 'bash', args: { command: 'echo pid $$; exec sleep 300' } }]);
+    await p.ask('wait long');
+    // Word for word, before anything runs.
+    await p.sees('echo pid $$; exec sleep 300', '.question.open .command');
+    await p.answer('Allow');
+    await p.sees('pid ', '.output');
+    const pid = Number(/pid (\d+)/.exec(await p.chat.locator('.output').last().innerText())[1]);
+    assert.ok(alive(pid));
+    await p.input().focus();
+    await p.input().press('Escape');
+    await p.sees('Stopped.', '.notice');
+    assert.equal(await p.call('sleep').getAttribute('data-status'), 'stopped');
+    await p.until(() => !alive(pid), () => `${pid} lives`);
+  });
+
+  it('a question out of sight is a notification, and is answered there', async () => {
+    await fresh('ask');
+    p.model.reply([{ call: 'bash', args: { command: 'echo seen > seen.txt' } }], ['It is done.']);
+    await p.ask('make a file');
+    await p.chat.locator('.question.open').waitFor();
+    await p.leaveChat();
+    const toast = p.page.locator('.notifications-toasts .notification-toast', { hasText: 'echo seen > seen.txt' });
+    await toast.locator('.monaco-button', { hasText: /^Allow$/ }).click();
+    await p.until(() => readdirSync(p.editor.workspace).includes('seen.txt'), () => 'the command did not run');
+    // What was said before is there when the view comes back.
+    await p.openChat();
+    await p.sees('make a file', '.bubble');
+    await p.sees('It is done.');
+    await p.sees('You answered: Allow', '.answered');
+  });
+
+  it('one change is accepted and another rejected', async (t) => {
+    if (!(await serves('tandem/changes/accept'))) {
+      t.skip('the server does not serve tandem/changes/accept');
+      return;
+    }
+    await fresh('auto');
+    await p.openFile('hunks.txt');
+    p.model.reply(
+      [{ call: 'read_file', args: { path: 'hunks.txt' } }],
+      [{ call: 'edit_file', args: { path: 'hunks.txt', old_text: 'a\n', new_text: 'AAA\n' } }],
+      [{ call: 'edit_file', args: { path: 'hunks.txt', old_text: 'g\n', new_text: 'GGG\n' } }],
+      ['Both changed.'],
+    );
+    await p.ask('louder');
+    await p.sees('Both changed.');
+    await p.sees('1 file changed', '.changes');
+    const lens = (name) => p.page.locator('.codelens-decoration a', { hasText: new RegExp(`^\\s*${name}$`) });
+    await p.until(async () => (await lens('Accept').count()) === 2, async () => `${await lens('Accept').count()} lenses`);
+    await lens('Accept').first().click();
+    await p.until(async () => (await lens('Reject').count()) === 1, async () => `${await lens('Reject').count()} lenses`);
+    await lens('Reject').first().click();
+    await p.chat.locator('.changes').waitFor({ state: 'hidden' });
+    await saved('hunks.txt', 'AAA\nb\nc\nd\ne\nf\ng\n');
+  });
+
+  it('undo goes back over own edits and the agent\'s, one step each', async () => {
+    await fresh('auto');
+    await p.openFile('mixed.txt');
+    p.model.reply([{ call: 'read_file', args: { path: 'mixed.txt' } }]);
+    await p.ask('change the middle');
+    await p.model.asked(p.model.requests.length);
+    await p.caretAfter('top');
+    await p.page.keyboard.type(' mine');
+    p.model.reply([{ call: 'edit_file', args: { path: 'mixed.txt', old_text: 'middle', new_text: 'centre of it all' } }], ['Changed.']);
+    await p.sees('Changed.');
+    await p.reads('top mine\ncentre of it all\nend\n');
+    await p.caretAfter('end');
+    await p.page.keyboard.type(' yours');
+    await p.reads('top mine\ncentre of it all\nend yours\n');
+    await p.page.keyboard.press('Control+Z');
+    await p.reads('top mine\ncentre of it all\nend\n');
+    await p.page.keyboard.press('Control+Z');
+    await p.reads('top mine\nmiddle\nend\n');
+    await p.page.keyboard.press('Control+Z');
+    await p.reads('top\nmiddle\nend\n');
+    await p.page.keyboard.press('Control+Shift+Z');
+    await p.page.keyboard.press('Control+Shift+Z');
+    await p.reads('top mine\ncentre of it all\nend\n');
+  });
+
+  it('a file that is not saved is read and edited as it is on the screen', async () => {
+    await fresh('auto');
+    await p.openFile('dirty.txt');
+    await p.caretAfter('first');
+    await p.page.keyboard.type(' unsaved');
+    p.model.reply(
+      [{ call: 'read_file', args: { path: 'dirty.txt' } }],
+      [{ call: 'edit_file', args: { path: 'dirty.txt', old_text: 'first unsaved', new_text: 'first kept' } }],
+      ['Changed the buffer.'],
+    );
+    await p.ask('change the first line');
+    await p.sees('Changed the buffer.');
+    await p.reads('first kept\nsecond\n');
+    assert.equal(await disk('dirty.txt'), 'first\nsecond\n', 'nobody saved it');
+    await saved('dirty.txt', 'first kept\nsecond\n');
+  });
+
+  it('a file keeps its line endings', async () => {
+    await fresh('auto');
+    await p.openFile('crlf.txt');
+    p.model.reply(
+      [{ call: 'read_file', args: { path: 'crlf.txt' } }],
+      [{ call: 'edit_file', args: { path: 'crlf.txt', old_text: 'two\n', new_text: 'two\nand a half\n' } }],
+      ['One line more.'],
+    );
+    await p.ask('one line more');
+    await p.sees('One line more.');
+    await saved('crlf.txt', 'one\r\ntwo\r\nand a half\r\nthree\r\n');
+  });
+
+  it('a file that is not open is changed and saved, and no tab opens', async () => {
+    await fresh('auto');
+    const tabs = await p.page.locator('.tabs-container .tab').count();
+    p.model.reply(
+      [{ call: 'read_file', args: { path: 'closed.txt' } }],
+      [{ call: 'edit_file', args: { path: 'closed.txt', old_text: 'shut', new_text: 'ajar' } }],
+      [{ call: 'write_file', args: { path: 'made/new.txt', content: 'fresh\n' } }],
+      ['Both are done.'],
+    );
+    await p.ask('open the door');
+    await p.sees('Both are done.');
+    await p.idle();
+    assert.equal(await disk('closed.txt'), 'ajar\n');
+    assert.equal(await disk('made/new.txt'), 'fresh\n');
+    assert.equal(await p.page.locator('.tabs-container .tab').count(), tabs);
+    await p.chat.locator('.tool', { hasText: 'closed.txt' }).last().locator('a.file').click();
+    await p.page.locator('.tab.active', { hasText: 'closed.txt' }).waitFor();
+  });
+
+  it('a killed server is said, started again, and asked again', async () => {
+    await fresh('auto');
+    p.model.reply(['Half an answer', gate().promise]);
+    await p.ask('talk');
+    await p.sees('Half an answer');
+    process.kill(await serverOf(p.editor), 'SIGKILL');
+    await p.sees('The server has ended', '.ending');
+    await p.until(async () => (await p.chat.locator('select[aria-label="Mode"]').isEnabled()), () => 'no server came back');
+    p.model.reply(['Here again.']);
+    await p.ask('are you there?');
+    await p.sees('Here again.');
+    await p.sees('Half an answer');
+    assert.deepEqual(p.window.ours(), []);
+  });
+
+  it('F200 a service that fails is said with what to do, and tried again', async () => {
+    await fresh('auto');
+    p.model.reply({ status: 401, message: 'Incorrect API key provided.' });
+    await p.ask('hello');
+    await p.sees('401', '.ending');
+    await p.chat.locator('.ending button', { hasText: 'Set API Key' }).waitFor();
+    assert.equal(await p.chat.locator('.ending').count(), 1);
+    p.model.reply({ status: 400, message: 'No such model.' }, ['Better now.']);
+    await p.ask('hello again');
+    await p.sees('No such model', '.ending');
+    await p.chat.locator('.ending button', { hasText: 'Try Again' }).last().click();
+    await p.sees('Better now.');
+  });
+
+  it('prompts come back with the arrow key, and a half-written one is kept', async () => {
+    await fresh('auto');
+    await p.input().fill('half');
+    await p.input().press('Home');
+    await p.input().press('ArrowUp');
+    assert.equal(await p.input().inputValue(), 'hello again');
+    await p.input().press('End');
+    await p.input().press('ArrowDown');
+    assert.equal(await p.input().inputValue(), 'half');
+    await p.leaveChat();
+    await p.openChat();
+    assert.equal(await p.input().inputValue(), 'half');
+    await p.input().fill('');
+  });
+
+  it('text of a model is never markup', async () => {
+    await fresh('auto');
+    p.model.reply(['<img src=x onerror="document.title=1"> <b>bold</b> [x](javascript:alert(1)) `a<b`\n\n<script>document.title=2</script>\n\nend of it']);
+    await p.ask('attack');
+    await p.sees('end of it');
+    const html = p.chat.locator('.agent').last();
+    assert.equal(await html.locator('img, script, b, a').count(), 0);
+    assert.match(await html.innerText(), /<b>bold<\/b>[\s\S]*a<b[\s\S]*<script>/);
+    assert.equal(last().role, 'user');
+  });
+});
+
+describe('two workspaces', { skip, timeout: 180_000 }, () => {
+  let p;
+  before(async () => {
+    p = await begin({
+      files: {
+        'shop/shop.txt': 'shop\n',
+        'bank/bank.txt': 'bank\n',
+        'both.code-workspace': JSON.stringify({ folders: [{ path: 'shop' }, { path: 'bank' }] }),
+      },
+      inside: 'both.code-workspace',
+    });
+  });
+  after(() => p?.end());
+
+  it('a session works in the folder of the open file, and may change the other', async () => {
+    await p.openFile('bank.txt');
+    await p.openChat();
+    await p.chat.locator('select[aria-label="Mode"]').selectOption('auto');
+    const shop = join(p.editor.workspace, 'shop', 'shop.txt');
+    p.model.reply(
+      [{ call: 'read_file', args: { path: 'bank.txt' } }, { call: 'read_file', args: { path: shop } }],
+      [
+        { call: 'edit_file', args: { path: 'bank.txt', old_text: 'bank', new_text: 'river bank' } },
+        { call: 'edit_file', args: { path: shop, old_text: 'shop', new_text: 'corner shop' } },
+      ],
+      ['Both are changed.'],
+    );
+    await p.ask('be precise');
+    await p.sees('Both are changed.');
+    await p.reads('river bank\n');
+    await p.until(async () => (await readFile(shop, 'utf8')) === 'corner shop\n', async () => readFile(shop, 'utf8'));
+    assert.deepEqual(p.window.ours(), []);
+  });
+});
+
+function alive(pid) {
+  try {
+    process.kill(pid, 0);
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+/** The process of the server of an editor: that which runs the program with the editor's environment. */
+async function serverOf(editor) {
+  const program = await binary();
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      if (readlinkSync(`/proc/${pid}/exe`) === program && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(editor.dir)) {
+        return Number(pid);
+      }
+    } catch {
+      // It is another's, or has ended.
+    }
+  }
+  throw new Error('no server runs');
+}

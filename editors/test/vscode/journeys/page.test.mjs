@@ -1,0 +1,276 @@
+// The chat's web page by itself, in a browser, with a test in the place of the extension: what no server sends yet, what
+// must be fast, and what a person can do with the keyboard alone.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { browser, extension } from '../drive.mjs';
+import { unable } from './person.mjs';
+
+const skip = unable();
+const SETUP = {
+  backend: 'running',
+  folder: '/project',
+  trusted: true,
+  can: { mentions: true, steer: false, review: true },
+  context: { uri: 'file:///project/a.go', label: 'a.go' },
+};
+const SESSION = {
+  type: 'session',
+  session: {
+    sessionId: 's',
+    modes: { currentModeId: 'ask', availableModes: [{ id: 'ask', name: 'Ask' }, { id: 'auto', name: 'Auto' }] },
+    models: { currentModelId: 'm', availableModels: [{ modelId: 'm', name: 'm' }] },
+  },
+};
+const EMPTY = { items: [], running: false, turn: 0, modes: [], models: [], plan: [], commands: [], before: 0, changes: [], next: 1, echo: '' };
+
+const update = (u) => ({ type: 'update', update: u });
+const say = (text) => update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
+const call = (toolCallId, more = {}) => update({ sessionUpdate: 'tool_call_update', toolCallId, ...more });
+const end = { type: 'ended', result: { stopReason: 'end_turn' } };
+
+describe('the page of the chat', { skip, timeout: 120_000 }, () => {
+  let chromium;
+  let page;
+  let errors;
+
+  before(async () => {
+    await promisify(execFile)(process.execPath, ['esbuild.mjs'], { cwd: extension });
+    const require = createRequire(join(extension, 'package.json'));
+    const args = ['--disable-gpu', '--no-first-run', '--disable-background-networking'];
+    const how = { executablePath: browser(), headless: true, chromiumSandbox: false, args };
+    chromium = await require('playwright-core').chromium.launch(how);
+  });
+  after(() => chromium?.close());
+
+  beforeEach(async () => {
+    await page?.close();
+    page = await chromium.newPage({ viewport: { width: 420, height: 700 } });
+    page.setDefaultTimeout(10_000);
+    errors = [];
+    page.on('pageerror', (err) => errors.push(String(err)));
+    await page.setContent('<!DOCTYPE html><html lang="en"><body></body></html>');
+    await page.addStyleTag({ content: await readFile(join(extension, 'dist/webview/main.css'), 'utf8') });
+    await page.evaluate(() => {
+      window.posted = [];
+      let saved;
+      window.acquireVsCodeApi = () => ({
+        postMessage: (m) => window.posted.push(m),
+        getState: () => saved,
+        setState: (s) => (saved = s),
+      });
+    });
+    await page.addScriptTag({ content: await readFile(join(extension, 'dist/webview/main.js'), 'utf8') });
+    assert.deepEqual(await posted(), [{ type: 'ready' }]);
+    await send({ type: 'state', state: EMPTY, setup: SETUP, history: ['older', 'old'] });
+    await events(SESSION);
+  });
+
+  const send = (...messages) => page.evaluate((all) => all.forEach((m) => window.postMessage(m, '*')), messages);
+  const events = (...all) => send(...all.map((event) => ({ type: 'event', event })));
+  const posted = () => page.evaluate(() => JSON.parse(JSON.stringify(window.posted.splice(0))));
+  const input = () => page.locator('textarea');
+
+  it('F237 draws what a tool renders, and an unknown widget as its text', async () => {
+    const widgets = [
+      { type: 'progress', value: 3, total: 4 },
+      { type: 'collapsible', title: 'More', markdown: 'inside *it*' },
+      { type: 'of_tomorrow', title: 'Ask', text: 'next year' },
+    ];
+    await events(call('1', { title: 'Test', status: 'in_progress', _meta: { tandem: { render: { markdown: '`npm test` → **ok**', widgets } } } }));
+    await page.locator('.tool progress[value="3"][max="4"]').waitFor();
+    assert.equal(await page.locator('.tool-body strong').innerText(), 'ok');
+    assert.equal(await page.locator('.tool-body p', { hasText: 'next year' }).innerText(), 'Ask next year');
+    await page.locator('.tool-body summary', { hasText: 'More' }).click();
+    assert.equal(await page.locator('.tool-body em').innerText(), 'it');
+  });
+
+  it('F237 does not say twice what the row says already', async () => {
+    const unified = '@@ -1 +1 @@\n-a\n+b\n';
+    const render = (markdown, widget) => ({ render: { markdown, widgets: [widget] } });
+    const output = { type: 'collapsible', title: 'Output', markdown: '```\nno_such thing\n```' };
+    await events(
+      call('1', {
+        title: 'Edit a.go', kind: 'edit', status: 'completed',
+        content: [{ type: 'diff', path: '/project/a.go', _meta: { tandem: { unified } } }],
+        _meta: { tandem: { summary: 'Modified: a.go (+1 -1)', ...render('Modified: a.go (+1 -1)', { type: 'diff', path: '/project/a.go' }) } },
+      }),
+      call('2', {
+        title: '$ x', kind: 'execute', status: 'failed', content: [{ type: 'content', content: { type: 'text', text: 'no_such thing' } }],
+        _meta: { tandem: { error: 'EXIT_CODE_1', summary: '$ x (EXIT_CODE_1)', ...render('**EXIT_CODE_1** $ x (EXIT\\_CODE\\_1)', output) } },
+      }),
+    );
+    await page.locator('.output', { hasText: 'no_such thing' }).waitFor();
+    assert.equal(await page.locator('.diff').count(), 1);
+    assert.equal(await page.locator('.tool-body .markdown, .tool-body details').count(), 0);
+    await page.locator('.state', { hasText: 'exit 1' }).waitFor();
+  });
+
+  it('asks back with options and with words of one\'s own', async () => {
+    const params = { sessionId: 's', toolCallId: '1', question: 'Which colour?', options: [{ id: 'r', label: 'Red' }], defaultAnswer: 'r' };
+    await events(call('1', { title: 'Ask' }), { type: 'clarify', id: 4, params });
+    await page.locator('.card button', { hasText: 'Red' }).click();
+    await page.locator('.own input').fill('teal');
+    await page.locator('.own input').press('Enter');
+    assert.deepEqual(await posted(), [{ type: 'answer', id: 4, text: 'r' }, { type: 'answer', id: 4, text: 'teal' }]);
+    await events({ type: 'answered', id: 4, answer: { text: 'Red' } });
+    await page.locator('.answered', { hasText: 'Which colour? Red' }).waitFor();
+  });
+
+  it('takes no key for an answer that was meant for the prompt', async () => {
+    const toolCall = { sessionUpdate: 'tool_call_update', toolCallId: '1', kind: 'execute', rawInput: { command: 'make' } };
+    const options = [
+      { optionId: 'yes', name: 'Allow', kind: 'allow_once' },
+      { optionId: 'no', name: 'Reject', kind: 'reject_once' },
+    ];
+    const ask = (id) => ({ type: 'permission', id, params: { sessionId: 's', toolCall: { ...toolCall, toolCallId: String(id) }, options } });
+    await input().focus();
+    await events({ type: 'prompt', text: 'go' }, ask(1));
+    await page.locator('.question.open').waitFor();
+    await page.waitForFunction(() => document.activeElement.className === 'card');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Space');
+    assert.deepEqual(await posted(), []);
+    await page.keyboard.press('Control+Enter');
+    assert.deepEqual(await posted(), [{ type: 'answer', id: 1, optionId: 'yes' }]);
+    await events({ type: 'answered', id: 1, answer: { text: 'Allow', allowed: true } }, ask(2));
+    await page.locator('.question.open').waitFor();
+    await input().fill('writing on');
+    await page.keyboard.press('Control+Backspace');
+    assert.deepEqual(await posted(), [{ type: 'answer', id: 2, optionId: 'no' }]);
+    await page.keyboard.press('Escape');
+    assert.deepEqual(await posted(), [{ type: 'stop' }]);
+  });
+
+  it('completes mentions and commands, by keyboard', async () => {
+    await events(update({ sessionUpdate: 'available_commands_update', availableCommands: [{ name: 'plan', description: 'first a plan' }] }));
+    await input().pressSequentially('see @ca');
+    const asked = (await posted()).filter((m) => m.type === 'mentions');
+    assert.equal(asked.at(-1).prefix, 'ca');
+    const items = [{ label: 'calc.go', kind: 'file', insert: '@calc.go' }, { label: 'cat.go', kind: 'file', insert: '@cat.go' }];
+    await send({ type: 'mentions', request: asked.at(-2).request, items: [] }, { type: 'mentions', request: asked.at(-1).request, items });
+    await page.locator('[role="option"][aria-selected="true"]', { hasText: 'calc.go' }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Tab');
+    assert.equal(await input().inputValue(), 'see @cat.go ');
+    await input().fill('');
+    await input().pressSequentially('/pl');
+    await page.locator('[role="option"]', { hasText: 'first a plan' }).waitFor();
+    await page.keyboard.press('Enter');
+    assert.equal(await input().inputValue(), '/plan ');
+  });
+
+  it('sends the open file along when it is told to, and several lines', async () => {
+    await page.locator('.chip').click();
+    await input().pressSequentially('one');
+    await page.keyboard.press('Shift+Enter');
+    await input().pressSequentially('two');
+    await page.keyboard.press('Enter');
+    const sent = (await posted()).filter((m) => m.type === 'ask');
+    assert.deepEqual(sent, [{ type: 'ask', text: 'one\ntwo', context: SETUP.context }]);
+    assert.equal(await page.locator('.chip').getAttribute('aria-pressed'), 'false');
+    await page.keyboard.press('ArrowUp');
+    assert.equal(await input().inputValue(), 'one\ntwo');
+  });
+
+  it('lists changed files and judges them one by one or all', async () => {
+    const file = (name) => ({ uri: `file:///project/${name}`, status: 'modified', additions: 2, deletions: 1, hunks: [{ status: 'pending' }] });
+    await events({ type: 'changes', files: [file('a.go'), file('b c.go'), { ...file('d.go'), hunks: [{ status: 'accepted' }] }] });
+    await page.locator('.changes summary', { hasText: '2 files changed' }).click();
+    await page.locator('.changes li', { hasText: 'b c.go' }).locator('button', { hasText: 'Reject' }).click();
+    await page.locator('.judge button', { hasText: 'Accept' }).click();
+    assert.deepEqual(await posted(), [{ type: 'reject', uri: 'file:///project/b c.go' }, { type: 'accept' }]);
+    await events({ type: 'changes', files: [] });
+    await page.locator('.changes').waitFor({ state: 'hidden' });
+  });
+
+  it('F278 tells when reading passes into writing, and shows the plan', async () => {
+    await events(
+      update({ sessionUpdate: 'notice', content: { type: 'text', text: 'Now starting writes' }, _meta: { tandem: { boundary: 'writes' } } }),
+      update({ sessionUpdate: 'plan', entries: [{ content: 'look', status: 'completed' }, { content: 'mend', status: 'in_progress' }] }),
+    );
+    await page.locator('[role="separator"]', { hasText: 'Now starting writes' }).waitFor();
+    await page.locator('.plan summary', { hasText: '1 of 2 done' }).waitFor();
+  });
+
+  it('keeps finished blocks as they are while text streams', async () => {
+    await events({ type: 'prompt', text: 'x' }, say('First.\n\n```go\nfunc a() {}\n```\n\nLast'));
+    const first = await page.locator('.agent p').first().elementHandle();
+    const code = await page.locator('.agent pre').elementHandle();
+    await events(say(' one'), say(' grows.\n\n- a\n'), say('- b'));
+    await page.locator('.agent li', { hasText: 'b' }).waitFor();
+    assert.ok(await first.evaluate((e) => e.isConnected));
+    assert.ok(await code.evaluate((e) => e.isConnected));
+    assert.equal(await page.locator('.agent pre .hljs-keyword').innerText(), 'func');
+    await page.locator('.code button[aria-label="Copy"]').click();
+    await page.locator('.code button[aria-label="Insert at the cursor"]').click();
+    const did = (await posted()).filter((m) => m.text === 'func a() {}');
+    assert.deepEqual(did.map((m) => m.type), ['copy', 'insert']);
+  });
+
+  it('opens files at their line, and takes no word for a file', async () => {
+    await events(say('See `src/a.go:12`, [there](src/b.go#L3) and `fmt.Println`, `a.go:7`.'), end);
+    const links = page.locator('.agent a.file');
+    await links.nth(2).waitFor();
+    for (const link of await links.all()) {
+      await link.click();
+    }
+    assert.deepEqual(await posted(), [
+      { type: 'open', path: 'src/a.go', line: 12 },
+      { type: 'open', path: 'src/b.go', line: 3 },
+      { type: 'open', path: 'a.go', line: 7 },
+    ]);
+  });
+
+  it('stays at the end unless the person scrolls away', async () => {
+    const text = `${'line\n\n'.repeat(60)}`;
+    await events({ type: 'prompt', text: 'x' }, say(text));
+    const gap = () => page.locator('.scroller').evaluate((e) => Math.round(e.scrollHeight - e.scrollTop - e.clientHeight));
+    await page.waitForFunction(() => document.querySelectorAll('.agent p').length === 60);
+    await page.waitForTimeout(100);
+    assert.ok((await gap()) < 5);
+    await page.locator('.scroller').hover();
+    await page.mouse.wheel(0, -600);
+    await page.locator('.latest').waitFor();
+    const top = await page.locator('.scroller').evaluate((e) => e.scrollTop);
+    await events(say(text));
+    await page.waitForFunction(() => document.querySelectorAll('.agent p').length === 120);
+    assert.equal(await page.locator('.scroller').evaluate((e) => e.scrollTop), top);
+    await page.locator('.latest').click();
+    await page.waitForTimeout(100);
+    assert.ok((await gap()) < 5);
+  });
+
+  it('stays fast when the conversation is long', async (t) => {
+    const items = [];
+    for (let i = 0; i < 400; i++) {
+      items.push({ type: 'prompt', text: `question ${i}` });
+      for (let j = 0; j < 3; j++) {
+        items.push(call(`r${i}.${j}`, { title: `Read f${j}.go`, kind: 'read', status: 'completed' }));
+      }
+      const unified = `@@ -1,3 +1,3 @@\n${' context\n'.repeat(6)}-old\n+new\n`;
+      const content = [{ type: 'diff', path: '/project/a.go', oldText: 'o', newText: 'n', _meta: { tandem: { unified } } }];
+      items.push(call(`e${i}`, { title: 'Edit a.go', kind: 'edit', status: 'completed', content }), say(`Answer ${i} with \`code\`.`), end);
+    }
+    await events(...items);
+    await page.locator('.bubble', { hasText: 'question 399' }).waitFor({ timeout: 30_000 });
+    const ms = await page.evaluate(async () => {
+      const event = (text) => ({ type: 'event', event: { type: 'update', update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } } } });
+      const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+      await frame();
+      const begun = performance.now();
+      for (let i = 0; i < 60; i++) {
+        window.dispatchEvent(new MessageEvent('message', { data: event('word ') }));
+        await frame();
+      }
+      return (performance.now() - begun) / 60;
+    });
+    t.diagnostic(`${ms.toFixed(1)} ms a chunk with 2800 items`);
+    assert.ok(ms < 100, `a chunk takes ${ms} ms`);
+    assert.deepEqual(errors, []);
+  });
+});
