@@ -78,21 +78,25 @@ func newReviewNews(changes *review.Log, send func(uris []string)) *reviewNews {
 }
 
 // tell says that the hunks of paths have changed; it never blocks.
-func (n *reviewNews) tell(paths ...string) { n.gather(n.paths, paths) }
+func (n *reviewNews) tell(paths ...string) { n.gather(true, paths) }
 
 // typed says that somebody else has changed the text of a path, which may have changed its hunks too.
 func (n *reviewNews) typed(path string) {
 	if n.changes.Tracks(path) {
-		n.gather(n.look, []string{path})
+		n.gather(false, []string{path})
 	}
 }
 
-func (n *reviewNews) gather(into map[string]bool, paths []string) {
+func (n *reviewNews) gather(tell bool, paths []string) {
 	if len(paths) == 0 {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	into := n.look
+	if tell {
+		into = n.paths
+	}
 	for _, p := range paths {
 		into[p] = true
 	}
