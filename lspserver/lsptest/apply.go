@@ -185,6 +185,9 @@ func (e *Editor) plan(p applyParams) (steps []func() error, err error) {
 	return steps, nil
 }
 
+// unversioned marks in a violation that the edit had no version.
+const unversioned = " of an edit without a version"
+
 // edit puts text edits into a document, which is opened for it where it is closed.
 func (e *Editor) edit(c documentChange) error {
 	d := e.docs[c.TextDocument.URI]
@@ -205,7 +208,7 @@ func (e *Editor) edit(c documentChange) error {
 		start, exact := e.o.Encoding.Offset(d.text, t.Range.Start)
 		end, exactEnd := e.o.Encoding.Offset(d.text, t.Range.End)
 		if current && (!exact || !exactEnd || start > end || !boundary(d.text, start) || !boundary(d.text, end)) {
-			e.violate("%s: the range %v points nowhere", d.path, t.Range)
+			e.violate("%s: the range %v%s points nowhere", d.path, t.Range, map[bool]string{true: unversioned}[v == nil])
 		}
 		if e.o.Profile == Lying {
 			t.NewText = strings.ReplaceAll(t.NewText, "\r", "")

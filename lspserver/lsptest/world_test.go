@@ -109,6 +109,8 @@ type op struct {
 	told             string
 	outcome          string // landed or the error's code
 	undone           bool
+	takenBack        time.Time // when the undo was asked for
+	stray            bool // made for a text that was on disk only
 }
 
 func (w *world) fault(format string, args ...any) {
@@ -336,6 +338,8 @@ type view struct {
 	text string
 	at   int // the entry of the log
 	used map[int]bool
+
+	stray bool // it was on disk only
 }
 
 func (m *tinker) Name() string { return "script/tinker" }
@@ -387,8 +391,12 @@ func (m *tinker) heed(messages []model.Message) {
 	w.judge(done)
 	if last := messages[len(messages)-1]; m.wants != "" && strings.HasPrefix(last.CallID, "read_") {
 		w.look(w.o.Root + "/" + m.wants)
+		disk, _ := os.ReadFile(w.o.Root + "/" + m.wants)
 		if v := w.match(m.wants, numbered(last.Text)); v != nil {
 			m.views[m.wants] = v
+		} else if p := plain(string(disk)); alike(p, numbered(last.Text)) {
+			// The server has written to the disk what the editor has opened the text before.
+			m.views[m.wants] = &view{p, len(w.files[m.wants].log) - 1, map[int]bool{}, true}
 		} else {
 			w.fault("I1: the model was shown a text of %s that never was: %s\n%.300s", m.wants, w.nearest(m.wants, numbered(last.Text)), last.Text)
 		}
@@ -418,12 +426,14 @@ func plain(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 func (w *world) match(name, text string) *view {
 	f := w.files[name]
 	for i, s := range slices.Backward(f.log) {
-		if p := plain(s.Text); strings.TrimSuffix(p, "\n") == strings.TrimSuffix(text, "\n") {
-			return &view{p, i, map[int]bool{}}
+		if p := plain(s.Text); alike(p, text) {
+			return &view{p, i, map[int]bool{}, false}
 		}
 	}
 	return nil
 }
+
+func alike(a, b string) bool { return strings.TrimSuffix(a, "\n") == strings.TrimSuffix(b, "\n") }
 
 // nearest says how a text differs from the one of the log that is most like it.
 func (w *world) nearest(name, text string) string {
@@ -477,7 +487,7 @@ func (m *tinker) next() []model.Call {
 	for i := range n {
 		if o := m.edit(name, v); o != nil {
 			o.id = fmt.Sprintf("%s_%s_%d", o.kind, id, i)
-			o.file, o.turn, o.view, o.seen, o.asked = name, w.turn, v.at, len(w.files[name].log), time.Now()
+			o.file, o.turn, o.view, o.seen, o.asked, o.stray = name, w.turn, v.at, len(w.files[name].log), time.Now(), v.stray
 			w.ops = append(w.ops, o)
 			tool := "edit_file"
 			if o.arguments == nil {
@@ -654,7 +664,7 @@ func (w *world) judge(done []*op) {
 func (w *world) check(o *op) {
 	if o.name != 0 {
 		m := w.runes[o.name]
-		if o.outcome == "landed" && !o.undone && m.n != 0 && m.added == Applied &&
+		if o.outcome == "landed" && !o.undone && m.n != 0 && !m.byHand &&
 			!w.files[o.file].turned.After(o.asked.Add(-time.Second)) {
 			w.fault("I2: %s of %s has landed, and what it deleted stands there", o.id, o.file)
 		}
@@ -675,6 +685,7 @@ func (w *world) check(o *op) {
 		if m.n > o.count || m.n < o.count && !m.byHand && !overtaken && !w.takenBy(o.mark, o) {
 			w.fault("I2: %s of %s has landed and is there %d times, not %d", o.id, o.file, m.n, o.count)
 		}
+	case o.undone && w.files[o.file].turned.After(o.takenBack.Add(-time.Second)):
 	case m.n > 0 && !m.byHand:
 		w.fault("I2: %s of %s was %s and is there %d times (undone %v)", o.id, o.file, o.outcome, m.n, o.undone)
 	}
@@ -696,9 +707,17 @@ func (w *world) reported(m *mark) bool {
 	})
 }
 
+// disordered says that the editor has put an edit of a file at a wrong place, which was reported as unknown.
+func (w *world) disordered(file string) bool {
+	return w.e.Misplaced() > 0 && slices.ContainsFunc(w.ops, func(o *op) bool { return o.outcome == "UNKNOWN" && o.file == file })
+}
+
 // touched says that somebody else changed what the edit changes, or right beside it, since the model had read it.
 func (w *world) touched(o *op) bool {
 	f := w.files[o.file]
+	if o.stray {
+		return true
+	}
 	if o.view >= len(f.log) || o.kind == "make" {
 		return false
 	}
@@ -773,7 +792,8 @@ func (w *world) quiet() {
 		case m.n == 0 && m.removed == Applied && !w.takenBy(r, nil) && !w.reported(m):
 			w.fault("I1: %c, typed in %s, is lost", r, m.file)
 		}
-		if m.n != 1 || w.takenBy(r, nil) {
+		// Where the person has typed into an edit at a wrong place, what it took away comes to stand beside that.
+		if m.n != 1 || w.takenBy(r, nil) || w.disordered(m.file) {
 			continue
 		}
 		for _, o := range []rune{m.before, m.after} {
@@ -1031,7 +1051,8 @@ func (w *world) live(r *rand.Rand, turns int) {
 	_, stale, refused := w.e.Counts()
 	w.counts["stale"], w.counts["refused"] = stale, refused
 	for _, v := range w.e.Violations() {
-		if !strings.HasPrefix(v, "no version for") { // the person may open a file while an edit of the closed one is under way
+		// The person may open a file while an edit of the closed one is under way, and others may save it.
+		if !strings.HasPrefix(v, "no version for") && !strings.Contains(v, unversioned) {
 			w.fault("%s", v)
 		}
 	}
@@ -1156,6 +1177,7 @@ func (w *world) takeBack(r *rand.Rand, session string, turn int) {
 		Changed   []string
 		Conflicts []struct{ URI, Reason string }
 	}
+	began := time.Now()
 	w.wait(r, "tandem/changes/undo", map[string]any{"sessionId": session, "scope": "turn", "turn": turn}, &back)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -1164,14 +1186,14 @@ func (w *world) takeBack(r *rand.Rand, session string, turn int) {
 		w.counts["undo conflict"]++
 		for _, o := range w.ops {
 			if w.e.URI(o.file) == c.URI && o.turn == w.turn {
-				o.undone, o.outcome = true, "UNKNOWN" // some of it stays
+				o.undone, o.takenBack, o.outcome = true, began, "UNKNOWN" // some of it stays
 			}
 		}
 	}
 	for _, uri := range back.Changed {
 		for _, o := range w.ops {
 			if w.e.URI(o.file) == uri && o.turn == w.turn {
-				o.undone = true
+				o.undone, o.takenBack = true, began
 			}
 		}
 	}

@@ -286,6 +286,9 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 			return plan{}, nil, false, err
 		}
 		a.closed = true
+		if a.detour != nil && f.dropped(a.detour.first) {
+			a.restart()
+		}
 	} else if f.lent {
 		a.closed = true
 	}
@@ -306,6 +309,15 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	d := &delivery{base: p.before, set: p.set, ranges: a.ranges(p.before, p.set)}
 	f.out = d
 	return p, d, false, nil
+}
+
+// restart forgets what landed at the wrong place, because the document was closed without it.
+func (a *attempt) restart() {
+	a.e = a.detour.meant
+	if a.lingers {
+		a.e.Edits = nil
+	}
+	a.repairs, a.detour, a.back, a.partly = 0, nil, nil, false
 }
 
 func (a *attempt) ranges(base text.Text, set text.Set) []TextEdit {
@@ -516,7 +528,8 @@ func (a *attempt) split(d *delivery) uint64 {
 // detour is the way of an edit that landed at the wrong place first: the text before that, the first revision after it, and
 // the edit as it was meant, nil where it met what somebody else changed.
 type detour struct {
-	base    text.Text // what the edit was sent for
+	meant   filetime.FileEdit // the edit before any repair
+	base    text.Text         // what the edit was sent for
 	before  text.Text
 	first   uint64
 	set     text.Set
@@ -573,23 +586,33 @@ func (a *attempt) repair(d *delivery, found finding) error {
 	a.w.o.Log.Warn("the editor applied an edit at the coordinates of an older text; repairing", "path", a.f.path)
 	back := wrong.Inverse(before)
 	right := text.Rebase(d.base, d.set, theirs)
-	earlier := text.Rebase(d.base, text.Rebase(a.e.Base, a.back, a.sent.theirs).Set, theirs).Set
+	earlier := a.carry(d.base, a.carry(a.e.Base, a.back, a.sent.theirs, d.base), theirs, before)
 	a.back = text.Minimize(after, text.Compose(back, earlier))
 	if a.detour == nil {
-		a.detour = &detour{base: d.base, before: before, first: d.events[found.i].rev, set: right.Set, rebased: right}
+		a.detour = &detour{meant: a.e, base: d.base, before: before, first: d.events[found.i].rev, set: right.Set, rebased: right}
 		a.detour.theirs = text.Canonical(d.base, theirs)
 		if a.sent.theirs != nil {
 			a.detour.theirs = text.Canonical(a.e.Base, text.Compose(a.sent.theirs, theirs))
 		}
 	}
-	a.e = filetime.FileEdit{
-		Path: a.e.Path, Base: after, Edits: text.Minimize(after, text.Compose(back, right.Set)),
-		Rev: d.events[found.j-1].rev,
+	edits := a.back
+	if len(right.Conflicts) == 0 {
+		edits = text.Minimize(after, text.Compose(back, right.Set))
 	}
+	a.e = filetime.FileEdit{Path: a.e.Path, Base: after, Edits: edits, Rev: d.events[found.j-1].rev}
 	if a.repairs == 1 {
 		a.deadline = a.w.o.Now().Add(budget)
 	}
 	return nil
+}
+
+// carry is what is left of back, over base, after theirs, which has led to now: all of it, or as much as can be.
+func (a *attempt) carry(base text.Text, back, theirs text.Set, now text.Text) text.Set {
+	if r := text.Rebase(base, back, theirs); len(r.Conflicts) == 0 {
+		return r.Set
+	}
+	a.partly = true
+	return restore(base, back, theirs, now)
 }
 
 // partly says that some of the edit's places show it and others do not yet: an editor may tell of each on its own.

@@ -133,11 +133,19 @@ func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
 	case !f.known:
 		f.begin(d.text, w.next())
 	case !f.text.Equal(d.text):
-		w.record(f, text.Infer(f.text, d.text), author)
+		set, back := f.discard(d.text)
+		if !back {
+			set = text.Infer(f.text, d.text)
+		}
+		w.record(f, set, author)
+		if back {
+			f.back = [2]uint64{f.savedRev, f.rev}
+		}
 		w.tell(f, "stale", "disk")
 	case was && !d.exists:
 		w.tell(f, "stale", "disk")
 	}
+	f.settle()
 }
 
 // sniffed is how much of a file is looked at for NULs, which tell that it is no text.

@@ -53,6 +53,9 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 	if err == nil {
 		f.disk = d.stat
 	}
+	if !f.dirty {
+		f.settle()
+	}
 	f.touched = false
 }
 
@@ -97,7 +100,11 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 	if c.Range == nil {
 		f.suspect = false
-		return text.Infer(f.text, text.New(c.Text))
+		now := text.New(c.Text)
+		if set, ok := f.discard(now); ok {
+			return set
+		}
+		return text.Infer(f.text, now)
 	}
 	start, bad1 := f.text.Offset(c.Range.Start, w.o.Features.Encoding)
 	end, bad2 := f.text.Offset(c.Range.End, w.o.Features.Encoding)
@@ -173,6 +180,9 @@ func (w *Workspace) Saved(uri string, content *string) {
 	if d, err := w.lookAt(f); err == nil && d.exists {
 		f.disk = d.stat
 		f.dirty = !sameText(d.text, f.text)
+		if !f.dirty {
+			f.settle()
+		}
 		f.suspect = f.suspect && f.dirty // what was saved is what the editor says
 	}
 	close(f.changed)

@@ -95,6 +95,33 @@ func (f *file) since(rev uint64) ([]filetime.Revision, bool) {
 	return slices.Clone(f.history[i+1:]), true
 }
 
+// settle notes that the disk has the text, too. f.mu is held.
+func (f *file) settle() { f.saved, f.savedRev = f.text, f.rev }
+
+// discard is how the text becomes now where that is what was last saved: what was done since is taken back, which a
+// comparison of the two texts would only guess at. f.mu is held.
+func (f *file) discard(now text.Text) (text.Set, bool) {
+	if f.savedRev == 0 || f.savedRev == f.rev || !f.saved.Equal(now) {
+		return nil, false
+	}
+	revs, ok := f.since(f.savedRev)
+	if !ok {
+		return nil, false
+	}
+	sets := make([]text.Set, len(revs))
+	for i, r := range revs {
+		sets[i] = r.Set
+	}
+	all := text.ComposeAll(sets)
+	if !all.Apply(f.saved).Equal(f.text) {
+		return nil, false
+	}
+	return all.Inverse(f.saved), true
+}
+
+// dropped says that revision rev is among what the editor threw away last. f.mu is held.
+func (f *file) dropped(rev uint64) bool { return f.back[0] < rev && rev < f.back[1] }
+
 // give is the snapshot for somebody who will ask what has happened since. f.mu is held.
 func (f *file) give() filetime.Snapshot {
 	if n := len(f.given); n == 0 || f.given[n-1] != f.rev {

@@ -177,6 +177,11 @@ type file struct {
 	disk    stat
 	out     *delivery
 	changed chan struct{} // closed at every change
+
+	saved    text.Text // the text of savedRev, which the disk had, too
+	savedRev uint64
+	back     [2]uint64 // the revision whose text came back when the editor threw away what was not saved, and the one after that
+
 	seen    string        // the state last told: "", read, stale, written
 	readAt  time.Time
 }
