@@ -160,6 +160,7 @@ func (e *Editor) plan(p applyParams) (steps []func() error, err error) {
 		first = false
 		switch {
 		case v == nil && d != nil && !d.lent:
+			e.misplaced++
 			e.violate("no version for %s, which is open", c.TextDocument.URI)
 		case v != nil && d == nil:
 			e.stale++
