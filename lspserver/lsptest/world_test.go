@@ -625,6 +625,9 @@ func (m *tinker) edit(name string, v *view) *op {
 	return nil
 }
 
+// longest is how long a call may take: ten seconds for its tries, the reply to the last one, and a repair.
+const longest = 27 * time.Second
+
 // judge holds what the model was told of its calls against what is so. The caller holds w.mu.
 func (w *world) judge(done []*op) {
 	for _, o := range done {
@@ -636,7 +639,7 @@ func (w *world) judge(done []*op) {
 		}
 		w.counts["ops"]++
 		w.counts[o.outcome]++
-		if took := time.Since(o.asked); took > time.Duration(len(done))*22*time.Second {
+		if took := time.Since(o.asked); took > time.Duration(len(done))*longest {
 			w.fault("I8: %s of %s took %v and was %s", o.id, o.file, took, o.outcome)
 		}
 		if n := replacements.FindStringSubmatch(o.told); n != nil && o.kind == "all" {

@@ -16,6 +16,9 @@ import (
 const (
 	// budget is how long an edit may look for its moment.
 	budget = 10 * time.Second
+	// grace is how long the reply to the last try is waited for, and how long a repair may look for its moment while its call
+	// waits.
+	grace = 4 * time.Second
 	// silence is how long a reply without an echo is waited for.
 	silence = 2 * time.Second
 	// patience is the number of quick refusals after which sending waits for a gap in the typing.
@@ -31,6 +34,7 @@ type event struct {
 	before, after text.Text
 	rev           uint64
 	gathered      bool // the editor tells of several changes by it
+	disk          bool // the document was closed, and this is how the file differs from what it was
 }
 
 // delivery is an edit on its way: what was sent, for which text, and what has happened to the document since.
@@ -340,7 +344,8 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 	replies := make(chan reply, 1)
 	sent := a.w.o.Now()
 	// A turn that was cancelled must not leave it open whether its edit landed: the reply is waited for all the same.
-	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), budget)
+	limit := max(a.deadline.Sub(sent), grace)
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	go func() {
 		ok, reason, err := a.w.o.Editor.Apply(call, ask)
@@ -352,7 +357,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 	var got *reply
 	settled, shown := false, false
 	after := 0 // events that were there when the reply came
-	timer := time.NewTimer(budget)
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for {
 		f.mu.Lock()
@@ -601,7 +606,9 @@ func (a *attempt) repair(d *delivery, found finding) error {
 	}
 	a.e = filetime.FileEdit{Path: a.e.Path, Base: after, Edits: edits, Rev: d.events[found.j-1].rev}
 	if a.repairs == 1 {
-		a.deadline = a.w.o.Now().Add(budget)
+		if until := a.w.o.Now().Add(grace); until.After(a.deadline) {
+			a.deadline = until
+		}
 	}
 	return nil
 }
@@ -679,9 +686,10 @@ func composed(events []event) text.Set {
 // client that does not answer may have much typed into it. f.mu is held.
 func (a *attempt) find(d *delivery) finding {
 	widest := max(len(d.set)+1, 8)
+	closed := 1 + lastIndex(d.events, func(e event) bool { return e.disk }) // before that it is not the editor who tells
 	for ; d.found.verdict == absent && d.searched < len(d.events); d.searched++ {
 		j := d.searched + 1
-		first := max(0, j-widest)
+		first := max(closed, j-widest)
 		d.begin(j-1, a.reposition(d.events[j-1].before, d.ranges))
 		// The fewest events first: with more of them, somebody's typing and an edit that took it away may look like one. But
 		// what is left to do after a part of the edit is done is the whole of it only where somebody else has done that part.
@@ -695,7 +703,7 @@ func (a *attempt) find(d *delivery) finding {
 	if d.found.verdict != absent {
 		return d.found
 	}
-	if n := len(d.events); n > 0 && len(d.set) > 0 && within(d, d.events[n-1].after) {
+	if n := len(d.events); n > 0 && closed == 0 && len(d.set) > 0 && within(d, d.events[n-1].after) {
 		return finding{merged, 0, n}
 	}
 	return finding{}
@@ -766,6 +774,15 @@ func within(d *delivery, after text.Text) bool {
 		}
 	}
 	return true
+}
+
+func lastIndex(events []event, is func(event) bool) int {
+	for i, e := range slices.Backward(events) {
+		if is(e) {
+			return i
+		}
+	}
+	return -1
 }
 
 func prefix(a, b string) int {

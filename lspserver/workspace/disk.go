@@ -138,6 +138,9 @@ func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
 			set = text.Infer(f.text, d.text)
 		}
 		w.record(f, set, author)
+		if f.out != nil {
+			f.out.events[len(f.out.events)-1].disk = true
+		}
 		if back {
 			f.back = [2]uint64{f.savedRev, f.rev}
 		}
