@@ -25,7 +25,7 @@ const (
 	patience = 5
 	minGap   = 150 * time.Millisecond
 	// mending is how long the repair of an edit that landed at the wrong place goes on after its call has been answered.
-	mending = time.Minute
+	mending = 10 * time.Minute
 )
 
 // event is one change of the document that arrived while an edit was on its way.
@@ -603,6 +603,8 @@ func (a *attempt) repair(d *delivery, found finding) error {
 	edits := a.back
 	if len(right.Conflicts) == 0 {
 		edits = text.Minimize(after, text.Compose(back, right.Set))
+	} else { // no repair can do what was meant any more
+		a.detour.base, a.detour.set, a.detour.rebased = d.base, nil, right
 	}
 	a.e = filetime.FileEdit{Path: a.e.Path, Base: after, Edits: edits, Rev: d.events[found.j-1].rev}
 	if a.repairs == 1 {
