@@ -39,6 +39,7 @@ type event struct {
 
 // delivery is an edit on its way: what was sent, for which text, and what has happened to the document since.
 type delivery struct {
+	rules  text.Rules
 	base   text.Text
 	set    text.Set
 	ranges []TextEdit
@@ -310,7 +311,7 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	if a.tries == 0 {
 		a.dirty = f.open && f.dirty && !f.touched && !f.lent
 	}
-	d := &delivery{base: p.before, set: p.set, ranges: a.ranges(p.before, p.set)}
+	d := &delivery{rules: f.rules, base: p.before, set: p.set, ranges: a.ranges(p.before, p.set)}
 	f.out = d
 	return p, d, false, nil
 }
@@ -590,7 +591,7 @@ func (a *attempt) repair(d *delivery, found finding) error {
 	a.refusals = 0
 	a.w.o.Log.Warn("the editor applied an edit at the coordinates of an older text; repairing", "path", a.f.path)
 	back := wrong.Inverse(before)
-	right := text.Rebase(d.base, d.set, theirs)
+	right := d.rules.Rebase(d.base, d.set, theirs)
 	earlier := a.carry(d.base, a.carry(a.e.Base, a.back, a.sent.theirs, d.base), theirs, before)
 	a.back = text.Minimize(after, text.Compose(back, earlier))
 	if a.detour == nil {
@@ -626,7 +627,7 @@ func (a *attempt) carry(base text.Text, back, theirs text.Set, now text.Text) te
 
 // partly says that some of the edit's places show it and others do not yet: an editor may tell of each on its own.
 func (d *delivery) partly() bool {
-	r := text.Rebase(d.base, d.set, text.Minimize(d.base, composed(d.events)))
+	r := d.rules.Rebase(d.base, d.set, text.Minimize(d.base, composed(d.events)))
 	return r.Coalesced > 0 && len(r.Conflicts) == 0 && len(r.Set) > 0
 }
 
@@ -734,7 +735,7 @@ func (d *delivery) match(i, j int, begun bool) finding {
 func (d *delivery) begin(i int, wrong text.Set) {
 	e := d.events[i]
 	s := start{size: d.size}
-	if r := text.Rebase(d.base, d.set, d.theirs); len(r.Conflicts) == 0 {
+	if r := d.rules.Rebase(d.base, d.set, d.theirs); len(r.Conflicts) == 0 {
 		s.right = text.Canonical(e.before, r.Set)
 		s.rightSize = grown(e.before, s.right)
 		s.rightBegun = r.Coalesced > 0
