@@ -39,6 +39,8 @@ race:
 generate:
 	go test ./lspserver/protocol -run 'Generated' -update
 	go test ./agent/config -run TestSchema -update
+	go test ./lspserver/lsptest -run Transcripts -update
+	node editors/vscode/scripts/settings.mjs
 	go test . -run TestCoverage -update
 
 # What benchstat reads: make bench COUNT=8 > new.txt

@@ -42,11 +42,11 @@ func (c *conformanceCmd) Run(ctx context.Context) error {
 		return listChecks(os.Stdout, only, c.JSON)
 	}
 	if c.Client == "" {
-		return usageError("conformance needs --client.\n" + lsptest.ClientHelp())
+		return usageError("conformance needs --client.\n\n" + lsptest.ClientHelp())
 	}
 	client, err := lsptest.ParseClient(c.Client)
 	if err != nil {
-		return usageError(err.Error() + ".\n" + lsptest.ClientHelp())
+		return usageError(err.Error() + ".\n\n" + lsptest.ClientHelp())
 	}
 	found, err := client.Examine(ctx, only, serveScenario)
 	if err != nil {

@@ -65,6 +65,9 @@ func (e *Editor) apply(id, params json.RawMessage) {
 		e.conn.fail(id, -32602, err.Error())
 		return
 	}
+	if e.o.Reopen {
+		e.reopen(p)
+	}
 	if e.o.Profile == Race && e.o.Window > 0 {
 		if e.moved(p) {
 			e.conn.reply(id, applyResult{FailureReason: "the document has changed"})
@@ -172,6 +175,10 @@ func (e *Editor) plan(p applyParams) (steps []func() error, err error) {
 			}
 		case v != nil && *v != d.version:
 			e.stale++
+			if e.o.Forget {
+				steps = append(steps, func() error { return e.overwrite(d, c) })
+				continue
+			}
 			if e.o.Profile == Strict {
 				return nil, errors.New("the document has changed")
 			}

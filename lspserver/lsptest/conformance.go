@@ -48,16 +48,20 @@ var capabilities = map[string]string{
 func ClientHelp() string {
 	set := flag.NewFlagSet("", flag.ContinueOnError)
 	new(ways).client(set)
-	var knobs []string
+	var b strings.Builder
+	line := func(name, what string) { fmt.Fprintf(&b, "    %-12s  %s\n", name, what) }
+	b.WriteString("Clients:\n\n")
+	line("fake:"+string(Strict), "does everything as it should")
+	line("fake:"+string(Race), "does not look at versions, and keeps one kind of line end in a buffer")
+	line("fake:"+string(Lying), "leaves an edit for an older text out and says that it was applied")
+	fmt.Fprintf(&b, "\nKnobs follow behind commas, as in fake:%s,window=5ms,whole:\n\n", Race)
 	set.VisitAll(func(f *flag.Flag) {
 		if f.Name != "profile" {
-			knobs = append(knobs, f.Name)
+			line(f.Name, f.Usage)
 		}
 	})
-	return fmt.Sprintf("Clients: fake:%s, fake:%s, fake:%s.\n"+
-		"Knobs follow behind commas, as in fake:%s,window=5ms: %s.\n"+
-		"without=NAME+NAME declares less: %s.", Strict, Race, Lying, Race, strings.Join(knobs, ", "),
-		strings.Join(slices.Sorted(maps.Keys(capabilities)), ", "))
+	line("without", "declares less, as in without=save+resync: "+strings.Join(slices.Sorted(maps.Keys(capabilities)), ", "))
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // ParseClient reads the name of a client, as in fake:race,window=5ms. Its error says what is wrong, ClientHelp what

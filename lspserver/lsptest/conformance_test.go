@@ -71,6 +71,32 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// What is worst of all is said in so many words: a client that takes away what was typed; and one whose versions begin
+// anew, so that an edit for a text that is long gone seems to fit.
+func TestConformanceCheats(t *testing.T) {
+	const rows = "^(version-check|same-tick|typing-stays|echo)$"
+	for client, want := range map[string]map[string]string{
+		"fake:strict,forget": {
+			"version-check": "brought the text of that version back", "same-tick": "brought the text of that version back",
+			"typing-stays": "went what had been typed since",
+		},
+		"fake:strict,forget,whole": {
+			"version-check": "brought the text of that version back", "same-tick": "brought the text of that version back",
+			"typing-stays": "went what had been typed since",
+		},
+		"fake:strict,reopen": {"version-check": "put into a later text", "same-tick": "put into a later text"},
+	} {
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			for _, f := range examine(t, client, rows).Rows {
+				if why := want[f.Name]; (f.Verdict == Fail) != (why != "") || !strings.Contains(f.Reason, why) {
+					t.Errorf("%s %s: %s; want %q", f.Verdict, f.Name, f.Reason, why)
+				}
+			}
+		})
+	}
+}
+
 // A client that applies no edits is not asked to; what it types is followed all the same.
 func TestConformanceWithoutApply(t *testing.T) {
 	found := examine(t, "fake:strict,without=apply", "")

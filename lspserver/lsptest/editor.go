@@ -68,6 +68,10 @@ type Options struct {
 	// Window is how long the Race profile takes from the check of the version, on arrival, to the edit; 0 is the worst
 	// of its kind, which does not check at all.
 	Window time.Duration
+	// Forget puts an edit for an older text into that text: what was typed since is gone.
+	Forget bool
+	// Reopen closes a document and opens it again, with the text that it has, when the first edit for it arrives.
+	Reopen bool
 	// Format is run on a text before it is saved, its result typed into the buffer; nil formats nothing.
 	Format func(path, text string) string
 	// Reply decides on the answer to the n-th applyEdit, from 1; nil answers all.
@@ -159,9 +163,11 @@ type document struct {
 	uri     string
 	text    string
 	version int32
-	eol     string // the only line end of the buffer, "" where they may differ
-	onDisk  string // what was last saved
-	lent    bool   // opened for an edit, not by the person
+	eol     string           // the only line end of the buffer, "" where they may differ
+	onDisk  string           // what was last saved
+	lent    bool             // opened for an edit, not by the person
+	anew    bool             // it has been opened again
+	was     map[int32]string // its older texts, of an editor that forgets
 	undo    [][]Splice
 	told    string // what the server has been told that the text is
 	held    []contentChange
@@ -573,6 +579,12 @@ func (e *Editor) doc(name string) (*document, error) {
 // change carries out disjoint splices of the present text as one step of the undo stack, the last one first so that
 // none moves another; of several inserts at one place the earlier in the list comes first in the text.
 func (e *Editor) change(d *document, deed Deed, splices []Splice) {
+	if e.o.Forget {
+		if d.was == nil {
+			d.was = map[int32]string{}
+		}
+		d.was[d.version] = d.text
+	}
 	splices = slices.Clone(splices)
 	slices.SortStableFunc(splices, func(a, b Splice) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
 	var inverse []Splice

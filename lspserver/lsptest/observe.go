@@ -46,9 +46,9 @@ type asked struct {
 	applied bool // by its answer
 	before  state
 	// echo is the place of the didChange that shows the text edit, -1 where none does. moved says that it was put into a
-	// later text than the one that it was made for.
-	echo  int
-	moved bool
+	// later text than the one that it was made for, undone that it took back what had been typed since that one.
+	echo          int
+	moved, undone bool
 }
 
 // observe reads the log of a tap.
@@ -209,6 +209,11 @@ func (o *observed) match(a *asked, later []*asked) {
 			if s.open && f.open && unified(s.text) != unified(f.text) && o.leads(f.text, a.change, s.text) {
 				// What opens a document for an edit comes between.
 				a.echo, a.moved = s.at, i > 0 && from[0].open && unified(f.text) != unified(from[0].text)
+				last := slices.IndexFunc(from[1:], func(t state) bool { return t.at == s.at }) // of one didChange they are one
+				if last < 0 {
+					last = len(from) - 1
+				}
+				a.undone = taken(f.text, from[last].text, s.text)
 				return
 			}
 		}
@@ -220,6 +225,15 @@ func (o *observed) match(a *asked, later []*asked) {
 			return
 		}
 	}
+}
+
+// taken says that what leads from before to typed is no more in after.
+func taken(before, typed, after string) bool {
+	s := difference(unified(before), unified(typed))
+	old := unified(before)[s.Start:s.End]
+	typed, after = unified(typed), unified(after)
+	return s.New != "" && strings.Count(after, s.New) < strings.Count(typed, s.New) ||
+		old != "" && strings.Count(after, old) > strings.Count(typed, old)
 }
 
 func (o *observed) leads(from string, c documentChange, to string) bool {

@@ -71,6 +71,11 @@ func rows() []row {
 			apply, toDisk, checked,
 		},
 		{
+			"typing-stays", "what is typed while an edit is under way is there after it",
+			[]string{"stale/keys_while_edit_flies", "conformance/key_right_after_arrival", "conformance/typing_burst"},
+			apply, toDisk, typingStays,
+		},
+		{
 			"every-document", "an edit of two documents counts the version of each",
 			[]string{"conformance/every_document"},
 			apply, toDisk, everyDocument,
@@ -207,6 +212,9 @@ func checked(plays []*playing) (Verdict, string) {
 	stale := 0
 	all, of := edits(plays)
 	for i, a := range all {
+		if a.undone {
+			return Fail, fmt.Sprintf("an edit for version %d brought the text of that version back", *a.change.TextDocument.Version)
+		}
 		if a.moved {
 			return Fail, fmt.Sprintf("an edit for version %d was put into a later text", *a.change.TextDocument.Version)
 		}
@@ -218,6 +226,20 @@ func checked(plays []*playing) (Verdict, string) {
 		return Unsupported, "no key came in between, so that nothing could be seen"
 	}
 	return Pass, fmt.Sprintf("%d of %d edits were for an older text, and none was put into a newer one", stale, len(all))
+}
+
+func typingStays(plays []*playing) (Verdict, string) {
+	shown := 0
+	all, of := edits(plays)
+	for i, a := range all {
+		if a.undone {
+			return Fail, fmt.Sprintf("with an edit for version %d went what had been typed since", *a.change.TextDocument.Version)
+		}
+		if a.echo >= 0 && of[i].seen.stale(a) {
+			shown++
+		}
+	}
+	return Pass, fmt.Sprintf("%d of %d edits came over keys, and took none away", shown, len(all))
 }
 
 func everyDocument(plays []*playing) (Verdict, string) {

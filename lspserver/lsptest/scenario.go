@@ -49,6 +49,8 @@ type ways struct {
 	whole      bool
 	replyFirst bool
 	trim       bool
+	forget     bool
+	reopen     bool
 	reply      map[int]Reply
 }
 
@@ -152,17 +154,19 @@ func (f *flags) parse(args []string) error {
 // client adds the flags that say what kind of editor it is to set. The function that it gives ends the parsing.
 func (f *ways) client(set *flag.FlagSet) func() error {
 	profiles := set.String("profile", "strict", "")
-	set.StringVar(&f.encoding, "encoding", string(UTF16), "")
-	set.DurationVar(&f.there, "there", 0, "")
-	set.DurationVar(&f.back, "back", 0, "")
-	set.DurationVar(&f.hold, "hold", 0, "")
-	set.DurationVar(&f.window, "window", 0, "")
-	set.BoolVar(&f.merge, "merge", false, "")
-	set.BoolVar(&f.split, "split", false, "")
-	set.BoolVar(&f.whole, "whole", false, "")
-	set.BoolVar(&f.replyFirst, "reply-first", false, "")
-	set.BoolVar(&f.trim, "trim", false, "")
-	replies := set.String("reply", "", "")
+	set.StringVar(&f.encoding, "encoding", string(UTF16), "of positions")
+	set.DurationVar(&f.there, "there", 0, "how long a message is under way to the server")
+	set.DurationVar(&f.back, "back", 0, "how long a message is under way to the client")
+	set.DurationVar(&f.hold, "hold", 0, "changes wait that long, and an edit is answered before its echo")
+	set.DurationVar(&f.window, "window", 0, "between the check of a racing client and its edit; without it, it does not check")
+	set.BoolVar(&f.merge, "merge", false, "changes that waited go out as one range")
+	set.BoolVar(&f.split, "split", false, "each place of an edit is echoed in a didChange of its own")
+	set.BoolVar(&f.whole, "whole", false, "didChange has whole texts")
+	set.BoolVar(&f.replyFirst, "reply-first", false, "an edit is answered before its echo")
+	set.BoolVar(&f.trim, "trim", false, "saving takes trailing blanks away")
+	set.BoolVar(&f.forget, "forget", false, "an edit for an older text brings that text back, without what was typed since")
+	set.BoolVar(&f.reopen, "reopen", false, "a document is closed and opened again when the first edit for it arrives")
+	replies := set.String("reply", "", "answers to edits, as in 1:lost+2:error+3:refused")
 	return func() error {
 		f.profiles, f.reply = nil, map[int]Reply{}
 		for _, p := range list(*profiles) {

@@ -104,7 +104,7 @@ type op struct {
 	outcome          string // landed or the error's code
 	undone           bool
 	takenBack        time.Time // when the undo was asked for
-	stray            bool // made for a text that was on disk only
+	stray            bool      // made for a text that was on disk only
 }
 
 func (w *world) fault(format string, args ...any) {
