@@ -75,7 +75,7 @@ func (s *server) askPermission(ctx context.Context, id string, q run.Question) (
 	for _, l := range q.Plan.Locations {
 		p.ToolCall.Locations = append(p.ToolCall.Locations, protocol.Location{Path: l.Path, Line: l.Line})
 	}
-	content := previewContent(q.Diffs)
+	content := previewContent(q.Diffs, s.maxDiff())
 	if q.Plan.Command != "" {
 		block := textBlock(q.Plan.Command)
 		content = append(content, protocol.ToolContent{Type: "content", Content: &block})

@@ -105,7 +105,7 @@ func (s *server) newSession(ctx context.Context, p protocol.NewSessionParams) (p
 	id := "s-" + strings.ToLower(rand.Text())
 	se := &session{id: id, cwd: cwd, touched: s.o.Now()}
 	se.changes = review.New(s.ws, id)
-	se.updates = newUpdates(id, s.notify)
+	se.updates = newUpdates(id, s.notify, s.maxDiff)
 	se.news = newReviewNews(se.changes, func(uris []string) { s.hunksChanged(id, uris) })
 	made, err := agent.New(agent.Options{
 		ID: id, Cwd: cwd, More: more, Home: home, Config: cfg, Mode: agent.Mode(p.Mode), Model: p.Model, Models: opener,

@@ -26,6 +26,7 @@ const frame = time.Second / 30
 type updates struct {
 	session string
 	send    func(method string, params any)
+	maxDiff func() int // how many bytes of a change go out as whole texts
 
 	mu      sync.Mutex
 	kind    string // of the gathered text
@@ -50,8 +51,8 @@ type callState struct {
 	told      []byte          // the last update, without its times
 }
 
-func newUpdates(session string, send func(string, any)) *updates {
-	return &updates{session: session, send: send, calls: map[string]*callState{}, groups: map[string][]string{}}
+func newUpdates(session string, send func(string, any), maxDiff func() int) *updates {
+	return &updates{session: session, send: send, maxDiff: maxDiff, calls: map[string]*callState{}, groups: map[string][]string{}}
 }
 
 // on takes an event in; it never blocks.
@@ -199,7 +200,7 @@ func (u *updates) call(e agent.Event) {
 			meta.Denial = &protocol.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: d.Source}
 		}
 		if ev.State == run.Completed {
-			up.Content, up.RawOutput, meta.Render = resultContent(r), r.Value, renderOf(ev)
+			up.Content, up.RawOutput, meta.Render = resultContent(r, u.maxDiff()), r.Value, renderOf(ev)
 		}
 	}
 	if p := ev.Progress; p != nil {
@@ -362,20 +363,17 @@ func fenced(language, s string) string {
 	return fence + language + "\n" + strings.TrimSuffix(s, "\n") + "\n" + fence
 }
 
-// resultContent is what a person is shown of a result: diffs where there are some, else the text.
-func resultContent(r *tools.Result) []protocol.ToolContent {
+// resultContent is what a person is shown of a result: diffs where there are some, else the text. Texts larger than most are
+// left out.
+func resultContent(r *tools.Result, most int) []protocol.ToolContent {
 	var out []protocol.ToolContent
 	if r.Landed != nil {
 		for i, f := range r.Landed.Files {
-			old, now := f.Before.String(), f.After.String()
-			c := protocol.ToolContent{Type: "diff", Path: f.Path, NewText: &now}
-			if !f.Created {
-				c.OldText = &old
-			}
+			d := run.DiffPreview{Path: f.Path, Old: f.Before.String(), New: f.After.String()}
 			if i < len(r.Diffs) {
-				c.Meta = &protocol.Meta{Tandem: protocol.DiffMeta{Unified: r.Diffs[i].Unified}}
+				d.Unified = r.Diffs[i].Unified
 			}
-			out = append(out, c)
+			out = append(out, diffContent(d, f.Created, most))
 		}
 		if len(out) > 0 {
 			return out
@@ -385,18 +383,31 @@ func resultContent(r *tools.Result) []protocol.ToolContent {
 	return []protocol.ToolContent{{Type: "content", Content: &block}}
 }
 
-func previewContent(previews []run.DiffPreview) []protocol.ToolContent {
+func previewContent(previews []run.DiffPreview, most int) []protocol.ToolContent {
 	var out []protocol.ToolContent
 	for _, d := range previews {
-		c := protocol.ToolContent{
-			Type: "diff", Path: d.Path, NewText: &d.New, Meta: &protocol.Meta{Tandem: protocol.DiffMeta{Unified: d.Unified}},
-		}
-		if d.Old != "" {
-			c.OldText = &d.Old
-		}
-		out = append(out, c)
+		out = append(out, diffContent(d, d.Old == "", most))
 	}
 	return out
+}
+
+// maxDiff is the largest change that is told of with its texts.
+func (s *server) maxDiff() int { return s.config().Limits.MaxDiffBytes }
+
+// diffContent shows a change with both texts, or where they are larger than most only as a unified diff.
+func diffContent(d run.DiffPreview, created bool, most int) protocol.ToolContent {
+	if len(d.Old)+len(d.New) > most {
+		block := textBlock(d.Unified)
+		return protocol.ToolContent{Type: "content", Content: &block}
+	}
+	c := protocol.ToolContent{Type: "diff", Path: d.Path, NewText: &d.New}
+	if !created {
+		c.OldText = &d.Old
+	}
+	if d.Unified != "" {
+		c.Meta = &protocol.Meta{Tandem: protocol.DiffMeta{Unified: d.Unified}}
+	}
+	return c
 }
 
 func textBlock(s string) protocol.ContentBlock { return protocol.ContentBlock{Type: "text", Text: s} }

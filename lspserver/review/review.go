@@ -576,7 +576,7 @@ func (l *Log) Accept(path string, ids []string) Judged {
 		before := len(out.Changed)
 		for _, o := range v.t.ops {
 			for _, h := range o.hunks {
-				if (len(ids) == 0 || slices.Contains(ids, h.id)) && !h.accepted && v.stands(h) {
+				if (ids == nil || slices.Contains(ids, h.id)) && !h.accepted && v.stands(h) {
 					h.accepted, h.conflict = true, false
 					out.Changed = append(out.Changed, h.id)
 				}
@@ -594,7 +594,7 @@ func (l *Log) Reject(ctx context.Context, path string, ids []string) Judged {
 	var out Judged
 	for _, p := range l.fresh(ctx, path) {
 		gone, stay, err := l.take(ctx, p, "Reject agent changes", func(h *hunk) bool {
-			return len(ids) == 0 && !h.accepted || slices.Contains(ids, h.id)
+			return ids == nil && !h.accepted || slices.Contains(ids, h.id)
 		})
 		for _, h := range gone {
 			out.Changed = append(out.Changed, h.id)

@@ -296,6 +296,7 @@ func (w *weave) slid(set text.Set) text.Set {
 	if !slices.ContainsFunc(w.pieces, func(p piece) bool { return p.dead != 0 }) {
 		return set
 	}
+	gaps := w.gaps()
 	out := slices.Clone(set)
 	for i, e := range set {
 		if e.Start != e.End || comeback(w.gap(e.Start), e.New) != nil {
@@ -309,36 +310,51 @@ func (w *weave) slid(set text.Set) text.Set {
 			high = set[i+1].Start
 		}
 		low, high = max(low, e.Start-most), min(high, e.End+most)
-		if moved, ok := w.slide(e, low, -1); ok {
+		if moved, ok := w.slide(e, low, -1, gaps); ok {
 			out[i] = moved
-		} else if moved, ok := w.slide(e, high, 1); ok {
+		} else if moved, ok := w.slide(e, high, 1, gaps); ok {
 			out[i] = moved
 		}
 	}
 	return out
 }
 
-func (w *weave) slide(e text.Edit, limit, step int) (text.Edit, bool) {
-	for e.Start != limit {
-		if step < 0 {
-			c := w.text.Slice(e.Start-1, e.Start)
-			if e.New[len(e.New)-1:] != c {
-				return e, false
-			}
-			e.New = c + e.New[:len(e.New)-1]
+// slide looks for the place towards limit where an insertion does the same and brings something dead back.
+func (w *weave) slide(e text.Edit, limit, step int, gaps map[int]bool) (text.Edit, bool) {
+	n := len(e.New)
+	for k := 1; e.Start+step*(k-1) != limit; k++ {
+		at, next, turn := e.Start+step*k, (k-1)%n, k%n
+		from := at
+		if step > 0 {
+			from--
 		} else {
-			c := w.text.Slice(e.Start, e.Start+1)
-			if e.New[:1] != c {
-				return e, false
-			}
-			e.New = e.New[1:] + c
+			next, turn = n-1-next, n-turn
 		}
-		e.Start, e.End = e.Start+step, e.End+step
-		if comeback(w.gap(e.Start), e.New) != nil {
-			return e, true
+		if w.text.Slice(from, from+1) != e.New[next:next+1] {
+			return e, false
+		}
+		if !gaps[at] {
+			continue
+		}
+		if moved := (text.Edit{Start: at, End: at, New: e.New[turn:] + e.New[:turn]}); comeback(w.gap(at), moved.New) != nil {
+			return moved, true
 		}
 	}
 	return e, false
+}
+
+// gaps are the places of the text where something dead stands.
+func (w *weave) gaps() map[int]bool {
+	out := map[int]bool{}
+	off := 0
+	for _, p := range w.pieces {
+		if p.dead == 0 {
+			off += p.n
+		} else {
+			out[off] = true
+		}
+	}
+	return out
 }
 
 // gap gives the dead pieces that stand at a place of the text.

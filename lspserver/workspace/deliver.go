@@ -39,6 +39,7 @@ type event struct {
 
 // delivery is an edit on its way: what was sent, for which text, and what has happened to the document since.
 type delivery struct {
+	closed bool // the document was not open when it was sent
 	rules  text.Rules
 	base   text.Text
 	set    text.Set
@@ -311,7 +312,7 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	if a.tries == 0 {
 		a.dirty = f.open && f.dirty && !f.touched && !f.lent
 	}
-	d := &delivery{rules: f.rules, base: p.before, set: p.set, ranges: a.ranges(p.before, p.set)}
+	d := &delivery{closed: !f.open, rules: f.rules, base: p.before, set: p.set, ranges: a.ranges(p.before, p.set)}
 	f.out = d
 	return p, d, false, nil
 }

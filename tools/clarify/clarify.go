@@ -107,13 +107,13 @@ func run(ctx context.Context, env *tools.Env, in input) (tools.Result, error) {
 
 func answered(in input, answer, source string) tools.Result {
 	said := answer
-	for _, o := range in.Options {
-		switch answer {
-		case o.ID:
-			said = fmt.Sprintf("%s (%s)", o.Label, o.ID)
-		case o.Label:
-			answer, said = o.ID, fmt.Sprintf("%s (%s)", o.Label, o.ID)
-		}
+	i := slices.IndexFunc(in.Options, func(o option) bool { return o.ID == answer })
+	if i < 0 {
+		i = slices.IndexFunc(in.Options, func(o option) bool { return o.Label == answer })
+	}
+	if i >= 0 {
+		o := in.Options[i]
+		answer, said = o.ID, fmt.Sprintf("%s (%s)", o.Label, o.ID)
 	}
 	r := tools.Result{Success: true, Value: value{answer, source}, Data: "The user answered: " + said, Summary: line(said)}
 	if source == "default" {
