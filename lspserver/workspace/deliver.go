@@ -39,7 +39,6 @@ type event struct {
 
 // delivery is an edit on its way: what was sent, for which text, and what has happened to the document since.
 type delivery struct {
-	closed bool // the document was not open when it was sent
 	rules  text.Rules
 	base   text.Text
 	set    text.Set
@@ -105,7 +104,7 @@ func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEd
 	} else {
 		<-f.slot
 	}
-	if err == nil && l.Applied && !e.Delete && a.lent() {
+	if err == nil && l.Applied && !e.Delete && a.lent(l.Rev) {
 		l.Stale = !w.save(ctx, f)
 	}
 	return l, err
@@ -202,11 +201,19 @@ func (a *attempt) mend() {
 	}
 }
 
-// lent says that the document is open only because of the edit, and so is to be saved.
-func (a *attempt) lent() bool {
-	a.f.mu.Lock()
-	defer a.f.mu.Unlock()
-	return a.closed || a.f.lent
+// lent says that the document is open only because of the edit, and so is to be saved. Where somebody has typed into it
+// since it was opened, that is for them to do.
+func (a *attempt) lent(landed uint64) bool {
+	f := a.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !a.closed && !f.lent {
+		return false
+	}
+	revs, ok := f.since(f.opened)
+	return !f.open || ok && !slices.ContainsFunc(revs, func(r filetime.Revision) bool {
+		return r.Rev != landed && r.Author != filetime.Agent && len(r.Set) > 0
+	})
 }
 
 // attempt is one edit's way to the editor, over as many tries as it takes.
@@ -312,7 +319,7 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	if a.tries == 0 {
 		a.dirty = f.open && f.dirty && !f.touched && !f.lent
 	}
-	d := &delivery{closed: !f.open, rules: f.rules, base: p.before, set: p.set, ranges: a.ranges(p.before, p.set)}
+	d := &delivery{rules: f.rules, base: p.before, set: p.set, ranges: a.ranges(p.before, p.set)}
 	f.out = d
 	return p, d, false, nil
 }

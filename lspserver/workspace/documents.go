@@ -43,7 +43,7 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 		f.begin(opened, w.next())
 	}
 	if !f.open {
-		f.lent = f.out != nil && f.out.closed
+		f.lent, f.opened = f.out != nil, f.rev
 	}
 	f.open, f.known, f.suspect = true, true, false
 	// What the disk says decides whether the buffer is dirty; an editor may well open text that it never saved.
