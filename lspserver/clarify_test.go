@@ -56,6 +56,11 @@ func TestF176Clarify(t *testing.T) {
 	if p := <-asked; p["sessionId"] != session || p["toolCallId"] == "" || len(p["options"].([]any)) != 2 {
 		t.Errorf("asked %v", p)
 	}
+	// What is an option's id is no other one's label.
+	got = call(`{"question": "Which?", "options": [{"id": "b", "label": "c"}, {"id": "c", "label": "b"}]}`)
+	if <-asked; got.Result.Answer != "b" || !strings.Contains(got.Data, "c (b)") {
+		t.Errorf("crossing labels: %+v", got)
+	}
 	got = call(`{"question": "Late?", "default_answer": "four", "timeout_ms": 20}`)
 	if !got.Success || got.Result.Answer != "four" || got.Result.Source != "default" || !strings.Contains(got.Data, "default") {
 		t.Errorf("late, with a default: %+v", got)

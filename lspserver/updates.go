@@ -397,7 +397,7 @@ func (s *server) maxDiff() int { return s.config().Limits.MaxDiffBytes }
 // diffContent shows a change with both texts, or where they are larger than most only as a unified diff.
 func diffContent(d run.DiffPreview, created bool, most int) protocol.ToolContent {
 	if len(d.Old)+len(d.New) > most {
-		block := textBlock(d.Unified)
+		block := textBlock(cmp.Or(d.Unified, "The change of "+d.Path+" is too large to be shown here; tandem/changes/diff gives it."))
 		return protocol.ToolContent{Type: "content", Content: &block}
 	}
 	c := protocol.ToolContent{Type: "diff", Path: d.Path, NewText: &d.New}
