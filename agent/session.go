@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 	"tandem/agent/config"
 	"tandem/agent/model"
 	"tandem/agent/prompt"
+	"tandem/agent/store"
 	"tandem/filetime"
 	"tandem/sandbox"
 	"tandem/tools"
@@ -59,6 +61,8 @@ type Options struct {
 	Mode   Mode
 	Model  string
 	Models model.Opener
+	// Rules are the person's own rules for every session; may be empty.
+	Rules string
 
 	Registry *tools.Registry
 	Client   Client
@@ -69,6 +73,10 @@ type Options struct {
 	// Seen is told of every path that the model sees, Landed of every change that landed; neither may block. May be nil.
 	Seen   func(path string)
 	Landed func(c filetime.Change, l filetime.Landed)
+	// Store gives what keeps the session, when there is first something to keep; may be nil. Past is what to go on with,
+	// which the Store holds; may be nil.
+	Store func() store.Store
+	Past  *Past
 	// BeforeCommand is called before a command runs, see run.Host; may be nil.
 	BeforeCommand func(ctx context.Context) []string
 	Now           func() time.Time
@@ -81,6 +89,9 @@ type Session struct {
 	o        Options
 	fileTime *filetime.FileTime
 	system   func() string
+	rules    *rules
+	cacheKey string
+	record   *record
 	ctx      context.Context // ends with Close
 	close    context.CancelFunc
 	working  sync.WaitGroup
@@ -104,17 +115,33 @@ func New(o Options) (*Session, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	date := o.Now()
 	s := &Session{
-		o: o, fileTime: filetime.New(o.Files, o.ID, o.Seen),
+		o: o, rules: &rules{files: o.Files, log: o.Log, root: o.Cwd, read: map[string]bool{}, fresh: map[string]bool{}},
 		opened: map[string]model.Model{}, ids: map[string]bool{},
+		cacheKey: fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, o.ID, o.Cwd, date.UnixNano())))[:32],
 	}
+	s.resume()
+	s.fileTime = filetime.New(o.Files, o.ID, func(path string) {
+		s.rules.see(path)
+		if o.Seen != nil {
+			o.Seen(path)
+		}
+	})
 	s.ctx, s.close = context.WithCancel(context.Background())
 	s.SetConfig(o.Config, o.Models)
-	date := o.Now()
 	s.system = sync.OnceValue(func() string {
 		sys := prompt.System{Root: o.Cwd, More: o.More, Date: date, Platform: runtime.GOOS + "/" + runtime.GOARCH}
 		for _, t := range o.Registry.List() {
 			sys.Tools = append(sys.Tools, t.Spec().Name)
+		}
+		if o.Rules != "" {
+			sys.Rules = append(sys.Rules, prompt.Rule{Text: o.Rules})
+		}
+		for _, folder := range slices.Concat([]string{o.Cwd}, o.More) {
+			if rule, ok := s.rules.of(s.ctx, folder); ok {
+				sys.Rules = append(sys.Rules, rule)
+			}
 		}
 		return sys.Render()
 	})
@@ -150,7 +177,8 @@ func (s *Session) SetConfig(c config.Config, models model.Opener) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !reflect.DeepEqual(s.config.Providers, c.Providers) || s.config.Retry != c.Retry {
+	if !reflect.DeepEqual(s.config.Providers, c.Providers) || s.config.Retry != c.Retry ||
+		!slices.Equal(s.config.FallbackModels, c.FallbackModels) {
 		clear(s.opened)
 	}
 	s.config, s.paths, s.models = c, paths, models
@@ -183,6 +211,7 @@ func (s *Session) SetMode(m Mode) error {
 	changed := s.mode != "" && s.mode != m
 	s.mode = m
 	s.mu.Unlock()
+	s.record.set(func(r *store.Session) { r.Mode = string(m) })
 	if changed {
 		s.o.Client.Update(s.o.ID, Event{Mode: string(m)})
 	}
@@ -204,8 +233,9 @@ func (s *Session) SetModel(name string) error {
 		return err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.model = m.Name()
+	s.mu.Unlock()
+	s.record.set(func(r *store.Session) { r.Model = m.Name() })
 	return nil
 }
 
@@ -237,10 +267,14 @@ func (s *Session) History() []model.Message {
 	return slices.Clone(s.history)
 }
 
-// Input is what a person sends: Blocks, and for this one prompt another Model where that is not empty.
+// Input is what a person sends: Blocks, what they have in front of them, and for this one prompt another Model where
+// that is not empty.
 type Input struct {
 	Blocks []prompt.Block
+	Editor prompt.Editor
 	Model  string
+	// Shown is what a person reads as their prompt later on, Title what a session without a title is called by it.
+	Shown, Title string
 }
 
 // Prompt answers in: Begin and Run in one.
@@ -255,9 +289,15 @@ func (s *Session) Prompt(ctx context.Context, in Input) (TurnResult, error) {
 // Begin starts a turn without doing any of its work, so that a Cancel that comes after it finds it. Errors are ErrBusy,
 // ErrClosed, ErrEmpty, or a *model.Error of kind "unavailable"; then nothing has happened. The Turn must be run.
 func (s *Session) Begin(in Input) (*Turn, error) {
-	text := prompt.User(s.o.Cwd, in.Blocks)
-	if text == "" {
+	said := model.Message{Role: model.User, Text: prompt.User(s.o.Cwd, in.Blocks)}
+	if said.Text == "" {
 		return nil, ErrEmpty
+	}
+	for _, b := range prompt.Pictures(in.Blocks) {
+		said.Images = append(said.Images, model.Image{MIMEType: b.MIMEType, Data: b.Data})
+	}
+	if e := in.Editor.Render(s.o.Cwd); e != "" {
+		said.Text += "\n\n" + e
 	}
 	s.mu.Lock()
 	busy, name := s.busy(), cmp.Or(in.Model, s.model)
@@ -274,10 +314,16 @@ func (s *Session) Begin(in Input) (*Turn, error) {
 	if err := s.busy(); err != nil {
 		return nil, err
 	}
+	for _, path := range prompt.Paths(in.Blocks, in.Editor) {
+		s.rules.see(path)
+	}
 	s.turns++
-	t := &Turn{s: s, number: s.turns, model: m, began: s.o.Now()}
+	t := &Turn{s: s, number: s.turns, model: m, began: s.o.Now(), shown: cmp.Or(in.Shown, said.Text), said: said}
 	t.ctx, t.cancel = context.WithCancel(s.ctx)
-	s.history = append(s.history, model.Message{Role: model.User, Text: text})
+	s.history = append(s.history, said)
+	if in.Title != "" && s.Title() == "" {
+		s.Rename(in.Title)
+	}
 	s.running = t
 	s.working.Add(1)
 	return t, nil
@@ -309,6 +355,7 @@ func (s *Session) Close() {
 	s.mu.Unlock()
 	s.close()
 	s.working.Wait()
+	s.record.release()
 }
 
 // CallOptions say how calls outside a turn are carried out.
@@ -421,6 +468,7 @@ func (s *Session) host(turn int, began time.Time, endTurn func()) *run.Host {
 		Registry: s.o.Registry, Gate: s, Asker: asker{s, endTurn},
 		Env: func(call run.Call) *tools.Env { return s.env(turn, call) },
 		Observe: func(e run.Event) {
+			s.record.saw(turn, e)
 			s.o.Client.Update(s.o.ID, Event{Turn: turn, At: e.At.Sub(began), Call: &e})
 		},
 		Landed: s.o.Landed, BeforeCommand: s.o.BeforeCommand, Coerce: c.Coerce != "off", Now: s.o.Now, Log: s.o.Log,

@@ -534,7 +534,7 @@ func TestRefusedBeforeAnythingHappens(t *testing.T) {
 		if _, err := s.Prompt(t.Context(), text(" \n")); !errors.Is(err, ErrEmpty) {
 			t.Error(err)
 		}
-		if _, err := s.Prompt(t.Context(), Input{text("x").Blocks, "none/m"}); !errors.As(err, &e) || e.Kind != "unavailable" {
+		if _, err := s.Prompt(t.Context(), Input{Blocks: text("x").Blocks, Model: "none/m"}); !errors.As(err, &e) || e.Kind != "unavailable" {
 			t.Error(err)
 		}
 		if err := s.SetModel("none/m"); !errors.As(err, &e) || s.Model() != "main" {

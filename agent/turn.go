@@ -23,6 +23,10 @@ type Turn struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	usage  model.Usage
+	shown  string // of said
+	said   model.Message
+	// reflector sees the results before the model does.
+	reflector reflector
 }
 
 // Number counts the session's turns from 1.
@@ -34,14 +38,21 @@ func (t *Turn) Run(ctx context.Context) TurnResult {
 	if ctx.Err() != nil {
 		t.cancel()
 	}
+	s := t.s
+	s.record.said(t.number, t.shown, t.said)
 	stop, err := t.loop()
 	t.cancel()
-	s := t.s
+	var own []model.Message
 	s.mu.Lock()
 	if last := s.history[len(s.history)-1]; last.Role != model.Assistant || len(last.Calls) > 0 {
 		// Many models want every turn to end with words of their own.
-		s.history = append(s.history, model.Message{Role: model.Assistant, Text: fmt.Sprintf("(The turn ended: %s.)", stop)})
+		own = []model.Message{{Role: model.Assistant, Text: closing(stop)}}
+		s.history = append(s.history, own...)
 	}
+	s.mu.Unlock()
+	s.record.said(t.number, "", own...)
+	s.record.ended(t.number, stop, t.usage, err)
+	s.mu.Lock()
 	s.running = nil
 	s.mu.Unlock()
 	if err != nil {
@@ -94,12 +105,11 @@ func (t *Turn) loop() (StopReason, error) {
 // the results into the history. more says that the model waits for the results.
 func (t *Turn) request() (resp model.Response, more bool, err error) {
 	s := t.s
+	t.rules()
 	a := &answer{t: t, calls: run.NewStream(t.ctx, s.host(t.number, t.began, t.cancel))}
 	resp, err = t.stream(a)
 	results := a.calls.Wait()
-	t.usage.Input += resp.Usage.Input
-	t.usage.Output += resp.Usage.Output
-	t.usage.CachedInput += resp.Usage.CachedInput
+	t.usage = t.usage.Add(resp.Usage)
 	if resp.Usage != (model.Usage{}) {
 		sum := t.usage
 		t.tell(Event{Usage: &sum})
@@ -109,10 +119,26 @@ func (t *Turn) request() (resp model.Response, more bool, err error) {
 			t.drop(c)
 		}
 	}
+	more = err == nil && resp.Stop == model.StopCalls && len(a.asked) > 0
+	messages := a.messages(results)
 	s.mu.Lock()
-	s.history = append(s.history, a.messages(results)...)
+	s.history = append(s.history, messages...)
 	s.mu.Unlock()
-	return resp, err == nil && resp.Stop == model.StopCalls && len(a.asked) > 0, err
+	s.record.said(t.number, a.text.String(), messages...)
+	return resp, more, err
+}
+
+// rules tells the model of the rules that hold where it has come to look.
+func (t *Turn) rules() {
+	s := t.s
+	s.system() // has the workspace's own, which come first
+	if found := s.rules.found(t.ctx); found != "" {
+		told := model.Message{Role: model.User, Text: found}
+		s.mu.Lock()
+		s.history = append(s.history, told)
+		s.mu.Unlock()
+		s.record.said(t.number, "", told)
+	}
 }
 
 // stream asks the model. A fault of its driver must not take the session with it.
@@ -127,7 +153,10 @@ func (t *Turn) stream(a *answer) (resp model.Response, err error) {
 }
 
 func (t *Turn) compose() model.Request {
-	r := model.Request{Messages: append([]model.Message{{Role: model.System, Text: t.s.system()}}, t.s.History()...)}
+	r := model.Request{
+		Messages: append([]model.Message{{Role: model.System, Text: t.s.system()}}, t.s.History()...),
+		Session:  t.s.cacheKey,
+	}
 	for _, tool := range t.s.o.Registry.List() {
 		spec := tool.Spec()
 		r.Tools = append(r.Tools, model.ToolSpec{
@@ -142,6 +171,7 @@ type answer struct {
 	t     *Turn
 	calls *run.Stream
 	text  strings.Builder
+	kept  []model.Thought
 	asked []*asked // in the order in which they began
 	n     int      // how many of them have been handed to calls
 }
@@ -167,6 +197,10 @@ func (a *answer) delta(d model.Delta) {
 		a.t.tell(Event{Text: d.Text})
 	case d.Thought != "":
 		a.t.tell(Event{Thought: d.Thought})
+	case d.Kept != nil:
+		k := *d.Kept
+		k.AfterText, k.AfterCalls = a.text.Len(), len(a.asked)
+		a.kept = append(a.kept, k)
 	case d.Notice != "":
 		a.t.tell(Event{Notice: d.Notice})
 	}
@@ -193,6 +227,7 @@ func (a *answer) callDelta(d model.CallDelta) {
 	}
 	c.place = a.n
 	a.n++
+	a.t.s.record.say(c.call.ID, a.text.String())
 	a.calls.Submit(c.call)
 }
 
@@ -238,7 +273,7 @@ func (t *Turn) drop(c *asked) {
 
 // messages are what the answer adds to the history: the model's own message, then one for each call's result.
 func (a *answer) messages(results []tools.Result) []model.Message {
-	own := model.Message{Role: model.Assistant, Text: a.text.String()}
+	own := model.Message{Role: model.Assistant, Text: a.text.String(), Thoughts: a.kept}
 	if own.Text == "" && len(a.asked) == 0 {
 		return nil
 	}
@@ -252,9 +287,12 @@ func (a *answer) messages(results []tools.Result) []model.Message {
 		if !r.Success {
 			text = fmt.Sprintf("[%s] %s", r.Error, r.Data)
 		}
+		text += a.t.reflector.hint(c.call.Name, r)
 		messages[0].Calls = append(messages[0].Calls,
 			model.Call{ID: c.call.ID, Name: c.call.Name, Arguments: c.args.String()})
-		messages = append(messages, model.Message{Role: model.Tool, CallID: c.call.ID, Name: c.call.Name, Text: text})
+		messages = append(messages, model.Message{
+			Role: model.Tool, CallID: c.call.ID, Name: c.call.Name, Text: text, Failed: !r.Success,
+		})
 	}
 	return messages
 }

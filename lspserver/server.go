@@ -17,6 +17,7 @@ import (
 	"tandem/agent"
 	"tandem/agent/config"
 	"tandem/agent/model"
+	"tandem/agent/store"
 	"tandem/filetime/text"
 	"tandem/filetime/watch"
 	"tandem/lspserver/protocol"
@@ -38,6 +39,9 @@ type Options struct {
 	Tools []tools.Tool
 	// Runner starts commands. grace is from the configuration.
 	Runner sandbox.Runner
+	// Store opens what keeps the sessions, when there is first something to keep; nil keeps them as long as the server
+	// lives.
+	Store func(config.Config) (store.Store, error)
 	// Watch turns watching for changes on disk on.
 	Watch bool
 	// Orphaned is asked to tell when the process with an id is gone; nil where nobody looks.
@@ -108,6 +112,10 @@ type server struct {
 	usage    model.Usage
 	ended    bool
 
+	opening sync.Once
+	kept    store.Store // once it was opened
+	loading sync.Mutex  // one session is loaded at a time
+
 	background sync.WaitGroup
 }
 
@@ -131,7 +139,6 @@ type session struct {
 	updates *updates
 	news    *reviewNews
 	touched time.Time
-	title   string
 }
 
 func (s *server) routes(r *wire.Router) {
@@ -173,6 +180,7 @@ func (s *server) end() {
 		s.watcher.Close()
 	}
 	s.background.Wait()
+	s.closeStore()
 }
 
 // closeSessions ends every session, all at the same time.

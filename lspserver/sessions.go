@@ -34,11 +34,16 @@ const (
 func (s *server) sessionRoutes(r *wire.Router) {
 	wire.Handle(r, "tandem/session/new", s.newSession)
 	wire.Handle(r, "tandem/session/list", s.listSessions)
+	wire.Handle(r, "tandem/session/load", s.loadSession)
 	wire.HandleInOrder(r, "tandem/session/prompt", s.prompt)
 	wire.Notify(r, "tandem/session/cancel", s.cancel)
 	wire.Handle(r, "tandem/session/setMode", s.setMode)
 	wire.Handle(r, "tandem/session/setModel", s.setModel)
 	wire.Handle(r, "tandem/session/close", s.closeSession)
+	wire.Handle(r, "tandem/session/delete", s.deleteSession)
+	wire.Handle(r, "tandem/session/rename", s.renameSession)
+	wire.Handle(r, "tandem/session/search", s.searchSessions)
+	wire.Handle(r, "tandem/session/export", s.exportSession)
 }
 
 // find gives the session of that id.
@@ -48,7 +53,11 @@ func (s *server) find(id string) (*session, error) {
 	if se := s.sessions[id]; se != nil {
 		return se, nil
 	}
-	return nil, &wire.Error{
+	return nil, unknownSession(id)
+}
+
+func unknownSession(id string) error {
+	return &wire.Error{
 		Code: codeUnknownSession, Name: "unknown_session",
 		Message: fmt.Sprintf("There is no session %.80q; make one with tandem/session/new.", id),
 	}
@@ -86,10 +95,8 @@ func (s *server) newSession(ctx context.Context, p protocol.NewSessionParams) (p
 	case <-time.After(time.Second):
 	case <-ctx.Done():
 	}
-	cfg := s.config()
 	s.mu.Lock()
 	folders := slices.Clone(s.folders)
-	opener := s.opener
 	s.mu.Unlock()
 	cwd := p.Cwd
 	if cwd == "" && len(folders) > 0 {
@@ -97,36 +104,65 @@ func (s *server) newSession(ctx context.Context, p protocol.NewSessionParams) (p
 	}
 	more := slices.DeleteFunc(slices.Concat(p.AdditionalDirectories, folders), func(f string) bool { return f == cwd })
 	for _, f := range append([]string{cwd}, more...) {
-		if info, err := os.Stat(f); !filepath.IsAbs(f) || err != nil || !info.IsDir() {
+		if !isFolder(f) {
 			return protocol.NewSessionResult{}, noSuchFolder(cmp.Or(f, "(no cwd and no workspace folder)"))
 		}
 	}
-	home, _ := os.UserHomeDir() // without one ~ is no path
-	id := "s-" + strings.ToLower(rand.Text())
+	se := s.makeSession("s-"+strings.ToLower(rand.Text()), cwd)
+	if err := s.begin(se, agent.Options{More: more, Mode: agent.Mode(p.Mode), Model: p.Model}); err != nil {
+		return protocol.NewSessionResult{}, err
+	}
+	return s.admit(se)
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return filepath.IsAbs(path) && err == nil && info.IsDir()
+}
+
+func (s *server) makeSession(id, cwd string) *session {
 	se := &session{id: id, cwd: cwd, touched: s.o.Now()}
 	se.changes = review.New(s.ws, id)
 	se.updates = newUpdates(id, s.notify, s.maxDiff)
 	se.news = newReviewNews(se.changes, func(uris []string) { s.hunksChanged(id, uris) })
-	made, err := agent.New(agent.Options{
-		ID: id, Cwd: cwd, More: more, Home: home, Config: cfg, Mode: agent.Mode(p.Mode), Model: p.Model, Models: opener,
-		Registry: s.registry, Client: host{s}, Files: s.ws, Runner: hurried{s.o.Runner, s.closing.Done()}, OpenDocuments: s.ws.Unsaved,
-		Seen: s.ws.Seen, Landed: se.landed(s), BeforeCommand: s.ws.SaveForCommand, Now: s.o.Now, Log: s.log.With("session", id),
-	})
+	return se
+}
+
+// begin gives a session what it is made of besides what o has.
+func (s *server) begin(se *session, o agent.Options) error {
+	s.mu.Lock()
+	o.Config, o.Models = s.cfg, s.opener
+	s.mu.Unlock()
+	o.Home, _ = os.UserHomeDir() // without one ~ is no path
+	o.ID, o.Cwd, o.Registry, o.Client, o.Files = se.id, se.cwd, s.registry, host{s}, s.ws
+	o.Runner, o.OpenDocuments = hurried{s.o.Runner, s.closing.Done()}, s.ws.Unsaved
+	o.Seen, o.Landed, o.BeforeCommand, o.Store = s.ws.Seen, se.landed(s), s.ws.SaveForCommand, s.store
+	o.Now, o.Log = s.o.Now, s.log.With("session", se.id)
+	made, err := agent.New(o)
 	if err != nil {
-		return protocol.NewSessionResult{}, refused(err)
+		return refused(err)
 	}
 	se.Session = made
+	return nil
+}
+
+// admit makes a session one of those that live, and says what it can be set to.
+func (s *server) admit(se *session) (protocol.NewSessionResult, error) {
+	r := protocol.NewSessionResult{SessionID: se.id}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended {
-		return protocol.NewSessionResult{}, refused(agent.ErrClosed)
+	ended, opener := s.ended, s.opener
+	if !ended {
+		s.sessions[se.id] = se
 	}
-	s.sessions[id] = se
-	r := protocol.NewSessionResult{SessionID: id}
-	r.Modes = protocol.ModeState{CurrentModeID: string(made.Mode()), AvailableModes: []protocol.Choice{
+	s.mu.Unlock()
+	if ended {
+		se.Close()
+		return r, refused(agent.ErrClosed)
+	}
+	r.Modes = protocol.ModeState{CurrentModeID: string(se.Mode()), AvailableModes: []protocol.Choice{
 		{ID: string(agent.Ask), Name: "Ask before every change"}, {ID: string(agent.Auto), Name: "Edit without asking"},
 	}}
-	r.Models.CurrentModelID = made.Model()
+	r.Models.CurrentModelID = se.Model()
 	for _, n := range opener.Names() {
 		r.Models.AvailableModels = append(r.Models.AvailableModels, protocol.ModelChoice{ModelID: n, Name: n})
 	}
@@ -152,23 +188,6 @@ func (se *session) landed(s *server) func(filetime.Change, filetime.Landed) {
 	}
 }
 
-func (s *server) listSessions(_ context.Context, p protocol.ListSessionsParams) (protocol.ListSessionsResult, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := protocol.ListSessionsResult{Sessions: []protocol.SessionInfo{}}
-	for _, se := range s.sessions {
-		if p.Cwd == "" || filepath.Clean(p.Cwd) == filepath.Clean(se.cwd) {
-			r.Sessions = append(r.Sessions, protocol.SessionInfo{
-				SessionID: se.id, Cwd: se.cwd, Title: se.title, UpdatedAt: stamp(se.touched),
-			})
-		}
-	}
-	slices.SortFunc(r.Sessions, func(a, b protocol.SessionInfo) int {
-		return cmp.Or(cmp.Compare(b.UpdatedAt, a.UpdatedAt), cmp.Compare(a.SessionID, b.SessionID))
-	})
-	return r, nil
-}
-
 // prompt begins the turn before anything later is looked at, so that a cancel right behind it finds it.
 func (s *server) prompt(ctx context.Context, p protocol.PromptParams) (func(context.Context) (protocol.PromptResult, error), error) {
 	se, err := s.find(p.SessionID)
@@ -178,12 +197,13 @@ func (s *server) prompt(ctx context.Context, p protocol.PromptParams) (func(cont
 	if len(p.Tools) > 0 {
 		return nil, invalid("tools of a single turn are not served by this version; leave the list empty.")
 	}
-	in := agent.Input{Model: p.Model}
+	in := agent.Input{Model: p.Model, Title: titleOf(p.Prompt)}
 	for _, b := range p.Prompt {
 		in.Blocks = append(in.Blocks, blockOf(b))
 	}
+	in.Shown = prompt.User(se.cwd, in.Blocks)
 	told := func() {}
-	if prompt.User(se.cwd, in.Blocks) != "" {
+	if in.Shown != "" {
 		var news string
 		news, told = se.changes.News(ctx, s.short)
 		in.Blocks = slices.Insert(in.Blocks, 0, prompt.Block{Type: "text", Text: strings.TrimSuffix(news, "\n")})
@@ -195,13 +215,9 @@ func (s *server) prompt(ctx context.Context, p protocol.PromptParams) (func(cont
 	told()
 	s.mu.Lock()
 	se.touched = s.o.Now()
-	if se.title == "" {
-		se.title = titleOf(p.Prompt)
-	}
-	title := se.title
 	s.mu.Unlock()
 	return func(ctx context.Context) (protocol.PromptResult, error) {
-		progress := s.progress(title)
+		progress := s.progress(se.Title())
 		r := turn.Run(ctx)
 		progress(string(r.Stop))
 		return s.turnResult(se, r), nil

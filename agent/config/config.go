@@ -7,6 +7,8 @@ package config
 type Config struct {
 	// The model: provider/model, or script:/path for a model script. Empty means the embedded script model.
 	Model string `json:"model"`
+	// Models that answer instead, in this order, when the model cannot.
+	FallbackModels []string `json:"fallbackModels"`
 	// Model services by name. A name that is built in changes that one.
 	Providers map[string]Provider `json:"providers"`
 	// What the agent may do without asking: ask asks before every change and command, auto only before commands that
@@ -43,14 +45,34 @@ type Config struct {
 
 // Provider is a model service.
 type Provider struct {
-	// The protocol it speaks: openai-chat is Chat Completions.
-	API string `json:"api" enum:"openai-chat" later:"anthropic,openai"`
+	// The protocol it speaks: anthropic is Messages, openai is Responses, openai-chat is Chat Completions.
+	API string `json:"api" enum:"anthropic,openai,openai-chat"`
 	// Where it is, with the version: http://127.0.0.1:11434/v1.
 	BaseURL string `json:"baseUrl"`
 	// The environment variable that holds the key; empty for a service without one.
 	APIKeyEnv string `json:"apiKeyEnv"`
+	// A command, as a list of its words, that prints the key where the variable is not set.
+	APIKeyCommand []string `json:"apiKeyCommand"`
 	// Headers to send with every request.
 	Headers map[string]string `json:"headers"`
+	// The proxy to go through, such as http://proxy:3128; empty means what HTTPS_PROXY and its kin say, "none" none.
+	Proxy string `json:"proxy"`
+	// A file with certificates, in PEM form, to trust besides those of the system.
+	CAFile string `json:"caFile"`
+	// What models of it cost, by name, where it is not known or has changed.
+	Prices map[string]Price `json:"prices"`
+}
+
+// Price is what a million tokens cost in US dollars.
+type Price struct {
+	// Tokens that the model reads.
+	Input float64 `json:"input" min:"0" max:"10000"`
+	// Tokens that the model writes.
+	Output float64 `json:"output" min:"0" max:"10000"`
+	// Tokens that come from the service's cache.
+	CachedInput float64 `json:"cachedInput" min:"0" max:"10000"`
+	// Tokens that go into the service's cache.
+	CacheWrite float64 `json:"cacheWrite" min:"0" max:"10000"`
 }
 
 // Retry says how often and how soon a request is repeated.
@@ -113,10 +135,9 @@ func Default() Config {
 // passing over them in silence would grant what was to be refused.
 func notServed() map[string]bool {
 	return map[string]bool{
-		"fallbackModels": false, "toolset": true, "permissions": true, "featureFlags": false, "review": true, "writes": false,
+		"toolset": true, "permissions": true, "featureFlags": false, "review": true, "writes": false,
 		"shell": false, "deferTools": false, "messages": false, "sandbox": true, "mcpServers": false, "hooks": true,
 		"plugins": false, "limits.bashReadOnlyTimeoutMs": false, "limits.maxImageBytes": false,
 		"budget.maxToolCalls": true, "budget.maxToolTimeMs": true, "budget.maxCostUsd": true,
-		"providers.*.apiKeyCommand": false,
 	}
 }

@@ -120,12 +120,13 @@ func TestProblems(t *testing.T) {
 			`bad initializationOptions: "apply" must be "auto", "editor", "disk" or "none", not "never"`,
 		}},
 		{"not served yet", "client", `{"mode": "plan", "permissions": {"deny": ["bash"]}, "messages": "en",
-			"providers": {"p": {"api": "anthropic", "apiKeyCommand": []}}}`, []string{
+			"providers": {"p": {"api": "soap", "prices": {"m": {"input": -1, "output": "x"}}}}}`, []string{
 			`bad initializationOptions: "mode" "plan" is not served yet; use "ask" or "auto"`,
 			`bad initializationOptions: "permissions" is not served yet and has no effect`,
 			`hint initializationOptions: "messages" is not served yet and has no effect`,
-			`bad initializationOptions: "providers.p.api" "anthropic" is not served yet; use "openai-chat"`,
-			`hint initializationOptions: "providers.p.apiKeyCommand" is not served yet and has no effect`,
+			`bad initializationOptions: "providers.p.api" must be "anthropic", "openai" or "openai-chat", not "soap"`,
+			`bad initializationOptions: "providers.p.prices.m.input" must be from 0 to 10000, not -1`,
+			`bad initializationOptions: "providers.p.prices.m.output" must be a number, not a string`,
 		}},
 		{"no JSON", "user", "{\n\"model\" 5}", []string{
 			`bad /user.json: not valid JSON: line 2, column 9: invalid character '5' after object name`,
@@ -255,6 +256,7 @@ func FuzzLoad(f *testing.F) {
 			t.Fatal(err)
 		}
 		if c, _ := Load(Inputs{Workspace: dir}); c.Mode != "ask" || !c.RequireRead || c.Model != "" || c.Providers != nil ||
+			c.FallbackModels != nil ||
 			(c.WriteRoots != nil && len(c.WriteRoots) == 0) {
 			t.Errorf("loosened by a workspace: %+v", c)
 		}
@@ -337,6 +339,9 @@ func describe(
 	case reflect.Int:
 		lo, hi := bounds(tag)
 		s.Type, s.Minimum, s.Maximum = "integer", jsonschema.Ptr(float64(lo)), jsonschema.Ptr(float64(hi))
+	case reflect.Float64:
+		lo, hi := bounds(tag)
+		s.Type, s.Minimum, s.Maximum = "number", jsonschema.Ptr(float64(lo)), jsonschema.Ptr(float64(hi))
 	}
 	if !value.IsZero() {
 		s.Default, _ = json.Marshal(value.Interface())

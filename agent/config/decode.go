@@ -151,6 +151,13 @@ func (d *decoder) literal(offset int, l hujson.Literal, to reflect.Value, key st
 			return true
 		}
 		to.SetInt(int64(n))
+	case to.Kind() == reflect.Float64 && kind == '0':
+		n := l.Float()
+		if lo, hi := bounds(tag); n < float64(lo) || n > float64(hi) {
+			d.report(true, offset, key, "%q must be from %d to %d, not %s", key, lo, hi, l)
+			return true
+		}
+		to.SetFloat(n)
 	default:
 		return false
 	}
@@ -287,6 +294,8 @@ func expected(to reflect.Value, tag reflect.StructTag) string {
 		return "true or false"
 	case reflect.Int:
 		return "a whole number"
+	case reflect.Float64:
+		return "a number"
 	}
 	if enum := tag.Get("enum"); enum != "" {
 		return either(enum)

@@ -131,6 +131,9 @@ func narrow(d *decoder, workspace string, base, c Config) Config {
 	if refuse("model", own) {
 		c.Model = base.Model
 	}
+	if refuse("fallbackModels", own) {
+		c.FallbackModels = base.FallbackModels
+	}
 	if refuse("providers", own) {
 		c.Providers = base.Providers
 	}

@@ -25,8 +25,62 @@ type Message struct {
 	Text   string `json:"text,omitempty"`
 	Calls  []Call `json:"calls,omitempty"`
 	CallID string `json:"callId,omitempty"`
-	// Name is the tool's name in a Tool message.
-	Name string `json:"name,omitempty"`
+	// Name is the tool's name in a Tool message, Failed says that the call had no success.
+	Name   string `json:"name,omitempty"`
+	Failed bool   `json:"failed,omitempty"`
+	// Images come after the text of a User or Tool message.
+	Images []Image `json:"images,omitempty"`
+	// Thoughts are what an Assistant message's model wants to have back.
+	Thoughts []Thought `json:"thoughts,omitempty"`
+}
+
+// Image is a picture of the type image/png, image/jpeg, image/gif or image/webp.
+type Image struct {
+	MIMEType string `json:"mimeType"`
+	Data     []byte `json:"data"`
+}
+
+// Thought is a finished thought. Only the model that had it is given it again.
+type Thought struct {
+	// Model is the name of that model.
+	Model string `json:"model"`
+	Text  string `json:"text,omitempty"`
+	// Sealed is the thought in the form that its service understands; nobody else looks inside.
+	Sealed json.RawMessage `json:"sealed,omitempty"`
+	// Text and Calls of its message before the thought: bytes, and number of calls.
+	AfterText  int `json:"afterText,omitempty"`
+	AfterCalls int `json:"afterCalls,omitempty"`
+}
+
+// Part is one piece of an assistant's message: exactly one of its fields is set.
+type Part struct {
+	Text    string
+	Thought *Thought
+	Call    *Call
+}
+
+// Parts takes an assistant's message apart, in the order in which it was written. Thoughts of other models than the
+// named one are left out.
+func (m Message) Parts(name string) []Part {
+	var parts []Part
+	text, calls := 0, 0
+	upTo := func(t, c int) {
+		if t > text && t <= len(m.Text) {
+			parts = append(parts, Part{Text: m.Text[text:t]})
+			text = t
+		}
+		for ; calls < min(c, len(m.Calls)); calls++ {
+			parts = append(parts, Part{Call: &m.Calls[calls]})
+		}
+	}
+	for i, t := range m.Thoughts {
+		if t.Model == name {
+			upTo(t.AfterText, t.AfterCalls)
+			parts = append(parts, Part{Thought: &m.Thoughts[i]})
+		}
+	}
+	upTo(len(m.Text), len(m.Calls))
+	return parts
 }
 
 // Call is a tool call that a model asked for. Arguments is what it wrote, not necessarily valid JSON.
@@ -47,6 +101,8 @@ type ToolSpec struct {
 type Request struct {
 	Messages []Message
 	Tools    []ToolSpec
+	// Session is the same for all requests of a conversation, so that a service can find what it has cached of it.
+	Session string
 }
 
 // StopReason is why a model stopped writing.
@@ -60,9 +116,32 @@ const (
 	StopRefusal   StopReason = "refusal"
 )
 
-// Usage counts tokens of one request or of a sum of them.
+// Usage counts tokens of one request or of a sum of them. Input is all that the model has read; CachedInput of it came
+// from a cache and CacheWrite of it went into one. CostUSD is 0 where the price is not known.
 type Usage struct {
-	Input, Output, CachedInput int64
+	Input, Output, CachedInput, CacheWrite int64
+	CostUSD                                float64
+}
+
+// Add gives the sum of both.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		Input: u.Input + v.Input, Output: u.Output + v.Output, CachedInput: u.CachedInput + v.CachedInput,
+		CacheWrite: u.CacheWrite + v.CacheWrite, CostUSD: u.CostUSD + v.CostUSD,
+	}
+}
+
+// Price is what a million tokens cost in US dollars. CachedInput and CacheWrite are what those tokens cost instead of
+// Input.
+type Price struct {
+	Input, Output, CachedInput, CacheWrite float64
+}
+
+// Of gives what u costs.
+func (p Price) Of(u Usage) float64 {
+	plain := u.Input - u.CachedInput - u.CacheWrite
+	return (float64(plain)*p.Input + float64(u.CachedInput)*p.CachedInput + float64(u.CacheWrite)*p.CacheWrite +
+		float64(u.Output)*p.Output) / 1e6
 }
 
 // Delta is one piece of a streamed answer: exactly one of its fields is set. CallDelta pieces with the same Index
@@ -71,6 +150,8 @@ type Delta struct {
 	Text    string
 	Thought string
 	Call    *CallDelta
+	// Kept is a thought that is complete and that the model wants to have back. Its text has come as Thought before.
+	Kept *Thought
 	// Notice is a word to the person, such as that a request is tried again; it is no part of the answer.
 	Notice string
 }

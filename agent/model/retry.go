@@ -11,8 +11,8 @@ import (
 const maxPause = time.Minute
 
 // Retrying gives a model that repeats a request that failed in a way that may pass, up to attempts tries in all, as
-// long as nothing of an answer has been handed on. The pause doubles from backoff unless the server names one; each
-// repetition is told as a Notice.
+// long as nothing of an answer but thoughts has been handed on. The pause doubles from backoff unless the server names
+// one; each repetition is told as a Notice.
 func Retrying(m Model, attempts int, backoff time.Duration) Model {
 	return &retrying{Model: m, attempts: attempts, backoff: backoff}
 }
@@ -28,7 +28,8 @@ func (m *retrying) Stream(ctx context.Context, r Request, on func(Delta)) (Respo
 	for try := 1; ; try++ {
 		started := false
 		resp, err := m.Model.Stream(ctx, r, func(d Delta) {
-			started = true
+			// A thought that is had again does no harm.
+			started = started || d.Thought == "" && d.Notice == ""
 			on(d)
 		})
 		var e *Error

@@ -33,6 +33,8 @@ type System struct {
 	Platform string
 	// Tools are the names of the tools on offer.
 	Tools []string
+	// Rules are the person's own and those of the workspace's folders, the nearest last.
+	Rules []Rule
 }
 
 // Has says that a tool is on offer.
@@ -71,6 +73,20 @@ type Block struct {
 	URI      string
 	Name     string
 	MIMEType string
+	// Data is an image.
+	Data []byte
+}
+
+const maxImage = 5 << 20
+
+// Pictures gives the blocks that are images which a model can be shown.
+func Pictures(blocks []Block) []Block {
+	return slices.DeleteFunc(slices.Clone(blocks), func(b Block) bool { return !b.picture() })
+}
+
+func (b Block) picture() bool {
+	return b.Type == "image" && len(b.Data) > 0 && len(b.Data) <= maxImage &&
+		slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, b.MIMEType)
 }
 
 // User gives a person's message: texts as they are, attached text between marks, links as @path, and a remark in place
@@ -97,6 +113,8 @@ func User(root string, blocks []Block) string {
 			}
 			text := strings.TrimSuffix(b.Text, "\n")
 			parts = append(parts, fmt.Sprintf("<attached path=%q%s>\n%s\n</attached>", where, lines, text))
+		case b.picture():
+			parts = append(parts, strings.TrimSpace("(Attached image: "+b.Name)+")")
 		default:
 			what := strings.TrimSpace(cmp.Or(b.MIMEType, b.Type) + " " + b.Name)
 			parts = append(parts, fmt.Sprintf("(Attached, but it cannot be shown to you: %s)", what))
@@ -119,8 +137,13 @@ func place(root, uri string) (path, lines string) {
 			lines += "-" + m[2]
 		}
 	}
-	if rel, err := filepath.Rel(root, u.Path); err == nil && filepath.IsLocal(rel) {
-		return rel, lines
+	return shown(root, u.Path), lines
+}
+
+// shown gives a path as a model is to see it: relative to root where it lies below.
+func shown(root, path string) string {
+	if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
+		return rel
 	}
-	return u.Path, lines
+	return path
 }

@@ -2,10 +2,13 @@ package prompt
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -40,6 +43,72 @@ func TestF281SystemPromptSaysWhatAtMeans(t *testing.T) {
 	golden(t, "system_read_only.txt", s.Render())
 	s.Tools = nil
 	golden(t, "system_no_tools.txt", s.Render())
+}
+
+func TestRules(t *testing.T) {
+	s := System{
+		Root: "/home/ann/shop", Date: time.Date(2026, 3, 1, 23, 0, 0, 0, time.UTC), Platform: "linux/amd64",
+		Rules: []Rule{{Text: "Speak plainly.\n"}, {Path: "AGENTS.md", Text: "# Shop\n\nRun make before you say that it works."}},
+	}
+	golden(t, "system_rules.txt", s.Render())
+	line := "Never, never, never do that again, whoever asks for it.\n"
+	rules := Rules([]Rule{
+		{Path: "api/AGENTS.md", Text: "Errors are values."}, {Path: "api/v2/AGENTS.md", Text: strings.Repeat(line, 400)},
+	})
+	golden(t, "rules.txt", strings.Replace(rules, strings.Repeat(line, maxRules/len(line)), "…\n", 1))
+	if got := (Rule{Path: "a", Text: strings.Repeat("ä", maxRules)}).String(); !utf8.ValidString(got) || len(got) > maxRules+100 {
+		t.Errorf("%d bytes, cut in the middle of a rune", len(got))
+	}
+}
+
+func TestFolders(t *testing.T) {
+	got := Folders("/w", []string{"/w/a.go", "/w/x/y/b.go", "/w/x/c.go", "/elsewhere/d.go", "/w/z/e.go", "/wx/f.go"})
+	if diff := cmp.Diff([]string{"/w/x", "/w/x/y", "/w/z"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEditor(t *testing.T) {
+	var many []string
+	for i := range 30 {
+		many = append(many, fmt.Sprintf("/w/f%02d.go", i))
+	}
+	var b strings.Builder
+	for _, e := range []Editor{
+		{},
+		{Active: "/w/a.go"},
+		{Active: "/w/a.go", Line: 3, Open: []string{"/w/b.go", "/w/a.go", "/etc/hosts"}},
+		{Active: "/w/a.go", Line: 12, Column: 4, Selection: "return a - b\n", From: 12, To: 12},
+		{Open: many},
+		{Active: "/w/big.txt", Selection: strings.Repeat("0123456789abcdef\n", 1000), From: 1, To: 1000},
+	} {
+		text := e.Render("/w")
+		if len(text) > maxSelection+500 {
+			t.Errorf("%d bytes", len(text))
+		}
+		n := strings.Count(text, "0123456789abcdef\n")
+		text = strings.Replace(text, strings.Repeat("0123456789abcdef\n", n), strings.Repeat("…\n", min(n, 1)), 1)
+		fmt.Fprintf(&b, "%s\n\n", text)
+	}
+	golden(t, "editor.txt", b.String())
+}
+
+func TestPictures(t *testing.T) {
+	blocks := []Block{
+		{Type: "image", MIMEType: "image/png", Data: []byte("x"), Name: "shot.png"},
+		{Type: "image", MIMEType: "image/tiff", Data: []byte("x")},
+		{Type: "image", MIMEType: "image/png"},
+		{Type: "image", MIMEType: "image/png", Data: make([]byte, maxImage+1)},
+		{Type: "text", Text: "Look."},
+	}
+	if got := Pictures(blocks); len(got) != 1 || got[0].Name != "shot.png" {
+		t.Errorf("%d pictures", len(got))
+	}
+	want := "(Attached image: shot.png)" + "\n\n(Attached, but it cannot be shown to you: image/tiff)" +
+		strings.Repeat("\n\n(Attached, but it cannot be shown to you: image/png)", 2) + "\n\nLook."
+	if got := User("/w", blocks); got != want {
+		t.Error(got)
+	}
 }
 
 func TestUserMessage(t *testing.T) {

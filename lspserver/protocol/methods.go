@@ -66,8 +66,8 @@ type Failure struct {
 // Failures lists the codes that JSON-RPC and LSP do not define, and the names that tell apart uses of one that they do.
 func Failures() []Failure {
 	return []Failure{
-		{-32011, "unknown_session", "There is no session of that id, or it is closed."},
-		{-32012, "session_busy", "The session is answering another prompt."},
+		{-32011, "unknown_session", "There is no session of that id, or it is not loaded."},
+		{-32012, "session_busy", "The session is answering another prompt, or another process has it."},
 		{
 			-32013, "model_unavailable",
 			"The provider or the model is unknown, or its key is missing; the message says what to set. Nothing was sent.",
@@ -145,9 +145,16 @@ func lifecycle() []Method {
 func sessions() []Method {
 	return []Method{
 		ask[NewSessionParams, NewSessionResult]("tandem/session/new",
-			"Begins a conversation in a folder. Any number live at once; they end with the server."),
+			"Begins a conversation in a folder. Any number live at once. From its first prompt or call on it is kept, "+
+				"and can be loaded again in another process."),
 		ask[ListSessionsParams, ListSessionsResult]("tandem/session/list",
-			"The sessions that live in this server, the last used first."),
+			"The sessions that live in this server and those that are kept, the last used first."),
+		ask[LoadSessionParams, NewSessionResult]("tandem/session/load",
+			"Goes on with a session that is kept. First its history is sent as updates. A turn that the end of its "+
+				"process has cut short has ended: a call that may have been under way failed with UNKNOWN and is not "+
+				"tried again. The agent has to read files anew, and what was changed before is not among the hunks. "+
+				"-32012 where another living process has the session, with the process in the message; -32014 for a "+
+				"session of another folder."),
 		ask[PromptParams, PromptResult]("tandem/session/prompt",
 			"Runs a turn: what happens in it arrives as tandem/session/update, the answer comes when it is "+
 				"over. One turn at a time in a session; a second prompt gets -32012. Where no request could go "+
@@ -157,7 +164,13 @@ func sessions() []Method {
 		ask[SetModeParams, Empty]("tandem/session/setMode",
 			"How much the session may do unasked: ask, or auto."),
 		ask[SetModelParams, Empty]("tandem/session/setModel", "From the next turn on."),
-		ask[SessionParams, Empty]("tandem/session/close", "Ends the session, its turn and its commands."),
+		ask[SessionParams, Empty]("tandem/session/close",
+			"Ends the session, its turn and its commands. It is kept, and another process may load it."),
+		ask[SessionParams, Empty]("tandem/session/delete",
+			"Forgets a session and everything that was kept of it, after ending it where it lives in this server."),
+		ask[RenameParams, Empty]("tandem/session/rename", "Gives a session another title."),
+		ask[SearchParams, SearchResult]("tandem/session/search", "Finds sessions by what was said, the last used first."),
+		ask[ExportParams, ExportResult]("tandem/session/export", "The whole session as text."),
 		tellClient[UpdateParams]("tandem/session/update",
 			"News of a session. Streamed text and progress are gathered to at most 30 updates a second; the "+
 				"order is that of the events."),

@@ -103,7 +103,41 @@ type ListSessionsParams struct {
 	Cursor string `json:"cursor,omitempty" doc:"nextCursor of the answer before."`
 }
 
-// SessionInfo is one live session.
+// LoadSessionParams of tandem/session/load.
+type LoadSessionParams struct {
+	SessionID string `json:"sessionId"`
+	Cwd       string `json:"cwd,omitempty" doc:"The folder that the client works in; a session of another is refused. The workspace folders if absent."`
+}
+
+// RenameParams of tandem/session/rename.
+type RenameParams struct {
+	SessionID string `json:"sessionId"`
+	Title     string `json:"title" doc:"One line of up to 200 characters."`
+}
+
+// SearchParams of tandem/session/search.
+type SearchParams struct {
+	Query string `json:"query" doc:"What stands in the title or was said, by either side; letters of ASCII in either case."`
+	Limit int    `json:"limit,omitzero" doc:"The most sessions to give; 50 if absent."`
+}
+
+// SearchResult of tandem/session/search.
+type SearchResult struct {
+	Sessions []SessionInfo `json:"sessions"`
+}
+
+// ExportParams of tandem/session/export.
+type ExportParams struct {
+	SessionID string `json:"sessionId"`
+	Format    string `json:"format" enum:"markdown,jsonl" doc:"For a person, or everything for a program."`
+}
+
+// ExportResult of tandem/session/export.
+type ExportResult struct {
+	Text string `json:"text"`
+}
+
+// SessionInfo is one session.
 type SessionInfo struct {
 	SessionID string `json:"sessionId"`
 	Cwd       string `json:"cwd"`

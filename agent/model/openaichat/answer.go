@@ -2,166 +2,129 @@ package openaichat
 
 import (
 	"encoding/json"
-	"fmt"
+	"io"
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
 
 	"tandem/agent/model"
+	"tandem/agent/model/wire"
 )
 
-// chunk is one event of the stream, as much of it as is used here. Error and the two kinds of reasoning are what
-// services add to OpenAI's own form.
-type chunk struct {
-	Choices []struct {
-		Index int `json:"index"`
-		Delta struct {
-			Content          string            `json:"content"`
-			Refusal          string            `json:"refusal"`
-			Reasoning        string            `json:"reasoning"`
-			ReasoningContent string            `json:"reasoning_content"`
-			ToolCalls        []openai.ToolCall `json:"tool_calls"`
-		} `json:"delta"`
-		FinishReason string `json:"finish_reason"`
-	} `json:"choices"`
-	Usage *openai.Usage   `json:"usage"`
-	Error json.RawMessage `json:"error"`
+// answer puts the pieces of one answer together.
+type answer struct {
+	m       *chat
+	on      func(model.Delta)
+	calls   wire.Calls
+	indexes []int // the service's own, of each call
+	thought strings.Builder
+	usage   model.Usage
+	said    bool
+	refused bool
+	finish  string
 }
 
-func (m *chat) chunk(raw []byte, a *answer) error {
-	var c chunk
-	if err := json.Unmarshal(raw, &c); err != nil {
-		return m.bad("sent an event that is not of the Chat Completions format: " + short(m.clean(string(raw)), 200))
+func (a *answer) event(data []byte) error {
+	if string(data) == wire.Done {
+		if a.finish == "" {
+			a.stopped("stop") // some services only say that they are done
+		}
+		return io.EOF
 	}
-	if len(c.Error) > 0 && string(c.Error) != "null" {
-		return m.streamError(raw)
+	var e event
+	if err := json.Unmarshal(data, &e); err != nil {
+		return a.m.BadEvent("Chat Completions", data)
 	}
-	if c.Usage != nil {
-		a.usage = model.Usage{Input: int64(c.Usage.PromptTokens), Output: int64(c.Usage.CompletionTokens)}
-		if d := c.Usage.PromptTokensDetails; d != nil {
-			a.usage.CachedInput = int64(d.CachedTokens)
+	if len(e.Error) > 0 && string(e.Error) != "null" {
+		return a.m.Reported(data)
+	}
+	if u := e.Usage; u != nil {
+		a.usage = model.Usage{
+			Input: u.PromptTokens, Output: u.CompletionTokens, CachedInput: max(u.Details.CachedTokens, u.CacheHit),
+			CostUSD: u.Cost,
 		}
 	}
-	for _, choice := range c.Choices {
+	for _, choice := range e.Choices {
 		if choice.Index != 0 {
 			continue
 		}
 		d := choice.Delta
 		if t := d.Reasoning + d.ReasoningContent; t != "" {
+			a.thought.WriteString(t)
 			a.on(model.Delta{Thought: t})
 		}
-		if d.Content != "" {
-			a.on(model.Delta{Text: d.Content})
-		}
-		if d.Refusal != "" {
-			a.refused = true
-			a.on(model.Delta{Text: d.Refusal})
+		if t := d.Content + d.Refusal; t != "" {
+			a.said = true
+			a.refused = a.refused || d.Refusal != ""
+			a.on(model.Delta{Text: t})
 		}
 		for _, tc := range d.ToolCalls {
 			if err := a.call(tc); err != nil {
-				return m.bad(err.Error())
+				return err
 			}
 		}
 		if choice.FinishReason == "error" {
-			return m.streamError(raw)
+			return a.m.Reported(data)
 		}
 		if choice.FinishReason != "" && a.finish == "" {
-			a.finish = choice.FinishReason
-			a.settle(a.finish != "length")
+			a.stopped(choice.FinishReason)
 		}
 	}
 	return nil
 }
 
-// answer puts the pieces of one answer together.
-type answer struct {
-	on      func(model.Delta)
-	calls   []*call
-	usage   model.Usage
-	refused bool
-	finish  string
-}
-
-type call struct {
-	index       int // the service's own
-	id, name    string
-	args        strings.Builder
-	begun, done bool
+// stopped is the end of what the model writes; usage may still come.
+func (a *answer) stopped(reason string) {
+	a.finish = reason
+	a.calls.SettleAll(reason != "length" && reason != "content_filter")
+	if a.calls.Len() > 0 && a.thought.Len() > 0 {
+		a.on(model.Delta{Kept: &model.Thought{Model: a.m.Name(), Text: a.thought.String()}})
+	}
 }
 
 // call takes one piece of a call. Services differ: the index may be missing or the same for several calls, the id may
 // come with every piece.
 func (a *answer) call(tc openai.ToolCall) error {
-	last := len(a.calls) - 1
+	last := len(a.indexes) - 1
 	at, index := last, 0
 	if tc.Index != nil {
 		index = *tc.Index
-		for at >= 0 && a.calls[at].index != index {
+		for at >= 0 && a.indexes[at] != index {
 			at--
 		}
 	} else if last >= 0 {
-		index = a.calls[last].index
+		index = a.indexes[last]
 	}
-	another := at >= 0 && tc.ID != "" && a.calls[at].id != "" && tc.ID != a.calls[at].id && tc.Function.Name != ""
+	another := at >= 0 && tc.ID != "" && a.calls.ID(at) != "" && tc.ID != a.calls.ID(at) && tc.Function.Name != ""
 	if at < 0 || another {
-		a.settle(false)
-		a.calls = append(a.calls, &call{index: index})
-		at = last + 1
+		a.calls.SettleAll(false)
+		a.indexes = append(a.indexes, index)
+		at = a.calls.New("", "")
 	}
-	c := a.calls[at]
-	if c.done {
+	if a.calls.Done(at) {
 		if strings.TrimSpace(tc.Function.Arguments) != "" {
-			return fmt.Errorf("went on with the arguments of %s after they were complete", c.name)
+			return a.m.Bad("went on with the arguments of %s after they were complete", a.calls.Name(at))
 		}
 		return nil
 	}
-	if !c.begun {
-		if c.id == "" {
-			c.id = tc.ID
-		}
-		c.name += tc.Function.Name
-	}
-	c.args.WriteString(tc.Function.Arguments)
-	switch {
-	case c.begun && tc.Function.Arguments != "":
-		a.on(model.Delta{Call: &model.CallDelta{Index: at, Arguments: tc.Function.Arguments}})
-	case !c.begun && c.name != "":
-		a.begin(at)
-	}
+	a.calls.Write(at, tc.Function.Arguments)
+	a.calls.Identify(at, tc.ID, tc.Function.Name)
 	return nil
 }
 
-func (a *answer) begin(at int) {
-	c := a.calls[at]
-	c.begun = true
-	a.on(model.Delta{Call: &model.CallDelta{Index: at, ID: c.id, Name: c.name, Arguments: c.args.String()}})
-}
-
-// settle declares calls complete: all of them, or only those whose arguments are whole as they stand.
-func (a *answer) settle(all bool) {
-	for at, c := range a.calls {
-		if c.done || (!all && !json.Valid([]byte(c.args.String()))) {
-			continue
-		}
-		if !c.begun {
-			a.begin(at)
-		}
-		c.done = true
-		a.on(model.Delta{Call: &model.CallDelta{Index: at, Done: true}})
-	}
-}
-
-func (a *answer) end() (model.Response, error) {
-	resp := model.Response{Stop: model.StopEnd, Usage: a.usage}
+func (a *answer) end() model.Response {
+	resp := model.Response{Stop: model.StopEnd, Usage: a.m.Priced(a.usage)}
 	switch {
 	case a.finish == "length":
 		resp.Stop, resp.Detail = model.StopMaxTokens, "The answer reached the model's limit of tokens."
 	case a.finish == "content_filter":
 		resp.Stop, resp.Detail = model.StopRefusal, "The service's content filter stopped the answer."
-	case len(a.calls) > 0:
+	case a.calls.Len() > 0:
 		resp.Stop = model.StopCalls
 	case a.refused:
 		resp.Stop = model.StopRefusal
+	case !a.said:
+		resp.Detail = a.m.Name() + " ended its answer without a word."
 	}
-	return resp, nil
+	return resp
 }

@@ -2,168 +2,158 @@
 package openaichat
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"math"
-	"net/http"
-	"net/url"
-	"strings"
-	"time"
 
 	openai "github.com/sashabaranov/go-openai"
 
 	"tandem/agent/model"
+	"tandem/agent/model/wire"
 )
 
-// Options say which service to speak to. Provider and KeyEnv are for messages only.
-type Options struct {
-	Provider, Model string
-	// BaseURL is the address with the version, such as http://127.0.0.1:11434/v1.
-	BaseURL string
-	// Key is sent as a bearer token where it is not empty. KeyEnv is the variable that it came from.
-	Key, KeyEnv string
-	Headers     map[string]string
-	// Idle is how long the service may stay silent; 0 means five minutes, since a local model can take that long to
-	// read a prompt.
-	Idle time.Duration
-	// Transport is nil for the default one.
-	Transport http.RoundTripper
+// New gives a model of a service whose BaseURL has the version in it, such as http://127.0.0.1:11434/v1. The error is a
+// *model.Error of kind "unavailable" when the address is none.
+func New(s wire.Service) (model.Model, error) {
+	c, err := wire.New(s)
+	if err != nil {
+		return nil, err
+	}
+	return &chat{c}, nil
 }
 
-// New gives a model. The error is a *model.Error of kind "unavailable" when the address is none.
-func New(o Options) (model.Model, error) {
-	u, err := url.Parse(o.BaseURL)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, &model.Error{Kind: "unavailable", Message: fmt.Sprintf(
-			"The provider %q has no usable address: set providers.%s.baseUrl to something like http://127.0.0.1:11434/v1.",
-			o.Provider, o.Provider)}
-	}
-	if o.Idle == 0 {
-		o.Idle = 5 * time.Minute
-	}
-	o.Key = strings.TrimSpace(o.Key)
-	m := &chat{Options: o, address: u.Redacted()}
-	m.client = http.Client{
-		Transport: o.Transport,
-		// Following a redirect would send the conversation somewhere that nobody has named.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	return m, nil
-}
-
-type chat struct {
-	Options
-	address string
-	client  http.Client
-}
-
-func (m *chat) Name() string { return m.Provider + "/" + m.Model }
-
-// How long a service may take, after an answer is complete, to send its usage and to close it.
-const (
-	tail    = 5 * time.Second
-	closing = 20 * time.Millisecond
-)
-
-var errIdle = errors.New("idle")
+type chat struct{ *wire.Client }
 
 func (m *chat) Stream(ctx context.Context, r model.Request, on func(model.Delta)) (model.Response, error) {
-	reqCtx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	idle := time.AfterFunc(m.Idle, func() { cancel(errIdle) })
-	defer idle.Stop()
-	w := &wire{m: m, alive: func() { idle.Reset(m.Idle) }}
+	x := m.Start(ctx)
+	defer x.End()
 	cfg := openai.DefaultConfig(m.Key)
-	cfg.BaseURL, cfg.HTTPClient, cfg.EmptyMessagesLimit = m.BaseURL, w, math.MaxInt
-	stream, err := openai.NewClientWithConfig(cfg).CreateChatCompletionStream(reqCtx, request(m.Model, r))
+	cfg.BaseURL, cfg.HTTPClient = m.BaseURL, x
+	stream, err := openai.NewClientWithConfig(cfg).CreateChatCompletionStream(x.Context(), m.request(r))
 	if err != nil {
-		return model.Response{}, m.failure(ctx, reqCtx, err)
+		return model.Response{}, x.Fail(err)
 	}
 	defer stream.Close()
-	a := answer{on: on}
-	for {
-		raw, err := stream.RecvRaw()
-		if err == nil {
-			err = m.chunk(raw, &a)
-		}
-		if errors.Is(err, io.EOF) && w.done && a.finish == "" {
-			a.finish = "stop" // some services only say that they are done
-			a.settle(true)
-		}
-		switch {
-		case err == nil:
-			if a.finish != "" {
-				w.alive = func() { idle.Reset(tail) }
-				w.alive()
-			}
-			continue
-		case a.finish != "" && ctx.Err() == nil:
-			// The answer is whole, whatever became of the connection. Reading to the end lets it be used again.
-			idle.Reset(closing)
-			_, _ = io.CopyN(io.Discard, w.body, 4096)
-			return a.end()
-		case errors.Is(err, io.EOF) && !w.events:
-			return model.Response{}, w.notAStream()
-		}
-		return model.Response{}, m.failure(ctx, reqCtx, err)
+	a := answer{m: m, on: on, calls: wire.Calls{On: on}}
+	if err := x.Read(a.event, func() bool { return a.finish != "" }); err != nil {
+		return model.Response{}, err
 	}
+	return a.end(), nil
 }
 
-func request(name string, r model.Request) openai.ChatCompletionRequest {
-	req := openai.ChatCompletionRequest{Model: name, StreamOptions: &openai.StreamOptions{IncludeUsage: true}}
+func (m *chat) request(r model.Request) openai.ChatCompletionRequest {
+	req := openai.ChatCompletionRequest{Model: m.Model, StreamOptions: &openai.StreamOptions{IncludeUsage: true}}
+	var late []openai.ChatCompletionMessage
+	add := func(msg openai.ChatCompletionMessage) {
+		last := len(req.Messages) - 1
+		if last < 0 || msg.Role != string(model.User) || req.Messages[last].Role != msg.Role {
+			req.Messages = append(req.Messages, msg)
+			return
+		}
+		// Many a local model wants person and model to take turns.
+		was := &req.Messages[last]
+		if was.MultiContent == nil && msg.MultiContent == nil {
+			was.Content += "\n\n" + msg.Content
+			return
+		}
+		was.MultiContent = append(parts(*was), parts(msg)...)
+		was.Content = ""
+	}
+	flush := func() {
+		for _, msg := range late {
+			add(msg)
+		}
+		late = nil
+	}
 	for _, msg := range r.Messages {
-		out := openai.ChatCompletionMessage{Role: string(msg.Role), Content: msg.Text, ToolCallID: msg.CallID}
+		out := openai.ChatCompletionMessage{Role: string(msg.Role), Content: msg.Text}
+		if msg.CallID != "" {
+			out.ToolCallID = wire.CallID(msg.CallID)
+		} else {
+			flush()
+		}
 		for _, c := range msg.Calls {
 			out.ToolCalls = append(out.ToolCalls, openai.ToolCall{
-				ID: c.ID, Type: openai.ToolTypeFunction,
-				Function: openai.FunctionCall{Name: toolName(c.Name), Arguments: object(c.Arguments)},
+				ID: wire.CallID(c.ID), Type: openai.ToolTypeFunction,
+				Function: openai.FunctionCall{Name: wire.ToolName(c.Name), Arguments: wire.Object(c.Arguments)},
 			})
 		}
-		if out.Content == "" && out.ToolCalls == nil {
+		for _, t := range msg.Thoughts {
+			// Services that want a thought back want it with its calls and refuse it elsewhere.
+			if t.Model == m.Name() && len(msg.Calls) > 0 {
+				out.ReasoningContent += t.Text
+			}
+		}
+		if out.Content == "" && out.ToolCalls == nil && (len(msg.Images) == 0 || msg.Role == model.Tool) {
 			if msg.Role == model.Assistant {
 				continue
 			}
-			out.Content = "(empty)" // services refuse a message without content
+			out.Content = wire.Empty
 		}
-		req.Messages = append(req.Messages, out)
+		switch {
+		case len(msg.Images) == 0:
+		case msg.Role == model.Tool:
+			// A tool's message holds text alone, so that its images follow when all results are said.
+			late = append(late, openai.ChatCompletionMessage{
+				Role: string(model.User), MultiContent: images(msg, "From "+wire.ToolName(msg.Name)+":"),
+			})
+		default:
+			out.Content, out.MultiContent = "", images(msg, msg.Text)
+		}
+		add(out)
 	}
+	flush()
 	for _, t := range r.Tools {
-		if len(t.Parameters) == 0 {
-			t.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
 		req.Tools = append(req.Tools, openai.Tool{
 			Type:     openai.ToolTypeFunction,
-			Function: &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: t.Parameters},
+			Function: &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: wire.Schema(t)},
 		})
 	}
 	return req
 }
 
-// toolName gives the name of an earlier call as services accept it; a model may have written anything.
-func toolName(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, name)
-	return cmp.Or(name[:min(len(name), 64)], "unknown")
+// parts gives the content of a message in parts.
+func parts(msg openai.ChatCompletionMessage) []openai.ChatMessagePart {
+	if msg.MultiContent == nil {
+		return []openai.ChatMessagePart{{Type: openai.ChatMessagePartTypeText, Text: msg.Content}}
+	}
+	return msg.MultiContent
 }
 
-// object gives the arguments of an earlier call as a JSON object. Several services parse them again and refuse the
-// whole conversation for ever when a model once wrote something else.
-func object(args string) string {
-	args = strings.TrimSpace(args)
-	if args == "" {
-		return "{}"
+func images(msg model.Message, text string) []openai.ChatMessagePart {
+	var parts []openai.ChatMessagePart
+	if text != "" {
+		parts = append(parts, openai.ChatMessagePart{Type: openai.ChatMessagePartTypeText, Text: text})
 	}
-	if args[0] == '{' && json.Valid([]byte(args)) {
-		return args
+	for _, i := range msg.Images {
+		parts = append(parts, openai.ChatMessagePart{
+			Type: openai.ChatMessagePartTypeImageURL, ImageURL: &openai.ChatMessageImageURL{URL: wire.DataURL(i)},
+		})
 	}
-	wrapped, _ := json.Marshal(map[string]string{"invalid_arguments": args})
-	return string(wrapped)
+	return parts
+}
+
+// event is one event of the stream, as much of it as is used here. Error, the two kinds of reasoning and the cost are
+// what services add to OpenAI's own form.
+type event struct {
+	Choices []struct {
+		Index int `json:"index"`
+		Delta struct {
+			Content          string            `json:"content"`
+			Refusal          string            `json:"refusal"`
+			Reasoning        string            `json:"reasoning"`
+			ReasoningContent string            `json:"reasoning_content"`
+			ToolCalls        []openai.ToolCall `json:"tool_calls"`
+		} `json:"delta"`
+		FinishReason string `json:"finish_reason"`
+	} `json:"choices"`
+	Usage *struct {
+		PromptTokens     int64 `json:"prompt_tokens"`
+		CompletionTokens int64 `json:"completion_tokens"`
+		Details          struct {
+			CachedTokens int64 `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+		CacheHit int64   `json:"prompt_cache_hit_tokens"`
+		Cost     float64 `json:"cost"`
+	} `json:"usage"`
+	Error json.RawMessage `json:"error"`
 }

@@ -13,8 +13,11 @@ import (
 
 	"tandem/agent/config"
 	"tandem/agent/model"
+	"tandem/agent/model/anthropic"
+	"tandem/agent/model/openai"
 	"tandem/agent/model/openaichat"
 	"tandem/agent/model/script"
+	"tandem/agent/model/wire"
 )
 
 // Registry opens models by the configuration and the environment. It may be used concurrently.
@@ -23,43 +26,79 @@ type Registry struct {
 	Config config.Config
 	// Getenv reads the environment, for keys and addresses.
 	Getenv func(string) string
-	// Transport carries the requests; nil is the default one.
+	// Command runs an apiKeyCommand and gives what it prints; nil where no command may be run.
+	Command func(argv []string) (string, error)
+	// Discover lets Open look for a model when none is configured: that of the first service with a key, else one that
+	// runs on this machine.
+	Discover bool
+	// Editor lends the editor's own model, which is called "editor"; nil where it has none.
+	Editor openaichat.Lend
+	// Transport carries the requests; nil is the default one, or what the provider's proxy and certificates ask for.
 	Transport http.RoundTripper
 }
 
 // preset is a service that needs no configuration.
 type preset struct {
-	baseURL string
-	// local services need no key.
-	local bool
+	name, api, baseURL string
+	// model is the one to begin with; local services are asked for theirs.
+	model string
+	// local services need no key. Those at an address that nobody else uses are looked for.
+	local, discover bool
 }
 
-const openaiChat = "openai-chat"
+const (
+	messages        = "anthropic"
+	responses       = "openai"
+	chatCompletions = "openai-chat"
+)
 
-func presets() map[string]preset {
-	return map[string]preset{
-		"openai":     {baseURL: "https://api.openai.com/v1"},
-		"deepseek":   {baseURL: "https://api.deepseek.com/v1"},
-		"openrouter": {baseURL: "https://openrouter.ai/api/v1"},
-		"ollama":     {baseURL: "http://127.0.0.1:11434/v1", local: true},
-		"lmstudio":   {baseURL: "http://127.0.0.1:1234/v1", local: true},
-		"llamacpp":   {baseURL: "http://127.0.0.1:8080/v1", local: true},
+// presets are in the order in which a model is looked for.
+func presets() []preset {
+	return []preset{
+		{name: "anthropic", api: messages, baseURL: "https://api.anthropic.com", model: "claude-sonnet-5-5"},
+		{name: "openai", api: responses, baseURL: "https://api.openai.com/v1", model: "gpt-6.1-sol"},
+		{name: "deepseek", api: chatCompletions, baseURL: "https://api.deepseek.com/v1", model: "deepseek-flash"},
+		{name: "openrouter", api: chatCompletions, baseURL: "https://openrouter.ai/api/v1", model: "openrouter/auto"},
+		{name: "ollama", api: chatCompletions, baseURL: "http://127.0.0.1:11434/v1", local: true, discover: true},
+		{name: "lmstudio", api: chatCompletions, baseURL: "http://127.0.0.1:1234/v1", local: true, discover: true},
+		{name: "llamacpp", api: chatCompletions, baseURL: "http://127.0.0.1:8080/v1", local: true},
 	}
+}
+
+// presetOf gives the built-in service of that name.
+func presetOf(name string) (preset, bool) {
+	i := slices.IndexFunc(presets(), func(p preset) bool { return p.name == name })
+	if i < 0 {
+		return preset{}, false
+	}
+	return presets()[i], true
 }
 
 // Names lists what can be opened now, the default first.
 func (r *Registry) Names() []string {
-	if r.Config.Model == "" || r.Config.Model == script.EmbeddedName {
-		return []string{script.EmbeddedName}
+	names := append([]string{r.Config.Model}, r.Config.FallbackModels...)
+	for _, p := range presets() {
+		if r.Discover && !p.local && r.Getenv(r.keyVariable(p.name)) != "" {
+			names = append(names, p.name+"/"+p.model)
+		}
 	}
-	return []string{r.Config.Model, script.EmbeddedName}
+	names = append(names, script.EmbeddedName)
+	if r.Editor != nil {
+		names = append(names, "editor")
+	}
+	seen := map[string]bool{"": true}
+	return slices.DeleteFunc(names, func(name string) bool {
+		known := seen[name]
+		seen[name] = true
+		return known
+	})
 }
 
 // KeyVariables lists the environment variables that may hold a key; commands must never see them.
 func (r *Registry) KeyVariables() []string {
 	var names []string
-	for name := range presets() {
-		names = append(names, variable(name, "API_KEY"))
+	for _, p := range presets() {
+		names = append(names, variable(p.name, "API_KEY"))
 	}
 	for _, p := range r.Config.Providers {
 		if p.APIKeyEnv != "" {
@@ -69,16 +108,39 @@ func (r *Registry) KeyVariables() []string {
 	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
+// keyVariable is the variable that holds the key of a built-in service.
+func (r *Registry) keyVariable(name string) string {
+	return cmp.Or(r.Config.Providers[name].APIKeyEnv, variable(name, "API_KEY"))
+}
+
 func variable(provider, what string) string { return strings.ToUpper(provider) + "_" + what }
 
 func unavailable(format string, args ...any) error {
 	return &model.Error{Kind: "unavailable", Message: fmt.Sprintf(format, args...)}
 }
 
-// Open gives the model called name, or the default one for "". Errors are *model.Error with Kind "unavailable"; nothing
-// is sent. Each call gives a model of its own: a script begins anew.
+// Open gives the model called name, or the default one for "". Errors are *model.Error with Kind "unavailable"; no
+// request is sent, except that Discover asks services on this machine what they have. Each call gives a model of its
+// own: a script begins anew.
 func (r *Registry) Open(name string) (model.Model, error) {
-	name = cmp.Or(name, r.Config.Model, script.EmbeddedName)
+	name, why := cmp.Or(name, r.Config.Model), ""
+	if name == "" && r.Discover {
+		name, why = r.discover()
+	}
+	m, err := r.open(cmp.Or(name, script.EmbeddedName))
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Config.FallbackModels) > 0 && m.Name() != script.EmbeddedName {
+		m = model.WithFallbacks(m, r.Config.FallbackModels, r.open)
+	}
+	if why != "" {
+		m = &announced{Model: m, why: why}
+	}
+	return m, nil
+}
+
+func (r *Registry) open(name string) (model.Model, error) {
 	if name == script.EmbeddedName {
 		return script.Embedded(r.advice()), nil
 	}
@@ -86,7 +148,10 @@ func (r *Registry) Open(name string) (model.Model, error) {
 		return openScript(name, path)
 	}
 	if name == "editor" {
-		return nil, unavailable(`The model "editor" is not served yet. %s`, r.choices())
+		if r.Editor == nil {
+			return nil, unavailable("This editor lends no model of its own. %s", r.choices())
+		}
+		return openaichat.Editor(r.Editor), nil
 	}
 	provider, id, ok := strings.Cut(name, "/")
 	if !ok || provider == "" || id == "" {
@@ -97,34 +162,47 @@ func (r *Registry) Open(name string) (model.Model, error) {
 
 func (r *Registry) openProvider(provider, id string) (model.Model, error) {
 	p, configured := r.Config.Providers[provider]
-	built, isPreset := presets()[provider]
-	needsKey := p.APIKeyEnv != ""
-	switch {
-	case isPreset:
-		p.API = cmp.Or(p.API, openaiChat)
+	built, isPreset := presetOf(provider)
+	if !configured && !isPreset {
+		return nil, unavailable("There is no provider %q. %s", provider, r.choices())
+	}
+	needsKey := p.APIKeyEnv != "" || len(p.APIKeyCommand) > 0
+	if isPreset {
+		p.API = cmp.Or(p.API, built.api)
 		p.BaseURL = cmp.Or(p.BaseURL, r.Getenv(variable(provider, "BASE_URL")), built.baseURL)
 		p.APIKeyEnv = cmp.Or(p.APIKeyEnv, variable(provider, "API_KEY"))
 		needsKey = needsKey || !built.local
-	case provider == "anthropic" && !configured:
-		return nil, unavailable("The provider anthropic is not served yet. %s", r.choices())
-	case !configured:
-		return nil, unavailable("There is no provider %q. %s", provider, r.choices())
 	}
-	if p.API != openaiChat {
-		return nil, unavailable(`The provider %q speaks no protocol that is served: set providers.%s.api to "openai-chat".`,
-			provider, provider)
-	}
-	key := ""
-	if p.APIKeyEnv != "" {
-		key = r.Getenv(p.APIKeyEnv)
+	key, err := r.key(provider, p)
+	if err != nil {
+		return nil, err
 	}
 	if key == "" && needsKey {
-		return nil, unavailable("The provider %s needs a key: set the environment variable %s.", provider, p.APIKeyEnv)
+		return nil, unavailable("The provider %s needs a key: set the environment variable %s, or "+
+			"providers.%s.apiKeyCommand to a command that prints it.",
+			provider, cmp.Or(p.APIKeyEnv, variable(provider, "API_KEY")), provider)
 	}
-	m, err := openaichat.New(openaichat.Options{
+	transport, err := r.transport(provider, p)
+	if err != nil {
+		return nil, err
+	}
+	s := wire.Service{
 		Provider: provider, Model: id, BaseURL: p.BaseURL, Key: key, KeyEnv: p.APIKeyEnv, Headers: p.Headers,
-		Transport: r.Transport,
-	})
+		Transport: transport, Price: priceOf(provider, id, p, p.BaseURL == built.baseURL),
+	}
+	var m model.Model
+	switch p.API {
+	case messages:
+		m, err = anthropic.New(s)
+	case responses:
+		s.Hint = fmt.Sprintf(" A service without Responses needs providers.%s.api to be %q.", provider, chatCompletions)
+		m, err = openai.New(s)
+	case chatCompletions:
+		m, err = openaichat.New(s)
+	default:
+		return nil, unavailable("It is not said what the provider %q speaks: set providers.%s.api to %q, %q or %q.",
+			provider, provider, messages, responses, chatCompletions)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -132,9 +210,39 @@ func (r *Registry) openProvider(provider, id string) (model.Model, error) {
 	return model.Retrying(m, retry.Attempts, time.Duration(retry.BackoffMs)*time.Millisecond), nil
 }
 
+// key gives the provider's key, "" where there is none.
+func (r *Registry) key(provider string, p config.Provider) (string, error) {
+	if p.APIKeyEnv != "" {
+		if key := r.Getenv(p.APIKeyEnv); key != "" {
+			return key, nil
+		}
+	}
+	if len(p.APIKeyCommand) == 0 {
+		return "", nil
+	}
+	if r.Command == nil {
+		return "", unavailable("The key of the provider %s cannot be had: providers.%s.apiKeyCommand is not run here.",
+			provider, provider)
+	}
+	out, err := r.Command(p.APIKeyCommand)
+	key, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
+	switch {
+	case err != nil:
+		return "", unavailable("The key of the provider %s cannot be had: providers.%s.apiKeyCommand failed: %v.",
+			provider, provider, err)
+	case key == "":
+		return "", unavailable("The key of the provider %s cannot be had: providers.%s.apiKeyCommand printed nothing.",
+			provider, provider)
+	}
+	return strings.TrimSpace(key), nil
+}
+
 // choices says what can be named instead.
 func (r *Registry) choices() string {
-	known := slices.Concat(slices.Collect(maps.Keys(presets())), slices.Collect(maps.Keys(r.Config.Providers)))
+	known := slices.Collect(maps.Keys(r.Config.Providers))
+	for _, p := range presets() {
+		known = append(known, p.name)
+	}
 	slices.Sort(known)
 	return fmt.Sprintf(`Known providers are %s; others are added under "providers". "script:/path" plays a script.`,
 		strings.Join(slices.Compact(known), ", "))
@@ -143,15 +251,16 @@ func (r *Registry) choices() string {
 // advice is how to get from the embedded model to a real one.
 func (r *Registry) advice() string {
 	var ready, hosted, local []string
-	for _, name := range slices.Sorted(maps.Keys(presets())) {
-		key := variable(name, "API_KEY")
+	for _, p := range presets() {
+		key := variable(p.name, "API_KEY")
 		switch {
-		case presets()[name].local:
-			local = append(local, name)
+		case p.local:
+			local = append(local, p.name)
 		case r.Getenv(key) != "":
-			ready = append(ready, fmt.Sprintf("%s is set, so %s/NAME is ready to use.", key, name))
+			ready = append(ready,
+				fmt.Sprintf("%s is set, so %s/NAME is ready to use, such as %s/%s.", key, p.name, p.name, p.model))
 		default:
-			hosted = append(hosted, fmt.Sprintf("%s (key in %s)", name, key))
+			hosted = append(hosted, fmt.Sprintf("%s (key in %s)", p.name, key))
 		}
 	}
 	lines := append([]string{`To use a real model, set "model" in the configuration to PROVIDER/NAME.`}, ready...)
@@ -159,7 +268,7 @@ func (r *Registry) advice() string {
 		lines = append(lines, "Services: "+strings.Join(hosted, ", ")+".")
 	}
 	lines = append(lines, "On your own machine, without a key: "+strings.Join(local, ", ")+".",
-		`Anything else that speaks Chat Completions can be added under "providers".`)
+		`Anything else that speaks Messages, Responses or Chat Completions can be added under "providers".`)
 	return strings.Join(lines, "\n")
 }
 

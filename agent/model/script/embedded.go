@@ -34,10 +34,13 @@ func (e *embedded) Stream(ctx context.Context, r model.Request, on func(model.De
 
 func (e *embedded) answer(r model.Request) []step {
 	say := func(text string) step { return step{word: "say", arg: text} }
-	if len(r.Messages) == 0 {
+	messages := slices.DeleteFunc(slices.Clone(r.Messages), func(m model.Message) bool {
+		return m.Role == model.User && strings.HasPrefix(m.Text, "<rules")
+	})
+	if len(messages) == 0 {
 		return []step{say(e.advice)}
 	}
-	last := r.Messages[len(r.Messages)-1]
+	last := messages[len(messages)-1]
 	if last.Role == model.Tool {
 		if strings.HasPrefix(last.Text, "[") {
 			return []step{say("That did not work: " + firstLines(last.Text, 3))}

@@ -212,6 +212,14 @@ func TestEmbedded(t *testing.T) {
 		},
 		{"calls nothing that is not offered", user("What is in @src/a.go?"), []string{"Set X."}, "call"},
 		{
+			"passes over rules",
+			model.Request{Messages: []model.Message{
+				{Role: model.Tool, Name: "list_files", Text: "a.go\n"}, {Role: model.User, Text: "<rules>\nSee @b.go.\n</rules>"},
+			}, Tools: tools},
+			[]string{"This is what list_files shows:\n\na.go"},
+			"call",
+		},
+		{
 			"shows a result",
 			model.Request{Messages: []model.Message{{Role: model.Tool, Name: "list_files", Text: "a.go\n"}}},
 			[]string{"This is what list_files shows:\n\na.go"},

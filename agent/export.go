@@ -1,0 +1,95 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"tandem/agent/store"
+	"tandem/tools/run"
+)
+
+// Markdown is the session for a person to read.
+func (p *Past) Markdown() string {
+	var b strings.Builder
+	title := p.Title
+	if title == "" {
+		title = "Session " + p.ID
+	}
+	fmt.Fprintf(&b, "# %s\n\n%s, %s, begun %s\n", title, p.Cwd, p.Model, p.Created.UTC().Format("2006-01-02 15:04:05 UTC"))
+	for _, e := range p.events {
+		switch {
+		case e.User != "":
+			fmt.Fprintf(&b, "\n## Turn %d\n\n> %s\n", e.Turn, strings.ReplaceAll(strings.TrimRight(e.User, "\n"), "\n", "\n> "))
+		case e.Text != "":
+			fmt.Fprintf(&b, "\n%s\n", strings.TrimRight(e.Text, "\n"))
+		case e.Thought != "":
+			fmt.Fprintf(&b, "\n<details><summary>Thought</summary>\n\n%s\n\n</details>\n", strings.TrimRight(e.Thought, "\n"))
+		case e.Notice != "":
+			fmt.Fprintf(&b, "\n_%s_\n", strings.Join(strings.Fields(e.Notice), " "))
+		case e.Call != nil && (e.Call.State == run.Completed || e.Call.State == run.Executing):
+			exported(&b, e.Call)
+		}
+	}
+	return b.String()
+}
+
+// exported writes a call with what came of it.
+func exported(b *strings.Builder, e *run.Event) {
+	r := e.Result
+	switch {
+	case r == nil:
+		fmt.Fprintf(b, "\n- … %s\n", e.Title)
+		return
+	case r.Success:
+		fmt.Fprintf(b, "\n- ✓ %s", e.Title)
+	default:
+		fmt.Fprintf(b, "\n- ✗ %s: %s", e.Title, r.Error)
+	}
+	if r.Summary != "" {
+		fmt.Fprintf(b, " (%s)", r.Summary)
+	}
+	b.WriteString("\n")
+	for _, d := range r.Diffs {
+		b.WriteString("\n" + block("diff", d.Unified))
+	}
+	if len(r.Diffs) == 0 {
+		b.WriteString("\n" + block("", r.Data))
+	}
+}
+
+// block is text as it stands, whatever fences are in it.
+func block(language, s string) string {
+	fence := "```"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	return fence + language + "\n" + strings.TrimSuffix(s, "\n") + "\n" + fence + "\n"
+}
+
+// JSONL is everything that is kept of the session but the texts of files: a line for itself, then one for each entry.
+func (p *Past) JSONL() (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(map[string]any{
+		"sessionId": p.ID, "cwd": p.Cwd, "title": p.Title, "mode": p.Mode, "model": p.Model,
+		"createdAt": p.Created.UTC(), "updatedAt": p.Updated.UTC(),
+	})
+	for _, e := range p.entries {
+		if err != nil {
+			break
+		}
+		line := struct {
+			Time time.Time       `json:"time"`
+			Turn int             `json:"turn"`
+			Kind store.Kind      `json:"kind"`
+			Call string          `json:"callId,omitempty"`
+			Text string          `json:"text,omitempty"`
+			Body json.RawMessage `json:"body"`
+		}{e.Time.UTC(), e.Turn, e.Kind, e.Call, e.Text, e.Body}
+		err = enc.Encode(line)
+	}
+	return b.String(), err
+}

@@ -1,0 +1,200 @@
+// Package anthropic speaks the Messages API of Anthropic and of the services after it.
+package anthropic
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
+	"tandem/agent/model"
+	"tandem/agent/model/wire"
+)
+
+// New gives a model of a service whose BaseURL is without the version, such as https://api.anthropic.com. The error is
+// a *model.Error of kind "unavailable" when the address is none.
+func New(s wire.Service) (model.Model, error) {
+	s.BaseURL = strings.TrimSuffix(strings.TrimSuffix(s.BaseURL, "/"), "/v1")
+	c, err := wire.New(s)
+	if err != nil {
+		return nil, err
+	}
+	return &messages{c}, nil
+}
+
+type messages struct{ *wire.Client }
+
+func (m *messages) Stream(ctx context.Context, r model.Request, on func(model.Delta)) (model.Response, error) {
+	x := m.Start(ctx)
+	defer x.End()
+	// The library's own constructors would read keys and addresses from the environment and the home folder.
+	client := sdk.Client{Options: []option.RequestOption{
+		option.WithBaseURL(m.BaseURL), option.WithHTTPClient(x), option.WithMaxRetries(0),
+	}}
+	if m.Key != "" {
+		client.Options = append(client.Options, option.WithAPIKey(m.Key))
+	}
+	var resp *http.Response
+	err := client.Post(x.Context(), "v1/messages", m.request(r), &resp,
+		option.WithJSONSet("stream", true), option.WithHeader("Accept", "text/event-stream"))
+	if err != nil {
+		return model.Response{}, x.Fail(err)
+	}
+	a := answer{m: m, on: on, calls: wire.Calls{On: on}, blocks: map[int]*block{}}
+	if err := x.Read(a.event, func() bool { return a.stop != "" }); err != nil {
+		return model.Response{}, err
+	}
+	return a.end(), nil
+}
+
+func (m *messages) request(r model.Request) sdk.MessageNewParams {
+	limits := limitsOf(m.Model)
+	req := sdk.MessageNewParams{Model: m.Model, MaxTokens: limits.maxTokens}
+	if limits.adaptive {
+		req.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{
+			Display: sdk.ThinkingConfigAdaptiveDisplaySummarized,
+		}
+	}
+	for _, t := range r.Tools {
+		tool := &sdk.ToolParam{Name: t.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](wire.Schema(t))}
+		if t.Description != "" {
+			tool.Description = param.NewOpt(t.Description)
+		}
+		req.Tools = append(req.Tools, sdk.ToolUnionParam{OfTool: tool})
+	}
+	for _, msg := range r.Messages {
+		if msg.Role == model.System {
+			if strings.TrimSpace(msg.Text) != "" {
+				req.System = append(req.System, sdk.TextBlockParam{Text: msg.Text})
+			}
+			continue
+		}
+		role, blocks := sdk.MessageParamRoleUser, m.blocks(msg)
+		if msg.Role == model.Assistant {
+			role = sdk.MessageParamRoleAssistant
+		}
+		last := len(req.Messages) - 1
+		switch {
+		case len(blocks) == 0:
+		case last >= 0 && req.Messages[last].Role == role:
+			// The results of all calls of one message belong into one message.
+			req.Messages[last].Content = append(req.Messages[last].Content, blocks...)
+		default:
+			req.Messages = append(req.Messages, sdk.MessageParam{Role: role, Content: blocks})
+		}
+	}
+	mark(&req)
+	return req
+}
+
+// mark says where the service may cache what it has read: after the tools, after the system prompt, and after the two
+// newest messages of the person's side, so that what this request adds is found by the next one.
+func mark(req *sdk.MessageNewParams) {
+	if n := len(req.Tools); n > 0 {
+		req.Tools[n-1].OfTool.CacheControl = sdk.NewCacheControlEphemeralParam()
+	}
+	if n := len(req.System); n > 0 {
+		req.System[n-1].CacheControl = sdk.NewCacheControlEphemeralParam()
+	}
+	marks := 2
+	for i := len(req.Messages) - 1; i >= 0 && marks > 0; i-- {
+		if content := req.Messages[i].Content; req.Messages[i].Role == sdk.MessageParamRoleUser {
+			if at := content[len(content)-1].GetCacheControl(); at != nil {
+				*at = sdk.NewCacheControlEphemeralParam()
+				marks--
+			}
+		}
+	}
+}
+
+func (m *messages) blocks(msg model.Message) []sdk.ContentBlockParamUnion {
+	var out []sdk.ContentBlockParamUnion
+	text := func(t string) {
+		if strings.TrimSpace(t) != "" { // the service refuses an empty text
+			out = append(out, sdk.NewTextBlock(t))
+		}
+	}
+	switch msg.Role {
+	case model.Assistant:
+		for _, p := range msg.Parts(m.Name()) {
+			switch {
+			case p.Thought != nil:
+				out = append(out, param.Override[sdk.ContentBlockParamUnion](p.Thought.Sealed))
+			case p.Call != nil:
+				out = append(out, sdk.NewToolUseBlock(
+					wire.CallID(p.Call.ID), json.RawMessage(wire.Object(p.Call.Arguments)), wire.ToolName(p.Call.Name)))
+			default:
+				text(p.Text)
+			}
+		}
+		return out
+	case model.Tool:
+		result := sdk.ToolResultBlockParam{ToolUseID: wire.CallID(msg.CallID)}
+		if msg.Failed {
+			result.IsError = param.NewOpt(true)
+		}
+		if strings.TrimSpace(msg.Text) != "" || len(msg.Images) == 0 {
+			if strings.TrimSpace(msg.Text) == "" {
+				msg.Text = wire.Empty
+			}
+			result.Content = append(result.Content,
+				sdk.ToolResultBlockParamContentUnion{OfText: &sdk.TextBlockParam{Text: msg.Text}})
+		}
+		for _, i := range msg.Images {
+			result.Content = append(result.Content, sdk.ToolResultBlockParamContentUnion{OfImage: image(i).OfImage})
+		}
+		return append(out, sdk.ContentBlockParamUnion{OfToolResult: &result})
+	}
+	text(msg.Text)
+	for _, i := range msg.Images {
+		out = append(out, image(i))
+	}
+	if len(out) == 0 {
+		text(wire.Empty)
+	}
+	return out
+}
+
+func image(i model.Image) sdk.ContentBlockParamUnion {
+	_, data, _ := strings.Cut(wire.DataURL(i), ",")
+	return sdk.NewImageBlockBase64(i.MIMEType, data)
+}
+
+// limits are what a model takes: how long its answer may be, and whether it decides by itself how much to think.
+type limits struct {
+	maxTokens int64
+	adaptive  bool
+}
+
+var modelName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^claude-(?:[a-z]+-(\d)(?:-(\d))?|(\d)(?:-(\d))?-[a-z]+)(?:$|[-@:])`)
+})
+
+// limitsOf goes by the name, since the service refuses what a model does not take. Names that it does not know get what
+// every service takes.
+func limitsOf(name string) limits {
+	v := modelName().FindStringSubmatch(name)
+	if v == nil {
+		return limits{maxTokens: 16_000}
+	}
+	major, _ := strconv.Atoi(v[1] + v[3])
+	minor, _ := strconv.Atoi(v[2] + v[4])
+	switch version := major*10 + minor; {
+	case version >= 46:
+		return limits{maxTokens: 64_000, adaptive: true}
+	case strings.HasPrefix(name, "claude-opus-4") && version < 45:
+		return limits{maxTokens: 32_000}
+	case version >= 37:
+		return limits{maxTokens: 64_000}
+	case version >= 35:
+		return limits{maxTokens: 8192}
+	}
+	return limits{maxTokens: 4096}
+}

@@ -1,0 +1,101 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// rest is how long a model that failed is passed over where another one can answer.
+const rest = time.Minute
+
+// WithFallbacks gives a model that lets others answer, in their order, when the first one fails before it has said
+// anything. Who answers is told as a Notice. A model that failed is not asked again for a minute. The others are opened
+// when they are needed.
+func WithFallbacks(m Model, others []string, open func(name string) (Model, error)) Model {
+	others = slices.DeleteFunc(slices.Clone(others), func(name string) bool { return name == m.Name() })
+	if len(others) == 0 {
+		return m
+	}
+	return &fallbacks{
+		Model: m, others: others, open: open,
+		failed: map[string]time.Time{}, opened: map[string]Model{},
+	}
+}
+
+type fallbacks struct {
+	Model  // the first
+	others []string
+	open   func(name string) (Model, error)
+
+	mu     sync.Mutex
+	failed map[string]time.Time
+	opened map[string]Model
+}
+
+func (f *fallbacks) Stream(ctx context.Context, r Request, on func(Delta)) (Response, error) {
+	var first error
+	for i, name := range append([]string{f.Name()}, f.others...) {
+		if i < len(f.others) && f.resting(name) {
+			continue
+		}
+		m, err := f.Model, error(nil)
+		if i > 0 {
+			m, err = f.other(name)
+		}
+		said := false
+		if err == nil {
+			if i > 0 {
+				on(Delta{Notice: f.why(first, m.Name())})
+			}
+			var resp Response
+			resp, err = m.Stream(ctx, r, func(d Delta) {
+				said = said || d.Notice == "" && d.Thought == ""
+				on(d)
+			})
+			if err == nil {
+				return resp, nil
+			}
+		}
+		if first == nil {
+			first = err
+		}
+		if said || ctx.Err() != nil || !errors.As(err, new(*Error)) {
+			return Response{}, err
+		}
+		f.mu.Lock()
+		f.failed[name] = time.Now()
+		f.mu.Unlock()
+	}
+	return Response{}, first
+}
+
+func (f *fallbacks) other(name string) (Model, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if m := f.opened[name]; m != nil {
+		return m, nil
+	}
+	m, err := f.open(name)
+	if err == nil {
+		f.opened[name] = m
+	}
+	return m, err
+}
+
+func (f *fallbacks) resting(name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	at, ok := f.failed[name]
+	return ok && time.Since(at) < rest
+}
+
+func (f *fallbacks) why(err error, name string) string {
+	if err == nil {
+		return fmt.Sprintf("%s failed a moment ago. %s answers.", f.Name(), name)
+	}
+	return fmt.Sprintf("%s %s answers instead.", err, name)
+}

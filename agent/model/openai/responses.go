@@ -1,0 +1,173 @@
+// Package openai speaks the Responses API of OpenAI and of the services after it. It keeps nothing on the service's
+// side: every request carries the whole conversation.
+package openai
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	client "github.com/sashabaranov/go-openai"
+
+	"tandem/agent/model"
+	"tandem/agent/model/wire"
+)
+
+// New gives a model of a service whose BaseURL has the version in it, such as https://api.openai.com/v1. The error is a
+// *model.Error of kind "unavailable" when the address is none.
+func New(s wire.Service) (model.Model, error) {
+	c, err := wire.New(s)
+	if err != nil {
+		return nil, err
+	}
+	m := &responses{Client: c}
+	m.thinks.Store(reasons(s.Model))
+	return m, nil
+}
+
+type responses struct {
+	*wire.Client
+	// thinks says that the model has thoughts to ask for.
+	thinks atomic.Bool
+}
+
+// reasons goes by the name, since other models refuse to be asked for their thoughts.
+func reasons(name string) bool {
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		name = name[i+1:]
+	}
+	if strings.Contains(name, "-chat") {
+		return false
+	}
+	for _, family := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6", "gpt-oss", "codex"} {
+		if strings.HasPrefix(name, family) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *responses) Stream(ctx context.Context, r model.Request, on func(model.Delta)) (model.Response, error) {
+	thinks := m.thinks.Load()
+	resp, err := m.stream(ctx, r, thinks, on)
+	var e *model.Error
+	if thinks && errors.As(err, &e) && e.Status == http.StatusBadRequest && e.Kind == "http" && aboutThoughts(e.Message) {
+		// Some organisations and some services may not ask for thoughts.
+		m.thinks.Store(false)
+		return m.stream(ctx, r, false, on)
+	}
+	return resp, err
+}
+
+func aboutThoughts(message string) bool {
+	message = strings.ToLower(message)
+	return strings.Contains(message, "reasoning") || strings.Contains(message, "encrypted") ||
+		strings.Contains(message, "include")
+}
+
+func (m *responses) stream(
+	ctx context.Context, r model.Request, thinks bool, on func(model.Delta),
+) (model.Response, error) {
+	x := m.Start(ctx)
+	defer x.End()
+	cfg := client.DefaultConfig(m.Key)
+	cfg.BaseURL, cfg.HTTPClient = m.BaseURL, x
+	stream, err := client.NewClientWithConfig(cfg).CreateResponseStream(x.Context(), m.request(r, thinks))
+	if err != nil {
+		return model.Response{}, x.Fail(err)
+	}
+	defer stream.Close()
+	a := answer{m: m, on: on, calls: wire.Calls{On: on}, items: map[int]*item{}}
+	if err := x.Read(a.event, func() bool { return a.end != nil }); err != nil {
+		return model.Response{}, err
+	}
+	return *a.end, nil
+}
+
+func (m *responses) request(r model.Request, thinks bool) client.CreateResponseRequest {
+	store := false
+	req := client.CreateResponseRequest{Model: m.Model, Store: &store, PromptCacheKey: r.Session}
+	if thinks {
+		req.Reasoning = &client.ResponseReasoning{Summary: "auto"}
+		req.Include = []client.ResponseInclude{"reasoning.encrypted_content"}
+	}
+	input := []any{} // never null
+	for _, msg := range r.Messages {
+		switch msg.Role {
+		case model.System:
+			if req.Instructions != "" {
+				req.Instructions += "\n\n"
+			}
+			req.Instructions += msg.Text
+		case model.User:
+			input = append(input, client.ResponseInputMessage{Role: "user", Content: content(msg)})
+		case model.Tool:
+			var output any = msg.Text
+			if len(msg.Images) > 0 || msg.Text == "" {
+				output = content(msg)
+			}
+			input = append(input, client.ResponseFunctionCallOutput{
+				Type: "function_call_output", CallID: wire.CallID(msg.CallID), Output: output,
+			})
+		case model.Assistant:
+			input = append(input, m.said(msg, thinks)...)
+		}
+	}
+	req.Input = input
+	for _, t := range r.Tools {
+		def := map[string]any{
+			"name": t.Name, "parameters": wire.Schema(t),
+			// Without it the service wants every parameter to be required.
+			"strict": false,
+		}
+		if t.Description != "" {
+			def["description"] = t.Description
+		}
+		req.Tools = append(req.Tools, client.ResponseTool{Type: client.ToolTypeFunction, Parameters: def})
+	}
+	return req
+}
+
+// said gives a message of the model's own as the items that it was made of.
+func (m *responses) said(msg model.Message, thinks bool) []any {
+	var out []any
+	for _, p := range msg.Parts(m.Name()) {
+		switch {
+		case p.Thought != nil:
+			if thinks {
+				out = append(out, p.Thought.Sealed)
+			}
+		case p.Call != nil:
+			out = append(out, functionCall{
+				Type: "function_call", CallID: wire.CallID(p.Call.ID), Name: wire.ToolName(p.Call.Name),
+				Arguments: wire.Object(p.Call.Arguments),
+			})
+		default:
+			out = append(out, client.ResponseInputMessage{Role: "assistant", Content: p.Text})
+		}
+	}
+	return out
+}
+
+type functionCall struct {
+	Type      string `json:"type"`
+	CallID    string `json:"call_id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+func content(msg model.Message) []any {
+	var parts []any
+	if msg.Text == "" && len(msg.Images) == 0 {
+		msg.Text = wire.Empty
+	}
+	if msg.Text != "" {
+		parts = append(parts, client.ResponseInputText{Type: "input_text", Text: msg.Text})
+	}
+	for _, i := range msg.Images {
+		parts = append(parts, client.ResponseInputImage{Type: "input_image", Detail: "auto", ImageURL: wire.DataURL(i)})
+	}
+	return parts
+}

@@ -1,0 +1,46 @@
+package registry
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+	"net/url"
+
+	"tandem/agent/config"
+)
+
+// transport carries the requests of one provider: through its proxy, and trusting its certificates besides those of the
+// system. Without either it is the common one, which heeds HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE.
+func (r *Registry) transport(name string, p config.Provider) (http.RoundTripper, error) {
+	if r.Transport != nil || (p.Proxy == "" && p.CAFile == "") {
+		return r.Transport, nil
+	}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	switch u, err := url.Parse(p.Proxy); {
+	case p.Proxy == "":
+	case p.Proxy == "none":
+		t.Proxy = nil
+	case err != nil || u.Host == "":
+		return nil, unavailable("The proxy of the provider %s is no address: set providers.%s.proxy to something like "+
+			"http://proxy:3128, or to \"none\".", name, name)
+	default:
+		t.Proxy = http.ProxyURL(u)
+	}
+	if p.CAFile == "" {
+		return t, nil
+	}
+	pem, err := config.ReadFile(p.CAFile)
+	if err != nil {
+		return nil, unavailable("The certificates of the provider %s cannot be read from %s (providers.%s.caFile): %s.",
+			name, p.CAFile, name, config.Reason(err))
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, unavailable("There is no certificate in PEM form in %s (providers.%s.caFile).", p.CAFile, name)
+	}
+	t.TLSClientConfig = &tls.Config{RootCAs: pool}
+	return t, nil
+}

@@ -1,0 +1,217 @@
+// Package wire carries requests to model services and reads their streams of events. It knows what services have in
+// common, above all the ways in which they fail; what an event means is the business of each vendor's own package.
+package wire
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"tandem/agent/model"
+)
+
+// Service says which service to speak to. KeyEnv is for messages only.
+type Service struct {
+	Provider, Model string
+	BaseURL         string
+	// Key is a secret, and so is every value of Headers. KeyEnv is the variable that Key came from.
+	Key, KeyEnv string
+	Headers     map[string]string
+	// Idle is how long the service may stay silent; 0 means five minutes, since a local model can take that long to
+	// read a prompt.
+	Idle time.Duration
+	// Transport is nil for the default one.
+	Transport http.RoundTripper
+	// Price is nil where it is not known.
+	Price *model.Price
+	// Hint ends the message about an address that is not served; may be empty.
+	Hint string
+}
+
+// Client speaks to one service. It may be used concurrently.
+type Client struct {
+	Service
+	// address is BaseURL without what might be secret in it.
+	address string
+	http    http.Client
+}
+
+// New gives a client. The error is a *model.Error of kind "unavailable" when the address is none.
+func New(s Service) (*Client, error) {
+	u, err := url.Parse(s.BaseURL)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, &model.Error{Kind: "unavailable", Message: fmt.Sprintf(
+			"The provider %q has no usable address: set providers.%s.baseUrl to something like http://127.0.0.1:11434/v1.",
+			s.Provider, s.Provider)}
+	}
+	s.Idle = cmp.Or(s.Idle, 5*time.Minute)
+	s.Key = strings.TrimSpace(s.Key)
+	return &Client{
+		Service: s, address: u.Redacted(),
+		http: http.Client{
+			Transport: s.Transport,
+			// Following a redirect would send the conversation somewhere that nobody has named.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}
+
+// Name is "provider/model".
+func (c *Client) Name() string { return c.Provider + "/" + c.Model }
+
+// Priced gives u with its cost, where the service has not told it and the price is known.
+func (c *Client) Priced(u model.Usage) model.Usage {
+	if u.CostUSD == 0 && c.Price != nil {
+		u.CostUSD = c.Price.Of(u)
+	}
+	return u
+}
+
+// Exchange is one request and its answer. It is an HTTP client for the vendors' libraries, which must be told not to
+// try again by themselves.
+type Exchange struct {
+	c      *Client
+	outer  context.Context
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	idle   *time.Timer
+	wait   time.Duration
+	body   io.ReadCloser
+	events *events
+}
+
+// How long a service may take, after an answer is complete, to send its usage and to close the stream.
+const (
+	tail    = 5 * time.Second
+	closing = 20 * time.Millisecond
+)
+
+var errIdle = errors.New("idle")
+
+const maxErrorBody = 64 << 10
+
+// Start begins an exchange; End must be called.
+func (c *Client) Start(ctx context.Context) *Exchange {
+	x := &Exchange{c: c, outer: ctx, wait: c.Idle}
+	x.ctx, x.cancel = context.WithCancelCause(ctx)
+	x.idle = time.AfterFunc(x.wait, func() { x.cancel(errIdle) })
+	return x
+}
+
+// End gives everything up that the exchange holds.
+func (x *Exchange) End() {
+	x.idle.Stop()
+	x.cancel(nil)
+	if x.body != nil {
+		x.body.Close()
+	}
+}
+
+// Context ends when the exchange has failed or its caller has lost interest.
+func (x *Exchange) Context() context.Context { return x.ctx }
+
+// Do sends the request. A status other than 200 is a *model.Error.
+func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
+	for k, v := range x.c.Headers {
+		req.Header.Set(k, v)
+	}
+	resp, err := x.c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	x.idle.Reset(x.wait)
+	if resp.StatusCode != http.StatusOK {
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+		return nil, x.c.refusal(resp, text)
+	}
+	x.body = resp.Body
+	x.events = newEvents(resp.Body, func() { x.idle.Reset(x.wait) })
+	return resp, nil
+}
+
+// Read hands the data of every event to on. When whole says that the answer is complete, nothing that happens later is
+// an error any more; on may then end the reading with io.EOF. Errors are *model.Error or the context's.
+func (x *Exchange) Read(on func(data []byte) error, whole func() bool) error {
+	for {
+		data, err := x.events.next()
+		if err == nil {
+			err = on(data)
+		}
+		switch {
+		case whole() && x.outer.Err() == nil:
+			if err == nil {
+				x.wait = tail
+				x.idle.Reset(tail)
+				continue
+			}
+			// Reading to the end lets the connection be used again.
+			x.idle.Reset(closing)
+			_, _ = io.CopyN(io.Discard, x.body, 4096)
+			return nil
+		case err == nil:
+			continue
+		case errors.Is(err, errTooLong):
+			return x.c.Bad("sent an event of more than 16 MiB")
+		case errors.Is(err, io.EOF) && !x.events.any:
+			return x.notAStream()
+		}
+		return x.cut(err)
+	}
+}
+
+// notAStream is what an answer without a single event was instead.
+func (x *Exchange) notAStream() *model.Error {
+	head := strings.TrimSpace(string(x.events.head))
+	switch {
+	case head == "":
+		return x.c.Bad("sent an empty answer")
+	case strings.HasPrefix(head, "<"):
+		return x.c.Bad("answered with a web page instead of a stream; check providers.%s.baseUrl (it is %s)",
+			x.c.Provider, x.c.address)
+	case IsError([]byte(head)):
+		return x.c.Reported([]byte(head))
+	}
+	return x.c.Bad("sent something else than a stream of events: %s", Short(x.c.clean(head), 200))
+}
+
+// Fail words an error of the request.
+func (x *Exchange) Fail(err error) error {
+	var sending *url.Error
+	switch known := x.known(err); {
+	case known != nil:
+		return known
+	case errors.As(err, &sending):
+		return &model.Error{Kind: "http", Retryable: true, Message: fmt.Sprintf(
+			"%s cannot be reached at %s: %s. Is it running, and is providers.%s.baseUrl right?",
+			x.c.Provider, x.c.address, x.c.clean(sending.Err.Error()), x.c.Provider)}
+	}
+	return &model.Error{Kind: "http", Message: fmt.Sprintf("%s: %s.", x.c.Name(), x.c.clean(err.Error()))}
+}
+
+// cut words an error of the connection while the answer came; it is told in many ways.
+func (x *Exchange) cut(err error) error {
+	if known := x.known(err); known != nil {
+		return known
+	}
+	return &model.Error{Kind: "cut", Retryable: true, Message: x.c.Name() + " broke off in the middle of its answer."}
+}
+
+func (x *Exchange) known(err error) error {
+	var known *model.Error
+	switch {
+	case x.outer.Err() != nil:
+		return x.outer.Err()
+	case errors.As(err, &known):
+		return known
+	case errors.Is(context.Cause(x.ctx), errIdle):
+		return &model.Error{Kind: "cut", Message: fmt.Sprintf("%s has been silent for %s.", x.c.Name(), x.c.Idle)}
+	}
+	return nil
+}

@@ -1,0 +1,356 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tandem/agent/config"
+	"tandem/agent/model"
+	"tandem/agent/model/registry"
+	"tandem/agent/prompt"
+	"tandem/tools"
+	"tandem/tools/builtin"
+	"tandem/tools/run/runtest"
+)
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestFirstRequestIsSmall measures what a person pays for before the first word of their own, with all tools on offer.
+func TestFirstRequestIsSmall(t *testing.T) {
+	const limit, word = 15 << 10, "PERSON"
+	all := tools.NewRegistry()
+	for _, x := range builtin.Tools() {
+		if err := all.Register(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conf := config.Default()
+	conf.Retry.Attempts = 1
+	for _, api := range []string{"anthropic", "openai", "openai-chat"} {
+		conf.Providers = map[string]config.Provider{"mock": {API: api, BaseURL: "http://mock/v1"}}
+		var body []byte
+		models := &registry.Registry{
+			Config: conf, Getenv: func(string) string { return "" },
+			Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				body, _ = io.ReadAll(r.Body)
+				return nil, io.EOF
+			}),
+		}
+		s := session(t, &client{}, nil, func(o *Options) {
+			o.Config, o.Models, o.Model, o.Registry = conf, models, "mock/claude-sonnet-5-5", all
+		})
+		if r := ask(t, s, word); r.Stop != Failed || !bytes.Contains(body, []byte(word)) {
+			t.Fatalf("%+v", r)
+		}
+		n := len(body) - len(word)
+		t.Logf("%s: %d bytes", api, n)
+		if n > limit {
+			t.Errorf("%s: %d bytes are sent with a first word; the limit is %d", api, n, limit)
+		}
+	}
+}
+
+// TestModelSwitch changes the model in the middle of a session, through every protocol: what was said and done before
+// goes along, what only the model itself understands does not, and comes back with it.
+func TestModelSwitch(t *testing.T) {
+	sse := func(events ...string) string { return "data: " + strings.Join(events, "\n\ndata: ") + "\n\n" }
+	answers := map[string]string{
+		"/claude/v1/messages": sse(
+			`{"type":"message_start","message":{"usage":{"input_tokens":10,"output_tokens":1}}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"Hm."}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"SEALED-A"}}`,
+			`{"type":"content_block_stop","index":0}`,
+			`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_1","name":"look","input":{}}}`,
+			`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"text\":\"a\"}"}}`,
+			`{"type":"content_block_stop","index":1}`,
+			`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":5}}`, `{"type":"message_stop"}`),
+		"/gpt/responses": sse(`{"type":"response.completed","response":{"status":"completed","output":[` +
+			`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"SEALED-R"},` +
+			`{"type":"message","content":[{"type":"output_text","text":"From gpt."}]}]}}`),
+		"/chat/chat/completions": sse(`{"choices":[{"index":0,"delta":{"content":"From chat."},"finish_reason":"stop"}]}`, "[DONE]"),
+	}
+	var mu sync.Mutex
+	bodies := map[string]string{}
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		answer := answers[r.URL.Path]
+		if strings.Contains(answer, "toolu_1") && strings.Contains(string(body), "saw a") {
+			answer = sse(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"From claude."}}`,
+				`{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`, `{"type":"message_stop"}`)
+		}
+		bodies[r.URL.Path] = string(body)
+		_, _ = io.WriteString(w, answer)
+	}))
+	defer service.Close()
+	conf := config.Default()
+	conf.Providers = map[string]config.Provider{
+		"claude": {API: "anthropic", BaseURL: service.URL + "/claude"}, "gpt": {API: "openai", BaseURL: service.URL + "/gpt"},
+		"chat": {API: "openai-chat", BaseURL: service.URL + "/chat"},
+	}
+	s := session(t, &client{}, nil, func(o *Options) {
+		o.Config, o.Models = conf, &registry.Registry{Config: conf, Getenv: func(string) string { return "" }}
+		o.Model = "claude/m"
+	})
+	turn := func(name, path string, has, lacks []string) {
+		t.Helper()
+		if err := s.SetModel(name); err != nil {
+			t.Fatal(err)
+		}
+		if r := ask(t, s, "To "+name); r.Stop != EndTurn {
+			t.Fatalf("%+v", r)
+		}
+		for _, want := range has {
+			if !strings.Contains(bodies[path], want) {
+				t.Errorf("%s is not told %q: %s", name, want, bodies[path])
+			}
+		}
+		for _, no := range lacks {
+			if strings.Contains(bodies[path], no) {
+				t.Errorf("%s is told %q", name, no)
+			}
+		}
+	}
+	turn("claude/m", "/claude/v1/messages", []string{"SEALED-A", "saw a", "toolu_1"}, nil)
+	turn("gpt/gpt-5", "/gpt/responses", []string{"saw a", "From claude.", "toolu_1"}, []string{"SEALED"})
+	turn("chat/m", "/chat/chat/completions", []string{"saw a", "From gpt.", "toolu_1"}, []string{"SEALED"})
+	turn("gpt/gpt-5", "/gpt/responses", []string{"SEALED-R", "From chat."}, []string{"SEALED-A"})
+	turn("claude/m", "/claude/v1/messages", []string{"SEALED-A", "From gpt."}, []string{"SEALED-R"})
+}
+
+// TestUsageAddsUp sees usage and cost of a turn of several requests.
+func TestUsageAddsUp(t *testing.T) {
+	n := 0
+	m := fake(func(_ context.Context, _ model.Request, on on) (model.Response, error) {
+		u := model.Usage{Input: 100, CachedInput: 60, CacheWrite: 30, Output: 10, CostUSD: 0.25}
+		if n++; n == 1 {
+			on(model.Delta{Call: &model.CallDelta{ID: "c", Name: "look", Arguments: "{}"}})
+			on(model.Delta{Call: &model.CallDelta{Done: true}})
+			return model.Response{Stop: model.StopCalls, Usage: u}, nil
+		}
+		on(model.Delta{Text: "Done."})
+		return model.Response{Stop: model.StopEnd, Usage: u}, nil
+	})
+	want := model.Usage{Input: 200, CachedInput: 120, CacheWrite: 60, Output: 20, CostUSD: 0.5}
+	if r := ask(t, session(t, &client{}, opener{"main": m}), "go"); r.Usage != want {
+		t.Errorf("%+v", r.Usage)
+	}
+}
+
+// TestThoughtsGoBackWhereTheyWere keeps the places of thoughts among text and calls.
+func TestThoughtsGoBackWhereTheyWere(t *testing.T) {
+	var last model.Request
+	n := 0
+	m := fake(func(_ context.Context, r model.Request, on on) (model.Response, error) {
+		last = r
+		if n++; n > 1 {
+			on(model.Delta{Text: "Done."})
+			return model.Response{Stop: model.StopEnd}, nil
+		}
+		keep := func(text string) { on(model.Delta{Kept: &model.Thought{Model: "fake/m", Text: text}}) }
+		call := func(i int) {
+			on(model.Delta{Call: &model.CallDelta{Index: i, ID: fmt.Sprint("c", i), Name: "look", Arguments: "{}"}})
+			on(model.Delta{Call: &model.CallDelta{Index: i, Done: true}})
+		}
+		keep("one")
+		on(model.Delta{Text: "Looking."})
+		keep("two")
+		call(0)
+		keep("three")
+		call(1)
+		return model.Response{Stop: model.StopCalls}, nil
+	})
+	ask(t, session(t, &client{}, opener{"main": m}), "go")
+	var got []string
+	for _, p := range last.Messages[2].Parts("fake/m") {
+		switch {
+		case p.Thought != nil:
+			got = append(got, p.Thought.Text)
+		case p.Call != nil:
+			got = append(got, p.Call.ID)
+		default:
+			got = append(got, p.Text)
+		}
+	}
+	if diff := cmp.Diff([]string{"one", "Looking.", "two", "c0", "three", "c1"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if last.Session == "" || !last.Messages[3].Failed == (last.Messages[3].Text[0] == '[') {
+		t.Errorf("%+v", last)
+	}
+}
+
+// TestRulesNearestWins plays a workspace with nested rules: its own are in the system prompt, those of a folder come when
+// the model first sees something there, once.
+func TestRulesNearestWins(t *testing.T) {
+	files := runtest.NewFiles()
+	for path, content := range map[string]string{
+		"/home/ann/AGENTS.md": "Root rules.", "/home/ann/api/AGENTS.md": "API rules.", "/home/ann/api/v2/AGENTS.md": "V2 rules.",
+		"/home/ann/web/AGENTS.md": "Web rules.", "/elsewhere/AGENTS.md": "Foreign rules.", "/lib/AGENTS.md": "Library rules.",
+		"/home/ann/api/v2/x.go": "package x", "/elsewhere/y.go": "package y",
+	} {
+		files.Put(path, content, false)
+	}
+	var requests []string
+	n := 0
+	var s *Session
+	m := fake(func(ctx context.Context, r model.Request, on on) (model.Response, error) {
+		b, err := json.Marshal(r.Messages)
+		if err != nil {
+			t.Error(err)
+		}
+		requests = append(requests, string(b))
+		if n++; n%2 == 0 {
+			on(model.Delta{Text: "Done."})
+			return model.Response{Stop: model.StopEnd}, nil
+		}
+		for _, path := range []string{"/home/ann/api/v2/x.go", "/elsewhere/y.go"} { // as a tool would
+			snapshot, err := files.Read(ctx, path)
+			if err != nil {
+				t.Error(err)
+			}
+			s.FileTime().Read(snapshot, 1, 1)
+		}
+		on(model.Delta{Call: &model.CallDelta{ID: fmt.Sprint("c", n), Name: "look", Arguments: "{}"}})
+		on(model.Delta{Call: &model.CallDelta{Done: true}})
+		return model.Response{Stop: model.StopCalls}, nil
+	})
+	s = session(t, &client{}, opener{"main": m}, func(o *Options) {
+		o.Files, o.Rules, o.More = files, "My own rules.", []string{"/lib"}
+	})
+	in := text("go")
+	in.Blocks = append(in.Blocks, prompt.Block{Type: "resource_link", URI: "file:///home/ann/web/page.ts"})
+	for range 2 {
+		if _, err := s.Prompt(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	order := func(text string, words ...string) bool {
+		for _, w := range words {
+			_, rest, ok := strings.Cut(text, w)
+			if !ok || strings.HasSuffix(w, " rules.") && strings.Contains(rest, w) {
+				return false
+			}
+			text = rest
+		}
+		return true
+	}
+	if !order(requests[0], "My own rules.", "Root rules.", "Library rules.", "Attached", "Web rules.") ||
+		strings.Contains(requests[0], "API") {
+		t.Error(requests[0])
+	}
+	if !order(requests[3], "Root rules.", "Web rules.", "saw", "API rules.", "V2 rules.", "saw") ||
+		strings.Contains(requests[3], "Foreign") {
+		t.Error(requests[3])
+	}
+	if prefix := requests[0][:len(requests[0])-1]; !strings.HasPrefix(requests[3], prefix) {
+		t.Error("the beginning of the conversation has changed")
+	}
+}
+
+// TestEditorAndPictures sees what a person has in front of them reach the model, after their words.
+func TestEditorAndPictures(t *testing.T) {
+	var got model.Message
+	m := fake(func(_ context.Context, r model.Request, on on) (model.Response, error) {
+		got = r.Messages[len(r.Messages)-1]
+		on(model.Delta{Text: "I see."})
+		return model.Response{Stop: model.StopEnd}, nil
+	})
+	s := session(t, &client{}, opener{"main": m})
+	in := text("What is this?")
+	in.Blocks = append(in.Blocks, prompt.Block{Type: "image", MIMEType: "image/png", Data: []byte("png"), Name: "a.png"})
+	in.Editor = prompt.Editor{Active: "/home/ann/a.go", Line: 3}
+	if _, err := s.Prompt(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	want := "What is this?\n\n(Attached image: a.png)\n\n<editor>\nIn front of the person: a.go, cursor at line 3\n</editor>"
+	if got.Text != want || len(got.Images) != 1 || string(got.Images[0].Data) != "png" {
+		t.Errorf("%+v", got)
+	}
+	if _, err := s.Prompt(t.Context(), Input{Editor: in.Editor}); !errors.Is(err, ErrEmpty) {
+		t.Error(err)
+	}
+}
+
+// TestPersonSeesRetries plays a service that is overloaded at first and names its pause: what the client is told.
+func TestPersonSeesRetries(t *testing.T) {
+	n := 0
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if n++; n < 3 {
+			w.Header().Set("Retry-After-Ms", "1")
+			w.WriteHeader(529)
+			_, _ = io.WriteString(w, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)
+			return
+		}
+		_, _ = io.WriteString(w, `data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hello."}}`+
+			"\n\n"+`data: {"type":"message_stop"}`+"\n\n")
+	}))
+	defer service.Close()
+	conf := config.Default()
+	conf.Retry.BackoffMs = 1
+	conf.Providers = map[string]config.Provider{"claude": {API: "anthropic", BaseURL: service.URL}}
+	c := &client{}
+	s := session(t, c, nil, func(o *Options) {
+		o.Config, o.Models = conf, &registry.Registry{Config: conf, Getenv: func(string) string { return "" }}
+		o.Model = "claude/m"
+	})
+	if r := ask(t, s, "go"); r.Stop != EndTurn {
+		t.Errorf("%+v", r)
+	}
+	c.told(t, "notice claude is failing or overloaded (529: Overloaded). Trying again in 1ms (2 of 3).\n")
+	c.told(t, "notice claude is failing or overloaded (529: Overloaded). Trying again in 2ms (3 of 3).\n")
+	c.told(t, `text "Hello."`)
+}
+
+// F053: the second equal mistake in a row is answered with a hint, at most three times in a turn.
+func TestF053Reflection(t *testing.T) {
+	n := 0
+	bad := func(args string) func(on on) {
+		return func(on on) {
+			on(model.Delta{Call: &model.CallDelta{ID: fmt.Sprint("c", n), Name: "look", Arguments: args}})
+			on(model.Delta{Call: &model.CallDelta{Done: true}})
+		}
+	}
+	wrong, other, good := bad(`{"txt":1}`), bad(`{"text":[]}`), bad(`{}`)
+	calls := []func(on on){wrong, wrong, wrong, other, good, other, wrong, wrong, wrong, wrong}
+	m := fake(func(_ context.Context, _ model.Request, on on) (model.Response, error) {
+		if n == len(calls) {
+			on(model.Delta{Text: "I give up."})
+			return model.Response{Stop: model.StopEnd}, nil
+		}
+		calls[n](on)
+		n++
+		return model.Response{Stop: model.StopCalls}, nil
+	})
+	s := session(t, &client{}, opener{"main": m})
+	ask(t, s, "go")
+	var got strings.Builder
+	for _, msg := range s.History() {
+		switch {
+		case msg.Role != model.Tool:
+		case strings.Contains(msg.Text, "the same mistake"):
+			got.WriteString("h")
+		case msg.Failed:
+			got.WriteString("f")
+		default:
+			got.WriteString(".")
+		}
+	}
+	if got.String() != "fhhf.ffhff" {
+		t.Error(got.String())
+	}
+}

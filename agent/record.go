@@ -1,0 +1,632 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tandem/agent/model"
+	"tandem/agent/store"
+	"tandem/filetime"
+	"tandem/tools"
+	"tandem/tools/run"
+)
+
+// record writes down what happens in a session, so that it can go on in another process. What it was told is kept when
+// its methods return. A session is in the store from its first entry on.
+type record struct {
+	open   func() store.Store // nil where nothing is kept
+	now    func() time.Time
+	log    *slog.Logger
+	failed func(error) // told once, of the first failure; nothing is written after it
+
+	saving sync.Mutex // one Save at a time, so that the last one holds the latest
+
+	mu     sync.Mutex
+	meta   store.Session
+	begun  bool
+	broken bool
+	saying map[string]string // by call: what the model had said when it asked for it
+}
+
+// body is what an entry says beyond its fields.
+type body struct {
+	Message *model.Message `json:"message,omitempty"`
+
+	Name      string           `json:"name,omitempty"`
+	Arguments string           `json:"arguments,omitempty"`
+	Tool      string           `json:"tool,omitempty"`
+	Kind      tools.Kind       `json:"kind,omitempty"`
+	Title     string           `json:"title,omitempty"`
+	Phase     string           `json:"phase,omitempty"`
+	Semantic  string           `json:"semantic,omitempty"`
+	Locations []tools.Location `json:"locations,omitempty"`
+	Result    *tools.Result    `json:"result,omitempty"`
+
+	Path      string `json:"path,omitempty"`
+	Operation string `json:"operation,omitempty"`
+
+	Stop  StopReason   `json:"stop,omitempty"`
+	Usage *model.Usage `json:"usage,omitempty"`
+}
+
+func (r *record) entry(turn int, kind store.Kind, call, text string, b body) store.Entry {
+	raw, err := json.Marshal(b)
+	if err != nil && b.Result != nil { // a tool's value that is no JSON
+		b.Result.Value = nil
+		raw, err = json.Marshal(b)
+	}
+	if err != nil {
+		r.log.Error("not to be written down", "kind", kind, "error", err)
+	}
+	return store.Entry{Time: r.now(), Turn: turn, Kind: kind, Call: call, Text: text, Body: raw}
+}
+
+// add writes entries.
+func (r *record) add(entries ...store.Entry) {
+	if r.open == nil || len(entries) == 0 || !r.begin() {
+		return
+	}
+	r.lost(r.open().Append(r.meta.ID, entries...))
+}
+
+// begin brings the session into the store, and says whether it can be written.
+func (r *record) begin() bool {
+	r.saving.Lock()
+	r.mu.Lock()
+	begun, broken, meta := r.begun, r.broken, r.meta
+	r.mu.Unlock()
+	var err error
+	if !begun && !broken {
+		if err = r.open().Save(meta); err == nil {
+			r.mu.Lock()
+			r.begun = true
+			r.mu.Unlock()
+		}
+	}
+	r.saving.Unlock()
+	return !r.lost(err) && !broken
+}
+
+// lost says that something could not be written, and tells of it the first time.
+func (r *record) lost(err error) bool {
+	if err == nil {
+		return false
+	}
+	r.mu.Lock()
+	first := !r.broken
+	r.broken = true
+	r.mu.Unlock()
+	if first {
+		r.failed(err)
+	}
+	return true
+}
+
+// set changes what is known of the session without its entries.
+func (r *record) set(change func(*store.Session)) {
+	r.saving.Lock()
+	r.mu.Lock()
+	change(&r.meta)
+	save, meta := r.begun && !r.broken, r.meta
+	r.mu.Unlock()
+	var err error
+	if save {
+		err = r.open().Save(meta)
+	}
+	r.saving.Unlock()
+	r.lost(err)
+}
+
+// resume begins the record of s, or goes on with it.
+func (s *Session) resume() {
+	o := s.o
+	s.record = &record{
+		open: o.Store, now: o.Now, log: o.Log, saying: map[string]string{},
+		meta: store.Session{ID: o.ID, Cwd: o.Cwd, More: o.More, CacheKey: s.cacheKey},
+		failed: func(err error) {
+			o.Log.Error("the session is not kept", "error", err)
+			o.Client.Update(o.ID, Event{Notice: fmt.Sprintf("What happens from here on is not kept: %v.", err)})
+		},
+	}
+	if p := o.Past; p != nil {
+		s.history, s.turns, s.cacheKey = slices.Clone(p.history), p.turns, p.CacheKey
+		maps.Copy(s.ids, p.ids)
+		s.record.meta, s.record.begun = p.Session, true
+	}
+}
+
+// Title is what a person knows the session by; "" before the first prompt.
+func (s *Session) Title() string { return s.record.title() }
+
+// Busy says whether a prompt is being answered.
+func (s *Session) Busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running != nil
+}
+
+// Kept says whether there is anything of the session in its Store.
+func (s *Session) Kept() bool {
+	s.record.mu.Lock()
+	defer s.record.mu.Unlock()
+	return s.record.begun
+}
+
+// Rename gives the session another title.
+func (s *Session) Rename(title string) { s.record.set(func(r *store.Session) { r.Title = title }) }
+
+func (r *record) title() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.meta.Title
+}
+
+// release lets another process have the session.
+func (r *record) release() {
+	r.saving.Lock()
+	defer r.saving.Unlock()
+	r.mu.Lock()
+	begun := r.begun
+	r.begun, r.broken = false, true
+	r.mu.Unlock()
+	if !begun {
+		return
+	}
+	if err := r.open().Release(r.meta.ID); err != nil && !errors.Is(err, store.ErrUnknown) {
+		r.log.Warn("the session was not let go", "error", err)
+	}
+}
+
+// said writes messages down. shown is what a person sees of the first.
+func (r *record) said(turn int, shown string, messages ...model.Message) {
+	entries := make([]store.Entry, len(messages))
+	for i := range messages {
+		entries[i] = r.entry(turn, store.Message, messages[i].CallID, shown, body{Message: &messages[i]})
+		shown = ""
+	}
+	r.add(entries...)
+}
+
+// say tells what a model has said before a call.
+func (r *record) say(call, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if text != "" {
+		r.saying[call] = text
+	}
+}
+
+// saw writes down how a call goes on.
+func (r *record) saw(turn int, e run.Event) {
+	if r.open == nil {
+		return
+	}
+	id := e.Call.ID
+	b := body{Tool: e.Tool, Kind: e.Kind, Title: e.Title}
+	switch e.State {
+	case run.Queued:
+		r.mu.Lock()
+		said := r.saying[id]
+		delete(r.saying, id)
+		r.mu.Unlock()
+		b.Name, b.Arguments = e.Call.Name, string(e.Call.Arguments)
+		r.add(r.entry(turn, store.Call, id, said, b))
+	case run.Executing:
+		if e.Phase == "use" && e.Plan != nil && !e.Plan.Kind.ReadOnly() {
+			b.Locations = places(e.Plan)
+			r.add(r.entry(turn, store.Running, id, "", b))
+		}
+	case run.Completed:
+		if e.Result == nil {
+			return
+		}
+		result := *e.Result
+		result.Landed, result.Meta, result.Diffs = nil, tools.Meta{}, slices.Clone(result.Diffs)
+		for i := range result.Diffs {
+			result.Diffs[i].Hunks = nil // they are in its Unified
+		}
+		b.Phase, b.Result = e.Phase, &result
+		if e.Plan != nil {
+			b.Locations, b.Semantic = e.Plan.Locations, e.Plan.Semantic
+		}
+		entries := []store.Entry{r.entry(turn, store.Result, id, "", b)}
+		if l := e.Result.Landed; l != nil {
+			for _, f := range l.Files {
+				if f.Applied {
+					c := r.entry(turn, store.Change, id, "", body{Path: f.Path, Operation: operation(e.Plan, f)})
+					c.Blobs = []store.Blob{{Data: f.Before.String()}, {Data: f.After.String()}}
+					entries = append(entries, c)
+				}
+			}
+		}
+		r.add(entries...)
+	}
+}
+
+// places are the files that a plan is about.
+func places(p *tools.Plan) []tools.Location {
+	if p.Change == nil {
+		return p.Locations
+	}
+	var out []tools.Location
+	for _, f := range p.Change.Files {
+		out = append(out, tools.Location{Path: f.Path})
+	}
+	return out
+}
+
+func operation(p *tools.Plan, f filetime.LandedFile) string {
+	if f.Created {
+		return "create"
+	}
+	if p != nil && p.Change != nil && slices.ContainsFunc(p.Change.Files, func(e filetime.FileEdit) bool {
+		return e.Delete && e.Path == f.Path
+	}) {
+		return "delete"
+	}
+	return "edit"
+}
+
+// ended writes down how a turn ended.
+func (r *record) ended(turn int, stop StopReason, usage model.Usage, why error) {
+	text := ""
+	if why != nil {
+		text = why.Error()
+	}
+	r.add(r.entry(turn, store.End, "", text, body{Stop: stop, Usage: &usage}))
+}
+
+// Past is a session as it was written down.
+type Past struct {
+	store.Session
+	history []model.Message
+	events  []Event
+	entries []store.Entry
+	turns   int
+	ids     map[string]bool
+}
+
+// Events are what its client was told of it, without what was news only for a moment.
+func (p *Past) Events() []Event { return p.events }
+
+// Turns counts them.
+func (p *Past) Turns() int { return p.turns }
+
+// ReadPast reads a session, whoever has it. Errors are those of the store.
+func ReadPast(st store.Store, id string) (*Past, error) {
+	s, entries, err := st.Entries(id)
+	if err != nil {
+		return nil, err
+	}
+	return newPast(st, s, entries)
+}
+
+// TakePast takes hold of a session, to go on with it by Options.Past. A turn that the end of its process has cut short
+// is brought to an end first: calls that may have been carried out are UNKNOWN, with what their files say now, and none
+// is tried again. may is asked before anything is done.
+func TakePast(
+	ctx context.Context, st store.Store, id string, files filetime.Files, now func() time.Time, may func(store.Session) error,
+) (*Past, error) {
+	s, entries, err := st.Take(id)
+	if err != nil {
+		return nil, err
+	}
+	if err := may(s); err != nil {
+		return nil, errors.Join(err, st.Release(id))
+	}
+	m := mender{r: &record{now: now, log: slog.New(slog.DiscardHandler)}, now: func(path string) string { return says(ctx, files, path) }}
+	more, err := m.mend(entries)
+	if err == nil && len(more) > 0 {
+		err = st.Append(id, more...)
+	}
+	var p *Past
+	if err == nil {
+		p, err = newPast(st, s, append(entries, more...))
+	}
+	if err != nil {
+		return nil, errors.Join(err, st.Release(id))
+	}
+	return p, nil
+}
+
+// says is what a file says, for a model.
+func says(ctx context.Context, files filetime.Files, path string) string {
+	const most = 8 << 10
+	snap, err := files.Read(ctx, path)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%s cannot be read now: %v", path, err)
+	case !snap.Exists:
+		return path + " is not there now."
+	case snap.Text.Len() > most:
+		return fmt.Sprintf("%s says now (its first %d bytes):\n%s", path, most, strings.ToValidUTF8(snap.Text.Slice(0, most), ""))
+	}
+	return fmt.Sprintf("%s says now:\n%s", path, snap.Text)
+}
+
+// interrupted ends a turn that its process did not live to end.
+const interrupted StopReason = "interrupted"
+
+// mender brings what was cut short to an end.
+type mender struct {
+	r   *record
+	now func(path string) string
+}
+
+// mend gives the entries that are missing at the end.
+func (m mender) mend(entries []store.Entry) ([]store.Entry, error) {
+	past, err := read(entries)
+	if err != nil {
+		return nil, err
+	}
+	var more []store.Entry
+	own := model.Message{Role: model.Assistant}
+	answers := []model.Message{}
+	for _, c := range past.order {
+		if c.result == nil {
+			c.result = m.unfinished(c)
+			c.phase = "error"
+			more = append(more, m.r.entry(c.turn, store.Result, c.ID, "", body{
+				Tool: c.tool, Kind: c.kind, Title: c.title, Phase: c.phase, Result: c.result,
+			}))
+		}
+		if c.turn == 0 || c.turn != past.open || past.named[c.ID] {
+			continue
+		}
+		own.Text = c.said
+		own.Calls = append(own.Calls, model.Call{ID: c.ID, Name: c.Name, Arguments: string(c.Arguments)})
+		answers = append(answers, toolMessage(c.Call, *c.result))
+	}
+	if past.open == 0 {
+		return more, nil
+	}
+	if len(own.Calls) > 0 {
+		more = append(more, m.r.entry(past.open, store.Message, "", own.Text, body{Message: &own}))
+		for i := range answers {
+			more = append(more, m.r.entry(past.open, store.Message, answers[i].CallID, "", body{Message: &answers[i]}))
+		}
+	}
+	return append(more,
+		m.r.entry(past.open, store.Message, "", "", body{Message: &model.Message{Role: model.Assistant, Text: closing(interrupted)}}),
+		m.r.entry(past.open, store.End, "", "The program ended during this turn; what was running was not tried again.",
+			body{Stop: interrupted}),
+	), nil
+}
+
+// unfinished is the result of a call whose process ended before it did.
+func (m mender) unfinished(c *pastCall) *tools.Result {
+	if !c.running {
+		r := tools.Fail(filetime.Cancelled, "interrupted",
+			"The program ended before this call was carried out: nothing was changed. It was not tried again.")
+		return &r
+	}
+	text := "The program ended while this call was running: whether it took effect is not known, and it was not tried again. " +
+		"Look at what is there before you go on."
+	const most = 4
+	for i, l := range c.locations {
+		if i == most {
+			break
+		}
+		text += "\n\n" + m.now(l.Path)
+	}
+	r := tools.Fail(filetime.Unknown, "interrupted", "%s", text)
+	r.Summary = "The program ended while this was running; whether it took effect is not known."
+	return &r
+}
+
+// toolMessage is a result as a model reads it.
+func toolMessage(c run.Call, r tools.Result) model.Message {
+	text := r.Data
+	if !r.Success {
+		text = fmt.Sprintf("[%s] %s", r.Error, r.Data)
+	}
+	return model.Message{Role: model.Tool, CallID: c.ID, Name: c.Name, Text: text, Failed: !r.Success}
+}
+
+// closing is said for a model whose turn ended without words of its own.
+func closing(stop StopReason) string { return fmt.Sprintf("(The turn ended: %s.)", stop) }
+
+// pastCall is a call as it was written down.
+type pastCall struct {
+	run.Call
+	turn      int
+	began     time.Time
+	said      string
+	tool      string
+	kind      tools.Kind
+	title     string
+	semantic  string
+	locations []tools.Location
+	running   bool
+	phase     string
+	result    *tools.Result
+	changes   []store.Entry
+	ended     time.Time
+	told      bool
+}
+
+// reading is what entries say of calls and turns.
+type reading struct {
+	bodies []body
+	calls  map[string]*pastCall
+	order  []*pastCall
+	named  map[string]bool // the calls that messages ask for
+	open   int             // the turn that has not ended, 0 for none
+	turns  int
+}
+
+func read(entries []store.Entry) (*reading, error) {
+	p := &reading{bodies: make([]body, len(entries)), calls: map[string]*pastCall{}, named: map[string]bool{}}
+	for i, e := range entries {
+		b := &p.bodies[i]
+		if err := json.Unmarshal(e.Body, b); err != nil {
+			return nil, fmt.Errorf("%w: %w", store.ErrDamaged, err)
+		}
+		if e.Turn > p.turns {
+			p.turns, p.open = e.Turn, e.Turn
+		}
+		c := p.calls[e.Call]
+		switch e.Kind {
+		case store.Message:
+			if b.Message == nil {
+				return nil, fmt.Errorf("%w: a message says nothing", store.ErrDamaged)
+			}
+			for _, call := range b.Message.Calls {
+				p.named[call.ID] = true
+			}
+		case store.Call:
+			c = &pastCall{
+				Call: run.Call{ID: e.Call, Name: b.Name, Arguments: json.RawMessage(b.Arguments)}, turn: e.Turn, began: e.Time,
+				said: e.Text, tool: b.Tool, kind: b.Kind, title: b.Title,
+			}
+			p.calls[e.Call] = c
+			p.order = append(p.order, c)
+		case store.Running:
+			if c != nil {
+				c.running, c.locations = true, b.Locations
+			}
+		case store.Result:
+			if c != nil {
+				c.result, c.phase, c.ended, c.title, c.kind = b.Result, b.Phase, e.Time, b.Title, b.Kind
+				c.locations, c.semantic = b.Locations, b.Semantic
+			}
+		case store.Change:
+			if c != nil {
+				c.changes = append(c.changes, e)
+			}
+		case store.End:
+			p.open = 0
+		}
+	}
+	return p, nil
+}
+
+// newPast puts together what happened.
+func newPast(st store.Store, s store.Session, entries []store.Entry) (*Past, error) {
+	r, err := read(entries)
+	if err != nil {
+		return nil, err
+	}
+	p := &Past{Session: s, entries: entries, turns: r.turns, ids: map[string]bool{}}
+	for id := range r.calls {
+		p.ids[id] = true
+	}
+	answers := map[string]model.Message{}
+	for i := range entries {
+		if m := r.bodies[i].Message; m != nil && m.Role == model.Tool {
+			answers[m.CallID] = *m
+		}
+	}
+	for i, e := range entries {
+		b := r.bodies[i]
+		switch e.Kind {
+		case store.Message:
+			p.history = append(p.history, *b.Message)
+			p.message(e, *b.Message)
+			for _, c := range b.Message.Calls {
+				p.ids[c.ID] = true
+				call := r.calls[c.ID]
+				if call == nil { // it was cut off before it was one
+					call = &pastCall{
+						Call: run.Call{ID: c.ID, Name: c.Name, Arguments: json.RawMessage(c.Arguments)}, turn: e.Turn, began: e.Time,
+						tool: c.Name, kind: tools.Other, title: c.Name, ended: e.Time, phase: "error",
+					}
+					if m, ok := answers[c.ID]; ok {
+						result := cutOff()
+						result.Data = m.Text
+						call.result = &result
+					}
+				}
+				p.call(st, call)
+			}
+		case store.Call:
+			if !r.named[e.Call] {
+				p.call(st, r.calls[e.Call])
+			}
+		case store.End:
+			if e.Text != "" {
+				p.events = append(p.events, Event{Turn: e.Turn, Notice: e.Text})
+			}
+		}
+	}
+	return p, nil
+}
+
+// message adds what a person saw of a message.
+func (p *Past) message(e store.Entry, m model.Message) {
+	switch m.Role {
+	case model.User:
+		if e.Text != "" {
+			p.events = append(p.events, Event{Turn: e.Turn, User: e.Text})
+		}
+	case model.Assistant:
+		for _, t := range m.Thoughts {
+			if t.Text != "" {
+				p.events = append(p.events, Event{Turn: e.Turn, Thought: t.Text})
+			}
+		}
+		if e.Text != "" {
+			p.events = append(p.events, Event{Turn: e.Turn, Text: e.Text})
+		}
+	}
+}
+
+// call adds what a person saw of a call.
+func (p *Past) call(st store.Store, c *pastCall) {
+	if c.told {
+		return
+	}
+	c.told = true
+	event := run.Event{
+		Call: c.Call, Tool: c.tool, Kind: c.kind, Title: c.title, State: run.Queued, Phase: "use", At: c.began,
+		Plan: &tools.Plan{Title: c.title, Kind: c.kind, Semantic: c.semantic, Locations: c.locations},
+	}
+	tell := func(s run.State, phase string, at time.Time) {
+		e := event
+		e.State, e.Phase, e.At = s, phase, at
+		p.events = append(p.events, Event{Turn: c.turn, At: at.Sub(c.began), Call: &e})
+	}
+	tell(run.Queued, "use", c.began)
+	if c.result == nil {
+		if c.running {
+			tell(run.Executing, "use", c.began)
+		}
+		return
+	}
+	result := *c.result
+	result.Landed = landed(st, c.changes)
+	event.Result = &result
+	tell(run.Completed, c.phase, c.ended)
+	tell(run.Yielded, c.phase, c.ended)
+}
+
+// landed puts together what a call changed; nil where it was nothing, or the texts are not kept any more.
+func landed(st store.Store, changes []store.Entry) *filetime.Landed {
+	var out filetime.Landed
+	for _, e := range changes {
+		var b body
+		if json.Unmarshal(e.Body, &b) != nil || len(e.Blobs) != 2 {
+			return nil
+		}
+		f := filetime.LandedFile{Path: b.Path, Created: b.Operation == "create", Applied: true}
+		before, err1 := st.Blob(e.Blobs[0].Hash)
+		after, err2 := st.Blob(e.Blobs[1].Hash)
+		if err1 != nil || err2 != nil {
+			return nil
+		}
+		f.Before, f.After = f.Before.Replace(0, 0, before), f.After.Replace(0, 0, after)
+		out.Files = append(out.Files, f)
+	}
+	if len(out.Files) == 0 {
+		return nil
+	}
+	return &out
+}

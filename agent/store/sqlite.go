@@ -1,0 +1,528 @@
+package store
+
+import (
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Options are what a database of sessions takes. The zero value will do.
+type Options struct {
+	// Quota is the size in bytes to keep to, Quota if 0.
+	Quota int64
+	Now   func() time.Time
+}
+
+// Open opens the database in a file, or makes it, for its owner alone. An error is or wraps ErrNewer or ErrDamaged
+// where that is the reason.
+func Open(path string, o Options) (Store, error) {
+	return open(path, o, migrations())
+}
+
+// migrations lead from an empty database to the present schema, one step for each version. A step is never changed
+// once it was released.
+func migrations() []string {
+	return []string{`
+CREATE TABLE session (
+	key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, cwd TEXT NOT NULL, more TEXT NOT NULL, title TEXT NOT NULL,
+	mode TEXT NOT NULL, model TEXT NOT NULL, cachekey TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL,
+	pid INTEGER NOT NULL, start INTEGER NOT NULL, nonce TEXT NOT NULL
+);
+CREATE INDEX session_updated ON session (updated DESC, id);
+CREATE TABLE entry (
+	seq INTEGER PRIMARY KEY, session INTEGER NOT NULL REFERENCES session ON DELETE CASCADE, time INTEGER NOT NULL,
+	turn INTEGER NOT NULL, kind TEXT NOT NULL, call TEXT NOT NULL, text TEXT NOT NULL, body BLOB NOT NULL,
+	blobs TEXT NOT NULL
+);
+CREATE INDEX entry_session ON entry (session, seq);
+CREATE TABLE blob (hash TEXT PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE blob_use (
+	session INTEGER NOT NULL REFERENCES session ON DELETE CASCADE, hash TEXT NOT NULL, PRIMARY KEY (session, hash)
+) WITHOUT ROWID;
+CREATE INDEX blob_use_hash ON blob_use (hash);
+`}
+}
+
+// application marks the file as ours ("Tndm").
+const application = 0x546e646d
+
+type database struct {
+	db    *sql.DB
+	me    holder
+	now   func() time.Time
+	quota int64
+	wrote atomic.Int64 // appends so far
+	full  atomic.Bool  // there is no room for blobs
+
+	packer packer
+}
+
+func open(path string, o Options, steps []string) (Store, error) {
+	if o.Quota == 0 {
+		o.Quota = Quota
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	// SQLite gives its other files the rights of this one.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
+		return nil, err
+	}
+	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
+		"_txlock": {"immediate"},
+		"_pragma": {
+			// A commit survives the end of the process, though not always that of the machine.
+			"busy_timeout(5000)", "synchronous(normal)", "foreign_keys(on)", "secure_delete(on)",
+			"journal_size_limit(4194304)",
+		},
+	}.Encode()}
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	d := &database{
+		db: db, me: holder{os.Getpid(), started(os.Getpid()), rand.Text()}, now: o.Now, quota: o.Quota,
+	}
+	if err := d.migrate(steps); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("%s: %w", path, reason(err))
+	}
+	return d, nil
+}
+
+// reason words what SQLite says of a file that it cannot use.
+func reason(err error) error {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
+			return fmt.Errorf("%w (%w)", ErrDamaged, err)
+		}
+	}
+	return err
+}
+
+// migrate brings the schema up to date.
+func (d *database) migrate(steps []string) error {
+	var version, app int
+	if err := d.db.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
+		return err
+	}
+	if err := d.db.QueryRow("PRAGMA application_id").Scan(&app); err != nil {
+		return err
+	}
+	switch {
+	case version == len(steps) && app == application:
+		return nil
+	case app != application && (app != 0 || version != 0):
+		return ErrDamaged
+	case version > len(steps):
+		return fmt.Errorf("%w: schema %d, this one knows %d", ErrNewer, version, len(steps))
+	}
+	// Both stay with the file, and the first must come before anything else is in it.
+	if _, err := d.db.Exec("PRAGMA auto_vacuum = incremental; PRAGMA journal_mode = wal"); err != nil {
+		return err
+	}
+	return d.write(func(tx *sql.Tx) error {
+		// Another process may have done it meanwhile.
+		if err := tx.QueryRow("PRAGMA user_version").Scan(&version); err != nil || version >= len(steps) {
+			return err
+		}
+		for _, step := range steps[version:] {
+			if _, err := tx.Exec(step); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec(fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d", len(steps), application))
+		return err
+	})
+}
+
+func (d *database) write(f func(*sql.Tx) error) error {
+	tx, err := d.db.Begin()
+	if err != nil {
+		return reason(err)
+	}
+	if err := f(tx); err != nil {
+		_ = tx.Rollback()
+		return reason(err)
+	}
+	return reason(tx.Commit())
+}
+
+const columns = "key, id, cwd, more, title, mode, model, cachekey, created, updated, pid, start, nonce"
+
+// row is a session with what only the database knows.
+type row struct {
+	Session
+	key  int64
+	held holder
+}
+
+func scan(from interface{ Scan(...any) error }) (r row, err error) {
+	var more string
+	var created, updated int64
+	err = from.Scan(&r.key, &r.ID, &r.Cwd, &more, &r.Title, &r.Mode, &r.Model, &r.CacheKey, &created, &updated,
+		&r.held.pid, &r.held.start, &r.held.nonce)
+	if errors.Is(err, sql.ErrNoRows) {
+		return r, ErrUnknown
+	}
+	if err != nil {
+		return r, err
+	}
+	r.Created, r.Updated = time.UnixMicro(created), time.UnixMicro(updated)
+	return r, json.Unmarshal([]byte(more), &r.More)
+}
+
+func find(tx *sql.Tx, id string) (row, error) {
+	return scan(tx.QueryRow("SELECT "+columns+" FROM session WHERE id = ?", id))
+}
+
+// free gives a *HeldError for a session that somebody else has.
+func (d *database) free(r row) error {
+	if r.held != d.me && r.held.alive() {
+		return &HeldError{r.ID, r.held.pid}
+	}
+	return nil
+}
+
+func (d *database) Save(s Session) error {
+	more, err := json.Marshal(s.More)
+	if err != nil {
+		return err
+	}
+	fresh := false
+	err = d.write(func(tx *sql.Tx) error {
+		old, err := find(tx, s.ID)
+		now := d.now().UnixMicro()
+		switch {
+		case errors.Is(err, ErrUnknown):
+			fresh = true
+			_, err = tx.Exec("INSERT INTO session (id, cwd, more, title, mode, model, cachekey, created, updated, pid, start, nonce)"+
+				" VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", s.ID, s.Cwd, string(more), s.Title, s.Mode, s.Model, s.CacheKey, now, now,
+				d.me.pid, d.me.start, d.me.nonce)
+			return err
+		case err != nil:
+			return err
+		}
+		if err := d.free(old); err != nil {
+			return err
+		}
+		_, err = tx.Exec("UPDATE session SET cwd = ?, more = ?, title = ?, mode = ?, model = ?, cachekey = ?, updated = ?,"+
+			" pid = ?, start = ?, nonce = ? WHERE key = ?", s.Cwd, string(more), s.Title, s.Mode, s.Model, s.CacheKey, now,
+			d.me.pid, d.me.start, d.me.nonce, old.key)
+		return err
+	})
+	if err == nil && fresh {
+		err = d.bound()
+	}
+	return err
+}
+
+// bound keeps to the quota, as far as sessions that nobody holds go.
+func (d *database) bound() error {
+	size, err := d.Size()
+	if err == nil && size > d.quota {
+		if _, err = d.Collect(d.quota, time.Time{}); err == nil {
+			size, err = d.Size()
+		}
+	}
+	d.full.Store(size > d.quota)
+	return err
+}
+
+func (d *database) Take(id string) (s Session, entries []Entry, err error) {
+	err = d.write(func(tx *sql.Tx) error {
+		r, err := find(tx, id)
+		if err != nil {
+			return err
+		}
+		if err := d.free(r); err != nil {
+			return err
+		}
+		if _, err := tx.Exec("UPDATE session SET pid = ?, start = ?, nonce = ? WHERE key = ?",
+			d.me.pid, d.me.start, d.me.nonce, r.key); err != nil {
+			return err
+		}
+		s = r.Session
+		entries, err = entriesOf(tx, r.key)
+		return err
+	})
+	return s, entries, err
+}
+
+func (d *database) Entries(id string) (s Session, entries []Entry, err error) {
+	err = d.write(func(tx *sql.Tx) error {
+		r, err := find(tx, id)
+		if err != nil {
+			return err
+		}
+		s = d.public(r)
+		entries, err = entriesOf(tx, r.key)
+		return err
+	})
+	return s, entries, err
+}
+
+// public is a session with the process that has it.
+func (d *database) public(r row) Session {
+	if r.held.alive() {
+		r.PID = r.held.pid
+	}
+	return r.Session
+}
+
+func entriesOf(tx *sql.Tx, key int64) ([]Entry, error) {
+	rows, err := tx.Query("SELECT time, turn, kind, call, text, body, blobs FROM entry WHERE session = ? ORDER BY seq", key)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // what went wrong is in Err
+	var out []Entry
+	for rows.Next() {
+		var e Entry
+		var at int64
+		var hashes string
+		var body []byte
+		if err := rows.Scan(&at, &e.Turn, &e.Kind, &e.Call, &e.Text, &body, &hashes); err != nil {
+			return nil, err
+		}
+		plain, err := unpack(body)
+		if err != nil {
+			return nil, err
+		}
+		if e.Time = time.UnixMicro(at); plain != "" {
+			e.Body = json.RawMessage(plain)
+		}
+		for _, h := range strings.Fields(hashes) {
+			e.Blobs = append(e.Blobs, Blob{Hash: h})
+		}
+		out = append(out, e)
+	}
+	return out, rows.Err()
+}
+
+func (d *database) Append(id string, entries ...Entry) error {
+	const often = 100
+	if d.wrote.Add(1)%often == 0 {
+		if err := d.bound(); err != nil {
+			return err
+		}
+	}
+	// What takes time is done before the others have to wait.
+	type packed struct {
+		body, hashes any
+		blobs        map[string][]byte
+	}
+	all := make([]packed, len(entries))
+	for i, e := range entries {
+		p := packed{body: d.packer.pack(string(e.Body)), blobs: map[string][]byte{}}
+		var hashes []string
+		for _, b := range e.Blobs {
+			h := hashOf(b.Data)
+			hashes = append(hashes, h)
+			if !d.full.Load() {
+				p.blobs[h] = d.packer.pack(b.Data)
+			}
+		}
+		p.hashes = strings.Join(hashes, " ")
+		all[i] = p
+	}
+	return d.write(func(tx *sql.Tx) error {
+		r, err := find(tx, id)
+		if err != nil {
+			return err
+		}
+		if r.held != d.me {
+			if err := d.free(r); err != nil {
+				return err
+			}
+			return fmt.Errorf("the session %s is not held", id)
+		}
+		for i, e := range entries {
+			if _, err := tx.Exec("INSERT INTO entry (session, time, turn, kind, call, text, body, blobs) VALUES (?,?,?,?,?,?,?,?)",
+				r.key, e.Time.UnixMicro(), e.Turn, string(e.Kind), e.Call, e.Text, all[i].body, all[i].hashes); err != nil {
+				return err
+			}
+			for h, data := range all[i].blobs {
+				if _, err := tx.Exec("INSERT OR IGNORE INTO blob (hash, data) VALUES (?,?)", h, data); err != nil {
+					return err
+				}
+				if _, err := tx.Exec("INSERT OR IGNORE INTO blob_use (session, hash) VALUES (?,?)", r.key, h); err != nil {
+					return err
+				}
+			}
+		}
+		_, err = tx.Exec("UPDATE session SET updated = ? WHERE key = ?", d.now().UnixMicro(), r.key)
+		return err
+	})
+}
+
+func (d *database) Release(id string) error {
+	return d.write(func(tx *sql.Tx) error {
+		if _, err := find(tx, id); err != nil {
+			return err
+		}
+		_, err := tx.Exec("UPDATE session SET pid = 0, start = 0, nonce = '' WHERE id = ? AND nonce = ?", id, d.me.nonce)
+		return err
+	})
+}
+
+func (d *database) Delete(id string) error {
+	err := d.write(func(tx *sql.Tx) error {
+		r, err := find(tx, id)
+		if err != nil {
+			return err
+		}
+		if err := d.free(r); err != nil {
+			return err
+		}
+		return forget(tx, r.key)
+	})
+	if err != nil {
+		return err
+	}
+	return d.shrink()
+}
+
+func forget(tx *sql.Tx, key int64) error {
+	if _, err := tx.Exec("DELETE FROM blob WHERE hash IN (SELECT hash FROM blob_use WHERE session = ?1)"+
+		" AND hash NOT IN (SELECT hash FROM blob_use WHERE session <> ?1)", key); err != nil {
+		return err
+	}
+	_, err := tx.Exec("DELETE FROM session WHERE key = ?", key)
+	return err
+}
+
+// shrink gives what was deleted back to the disk, also what the log still has of it.
+func (d *database) shrink() error {
+	if _, err := d.db.Exec("PRAGMA incremental_vacuum"); err != nil {
+		return reason(err)
+	}
+	_, err := d.db.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	return reason(err)
+}
+
+func (d *database) Sessions(q Query) (found []Session, next string, err error) {
+	where, args := []string{"1"}, []any{}
+	if q.Cwd != "" {
+		where, args = append(where, "cwd = ?"), append(args, q.Cwd)
+	}
+	if q.Text != "" {
+		where = append(where, "(instr(lower(title), lower(?)) OR EXISTS"+
+			" (SELECT 1 FROM entry WHERE session = session.key AND instr(lower(text), lower(?))))")
+		args = append(args, q.Text, q.Text)
+	}
+	if at, id, ok := page(q.After); ok {
+		where, args = append(where, "(updated < ? OR updated = ? AND id > ?)"), append(args, at, at, id)
+	}
+	limit := -1
+	if q.Limit > 0 {
+		limit = q.Limit + 1
+	}
+	rows, err := d.db.Query("SELECT "+columns+" FROM session WHERE "+strings.Join(where, " AND ")+
+		" ORDER BY updated DESC, id LIMIT ?", append(args, limit)...)
+	if err != nil {
+		return nil, "", reason(err)
+	}
+	defer func() { _ = rows.Close() }() // what went wrong is in Err
+	for rows.Next() {
+		r, err := scan(rows)
+		if err != nil {
+			return nil, "", reason(err)
+		}
+		found = append(found, d.public(r))
+	}
+	if err := rows.Err(); err != nil {
+		return nil, "", reason(err)
+	}
+	found, next = cut(found, q.Limit)
+	return found, next, nil
+}
+
+func (d *database) Blob(hash string) (string, error) {
+	var data []byte
+	err := d.db.QueryRow("SELECT data FROM blob WHERE hash = ?", hash).Scan(&data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", ErrGone
+	}
+	if err != nil {
+		return "", reason(err)
+	}
+	return unpack(data)
+}
+
+func (d *database) Size() (int64, error) {
+	var size int64
+	err := d.db.QueryRow("SELECT (c.page_count - f.freelist_count) * s.page_size" +
+		" FROM pragma_page_count c, pragma_freelist_count f, pragma_page_size s").Scan(&size)
+	return size, reason(err)
+}
+
+func (d *database) Collect(most int64, before time.Time) (c Collected, err error) {
+	had, err := d.Size()
+	if err != nil {
+		return c, err
+	}
+	all, _, err := d.Sessions(Query{})
+	if err != nil {
+		return c, err
+	}
+	size := had
+	for i := len(all) - 1; i >= 0; i-- {
+		s := all[i]
+		if s.PID != 0 || size <= most && !s.Updated.Before(before) {
+			continue
+		}
+		var held *HeldError
+		err := d.write(func(tx *sql.Tx) error {
+			r, err := find(tx, s.ID)
+			if err == nil {
+				err = d.free(r)
+			}
+			if err != nil {
+				return err
+			}
+			return forget(tx, r.key)
+		})
+		switch {
+		case errors.As(err, &held), errors.Is(err, ErrUnknown): // somebody was quicker
+			continue
+		case err != nil:
+			return c, err
+		}
+		c.Sessions++
+		if size, err = d.Size(); err != nil {
+			return c, err
+		}
+	}
+	c.Bytes = max(0, had-size)
+	if c.Sessions == 0 {
+		return c, nil
+	}
+	return c, d.shrink()
+}
+
+func (d *database) Close() error {
+	_, err := d.db.Exec("UPDATE session SET pid = 0, start = 0, nonce = '' WHERE nonce = ?", d.me.nonce)
+	return errors.Join(reason(err), d.db.Close())
+}
