@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -79,12 +81,33 @@ func (c *cli) options(log *slog.Logger) lspserver.Options {
 		Version: version,
 		Inputs:  config.Inputs{UserFile: config.UserFile(os.Getenv), Flags: raw},
 		Opener: func(cfg config.Config) model.Opener {
-			return &registry.Registry{Config: cfg, Getenv: os.Getenv}
+			return &registry.Registry{Config: cfg, Getenv: os.Getenv, Discover: true, Command: printed}
 		},
 		Tools:  builtin.Tools(),
 		Runner: &sandbox.Local{},
 		Log:    log,
 	}
+}
+
+// printed is what a command of the configuration prints, such as one that gives a key. It has the whole environment, since
+// programs that keep keys live from it.
+func printed(argv []string) (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	r, err := (&sandbox.Local{}).Run(context.Background(), sandbox.Command{
+		Argv: argv, Dir: dir, Env: os.Environ(), Timeout: 10 * time.Second, Grace: time.Second,
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case r.TimedOut:
+		return "", errors.New("it did not end within 10 seconds")
+	case r.ExitCode != 0:
+		return "", fmt.Errorf("it ended with %d: %s", r.ExitCode, strings.TrimSpace(r.Stderr))
+	}
+	return r.Stdout, nil
 }
 
 // orphaned tells when the process with an id is gone.

@@ -5,9 +5,9 @@ export const VERSION = 1;
 
 /** The error codes that are Tandem's own. */
 export const ERRORS = {
-  /** There is no session of that id, or it is closed. */
+  /** There is no session of that id, or it is not loaded. */
   unknown_session: -32011,
-  /** The session is answering another prompt. */
+  /** The session is answering another prompt, or another process has it. */
   session_busy: -32012,
   /** The provider or the model is unknown, or its key is missing; the message says what to set. Nothing was sent. */
   model_unavailable: -32013,
@@ -222,6 +222,18 @@ export interface EmbeddedResource {
 /** Empty is a result that says nothing. */
 export type Empty = Record<string, never>;
 
+/** ExportParams of tandem/session/export. */
+export interface ExportParams {
+  sessionId: string;
+  /** For a person, or everything for a program. */
+  format: 'markdown' | 'jsonl';
+}
+
+/** ExportResult of tandem/session/export. */
+export interface ExportResult {
+  text: string;
+}
+
 /** FileDiff is the diff of one file. Over the limit unified and hunks are left out and truncated is true. */
 export interface FileDiff {
   path: string;
@@ -358,6 +370,13 @@ export interface ListToolsResult {
   tools: ToolInfo[];
 }
 
+/** LoadSessionParams of tandem/session/load. */
+export interface LoadSessionParams {
+  sessionId: string;
+  /** The folder that the client works in; a session of another is refused. The workspace folders if absent. */
+  cwd?: string;
+}
+
 /** Location is a place that a tool call is about. */
 export interface Location {
   /** Absolute. */
@@ -464,6 +483,13 @@ export interface PromptResult {
   error?: TurnError;
 }
 
+/** RenameParams of tandem/session/rename. */
+export interface RenameParams {
+  sessionId: string;
+  /** One line of up to 200 characters. */
+  title: string;
+}
+
 /** Render is how a call can be shown: Markdown, and widgets beside it. */
 export interface Render {
   markdown: string;
@@ -533,6 +559,19 @@ export interface SaveResult {
   failed: SaveFailure[];
 }
 
+/** SearchParams of tandem/session/search. */
+export interface SearchParams {
+  /** What stands in the title or was said, by either side; letters of ASCII in either case. */
+  query: string;
+  /** The most sessions to give; 50 if absent. */
+  limit?: number;
+}
+
+/** SearchResult of tandem/session/search. */
+export interface SearchResult {
+  sessions: SessionInfo[];
+}
+
 /** ServerExperimental is capabilities.experimental.tandem of the initialize result. */
 export interface ServerExperimental {
   /** 1. */
@@ -541,7 +580,7 @@ export interface ServerExperimental {
   methods: string[];
 }
 
-/** SessionInfo is one live session. */
+/** SessionInfo is one session. */
 export interface SessionInfo {
   sessionId: string;
   cwd: string;
@@ -800,18 +839,28 @@ export interface Widget {
 export interface ServerRequests {
   /** Ends all sessions and their commands. Every request after it gets -32600. */
   'shutdown': { params: unknown; result: unknown };
-  /** Begins a conversation in a folder. Any number live at once; they end with the server. */
+  /** Begins a conversation in a folder. Any number live at once. From its first prompt or call on it is kept, and can be loaded again in another process. */
   'tandem/session/new': { params: NewSessionParams; result: NewSessionResult };
-  /** The sessions that live in this server, the last used first. */
+  /** The sessions that live in this server and those that are kept, the last used first. */
   'tandem/session/list': { params: ListSessionsParams; result: ListSessionsResult };
+  /** Goes on with a session that is kept. First its history is sent as updates. A turn that the end of its process has cut short has ended: a call that may have been under way failed with UNKNOWN and is not tried again. The agent has to read files anew, and what was changed before is not among the hunks. -32012 where another living process has the session, with the process in the message; -32014 for a session of another folder. */
+  'tandem/session/load': { params: LoadSessionParams; result: NewSessionResult };
   /** Runs a turn: what happens in it arrives as tandem/session/update, the answer comes when it is over. One turn at a time in a session; a second prompt gets -32012. Where no request could go out the answer is -32013; once one has, a failure is stopReason "error". */
   'tandem/session/prompt': { params: PromptParams; result: PromptResult };
   /** How much the session may do unasked: ask, or auto. */
   'tandem/session/setMode': { params: SetModeParams; result: Empty };
   /** From the next turn on. */
   'tandem/session/setModel': { params: SetModelParams; result: Empty };
-  /** Ends the session, its turn and its commands. */
+  /** Ends the session, its turn and its commands. It is kept, and another process may load it. */
   'tandem/session/close': { params: SessionParams; result: Empty };
+  /** Forgets a session and everything that was kept of it, after ending it where it lives in this server. */
+  'tandem/session/delete': { params: SessionParams; result: Empty };
+  /** Gives a session another title. */
+  'tandem/session/rename': { params: RenameParams; result: Empty };
+  /** Finds sessions by what was said, the last used first. */
+  'tandem/session/search': { params: SearchParams; result: SearchResult };
+  /** The whole session as text. */
+  'tandem/session/export': { params: ExportParams; result: ExportResult };
   /** The diff of what a session has changed in one file, also one that was too large to come with the list. */
   'tandem/changes/diff': { params: DiffChangesParams; result: FileDiff };
   /** What a session has changed and what still stands, one hunk for each run of changed lines of one call. oldText and newText are those whole lines as the call changed them; range is where they stand now, with what was typed since. Accepted hunks stay, rejected and undone ones leave the list, also those that the editor's own undo took back. */

@@ -149,6 +149,15 @@ local M = {}
 --- Empty is a result that says nothing.
 ---@class tandem.Empty
 
+--- ExportParams of tandem/session/export.
+---@class tandem.ExportParams
+---@field sessionId string
+---@field format 'markdown'|'jsonl' For a person, or everything for a program.
+
+--- ExportResult of tandem/session/export.
+---@class tandem.ExportResult
+---@field text string
+
 --- FileDiff is the diff of one file. Over the limit unified and hunks are left out and truncated is true.
 ---@class tandem.FileDiff
 ---@field path string
@@ -251,6 +260,11 @@ local M = {}
 ---@class tandem.ListToolsResult
 ---@field tools tandem.ToolInfo[]
 
+--- LoadSessionParams of tandem/session/load.
+---@class tandem.LoadSessionParams
+---@field sessionId string
+---@field cwd? string The folder that the client works in; a session of another is refused. The workspace folders if absent.
+
 --- Location is a place that a tool call is about.
 ---@class tandem.Location
 ---@field path string Absolute.
@@ -330,6 +344,11 @@ local M = {}
 ---@field turn integer Counts from 1.
 ---@field error? tandem.TurnError With stopReason error.
 
+--- RenameParams of tandem/session/rename.
+---@class tandem.RenameParams
+---@field sessionId string
+---@field title string One line of up to 200 characters.
+
 --- Render is how a call can be shown: Markdown, and widgets beside it.
 ---@class tandem.Render
 ---@field markdown string
@@ -382,12 +401,21 @@ local M = {}
 ---@field saved string[]
 ---@field failed tandem.SaveFailure[]
 
+--- SearchParams of tandem/session/search.
+---@class tandem.SearchParams
+---@field query string What stands in the title or was said, by either side; letters of ASCII in either case.
+---@field limit? integer The most sessions to give; 50 if absent.
+
+--- SearchResult of tandem/session/search.
+---@class tandem.SearchResult
+---@field sessions tandem.SessionInfo[]
+
 --- ServerExperimental is capabilities.experimental.tandem of the initialize result.
 ---@class tandem.ServerExperimental
 ---@field protocolVersion integer 1.
 ---@field methods string[] Every tandem/* request and notification that the server takes.
 
---- SessionInfo is one live session.
+--- SessionInfo is one session.
 ---@class tandem.SessionInfo
 ---@field sessionId string
 ---@field cwd string
@@ -586,8 +614,8 @@ M.VERSION = 1
 
 --- The error codes that are Tandem's own.
 M.ERRORS = {
-  unknown_session = -32011, -- There is no session of that id, or it is closed.
-  session_busy = -32012, -- The session is answering another prompt.
+  unknown_session = -32011, -- There is no session of that id, or it is not loaded.
+  session_busy = -32012, -- The session is answering another prompt, or another process has it.
   model_unavailable = -32013, -- The provider or the model is unknown, or its key is missing; the message says what to set. Nothing was sent.
   not_permitted = -32014, -- The session or the configuration does not allow it.
   no_such_folder = -32602, -- A cwd, a root or a workspace folder is not there or is no folder.
@@ -598,10 +626,15 @@ M.ServerRequests = {
   'shutdown',
   'tandem/session/new',
   'tandem/session/list',
+  'tandem/session/load',
   'tandem/session/prompt',
   'tandem/session/setMode',
   'tandem/session/setModel',
   'tandem/session/close',
+  'tandem/session/delete',
+  'tandem/session/rename',
+  'tandem/session/search',
+  'tandem/session/export',
   'tandem/changes/diff',
   'tandem/changes/list',
   'tandem/changes/accept',
