@@ -31,6 +31,7 @@ type server struct {
 	cancels int
 	got     []string // methods, in order
 	init    json.RawMessage
+	session json.RawMessage // what the client is told of its session
 }
 
 type document struct {
@@ -87,6 +88,7 @@ func listen(t *testing.T) (*server, string) {
 	}
 	s := &server{
 		t: t, changed: make(chan struct{}), docs: map[string]*document{}, replies: map[int]json.RawMessage{},
+		session: raw(map[string]any{"sessionId": "s1"}),
 	}
 	go func() {
 		for {
@@ -163,7 +165,7 @@ func (s *server) take(m message) {
 			"experimental":     map[string]any{"tandem": map[string]any{"protocolVersion": 1}},
 		}})})
 	case "tandem/session/new":
-		s.write(message{ID: m.ID, Result: raw(map[string]any{"sessionId": "s1"})})
+		s.write(message{ID: m.ID, Result: s.session})
 	case "tandem/session/prompt":
 		s.prompts = append(s.prompts, prompt{m.ID, p.Prompt[0].Text})
 	case "tandem/session/cancel":
@@ -290,6 +292,13 @@ func (s *server) call(method string, params, result any) {
 	s.end(s.begin(method, params), result)
 }
 
+// answer sends the result of a request.
+func (s *server) answer(id, result json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.write(message{ID: id, Result: result})
+}
+
 // turn waits for the next prompt and gives what ends it.
 func (s *server) turn() (string, func(stop string)) {
 	s.t.Helper()
@@ -302,9 +311,7 @@ func (s *server) turn() (string, func(stop string)) {
 		return true
 	})
 	return p.text, func(stop string) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.write(message{ID: p.id, Result: raw(map[string]any{"stopReason": stop, "turn": 1, "usage": map[string]any{}})})
+		s.answer(p.id, raw(map[string]any{"stopReason": stop, "turn": 1, "usage": map[string]any{}}))
 	}
 }
 

@@ -5,6 +5,7 @@ package editorstest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -109,8 +111,11 @@ func need(t *testing.T, program, hint string) {
 	t.Skipf("%s is missing (%s)", program, hint)
 }
 
-// binary is the real server, built once.
+// binary is the real server: the one that TANDEM_BINARY names, or one that is built once.
 var binary = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("TANDEM_BINARY"); path != "" {
+		return filepath.EvalSymlinks(path)
+	}
 	path := filepath.Join(built, "tandem")
 	cmd := exec.Command("go", "build", "-o", path, "./cmd/tandem")
 	cmd.Dir = filepath.Join("..", "..")
@@ -135,9 +140,20 @@ type options struct {
 	lua string
 	// files are the workspace.
 	files map[string]string
+	// name is that of the workspace's folder, if it matters.
+	name string
+	// rc is Lua of the person's own.
+	rc string
 	// open is the file to begin with; none for an empty buffer.
 	open string
 }
+
+// countEscapes is Lua that counts the Escapes that Neovim gets, mapped or not.
+const countEscapes = `escapes = 0
+vim.on_key(function(key, typed)
+	escapes = escapes + ((key == '\27' or typed == '\27') and 1 or 0)
+end)
+`
 
 // start opens Neovim in a terminal.
 func start(t *testing.T, nvim string, o options) *terminal {
@@ -149,7 +165,7 @@ func start(t *testing.T, nvim string, o options) *terminal {
 		t.Fatal(err)
 	}
 	e := &terminal{
-		t: t, nvim: nvim, dir: filepath.Join(base, "ws"),
+		t: t, nvim: nvim, dir: filepath.Join(base, cmp.Or(o.name, "ws")),
 		tmux: filepath.Join(base, "tmux"), listen: filepath.Join(base, "nvim"),
 	}
 	for name, content := range o.files {
@@ -161,7 +177,7 @@ func start(t *testing.T, nvim string, o options) *terminal {
 	}
 	init := filepath.Join(base, "init.lua")
 	write(t, init, fmt.Sprintf("vim.opt.runtimepath:prepend(%q)\n", plugin)+
-		"vim.opt.shortmess:append('I')\nvim.o.swapfile = false\n"+o.lua+"\n")
+		"vim.opt.shortmess:append('I')\nvim.o.swapfile = false\n"+countEscapes+o.lua+"\n"+o.rc+"\n")
 
 	args := []string{"new-session", "-d", "-x", "120", "-y", "40", "-s", "e", "-c", e.dir}
 	for _, name := range []string{"CONFIG", "DATA", "STATE", "CACHE"} {
@@ -202,6 +218,11 @@ func (e *terminal) log(base string) string {
 	return b.String()
 }
 
+// command is a program that ends with the test.
+func command(t *testing.T, name string, args ...string) *exec.Cmd {
+	return exec.CommandContext(t.Context(), name, args...)
+}
+
 func write(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -234,7 +255,30 @@ func (e *terminal) text(s string) {
 // keys types named keys: Enter, Escape, C-r, or characters.
 func (e *terminal) keys(names ...string) {
 	e.t.Helper()
-	e.send(names...)
+	for _, name := range names {
+		if name == "Escape" {
+			e.escape()
+		} else {
+			e.send(name)
+		}
+	}
+}
+
+// escape types Escape and waits until Neovim has it, since what comes close behind would be taken for a key with Alt. It
+// types it once more now and then: right after its start Neovim asks the terminal what it can do, and an answer that
+// comes close behind the key swallows it.
+func (e *terminal) escape() {
+	e.t.Helper()
+	before := e.lua("escapes")
+	var again time.Time
+	e.until("Escape arrives", func() bool {
+		if time.Now().After(again) {
+			e.send("Escape")
+			again = time.Now().Add(2 * time.Second)
+		}
+		now := e.try("escapes")
+		return now != "" && now != before
+	})
 }
 
 // ex types a command line.
@@ -322,6 +366,14 @@ func (e *terminal) holds(name, want, when string) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// turn waits for the end of a turn, by its number.
+func (e *terminal) turn(n int) {
+	e.t.Helper()
+	e.until(fmt.Sprintf("turn %d has ended", n), func() bool {
+		return e.try("(require('tandem.client').all()[1] or {}).turn") == strconv.Itoa(n)
+	})
 }
 
 // buffer is the text of a file's buffer.

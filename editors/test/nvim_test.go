@@ -45,14 +45,14 @@ func TestNvimChat(t *testing.T) {
 		s.say("Let me ")
 		s.say("see.")
 		s.update(map[string]any{
-			"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Read a.txt", "status": "in_progress",
+			"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Read a.txt", "kind": "read", "status": "in_progress",
 		})
 		e.see(`Let me see\.`)
-		e.see(`Read a\.txt \[running\]`)
+		e.see(`▤ Read a\.txt  running`)
 		s.update(map[string]any{"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed"})
 		s.update(map[string]any{"sessionUpdate": "notice", "content": map[string]any{"type": "text", "text": "Careful."}})
-		e.see(`Read a\.txt \[completed\]`)
-		e.see(`Careful\.`)
+		e.see(`(?m)▤ Read a\.txt *$`)
+		e.see(`! Careful\.`)
 		if got := e.lua("vim.fn.expand('%:t')"); got != "a.txt" {
 			t.Errorf("the cursor went to %q", got)
 		}
@@ -65,12 +65,12 @@ func TestNvimChat(t *testing.T) {
 		e.text("x")
 		uri := "file://" + e.path("a.txt")
 		s.wait("the next key goes into the text", func() bool { return s.docs[uri].text == "ne\ntwo\n" })
-		e.ex("TandemCancel")
+		e.ex("Tandem stop")
 		s.wait("the cancel arrives", func() bool { return s.cancels == 1 })
 		end("cancelled")
-		e.see(`turn 1: cancelled`)
+		e.see(`■ Stopped\.`)
 		e.show("the chat")
-		e.ex("TandemStop")
+		e.ex("Tandem quit")
 		e.see(`The server has ended \(0\)`)
 		s.wait("it has said shutdown and exit", func() bool { return s.got[len(s.got)-1] == "exit" })
 		e.ex("Tandem anew")
@@ -112,7 +112,7 @@ func TestNvimEmptyBuffer(t *testing.T) {
 		}
 		s.wait("it is closed again", func() bool { return len(s.docs) == 0 })
 		end("end_turn")
-		e.see(`turn 1: end_turn`)
+		e.turn(1)
 	})
 }
 
@@ -254,7 +254,15 @@ func TestNvimEditInTheTypedLine(t *testing.T) {
 	})
 }
 
-// Edits land whatever the person is about to do, and what was begun goes on.
+// fold sends what makes the chat take away and make folds.
+func (s *server) fold(id string) {
+	s.update(map[string]any{
+		"sessionUpdate": "tool_call_update", "toolCallId": id, "title": "make", "kind": "execute", "status": "in_progress",
+		"_meta": map[string]any{"tandem": map[string]any{"output": "one\ntwo\n"}},
+	})
+}
+
+// Edits land whatever the person is about to do, the chat goes on beside it, and what was begun has its effect.
 func TestNvimEditsLandInEveryMode(t *testing.T) {
 	const files = "one\ntwo\nthree\nthroat\n"
 	for _, c := range []struct{ name, begin, mode, end, want string }{
@@ -280,7 +288,10 @@ func TestNvimEditsLandInEveryMode(t *testing.T) {
 				uri := "file://" + e.path("a.txt")
 				e.text(c.begin)
 				e.until("the mode is "+c.mode, func() bool { return e.try("vim.fn.mode(1)") == c.mode })
+				s.fold("1")
 				s.replace(uri, "one", "ONE")
+				s.fold("1")
+				s.fold("2")
 				e.text(c.end)
 				s.wait("what was begun has its effect", func() bool { return s.docs[uri].text == c.want })
 				e.holds("a.txt", c.want, "afterwards")
@@ -381,14 +392,15 @@ func TestNvimPermission(t *testing.T) {
 
 		e.text("A typing")
 		id := ask("1")
-		e.see(`Run make \[waiting\]`)
+		e.see(`• Run make  waits for you`)
 		for range 5 {
 			e.text("1 ")
 		}
 		s.wait("what is typed goes into the text", func() bool { return s.docs[uri].text == "one typing1 1 1 1 1 \n" })
 		e.keys("Escape")
-		e.see(`(?s)asks to run:\n  make target-1\n1: Allow once`)
+		e.see(`(?s)asks to run.*  make target-1.*1  Allow once.*Esc: later`)
 		e.show("the question")
+		e.keys("Enter") // answers nothing: no option is chosen
 		e.text("1")
 		e.keys("Enter")
 		if s.end(id, &answer); answer.Outcome.OptionID != "allow_once" {
@@ -397,16 +409,26 @@ func TestNvimPermission(t *testing.T) {
 
 		// While a question is on the screen, edits land all the same.
 		id = ask("2")
-		e.see(`(?s)make target-2\n1: Allow once\n2: Reject`)
+		e.see(`(?s)make target-2.*1  Allow once.*2  Reject.*Esc: later`)
 		s.replace(uri, "one", "ONE")
+		// Turning away leaves it open, and the keyboard to the text.
+		e.keys("Escape")
+		e.until("the cursor is in the text", func() bool { return e.try("vim.fn.expand('%:t')") == "a.txt" })
+		e.text("x")
+		s.wait("a key goes into the text", func() bool { return s.docs[uri].text == "ONE typing1 1 1 1 1\n" })
+		e.see(`(?s)make target-2.*:Tandem answer`)
+		e.ex("Tandem answer")
+		e.see(`Esc: later`)
+		e.text("2")
 		e.keys("Enter")
 		if s.end(id, &answer); answer.Outcome.OptionID != "reject_once" {
-			t.Errorf("turning away answers %+v", answer)
+			t.Errorf("answered %+v", answer)
 		}
 
 		e.text("A")
 		e.see(`-- INSERT --`)
 		id = ask("3")
+		e.see(`make target-3`)
 		end("cancelled")
 		if s.end(id, &answer); answer.Outcome.Outcome != "cancelled" {
 			t.Errorf("a question of a turn that has ended is answered %+v", answer)
@@ -419,7 +441,7 @@ func TestNvimCapabilitiesAndErrors(t *testing.T) {
 	eachNvim(t, func(t *testing.T, nvim string) {
 		s, lua := listen(t)
 		e := start(t, nvim, options{lua: lua, files: map[string]string{"a.txt": "one\n"}, open: "a.txt"})
-		e.ex("TandemUndo")
+		e.ex("Tandem undo")
 		e.see(`no session here yet`)
 		e.lua(`(function() local g = vim.g.tandem; g.binary = "no-such-program"; vim.g.tandem, good = g, vim.g.tandem end)()`)
 		e.ex("Tandem go")
@@ -428,7 +450,8 @@ func TestNvimCapabilitiesAndErrors(t *testing.T) {
 		e.ex("Tandem go")
 		s.turn()
 		for _, want := range []string{
-			`"tandem":{[^}]*"permission":true`, `"tandem":{[^}]*"save":true`, `"positionEncodings":\["utf-8"\]`,
+			`"tandem":{[^}]*"permission":true`, `"tandem":{[^}]*"save":true`, `"tandem":{[^}]*"clarify":true`,
+			`"tandem":{[^}]*"review":true`, `"positionEncodings":\["utf-8"\]`,
 			`"resourceOperations":\["create"\]`,
 		} {
 			if !regexp.MustCompile(want).Match(s.init) {

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -43,7 +42,8 @@ say Done: it adds now.
 		e.see(`Found it: it subtracts\.`)
 		e.text("ggO// typed while it works")
 		e.see(`Done: it adds now\.`)
-		e.see(`\[completed\]  \+1 -1`)
+		e.see(`✎ Edit calc\.go  \+1 −1`)
+		e.turn(1)
 		e.show("after the turn, still in Insert mode")
 		e.text(", and after")
 		e.keys("Escape")
@@ -53,9 +53,9 @@ say Done: it adds now.
 		if got := e.disk("calc.go"); got != calc {
 			t.Errorf("an open buffer was written behind the person's back:\n%s", got)
 		}
-		e.ex("TandemUndo")
+		e.ex("Tandem undo")
 		e.see(`undone in 1 file`)
-		e.holds("calc.go", typed+calc, "after :TandemUndo")
+		e.holds("calc.go", typed+calc, "after :Tandem undo")
 		e.keys("u")
 		e.holds("calc.go", typed+fixed, "after u, which takes that back,")
 	})
@@ -71,7 +71,7 @@ call edit_file {"path":"a.txt","old_text":"one\ntwo\nthree","new_text":"ONE\ntwo
 say ok
 `, options{files: map[string]string{"a.txt": "one\ntwo\nthree\n"}, open: "a.txt"})
 		e.ex("Tandem shout")
-		e.see(`turn 1: end_turn`)
+		e.turn(1)
 		e.holds("a.txt", "ONE\ntwo\nTHREE", "after the turn")
 		e.keys("u")
 		e.holds("a.txt", "one\ntwo\nthree", "after u")
@@ -95,16 +95,17 @@ see /denied/
 say As you like.
 `, options{files: map[string]string{"a.txt": "one\n"}, open: "a.txt"})
 		e.ex("Tandem go")
-		e.see(`(?s)Tandem asks: .*\n  a\.txt  \+1 -1\n1: Allow`)
+		e.see(`(?s)Tandem asks .*Edit a\.txt.*a\.txt  \+1 −1.*1  Allow.*-one.*\+uno.*Esc: later`)
 		e.show("the first question")
 		e.text("1")
 		e.keys("Enter")
-		e.see(`(?s)asks to run:\n  cp a\.txt copy\.txt; echo copied\n1: Allow`)
+		e.see(`(?s)asks to run.*  cp a\.txt copy\.txt; echo copied.*1  Allow.*Esc: later`)
 		e.show("the second question")
 		e.text("1")
 		e.keys("Enter")
-		e.see(`(?s)asks to run:\n  touch never\.txt\n1: Allow`)
-		e.keys("Enter") // turning away
+		e.see(`(?s)asks to run.*  touch never\.txt.*2  Reject.*Esc: later`)
+		e.text("2")
+		e.keys("Enter")
 		e.see(`As you like\.`)
 		e.show("afterwards")
 		if got := e.disk("copy.txt"); got != "uno\n" {
@@ -128,14 +129,14 @@ say Once more.
 		e.ex("Tandem go")
 		e.see(`Thinking`)
 		begun := time.Now()
-		e.ex("TandemCancel")
-		e.see(`turn 1: cancelled`)
+		e.ex("Tandem stop")
+		e.see(`■ Stopped\.`)
 		if took := time.Since(begun); took > 5*time.Second {
 			t.Errorf("it took %v", took)
 		}
 		e.ex("Tandem again")
 		e.see(`Once more\.`)
-		e.see(`turn 2: end_turn`)
+		e.turn(2)
 	})
 }
 
@@ -150,7 +151,7 @@ call write_file {"path":"d/new.txt","content":"hello\n"}
 say ok
 `, options{files: map[string]string{"d/x.txt": "one\r\ntwo\r\nthree"}})
 		e.ex("Tandem go")
-		e.see(`turn 1: end_turn`)
+		e.turn(1)
 		if got := e.disk("d/x.txt"); got != "one\r\nTWO\r\nthree" {
 			t.Errorf("on disk: %q", got)
 		}
@@ -160,7 +161,7 @@ say ok
 		if got := e.lua(`#vim.tbl_filter(function(b) return vim.bo[b].modified end, vim.api.nvim_list_bufs())`); got != "0" {
 			t.Errorf("%s modified buffers stay behind", got)
 		}
-		e.ex("TandemUndo")
+		e.ex("Tandem undo")
 		e.see(`undone in 2 files`)
 		if got := e.disk("d/x.txt"); got != "one\r\ntwo\r\nthree" {
 			t.Errorf("undone on disk: %q", got)
@@ -168,51 +169,96 @@ say ok
 	})
 }
 
-// Three hundred keystrokes while twenty edits of the agent land in the same file, through the whole server.
+// Five hundred keystrokes while thirty edits of the agent land in the same file, through the whole server. The person
+// also saves, undoes and redoes whatever came last, and takes back what was typed by mistake: no keystroke is lost, and
+// every edit is in the text once, or its call says that it failed.
 func TestNvimTypingAgainstTheServer(t *testing.T) {
+	const edits, keystrokes = 30, 500
 	eachNvim(t, func(t *testing.T, nvim string) {
-		var body, want, script strings.Builder
+		var body, script strings.Builder
 		script.WriteString("call read_file {\"path\":\"a.txt\"}\n\n")
-		keystrokes := strings.Repeat("0123456 89 abcdefghi klmnopqrst\n", 10)[:299]
-		for i := range 40 {
+		for i := range 2 * edits {
 			fmt.Fprintf(&body, "line %d 😀 <%02d>\n", i, i)
-			if i == 20 {
-				want.WriteString(keystrokes + "\n")
+			if i == edits {
+				body.WriteString("HERE\n")
 			}
-			if i%2 == 1 {
-				fmt.Fprintf(&want, "line %d 😀 <%02d>\n", i, i)
-				continue
+			if i%2 == 0 {
+				line := fmt.Sprintf("line %d 😀 <%02d>", i, i)
+				fmt.Fprintf(&script, "wait 60ms\ncall edit_file {\"path\":\"a.txt\",\"old_text\":%q,\"new_text\":%q}\n\n",
+					line+"\n", line+" edited\n")
 			}
-			fmt.Fprintf(&want, "line %d 😀 <%02d> edited\n", i, i)
-			line := fmt.Sprintf("line %d 😀 <%02d>", i, i)
-			fmt.Fprintf(&script, "wait 50ms\ncall edit_file {\"path\":\"a.txt\",\"old_text\":%q,\"new_text\":%q}\n\n",
-				line+"\n", line+" edited\n")
 		}
-		script.WriteString("say All twenty are in.\n")
+		script.WriteString("say All are through.\n")
 		files := map[string]string{"a.txt": body.String()}
-		e := session(t, nvim, "auto", script.String(), options{files: files, open: "a.txt"})
-		e.text("21G")
+		e := session(t, nvim, "auto", script.String(), options{files: files, open: "a.txt", rc: `
+			-- What one key does happens in one go, so that it is known what is undone.
+			local there = '<Cmd>call search("^HERE", "w")<CR>k$'
+			vim.keymap.set('n', '<F5>', 'ijunk<Esc>u' .. there)
+			vim.keymap.set('n', '<F6>', 'u<C-r>' .. there)`})
 		e.ex("Tandem go")
-		e.see(`\[completed\]  \+1 -1`)
+		e.see(`✎ Edit a\.txt  \+1 −1`)
+		e.ex("call search('^HERE', 'w')")
 		e.text("O")
-		var person sync.WaitGroup
-		person.Go(func() {
-			for _, key := range keystrokes {
-				if key == '\n' {
-					e.keys("Enter")
-				} else {
-					e.text(string(key))
-				}
+		var typed strings.Builder
+		for i := 0; typed.Len() < keystrokes; i++ {
+			key := string("0123456 89 abcdefghi klmnopqrst\n"[i%32])
+			typed.WriteString(key)
+			if key == "\n" {
+				e.keys("Enter")
+			} else {
+				e.text(key)
 			}
-		})
-		person.Wait()
+			switch i % 60 {
+			case 20:
+				e.keys("Escape")
+				e.ex("silent write")
+				e.text("A")
+			case 40:
+				e.keys("Escape", "F5")
+				e.text("A")
+			case 59:
+				e.keys("Escape", "F6")
+				e.text("A")
+			}
+		}
 		e.keys("Escape")
-		e.see(`All twenty are in\.`)
+		e.see(`All are through\.`)
+		e.turn(1)
 		e.show("afterwards")
-		e.holds("a.txt", want.String(), "after the turn")
-		e.ex("TandemUndo")
+		failed := 0
+		e.until("the last key has its effect", func() bool {
+			return strings.Contains(e.buffer("a.txt"), typed.String()[keystrokes-20:])
+		})
+		got := e.buffer("a.txt")
+		calls := strings.Fields(e.lua(`(function()
+			local out = {}
+			for _, item in ipairs(require('tandem.client').all()[1].chat.items) do
+				out[#out + 1] = item.kind == 'edit' and item.status or nil
+			end
+			return table.concat(out, ' ')
+		end)()`))
+		if len(calls) != edits {
+			t.Fatalf("%d edits in the chat: %v", len(calls), calls)
+		}
+		want := body.String()
+		for i, status := range calls {
+			line := fmt.Sprintf("line %d 😀 <%02d>", 2*i, 2*i)
+			if status == "completed" {
+				want = strings.Replace(want, line+"\n", line+" edited\n", 1)
+			} else {
+				failed++
+			}
+		}
+		want = strings.Replace(want, "HERE\n", typed.String()+"\nHERE\n", 1)
+		if got+"\n" != want {
+			t.Fatalf("the text is\n%s\nwant\n%s", got, want)
+		}
+		t.Logf("%d keystrokes, %d edits, %d of them reported as failed", keystrokes, edits, failed)
+		e.ex("write")
+		e.until("it is on disk", func() bool { return e.disk("a.txt") == want })
+		e.ex("Tandem undo")
 		e.see(`undone in 1 file`)
-		e.holds("a.txt", strings.ReplaceAll(want.String(), " edited", ""), "after :TandemUndo")
+		e.holds("a.txt", strings.ReplaceAll(want, " edited", ""), "after :Tandem undo")
 	})
 }
 
@@ -229,10 +275,11 @@ func TestNvimUnknownModel(t *testing.T) {
 		})
 		e.ex("Tandem go")
 		e.see(`tandem: .*nobody`)
+		e.see(`:help tandem-model`)
 		e.show("the message")
 		e.lua(`(function() vim.g.tandem = { binary = vim.g.tandem.binary } end)()`)
 		e.ex("Tandem go")
-		e.see(`turn 1: end_turn`)
+		e.turn(1)
 	})
 }
 
@@ -246,7 +293,7 @@ func TestNvimEndTakesTheServerAlong(t *testing.T) {
 			files := map[string]string{"a.txt": "one\n"}
 			e := session(t, nvim, "auto", "say up\nwait 60s\n", options{files: files, open: "a.txt"})
 			e.ex("Tandem go")
-			e.see(`(?m)│up *$`)
+			e.see(`(?m)│ up *$`)
 			pid := e.servers()
 			if len(pid) != 1 {
 				t.Fatalf("servers: %v", pid)
@@ -260,6 +307,10 @@ func TestNvimEndTakesTheServerAlong(t *testing.T) {
 // servers are the processes of the real server that work in the workspace.
 func (e *terminal) servers() []string {
 	e.t.Helper()
+	bin, err := binary()
+	if err != nil {
+		e.t.Fatal(err)
+	}
 	processes, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		e.t.Fatal(err)
@@ -268,7 +319,7 @@ func (e *terminal) servers() []string {
 	for _, p := range processes {
 		exe, _ := os.Readlink(filepath.Join(p, "exe"))
 		cwd, _ := os.Readlink(filepath.Join(p, "cwd"))
-		if strings.HasPrefix(exe, built) && cwd == e.dir {
+		if exe == bin && cwd == e.dir {
 			found = append(found, p)
 		}
 	}

@@ -3,22 +3,20 @@ if vim.g.loaded_tandem then
 end
 vim.g.loaded_tandem = true
 
-local function command(name, fn, options)
-  vim.api.nvim_create_user_command(name, fn, options)
+vim.api.nvim_create_user_command('Tandem', function(event)
+  require('tandem.commands').run(event.args, event.range > 0 and { event.line1, event.line2 } or nil)
+end, {
+  nargs = '*',
+  range = true,
+  desc = 'Ask the agent, or open its chat',
+  complete = function(lead, line)
+    return require('tandem.commands').complete(lead, line)
+  end,
+})
+
+for _, name in ipairs({ 'ask', 'accept', 'reject', 'next', 'prev', 'diff', 'undo', 'stop', 'new', 'answer' }) do
+  vim.keymap.set({ 'n', 'x' }, ('<Plug>(tandem-%s)'):format(name), (':Tandem %s<CR>'):format(name), { silent = true })
 end
-
-command('Tandem', function(event)
-  require('tandem').ask(event.args, event.range > 0 and { event.line1, event.line2 } or nil)
-end, { nargs = '*', range = true, desc = 'Ask the agent, or open its chat' })
-
-command('TandemCancel', function()
-  require('tandem').cancel()
-end, { desc = 'End the running turn' })
-
-command('TandemUndo', function()
-  require('tandem').undo()
-end, { desc = 'Take back the changes of the last turn' })
-
-command('TandemStop', function()
-  require('tandem').stop()
-end, { desc = 'End the server of this workspace' })
+for _, what in ipairs({ 'accept', 'reject' }) do
+  vim.keymap.set('n', ('<Plug>(tandem-%s-all)'):format(what), ('<Cmd>Tandem %s all<CR>'):format(what))
+end

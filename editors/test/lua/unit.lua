@@ -456,6 +456,46 @@ test('every cursor stays on its character', function()
   server.stop()
 end)
 
+test('folds made by hand stay around their text', function()
+  local server = new_server()
+  local content = 'a\nb\nhead\nx\ny\nlast\nt\nu\n'
+  for _, open_fold in ipairs({ false, true }) do
+    for _, case in ipairs({
+      { 'in the first line', 4, 4, 'new ', 3, 6 },
+      { 'in a line', 9, 10, 'X', 3, 6 },
+      { 'in the last line', 13, 17, 'LAST', 3, 6 },
+      { 'lines before the last one', 13, 13, '1\n2\n', 3, 8 },
+      { 'lines inside', 11, 11, '1\n2\n', 3, 8 },
+      { 'lines grow', 9, 10, 'x\nx2\nx3', 3, 8 },
+      { 'lines at the first one', 4, 4, '1\n2\n', 5, 8 },
+      { 'lines above', 2, 2, '1\n2\n', 5, 8 },
+      { 'lines below', 18, 18, '1\n2\n', 3, 6 },
+      { 'lines go', 9, 11, '', 3, 5 },
+    }) do
+      local buf, _, uri = open(content)
+      vim.wo.foldmethod = 'manual'
+      vim.cmd('3,6fold')
+      if open_fold then
+        vim.cmd('3foldopen')
+      end
+      vim.cmd('normal! G')
+      local list = { text_edit(content, case[2], case[3], case[4]) }
+      equal(edits.apply(server.documents, edit_of(uri, 1, list)), { applied = true })
+      local levels, want, closed = {}, {}, {}
+      for line = 1, api.nvim_buf_line_count(buf) do
+        levels[line], want[line] = vim.fn.foldlevel(line), line >= case[5] and line <= case[6] and 1 or 0
+        closed[#closed + 1] = vim.fn.foldclosed(line) > 0 and line or nil
+      end
+      local what = ('%s, %s'):format(case[1], open_fold and 'open' or 'closed')
+      equal(levels, want, what)
+      equal(#closed, open_fold and 0 or case[6] - case[5] + 1, what)
+      equal(api.nvim_win_get_cursor(0)[1], api.nvim_buf_line_count(buf), what)
+      vim.cmd('bwipeout!')
+    end
+  end
+  server.stop()
+end)
+
 -- Files that are not open --------------------------------------------------------------------------
 
 test('a closed file is opened unseen, edited, saved and closed again', function()
@@ -626,76 +666,164 @@ test('a file that another Neovim has open is left alone', function()
   there.stop()
 end)
 
--- Permission, settings, chat -----------------------------------------------------------------------
+-- Questions ----------------------------------------------------------------------------------------
 
-local permission = require('tandem.permission')
+local question = require('tandem.question')
+local chats = require('tandem.chat')
+
+local function new_instance(name)
+  local instance = { root = dir, session = 's', running = false, requests = {} }
+  instance.chat = chats.new(name)
+  instance.review = require('tandem.review').new(instance)
+  function instance:request(method, params, callback)
+    self.requests[#self.requests + 1] = { method = method, params = params, answer = callback }
+  end
+  return instance
+end
+
+local function press(keys)
+  api.nvim_feedkeys(vim.keycode(keys), 'xt', false)
+end
+
+local function eventually(what, holds)
+  assert(vim.wait(5000, holds, 5), 'it never came that ' .. what)
+end
+
+-- The window of a question, once it has the keyboard.
+local function has_keyboard(text)
+  eventually('the question has the keyboard: ' .. text, function()
+    local lines = table.concat(api.nvim_buf_get_lines(0, 0, -1, true), '\n')
+    return vim.bo.filetype == 'tandem-question' and lines:find(text, 1, true) ~= nil
+  end)
+  return table.concat(api.nvim_buf_get_lines(0, 0, -1, true), '\n')
+end
+
 local OPTIONS = {
   { optionId = 'allow_once', name = 'Allow', kind = 'allow_once' },
   { optionId = 'reject_once', name = 'Reject', kind = 'reject_once' },
 }
 
-local function with_select(fn, body)
-  local select = vim.ui.select
-  vim.ui.select = fn
-  local ok, err = pcall(body)
-  vim.ui.select = select
-  if not ok then
-    error(err, 0)
-  end
-end
-
-local function ask(id)
-  local outcome
-  permission.ask({
+local function ask(instance, id, more)
+  local answered
+  local command = 'rm -rf ' .. id .. '\n\27[2K echo hi'
+  question.permission(instance, vim.tbl_extend('force', {
     sessionId = 's',
-    toolCall = { toolCallId = id, title = 'Run', rawInput = { command = 'rm -rf x\n\27[2K echo hi' } },
+    toolCall = { toolCallId = id, title = 'Run ' .. id, rawInput = { command = command } },
     options = OPTIONS,
-  }, function(o)
-    outcome = o
+  }, more or {}), function(outcome)
+    answered = outcome
   end)
   return function()
-    vim.wait(2000, function()
-      return outcome ~= nil
-    end, 5)
-    return outcome
+    eventually('question ' .. id .. ' is answered', function()
+      return answered ~= nil
+    end)
+    return answered
   end
 end
 
-test('a question shows the command and takes an answer', function()
-  local prompt
-  with_select(function(items, opts, choose)
-    prompt = opts.prompt
-    vim.schedule(function()
-      choose(items[1])
-    end)
-  end, function()
-    equal(ask('1')(), { outcome = 'selected', optionId = 'allow_once' })
-  end)
-  equal(prompt, 'Tandem asks to run:\n  rm -rf x\n  ^[[2K echo hi')
+test('a question shows the exact command, and a number and Enter answer it', function()
+  local instance = new_instance('q1')
+  local first = ask(instance, 'x1', { _meta = { tandem = { danger = 'dangerous', reason = 'it deletes' } } })
+  local window = api.nvim_get_current_win()
+  equal(has_keyboard('x1'), [[
+  rm -rf x1
+  ^[[2K echo hi
+  DANGEROUS: it deletes
+
+ 1  Allow
+ 2  Reject]])
+  press('<CR>') -- no option is chosen
+  equal(question.waiting('s'), 1)
+  press('1<CR>')
+  equal(first(), { outcome = 'selected', optionId = 'allow_once' })
+  equal(api.nvim_get_current_win(), window, 'the keyboard goes back')
 end)
 
-test('turning away refuses, a withdrawn question is cancelled, one is asked at a time', function()
-  local open = {}
-  with_select(function(_, _, choose)
-    open[#open + 1] = choose
-  end, function()
-    local first, second, third = ask('1'), ask('2'), ask('3')
-    vim.wait(2000, function()
-      return #open == 1
-    end, 5)
-    permission.withdraw('s', '2')
-    equal(second(), { outcome = 'cancelled' })
-    equal(#open, 1)
-    open[1](nil)
-    equal(first(), { outcome = 'selected', optionId = 'reject_once' })
-    vim.wait(2000, function()
-      return #open == 2
-    end, 5)
-    permission.withdraw('s')
-    equal(third(), { outcome = 'cancelled' })
-    open[2](OPTIONS[1]) -- too late, and without effect
-  end)
+test('a question shows the whole diff', function()
+  local instance = new_instance('q2')
+  local unified = '--- a/f.go\n+++ b/f.go\n@@ -1,2 +1,2 @@\n-old\n+new\n same\n'
+  local answer = ask(instance, 'd1', {
+    toolCall = {
+      toolCallId = 'd1',
+      title = 'Edit f.go',
+      content = { { type = 'diff', path = '/w/f.go', oldText = 'old', _meta = { tandem = { unified = unified } } } },
+    },
+  })
+  local text = has_keyboard('Edit f.go')
+  assert(text:find('+1 −1', 1, true) and text:find(unified:gsub('\n$', ''), 1, true), text)
+  press('2<CR>')
+  equal(answer(), { outcome = 'selected', optionId = 'reject_once' })
 end)
+
+test('one question is asked at a time, a withdrawn one is cancelled, Escape leaves it open', function()
+  local instance = new_instance('q3')
+  local first, second, third = ask(instance, 'a1'), ask(instance, 'a2'), ask(instance, 'a3')
+  equal(question.waiting('s'), 3)
+  has_keyboard('a1')
+  question.withdraw('s', 'a2')
+  equal(second(), { outcome = 'cancelled' })
+  press('<Esc>')
+  assert(vim.bo.filetype ~= 'tandem-question', 'the keyboard is given back')
+  question.answer()
+  has_keyboard('a1')
+  press('2<CR>')
+  equal(first(), { outcome = 'selected', optionId = 'reject_once' })
+  has_keyboard('a3')
+  question.withdraw('s')
+  equal(third(), { outcome = 'cancelled' })
+  assert(vim.bo.filetype ~= 'tandem-question', 'nothing is left on the screen')
+end)
+
+test('a question in the command-line window waits until that is closed', function()
+  local c = child('x\n')
+  c.lua([[instance = { root = '/', session = 's', running = false }
+    instance.chat = require('tandem.chat').new('c')
+    instance.review = require('tandem.review').new(instance)]])
+  c.type('q:')
+  c.lua([[require('tandem.question').clarify(instance, { sessionId = 's', toolCallId = '1', question = 'What?' },
+    function(a) answered = a end)]])
+  vim.wait(120)
+  c.type(':q<CR>')
+  eventually('it is asked', function()
+    return c.lua('return vim.bo.filetype') == 'tandem-question'
+  end)
+  c.stop()
+end)
+
+test('what the model wants to know: an option, own words, no answer in time', function()
+  local instance = new_instance('q4')
+  local got = {}
+  local function clarify(name, more)
+    question.clarify(instance, vim.tbl_extend('force', {
+      sessionId = 's',
+      toolCallId = name,
+      question = 'Which of ' .. name .. '?',
+      options = { { id = 'a', label = 'The first' }, { id = 'b', label = 'The second' } },
+    }, more or {}), function(answer)
+      got[name] = { answer }
+    end)
+  end
+  clarify('c1', { defaultAnswer = 'b' })
+  local text = has_keyboard('c1')
+  assert(text:find(' 2  The second  (if you do not answer)', 1, true), text)
+  press('2<CR>')
+  equal(got.c1, { 'b' })
+  clarify('c2', { options = nil })
+  has_keyboard('c2')
+  press('j')
+  press('3<CR>')
+  equal(vim.bo.filetype, 'tandem-prompt')
+  api.nvim_buf_set_lines(0, 0, -1, true, { 'neither', 'of them' })
+  press('<CR>')
+  equal(got.c2, { 'neither\nof them' })
+  clarify('c3', { timeoutMs = 100 })
+  eventually('nobody answers', function()
+    return got.c3 ~= nil
+  end)
+  equal(got.c3, {})
+end)
+
+-- Settings, commands, help -------------------------------------------------------------------------
 
 test('settings: every one is in the help, wrong ones are told', function()
   local config = require('tandem.config')
@@ -721,36 +849,374 @@ test('settings: every one is in the help, wrong ones are told', function()
   vim.g.tandem = nil
 end)
 
-test('the chat shows a turn', function()
-  local chat = require('tandem.chat').new('unit')
-  chat:asked('fix it')
-  chat:text('Let me ')
-  chat:text('look.\nNow')
-  chat:call({ toolCallId = '1', title = 'Edit a.txt', status = 'pending' })
-  chat:call({ toolCallId = '2', title = 'Read b.txt', status = 'in_progress' })
-  local unified = '--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-old\n+new\n+more\n'
-  chat:call({
-    toolCallId = '1',
-    status = 'completed',
-    content = { { type = 'diff', path = 'a.txt', _meta = { tandem = { unified = unified } } } },
-  })
-  chat:call({ toolCallId = '2', status = 'failed', _meta = { tandem = { error = 'READ_ERROR' } } })
-  chat:text('Done.')
-  chat:note('(turn 1: end_turn)')
-  equal(table.concat(api.nvim_buf_get_lines(chat.buf, 0, -1, true), '\n'), [[
-## You
-fix it
+test('the help tells of every command, mapping and colour, and its tags are clean', function()
+  local help = on_disk(plugin .. '/doc/tandem.txt')
+  for name in pairs(require('tandem.commands').commands) do
+    assert(help:find('*:Tandem-' .. name .. '*', 1, true), 'no help for :Tandem ' .. name)
+  end
+  vim.cmd.source(plugin .. '/plugin/tandem.lua')
+  for _, map in ipairs(api.nvim_get_keymap('n')) do
+    if map.lhs:find('^<Plug>%(tandem%-') then
+      assert(help:find(map.lhs, 1, true), 'no help for ' .. map.lhs)
+    end
+  end
+  for group in pairs(require('tandem.highlights').groups) do
+    assert(help:find('%f[%w]' .. group .. '%f[%W]'), 'no help for ' .. group)
+  end
+  -- In a copy, so that no file of tags is left among the sources.
+  local copy = vim.fs.joinpath(dir, 'help', 'doc')
+  vim.fn.mkdir(copy, 'p')
+  write(copy .. '/tandem.txt', help)
+  vim.cmd.helptags(copy)
+  local tags = {}
+  for line in io.lines(copy .. '/tags') do
+    tags[line:match('^[^\t]+')] = true
+  end
+  for link in help:gmatch('|([%w:._-]+)|') do
+    local known = tags[link] or #vim.fn.getcompletion(link, 'help') > 0
+    assert(known, 'a link that leads nowhere: ' .. link)
+  end
+  for line in vim.gsplit(help, '\n') do
+    assert(vim.fn.strdisplaywidth(line) <= 79, 'too long: ' .. line)
+  end
+end)
 
-## Tandem
+test('the words of :Tandem are commands where they stand alone, and a prompt otherwise', function()
+  local commands, tandem = require('tandem.commands'), require('tandem')
+  local said = {}
+  local real = { ask = tandem.ask, accept = tandem.accept, diff = tandem.diff, prompt = tandem.prompt }
+  for name in pairs(real) do
+    tandem[name] = function(...)
+      said = { name, ... }
+    end
+  end
+  for text, want in pairs({
+    ['accept'] = { 'accept' },
+    ['accept  all '] = { 'accept', 'all' },
+    ['accept the first one'] = { 'ask', 'accept the first one' },
+    ['accept nothing'] = { 'ask', 'accept nothing' },
+    ['diff split'] = { 'diff', 'split' },
+    ['diff the two files'] = { 'ask', 'diff the two files' },
+    ['ask'] = { 'prompt' },
+    ['ask undo'] = { 'ask', 'undo' },
+    ['Undo all of it'] = { 'ask', 'Undo all of it' },
+    [''] = { 'ask', '' },
+  }) do
+    commands.run(text)
+    equal(said, want, text)
+  end
+  for name, fn in pairs(real) do
+    tandem[name] = fn
+  end
+  equal(commands.complete('ac', 'Tandem ac'), { 'accept' })
+  equal(commands.complete('', 'Tandem reject '), { 'all', 'file' })
+  equal(commands.complete('sp', "'a,'bTan diff sp"), { 'split' })
+  equal(commands.complete('', 'Tandem fix it '), {})
+end)
+
+test('every method that the plugin names is one of the protocol', function()
+  local protocol = require('tandem.protocol')
+  local known = {}
+  for _, list in ipairs({ 'ServerRequests', 'ServerNotifications', 'ClientRequests', 'ClientNotifications' }) do
+    for _, method in ipairs(protocol[list]) do
+      known[method] = true
+    end
+  end
+  local seen = 0
+  for name in vim.fs.dir(plugin .. '/lua/tandem') do
+    if name ~= 'protocol.lua' then
+      for method in on_disk(plugin .. '/lua/tandem/' .. name):gmatch("'(tandem/[%w/]+)'") do
+        assert(known[method] or known[method .. 'accept'], ('%s in %s'):format(method, name))
+        seen = seen + 1
+      end
+    end
+  end
+  assert(seen > 10)
+  -- What the server asks of a client that says that it answers, it answers.
+  local handlers = on_disk(plugin .. '/lua/tandem/client.lua')
+  for _, method in ipairs(protocol.ClientRequests) do
+    if vim.startswith(method, 'tandem/') then
+      assert(handlers:find(("on['%s']"):format(method), 1, true), 'nothing answers ' .. method)
+    end
+  end
+end)
+
+-- The chat -----------------------------------------------------------------------------------------
+
+local function shown(chat)
+  return table.concat(api.nvim_buf_get_lines(chat.buf, 0, -1, true), '\n')
+end
+
+local function call(id, title, kind, status, more)
+  return vim.tbl_extend('force', { toolCallId = id, title = title, kind = kind, status = status }, more or {})
+end
+
+local UNIFIED = '--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n-old\n+new\n+more\n'
+
+-- The closed folds of the window that shows a chat.
+local function folds(chat)
+  return api.nvim_win_call(vim.fn.win_findbuf(chat.buf)[1], function()
+    local result, line = {}, 1
+    while line <= vim.fn.line('$') do
+      local last = vim.fn.foldclosedend(line)
+      if last > 0 then
+        result[#result + 1] = { line, last }
+        line = last
+      end
+      line = line + 1
+    end
+    return result
+  end)
+end
+
+test('the chat shows a turn', function()
+  local chat = new_instance('chat1').chat
+  chat:open()
+  chat:asked('fix it\nplease')
+  local function say(text)
+    chat:update({ sessionUpdate = 'agent_message_chunk', content = { type = 'text', text = text } })
+  end
+  chat:update({ sessionUpdate = 'user_message_chunk', content = { type = 'text', text = 'fix it\nplease' } })
+  say('Let me ')
+  say('look.\nNow')
+  chat:call(call('1', 'Read a.txt', 'read', 'completed', { _meta = { tandem = { semantic = 'read' } } }))
+  chat:call(call('2', 'Search old', 'search', 'in_progress', { _meta = { tandem = { semantic = 'search' } } }))
+  chat:call(call('3', 'Edit a.txt', 'edit', 'pending'))
+  chat:update({
+    sessionUpdate = 'notice',
+    content = { type = 'text', text = 'Writing now.' },
+    _meta = { tandem = { boundary = 'writes' } },
+  })
+  chat:call(call('3', nil, nil, 'completed', {
+    content = { { type = 'diff', path = 'a.txt', _meta = { tandem = { unified = UNIFIED } } } },
+  }))
+  chat:call(call('2', nil, nil, 'failed', { _meta = { tandem = { error = 'READ_ERROR' } } }))
+  chat:call(call('4', '$ make', 'execute', 'in_progress', { _meta = { tandem = { output = 'one\ntwo\n' } } }))
+  chat:call(call('4', nil, nil, nil, { _meta = { tandem = { output = 'three\n' } } }))
+  equal(shown(chat), [[
+▎ fix it
+▎ please
+
 Let me look.
 Now
-- Edit a.txt [completed]  +2 -1
+
+▤ Looked at 2 things  Read a.txt, Search old
+    ▤ Read a.txt
+    ⌕ Search old  READ_ERROR
+! Writing now.
+✎ Edit a.txt  +2 −1
+    --- a/a.txt
+    +++ b/a.txt
+    @@ -1 +1,2 @@
     -old
     +new
     +more
-- Read b.txt [failed]  READ_ERROR
-Done.
-(turn 1: end_turn)]])
+❯ $ make  running · three
+    one
+    two
+    three]])
+  equal(folds(chat), { { 7, 9 }, { 11, 17 }, { 18, 21 } })
+  chat:ended('cancelled')
+  say('Done.\n```\ncode')
+  chat:ended('error', 'The key is wrong.')
+  local text = shown(chat)
+  assert(text:find('❯ $ make  CANCELLED', 1, true), text)
+  assert(text:find('■ Stopped.\n\nDone.\n```\ncode\n```\n\n■ The key is wrong.', 1, true), text)
+  vim.cmd('only')
+end)
+
+test('a fold stays as the person has it while its call goes on', function()
+  local chat = new_instance('chat2').chat
+  chat:open()
+  chat:asked('go')
+  chat:call(call('1', 'Edit a.txt', 'edit', 'in_progress', {
+    content = { { type = 'diff', path = 'a.txt', _meta = { tandem = { unified = UNIFIED } } } },
+  }))
+  chat:call(call('2', '$ make', 'execute', 'in_progress', { _meta = { tandem = { output = 'one\n' } } }))
+  equal(folds(chat), { { 3, 9 }, { 10, 11 } })
+  local window = vim.fn.win_findbuf(chat.buf)[1]
+  api.nvim_win_call(window, function()
+    vim.cmd('10foldopen')
+  end)
+  for i = 1, 20 do
+    chat:call(call('2', nil, nil, nil, { _meta = { tandem = { output = ('line %d\n'):format(i) } } }))
+    chat:call(call('1', nil, nil, i % 2 == 0 and 'completed' or 'in_progress'))
+  end
+  equal(folds(chat), { { 3, 9 } })
+  equal(api.nvim_win_call(window, function()
+    return { vim.fn.foldlevel(10), vim.fn.foldlevel(31), vim.fn.line('$') }
+  end), { 1, 1, 31 })
+  api.nvim_win_close(window, true)
+  chat:open()
+  equal(folds(chat), { { 3, 9 }, { 10, 31 } }, 'a window that is opened later has the folds, too')
+  vim.cmd('only')
+end)
+
+test('a failure that was announced is said once, and what is said to begin with goes away', function()
+  local chat = new_instance('chat3').chat
+  chat:greet({ { { 'Hello ' }, { 'there', 'TandemKey' } } })
+  equal(shown(chat), 'Hello there')
+  chat:asked('go')
+  chat:update({ sessionUpdate = 'notice', content = { type = 'text', text = 'The key is wrong.' } })
+  chat:ended('error', 'The key is wrong.')
+  equal(shown(chat), '▎ go\n\n■ The key is wrong.')
+  equal(#chat.items, 2)
+  chat:clear()
+  equal(shown(chat), '')
+end)
+
+test('a chat at its end stays there, and one that was scrolled stays where it is', function()
+  local chat = new_instance('chat4').chat
+  chat:open()
+  local window = vim.fn.win_findbuf(chat.buf)[1]
+  for i = 1, 60 do
+    chat:note('line ' .. i)
+  end
+  equal(api.nvim_win_get_cursor(window)[1], 60)
+  api.nvim_win_set_cursor(window, { 10, 0 })
+  chat:note('more')
+  equal(api.nvim_win_get_cursor(window)[1], 10)
+  vim.cmd('only')
+end)
+
+-- Review -------------------------------------------------------------------------------------------
+
+-- A hunk as the server tells of it: lines first to last-1 of the new text.
+local function hunk(id, first, last, old, new, status)
+  return {
+    id = id,
+    range = { start = { line = first, character = 0 }, ['end'] = { line = last, character = 0 } },
+    oldText = old,
+    newText = new,
+    status = status or 'pending',
+    turn = 1,
+    toolCallId = 'c',
+  }
+end
+
+local function reviewed(content, hunks)
+  local server = new_server()
+  local buf, _, uri = open(content)
+  local instance = new_instance('review')
+  instance.documents = server.documents
+  instance.review:start()
+  local function answer(list)
+    eventually('the changes are asked for', function()
+      return #instance.requests > 0
+    end)
+    local request = table.remove(instance.requests)
+    equal(request.method, 'tandem/changes/list')
+    local file = { uri = uri, status = 'modified', additions = 1, deletions = 1, unified = '', hunks = list }
+    request.answer(nil, { files = #list > 0 and { file } or {} })
+  end
+  instance.review:later({ uri })
+  answer(hunks)
+  return instance, buf, uri, server, answer
+end
+
+-- What is marked: lines of each change, and the old lines shown there.
+local function marked(buf)
+  local result = {}
+  local ns = api.nvim_get_namespaces()['tandem_review']
+  for _, mark in ipairs(api.nvim_buf_get_extmarks(buf, ns, 0, -1, { details = true })) do
+    local old = {}
+    for _, line in ipairs(mark[4].virt_lines or {}) do
+      old[#old + 1] = vim.trim(line[1][1]):match('^−(.*)')
+    end
+    result[#result + 1] = { mark[2] + 1, mark[4].end_row and mark[4].end_row + 1 or false, table.concat(old, '|') }
+  end
+  return result
+end
+
+test('changes are marked where they are, and the marks move with the text', function()
+  local text = 'one\nTWO\nthree\nfour\nsix\n'
+  local instance, buf, _, server = reviewed(text, {
+    hunk('a', 1, 2, 'two\n', 'TWO\n'),
+    hunk('b', 4, 4, 'five\nfive and a half\n', ''),
+    hunk('c', 0, 1, '', 'one\n', 'accepted'),
+  })
+  equal(marked(buf), { { 2, 2, 'two' }, { 5, false, 'five|five and a half' } })
+  local files, hunks = instance.review:pending()
+  equal({ files, hunks }, { 1, 2 })
+  vim.cmd('normal! ggOabove\27jjohalf\27')
+  equal(api.nvim_buf_get_lines(buf, 0, -1, true), { 'above', 'one', 'TWO', 'half', 'three', 'four', 'six' })
+  equal(marked(buf), { { 3, 3, 'two' }, { 7, false, 'five|five and a half' } })
+  vim.cmd('normal! gg')
+  instance.review:go(1)
+  equal(api.nvim_win_get_cursor(0)[1], 3)
+  instance.review:go(1)
+  equal(api.nvim_win_get_cursor(0)[1], 7)
+  instance.review:go(1)
+  equal(api.nvim_win_get_cursor(0)[1], 3, 'it goes round')
+  instance.review:go(-1)
+  equal(api.nvim_win_get_cursor(0)[1], 7)
+  instance.review:list()
+  equal(vim.tbl_map(function(item)
+    return { item.lnum, item.text }
+  end, vim.fn.getqflist()), { { 3, '+1 −1  TWO' }, { 7, '+0 −2  five' } })
+  vim.cmd('cclose')
+  instance.review:clear()
+  equal(marked(buf), {})
+  server.stop()
+end)
+
+test('places of a text that is gone are asked for again', function()
+  local instance, buf, uri, server, answer = reviewed('one\n', {})
+  instance.review:later({ uri })
+  eventually('the changes are asked for', function()
+    return #instance.requests > 0
+  end)
+  vim.cmd('normal! ggOabove')
+  answer({ hunk('a', 0, 1, 'eins\n', 'one\n') })
+  equal(marked(buf), {}, 'the answer was of the text before')
+  answer({ hunk('a', 1, 2, 'eins\n', 'one\n') })
+  equal(marked(buf), { { 2, 2, 'eins' } })
+  instance.review:clear()
+  server.stop()
+end)
+
+test('a change is accepted or rejected at the cursor, in the file, or everywhere', function()
+  local instance, _, uri, server = reviewed('one\nTWO\nthree\n', { hunk('a', 1, 2, 'two\n', 'TWO\n') })
+  local review = instance.review
+  vim.cmd('normal! gg')
+  review:judge('accept')
+  equal(#instance.requests, 0, 'there is none at the cursor')
+  vim.cmd('normal! j')
+  for _, case in ipairs({
+    { 'accept', nil, { sessionId = 's', uri = uri, hunkIds = { 'a' } } },
+    { 'reject', 'file', { sessionId = 's', uri = uri } },
+    { 'reject', 'all', { sessionId = 's' } },
+  }) do
+    review:judge(case[1], case[2])
+    local request = table.remove(instance.requests)
+    equal({ request.method, request.params }, { 'tandem/changes/' .. case[1], case[3] })
+  end
+  review:clear()
+  server.stop()
+end)
+
+test('the ends of a text: first line, last line, no line end, everything gone', function()
+  for _, case in ipairs({
+    { 'new\none\n', hunk('a', 0, 1, '', 'new\n'), { { 1, 1, '' } }, 'one\n' },
+    { 'ONE\n', hunk('a', 0, 1, 'one\ntwo\n', 'ONE\n'), { { 1, 1, 'one|two' } }, 'one\ntwo\n' },
+    { 'one\n', hunk('a', 1, 1, 'two\n', ''), { { 1, false, 'two' } }, 'one\ntwo\n' },
+    { '', hunk('a', 0, 0, 'one\n', ''), { { 1, false, 'one' } }, 'one\n\n' },
+    { 'one\nTWO', (function()
+      local h = hunk('a', 1, 1, 'two', 'TWO')
+      h.range['end'].character = 3
+      return h
+    end)(), { { 2, 2, 'two' } }, 'one\ntwo\n' },
+  }) do
+    local instance, buf, _, server = reviewed(case[1], { case[2] })
+    equal(marked(buf), case[3], case[1])
+    instance.review:split()
+    local before = api.nvim_buf_get_lines(vim.fn.winbufnr(1), 0, -1, true)
+    equal(table.concat(before, '\n') .. '\n', case[4], case[1])
+    equal({ vim.fn.tabpagenr('$'), vim.wo.diff }, { 2, true })
+    vim.cmd('tabclose')
+    instance.review:clear()
+    server.stop()
+  end
 end)
 
 vim.fn.delete(dir, 'rf')

@@ -1,40 +1,113 @@
 --- The window that shows a session: what was asked, the answer as it streams, the tool calls and how they went.
+---
+--- The conversation is a list of items. They are drawn as blocks of lines, one below the other: an item, or several
+--- calls that only look around. What a block has below its first line is a fold.
 local api = vim.api
 
 local M = {}
 
 local namespace = api.nvim_create_namespace('tandem_chat')
-local MAX_DIFF_LINES = 40
+
+--- So many lines of a diff or of what a command prints are shown.
+local MAX_BODY = 200
+local INDENT = '    ' -- Markdown takes nothing in it for a fence or a list
+
+---@class tandem.Item
+---@field type 'message'|'thought'|'call'|'notice'|'ending'|'info'
+---@field role? 'user'|'agent'
+---@field text? string
+---@field open? boolean more text may come
+---@field id? string of a call, and what is known of it:
+---@field title? string
+---@field kind? string
+---@field status? 'pending'|'in_progress'|'completed'|'failed'
+---@field group? string
+---@field meta? tandem.UpdateMeta
+---@field unified? string
+---@field output? string
+---@field content? string
+---@field locations? tandem.Location[]
+---@field asked? boolean a person was asked about it
+---@field waiting? boolean the question is open
+---@field highlight? string
+
+---@class tandem.Block
+---@field items tandem.Item[] one, or the calls of a group
+---@field gap integer empty lines before it
+---@field lines string[] as they are in the buffer
 
 ---@class tandem.Chat
 ---@field buf integer
----@field private calls table<string, table> the line of each tool call, by its id
----@field private in_text boolean the last line is streamed text that may go on
+---@field items tandem.Item[]
+---@field instance? tandem.Instance whose sessions it shows
+---@field private calls table<string, tandem.Item>
+---@field private blocks tandem.Block[]
+---@field private echo string what is still to come of a prompt that is sent back
+---@field private welcome? boolean the buffer says how to begin
 local Chat = {}
 Chat.__index = Chat
 
-local HIGHLIGHT = {
-  completed = 'DiagnosticOk',
-  failed = 'DiagnosticError',
-  in_progress = 'DiagnosticInfo',
-  pending = 'Comment',
+local ICONS = {
+  read = '▤',
+  search = '⌕',
+  edit = '✎',
+  delete = '✕',
+  move = '→',
+  execute = '❯',
+  fetch = '⇣',
+  think = '?',
+  other = '•',
 }
-local STATUS = { in_progress = 'running', pending = 'waiting' }
+
+local STATE_HIGHLIGHT = {
+  completed = 'TandemDone',
+  failed = 'TandemFailed',
+  in_progress = 'TandemRunning',
+  pending = 'TandemWaiting',
+}
 
 --- The lines that a unified diff adds and takes away.
 ---@param unified string
 ---@return integer added
 ---@return integer removed
 function M.count(unified)
-  local added, removed = 0, 0
+  local added, removed, in_hunk = 0, 0, false
   for line in vim.gsplit(unified, '\n', { plain = true }) do
-    if line:find('^%+') and not line:find('^%+%+%+ ') then
+    local sign = line:sub(1, 1)
+    if sign == '@' then
+      in_hunk = true
+    elseif line:find('^%-%-%- ') and not in_hunk then
+      in_hunk = false
+    elseif in_hunk and sign == '+' then
       added = added + 1
-    elseif line:find('^%-') and not line:find('^%-%-%- ') then
+    elseif in_hunk and sign == '-' then
       removed = removed + 1
     end
   end
   return added, removed
+end
+
+--- The lines of a unified diff as they are shown, and the highlight of each.
+---@param unified string
+---@return string[] lines
+---@return table<integer, string> highlights
+function M.diff_lines(unified)
+  local lines, highlights, in_hunk = {}, {}, false
+  for line in vim.gsplit((unified:gsub('\n$', '')), '\n', { plain = true }) do
+    local sign = line:sub(1, 1)
+    lines[#lines + 1] = vim.fn.strtrans((line:gsub('\t', '  ')))
+    if sign == '@' then
+      in_hunk = true
+      highlights[#lines] = 'TandemRange'
+    elseif not in_hunk then
+      highlights[#lines] = 'TandemFile'
+    elseif sign == '+' then
+      highlights[#lines] = 'TandemAdded'
+    elseif sign == '-' then
+      highlights[#lines] = 'TandemRemoved'
+    end
+  end
+  return lines, highlights
 end
 
 --- Shows a message for a moment: its first line, cut to the width of the screen, so that no "Press ENTER" prompt comes
@@ -49,25 +122,311 @@ end
 ---@param name string
 ---@return tandem.Chat
 function M.new(name)
+  require('tandem.highlights').define()
   local buf = api.nvim_create_buf(false, true)
   pcall(api.nvim_buf_set_name, buf, ('tandem://%d/%s'):format(buf, name))
   vim.bo[buf].bufhidden = 'hide'
   vim.bo[buf].filetype = 'tandem'
   vim.bo[buf].undolevels = -1
   vim.bo[buf].modifiable = false
+  -- Lines that go on hang below their text, see 'breakindentopt'.
+  vim.bo[buf].formatlistpat = [[^\s*\%([-*▎▤⌕✎✕→❯⇣?•✻■!]\|\d\+[.)]\)\s\+]]
   pcall(vim.treesitter.start, buf, 'markdown')
-  return setmetatable({ buf = buf, calls = {}, in_text = false }, Chat)
+  local self = setmetatable({ buf = buf, items = {}, calls = {}, blocks = {}, echo = '' }, Chat)
+  self:keys()
+  return self
 end
 
---- Begins a session: ids of calls from before mean nothing any more.
-function Chat:begin()
-  self.calls = {}
+-- Drawing ------------------------------------------------------------------------------------------
+
+---@param item tandem.Item
+---@return boolean
+local function looks(item)
+  local semantic = item.meta and item.meta.semantic or item.kind
+  return item.type == 'call'
+    and (semantic == 'read' or semantic == 'search')
+    and item.kind ~= 'execute'
+    and not item.asked
+end
+
+--- Whether two calls that follow each other are shown together.
+---@param a tandem.Item
+---@param b tandem.Item
+---@return boolean
+local function together(a, b)
+  return looks(a) and looks(b)
+end
+
+---@alias tandem.Span {[1]: integer, [2]: integer, [3]: integer, [4]: string} line from 1, columns from 0, highlight
+
+---@class tandem.Page
+---@field lines string[]
+---@field spans tandem.Span[]
+---@field whole table<integer, string> highlights of whole lines
+
+---@return tandem.Page
+local function page()
+  return { lines = {}, spans = {}, whole = {} }
+end
+
+--- Adds a line made of pieces of text, each with its highlight.
+---@param p tandem.Page
+---@param pieces {[1]: string, [2]?: string}[]
+local function add(p, pieces)
+  local line = ''
+  for _, piece in ipairs(pieces) do
+    if piece[2] and piece[1] ~= '' then
+      table.insert(p.spans, { #p.lines + 1, #line, #line + #piece[1], piece[2] })
+    end
+    line = line .. piece[1]
+  end
+  p.lines[#p.lines + 1] = line
+end
+
+---@param text string
+---@return string
+local function one_line(text)
+  return vim.fn.strtrans(vim.split(text, '\n', { plain = true })[1])
+end
+
+---@param item tandem.Item
+---@return string? text what is to be said of the call beside its title
+---@return string? highlight
+local function remark(item)
+  local meta = item.meta or {}
+  if item.waiting then
+    return 'waits for you', 'TandemWaiting'
+  elseif item.status == 'failed' then
+    if meta.phase == 'rejected' or meta.error == 'GATE_DENIED' then
+      return 'denied', 'TandemFailed'
+    end
+    local code = meta.error and meta.error:match('^EXIT_CODE_(.+)')
+    return code and 'exit ' .. code or meta.error or 'failed', 'TandemFailed'
+  elseif item.status == 'in_progress' then
+    for _, widget in ipairs(meta.render and meta.render.widgets or {}) do
+      if widget.type == 'progress' and widget.value then
+        return widget.total and ('%d/%d'):format(widget.value, widget.total) or tostring(widget.value), 'TandemRunning'
+      end
+    end
+    local last = item.output and item.output:match('([^\r\n]*%S[^\r\n]*)%s*$')
+    return last and 'running · ' .. vim.fn.strtrans(vim.fn.strcharpart(last, 0, 60)) or 'running', 'TandemRunning'
+  elseif item.status == 'pending' then
+    return 'coming', 'TandemWaiting'
+  elseif item.kind ~= 'read' and item.kind ~= 'edit' and meta.summary then
+    local summary = one_line(meta.summary)
+    return summary ~= one_line(item.title) and summary or nil, 'TandemDim'
+  end
+end
+
+--- Draws the line of a call. A closed fold shows one line of the screen: the title gives way to what stands behind it.
+---@param p tandem.Page
+---@param item tandem.Item
+---@param indent string
+---@param width integer
+---@return boolean whole the title is there whole
+local function draw_head(p, item, indent, width)
+  local behind, used = {}, #indent + 2
+  if item.unified then
+    local added, removed = M.count(item.unified)
+    behind[1] = { ('  +%d'):format(added), 'TandemAddedSign' }
+    behind[2] = { (' −%d'):format(removed), 'TandemRemovedSign' }
+  end
+  local text, highlight = remark(item)
+  if text and text ~= '' then
+    behind[#behind + 1] = { '  ' .. vim.fn.strcharpart(text, 0, 40), highlight }
+  end
+  for _, piece in ipairs(behind) do
+    used = used + vim.fn.strdisplaywidth(piece[1])
+  end
+  local title = one_line(item.title ~= '' and item.title or item.id)
+  local room = math.max(width - used, 12)
+  local whole = vim.fn.strdisplaywidth(title) <= room
+  if not whole then
+    title = vim.fn.strcharpart(title, 0, room - 1) .. '…'
+  end
+  local icon = { ICONS[item.kind] or ICONS.other, STATE_HIGHLIGHT[item.status] }
+  add(p, vim.list_extend({ { indent }, icon, { ' ' .. title } }, behind))
+  return whole
+end
+
+---@param p tandem.Page
+---@param lines string[]
+---@param highlights table<integer, string>
+---@param keep_end boolean
+local function draw_body(p, lines, highlights, keep_end)
+  local skip = math.max(#lines - MAX_BODY, 0)
+  local first, last = 1, #lines - skip
+  if keep_end then
+    first, last = skip + 1, #lines
+    if skip > 0 then
+      add(p, { { ('%s… %d lines before these'):format(INDENT, skip), 'TandemDim' } })
+    end
+  end
+  for i = first, last do
+    p.lines[#p.lines + 1] = INDENT .. lines[i]
+    p.whole[#p.lines] = highlights[i]
+  end
+  if skip > 0 and not keep_end then
+    add(p, { { ('%s… and %d lines more'):format(INDENT, skip), 'TandemDim' } })
+  end
+end
+
+---@param text string
+---@return string[]
+local function printed(text)
+  return vim.tbl_map(function(line)
+    return vim.fn.strtrans((line:gsub('\r$', ''):gsub('\t', '    ')))
+  end, vim.split((text:gsub('\n$', '')), '\n', { plain = true }))
+end
+
+---@param p tandem.Page
+---@param item tandem.Item
+---@param width integer
+local function draw_call(p, item, width)
+  local whole = draw_head(p, item, '', width)
+  local command = item.input and item.input.command
+  if type(command) == 'string' and (command:find('\n') or not whole) then
+    draw_body(p, printed(command), {}, false)
+  end
+  if item.unified then
+    local lines, highlights = M.diff_lines(item.unified)
+    draw_body(p, lines, highlights, false)
+    return
+  end
+  local text = item.content or item.output
+  if text and text:find('%S') and not looks(item) then
+    local highlights = {}
+    local lines = printed(text)
+    for i = 1, #lines do
+      highlights[i] = 'TandemOutput'
+    end
+    draw_body(p, lines, highlights, true)
+  end
+end
+
+---@param p tandem.Page
+---@param items tandem.Item[]
+---@param width integer
+local function draw_group(p, items, width)
+  local titles, worst = {}, 'completed'
+  for i, item in ipairs(items) do
+    titles[i] = one_line(item.title ~= '' and item.title or item.id)
+    if item.status ~= 'completed' and worst ~= 'failed' then
+      worst = item.status
+    end
+  end
+  add(p, {
+    { ICONS.read, STATE_HIGHLIGHT[worst] },
+    { (' Looked at %d things'):format(#items) },
+    { '  ' .. table.concat(titles, ', '), 'TandemDim' },
+  })
+  for _, item in ipairs(items) do
+    draw_head(p, item, INDENT, width)
+  end
+end
+
+local ENDINGS = {
+  cancelled = 'Stopped.',
+  max_tokens = 'The answer reached the length that the model allows.',
+  max_turn_requests = 'The turn used up its requests.',
+  refusal = 'The model refused.',
+  budget_exceeded = 'The budget is used up.',
+  lost = 'The server has ended.',
+}
+
+---@param block tandem.Block
+---@param width integer
+---@return tandem.Page
+local function draw(block, width)
+  local p, item = page(), block.items[1]
+  if item.type == 'call' then
+    if #block.items > 1 then
+      draw_group(p, block.items, width)
+    else
+      draw_call(p, item, width)
+    end
+    return p
+  end
+  local lines = vim.split(item.text or '', '\n', { plain = true })
+  if item.type == 'thought' then
+    local head = vim.fn.strcharpart(one_line(lines[1]), 0, 72)
+    add(p, { { '✻ ', 'TandemThought' }, { head, 'TandemThought' } })
+    if #lines > 1 or #lines[1] > #head then
+      for _, line in ipairs(lines) do
+        add(p, { { INDENT .. line, 'TandemThought' } })
+      end
+    end
+  elseif item.role == 'user' then
+    for _, line in ipairs(lines) do
+      add(p, { { '▎ ', 'TandemPromptBar' }, { line } })
+      p.whole[#p.lines] = 'TandemPrompt'
+    end
+  elseif item.type == 'message' then
+    local open_fence = false
+    for _, line in ipairs(lines) do
+      add(p, { { line } })
+      open_fence = open_fence ~= (line:find('^ ? ? ?```') ~= nil)
+    end
+    if open_fence and not item.open then
+      add(p, { { '```' } }) -- otherwise all that follows would be code
+    end
+  else
+    local icon = ({ ending = '■ ', notice = '! ', info = '' })[item.type]
+    for i, line in ipairs(lines) do
+      add(p, { { (i == 1 and icon or '') .. line, item.highlight or 'TandemDim' } })
+    end
+  end
+  return p
+end
+
+---@param block tandem.Block
+---@return integer
+local function height(block)
+  return block.gap + #block.lines
+end
+
+--- The row of a block's first line, without the gap before it.
+---@private
+---@param index integer
+---@return integer
+function Chat:row(index)
+  local row = api.nvim_buf_line_count(self.buf)
+  for i = #self.blocks, index, -1 do
+    row = row - height(self.blocks[i])
+  end
+  return row + self.blocks[index].gap
+end
+
+---@private
+---@param fn fun(window: integer)
+function Chat:each_window(fn)
+  for _, window in ipairs(vim.fn.win_findbuf(self.buf)) do
+    api.nvim_win_call(window, function()
+      fn(window)
+    end)
+  end
+end
+
+--- Makes lines of the window's buffer a closed fold.
+---@param row integer
+---@param count integer
+local function fold(row, count)
+  vim.cmd(('silent %d,%dfold'):format(row + 1, row + count))
+end
+
+--- Takes away the folds that begin on a line of the window's buffer.
+---@param row integer
+local function unfold(row)
+  local view = vim.fn.winsaveview()
+  api.nvim_win_set_cursor(0, { row + 1, 0 })
+  vim.cmd('silent! normal! zD')
+  vim.fn.winrestview(view)
 end
 
 --- Changes the buffer and keeps windows that stood at its end at its end.
 ---@private
 ---@param fn fun()
-function Chat:update(fn)
+function Chat:change(fn)
   if not api.nvim_buf_is_valid(self.buf) then
     return
   end
@@ -79,143 +438,487 @@ function Chat:update(fn)
     end
   end
   vim.bo[self.buf].modifiable = true
-  fn()
+  local ok, err = pcall(fn)
   vim.bo[self.buf].modifiable = false
   count = api.nvim_buf_line_count(self.buf)
   for _, window in ipairs(following) do
     api.nvim_win_set_cursor(window, { count, 0 })
   end
+  if not ok then
+    error(err, 0)
+  end
 end
 
---- Adds whole lines at the end.
+--- The columns for text in the narrowest window of the chat.
 ---@private
----@param lines string[]
----@return integer row of the first of them
-function Chat:lines(lines)
-  local count = api.nvim_buf_line_count(self.buf)
-  local first = count
-  if count == 1 and api.nvim_buf_get_lines(self.buf, 0, 1, true)[1] == '' then
-    first = 0
+---@return integer
+function Chat:width()
+  local width
+  for _, window in ipairs(vim.fn.win_findbuf(self.buf)) do
+    local info = vim.fn.getwininfo(window)[1]
+    width = math.min(width or info.width, info.width - info.textoff)
   end
-  api.nvim_buf_set_lines(self.buf, first, count, true, lines)
-  self.in_text = false
-  return first
+  return math.max(width or 80, 30)
+end
+
+--- Draws a block anew. Only the lines that differ are touched; its fold stays open where it was open.
+---@private
+---@param index integer
+function Chat:redraw(index)
+  local block = self.blocks[index]
+  local old, p = block.lines, draw(block, self:width())
+  local new = p.lines
+  local row = self:row(index)
+  local folds = M.folds(block) and (#old > 1 or #new > 1) and not vim.deep_equal(old, new)
+  local open = {}
+  if folds and #old > 1 then
+    self:each_window(function(window)
+      open[window] = vim.fn.foldclosed(row + 1) == -1
+      unfold(row)
+    end)
+  end
+  local max, same, tail = math.min(#old, #new), 0, 0
+  while same < max and old[same + 1] == new[same + 1] do
+    same = same + 1
+  end
+  while tail < max - same and old[#old - tail] == new[#new - tail] do
+    tail = tail + 1
+  end
+  api.nvim_buf_set_lines(
+    self.buf,
+    row + same,
+    row + #old - tail,
+    true,
+    vim.list_slice(new, same + 1, #new - tail)
+  )
+  block.lines = new
+  api.nvim_buf_clear_namespace(self.buf, namespace, row, row + #new)
+  for _, span in ipairs(p.spans) do
+    local line = row + span[1] - 1
+    api.nvim_buf_set_extmark(self.buf, namespace, line, span[2], { end_col = span[3], hl_group = span[4] })
+  end
+  for i, group in pairs(p.whole) do
+    api.nvim_buf_set_extmark(self.buf, namespace, row + i - 1, 0, { line_hl_group = group })
+  end
+  if folds and #new > 1 then
+    self:each_window(function(window)
+      fold(row, #new)
+      if open[window] then
+        vim.cmd(('silent %dfoldopen'):format(row + 1))
+      end
+    end)
+  end
+end
+
+---@param block tandem.Block
+---@return boolean
+function M.folds(block)
+  return block.items[1].type == 'call' or block.items[1].type == 'thought'
+end
+
+--- Whether a block stands close below another one: what is said goes apart from what is done.
+---@param above? tandem.Item
+---@param item tandem.Item
+---@return boolean
+local function close_below(above, item)
+  return above == nil or (above.type ~= 'message' and item.type ~= 'message')
+end
+
+--- Adds an item, as a block or to the group at the end, and draws it.
+---@private
+---@param item tandem.Item
+---@param at? integer the block that it comes before
+function Chat:append(item, at)
+  self.items[#self.items + 1] = item
+  self:change(function()
+    if self.welcome then
+      api.nvim_buf_set_lines(self.buf, 0, -1, true, {})
+      api.nvim_buf_clear_namespace(self.buf, namespace, 0, -1)
+      self.welcome = nil
+    end
+    local last = self.blocks[#self.blocks]
+    if not at and last and together(last.items[#last.items], item) then
+      table.insert(last.items, item)
+      return self:redraw(#self.blocks)
+    end
+    local index = at or #self.blocks + 1
+    local above = self.blocks[index - 1]
+    local gap = close_below(above and above.items[1], item) and 0 or 1
+    table.insert(self.blocks, index, { items = { item }, gap = 0, lines = {} })
+    if #self.blocks == 1 then
+      -- The one line of an empty buffer becomes the block's.
+      self.blocks[1].lines = { '' }
+    elseif gap == 1 then
+      local row = self:row(index)
+      api.nvim_buf_set_lines(self.buf, row, row, true, { '' })
+      self.blocks[index].gap = 1
+    end
+    self:redraw(index)
+    local below = self.blocks[index + 1]
+    local wanted = below and (close_below(item, below.items[1]) and 0 or 1)
+    if below and below.gap ~= wanted then
+      local row = self:row(index + 1)
+      api.nvim_buf_set_lines(self.buf, row - below.gap, row, true, wanted == 1 and { '' } or {})
+      below.gap = wanted
+    end
+  end)
+end
+
+--- Draws the block of an item anew.
+---@private
+---@param item tandem.Item
+function Chat:touch(item)
+  for index = #self.blocks, 1, -1 do
+    if vim.list_contains(self.blocks[index].items, item) then
+      return self:change(function()
+        self:redraw(index)
+      end)
+    end
+  end
+end
+
+-- What happens -------------------------------------------------------------------------------------
+
+--- Begins a session: ids of calls from before mean nothing any more.
+function Chat:begin()
+  self.calls = {}
+end
+
+--- Empties the chat for a new session.
+function Chat:clear()
+  self.items, self.calls, self.blocks, self.echo = {}, {}, {}, ''
+  self:change(function()
+    self:each_window(function()
+      vim.cmd('silent! normal! zE')
+    end)
+    api.nvim_buf_set_lines(self.buf, 0, -1, true, {})
+    api.nvim_buf_clear_namespace(self.buf, namespace, 0, -1)
+  end)
+end
+
+--- Says how to begin, where nothing has been said yet.
+---@param lines {[1]: string, [2]?: string}[][]
+function Chat:greet(lines)
+  if #self.blocks > 0 then
+    return
+  end
+  self.welcome = true
+  self:change(function()
+    local p = page()
+    for _, pieces in ipairs(lines) do
+      add(p, pieces)
+    end
+    api.nvim_buf_set_lines(self.buf, 0, -1, true, p.lines)
+    api.nvim_buf_clear_namespace(self.buf, namespace, 0, -1)
+    for _, span in ipairs(p.spans) do
+      local options = { end_col = span[3], hl_group = span[4] }
+      api.nvim_buf_set_extmark(self.buf, namespace, span[1] - 1, span[2], options)
+    end
+  end)
+end
+
+--- Ends the text that is open, and gives back the item at the end.
+---@private
+---@return tandem.Item?
+function Chat:close_text()
+  local last = self.items[#self.items]
+  if last and last.open then
+    last.open = false
+    self:touch(last)
+  end
+  return last
 end
 
 ---@param text string
 function Chat:asked(text)
-  self:update(function()
-    local empty = api.nvim_buf_line_count(self.buf) == 1
-    local lines = vim.split(text, '\n', { plain = true })
-    self:lines(vim.list_extend(empty and { '## You' } or { '', '## You' }, lines))
-    self:lines({ '', '## Tandem', '' })
-    self.in_text = true
-  end)
+  self:close_text()
+  self.echo = text
+  self:append({ type = 'message', role = 'user', text = text })
 end
 
---- Streams text of the answer.
+---@private
+---@param type 'message'|'thought'
+---@param role? 'user'|'agent'
 ---@param text string
-function Chat:text(text)
-  self:update(function()
-    if not self.in_text then
-      self:lines({ '' })
-      self.in_text = true
-    end
-    local last = api.nvim_buf_line_count(self.buf) - 1
-    local column = #api.nvim_buf_get_lines(self.buf, last, last + 1, true)[1]
-    api.nvim_buf_set_text(self.buf, last, column, last, column, vim.split(text, '\n', { plain = true }))
-  end)
+function Chat:stream(type, role, text)
+  if text == '' then
+    return
+  end
+  local last = self.items[#self.items]
+  if last and last.open and last.type == type and last.role == role then
+    last.text = last.text .. text
+    return self:touch(last)
+  end
+  self:close_text()
+  self:append({ type = type, role = role, text = text, open = true })
 end
 
 --- Says something that is neither the person's nor the model's.
 ---@param text string
 ---@param highlight? string
 function Chat:note(text, highlight)
-  self:update(function()
-    local lines = vim.split(text, '\n', { plain = true })
-    local row = self:lines(lines)
-    for i = row, row + #lines - 1 do
-      api.nvim_buf_set_extmark(self.buf, namespace, i, 0, { line_hl_group = highlight or 'Comment' })
-    end
-  end)
+  self:close_text()
+  self:append({ type = 'info', text = text, highlight = highlight })
 end
 
----@param call table
----@return string
-local function headline(call)
-  local title = vim.fn.strtrans(vim.split(call.title or call.toolCallId, '\n', { plain = true })[1])
-  local line = ('- %s [%s]'):format(title, STATUS[call.status] or call.status or 'waiting')
-  if call.unified then
-    line = line .. ('  +%d -%d'):format(M.count(call.unified))
+--- Something that the server says beside the conversation. What announces a change comes before the calls that wait.
+---@private
+---@param text string
+---@param boundary? string
+function Chat:notice(text, boundary)
+  self:close_text()
+  local at
+  for index = #self.blocks, 1, -1 do
+    local item = self.blocks[index].items[1]
+    local waits = item.type == 'call' and item.status ~= 'completed' and item.status ~= 'failed' and not looks(item)
+    if not boundary or not waits then
+      break
+    end
+    at = index
   end
-  local summary = call.status == 'failed' and vim.tbl_get(call, '_meta', 'tandem', 'error')
-  return summary and line .. '  ' .. summary or line
+  self:append({ type = 'notice', text = text, highlight = boundary and 'TandemDim' or 'TandemNotice' }, at)
+end
+
+---@param content any
+---@param item tandem.Item
+local function take_content(content, item)
+  if not vim.islist(content) then
+    return
+  end
+  local unified, text = {}, {}
+  for _, part in ipairs(content) do
+    if part.type == 'diff' then
+      unified[#unified + 1] = vim.tbl_get(part, '_meta', 'tandem', 'unified')
+    elseif type(part.content) == 'table' and part.content.text then
+      text[#text + 1] = part.content.text
+    end
+  end
+  item.unified = #unified > 0 and table.concat(unified) or nil
+  item.content = #text > 0 and table.concat(text, '\n') or nil
 end
 
 --- Shows a tool call, or what has become of it.
----@param update table a `tool_call` or `tool_call_update`
+---@param update tandem.Update a `tool_call` or `tool_call_update`
 function Chat:call(update)
-  local call = self.calls[update.toolCallId] or {}
-  self.calls[update.toolCallId] = call
-  for _, key in ipairs({ 'toolCallId', 'title', 'status', '_meta' }) do
-    call[key] = vim.F.if_nil(update[key], call[key])
+  local item = self.calls[update.toolCallId]
+  local new = item == nil
+  if not item then
+    self:close_text()
+    item = { type = 'call', id = update.toolCallId, title = '', kind = 'other', status = 'pending', meta = {} }
+    self.calls[item.id] = item
   end
-  local unified = {}
-  for _, content in ipairs(update.content or {}) do
-    if content.type == 'diff' then
-      unified[#unified + 1] = vim.tbl_get(content, '_meta', 'tandem', 'unified')
+  local meta = vim.tbl_get(update, '_meta', 'tandem') or {}
+  item.title = (update.title and update.title ~= '') and update.title or item.title
+  item.kind = update.kind or item.kind
+  item.status = update.status or item.status
+  item.locations = update.locations or item.locations
+  item.input = type(update.rawInput) == 'table' and update.rawInput or item.input
+  if meta.phase ~= 'grouped' then
+    item.meta = vim.tbl_extend('force', item.meta, meta)
+  end
+  if meta.output then
+    item.output = (item.output or '') .. meta.output
+    if #item.output > 100000 then
+      item.output = item.output:sub(-50000):gsub('^[^\n]*\n', '')
     end
   end
-  if #unified > 0 then
-    call.unified = table.concat(unified, '\n')
+  take_content(update.content, item)
+  if new then
+    self:append(item)
+  else
+    self:touch(item)
   end
-  self:update(function()
-    local row
-    if call.mark then
-      row = api.nvim_buf_get_extmark_by_id(self.buf, namespace, call.mark, {})[1]
-      local old = api.nvim_buf_get_lines(self.buf, row, row + 1, true)[1]
-      api.nvim_buf_set_text(self.buf, row, 0, row, #old, { headline(call) })
+end
+
+--- Notes that a person is asked about a call, or no longer.
+---@param id string
+---@param waiting boolean
+function Chat:asking(id, waiting)
+  local item = self.calls[id]
+  if item and item.waiting ~= waiting then
+    item.asked, item.waiting = true, waiting
+    self:touch(item)
+  end
+end
+
+--- Takes in what a session tells.
+---@param update tandem.Update
+function Chat:update(update)
+  local kind = update.sessionUpdate
+  local text = type(update.content) == 'table' and update.content.text or ''
+  if kind == 'agent_message_chunk' then
+    self.echo = ''
+    self:stream('message', 'agent', text)
+  elseif kind == 'agent_thought_chunk' then
+    self.echo = ''
+    self:stream('thought', nil, text)
+  elseif kind == 'user_message_chunk' then
+    if self.echo ~= '' and vim.startswith(self.echo, text) then
+      self.echo = self.echo:sub(#text + 1)
     else
-      row = self:lines({ headline(call) })
+      self:stream('message', 'user', text)
     end
-    call.mark = api.nvim_buf_set_extmark(self.buf, namespace, row, 0, {
-      id = call.mark,
-      line_hl_group = HIGHLIGHT[call.status],
-    })
-    if call.unified and call.status == 'completed' and not call.shown then
-      call.shown = true
-      self:diff(row + 1, call.unified)
+  elseif kind == 'tool_call' or kind == 'tool_call_update' then
+    self:call(update)
+  elseif kind == 'notice' and text ~= '' then
+    self:notice(text, vim.tbl_get(update, '_meta', 'tandem', 'boundary'))
+  end
+end
+
+--- What no turn carries on any more: open text, and calls without an end.
+---@private
+function Chat:settle()
+  self.echo = ''
+  self:close_text()
+  for _, item in pairs(self.calls) do
+    if item.waiting or item.status == 'pending' or item.status == 'in_progress' then
+      item.waiting = false
+      if item.status ~= 'completed' and item.status ~= 'failed' then
+        item.status = 'failed'
+        item.meta.error = item.meta.error or 'CANCELLED'
+      end
+      self:touch(item)
     end
-  end)
+  end
+end
+
+--- The end of a turn.
+---@param reason string
+---@param message? string
+function Chat:ended(reason, message)
+  self:settle()
+  if reason == 'end_turn' then
+    return
+  end
+  local last, block = self.items[#self.items], self.blocks[#self.blocks]
+  if message and last and last.type == 'notice' and last.text == message and block.items[1] == last then
+    -- A failure also comes as a notice: it is said once, in its place.
+    last.type, last.reason, last.highlight = 'ending', reason, 'TandemFailed'
+    return self:touch(last)
+  end
+  local text = message or ENDINGS[reason] or ('The turn ended: %s.'):format(reason)
+  local highlight = (reason == 'error' or reason == 'lost') and 'TandemFailed' or 'TandemDim'
+  self:append({ type = 'ending', reason = reason, text = text, highlight = highlight })
+end
+
+-- The window ---------------------------------------------------------------------------------------
+
+--- The call that is shown on a line of the chat.
+---@param line integer from 1
+---@return tandem.Item?
+function Chat:call_at(line)
+  for index = #self.blocks, 1, -1 do
+    local block = self.blocks[index]
+    local row = self:row(index)
+    if line - 1 >= row then
+      if block.items[1].type ~= 'call' or line - 1 >= row + #block.lines then
+        return nil
+      end
+      return #block.items > 1 and block.items[line - 1 - row] or block.items[1]
+    end
+  end
+end
+
+--- Shows what the call under the cursor was given and what came of it.
+function Chat:details()
+  local item = self:call_at(api.nvim_win_get_cursor(0)[1])
+  if not item then
+    return
+  end
+  local lines = { ('**%s**'):format(one_line(item.title)), '' }
+  local names = vim.tbl_keys(not item.unified and item.input or {}) -- the diff says it better
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local value = item.input[name]
+    local given = printed(type(value) == 'string' and value or vim.json.encode(value))
+    lines[#lines + 1] = ('**%s** %s'):format(name, #given == 1 and given[1] or '')
+    for i = 1, #given > 1 and #given or 0 do
+      lines[#lines + 1] = INDENT .. given[i]
+    end
+  end
+  lines[#lines + 1] = ''
+  local text = item.unified or item.content or item.output or ''
+  lines[#lines + 1] = item.unified and '````diff' or '````text'
+  vim.list_extend(lines, vim.list_slice(printed(text), 1, MAX_BODY))
+  lines[#lines + 1] = '````'
+  vim.lsp.util.open_floating_preview(lines, 'markdown', { border = 'rounded', max_width = 100, max_height = 30 })
+end
+
+--- Goes to the file that the call under the cursor is about, or opens and closes its fold.
+function Chat:enter()
+  local item = self:call_at(api.nvim_win_get_cursor(0)[1])
+  local location = item and item.locations and item.locations[1]
+  local stat = location and vim.uv.fs_stat(location.path)
+  if not stat or stat.type ~= 'file' then
+    return pcall(vim.cmd.normal, { 'za', bang = true })
+  end
+  local window = M.other_window()
+  if not window then
+    vim.cmd('leftabove vsplit')
+    window = api.nvim_get_current_win()
+  end
+  api.nvim_set_current_win(window)
+  vim.cmd.edit(vim.fn.fnameescape(location.path))
+  if location.line then
+    local line = math.min(math.max(location.line, 1), api.nvim_buf_line_count(0))
+    api.nvim_win_set_cursor(window, { line, 0 })
+  end
+end
+
+--- A window of this tab page in which files are edited; the one before the present one first.
+---@return integer?
+function M.other_window()
+  local windows = { vim.fn.win_getid(vim.fn.winnr('#')) }
+  vim.list_extend(windows, api.nvim_tabpage_list_wins(0))
+  for _, window in ipairs(windows) do
+    if window ~= 0 and api.nvim_win_get_config(window).relative == '' then
+      local buf = api.nvim_win_get_buf(window)
+      if vim.bo[buf].buftype == '' then
+        return window
+      end
+    end
+  end
 end
 
 ---@private
----@param row integer
----@param unified string
-function Chat:diff(row, unified)
-  local lines, highlights = {}, {}
-  for line in vim.gsplit(unified, '\n', { plain = true }) do
-    local kind = line:sub(1, 1)
-    if (kind == '+' or kind == '-') and not line:find('^%+%+%+ ') and not line:find('^%-%-%- ') then
-      lines[#lines + 1] = '    ' .. vim.fn.strtrans(line)
-      highlights[#lines] = kind == '+' and 'DiffAdd' or 'DiffDelete'
-    end
+function Chat:keys()
+  local function map(key, fn, description)
+    vim.keymap.set('n', key, fn, { buffer = self.buf, desc = description, nowait = true })
   end
-  local more = #lines - MAX_DIFF_LINES
-  if more > 0 then
-    lines = vim.list_slice(lines, 1, MAX_DIFF_LINES)
-    lines[#lines + 1] = ('    … and %d more'):format(more)
+  local function ask()
+    require('tandem').prompt()
   end
-  api.nvim_buf_set_lines(self.buf, row, row, true, lines)
-  for i = 1, #lines do
-    api.nvim_buf_set_extmark(self.buf, namespace, row + i - 1, 0, { line_hl_group = highlights[i] or 'Comment' })
+  for _, key in ipairs({ 'i', 'a', 'o', 'I', 'A', 'O' }) do
+    map(key, ask, 'Ask the agent')
   end
+  map('<CR>', function()
+    self:enter()
+  end, 'Go to the file of the call, or open its fold')
+  map('<Tab>', function()
+    pcall(vim.cmd.normal, { 'za', bang = true })
+  end, 'Open or close the fold')
+  map('K', function()
+    self:details()
+  end, 'Show what the call was given and what came of it')
+  map('<C-c>', function()
+    require('tandem').cancel()
+  end, 'End the running turn')
+  map(']]', function()
+    vim.fn.search('^▎', 'W')
+  end, 'Next prompt')
+  map('[[', function()
+    vim.fn.search('^▎', 'bW')
+  end, 'Previous prompt')
+  map('q', '<Cmd>close<CR>', 'Close the chat')
+  map('g?', '<Cmd>help tandem-chat<CR>', 'Help')
 end
 
 --- Opens the chat beside the present window, which keeps the cursor.
 function Chat:open()
-  if #vim.fn.win_findbuf(self.buf) > 0 then
-    return
+  for _, window in ipairs(vim.fn.win_findbuf(self.buf)) do
+    if api.nvim_win_get_tabpage(window) == api.nvim_get_current_tabpage() then
+      return
+    end
   end
   local config = require('tandem.config').get()
   local upright = config.chat_position == 'left' or config.chat_position == 'right'
@@ -225,9 +928,23 @@ function Chat:open()
     win = -1,
     [upright and 'width' or 'height'] = math.max(share, 1),
   })
-  local options = vim.wo[window]
+  local options = vim.wo[window][0]
   options.wrap, options.linebreak, options.number, options.relativenumber = true, true, false, false
-  options.signcolumn, options.foldcolumn, options.list = 'no', '0', false
+  options.breakindent, options.breakindentopt = true, 'list:2'
+  options.signcolumn, options.foldcolumn, options.list = 'no', '1', false
+  options.foldmethod, options.foldenable, options.foldtext, options.foldlevel = 'manual', true, '', 0
+  options.fillchars = 'fold: ,foldopen:▾,foldclose:▸,foldsep: '
+  options.conceallevel, options.concealcursor, options.cursorline = 2, 'n', false
+  options.winfixwidth, options.winfixheight = upright, not upright
+  options.winbar = "%{%v:lua.require'tandem.status'.winbar()%}"
+  api.nvim_win_call(window, function()
+    vim.cmd('silent! normal! zE')
+    for index, block in ipairs(self.blocks) do
+      if #block.lines > 1 and M.folds(block) then
+        fold(self:row(index), #block.lines)
+      end
+    end
+  end)
   api.nvim_win_set_cursor(window, { api.nvim_buf_line_count(self.buf), 0 })
 end
 

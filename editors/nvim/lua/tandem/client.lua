@@ -1,5 +1,6 @@
 --- One server for each workspace: starting it, its session, and what it asks of the editor.
 local api = vim.api
+local protocol = require('tandem.protocol')
 
 local M = {}
 
@@ -11,7 +12,13 @@ local modern = vim.fn.has('nvim-0.11') == 1
 ---@field chat tandem.Chat
 ---@field documents? tandem.Documents
 ---@field session? string
+---@field review tandem.Review
 ---@field running boolean a turn is running
+---@field turn? integer the last turn that has ended
+---@field model? string
+---@field mode? string
+---@field modes? tandem.Choice[]
+---@field models? tandem.ModelChoice[]
 ---@field private client? vim.lsp.Client
 ---@field private id? integer
 ---@field private waiting fun(err?: string)[]
@@ -65,6 +72,11 @@ end
 ---@param buf integer
 ---@return string
 function M.root(buf)
+  for root, chat in pairs(chats) do
+    if chat.buf == buf then
+      return root
+    end
+  end
   local cwd = vim.fs.normalize(assert(vim.uv.cwd()))
   local name = api.nvim_buf_get_name(buf)
   if vim.bo[buf].buftype ~= '' or name == '' then
@@ -82,11 +94,6 @@ end
 ---@param buf integer
 ---@return tandem.Instance?
 function M.current(buf)
-  for _, instance in pairs(instances) do
-    if instance.chat.buf == buf then
-      return instance
-    end
-  end
   return instances[M.root(buf)] or last
 end
 
@@ -124,7 +131,9 @@ local function capabilities()
     resourceOperations = { 'create' },
     failureHandling = 'abort',
   }
-  result.experimental = { tandem = { permission = true, save = true, resync = true } }
+  ---@type tandem.ClientExperimental
+  local tandem = { permission = true, clarify = true, save = true, resync = true, review = true }
+  result.experimental = { tandem = tandem }
   return result
 end
 
@@ -161,19 +170,28 @@ function Instance:handlers()
     return { text = text, version = version }
   end
   on['tandem/session/requestPermission'] = function(params)
-    self.chat:call(params.toolCall)
+    -- What the question shows is not yet what the call did.
+    self.chat:call(vim.tbl_extend('force', params.toolCall, { content = {} }))
     return {
       outcome = await(function(done)
-        require('tandem.permission').ask(params, done)
+        require('tandem.question').permission(self, params, done)
       end),
     }
   end
-  on['tandem/session/resolved'] = function(params)
-    require('tandem.permission').withdraw(params.sessionId, params.toolCallId)
+  on['tandem/session/clarify'] = function(params)
+    local answer = await(function(done)
+      require('tandem.question').clarify(self, params, done)
+    end)
+    return { answer = answer or '' }
   end
   on['tandem/session/update'] = function(params)
     if params.sessionId == self.session then
       self:show(params.update)
+    end
+  end
+  on['tandem/changes/didChange'] = function(params)
+    if params.sessionId == self.session then
+      self.review:later(params.uris)
     end
   end
   on['window/showMessage'] = function(params)
@@ -189,16 +207,16 @@ function Instance:handlers()
   return handlers
 end
 
----@param update table
+---@param update tandem.Update
 function Instance:show(update)
-  local kind = update.sessionUpdate
-  local text = type(update.content) == 'table' and update.content.text
-  if kind == 'agent_message_chunk' and text then
-    self.chat:text(text)
-  elseif kind == 'tool_call' or kind == 'tool_call_update' then
-    self.chat:call(update)
-  elseif kind == 'notice' and text then
-    self.chat:note(text, 'DiagnosticInfo')
+  if update.sessionUpdate == 'current_mode_update' then
+    self.mode = update.currentModeId
+    return require('tandem.status').changed()
+  end
+  self.chat:update(update)
+  if update.status == 'completed' or update.status == 'failed' then
+    -- Whoever has been asked about it, nobody waits for the answer any more.
+    require('tandem.question').withdraw(self.session, update.toolCallId)
   end
 end
 
@@ -242,6 +260,11 @@ function Instance:initialized(client)
   if client.offset_encoding ~= 'utf-8' then
     return self:fail('the server does not speak utf-8 positions: is it tandem?')
   end
+  local version = vim.tbl_get(client.server_capabilities, 'experimental', 'tandem', 'protocolVersion')
+  if version ~= protocol.VERSION then
+    local spoken = version and ('version %s'):format(version) or 'another version'
+    return self:fail(('the server speaks %s of the protocol, this plugin %d'):format(spoken, protocol.VERSION))
+  end
   silence_document_sync(client)
   self.documents = require('tandem.documents').new(self.root, function(method, params)
     client.rpc.notify(method, params)
@@ -249,18 +272,69 @@ function Instance:initialized(client)
   self.stop_following = self.documents:follow(function(buf)
     vim.lsp.buf_attach_client(buf, client.id)
   end)
-  self:request('tandem/session/new', { cwd = self.root }, function(err, result)
+  self:begin(function(err)
     if err then
-      return self:fail(err.message)
+      return self:fail(err)
     end
-    self.session = result.sessionId
-    self.chat:begin()
     self:ready()
   end)
 end
 
+--- Begins a session.
+---@param callback fun(err?: string)
+function Instance:begin(callback)
+  self:request('tandem/session/new', { cwd = self.root }, function(err, result)
+    if err and err.code == protocol.ERRORS.model_unavailable then
+      return callback(err.message .. '\n:help tandem-model tells how to name a model and to give its key.')
+    elseif err then
+      return callback(err.message)
+    end
+    self.session, self.turn = result.sessionId, nil
+    self.mode = vim.tbl_get(result, 'modes', 'currentModeId')
+    self.modes = vim.tbl_get(result, 'modes', 'availableModes')
+    self.model = vim.tbl_get(result, 'models', 'currentModelId')
+    self.models = vim.tbl_get(result, 'models', 'availableModels')
+    self.chat:begin()
+    self.review:start()
+    self.chat:greet(require('tandem.welcome').lines(self))
+    require('tandem.status').changed()
+    callback()
+  end)
+end
+
+--- Closes the session and begins another one, in an empty chat.
+function Instance:renew()
+  local old = self.session
+  require('tandem.question').withdraw(old)
+  self.review:clear()
+  self.session = nil
+  self:request('tandem/session/close', { sessionId = old }, function()
+    self.chat:clear()
+    self:begin(function(err)
+      if err then
+        require('tandem.chat').tell(err, vim.log.levels.ERROR)
+      end
+    end)
+  end)
+end
+
+--- What the server says of itself, nil where it does not answer in time.
+---@param timeout integer ms
+---@return tandem.StatusResult?
+function Instance:status(timeout)
+  local answer
+  self:request('tandem/status', vim.empty_dict(), function(_, result)
+    answer = result
+  end)
+  vim.wait(timeout, function()
+    return answer ~= nil
+  end, 10)
+  return answer
+end
+
 ---@param code integer
-function Instance:exited(code)
+---@param signal integer
+function Instance:exited(code, signal)
   instances[self.root] = instances[self.root] ~= self and instances[self.root] or nil
   if self.stop_following then
     self.stop_following()
@@ -270,10 +344,13 @@ function Instance:exited(code)
     self.documents:drop()
   end
   if self.session then
-    require('tandem.permission').withdraw(self.session)
-    self.chat:note(('The server has ended (%d).'):format(code), code == 0 and 'Comment' or 'DiagnosticError')
+    require('tandem.question').withdraw(self.session)
+    self.review:clear()
+    local how = signal ~= 0 and ('signal %d'):format(signal) or tostring(code)
+    self.chat:ended('lost', ('The server has ended (%s). The next :Tandem starts it again.'):format(how))
   end
   self.session, self.running = nil, false
+  require('tandem.status').changed()
   self:ready('the server has ended')
 end
 
@@ -282,7 +359,8 @@ end
 function Instance:start()
   local config = require('tandem.config').get()
   if vim.fn.executable(config.binary) == 0 then
-    return self:fail(('%q is not a program; set vim.g.tandem.binary'):format(config.binary))
+    local missing = '%q is not a program.\n`make install` in the sources of Tandem installs it; or name it in %s.'
+    return self:fail(missing:format(config.binary, 'vim.g.tandem.binary'))
   end
   local start = vim.lsp.start_client
   if modern then
@@ -290,11 +368,20 @@ function Instance:start()
       return vim.lsp.start(options, { attach = false })
     end
   end
+  local command = { vim.fn.exepath(config.binary), '--stdio' }
   self.id = start({
     name = 'tandem',
-    cmd = { vim.fn.exepath(config.binary), '--stdio' },
-    cmd_env = next(config.env) and config.env or nil,
-    cmd_cwd = self.root,
+    cmd = function(dispatchers)
+      local on_exit = dispatchers.on_exit
+      dispatchers.on_exit = function(code, signal)
+        vim.schedule(function()
+          self:exited(code, signal)
+        end)
+        on_exit(0, 0) -- that it ended is said in the chat; Neovim's message would ask for a key
+      end
+      local env = next(config.env) and config.env or nil
+      return vim.lsp.rpc.start(command, dispatchers, { cwd = self.root, env = env })
+    end,
     root_dir = self.root,
     workspace_folders = { { uri = vim.uri_from_fname(self.root), name = vim.fs.basename(self.root) } },
     init_options = next(config.settings) and config.settings or nil,
@@ -308,11 +395,6 @@ function Instance:start()
       if not self.client then
         self:fail(tostring(err))
       end
-    end,
-    on_exit = function(code)
-      vim.schedule(function()
-        self:exited(code)
-      end)
     end,
   })
   if not self.id then
@@ -331,6 +413,12 @@ function Instance:stop()
   end
 end
 
+--- The instances that run.
+---@return tandem.Instance[]
+function M.all()
+  return vim.tbl_values(instances)
+end
+
 --- Gives the instance of a workspace with a session to it, started where it is not running yet.
 ---@param root string
 ---@param callback fun(instance: tandem.Instance, err?: string)
@@ -344,6 +432,8 @@ function M.ensure(root, callback)
   if not instance then
     chats[root] = chats[root] or require('tandem.chat').new(vim.fs.basename(root))
     instance = setmetatable({ root = root, chat = chats[root], running = false, waiting = {} }, Instance)
+    instance.review = require('tandem.review').new(instance)
+    instance.chat.instance = instance
     instances[root] = instance
   end
   last = instance

@@ -42,7 +42,7 @@ M.schema = {
   ask_idle_ms = {
     type = 'number',
     default = 400,
-    description = 'A permission question waits until no key was pressed for so long, and for Normal mode.',
+    description = 'A question takes the keyboard when no key was pressed for so long, in Normal mode.',
   },
 }
 

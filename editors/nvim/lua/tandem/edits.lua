@@ -153,7 +153,7 @@ local function caret_moves_down(buf, list)
 end
 
 --- Remembers as places in the text what Neovim would not keep there: marks in lines that change, and a caret that lines
---- push down. Cursors and scrolling it keeps by itself. Returns what puts them back.
+--- push down, and folds made by hand. Cursors and scrolling it keeps by itself. Returns what puts them back.
 ---@param buf integer
 ---@param list tandem.Replacement[]
 ---@return fun() restore
@@ -186,7 +186,10 @@ local function keep_places(buf, list)
   remember(vim.fn.getmarklist(buf), "^'[a-z]$")
   remember(vim.fn.getmarklist(), "^'[A-Z]$")
 
+  local restore_folds = require('tandem.folds').keep(buf, namespace, list)
+
   return function()
+    restore_folds()
     if caret then
       api.nvim_win_set_cursor(0, place(caret))
     end

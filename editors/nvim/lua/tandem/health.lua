@@ -1,6 +1,32 @@
 --- `:checkhealth tandem`
 local M = {}
 
+---@param instance tandem.Instance
+local function check_server(instance)
+  local health = vim.health
+  local status = instance:status(2000)
+  if not status then
+    return health.error(('the server of %s does not answer'):format(instance.root), { ':Tandem quit ends it' })
+  end
+  health.ok(('%s: session %s, %d open documents'):format(instance.root, instance.session or 'none', status.documents))
+  if instance.model == 'script/embedded' then
+    health.warn('no language model is set up: a script answers', { 'See :help tandem-model' })
+  else
+    health.ok(('model %s, mode %s'):format(instance.model or 'unknown', instance.mode or 'unknown'))
+  end
+  for _, problem in ipairs(status.config or {}) do
+    health.warn('configuration: ' .. problem)
+  end
+  if status.sandbox.level == 'none' then
+    health.info(('commands run without a sandbox (%s): you are asked before each'):format(status.sandbox.reason))
+  else
+    health.ok('sandbox: ' .. status.sandbox.level)
+  end
+  if status.watcher ~= 'on' then
+    health.info('changes of files on disk are not watched: ' .. status.watcher)
+  end
+end
+
 function M.check()
   local health = vim.health
   health.start('tandem')
@@ -20,9 +46,23 @@ function M.check()
   end
   local result = vim.system({ config.binary, 'version' }, { text = true }):wait(5000)
   if result.code == 0 then
-    health.ok(('%s: %s'):format(vim.fn.exepath(config.binary), vim.trim(result.stdout)))
+    health.ok(('%s: %s'):format(vim.fn.exepath(config.binary), vim.split(vim.trim(result.stdout), '\n')[1]))
   else
     health.error(('%s does not run: %s'):format(config.binary, vim.trim(result.stderr or '')))
+  end
+  if not pcall(vim.treesitter.language.add, 'markdown') then
+    health.info('no treesitter parser for markdown: the chat is shown without highlights')
+  end
+  health.start('tandem: servers')
+  local client = package.loaded['tandem.client']
+  local instances = client and client.all() or {}
+  if #instances == 0 then
+    health.info('none runs; :Tandem starts one')
+  end
+  for _, instance in ipairs(instances) do
+    if instance.session then
+      check_server(instance)
+    end
   end
 end
 

@@ -7,10 +7,9 @@ local function tell(message, level)
   require('tandem.chat').tell(message, level)
 end
 
----@param buf integer
 ---@return tandem.Instance?
-local function running(buf)
-  local instance = require('tandem.client').current(buf)
+local function running()
+  local instance = require('tandem.client').current(vim.api.nvim_get_current_buf())
   if not instance or not instance.session then
     tell('no session here yet; :Tandem starts one', vim.log.levels.WARN)
     return nil
@@ -28,7 +27,7 @@ end
 ---@param text string
 ---@param buf integer
 ---@param range? {[1]: integer, [2]: integer} first and last line, from 1
----@return table[]
+---@return tandem.ContentBlock[]
 local function blocks(text, buf, range)
   local result = { { type = 'text', text = text } }
   local name = vim.api.nvim_buf_get_name(buf)
@@ -49,69 +48,119 @@ local function blocks(text, buf, range)
 end
 
 ---@param instance tandem.Instance
----@param prompt table[]
+---@param prompt tandem.ContentBlock[]
 local function run(instance, prompt)
-  if instance.running then
-    return tell('a turn is running; :TandemCancel ends it', vim.log.levels.WARN)
-  end
-  local chat, permission = instance.chat, require('tandem.permission')
+  local chat, question, status = instance.chat, require('tandem.question'), require('tandem.status')
   instance.running = true
-  permission.watch_keys()
+  question.watch_keys()
   chat:asked(prompt[1].text)
+  status.changed()
   instance:request('tandem/session/prompt', { sessionId = instance.session, prompt = prompt }, function(err, result)
-    instance.running = false
-    if instance.session then
-      permission.withdraw(instance.session)
+    if not instance.session then
+      return -- the server has ended, which has been said
     end
+    instance.running = false
+    question.withdraw(instance.session)
     instance.documents:release()
+    status.changed()
     if err then
-      chat:note('Error: ' .. err.message, 'DiagnosticError')
+      chat:ended('error', err.message)
       return tell(err.message, vim.log.levels.ERROR)
     end
-    if result.error then
-      chat:note('Error: ' .. result.error.message, 'DiagnosticError')
-    end
-    chat:note(('(turn %d: %s)'):format(result.turn, result.stopReason))
+    instance.turn = result.turn
+    chat:ended(result.stopReason, result.error and result.error.message)
   end)
+end
+
+--- The instance of the workspace that a buffer belongs to, started where it does not run. Where that fails it is told.
+---@param buf integer
+---@param callback fun(instance: tandem.Instance)
+local function ensure(buf, callback)
+  local client = require('tandem.client')
+  client.ensure(client.root(buf), function(ready, err)
+    if err then
+      ready.chat:ended('error', err) -- the whole of it: a message is cut to one line
+      ready.chat:open()
+      return tell(err, vim.log.levels.ERROR)
+    end
+    ready.chat:open()
+    callback(ready)
+  end)
+end
+
+--- The buffer that a person works in: from the chat, the one beside it.
+---@return integer
+local function working_buffer()
+  local buf = vim.api.nvim_get_current_buf()
+  if vim.bo[buf].filetype ~= 'tandem' then
+    return buf
+  end
+  local window = require('tandem.chat').other_window()
+  return window and vim.api.nvim_win_get_buf(window) or buf
 end
 
 --- Asks the agent. Without text it opens the chat.
 ---@param text string
 ---@param range? {[1]: integer, [2]: integer} lines to go along, from 1
 function M.ask(text, range)
-  local buf = vim.api.nvim_get_current_buf()
-  local client = require('tandem.client')
-  local instance = client.current(buf)
-  local root = instance and instance.chat.buf == buf and instance.root or client.root(buf)
-  local prompt = blocks(text, buf, range)
-  client.ensure(root, function(ready, err)
-    if err then
-      ready.chat:note(err, 'DiagnosticError') -- the whole of it: a message is cut to one line
-      ready.chat:open()
-      return tell(err, vim.log.levels.ERROR)
+  local prompt = blocks(text, working_buffer(), range)
+  ensure(vim.api.nvim_get_current_buf(), function(instance)
+    if text == '' then
+      return
+    elseif instance.running then
+      return tell('a turn is running; :Tandem stop ends it', vim.log.levels.WARN)
     end
-    ready.chat:open()
-    if text ~= '' then
-      run(ready, prompt)
-    end
+    run(instance, prompt)
   end)
+end
+
+--- Opens a window to write to the agent in.
+---@param range? {[1]: integer, [2]: integer} lines to go along, from 1
+function M.prompt(range)
+  local buf = working_buffer()
+  local root = require('tandem.client').root(vim.api.nvim_get_current_buf())
+  local title = 'Ask about ' .. vim.fs.basename(root)
+  local name = vim.api.nvim_buf_get_name(buf)
+  if vim.bo[buf].buftype == '' and name ~= '' then
+    title = ('%s · %s'):format(title, vim.fs.basename(name))
+    if range then
+      title = ('%s:%d-%d'):format(title, range[1], range[2])
+    end
+  end
+  require('tandem.prompt').open({
+    title = title,
+    on_submit = function(text)
+      M.ask(text, range)
+    end,
+  })
 end
 
 --- Ends the running turn.
 function M.cancel()
-  local instance = running(vim.api.nvim_get_current_buf())
+  local instance = running()
   if not instance then
     return
   elseif not instance.running then
     return tell('nothing is running')
   end
-  require('tandem.permission').withdraw(instance.session)
+  require('tandem.question').withdraw(instance.session)
   instance:notify('tandem/session/cancel', { sessionId = instance.session })
+end
+
+--- Begins a new session, in an empty chat. What the old one has changed stays.
+function M.new()
+  local instance = running()
+  if not instance then
+    return
+  elseif instance.running then
+    return tell('a turn is running; :Tandem stop ends it', vim.log.levels.WARN)
+  end
+  instance:renew()
 end
 
 --- Takes back the changes of the last turn that has any; called again, those of the one before. What was typed stays.
 function M.undo()
-  local instance = running(vim.api.nvim_get_current_buf())
+  local instance = running()
   if not instance then
     return
   end
@@ -126,20 +175,122 @@ function M.undo()
     if #conflicts > 0 then
       message = ('%s; changed since, so kept: %d'):format(message, #conflicts)
     end
-    instance.chat:note('(' .. message .. ')', #conflicts > 0 and 'DiagnosticWarn' or nil)
     for _, conflict in ipairs(conflicts) do
-      instance.chat:note(('  %s: %s'):format(vim.uri_to_fname(conflict.uri), conflict.reason), 'DiagnosticWarn')
+      local name = vim.fn.fnamemodify(vim.uri_to_fname(conflict.uri), ':.')
+      instance.chat:note(('%s was kept: %s'):format(name, conflict.reason), 'TandemWaiting')
     end
     tell(message, #conflicts > 0 and vim.log.levels.WARN or nil)
   end)
 end
 
+--- Accepts or rejects the change at the cursor, those of the file in the window, or all.
+---@param what 'accept'|'reject'
+---@param scope? 'file'|'all'
+local function judge(what, scope)
+  local instance = running()
+  if instance then
+    instance.review:judge(what, scope)
+  end
+end
+
+---@param scope? 'file'|'all'
+function M.accept(scope)
+  judge('accept', scope)
+end
+
+---@param scope? 'file'|'all'
+function M.reject(scope)
+  judge('reject', scope)
+end
+
+--- Moves the cursor to the next change of the agent that waits.
+function M.next()
+  local instance = running()
+  if instance then
+    instance.review:go(1)
+  end
+end
+
+--- Moves the cursor to the change before.
+function M.prev()
+  local instance = running()
+  if instance then
+    instance.review:go(-1)
+  end
+end
+
+--- Puts the changes that wait into the quickfix list.
+function M.changes()
+  local instance = running()
+  if instance then
+    instance.review:list()
+  end
+end
+
+--- Shows the diff of the file in the window, of all files, or side by side.
+---@param how? 'all'|'split'
+function M.diff(how)
+  local instance = running()
+  if instance and how == 'split' then
+    instance.review:split()
+  elseif instance then
+    instance.review:diff(how)
+  end
+end
+
+--- Gives the keyboard to the question that waits.
+function M.answer()
+  require('tandem.question').answer()
+end
+
+--- Sets the mode of the session, or names it.
+---@param mode? string
+function M.mode(mode)
+  local instance = running()
+  if not instance then
+    return
+  elseif not mode then
+    return tell('the mode is ' .. (instance.mode or 'unknown'))
+  end
+  instance:request('tandem/session/setMode', { sessionId = instance.session, mode = mode }, function(err)
+    if err then
+      return tell(err.message, vim.log.levels.ERROR)
+    end
+    instance.mode = mode
+    require('tandem.status').changed()
+  end)
+end
+
+--- Sets the model of the session, or names it.
+---@param model? string
+function M.model(model)
+  local instance = running()
+  if not instance then
+    return
+  elseif not model then
+    return tell('the model is ' .. (instance.model or 'unknown'))
+  end
+  instance:request('tandem/session/setModel', { sessionId = instance.session, model = model }, function(err)
+    if err then
+      return tell(err.message, vim.log.levels.ERROR)
+    end
+    instance.model = model
+    require('tandem.status').changed()
+  end)
+end
+
 --- Ends the server of this workspace.
-function M.stop()
-  local instance = running(vim.api.nvim_get_current_buf())
+function M.quit()
+  local instance = running()
   if instance then
     instance:stop()
   end
+end
+
+--- For 'statusline': what the agent does and how many changes wait; empty before the first use.
+---@return string
+function M.status()
+  return require('tandem.status').status()
 end
 
 return M

@@ -1,0 +1,88 @@
+--- What a status line says of the agent.
+local M = {}
+
+---@return tandem.Instance?
+local function instance()
+  -- What has not been started is not loaded for the sake of a status line.
+  local client = package.loaded['tandem.client']
+  return client and client.current(vim.api.nvim_get_current_buf())
+end
+
+---@param it tandem.Instance
+---@return string? text
+---@return string? highlight
+local function state(it)
+  local asks = require('tandem.question').waiting(it.session)
+  if asks > 0 then
+    return 'asks you', 'TandemWaiting'
+  elseif it.running then
+    return 'works', 'TandemRunning'
+  elseif not it.session then
+    return 'off', 'TandemDim'
+  end
+end
+
+---@param text string
+local function plain(text)
+  return (text:gsub('%%', '%%%%'))
+end
+
+--- For 'statusline': "tandem", what it does, and how many changes wait. Empty before the first use.
+---@return string
+function M.status()
+  local it = instance()
+  if not it then
+    return ''
+  end
+  local parts = { 'tandem' }
+  local text = state(it)
+  parts[#parts + 1] = text and ' ' .. text
+  local files, hunks = it.review:pending()
+  if hunks > 0 then
+    parts[#parts + 1] = (' ±%d'):format(hunks)
+    if files > 1 then
+      parts[#parts + 1] = ('/%d'):format(files)
+    end
+  end
+  return plain(table.concat(parts))
+end
+
+--- The line above the chat: model, mode, what it does, what waits.
+---@return string
+function M.winbar()
+  local it = instance()
+  if not it then
+    return ''
+  end
+  local parts = { ' %#TandemTitle#Tandem%* ' }
+  if it.model then
+    parts[#parts + 1] = ('%%<%%#TandemDim#%s · %s%%* '):format(plain(vim.fs.basename(it.model)), plain(it.mode or ''))
+  end
+  parts[#parts + 1] = '%='
+  local _, hunks = it.review:pending()
+  if hunks > 0 then
+    parts[#parts + 1] = ('%%#TandemKey#%d change%s%%*  '):format(hunks, hunks == 1 and '' or 's')
+  end
+  local text, highlight = state(it)
+  if text then
+    parts[#parts + 1] = ('%%#%s#%s%%* '):format(highlight, text)
+  end
+  return table.concat(parts)
+end
+
+local due = false
+
+--- Has the status lines drawn anew, soon and once, and tells those who listen for User TandemStatus.
+function M.changed()
+  if due then
+    return
+  end
+  due = true
+  vim.schedule(function()
+    due = false
+    pcall(vim.api.nvim_exec_autocmds, 'User', { pattern = 'TandemStatus', modeline = false })
+    vim.cmd.redrawstatus({ bang = true })
+  end)
+end
+
+return M
