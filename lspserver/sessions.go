@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -229,8 +230,7 @@ func (s *server) turnResult(se *session, r agent.TurnResult) protocol.PromptResu
 	se.updates.flush()
 	s.mu.Lock()
 	se.touched = s.o.Now()
-	s.usage.Input, s.usage.Output, s.usage.CachedInput = s.usage.Input+r.Usage.Input, s.usage.Output+r.Usage.Output,
-		s.usage.CachedInput+r.Usage.CachedInput
+	s.usage = s.usage.Add(r.Usage)
 	s.mu.Unlock()
 	out := protocol.PromptResult{StopReason: string(r.Stop), Usage: usageOf(r.Usage), Turn: r.Turn}
 	if r.Err != nil {
@@ -248,9 +248,10 @@ func errorCode(err error) string {
 }
 
 func blockOf(b protocol.ContentBlock) prompt.Block {
-	out := prompt.Block{Type: b.Type, Text: b.Text, URI: b.URI, Name: b.Name}
+	out := prompt.Block{Type: b.Type, Text: b.Text, URI: b.URI, Name: b.Name, MIMEType: b.MimeType}
+	out.Data, _ = base64.StdEncoding.DecodeString(b.Data) // one that cannot be read is left out, and the model is told
 	if b.Resource != nil {
-		out.URI, out.Text = b.Resource.URI, b.Resource.Text
+		out.URI, out.Text, out.MIMEType = b.Resource.URI, b.Resource.Text, b.Resource.MimeType
 	}
 	return out
 }

@@ -121,6 +121,27 @@ func TestF104SummaryIsForPeople(t *testing.T) {
 	r.end()
 }
 
+// An image of the prompt reaches the model as it is; one that cannot be read is told of.
+func TestImagesReachTheModel(t *testing.T) {
+	s := newService(t, "right", map[int]string{0: content("Nice.") + stop("stop")})
+	r := start(t, lsptest.Options{Settings: s.settings()}, options(map[string]string{"MOCK_KEY": "right"}))
+	id := r.session(nil)
+	var end struct{ StopReason string }
+	r.ask("tandem/session/prompt", map[string]any{"sessionId": id, "prompt": []any{
+		map[string]any{"type": "text", "text": "What is this?"},
+		map[string]any{"type": "image", "mimeType": "image/png", "data": "aW1hZ2U="},
+		map[string]any{"type": "image", "mimeType": "image/gif", "data": "no base64"},
+	}}, &end)
+	equal(t, "stop", end.StopReason, "end_turn")
+	all := strings.Join(s.bodies, "")
+	for _, want := range []string{"data:image/png;base64,aW1hZ2U=", "cannot be shown to you: image/gif"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("the model was not told %q", want)
+		}
+	}
+	r.end()
+}
+
 func TestF230TurnIsAStream(t *testing.T) {
 	for _, c := range []struct{ last, stop string }{
 		{"", "end_turn"}, {"\nstop max_tokens", "max_tokens"}, {"\nstop refusal", "refusal"}, {"\nstop error", "error"},
