@@ -163,8 +163,12 @@ func (e *Editor) plan(p applyParams) (steps []func() error, err error) {
 		first = false
 		switch {
 		case v == nil && d != nil && !d.lent:
-			e.misplaced++
 			e.violate("no version for %s, which is open", c.TextDocument.URI)
+			e.stale++
+			if e.o.Profile == Strict {
+				return nil, errors.New("the document has been opened")
+			}
+			e.misplaced++
 		case v != nil && d == nil:
 			e.stale++
 			switch e.o.Profile {

@@ -35,6 +35,7 @@ type event struct {
 	rev           uint64
 	gathered      bool // the editor tells of several changes by it
 	disk          bool // the document was closed, and this is how the file differs from what it was
+	opened        bool // the document was opened with another text
 }
 
 // delivery is an edit on its way: what was sent, for which text, and what has happened to the document since.
@@ -371,9 +372,9 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 	for {
 		f.mu.Lock()
 		changed, open := f.changed, f.open
-		n := len(d.events)
+		n := d.told()
 		found, partly, traced := finding{}, false, false
-		if n > 0 || !open {
+		if len(d.events) > 0 || !open {
 			found = a.find(d)
 			partly = found.verdict == absent && d.partly()
 			traced = found.verdict == absent && a.traced(d)
@@ -400,7 +401,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 			got = &r
 			a.rtt = max(a.rtt, a.w.o.Now().Sub(sent))
 			f.mu.Lock()
-			after = len(d.events)
+			after = d.told()
 			f.mu.Unlock()
 			timer.Reset(silence)
 		case <-changed:
@@ -459,7 +460,7 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 		return filetime.LandedFile{}, false, a.unknown("the editor did not answer")
 	case a.traced(d), d.hidden():
 		return filetime.LandedFile{}, false, a.unknown("the editor applied it, but it does not stand where it should")
-	case len(d.events) == 0:
+	case d.told() == 0:
 		if a.silences++; a.silences > 1 {
 			return filetime.LandedFile{}, false, a.unknown("the editor says that it applied the edit and does not show it")
 		}
@@ -631,6 +632,17 @@ func (a *attempt) carry(base text.Text, back, theirs text.Set, now text.Text) te
 	}
 	a.partly = true
 	return restore(base, back, theirs, now)
+}
+
+// told is how many changes the editor has told of: a text that a document is opened or closed with says nothing of the edit.
+func (d *delivery) told() int {
+	n := 0
+	for _, e := range d.events {
+		if !e.opened && !e.disk {
+			n++
+		}
+	}
+	return n
 }
 
 // partly says that some of the edit's places show it and others do not yet: an editor may tell of each on its own.

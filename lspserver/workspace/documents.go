@@ -38,6 +38,9 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 		f.text = opened
 	case f.known:
 		w.record(f, text.Infer(f.text, opened), filetime.User)
+		if f.out != nil {
+			f.out.events[len(f.out.events)-1].opened = true
+		}
 		w.tell(f, "stale", "user")
 	default:
 		f.begin(opened, w.next())
