@@ -1,7 +1,9 @@
 #!/bin/sh
-# Installs the editors into the cache folder (TANDEM_EDITORS) and runs the tests that drive them. Arguments go to
-# "go test"; with "nvim" or "vscode" as the first one only that editor's tests run. Without CI in the environment an
-# editor that cannot be installed is skipped.
+# Installs the editors into the cache folder (TANDEM_EDITORS) and runs the tests that drive them. With "nvim" or "vscode"
+# as the first argument only that editor's tests run; what follows goes to "go test", or is the files below vscode/ to
+# run. Without CI in the environment an editor that cannot be installed is skipped.
+#
+#   TANDEM_EDITORS_ALL=1   every journey in every version, not only in the newest
 set -eu
 cd "$(dirname "$0")"
 
@@ -17,25 +19,60 @@ nvim() {
     go test -count=1 -timeout 20m "$@" .
 }
 
+chromium() {
+    for path in "${CHROMIUM:-}" /usr/lib/chromium/chromium /usr/lib/chromium-browser/chromium-browser; do
+        [ ! -x "$path" ] || return 0
+    done
+    if [ -z "${CI:-}" ]; then
+        skip "there is no Chromium (the package chromium); what needs it is skipped"
+        return 0
+    fi
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null
+}
+
 vscode() {
     if ! command -v npm >/dev/null; then
         skip "no npm; the tests of VS Code are skipped"
         return 0
     fi
+    tmp=$(mktemp -d)
+    trap 'rm -rf "$tmp"' EXIT
+    begun=$(date +%s)
+    # Everything that is fetched is fetched at once.
+    installs=
+    for version in 4.139.1 4.104.0; do
+        ./install-code-server.sh "$version" >"$tmp/$version.log" 2>&1 &
+        installs="$installs $version:$!"
+    done
+    chromium
     if ! (cd ../vscode && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error); then
         skip "the packages of editors/vscode cannot be installed; the tests of VS Code are skipped"
         return 0
     fi
+    export TMPDIR="$tmp"
+    (cd ../.. && go build -o "$tmp/tandem" ./cmd/tandem)
     (cd ../vscode && npm run --silent check && npm test --silent)
-    for version in 4.139.1 4.104.0; do
-        ./install-code-server.sh "$version" || skip "no code-server $version; its tests are skipped"
+    (cd ../vscode && npm run --silent package -- -o "$tmp/tandem.vsix") >"$tmp/package.log" 2>&1 || {
+        cat "$tmp/package.log" >&2
+        return 1
+    }
+    for install in $installs; do
+        if ! wait "${install#*:}"; then
+            cat "$tmp/${install%:*}.log" >&2
+            skip "no code-server ${install%:*}; its tests are skipped"
+        fi
     done
-    bin=$(mktemp -d)
-    trap 'rm -rf "$bin"' EXIT
-    (cd ../.. && go build -o "$bin/tandem" ./cmd/tandem)
-    export TANDEM_BINARY="$bin/tandem"
-    node vscode/host.mjs
-    node --test vscode/windows.test.mjs vscode/journeys/
+    echo "run.sh: ready after $(($(date +%s) - begun)) s"
+    export TANDEM_BINARY="$tmp/tandem" TANDEM_VSIX="$tmp/tandem.vsix"
+    [ $# -gt 0 ] || set -- host.test.mjs journeys/day.test.mjs journeys/windows.test.mjs journeys/keys.test.mjs \
+        journeys/smoke.test.mjs journeys/page.test.mjs
+    (cd vscode && node --test --test-concurrency=2 --test-reporter=spec "$@")
+    if [ -n "${TANDEM_EDITORS_ALL:-}" ]; then
+        (cd vscode && VSCODE_VERSION=4.104.0 node --test --test-concurrency=2 --test-reporter=spec \
+            journeys/day.test.mjs journeys/windows.test.mjs journeys/keys.test.mjs)
+    fi
+    echo "run.sh: VS Code took $(($(date +%s) - begun)) s"
 }
 
 case ${1:-} in

@@ -89,9 +89,13 @@ const QUIET = {
   'chat.commandCenter.enabled': false,
   'files.autoSave': 'off',
   'editor.minimap.enabled': false,
+  // Nothing that moves by itself: it is drawn without a graphics card.
+  'editor.cursorBlinking': 'solid',
+  'workbench.reduceMotion': 'on',
   'git.enabled': false,
   'window.restoreWindows': 'none',
   'workbench.secondarySideBar.defaultVisibility': 'hidden',
+  'security.workspace.trust.enabled': false,
 };
 
 /** Writes the files of a folder, given by relative names. */
@@ -111,7 +115,7 @@ export async function write(folder, files) {
  *   settings  of the person; machine: those of the machine. tandem.path is the built server if it is not given
  *   env       further environment, for the extension host and the server too
  *   args      further arguments of code-server
- *   trust     whether folders are trusted unasked; true if absent
+ * Any number of windows may be opened in it; all are closed by stop.
  */
 export async function start(o) {
   const root = join(editors(), `code-server-${o.version}`);
@@ -121,13 +125,14 @@ export async function start(o) {
   const workspace = join(dir, 'workspace');
   await mkdir(workspace);
   await write(workspace, o.files ?? {});
-  const machine = { 'tandem.path': await binary(), ...o.machine };
-  await write(dir, {
-    'config.yaml': '',
-    'user/User/settings.json': JSON.stringify({ ...QUIET, ...o.settings }),
-    'user/Machine/settings.json': JSON.stringify(machine),
-  });
-  const trust = o.trust ?? true;
+  const program = await binary();
+  const configure = ({ settings, machine } = {}) =>
+    write(dir, {
+      'config.yaml': '',
+      'user/User/settings.json': JSON.stringify({ ...QUIET, ...settings }),
+      'user/Machine/settings.json': JSON.stringify({ 'tandem.path': program, ...machine }),
+    });
+  await configure(o);
   const common = ['--config', join(dir, 'config.yaml'), '--user-data-dir', join(dir, 'user')];
   common.push('--extensions-dir', join(dir, 'extensions'));
   const env = {
@@ -136,6 +141,8 @@ export async function start(o) {
     XDG_CACHE_HOME: join(dir, 'cache'),
     XDG_STATE_HOME: join(dir, 'state'),
     XDG_DATA_HOME: join(dir, 'data'),
+    // A gallery of extensions that answers at once: with a refusal.
+    EXTENSIONS_GALLERY: JSON.stringify({ serviceUrl: 'http://127.0.0.1:9/', itemUrl: 'http://127.0.0.1:9/' }),
     ...o.env,
   };
   if (o.vsix) {
@@ -144,15 +151,14 @@ export async function start(o) {
   const port = await freePort();
   const args = [entry, ...common, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`];
   args.push('--disable-telemetry', '--disable-update-check', '--disable-getting-started-override');
-  if (trust) {
-    args.push('--disable-workspace-trust');
-  }
   const child = spawn(node, [...args, ...(o.args ?? [])], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let said = '';
   child.stdout.on('data', (data) => (said += data));
   child.stderr.on('data', (data) => (said += data));
   const url = `http://127.0.0.1:${port}`;
+  let chromium;
   const stop = async () => {
+    await (await chromium)?.close().catch(() => {});
     if (child.exitCode === null && child.signalCode === null) {
       process.kill(-child.pid, 'SIGKILL');
       await once(child, 'exit');
@@ -161,7 +167,24 @@ export async function start(o) {
   };
   for (const end = Date.now() + 60_000; ; ) {
     if (await fetch(`${url}/healthz`).then((answer) => answer.ok, () => false)) {
-      return { url, dir, workspace, version: o.version, log: () => said, stop };
+      return {
+        url,
+        dir,
+        workspace,
+        version: o.version,
+        log: () => said,
+        /** Settings for the windows that are opened from now on. */
+        configure,
+        /** A folder of its own, with these files. */
+        async folder(name, files) {
+          const path = join(dir, name);
+          await mkdir(path, { recursive: true });
+          await write(path, files ?? {});
+          return path;
+        },
+        chromium: () => (chromium ??= launch(join(dir, 'chromium'))),
+        stop,
+      };
     }
     if (Date.now() > end || child.exitCode !== null) {
       await stop();
@@ -171,26 +194,12 @@ export async function start(o) {
   }
 }
 
-/** What a line of the console names if it is about the extension. VS Code's own complaints name its folder in traces. */
-const OURS = /\[tandem\.tandem\]|tandem\.tandem-\d|editors\/vscode\/dist\//;
-
-/**
- * Opens the workspace in a browser of its own. Options:
- *   payload   of VS Code's address
- *   size      [width, height]
- *   folder    another folder or workspace file
- *   ready     false not to wait for the workbench
- * `ours` gives the console errors that name the extension.
- */
-export async function open(editor, o = {}) {
+function launch(profile) {
   const { chromium } = require('playwright-core');
-  const profile = await mkdtemp(join(tmpdir(), 'tandem-chromium-'));
-  const [width, height] = o.size ?? [1280, 800];
-  const context = await chromium.launchPersistentContext(profile, {
+  return chromium.launchPersistentContext(profile, {
     executablePath: browser(),
     headless: true,
     chromiumSandbox: false,
-    viewport: { width, height },
     env: { ...process.env, XDG_CONFIG_HOME: profile, XDG_CACHE_HOME: profile },
     args: [
       '--disable-gpu',
@@ -201,15 +210,36 @@ export async function open(editor, o = {}) {
       '--disable-sync',
     ],
   });
-  const page = context.pages()[0] ?? (await context.newPage());
+}
+
+/** What a line of the console names if it is about the extension. */
+const OURS = /\[tandem\.tandem\]|tandem\.tandem-\d|editors\/vscode\/dist\//;
+/** What VS Code says by itself: in the colours of its log, or from one of its own files. */
+const THEIRS = /^%c|\/static\/(out|node_modules|extensions)\//;
+
+/**
+ * Opens a window of its own. Options:
+ *   payload   of VS Code's address
+ *   size      [width, height]
+ *   folder    another folder or workspace file
+ *   ready     false not to wait for the workbench
+ *   prepare   what to do with the page before it loads anything
+ * `ours` gives the console errors that are the extension's: those that name it, and those of its web page, which are
+ * all that are not VS Code's.
+ */
+export async function open(editor, o = {}) {
+  const context = await editor.chromium();
+  const page = await context.newPage();
+  const [width, height] = o.size ?? [1280, 800];
+  await page.setViewportSize({ width, height });
   page.setDefaultTimeout(30_000);
   const errors = [];
   page.on('console', (message) => {
     if (message.type() === 'error' || /\berror\b/i.test(message.text().slice(0, 60))) {
-      errors.push(message.text());
+      errors.push(`${message.text()} (${message.location().url})`);
     }
   });
-  page.on('pageerror', (err) => errors.push(String(err)));
+  page.on('pageerror', (err) => errors.push(err.stack ?? String(err)));
   await o.prepare?.(page);
   const target = o.folder ?? editor.workspace;
   const kind = target.endsWith('.code-workspace') ? 'workspace' : 'folder';
@@ -221,33 +251,19 @@ export async function open(editor, o = {}) {
   return {
     page,
     errors,
-    ours: () => errors.filter((text) => OURS.test(text)),
-    close: async () => {
-      await context.close().catch(() => {});
-      await rm(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-    },
+    ours: () => errors.filter((text) => OURS.test(text) || !THEIRS.test(text)),
+    close: () => page.close().catch(() => {}),
   };
 }
 
 /** Opens a file by typing its name, as a person would. */
 export async function openFile(page, name) {
   await page.keyboard.press('Control+P');
-  await page.waitForSelector('.quick-input-widget input');
-  await page.keyboard.type(name);
-  await page.waitForSelector(`.quick-input-list .monaco-list-row:has-text("${name}")`);
+  await page.locator('.quick-input-widget input').fill(name);
+  await page.waitForSelector(`.quick-input-list .monaco-list-row.focused:has-text("${name}")`);
   await page.keyboard.press('Enter');
   await page.waitForSelector(`.tab.active:has-text("${name}")`);
   await page.waitForSelector('.part.editor .monaco-editor .view-line');
-}
-
-/** Runs a command through the palette. */
-export async function command(page, title) {
-  await page.keyboard.press('F1');
-  const input = page.locator('.quick-input-widget input');
-  await input.waitFor();
-  await input.fill(`>${title}`);
-  await page.locator('.quick-input-list .monaco-list-row').filter({ hasText: title }).first().waitFor();
-  await page.keyboard.press('Enter');
 }
 
 /** The frame inside a webview view or panel, as a locator. */
@@ -255,9 +271,20 @@ export function webview(page) {
   return page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
 }
 
-/** Packs the extension, once for each process; gives the file. */
+/** Bundles the extension, once for each process; TANDEM_VSIX says that it has been done. */
+export function bundle() {
+  bundle.done ??= process.env.TANDEM_VSIX
+    ? Promise.resolve()
+    : run(process.execPath, [join(extension, 'esbuild.mjs')]).then(() => {});
+  return bundle.done;
+}
+
+/** The packed extension: TANDEM_VSIX, or one that is packed once for each process. */
 export function vsix() {
   vsix.packed ??= (async () => {
+    if (process.env.TANDEM_VSIX) {
+      return process.env.TANDEM_VSIX;
+    }
     const file = join(await mkdtemp(join(tmpdir(), 'tandem-vsix-')), 'tandem.vsix');
     const vsce = join(extension, 'node_modules', '@vscode', 'vsce', 'vsce');
     await run(process.execPath, [vsce, 'package', '--no-dependencies', '--allow-missing-repository', '-o', file], {

@@ -1,9 +1,10 @@
-// Takes the pictures of the documentation anew: node editors/test/vscode/screenshots.mjs [light|dark] [state …]
-import { mkdir, stat } from 'node:fs/promises';
+// Takes the pictures of the documentation anew: npm run screenshots [light|dark] [state …], in editors/vscode
+import { mkdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { repository } from './drive.mjs';
+import { repository, start, vsix } from './drive.mjs';
 import { gate } from './journeys/model.mjs';
-import { begin } from './journeys/person.mjs';
+import { sit, version } from './journeys/person.mjs';
 
 const THEMES = { light: 'Default Light Modern', dark: 'Default Dark Modern' };
 /** What a picture may weigh. */
@@ -62,7 +63,9 @@ const QUESTION = 'The total of a cart is too small when somebody buys two of a t
 
 /** How each picture comes about. */
 const STATES = {
-  async empty() {},
+  async empty(p) {
+    await p.input().focus();
+  },
 
   async running(p) {
     await auto(p);
@@ -107,11 +110,14 @@ const states = Object.keys(STATES).filter((s) => !given.some((g) => g in STATES)
 const out = process.env.SCREENSHOTS || join(repository, 'docs', 'images');
 await mkdir(out, { recursive: true });
 
+const editor = await start({ version, vsix: await vsix() });
 for (const theme of themes) {
   for (const state of states) {
-    const p = await begin({
-      files: FILES,
-      model: state !== 'empty',
+    const folder = await editor.folder(`${theme}-${state}`, FILES);
+    const p = await sit(editor, {
+      folder,
+      model: state === 'empty' ? false : undefined,
+      modelName: 'qwen3-coder',
       settings: {
         'workbench.colorTheme': THEMES[theme],
         'workbench.sideBar.location': 'right',
@@ -127,20 +133,36 @@ for (const theme of themes) {
       await widen(p.page, 480);
       await STATES[state](p);
       await p.page.mouse.move(300, 780);
-      await p.page.waitForTimeout(600);
+      const picture = await still(p.page);
       const path = join(out, `vscode-${theme}-${state}.png`);
-      await p.page.screenshot({ path });
-      const { size } = await stat(path);
-      console.log(`${path}: ${Math.ceil(size / 1000)} kB`);
-      if (size > MOST_BYTES) {
+      await writeFile(path, picture);
+      console.log(`${path}: ${Math.ceil(picture.length / 1000)} kB`);
+      if (picture.length > MOST_BYTES) {
         throw new Error(`${path} is larger than ${MOST_BYTES} bytes`);
       }
     } catch (err) {
-      await p.page.screenshot({ path: join(out, 'failed.png') }).catch(() => {});
+      await p.page.screenshot({ path: join(tmpdir(), 'tandem-screenshot-failed.png') }).catch(() => {});
       throw err;
     } finally {
       await p.end();
     }
+  }
+}
+await editor.stop();
+
+/** The picture of a window in which nothing changes any more. What turns by itself stands still for it. */
+async function still(page) {
+  const take = () => page.screenshot({ animations: 'disabled' });
+  for (let last = await take(), tries = 0; ; tries++) {
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 200))));
+    const next = await take();
+    if (next.equals(last)) {
+      return next;
+    }
+    if (tries === 50) {
+      throw new Error('the window does not come to rest');
+    }
+    last = next;
   }
 }
 

@@ -5,31 +5,10 @@ import { fileURLToPath } from 'node:url';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
-/**
- * What may loosen a rule, or name something that runs or is written: a workspace must not set it. "application" is the
- * person's settings everywhere, "machine" those of the machine that the files are on.
- */
-const GUARDED = {
-  model: 'application',
-  providers: 'application',
-  mode: 'application',
-  requireRead: 'application',
-  permissions: 'application',
-  sandbox: 'application',
-  mcpServers: 'application',
-  hooks: 'application',
-  plugins: 'application',
-  budget: 'application',
-  limits: 'application',
-  review: 'application',
-  apply: 'application',
-  closedFiles: 'application',
-  disabledTools: 'application',
-  writeRoots: 'machine',
-  readRoots: 'machine',
-  stateDir: 'machine',
-  log: 'machine',
-};
+/** What a workspace may set: nothing of it loosens a rule, costs money, or names something that is run or written. */
+const OPEN = new Set(['strictPaths', 'coerce', 'messages', 'retry', 'writes', 'deferTools']);
+/** What is of the machine that the files are on. All the rest is of the person, everywhere. */
+const MACHINE = new Set(['writeRoots', 'readRoots', 'stateDir', 'log']);
 
 const OWN = {
   'tandem.path': {
@@ -60,7 +39,7 @@ function settings(schema) {
       }
       return;
     }
-    out[`tandem.${name}`] = { ...node, scope: GUARDED[top] ?? 'window' };
+    out[`tandem.${name}`] = { ...node, scope: OPEN.has(top) ? 'window' : MACHINE.has(top) ? 'machine' : 'application' };
   };
   for (const [name, node] of Object.entries(schema.properties)) {
     add(name, node, name);

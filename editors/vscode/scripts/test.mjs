@@ -28,5 +28,5 @@ await esbuild.build({
   logLevel: 'warning',
 });
 const files = tests.map((name) => join(out, name.replace(/\.ts$/, '.mjs')));
-const args = ['--enable-source-maps', ...process.argv.slice(2), '--test', ...files];
+const args = ['--enable-source-maps', '--test-reporter=spec', ...process.argv.slice(2), '--test', ...files];
 process.exit(spawnSync(process.execPath, args, { stdio: 'inherit', cwd: root }).status ?? 1);

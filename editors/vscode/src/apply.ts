@@ -52,6 +52,9 @@ export async function handleApplyEdit({ edit }: ApplyWorkspaceEditParams): Promi
   if (edit.changes && Object.keys(edit.changes).length > 0) {
     return refuse('changes without versions are not taken');
   }
+  if (!vscode.workspace.isTrusted) {
+    return refuse('the workspace is not trusted');
+  }
   try {
     const created = await createFiles(changes);
     const texts = changes.filter((change): change is DocumentEdit => change.kind === undefined);

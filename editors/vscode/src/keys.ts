@@ -6,7 +6,7 @@ const STORED = 'tandem.keys';
 
 /** The environment variable that the server reads a provider's key from. */
 export function keyVariable(provider: string, providers: Record<string, { apiKeyEnv?: string }>): string {
-  return providers[provider]?.apiKeyEnv || `${provider.toUpperCase()}_API_KEY`;
+  return providers[provider]?.apiKeyEnv || `${provider.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_API_KEY`;
 }
 
 const HOSTED = ['anthropic', 'openai', 'deepseek', 'openrouter'];
@@ -57,6 +57,13 @@ export class Keys {
       keys[picked.variable] = key.trim();
     }
     await this.secrets.store(STORED, JSON.stringify(keys));
+    const own = settings.inspect<typeof providers>('providers')?.globalValue;
+    const service = own?.[picked.label];
+    if (key && service && !service.apiKeyEnv) {
+      // The server has no name of its own for the key of a service that somebody has set up.
+      const named = { ...own, [picked.label]: { ...service, apiKeyEnv: picked.variable } };
+      await settings.update('providers', named, vscode.ConfigurationTarget.Global);
+    }
     return true;
   }
 }

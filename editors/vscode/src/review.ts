@@ -344,7 +344,8 @@ export class Review implements vscode.Disposable {
     const top = new vscode.Range(0, 0, 0, 0);
     const n = file.hunks.length;
     const lens = (range: vscode.Range, title: string, command: string, ...args: unknown[]) =>
-      new vscode.CodeLens(range, { title, command, arguments: args });
+      // VS Code drops a plain blank behind an icon.
+      new vscode.CodeLens(range, { title: title.replace(') ', ')\u00a0'), command, arguments: args });
     const out = [
       lens(top, `Tandem: ${n} ${n === 1 ? 'change' : 'changes'}`, 'tandem.openDiff', file.uri),
       lens(top, '$(check-all) Accept File', 'tandem.acceptFile', file.uri),

@@ -55,6 +55,9 @@ export class Server implements Backend, vscode.Disposable {
   private starting: Promise<void> | undefined;
   private retry: NodeJS.Timeout | undefined;
   private turn: Promise<void> = Promise.resolve();
+  /** Settled when the running server has been told what it may do in a folder that is not trusted. */
+  private restricted: Promise<void> | undefined;
+  private restrict = () => {};
   /** What has been started last; what an older start finds out counts no more. */
   private generation = 0;
 
@@ -93,6 +96,9 @@ export class Server implements Backend, vscode.Disposable {
 
   async request<R>(method: string, params: unknown, token?: vscode.CancellationToken): Promise<R> {
     await this.starting?.catch(() => {});
+    if (!vscode.workspace.isTrusted) {
+      await this.restricted;
+    }
     if (!this.client || this.state !== 'running') {
       throw new Error(this.failure ?? 'Tandem is not running.');
     }
@@ -191,10 +197,14 @@ export class Server implements Backend, vscode.Disposable {
     const env = { ...process.env, ...settings.get<Record<string, string>>('env', {}), ...(await this.o.keys()) };
     const client = this.connect(found.program, env, generation);
     this.client = client;
+    this.restricted = new Promise((resolve) => (this.restrict = resolve));
     try {
       await client.start();
       this.check(client);
       this.set('running');
+      if (client.state === State.Stopped) {
+        this.lost();
+      }
     } catch (err) {
       if (generation === this.generation) {
         this.generation++;
@@ -293,13 +303,15 @@ export class Server implements Backend, vscode.Disposable {
     const settings = vscode.workspace.getConfiguration('tandem');
     const values = explicit(declaredIn(this.o.extension.extension.packageJSON), (key) => settings.inspect(key));
     if (vscode.workspace.isTrusted) {
+      this.restrict();
       return values;
     }
     // Nothing that could change or run anything is on offer in a folder that nobody vouches for.
     const { tools } = await this.client!.sendRequest<{ tools: { name: string; readOnly: boolean }[] }>('tandem/tools/list', {
       includeDisabled: true,
     });
-    return { ...values, disabledTools: tools.filter((tool) => !tool.readOnly).map((tool) => tool.name) };
+    this.restrict();
+    return { ...values, mode: 'ask', disabledTools: tools.filter((tool) => !tool.readOnly).map((tool) => tool.name) };
   }
 
   private folder(): string {

@@ -1,7 +1,7 @@
 // Where a prompt is written: several lines, a history, suggestions after @ and /, the mode, the model and the context.
 
 import type { Context, Setup } from '../src/chat/messages.ts';
-import { type Choice, type Conversation, total } from '../src/chat/state.ts';
+import { type Choice, type Conversation, total, waiting } from '../src/chat/state.ts';
 import type { MentionItem } from '../src/chat/wire.ts';
 import { h, icon, iconButton } from './dom.ts';
 import { draft, post } from './host.ts';
@@ -65,15 +65,7 @@ export class Composer {
     this.setup = setup;
     this.commands = c.commands;
     const usable = setup.backend === 'running' && c.session !== undefined;
-    this.input.placeholder = !usable
-      ? 'Tandem is not running'
-      : c.running && !setup.can.steer
-        ? 'Tandem is working. Escape stops it.'
-        : c.running
-          ? 'Tell it more while it works'
-          : setup.can.mentions
-            ? 'Ask Tandem, @ names files'
-            : 'Ask Tandem';
+    this.input.placeholder = usable ? hint(c, setup) : 'Tandem is not running';
     this.mode.update(c.modes, c.mode, !usable);
     this.model.update(c.models, c.model, !usable || c.running);
     this.stop.hidden = !c.running;
@@ -302,6 +294,16 @@ export class Composer {
       },
     };
   }
+}
+
+function hint(c: Conversation, setup: Setup): string {
+  if (waiting(c).length > 0) {
+    return 'Tandem waits for your answer';
+  }
+  if (c.running) {
+    return setup.can.steer ? 'Tell it more while it works' : 'Tandem is working. Escape stops it.';
+  }
+  return setup.can.mentions ? 'Ask Tandem, @ names files' : 'Ask Tandem';
 }
 
 function short(n: number): string {

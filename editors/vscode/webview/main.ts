@@ -134,7 +134,7 @@ function drawChanges(): void {
         'summary',
         null,
         icon('chevron-right'),
-        `${files.length === 1 ? '1 file' : `${files.length} files`} changed`,
+        h('span', { class: 'what' }, `${files.length === 1 ? '1 file' : `${files.length} files`} changed`),
         h('span', { class: 'counts' }, h('span', { class: 'plus' }, `+${plus}`), ' ', h('span', { class: 'minus' }, `−${minus}`)),
       ),
       h(

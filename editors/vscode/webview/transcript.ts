@@ -168,24 +168,24 @@ function thought(): View {
 function groupTitle(calls: readonly ToolCall[]): Child[] & (Node | string)[] {
   const running = calls.some((c) => ['running', 'queued'].includes(statusOf(c)));
   const failed = calls.filter((c) => c.status === 'failed').length;
-  const reads = calls.filter((c) => c.kind === 'read').length;
-  const files = new Set(calls.filter((c) => c.kind === 'read').map((c) => c.locations[0]?.path ?? c.title)).size;
+  const read = calls.filter((c) => c.kind === 'read');
+  const files = new Set(read.map((c) => c.locations[0]?.path ?? c.title)).size;
   const searches = calls.filter((c) => c.kind === 'search').length;
   const parts: string[] = [];
-  if (reads > 0) {
+  if (read.length > 0) {
     parts.push(`${running ? 'reading' : 'read'} ${files === 1 ? '1 file' : `${files} files`}`);
   }
   if (searches > 0) {
     parts.push(`${running ? 'searching' : 'searched'} ${searches === 1 ? 'once' : `${searches} times`}`);
   }
-  if (calls.length > reads + searches) {
-    parts.push(`${calls.length - reads - searches} other calls`);
+  if (calls.length > read.length + searches) {
+    parts.push(`${calls.length - read.length - searches} other calls`);
   }
   const text = parts.join(', ');
-  const names = [...new Set(calls.flatMap((c) => c.locations.slice(0, 1).map((l) => baseName(l.path))))];
+  const names = [...new Set(read.flatMap((c) => c.locations.slice(0, 1).map((l) => baseName(l.path))))];
   return [
     icon(running ? 'spinner' : 'search'),
-    h('span', null, text.charAt(0).toUpperCase() + text.slice(1)),
+    h('span', { class: 'what' }, text.charAt(0).toUpperCase() + text.slice(1)),
     h('span', { class: 'detail' }, names.slice(0, 3).join(', ') + (names.length > 3 ? ', …' : '')),
     failed > 0 ? h('span', { class: 'state' }, `${failed} failed`) : '',
     icon('chevron-right'),

@@ -12,15 +12,18 @@ const before = (uri: vscode.Uri) => uri.with({ scheme: 'tandem-before', query: u
 describe('review', () => {
   let session: Session;
   let editor: vscode.TextEditor;
+  let name: string;
+  let number = 0;
 
   beforeEach(async () => {
-    editor = await edit('review.txt', 'one\ntwo\nthree\nfour\nfive\nsix\n');
+    name = `review${++number}.txt`;
+    editor = await edit(name, 'one\ntwo\nthree\nfour\nfive\nsix\n');
     session = await Session.start(
-      call('read_file', { path: 'review.txt' }) +
+      call('read_file', { path: name }) +
         '\n' +
-        replace('review.txt', 'two\n', 'TWO\nand more\n') +
+        replace(name, 'two\n', 'TWO\nand more\n') +
         '\n' +
-        replace('review.txt', 'five\n', '') +
+        replace(name, 'five\n', '') +
         '\nsay ok\n',
     );
     await session.run();
@@ -86,6 +89,6 @@ describe('review', () => {
     await vscode.commands.executeCommand('tandem.undoTurn');
     await until('none is left', () => review.pending.hunks === 0);
     assert.equal(editor.document.getText(), 'mine one\ntwo\nthree\nfour\nfive\nsix\n');
-    assert.equal(await disk('review.txt'), 'one\ntwo\nthree\nfour\nfive\nsix\n');
+    assert.equal(await disk(name), 'one\ntwo\nthree\nfour\nfive\nsix\n');
   });
 });

@@ -1,6 +1,7 @@
 // What the tests share: the extension, sessions whose model plays a script, files, and keys that are really pressed.
 
 import * as assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -155,6 +156,13 @@ export async function drive<R = void>(what: string, params: unknown = {}): Promi
 
 /** Presses keys in the editor that has the keyboard, with a pause after each, and one after each word. */
 export const type = (text: string, delay = 0, breath = 0): Promise<void> => drive('type', { text, delay, breath });
+
+/** Presses keys while this process stands still, so that it has not heard of them when this returns. */
+export function typeUnseen(text: string): void {
+  const code = `fetch('${process.env.TANDEM_TEST_DRIVER}/type', { method: 'POST', body: process.argv[1] })
+    .then((answer) => process.exit(answer.ok ? 0 : 1))`;
+  execFileSync(process.execPath, ['-e', code, JSON.stringify({ text })], { env: { ELECTRON_RUN_AS_NODE: '1' } });
+}
 
 export const press = (...keys: string[]): Promise<void> => drive('press', { keys });
 

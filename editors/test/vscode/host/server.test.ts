@@ -86,8 +86,8 @@ describe('server', () => {
   });
 });
 
-/** A program that says what it is told to when it is initialised, and then does as the rest says. */
-async function impostor(answer: object, then: string): Promise<string> {
+/** A program that says what it is told to when it is initialised, and ends badly when it is told test/end. */
+async function impostor(answer: object): Promise<string> {
   const file = join(await mkdtemp(join(tmpdir(), 'tandem-impostor-')), 'tandem');
   const text = `#!${process.execPath}
     process.stdin.on('data', (data) => {
@@ -95,9 +95,11 @@ async function impostor(answer: object, then: string): Promise<string> {
       if (id && /"initialize"/.test(data)) {
         const body = JSON.stringify({ jsonrpc: '2.0', id: Number(id), result: ${JSON.stringify(answer)} });
         process.stdout.write('Content-Length: ' + body.length + '\\r\\n\\r\\n' + body);
-        ${then}
-      } else if (/"shutdown"/.test(data)) {
+      }
+      if (/"shutdown"/.test(data)) {
         process.exit(0);
+      } else if (/"test\\/end"/.test(data)) {
+        process.exit(1);
       }
     });`;
   await writeFile(file, text, { mode: 0o755 });
@@ -134,17 +136,20 @@ describe('a program that is wrong', () => {
   });
 
   it('is said when it is another server', async () => {
-    assert.match(await failure(await impostor({ capabilities: {} }, '')), /is not Tandem/);
+    assert.match(await failure(await impostor({ capabilities: {} })), /is not Tandem/);
   });
 
   it('is said when it speaks another version', async () => {
     const answer = { capabilities: { experimental: { tandem: { protocolVersion: 99, methods: [] } } } };
-    assert.match(await failure(await impostor(answer, '')), /version 99 .* update this extension/);
+    assert.match(await failure(await impostor(answer)), /version 99 .* update this extension/);
   });
 
   it('is given up when it ends again and again', async () => {
     const answer = { capabilities: { experimental: { tandem: { protocolVersion: 1, methods: [] } } } };
-    assert.match(await failure(await impostor(answer, 'setTimeout(() => process.exit(1), 100)')), /several times in a row/);
+    const { backend } = await api();
+    const heard = backend.onState((state) => state === 'running' && backend.notify('test/end', {}));
+    assert.match(await failure(await impostor(answer)), /several times in a row/);
+    heard.dispose();
   });
 });
 
@@ -166,5 +171,22 @@ describe('a key', () => {
     await done;
     await until('the server is another', () => backend.state === 'running' && backend.pid !== first);
     await session();
+  });
+
+  it('of a service that somebody has set up gets a name, by which the server finds it', async () => {
+    const { backend } = await running();
+    const settings = () => vscode.workspace.getConfiguration('tandem');
+    const service = { api: 'openai-chat', baseUrl: 'http://127.0.0.1:9/v1' };
+    await settings().update('providers', { 'my-own': service }, vscode.ConfigurationTarget.Global);
+    const first = backend.pid;
+    const done = vscode.commands.executeCommand('tandem.setApiKey');
+    await drive('fill', { selector: '.quick-input-widget input', text: 'my-own' });
+    await press('Enter');
+    await drive('fill', { selector: '.quick-input-widget input[type=password]', text: 'a key' });
+    await press('Enter');
+    await done;
+    await until('the server is another', () => backend.state === 'running' && backend.pid !== first);
+    assert.deepEqual(settings().get('providers'), { 'my-own': { ...service, apiKeyEnv: 'MY_OWN_API_KEY' } });
+    await settings().update('providers', undefined, vscode.ConfigurationTarget.Global);
   });
 });

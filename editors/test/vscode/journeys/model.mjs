@@ -13,7 +13,9 @@ import { createServer } from 'node:http';
 export async function startModel() {
   const replies = [];
   const requests = [];
-  let wake = () => {};
+  const waiting = [];
+  const wake = () => waiting.splice(0).forEach((resolve) => resolve());
+  const news = () => new Promise((resolve) => waiting.push(resolve));
 
   const server = createServer(async (request, response) => {
     let body = '';
@@ -29,8 +31,7 @@ export async function startModel() {
     wake();
     const gone = once(response, 'close').then(() => 'gone');
     while (replies.length === 0) {
-      const more = new Promise((resolve) => (waiting = resolve));
-      if ((await Promise.race([more, gone])) === 'gone') {
+      if ((await Promise.race([news(), gone])) === 'gone') {
         return;
       }
     }
@@ -65,7 +66,6 @@ export async function startModel() {
     response.write(`data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [], usage })}\n\n`);
     response.end('data: [DONE]\n\n');
   });
-  let waiting = () => {};
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 
@@ -74,12 +74,12 @@ export async function startModel() {
     requests,
     reply(...more) {
       replies.push(...more);
-      waiting();
+      wake();
     },
     /** Resolved when n requests have come. */
     async asked(n) {
       while (requests.length < n) {
-        await new Promise((resolve) => (wake = resolve));
+        await news();
       }
     },
     stop() {

@@ -1,13 +1,11 @@
 // The chat's web page by itself, in a browser, with a test in the place of the extension: what no server sends yet, what
 // must be fast, and what a person can do with the keyboard alone.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { promisify } from 'node:util';
-import { browser, extension } from '../drive.mjs';
+import { browser, bundle, extension } from '../drive.mjs';
 import { unable } from './person.mjs';
 
 const skip = unable();
@@ -39,7 +37,7 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
   let errors;
 
   before(async () => {
-    await promisify(execFile)(process.execPath, ['esbuild.mjs'], { cwd: extension });
+    await bundle();
     const require = createRequire(join(extension, 'package.json'));
     const args = ['--disable-gpu', '--no-first-run', '--disable-background-networking'];
     const how = { executablePath: browser(), headless: true, chromiumSandbox: false, args };
@@ -229,10 +227,13 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
   it('stays at the end unless the person scrolls away', async () => {
     const text = `${'line\n\n'.repeat(60)}`;
     await events({ type: 'prompt', text: 'x' }, say(text));
-    const gap = () => page.locator('.scroller').evaluate((e) => Math.round(e.scrollHeight - e.scrollTop - e.clientHeight));
+    const atEnd = () =>
+      page.waitForFunction(() => {
+        const e = document.querySelector('.scroller');
+        return e.scrollHeight - e.scrollTop - e.clientHeight < 5;
+      });
     await page.waitForFunction(() => document.querySelectorAll('.agent p').length === 60);
-    await page.waitForTimeout(100);
-    assert.ok((await gap()) < 5);
+    await atEnd();
     await page.locator('.scroller').hover();
     await page.mouse.wheel(0, -600);
     await page.locator('.latest').waitFor();
@@ -241,8 +242,7 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
     await page.waitForFunction(() => document.querySelectorAll('.agent p').length === 120);
     assert.equal(await page.locator('.scroller').evaluate((e) => e.scrollTop), top);
     await page.locator('.latest').click();
-    await page.waitForTimeout(100);
-    assert.ok((await gap()) < 5);
+    await atEnd();
   });
 
   it('stays fast when the conversation is long', async (t) => {
@@ -262,12 +262,14 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
       const event = (text) => ({ type: 'event', event: { type: 'update', update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } } } });
       const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
       await frame();
-      const begun = performance.now();
+      const times = [];
       for (let i = 0; i < 60; i++) {
+        const begun = performance.now();
         window.dispatchEvent(new MessageEvent('message', { data: event('word ') }));
         await frame();
+        times.push(performance.now() - begun);
       }
-      return (performance.now() - begun) / 60;
+      return times.sort((a, b) => a - b)[30];
     });
     t.diagnostic(`${ms.toFixed(1)} ms a chunk with 2800 items`);
     assert.ok(ms < 100, `a chunk takes ${ms} ms`);

@@ -1,15 +1,16 @@
 // A person in front of VS Code: opens the chat, asks, types, answers.
-import { spawn } from 'node:child_process';
+import assert from 'node:assert/strict';
+import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { VERSIONS, binary, missing, open, openFile, start, vsix, webview } from '../drive.mjs';
+import { VERSIONS, missing, open, openFile, start, vsix, webview } from '../drive.mjs';
 import { startModel } from './model.mjs';
 
 /** The version of VS Code that is driven. */
 export const version = process.env.VSCODE_VERSION || VERSIONS[0];
 
-/** What is missing, in words. In CI it is an error, elsewhere a reason to skip. */
-export function unable() {
-  const reason = missing(version);
+/** What is missing to drive a version, in words. In CI it is an error, elsewhere a reason to skip. */
+export function unable(which = version) {
+  const reason = missing(which);
   if (reason && process.env.CI) {
     throw new Error(reason);
   }
@@ -17,51 +18,49 @@ export function unable() {
 }
 
 /**
- * Opens a window with the extension and a model service. Options are those of start and open, and
- *   model   false for no model service: nothing is set up then
- *   inside  what to open, by its name in the workspace; the workspace itself if absent
+ * Starts a VS Code with the extension and opens a window in it, which `end` closes with all the rest. Options are those
+ * of start and of sit.
  */
 export async function begin(o = {}) {
-  const model = o.model === false ? undefined : await startModel();
-  const settings = model && {
-    'tandem.model': 'local/scripted',
-    'tandem.providers': { local: { api: 'openai-chat', baseUrl: model.url } },
-  };
-  let editor;
+  const editor = await start({ version, vsix: await vsix(), ...o });
   try {
-    const packed = process.env.TANDEM_VSIX || (await vsix());
-    editor = await start({ version, vsix: packed, ...o, settings: { ...settings, ...o.settings } });
-    const window = await open(editor, { ...o, folder: o.inside && join(editor.workspace, o.inside) });
-    return new Person(editor, window, model);
+    const person = await sit(editor, o);
+    const leave = person.end.bind(person);
+    person.end = () => leave().finally(() => editor.stop());
+    return person;
   } catch (err) {
-    model?.stop();
-    await editor?.stop();
+    await editor.stop();
     throw err;
   }
 }
 
-/** Whether the server takes a method. */
-export async function serves(method) {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { processId: null, capabilities: {} } });
-  const child = spawn(await binary(), ['--stdio'], { stdio: ['pipe', 'pipe', 'ignore'] });
-  child.stdin.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
-  let said = '';
-  for await (const data of child.stdout) {
-    said += data;
-    const answer = said.slice(said.indexOf('{'));
-    try {
-      return JSON.parse(answer).result.capabilities.experimental.tandem.methods.includes(method);
-    } catch {
-      // It is not whole yet.
-    } finally {
-      child.stdin.end();
-    }
+/**
+ * Opens a further window in a VS Code that runs. Options are those of open, and
+ *   model     one that runs already; false for none: nothing is set up then
+ *   modelName of the model; "scripted" if absent
+ *   settings  of the person; machine: those of the machine
+ *   inside    what to open, by its name in the workspace; the workspace itself if absent
+ */
+export async function sit(editor, o = {}) {
+  const model = o.model ?? (await startModel());
+  const settings = model && {
+    'tandem.model': `local/${o.modelName ?? 'scripted'}`,
+    'tandem.providers': { local: { api: 'openai-chat', baseUrl: model.url } },
+  };
+  await editor.configure({ settings: { ...settings, ...o.settings }, machine: o.machine });
+  try {
+    const window = await open(editor, { folder: o.inside && join(editor.workspace, o.inside), ...o });
+    return new Person(editor, window, model, o.model ? undefined : model);
+  } catch (err) {
+    model?.stop?.();
+    throw err;
   }
-  throw new Error('the server does not answer initialize');
 }
 
 export class Person {
-  constructor(editor, window, model) {
+  /** `own` is the model that ends with the person. */
+  constructor(editor, window, model, own) {
+    this.own = own;
     this.editor = editor;
     this.window = window;
     this.page = window.page;
@@ -69,10 +68,31 @@ export class Person {
     this.chat = webview(this.page);
   }
 
+  /** Closes the window. Fails where the extension, its page or the server has complained of anything. */
   async end() {
+    const complaints = [...this.window.ours(), ...(await serverErrors(this.editor))];
     await this.window.close();
-    this.model?.stop();
-    await this.editor.stop();
+    this.own && this.own.stop();
+    assert.deepEqual(complaints, []);
+  }
+
+  /** Ends like the error that it is given, with a picture of the window where PICTURES names a folder for them. */
+  async fail(err) {
+    await this.picture('failed').catch(() => {});
+    await this.window.close();
+    this.own && this.own.stop();
+    throw err;
+  }
+
+  async picture(name) {
+    if (process.env.PICTURES) {
+      await this.page.screenshot({ path: join(process.env.PICTURES, `${name}.png`) });
+    }
+  }
+
+  /** Picks the mode of the session. */
+  async mode(name) {
+    await this.chat.locator('select[aria-label="Mode"]').selectOption(name);
   }
 
   /** Shows the chat, and waits until it can be used. */
@@ -81,9 +101,14 @@ export class Person {
     await this.input().waitFor();
   }
 
-  /** Opens a file by its name. The key is for the window, which must have the keyboard: the chat may hold it. */
+  /** Gives the keyboard to the window, where the chat may hold it, by a click at an empty place. */
+  async leaveFields() {
+    await this.page.locator('.part.statusbar').click({ position: { x: 500, y: 11 } });
+  }
+
+  /** Opens a file by its name. */
   async openFile(name) {
-    await this.page.locator('.part.titlebar').click({ position: { x: 4, y: 4 } });
+    await this.leaveFields();
     await openFile(this.page, name);
   }
 
@@ -126,7 +151,7 @@ export class Person {
       if (Date.now() > end) {
         throw new Error(`It did not come to it: ${await say()}`);
       }
-      await this.page.waitForTimeout(50);
+      await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
 
@@ -140,7 +165,8 @@ export class Person {
     const input = this.page.locator('.quick-input-widget input');
     await input.waitFor();
     await input.fill(`>${title}`);
-    await this.page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first().waitFor();
+    // The list still shows what it had before until it has looked at what was typed.
+    await this.page.locator('.quick-input-list .monaco-list-row.focused', { hasText: title }).waitFor();
     await this.page.keyboard.press('Enter');
     await this.page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
   }
@@ -163,11 +189,32 @@ export class Person {
     await this.until(same, () => `the file reads ${JSON.stringify(now)}, not ${JSON.stringify(wanted)}`);
   }
 
-  /** Puts the caret at the end of a line of the file that is open. */
+  /** Puts the caret at the end of a line of the file that is open. The whole file must be on the screen. */
   async caretAfter(text) {
-    const line = this.page.locator('.part.editor .monaco-editor .view-line', { hasText: text }).first();
-    const box = await line.locator('span').first().boundingBox();
-    await this.page.mouse.click(box.x + 2, box.y + box.height / 2);
+    const index = (await this.lines()).findIndex((line) => line.includes(text));
+    assert.ok(index >= 0, `no line has ${text}`);
+    await this.goTo(index + 1);
     await this.page.keyboard.press('End');
   }
+
+  /** Puts the caret at the beginning of a line, counted from 1, of the file that is open. */
+  async goTo(line) {
+    await this.leaveFields();
+    await this.page.keyboard.press('Control+G');
+    const input = this.page.locator('.quick-input-widget input');
+    await input.waitFor();
+    await input.fill(`:${line}`);
+    await this.page.keyboard.press('Enter');
+    await this.page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
+    await this.page.locator('.statusbar-item', { hasText: new RegExp(`^Ln ${line}, Col 1$`) }).waitFor();
+    await this.page.waitForFunction(() => document.activeElement?.closest('.part.editor .monaco-editor'));
+  }
+}
+
+/** What the server has complained of in its log. */
+async function serverErrors(editor) {
+  const state = join(editor.dir, 'state', 'tandem');
+  const logs = (await readdir(state).catch(() => [])).filter((name) => name.endsWith('.log'));
+  const texts = await Promise.all(logs.map((name) => readFile(join(state, name), 'utf8')));
+  return texts.flatMap((text) => text.split('\n').filter((line) => /\blevel=ERROR\b|"level":"ERROR"/.test(line)));
 }

@@ -180,6 +180,19 @@ describe('tool calls', () => {
     ]);
     assert.deepEqual(rows(c.items).map((r) => ('item' in r ? r.item.type : 'group')), ['tool', 'notice', 'tool', 'message']);
     assert.deepEqual(digest(c).map((x) => x.tool ?? x.role), ['1', '2', 'notice', 'agent'], 'the order of arrival is kept');
+    const late = after([
+      { type: 'prompt', text: 'x' },
+      call('1', { kind: 'read', status: 'completed' }),
+      say('so'),
+      call('2', { kind: 'edit', status: 'completed' }),
+      call('3', { kind: 'edit', status: 'completed' }),
+      say('done'),
+      boundary,
+    ]);
+    assert.deepEqual(
+      rows(late.items).map((r) => ('item' in r ? r.item.type : 'group')),
+      ['message', 'tool', 'message', 'notice', 'tool', 'tool', 'message'],
+    );
   });
 
   it('F237 keeps what a tool renders', () => {

@@ -282,15 +282,20 @@ function update(c: Conversation, u: Update): Conversation {
   }
 }
 
-/** A boundary comes when calls that were announced are about to change something: it belongs before the first of them. */
+/** A boundary stands before the first of the calls that change something, however late it comes. */
 function notice(c: Conversation, text: string, boundary?: string): Conversation {
   let before: string | undefined;
   for (let i = c.items.length - 1; boundary && i >= 0; i--) {
     const item = c.items[i];
-    if (item?.type !== 'tool' || item.status === 'completed' || item.status === 'failed' || looks(item)) {
+    if (item?.type === 'message' && item.role === 'user') {
       break;
     }
-    before = item.key;
+    if (item?.type === 'tool') {
+      if (looks(item)) {
+        break;
+      }
+      before = item.key;
+    }
   }
   return add(c, { type: 'notice', text, boundary, before });
 }
