@@ -183,8 +183,8 @@ type file struct {
 	savedRev uint64
 	back     [2]uint64 // the revision whose text came back when the editor threw away what was not saved, and the one after that
 
-	seen    string        // the state last told: "", read, stale, written
-	readAt  time.Time
+	seen   string // the state last told: "", read, stale, written
+	readAt time.Time
 }
 
 // next gives a revision number. They grow over all files, so that a file that was forgotten and met again never reuses
