@@ -36,6 +36,9 @@ type record struct {
 	saying map[string]string // by call: what the model had said when it asked for it
 }
 
+// maxBlob is the size of the largest text of a file that is kept: a larger one would hold its call up.
+const maxBlob = 1 << 20
+
 // body is what an entry says beyond its fields.
 type body struct {
 	Message *model.Message `json:"message,omitempty"`
@@ -242,7 +245,9 @@ func (r *record) saw(turn int, e run.Event) {
 			for _, f := range l.Files {
 				if f.Applied {
 					c := r.entry(turn, store.Change, id, "", body{Path: f.Path, Operation: operation(e.Plan, f)})
-					c.Blobs = []store.Blob{{Data: f.Before.String()}, {Data: f.After.String()}}
+					if max(f.Before.Len(), f.After.Len()) <= maxBlob {
+						c.Blobs = []store.Blob{{Data: f.Before.String()}, {Data: f.After.String()}}
+					}
 					entries = append(entries, c)
 				}
 			}

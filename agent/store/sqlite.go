@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"crypto/rand"
 	"database/sql"
 	"encoding/json"
@@ -66,6 +67,8 @@ type database struct {
 	full  atomic.Bool  // there is no room for blobs
 
 	packer packer
+	// What every Append needs, made once.
+	touch, insert *sql.Stmt
 }
 
 func open(path string, o Options, steps []string) (Store, error) {
@@ -102,7 +105,13 @@ func open(path string, o Options, steps []string) (Store, error) {
 	d := &database{
 		db: db, me: holder{os.Getpid(), started(os.Getpid()), rand.Text()}, now: o.Now, quota: o.Quota,
 	}
-	if err := d.migrate(steps); err != nil {
+	if err = d.migrate(steps); err == nil {
+		d.touch, err = db.Prepare("UPDATE session SET updated = ? WHERE id = ? AND nonce = ? RETURNING key")
+	}
+	if err == nil {
+		d.insert, err = db.Prepare("INSERT INTO entry (session, time, turn, kind, call, text, body, blobs) VALUES (?,?,?,?,?,?,?,?)")
+	}
+	if err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("%s: %w", path, reason(err))
 	}
@@ -348,32 +357,33 @@ func (d *database) Append(id string, entries ...Entry) error {
 		all[i] = p
 	}
 	return d.write(func(tx *sql.Tx) error {
-		r, err := find(tx, id)
+		var key int64
+		err := tx.Stmt(d.touch).QueryRow(d.now().UnixMicro(), id, d.me.nonce).Scan(&key)
+		if errors.Is(err, sql.ErrNoRows) {
+			r, err := find(tx, id)
+			if err == nil {
+				err = d.free(r)
+			}
+			return cmp.Or(err, fmt.Errorf("the session %s is not held", id))
+		}
 		if err != nil {
 			return err
 		}
-		if r.held != d.me {
-			if err := d.free(r); err != nil {
-				return err
-			}
-			return fmt.Errorf("the session %s is not held", id)
-		}
+		insert := tx.Stmt(d.insert)
 		for i, e := range entries {
-			if _, err := tx.Exec("INSERT INTO entry (session, time, turn, kind, call, text, body, blobs) VALUES (?,?,?,?,?,?,?,?)",
-				r.key, e.Time.UnixMicro(), e.Turn, string(e.Kind), e.Call, e.Text, all[i].body, all[i].hashes); err != nil {
+			if _, err := insert.Exec(key, e.Time.UnixMicro(), e.Turn, string(e.Kind), e.Call, e.Text, all[i].body, all[i].hashes); err != nil {
 				return err
 			}
 			for h, data := range all[i].blobs {
 				if _, err := tx.Exec("INSERT OR IGNORE INTO blob (hash, data) VALUES (?,?)", h, data); err != nil {
 					return err
 				}
-				if _, err := tx.Exec("INSERT OR IGNORE INTO blob_use (session, hash) VALUES (?,?)", r.key, h); err != nil {
+				if _, err := tx.Exec("INSERT OR IGNORE INTO blob_use (session, hash) VALUES (?,?)", key, h); err != nil {
 					return err
 				}
 			}
 		}
-		_, err = tx.Exec("UPDATE session SET updated = ? WHERE key = ?", d.now().UnixMicro(), r.key)
-		return err
+		return nil
 	})
 }
 

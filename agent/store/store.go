@@ -32,7 +32,7 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("The session %s is open in the process %d.", e.ID, e.PID)
 }
 
-// Session is what is known of a session without its entries.
+// Session is what is known of a session without its entries. All its text is UTF-8.
 type Session struct {
 	ID    string
 	Cwd   string
@@ -64,7 +64,7 @@ const (
 	End Kind = "end"
 )
 
-// Entry is one thing that happened in a session.
+// Entry is one thing that happened in a session. All its text but that of Blobs is UTF-8.
 type Entry struct {
 	Time time.Time
 	Turn int

@@ -24,6 +24,7 @@ type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Answer an editor."`
 	Run     runCmd     `cmd:"" help:"Run one prompt in a folder and print what happens."`
 	Tool    toolCmd    `cmd:"" help:"List the tools, or call one."`
+	Session sessionCmd `cmd:"" help:"Look at the sessions that are kept, or forget them."`
 	Demo    demoCmd    `cmd:"" help:"Watch an edit land while somebody types into the same file."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 

@@ -51,7 +51,7 @@ func run(t *testing.T, config any, env []string, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, root: filepath.Join(dir, "work"), ended: make(chan struct{})}
+	p := &process{t: t, root: filepath.Join(dir, "work")}
 	home := filepath.Join(dir, "home")
 	raw, err := json.Marshal(config)
 	if err == nil {
@@ -63,11 +63,26 @@ func run(t *testing.T, config any, env []string, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.start(append(env, "PATH="+os.Getenv("PATH"), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home), args)
+	return p
+}
+
+// another starts the program once more, in the same folder and with the same home.
+func (p *process) another(args ...string) *process {
+	p.t.Helper()
+	q := &process{t: p.t, root: p.root}
+	q.start(p.cmd.Env, args)
+	return q
+}
+
+func (p *process) start(env, args []string) {
+	t := p.t
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	t.Cleanup(cancel)
+	p.ended = make(chan struct{})
 	p.cmd = exec.CommandContext(ctx, program, args...)
-	p.cmd.Dir = p.root
-	p.cmd.Env = append(env, "PATH="+os.Getenv("PATH"), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home)
+	p.cmd.Dir, p.cmd.Env = p.root, env
 	p.cmd.Stderr = &p.err
 	stdin, in, err1 := os.Pipe()
 	out, stdout, err2 := os.Pipe()
@@ -92,7 +107,6 @@ func run(t *testing.T, config any, env []string, args ...string) *process {
 			t.Logf("standard error:\n%s", p.err.String())
 		}
 	})
-	return p
 }
 
 func (p *process) Read(b []byte) (int, error) {

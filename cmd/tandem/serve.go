@@ -37,7 +37,7 @@ func (serveCmd) Run(ctx context.Context, c *cli) error {
 	logs := newLogs(os.Stderr)
 	defer logs.close()
 	o := c.options(logs.logger())
-	o.Watch, o.Orphaned, o.Started = true, orphaned, logs.configure
+	o.Watch, o.Orphaned, o.Started, o.Store = true, orphaned, logs.configure, openStore
 	code := lspserver.Serve(ctx, wire.Join(in, os.Stdout), o)
 	if code != 0 {
 		return exitCode(code)

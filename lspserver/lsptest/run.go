@@ -61,6 +61,7 @@ type run struct {
 	heard    []heard
 	problems []string
 	gone     bool
+	loading  bool // a session is being loaded: what is told has happened before
 }
 
 // call is one tool call, as the model or the person asked for it and as the editor saw it go on.
@@ -388,6 +389,15 @@ type sessionUpdate struct {
 }
 
 func (r *run) update(u sessionUpdate) {
+	r.mu.Lock()
+	loading, c := r.loading, r.calls[u.ToolCallID]
+	r.mu.Unlock()
+	if loading {
+		if u.Meta.Tandem.State == "completed" && c != nil {
+			r.say("loaded %d %s", c.n, strings.TrimSpace(u.Status+" "+u.Meta.Tandem.Error))
+		}
+		return
+	}
 	switch u.SessionUpdate {
 	case "agent_message_chunk":
 		r.mu.Lock()

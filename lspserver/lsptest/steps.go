@@ -382,7 +382,13 @@ func (r *run) undo(args []string) error {
 }
 
 func (r *run) request(method string, params any) error {
+	r.mu.Lock()
+	r.loading = method == "tandem/session/load"
+	r.mu.Unlock()
 	raw, err := r.wait(method, params)
+	r.mu.Lock()
+	r.loading = false
+	r.mu.Unlock()
 	if r.answer(method, raw, err); err != nil {
 		return r.refused(err)
 	}

@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tandem/agent/model"
+	"tandem/agent/prompt"
+	"tandem/agent/store"
+	"tandem/tools"
+)
+
+// stores gives each kind of store.
+func stores(t *testing.T) map[string]store.Store {
+	t.Helper()
+	db, err := store.Open(filepath.Join(t.TempDir(), "sessions.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() }) // the folder goes with it
+	return map[string]store.Store{"memory": store.NewMemory(store.Quota, time.Now), "database": db}
+}
+
+func TestGoOnAfterTheEndOfTheProcess(t *testing.T) {
+	for name, st := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			inside, release := make(chan struct{}), make(chan struct{})
+			defer close(release)
+			calls := 0
+			do := func(name string, kind tools.Kind, op tools.Op) tools.Tool {
+				return tool(name, kind, tools.Alone, op, func(ctx context.Context, _ *tools.Env, in note) (tools.Result, error) {
+					if calls++; in.Text == "block" {
+						close(inside)
+						<-release
+					}
+					return saw(in), nil
+				})
+			}
+			kit := []tools.Tool{do("look", tools.Read, tools.OpRead), do("change", tools.Edit, tools.OpEdit)}
+			answers, asked := 0, make(chan struct{})
+			plays := play(t, "think Hm.\nsay Looking.\ncall look {\"text\":\"one\"}\n\n"+
+				"say Now.\ncall change {\"text\":\"two\"}\ncall change {\"text\":\"block\"}\ncall change {\"text\":\"never\"}\n")
+			s, _ := newKeptSession(t, st, nil, fake(func(ctx context.Context, r model.Request, on on) (model.Response, error) {
+				resp, err := plays.Stream(ctx, r, on)
+				if answers++; answers == 2 {
+					close(asked)
+				}
+				return resp, err
+			}), kit...)
+			turn, err := s.Begin(Input{Blocks: []prompt.Block{{Type: "text", Text: "Go."}}, Shown: "Go!", Title: "Going"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			go turn.Run(context.Background())
+			<-inside
+			<-asked
+			// What another process would find: nothing of this one is told of its end.
+			past, err := TakePast(t.Context(), st, "kept", s.o.Files, time.Now, func(store.Session) error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if past.Title != "Going" || past.Turns() != 1 || past.Mode != "auto" {
+				t.Errorf("%+v", past.Session)
+			}
+			before := calls
+			var got strings.Builder
+			next, _ := newKeptSession(t, st, past, fake(func(_ context.Context, r model.Request, on on) (model.Response, error) {
+				for _, m := range r.Messages[1:] {
+					ids := []string{m.CallID}
+					for _, c := range m.Calls {
+						ids = append(ids, c.Name+" "+c.Arguments)
+					}
+					text, _, _ := strings.Cut(m.Text, ":")
+					fmt.Fprintln(&got, strings.TrimSpace(fmt.Sprint(m.Role, " ", text, " ", strings.Join(ids, " "))))
+				}
+				on(model.Delta{Text: "Well."})
+				return model.Response{Stop: model.StopEnd}, nil
+			}), kit...)
+			r, err := next.Prompt(t.Context(), Input{Blocks: []prompt.Block{{Type: "text", Text: "And?"}}})
+			if err != nil || r.Stop != EndTurn || r.Turn != 2 {
+				t.Errorf("%+v %v", r, err)
+			}
+			if calls != before {
+				t.Errorf("%d calls were made again", calls-before)
+			}
+			want := `user Go.
+assistant Looking.  look {"text":"one"}
+tool saw one call_1_1
+assistant Now.  change {"text":"two"} change {"text":"block"} change {"text":"never"}
+tool saw two call_2_1
+tool [UNKNOWN] The program ended while this call was running call_2_2
+tool [CANCELLED] The program ended before this call was carried out call_2_3
+assistant (The turn ended
+user And?
+`
+			if d := cmp.Diff(want, got.String()); d != "" {
+				t.Error(d)
+			}
+			again, err := ReadPast(st, "kept")
+			if err != nil {
+				t.Fatal(err)
+			}
+			md := again.Markdown()
+			for _, line := range []string{
+				"# Going\n", "## Turn 1\n\n> Go!\n", "\nNow.\n", "- ✗ change: UNKNOWN", "_The program ended during this turn",
+				"## Turn 2\n\n> And?\n", "\nWell.\n",
+			} {
+				if strings.Count(md, line) != 1 {
+					t.Errorf("%q is not there once in\n%s", line, md)
+				}
+			}
+		})
+	}
+}
+
+func newKeptSession(t *testing.T, st store.Store, past *Past, m model.Model, kit ...tools.Tool) (*Session, *client) {
+	t.Helper()
+	c := &client{}
+	return session(t, c, opener{"main": m}, func(o *Options) {
+		o.ID, o.Mode, o.Past, o.Store = "kept", Auto, past, func() store.Store { return st }
+		o.Registry = tools.NewRegistry()
+		for _, k := range kit {
+			if err := o.Registry.Register(k); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}), c
+}
+
+// broken is a store that cannot write any more.
+type broken struct{ store.Store }
+
+func (broken) Append(string, ...store.Entry) error { return errors.New("the disk is full") }
+
+func TestNotKept(t *testing.T) {
+	st := broken{store.NewMemory(store.Quota, time.Now)}
+	s, c := newKeptSession(t, st, nil, play(t, "say One.\n\nsay Two.\n"))
+	for range 2 {
+		if r, err := s.Prompt(t.Context(), Input{Blocks: []prompt.Block{{Type: "text", Text: "Go."}}}); err != nil || r.Stop != EndTurn {
+			t.Errorf("%+v %v", r, err)
+		}
+	}
+	if got := c.transcript(); strings.Count(got, "notice What happens from here on is not kept: the disk is full.") != 1 {
+		t.Errorf("told once:\n%s", got)
+	}
+	s.Close()
+}

@@ -1,0 +1,326 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"tandem/agent"
+	"tandem/agent/config"
+	"tandem/agent/store"
+)
+
+// openStore opens what keeps the sessions.
+func openStore(cfg config.Config) (store.Store, error) {
+	return store.Open(storePath(cfg), store.Options{})
+}
+
+func storePath(cfg config.Config) string { return filepath.Join(stateDir(cfg), "sessions.db") }
+
+// settings are those that hold in the folder of the process.
+func (c *cli) settings() config.Config {
+	in := c.options(nil).Inputs
+	if dir, err := os.Getwd(); err == nil {
+		in.Workspace = dir
+	}
+	cfg, _ := config.Load(in) // what is wrong is said where the agent runs
+	return cfg
+}
+
+// withStore runs f with the sessions that are kept; where there are none yet it makes no file for them.
+func (c *cli) withStore(f func(store.Store) error) error {
+	cfg := c.settings()
+	if _, err := os.Stat(storePath(cfg)); errors.Is(err, os.ErrNotExist) {
+		return f(store.NewMemory(store.Quota, time.Now))
+	}
+	st, err := openStore(cfg)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(st), st.Close())
+}
+
+type sessionCmd struct {
+	List   sessionListCmd   `cmd:"" help:"List the sessions that are kept, the last used first."`
+	Show   sessionShowCmd   `cmd:"" help:"Print a session to read."`
+	Export sessionExportCmd `cmd:"" help:"Print a session as Markdown, or everything that is kept of it as JSON lines."`
+	Delete sessionDeleteCmd `cmd:"" help:"Forget sessions; with --all everything that Tandem has kept."`
+	GC     sessionGCCmd     `cmd:"" name:"gc" help:"Forget what is old, or too much."`
+}
+
+type sessionListCmd struct {
+	Here   bool   `help:"Only those of this folder."`
+	Search string `help:"Only those in which this was said." placeholder:"TEXT"`
+	JSON   bool   `name:"json" help:"Print them as JSON."`
+}
+
+// Run lists the sessions.
+func (l *sessionListCmd) Run(c *cli) error {
+	q := store.Query{Text: l.Search}
+	if l.Here {
+		var err error
+		if q.Cwd, err = os.Getwd(); err != nil {
+			return err
+		}
+	}
+	return c.withStore(func(st store.Store) error {
+		found, _, err := st.Sessions(q)
+		if err != nil {
+			return err
+		}
+		if l.JSON {
+			type line struct {
+				ID        string    `json:"sessionId"`
+				Cwd       string    `json:"cwd"`
+				Title     string    `json:"title"`
+				UpdatedAt time.Time `json:"updatedAt"`
+				PID       int       `json:"pid,omitzero"`
+			}
+			lines := []line{}
+			for _, s := range found {
+				lines = append(lines, line{s.ID, s.Cwd, s.Title, s.Updated.UTC(), s.PID})
+			}
+			return printJSON(lines)
+		}
+		for _, s := range found {
+			open := ""
+			if s.PID != 0 {
+				open = fmt.Sprintf("  (open in process %d)", s.PID)
+			}
+			fmt.Printf("%s  %s  %s  %s%s\n", s.ID, s.Updated.Format("2006-01-02 15:04"), s.Cwd, s.Title, open)
+		}
+		if len(found) == 0 {
+			fmt.Fprintln(os.Stderr, "no sessions")
+		}
+		return nil
+	})
+}
+
+type sessionShowCmd struct {
+	ID string `arg:"" name:"id" help:"The session, or how its name begins."`
+}
+
+// Run prints the session.
+func (s *sessionShowCmd) Run(c *cli) error {
+	return (&sessionExportCmd{ID: s.ID, Format: "markdown"}).Run(c)
+}
+
+type sessionExportCmd struct {
+	ID     string `arg:"" name:"id" help:"The session, or how its name begins."`
+	Format string `help:"markdown or jsonl." enum:"markdown,jsonl" default:"markdown"`
+}
+
+// Run prints the session.
+func (x *sessionExportCmd) Run(c *cli) error {
+	return c.withStore(func(st store.Store) error {
+		id, err := named(st, x.ID)
+		if err != nil {
+			return err
+		}
+		past, err := agent.ReadPast(st, id)
+		if err != nil {
+			return err
+		}
+		text := past.Markdown()
+		if x.Format == "jsonl" {
+			if text, err = past.JSONL(); err != nil {
+				return err
+			}
+		}
+		_, err = io.WriteString(os.Stdout, text)
+		return err
+	})
+}
+
+// named finds the one session whose name begins so.
+func named(st store.Store, start string) (string, error) {
+	all, _, err := st.Sessions(store.Query{})
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, s := range all {
+		if s.ID == start {
+			return s.ID, nil
+		}
+		if strings.HasPrefix(s.ID, start) || strings.HasPrefix(s.ID, "s-"+start) {
+			found = append(found, s.ID)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", fmt.Errorf("there is no session %s; see 'tandem session list'", start)
+	}
+	return "", fmt.Errorf("%d sessions begin with %s", len(found), start)
+}
+
+type sessionDeleteCmd struct {
+	ID  []string `arg:"" optional:"" name:"id" help:"The sessions, or how their names begin."`
+	All bool     `help:"Everything: all sessions with the texts of the files they changed, and the log."`
+}
+
+// Run forgets.
+func (d *sessionDeleteCmd) Run(c *cli) error {
+	if d.All == (len(d.ID) > 0) {
+		return usageError("name the sessions to delete, or say --all")
+	}
+	if d.All {
+		return deleteAll(c.settings())
+	}
+	return c.withStore(func(st store.Store) error {
+		for _, start := range d.ID {
+			id, err := named(st, start)
+			if err == nil {
+				err = st.Delete(id)
+			}
+			if err != nil {
+				return err
+			}
+			fmt.Println("deleted", id)
+		}
+		return nil
+	})
+}
+
+// deleteAll deletes everything that is kept, but for sessions that are open at this moment: those are named.
+func deleteAll(cfg config.Config) error {
+	path := storePath(cfg)
+	var open []string
+	gone := 0
+	if _, err := os.Stat(path); err == nil {
+		st, err := openStore(cfg)
+		switch {
+		case errors.Is(err, store.ErrDamaged):
+			for _, suffix := range []string{"", "-wal", "-shm"} {
+				if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+					return err
+				}
+			}
+			fmt.Println("deleted the damaged", path)
+		case err != nil:
+			return err
+		default:
+			c, err := st.Collect(0, time.Now().Add(24*time.Hour))
+			gone = c.Sessions
+			if err == nil {
+				var left []store.Session
+				left, _, err = st.Sessions(store.Query{})
+				for _, s := range left {
+					open = append(open, fmt.Sprintf("%s (process %d)", s.ID, s.PID))
+				}
+			}
+			if err := errors.Join(err, st.Close()); err != nil {
+				return err
+			}
+		}
+	}
+	log := cfg.Log.File
+	if log == "" {
+		log = filepath.Join(stateDir(cfg), "tandem.log")
+	}
+	// A server that runs goes on writing into the same file.
+	if err := os.Truncate(log, 0); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	fmt.Printf("deleted %s and the log\n", count(gone))
+	if len(open) > 0 {
+		return fmt.Errorf("still open, close them first: %s", strings.Join(open, ", "))
+	}
+	return nil
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 session"
+	}
+	return fmt.Sprint(n, " sessions")
+}
+
+type sessionGCCmd struct {
+	MaxSize size `help:"Forget the sessions that were not used for longest until no more than this is kept." default:"512MiB" placeholder:"SIZE"`
+	MaxAge  age  `help:"Forget the sessions that were not used for so long, such as 90d or 36h." placeholder:"TIME"`
+}
+
+// Run forgets what is old or too much.
+func (g *sessionGCCmd) Run(c *cli) error {
+	return c.withStore(func(st store.Store) error {
+		var before time.Time
+		if g.MaxAge > 0 {
+			before = time.Now().Add(-time.Duration(g.MaxAge))
+		}
+		done, err := st.Collect(int64(g.MaxSize), before)
+		if err != nil {
+			return err
+		}
+		left, err := st.Size()
+		fmt.Printf("deleted %s, %s; %s are in use\n", count(done.Sessions), size(done.Bytes), size(left))
+		return err
+	})
+}
+
+// size is a number of bytes.
+type size int64
+
+// units of a size, the largest first.
+func units() []struct {
+	name  string
+	bytes int64
+} {
+	return []struct {
+		name  string
+		bytes int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
+}
+
+// UnmarshalText reads 512MiB, 10KiB or a number of bytes.
+func (s *size) UnmarshalText(text []byte) error {
+	for _, u := range units() {
+		number, ok := strings.CutSuffix(string(text), u.name)
+		if !ok && u.bytes > 1 {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+		if err != nil || n < 0 || n > (1<<62)/u.bytes {
+			break
+		}
+		*s = size(n * u.bytes)
+		return nil
+	}
+	return fmt.Errorf("%q is no size; write 512MiB", text)
+}
+
+func (s size) String() string {
+	for _, u := range units() {
+		if int64(s) >= u.bytes && u.bytes > 1 {
+			return fmt.Sprintf("%.1f %s", float64(s)/float64(u.bytes), u.name)
+		}
+	}
+	return fmt.Sprintf("%d B", int64(s))
+}
+
+// age is a time that may be given in days.
+type age time.Duration
+
+// UnmarshalText reads 90d or what time.ParseDuration knows.
+func (a *age) UnmarshalText(text []byte) error {
+	const day = 24 * time.Hour
+	if number, ok := strings.CutSuffix(string(text), "d"); ok {
+		if n, err := strconv.ParseUint(number, 10, 16); err == nil {
+			*a = age(time.Duration(n) * day)
+			return nil
+		}
+	}
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d < 0 {
+		return fmt.Errorf("%q is no time; write 90d or 36h", text)
+	}
+	*a = age(d)
+	return nil
+}
