@@ -105,7 +105,7 @@ func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEd
 	} else {
 		<-f.slot
 	}
-	if err == nil && l.Applied && !e.Delete && a.lent(l.Rev) {
+	if err == nil && l.Applied && !e.Delete && a.lent() {
 		l.Stale = !w.save(ctx, f)
 	}
 	return l, err
@@ -203,18 +203,17 @@ func (a *attempt) mend() {
 }
 
 // lent says that the document is open only because of the edit, and so is to be saved. Where somebody has typed into it
-// since it was opened, that is for them to do.
-func (a *attempt) lent(landed uint64) bool {
+// since it was opened, that is for them to do. An editor may put a line end to the text of its own accord, and take it away.
+func (a *attempt) lent() bool {
 	f := a.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !a.closed && !f.lent {
 		return false
 	}
-	revs, ok := f.since(f.opened)
-	return !f.open || ok && !slices.ContainsFunc(revs, func(r filetime.Revision) bool {
-		return r.Rev != landed && r.Author != filetime.Agent && len(r.Set) > 0
-	})
+	typed := a.typed || strings.TrimRight(unified(f.text), "\n") != strings.TrimRight(unified(a.sent.after), "\n")
+	f.lent = f.lent && !(f.open && typed)
+	return !f.open || !typed
 }
 
 // attempt is one edit's way to the editor, over as many tries as it takes.
@@ -232,6 +231,7 @@ type attempt struct {
 	closed   bool // was not open: it is to be saved
 	sent     plan // what the last try was
 	dirty    bool // the user had unsaved text before the edit came
+	typed    bool // somebody has typed into what was opened for the edit
 	repairs  int
 	back     text.Set // over e.Base: takes back what landed at the wrong place and does no more
 	lingers  bool     // the call has been answered: what is left is to take back
@@ -319,6 +319,9 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	}
 	if a.tries == 0 {
 		a.dirty = f.open && f.dirty && !f.touched && !f.lent
+	}
+	if a.tries > 0 && a.repairs == 0 {
+		a.typed = f.open && f.dirty && !f.touched
 	}
 	d := &delivery{rules: f.rules, base: p.before, set: p.set, ranges: a.ranges(p.before, p.set)}
 	f.out = d

@@ -46,7 +46,7 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 		f.begin(opened, w.next())
 	}
 	if !f.open {
-		f.lent, f.opened = f.out != nil, f.rev
+		f.lent = f.out != nil
 	}
 	f.open, f.known, f.suspect = true, true, false
 	// What the disk says decides whether the buffer is dirty; an editor may well open text that it never saved.
@@ -264,9 +264,10 @@ func sameText(a, b text.Text) bool {
 	if a.Equal(b) {
 		return true
 	}
-	plain := func(t text.Text) string {
-		s := strings.TrimPrefix(t.String(), "\ufeff")
-		return strings.ReplaceAll(s, "\r\n", "\n")
-	}
-	return plain(a) == plain(b)
+	return unified(a) == unified(b)
+}
+
+// unified is a text with the one kind of line end and no byte order mark.
+func unified(t text.Text) string {
+	return strings.ReplaceAll(strings.TrimPrefix(t.String(), "\ufeff"), "\r\n", "\n")
 }

@@ -168,7 +168,6 @@ type file struct {
 	dirty   bool
 	version int32
 	lent    bool       // opened by the editor only to take our edit
-	opened  uint64     // the revision with which it was opened
 	suspect bool       // positions that did not fit: its text may not be the editor's
 	rivals  int        // further names that the editor has it open under
 	clamped int        // positions that were cut to fit
