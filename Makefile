@@ -46,7 +46,7 @@ generate:
 # What benchstat reads: make bench COUNT=8 > new.txt
 COUNT ?= 1
 bench:
-	@go test -run '^$$' -bench . -benchmem -count $(COUNT) ./filetime/... ./lspserver/... ./tools/...
+	@go test -run '^$$' -bench . -benchmem -count $(COUNT) ./filetime/... ./lspserver/... ./tools/... ./agent/...
 
 # Long sweeps: every fuzz target for a minute, the property tests with more cases.
 nightly:
