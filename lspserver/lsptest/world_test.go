@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"hash"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -26,7 +27,7 @@ import (
 var steps = flag.Int("steps", 0, "how many steps the simulated world takes: keystrokes, deliveries, answers, calls; "+
 	"0 are 50,000, or 2,500 under the race detector")
 
-var story = flag.Bool("story", false, "print the messages of every simulated world")
+var story = flag.Bool("story", false, "print the messages of every simulated world, not only of those that fail")
 
 // unchecked plays racing editors, too, that do not look at the version of an edit at all. With fast typing their misplaced
 // edits are not always recognized, and then one may stand there although it was reported as refused, or take typed text
@@ -1031,12 +1032,12 @@ func (w *world) live(r *rand.Rand, turns int) {
 			break
 		}
 	}
+	out, shut := w.teller()
+	defer shut()
 	for _, m := range w.e.Wire() {
 		var head struct{ Method string }
 		_ = json.Unmarshal(m.Raw, &head)
-		if *story {
-			tell(m)
-		}
+		tell(out, m)
 		switch head.Method {
 		case "textDocument/didChange", "textDocument/didOpen", "textDocument/didClose", "textDocument/didSave":
 			w.counts["steps"]++
@@ -1062,8 +1063,26 @@ func (w *world) live(r *rand.Rand, turns int) {
 	}
 }
 
+// teller is where the messages of the world go: nowhere, or into a file where something is wrong, since what happens at one
+// moment may happen in another order when a seed is played again.
+func (w *world) teller() (io.Writer, func()) {
+	if *story {
+		return os.Stdout, func() {}
+	}
+	if len(w.wrong) == 0 {
+		return io.Discard, func() {}
+	}
+	f, err := os.CreateTemp("", "tandem-world-*.txt")
+	if err != nil {
+		w.t.Log(err)
+		return io.Discard, func() {}
+	}
+	w.t.Log("all messages: ", f.Name())
+	return f, func() { _ = f.Close() }
+}
+
 // tell prints a message in few words.
-func tell(m Wire) {
+func tell(out io.Writer, m Wire) {
 	type edit struct {
 		Range         *Range
 		Text, NewText string
@@ -1116,23 +1135,23 @@ func tell(m Wire) {
 	p := b.Params
 	switch b.Method {
 	case "textDocument/didChange":
-		fmt.Println(at, "->", base(p.TextDocument.URI), version(p.TextDocument.Version), spans(p.ContentChanges))
+		fmt.Fprintln(out, at, "->", base(p.TextDocument.URI), version(p.TextDocument.Version), spans(p.ContentChanges))
 	case "textDocument/didOpen", "textDocument/didClose", "textDocument/didSave":
-		fmt.Println(at, "->", b.Method, base(p.TextDocument.URI), version(p.TextDocument.Version))
+		fmt.Fprintln(out, at, "->", b.Method, base(p.TextDocument.URI), version(p.TextDocument.Version))
 	case "workspace/applyEdit":
 		for _, c := range p.Edit.DocumentChanges {
 			uri := c.URI + c.TextDocument.URI
-			fmt.Println(at, "<- apply", b.ID, p.Label, c.Kind, base(uri), version(c.TextDocument.Version), spans(c.Edits))
+			fmt.Fprintln(out, at, "<- apply", b.ID, p.Label, c.Kind, base(uri), version(c.TextDocument.Version), spans(c.Edits))
 		}
 	case "tandem/session/update":
 		if p.Update.Status != "" {
-			fmt.Printf("%s <- %s %s %.3000s\n", at, p.Update.ToolCallID, p.Update.Status, m.Raw)
+			fmt.Fprintf(out, "%s <- %s %s %.3000s\n", at, p.Update.ToolCallID, p.Update.Status, m.Raw)
 		}
 	case "tandem/changes/undo", "tandem/documents/save":
-		fmt.Printf("%s %s\n", at, m.Raw)
+		fmt.Fprintf(out, "%s %s\n", at, m.Raw)
 	case "":
 		if m.ToServer || b.Error != nil || strings.Contains(string(b.Result), "conflicts") {
-			fmt.Printf("%s -> reply %s %s %.300s\n", at, b.ID, b.Error, b.Result)
+			fmt.Fprintf(out, "%s -> reply %s %s %.300s\n", at, b.ID, b.Error, b.Result)
 		}
 	}
 }
