@@ -38,7 +38,7 @@ call read_file {"path": "calc.go"}
 think Add subtracts.
 wait 600ms
 say Add subtracts, I'll mend it.
-call edit_file {"path": "calc.go", "old_text": "// Add returns\nfunc Add(a, b int) int { return a - b }", "new_text": "// Add returns\nfunc Add(a, b int) int { return a + b }"}
+call edit_file {"path": "calc.go", "old_text": "func Add(a, b int) int { return a - b }", "new_text": "func Add(a, b int) int { return a + b }"}
 
 wait 400ms
 say Add adds now. What you typed meanwhile is still there.
