@@ -229,9 +229,12 @@ describe('a day with Tandem', { skip, timeout: 600_000 }, () => {
     await saved('crlf.txt', 'one\r\ntwo\r\nand a half\r\nthree\r\n');
   });
 
-  it('a file that is not open is changed and saved, and no tab opens', async () => {
+  // That no tab opens at all is held in the extension host, where the time can be measured: VS Code itself opens one for a
+  // document that stays unsaved for most of a second, on a busy machine.
+  it('a file that is not open is changed and saved, and the tab in front stays', async () => {
     await fresh('auto');
-    const tabs = await p.page.locator('.tabs-container .tab').count();
+    const front = () => p.page.locator('.tab.active').allInnerTexts();
+    const before = await front();
     p.model.reply(
       [{ call: 'read_file', args: { path: 'closed.txt' } }],
       [{ call: 'edit_file', args: { path: 'closed.txt', old_text: 'shut', new_text: 'ajar' } }],
@@ -243,7 +246,7 @@ describe('a day with Tandem', { skip, timeout: 600_000 }, () => {
     await p.idle();
     assert.equal(await disk('closed.txt'), 'ajar\n');
     assert.equal(await disk('made/new.txt'), 'fresh\n');
-    assert.equal(await p.page.locator('.tabs-container .tab').count(), tabs);
+    assert.deepEqual(await front(), before);
     await p.chat.locator('.tool', { hasText: 'closed.txt' }).last().locator('a.file').click();
     await p.page.locator('.tab.active', { hasText: 'closed.txt' }).waitFor();
   });
