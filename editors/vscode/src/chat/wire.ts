@@ -1,90 +1,46 @@
-// The payloads of tandem/session/* as far as the chat reads them: those of the Agent Client Protocol, with what is
-// Tandem's own in `_meta.tandem`. Every field may be missing, and others may come: what is not known is passed over.
+// The payloads of tandem/session/* as far as the chat reads them: those of the protocol, in which every field of a meta may
+// be missing and every word may be a new one: what is not known is passed over.
 
-export interface ContentBlock {
-  type: string;
-  text?: string;
-  uri?: string;
-  name?: string;
-  resource?: { uri: string; text?: string };
+import type * as protocol from '../protocol.ts';
+
+/** A payload whose words may be others than those that are known today. */
+type Open<T> = T extends string
+  ? string
+  : T extends readonly (infer E)[]
+    ? Open<E>[]
+    : T extends object
+      ? { [K in keyof T]: Open<T[K]> }
+      : T;
+
+type Meta<T> = { tandem?: Partial<Open<T>> };
+
+export type ContentBlock = Open<protocol.ContentBlock>;
+export type Location = protocol.Location;
+export type Widget = protocol.Widget;
+export type Render = Partial<protocol.Render>;
+export type Usage = Partial<protocol.Usage>;
+export type PermissionOption = Open<protocol.PermissionOption>;
+export type ClarifyParams = protocol.ClarifyParams;
+
+export interface ToolContent extends Omit<Open<protocol.ToolContent>, '_meta'> {
+  _meta?: Meta<protocol.DiffMeta>;
 }
 
-export interface ToolContent {
-  type: string;
-  content?: ContentBlock;
-  path?: string;
-  oldText?: string;
-  newText?: string;
-  _meta?: { tandem?: { unified?: string } };
-}
+/** A parent is of a call that an agent's own helper makes; the server does not say so yet. */
+export type UpdateMeta = Partial<Omit<Open<protocol.UpdateMeta>, 'render'>> & { render?: Render; parentId?: string };
 
-export interface Location {
-  path: string;
-  line?: number;
-}
-
-export interface Widget {
-  type: string;
-  value?: number;
-  total?: number;
-  title?: string;
-  markdown?: string;
-  path?: string;
-  [other: string]: unknown;
-}
-
-export interface Render {
-  markdown?: string;
-  widgets?: Widget[];
-}
-
-export interface UpdateMeta {
-  state?: string;
-  phase?: string;
-  at?: Record<string, number>;
-  groupId?: string;
-  /** The calls of the group. */
-  calls?: string[];
-  batch?: number;
-  partialInput?: string;
-  semantic?: string;
-  collapsible?: boolean;
-  render?: Render;
-  summary?: string;
-  error?: string;
-  parentId?: string;
-  output?: string;
-  turn?: number;
-  boundary?: string;
-}
-
+/** A plan and the commands are those of the Agent Client Protocol. */
 export interface PlanEntry {
   content: string;
   status?: string;
   priority?: string;
 }
 
-export interface Usage {
-  inputTokens?: number;
-  outputTokens?: number;
-  cachedInputTokens?: number;
-  totalTokens?: number;
-}
-
-export interface Update {
-  sessionUpdate: string;
+export interface Update extends Omit<Open<protocol.Update>, 'content' | 'usage' | '_meta'> {
   content?: ContentBlock | ToolContent[];
-  toolCallId?: string;
-  title?: string;
-  kind?: string;
-  status?: string;
-  locations?: Location[];
-  rawInput?: unknown;
-  rawOutput?: unknown;
-  currentModeId?: string;
+  usage?: Usage;
   entries?: PlanEntry[];
   availableCommands?: { name: string; description?: string }[];
-  usage?: Usage;
   _meta?: { tandem?: UpdateMeta };
 }
 
@@ -93,52 +49,25 @@ export interface UpdateParams {
   update: Update;
 }
 
-export interface NewSessionResult {
-  sessionId: string;
-  modes?: { currentModeId: string; availableModes: { id: string; name: string }[] };
-  models?: { currentModelId: string; availableModels: { modelId: string; name: string }[] };
-}
-
-export interface PromptResult {
-  stopReason: string;
-  usage?: Usage;
-  turn?: number;
-  error?: { code: string; message: string };
-}
-
-export interface PermissionOption {
-  optionId: string;
-  name: string;
-  kind: string;
-}
+export type NewSessionResult = Pick<protocol.NewSessionResult, 'sessionId'> & Partial<protocol.NewSessionResult>;
+export type PromptResult = Pick<protocol.PromptResult, 'stopReason'> &
+  Partial<Omit<protocol.PromptResult, 'usage'>> & { usage?: Usage };
 
 export interface PermissionParams {
   sessionId: string;
   toolCall: Update;
   options: PermissionOption[];
-  _meta?: { tandem?: { danger?: string; reason?: string; suggestedRule?: unknown } };
+  /** A rule that would settle such questions; the server suggests none yet. */
+  _meta?: Meta<protocol.PermissionMeta & { suggestedRule: unknown }>;
 }
 
 export interface PermissionResult {
   outcome: { outcome: 'selected'; optionId: string } | { outcome: 'cancelled' };
 }
 
-export interface ClarifyParams {
-  sessionId: string;
-  toolCallId: string;
-  question: string;
-  options?: { id: string; label: string }[];
-  defaultAnswer?: string;
-  timeoutMs?: number;
-}
-
-export interface ChangedFile {
-  uri: string;
-  status: string;
-  additions: number;
-  deletions: number;
-  hunks: { status: string }[];
-}
+export type ChangedFile = Omit<Open<protocol.ChangedFile>, 'hunks' | 'unified' | 'truncated'> & {
+  hunks: Pick<Open<protocol.ChangedHunk>, 'status'>[];
+};
 
 export interface MentionItem {
   label: string;
