@@ -6,12 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"tandem/lspserver/wire/wiretest"
 )
 
 // program is the built binary that all tests here run.
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		program = filepath.Join(dir, "tandem")
 		args := []string{"build", "-o", program}
-		if raced() {
+		if wiretest.Raced() { // then the program runs under the race detector too
 			args = append(args, "-race")
 		}
 		build := exec.Command("go", append(args, ".")...)
@@ -37,12 +37,6 @@ func TestMain(m *testing.M) {
 	}
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
-}
-
-// raced says that the tests run under the race detector; then the program does too.
-func raced() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // TestScripts plays testdata/*.txtar, command lines with what they print and how they end.

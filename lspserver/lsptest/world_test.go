@@ -22,6 +22,7 @@ import (
 	"unicode/utf8"
 
 	"tandem/agent/model"
+	"tandem/lspserver/wire/wiretest"
 )
 
 var steps = flag.Int("steps", 0, "how many steps the simulated world takes: keystrokes, deliveries, answers, calls; "+
@@ -1223,7 +1224,7 @@ func (w *world) takeBack(r *rand.Rand, session string, turn int) {
 func TestWorld(t *testing.T) {
 	first := max(*seed, 1)
 	if *steps == 0 {
-		if *steps = 50_000; raced {
+		if *steps = 50_000; wiretest.Raced() {
 			*steps = 2500
 		}
 	}

@@ -118,11 +118,7 @@ func (w *Workspace) conflict(f *file, e filetime.FileEdit, theirs text.Set, foun
 
 // claim makes history entries i to j one revision by the agent. f.mu is held.
 func (f *file) claim(i, j int, c filetime.Change) {
-	sets := make([]text.Set, 0, j-i)
-	for _, r := range f.history[i:j] {
-		sets = append(sets, r.Set)
-	}
-	one := revisionOf(c, f.history[j-1].Rev, text.ComposeAll(sets))
+	one := revisionOf(c, f.history[j-1].Rev, together(f.history[i:j]))
 	f.history = append(append(f.history[:i:i], one), f.history[j:]...)
 }
 

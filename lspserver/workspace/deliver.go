@@ -138,11 +138,7 @@ func (a *attempt) salvage(ctx context.Context, cause error) (filetime.LandedFile
 	}
 	theirs := text.Diff(a.e.Base, f.text)
 	if revs, ok := f.since(a.e.Rev); ok {
-		sets := make([]text.Set, len(revs))
-		for i, r := range revs {
-			sets[i] = r.Set
-		}
-		theirs = text.ComposeAll(sets)
+		theirs = together(revs)
 	}
 	a.back = restore(a.e.Base, a.back, theirs, f.text)
 	a.e.Base, a.e.Edits, a.e.Since, a.e.Rev = f.text, a.back, nil, f.rev

@@ -95,6 +95,15 @@ func (f *file) since(rev uint64) ([]filetime.Revision, bool) {
 	return slices.Clone(f.history[i+1:]), true
 }
 
+// together is what revisions that follow one another do in all.
+func together(revs []filetime.Revision) text.Set {
+	sets := make([]text.Set, len(revs))
+	for i, r := range revs {
+		sets[i] = r.Set
+	}
+	return text.ComposeAll(sets)
+}
+
 // settle notes that the disk has the text, too. f.mu is held.
 func (f *file) settle() { f.saved, f.savedRev = f.text, f.rev }
 
@@ -108,11 +117,7 @@ func (f *file) discard(now text.Text) (text.Set, bool) {
 	if !ok {
 		return nil, false
 	}
-	sets := make([]text.Set, len(revs))
-	for i, r := range revs {
-		sets[i] = r.Set
-	}
-	all := text.ComposeAll(sets)
+	all := together(revs)
 	if !all.Apply(f.saved).Equal(f.text) {
 		return nil, false
 	}

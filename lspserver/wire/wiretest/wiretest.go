@@ -4,6 +4,8 @@ package wiretest
 import (
 	"io"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"testing"
 	"testing/synctest"
 )
@@ -40,4 +42,10 @@ func (e *end) Write(b []byte) (int, error) { return e.w.Write(b) }
 func (e *end) Close() error {
 	_ = e.w.Close() // never fails
 	return e.PipeReader.Close()
+}
+
+// Raced says that the tests run under the race detector.
+func Raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }

@@ -1,5 +1,0 @@
-//go:build race
-
-package lsptest
-
-const raced = true
