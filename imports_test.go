@@ -36,7 +36,7 @@ var rooms = map[string]room{
 		[]string{"lspserver/protocol", "lspserver/wire", "filetime/text"},
 		"an editor knows the wire, and has a text of its own",
 	},
-	"lspserver/workspace": {base, "files know nothing of agents and tools"},
+	"lspserver/workspace": {append([]string{"filetime/disk"}, base...), "files know nothing of agents and tools"},
 	"lspserver/review":    {base, "undo is about files, whoever changed them"},
 
 	"agent":                {[]string{"agent/...", "tools/...", "filetime", "sandbox"}, "it never sees the editor"},
@@ -44,7 +44,7 @@ var rooms = map[string]room{
 	"agent/prompt":         {nil, "a prompt is made of plain data"},
 	"agent/model":          {nil, "the door to models is an interface"},
 	"agent/model/*":        {[]string{"agent/model", "agent/model/wire"}, "one vendor knows nothing of another"},
-	"agent/store":          {nil, "it keeps what it is given and knows no meaning"},
+	"agent/store":          {[]string{"filetime/disk"}, "it keeps what it is given and knows no meaning"},
 	"agent/model/registry": {[]string{"agent/config", "agent/model/..."}, "it finds the model that a name stands for"},
 
 	"tools":         {append([]string{"tools/schema", "sandbox/tree"}, base...), "the contract knows no tool"},
@@ -58,6 +58,7 @@ var rooms = map[string]room{
 	"filetime/text":      {nil, "the algebra of edits is pure"},
 	"filetime/text/show": {[]string{"filetime/text"}, "a diff is made of texts"},
 	"filetime/watch":     {nil, "it says that something happened and no more"},
+	"filetime/disk":      {nil, "it moves bytes and knows no text"},
 	"sandbox":            {nil, "it stands below everything that runs commands"},
 	"sandbox/tree":       {[]string{"sandbox"}, "it walks below the roots and knows no tool"},
 }
@@ -124,6 +125,7 @@ var absent = []struct {
 		except: map[string]string{
 			"agent/config":   "the user's settings are files of the person's, not of the workspace",
 			"agent/store":    "its database is a file of the person's, not of the workspace",
+			"filetime/disk":  "it is where files are changed",
 			"filetime/watch": "it compares errors with os.ErrNotExist",
 		},
 		why: "files are read through filetime.Files, so that unsaved text is seen and a commit can be checked",
