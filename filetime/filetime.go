@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"tandem/filetime/text"
@@ -53,6 +54,8 @@ type Revision struct {
 	Author Author
 	// Session and Call name the tool call that made it, where Author is Agent.
 	Session, Call string
+	// Part says that the next revision was told in one with it.
+	Part bool
 }
 
 // Files is the files of a workspace as tools see them. All methods may be called concurrently.
@@ -194,3 +197,50 @@ type Hunk struct {
 	Base, Ours, Now string
 	BaseLine, Line  int
 }
+
+// Incomplete is a change of several files of which one was refused after others had landed. Those were taken back, as far
+// as what others did to them since allows; Landed has the files that stay changed.
+type Incomplete struct {
+	// Err is why the file was refused: a *Conflict or an *Error.
+	Err error
+	// Files are those of the change, in their order.
+	Files []FileReport
+}
+
+// FileReport is what became of one file of an Incomplete. Err is why it stays changed.
+type FileReport struct {
+	Path  string
+	State FileState
+	Err   error
+}
+
+// FileState is what became of a file.
+type FileState string
+
+// The states of a FileReport.
+const (
+	Refused   FileState = "refused"
+	TakenBack FileState = "taken_back"
+	Stays     FileState = "stays"     // it is changed, and could not be taken back
+	Untouched FileState = "untouched" // its turn had not come
+)
+
+func (e *Incomplete) Error() string {
+	return strings.TrimSuffix(e.Err.Error()+"\n"+e.Report(), "\n")
+}
+
+// Report says a line for each file that had been changed before, "" where there was none.
+func (e *Incomplete) Report() string {
+	var lines []string
+	for _, f := range e.Files {
+		switch f.State {
+		case TakenBack:
+			lines = append(lines, f.Path+" had been changed already; that was taken back.")
+		case Stays:
+			lines = append(lines, fmt.Sprintf("%s was changed already and stays so, because taking it back failed: %v", f.Path, f.Err))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (e *Incomplete) Unwrap() error { return e.Err }

@@ -143,9 +143,9 @@ func (f *FileTime) Assert(ctx context.Context, path string, whole bool) (Snapsho
 	}
 }
 
-// WithLock runs fn while nobody else, of any session of this process, changes the paths.
+// WithLock runs fn while nobody else, of any session, changes the paths.
 func (f *FileTime) WithLock(ctx context.Context, paths []string, fn func() error) error {
-	unlock, err := f.files.Lock(ctx, paths...)
+	unlock, err := f.files.Lock(WithHolder(ctx, Holder{Session: f.session}), paths...)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,12 @@
 package text
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -84,6 +88,14 @@ func typed(tb testing.TB, t Text, message []byte) (Text, Set) {
 // BenchmarkKeystroke takes a message in from the bytes on: JSON, two UTF-16 positions on a
 // line with characters of two units, one byte more in the text.
 func BenchmarkKeystroke(b *testing.B) {
+	b.Run("decode", func(b *testing.B) {
+		for b.Loop() {
+			var m didChange
+			if err := json.Unmarshal(fmt.Appendf(nil, change, 1, 9999, 10, 9999, 10), &m); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	for _, mb := range []int{1, 10} {
 		b.Run(fmt.Sprintf("%dMB", mb), func(b *testing.B) {
 			half := source(mb<<19, 1)
@@ -152,9 +164,10 @@ func BenchmarkRebase(b *testing.B) {
 		p := base.LineStart(line)
 		ours = append(ours, Edit{p, base.LineEnd(line), "changed by the agent"})
 	}
+	var now Text
 	for _, bursts := range []int{20, 1000} {
 		var keys []Set
-		now := base
+		now = base
 		for range bursts {
 			p := now.LineEnd(r.IntN(now.LineCount()))
 			for k := range 1000 / bursts {
@@ -168,6 +181,31 @@ func BenchmarkRebase(b *testing.B) {
 				Rebase(base, ours, ComposeAll(keys))
 			}
 		})
+	}
+	b.Run("git", func(b *testing.B) {
+		git(b, []Text{ours.Apply(base), base, now}, "merge-file", "-p", "-q")
+	})
+}
+
+// git runs git on files with those texts, as what does the same is compared with it. It tells of differences, and of
+// conflicts, by its exit code.
+func git(b *testing.B, texts []Text, args ...string) {
+	program, err := exec.LookPath("git")
+	if err != nil {
+		b.Skip("no git")
+	}
+	for i, t := range texts {
+		path := filepath.Join(b.TempDir(), fmt.Sprint(i))
+		if err := os.WriteFile(path, []byte(t.String()), 0o600); err != nil {
+			b.Fatal(err)
+		}
+		args = append(args, path)
+	}
+	var exit *exec.ExitError
+	for b.Loop() {
+		if out, err := exec.Command(program, args...).Output(); len(out) == 0 || err != nil && !errors.As(err, &exit) {
+			b.Fatal(err)
+		}
 	}
 }
 
@@ -183,6 +221,9 @@ func BenchmarkComposeKeystroke(b *testing.B) {
 
 func BenchmarkDiff(b *testing.B) {
 	base := source(1<<20, 1)
+	b.Run("git", func(b *testing.B) {
+		git(b, []Text{New(base), New(changed(base, 400))}, "diff", "--no-index", "--no-color")
+	})
 	for _, perMille := range []int{2, 50, 400} {
 		b.Run(fmt.Sprintf("%dpermille", perMille), func(b *testing.B) {
 			x, y := New(base), New(changed(base, perMille))

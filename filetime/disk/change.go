@@ -1,0 +1,508 @@
+package disk
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Change is one change of one or more files. Its methods are called one after another.
+type Change struct {
+	d    *Disk
+	like Intent // what all its intents say alike
+
+	mu      sync.Mutex
+	intents []*written
+	dirs    []string // to be synced
+	holds   int      // what must be over before its end is written down
+	left    bool     // something stands that could not be removed
+	lately  [][]byte // further versions that somebody may be about to save anew
+	outcome Outcome
+}
+
+// written is an intent as it stands in the journal.
+type written struct {
+	Intent
+	mark string
+	old  bool // another one has taken its place
+	n    int  // counts the names given
+}
+
+// Change begins a change. like says who makes it; nothing is written yet.
+func (d *Disk) Change(like Intent) *Change {
+	like.ID, like.Files = 0, nil
+	return &Change{d: d, like: like, holds: 1}
+}
+
+// Begin writes down what is going to be done. Replace and so on do so by themselves for what has not been written. The
+// error is a *JournalError.
+func (c *Change) Begin(files ...Planned) error {
+	w := &written{Intent: c.like}
+	w.Time, w.Files = c.d.o.Now(), files
+	if c.d.o.Journal == nil {
+		w.mark = strings.ToLower(rand.Text()[:12])
+	} else {
+		id, err := c.d.o.Journal.Begin(w.Intent)
+		if err != nil {
+			return &JournalError{err}
+		}
+		w.ID, w.mark = id, markOf(w.Intent)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, o := range c.intents { // what was planned before came to nothing
+		o.old = o.old || len(files) == 1 && len(o.Files) == 1 && o.Files[0].Path == files[0].Path
+	}
+	c.intents = append(c.intents, w)
+	return nil
+}
+
+// markOf tells apart what two journals have numbered alike.
+func markOf(in Intent) string {
+	parts := []string{in.Session, in.Call}
+	for _, f := range in.Files {
+		parts = append(parts, f.Path, f.BeforeHash, f.AfterHash)
+	}
+	return Hash([]byte(strings.Join(parts, "\x00")))[:8]
+}
+
+// temp is how the names begin of what an intent puts beside one of its files.
+func (w *written) temp(file int) string {
+	return fmt.Sprintf("%s%d-%s-%d-", TempPrefix, w.ID, w.mark, file)
+}
+
+// Lately names versions that the file of the next Replace had a moment ago: who has read one of them may save it anew.
+func (c *Change) Lately(versions [][]byte) { c.lately = versions }
+
+// End says how the change ended. It is written down once nothing of it stands any more.
+func (c *Change) End(o Outcome) {
+	c.mu.Lock()
+	c.outcome = o
+	c.mu.Unlock()
+	c.release()
+}
+
+func (c *Change) hold() {
+	c.mu.Lock()
+	c.holds++
+	c.mu.Unlock()
+}
+
+// leave says that something stands for good: the intents stay open, so that recovery will look at it.
+func (c *Change) leave() {
+	c.mu.Lock()
+	c.left = true
+	c.mu.Unlock()
+}
+
+func (c *Change) release() {
+	c.mu.Lock()
+	c.holds--
+	over, effects := c.holds == 0, len(c.dirs) > 0
+	c.mu.Unlock()
+	switch {
+	case over && effects:
+		c.d.ended(c)
+	case over:
+		c.write()
+	}
+}
+
+// write tells the journal how the change ended.
+func (c *Change) write() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.d.o.Journal == nil || c.left {
+		return
+	}
+	for _, w := range c.intents {
+		o := c.outcome
+		if w.old {
+			o = NotLanded
+		}
+		if err := c.d.o.Journal.End(w.ID, o); err != nil {
+			c.d.o.Log.Warn("the end of a change is not in the journal", "intent", w.ID, "error", err)
+		}
+	}
+}
+
+// keep stores what somebody saved.
+func (c *Change) keep(at place, data []byte) (string, error) {
+	if c.d.o.Journal == nil {
+		return "", errors.New("there is no journal")
+	}
+	c.mu.Lock()
+	id := c.intents[len(c.intents)-1].ID
+	c.mu.Unlock()
+	return c.d.o.Journal.Keep(id, at.path(), data)
+}
+
+// work is the change of one file.
+type work struct {
+	c      *Change
+	d      *Disk
+	at     place
+	dir    Dir
+	in     *written
+	file   int             // of the intent
+	mine   map[string]bool // hashes of what is ours, or in the journal as what was there before
+	theirs map[string]bool // hashes of what others saved, even if that is what we would write
+	safe   map[string]bool // those of them that are merged with ours
+	gone   bool            // the file is to go
+	spent  []spent
+}
+
+// spent is a displaced file that nobody can write to any more.
+type spent struct {
+	temp string
+	v    *seen
+}
+
+// work opens a file's folder.
+func (c *Change) work(path string) (*work, error) {
+	w := &work{
+		c: c, d: c.d, at: placeOf(path), mine: map[string]bool{}, theirs: map[string]bool{}, safe: map[string]bool{},
+	}
+	var err error
+	w.dir, err = c.d.o.FS.Open(w.at.dir)
+	return w, err
+}
+
+// begin finds the intent that says what is about to be done, or writes it down.
+func (w *work) begin(p Planned) error {
+	if !w.covered(p) {
+		if err := w.c.Begin(p); err != nil {
+			return err
+		}
+		w.covered(p)
+	}
+	w.mine[p.BeforeHash], w.mine[p.AfterHash] = true, true
+	w.touched(w.at.dir)
+	return nil
+}
+
+func (w *work) covered(p Planned) bool {
+	for _, in := range w.c.intents {
+		for i, q := range in.Files {
+			if !in.old && q.Op == p.Op && q.Path == p.Path && q.To == p.To && q.BeforeHash == p.BeforeHash &&
+				q.AfterHash == p.AfterHash {
+				w.in, w.file = in, i
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// touched says that a folder is one to be synced.
+func (w *work) touched(dir string) {
+	w.c.mu.Lock()
+	w.c.dirs = append(w.c.dirs, dir)
+	w.c.mu.Unlock()
+}
+
+// close removes what is spent, for which nobody has to wait.
+func (w *work) close() {
+	if len(w.spent) == 0 {
+		_ = w.dir.Close()
+		return
+	}
+	w.c.hold()
+	w.d.mu.Lock()
+	w.d.running++
+	w.d.mu.Unlock()
+	w.d.o.Go(func() {
+		for _, s := range w.spent {
+			w.remove(s.temp)
+			s.v.close()
+		}
+		_ = w.dir.Close()
+		w.c.release()
+		w.d.rest()
+	})
+}
+
+// name gives a name that nothing has.
+func (w *work) name() string {
+	w.in.n++
+	return fmt.Sprintf("%s%d", w.in.temp(w.file), w.in.n)
+}
+
+// check refuses, before anything is written down, what cannot be changed.
+func (w *work) check() (Stat, error) {
+	st, err := w.dir.Stat(w.at.name)
+	switch {
+	case err != nil:
+		return st, missing(err)
+	case !st.Mode.IsRegular():
+		return st, ErrNotRegular
+	case st.Mode&0o222 == 0:
+		return st, &fs.PathError{Op: "write", Path: w.at.path(), Err: fs.ErrPermission}
+	}
+	return st, w.dir.Writable(w.at.name)
+}
+
+// missing says that a file that should be there is not.
+func missing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", ErrChanged, err)
+	}
+	return err
+}
+
+// Result is what a change of a file came to.
+type Result struct {
+	// After is what the path holds: what was to be written, merged with what others saved meanwhile.
+	After []byte
+	// Versions are what the path held before and meanwhile, the newest last, as far as somebody may be about to save it anew.
+	Versions [][]byte
+	// Warnings are what a person should know; the name of the file comes before each.
+	Warnings []string
+}
+
+// Replace puts ours in the place of base. If somebody saves the file meanwhile, what they did is merged with it, as often
+// as that happens. The error is ErrChanged where the file was gone, or Merge's where it conflicts with what was saved; that
+// is then in its place.
+func (c *Change) Replace(path string, base, ours []byte) (Result, error) {
+	w, err := c.work(path)
+	if err != nil {
+		return Result{}, missing(err)
+	}
+	defer w.close()
+	st, err := w.check()
+	if err != nil {
+		return Result{}, err
+	}
+	// What has no name yet is nothing that happens: it goes to the disk while the intent does.
+	d := w.prepare(sideOf(ours), w.at.name)
+	was, now := sideOf(base), sideOf(ours)
+	if err := w.begin(Planned{Op: Edit, Path: path, Before: base, BeforeHash: was.sum(), AfterHash: now.sum()}); err != nil {
+		d.drop()
+		return Result{}, err
+	}
+	temp, warnings, err := w.put(d)
+	if err != nil {
+		return Result{}, missing(err)
+	}
+	if st.Links > 1 {
+		warnings = append(warnings, "had other hard links (nlink > 1); they keep the old text")
+	}
+	r, err := w.swap(temp, was, now)
+	r.Warnings = append(warnings, r.Warnings...)
+	return r, err
+}
+
+// Create makes a file, with the folders that it needs. The error is ErrChanged where there is something already.
+func (c *Change) Create(path string, content []byte) (Result, error) {
+	w, err := c.work(path)
+	made := errors.Is(err, fs.ErrNotExist) // the folder is to be, too
+	switch {
+	case err == nil:
+		defer w.close()
+		switch _, err = w.dir.Stat(w.at.name); {
+		case err == nil:
+			return Result{}, fmt.Errorf("%w: %w", ErrChanged, fs.ErrExist)
+		case !errors.Is(err, fs.ErrNotExist):
+			return Result{}, err
+		}
+	case !made:
+		return Result{}, err
+	}
+	now := sideOf(content)
+	var d *draft
+	if !made {
+		d = w.prepare(now, "")
+	}
+	if err := w.begin(Planned{Op: Create, Path: path, AfterHash: Hash(content)}); err != nil {
+		if d != nil {
+			d.drop()
+		}
+		return Result{}, err
+	}
+	if d != nil {
+		return Result{After: content}, w.create(d)
+	}
+	folders, err := w.folders(w.at.dir)
+	if err == nil {
+		w.dir, err = c.d.o.FS.Open(w.at.dir)
+	}
+	if err == nil {
+		defer w.close()
+		err = w.create(w.prepare(now, ""))
+	}
+	if err != nil {
+		w.unmake(folders)
+	}
+	return Result{After: content}, err
+}
+
+func (w *work) create(d *draft) error {
+	temp, _, err := w.put(d)
+	if err != nil {
+		return err
+	}
+	if err = w.d.place(w.dir, temp, w.at.name); err == nil {
+		return nil
+	}
+	w.remove(temp)
+	if errors.Is(err, fs.ErrExist) {
+		err = fmt.Errorf("%w: %w", ErrChanged, err)
+	}
+	return err
+}
+
+// folders makes what is missing of a folder and gives what it made, the outermost first.
+func (w *work) folders(path string) (made []place, err error) {
+	dir, err := w.d.o.FS.Open(path)
+	if err == nil {
+		return nil, dir.Close()
+	}
+	at := placeOf(path)
+	if !errors.Is(err, fs.ErrNotExist) || at.path() == at.dir {
+		return nil, err
+	}
+	if made, err = w.folders(at.dir); err != nil {
+		return made, err
+	}
+	dir, err = w.d.o.FS.Open(at.dir)
+	if err != nil {
+		return made, err
+	}
+	defer dir.Close()
+	switch err = dir.Mkdir(at.name); {
+	case err == nil:
+		w.touched(at.dir)
+		return append(made, at), nil
+	case errors.Is(err, fs.ErrExist):
+		return made, nil
+	}
+	return made, err
+}
+
+// unmake removes folders that were made for a file that did not come to be, as far as they are empty.
+func (w *work) unmake(made []place) {
+	for i := len(made) - 1; i >= 0; i-- {
+		dir, err := w.d.o.FS.Open(made[i].dir)
+		if err != nil {
+			return
+		}
+		err = dir.Rmdir(made[i].name)
+		_ = dir.Close()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// expect refuses a file that cannot be changed, or says something else than was.
+func (c *Change) expect(path string, was side) (*work, error) {
+	w, err := c.work(path)
+	if err != nil {
+		return nil, missing(err)
+	}
+	if _, err = w.check(); err == nil {
+		var v *seen
+		if v, err = w.d.look(w.dir, w.at.name); err == nil {
+			v.close()
+			if !v.is(was) {
+				err = ErrChanged
+			}
+		}
+	}
+	if err != nil {
+		w.close()
+		return nil, missing(err)
+	}
+	return w, nil
+}
+
+// Delete removes a file that says base. The error is ErrChanged where it says something else.
+func (c *Change) Delete(path string, base []byte) (Result, error) {
+	was := sideOf(base)
+	w, err := c.expect(path, was)
+	if err != nil {
+		return Result{}, err
+	}
+	defer w.close()
+	w.gone = true
+	if err := w.begin(Planned{Op: Delete, Path: path, Before: base, BeforeHash: was.sum()}); err != nil {
+		return Result{}, err
+	}
+	temp := w.name()
+	if err := w.dir.Rename(w.at.name, temp); err != nil {
+		return Result{}, missing(err)
+	}
+	v, err := w.d.look(w.dir, temp)
+	if err == nil && v.is(was) {
+		w.discard(temp, v)
+		return Result{}, nil
+	}
+	// Somebody saved it at the last moment. If they have even made it anew by now, that is what stays.
+	switch put := w.d.place(w.dir, temp, w.at.name); {
+	case put == nil:
+		v.close()
+		return Result{}, ErrChanged
+	case errors.Is(put, fs.ErrExist) && err == nil:
+		w.discard(temp, v)
+	default:
+		v.close()
+		w.c.leave()
+		err = errors.Join(err, put)
+	}
+	return Result{}, errors.Join(ErrChanged, err)
+}
+
+// Move gives a file that says base another name, which nothing may have. The error is ErrChanged where the file says
+// something else, or where there is something already.
+func (c *Change) Move(from, to string, base []byte) (Result, error) {
+	was := sideOf(base)
+	w, err := c.expect(from, was)
+	if err != nil {
+		return Result{}, err
+	}
+	defer w.close()
+	p := Planned{Op: Move, Path: from, To: to, Before: base, BeforeHash: was.sum(), AfterHash: was.sum()}
+	if err := w.begin(p); err != nil {
+		return Result{}, err
+	}
+	there := placeOf(to)
+	made, err := w.folders(there.dir)
+	if err == nil {
+		err = w.move(there)
+	}
+	if err != nil {
+		w.unmake(made)
+	}
+	return Result{After: base}, err
+}
+
+func (w *work) move(to place) error {
+	dir, err := w.d.o.FS.Open(to.dir)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	w.touched(to.dir)
+	if err = w.dir.Place(w.at.name, dir, to.name); unsupported(err) {
+		if err = w.dir.Link(w.at.name, dir, to.name); err == nil {
+			return w.dir.Remove(w.at.name)
+		}
+	}
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", ErrChanged, err)
+	}
+	return err
+}
+
+// unfinished ends the name of a file while it is being written, so that half of one is never taken for what somebody saved.
+const unfinished = ".part"
+
+// patience is how long a file that somebody is writing at this moment is waited for, and step how often it is looked at.
+const (
+	patience = 20 * time.Millisecond
+	step     = time.Millisecond
+)

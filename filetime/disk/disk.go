@@ -1,0 +1,369 @@
+package disk
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// TempPrefix begins the name of every file that stands beside the one being changed. After it come the number of the
+// intent, a mark of what it is about, the file's place in it, and a number that counts.
+const TempPrefix = ".tandem-tmp-"
+
+const (
+	// hold is how long a displaced file stands that another program may still write to.
+	hold = 2 * time.Second
+	// maxMore is how often a displaced file is held for twice as long again because somebody still has it open.
+	maxMore = 3
+	// settling is how long the ends of changes are gathered, so that many share one sync of their folder.
+	settling = 100 * time.Millisecond
+	// How much may be held at a time; the oldest goes before its time is up.
+	maxHeld      = 64
+	maxHeldBytes = 64 << 20
+)
+
+// Why a change did not happen. The file is as somebody else has left it.
+var (
+	// ErrChanged says that the file is not what the change was made for: it is to be looked at again.
+	ErrChanged = errors.New("somebody else has changed the file meanwhile")
+	// ErrNotRegular is a directory, a link, a device and so on.
+	ErrNotRegular = errors.New("it is not a regular file")
+	// ErrTooLarge is a file beyond the limit.
+	ErrTooLarge = errors.New("it is too large to be compared")
+	// ErrNoBackup says that the file system can neither swap two files nor give one a second name, and nothing else keeps
+	// what stood there.
+	ErrNoBackup = errors.New("the file system can neither exchange files nor link them")
+)
+
+// JournalError is a change that could not be written down, and so did not begin.
+type JournalError struct{ Err error }
+
+func (e *JournalError) Error() string {
+	return "it could not be written down beforehand: " + e.Err.Error()
+}
+
+func (e *JournalError) Unwrap() error { return e.Err }
+
+// Late is what another program wrote to a file after it had been displaced.
+type Late struct {
+	Path string
+	// Merged says that it is in the file by now, Kept is its Hash in the journal.
+	Merged bool
+	Kept   string
+}
+
+// Options are what a Disk works with.
+type Options struct {
+	FS FS // nil is System
+	// Journal keeps what is about to happen, and what must not be lost. Without one a crash may leave files behind.
+	Journal Journal
+	// Merge gives a text with what ours and what theirs did to base. An error is a conflict, and theirs stays; it is what
+	// the change then fails with. nil never merges.
+	Merge func(path string, base, ours, theirs []byte) ([]byte, error)
+	// Nearest says which of several versions of a file somebody had before them who saved it as data: an exchange can come
+	// between their reading and their saving. The first is the newest, and where Nearest is nil it is that one.
+	Nearest func(versions [][]byte, data []byte) int
+	// Limit is the size in bytes of the largest file that is compared, 0 for any.
+	Limit int64
+	// Late is told of what was written to a displaced file. May be nil.
+	Late func(Late)
+	Now  func() time.Time
+	// After is time.AfterFunc; what it gives stops it.
+	After func(time.Duration, func()) (stop func() bool)
+	// Go runs a function beside what goes on; nil is a goroutine.
+	Go  func(func())
+	Log *slog.Logger
+}
+
+// Disk changes files. All methods may be called concurrently, also by several processes on the same files.
+type Disk struct {
+	o Options
+
+	mu    sync.Mutex
+	quiet *sync.Cond // running is 0
+	// running counts what is ending changes at this moment.
+	running int
+	held    []*held // the oldest first
+	bytes   int
+	due     []*Change
+	timer   bool
+}
+
+// New makes a Disk.
+func New(o Options) *Disk {
+	if o.FS == nil {
+		o.FS = System()
+	}
+	if o.Merge == nil {
+		o.Merge = func(string, []byte, []byte, []byte) ([]byte, error) { return nil, ErrChanged }
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.After == nil {
+		o.After = func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
+	}
+	if o.Nearest == nil {
+		o.Nearest = func([][]byte, []byte) int { return 0 }
+	}
+	if o.Go == nil {
+		o.Go = func(f func()) { go f() }
+	}
+	if o.Late == nil {
+		o.Late = func(Late) {}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	d := &Disk{o: o}
+	d.quiet = sync.NewCond(&d.mu)
+	return d
+}
+
+// Hash names bytes: their SHA-256 in hexadecimal digits.
+func Hash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// held is a displaced file that stands until nobody can write to it any more.
+type held struct {
+	c    *Change
+	at   place
+	temp string
+	data []byte // what it said when it was displaced
+	gone bool   // the change was to delete it
+	more int    // how often its time was made longer
+	stop func() bool
+}
+
+// hold keeps a displaced file for a while.
+func (d *Disk) hold(h *held) {
+	h.c.hold()
+	d.mu.Lock()
+	d.held = append(d.held, h)
+	d.bytes += len(h.data)
+	var early []*held
+	for len(d.held) > maxHeld || d.bytes > maxHeldBytes && len(d.held) > 1 {
+		early = append(early, d.held[0])
+		d.drop(d.held[0])
+	}
+	h.stop = d.o.After(hold<<h.more, func() { d.release(h) })
+	d.mu.Unlock()
+	for _, h := range early {
+		d.let(h, 0)
+	}
+}
+
+// drop takes h from the list and reports whether it was there. d.mu is held.
+func (d *Disk) drop(h *held) bool {
+	i := slices.Index(d.held, h)
+	if i < 0 {
+		return false
+	}
+	d.held = slices.Delete(d.held, i, i+1)
+	d.bytes -= len(h.data)
+	if h.stop != nil {
+		h.stop()
+	}
+	return true
+}
+
+func (d *Disk) release(h *held) {
+	d.mu.Lock()
+	mine := d.drop(h)
+	if mine {
+		d.running++
+	}
+	d.mu.Unlock()
+	if mine {
+		d.let(h, maxMore)
+		d.rest()
+	}
+}
+
+// rest says that one of running has ended.
+func (d *Disk) rest() {
+	d.mu.Lock()
+	d.running--
+	d.mu.Unlock()
+	d.quiet.Broadcast()
+}
+
+// let looks at a displaced file, takes in what was written to it, and removes it; unless another program still has it open
+// and its time was not made longer as often as more says.
+func (d *Disk) let(h *held, more int) {
+	dir, err := d.o.FS.Open(h.at.dir)
+	if err == nil {
+		err = h.finish(dir, more)
+		_ = dir.Close()
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		d.o.Log.Error("a displaced file is left behind", "path", filepath.Join(h.at.dir, h.temp), "error", err)
+		h.c.leave()
+	}
+	h.c.release()
+}
+
+func (h *held) finish(dir Dir, more int) error {
+	d := h.c.d
+	v, err := d.look(dir, h.temp)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	longer := !v.alone && h.more < more && !h.gone
+	if !v.alone && !longer {
+		d.o.Log.Warn("another program still has a file open that was replaced", "path", h.at.path())
+	}
+	if v.is(sideOf(h.data)) {
+		return h.leave(dir, h.data, longer)
+	}
+	late := Late{Path: h.at.path()}
+	var lost error
+	late.Kept, lost = h.c.keep(h.at, v.data)
+	if late.Merged, err = h.c.late(dir, h, v.data); err != nil {
+		return err
+	}
+	d.o.Log.Warn("another program wrote to a file that had been replaced", "path", late.Path, "merged", late.Merged)
+	d.o.Late(late)
+	if !late.Merged && lost != nil {
+		return lost
+	}
+	return h.leave(dir, v.data, longer && late.Merged)
+}
+
+// leave removes a displaced file, or holds it longer, of which data is known.
+func (h *held) leave(dir Dir, data []byte, longer bool) error {
+	if !longer {
+		return dir.Remove(h.temp)
+	}
+	h.c.d.hold(&held{c: h.c, at: h.at, temp: h.temp, data: data, more: h.more + 1})
+	return nil
+}
+
+// late brings what was written to a displaced file into the one that took its place.
+func (c *Change) late(dir Dir, h *held, written []byte) (bool, error) {
+	if h.gone {
+		switch err := c.d.place(dir, h.temp, h.at.name); {
+		case err == nil:
+			return true, nil
+		case !errors.Is(err, fs.ErrExist):
+			return false, err
+		}
+		return false, nil
+	}
+	v, err := c.d.look(dir, h.at.name)
+	if err != nil {
+		return false, nil // it was removed, or is no file: what was written is kept
+	}
+	v.close()
+	merged, err := c.d.o.Merge(h.at.path(), h.data, v.data, written)
+	if err != nil || v.is(sideOf(merged)) {
+		return err == nil, nil
+	}
+	more := c.d.Change(c.like)
+	_, err = more.Replace(h.at.path(), v.data, merged)
+	more.End(outcome(err))
+	return err == nil, nil
+}
+
+func outcome(err error) Outcome {
+	if err != nil {
+		return NotLanded
+	}
+	return Landed
+}
+
+// ended takes in a change of which nothing stands any more. Its end is written down once its folders are on the disk, so
+// that the journal never says more than the disk does.
+func (d *Disk) ended(c *Change) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.due = append(d.due, c)
+	if !d.timer {
+		d.timer = true
+		d.o.After(settling, d.sync)
+	}
+}
+
+func (d *Disk) sync() {
+	d.mu.Lock()
+	due := d.due
+	d.due, d.timer = nil, false
+	d.running++
+	d.mu.Unlock()
+	defer d.rest()
+	synced := map[string]bool{}
+	for _, c := range due {
+		for _, path := range c.dirs {
+			if synced[path] {
+				continue
+			}
+			synced[path] = true
+			// A folder that is gone, or cannot be read, cannot be synced either; what was done in it was done.
+			if dir, err := d.o.FS.Open(path); err == nil {
+				_ = dir.Sync()
+				_ = dir.Close()
+			}
+		}
+		c.write()
+	}
+}
+
+// Settle ends what is still standing: displaced files go, and the journal is told of all that has ended. It is for the
+// end of the process; changes may go on.
+func (d *Disk) Settle() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for len(d.held)+len(d.due)+d.running > 0 {
+		switch {
+		case len(d.held) > 0:
+			h := d.held[0]
+			d.drop(h)
+			d.mu.Unlock()
+			d.let(h, 0)
+			d.mu.Lock()
+		case len(d.due) > 0:
+			d.mu.Unlock()
+			d.sync()
+			d.mu.Lock()
+		default:
+			d.quiet.Wait()
+		}
+	}
+}
+
+// place is where a file is.
+type place struct{ dir, name string }
+
+func placeOf(path string) place { return place{filepath.Dir(path), filepath.Base(path)} }
+
+func (p place) path() string { return filepath.Join(p.dir, p.name) }
+
+// place gives a file a name that nothing has, and so takes its old one.
+func (d *Disk) place(dir Dir, name, as string) error {
+	err := dir.Place(name, dir, as)
+	if !unsupported(err) {
+		return err
+	}
+	if err = dir.Link(name, dir, as); err == nil {
+		return dir.Remove(name)
+	}
+	if !unsupported(err) {
+		return err
+	}
+	switch _, err := dir.Stat(as); {
+	case err == nil:
+		return fs.ErrExist
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return dir.Rename(name, as)
+}

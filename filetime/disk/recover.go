@@ -1,0 +1,313 @@
+package disk
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Recovered is an intent that a process had left open, and what became of it.
+type Recovered struct {
+	Intent
+	Outcome Outcome
+	// Files are the outcomes of Intent.Files.
+	Files []RecoveredFile
+}
+
+// RecoveredFile is one file's part.
+type RecoveredFile struct {
+	Outcome Outcome
+	// Merged says that something another program had saved was found beside the file and is in it now, Kept that it is in
+	// the journal, by its Hash.
+	Merged bool
+	Kept   []string
+}
+
+// Recover judges what processes have left open that have ended: by the files, which it changes only to put back what
+// somebody else had saved. What stood beside them is gone afterwards. It gives the oldest first.
+//
+// A file that says what the intent was to make of it has landed, one that says what it did before has not, and a buffer is
+// unknown. Anything else is foreign: somebody has saved it since, and it stays.
+func (d *Disk) Recover() ([]Recovered, error) {
+	if d.o.Journal == nil {
+		return nil, nil
+	}
+	orphans, err := d.o.Journal.Orphans()
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(orphans, func(a, b Intent) int { return cmp.Compare(b.ID, a.ID) })
+	r := recovery{d: d, temps: map[string][]string{}, files: map[string]*trail{}}
+	out := make([]Recovered, 0, len(orphans))
+	for _, in := range orphans {
+		out = append(out, r.intent(in))
+	}
+	d.mu.Lock()
+	for d.running > 0 {
+		d.quiet.Wait()
+	}
+	d.mu.Unlock()
+	d.sync()
+	slices.Reverse(out)
+	return out, nil
+}
+
+// recovery goes from the newest intent to the oldest.
+type recovery struct {
+	d     *Disk
+	temps map[string][]string // by folder: what stands there
+	files map[string]*trail   // by path
+}
+
+// trail is what is known of a file on the way back through its intents.
+type trail struct {
+	data   []byte
+	exists bool
+	err    error // it is there and cannot be read
+	hash   string
+	// was is the hash of what it said when the next intent began; ours says that only our own changes lie between that and
+	// now.
+	was  string
+	ours bool
+}
+
+func (r *recovery) intent(in Intent) Recovered {
+	c := r.d.Change(in)
+	c.intents = []*written{{Intent: in, mark: markOf(in)}}
+	out := Recovered{Intent: in, Outcome: NotLanded, Files: make([]RecoveredFile, len(in.Files))}
+	all := map[Outcome]bool{}
+	for i, p := range slices.Backward(in.Files) {
+		f := &out.Files[i]
+		f.Outcome = Unknown
+		if !p.Buffer {
+			r.file(c, i, f)
+		}
+		all[f.Outcome] = true
+		out.Outcome = f.Outcome
+	}
+	switch {
+	case all[Unknown]:
+		out.Outcome = Unknown
+	case len(all) > 1:
+		out.Outcome = Partly
+	}
+	c.End(out.Outcome)
+	return out
+}
+
+// file judges one file and clears up beside it.
+func (r *recovery) file(c *Change, i int, out *RecoveredFile) {
+	p := c.intents[0].Files[i]
+	w, err := c.work(p.Path)
+	if err != nil {
+		out.Outcome = Foreign
+		switch {
+		case !errors.Is(err, fs.ErrNotExist):
+			c.leave()
+		case p.BeforeHash == "": // the folder was not even made
+			out.Outcome = NotLanded
+		}
+		return
+	}
+	defer w.close()
+	w.in, w.file, w.gone = c.intents[0], i, p.Op == Delete
+	w.mine[p.BeforeHash], w.mine[p.AfterHash] = true, true
+	w.touched(w.at.dir)
+	if p.Op == Move {
+		out.Outcome = w.moved(p)
+		return
+	}
+	t := r.files[p.Path]
+	if t == nil {
+		t = &trail{ours: true}
+		r.files[p.Path] = t
+		t.look(w)
+		t.was = t.hash
+	}
+	switch t.was {
+	case p.AfterHash:
+		out.Outcome = Landed
+	case p.BeforeHash:
+		out.Outcome = NotLanded
+	default:
+		out.Outcome, t.ours = Foreign, false
+	}
+	if t.err != nil {
+		out.Outcome, t.ours = Foreign, false
+	}
+	for _, name := range r.beside(w) {
+		r.clear(w, p, name, t, out)
+	}
+	t.was = p.BeforeHash
+}
+
+func (t *trail) look(w *work) {
+	v, err := w.d.look(w.dir, w.at.name)
+	t.data, t.hash, t.exists, t.err = nil, "", err == nil, err
+	if errors.Is(err, fs.ErrNotExist) {
+		t.err = nil
+	}
+	if err == nil {
+		t.data, t.hash = v.data, v.sum()
+		v.close()
+	}
+}
+
+// beside lists what an intent has left beside one of its files, in the order in which it was made.
+func (r *recovery) beside(w *work) []string {
+	all, ok := r.temps[w.at.dir]
+	if !ok {
+		names, err := w.dir.Names()
+		if err != nil {
+			w.d.o.Log.Warn("a folder cannot be searched for what was left behind", "path", w.at.dir, "error", err)
+		}
+		all = slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, TempPrefix) })
+		r.temps[w.at.dir] = all
+	}
+	prefix := w.in.temp(w.file)
+	number := func(name string) int {
+		digits, _, _ := strings.Cut(name[len(prefix):], ".")
+		n, _ := strconv.Atoi(digits)
+		return n
+	}
+	var out []string
+	for _, n := range all {
+		if strings.HasPrefix(n, prefix) {
+			out = append(out, n)
+			w.in.n = max(w.in.n, number(n))
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int { return cmp.Compare(number(a), number(b)) })
+	return out
+}
+
+// clear removes what stands beside a file. What is neither from before nor ours was saved by somebody: where the file still
+// says what we put in its place, it goes into the file; in any case it is kept.
+func (r *recovery) clear(w *work, p Planned, name string, t *trail, out *RecoveredFile) {
+	leave := func(err error) {
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		w.d.o.Log.Error("a file is left behind", "path", place{w.at.dir, name}.path(), "error", err)
+		w.c.leave()
+	}
+	if strings.HasSuffix(name, unfinished) {
+		leave(w.dir.Remove(name))
+		return
+	}
+	v, err := w.d.look(w.dir, name)
+	if err != nil && !errors.Is(err, ErrNotRegular) && !errors.Is(err, ErrTooLarge) {
+		leave(err)
+		return
+	}
+	// Where the file still says what we put there, it takes its place again.
+	back := out.Outcome == Landed && t.ours && t.exists != w.gone
+	switch {
+	case err != nil && !back:
+		leave(err)
+		return
+	case err == nil && (w.mine[v.sum()] || t.exists && v.sum() == t.hash):
+		w.mine[v.sum()] = true
+		w.discard(name, v)
+		return
+	}
+	if v != nil {
+		kept, err := w.c.keep(w.at, v.data)
+		if err != nil {
+			v.close()
+			leave(err)
+			return
+		}
+		out.Kept = append(out.Kept, kept)
+		w.mine[v.sum()] = true
+	}
+	switch {
+	case !back:
+		w.discard(name, v)
+	case w.gone: // it was to be deleted, and somebody saved it at that moment
+		v.close()
+		err := w.d.place(w.dir, name, w.at.name)
+		if errors.Is(err, fs.ErrExist) && v != nil { // and somebody made it anew
+			err = w.dir.Remove(name)
+		}
+		leave(err)
+		out.Outcome, t.ours = Foreign, false
+		t.look(w)
+	default:
+		r.reunite(w, p, name, v, t, out)
+	}
+}
+
+// reunite brings what somebody had saved into the file that says what we made of it. Where both conflict, theirs is the
+// file again.
+func (r *recovery) reunite(w *work, p Planned, name string, v *seen, t *trail, out *RecoveredFile) {
+	var merged []byte
+	err := ErrNotRegular
+	if v != nil {
+		merged, err = w.d.o.Merge(w.at.path(), p.Before, t.data, v.data)
+	}
+	w.mine[t.hash] = true
+	switch {
+	case err == nil && Hash(merged) == t.hash:
+		w.discard(name, v)
+		out.Merged = true
+		return
+	case err == nil:
+		var temp string
+		if temp, _, err = w.write(sideOf(merged), w.at.name, true); err != nil {
+			v.close()
+			w.c.leave() // it stays for the next start
+			break
+		}
+		// Where somebody saves at this moment what it conflicts with, that stays, and this is kept.
+		_, err = w.swap(temp, sideOf(t.data), sideOf(merged))
+		out.Merged = err == nil
+		if err != nil {
+			out.Outcome, t.ours = Foreign, false
+		}
+		w.discard(name, v)
+	default:
+		theirs := side{unknown: true}
+		if v != nil {
+			theirs = v.side
+			v.close()
+		}
+		if _, err := w.swap(name, sideOf(t.data), theirs); err != nil {
+			w.d.o.Log.Error("what somebody had saved could not be put back", "path", w.at.path(), "error", err)
+			w.c.leave()
+		}
+		out.Outcome, t.ours = Foreign, false
+	}
+	t.look(w)
+}
+
+// moved judges a Move.
+func (w *work) moved(p Planned) Outcome {
+	to := placeOf(p.To)
+	from, err := w.dir.Stat(w.at.name)
+	here := err == nil
+	dir, err := w.d.o.FS.Open(to.dir)
+	if err != nil {
+		if here {
+			return NotLanded
+		}
+		return Foreign
+	}
+	defer dir.Close()
+	st, err := dir.Stat(to.name)
+	switch there := err == nil; {
+	case here && !there:
+		return NotLanded
+	case here && from.Ino == st.Ino && from.Dev == st.Dev: // it has both names
+		if err := dir.Remove(to.name); err != nil {
+			w.c.leave()
+		}
+		return NotLanded
+	case !here && there:
+		return Landed
+	}
+	return Foreign
+}

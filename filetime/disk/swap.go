@@ -1,0 +1,576 @@
+package disk
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// unsupported says that a file system does not know a call, rather than that it failed.
+func unsupported(err error) bool {
+	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP)
+}
+
+// unlinked says that a file system gives no file a second name.
+func unlinked(err error) bool {
+	return unsupported(err) || errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EMLINK) || errors.Is(err, syscall.EXDEV)
+}
+
+// seen is a file that was looked at, and is still open.
+type seen struct {
+	side
+	file  File
+	stat  Stat
+	alone bool // nobody can write to it until it is closed
+}
+
+func (v *seen) close() {
+	if v != nil && v.file != nil {
+		_ = v.file.Close()
+		v.file = nil
+	}
+}
+
+// look reads a file. The error is ErrNotRegular or ErrTooLarge, or that of the system.
+func (d *Disk) look(dir Dir, name string) (_ *seen, err error) {
+	f, err := dir.Open(name)
+	switch {
+	case errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENXIO):
+		return nil, ErrNotRegular
+	case err != nil:
+		return nil, err
+	}
+	v := &seen{file: f}
+	defer func() {
+		if err != nil {
+			v.close()
+		}
+	}()
+	v.stat, err = f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !v.stat.Mode.IsRegular():
+		return nil, ErrNotRegular
+	case d.o.Limit > 0 && v.stat.Size > d.o.Limit:
+		return nil, ErrTooLarge
+	}
+	v.alone = f.Alone()
+	r := io.Reader(f)
+	if d.o.Limit > 0 {
+		r = io.LimitReader(f, d.o.Limit+1)
+	}
+	v.data = make([]byte, 0, v.stat.Size+512)
+	for {
+		if len(v.data) == cap(v.data) {
+			v.data = append(v.data, 0)[:len(v.data)]
+		}
+		n, err := r.Read(v.data[len(v.data):cap(v.data)])
+		v.data = v.data[:len(v.data)+n]
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if d.o.Limit > 0 && int64(len(v.data)) > d.o.Limit {
+		return nil, ErrTooLarge
+	}
+	return v, nil
+}
+
+// displaced is look for a file of which something else is expected: where somebody is writing it at this moment, they are waited
+// for a little.
+func (w *work) displaced(temp string, expected side) (*seen, error) {
+	v, err := w.d.look(w.dir, temp)
+	for waited := time.Duration(0); err == nil && !v.is(expected) && !v.alone && waited < patience; waited += step {
+		v.close()
+		pause := make(chan struct{})
+		w.d.o.After(step, func() { close(pause) })
+		<-pause
+		v, err = w.d.look(w.dir, temp)
+	}
+	return v, err
+}
+
+// draft is a new file on its way to the disk.
+type draft struct {
+	content  side
+	like     string // the file that it is to be as in all but its content, "" for none
+	f        File
+	warnings []string
+	err      error
+	ready    chan struct{}
+}
+
+// prepare begins to write a file that has no name yet.
+func (w *work) prepare(content side, like string) *draft {
+	d := &draft{content: content, like: like, ready: make(chan struct{})}
+	w.d.o.Go(func() {
+		defer close(d.ready)
+		d.err = w.fill(d, true, w.dir.Anonymous)
+	})
+	return d
+}
+
+func (w *work) fill(d *draft, sync bool, open func(fs.FileMode) (File, error)) (err error) {
+	mode := fs.FileMode(0o666)
+	var model File
+	if d.like != "" {
+		if model, err = w.dir.Open(d.like); err != nil {
+			return err
+		}
+		defer model.Close()
+		mode = 0o600
+	}
+	if d.f, err = open(mode); err != nil {
+		return err
+	}
+	_, err = d.f.Write(d.content.data)
+	if err == nil && model != nil {
+		d.warnings, err = resemble(d.f, model)
+	}
+	if err == nil && sync {
+		err = d.f.Sync()
+	}
+	return err
+}
+
+// drop forgets what has no name yet.
+func (d *draft) drop() {
+	<-d.ready
+	if d.f != nil {
+		_ = d.f.Close()
+		d.f = nil
+	}
+}
+
+// put gives a draft its name beside the file.
+func (w *work) put(d *draft) (name string, warnings []string, err error) {
+	<-d.ready
+	if err = d.err; err == nil {
+		name = w.name()
+		err = d.f.Name(w.dir, name)
+	}
+	anonymous := d.f != nil
+	if anonymous {
+		if cerr := d.f.Close(); err == nil {
+			err = cerr
+		}
+	}
+	// Not every file system has files without a name, and not every container has what it takes to name them.
+	if !anonymous && (unsupported(err) || errors.Is(err, syscall.EISDIR)) || anonymous && d.err == nil && err != nil && !full(err) {
+		return w.write(d.content, d.like, true)
+	}
+	return name, d.warnings, err
+}
+
+// full says that there is no room.
+func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
+// write makes a file beside the one to be changed, under a name that says that it is unfinished, and gives its name then.
+func (w *work) write(content side, like string, sync bool) (name string, warnings []string, err error) {
+	name = w.name()
+	d := &draft{content: content, like: like}
+	err = w.fill(d, sync, func(mode fs.FileMode) (File, error) { return w.dir.Create(name+unfinished, mode) })
+	if d.f == nil {
+		return "", nil, err
+	}
+	if cerr := d.f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = w.dir.Rename(name+unfinished, name)
+	}
+	if err != nil {
+		w.remove(name + unfinished)
+		return "", nil, err
+	}
+	w.mine[content.sum()] = true
+	return name, d.warnings, nil
+}
+
+// resemble gives f the mode, the owner and the attributes of another file.
+func resemble(f, model File) (warnings []string, err error) {
+	st, err := model.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode.IsRegular() {
+		return nil, ErrNotRegular
+	}
+	now, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	mode := st.Mode & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky)
+	if now.UID != st.UID || now.GID != st.GID {
+		if err := f.Chown(st.UID, st.GID); err != nil {
+			if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EINVAL) {
+				return nil, err
+			}
+			_ = f.Chown(-1, st.GID) // a group may be one of the user's
+			mode &^= fs.ModeSetuid | fs.ModeSetgid
+			warnings = append(warnings, "belonged to another user; it is yours now")
+		}
+	}
+	if err := f.Chmod(mode); err != nil {
+		return nil, err
+	}
+	want, err := model.Xattrs()
+	if err != nil {
+		return nil, err
+	}
+	have, err := f.Xattrs()
+	if err != nil {
+		return nil, err
+	}
+	for name := range have { // what the folder gives to new files
+		if _, ok := want[name]; !ok {
+			want[name] = nil
+		}
+	}
+	for name, value := range want {
+		if old, ok := have[name]; ok && value != nil && string(old) == string(value) {
+			continue
+		}
+		// What the system guards is not for everybody to set.
+		err := f.SetXattr(name, value)
+		if err != nil && !strings.HasPrefix(name, "security.") && !strings.HasPrefix(name, "trusted.") {
+			return nil, err
+		}
+	}
+	return warnings, nil
+}
+
+// discard has what was displaced removed, once nobody can write to it any more. What somebody saved is kept first. It
+// closes v sooner or later.
+func (w *work) discard(temp string, v *seen) {
+	if (w.theirs[v.sum()] || !w.mine[v.sum()]) && (w.d.o.Journal != nil || !w.safe[v.sum()]) {
+		if _, err := w.c.keep(w.at, v.data); err != nil {
+			w.d.o.Log.Error("what somebody saved could not be kept and stands where it is", "path",
+				filepath.Join(w.at.dir, temp), "error", err)
+			w.c.leave() // recovery will try again
+			v.close()
+			return
+		}
+	}
+	if v.alone {
+		w.spent = append(w.spent, spent{temp, v})
+		return
+	}
+	v.close()
+	w.d.hold(&held{c: w.c, at: w.at, temp: temp, data: v.data, gone: w.gone})
+}
+
+// remove removes what stands beside the file. What cannot be removed is for the next start.
+func (w *work) remove(temp string) {
+	if err := w.dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.d.o.Log.Error("a file is left behind", "path", filepath.Join(w.at.dir, temp), "error", err)
+		w.c.leave()
+	}
+}
+
+const (
+	// How often a text is brought to the disk before it takes the path. After that it is brought there afterwards, or a
+	// file that is saved all the time could never be changed on a slow disk.
+	firstSynced = 3
+	maxTries    = 200
+	// How often it is looked before the first exchange, and before each further one, whether somebody has saved the file.
+	manyLooks, someLooks = 20, 2
+	// How many versions of a file, and bytes of them, are remembered that somebody may be about to save anew.
+	maxVersions     = 32
+	maxVersionBytes = 16 << 20
+)
+
+// errBusy says that a file was saved too often.
+var errBusy = errors.New("it is being saved all the time")
+
+// StuckError is a change that could be neither finished nor taken back: what somebody else had saved stands in Temp until
+// the next start.
+type StuckError struct {
+	Temp string
+	Err  error
+}
+
+func (e *StuckError) Error() string {
+	return fmt.Sprintf("%v; what another program had saved stands in %s", e.Err, e.Temp)
+}
+
+func (e *StuckError) Unwrap() error { return e.Err }
+
+// side is one side of an exchange: bytes, or something that cannot be read as such.
+type side struct {
+	data    []byte
+	hash    string // of data, once it was asked for
+	unknown bool
+}
+
+func sideOf(data []byte) side { return side{data: data} }
+
+func (s *side) sum() string {
+	if s.hash == "" {
+		s.hash = Hash(s.data)
+	}
+	return s.hash
+}
+
+// is reports whether both have the same bytes, and then has s know the other's hash.
+func (s *side) is(o side) bool {
+	same := !s.unknown && !o.unknown && bytes.Equal(s.data, o.data)
+	if same {
+		s.hash = cmp.Or(s.hash, o.hash)
+	}
+	return same
+}
+
+// swap exchanges temp, which holds now, with the file, which is to hold expected. What comes out tells whether it did: if
+// not, somebody has saved it, and what they did is merged with now and put in place by another exchange, or what they
+// saved goes back, until one brings out what was put there before.
+func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
+	type displaced struct {
+		temp string
+		v    *seen
+	}
+	var merged []displaced // what others saved, which is in now
+	stuck := func(err error) (Result, error) {
+		w.c.leave()
+		for _, m := range merged {
+			m.v.close()
+		}
+		merged = nil
+		return Result{}, &StuckError{filepath.Join(w.at.dir, temp), err}
+	}
+	defer func() {
+		for _, m := range merged {
+			w.discard(m.temp, m.v)
+		}
+	}()
+	var refused error
+	unsynced := false
+	read := append(slices.Clone(w.c.lately), expected.data) // what they may have before them who save now
+	if w.mine[now.sum()] && !now.unknown {
+		a := w.catchUp(attempt{temp, expected, now}, &read, manyLooks)
+		unsynced = a.temp != temp
+		temp, expected, now = a.temp, a.base, a.target
+	}
+	for try := 1; ; try++ {
+		switch err := w.dir.Exchange(temp, w.at.name); {
+		case err == nil:
+		case try == 1 && unsupported(err):
+			return w.replace(temp, expected, now)
+		case try == 1 && w.mine[now.sum()]:
+			w.remove(temp)
+			return Result{}, missing(err)
+		case errors.Is(err, fs.ErrNotExist): // removed after our text was there: that is how it stays
+			if v, err := w.d.look(w.dir, temp); err == nil {
+				w.discard(temp, v)
+			} else {
+				return stuck(err)
+			}
+			return Result{After: now.data}, refused
+		default:
+			return stuck(err)
+		}
+		v, err := w.displaced(temp, expected)
+		if err == nil && v.is(expected) {
+			if unsynced {
+				err = w.sync()
+			}
+			w.discard(temp, v)
+			return Result{After: now.data, Versions: latest(read)}, cmp.Or(refused, err)
+		}
+		if expected.unknown {
+			return stuck(cmp.Or(refused, err, ErrNotRegular))
+		}
+		if err == nil && v.sum() != w.in.Files[w.file].BeforeHash {
+			w.theirs[v.sum()] = true
+		}
+		var next side
+		var further string
+		if err == nil && now.unknown {
+			err = errBusy
+		}
+		if err == nil {
+			versions := append([][]byte{expected.data}, read...)
+			base := versions[w.d.o.Nearest(versions, v.data)]
+			next.data, err = w.d.o.Merge(w.at.path(), base, now.data, v.data)
+		}
+		if err == nil && try >= maxTries {
+			err = errBusy
+		}
+		if err == nil {
+			unsynced = try >= firstSynced
+			further, _, err = w.write(next, temp, !unsynced)
+		}
+		if err == nil {
+			merged, w.safe[v.sum()] = append(merged, displaced{temp, v}), true
+			read = latest(append(read, v.data, now.data))
+			a := w.catchUp(attempt{further, now, next}, &read, someLooks)
+			unsynced = unsynced || a.temp != further
+			temp, expected, now = a.temp, a.base, a.target
+			continue
+		}
+		refused = cmp.Or(refused, err)
+		theirs := side{unknown: true}
+		if v != nil {
+			theirs = v.side
+			v.close()
+		}
+		expected, now = now, theirs
+	}
+}
+
+// latest are the last few of versions.
+func latest(versions [][]byte) [][]byte {
+	size := 0
+	for i, v := range slices.Backward(versions) {
+		if size += len(v); size > maxVersionBytes || len(versions)-i > maxVersions {
+			return versions[i+1:]
+		}
+	}
+	return versions
+}
+
+// catchUp merges what others save before the exchange: what is not seen before is seen after it, but then they may have read
+// what was in the file in between.
+func (w *work) catchUp(a attempt, read *[][]byte, looks int) attempt {
+	for range looks {
+		v, err := w.d.look(w.dir, w.at.name)
+		if err != nil {
+			return a // the exchange tells what that is
+		}
+		v.close()
+		if v.is(a.base) {
+			return a
+		}
+		versions := append([][]byte{a.base.data}, *read...)
+		merged, err := w.d.o.Merge(w.at.path(), versions[w.d.o.Nearest(versions, v.data)], a.target.data, v.data)
+		if err != nil {
+			return a
+		}
+		next := sideOf(merged)
+		further, _, err := w.write(next, a.temp, false)
+		if err != nil {
+			return a
+		}
+		w.remove(a.temp)
+		w.theirs[v.sum()], w.safe[v.sum()] = true, true
+		*read = latest(append(*read, v.data))
+		a = attempt{further, v.side, next}
+	}
+	return a
+}
+
+// sync brings to the disk what the path has already.
+func (w *work) sync() error {
+	f, err := w.dir.Open(w.at.name)
+	if err != nil {
+		return nil // it is another one by now, or none
+	}
+	defer f.Close()
+	return f.Sync()
+}
+
+// replace is swap for file systems without an exchange: a second name keeps what stood there until it has been compared.
+// Between that and the renaming, a save by renaming would be overwritten.
+func (w *work) replace(temp string, base, target side) (Result, error) {
+	for try := 1; ; try++ {
+		r, next, err := w.tryReplace(temp, base, target)
+		if err == nil && next.temp == "" {
+			return r, nil
+		}
+		if err == nil && try >= maxTries {
+			temp, err = next.temp, errBusy
+		}
+		if err != nil {
+			if next.temp != "" {
+				temp = next.temp
+			}
+			if w.mine[target.sum()] {
+				w.remove(temp)
+			} else {
+				w.c.leave()
+			}
+			return Result{}, missing(err)
+		}
+		temp, base, target = next.temp, next.base, next.target
+	}
+}
+
+// attempt is what replace tries next.
+type attempt struct {
+	temp         string
+	base, target side
+}
+
+func (w *work) tryReplace(temp string, base, target side) (r Result, next attempt, err error) {
+	r.After = target.data
+	backup := w.name()
+	from := backup
+	err = w.dir.Link(w.at.name, w.dir, backup)
+	switch {
+	case unlinked(err) && w.d.o.Journal == nil:
+		return r, next, ErrNoBackup
+	case unlinked(err):
+		from = w.at.name
+		r.Warnings = []string{"is on a file system that can neither exchange files nor link them: a save by another program " +
+			"at the same moment would have been overwritten"}
+	case err != nil:
+		return r, next, err
+	}
+	remove := func() {
+		if from == backup {
+			w.remove(backup)
+		}
+	}
+	v, err := w.displaced(from, base)
+	if err != nil {
+		remove()
+		return r, next, err
+	}
+	defer v.close()
+	if !v.is(base) {
+		var merged side
+		var further string
+		err := errBusy
+		if !target.unknown {
+			merged.data, err = w.d.o.Merge(w.at.path(), base.data, target.data, v.data)
+		}
+		if err == nil {
+			w.safe[v.sum()] = true
+			further, _, err = w.write(merged, from, true)
+		}
+		remove()
+		if err == nil {
+			w.remove(temp)
+		}
+		return r, attempt{further, v.side, merged}, err
+	}
+	if st, err := w.dir.Stat(w.at.name); err != nil || st.Ino != v.stat.Ino {
+		remove()
+		return r, attempt{temp, base, target}, err
+	}
+	if from != backup && !w.mine[v.sum()] {
+		if _, err := w.c.keep(w.at, v.data); err != nil {
+			return r, next, &JournalError{err}
+		}
+	}
+	if err := w.dir.Rename(temp, w.at.name); err != nil {
+		remove()
+		return r, next, err
+	}
+	if from == backup {
+		w.discard(backup, v)
+	}
+	return r, next, nil
+}
