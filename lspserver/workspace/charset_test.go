@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 
 	"tandem/filetime"
+	"tandem/filetime/disk"
 	"tandem/filetime/text"
 )
 
@@ -149,16 +150,18 @@ func TestCharsetMeetsSave(t *testing.T) {
 		}
 		f := w.file(path)
 		f.mu.Lock()
-		f.disk.charset = text.CharsetUTF16LE
 		after := text.New(strings.Replace(utf16File, "three", "3", 1))
-		final, again, err := w.exchange(f, plan{before: s.Text, after: after})
+		j := w.job(filetime.Change{})
+		final, err := w.swap(f, plan{before: s.Text, after: after}, text.CharsetUTF16LE, filetime.FileEdit{}, j)
+		j.end(err)
 		f.mu.Unlock()
-		if again || err != nil || final.String() != theirs.want {
-			t.Fatalf("%s: %q, %v, %v", theirs.charset, final.String(), again, err)
+		if err != nil || final.text.String() != theirs.want {
+			t.Fatalf("%s: %q, %v", theirs.charset, final.text.String(), err)
 		}
 		onDiskIs(t, path, coded(t, theirs.charset, theirs.want))
 	}
-	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), TempPrefix+"*"))
+	w.Settle()
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), disk.TempPrefix+"*"))
 	if len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tandem/filetime"
+	"tandem/filetime/disk"
 	"tandem/filetime/text"
 )
 
@@ -66,6 +68,10 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 		theirs = text.ComposeAll(sets)
 	}
 	p := plan{before: f.text, theirs: text.Canonical(e.Base, theirs)}
+	if n := len(p.theirs); e.Delete && n > 0 {
+		start, end := p.theirs[0].Start, p.theirs[n-1].End
+		return p, w.conflict(f, e, theirs, []text.Conflict{{Start: start, End: end, Base: e.Base.Slice(start, end)}}, revs)
+	}
 	if f.open {
 		v := f.version
 		p.version = &v
@@ -130,51 +136,230 @@ func revisionOf(c filetime.Change, rev uint64, set text.Set) filetime.Revision {
 	return filetime.Revision{Rev: rev, Set: set, Author: filetime.Agent, Session: c.Session, Call: c.Call}
 }
 
-// Commit implements filetime.Files. The caller holds the locks of the paths.
+// job is one change on its way: what of it was written down, and what a person should know of how it landed.
+type job struct {
+	w        *Workspace
+	change   filetime.Change
+	disk     *disk.Change
+	buffers  map[string]bool // what the journal knows of already
+	warnings []string
+}
+
+func (w *Workspace) job(c filetime.Change) *job {
+	in := disk.Intent{Session: c.Session, Call: c.Call, Turn: c.Turn, Tool: c.Tool}
+	return &job{w: w, change: c, disk: w.disk.Change(in), buffers: map[string]bool{}}
+}
+
+// end writes down how it ended: err is what the last of it failed with.
+func (j *job) end(err error) {
+	var doubt *filetime.Error
+	switch {
+	case err == nil:
+		j.disk.End(disk.Landed)
+	case errors.As(err, &doubt) && doubt.Code == filetime.Unknown:
+		j.disk.End(disk.Unknown)
+	default:
+		j.disk.End(disk.NotLanded)
+	}
+}
+
+// buffer writes down, before the editor is asked, that a change goes there.
+func (j *job) buffer(f *file, e filetime.FileEdit) error {
+	if j.w.o.Journal == nil || j.buffers[f.path] {
+		return nil
+	}
+	f.mu.Lock()
+	p := f.planned(e)
+	p.Buffer = true
+	f.mu.Unlock()
+	return j.begin(p)
+}
+
+func (j *job) begin(files ...disk.Planned) error {
+	if err := j.disk.Begin(files...); err != nil {
+		return writeError(files[0].Path, err)
+	}
+	for _, p := range files {
+		j.buffers[p.Path] = p.Buffer
+	}
+	return nil
+}
+
+// planned is what is about to happen to a file, without what it will say. f.mu is held.
+func (f *file) planned(e filetime.FileEdit) disk.Planned {
+	p := disk.Planned{Op: disk.Edit, Path: f.path}
+	switch {
+	case e.Create:
+		p.Op = disk.Create
+	case e.Delete:
+		p.Op = disk.Delete
+	}
+	if f.exists || f.open {
+		p.Before = []byte(f.text.String())
+		p.BeforeHash = disk.Hash(p.Before)
+	}
+	return p
+}
+
+// plan works a change of several files out and refuses it where one of them cannot be changed. What will be done is
+// written down as one.
+func (j *job) plan(ctx context.Context) error {
+	var files []disk.Planned
+	for _, e := range j.change.Files {
+		f := j.w.file(e.Path)
+		j.w.trusted(ctx, f)
+		if e = j.w.instead(f, e); j.w.o.Journal == nil {
+			if _, err := j.w.commitNowhere(f, e); err != nil {
+				return err
+			}
+			continue
+		}
+		where, err := j.w.place(f, j.change.Apply, e)
+		if err != nil {
+			return err
+		}
+		p, err := j.w.foresee(f, e)
+		if err != nil {
+			return err
+		}
+		if p.Buffer = where == filetime.Editor; where != filetime.None {
+			files = append(files, p)
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	return j.begin(files...)
+}
+
+// foresee works out what will be done to a file.
+func (w *Workspace) foresee(f *file, e filetime.FileEdit) (disk.Planned, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.open {
+		if err := w.refresh(f); err != nil {
+			return disk.Planned{}, err
+		}
+	}
+	worked, err := w.prepare(f, e)
+	if err != nil {
+		return disk.Planned{}, err
+	}
+	p := f.planned(e)
+	if f.open {
+		return p, nil
+	}
+	charset := f.disk.charset
+	if f.exists {
+		if p.Before, err = text.Encode(worked.before, charset); err != nil {
+			return p, writeError(f.path, err)
+		}
+		p.BeforeHash = disk.Hash(p.Before)
+	}
+	if !e.Delete {
+		after, err := text.Encode(worked.after, charset)
+		if err != nil {
+			return p, writeError(f.path, err)
+		}
+		p.AfterHash = disk.Hash(after)
+	}
+	return p, nil
+}
+
+// Commit implements filetime.Files. The caller holds the locks of the paths. Where one of several files cannot be changed
+// after others were, those are taken back, and the error is a *filetime.Incomplete.
 func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (filetime.Landed, error) {
 	var out filetime.Landed
+	j := w.job(c)
 	if len(c.Files) > 1 {
-		for _, e := range c.Files {
-			f := w.file(e.Path)
-			w.trusted(ctx, f)
-			if _, err := w.commitNowhere(f, e); err != nil {
-				return out, err
-			}
-		}
-	}
-	for _, e := range c.Files {
-		l, err := w.commitFile(ctx, e, c)
-		if err != nil {
+		if err := j.plan(ctx); err != nil {
+			j.end(err)
 			return out, err
 		}
-		switch {
-		case l.Stale && l.Source == "disk":
-			out.Warnings = append(out.Warnings, l.Path+" was changed on disk, because the editor cannot apply edits; "+
-				"its buffer shows the change once the file is read again.")
-		case l.Stale:
-			out.Warnings = append(out.Warnings, l.Path+" could not be saved: the disk is older than the editor's buffer.")
-		}
-		if l.Applied && l.Source == "disk" && l.Before.Len() > 0 && w.links(l.Path) > 1 {
-			out.Warnings = append(out.Warnings, l.Path+" had other hard links (nlink > 1); they keep the old text.")
-		}
-		out.Files = append(out.Files, l)
 	}
+	for i, e := range c.Files {
+		l, err := w.commitFile(ctx, e, j)
+		if err == nil {
+			if l.Stale {
+				j.warnings = append(j.warnings, stale(l))
+			}
+			out.Files = append(out.Files, l)
+			continue
+		}
+		if i == 0 {
+			j.end(err)
+			return out, err
+		}
+		report := j.takeBack(ctx, out.Files, i, err)
+		out.Files = slices.DeleteFunc(out.Files, func(l filetime.LandedFile) bool {
+			return slices.ContainsFunc(report.Files, func(r filetime.FileReport) bool {
+				return r.Path == l.Path && r.State == filetime.TakenBack
+			})
+		})
+		out.Warnings = j.warnings
+		if len(out.Files) > 0 {
+			j.disk.End(disk.Partly)
+		} else {
+			j.end(err)
+		}
+		return out, report
+	}
+	j.end(nil)
+	out.Warnings = j.warnings
 	return out, nil
 }
 
-func (w *Workspace) links(path string) uint64 {
-	f := w.file(path)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.disk.links
+func stale(l filetime.LandedFile) string {
+	if l.Source == "disk" {
+		return l.Path + " was changed on disk, because the editor cannot apply edits; " +
+			"its buffer shows the change once the file is read again."
+	}
+	return l.Path + " could not be saved: the disk is older than the editor's buffer."
 }
 
-func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, c filetime.Change) (filetime.LandedFile, error) {
+// takeBack takes back what has landed, because file k of the change did not. What others did to those files since stays;
+// where it stands in the way, the file stays changed.
+func (j *job) takeBack(ctx context.Context, landed []filetime.LandedFile, k int, err error) *filetime.Incomplete {
+	report := &filetime.Incomplete{Err: err}
+	for i, e := range j.change.Files {
+		state := filetime.Untouched
+		if i == k {
+			state = filetime.Refused
+		}
+		report.Files = append(report.Files, filetime.FileReport{Path: e.Path, State: state})
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), budget+grace)
+	defer cancel()
+	for i, l := range slices.Backward(landed) {
+		if !l.Applied {
+			continue
+		}
+		e := filetime.FileEdit{Path: l.Path, Base: l.After, Rev: l.Rev}
+		switch was := j.change.Files[i]; {
+		case was.Create:
+			e.Delete = true
+		case was.Delete:
+			e.Create, e.Base, e.Edits = true, text.Text{}, text.Set{{New: l.Before.String()}}
+		default:
+			e.Edits = l.Set.Inverse(l.Before)
+		}
+		back := j.w.job(j.change)
+		_, err := j.w.commitFile(ctx, e, back)
+		back.end(err)
+		report.Files[i].State, report.Files[i].Err = filetime.TakenBack, err
+		if err != nil {
+			report.Files[i].State = filetime.Stays
+		}
+	}
+	return report
+}
+
+func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, j *job) (filetime.LandedFile, error) {
 	f := w.file(e.Path)
 	for tries := 0; ; tries++ {
 		w.trusted(ctx, f)
 		e := w.instead(f, e)
-		where, err := w.place(f, c.Apply, e)
+		where, err := w.place(f, j.change.Apply, e)
 		if err != nil {
 			return filetime.LandedFile{}, err
 		}
@@ -183,9 +368,11 @@ func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, c filet
 		case filetime.None:
 			l, err = w.commitNowhere(f, e)
 		case filetime.Editor:
-			l, err = w.commitEditor(ctx, f, e, c)
+			if err = j.buffer(f, e); err == nil {
+				l, err = w.commitEditor(ctx, f, e, j.change)
+			}
 		default:
-			l, err = w.commitDisk(ctx, f, e, c)
+			l, err = w.putOnDisk(ctx, f, e, j)
 		}
 		var doubt *filetime.Error
 		fell := errors.As(err, &doubt) && doubt.Reason == outOfStepReason && w.o.Features.Resync && tries < 2

@@ -273,12 +273,30 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 		a.f.mu.Lock()
 		l, done, err := a.judge(p, d, found, r)
 		a.f.out = nil
+		a.tellTyped(d)
 		a.f.mu.Unlock()
 		if done || err != nil {
 			return l, err
 		}
 		if r != nil && errors.Is(r.err, ErrGone) {
 			return filetime.LandedFile{}, ErrGone
+		}
+	}
+}
+
+// tellTyped tells of what the user typed while the edit was on its way: only now it is known what of the changes was
+// typed. f.mu is held.
+func (a *attempt) tellTyped(d *delivery) {
+	if len(d.events) == 0 || a.c.ForUser {
+		return
+	}
+	for _, r := range slices.Backward(a.f.history) {
+		if r.Rev < d.events[0].rev {
+			return
+		}
+		if r.Author == filetime.User {
+			a.w.tell(a.f, "stale", "user")
+			return
 		}
 	}
 }
@@ -356,12 +374,12 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 	limit := max(a.deadline.Sub(sent), grace)
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	go func() {
+	go a.w.safely(func() {
 		ok, reason, err := a.w.o.Editor.Apply(call, ask)
 		if call.Err() == nil {
 			replies <- reply{ok, reason, err}
 		}
-	}()
+	})
 
 	var got *reply
 	settled, shown := false, false

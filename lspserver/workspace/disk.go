@@ -3,25 +3,43 @@ package workspace
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"tandem/filetime"
+	"tandem/filetime/disk"
 	"tandem/filetime/text"
 )
 
-// TempPrefix begins the name of every file that stands beside the one being written, for as long as that takes.
-const TempPrefix = ".tandem-tmp-"
+// newDisk is what changes the files that no editor has open.
+func (w *Workspace) newDisk() *disk.Disk {
+	o := disk.Options{
+		Journal: w.o.Journal, Merge: w.merge, Nearest: nearest, Now: w.o.Now, Log: w.o.Log,
+		// It may come from within a change of the same file.
+		Late:  func(l disk.Late) { go w.safely(func() { w.Changed(l.Path, true) }) },
+		Go:    func(f func()) { go w.safely(f) },
+		After: func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, func() { w.safely(f) }).Stop },
+	}
+	if w.o.MaxFileBytes > 0 {
+		o.Limit = 2*w.o.MaxFileBytes + 1<<20 // somebody may have saved more than what may be edited
+	}
+	return disk.New(o)
+}
+
+// Settle ends what changes have left standing on disk for a moment. It is for the end of the connection.
+func (w *Workspace) Settle() {
+	w.settleWakes()
+	w.disk.Settle()
+}
+
+// Recover judges the changes that processes left open which have ended; see disk.Disk.Recover.
+func (w *Workspace) Recover() ([]disk.Recovered, error) { return w.disk.Recover() }
 
 // racy is how young a modification time must not be to be trusted: a second write may carry the same one.
 const racy = 2 * time.Second
@@ -34,8 +52,6 @@ type stat struct {
 	ino     uint64
 	links   uint64
 	mode    fs.FileMode
-	uid     int
-	gid     int
 	checked time.Time
 	charset text.Charset
 }
@@ -49,7 +65,6 @@ func statOf(info fs.FileInfo, now time.Time) stat {
 	s := stat{size: info.Size(), mtime: info.ModTime(), mode: info.Mode(), checked: now}
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
 		s.ino, s.links, s.ctime = sys.Ino, uint64(sys.Nlink), sys.Ctim
-		s.uid, s.gid = int(sys.Uid), int(sys.Gid)
 	}
 	return s
 }
@@ -59,11 +74,6 @@ type onDisk struct {
 	exists bool
 	text   text.Text
 	stat   stat
-}
-
-// says reports whether the file holds a text in a charset, and so exactly its bytes.
-func (d onDisk) says(t text.Text, c text.Charset) bool {
-	return d.exists && d.stat.charset == c && d.text.Equal(t)
 }
 
 // refresh makes f say what the disk says; what is new becomes one revision. f.mu is held and f is not open.
@@ -81,7 +91,7 @@ func (w *Workspace) refresh(f *file) error {
 	if err != nil || d == nil {
 		return err
 	}
-	w.adopt(f, *d, filetime.Disk)
+	w.adopt(f, w.restore(f, *d), filetime.Disk)
 	return nil
 }
 
@@ -95,18 +105,26 @@ const (
 // bounded is what do gives, or an error when that takes too long; do then goes on for nobody.
 func bounded[T any](path string, limit time.Duration, do func() (T, error)) (T, error) {
 	type outcome struct {
-		v   T
-		err error
+		v     T
+		err   error
+		fault any // what it panicked with
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		v, err := do()
-		done <- outcome{v, err}
+		var o outcome
+		defer func() {
+			o.fault = recover()
+			done <- o
+		}()
+		o.v, o.err = do()
 	}()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case o := <-done:
+		if o.fault != nil {
+			panic(o.fault) // who asked is guarded
+		}
 		return o.v, o.err
 	case <-timer.C:
 		var none T
@@ -204,49 +222,72 @@ func readDisk(path string, limit int64) (onDisk, error) {
 		return fail(filetime.FileTooLarge, "size", "%s grew over the limit of %.1fMB while it was read.", path,
 			float64(limit)/1e6)
 	}
-	t, charset, err := text.Decode(b.Bytes())
-	var unknown *text.CharsetError
-	marked := errors.As(err, &unknown) && unknown.Marked // it says that it is text, and UTF-16 and UTF-32 are full of NULs
-	head := b.Bytes()
-	if err == nil {
-		head = []byte(t.Slice(0, min(t.Len(), sniffed)))
-	}
-	if !marked && bytes.IndexByte(head[:min(len(head), sniffed)], 0) >= 0 {
-		return fail(filetime.BinaryFile, "binary", "Looks like a binary file: %s. It cannot be read or edited as text.", path)
-	}
+	d, err := decode(path, b.Bytes())
 	if err != nil {
-		return fail(filetime.BinaryFile, "encoding", "%s cannot be read or edited as text: %v. Convert it to UTF-8 first.",
-			path, err)
+		return onDisk{}, err
 	}
-	d := onDisk{exists: true, text: t, stat: statOf(info, time.Time{})}
+	charset := d.stat.charset
+	d.stat = statOf(info, time.Time{})
 	d.stat.charset = charset
 	return d, nil
 }
 
-// commitDisk lands an edit on disk by compare-and-swap: the new text is written beside the file and exchanged with it,
-// and what comes out of the exchange must be what the edit was computed for. If somebody saved in between, what they did
-// is merged and put in place by another exchange, until one brings out what was expected.
+// decode takes the bytes of a file for text, if they are.
+func decode(path string, raw []byte) (onDisk, error) {
+	fail := func(reason, format string, args ...any) (onDisk, error) {
+		return onDisk{}, &filetime.Error{
+			Code: filetime.BinaryFile, Reason: reason, Path: path, Message: fmt.Sprintf(format, args...),
+		}
+	}
+	t, charset, err := text.Decode(raw)
+	var unknown *text.CharsetError
+	marked := errors.As(err, &unknown) && unknown.Marked // it says that it is text, and UTF-16 and UTF-32 are full of NULs
+	head := raw
+	if err == nil {
+		head = []byte(t.Slice(0, min(t.Len(), sniffed)))
+	}
+	if !marked && bytes.IndexByte(head[:min(len(head), sniffed)], 0) >= 0 {
+		return fail("binary", "Looks like a binary file: %s. It cannot be read or edited as text.", path)
+	}
+	if err != nil {
+		return fail("encoding", "%s cannot be read or edited as text: %v. Convert it to UTF-8 first.", path, err)
+	}
+	return onDisk{exists: true, text: t, stat: stat{charset: charset}}, nil
+}
+
+// commitDisk lands an edit on disk by compare-and-swap. If somebody saved in between, what they did is merged with it.
 func (w *Workspace) commitDisk(ctx context.Context, f *file, e filetime.FileEdit, c filetime.Change) (filetime.LandedFile, error) {
-	for {
+	j := w.job(c)
+	l, err := w.putOnDisk(ctx, f, e, j)
+	j.end(err)
+	return l, err
+}
+
+// maxAgain is how often in a row a file may turn out to be another one than was read a moment before.
+const maxAgain = 100
+
+func (w *Workspace) putOnDisk(ctx context.Context, f *file, e filetime.FileEdit, j *job) (filetime.LandedFile, error) {
+	for range maxAgain {
 		if err := ctx.Err(); err != nil {
 			return filetime.LandedFile{}, context.Cause(ctx)
 		}
-		l, again, err := w.tryDisk(f, e, c)
+		l, again, err := w.tryDisk(f, e, j)
 		if !again {
 			return l, err
 		}
 	}
+	return filetime.LandedFile{}, writeError(f.path, errors.New("another program changes it all the time"))
 }
 
 // tryDisk is one try; again says that somebody else was there first and nothing was changed.
-func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, c filetime.Change) (l filetime.LandedFile, again bool, err error) {
+func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, j *job) (l filetime.LandedFile, again bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case f.open && w.o.Features.Apply:
 		return l, false, errOpened
 	case f.open:
-		return w.tryBehind(f, e, c)
+		return w.tryBehind(f, e, j)
 	}
 	if err := w.refresh(f); err != nil {
 		return l, false, err
@@ -255,44 +296,71 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, c filetime.Change) (l 
 	if err != nil || len(p.set) == 0 && !e.Create && !e.Delete {
 		return p.landed(f, err == nil), false, err
 	}
-	final := p.after
-	switch {
-	case e.Delete:
-		p.set = text.Set{{Start: 0, End: p.before.Len()}}
-		p.after, final = text.Text{}, text.Text{}
-		again, err = w.remove(f)
-	case !f.exists:
-		again, err = w.create(f, p.after)
-	default:
-		final, again, err = w.exchange(f, p)
+	charset := f.disk.charset
+	if e.Delete {
+		p.set, p.after = text.Set{{Start: 0, End: p.before.Len()}}, text.Text{}
 	}
-	var met *mergeConflict
-	if again || err != nil && !errors.As(err, &met) {
-		return filetime.LandedFile{}, again, err
+	final, err := w.swap(f, p, charset, e, j)
+	if again = errors.Is(err, disk.ErrChanged); err != nil {
+		f.disk.checked = time.Time{} // it is to be read again
+	}
+	if again {
+		return l, true, nil
+	}
+	if err != nil {
+		return l, false, w.overtaken(f, err)
 	}
 	f.exists = !e.Delete
 	if info, err := os.Lstat(f.path); err == nil {
-		charset := f.disk.charset
 		f.disk = statOf(info, w.o.Now())
-		f.disk.charset = charset
 	}
+	f.disk.charset = final.stat.charset
 	w.record(f, p.set, filetime.User)
-	f.claim(len(f.history)-1, len(f.history), c)
+	f.claim(len(f.history)-1, len(f.history), j.change)
 	l = p.landed(f, true)
 	l.Source, l.Created = "disk", e.Create
-	if !final.Equal(p.after) {
-		w.record(f, text.Diff(p.after, final), filetime.Disk)
-	}
-	if met != nil {
-		return filetime.LandedFile{}, false, w.overtaken(f, met)
+	if !final.text.Equal(p.after) {
+		w.record(f, text.Diff(p.after, final.text), filetime.Disk)
 	}
 	w.tell(f, "written", "agent")
 	return l, false, nil
 }
 
+// swap has the disk change one file as planned and gives what it says then: the new text, merged with what somebody saved
+// while it was on its way.
+func (w *Workspace) swap(f *file, p plan, charset text.Charset, e filetime.FileEdit, j *job) (onDisk, error) {
+	before, err := text.Encode(p.before, charset)
+	var after []byte
+	if err == nil {
+		after, err = text.Encode(p.after, charset)
+	}
+	if err != nil {
+		return onDisk{}, err
+	}
+	var r disk.Result
+	switch {
+	case e.Delete:
+		r, err = j.disk.Delete(f.path, before)
+	case !f.exists:
+		r, err = j.disk.Create(f.path, after)
+	default:
+		j.disk.Lately(w.lately(f))
+		if r, err = j.disk.Replace(f.path, before, after); err == nil {
+			w.leaveWake(f, r.Versions)
+		}
+	}
+	for _, warning := range r.Warnings {
+		j.warnings = append(j.warnings, f.path+" "+warning+".")
+	}
+	if err != nil || bytes.Equal(r.After, after) {
+		return onDisk{exists: !e.Delete, text: p.after, stat: stat{charset: charset}}, err
+	}
+	return decode(f.path, r.After)
+}
+
 // tryBehind lands an edit on disk although the document is open: the editor cannot apply edits, and the buffer is what the
 // disk says. The buffer changes once the editor has read the file again. f.mu is held.
-func (w *Workspace) tryBehind(f *file, e filetime.FileEdit, c filetime.Change) (l filetime.LandedFile, again bool, err error) {
+func (w *Workspace) tryBehind(f *file, e filetime.FileEdit, j *job) (l filetime.LandedFile, again bool, err error) {
 	d, err := readDisk(f.path, w.o.MaxFileBytes)
 	if err != nil {
 		return l, false, err
@@ -309,14 +377,17 @@ func (w *Workspace) tryBehind(f *file, e filetime.FileEdit, c filetime.Change) (
 		stored.before, stored.after = d.text, text.Overwrite(d.text, p.after.String()).Apply(d.text)
 	}
 	f.disk = d.stat
-	if _, again, err = w.exchange(f, stored); again || err != nil {
-		return l, again, err
+	if _, err = w.swap(f, stored, d.stat.charset, e, j); errors.Is(err, disk.ErrChanged) {
+		return l, true, nil
+	}
+	if err != nil {
+		return l, false, w.overtaken(f, err)
 	}
 	if f.behind == nil {
 		f.behind = &p.before
 	}
 	w.record(f, p.set, filetime.User)
-	f.claim(len(f.history)-1, len(f.history), c)
+	f.claim(len(f.history)-1, len(f.history), j.change)
 	l = p.landed(f, true)
 	l.Source, l.Stale = "disk", true
 	w.tell(f, "written", "agent")
@@ -338,8 +409,36 @@ type mergeConflict struct {
 
 func (*mergeConflict) Error() string { return "the file was saved meanwhile" }
 
-// overtaken is the conflict with what somebody saved at the last moment. f.mu is held.
-func (w *Workspace) overtaken(f *file, met *mergeConflict) error {
+// merge brings what somebody saved together with what is to be written, in the charset of theirs.
+func (w *Workspace) merge(path string, base, ours, theirs []byte) ([]byte, error) {
+	var sides [3]onDisk
+	for i, raw := range [][]byte{base, ours, theirs} {
+		d, err := decode(path, raw)
+		if err != nil {
+			return nil, errors.New("it was replaced by something that is no text")
+		}
+		sides[i] = d
+	}
+	b, o, t := sides[0].text, sides[1].text, sides[2].text
+	merged := text.RulesFor(path, w.o.Whitespace).Rebase(b, text.Diff(b, o), text.Diff(b, t))
+	if len(merged.Conflicts) > 0 {
+		return nil, &mergeConflict{b, merged.Conflicts}
+	}
+	return text.Encode(merged.Set.Apply(t), sides[2].stat.charset)
+}
+
+// overtaken words why a change did not land: a conflict with what somebody saved at the last moment, or an error of the
+// disk's. f.mu is held.
+func (w *Workspace) overtaken(f *file, err error) error {
+	var met *mergeConflict
+	if !errors.As(err, &met) {
+		return writeError(f.path, err)
+	}
+	if !f.open {
+		if err := w.refresh(f); err != nil {
+			return err
+		}
+	}
 	c := &filetime.Conflict{Path: f.path, Base: met.base, Now: f.text, Author: filetime.Disk}
 	for _, k := range met.conflicts {
 		at := max(0, strings.Index(f.text.String(), k.Theirs))
@@ -351,186 +450,42 @@ func (w *Workspace) overtaken(f *file, met *mergeConflict) error {
 	return c
 }
 
-// exchange puts the new text in place of the old one and gives what the path holds in the end: the new text, merged with
-// what somebody saved while it was on its way.
-func (w *Workspace) exchange(f *file, p plan) (final text.Text, again bool, err error) {
-	dir := filepath.Dir(f.path)
-	var temps []string
-	defer func() {
-		for _, t := range temps {
-			_ = os.Remove(t)
-		}
-	}()
-	var met *mergeConflict
-	expected, target := p.before, p.after
-	stored := f.disk.charset // how expected is
-	for {
-		temp, err := writeTemp(dir, target, f.disk, true)
-		if n := len(temps); err != nil && n > 0 {
-			// The last exchange brought out what somebody else saved: that goes back to its place.
-			if unix.Renameat2(unix.AT_FDCWD, temps[n-1], unix.AT_FDCWD, f.path, unix.RENAME_EXCHANGE) != nil {
-				temps = nil
-			}
-		}
-		if err != nil {
-			return final, false, writeError(f.path, err)
-		}
-		temps = append(temps, temp)
-		err = unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, f.path, unix.RENAME_EXCHANGE)
-		switch first := len(temps) == 1; {
-		case err == nil:
-		case first && (errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS)):
-			again, err := replace(f.path, temp, expected, stored)
-			return target, again, err
-		case first && errors.Is(err, fs.ErrNotExist):
-			return final, true, nil
-		case errors.Is(err, fs.ErrNotExist): // removed after our text was there: that is how it stays
-			return target, false, nil
-		default:
-			return final, false, writeError(f.path, err)
-		}
-		displaced, err := readDisk(temp, 0)
-		if err != nil || !displaced.exists {
-			// It is no text any more: it goes back, and nothing is written.
-			if unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, f.path, unix.RENAME_EXCHANGE) != nil {
-				temps = temps[:len(temps)-1]
-			}
-			return final, false, writeError(f.path, fmt.Errorf("it was replaced by something that is no text"))
-		}
-		if displaced.says(expected, stored) {
-			_ = syncDir(dir)
-			if met != nil {
-				return target, false, met
-			}
-			return target, false, nil
-		}
-		merged := text.Rebase(expected, text.Diff(expected, target), text.Diff(expected, displaced.text))
-		next := merged.Set.Apply(displaced.text)
-		if len(merged.Conflicts) > 0 {
-			met, next = &mergeConflict{expected, merged.Conflicts}, displaced.text
-		}
-		expected, target = target, next
-		stored, f.disk.charset = f.disk.charset, displaced.stat.charset
-	}
-}
-
-// create makes the file, unless somebody else has made it first.
-func (w *Workspace) create(f *file, content text.Text) (again bool, err error) {
-	dir := filepath.Dir(f.path)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return false, writeError(f.path, err)
-	}
-	temp, err := writeTemp(dir, content, stat{}, false)
-	if err != nil {
-		return false, writeError(f.path, err)
-	}
-	defer os.Remove(temp)
-	err = unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, f.path, unix.RENAME_NOREPLACE)
-	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
-		err = os.Link(temp, f.path)
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return true, nil
-	}
-	if err != nil {
-		return false, writeError(f.path, err)
-	}
-	return false, syncDir(dir)
-}
-
-// remove deletes the file, unless somebody else has changed it since.
-func (w *Workspace) remove(f *file) (again bool, err error) {
-	dir := filepath.Dir(f.path)
-	aside := filepath.Join(dir, TempPrefix+rand.Text())
-	if err := os.Rename(f.path, aside); err != nil {
-		return false, writeError(f.path, err)
-	}
-	if d, err := readDisk(aside, 0); err != nil || !d.says(f.text, f.disk.charset) {
-		// Somebody saved it meanwhile. If they have even made it anew by now, both texts stay.
-		return true, unix.Renameat2(unix.AT_FDCWD, aside, unix.AT_FDCWD, f.path, unix.RENAME_NOREPLACE)
-	}
-	if err := os.Remove(aside); err != nil {
-		return false, writeError(f.path, err)
-	}
-	return false, syncDir(dir)
-}
-
-// replace is for file systems without an exchange: a second name keeps what stood there until it has been compared.
-func replace(path, temp string, expected text.Text, stored text.Charset) (again bool, err error) {
-	kept := temp + ".old"
-	if err := os.Link(path, kept); err != nil {
-		return false, writeError(path, err)
-	}
-	defer os.Remove(kept)
-	if d, err := readDisk(kept, 0); err != nil || !d.says(expected, stored) {
-		return true, nil
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return false, writeError(path, err)
-	}
-	return false, syncDir(filepath.Dir(path))
-}
-
-func writeTemp(dir string, content text.Text, like stat, existing bool) (string, error) {
-	mode := fs.FileMode(0o666)
-	if existing {
-		mode = like.mode.Perm()
-	}
-	coded, err := text.Encode(content, like.charset)
-	if err != nil {
-		return "", err
-	}
-	name := filepath.Join(dir, TempPrefix+rand.Text())
-	h, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_CLOEXEC, mode)
-	if err != nil {
-		return "", err
-	}
-	_, err = h.Write(coded)
-	if err == nil && existing {
-		_ = h.Chown(like.uid, like.gid) // as far as this user may
-		err = h.Chmod(like.mode.Perm() | like.mode&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky))
-	}
-	if err == nil {
-		err = h.Sync()
-	}
-	if cerr := h.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		_ = os.Remove(name)
-		return "", err
-	}
-	return name, nil
-}
-
-func syncDir(dir string) error {
-	h, err := os.Open(dir)
-	if err != nil {
-		return nil // the rename has happened; a folder that cannot be opened cannot be synced either
-	}
-	defer h.Close()
-	_ = h.Sync()
-	return nil
-}
-
+// writeError words what the disk refused.
 func writeError(path string, err error) error {
-	reason := "io"
+	var charset *text.CharsetError
+	var journal *disk.JournalError
+	var stuck *disk.StuckError
+	var system *fs.PathError
+	reason, state := "io", "The file is as it was."
 	switch {
+	case errors.As(err, &charset):
+		reason = "encoding"
+	case errors.As(err, &journal):
+		reason = "journal"
+	case errors.As(err, &stuck):
+		reason, state = "stuck", "Read the file before going on."
+	case errors.Is(err, disk.ErrNotRegular):
+		reason = "not_regular"
+	case errors.Is(err, disk.ErrTooLarge):
+		reason = "size"
+	case errors.Is(err, disk.ErrNoBackup):
+		reason = "no_backup"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		reason = "eacces"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		reason = "enospc"
 	case errors.Is(err, syscall.ENOTDIR):
 		reason = "enotdir"
+	case errors.Is(err, syscall.ELOOP):
+		reason = "symlink"
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		reason = "name_too_long"
 	}
-	var charset *text.CharsetError
-	if errors.As(err, &charset) {
-		reason = "encoding"
+	if stuck == nil && journal == nil && errors.As(err, &system) {
+		err = system.Err // its path may be that of a file that nobody knows
 	}
 	return &filetime.Error{
 		Code: filetime.WriteError, Reason: reason, Path: path,
-		Message: fmt.Sprintf("Write file failed: %v. The file is as it was.", err),
+		Message: fmt.Sprintf("Write file failed: %v. %s", err, state),
 	}
 }

@@ -54,7 +54,7 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 	f.exists = err == nil && d.exists
 	f.dirty = err != nil || !d.exists && opened.Len() > 0 || d.exists && !sameText(d.text, opened)
 	if err == nil {
-		f.disk = d.stat
+		f.disk, f.last = d.stat, d.text.Hash()
 	}
 	if !f.dirty {
 		f.settle()
@@ -83,9 +83,10 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 	}
 	gathered := len(changes) == 1 && version > f.version+1
 	f.version, f.dirty = version, true
-	for _, c := range changes {
+	for i, c := range changes {
 		set := w.convert(f, c)
 		w.record(f, set, filetime.User)
+		f.history[len(f.history)-1].Part = i+1 < len(changes)
 	}
 	if f.out != nil && gathered {
 		f.out.events[len(f.out.events)-1].gathered = true
@@ -181,7 +182,7 @@ func (w *Workspace) Saved(uri string, content *string) {
 	}
 	f.dirty, f.touched, f.edited, f.exists = false, false, false, true
 	if d, err := w.lookAt(f); err == nil && d.exists {
-		f.disk = d.stat
+		f.disk, f.last = d.stat, d.text.Hash()
 		f.dirty = !sameText(d.text, f.text)
 		if !f.dirty {
 			f.settle()
@@ -215,6 +216,7 @@ func (w *Workspace) Close(uri string) {
 	f.version = 0
 	f.disk = stat{}
 	if err := w.refresh(f); err != nil {
+		f.last = f.hash()
 		f.known = false
 		w.o.Log.Debug("closed document cannot be read", "path", f.path, "error", err)
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"os"
 	"slices"
 	"sync"
 
 	"go.lsp.dev/uri"
 
+	"tandem/filetime"
 	"tandem/filetime/text"
 )
 
@@ -21,37 +23,62 @@ type locks struct {
 type lock struct {
 	slot    chan struct{}
 	waiting int
-	holder  string
+	holder  filetime.Holder // the zero one while nobody holds it
 }
 
-type holderKey struct{}
-
-// WithHolder names who takes locks under ctx, for those who ask.
-func WithHolder(ctx context.Context, name string) context.Context {
-	return context.WithValue(ctx, holderKey{}, name)
-}
-
-// Lock implements filetime.Files: the locks are taken in sorted order, so that two calls never wait for each other.
+// Lock implements filetime.Files: the locks are taken in sorted order, so that two calls never wait for each other. Those
+// of files that are written on disk are shared with other processes.
 func (w *Workspace) Lock(ctx context.Context, paths ...string) (func(), error) {
 	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
-	who, _ := ctx.Value(holderKey{}).(string)
-	var taken []string
+	who := filetime.HolderOf(ctx)
+	who.PID, who.Since = os.Getpid(), w.o.Now()
+	var undo []func()
 	release := func() {
-		for _, p := range slices.Backward(taken) {
-			w.locks.release(p)
+		for _, f := range slices.Backward(undo) {
+			f()
 		}
 	}
+	var outside []string
 	for _, p := range paths {
 		if err := w.locks.take(ctx, p, who); err != nil {
 			release()
 			return nil, err
 		}
-		taken = append(taken, p)
+		undo = append(undo, func() { w.locks.release(p) })
+		if !w.inBuffer(p) {
+			outside = append(outside, p)
+		}
+	}
+	if w.shared != nil {
+		release, err := w.shared.lock(ctx, outside, who)
+		if err != nil {
+			for _, f := range slices.Backward(undo) {
+				f()
+			}
+			return nil, err
+		}
+		undo = append(undo, release)
 	}
 	return sync.OnceFunc(release), nil
 }
 
-func (l *locks) take(ctx context.Context, path, who string) error {
+// inBuffer says that a change of a path goes to the editor's buffer, which no other process has.
+func (w *Workspace) inBuffer(path string) bool {
+	if !w.o.Features.Apply {
+		return false
+	}
+	w.mu.Lock()
+	f := w.files[path]
+	w.mu.Unlock()
+	if f == nil {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.open
+}
+
+func (l *locks) take(ctx context.Context, path string, who filetime.Holder) error {
 	l.mu.Lock()
 	if l.held == nil {
 		l.held = map[string]*lock{}
@@ -78,7 +105,7 @@ func (l *locks) take(ctx context.Context, path, who string) error {
 func (l *locks) release(path string) {
 	l.mu.Lock()
 	k := l.held[path]
-	k.holder = ""
+	k.holder = filetime.Holder{}
 	l.mu.Unlock()
 	<-k.slot
 	l.leave(path, k)
@@ -98,13 +125,20 @@ func (l *locks) taken(path string) bool {
 	return l.held[path] != nil
 }
 
-func (l *locks) holder(path string) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if k := l.held[path]; k != nil {
-		return k.holder
+// holder is who has the lock of a path, in this process or in another.
+func (w *Workspace) holder(path string) (filetime.Holder, bool) {
+	w.locks.mu.Lock()
+	k := w.locks.held[path]
+	if k != nil && k.holder.PID != 0 {
+		h := k.holder
+		w.locks.mu.Unlock()
+		return h, true
 	}
-	return ""
+	w.locks.mu.Unlock()
+	if w.shared == nil {
+		return filetime.Holder{}, false
+	}
+	return w.shared.holder(path)
 }
 
 // URI is the file URI of an absolute path.

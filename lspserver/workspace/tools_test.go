@@ -62,3 +62,32 @@ func TestF093ToolsKeepUTF16(t *testing.T) {
 		})
 	}
 }
+
+// TestLinkStays has the tools change a file through a link: the file changes, and the link stays one.
+func TestLinkStays(t *testing.T) {
+	world := runtest.NewWorld(t, read.New(), edit.New(), write.New())
+	files := workspace.New(workspace.Options{})
+	world.Env.Files = files
+	world.Env.FileTime = filetime.New(files, "s", files.Seen)
+	if err := os.WriteFile(world.Path("f.txt"), []byte("one\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("f.txt", world.Path("link.txt")); err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range [][2]string{
+		{"read_file", `{"path":"link.txt"}`},
+		{"edit_file", `{"path":"link.txt","old_text":"one","new_text":"two"}`},
+		{"write_file", `{"path":"link.txt","content":"three\n"}`},
+	} {
+		if r := world.Call(call[0], call[1]); !r.Success {
+			t.Fatalf("%s: %s", call[0], r.Data)
+		}
+	}
+	if to, err := os.Readlink(world.Path("link.txt")); err != nil || to != "f.txt" {
+		t.Errorf("the link leads to %q, %v", to, err)
+	}
+	if got, err := os.ReadFile(world.Path("f.txt")); err != nil || string(got) != "three\n" {
+		t.Errorf("the file says %q, %v", got, err)
+	}
+}

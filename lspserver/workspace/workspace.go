@@ -7,15 +7,19 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"tandem/filetime"
+	"tandem/filetime/disk"
 	"tandem/filetime/text"
 )
 
@@ -81,7 +85,8 @@ type State struct {
 	// Size and Hash are of the bytes of the file, or of the buffer as UTF-8. Hash is in States only.
 	Size int
 	Hash string
-	Lock string
+	// Lock is who has the lock of the file, nil for nobody. It is in States only.
+	Lock *filetime.Holder
 }
 
 // Options are what a Workspace needs.
@@ -98,28 +103,36 @@ type Options struct {
 	Canonical func(string) string
 	// Notify is told when what was read, or written, changes its state; it must not block. May be nil.
 	Notify func(State)
+	// Locks is the folder of the locks that are shared with other processes, "" for none.
+	Locks string
 	// Watch is asked to watch the folder of a file that was seen; may be nil.
 	Watch func(path string)
 	// Whitespace lets an edit win over blanks that somebody else changed in code; see text.Rules. Off, since blanks that a
 	// person types are typing too.
 	Whitespace bool
-	Now        func() time.Time
-	Log        *slog.Logger
+	// Journal keeps changes over the end of the process; see disk.Journal. May be nil.
+	Journal disk.Journal
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 // Workspace is the files of one connection. All methods may be called concurrently; Open, Change, Saved and Close must
 // come in the order in which the editor sent them.
 type Workspace struct {
 	o    Options
+	disk *disk.Disk
 	revs atomic.Uint64
 
 	mu    sync.Mutex
 	files map[string]*file // by canonical path
+	gone  map[string]*file // what is left of files that were forgotten and that a session has seen: its state and its hash
 	uris  map[string]*file // open documents, by the editor's own spelling
 
-	clock uint64 // counts the uses of files
+	clock    uint64        // counts the uses of files
+	commands atomic.Uint64 // counts the commands that the agent has begun
 
-	locks locks
+	locks  locks
+	shared *shared // nil without Options.Locks
 }
 
 // New makes a Workspace with nothing open.
@@ -136,7 +149,12 @@ func New(o Options) *Workspace {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Workspace{o: o, files: map[string]*file{}, uris: map[string]*file{}}
+	w := &Workspace{o: o, files: map[string]*file{}, gone: map[string]*file{}, uris: map[string]*file{}}
+	if o.Locks != "" {
+		w.shared = newShared(o.Locks, o.Log)
+	}
+	w.disk = w.newDisk()
+	return w
 }
 
 // Configure changes the default places of changes.
@@ -175,10 +193,12 @@ type file struct {
 	behind  *text.Text // what the editor shows, where the file was written on disk because it cannot apply edits
 	touched bool       // the agent changed the buffer and the user had not made it dirty before
 	disk    stat
+	wake    *wake // of an edit that landed on disk
 	out     *delivery
 	changed chan struct{} // closed at every change
 
-	saved    text.Text // the text of savedRev, which the disk had, too
+	last     [sha256.Size]byte // of the text that the disk had when last looked at while the document was open, or forgotten
+	saved    text.Text         // the text of savedRev, which the disk had, too
 	savedRev uint64
 	back     [2]uint64 // the revision whose text came back when the editor threw away what was not saved, and the one after that
 
@@ -205,6 +225,10 @@ func (w *Workspace) fileLocked(path string) *file {
 		f.rules = text.RulesFor(path, w.o.Whitespace)
 		f.rev = w.next()
 		f.base = f.rev
+		if g := w.gone[path]; g != nil {
+			f.seen, f.readAt, f.last = g.seen, g.readAt, g.last
+			delete(w.gone, path)
+		}
 		w.files[path] = f
 	}
 	f.used = w.clock
@@ -224,10 +248,21 @@ func (w *Workspace) forget() {
 		if f.mu.TryLock() {
 			if !f.open && f.out == nil && len(f.slot) == 0 && !w.locks.taken(f.path) {
 				delete(w.files, f.path)
+				if f.seen != "" {
+					w.gone[f.path] = &file{path: f.path, uri: f.uri, seen: f.seen, readAt: f.readAt, last: f.hash()}
+				}
 			}
 			f.mu.Unlock()
 		}
 	}
+}
+
+// hash is that of the text, or of what it was when it was forgotten. f.mu is held.
+func (f *file) hash() [sha256.Size]byte {
+	if f.known {
+		return f.text.Hash()
+	}
+	return f.last
 }
 
 // record makes set the file's next revision. f.mu is held.
@@ -313,8 +348,15 @@ func (w *Workspace) States(paths []string) []State {
 			list = append(list, f)
 		}
 	}
-	w.mu.Unlock()
 	var out []State
+	for p, g := range w.gone {
+		if len(paths) == 0 || slices.Contains(paths, p) {
+			s := g.state("")
+			s.Hash = hex.EncodeToString(g.last[:])
+			out = append(out, s)
+		}
+	}
+	w.mu.Unlock()
 	for _, f := range list {
 		f.mu.Lock()
 		s, t, charset := f.state(""), f.text, text.CharsetUTF8
@@ -324,7 +366,9 @@ func (w *Workspace) States(paths []string) []State {
 		f.mu.Unlock()
 		if s.Seen || len(paths) > 0 {
 			s.Hash = hexHash(t, charset)
-			s.Lock = w.locks.holder(f.path)
+			if h, ok := w.holder(f.path); ok {
+				s.Lock = &h
+			}
 			out = append(out, s)
 		}
 	}
@@ -333,22 +377,70 @@ func (w *Workspace) States(paths []string) []State {
 }
 
 // Changed is told by the watch that something happened to a path on disk. What is found there decides; the workspace's
-// own writes are known by their text.
-func (w *Workspace) Changed(path string) {
+// own writes are known by their text. With lost, a file is read even where its stat says that nothing happened.
+func (w *Workspace) Changed(path string, lost bool) {
 	w.mu.Lock()
 	f := w.files[path]
+	if g := w.gone[path]; f == nil && g != nil && g.seen != "stale" {
+		f = w.fileLocked(path)
+	}
 	w.mu.Unlock()
 	if f == nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.open || !f.known {
+	was, known := f.hash(), f.known
+	if lost {
+		f.disk.checked = time.Time{}
+	}
+	switch {
+	case f.open:
+		w.lookBeside(f, true)
+	case f.known || f.seen != "":
+		if err := w.refresh(f); err != nil {
+			w.o.Log.Debug("watched file cannot be read", "path", path, "error", err)
+		} else if !known && was != f.text.Hash() {
+			w.tell(f, "stale", "disk")
+		}
+	}
+}
+
+// safely runs what nobody waits for. A fault there must not end the process.
+func (w *Workspace) safely(fn func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.o.Log.Error("work on files panicked", "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	fn()
+}
+
+// beside is how long an editor may take to tell of what it has just saved.
+const beside = 200 * time.Millisecond
+
+// lookBeside tells of a save of an open document that was not its editor's: the disk says what neither the buffer nor the
+// last save does, and goes on to say it. f.mu is held.
+func (w *Workspace) lookBeside(f *file, first bool) {
+	if !f.open || f.seen == "" || f.seen == "stale" {
 		return
 	}
-	if err := w.refresh(f); err != nil {
-		w.o.Log.Debug("watched file cannot be read", "path", path, "error", err)
+	d, err := w.lookAt(f)
+	if err != nil || d.exists && (f.last == d.text.Hash() || sameText(d.text, f.text)) || !d.exists && !f.exists {
+		return
 	}
+	if first || f.out != nil {
+		time.AfterFunc(beside, func() {
+			w.safely(func() {
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				w.lookBeside(f, false)
+			})
+		})
+		return
+	}
+	f.exists, f.last = d.exists, d.text.Hash()
+	w.tell(f, "stale", "disk")
 }
 
 // Unsaved lists the paths of open documents whose text differs from what was last saved.
@@ -390,6 +482,7 @@ func (w *Workspace) opened() map[string]*file {
 func (w *Workspace) SaveForCommand(ctx context.Context) []string {
 	ask := map[string]*file{} // by URI
 	var stale []*file
+	w.commands.Add(1)
 	for uri, f := range w.opened() {
 		f.mu.Lock()
 		switch {

@@ -1,0 +1,29 @@
+package workspace
+
+import (
+	"cmp"
+	"slices"
+
+	"tandem/filetime/text"
+)
+
+// Shown is a document as the editor shows it now, as far as it has told.
+type Shown struct {
+	Path, URI string
+	Text      text.Text
+	rev       uint64
+}
+
+// Shown lists the open documents, those that were opened or changed last first. It waits for nobody.
+func (w *Workspace) Shown() []Shown {
+	var out []Shown
+	for uri, f := range w.opened() {
+		f.mu.Lock()
+		if f.open && f.uri == uri {
+			out = append(out, Shown{Path: f.path, URI: uri, Text: f.text, rev: f.rev})
+		}
+		f.mu.Unlock()
+	}
+	slices.SortFunc(out, func(a, b Shown) int { return cmp.Compare(b.rev, a.rev) })
+	return out
+}

@@ -1,0 +1,155 @@
+package workspace
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"time"
+
+	"tandem/filetime/disk"
+	"tandem/filetime/text"
+)
+
+// stale saves: a program that reads a file, changes it and saves it knows nothing of an edit that lands in between, and takes
+// it away without meaning to. While an edit is on its way, the disk looks after that itself. For a moment afterwards, the
+// wake of the edit tells such a save from one that was made for the text with the edit.
+
+// wakeTime is how long after an edit a save may be one that was made for the text before it. A program saves what it has read
+// within that time, and a person does not.
+const wakeTime = time.Second
+
+// wake is what a file said a moment ago, before and while an edit landed on disk.
+type wake struct {
+	until    time.Time
+	versions [][]byte
+	commands uint64 // how many commands the agent had begun
+}
+
+// leaveWake notes what a landing has left in others' hands. f.mu is held.
+func (w *Workspace) leaveWake(f *file, versions [][]byte) {
+	made := &wake{until: w.o.Now().Add(wakeTime), versions: versions, commands: w.commands.Load()}
+	f.wake = made
+	time.AfterFunc(2*wakeTime, func() { // they may be large
+		w.safely(func() {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if f.wake == made {
+				f.wake = nil
+			}
+		})
+	})
+}
+
+// lately is what the file's wake holds. f.mu is held.
+func (w *Workspace) lately(f *file) [][]byte {
+	if f.wake == nil || w.o.Now().After(f.wake.until) || f.wake.commands != w.commands.Load() {
+		return nil
+	}
+	return f.wake.versions
+}
+
+// restore puts an edit back that a save has taken away which was made for a text before it: what was saved is merged with
+// the edit. It gives what the disk says then. A save of just what there was before the edit takes it back on purpose, and
+// so may a command of the agent's. f.mu is held.
+func (w *Workspace) restore(f *file, d onDisk) onDisk {
+	lately := w.lately(f)
+	if len(lately) == 0 || !f.known || !f.exists || !d.exists || f.text.Equal(d.text) {
+		return d
+	}
+	now, err := text.Encode(f.text, d.stat.charset)
+	if err != nil {
+		return d
+	}
+	saved, err := text.Encode(d.text, d.stat.charset)
+	if err != nil {
+		return d
+	}
+	versions := append([][]byte{now}, lately...)
+	base := nearest(versions, saved)
+	if base == 0 || string(versions[base]) == string(saved) {
+		return d
+	}
+	merged, err := w.merge(f.path, versions[base], now, saved)
+	if err != nil {
+		return d
+	}
+	c := w.disk.Change(disk.Intent{Tool: "restore"})
+	c.Lately(lately)
+	r, err := c.Replace(f.path, saved, merged)
+	if err != nil {
+		c.End(disk.NotLanded)
+		return d
+	}
+	c.End(disk.Landed)
+	f.wake.versions = r.Versions
+	w.o.Log.Debug("a save that was made for an older text had taken an edit away; both are there now", "path", f.path)
+	put, err := decode(f.path, r.After)
+	if err != nil {
+		return d
+	}
+	// What the file says by now is not asked: it may again be such a save, and is looked at as one the next time.
+	put.stat.ctime, put.stat.mtime, put.stat.mode, put.stat.links = d.stat.ctime, d.stat.mtime, d.stat.mode, d.stat.links
+	return put
+}
+
+// settleWakes looks for the last time whether a save has taken an edit away.
+func (w *Workspace) settleWakes() {
+	w.mu.Lock()
+	files := slices.Collect(maps.Values(w.files))
+	w.mu.Unlock()
+	for _, f := range files {
+		f.mu.Lock()
+		if w.lately(f) != nil && !f.open {
+			if err := w.refresh(f); err != nil {
+				w.o.Log.Debug("changed file cannot be read", "path", f.path, "error", err)
+			}
+		}
+		f.mu.Unlock()
+	}
+}
+
+// nearest is the version that differs from data in the fewest lines, the first of them in doubt.
+func nearest(versions [][]byte, data []byte) int {
+	best, least := 0, -1
+	for i, v := range versions {
+		if n := differ(v, data, least); least < 0 || n < least {
+			best, least = i, n
+		}
+	}
+	return best
+}
+
+// differ counts the lines that only one of two texts has; where they are limit or more it may say so at once, unless that is
+// negative.
+func differ(a, b []byte, limit int) int {
+	start, end := 0, 0
+	for start < len(a) && start < len(b) && a[start] == b[start] {
+		start++
+	}
+	start = bytes.LastIndexByte(a[:start], '\n') + 1
+	a, b = a[start:], b[start:]
+	for end < len(a) && end < len(b) && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	if i := bytes.IndexByte(a[len(a)-end:], '\n'); i >= 0 { // what comes before it may be part of a line
+		end -= i + 1
+		a, b = a[:len(a)-end], b[:len(b)-end]
+	}
+	if n := bytes.Count(b, []byte("\n")) - bytes.Count(a, []byte("\n")); limit >= 0 && max(n, -n) >= limit {
+		return limit
+	}
+	n, left := 0, map[string]int{}
+	for line := range bytes.Lines(b) {
+		left[string(line)]++
+		n++
+	}
+	for line := range bytes.Lines(a) {
+		if left[string(line)] > 0 {
+			left[string(line)]--
+			n--
+		} else {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,111 @@
+package workspace
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"tandem/filetime"
+)
+
+// TestF152StaleSave has a program save, right after an edit has landed, what it had read before: the edit is put back, unless
+// it was taken back on purpose.
+func TestF152StaleSave(t *testing.T) {
+	const begin = "one\ntwo\nthree\nfour\n"
+	edited := strings.Replace(begin, "two", "TWO", 1)
+	rows := []struct {
+		name, saved, want string
+		before            func(w *Workspace, clock *time.Time)
+	}{
+		{"with a line more", begin + "five\n", edited + "five\n", nil},
+		{"with another line changed", strings.Replace(begin, "four", "FOUR", 1), strings.Replace(edited, "four", "FOUR", 1), nil},
+		{"with the same line changed", strings.Replace(begin, "two", "2", 1) + "five\n", strings.Replace(begin, "two", "2", 1) + "five\n", nil},
+		{"for the text with the edit", edited + "five\n", edited + "five\n", nil},
+		{"just as it was", begin, begin, nil},
+		{"all other text", "something\nelse\n", "something\nelse\n", nil},
+		{"much later", begin + "five\n", begin + "five\n", func(_ *Workspace, clock *time.Time) { *clock = clock.Add(2 * wakeTime) }},
+		{"by a command", begin + "five\n", begin + "five\n", func(w *Workspace, _ *time.Time) { w.SaveForCommand(context.Background()) }},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			w, b, path := opened(t, begin)
+			clock := time.Now()
+			w.o.Now = func() time.Time { return clock }
+			w.Close(b.uri)
+			s, err := w.Read(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := replaceIn(s, "two", "TWO")
+			c.Apply = filetime.OnDisk
+			landed, err := w.Commit(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Seen(path)
+			if row.before != nil {
+				row.before(w, &clock)
+			}
+			if err := os.WriteFile(path, []byte(row.saved), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			w.Changed(path, false)
+			if raw, err := os.ReadFile(path); err != nil || string(raw) != row.want {
+				t.Errorf("the file is %q %v, want %q", raw, err, row.want)
+			}
+			revs, now, ok := w.History(path, landed.Files[0].Rev)
+			if !ok || now.Text.String() != row.want || together(revs).Apply(landed.Files[0].After).String() != row.want {
+				t.Errorf("the text is %q after %+v", now.Text, revs)
+			}
+		})
+	}
+}
+
+func TestNearest(t *testing.T) {
+	versions := [][]byte{[]byte("a\nB\nc\n5\n"), []byte("a\nb\nc\n5\n"), []byte("a\nB\nc\n"), nil, []byte("a\nb\nc\nd")}
+	for data, want := range map[string]int{
+		"a\nB\nc\n5\n6\n": 0, "a\nb\nc\n5\n6\n": 1, "a\nB\nc\n6\n": 2, "x\n": 3, "": 3, "a\nb\nc\nd": 4,
+		"0\na\nB\nc\n5\n": 0, "0\na\nb\nc\n5\n": 1,
+	} {
+		if got := nearest(versions, []byte(data)); got != want {
+			t.Errorf("%q is nearest to %d, want %d", data, got, want)
+		}
+	}
+}
+
+// TestF188ManyFiles has more files read than are kept track of: a change of one of them all is told of.
+func TestF188ManyFiles(t *testing.T) {
+	w, _, path := opened(t, "")
+	told := map[string]string{}
+	w.o.Notify = func(s State) { told[s.Path] = s.State }
+	var paths []string
+	for range maxFiles + 100 {
+		p := path + strings.Repeat("x", len(paths)%100+1) + strings.Repeat("y", len(paths)/100)
+		if err := os.WriteFile(p, []byte("one\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Read(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		w.Seen(p)
+		paths = append(paths, p)
+	}
+	if n := len(w.States(nil)); n != len(paths) {
+		t.Errorf("%d of %d files are known", n, len(paths))
+	}
+	for _, p := range paths[:10] {
+		w.Changed(p, true)
+		if told[p] != "read" {
+			t.Errorf("%s is %s, though nobody changed it", p, told[p])
+		}
+		if err := os.WriteFile(p, []byte("two\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		w.Changed(p, false)
+		if told[p] != "stale" {
+			t.Errorf("%s is %s", p, told[p])
+		}
+	}
+}
