@@ -4,17 +4,23 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"tandem/filetime/disk"
 )
 
 // NewMemory makes a Store that ends with the process. It keeps to quota by forgetting the sessions that were not used
 // for longest, and where that is not enough, texts.
 func NewMemory(quota int64, now func() time.Time) Store {
-	return &memory{quota: quota, now: now, sessions: map[string]*kept{}, blobs: map[string]*shared{}}
+	return &memory{
+		quota: quota, now: now, sessions: map[string]*kept{}, blobs: map[string]*shared{}, intents: map[int64]*jotted{},
+	}
 }
 
 type memory struct {
@@ -24,6 +30,8 @@ type memory struct {
 	mu       sync.Mutex
 	sessions map[string]*kept
 	blobs    map[string]*shared
+	intents  map[int64]*jotted
+	last     int64 // the newest intent
 	size     int64
 }
 
@@ -94,13 +102,20 @@ func (m *memory) Append(id string, entries ...Entry) error {
 
 // put keeps a text, unless there is no room for it.
 func (m *memory) put(hash, data string) {
-	b := m.blobs[hash]
-	if b == nil {
+	if m.blobs[hash] == nil {
 		if m.size+int64(len(data)) > m.quota {
 			if m.collect(m.quota-int64(len(data)), time.Time{}); m.size+int64(len(data)) > m.quota {
 				return
 			}
 		}
+	}
+	m.hold(hash, data)
+}
+
+// hold keeps a text.
+func (m *memory) hold(hash, data string) {
+	b := m.blobs[hash]
+	if b == nil {
 		b = &shared{data: strings.Clone(data)}
 		m.blobs[hash] = b
 		m.size += int64(len(data))
@@ -134,15 +149,25 @@ func (m *memory) forget(id string) {
 	m.size -= k.size
 	for _, e := range k.entries {
 		for _, b := range e.Blobs {
-			s := m.blobs[b.Hash]
-			if s == nil {
-				continue
-			}
-			if s.uses--; s.uses == 0 {
-				delete(m.blobs, b.Hash)
-				m.size -= int64(len(s.data))
-			}
+			m.letGo(b.Hash)
 		}
+	}
+	for i, j := range m.intents {
+		if j.Session == id && j.outcome != disk.Open {
+			m.drop(i)
+		}
+	}
+}
+
+// letGo is the inverse of hold.
+func (m *memory) letGo(hash string) {
+	s := m.blobs[hash]
+	if s == nil {
+		return
+	}
+	if s.uses--; s.uses == 0 {
+		delete(m.blobs, hash)
+		m.size -= int64(len(s.data))
 	}
 }
 
@@ -150,6 +175,9 @@ func (m *memory) Sessions(q Query) (found []Session, next string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	after, id, paged := page(q.After)
+	if !paged && q.After != "" {
+		return nil, "", ErrCursor
+	}
 	for _, k := range m.sessions {
 		if q.Cwd != "" && k.Cwd != q.Cwd || q.Text != "" && !k.says(lower(q.Text)) {
 			continue
@@ -196,13 +224,16 @@ func page(after string) (updated int64, id string, ok bool) {
 	return updated, id, ok && err == nil
 }
 
-func (m *memory) Entries(id string) (Session, []Entry, error) {
+func (m *memory) Entries(id string, kinds ...Kind) (Session, []Entry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if k := m.sessions[id]; k != nil {
-		return k.Session, slices.Clone(k.entries), nil
+	k := m.sessions[id]
+	if k == nil {
+		return Session{}, nil, ErrUnknown
 	}
-	return Session{}, nil, ErrUnknown
+	return k.Session, slices.DeleteFunc(slices.Clone(k.entries), func(e Entry) bool {
+		return len(kinds) > 0 && !slices.Contains(kinds, e.Kind)
+	}), nil
 }
 
 func (m *memory) Blob(hash string) (string, error) {
@@ -228,6 +259,16 @@ func (m *memory) Collect(most int64, before time.Time) (Collected, error) {
 
 func (m *memory) collect(most int64, before time.Time) (c Collected) {
 	had := m.size
+	old := m.now().Add(-keepIntents)
+	if before.After(old) {
+		old = before
+	}
+	for _, id := range slices.Sorted(maps.Keys(m.intents)) {
+		if j := m.intents[id]; j.outcome != disk.Open && (j.ended.Before(old) || m.size > most) {
+			m.drop(id)
+			c.Intents++
+		}
+	}
 	var free []*kept
 	for _, k := range m.sessions {
 		if !k.held {
@@ -251,7 +292,144 @@ func (m *memory) Close() error {
 	for _, k := range m.sessions {
 		k.held = false
 	}
+	for _, j := range m.intents {
+		j.held = false
+	}
 	return nil
+}
+
+func (m *memory) Stats() (Stats, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := Stats{Size: m.size, Quota: m.quota, Sessions: len(m.sessions)}
+	for _, j := range m.intents {
+		if j.outcome == disk.Open {
+			s.Intents++
+		}
+	}
+	return s, nil
+}
+
+// jotted is an intent. Its Before are in the blobs.
+type jotted struct {
+	disk.Intent
+	held    bool
+	judged  bool
+	outcome disk.Outcome
+	ended   time.Time
+	kept    []Backup // the bytes that are kept for it
+}
+
+// Begin implements disk.Journal.
+func (m *memory) Begin(in disk.Intent) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.last++
+	in.ID, in.Files = m.last, slices.Clone(in.Files)
+	j := &jotted{Intent: in, held: true}
+	for i := range in.Files {
+		f := &in.Files[i]
+		if f.Before == nil {
+			continue
+		}
+		f.BeforeHash = cmp.Or(f.BeforeHash, hashOf(string(f.Before)))
+		m.holdFor(j, f.BeforeHash, f.Path, in.Time, string(f.Before))
+		f.Before = []byte{} // is had from the blobs
+	}
+	m.intents[in.ID] = j
+	if m.size > m.quota {
+		m.collect(m.quota, time.Time{})
+	}
+	return in.ID, nil
+}
+
+func (m *memory) holdFor(j *jotted, hash, path string, at time.Time, data string) {
+	b := Backup{Hash: hash, Path: path, Time: time.UnixMicro(at.UnixMicro()), Session: j.Session, Tool: j.Tool}
+	if !slices.ContainsFunc(j.kept, func(k Backup) bool { return k.Hash == hash && k.Path == path }) {
+		j.kept = append(j.kept, b)
+		m.hold(hash, data)
+	}
+}
+
+// Backups implements Store.
+func (m *memory) Backups(path string) (found []Backup, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range slices.Backward(slices.Sorted(maps.Keys(m.intents))) {
+		of := slices.Clone(m.intents[id].kept)
+		slices.SortFunc(of, func(a, b Backup) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Hash, b.Hash)) })
+		found = append(found, slices.DeleteFunc(of, func(b Backup) bool { return path != "" && b.Path != path })...)
+	}
+	return found, nil
+}
+
+// Keep implements disk.Journal.
+func (m *memory) Keep(intent int64, path string, data []byte) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	j := m.intents[intent]
+	if j == nil {
+		return "", fmt.Errorf("there is no intent %d", intent)
+	}
+	hash := hashOf(string(data))
+	m.holdFor(j, hash, path, m.now(), string(data))
+	return hash, nil
+}
+
+// End implements disk.Journal.
+func (m *memory) End(id int64, o disk.Outcome) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if j := m.intents[id]; j != nil {
+		j.outcome, j.ended = o, m.now()
+	}
+	return nil
+}
+
+// Orphans implements disk.Journal: those of a store that was closed.
+func (m *memory) Orphans() (found []disk.Intent, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(m.intents)) {
+		j := m.intents[id]
+		if j.held || j.outcome != disk.Open {
+			continue
+		}
+		j.held, j.judged = true, true
+		in := j.Intent
+		in.Files = slices.Clone(in.Files)
+		for i, f := range in.Files {
+			if b := m.blobs[f.BeforeHash]; f.Before != nil && b != nil {
+				in.Files[i].Before = []byte(b.data)
+			}
+		}
+		found = append(found, in)
+	}
+	return found, nil
+}
+
+// Judged implements Store.
+func (m *memory) Judged(session string) (found []Judged, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(m.intents)) {
+		if j := m.intents[id]; j.judged && j.Session == session {
+			in := j.Intent
+			in.Files = slices.Clone(in.Files)
+			for i := range in.Files {
+				in.Files[i].Before = nil
+			}
+			found = append(found, Judged{in, j.outcome})
+		}
+	}
+	return found, nil
+}
+
+func (m *memory) drop(id int64) {
+	for _, b := range m.intents[id].kept {
+		m.letGo(b.Hash)
+	}
+	delete(m.intents, id)
 }
 
 func hashOf(data string) string {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -52,6 +53,22 @@ CREATE TABLE blob_use (
 	session INTEGER NOT NULL REFERENCES session ON DELETE CASCADE, hash TEXT NOT NULL, PRIMARY KEY (session, hash)
 ) WITHOUT ROWID;
 CREATE INDEX blob_use_hash ON blob_use (hash);
+`, `
+CREATE TABLE intent (
+	id INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, call TEXT NOT NULL, turn INTEGER NOT NULL,
+	tool TEXT NOT NULL, time INTEGER NOT NULL, ended INTEGER NOT NULL, outcome TEXT NOT NULL, judged INTEGER NOT NULL,
+	pid INTEGER NOT NULL, start INTEGER NOT NULL, nonce TEXT NOT NULL
+);
+CREATE TABLE intent_file (
+	intent INTEGER NOT NULL REFERENCES intent ON DELETE CASCADE, n INTEGER NOT NULL, op TEXT NOT NULL, path TEXT NOT NULL,
+	target TEXT NOT NULL, buffer INTEGER NOT NULL, before_hash TEXT NOT NULL, after_hash TEXT NOT NULL, before BLOB,
+	PRIMARY KEY (intent, n)
+) WITHOUT ROWID;
+CREATE TABLE kept (
+	intent INTEGER NOT NULL REFERENCES intent ON DELETE CASCADE, hash TEXT NOT NULL, path TEXT NOT NULL,
+	time INTEGER NOT NULL, PRIMARY KEY (intent, hash, path)
+) WITHOUT ROWID;
+CREATE INDEX kept_hash ON kept (hash);
 `}
 }
 
@@ -59,12 +76,19 @@ CREATE INDEX blob_use_hash ON blob_use (hash);
 const application = 0x546e646d
 
 type database struct {
+	path  string
 	db    *sql.DB
+	sure  *sql.DB // its commits survive the end of the machine; connected when first used
 	me    holder
 	now   func() time.Time
 	quota int64
-	wrote atomic.Int64 // appends so far
-	full  atomic.Bool  // there is no room for blobs
+	// writing lets one of the connections write at a time: to wait here is quicker than to try again.
+	writing sync.Mutex
+	ends    endings
+	jotting sync.Mutex // guards jotted
+	jotted  jotting
+	wrote   atomic.Int64 // appends so far
+	full    atomic.Bool  // there is no room for blobs
 
 	packer packer
 	// What every Append needs, made once.
@@ -89,21 +113,18 @@ func open(path string, o Options, steps []string) (Store, error) {
 	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
 		return nil, err
 	}
-	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
-		"_txlock": {"immediate"},
-		"_pragma": {
-			// A commit survives the end of the process, though not always that of the machine.
-			"busy_timeout(5000)", "synchronous(normal)", "foreign_keys(on)", "secure_delete(on)",
-			"journal_size_limit(4194304)",
-		},
-	}.Encode()}
-	db, err := sql.Open("sqlite", u.String())
+	// A commit of the first survives the end of the process, though not always that of the machine.
+	db, err := connect(path, "normal")
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1)
+	sure, err := connect(path, "full")
+	if err != nil {
+		return nil, err
+	}
 	d := &database{
-		db: db, me: holder{os.Getpid(), started(os.Getpid()), rand.Text()}, now: o.Now, quota: o.Quota,
+		path: path, db: db, sure: sure, me: holder{os.Getpid(), started(os.Getpid()), rand.Text()}, now: o.Now, quota: o.Quota,
+		ends: endings{large: map[int64]bool{}},
 	}
 	if err = d.migrate(steps); err == nil {
 		d.touch, err = db.Prepare("UPDATE session SET updated = ? WHERE id = ? AND nonce = ? RETURNING key")
@@ -112,10 +133,25 @@ func open(path string, o Options, steps []string) (Store, error) {
 		d.insert, err = db.Prepare("INSERT INTO entry (session, time, turn, kind, call, text, body, blobs) VALUES (?,?,?,?,?,?,?,?)")
 	}
 	if err != nil {
-		_ = db.Close()
+		_, _ = db.Close(), sure.Close()
 		return nil, fmt.Errorf("%s: %w", path, reason(err))
 	}
 	return d, nil
+}
+
+func connect(path, synchronous string) (*sql.DB, error) {
+	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
+		"_txlock": {"immediate"},
+		"_pragma": {
+			"busy_timeout(5000)", "synchronous(" + synchronous + ")", "foreign_keys(on)", "secure_delete(on)",
+			"journal_size_limit(4194304)",
+		},
+	}.Encode()}
+	db, err := sql.Open("sqlite", u.String())
+	if err == nil {
+		db.SetMaxOpenConns(1)
+	}
+	return db, err
 }
 
 // reason words what SQLite says of a file that it cannot use.
@@ -166,8 +202,12 @@ func (d *database) migrate(steps []string) error {
 	})
 }
 
-func (d *database) write(f func(*sql.Tx) error) error {
-	tx, err := d.db.Begin()
+func (d *database) write(f func(*sql.Tx) error) error { return d.writeOn(d.db, f) }
+
+func (d *database) writeOn(db *sql.DB, f func(*sql.Tx) error) error {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	tx, err := db.Begin()
 	if err != nil {
 		return reason(err)
 	}
@@ -247,10 +287,15 @@ func (d *database) Save(s Session) error {
 	return err
 }
 
-// bound keeps to the quota, as far as sessions that nobody holds go.
+// bound keeps to the quota, as far as sessions that nobody holds go, and forgets old intents.
 func (d *database) bound() error {
 	size, err := d.Size()
-	if err == nil && size > d.quota {
+	var old bool
+	if err == nil {
+		err = reason(d.db.QueryRow("SELECT EXISTS (SELECT 1 FROM intent WHERE outcome <> '' AND ended < ?)",
+			d.now().Add(-keepIntents).UnixMicro()).Scan(&old))
+	}
+	if err == nil && (old || size > d.quota) {
 		if _, err = d.Collect(d.quota, time.Time{}); err == nil {
 			size, err = d.Size()
 		}
@@ -279,14 +324,14 @@ func (d *database) Take(id string) (s Session, entries []Entry, err error) {
 	return s, entries, err
 }
 
-func (d *database) Entries(id string) (s Session, entries []Entry, err error) {
+func (d *database) Entries(id string, kinds ...Kind) (s Session, entries []Entry, err error) {
 	err = d.write(func(tx *sql.Tx) error {
 		r, err := find(tx, id)
 		if err != nil {
 			return err
 		}
 		s = d.public(r)
-		entries, err = entriesOf(tx, r.key)
+		entries, err = entriesOf(tx, r.key, kinds...)
 		return err
 	})
 	return s, entries, err
@@ -300,8 +345,16 @@ func (d *database) public(r row) Session {
 	return r.Session
 }
 
-func entriesOf(tx *sql.Tx, key int64) ([]Entry, error) {
-	rows, err := tx.Query("SELECT time, turn, kind, call, text, body, blobs FROM entry WHERE session = ? ORDER BY seq", key)
+func entriesOf(tx *sql.Tx, key int64, kinds ...Kind) ([]Entry, error) {
+	only, args := "", []any{key}
+	if len(kinds) > 0 {
+		only = " AND kind IN (?" + strings.Repeat(",?", len(kinds)-1) + ")"
+	}
+	for _, k := range kinds {
+		args = append(args, string(k))
+	}
+	rows, err := tx.Query("SELECT time, turn, kind, call, text, body, blobs FROM entry WHERE session = ?"+only+
+		" ORDER BY seq", args...)
 	if err != nil {
 		return nil, err
 	}
@@ -398,6 +451,7 @@ func (d *database) Release(id string) error {
 }
 
 func (d *database) Delete(id string) error {
+	d.ends.wait() // so that they go with it
 	err := d.write(func(tx *sql.Tx) error {
 		r, err := find(tx, id)
 		if err != nil {
@@ -406,7 +460,7 @@ func (d *database) Delete(id string) error {
 		if err := d.free(r); err != nil {
 			return err
 		}
-		return forget(tx, r.key)
+		return forget(tx, r)
 	})
 	if err != nil {
 		return err
@@ -414,12 +468,19 @@ func (d *database) Delete(id string) error {
 	return d.shrink()
 }
 
-func forget(tx *sql.Tx, key int64) error {
-	if _, err := tx.Exec("DELETE FROM blob WHERE hash IN (SELECT hash FROM blob_use WHERE session = ?1)"+
-		" AND hash NOT IN (SELECT hash FROM blob_use WHERE session <> ?1)", key); err != nil {
+// forget deletes a session with its intents, but for those that nobody has judged yet.
+func forget(tx *sql.Tx, r row) error {
+	hashes, err := hashesOf(tx, "SELECT hash FROM blob_use WHERE session = ?", r.key)
+	if err != nil {
 		return err
 	}
-	_, err := tx.Exec("DELETE FROM session WHERE key = ?", key)
+	if _, err := tx.Exec("DELETE FROM session WHERE key = ?", r.key); err != nil {
+		return err
+	}
+	if err := dropBlobs(tx, hashes); err != nil {
+		return err
+	}
+	_, err = dropIntents(tx, "session = ?", r.ID)
 	return err
 }
 
@@ -442,7 +503,11 @@ func (d *database) Sessions(q Query) (found []Session, next string, err error) {
 			" (SELECT 1 FROM entry WHERE session = session.key AND instr(lower(text), lower(?))))")
 		args = append(args, q.Text, q.Text)
 	}
-	if at, id, ok := page(q.After); ok {
+	at, id, ok := page(q.After)
+	if !ok && q.After != "" {
+		return nil, "", ErrCursor
+	}
+	if ok {
 		where, args = append(where, "(updated < ? OR updated = ? AND id > ?)"), append(args, at, at, id)
 	}
 	limit := -1
@@ -471,7 +536,8 @@ func (d *database) Sessions(q Query) (found []Session, next string, err error) {
 
 func (d *database) Blob(hash string) (string, error) {
 	var data []byte
-	err := d.db.QueryRow("SELECT data FROM blob WHERE hash = ?", hash).Scan(&data)
+	err := d.db.QueryRow("SELECT data FROM blob WHERE hash = ?1 UNION ALL"+
+		" SELECT before FROM intent_file WHERE before_hash = ?1 AND before IS NOT NULL LIMIT 1", hash).Scan(&data)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", ErrGone
 	}
@@ -488,16 +554,53 @@ func (d *database) Size() (int64, error) {
 	return size, reason(err)
 }
 
+func (d *database) Stats() (Stats, error) {
+	s := Stats{Path: d.path, Quota: d.quota}
+	err := d.db.QueryRow("SELECT (SELECT count(*) FROM session), (SELECT count(*) FROM intent WHERE outcome = '')").
+		Scan(&s.Sessions, &s.Intents)
+	if err != nil {
+		return s, reason(err)
+	}
+	s.Size, err = d.Size()
+	return s, err
+}
+
 func (d *database) Collect(most int64, before time.Time) (c Collected, err error) {
+	d.ends.wait() // what has ended may go
 	had, err := d.Size()
 	if err != nil {
 		return c, err
+	}
+	size := had
+	// drop forgets intents that have ended, and says whether there were any.
+	drop := func(where string, args ...any) (bool, error) {
+		var n int64
+		err := d.write(func(tx *sql.Tx) (err error) {
+			n, err = dropIntents(tx, where, args...)
+			return err
+		})
+		c.Intents += int(n)
+		if err == nil {
+			size, err = d.Size()
+		}
+		return n > 0, err
+	}
+	old := d.now().Add(-keepIntents)
+	if before.After(old) {
+		old = before
+	}
+	if _, err := drop("ended < ?", old.UnixMicro()); err != nil {
+		return c, err
+	}
+	for more := true; more && size > most; {
+		if more, err = drop("id IN (SELECT id FROM intent WHERE outcome <> '' ORDER BY id LIMIT 100)"); err != nil {
+			return c, err
+		}
 	}
 	all, _, err := d.Sessions(Query{})
 	if err != nil {
 		return c, err
 	}
-	size := had
 	for i := len(all) - 1; i >= 0; i-- {
 		s := all[i]
 		if s.PID != 0 || size <= most && !s.Updated.Before(before) {
@@ -512,7 +615,7 @@ func (d *database) Collect(most int64, before time.Time) (c Collected, err error
 			if err != nil {
 				return err
 			}
-			return forget(tx, r.key)
+			return forget(tx, r)
 		})
 		switch {
 		case errors.As(err, &held), errors.Is(err, ErrUnknown): // somebody was quicker
@@ -526,13 +629,16 @@ func (d *database) Collect(most int64, before time.Time) (c Collected, err error
 		}
 	}
 	c.Bytes = max(0, had-size)
-	if c.Sessions == 0 {
+	if c.Sessions+c.Intents == 0 {
 		return c, nil
 	}
 	return c, d.shrink()
 }
 
 func (d *database) Close() error {
-	_, err := d.db.Exec("UPDATE session SET pid = 0, start = 0, nonce = '' WHERE nonce = ?", d.me.nonce)
-	return errors.Join(reason(err), d.db.Close())
+	err := d.stopJournal()
+	return errors.Join(err, d.write(func(tx *sql.Tx) error {
+		_, err := tx.Exec("UPDATE session SET pid = 0, start = 0, nonce = '' WHERE nonce = ?", d.me.nonce)
+		return err
+	}), d.sure.Close(), d.db.Close())
 }

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"tandem/filetime/disk"
 )
 
 // Quota is the size in bytes that a store keeps to unless it is told otherwise.
@@ -18,6 +20,8 @@ var (
 	ErrUnknown = errors.New("there is no such session")
 	ErrNewer   = errors.New("it was written by a newer version of Tandem")
 	ErrDamaged = errors.New("it is damaged, or no database of sessions")
+	// ErrCursor is an After that is no Next.
+	ErrCursor = errors.New("there is no such page")
 	// ErrGone is a text that was too much for the quota, or that nobody has stored.
 	ErrGone = errors.New("the text is not kept")
 )
@@ -60,8 +64,12 @@ const (
 	Running Kind = "running"
 	Result  Kind = "result"
 	Change  Kind = "change"
-	// End is the end of a turn.
-	End Kind = "end"
+	// Steer is a message of a person to a turn that is running, until it is one of the conversation. End is the end of a turn.
+	Steer Kind = "steer"
+	End   Kind = "end"
+	// Notice is something that a person is told, Decision what one decided about changes.
+	Notice   Kind = "notice"
+	Decision Kind = "decision"
 )
 
 // Entry is one thing that happened in a session. All its text but that of Blobs is UTF-8.
@@ -84,6 +92,20 @@ type Blob struct {
 	Data string
 }
 
+// Judged is an intent whose process has ended before it did.
+type Judged struct {
+	disk.Intent
+	Outcome disk.Outcome
+}
+
+// Backup are bytes that a file had before a change, or that somebody saved meanwhile.
+type Backup struct {
+	Hash, Path string
+	Time       time.Time
+	// Session and Tool are those of the change.
+	Session, Tool string
+}
+
 // Query selects sessions, the last used first. Empty fields select all.
 type Query struct {
 	Cwd string
@@ -97,14 +119,26 @@ type Query struct {
 
 // Collected is what Collect deleted.
 type Collected struct {
-	Sessions int
-	Bytes    int64
+	Sessions, Intents int
+	Bytes             int64
 }
 
-// Store keeps sessions. All methods may be called concurrently. Whatever a method that returned nil has written is
-// there after the process was killed. Methods about one session fail with ErrUnknown, and those that write, except
-// Save of a new one, with a *HeldError where a living process that is not this one has it.
+// Stats are figures of a store.
+type Stats struct {
+	// Path is the file, empty in memory.
+	Path string
+	// Size and Quota are in bytes; Sessions and Intents count those kept, and those that are open.
+	Size, Quota       int64
+	Sessions, Intents int
+}
+
+// Store keeps sessions, and is the journal of what is done to files. All methods may be called concurrently. Whatever a
+// method that returned nil has written is there after the process was killed, End's a moment later. Methods about one
+// session fail with ErrUnknown, and those that write, except Save of a new one, with a *HeldError where a living process
+// that is not this one has it.
 type Store interface {
+	disk.Journal
+
 	// Save writes a session as it is now and takes hold of it.
 	Save(s Session) error
 	// Take takes hold of a session and gives it with its entries.
@@ -117,15 +151,21 @@ type Store interface {
 	Delete(id string) error
 	// Sessions lists what q selects; next is for the page after, empty at the end.
 	Sessions(q Query) (found []Session, next string, err error)
-	// Entries gives a session with its entries, whoever holds it.
-	Entries(id string) (Session, []Entry, error)
+	// Entries gives a session with its entries, of all kinds or of those named, whoever holds it.
+	Entries(id string, kinds ...Kind) (Session, []Entry, error)
+	// Judged gives the intents of a session that another process than their own has judged, or is judging: without the
+	// bytes before, the oldest first.
+	Judged(session string) ([]Judged, error)
+	// Backups lists the bytes that the journal has of files, of all or of one, the newest first; Blob gives them.
+	Backups(path string) ([]Backup, error)
 	// Blob gives the text of a hash, or ErrGone.
 	Blob(hash string) (string, error)
 	// Size is the number of bytes in use.
 	Size() (int64, error)
-	// Collect deletes sessions that nobody holds: those not used since before, then the longest unused until no more
-	// than most bytes are in use.
+	Stats() (Stats, error)
+	// Collect deletes intents that have ended and sessions that nobody holds: those not used since before, then the
+	// oldest until no more than most bytes are in use. Intents go first, and after two weeks in any case.
 	Collect(most int64, before time.Time) (Collected, error)
-	// Close releases every session and ends the store.
+	// Close releases every session, lets the next process judge the intents that are open, and ends the store.
 	Close() error
 }

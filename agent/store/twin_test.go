@@ -1,15 +1,19 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	godiff "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"tandem/filetime/disk"
 )
 
 // outcome is what an operation gave, in a form that can be compared.
@@ -33,6 +37,7 @@ func TestTwins(t *testing.T) {
 	must(t, err)
 	defer func() { _ = db.Close() }() // the folder goes with it
 	twins := []Store{db, NewMemory(Quota, now)}
+	var begun int64
 	rapid.Check(t, func(t *rapid.T) {
 		for _, id := range []string{"a", "b", "c"} {
 			for _, s := range twins {
@@ -42,7 +47,7 @@ func TestTwins(t *testing.T) {
 		id := rapid.SampledFrom([]string{"a", "b", "c"})
 		text := rapid.SampledFrom([]string{"", "x", "Two words", "größer", "100%", "a_b", strings.Repeat("long ", 200)})
 		for range rapid.IntRange(1, 25).Draw(t, "operations") {
-			op := rapid.IntRange(0, 7).Draw(t, "operation")
+			op := rapid.IntRange(0, 12).Draw(t, "operation")
 			i, one, other := id.Draw(t, "id"), text.Draw(t, "one"), text.Draw(t, "other")
 			limit := rapid.IntRange(0, 2).Draw(t, "limit")
 			clock.now() // goes on
@@ -63,6 +68,32 @@ func TestTwins(t *testing.T) {
 						found[n].PID = 0 // one in memory is nobody else's
 					}
 					got[k] = outcome(fmt.Sprintf("%+v %s", found, next), err)
+				case 8:
+					in := disk.Intent{Session: i, Files: []disk.Planned{{Path: "/w", Before: []byte(one)}}}
+					n, err := s.Begin(in)
+					begun = max(begun, n)
+					got[k] = outcome(n, err)
+				case 9:
+					hash, err := s.Keep(begun-int64(limit), "/w", []byte(other))
+					got[k] = fmt.Sprint(hash, err != nil)
+				case 10:
+					got[k] = outcome(nil, s.End(begun-int64(limit), disk.Landed))
+				case 12:
+					if d, ok := s.(*database); ok && limit == 1 { // the bytes stand elsewhere then
+						d.ends.wait()
+						d.ends.loose = append(d.ends.loose, begun)
+						_ = d.settle(d.ends.loose)
+					}
+					path := ""
+					if limit == 2 {
+						path = "/none"
+					}
+					found, err := s.Backups(path)
+					slices.SortFunc(found, func(a, b Backup) int { return cmp.Compare(a.Hash, b.Hash) })
+					got[k] = outcome(found, err)
+				case 11:
+					found, err := s.Orphans()
+					got[k] = outcome(found, err)
 				case 5:
 					_, entries, err := s.Entries(i)
 					got[k] = outcome(entries, err)
@@ -78,7 +109,7 @@ func TestTwins(t *testing.T) {
 					))
 				}
 			}
-			if d := cmp.Diff(got[0], got[1]); d != "" {
+			if d := godiff.Diff(got[0], got[1]); d != "" {
 				t.Fatalf("operation %d (database, memory): %s", op, d)
 			}
 		}

@@ -1,0 +1,472 @@
+package store
+
+import (
+	"cmp"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"tandem/filetime/disk"
+)
+
+const (
+	// inline is the size of the largest bytes that stand beside their intent; larger ones are texts like others.
+	inline = 64 << 10
+	// settled is how many intents that have ended leave their bytes beside them before those are packed.
+	settled = 64
+	// keepIntents is how long an intent stays after its end.
+	keepIntents = 14 * 24 * time.Hour
+)
+
+// endings are the ends of intents on their way into the database.
+type endings struct {
+	mu      sync.Mutex
+	todo    map[int64]ending
+	loose   []int64        // written, with bytes that are not packed yet
+	large   map[int64]bool // intents whose bytes should not wait for that
+	writing chan struct{}  // closed when the goroutine that writes ends, nil where there is none
+	err     error
+}
+
+type ending struct {
+	how disk.Outcome
+	at  time.Time
+}
+
+// wait returns when everything that was told before is written.
+func (e *endings) wait() {
+	e.mu.Lock()
+	writing := e.writing
+	e.mu.Unlock()
+	if writing != nil {
+		<-writing
+	}
+}
+
+// Begin implements disk.Journal.
+func (d *database) Begin(in disk.Intent) (id int64, err error) {
+	// To pack them would hold the change up.
+	befores := make([][]byte, len(in.Files))
+	large := false
+	for i, f := range in.Files {
+		if f.Before != nil {
+			befores[i] = append([]byte{plain}, f.Before...)
+			large = large || len(f.Before) > inline
+		}
+	}
+	into, err := d.jot()
+	if err != nil {
+		return 0, d.unwritten(reason(err))
+	}
+	err = d.surely(func(tx *sql.Tx) error {
+		r, err := tx.Stmt(into.intent).Exec(in.Session, in.Call, in.Turn, in.Tool, in.Time.UnixMicro(),
+			d.me.pid, d.me.start, d.me.nonce)
+		if err == nil {
+			id, err = r.LastInsertId()
+		}
+		for i, f := range in.Files {
+			if err != nil {
+				return err
+			}
+			before := befores[i]
+			hash := f.BeforeHash
+			if before != nil {
+				hash = cmp.Or(hash, hashOf(string(f.Before)))
+			}
+			if len(f.Before) > inline {
+				if err := keep(tx, id, hash, f.Path, in.Time, before); err != nil {
+					return err
+				}
+				before = nil
+			}
+			_, err = tx.Stmt(into.file).Exec(id, i, string(f.Op), f.Path, f.To, f.Buffer, hash, f.AfterHash, before)
+		}
+		return err
+	})
+	if err == nil && large {
+		d.ends.mu.Lock()
+		d.ends.large[id] = true
+		d.ends.mu.Unlock()
+	}
+	return id, err
+}
+
+// keep stores packed bytes for an intent.
+func keep(tx *sql.Tx, intent int64, hash, path string, now time.Time, packed []byte) error {
+	if _, err := tx.Exec("INSERT OR IGNORE INTO blob (hash, data) VALUES (?,?)", hash, packed); err != nil {
+		return err
+	}
+	_, err := tx.Exec("INSERT INTO kept (intent, hash, path, time) VALUES (?,?,?,?)"+
+		" ON CONFLICT DO UPDATE SET time = min(time, excluded.time)", intent, hash, path, now.UnixMicro())
+	return err
+}
+
+// Keep implements disk.Journal.
+func (d *database) Keep(intent int64, path string, data []byte) (string, error) {
+	hash, packed := hashOf(string(data)), d.packer.pack(string(data))
+	if err := d.surely(func(tx *sql.Tx) error { return keep(tx, intent, hash, path, d.now(), packed) }); err != nil {
+		return "", err
+	}
+	return hash, nil
+}
+
+// surely writes what is on the disk for good when it returns.
+func (d *database) surely(f func(*sql.Tx) error) error {
+	if err := d.writeOn(d.sure, f); err != nil {
+		return d.unwritten(err)
+	}
+	return nil
+}
+
+func (d *database) unwritten(err error) error {
+	return fmt.Errorf("the journal %s cannot be written: %w", d.path, err)
+}
+
+// jotting is what every Begin needs.
+type jotting struct{ intent, file *sql.Stmt }
+
+// jot makes it when there is first something to write down.
+func (d *database) jot() (jotting, error) {
+	d.jotting.Lock()
+	defer d.jotting.Unlock()
+	if d.jotted.file != nil {
+		return d.jotted, nil
+	}
+	intent, err := d.sure.Prepare("INSERT INTO intent" +
+		" (session, call, turn, tool, time, ended, outcome, judged, pid, start, nonce) VALUES (?,?,?,?,?,0,'',0,?,?,?)")
+	if err != nil {
+		return jotting{}, err
+	}
+	file, err := d.sure.Prepare("INSERT INTO intent_file" +
+		" (intent, n, op, path, target, buffer, before_hash, after_hash, before) VALUES (?,?,?,?,?,?,?,?,?)")
+	if err != nil {
+		return jotting{}, errors.Join(err, intent.Close())
+	}
+	d.jotted = jotting{intent, file}
+	return d.jotted, nil
+}
+
+// End implements disk.Journal. It is written soon, by a goroutine that ends when there is nothing left.
+func (d *database) End(id int64, o disk.Outcome) error {
+	e := &d.ends
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.todo == nil {
+		e.todo = map[int64]ending{}
+	}
+	e.todo[id] = ending{o, d.now()}
+	if e.writing == nil {
+		e.writing = make(chan struct{})
+		go d.writeEnds()
+	}
+	return nil
+}
+
+// writeEnds writes what has ended until there is nothing more.
+func (d *database) writeEnds() {
+	e := &d.ends
+	for {
+		e.mu.Lock()
+		todo := e.todo
+		e.todo = nil
+		if len(todo) == 0 {
+			close(e.writing)
+			e.writing = nil
+			e.mu.Unlock()
+			return
+		}
+		e.mu.Unlock()
+		err := d.write(func(tx *sql.Tx) error {
+			for id, end := range todo {
+				_, err := tx.Exec("UPDATE intent SET outcome = ?, ended = ? WHERE id = ?", string(end.how), end.at.UnixMicro(), id)
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		e.mu.Lock()
+		hurry := false
+		for id := range todo {
+			hurry = hurry || e.large[id]
+			delete(e.large, id)
+			e.loose = append(e.loose, id)
+		}
+		var loose []int64
+		if hurry || len(e.loose) >= settled {
+			loose, e.loose = e.loose, nil
+		}
+		e.err = errors.Join(e.err, err)
+		e.mu.Unlock()
+		if err := d.settle(loose); err != nil {
+			e.mu.Lock()
+			e.err = errors.Join(e.err, err)
+			e.mu.Unlock()
+		}
+	}
+}
+
+// settle packs the bytes of intents which have ended, also those that stand beside them. They are texts from then on, and
+// mostly those that a session has of the same change.
+func (d *database) settle(ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return err
+	}
+	type beside struct {
+		intent     int64
+		at         int64
+		hash, path string
+		data       []byte
+	}
+	var all []beside
+	rows, err := d.db.Query("SELECT intent, time, before_hash, path, before FROM intent_file JOIN intent ON id = intent"+
+		" WHERE before IS NOT NULL AND intent IN (SELECT value FROM json_each(?))", string(list))
+	if err != nil {
+		return reason(err)
+	}
+	for rows.Next() {
+		var b beside
+		if err = rows.Scan(&b.intent, &b.at, &b.hash, &b.path, &b.data); err != nil {
+			break
+		}
+		all = append(all, b)
+	}
+	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
+		return reason(err)
+	}
+	for i := range all {
+		all[i].data = d.packer.pack(string(all[i].data[1:]))
+	}
+	var plain []string
+	err = d.write(func(tx *sql.Tx) error {
+		for _, b := range all {
+			if err := keep(tx, b.intent, b.hash, b.path, time.UnixMicro(b.at), b.data); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec("UPDATE intent_file SET before = NULL"+
+			" WHERE intent IN (SELECT value FROM json_each(?))", string(list))
+		if err != nil {
+			return err
+		}
+		plain, err = hashesOf(tx, "SELECT hash FROM blob WHERE length(data) > ? AND substr(data, 1, 1) = x'00'"+
+			" AND hash IN (SELECT hash FROM kept WHERE intent IN (SELECT value FROM json_each(?)))", inline, string(list))
+		return err
+	})
+	for _, h := range plain { // one at a time, since they are large
+		var text string
+		if err == nil {
+			text, err = d.Blob(h)
+		}
+		if errors.Is(err, ErrGone) {
+			err = nil
+			continue
+		}
+		if err == nil {
+			packed := d.packer.pack(text)
+			err = d.write(func(tx *sql.Tx) error {
+				_, err := tx.Exec("UPDATE blob SET data = ? WHERE hash = ?", packed, h)
+				return err
+			})
+		}
+	}
+	return err
+}
+
+// stopJournal writes what is left and lets go of the intents that are open, so that the next process judges them.
+func (d *database) stopJournal() error {
+	e := &d.ends
+	e.wait()
+	e.mu.Lock()
+	loose, err := e.loose, e.err
+	e.loose = nil
+	e.mu.Unlock()
+	err = errors.Join(err, d.settle(loose))
+	return errors.Join(err, d.write(func(tx *sql.Tx) error {
+		_, err := tx.Exec("UPDATE intent SET pid = 0, start = 0, nonce = '' WHERE outcome = '' AND nonce = ?", d.me.nonce)
+		return err
+	}))
+}
+
+// Orphans implements disk.Journal.
+func (d *database) Orphans() (found []disk.Intent, err error) {
+	err = d.write(func(tx *sql.Tx) error {
+		dead, err := deadHolders(tx)
+		if err != nil {
+			return err
+		}
+		for _, h := range dead {
+			of := []any{h.pid, h.start, h.nonce}
+			const whose = " WHERE outcome = '' AND pid = ? AND start = ? AND nonce = ?"
+			more, err := intentsOf(tx, "coalesce(before, data)", whose, of)
+			if err != nil {
+				return err
+			}
+			found = append(found, more...)
+			if _, err := tx.Exec("UPDATE intent SET judged = 1, pid = ?, start = ?, nonce = ?"+whose,
+				append([]any{d.me.pid, d.me.start, d.me.nonce}, of...)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// deadHolders are the stores that have open intents and live no more.
+func deadHolders(tx *sql.Tx) (dead []holder, err error) {
+	rows, err := tx.Query("SELECT DISTINCT pid, start, nonce FROM intent WHERE outcome = ''")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // what went wrong is in Err
+	for rows.Next() {
+		var h holder
+		if err := rows.Scan(&h.pid, &h.start, &h.nonce); err != nil {
+			return nil, err
+		}
+		if !h.alive() {
+			dead = append(dead, h)
+		}
+	}
+	return dead, rows.Err()
+}
+
+// Judged implements Store.
+func (d *database) Judged(session string) (found []Judged, err error) {
+	err = d.write(func(tx *sql.Tx) error {
+		in, err := intentsOf(tx, "NULL", " WHERE judged = 1 AND session = ?", []any{session})
+		if err != nil {
+			return err
+		}
+		for _, i := range in {
+			j := Judged{Intent: i}
+			if err := tx.QueryRow("SELECT outcome FROM intent WHERE id = ?", i.ID).Scan(&j.Outcome); err != nil {
+				return err
+			}
+			found = append(found, j)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// Backups implements Store.
+func (d *database) Backups(path string) (found []Backup, err error) {
+	rows, err := d.db.Query("SELECT hash, path, min(at), session, tool"+
+		" FROM (SELECT intent, hash, path, time AS at FROM kept UNION ALL SELECT intent, before_hash, path, time FROM intent_file JOIN intent ON id = intent WHERE before IS NOT NULL)"+
+		" JOIN intent ON id = intent WHERE ?1 = '' OR path = ?1 GROUP BY intent, hash, path"+
+		" ORDER BY intent DESC, min(at) DESC, hash", path)
+	if err != nil {
+		return nil, reason(err)
+	}
+	defer func() { _ = rows.Close() }() // what went wrong is in Err
+	for rows.Next() {
+		var b Backup
+		var at int64
+		if err := rows.Scan(&b.Hash, &b.Path, &at, &b.Session, &b.Tool); err != nil {
+			return nil, reason(err)
+		}
+		b.Time = time.UnixMicro(at)
+		found = append(found, b)
+	}
+	return found, reason(rows.Err())
+}
+
+// intentsOf reads the intents of a condition with their files, in the order in which they began.
+func intentsOf(tx *sql.Tx, before, where string, args []any) ([]disk.Intent, error) {
+	rows, err := tx.Query("SELECT id, session, call, turn, tool, intent.time,"+
+		" op, path, target, buffer, before_hash, after_hash, "+before+" FROM intent LEFT JOIN intent_file ON intent = id"+
+		" LEFT JOIN blob ON before IS NULL AND hash = before_hash AND before_hash <> ''"+where+" ORDER BY id, n", args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // what went wrong is in Err
+	var out []disk.Intent
+	for rows.Next() {
+		var in disk.Intent
+		var at int64
+		var op, path, to, was, after sql.NullString
+		var buffer sql.NullBool
+		var packed []byte
+		if err := rows.Scan(&in.ID, &in.Session, &in.Call, &in.Turn, &in.Tool, &at, &op, &path, &to, &buffer, &was, &after,
+			&packed); err != nil {
+			return nil, err
+		}
+		if len(out) == 0 || out[len(out)-1].ID != in.ID {
+			in.Time = time.UnixMicro(at)
+			out = append(out, in)
+		}
+		if !op.Valid { // an intent of no file
+			continue
+		}
+		f := disk.Planned{
+			Op: disk.Op(op.String), Path: path.String, To: to.String, Buffer: buffer.Bool,
+			BeforeHash: was.String, AfterHash: after.String,
+		}
+		if packed != nil {
+			data, err := unpack(packed)
+			if err != nil {
+				return nil, err
+			}
+			f.Before = []byte(data)
+		}
+		last := &out[len(out)-1]
+		last.Files = append(last.Files, f)
+	}
+	return out, rows.Err()
+}
+
+// dropIntents forgets the intents of a condition that have ended, with the bytes that nothing else has, and counts them.
+func dropIntents(tx *sql.Tx, where string, args ...any) (int64, error) {
+	where = " WHERE outcome <> '' AND " + where
+	hashes, err := hashesOf(tx, "SELECT hash FROM kept WHERE intent IN (SELECT id FROM intent"+where+")", args...)
+	if err != nil {
+		return 0, err
+	}
+	r, err := tx.Exec("DELETE FROM intent"+where, args...)
+	if err != nil {
+		return 0, err
+	}
+	if err := dropBlobs(tx, hashes); err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+func hashesOf(tx *sql.Tx, query string, args ...any) (hashes []string, err error) {
+	rows, err := tx.Query(query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // what went wrong is in Err
+	for rows.Next() {
+		var h string
+		if err := rows.Scan(&h); err != nil {
+			return nil, err
+		}
+		hashes = append(hashes, h)
+	}
+	return hashes, rows.Err()
+}
+
+// dropBlobs deletes those texts that nothing needs any more.
+func dropBlobs(tx *sql.Tx, hashes []string) error {
+	for _, h := range hashes {
+		if _, err := tx.Exec("DELETE FROM blob WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM blob_use WHERE hash = ?1)"+
+			" AND NOT EXISTS (SELECT 1 FROM kept WHERE hash = ?1)", h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
