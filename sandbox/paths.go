@@ -123,7 +123,8 @@ func (p *Paths) Readable(arg string) (canonical string, err error) {
 		shorten(arg), via(abs, canonical), scope)
 }
 
-// Writable is Readable for a path that will be written to. What belongs to a repository's own .git is refused too.
+// Writable is Readable for a path that will be written to. What belongs to a repository's own .git is refused too, and
+// so is the configuration.
 func (p *Paths) Writable(arg string) (canonical string, err error) {
 	p.prepare()
 	abs, canonical, err := p.canonical(arg)
@@ -138,6 +139,11 @@ func (p *Paths) Writable(arg string) (canonical string, err error) {
 	if inGit(strings.TrimPrefix(canonical, root)) {
 		return "", refuse("PROTECTED_PATH", "protected", arg,
 			"Path %q%s belongs to git itself and is never written by a tool. Use git commands.",
+			shorten(arg), via(abs, canonical))
+	}
+	if isConfiguration(canonical, root == "") {
+		return "", refuse("PROTECTED_PATH", "protected", arg,
+			"Path %q%s is Tandem's own configuration, which says what you may do: only a person changes it.",
 			shorten(arg), via(abs, canonical))
 	}
 	return canonical, nil
@@ -271,6 +277,14 @@ func inGit(path string) bool {
 		}
 	}
 	return false
+}
+
+// isConfiguration tells whether a path is a file that the configuration is read from, or the folder that such a file lies
+// in; a person's own file lies outside every workspace.
+func isConfiguration(path string, outside bool) bool {
+	dir, name := filepath.Split(strings.ToLower(path))
+	folder := filepath.Base(dir)
+	return name == ".tandem" || name == "config.json" && (folder == ".tandem" || outside && folder == "tandem")
 }
 
 func via(abs, canonical string) string {

@@ -133,6 +133,11 @@ func TestConfine(t *testing.T) {
 		{"F077 new file", "sub/x/y/z", "app/sub/x/y/z", "app/sub/x/y/z"},
 		{"F077 new file through a link", "d/x/y", "OUTSIDE_ROOTS", "OUTSIDE_WRITE_ROOTS"},
 		{"below a file", "main.go/x", "app/main.go/x", "app/main.go/x"},
+		{"A14", ".tandem/config.json", "app/.tandem/config.json", "PROTECTED_PATH"},
+		{"A14 by another case", "sub/.Tandem/Config.json", "app/sub/.Tandem/Config.json", "PROTECTED_PATH"},
+		{"A14 the folder", ".tandem", "app/.tandem", "PROTECTED_PATH"},
+		{"not the configuration", "tandem/config.json", "app/tandem/config.json", "app/tandem/config.json"},
+		{"not the configuration either", ".tandem/notes", "app/.tandem/notes", "app/.tandem/notes"},
 		{"not .git", ".gitignore", "app/.gitignore", "app/.gitignore"},
 		{"link to itself", "self/self/self/main.go", "app/main.go", "app/main.go"},
 	}

@@ -3,6 +3,7 @@ package tools
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -17,8 +18,9 @@ type Registry struct {
 	// tools are by folded name, names leads from every folded name and alias to the folded name.
 	tools map[string]Tool
 	names map[string]string
-	// disabled are folded names as somebody wrote them, aliases included.
-	disabled map[string]bool
+	// disabled are folded names as somebody wrote them, aliases included; so are only, which is nil where all will do.
+	disabled, only map[string]bool
+	flags          map[string]bool
 }
 
 // NewRegistry makes an empty Registry.
@@ -69,13 +71,30 @@ func (r *Registry) Unregister(name string) bool {
 // SetDisabled replaces the set of tools, by name or alias, that are registered but not to be had. Names that no tool
 // has yet are kept for the day that one comes.
 func (r *Registry) SetDisabled(names []string) {
-	disabled := make(map[string]bool, len(names))
-	for _, n := range names {
-		disabled[strings.ToLower(n)] = true
-	}
+	disabled := folded(names)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.disabled = disabled
+}
+
+// SetOffer says which tools, by name or alias, can be had at all, nil for every one, and which feature flags are set: a
+// tool behind a flag can be had where the flag is true.
+func (r *Registry) SetOffer(only []string, flags map[string]bool) {
+	flags = maps.Clone(flags)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.only, r.flags = nil, flags
+	if only != nil {
+		r.only = folded(only)
+	}
+}
+
+func folded(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, n := range names {
+		set[strings.ToLower(n)] = true
+	}
+	return set
 }
 
 // Get gives the tool of that name or alias; nil where there is none or it is disabled.
@@ -100,13 +119,13 @@ func (r *Registry) DisabledBy(name string) string {
 }
 
 func (r *Registry) off(t Tool) bool {
-	if len(r.disabled) == 0 {
-		return false
-	}
 	spec := t.Spec()
-	return r.disabled[strings.ToLower(spec.Name)] || slices.ContainsFunc(spec.Aliases, func(a string) bool {
-		return r.disabled[strings.ToLower(a)]
-	})
+	in := func(set map[string]bool) bool {
+		return len(set) > 0 && (set[strings.ToLower(spec.Name)] || slices.ContainsFunc(spec.Aliases, func(a string) bool {
+			return set[strings.ToLower(a)]
+		}))
+	}
+	return in(r.disabled) || r.only != nil && !in(r.only) || spec.Flag != "" && !r.flags[spec.Flag]
 }
 
 // List gives the tools that can be had, sorted by name.

@@ -83,6 +83,8 @@ type Spec struct {
 	Block          bool
 	InputStreaming bool
 	Providers      []string
+	// Flag is the feature flag that an experimental tool stands behind; without it the tool is registered and not to be had.
+	Flag string
 	// Source is "builtin", "plugin:<id>", "mcp:<server>", "client" or "turn".
 	Source string
 	// Pages says that the tool cuts its own output, so that the pipeline does not.
@@ -262,6 +264,7 @@ const (
 	Unsupported         filetime.Code = "UNSUPPORTED"
 	ExecutionError      filetime.Code = "EXECUTION_ERROR"
 	ClarifyTimeout      filetime.Code = "CLARIFY_TIMEOUT"
+	BudgetExceeded      filetime.Code = "BUDGET_EXCEEDED"
 )
 
 // ExitCode is the code of a command that ended with n.

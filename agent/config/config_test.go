@@ -2,23 +2,14 @@ package config
 
 import (
 	"bytes"
-	"encoding/json"
-	"flag"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/jsonschema-go/jsonschema"
 )
-
-var update = flag.Bool("update", false, "write the generated files")
 
 // load lays JSON of the named layers over the defaults; "user" and "workspace" become files.
 func load(t *testing.T, layers map[string]string) (Config, []string, string) {
@@ -77,7 +68,7 @@ func TestLayersInOrder(t *testing.T) {
 	want := Default()
 	want.Model, want.Mode, want.ClosedFiles, want.Coerce = "a/f", "auto", "editor", "on"
 	want.Limits.KillGraceMs, want.Limits.MaxConcurrency = 3, 2
-	want.ToolsOff = []string{"bash", "glob", "grep"}
+	want.ToolsOff = []string{"bash", "grep", "glob"}
 	want.Providers = map[string]Provider{"p": {BaseURL: "http://s", APIKeyEnv: "K"}}
 	if diff := cmp.Diff(want, c); diff != "" || len(problems) > 0 {
 		t.Errorf("%s %v", diff, problems)
@@ -98,8 +89,8 @@ func TestProblems(t *testing.T) {
 		{"unknown key like no other", "client", `{"zzzzzzzz": 1}`, []string{
 			`hint initializationOptions: unknown key "zzzzzzzz"`,
 		}},
-		{"column counts characters", "user", `{"model": "é", "mod": 1}`, []string{
-			`hint /user.json:1:16: unknown key "mod"; did you mean "mode"?`,
+		{"column counts characters", "user", `{"model": "é", "retrie": 1}`, []string{
+			`hint /user.json:1:16: unknown key "retrie"; did you mean "retry"?`,
 		}},
 		{"wrong types, all of them", "client", `{"model": 5, "requireRead": "yes", "limits": [],
 			"disabledTools": "bash", "writeRoots": {}}`, []string{
@@ -119,17 +110,34 @@ func TestProblems(t *testing.T) {
 		{"not one of", "client", `{"apply": "never"}`, []string{
 			`bad initializationOptions: "apply" must be "auto", "editor", "disk" or "none", not "never"`,
 		}},
-		{"not served yet", "client", `{"mode": "plan", "permissions": {"deny": ["bash"]}, "messages": "en",
-			"providers": {"p": {"api": "soap", "prices": {"m": {"input": -1, "output": "x"}}}}}`, []string{
-			`bad initializationOptions: "mode" "plan" is not served yet; use "ask" or "auto"`,
-			`bad initializationOptions: "permissions" is not served yet and has no effect`,
-			`hint initializationOptions: "messages" is not served yet and has no effect`,
-			`bad initializationOptions: "providers.p.api" must be "anthropic", "openai" or "openai-chat", not "soap"`,
+		{"not in this version", "client", `{"review": "before", "permissions": {"allow": [{"tool": "x"}]},
+			"messages": "zh-CN", "limits": {"bashReadOnlyTimeoutMs": 5}, "mcpServers": {}, "hooks": {"turnEnd": [{}]}}`, []string{
+			`bad initializationOptions: "review" "before" is not in this version: every change asks before it lands; use "after"`,
+			`hint initializationOptions: "permissions.allow" is not in this version: it has no effect`,
+			`hint initializationOptions: "messages" "zh-CN" is not in this version: it has no effect; use "auto" or "en"`,
+			`hint initializationOptions: "limits.bashReadOnlyTimeoutMs" is not in this version: it has no effect`,
+			`hint initializationOptions: "hooks.turnEnd" is not in this version: it has no effect`,
+		}},
+		{"a provider", "client", `{"providers": {"p": {"api": "openia", "apiKeyEnv": "sk-123",
+			"prices": {"m": {"input": -1, "output": "x"}}}}}`, []string{
+			`bad initializationOptions: "providers.p.api" must be "anthropic", "openai" or "openai-chat", not "openia"; did you mean "openai"?`,
+			`bad initializationOptions: "providers.p.apiKeyEnv" must be the name of an environment variable that holds the key, not the key itself`,
 			`bad initializationOptions: "providers.p.prices.m.input" must be from 0 to 10000, not -1`,
 			`bad initializationOptions: "providers.p.prices.m.output" must be a number, not a string`,
 		}},
+		{"rules that are none", "client", `{"permissions": {"deny": ["bash", {"tol": "grep"}, {"tool": "[a"}], "ask": {}}}`, []string{
+			`bad initializationOptions: "permissions.deny[0]" must be an object, not a string`,
+			`hint initializationOptions: unknown key "permissions.deny[1].tol"; did you mean "permissions.deny[1].tool"?`,
+			`bad initializationOptions: "permissions.deny[1]" lacks "tool"`,
+			`bad initializationOptions: "permissions.deny[2].tool" is no pattern: syntax error in pattern`,
+			`bad initializationOptions: "permissions.deny[2]" lacks "tool"`,
+			`bad initializationOptions: "permissions.ask" must be a list of objects, not an object`,
+		}},
+		{"twice", "user", `{"model": "a", "model": "b"}`, []string{
+			`bad /user.json:1:16: "model" is set twice here; the last one holds`,
+		}},
 		{"no JSON", "user", "{\n\"model\" 5}", []string{
-			`bad /user.json: not valid JSON: line 2, column 9: invalid character '5' after object name`,
+			`bad /user.json:2:9: not valid JSON: invalid character '5' after object name`,
 		}},
 		{"no object", "client", `[]`, []string{`bad initializationOptions: the configuration must be an object, not a list`}},
 		{"null", "client", `null`, []string{}},
@@ -150,7 +158,8 @@ func TestProblems(t *testing.T) {
 			if diff := cmp.Diff(c.want, problems); diff != "" {
 				t.Error(diff)
 			}
-			got.Providers, got.Model = nil, ""
+			got.Providers, got.Model, got.Permissions.Allow, got.Hooks = nil, "", nil, Hooks{}
+			got.Limits.BashReadOnlyTimeoutMs, got.MCPServers = 0, nil
 			if diff := cmp.Diff(Default(), got); diff != "" {
 				t.Errorf("a mistake changed the rest: %s", diff)
 			}
@@ -158,10 +167,63 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-func TestUnknownModeIsNotLooser(t *testing.T) {
-	c, _, _ := load(t, map[string]string{"user": `{"mode": "auto"}`, "client": `{"mode": "readOnly"}`})
-	if c.Mode != "ask" {
-		t.Errorf("mode %q", c.Mode)
+// TestRestrictionsThatFail wants a restriction that is not understood, or not in this version, to hold all the same, or
+// else nothing to happen unasked.
+func TestRestrictionsThatFail(t *testing.T) {
+	for _, c := range []struct{ user, mode string }{
+		{`{"mode": "auto"}`, "auto"},
+		{`{"mode": "auto", "model": 5, "retry": [], "coerce": "x", "limits": {"maxReadBytes": ""}}`, "auto"},
+		{`{"mode": "auto", "messages": "zh-CN", "hooks": {"beforeToolCall": [{}]}}`, "auto"},
+		{`{"mode": "auto", "hooks": {"beforeToolCall": {}}}`, "ask"},
+		{`{"mode": "auto", "review": "before"}`, "ask"},
+		{`{"mode": "acceptEdits", "review": "befor"}`, "ask"},
+		{`{"mode": "plan", "review": "before"}`, "readOnly"},
+		{`{"mode": "auto", "requireRead": 1}`, "ask"},
+		{`{"mode": "auto", "disabledTools": "bash"}`, "ask"},
+		{`{"mode": "auto", "disabledTool": ["bash"]}`, "ask"},
+		{`{"mode": "auto", "permissions": {"deny": [{}]}}`, "ask"},
+		{`{"mode": "auto", "permissions": {"denny": [{"tool": "bash"}]}}`, "ask"},
+		{`{"mode": "auto", "budget": {"maxToolCalls": -1}}`, "ask"},
+		{`{"mode": "auto", "sandbox": {"level": "strictly"}}`, "ask"},
+		{`{"mode": "auto", "writeRoots": "src"}`, "ask"},
+		{`{"mode": "auto",, }`, "ask"},
+		{`{"mode": "readonly"}`, "ask"},
+		{`{"mode": "plan"}`, "readOnly"},
+	} {
+		got, problems, _ := load(t, map[string]string{"user": c.user})
+		if got.Mode != c.mode {
+			t.Errorf("%s: mode %s, want %s: %q", c.user, got.Mode, c.mode, problems)
+		}
+		// The person's own word, later on, does not lift what is not understood.
+		if got, problems, _ = load(t, map[string]string{"user": c.user, "flags": `{"mode": "auto"}`}); c.mode == "ask" && got.Mode != "ask" {
+			t.Errorf("%s: mode %s by a flag: %q", c.user, got.Mode, problems)
+		}
+	}
+	const said = `bad mode: "ask" instead of "auto", until what is wrong in the configuration is put right`
+	if _, problems, _ := load(t, map[string]string{"flags": `{"mode": "auto", "review": "before"}`}); !slices.Contains(problems, said) {
+		t.Errorf("%q", problems)
+	}
+}
+
+func TestRulesAddUp(t *testing.T) {
+	c, problems, _ := load(t, map[string]string{
+		"user":      `{"permissions": {"deny": [{"tool": "bash", "params": {"command": "git push*"}}], "ask": [{"tool": "grep"}]}}`,
+		"workspace": `{"permissions": {"deny": [{"tool": "write_file"}], "ask": []}}`,
+		"client":    `{"permissions": {"deny": []}, "hooks": {"beforeToolCall": [{"matcher": "edit*", "command": ["judge"]}]}}`,
+		"section":   `{"permissions": {"deny": [{"tool": "write_file"}]}, "hooks": {"beforeToolCall": []}}`,
+	})
+	want := Default()
+	want.Permissions.Deny = []Rule{{Tool: "bash", Params: map[string]string{"command": "git push*"}}, {Tool: "write_file"}}
+	want.Permissions.Ask = []Rule{{Tool: "grep"}}
+	want.Hooks.BeforeToolCall = []Hook{{Matcher: "edit*", Command: []string{"judge"}}}
+	if diff := cmp.Diff(want, c); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{
+		`bad /user.json:1:44: "permissions.deny[0].params" is not in this version: the rule is about every call of the tool`,
+		`bad initializationOptions: "hooks.beforeToolCall" is not in this version: the tools that they match are refused`,
+	}, problems); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -249,102 +311,16 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c, _ := Load(Inputs{Client: text})
-		if !slices.Contains([]string{"ask", "auto"}, c.Mode) || c.Retry.Attempts < 1 || c.Limits.MaxConcurrency < 1 {
+		if !slices.Contains([]string{"ask", "acceptEdits", "readOnly", "auto"}, c.Mode) || c.Retry.Attempts < 1 || c.Limits.MaxConcurrency < 1 {
 			t.Errorf("not usable: %+v", c)
 		}
 		if err := os.WriteFile(filepath.Join(dir, ".tandem/config.json"), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if c, _ := Load(Inputs{Workspace: dir}); c.Mode != "ask" || !c.RequireRead || c.Model != "" || c.Providers != nil ||
+		if c, _ := Load(Inputs{Workspace: dir}); c.Mode != "ask" && c.Mode != "readOnly" || !c.RequireRead || c.Model != "" || c.Providers != nil ||
 			c.FallbackModels != nil ||
 			(c.WriteRoots != nil && len(c.WriteRoots) == 0) {
 			t.Errorf("loosened by a workspace: %+v", c)
 		}
 	})
-}
-
-// TestSchema keeps the JSON Schema that editors complete with as the struct has it; -update writes it.
-func TestSchema(t *testing.T) {
-	s := describe(t, reflect.TypeFor[Config](), reflect.ValueOf(Default()), "", comments(t))
-	s.Schema, s.Title = "https://json-schema.org/draft/2020-12/schema", "Configuration of Tandem"
-	got, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got = append(got, '\n')
-	path := filepath.Join("..", "..", "docs", "configuration.schema.json")
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s is out of date (%v); run go test ./agent/config -update", path, err)
-	}
-}
-
-// comments gives what is written above each field of the package's structs, by "Type.Field".
-func comments(t *testing.T) map[string]string {
-	file, err := parser.ParseFile(token.NewFileSet(), "config.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	docs := map[string]string{}
-	for n := range ast.Preorder(file) {
-		if spec, ok := n.(*ast.TypeSpec); ok {
-			for _, f := range spec.Type.(*ast.StructType).Fields.List {
-				docs[spec.Name.Name+"."+f.Names[0].Name] = strings.Join(strings.Fields(f.Doc.Text()), " ")
-			}
-		}
-	}
-	return docs
-}
-
-func describe(
-	t *testing.T, typ reflect.Type, value reflect.Value, tag reflect.StructTag, docs map[string]string,
-) *jsonschema.Schema {
-	s := &jsonschema.Schema{}
-	switch typ.Kind() {
-	case reflect.Struct:
-		s.Type, s.Properties = "object", map[string]*jsonschema.Schema{}
-		for i := range typ.NumField() {
-			f := typ.Field(i)
-			name, doc := f.Tag.Get("json"), docs[typ.Name()+"."+f.Name]
-			if doc == "" {
-				t.Errorf("%s.%s says nothing about itself", typ.Name(), f.Name)
-			}
-			s.Properties[name] = describe(t, f.Type, value.Field(i), f.Tag, docs)
-			s.Properties[name].Description = doc
-			s.PropertyOrder = append(s.PropertyOrder, name)
-		}
-		return s
-	case reflect.Map:
-		s.Type = "object"
-		s.AdditionalProperties = describe(t, typ.Elem(), reflect.Zero(typ.Elem()), "", docs)
-		return s
-	case reflect.Slice:
-		s.Type, s.Items = "array", &jsonschema.Schema{Type: "string"}
-		if tag.Get("null") != "" {
-			s.Type, s.Types = "", []string{"array", "null"}
-		}
-	case reflect.String:
-		s.Type = "string"
-		if enum := tag.Get("enum"); enum != "" {
-			for _, v := range strings.Split(enum, ",") {
-				s.Enum = append(s.Enum, v)
-			}
-		}
-	case reflect.Bool:
-		s.Type = "boolean"
-	case reflect.Int:
-		lo, hi := bounds(tag)
-		s.Type, s.Minimum, s.Maximum = "integer", jsonschema.Ptr(float64(lo)), jsonschema.Ptr(float64(hi))
-	case reflect.Float64:
-		lo, hi := bounds(tag)
-		s.Type, s.Minimum, s.Maximum = "number", jsonschema.Ptr(float64(lo)), jsonschema.Ptr(float64(hi))
-	}
-	if !value.IsZero() {
-		s.Default, _ = json.Marshal(value.Interface())
-	}
-	return s
 }

@@ -2,8 +2,9 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
-	"maps"
+	"path"
 	"reflect"
 	"slices"
 	"strconv"
@@ -17,9 +18,13 @@ import (
 type Problem struct {
 	// Bad says that a value was wrong or that a restriction could not be kept; otherwise it is a hint.
 	Bad bool
+	// Unserved says that the key or the value is right and not in this version.
+	Unserved bool
 	// Source is a file's path or what else the layer is called. Line and Column count from 1; both are 0 outside files.
 	Source       string
 	Line, Column int
+	// Start and End are where it stands in the file's text, in bytes; both are 0 outside files.
+	Start, End int
 	// Key is the dotted path of the key, "" for the whole text.
 	Key     string
 	Message string
@@ -38,18 +43,45 @@ type decoder struct {
 	inFile   bool
 	text     []byte
 	problems []Problem
-	// at holds where each key that the layer sets stands.
-	at map[string]int
+	// at holds where each key that the layer names stands, set those of them whose value was taken.
+	at  map[string]span
+	set map[string]bool
+	// careful says that a restriction was meant and could not be understood.
+	careful bool
+	// broken says that the text is no JSON, so that nothing was taken of it.
+	broken bool
+	// unserved counts the keys around the present one that have no effect.
+	unserved int
 }
 
-func (d *decoder) report(bad bool, offset int, key, format string, args ...any) {
+// span is a place in a text, in bytes.
+type span struct{ start, end int }
+
+func (d *decoder) report(bad bool, at span, key, format string, args ...any) {
 	p := Problem{Bad: bad, Source: d.source, Key: key, Message: fmt.Sprintf(format, args...)}
 	if d.inFile {
-		before := d.text[:min(offset, len(d.text))]
-		p.Line = 1 + bytes.Count(before, []byte("\n"))
-		p.Column = 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+		p.Start, p.End = min(at.start, len(d.text)), min(at.end, len(d.text))
+		p.Line, p.Column = position(d.text, p.Start)
 	}
 	d.problems = append(d.problems, p)
+}
+
+// position gives the line and the column of an offset, both from 1.
+func position(text []byte, offset int) (line, column int) {
+	before := text[:offset]
+	return 1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+}
+
+// wrong reports a value that could not be taken.
+func (d *decoder) wrong(at span, key string, tag reflect.StructTag, format string, args ...any) {
+	d.careful = d.careful || guards(tag)
+	d.report(true, at, key, format, args...)
+}
+
+// guards says that a key restricts what may happen.
+func guards(tag reflect.StructTag) bool {
+	rule, _, _ := strings.Cut(tag.Get("ws"), ":")
+	return tag.Get("guard") != "" || slices.Contains([]string{"order", "true", "more", "roots", "budget"}, rule)
 }
 
 // maxBrackets bounds how deep a text can nest, since the parser recurses.
@@ -61,58 +93,105 @@ func (d *decoder) over(base Config) Config {
 		return base
 	}
 	if bytes.Count(d.text, []byte("["))+bytes.Count(d.text, []byte("{")) > maxBrackets {
-		d.report(true, 0, "", "too deeply nested to be a configuration")
+		d.broken = true
+		d.report(true, span{}, "", "too deeply nested to be a configuration")
 		return base
 	}
 	v, err := hujson.Parse(d.text)
 	if err != nil {
-		d.inFile = false // the parser's message names the place itself
-		d.report(true, 0, "", "not valid JSON: %s", strings.TrimPrefix(err.Error(), "hujson: "))
+		d.broken = true
+		at, message := located(d.text, strings.TrimPrefix(err.Error(), "hujson: "))
+		d.report(true, at, "", "not valid JSON: %s", message)
 		return base
 	}
 	if v.Value.Kind() == 'n' {
 		return base
 	}
-	d.at = map[string]int{}
+	d.at, d.set = map[string]span{}, map[string]bool{}
 	d.value(v, reflect.ValueOf(&base).Elem(), "", "")
 	return base
 }
 
-func (d *decoder) value(v hujson.Value, to reflect.Value, key string, tag reflect.StructTag) {
+// located takes the place out of a message of the parser, "line 2, column 9: what".
+func located(text []byte, message string) (span, string) {
+	where, what, ok := strings.Cut(message, ": ")
+	var line, column int
+	if n, _ := fmt.Sscanf(where, "line %d, column %d", &line, &column); !ok || n != 2 {
+		return span{}, message
+	}
+	at := 0
+	for range line - 1 {
+		at += bytes.IndexByte(text[at:], '\n') + 1
+	}
+	at = min(at+column-1, len(text))
+	return span{at, min(at+1, len(text))}, what
+}
+
+// value takes v into to, and says whether it did.
+func (d *decoder) value(v hujson.Value, to reflect.Value, key string, tag reflect.StructTag) bool {
+	at := span{v.StartOffset, v.EndOffset}
 	switch to.Kind() {
 	case reflect.Struct:
 		if o, ok := v.Value.(*hujson.Object); ok {
 			d.object(o, to, key)
-			return
+			return true
 		}
 	case reflect.Map:
 		if o, ok := v.Value.(*hujson.Object); ok {
 			d.entries(o, to, key)
-			return
+			return true
 		}
 	case reflect.Slice:
 		if a, ok := v.Value.(*hujson.Array); ok {
-			list := make([]string, len(a.Elements))
-			for i, e := range a.Elements {
-				d.value(e, reflect.ValueOf(&list[i]).Elem(), fmt.Sprintf("%s[%d]", key, i), "")
-			}
-			to.Set(reflect.ValueOf(slices.DeleteFunc(list, func(s string) bool { return s == "" })))
-			if len(list) > 0 && to.Len() == 0 {
-				// Never turn a list of mistakes into the empty list, which may mean that there is no limit.
-				to.SetZero()
-			}
-			return
+			return d.elements(a, to, key, tag)
 		}
 		if v.Value.Kind() == 'n' && tag.Get("null") != "" {
 			to.SetZero()
-			return
+			return true
 		}
 	default:
-		if l, ok := v.Value.(hujson.Literal); ok && d.literal(v.StartOffset, l, to, key, tag) {
-			return
+		if l, ok := v.Value.(hujson.Literal); ok {
+			if taken, rightType := d.literal(at, l, to, key, tag); rightType {
+				return taken
+			}
 		}
 	}
-	d.report(true, v.StartOffset, key, "%s must be %s, not %s", orRoot(key), expected(to, tag), received(v))
+	d.wrong(at, key, tag, "%s must be %s, not %s", orRoot(key), expected(to, tag), received(v))
+	return false
+}
+
+// elements takes a list; what is wrong in it is left out.
+func (d *decoder) elements(a *hujson.Array, to reflect.Value, key string, tag reflect.StructTag) bool {
+	list := reflect.MakeSlice(to.Type(), 0, len(a.Elements))
+	for i, e := range a.Elements {
+		name, element := fmt.Sprintf("%s[%d]", key, i), reflect.New(to.Type().Elem()).Elem()
+		taken := d.value(e, element, name, tag)
+		if missing := lacks(element); taken && missing != "" {
+			taken = false
+			d.wrong(span{e.StartOffset, e.EndOffset}, name, tag, "%q lacks %q", name, missing)
+		}
+		if taken && (element.Kind() == reflect.Struct || !element.IsZero()) {
+			list = reflect.Append(list, element)
+		}
+	}
+	to.Set(list)
+	if len(a.Elements) > 0 && list.Len() == 0 {
+		// Never turn a list of mistakes into the empty list, which may mean that there is no limit.
+		to.SetZero()
+	}
+	return true
+}
+
+// lacks gives the required key that an element does not have.
+func lacks(element reflect.Value) string {
+	if element.Kind() == reflect.Struct {
+		for i := range element.NumField() {
+			if f := element.Type().Field(i); f.Tag.Get("required") != "" && element.Field(i).IsZero() {
+				return f.Tag.Get("json")
+			}
+		}
+	}
+	return ""
 }
 
 func orRoot(key string) string {
@@ -122,46 +201,88 @@ func orRoot(key string) string {
 	return strconv.Quote(key)
 }
 
-// literal stores a scalar; false means that it is of the wrong type.
-func (d *decoder) literal(offset int, l hujson.Literal, to reflect.Value, key string, tag reflect.StructTag) bool {
+// literal takes a scalar and says whether it did, and whether it was of the right type.
+func (d *decoder) literal(at span, l hujson.Literal, to reflect.Value, key string, tag reflect.StructTag) (taken, rightType bool) {
+	outside := func(lo, hi int) (bool, bool) {
+		d.wrong(at, key, tag, "%q must be from %d to %d, not %s", key, lo, hi, l)
+		return false, true
+	}
+	lo, hi := bounds(tag)
 	switch kind := l.Kind(); {
 	case to.Kind() == reflect.String && kind == '"':
-		s := l.String()
-		if enum := tag.Get("enum"); enum != "" && !slices.Contains(strings.Split(enum, ","), s) {
-			if slices.Contains(strings.Split(tag.Get("later"), ","), s) {
-				d.report(true, offset, key, "%q %q is not served yet; use %s", key, s, either(enum))
-			} else {
-				d.report(true, offset, key, "%q must be %s, not %q", key, either(enum), s)
-			}
-			if key == "mode" {
-				to.SetString("ask") // whatever was meant, nothing may happen unasked because of it
-			}
-			return true
-		}
-		to.SetString(s)
+		return d.word(at, l.String(), to, key, tag), true
 	case to.Kind() == reflect.Bool && (kind == 't' || kind == 'f'):
 		to.SetBool(kind == 't')
 	case to.Kind() == reflect.Int && kind == '0':
 		n, err := strconv.Atoi(string(l))
 		if err != nil {
-			return false
+			return false, false
 		}
-		if lo, hi := bounds(tag); n < lo || n > hi {
-			d.report(true, offset, key, "%q must be from %d to %d, not %d", key, lo, hi, n)
-			return true
+		if n < lo || n > hi {
+			return outside(lo, hi)
 		}
 		to.SetInt(int64(n))
 	case to.Kind() == reflect.Float64 && kind == '0':
 		n := l.Float()
-		if lo, hi := bounds(tag); n < float64(lo) || n > float64(hi) {
-			d.report(true, offset, key, "%q must be from %d to %d, not %s", key, lo, hi, l)
-			return true
+		if n < float64(lo) || n > float64(hi) {
+			return outside(lo, hi)
 		}
 		to.SetFloat(n)
 	default:
+		return false, false
+	}
+	return true, true
+}
+
+// word takes a string. Where a value is meant that this version does not have, what comes nearest and is no looser holds.
+func (d *decoder) word(at span, s string, to reflect.Value, key string, tag reflect.StructTag) bool {
+	if why := wellFormed(tag.Get("form"), s); why != "" {
+		d.wrong(at, key, tag, "%q %s", key, why)
 		return false
 	}
-	return true
+	enum := tag.Get("enum")
+	if enum == "" || slices.Contains(strings.Split(enum, ","), s) {
+		to.SetString(s)
+		return true
+	}
+	for _, l := range strings.Split(tag.Get("later"), ",") {
+		value, substitute, _ := strings.Cut(l, "=")
+		if value != s || s == "" {
+			continue
+		}
+		message := fmt.Sprintf("%q %q is not in this version: %s", key, s, cmp.Or(tag.Get("instead"), "it has no effect"))
+		if substitute != "" {
+			to.SetString(substitute)
+		} else if guards(tag) {
+			d.careful = true
+		}
+		d.report(guards(tag), at, key, "%s; use %s", message, either(enum))
+		d.problems[len(d.problems)-1].Unserved = true
+		return substitute != ""
+	}
+	near := ""
+	if n := nearest(s, strings.Split(enum, ",")); n != "" {
+		near = fmt.Sprintf("; did you mean %q?", n)
+	}
+	d.wrong(at, key, tag, "%q must be %s, not %q%s", key, either(enum), s, near)
+	return false
+}
+
+// wellFormed says what is wrong with a string that must be the name of an environment variable, or a pattern of names.
+func wellFormed(form, s string) string {
+	switch form {
+	case "variable":
+		for i, r := range s {
+			if r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (i == 0 || r < '0' || r > '9') {
+				return "must be the name of an environment variable that holds the key, not the key itself"
+			}
+		}
+	case "glob":
+		if _, err := path.Match(s, ""); err != nil {
+			return "is no pattern: " + err.Error()
+		}
+	}
+	return ""
 }
 
 func bounds(tag reflect.StructTag) (lo, hi int) {
@@ -175,17 +296,50 @@ func (d *decoder) object(o *hujson.Object, to reflect.Value, key string) {
 	for i := range to.NumField() {
 		fields[to.Type().Field(i).Tag.Get("json")] = i
 	}
+	named := map[string]bool{}
 	for _, m := range o.Members {
 		name := m.Name.Value.(hujson.Literal).String()
-		full := join(key, name)
+		full, at := join(key, name), span{m.Name.StartOffset, m.Name.EndOffset}
 		i, ok := fields[name]
 		if !ok {
-			d.unknown(m.Name.StartOffset, key, name, slices.Sorted(maps.Keys(fields)))
+			d.unknown(at, key, name, to.Type())
 			continue
 		}
-		d.at[full] = m.Name.StartOffset
-		d.value(m.Value, to.Field(i), full, to.Type().Field(i).Tag)
+		if named[name] {
+			d.report(true, at, full, "%q is set twice here; the last one holds", full)
+		}
+		named[name] = true
+		d.member(m.Value, to.Field(i), full, at, to.Type().Field(i).Tag)
 	}
+}
+
+// member takes the value of a key, or says that the key has no effect.
+func (d *decoder) member(v hujson.Value, to reflect.Value, key string, at span, tag reflect.StructTag) {
+	d.at[key] = at
+	later := tag.Get("later") == "*"
+	if later && d.unserved == 0 && !void(v) {
+		instead := cmp.Or(tag.Get("instead"), "it has no effect")
+		d.report(tag.Get("instead") != "", at, key, "%q is not in this version: %s", key, instead)
+		d.problems[len(d.problems)-1].Unserved = true
+	}
+	if later {
+		d.unserved++
+		defer func() { d.unserved-- }()
+	}
+	if d.value(v, to, key, tag) {
+		d.set[key] = true
+	}
+}
+
+// void says that a value sets nothing, so that there is nothing to be said about it.
+func void(v hujson.Value) bool {
+	switch v := v.Value.(type) {
+	case *hujson.Object:
+		return len(v.Members) == 0
+	case *hujson.Array:
+		return len(v.Elements) == 0
+	}
+	return false
 }
 
 // entries lays an object over a map, entry by entry; the map of the layer below stays as it is.
@@ -196,12 +350,16 @@ func (d *decoder) entries(o *hujson.Object, to reflect.Value, key string) {
 	}
 	for _, m := range o.Members {
 		name := reflect.ValueOf(m.Name.Value.(hujson.Literal).String())
+		full := join(key, name.String())
 		entry := reflect.New(to.Type().Elem()).Elem()
 		if old := merged.MapIndex(name); old.IsValid() {
 			entry.Set(old)
 		}
-		d.value(m.Value, entry, join(key, name.String()), "")
-		merged.SetMapIndex(name, entry)
+		d.at[full] = span{m.Name.StartOffset, m.Name.EndOffset}
+		if d.value(m.Value, entry, full, "") {
+			d.set[full] = true
+			merged.SetMapIndex(name, entry)
+		}
 	}
 	to.Set(merged)
 }
@@ -213,23 +371,23 @@ func join(key, name string) string {
 	return key + "." + name
 }
 
-func (d *decoder) unknown(offset int, key, name string, valid []string) {
-	full, general := join(key, name), join(key, name)
-	if strings.HasPrefix(key, "providers.") {
-		general = join("providers.*", name)
-	}
-	if restricts, known := notServed()[general]; known {
-		d.report(restricts, offset, full, "%q is not served yet and has no effect", full)
-		return
-	}
+func (d *decoder) unknown(at span, key, name string, in reflect.Type) {
 	if name == "$schema" && key == "" {
 		return
 	}
-	message := fmt.Sprintf("unknown key %q", full)
-	if near := nearest(name, valid); near != "" {
-		message += fmt.Sprintf("; did you mean %q?", join(key, near))
+	var valid []string
+	for i := range in.NumField() {
+		valid = append(valid, in.Field(i).Tag.Get("json"))
 	}
-	d.report(false, offset, full, "%s", message)
+	full := join(key, name)
+	near := nearest(name, valid)
+	if near == "" {
+		d.report(false, at, full, "unknown key %q", full)
+		return
+	}
+	meant := in.Field(slices.Index(valid, near)).Tag
+	d.careful = d.careful || guards(meant)
+	d.report(guards(meant), at, full, "unknown key %q; did you mean %q?", full, join(key, near))
 }
 
 // nearest gives the valid name that a slip of the fingers turns into name, or "".
@@ -286,6 +444,9 @@ func expected(to reflect.Value, tag reflect.StructTag) string {
 	case reflect.Struct, reflect.Map:
 		return "an object"
 	case reflect.Slice:
+		if to.Type().Elem().Kind() == reflect.Struct {
+			return "a list of objects"
+		}
 		if tag.Get("null") != "" {
 			return "a list of strings or null"
 		}

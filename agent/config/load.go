@@ -2,24 +2,27 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
-	"strings"
+	"syscall"
 )
 
 // Inputs are the layers of a configuration, the weakest first. Empty ones are passed over.
 type Inputs struct {
 	// UserFile is the path of the person's own file, see UserFile.
 	UserFile string
-	// Workspace is the folder whose .tandem/config.json is read. That file came with the folder, so it may only narrow
-	// what is allowed.
+	// Workspace is the folder whose .tandem/config.json is read, More are further folders, whose files are read after it.
+	// Such a file came with its folder, so it may only narrow what is allowed.
 	Workspace string
-	// Client is the initializationOptions, Section the editor's "tandem" section, Flags what the command line sets; all
-	// are JSON.
-	Client, Section, Flags []byte
+	More      []string
+	// Client is the initializationOptions, Section the editor's "tandem" section, Env what TANDEM_MODEL sets,
+	// Flags what the command line sets; all are JSON.
+	Client, Section, Env, Flags []byte
 }
 
 // UserFile is where the person's own file is looked for, "" where there is no home.
@@ -35,46 +38,177 @@ func UserFile(getenv func(string) string) string {
 	return filepath.Join(dir, "tandem", "config.json")
 }
 
-// Load puts the configuration together. It always gives one that can be used: a value that is wrong is reported and the
-// layer below holds, except that a mode which is not known becomes "ask".
-func Load(in Inputs) (Config, []Problem) {
-	c := Default()
-	var problems []Problem
-	lay := func(source string, inFile bool, text []byte, accept func(d *decoder, base, c Config) Config) {
-		d := &decoder{source: source, inFile: inFile, text: text}
-		next := d.over(c)
-		// What one layer turns off stays off, so that a project's policy holds in every editor.
-		next.ToolsOff = slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.ToolsOff, next.ToolsOff))))
-		if accept != nil {
-			next = accept(d, c, next)
-		}
-		c = next
-		problems = append(problems, d.problems...)
+// WorkspaceFile is where a folder's own file is looked for.
+func WorkspaceFile(folder string) string { return filepath.Join(folder, ".tandem", "config.json") }
+
+// Files are the paths that are read.
+func (in Inputs) Files() []string {
+	var files []string
+	if in.UserFile != "" {
+		files = append(files, in.UserFile)
 	}
-	file := func(path string, accept func(d *decoder, base, c Config) Config) {
-		text, err := ReadFile(path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			problems = append(problems, Problem{Bad: true, Source: path, Message: "cannot be read: " + Reason(err)})
-		default:
-			lay(path, true, text, accept)
-		}
+	for _, folder := range in.folders() {
+		files = append(files, WorkspaceFile(folder))
+	}
+	return files
+}
+
+func (in Inputs) folders() []string {
+	if in.Workspace == "" {
+		return in.More
+	}
+	return slices.Concat([]string{in.Workspace}, in.More)
+}
+
+// Origin is where a value was set. Line and Column count from 1; both are 0 outside files.
+type Origin struct {
+	Source       string
+	Line, Column int
+}
+
+func (o Origin) String() string {
+	if o.Line > 0 {
+		return fmt.Sprintf("%s:%d:%d", o.Source, o.Line, o.Column)
+	}
+	return o.Source
+}
+
+// Loaded is a configuration with where it came from.
+type Loaded struct {
+	Config
+	Problems []Problem
+	// Origins says where the value of each key was set, by its dotted path: the last layer that set it, or for lists that
+	// the layers add to, all of them. A key that nobody has set is missing.
+	Origins map[string][]Origin
+	// Texts are the files that were read, by path.
+	Texts map[string][]byte
+}
+
+// Load puts the configuration together. It always gives one that can be used: a value that is wrong is reported and the
+// layer below holds. Where a file cannot be read, or a wrong value was to restrict something, the mode is "ask" at the
+// loosest.
+func Load(in Inputs) (Config, []Problem) {
+	l := new(Loader).Load(in)
+	return l.Config, l.Problems
+}
+
+// Loader is Load for somebody who loads again when something has changed: a file that is broken then goes on saying what
+// it said when it was read last. The zero value is ready. It must not be used concurrently.
+type Loader struct{ good map[string][]byte }
+
+// Load puts the configuration together.
+func (l *Loader) Load(in Inputs) Loaded {
+	a := assembly{
+		Loaded: Loaded{Config: Default(), Origins: map[string][]Origin{}, Texts: map[string][]byte{}},
+		loader: l, folders: in.folders(),
 	}
 	if in.UserFile != "" {
-		file(in.UserFile, nil)
+		a.file(in.UserFile, "")
 	}
-	if in.Workspace != "" {
-		file(filepath.Join(in.Workspace, ".tandem", "config.json"), func(d *decoder, base, c Config) Config {
-			return narrow(d, in.Workspace, base, c)
-		})
+	for _, folder := range a.folders {
+		a.file(WorkspaceFile(folder), folder)
 	}
-	lay("initializationOptions", false, in.Client, nil)
+	a.lay(&decoder{source: "initializationOptions", text: in.Client}, nil)
 	// The section can be changed while the server runs, so it is the newer word. An editor may take it from the workspace's
 	// own settings.
-	lay("the tandem section", false, in.Section, keepLimit)
-	lay("the command line", false, in.Flags, keepLimit)
-	return c, problems
+	a.lay(&decoder{source: "the tandem section", text: in.Section}, (*decoder).keepLimit)
+	a.lay(&decoder{source: "TANDEM_MODEL", text: in.Env}, (*decoder).keepLimit)
+	a.lay(&decoder{source: "the command line", text: in.Flags}, (*decoder).keepLimit)
+	if loose := a.Mode == "auto" || a.Mode == "acceptEdits"; a.careful && loose {
+		a.Problems = append(a.Problems, Problem{
+			Bad: true, Source: "mode", Key: "mode",
+			Message: fmt.Sprintf("%q instead of %q, until what is wrong in the configuration is put right", "ask", a.Mode),
+		})
+		a.Mode = "ask"
+	}
+	return a.Loaded
+}
+
+// assembly is a configuration that is being put together.
+type assembly struct {
+	Loaded
+	loader  *Loader
+	folders []string
+	careful bool
+}
+
+// lay puts a layer on top; accept takes back what the layer may not decide.
+func (a *assembly) lay(d *decoder, accept func(d *decoder, base, next *Config)) {
+	if len(d.text) == 0 {
+		return
+	}
+	base := a.Config
+	next := d.over(base)
+	add(reflect.ValueOf(base), reflect.ValueOf(&next).Elem())
+	if accept != nil {
+		accept(d, &base, &next)
+	}
+	a.Config = next
+	a.careful = a.careful || d.careful || d.broken
+	a.Problems = append(a.Problems, d.problems...)
+	for key := range d.set {
+		a.origin(d, key)
+	}
+}
+
+// origin notes that a layer has set a key.
+func (a *assembly) origin(d *decoder, key string) {
+	o := Origin{Source: d.source}
+	if d.inFile {
+		o.Line, o.Column = position(d.text, d.at[key].start)
+	}
+	if f, ok := field(key); ok && f.Tag.Get("adds") != "" {
+		a.Origins[key] = append(a.Origins[key], o)
+		return
+	}
+	a.Origins[key] = []Origin{o}
+}
+
+// file lays a file on top, if it is there. One of a folder may only narrow, and so may one that others can write.
+func (a *assembly) file(path, folder string) {
+	text, foreign, err := read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		delete(a.loader.good, path)
+		return
+	}
+	a.Texts[path] = text
+	d := &decoder{source: path, inFile: true, text: text}
+	broken := ""
+	if err != nil {
+		broken = "cannot be read: " + Reason(err)
+	} else if d.over(a.Config); d.broken {
+		broken = d.problems[0].Message
+	}
+	if broken != "" {
+		good, ok := a.loader.good[path]
+		a.careful = a.careful || !ok
+		p := Problem{Bad: true, Source: path, Message: broken}
+		if d.broken {
+			p = d.problems[0]
+		}
+		if ok {
+			p.Message += "; what it said before holds"
+		}
+		a.Problems = append(a.Problems, p)
+		if !ok {
+			return
+		}
+		text = good
+	}
+	if a.loader.good == nil {
+		a.loader.good = map[string][]byte{}
+	}
+	a.loader.good[path] = text
+	d = &decoder{source: path, inFile: true, text: text}
+	switch {
+	case folder != "":
+		a.lay(d, func(d *decoder, base, next *Config) { d.narrowed("a workspace", folder, a.folders, base, next) })
+	case foreign != "":
+		d.report(true, span{}, "", "%s, so it may only make things stricter", foreign)
+		a.lay(d, func(d *decoder, base, next *Config) { d.narrowed("this file", "", a.folders, base, next) })
+	default:
+		a.lay(d, nil)
+	}
 }
 
 // Reason is what is wrong with a file, without its path.
@@ -90,116 +224,34 @@ const maxFile = 1 << 20
 
 // ReadFile reads a regular file of at most 1 MiB; a pipe or a device in its place is an error, since it could block.
 func ReadFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = errors.New("it is larger than 1 MiB")
-	}
+	text, _, err := read(path)
 	return text, err
 }
 
-// keepLimit refuses to lift the limit on where files may be changed.
-func keepLimit(d *decoder, base, c Config) Config {
-	if at, ok := d.at["writeRoots"]; ok && c.WriteRoots != nil && len(c.WriteRoots) == 0 {
-		d.report(true, at, "writeRoots", `"writeRoots": [] is heeded in the user's file and in initializationOptions only`)
-		c.WriteRoots = base.WriteRoots
+// read is ReadFile; foreign says why the file may not be the person's own word.
+func read(path string) (text []byte, foreign string, err error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, "", err
 	}
-	return c
-}
-
-// narrow takes back what a workspace's file may not decide.
-func narrow(d *decoder, workspace string, base, c Config) Config {
-	refuse := func(key, why string) bool {
-		at, set := d.at[key]
-		if set {
-			d.report(false, at, key, "%q is ignored here: %s", key, why)
-		}
-		return set
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, "", err
 	}
-	const own = "a workspace may not decide it"
-	if refuse("model", own) {
-		c.Model = base.Model
+	if !info.Mode().IsRegular() {
+		return nil, "", errors.New("it is not a regular file")
 	}
-	if refuse("fallbackModels", own) {
-		c.FallbackModels = base.FallbackModels
+	owner, known := info.Sys().(*syscall.Stat_t)
+	switch me := os.Getuid(); {
+	case info.Mode().Perm()&0o002 != 0:
+		foreign = "everybody may write it (chmod o-w)"
+	case known && int(owner.Uid) != me && owner.Uid != 0:
+		foreign = "it belongs to somebody else"
 	}
-	if refuse("providers", own) {
-		c.Providers = base.Providers
+	text, err = io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		return nil, "", errors.New("it is larger than 1 MiB")
 	}
-	if refuse("readRoots", own) {
-		c.ReadRoots = base.ReadRoots
-	}
-	if refuse("stateDir", own) {
-		c.StateDir = base.StateDir
-	}
-	if refuse("log", own) {
-		c.Log = base.Log
-	}
-	if refuse("retry", own) {
-		c.Retry = base.Retry
-	}
-	const tighter = "a workspace may only make it stricter"
-	if c.Mode == "auto" && base.Mode != "auto" && refuse("mode", tighter) {
-		c.Mode = base.Mode
-	}
-	if base.RequireRead && !c.RequireRead && refuse("requireRead", tighter) {
-		c.RequireRead = true
-	}
-	if base.StrictPaths && !c.StrictPaths && refuse("strictPaths", tighter) {
-		c.StrictPaths = true
-	}
-	if c.Budget.MaxTurnRequests > base.Budget.MaxTurnRequests && refuse("budget", tighter) {
-		c.Budget = base.Budget
-	}
-	if at, set := d.at["writeRoots"]; set {
-		c.WriteRoots = narrowRoots(d, at, workspace, base.WriteRoots, c.WriteRoots)
-	}
-	return c
-}
-
-// narrowRoots keeps those of the wanted roots that lie below a root that is already allowed, as absolute paths without
-// symbolic links. A wish that leaves nothing changes nothing.
-func narrowRoots(d *decoder, at int, workspace string, allowed, wanted []string) []string {
-	if len(wanted) == 0 {
-		if wanted != nil || allowed != nil {
-			d.report(false, at, "writeRoots", `"writeRoots" is ignored here: a workspace may only make it stricter`)
-		}
-		return allowed
-	}
-	unlimited := allowed != nil && len(allowed) == 0
-	outer := allowed
-	if allowed == nil {
-		outer = []string{workspace}
-	}
-	var kept []string
-	for _, w := range wanted {
-		if !filepath.IsAbs(w) {
-			w = filepath.Join(workspace, w)
-		}
-		real, err := filepath.EvalSymlinks(w)
-		within := slices.ContainsFunc(outer, func(o string) bool {
-			o, err := filepath.EvalSymlinks(o)
-			return err == nil && (real == o || strings.HasPrefix(real, strings.TrimSuffix(o, "/")+"/"))
-		})
-		if err != nil || !(unlimited || within) {
-			d.report(false, at, "writeRoots", "%q is ignored: it is no folder below those that may be written already", w)
-			continue
-		}
-		kept = append(kept, real)
-	}
-	if kept == nil {
-		return allowed
-	}
-	return kept
+	return text, foreign, err
 }

@@ -15,32 +15,38 @@ type tool struct {
 
 func (t tool) Spec() tools.Spec { return t.spec }
 
-func TestF205TableOfModes(t *testing.T) {
+func TestF205_F212TableOfModes(t *testing.T) {
 	create := &filetime.Change{Files: []filetime.FileEdit{{Create: true}}}
 	edit := &filetime.Change{Files: []filetime.FileEdit{{}, {Create: true}}}
 	for _, c := range []struct {
-		kind      tools.Kind
-		plan      tools.Plan
-		ask, auto string
-		reason    string
+		kind             tools.Kind
+		plan             tools.Plan
+		ask, edits, auto string
+		reason           string
 	}{
-		{tools.Read, tools.Plan{Op: tools.OpRead}, "allow", "allow", "x only looks"},
-		{tools.Search, tools.Plan{Op: tools.OpRead}, "allow", "allow", "x only looks"},
-		{tools.Execute, tools.Plan{Op: tools.OpRead}, "allow", "allow", "x only looks"},
-		{tools.Edit, tools.Plan{Op: tools.OpEdit, Change: edit}, "ask", "allow", "x changes a file"},
-		{tools.Edit, tools.Plan{Op: tools.OpEdit, Change: create}, "ask", "allow", "x makes a new file"},
-		{tools.Edit, tools.Plan{Op: tools.OpOverwrite, Change: edit}, "ask", "allow", "x replaces, deletes or moves a file"},
-		{tools.Execute, tools.Plan{Op: tools.OpCommand}, "ask", "allow", "x runs a command"},
-		{tools.Execute, tools.Plan{Op: tools.OpUnsandboxed}, "ask", "ask", "x runs a command with no sandbox in force"},
-		{tools.Fetch, tools.Plan{Op: tools.OpNetwork}, "ask", "ask", "x reaches out to the network"},
-		{tools.Edit, tools.Plan{Op: 200}, "ask", "ask", "x does something that no rule knows"},
+		{tools.Read, tools.Plan{Op: tools.OpRead}, "allow", "allow", "allow", "x only looks"},
+		{tools.Search, tools.Plan{Op: tools.OpRead}, "allow", "allow", "allow", "x only looks"},
+		{tools.Execute, tools.Plan{Op: tools.OpRead}, "allow", "allow", "allow", "x only looks"},
+		{tools.Edit, tools.Plan{Op: tools.OpEdit, Change: edit}, "ask", "allow", "allow", "x changes a file"},
+		{tools.Edit, tools.Plan{Op: tools.OpEdit, Change: create}, "ask", "allow", "allow", "x makes a new file"},
+		{tools.Edit, tools.Plan{Op: tools.OpOverwrite, Change: edit}, "ask", "ask", "allow", "x replaces, deletes or moves a file"},
+		{tools.Execute, tools.Plan{Op: tools.OpCommand}, "ask", "ask", "allow", "x runs a command"},
+		{tools.Execute, tools.Plan{Op: tools.OpUnsandboxed}, "ask", "ask", "ask", "x runs a command with no sandbox in force"},
+		{tools.Fetch, tools.Plan{Op: tools.OpNetwork}, "ask", "ask", "ask", "x reaches out to the network"},
+		{tools.Edit, tools.Plan{Op: 200}, "ask", "ask", "ask", "x does something that no rule knows"},
 		// What may change something does not pass for a read by saying nothing.
-		{tools.Edit, tools.Plan{}, "ask", "allow", "x replaces, deletes or moves a file"},
-		{tools.Read, tools.Plan{Change: edit}, "ask", "allow", "x replaces, deletes or moves a file"},
-		{tools.Other, tools.Plan{}, "ask", "ask", "x reaches out to the network"},
+		{tools.Edit, tools.Plan{}, "ask", "ask", "allow", "x replaces, deletes or moves a file"},
+		{tools.Read, tools.Plan{Change: edit}, "ask", "ask", "allow", "x replaces, deletes or moves a file"},
+		{tools.Other, tools.Plan{}, "ask", "ask", "ask", "x reaches out to the network"},
 	} {
 		x := tool{spec: tools.Spec{Name: "x", Kind: c.kind}}
-		for mode, want := range map[gate.Mode]string{gate.Ask: c.ask, gate.Auto: c.auto, "readonly": "deny"} {
+		only := "deny"
+		if c.reason == "x only looks" {
+			only = "allow"
+		}
+		for mode, want := range map[gate.Mode]string{
+			gate.Ask: c.ask, gate.AcceptEdits: c.edits, gate.Auto: c.auto, gate.ReadOnly: only, "readonly": "deny", "plan": "deny",
+		} {
 			d := mode.Judge(x, &c.plan)
 			if d.Verdict != want {
 				t.Errorf("%s, op %d of a tool of kind %s: %s, want %s", mode, c.plan.Op, c.kind, d.Verdict, want)
@@ -54,7 +60,7 @@ func TestF205TableOfModes(t *testing.T) {
 
 // Whether calls may run together is the scheduler's business and never changes what is asked.
 func TestF130SchedulingIsNoPermission(t *testing.T) {
-	for _, mode := range []gate.Mode{gate.Ask, gate.Auto} {
+	for _, mode := range []gate.Mode{gate.Ask, gate.AcceptEdits, gate.ReadOnly, gate.Auto} {
 		for op := tools.OpRead; op <= tools.OpNetwork; op++ {
 			verdicts := map[string]bool{}
 			for _, together := range []tools.Together{tools.Alone, tools.WithReads, tools.OtherFiles} {
@@ -66,4 +72,45 @@ func TestF130SchedulingIsNoPermission(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestF206PolicyBeforeMode(t *testing.T) {
+	x := tool{spec: tools.Spec{Name: "edit_file", Aliases: []string{"Edit"}, Kind: tools.Edit}}
+	rule := func(name string) []gate.Rule {
+		return []gate.Rule{{Tool: "grep"}, {Tool: name, Name: "permissions.deny"}}
+	}
+	for _, c := range []struct {
+		policy                 gate.Policy
+		op                     tools.Op
+		verdict, layer, reason string
+	}{
+		{gate.Policy{Mode: gate.Auto}, tools.OpEdit, "allow", "mode", "edit_file changes a file"},
+		{gate.Policy{Mode: gate.Auto, Deny: rule("edit_file")}, tools.OpEdit, "deny", "rules", "edit_file is refused by permissions.deny"},
+		{gate.Policy{Mode: gate.Auto, Deny: rule("EDIT")}, tools.OpRead, "deny", "rules", "edit_file is refused by permissions.deny"},
+		{gate.Policy{Mode: gate.Auto, Deny: rule("edit_*")}, tools.OpEdit, "deny", "rules", "edit_file is refused by permissions.deny"},
+		{gate.Policy{Mode: gate.Auto, Deny: rule("[")}, tools.OpEdit, "deny", "rules", "edit_file is refused by permissions.deny"},
+		{gate.Policy{Mode: gate.Auto, Deny: rule("write_file")}, tools.OpEdit, "allow", "mode", "edit_file changes a file"},
+		{gate.Policy{Mode: gate.Auto, Ask: rule("*")}, tools.OpEdit, "ask", "rules", "edit_file changes a file, and permissions.deny wants a question"},
+		{gate.Policy{Mode: gate.ReadOnly, Ask: rule("*")}, tools.OpEdit, "deny", "mode", "edit_file changes a file, and the mode is readOnly"},
+		{gate.Policy{Mode: gate.Auto, Ask: rule("*"), Deny: rule("edit")}, tools.OpEdit, "deny", "rules", "edit_file is refused by permissions.deny"},
+		{
+			gate.Policy{Mode: gate.Auto, Confined: true},
+			tools.OpUnsandboxed, "deny", "sandbox",
+			"sandbox.level is strict, and there is no sandbox that could confine the command",
+		},
+		{gate.Policy{Mode: gate.Auto, Confined: true}, tools.OpCommand, "allow", "mode", "edit_file runs a command"},
+		{gate.Policy{Mode: gate.ReadOnly, Confined: true}, tools.OpUnsandboxed, "deny", "mode", "edit_file runs a command with no sandbox in force, and the mode is readOnly"},
+	} {
+		d := c.policy.Judge(x, &tools.Plan{Op: c.op, Change: change(c.op)})
+		if d.Verdict != c.verdict || d.Layer != c.layer || d.Reason != c.reason {
+			t.Errorf("%+v: %+v", c, d)
+		}
+	}
+}
+
+func change(op tools.Op) *filetime.Change {
+	if op == tools.OpEdit {
+		return &filetime.Change{Files: []filetime.FileEdit{{}}}
+	}
+	return nil
 }

@@ -129,6 +129,9 @@ func (c *call) resolve() error {
 	if err := c.alive(); err != nil {
 		return err
 	}
+	if err := c.host.Budget.take(); err != nil {
+		return err
+	}
 	return c.find()
 }
 
@@ -269,12 +272,19 @@ func (c *call) execute() error {
 	c.enter(Executing, Event{Phase: "use"})
 	ctx, done := c.limited()
 	defer done()
+	if since := c.host.now(); c.tool.Spec().Kind != tools.Think {
+		defer func() { c.host.Budget.spend(c.host.now().Sub(since)) }()
+	}
 	if c.plan.Run != nil {
 		var warnings []string
 		if c.plan.Command != "" && c.host.BeforeCommand != nil {
 			warnings = c.host.BeforeCommand(ctx)
 		}
 		r, err := patient(ctx, c.grace(), c.plan.Run)
+		if err == nil && !r.Success && errors.Is(context.Cause(ctx), errBudget) {
+			why := c.host.Budget.stopped()
+			r.Error, r.Reason, r.Data = why.Result.Error, why.Result.Reason, r.Data+"\n"+why.Result.Data
+		}
 		for _, w := range warnings {
 			r.Data += "\n" + w
 		}
@@ -290,7 +300,8 @@ func (c *call) execute() error {
 		paths = append(paths, f.Path)
 	}
 	// A landing is always waited for: nobody may be told that it failed while it is still on its way.
-	err := c.env.FileTime.WithLock(ctx, paths, func() error {
+	locking := filetime.WithHolder(ctx, filetime.Holder{Call: c.ID})
+	err := c.env.FileTime.WithLock(locking, paths, func() error {
 		var err error
 		c.landed, err = c.env.Files.Commit(ctx, *c.plan.Change)
 		for _, f := range c.landed.Files {
@@ -319,8 +330,16 @@ func (c *call) limited() (context.Context, context.CancelFunc) {
 	if c.tool.Spec().Block {
 		ctx = context.WithoutCancel(ctx)
 	}
-	if d := c.env.Limits.ToolTimeout; d > 0 && !c.tool.Spec().NoTimeout {
-		return context.WithTimeoutCause(ctx, d, errTimeout)
+	d, cause := c.env.Limits.ToolTimeout, errTimeout
+	if c.tool.Spec().NoTimeout {
+		d = 0
+	}
+	// Nobody's time is counted while a person thinks.
+	if left := c.host.Budget.left(); left > 0 && c.tool.Spec().Kind != tools.Think && (d == 0 || left < d) {
+		d, cause = left, errBudget
+	}
+	if d > 0 {
+		return context.WithTimeoutCause(ctx, d, cause)
 	}
 	return context.WithCancel(ctx)
 }
@@ -332,6 +351,9 @@ func (c *call) grace() time.Duration { return c.env.Limits.KillGrace + 2*time.Se
 func (c *call) why(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || speaks(err) {
 		return err
+	}
+	if errors.Is(context.Cause(ctx), errBudget) {
+		return c.host.Budget.stopped()
 	}
 	return context.Cause(ctx)
 }
@@ -406,7 +428,7 @@ func (c *call) emit() error {
 		r.Summary, _, _ = strings.Cut(clip(r.Data, 200), "\n")
 	}
 	r.Summary = strings.NewReplacer("\r\n", " ", "\r", " ", "\n", " ").Replace(r.Summary) // names may hold line ends
-	r.Call, r.Duration = c.ID, c.host.now().Sub(c.begun)
+	r.Call, r.Duration = c.ID, max(0, c.host.now().Sub(c.begun))
 	switch {
 	case r.Success:
 		c.phase = "result"

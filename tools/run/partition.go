@@ -70,7 +70,7 @@ func (c *call) slot() (s slot) {
 		case tools.WithReads:
 			s.together = tools.WithReads
 		case tools.OtherFiles:
-			if files := c.canonical(c.tool.Targets(c.checked.Args)); len(files) > 0 {
+			if files := c.canonical(c.tool.Targets(c.checked.Args)); len(files) > 0 && !c.host.Serial {
 				s = slot{together: tools.OtherFiles, files: files}
 			}
 		}

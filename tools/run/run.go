@@ -115,6 +115,10 @@ type Host struct {
 	// Apply overrides where changes go, "" for the files' own choice.
 	Apply filetime.Apply
 	Trace bool
+	// Serial lets no two changes happen at the same time, also of different files.
+	Serial bool
+	// Budget bounds the calls of the turn; nil is no bound.
+	Budget *Budget
 	// Coerce lets the validator turn "true" into true and the like.
 	Coerce bool
 	Now    func() time.Time

@@ -1,14 +1,21 @@
-// Writes the settings of package.json from the schema of the server's configuration: "node scripts/settings.mjs".
-// With --check it only says whether they are as the schema has them.
+// Writes what package.json has from the schema of the server's configuration: "node scripts/settings.mjs".
+// With --check it only says whether it is as the schema has it.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const SCHEMA = here('../../../docs/configuration.schema.json');
 
-/** What a workspace may set: nothing of it loosens a rule, costs money, or names something that is run or written. */
-const OPEN = new Set(['strictPaths', 'coerce', 'messages', 'retry', 'writes', 'deferTools']);
-/** What is of the machine that the files are on. All the rest is of the person, everywhere. */
+/** What is of the machine that the files are on. */
 const MACHINE = new Set(['writeRoots', 'readRoots', 'stateDir', 'log']);
+
+/** Where a setting may be made: a workspace may set what the schema says is free, all else is the person's. */
+function scope(top, node) {
+  return node['x-workspace'] === 'free' ? 'window' : MACHINE.has(top) ? 'machine' : 'application';
+}
+
+/** The files that the server reads, for which VS Code then completes keys and shows what is wrong. */
+const FILES = ['**/.tandem/config.json', '**/tandem/config.json'];
 
 const OWN = {
   'tandem.path': {
@@ -28,18 +35,30 @@ const OWN = {
     markdownDescription:
       'Environment variables for the server. Keys are better kept with the command *Tandem: Set API Key*.',
   },
+  'tandem.shareEditor': {
+    type: 'boolean',
+    default: true,
+    scope: 'application',
+    order: 3,
+    description:
+      'Tell the model with every prompt which file is in front of you, where the cursor is, what is selected, and the names of other open files. Files outside of the workspace and files such as .env are never told of.',
+  },
 };
 
 function settings(schema) {
   const out = {};
   const add = (name, node, top) => {
+    if (node.deprecationMessage || name === '$schema') {
+      return; // what has no effect is no setting
+    }
     if (node.properties) {
       for (const [key, child] of Object.entries(node.properties)) {
         add(`${name}.${key}`, child, top);
       }
       return;
     }
-    out[`tandem.${name}`] = { ...node, scope: OPEN.has(top) ? 'window' : MACHINE.has(top) ? 'machine' : 'application' };
+    const { 'x-workspace': _, ...rest } = node;
+    out[`tandem.${name}`] = { ...rest, scope: scope(top, node) };
   };
   for (const [name, node] of Object.entries(schema.properties)) {
     add(name, node, name);
@@ -50,11 +69,13 @@ function settings(schema) {
 /** The text of package.json with the settings of the schema. */
 export function generate() {
   const manifest = JSON.parse(readFileSync(here('../package.json'), 'utf8'));
-  const schema = JSON.parse(readFileSync(here('../../../docs/configuration.schema.json'), 'utf8'));
+  const schema = JSON.parse(readFileSync(SCHEMA, 'utf8'));
   manifest.contributes.configuration = [
     { title: 'Tandem', properties: { ...OWN } },
     { title: 'Agent', properties: settings(schema) },
   ];
+  manifest.contributes.jsonValidation = [{ fileMatch: FILES, url: './dist/configuration.schema.json' }];
+  manifest.contributes.languages = [{ id: 'jsonc', filenamePatterns: FILES }];
   return JSON.stringify(manifest, null, 2) + '\n';
 }
 

@@ -1,0 +1,192 @@
+package config
+
+import (
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// add puts the lists that layers add to together.
+func add(base, next reflect.Value) {
+	for i := range next.NumField() {
+		f := next.Type().Field(i)
+		switch {
+		case f.Type.Kind() == reflect.Struct:
+			add(base.Field(i), next.Field(i))
+		case f.Tag.Get("adds") != "":
+			next.Field(i).Set(union(base.Field(i), next.Field(i)))
+		}
+	}
+}
+
+// union gives the elements of both lists, those of a in front, each once.
+func union(a, b reflect.Value) reflect.Value {
+	all := reflect.MakeSlice(a.Type(), 0, a.Len()+b.Len())
+	for _, list := range []reflect.Value{a, b} {
+		for i := range list.Len() {
+			if e := list.Index(i); !contains(all, e) {
+				all = reflect.Append(all, e)
+			}
+		}
+	}
+	if all.Len() == 0 {
+		return reflect.Zero(a.Type())
+	}
+	return all
+}
+
+func contains(list, e reflect.Value) bool {
+	for i := range list.Len() {
+		if reflect.DeepEqual(list.Index(i).Interface(), e.Interface()) {
+			return true
+		}
+	}
+	return false
+}
+
+// keepLimit refuses to lift the limit on where files may be changed.
+func (d *decoder) keepLimit(base, next *Config) {
+	if at, ok := d.at["writeRoots"]; ok && next.WriteRoots != nil && len(next.WriteRoots) == 0 {
+		d.report(true, at, "writeRoots", `"writeRoots": [] is heeded in the user's file and in initializationOptions only`)
+		next.WriteRoots = base.WriteRoots
+		delete(d.set, "writeRoots")
+	}
+}
+
+// narrowed takes back what a file that may only narrow has not the say in. who is what the person is told of the file.
+func (d *decoder) narrowed(who, folder string, folders []string, base, next *Config) {
+	d.narrow(who, "", reflect.ValueOf(base).Elem(), reflect.ValueOf(next).Elem())
+	if at, set := d.at["writeRoots"]; set {
+		next.WriteRoots = d.narrowRoots(at, folder, folders, base.WriteRoots, next.WriteRoots)
+		if reflect.DeepEqual(base.WriteRoots, next.WriteRoots) {
+			delete(d.set, "writeRoots")
+		}
+	}
+}
+
+// narrow goes through the keys that were set. What each may become is in its tag ws:
+//
+//	free     anything
+//	smaller  a smaller number
+//	budget   a smaller number, where 0 is the largest
+//	true     true
+//	more     a list with more in it, which it always is
+//	order:   one of the values that stand behind the present one
+//	roots    see narrowRoots
+//
+// A key without the tag is not theirs to decide.
+func (d *decoder) narrow(who, key string, base, next reflect.Value) {
+	for i := range next.NumField() {
+		f := next.Type().Field(i)
+		full := join(key, f.Tag.Get("json"))
+		at, named := d.at[full]
+		rule := f.Tag.Get("ws")
+		b, n := base.Field(i), next.Field(i)
+		why := who + " may only make it stricter"
+		switch {
+		case !named:
+			continue
+		case rule == "" && f.Type.Kind() == reflect.Struct && decides(f.Type):
+			d.narrow(who, full, b, n)
+			continue
+		case rule == "":
+			why = who + " may not decide it"
+		case within(rule, b, n):
+			continue
+		}
+		n.Set(b)
+		inside := func(k string) bool { return k == full || strings.HasPrefix(k, full+".") }
+		maps.DeleteFunc(d.set, func(k string, _ bool) bool { return inside(k) })
+		d.problems = slices.DeleteFunc(d.problems, func(p Problem) bool { return p.Unserved && inside(p.Key) })
+		d.report(false, at, full, "%q is ignored here: %s", full, why)
+	}
+}
+
+// decides says that a workspace has a say in some key of a struct.
+func decides(t reflect.Type) bool {
+	for i := range t.NumField() {
+		if t.Field(i).Tag.Get("ws") != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// within says that a rule lets a value become another.
+func within(rule string, base, next reflect.Value) bool {
+	kind, order, _ := strings.Cut(rule, ":")
+	switch kind {
+	case "free", "more", "roots":
+		return true
+	case "true":
+		return next.Bool() || !base.Bool()
+	case "order":
+		names := strings.Split(order, ",")
+		return slices.Index(names, next.String()) >= slices.Index(names, base.String())
+	case "smaller", "budget":
+		b, n := number(base), number(next)
+		if kind == "budget" && (b == 0 || n == 0) {
+			return b == 0
+		}
+		return n <= b
+	}
+	return false
+}
+
+func number(v reflect.Value) float64 {
+	if v.CanInt() {
+		return float64(v.Int())
+	}
+	return v.Float()
+}
+
+// narrowRoots keeps those of the wanted roots that lie below a root that is already allowed, as absolute paths without
+// symbolic links, and what is allowed outside the folder that wants them. A wish that leaves nothing changes nothing.
+func (d *decoder) narrowRoots(at span, folder string, folders, allowed, wanted []string) []string {
+	if len(wanted) == 0 {
+		if wanted != nil || allowed != nil {
+			d.report(false, at, "writeRoots", `"writeRoots" is ignored here: it may only be made stricter`)
+		}
+		return allowed
+	}
+	unlimited := allowed != nil && len(allowed) == 0
+	outer := allowed
+	if allowed == nil || unlimited {
+		outer = folders
+	}
+	var kept []string
+	for _, w := range wanted {
+		if !filepath.IsAbs(w) {
+			w = filepath.Join(folder, w)
+		}
+		real, err := filepath.EvalSymlinks(w)
+		inside := slices.ContainsFunc(outer, func(o string) bool { return below(real, o) })
+		if err != nil || !filepath.IsAbs(real) || !(unlimited || inside) {
+			d.report(false, at, "writeRoots", "%q is ignored: it is no folder below those that may be written already", w)
+			continue
+		}
+		kept = append(kept, real)
+	}
+	if kept == nil {
+		return allowed
+	}
+	for _, o := range outer {
+		elsewhere := func(other string) bool { return other != folder && below(o, other) }
+		if folder != "" && slices.ContainsFunc(folders, elsewhere) && !below(o, folder) && !slices.Contains(kept, o) {
+			kept = append(kept, o)
+		}
+	}
+	return kept
+}
+
+// below says that a path is a folder or lies below it, whatever links lead there.
+func below(path, folder string) bool {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	folder, err = filepath.EvalSymlinks(folder)
+	return err == nil && (path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/"))
+}
