@@ -26,10 +26,14 @@ func New(s wire.Service) (model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &messages{c}, nil
+	return &messages{Client: c}, nil
 }
 
-type messages struct{ *wire.Client }
+type messages struct {
+	*wire.Client
+	said  wire.Grown[sdk.MessageParam]
+	tools wire.Grown[sdk.ToolUnionParam]
+}
 
 func (m *messages) Stream(ctx context.Context, r model.Request, on func(model.Delta)) (model.Response, error) {
 	x := m.Start(ctx)
@@ -42,8 +46,10 @@ func (m *messages) Stream(ctx context.Context, r model.Request, on func(model.De
 		client.Options = append(client.Options, option.WithAPIKey(m.Key))
 	}
 	var resp *http.Response
-	err := client.Post(x.Context(), "v1/messages", m.request(r), &resp,
-		option.WithJSONSet("stream", true), option.WithHeader("Accept", "text/event-stream"))
+	body, err := m.body(m.request(r))
+	if err == nil {
+		err = client.Post(x.Context(), "v1/messages", body, &resp, option.WithHeader("Accept", "text/event-stream"))
+	}
 	if err != nil {
 		return model.Response{}, x.Fail(err)
 	}
@@ -52,6 +58,27 @@ func (m *messages) Stream(ctx context.Context, r model.Request, on func(model.De
 		return model.Response{}, err
 	}
 	return a.end(), nil
+}
+
+// body encodes a request, and of its lists only what the last one did not have.
+func (m *messages) body(req sdk.MessageNewParams) ([]byte, error) {
+	said, tools := req.Messages, req.Tools
+	message, tool := sdk.MessageParam{Role: "here"}, sdk.ToolUnionParam{OfTool: &sdk.ToolParam{Name: "here"}}
+	req.Messages = []sdk.MessageParam{message}
+	if len(tools) > 0 {
+		req.Tools = []sdk.ToolUnionParam{tool}
+	}
+	body, err := req.MarshalJSON()
+	if err == nil && len(tools) > 0 {
+		body, err = m.tools.Fill(body, tool, tools)
+	}
+	if err == nil {
+		body, err = m.said.Fill(body, message, said)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return append(body[:len(body)-1], `,"stream":true}`...), nil
 }
 
 func (m *messages) request(r model.Request) sdk.MessageNewParams {

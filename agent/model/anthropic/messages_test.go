@@ -82,7 +82,7 @@ func TestRequestOfAModelThatThinks(t *testing.T) {
 
 // TestCacheMarks sees that what was marked once is found again by every later request: the prefix stays the same.
 func TestCacheMarks(t *testing.T) {
-	m := &messages{&wire.Client{Service: wire.Service{Provider: "p", Model: "m"}}}
+	m := &messages{Client: &wire.Client{Service: wire.Service{Provider: "p", Model: "m"}}}
 	r := model.Request{
 		Tools:    []model.ToolSpec{{Name: "a"}, {Name: "b"}},
 		Messages: []model.Message{{Role: model.System, Text: "S"}, {Role: model.User, Text: "U"}},

@@ -74,7 +74,7 @@ func Corpus(t *testing.T, open func(wire.Service) (model.Model, error)) int {
 					}
 					continue
 				}
-				if diff := cmp.Diff(c.want, got); diff != "" {
+				if diff := cmp.Diff(c.Want, got); diff != "" {
 					t.Errorf("in chunks of %d: %s", size, diff)
 				}
 				if diff := cmp.Diff(c.request, request); diff != "" && c.request != "" {
@@ -91,14 +91,47 @@ func Corpus(t *testing.T, open func(wire.Service) (model.Model, error)) int {
 	return len(paths)
 }
 
-type scene struct {
-	request, then, want string
-	responses           []string
+// Case is one recorded answer, and what is made of it.
+type Case struct {
+	Name string
+	// Want is as the section of that name has it.
+	Want          string
+	request, then string
+	responses     []string
 }
 
-func parse(t *testing.T, ar *txtar.Archive) *scene {
+// Cases reads the cases of a folder.
+func Cases(t testing.TB, dir string) []*Case {
 	t.Helper()
-	c := &scene{then: "end"}
+	paths, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no cases", err)
+	}
+	var out []*Case
+	for _, path := range paths {
+		ar, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := parse(t, ar)
+		c.Name = strings.TrimSuffix(filepath.Base(path), ".txtar")
+		out = append(out, c)
+	}
+	return out
+}
+
+// Silent says that the service falls silent, for longer than SilentFor.
+func (c *Case) Silent() bool { return c.then == "silence" }
+
+// SilentFor is how long a service may be silent in Corpus, which Want has in words.
+const SilentFor = 100 * time.Millisecond
+
+// Again says that there is more than one answer: what failed is tried again.
+func (c *Case) Again() bool { return len(c.responses) > 1 }
+
+func parse(t testing.TB, ar *txtar.Archive) *Case {
+	t.Helper()
+	c := &Case{then: "end"}
 	for _, f := range ar.Files {
 		text := string(f.Data)
 		switch {
@@ -109,7 +142,7 @@ func parse(t *testing.T, ar *txtar.Archive) *scene {
 		case f.Name == "then":
 			c.then = strings.TrimSpace(text)
 		case f.Name == "want":
-			c.want = text
+			c.Want = text
 		default:
 			t.Fatalf("there is no section %q", f.Name)
 		}
@@ -117,7 +150,7 @@ func parse(t *testing.T, ar *txtar.Archive) *scene {
 	return c
 }
 
-func (*scene) set(ar *txtar.Archive, name, text string) {
+func (*Case) set(ar *txtar.Archive, name, text string) {
 	for i := range ar.Files {
 		if ar.Files[i].Name == name {
 			ar.Files[i].Data = []byte(text)
@@ -128,7 +161,7 @@ func (*scene) set(ar *txtar.Archive, name, text string) {
 }
 
 // play gives the first request and what was made of the answers.
-func (c *scene) play(t *testing.T, open func(wire.Service) (model.Model, error), size int) (request, got string) {
+func (c *Case) play(t *testing.T, open func(wire.Service) (model.Model, error), size int) (request, got string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -142,7 +175,7 @@ func (c *scene) play(t *testing.T, open func(wire.Service) (model.Model, error),
 			if err != nil {
 				return
 			}
-			body := c.serve(conn, min(at, len(c.responses)-1), size)
+			body := c.Serve(conn, at, size)
 			if at == 0 {
 				first <- body
 			}
@@ -154,14 +187,14 @@ func (c *scene) play(t *testing.T, open func(wire.Service) (model.Model, error),
 		Headers: map[string]string{"X-Team": Header}, Transport: &http.Transport{DisableKeepAlives: true},
 		Price: &model.Price{Input: 1000, Output: 10_000, CachedInput: 100, CacheWrite: 2000},
 	}
-	if c.then == "silence" {
-		s.Idle = 100 * time.Millisecond
+	if c.Silent() {
+		s.Idle = SilentFor
 	}
 	m, err := open(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.responses) > 1 {
+	if c.Again() {
 		m = model.Retrying(m, 3, time.Millisecond)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -189,9 +222,11 @@ func indent(body string) string {
 	return b.String() + "\n"
 }
 
-// serve reads a request and gives its body, after it has played response at.
-func (c *scene) serve(conn net.Conn, at, size int) string {
+// Serve reads a request and gives its body, after it has played the response at, or the last one: in chunks of that size
+// where the response is chunked. It closes the connection.
+func (c *Case) Serve(conn net.Conn, at, size int) string {
 	defer conn.Close()
+	at = min(at, len(c.responses)-1)
 	_ = conn.SetDeadline(time.Now().Add(limit))
 	r := bufio.NewReader(conn)
 	req, err := http.ReadRequest(r)

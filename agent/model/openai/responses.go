@@ -4,6 +4,7 @@ package openai
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -31,6 +32,8 @@ type responses struct {
 	*wire.Client
 	// thinks says that the model has thoughts to ask for.
 	thinks atomic.Bool
+	input  wire.Grown[any]
+	tools  wire.Grown[client.ResponseTool]
 }
 
 // reasons goes by the name, since other models refuse to be asked for their thoughts.
@@ -74,7 +77,13 @@ func (m *responses) stream(
 	defer x.End()
 	cfg := client.DefaultConfig(m.Key)
 	cfg.BaseURL, cfg.HTTPClient = m.BaseURL, x
-	stream, err := client.NewClientWithConfig(cfg).CreateResponseStream(x.Context(), m.request(r, thinks))
+	req := m.request(r, thinks)
+	var err error
+	if x.Body, err = m.body(req); err != nil {
+		return model.Response{}, x.Fail(err)
+	}
+	req.Input, req.Tools = nil, nil // they are in the body
+	stream, err := client.NewClientWithConfig(cfg).CreateResponseStream(x.Context(), req)
 	if err != nil {
 		return model.Response{}, x.Fail(err)
 	}
@@ -84,6 +93,25 @@ func (m *responses) stream(
 		return model.Response{}, err
 	}
 	return *a.end, nil
+}
+
+// body encodes a request, and of its lists only what the last one did not have.
+func (m *responses) body(req client.CreateResponseRequest) ([]byte, error) {
+	input, _ := req.Input.([]any)
+	tools := req.Tools
+	item, tool := "here", client.ResponseTool{Type: "here"}
+	req.Stream, req.Input = true, []any{item}
+	if len(tools) > 0 {
+		req.Tools = []client.ResponseTool{tool}
+	}
+	body, err := json.Marshal(req)
+	if err == nil && len(tools) > 0 {
+		body, err = m.tools.Fill(body, tool, tools)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m.input.Fill(body, item, input)
 }
 
 func (m *responses) request(r model.Request, thinks bool) client.CreateResponseRequest {

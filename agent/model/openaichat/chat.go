@@ -18,17 +18,27 @@ func New(s wire.Service) (model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &chat{c}, nil
+	return &chat{Client: c}, nil
 }
 
-type chat struct{ *wire.Client }
+type chat struct {
+	*wire.Client
+	messages wire.Grown[openai.ChatCompletionMessage]
+	tools    wire.Grown[openai.Tool]
+}
 
 func (m *chat) Stream(ctx context.Context, r model.Request, on func(model.Delta)) (model.Response, error) {
 	x := m.Start(ctx)
 	defer x.End()
 	cfg := openai.DefaultConfig(m.Key)
 	cfg.BaseURL, cfg.HTTPClient = m.BaseURL, x
-	stream, err := openai.NewClientWithConfig(cfg).CreateChatCompletionStream(x.Context(), m.request(r))
+	req := m.request(r)
+	var err error
+	if x.Body, err = m.body(req); err != nil {
+		return model.Response{}, x.Fail(err)
+	}
+	req.Messages, req.Tools = nil, nil // they are in the body
+	stream, err := openai.NewClientWithConfig(cfg).CreateChatCompletionStream(x.Context(), req)
 	if err != nil {
 		return model.Response{}, x.Fail(err)
 	}
@@ -38,6 +48,24 @@ func (m *chat) Stream(ctx context.Context, r model.Request, on func(model.Delta)
 		return model.Response{}, err
 	}
 	return a.end(), nil
+}
+
+// body encodes a request, and of its lists only what the last one did not have.
+func (m *chat) body(req openai.ChatCompletionRequest) ([]byte, error) {
+	messages, tools := req.Messages, req.Tools
+	message, tool := openai.ChatCompletionMessage{Role: "here"}, openai.Tool{Type: "here"}
+	req.Stream, req.Messages = true, []openai.ChatCompletionMessage{message}
+	if len(tools) > 0 {
+		req.Tools = []openai.Tool{tool}
+	}
+	body, err := json.Marshal(req)
+	if err == nil && len(tools) > 0 {
+		body, err = m.tools.Fill(body, tool, tools)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m.messages.Fill(body, message, messages)
 }
 
 func (m *chat) request(r model.Request) openai.ChatCompletionRequest {

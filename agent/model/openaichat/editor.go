@@ -6,98 +6,125 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"tandem/agent/model"
 	"tandem/agent/model/wire"
 )
 
-// Lend asks an editor for an answer of its own model: messages and tools are as in Chat Completions. It calls on for
-// every chunk, in their order and from one goroutine, and returns when the answer has ended.
-type Lend func(ctx context.Context, messages, tools json.RawMessage, on func(Chunk)) (Lent, error)
-
-// Chunk is a piece of a lent answer; one of its fields is set.
-type Chunk struct {
-	Text     string     `json:"text,omitempty"`
-	Thought  string     `json:"thought,omitempty"`
-	ToolCall *ChunkCall `json:"toolCall,omitempty"`
+// Editor gives a model that an editor lends: the one that it knows by id, or for "" the one of its choice. The name is
+// "editor", or "editor/id". An editor that is silent for longer than idle has failed.
+func Editor(lend model.Lend, id string, idle time.Duration) model.Model {
+	return &editor{lend, id, idle}
 }
 
-// ChunkCall is a piece of a call. Pieces with the same Index belong to one call.
-type ChunkCall struct {
-	Index          int    `json:"index"`
-	ID             string `json:"id"`
-	Name           string `json:"name,omitempty"`
-	ArgumentsDelta string `json:"argumentsDelta,omitempty"`
+type editor struct {
+	lend model.Lend
+	id   string
+	idle time.Duration
 }
 
-// Lent is how a lent answer ended; StopReason is that of a turn.
-type Lent struct {
-	StopReason string `json:"stopReason"`
-	Usage      struct {
-		InputTokens       int64 `json:"inputTokens"`
-		OutputTokens      int64 `json:"outputTokens"`
-		CachedInputTokens int64 `json:"cachedInputTokens"`
-	} `json:"usage"`
+func (m *editor) Name() string {
+	if m.id == "" {
+		return "editor"
+	}
+	return "editor/" + m.id
 }
 
-// Editor gives the model that an editor lends. Its name is "editor".
-func Editor(lend Lend) model.Model { return editor{lend} }
-
-type editor struct{ lend Lend }
-
-func (editor) Name() string { return "editor" }
-
-func (m editor) Stream(ctx context.Context, r model.Request, on func(model.Delta)) (model.Response, error) {
-	req := (&chat{&wire.Client{}}).request(r)
-	messages, err1 := json.Marshal(req.Messages)
-	tools, err2 := json.Marshal(req.Tools)
-	if err := errors.Join(err1, err2); err != nil {
+func (m *editor) Stream(ctx context.Context, r model.Request, on func(model.Delta)) (model.Response, error) {
+	loan, err := m.loan(r)
+	if err != nil {
 		return model.Response{}, &model.Error{
 			Kind: "bad_response", Message: fmt.Sprintf("The conversation cannot be sent: %v.", err),
 		}
 	}
-	calls, places, said := wire.Calls{On: on}, map[int]int{}, false
-	lent, err := m.lend(ctx, messages, tools, func(c Chunk) {
-		switch t := c.ToolCall; {
-		case t != nil:
-			at, ok := places[t.Index]
-			if !ok {
-				calls.SettleAll(false)
-				at = calls.New("", "")
-				places[t.Index] = at
-			}
-			calls.Write(at, t.ArgumentsDelta)
-			calls.Identify(at, t.ID, t.Name)
-		case c.Thought != "":
-			on(model.Delta{Thought: c.Thought})
-		case c.Text != "":
-			said = true
-			on(model.Delta{Text: c.Text})
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	silent := time.AfterFunc(m.idle, cancel)
+	defer silent.Stop()
+	a := lentAnswer{m: m, on: on, calls: wire.Calls{On: on}, places: map[int]int{}}
+	lent, err := m.lend(asking, loan, func(c model.Chunk) {
+		silent.Reset(m.idle)
+		if a.chunk(c); a.bad != nil {
+			cancel()
 		}
 	})
 	var known *model.Error
 	switch {
 	case ctx.Err() != nil:
 		return model.Response{}, ctx.Err()
+	case a.bad != nil:
+		return model.Response{}, a.bad
+	case err != nil && asking.Err() != nil:
+		return model.Response{}, &model.Error{
+			Kind: "cut", Message: fmt.Sprintf("The editor's model has been silent for %s.", m.idle),
+		}
 	case errors.As(err, &known):
 		return model.Response{}, known
 	case err != nil:
 		return model.Response{}, &model.Error{Kind: "http", Message: fmt.Sprintf("The editor's model failed: %v.", err)}
 	}
-	resp := model.Response{Stop: model.StopEnd, Usage: model.Usage{
-		Input: lent.Usage.InputTokens, Output: lent.Usage.OutputTokens, CachedInput: lent.Usage.CachedInputTokens,
-	}}
+	return a.end(lent)
+}
+
+func (m *editor) loan(r model.Request) (model.Loan, error) {
+	req := (&chat{Client: &wire.Client{}}).request(r)
+	messages, err1 := json.Marshal(req.Messages)
+	tools, err2 := json.Marshal(req.Tools)
+	return model.Loan{Model: m.id, Messages: messages, Tools: tools}, errors.Join(err1, err2)
+}
+
+// lentAnswer is what an editor's model has said so far.
+type lentAnswer struct {
+	m      *editor
+	on     func(model.Delta)
+	calls  wire.Calls
+	places map[int]int // of the editor's indexes among calls
+	said   bool
+	bad    *model.Error
+}
+
+func (a *lentAnswer) chunk(c model.Chunk) {
+	if c.ToolCall == nil {
+		a.calls.SettleAll(false) // what comes next is no part of a call
+	}
+	switch t := c.ToolCall; {
+	case a.bad != nil:
+	case t != nil:
+		at, ok := a.places[t.Index]
+		if !ok {
+			a.calls.SettleAll(false)
+			at = a.calls.New("", "")
+			a.places[t.Index] = at
+		}
+		if a.calls.Done(at) && t.ArgumentsDelta != "" {
+			a.bad = &model.Error{Kind: "bad_response", Message: fmt.Sprintf(
+				"The editor's model went on with the arguments of %s after they were complete.", a.calls.Name(at))}
+			return
+		}
+		a.calls.Write(at, t.ArgumentsDelta)
+		a.calls.Identify(at, t.ID, t.Name)
+	case c.Thought != "":
+		a.on(model.Delta{Thought: c.Thought})
+	case c.Text != "":
+		a.said = true
+		a.on(model.Delta{Text: c.Text})
+	}
+}
+
+func (a *lentAnswer) end(lent model.Lent) (model.Response, error) {
+	resp := model.Response{Stop: model.StopEnd, Usage: lent.Usage}
 	switch cmp.Or(lent.StopReason, "end_turn") {
 	case "max_tokens":
-		calls.SettleAll(false)
+		a.calls.SettleAll(false)
 		resp.Stop, resp.Detail = model.StopMaxTokens, "The answer reached the model's limit of tokens."
 	case "refusal":
 		resp.Stop, resp.Detail = model.StopRefusal, "The editor's model declined to answer."
 	case "end_turn", "tool_calls":
-		calls.SettleAll(true)
-		if calls.Len() > 0 {
+		a.calls.SettleAll(true)
+		if a.calls.Len() > 0 {
 			resp.Stop = model.StopCalls
-		} else if !said {
+		} else if !a.said {
 			resp.Detail = "The editor's model ended its answer without a word."
 		}
 	default:

@@ -17,19 +17,48 @@ import (
 // patience is how long all services on this machine together may take to say what they have.
 const patience = 200 * time.Millisecond
 
+// Choice is a model that can be had without any configuration, and why.
+type Choice struct {
+	Model, Why string
+	// Local models run on this machine.
+	Local bool
+}
+
+// Choices lists what can be had as things are: a model of each service with a key, then one of each that runs on this
+// machine, in the order in which Open looks for one.
+func (r *Registry) Choices() []Choice { return append(r.hosted(), r.running()...) }
+
 // discover gives the name of a model that can be used without any configuration, and why it is that one; both are ""
 // where there is none.
 func (r *Registry) discover() (name, why string) {
+	found := r.hosted()
+	if len(found) == 0 {
+		found = r.running()
+	}
+	if len(found) == 0 {
+		return "", ""
+	}
+	return found[0].Model, found[0].Why
+}
+
+// hosted are the models of services with a key.
+func (r *Registry) hosted() []Choice {
+	var found []Choice
 	for _, p := range presets() {
 		env := r.keyVariable(p.name)
 		switch {
 		case p.local:
 		case r.Getenv(env) != "":
-			return p.name + "/" + p.model, env + " is set"
+			found = append(found, Choice{Model: p.name + "/" + p.model, Why: env + " is set"})
 		case len(r.Config.Providers[p.name].APIKeyCommand) > 0:
-			return p.name + "/" + p.model, "providers." + p.name + ".apiKeyCommand is set"
+			found = append(found, Choice{Model: p.name + "/" + p.model, Why: "providers." + p.name + ".apiKeyCommand is set"})
 		}
 	}
+	return found
+}
+
+// running are the models of services on this machine.
+func (r *Registry) running() []Choice {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	type service struct {
@@ -45,12 +74,13 @@ func (r *Registry) discover() (name, why string) {
 			go func() { s.model <- r.first(ctx, s.base) }()
 		}
 	}
+	var found []Choice
 	for _, s := range services {
 		if id := <-s.model; id != "" {
-			return s.name + "/" + id, "it runs at " + s.base
+			found = append(found, Choice{Model: s.name + "/" + id, Why: "it runs at " + s.base, Local: true})
 		}
 	}
-	return "", ""
+	return found
 }
 
 // first gives the first model that a service lists.

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -18,7 +17,6 @@ import (
 	"tandem/agent/config"
 	"tandem/agent/model"
 	"tandem/agent/model/modeltest"
-	"tandem/agent/model/openaichat"
 )
 
 const chatHi = `data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
@@ -258,14 +256,14 @@ func TestFallbackModels(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	r := with(nil, nil)
-	lend := func(_ context.Context, _, _ json.RawMessage, on func(openaichat.Chunk)) (openaichat.Lent, error) {
-		on(openaichat.Chunk{Text: "Lent."})
-		return openaichat.Lent{}, nil
+	lend := func(_ context.Context, l model.Loan, on func(model.Chunk)) (model.Lent, error) {
+		on(model.Chunk{Text: "Lent " + l.Model + "."})
+		return model.Lent{}, nil
 	}
 	for _, c := range []struct {
 		model     string
 		fallbacks []string
-		editor    openaichat.Lend
+		editor    model.Lend
 		want      string
 	}{
 		{"", nil, nil, "script/embedded"},
@@ -283,8 +281,10 @@ func TestNames(t *testing.T) {
 	if got := strings.Join(keyed.Names(), " "); got != "anthropic/claude-sonnet-5-5 deepseek/deepseek-flash script/embedded" {
 		t.Error(got)
 	}
-	m, err := r.Open("")
-	if err != nil || !strings.HasPrefix(say(t, m), "text Lent.\n") {
-		t.Error(m, err)
+	for name, want := range map[string]string{"": "text Lent .\n", "editor/copilot/gpt": "text Lent copilot/gpt.\n"} {
+		m, err := r.Open(name)
+		if err != nil || !strings.HasPrefix(say(t, m), want) {
+			t.Error(m, err)
+		}
 	}
 }

@@ -31,8 +31,10 @@ type Registry struct {
 	// Discover lets Open look for a model when none is configured: that of the first service with a key, else one that
 	// runs on this machine.
 	Discover bool
-	// Editor lends the editor's own model, which is called "editor"; nil where it has none.
-	Editor openaichat.Lend
+	// Editor lends the editor's own models, "editor" and "editor/id"; nil where it has none.
+	Editor model.Lend
+	// Idle is how long a service may be silent; 0 is the default of wire.Service.
+	Idle time.Duration
 	// Transport carries the requests; nil is the default one, or what the provider's proxy and certificates ask for.
 	Transport http.RoundTripper
 }
@@ -45,6 +47,9 @@ type preset struct {
 	// local services need no key. Those at an address that nobody else uses are looked for.
 	local, discover bool
 }
+
+// editorIdle is how long an editor's model may be silent: it may have to ask its person first whether it may be used.
+const editorIdle = 5 * time.Minute
 
 const (
 	messages        = "anthropic"
@@ -147,13 +152,14 @@ func (r *Registry) open(name string) (model.Model, error) {
 	if path, ok := strings.CutPrefix(name, "script:"); ok {
 		return openScript(name, path)
 	}
-	if name == "editor" {
-		if r.Editor == nil {
-			return nil, unavailable("This editor lends no model of its own. %s", r.choices())
-		}
-		return openaichat.Editor(r.Editor), nil
-	}
 	provider, id, ok := strings.Cut(name, "/")
+	if name == "editor" || ok && provider == "editor" {
+		if r.Editor == nil {
+			return nil, unavailable("This editor lends no model of its own: set \"model\" to another one, or use an editor "+
+				"whose extension declares experimental.tandem.model and answers tandem/model/stream. %s", r.choices())
+		}
+		return openaichat.Editor(r.Editor, id, editorIdle), nil
+	}
 	if !ok || provider == "" || id == "" {
 		return nil, unavailable("The model %q names no provider: write provider/model. %s", name, r.choices())
 	}
@@ -161,37 +167,12 @@ func (r *Registry) open(name string) (model.Model, error) {
 }
 
 func (r *Registry) openProvider(provider, id string) (model.Model, error) {
-	p, configured := r.Config.Providers[provider]
-	built, isPreset := presetOf(provider)
-	if !configured && !isPreset {
-		return nil, unavailable("There is no provider %q. %s", provider, r.choices())
-	}
-	needsKey := p.APIKeyEnv != "" || len(p.APIKeyCommand) > 0
-	if isPreset {
-		p.API = cmp.Or(p.API, built.api)
-		p.BaseURL = cmp.Or(p.BaseURL, r.Getenv(variable(provider, "BASE_URL")), built.baseURL)
-		p.APIKeyEnv = cmp.Or(p.APIKeyEnv, variable(provider, "API_KEY"))
-		needsKey = needsKey || !built.local
-	}
-	key, err := r.key(provider, p)
+	s, api, err := r.service(provider, id)
 	if err != nil {
 		return nil, err
-	}
-	if key == "" && needsKey {
-		return nil, unavailable("The provider %s needs a key: set the environment variable %s, or "+
-			"providers.%s.apiKeyCommand to a command that prints it.",
-			provider, cmp.Or(p.APIKeyEnv, variable(provider, "API_KEY")), provider)
-	}
-	transport, err := r.transport(provider, p)
-	if err != nil {
-		return nil, err
-	}
-	s := wire.Service{
-		Provider: provider, Model: id, BaseURL: p.BaseURL, Key: key, KeyEnv: p.APIKeyEnv, Headers: p.Headers,
-		Transport: transport, Price: priceOf(provider, id, p, p.BaseURL == built.baseURL),
 	}
 	var m model.Model
-	switch p.API {
+	switch api {
 	case messages:
 		m, err = anthropic.New(s)
 	case responses:
@@ -208,6 +189,39 @@ func (r *Registry) openProvider(provider, id string) (model.Model, error) {
 	}
 	retry := r.Config.Retry
 	return model.Retrying(m, retry.Attempts, time.Duration(retry.BackoffMs)*time.Millisecond), nil
+}
+
+// service gives what is needed to speak to a provider, and the protocol that it speaks.
+func (r *Registry) service(provider, id string) (s wire.Service, api string, err error) {
+	p, configured := r.Config.Providers[provider]
+	built, isPreset := presetOf(provider)
+	if !configured && !isPreset {
+		return s, "", unavailable("There is no provider %q. %s", provider, r.choices())
+	}
+	needsKey := p.APIKeyEnv != "" || len(p.APIKeyCommand) > 0
+	if isPreset {
+		p.API = cmp.Or(p.API, built.api)
+		p.BaseURL = cmp.Or(p.BaseURL, r.Getenv(variable(provider, "BASE_URL")), built.baseURL)
+		p.APIKeyEnv = cmp.Or(p.APIKeyEnv, variable(provider, "API_KEY"))
+		needsKey = needsKey || !built.local
+	}
+	key, err := r.key(provider, p)
+	if err != nil {
+		return s, "", err
+	}
+	if key == "" && needsKey {
+		return s, "", unavailable("The provider %s needs a key: set the environment variable %s, or "+
+			"providers.%s.apiKeyCommand to a command that prints it.",
+			provider, cmp.Or(p.APIKeyEnv, variable(provider, "API_KEY")), provider)
+	}
+	transport, err := r.transport(provider, p)
+	if err != nil {
+		return s, "", err
+	}
+	return wire.Service{
+		Provider: provider, Model: id, BaseURL: p.BaseURL, Key: key, KeyEnv: p.APIKeyEnv, Headers: p.Headers,
+		Idle: r.Idle, Transport: transport, Price: priceOf(provider, id, p, p.BaseURL == built.baseURL),
+	}, p.API, nil
 }
 
 // key gives the provider's key, "" where there is none.
@@ -264,6 +278,9 @@ func (r *Registry) advice() string {
 		}
 	}
 	lines := append([]string{`To use a real model, set "model" in the configuration to PROVIDER/NAME.`}, ready...)
+	if r.Editor != nil {
+		lines = append(lines, `Your editor lends a model of its own: set "model" to "editor".`)
+	}
 	if len(hosted) > 0 {
 		lines = append(lines, "Services: "+strings.Join(hosted, ", ")+".")
 	}

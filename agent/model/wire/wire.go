@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -62,6 +63,9 @@ func New(s Service) (*Client, error) {
 	}, nil
 }
 
+// Address is where the service is, without what might be secret in it.
+func (c *Client) Address() string { return c.address }
+
 // Name is "provider/model".
 func (c *Client) Name() string { return c.Provider + "/" + c.Model }
 
@@ -76,6 +80,9 @@ func (c *Client) Priced(u model.Usage) model.Usage {
 // Exchange is one request and its answer. It is an HTTP client for the vendors' libraries, which must be told not to
 // try again by themselves.
 type Exchange struct {
+	// Body, where it is not nil, is sent instead of what the library has made of the request.
+	Body []byte
+
 	c      *Client
 	outer  context.Context
 	ctx    context.Context
@@ -120,6 +127,10 @@ func (x *Exchange) Context() context.Context { return x.ctx }
 func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 	for k, v := range x.c.Headers {
 		req.Header.Set(k, v)
+	}
+	if x.Body != nil {
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(x.Body)), int64(len(x.Body))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.Body)), nil }
 	}
 	resp, err := x.c.http.Do(req)
 	if err != nil {

@@ -1,0 +1,38 @@
+package model
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Lend asks an editor for an answer of its own model. It calls on for every chunk, in their order and from the calling
+// goroutine, and returns when the answer has ended. Errors are *Error, the context's, or the editor's in its own words.
+type Lend func(ctx context.Context, r Loan, on func(Chunk)) (Lent, error)
+
+// Loan is what an editor's model is asked: messages and tools are as in Chat Completions. Model is the editor's own
+// name for one of its models, "" leaves the choice to it.
+type Loan struct {
+	Model           string
+	Messages, Tools json.RawMessage
+}
+
+// Chunk is a piece of a lent answer; one of its fields is set.
+type Chunk struct {
+	Text     string     `json:"text,omitempty"`
+	Thought  string     `json:"thought,omitempty"`
+	ToolCall *ChunkCall `json:"toolCall,omitempty"`
+}
+
+// ChunkCall is a piece of a call. Pieces with the same Index belong to one call.
+type ChunkCall struct {
+	Index          int    `json:"index"`
+	ID             string `json:"id"`
+	Name           string `json:"name,omitempty"`
+	ArgumentsDelta string `json:"argumentsDelta,omitempty"`
+}
+
+// Lent is how a lent answer ended; StopReason is that of a turn.
+type Lent struct {
+	StopReason string
+	Usage      Usage
+}
