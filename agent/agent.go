@@ -35,7 +35,10 @@ type Event struct {
 	Call    *run.Event
 	// Partial is the raw text of a call's arguments so far, while the model writes them; Call then names it.
 	Partial string
+	// Usage is the turn's so far; with it come the Session's, and Context, the tokens of the last request and its answer.
 	Usage   *model.Usage
+	Session model.Usage
+	Context int64
 	Notice  string
 	Mode    string
 }
@@ -50,6 +53,7 @@ const (
 	MaxTurnRequests StopReason = "max_turn_requests"
 	Refusal         StopReason = "refusal"
 	Cancelled       StopReason = "cancelled"
+	BudgetExceeded  StopReason = "budget_exceeded"
 	Failed          StopReason = "error"
 )
 
@@ -65,8 +69,10 @@ type TurnResult struct {
 // Mode is how much a session may do without asking.
 type Mode string
 
-// The modes served so far.
+// The modes.
 const (
-	Ask  Mode = "ask"
-	Auto Mode = "auto"
+	Ask         Mode = "ask"
+	AcceptEdits Mode = "acceptEdits"
+	ReadOnly    Mode = "readOnly"
+	Auto        Mode = "auto"
 )

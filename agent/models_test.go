@@ -132,6 +132,131 @@ func TestModelSwitch(t *testing.T) {
 	turn("claude/m", "/claude/v1/messages", []string{"SEALED-A", "From gpt."}, []string{"SEALED-R"})
 }
 
+// TestPrefixesStayTheSame compares the requests of a session of two turns, with calls, rules and thoughts in them: what was
+// sent once is sent again byte for byte, at the same place, so that services find it in their caches.
+func TestPrefixesStayTheSame(t *testing.T) {
+	sse := func(events ...string) string { return "data: " + strings.Join(events, "\n\ndata: ") + "\n\n" }
+	for api, answers := range map[string]struct{ call, text string }{
+		"anthropic": {
+			sse(`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"Hm.","signature":"S"}}`,
+				`{"type":"content_block_stop","index":0}`,
+				`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_ID","name":"look","input":{}}}`,
+				`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"text\": \"ä\"}"}}`,
+				`{"type":"content_block_stop","index":1}`, `{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`, `{"type":"message_stop"}`),
+			sse(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"<Done> & done."}}`,
+				`{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`, `{"type":"message_stop"}`),
+		},
+		"openai": {
+			sse(`{"type":"response.completed","response":{"status":"completed","output":[` +
+				`{"type":"reasoning","id":"rs_ID","summary":[],"encrypted_content":"SEALED"},` +
+				`{"type":"function_call","id":"fc_ID","call_id":"call_ID","name":"look","arguments":"{\"text\": \"ä\"}"}]}}`),
+			sse(`{"type":"response.completed","response":{"status":"completed","output":[` +
+				`{"type":"message","content":[{"type":"output_text","text":"<Done> & done."}]}]}}`),
+		},
+		"openai-chat": {
+			sse(`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"ID","function":{"name":"look",`+
+				`"arguments":"{\"text\": \"ä\"}"}}]},"finish_reason":"tool_calls"}]}`, "[DONE]"),
+			sse(`{"choices":[{"index":0,"delta":{"content":"<Done> & done."},"finish_reason":"stop"}]}`, "[DONE]"),
+		},
+	} {
+		t.Run(api, func(t *testing.T) {
+			conf := config.Default()
+			conf.Providers = map[string]config.Provider{"mock": {API: api, BaseURL: "http://mock/v1"}}
+			var bodies []map[string]json.RawMessage
+			models := &registry.Registry{
+				Config: conf, Getenv: func(string) string { return "" },
+				Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+					var body map[string]json.RawMessage
+					if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+						return nil, err
+					}
+					bodies = append(bodies, body)
+					answer := answers.text
+					if len(bodies)%3 != 0 {
+						answer = strings.ReplaceAll(answers.call, "ID", fmt.Sprint("id", len(bodies)))
+					}
+					return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}, nil
+				}),
+			}
+			files := runtest.NewFiles()
+			for path, text := range map[string]string{"/home/ann/AGENTS.md": "Root rules.", "/home/ann/api/AGENTS.md": "API rules."} {
+				files.Put(path, text, false)
+			}
+			s := session(t, &client{}, nil, func(o *Options) { o.Config, o.Models, o.Model, o.Files = conf, models, "mock/gpt-5", files })
+			for _, text := range []string{"Look at @api/x.go.", "And again."} {
+				if r := ask(t, s, text); r.Stop != EndTurn {
+					t.Fatalf("%+v", r)
+				}
+			}
+			if len(bodies) != 6 {
+				t.Fatalf("%d requests", len(bodies))
+			}
+			list := func(raw json.RawMessage) (out []string) {
+				var parts []json.RawMessage
+				if json.Unmarshal(raw, &parts) != nil {
+					return []string{string(raw)}
+				}
+				for _, p := range parts {
+					// Where the service may cache what it has read moves on with every request.
+					out = append(out, strings.ReplaceAll(string(p), `,"cache_control":{"type":"ephemeral"}`, ""))
+				}
+				return out
+			}
+			for i := 1; i < len(bodies); i++ {
+				for key, raw := range bodies[i] {
+					now, before := list(raw), list(bodies[i-1][key])
+					grows := key == "messages" || key == "input"
+					if grows && len(now) <= len(before) || !grows && len(now) != len(before) {
+						t.Errorf("request %d: %d parts of %s after %d", i, len(now), key, len(before))
+						continue
+					}
+					if diff := cmp.Diff(before, now[:len(before)]); diff != "" {
+						t.Errorf("request %d, %s: %s", i, key, diff)
+					}
+				}
+				if len(bodies[i]) != len(bodies[i-1]) {
+					t.Errorf("request %d has other fields", i)
+				}
+			}
+		})
+	}
+}
+
+// named is a fake with a name of its own.
+type named struct {
+	name string
+	fake
+}
+
+func (n named) Name() string { return "fake/" + n.name }
+
+// TestModelSwitchDuringATurn changes the model while a turn runs, which goes on with its own.
+func TestModelSwitchDuringATurn(t *testing.T) {
+	var s *Session
+	var asked []string
+	speaks := func(name string) model.Model {
+		return named{name, func(_ context.Context, r model.Request, on on) (model.Response, error) {
+			asked = append(asked, name)
+			if len(asked) == 1 {
+				if err := s.SetModel("second"); err != nil {
+					t.Error(err)
+				}
+				on(model.Delta{Call: &model.CallDelta{ID: "c", Name: "look", Arguments: `{"text":"a"}`}})
+				on(model.Delta{Call: &model.CallDelta{Done: true}})
+				return model.Response{Stop: model.StopCalls}, nil
+			}
+			on(model.Delta{Text: "Done."})
+			return model.Response{Stop: model.StopEnd}, nil
+		}}
+	}
+	s = session(t, &client{}, opener{"main": speaks("first"), "second": speaks("second")})
+	ask(t, s, "go")
+	ask(t, s, "go on")
+	if diff := cmp.Diff([]string{"first", "first", "second"}, asked); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestUsageAddsUp sees usage and cost of a turn of several requests.
 func TestUsageAddsUp(t *testing.T) {
 	n := 0
@@ -146,8 +271,76 @@ func TestUsageAddsUp(t *testing.T) {
 		return model.Response{Stop: model.StopEnd, Usage: u}, nil
 	})
 	want := model.Usage{Input: 200, CachedInput: 120, CacheWrite: 60, Output: 20, CostUSD: 0.5}
-	if r := ask(t, session(t, &client{}, opener{"main": m}), "go"); r.Usage != want {
+	seen := &client{}
+	s := session(t, seen, opener{"main": m})
+	if r := ask(t, s, "go"); r.Usage != want {
 		t.Errorf("%+v", r.Usage)
+	}
+	if r := ask(t, s, "go on"); r.Usage != (model.Usage{Input: 100, CachedInput: 60, CacheWrite: 30, Output: 10, CostUSD: 0.25}) {
+		t.Errorf("%+v", r.Usage)
+	}
+	var told []string
+	for _, e := range seen.events {
+		if e.Usage != nil {
+			told = append(told, fmt.Sprintf("%g of %g, %d", e.Usage.CostUSD, e.Session.CostUSD, e.Context))
+		}
+	}
+	if diff := cmp.Diff([]string{"0.25 of 0.25, 110", "0.5 of 0.5, 110", "0.25 of 0.75, 110"}, told); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestCostHasALimit ends a turn that has cost what it may before the next request, with all calls answered.
+func TestCostHasALimit(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		cost, limit float64
+		stop        StopReason
+		requests    int
+		notice      string
+	}{
+		{"no limit", 1, 0, EndTurn, 4, ""},
+		{"below", 0.1, 0.5, EndTurn, 4, ""},
+		{"reached", 0.2, 0.5, BudgetExceeded, 3, "The turn has cost $0.6000, and budget.maxCostUsd is 0.5."},
+		{"at once", 0.6, 0.5, BudgetExceeded, 1, "The turn has cost $0.6000, and budget.maxCostUsd is 0.5."},
+		{"not known", 0, 0.5, EndTurn, 4, "budget.maxCostUsd cannot be heeded: what fake/m costs is not known."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := 0
+			m := fake(func(_ context.Context, r model.Request, on on) (model.Response, error) {
+				resp := model.Response{Stop: model.StopEnd, Usage: model.Usage{Input: 100, Output: 10, CostUSD: c.cost}}
+				if n++; n < 4 {
+					on(model.Delta{Call: &model.CallDelta{ID: fmt.Sprint("c", n), Name: "look", Arguments: `{"text":"a"}`}})
+					on(model.Delta{Call: &model.CallDelta{Done: true}})
+					resp.Stop = model.StopCalls
+				}
+				on(model.Delta{Text: "Hm."})
+				return resp, nil
+			})
+			seen := &client{}
+			s := session(t, seen, opener{"main": m}, func(o *Options) { o.Config.Budget.MaxCostUSD = c.limit })
+			r := ask(t, s, "go")
+			if r.Stop != c.stop || n != c.requests || r.Err != nil {
+				t.Errorf("%+v after %d requests", r, n)
+			}
+			if told := strings.Count(seen.transcript(), "notice "); c.notice == "" && told > 0 || c.notice != "" && told != 1 ||
+				!strings.Contains(seen.transcript(), c.notice) {
+				t.Error(seen.transcript())
+			}
+			asked := map[string]bool{}
+			for _, msg := range s.History() {
+				for _, call := range msg.Calls {
+					asked[call.ID] = true
+				}
+				if msg.Role == model.Tool && !asked[msg.CallID] {
+					t.Errorf("%+v", msg)
+				}
+				delete(asked, msg.CallID)
+			}
+			if len(asked) > 0 {
+				t.Errorf("without a result: %v", asked)
+			}
+		})
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/store"
 	"tandem/filetime"
+	"tandem/filetime/disk"
 	"tandem/tools"
 	"tandem/tools/run"
 )
@@ -27,13 +28,23 @@ type record struct {
 	log    *slog.Logger
 	failed func(error) // told once, of the first failure; nothing is written after it
 
-	saving sync.Mutex // one Save at a time, so that the last one holds the latest
+	commands commands
+
+	saving  sync.Mutex // one Save at a time, so that the last one holds the latest
+	writing sync.Mutex // one Append at a time, so that entries stay in their order
 
 	mu     sync.Mutex
 	meta   store.Session
 	begun  bool
 	broken bool
 	saying map[string]string // by call: what the model had said when it asked for it
+	next   *batch            // what the next Append writes; nil for nothing
+}
+
+// batch are entries that are written at once, which takes about as long as to write one.
+type batch struct {
+	entries []store.Entry
+	written bool // under writing
 }
 
 // maxBlob is the size of the largest text of a file that is kept: a larger one would hold its call up.
@@ -53,11 +64,19 @@ type body struct {
 	Locations []tools.Location `json:"locations,omitempty"`
 	Result    *tools.Result    `json:"result,omitempty"`
 
-	Path      string `json:"path,omitempty"`
-	Operation string `json:"operation,omitempty"`
+	Path      string    `json:"path,omitempty"`
+	Operation Operation `json:"operation,omitempty"`
+	// Before and After are the hashes of texts, empty where there was no file.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+	// Spans are the places of a change, see FileChange.
+	Spans [][3]int `json:"spans,omitempty"`
 
 	Stop  StopReason   `json:"stop,omitempty"`
 	Usage *model.Usage `json:"usage,omitempty"`
+
+	// Intent is what a notice is about.
+	Intent int64 `json:"intent,omitempty"`
 }
 
 func (r *record) entry(turn int, kind store.Kind, call, text string, b body) store.Entry {
@@ -72,12 +91,62 @@ func (r *record) entry(turn int, kind store.Kind, call, text string, b body) sto
 	return store.Entry{Time: r.now(), Turn: turn, Kind: kind, Call: call, Text: text, Body: raw}
 }
 
-// add writes entries.
+// add writes entries, with those that wait and those that others add meanwhile.
 func (r *record) add(entries ...store.Entry) {
-	if r.open == nil || len(entries) == 0 || !r.begin() {
+	if r.open == nil || len(entries) == 0 {
 		return
 	}
-	r.lost(r.open().Append(r.meta.ID, entries...))
+	b, _ := r.join(entries)
+	r.commit(b)
+}
+
+// later lets entries wait for the next ones that are added, for a moment at the most. They must be such that a mender does
+// without them.
+func (r *record) later(entries ...store.Entry) {
+	const moment = 100 * time.Millisecond
+	if r.open == nil || len(entries) == 0 {
+		return
+	}
+	if b, first := r.join(entries); first {
+		time.AfterFunc(moment, func() { r.commit(b) })
+	}
+}
+
+// join puts entries into the next batch, and says whether they are the first of it.
+func (r *record) join(entries []store.Entry) (b *batch, first bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if first = r.next == nil; first {
+		r.next = &batch{}
+	}
+	r.next.entries = append(r.next.entries, entries...)
+	return r.next, first
+}
+
+// commit writes a batch, unless that was done while it waited for its turn.
+func (r *record) commit(b *batch) {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	if b.written {
+		return
+	}
+	b.written = true
+	r.mu.Lock()
+	r.next = nil // it was b: only one is not written
+	r.mu.Unlock()
+	if r.begin() {
+		r.lost(r.open().Append(r.meta.ID, b.entries...))
+	}
+}
+
+// flush writes what waits.
+func (r *record) flush() {
+	r.mu.Lock()
+	b := r.next
+	r.mu.Unlock()
+	if b != nil {
+		r.commit(b)
+	}
 }
 
 // begin brings the session into the store, and says whether it can be written.
@@ -132,7 +201,7 @@ func (r *record) set(change func(*store.Session)) {
 func (s *Session) resume() {
 	o := s.o
 	s.record = &record{
-		open: o.Store, now: o.Now, log: o.Log, saying: map[string]string{},
+		open: o.Store, now: o.Now, log: o.Log, saying: map[string]string{}, commands: commands{files: o.Files},
 		meta: store.Session{ID: o.ID, Cwd: o.Cwd, More: o.More, CacheKey: s.cacheKey},
 		failed: func(err error) {
 			o.Log.Error("the session is not kept", "error", err)
@@ -140,7 +209,7 @@ func (s *Session) resume() {
 		},
 	}
 	if p := o.Past; p != nil {
-		s.history, s.turns, s.cacheKey = slices.Clone(p.history), p.turns, p.CacheKey
+		s.history, s.turns, s.cacheKey, s.usage = slices.Clone(p.history), p.turns, p.CacheKey, p.usage
 		maps.Copy(s.ids, p.ids)
 		s.record.meta, s.record.begun = p.Session, true
 	}
@@ -174,6 +243,7 @@ func (r *record) title() string {
 
 // release lets another process have the session.
 func (r *record) release() {
+	r.flush()
 	r.saving.Lock()
 	defer r.saving.Unlock()
 	r.mu.Lock()
@@ -190,12 +260,21 @@ func (r *record) release() {
 
 // said writes messages down. shown is what a person sees of the first.
 func (r *record) said(turn int, shown string, messages ...model.Message) {
+	r.add(r.messages(turn, shown, messages)...)
+}
+
+// answered does the same for an answer with the results of its calls. A further call or the end of the turn follows it.
+func (r *record) answered(turn int, shown string, messages ...model.Message) {
+	r.later(r.messages(turn, shown, messages)...)
+}
+
+func (r *record) messages(turn int, shown string, messages []model.Message) []store.Entry {
 	entries := make([]store.Entry, len(messages))
 	for i := range messages {
 		entries[i] = r.entry(turn, store.Message, messages[i].CallID, shown, body{Message: &messages[i]})
 		shown = ""
 	}
-	r.add(entries...)
+	return entries
 }
 
 // say tells what a model has said before a call.
@@ -221,11 +300,14 @@ func (r *record) saw(turn int, e run.Event) {
 		delete(r.saying, id)
 		r.mu.Unlock()
 		b.Name, b.Arguments = e.Call.Name, string(e.Call.Arguments)
-		r.add(r.entry(turn, store.Call, id, said, b))
+		r.later(r.entry(turn, store.Call, id, said, b))
 	case run.Executing:
 		if e.Phase == "use" && e.Plan != nil && !e.Plan.Kind.ReadOnly() {
 			b.Locations = places(e.Plan)
 			r.add(r.entry(turn, store.Running, id, "", b))
+			if e.Plan.Command != "" {
+				r.commands.begins(id)
+			}
 		}
 	case run.Completed:
 		if e.Result == nil {
@@ -241,18 +323,7 @@ func (r *record) saw(turn int, e run.Event) {
 			b.Locations, b.Semantic = e.Plan.Locations, e.Plan.Semantic
 		}
 		entries := []store.Entry{r.entry(turn, store.Result, id, "", b)}
-		if l := e.Result.Landed; l != nil {
-			for _, f := range l.Files {
-				if f.Applied {
-					c := r.entry(turn, store.Change, id, "", body{Path: f.Path, Operation: operation(e.Plan, f)})
-					if max(f.Before.Len(), f.After.Len()) <= maxBlob {
-						c.Blobs = []store.Blob{{Data: f.Before.String()}, {Data: f.After.String()}}
-					}
-					entries = append(entries, c)
-				}
-			}
-		}
-		r.add(entries...)
+		r.add(append(entries, r.changes(turn, e)...)...)
 	}
 }
 
@@ -268,16 +339,28 @@ func places(p *tools.Plan) []tools.Location {
 	return out
 }
 
-func operation(p *tools.Plan, f filetime.LandedFile) string {
-	if f.Created {
-		return "create"
+// changes are the entries of what a call changed.
+func (r *record) changes(turn int, e run.Event) (out []store.Entry) {
+	if l := e.Result.Landed; l != nil && e.Plan != nil && e.Plan.Change != nil {
+		for _, f := range l.Files {
+			if !f.Applied {
+				continue
+			}
+			deleted, op := deletes(e.Plan.Change.Files, f.Path), OpEdit
+			switch {
+			case f.Created:
+				op = OpCreate
+			case deleted:
+				op = OpDelete
+			}
+			out = append(out, r.landedAs(turn, e.Call.ID, op, f, deleted))
+			r.commands.saw(f.Path)
+		}
 	}
-	if p != nil && p.Change != nil && slices.ContainsFunc(p.Change.Files, func(e filetime.FileEdit) bool {
-		return e.Delete && e.Path == f.Path
-	}) {
-		return "delete"
+	for _, c := range r.commands.ended(e.Call.ID) {
+		out = append(out, r.change(turn, e.Call.ID, OpShell, c.path, nil, c.before, c.after))
 	}
-	return "edit"
+	return out
 }
 
 // ended writes down how a turn ended.
@@ -296,6 +379,7 @@ type Past struct {
 	events  []Event
 	entries []store.Entry
 	turns   int
+	usage   model.Usage
 	ids     map[string]bool
 }
 
@@ -328,7 +412,10 @@ func TakePast(
 		return nil, errors.Join(err, st.Release(id))
 	}
 	m := mender{r: &record{now: now, log: slog.New(slog.DiscardHandler)}, now: func(path string) string { return says(ctx, files, path) }}
-	more, err := m.mend(entries)
+	var more []store.Entry
+	if m.judged, err = st.Judged(id); err == nil {
+		more, err = m.mend(entries)
+	}
 	if err == nil && len(more) > 0 {
 		err = st.Append(id, more...)
 	}
@@ -362,8 +449,9 @@ const interrupted StopReason = "interrupted"
 
 // mender brings what was cut short to an end.
 type mender struct {
-	r   *record
-	now func(path string) string
+	r      *record
+	now    func(path string) string
+	judged []store.Judged
 }
 
 // mend gives the entries that are missing at the end.
@@ -372,6 +460,7 @@ func (m mender) mend(entries []store.Entry) ([]store.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	notices := m.notices(past)
 	var more []store.Entry
 	own := model.Message{Role: model.Assistant}
 	answers := []model.Message{}
@@ -391,7 +480,7 @@ func (m mender) mend(entries []store.Entry) ([]store.Entry, error) {
 		answers = append(answers, toolMessage(c.Call, *c.result))
 	}
 	if past.open == 0 {
-		return more, nil
+		return append(more, notices...), nil
 	}
 	if len(own.Calls) > 0 {
 		more = append(more, m.r.entry(past.open, store.Message, "", own.Text, body{Message: &own}))
@@ -399,7 +488,10 @@ func (m mender) mend(entries []store.Entry) ([]store.Entry, error) {
 			more = append(more, m.r.entry(past.open, store.Message, answers[i].CallID, "", body{Message: &answers[i]}))
 		}
 	}
-	return append(more,
+	for _, w := range past.steered {
+		more = append(more, m.r.entry(past.open, store.Message, "", w.shown, body{Message: &w.said}))
+	}
+	return append(append(more, notices...),
 		m.r.entry(past.open, store.Message, "", "", body{Message: &model.Message{Role: model.Assistant, Text: closing(interrupted)}}),
 		m.r.entry(past.open, store.End, "", "The program ended during this turn; what was running was not tried again.",
 			body{Stop: interrupted}),
@@ -415,6 +507,11 @@ func (m mender) unfinished(c *pastCall) *tools.Result {
 	}
 	text := "The program ended while this call was running: whether it took effect is not known, and it was not tried again. " +
 		"Look at what is there before you go on."
+	for _, j := range m.judged {
+		if j.Call == c.ID {
+			text += " " + outcomeOf(j)
+		}
+	}
 	const most = 4
 	for i, l := range c.locations {
 		if i == most {
@@ -425,6 +522,40 @@ func (m mender) unfinished(c *pastCall) *tools.Result {
 	r := tools.Fail(filetime.Unknown, "interrupted", "%s", text)
 	r.Summary = "The program ended while this was running; whether it took effect is not known."
 	return &r
+}
+
+// notices tell a person of changes that were on their way: those of calls that have no result, and others, such as an
+// undo, that are not simply done or not done.
+func (m mender) notices(past *reading) (out []store.Entry) {
+	for _, j := range m.judged {
+		c, sure := past.calls[j.Call], j.Outcome == disk.Landed || j.Outcome == disk.NotLanded
+		if c != nil && c.result != nil || c == nil && sure || slices.Contains(past.noticed, j.ID) {
+			continue
+		}
+		text := fmt.Sprintf("The program ended while a change was on its way (%s). %s", j.Tool, outcomeOf(j))
+		out = append(out, m.r.entry(j.Turn, store.Notice, "", text, body{Intent: j.ID}))
+	}
+	return out
+}
+
+// outcomeOf is what became of an intent, for a model and for a person.
+func outcomeOf(j store.Judged) string {
+	var paths []string
+	for _, f := range j.Files {
+		paths = append(paths, f.Path)
+	}
+	files := strings.Join(paths, ", ")
+	switch j.Outcome {
+	case disk.Landed:
+		return fmt.Sprintf("It was carried out in %s before the program ended.", files)
+	case disk.NotLanded:
+		return fmt.Sprintf("Nothing of it is in %s.", files)
+	case disk.Partly:
+		return fmt.Sprintf("Only part of it is in %s.", files)
+	case disk.Foreign:
+		return fmt.Sprintf("Somebody has changed %s since then.", files)
+	}
+	return fmt.Sprintf("Whether it is in %s cannot be told.", files)
 }
 
 // toolMessage is a result as a model reads it.
@@ -464,13 +595,21 @@ type reading struct {
 	calls  map[string]*pastCall
 	order  []*pastCall
 	named  map[string]bool // the calls that messages ask for
-	open   int             // the turn that has not ended, 0 for none
-	turns  int
+	// noticed are the intents that notices are about.
+	noticed []int64
+	open    int // the turn that has not ended, 0 for none
+	// prompted is the last turn whose prompt is there, steered what was said to it and has not joined the conversation.
+	prompted int
+	steered  []steered
+	turns    int
 }
 
 func read(entries []store.Entry) (*reading, error) {
 	p := &reading{bodies: make([]body, len(entries)), calls: map[string]*pastCall{}, named: map[string]bool{}}
 	for i, e := range entries {
+		if e.Kind == store.Decision { // what it says is not of this kind
+			continue
+		}
 		b := &p.bodies[i]
 		if err := json.Unmarshal(e.Body, b); err != nil {
 			return nil, fmt.Errorf("%w: %w", store.ErrDamaged, err)
@@ -480,9 +619,20 @@ func read(entries []store.Entry) (*reading, error) {
 		}
 		c := p.calls[e.Call]
 		switch e.Kind {
-		case store.Message:
+		case store.Message, store.Steer:
 			if b.Message == nil {
 				return nil, fmt.Errorf("%w: a message says nothing", store.ErrDamaged)
+			}
+			if e.Kind == store.Steer {
+				p.steered = append(p.steered, steered{*b.Message, e.Text})
+				continue
+			}
+			if b.Message.Role == model.User && e.Text != "" {
+				if p.prompted != e.Turn {
+					p.prompted = e.Turn
+				} else if len(p.steered) > 0 {
+					p.steered = p.steered[1:] // they join in their order
+				}
 			}
 			for _, call := range b.Message.Calls {
 				p.named[call.ID] = true
@@ -507,6 +657,8 @@ func read(entries []store.Entry) (*reading, error) {
 			if c != nil {
 				c.changes = append(c.changes, e)
 			}
+		case store.Notice:
+			p.noticed = append(p.noticed, b.Intent)
 		case store.End:
 			p.open = 0
 		}
@@ -524,6 +676,7 @@ func newPast(st store.Store, s store.Session, entries []store.Entry) (*Past, err
 	for id := range r.calls {
 		p.ids[id] = true
 	}
+	var last *Event // what was used
 	answers := map[string]model.Message{}
 	for i := range entries {
 		if m := r.bodies[i].Message; m != nil && m.Role == model.Tool {
@@ -556,11 +709,18 @@ func newPast(st store.Store, s store.Session, entries []store.Entry) (*Past, err
 			if !r.named[e.Call] {
 				p.call(st, r.calls[e.Call])
 			}
-		case store.End:
+		case store.End, store.Notice:
+			if u := b.Usage; u != nil && *u != (model.Usage{}) {
+				p.usage = p.usage.Add(*u)
+				last = &Event{Turn: e.Turn, Usage: u, Session: p.usage}
+			}
 			if e.Text != "" {
 				p.events = append(p.events, Event{Turn: e.Turn, Notice: e.Text})
 			}
 		}
+	}
+	if last != nil {
+		p.events = append(p.events, *last)
 	}
 	return p, nil
 }
@@ -597,7 +757,7 @@ func (p *Past) call(st store.Store, c *pastCall) {
 	tell := func(s run.State, phase string, at time.Time) {
 		e := event
 		e.State, e.Phase, e.At = s, phase, at
-		p.events = append(p.events, Event{Turn: c.turn, At: at.Sub(c.began), Call: &e})
+		p.events = append(p.events, Event{Turn: c.turn, At: max(0, at.Sub(c.began)), Call: &e})
 	}
 	tell(run.Queued, "use", c.began)
 	if c.result == nil {
@@ -621,7 +781,10 @@ func landed(st store.Store, changes []store.Entry) *filetime.Landed {
 		if json.Unmarshal(e.Body, &b) != nil || len(e.Blobs) != 2 {
 			return nil
 		}
-		f := filetime.LandedFile{Path: b.Path, Created: b.Operation == "create", Applied: true}
+		if b.Operation == OpShell { // it was not told with the call
+			continue
+		}
+		f := filetime.LandedFile{Path: b.Path, Created: b.Operation == OpCreate, Applied: true}
 		before, err1 := st.Blob(e.Blobs[0].Hash)
 		after, err2 := st.Blob(e.Blobs[1].Hash)
 		if err1 != nil || err2 != nil {

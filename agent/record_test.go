@@ -14,7 +14,9 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/prompt"
 	"tandem/agent/store"
+	"tandem/filetime/disk"
 	"tandem/tools"
+	"tandem/tools/run/runtest"
 )
 
 // stores gives each kind of store.
@@ -151,4 +153,89 @@ func TestNotKept(t *testing.T) {
 		t.Errorf("told once:\n%s", got)
 	}
 	s.Close()
+}
+
+// reopened is a store as the next process finds it.
+func reopened(t *testing.T, st store.Store) store.Store {
+	t.Helper()
+	stats, err := st.Stats()
+	if err = errors.Join(err, st.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if stats.Path != "" {
+		if st, err = store.Open(stats.Path, store.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = st.Close() }) // the folder goes with it
+	}
+	return st
+}
+
+// What another process found out of changes that were on their way is told once, in words that fit.
+func TestOutcomesAreTold(t *testing.T) {
+	for name, st := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			if err := st.Save(store.Session{ID: "kept"}); err != nil {
+				t.Fatal(err)
+			}
+			entry := func(kind store.Kind, turn int, call, body string) store.Entry {
+				return store.Entry{Time: time.Now(), Turn: turn, Kind: kind, Call: call, Body: []byte(body)}
+			}
+			err := st.Append("kept",
+				entry(store.Message, 1, "", `{"message":{"role":"user","text":"Go."}}`),
+				entry(store.Call, 1, "ended", `{"name":"edit_file"}`), entry(store.Result, 1, "ended", `{"result":{"success":true}}`),
+				entry(store.Call, 1, "open", `{"name":"edit_file"}`), entry(store.Running, 1, "open", `{}`),
+				entry(store.Call, 0, "mine", `{"name":"write_file"}`), entry(store.Running, 0, "mine", `{}`),
+			)
+			if err != nil {
+				t.Fatal(err)
+			}
+			outcomes := map[int64]disk.Outcome{}
+			for _, c := range []struct {
+				call string
+				how  disk.Outcome
+			}{{"ended", disk.Foreign}, {"open", disk.NotLanded}, {"mine", disk.Landed}, {"undo", disk.Landed}, {"undo", disk.Partly}} {
+				id, err := st.Begin(disk.Intent{Session: "kept", Call: c.call, Tool: "tool", Files: []disk.Planned{{Path: "/w/" + c.call}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				outcomes[id] = c.how
+			}
+			st = reopened(t, st)
+			orphans, err := st.Orphans()
+			if err != nil || len(orphans) != 5 {
+				t.Fatal(orphans, err)
+			}
+			for _, o := range orphans {
+				if err := st.End(o.ID, outcomes[o.ID]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			st = reopened(t, st)
+			for range 2 {
+				past, err := TakePast(t.Context(), st, "kept", runtest.NewFiles(), time.Now, func(store.Session) error { return nil })
+				if err != nil {
+					t.Fatal(err)
+				}
+				var notices []string
+				for _, e := range past.Events() {
+					if e.Notice != "" {
+						notices = append(notices, e.Notice)
+					}
+				}
+				want := []string{
+					"The program ended while a change was on its way (tool). Nothing of it is in /w/open.",
+					"The program ended while a change was on its way (tool). It was carried out in /w/mine before the program ended.",
+					"The program ended while a change was on its way (tool). Only part of it is in /w/undo.",
+					"The program ended during this turn; what was running was not tried again.",
+				}
+				if d := cmp.Diff(want, notices); d != "" {
+					t.Error(d)
+				}
+				if text := past.history[len(past.history)-2].Text; !strings.Contains(text, "Nothing of it is in /w/open.") {
+					t.Errorf("the model is told %q", text)
+				}
+			}
+		})
+	}
 }

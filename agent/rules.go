@@ -82,3 +82,13 @@ func (r *rules) of(ctx context.Context, folder string) (rule prompt.Rule, ok boo
 	}
 	return prompt.Rule{Path: path, Text: s.Text.String()}, s.Exists && s.Text.Len() > 0
 }
+
+// Shows says that the session's model may be told of a path unasked: it lies below the roots and is of no kind that holds
+// keys or passwords, also where a link leads to it.
+func (s *Session) Shows(path string) bool {
+	s.mu.Lock()
+	paths := s.paths
+	s.mu.Unlock()
+	real, err := paths.Readable(path)
+	return err == nil && !prompt.Private(path) && !prompt.Private(real)
+}

@@ -31,6 +31,7 @@ var (
 	ErrBusy   = errors.New("the session is answering another prompt")
 	ErrClosed = errors.New("the session is closed")
 	ErrEmpty  = errors.New("the prompt holds nothing that can be sent to a model")
+	ErrIdle   = errors.New("the session is answering no prompt")
 )
 
 // CallIDError is a call's id that the session has had before.
@@ -44,7 +45,7 @@ func (e *CallIDError) Error() string {
 type ModeError struct{ Mode Mode }
 
 func (e *ModeError) Error() string {
-	return fmt.Sprintf("the mode %q is not served; use %q or %q", e.Mode, Ask, Auto)
+	return fmt.Sprintf("the mode %q is not served; use %q, %q, %q or %q", e.Mode, Ask, AcceptEdits, ReadOnly, Auto)
 }
 
 // Options are what a session is made of. Log and Runner may be nil, everything else must be set unless it says
@@ -96,15 +97,19 @@ type Session struct {
 	close    context.CancelFunc
 	working  sync.WaitGroup
 
-	mu      sync.Mutex
-	config  config.Config
-	paths   *sandbox.Paths
-	mode    Mode
-	model   string
+	mu     sync.Mutex
+	config config.Config
+	paths  *sandbox.Paths
+	mode   Mode
+	model  string
+	// ownMode and ownModel say that somebody chose them for this session, so that they do not follow the configuration.
+	ownMode, ownModel bool
+
 	models  model.Opener
 	opened  map[string]model.Model // kept, so that a script goes on where the last turn left it
 	history []model.Message
 	turns   int
+	usage   model.Usage // of all turns
 	running *Turn
 	ids     map[string]bool
 	closed  bool
@@ -124,6 +129,7 @@ func New(o Options) (*Session, error) {
 	s.resume()
 	s.fileTime = filetime.New(o.Files, o.ID, func(path string) {
 		s.rules.see(path)
+		s.record.commands.saw(path)
 		if o.Seen != nil {
 			o.Seen(path)
 		}
@@ -145,12 +151,13 @@ func New(o Options) (*Session, error) {
 		}
 		return sys.Render()
 	})
-	if err := s.SetMode(cmp.Or(o.Mode, Mode(o.Config.Mode))); err != nil {
+	if err := s.setMode(cmp.Or(o.Mode, Mode(o.Config.Mode))); err != nil {
 		return nil, err
 	}
-	if err := s.SetModel(cmp.Or(o.Model, o.Config.Model)); err != nil {
+	if err := s.setModel(cmp.Or(o.Model, o.Config.Model)); err != nil {
 		return nil, err
 	}
+	s.ownMode, s.ownModel = o.Mode != "", o.Model != ""
 	return s, nil
 }
 
@@ -163,8 +170,8 @@ func (s *Session) Cwd() string { return s.o.Cwd }
 // FileTime is what the session's model has seen of the files.
 func (s *Session) FileTime() *filetime.FileTime { return s.fileTime }
 
-// SetConfig replaces the configuration and what opens models by it. It holds from the next call and the next prompt on;
-// the names of mode and model stay as they are.
+// SetConfig replaces the configuration and what opens models by it. It holds from the next call and the next prompt on.
+// Mode and model follow it where nobody has chosen them for the session.
 func (s *Session) SetConfig(c config.Config, models model.Opener) {
 	folders := slices.Concat([]string{s.o.Cwd}, s.o.More)
 	paths := &sandbox.Paths{
@@ -176,12 +183,20 @@ func (s *Session) SetConfig(c config.Config, models model.Opener) {
 		paths.Write = s.absolute(c.WriteRoots)
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !reflect.DeepEqual(s.config.Providers, c.Providers) || s.config.Retry != c.Retry ||
-		!slices.Equal(s.config.FallbackModels, c.FallbackModels) {
+	before := s.config
+	if !reflect.DeepEqual(before.Providers, c.Providers) || before.Retry != c.Retry ||
+		!slices.Equal(before.FallbackModels, c.FallbackModels) {
 		clear(s.opened)
 	}
 	s.config, s.paths, s.models = c, paths, models
+	if s.model != "" && !s.ownModel && before.Model != c.Model {
+		s.model = c.Model // opened by the next prompt
+	}
+	follow := s.mode != "" && !s.ownMode && before.Mode != c.Mode
+	s.mu.Unlock()
+	if follow {
+		_ = s.setMode(Mode(c.Mode)) // there are no others in a configuration
+	}
 }
 
 func (s *Session) absolute(paths []string) []string {
@@ -204,7 +219,17 @@ func (s *Session) Mode() Mode {
 
 // SetMode changes the mode, at once, also for a turn that is running. The error is a *ModeError.
 func (s *Session) SetMode(m Mode) error {
-	if m != Ask && m != Auto {
+	err := s.setMode(m)
+	if err == nil {
+		s.mu.Lock()
+		s.ownMode = true
+		s.mu.Unlock()
+	}
+	return err
+}
+
+func (s *Session) setMode(m Mode) error {
+	if !gate.Mode(m).Known() {
 		return &ModeError{m}
 	}
 	s.mu.Lock()
@@ -228,6 +253,16 @@ func (s *Session) Model() string {
 // SetModel changes the model from the next prompt on; "" is the default one. The error is a *model.Error of kind
 // "unavailable".
 func (s *Session) SetModel(name string) error {
+	err := s.setModel(name)
+	if err == nil {
+		s.mu.Lock()
+		s.ownModel = name != ""
+		s.mu.Unlock()
+	}
+	return err
+}
+
+func (s *Session) setModel(name string) error {
 	m, err := s.open(name)
 	if err != nil {
 		return err
@@ -289,18 +324,12 @@ func (s *Session) Prompt(ctx context.Context, in Input) (TurnResult, error) {
 // Begin starts a turn without doing any of its work, so that a Cancel that comes after it finds it. Errors are ErrBusy,
 // ErrClosed, ErrEmpty, or a *model.Error of kind "unavailable"; then nothing has happened. The Turn must be run.
 func (s *Session) Begin(in Input) (*Turn, error) {
-	said := model.Message{Role: model.User, Text: prompt.User(s.o.Cwd, in.Blocks)}
-	if said.Text == "" {
-		return nil, ErrEmpty
-	}
-	for _, b := range prompt.Pictures(in.Blocks) {
-		said.Images = append(said.Images, model.Image{MIMEType: b.MIMEType, Data: b.Data})
-	}
-	if e := in.Editor.Render(s.o.Cwd); e != "" {
-		said.Text += "\n\n" + e
+	said, err := s.message(in)
+	if err != nil {
+		return nil, err
 	}
 	s.mu.Lock()
-	busy, name := s.busy(), cmp.Or(in.Model, s.model)
+	busy, name, own := s.busy(), cmp.Or(in.Model, s.model), in.Model == ""
 	s.mu.Unlock()
 	if busy != nil {
 		return nil, busy
@@ -314,11 +343,15 @@ func (s *Session) Begin(in Input) (*Turn, error) {
 	if err := s.busy(); err != nil {
 		return nil, err
 	}
-	for _, path := range prompt.Paths(in.Blocks, in.Editor) {
-		s.rules.see(path)
+	if own && s.model == name && m.Name() != name {
+		s.model = m.Name()
+		s.record.set(func(r *store.Session) { r.Model = m.Name() })
 	}
+	s.see(in)
 	s.turns++
+	b := s.config.Budget
 	t := &Turn{s: s, number: s.turns, model: m, began: s.o.Now(), shown: cmp.Or(in.Shown, said.Text), said: said}
+	t.budget = &run.Budget{MaxCalls: b.MaxToolCalls, MaxTime: time.Duration(b.MaxToolTimeMs) * time.Millisecond}
 	t.ctx, t.cancel = context.WithCancel(s.ctx)
 	s.history = append(s.history, said)
 	if in.Title != "" && s.Title() == "" {
@@ -327,6 +360,38 @@ func (s *Session) Begin(in Input) (*Turn, error) {
 	s.running = t
 	s.working.Add(1)
 	return t, nil
+}
+
+// message is what the model is told of in. The error is ErrEmpty.
+func (s *Session) message(in Input) (model.Message, error) {
+	s.mu.Lock()
+	most := s.config.Limits.MaxImageBytes
+	s.mu.Unlock()
+	in.Blocks = slices.Clone(in.Blocks)
+	for i, b := range in.Blocks {
+		if len(b.Data) > most {
+			in.Blocks[i].Data = nil // then the model is told that it cannot be shown
+		}
+	}
+	said := model.Message{Role: model.User, Text: prompt.User(s.o.Cwd, in.Blocks)}
+	if said.Text == "" {
+		return said, ErrEmpty
+	}
+	for _, b := range prompt.Pictures(in.Blocks) {
+		said.Images = append(said.Images, model.Image{MIMEType: b.MIMEType, Data: b.Data})
+	}
+	if e := in.Editor.Render(s.o.Cwd); e != "" {
+		said.Text += "\n\n" + e
+	}
+	return said, nil
+}
+
+// see is told of the paths that a person names.
+func (s *Session) see(in Input) {
+	for _, path := range prompt.Paths(s.o.Cwd, in.Blocks, in.Editor) {
+		s.rules.see(path)
+		s.record.commands.saw(path)
+	}
 }
 
 func (s *Session) busy() error {
@@ -440,9 +505,30 @@ func (s *Session) callID(wanted string) string {
 	return s.newID(cmp.Or(wanted, "call"))
 }
 
-// Judge decides by the mode that is in force when a call asks; it makes Session a run.Gate.
+// Judge decides by the mode and the rules that are in force when a call asks; it makes Session a run.Gate.
 func (s *Session) Judge(t tools.Tool, p *tools.Plan) run.Decision {
-	return gate.Mode(s.Mode()).Judge(t, p)
+	s.mu.Lock()
+	policy := policyOf(s.config, s.mode)
+	s.mu.Unlock()
+	return policy.Judge(t, p)
+}
+
+// policyOf is what a configuration says about calls. What it says of their arguments is not looked at: a rule is about
+// every call of its tools, and a hook that would have to be asked refuses them.
+func policyOf(c config.Config, m Mode) gate.Policy {
+	p := gate.Policy{Mode: gate.Mode(m), Confined: c.Sandbox.Level == "strict"}
+	for _, r := range c.Permissions.Deny {
+		p.Deny = append(p.Deny, gate.Rule{Tool: r.Tool, Name: "a rule of the configuration (permissions.deny)"})
+	}
+	for _, h := range c.Hooks.BeforeToolCall {
+		p.Deny = append(p.Deny, gate.Rule{
+			Tool: cmp.Or(h.Matcher, "*"), Name: "a hook of the configuration (hooks.beforeToolCall), since this version runs none",
+		})
+	}
+	for _, r := range c.Permissions.Ask {
+		p.Ask = append(p.Ask, gate.Rule{Tool: r.Tool, Name: "a rule of the configuration (permissions.ask)"})
+	}
+	return p
 }
 
 // asker asks the session's person.
@@ -469,9 +555,9 @@ func (s *Session) host(turn int, began time.Time, endTurn func()) *run.Host {
 		Env: func(call run.Call) *tools.Env { return s.env(turn, call) },
 		Observe: func(e run.Event) {
 			s.record.saw(turn, e)
-			s.o.Client.Update(s.o.ID, Event{Turn: turn, At: e.At.Sub(began), Call: &e})
+			s.o.Client.Update(s.o.ID, Event{Turn: turn, At: max(0, e.At.Sub(began)), Call: &e})
 		},
-		Landed: s.o.Landed, BeforeCommand: s.o.BeforeCommand, Coerce: c.Coerce != "off", Now: s.o.Now, Log: s.o.Log,
+		Landed: s.o.Landed, BeforeCommand: s.o.BeforeCommand, Serial: c.Writes == "serial", Coerce: c.Coerce != "off", Now: s.o.Now, Log: s.o.Log,
 	}
 	if a := filetime.Apply(c.Apply); a != filetime.Auto {
 		h.Apply = a

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -23,8 +24,15 @@ type Turn struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	usage  model.Usage
-	shown  string // of said
-	said   model.Message
+	// unpriced says that the person knows of a limit of cost that cannot be kept.
+	unpriced bool
+	shown    string // of said
+	said     model.Message
+	// steered has what was said since and has not reached the model; once over nothing is added to it. Under s.mu.
+	steered []steered
+	over    bool
+	// budget is what the turn's calls may use.
+	budget *run.Budget
 	// reflector sees the results before the model does.
 	reflector reflector
 }
@@ -39,51 +47,76 @@ func (t *Turn) Run(ctx context.Context) TurnResult {
 		t.cancel()
 	}
 	s := t.s
-	s.record.said(t.number, t.shown, t.said)
-	stop, err := t.loop()
+	defer func() { // also where there was a fault in what follows
+		t.cancel()
+		s.mu.Lock()
+		s.running = nil
+		s.mu.Unlock()
+		s.working.Done()
+	}()
+	stop, err := t.guarded(t.loop)
 	t.cancel()
-	var own []model.Message
-	s.mu.Lock()
-	if last := s.history[len(s.history)-1]; last.Role != model.Assistant || len(last.Calls) > 0 {
-		// Many models want every turn to end with words of their own.
-		own = []model.Message{{Role: model.Assistant, Text: closing(stop)}}
-		s.history = append(s.history, own...)
-	}
-	s.mu.Unlock()
-	s.record.said(t.number, "", own...)
-	s.record.ended(t.number, stop, t.usage, err)
-	s.mu.Lock()
-	s.running = nil
-	s.mu.Unlock()
+	stop, err = t.guarded(func() (StopReason, error) {
+		t.leave()
+		var own []model.Message
+		s.mu.Lock()
+		if last := s.history[len(s.history)-1]; last.Role != model.Assistant || len(last.Calls) > 0 {
+			// Many models want every turn to end with words of their own.
+			own = []model.Message{{Role: model.Assistant, Text: closing(stop)}}
+			s.history = append(s.history, own...)
+		}
+		s.mu.Unlock()
+		s.record.said(t.number, "", own...)
+		s.record.ended(t.number, stop, t.usage, err)
+		return stop, err
+	})
 	if err != nil {
 		s.o.Log.Warn("turn failed", "session", s.o.ID, "turn", t.number, "model", t.model.Name(), "error", err)
 		t.tell(Event{Notice: err.Error()})
 	}
-	s.working.Done()
 	return TurnResult{Stop: stop, Usage: t.usage, Turn: t.number, Err: err}
 }
 
 func (t *Turn) tell(e Event) {
-	e.Turn, e.At = t.number, t.s.o.Now().Sub(t.began)
+	e.Turn, e.At = t.number, max(0, t.s.o.Now().Sub(t.began))
 	t.s.o.Client.Update(t.s.o.ID, e)
+}
+
+// guarded does a part of the turn. A fault of ours ends the turn and not the session.
+func (t *Turn) guarded(do func() (StopReason, error)) (stop StopReason, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			t.s.o.Log.Error("turn panicked", "panic", v, "stack", string(debug.Stack()))
+			stop, err = Failed, errors.New("there was a fault inside Tandem; the session goes on, and the log has the details")
+		}
+	}()
+	return do()
 }
 
 // loop sends requests until the model has nothing more to do.
 func (t *Turn) loop() (StopReason, error) {
+	t.s.record.said(t.number, t.shown, t.said)
 	t.s.mu.Lock()
 	most := t.s.config.Budget.MaxTurnRequests
 	t.s.mu.Unlock()
+	warned := false // the model has been told that the budget is used up, and has had a request to wind up
 	for range most {
 		if t.ctx.Err() != nil {
 			return Cancelled, nil
 		}
+		t.join()
 		resp, more, err := t.request()
 		switch {
 		case t.ctx.Err() != nil:
 			return Cancelled, nil
 		case err != nil:
 			return Failed, err
+		case more && t.dear():
+			return BudgetExceeded, nil
+		case more && warned:
+			return t.spent(), nil
 		case more:
+			warned = t.budget.Refused()
 			continue
 		}
 		if resp.Detail != "" {
@@ -95,10 +128,21 @@ func (t *Turn) loop() (StopReason, error) {
 		case model.StopRefusal:
 			return Refusal, nil
 		}
-		return EndTurn, nil
+		if t.done() {
+			if warned {
+				return t.spent(), nil
+			}
+			return EndTurn, nil
+		}
 	}
 	t.tell(Event{Notice: fmt.Sprintf("The turn stopped after %d requests to the model.", most)})
 	return MaxTurnRequests, nil
+}
+
+// spent ends a turn whose calls have used up their budget.
+func (t *Turn) spent() StopReason {
+	t.tell(Event{Notice: "The turn used up what its tool calls may take (budget)."})
+	return BudgetExceeded
 }
 
 // request sends one request, carries out what the model asks for while it is still writing, and puts its answer with
@@ -106,14 +150,12 @@ func (t *Turn) loop() (StopReason, error) {
 func (t *Turn) request() (resp model.Response, more bool, err error) {
 	s := t.s
 	t.rules()
-	a := &answer{t: t, calls: run.NewStream(t.ctx, s.host(t.number, t.began, t.cancel))}
+	host := s.host(t.number, t.began, t.cancel)
+	host.Budget = t.budget
+	a := &answer{t: t, calls: run.NewStream(t.ctx, host)}
 	resp, err = t.stream(a)
 	results := a.calls.Wait()
-	t.usage = t.usage.Add(resp.Usage)
-	if resp.Usage != (model.Usage{}) {
-		sum := t.usage
-		t.tell(Event{Usage: &sum})
-	}
+	t.used(resp.Usage)
 	for _, c := range a.asked {
 		if c.place < 0 {
 			t.drop(c)
@@ -124,8 +166,40 @@ func (t *Turn) request() (resp model.Response, more bool, err error) {
 	s.mu.Lock()
 	s.history = append(s.history, messages...)
 	s.mu.Unlock()
-	s.record.said(t.number, a.text.String(), messages...)
+	s.record.answered(t.number, a.text.String(), messages...)
 	return resp, more, err
+}
+
+// used adds to what the turn and the session have used.
+func (t *Turn) used(u model.Usage) {
+	if u == (model.Usage{}) {
+		return
+	}
+	t.usage = t.usage.Add(u)
+	t.s.mu.Lock()
+	t.s.usage = t.s.usage.Add(u)
+	all := t.s.usage
+	t.s.mu.Unlock()
+	sum := t.usage
+	t.tell(Event{Usage: &sum, Session: all, Context: u.Input + u.Output})
+}
+
+// dear says that the turn has cost what it may cost, and tells the person; also where that cannot be known.
+func (t *Turn) dear() bool {
+	t.s.mu.Lock()
+	most := t.s.config.Budget.MaxCostUSD
+	t.s.mu.Unlock()
+	switch {
+	case most <= 0:
+	case t.usage.CostUSD >= most:
+		t.tell(Event{Notice: fmt.Sprintf("The turn has cost $%.4f, and budget.maxCostUsd is %g.", t.usage.CostUSD, most)})
+		return true
+	case t.usage.CostUSD == 0 && !t.unpriced:
+		t.unpriced = true
+		t.tell(Event{Notice: fmt.Sprintf("budget.maxCostUsd cannot be heeded: what %s costs is not known. Set the prices of "+
+			"its provider, or limit budget.maxTurnRequests.", t.model.Name())})
+	}
+	return false
 }
 
 // rules tells the model of the rules that hold where it has come to look.

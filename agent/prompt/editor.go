@@ -3,7 +3,12 @@ package prompt
 import (
 	"fmt"
 	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 )
 
 // Editor is what a person has in front of them. All paths are absolute.
@@ -11,18 +16,20 @@ type Editor struct {
 	// Active is the document with the cursor, "" where there is none. Line and Column count from 1; 0 is unknown.
 	Active       string
 	Line, Column int
-	// Selection is the selected text of Active, which stands in the lines From to To.
+	// Selection is the selected text of Active, which stands in the lines From to To; it may be empty although lines are.
 	Selection string
 	From, To  int
+	// Top and Bottom are the lines of Active that can be seen; 0 is unknown.
+	Top, Bottom int
 	// Open are the other documents that can be seen or have been used, the latest first.
 	Open []string
 }
 
-// What of it a model is told at most: bytes of the selection, and number of documents.
-const (
-	maxSelection = 8 << 10
-	maxOpen      = 20
-)
+// MaxSelection is how many bytes of a selection a model is told at most.
+const MaxSelection = 8 << 10
+
+// maxOpen is how many further documents a model is told of at most.
+const maxOpen = 20
 
 // Render gives what is to be said of it beside a message, "" for nothing.
 func (e Editor) Render(root string) string {
@@ -35,11 +42,17 @@ func (e Editor) Render(root string) string {
 				at += fmt.Sprintf(", column %d", e.Column)
 			}
 		}
+		if e.Top > 0 {
+			at += ", lines " + between(e.Top, e.Bottom) + " can be seen"
+		}
+		if e.From > 0 && strings.TrimSpace(e.Selection) == "" {
+			at += ", lines " + between(e.From, e.To) + " are selected"
+		}
 		lines = append(lines, "In front of the person: "+shown(root, e.Active)+at)
 		if strings.TrimSpace(e.Selection) != "" {
 			path := shown(root, e.Active)
-			lines = append(lines, fmt.Sprintf("<selection path=%q lines=\"%d-%d\">\n%s\n</selection>", path, e.From, e.To,
-				clip(strings.TrimSuffix(e.Selection, "\n"), maxSelection, "read "+path+" for the rest")))
+			lines = append(lines, fmt.Sprintf("<selection path=%q lines=%q>\n%s\n</selection>", path, between(e.From, e.To),
+				clip(strings.TrimSuffix(e.Selection, "\n"), MaxSelection, "read "+path+" for the rest")))
 		}
 	}
 	var open []string
@@ -60,10 +73,79 @@ func (e Editor) Render(root string) string {
 	return "<editor>\n" + strings.Join(lines, "\n") + "\n</editor>"
 }
 
-// Paths gives the absolute paths of the files that a message is about.
-func Paths(blocks []Block, e Editor) []string {
+func between(from, to int) string {
+	if from == to {
+		return strconv.Itoa(from)
+	}
+	return fmt.Sprintf("%d-%d", from, to)
+}
+
+// Private says that a path is of a kind that holds keys or passwords: a model is told of it only when a person names
+// it.
+func Private(path string) bool {
+	path = strings.ToLower(filepath.ToSlash(path))
+	for folder := range strings.SplitSeq(filepath.Dir(path), "/") {
+		if slices.Contains([]string{".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".git"}, folder) {
+			return true
+		}
+	}
+	name := filepath.Base(path)
+	switch filepath.Ext(name) {
+	case ".pem", ".key", ".p12", ".pfx", ".kdbx", ".keystore", ".jks":
+		return true
+	case ".example", ".sample", ".template", ".pub":
+		return false
+	}
+	for _, p := range []string{".env", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"} {
+		if name == p || strings.HasPrefix(name, p+".") {
+			return true
+		}
+	}
+	switch stem, ext, _ := strings.Cut(name, "."); ext {
+	case "", "json", "yaml", "yml", "toml", "txt", "ini":
+		if stem == "credentials" || stem == "secrets" || stem == "secret" {
+			return true
+		}
+	}
+	return slices.Contains([]string{
+		".envrc", ".netrc", "_netrc", ".git-credentials", ".npmrc", ".yarnrc.yml", ".pypirc", ".pgpass", ".htpasswd",
+	}, name)
+}
+
+var mention = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|[\s("'` + "`" + `])@([^\s"'` + "`" + `]+)`)
+})
+
+// mentioned gives the paths that a text names with @. Whether there is anything of that name is not looked at.
+func mentioned(root, text string) []string {
+	const most = 50
+	var out []string
+	for _, m := range mention().FindAllStringSubmatch(text, most) {
+		if path := strings.TrimRight(m[1], ".,;:!?)]}"); filepath.IsLocal(path) {
+			out = append(out, folderOr(path, filepath.Join(root, path)))
+		} else if filepath.IsAbs(path) {
+			out = append(out, folderOr(path, filepath.Clean(path)))
+		}
+	}
+	return out
+}
+
+// folderOr gives the clean path, or something in it where it was written as a folder.
+func folderOr(written, clean string) string {
+	if strings.HasSuffix(written, "/") {
+		return filepath.Join(clean, RulesFile)
+	}
+	return clean
+}
+
+// Paths gives the absolute paths of the files that a message is about: those that are attached or named with @, and the
+// one that is in front of the person.
+func Paths(root string, blocks []Block, e Editor) []string {
 	var out []string
 	for _, b := range blocks {
+		if b.Type == "text" {
+			out = append(out, mentioned(root, b.Text)...)
+		}
 		if u, err := url.Parse(b.URI); err == nil && u.Scheme == "file" {
 			out = append(out, u.Path)
 		}

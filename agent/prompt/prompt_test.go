@@ -79,11 +79,12 @@ func TestEditor(t *testing.T) {
 		{Active: "/w/a.go"},
 		{Active: "/w/a.go", Line: 3, Open: []string{"/w/b.go", "/w/a.go", "/etc/hosts"}},
 		{Active: "/w/a.go", Line: 12, Column: 4, Selection: "return a - b\n", From: 12, To: 12},
+		{Active: "/w/a.go", Line: 12, Column: 1, Top: 1, Bottom: 40, From: 12, To: 14},
 		{Open: many},
 		{Active: "/w/big.txt", Selection: strings.Repeat("0123456789abcdef\n", 1000), From: 1, To: 1000},
 	} {
 		text := e.Render("/w")
-		if len(text) > maxSelection+500 {
+		if len(text) > MaxSelection+500 {
 			t.Errorf("%d bytes", len(text))
 		}
 		n := strings.Count(text, "0123456789abcdef\n")
@@ -91,6 +92,33 @@ func TestEditor(t *testing.T) {
 		fmt.Fprintf(&b, "%s\n\n", text)
 	}
 	golden(t, "editor.txt", b.String())
+}
+
+func TestPrivate(t *testing.T) {
+	for _, path := range strings.Fields("/w/.env /w/.ENV /w/.env.local /w/a/server.pem /w/id_rsa /w/id_ed25519 /h/.ssh/config " +
+		"/h/.aws/credentials /w/secrets.yaml /w/secret /w/.npmrc /w/.git/config /w/.envrc /w/tls/site.KEY") {
+		if !Private(path) {
+			t.Errorf("%s is shown", path)
+		}
+	}
+	for _, path := range strings.Fields("/w/.env.example /w/environment.go /w/secrets.go /w/credentials_test.go /w/keys.txt " +
+		"/w/id_rsa.pub /w/.gitignore /w/envoy/a.env.go /w/monkey") {
+		if Private(path) {
+			t.Errorf("%s is kept back", path)
+		}
+	}
+}
+
+func TestPaths(t *testing.T) {
+	got := Paths("/w", []Block{
+		{Type: "text", Text: "Fix @calc.go, then (@api/v2/) and `@web/a.ts`; mail ann@example.org about @../x and @/etc/hosts. @"},
+		{Type: "resource_link", URI: "file:///w/b%20c.go#L3"},
+		{Type: "resource_link", URI: "https://example.org/@x"},
+	}, Editor{Active: "/w/d.go"})
+	want := []string{"/w/calc.go", "/w/api/v2/AGENTS.md", "/w/web/a.ts", "/etc/hosts", "/w/b c.go", "/w/d.go"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestPictures(t *testing.T) {

@@ -1,0 +1,220 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"tandem/agent/store"
+	"tandem/filetime"
+)
+
+// Operation is what a FileChange did.
+type Operation string
+
+// The operations. Shell is what a command did to a file that the session had seen, Undo what a person took back.
+const (
+	OpCreate Operation = "create"
+	OpEdit   Operation = "edit"
+	OpDelete Operation = "delete"
+	OpMove   Operation = "move"
+	OpShell  Operation = "shell"
+	OpUndo   Operation = "undo"
+)
+
+// FileChange is one change of one file as a session has it written down.
+type FileChange struct {
+	// ID names it within the session, for good.
+	ID        string
+	Time      time.Time
+	Turn      int
+	Call      string
+	Path      string
+	Operation Operation
+	// BeforeHash and AfterHash are the SHA-256 of the texts, empty where there was no file.
+	BeforeHash, AfterHash string
+	// Spans are where it changed the text: from and to which byte of the text before, and how many bytes came there.
+	Spans [][3]int
+	// Decision, where it is not nil, is what Session.Decided was told; the other fields but Time are empty then.
+	Decision json.RawMessage
+
+	blobs []store.Blob
+}
+
+// Changes lists the changes of a session, the oldest first, whoever has it.
+func Changes(st store.Store, id string) ([]FileChange, error) {
+	return changesOf(st, id, store.Change)
+}
+
+// ChangesAndDecisions lists them with what was decided about them in between.
+func ChangesAndDecisions(st store.Store, id string) ([]FileChange, error) {
+	return changesOf(st, id, store.Change, store.Decision)
+}
+
+func changesOf(st store.Store, id string, kinds ...store.Kind) (out []FileChange, err error) {
+	_, entries, err := st.Entries(id, kinds...)
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for _, e := range entries {
+		if e.Kind == store.Decision {
+			out = append(out, FileChange{Time: e.Time, Decision: e.Body})
+			continue
+		}
+		var b body
+		if err := json.Unmarshal(e.Body, &b); err != nil {
+			return nil, fmt.Errorf("%w: %w", store.ErrDamaged, err)
+		}
+		n++
+		out = append(out, FileChange{
+			ID: fmt.Sprintf("r%d", n), Time: e.Time, Turn: e.Turn, Call: e.Call, Path: b.Path, Operation: b.Operation,
+			BeforeHash: b.Before, AfterHash: b.After, Spans: b.Spans, blobs: e.Blobs,
+		})
+	}
+	return out, nil
+}
+
+// Decided writes down what a person decided about the session's changes; what it means is its caller's.
+func (s *Session) Decided(decision json.RawMessage) {
+	s.record.add(store.Entry{Time: s.o.Now(), Kind: store.Decision, Body: decision})
+}
+
+// Texts gives what the file said before and after. kept is false where the texts were too much to keep, or one of them is
+// gone.
+func (c FileChange) Texts(st store.Store) (before, after string, kept bool, err error) {
+	if len(c.blobs) != 2 {
+		return "", "", false, nil
+	}
+	before, err = st.Blob(c.blobs[0].Hash)
+	if err == nil {
+		after, err = st.Blob(c.blobs[1].Hash)
+	}
+	if errors.Is(err, store.ErrGone) {
+		return "", "", false, nil
+	}
+	return before, after, err == nil, err
+}
+
+// Changed writes down a change that no call of the session made, but a person who took some of its changes back.
+func (s *Session) Changed(c filetime.Change, l filetime.Landed) {
+	var entries []store.Entry
+	for _, f := range l.Files {
+		if f.Applied {
+			entries = append(entries, s.record.landedAs(c.Turn, c.Call, OpUndo, f, deletes(c.Files, f.Path)))
+		}
+	}
+	s.record.add(entries...)
+}
+
+// change is the entry of a change.
+func (r *record) change(
+	turn int, call string, op Operation, path string, spans [][3]int, before, after filetime.Snapshot,
+) store.Entry {
+	b := body{Path: path, Operation: op, Before: hashOf(before), After: hashOf(after), Spans: spans}
+	e := r.entry(turn, store.Change, call, "", b)
+	if max(before.Text.Len(), after.Text.Len()) <= maxBlob {
+		e.Blobs = []store.Blob{{Data: before.Text.String()}, {Data: after.Text.String()}}
+	}
+	return e
+}
+
+func hashOf(s filetime.Snapshot) string {
+	if !s.Exists {
+		return ""
+	}
+	return fmt.Sprintf("%x", s.Text.Hash())
+}
+
+// landedAs is the entry of a change that landed.
+func (r *record) landedAs(turn int, call string, op Operation, f filetime.LandedFile, deleted bool) store.Entry {
+	var spans [][3]int
+	for _, e := range f.Set {
+		spans = append(spans, [3]int{e.Start, e.End, len(e.New)})
+	}
+	return r.change(turn, call, op, f.Path, spans,
+		filetime.Snapshot{Text: f.Before, Exists: !f.Created}, filetime.Snapshot{Text: f.After, Exists: !deleted})
+}
+
+// deletes says whether a change takes a file away.
+func deletes(files []filetime.FileEdit, path string) bool {
+	return slices.ContainsFunc(files, func(e filetime.FileEdit) bool { return e.Delete && e.Path == path })
+}
+
+// commands finds out what commands do to files. Which files there are to look at is what the session has seen of them.
+type commands struct {
+	files filetime.Files
+
+	mu     sync.Mutex
+	seen   []string // the last one seen last
+	before map[string]map[string]filetime.Snapshot
+}
+
+// saw says that the session knows of a file.
+func (c *commands) saw(path string) {
+	const most = 256
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = append(slices.DeleteFunc(c.seen, func(p string) bool { return p == path }), path)
+	if len(c.seen) > most {
+		c.seen = slices.Delete(c.seen, 0, 1)
+	}
+}
+
+// begins looks at the files that a command may change.
+func (c *commands) begins(call string) {
+	c.mu.Lock()
+	paths := slices.Clone(c.seen)
+	c.mu.Unlock()
+	found := map[string]filetime.Snapshot{}
+	for _, p := range paths {
+		if s, err := c.files.Read(context.Background(), p); err == nil && !s.Open {
+			found[p] = s
+		}
+	}
+	c.mu.Lock()
+	if c.before == nil {
+		c.before = map[string]map[string]filetime.Snapshot{}
+	}
+	c.before[call] = found
+	c.mu.Unlock()
+}
+
+// shelled is what a command did to a file.
+type shelled struct {
+	path          string
+	before, after filetime.Snapshot
+}
+
+// ended gives what was changed on disk meanwhile and not by this program.
+func (c *commands) ended(call string) (out []shelled) {
+	c.mu.Lock()
+	before := c.before[call]
+	delete(c.before, call)
+	c.mu.Unlock()
+	for path, was := range before {
+		if s, err := c.files.Read(context.Background(), path); err != nil || s.Open {
+			continue
+		}
+		revs, now, ok := c.files.History(path, was.Rev)
+		if !ok || now.Open || now.Exists == was.Exists && now.Text.Equal(was.Text) ||
+			slices.ContainsFunc(revs, func(r filetime.Revision) bool { return r.Author != filetime.Disk }) {
+			continue
+		}
+		out = append(out, shelled{path, was, now})
+		c.mu.Lock()
+		for _, other := range c.before { // one that runs beside it did not do it once more
+			if _, ok := other[path]; ok {
+				other[path] = now
+			}
+		}
+		c.mu.Unlock()
+	}
+	slices.SortFunc(out, func(a, b shelled) int { return cmp.Compare(a.path, b.path) })
+	return out
+}

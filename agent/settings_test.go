@@ -1,0 +1,155 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"tandem/agent/config"
+	"tandem/agent/model"
+	"tandem/agent/prompt"
+	"tandem/tools"
+)
+
+// settings loads a configuration from what a person wrote.
+func settings(t *testing.T, text string) config.Config {
+	t.Helper()
+	c, _ := config.Load(config.Inputs{Client: []byte(text)})
+	return c
+}
+
+// TestF211_F248BudgetEndsTheTurn lets the model know, gives it one request to wind up in, and ends.
+func TestF211_F248BudgetEndsTheTurn(t *testing.T) {
+	for _, c := range []struct {
+		name, script string
+		want         StopReason
+		requests     int
+	}{
+		{"within", "call look {}\n\ncall look {}\n\nsay done", EndTurn, 3},
+		{"winds up", "call look {}\ncall look {}\ncall look {}\n\nsee /\\[BUDGET_EXCEEDED\\] The 2 tool calls/\nsay That was it.", BudgetExceeded, 2},
+		{"goes on", "call look {}\ncall look {}\ncall look {}\n\ncall look {}\n\nsay never", BudgetExceeded, 2},
+	} {
+		cl := &client{}
+		requests := 0
+		script := play(t, c.script)
+		counted := fake(func(ctx context.Context, r model.Request, on on) (model.Response, error) {
+			requests++
+			return script.Stream(ctx, r, on)
+		})
+		s := session(t, cl, opener{"main": counted}, func(o *Options) {
+			o.Config = settings(t, `{"budget": {"maxToolCalls": 2}}`)
+		})
+		r := ask(t, s, "go")
+		if r.Stop != c.want || r.Err != nil || requests != c.requests {
+			t.Errorf("%s: %+v after %d requests", c.name, r, requests)
+		}
+		if c.want == BudgetExceeded {
+			cl.told(t, "notice The turn used up what its tool calls may take (budget).\n")
+		}
+		// The next turn has a budget of its own.
+		if b, err := s.Begin(text("again")); err != nil || b.budget.Refused() {
+			t.Error(err)
+		} else {
+			b.Run(t.Context())
+		}
+	}
+}
+
+// TestF206RulesOfTheConfiguration decides about calls by rules, hooks and the sandbox before anybody is asked.
+func TestF206RulesOfTheConfiguration(t *testing.T) {
+	edit, command := &tools.Plan{Op: tools.OpEdit, Run: nil}, &tools.Plan{Op: tools.OpUnsandboxed}
+	for _, c := range []struct {
+		settings string
+		plan     *tools.Plan
+		want     string
+	}{
+		{`{"mode": "auto"}`, edit, "allow mode"},
+		{`{"mode": "acceptEdits"}`, edit, "allow mode"},
+		{`{"mode": "readOnly"}`, edit, "deny mode"},
+		{`{"mode": "plan"}`, edit, "deny mode"},
+		{`{"mode": "auto", "permissions": {"deny": [{"tool": "PUT"}]}}`, edit, "deny rules"},
+		{`{"mode": "auto", "permissions": {"deny": [{"tool": "put", "params": {"path": "x"}}]}}`, edit, "deny rules"},
+		{`{"mode": "auto", "permissions": {"ask": [{"tool": "p*"}]}}`, edit, "ask rules"},
+		{`{"mode": "auto", "permissions": {"allow": [{"tool": "put"}]}}`, command, "ask mode"},
+		{`{"mode": "auto", "hooks": {"beforeToolCall": [{"matcher": "put", "command": ["x"]}]}}`, edit, "deny rules"},
+		{`{"mode": "auto", "hooks": {"beforeToolCall": [{"command": ["x"]}]}}`, edit, "deny rules"},
+		{`{"mode": "auto", "hooks": {"afterToolCall": [{"command": ["x"]}]}}`, edit, "allow mode"},
+		{`{"mode": "auto", "sandbox": {"level": "off"}}`, command, "ask mode"},
+		{`{"mode": "auto", "sandbox": {"level": "strict"}}`, command, "deny sandbox"},
+		{`{"mode": "auto", "review": "before"}`, edit, "ask mode"},
+	} {
+		s := session(t, &client{}, opener{"main": play(t, "")}, func(o *Options) { o.Config = settings(t, c.settings) })
+		d := s.Judge(s.o.Registry.Get("put"), c.plan)
+		if got := d.Verdict + " " + d.Layer; got != c.want {
+			t.Errorf("%s: %s (%s), want %s", c.settings, got, d.Reason, c.want)
+		}
+	}
+}
+
+type called struct {
+	model.Model
+	name string
+}
+
+func (c called) Name() string { return c.name }
+
+// TestSettingsFollow changes the configuration of a session that runs.
+func TestSettingsFollow(t *testing.T) {
+	c := &client{}
+	models := opener{"main": called{play(t, "say a"), "main"}, "other": called{play(t, "say b"), "other"}}
+	s := session(t, c, models, func(o *Options) { o.Config = settings(t, `{"model": "main"}`) })
+	s.SetConfig(settings(t, `{"model": "other", "mode": "readOnly"}`), models)
+	if s.Mode() != ReadOnly || s.Model() != "other" {
+		t.Errorf("mode %s, model %s", s.Mode(), s.Model())
+	}
+	c.told(t, "mode readOnly\n")
+	s.SetConfig(settings(t, `{"model": "none/m", "mode": "readOnly"}`), models)
+	var e *model.Error
+	if _, err := s.Begin(text("go")); !errors.As(err, &e) || e.Message != "There is no none/m." {
+		t.Errorf("a model that cannot be had: %v", err)
+	}
+	s.SetConfig(settings(t, `{"mode": "readOnly"}`), models)
+	if r := ask(t, s, "go"); r.Stop != EndTurn || s.Model() != "main" {
+		t.Errorf("the default one: %+v, model %s", r, s.Model())
+	}
+
+	// What was chosen for the session stays.
+	for _, err := range []error{s.SetMode(Auto), s.SetModel("main")} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.SetConfig(settings(t, `{"model": "other", "mode": "ask"}`), models)
+	if s.Mode() != Auto || s.Model() != "main" {
+		t.Errorf("mode %s, model %s", s.Mode(), s.Model())
+	}
+	// The default is a choice that follows.
+	if err := s.SetModel(""); err != nil {
+		t.Fatal(err)
+	}
+	s.SetConfig(settings(t, `{"model": "main", "writes": "serial"}`), models)
+	if s.Model() != "main" || !s.host(0, s.o.Now(), nil).Serial {
+		t.Errorf("model %s", s.Model())
+	}
+}
+
+func TestLargeImagesAreNotShown(t *testing.T) {
+	s := session(t, &client{}, opener{"main": play(t, "say a\n\nsay b")}, func(o *Options) {
+		o.Config = settings(t, `{"limits": {"maxImageBytes": 1000}}`)
+	})
+	picture := func(size int) Input {
+		return Input{Blocks: []prompt.Block{{Type: "image", MIMEType: "image/png", Name: "cat", Data: bytes.Repeat([]byte("x"), size)}}}
+	}
+	for size, want := range map[int]string{1000: "(Attached image: cat)", 1001: "(Attached, but it cannot be shown to you: image/png cat)"} {
+		in := picture(size)
+		said, err := s.message(in)
+		if err != nil || !strings.Contains(said.Text, want) || (len(said.Images) == 1) != (size == 1000) {
+			t.Errorf("%d bytes: %q, %d images, %v", size, said.Text, len(said.Images), err)
+		}
+		if len(in.Blocks[0].Data) != size {
+			t.Error("the caller's blocks were changed")
+		}
+	}
+}
