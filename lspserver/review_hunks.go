@@ -62,6 +62,7 @@ const settleDown = 100 * time.Millisecond
 type reviewNews struct {
 	changes *review.Log
 	send    func(uris []string)
+	guard   func(func()) // runs what stands beside the connection
 
 	mu    sync.Mutex
 	paths map[string]bool   // to be told of
@@ -71,9 +72,9 @@ type reviewNews struct {
 	last  time.Time
 }
 
-func newReviewNews(changes *review.Log, send func(uris []string)) *reviewNews {
+func newReviewNews(changes *review.Log, guard func(func()), send func(uris []string)) *reviewNews {
 	return &reviewNews{
-		changes: changes, send: send, paths: map[string]bool{}, look: map[string]bool{}, state: map[string]string{},
+		changes: changes, guard: guard, send: send, paths: map[string]bool{}, look: map[string]bool{}, state: map[string]string{},
 	}
 }
 
@@ -101,7 +102,7 @@ func (n *reviewNews) gather(tell bool, paths []string) {
 		into[p] = true
 	}
 	if n.timer == nil {
-		n.timer = time.AfterFunc(max(0, settleDown-time.Since(n.last)), n.flush)
+		n.timer = time.AfterFunc(max(0, settleDown-time.Since(n.last)), func() { n.guard(n.flush) })
 	}
 }
 

@@ -24,16 +24,18 @@ const (
 // truth knows every rune of a desk by name: who took it away, and which call wrote it.
 type truth struct {
 	*desk
-	t      *rapid.T
-	typed  rune
-	made   rune
-	wrote  map[rune]string // the call that wrote it
-	killer map[rune]string // the call that took it away, "user" for the person, "" while it is there
+	fatalf func(format string, args ...any)
+	story  []string                 // what was done, for tell
+	wrote  map[rune]string          // the call that wrote it
+	killer map[rune]string          // the call that took it away, "user" for the person, "" while it is there
+	once   map[rune]map[string]bool // the calls that have ever taken it away
 	undo   []past
 	redo   []past
 	calls  []string
 	turns  map[string]int
 	blanks map[string]bool // calls that wrote or took away what has no name, too
+	seen   map[string]bool // all texts that there were
+	vague  map[string]bool // calls that were brought again
 }
 
 // past is a text with what was true of it.
@@ -63,9 +65,14 @@ func (w *truth) text() string { return w.buffer.text.String() }
 func (w *truth) did(before, who string) {
 	a, b := runes(before), runes(w.text())
 	for r := range a {
-		if b[r] == 0 {
-			w.killer[r] = who
+		if b[r] > 0 {
+			continue
 		}
+		w.killer[r] = who
+		if w.once[r] == nil {
+			w.once[r] = map[string]bool{}
+		}
+		w.once[r][who] = true
 	}
 	for r := range b {
 		w.killer[r] = ""
@@ -105,47 +112,12 @@ func (w *truth) editor(from, to *[]past) {
 	}
 }
 
-func (w *truth) spot(label string) int {
-	s := w.text()
-	at := rapid.IntRange(0, len(s)).Draw(w.t, label)
-	for at > 0 && at < len(s) && s[at]&0xC0 == 0x80 {
-		at--
-	}
-	return at
-}
-
-func (w *truth) span() (int, int) {
-	a := w.spot("from")
-	b := a
-	for n := rapid.IntRange(0, 6).Draw(w.t, "length"); n > 0 && b < len(w.text()); n-- {
-		for b++; b < len(w.text()) && w.text()[b]&0xC0 == 0x80; b++ {
-		}
-	}
-	return a, b
-}
-
-func (w *truth) fresh(next *rune) string {
-	var s string
-	for range rapid.IntRange(1, 3).Draw(w.t, "runes") {
-		*next++
-		s += string(*next)
-	}
-	return fmt.Sprintf(rapid.SampledFrom([]string{"%s", " %s", "%s ", "%s\n", "\n%s", " %s\n"}).Draw(w.t, "form"), s)
-}
-
-func (w *truth) call() {
-	start, end := w.span()
-	fresh := ""
-	if start == end || rapid.Bool().Draw(w.t, "insert") {
-		fresh = w.fresh(&w.made)
-	}
-	if start == end && fresh == "" {
-		return
-	}
+// call is a tool call that replaces a range.
+func (w *truth) call(start, end int, fresh string, turn int, looked bool) {
 	set := text.Set{{Start: start, End: end, New: fresh}}
 	w.n++
 	id := fmt.Sprintf("call%d", w.n)
-	w.turns[id] = rapid.IntRange(1, 3).Draw(w.t, "turn")
+	w.turns[id] = turn
 	w.calls = append(w.calls, id)
 	for r := range runes(fresh) {
 		w.wrote[r] = id
@@ -153,18 +125,18 @@ func (w *truth) call() {
 	// To take away the same again looks like redoing a call that only took away.
 	w.blanks[id] = fresh == "" || blank(fresh) || blank(w.text()[start:end])
 	w.step(id, func() {
-		s, err := w.w.Read(w.desk.t.Context(), w.path)
+		s, err := w.w.Read(w.t.Context(), w.path)
 		if err != nil {
-			w.t.Fatal(err)
+			w.fatalf("%v", err)
 		}
-		c := filetime.Change{Session: "s", Call: id, Turn: w.turns[id], Files: []filetime.FileEdit{
+		c := filetime.Change{Session: "s", Call: id, Turn: turn, Files: []filetime.FileEdit{
 			{Path: w.path, Base: s.Text, Rev: s.Rev, Edits: set},
 		}}
-		l, err := w.w.Commit(w.desk.t.Context(), c)
+		l, err := w.w.Commit(w.t.Context(), c)
 		if err != nil {
-			w.t.Fatal(err)
+			w.fatalf("%v", err)
 		}
-		if rapid.Bool().Draw(w.t, "looked at before told") {
+		if looked {
 			w.log.Marks(w.path)
 		}
 		w.log.Landed(c, l)
@@ -186,26 +158,34 @@ func (w *truth) standing(call string) bool {
 	return false
 }
 
+// listed are the calls of which the log says that something stands.
+func (w *truth) listed() map[string]bool {
+	out := map[string]bool{}
+	for _, h := range w.log.Marks(w.path) {
+		out[h.Call] = true
+	}
+	return out
+}
+
 // takeBack checks what an undo or a rejection left: of every call that it says is gone nothing, and of all others
 // everything that was there, typed text above all.
 func (w *truth) takeBack(what string, calls []string, do func() (conflicts int)) {
 	before := w.text()
-	listed := map[string]bool{} // of what has no name the runes know less than the list, which check compares
-	for _, h := range w.log.Marks(w.path) {
-		listed[h.Call] = true
-	}
+	// Of what has no name the runes know less than the list, which check compares.
+	listed := w.listed()
 	stood := slices.DeleteFunc(slices.Clone(calls), func(c string) bool { return !w.standing(c) || !listed[c] })
 	conflicts := 0
 	w.step("user", func() { conflicts = do() })
 	now := runes(w.text())
 	for r := range runes(before) {
 		if now[r] == 0 && !slices.Contains(calls, w.wrote[r]) {
-			w.t.Fatalf("%s took %c away, which %q wrote\n%q\n%q", what, r, w.wrote[r], before, w.text())
+			w.fatalf("%s took %c away, which %q wrote\n%q\n%q", what, r, w.wrote[r], before, w.text())
 		}
 	}
+	stay := w.listed()
 	for r, by := range w.killer {
 		if slices.Contains(calls, by) && slices.Contains(calls, w.wrote[r]) {
-			if w.killer[r] = "user"; conflicts > 0 { // one of the two may stay
+			if w.killer[r] = "user"; conflicts > 0 && stay[by] { // of the two this one may be what stays
 				w.killer[r] = by
 				w.blanks[by] = true
 			}
@@ -215,8 +195,8 @@ func (w *truth) takeBack(what string, calls []string, do func() (conflicts int))
 		return
 	}
 	for _, c := range stood {
-		if w.standing(c) {
-			w.t.Fatalf("%s says that nothing of %s stays\n%q\n%q", what, c, before, w.text())
+		if w.standing(c) && !w.vague[c] {
+			w.fatalf("%s says that nothing of %s stays\n%q\n%q", what, c, before, w.text())
 		}
 	}
 }
@@ -225,26 +205,151 @@ func (w *truth) takeBack(what string, calls []string, do func() (conflicts int))
 func (w *truth) check() {
 	for r, n := range runes(w.text()) {
 		if n > 1 {
-			w.t.Fatalf("%c is there %d times in %q", r, n, w.text())
+			w.fatalf("%c is there %d times in %q", r, n, w.text())
 		}
 	}
 	listed, live := map[string]bool{}, runes(w.text())
-	for _, f := range w.log.List(w.desk.t.Context(), "", filepath.Base) {
+	for _, f := range w.log.List(w.t.Context(), "", filepath.Base) {
 		for _, h := range f.Hunks {
 			listed[h.Call] = true
 			inside := runes(h.Now.Slice(h.Start, h.End))
 			for r := range runes(h.New) {
 				if w.wrote[r] == h.Call && live[r] > 0 && inside[r] == 0 {
-					w.t.Fatalf("hunk %s wrote %c, which stands outside %q of %q", h.ID, r, h.Now.Slice(h.Start, h.End), w.text())
+					w.fatalf("hunk %s wrote %c, which stands outside %q of %q", h.ID, r, h.Now.Slice(h.Start, h.End), w.text())
 				}
 			}
 		}
 	}
 	for _, c := range w.calls {
 		if s := w.standing(c); listed[c] != s && !w.blanks[c] {
-			w.t.Fatalf("%s: listed %v, standing %v in %q", c, listed[c], w.standing(c), w.text())
+			w.fatalf("%s: listed %v, standing %v in %q", c, listed[c], w.standing(c), w.text())
 		}
 	}
+}
+
+// tell does one thing of a story, in the words of TestReviewStories, and checks what is true then.
+func (w *truth) tell(line string) {
+	w.story = append(w.story, line)
+	var start, end, turn int
+	var fresh, name string
+	read := func(format string, args ...any) bool {
+		n, err := fmt.Sscanf(line, format, args...)
+		return err == nil && n == len(args)
+	}
+	fits := func() bool {
+		s := w.text()
+		whole := func(at int) bool { return at >= 0 && at <= len(s) && (at == len(s) || s[at]&0xC0 != 0x80) }
+		return start <= end && whole(start) && whole(end) && (start < end || fresh != "")
+	}
+	ctx := w.t.Context()
+	undo := func(s Scope, calls []string) {
+		w.takeBack(line, calls, func() int { return len(w.log.Undo(ctx, s).Conflicts) })
+	}
+	switch {
+	case read("type %d %d %q", &start, &end, &fresh):
+		set := text.Set{{Start: start, End: end, New: fresh}}
+		// What leads by hand to a text that was there before is an undo to all who see only texts.
+		if fits() && !w.seen[set.Apply(w.buffer.text).String()] {
+			w.step("user", func() { w.change(set) })
+		}
+	case read("agent %d %d %q turn %d", &start, &end, &fresh, &turn):
+		if fits() {
+			w.call(start, end, fresh, turn, strings.HasSuffix(line, "looked at before told"))
+		}
+	case line == "editor undo":
+		w.editor(&w.undo, &w.redo)
+	case line == "editor redo":
+		w.editor(&w.redo, &w.undo)
+	case read("undo call %s", &name):
+		undo(Scope{Call: name}, []string{name})
+	case read("undo turn %d", &turn):
+		undo(Scope{Turn: &turn}, slices.DeleteFunc(slices.Clone(w.calls), func(c string) bool { return w.turns[c] != turn }))
+	case read("redo call %s", &name):
+		w.bringAgain(line, Scope{Call: name}, []string{name})
+	case line == "redo all":
+		w.bringAgain(line, Scope{All: true}, w.calls)
+	case line == "undo file":
+		undo(Scope{Path: w.path}, w.calls)
+	case line == "undo all":
+		undo(Scope{All: true}, w.calls)
+	case read("reject %d", &turn):
+		w.reject(turn)
+	case line == "accept":
+		w.log.Accept("", nil)
+	default:
+		w.fatalf("%q is no line of a story", line)
+	}
+	w.seen[w.text()] = true
+	w.check()
+}
+
+// bringAgain checks what a redo left: of others' text it takes away only what its calls had taken away before, and what it
+// brings is theirs.
+func (w *truth) bringAgain(what string, s Scope, calls []string) {
+	before, killer := w.text(), maps.Clone(w.killer)
+	var done Undone
+	w.step("user", func() { done = w.log.Redo(w.t.Context(), s) })
+	if len(done.Changed) == 0 && w.text() != before {
+		w.fatalf("%s changed the text and says that it did not", what)
+	}
+	a, b, listed := runes(before), runes(w.text()), w.listed()
+	for r := range a {
+		if b[r] > 0 {
+			continue
+		}
+		w.killer[r] = ""
+		for _, c := range calls { // the last of them; what the editor took back stays so
+			if w.once[r][c] && listed[c] {
+				w.killer[r] = c
+			}
+		}
+		if w.killer[r] == "" {
+			w.fatalf("%s took %c away, which none of its calls ever did\n%q\n%q", what, r, before, w.text())
+		}
+	}
+	for _, c := range calls { // of those that stand on another's text the runes do not tell any more
+		if len(done.Changed) > 0 {
+			w.blanks[c], w.vague[c] = true, true
+		}
+	}
+	for r := range b {
+		if a[r] == 0 && (!slices.Contains(calls, w.wrote[r]) || killer[r] != "" && killer[r] != "user") {
+			w.fatalf("%s brought %c, which %q wrote and %q took away\n%q\n%q", what, r, w.wrote[r], killer[r], before, w.text())
+		}
+	}
+}
+
+// reject takes back the n-th hunk that is listed, from 1 on.
+func (w *truth) reject(n int) {
+	hunks := w.log.Marks(w.path)
+	if n < 1 || n > len(hunks) {
+		return
+	}
+	id := hunks[n-1].ID
+	is := func(h Hunk) bool { return h.ID == id }
+	w.takeBack(fmt.Sprint("reject ", n), []string{hunks[n-1].Call}, func() int {
+		j := w.log.Reject(w.t.Context(), "", []string{id})
+		if len(j.Changed)+len(j.Conflicts) != 1 {
+			w.fatalf("one hunk was asked for: %+v", j)
+		}
+		if left := slices.ContainsFunc(w.log.Marks(w.path), is); left != (len(j.Conflicts) == 1) {
+			w.fatalf("%+v, and the hunk is listed: %v", j, left)
+		}
+		return len(j.Conflicts) + len(w.log.Marks(w.path)) // other hunks of the call may stay
+	})
+}
+
+func newTruth(t *testing.T, old string, fatalf func(string, ...any)) *truth {
+	w := &truth{
+		desk: newDesk(t, old, true), wrote: map[rune]string{}, killer: map[rune]string{}, once: map[rune]map[string]bool{},
+		turns: map[string]int{}, blanks: map[string]bool{}, seen: map[string]bool{old: true}, vague: map[string]bool{},
+	}
+	w.fatalf = func(format string, args ...any) {
+		t.Helper()
+		fatalf("%q\n%s\n%s", old, strings.Join(w.story, "\n"), fmt.Sprintf(format, args...))
+	}
+	w.did(old, "")
+	return w
 }
 
 // Whatever person, agent, the editor's own undo and ours do to one text in whatever order: nothing typed is lost or doubled
@@ -255,71 +360,74 @@ func TestReviewProperty(t *testing.T) {
 		for i := range rapid.IntRange(1, 8).Draw(rt, "lines") {
 			old += fmt.Sprintf("%c %c%c\n", firstOld+3*i, firstOld+3*i+1, firstOld+3*i+2)
 		}
-		w := &truth{
-			desk: newDesk(t, old, true), t: rt, typed: firstTyped, made: firstMade,
-			wrote: map[rune]string{}, killer: map[rune]string{}, turns: map[string]int{}, blanks: map[string]bool{},
-		}
-		w.did(old, "")
-		ctx := t.Context()
-		rt.Repeat(map[string]func(*rapid.T){
-			"": func(*rapid.T) { w.check() },
-			"type": func(rt *rapid.T) {
-				w.t = rt
-				start, end := w.span()
-				fresh := ""
-				if start == end || rapid.Bool().Draw(rt, "insert") {
-					fresh = w.fresh(&w.typed)
+		w := newTruth(t, old, rt.Fatalf)
+		typed, made := firstTyped, firstMade
+		span := func() (int, int) {
+			s := w.text()
+			a := rapid.IntRange(0, len(s)).Draw(rt, "from")
+			for a > 0 && a < len(s) && s[a]&0xC0 == 0x80 {
+				a--
+			}
+			b := a
+			for n := rapid.IntRange(0, 6).Draw(rt, "length"); n > 0 && b < len(s); n-- {
+				for b++; b < len(s) && s[b]&0xC0 == 0x80; b++ {
 				}
-				w.step("user", func() { w.change(text.Set{{Start: start, End: end, New: fresh}}) })
+			}
+			return a, b
+		}
+		edit := func(next *int) string {
+			start, end := span()
+			fresh := ""
+			if start == end || rapid.Bool().Draw(rt, "insert") {
+				for range rapid.IntRange(1, 3).Draw(rt, "runes") {
+					*next++
+					fresh += string(rune(*next))
+				}
+				form := rapid.SampledFrom([]string{"%s", " %s", "%s ", "%s\n", "\n%s", " %s\n"}).Draw(rt, "form")
+				fresh = fmt.Sprintf(form, fresh)
+			}
+			return fmt.Sprintf("%d %d %q", start, end, fresh)
+		}
+		turn := func() int { return rapid.IntRange(1, 3).Draw(rt, "turn") }
+		rt.Repeat(map[string]func(*rapid.T){
+			"type": func(*rapid.T) { w.tell("type " + edit(&typed)) },
+			"agent": func(*rapid.T) {
+				line := fmt.Sprintf("agent %s turn %d", edit(&made), turn())
+				if rapid.Bool().Draw(rt, "looked") {
+					line += " looked at before told"
+				}
+				w.tell(line)
 			},
-			"agent":       func(rt *rapid.T) { w.t = rt; w.call() },
-			"editor undo": func(rt *rapid.T) { w.t = rt; w.editor(&w.undo, &w.redo) },
-			"editor redo": func(rt *rapid.T) { w.t = rt; w.editor(&w.redo, &w.undo) },
-			"undo": func(rt *rapid.T) {
-				w.t = rt
+			"editor undo": func(*rapid.T) { w.tell("editor undo") },
+			"editor redo": func(*rapid.T) { w.tell("editor redo") },
+			"undo": func(*rapid.T) {
 				if len(w.calls) == 0 {
 					return
 				}
-				var s Scope
-				calls := w.calls
 				switch rapid.IntRange(0, 3).Draw(rt, "scope") {
 				case 0:
-					s.Call = rapid.SampledFrom(w.calls).Draw(rt, "call")
-					calls = []string{s.Call}
+					w.tell("undo call " + rapid.SampledFrom(w.calls).Draw(rt, "call"))
 				case 1:
-					n := rapid.IntRange(1, 3).Draw(rt, "turn")
-					s.Turn = &n
-					calls = slices.DeleteFunc(slices.Clone(calls), func(c string) bool { return w.turns[c] != n })
+					w.tell(fmt.Sprintf("undo turn %d", turn()))
 				case 2:
-					s.Path = w.path
+					w.tell("undo file")
 				default:
-					s.All = true
+					w.tell("undo all")
 				}
-				w.takeBack(fmt.Sprintf("undo %+v", s), calls, func() int { return len(w.log.Undo(ctx, s).Conflicts) })
 			},
-			"reject": func(rt *rapid.T) {
-				w.t = rt
-				hunks := w.log.Marks(w.path)
-				if len(hunks) == 0 {
-					return
+			"reject": func(*rapid.T) {
+				if hunks := w.log.Marks(w.path); len(hunks) > 0 {
+					w.tell(fmt.Sprint("reject ", rapid.IntRange(1, len(hunks)).Draw(rt, "hunk")))
 				}
-				h := rapid.SampledFrom(hunks).Draw(rt, "hunk")
-				w.takeBack("reject "+h.ID, []string{h.Call}, func() int {
-					j := w.log.Reject(ctx, "", []string{h.ID})
-					if len(j.Changed)+len(j.Conflicts) != 1 {
-						rt.Fatalf("one hunk was asked for: %+v", j)
-					}
-					left := slices.IndexFunc(w.log.Marks(w.path), func(o Hunk) bool { return o.ID == h.ID })
-					if (left >= 0) != (len(j.Conflicts) == 1) {
-						rt.Fatalf("%+v, and the hunk is listed at %d", j, left)
-					}
-					return len(j.Conflicts) + len(w.log.Marks(w.path)) // other hunks of the call may stay
-				})
 			},
-			"accept": func(rt *rapid.T) {
-				w.t = rt
-				w.log.Accept("", nil)
+			"redo": func(*rapid.T) {
+				if len(w.calls) > 0 && rapid.Bool().Draw(rt, "one") {
+					w.tell("redo call " + rapid.SampledFrom(w.calls).Draw(rt, "call"))
+				} else {
+					w.tell("redo all")
+				}
 			},
+			"accept": func(*rapid.T) { w.tell("accept") },
 		})
 	})
 }

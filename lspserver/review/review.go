@@ -6,6 +6,7 @@ package review
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,11 +24,15 @@ import (
 type Log struct {
 	files   filetime.Files
 	session string
+	keep    func(Decision)
 
 	mu     sync.Mutex
 	tracks map[string]*track
 	ids    map[string]*hunk
+	keys   map[string]*hunk
 	order  int // counts the operations
+	taken  int // counts what was taken back
+	lost   []lost
 }
 
 // track is one file's changes.
@@ -38,7 +43,13 @@ type track struct {
 	// settled has everything up to the last change of ours, latest more. What is newer than settled may yet turn out to be
 	// an edit that is on its way.
 	settled, latest *weave
-	undos           map[uint64]map[int]bool // the edits that a revision of our own takes back
+	undos           map[uint64]turned // the revisions of our own that take edits back, or bring them again
+}
+
+// turned are edits that were taken back, or brought again.
+type turned struct {
+	edits map[int]bool
+	again bool
 }
 
 // op is one file's part of one tool call.
@@ -60,6 +71,7 @@ type op struct {
 // hunk is one run of changed lines.
 type hunk struct {
 	id       string
+	key      string // names it in every process alike
 	op       *op
 	track    *track
 	old, new string // whole lines
@@ -68,7 +80,8 @@ type hunk struct {
 	gone     bool // of a hunk without edits: the empty file was deleted
 	accepted bool
 	conflict bool   // somebody wanted to reject it and could not
-	said     string // what the model was told of it
+	said     string // what the model was told of it, see digest
+	taken    int    // the count at which we last took it back, 0 for never
 }
 
 // File is what a session changed in one file.
@@ -111,9 +124,15 @@ type Judged struct {
 	Changed, Conflicts, Paths []string
 }
 
-// New makes the Log of a session.
-func New(files filetime.Files, session string) *Log {
-	return &Log{files: files, session: session, tracks: map[string]*track{}, ids: map[string]*hunk{}}
+// New makes the Log of a session. keep is told of every decision, to give it to Restore some day; may be nil.
+func New(files filetime.Files, session string, keep func(Decision)) *Log {
+	if keep == nil {
+		keep = func(Decision) {}
+	}
+	return &Log{
+		files: files, session: session, keep: keep, tracks: map[string]*track{},
+		ids: map[string]*hunk{}, keys: map[string]*hunk{},
+	}
 }
 
 // Landed records a change.
@@ -131,7 +150,7 @@ func (l *Log) Landed(c filetime.Change, landed filetime.Landed) {
 func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
 	t := l.tracks[f.Path]
 	if t == nil {
-		t = &track{path: f.Path, undos: map[uint64]map[int]bool{}, settled: newWeave(f.Before, f.Rev)}
+		t = &track{path: f.Path, undos: map[uint64]turned{}, settled: newWeave(f.Before, f.Rev)}
 		l.tracks[f.Path] = t
 	}
 	if o := t.at(f.Rev); o != nil && o.call == c.Call { // found in the history before we were told
@@ -173,26 +192,31 @@ func (l *Log) add(t *track, o op) *op {
 	o.n, o.first = l.order, len(t.edits)+1
 	o.set = trimmed(o.before, o.set)
 	made := &o
-	for _, run := range lineRuns(o.before, o.after, o.set) {
+	for i, run := range lineRuns(o.before, o.after, o.set) {
 		h := &hunk{
-			id: fmt.Sprintf("h%d", len(l.ids)+1), op: made, track: t, tail: run.tail,
+			op: made, track: t, tail: run.tail,
 			old: o.before.Slice(run.before[0], run.before[1]), new: o.after.Slice(run.after[0], run.after[1]),
 		}
 		for range run.edits {
 			t.edits = append(t.edits, h)
 			h.edits = append(h.edits, len(t.edits))
 		}
-		l.ids[h.id] = h
-		made.hunks = append(made.hunks, h)
+		l.name(h, i)
 	}
 	if len(o.set) == 0 {
-		h := &hunk{id: fmt.Sprintf("h%d", len(l.ids)+1), op: made, track: t}
-		l.ids[h.id] = h
-		made.hunks = append(made.hunks, h)
+		l.name(&hunk{op: made, track: t}, 0)
 	}
 	t.ops = append(t.ops, made)
 	slices.SortStableFunc(t.ops, func(a, b *op) int { return cmp.Compare(a.rev, b.rev) })
 	return made
+}
+
+// name makes a hunk known as the n-th of its operation.
+func (l *Log) name(h *hunk, n int) {
+	sum := sha256.Sum256([]byte(h.op.call + "\x00" + h.track.path))
+	h.id, h.key = fmt.Sprintf("h%d", len(l.ids)+1), fmt.Sprintf("%x.%d", sum[:8], n)
+	l.ids[h.id], l.keys[h.key] = h, h
+	h.op.hunks = append(h.op.hunks, h)
 }
 
 // land brings an operation into a weave, whose text is made to be the one that it was made over.
@@ -200,7 +224,9 @@ func (t *track) land(w *weave, o *op) {
 	if !w.text.Equal(o.before) {
 		w.change(text.Diff(w.text, o.before))
 	}
+	w.keep()
 	w.land(o.set, func(i int) int { return o.first + i })
+	w.step(true)
 }
 
 // follow carries a weave over revisions.
@@ -212,6 +238,8 @@ func (l *Log) follow(t *track, w *weave, revs []filetime.Revision) {
 		}
 		o := t.at(r.Rev)
 		ours := r.Author == filetime.Agent && r.Session == l.session
+		w.keep()
+		alone := true
 		switch {
 		case o != nil && o.call == r.Call && o.before.Equal(w.text) && slices.Equal(o.set, trimmed(w.text, r.Set)):
 			t.land(w, o)
@@ -223,35 +251,76 @@ func (l *Log) follow(t *track, w *weave, revs []filetime.Revision) {
 			t.land(w, o)
 			w.change(text.Diff(w.text, after))
 		default:
+			if n = t.taken(w, revs); n > 0 {
+				break
+			}
+			if n = t.recall(w, revs); n > 0 {
+				break
+			}
 			if n = t.whole(w, revs); n == 0 {
 				w.change(r.Set)
-				n = 1
+				n, alone = 1, false
 			}
+		}
+		if !w.past[w.at[0]].text.Equal(w.text) {
+			w.step(alone)
 		}
 		w.rev = revs[n-1].Rev
 		revs = revs[n:]
 	}
 }
 
-// whole takes in that the first of some revisions, all together, are just what takes an operation back or brings it again,
-// whatever edits they were told with: an editor's own undo and redo, and ours. It gives their number, 0 where they are not.
-func (t *track) whole(w *weave, revs []filetime.Revision) int {
-	if in := t.undos[revs[0].Rev]; in != nil {
-		if set, pieces := w.turn(func(e int) bool { return in[e] }, false); len(set) > 0 {
-			if after := set.Apply(w.text); after.Equal(revs[0].Set.Apply(w.text)) {
-				w.text, w.pieces = after, pieces
-				return 1
-			}
+// recall takes in that the first of some revisions, those that were told in one, lead to where the weave has been. It
+// gives their number, 0 where they do not.
+func (t *track) recall(w *weave, revs []filetime.Revision) int {
+	now := w.text
+	for i, r := range revs {
+		if r.Author == filetime.Agent || t.undos[r.Rev].edits != nil || r.Set.Validate(now) != nil {
+			return 0
 		}
+		if now = r.Set.Apply(now); r.Part {
+			continue
+		}
+		if w.recall(now) {
+			return i + 1
+		}
+		break
 	}
+	return 0
+}
+
+// taken takes in the first of some revisions where they are one of ours that takes edits back, or brings them again: the
+// workspace names the last one if an editor told it in parts. It gives their number, 0 where they are not.
+func (t *track) taken(w *weave, revs []filetime.Revision) int {
+	const most = 64
+	now := w.text
+	for i, r := range revs[:min(len(revs), most)] {
+		if len(t.undos) == 0 || r.Set.Validate(now) != nil {
+			return 0
+		}
+		now = r.Set.Apply(now)
+		u := t.undos[r.Rev]
+		if u.edits == nil {
+			continue
+		}
+		set, pieces := w.turn(func(e int) bool { return u.edits[e] }, u.again)
+		if len(set) == 0 || !set.Apply(w.text).Equal(now) {
+			return 0
+		}
+		w.text, w.pieces = now, pieces
+		return i + 1
+	}
+	return 0
+}
+
+// whole takes in that the first of some revisions, all together, are just what takes an operation back or brings it again,
+// whatever edits they were told with: an editor's own undo and redo. It gives their number, 0 where they are not.
+func (t *track) whole(w *weave, revs []filetime.Revision) int {
 	near := slices.Collect(maps.Keys(w.near(revs[0].Set)))
 	if len(near) == 0 {
 		return 0
 	}
 	var whole []func(int) bool
-	for _, rev := range slices.Backward(slices.Sorted(maps.Keys(t.undos))) {
-		whole = append(whole, func(e int) bool { return t.undos[rev][e] })
-	}
 	for _, o := range slices.Backward(t.ops) {
 		whole = append(whole, func(e int) bool { return e >= o.first && e < o.first+len(o.set) })
 	}
@@ -272,15 +341,20 @@ func (t *track) whole(w *weave, revs []filetime.Revision) int {
 	return 0
 }
 
-// does says how many of the first revisions together do what set does to a text, and gives the text after them.
+// does says how many of the first revisions together do what set does to a text, and gives the text after them. Those that
+// were told apart may do it by no detour: what is typed and deleted again was no part of it.
 func does(from text.Text, set text.Set, revs []filetime.Revision) (int, text.Text) {
-	want, left := text.Text{}, growth(set)
-	now, at := from, 0
+	want := text.Text{}
+	gone, fresh := sizes(set)
+	now, at, one := from, 0, true
 	for i, r := range revs[:min(len(revs), len(set)+2)] {
 		if r.Author == filetime.Agent {
 			break
 		}
-		if left -= growth(r.Set); left != 0 {
+		g, f := sizes(r.Set)
+		gone, fresh = gone-g, fresh-f
+		one = one && (i == 0 || revs[i-1].Part)
+		if r.Part || gone != fresh || !one && gone != 0 {
 			continue
 		}
 		if want.Len() == 0 {
@@ -297,6 +371,14 @@ func does(from text.Text, set text.Set, revs []filetime.Revision) (int, text.Tex
 		}
 	}
 	return 0, from
+}
+
+// sizes is how many bytes a set takes away, and how many it puts in.
+func sizes(s text.Set) (gone, fresh int) {
+	for _, e := range s {
+		gone, fresh = gone+e.End-e.Start, fresh+len(e.New)
+	}
+	return gone, fresh
 }
 
 // now gives the weave of a file's present text.
@@ -563,11 +645,34 @@ func (l *Log) LastTurn() int {
 	return turn
 }
 
-// Accept marks hunks as kept: those of ids, or all of a path, or all. They stay in the list.
-func (l *Log) Accept(path string, ids []string) Judged {
+// LastTaken is the turn of what was taken back last and is not there again, 0 for none.
+func (l *Log) LastTaken() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var out Judged
+	turn, n := 0, 0
+	for _, t := range l.tracks {
+		v := l.view(t)
+		for _, h := range v.due(taking{again: true, pick: func(h *hunk) bool { return h.taken > n }}) {
+			if h.taken > n {
+				turn, n = h.op.turn, h.taken
+			}
+		}
+	}
+	return turn
+}
+
+// Accept marks hunks as kept: those of ids, or all of a path, or all. They stay in the list.
+func (l *Log) Accept(path string, ids []string) Judged {
+	out, keys := l.accept(path, ids)
+	if len(keys) > 0 {
+		l.keep(Decision{Accepted: keys})
+	}
+	return out
+}
+
+func (l *Log) accept(path string, ids []string) (out Judged, keys []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, p := range slices.Sorted(maps.Keys(l.tracks)) {
 		if path != "" && p != path {
 			continue
@@ -578,7 +683,7 @@ func (l *Log) Accept(path string, ids []string) Judged {
 			for _, h := range o.hunks {
 				if (ids == nil || slices.Contains(ids, h.id)) && !h.accepted && v.stands(h) {
 					h.accepted, h.conflict = true, false
-					out.Changed = append(out.Changed, h.id)
+					out.Changed, keys = append(out.Changed, h.id), append(keys, h.key)
 				}
 			}
 		}
@@ -586,25 +691,29 @@ func (l *Log) Accept(path string, ids []string) Judged {
 			out.Paths = append(out.Paths, p)
 		}
 	}
-	return out
+	return out, keys
 }
 
 // Reject takes hunks back: those of ids, or all of a path, or all, and then none that were accepted.
 func (l *Log) Reject(ctx context.Context, path string, ids []string) Judged {
 	var out Judged
 	for _, p := range l.fresh(ctx, path) {
-		gone, stay, err := l.take(ctx, p, "Reject agent changes", func(h *hunk) bool {
+		gone, stay, err := l.take(ctx, p, taking{label: "Reject agent changes", pick: func(h *hunk) bool {
 			return ids == nil && !h.accepted || slices.Contains(ids, h.id)
-		})
+		}})
 		for _, h := range gone {
 			out.Changed = append(out.Changed, h.id)
 		}
+		var d Decision
 		l.mu.Lock()
 		for _, h := range stay {
 			h.conflict, h.accepted = true, false
-			out.Conflicts = append(out.Conflicts, h.id)
+			out.Conflicts, d.Conflict = append(out.Conflicts, h.id), append(d.Conflict, h.key)
 		}
 		l.mu.Unlock()
+		if len(stay) > 0 {
+			l.keep(d)
+		}
 		if len(gone)+len(stay) > 0 || err != nil {
 			out.Paths = append(out.Paths, p)
 		}
@@ -615,19 +724,43 @@ func (l *Log) Reject(ctx context.Context, path string, ids []string) Judged {
 // Undo takes the changes of a scope back, in one edit a file. What the user typed since stays; where it meets a change,
 // that change stays too and is reported.
 func (l *Log) Undo(ctx context.Context, s Scope) Undone {
+	out := l.turnAll(ctx, s, taking{label: "Undo agent changes"})
+	for path, n := range l.lostOf(s) {
+		why := fmt.Sprintf("the text before %d of the changes is not kept any more", n)
+		if was := out.Conflicts[path]; was != "" {
+			why = was + "; " + why
+		}
+		out.Conflicts[path] = why
+	}
+	return out
+}
+
+// Redo brings again what Undo or Reject took back of a scope, in one edit a file. Where somebody has changed the text
+// meanwhile that it would change, it stays away and is reported.
+func (l *Log) Redo(ctx context.Context, s Scope) Undone {
+	return l.turnAll(ctx, s, taking{label: "Redo agent changes", again: true})
+}
+
+func (l *Log) turnAll(ctx context.Context, s Scope, k taking) Undone {
 	out := Undone{Conflicts: map[string]string{}}
+	k.pick = func(h *hunk) bool {
+		return s.All || s.Path != "" || s.Turn != nil && h.op.turn == *s.Turn || s.Call != "" && h.op.call == s.Call
+	}
+	stays := "stay"
+	if k.again {
+		stays = "stay away"
+	}
 	for _, p := range l.fresh(ctx, s.Path) {
-		gone, stay, err := l.take(ctx, p, "Undo agent changes", func(h *hunk) bool {
-			return s.All || s.Path != "" || s.Turn != nil && h.op.turn == *s.Turn || s.Call != "" && h.op.call == s.Call
-		})
-		if len(gone) > 0 {
+		done, not, err := l.take(ctx, p, k)
+		if len(done) > 0 {
 			out.Changed = append(out.Changed, p)
 		}
 		switch {
 		case err != nil:
 			out.Conflicts[p] = err.Error()
-		case len(stay) > 0:
-			out.Conflicts[p] = fmt.Sprintf("%d of %d changes stay: their text was changed since", len(stay), len(gone)+len(stay))
+		case len(not) > 0:
+			all := len(done) + len(not)
+			out.Conflicts[p] = fmt.Sprintf("%d of %d changes %s: their text was changed since", len(not), all, stays)
 		}
 	}
 	return out
@@ -636,10 +769,39 @@ func (l *Log) Undo(ctx context.Context, s Scope) Undone {
 // tries is how often taking back begins anew because somebody types into just that.
 const tries = 5
 
-// take takes those hunks of a file back that pick wants and that stand, as one edit, and says which are gone and which
-// stay.
-func (l *Log) take(ctx context.Context, path, label string, pick func(*hunk) bool) (gone, stay []*hunk, err error) {
-	if !l.wanted(path, pick) {
+// taking says which hunks to take back, or, with again, to bring again.
+type taking struct {
+	label string
+	again bool
+	pick  func(*hunk) bool
+}
+
+// due says that a hunk is one of those.
+func (k taking) due(v view, h *hunk) bool {
+	if !k.pick(h) || v.stands(h) != !k.again {
+		return false
+	}
+	back := func(e int) bool { return v.facts[e].back }
+	return !k.again || h.taken > 0 && (len(h.edits) == 0 || slices.ContainsFunc(h.edits, back))
+}
+
+func (v view) due(k taking) (out []*hunk) {
+	for _, o := range v.t.ops {
+		for _, h := range o.hunks {
+			if k.due(v, h) {
+				out = append(out, h)
+			}
+		}
+	}
+	return out
+}
+
+// take takes hunks of a file back, or brings them again, as one edit, and says with which that was done and with which not.
+func (l *Log) take(ctx context.Context, path string, k taking) (done, not []*hunk, err error) {
+	l.mu.Lock()
+	any := len(l.view(l.tracks[path]).due(k)) > 0
+	l.mu.Unlock()
+	if !any {
 		return nil, nil, nil
 	}
 	unlock, err := l.files.Lock(ctx, path)
@@ -647,98 +809,139 @@ func (l *Log) take(ctx context.Context, path, label string, pick func(*hunk) boo
 		return nil, nil, err
 	}
 	defer unlock()
-	var wanted []*hunk
+	var p plan
 	for n := 0; ; n++ {
 		if _, err := l.files.Read(ctx, path); err != nil {
 			return nil, nil, err
 		}
-		c, in := l.plan(path, label, pick, &wanted)
-		if c == nil {
+		l.plan(path, k, &p)
+		if p.change == nil {
 			break
 		}
-		landed, err := l.files.Commit(ctx, *c)
+		landed, err := l.files.Commit(ctx, *p.change)
 		var met *filetime.Conflict
 		switch {
 		case errors.As(err, &met) && n < tries:
 			continue // the next plan knows what was typed
 		case errors.As(err, &met):
+			p.in = nil
 		case err != nil:
-			return nil, wanted, err
+			return nil, p.wanted, err
 		default:
-			l.took(path, landed, in, wanted)
+			l.took(path, landed, p, k.again)
 		}
 		break
 	}
+	done, not, about := l.outcome(path, p, k.again)
+	if len(about) > 0 {
+		d := Decision{Path: path, Taken: about}
+		if k.again {
+			d.Taken, d.Again = nil, about
+		}
+		l.keep(d)
+	}
+	return done, not, nil
+}
+
+// outcome says what a plan came to, and which hunks it was about, whether they were to be seen or not.
+func (l *Log) outcome(path string, p plan, again bool) (done, not []*hunk, about []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	v := l.view(l.tracks[path])
-	for _, h := range wanted {
-		if v.stands(h) {
-			stay = append(stay, h)
+	in := func(h *hunk) bool { return slices.ContainsFunc(h.edits, func(e int) bool { return p.in[e] }) }
+	for _, h := range p.wanted {
+		// What is brought again may be under a later call's text, as it was before.
+		if v.stands(h) == again || again && in(h) {
+			done = append(done, h)
 		} else {
-			gone = append(gone, h)
+			not = append(not, h)
 		}
 	}
-	return gone, stay, nil
+	for _, h := range p.hidden { // it could not go either
+		if v.stands(h) {
+			not = append(not, h)
+		}
+	}
+	for _, h := range slices.Concat(p.wanted, p.hidden) {
+		if slices.Contains(done, h) || in(h) {
+			about = append(about, h.key)
+			l.marked(h, again)
+		}
+	}
+	return done, not, about
 }
 
-func (l *Log) wanted(path string, pick func(*hunk) bool) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	v := l.view(l.tracks[path])
-	return slices.ContainsFunc(v.t.ops, func(o *op) bool {
-		return slices.ContainsFunc(o.hunks, func(h *hunk) bool { return pick(h) && v.stands(h) })
-	})
+// marked notes that a hunk was taken back, or brought again.
+func (l *Log) marked(h *hunk, again bool) {
+	if h.taken = 0; !again {
+		l.taken++
+		h.taken = l.taken
+	}
 }
 
-// plan makes the change that takes the hunks back that can be; nil where that is none. The first plan says what is wanted.
-func (l *Log) plan(path, label string, pick func(*hunk) bool, wanted *[]*hunk) (*filetime.Change, map[int]bool) {
+// plan is how hunks of a file are to be taken back, or brought again.
+type plan struct {
+	wanted []*hunk
+	hidden []*hunk // to be taken back with them, though nothing is to be seen of them
+	in     map[int]bool
+	change *filetime.Change // nil where there is nothing to change
+}
+
+// plan makes the change for those hunks with which it can be done. The first plan says what is wanted.
+func (l *Log) plan(path string, k taking, p *plan) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	v := l.view(l.tracks[path])
 	// The file is locked: no edit of ours is on its way, and everything up to now is as it will be.
 	v.t.settled = v.w.clone()
-	if *wanted == nil {
-		for _, o := range v.t.ops {
+	if p.wanted == nil {
+		p.wanted = v.due(k)
+	}
+	p.hidden, p.change = nil, nil
+	if k.again {
+		p.in = v.free(p.wanted, v.w.meets)
+	} else {
+		for _, o := range v.t.ops { // what is only hidden by a later call must not come to light
 			for _, h := range o.hunks {
-				if pick(h) && v.stands(h) {
-					*wanted = append(*wanted, h)
+				if k.pick(h) && !v.stands(h) && slices.ContainsFunc(h.edits, func(e int) bool { return v.facts[e].under }) {
+					p.hidden = append(p.hidden, h)
 				}
 			}
 		}
+		p.in = v.free(slices.Concat(p.wanted, p.hidden), v.w.clashes)
 	}
-	all := slices.Clone(*wanted)
-	for _, o := range v.t.ops { // what is only hidden by a later call must not come to light
-		for _, h := range o.hunks {
-			if pick(h) && !v.stands(h) && slices.ContainsFunc(h.edits, func(e int) bool { return v.facts[e].under }) {
-				all = append(all, h)
-			}
-		}
-	}
-	in := v.free(all)
-	set, after := v.w.turn(func(e int) bool { return in[e] }, false)
+	set, after := v.w.turn(func(e int) bool { return p.in[e] }, k.again)
 	e := filetime.FileEdit{Path: path, Base: v.w.text, Edits: set, Rev: v.now.Rev}
-	c := &filetime.Change{Session: l.session, Call: "undo", Tool: "undo", Label: label, ForUser: true}
-	for _, h := range *wanted {
+	there := v.now.Exists || v.now.Open
+	c := &filetime.Change{Session: l.session, Call: "undo", Tool: "undo", Label: k.label, ForUser: true}
+	if k.again {
+		c.Call, c.Tool = "redo", "redo"
+	}
+	for _, h := range p.wanted {
 		c.Turn = h.op.turn
-		if !slices.ContainsFunc(h.edits, func(e int) bool { return !in[e] }) && v.stands(h) {
-			e.Delete = e.Delete || h.op.created && set.Apply(v.w.text).Len() == 0
-			e.Create = e.Create || h.op.deleted && !v.now.Exists && !v.now.Open
+		if slices.ContainsFunc(h.edits, func(e int) bool { return !p.in[e] }) || v.stands(h) == k.again {
+			continue
 		}
+		made, deleted := h.op.created, h.op.deleted
+		if k.again {
+			made, deleted = deleted, made
+		}
+		e.Delete = e.Delete || made && there && set.Apply(v.w.text).Len() == 0
+		e.Create = e.Create || deleted && !there
 	}
 	if e.Delete {
 		e.Edits = nil
 	}
 	if len(e.Edits) == 0 && !e.Delete && !e.Create { // what one call did another took back: only the books change
 		v.t.settled.pieces, v.t.latest = after, nil
-		return nil, nil
+		return
 	}
 	c.Files = []filetime.FileEdit{e}
-	return c, in
+	p.change = c
 }
 
-// free gives the edits of those hunks that can be taken back. A hunk goes whole or not at all.
-func (v view) free(hunks []*hunk) map[int]bool {
+// free gives the edits of those hunks with which nothing is in the way. A hunk goes whole or not at all.
+func (v view) free(hunks []*hunk, clashes func(n int, in func(edit int) bool) []bool) map[int]bool {
 	in := map[int]bool{}
 	for _, h := range hunks {
 		for _, e := range h.edits {
@@ -747,7 +950,7 @@ func (v view) free(hunks []*hunk) map[int]bool {
 	}
 	for again := true; again; {
 		again = false
-		for e, bad := range v.w.clashes(len(v.t.edits), func(e int) bool { return in[e] }) {
+		for e, bad := range clashes(len(v.t.edits), func(e int) bool { return in[e] }) {
 			if bad && in[e] {
 				again = true
 				for _, e := range v.t.edits[e-1].edits {
@@ -759,19 +962,21 @@ func (v view) free(hunks []*hunk) map[int]bool {
 	return in
 }
 
-// took takes in that a change of ours has landed which takes edits back.
-func (l *Log) took(path string, landed filetime.Landed, in map[int]bool, wanted []*hunk) {
+// took takes in that a change of ours has landed which takes edits back, or brings them again.
+func (l *Log) took(path string, landed filetime.Landed, p plan, again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.tracks[path]
 	for _, f := range landed.Files {
 		if f.Path == path && f.Applied {
-			t.undos[f.Rev] = in
+			t.undos[f.Rev] = turned{p.in, again}
 		}
 	}
 	t.latest = nil
-	for _, h := range wanted {
-		h.gone = h.gone || len(h.edits) == 0
+	for _, h := range p.wanted {
+		if len(h.edits) == 0 {
+			h.gone = !again
+		}
 	}
 	w, _ := l.now(t)
 	t.settled = w.clone()
@@ -788,22 +993,30 @@ func (l *Log) News(ctx context.Context, name func(path string) string) (news str
 		for _, o := range v.t.ops {
 			for _, h := range o.hunks {
 				how := v.tell(h)
-				if how == h.said || how == "" && h.said == "" {
+				if digest(how) == h.said {
 					continue
 				}
-				if said[h] = how; how != "" {
-					fmt.Fprintf(&b, "\n%s: %s", name(p), how)
+				said[h] = digest(how)
+				if how == "" {
+					how = "this change, of which you were told that it was rejected or amended, " +
+						"is in the file again as you made it:\n" + diffLines("-", h.old) + diffLines("+", h.new)
 				}
+				fmt.Fprintf(&b, "\n%s: %s", name(p), how)
 			}
 		}
 		l.mu.Unlock()
 	}
 	told = func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		for h, how := range said {
-			h.said = how
+		if len(said) == 0 {
+			return
 		}
+		d := Decision{Said: map[string]string{}}
+		l.mu.Lock()
+		for h, how := range said {
+			h.said, d.Said[h.key] = how, how
+		}
+		l.mu.Unlock()
+		l.keep(d)
 	}
 	if b.Len() == 0 {
 		return "", told
@@ -811,11 +1024,22 @@ func (l *Log) News(ctx context.Context, name func(path string) string) (news str
 	return "The user has reviewed your changes:\n" + b.String(), told
 }
 
+// digest stands for what was said, "" for nothing.
+func digest(how string) string {
+	if how == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(how))
+	return fmt.Sprintf("%x", sum[:8])
+}
+
 // tell words what a person made of a hunk, "" where it is as the agent left it.
 func (v view) tell(h *hunk) string {
 	switch {
 	case !v.stands(h):
-		byOthers := len(h.edits) == 0 || slices.ContainsFunc(h.edits, func(e int) bool { return v.facts[e].gone })
+		byOthers := len(h.edits) == 0 || slices.ContainsFunc(h.edits, func(e int) bool {
+			return v.facts[e].gone || !v.facts[e].trace
+		})
 		if !byOthers {
 			return ""
 		}

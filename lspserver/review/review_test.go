@@ -80,7 +80,7 @@ func newDesk(t *testing.T, content string, open bool) *desk {
 	if open {
 		b.w.Open(path, b.uri, 1, content)
 	}
-	return &desk{buffer: b, t: t, path: path, log: New(b.w, "s")}
+	return &desk{buffer: b, t: t, path: path, log: New(b.w, "s", nil)}
 }
 
 // agent makes one tool call that replaces old by new.
@@ -253,6 +253,9 @@ func TestTheEditorsOwnUndo(t *testing.T) {
 	if files := d.log.List(t.Context(), "", filepath.Base); len(files) != 0 {
 		t.Errorf("taken back in the editor, still listed: %+v", files)
 	}
+	if news, _ := d.log.News(t.Context(), filepath.Base); !strings.Contains(news, "rejected and is not in the file any more") {
+		t.Errorf("news of it: %q", news)
+	}
 	if u := d.log.Undo(t.Context(), turn(1)); len(u.Changed)+len(u.Conflicts) > 0 {
 		t.Errorf("undone twice: %+v", u)
 	}
@@ -260,4 +263,158 @@ func TestTheEditorsOwnUndo(t *testing.T) {
 	if files := d.log.List(t.Context(), "", filepath.Base); len(files) != 1 {
 		t.Errorf("redone in the editor, not listed: %+v", files)
 	}
+}
+
+func TestNewsOfTheEditorsUndo(t *testing.T) {
+	d := newDesk(t, four, true)
+	d.agent(1, "beta", "BETA")
+	d.change(d.back[len(d.back)-1])
+	if news, _ := d.log.News(t.Context(), filepath.Base); !strings.Contains(news, "rejected and is not in the file any more") {
+		t.Errorf("%q", news)
+	}
+	d.change(d.back[len(d.back)-1])
+	if news, _ := d.log.News(t.Context(), filepath.Base); news != "" || len(d.log.Marks(d.path)) != 1 {
+		t.Errorf("after its redo %q, %+v", news, d.log.Marks(d.path))
+	}
+}
+
+func TestRedo(t *testing.T) {
+	d := newDesk(t, four, true)
+	d.agent(1, "beta", "BETA")
+	d.agent(1, "delta", "DELTA")
+	d.log.Undo(t.Context(), turn(1))
+	if got := d.log.LastTaken(); got != 1 {
+		t.Errorf("the turn that was taken back last is %d", got)
+	}
+	if news, told := d.log.News(t.Context(), filepath.Base); strings.Count(news, "rejected and is not in the file") != 2 {
+		t.Errorf("news of an undo: %q", news)
+	} else {
+		told()
+	}
+	d.insert("gamma", "typed\n")
+	at := strings.Index(d.buffer.text.String(), "delta")
+	d.change(text.Set{{Start: at + 2, End: at + 2, New: "xx"}}) // into what the redo would take away
+	if u := d.log.Redo(t.Context(), turn(1)); len(u.Changed) != 1 || len(u.Conflicts) != 1 {
+		t.Errorf("redone %+v", u)
+	}
+	if got, want := d.now(), "alpha\nBETA\ntyped\ngamma\ndexxlta\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	back := "in the file again as you made it:\n-beta\n+BETA\n"
+	if news, _ := d.log.News(t.Context(), filepath.Base); strings.Count(news, back) != 1 {
+		t.Errorf("news of a redo: %q", news)
+	}
+	at = strings.Index(d.buffer.text.String(), "xx")
+	d.change(text.Set{{Start: at, End: at + 2}})
+	if u := d.log.Redo(t.Context(), Scope{All: true}); len(u.Changed) != 1 || len(u.Conflicts) > 0 {
+		t.Errorf("redone %+v", u)
+	}
+	if got, want := d.now(), "alpha\nBETA\ntyped\ngamma\nDELTA\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if u := d.log.Redo(t.Context(), Scope{All: true}); len(u.Changed)+len(u.Conflicts) > 0 || d.log.LastTaken() != 0 {
+		t.Errorf("redone twice: %+v", u)
+	}
+}
+
+func TestRedoOfANewFile(t *testing.T) {
+	d := newDesk(t, "", false)
+	for _, content := range []string{"hello\n", ""} {
+		path := filepath.Join(filepath.Dir(d.path), "new"+content[:min(1, len(content))]+".txt")
+		c := filetime.Change{Session: "s", Call: "c" + path, Turn: 1, Files: []filetime.FileEdit{{Path: path, Create: true}}}
+		if content != "" {
+			c.Files[0].Edits = text.Set{{New: content}}
+		}
+		l, err := d.w.Commit(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.log.Landed(c, l)
+		for range 2 {
+			if u := d.log.Undo(t.Context(), Scope{Path: path}); len(u.Changed) != 1 || len(u.Conflicts) > 0 {
+				t.Errorf("undone %+v", u)
+			}
+			if _, err := os.Stat(path); !os.IsNotExist(err) {
+				t.Errorf("the file is still there: %v", err)
+			}
+			if u := d.log.Redo(t.Context(), Scope{Path: path}); len(u.Changed) != 1 || len(u.Conflicts) > 0 {
+				t.Errorf("redone %+v", u)
+			}
+			if raw, err := os.ReadFile(path); err != nil || string(raw) != content {
+				t.Errorf("%q %v, want %q", raw, err, content)
+			}
+		}
+	}
+}
+
+// A Log that is restored from what happened goes on as the one that saw it happen.
+func TestRestore(t *testing.T) {
+	d := newDesk(t, four, false)
+	var steps []Step
+	d.log = New(keeper{d.w, &steps}, "s", func(x Decision) { steps = append(steps, Step{Decision: &x}) })
+	note := func(call string, before string) {
+		steps = append(steps, Step{Path: d.path, Call: call, Turn: 1, Before: text.New(before), After: text.New(d.now())})
+	}
+	edit := func(old, fresh string) {
+		before := d.now()
+		note(d.agent(1, old, fresh), before)
+	}
+	edit("beta", "BETA")
+	edit("delta", "DELTA")
+	edit("gamma", "GAMMA")
+	hunks := d.log.Marks(d.path)
+	d.log.Accept("", []string{hunks[0].ID})
+	d.log.Reject(t.Context(), "", []string{hunks[1].ID})
+	_, told := d.log.News(t.Context(), filepath.Base)
+	told()
+	want := d.log.Marks(d.path)
+	if err := os.WriteFile(d.path, []byte("first\n"+d.now()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	w := workspace.New(workspace.Options{})
+	l := New(w, "s", nil)
+	l.Restore(t.Context(), append(steps, Step{Path: d.path, Call: "large", Turn: 2, Lost: true}))
+	got := l.Marks(d.path)
+	if len(got) != len(want) {
+		t.Fatalf("%+v, want %+v", got, want)
+	}
+	for i, h := range got {
+		if w := want[i]; h.ID != w.ID || h.Status != w.Status || h.Turn != w.Turn || h.Call != w.Call || h.New != w.New ||
+			h.Now.Slice(h.Start, h.End) != w.Now.Slice(w.Start, w.End) {
+			t.Errorf("hunk %+v, want %+v", h, w)
+		}
+	}
+	if news, _ := l.News(t.Context(), filepath.Base); news != "" {
+		t.Errorf("the model is told again: %q", news)
+	}
+	read := func() string {
+		s, err := w.Read(t.Context(), d.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Text.String()
+	}
+	if u := l.Redo(t.Context(), Scope{All: true}); len(u.Changed) != 1 || read() != "first\nalpha\nBETA\nGAMMA\nDELTA\n" {
+		t.Errorf("redone %+v: %q", u, read())
+	}
+	u := l.Undo(t.Context(), Scope{All: true})
+	if len(u.Changed) != 1 || read() != "first\nalpha\nbeta\ngamma\ndelta\n" ||
+		!strings.Contains(u.Conflicts[d.path], "not kept any more") {
+		t.Errorf("undone %+v: %q", u, read())
+	}
+}
+
+// keeper notes what is changed by a person.
+type keeper struct {
+	filetime.Files
+	steps *[]Step
+}
+
+func (k keeper) Commit(ctx context.Context, c filetime.Change) (filetime.Landed, error) {
+	l, err := k.Files.Commit(ctx, c)
+	for _, f := range l.Files {
+		*k.steps = append(*k.steps, Step{Path: f.Path, Person: true, Before: f.Before, After: f.After})
+	}
+	return l, err
 }

@@ -23,6 +23,91 @@ type weave struct {
 	rev    uint64
 	text   text.Text
 	pieces []piece
+	past   []moment
+	at     []int // which of past it is now: several where the text does not tell, the likeliest first
+}
+
+// moment is what a weave was after a change, or before the first one; never changed.
+type moment struct {
+	text   text.Text
+	pieces []piece
+	from   []int // the moment before
+	run    int   // one number for those between which nothing of the agent's happened
+}
+
+// keep makes the present one of the moments.
+func (w *weave) keep() {
+	if len(w.past) == 0 {
+		w.past, w.at = []moment{{text: w.text, pieces: w.pieces}}, []int{0}
+		return
+	}
+	m := w.past[w.at[0]]
+	switch {
+	case !m.text.Equal(w.text):
+		w.step(false)
+	case len(m.pieces) != len(w.pieces) || len(m.pieces) > 0 && &m.pieces[0] != &w.pieces[0]:
+		m.pieces = w.pieces
+		w.past = slices.Clone(w.past)
+		w.past[w.at[0]] = m
+	}
+}
+
+// step notes that the weave has just changed; alone says that this was a change of the agent's or takes one back, which
+// editors undo by itself.
+func (w *weave) step(alone bool) {
+	const most = 256
+	if len(w.past) == most {
+		w.forget(most / 4)
+	}
+	m := moment{w.text, w.pieces, w.at, 0}
+	if len(w.at) > 0 {
+		m.run = w.past[w.at[0]].run
+	}
+	if alone {
+		for _, p := range w.past {
+			m.run = max(m.run, p.run+1)
+		}
+	}
+	w.past = append(slices.Clip(w.past), m)
+	w.at = []int{len(w.past) - 1}
+}
+
+// forget drops the n oldest moments.
+func (w *weave) forget(n int) {
+	later := func(at []int) (out []int) {
+		for _, i := range at {
+			if i >= n {
+				out = append(out, i-n)
+			}
+		}
+		return out
+	}
+	w.past, w.at = slices.Clone(w.past[n:]), later(w.at)
+	if w.at == nil { // it is one of them
+		w.past = nil
+	}
+	for i := range w.past {
+		w.past[i].from = later(w.past[i].from)
+	}
+}
+
+// recall makes the weave what it was when its text was this one, where an editor's undo or redo can lead there: over one
+// change of the agent's, or over any number of others. It is false where nothing of that kind is remembered.
+func (w *weave) recall(t text.Text) bool {
+	var found []int
+	for i, m := range slices.Backward(w.past) {
+		leads := !slices.Contains(w.at, i) && slices.ContainsFunc(w.at, func(at int) bool {
+			return m.run == w.past[at].run || slices.Contains(m.from, at) || slices.Contains(w.past[at].from, i)
+		})
+		if leads && m.text.Equal(t) {
+			found = append(found, i)
+		}
+	}
+	if found == nil {
+		return false
+	}
+	w.text, w.pieces, w.at = w.past[found[0]].text, w.past[found[0]].pieces, found
+	return true
 }
 
 // piece is a run of text with one past.
@@ -60,7 +145,7 @@ func newWeave(t text.Text, rev uint64) *weave {
 }
 
 func (w *weave) clone() *weave {
-	return &weave{rev: w.rev, text: w.text, pieces: slices.Clone(w.pieces)}
+	return &weave{rev: w.rev, text: w.text, pieces: slices.Clone(w.pieces), past: w.past, at: w.at}
 }
 
 // land takes in an edit of the agent's; number gives each part of the set its number.
@@ -433,13 +518,6 @@ func (w *weave) turn(in func(edit int) bool, again bool) (text.Set, []piece) {
 	return set, tidy(out)
 }
 
-func growth(s text.Set) (n int) {
-	for _, e := range s {
-		n += len(e.New) - (e.End - e.Start)
-	}
-	return n
-}
-
 // near lists the edits of the agent's whose text, there or not, a set comes in touch with.
 func (w *weave) near(set text.Set) map[int]bool {
 	out := map[int]bool{}
@@ -470,9 +548,11 @@ type fact struct {
 	gone  bool // some of what it put in was taken away by others, or some of what it took away was brought back
 	tomb  bool // some of what it took away is not there
 	under bool // some of what it put in was taken away by an edit that stands
+	back  bool // some of what it put in was taken back, or some of what it took away is there again
 	start int  // where it stands: the range of what it put in, or the place where it took something away
 	end   int
 	known bool // start and end are set
+	trace bool // there is a piece that it put in or took away; there is none once an editor has undone it
 }
 
 // facts gives those of edits 1 to n at their numbers.
@@ -500,11 +580,22 @@ func (w *weave) facts(n int) []fact {
 				out[p.by].under = true
 			}
 		}
+		for _, e := range append([]int{p.by, p.dead}, p.was...) {
+			if e > 0 {
+				out[e].trace = true
+			}
+		}
 		if p.by > 0 && p.dead < 0 {
 			out[p.by].gone = true
+			out[p.by].back = out[p.by].back || p.dead == undone
 		}
 		if p.dead == 0 && len(p.was) > 0 {
 			out[p.was[len(p.was)-1]].gone = true
+		}
+		if p.dead == 0 || p.dead == undone {
+			for _, e := range p.was {
+				out[e].back = true
+			}
 		}
 	}
 	return out
@@ -565,6 +656,53 @@ func (w *weave) clashes(n int, in func(edit int) bool) []bool {
 			bad[p.by] = l >= 0 && w.pieces[l].by == others || r >= 0 && w.pieces[r].by == others
 		case p.dead > 0 && in(p.dead) && !put[p.dead] && !bad[p.dead]:
 			bad[p.dead] = w.uprooted(i) || w.rewritten(i, -1, starts) || w.rewritten(i, 1, starts)
+		}
+	}
+	return bad
+}
+
+// meets says for edits 1 to n, those of in, which cannot be brought again because somebody has written into what they took
+// away, or taken it away himself, or has changed what they stood between.
+func (w *weave) meets(n int, in func(edit int) bool) []bool {
+	bad := make([]bool, n+1)
+	first, last := make([]int, n+1), make([]int, n+1) // pieces, from 1 on
+	starts := make([]int, len(w.pieces)+1)
+	off := 0
+	about := func(p piece) []int {
+		if p.dead == undone && p.by > 0 {
+			return append([]int{p.by}, p.was...)
+		}
+		return p.was
+	}
+	for i, p := range w.pieces {
+		starts[i] = off
+		if p.dead == 0 {
+			off += p.n
+		}
+		for _, e := range about(p) {
+			if !in(e) {
+				continue
+			}
+			if first[e] == 0 {
+				first[e] = i + 1
+			}
+			last[e] = i + 1
+			bad[e] = bad[e] || p.dead == others || p.dead > 0 && !in(p.dead)
+		}
+	}
+	starts[len(w.pieces)] = off
+	for e := 1; e <= n; e++ {
+		if first[e] == 0 || !in(e) {
+			continue
+		}
+		for i := first[e] - 1; i < last[e]; i++ {
+			p := w.pieces[i]
+			switch {
+			case p.dead == 0:
+				bad[e] = bad[e] || !slices.ContainsFunc(p.was, in)
+			case p.dead == undone && p.by == e:
+				bad[e] = bad[e] || w.uprooted(i) || w.rewritten(i, -1, starts) || w.rewritten(i, 1, starts)
+			}
 		}
 	}
 	return bad

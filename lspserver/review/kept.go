@@ -1,0 +1,184 @@
+package review
+
+import (
+	"context"
+	"slices"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+)
+
+// Decision is what a person decided about hunks, by their keys, or what the model was told of it: what Restore needs
+// beyond the changes themselves.
+type Decision struct {
+	// Path is the file in which Taken were taken back, or Again brought again.
+	Path     string            `json:"path,omitempty"`
+	Taken    []string          `json:"taken,omitempty"`
+	Again    []string          `json:"again,omitempty"`
+	Accepted []string          `json:"accepted,omitempty"`
+	Conflict []string          `json:"conflict,omitempty"`
+	Said     map[string]string `json:"said,omitempty"`
+}
+
+// Step is one thing that happened before: a Decision where it is one, else a change of a file.
+type Step struct {
+	Decision *Decision
+
+	Path, Call       string
+	Turn             int
+	Created, Deleted bool
+	// Before and After are what the file said; Lost says that they are not known any more.
+	Before, After text.Text
+	Lost          bool
+	// Set leads from Before to After, nil where that is to be found out.
+	Set text.Set
+	// Person says that it is no change of the agent's.
+	Person bool
+}
+
+// lost is a change that cannot be taken back any more.
+type lost struct {
+	path, call string
+	turn       int
+}
+
+// lostOf counts those of a scope, by path.
+func (l *Log) lostOf(s Scope) map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := map[string]int{}
+	for _, c := range l.lost {
+		if s.All || s.Path == c.path || s.Turn != nil && *s.Turn == c.turn || s.Call != "" && s.Call == c.call {
+			out[c.path]++
+		}
+	}
+	return out
+}
+
+// Restore makes an empty Log that of a session which happened before, oldest first. What was done to the files since is
+// others' doing.
+func (l *Log) Restore(ctx context.Context, steps []Step) {
+	now := map[string]filetime.Snapshot{}
+	for _, s := range steps {
+		if _, read := now[s.Path]; s.Path != "" && !read {
+			// What cannot be read now is looked at again whenever somebody asks.
+			now[s.Path], _ = l.files.Read(ctx, s.Path)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	by := map[string]*Step{} // a person's changes, until a decision tells what they were
+	done := func(path string) {
+		if s := by[path]; s != nil {
+			l.tracks[path].saw(s.After)
+			delete(by, path)
+		}
+	}
+	for i := range steps {
+		s := &steps[i]
+		if d := s.Decision; d != nil {
+			l.decided(*d, by[d.Path])
+			delete(by, d.Path)
+			continue
+		}
+		done(s.Path)
+		switch {
+		case !s.Person:
+			l.restored(s)
+		case l.tracks[s.Path] != nil && !s.Lost:
+			by[s.Path] = s
+		}
+	}
+	for path, t := range l.tracks {
+		done(path)
+		t.saw(now[path].Text)
+		t.settled.rev = now[path].Rev
+	}
+}
+
+// restored takes in a change of the agent's.
+func (l *Log) restored(s *Step) {
+	if s.Lost {
+		l.lost = append(l.lost, lost{s.Path, s.Call, s.Turn})
+		return
+	}
+	t := l.tracks[s.Path]
+	if t == nil {
+		t = &track{path: s.Path, undos: map[uint64]turned{}, settled: newWeave(s.Before, 0)}
+		l.tracks[s.Path] = t
+	}
+	t.saw(s.Before)
+	set := s.Set
+	if set == nil || set.Validate(s.Before) != nil || !set.Apply(s.Before).Equal(s.After) {
+		set = text.Diff(s.Before, s.After)
+	}
+	t.land(t.settled, l.add(t, op{
+		turn: s.Turn, call: s.Call, created: s.Created, deleted: s.Deleted, told: true,
+		before: s.Before, after: s.After, set: set,
+	}))
+}
+
+// saw takes in that somebody else has made this of the text.
+func (t *track) saw(now text.Text) {
+	w := t.settled
+	if w.text.Equal(now) {
+		return
+	}
+	w.keep()
+	if !w.recall(now) {
+		w.change(text.Diff(w.text, now))
+		w.step(false)
+	}
+}
+
+// decided takes in a decision, with the change of its file that it made, nil for none.
+func (l *Log) decided(d Decision, by *Step) {
+	for key, how := range d.Said {
+		if h := l.keys[key]; h != nil {
+			h.said = how
+		}
+	}
+	for _, h := range l.named(d.Accepted) {
+		h.accepted, h.conflict = true, false
+	}
+	for _, h := range l.named(d.Conflict) {
+		h.accepted, h.conflict = false, true
+	}
+	t := l.tracks[d.Path]
+	if t == nil {
+		return
+	}
+	again, in := d.Again != nil, map[int]bool{}
+	for _, h := range l.named(slices.Concat(d.Taken, d.Again)) {
+		l.marked(h, again)
+		h.gone = !again && len(h.edits) == 0
+		for _, e := range h.edits {
+			in[e] = true
+		}
+	}
+	w := t.settled
+	if by != nil {
+		t.saw(by.Before)
+	}
+	set, pieces := w.turn(func(e int) bool { return in[e] }, again)
+	after := set.Apply(w.text)
+	switch {
+	case by == nil && len(set) == 0:
+		w.pieces = pieces
+	case by != nil && after.Equal(by.After):
+		w.keep()
+		w.text, w.pieces = after, pieces
+		w.step(true)
+	case by != nil:
+		t.saw(by.After)
+	}
+}
+
+func (l *Log) named(keys []string) (out []*hunk) {
+	for _, key := range keys {
+		if h := l.keys[key]; h != nil {
+			out = append(out, h)
+		}
+	}
+	return out
+}

@@ -1,0 +1,64 @@
+package lspserver
+
+import (
+	"context"
+	"encoding/json"
+
+	"tandem/agent"
+	"tandem/filetime/text"
+	"tandem/lspserver/review"
+)
+
+// decided writes down what a person decided about the session's changes.
+func (se *session) decided(d review.Decision) {
+	raw, err := json.Marshal(d)
+	if err != nil { // strings only
+		panic(err)
+	}
+	se.Decided(raw)
+}
+
+// remember makes the changes of a session that is loaded, and what was decided about them, known again.
+func (s *server) remember(ctx context.Context, se *session) error {
+	list, err := agent.ChangesAndDecisions(s.store(), se.id)
+	if err != nil {
+		return err
+	}
+	steps := make([]review.Step, len(list))
+	for i, c := range list {
+		if c.Decision != nil {
+			steps[i].Decision = &review.Decision{}
+			if err := json.Unmarshal(c.Decision, steps[i].Decision); err != nil {
+				return err
+			}
+			continue
+		}
+		before, after, kept, err := c.Texts(s.store())
+		if err != nil {
+			return err
+		}
+		steps[i] = review.Step{
+			Path: c.Path, Call: c.Call, Turn: c.Turn,
+			Created: c.Operation == agent.OpCreate, Deleted: c.Operation == agent.OpDelete,
+			Before: text.New(before), After: text.New(after), Set: setOf(c.Spans, after), Lost: !kept,
+			Person: c.Operation == agent.OpUndo || c.Operation == agent.OpShell,
+		}
+	}
+	se.changes.Restore(ctx, steps)
+	return nil
+}
+
+// setOf gives the edits that wrote those spans of a text; nil where they are not of that text.
+func setOf(spans [][3]int, after string) text.Set {
+	var out text.Set
+	grown := 0
+	for _, s := range spans {
+		from := s[0] + grown
+		if from < 0 || s[2] < 0 || from+s[2] > len(after) {
+			return nil
+		}
+		out = append(out, text.Edit{Start: s[0], End: s[1], New: after[from : from+s[2]]})
+		grown += s[2] - (s[1] - s[0])
+	}
+	return out
+}

@@ -1,0 +1,169 @@
+package lspserver_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tandem/lspserver/lsptest"
+)
+
+// changeList is tandem/changes/list as a client reads it.
+type changeList struct {
+	Files []struct {
+		URI, Status, Unified string
+		Hunks                []struct {
+			ID, OldText, NewText, Status, ToolCallID string
+			Turn                                     int
+			Range                                    struct{ Start, End struct{ Line, Character int } }
+		}
+	}
+}
+
+func (r *rig) changes(id string) (out changeList) {
+	r.t.Helper()
+	r.ask("tandem/changes/list", map[string]any{"sessionId": id}, &out)
+	return out
+}
+
+// turned is what undo, redo, accept and reject answer.
+type turned struct {
+	Changed   []string
+	Conflicts []any
+}
+
+func (r *rig) turn(what, id string, more map[string]any) (out turned) {
+	r.t.Helper()
+	params := map[string]any{"sessionId": id}
+	for k, v := range more {
+		params[k] = v
+	}
+	r.ask("tandem/changes/"+what, params, &out)
+	return out
+}
+
+// disk wants a file to say something.
+func (r *rig) disk(name, want string) {
+	r.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(r.root, name))
+	if err != nil || string(raw) != want {
+		r.t.Errorf("%s says %q (%v), want %q", name, raw, err, want)
+	}
+}
+
+// Hunks, what was decided about them and what can be undone are the same in the next process, whatever happened to the
+// files meanwhile.
+func TestReviewAfterRestart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	quick := map[string]any{"mode": "auto", "closedFiles": "disk"}
+	a := start(t, lsptest.Options{Settings: quick}, keeping(path))
+	a.write("a.txt", "one\ntwo\nthree\nfour\nfive\nsix\nseven\n")
+	id := a.session(nil)
+	edit := func(r *rig, call, old, fresh string) {
+		t.Helper()
+		r.call(id, "read_file", `{"path":"a.txt"}`)
+		arguments := `{"path":"a.txt","old_text":"` + old + `","new_text":"` + fresh + `"}`
+		if out := r.call(id, "edit_file", arguments, "callId", call); !out.Success {
+			t.Fatalf("%s: %s", call, out.Data)
+		}
+	}
+	edit(a, "c1", "one", "ONE")
+	edit(a, "c2", "three", "THREE")
+	edit(a, "c3", "five", "FIVE")
+	edit(a, "c4", "seven", "SEVEN")
+	a.call(id, "write_file", `{"path":"new.txt","content":"fresh\n"}`, "callId", "c5")
+	a.write("big.txt", "first\n"+strings.Repeat("a line of a large file\n", 60_000))
+	a.call(id, "read_file", `{"path":"big.txt","limit":1}`)
+	a.call(id, "edit_file", `{"path":"big.txt","old_text":"first","new_text":"FIRST"}`, "callId", "c0")
+	hunk := func(l changeList, call string) (out string) {
+		for _, f := range l.Files {
+			for _, h := range f.Hunks {
+				if h.ToolCallID == call {
+					out = h.ID
+				}
+			}
+		}
+		if out == "" {
+			t.Fatalf("no hunk of %s in %+v", call, l)
+		}
+		return out
+	}
+	first := a.changes(id)
+	a.turn("accept", id, map[string]any{"hunkIds": []string{hunk(first, "c1")}})
+	a.turn("reject", id, map[string]any{"hunkIds": []string{hunk(first, "c2")}})
+	a.turn("undo", id, map[string]any{"scope": "toolCall", "toolCallId": "c4"})
+	a.turn("accept", id, map[string]any{"uri": a.URI("big.txt")})
+	before := a.changes(id)
+	if len(before.Files) != 3 || !strings.HasSuffix(before.Files[1].URI, "/big.txt") {
+		t.Fatalf("%+v", before)
+	}
+	before.Files = append(before.Files[:1], before.Files[2:]...)
+	a.end()
+
+	b := start(t, lsptest.Options{Root: a.root, Settings: quick}, keeping(path))
+	b.ask("tandem/session/load", map[string]any{"sessionId": id}, nil)
+	if diff := cmp.Diff(before, b.changes(id)); diff != "" {
+		t.Errorf("the list after the restart: %s", diff)
+	}
+	var one struct{ Unified string }
+	b.ask("tandem/changes/diff", map[string]any{
+		"sessionId": id, "uri": b.URI("a.txt"), "hunkIds": []string{hunk(before, "c3")},
+	}, &one)
+	if !strings.Contains(one.Unified, "-five\n+FIVE\n") || strings.Contains(one.Unified, "ONE\n+") {
+		t.Errorf("the diff of one hunk: %s", one.Unified)
+	}
+	// What was taken back before can be brought again, and taken back again.
+	fourth := map[string]any{"scope": "toolCall", "toolCallId": "c4"}
+	if out := b.turn("redo", id, fourth); len(out.Changed) != 1 || len(out.Conflicts) > 0 {
+		t.Errorf("redo of what was undone before: %+v", out)
+	}
+	b.disk("a.txt", "ONE\ntwo\nthree\nfour\nFIVE\nsix\nSEVEN\n")
+	if out := b.turn("redo", id, fourth); len(out.Changed)+len(out.Conflicts) > 0 {
+		t.Errorf("redo of what is there: %+v", out)
+	}
+	edit(b, "c7", "two", "TWO")
+	b.end()
+
+	// Somebody changes the file while no server runs, and a person goes on typing in the next editor.
+	a.write("a.txt", "zero\nONE\nTWO\nthree\nfour\nFIxVE\nsix\nSEVEN\n")
+	c := start(t, lsptest.Options{Root: a.root, Settings: quick}, keeping(path))
+	if err := c.Open("a.txt"); err != nil {
+		t.Fatal(err)
+	}
+	c.ask("tandem/session/load", map[string]any{"sessionId": id}, nil)
+	err := c.Change("a.txt", func(text string) []lsptest.Splice {
+		at := strings.Index(text, "SEVEN")
+		return []lsptest.Splice{{Start: at, End: at, New: "typed\n"}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := c.turn("undo", id, map[string]any{"scope": "session"}); len(out.Changed) != 2 || len(out.Conflicts) != 2 {
+		t.Errorf("undo of all: %+v", out)
+	}
+	want := "zero\none\ntwo\nthree\nfour\nFIxVE\nsix\ntyped\nseven\n"
+	if got, _ := c.Text("a.txt"); got != want {
+		t.Errorf("after undo of all %q, want %q", got, want)
+	}
+	if _, err := os.Stat(filepath.Join(a.root, "new.txt")); !os.IsNotExist(err) {
+		t.Errorf("new.txt is still there: %v", err)
+	}
+	left := c.changes(id)
+	if len(left.Files) != 1 || len(left.Files[0].Hunks) != 1 || left.Files[0].Hunks[0].ID != hunk(before, "c3") {
+		t.Errorf("what stays: %+v", left)
+	}
+	c.end()
+
+	// The text before is too much to be kept: what it was of cannot be taken back any more, and says so.
+	d := start(t, lsptest.Options{Root: a.root, Settings: quick}, keeping(path))
+	d.ask("tandem/session/load", map[string]any{"sessionId": id}, nil)
+	out := d.turn("undo", id, map[string]any{"scope": "toolCall", "toolCallId": "c0"})
+	if len(out.Changed) > 0 || len(out.Conflicts) != 1 ||
+		!strings.Contains(out.Conflicts[0].(map[string]any)["reason"].(string), "not kept any more") {
+		t.Errorf("undo without the text: %+v", out)
+	}
+	d.end()
+}
