@@ -16,6 +16,7 @@ func (s *server) changeRoutes(r *wire.Router) {
 	wire.Handle(r, "tandem/changes/list", s.listChanges)
 	wire.Handle(r, "tandem/changes/diff", s.diffChanges)
 	wire.Handle(r, "tandem/changes/undo", s.undo)
+	wire.Handle(r, "tandem/changes/redo", s.redo)
 	wire.Handle(r, "tandem/fileTime/get", s.getFileTime)
 }
 
@@ -77,6 +78,17 @@ func (s *server) diffChanges(ctx context.Context, p protocol.DiffChangesParams) 
 }
 
 func (s *server) undo(ctx context.Context, p protocol.UndoParams) (protocol.UndoResult, error) {
+	return s.takeBack(ctx, p, (*review.Log).LastTurn, (*review.Log).Undo)
+}
+
+func (s *server) redo(ctx context.Context, p protocol.UndoParams) (protocol.UndoResult, error) {
+	return s.takeBack(ctx, p, (*review.Log).LastTaken, (*review.Log).Redo)
+}
+
+func (s *server) takeBack(
+	ctx context.Context, p protocol.UndoParams, last func(*review.Log) int,
+	do func(*review.Log, context.Context, review.Scope) review.Undone,
+) (protocol.UndoResult, error) {
 	r := protocol.UndoResult{Changed: []string{}, Conflicts: []protocol.UndoConflict{}}
 	se, err := s.find(p.SessionID)
 	if err != nil {
@@ -87,8 +99,8 @@ func (s *server) undo(ctx context.Context, p protocol.UndoParams) (protocol.Undo
 	case p.Scope == "session":
 		scope.All = true
 	case p.Scope == "turn" && p.Turn == nil:
-		last := se.changes.LastTurn()
-		scope.Turn = &last
+		turn := last(se.changes)
+		scope.Turn = &turn
 	case p.Scope == "turn":
 		scope.Turn = p.Turn
 	case p.Scope == "toolCall" && p.ToolCallID != "":
@@ -100,7 +112,7 @@ func (s *server) undo(ctx context.Context, p protocol.UndoParams) (protocol.Undo
 	default:
 		return r, invalid("scope is turn, session, toolCall (with toolCallId) or file (with uri)")
 	}
-	done := se.changes.Undo(ctx, scope)
+	done := do(se.changes, ctx, scope)
 	for _, path := range done.Changed {
 		r.Changed = append(r.Changed, workspace.URI(path))
 	}
@@ -129,8 +141,8 @@ func (s *server) getFileTime(_ context.Context, p protocol.FileTimeParams) (prot
 		if st.Open {
 			out.Version = &st.Version
 		}
-		if st.Lock != "" {
-			out.Lock = &protocol.FileLock{Holder: st.Lock}
+		if l := st.Lock; l != nil {
+			out.Lock = &protocol.FileLock{Holder: l.Session, ToolCallID: l.Call, Since: stamp(l.Since), PID: l.PID}
 		}
 		r.Files = append(r.Files, out)
 	}
@@ -138,16 +150,14 @@ func (s *server) getFileTime(_ context.Context, p protocol.FileTimeParams) (prot
 }
 
 // status answers at once, whatever else is going on.
-func (s *server) status(context.Context, struct{}) (protocol.StatusResult, error) {
+func (s *server) status(ctx context.Context, _ struct{}) (protocol.StatusResult, error) {
 	r := protocol.StatusResult{
+		Store:   s.storeState(ctx),
 		Version: s.o.Version, Clients: 1, Tools: len(s.registry.List()), Watcher: "off", PerTool: []protocol.ToolStats{},
 		Config: []string{},
 	}
 	if s.watcher != nil {
-		r.Watcher = "on"
-		if err := s.watcher.Err(); err != nil {
-			r.Watcher = err.Error()
-		}
+		r.Watcher = s.watcher.State()
 	}
 	if s.o.Runner != nil {
 		level := s.o.Runner.Level()
@@ -159,6 +169,9 @@ func (s *server) status(context.Context, struct{}) (protocol.StatusResult, error
 	r.Models, r.Sessions, r.Usage = s.opener.Names(), len(s.sessions), usageOf(s.usage)
 	for _, p := range s.problems {
 		r.Config = append(r.Config, p.String())
+	}
+	if s.cfg.WriteRoots != nil && len(s.cfg.WriteRoots) == 0 {
+		r.Config = append(r.Config, `"writeRoots" is []: files may be changed anywhere`)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.stats)) {
 		r.PerTool = append(r.PerTool, *s.stats[name])

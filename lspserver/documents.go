@@ -3,6 +3,8 @@ package lspserver
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
+	"slices"
 
 	lsp "go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
@@ -74,9 +76,24 @@ func (s *server) didClose(_ context.Context, p lsp.DidCloseTextDocumentParams) {
 func (s *server) didChangeWatchedFiles(_ context.Context, p lsp.DidChangeWatchedFilesParams) {
 	for _, c := range p.Changes {
 		if path, ok := pathOf(string(c.URI)); ok {
-			s.ws.Changed(path)
+			s.settingsChanged(path)
+			s.ws.Changed(s.real(path), false)
 		}
 	}
+}
+
+// above is the workspace folder that a path lies in, "" where it lies in none.
+func (s *server) above(path string) string {
+	s.mu.Lock()
+	folders := slices.Clone(s.folders)
+	s.mu.Unlock()
+	for _, f := range folders {
+		f = s.real(f)
+		if rel, err := filepath.Rel(f, path); err == nil && filepath.IsLocal(rel) {
+			return f
+		}
+	}
+	return s.aboveSettings(path)
 }
 
 // dropped makes a document suspect whose change could not be understood.

@@ -22,8 +22,9 @@ import (
 // editor is the client as the workspace sees it.
 type editor struct{ s *server }
 
-func (e editor) Apply(ctx context.Context, d workspace.Delivery) (bool, string, error) {
+func (e editor) Apply(ctx context.Context, d workspace.Delivery) (applied bool, reason string, err error) {
 	s := e.s
+	defer s.caught("applyEdit", &err)
 	path, _ := pathOf(d.URI)
 	p := protocol.ApplyEditParams{
 		Label: d.Label,
@@ -42,7 +43,6 @@ func (e editor) Apply(ctx context.Context, d workspace.Delivery) (bool, string, 
 		}
 		return false, err.Error(), err
 	}
-	reason := ""
 	if r.FailureReason != nil {
 		reason = *r.FailureReason
 	}

@@ -17,6 +17,10 @@ import (
 type host struct{ s *server }
 
 func (h host) Update(id string, e agent.Event) {
+	h.s.guard("telling of an event", func() { h.update(id, e) })
+}
+
+func (h host) update(id string, e agent.Event) {
 	s := h.s
 	if e.Call != nil && e.Call.State == run.Completed && e.Call.Result != nil {
 		s.count(id, e.Call)

@@ -10,7 +10,6 @@ import (
 
 	lsp "go.lsp.dev/protocol"
 
-	"tandem/agent/config"
 	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/filetime/watch"
@@ -24,7 +23,7 @@ func (s *server) lifecycleRoutes(r *wire.Router) {
 	wire.Handle(r, "initialize", s.initialize)
 	wire.Notify(r, "initialized", s.initialized)
 	wire.Handle(r, "shutdown", s.shutdown)
-	wire.Notify(r, "$/setTrace", func(context.Context, lsp.SetTraceParams) {})
+	wire.Notify(r, "$/setTrace", s.setTrace)
 	wire.Notify(r, "workspace/didChangeConfiguration", s.didChangeConfiguration)
 	wire.Notify(r, "workspace/didChangeWorkspaceFolders", s.didChangeWorkspaceFolders)
 }
@@ -33,6 +32,7 @@ func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.Init
 	<-s.ready
 	s.closing, s.hurry = context.WithCancel(s.conn.Context())
 	s.client = clientOf(p)
+	s.tracing.Store(&p.Trace)
 	s.initOpts = []byte(p.InitializationOptions)
 	folders := foldersOf(p)
 	for _, folder := range folders {
@@ -45,7 +45,12 @@ func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.Init
 		close(s.fetched)
 	}
 	if s.o.Watch {
-		s.watcher = watch.New(func(path string) { s.ws.Changed(path) }, s.log)
+		s.watcher = watch.New(func(path string, lost bool) {
+			s.guard("watching files", func() {
+				s.settingsChanged(path)
+				s.ws.Changed(path, lost)
+			})
+		}, s.above, s.log)
 	}
 	s.reload()
 	cfg := s.config()
@@ -59,9 +64,13 @@ func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.Init
 	o := workspace.Options{
 		Editor: editor{s}, Features: features, Apply: filetime.Apply(cfg.Apply), Closed: filetime.Apply(cfg.ClosedFiles),
 		MaxFileBytes: int64(cfg.Limits.MaxFileBytes), Canonical: sandbox.Canonical, Notify: s.fileTime, Now: s.o.Now, Log: s.log,
+		Journal: journal{s},
 	}
 	if s.watcher != nil {
 		o.Watch = s.watcher.Add
+	}
+	if s.o.Locks != nil {
+		o.Locks = s.o.Locks(cfg)
 	}
 	s.ws = workspace.New(o)
 	if p.ProcessID != nil && s.o.Orphaned != nil {
@@ -137,7 +146,7 @@ func noSuchFolder(path string) error {
 func (s *server) capabilities() (lsp.InitializeResult, error) {
 	yes, sync := true, lsp.TextDocumentSyncKindIncremental
 	ours, err := json.Marshal(map[string]any{"tandem": protocol.ServerExperimental{
-		ProtocolVersion: protocol.Version, Methods: protocol.ServerMethods(),
+		ProtocolVersion: protocol.Version, Methods: protocol.ServerMethods(), Mismatch: s.mismatch(),
 	}})
 	if err != nil {
 		return lsp.InitializeResult{}, err
@@ -168,7 +177,9 @@ func (s *server) capabilities() (lsp.InitializeResult, error) {
 }
 
 func (s *server) initialized(context.Context, lsp.InitializedParams) {
+	s.later(s.tellCrash)
 	s.later(func(ctx context.Context) {
+		s.tellMismatch()
 		s.fetchConfig(ctx)
 		if s.client.config {
 			close(s.fetched)
@@ -177,6 +188,10 @@ func (s *server) initialized(context.Context, lsp.InitializedParams) {
 			s.o.Started(s.config())
 		}
 		s.tellProblems(ctx)
+		s.watchSettings()
+		if s.o.Stored != nil && s.o.Stored(s.config()) {
+			s.recover()
+		}
 	})
 }
 
@@ -184,27 +199,8 @@ func (s *server) initialized(context.Context, lsp.InitializedParams) {
 func (s *server) shutdown(context.Context, struct{}) (any, error) {
 	s.hurry()
 	s.closeSessions()
+	s.ws.Settle()
 	return nil, nil
-}
-
-// reload puts the configuration together anew.
-func (s *server) reload() {
-	in := s.o.Inputs
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	in.Section, in.Client = s.section, s.initOpts
-	if len(s.folders) > 0 && in.Workspace == "" {
-		in.Workspace = s.folders[0]
-	}
-	s.cfg, s.problems = config.Load(in)
-	s.opener = s.o.Opener(s.cfg)
-	s.registry.SetDisabled(s.cfg.ToolsOff)
-	for _, se := range s.sessions {
-		se.SetConfig(s.cfg, s.opener)
-	}
-	if s.ws != nil {
-		s.ws.Configure(filetime.Apply(s.cfg.Apply), filetime.Apply(s.cfg.ClosedFiles))
-	}
 }
 
 // fetchConfig asks the editor for its section.
@@ -259,28 +255,11 @@ func (s *server) didChangeConfiguration(_ context.Context, p lsp.DidChangeConfig
 	})
 }
 
-// tellProblems shows a person what is wrong with the configuration.
-func (s *server) tellProblems(ctx context.Context) {
-	s.mu.Lock()
-	problems := s.problems
-	s.mu.Unlock()
-	for _, p := range problems {
-		s.log.Warn("configuration", "problem", p.String())
-		kind := lsp.MessageTypeInfo
-		if p.Bad {
-			kind = lsp.MessageTypeWarning
-		}
-		method := "window/logMessage"
-		if p.Bad {
-			method = "window/showMessage"
-		}
-		if err := s.conn.Notify(ctx, method, lsp.ShowMessageParams{Type: kind, Message: "Tandem: " + p.String()}); err != nil {
-			return
-		}
-	}
-}
-
 func (s *server) didChangeWorkspaceFolders(_ context.Context, p lsp.DidChangeWorkspaceFoldersParams) {
+	defer s.later(func(ctx context.Context) {
+		s.watchSettings()
+		s.reconfigure(ctx)
+	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range p.Event.Removed {

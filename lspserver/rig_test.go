@@ -35,8 +35,8 @@ const patience = 30 * time.Second
 func options(env map[string]string, more ...tools.Tool) lspserver.Options {
 	return lspserver.Options{
 		Version: "test",
-		Opener: func(c config.Config) model.Opener {
-			return &registry.Registry{Config: c, Getenv: func(name string) string { return env[name] }}
+		Opener: func(c config.Config, lend model.Lend) model.Opener {
+			return &registry.Registry{Editor: lend, Config: c, Getenv: func(name string) string { return env[name] }}
 		},
 		Tools: append(builtin.Tools(), more...), Runner: &sandbox.Local{}, Watch: true,
 	}

@@ -4,12 +4,14 @@ package lspserver
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	lsp "go.lsp.dev/protocol"
@@ -33,8 +35,10 @@ type Options struct {
 	Version string
 	// Inputs are the layers of the configuration that the program knows; the editor's own are put on top.
 	Inputs config.Inputs
-	// Opener makes the finder of models for a configuration.
-	Opener func(config.Config) model.Opener
+	// Opener makes the finder of models for a configuration. lend lends the editor's own, nil where it has none.
+	Opener func(c config.Config, lend model.Lend) model.Opener
+	// Rules gives the person's own rules for every session; it is asked when one begins. nil for none.
+	Rules func() string
 	// Tools are the tools on offer.
 	Tools []tools.Tool
 	// Runner starts commands. grace is from the configuration.
@@ -42,14 +46,23 @@ type Options struct {
 	// Store opens what keeps the sessions, when there is first something to keep; nil keeps them as long as the server
 	// lives.
 	Store func(config.Config) (store.Store, error)
+	// Stored says whether there is such a store already, in which an earlier process may have left something to clear up.
+	// May be nil.
+	Stored func(config.Config) bool
+	// Locks gives the folder of the locks that keep processes from changing the same file at once; nil for none.
+	Locks func(config.Config) string
 	// Watch turns watching for changes on disk on.
 	Watch bool
 	// Orphaned is asked to tell when the process with an id is gone; nil where nobody looks.
 	Orphaned func(ctx context.Context, pid int) <-chan struct{}
 	Now      func() time.Time
 	Log      *slog.Logger
-	// Started is told of the configuration once the editor has given its own; may be nil.
+	// Started is told of the configuration once the editor has given its own, and whenever it has changed; may be nil.
 	Started func(config.Config)
+	// Crashes gives the paths of reports of faults inside; nil where none are written.
+	Crashes <-chan string
+	// Trace is told of every message, see wire.Options; may be nil.
+	Trace func(in bool, body []byte)
 }
 
 // Serve answers one editor on rwc until it leaves, and gives the exit code of LSP: 0 after shutdown, else 1. Every
@@ -62,7 +75,7 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) int {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &server{
-		o: o, log: o.Log, sessions: map[string]*session{}, registry: tools.NewRegistry(), ready: make(chan struct{}),
+		o: o, log: o.Log, sessions: map[string]*session{}, loans: map[string]*loan{}, registry: tools.NewRegistry(), ready: make(chan struct{}),
 		fetched: make(chan struct{}),
 		stats:   map[string]*protocol.ToolStats{},
 	}
@@ -76,7 +89,9 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) int {
 	r := wire.NewRouter()
 	s.routes(r)
 	// The handlers wait for s.conn, which is there only once the connection has begun.
-	s.conn = wire.Serve(ctx, rwc, r, wire.Options{Log: o.Log, Dropped: s.dropped})
+	s.conn = wire.Serve(ctx, rwc, r, wire.Options{
+		Log: o.Log, Dropped: s.dropped, Trace: o.Trace, Handled: s.handled,
+	})
 	close(s.ready)
 	code := s.conn.Wait()
 	s.end()
@@ -90,6 +105,7 @@ type server struct {
 	conn     *wire.Conn
 	ready    chan struct{}
 	registry *tools.Registry
+	tracing  atomic.Pointer[lsp.TraceValue] // what the client wants to be told of
 
 	// Set by initialize and then read-only.
 	client   client
@@ -100,7 +116,10 @@ type server struct {
 	closing  context.Context // ends when there is no time left for a long grace
 	hurry    context.CancelFunc
 
+	configuring sync.Mutex // held while the configuration is put together
+
 	mu       sync.Mutex
+	settings settings
 	cfg      config.Config
 	problems []config.Problem
 	section  []byte
@@ -108,13 +127,18 @@ type server struct {
 	opener   model.Opener
 	folders  []string
 	sessions map[string]*session
+	loans    map[string]*loan // by stream
+	lent     int              // how many there have been
 	stats    map[string]*protocol.ToolStats
 	usage    model.Usage
 	ended    bool
 
 	opening sync.Once
 	kept    store.Store // once it was opened
-	loading sync.Mutex  // one session is loaded at a time
+	opened  atomic.Bool
+	figures storeFigures
+	loading sync.Mutex // one session is loaded at a time
+	judging sync.Mutex // one recovery at a time
 
 	background sync.WaitGroup
 }
@@ -139,16 +163,22 @@ type session struct {
 	updates *updates
 	news    *reviewNews
 	touched time.Time
+	// mentions is what can be mentioned.
+	mentions listing
 }
 
 func (s *server) routes(r *wire.Router) {
 	s.lifecycleRoutes(r)
 	s.documentRoutes(r)
 	s.sessionRoutes(r)
+	s.lendRoutes(r)
+	s.mentionRoutes(r)
 	s.toolRoutes(r)
 	s.changeRoutes(r)
+	s.recordRoutes(r)
 	s.reviewRoutes(r)
 	wire.Handle(r, "tandem/status", s.status)
+	r.Always("tandem/status")
 }
 
 // later runs fn beside the connection and lets its end wait for it.
@@ -161,14 +191,26 @@ func (s *server) later(fn func(ctx context.Context)) {
 	s.background.Add(1)
 	go func() {
 		defer s.background.Done()
-		defer func() {
-			if p := recover(); p != nil {
-				s.log.Error("background work panicked", "panic", p, "stack", string(debug.Stack()))
-			}
-		}()
-		fn(s.conn.Context())
+		s.guard("background work", func() { fn(s.conn.Context()) })
 	}()
 }
+
+// guard runs fn. A fault of what stands beside the connection must not end it.
+func (s *server) guard(what string, fn func()) {
+	var none error
+	defer s.caught(what, &none)
+	fn()
+}
+
+// caught is deferred to turn a panic into an error.
+func (s *server) caught(what string, err *error) {
+	if p := recover(); p != nil {
+		s.log.Error(what+" panicked", "panic", p, "stack", string(debug.Stack()))
+		*err = errInside
+	}
+}
+
+var errInside = errors.New("there was a fault inside Tandem; the log has the details")
 
 // end waits until nothing of the connection is left.
 func (s *server) end() {
@@ -180,6 +222,9 @@ func (s *server) end() {
 		s.watcher.Close()
 	}
 	s.background.Wait()
+	if s.ws != nil {
+		s.ws.Settle()
+	}
 	s.closeStore()
 }
 

@@ -37,6 +37,7 @@ func (s *server) sessionRoutes(r *wire.Router) {
 	wire.Handle(r, "tandem/session/list", s.listSessions)
 	wire.Handle(r, "tandem/session/load", s.loadSession)
 	wire.HandleInOrder(r, "tandem/session/prompt", s.prompt)
+	wire.HandleInOrder(r, "tandem/session/steer", s.steer)
 	wire.Notify(r, "tandem/session/cancel", s.cancel)
 	wire.Handle(r, "tandem/session/setMode", s.setMode)
 	wire.Handle(r, "tandem/session/setModel", s.setModel)
@@ -78,6 +79,11 @@ func refused(err error) error {
 		return &wire.Error{Code: codeModelUnavailable, Name: "model_unavailable", Message: m.Message}
 	case errors.Is(err, agent.ErrBusy):
 		return &wire.Error{Code: codeSessionBusy, Name: "session_busy", Message: "The session is answering another prompt."}
+	case errors.Is(err, agent.ErrIdle):
+		return &wire.Error{
+			Code: wire.CodeInvalidParams, Name: "no_turn",
+			Message: "No prompt is being answered; send this one with tandem/session/prompt.",
+		}
 	case errors.Is(err, agent.ErrClosed):
 		return &wire.Error{Code: codeUnknownSession, Name: "unknown_session", Message: "The session is closed."}
 	case errors.As(err, &mode), errors.As(err, &id), errors.Is(err, agent.ErrEmpty):
@@ -103,6 +109,8 @@ func (s *server) newSession(ctx context.Context, p protocol.NewSessionParams) (p
 	if cwd == "" && len(folders) > 0 {
 		cwd = folders[0]
 	}
+	// A workspace folder that is gone is none of the session's; what it was told to have must be there.
+	folders = slices.DeleteFunc(folders, func(f string) bool { return !isFolder(f) })
 	more := slices.DeleteFunc(slices.Concat(p.AdditionalDirectories, folders), func(f string) bool { return f == cwd })
 	for _, f := range append([]string{cwd}, more...) {
 		if !isFolder(f) {
@@ -123,18 +131,23 @@ func isFolder(path string) bool {
 
 func (s *server) makeSession(id, cwd string) *session {
 	se := &session{id: id, cwd: cwd, touched: s.o.Now()}
-	se.changes = review.New(s.ws, id)
-	se.updates = newUpdates(id, s.notify, s.maxDiff)
-	se.news = newReviewNews(se.changes, func(uris []string) { s.hunksChanged(id, uris) })
+	se.changes = review.New(recorded{s.ws, se}, id, se.decided)
+	se.updates = newUpdates(id, s)
+	guard := func(fn func()) { s.guard("news of hunks", fn) }
+	se.news = newReviewNews(se.changes, guard, func(uris []string) { s.hunksChanged(id, uris) })
 	return se
 }
 
 // begin gives a session what it is made of besides what o has.
 func (s *server) begin(se *session, o agent.Options) error {
+	s.heed(append([]string{se.cwd}, o.More...)...)
 	s.mu.Lock()
 	o.Config, o.Models = s.cfg, s.opener
 	s.mu.Unlock()
 	o.Home, _ = os.UserHomeDir() // without one ~ is no path
+	if s.o.Rules != nil {
+		o.Rules = s.o.Rules()
+	}
 	o.ID, o.Cwd, o.Registry, o.Client, o.Files = se.id, se.cwd, s.registry, host{s}, s.ws
 	o.Runner, o.OpenDocuments = hurried{s.o.Runner, s.closing.Done()}, s.ws.Unsaved
 	o.Seen, o.Landed, o.BeforeCommand, o.Store = s.ws.Seen, se.landed(s), s.ws.SaveForCommand, s.store
@@ -150,18 +163,24 @@ func (s *server) begin(se *session, o agent.Options) error {
 // admit makes a session one of those that live, and says what it can be set to.
 func (s *server) admit(se *session) (protocol.NewSessionResult, error) {
 	r := protocol.NewSessionResult{SessionID: se.id}
+	s.configuring.Lock()
 	s.mu.Lock()
-	ended, opener := s.ended, s.opener
+	ended, opener, cfg := s.ended, s.opener, s.cfg
 	if !ended {
 		s.sessions[se.id] = se
 	}
 	s.mu.Unlock()
+	se.SetConfig(cfg, opener) // it may have changed since the session was made
+	s.configuring.Unlock()
 	if ended {
 		se.Close()
 		return r, refused(agent.ErrClosed)
 	}
 	r.Modes = protocol.ModeState{CurrentModeID: string(se.Mode()), AvailableModes: []protocol.Choice{
-		{ID: string(agent.Ask), Name: "Ask before every change"}, {ID: string(agent.Auto), Name: "Edit without asking"},
+		{ID: string(agent.ReadOnly), Name: "Only look"},
+		{ID: string(agent.Ask), Name: "Ask before every change"},
+		{ID: string(agent.AcceptEdits), Name: "Ask before overwriting, deleting and moving"},
+		{ID: string(agent.Auto), Name: "Edit without asking"},
 	}}
 	r.Models.CurrentModelID = se.Model()
 	for _, n := range opener.Names() {
@@ -198,11 +217,9 @@ func (s *server) prompt(ctx context.Context, p protocol.PromptParams) (func(cont
 	if len(p.Tools) > 0 {
 		return nil, invalid("tools of a single turn are not served by this version; leave the list empty.")
 	}
-	in := agent.Input{Model: p.Model, Title: titleOf(p.Prompt)}
-	for _, b := range p.Prompt {
-		in.Blocks = append(in.Blocks, blockOf(b))
-	}
-	in.Shown = prompt.User(se.cwd, in.Blocks)
+	in := se.input(p.Prompt)
+	in.Model, in.Title = p.Model, titleOf(p.Prompt)
+	in.Editor = s.attention(se, p.Meta, in.Blocks)
 	told := func() {}
 	if in.Shown != "" {
 		var news string
@@ -223,6 +240,24 @@ func (s *server) prompt(ctx context.Context, p protocol.PromptParams) (func(cont
 		progress(string(r.Stop))
 		return s.turnResult(se, r), nil
 	}, nil
+}
+
+// input is what a person sends.
+func (se *session) input(blocks []protocol.ContentBlock) (in agent.Input) {
+	for _, b := range blocks {
+		in.Blocks = append(in.Blocks, blockOf(b))
+	}
+	in.Shown = prompt.User(se.cwd, in.Blocks)
+	return in
+}
+
+// steer takes its place before anything later is looked at: what is cancelled right behind it has it.
+func (s *server) steer(_ context.Context, p protocol.SteerParams) (func(context.Context) (protocol.Empty, error), error) {
+	se, err := s.find(p.SessionID)
+	if err == nil {
+		err = refused(se.Steer(se.input(p.Prompt)))
+	}
+	return func(context.Context) (protocol.Empty, error) { return protocol.Empty{}, nil }, err
 }
 
 // turnResult is how a turn ended, after everything that happened in it has been told.
@@ -270,8 +305,17 @@ func titleOf(blocks []protocol.ContentBlock) string {
 
 func usageOf(u model.Usage) protocol.Usage {
 	return protocol.Usage{
-		InputTokens: u.Input, OutputTokens: u.Output, CachedInputTokens: u.CachedInput, TotalTokens: u.Input + u.Output,
+		InputTokens: u.Input, OutputTokens: u.Output, CachedInputTokens: u.CachedInput, CacheWriteTokens: u.CacheWrite,
+		TotalTokens: u.Input + u.Output, Cost: costOf(u),
 	}
+}
+
+// costOf is nil where the price is not known.
+func costOf(u model.Usage) *protocol.Cost {
+	if u.CostUSD == 0 {
+		return nil
+	}
+	return &protocol.Cost{Amount: u.CostUSD, Currency: "USD"}
 }
 
 // progress shows a turn in clients that know no more of us than LSP, and gives the function that ends it.

@@ -5,15 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 	"unicode/utf8"
 
 	lsp "go.lsp.dev/protocol"
 
 	"tandem/agent"
 	"tandem/agent/store"
+	"tandem/filetime/disk"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
 )
@@ -24,18 +28,114 @@ const memoryQuota = 16 << 20
 // store gives what keeps the sessions. Where that cannot be opened they are kept in memory, and a person is told.
 func (s *server) store() store.Store {
 	s.opening.Do(func() {
+		defer s.opened.Store(true)
 		var err error
 		if s.o.Store != nil {
 			if s.kept, err = s.o.Store(s.config()); err == nil {
 				return
 			}
 			s.log.Error("sessions are not kept", "error", err)
+			s.figures.unkept = err.Error()
 			s.notify("window/showMessage", lsp.ShowMessageParams{Type: lsp.MessageTypeWarning, Message: fmt.Sprintf(
-				"Tandem: sessions are not kept, they end with the editor: %v. Move that file away to begin anew.", err)})
+				"Tandem: sessions are not kept, they end with the editor, and what a crash leaves is not cleared up: %v. Move that "+
+					"file away to begin anew.", err)})
 		}
 		s.kept = store.NewMemory(memoryQuota, s.o.Now)
 	})
 	return s.kept
+}
+
+// journal is that of the store, which is opened when there is first something to write down.
+type journal struct{ s *server }
+
+func (j journal) Begin(in disk.Intent) (int64, error) { return j.s.store().Begin(in) }
+
+func (j journal) Keep(intent int64, path string, data []byte) (string, error) {
+	return j.s.store().Keep(intent, path, data)
+}
+
+func (j journal) End(id int64, o disk.Outcome) error { return j.s.store().End(id, o) }
+
+func (j journal) Orphans() ([]disk.Intent, error) { return j.s.store().Orphans() }
+
+// recover judges the changes that were on their way when another process ended, and clears up after them.
+func (s *server) recover() {
+	s.judging.Lock()
+	defer s.judging.Unlock()
+	found, err := s.ws.Recover()
+	if err != nil {
+		s.log.Error("what earlier processes left cannot be judged", "error", err)
+	}
+	for _, r := range found {
+		level := slog.LevelWarn
+		switch r.Outcome {
+		case disk.Landed:
+			level = slog.LevelDebug
+		case disk.NotLanded:
+			level = slog.LevelInfo
+		}
+		for i, f := range r.Files {
+			path := r.Intent.Files[i].Path
+			s.log.Log(context.Background(), level, "a change was on its way when its process ended",
+				"session", r.Session, "call", r.Call, "path", path, "outcome", f.Outcome, "kept", f.Kept)
+			if len(f.Kept) > 0 && !f.Merged {
+				last := f.Kept[len(f.Kept)-1]
+				s.notify("window/showMessage", lsp.ShowMessageParams{Type: lsp.MessageTypeWarning, Message: fmt.Sprintf(
+					"Tandem: when it was ended, another program was just saving %s. What that saved is not in the file; it is kept: "+
+						"tandem session kept --show %.12s", path, last)})
+			}
+		}
+	}
+}
+
+// storeFigures are the last known.
+type storeFigures struct {
+	mu    sync.Mutex
+	asked chan struct{} // closed when there is an answer
+	last  protocol.StoreState
+	// unkept is why nothing is kept in a file, once the store was opened.
+	unkept string
+}
+
+// storeState tells of the store, without waiting for it for long.
+func (s *server) storeState(ctx context.Context) protocol.StoreState {
+	if !s.opened.Load() {
+		return protocol.StoreState{Kind: "closed"}
+	}
+	const patience = 100 * time.Millisecond
+	f := &s.figures
+	f.mu.Lock()
+	asked := f.asked
+	if asked == nil {
+		asked = make(chan struct{})
+		f.asked = asked
+		go s.guard("figures of the store", func() {
+			st, err := s.kept.Stats()
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			l := protocol.StoreState{
+				Kind: "file", Path: st.Path, Size: st.Size, Quota: st.Quota, Sessions: st.Sessions, Intents: st.Intents,
+				Problem: f.unkept,
+			}
+			if st.Path == "" {
+				l.Kind = "memory"
+			}
+			if err != nil {
+				l.Problem = err.Error()
+			}
+			f.last, f.asked = l, nil
+			close(asked)
+		})
+	}
+	f.mu.Unlock()
+	select {
+	case <-asked:
+	case <-ctx.Done():
+	case <-time.After(patience):
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
 }
 
 // closeStore closes it, if it was opened.
@@ -61,7 +161,7 @@ func kept(id string, err error) error {
 	case errors.As(err, &held):
 		return &wire.Error{
 			Code: codeSessionBusy, Name: "session_busy",
-			Message: fmt.Sprintf("The session is open in another process (%d); close it there.", held.PID),
+			Message: fmt.Sprintf("The session is open in another process (%d); close it there.", held.PID), PID: held.PID,
 		}
 	}
 	return err
@@ -72,22 +172,16 @@ func infoOf(k store.Session) protocol.SessionInfo {
 }
 
 // unkept are the living sessions in which nothing has happened yet, or nothing that could be kept.
-func (s *server) unkept(may func(*session) bool) []protocol.SessionInfo {
+func (s *server) unkept(may func(*session) bool) []store.Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var out []protocol.SessionInfo
+	var out []store.Session
 	for _, se := range s.sessions {
 		if !se.Kept() && may(se) {
-			out = append(out, protocol.SessionInfo{SessionID: se.id, Cwd: se.cwd, Title: se.Title(), UpdatedAt: stamp(se.touched)})
+			out = append(out, store.Session{ID: se.id, Cwd: se.cwd, Title: se.Title(), Updated: se.touched})
 		}
 	}
 	return out
-}
-
-func latestFirst(list []protocol.SessionInfo) {
-	slices.SortFunc(list, func(a, b protocol.SessionInfo) int {
-		return cmp.Or(cmp.Compare(b.UpdatedAt, a.UpdatedAt), cmp.Compare(a.SessionID, b.SessionID))
-	})
 }
 
 func (s *server) listSessions(_ context.Context, p protocol.ListSessionsParams) (protocol.ListSessionsResult, error) {
@@ -96,17 +190,20 @@ func (s *server) listSessions(_ context.Context, p protocol.ListSessionsParams) 
 	if p.Cwd != "" {
 		p.Cwd = filepath.Clean(p.Cwd)
 	}
-	if p.Cursor == "" {
-		r.Sessions = append(r.Sessions, s.unkept(func(se *session) bool { return p.Cwd == "" || filepath.Clean(se.cwd) == p.Cwd })...)
-	}
 	found, next, err := s.store().Sessions(store.Query{Cwd: p.Cwd, After: p.Cursor, Limit: page})
+	if errors.Is(err, store.ErrCursor) {
+		return r, invalid("cursor is the nextCursor of a page, or absent.")
+	}
 	if err != nil {
 		return r, err
+	}
+	if p.Cursor == "" {
+		found = append(found, s.unkept(func(se *session) bool { return p.Cwd == "" || filepath.Clean(se.cwd) == p.Cwd })...)
+		slices.SortStableFunc(found, func(a, b store.Session) int { return b.Updated.Compare(a.Updated) })
 	}
 	for _, k := range found {
 		r.Sessions = append(r.Sessions, infoOf(k))
 	}
-	latestFirst(r.Sessions)
 	r.NextCursor = next
 	return r, nil
 }
@@ -129,8 +226,9 @@ func (s *server) loadSession(ctx context.Context, p protocol.LoadSessionParams) 
 	defer s.loading.Unlock()
 	none := protocol.NewSessionResult{}
 	if se, err := s.find(p.SessionID); err == nil {
-		return s.again(se, p)
+		return s.again(ctx, se, p)
 	}
+	s.recover() // so that it is known what became of what was on its way
 	past, err := agent.TakePast(ctx, s.store(), p.SessionID, s.ws, s.o.Now, func(k store.Session) error { return s.here(k.Cwd, p.Cwd) })
 	if err != nil {
 		return none, kept(p.SessionID, err)
@@ -150,7 +248,11 @@ func (s *server) loadSession(ctx context.Context, p protocol.LoadSessionParams) 
 	if err != nil {
 		return none, errors.Join(err, s.store().Release(past.ID))
 	}
-	s.replay(se, past.Events())
+	if err := s.remember(ctx, se); err != nil {
+		se.Close()
+		return none, kept(past.ID, err)
+	}
+	s.replay(ctx, se, past.Events())
 	if notice != "" {
 		se.updates.on(agent.Event{Notice: notice})
 	}
@@ -181,9 +283,12 @@ func (s *server) here(folder, cwd string) error {
 	return nil
 }
 
-// replay tells the client what it was told when it happened.
-func (s *server) replay(se *session, events []agent.Event) {
+// replay tells the client what it was told when it happened, no quicker than it reads: nothing is left out.
+func (s *server) replay(ctx context.Context, se *session, events []agent.Event) {
 	for _, e := range events {
+		for s.conn.Backlog() > backlog/2 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
 		if se.updates.on(e); e.Call == nil {
 			se.updates.flush() // two messages are not one
 		}
@@ -191,7 +296,7 @@ func (s *server) replay(se *session, events []agent.Event) {
 	se.updates.flush()
 }
 
-func (s *server) again(se *session, p protocol.LoadSessionParams) (protocol.NewSessionResult, error) {
+func (s *server) again(ctx context.Context, se *session, p protocol.LoadSessionParams) (protocol.NewSessionResult, error) {
 	if err := s.here(se.cwd, p.Cwd); err != nil {
 		return protocol.NewSessionResult{}, err
 	}
@@ -203,7 +308,7 @@ func (s *server) again(se *session, p protocol.LoadSessionParams) (protocol.NewS
 		if err != nil {
 			return protocol.NewSessionResult{}, kept(se.id, err)
 		}
-		s.replay(se, past.Events())
+		s.replay(ctx, se, past.Events())
 	}
 	return s.admit(se)
 }

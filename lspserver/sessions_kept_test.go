@@ -3,6 +3,7 @@ package lspserver_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"tandem/agent/config"
 	"tandem/agent/store"
+	"tandem/filetime/disk"
 	"tandem/lspserver"
 	"tandem/lspserver/lsptest"
 )
@@ -204,5 +206,151 @@ func benchmarkKept(b *testing.B, kept bool) {
 		if err := st.Close(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// Many sessions come in pages, the last used first, each once.
+func TestSessionPages(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	st, err := store.Open(path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const many = 250
+	for i := range many {
+		folder := "/w/even"
+		if i%2 == 1 {
+			folder = "/w/odd"
+		}
+		s := store.Session{ID: fmt.Sprintf("s-%03d", i), Cwd: folder, Title: fmt.Sprint("Number ", i)}
+		if err := st.Save(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, lsptest.Options{}, keeping(path))
+	fresh := r.session(nil)
+	for cwd, want := range map[string][]int{"": {101, 100, 50}, "/w/even/": {100, 25}, "/w/odd": {100, 25}, "/w": {0}} {
+		var sizes []int
+		var all []string
+		for cursor := ""; ; {
+			params := map[string]any{}
+			if cwd != "" {
+				params["cwd"] = cwd
+			}
+			if cursor != "" {
+				params["cursor"] = cursor
+			}
+			var page struct {
+				Sessions   []struct{ SessionID, UpdatedAt string }
+				NextCursor string
+			}
+			r.ask("tandem/session/list", params, &page)
+			sizes = append(sizes, len(page.Sessions))
+			for _, s := range page.Sessions {
+				all = append(all, s.SessionID)
+			}
+			if cursor = page.NextCursor; cursor == "" {
+				break
+			}
+		}
+		sameList(t, "the pages of "+cwd, sizes, want...)
+		if cwd == "" && all[0] != fresh {
+			t.Errorf("the newest is %s", all[0])
+		} else if cwd == "" {
+			all = all[1:]
+		}
+		for i := 1; i < len(all); i++ {
+			if all[i-1] <= all[i] {
+				t.Errorf("%s comes before %s", all[i-1], all[i])
+			}
+		}
+	}
+	if e := r.refused("tandem/session/list", map[string]any{"cursor": "nonsense"}); e.Code != -32602 {
+		t.Errorf("%+v", e)
+	}
+	var found struct{ Sessions []struct{ SessionID string } }
+	r.ask("tandem/session/search", map[string]any{"query": "number 24", "limit": 5}, &found)
+	if len(found.Sessions) != 5 || found.Sessions[0].SessionID != "s-249" {
+		t.Errorf("%+v", found)
+	}
+	r.end()
+}
+
+// What a process has left that was killed is cleared up by the next one, before anybody asks it for anything: what another
+// program wrote meanwhile is kept, and a person is told.
+func TestRecoveryAtStart(t *testing.T) {
+	path, root := filepath.Join(t.TempDir(), "sessions.db"), folder(t)
+	file := filepath.Join(root, "a.txt")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(file, "one\n")
+	st, err := store.Open(path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Another program has the file open, so that the displaced one stands for two seconds; they never pass.
+	other, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := disk.New(disk.Options{Journal: st, After: func(time.Duration, func()) func() bool { return func() bool { return true } }})
+	c := d.Change(disk.Intent{Session: "s-old", Call: "c", Tool: "edit_file"})
+	if _, err := c.Replace(file, []byte("one\n"), []byte("two\n")); err != nil {
+		t.Fatal(err)
+	}
+	c.End(disk.Landed)
+	if err := st.Close(); err != nil { // as the end of the process does, for others
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(root, disk.TempPrefix+"*"))
+	if err != nil || len(left) != 1 {
+		t.Fatal(left, err)
+	}
+	if _, err := other.WriteAt([]byte("late\n"), 0); err != nil || other.Close() != nil {
+		t.Fatal(err)
+	}
+	write(file, "three\n")
+
+	so := keeping(path)
+	so.Stored = func(config.Config) bool { return true }
+	told := make(chan string, 10)
+	r := start(t, lsptest.Options{Root: root, Heard: func(method string, params json.RawMessage) {
+		if method == "window/showMessage" {
+			told <- string(params)
+		}
+	}}, so)
+	select {
+	case m := <-told:
+		hash := sha("late\n")
+		if !strings.Contains(m, file) || !strings.Contains(m, "session kept --show "+hash[:12]) {
+			t.Error(m)
+		}
+	case <-time.After(patience):
+		t.Fatal("nobody is told")
+	}
+	if got := tree(t, root); strings.Contains(got, disk.TempPrefix) || !strings.Contains(got, fmt.Sprintf("%x", "three\n")) {
+		t.Error(got)
+	}
+	r.end()
+	if st, err = store.Open(path, store.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"one\n", "late\n"} {
+		if got, err := st.Blob(sha(text)); got != text {
+			t.Errorf("%q: %q %v", text, got, err)
+		}
+	}
+	if s, err := st.Stats(); err != nil || s.Intents != 0 {
+		t.Errorf("%+v %v", s, err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -18,25 +18,42 @@ import (
 	"tandem/tools/run"
 )
 
-// frame is the least time between two updates of a session that can wait: at most 30 a second.
-const frame = time.Second / 30
+const (
+	// frame is the least time between two updates of a session that can wait: at most 30 a second.
+	frame = time.Second / 30
+	// A client with more bytes than backlog yet to read is told of states only once it has read.
+	backlog = 1 << 20
+	// mostText is how much text is gathered, mostOutput how much of what a command prints, mostPieces how many pieces
+	// that alternate.
+	mostText, mostOutput, mostPieces = 4 << 20, 256 << 10, 16
+)
 
-// updates turns a session's events into tandem/session/update: text and progress are gathered to one update a frame,
-// everything else goes out at once, after what was gathered before it.
+// updates turns a session's events into tandem/session/update: text and progress are gathered, and one piece of them
+// goes out a frame; everything else goes out at once, after what came before it. Where the client is slow that waits
+// too, and a later state of a call takes the place of an earlier one. No text is ever left out, only what a command has
+// printed meanwhile, which its result has.
 type updates struct {
 	session string
 	send    func(method string, params any)
+	slow    func() bool // whether the client has much to read yet
+	guard   func(func())
 	maxDiff func() int // how many bytes of a change go out as whole texts
 
-	mu      sync.Mutex
-	kind    string // of the gathered text
-	text    strings.Builder
-	waiting []protocol.Update // gathered progress, one for each call
-	timer   *time.Timer
-	last    time.Time
-	calls   map[string]*callState
-	groups  map[string][]string // the calls that run together, by the first of them
-	wrote   int                 // the last turn that has changed something
+	mu     sync.Mutex
+	pieces []*piece // what waits, in order
+	timer  *time.Timer
+	last   time.Time
+	calls  map[string]*callState
+	groups map[string][]string // the calls that run together, by the first of them
+	wrote  int                 // the last turn that has changed something
+}
+
+// piece is an update that waits: a chunk of text, news of a call, or with urgent what waits only for a slow client.
+type piece struct {
+	update protocol.Update
+	text   *strings.Builder
+	call   *callState
+	urgent bool
 }
 
 // callState is what has been told of a call.
@@ -45,14 +62,21 @@ type callState struct {
 	at        map[string]int64
 	kind      string
 	partial   string
-	output    strings.Builder
+	output    []byte
+	cut       int             // bytes of output that were left out
 	step      *tools.Progress // how far it has come
 	grouped   bool            // it is in its group
-	told      []byte          // the last update, without its times
+	told      protocol.Update // the last update, without its times
+	toldOf    string          // its state
 }
 
-func newUpdates(session string, send func(string, any), maxDiff func() int) *updates {
-	return &updates{session: session, send: send, maxDiff: maxDiff, calls: map[string]*callState{}, groups: map[string][]string{}}
+func newUpdates(session string, s *server) *updates {
+	return &updates{
+		session: session, send: s.notify, maxDiff: s.maxDiff,
+		slow:  func() bool { return s.conn.Backlog() > backlog },
+		guard: func(fn func()) { s.guard("updates", fn) },
+		calls: map[string]*callState{}, groups: map[string][]string{},
+	}
 }
 
 // on takes an event in; it never blocks.
@@ -65,81 +89,192 @@ func (u *updates) on(e agent.Event) {
 	case e.Thought != "":
 		u.gather("agent_thought_chunk", e.Thought)
 	case e.User != "":
-		u.gather("user_message_chunk", e.User)
+		u.now(protocol.Update{SessionUpdate: "user_message_chunk", Content: textBlock(e.User)}, nil) // two messages are not one
 	case e.Call != nil:
 		u.call(e)
 	case e.Usage != nil:
 		usage := usageOf(*e.Usage)
-		u.now(protocol.Update{SessionUpdate: "usage_update", Usage: &usage})
+		up := protocol.Update{SessionUpdate: "usage_update", Usage: &usage, Used: e.Context, Cost: costOf(e.Session)}
+		u.now(up, nil)
 	case e.Notice != "":
-		u.now(protocol.Update{SessionUpdate: "notice", Content: textBlock(e.Notice)})
+		u.now(protocol.Update{SessionUpdate: "notice", Content: textBlock(e.Notice)}, nil)
 	case e.Mode != "":
-		u.now(protocol.Update{SessionUpdate: "current_mode_update", CurrentModeID: e.Mode})
+		u.now(protocol.Update{SessionUpdate: "current_mode_update", CurrentModeID: e.Mode}, nil)
 	}
 }
 
-// flush sends what was gathered.
+// flush sends everything that waits.
 func (u *updates) flush() {
 	u.mu.Lock()
-	u.drain()
-	u.mu.Unlock()
+	defer u.mu.Unlock()
+	u.drain(func(*piece) bool { return true })
 }
 
+// gather adds text to the piece that is waiting for it.
 func (u *updates) gather(kind, s string) {
-	if u.kind != kind {
-		u.drain()
-		u.kind = kind
+	var p *piece
+	for _, waits := range slices.Backward(u.pieces) {
+		if waits.text != nil && waits.update.SessionUpdate == kind {
+			p = waits
+		}
+		// The order is kept as long as it can be; progress has no place in it.
+		if p != nil || waits.urgent || waits.text != nil && len(u.pieces) <= mostPieces {
+			break
+		}
 	}
-	u.text.WriteString(s)
+	if p == nil {
+		p = &piece{update: protocol.Update{SessionUpdate: kind}, text: &strings.Builder{}}
+		u.pieces = append(u.pieces, p)
+	}
+	if p.text.WriteString(s); p.text.Len() > mostText {
+		u.drain(func(*piece) bool { return true })
+	}
 	u.soon()
 }
 
-// soon sends what is gathered now, if a frame has passed, else at its end. u.mu is held.
+// soon sends a piece now, if a frame has passed, else at its end. u.mu is held.
 func (u *updates) soon() {
-	if u.timer != nil {
+	if u.timer != nil || len(u.pieces) == 0 {
 		return
 	}
 	if wait := frame - time.Since(u.last); wait > 0 {
-		u.timer = time.AfterFunc(wait, u.flush)
+		u.timer = time.AfterFunc(wait, func() { u.guard(u.tick) })
 		return
 	}
-	u.drain()
+	u.step()
 }
 
-func (u *updates) drain() {
-	if u.timer != nil {
-		u.timer.Stop()
-		u.timer = nil
+func (u *updates) tick() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.timer = nil
+	u.step()
+}
+
+// step sends what is urgent and one piece more, to a client that reads. u.mu is held.
+func (u *updates) step() {
+	if u.slow() {
+		u.last = time.Now()
+	} else {
+		sent := false
+		u.drain(func(p *piece) bool {
+			first := !sent
+			sent = sent || !p.urgent
+			return first
+		})
 	}
-	if u.text.Len() > 0 {
-		u.post(protocol.Update{SessionUpdate: u.kind, Content: textBlock(u.text.String())})
-		u.text.Reset()
-	}
-	for _, w := range u.waiting {
-		if m, ok := w.Meta.Tandem.(protocol.UpdateMeta); ok {
-			if c := u.calls[w.ToolCallID]; c != nil {
-				m.PartialInput, m.Output = c.partial, c.output.String()
-				c.output.Reset()
-				if c.step != nil {
-					m.Render = &protocol.Render{Markdown: w.Title, Widgets: []protocol.Widget{
-						{Type: "progress", Value: c.step.Value, Total: c.step.Total},
-					}}
-					c.step = nil
-				}
-				if m.PartialInput == "" && m.Output == "" && m.Render == nil {
-					continue // what it was for has been told since
-				}
-				w.Meta = &protocol.Meta{Tandem: m}
-			}
+	u.soon()
+}
+
+// drain sends the pieces of which send is true, in order. u.mu is held.
+func (u *updates) drain(send func(*piece) bool) {
+	u.pieces = slices.DeleteFunc(u.pieces, func(p *piece) bool {
+		if !send(p) {
+			return false
 		}
-		u.post(w)
-	}
-	u.waiting = u.waiting[:0]
+		if up, says := p.words(); says {
+			u.post(up)
+		}
+		return true
+	})
 }
 
-func (u *updates) now(up protocol.Update) {
-	u.drain()
+// words is the update as it is to be sent; there is none of a call whose progress has been told since.
+func (p *piece) words() (up protocol.Update, says bool) {
+	up = p.update
+	if p.text != nil {
+		up.Content = textBlock(p.text.String())
+		return up, true
+	}
+	if p.call == nil {
+		return up, true
+	}
+	m, c := up.Meta.Tandem.(protocol.UpdateMeta), p.call
+	if len(c.output) > 0 || c.cut > 0 {
+		m.Output = strings.ToValidUTF8(string(c.output), "\ufffd")
+		if c.cut > 0 {
+			m.Output = fmt.Sprintf("[%d bytes]\n%s", c.cut, m.Output)
+		}
+		c.output, c.cut = nil, 0
+	}
+	if !p.urgent {
+		m.PartialInput = c.partial
+		if c.step != nil {
+			m.Render = &protocol.Render{Markdown: up.Title, Widgets: []protocol.Widget{
+				{Type: "progress", Value: c.step.Value, Total: c.step.Total},
+			}}
+			c.step = nil
+		}
+		if m.PartialInput == "" && m.Output == "" && m.Render == nil {
+			return up, false
+		}
+	}
+	up.Meta = &protocol.Meta{Tandem: m}
+	return up, true
+}
+
+// print adds to what a command has printed. What nobody has read is cut at its head.
+func (c *callState) print(s string) {
+	c.output = append(c.output, s...)
+	if over := len(c.output) - mostOutput; over > 0 {
+		over += mostOutput / 2
+		c.output = slices.Delete(c.output, 0, over)
+		c.cut += over
+	}
+}
+
+// now sends an update, of a call where c is not nil, after what came before it.
+func (u *updates) now(up protocol.Update, c *callState) {
+	if u.slow() {
+		u.hold(up, c)
+		u.soon()
+		return
+	}
+	u.drain(func(p *piece) bool { return p.urgent || p.call == nil || p.call == c })
 	u.post(up)
+}
+
+// hold keeps an update for a slow client. Of a call only the last state is kept, with all that the earlier ones say and
+// it does not.
+func (u *updates) hold(up protocol.Update, c *callState) {
+	for _, p := range u.pieces {
+		switch {
+		case c != nil && p.call == c:
+			p.update, p.urgent = later(p.update, up), true
+			return
+		case up.SessionUpdate == "usage_update" && p.update.SessionUpdate == up.SessionUpdate:
+			p.update = up
+			return
+		}
+	}
+	u.pieces = append(u.pieces, &piece{update: up, call: c, urgent: true})
+}
+
+// later is what two updates of one call say together.
+func later(a, b protocol.Update) protocol.Update {
+	b.SessionUpdate = a.SessionUpdate
+	b.Title, b.Kind, b.Status = cmp.Or(b.Title, a.Title), cmp.Or(b.Kind, a.Kind), cmp.Or(b.Status, a.Status)
+	if b.Content == nil {
+		b.Content = a.Content
+	}
+	if b.Locations == nil {
+		b.Locations = a.Locations
+	}
+	if b.RawInput == nil {
+		b.RawInput = a.RawInput
+	}
+	if b.RawOutput == nil {
+		b.RawOutput = a.RawOutput
+	}
+	am, bm := a.Meta.Tandem.(protocol.UpdateMeta), b.Meta.Tandem.(protocol.UpdateMeta)
+	bm.State, bm.GroupID, bm.Summary = cmp.Or(bm.State, am.State), cmp.Or(bm.GroupID, am.GroupID), cmp.Or(bm.Summary, am.Summary)
+	bm.Semantic, bm.Error, bm.Batch = cmp.Or(bm.Semantic, am.Semantic), cmp.Or(bm.Error, am.Error), cmp.Or(bm.Batch, am.Batch)
+	bm.Render, bm.Denial = cmp.Or(bm.Render, am.Render), cmp.Or(bm.Denial, am.Denial)
+	if bm.Calls == nil {
+		bm.Calls = am.Calls
+	}
+	b.Meta = &protocol.Meta{Tandem: bm}
+	return b
 }
 
 func (u *updates) post(up protocol.Update) {
@@ -204,7 +339,7 @@ func (u *updates) call(e agent.Event) {
 		}
 	}
 	if p := ev.Progress; p != nil {
-		c.output.WriteString(p.Text)
+		c.print(p.Text)
 		if p.Value != 0 || p.Total != 0 {
 			c.step = p
 		}
@@ -214,7 +349,7 @@ func (u *updates) call(e agent.Event) {
 		u.now(protocol.Update{
 			SessionUpdate: "notice", Content: textBlock("The turn goes from reading to writing."),
 			Meta: &protocol.Meta{Tandem: protocol.UpdateMeta{Boundary: "writes", Turn: e.Turn}},
-		})
+		}, nil)
 	}
 	grouped := u.join(c, ev)
 	together := u.groups[ev.Group]
@@ -229,21 +364,22 @@ func (u *updates) call(e agent.Event) {
 			u.now(protocol.Update{
 				SessionUpdate: "tool_call_update", ToolCallID: id, Title: ev.Title, Kind: c.kind, Status: up.Status,
 				Meta: &protocol.Meta{Tandem: meta},
-			})
+			}, c)
 		}
 		if ev.State == run.Yielded {
 			delete(u.calls, id)
 		}
 		return
 	}
-	for i, w := range u.waiting {
-		if w.ToolCallID == id {
-			u.waiting[i] = up
-			u.soon()
+	for _, p := range u.pieces {
+		if p.call == c {
+			if !p.urgent {
+				p.update = up
+			}
 			return
 		}
 	}
-	u.waiting = append(u.waiting, up)
+	u.pieces = append(u.pieces, &piece{update: up, call: c})
 	u.soon()
 }
 
@@ -252,12 +388,15 @@ func (u *updates) tellCall(c *callState, up protocol.Update, meta protocol.Updat
 	meta.At = nil
 	bare := up
 	bare.SessionUpdate, bare.Meta = "", &protocol.Meta{Tandem: meta}
-	raw, err := json.Marshal(bare)
-	if err == nil && bytes.Equal(raw, c.told) {
-		return
+	was, state := c.told, c.toldOf
+	if c.told, c.toldOf = bare, meta.State; state == meta.State { // else they differ, and need not be encoded to be compared
+		old, err1 := json.Marshal(was)
+		raw, err2 := json.Marshal(bare)
+		if err1 == nil && err2 == nil && bytes.Equal(raw, old) {
+			return
+		}
 	}
-	c.told = raw
-	u.now(up)
+	u.now(up, c)
 }
 
 // join puts a call that begins to run into the group of those that run with it, and says whether that is one of several.

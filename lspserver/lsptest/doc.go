@@ -11,7 +11,8 @@
 //	disk/PATH          a file of the workspace as it is at the start
 //	outside/PATH       a file beside the workspace, in the folder $OUTSIDE
 //	buffer/PATH        what the editor shows when PATH is opened: text that was never saved
-//	capabilities.json  laid over the editor's own capabilities; null takes one away
+//	capabilities.json  laid over the editor's own capabilities; null takes one away. With experimental.tandem.model the
+//	                   script is that of a model which the editor lends
 //	settings.json      laid over initializationOptions
 //	steps              what the person does, a line each
 //	model              the model's script (see tandem/agent/model/script), the same for all sessions
@@ -58,6 +59,7 @@
 //	editor-undo FILE                        the editor's own undo, one step
 //	write-disk FILE "text", remove-disk FILE, link-disk FILE TARGET   somebody else does it
 //	prompt "text" [select=FILE:/re/]        asks and waits for the end of the turn
+//	steer "text"                            says something to the running turn
 //	cancel                                  cancels the turn
 //	call [apply=WHERE] NAME {json}, batch [json]   tandem/tools/call and batch
 //	undo turn N, undo call N                tandem/changes/undo

@@ -61,7 +61,8 @@ type run struct {
 	heard    []heard
 	problems []string
 	gone     bool
-	loading  bool // a session is being loaded: what is told has happened before
+	recall   func() // ends what the lent model says
+	loading  bool   // a session is being loaded: what is told has happened before
 }
 
 // call is one tool call, as the model or the person asked for it and as the editor saw it go on.
@@ -164,6 +165,7 @@ func (r *run) options(profile Profile, capabilities map[string]any) (Options, er
 		Ask:         r.ask,
 		Pick:        r.pick,
 		Heard:       r.hear,
+		Invoke:      r.lent,
 	}
 	if f.trim {
 		trailing := regexp.MustCompile(`[ \t]+(\r?\n|$)`)
@@ -368,6 +370,8 @@ func (r *run) hear(method string, params json.RawMessage) {
 			return
 		}
 		r.update(p.Update)
+	case method == "$/cancelRequest":
+		r.recalled()
 	case method == "window/showMessage":
 		var p struct{ Message string }
 		_ = json.Unmarshal(params, &p)
@@ -403,6 +407,8 @@ func (r *run) update(u sessionUpdate) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.streamed.WriteString(chunk(u.Content))
+	case "user_message_chunk":
+		r.say("steered: %s", chunk(u.Content))
 	case "notice":
 		if u.Meta.Tandem.Boundary == "" { // that a turn has begun to write shows in its calls
 			r.say("notice %s", chunk(u.Content))

@@ -11,6 +11,7 @@ import (
 
 	"tandem/agent/config"
 	"tandem/agent/model"
+	"tandem/agent/model/registry"
 	"tandem/lspserver"
 	"tandem/sandbox"
 	"tandem/tools/builtin"
@@ -23,7 +24,12 @@ func serve(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, run
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	return lspserver.Serve(ctx, rwc, lspserver.Options{
-		Version: "test", Opener: func(config.Config) model.Opener { return models }, Tools: builtin.Tools(),
+		Version: "test", Opener: func(_ config.Config, lend model.Lend) model.Opener {
+			if lend != nil {
+				return &registry.Registry{Config: config.Config{Model: "editor"}, Editor: lend}
+			}
+			return models
+		}, Tools: builtin.Tools(),
 		Runner: runner, Log: log,
 	})
 }

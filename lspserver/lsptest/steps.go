@@ -48,6 +48,8 @@ func (r *run) do(st *step) error {
 		return r.direct(st.verb, args)
 	case "undo":
 		return r.undo(args)
+	case "steer":
+		return r.steer(args[0])
 	case "cancel":
 		r.e.Notify("tandem/session/cancel", map[string]any{"sessionId": r.sid()})
 	case "mode":
@@ -242,6 +244,23 @@ func (r *run) prompt(args []string) error {
 	} else {
 		r.say("%s", end.StopReason)
 	}
+	return nil
+}
+
+// steer adds to the running turn; it may stand where nothing can wait for the answer.
+func (r *run) steer(arg string) error {
+	text, err := strconv.Unquote(arg)
+	if err != nil {
+		return fmt.Errorf("%s is no quoted string", arg)
+	}
+	wait := r.e.Begin("tandem/session/steer", map[string]any{
+		"sessionId": r.sid(), "prompt": []any{map[string]any{"type": "text", "text": text}},
+	})
+	go func() {
+		if _, err := wait(r.ctx); err != nil && r.refused(err) != nil {
+			r.problem(0, "steer: %v", err)
+		}
+	}()
 	return nil
 }
 

@@ -230,8 +230,8 @@ func (tr *transcript) record(t *testing.T) []passed {
 	all := tr.converse(t, workspace, settings, func(ctx context.Context, rwc io.ReadWriteCloser) {
 		code := lspserver.Serve(ctx, rwc, lspserver.Options{
 			Version: "test", Tools: builtin.Tools(), Runner: commands,
-			Opener: func(c config.Config) model.Opener {
-				return &registry.Registry{Config: c, Getenv: func(string) string { return "" }}
+			Opener: func(c config.Config, lend model.Lend) model.Opener {
+				return &registry.Registry{Editor: lend, Config: c, Getenv: func(string) string { return "" }}
 			},
 		})
 		if code != 0 {

@@ -64,12 +64,12 @@ type ReviewTarget struct {
 	Turn      *int   `json:"turn,omitempty" doc:"For undoTurn: the last turn that changed something if absent."`
 }
 
-// UndoParams of tandem/changes/undo.
+// UndoParams of tandem/changes/undo and tandem/changes/redo.
 type UndoParams struct {
 	SessionID  string `json:"sessionId"`
 	Scope      string `json:"scope" enum:"file,turn,toolCall,session"`
 	URI        string `json:"uri,omitempty"`
-	Turn       *int   `json:"turn,omitempty" doc:"The last turn that changed something if absent."`
+	Turn       *int   `json:"turn,omitempty" doc:"The last turn that changed something if absent, to bring again the one of what was taken back last."`
 	ToolCallID string `json:"toolCallId,omitempty"`
 }
 
@@ -79,10 +79,37 @@ type UndoConflict struct {
 	Reason string `json:"reason"`
 }
 
-// UndoResult of tandem/changes/undo.
+// UndoResult of tandem/changes/undo and tandem/changes/redo.
 type UndoResult struct {
 	Changed   []string       `json:"changed"`
 	Conflicts []UndoConflict `json:"conflicts"`
+}
+
+// RecordsParams of tandem/changes/records.
+type RecordsParams struct {
+	SessionID string `json:"sessionId"`
+	Turn      *int   `json:"turn,omitempty" doc:"Only changes of this turn; 0 is outside a turn."`
+	URI       string `json:"uri,omitempty" doc:"Only changes of this file."`
+	Contents  bool   `json:"contents,omitzero" doc:"With the texts."`
+}
+
+// ChangeRecord is one change of one file, as it was written down when it happened.
+type ChangeRecord struct {
+	ID            string  `json:"id" doc:"Unique in the session, for good."`
+	FilePath      string  `json:"filePath" doc:"Absolute."`
+	Operation     string  `json:"operation" enum:"create,edit,delete,move,shell,undo"`
+	TurnNumber    int     `json:"turnNumber" doc:"0 outside a turn."`
+	ToolCallID    string  `json:"toolCallId"`
+	Time          string  `json:"time" doc:"RFC 3339."`
+	BeforeHash    string  `json:"beforeHash" doc:"SHA-256 of the text before, empty where there was no file."`
+	AfterHash     string  `json:"afterHash" doc:"SHA-256 of the text after, empty where there is no file any more."`
+	ContentBefore *string `json:"contentBefore,omitempty" doc:"Absent where there was no file, or its text was too large to keep or was forgotten."`
+	ContentAfter  *string `json:"contentAfter,omitempty" doc:"Likewise."`
+}
+
+// RecordsResult of tandem/changes/records.
+type RecordsResult struct {
+	Records []ChangeRecord `json:"records"`
 }
 
 // DidChangeParams of tandem/changes/didChange.
@@ -98,7 +125,10 @@ type FileTimeParams struct {
 
 // FileLock is a lock that somebody holds.
 type FileLock struct {
-	Holder string `json:"holder"`
+	Holder     string `json:"holder" doc:"The id of a session, maybe one of another process."`
+	ToolCallID string `json:"toolCallId,omitempty"`
+	Since      string `json:"since,omitempty" doc:"RFC 3339."`
+	PID        int    `json:"pid,omitzero" doc:"The process that the session is in."`
 }
 
 // FileTimeState is what is known of one file.
@@ -142,6 +172,19 @@ type StatusResult struct {
 	Documents int          `json:"documents" doc:"Open documents."`
 	Suspect   int          `json:"suspect" doc:"Open documents in which positions came that did not fit."`
 	Config    []string     `json:"config" doc:"What is wrong with the configuration."`
+	Store     StoreState   `json:"store"`
+}
+
+// StoreState is what keeps the sessions and the journal of changes.
+type StoreState struct {
+	Kind string `json:"kind" enum:"closed,file,memory" doc:"closed until there is something to keep; in memory it ends with the server."`
+	Path string `json:"path,omitempty"`
+	// The figures are those of a moment ago where the store is at work just then.
+	Size     int64  `json:"size,omitzero" doc:"Bytes in use."`
+	Quota    int64  `json:"quota,omitzero" doc:"Bytes to keep to."`
+	Sessions int    `json:"sessions,omitzero" doc:"That are kept, of all folders."`
+	Intents  int    `json:"intents,omitzero" doc:"Changes that have begun and whose end is not written down."`
+	Problem  string `json:"problem,omitempty" doc:"Why nothing is kept in a file, or why there are no figures."`
 }
 
 // SandboxState is what commands are confined with.

@@ -92,7 +92,7 @@ func describe(t *testing.T) description {
 
 	fset := token.NewFileSet()
 	var files []*ast.File
-	for _, name := range []string{"session.go", "changes.go", "tools.go"} {
+	for _, name := range []string{"session.go", "changes.go", "tools.go", "model.go"} {
 		f, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
@@ -119,7 +119,8 @@ func untabled() []reflect.Type {
 	return []reflect.Type{
 		reflect.TypeFor[ClientExperimental](), reflect.TypeFor[ServerExperimental](), reflect.TypeFor[UpdateMeta](),
 		reflect.TypeFor[DiffMeta](), reflect.TypeFor[PermissionMeta](), reflect.TypeFor[ToolContent](),
-		reflect.TypeFor[FileDiff](), reflect.TypeFor[ReviewTarget](),
+		reflect.TypeFor[FileDiff](), reflect.TypeFor[ReviewTarget](), reflect.TypeFor[ChatMessage](),
+		reflect.TypeFor[ChatPart](), reflect.TypeFor[ChatTool](),
 	}
 }
 
@@ -146,13 +147,14 @@ func (d description) schema(t *testing.T) map[string]any {
 	ref := func(name string) *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/$defs/" + name} }
 	natural := &jsonschema.Schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}
 	position := &jsonschema.Schema{
-		Type: "object", Required: []string{"line", "character"},
+		Type: "object", Description: "LSP's.", Required: []string{"line", "character"},
 		Properties: map[string]*jsonschema.Schema{"line": natural, "character": natural.CloneSchemas()},
 	}
 	defs := map[string]*jsonschema.Schema{
+		"Position": position,
 		"Range": {
 			Type: "object", Description: "LSP's.", Required: []string{"start", "end"},
-			Properties: map[string]*jsonschema.Schema{"start": position, "end": position.CloneSchemas()},
+			Properties: map[string]*jsonschema.Schema{"start": ref("Position"), "end": ref("Position")},
 		},
 		"WorkspaceEdit": {
 			Type: "object", Description: "LSP's, always with documentChanges where it holds any.",
@@ -162,6 +164,7 @@ func (d description) schema(t *testing.T) map[string]any {
 		},
 	}
 	known := map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[lsp.Position]():      ref("Position"),
 		reflect.TypeFor[lsp.Range]():         ref("Range"),
 		reflect.TypeFor[lsp.WorkspaceEdit](): ref("WorkspaceEdit"),
 		reflect.TypeFor[json.RawMessage]():   {},

@@ -41,7 +41,7 @@ type Method struct {
 // Methods is the table of all methods that are spoken, in the order in which a reader wants them: what is not in it is
 // answered with -32601. Each call gives a fresh one.
 func Methods() []Method {
-	return slices.Concat(lifecycle(), sessions(), documents(), changes(), toolbox())
+	return slices.Concat(lifecycle(), sessions(), lending(), documents(), changes(), toolbox())
 }
 
 // ServerMethods lists the tandem/* requests and notifications that the server takes, sorted.
@@ -74,6 +74,7 @@ func Failures() []Failure {
 		},
 		{-32014, "not_permitted", "The session or the configuration does not allow it."},
 		{-32602, "no_such_folder", "A cwd, a root or a workspace folder is not there or is no folder."},
+		{-32602, "no_turn", "There is no running turn to steer."},
 	}
 }
 
@@ -123,7 +124,10 @@ func lifecycle() []Method {
 		row[lsp.CancelParams, none](BothWays, Notification, "$/cancelRequest",
 			"Cancels a request by its id, a string or an integer of up to 64 bits. It is answered with -32800"+
 				" unless it ends otherwise first."),
-		tell[lsp.SetTraceParams]("$/setTrace", "Taken and ignored: the log file has a level of its own."),
+		tell[lsp.SetTraceParams]("$/setTrace", "With messages or verbose the server tells by $/logTrace how long each message took it."),
+		tellClient[lsp.LogTraceParams]("$/logTrace",
+			"How long the server took for a message, and with verbose why it failed; as $/setTrace or trace of initialize asks "+
+				"for it."),
 		tell[lsp.DidChangeConfigurationParams]("workspace/didChangeConfiguration",
 			"With the section \"tandem\" in its settings the server takes that, else it asks."),
 		tell[lsp.DidChangeWorkspaceFoldersParams]("workspace/didChangeWorkspaceFolders",
@@ -136,6 +140,8 @@ func lifecycle() []Method {
 		tellClient[lsp.ShowMessageParams]("window/showMessage",
 			"Something that a person must know, such as a mistake in the configuration."),
 		tellClient[lsp.LogMessageParams]("window/logMessage", "Something that a person may want to know."),
+		tellClient[lsp.PublishDiagnosticsParams]("textDocument/publishDiagnostics",
+			"What is wrong in a file of the configuration, to clients that declare it."),
 		askClient[lsp.WorkDoneProgressCreateParams, none]("window/workDoneProgress/create",
 			"Announces the progress of a turn, to a client that shows progress."),
 		tellClient[lsp.ProgressParams]("$/progress", "The begin and the end of a turn."),
@@ -159,10 +165,21 @@ func sessions() []Method {
 			"Runs a turn: what happens in it arrives as tandem/session/update, the answer comes when it is "+
 				"over. One turn at a time in a session; a second prompt gets -32012. Where no request could go "+
 				"out the answer is -32013; once one has, a failure is stopReason \"error\"."),
+		ask[SteerParams, Empty]("tandem/session/steer",
+			"Adds to the running turn what a person wants to say meanwhile. The model gets it with its next request, "+
+				"after the results of its calls, and there is such a request even where its present answer would have "+
+				"been the last. When it joins it arrives as a user_message_chunk of its own; the answer here comes at "+
+				"once. Where the turn ends before that, cancelled or failed, it joins the conversation all the same, a "+
+				"notice says so, and the model gets it with the next prompt. Where no turn is running, or one is just "+
+				"answering, the error is -32602 no_turn and nothing is kept: send it as a prompt once the last one is "+
+				"answered."),
 		tell[SessionParams]("tandem/session/cancel",
 			"Ends the running turn; its prompt is answered with stopReason \"cancelled\"."),
 		ask[SetModeParams, Empty]("tandem/session/setMode",
 			"How much the session may do unasked: ask, or auto."),
+		ask[MentionParams, MentionResult]("tandem/mentions/complete",
+			"What may be meant by an @ and the letters behind it: files and folders of the session's folder, the likeliest "+
+				"first, without what .gitignore excludes."),
 		ask[SetModelParams, Empty]("tandem/session/setModel", "From the next turn on."),
 		ask[SessionParams, Empty]("tandem/session/close",
 			"Ends the session, its turn and its commands. It is kept, and another process may load it."),
@@ -181,6 +198,20 @@ func sessions() []Method {
 		askClient[ClarifyParams, ClarifyResult]("tandem/session/clarify",
 			"A question of the model's, for a person. To clients that declared clarify; a question with options "+
 				"goes to others by window/showMessageRequest. It is cancelled when its time or the turn is over."),
+	}
+}
+
+func lending() []Method {
+	return []Method{
+		askClient[ModelStreamParams, ModelStreamResult]("tandem/model/stream",
+			"Asks for an answer of the client's own model, for a session whose model is \"editor\" or \"editor/ID\". To "+
+				"clients that declared model. What the model says goes out as tandem/model/chunk while it says it; the "+
+				"answer here comes after the last chunk. It is cancelled when the turn is, and after five minutes "+
+				"without a chunk. A failure is an error -32013 whose message tells the person what to do; the turn "+
+				"then ends with stopReason \"error\"."),
+		tell[ModelChunk]("tandem/model/chunk",
+			"A piece of the answer to a tandem/model/stream: text, thought, or a piece of a call. One that comes after "+
+				"the answer or after the cancellation is passed over."),
 	}
 }
 
@@ -238,8 +269,16 @@ func changes() []Method {
 			"Hunks have changed, to a client that shows the server's code lenses and says that it takes this."),
 		ask[UndoParams, UndoResult]("tandem/changes/undo",
 			"Takes changes back and keeps what a person has typed since, beside them. Text that was changed "+
-				"over is left and named in conflicts. Calls outside a turn carry turn 0 and are undone by "+
-				"toolCall."),
+				"over is left and named in conflicts, and so is what was changed before the session was loaded where the "+
+				"text before it is not kept any more. Calls outside a turn carry turn 0 and are undone by toolCall."),
+		ask[RecordsParams, RecordsResult]("tandem/changes/records",
+			"Every change of a file that a session has made, the oldest first, also from before the session was loaded: "+
+				"what its calls did, what a command did to files that the session had seen (shell), and what a person took "+
+				"back (undo, with the hunks' own turn). Texts of up to 1 MiB are kept."),
+		ask[UndoParams, UndoResult]("tandem/changes/redo",
+			"Brings again what tandem/changes/undo or reject took back. Where somebody has since changed the text that "+
+				"it would change, or deleted what stood around it, it stays away and is named in conflicts. Without a turn "+
+				"it is the turn of what was taken back last."),
 		tellClient[DidChangeParams]("tandem/changes/didChange", "The hunks of these files have changed: made, accepted, taken back, or "+
 			"changed by what was typed, at most ten times a second. That they only moved is not told."),
 		ask[FileTimeParams, FileTimeResult]("tandem/fileTime/get",

@@ -50,6 +50,8 @@ func (m mirror) spell(t reflect.Type) string {
 	switch {
 	case t == nil:
 		return m.any
+	case t == reflect.TypeFor[lsp.Position]():
+		return m.name("Position")
 	case t == reflect.TypeFor[lsp.Range]():
 		return m.name("Range")
 	case t == reflect.TypeFor[lsp.WorkspaceEdit]():
@@ -209,7 +211,7 @@ func (d description) lua() []byte {
 		object: func(of string) string { return "table<string, " + of + ">" },
 		value:  func(v string) string { return "'" + v + "'" },
 		name: func(of string) string {
-			if of == "Range" || of == "WorkspaceEdit" {
+			if of == "Position" || of == "Range" || of == "WorkspaceEdit" {
 				return "lsp." + of // Neovim's own annotations
 			}
 			return "tandem." + of

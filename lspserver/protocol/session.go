@@ -16,19 +16,21 @@ const Version = 1
 type ServerExperimental struct {
 	ProtocolVersion int      `json:"protocolVersion" doc:"1."`
 	Methods         []string `json:"methods" doc:"Every tandem/* request and notification that the server takes."`
+	Mismatch        string   `json:"mismatch,omitempty" doc:"For a person, where the client named another version: which of the two is older, and what to do. It is also shown with window/showMessage. What both know works."`
 }
 
 // ClientExperimental is capabilities.experimental.tandem of the initialize request: what the client answers.
 type ClientExperimental struct {
-	Permission    bool `json:"permission,omitzero" doc:"tandem/session/requestPermission."`
-	Clarify       bool `json:"clarify,omitzero" doc:"tandem/session/clarify."`
-	Save          bool `json:"save,omitzero" doc:"tandem/documents/save."`
-	Resync        bool `json:"resync,omitzero" doc:"tandem/documents/resync."`
-	EditorRequest bool `json:"editorRequest,omitzero" doc:"tandem/editor/request."`
-	Model         bool `json:"model,omitzero" doc:"tandem/model/stream."`
-	Review        bool `json:"review,omitzero" doc:"The client shows hunks and checks every document's version."`
-	Rebase        bool `json:"rebase,omitzero" doc:"The client rebases edits over its own changes."`
-	Events        bool `json:"events,omitzero" doc:"tandem/tools/event."`
+	ProtocolVersion int  `json:"protocolVersion,omitzero" doc:"The version of the tandem/* methods that the client was made for; the server says so where its own is another."`
+	Permission      bool `json:"permission,omitzero" doc:"tandem/session/requestPermission."`
+	Clarify         bool `json:"clarify,omitzero" doc:"tandem/session/clarify."`
+	Save            bool `json:"save,omitzero" doc:"tandem/documents/save."`
+	Resync          bool `json:"resync,omitzero" doc:"tandem/documents/resync."`
+	EditorRequest   bool `json:"editorRequest,omitzero" doc:"tandem/editor/request."`
+	Model           bool `json:"model,omitzero" doc:"tandem/model/stream."`
+	Review          bool `json:"review,omitzero" doc:"The client shows hunks and checks every document's version."`
+	Rebase          bool `json:"rebase,omitzero" doc:"The client rebases edits over its own changes."`
+	Events          bool `json:"events,omitzero" doc:"tandem/tools/event."`
 }
 
 // ContentBlock is a piece of a prompt or of a message, as the Agent Client Protocol has it.
@@ -157,14 +159,49 @@ type PromptParams struct {
 	Prompt    []ContentBlock    `json:"prompt"`
 	Model     string            `json:"model,omitempty" doc:"For this turn alone."`
 	Tools     []json.RawMessage `json:"tools,omitempty" doc:"Not served yet: anything but an empty list is refused."`
+	Meta      *PromptMeta       `json:"_meta,omitempty"`
 }
 
-// Usage counts the tokens of a turn.
+// PromptMeta is what is ours beside a prompt.
+type PromptMeta struct {
+	Tandem PromptContext `json:"tandem,omitzero"`
+}
+
+// PromptContext is _meta.tandem of a prompt.
+type PromptContext struct {
+	Editor *EditorContext `json:"editor,omitempty"`
+}
+
+// EditorContext is what a person has in front of them. With it the model is told of the document, the cursor and the
+// selected text, up to 8 KiB of it, and of up to 20 other open documents by name; never of what lies outside of the
+// session's folders, nor of files such as .env, *.pem or id_rsa.
+type EditorContext struct {
+	URI       string       `json:"uri" doc:"The document with the cursor."`
+	Cursor    lsp.Position `json:"cursor"`
+	Selection *lsp.Range   `json:"selection,omitempty" doc:"The text is that of the document as the server was told of it."`
+	Visible   *lsp.Range   `json:"visible,omitempty" doc:"What can be seen of the document."`
+}
+
+// SteerParams of tandem/session/steer.
+type SteerParams struct {
+	SessionID string         `json:"sessionId"`
+	Prompt    []ContentBlock `json:"prompt"`
+}
+
+// Usage counts tokens, of a turn where nothing else is said.
 type Usage struct {
-	InputTokens       int64 `json:"inputTokens"`
+	InputTokens       int64 `json:"inputTokens" doc:"All that the model has read."`
 	OutputTokens      int64 `json:"outputTokens"`
-	CachedInputTokens int64 `json:"cachedInputTokens,omitzero"`
+	CachedInputTokens int64 `json:"cachedInputTokens,omitzero" doc:"Those of inputTokens that came from the service's cache."`
+	CacheWriteTokens  int64 `json:"cacheWriteTokens,omitzero" doc:"Those of inputTokens that went into the service's cache."`
 	TotalTokens       int64 `json:"totalTokens"`
+	Cost              *Cost `json:"cost,omitempty" doc:"Where the price is known."`
+}
+
+// Cost is an amount of money.
+type Cost struct {
+	Amount   float64 `json:"amount"`
+	Currency string  `json:"currency" doc:"USD."`
 }
 
 // TurnError is why a turn ended with stopReason "error".
@@ -175,10 +212,29 @@ type TurnError struct {
 
 // PromptResult of tandem/session/prompt, sent when the turn is over.
 type PromptResult struct {
-	StopReason string     `json:"stopReason" doc:"end_turn, max_tokens, max_turn_requests, refusal, cancelled or error. Others may follow."`
+	StopReason string     `json:"stopReason" doc:"end_turn, max_tokens, max_turn_requests, budget_exceeded, refusal, cancelled or error. Others may follow."`
 	Usage      Usage      `json:"usage"`
 	Turn       int        `json:"turn" doc:"Counts from 1."`
 	Error      *TurnError `json:"error,omitempty" doc:"With stopReason error."`
+}
+
+// MentionParams of tandem/mentions/complete.
+type MentionParams struct {
+	SessionID string `json:"sessionId,omitempty" doc:"Its folder is looked at; that of the workspace if absent."`
+	Prefix    string `json:"prefix" doc:"The letters behind the @."`
+	Limit     int    `json:"limit,omitzero" doc:"The most items to give, up to 200; 20 if absent."`
+}
+
+// MentionResult of tandem/mentions/complete.
+type MentionResult struct {
+	Items []MentionItem `json:"items"`
+}
+
+// MentionItem is something that can be mentioned.
+type MentionItem struct {
+	Label  string `json:"label"`
+	Kind   string `json:"kind" doc:"file or folder. Others may follow."`
+	Insert string `json:"insert" doc:"What is to stand in the prompt, with the @."`
 }
 
 // SetModeParams of tandem/session/setMode.
@@ -211,7 +267,9 @@ type Update struct {
 	RawInput      any        `json:"rawInput,omitzero" doc:"The arguments; text where they are no JSON."`
 	RawOutput     any        `json:"rawOutput,omitzero" doc:"The result of ToolResult."`
 	CurrentModeID string     `json:"currentModeId,omitempty"`
-	Usage         *Usage     `json:"usage,omitempty"`
+	Usage         *Usage     `json:"usage,omitempty" doc:"Of the turn so far, in a usage_update."`
+	Used          int64      `json:"used,omitzero" doc:"Tokens of the conversation as the model has read it last, in a usage_update."`
+	Cost          *Cost      `json:"cost,omitempty" doc:"Of the session so far, in a usage_update, where the price is known."`
 	Meta          *Meta      `json:"_meta,omitempty"`
 }
 

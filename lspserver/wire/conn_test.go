@@ -470,7 +470,7 @@ func TestCall(t *testing.T) {
 		t.Error(err)
 	}
 	var e *Error
-	refusal := Error{-32013, "model_unavailable", "set a key"}
+	refusal := Error{Code: -32013, Name: "model_unavailable", Message: "set a key"}
 	if err := s.Call(t.Context(), "refuse", nil, nil); !errors.As(err, &e) || *e != refusal {
 		t.Errorf("refuse: %#v", err)
 	}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -18,6 +19,7 @@ const (
 	CodeInternal       = -32603
 	CodeNotInitialized = -32002
 	CodeCancelled      = -32800
+	CodeRequestFailed  = -32803
 )
 
 // ErrClosed is what [Conn.Call] and [Conn.Notify] return once the connection has ended.
@@ -32,6 +34,7 @@ type Error struct {
 	Code    int
 	Name    string // machine-readable word, in error.data.code; "" for none
 	Message string // for a person
+	PID     int    // the process that has what was asked for, in error.data.pid; 0 for none
 }
 
 // Error returns the message.
@@ -42,6 +45,9 @@ func (e *Error) send() *jsonrpc2.Error {
 	out := &jsonrpc2.Error{Code: jsonrpc2.Code(e.Code), Message: strings.ToValidUTF8(e.Message, "\ufffd")}
 	if e.Name != "" {
 		name, _ := jsontext.AppendQuote(nil, e.Name) // its only error is invalid UTF-8, which it has replaced
+		if e.PID != 0 {
+			name = fmt.Appendf(name, `,"pid":%d`, e.PID)
+		}
 		out.Data = jsonrpc2.RawMessage(`{"code":` + string(name) + `}`)
 	}
 	return out
@@ -65,7 +71,7 @@ func coded(err, cause error) *jsonrpc2.Error {
 	var e *Error
 	switch {
 	case errors.As(err, &e):
-		return (&Error{Code: e.Code, Name: e.Name, Message: err.Error()}).send()
+		return (&Error{Code: e.Code, Name: e.Name, Message: err.Error(), PID: e.PID}).send()
 	case cause != nil:
 		return (&Error{Code: CodeCancelled, Message: cause.Error()}).send()
 	default:

@@ -151,8 +151,13 @@ func note(method, params string) string {
 // bubble runs fn on an initialized rig inside a bubble, and sees to it that the connection ends.
 func bubble(t *testing.T, r *Router, fn func(g *rig)) {
 	t.Helper()
+	bubbleOf(t, r, Options{}, fn)
+}
+
+func bubbleOf(t *testing.T, r *Router, o Options, fn func(g *rig)) {
+	t.Helper()
 	wiretest.Bubble(t, func(t *testing.T) {
-		g := newRig(t, r, Options{})
+		g := newRig(t, r, o)
 		g.initialize()
 		fn(g)
 		g.in.Close()

@@ -15,6 +15,7 @@ import (
 type Router struct {
 	requests map[string]handler
 	notes    map[string]func(context.Context, []byte) error
+	always   string
 }
 
 // handler is the part of a request's handler that runs in the order of arrival; it gives the part that runs beside others.
@@ -27,6 +28,9 @@ func NewRouter() *Router {
 		notes:    map[string]func(context.Context, []byte) error{},
 	}
 }
+
+// Always makes the requests of one method be served also where the connection has too many under way for others.
+func (r *Router) Always(method string) { r.always = method }
 
 // Handle makes fn answer the requests of a method, each in a goroutine of its own that starts after the handlers of
 // all earlier notifications have returned. Parameters that do not fit P are answered for fn; absent ones are the zero

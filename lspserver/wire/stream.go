@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"runtime/debug"
 	"strconv"
 	"sync"
 
@@ -12,7 +13,9 @@ import (
 )
 
 const (
-	maxQueue = 256 << 20 // bytes waiting for a peer that does not read
+	maxQueue = 128 << 20 // bytes waiting for a peer that does not read
+	slow     = 8 << 20   // bytes waiting for a peer that is said to be slow
+	chunk    = 64 << 10  // bytes that are written at once, unless one frame is larger
 	keepBuf  = 1 << 20   // a larger buffer is not kept for reuse
 )
 
@@ -26,7 +29,8 @@ type stream struct {
 	ctx   context.Context // of the connection
 	end   func(cause error)
 	busy  func(jsonrpc2.ID) bool // whether a request of that id is in flight
-	quiet chan struct{}          // closed by the connection when ReadFrame may report the end
+	trace func(in bool, body []byte)
+	quiet chan struct{} // closed by the connection when ReadFrame may report the end
 
 	// of the reading goroutine
 	in      *frameReader
@@ -37,8 +41,12 @@ type stream struct {
 	mu      sync.Mutex
 	wake    sync.Cond // on mu: queue or closing has changed
 	idle    sync.Cond // on mu: open has fallen to 0
-	queue   []byte    // frames to be written
-	limit   int       // of the queue
+	queue   [][]byte  // frames to be written, several to a chunk, from head on; empty once all is taken
+	head    int
+	spare   []byte // a chunk to be used again
+	waiting int    // bytes of the queue and of the chunk that is being written
+	limit   int    // of waiting
+	told    bool   // that the peer is slow
 	encode  []byte
 	open    int  // requests shown to jsonrpc2 and not answered yet
 	closing bool // nothing more is queued
@@ -82,9 +90,12 @@ func (s *stream) read() (*message, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, bad := s.parser.parse(body)
+	if s.trace != nil {
+		s.trace(true, body)
+	}
+	m, bad := s.parse(body)
 	if bad != nil && bytes.Contains(body, []byte(`"textDocument/did`)) && mend(body) {
-		m, bad = s.parser.parse(body) // a document must not be lost for half a character
+		m, bad = s.parse(body) // a document must not be lost for half a character
 	}
 	switch {
 	case bad != nil:
@@ -105,6 +116,17 @@ func (s *stream) read() (*message, error) {
 		s.mu.Unlock()
 	}
 	return &m, nil
+}
+
+// parse is that of the parser. A fault of it is one message's.
+func (s *stream) parse(body []byte) (m message, bad *Error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("the parser panicked", "panic", p, "stack", string(debug.Stack()))
+			m, bad = message{}, &Error{Code: CodeInternal, Message: "internal error; the log has the details"}
+		}
+	}()
+	return s.parser.parse(body)
 }
 
 // take returns the message whose envelope ReadFrame has just returned.
@@ -152,44 +174,86 @@ func (s *stream) put(msg jsonrpc2.Message, ours bool) (int64, error) {
 	if s.closing {
 		return 0, io.ErrClosedPipe
 	}
-	before := len(s.queue)
-	if before > s.limit {
-		s.end(errNotReading)
+	switch {
+	case s.waiting > s.limit:
+		if s.ctx.Err() == nil {
+			s.log.Error("the peer does not read: the connection is given up", "waiting", s.waiting)
+			s.end(errNotReading)
+		}
 		return 0, errNotReading
+	case s.waiting > slow && !s.told:
+		s.told = true
+		s.log.Warn("the peer reads slowly or not at all", "waiting", s.waiting)
 	}
-	s.queue = append(s.queue, lengthName...)
-	s.queue = append(s.queue, ": "...)
-	s.queue = strconv.AppendInt(s.queue, int64(len(s.encode)), 10)
-	s.queue = append(s.queue, "\r\n\r\n"...)
-	s.queue = append(s.queue, s.encode...)
+	if s.trace != nil {
+		s.trace(false, s.encode)
+	}
+	out := s.room(len(s.encode) + len(lengthName) + 24)
+	before := len(*out)
+	*out = append(*out, lengthName...)
+	*out = append(*out, ": "...)
+	*out = strconv.AppendInt(*out, int64(len(s.encode)), 10)
+	*out = append(*out, "\r\n\r\n"...)
+	*out = append(*out, s.encode...)
+	n := len(*out) - before
+	s.waiting += n
 	if cap(s.encode) > keepBuf {
 		s.encode = nil
 	}
 	s.wake.Signal()
-	return int64(len(s.queue) - before), nil
+	return int64(n), nil
 }
 
-// write is the writer's goroutine: it sends what is queued, as much as there is at once, until the stream is closed.
+// room gives the chunk that n more bytes belong to. What waits is never copied to make room. s.mu is held.
+func (s *stream) room(n int) *[]byte {
+	if last := len(s.queue) - 1; last >= 0 && len(s.queue[last])+n <= chunk {
+		return &s.queue[last]
+	}
+	next := s.spare
+	s.spare = nil
+	if cap(next) < n {
+		next = make([]byte, 0, n)
+	}
+	s.queue = append(s.queue, next)
+	return &s.queue[len(s.queue)-1]
+}
+
+// backlog is how many bytes the peer has not taken.
+func (s *stream) backlog() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting
+}
+
+// write is the writer's goroutine: it sends what is queued, chunk by chunk, until the stream is closed.
 func (s *stream) write() {
 	defer close(s.flushed)
-	var out []byte
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for {
-		s.mu.Lock()
 		for len(s.queue) == 0 && !s.closing {
 			s.wake.Wait()
 		}
 		if len(s.queue) == 0 {
-			s.mu.Unlock()
 			return
 		}
-		if cap(out) > keepBuf {
-			out = nil
+		out := s.queue[s.head]
+		s.queue[s.head] = nil
+		if s.head++; s.head == len(s.queue) {
+			s.queue, s.head = s.queue[:0], 0
 		}
-		out, s.queue = s.queue, out[:0]
 		s.mu.Unlock()
-		if _, err := s.rwc.Write(out); err != nil {
+		_, err := s.rwc.Write(out)
+		s.mu.Lock()
+		if err != nil {
 			s.end(err)
 			return
+		}
+		if s.waiting -= len(out); s.waiting == 0 {
+			s.told = false
+		}
+		if cap(out) <= keepBuf {
+			s.spare = out[:0]
 		}
 	}
 }

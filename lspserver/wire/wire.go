@@ -27,6 +27,10 @@ import (
 const (
 	defaultMax = 64 << 20
 
+	// More requests at once than that, or more bytes of their parameters, are refused.
+	maxInflight      = 1024
+	maxInflightBytes = 256 << 20
+
 	// After the end of a connection its handlers have drainGrace to return and answer, then the peer flushGrace to
 	// read what is queued.
 	drainGrace = 800 * time.Millisecond
@@ -46,6 +50,14 @@ type Options struct {
 	// Dropped is told, on the reading goroutine, of a notification with parameters that could not be understood; may be nil.
 	Dropped func(method string, params []byte)
 
+	// Trace is told of every message, of what comes in as it came; it must not use the connection and must not keep body.
+	// May be nil.
+	Trace func(in bool, body []byte)
+
+	// Handled is told of every request and notification that a handler has dealt with, and of its error, for a request an
+	// [*Error]; may be nil.
+	Handled func(method string, took time.Duration, err error)
+
 	// Client is set on the editor's end of a connection, which serves requests without the lifecycle of a server.
 	Client bool
 }
@@ -58,6 +70,7 @@ type Conn struct {
 	log     *slog.Logger
 	client  bool
 	dropped func(method string, params []byte)
+	handled func(method string, took time.Duration, err error)
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	inline  context.Context // of handlers that hold up the reading
@@ -66,6 +79,8 @@ type Conn struct {
 	mu       sync.Mutex
 	phase    phase
 	inflight map[jsonrpc2.ID]context.CancelCauseFunc
+	held     int // bytes of parameters of those in flight
+	mayHold  int
 }
 
 type phase int
@@ -96,6 +111,8 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, r *Router, o Options) *C
 		log:      o.Log,
 		client:   o.Client,
 		dropped:  o.Dropped,
+		mayHold:  maxInflightBytes,
+		handled:  o.Handled,
 		done:     make(chan struct{}),
 		inflight: map[jsonrpc2.ID]context.CancelCauseFunc{},
 	}
@@ -107,6 +124,7 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, r *Router, o Options) *C
 		ctx:     c.ctx,
 		end:     c.cancel,
 		busy:    c.busy,
+		trace:   o.Trace,
 		quiet:   make(chan struct{}),
 		in:      newFrameReader(rwc, o.MaxMessage, o.Log),
 		limit:   maxQueue,
@@ -191,6 +209,9 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	return nil
 }
 
+// Backlog is how many bytes wait for the peer to read them. What can be gathered should be, while there are many.
+func (c *Conn) Backlog() int { return c.stream.backlog() }
+
 // finish sees a connection through its end.
 func (c *Conn) finish() {
 	defer close(c.done)
@@ -234,10 +255,11 @@ func (c *Conn) serve(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 		c.note(m)
 		return nil, nil // an error here would end the connection
 	}
-	handler, err := c.admit(m.method)
+	handler, err := c.admit(m)
 	if err != nil {
 		return nil, err.send()
 	}
+	began := time.Now()
 	parent := c.ctx // never the pooled ctx, which is handed to another request afterwards
 	initialize := m.method == "initialize" && !c.client
 	if initialize {
@@ -249,15 +271,19 @@ func (c *Conn) serve(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	rctx, cancel := context.WithCancelCause(parent)
 	c.mu.Lock()
 	c.inflight[m.id] = cancel
+	c.held += len(m.params)
 	c.mu.Unlock()
+	var failure error
 	defer func() {
 		c.mu.Lock()
 		delete(c.inflight, m.id)
+		c.held -= len(m.params)
 		c.mu.Unlock()
 		cancel(nil)
+		c.tell(m.method, began, failure)
 	}()
 	var rest func(context.Context) (any, error)
-	_, failure := c.run(rctx, m, func(ctx context.Context) (_ any, err error) {
+	_, failure = c.run(rctx, m, func(ctx context.Context) (_ any, err error) {
 		rest, err = handler(context.WithValue(ctx, inlineKey{}, c), m.params)
 		return nil, err
 	})
@@ -267,7 +293,8 @@ func (c *Conn) serve(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	if !initialize {
 		jsonrpc2.Async(ctx)
 	}
-	result, failure := c.run(rctx, m, rest)
+	var result jsonrpc2.RawMessage
+	result, failure = c.run(rctx, m, rest)
 	if failure != nil {
 		return nil, failure
 	}
@@ -279,10 +306,22 @@ func (c *Conn) serve(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	return result, nil
 }
 
-// admit looks a request's handler up, as far as the lifecycle lets it through.
-func (c *Conn) admit(method string) (handler, *Error) {
+// tell says that a message was dealt with.
+func (c *Conn) tell(method string, began time.Time, err error) {
+	if c.handled == nil {
+		return
+	}
+	if err != nil {
+		err = received(err)
+	}
+	c.handled(method, time.Since(began), err)
+}
+
+// admit looks a request's handler up, as far as the lifecycle and what else is under way let it through.
+func (c *Conn) admit(m message) (handler, *Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	method := m.method
 	handler, known := c.router.requests[method]
 	if !c.client {
 		switch {
@@ -302,6 +341,13 @@ func (c *Conn) admit(method string) (handler, *Error) {
 	}
 	if !known {
 		return nil, &Error{Code: CodeMethodNotFound, Message: fmt.Sprintf("method not found: %.100q", method)}
+	}
+	full := len(c.inflight) >= maxInflight || c.held > 0 && c.held+len(m.params) > c.mayHold
+	if full && method != c.router.always && method != "shutdown" {
+		return nil, &Error{
+			Code: CodeRequestFailed, Name: "overloaded",
+			Message: fmt.Sprintf("%d requests are under way; wait for answers, or cancel some.", len(c.inflight)),
+		}
 	}
 	return handler, nil
 }
@@ -347,7 +393,10 @@ func (c *Conn) note(m message) {
 	case handler == nil:
 		c.log.Debug("unknown notification ignored", "method", m.method)
 	default:
-		if err := handler(c.inline, m.params); err != nil {
+		began := time.Now()
+		err := handler(c.inline, m.params)
+		c.tell(m.method, began, err)
+		if err != nil {
 			c.log.Warn("notification with wrong parameters dropped", "method", m.method, "error", err)
 			if c.dropped != nil {
 				c.dropped(m.method, m.params)

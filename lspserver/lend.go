@@ -1,0 +1,162 @@
+package lspserver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"tandem/agent/model"
+	"tandem/lspserver/protocol"
+	"tandem/lspserver/wire"
+)
+
+func (s *server) lendRoutes(r *wire.Router) {
+	wire.Notify(r, "tandem/model/chunk", s.modelChunk)
+}
+
+// lender gives how the editor lends its model, nil where it does not.
+func (s *server) lender() model.Lend {
+	if !s.client.tandem.Model {
+		return nil
+	}
+	return s.lend
+}
+
+// maxWaiting is how much of a lent answer may wait to be taken in, in bytes.
+const maxWaiting = 16 << 20
+
+// loan is an answer that the editor's model is giving.
+type loan struct {
+	more chan struct{} // has room for one
+
+	mu      sync.Mutex
+	waiting []model.Chunk
+	size    int
+}
+
+// put takes a chunk in; the first one that is too much ends the loan.
+func (l *loan) put(c model.Chunk) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.size += 64 + len(c.Text) + len(c.Thought)
+	if c.ToolCall != nil {
+		l.size += len(c.ToolCall.ArgumentsDelta)
+	}
+	if l.size <= maxWaiting {
+		l.waiting = append(l.waiting, c)
+	}
+	select {
+	case l.more <- struct{}{}:
+	default:
+	}
+}
+
+// take gives what has come since it was last asked; ok is false where it is too much.
+func (l *loan) take() (chunks []model.Chunk, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	chunks, ok = l.waiting, l.size <= maxWaiting
+	l.waiting, l.size = nil, 0
+	return chunks, ok
+}
+
+// lend asks the editor for an answer of its own model.
+func (s *server) lend(ctx context.Context, r model.Loan, on func(model.Chunk)) (model.Lent, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	l := &loan{more: make(chan struct{}, 1)}
+	s.mu.Lock()
+	s.lent++
+	id := fmt.Sprintf("answer-%d", s.lent)
+	s.loans[id] = l
+	s.mu.Unlock()
+	var result protocol.ModelStreamResult
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		defer func() { ended <- err }()
+		defer s.caught("the editor's model", &err)
+		err = s.conn.Call(ctx, "tandem/model/stream", protocol.ModelStreamParams{
+			StreamID: id, Messages: r.Messages, Tools: r.Tools, Options: protocol.ModelOptions{Model: r.Model},
+		}, &result)
+	}()
+	defer func() { // chunks that come from here on are nobody's
+		s.mu.Lock()
+		delete(s.loans, id)
+		s.mu.Unlock()
+		cancel()
+	}()
+	hear := func() error {
+		chunks, ok := l.take()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err() // what comes after the cancellation is nobody's either
+		case !ok:
+			return &model.Error{Kind: "bad_response", Message: "The editor's model sends more than can be taken in."}
+		}
+		for _, c := range chunks {
+			on(c)
+		}
+		return nil
+	}
+	for {
+		select {
+		case <-l.more:
+			if err := hear(); err != nil {
+				cancel()
+				<-ended
+				return model.Lent{}, err
+			}
+		case err := <-ended:
+			// Chunks arrive in their order and before the answer.
+			if failure := hear(); failure != nil || err != nil {
+				return model.Lent{}, cmp.Or(failure, lent(err))
+			}
+			return lentOf(result), nil
+		}
+	}
+}
+
+func lentOf(r protocol.ModelStreamResult) model.Lent {
+	out := model.Lent{StopReason: r.StopReason}
+	if u := r.Usage; u != nil {
+		out.Usage = model.Usage{Input: u.InputTokens, Output: u.OutputTokens, CachedInput: u.CachedInputTokens}
+	}
+	return out
+}
+
+// lent words what went wrong with a loan.
+func lent(err error) error {
+	var coded *wire.Error
+	if !errors.As(err, &coded) {
+		return err
+	}
+	switch coded.Code {
+	case codeModelUnavailable:
+		said := fmt.Sprintf("The editor's model does not answer: %s", coded.Message)
+		return &model.Error{Kind: "unavailable", Message: said}
+	case wire.CodeMethodNotFound:
+		return &model.Error{Kind: "unavailable", Message: "The editor says that it lends a model, but does not answer " +
+			"tandem/model/stream. Set \"model\" to another one."}
+	}
+	return err
+}
+
+// modelChunk takes in a piece of an answer. One that belongs to none is late.
+func (s *server) modelChunk(_ context.Context, p protocol.ModelChunk) {
+	s.mu.Lock()
+	l := s.loans[p.StreamID]
+	s.mu.Unlock()
+	if l == nil {
+		s.log.Debug("chunk of an answer that has ended", "stream", p.StreamID)
+		return
+	}
+	c := model.Chunk{Text: p.Text, Thought: p.Thought}
+	if t := p.ToolCall; t != nil {
+		c.ToolCall = &model.ChunkCall{
+			Index: t.Index, ID: clone(t.ID), Name: clone(t.Name), ArgumentsDelta: t.ArgumentsDelta,
+		}
+	}
+	l.put(c)
+}

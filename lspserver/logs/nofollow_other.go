@@ -1,0 +1,5 @@
+//go:build !unix
+
+package logs
+
+const noFollow = 0

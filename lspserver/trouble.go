@@ -1,0 +1,68 @@
+package lspserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	lsp "go.lsp.dev/protocol"
+
+	"tandem/lspserver/protocol"
+	"tandem/lspserver/wire"
+)
+
+// mismatch says what is amiss where client and server speak different versions of our protocol; "" where nothing is.
+func (s *server) mismatch() string {
+	theirs := s.client.tandem.ProtocolVersion
+	if theirs == 0 || theirs == protocol.Version {
+		return ""
+	}
+	older, who := "the editor's plugin", "the plugin"
+	if theirs > protocol.Version {
+		older, who = "the program", "the program tandem"
+	}
+	return fmt.Sprintf("The editor's plugin speaks version %d of Tandem's protocol, this program (tandem %s) version %d: "+
+		"%s is older. What both know works; update %s for the rest.", theirs, s.o.Version, protocol.Version, older, who)
+}
+
+// tellMismatch tells a person of it.
+func (s *server) tellMismatch() {
+	if text := s.mismatch(); text != "" {
+		s.log.Warn("versions differ", "client", s.client.tandem.ProtocolVersion, "server", protocol.Version)
+		s.notify("window/showMessage", lsp.ShowMessageParams{Type: lsp.MessageTypeWarning, Message: "Tandem: " + text})
+	}
+}
+
+// tellCrash tells a person of the first fault inside, once.
+func (s *server) tellCrash(ctx context.Context) {
+	select {
+	case path := <-s.o.Crashes:
+		s.notify("window/showMessage", lsp.ShowMessageParams{Type: lsp.MessageTypeError, Message: fmt.Sprintf(
+			"Tandem: there was a fault inside; the session goes on. A report without any of your text is in %s.", path)})
+	case <-ctx.Done():
+	}
+}
+
+func (s *server) setTrace(_ context.Context, p lsp.SetTraceParams) { s.tracing.Store(&p.Value) }
+
+// handled tells a client that traces how long its message took.
+func (s *server) handled(method string, took time.Duration, err error) {
+	level := s.tracing.Load()
+	if method == "initialize" || level == nil || *level != lsp.TraceValueMessages && *level != lsp.TraceValueVerbose {
+		return
+	}
+	p := lsp.LogTraceParams{Message: fmt.Sprintf("%s took %v", method, took.Round(time.Microsecond))}
+	if err != nil {
+		p.Message += " and failed"
+		var e *wire.Error
+		text := err.Error()
+		if errors.As(err, &e) {
+			text = fmt.Sprintf("%d %s", e.Code, e.Message)
+		}
+		if *level == lsp.TraceValueVerbose {
+			p.Verbose = &text
+		}
+	}
+	s.notify("$/logTrace", p)
+}
