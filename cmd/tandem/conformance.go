@@ -70,7 +70,7 @@ func (c *conformanceCmd) Run(ctx context.Context) error {
 // person's settings.
 func serveScenario(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, runner sandbox.Runner) int {
 	return lspserver.Serve(ctx, rwc, lspserver.Options{
-		Version: version, Opener: func(config.Config) model.Opener { return models }, Tools: builtin.Tools(), Runner: runner,
+		Version: version, Opener: func(config.Config, model.Lend) model.Opener { return models }, Tools: builtin.Tools(), Runner: runner,
 	})
 }
 

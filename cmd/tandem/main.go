@@ -19,10 +19,13 @@ var version = "0.1.0-dev"
 type cli struct {
 	Stdio bool   `help:"Answer an editor on standard input and output (the same as 'serve --stdio')."`
 	Model string `help:"Model as provider/model, or script:/path for a model script." env:"TANDEM_MODEL" placeholder:"NAME"`
-	Mode  string `help:"What may be done without asking: ask or auto." placeholder:"MODE"`
+	Mode  string `help:"What may be done without asking: readOnly, ask, acceptEdits or auto." placeholder:"MODE" enum:",readOnly,ask,acceptEdits,auto" default:""`
 
 	Serve   serveCmd   `cmd:"" help:"Answer an editor."`
 	Run     runCmd     `cmd:"" help:"Run one prompt in a folder and print what happens."`
+	Init    initCmd    `cmd:"" help:"Write a configuration to begin with."`
+	Doctor  doctorCmd  `cmd:"" help:"Find out what is missing or wrong here, and what to do about it."`
+	Config  configCmd  `cmd:"" help:"Show the configuration, and where each value was set."`
 	Tool    toolCmd    `cmd:"" help:"List the tools, or call one."`
 	Session sessionCmd `cmd:"" help:"Look at the sessions that are kept, or forget them."`
 	Demo    demoCmd    `cmd:"" help:"Watch an edit land while somebody types into the same file."`
@@ -43,10 +46,14 @@ func main() {
 // start runs the command that args name and gives its exit code.
 func start(ctx context.Context, args []string) int {
 	var c cli
+	if c.plain(args, os.LookupEnv) {
+		return ended(serveCmd{}.Run(ctx, &c))
+	}
 	parser, err := kong.New(&c,
 		kong.Name("tandem"),
 		kong.Description("An agent that edits beside you: it knows your unsaved text, and nothing you type is lost.\n\n"+
-			"Editors start 'tandem --stdio'. Without one, try 'tandem demo' or 'tandem run \"...\"'."),
+			"Editors start 'tandem --stdio'. Without one, try 'tandem demo' or 'tandem run \"...\"'. For a model of your own "+
+			"begin with 'tandem init' and 'tandem doctor'."),
 		kong.UsageOnError(),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(&c),
@@ -66,19 +73,24 @@ func start(ctx context.Context, args []string) int {
 		fmt.Fprintf(os.Stderr, "tandem: %v\nTry 'tandem --help'.\n", err)
 		return 2
 	}
-	if err := parsed.Run(); err != nil {
-		var code exitCode
-		if errors.As(err, &code) {
-			return int(code)
-		}
-		fmt.Fprintln(os.Stderr, "tandem:", err)
-		var usage usageError
-		if errors.As(err, &usage) {
-			return 2
-		}
-		return 1
+	return ended(parsed.Run())
+}
+
+// ended gives the exit code for what a command ended with, and tells of it.
+func ended(err error) int {
+	if err == nil {
+		return 0
 	}
-	return 0
+	var code exitCode
+	if errors.As(err, &code) {
+		return int(code)
+	}
+	fmt.Fprintln(os.Stderr, "tandem:", err)
+	var usage usageError
+	if errors.As(err, &usage) {
+		return 2
+	}
+	return 1
 }
 
 // exitCode is an end that has been explained already.
@@ -89,7 +101,7 @@ func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 // onlyFlags says that args name no command. Flags with values are written with "=" by editors, or follow as a word.
 func onlyFlags(args []string) bool {
 	for i, a := range args {
-		if a[:min(1, len(a))] != "-" && (i == 0 || args[i-1] != "--model" && args[i-1] != "--mode") {
+		if a[:min(1, len(a))] != "-" && (i == 0 || args[i-1] != "--model" && args[i-1] != "--mode" && args[i-1] != "--trace") {
 			return false
 		}
 	}

@@ -18,6 +18,13 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
+	if way := os.Getenv("TANDEM_TEST_BESIDE"); way != "" {
+		if err := besides(way, os.Getenv("TANDEM_TEST_PATH")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	dir, err := os.MkdirTemp("", "tandem-test-")
 	if err == nil {
 		program = filepath.Join(dir, "tandem")

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -18,15 +19,18 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/model/registry"
 	"tandem/lspserver"
+	"tandem/lspserver/logs"
 	"tandem/lspserver/wire"
 	"tandem/sandbox"
 	"tandem/tools/builtin"
 )
 
-type serveCmd struct{}
+type serveCmd struct {
+	Trace string `help:"Write every message, both ways, to a file: your text is in it, keys are not." placeholder:"FILE" type:"path"`
+}
 
 // Run answers the editor that started the process.
-func (serveCmd) Run(ctx context.Context, c *cli) error {
+func (s serveCmd) Run(ctx context.Context, c *cli) error {
 	if !c.Stdio {
 		return errNoTransport
 	}
@@ -34,11 +38,30 @@ func (serveCmd) Run(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	logs := newLogs(os.Stderr)
-	defer logs.close()
-	o := c.options(logs.logger())
-	o.Watch, o.Orphaned, o.Started, o.Store = true, orphaned, logs.configure, openStore
-	code := lspserver.Serve(ctx, wire.Join(in, os.Stdout), o)
+	l := logs.New(os.Stderr, logs.Options{Version: version, Now: time.Now, Environ: os.Environ()})
+	defer l.Close()
+	o := c.options(l.Logger())
+	o.Locks = func(cfg config.Config) string { return filepath.Join(stateDir(cfg), "locks") }
+	o.Watch, o.Orphaned, o.Started, o.Store, o.Stored = true, orphaned, configured(l), openStore, stored
+	o.Crashes = l.Crashes()
+	o.Opener = func(cfg config.Config, lend model.Lend) model.Opener {
+		return opener(cfg, lend, func(argv []string) (string, error) {
+			out, err := printed(argv)
+			l.Hide(out)
+			return out, err
+		})
+	}
+	if s.Trace != "" {
+		record, closeFile, err := l.Trace(s.Trace)
+		if err != nil {
+			return fmt.Errorf("--trace: %w", err)
+		}
+		defer closeFile()
+		o.Trace = record
+	}
+	// What a turn has needed goes back to the machine when the editor is left alone.
+	conn := newResting(wire.Join(in, os.Stdout), 30*time.Second, debug.FreeOSMemory)
+	code := lspserver.Serve(ctx, conn, o)
 	if code != 0 {
 		return exitCode(code)
 	}
@@ -61,32 +84,19 @@ func nonblocking(f *os.File) (*os.File, error) {
 
 // options wires a server together.
 func (c *cli) options(log *slog.Logger) lspserver.Options {
-	flags := map[string]string{}
-	if path, ok := strings.CutPrefix(c.Model, "script:"); ok {
-		if abs, err := filepath.Abs(path); err == nil {
-			c.Model = "script:" + abs
-		}
-	}
-	if c.Model != "" {
-		flags["model"] = c.Model
-	}
-	if c.Mode != "" {
-		flags["mode"] = c.Mode
-	}
-	raw, err := json.Marshal(flags)
-	if err != nil { // a map of strings
-		panic(err)
-	}
 	return lspserver.Options{
 		Version: version,
-		Inputs:  config.Inputs{UserFile: config.UserFile(os.Getenv), Flags: raw},
-		Opener: func(cfg config.Config) model.Opener {
-			return &registry.Registry{Config: cfg, Getenv: os.Getenv, Discover: true, Command: printed}
-		},
-		Tools:  builtin.Tools(),
-		Runner: &sandbox.Local{},
-		Log:    log,
+		Inputs:  c.inputs(""),
+		Opener:  func(cfg config.Config, lend model.Lend) model.Opener { return opener(cfg, lend, printed) },
+		Rules:   func() string { return userRules(os.Getenv, log) },
+		Tools:   builtin.Tools(),
+		Runner:  &sandbox.Local{},
+		Log:     log,
 	}
+}
+
+func opener(cfg config.Config, lend model.Lend, command func([]string) (string, error)) model.Opener {
+	return &registry.Registry{Editor: lend, Config: cfg, Getenv: os.Getenv, Discover: true, Command: command}
 }
 
 // printed is what a command of the configuration prints, such as one that gives a key. It has the whole environment, since
@@ -138,39 +148,19 @@ func (c *cli) inProcess(ctx context.Context, log *slog.Logger) io.ReadWriteClose
 	return ours
 }
 
-// logs write to standard error until the configuration names a level and a file.
-type logs struct {
-	level slog.LevelVar
-	out   *tee
+// configured gives what sets the log up by a configuration.
+func configured(l *logs.Logs) func(config.Config) {
+	return func(cfg config.Config) {
+		for _, p := range cfg.Providers {
+			l.Hide(os.Getenv(p.APIKeyEnv))
+			for name, value := range p.Headers {
+				l.HideNamed(name, value)
+			}
+		}
+		state := stateDir(cfg)
+		l.Configure(cfg.Log.Level, cmp.Or(cfg.Log.File, filepath.Join(state, "tandem.log")), filepath.Join(state, "crashes"))
+	}
 }
-
-func newLogs(w io.Writer) *logs { return &logs{out: &tee{first: w}} }
-
-func (l *logs) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(l.out, &slog.HandlerOptions{Level: &l.level}))
-}
-
-func (l *logs) configure(cfg config.Config) {
-	if err := l.level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
-		l.logger().Warn("log.level", "error", err)
-	}
-	path := cfg.Log.File
-	if path == "" {
-		path = filepath.Join(stateDir(cfg), "tandem.log")
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		l.logger().Warn("no log file", "error", err)
-		return
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		l.logger().Warn("no log file", "error", err)
-		return
-	}
-	l.out.file(f)
-}
-
-func (l *logs) close() { l.out.file(nil) }
 
 // stateDir is where what outlives the process lies.
 func stateDir(cfg config.Config) string {

@@ -8,16 +8,24 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"tandem/agent"
 	"tandem/agent/config"
 	"tandem/agent/store"
+	"tandem/sandbox"
 )
 
 // openStore opens what keeps the sessions.
 func openStore(cfg config.Config) (store.Store, error) {
 	return store.Open(storePath(cfg), store.Options{})
+}
+
+// stored says whether anything was ever kept.
+func stored(cfg config.Config) bool {
+	_, err := os.Stat(storePath(cfg))
+	return err == nil
 }
 
 func storePath(cfg config.Config) string { return filepath.Join(stateDir(cfg), "sessions.db") }
@@ -51,6 +59,7 @@ type sessionCmd struct {
 	Export sessionExportCmd `cmd:"" help:"Print a session as Markdown, or everything that is kept of it as JSON lines."`
 	Delete sessionDeleteCmd `cmd:"" help:"Forget sessions; with --all everything that Tandem has kept."`
 	GC     sessionGCCmd     `cmd:"" name:"gc" help:"Forget what is old, or too much."`
+	Kept   sessionKeptCmd   `cmd:"" help:"List what files said before changes of the last two weeks, or print one of those texts."`
 }
 
 type sessionListCmd struct {
@@ -193,6 +202,7 @@ func (d *sessionDeleteCmd) Run(c *cli) error {
 func deleteAll(cfg config.Config) error {
 	path := storePath(cfg)
 	var open []string
+	var journal store.Stats
 	gone := 0
 	if _, err := os.Stat(path); err == nil {
 		st, err := openStore(cfg)
@@ -216,6 +226,9 @@ func deleteAll(cfg config.Config) error {
 					open = append(open, fmt.Sprintf("%s (process %d)", s.ID, s.PID))
 				}
 			}
+			if err == nil {
+				journal, err = st.Stats()
+			}
 			if err := errors.Join(err, st.Close()); err != nil {
 				return err
 			}
@@ -229,11 +242,36 @@ func deleteAll(cfg config.Config) error {
 	if err := os.Truncate(log, 0); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+	if err := emptyLocks(filepath.Join(stateDir(cfg), "locks")); err != nil {
+		return err
+	}
 	fmt.Printf("deleted %s and the log\n", count(gone))
 	if len(open) > 0 {
 		return fmt.Errorf("still open, close them first: %s", strings.Join(open, ", "))
 	}
+	if journal.Intents > 0 {
+		return fmt.Errorf("the journal still has %d changes that have not ended. If no Tandem is running, a crash has cut them short:"+
+			" open a folder with Tandem once, which judges them and clears up after them, then delete again", journal.Intents)
+	}
 	return nil
+}
+
+// emptyLocks takes out of the files of locks what killed processes have left there. The files stay, since a process may
+// come to hold one at any moment.
+func emptyLocks(dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.lock"))
+	for _, name := range files {
+		f, openErr := os.OpenFile(name, os.O_RDWR|syscall.O_NOFOLLOW, 0)
+		if openErr != nil {
+			err = errors.Join(err, openErr)
+			continue
+		}
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			err = errors.Join(err, f.Truncate(0))
+		}
+		err = errors.Join(err, f.Close())
+	}
+	return err
 }
 
 func count(n int) string {
@@ -241,6 +279,44 @@ func count(n int) string {
 		return "1 session"
 	}
 	return fmt.Sprint(n, " sessions")
+}
+
+type sessionKeptCmd struct {
+	Path string `arg:"" optional:"" help:"Only of this file."`
+	Show string `help:"Print the bytes of this hash, or how it begins." placeholder:"HASH"`
+}
+
+// Run lists or prints.
+func (k *sessionKeptCmd) Run(c *cli) error {
+	path := k.Path
+	if path != "" {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		path = sandbox.Canonical(abs)
+	}
+	return c.withStore(func(st store.Store) error {
+		found, err := st.Backups(path)
+		if err != nil {
+			return err
+		}
+		for _, b := range found {
+			if k.Show == "" {
+				fmt.Printf("%.12s  %s  %s  %s  %s\n", b.Hash, b.Time.Format("2006-01-02 15:04:05"), b.Path, b.Tool, b.Session)
+			} else if strings.HasPrefix(b.Hash, k.Show) {
+				data, err := st.Blob(b.Hash)
+				if err == nil {
+					_, err = io.WriteString(os.Stdout, data)
+				}
+				return err
+			}
+		}
+		if k.Show != "" {
+			return fmt.Errorf("nothing is kept under %s; see 'tandem session kept'", k.Show)
+		}
+		return nil
+	})
 }
 
 type sessionGCCmd struct {

@@ -1,0 +1,187 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// row is one figure of the page.
+type row struct {
+	what string
+	// ours and other are names of figures; other may be "".
+	ours, other string
+	otherIs     string
+	mark        float64 // 0 for none
+	// times says that the mark is for how many times as much ours is, not for ours itself.
+	times bool
+}
+
+const (
+	us  = 1e3
+	ms  = 1e6
+	mib = 1 << 20
+)
+
+func rows() []row {
+	const fsync = "one such file written and flushed"
+	const request = "one request sent by a plain HTTP client"
+	out := []row{
+		{"from exec to the reply to `initialize`", "Start/tandem", "Start/empty", "an empty Go program that reads and writes JSON", 4, true},
+		{"memory at rest, nothing asked for yet", "Memory/idle", "Memory/empty", "the empty Go program", 32 * mib, false},
+		{"memory after 200 calls of tools", "Memory/used", "Memory/empty", "the empty Go program", 48 * mib, false},
+	}
+	for _, api := range []struct{ key, name string }{{"openai-chat", "Chat Completions"}, {"anthropic", "Messages"}} {
+		k := "Turn/" + api.key + "/"
+		for _, r := range []row{
+			{"a turn without tools, beyond the model's own time", k + "none", k + "request", request, 2 * ms, false},
+			{"each of 20 reads in turn, beyond the model's own time", k + "read", k + "request", request, ms, false},
+			{"the same, processor time, the request for it included", k + "read-cpu", "", "", ms / 2, false},
+			{"a turn with 8 reads at once", k + "parallel", k + "request", request, 3 * ms, false},
+			{"a turn that reads and edits an open document", k + "edit", k + "request", request, 6 * ms, false},
+		} {
+			r.what += " (" + api.name + ")"
+			out = append(out, r)
+		}
+	}
+	return append(out,
+		row{"a call of a tool that does nothing: checked, judged, run, told", "Dispatch/noop", "Dispatch/json", "decoding its arguments alone", 50 * us, false},
+		row{"a small JSON-RPC request and its answer, over pipes", "RoundTrip/16B", "RoundTrip/library", "the library by itself", 20 * us, false},
+		row{"a key in a document of 1 MB, from the bytes of the message on", "Keystroke/1MB", "Keystroke/decode", "decoding the message alone", 25 * us, false},
+		row{"the same, 10 MB", "Keystroke/10MB", "Keystroke/decode", "decoding the message alone", 60 * us, false},
+		row{"100 hunks rebased over 1,000 keys in 20 bursts, 5 MB", "Rebase/20bursts", "Rebase/git", "`git merge-file` of the same files", ms / 2, false},
+		row{"the same, each key at another place", "Rebase/1000bursts", "Rebase/git", "`git merge-file` of the same files", ms / 2, false},
+		row{"diff by lines and words of 1 MB, 40 % of the lines changed", "Diff/400permille", "Diff/git", "`git diff --no-index`, by lines", 80 * ms, false},
+		row{"search for a word in 3 of 4,000 files", "Search/rare", "Search/rare/ripgrep", "`rg --json` run directly", 0, false},
+		row{"search for what is 33 times in each of them", "Search/common", "Search/common/ripgrep", "`rg --json` run directly", 0, false},
+		row{"a command, without a sandbox", "Run/ours", "Run/plain", "`os/exec`", 0, false},
+		row{"a journalled edit of a file of 4 KiB that is not open", "Begin/4KiB/edit-p50-us", "Begin/4KiB/fsync-p50-us", fsync, 3, true},
+		row{"the same, 64 KiB", "Begin/64KiB/edit-p50-us", "Begin/64KiB/fsync-p50-us", fsync, 3, true},
+		row{"such an edit from the editor's side, 10 kB, with everything about it", "Disk/edit", "Disk/fsync", fsync + " and renamed", 0, true},
+	)
+}
+
+// value is a figure, the median of all times that it was measured.
+func (b *bench) value(name string) (float64, bool) {
+	v := b.found[name]
+	if len(v) == 0 {
+		return 0, false
+	}
+	return median(v), true
+}
+
+// cells are the columns of a row; ok says that ours was measured.
+func (b *bench) cells(r row) (cells []string, ok bool) {
+	ours, ok := b.value(r.ours)
+	if !ok {
+		return nil, false
+	}
+	amount := duration
+	if strings.HasPrefix(r.ours, "Memory/") {
+		amount = size
+	}
+	cells = []string{r.what, amount(ours), "", "", "", ""}
+	ratio, compared := 0.0, false
+	if other, ok := b.value(r.other); ok {
+		ratio, compared = ours/other, true
+		cells[2] = amount(other) + ": " + r.otherIs
+		cells[3] = times(ratio)
+	}
+	held := ours <= r.mark
+	switch {
+	case r.mark == 0, r.times && !compared:
+		return cells, true
+	case r.times:
+		cells[4], held = times(r.mark), ratio <= r.mark
+	default:
+		cells[4] = amount(r.mark)
+	}
+	cells[5] = map[bool]string{true: "yes", false: "**no**"}[held]
+	return cells, true
+}
+
+func times(v float64) string {
+	if v >= 100 {
+		return fmt.Sprintf("%.0f×", v)
+	}
+	return fmt.Sprintf("%.3g×", v)
+}
+
+func duration(ns float64) string {
+	for _, u := range []struct {
+		name string
+		ns   float64
+	}{{"s", 1e9}, {"ms", 1e6}, {"µs", 1e3}} {
+		if ns >= u.ns {
+			return fmt.Sprintf("%.3g %s", ns/u.ns, u.name)
+		}
+	}
+	return fmt.Sprintf("%.0f ns", ns)
+}
+
+func size(bytes float64) string { return fmt.Sprintf("%.1f MiB", bytes/mib) }
+
+// table is what was found, as Markdown, and what was not measured.
+func (b *bench) table() (table string, missing []string) {
+	var s strings.Builder
+	s.WriteString("| what | ours | beside it | ratio | mark | kept |\n|---|---|---|---|---|---|\n")
+	for _, r := range rows() {
+		c, ok := b.cells(r)
+		if !ok {
+			missing = append(missing, r.what)
+			continue
+		}
+		fmt.Fprintf(&s, "| %s |\n", strings.Join(c, " | "))
+	}
+	return s.String(), missing
+}
+
+//go:embed page.md
+var text string
+
+// page is the whole page of the documentation.
+func (b *bench) page(m machineInfo, now time.Time) string {
+	table, missing := b.table()
+	if len(missing) > 0 {
+		table += "\nNot measured on this machine, since something to compare with was not there: " + strings.Join(missing, "; ") + ".\n"
+	}
+	return strings.NewReplacer(
+		"{date}", now.Format("2006-01-02"), "{machine}", m.String(), "{table}\n", table,
+	).Replace(text)
+}
+
+// machineInfo says on what kind of machine something was measured, and nothing that tells which one it is.
+type machineInfo struct{ os, arch, cpu, kernel, goVersion, cores, load string }
+
+func machine() machineInfo {
+	m := machineInfo{
+		os: runtime.GOOS, arch: runtime.GOARCH, cpu: "unknown", goVersion: runtime.Version(), cores: fmt.Sprint(runtime.NumCPU()),
+	}
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		if _, rest, ok := strings.Cut(string(text), "model name"); ok {
+			line, _, _ := strings.Cut(rest, "\n")
+			m.cpu = strings.TrimLeft(line, "\t :")
+		}
+	}
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		m.load, _, _ = strings.Cut(string(text), " ")
+	}
+	var u syscall.Utsname
+	if syscall.Uname(&u) == nil {
+		for _, c := range u.Release {
+			if c == 0 {
+				break
+			}
+			m.kernel += string(rune(c))
+		}
+	}
+	return m
+}
+
+func (m machineInfo) String() string {
+	return fmt.Sprintf("%s cores of %s, %s %s, %s, load %s when it began", m.cores, m.cpu, m.os, m.kernel, m.goVersion, m.load)
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"tandem/lspserver/client"
+	"tandem/lspserver/protocol"
+)
+
+// process is a program that answers an editor on its standard input and output.
+type process struct {
+	*exec.Cmd
+	in  io.WriteCloser
+	out io.ReadCloser
+}
+
+func (p *process) Read(b []byte) (int, error)  { return p.out.Read(b) }
+func (p *process) Write(b []byte) (int, error) { return p.in.Write(b) }
+func (p *process) Close() error                { return errors.Join(p.in.Close(), p.out.Close()) }
+
+// spawn starts a program with an environment of its own: nothing of the person's is read or written.
+func (b *bench) spawn(program string) (*process, error) {
+	p := &process{Cmd: exec.Command(program, "--stdio")}
+	p.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(b.dir, "home"), "NO_PROXY=*"}
+	p.Dir = b.work
+	var err error
+	if p.in, err = p.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if p.out, err = p.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	return p, p.Start()
+}
+
+// kill ends it at once.
+func (p *process) kill() error {
+	err := p.Process.Kill()
+	var end *exec.ExitError
+	if e := p.Wait(); e != nil && !errors.As(e, &end) {
+		return e
+	}
+	return err
+}
+
+// initialize sends the first request of a plain editor and reads the answer.
+func (p *process) initialize(folder string) error {
+	request, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": map[string]any{
+		"processId":        os.Getpid(),
+		"workspaceFolders": []map[string]any{{"uri": "file://" + folder, "name": "bench"}},
+		"capabilities": map[string]any{
+			"workspace": map[string]any{"applyEdit": true, "workspaceEdit": map[string]any{"documentChanges": true}},
+			"general":   map[string]any{"positionEncodings": []string{"utf-8"}},
+		},
+	}})
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(p.in, "Content-Length: %d\r\n\r\n%s", len(request), request); err != nil {
+		return err
+	}
+	in, n := bufio.NewReader(p.out), 0
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return err
+		}
+		if line = strings.TrimSpace(line); line == "" {
+			break
+		}
+		if s, ok := strings.CutPrefix(line, "Content-Length: "); ok {
+			if n, err = strconv.Atoi(s); err != nil {
+				return err
+			}
+		}
+	}
+	var answer struct {
+		Result json.RawMessage `json:"result"`
+	}
+	body := make([]byte, n)
+	if _, err := io.ReadFull(in, body); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, &answer); err != nil || answer.Result == nil {
+		return fmt.Errorf("%s: initialize: %s", p.Path, body)
+	}
+	return nil
+}
+
+// resident is the memory of it that lies in the machine's, in bytes, once it has been the same for a while.
+func (p *process) resident() (float64, error) {
+	const interval, quiet = 50 * time.Millisecond, 10
+	last, same := 0.0, 0
+	for deadline := time.Now().Add(10 * time.Second); same < quiet && time.Now().Before(deadline); time.Sleep(interval) {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
+		if err != nil {
+			return 0, err
+		}
+		_, rest, _ := strings.Cut(string(status), "VmRSS:")
+		var kb float64
+		if _, err := fmt.Sscan(rest, &kb); err != nil {
+			return 0, err
+		}
+		if same++; kb*1024 != last {
+			last, same = kb*1024, 0
+		}
+	}
+	return last, nil
+}
+
+// cpu is the processor time that it has used.
+func (p *process) cpu() (time.Duration, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	// The name is in brackets and may hold anything. User and system time are the 14th and 15th field, in hundredths.
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("%q is no stat", stat)
+	}
+	user, err1 := strconv.Atoi(fields[11])
+	system, err2 := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * 10 * time.Millisecond, errors.Join(err1, err2)
+}
+
+// editor is a running server with an editor at its other end.
+type editor struct {
+	*client.Client
+	process *process
+}
+
+// edit starts the server for an editor with one open document, or none.
+func (b *bench) edit(ctx context.Context, doc *client.Buffer, settings map[string]any) (*editor, error) {
+	p, err := b.spawn(b.program)
+	if err != nil {
+		return nil, err
+	}
+	options, err := json.Marshal(settings)
+	if err == nil {
+		var c *client.Client
+		if c, err = client.Dial(ctx, p, b.work, options, client.Handlers{Buffer: doc, Update: func(protocol.UpdateParams) {}}, b.log); err == nil {
+			return &editor{c, p}, nil
+		}
+	}
+	return nil, errors.Join(err, p.kill())
+}
+
+// end takes leave, and wants the server to have ended well.
+func (e *editor) end(ctx context.Context) error {
+	return errors.Join(e.Shutdown(ctx), e.process.Wait())
+}
+
+// session begins a session and gives its id.
+func (e *editor) session(ctx context.Context) (string, error) {
+	var r protocol.NewSessionResult
+	err := e.Call(ctx, "tandem/session/new", protocol.NewSessionParams{}, &r)
+	return r.SessionID, err
+}
+
+// call calls a tool outside a turn.
+func (e *editor) call(ctx context.Context, session, tool string, arguments any) error {
+	raw, err := json.Marshal(arguments)
+	if err != nil {
+		return err
+	}
+	var r protocol.ToolResult
+	err = e.Call(ctx, "tandem/tools/call", protocol.CallToolParams{SessionID: session, Name: tool, Arguments: raw}, &r)
+	if err == nil && !r.Success {
+		err = fmt.Errorf("%s: %s", tool, r.Data)
+	}
+	return err
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tandem/lspserver/client"
+	"tandem/lspserver/protocol"
+)
+
+const (
+	reads    = 20 // in a turn that reads one file after another
+	parallel = 8
+)
+
+// turns measures what a turn costs over the model's own time: that is how long a plain client takes for the same requests.
+func (b *bench) turns(ctx context.Context) error {
+	for _, api := range []string{"openai-chat", "anthropic"} {
+		if err := b.turnsOver(ctx, api); err != nil {
+			return fmt.Errorf("%s: %w", api, err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) turnsOver(ctx context.Context, api string) error {
+	s, err := newService()
+	if err != nil {
+		return err
+	}
+	defer s.server.Close()
+	for i := range reads {
+		if err := os.WriteFile(filepath.Join(b.work, fmt.Sprintf("read%d.go", i)), []byte(lines(150, i)), 0o600); err != nil {
+			return err
+		}
+	}
+	path := filepath.Join(b.work, "open.go")
+	doc := client.NewBuffer(path, "count = 0\n"+lines(150, 0))
+	base := s.url + "/v1"
+	if api == "anthropic" {
+		base = s.url
+	}
+	e, err := b.edit(ctx, doc, object{
+		"model": "bench/m", "mode": "auto", "providers": object{"bench": object{"api": api, "baseUrl": base}},
+	})
+	if err != nil {
+		return err
+	}
+	defer e.end(ctx) //nolint:errcheck // what was measured is measured
+
+	read := func(i int) call { return call{"read_file", object{"path": fmt.Sprintf("read%d.go", i)}} }
+	var inTurn, atOnce [][]call
+	for i := range reads {
+		inTurn = append(inTurn, []call{read(i)})
+	}
+	atOnce = [][]call{nil}
+	for i := range parallel {
+		atOnce[0] = append(atOnce[0], read(i))
+	}
+	edits := 0
+	plain := &http.Client{Transport: &http.Transport{DisableCompression: true}}
+	defer plain.CloseIdleConnections()
+	kinds := []struct {
+		name    string
+		per     int // calls in it
+		batches func() [][]call
+	}{
+		{"none", 0, func() [][]call { return nil }},
+		{"reads", reads, func() [][]call { return inTurn }},
+		{"parallel", parallel, func() [][]call { return atOnce }},
+		{"edit", 2, func() [][]call {
+			edits++
+			return [][]call{
+				{{"read_file", object{"path": path}}},
+				{{"edit_file", object{
+					"path": path, "old_text": fmt.Sprintf("count = %d\n", edits-1), "new_text": fmt.Sprintf("count = %d\n", edits),
+				}}},
+			}
+		}},
+	}
+	rounds := b.rounds(40)
+	over, used, asked := map[string][]float64{}, map[string]time.Duration{}, []float64{}
+	for round := range rounds + 1 {
+		for _, k := range kinds {
+			batches := k.batches()
+			took, cpu, err := e.turn(ctx, s, api, batches)
+			if err != nil {
+				return fmt.Errorf("%s: %w", k.name, err)
+			}
+			began := time.Now()
+			n, err := s.replay(plain)
+			again := time.Since(began)
+			if err == nil && n != len(batches)+1 {
+				err = fmt.Errorf("%d requests instead of %d", n, len(batches)+1)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", k.name, err)
+			}
+			if round == 0 { // everything is made once
+				continue
+			}
+			over[k.name] = append(over[k.name], float64(took-again))
+			used[k.name] += cpu
+			if k.name == "none" {
+				asked = append(asked, float64(again))
+			}
+		}
+	}
+	if text := doc.Text(); !strings.HasPrefix(text, fmt.Sprintf("count = %d\n", edits)) {
+		return fmt.Errorf("the document begins with %.20q after %d edits", text, edits)
+	}
+	name := "Turn/" + api + "/"
+	none := median(over["none"])
+	b.add(name+"request", rounds, median(asked), "ns/op")
+	b.add(name+"none", rounds, none, "ns/op")
+	b.add(name+"read", rounds*reads, (median(over["reads"])-none)/reads, "ns/op")
+	b.add(name+"read-cpu", rounds*reads, float64(used["reads"])/float64(rounds*reads), "ns/op")
+	b.add(name+"parallel", rounds, median(over["parallel"]), "ns/op")
+	b.add(name+"edit", rounds, median(over["edit"]), "ns/op")
+	return nil
+}
+
+// turn carries out a turn in a session that has had one before, and says how long the client waited and how much processor
+// time the server used.
+func (e *editor) turn(ctx context.Context, s *service, api string, batches [][]call) (took, cpu time.Duration, err error) {
+	session, err := e.session(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	ask := func() error {
+		var r protocol.PromptResult
+		p := protocol.PromptParams{SessionID: session, Prompt: []protocol.ContentBlock{{Type: "text", Text: "Go on."}}}
+		if err := e.Call(ctx, "tandem/session/prompt", p, &r); err != nil {
+			return err
+		}
+		if r.StopReason != "end_turn" {
+			return fmt.Errorf("the turn ended with %s %+v", r.StopReason, r.Error)
+		}
+		return nil
+	}
+	if err := s.play(api, nil); err != nil {
+		return 0, 0, err
+	}
+	if err := ask(); err != nil {
+		return 0, 0, err
+	}
+	if err := s.play(api, batches); err != nil {
+		return 0, 0, err
+	}
+	before, err := e.process.cpu()
+	if err != nil {
+		return 0, 0, err
+	}
+	began := time.Now()
+	if err := ask(); err != nil {
+		return 0, 0, err
+	}
+	took = time.Since(began)
+	after, err := e.process.cpu()
+	return took, after - before, err
+}
+
+// lines is a text of so many lines that look like code, 150 of which are 5 kB.
+func lines(n, seed int) string {
+	var b strings.Builder
+	for i := range n {
+		switch i % 3 {
+		case 0:
+			fmt.Fprintf(&b, "\tvalue%d, err := call(ctx, %d, %d)\n", i, seed, i*7919%1009)
+		case 1:
+			b.WriteString("\tif err != nil {\n")
+		default:
+			fmt.Fprintf(&b, "\t\treturn fmt.Errorf(\"call %d: %%w\", err)\n\t}\n", i)
+		}
+	}
+	return b.String()
+}
