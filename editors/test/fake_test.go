@@ -32,6 +32,11 @@ type server struct {
 	got     []string // methods, in order
 	init    json.RawMessage
 	session json.RawMessage // what the client is told of its session
+	version any             // of the protocol, as initialize is answered
+	methods []string        // that the server says that it takes
+	meta    json.RawMessage // what the last prompt said beside its text
+	steered []string        // what was said to running turns
+	over    bool            // there is no turn to steer
 }
 
 type document struct {
@@ -88,7 +93,7 @@ func listen(t *testing.T) (*server, string) {
 	}
 	s := &server{
 		t: t, changed: make(chan struct{}), docs: map[string]*document{}, replies: map[int]json.RawMessage{},
-		session: raw(map[string]any{"sessionId": "s1"}),
+		session: raw(map[string]any{"sessionId": "s1"}), version: 1, methods: []string{"tandem/session/steer"},
 	}
 	go func() {
 		for {
@@ -153,6 +158,7 @@ func (s *server) take(m message) {
 			Text  string
 		}
 		Prompt []struct{ Text string }
+		Meta   json.RawMessage `json:"_meta"`
 	}
 	_ = json.Unmarshal(m.Params, &p)
 	uri := p.TextDocument.URI
@@ -162,12 +168,21 @@ func (s *server) take(m message) {
 		s.write(message{ID: m.ID, Result: raw(map[string]any{"capabilities": map[string]any{
 			"positionEncoding": "utf-8",
 			"textDocumentSync": map[string]any{"openClose": true, "change": 2, "save": true},
-			"experimental":     map[string]any{"tandem": map[string]any{"protocolVersion": 1}},
+			"experimental":     map[string]any{"tandem": map[string]any{"protocolVersion": s.version, "methods": s.methods}},
 		}})})
 	case "tandem/session/new":
 		s.write(message{ID: m.ID, Result: s.session})
 	case "tandem/session/prompt":
 		s.prompts = append(s.prompts, prompt{m.ID, p.Prompt[0].Text})
+		s.meta = p.Meta
+	case "tandem/session/steer":
+		if s.steered = append(s.steered, p.Prompt[0].Text); s.over {
+			s.write(message{ID: m.ID, Error: raw(map[string]any{
+				"code": -32602, "message": "No prompt is being answered.", "data": map[string]any{"code": "no_turn"},
+			})})
+			return
+		}
+		s.write(message{ID: m.ID, Result: raw(map[string]any{})})
 	case "tandem/session/cancel":
 		s.cancels++
 	case "shutdown":

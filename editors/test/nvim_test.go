@@ -1,6 +1,7 @@
 package editorstest
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os/exec"
@@ -56,8 +57,11 @@ func TestNvimChat(t *testing.T) {
 		if got := e.lua("vim.fn.expand('%:t')"); got != "a.txt" {
 			t.Errorf("the cursor went to %q", got)
 		}
-		e.ex("Tandem and again")
-		e.see(`a turn is running`)
+		s.update(map[string]any{
+			"sessionUpdate": "usage_update", "usage": map[string]any{"inputTokens": 1200, "outputTokens": 34, "totalTokens": 1234},
+			"cost": map[string]any{"amount": 0.0123, "currency": "USD"},
+		})
+		e.see(`1\.2k tokens · \$0\.012`)
 		// A message of any length leaves the keyboard to the person.
 		long := strings.Repeat("a long message ", 20) + "\nwith a second line"
 		s.notify("window/showMessage", map[string]any{"type": 2, "message": long})
@@ -76,6 +80,71 @@ func TestNvimChat(t *testing.T) {
 		e.ex("Tandem anew")
 		if asked, _ := s.turn(); asked != "anew" {
 			t.Errorf("asked %q after a restart", asked)
+		}
+	})
+}
+
+// What is said while a turn runs goes to that turn, and becomes the next prompt where that has just ended. With every
+// prompt goes what the person looks at, unless they keep it to themselves.
+func TestNvimSteer(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		s, lua := listen(t)
+		e := start(t, nvim, options{lua: lua, files: map[string]string{"a.txt": "one\nzwölf\nthree\n"}, open: "a.txt"})
+		e.ex("normal! 2G0fl")
+		e.ex("Tandem begin")
+		_, end := s.turn()
+		var meta struct {
+			Tandem struct {
+				Editor struct {
+					URI              string
+					Cursor           position
+					Visible          span
+					Selection, Other *span
+				}
+			}
+		}
+		if err := json.Unmarshal(s.meta, &meta); err != nil {
+			t.Fatalf("%v: %s", err, s.meta)
+		}
+		if m := meta.Tandem.Editor; m.URI != "file://"+e.path("a.txt") || m.Cursor != (position{1, 4}) || m.Selection != nil ||
+			m.Visible != (span{position{0, 0}, position{2, 0}}) {
+			t.Errorf("%s", s.meta)
+		}
+		s.say("I begin.")
+		e.ex("Tandem also this")
+		s.wait("the turn hears of it", func() bool { return len(s.steered) == 1 && s.steered[0] == "also this" })
+		e.see(`the model gets it with its next request`)
+		s.update(map[string]any{
+			"sessionUpdate": "user_message_chunk", "content": map[string]any{"type": "text", "text": "also this"},
+		})
+		e.see(`also this`)
+		s.mu.Lock()
+		s.over = true
+		s.mu.Unlock()
+		e.ex("Tandem too late")
+		s.wait("the turn is over", func() bool { return len(s.steered) == 2 })
+		e.lua("(function() local g = vim.g.tandem; g.share_editor = false; vim.g.tandem = g end)()")
+		end("end_turn")
+		if asked, _ := s.turn(); asked != "too late" || s.meta != nil {
+			t.Errorf("asked %q with %s", asked, s.meta)
+		}
+	})
+}
+
+// A program that speaks another version is refused with a word on what to update.
+func TestNvimOtherVersion(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		for _, c := range []struct {
+			version any
+			want    string
+		}{
+			{0, `update the program`}, {2, `update this plugin`}, {nil, `not tandem, or one that is too old`},
+		} {
+			s, lua := listen(t)
+			s.version = c.version
+			e := start(t, nvim, options{lua: lua, files: map[string]string{"a.txt": "one\n"}, open: "a.txt"})
+			e.ex("Tandem go")
+			e.see(c.want)
 		}
 	})
 }

@@ -1,6 +1,6 @@
 // Bundles the extension and its web page. "--watch" keeps doing so, "--dev" leaves them readable.
 import * as esbuild from 'esbuild';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -46,5 +46,7 @@ if (watch) {
   await Promise.all(builds.map(async (b) => (await esbuild.context(b)).watch()));
 } else {
   const results = await Promise.all(builds.map((b) => esbuild.build(b)));
+  // For the files of the configuration, see jsonValidation in package.json.
+  copyFileSync(`${here}../../docs/configuration.schema.json`, `${here}dist/configuration.schema.json`);
   writeFileSync(`${here}dist/NOTICES.txt`, notices(results).join(`\n${'-'.repeat(80)}\n\n`));
 }

@@ -932,10 +932,10 @@ test('every method that the plugin names is one of the protocol', function()
     end
   end
   assert(seen > 10)
-  -- What the server asks of a client that says that it answers, it answers.
+  -- What the server asks of a client that says that it answers, it answers. There is no model to lend.
   local handlers = on_disk(plugin .. '/lua/tandem/client.lua')
   for _, method in ipairs(protocol.ClientRequests) do
-    if vim.startswith(method, 'tandem/') then
+    if vim.startswith(method, 'tandem/') and method ~= 'tandem/model/stream' then
       assert(handlers:find(("on['%s']"):format(method), 1, true), 'nothing answers ' .. method)
     end
   end

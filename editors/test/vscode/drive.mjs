@@ -7,11 +7,11 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -112,6 +112,7 @@ export async function write(folder, files) {
  *   version   of code-server
  *   files     of the workspace, by relative names
  *   vsix      an extension to install; none for one that is loaded from its folder
+ *   folders   further extensions, as folders whose name is their id
  *   settings  of the person; machine: those of the machine. tandem.path is the built server if it is not given
  *   env       further environment, for the extension host and the server too
  *   args      further arguments of code-server
@@ -145,6 +146,9 @@ export async function start(o) {
     EXTENSIONS_GALLERY: JSON.stringify({ serviceUrl: 'http://127.0.0.1:9/', itemUrl: 'http://127.0.0.1:9/' }),
     ...o.env,
   };
+  for (const folder of o.folders ?? []) {
+    await cp(folder, join(dir, 'extensions', `${basename(folder)}-0.0.0`), { recursive: true });
+  }
   if (o.vsix) {
     await run(node, [entry, ...common, '--install-extension', o.vsix], { env });
   }

@@ -80,6 +80,7 @@ export async function suite(version, say = console.log) {
     version,
     args: version.startsWith('4.10') ? [] : ['--vscode-option', 'enable-smoke-test-driver'],
     env: { TANDEM_TEST_DRIVER: drive.url, TANDEM_TEST_GREP: process.env.TANDEM_TEST_GREP ?? '' },
+    folders: [join(here, 'tandem-test.models')],
     files: { 'a.txt': 'one\ntwo\nthree\n', 'other/b.txt': 'bee\n' },
   });
   let finish;

@@ -17,6 +17,8 @@ export interface Actions {
   setApiKey(): Promise<void>;
   openSettings(query?: string): void;
   showLog(): void;
+  /** The models that VS Code itself has. */
+  models(): Promise<{ modelId: string; name: string }[]>;
 }
 
 /** The chat, as the commands and the status bar know it. */

@@ -28,13 +28,16 @@ export interface Backend {
    */
   request<R>(method: string, params: unknown, token?: CancellationToken): Promise<R>;
 
-  /** Sends a notification; dropped where no server runs. */
-  notify(method: string, params: unknown): void;
+  /** Sends a notification; dropped where no server runs. Resolved, whatever happens, when the next message may follow. */
+  notify(method: string, params: unknown): Promise<void>;
 
   /** Hears a notification of the server, across restarts. Several may listen to one method. */
   onNotification<P>(method: string, handler: (params: P) => void): Disposable;
 
-  /** Answers a request of the server, across restarts. One handler for a method. */
+  /**
+   * Answers a request of the server, across restarts. One handler for a method. What it throws is the answer's error, with
+   * the `code` that it has.
+   */
   onRequest<P, R>(method: string, handler: (params: P, token: CancellationToken) => R | Promise<R>): Disposable;
 
   /** Ends the server, if one runs, and starts it anew; resolved when it runs, rejected when it does not come up. */

@@ -48,7 +48,7 @@ export function serveDocuments(backend: Backend): vscode.Disposable[] {
       const changed = ends.get(document) !== document.eol;
       remember(document);
       if (changed && contentChanges.length === 0 && document.uri.scheme === 'file') {
-        backend.notify('textDocument/didChange', {
+        void backend.notify('textDocument/didChange', {
           textDocument: { uri: document.uri.toString(), version: document.version },
           contentChanges: [{ text: document.getText() }],
         });

@@ -6,6 +6,8 @@ import { handleApplyEdit, watchTyping } from './apply.ts';
 import { registerChat } from './chat/view.ts';
 import { serveDocuments } from './documents.ts';
 import { Keys } from './keys.ts';
+import { lend, lendable } from './model.ts';
+import type { ModelStreamParams, ModelStreamResult } from './protocol.ts';
 import { Review } from './review.ts';
 import { Server } from './server.ts';
 import { Status } from './status.ts';
@@ -50,10 +52,14 @@ export function activate(context: vscode.ExtensionContext): Api {
       void vscode.commands.executeCommand('workbench.action.openSettings', query ?? `@ext:${context.extension.id}`);
     },
     showLog: () => log.show(),
+    models: () => lendable(vscode),
   };
+  const lending = backend.onRequest<ModelStreamParams, ModelStreamResult>('tandem/model/stream', (params, token) =>
+    lend(vscode, params, (chunk) => backend.notify('tandem/model/chunk', { streamId: params.streamId, ...chunk }), token),
+  );
   const chat = registerChat(context, backend, actions);
   const status = new Status(backend, chat, review);
-  context.subscriptions.push(log, backend, review, chat, status, watchTyping(), ...serveDocuments(backend));
+  context.subscriptions.push(log, lending, backend, review, chat, status, watchTyping(), ...serveDocuments(backend));
   chat.onSession((session) => review.show(session));
   chat.onRunning((running) => void vscode.commands.executeCommand('setContext', 'tandem.running', running));
 

@@ -15,6 +15,8 @@ export const ERRORS = {
   not_permitted: -32014,
   /** A cwd, a root or a workspace folder is not there or is no folder. */
   no_such_folder: -32602,
+  /** There is no running turn to steer. */
+  no_turn: -32602,
 } as const;
 
 export interface Position {
@@ -87,6 +89,28 @@ export interface CallToolParams {
   trace?: boolean;
 }
 
+/** ChangeRecord is one change of one file, as it was written down when it happened. */
+export interface ChangeRecord {
+  /** Unique in the session, for good. */
+  id: string;
+  /** Absolute. */
+  filePath: string;
+  operation: 'create' | 'edit' | 'delete' | 'move' | 'shell' | 'undo';
+  /** 0 outside a turn. */
+  turnNumber: number;
+  toolCallId: string;
+  /** RFC 3339. */
+  time: string;
+  /** SHA-256 of the text before, empty where there was no file. */
+  beforeHash: string;
+  /** SHA-256 of the text after, empty where there is no file any more. */
+  afterHash: string;
+  /** Absent where there was no file, or its text was too large to keep or was forgotten. */
+  contentBefore?: string;
+  /** Likewise. */
+  contentAfter?: string;
+}
+
 /** ChangedFile is what a session has changed in one file and what still stands. */
 export interface ChangedFile {
   uri: string;
@@ -107,6 +131,58 @@ export interface ChangedHunk {
   status: 'pending' | 'accepted' | 'rejected' | 'conflict';
   turn: number;
   toolCallId: string;
+}
+
+/** ChatCall is a call that a model has asked for. */
+export interface ChatCall {
+  id: string;
+  type: 'function';
+  function: ChatFunction;
+}
+
+/** ChatFunction says what is called. */
+export interface ChatFunction {
+  name: string;
+  /** An object, as JSON. */
+  arguments: string;
+}
+
+/** ChatImage is a picture. */
+export interface ChatImage {
+  /** A data URL in Base64. */
+  url: string;
+}
+
+/** ChatMessage is a message as Chat Completions has it. */
+export interface ChatMessage {
+  role: 'system' | 'user' | 'assistant' | 'tool';
+  /** Text, or a list of ChatPart. */
+  content?: unknown;
+  /** Of an assistant. */
+  tool_calls?: ChatCall[];
+  /** Of a tool's message: the call that it answers. */
+  tool_call_id?: string;
+}
+
+/** ChatPart is a part of a message that is not text alone. */
+export interface ChatPart {
+  type: 'text' | 'image_url';
+  text?: string;
+  image_url?: ChatImage;
+}
+
+/** ChatTool is a tool that a model may call. */
+export interface ChatTool {
+  type: 'function';
+  function: ChatToolSpec;
+}
+
+/** ChatToolSpec describes a tool. */
+export interface ChatToolSpec {
+  name: string;
+  description?: string;
+  /** A JSON Schema. */
+  parameters: unknown;
 }
 
 /** Choice is a mode or a model that a session can have. */
@@ -142,6 +218,8 @@ export interface ClarifyResult {
 
 /** ClientExperimental is capabilities.experimental.tandem of the initialize request: what the client answers. */
 export interface ClientExperimental {
+  /** The version of the tandem/* methods that the client was made for; the server says so where its own is another. */
+  protocolVersion?: number;
   /** tandem/session/requestPermission. */
   permission?: boolean;
   /** tandem/session/clarify. */
@@ -172,6 +250,13 @@ export interface ContentBlock {
   /** Base64, for an image. */
   data?: string;
   resource?: EmbeddedResource;
+}
+
+/** Cost is an amount of money. */
+export interface Cost {
+  amount: number;
+  /** USD. */
+  currency: string;
 }
 
 /** Denial says who refused a call and why. */
@@ -212,6 +297,17 @@ export interface DiffMeta {
   unified: string;
 }
 
+/** EditorContext is what a person has in front of them. With it the model is told of the document, the cursor and the selected text, up to 8 KiB of it, and of up to 20 other open documents by name; never of what lies outside of the session's folders, nor of files such as .env, *.pem or id_rsa. */
+export interface EditorContext {
+  /** The document with the cursor. */
+  uri: string;
+  cursor: Position;
+  /** The text is that of the document as the server was told of it. */
+  selection?: Range;
+  /** What can be seen of the document. */
+  visible?: Range;
+}
+
 /** EmbeddedResource is text that goes along with a prompt. */
 export interface EmbeddedResource {
   uri: string;
@@ -246,7 +342,13 @@ export interface FileDiff {
 
 /** FileLock is a lock that somebody holds. */
 export interface FileLock {
+  /** The id of a session, maybe one of another process. */
   holder: string;
+  toolCallId?: string;
+  /** RFC 3339. */
+  since?: string;
+  /** The process that the session is in. */
+  pid?: number;
 }
 
 /** FileTimeNotice of tandem/fileTime. */
@@ -385,6 +487,30 @@ export interface Location {
   line?: number;
 }
 
+/** MentionItem is something that can be mentioned. */
+export interface MentionItem {
+  label: string;
+  /** file or folder. Others may follow. */
+  kind: string;
+  /** What is to stand in the prompt, with the @. */
+  insert: string;
+}
+
+/** MentionParams of tandem/mentions/complete. */
+export interface MentionParams {
+  /** Its folder is looked at; that of the workspace if absent. */
+  sessionId?: string;
+  /** The letters behind the @. */
+  prefix: string;
+  /** The most items to give, up to 200; 20 if absent. */
+  limit?: number;
+}
+
+/** MentionResult of tandem/mentions/complete. */
+export interface MentionResult {
+  items: MentionItem[];
+}
+
 /** Meta is what is ours in a payload of the Agent Client Protocol. */
 export interface Meta {
   tandem: UpdateMeta | DiffMeta | PermissionMeta;
@@ -402,10 +528,53 @@ export interface ModelChoice {
   name: string;
 }
 
+/** ModelChunk of tandem/model/chunk; one of text, thought and toolCall is set. */
+export interface ModelChunk {
+  streamId: string;
+  text?: string;
+  thought?: string;
+  toolCall?: ModelChunkCall;
+}
+
+/** ModelChunkCall is a piece of a call; pieces of one index belong together. */
+export interface ModelChunkCall {
+  index: number;
+  /** With the first piece. */
+  id?: string;
+  /** With the first piece. */
+  name?: string;
+  /** The next piece of the arguments, which are an object as JSON. */
+  argumentsDelta?: string;
+}
+
+/** ModelOptions say how a model is to answer. */
+export interface ModelOptions {
+  /** The id that follows editor/ in the model's name; absent leaves the choice to the client. */
+  model?: string;
+}
+
 /** ModelState lists the models and names the present one. */
 export interface ModelState {
   currentModelId: string;
   availableModels: ModelChoice[];
+}
+
+/** ModelStreamParams of tandem/model/stream. */
+export interface ModelStreamParams {
+  /** What the chunks of the answer name. */
+  streamId: string;
+  /** The whole conversation, the system prompt first. */
+  messages: ChatMessage[];
+  /** What the model may call. */
+  tools: ChatTool[];
+  options: ModelOptions;
+}
+
+/** ModelStreamResult of tandem/model/stream, after the last chunk. */
+export interface ModelStreamResult {
+  /** end_turn, also where the model waits for its calls; max_tokens or refusal. Others are failures. */
+  stopReason: string;
+  usage?: Usage;
 }
 
 /** NewSessionParams of tandem/session/new. */
@@ -462,6 +631,16 @@ export interface PermissionResult {
   outcome: PermissionOutcome;
 }
 
+/** PromptContext is _meta.tandem of a prompt. */
+export interface PromptContext {
+  editor?: EditorContext;
+}
+
+/** PromptMeta is what is ours beside a prompt. */
+export interface PromptMeta {
+  tandem?: PromptContext;
+}
+
 /** PromptParams of tandem/session/prompt. */
 export interface PromptParams {
   sessionId: string;
@@ -470,17 +649,34 @@ export interface PromptParams {
   model?: string;
   /** Not served yet: anything but an empty list is refused. */
   tools?: unknown[];
+  _meta?: PromptMeta;
 }
 
 /** PromptResult of tandem/session/prompt, sent when the turn is over. */
 export interface PromptResult {
-  /** end_turn, max_tokens, max_turn_requests, refusal, cancelled or error. Others may follow. */
+  /** end_turn, max_tokens, max_turn_requests, budget_exceeded, refusal, cancelled or error. Others may follow. */
   stopReason: string;
   usage: Usage;
   /** Counts from 1. */
   turn: number;
   /** With stopReason error. */
   error?: TurnError;
+}
+
+/** RecordsParams of tandem/changes/records. */
+export interface RecordsParams {
+  sessionId: string;
+  /** Only changes of this turn; 0 is outside a turn. */
+  turn?: number;
+  /** Only changes of this file. */
+  uri?: string;
+  /** With the texts. */
+  contents?: boolean;
+}
+
+/** RecordsResult of tandem/changes/records. */
+export interface RecordsResult {
+  records: ChangeRecord[];
 }
 
 /** RenameParams of tandem/session/rename. */
@@ -578,6 +774,8 @@ export interface ServerExperimental {
   protocolVersion: number;
   /** Every tandem/* request and notification that the server takes. */
   methods: string[];
+  /** For a person, where the client named another version: which of the two is older, and what to do. It is also shown with window/showMessage. What both know works. */
+  mismatch?: string;
 }
 
 /** SessionInfo is one session. */
@@ -625,6 +823,30 @@ export interface StatusResult {
   suspect: number;
   /** What is wrong with the configuration. */
   config: string[];
+  store: StoreState;
+}
+
+/** SteerParams of tandem/session/steer. */
+export interface SteerParams {
+  sessionId: string;
+  prompt: ContentBlock[];
+}
+
+/** StoreState is what keeps the sessions and the journal of changes. */
+export interface StoreState {
+  /** closed until there is something to keep; in memory it ends with the server. */
+  kind: 'closed' | 'file' | 'memory';
+  path?: string;
+  /** Bytes in use. */
+  size?: number;
+  /** Bytes to keep to. */
+  quota?: number;
+  /** That are kept, of all folders. */
+  sessions?: number;
+  /** Changes that have begun and whose end is not written down. */
+  intents?: number;
+  /** Why nothing is kept in a file, or why there are no figures. */
+  problem?: string;
 }
 
 /** ToolContent is something that a tool call shows. */
@@ -733,17 +955,17 @@ export interface UndoConflict {
   reason: string;
 }
 
-/** UndoParams of tandem/changes/undo. */
+/** UndoParams of tandem/changes/undo and tandem/changes/redo. */
 export interface UndoParams {
   sessionId: string;
   scope: 'file' | 'turn' | 'toolCall' | 'session';
   uri?: string;
-  /** The last turn that changed something if absent. */
+  /** The last turn that changed something if absent, to bring again the one of what was taken back last. */
   turn?: number;
   toolCallId?: string;
 }
 
-/** UndoResult of tandem/changes/undo. */
+/** UndoResult of tandem/changes/undo and tandem/changes/redo. */
 export interface UndoResult {
   changed: string[];
   conflicts: UndoConflict[];
@@ -772,7 +994,12 @@ export interface Update {
   /** The result of ToolResult. */
   rawOutput?: unknown;
   currentModeId?: string;
+  /** Of the turn so far, in a usage_update. */
   usage?: Usage;
+  /** Tokens of the conversation as the model has read it last, in a usage_update. */
+  used?: number;
+  /** Of the session so far, in a usage_update, where the price is known. */
+  cost?: Cost;
   _meta?: Meta;
 }
 
@@ -814,12 +1041,18 @@ export interface UpdateParams {
   update: Update;
 }
 
-/** Usage counts the tokens of a turn. */
+/** Usage counts tokens, of a turn where nothing else is said. */
 export interface Usage {
+  /** All that the model has read. */
   inputTokens: number;
   outputTokens: number;
+  /** Those of inputTokens that came from the service's cache. */
   cachedInputTokens?: number;
+  /** Those of inputTokens that went into the service's cache. */
+  cacheWriteTokens?: number;
   totalTokens: number;
+  /** Where the price is known. */
+  cost?: Cost;
 }
 
 /** Widget is something to be drawn; a client that does not know its type shows its title and its markdown. */
@@ -847,8 +1080,12 @@ export interface ServerRequests {
   'tandem/session/load': { params: LoadSessionParams; result: NewSessionResult };
   /** Runs a turn: what happens in it arrives as tandem/session/update, the answer comes when it is over. One turn at a time in a session; a second prompt gets -32012. Where no request could go out the answer is -32013; once one has, a failure is stopReason "error". */
   'tandem/session/prompt': { params: PromptParams; result: PromptResult };
+  /** Adds to the running turn what a person wants to say meanwhile. The model gets it with its next request, after the results of its calls, and there is such a request even where its present answer would have been the last. When it joins it arrives as a user_message_chunk of its own; the answer here comes at once. Where the turn ends before that, cancelled or failed, it joins the conversation all the same, a notice says so, and the model gets it with the next prompt. Where no turn is running, or one is just answering, the error is -32602 no_turn and nothing is kept: send it as a prompt once the last one is answered. */
+  'tandem/session/steer': { params: SteerParams; result: Empty };
   /** How much the session may do unasked: ask, or auto. */
   'tandem/session/setMode': { params: SetModeParams; result: Empty };
+  /** What may be meant by an @ and the letters behind it: files and folders of the session's folder, the likeliest first, without what .gitignore excludes. */
+  'tandem/mentions/complete': { params: MentionParams; result: MentionResult };
   /** From the next turn on. */
   'tandem/session/setModel': { params: SetModelParams; result: Empty };
   /** Ends the session, its turn and its commands. It is kept, and another process may load it. */
@@ -869,8 +1106,12 @@ export interface ServerRequests {
   'tandem/changes/accept': { params: HunksParams; result: HunksResult };
   /** Takes hunks back, each whole or not at all, in one edit a file, and keeps everything that was typed since. A hunk into which somebody has typed, or which a later call builds upon, stays and is named in conflicts. A file that the call made goes once nothing else is in it, a deleted one comes back. The model is told of what was rejected at the head of the next prompt. */
   'tandem/changes/reject': { params: HunksParams; result: HunksResult };
-  /** Takes changes back and keeps what a person has typed since, beside them. Text that was changed over is left and named in conflicts. Calls outside a turn carry turn 0 and are undone by toolCall. */
+  /** Takes changes back and keeps what a person has typed since, beside them. Text that was changed over is left and named in conflicts, and so is what was changed before the session was loaded where the text before it is not kept any more. Calls outside a turn carry turn 0 and are undone by toolCall. */
   'tandem/changes/undo': { params: UndoParams; result: UndoResult };
+  /** Every change of a file that a session has made, the oldest first, also from before the session was loaded: what its calls did, what a command did to files that the session had seen (shell), and what a person took back (undo, with the hunks' own turn). Texts of up to 1 MiB are kept. */
+  'tandem/changes/records': { params: RecordsParams; result: RecordsResult };
+  /** Brings again what tandem/changes/undo or reject took back. Where somebody has since changed the text that it would change, or deleted what stood around it, it stays away and is named in conflicts. Without a turn it is the turn of what was taken back last. */
+  'tandem/changes/redo': { params: UndoParams; result: UndoResult };
   /** What is known of files: of those asked for, else of all that were seen. */
   'tandem/fileTime/get': { params: FileTimeParams; result: FileTimeResult };
   /** The tools on offer. */
@@ -891,6 +1132,8 @@ export interface ServerNotifications {
   'exit': unknown;
   /** Ends the running turn; its prompt is answered with stopReason "cancelled". */
   'tandem/session/cancel': SessionParams;
+  /** A piece of the answer to a tandem/model/stream: text, thought, or a piece of a call. One that comes after the answer or after the cancellation is passed over. */
+  'tandem/model/chunk': ModelChunk;
 }
 
 /** What the server asks. */
@@ -899,6 +1142,8 @@ export interface ClientRequests {
   'tandem/session/requestPermission': { params: PermissionParams; result: PermissionResult };
   /** A question of the model's, for a person. To clients that declared clarify; a question with options goes to others by window/showMessageRequest. It is cancelled when its time or the turn is over. */
   'tandem/session/clarify': { params: ClarifyParams; result: ClarifyResult };
+  /** Asks for an answer of the client's own model, for a session whose model is "editor" or "editor/ID". To clients that declared model. What the model says goes out as tandem/model/chunk while it says it; the answer here comes after the last chunk. It is cancelled when the turn is, and after five minutes without a chunk. A failure is an error -32013 whose message tells the person what to do; the turn then ends with stopReason "error". */
+  'tandem/model/stream': { params: ModelStreamParams; result: ModelStreamResult };
   /** LSP's, with tandem beside the edit. Always documentChanges; each open document with the version that the edit was made for. One call's edit of one document is one request and one step of undo. The answer is a hint: what counts is the didChange that shows the edit, and a refusal or a newer version makes the server carry the edit over what was typed and ask again. */
   'workspace/applyEdit': { params: ApplyEditParams; result: unknown };
   /** Asks to save documents, for a command that is to see them or for files that were opened only to take an edit. To clients that declared save. */

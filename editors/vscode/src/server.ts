@@ -8,6 +8,7 @@ import {
   CloseAction,
   ErrorAction,
   LanguageClient,
+  ResponseError,
   State,
   type ClientCapabilities,
   type ServerCapabilities,
@@ -23,11 +24,12 @@ import { declaredIn, explicit } from './settings.ts';
 type Handler = (params: any, token: vscode.CancellationToken) => unknown;
 
 /** What the server asks for that has a declaration in the capabilities. */
-const DECLARED: Record<string, keyof ClientExperimental> = {
+const DECLARED: Record<string, Exclude<keyof ClientExperimental, 'protocolVersion'>> = {
   'tandem/session/requestPermission': 'permission',
   'tandem/session/clarify': 'clarify',
   'tandem/documents/save': 'save',
   'tandem/documents/resync': 'resync',
+  'tandem/model/stream': 'model',
 };
 
 /** How long a server that was asked to end may take. */
@@ -86,8 +88,18 @@ export class Server implements Backend, vscode.Disposable {
     if (this.asked.has(method)) {
       throw new Error(`${method} has a handler already`);
     }
-    this.asked.set(method, handler as Handler);
-    const registered = this.client?.onRequest(method, handler as Handler);
+    const answer: Handler = async (params, token) => {
+      try {
+        return await handler(params, token);
+      } catch (err) {
+        if (err instanceof Error && 'code' in err && typeof err.code === 'number') {
+          throw new ResponseError(err.code, err.message);
+        }
+        throw err;
+      }
+    };
+    this.asked.set(method, answer);
+    const registered = this.client?.onRequest(method, answer);
     return new vscode.Disposable(() => {
       this.asked.delete(method);
       registered?.dispose();
@@ -106,9 +118,9 @@ export class Server implements Backend, vscode.Disposable {
     return token ? this.client.sendRequest<R>(method, params, token) : this.client.sendRequest<R>(method, params);
   }
 
-  notify(method: string, params: unknown): void {
+  async notify(method: string, params: unknown): Promise<void> {
     if (this.state === 'running') {
-      this.client?.sendNotification(method, params).catch((err) => this.o.log.error(`${method}: ${err}`));
+      await this.client?.sendNotification(method, params).catch((err) => this.o.log.error(`${method}: ${err}`));
     }
   }
 
@@ -158,7 +170,7 @@ export class Server implements Backend, vscode.Disposable {
 
   /** Tells the server that settings have changed; it asks for them. */
   settingsChanged(): void {
-    this.notify('workspace/didChangeConfiguration', { settings: null });
+    void this.notify('workspace/didChangeConfiguration', { settings: null });
   }
 
   private set(state: BackendState, failure?: string): void {
@@ -337,7 +349,7 @@ export class Server implements Backend, vscode.Disposable {
 function feature(requests: string[]): StaticFeature {
   return {
     fillClientCapabilities(capabilities: ClientCapabilities) {
-      const tandem: ClientExperimental = { review: true, rebase: true };
+      const tandem: ClientExperimental = { protocolVersion: VERSION, review: true, rebase: true };
       for (const method of requests) {
         const name = DECLARED[method];
         if (name) {

@@ -13,7 +13,7 @@ export interface Declared {
 }
 
 /** Settings that are for the extension alone. */
-const OWN = new Set(['path', 'env']);
+const OWN = new Set(['path', 'env', 'shareEditor']);
 
 /**
  * The values that somebody has set, as a tree. Defaults are left out, so that the server's own files count beneath.

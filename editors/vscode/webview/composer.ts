@@ -2,7 +2,7 @@
 
 import type { Context, Setup } from '../src/chat/messages.ts';
 import { type Choice, type Conversation, total, waiting } from '../src/chat/state.ts';
-import type { MentionItem } from '../src/chat/wire.ts';
+import type { Cost, MentionItem } from '../src/chat/wire.ts';
 import { h, icon, iconButton } from './dom.ts';
 import { draft, post } from './host.ts';
 
@@ -71,9 +71,10 @@ export class Composer {
     this.stop.hidden = !c.running;
     this.send.hidden = c.running && !setup.can.steer;
     const used = total(c.usage);
-    this.usage.textContent = used + c.before > 0 ? `${short(used + c.before)} tokens` : '';
+    const cost = c.cost ? ` · ${money(c.cost)}` : '';
+    this.usage.textContent = used + c.before > 0 ? `${short(used + c.before)} tokens${cost}` : '';
     this.usage.title = c.usage
-      ? `This turn: ${c.usage.inputTokens ?? 0} in${c.usage.cachedInputTokens ? ` (${c.usage.cachedInputTokens} from the cache)` : ''}, ${c.usage.outputTokens ?? 0} out. Before: ${c.before}.`
+      ? `This turn: ${c.usage.inputTokens ?? 0} in${c.usage.cachedInputTokens ? ` (${c.usage.cachedInputTokens} from the cache)` : ''}, ${c.usage.outputTokens ?? 0} out${c.usage.cost ? `, ${money(c.usage.cost)}` : ''}. Before: ${c.before}.`
       : '';
     this.drawChips(setup.context);
     this.enable();
@@ -304,6 +305,11 @@ function hint(c: Conversation, setup: Setup): string {
     return setup.can.steer ? 'Tell it more while it works' : 'Tandem is working. Escape stops it.';
   }
   return setup.can.mentions ? 'Ask Tandem, @ names files' : 'Ask Tandem';
+}
+
+function money({ amount, currency }: Cost): string {
+  const digits = amount >= 1 ? 2 : amount >= 0.01 ? 3 : 4;
+  return currency === 'USD' ? `$${amount.toFixed(digits)}` : `${amount.toFixed(digits)} ${currency}`;
 }
 
 function short(n: number): string {

@@ -1,6 +1,6 @@
 // The conversation as rows. Each row is drawn again only when what it shows is another object than before.
 
-import { type Conversation, type Ending, type Item, type Message, type Row, type ToolCall, rows } from '../src/chat/state.ts';
+import { type Conversation, type Ending, type Item, type Message, type Row, type ToolCall, rows, shown } from '../src/chat/state.ts';
 import { type Child, button, h, icon } from './dom.ts';
 import { post } from './host.ts';
 import { Markdown } from './markdown.ts';
@@ -13,13 +13,13 @@ interface View {
 
 export class Transcript {
   readonly element = h('div', { class: 'rows', role: 'log', 'aria-live': 'off', 'aria-label': 'Conversation' });
-  private readonly views = new Map<string, { view: View; shown: Item | readonly ToolCall[] }>();
+  private readonly views = new Map<string, { view: View; drawn: Item | readonly ToolCall[] }>();
   private readonly tools = new Map<string, ToolView>();
 
   constructor(private readonly folder: () => string | undefined) {}
 
   update(c: Conversation): void {
-    const wanted = rows(c.items);
+    const wanted = rows(shown(c));
     const keys = new Set(wanted.map((r) => r.key));
     for (const [key, { view }] of this.views) {
       if (!keys.has(key)) {
@@ -32,11 +32,11 @@ export class Transcript {
       const what = 'item' in row ? row.item : row.group;
       let entry = this.views.get(row.key);
       if (!entry) {
-        entry = { view: this.make(row), shown: what };
+        entry = { view: this.make(row), drawn: what };
         this.views.set(row.key, entry);
         entry.view.update(row);
-      } else if (!same(entry.shown, what)) {
-        entry.shown = what;
+      } else if (!same(entry.drawn, what)) {
+        entry.drawn = what;
         entry.view.update(row);
       }
       const at: Element | null = before ? before.nextElementSibling : this.element.firstElementChild;
@@ -129,7 +129,7 @@ function user(): View {
     const m = itemOf<Message>(row);
     return h(
       'div',
-      { class: 'user' },
+      { class: m.waiting ? 'user waiting' : 'user', title: m.waiting ? 'Goes to the model with its next request' : undefined },
       h('h2', { class: 'hidden' }, 'You'),
       h('div', { class: 'bubble' }, m.text),
       m.attached?.length ? h('div', { class: 'attached' }, ...m.attached.map((a) => h('span', null, icon('file'), a))) : undefined,

@@ -756,9 +756,11 @@ function Chat:update(update)
     if self.echo ~= '' and vim.startswith(self.echo, text) then
       self.echo = self.echo:sub(#text + 1)
     else
+      self:close_text() -- two messages are not one
       self:stream('message', 'user', text)
     end
   elseif kind == 'tool_call' or kind == 'tool_call_update' then
+    self.echo = ''
     self:call(update)
   elseif kind == 'notice' and text ~= '' then
     self:notice(text, vim.tbl_get(update, '_meta', 'tandem', 'boundary'))

@@ -19,6 +19,9 @@ local modern = vim.fn.has('nvim-0.11') == 1
 ---@field mode? string
 ---@field modes? tandem.Choice[]
 ---@field models? tandem.ModelChoice[]
+---@field usage? tandem.Usage of the turn
+---@field cost? tandem.Cost of the session
+---@field later? tandem.ContentBlock[] the next prompt
 ---@field private client? vim.lsp.Client
 ---@field private id? integer
 ---@field private waiting fun(err?: string)[]
@@ -133,6 +136,7 @@ local function capabilities()
   }
   ---@type tandem.ClientExperimental
   local tandem = { permission = true, clarify = true, save = true, resync = true, review = true }
+  tandem.protocolVersion = protocol.VERSION
   result.experimental = { tandem = tandem }
   return result
 end
@@ -212,12 +216,23 @@ function Instance:show(update)
   if update.sessionUpdate == 'current_mode_update' then
     self.mode = update.currentModeId
     return require('tandem.status').changed()
+  elseif update.sessionUpdate == 'usage_update' then
+    self.usage, self.cost = update.usage or self.usage, update.cost or self.cost
+    return require('tandem.status').changed()
   end
   self.chat:update(update)
   if update.status == 'completed' or update.status == 'failed' then
     -- Whoever has been asked about it, nobody waits for the answer any more.
     require('tandem.question').withdraw(self.session, update.toolCallId)
   end
+end
+
+--- Whether the running server takes a method.
+---@param method string
+---@return boolean
+function Instance:serves(method)
+  local capabilities = self.client and self.client.server_capabilities or {}
+  return vim.list_contains(vim.tbl_get(capabilities, 'experimental', 'tandem', 'methods') or {}, method)
 end
 
 ---@param method string
@@ -262,8 +277,14 @@ function Instance:initialized(client)
   end
   local version = vim.tbl_get(client.server_capabilities, 'experimental', 'tandem', 'protocolVersion')
   if version ~= protocol.VERSION then
-    local spoken = version and ('version %s'):format(version) or 'another version'
-    return self:fail(('the server speaks %s of the protocol, this plugin %d'):format(spoken, protocol.VERSION))
+    local name = vim.tbl_get(client, 'server_info', 'version')
+    local binary = ('%q%s'):format(require('tandem.config').get().binary, name and (' (%s)'):format(name) or '')
+    if type(version) ~= 'number' then
+      return self:fail(binary .. ' is not tandem, or one that is too old: update it, or set vim.g.tandem.binary')
+    end
+    local older = version < protocol.VERSION and 'the program' or 'this plugin'
+    local both = '%s speaks version %s of the protocol and this plugin version %d: update %s'
+    return self:fail(both:format(binary, version, protocol.VERSION, older))
   end
   silence_document_sync(client)
   self.documents = require('tandem.documents').new(self.root, function(method, params)
@@ -289,7 +310,7 @@ function Instance:begin(callback)
     elseif err then
       return callback(err.message)
     end
-    self.session, self.turn = result.sessionId, nil
+    self.session, self.turn, self.usage, self.cost, self.later = result.sessionId, nil, nil, nil, nil
     self.mode = vim.tbl_get(result, 'modes', 'currentModeId')
     self.modes = vim.tbl_get(result, 'modes', 'availableModes')
     self.model = vim.tbl_get(result, 'models', 'currentModelId')

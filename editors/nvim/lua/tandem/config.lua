@@ -39,6 +39,11 @@ M.schema = {
     default = 0.4,
     description = 'The share of the screen that the chat takes.',
   },
+  share_editor = {
+    type = 'boolean',
+    default = true,
+    description = 'Tell the model with every prompt which file is in front of you, where the cursor is, and what else is open.',
+  },
   ask_idle_ms = {
     type = 'number',
     default = 400,

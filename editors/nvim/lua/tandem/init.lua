@@ -47,6 +47,38 @@ local function blocks(text, buf, range)
   return result
 end
 
+--- The window that a person works in: from the chat, the one beside it.
+---@return integer
+local function working_window()
+  local window = vim.api.nvim_get_current_win()
+  if vim.bo[vim.api.nvim_win_get_buf(window)].filetype == 'tandem' then
+    return require('tandem.chat').other_window() or window
+  end
+  return window
+end
+
+--- What a person has in front of them, for the model, where they share it. Selected lines go along as a block.
+---@return table?
+local function attention()
+  local window = working_window()
+  local buf = vim.api.nvim_win_get_buf(window)
+  local name = vim.api.nvim_buf_get_name(buf)
+  if not require('tandem.config').get().share_editor or vim.bo[buf].buftype ~= '' or name == '' then
+    return nil
+  end
+  local at = vim.api.nvim_win_get_cursor(window)
+  ---@type tandem.EditorContext
+  local editor = {
+    uri = vim.uri_from_fname(name),
+    cursor = { line = at[1] - 1, character = at[2] },
+    visible = {
+      start = { line = vim.fn.line('w0', window) - 1, character = 0 },
+      ['end'] = { line = vim.fn.line('w$', window) - 1, character = 0 },
+    },
+  }
+  return { tandem = { editor = editor } }
+end
+
 ---@param instance tandem.Instance
 ---@param prompt tandem.ContentBlock[]
 local function run(instance, prompt)
@@ -55,7 +87,8 @@ local function run(instance, prompt)
   question.watch_keys()
   chat:asked(prompt[1].text)
   status.changed()
-  instance:request('tandem/session/prompt', { sessionId = instance.session, prompt = prompt }, function(err, result)
+  local params = { sessionId = instance.session, prompt = prompt, _meta = attention() }
+  instance:request('tandem/session/prompt', params, function(err, result)
     if not instance.session then
       return -- the server has ended, which has been said
     end
@@ -69,6 +102,31 @@ local function run(instance, prompt)
     end
     instance.turn = result.turn
     chat:ended(result.stopReason, result.error and result.error.message)
+    local later = instance.later
+    instance.later = nil
+    if later then
+      run(instance, later)
+    end
+  end)
+end
+
+--- Adds to the running turn; where that has just ended, it is the next prompt.
+---@param instance tandem.Instance
+---@param prompt tandem.ContentBlock[]
+local function steer(instance, prompt)
+  if not instance:serves('tandem/session/steer') then
+    return tell('a turn is running; :Tandem stop ends it', vim.log.levels.WARN)
+  end
+  instance:request('tandem/session/steer', { sessionId = instance.session, prompt = prompt }, function(err)
+    if not err then
+      return tell('the model gets it with its next request')
+    elseif vim.tbl_get(err, 'data', 'code') ~= 'no_turn' then
+      return tell(err.message, vim.log.levels.ERROR)
+    elseif instance.running then
+      instance.later = prompt
+    elseif instance.session then
+      run(instance, prompt)
+    end
   end)
 end
 
@@ -108,7 +166,7 @@ function M.ask(text, range)
     if text == '' then
       return
     elseif instance.running then
-      return tell('a turn is running; :Tandem stop ends it', vim.log.levels.WARN)
+      return steer(instance, prompt)
     end
     run(instance, prompt)
   end)

@@ -45,6 +45,19 @@ local M = {}
 ---@field apply? 'auto'|'editor'|'disk'|'none' Where a change goes; the configuration says if absent.
 ---@field trace? boolean
 
+--- ChangeRecord is one change of one file, as it was written down when it happened.
+---@class tandem.ChangeRecord
+---@field id string Unique in the session, for good.
+---@field filePath string Absolute.
+---@field operation 'create'|'edit'|'delete'|'move'|'shell'|'undo'
+---@field turnNumber integer 0 outside a turn.
+---@field toolCallId string
+---@field time string RFC 3339.
+---@field beforeHash string SHA-256 of the text before, empty where there was no file.
+---@field afterHash string SHA-256 of the text after, empty where there is no file any more.
+---@field contentBefore? string Absent where there was no file, or its text was too large to keep or was forgotten.
+---@field contentAfter? string Likewise.
+
 --- ChangedFile is what a session has changed in one file and what still stands.
 ---@class tandem.ChangedFile
 ---@field uri string
@@ -64,6 +77,45 @@ local M = {}
 ---@field status 'pending'|'accepted'|'rejected'|'conflict'
 ---@field turn integer
 ---@field toolCallId string
+
+--- ChatCall is a call that a model has asked for.
+---@class tandem.ChatCall
+---@field id string
+---@field type 'function'
+---@field function tandem.ChatFunction
+
+--- ChatFunction says what is called.
+---@class tandem.ChatFunction
+---@field name string
+---@field arguments string An object, as JSON.
+
+--- ChatImage is a picture.
+---@class tandem.ChatImage
+---@field url string A data URL in Base64.
+
+--- ChatMessage is a message as Chat Completions has it.
+---@class tandem.ChatMessage
+---@field role 'system'|'user'|'assistant'|'tool'
+---@field content? any Text, or a list of ChatPart.
+---@field tool_calls? tandem.ChatCall[] Of an assistant.
+---@field tool_call_id? string Of a tool's message: the call that it answers.
+
+--- ChatPart is a part of a message that is not text alone.
+---@class tandem.ChatPart
+---@field type 'text'|'image_url'
+---@field text? string
+---@field image_url? tandem.ChatImage
+
+--- ChatTool is a tool that a model may call.
+---@class tandem.ChatTool
+---@field type 'function'
+---@field function tandem.ChatToolSpec
+
+--- ChatToolSpec describes a tool.
+---@class tandem.ChatToolSpec
+---@field name string
+---@field description? string
+---@field parameters any A JSON Schema.
 
 --- Choice is a mode or a model that a session can have.
 ---@class tandem.Choice
@@ -90,6 +142,7 @@ local M = {}
 
 --- ClientExperimental is capabilities.experimental.tandem of the initialize request: what the client answers.
 ---@class tandem.ClientExperimental
+---@field protocolVersion? integer The version of the tandem/* methods that the client was made for; the server says so where its own is another.
 ---@field permission? boolean tandem/session/requestPermission.
 ---@field clarify? boolean tandem/session/clarify.
 ---@field save? boolean tandem/documents/save.
@@ -109,6 +162,11 @@ local M = {}
 ---@field mimeType? string
 ---@field data? string Base64, for an image.
 ---@field resource? tandem.EmbeddedResource
+
+--- Cost is an amount of money.
+---@class tandem.Cost
+---@field amount number
+---@field currency string USD.
 
 --- Denial says who refused a call and why.
 ---@class tandem.Denial
@@ -140,6 +198,13 @@ local M = {}
 ---@class tandem.DiffMeta
 ---@field unified string
 
+--- EditorContext is what a person has in front of them. With it the model is told of the document, the cursor and the selected text, up to 8 KiB of it, and of up to 20 other open documents by name; never of what lies outside of the session's folders, nor of files such as .env, *.pem or id_rsa.
+---@class tandem.EditorContext
+---@field uri string The document with the cursor.
+---@field cursor lsp.Position
+---@field selection? lsp.Range The text is that of the document as the server was told of it.
+---@field visible? lsp.Range What can be seen of the document.
+
 --- EmbeddedResource is text that goes along with a prompt.
 ---@class tandem.EmbeddedResource
 ---@field uri string
@@ -169,7 +234,10 @@ local M = {}
 
 --- FileLock is a lock that somebody holds.
 ---@class tandem.FileLock
----@field holder string
+---@field holder string The id of a session, maybe one of another process.
+---@field toolCallId? string
+---@field since? string RFC 3339.
+---@field pid? integer The process that the session is in.
 
 --- FileTimeNotice of tandem/fileTime.
 ---@class tandem.FileTimeNotice
@@ -270,6 +338,22 @@ local M = {}
 ---@field path string Absolute.
 ---@field line? integer 1-based.
 
+--- MentionItem is something that can be mentioned.
+---@class tandem.MentionItem
+---@field label string
+---@field kind string file or folder. Others may follow.
+---@field insert string What is to stand in the prompt, with the @.
+
+--- MentionParams of tandem/mentions/complete.
+---@class tandem.MentionParams
+---@field sessionId? string Its folder is looked at; that of the workspace if absent.
+---@field prefix string The letters behind the @.
+---@field limit? integer The most items to give, up to 200; 20 if absent.
+
+--- MentionResult of tandem/mentions/complete.
+---@class tandem.MentionResult
+---@field items tandem.MentionItem[]
+
 --- Meta is what is ours in a payload of the Agent Client Protocol.
 ---@class tandem.Meta
 ---@field tandem tandem.UpdateMeta|tandem.DiffMeta|tandem.PermissionMeta
@@ -284,10 +368,40 @@ local M = {}
 ---@field modelId string
 ---@field name string
 
+--- ModelChunk of tandem/model/chunk; one of text, thought and toolCall is set.
+---@class tandem.ModelChunk
+---@field streamId string
+---@field text? string
+---@field thought? string
+---@field toolCall? tandem.ModelChunkCall
+
+--- ModelChunkCall is a piece of a call; pieces of one index belong together.
+---@class tandem.ModelChunkCall
+---@field index integer
+---@field id? string With the first piece.
+---@field name? string With the first piece.
+---@field argumentsDelta? string The next piece of the arguments, which are an object as JSON.
+
+--- ModelOptions say how a model is to answer.
+---@class tandem.ModelOptions
+---@field model? string The id that follows editor/ in the model's name; absent leaves the choice to the client.
+
 --- ModelState lists the models and names the present one.
 ---@class tandem.ModelState
 ---@field currentModelId string
 ---@field availableModels tandem.ModelChoice[]
+
+--- ModelStreamParams of tandem/model/stream.
+---@class tandem.ModelStreamParams
+---@field streamId string What the chunks of the answer name.
+---@field messages tandem.ChatMessage[] The whole conversation, the system prompt first.
+---@field tools tandem.ChatTool[] What the model may call.
+---@field options tandem.ModelOptions
+
+--- ModelStreamResult of tandem/model/stream, after the last chunk.
+---@class tandem.ModelStreamResult
+---@field stopReason string end_turn, also where the model waits for its calls; max_tokens or refusal. Others are failures.
+---@field usage? tandem.Usage
 
 --- NewSessionParams of tandem/session/new.
 ---@class tandem.NewSessionParams
@@ -330,19 +444,39 @@ local M = {}
 ---@class tandem.PermissionResult
 ---@field outcome tandem.PermissionOutcome
 
+--- PromptContext is _meta.tandem of a prompt.
+---@class tandem.PromptContext
+---@field editor? tandem.EditorContext
+
+--- PromptMeta is what is ours beside a prompt.
+---@class tandem.PromptMeta
+---@field tandem? tandem.PromptContext
+
 --- PromptParams of tandem/session/prompt.
 ---@class tandem.PromptParams
 ---@field sessionId string
 ---@field prompt tandem.ContentBlock[]
 ---@field model? string For this turn alone.
 ---@field tools? any[] Not served yet: anything but an empty list is refused.
+---@field _meta? tandem.PromptMeta
 
 --- PromptResult of tandem/session/prompt, sent when the turn is over.
 ---@class tandem.PromptResult
----@field stopReason string end_turn, max_tokens, max_turn_requests, refusal, cancelled or error. Others may follow.
+---@field stopReason string end_turn, max_tokens, max_turn_requests, budget_exceeded, refusal, cancelled or error. Others may follow.
 ---@field usage tandem.Usage
 ---@field turn integer Counts from 1.
 ---@field error? tandem.TurnError With stopReason error.
+
+--- RecordsParams of tandem/changes/records.
+---@class tandem.RecordsParams
+---@field sessionId string
+---@field turn? integer Only changes of this turn; 0 is outside a turn.
+---@field uri? string Only changes of this file.
+---@field contents? boolean With the texts.
+
+--- RecordsResult of tandem/changes/records.
+---@class tandem.RecordsResult
+---@field records tandem.ChangeRecord[]
 
 --- RenameParams of tandem/session/rename.
 ---@class tandem.RenameParams
@@ -414,6 +548,7 @@ local M = {}
 ---@class tandem.ServerExperimental
 ---@field protocolVersion integer 1.
 ---@field methods string[] Every tandem/* request and notification that the server takes.
+---@field mismatch? string For a person, where the client named another version: which of the two is older, and what to do. It is also shown with window/showMessage. What both know works.
 
 --- SessionInfo is one session.
 ---@class tandem.SessionInfo
@@ -450,6 +585,22 @@ local M = {}
 ---@field documents integer Open documents.
 ---@field suspect integer Open documents in which positions came that did not fit.
 ---@field config string[] What is wrong with the configuration.
+---@field store tandem.StoreState
+
+--- SteerParams of tandem/session/steer.
+---@class tandem.SteerParams
+---@field sessionId string
+---@field prompt tandem.ContentBlock[]
+
+--- StoreState is what keeps the sessions and the journal of changes.
+---@class tandem.StoreState
+---@field kind 'closed'|'file'|'memory' closed until there is something to keep; in memory it ends with the server.
+---@field path? string
+---@field size? integer Bytes in use.
+---@field quota? integer Bytes to keep to.
+---@field sessions? integer That are kept, of all folders.
+---@field intents? integer Changes that have begun and whose end is not written down.
+---@field problem? string Why nothing is kept in a file, or why there are no figures.
 
 --- ToolContent is something that a tool call shows.
 ---@class tandem.ToolContent
@@ -536,15 +687,15 @@ local M = {}
 ---@field uri string
 ---@field reason string
 
---- UndoParams of tandem/changes/undo.
+--- UndoParams of tandem/changes/undo and tandem/changes/redo.
 ---@class tandem.UndoParams
 ---@field sessionId string
 ---@field scope 'file'|'turn'|'toolCall'|'session'
 ---@field uri? string
----@field turn? integer The last turn that changed something if absent.
+---@field turn? integer The last turn that changed something if absent, to bring again the one of what was taken back last.
 ---@field toolCallId? string
 
---- UndoResult of tandem/changes/undo.
+--- UndoResult of tandem/changes/undo and tandem/changes/redo.
 ---@class tandem.UndoResult
 ---@field changed string[]
 ---@field conflicts tandem.UndoConflict[]
@@ -566,7 +717,9 @@ local M = {}
 ---@field rawInput? any The arguments; text where they are no JSON.
 ---@field rawOutput? any The result of ToolResult.
 ---@field currentModeId? string
----@field usage? tandem.Usage
+---@field usage? tandem.Usage Of the turn so far, in a usage_update.
+---@field used? integer Tokens of the conversation as the model has read it last, in a usage_update.
+---@field cost? tandem.Cost Of the session so far, in a usage_update, where the price is known.
 ---@field _meta? tandem.Meta
 
 --- UpdateMeta is _meta.tandem of an update.
@@ -593,12 +746,14 @@ local M = {}
 ---@field sessionId string
 ---@field update tandem.Update
 
---- Usage counts the tokens of a turn.
+--- Usage counts tokens, of a turn where nothing else is said.
 ---@class tandem.Usage
----@field inputTokens integer
+---@field inputTokens integer All that the model has read.
 ---@field outputTokens integer
----@field cachedInputTokens? integer
+---@field cachedInputTokens? integer Those of inputTokens that came from the service's cache.
+---@field cacheWriteTokens? integer Those of inputTokens that went into the service's cache.
 ---@field totalTokens integer
+---@field cost? tandem.Cost Where the price is known.
 
 --- Widget is something to be drawn; a client that does not know its type shows its title and its markdown.
 ---@class tandem.Widget
@@ -619,6 +774,7 @@ M.ERRORS = {
   model_unavailable = -32013, -- The provider or the model is unknown, or its key is missing; the message says what to set. Nothing was sent.
   not_permitted = -32014, -- The session or the configuration does not allow it.
   no_such_folder = -32602, -- A cwd, a root or a workspace folder is not there or is no folder.
+  no_turn = -32602, -- There is no running turn to steer.
 }
 
 --- What the server answers.
@@ -628,7 +784,9 @@ M.ServerRequests = {
   'tandem/session/list',
   'tandem/session/load',
   'tandem/session/prompt',
+  'tandem/session/steer',
   'tandem/session/setMode',
+  'tandem/mentions/complete',
   'tandem/session/setModel',
   'tandem/session/close',
   'tandem/session/delete',
@@ -640,6 +798,8 @@ M.ServerRequests = {
   'tandem/changes/accept',
   'tandem/changes/reject',
   'tandem/changes/undo',
+  'tandem/changes/records',
+  'tandem/changes/redo',
   'tandem/fileTime/get',
   'tandem/tools/list',
   'tandem/tools/get',
@@ -652,12 +812,14 @@ M.ServerRequests = {
 M.ServerNotifications = {
   'exit',
   'tandem/session/cancel',
+  'tandem/model/chunk',
 }
 
 --- What the server asks.
 M.ClientRequests = {
   'tandem/session/requestPermission',
   'tandem/session/clarify',
+  'tandem/model/stream',
   'workspace/applyEdit',
   'tandem/documents/save',
   'tandem/documents/resync',

@@ -27,6 +27,22 @@ local function plain(text)
   return (text:gsub('%%', '%%%%'))
 end
 
+--- What the turn has used, and what the session has cost where that is known.
+---@param it tandem.Instance
+---@return string?
+local function used(it)
+  local total = it.usage and it.usage.totalTokens or 0
+  if total == 0 then
+    return nil
+  end
+  local text = total < 1000 and ('%d tokens'):format(total) or ('%.1fk tokens'):format(total / 1000)
+  if it.cost then
+    local money = it.cost.currency == 'USD' and '$%s' or '%s ' .. it.cost.currency
+    text = ('%s · %s'):format(text, money:format(('%.' .. (it.cost.amount >= 1 and 2 or 3) .. 'f'):format(it.cost.amount)))
+  end
+  return text
+end
+
 --- For 'statusline': "tandem", what it does, and how many changes wait. Empty before the first use.
 ---@return string
 function M.status()
@@ -59,6 +75,10 @@ function M.winbar()
     parts[#parts + 1] = ('%%<%%#TandemDim#%s · %s%%* '):format(plain(vim.fs.basename(it.model)), plain(it.mode or ''))
   end
   parts[#parts + 1] = '%='
+  local spent = used(it)
+  if spent then
+    parts[#parts + 1] = ('%%#TandemDim#%s%%*  '):format(plain(spent))
+  end
   local _, hunks = it.review:pending()
   if hunks > 0 then
     parts[#parts + 1] = ('%%#TandemKey#%d change%s%%*  '):format(hunks, hunks == 1 and '' or 's')

@@ -12,6 +12,7 @@ export async function run(): Promise<void> {
   await import('./documents.test.ts');
   await import('./review.test.ts');
   await import('./server.test.ts');
+  await import('./model.test.ts');
   await new Promise<void>((resolve, reject) => {
     mocha.run((failures) => (failures ? reject(new Error(`${failures} tests failed`)) : resolve()));
   });

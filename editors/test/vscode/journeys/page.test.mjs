@@ -24,7 +24,7 @@ const SESSION = {
     models: { currentModelId: 'm', availableModels: [{ modelId: 'm', name: 'm' }] },
   },
 };
-const EMPTY = { items: [], running: false, turn: 0, modes: [], models: [], plan: [], commands: [], before: 0, changes: [], next: 1, echo: '' };
+const EMPTY = { items: [], steering: [], running: false, turn: 0, modes: [], models: [], plan: [], commands: [], before: 0, changes: [], next: 1, echo: '' };
 
 const update = (u) => ({ type: 'update', update: u });
 const say = (text) => update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
@@ -106,6 +106,31 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
     assert.equal(await page.locator('.diff').count(), 1);
     assert.equal(await page.locator('.tool-body .markdown, .tool-body details').count(), 0);
     await page.locator('.state', { hasText: 'exit 1' }).waitFor();
+  });
+
+  it('shows what is said to a running turn until it joins, and what the session has cost', async () => {
+    await send({ type: 'setup', setup: { ...SETUP, can: { ...SETUP.can, steer: true } } });
+    await events({ type: 'prompt', text: 'go' }, say('I work.'));
+    await page.locator('textarea[placeholder="Tell it more while it works"]').waitFor();
+    await input().fill('also this');
+    await page.getByRole('button', { name: 'Send (Enter)' }).click();
+    assert.deepEqual(await posted(), [{ type: 'ask', text: 'also this' }]);
+    await events({ type: 'steer', text: 'also this' }, say(' On.'));
+    await page.locator('.user.waiting', { hasText: 'also this' }).waitFor();
+    assert.deepEqual(await page.locator('.rows > *').allInnerTexts().then((all) => all.map((text) => text.split('\n').at(-1))), [
+      'go',
+      'I work. On.',
+      'also this',
+    ]);
+    await events(
+      update({ sessionUpdate: 'user_message_chunk', content: { type: 'text', text: 'also this' } }),
+      update({ sessionUpdate: 'usage_update', usage: { inputTokens: 900, outputTokens: 100, totalTokens: 1000 }, cost: { amount: 0.25, currency: 'USD' } }),
+      say('Fine.'),
+      end,
+    );
+    await page.locator('.usage', { hasText: '1.0k tokens · $0.250' }).waitFor();
+    assert.equal(await page.locator('.user.waiting').count(), 0);
+    assert.equal(await page.locator('.bubble', { hasText: 'also this' }).count(), 1);
   });
 
   it('asks back with options and with words of one\'s own', async () => {

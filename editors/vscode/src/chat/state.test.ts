@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { type Conversation, type Event, type ToolCall, count, digest, empty, reduce, rows, waiting } from './state.ts';
+import { type Conversation, type Event, type ToolCall, count, digest, empty, reduce, rows, shown, waiting } from './state.ts';
 import type { PermissionParams, Update } from './wire.ts';
 
 const transcripts = join(process.cwd(), '..', 'transcripts');
@@ -242,7 +242,43 @@ describe('questions', () => {
   });
 });
 
+describe('what is said to a running turn', () => {
+  const echo = (text: string) => update({ sessionUpdate: 'user_message_chunk', content: { type: 'text', text } });
+  const steer = (text: string): Event => ({ type: 'steer', text });
+
+  it('waits below the answer, and stands where it joins', () => {
+    let c = after([{ type: 'prompt', text: 'go' }, call('1'), say('I '), steer('go'), steer('also this'), say('work.')]);
+    assert.deepEqual(digest(c).slice(2), [{ role: 'agent', text: 'I work.' }]);
+    assert.deepEqual(
+      shown(c).slice(-2).map((x) => (x.type === 'message' ? [x.text, x.waiting] : x.type)),
+      [['go', true], ['also this', true]],
+    );
+    c = after([call('2'), echo('go'), echo('also this\n\nAttached: @a.txt'), say('Fine.')], c);
+    assert.deepEqual(digest(c).slice(3), [
+      { tool: '2', title: '', status: 'pending' },
+      { role: 'user', text: 'go' },
+      { role: 'user', text: 'also this\n\nAttached: @a.txt' },
+      { role: 'agent', text: 'Fine.' },
+    ]);
+    assert.equal(shown(c), c.items);
+    assert.equal(new Set(shown(c).map((x) => x.key)).size, c.items.length);
+  });
+
+  it('is taken back where the turn is over', () => {
+    const c = after([{ type: 'prompt', text: 'go' }, say('Done.'), steer('more'), { type: 'unsteer', text: 'more' }]);
+    assert.equal(shown(c), c.items);
+    assert.deepEqual(after([steer('x'), { type: 'lost', message: '' }], c).steering, []);
+  });
+});
+
 describe('sessions', () => {
+  it('knows what the session has cost', () => {
+    const used = (amount: number) =>
+      update({ sessionUpdate: 'usage_update', usage: { inputTokens: 10, outputTokens: 1 }, cost: { amount, currency: 'USD' } });
+    const c = after([{ type: 'prompt', text: 'go' }, used(0.25), used(0.5), update({ sessionUpdate: 'usage_update', usage: {} })]);
+    assert.deepEqual(c.cost, { amount: 0.5, currency: 'USD' });
+  });
+
   it('keeps the conversation when the server is lost, and says so', () => {
     const session: Event = { type: 'session', session: { sessionId: 's' } };
     const c = after([session, { type: 'prompt', text: 'x' }, say('half'), { type: 'lost', message: 'gone' }]);

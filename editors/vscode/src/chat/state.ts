@@ -5,6 +5,7 @@
 import type {
   ChangedFile,
   ClarifyParams,
+  Cost,
   Location,
   NewSessionResult,
   PermissionParams,
@@ -23,6 +24,8 @@ export interface Message {
   readonly text: string;
   /** More of it may come. */
   readonly open: boolean;
+  /** Said to a running turn: the model has not been told of it yet. */
+  readonly waiting?: boolean;
   /** What the person attached. */
   readonly attached?: readonly string[];
 }
@@ -130,6 +133,8 @@ export interface Conversation {
   readonly session?: string;
   readonly title?: string;
   readonly items: readonly Item[];
+  /** What was said to the running turn and has not joined the conversation. */
+  readonly steering: readonly { readonly key: string; readonly text: string }[];
   readonly running: boolean;
   readonly turn: number;
   readonly mode?: string;
@@ -141,6 +146,8 @@ export interface Conversation {
   /** Tokens of the present or last turn, and of all turns before it. */
   readonly usage?: Usage;
   readonly before: number;
+  /** What the session has cost, where that is known. */
+  readonly cost?: Cost;
   readonly changes: readonly ChangedFile[];
   readonly next: number;
   /** What is still to come of a prompt that is being echoed. */
@@ -151,6 +158,7 @@ export type Event =
   | { type: 'session'; session: NewSessionResult }
   | { type: 'reset' }
   | { type: 'prompt'; text: string; attached?: string[] }
+  | { type: 'steer' | 'unsteer'; text: string }
   | { type: 'update'; update: Update }
   | { type: 'permission'; id: number; params: PermissionParams }
   | { type: 'clarify'; id: number; params: ClarifyParams }
@@ -164,6 +172,7 @@ export type Event =
 
 export const empty: Conversation = {
   items: [],
+  steering: [],
   running: false,
   turn: 0,
   modes: [],
@@ -196,6 +205,10 @@ export function reduce(c: Conversation, e: Event): Conversation {
       c = { ...settle(c), running: true, echo: e.text, usage: undefined, before };
       return add(c, { type: 'message', role: 'user', text: e.text, open: false, attached: e.attached });
     }
+    case 'steer':
+      return { ...c, echo: '', next: c.next + 1, steering: [...c.steering, { key: `i${c.next}`, text: e.text }] };
+    case 'unsteer':
+      return joined(c, e.text);
     case 'update':
       return update(c, e.update);
     case 'permission':
@@ -231,7 +244,7 @@ export function reduce(c: Conversation, e: Event): Conversation {
       });
     case 'lost': {
       const was = c.items.length > 0;
-      c = settle({ ...c, running: false, session: undefined, changes: [], plan: [] });
+      c = settle({ ...c, running: false, session: undefined, changes: [], plan: [], steering: [] });
       return was ? add(c, { type: 'ending', reason: 'lost', message: e.message }) : c;
     }
   }
@@ -256,7 +269,8 @@ function update(c: Conversation, u: Update): Conversation {
       if (c.echo && c.echo.startsWith(text)) {
         return { ...c, echo: c.echo.slice(text.length) };
       }
-      return stream(c, 'message', text, 'user');
+      // What was said to the running turn stands where it joins the conversation.
+      return stream(close(joined(c, text)), 'message', text, 'user');
     }
     case 'agent_message_chunk':
       return stream({ ...c, echo: '' }, 'message', textOf(u), 'agent');
@@ -264,7 +278,7 @@ function update(c: Conversation, u: Update): Conversation {
       return stream({ ...c, echo: '' }, 'thought', textOf(u));
     case 'tool_call':
     case 'tool_call_update':
-      return tool(c, u);
+      return tool({ ...c, echo: '' }, u);
     case 'plan':
       return { ...c, plan: u.entries ?? [] };
     case 'available_commands_update':
@@ -272,7 +286,7 @@ function update(c: Conversation, u: Update): Conversation {
     case 'current_mode_update':
       return { ...c, mode: u.currentModeId ?? c.mode };
     case 'usage_update':
-      return u.usage ? { ...c, usage: u.usage } : c;
+      return { ...c, usage: u.usage ?? c.usage, cost: u.cost ?? c.cost };
     case 'session_info_update':
       return { ...c, title: u.title ?? c.title };
     case 'notice':
@@ -280,6 +294,18 @@ function update(c: Conversation, u: Update): Conversation {
     default:
       return c;
   }
+}
+
+/** Without the first of what waits to join that begins a text, which may have more: what was attached. */
+function joined(c: Conversation, text: string): Conversation {
+  const first = c.steering.findIndex((s) => text.startsWith(s.text));
+  return first < 0 ? c : { ...c, steering: c.steering.filter((_, i) => i !== first) };
+}
+
+/** What there is to show, with what waits to join at the end. */
+export function shown(c: Conversation): readonly Item[] {
+  const waiting = c.steering.map((s): Message => ({ type: 'message', role: 'user', open: false, waiting: true, ...s }));
+  return waiting.length > 0 ? [...c.items, ...waiting] : c.items;
 }
 
 /** A boundary stands before the first of the calls that change something, however late it comes. */

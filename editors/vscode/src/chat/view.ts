@@ -5,6 +5,7 @@ import { basename, isAbsolute, join } from 'node:path';
 import * as vscode from 'vscode';
 import type { Actions, Chat } from '../actions.ts';
 import type { Backend } from '../backend.ts';
+import type { Position, PromptContext } from '../protocol.ts';
 import type { Context, FromPage, Setup, ToPage } from './messages.ts';
 import { page } from './page.ts';
 import { Questions } from './questions.ts';
@@ -39,6 +40,8 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
   private opening?: Promise<string>;
   private lastAsked?: { text: string; context?: Context };
   private changesAsked = false;
+  /** The turn that runs, or the last one. */
+  private turn: Promise<void> = Promise.resolve();
   private readonly questions: Questions;
   private readonly sessionEmitter = new vscode.EventEmitter<string | undefined>();
   private readonly runningEmitter = new vscode.EventEmitter<boolean>();
@@ -119,7 +122,7 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
   stop(): void {
     if (this.state.session && this.state.running) {
       this.questions.withdraw(this.state.session);
-      this.backend.notify('tandem/session/cancel', { sessionId: this.state.session });
+      void this.backend.notify('tandem/session/cancel', { sessionId: this.state.session });
     }
   }
 
@@ -256,6 +259,8 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
         cwd: cwd?.uri.fsPath,
         additionalDirectories,
       });
+      const lent = await this.actions.models().catch(() => []);
+      session.models?.availableModels.push(...lent);
       this.folder = cwd?.uri.fsPath;
       this.refused = undefined;
       this.dispatch({ type: 'session', session });
@@ -281,16 +286,39 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
       return;
     }
     const prompt = blocksOf(text, context);
-    if (this.state.running) {
-      if (!this.backend.methods.includes('tandem/session/steer')) {
-        throw new Error('a turn is running; stop it first, or wait for its end.');
-      }
-      await this.backend.request('tandem/session/steer', { sessionId, prompt });
+    if (this.state.running && (await this.steer(sessionId, text, prompt))) {
       return;
     }
     this.dispatch({ type: 'prompt', text, attached: context && [context.label] }, sessionId);
+    const turn = this.run(sessionId, prompt);
+    this.turn = turn;
+    await turn;
+    void this.readChanges();
+  }
+
+  /** Adds to the running turn. Gives false where that has ended meanwhile, after its end. */
+  private async steer(sessionId: string, text: string, prompt: ContentBlock[]): Promise<boolean> {
+    if (!this.backend.methods.includes('tandem/session/steer')) {
+      throw new Error('a turn is running; stop it first, or wait for its end.');
+    }
+    this.dispatch({ type: 'steer', text }, sessionId);
     try {
-      const result = await this.backend.request<PromptResult>('tandem/session/prompt', { sessionId, prompt });
+      await this.backend.request('tandem/session/steer', { sessionId, prompt });
+      return true;
+    } catch (err) {
+      this.dispatch({ type: 'unsteer', text }, sessionId);
+      if (!isNoTurn(err)) {
+        throw err;
+      }
+      await this.turn;
+      return false;
+    }
+  }
+
+  private async run(sessionId: string, prompt: ContentBlock[]): Promise<void> {
+    try {
+      const _meta = attention();
+      const result = await this.backend.request<PromptResult>('tandem/session/prompt', { sessionId, prompt, _meta });
       this.questions.withdraw(sessionId);
       this.dispatch({ type: 'ended', result }, sessionId);
     } catch (err) {
@@ -298,7 +326,6 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
       this.questions.withdraw(sessionId);
       this.dispatch({ type: 'failed', ...words }, sessionId);
     }
-    void this.readChanges();
   }
 
   /** Asks which files have changes that nobody has judged; one request at a time. */
@@ -433,6 +460,30 @@ function contextOf(editor: vscode.TextEditor | undefined): Context | undefined {
   return { uri: `${uri}#L${from}-L${to}`, label: from === to ? `${name}:${from}` : `${name}:${from}–${to}` };
 }
 
+/** What the person has in front of them, for the model, where they share it. */
+function attention(): { tandem: PromptContext } | undefined {
+  const editor = vscode.window.activeTextEditor;
+  if (editor?.document.uri.scheme !== 'file' || !vscode.workspace.getConfiguration('tandem').get('shareEditor', true)) {
+    return undefined;
+  }
+  const { document, selection, visibleRanges } = editor;
+  const [first, last] = [visibleRanges[0], visibleRanges.at(-1)];
+  return {
+    tandem: {
+      editor: {
+        uri: document.uri.toString(),
+        cursor: place(selection.active),
+        selection: selection.isEmpty ? undefined : { start: place(selection.start), end: place(selection.end) },
+        visible: first && last && { start: place(first.start), end: place(last.end) },
+      },
+    },
+  };
+}
+
+function place({ line, character }: vscode.Position): Position {
+  return { line, character };
+}
+
 /** A prompt, with the selected text itself where lines are attached: it may not be saved. */
 function blocksOf(text: string, context: Context | undefined): ContentBlock[] {
   const blocks: ContentBlock[] = [{ type: 'text', text }];
@@ -449,6 +500,11 @@ function blocksOf(text: string, context: Context | undefined): ContentBlock[] {
     blocks.push({ type: 'resource_link', uri: context.uri, name: context.label });
   }
   return blocks;
+}
+
+/** Whether the server says that there is no turn to add to. */
+function isNoTurn(err: unknown): boolean {
+  return err instanceof Error && 'data' in err && (err.data as { code?: string } | undefined)?.code === 'no_turn';
 }
 
 /** An error as a person is told of it, and its name where the server gave one. */

@@ -19,6 +19,7 @@ export type Location = protocol.Location;
 export type Widget = protocol.Widget;
 export type Render = Partial<protocol.Render>;
 export type Usage = Partial<protocol.Usage>;
+export type Cost = protocol.Cost;
 export type PermissionOption = Open<protocol.PermissionOption>;
 export type ClarifyParams = protocol.ClarifyParams;
 
