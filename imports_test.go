@@ -24,6 +24,11 @@ var rooms = map[string]room{
 		"it wires, so it sees all, and examines clients with the scenarios",
 	},
 
+	"cmd/bench": {
+		[]string{"lspserver/client", "lspserver/protocol"},
+		"it measures the program that was built, as an editor beside it",
+	},
+
 	"docs/examples/embed": {nil, "it is as a program elsewhere would be"},
 
 	"lspserver": {
@@ -32,6 +37,7 @@ var rooms = map[string]room{
 	},
 	"lspserver/wire":     {nil, "the wire does not know what it carries"},
 	"lspserver/protocol": {nil, "what is on the wire is plain data"},
+	"lspserver/logs":     {nil, "it writes what it is given and knows no meaning"},
 	"lspserver/client": {
 		[]string{"lspserver/protocol", "lspserver/wire", "filetime/text"},
 		"an editor knows the wire, and has a text of its own",
@@ -39,7 +45,7 @@ var rooms = map[string]room{
 	"lspserver/workspace": {append([]string{"filetime/disk"}, base...), "files know nothing of agents and tools"},
 	"lspserver/review":    {base, "undo is about files, whoever changed them"},
 
-	"agent":                {[]string{"agent/...", "tools/...", "filetime", "sandbox"}, "it never sees the editor"},
+	"agent":                {[]string{"agent/...", "tools/...", "filetime", "filetime/disk", "sandbox"}, "it never sees the editor"},
 	"agent/config":         {nil, "settings are plain data"},
 	"agent/prompt":         {nil, "a prompt is made of plain data"},
 	"agent/model":          {nil, "the door to models is an interface"},
@@ -135,6 +141,7 @@ var absent = []struct {
 		except: map[string]string{
 			"sandbox":             "the one Runner of child processes",
 			"docs/examples/embed": "it starts Tandem",
+			"cmd/bench":           "it starts what it measures",
 		},
 		why: "every child process is started through sandbox.Runner",
 	},
@@ -145,6 +152,7 @@ var absent = []struct {
 			"agent/model/anthropic": "the library gives the answer in its terms",
 			"agent/model/openai":    "it knows what a status means",
 			"agent/model/registry":  "it hands the client of all models on",
+			"cmd/bench":             "it plays a model that takes no time",
 		},
 		why: "only models are reached over the network",
 	},
@@ -192,7 +200,7 @@ var libraries = map[string][]string{
 	"github.com/bmatcuk/doublestar/v4":       {"tools/...", "sandbox/tree"},
 	"github.com/go-git/go-git/v5":            {"sandbox/tree"},
 	"mvdan.cc/sh/v3":                         {"tools/bash"},
-	"golang.org/x/sys":                       {"sandbox", "lspserver/workspace"},
+	"golang.org/x/sys":                       {"sandbox", "lspserver/workspace", "filetime/disk", "filetime/watch"},
 	"golang.org/x/text":                      {"filetime/text"},
 	"golang.org/x/tools":                     nil,
 	"github.com/google/go-cmp":               nil,

@@ -170,3 +170,25 @@ func TestF141Numbered(t *testing.T) {
 		equal(t, fmt.Sprintf("lines of %q", c.text), tools.Lines(tx), c.lines)
 	}
 }
+
+func TestF024_F007Offer(t *testing.T) {
+	trial := tools.Define(tools.Definition[noArgs]{
+		Spec: tools.Spec{Name: "trial", Kind: tools.Read, Flag: "dreams"},
+		Plan: func(context.Context, *tools.Env, noArgs) (*tools.Plan, error) { return nil, nil },
+	})
+	r := registry(t, named("read_file", "read"), named("bash"), named("glob"), trial)
+	equal(t, "a flag that nobody has set", names(r.List()), []string{"bash", "glob", "read_file"})
+	flags := map[string]bool{"dreams": true}
+	r.SetOffer(nil, flags)
+	equal(t, "a flag", names(r.List()), []string{"bash", "glob", "read_file", "trial"})
+	flags["dreams"] = false
+	equal(t, "the flags are the registry's own", names(r.List()), []string{"bash", "glob", "read_file", "trial"})
+	r.SetOffer([]string{"Bash", "READ", "nothing"}, nil)
+	r.SetDisabled([]string{"bash"})
+	equal(t, "only some", names(r.List()), []string{"read_file"})
+	if r.DisabledBy("glob") != "config" || r.DisabledBy("trial") != "config" || r.DisabledBy("read") != "" || r.Get("glob") != nil {
+		t.Error("what is not on offer is not disabled")
+	}
+	r.SetOffer([]string{}, nil)
+	equal(t, "none", len(r.List()), 0)
+}
