@@ -94,7 +94,7 @@ func (d *demo) run(ctx context.Context, c *cli, folder, script string) (bool, er
 	d.buffer.Applied = func(label string, line int, old, new string) {
 		d.say("editor", "applies %s: line %d, %q instead of %q", label, line, new, old)
 	}
-	cl, err := client.Dial(ctx, c.inProcess(ctx, log), folder, options, client.Handlers{Update: d.update, Buffer: d.buffer}, log)
+	cl, err := client.Dial(ctx, inProcess(ctx, c.options(log)), folder, options, client.Handlers{Update: d.update, Buffer: d.buffer}, log)
 	if err != nil {
 		return false, err
 	}

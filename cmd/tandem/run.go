@@ -25,7 +25,7 @@ type runCmd struct {
 // Run plays one turn and prints the answer on standard output, everything else on standard error.
 func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	p := &printer{out: os.Stdout, info: os.Stderr}
-	cl, session, err := c.dial(ctx, r.Cwd, r.Verbose, nil, p)
+	cl, session, err := c.dial(ctx, r.Cwd, true, r.Verbose, nil, p)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ type toolListCmd struct {
 
 // Run lists the tools.
 func (t *toolListCmd) Run(ctx context.Context, c *cli) error {
-	cl, _, err := c.dial(ctx, ".", false, nil, &printer{out: io.Discard, info: os.Stderr})
+	cl, _, err := c.dial(ctx, ".", false, false, nil, &printer{out: io.Discard, info: os.Stderr})
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (t *toolCallCmd) Run(ctx context.Context, c *cli) error {
 	if t.Unread {
 		options = json.RawMessage(`{"requireRead":false}`)
 	}
-	cl, session, err := c.dial(ctx, t.Cwd, t.Verbose, options, &printer{out: io.Discard, info: os.Stderr})
+	cl, session, err := c.dial(ctx, t.Cwd, false, t.Verbose, options, &printer{out: io.Discard, info: os.Stderr})
 	if err != nil {
 		return err
 	}
@@ -132,9 +132,9 @@ func printJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// dial starts a server in this process and opens a session in a folder. With a terminal the person is asked for
-// permission; without one every question is a no.
-func (c *cli) dial(ctx context.Context, folder string, verbose bool, options json.RawMessage, p *printer) (*client.Client, protocol.NewSessionResult, error) {
+// dial starts a server in this process and opens a session in a folder, which may be kept. With a terminal the person is
+// asked for permission; without one every question is a no.
+func (c *cli) dial(ctx context.Context, folder string, kept, verbose bool, options json.RawMessage, p *printer) (*client.Client, protocol.NewSessionResult, error) {
 	var session protocol.NewSessionResult
 	folder, err := filepath.Abs(folder)
 	if err != nil {
@@ -149,7 +149,11 @@ func (c *cli) dial(ctx context.Context, folder string, verbose bool, options jso
 		h.Permission = p.permission
 	}
 	serving := context.WithoutCancel(ctx)
-	cl, err := client.Dial(serving, c.inProcess(serving, log), folder, options, h, log)
+	o := c.options(log)
+	if outlive(&o); !kept {
+		o.Store, o.Stored = nil, nil
+	}
+	cl, err := client.Dial(serving, inProcess(serving, o), folder, options, h, log)
 	if err != nil {
 		return nil, session, err
 	}

@@ -41,8 +41,8 @@ func (s serveCmd) Run(ctx context.Context, c *cli) error {
 	l := logs.New(os.Stderr, logs.Options{Version: version, Now: time.Now, Environ: os.Environ()})
 	defer l.Close()
 	o := c.options(l.Logger())
-	o.Locks = func(cfg config.Config) string { return filepath.Join(stateDir(cfg), "locks") }
-	o.Watch, o.Orphaned, o.Started, o.Store, o.Stored = true, orphaned, configured(l), openStore, stored
+	outlive(&o)
+	o.Watch, o.Orphaned, o.Started = true, orphaned, configured(l)
 	o.Crashes = l.Crashes()
 	o.Opener = func(cfg config.Config, lend model.Lend) model.Opener {
 		return opener(cfg, lend, func(argv []string) (string, error) {
@@ -141,10 +141,16 @@ func orphaned(ctx context.Context, pid int) <-chan struct{} {
 	return gone
 }
 
+// outlive makes a server keep what outlives it, and mind what other processes do to the same files.
+func outlive(o *lspserver.Options) {
+	o.Locks = func(cfg config.Config) string { return filepath.Join(stateDir(cfg), "locks") }
+	o.Store, o.Stored = openStore, stored
+}
+
 // inProcess starts a server in this process and gives the editor's end of the connection.
-func (c *cli) inProcess(ctx context.Context, log *slog.Logger) io.ReadWriteCloser {
+func inProcess(ctx context.Context, o lspserver.Options) io.ReadWriteCloser {
 	ours, theirs := net.Pipe()
-	go lspserver.Serve(ctx, theirs, c.options(log))
+	go lspserver.Serve(ctx, theirs, o)
 	return ours
 }
 

@@ -19,8 +19,8 @@ const TempPrefix = ".tandem-tmp-"
 const (
 	// hold is how long a displaced file stands that another program may still write to.
 	hold = 2 * time.Second
-	// maxMore is how often a displaced file is held for twice as long again because somebody still has it open.
-	maxMore = 3
+	// maxMore is how often a displaced file is held for as long again because somebody still has it open.
+	maxMore = 14
 	// settling is how long the ends of changes are gathered, so that many share one sync of their folder.
 	settling = 100 * time.Millisecond
 	// How much may be held at a time; the oldest goes before its time is up.
@@ -154,7 +154,7 @@ func (d *Disk) hold(h *held) {
 		early = append(early, d.held[0])
 		d.drop(d.held[0])
 	}
-	h.stop = d.o.After(hold<<h.more, func() { d.release(h) })
+	h.stop = d.o.After(hold, func() { d.release(h) })
 	d.mu.Unlock()
 	for _, h := range early {
 		d.let(h, 0)
@@ -218,7 +218,7 @@ func (h *held) finish(dir Dir, more int) error {
 		return err
 	}
 	defer v.close()
-	longer := !v.alone && h.more < more && !h.gone
+	longer := v.sure && !v.alone && h.more < more && !h.gone
 	if !v.alone && !longer {
 		d.o.Log.Warn("another program still has a file open that was replaced", "path", h.at.path())
 	}

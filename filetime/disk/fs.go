@@ -49,9 +49,9 @@ type File interface {
 	// SetXattr removes an attribute where value is nil.
 	SetXattr(name string, value []byte) error
 	Sync() error
-	// Alone reports that nobody has the file open for writing, and keeps it so until the file is closed. Where the system
-	// cannot tell it is false.
-	Alone() bool
+	// Alone reports that nobody has the file open for writing, and keeps it so until the file is closed. sure is false where
+	// the system cannot tell.
+	Alone() (alone, sure bool)
 }
 
 // Stat is what a folder says of an entry.

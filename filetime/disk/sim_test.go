@@ -275,7 +275,12 @@ func (f *simFile) SetXattr(name string, value []byte) error {
 	return f.File.SetXattr(name, value)
 }
 
-func (f *simFile) Alone() bool { return f.s.call("lease", f.name) == nil && f.File.Alone() }
+func (f *simFile) Alone() (alone, sure bool) {
+	if f.s.call("lease", f.name) != nil {
+		return false, false
+	}
+	return f.File.Alone()
+}
 
 func (f *simFile) Sync() error { return f.s.call("sync", f.name) }
 

@@ -30,6 +30,7 @@ type seen struct {
 	file  File
 	stat  Stat
 	alone bool // nobody can write to it until it is closed
+	sure  bool // the system knows whether it is alone
 }
 
 func (v *seen) close() {
@@ -63,7 +64,7 @@ func (d *Disk) look(dir Dir, name string) (_ *seen, err error) {
 	case d.o.Limit > 0 && v.stat.Size > d.o.Limit:
 		return nil, ErrTooLarge
 	}
-	v.alone = f.Alone()
+	v.alone, v.sure = f.Alone()
 	r := io.Reader(f)
 	if d.o.Limit > 0 {
 		r = io.LimitReader(f, d.o.Limit+1)

@@ -207,10 +207,10 @@ func (f regular) SetXattr(name string, value []byte) error {
 	return failed("xattr", f.File.Name(), unix.Fsetxattr(f.fd(), name, value, 0))
 }
 
-func (f regular) Alone() bool {
+func (f regular) Alone() (alone, sure bool) {
 	// A lease for reading is had only while nobody has the file open for writing; who wants to open it so waits.
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
-	return err == nil
+	return err == nil, err == nil || errors.Is(err, unix.EAGAIN)
 }
 
 func statOf(st *unix.Stat_t) Stat {
