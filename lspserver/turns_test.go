@@ -3,8 +3,10 @@ package lspserver_test
 import (
 	"encoding/json"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"tandem/lspserver/lsptest"
 )
@@ -88,6 +90,51 @@ func TestF225OutputComesWhileTheCommandRuns(t *testing.T) {
 	raw, err := answer(r.ctx)
 	if err != nil || !strings.Contains(string(raw), `"end_turn"`) {
 		t.Errorf("%s %v", raw, err)
+	}
+	r.end()
+}
+
+// TestF097NothingWaitsForACommand asks for all sorts of things while a command of a minute runs, and then ends it.
+func TestF097NothingWaitsForACommand(t *testing.T) {
+	seen := make(chan struct{})
+	var once sync.Once
+	r := start(t, lsptest.Options{
+		Heard: func(method string, params json.RawMessage) {
+			if method == "tandem/session/update" && strings.Contains(string(params), `"output":"first\n`) {
+				once.Do(func() { close(seen) })
+			}
+		},
+	}, options(nil))
+	r.write("a.txt", "one\n")
+	id := r.session(map[string]any{"model": r.script(`call bash {"command": "echo first; sleep 60", "timeout_ms": 90000}` + "\n\nsay Done.\n")})
+	answer := r.Begin("tandem/session/prompt", prompt(id, "go"))
+	select {
+	case <-seen:
+	case <-r.ctx.Done():
+		t.Fatal("the command does not run")
+	}
+	began := time.Now()
+	other := r.session(nil)
+	for method, params := range map[string]any{
+		"tandem/tools/list":   map[string]any{},
+		"tandem/status":       map[string]any{},
+		"tandem/session/list": map[string]any{},
+		"tandem/tools/call": map[string]any{
+			"sessionId": other, "name": "read_file", "arguments": map[string]any{"path": "a.txt"},
+		},
+		"tandem/changes/list": map[string]any{"sessionId": id},
+	} {
+		if raw, err := r.Begin(method, params)(r.ctx); err != nil {
+			t.Errorf("%s: %s %v", method, raw, err)
+		}
+	}
+	r.Notify("tandem/session/cancel", map[string]any{"sessionId": id})
+	raw, err := answer(r.ctx)
+	if err != nil || !strings.Contains(string(raw), `"cancelled"`) {
+		t.Errorf("%s %v", raw, err)
+	}
+	if took := time.Since(began); took > 50*time.Second {
+		t.Errorf("it took %v: something waited for the command", took)
 	}
 	r.end()
 }
