@@ -2,6 +2,7 @@ package main
 
 import (
 	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,13 +11,13 @@ import (
 func TestResting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
-		rests := 0
-		r := newResting(ours, time.Minute, func() { rests++ })
-		want := func(n int, what string) {
+		var rests atomic.Int64
+		r := newResting(ours, time.Minute, func() { rests.Add(1) })
+		want := func(n int64, what string) {
 			t.Helper()
 			synctest.Wait()
-			if rests != n {
-				t.Errorf("%s: it rested %d times, not %d", what, rests, n)
+			if got := rests.Load(); got != n {
+				t.Errorf("%s: it rested %d times, not %d", what, got, n)
 			}
 		}
 		go func() {
