@@ -429,11 +429,14 @@ func TakePast(
 	return p, nil
 }
 
-// says is what a file says, for a model.
+// says is what a file says, for a model; "" for a folder.
 func says(ctx context.Context, files filetime.Files, path string) string {
 	const most = 8 << 10
 	snap, err := files.Read(ctx, path)
+	var refusal *filetime.Error
 	switch {
+	case errors.As(err, &refusal) && refusal.Code == filetime.IsDirectory: // where a command ran, or something was looked for
+		return ""
 	case err != nil:
 		return fmt.Sprintf("%s cannot be read now: %v", path, err)
 	case !snap.Exists:
@@ -505,19 +508,27 @@ func (m mender) unfinished(c *pastCall) *tools.Result {
 			"The program ended before this call was carried out: nothing was changed. It was not tried again.")
 		return &r
 	}
-	text := "The program ended while this call was running: whether it took effect is not known, and it was not tried again. " +
-		"Look at what is there before you go on."
+	text, known := "", true
 	for _, j := range m.judged {
 		if j.Call == c.ID {
 			text += " " + outcomeOf(j)
+			known = known && (j.Outcome == disk.Landed || j.Outcome == disk.NotLanded)
 		}
 	}
+	if text == "" || !known {
+		text = ": whether it took effect is not known, and it was not tried again. Look at what is there before you go on." + text
+	} else {
+		text = ", and it was not tried again." + text
+	}
+	text = "The program ended while this call was running" + text
 	const most = 4
 	for i, l := range c.locations {
 		if i == most {
 			break
 		}
-		text += "\n\n" + m.now(l.Path)
+		if said := m.now(l.Path); said != "" {
+			text += "\n\n" + said
+		}
 	}
 	r := tools.Fail(filetime.Unknown, "interrupted", "%s", text)
 	r.Summary = "The program ended while this was running; whether it took effect is not known."

@@ -104,6 +104,8 @@ type Session struct {
 	model  string
 	// ownMode and ownModel say that somebody chose them for this session, so that they do not follow the configuration.
 	ownMode, ownModel bool
+	careful           bool
+	services          int // grows whenever what models are opened by has changed
 
 	models  model.Opener
 	opened  map[string]model.Model // kept, so that a script goes on where the last turn left it
@@ -151,13 +153,13 @@ func New(o Options) (*Session, error) {
 		}
 		return sys.Render()
 	})
-	if err := s.setMode(cmp.Or(o.Mode, Mode(o.Config.Mode))); err != nil {
+	if err := s.setMode(cmp.Or(o.Mode, Mode(o.Config.Mode)), o.Mode != ""); err != nil {
 		return nil, err
 	}
 	if err := s.setModel(cmp.Or(o.Model, o.Config.Model)); err != nil {
 		return nil, err
 	}
-	s.ownMode, s.ownModel = o.Mode != "", o.Model != ""
+	s.ownModel = o.Model != ""
 	return s, nil
 }
 
@@ -187,16 +189,25 @@ func (s *Session) SetConfig(c config.Config, models model.Opener) {
 	if !reflect.DeepEqual(before.Providers, c.Providers) || before.Retry != c.Retry ||
 		!slices.Equal(before.FallbackModels, c.FallbackModels) {
 		clear(s.opened)
+		s.services++
 	}
 	s.config, s.paths, s.models = c, paths, models
 	if s.model != "" && !s.ownModel && before.Model != c.Model {
 		s.model = c.Model // opened by the next prompt
 	}
-	follow := s.mode != "" && !s.ownMode && before.Mode != c.Mode
+	follow := s.mode != "" && before.Mode != c.Mode
 	s.mu.Unlock()
 	if follow {
-		_ = s.setMode(Mode(c.Mode)) // there are no others in a configuration
+		_ = s.setMode(Mode(c.Mode), false) // there are no others in a configuration
 	}
+}
+
+// SetCareful says whether every change and command asks, in whatever mode, since a restriction of the configuration was not
+// understood.
+func (s *Session) SetCareful(on bool) {
+	s.mu.Lock()
+	s.careful = on
+	s.mu.Unlock()
 }
 
 func (s *Session) absolute(paths []string) []string {
@@ -219,24 +230,25 @@ func (s *Session) Mode() Mode {
 
 // SetMode changes the mode, at once, also for a turn that is running. The error is a *ModeError.
 func (s *Session) SetMode(m Mode) error {
-	err := s.setMode(m)
-	if err == nil {
-		s.mu.Lock()
-		s.ownMode = true
-		s.mu.Unlock()
-	}
-	return err
+	return s.setMode(m, true)
 }
 
-func (s *Session) setMode(m Mode) error {
+// setMode changes the mode; own says that somebody has chosen it for the session, which then keeps it.
+func (s *Session) setMode(m Mode, own bool) error {
 	if !gate.Mode(m).Known() {
 		return &ModeError{m}
 	}
 	s.mu.Lock()
+	if s.ownMode && !own {
+		s.mu.Unlock()
+		return nil
+	}
 	changed := s.mode != "" && s.mode != m
-	s.mode = m
+	s.mode, s.ownMode = m, own
 	s.mu.Unlock()
-	s.record.set(func(r *store.Session) { r.Mode = string(m) })
+	if own {
+		s.record.set(func(r *store.Session) { r.Mode = string(m) })
+	}
 	if changed {
 		s.o.Client.Update(s.o.ID, Event{Mode: string(m)})
 	}
@@ -277,7 +289,7 @@ func (s *Session) setModel(name string) error {
 // open gives the model of that name, the same one for every turn.
 func (s *Session) open(name string) (model.Model, error) {
 	s.mu.Lock()
-	m, models := s.opened[name], s.models
+	m, models, services := s.opened[name], s.models, s.services
 	s.mu.Unlock()
 	if m != nil {
 		return m, nil
@@ -288,6 +300,9 @@ func (s *Session) open(name string) (model.Model, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.services != services { // it was opened by what held before: good for this once
+		return m, nil
+	}
 	if known := s.opened[m.Name()]; known != nil {
 		m = known
 	}
@@ -508,7 +523,11 @@ func (s *Session) callID(wanted string) string {
 // Judge decides by the mode and the rules that are in force when a call asks; it makes Session a run.Gate.
 func (s *Session) Judge(t tools.Tool, p *tools.Plan) run.Decision {
 	s.mu.Lock()
-	policy := policyOf(s.config, s.mode)
+	mode := s.mode
+	if s.careful && (mode == Auto || mode == AcceptEdits) {
+		mode = Ask
+	}
+	policy := policyOf(s.config, mode)
 	s.mu.Unlock()
 	return policy.Judge(t, p)
 }

@@ -24,6 +24,8 @@ type settings struct {
 	loader config.Loader // under server.configuring
 	texts  map[string][]byte
 
+	careful bool // see config.Loaded, under server.mu
+
 	others []string        // folders of sessions that are none of the workspace's
 	told   map[string]bool // what the person has been told, under server.mu as the rest
 	marked map[string]bool // files with diagnostics
@@ -69,11 +71,15 @@ func (s *server) reload() bool {
 	changed := first || !reflect.DeepEqual(s.cfg, loaded.Config)
 	news := changed || !slices.Equal(s.problems, loaded.Problems)
 	s.cfg, s.problems, s.settings.texts = loaded.Config, loaded.Problems, loaded.Texts
+	s.settings.careful = loaded.Careful
 	if changed {
 		s.opener = s.o.Opener(s.cfg, s.lender())
 	}
 	opener, sessions := s.opener, slices.Collect(maps.Values(s.sessions))
 	s.mu.Unlock()
+	for _, se := range sessions {
+		se.SetCareful(loaded.Careful)
+	}
 	if !changed {
 		return news
 	}

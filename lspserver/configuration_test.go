@@ -157,6 +157,27 @@ func TestConfigurationIsReadAnew(t *testing.T) {
 	r.end()
 }
 
+// TestCarefulInAnyMode asks although a looser mode was chosen for the session, as long as a restriction is not understood.
+func TestCarefulInAnyMode(t *testing.T) {
+	so := options(nil)
+	user := filepath.Join(folder(t), "home", ".config", "tandem", "config.json")
+	so.Inputs.UserFile = user
+	put(t, user, `{"disabledTool": ["grep"], "apply": "disk"}`)
+	r := start(t, lsptest.Options{Capabilities: map[string]any{
+		"experimental": map[string]any{"tandem": map[string]any{"permission": false}}, "window": map[string]any{"showMessage": nil},
+	}}, so)
+	session := r.session(map[string]any{"mode": "auto"})
+	n := 0
+	write := func() result {
+		n++
+		return r.call(session, "write_file", fmt.Sprintf(`{"path":"%d.txt","content":"a"}`, n))
+	}
+	equal(t, "with a restriction that is not understood", write().Error, "GATE_DENIED")
+	put(t, user, `{"disabledTools": ["grep"], "apply": "disk"}`)
+	until(t, "it is understood", patience, func() bool { return write().Success })
+	r.end()
+}
+
 // TestConfigurationOfAnotherFolder heeds the file of the folder that a session works in, though no editor has it open.
 func TestConfigurationOfAnotherFolder(t *testing.T) {
 	r := start(t, lsptest.Options{Settings: map[string]any{"mode": "auto"}}, options(nil))

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -339,9 +340,10 @@ func TestFileTimeLock(t *testing.T) {
 	so := options(nil)
 	so.Locks = func(config.Config) string { return locks }
 	arrived, release := make(chan struct{}), make(chan struct{})
+	arrive := sync.OnceFunc(func() { close(arrived) })
 	began := time.Now().Add(-time.Second)
 	a := start(t, lsptest.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "editor"}, BeforeApply: func(int) {
-		close(arrived)
+		arrive()
 		<-release
 	}}, so)
 	b := start(t, lsptest.Options{Root: a.root}, so)
@@ -354,11 +356,17 @@ func TestFileTimeLock(t *testing.T) {
 	if l := b.fileTimes("a.txt")["a.txt"].Lock; l != nil {
 		t.Errorf("before: %+v", l)
 	}
-	done := make(chan result)
+	done := make(chan result, 1)
 	go func() {
+		defer close(done)
 		done <- a.call(id, "edit_file", `{"path":"a.txt","old_text":"one","new_text":"two"}`, "callId", "mine")
 	}()
-	<-arrived
+	select {
+	case <-arrived:
+	case d := <-done:
+		close(release)
+		t.Fatalf("the edit did not reach the editor: %s", d.raw)
+	}
 	got := b.fileTimes("a.txt", "b.txt")
 	if l := got["a.txt"].Lock; l == nil || l.Holder != id || l.ToolCallID != "mine" || l.PID != os.Getpid() {
 		t.Errorf("%+v", l)

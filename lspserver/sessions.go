@@ -61,7 +61,7 @@ func (s *server) find(id string) (*session, error) {
 func unknownSession(id string) error {
 	return &wire.Error{
 		Code: codeUnknownSession, Name: "unknown_session",
-		Message: fmt.Sprintf("There is no session %.80q; make one with tandem/session/new.", id),
+		Message: fmt.Sprintf("There is no session %.80q open here; tandem/session/load opens one that is kept, tandem/session/new makes one.", id),
 	}
 }
 
@@ -121,7 +121,7 @@ func (s *server) newSession(ctx context.Context, p protocol.NewSessionParams) (p
 	if err := s.begin(se, agent.Options{More: more, Mode: agent.Mode(p.Mode), Model: p.Model}); err != nil {
 		return protocol.NewSessionResult{}, err
 	}
-	return s.admit(se)
+	return s.admit(se, true)
 }
 
 func isFolder(path string) bool {
@@ -160,20 +160,25 @@ func (s *server) begin(se *session, o agent.Options) error {
 	return nil
 }
 
-// admit makes a session one of those that live, and says what it can be set to.
-func (s *server) admit(se *session) (protocol.NewSessionResult, error) {
+// admit makes a session one of those that live, unless it is no new one and was closed meanwhile, and says what it can be
+// set to.
+func (s *server) admit(se *session, isNew bool) (protocol.NewSessionResult, error) {
 	r := protocol.NewSessionResult{SessionID: se.id}
 	s.configuring.Lock()
 	s.mu.Lock()
-	ended, opener, cfg := s.ended, s.opener, s.cfg
-	if !ended {
+	ended, opener, cfg, careful := s.ended, s.opener, s.cfg, s.settings.careful
+	closed := !isNew && s.sessions[se.id] != se
+	if !ended && !closed {
 		s.sessions[se.id] = se
 	}
 	s.mu.Unlock()
 	se.SetConfig(cfg, opener) // it may have changed since the session was made
+	se.SetCareful(careful)
 	s.configuring.Unlock()
 	if ended {
 		se.Close()
+	}
+	if ended || closed {
 		return r, refused(agent.ErrClosed)
 	}
 	r.Modes = protocol.ModeState{CurrentModeID: string(se.Mode()), AvailableModes: []protocol.Choice{

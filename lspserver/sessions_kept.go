@@ -36,9 +36,12 @@ func (s *server) store() store.Store {
 			}
 			s.log.Error("sessions are not kept", "error", err)
 			s.figures.unkept = err.Error()
+			next := ""
+			if errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrNewer) {
+				next = " Move that file away to begin anew."
+			}
 			s.notify("window/showMessage", lsp.ShowMessageParams{Type: lsp.MessageTypeWarning, Message: fmt.Sprintf(
-				"Tandem: sessions are not kept, they end with the editor, and what a crash leaves is not cleared up: %v. Move that "+
-					"file away to begin anew.", err)})
+				"Tandem: sessions are not kept, they end with the editor, and what a crash leaves is not cleared up: %v.%s", err, next)})
 		}
 		s.kept = store.NewMemory(memoryQuota, s.o.Now)
 	})
@@ -256,7 +259,7 @@ func (s *server) loadSession(ctx context.Context, p protocol.LoadSessionParams) 
 	if notice != "" {
 		se.updates.on(agent.Event{Notice: notice})
 	}
-	return s.admit(se)
+	return s.admit(se, true)
 }
 
 // here says whether a session of a folder can be used where the client works.
@@ -310,7 +313,7 @@ func (s *server) again(ctx context.Context, se *session, p protocol.LoadSessionP
 		}
 		s.replay(ctx, se, past.Events())
 	}
-	return s.admit(se)
+	return s.admit(se, false)
 }
 
 func (s *server) deleteSession(ctx context.Context, p protocol.SessionParams) (protocol.Empty, error) {

@@ -65,7 +65,7 @@ func TestLoadTellsWhatWasTold(t *testing.T) {
 	first.calls, second.calls = map[string][]string{}, map[string][]string{}
 	a := start(t, lsptest.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}, Heard: first.hear}, keeping(path))
 	a.write("a.txt", "one\ntwo\nthree\n")
-	id := a.session(map[string]any{"model": a.script(`say Let me look.
+	id := a.session(map[string]any{"mode": "auto", "model": a.script(`say Let me look.
 call read_file {"path":"a.txt"}
 call read_file {"path":"none.txt"}
 

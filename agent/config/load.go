@@ -82,6 +82,9 @@ type Loaded struct {
 	Origins map[string][]Origin
 	// Texts are the files that were read, by path.
 	Texts map[string][]byte
+	// Careful says that a restriction was meant and not understood: every change and command has to ask, also where somebody
+	// has chosen a looser mode for a session.
+	Careful bool
 }
 
 // Load puts the configuration together. It always gives one that can be used: a value that is wrong is reported and the
@@ -121,6 +124,7 @@ func (l *Loader) Load(in Inputs) Loaded {
 		})
 		a.Mode = "ask"
 	}
+	a.Careful = a.careful
 	return a.Loaded
 }
 

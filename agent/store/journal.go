@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -189,6 +190,14 @@ func (d *database) writeEnds() {
 			return nil
 		})
 		e.mu.Lock()
+		if e.err = err; err != nil { // the next end, or the end of the store, tries them again
+			maps.Copy(todo, e.todo)
+			e.todo = todo
+			close(e.writing)
+			e.writing = nil
+			e.mu.Unlock()
+			return
+		}
 		hurry := false
 		for id := range todo {
 			hurry = hurry || e.large[id]
@@ -199,11 +208,10 @@ func (d *database) writeEnds() {
 		if hurry || len(e.loose) >= settled {
 			loose, e.loose = e.loose, nil
 		}
-		e.err = errors.Join(e.err, err)
 		e.mu.Unlock()
 		if err := d.settle(loose); err != nil {
 			e.mu.Lock()
-			e.err = errors.Join(e.err, err)
+			e.err = err
 			e.mu.Unlock()
 		}
 	}
@@ -283,6 +291,13 @@ func (d *database) settle(ids []int64) error {
 // stopJournal writes what is left and lets go of the intents that are open, so that the next process judges them.
 func (d *database) stopJournal() error {
 	e := &d.ends
+	e.wait()
+	e.mu.Lock()
+	if len(e.todo) > 0 && e.writing == nil { // they failed before
+		e.writing = make(chan struct{})
+		go d.writeEnds()
+	}
+	e.mu.Unlock()
 	e.wait()
 	e.mu.Lock()
 	loose, err := e.loose, e.err

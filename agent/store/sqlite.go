@@ -486,8 +486,22 @@ func forget(tx *sql.Tx, r row) error {
 
 // shrink gives what was deleted back to the disk, also what the log still has of it.
 func (d *database) shrink() error {
-	if _, err := d.db.Exec("PRAGMA incremental_vacuum"); err != nil {
-		return reason(err)
+	// In pieces, since whoever wants to write waits for each.
+	for last := -1; ; {
+		var free int
+		if err := d.db.QueryRow("PRAGMA freelist_count").Scan(&free); err != nil {
+			return reason(err)
+		}
+		if free == 0 || free == last {
+			break
+		}
+		last = free
+		d.writing.Lock()
+		_, err := d.db.Exec("PRAGMA incremental_vacuum(2000)")
+		d.writing.Unlock()
+		if err != nil {
+			return reason(err)
+		}
 	}
 	_, err := d.db.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	return reason(err)

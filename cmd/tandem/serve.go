@@ -47,7 +47,8 @@ func (s serveCmd) Run(ctx context.Context, c *cli) error {
 	o.Opener = func(cfg config.Config, lend model.Lend) model.Opener {
 		return opener(cfg, lend, func(argv []string) (string, error) {
 			out, err := printed(argv)
-			l.Hide(out)
+			key, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
+			l.Hide(key)
 			return out, err
 		})
 	}
@@ -115,7 +116,7 @@ func printed(argv []string) (string, error) {
 	case r.TimedOut:
 		return "", errors.New("it did not end within 10 seconds")
 	case r.ExitCode != 0:
-		return "", fmt.Errorf("it ended with %d: %s", r.ExitCode, strings.TrimSpace(r.Stderr))
+		return "", fmt.Errorf("it ended with %d: %s", r.ExitCode, cmp.Or(strings.TrimSpace(r.Stderr), "it said nothing"))
 	}
 	return r.Stdout, nil
 }

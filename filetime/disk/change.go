@@ -216,13 +216,13 @@ func (w *work) close() {
 	w.d.running++
 	w.d.mu.Unlock()
 	w.d.o.Go(func() {
+		defer w.d.rest()
 		for _, s := range w.spent {
 			w.remove(s.temp)
 			s.v.close()
 		}
 		_ = w.dir.Close()
 		w.c.release()
-		w.d.rest()
 	})
 }
 

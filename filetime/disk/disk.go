@@ -139,8 +139,10 @@ type held struct {
 	temp string
 	data []byte // what it said when it was displaced
 	gone bool   // the change was to delete it
-	more int    // how often its time was made longer
-	stop func() bool
+	// apart says that what was written to it could not be merged, and is only kept.
+	apart bool
+	more  int // how often its time was made longer
+	stop  func() bool
 }
 
 // hold keeps a displaced file for a while.
@@ -183,8 +185,8 @@ func (d *Disk) release(h *held) {
 	}
 	d.mu.Unlock()
 	if mine {
+		defer d.rest()
 		d.let(h, maxMore)
-		d.rest()
 	}
 }
 
@@ -228,15 +230,18 @@ func (h *held) finish(dir Dir, more int) error {
 	late := Late{Path: h.at.path()}
 	var lost error
 	late.Kept, lost = h.c.keep(h.at, v.data)
-	if late.Merged, err = h.c.late(dir, h, v.data); err != nil {
-		return err
+	if !h.apart {
+		if late.Merged, err = h.c.late(dir, h, v.data); err != nil {
+			return err
+		}
 	}
 	d.o.Log.Warn("another program wrote to a file that had been replaced", "path", late.Path, "merged", late.Merged)
 	d.o.Late(late)
 	if !late.Merged && lost != nil {
 		return lost
 	}
-	return h.leave(dir, v.data, longer && late.Merged)
+	h.apart = !late.Merged
+	return h.leave(dir, v.data, longer)
 }
 
 // leave removes a displaced file, or holds it longer, of which data is known.
@@ -244,7 +249,7 @@ func (h *held) leave(dir Dir, data []byte, longer bool) error {
 	if !longer {
 		return dir.Remove(h.temp)
 	}
-	h.c.d.hold(&held{c: h.c, at: h.at, temp: h.temp, data: data, more: h.more + 1})
+	h.c.d.hold(&held{c: h.c, at: h.at, temp: h.temp, data: data, apart: h.apart, more: h.more + 1})
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // Recovered is an intent that a process had left open, and what became of it.
@@ -105,6 +106,7 @@ func (r *recovery) file(c *Change, i int, out *RecoveredFile) {
 	if err != nil {
 		out.Outcome = Foreign
 		switch {
+		case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP): // something else has the folder's name for good
 		case !errors.Is(err, fs.ErrNotExist):
 			c.leave()
 		case p.BeforeHash == "": // the folder was not even made
@@ -163,6 +165,8 @@ func (r *recovery) beside(w *work) []string {
 		names, err := w.dir.Names()
 		if err != nil {
 			w.d.o.Log.Warn("a folder cannot be searched for what was left behind", "path", w.at.dir, "error", err)
+			w.c.leave()
+			return nil
 		}
 		all = slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, TempPrefix) })
 		r.temps[w.at.dir] = all

@@ -384,11 +384,14 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 		}
 		v, err := w.displaced(temp, expected)
 		if err == nil && v.is(expected) {
+			r := Result{After: now.data, Versions: latest(read)}
 			if unsynced {
-				err = w.sync()
+				if err := w.sync(); err != nil { // it is in place all the same
+					r.Warnings = []string{fmt.Sprintf("could not be brought to the disk (%v): a power cut may lose the change", err)}
+				}
 			}
 			w.discard(temp, v)
-			return Result{After: now.data, Versions: latest(read)}, cmp.Or(refused, err)
+			return r, refused
 		}
 		if expected.unknown {
 			return stuck(cmp.Or(refused, err, ErrNotRegular))

@@ -200,10 +200,13 @@ func letGo(f *os.File) {
 }
 
 func (s *shared) release(path string) {
-	k, _ := s.shard(context.Background(), path) // nobody holds a slot for long while the lock is taken
+	s.mu.Lock()
+	k := s.shards[shardOf(path)] // not by shard: what is held is let go of where there are no locks by now, too
+	s.mu.Unlock()
 	if k == nil {
 		return
 	}
+	k.slot <- struct{}{} // nobody holds a slot for long while the lock is taken
 	defer func() { <-k.slot }()
 	i := slices.IndexFunc(k.holding, func(h holding) bool { return h.Path == path })
 	if i < 0 {

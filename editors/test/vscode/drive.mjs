@@ -262,9 +262,19 @@ export async function open(editor, o = {}) {
 
 /** Opens a file by typing its name, as a person would. */
 export async function openFile(page, name) {
-  await page.keyboard.press('Control+P');
-  await page.locator('.quick-input-widget input').fill(name);
-  await page.waitForSelector(`.quick-input-list .monaco-list-row.focused:has-text("${name}")`);
+  for (let tries = 1; ; tries++) { // a busy VS Code takes the focus back, which closes the list
+    await page.keyboard.press('Control+P');
+    try {
+      await page.locator('.quick-input-widget input').fill(name, { timeout: 5000 });
+      await page.waitForSelector(`.quick-input-list .monaco-list-row.focused:has-text("${name}")`, { timeout: 5000 });
+      break;
+    } catch (err) {
+      if (tries === 5) {
+        throw err;
+      }
+      await page.keyboard.press('Escape');
+    }
+  }
   await page.keyboard.press('Enter');
   await page.waitForSelector(`.tab.active:has-text("${name}")`);
   await page.waitForSelector('.part.editor .monaco-editor .view-line');
