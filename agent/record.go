@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"tandem/agent/model"
 	"tandem/agent/store"
@@ -26,19 +27,23 @@ type record struct {
 	open   func() store.Store // nil where nothing is kept
 	now    func() time.Time
 	log    *slog.Logger
-	failed func(error) // told once, of the first failure; nothing is written after it
+	failed func(error) // told of the first failure, and with nil once everything is written again
 
 	commands commands
 
 	saving  sync.Mutex // one Save at a time, so that the last one holds the latest
 	writing sync.Mutex // one Append at a time, so that entries stay in their order
+	// What could not be written is tried again with what comes, though not at once. Both are under writing.
+	missed  []store.Entry
+	retryAt time.Time
 
-	mu     sync.Mutex
-	meta   store.Session
-	begun  bool
-	broken bool
-	saying map[string]string // by call: what the model had said when it asked for it
-	next   *batch            // what the next Append writes; nil for nothing
+	mu      sync.Mutex
+	meta    store.Session
+	begun   bool
+	failing bool              // the last try to write came to nothing
+	broken  bool              // nothing is written any more
+	saying  map[string]string // by call: what the model had said when it asked for it
+	next    *batch            // what the next Append writes; nil for nothing
 }
 
 // batch are entries that are written at once, which takes about as long as to write one.
@@ -134,12 +139,61 @@ func (r *record) commit(b *batch) {
 	r.mu.Lock()
 	r.next = nil // it was b: only one is not written
 	r.mu.Unlock()
-	if r.begin() {
-		r.lost(r.open().Append(r.meta.ID, b.entries...))
-	}
+	r.write(b.entries, false)
 }
 
-// flush writes what waits.
+const (
+	// retry is how long after a failure the next try comes: each may take seconds.
+	retry = 10 * time.Second
+	// maxMissed is how much is kept to be written later; what is more ends the record, which must have no gaps.
+	maxMissed = 16 << 20
+)
+
+// write writes entries after those that could not be written before. r.writing is held.
+func (r *record) write(entries []store.Entry, now bool) {
+	if len(r.missed) > 0 {
+		entries = append(r.missed, entries...)
+	}
+	r.missed = nil
+	r.mu.Lock()
+	failing, broken := r.failing, r.broken
+	r.mu.Unlock()
+	if broken || len(entries) == 0 {
+		return
+	}
+	if !failing || now || !r.now().Before(r.retryAt) {
+		err := r.begin()
+		if err == nil {
+			err = r.open().Append(r.meta.ID, entries...)
+		}
+		var held *store.HeldError
+		final := errors.Is(err, store.ErrUnknown) || errors.As(err, &held) // it is somebody else's, or nobody's
+		if r.came(err, final); err == nil || final {
+			if failing && !final {
+				r.set(func(*store.Session) {}) // it may have been changed meanwhile
+			}
+			return
+		}
+		r.retryAt = r.now().Add(retry)
+	}
+	size := 0
+	for _, e := range entries {
+		size += len(e.Body) + len(e.Text)
+		for _, b := range e.Blobs {
+			size += len(b.Data)
+		}
+	}
+	if size > maxMissed {
+		r.mu.Lock()
+		r.broken = true
+		r.mu.Unlock()
+		r.log.Error("the session is not kept any more: too much could not be written")
+		return
+	}
+	r.missed = entries
+}
+
+// flush writes what waits, and what could not be written.
 func (r *record) flush() {
 	r.mu.Lock()
 	b := r.next
@@ -147,39 +201,42 @@ func (r *record) flush() {
 	if b != nil {
 		r.commit(b)
 	}
+	if r.open == nil {
+		return
+	}
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	r.write(nil, true)
 }
 
-// begin brings the session into the store, and says whether it can be written.
-func (r *record) begin() bool {
+// begin brings the session into the store.
+func (r *record) begin() error {
 	r.saving.Lock()
+	defer r.saving.Unlock()
 	r.mu.Lock()
-	begun, broken, meta := r.begun, r.broken, r.meta
+	begun, meta := r.begun, r.meta
 	r.mu.Unlock()
-	var err error
-	if !begun && !broken {
-		if err = r.open().Save(meta); err == nil {
-			r.mu.Lock()
-			r.begun = true
-			r.mu.Unlock()
-		}
+	if begun {
+		return nil
 	}
-	r.saving.Unlock()
-	return !r.lost(err) && !broken
+	err := r.open().Save(meta)
+	if err == nil {
+		r.mu.Lock()
+		r.begun = true
+		r.mu.Unlock()
+	}
+	return err
 }
 
-// lost says that something could not be written, and tells of it the first time.
-func (r *record) lost(err error) bool {
-	if err == nil {
-		return false
-	}
+// came says how writing went, and tells of it where that has changed. final is that no other try makes sense.
+func (r *record) came(err error, final bool) {
 	r.mu.Lock()
-	first := !r.broken
-	r.broken = true
+	changed := r.failing != (err != nil)
+	r.failing, r.broken = err != nil, r.broken || final
 	r.mu.Unlock()
-	if first {
+	if changed {
 		r.failed(err)
 	}
-	return true
 }
 
 // set changes what is known of the session without its entries.
@@ -194,7 +251,9 @@ func (r *record) set(change func(*store.Session)) {
 		err = r.open().Save(meta)
 	}
 	r.saving.Unlock()
-	r.lost(err)
+	if err != nil {
+		r.log.Warn("what is known of the session could not be written", "error", err) // entries will say the same
+	}
 }
 
 // resume begins the record of s, or goes on with it.
@@ -204,6 +263,11 @@ func (s *Session) resume() {
 		open: o.Store, now: o.Now, log: o.Log, saying: map[string]string{}, commands: commands{files: o.Files},
 		meta: store.Session{ID: o.ID, Cwd: o.Cwd, More: o.More, CacheKey: s.cacheKey},
 		failed: func(err error) {
+			if err == nil {
+				o.Log.Info("the session is kept again")
+				o.Client.Update(o.ID, Event{Notice: "The session is kept again, with what happened meanwhile."})
+				return
+			}
 			o.Log.Error("the session is not kept", "error", err)
 			o.Client.Update(o.ID, Event{Notice: fmt.Sprintf("What happens from here on is not kept: %v.", err)})
 		},
@@ -411,7 +475,12 @@ func TakePast(
 	if err := may(s); err != nil {
 		return nil, errors.Join(err, st.Release(id))
 	}
-	m := mender{r: &record{now: now, log: slog.New(slog.DiscardHandler)}, now: func(path string) string { return says(ctx, files, path) }}
+	m := mender{
+		r:    &record{now: now, log: slog.New(slog.DiscardHandler)},
+		now:  func(path string) string { return says(ctx, files, path) },
+		read: func(path string) (filetime.Snapshot, error) { return files.Read(ctx, path) },
+		blob: st.Blob,
+	}
 	var more []store.Entry
 	if m.judged, err = st.Judged(id); err == nil {
 		more, err = m.mend(entries)
@@ -454,6 +523,8 @@ const interrupted StopReason = "interrupted"
 type mender struct {
 	r      *record
 	now    func(path string) string
+	read   func(path string) (filetime.Snapshot, error)
+	blob   func(hash string) (string, error)
 	judged []store.Judged
 }
 
@@ -469,6 +540,7 @@ func (m mender) mend(entries []store.Entry) ([]store.Entry, error) {
 	answers := []model.Message{}
 	for _, c := range past.order {
 		if c.result == nil {
+			more = append(more, m.landed(c)...)
 			c.result = m.unfinished(c)
 			c.phase = "error"
 			more = append(more, m.r.entry(c.turn, store.Result, c.ID, "", body{
@@ -499,6 +571,40 @@ func (m mender) mend(entries []store.Entry) ([]store.Entry, error) {
 		m.r.entry(past.open, store.End, "", "The program ended during this turn; what was running was not tried again.",
 			body{Stop: interrupted}),
 	), nil
+}
+
+// landed are the changes of a call that were carried out before its process could write them down, as far as the files
+// still say what it made of them. What a buffer or a file in another encoding says is not told by its bytes.
+func (m mender) landed(c *pastCall) (out []store.Entry) {
+	for _, j := range m.judged {
+		if j.Call != c.ID || j.Outcome != disk.Landed {
+			continue
+		}
+		for _, f := range j.Files {
+			op, ok := map[disk.Op]Operation{disk.Create: OpCreate, disk.Edit: OpEdit, disk.Delete: OpDelete}[f.Op]
+			done := slices.ContainsFunc(c.changes, func(e store.Entry) bool { return e.Call == c.ID && pathOf(e) == f.Path })
+			now, err := m.read(f.Path)
+			was := ""
+			if err == nil && f.BeforeHash != "" {
+				was, err = m.blob(f.BeforeHash)
+			}
+			if !ok || done || f.Buffer || err != nil || hashOf(now) != f.AfterHash || !utf8.ValidString(was) {
+				continue
+			}
+			e := m.r.entry(c.turn, store.Change, c.ID, "", body{Path: f.Path, Operation: op, Before: f.BeforeHash, After: f.AfterHash})
+			if max(len(was), now.Text.Len()) <= maxBlob {
+				e.Blobs = []store.Blob{{Data: was}, {Data: now.Text.String()}}
+			}
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func pathOf(e store.Entry) string {
+	var b body
+	_ = json.Unmarshal(e.Body, &b) // it was read before
+	return b.Path
 }
 
 // unfinished is the result of a call whose process ended before it did.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,7 +15,9 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/prompt"
 	"tandem/agent/store"
+	"tandem/filetime"
 	"tandem/filetime/disk"
+	texts "tandem/filetime/text"
 	"tandem/tools"
 	"tandem/tools/run/runtest"
 )
@@ -153,6 +156,122 @@ func TestNotKept(t *testing.T) {
 		t.Errorf("told once:\n%s", got)
 	}
 	s.Close()
+}
+
+// full is a store that cannot write for a while.
+type full struct {
+	store.Store
+	is atomic.Bool
+}
+
+func (f *full) Append(id string, entries ...store.Entry) error {
+	if f.is.Load() {
+		return errors.New("the disk is full")
+	}
+	return f.Store.Append(id, entries...)
+}
+
+// What could not be written is written once that is possible again, in its order.
+func TestKeptAgain(t *testing.T) {
+	st := &full{Store: store.NewMemory(store.Quota, time.Now)}
+	s, c := newKeptSession(t, st, nil, play(t, "say One.\n\nsay Two.\n\nsay Three.\n"))
+	for i := range 3 {
+		st.is.Store(i == 1)
+		if r, err := s.Prompt(t.Context(), Input{Blocks: []prompt.Block{{Type: "text", Text: "Go."}}}); err != nil || r.Stop != EndTurn {
+			t.Errorf("%+v %v", r, err)
+		}
+	}
+	s.Close()
+	past, err := ReadPast(st, "kept")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for _, m := range past.history {
+		said = append(said, m.Text)
+	}
+	if got := strings.Join(said, " "); got != "Go. One. Go. Two. Go. Three." {
+		t.Error(got)
+	}
+	if got := c.transcript(); strings.Count(got, "not kept: the disk is full.") != 1 || strings.Count(got, "kept again") != 1 {
+		t.Errorf("told once each:\n%s", got)
+	}
+}
+
+// judging is a store that knows what became of a change which a process left behind.
+type judging struct {
+	store.Store
+	judged []store.Judged
+}
+
+func (j judging) Judged(string) ([]store.Judged, error) { return j.judged, nil }
+
+func (j judging) Blob(hash string) (string, error) {
+	if hash == disk.Hash([]byte("one\n")) {
+		return "one\n", nil
+	}
+	return j.Store.Blob(hash)
+}
+
+// A change that landed before its process could say so is a change like others, and the call's result says that it landed.
+func TestLandedAtTheEnd(t *testing.T) {
+	st := &judging{Store: store.NewMemory(store.Quota, time.Now)}
+	inside, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	kit := tool("change", tools.Edit, tools.Alone, tools.OpEdit, func(context.Context, *tools.Env, note) (tools.Result, error) {
+		close(inside)
+		<-release
+		return tools.Result{}, nil
+	})
+	s, _ := newKeptSession(t, st, nil, play(t, "call change {\"text\":\"x\"}\n"), kit)
+	turn, err := s.Begin(Input{Blocks: []prompt.Block{{Type: "text", Text: "Go."}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go turn.Run(context.Background())
+	<-inside
+	before, after := []byte("one\n"), []byte("two\n")
+	file := func(path string) disk.Planned {
+		return disk.Planned{Op: disk.Edit, Path: path, Before: before, BeforeHash: disk.Hash(before), AfterHash: disk.Hash(after)}
+	}
+	_, entries, err := st.Entries("kept", store.Running)
+	if err != nil || len(entries) != 1 {
+		t.Fatal(entries, err)
+	}
+	st.judged = []store.Judged{{
+		Intent:  disk.Intent{ID: 1, Session: "kept", Call: entries[0].Call, Tool: "change", Files: []disk.Planned{file("/w/a"), file("/w/b")}},
+		Outcome: disk.Landed,
+	}}
+	files := said{s.o.Files, map[string]string{"/w/a": "two\n", "/w/b": "somebody has saved it since\n"}}
+	past, err := TakePast(t.Context(), st, "kept", files, time.Now, func(store.Session) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, err := Changes(st, "kept")
+	if err != nil || len(changes) != 1 || changes[0].Path != "/w/a" || changes[0].Call != entries[0].Call || changes[0].Turn != 1 {
+		t.Fatalf("%+v %v", changes, err)
+	}
+	was, is, kept, err := changes[0].Texts(st)
+	if was != "one\n" || is != "two\n" || !kept || err != nil {
+		t.Error(was, is, kept, err)
+	}
+	told := past.history[len(past.history)-2].Text
+	if !strings.Contains(told, "It was carried out in /w/a, /w/b") || strings.Contains(told, "is not known") {
+		t.Error(told)
+	}
+}
+
+// said are files of which some say what they are told to.
+type said struct {
+	filetime.Files
+	texts map[string]string
+}
+
+func (f said) Read(ctx context.Context, path string) (filetime.Snapshot, error) {
+	if s, ok := f.texts[path]; ok {
+		return filetime.Snapshot{Path: path, Text: texts.New(s), Exists: true}, nil
+	}
+	return f.Files.Read(ctx, path)
 }
 
 // reopened is a store as the next process finds it.

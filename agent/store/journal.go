@@ -359,6 +359,7 @@ func deadHolders(tx *sql.Tx) (dead []holder, err error) {
 
 // Judged implements Store.
 func (d *database) Judged(session string) (found []Judged, err error) {
+	d.ends.wait() // what has just been judged
 	err = d.write(func(tx *sql.Tx) error {
 		in, err := intentsOf(tx, "NULL", " WHERE judged = 1 AND session = ?", []any{session})
 		if err != nil {
