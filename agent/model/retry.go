@@ -38,7 +38,9 @@ func (m *retrying) Stream(ctx context.Context, r Request, on func(Delta)) (Respo
 		}
 		wait := max(pause, e.After)
 		if wait > maxPause {
-			return resp, err
+			late := *e
+			late.Message += fmt.Sprintf(" It asks to be left alone for %s; try again then.", e.After.Round(time.Second))
+			return resp, &late
 		}
 		pause *= 2
 		on(Delta{Notice: fmt.Sprintf("%s Trying again in %s (%d of %d).", e.Message, wait, try+1, m.attempts)})

@@ -184,6 +184,9 @@ func (w *work) write(content side, like string, sync bool) (name string, warning
 	d := &draft{content: content, like: like}
 	err = w.fill(d, sync, func(mode fs.FileMode) (File, error) { return w.dir.Create(name+unfinished, mode) })
 	if d.f == nil {
+		if errors.Is(err, fs.ErrPermission) {
+			err = fmt.Errorf("nothing may be made in its folder, which a safe change needs: %w", err)
+		}
 		return "", nil, err
 	}
 	if cerr := d.f.Close(); err == nil {
