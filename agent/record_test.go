@@ -66,6 +66,7 @@ func TestGoOnAfterTheEndOfTheProcess(t *testing.T) {
 			go turn.Run(context.Background())
 			<-inside
 			<-asked
+			keptCalls(t, st, 4) // what has not begun is written down a moment later
 			// What another process would find: nothing of this one is told of its end.
 			past, err := TakePast(t.Context(), st, "kept", s.o.Files, time.Now, func(store.Session) error { return nil })
 			if err != nil {
@@ -122,6 +123,20 @@ user And?
 				}
 			}
 		})
+	}
+}
+
+// keptCalls waits until so many calls stand in the store.
+func keptCalls(t *testing.T, st store.Store, calls int) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		_, entries, err := st.Entries("kept", store.Call)
+		if err == nil && len(entries) == calls {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d calls are written down, not %d: %v", len(entries), calls, err)
+		}
 	}
 }
 
