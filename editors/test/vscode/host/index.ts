@@ -3,7 +3,10 @@
 import Mocha from 'mocha';
 
 export async function run(): Promise<void> {
-  const mocha = new Mocha({ ui: 'bdd', timeout: 60_000, color: false, reporter: 'spec', forbidOnly: !!process.env.CI });
+  // A real editor in a real browser misses a focus now and then: what fails is tried once more, and said.
+  const mocha = new Mocha({
+    ui: 'bdd', timeout: 60_000, color: false, reporter: 'spec', forbidOnly: !!process.env.CI, retries: 1,
+  });
   if (process.env.TANDEM_TEST_GREP) {
     mocha.grep(process.env.TANDEM_TEST_GREP);
   }
@@ -14,6 +17,8 @@ export async function run(): Promise<void> {
   await import('./server.test.ts');
   await import('./model.test.ts');
   await new Promise<void>((resolve, reject) => {
-    mocha.run((failures) => (failures ? reject(new Error(`${failures} tests failed`)) : resolve()));
+    mocha
+      .run((failures) => (failures ? reject(new Error(`${failures} tests failed`)) : resolve()))
+      .on('retry', (test, err) => console.log(`tried again: ${test.fullTitle()}: ${err.message}`));
   });
 }
