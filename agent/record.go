@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -43,13 +45,14 @@ type record struct {
 	failing bool              // the last try to write came to nothing
 	broken  bool              // nothing is written any more
 	saying  map[string]string // by call: what the model had said when it asked for it
+	results map[string]string // by call of a turn: what a model reads of its result
 	next    *batch            // what the next Append writes; nil for nothing
 }
 
 // batch are entries that are written at once, which takes about as long as to write one.
 type batch struct {
 	entries []store.Entry
-	written bool // under writing
+	written atomic.Bool // or it will not be
 }
 
 // maxBlob is the size of the largest text of a file that is kept: a larger one would hold its call up.
@@ -58,6 +61,8 @@ const maxBlob = 1 << 20
 // body is what an entry says beyond its fields.
 type body struct {
 	Message *model.Message `json:"message,omitempty"`
+	// OfCall says that the text of Message follows what a model reads of its call's result.
+	OfCall bool `json:"ofCall,omitempty"`
 
 	Name      string           `json:"name,omitempty"`
 	Arguments string           `json:"arguments,omitempty"`
@@ -117,6 +122,15 @@ func (r *record) later(entries ...store.Entry) {
 	}
 }
 
+// soon puts entries into the next batch, for its caller to commit; nil where nothing is kept.
+func (r *record) soon(entries ...store.Entry) *batch {
+	if r.open == nil || len(entries) == 0 {
+		return nil
+	}
+	b, _ := r.join(entries)
+	return b
+}
+
 // join puts entries into the next batch, and says whether they are the first of it.
 func (r *record) join(entries []store.Entry) (b *batch, first bool) {
 	r.mu.Lock()
@@ -132,10 +146,15 @@ func (r *record) join(entries []store.Entry) (b *batch, first bool) {
 func (r *record) commit(b *batch) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	if b.written {
+	if b.written.Load() {
 		return
 	}
-	b.written = true
+	defer b.written.Store(true)
+	defer func() { // it may run where nobody else would catch it
+		if v := recover(); v != nil {
+			r.log.Error("writing panicked", "panic", v, "stack", string(debug.Stack()))
+		}
+	}()
 	r.mu.Lock()
 	r.next = nil // it was b: only one is not written
 	r.mu.Unlock()
@@ -260,7 +279,7 @@ func (r *record) set(change func(*store.Session)) {
 func (s *Session) resume() {
 	o := s.o
 	s.record = &record{
-		open: o.Store, now: o.Now, log: o.Log, saying: map[string]string{}, commands: commands{files: o.Files},
+		open: o.Store, now: o.Now, log: o.Log, saying: map[string]string{}, results: map[string]string{}, commands: commands{files: o.Files},
 		meta: store.Session{ID: o.ID, Cwd: o.Cwd, More: o.More, CacheKey: s.cacheKey},
 		failed: func(err error) {
 			if err == nil {
@@ -272,6 +291,7 @@ func (s *Session) resume() {
 			o.Client.Update(o.ID, Event{Notice: fmt.Sprintf("What happens from here on is not kept: %v.", err)})
 		},
 	}
+	s.teller = &teller{record: s.record, update: func(e Event) { o.Client.Update(o.ID, e) }}
 	if p := o.Past; p != nil {
 		s.history, s.turns, s.cacheKey, s.usage = slices.Clone(p.history), p.turns, p.CacheKey, p.usage
 		maps.Copy(s.ids, p.ids)
@@ -323,8 +343,8 @@ func (r *record) release() {
 }
 
 // said writes messages down. shown is what a person sees of the first.
-func (r *record) said(turn int, shown string, messages ...model.Message) {
-	r.add(r.messages(turn, shown, messages)...)
+func (r *record) said(turn int, shown string, messages ...model.Message) *batch {
+	return r.soon(r.messages(turn, shown, messages)...)
 }
 
 // answered does the same for an answer with the results of its calls. A further call or the end of the turn follows it.
@@ -333,9 +353,22 @@ func (r *record) answered(turn int, shown string, messages ...model.Message) {
 }
 
 func (r *record) messages(turn int, shown string, messages []model.Message) []store.Entry {
+	if r.open == nil {
+		return nil
+	}
 	entries := make([]store.Entry, len(messages))
-	for i := range messages {
-		entries[i] = r.entry(turn, store.Message, messages[i].CallID, shown, body{Message: &messages[i]})
+	for i, m := range messages {
+		b := body{Message: &m}
+		if m.Role == model.Tool {
+			r.mu.Lock()
+			known, ok := r.results[m.CallID]
+			delete(r.results, m.CallID)
+			r.mu.Unlock()
+			if rest, same := strings.CutPrefix(m.Text, known); ok && same {
+				m.Text, b.OfCall = rest, true
+			}
+		}
+		entries[i] = r.entry(turn, store.Message, m.CallID, shown, b)
 		shown = ""
 	}
 	return entries
@@ -350,10 +383,10 @@ func (r *record) say(call, text string) {
 	}
 }
 
-// saw writes down how a call goes on.
-func (r *record) saw(turn int, e run.Event) {
+// saw writes down how a call goes on. The client is to be told of it once the batch is written.
+func (r *record) saw(turn int, e run.Event) *batch {
 	if r.open == nil {
-		return
+		return nil
 	}
 	id := e.Call.ID
 	b := body{Tool: e.Tool, Kind: e.Kind, Title: e.Title}
@@ -375,7 +408,12 @@ func (r *record) saw(turn int, e run.Event) {
 		}
 	case run.Completed:
 		if e.Result == nil {
-			return
+			return nil
+		}
+		if turn > 0 { // a message of it follows
+			r.mu.Lock()
+			r.results[id] = toolMessage(e.Call, *e.Result).Text
+			r.mu.Unlock()
 		}
 		result := *e.Result
 		result.Landed, result.Meta, result.Diffs = nil, tools.Meta{}, slices.Clone(result.Diffs)
@@ -387,8 +425,9 @@ func (r *record) saw(turn int, e run.Event) {
 			b.Locations, b.Semantic = e.Plan.Locations, e.Plan.Semantic
 		}
 		entries := []store.Entry{r.entry(turn, store.Result, id, "", b)}
-		r.add(append(entries, r.changes(turn, e)...)...)
+		return r.soon(append(entries, r.changes(turn, e)...)...)
 	}
+	return nil
 }
 
 // places are the files that a plan is about.
@@ -739,6 +778,12 @@ func read(entries []store.Entry) (*reading, error) {
 		case store.Message, store.Steer:
 			if b.Message == nil {
 				return nil, fmt.Errorf("%w: a message says nothing", store.ErrDamaged)
+			}
+			if b.OfCall {
+				if c == nil || c.result == nil {
+					return nil, fmt.Errorf("%w: a message is of a result that is not there", store.ErrDamaged)
+				}
+				b.Message.Text = toolMessage(c.Call, *c.result).Text + b.Message.Text
 			}
 			if e.Kind == store.Steer {
 				p.steered = append(p.steered, steered{*b.Message, e.Text})

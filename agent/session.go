@@ -93,6 +93,7 @@ type Session struct {
 	rules    *rules
 	cacheKey string
 	record   *record
+	teller   *teller
 	ctx      context.Context // ends with Close
 	close    context.CancelFunc
 	working  sync.WaitGroup
@@ -250,7 +251,7 @@ func (s *Session) setMode(m Mode, own bool) error {
 		s.record.set(func(r *store.Session) { r.Mode = string(m) })
 	}
 	if changed {
-		s.o.Client.Update(s.o.ID, Event{Mode: string(m)})
+		s.teller.say(Event{Mode: string(m)}, nil)
 	}
 	return nil
 }
@@ -435,6 +436,7 @@ func (s *Session) Close() {
 	s.mu.Unlock()
 	s.close()
 	s.working.Wait()
+	s.teller.drain()
 	s.record.release()
 }
 
@@ -475,6 +477,7 @@ func (s *Session) CallTools(ctx context.Context, calls []run.Call, o CallOptions
 		host.Apply = o.Apply
 	}
 	results, batches := run.Batch(ctx, host, calls)
+	s.teller.drain()
 	return results, batches, nil
 }
 
@@ -557,6 +560,7 @@ type asker struct {
 }
 
 func (a asker) Ask(ctx context.Context, q run.Question) run.Answer {
+	a.s.teller.drain()
 	answer := a.s.o.Client.Ask(ctx, a.s.o.ID, q)
 	if answer == run.AnswerCancelled {
 		a.endTurn()
@@ -573,8 +577,8 @@ func (s *Session) host(turn int, began time.Time, endTurn func()) *run.Host {
 		Registry: s.o.Registry, Gate: s, Asker: asker{s, endTurn},
 		Env: func(call run.Call) *tools.Env { return s.env(turn, call) },
 		Observe: func(e run.Event) {
-			s.record.saw(turn, e)
-			s.o.Client.Update(s.o.ID, Event{Turn: turn, At: max(0, e.At.Sub(began)), Call: &e})
+			written := s.record.saw(turn, e)
+			s.teller.say(Event{Turn: turn, At: max(0, e.At.Sub(began)), Call: &e}, written)
 		},
 		Landed: s.o.Landed, BeforeCommand: s.o.BeforeCommand, Serial: c.Writes == "serial", Coerce: c.Coerce != "off", Now: s.o.Now, Log: s.o.Log,
 	}
@@ -600,7 +604,10 @@ func (s *Session) env(turn int, call run.Call) *tools.Env {
 		},
 	}
 	if c, ok := s.o.Client.(Clarifier); ok {
-		env.Clarify = func(ctx context.Context, q tools.Clarification) (string, error) { return c.Clarify(ctx, s.o.ID, q) }
+		env.Clarify = func(ctx context.Context, q tools.Clarification) (string, error) {
+			s.teller.drain()
+			return c.Clarify(ctx, s.o.ID, q)
+		}
 	}
 	return env
 }

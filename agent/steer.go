@@ -49,8 +49,7 @@ func (t *Turn) join() bool {
 	}
 	s.mu.Unlock()
 	for _, w := range waiting {
-		s.record.said(t.number, w.shown, w.said)
-		t.tell(Event{User: w.shown})
+		t.tellOnce(s.record.said(t.number, w.shown, w.said), Event{User: w.shown})
 	}
 	return len(waiting) > 0
 }

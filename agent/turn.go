@@ -74,12 +74,16 @@ func (t *Turn) Run(ctx context.Context) TurnResult {
 		s.o.Log.Warn("turn failed", "session", s.o.ID, "turn", t.number, "model", t.model.Name(), "error", err)
 		t.tell(Event{Notice: err.Error()})
 	}
+	s.teller.drain()
 	return TurnResult{Stop: stop, Usage: t.usage, Turn: t.number, Err: err}
 }
 
-func (t *Turn) tell(e Event) {
+func (t *Turn) tell(e Event) { t.tellOnce(nil, e) }
+
+// tellOnce tells of an event once a batch is written.
+func (t *Turn) tellOnce(written *batch, e Event) {
 	e.Turn, e.At = t.number, max(0, t.s.o.Now().Sub(t.began))
-	t.s.o.Client.Update(t.s.o.ID, e)
+	t.s.teller.say(e, written)
 }
 
 // guarded does a part of the turn. A fault of ours ends the turn and not the session.
@@ -95,7 +99,7 @@ func (t *Turn) guarded(do func() (StopReason, error)) (stop StopReason, err erro
 
 // loop sends requests until the model has nothing more to do.
 func (t *Turn) loop() (StopReason, error) {
-	t.s.record.said(t.number, t.shown, t.said)
+	t.s.teller.keep(t.s.record.said(t.number, t.shown, t.said))
 	t.s.mu.Lock()
 	most := t.s.config.Budget.MaxTurnRequests
 	t.s.mu.Unlock()
@@ -211,7 +215,7 @@ func (t *Turn) rules() {
 		s.mu.Lock()
 		s.history = append(s.history, told)
 		s.mu.Unlock()
-		s.record.said(t.number, "", told)
+		s.teller.keep(s.record.said(t.number, "", told))
 	}
 }
 

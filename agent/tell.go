@@ -1,0 +1,88 @@
+package agent
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// teller tells the client what happens in a session, in its order, each event once what it says is written down: a client
+// is told nothing that could be missing after a crash. The turn goes on meanwhile, and what comes within a moment is
+// written at once.
+type teller struct {
+	record *record
+	update func(Event)
+
+	mu      sync.Mutex
+	waiting []told
+	timed   bool // there will be a drain
+}
+
+// told is an event that waits until a batch is written, or behind one that does. Either may be nil.
+type told struct {
+	event *Event
+	after *batch
+}
+
+const (
+	// gather is how long an event waits for others to be written with. Nobody sees it.
+	gather = 4 * time.Millisecond
+	// maxWaiting is how many events wait before the turn does.
+	maxWaiting = 1024
+)
+
+// say tells of an event, after what was said before it and once after is written.
+func (t *teller) say(e Event, after *batch) { t.add(told{&e, after}) }
+
+// keep has a batch written before what is said from now on is told.
+func (t *teller) keep(b *batch) {
+	if b != nil {
+		t.add(told{nil, b})
+	}
+}
+
+func (t *teller) add(w told) {
+	t.mu.Lock()
+	t.waiting = append(t.waiting, w)
+	t.deliver()
+	many := len(t.waiting) > maxWaiting
+	if len(t.waiting) > 0 && !t.timed {
+		t.timed = true
+		time.AfterFunc(gather, t.drain)
+	}
+	t.mu.Unlock()
+	if many {
+		t.drain()
+	}
+}
+
+// drain has everything written that waits, and tells of it before it returns.
+func (t *teller) drain() {
+	t.mu.Lock()
+	t.timed = false
+	var last *batch
+	for _, w := range t.waiting {
+		if w.after != nil {
+			last = w.after
+		}
+	}
+	t.mu.Unlock()
+	if last != nil {
+		t.record.commit(last)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.deliver()
+}
+
+// deliver tells of what need not wait any more. t.mu is held.
+func (t *teller) deliver() {
+	n := 0
+	for n < len(t.waiting) && (t.waiting[n].after == nil || t.waiting[n].after.written.Load()) {
+		if e := t.waiting[n].event; e != nil {
+			t.update(*e)
+		}
+		n++
+	}
+	t.waiting = slices.Delete(t.waiting, 0, n)
+}
