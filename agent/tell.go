@@ -26,7 +26,7 @@ type told struct {
 
 const (
 	// gather is how long an event waits for others to be written with. Nobody sees it.
-	gather = 4 * time.Millisecond
+	gather = 10 * time.Millisecond
 	// maxWaiting is how many events wait before the turn does.
 	maxWaiting = 1024
 )

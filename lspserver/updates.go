@@ -486,7 +486,18 @@ func renderOf(e *run.Event) *protocol.Render {
 
 // escaped keeps text from being read as Markdown.
 func escaped(s string) string {
-	return strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "<", "\\<", "[", "\\[", "#", "\\#").Replace(s)
+	const special = "\\`*_<[#"
+	if !strings.ContainsAny(s, special) {
+		return s
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		if strings.IndexByte(special, s[i]) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
 }
 
 // fenced is text as a block of code, whatever fences are in it. What is long is cut: the whole is in the content.

@@ -12,6 +12,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -171,7 +172,7 @@ type page struct {
 	budget int
 	lines  int
 	bytes  int
-	body   strings.Builder
+	body   []byte
 	// full says that a line did not fit any more, cut that the only line did not fit whole.
 	full, cut bool
 }
@@ -187,6 +188,7 @@ func (p *page) fill(t text.Text) {
 	if start == 0 {
 		rest = strings.TrimPrefix(rest, "\uFEFF")
 	}
+	p.body = make([]byte, 0, min(len(rest), p.budget)*5/4+64)
 	for rest != "" && p.more() {
 		line, after := rest, ""
 		if i := strings.IndexAny(rest, "\r\n"); i >= 0 {
@@ -215,7 +217,12 @@ func (p *page) add(line string, size int) {
 	}
 	p.lines++
 	p.bytes += len(line) + 1
-	fmt.Fprintf(&p.body, "%4d | %s\n", p.last(), strings.ToValidUTF8(line, "\uFFFD"))
+	number := strconv.Itoa(p.last())
+	p.body = append(p.body, "    "[min(len(number), 4):]...)
+	p.body = append(p.body, number...)
+	p.body = append(p.body, " | "...)
+	p.body = append(p.body, strings.ToValidUTF8(line, "\uFFFD")...)
+	p.body = append(p.body, '\n')
 }
 
 func (p *page) result(path string, total int) (tools.Result, error) {
@@ -227,11 +234,13 @@ func (p *page) result(path string, total int) (tools.Result, error) {
 	first := p.first
 	if p.lines == 0 {
 		first = 0
-		p.body.WriteString("(the file is empty)\n")
+		p.body = append(p.body, "(the file is empty)\n"...)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "<file path=%q lines=\"%d-%d\" total=\"%d\">\n%s</file>",
-		p.name, first, p.last(), total, p.body.String())
+	b.Grow(len(p.body) + len(p.name) + 128)
+	fmt.Fprintf(&b, "<file path=%q lines=\"%d-%d\" total=\"%d\">\n", p.name, first, p.last(), total)
+	b.Write(p.body)
+	b.WriteString("</file>")
 	if rest := p.last() < total; rest && (p.full || p.cut || !p.asked) {
 		fmt.Fprintf(&b, "\n(continue with start_line=%d)", p.last()+1)
 		r.Truncated = true

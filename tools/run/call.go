@@ -427,7 +427,9 @@ func (c *call) emit() error {
 	if r.Summary == "" && !r.Success {
 		r.Summary, _, _ = strings.Cut(clip(r.Data, 200), "\n")
 	}
-	r.Summary = strings.NewReplacer("\r\n", " ", "\r", " ", "\n", " ").Replace(r.Summary) // names may hold line ends
+	if strings.ContainsAny(r.Summary, "\r\n") { // names may hold line ends
+		r.Summary = strings.NewReplacer("\r\n", " ", "\r", " ", "\n", " ").Replace(r.Summary)
+	}
 	r.Call, r.Duration = c.ID, max(0, c.host.now().Sub(c.begun))
 	switch {
 	case r.Success:

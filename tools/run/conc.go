@@ -21,7 +21,12 @@ type workers struct{ p *pool.Pool }
 func newWorkers(limit int) workers { return workers{pool.New().WithMaxGoroutines(max(1, limit))} }
 
 // start runs fn as soon as a worker is free, and blocks until then.
-func (w workers) start(fn func()) { w.p.Go(fn) }
+func (w workers) start(fn func()) {
+	w.p.Go(func() {
+		roomy()
+		fn()
+	})
+}
 
 // wait returns when all that was started has ended; the workers are of no use afterwards.
 func (w workers) wait() { w.p.Wait() }
@@ -29,8 +34,26 @@ func (w workers) wait() { w.p.Wait() }
 // background is a group of goroutines that somebody waits for.
 type background struct{ wg conc.WaitGroup }
 
-func (b *background) start(fn func()) { b.wg.Go(fn) }
-func (b *background) wait()           { b.wg.Wait() }
+func (b *background) start(fn func()) {
+	b.wg.Go(func() {
+		roomy()
+		fn()
+	})
+}
+
+func (b *background) wait() { b.wg.Wait() }
+
+// roomy gives a new goroutine a stack that will do for most calls. Growing it later, step by step and with everything on
+// it, takes a quarter of the time of a call that does little.
+//
+//go:noinline
+func roomy() {
+	var room [8 << 10]byte
+	touch(&room)
+}
+
+//go:noinline
+func touch(room *[8 << 10]byte) { room[0] = 1 }
 
 // crash is a panic as an error: what a model may read of it, and the stack for the log.
 type crash struct {
@@ -59,6 +82,7 @@ func patient[T any](ctx context.Context, grace time.Duration, fn func(context.Co
 	}
 	done := make(chan outcome, 1)
 	go func() {
+		roomy()
 		var o outcome
 		o.err = catch(func() (err error) {
 			o.value, err = fn(ctx)

@@ -2,6 +2,7 @@
 package anthropic
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -46,9 +47,10 @@ func (m *messages) Stream(ctx context.Context, r model.Request, on func(model.De
 		client.Options = append(client.Options, option.WithAPIKey(m.Key))
 	}
 	var resp *http.Response
-	body, err := m.body(m.request(r))
-	if err == nil {
-		err = client.Post(x.Context(), "v1/messages", body, &resp, option.WithHeader("Accept", "text/event-stream"))
+	var err error
+	if x.Body, err = m.body(m.request(r)); err == nil {
+		empty := []byte("{}") // what is sent is x.Body
+		err = client.Post(x.Context(), "v1/messages", empty, &resp, option.WithHeader("Accept", "text/event-stream"))
 	}
 	if err != nil {
 		return model.Response{}, x.Fail(err)
@@ -61,24 +63,23 @@ func (m *messages) Stream(ctx context.Context, r model.Request, on func(model.De
 }
 
 // body encodes a request, and of its lists only what the last one did not have.
-func (m *messages) body(req sdk.MessageNewParams) ([]byte, error) {
+func (m *messages) body(req sdk.MessageNewParams) (wire.Body, error) {
 	said, tools := req.Messages, req.Tools
 	message, tool := sdk.MessageParam{Role: "here"}, sdk.ToolUnionParam{OfTool: &sdk.ToolParam{Name: "here"}}
 	req.Messages = []sdk.MessageParam{message}
 	if len(tools) > 0 {
 		req.Tools = []sdk.ToolUnionParam{tool}
 	}
-	body, err := req.MarshalJSON()
+	head, err := req.MarshalJSON()
+	head = append(bytes.TrimSuffix(head, []byte("}")), `,"stream":true}`...)
+	body := wire.Body{head}
 	if err == nil && len(tools) > 0 {
 		body, err = m.tools.Fill(body, tool, tools)
 	}
 	if err == nil {
 		body, err = m.said.Fill(body, message, said)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return append(body[:len(body)-1], `,"stream":true}`...), nil
+	return body, err
 }
 
 func (m *messages) request(r model.Request) sdk.MessageNewParams {

@@ -96,7 +96,7 @@ func (m *responses) stream(
 }
 
 // body encodes a request, and of its lists only what the last one did not have.
-func (m *responses) body(req client.CreateResponseRequest) ([]byte, error) {
+func (m *responses) body(req client.CreateResponseRequest) (wire.Body, error) {
 	input, _ := req.Input.([]any)
 	tools := req.Tools
 	item, tool := "here", client.ResponseTool{Type: "here"}
@@ -104,7 +104,8 @@ func (m *responses) body(req client.CreateResponseRequest) ([]byte, error) {
 	if len(tools) > 0 {
 		req.Tools = []client.ResponseTool{tool}
 	}
-	body, err := json.Marshal(req)
+	head, err := json.Marshal(req)
+	body := wire.Body{head}
 	if err == nil && len(tools) > 0 {
 		body, err = m.tools.Fill(body, tool, tools)
 	}

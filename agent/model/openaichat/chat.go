@@ -51,14 +51,15 @@ func (m *chat) Stream(ctx context.Context, r model.Request, on func(model.Delta)
 }
 
 // body encodes a request, and of its lists only what the last one did not have.
-func (m *chat) body(req openai.ChatCompletionRequest) ([]byte, error) {
+func (m *chat) body(req openai.ChatCompletionRequest) (wire.Body, error) {
 	messages, tools := req.Messages, req.Tools
 	message, tool := openai.ChatCompletionMessage{Role: "here"}, openai.Tool{Type: "here"}
 	req.Stream, req.Messages = true, []openai.ChatCompletionMessage{message}
 	if len(tools) > 0 {
 		req.Tools = []openai.Tool{tool}
 	}
-	body, err := json.Marshal(req)
+	head, err := json.Marshal(req)
+	body := wire.Body{head}
 	if err == nil && len(tools) > 0 {
 		body, err = m.tools.Fill(body, tool, tools)
 	}

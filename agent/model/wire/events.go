@@ -29,8 +29,10 @@ type events struct {
 	any        bool
 }
 
-func newEvents(r io.Reader, alive func()) *events {
-	return &events{lines: bufio.NewReaderSize(r, 16<<10), alive: alive}
+// newEvents reads from r through lines, which is its own from now on.
+func newEvents(r io.Reader, lines *bufio.Reader, alive func()) *events {
+	lines.Reset(r)
+	return &events{lines: lines, alive: alive}
 }
 
 // next gives the data of the next event; it is good until the call after. The error is io.EOF at the end, and

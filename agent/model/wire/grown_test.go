@@ -2,6 +2,8 @@ package wire
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -43,7 +45,7 @@ func TestGrownEncodesWhatIsNew(t *testing.T) {
 		{[]string{"a", strings.Repeat("long ", keep/4), "c"}, 1},
 	} {
 		n = 0
-		got, err := g.Fill([]byte(`{"before":"[{\"text\":\"here\"}]","list":[{"text":"here"}],"after":1}`), mark, items(step.texts...))
+		got, err := fill(&g, `{"before":"[{\"text\":\"here\"}]","list":[{"text":"here"}],"after":1}`, mark, items(step.texts...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +69,7 @@ func TestGrownEncodesWhatIsNew(t *testing.T) {
 			}
 		}
 	}
-	if _, err := g.Fill([]byte(`{"list":[]}`), mark, nil); err == nil {
+	if _, err := fill(&g, `{"list":[]}`, mark, nil); err == nil {
 		t.Error("a list without the mark was filled")
 	}
 }
@@ -88,10 +90,23 @@ func TestGrownIsWhatMarshalSays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := g.Fill([]byte(`{"x":[{"mark":1}]}`), map[string]any{"mark": 1}, items)
+			got, err := fill(&g, `{"x":[{"mark":1}]}`, map[string]any{"mark": 1}, items)
 			if err != nil || string(got) != `{"x":`+string(want)+`}` {
 				t.Fatalf("%s instead of %s: %v", got, want, err)
 			}
 		}
 	})
+}
+
+// fill gives the whole of what Fill makes, as it is sent.
+func fill[T any](g *Grown[T], body string, mark T, items []T) ([]byte, error) {
+	made, err := g.Fill(Body{[]byte(body)}, mark, items)
+	if err != nil {
+		return nil, err
+	}
+	sent, err := io.ReadAll(made.Reader())
+	if err == nil && int64(len(sent)) != made.Len() {
+		err = fmt.Errorf("%d bytes are sent of %d", len(sent), made.Len())
+	}
+	return sent, err
 }

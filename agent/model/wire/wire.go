@@ -3,7 +3,7 @@
 package wire
 
 import (
-	"bytes"
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"tandem/agent/model"
@@ -41,6 +42,7 @@ type Client struct {
 	// address is BaseURL without what might be secret in it.
 	address string
 	http    http.Client
+	readers sync.Pool // of *bufio.Reader
 }
 
 // New gives a client. The error is a *model.Error of kind "unavailable" when the address is none.
@@ -81,7 +83,7 @@ func (c *Client) Priced(u model.Usage) model.Usage {
 // try again by themselves.
 type Exchange struct {
 	// Body, where it is not nil, is sent instead of what the library has made of the request.
-	Body []byte
+	Body Body
 
 	c      *Client
 	outer  context.Context
@@ -117,6 +119,9 @@ func (x *Exchange) End() {
 	x.cancel(nil)
 	if x.body != nil {
 		x.body.Close()
+		x.events.lines.Reset(nil)
+		x.c.readers.Put(x.events.lines)
+		x.body = nil
 	}
 }
 
@@ -129,8 +134,8 @@ func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 		req.Header.Set(k, v)
 	}
 	if x.Body != nil {
-		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(x.Body)), int64(len(x.Body))
-		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.Body)), nil }
+		req.Body, req.ContentLength = x.Body.Reader(), x.Body.Len()
+		req.GetBody = func() (io.ReadCloser, error) { return x.Body.Reader(), nil }
 	}
 	resp, err := x.c.http.Do(req)
 	if err != nil {
@@ -143,7 +148,11 @@ func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 		return nil, x.c.refusal(resp, text)
 	}
 	x.body = resp.Body
-	x.events = newEvents(resp.Body, func() { x.idle.Reset(x.wait) })
+	lines, _ := x.c.readers.Get().(*bufio.Reader)
+	if lines == nil {
+		lines = bufio.NewReaderSize(nil, 16<<10)
+	}
+	x.events = newEvents(resp.Body, lines, func() { x.idle.Reset(x.wait) })
 	return resp, nil
 }
 

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -66,7 +67,7 @@ func TestEvents(t *testing.T) {
 		{"a long line", "data: \"" + strings.Repeat("x", 40_000) + "\"\n\n", "\"" + strings.Repeat("x", 40_000) + "\""},
 		{"nothing", "\n\n", ""},
 	} {
-		e := newEvents(strings.NewReader(c.stream), func() {})
+		e := newEvents(strings.NewReader(c.stream), bufio.NewReader(nil), func() {})
 		var got []string
 		for {
 			data, err := e.next()
@@ -82,12 +83,12 @@ func TestEvents(t *testing.T) {
 		}
 	}
 	for _, cut := range []string{"data: {", "data: {\ndata: 1", "data: {\n"} {
-		if _, err := newEvents(strings.NewReader(cut), func() {}).next(); err != io.ErrUnexpectedEOF {
+		if _, err := newEvents(strings.NewReader(cut), bufio.NewReader(nil), func() {}).next(); err != io.ErrUnexpectedEOF {
 			t.Errorf("%q: %v", cut, err)
 		}
 	}
 	for _, long := range []string{"data: " + strings.Repeat("x", maxEvent+1), strings.Repeat("data: [["+strings.Repeat("x", 1<<20)+"\n", 17)} {
-		if _, err := newEvents(strings.NewReader(long), func() {}).next(); err != errTooLong {
+		if _, err := newEvents(strings.NewReader(long), bufio.NewReader(nil), func() {}).next(); err != errTooLong {
 			t.Error(err)
 		}
 	}
@@ -96,7 +97,7 @@ func TestEvents(t *testing.T) {
 func FuzzEvents(f *testing.F) {
 	f.Add("data: {\ndata: 1}\n\n: c\r\ndata: [DONE]")
 	f.Fuzz(func(t *testing.T, stream string) {
-		e := newEvents(strings.NewReader(stream), func() {})
+		e := newEvents(strings.NewReader(stream), bufio.NewReader(nil), func() {})
 		for range len(stream) + 1 {
 			data, err := e.next()
 			if err != nil {
