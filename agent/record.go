@@ -52,7 +52,8 @@ type record struct {
 // batch are entries that are written at once, which takes about as long as to write one.
 type batch struct {
 	entries []store.Entry
-	written atomic.Bool // or it will not be
+	size    atomic.Int64 // bytes of their bodies
+	written atomic.Bool  // or it will not be
 }
 
 // maxBlob is the size of the largest text of a file that is kept: a larger one would hold its call up.
@@ -139,6 +140,9 @@ func (r *record) join(entries []store.Entry) (b *batch, first bool) {
 		r.next = &batch{}
 	}
 	r.next.entries = append(r.next.entries, entries...)
+	for _, e := range entries {
+		r.next.size.Add(int64(len(e.Body)))
+	}
 	return r.next, first
 }
 

@@ -15,7 +15,9 @@ type teller struct {
 
 	mu      sync.Mutex
 	waiting []told
-	timed   bool // there will be a drain
+	timer   *time.Timer // drains
+	timed   bool        // it runs
+	hurried bool        // it runs to drain at once
 }
 
 // told is an event that waits until a batch is written, or behind one that does. Either may be nil.
@@ -25,8 +27,10 @@ type told struct {
 }
 
 const (
-	// gather is how long an event waits for others to be written with. Nobody sees it.
+	// gather is how long an event waits for others to be written with, unless they are as many bytes as enough. Nobody
+	// sees it.
 	gather = 10 * time.Millisecond
+	enough = 16 << 10
 	// maxWaiting is how many events wait before the turn does.
 	maxWaiting = 1024
 )
@@ -46,9 +50,8 @@ func (t *teller) add(w told) {
 	t.waiting = append(t.waiting, w)
 	t.deliver()
 	many := len(t.waiting) > maxWaiting
-	if len(t.waiting) > 0 && !t.timed {
-		t.timed = true
-		time.AfterFunc(gather, t.drain)
+	if len(t.waiting) > 0 {
+		t.later(w.after != nil && w.after.size.Load() >= enough)
 	}
 	t.mu.Unlock()
 	if many {
@@ -56,10 +59,26 @@ func (t *teller) add(w told) {
 	}
 }
 
+// later sees to it that there will be a drain, at once with hurry. t.mu is held.
+func (t *teller) later(hurry bool) {
+	if t.hurried || t.timed && !hurry {
+		return
+	}
+	wait := gather
+	if hurry {
+		wait = 0
+	}
+	if t.timed, t.hurried = true, hurry; t.timer == nil {
+		t.timer = time.AfterFunc(wait, t.drain)
+		return
+	}
+	t.timer.Reset(wait)
+}
+
 // drain has everything written that waits, and tells of it before it returns.
 func (t *teller) drain() {
 	t.mu.Lock()
-	t.timed = false
+	t.timed, t.hurried = false, false
 	var last *batch
 	for _, w := range t.waiting {
 		if w.after != nil {

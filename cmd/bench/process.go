@@ -150,7 +150,7 @@ func (b *bench) edit(ctx context.Context, doc *client.Buffer, settings map[strin
 	options, err := json.Marshal(settings)
 	if err == nil {
 		var c *client.Client
-		if c, err = client.Dial(ctx, p, b.work, options, client.Handlers{Buffer: doc, Update: func(protocol.UpdateParams) {}}, b.log); err == nil {
+		if c, err = client.Dial(ctx, p, b.work, options, client.Handlers{Buffer: doc}, b.log); err == nil {
 			return &editor{c, p}, nil
 		}
 	}
