@@ -196,6 +196,7 @@ var libraries = map[string][]string{
 	"github.com/sashabaranov/go-openai":      {"agent/model/openaichat", "agent/model/openai"},
 	"github.com/tailscale/hujson":            {"agent/config"},
 	"modernc.org/sqlite":                     {"agent/store"},
+	"github.com/klauspost/compress":          {"agent/store"},
 	"github.com/alecthomas/kong":             {"cmd/tandem"},
 	"github.com/bmatcuk/doublestar/v4":       {"tools/...", "sandbox/tree"},
 	"github.com/go-git/go-git/v5":            {"sandbox/tree"},

@@ -107,7 +107,7 @@ func keep(tx *sql.Tx, intent int64, hash, path string, now time.Time, packed []b
 
 // Keep implements disk.Journal.
 func (d *database) Keep(intent int64, path string, data []byte) (string, error) {
-	hash, packed := hashOf(string(data)), d.packer.pack(string(data))
+	hash, packed := hashOf(string(data)), pack(string(data))
 	if err := d.surely(func(tx *sql.Tx) error { return keep(tx, intent, hash, path, d.now(), packed) }); err != nil {
 		return "", err
 	}
@@ -250,7 +250,7 @@ func (d *database) settle(ids []int64) error {
 		return reason(err)
 	}
 	for i := range all {
-		all[i].data = d.packer.pack(string(all[i].data[1:]))
+		all[i].data = pack(string(all[i].data[1:]))
 	}
 	var plain []string
 	err = d.write(func(tx *sql.Tx) error {
@@ -278,7 +278,7 @@ func (d *database) settle(ids []int64) error {
 			continue
 		}
 		if err == nil {
-			packed := d.packer.pack(text)
+			packed := pack(text)
 			err = d.write(func(tx *sql.Tx) error {
 				_, err := tx.Exec("UPDATE blob SET data = ? WHERE hash = ?", packed, h)
 				return err

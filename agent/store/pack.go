@@ -6,45 +6,47 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
+
+	"github.com/klauspost/compress/s2"
 )
 
 // How a text is packed: its first byte.
 const (
 	plain    = 0
-	deflated = 1
+	deflated = 1 // it is only read any more
+	snappy   = 2 // S2, which is Snappy with more in it
 )
 
-// packer makes texts small where that is worth the time. Its writers are large and used again.
-type packer struct{ writers sync.Pool }
-
-func (p *packer) pack(s string) []byte {
+// pack makes a text small, as far as that takes hardly any time.
+func pack(s string) []byte {
 	const little = 512
-	if len(s) < little {
-		return append([]byte{plain}, s...)
+	if most := s2.MaxEncodedLen(len(s)); len(s) >= little && most > 0 {
+		packed := make([]byte, 1+most)
+		packed[0] = snappy
+		if small := s2.Encode(packed[1:], []byte(s)); len(small) < len(s) {
+			return bytes.Clone(packed[:1+len(small)]) // most of the room is not needed
+		}
 	}
-	var b bytes.Buffer
-	b.WriteByte(deflated)
-	w, _ := p.writers.Get().(*flate.Writer)
-	if w == nil {
-		w, _ = flate.NewWriter(nil, flate.BestSpeed) // fails for levels that there are not
-	}
-	defer p.writers.Put(w)
-	w.Reset(&b)
-	if _, err := io.WriteString(w, s); err != nil || w.Close() != nil || b.Len() > len(s) {
-		return append([]byte{plain}, s...)
-	}
-	return b.Bytes()
+	return append([]byte{plain}, s...)
 }
 
 // unpack is the inverse of pack.
 func unpack(b []byte) (string, error) {
-	switch {
-	case len(b) > 0 && b[0] == plain:
-		return string(b[1:]), nil
-	case len(b) > 0 && b[0] == deflated:
+	if len(b) == 0 {
+		return "", fmt.Errorf("%w: a text has no form", ErrDamaged)
+	}
+	switch form, rest := b[0], b[1:]; form {
+	case plain:
+		return string(rest), nil
+	case snappy:
+		s, err := s2.Decode(nil, rest)
+		if err != nil {
+			return "", fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		return string(s), nil
+	case deflated:
 		var s strings.Builder
-		if _, err := io.Copy(&s, flate.NewReader(bytes.NewReader(b[1:]))); err != nil {
+		if _, err := io.Copy(&s, flate.NewReader(bytes.NewReader(rest))); err != nil {
 			return "", fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
 		return s.String(), nil

@@ -90,7 +90,6 @@ type database struct {
 	wrote   atomic.Int64 // appends so far
 	full    atomic.Bool  // there is no room for blobs
 
-	packer packer
 	// What every Append needs, made once.
 	touch, insert *sql.Stmt
 }
@@ -397,13 +396,13 @@ func (d *database) Append(id string, entries ...Entry) error {
 	}
 	all := make([]packed, len(entries))
 	for i, e := range entries {
-		p := packed{body: d.packer.pack(string(e.Body)), blobs: map[string][]byte{}}
+		p := packed{body: pack(string(e.Body)), blobs: map[string][]byte{}}
 		var hashes []string
 		for _, b := range e.Blobs {
 			h := hashOf(b.Data)
 			hashes = append(hashes, h)
 			if !d.full.Load() {
-				p.blobs[h] = d.packer.pack(b.Data)
+				p.blobs[h] = pack(b.Data)
 			}
 		}
 		p.hashes = strings.Join(hashes, " ")
