@@ -154,11 +154,6 @@ func (r *record) commit(b *batch) {
 		return
 	}
 	defer b.written.Store(true)
-	defer func() { // it may run where nobody else would catch it
-		if v := recover(); v != nil {
-			r.log.Error("writing panicked", "panic", v, "stack", string(debug.Stack()))
-		}
-	}()
 	r.mu.Lock()
 	r.next = nil // it was b: only one is not written
 	r.mu.Unlock()
@@ -185,10 +180,7 @@ func (r *record) write(entries []store.Entry, now bool) {
 		return
 	}
 	if !failing || now || !r.now().Before(r.retryAt) {
-		err := r.begin()
-		if err == nil {
-			err = r.open().Append(r.meta.ID, entries...)
-		}
+		err := r.append(entries)
 		var held *store.HeldError
 		final := errors.Is(err, store.ErrUnknown) || errors.As(err, &held) // it is somebody else's, or nobody's
 		if r.came(err, final); err == nil || final {
@@ -214,6 +206,21 @@ func (r *record) write(entries []store.Entry, now bool) {
 		return
 	}
 	r.missed = entries
+}
+
+// append writes entries of a session that may not be in the store yet. A fault of the store is an error like others, also
+// where nobody above would catch it.
+func (r *record) append(entries []store.Entry) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.log.Error("the store panicked", "panic", v, "stack", string(debug.Stack()))
+			err = errors.New("there was a fault inside the store")
+		}
+	}()
+	if err := r.begin(); err != nil {
+		return err
+	}
+	return r.open().Append(r.meta.ID, entries...)
 }
 
 // flush writes what waits, and what could not be written.

@@ -132,12 +132,12 @@ func TestFaultsInside(t *testing.T) {
 				panic("secret words of the background")
 			}
 		}},
-		{"the store", "fine", "error", func(o *lspserver.Options) {
+		{"the store", "fine", "end_turn", func(o *lspserver.Options) {
 			o.Store = func(config.Config) (store.Store, error) {
 				return &faultyStore{Store: store.NewMemory(store.Quota, time.Now)}, nil
 			}
 		}},
-		{"the store amid a turn", "half", "error", func(o *lspserver.Options) {
+		{"the store amid a turn", "half", "end_turn", func(o *lspserver.Options) {
 			o.Store = func(config.Config) (store.Store, error) {
 				return &faultyStore{Store: store.NewMemory(store.Quota, time.Now), text: "Half"}, nil
 			}
@@ -166,9 +166,6 @@ func TestFaultsInside(t *testing.T) {
 			for turn := 1; turn <= 2; turn++ {
 				raw, err := r.Request(r.ctx, "tandem/session/prompt", prompt(s, "my secret words"))
 				var end turnEnd
-				if turn == 2 && c.model == "half" { // what is written down late fails late
-					c.stop = "end_turn"
-				}
 				if err != nil || json.Unmarshal(raw, &end) != nil || end.StopReason != c.stop || end.Turn != turn {
 					t.Errorf("turn %d: %s %v", turn, raw, err)
 				}
@@ -179,9 +176,7 @@ func TestFaultsInside(t *testing.T) {
 				}
 			}
 			r.ask("tandem/session/setModel", map[string]any{"sessionId": s, "model": "fine"}, nil)
-			if c.name != "the store" {
-				equal(t, "the same session", r.prompt(s, "go on").StopReason, "end_turn")
-			}
+			equal(t, "the same session", r.prompt(s, "go on").StopReason, "end_turn")
 			r.ask("tandem/status", map[string]any{}, nil)
 			until(t, "the message", patience, func() bool { return shown.Load() > 0 })
 			r.end()

@@ -421,6 +421,9 @@ func (r *run) update(u sessionUpdate) {
 			r.problem(0, "an update of the call %s, which nobody made", u.ToolCallID)
 			return
 		}
+		if u.SessionUpdate == "tool_call" { // it stands where it was told, not where the model made it
+			r.log = append(slices.DeleteFunc(r.log, func(e any) bool { return e == any(c) }), c)
+		}
 		started := c.enter(u.Meta.Tandem.State)
 		if u.Status == "completed" || u.Status == "failed" {
 			c.finish(u.Status, u.Meta.Tandem.Error)
