@@ -192,6 +192,10 @@ func (s *Session) SetConfig(c config.Config, models model.Opener) {
 		clear(s.opened)
 		s.services++
 	}
+	if before.Model != c.Model {
+		delete(s.opened, "") // another one is the default
+		s.services++
+	}
 	s.config, s.paths, s.models = c, paths, models
 	if s.model != "" && !s.ownModel && before.Model != c.Model {
 		s.model = c.Model // opened by the next prompt
@@ -326,56 +330,133 @@ type Input struct {
 	Model  string
 	// Shown is what a person reads as their prompt later on, Title what a session without a title is called by it.
 	Shown, Title string
+	// News gives what the model is told before Blocks, "" for nothing; it is asked when the turn is opened. May be nil.
+	News func(ctx context.Context) string
 }
 
-// Prompt answers in: Begin and Run in one.
+// Prompt answers in: Begin, Open and Run in one.
 func (s *Session) Prompt(ctx context.Context, in Input) (TurnResult, error) {
 	t, err := s.Begin(in)
+	if err == nil {
+		err = t.Open(ctx)
+	}
 	if err != nil {
 		return TurnResult{}, err
 	}
 	return t.Run(ctx), nil
 }
 
-// Begin starts a turn without doing any of its work, so that a Cancel that comes after it finds it. Errors are ErrBusy,
-// ErrClosed, ErrEmpty, or a *model.Error of kind "unavailable"; then nothing has happened. The Turn must be run.
+// Begin claims the session for a turn without doing any of its work, so that a Cancel that comes after it finds it. It
+// waits for nothing. Errors are ErrBusy, ErrClosed and ErrEmpty; then nothing has happened. The Turn must be opened.
 func (s *Session) Begin(in Input) (*Turn, error) {
 	said, err := s.message(in)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
-	busy, name, own := s.busy(), cmp.Or(in.Model, s.model), in.Model == ""
-	s.mu.Unlock()
-	if busy != nil {
-		return nil, busy
-	}
-	m, err := s.open(name)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.busy(); err != nil {
-		return nil, err
+	switch {
+	case s.closed:
+		return nil, ErrClosed
+	case s.running != nil:
+		return nil, ErrBusy
 	}
-	if own && s.model == name && m.Name() != name {
-		s.model = m.Name()
-		s.record.set(func(r *store.Session) { r.Model = m.Name() })
-	}
-	s.see(in)
-	s.turns++
 	b := s.config.Budget
-	t := &Turn{s: s, number: s.turns, model: m, began: s.o.Now(), shown: cmp.Or(in.Shown, said.Text), said: said}
+	t := &Turn{
+		s: s, number: s.turns + 1, in: in, began: s.o.Now(), shown: cmp.Or(in.Shown, said.Text), said: said,
+		name: cmp.Or(in.Model, s.model), opened: make(chan struct{}),
+	}
 	t.budget = &run.Budget{MaxCalls: b.MaxToolCalls, MaxTime: time.Duration(b.MaxToolTimeMs) * time.Millisecond}
 	t.ctx, t.cancel = context.WithCancel(s.ctx)
-	s.history = append(s.history, said)
-	if in.Title != "" && s.Title() == "" {
-		s.Rename(in.Title)
-	}
 	s.running = t
 	s.working.Add(1)
 	return t, nil
+}
+
+// Open makes ready what the turn needs, which may take a while: a command may have to find its model's key. It must be
+// called once. The end of ctx cancels the turn, and one that was cancelled is open at once. Where there is an error,
+// such as a *model.Error of kind "unavailable", nothing has happened and the turn is over; otherwise it must be run.
+func (t *Turn) Open(ctx context.Context) error {
+	defer context.AfterFunc(ctx, t.cancel)()
+	s := t.s
+	ready := false
+	defer func() { // also where there was a fault in what follows
+		if t.failed = !ready; t.failed {
+			t.end()
+		}
+		close(t.opened)
+	}()
+	m, err := t.find()
+	if err != nil {
+		return err
+	}
+	if t.in.News != nil && t.ctx.Err() == nil {
+		if news := t.in.News(t.ctx); news != "" {
+			t.in.Blocks = slices.Insert(slices.Clone(t.in.Blocks), 0, prompt.Block{Type: "text", Text: news})
+			t.said, _ = s.message(t.in) // it is not empty
+		}
+	}
+	s.mu.Lock()
+	t.model = m
+	renamed := m != nil && t.in.Model == "" && s.model == t.name && m.Name() != t.name
+	if renamed {
+		s.model, t.name = m.Name(), m.Name()
+	}
+	s.turns = t.number
+	s.history = append(s.history, t.said)
+	s.mu.Unlock()
+	s.see(t.in)
+	title := t.in.Title != "" && s.Title() == ""
+	if renamed || title {
+		s.record.set(func(r *store.Session) {
+			if renamed {
+				r.Model = m.Name()
+			}
+			if title && r.Title == "" {
+				r.Title = t.in.Title
+			}
+		})
+	}
+	ready = true
+	return nil
+}
+
+// find gives the turn's model, or nil as soon as the turn is cancelled.
+func (t *Turn) find() (model.Model, error) {
+	t.s.mu.Lock()
+	known := t.s.opened[t.name]
+	t.s.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	type found struct {
+		m   model.Model
+		err error
+	}
+	done := make(chan found, 1)
+	go func() {
+		var f found
+		_, f.err = t.guarded(func() (_ StopReason, err error) {
+			f.m, err = t.s.open(t.name)
+			return "", err
+		})
+		done <- f
+	}()
+	select {
+	case f := <-done:
+		return f.m, f.err
+	case <-t.ctx.Done():
+		return nil, nil
+	}
+}
+
+// end lets the session go.
+func (t *Turn) end() {
+	t.cancel()
+	t.s.mu.Lock()
+	t.s.running, t.over = nil, true
+	t.s.mu.Unlock()
+	t.s.working.Done()
 }
 
 // message is what the model is told of in. The error is ErrEmpty.
@@ -408,16 +489,6 @@ func (s *Session) see(in Input) {
 		s.rules.see(path)
 		s.record.commands.saw(path)
 	}
-}
-
-func (s *Session) busy() error {
-	switch {
-	case s.closed:
-		return ErrClosed
-	case s.running != nil:
-		return ErrBusy
-	}
-	return nil
 }
 
 // Cancel ends the running turn, if there is one; Run then returns with Stop Cancelled.

@@ -186,6 +186,19 @@ func session(t *testing.T, c *client, models opener, change ...func(*Options)) *
 
 func text(s string) Input { return Input{Blocks: []prompt.Block{{Type: "text", Text: s}}} }
 
+// begin gives a turn that is ready to be run.
+func begin(t *testing.T, s *Session, in Input) *Turn {
+	t.Helper()
+	turn, err := s.Begin(in)
+	if err == nil {
+		err = turn.Open(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return turn
+}
+
 func ask(t *testing.T, s *Session, p string) TurnResult {
 	t.Helper()
 	r, err := s.Prompt(t.Context(), text(p))
@@ -565,6 +578,9 @@ func TestRefusedBeforeAnythingHappens(t *testing.T) {
 			t.Error(err)
 		}
 		s.Cancel() // as it may overtake a turn that has not come to run
+		if err := turn.Open(t.Context()); err != nil {
+			t.Error(err)
+		}
 		if r := turn.Run(t.Context()); r.Stop != Cancelled || r.Turn != 1 {
 			t.Errorf("%+v", r)
 		}
@@ -586,10 +602,7 @@ func TestCloseEndsWhatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := session(t, &client{}, opener{"main": play(t, "wait 1h")})
 		stop := make(chan StopReason, 1)
-		turn, err := s.Begin(text("go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		turn := begin(t, s, text("go"))
 		go func() { stop <- turn.Run(t.Context()).Stop }()
 		synctest.Wait()
 		s.Close()
@@ -647,10 +660,7 @@ func TestCallTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &client{}
 		s := session(t, c, opener{"main": play(t, "wait 1h")})
-		turn, err := s.Begin(text("go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		turn := begin(t, s, text("go"))
 		go turn.Run(t.Context())
 		results, batches, err := s.CallTools(t.Context(), []run.Call{
 			{ID: "a", Name: "slow"}, {Name: "look", Arguments: json.RawMessage(`{"text": "b"}`)}, {ID: "c", Name: "put"},

@@ -49,11 +49,11 @@ func TestF211_F248BudgetEndsTheTurn(t *testing.T) {
 			cl.told(t, "notice The turn used up what its tool calls may take (budget).\n")
 		}
 		// The next turn has a budget of its own.
-		if b, err := s.Begin(text("again")); err != nil || b.budget.Refused() {
-			t.Error(err)
-		} else {
-			b.Run(t.Context())
+		b := begin(t, s, text("again"))
+		if b.budget.Refused() {
+			t.Error("the budget of the turn before")
 		}
+		b.Run(t.Context())
 	}
 }
 
@@ -107,7 +107,7 @@ func TestSettingsFollow(t *testing.T) {
 	c.told(t, "mode readOnly\n")
 	s.SetConfig(settings(t, `{"model": "none/m", "mode": "readOnly"}`), models)
 	var e *model.Error
-	if _, err := s.Begin(text("go")); !errors.As(err, &e) || e.Message != "There is no none/m." {
+	if _, err := s.Prompt(t.Context(), text("go")); !errors.As(err, &e) || e.Message != "There is no none/m." {
 		t.Errorf("a model that cannot be had: %v", err)
 	}
 	s.SetConfig(settings(t, `{"mode": "readOnly"}`), models)
@@ -132,6 +132,15 @@ func TestSettingsFollow(t *testing.T) {
 	s.SetConfig(settings(t, `{"model": "main", "writes": "serial"}`), models)
 	if s.Model() != "main" || !s.host(0, s.o.Now(), nil).Serial {
 		t.Errorf("model %s", s.Model())
+	}
+	// It is that of now, not the one of when it was first asked for.
+	newer := opener{"main": called{play(t, "say c"), "newer"}, "other": models["other"]}
+	if err := errors.Join(s.SetModel(""), s.SetModel("other")); err != nil {
+		t.Fatal(err)
+	}
+	s.SetConfig(settings(t, `{"model": "newer", "writes": "serial"}`), newer)
+	if err := s.SetModel(""); err != nil || s.Model() != "newer" {
+		t.Errorf("the default model is %s, %v", s.Model(), err)
 	}
 }
 

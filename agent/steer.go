@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"context"
 
 	"tandem/agent/model"
 	"tandem/agent/store"
@@ -15,35 +16,63 @@ type steered struct {
 
 // Steer adds to the running turn. The model gets in with its next request, and there is one even where its present
 // answer would have been the end of the turn; the client is told by an Event with User when that happens. Where the turn
-// ends otherwise in stays in the conversation, for the next prompt. It does not wait for the model. Errors are ErrIdle,
-// ErrClosed and ErrEmpty; then nothing has happened. Model and Title of in say nothing.
-func (s *Session) Steer(in Input) error {
+// ends otherwise in stays in the conversation, for the next prompt. It waits for nothing. Errors are ErrIdle, ErrClosed
+// and ErrEmpty; then nothing has happened. Model, Title and News of in say nothing.
+//
+// The function it gives must be called. It returns when in is written down; its error is ErrIdle where the turn came to
+// nothing because its model could not be opened, or that of ctx, whose end gives up the waiting and nothing else.
+func (s *Session) Steer(in Input) (keep func(ctx context.Context) error, err error) {
 	said, err := s.message(in)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.running
 	switch {
 	case s.closed:
-		return ErrClosed
+		return nil, ErrClosed
 	case t == nil || t.over:
-		return ErrIdle
+		return nil, ErrIdle
 	}
 	s.see(in)
-	w := steered{said, cmp.Or(in.Shown, said.Text)}
-	t.steered = append(t.steered, w)
-	s.record.steered(t.number, w)
+	t.steered = append(t.steered, steered{said, cmp.Or(in.Shown, said.Text)})
+	return t.keep, nil
+}
+
+// keep writes down what waits and is not written down yet, in its order.
+func (t *Turn) keep(ctx context.Context) error {
+	select {
+	case <-t.opened:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if t.failed {
+		return ErrIdle
+	}
+	t.keeping.Lock()
+	defer t.keeping.Unlock()
+	t.s.mu.Lock()
+	waiting := t.steered[t.kept:]
+	t.kept = len(t.steered)
+	t.s.mu.Unlock()
+	r := t.s.record
+	var entries []store.Entry
+	for _, w := range waiting {
+		entries = append(entries, r.entry(t.number, store.Steer, "", w.shown, body{Message: &w.said}))
+	}
+	r.add(entries...)
 	return nil
 }
 
 // join puts what the person has said meanwhile into the conversation, and says whether there was anything.
 func (t *Turn) join() bool {
+	t.keeping.Lock() // it is written down as what waits before it is written down as what was said, or not at all
+	defer t.keeping.Unlock()
 	s := t.s
 	s.mu.Lock()
 	waiting := t.steered
-	t.steered = nil
+	t.steered, t.kept = nil, 0
 	for _, w := range waiting {
 		s.history = append(s.history, w.said)
 	}
@@ -70,8 +99,4 @@ func (t *Turn) leave() {
 	if t.join() {
 		t.tell(Event{Notice: "The turn ended before the model was given what you added; it goes along with your next prompt."})
 	}
-}
-
-func (r *record) steered(turn int, w steered) {
-	r.add(r.entry(turn, store.Steer, "", w.shown, body{Message: &w.said}))
 }

@@ -16,7 +16,11 @@ import (
 // steers says something to the turn from within a request, and wants it taken or refused.
 func steers(t *testing.T, s *Session, said string, want error) {
 	t.Helper()
-	if err := s.Steer(text(said)); !errors.Is(err, want) {
+	keep, err := s.Steer(text(said))
+	if err == nil {
+		err = keep(t.Context())
+	}
+	if !errors.Is(err, want) {
 		t.Errorf("steered %q: %v, want %v", said, err, want)
 	}
 }
@@ -119,10 +123,7 @@ func TestSteeredTextOutlivesTheProcess(t *testing.T) {
 				}
 				return plays.Stream(ctx, r, on)
 			}), blocks)
-			turn, err := s.Begin(text("Go."))
-			if err != nil {
-				t.Fatal(err)
-			}
+			turn := begin(t, s, text("Go."))
 			steers(t, s, "first", nil) // before the prompt itself is written down
 			go turn.Run(context.Background())
 			<-inside

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"tandem/agent/model"
@@ -19,10 +20,15 @@ import (
 type Turn struct {
 	s      *Session
 	number int
-	model  model.Model
+	in     Input
+	name   string      // of the model that was asked for
+	model  model.Model // nil where the turn was cancelled before it was found
 	began  time.Time
 	ctx    context.Context
 	cancel context.CancelFunc
+	// opened is closed when Open has done its part, which has failed or not.
+	opened chan struct{}
+	failed bool
 	usage  model.Usage
 	// unpriced says that the person knows of a limit of cost that cannot be kept.
 	unpriced bool
@@ -31,6 +37,8 @@ type Turn struct {
 	// steered has what was said since and has not reached the model; once over nothing is added to it. Under s.mu.
 	steered []steered
 	over    bool
+	kept    int        // of steered, how many are written down; under s.mu
+	keeping sync.Mutex // held while they are written down
 	// budget is what the turn's calls may use.
 	budget *run.Budget
 	// reflector sees the results before the model does.
@@ -40,20 +48,14 @@ type Turn struct {
 // Number counts the session's turns from 1.
 func (t *Turn) Number() int { return t.number }
 
-// Run carries the turn out. It must be called once. The end of ctx cancels the turn.
+// Run carries the turn out. It must be called once, after Open. The end of ctx cancels the turn.
 func (t *Turn) Run(ctx context.Context) TurnResult {
 	defer context.AfterFunc(ctx, t.cancel)()
 	if ctx.Err() != nil {
 		t.cancel()
 	}
 	s := t.s
-	defer func() { // also where there was a fault in what follows
-		t.cancel()
-		s.mu.Lock()
-		s.running = nil
-		s.mu.Unlock()
-		s.working.Done()
-	}()
+	defer t.end() // also where there was a fault in what follows
 	stop, err := t.guarded(t.loop)
 	t.cancel()
 	stop, err = t.guarded(func() (StopReason, error) {
@@ -71,7 +73,7 @@ func (t *Turn) Run(ctx context.Context) TurnResult {
 		return stop, err
 	})
 	if err != nil {
-		s.o.Log.Warn("turn failed", "session", s.o.ID, "turn", t.number, "model", t.model.Name(), "error", err)
+		s.o.Log.Warn("turn failed", "session", s.o.ID, "turn", t.number, "model", t.name, "error", err)
 		t.tell(Event{Notice: err.Error()})
 	}
 	s.teller.drain()

@@ -16,6 +16,7 @@ import (
 // choose from. errors.ErrUnsupported says that there is no way; "" is no answer.
 func (h host) Clarify(ctx context.Context, id string, q tools.Clarification) (string, error) {
 	s := h.s
+	h.told(id)
 	var answer string
 	var err error
 	switch {

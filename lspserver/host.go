@@ -25,11 +25,15 @@ func (h host) update(id string, e agent.Event) {
 	if e.Call != nil && e.Call.State == run.Completed && e.Call.Result != nil {
 		s.count(id, e.Call)
 	}
-	s.mu.Lock()
-	se := s.sessions[id]
-	s.mu.Unlock()
-	if se != nil {
+	if se, err := s.find(id); err == nil {
 		se.updates.on(e)
+	}
+}
+
+// told sends what waits of a session's updates, so that nobody is asked about what they have not been told of.
+func (h host) told(id string) {
+	if se, err := h.s.find(id); err == nil {
+		h.s.guard("telling before asking", se.updates.flush)
 	}
 }
 
@@ -42,6 +46,7 @@ const (
 // Ask asks through the client's own request, or else through LSP's; where neither is served nobody can be asked.
 func (h host) Ask(ctx context.Context, id string, q run.Question) run.Answer {
 	s := h.s
+	h.told(id)
 	var answer run.Answer
 	var err error
 	switch {

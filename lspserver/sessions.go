@@ -213,8 +213,9 @@ func (se *session) landed(s *server) func(filetime.Change, filetime.Landed) {
 	}
 }
 
-// prompt begins the turn before anything later is looked at, so that a cancel right behind it finds it.
-func (s *server) prompt(ctx context.Context, p protocol.PromptParams) (func(context.Context) (protocol.PromptResult, error), error) {
+// prompt begins the turn before anything later is looked at, so that a cancel right behind it finds it. What may take a
+// while comes after that.
+func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(context.Context) (protocol.PromptResult, error), error) {
 	se, err := s.find(p.SessionID)
 	if err != nil {
 		return nil, err
@@ -227,19 +228,23 @@ func (s *server) prompt(ctx context.Context, p protocol.PromptParams) (func(cont
 	in.Editor = s.attention(se, p.Meta, in.Blocks)
 	told := func() {}
 	if in.Shown != "" {
-		var news string
-		news, told = se.changes.News(ctx, s.short)
-		in.Blocks = slices.Insert(in.Blocks, 0, prompt.Block{Type: "text", Text: strings.TrimSuffix(news, "\n")})
+		in.News = func(ctx context.Context) (news string) {
+			news, told = se.changes.News(ctx, s.short)
+			return strings.TrimSuffix(news, "\n")
+		}
 	}
 	turn, err := se.Begin(in)
 	if err != nil {
 		return nil, refused(err)
 	}
-	told()
-	s.mu.Lock()
-	se.touched = s.o.Now()
-	s.mu.Unlock()
 	return func(ctx context.Context) (protocol.PromptResult, error) {
+		if err := turn.Open(ctx); err != nil {
+			return protocol.PromptResult{}, refused(err)
+		}
+		told()
+		s.mu.Lock()
+		se.touched = s.o.Now()
+		s.mu.Unlock()
 		progress := s.progress(se.Title())
 		r := turn.Run(ctx)
 		progress(string(r.Stop))
@@ -256,13 +261,18 @@ func (se *session) input(blocks []protocol.ContentBlock) (in agent.Input) {
 	return in
 }
 
-// steer takes its place before anything later is looked at: what is cancelled right behind it has it.
+// steer takes its place before anything later is looked at: what is cancelled right behind it has it. The answer comes
+// once it is kept.
 func (s *server) steer(_ context.Context, p protocol.SteerParams) (func(context.Context) (protocol.Empty, error), error) {
 	se, err := s.find(p.SessionID)
-	if err == nil {
-		err = refused(se.Steer(se.input(p.Prompt)))
+	if err != nil {
+		return nil, err
 	}
-	return func(context.Context) (protocol.Empty, error) { return protocol.Empty{}, nil }, err
+	keep, err := se.Steer(se.input(p.Prompt))
+	if err != nil {
+		return nil, refused(err)
+	}
+	return func(ctx context.Context) (protocol.Empty, error) { return protocol.Empty{}, refused(keep(ctx)) }, nil
 }
 
 // turnResult is how a turn ended, after everything that happened in it has been told.

@@ -60,7 +60,10 @@ type line struct {
 	heard   func(method string, params json.RawMessage)
 }
 
-func newLine(t *testing.T, o lspserver.Options) *line {
+func newLine(t *testing.T, o lspserver.Options) *line { return newLineOf(t, o, `{}`) }
+
+// newLineOf is newLine with what the client says of itself.
+func newLineOf(t *testing.T, o lspserver.Options, capabilities string) *line {
 	ours, theirs := wiretest.Pipes()
 	l := &line{t: t, in: ours, exit: make(chan int, 1), got: map[string]json.RawMessage{}}
 	l.may.L = &l.mu
@@ -92,7 +95,7 @@ func newLine(t *testing.T, o lspserver.Options) *line {
 			l.mu.Unlock()
 		}
 	}()
-	l.ask("initialize", `{"processId":null,"capabilities":{}}`)
+	l.ask("initialize", fmt.Sprintf(`{"processId":null,"capabilities":%s}`, capabilities))
 	l.say("initialized", "{}")
 	synctest.Wait()
 	return l
@@ -298,5 +301,73 @@ func TestSlowClientIsToldOfTheLastState(t *testing.T) {
 			t.Errorf("%d bytes", len(told[0]))
 		}
 		l.end()
+	})
+}
+
+// Whoever is asked about a call has been told of it before, also where updates wait for a client that does not read.
+func TestSlowClientKnowsWhatItIsAskedAbout(t *testing.T) {
+	dir := folder(t)
+	for question, tool := range map[string]tools.Tool{
+		"tandem/session/requestPermission": simple("put", tools.Edit, func(_ context.Context, env *tools.Env) (tools.Result, error) {
+			return tools.Result{Success: true, Data: "put"}, nil
+		}),
+		"tandem/session/clarify": simple("ask", tools.Read, func(ctx context.Context, env *tools.Env) (tools.Result, error) {
+			answer, err := env.Clarify(ctx, tools.Clarification{Call: env.Call, Question: "Which?"})
+			return tools.Result{Success: true, Data: answer}, err
+		}),
+	} {
+		t.Run(question, func(t *testing.T) {
+			wiretest.Bubble(t, func(t *testing.T) {
+				m := models{"m": func(_ context.Context, _ model.Request, on func(model.Delta)) (model.Response, error) {
+					for range 2 { // the client takes one of them
+						on(model.Delta{Text: strings.Repeat("x", 5<<20)})
+					}
+					on(model.Delta{Call: &model.CallDelta{ID: "c", Name: tool.Spec().Name, Arguments: "{}"}})
+					on(model.Delta{Call: &model.CallDelta{Done: true}})
+					return model.Response{Stop: model.StopCalls}, nil
+				}}
+				l := newLineOf(t, lspserver.Options{Opener: opened(m), Tools: []tools.Tool{tool}},
+					`{"experimental":{"tandem":{"permission":true,"clarify":true}}}`)
+				var told []string
+				l.heard = func(method string, params json.RawMessage) {
+					if strings.Contains(string(params), `"toolCallId":"c"`) {
+						told = append(told, method)
+					}
+				}
+				s := l.session("m", dir)
+				l.stop(true)
+				id := l.prompt(s)
+				synctest.Wait()
+				time.Sleep(time.Second)
+				l.stop(false)
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if len(told) < 2 || told[0] != "tandem/session/update" || told[1] != question {
+					t.Errorf("told of the call by %q", told)
+				}
+				l.say("tandem/session/cancel", fmt.Sprintf(`{"sessionId":%q}`, s))
+				time.Sleep(time.Second)
+				if got := l.answer(id); !strings.Contains(got, `"cancelled"`) {
+					t.Error(got)
+				}
+				l.end()
+			})
+		})
+	}
+}
+
+// simple is a tool without arguments.
+func simple(name string, kind tools.Kind, do func(context.Context, *tools.Env) (tools.Result, error)) tools.Tool {
+	op := tools.OpRead
+	if kind == tools.Edit {
+		op = tools.OpEdit
+	}
+	return tools.Define(tools.Definition[struct{}]{
+		Spec: tools.Spec{Name: name, Kind: kind, Description: "Does " + name + "."},
+		Plan: func(_ context.Context, env *tools.Env, _ struct{}) (*tools.Plan, error) {
+			return &tools.Plan{Title: name, Kind: kind, Op: op, Run: func(ctx context.Context) (tools.Result, error) {
+				return do(ctx, env)
+			}}, nil
+		},
 	})
 }

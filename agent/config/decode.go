@@ -89,7 +89,7 @@ const maxBrackets = 10_000
 
 // over gives base with the layer's values laid over it. Values that are wrong leave those of base.
 func (d *decoder) over(base Config) Config {
-	if len(bytes.TrimSpace(d.text)) == 0 {
+	if blank(d.text) {
 		return base
 	}
 	if bytes.Count(d.text, []byte("["))+bytes.Count(d.text, []byte("{")) > maxBrackets {

@@ -210,7 +210,14 @@ func TestA13FilesNotToBeTrusted(t *testing.T) {
 func TestBrokenFileKeepsWhatItSaid(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.json")
 	var l Loader
+	const empty = " it is empty; what it said before holds. Write {} where nothing is to be set, or delete the file"
 	for _, c := range []struct{ text, mode, says string }{
+		{"", "ask", ""},
+		{`{"mode": "readOnly", "disabledTools": ["bash"]}`, "readOnly", ""},
+		{"", "readOnly", empty}, // as an editor leaves it for a moment that writes it anew
+		{" \n", "readOnly", empty},
+		{"{", "readOnly", "1:2: not valid JSON: parsing value: unexpected EOF; what it said before holds"},
+		{"{}", "ask", ""},
 		{`{"mode": "auto"}`, "auto", ""},
 		{`{"mode": "auto"`, "auto", "1:16: not valid JSON: parsing object after value: unexpected EOF; what it said before holds"},
 		{`{"mode": "aut"}`, "ask", `1:10: "mode" must be "ask", "acceptEdits", "readOnly" or "auto", not "aut"; did you mean "auto"?`},
@@ -232,6 +239,9 @@ func TestBrokenFileKeepsWhatItSaid(t *testing.T) {
 		}
 		if got.Mode != c.mode || said != c.says {
 			t.Errorf("%s: mode %s, %q", c.text, got.Mode, said)
+		}
+		if off := len(got.ToolsOff) > 0; off != (c.mode == "readOnly") {
+			t.Errorf("%s: tools are off: %v", c.text, got.ToolsOff)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -95,8 +96,8 @@ func Load(in Inputs) (Config, []Problem) {
 	return l.Config, l.Problems
 }
 
-// Loader is Load for somebody who loads again when something has changed: a file that is broken then goes on saying what
-// it said when it was read last. The zero value is ready. It must not be used concurrently.
+// Loader is Load for somebody who loads again when something has changed: a file that is broken, or empty by now, then
+// goes on saying what it said when it was read last. The zero value is ready. It must not be used concurrently.
 type Loader struct{ good map[string][]byte }
 
 // Load puts the configuration together.
@@ -177,21 +178,26 @@ func (a *assembly) file(path, folder string) {
 	}
 	a.Texts[path] = text
 	d := &decoder{source: path, inFile: true, text: text}
-	broken := ""
+	good, ok := a.loader.good[path]
+	broken, empty := "", false
 	if err != nil {
 		broken = "cannot be read: " + Reason(err)
+	} else if empty = blank(text) && !blank(good); empty {
+		broken = "it is empty" // editors empty a file before they write it
 	} else if d.over(a.Config); d.broken {
 		broken = d.problems[0].Message
 	}
 	if broken != "" {
-		good, ok := a.loader.good[path]
 		a.careful = a.careful || !ok
-		p := Problem{Bad: true, Source: path, Message: broken}
+		p := Problem{Bad: !empty, Source: path, Message: broken}
 		if d.broken {
 			p = d.problems[0]
 		}
 		if ok {
 			p.Message += "; what it said before holds"
+		}
+		if empty {
+			p.Message += ". Write {} where nothing is to be set, or delete the file"
 		}
 		a.Problems = append(a.Problems, p)
 		if !ok {
@@ -214,6 +220,8 @@ func (a *assembly) file(path, folder string) {
 		a.lay(d, nil)
 	}
 }
+
+func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
 // Reason is what is wrong with a file, without its path.
 func Reason(err error) string {

@@ -4,7 +4,10 @@ package logs
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -86,7 +89,11 @@ func (l *Logs) Configure(level, path, reports string) {
 	if l.file != nil && l.file.path == path {
 		return
 	}
-	f, err := openFile(path, logSize)
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	var f *file
+	if err == nil {
+		f, err = openFile(path, logSize)
+	}
 	if err != nil {
 		_, _ = io.WriteString(l.out, "tandem: no log file: "+err.Error()+"\n") // the log itself is what fails
 		return
@@ -155,12 +162,14 @@ type file struct {
 	since int // bytes written since the file was last looked at
 }
 
+// openFile opens a file in a folder that is there.
 func openFile(path string, most int64) (*file, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
 	f := &file{path: path, most: most}
-	return f, f.open()
+	err := f.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("there is no folder %s", filepath.Dir(path))
+	}
+	return f, err
 }
 
 func (f *file) open() (err error) {

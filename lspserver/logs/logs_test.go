@@ -299,4 +299,20 @@ out 1048578  "yyyyyyyyy 65536`
 	}
 }
 
+// A trace is where its person wants it or nowhere: a mistyped path makes no folders.
+func TestTraceMakesNoFolders(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "nope")
+	_, _, err := newLogs(io.Discard).Trace(filepath.Join(folder, "deep", "x"))
+	if err == nil || !strings.Contains(err.Error(), "there is no folder "+filepath.Join(folder, "deep")) {
+		t.Errorf("a trace in a folder that is not there: %v", err)
+	}
+	if _, err := os.Lstat(folder); !os.IsNotExist(err) {
+		t.Errorf("%s was made: %v", folder, err)
+	}
+	if _, _, err := newLogs(io.Discard).Trace(dir); err == nil {
+		t.Error("a folder is no trace")
+	}
+}
+
 var _ slog.Handler = (*handler)(nil)

@@ -21,7 +21,7 @@ type traced struct {
 }
 
 // Trace writes every message that record is given to a file, a JSON object a line. It may be called concurrently and
-// keeps nothing of body. Close ends it.
+// keeps nothing of body. closeFile ends it. It is an error where the file's folder is not there.
 func (l *Logs) Trace(path string) (record func(in bool, body []byte), closeFile func(), err error) {
 	f, err := openFile(path, traceSize)
 	if err != nil {

@@ -180,7 +180,8 @@ func sessions() []Method {
 		ask[MentionParams, MentionResult]("tandem/mentions/complete",
 			"What may be meant by an @ and the letters behind it: files and folders of the session's folder, the likeliest "+
 				"first, without what .gitignore excludes."),
-		ask[SetModelParams, Empty]("tandem/session/setModel", "From the next turn on."),
+		ask[SetModelParams, Empty]("tandem/session/setModel",
+			"Which model answers, from the next turn on. It is refused where the model cannot be had."),
 		ask[SessionParams, Empty]("tandem/session/close",
 			"Ends the session, its turn and its commands. It is kept, and another process may load it."),
 		ask[SessionParams, Empty]("tandem/session/delete",

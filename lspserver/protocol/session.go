@@ -246,7 +246,7 @@ type SetModeParams struct {
 // SetModelParams of tandem/session/setModel.
 type SetModelParams struct {
 	SessionID string `json:"sessionId"`
-	Model     string `json:"model"`
+	Model     string `json:"model" doc:"provider/model; empty for the one that the configuration says, now and after it has changed."`
 }
 
 // UpdateParams of tandem/session/update.

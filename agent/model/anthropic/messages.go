@@ -59,7 +59,7 @@ func (m *messages) Stream(ctx context.Context, r model.Request, on func(model.De
 	if err := x.Read(a.event, func() bool { return a.stop != "" }); err != nil {
 		return model.Response{}, err
 	}
-	return a.end(), nil
+	return x.Answered(a.end(), on)
 }
 
 // body encodes a request, and of its lists only what the last one did not have.

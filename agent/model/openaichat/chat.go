@@ -47,7 +47,7 @@ func (m *chat) Stream(ctx context.Context, r model.Request, on func(model.Delta)
 	if err := x.Read(a.event, func() bool { return a.finish != "" }); err != nil {
 		return model.Response{}, err
 	}
-	return a.end(), nil
+	return x.Answered(a.end(), on)
 }
 
 // body encodes a request, and of its lists only what the last one did not have.

@@ -93,6 +93,7 @@ type Exchange struct {
 	wait   time.Duration
 	body   io.ReadCloser
 	events *events
+	late   *model.Error // what the service reported after its answer was complete
 }
 
 // How long a service may take, after an answer is complete, to send its usage and to close the stream.
@@ -157,7 +158,7 @@ func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 }
 
 // Read hands the data of every event to on. When whole says that the answer is complete, nothing that happens later is
-// an error any more; on may then end the reading with io.EOF. Errors are *model.Error or the context's.
+// an error any more, see Answered; on may then end the reading with io.EOF. Errors are *model.Error or the context's.
 func (x *Exchange) Read(on func(data []byte) error, whole func() bool) error {
 	for {
 		data, err := x.events.next()
@@ -170,6 +171,9 @@ func (x *Exchange) Read(on func(data []byte) error, whole func() bool) error {
 				x.wait = tail
 				x.idle.Reset(tail)
 				continue
+			}
+			if errors.As(err, &x.late) && x.late.Kind == "bad_response" {
+				x.late = nil // it reports nothing, it is only not understood
 			}
 			// Reading to the end lets the connection be used again.
 			x.idle.Reset(closing)
@@ -184,6 +188,19 @@ func (x *Exchange) Read(on func(data []byte) error, whole func() bool) error {
 		}
 		return x.cut(err)
 	}
+}
+
+// Answered gives what has come of the answer that was read. An error that the service reported after the answer was
+// complete is told as a Notice; it is the error of the request only where the answer has not a word.
+func (x *Exchange) Answered(resp model.Response, on func(model.Delta)) (model.Response, error) {
+	switch {
+	case x.late == nil:
+	case resp.Stop == model.StopEnd && resp.Detail != "":
+		return model.Response{}, x.late
+	default:
+		on(model.Delta{Notice: x.late.Message + " It came after the answer was complete, which stays."})
+	}
+	return resp, nil
 }
 
 // notAStream is what an answer without a single event was instead.

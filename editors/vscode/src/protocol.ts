@@ -801,6 +801,7 @@ export interface SetModeParams {
 /** SetModelParams of tandem/session/setModel. */
 export interface SetModelParams {
   sessionId: string;
+  /** provider/model; empty for the one that the configuration says, now and after it has changed. */
   model: string;
 }
 
@@ -1086,7 +1087,7 @@ export interface ServerRequests {
   'tandem/session/setMode': { params: SetModeParams; result: Empty };
   /** What may be meant by an @ and the letters behind it: files and folders of the session's folder, the likeliest first, without what .gitignore excludes. */
   'tandem/mentions/complete': { params: MentionParams; result: MentionResult };
-  /** From the next turn on. */
+  /** Which model answers, from the next turn on. It is refused where the model cannot be had. */
   'tandem/session/setModel': { params: SetModelParams; result: Empty };
   /** Ends the session, its turn and its commands. It is kept, and another process may load it. */
   'tandem/session/close': { params: SessionParams; result: Empty };

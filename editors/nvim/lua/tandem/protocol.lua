@@ -569,7 +569,7 @@ local M = {}
 --- SetModelParams of tandem/session/setModel.
 ---@class tandem.SetModelParams
 ---@field sessionId string
----@field model string
+---@field model string provider/model; empty for the one that the configuration says, now and after it has changed.
 
 --- StatusResult of tandem/status.
 ---@class tandem.StatusResult

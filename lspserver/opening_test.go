@@ -1,0 +1,239 @@
+package lspserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tandem/agent/config"
+	"tandem/agent/model"
+	"tandem/agent/store"
+	"tandem/lspserver"
+	"tandem/lspserver/lsptest"
+	"tandem/lspserver/wire/wiretest"
+	"tandem/tools"
+)
+
+// slowOpener takes until gate says how it went, for the model "slow".
+type slowOpener struct {
+	models
+	gate chan error
+}
+
+func (o slowOpener) Open(name string) (model.Model, error) {
+	if name == "slow" {
+		if err := <-o.gate; err != nil {
+			return nil, err
+		}
+	}
+	return o.models.Open(name)
+}
+
+func talks(_ context.Context, _ model.Request, on func(model.Delta)) (model.Response, error) {
+	on(model.Delta{Text: "Hello."})
+	return ended()
+}
+
+func opened(o model.Opener) func(config.Config, model.Lend) model.Opener {
+	return func(config.Config, model.Lend) model.Opener { return o }
+}
+
+// A model takes as long as it likes to be opened, as where a command has to find its key: everything else is answered
+// meanwhile, the session is taken, and a cancel ends it at once.
+func TestOpeningAModelHoldsNothingUp(t *testing.T) {
+	dir := folder(t)
+	wiretest.Bubble(t, func(t *testing.T) {
+		o := slowOpener{models{"quick": talks}, make(chan error)}
+		var asked []string
+		o.models["slow"] = func(ctx context.Context, r model.Request, on func(model.Delta)) (model.Response, error) {
+			for _, m := range r.Messages[1:] {
+				asked = append(asked, fmt.Sprintf("%s: %s", m.Role, m.Text))
+			}
+			time.Sleep(time.Second)
+			return talks(ctx, r, on)
+		}
+		st := store.NewMemory(1<<20, time.Now)
+		l := newLine(t, lspserver.Options{
+			Opener: opened(o), Store: func(config.Config) (store.Store, error) { return st, nil },
+		})
+		s := l.session("quick", dir)
+		prompt := func(text string) string {
+			id := l.begin("tandem/session/prompt", fmt.Sprintf(`{"sessionId":%q,"model":"slow","prompt":[{"type":"text","text":%q}]}`, s, text))
+			synctest.Wait()
+			return id
+		}
+		steer := func(text string) string {
+			id := l.begin("tandem/session/steer", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}`, s, text))
+			synctest.Wait()
+			return id
+		}
+		says := func(what, got string, want ...string) {
+			t.Helper()
+			for _, w := range want {
+				if !strings.Contains(got, w) {
+					t.Errorf("%s: %q, want %s", what, got, w)
+				}
+			}
+		}
+		kept := func() int {
+			found, _, err := st.Sessions(store.Query{Limit: 10})
+			if err != nil {
+				t.Error(err)
+			}
+			return len(found)
+		}
+
+		// It cannot be had in the end: as if nothing had been asked.
+		first := prompt("one")
+		says("status meanwhile", l.ask("tandem/status", "null"), `"sessions"`)
+		says("another prompt", l.answer(prompt("two")), "-32012")
+		added := steer("one more")
+		says("the prompt and what was added", "<"+l.answer(first)+l.answer(added)+">", "<>")
+		o.gate <- &model.Error{Kind: "unavailable", Message: "No key today."}
+		synctest.Wait()
+		says("the prompt", l.answer(first), "-32013", "No key today.")
+		says("what was added", l.answer(added), "no_turn")
+		equal(t, "sessions that are kept", kept(), 0)
+		says("the list", l.ask("tandem/session/list", "{}"), `"title":""`)
+
+		// A cancel right behind the prompt finds it, and waits for nobody.
+		second := l.begin("tandem/session/prompt", fmt.Sprintf(`{"sessionId":%q,"model":"slow","prompt":[{"type":"text","text":"three"}]}`, s))
+		l.say("tandem/session/cancel", fmt.Sprintf(`{"sessionId":%q}`, s))
+		synctest.Wait()
+		says("the cancelled prompt", l.answer(second), `"cancelled"`, `"turn":1`)
+		o.gate <- nil // it comes too late
+		synctest.Wait()
+
+		// It can be had, and is had already: what was added meanwhile is there.
+		third := l.begin("tandem/session/prompt", fmt.Sprintf(`{"sessionId":%q,"model":"slow","prompt":[{"type":"text","text":"four"}]}`, s))
+		added = steer("five")
+		time.Sleep(5 * time.Second)
+		says("the prompt", l.answer(third), `"end_turn"`, `"turn":2`)
+		says("what was added", l.answer(added), "{}")
+		want := []string{"user: three", "assistant: (The turn ended: cancelled.)", "user: four"}
+		if len(asked) < len(want) || strings.Join(asked[:len(want)], "|") != strings.Join(want, "|") {
+			t.Errorf("the model was asked %q", asked)
+		}
+		says("what was asked", strings.Join(asked, "|"), "user: five")
+		l.end()
+	})
+}
+
+// slowStore writes nothing while gate is held.
+type slowStore struct {
+	store.Store
+	gate *chan struct{}
+}
+
+func (s slowStore) wait() {
+	if g := *s.gate; g != nil {
+		<-g
+	}
+}
+
+func (s slowStore) Append(id string, e ...store.Entry) error {
+	s.wait()
+	return s.Store.Append(id, e...)
+}
+
+func (s slowStore) Save(m store.Session) error {
+	s.wait()
+	return s.Store.Save(m)
+}
+
+// A database that somebody else has locked holds up what has to be written down, and neither the reading of messages nor
+// what only asks the session.
+func TestASlowStoreHoldsNothingUp(t *testing.T) {
+	dir := folder(t)
+	wiretest.Bubble(t, func(t *testing.T) {
+		var gate chan struct{}
+		release := make(chan struct{})
+		m := models{"m": func(ctx context.Context, r model.Request, on func(model.Delta)) (model.Response, error) {
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
+			return talks(ctx, r, on)
+		}}
+		look := tools.Define(tools.Definition[struct{}]{
+			Spec: tools.Spec{Name: "look", Kind: tools.Read, Description: "Looks."},
+			Plan: func(context.Context, *tools.Env, struct{}) (*tools.Plan, error) {
+				return &tools.Plan{Title: "look", Kind: tools.Read, Op: tools.OpRead, Run: func(context.Context) (tools.Result, error) {
+					return tools.Result{Success: true, Data: "seen"}, nil
+				}}, nil
+			},
+		})
+		l := newLine(t, lspserver.Options{
+			Opener: opened(m), Tools: []tools.Tool{look},
+			Store: func(config.Config) (store.Store, error) {
+				return slowStore{store.NewMemory(1<<20, time.Now), &gate}, nil
+			},
+		})
+		s := l.session("m", dir)
+		l.ask("tandem/tools/call", fmt.Sprintf(`{"sessionId":%q,"name":"look","arguments":{}}`, s)) // now it is kept, without a title
+		answered := func(what string) {
+			t.Helper()
+			if got := l.ask("tandem/status", "null"); !strings.Contains(got, `"sessions"`) {
+				t.Errorf("%s: the status is not answered: %q", what, got)
+			}
+			if got := l.ask("tandem/session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"x"}]}`, s)); !strings.Contains(got, "-32012") {
+				t.Errorf("%s: another prompt: %q", what, got)
+			}
+		}
+		hold := func() { gate = make(chan struct{}) }
+		free := func() {
+			g := gate
+			gate = nil
+			close(g)
+			synctest.Wait()
+		}
+		hold()
+		turn := l.prompt(s)
+		synctest.Wait()
+		answered("the title")
+		free()
+		hold()
+		added := l.begin("tandem/session/steer", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"and"}]}`, s))
+		synctest.Wait()
+		answered("what was added")
+		if got := l.answer(added); got != "" {
+			t.Errorf("it was answered before it was kept: %s", got)
+		}
+		free()
+		if got := l.answer(added); got != "{}" {
+			t.Errorf("what was added: %s", got)
+		}
+		close(release)
+		synctest.Wait()
+		if got := l.answer(turn); !strings.Contains(got, "end_turn") {
+			t.Errorf("the prompt: %s", got)
+		}
+		l.end()
+	})
+}
+
+// An empty model is the one of the configuration, of now and later.
+func TestSetModelToTheDefault(t *testing.T) {
+	r := start(t, lsptest.Options{}, options(nil))
+	one, two, own := r.script("say One."), r.script("say Two."), r.script("say Own.\n\nsay Own again.")
+	r.Notify("workspace/didChangeConfiguration", map[string]any{"settings": map[string]any{"tandem": map[string]any{"model": one}}})
+	id := r.session(map[string]any{"model": own})
+	ask := func(want string) {
+		t.Helper()
+		before := r.said(id, "agent_message_chunk")
+		equal(t, "stop", r.prompt(id, "go").StopReason, "end_turn")
+		equal(t, "said", strings.TrimPrefix(r.said(id, "agent_message_chunk"), before), want)
+	}
+	ask("Own.")
+	var nothing json.RawMessage
+	r.ask("tandem/session/setModel", map[string]any{"sessionId": id, "model": ""}, &nothing)
+	ask("One.")
+	r.Notify("workspace/didChangeConfiguration", map[string]any{"settings": map[string]any{"tandem": map[string]any{"model": two}}})
+	r.ask("tandem/status", map[string]any{}, nil)
+	ask("Two.")
+	r.end()
+}
