@@ -1,0 +1,124 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tandem/agent/store"
+)
+
+// heard is what a teller has told, and what was not kept when it did.
+type heard struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return strings.Join(h.texts, " ")
+}
+
+func newTeller(r *record, told func(string)) (*teller, *heard) {
+	h := &heard{}
+	return &teller{record: r, update: func(e Event) {
+		told(e.Text)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.texts = append(h.texts, e.Text)
+	}}, h
+}
+
+func TestToldOnceKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := newWritten()
+		tell, h := newTeller(r, func(string) {})
+		step := func(what, told, kept string) {
+			t.Helper()
+			synctest.Wait()
+			if h.String() != told || w.String() != kept {
+				t.Errorf("%s: told %q and kept %q, not %q and %q", what, h, w, told, kept)
+			}
+		}
+		tell.say(Event{Text: "a"}, nil)
+		step("what need not be kept", "a", "")
+		tell.say(Event{Text: "b"}, r.soon(entryOf("b")))
+		tell.say(Event{Text: "c"}, nil)
+		tell.say(Event{Text: "d"}, r.soon(entryOf("d")))
+		step("what waits holds up what follows", "a", "")
+		time.Sleep(gather)
+		step("a moment later", "a b c d", "b d |")
+		tell.keep(r.soon(entryOf("e")))
+		tell.say(Event{Text: "f"}, nil)
+		step("what is kept without a word", "a b c d", "b d |")
+		tell.drain()
+		step("at once", "a b c d f", "b d | e |")
+		tell.say(Event{Text: "g"}, r.soon(entryOf("g")))
+		r.add(entryOf("h"))
+		step("what was kept with something else", "a b c d f", "b d | e | g h |")
+		tell.say(Event{Text: "i"}, nil)
+		step("is told with the next", "a b c d f g i", "b d | e | g h |")
+		much := entryOf("j")
+		much.Body = json.RawMessage(strings.Repeat("x", enough))
+		tell.say(Event{Text: "j"}, r.soon(much))
+		step("much is kept at once", "a b c d f g i j", "b d | e | g h | j |")
+		for i := range maxWaiting + 1 {
+			tell.say(Event{Text: fmt.Sprint(i)}, r.soon(entryOf(fmt.Sprint(i))))
+		}
+		if got := strings.Fields(h.String()); len(got) < maxWaiting {
+			t.Errorf("%d events wait", maxWaiting-len(got))
+		}
+		time.Sleep(time.Second) // the last timer
+	})
+}
+
+func TestToldInOrder(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"say", "kept", "keep", "add", "drain", "sleep", "later"}), 1, 40).Draw(rt, "steps")
+		synctest.Test(t, func(t *testing.T) {
+			w, r := newWritten()
+			needs := map[string]bool{}
+			tell, h := newTeller(r, func(text string) {
+				if needs[text] && !slices.Contains(strings.Fields(w.String()), text) {
+					rt.Errorf("%s was told and is not kept", text)
+				}
+			})
+			var want []string
+			for i, step := range steps {
+				text := fmt.Sprint(i)
+				switch step {
+				case "say":
+					want = append(want, text)
+					tell.say(Event{Text: text}, nil)
+				case "kept":
+					want, needs[text] = append(want, text), true
+					tell.say(Event{Text: text}, r.soon(entryOf(text)))
+				case "keep":
+					tell.keep(r.soon(entryOf(text)))
+				case "add":
+					r.add(entryOf(text))
+				case "later":
+					r.later(store.Entry{Text: text})
+				case "drain":
+					tell.drain()
+				case "sleep":
+					time.Sleep(gather / 2)
+				}
+			}
+			tell.drain()
+			synctest.Wait()
+			if got := h.String(); got != strings.Join(want, " ") {
+				rt.Errorf("told %q, not %q", got, want)
+			}
+			time.Sleep(time.Second)
+		})
+	})
+}
