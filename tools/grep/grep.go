@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -51,6 +52,8 @@ type input struct {
 func New() tools.Tool { return define(ripgrep{}, engine{}) }
 
 func define(searchers ...searcher) tools.Tool {
+	// More searches than there are processors end no sooner when they run at once, and hold everybody else up.
+	places := make(chan struct{}, runtime.GOMAXPROCS(0))
 	return tools.Define(tools.Definition[input]{
 		Spec: tools.Spec{
 			Name: "grep", Aliases: []string{"search_code", "search_files"}, Kind: tools.Search, Category: "search",
@@ -60,7 +63,21 @@ func define(searchers ...searcher) tools.Tool {
 		Title:   func(in input) string { return "Search " + in.Pattern },
 		Targets: func(in input) []string { return []string{in.Path} },
 		Plan: func(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
-			return plan(env, in, searchers)
+			p, err := plan(env, in, searchers)
+			if err != nil {
+				return nil, err
+			}
+			search := p.Run
+			p.Run = func(ctx context.Context) (tools.Result, error) {
+				select {
+				case places <- struct{}{}:
+					defer func() { <-places }()
+					return search(ctx)
+				case <-ctx.Done():
+					return tools.Result{}, context.Cause(ctx)
+				}
+			}
+			return p, nil
 		},
 	})
 }

@@ -12,8 +12,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
@@ -368,4 +370,52 @@ func BenchmarkGrep(b *testing.B) {
 			})
 		}
 	}
+}
+
+// held counts the searches that run at once, each of which lasts until it may end.
+type held struct {
+	running, most atomic.Int32
+	end           chan struct{}
+}
+
+func (h *held) text(context.Context, *tools.Env, *query, string, sink) error { return nil }
+
+func (h *held) files(context.Context, *tools.Env, *query, sink) error {
+	if n := h.running.Add(1); n > h.most.Load() {
+		h.most.Store(n)
+	}
+	<-h.end
+	h.running.Add(-1)
+	return nil
+}
+
+func TestSearchesTakeTurns(t *testing.T) {
+	env := workspace(t, txtar.File{Name: "a.txt", Data: []byte("x")})
+	synctest.Test(t, func(t *testing.T) {
+		h := &held{end: make(chan struct{})}
+		tool := define(h)
+		ctx, cancel := context.WithCancel(t.Context())
+		var ended atomic.Int32
+		for i := range 50 {
+			mine := t.Context()
+			if i >= 40 {
+				mine = ctx
+			}
+			go func() {
+				toolstest.Call(mine, tool, env, `{"pattern":"x"}`)
+				ended.Add(1)
+			}()
+		}
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		if n := int(h.running.Load()); n != runtime.GOMAXPROCS(0) {
+			t.Errorf("%d searches run at once", n)
+		}
+		close(h.end)
+		synctest.Wait()
+		if most, n := int(h.most.Load()), ended.Load(); most > runtime.GOMAXPROCS(0) || n != 50 {
+			t.Errorf("%d searches ran at once, and %d calls have ended", most, n)
+		}
+	})
 }
