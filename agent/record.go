@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"tandem/agent/model"
 	"tandem/agent/store"
@@ -624,31 +623,126 @@ func (m mender) mend(entries []store.Entry) ([]store.Entry, error) {
 }
 
 // landed are the changes of a call that were carried out before its process could write them down, as far as the files
-// still say what it made of them. What a buffer or a file in another encoding says is not told by its bytes.
+// still say what it made of them. What a buffer says is not told by its bytes. What was taken back is no change.
 func (m mender) landed(c *pastCall) (out []store.Entry) {
-	for _, j := range m.judged {
-		if j.Call != c.ID || j.Outcome != disk.Landed {
+	of := m.of(c.ID)
+	for _, path := range paths(of) {
+		if slices.ContainsFunc(c.changes, func(e store.Entry) bool { return e.Call == c.ID && pathOf(e) == path }) {
 			continue
 		}
-		for _, f := range j.Files {
-			op, ok := map[disk.Op]Operation{disk.Create: OpCreate, disk.Edit: OpEdit, disk.Delete: OpDelete}[f.Op]
-			done := slices.ContainsFunc(c.changes, func(e store.Entry) bool { return e.Call == c.ID && pathOf(e) == f.Path })
-			now, err := m.read(f.Path)
-			was := ""
-			if err == nil && f.BeforeHash != "" {
-				was, err = m.blob(f.BeforeHash)
+		now, err := m.read(path)
+		first, how := fate(of, path, now, err)
+		if how != disk.Landed {
+			continue
+		}
+		op, was := OpEdit, filetime.Snapshot{Exists: first != ""}
+		if was.Exists {
+			var raw string
+			if raw, err = m.blob(first); err == nil {
+				was.Text, err = filetime.Decode([]byte(raw))
 			}
-			if !ok || done || f.Buffer || err != nil || hashOf(now) != f.AfterHash || !utf8.ValidString(was) {
-				continue
-			}
-			e := m.r.entry(c.turn, store.Change, c.ID, "", body{Path: f.Path, Operation: op, Before: f.BeforeHash, After: f.AfterHash})
-			if max(len(was), now.Text.Len()) <= maxBlob {
-				e.Blobs = []store.Blob{{Data: was}, {Data: now.Text.String()}}
-			}
-			out = append(out, e)
+		}
+		switch {
+		case err != nil:
+			continue
+		case !was.Exists:
+			op = OpCreate
+		case !now.Exists:
+			op = OpDelete
+		}
+		out = append(out, m.r.change(c.turn, c.ID, op, path, nil, was, now))
+	}
+	return out
+}
+
+// of gives the intents of a call.
+func (m mender) of(call string) (out []store.Judged) {
+	for _, j := range m.judged {
+		if j.Call == call {
+			out = append(out, j)
 		}
 	}
 	return out
+}
+
+// paths are the files that intents are about.
+func paths(of []store.Judged) (out []string) {
+	for _, j := range of {
+		for _, f := range j.Files {
+			if !slices.Contains(out, f.Path) {
+				out = append(out, f.Path)
+			}
+		}
+	}
+	return out
+}
+
+// fate is what became of a file that says now, by all that the intents of a call did to it: a change may have been taken back.
+// first is the hash of what it said before.
+func fate(of []store.Judged, path string, now filetime.Snapshot, err error) (first string, how disk.Outcome) {
+	if err != nil {
+		return "", disk.Unknown
+	}
+	says := func(hash string) bool {
+		return now.Exists && filetime.Says(now.Text, hash) || !now.Exists && hash == ""
+	}
+	how = disk.Foreign
+	before := false
+	for _, j := range slices.Backward(of) {
+		for _, f := range slices.Backward(j.Files) {
+			switch {
+			case f.Path != path:
+			case f.Buffer || f.Op == disk.Move || f.BeforeHash == f.AfterHash:
+				return "", disk.Unknown
+			case j.Outcome != disk.NotLanded && how == disk.Foreign && says(f.AfterHash):
+				first, how = f.BeforeHash, disk.Landed
+			case j.Outcome != disk.NotLanded && how == disk.Landed && f.AfterHash == first:
+				first = f.BeforeHash
+			default:
+				before = before || says(f.BeforeHash)
+			}
+		}
+	}
+	if how == disk.Landed && says(first) || how == disk.Foreign && before {
+		how = disk.NotLanded
+	}
+	return first, how
+}
+
+// outcomes is what became of the intents of a call, file by file where it was cut short; "" where there are none. sure is
+// that this is certain.
+func (m mender) outcomes(of []store.Judged) (text string, sure bool) {
+	if len(of) == 1 {
+		all := of[0].Outcome == disk.Landed || of[0].Outcome == disk.NotLanded
+		if all || len(of[0].Files) == 1 && of[0].Outcome != disk.Partly {
+			return outcomeOf(of[0]), all
+		}
+	}
+	files := map[disk.Outcome][]string{}
+	for _, path := range paths(of) {
+		now, err := m.read(path)
+		_, how := fate(of, path, now, err)
+		files[how] = append(files[how], path)
+	}
+	var parts []string
+	for _, k := range []struct {
+		how   disk.Outcome
+		words string
+	}{
+		{disk.Landed, "it is in %s"},
+		{disk.NotLanded, "it is not in %s"},
+		{disk.Foreign, "somebody has changed %s since"},
+		{disk.Unknown, "whether it is in %s cannot be told"},
+	} {
+		if paths := files[k.how]; len(paths) > 0 {
+			parts = append(parts, fmt.Sprintf(k.words, strings.Join(paths, ", ")))
+		}
+	}
+	if len(parts) == 0 {
+		return "", false
+	}
+	text = strings.Join(parts, "; ") + "."
+	return strings.ToUpper(text[:1]) + text[1:], len(files[disk.Foreign])+len(files[disk.Unknown]) == 0
 }
 
 func pathOf(e store.Entry) string {
@@ -664,19 +758,16 @@ func (m mender) unfinished(c *pastCall) *tools.Result {
 			"The program ended before this call was carried out: nothing was changed. It was not tried again.")
 		return &r
 	}
-	text, known := "", true
-	for _, j := range m.judged {
-		if j.Call == c.ID {
-			text += " " + outcomeOf(j)
-			known = known && (j.Outcome == disk.Landed || j.Outcome == disk.NotLanded)
-		}
-	}
-	if text == "" || !known {
-		text = ": whether it took effect is not known, and it was not tried again. Look at what is there before you go on." + text
+	said, sure := m.outcomes(m.of(c.ID))
+	text := "The program ended while this call was running"
+	if sure {
+		text += ", and it was not tried again."
 	} else {
-		text = ", and it was not tried again." + text
+		text += ": whether it took effect is not known, and it was not tried again. Look at what is there before you go on."
 	}
-	text = "The program ended while this call was running" + text
+	if said != "" {
+		text += " " + said
+	}
 	const most = 4
 	for i, l := range c.locations {
 		if i == most {
@@ -694,18 +785,24 @@ func (m mender) unfinished(c *pastCall) *tools.Result {
 // notices tell a person of changes that were on their way: those of calls that have no result, and others, such as an
 // undo, that are not simply done or not done.
 func (m mender) notices(past *reading) (out []store.Entry) {
+	told := map[string]bool{}
 	for _, j := range m.judged {
 		c, sure := past.calls[j.Call], j.Outcome == disk.Landed || j.Outcome == disk.NotLanded
-		if c != nil && c.result != nil || c == nil && sure || slices.Contains(past.noticed, j.ID) {
+		if c != nil && c.result != nil || c == nil && sure || slices.Contains(past.noticed, j.ID) || c != nil && told[j.Call] {
 			continue
 		}
-		text := fmt.Sprintf("The program ended while a change was on its way (%s). %s", j.Tool, outcomeOf(j))
+		of := []store.Judged{j}
+		if c != nil {
+			of, told[j.Call] = m.of(j.Call), true
+		}
+		said, _ := m.outcomes(of)
+		text := fmt.Sprintf("The program ended while a change was on its way (%s). %s", j.Tool, said)
 		out = append(out, m.r.entry(j.Turn, store.Notice, "", text, body{Intent: j.ID}))
 	}
 	return out
 }
 
-// outcomeOf is what became of an intent, for a model and for a person.
+// outcomeOf is what became of an intent all of whose files have the same outcome, for a model and for a person.
 func outcomeOf(j store.Judged) string {
 	var paths []string
 	for _, f := range j.Files {
@@ -717,8 +814,6 @@ func outcomeOf(j store.Judged) string {
 		return fmt.Sprintf("It was carried out in %s before the program ended.", files)
 	case disk.NotLanded:
 		return fmt.Sprintf("Nothing of it is in %s.", files)
-	case disk.Partly:
-		return fmt.Sprintf("Only part of it is in %s.", files)
 	case disk.Foreign:
 		return fmt.Sprintf("Somebody has changed %s since then.", files)
 	}

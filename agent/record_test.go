@@ -2,8 +2,10 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -59,10 +61,7 @@ func TestGoOnAfterTheEndOfTheProcess(t *testing.T) {
 				}
 				return resp, err
 			}), kit...)
-			turn, err := s.Begin(Input{Blocks: []prompt.Block{{Type: "text", Text: "Go."}}, Shown: "Go!", Title: "Going"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			turn := begin(t, s, Input{Blocks: []prompt.Block{{Type: "text", Text: "Go."}}, Shown: "Go!", Title: "Going"})
 			go turn.Run(context.Background())
 			<-inside
 			<-asked
@@ -239,10 +238,7 @@ func TestLandedAtTheEnd(t *testing.T) {
 		return tools.Result{}, nil
 	})
 	s, _ := newKeptSession(t, st, nil, play(t, "call change {\"text\":\"x\"}\n"), kit)
-	turn, err := s.Begin(Input{Blocks: []prompt.Block{{Type: "text", Text: "Go."}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := begin(t, s, Input{Blocks: []prompt.Block{{Type: "text", Text: "Go."}}})
 	go turn.Run(context.Background())
 	<-inside
 	before, after := []byte("one\n"), []byte("two\n")
@@ -273,6 +269,161 @@ func TestLandedAtTheEnd(t *testing.T) {
 	told := past.history[len(past.history)-2].Text
 	if !strings.Contains(told, "It was carried out in /w/a, /w/b") || strings.Contains(told, "is not known") {
 		t.Error(told)
+	}
+}
+
+// A change of several files that was cut short, or that was just being taken back, is told file by file, and what is left
+// of it is a change like others, in whatever encoding the file is.
+func TestCutShortAmongSeveral(t *testing.T) {
+	const le, be = "\xff\xfeo\x00n\x00e\x00", "\xfe\xff\x00t\x00w\x00o"
+	plan := func(op disk.Op, path, before, after string) disk.Planned {
+		p := disk.Planned{Op: op, Path: path}
+		if before != "-" {
+			p.Before, p.BeforeHash = []byte(before), disk.Hash([]byte(before))
+		}
+		if after != "-" {
+			p.AfterHash = disk.Hash([]byte(after))
+		}
+		return p
+	}
+	intent := func(how disk.Outcome, files ...disk.Planned) store.Judged {
+		return store.Judged{Intent: disk.Intent{Call: "c", Tool: "patch", Files: files}, Outcome: how}
+	}
+	all := []disk.Planned{
+		plan(disk.Edit, "/w/a", "one", "1"), plan(disk.Create, "/w/new", "-", "new"), plan(disk.Delete, "/w/old", "old", "-"),
+		plan(disk.Edit, "/w/last", "last", "x"),
+	}
+	buffer := plan(disk.Edit, "/w/open", "open", "-")
+	buffer.Buffer = true
+	for _, tt := range []struct {
+		name   string
+		judged []store.Judged
+		files  map[string]string // what they say now; - for none
+		want   string            // the changes
+		told   string
+	}{
+		{
+			"before the second",
+			[]store.Judged{intent(disk.Partly, all...)},
+			map[string]string{"/w/a": "1", "/w/new": "-", "/w/old": "old", "/w/last": "last"},
+			"edit /w/a one>1", ", and it was not tried again. It is in /w/a; it is not in /w/new, /w/old, /w/last.",
+		},
+		{
+			"before the last",
+			[]store.Judged{intent(disk.Partly, all...)},
+			map[string]string{"/w/a": "1", "/w/new": "new", "/w/old": "-", "/w/last": "last"},
+			"edit /w/a one>1, create /w/new >new, delete /w/old old>", "It is in /w/a, /w/new, /w/old; it is not in /w/last.",
+		},
+		{
+			"somebody went on",
+			[]store.Judged{intent(disk.Partly, all...)},
+			map[string]string{"/w/a": "1", "/w/new": "newer", "/w/old": "old", "/w/last": "last"},
+			"edit /w/a one>1", ": whether it took effect is not known, and it was not tried again. Look at what is there before you go on. " +
+				"It is in /w/a; it is not in /w/old, /w/last; somebody has changed /w/new since.",
+		},
+		{
+			"while it was taken back",
+			[]store.Judged{
+				intent(disk.Partly, all...), intent(disk.Landed, plan(disk.Create, "/w/old", "-", "old")),
+				intent(disk.NotLanded, plan(disk.Delete, "/w/new", "new", "-")),
+			},
+			map[string]string{"/w/a": "1", "/w/new": "new", "/w/old": "old", "/w/last": "last"},
+			"edit /w/a one>1, create /w/new >new", "It is in /w/a, /w/new; it is not in /w/old, /w/last.",
+		},
+		{
+			"after it was taken back",
+			[]store.Judged{
+				intent(disk.Partly, all...), intent(disk.Landed, plan(disk.Create, "/w/old", "-", "old")),
+				intent(disk.Landed, plan(disk.Delete, "/w/new", "new", "-")), intent(disk.Landed, plan(disk.Edit, "/w/a", "1", "one")),
+			},
+			map[string]string{"/w/a": "one", "/w/new": "-", "/w/old": "old", "/w/last": "last"},
+			"", "It is not in /w/a, /w/new, /w/old, /w/last.",
+		},
+		{
+			"with a buffer",
+			[]store.Judged{intent(disk.Unknown, all[0], buffer)},
+			map[string]string{"/w/a": "1", "/w/open": "open"},
+			"edit /w/a one>1", "It is in /w/a; whether it is in /w/open cannot be told.",
+		},
+		{
+			"two edits of one file",
+			[]store.Judged{intent(disk.Landed, all[0]), intent(disk.Landed, plan(disk.Edit, "/w/a", "1", "eins"))},
+			map[string]string{"/w/a": "eins"},
+			"edit /w/a one>eins", "It is in /w/a.",
+		},
+		{
+			"in UTF-16",
+			[]store.Judged{intent(disk.Landed, plan(disk.Edit, "/w/le", le, "\xff\xfe1\x00"), plan(disk.Delete, "/w/be", be, "-"))},
+			map[string]string{"/w/le": "\ufeff1", "/w/be": "-"},
+			"edit /w/le \ufeffone>\ufeff1, delete /w/be \ufefftwo>", "It was carried out in /w/le, /w/be before the program ended.",
+		},
+		{
+			"no text",
+			[]store.Judged{intent(disk.Landed, plan(disk.Edit, "/w/a", "\xffone", "1"))},
+			map[string]string{"/w/a": "1"},
+			"", "It was carried out in /w/a before the program ended.",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			blobs := map[string]string{}
+			for i, j := range tt.judged {
+				tt.judged[i].ID = int64(i + 1)
+				for _, f := range j.Files {
+					blobs[f.BeforeHash] = string(f.Before)
+				}
+			}
+			m := mender{
+				r: &record{now: time.Now, log: slog.New(slog.DiscardHandler)}, now: func(string) string { return "" }, judged: tt.judged,
+				read: func(path string) (filetime.Snapshot, error) {
+					if s := tt.files[path]; s != "-" {
+						return filetime.Snapshot{Path: path, Text: texts.New(s), Exists: true}, nil
+					}
+					return filetime.Snapshot{Path: path}, nil
+				},
+				blob: func(hash string) (string, error) {
+					if s, ok := blobs[hash]; ok {
+						return s, nil
+					}
+					return "", store.ErrGone
+				},
+			}
+			entry := func(kind store.Kind, body string) store.Entry {
+				return store.Entry{Turn: 1, Kind: kind, Call: "c", Body: []byte(body)}
+			}
+			more, err := m.mend([]store.Entry{entry(store.Call, `{"name":"patch"}`), entry(store.Running, `{}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var changes []string
+			notices := 0
+			for _, e := range more {
+				var b body
+				if err := json.Unmarshal(e.Body, &b); err != nil {
+					t.Fatal(err)
+				}
+				switch e.Kind {
+				case store.Change:
+					changes = append(changes, fmt.Sprintf("%s %s %s>%s", b.Operation, b.Path, e.Blobs[0].Data, e.Blobs[1].Data))
+					before, after := texts.New(e.Blobs[0].Data), texts.New(e.Blobs[1].Data)
+					if b.Before != hashOf(filetime.Snapshot{Text: before, Exists: b.Operation != OpCreate}) ||
+						b.After != hashOf(filetime.Snapshot{Text: after, Exists: b.Operation != OpDelete}) {
+						t.Errorf("the hashes of %s are %s %s", b.Path, b.Before, b.After)
+					}
+				case store.Result:
+					if !strings.HasSuffix(b.Result.Data, tt.told) {
+						t.Errorf("told %q, want %q", b.Result.Data, tt.told)
+					}
+				case store.Notice:
+					notices++
+				}
+			}
+			if got := strings.Join(changes, ", "); got != tt.want {
+				t.Errorf("changes %q, want %q", got, tt.want)
+			}
+			if notices != 1 {
+				t.Errorf("%d notices", notices)
+			}
+		})
 	}
 }
 
@@ -360,7 +511,7 @@ func TestOutcomesAreTold(t *testing.T) {
 				want := []string{
 					"The program ended while a change was on its way (tool). Nothing of it is in /w/open.",
 					"The program ended while a change was on its way (tool). It was carried out in /w/mine before the program ended.",
-					"The program ended while a change was on its way (tool). Only part of it is in /w/undo.",
+					"The program ended while a change was on its way (tool). Whether it is in /w/undo cannot be told.",
 					"The program ended during this turn; what was running was not tried again.",
 				}
 				if d := cmp.Diff(want, notices); d != "" {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +21,13 @@ const (
 	settled = 64
 	// keepIntents is how long an intent stays after its end.
 	keepIntents = 14 * 24 * time.Hour
+)
+
+// How an intent is judged. One that is forgotten belonged to a session that was deleted before it had ended: it has no
+// bytes of that session's any more, and goes when it ends.
+const (
+	judged    = 1
+	forgotten = 2
 )
 
 // endings are the ends of intents on their way into the database.
@@ -137,7 +145,9 @@ func (d *database) jot() (jotting, error) {
 		return d.jotted, nil
 	}
 	intent, err := d.sure.Prepare("INSERT INTO intent" +
-		" (session, call, turn, tool, time, ended, outcome, judged, pid, start, nonce) VALUES (?,?,?,?,?,0,'',0,?,?,?)")
+		" (session, call, turn, tool, time, ended, outcome, judged, pid, start, nonce)" +
+		fmt.Sprintf(" VALUES (?1,?,?,?,?,0,'',CASE WHEN ?1 <> '' AND NOT EXISTS (SELECT 1 FROM session WHERE id = ?1)"+
+			" AND EXISTS (SELECT 1 FROM intent WHERE session = ?1 AND judged = %d) THEN %[1]d ELSE 0 END,?,?,?)", forgotten))
 	if err != nil {
 		return jotting{}, err
 	}
@@ -180,14 +190,18 @@ func (d *database) writeEnds() {
 			return
 		}
 		e.mu.Unlock()
-		err := d.write(func(tx *sql.Tx) error {
+		erased := false
+		err := d.write(func(tx *sql.Tx) (err error) {
+			ids := make([]int64, 0, len(todo))
 			for id, end := range todo {
 				_, err := tx.Exec("UPDATE intent SET outcome = ?, ended = ? WHERE id = ?", string(end.how), end.at.UnixMicro(), id)
 				if err != nil {
 					return err
 				}
+				ids = append(ids, id)
 			}
-			return nil
+			erased, err = dropForgotten(tx, ids)
+			return err
 		})
 		e.mu.Lock()
 		if e.err = err; err != nil { // the next end, or the end of the store, tries them again
@@ -209,7 +223,11 @@ func (d *database) writeEnds() {
 			loose, e.loose = e.loose, nil
 		}
 		e.mu.Unlock()
-		if err := d.settle(loose); err != nil {
+		err = d.settle(loose)
+		if erased {
+			err = errors.Join(err, d.shrink())
+		}
+		if err != nil {
 			e.mu.Lock()
 			e.err = err
 			e.mu.Unlock()
@@ -223,49 +241,72 @@ func (d *database) settle(ids []int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	list, err := json.Marshal(ids)
+	all, err := d.beside(ids)
 	if err != nil {
 		return err
 	}
-	type beside struct {
-		intent     int64
-		at         int64
-		hash, path string
-		data       []byte
-	}
-	var all []beside
-	rows, err := d.db.Query("SELECT intent, time, before_hash, path, before FROM intent_file JOIN intent ON id = intent"+
-		" WHERE before IS NOT NULL AND intent IN (SELECT value FROM json_each(?))", string(list))
+	return d.stow(ids, all)
+}
+
+// loose are bytes that stand beside their intent.
+type loose struct {
+	intent, n, at int64
+	hash, path    string
+	data          []byte
+}
+
+// beside gives them, packed.
+func (d *database) beside(ids []int64) (all []loose, err error) {
+	rows, err := d.db.Query("SELECT intent, n, time, before_hash, path, before FROM intent_file JOIN intent ON id = intent"+
+		" WHERE before IS NOT NULL AND intent IN (SELECT value FROM json_each(?))", listOf(ids))
 	if err != nil {
-		return reason(err)
+		return nil, reason(err)
 	}
 	for rows.Next() {
-		var b beside
-		if err = rows.Scan(&b.intent, &b.at, &b.hash, &b.path, &b.data); err != nil {
+		var b loose
+		if err = rows.Scan(&b.intent, &b.n, &b.at, &b.hash, &b.path, &b.data); err != nil {
 			break
 		}
 		all = append(all, b)
 	}
 	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
-		return reason(err)
+		return nil, reason(err)
 	}
 	for i := range all {
 		all[i].data = pack(string(all[i].data[1:]))
 	}
+	return all, nil
+}
+
+// listOf is what json_each makes rows of.
+func listOf(ids []int64) string {
+	list, _ := json.Marshal(ids) // numbers
+	return string(list)
+}
+
+// stow makes texts of them, but for what was deleted meanwhile.
+func (d *database) stow(ids []int64, all []loose) error {
+	list := listOf(ids)
 	var plain []string
-	err = d.write(func(tx *sql.Tx) error {
+	err := d.write(func(tx *sql.Tx) error {
 		for _, b := range all {
-			if err := keep(tx, b.intent, b.hash, b.path, time.UnixMicro(b.at), b.data); err != nil {
+			var there bool
+			err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM intent_file WHERE intent = ? AND n = ? AND before IS NOT NULL)",
+				b.intent, b.n).Scan(&there)
+			if err == nil && there {
+				err = keep(tx, b.intent, b.hash, b.path, time.UnixMicro(b.at), b.data)
+			}
+			if err != nil {
 				return err
 			}
 		}
 		_, err := tx.Exec("UPDATE intent_file SET before = NULL"+
-			" WHERE intent IN (SELECT value FROM json_each(?))", string(list))
+			" WHERE intent IN (SELECT value FROM json_each(?))", list)
 		if err != nil {
 			return err
 		}
 		plain, err = hashesOf(tx, "SELECT hash FROM blob WHERE length(data) > ? AND substr(data, 1, 1) = x'00'"+
-			" AND hash IN (SELECT hash FROM kept WHERE intent IN (SELECT value FROM json_each(?)))", inline, string(list))
+			" AND hash IN (SELECT hash FROM kept WHERE intent IN (SELECT value FROM json_each(?)))", inline, list)
 		return err
 	})
 	for _, h := range plain { // one at a time, since they are large
@@ -325,8 +366,8 @@ func (d *database) Orphans() (found []disk.Intent, err error) {
 				return err
 			}
 			found = append(found, more...)
-			if _, err := tx.Exec("UPDATE intent SET judged = 1, pid = ?, start = ?, nonce = ?"+whose,
-				append([]any{d.me.pid, d.me.start, d.me.nonce}, of...)...); err != nil {
+			if _, err := tx.Exec("UPDATE intent SET judged = max(judged, ?), pid = ?, start = ?, nonce = ?"+whose,
+				append([]any{judged, d.me.pid, d.me.start, d.me.nonce}, of...)...); err != nil {
 				return err
 			}
 		}
@@ -361,7 +402,7 @@ func deadHolders(tx *sql.Tx) (dead []holder, err error) {
 func (d *database) Judged(session string) (found []Judged, err error) {
 	d.ends.wait() // what has just been judged
 	err = d.write(func(tx *sql.Tx) error {
-		in, err := intentsOf(tx, "NULL", " WHERE judged = 1 AND session = ?", []any{session})
+		in, err := intentsOf(tx, "NULL", " WHERE judged = ? AND session = ?", []any{judged, session})
 		if err != nil {
 			return err
 		}
@@ -460,6 +501,63 @@ func dropIntents(tx *sql.Tx, where string, args ...any) (int64, error) {
 	return r.RowsAffected()
 }
 
+// forgetIntents forgets the intents of a session. Those that have not ended lose their bytes.
+func forgetIntents(tx *sql.Tx, session string) error {
+	if _, err := dropIntents(tx, "session = ?", session); err != nil {
+		return err
+	}
+	return emptyIntents(tx, "session = ?", session)
+}
+
+// emptyIntents takes the bytes of the intents of a condition that have not ended, and has them go when they end. Who is to
+// judge one does so by its hashes.
+func emptyIntents(tx *sql.Tx, where string, args ...any) error {
+	where = "(SELECT id FROM intent WHERE outcome = '' AND " + where + ")"
+	hashes, err := hashesOf(tx, "SELECT hash FROM kept WHERE intent IN "+where, args...)
+	for _, step := range []string{
+		"DELETE FROM kept WHERE intent IN " + where,
+		"UPDATE intent_file SET before = NULL WHERE intent IN " + where,
+		fmt.Sprintf("UPDATE intent SET judged = %d WHERE id IN %s", forgotten, where),
+	} {
+		if err == nil {
+			_, err = tx.Exec(step, args...)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return dropBlobs(tx, hashes)
+}
+
+// dropForgotten drops those of ids that are forgotten, and have ended, and says whether there were any. What somebody else
+// has saved since then stays for its time.
+func dropForgotten(tx *sql.Tx, ids []int64) (bool, error) {
+	some, err := hashesOf(tx, "SELECT id FROM intent WHERE judged = ? AND id IN (SELECT value FROM json_each(?))",
+		forgotten, listOf(ids))
+	if err != nil || len(some) == 0 {
+		return false, err
+	}
+	among := "IN (" + strings.Join(some, ",") + ")"
+	// The bytes of a change that began later.
+	mine := " FROM kept WHERE intent " + among +
+		" AND EXISTS (SELECT 1 FROM intent_file f WHERE f.intent = kept.intent AND f.before_hash = hash)"
+	hashes, err := hashesOf(tx, "SELECT hash"+mine)
+	for _, step := range []string{
+		"DELETE" + mine,
+		"UPDATE intent_file SET before = NULL WHERE intent " + among,
+		"DELETE FROM intent WHERE id " + among + " AND NOT EXISTS (SELECT 1 FROM kept WHERE intent = id)",
+	} {
+		if err == nil {
+			_, err = tx.Exec(step)
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, dropBlobs(tx, hashes)
+}
+
+// hashesOf gives the only column of a query.
 func hashesOf(tx *sql.Tx, query string, args ...any) (hashes []string, err error) {
 	rows, err := tx.Query(query, args...)
 	if err != nil {

@@ -153,10 +153,23 @@ func (m *memory) forget(id string) {
 		}
 	}
 	for i, j := range m.intents {
-		if j.Session == id && j.outcome != disk.Open {
+		switch {
+		case j.Session != id:
+		case j.outcome != disk.Open:
 			m.drop(i)
+		default:
+			m.empty(j)
 		}
 	}
+}
+
+// empty takes the bytes of an intent that has not ended, and has it go when it does.
+func (m *memory) empty(j *jotted) {
+	for _, b := range j.kept {
+		m.letGo(b.Hash)
+	}
+	j.kept, j.forgotten = nil, true
+	j.bare()
 }
 
 // letGo is the inverse of hold.
@@ -282,6 +295,11 @@ func (m *memory) collect(most int64, before time.Time) (c Collected) {
 			c.Sessions++
 		}
 	}
+	for _, j := range m.intents {
+		if j.outcome == disk.Open && j.Time.UnixMicro() < before.UnixMicro() && m.sessions[j.Session] == nil {
+			m.empty(j)
+		}
+	}
 	c.Bytes = had - m.size
 	return c
 }
@@ -313,11 +331,19 @@ func (m *memory) Stats() (Stats, error) {
 // jotted is an intent. Its Before are in the blobs.
 type jotted struct {
 	disk.Intent
-	held    bool
-	judged  bool
-	outcome disk.Outcome
-	ended   time.Time
-	kept    []Backup // the bytes that are kept for it
+	held      bool
+	judged    bool
+	forgotten bool // its session was deleted before it had ended
+	outcome   disk.Outcome
+	ended     time.Time
+	kept      []Backup // the bytes that are kept for it
+}
+
+// bare takes the bytes before from what is told of it.
+func (j *jotted) bare() {
+	for i := range j.Files {
+		j.Files[i].Before = nil
+	}
 }
 
 // Begin implements disk.Journal.
@@ -327,6 +353,11 @@ func (m *memory) Begin(in disk.Intent) (int64, error) {
 	m.last++
 	in.ID, in.Files = m.last, slices.Clone(in.Files)
 	j := &jotted{Intent: in, held: true}
+	if in.Session != "" && m.sessions[in.Session] == nil {
+		for _, other := range m.intents {
+			j.forgotten = j.forgotten || other.Session == in.Session && other.forgotten
+		}
+	}
 	for i := range in.Files {
 		f := &in.Files[i]
 		if f.Before == nil {
@@ -380,8 +411,24 @@ func (m *memory) Keep(intent int64, path string, data []byte) (string, error) {
 func (m *memory) End(id int64, o disk.Outcome) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if j := m.intents[id]; j != nil {
-		j.outcome, j.ended = o, m.now()
+	j := m.intents[id]
+	if j == nil {
+		return nil
+	}
+	j.outcome, j.ended = o, m.now()
+	if !j.forgotten {
+		return nil
+	}
+	j.kept = slices.DeleteFunc(j.kept, func(b Backup) bool { // those of a change that began later
+		mine := slices.ContainsFunc(j.Files, func(f disk.Planned) bool { return f.BeforeHash == b.Hash })
+		if mine {
+			m.letGo(b.Hash)
+		}
+		return mine
+	})
+	j.bare()
+	if len(j.kept) == 0 {
+		delete(m.intents, id)
 	}
 	return nil
 }
@@ -413,7 +460,7 @@ func (m *memory) Judged(session string) (found []Judged, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(m.intents)) {
-		if j := m.intents[id]; j.judged && j.Session == session {
+		if j := m.intents[id]; j.judged && !j.forgotten && j.Session == session {
 			in := j.Intent
 			in.Files = slices.Clone(in.Files)
 			for i := range in.Files {

@@ -84,6 +84,7 @@ type database struct {
 	quota int64
 	// writing lets one of the connections write at a time: to wait here is quicker than to try again.
 	writing sync.Mutex
+	stuck   stuck // under writing
 	ends    endings
 	jotting sync.Mutex // guards jotted
 	jotted  jotting
@@ -123,7 +124,7 @@ func open(path string, o Options, steps []string) (Store, error) {
 	}
 	d := &database{
 		path: path, db: db, sure: sure, me: holder{os.Getpid(), started(os.Getpid()), rand.Text()}, now: o.Now, quota: o.Quota,
-		ends: endings{large: map[int64]bool{}},
+		ends: endings{large: map[int64]bool{}}, stuck: stuck{brief: map[*sql.DB]bool{}},
 	}
 	if err = d.migrate(steps); err == nil {
 		d.touch, err = db.Prepare("UPDATE session SET updated = ? WHERE id = ? AND nonce = ? RETURNING key")
@@ -142,7 +143,7 @@ func connect(path, synchronous string) (*sql.DB, error) {
 	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
 		"_txlock": {"immediate"},
 		"_pragma": {
-			"busy_timeout(5000)", "synchronous(" + synchronous + ")", "foreign_keys(on)", "secure_delete(on)",
+			fmt.Sprintf("busy_timeout(%d)", busyWait), "synchronous(" + synchronous + ")", "foreign_keys(on)", "secure_delete(on)",
 			"journal_size_limit(4194304)",
 		},
 	}.Encode()}
@@ -204,9 +205,10 @@ func (d *database) migrate(steps []string) error {
 func (d *database) write(f func(*sql.Tx) error) error { return d.writeOn(d.db, f) }
 
 func (d *database) writeOn(db *sql.DB, f func(*sql.Tx) error) error {
+	came := time.Now()
 	d.writing.Lock()
 	defer d.writing.Unlock()
-	tx, err := db.Begin()
+	tx, err := d.begin(db, came)
 	if err != nil {
 		return reason(err)
 	}
@@ -467,7 +469,7 @@ func (d *database) Delete(id string) error {
 	return d.shrink()
 }
 
-// forget deletes a session with its intents, but for those that nobody has judged yet.
+// forget deletes a session with its intents. Of those that nobody has judged yet, it leaves what that needs.
 func forget(tx *sql.Tx, r row) error {
 	hashes, err := hashesOf(tx, "SELECT hash FROM blob_use WHERE session = ?", r.key)
 	if err != nil {
@@ -479,8 +481,7 @@ func forget(tx *sql.Tx, r row) error {
 	if err := dropBlobs(tx, hashes); err != nil {
 		return err
 	}
-	_, err = dropIntents(tx, "session = ?", r.ID)
-	return err
+	return forgetIntents(tx, r.ID)
 }
 
 // shrink gives what was deleted back to the disk, also what the log still has of it.
@@ -641,8 +642,19 @@ func (d *database) Collect(most int64, before time.Time) (c Collected, err error
 			return c, err
 		}
 	}
+	if !before.IsZero() {
+		err := d.write(func(tx *sql.Tx) error {
+			return emptyIntents(tx, "time < ? AND session NOT IN (SELECT id FROM session)", before.UnixMicro())
+		})
+		if err == nil {
+			size, err = d.Size()
+		}
+		if err != nil {
+			return c, err
+		}
+	}
 	c.Bytes = max(0, had-size)
-	if c.Sessions+c.Intents == 0 {
+	if c.Sessions+c.Intents == 0 && before.IsZero() {
 		return c, nil
 	}
 	return c, d.shrink()

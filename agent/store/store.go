@@ -147,7 +147,7 @@ type Store interface {
 	Append(id string, entries ...Entry) error
 	// Release lets go of a session.
 	Release(id string) error
-	// Delete forgets a session.
+	// Delete forgets a session, with the bytes of its intents; those that have not ended go when they do.
 	Delete(id string) error
 	// Sessions lists what q selects; next is for the page after, empty at the end.
 	Sessions(q Query) (found []Session, next string, err error)
@@ -164,7 +164,8 @@ type Store interface {
 	Size() (int64, error)
 	Stats() (Stats, error)
 	// Collect deletes intents that have ended and sessions that nobody holds: those not used since before, then the
-	// oldest until no more than most bytes are in use. Intents go first, and after two weeks in any case.
+	// oldest until no more than most bytes are in use. Intents go first, and after two weeks in any case. Those that have
+	// not ended lose their bytes if they began before before and belong to no session.
 	Collect(most int64, before time.Time) (Collected, error)
 	// Close releases every session, lets the next process judge the intents that are open, and ends the store.
 	Close() error

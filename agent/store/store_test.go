@@ -273,5 +273,9 @@ func TestMain(m *testing.M) {
 		mutate(path, os.Getenv("STORE_TEST_FOLDER"))
 		return
 	}
+	if path := os.Getenv("STORE_TEST_WRITE"); path != "" {
+		writeForEver(path)
+		return
+	}
 	os.Exit(m.Run())
 }

@@ -218,8 +218,7 @@ func (w *work) close() {
 	w.d.o.Go(func() {
 		defer w.d.rest()
 		for _, s := range w.spent {
-			w.remove(s.temp)
-			s.v.close()
+			w.dispose(s)
 		}
 		_ = w.dir.Close()
 		w.c.release()

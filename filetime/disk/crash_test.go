@@ -373,3 +373,56 @@ func (sc scenario) duringRecovery(t *testing.T, fresh func() string, stop, steps
 		w.end()
 	}
 }
+
+// TestF152ForgottenBefore takes from the journal what the files said before, as the deletion of a session does. Nothing else
+// that anybody saved is lost in the recovery.
+func TestF152ForgottenBefore(t *testing.T) {
+	dir := memory(t)
+	runs := 0
+	forget := func(w *world) {
+		for _, n := range w.j.intents {
+			for i, f := range n.Files {
+				w.saved = slices.DeleteFunc(w.saved, func(v string) bool { return f.Before != nil && v == string(f.Before) })
+				n.Files[i].Before = nil
+			}
+		}
+	}
+	for _, sc := range scenarios() {
+		if sc.other == nil || sc.lacks != "" || sc.late {
+			continue
+		}
+		t.Run(sc.name, func(t *testing.T) {
+			stride := 29
+			if *every {
+				stride = 1
+			}
+			for at, calls := 0, 0; at <= calls; at++ {
+				for stop := 1 + at%stride; ; stop += stride {
+					runs++
+					w := sc.begun(t, filepath.Join(dir, fmt.Sprint(runs)), at, stop)
+					whole := sc.run(w)
+					if at == 0 {
+						calls = max(calls, w.sim.calls)
+					}
+					if !whole {
+						forget(w)
+						for !w.recover(0) {
+						}
+						w.check(true)
+						if got, _ := w.read("f"); strings.Count(got, "five") > 1 {
+							t.Errorf("it is there twice: %q", got)
+						}
+					}
+					if t.Failed() {
+						t.Fatalf("the other at %d, stopped at %d: %q", at, stop, w.sim.log)
+					}
+					w.end()
+					if whole {
+						break
+					}
+				}
+			}
+		})
+	}
+	t.Logf("%d runs", runs)
+}

@@ -137,6 +137,7 @@ type held struct {
 	c    *Change
 	at   place
 	temp string
+	file File   // where it has no name any more
 	data []byte // what it said when it was displaced
 	gone bool   // the change was to delete it
 	// apart says that what was written to it could not be merged, and is only kept.
@@ -215,17 +216,22 @@ func (d *Disk) let(h *held, more int) {
 
 func (h *held) finish(dir Dir, more int) error {
 	d := h.c.d
-	v, err := d.look(dir, h.temp)
+	defer func() {
+		if h.file != nil {
+			_ = h.file.Close()
+		}
+	}()
+	v, err := h.look(dir)
 	if err != nil {
 		return err
 	}
 	defer v.close()
-	longer := v.sure && !v.alone && h.more < more && !h.gone
+	longer := v.sure && !v.alone && h.more < more
 	if !v.alone && !longer {
 		d.o.Log.Warn("another program still has a file open that was replaced", "path", h.at.path())
 	}
 	if v.is(sideOf(h.data)) {
-		return h.leave(dir, h.data, longer)
+		return h.leave(dir, v, longer, more)
 	}
 	late := Late{Path: h.at.path()}
 	var lost error
@@ -241,20 +247,48 @@ func (h *held) finish(dir Dir, more int) error {
 		return lost
 	}
 	h.apart = !late.Merged
-	return h.leave(dir, v.data, longer)
+	return h.leave(dir, v, longer, more)
 }
 
-// leave removes a displaced file, or holds it longer, of which data is known.
-func (h *held) leave(dir Dir, data []byte, longer bool) error {
-	if !longer {
-		return dir.Remove(h.temp)
+func (h *held) look(dir Dir) (*seen, error) {
+	if h.file == nil {
+		return h.c.d.look(dir, h.temp)
 	}
-	h.c.d.hold(&held{c: h.c, at: h.at, temp: h.temp, data: data, apart: h.apart, more: h.more + 1})
-	return nil
+	f, err := h.file.Again()
+	if err != nil {
+		return nil, err
+	}
+	return h.c.d.see(f)
+}
+
+// leave removes a displaced file that says what v does, or holds it longer.
+func (h *held) leave(dir Dir, v *seen, longer bool, more int) error {
+	if h.file == nil && v.alone && h.more < more {
+		gone, err := v.removed(dir, h.temp, h)
+		if gone || err != nil {
+			return err
+		}
+		longer = true
+	}
+	switch {
+	case longer:
+		h.c.d.hold(&held{c: h.c, at: h.at, temp: h.temp, file: h.file, data: v.data, gone: h.gone, apart: h.apart, more: h.more + 1})
+		h.file = nil
+		return nil
+	case h.file != nil:
+		return nil
+	}
+	return dir.Remove(h.temp)
 }
 
 // late brings what was written to a displaced file into the one that took its place.
 func (c *Change) late(dir Dir, h *held, written []byte) (bool, error) {
+	if h.gone && h.file != nil {
+		more := c.d.Change(c.like)
+		_, err := more.Create(h.at.path(), written)
+		more.End(outcome(err))
+		return err == nil, nil
+	}
 	if h.gone {
 		switch err := c.d.place(dir, h.temp, h.at.name); {
 		case err == nil:

@@ -49,9 +49,11 @@ type File interface {
 	// SetXattr removes an attribute where value is nil.
 	SetXattr(name string, value []byte) error
 	Sync() error
-	// Alone reports that nobody has the file open for writing, and keeps it so until the file is closed. sure is false where
-	// the system cannot tell.
+	// Alone reports that nobody has the file open for writing, and keeps it so until the file is closed: who wants to waits,
+	// and Alone reports that from then on. sure is false where the system cannot tell.
 	Alone() (alone, sure bool)
+	// Again opens the file once more to be read from its beginning, even if it has no name any more.
+	Again() (File, error)
 }
 
 // Stat is what a folder says of an entry.

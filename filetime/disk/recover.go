@@ -245,12 +245,16 @@ func (r *recovery) clear(w *work, p Planned, name string, t *trail, out *Recover
 	}
 }
 
-// reunite brings what somebody had saved into the file that says what we made of it. Where both conflict, theirs is the
-// file again.
+// reunite brings what somebody had saved into the file that says what we made of it. Where both conflict, or nobody knows
+// any more what both were made of, theirs is the file again.
 func (r *recovery) reunite(w *work, p Planned, name string, v *seen, t *trail, out *RecoveredFile) {
 	var merged []byte
 	err := ErrNotRegular
-	if v != nil {
+	switch {
+	case v == nil:
+	case p.Before == nil && p.BeforeHash != "": // the journal has forgotten what was there
+		err = ErrChanged
+	default:
 		merged, err = w.d.o.Merge(w.at.path(), p.Before, t.data, v.data)
 	}
 	w.mine[t.hash] = true

@@ -20,6 +20,8 @@ type sim struct {
 	fault  func(op, name string) error
 	open   map[any]func() error
 	timers []timer
+	// waiting lets another program go on that waited for us, once it can.
+	waiting func()
 }
 
 type timer struct {
@@ -32,6 +34,9 @@ func (s *sim) call(op, name string) error {
 		panic(crash{})
 	}
 	s.calls++
+	if s.waiting != nil {
+		s.waiting()
+	}
 	if act := s.others[s.calls]; act != nil && !act() {
 		delete(s.others, s.calls)
 		s.others[s.calls+1] = act
@@ -280,6 +285,19 @@ func (f *simFile) Alone() (alone, sure bool) {
 		return false, false
 	}
 	return f.File.Alone()
+}
+
+func (f *simFile) Again() (File, error) {
+	if err := f.s.call("again", f.name); err != nil {
+		return nil, err
+	}
+	g, err := f.File.Again()
+	if err != nil {
+		return nil, err
+	}
+	sf := &simFile{g, f.s, f.name}
+	f.s.open[sf] = g.Close
+	return sf, nil
 }
 
 func (f *simFile) Sync() error { return f.s.call("sync", f.name) }

@@ -41,7 +41,7 @@ func (v *seen) close() {
 }
 
 // look reads a file. The error is ErrNotRegular or ErrTooLarge, or that of the system.
-func (d *Disk) look(dir Dir, name string) (_ *seen, err error) {
+func (d *Disk) look(dir Dir, name string) (*seen, error) {
 	f, err := dir.Open(name)
 	switch {
 	case errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENXIO):
@@ -49,6 +49,11 @@ func (d *Disk) look(dir Dir, name string) (_ *seen, err error) {
 	case err != nil:
 		return nil, err
 	}
+	return d.see(f)
+}
+
+// see is look for an open file, which it closes unless it gives it.
+func (d *Disk) see(f File) (_ *seen, err error) {
 	v := &seen{file: f}
 	defer func() {
 		if err != nil {
@@ -276,12 +281,46 @@ func (w *work) discard(temp string, v *seen) {
 	w.d.hold(&held{c: w.c, at: w.at, temp: temp, data: v.data, gone: w.gone})
 }
 
+// dispose removes a displaced file that nobody could write to when it was looked at. If somebody has come to do so since, it
+// stands for as long as they need, even if it has lost its name by then.
+func (w *work) dispose(s spent) {
+	h := &held{c: w.c, at: w.at, temp: s.temp, data: s.v.data, gone: w.gone}
+	gone, err := s.v.removed(w.dir, s.temp, h)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.left(s.temp, err)
+	}
+	s.v.close()
+	if !gone && err == nil {
+		w.d.hold(h)
+	}
+}
+
+// removed removes a file unless somebody waits to write to it. Where somebody has begun to wait in the meantime, h gets the
+// file, to go on without a name.
+func (v *seen) removed(dir Dir, name string, h *held) (gone bool, err error) {
+	if alone, _ := v.file.Alone(); !alone {
+		return false, nil
+	}
+	if err := dir.Remove(name); err != nil {
+		return false, err
+	}
+	if alone, _ := v.file.Alone(); alone {
+		return true, nil
+	}
+	h.file, err = v.file.Again()
+	return err != nil, err
+}
+
 // remove removes what stands beside the file. What cannot be removed is for the next start.
 func (w *work) remove(temp string) {
 	if err := w.dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.d.o.Log.Error("a file is left behind", "path", filepath.Join(w.at.dir, temp), "error", err)
-		w.c.leave()
+		w.left(temp, err)
 	}
+}
+
+func (w *work) left(temp string, err error) {
+	w.d.o.Log.Error("a file is left behind", "path", filepath.Join(w.at.dir, temp), "error", err)
+	w.c.leave()
 }
 
 const (
@@ -545,7 +584,7 @@ func (w *work) tryReplace(temp string, base, target side) (r Result, next attemp
 		remove()
 		return r, next, err
 	}
-	defer v.close()
+	defer func() { v.close() }()
 	if !v.is(base) {
 		var merged side
 		var further string
@@ -578,6 +617,7 @@ func (w *work) tryReplace(temp string, base, target side) (r Result, next attemp
 	}
 	if from == backup {
 		w.discard(backup, v)
+		v = nil
 	}
 	return r, next, nil
 }

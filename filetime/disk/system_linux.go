@@ -155,9 +155,8 @@ func (f regular) fd() int { return int(f.Fd()) }
 
 func (f regular) Name(in Dir, name string) error {
 	d := in.(*folder)
-	from := "/proc/self/fd/" + strconv.Itoa(f.fd())
 	return failed("link", d.at(name), again(func() error {
-		return unix.Linkat(unix.AT_FDCWD, from, d.fd, name, unix.AT_SYMLINK_FOLLOW)
+		return unix.Linkat(unix.AT_FDCWD, f.proc(), d.fd, name, unix.AT_SYMLINK_FOLLOW)
 	}))
 }
 
@@ -212,6 +211,21 @@ func (f regular) Alone() (alone, sure bool) {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 	return err == nil, err == nil || errors.Is(err, unix.EAGAIN)
 }
+
+func (f regular) Again() (File, error) {
+	fd := -1
+	err := again(func() (err error) {
+		fd, err = unix.Open(f.proc(), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		return err
+	})
+	if err != nil {
+		return nil, failed("open", f.File.Name(), err)
+	}
+	return regular{os.NewFile(uintptr(fd), f.File.Name())}, nil
+}
+
+// proc is a name that leads to the file, whatever its own is.
+func (f regular) proc() string { return "/proc/self/fd/" + strconv.Itoa(f.fd()) }
 
 func statOf(st *unix.Stat_t) Stat {
 	s := Stat{

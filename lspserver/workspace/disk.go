@@ -17,8 +17,8 @@ import (
 	"tandem/filetime/text"
 )
 
-// newDisk is what changes the files that no editor has open.
-func (w *Workspace) newDisk() *disk.Disk {
+// diskOptions are how the files are changed that no editor has open.
+func (w *Workspace) diskOptions() disk.Options {
 	o := disk.Options{
 		Journal: w.o.Journal, Merge: w.merge, Nearest: nearest, Now: w.o.Now, Log: w.o.Log,
 		// It may come from within a change of the same file.
@@ -29,7 +29,7 @@ func (w *Workspace) newDisk() *disk.Disk {
 	if w.o.MaxFileBytes > 0 {
 		o.Limit = 2*w.o.MaxFileBytes + 1<<20 // somebody may have saved more than what may be edited
 	}
-	return disk.New(o)
+	return o
 }
 
 // Settle ends what changes have left standing on disk for a moment. It is for the end of the connection.

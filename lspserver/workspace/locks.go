@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"go.lsp.dev/uri"
 
@@ -24,14 +26,21 @@ type lock struct {
 	slot    chan struct{}
 	waiting int
 	holder  filetime.Holder // the zero one while nobody holds it
+	// blocked is since when the holder, and those before it who gave up, have waited for another process.
+	blocked time.Time
 }
 
 // Lock implements filetime.Files: the locks are taken in sorted order, so that two calls never wait for each other. Those
-// of files that are written on disk are shared with other processes.
+// of files that are written on disk are shared with other processes. Another process is waited for no longer than lockWait
+// in all, whether by this call or by one of this process that it waits for.
 func (w *Workspace) Lock(ctx context.Context, paths ...string) (func(), error) {
 	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
 	who := filetime.HolderOf(ctx)
 	who.PID, who.Since = os.Getpid(), w.o.Now()
+	wait := waiter{began: time.Now()}
+	if w.shared != nil {
+		wait.most = w.shared.wait
+	}
 	var undo []func()
 	release := func() {
 		for _, f := range slices.Backward(undo) {
@@ -40,8 +49,11 @@ func (w *Workspace) Lock(ctx context.Context, paths ...string) (func(), error) {
 	}
 	var outside []string
 	for _, p := range paths {
-		if err := w.locks.take(ctx, p, who); err != nil {
+		if err := w.locks.take(ctx, p, who, &wait); err != nil {
 			release()
+			if errors.Is(err, errLocked) {
+				err = w.shared.refusal(p, err)
+			}
 			return nil, err
 		}
 		undo = append(undo, func() { w.locks.release(p) })
@@ -50,16 +62,38 @@ func (w *Workspace) Lock(ctx context.Context, paths ...string) (func(), error) {
 		}
 	}
 	if w.shared != nil {
-		release, err := w.shared.lock(ctx, outside, who)
+		if wait.since.IsZero() {
+			wait.since = time.Now()
+		}
+		w.locks.block(outside, wait.since)
+		letGo, err := w.shared.lock(ctx, outside, who, wait.since)
 		if err != nil {
-			for _, f := range slices.Backward(undo) {
-				f()
-			}
+			release()
 			return nil, err
 		}
-		undo = append(undo, release)
+		w.locks.block(outside, time.Time{})
+		undo = append(undo, letGo)
 	}
 	return sync.OnceFunc(release), nil
+}
+
+// waiter is a call that waits for another process.
+type waiter struct {
+	began time.Time
+	most  time.Duration // how long it may; 0 where there is no other process
+	// since is when it has begun to, or somebody whom it has waited for; zero for not yet.
+	since time.Time
+}
+
+// from is when it has begun to wait, where it waits for a call that has waited for another process since blocked.
+func (w *waiter) from(blocked time.Time) time.Time {
+	switch {
+	case !w.since.IsZero():
+		return w.since
+	case blocked.Before(w.began):
+		return w.began
+	}
+	return blocked
 }
 
 // inBuffer says that a change of a path goes to the editor's buffer, which no other process has.
@@ -78,7 +112,8 @@ func (w *Workspace) inBuffer(path string) bool {
 	return f.open
 }
 
-func (l *locks) take(ctx context.Context, path string, who filetime.Holder) error {
+// take waits for a lock: as long as its holder goes on, or for as long as wait says where the holder waits itself.
+func (l *locks) take(ctx context.Context, path string, who filetime.Holder, wait *waiter) error {
 	l.mu.Lock()
 	if l.held == nil {
 		l.held = map[string]*lock{}
@@ -90,15 +125,50 @@ func (l *locks) take(ctx context.Context, path string, who filetime.Holder) erro
 	}
 	k.waiting++
 	l.mu.Unlock()
-	select {
-	case k.slot <- struct{}{}:
-		l.mu.Lock()
-		k.holder = who
-		l.mu.Unlock()
-		return nil
-	case <-ctx.Done():
-		l.leave(path, k)
-		return context.Cause(ctx)
+	var timer <-chan time.Time
+	if wait.most > 0 {
+		left := wait.most
+		if !wait.since.IsZero() {
+			left -= time.Since(wait.since)
+		}
+		t := time.NewTimer(left)
+		defer t.Stop()
+		timer = t.C
+	}
+	for {
+		select {
+		case k.slot <- struct{}{}:
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if k.holder = who; !k.blocked.IsZero() {
+				wait.since = wait.from(k.blocked)
+			}
+			return nil
+		case <-ctx.Done():
+			l.leave(path, k)
+			return context.Cause(ctx)
+		case <-timer:
+			l.mu.Lock()
+			blocked := k.blocked
+			l.mu.Unlock()
+			left := wait.most
+			if !blocked.IsZero() {
+				if left -= time.Since(wait.from(blocked)); left <= 0 {
+					l.leave(path, k)
+					return errLocked
+				}
+			}
+			timer = time.After(left)
+		}
+	}
+}
+
+// block says since when another process keeps this one from the files of paths, which the caller has locked here.
+func (l *locks) block(paths []string, since time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range paths {
+		l.held[p].blocked = since
 	}
 }
 

@@ -21,18 +21,21 @@ import (
 const (
 	// shards is the number of locks that the paths of all processes are spread over.
 	shards = 256
-	// lockWait is how long another process is waited for; an edit through its editor takes no longer.
-	lockWait = budget + grace + time.Second
+	// lockWait is how long another process is waited for, in all.
+	lockWait = budget
 	// The time between two looks at a lock that somebody has.
 	lockSoon, lockLate = 200 * time.Microsecond, 10 * time.Millisecond
+	// The files of a shard.
+	theLock, theTurn = "lock", "turn"
 )
 
 // shared are the locks of paths that processes share which have one folder for their state: flock on the files of that
 // folder, one for each of a fixed number of shards. The kernel lets go of those of a process that was killed. They keep
 // processes from hindering each other; that nothing gets lost rests on the compare-and-swap alone.
 type shared struct {
-	dir string
-	log *slog.Logger
+	dir  string
+	log  *slog.Logger
+	wait time.Duration // lockWait but in tests
 
 	mu     sync.Mutex
 	shards map[int]*shard
@@ -56,7 +59,7 @@ type holding struct {
 }
 
 func newShared(dir string, log *slog.Logger) *shared {
-	return &shared{dir: dir, log: log, shards: map[int]*shard{}}
+	return &shared{dir: dir, log: log, wait: lockWait, shards: map[int]*shard{}}
 }
 
 func shardOf(path string) int {
@@ -69,8 +72,9 @@ func (s *shared) name(n int, what string) string {
 	return filepath.Join(s.dir, fmt.Sprintf("%02x.%s", n, what))
 }
 
-// lock takes the locks of paths in the order of their shards, so that two processes never wait for each other.
-func (s *shared) lock(ctx context.Context, paths []string, who filetime.Holder) (release func(), err error) {
+// lock takes the locks of paths in the order of their shards, so that two processes never wait for each other. since is when
+// the call began to wait for another process.
+func (s *shared) lock(ctx context.Context, paths []string, who filetime.Holder, since time.Time) (release func(), err error) {
 	paths = slices.Clone(paths)
 	slices.SortFunc(paths, func(a, b string) int { return cmp.Compare(shardOf(a), shardOf(b)) })
 	var taken []string
@@ -79,7 +83,7 @@ func (s *shared) lock(ctx context.Context, paths []string, who filetime.Holder) 
 			s.release(p)
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, lockWait, errLocked)
+	ctx, cancel := context.WithDeadlineCause(ctx, since.Add(s.wait), errLocked)
 	defer cancel()
 	for _, p := range paths {
 		err := s.take(ctx, p, who)
@@ -89,7 +93,7 @@ func (s *shared) lock(ctx context.Context, paths []string, who filetime.Holder) 
 		case ctx.Err() != nil:
 			release()
 			if errors.Is(err, errLocked) {
-				err = s.refusal(p)
+				err = s.refusal(p, err)
 			}
 			return nil, err
 		default:
@@ -106,14 +110,47 @@ func (s *shared) lock(ctx context.Context, paths []string, who filetime.Holder) 
 
 var errLocked = errors.New("another process has the lock")
 
-func (s *shared) refusal(path string) error {
-	who := "another process"
-	if h, ok := s.holder(path); ok {
-		who = fmt.Sprintf("the call %s of session %s in process %d, since %s", h.Call, h.Session, h.PID, h.Since.Format(time.TimeOnly))
+// waited is a lock that was not to be had.
+type waited struct {
+	what string
+	err  error
+}
+
+func (w *waited) Error() string { return w.err.Error() }
+
+func (w *waited) Unwrap() error { return w.err }
+
+// refusal says who has a lock, or waits for it and does not go on.
+func (s *shared) refusal(path string, err error) error {
+	what := []string{theLock, theTurn}
+	var w *waited
+	if errors.As(err, &w) {
+		what = []string{w.what}
+	}
+	who, does := "another process", "is changing it"
+	for _, k := range what {
+		h, ok := s.reads(shardOf(path), k, func(h holding) bool { return h.Path == path })
+		if !ok {
+			h, ok = s.reads(shardOf(path), k, func(holding) bool { return true })
+		}
+		if !ok {
+			continue
+		}
+		who = fmt.Sprintf("process %d, since %s,", h.PID, h.Since.Format(time.TimeOnly))
+		if h.Call != "" {
+			who = fmt.Sprintf("the call %s of session %s in %s", h.Call, h.Session, who)
+		}
+		switch {
+		case k == theTurn:
+			does = "waits before this one and does not go on"
+		case h.Path != path:
+			does = "is changing " + h.Path + ", which has the same lock"
+		}
+		break
 	}
 	return &filetime.Error{
 		Code: filetime.Timeout, Reason: "locked", Path: path, Message: fmt.Sprintf(
-			"%s is being changed by %s, and was not let go of within %v. Nothing was written; try again.", path, who, lockWait),
+			"%s could not be locked within %v: %s %s. Nothing was written; try again.", path, s.wait, who, does),
 	}
 }
 
@@ -132,6 +169,11 @@ func (s *shared) shard(ctx context.Context, path string) (*shard, error) {
 		return nil, nil
 	}
 	select {
+	case k.slot <- struct{}{}: // it is looked at even where there is no time to wait
+		return k, nil
+	default:
+	}
+	select {
 	case k.slot <- struct{}{}:
 		return k, nil
 	case <-ctx.Done():
@@ -145,32 +187,35 @@ func (s *shared) take(ctx context.Context, path string, who filetime.Holder) err
 		return err
 	}
 	defer func() { <-k.slot }()
+	h := holding{who.PID, who.Session, who.Call, path, who.Since}
 	if k.file == nil {
-		if k.file, err = s.acquire(ctx, shardOf(path)); err != nil {
+		if k.file, err = s.acquire(ctx, h); err != nil {
 			return err
 		}
 	}
-	k.holding = append(k.holding, holding{who.PID, who.Session, who.Call, path, who.Since})
-	k.write()
+	k.holding = append(k.holding, h)
+	write(k.file, k.holding...)
 	return nil
 }
 
 // acquire waits for a lock. Who waits holds the turn, which comes first, so that a process that has the lock again and
 // again cannot keep another from it.
-func (s *shared) acquire(ctx context.Context, n int) (*os.File, error) {
+func (s *shared) acquire(ctx context.Context, who holding) (*os.File, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
 	}
-	turn, err := s.flock(ctx, s.name(n, "turn"))
+	n := shardOf(who.Path)
+	turn, err := s.flock(ctx, n, theTurn, func() {})
 	if err != nil {
 		return nil, err
 	}
 	defer letGo(turn)
-	return s.flock(ctx, s.name(n, "lock"))
+	return s.flock(ctx, n, theLock, func() { write(turn, holding{PID: who.PID, Since: who.Since}) })
 }
 
-func (s *shared) flock(ctx context.Context, name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+// flock takes one of the files of a shard; waits is called if somebody has it.
+func (s *shared) flock(ctx context.Context, n int, what string, waits func()) (*os.File, error) {
+	f, err := os.OpenFile(s.name(n, what), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -182,13 +227,16 @@ func (s *shared) flock(ctx context.Context, name string) (*os.File, error) {
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			return nil, errors.Join(err, f.Close())
 		}
+		if pause == lockSoon {
+			waits()
+		}
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
 			_ = f.Close()
-			return nil, context.Cause(ctx)
+			return nil, &waited{what, context.Cause(ctx)}
 		}
 	}
 }
@@ -213,42 +261,44 @@ func (s *shared) release(path string) {
 		return
 	}
 	k.holding = slices.Delete(k.holding, i, i+1)
-	k.write()
+	write(k.file, k.holding...)
 	if len(k.holding) == 0 {
 		letGo(k.file)
 		k.file = nil
 	}
 }
 
-// write says in the file who holds the lock. It is for those who ask, and nothing rests on it.
-func (k *shard) write() {
+// write says in a file who holds it. It is for those who ask, and nothing rests on it.
+func write(f *os.File, all ...holding) {
 	var b []byte
-	for _, h := range k.holding {
+	for _, h := range all {
 		line, _ := json.Marshal(h) // strings and numbers
 		b = append(append(b, line...), '\n')
 	}
-	_ = k.file.Truncate(0)
-	_, _ = k.file.WriteAt(b, 0)
+	_ = f.Truncate(0)
+	_, _ = f.WriteAt(b, 0)
 }
 
-// holder is who has the lock of a path in another process. What a killed process has left in the file does not count.
+// holder is who has the lock of a path in another process.
 func (s *shared) holder(path string) (filetime.Holder, bool) {
-	f, err := os.OpenFile(s.name(shardOf(path), "lock"), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	h, ok := s.reads(shardOf(path), theLock, func(h holding) bool { return h.Path == path })
+	return filetime.Holder{PID: h.PID, Session: h.Session, Call: h.Call, Since: h.Since}, ok
+}
+
+// reads finds in one of the files of a shard who holds it. What a killed process has left there does not count.
+func (s *shared) reads(n int, what string, is func(holding) bool) (holding, bool) {
+	f, err := os.OpenFile(s.name(n, what), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
-		return filetime.Holder{}, false
+		return holding{}, false
 	}
 	defer f.Close()
 	for d := json.NewDecoder(f); ; {
 		var h holding
 		if d.Decode(&h) != nil {
-			return filetime.Holder{}, false
+			return holding{}, false
 		}
-		if h.Path != path {
-			continue
+		if is(h) {
+			return h, syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
 		}
-		if syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil {
-			return filetime.Holder{}, false
-		}
-		return filetime.Holder{PID: h.PID, Session: h.Session, Call: h.Call, Since: h.Since}, true
 	}
 }

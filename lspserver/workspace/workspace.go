@@ -153,7 +153,7 @@ func New(o Options) *Workspace {
 	if o.Locks != "" {
 		w.shared = newShared(o.Locks, o.Log)
 	}
-	w.disk = w.newDisk()
+	w.disk = disk.New(w.diskOptions())
 	return w
 }
 

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"bufio"
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"tandem/filetime/disk"
+)
+
+// writeForEver is another process, which is stopped while it writes.
+func writeForEver(path string) {
+	s, err := Open(path, Options{})
+	if err == nil {
+		err = s.(*database).write(func(tx *sql.Tx) error {
+			if _, err := tx.Exec("UPDATE session SET title = 'theirs'"); err != nil {
+				return err
+			}
+			fmt.Println("writing")
+			_, err := os.Stdin.Read(make([]byte, 1))
+			return err
+		})
+	}
+	fmt.Println("failed:", err)
+}
+
+// A process that is stopped while it writes is waited for once, by all who want to write then together; they are told which
+// one it is, and who comes later does not wait as long again. When it is gone all is as before.
+func TestStoppedWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	s := testDB(t, path).(*database)
+	must(t, s.Save(Session{ID: "s"}))
+	if pid := writer(path); pid != 0 {
+		t.Errorf("process %d is said to write", pid)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "STORE_TEST_WRITE="+path)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	_, err = cmd.StdinPipe() // open for as long as it lives
+	must(t, err)
+	must(t, cmd.Start())
+	defer func() {
+		_ = cmd.Process.Kill() // it may be gone
+		_ = cmd.Wait()
+	}()
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "writing\n" {
+		t.Fatal(line, err)
+	}
+	must(t, cmd.Process.Signal(syscall.SIGSTOP))
+	const patience = 500 * time.Millisecond
+	for _, db := range []*sql.DB{s.db, s.sure} {
+		_, err := db.Exec(fmt.Sprintf("PRAGMA busy_timeout = %d", patience.Milliseconds()))
+		must(t, err)
+	}
+	refused := func(err error) {
+		t.Helper()
+		if want := fmt.Sprintf("the process %d is writing", cmd.Process.Pid); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("refused with %v, want %s", err, want)
+		}
+	}
+	began := time.Now()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() { refused(s.Append("s", Entry{Kind: Message})) })
+		wg.Go(func() {
+			_, err := s.Begin(disk.Intent{Session: "s"})
+			refused(err)
+		})
+	}
+	wg.Wait()
+	if took := time.Since(began); took < patience || took > 2*patience {
+		t.Errorf("they waited for %v", took)
+	}
+	began = time.Now()
+	_, err = s.Begin(disk.Intent{Session: "s"})
+	refused(err)
+	if took := time.Since(began); took > patience {
+		t.Errorf("the next one waited for %v", took)
+	}
+	must(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	must(t, s.Append("s", Entry{Kind: Message}))
+	_, err = s.Begin(disk.Intent{Session: "s"})
+	must(t, err)
+	for _, db := range []*sql.DB{s.db, s.sure} {
+		var wait int
+		must(t, db.QueryRow("PRAGMA busy_timeout").Scan(&wait))
+		if wait != busyWait {
+			t.Errorf("waits for %d ms", wait)
+		}
+	}
+}
