@@ -23,7 +23,7 @@ import (
 )
 
 // record writes down what happens in a session, so that it can go on in another process. What it was told is kept when
-// its methods return. A session is in the store from its first entry on.
+// its methods return, or where they give a batch once that is written. A session is in the store from its first entry on.
 type record struct {
 	open   func() store.Store // nil where nothing is kept
 	now    func() time.Time
