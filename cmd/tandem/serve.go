@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -44,14 +45,12 @@ func (s serveCmd) Run(ctx context.Context, c *cli) error {
 	outlive(&o)
 	o.Watch, o.Orphaned, o.Started = true, orphaned, configured(l)
 	o.Crashes = l.Crashes()
-	o.Opener = func(cfg config.Config, lend model.Lend) model.Opener {
-		return opener(cfg, lend, func(argv []string) (string, error) {
-			out, err := printed(argv)
-			key, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
-			l.Hide(key)
-			return out, err
-		})
-	}
+	o.Opener = opener(func(argv []string) (string, error) {
+		out, err := printed(argv)
+		key, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
+		l.Hide(key)
+		return out, err
+	})
 	if s.Trace != "" {
 		record, closeFile, err := l.Trace(s.Trace)
 		if err != nil {
@@ -88,7 +87,7 @@ func (c *cli) options(log *slog.Logger) lspserver.Options {
 	return lspserver.Options{
 		Version: version,
 		Inputs:  c.inputs(""),
-		Opener:  func(cfg config.Config, lend model.Lend) model.Opener { return opener(cfg, lend, printed) },
+		Opener:  opener(printed),
 		Rules:   func() string { return userRules(os.Getenv, log) },
 		Tools:   builtin.Tools(),
 		Runner:  &sandbox.Local{},
@@ -96,8 +95,14 @@ func (c *cli) options(log *slog.Logger) lspserver.Options {
 	}
 }
 
-func opener(cfg config.Config, lend model.Lend, command func([]string) (string, error)) model.Opener {
-	return &registry.Registry{Editor: lend, Config: cfg, Getenv: os.Getenv, Discover: true, Command: command}
+// opener gives what opens models by a configuration. command runs an apiKeyCommand.
+func opener(command func(argv []string) (string, error)) func(config.Config, model.Lend) model.Opener {
+	transport := sync.OnceValue(registry.Transport)
+	return func(cfg config.Config, lend model.Lend) model.Opener {
+		return &registry.Registry{
+			Editor: lend, Config: cfg, Getenv: os.Getenv, Discover: true, Command: command, Transport: transport(),
+		}
+	}
 }
 
 // printed is what a command of the configuration prints, such as one that gives a key. It has the whole environment, since

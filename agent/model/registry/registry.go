@@ -35,7 +35,8 @@ type Registry struct {
 	Editor model.Lend
 	// Idle is how long a service may be silent; 0 is the default of wire.Service.
 	Idle time.Duration
-	// Transport carries the requests; nil is the default one, or what the provider's proxy and certificates ask for.
+	// Transport carries the requests, or what is made of it for a provider's proxy and certificates where it is an
+	// *http.Transport; nil is the default one.
 	Transport http.RoundTripper
 }
 

@@ -12,10 +12,14 @@ import (
 // transport carries the requests of one provider: through its proxy, and trusting its certificates besides those of the
 // system. Without either it is the common one, which heeds HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE.
 func (r *Registry) transport(name string, p config.Provider) (http.RoundTripper, error) {
-	if r.Transport != nil || (p.Proxy == "" && p.CAFile == "") {
+	common, ok := r.Transport.(*http.Transport)
+	if p.Proxy == "" && p.CAFile == "" || !ok && r.Transport != nil {
 		return r.Transport, nil
 	}
-	t := http.DefaultTransport.(*http.Transport).Clone()
+	if common == nil {
+		common = http.DefaultTransport.(*http.Transport)
+	}
+	t := common.Clone()
 	switch u, err := url.Parse(p.Proxy); {
 	case p.Proxy == "":
 	case p.Proxy == "none":
@@ -43,4 +47,12 @@ func (r *Registry) transport(name string, p config.Provider) (http.RoundTripper,
 	}
 	t.TLSClientConfig = &tls.Config{RootCAs: pool}
 	return t, nil
+}
+
+// Transport gives what carries the requests of a program: the default one with room for a whole request, which then takes
+// one write and no copy on the way.
+func Transport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.WriteBufferSize = 64 << 10
+	return t
 }
