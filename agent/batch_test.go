@@ -66,19 +66,16 @@ func TestEntriesWaitForTheNext(t *testing.T) {
 				t.Errorf("written is %q, not %q", got, s)
 			}
 		}
-		r.later(entryOf("a"), entryOf("b"))
-		r.later(entryOf("c"))
+		r.soon(entryOf("a"), entryOf("b"))
+		r.soon(entryOf("c"))
 		want("")
 		r.add(entryOf("d"))
 		want("a b c d |")
-		r.later(entryOf("e"))
-		time.Sleep(90 * time.Millisecond)
-		synctest.Wait()
+		r.soon(entryOf("e"))
 		want("a b c d |")
-		time.Sleep(20 * time.Millisecond)
-		synctest.Wait()
+		r.pending()
 		want("a b c d | e |")
-		r.later(entryOf("f"))
+		r.soon(entryOf("f"))
 		r.release()
 		want("a b c d | e | f |")
 		r.flush()
@@ -94,7 +91,7 @@ func TestEntriesOfMany(t *testing.T) {
 	var wg sync.WaitGroup
 	add := func(text string) {
 		wg.Go(func() {
-			r.later(entryOf(text + ".0"))
+			r.soon(entryOf(text + ".0"))
 			r.add(entryOf(text + ".1"))
 			if !strings.Contains(w.String(), text+".1") {
 				t.Errorf("%s is not written when add returns", text)

@@ -106,20 +106,7 @@ func (r *record) add(entries ...store.Entry) {
 	if r.open == nil || len(entries) == 0 {
 		return
 	}
-	b, _ := r.join(entries)
-	r.commit(b)
-}
-
-// later lets entries wait for the next ones that are added, for a moment at the most. They must be such that a mender does
-// without them.
-func (r *record) later(entries ...store.Entry) {
-	const moment = 100 * time.Millisecond
-	if r.open == nil || len(entries) == 0 {
-		return
-	}
-	if b, first := r.join(entries); first {
-		time.AfterFunc(moment, func() { r.commit(b) })
-	}
+	r.commit(r.join(entries))
 }
 
 // soon puts entries into the next batch, for its caller to commit; nil where nothing is kept.
@@ -127,22 +114,21 @@ func (r *record) soon(entries ...store.Entry) *batch {
 	if r.open == nil || len(entries) == 0 {
 		return nil
 	}
-	b, _ := r.join(entries)
-	return b
+	return r.join(entries)
 }
 
-// join puts entries into the next batch, and says whether they are the first of it.
-func (r *record) join(entries []store.Entry) (b *batch, first bool) {
+// join puts entries into the next batch.
+func (r *record) join(entries []store.Entry) *batch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if first = r.next == nil; first {
+	if r.next == nil {
 		r.next = &batch{}
 	}
 	r.next.entries = append(r.next.entries, entries...)
 	for _, e := range entries {
 		r.next.size.Add(int64(len(e.Body)))
 	}
-	return r.next, first
+	return r.next
 }
 
 // commit writes a batch, unless that was done while it waited for its turn.
@@ -179,7 +165,13 @@ func (r *record) write(entries []store.Entry, now bool) {
 		return
 	}
 	if !failing || now || !r.now().Before(r.retryAt) {
-		err := r.append(entries)
+		err := r.sound(func() error {
+			err := r.begin()
+			if err == nil {
+				err = r.open().Append(r.meta.ID, entries...)
+			}
+			return err
+		})
 		var held *store.HeldError
 		final := errors.Is(err, store.ErrUnknown) || errors.As(err, &held) // it is somebody else's, or nobody's
 		if r.came(err, final); err == nil || final {
@@ -207,29 +199,30 @@ func (r *record) write(entries []store.Entry, now bool) {
 	r.missed = entries
 }
 
-// append writes entries of a session that may not be in the store yet. A fault of the store is an error like others, also
-// where nobody above would catch it.
-func (r *record) append(entries []store.Entry) (err error) {
+// sound does something with the store. A fault of it is an error like others, also where nobody above would catch it.
+func (r *record) sound(do func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			r.log.Error("the store panicked", "panic", v, "stack", string(debug.Stack()))
 			err = errors.New("there was a fault inside the store")
 		}
 	}()
-	if err := r.begin(); err != nil {
-		return err
-	}
-	return r.open().Append(r.meta.ID, entries...)
+	return do()
 }
 
-// flush writes what waits, and what could not be written.
-func (r *record) flush() {
+// pending writes what waits.
+func (r *record) pending() {
 	r.mu.Lock()
 	b := r.next
 	r.mu.Unlock()
 	if b != nil {
 		r.commit(b)
 	}
+}
+
+// flush writes what waits, and what could not be written.
+func (r *record) flush() {
+	r.pending()
 	if r.open == nil {
 		return
 	}
@@ -271,16 +264,15 @@ func (r *record) came(err error, final bool) {
 // set changes what is known of the session without its entries.
 func (r *record) set(change func(*store.Session)) {
 	r.saving.Lock()
+	defer r.saving.Unlock()
 	r.mu.Lock()
 	change(&r.meta)
 	save, meta := r.begun && !r.broken, r.meta
 	r.mu.Unlock()
-	var err error
-	if save {
-		err = r.open().Save(meta)
+	if !save {
+		return
 	}
-	r.saving.Unlock()
-	if err != nil {
+	if err := r.sound(func() error { return r.open().Save(meta) }); err != nil {
 		r.log.Warn("what is known of the session could not be written", "error", err) // entries will say the same
 	}
 }
@@ -294,11 +286,11 @@ func (s *Session) resume() {
 		failed: func(err error) {
 			if err == nil {
 				o.Log.Info("the session is kept again")
-				o.Client.Update(o.ID, Event{Notice: "The session is kept again, with what happened meanwhile."})
+				s.teller.mention(Event{Notice: "The session is kept again, with what happened meanwhile."})
 				return
 			}
 			o.Log.Error("the session is not kept", "error", err)
-			o.Client.Update(o.ID, Event{Notice: fmt.Sprintf("What happens from here on is not kept: %v.", err)})
+			s.teller.mention(Event{Notice: fmt.Sprintf("What happens from here on is not kept: %v.", err)})
 		},
 	}
 	s.teller = &teller{record: s.record, update: func(e Event) { o.Client.Update(o.ID, e) }}
@@ -325,6 +317,15 @@ func (s *Session) Kept() bool {
 	defer s.record.mu.Unlock()
 	return s.record.begun
 }
+
+// Written returns when what has happened so far is written down, as far as that can be done, and told.
+func (s *Session) Written() {
+	s.record.pending()
+	s.teller.drain()
+}
+
+// Tell tells the client of something besides what the session does itself, behind what was told before.
+func (s *Session) Tell(e Event) { s.teller.mention(e) }
 
 // Rename gives the session another title.
 func (s *Session) Rename(title string) { s.record.set(func(r *store.Session) { r.Title = title }) }
@@ -355,11 +356,6 @@ func (r *record) release() {
 // said writes messages down. shown is what a person sees of the first.
 func (r *record) said(turn int, shown string, messages ...model.Message) *batch {
 	return r.soon(r.messages(turn, shown, messages)...)
-}
-
-// answered does the same for an answer with the results of its calls. A further call or the end of the turn follows it.
-func (r *record) answered(turn int, shown string, messages ...model.Message) {
-	r.later(r.messages(turn, shown, messages)...)
 }
 
 func (r *record) messages(turn int, shown string, messages []model.Message) []store.Entry {
@@ -407,7 +403,7 @@ func (r *record) saw(turn int, e run.Event) *batch {
 		delete(r.saying, id)
 		r.mu.Unlock()
 		b.Name, b.Arguments = e.Call.Name, string(e.Call.Arguments)
-		r.later(r.entry(turn, store.Call, id, said, b))
+		return r.soon(r.entry(turn, store.Call, id, said, b))
 	case run.Executing:
 		if e.Phase == "use" && e.Plan != nil && !e.Plan.Kind.ReadOnly() {
 			b.Locations = places(e.Plan)
@@ -420,11 +416,6 @@ func (r *record) saw(turn int, e run.Event) *batch {
 		if e.Result == nil {
 			return nil
 		}
-		if turn > 0 { // a message of it follows
-			r.mu.Lock()
-			r.results[id] = toolMessage(e.Call, *e.Result).Text
-			r.mu.Unlock()
-		}
 		result := *e.Result
 		result.Landed, result.Meta, result.Diffs = nil, tools.Meta{}, slices.Clone(result.Diffs)
 		for i := range result.Diffs {
@@ -435,7 +426,13 @@ func (r *record) saw(turn int, e run.Event) *batch {
 			b.Locations, b.Semantic = e.Plan.Locations, e.Plan.Semantic
 		}
 		entries := []store.Entry{r.entry(turn, store.Result, id, "", b)}
-		return r.soon(append(entries, r.changes(turn, e)...)...)
+		written := r.soon(append(entries, r.changes(turn, e)...)...)
+		if turn > 0 { // a message of it follows
+			r.mu.Lock()
+			r.results[id] = toolMessage(e.Call, *e.Result).Text
+			r.mu.Unlock()
+		}
+		return written
 	}
 	return nil
 }
@@ -886,10 +883,11 @@ func read(entries []store.Entry) (*reading, error) {
 				return nil, fmt.Errorf("%w: a message says nothing", store.ErrDamaged)
 			}
 			if b.OfCall {
-				if c == nil || c.result == nil {
-					return nil, fmt.Errorf("%w: a message is of a result that is not there", store.ErrDamaged)
+				text := "[UNKNOWN] The result of this call was not kept."
+				if c != nil && c.result != nil {
+					text = toolMessage(c.Call, *c.result).Text
 				}
-				b.Message.Text = toolMessage(c.Call, *c.result).Text + b.Message.Text
+				b.Message.Text = text + b.Message.Text
 			}
 			if e.Kind == store.Steer {
 				p.steered = append(p.steered, steered{*b.Message, e.Text})

@@ -417,6 +417,7 @@ func (t *Turn) Open(ctx context.Context) error {
 			}
 		})
 	}
+	s.teller.keep(s.record.said(t.number, t.shown, t.said))
 	ready = true
 	return nil
 }
@@ -650,6 +651,9 @@ func (s *Session) host(turn int, began time.Time, endTurn func()) *run.Host {
 		Observe: func(e run.Event) {
 			written := s.record.saw(turn, e)
 			s.teller.say(Event{Turn: turn, At: max(0, e.At.Sub(began)), Call: &e}, written)
+			if e.State == run.Executing && e.Phase == "use" && e.Plan != nil && !e.Plan.Kind.ReadOnly() {
+				s.teller.drain() // before anybody sees what it does
+			}
 		},
 		Landed: s.o.Landed, BeforeCommand: s.o.BeforeCommand, Serial: c.Writes == "serial", Coerce: c.Coerce != "off", Now: s.o.Now, Log: s.o.Log,
 	}

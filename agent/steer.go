@@ -62,6 +62,7 @@ func (t *Turn) keep(ctx context.Context) error {
 		entries = append(entries, r.entry(t.number, store.Steer, "", w.shown, body{Message: &w.said}))
 	}
 	r.add(entries...)
+	t.s.teller.drain() // where join has been quicker
 	return nil
 }
 

@@ -47,15 +47,27 @@ func (t *teller) keep(b *batch) {
 
 func (t *teller) add(w told) {
 	t.mu.Lock()
-	t.waiting = append(t.waiting, w)
-	t.deliver()
+	t.queue(w)
 	many := len(t.waiting) > maxWaiting
-	if len(t.waiting) > 0 {
-		t.later(w.after != nil && w.after.size.Load() >= enough)
-	}
 	t.mu.Unlock()
 	if many {
 		t.drain()
+	}
+}
+
+// mention tells of an event like say, and never waits: it may come while something is written.
+func (t *teller) mention(e Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.queue(told{&e, nil})
+}
+
+// queue adds an event and tells of what need not wait. t.mu is held.
+func (t *teller) queue(w told) {
+	t.waiting = append(t.waiting, w)
+	t.deliver()
+	if len(t.waiting) > 0 {
+		t.later(w.after != nil && w.after.size.Load() >= enough)
 	}
 }
 
@@ -79,15 +91,15 @@ func (t *teller) later(hurry bool) {
 func (t *teller) drain() {
 	t.mu.Lock()
 	t.timed, t.hurried = false, false
-	var last *batch
+	var open []*batch // calls may have been told of in another order than they were written down in
 	for _, w := range t.waiting {
-		if w.after != nil {
-			last = w.after
+		if w.after != nil && !w.after.written.Load() && !slices.Contains(open, w.after) {
+			open = append(open, w.after)
 		}
 	}
 	t.mu.Unlock()
-	if last != nil {
-		t.record.commit(last)
+	for _, b := range open {
+		t.record.commit(b)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

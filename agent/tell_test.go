@@ -82,7 +82,7 @@ func TestToldOnceKept(t *testing.T) {
 
 func TestToldInOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"say", "kept", "keep", "add", "drain", "sleep", "later"}), 1, 40).Draw(rt, "steps")
+		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"say", "kept", "keep", "add", "drain", "sleep", "soon", "before"}), 1, 40).Draw(rt, "steps")
 		synctest.Test(t, func(t *testing.T) {
 			w, r := newWritten()
 			needs := map[string]bool{}
@@ -105,8 +105,16 @@ func TestToldInOrder(t *testing.T) {
 					tell.keep(r.soon(entryOf(text)))
 				case "add":
 					r.add(entryOf(text))
-				case "later":
-					r.later(store.Entry{Text: text})
+				case "soon": // another one tells of it
+					r.soon(store.Entry{Text: text})
+				case "before": // a call is told of behind one that was written down after it
+					first := r.soon(entryOf(text))
+					if rapid.Bool().Draw(rt, "apart") {
+						r.add(entryOf("x"))
+					}
+					want, needs[text+"b"], needs[text] = append(want, text+"b", text), true, true
+					tell.say(Event{Text: text + "b"}, r.soon(entryOf(text+"b")))
+					tell.say(Event{Text: text}, first)
 				case "drain":
 					tell.drain()
 				case "sleep":

@@ -101,7 +101,6 @@ func (t *Turn) guarded(do func() (StopReason, error)) (stop StopReason, err erro
 
 // loop sends requests until the model has nothing more to do.
 func (t *Turn) loop() (StopReason, error) {
-	t.s.teller.keep(t.s.record.said(t.number, t.shown, t.said))
 	t.s.mu.Lock()
 	most := t.s.config.Budget.MaxTurnRequests
 	t.s.mu.Unlock()
@@ -172,7 +171,7 @@ func (t *Turn) request() (resp model.Response, more bool, err error) {
 	s.mu.Lock()
 	s.history = append(s.history, messages...)
 	s.mu.Unlock()
-	s.record.answered(t.number, a.text.String(), messages...)
+	s.teller.keep(s.record.said(t.number, a.text.String(), messages...))
 	return resp, more, err
 }
 

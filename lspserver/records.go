@@ -17,12 +17,13 @@ func (s *server) recordRoutes(r *wire.Router) {
 
 func (s *server) changeRecords(_ context.Context, p protocol.RecordsParams) (protocol.RecordsResult, error) {
 	r := protocol.RecordsResult{Records: []protocol.ChangeRecord{}}
-	if _, err := s.find(p.SessionID); err != nil {
+	se, err := s.find(p.SessionID)
+	if err != nil {
 		return r, err
 	}
+	se.Written()
 	path := ""
 	if p.URI != "" {
-		var err error
 		if path, err = s.canonical(p.URI); err != nil {
 			return r, err
 		}

@@ -204,9 +204,9 @@ func (se *session) landed(s *server) func(filetime.Change, filetime.Landed) {
 			}
 			se.news.tell(f.Path)
 			if near := beside(f); f.SameLine {
-				se.updates.on(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf("The agent's edit of %s landed on a line that you changed too.", s.short(f.Path))})
+				se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf("The agent's edit of %s landed on a line that you changed too.", s.short(f.Path))})
 			} else if near > 0 {
-				se.updates.on(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf(
+				se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf(
 					"The agent's edit of %s landed right beside what was changed meanwhile (line %d).", s.short(f.Path), near)})
 			}
 		}

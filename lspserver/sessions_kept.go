@@ -349,11 +349,13 @@ func (s *server) renameSession(_ context.Context, p protocol.RenameParams) (prot
 }
 
 func (s *server) exportSession(_ context.Context, p protocol.ExportParams) (protocol.ExportResult, error) {
+	se, closed := s.find(p.SessionID)
+	if closed == nil {
+		se.Written()
+	}
 	past, err := agent.ReadPast(s.store(), p.SessionID)
-	if errors.Is(err, store.ErrUnknown) {
-		if _, unkept := s.find(p.SessionID); unkept == nil {
-			return protocol.ExportResult{}, invalid("nothing has happened in the session yet.")
-		}
+	if errors.Is(err, store.ErrUnknown) && closed == nil {
+		return protocol.ExportResult{}, invalid("nothing has happened in the session yet.")
 	}
 	if err != nil {
 		return protocol.ExportResult{}, kept(p.SessionID, err)

@@ -192,6 +192,11 @@ func (d *database) writeEnds() {
 		e.mu.Unlock()
 		erased := false
 		err := d.write(func(tx *sql.Tx) (err error) {
+			defer func() { // nobody else would catch it here
+				if v := recover(); v != nil {
+					err = fmt.Errorf("a fault inside: %v", v)
+				}
+			}()
 			ids := make([]int64, 0, len(todo))
 			for id, end := range todo {
 				_, err := tx.Exec("UPDATE intent SET outcome = ?, ended = ? WHERE id = ?", string(end.how), end.at.UnixMicro(), id)

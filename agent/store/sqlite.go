@@ -69,7 +69,7 @@ CREATE TABLE kept (
 	time INTEGER NOT NULL, PRIMARY KEY (intent, hash, path)
 ) WITHOUT ROWID;
 CREATE INDEX kept_hash ON kept (hash);
-`}
+`, `` /* texts are packed in another way, and said once */}
 }
 
 // application marks the file as ours ("Tndm").
@@ -212,8 +212,8 @@ func (d *database) writeOn(db *sql.DB, f func(*sql.Tx) error) error {
 	if err != nil {
 		return reason(err)
 	}
+	defer func() { _ = tx.Rollback() }() // also after a panic: there is one connection. After a commit it does nothing
 	if err := f(tx); err != nil {
-		_ = tx.Rollback()
 		return reason(err)
 	}
 	return reason(tx.Commit())

@@ -47,7 +47,7 @@ func (w *Workspace) Lock(ctx context.Context, paths ...string) (func(), error) {
 			f()
 		}
 	}
-	var outside []string
+	var outside, inside []string
 	for _, p := range paths {
 		if err := w.locks.take(ctx, p, who, &wait); err != nil {
 			release()
@@ -57,7 +57,9 @@ func (w *Workspace) Lock(ctx context.Context, paths ...string) (func(), error) {
 			return nil, err
 		}
 		undo = append(undo, func() { w.locks.release(p) })
-		if !w.inBuffer(p) {
+		if w.inBuffer(p) {
+			inside = append(inside, p)
+		} else {
 			outside = append(outside, p)
 		}
 	}
@@ -65,6 +67,7 @@ func (w *Workspace) Lock(ctx context.Context, paths ...string) (func(), error) {
 		if wait.since.IsZero() {
 			wait.since = time.Now()
 		}
+		w.locks.block(inside, time.Time{}) // no other process has them, whatever a holder before waited for
 		w.locks.block(outside, wait.since)
 		letGo, err := w.shared.lock(ctx, outside, who, wait.since)
 		if err != nil {

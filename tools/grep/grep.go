@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"tandem/filetime"
 	"tandem/sandbox/tree"
@@ -71,7 +72,9 @@ func define(searchers ...searcher) tools.Tool {
 			p.Run = func(ctx context.Context) (tools.Result, error) {
 				select {
 				case places <- struct{}{}:
-					defer func() { <-places }()
+					leave := sync.OnceFunc(func() { <-places })
+					defer leave()
+					defer context.AfterFunc(ctx, leave)() // also where it hangs in a file system that does not answer
 					return search(ctx)
 				case <-ctx.Done():
 					return tools.Result{}, context.Cause(ctx)

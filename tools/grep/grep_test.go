@@ -396,17 +396,17 @@ func TestSearchesTakeTurns(t *testing.T) {
 		tool := define(h)
 		ctx, cancel := context.WithCancel(t.Context())
 		var ended atomic.Int32
-		for i := range 50 {
-			mine := t.Context()
-			if i >= 40 {
-				mine = ctx
+		begin := func(ctx context.Context, n int) {
+			for range n {
+				go func() {
+					toolstest.Call(ctx, tool, env, `{"pattern":"x"}`)
+					ended.Add(1)
+				}()
 			}
-			go func() {
-				toolstest.Call(mine, tool, env, `{"pattern":"x"}`)
-				ended.Add(1)
-			}()
+			synctest.Wait()
 		}
-		synctest.Wait()
+		begin(t.Context(), 40)
+		begin(ctx, 10)
 		cancel()
 		synctest.Wait()
 		if n := int(h.running.Load()); n != runtime.GOMAXPROCS(0) {
