@@ -130,3 +130,16 @@ func TestToldInOrder(t *testing.T) {
 		})
 	})
 }
+
+func TestMessageOfALostResult(t *testing.T) {
+	p, err := read([]store.Entry{
+		{Kind: store.Message, Turn: 1, Text: "Go.", Body: []byte(`{"message":{"role":"user","text":"Go."}}`)},
+		{Kind: store.Message, Turn: 1, Call: "c", Body: []byte(`{"ofCall":true,"message":{"role":"tool","callId":"c","text":" hint"}}`)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := p.bodies[1].Message.Text, "[UNKNOWN] The result of this call was not kept. hint"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+}

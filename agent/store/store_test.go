@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -278,4 +279,25 @@ func TestMain(m *testing.M) {
 		return
 	}
 	os.Exit(m.Run())
+}
+
+// TestPanicKeepsNoConnection wants the next one to write after one whose code has a fault.
+func TestPanicKeepsNoConnection(t *testing.T) {
+	st, err := Open(filepath.Join(t.TempDir(), "s.db"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	d := st.(*database)
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("nothing panicked")
+			}
+		}()
+		_ = d.write(func(*sql.Tx) error { panic("a fault") })
+	}()
+	if err := st.Save(Session{ID: "after"}); err != nil {
+		t.Error(err)
+	}
 }
