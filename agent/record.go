@@ -293,7 +293,7 @@ func (s *Session) resume() {
 			s.teller.mention(Event{Notice: fmt.Sprintf("What happens from here on is not kept: %v.", err)})
 		},
 	}
-	s.teller = &teller{record: s.record, update: func(e Event) { o.Client.Update(o.ID, e) }}
+	s.teller = newTeller(s.record, func(e Event) { o.Client.Update(o.ID, e) })
 	if p := o.Past; p != nil {
 		s.history, s.turns, s.cacheKey, s.usage = slices.Clone(p.history), p.turns, p.CacheKey, p.usage
 		maps.Copy(s.ids, p.ids)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -15,9 +16,11 @@ type teller struct {
 
 	mu      sync.Mutex
 	waiting []told
-	timer   *time.Timer // drains
-	timed   bool        // it runs
-	hurried bool        // it runs to drain at once
+	telling bool      // somebody tells of what need not wait
+	told    sync.Cond // on mu: nobody does any more
+	timer   *time.Timer
+	timed   bool // the timer runs, to drain
+	hurried bool // it runs to drain at once
 }
 
 // told is an event that waits until a batch is written, or behind one that does. Either may be nil.
@@ -27,27 +30,24 @@ type told struct {
 }
 
 const (
-	// gather is how long an event waits for others to be written with, unless they are as many bytes as enough. Nobody
-	// sees it.
+	// gather is how long an event waits for others to be written with. Nobody sees it.
 	gather = 10 * time.Millisecond
+	// enough bytes are written as soon as the turn waits for its model.
 	enough = 16 << 10
 	// maxWaiting is how many events wait before the turn does.
 	maxWaiting = 1024
 )
 
-// say tells of an event, after what was said before it and once after is written.
-func (t *teller) say(e Event, after *batch) { t.add(told{&e, after}) }
-
-// keep has a batch written before what is said from now on is told.
-func (t *teller) keep(b *batch) {
-	if b != nil {
-		t.add(told{nil, b})
-	}
+func newTeller(r *record, update func(Event)) *teller {
+	t := &teller{record: r, update: update}
+	t.told.L = &t.mu
+	return t
 }
 
-func (t *teller) add(w told) {
+// say tells of an event, after what was said before it and once after is written.
+func (t *teller) say(e Event, after *batch) {
 	t.mu.Lock()
-	t.queue(w)
+	t.queue(told{&e, after})
 	many := len(t.waiting) > maxWaiting
 	t.mu.Unlock()
 	if many {
@@ -62,12 +62,25 @@ func (t *teller) mention(e Event) {
 	t.queue(told{&e, nil})
 }
 
+// keep has a batch written before what is said from now on is told. The turn is about to wait for its model.
+func (t *teller) keep(b *batch) {
+	if b == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.queue(told{nil, b})
+	if len(t.waiting) > 0 && b.size.Load() >= enough {
+		t.later(true)
+	}
+}
+
 // queue adds an event and tells of what need not wait. t.mu is held.
 func (t *teller) queue(w told) {
 	t.waiting = append(t.waiting, w)
 	t.deliver()
 	if len(t.waiting) > 0 {
-		t.later(w.after != nil && w.after.size.Load() >= enough)
+		t.later(false)
 	}
 }
 
@@ -103,17 +116,46 @@ func (t *teller) drain() {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	for t.telling {
+		t.told.Wait()
+	}
 	t.deliver()
 }
 
-// deliver tells of what need not wait any more. t.mu is held.
+// deliver tells of what need not wait any more, unless somebody does. t.mu is held, and let go meanwhile.
 func (t *teller) deliver() {
-	n := 0
-	for n < len(t.waiting) && (t.waiting[n].after == nil || t.waiting[n].after.written.Load()) {
-		if e := t.waiting[n].event; e != nil {
-			t.update(*e)
-		}
-		n++
+	if t.telling {
+		return
 	}
-	t.waiting = slices.Delete(t.waiting, 0, n)
+	t.telling = true
+	for {
+		n := 0
+		for n < len(t.waiting) && (t.waiting[n].after == nil || t.waiting[n].after.written.Load()) {
+			n++
+		}
+		if n == 0 {
+			break
+		}
+		ready := slices.Clone(t.waiting[:n])
+		t.waiting = slices.Delete(t.waiting, 0, n)
+		t.mu.Unlock()
+		for _, w := range ready {
+			if w.event != nil {
+				t.tell(*w.event)
+			}
+		}
+		t.mu.Lock()
+	}
+	t.telling = false
+	t.told.Broadcast()
+}
+
+// tell hands an event to the client. A fault there must not silence the session.
+func (t *teller) tell(e Event) {
+	defer func() {
+		if v := recover(); v != nil {
+			t.record.log.Error("telling of an event panicked", "panic", v, "stack", string(debug.Stack()))
+		}
+	}()
+	t.update(e)
 }

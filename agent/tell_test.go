@@ -27,20 +27,20 @@ func (h *heard) String() string {
 	return strings.Join(h.texts, " ")
 }
 
-func newTeller(r *record, told func(string)) (*teller, *heard) {
+func tellerOf(r *record, told func(string)) (*teller, *heard) {
 	h := &heard{}
-	return &teller{record: r, update: func(e Event) {
+	return newTeller(r, func(e Event) {
 		told(e.Text)
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.texts = append(h.texts, e.Text)
-	}}, h
+	}), h
 }
 
 func TestToldOnceKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, r := newWritten()
-		tell, h := newTeller(r, func(string) {})
+		tell, h := tellerOf(r, func(string) {})
 		step := func(what, told, kept string) {
 			t.Helper()
 			synctest.Wait()
@@ -69,7 +69,9 @@ func TestToldOnceKept(t *testing.T) {
 		much := entryOf("j")
 		much.Body = json.RawMessage(strings.Repeat("x", enough))
 		tell.say(Event{Text: "j"}, r.soon(much))
-		step("much is kept at once", "a b c d f g i j", "b d | e | g h | j |")
+		step("much waits too", "a b c d f g i", "b d | e | g h |")
+		tell.keep(r.soon(entryOf("k")))
+		step("much is kept at once", "a b c d f g i j", "b d | e | g h | j k |")
 		for i := range maxWaiting + 1 {
 			tell.say(Event{Text: fmt.Sprint(i)}, r.soon(entryOf(fmt.Sprint(i))))
 		}
@@ -86,7 +88,7 @@ func TestToldInOrder(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w, r := newWritten()
 			needs := map[string]bool{}
-			tell, h := newTeller(r, func(text string) {
+			tell, h := tellerOf(r, func(text string) {
 				if needs[text] && !slices.Contains(strings.Fields(w.String()), text) {
 					rt.Errorf("%s was told and is not kept", text)
 				}
