@@ -87,9 +87,9 @@ func TestToldInOrder(t *testing.T) {
 		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"say", "kept", "keep", "add", "drain", "sleep", "soon", "before"}), 1, 40).Draw(rt, "steps")
 		synctest.Test(t, func(t *testing.T) {
 			w, r := newWritten()
-			needs := map[string]bool{}
+			var needs sync.Map
 			tell, h := tellerOf(r, func(text string) {
-				if needs[text] && !slices.Contains(strings.Fields(w.String()), text) {
+				if _, ok := needs.Load(text); ok && !slices.Contains(strings.Fields(w.String()), text) {
 					rt.Errorf("%s was told and is not kept", text)
 				}
 			})
@@ -101,7 +101,8 @@ func TestToldInOrder(t *testing.T) {
 					want = append(want, text)
 					tell.say(Event{Text: text}, nil)
 				case "kept":
-					want, needs[text] = append(want, text), true
+					want = append(want, text)
+					needs.Store(text, true)
 					tell.say(Event{Text: text}, r.soon(entryOf(text)))
 				case "keep":
 					tell.keep(r.soon(entryOf(text)))
@@ -114,7 +115,9 @@ func TestToldInOrder(t *testing.T) {
 					if rapid.Bool().Draw(rt, "apart") {
 						r.add(entryOf("x"))
 					}
-					want, needs[text+"b"], needs[text] = append(want, text+"b", text), true, true
+					want = append(want, text+"b", text)
+					needs.Store(text, true)
+					needs.Store(text+"b", true)
 					tell.say(Event{Text: text + "b"}, r.soon(entryOf(text+"b")))
 					tell.say(Event{Text: text}, first)
 				case "drain":
