@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -201,4 +202,66 @@ func TestDeletedWhilePacked(t *testing.T) {
 	if found, err := s.Backups(""); err != nil || len(found) != 1 || found[0].Session != "b" {
 		t.Errorf("%+v %v", found, err)
 	}
+}
+
+// Another process that reads the database keeps its log alive. What was deleted is gone once it no longer does, and where
+// this process did not live to see it, some time after the next start.
+func TestDeletedWhileRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	const secret = "a secret that was deleted"
+	gone := func(when string) {
+		t.Helper()
+		for end := time.Now().Add(20 * time.Second); len(within(t, path, secret)) > 0; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s: %q", when, within(t, path, secret))
+			}
+		}
+	}
+	read := func() (release func()) {
+		other, err := connect(path, "normal")
+		must(t, err)
+		tx, err := other.Begin()
+		must(t, err)
+		var n int
+		must(t, tx.QueryRow("SELECT count(*) FROM entry").Scan(&n))
+		must(t, tx.Commit()) // it was begun to write
+		conn, err := other.Conn(t.Context())
+		must(t, err)
+		_, err = conn.ExecContext(t.Context(), "BEGIN")
+		must(t, err)
+		must(t, conn.QueryRowContext(t.Context(), "SELECT count(*) FROM entry").Scan(&n))
+		return func() {
+			_, err := conn.ExecContext(context.Background(), "COMMIT")
+			must(t, errors.Join(err, conn.Close(), other.Close()))
+		}
+	}
+	s := testDB(t, path).(*database)
+	s.tidy = 10 * time.Millisecond
+	for _, name := range []string{"a", "b"} {
+		must(t, s.Save(Session{ID: name}))
+		must(t, s.Append(name, Entry{Kind: Message, Text: secret}))
+	}
+	release := read()
+	_, err := s.db.Exec("PRAGMA busy_timeout = 0")
+	must(t, err)
+	must(t, s.Delete("a"))
+	must(t, s.Delete("b"))
+	if len(within(t, path, secret)) == 0 {
+		t.Fatal("nobody has kept the log")
+	}
+	release()
+	gone("the reader has gone")
+
+	must(t, s.Save(Session{ID: "c"}))
+	must(t, s.Append("c", Entry{Kind: Message, Text: secret}))
+	s.tidy = time.Hour // it does not live to see it
+	release = read()
+	_, err = s.db.Exec("PRAGMA busy_timeout = 0")
+	must(t, err)
+	must(t, s.Delete("c"))
+	next := testDB(t, path).(*database)
+	if !next.untidy.Load() {
+		t.Error("the next one does not look after what was left")
+	}
+	release()
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"database/sql"
 	"encoding/json"
@@ -90,6 +91,9 @@ type database struct {
 	jotted  jotting
 	wrote   atomic.Int64 // appends so far
 	full    atomic.Bool  // there is no room for blobs
+	untidy  atomic.Bool  // the log will be emptied
+	// tidy is how long after the start, and after a try in vain, the log is emptied of what was deleted.
+	tidy time.Duration
 
 	// What every Append needs, made once.
 	touch, insert *sql.Stmt
@@ -113,6 +117,8 @@ func open(path string, o Options, steps []string) (Store, error) {
 	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
 		return nil, err
 	}
+	log, err := os.Stat(path + "-wal")
+	left := err == nil && log.Size() > 0 // by another process, or by one that was killed
 	// A commit of the first survives the end of the process, though not always that of the machine.
 	db, err := connect(path, "normal")
 	if err != nil {
@@ -124,6 +130,7 @@ func open(path string, o Options, steps []string) (Store, error) {
 	}
 	d := &database{
 		path: path, db: db, sure: sure, me: holder{os.Getpid(), started(os.Getpid()), rand.Text()}, now: o.Now, quota: o.Quota,
+		tidy: 10 * time.Second,
 		ends: endings{large: map[int64]bool{}}, stuck: stuck{brief: map[*sql.DB]bool{}},
 	}
 	if err = d.migrate(steps); err == nil {
@@ -135,6 +142,9 @@ func open(path string, o Options, steps []string) (Store, error) {
 	if err != nil {
 		_, _ = db.Close(), sure.Close()
 		return nil, fmt.Errorf("%s: %w", path, reason(err))
+	}
+	if left {
+		d.tidyLater()
 	}
 	return d, nil
 }
@@ -503,8 +513,47 @@ func (d *database) shrink() error {
 			return reason(err)
 		}
 	}
-	_, err := d.db.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	busy, err := empty(context.Background(), d.db)
+	if busy {
+		d.tidyLater()
+	}
 	return reason(err)
+}
+
+// empty takes everything out of the log. busy says that somebody still reads what is only there.
+func empty(ctx context.Context, db interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+},
+) (busy bool, err error) {
+	var frames, done int
+	err = db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &done)
+	return busy, err
+}
+
+// tidyLater empties the log after a while, and tries until it can be done.
+func (d *database) tidyLater() {
+	if d.untidy.Swap(true) {
+		return
+	}
+	time.AfterFunc(d.tidy, func() {
+		ctx := context.Background()
+		d.untidy.Store(false)
+		d.writing.Lock()
+		defer d.writing.Unlock()
+		conn, err := d.db.Conn(ctx)
+		if err != nil { // it was closed, by which the log was emptied
+			return
+		}
+		defer conn.Close() //nolint:errcheck // it goes back
+		if _, err := conn.ExecContext(ctx, "PRAGMA busy_timeout = 0"); err != nil {
+			return
+		}
+		busy, err := empty(ctx, conn)
+		_, _ = conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", busyWait))
+		if busy || err != nil {
+			d.tidyLater()
+		}
+	})
 }
 
 func (d *database) Sessions(q Query) (found []Session, next string, err error) {

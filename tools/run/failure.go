@@ -58,7 +58,7 @@ func (c *call) failure(err error) tools.Result {
 			c.env.Limits.ToolTimeout)
 	case errors.Is(err, context.DeadlineExceeded):
 		return tools.Fail(filetime.Timeout, "deadline", "The time that there was for all of this is over.")
-	case errors.Is(err, errTurnCancelled), errors.Is(err, context.Canceled):
+	case errors.Is(err, errTurnCancelled), errors.Is(err, context.Canceled), c.ctx.Err() != nil && errors.Is(err, context.Cause(c.ctx)):
 		if c.reached(Executing) {
 			return tools.Fail(filetime.Cancelled, "turn",
 				"Cancelled by a person while it ran: it may have done a part of its work.")

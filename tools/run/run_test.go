@@ -491,27 +491,30 @@ func TestF129CancelledByPerson(t *testing.T) {
 
 // A cancelled turn leaves no call without a result, and a question that waits ends with it.
 func TestF085Cancel(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var s sleeper
-		w := runtest.NewWorld(t, write.New(), s.tool("bash", tools.Alone))
-		w.Host.Gate, w.Host.Asker = askFor("a"), newAsker()
-		ctx, cancel := context.WithCancel(t.Context())
-		st := run.NewStream(ctx, w.Host)
-		for _, c := range calls(`bash {"ms":60000}`, `write_file {"path":"a","content":"x"}`, `bash {}`) {
-			st.Submit(c)
-		}
-		began := time.Now()
-		time.Sleep(time.Second)
-		cancel()
-		results := st.Wait()
-		equal(t, "time", time.Since(began), time.Second)
-		for _, r := range results {
-			equal(t, "code", r.Error, filetime.Cancelled)
-		}
-		equal(t, "the running one", strings.Contains(results[0].Data, "part of its work"), true)
-		equal(t, "the others", strings.Contains(results[1].Data, "nothing was done"), true)
-		equal(t, "cancelled by a person's answer", st.Cancelled(), false)
-	})
+	synctest.Test(t, func(t *testing.T) { cancelled(t, nil) })
+	synctest.Test(t, func(t *testing.T) { cancelled(t, errors.New("cancelled by the client")) })
+}
+
+func cancelled(t *testing.T, cause error) {
+	var s sleeper
+	w := runtest.NewWorld(t, write.New(), s.tool("bash", tools.Alone))
+	w.Host.Gate, w.Host.Asker = askFor("a"), newAsker()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	st := run.NewStream(ctx, w.Host)
+	for _, c := range calls(`bash {"ms":60000}`, `write_file {"path":"a","content":"x"}`, `bash {}`) {
+		st.Submit(c)
+	}
+	began := time.Now()
+	time.Sleep(time.Second)
+	cancel(cause)
+	results := st.Wait()
+	equal(t, "time", time.Since(began), time.Second)
+	for _, r := range results {
+		equal(t, "code", r.Error, filetime.Cancelled)
+	}
+	equal(t, "the running one", strings.Contains(results[0].Data, "part of its work"), true)
+	equal(t, "the others", strings.Contains(results[1].Data, "nothing was done"), true)
+	equal(t, "cancelled by a person's answer", st.Cancelled(), false)
 }
 
 func TestF138Block(t *testing.T) {
