@@ -34,9 +34,10 @@ type record struct {
 
 	saving  sync.Mutex // one Save at a time, so that the last one holds the latest
 	writing sync.Mutex // one Append at a time, so that entries stay in their order
-	// What could not be written is tried again with what comes, though not at once. Both are under writing.
+	// What could not be written is tried again with what comes, though not at once, and after a while. All are under writing.
 	missed  []store.Entry
 	retryAt time.Time
+	again   *time.Timer // flushes
 
 	mu      sync.Mutex
 	meta    store.Session
@@ -197,6 +198,11 @@ func (r *record) write(entries []store.Entry, now bool) {
 		return
 	}
 	r.missed = entries
+	if r.again == nil { // nothing else may come
+		r.again = time.AfterFunc(retry, r.flush)
+	} else {
+		r.again.Reset(retry)
+	}
 }
 
 // sound does something with the store. A fault of it is an error like others, also where nobody above would catch it.

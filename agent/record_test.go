@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -210,6 +211,26 @@ func TestKeptAgain(t *testing.T) {
 	if got := c.transcript(); strings.Count(got, "not kept: the disk is full.") != 1 || strings.Count(got, "kept again") != 1 {
 		t.Errorf("told once each:\n%s", got)
 	}
+}
+
+// Also where nothing more happens.
+func TestKeptAgainByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &full{Store: store.NewMemory(store.Quota, time.Now)}
+		s, c := newKeptSession(t, st, nil, play(t, "say One.\n"))
+		st.is.Store(true)
+		if r, err := s.Prompt(t.Context(), Input{Blocks: []prompt.Block{{Type: "text", Text: "Go."}}}); err != nil || r.Stop != EndTurn {
+			t.Errorf("%+v %v", r, err)
+		}
+		time.Sleep(3 * retry)
+		st.is.Store(false)
+		time.Sleep(retry)
+		synctest.Wait()
+		if got := c.transcript(); strings.Count(got, "kept again") != 1 {
+			t.Errorf("not told:\n%s", got)
+		}
+		s.Close()
+	})
 }
 
 // judging is a store that knows what became of a change which a process left behind.

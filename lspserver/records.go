@@ -33,7 +33,7 @@ func (s *server) changeRecords(_ context.Context, p protocol.RecordsParams) (pro
 		return r, nil
 	}
 	if err != nil {
-		return r, kept(p.SessionID, err)
+		return r, s.refusal(p.SessionID, err)
 	}
 	for _, c := range all {
 		if path != "" && c.Path != path || p.Turn != nil && c.Turn != *p.Turn {

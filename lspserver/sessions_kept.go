@@ -152,14 +152,20 @@ func (s *server) closeStore() {
 	}
 }
 
-// kept turns what a store refuses into the editor's codes.
-func kept(id string, err error) error {
+// refusal turns what a store refuses into the editor's codes.
+func (s *server) refusal(id string, err error) error {
 	var held *store.HeldError
 	var coded *wire.Error
 	switch {
 	case err == nil || errors.As(err, &coded):
 		return err
 	case errors.Is(err, store.ErrUnknown):
+		if why := s.figures.unkept; why != "" { // it was set when the store was opened
+			return &wire.Error{
+				Code: codeUnknownSession, Name: "unknown_session",
+				Message: fmt.Sprintf("There is no session %.80q open here, and those that are kept cannot be read: %s.", id, why),
+			}
+		}
 		return unknownSession(id)
 	case errors.As(err, &held):
 		return &wire.Error{
@@ -234,7 +240,7 @@ func (s *server) loadSession(ctx context.Context, p protocol.LoadSessionParams) 
 	s.recover() // so that it is known what became of what was on its way
 	past, err := agent.TakePast(ctx, s.store(), p.SessionID, s.ws, s.o.Now, func(k store.Session) error { return s.here(k.Cwd, p.Cwd) })
 	if err != nil {
-		return none, kept(p.SessionID, err)
+		return none, s.refusal(p.SessionID, err)
 	}
 	se := s.makeSession(past.ID, past.Cwd)
 	more := slices.DeleteFunc(past.More, func(f string) bool { return !isFolder(f) })
@@ -253,7 +259,7 @@ func (s *server) loadSession(ctx context.Context, p protocol.LoadSessionParams) 
 	}
 	if err := s.remember(ctx, se); err != nil {
 		se.Close()
-		return none, kept(past.ID, err)
+		return none, s.refusal(past.ID, err)
 	}
 	s.replay(ctx, se, past.Events())
 	if notice != "" {
@@ -306,10 +312,10 @@ func (s *server) again(ctx context.Context, se *session, p protocol.LoadSessionP
 	if se.Busy() {
 		return protocol.NewSessionResult{}, refused(agent.ErrBusy)
 	}
-	if se.Kept() {
+	if se.Written(); se.Kept() {
 		past, err := agent.ReadPast(s.store(), se.id)
 		if err != nil {
-			return protocol.NewSessionResult{}, kept(se.id, err)
+			return protocol.NewSessionResult{}, s.refusal(se.id, err)
 		}
 		s.replay(ctx, se, past.Events())
 	}
@@ -325,7 +331,7 @@ func (s *server) deleteSession(ctx context.Context, p protocol.SessionParams) (p
 	if lived && errors.Is(err, store.ErrUnknown) { // nothing had happened in it
 		err = nil
 	}
-	return protocol.Empty{}, kept(p.SessionID, err)
+	return protocol.Empty{}, s.refusal(p.SessionID, err)
 }
 
 func (s *server) renameSession(_ context.Context, p protocol.RenameParams) (protocol.Empty, error) {
@@ -345,7 +351,7 @@ func (s *server) renameSession(_ context.Context, p protocol.RenameParams) (prot
 		k.Title = title
 		err = errors.Join(s.store().Save(k), s.store().Release(k.ID))
 	}
-	return protocol.Empty{}, kept(p.SessionID, err)
+	return protocol.Empty{}, s.refusal(p.SessionID, err)
 }
 
 func (s *server) exportSession(_ context.Context, p protocol.ExportParams) (protocol.ExportResult, error) {
@@ -358,7 +364,7 @@ func (s *server) exportSession(_ context.Context, p protocol.ExportParams) (prot
 		return protocol.ExportResult{}, invalid("nothing has happened in the session yet.")
 	}
 	if err != nil {
-		return protocol.ExportResult{}, kept(p.SessionID, err)
+		return protocol.ExportResult{}, s.refusal(p.SessionID, err)
 	}
 	switch p.Format {
 	case "markdown":

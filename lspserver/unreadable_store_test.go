@@ -1,0 +1,27 @@
+package lspserver_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tandem/agent/config"
+	"tandem/agent/store"
+	"tandem/lspserver/lsptest"
+)
+
+// Where the sessions that are kept cannot be read it is said of each that somebody asks for, and not that there is none.
+func TestSessionsThatCannotBeRead(t *testing.T) {
+	o := options(nil)
+	o.Store = func(config.Config) (store.Store, error) {
+		return nil, fmt.Errorf("sessions.db: %w", store.ErrNewer)
+	}
+	r := start(t, lsptest.Options{}, o)
+	for _, method := range []string{"load", "delete", "export"} {
+		e := r.refused("tandem/session/"+method, map[string]any{"sessionId": "s-of-before", "format": "markdown"})
+		if e.Code != -32011 || !strings.Contains(e.Message, store.ErrNewer.Error()) {
+			t.Errorf("%s: %+v", method, e)
+		}
+	}
+	r.end()
+}
