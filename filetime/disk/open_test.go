@@ -4,23 +4,40 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // opens has another program open a file for writing that it has found before our change, which makes it wait where we have a
-// lease, and then write to it. It gives what ends that program.
+// lease, and then write to it. Signals make it begin to wait anew all the time. It gives what ends that program.
 func opens(w *world, fd uintptr) (end func()) {
 	var st syscall.Stat_t
 	w.must(syscall.Fstat(int(fd), &st))
 	done := make(chan struct{})
 	var h *os.File
 	var err error
+	thread := make(chan int)
 	go func() {
 		defer close(done)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		thread <- unix.Gettid()
 		h, err = os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", fd), os.O_RDWR|os.O_APPEND, 0)
 	}()
+	go func(id int) {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				_ = unix.Tgkill(os.Getpid(), id, unix.SIGIO)
+			}
+		}
+	}(<-thread)
 	waits := func() bool {
 		locks, err := os.ReadFile("/proc/locks")
 		w.must(err)

@@ -209,7 +209,12 @@ func (f regular) SetXattr(name string, value []byte) error {
 func (f regular) Alone() (alone, sure bool) {
 	// A lease for reading is had only while nobody has the file open for writing; who wants to open it so waits.
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
-	return err == nil, err == nil || errors.Is(err, unix.EAGAIN)
+	if err != nil {
+		return false, errors.Is(err, unix.EAGAIN)
+	}
+	// Who waits and gets a signal begins anew and does not have the file open in between, but the lease is still to end.
+	kind, err := unix.FcntlInt(f.Fd(), unix.F_GETLEASE, 0)
+	return err == nil && kind == unix.F_RDLCK, true
 }
 
 func (f regular) Again() (File, error) {
