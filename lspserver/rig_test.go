@@ -31,6 +31,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // patience is far more than anything here takes, and ends a test that hangs.
 const patience = 30 * time.Second
 
+// soon is what ought to take no time at all, on a machine that has much else to do.
+const soon = 5 * time.Second
+
 // options are those of a server with all real parts; env is its environment, for keys.
 func options(env map[string]string, more ...tools.Tool) lspserver.Options {
 	return lspserver.Options{

@@ -271,6 +271,11 @@ func TestKilledInTheMidst(t *testing.T) {
 			})
 		}
 		wg.Wait()
+		// What has ended is written a little later, and so several changes of one file may be there.
+		after := map[string]bool{}
+		for _, in := range slices.Concat(found[0], found[1]) {
+			after[in.Files[0].Path+in.Files[0].AfterHash] = true
+		}
 		seen := map[int64]bool{}
 		for i, s := range []Store{mine, other} {
 			for _, in := range found[i] {
@@ -280,7 +285,7 @@ func TestKilledInTheMidst(t *testing.T) {
 				seen[in.ID] = true
 				f := in.Files[0]
 				now, _ := os.ReadFile(f.Path) // "" where there was none
-				if h := hashOf(string(now)); h != f.BeforeHash && h != f.AfterHash && len(now) > 0 {
+				if h := hashOf(string(now)); h != f.BeforeHash && !after[f.Path+h] && len(now) > 0 {
 					t.Errorf("%d: the file says %q", in.ID, now)
 				}
 				if hashOf(string(f.Before)) != f.BeforeHash {

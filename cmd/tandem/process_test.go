@@ -28,6 +28,9 @@ import (
 // patience is far more than anything here takes, and ends a test that hangs.
 const patience = 30 * time.Second
 
+// shortly is what ought to take no time at all, on a machine that has much else to do.
+const shortly = 5 * time.Second
+
 // process is the program with pipes at both ends.
 type process struct {
 	t    *testing.T
@@ -204,7 +207,7 @@ func (e *editor) leaves() {
 	if err := e.Close(e.ctx); err != nil {
 		e.p.t.Error("shutdown:", err)
 	}
-	e.p.ends(0, began, 2*time.Second)
+	e.p.ends(0, began, shortly)
 	e.p.frames()
 	for _, v := range e.Violations() {
 		e.p.t.Error(v)
@@ -432,7 +435,7 @@ func TestRunIsInterrupted(t *testing.T) {
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	p.ends(130, began, 2*time.Second)
+	p.ends(130, began, shortly)
 }
 
 func TestF239ExitCodes(t *testing.T) {
@@ -448,7 +451,7 @@ func TestF239ExitCodes(t *testing.T) {
 		running := e.stubborn()
 		began := time.Now()
 		e.HangUp()
-		p.ends(1, began, 2*time.Second)
+		p.ends(1, began, shortly)
 		gone(t, running)
 		p.frames()
 	})
@@ -457,7 +460,7 @@ func TestF239ExitCodes(t *testing.T) {
 		e := p.editor(lsptest.Options{})
 		began := time.Now()
 		e.Notify("exit", nil)
-		p.ends(1, began, 2*time.Second)
+		p.ends(1, began, shortly)
 	})
 	t.Run("TERM", func(t *testing.T) {
 		p := run(t, nil, nil, "--stdio")
@@ -467,7 +470,7 @@ func TestF239ExitCodes(t *testing.T) {
 		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		p.ends(1, began, 2*time.Second)
+		p.ends(1, began, shortly)
 		gone(t, running)
 	})
 	t.Run("the editor's process dies", func(t *testing.T) {
@@ -480,7 +483,7 @@ func TestF239ExitCodes(t *testing.T) {
 		running := e.stubborn()
 		began := time.Now()
 		_, _ = other.Process.Kill(), other.Wait()
-		p.ends(1, began, 2*time.Second) // though its input is open
+		p.ends(1, began, shortly) // though its input is open
 		gone(t, running)
 		p.frames()
 	})
@@ -493,7 +496,7 @@ func TestF239ExitCodes(t *testing.T) {
 		for i := range 3 { // the first answer may still have gone into the pipe
 			_, _ = p.Write([]byte(frame(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tandem/status"}`, 9000+i))))
 		}
-		p.ends(1, began, 2*time.Second)
+		p.ends(1, began, shortly)
 		gone(t, running)
 	})
 }
@@ -518,7 +521,7 @@ func TestDamageOverStdio(t *testing.T) {
 	if err := e.Close(e.ctx); err != nil {
 		t.Error(err)
 	}
-	p.ends(0, time.Now(), 2*time.Second)
+	p.ends(0, time.Now(), shortly)
 	refused := 0
 	for _, f := range p.frames() {
 		if strings.Contains(f, "-32700") || strings.Contains(f, "-32600") {
