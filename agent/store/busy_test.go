@@ -86,6 +86,12 @@ func TestStoppedWriter(t *testing.T) {
 	if took := time.Since(began); took > patience {
 		t.Errorf("the next one waited for %v", took)
 	}
+	s.tidyNow() // which finds no way through either, and must not make the others wait again
+	var wait int
+	must(t, s.db.QueryRow("PRAGMA busy_timeout").Scan(&wait))
+	if wait != stuckWait {
+		t.Errorf("after tidying waits for %d ms", wait)
+	}
 	must(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	must(t, s.Append("s", Entry{Kind: Message}))

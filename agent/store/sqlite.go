@@ -535,25 +535,32 @@ func (d *database) tidyLater() {
 	if d.untidy.Swap(true) {
 		return
 	}
-	time.AfterFunc(d.tidy, func() {
-		ctx := context.Background()
-		d.untidy.Store(false)
-		d.writing.Lock()
-		defer d.writing.Unlock()
-		conn, err := d.db.Conn(ctx)
-		if err != nil { // it was closed, by which the log was emptied
-			return
-		}
-		defer conn.Close() //nolint:errcheck // it goes back
-		if _, err := conn.ExecContext(ctx, "PRAGMA busy_timeout = 0"); err != nil {
-			return
-		}
-		busy, err := empty(ctx, conn)
-		_, _ = conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", busyWait))
-		if busy || err != nil {
-			d.tidyLater()
-		}
-	})
+	time.AfterFunc(d.tidy, d.tidyNow)
+}
+
+// tidyNow tries it once, without waiting for anybody.
+func (d *database) tidyNow() {
+	ctx := context.Background()
+	d.untidy.Store(false)
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	conn, err := d.db.Conn(ctx)
+	if err != nil { // it was closed, by which the log was emptied
+		return
+	}
+	defer conn.Close() //nolint:errcheck // it goes back
+	if _, err := conn.ExecContext(ctx, "PRAGMA busy_timeout = 0"); err != nil {
+		return
+	}
+	busy, err := empty(ctx, conn)
+	wait := busyWait
+	if d.stuck.brief[d.db] {
+		wait = stuckWait
+	}
+	_, _ = conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", wait))
+	if busy || err != nil {
+		d.tidyLater()
+	}
 }
 
 func (d *database) Sessions(q Query) (found []Session, next string, err error) {
