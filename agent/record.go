@@ -32,8 +32,9 @@ type record struct {
 
 	commands commands
 
-	saving  sync.Mutex // one Save at a time, so that the last one holds the latest
-	writing sync.Mutex // one Append at a time, so that entries stay in their order
+	saving  sync.Mutex  // one Save at a time, so that the last one holds the latest
+	resave  *time.Timer // flushes where one has failed; under saving
+	writing sync.Mutex  // one Append at a time, so that entries stay in their order
 	// What could not be written is tried again with what comes, though not at once, and after a while. All are under writing.
 	missed  []store.Entry
 	retryAt time.Time
@@ -43,6 +44,7 @@ type record struct {
 	meta    store.Session
 	begun   bool
 	failing bool              // the last try to write came to nothing
+	unsaved bool              // what is known of the session besides its entries is not written
 	broken  bool              // nothing is written any more
 	saying  map[string]string // by call: what the model had said when it asked for it
 	results map[string]string // by call of a turn: what a model reads of its result
@@ -160,7 +162,7 @@ func (r *record) write(entries []store.Entry, now bool) {
 	}
 	r.missed = nil
 	r.mu.Lock()
-	failing, broken := r.failing, r.broken
+	failing, broken, unsaved := r.failing, r.broken, r.unsaved
 	r.mu.Unlock()
 	if broken || len(entries) == 0 {
 		return
@@ -176,7 +178,7 @@ func (r *record) write(entries []store.Entry, now bool) {
 		var held *store.HeldError
 		final := errors.Is(err, store.ErrUnknown) || errors.As(err, &held) // it is somebody else's, or nobody's
 		if r.came(err, final); err == nil || final {
-			if failing && !final {
+			if (failing || unsaved) && !final {
 				r.set(func(*store.Session) {}) // it may have been changed meanwhile
 			}
 			return
@@ -226,7 +228,7 @@ func (r *record) pending() {
 	}
 }
 
-// flush writes what waits, and what could not be written.
+// flush writes what waits, and what could not be written before.
 func (r *record) flush() {
 	r.pending()
 	if r.open == nil {
@@ -235,6 +237,12 @@ func (r *record) flush() {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	r.write(nil, true)
+	r.mu.Lock()
+	unsaved := r.unsaved
+	r.mu.Unlock()
+	if unsaved {
+		r.set(func(*store.Session) {})
+	}
 }
 
 // begin brings the session into the store.
@@ -278,8 +286,21 @@ func (r *record) set(change func(*store.Session)) {
 	if !save {
 		return
 	}
-	if err := r.sound(func() error { return r.open().Save(meta) }); err != nil {
-		r.log.Warn("what is known of the session could not be written", "error", err) // entries will say the same
+	err := r.sound(func() error { return r.open().Save(meta) })
+	var held *store.HeldError
+	again := err != nil && !errors.As(err, &held)
+	r.mu.Lock()
+	r.unsaved = again
+	r.mu.Unlock()
+	if err != nil {
+		r.log.Warn("what is known of the session could not be written", "error", err)
+	}
+	switch {
+	case !again:
+	case r.resave == nil: // nothing else may come
+		r.resave = time.AfterFunc(retry, r.flush)
+	default:
+		r.resave.Reset(retry)
 	}
 }
 

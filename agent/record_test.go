@@ -233,6 +233,53 @@ func TestKeptAgainByItself(t *testing.T) {
 	})
 }
 
+// waited is a store to which somebody else writes for a while, so that a session cannot be saved.
+type waited struct {
+	store.Store
+	is atomic.Bool
+}
+
+func (w *waited) Save(s store.Session) error {
+	if w.is.Load() {
+		return errors.New("another process is writing to it")
+	}
+	return w.Store.Save(s)
+}
+
+// What is set while the store cannot be written is written with what comes next, at the end or after a while.
+func TestSetWhileNotToBeWritten(t *testing.T) {
+	for _, next := range []string{"a prompt", "the end", "time"} {
+		synctest.Test(t, func(t *testing.T) {
+			st := &waited{Store: store.NewMemory(store.Quota, time.Now)}
+			s, _ := newKeptSession(t, st, nil, play(t, "say One.\n\nsay Two.\n"))
+			prompt := func() {
+				t.Helper()
+				r, err := s.Prompt(t.Context(), Input{Blocks: []prompt.Block{{Type: "text", Text: "Go."}}, Title: "Going"})
+				if err != nil || r.Stop != EndTurn {
+					t.Errorf("%+v %v", r, err)
+				}
+			}
+			prompt()
+			st.is.Store(true)
+			s.Rename("Gone")
+			st.is.Store(false)
+			switch next {
+			case "a prompt":
+				prompt()
+			case "the end":
+				s.Close()
+			case "time":
+				time.Sleep(retry)
+				synctest.Wait()
+			}
+			if k, _, err := st.Entries("kept"); err != nil || k.Title != "Gone" {
+				t.Errorf("after %s the title is %q, %v", next, k.Title, err)
+			}
+			s.Close()
+		})
+	}
+}
+
 // judging is a store that knows what became of a change which a process left behind.
 type judging struct {
 	store.Store
