@@ -216,6 +216,64 @@ func TestASlowStoreHoldsNothingUp(t *testing.T) {
 	})
 }
 
+// slowRelease tells that a session is to be let go, and does so once it may.
+type slowRelease struct {
+	store.Store
+	asked, may chan struct{}
+}
+
+func (s slowRelease) Release(id string) error {
+	s.asked <- struct{}{}
+	<-s.may
+	return s.Store.Release(id)
+}
+
+// A session that is loaded while it is being closed is one that can be used, and one that is renamed then has its new name.
+func TestLoadedWhileItIsClosed(t *testing.T) {
+	st := slowRelease{store.NewMemory(1<<20, time.Now), make(chan struct{}, 9), make(chan struct{}, 9)}
+	o := options(nil)
+	o.Store = func(config.Config) (store.Store, error) { return st, nil }
+	r := start(t, lsptest.Options{}, o)
+	id := r.session(map[string]any{"model": r.script("say One.\n\nsay Two.\n\nsay Three.")})
+	equal(t, "stop", r.prompt(id, "go").StopReason, "end_turn")
+	during := func(method string, p map[string]any) {
+		t.Helper()
+		closed, done := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(closed)
+			r.ask("tandem/session/close", map[string]any{"sessionId": id}, nil)
+		}()
+		<-st.asked
+		go func() {
+			defer close(done)
+			r.ask(method, p, nil)
+		}()
+		select {
+		case <-done: // it did not wait for the end of the other one
+		case <-time.After(200 * time.Millisecond):
+		}
+		st.may <- struct{}{}
+		<-closed
+		st.may <- struct{}{} // to rename takes hold of the session for a moment
+		<-done
+	}
+	during("tandem/session/rename", map[string]any{"sessionId": id, "title": "Late"})
+	if k, _, err := st.Entries(id); err != nil || k.Title != "Late" {
+		t.Errorf("it is called %q, %v", k.Title, err)
+	}
+	for len(st.asked)+len(st.may) > 0 {
+		select {
+		case <-st.asked:
+		case <-st.may:
+		}
+	}
+	r.ask("tandem/session/load", map[string]any{"sessionId": id}, nil)
+	during("tandem/session/load", map[string]any{"sessionId": id})
+	equal(t, "stop", r.prompt(id, "go").StopReason, "end_turn")
+	close(st.may)
+	r.end()
+}
+
 // An empty model is the one of the configuration, of now and later.
 func TestSetModelToTheDefault(t *testing.T) {
 	r := start(t, lsptest.Options{}, options(nil))

@@ -383,15 +383,23 @@ func (s *server) setModel(_ context.Context, p protocol.SetModelParams) (protoco
 	return protocol.Empty{}, refused(se.SetModel(p.Model))
 }
 
+// closeSession ends a session. Nobody loads it, renames it or deletes it meanwhile.
 func (s *server) closeSession(_ context.Context, p protocol.SessionParams) (protocol.Empty, error) {
-	se, err := s.find(p.SessionID)
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	return protocol.Empty{}, s.drop(p.SessionID)
+}
+
+// drop ends a session that lives here. s.loading is held.
+func (s *server) drop(id string) error {
+	se, err := s.find(id)
 	if err != nil {
-		return protocol.Empty{}, err
+		return err
 	}
 	se.Close()
 	se.updates.flush()
 	s.mu.Lock()
 	delete(s.sessions, se.id)
 	s.mu.Unlock()
-	return protocol.Empty{}, nil
+	return nil
 }

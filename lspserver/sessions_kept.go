@@ -322,12 +322,11 @@ func (s *server) again(ctx context.Context, se *session, p protocol.LoadSessionP
 	return s.admit(se, false)
 }
 
-func (s *server) deleteSession(ctx context.Context, p protocol.SessionParams) (protocol.Empty, error) {
+func (s *server) deleteSession(_ context.Context, p protocol.SessionParams) (protocol.Empty, error) {
 	s.loading.Lock()
 	defer s.loading.Unlock()
-	_, err := s.closeSession(ctx, p)
-	lived := err == nil
-	err = s.store().Delete(p.SessionID)
+	lived := s.drop(p.SessionID) == nil
+	err := s.store().Delete(p.SessionID)
 	if lived && errors.Is(err, store.ErrUnknown) { // nothing had happened in it
 		err = nil
 	}
