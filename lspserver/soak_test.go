@@ -127,7 +127,7 @@ func (s sample) String() string {
 
 // measure waits until no more is left than there was or, at first, until it stays the same.
 func (s *soaker) measure(before sample) (now sample) {
-	for limit := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for limit := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		earlier := now
 		files, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
