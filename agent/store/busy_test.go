@@ -56,6 +56,9 @@ func TestStoppedWriter(t *testing.T) {
 		t.Fatal(line, err)
 	}
 	must(t, cmd.Process.Signal(syscall.SIGSTOP))
+	var stopped syscall.WaitStatus
+	_, err = syscall.Wait4(cmd.Process.Pid, &stopped, syscall.WUNTRACED, nil)
+	must(t, err)
 	const patience = time.Second
 	for _, db := range []*sql.DB{s.db, s.sure} {
 		_, err := db.Exec(fmt.Sprintf("PRAGMA busy_timeout = %d", patience.Milliseconds()))

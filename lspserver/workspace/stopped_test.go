@@ -136,6 +136,10 @@ func TestF241StoppedProcess(t *testing.T) {
 		if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
+		var s syscall.WaitStatus
+		if _, err := syscall.Wait4(p.Process.Pid, &s, syscall.WUNTRACED, nil); err != nil || !s.Stopped() { // all of its threads
+			t.Fatal(s, err)
+		}
 	}
 	first := locker(t, dir, true)
 	stop(first)
