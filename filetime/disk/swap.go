@@ -448,8 +448,15 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 		}
 		if err == nil {
 			versions := append([][]byte{expected.data}, read...)
-			base := versions[w.d.o.Nearest(versions, v.data)]
-			next.data, err = w.d.o.Merge(w.at.path(), base, now.data, v.data)
+			if refused != nil { // what is on its way back is theirs, too
+				versions = append([][]byte{now.data}, versions...)
+			}
+			switch base := w.d.o.Nearest(versions, v.data); {
+			case refused != nil && base != 1: // and they have saved it again, not knowing of ours: the newest is what stays
+				err = refused
+			default:
+				next.data, err = w.d.o.Merge(w.at.path(), versions[base], now.data, v.data)
+			}
 		}
 		if err == nil && try >= maxTries {
 			err = errBusy
