@@ -30,14 +30,14 @@ func (c *call) failure(err error) tools.Result {
 	var path *sandbox.PathError
 	var part *filetime.Incomplete
 	switch {
-	case errors.As(err, &refusal):
-		return refusal.Result
 	case errors.As(err, &part):
 		r := c.failure(part.Err)
 		if report := part.Report(); report != "" {
 			r.Data += "\n" + report
 		}
 		return r
+	case errors.As(err, &refusal):
+		return refusal.Result
 	case errors.As(err, &path):
 		return tools.Result{Error: filetime.Code(path.Code), Reason: path.Reason, Data: path.Message}
 	case errors.As(err, &conflict):

@@ -517,6 +517,50 @@ func cancelled(t *testing.T, cause error) {
 	equal(t, "cancelled by a person's answer", st.Cancelled(), false)
 }
 
+// partFiles are files of which one is changed and taken back when the time for the others is over.
+type partFiles struct{ *runtest.Files }
+
+func (f partFiles) Commit(ctx context.Context, _ filetime.Change) (filetime.Landed, error) {
+	<-ctx.Done()
+	return filetime.Landed{}, &filetime.Incomplete{Err: context.Cause(ctx), Files: []filetime.FileReport{
+		{Path: "first", State: filetime.TakenBack}, {Path: "second", State: filetime.Refused},
+	}}
+}
+
+// Who ends a change of several files in its midst is told why it ended and what became of each of them.
+func TestF085CancelInTheMidstOfAChange(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		limit time.Duration // of the tool
+		most  time.Duration // of all calls
+		end   error
+		code  filetime.Code
+		says  string
+	}{
+		{"cancelled", time.Hour, 0, nil, filetime.Cancelled, "a part of its work"},
+		{"cancelled by the client", time.Hour, 0, errors.New("by the client"), filetime.Cancelled, "a part of its work"},
+		{"the tool's time", time.Second, 0, nil, filetime.Timeout, "1s"},
+		{"the turn's time", time.Hour, time.Second, nil, tools.BudgetExceeded, "budget"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := runtest.NewWorld(t, write.New())
+				w.Env.Files, w.Env.Limits.ToolTimeout = partFiles{w.Files}, c.limit
+				w.Host.Budget = &run.Budget{MaxTime: c.most}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(time.Minute, func() { cancel(c.end) })
+				r := run.One(ctx, w.Host, calls(`write_file {"path":"a","content":"x"}`)[0])
+				equal(t, "code", r.Error, c.code)
+				for _, want := range []string{c.says, "first had been changed already; that was taken back."} {
+					if !strings.Contains(r.Data, want) {
+						t.Errorf("%q does not say %q", r.Data, want)
+					}
+				}
+			})
+		})
+	}
+}
+
 func TestF138Block(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(ctx context.Context, _ *tools.Env, _ args) (tools.Result, error) {
