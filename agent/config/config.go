@@ -81,7 +81,7 @@ type Config struct {
 	// Folders with a plugin.json, whose tools are offered too.
 	Plugins []string `json:"plugins" later:"*"`
 	// Folder for what outlives the process; empty means tandem below $XDG_STATE_HOME.
-	StateDir string `json:"stateDir" restart:"true"`
+	StateDir string `json:"stateDir" restart:"true" form:"absolute"`
 	// The log on standard error and in a file.
 	Log Log `json:"log"`
 }
@@ -240,7 +240,7 @@ type Log struct {
 	// The least severe lines to keep.
 	Level string `json:"level" enum:"debug,info,warn,error"`
 	// Absolute path of the log file; empty means tandem.log in the state folder.
-	File string `json:"file"`
+	File string `json:"file" form:"absolute"`
 }
 
 // Default is the configuration of somebody who has set nothing.

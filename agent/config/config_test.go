@@ -89,6 +89,22 @@ func TestProblems(t *testing.T) {
 		{"unknown key like no other", "client", `{"zzzzzzzz": 1}`, []string{
 			`hint initializationOptions: unknown key "zzzzzzzz"`,
 		}},
+		{"the beginning of a name", "client", `{"providers": {"p": {"apiKey": "v"}}}`, []string{
+			`hint initializationOptions: unknown key "providers.p.apiKey"; did you mean "providers.p.apiKeyEnv"?`,
+		}},
+		{"a key of another place", "client", `{"caFile": "/x", "maxCostUsd": 1}`, []string{
+			`hint initializationOptions: unknown key "caFile"; did you mean "providers.NAME.caFile"?`,
+			`bad initializationOptions: unknown key "maxCostUsd"; did you mean "budget.maxCostUsd"?`,
+		}},
+		{"a mark before UTF-8", "user", "\ufeff{\"modle\": \"x\"}", []string{
+			`hint /user.json:1:2: unknown key "modle"; did you mean "model"?`,
+		}},
+		{"paths that depend on the folder", "client", `{"stateDir": "state", "log": {"file": "./log"}}`, []string{
+			`bad initializationOptions: "stateDir" must be an absolute path: ` +
+				`it would lie somewhere else with every folder that Tandem is started in`,
+			`bad initializationOptions: "log.file" must be an absolute path: ` +
+				`it would lie somewhere else with every folder that Tandem is started in`,
+		}},
 		{"column counts characters", "user", `{"model": "é", "retrie": 1}`, []string{
 			`hint /user.json:1:16: unknown key "retrie"; did you mean "retry"?`,
 		}},
@@ -186,6 +202,7 @@ func TestRestrictionsThatFail(t *testing.T) {
 		{`{"mode": "auto", "budget": {"maxToolCalls": -1}}`, "ask"},
 		{`{"mode": "auto", "sandbox": {"level": "strictly"}}`, "ask"},
 		{`{"mode": "auto", "writeRoots": "src"}`, "ask"},
+		{`{"mode": "auto", "maxCostUsd": 1}`, "ask"},
 		{`{"mode": "auto",, }`, "ask"},
 		{`{"mode": "readonly"}`, "ask"},
 		{`{"mode": "plan"}`, "readOnly"},
@@ -202,6 +219,22 @@ func TestRestrictionsThatFail(t *testing.T) {
 	const said = `bad mode: "ask" instead of "auto", until what is wrong in the configuration is put right`
 	if _, problems, _ := load(t, map[string]string{"flags": `{"mode": "auto", "review": "before"}`}); !slices.Contains(problems, said) {
 		t.Errorf("%q", problems)
+	}
+}
+
+// TestRootsThatAreNotThere wants a workspace's limit to folders that are not there to be no permission to write everywhere.
+func TestRootsThatAreNotThere(t *testing.T) {
+	for _, c := range []struct{ workspace, mode string }{
+		{`{"writeRoots": ["gen"]}`, "ask"},
+		{`{"writeRoots": ["src/gen/deep", "../other"]}`, "ask"},
+		{`{"writeRoots": ["gen", "src"]}`, "auto"},
+		{`{"writeRoots": ["../none"]}`, "auto"},
+		{`{"writeRoots": ["out/none"]}`, "auto"},
+	} {
+		got, problems, _ := load(t, map[string]string{"user": `{"mode": "auto"}`, "workspace": c.workspace})
+		if got.Mode != c.mode {
+			t.Errorf("%s: mode %s, want %s: %q", c.workspace, got.Mode, c.mode, problems)
+		}
 	}
 }
 

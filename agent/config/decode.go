@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -268,7 +269,8 @@ func (d *decoder) word(at span, s string, to reflect.Value, key string, tag refl
 	return false
 }
 
-// wellFormed says what is wrong with a string that must be the name of an environment variable, or a pattern of names.
+// wellFormed says what is wrong with a string that must be the name of an environment variable, an absolute path, or a
+// pattern of names.
 func wellFormed(form, s string) string {
 	switch form {
 	case "variable":
@@ -276,6 +278,10 @@ func wellFormed(form, s string) string {
 			if r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (i == 0 || r < '0' || r > '9') {
 				return "must be the name of an environment variable that holds the key, not the key itself"
 			}
+		}
+	case "absolute":
+		if s != "" && !filepath.IsAbs(s) {
+			return "must be an absolute path: it would lie somewhere else with every folder that Tandem is started in"
 		}
 	case "glob":
 		if _, err := path.Match(s, ""); err != nil {
@@ -380,17 +386,43 @@ func (d *decoder) unknown(at span, key, name string, in reflect.Type) {
 		valid = append(valid, in.Field(i).Tag.Get("json"))
 	}
 	full := join(key, name)
-	near := nearest(name, valid)
+	var near string
+	var meant reflect.StructTag
+	if n := nearest(name, valid); n != "" {
+		near, meant = join(key, n), in.Field(slices.Index(valid, n)).Tag
+	} else {
+		near, meant = elsewhere(reflect.TypeFor[Config](), "", name)
+	}
 	if near == "" {
 		d.report(false, at, full, "unknown key %q", full)
 		return
 	}
-	meant := in.Field(slices.Index(valid, near)).Tag
 	d.careful = d.careful || guards(meant)
-	d.report(guards(meant), at, full, "unknown key %q; did you mean %q?", full, join(key, near))
+	d.report(guards(meant), at, full, "unknown key %q; did you mean %q?", full, near)
 }
 
-// nearest gives the valid name that a slip of the fingers turns into name, or "".
+// elsewhere finds the key that has a name in another place than the one where it was written.
+func elsewhere(t reflect.Type, key, name string) (string, reflect.StructTag) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		full, of := join(key, f.Tag.Get("json")), f.Type
+		if strings.EqualFold(f.Tag.Get("json"), name) {
+			return full, f.Tag
+		}
+		if of.Kind() == reflect.Map {
+			full, of = full+".NAME", of.Elem()
+		}
+		if of.Kind() != reflect.Struct {
+			continue
+		}
+		if near, tag := elsewhere(of, full, name); near != "" {
+			return near, tag
+		}
+	}
+	return "", ""
+}
+
+// nearest gives the valid name that a slip of the fingers turns into name, or that name begins, or "".
 func nearest(name string, valid []string) string {
 	letters := func(s string) string { return string(slices.Sorted(slices.Values([]byte(strings.ToLower(s))))) }
 	if i := slices.IndexFunc(valid, func(v string) bool { return letters(v) == letters(name) }); i >= 0 {
@@ -400,6 +432,12 @@ func nearest(name string, valid []string) string {
 	for _, v := range valid {
 		if n := distance(strings.ToLower(name), strings.ToLower(v), limit); n < limit {
 			best, limit = v, n
+		}
+	}
+	if best == "" && len(name) > 3 {
+		longer := func(v string) bool { return strings.HasPrefix(strings.ToLower(v), strings.ToLower(name)) }
+		if i := slices.IndexFunc(valid, longer); i >= 0 {
+			return valid[i]
 		}
 	}
 	return best

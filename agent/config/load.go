@@ -234,7 +234,7 @@ func Reason(err error) string {
 
 const maxFile = 1 << 20
 
-// ReadFile reads a regular file of at most 1 MiB; a pipe or a device in its place is an error, since it could block.
+// ReadFile reads a regular file of at most 1 MiB, without the mark that some editors put before UTF-8; a pipe or a device in its place is an error, since it could block.
 func ReadFile(path string) ([]byte, error) {
 	text, _, err := read(path)
 	return text, err
@@ -265,5 +265,5 @@ func read(path string) (text []byte, foreign string, err error) {
 	if err == nil && len(text) > maxFile {
 		return nil, "", errors.New("it is larger than 1 MiB")
 	}
-	return text, foreign, err
+	return bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), foreign, err
 }

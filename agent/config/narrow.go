@@ -1,7 +1,10 @@
 package config
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -143,7 +146,8 @@ func number(v reflect.Value) float64 {
 }
 
 // narrowRoots keeps those of the wanted roots that lie below a root that is already allowed, as absolute paths without
-// symbolic links, and what is allowed outside the folder that wants them. A wish that leaves nothing changes nothing.
+// symbolic links, and what is allowed outside the folder that wants them. A wish that leaves nothing changes nothing; if
+// it was for folders that are only not there, it was a limit, and everything asks.
 func (d *decoder) narrowRoots(at span, folder string, folders, allowed, wanted []string) []string {
 	if len(wanted) == 0 {
 		if wanted != nil || allowed != nil {
@@ -157,12 +161,18 @@ func (d *decoder) narrowRoots(at span, folder string, folders, allowed, wanted [
 		outer = folders
 	}
 	var kept []string
+	missing := false
 	for _, w := range wanted {
 		if !filepath.IsAbs(w) {
 			w = filepath.Join(folder, w)
 		}
 		real, err := filepath.EvalSymlinks(w)
 		inside := slices.ContainsFunc(outer, func(o string) bool { return below(real, o) })
+		if errors.Is(err, fs.ErrNotExist) && slices.ContainsFunc(outer, func(o string) bool { return below(there(w), o) }) {
+			missing = true
+			d.report(true, at, "writeRoots", "%q is ignored: there is no such folder", w)
+			continue
+		}
 		if err != nil || !filepath.IsAbs(real) || !(unlimited || inside) {
 			d.report(false, at, "writeRoots", "%q is ignored: it is no folder below those that may be written already", w)
 			continue
@@ -170,6 +180,7 @@ func (d *decoder) narrowRoots(at span, folder string, folders, allowed, wanted [
 		kept = append(kept, real)
 	}
 	if kept == nil {
+		d.careful = d.careful || missing
 		return allowed
 	}
 	for _, o := range outer {
@@ -179,6 +190,16 @@ func (d *decoder) narrowRoots(at span, folder string, folders, allowed, wanted [
 		}
 	}
 	return kept
+}
+
+// there gives as much of a path as exists.
+func there(path string) string {
+	for {
+		if _, err := os.Lstat(path); err == nil || path == filepath.Dir(path) {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
 }
 
 // below says that a path is a folder or lies below it, whatever links lead there.
