@@ -26,7 +26,11 @@ type answer struct {
 
 func (a *answer) event(data []byte) error {
 	if string(data) == wire.Done {
-		if a.finish == "" {
+		switch {
+		case a.finish != "":
+		case !a.said && a.calls.Len() == 0 && a.thought.Len() == 0:
+			return a.m.Bad("sent an empty answer")
+		default:
 			a.stopped("stop") // some services only say that they are done
 		}
 		return io.EOF
@@ -49,6 +53,9 @@ func (a *answer) event(data []byte) error {
 			continue
 		}
 		d := choice.Delta
+		if m := choice.Message; m != nil && !a.said && a.calls.Len() == 0 && a.thought.Len() == 0 {
+			d = *m // the whole answer in one event
+		}
 		if t := d.Reasoning + d.ReasoningContent; t != "" {
 			a.thought.WriteString(t)
 			a.on(model.Delta{Thought: t})

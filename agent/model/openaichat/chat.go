@@ -165,14 +165,9 @@ func images(msg model.Message, text string) []openai.ChatMessagePart {
 // what services add to OpenAI's own form.
 type event struct {
 	Choices []struct {
-		Index int `json:"index"`
-		Delta struct {
-			Content          string            `json:"content"`
-			Refusal          string            `json:"refusal"`
-			Reasoning        string            `json:"reasoning"`
-			ReasoningContent string            `json:"reasoning_content"`
-			ToolCalls        []openai.ToolCall `json:"tool_calls"`
-		} `json:"delta"`
+		Index        int    `json:"index"`
+		Delta        piece  `json:"delta"`
+		Message      *piece `json:"message"`
 		FinishReason string `json:"finish_reason"`
 	} `json:"choices"`
 	Usage *struct {
@@ -185,4 +180,13 @@ type event struct {
 		Cost     float64 `json:"cost"`
 	} `json:"usage"`
 	Error json.RawMessage `json:"error"`
+}
+
+// piece is a part of the answer, or all of it.
+type piece struct {
+	Content          string            `json:"content"`
+	Refusal          string            `json:"refusal"`
+	Reasoning        string            `json:"reasoning"`
+	ReasoningContent string            `json:"reasoning_content"`
+	ToolCalls        []openai.ToolCall `json:"tool_calls"`
 }

@@ -85,13 +85,14 @@ func (c *Client) refusal(resp *http.Response, body []byte) *model.Error {
 }
 
 func (c *Client) refused(status int, message, code string, header http.Header) *model.Error {
-	e := &model.Error{Kind: "http", Status: status, After: retryAfter(header)}
+	e := &model.Error{Kind: "http", Status: status, After: retryAfter(header, time.Now())}
 	said := strconv.Itoa(status)
 	if message != "" {
 		said += ": " + strings.TrimSuffix(message, ".")
 	}
 	switch {
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+	case status == http.StatusUnauthorized, status == http.StatusForbidden,
+		status == http.StatusBadRequest && wrongKey(message, code):
 		e.Kind = "auth"
 		switch {
 		case c.Key != "" && c.KeyEnv != "":
@@ -132,13 +133,24 @@ func (c *Client) refused(status int, message, code string, header http.Header) *
 	return e
 }
 
+// wrongKey says that an error is about the key, which some services tell with status 400.
+func wrongKey(message, code string) bool {
+	lower := strings.ToLower(message)
+	return strings.Contains(code, "authentication") || strings.Contains(code, "invalid_api_key") ||
+		strings.Contains(lower, "api key not valid") || strings.Contains(lower, "invalid api key") ||
+		strings.Contains(lower, "incorrect api key")
+}
+
 // outgrown is nil where the error is not about the length of the conversation.
 func (c *Client) outgrown(message, code string) *model.Error {
 	lower := strings.ToLower(message)
 	says := func(words string) bool { return strings.Contains(lower, words) }
+	window := says("context window") || says("context length")
 	if strings.Contains(code, "context_length_exceeded") || says("maximum context length") || says("prompt is too long") ||
-		says("exceeds the available context size") || says("exceed context limit") ||
-		(says("context window") && (says("exceed") || says("too long") || says("too large"))) {
+		says("input is too long") || says("maximum prompt length") || says("reduce the length of the messages") ||
+		says("exceeds the available context size") || says("exceed context limit") || says("context the overflows") ||
+		(says("input token count") && says("exceeds")) || (window && (says("exceed") || says("too long") ||
+		says("too large") || says("longer than") || says("greater than") || says("not enough"))) {
 		return c.outgrew(message)
 	}
 	return nil
@@ -190,9 +202,9 @@ func (c *Client) details(body []byte) (message, code string) {
 	return Short(c.clean(text(raw)), 300), code
 }
 
-// clean takes the key and what was configured as a header out of a text that the other side wrote.
+// clean takes the key and what else was configured as a secret out of a text that the other side wrote.
 func (c *Client) clean(text string) string {
-	secrets := []string{c.Key}
+	secrets := append([]string{c.Key}, c.within...)
 	for _, v := range c.Headers {
 		secrets = append(secrets, v, strings.TrimPrefix(v, "Bearer "))
 	}
@@ -215,8 +227,8 @@ func Short(text string, most int) string {
 	return text
 }
 
-// retryAfter reads the server's advice: seconds, or a date as seen by the server's own clock.
-func retryAfter(h http.Header) time.Duration {
+// retryAfter reads the server's advice: seconds, or a date, as seen by the server's own clock if it tells the time.
+func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return time.Duration(min(ms, 1e9) * float64(time.Millisecond))
 	}
@@ -224,10 +236,12 @@ func retryAfter(h http.Header) time.Duration {
 	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
 		return time.Duration(min(s, 1e6) * float64(time.Second))
 	}
-	then, err1 := http.ParseTime(v)
-	now, err2 := http.ParseTime(h.Get("Date"))
-	if err1 == nil && err2 == nil {
-		return max(0, then.Sub(now))
+	then, err := http.ParseTime(v)
+	if err != nil {
+		return 0
 	}
-	return 0
+	if there, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = there
+	}
+	return max(0, then.Sub(now))
 }

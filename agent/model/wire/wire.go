@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"tandem/agent/model"
 )
@@ -39,13 +40,15 @@ type Service struct {
 // Client speaks to one service. It may be used concurrently.
 type Client struct {
 	Service
-	// address is BaseURL without what might be secret in it.
+	// address is BaseURL without what might be secret in it, which is within.
 	address string
+	within  []string
 	http    http.Client
 	readers sync.Pool // of *bufio.Reader
 }
 
-// New gives a client. The error is a *model.Error of kind "unavailable" when the address is none.
+// New gives a client. The error is a *model.Error of kind "unavailable" when the address is none, or the key or a header
+// cannot be sent.
 func New(s Service) (*Client, error) {
 	u, err := url.Parse(s.BaseURL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -55,14 +58,45 @@ func New(s Service) (*Client, error) {
 	}
 	s.Idle = cmp.Or(s.Idle, 5*time.Minute)
 	s.Key = strings.TrimSpace(s.Key)
+	if strings.ContainsFunc(s.Key, unicode.IsControl) {
+		return nil, &model.Error{Kind: "unavailable", Message: fmt.Sprintf(
+			"The key of the provider %s has a line break or another control character in it, which no key has: set %s anew.",
+			s.Provider, cmp.Or(s.KeyEnv, "it"))}
+	}
+	for name, value := range s.Headers {
+		if strings.ContainsFunc(name+value, unicode.IsControl) || strings.ContainsAny(name, " :") || name == "" {
+			return nil, &model.Error{Kind: "unavailable", Message: fmt.Sprintf(
+				"The header %q of the provider %s cannot be sent: correct providers.%s.headers.", name, s.Provider, s.Provider)}
+		}
+	}
+	address, within := Address(u)
 	return &Client{
-		Service: s, address: u.Redacted(),
+		Service: s, address: address, within: within,
 		http: http.Client{
 			Transport: s.Transport,
 			// Following a redirect would send the conversation somewhere that nobody has named.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
+}
+
+// Address words an address for people, and gives what it leaves out: names, passwords and parameters may all be keys.
+func Address(u *url.URL) (shown string, within []string) {
+	plain := *u
+	plain.User, plain.RawQuery, plain.Fragment, plain.RawFragment = nil, "", "", ""
+	shown = plain.String()
+	if u.User != nil {
+		password, _ := u.User.Password()
+		within = append(within, u.User.Username(), password)
+		shown = strings.Replace(shown, "://", "://[redacted]@", 1)
+	}
+	if u.RawQuery != "" {
+		for _, values := range u.Query() {
+			within = append(within, values...)
+		}
+		shown += "?[redacted]"
+	}
+	return shown, within
 }
 
 // Address is where the service is, without what might be secret in it.

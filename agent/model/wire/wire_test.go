@@ -216,9 +216,109 @@ func TestRetryAfter(t *testing.T) {
 	} {
 		h := http.Header{"Date": {"Wed, 21 Oct 2026 07:28:00 GMT"}}
 		h.Set(c.header, c.value)
-		if d := retryAfter(h); d != c.want {
+		if d := retryAfter(h, time.Time{}); d != c.want {
 			t.Errorf("%s: %s", c.value, d)
 		}
+	}
+}
+
+// TestRetryAfterDateAlone is about services that tell when, and not what time it is.
+func TestRetryAfterDateAlone(t *testing.T) {
+	now := time.Date(2026, 10, 21, 7, 28, 0, 0, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"Wed, 21 Oct 2026 07:28:05 GMT": 5 * time.Second,
+		"Wed, 21 Oct 2026 07:27:00 GMT": 0,
+		"soon":                          0,
+	} {
+		if d := retryAfter(http.Header{"Retry-After": {value}}, now); d != want {
+			t.Errorf("%s: %s", value, d)
+		}
+	}
+}
+
+func TestWordsForTheWindow(t *testing.T) {
+	c := client(t, Service{BaseURL: "http://x"})
+	for _, says := range []string{
+		"prompt is too long: 250000 tokens > 200000 maximum",
+		"Your input exceeds the context window of this model. Please adjust your input and try again.",
+		"Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context " +
+			"length of only 4096 tokens, which is not enough.",
+		"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+		"Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192",
+		"This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+		"The input (9000 tokens) is longer than the model's context length (8192 tokens).",
+		"The number of tokens to keep from the initial prompt is greater than the context length",
+		"Input is too long for requested model.",
+		"context length exceeded",
+	} {
+		if e := c.refused(http.StatusBadRequest, says, "", http.Header{}); e.Kind != "context_window" || e.Retryable {
+			t.Errorf("%s: %+v", says, e)
+		}
+	}
+	for _, says := range []string{
+		"Request too large on tokens per min (TPM): Limit 10000, Requested 20000", "max_tokens is too large", "the name is too long",
+	} {
+		if e := c.refused(http.StatusTooManyRequests, says, "", http.Header{}); e.Kind != "rate_limit" {
+			t.Errorf("%s: %+v", says, e)
+		}
+	}
+}
+
+func TestWordsForTheKey(t *testing.T) {
+	c := client(t, Service{BaseURL: "http://x", Key: "k", KeyEnv: "MOCK_KEY"})
+	for says, code := range map[string]string{
+		"API key not valid. Please pass a valid API key.": "400 INVALID_ARGUMENT",
+		"nope": "authentication_error",
+	} {
+		e := c.refused(http.StatusBadRequest, says, code, http.Header{})
+		if e.Kind != "auth" || !strings.Contains(e.Message, "MOCK_KEY") {
+			t.Errorf("%s: %+v", says, e)
+		}
+	}
+}
+
+// TestSecretsOfTheAddress wants no message to show what somebody has put into an address: a name, a password or a
+// parameter may be a key.
+func TestSecretsOfTheAddress(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, "nothing at "+r.URL.String())
+	}))
+	defer s.Close()
+	there := strings.TrimPrefix(s.URL, "http://")
+	for _, base := range []string{
+		"http://canary-name@" + there + "/v1",
+		"http://u:canary-word@" + there + "/v1?key=canary-key",
+		"http://canary-1:canary-2@" + there + "?k=canary-3&l=canary-4#canary-5",
+	} {
+		c := client(t, Service{BaseURL: base})
+		_, err := ask(t.Context(), c, nil)
+		if err == nil || strings.Contains(err.Error(), "canary") || strings.Contains(c.Address(), "canary") {
+			t.Errorf("%s: %s: %v", base, c.Address(), err)
+		}
+		if !strings.Contains(c.Address(), there) {
+			t.Error(c.Address())
+		}
+	}
+}
+
+// TestWhatCannotBeSent wants a key with a line break in it to be told as that, not as a service that cannot be reached.
+func TestWhatCannotBeSent(t *testing.T) {
+	for _, s := range []Service{
+		{Key: "sk-canary\nmore", KeyEnv: "MOCK_KEY"},
+		{Headers: map[string]string{"X-Mock": "canary\r\nX-Evil: 1"}},
+		{Headers: map[string]string{"X Mock": "canary"}},
+	} {
+		s.Provider, s.BaseURL = "mock", "http://x"
+		_, err := New(s)
+		var e *model.Error
+		if !errors.As(err, &e) || e.Kind != "unavailable" || strings.Contains(e.Message, "canary") ||
+			!strings.Contains(e.Message, "MOCK_KEY") && !strings.Contains(e.Message, "providers.mock.headers") {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
+	if _, err := New(Service{Provider: "mock", BaseURL: "http://x", Key: " sk-fine\n"}); err != nil {
+		t.Error(err)
 	}
 }
 
