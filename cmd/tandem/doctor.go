@@ -148,7 +148,11 @@ func (x *examination) configuration(l config.Loaded, files []string) {
 func (x *examination) model(ctx context.Context, offline bool, timeout time.Duration) {
 	r := &registry.Registry{Config: x.cfg, Getenv: x.getenv, Discover: true, Command: printed}
 	if !offline {
-		for _, c := range r.Choices() {
+		choices, idle := r.Choices()
+		for _, said := range idle {
+			x.add("local model", note, said, "'ollama pull NAME' fetches one; LM Studio loads one from its list")
+		}
+		for _, c := range choices {
 			if c.Local {
 				x.add("local model", fine, fmt.Sprintf("%s: %s", c.Model, c.Why), "")
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -37,7 +38,7 @@ func (i *initCmd) Run(c *cli) error {
 		return errors.New("there is no home folder: set HOME or XDG_CONFIG_HOME")
 	}
 	// What is found goes by the environment alone: an old file is what shall be replaced.
-	choices := (&registry.Registry{Config: config.Default(), Getenv: os.Getenv}).Choices()
+	choices, idle := (&registry.Registry{Config: config.Default(), Getenv: os.Getenv}).Choices()
 	var chosen registry.Choice
 	switch {
 	case c.Model != "":
@@ -54,8 +55,12 @@ func (i *initCmd) Run(c *cli) error {
 	}
 	fmt.Println("wrote", path)
 	if chosen.Model == "" {
-		fmt.Printf("found no model: no key is in the environment, and no local service runs\n" +
-			"next: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama or LM Studio, then run 'tandem doctor'\n")
+		local, next := "no local service runs", "start Ollama or LM Studio"
+		if len(idle) > 0 {
+			local, next = strings.Join(idle, ", "), "give it one ('ollama pull NAME')"
+		}
+		fmt.Printf("found no model: no key is in the environment, and %s\n"+
+			"next: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or %s, then run 'tandem doctor'\n", local, next)
 		return nil
 	}
 	fmt.Printf("model: %s, because %s\nnext: run 'tandem doctor', then 'tandem run \"what is in this folder?\"'\n", chosen.Model, chosen.Why)
@@ -86,10 +91,33 @@ func replace(path, text string, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(path+".bak", old, mode); err != nil {
+	if err := spare(path+".bak", old, mode); err != nil {
 		return err
 	}
 	return os.WriteFile(path, []byte(text), mode)
+}
+
+// spare keeps a text in a file of its own: one that is there already may be the only copy of what somebody wrote.
+func spare(path string, text []byte, mode fs.FileMode) error {
+	for n := range 100 {
+		name := path
+		if n > 0 {
+			name = fmt.Sprintf("%s.%d", path, n)
+		}
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if errors.Is(err, fs.ErrExist) {
+			if there, err := os.ReadFile(name); err == nil && bytes.Equal(there, text) {
+				return nil
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(text)
+		return errors.Join(err, f.Close())
+	}
+	return fmt.Errorf("there are 100 copies beside %s already: delete those that you do not need", path)
 }
 
 // userText is a person's configuration to begin with. What is commented out may be used by taking the // away.

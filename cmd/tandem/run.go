@@ -132,7 +132,7 @@ func printJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// dial starts a server in this process and opens a session in a folder, which may be kept. With a terminal the person is
+// dial starts a server in this process and opens a session in a folder, which is kept, or for calls of tools alone. With a terminal the person is
 // asked for permission; without one every question is a no.
 func (c *cli) dial(ctx context.Context, folder string, kept, verbose bool, options json.RawMessage, p *printer) (*client.Client, protocol.NewSessionResult, error) {
 	var session protocol.NewSessionResult
@@ -150,14 +150,16 @@ func (c *cli) dial(ctx context.Context, folder string, kept, verbose bool, optio
 	}
 	serving := context.WithoutCancel(ctx)
 	o := c.options(log)
+	params := protocol.NewSessionParams{Cwd: folder}
 	if outlive(&o); !kept {
 		o.Store, o.Stored = nil, nil
+		params.Model = "script/embedded" // no model is asked, so none has to be there
 	}
 	cl, err := client.Dial(serving, inProcess(serving, o), folder, options, h, log)
 	if err != nil {
 		return nil, session, err
 	}
-	err = cl.Call(ctx, "tandem/session/new", protocol.NewSessionParams{Cwd: folder}, &session)
+	err = cl.Call(ctx, "tandem/session/new", params, &session)
 	if err != nil {
 		_ = cl.Shutdown(serving)
 	}

@@ -48,7 +48,7 @@ func TestCheck(t *testing.T) {
 		{"page/m", "right", "page/m at $U/page", "GET /page/models Bearer right"},
 		{"down/m", "right", "down is failing or overloaded (502)", "GET /down/models Bearer right"},
 		{"silent/m", "", "It is not said what the provider \"silent\" speaks", ""},
-		{"nobody/m", "", "nobody cannot be reached at http://ann:xxxxx@127.0.0.1:1/v1: dial tcp 127.0.0.1:1:", ""},
+		{"nobody/m", "", "nobody cannot be reached at http://[redacted]@127.0.0.1:1/v1: dial tcp 127.0.0.1:1:", ""},
 		{"nope/m", "", "There is no provider \"nope\"", ""},
 		{"gpt", "", "names no provider", ""},
 		{"script/embedded", "", "script/embedded", ""},
@@ -76,24 +76,29 @@ func TestCheck(t *testing.T) {
 }
 
 func TestChoices(t *testing.T) {
-	r := with(nil, map[string]string{"OPENAI_API_KEY": "k", "DEEPSEEK_API_KEY": "k", "LMSTUDIO_BASE_URL": "http://box/v1"})
+	r := with(nil, map[string]string{"OPENAI_API_KEY": "k", "DEEPSEEK_API_KEY": "k", "LMSTUDIO_BASE_URL": "http://me:canary@box/v1"})
 	r.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
-		if req.URL.Host != "box" {
-			return nil, fmt.Errorf("nobody is at %s", req.URL.Host)
-		}
 		w := httptest.NewRecorder()
-		_, _ = w.WriteString(`{"data":[{"id":"x"}]}`)
+		if req.URL.Host == "box" {
+			_, _ = w.WriteString(`{"data":[{"id":"x"}]}`)
+		} else {
+			_, _ = w.WriteString(`{"object":"list","data":null}`)
+		}
 		return w.Result(), nil
 	})
 	var got []string
-	for _, c := range r.Choices() {
+	choices, idle := r.Choices()
+	for _, c := range choices {
 		got = append(got, fmt.Sprintf("%s: %s, %t", c.Model, c.Why, c.Local))
 	}
 	want := []string{
 		"openai/gpt-6.1-sol: OPENAI_API_KEY is set, false", "deepseek/deepseek-flash: DEEPSEEK_API_KEY is set, false",
-		"lmstudio/x: it runs at http://box/v1, true",
+		"lmstudio/x: it runs at http://[redacted]@box/v1, true",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%q", got)
+	}
+	if s := strings.Join(idle, "; "); s != "ollama runs at http://127.0.0.1:11434/v1 and has no model" {
+		t.Error(s)
 	}
 }

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
 
 	"tandem/agent/model"
+	"tandem/agent/model/wire"
 )
 
 // patience is how long all services on this machine together may take to say what they have.
@@ -25,15 +27,18 @@ type Choice struct {
 }
 
 // Choices lists what can be had as things are: a model of each service with a key, then one of each that runs on this
-// machine, in the order in which Open looks for one.
-func (r *Registry) Choices() []Choice { return append(r.hosted(), r.running()...) }
+// machine, in the order in which Open looks for one. Idle are the services that run here and have no model, in words.
+func (r *Registry) Choices() (found []Choice, idle []string) {
+	running, idle := r.running()
+	return append(r.hosted(), running...), idle
+}
 
 // discover gives the name of a model that can be used without any configuration, and why it is that one; both are ""
 // where there is none.
 func (r *Registry) discover() (name, why string) {
 	found := r.hosted()
 	if len(found) == 0 {
-		found = r.running()
+		found, _ = r.running()
 	}
 	if len(found) == 0 {
 		return "", ""
@@ -48,7 +53,7 @@ func (r *Registry) hosted() []Choice {
 		env := r.keyVariable(p.name)
 		switch {
 		case p.local:
-		case r.Getenv(env) != "":
+		case strings.TrimSpace(r.Getenv(env)) != "":
 			found = append(found, Choice{Model: p.name + "/" + p.model, Why: env + " is set"})
 		case len(r.Config.Providers[p.name].APIKeyCommand) > 0:
 			found = append(found, Choice{Model: p.name + "/" + p.model, Why: "providers." + p.name + ".apiKeyCommand is set"})
@@ -57,41 +62,57 @@ func (r *Registry) hosted() []Choice {
 	return found
 }
 
-// running are the models of services on this machine.
-func (r *Registry) running() []Choice {
+// running are the models of services on this machine, and those services that have none.
+func (r *Registry) running() (found []Choice, idle []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	type service struct {
 		name, base string
+		there      bool
 		model      chan string
 	}
-	var services []service
+	var services []*service
 	for _, p := range presets() {
 		if p.local && p.discover {
 			base := cmp.Or(r.Config.Providers[p.name].BaseURL, r.Getenv(variable(p.name, "BASE_URL")), p.baseURL)
-			s := service{p.name, base, make(chan string, 1)}
+			s := &service{name: p.name, base: base, model: make(chan string, 1)}
 			services = append(services, s)
-			go func() { s.model <- r.first(ctx, s.base) }()
+			go func() {
+				var id string
+				id, s.there = r.first(ctx, s.base)
+				s.model <- id
+			}()
 		}
 	}
-	var found []Choice
 	for _, s := range services {
-		if id := <-s.model; id != "" {
-			found = append(found, Choice{Model: s.name + "/" + id, Why: "it runs at " + s.base, Local: true})
+		if id := <-s.model; id == "" && s.there {
+			idle = append(idle, s.name+" runs at "+shown(s.base)+" and has no model")
+		} else if id != "" {
+			found = append(found, Choice{Model: s.name + "/" + id, Why: "it runs at " + shown(s.base), Local: true})
 		}
 	}
-	return found
+	return found, idle
 }
 
-// first gives the first model that a service lists.
-func (r *Registry) first(ctx context.Context, base string) string {
+// shown words an address that has answered.
+func shown(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return "an address"
+	}
+	text, _ := wire.Address(u)
+	return text
+}
+
+// first gives the first model that a service lists; there says that it lists what it has.
+func (r *Registry) first(ctx context.Context, base string) (id string, there bool) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+"/models", nil)
 	if err != nil {
-		return ""
+		return "", false
 	}
 	resp, err := (&http.Client{Transport: r.Transport}).Do(req)
 	if err != nil {
-		return ""
+		return "", false
 	}
 	defer resp.Body.Close()
 	var list struct {
@@ -100,14 +121,14 @@ func (r *Registry) first(ctx context.Context, base string) string {
 		} `json:"data"`
 	}
 	if resp.StatusCode != http.StatusOK || json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&list) != nil {
-		return ""
+		return "", false
 	}
 	for _, m := range list.Data {
 		if m.ID != "" && !strings.Contains(m.ID, "embed") {
-			return m.ID
+			return m.ID, true
 		}
 	}
-	return ""
+	return "", true
 }
 
 // announced is a model that was chosen for the person, which it says before its first answer.

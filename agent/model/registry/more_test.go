@@ -188,6 +188,7 @@ func TestDiscover(t *testing.T) {
 			}, want: "ollama/qwen3:8b", why: "it runs at http://127.0.0.1:11434/v1",
 		},
 		{name: "the other one", lists: map[string]string{"127.0.0.1:1234/v1/models": `{"data":[{"id":"x"}]}`}, want: "lmstudio/x"},
+		{name: "a key of blanks", env: map[string]string{"OPENAI_API_KEY": " "}, want: "script/embedded"},
 		{name: "nothing in it", lists: map[string]string{"127.0.0.1:11434/v1/models": `<html>`}, want: "script/embedded"},
 	} {
 		lists = c.lists

@@ -228,7 +228,7 @@ func (r *Registry) service(provider, id string) (s wire.Service, api string, err
 // key gives the provider's key, "" where there is none.
 func (r *Registry) key(provider string, p config.Provider) (string, error) {
 	if p.APIKeyEnv != "" {
-		if key := r.Getenv(p.APIKeyEnv); key != "" {
+		if key := strings.TrimSpace(r.Getenv(p.APIKeyEnv)); key != "" {
 			return key, nil
 		}
 	}
