@@ -6,9 +6,11 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -259,11 +261,27 @@ func (x *Exchange) Fail(err error) error {
 	case known != nil:
 		return known
 	case errors.As(err, &sending):
-		return &model.Error{Kind: "http", Retryable: true, Message: fmt.Sprintf(
-			"%s cannot be reached at %s: %s. Is it running, and is providers.%s.baseUrl right?",
-			x.c.Provider, x.c.address, x.c.clean(sending.Err.Error()), x.c.Provider)}
+		return x.c.unreached(sending.Err)
 	}
 	return &model.Error{Kind: "http", Message: fmt.Sprintf("%s: %s.", x.c.Name(), x.c.clean(err.Error()))}
+}
+
+// unreached words what kept a request from its service.
+func (c *Client) unreached(err error) *model.Error {
+	e := &model.Error{Kind: "http", Retryable: true}
+	next := fmt.Sprintf("Is it running, and is providers.%s.baseUrl right?", c.Provider)
+	var untrusted *tls.CertificateVerificationError
+	var proxy *net.OpError
+	switch {
+	case errors.As(err, &untrusted):
+		e.Retryable = false
+		next = fmt.Sprintf("Where its certificate is to be trusted, name the file that has it, or the one that has signed it, "+
+			"in providers.%s.caFile.", c.Provider)
+	case errors.As(err, &proxy) && proxy.Op == "proxyconnect":
+		next = fmt.Sprintf("That is the proxy: correct providers.%s.proxy, or HTTPS_PROXY and its kin.", c.Provider)
+	}
+	e.Message = fmt.Sprintf("%s cannot be reached at %s: %s. %s", c.Provider, c.address, c.clean(err.Error()), next)
+	return e
 }
 
 // cut words an error of the connection while the answer came; it is told in many ways.

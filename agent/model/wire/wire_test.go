@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -299,6 +301,30 @@ func TestSecretsOfTheAddress(t *testing.T) {
 		if !strings.Contains(c.Address(), there) {
 			t.Error(c.Address())
 		}
+	}
+}
+
+// TestWhoKeepsItFromItsService wants a person to be told what to set: certificates and proxies are not the service.
+func TestWhoKeepsItFromItsService(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	defer s.Close()
+	_, err := ask(t.Context(), client(t, Service{BaseURL: s.URL}), nil)
+	var e *model.Error
+	if !errors.As(err, &e) || e.Retryable || !strings.Contains(e.Message, "providers.mock.caFile") {
+		t.Errorf("an unknown certificate: %+v", err)
+	}
+	gone := httptest.NewServer(nil)
+	proxy, err := url.Parse(gone.URL)
+	gone.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	through := &http.Transport{Proxy: http.ProxyURL(proxy)}
+	_, err = ask(t.Context(), client(t, Service{BaseURL: "http://models.example.org", Transport: through}), nil)
+	if !errors.As(err, &e) || !e.Retryable || !strings.Contains(e.Message, "providers.mock.proxy") {
+		t.Errorf("a proxy that is down: %+v", err)
 	}
 }
 
