@@ -55,10 +55,17 @@ func TestE03NoKeyIsWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		record(true, body)
+		for _, before := range []string{"\n", "\t", "<b>", "\x01"} {
+			if body, err = json.Marshal(map[string]any{"text": before + raw}); err != nil {
+				t.Fatal(err)
+			}
+			record(true, body)
+		}
 		record(false, append(bytes.Repeat([]byte("x"), mostTraced-len(raw)/2), raw...))
 	}
 	for _, field := range []string{
 		`Authorization: Bearer %s`, `authorization=Basic %s`, `x-api-key: %s`, `map[X-Api-Key:[%s]]`, `{"apiKey":"%s"}`,
+		`AWS_SECRET_ACCESS_KEY=%s`, `{"text":"a\nTOKEN=%s\nb"}`, `export GITHUB_TOKEN=%s`,
 		`https://x/?api_key=%s&a=b`, `Cookie: %s`, `{"client_secret": "%s"}`, `password = '%s'`, `"{\"access_token\":\"%s\"}"`,
 	} {
 		const secret = "plainWord7"
@@ -104,11 +111,23 @@ func TestE03NoKeyIsWritten(t *testing.T) {
 	}
 }
 
+// Any header that a configuration names may be a key, whatever it is called.
+func TestE03HeadersOfAConfiguration(t *testing.T) {
+	l := newLogs(io.Discard)
+	text := `{"headers": {"X-Team" : "canary","X-\"Other": "can\"ary"},"url":"x","headers":{"b":""},"a":"headers"}`
+	want := `{"headers": {"X-Team" : "[redacted]","X-\"Other": "[redacted]"},"url":"x","headers":{"b":""},"a":"headers"}`
+	if got := l.hidden.redact([]byte(text)); string(got) != want {
+		t.Errorf("%s", got)
+	}
+}
+
 // What is no key stays as it is.
 func TestE03NoTextIsLost(t *testing.T) {
 	l := newLogs(io.Discard)
 	for _, text := range []string{
 		`{"inputTokens":12,"token":"tandem-abc","apiKeyEnv":"OPENAI_API_KEY","apiKey":null}`, "the key is in the lock", "sk-1 is short",
+		`{"headers":{},"b":"c"}`, `{"headers":["a","b"]}`, `{"primary_key":"id","page_token":5,"maxKey":"z"}`, "KEYS=all KEYBOARD=de key=value",
+		"task-0123456789abcdefgh", `C:\task-0123456789abcdefgh`,
 		`{"secret":true,"cookie":[],"password":{},"passwd":[1]}`, "PATH=/usr/bin:/bin /run/agent.sock", "short", "",
 	} {
 		if got := l.hidden.redact([]byte(text)); string(got) != text {

@@ -129,7 +129,7 @@ func shaped(text []byte) (found []span) {
 			for end < len(text) && (alphanumeric(text[end]) || strings.IndexByte(s.more, text[end]) >= 0) {
 				end++
 			}
-			if end-at >= len(s.prefix)+s.least && (at == 0 || !alphanumeric(text[at-1]) && text[at-1] != '_') {
+			if end-at >= len(s.prefix)+s.least && begins(text, at) {
 				found = append(found, span{at, end})
 			}
 			return end
@@ -154,11 +154,31 @@ func shaped(text []byte) (found []span) {
 	return found
 }
 
+// begins says that a word may begin there. In JSON the letter before it may be that of a line break, or part of a number
+// that stands for a character.
+func begins(text []byte, at int) bool {
+	if at == 0 || !alphanumeric(text[at-1]) && text[at-1] != '_' {
+		return true
+	}
+	if at >= 2 && text[at-2] == '\\' && strings.IndexByte("bfnrt", text[at-1]) >= 0 {
+		return true
+	}
+	return at >= 6 && text[at-6] == '\\' && text[at-5] == 'u' && strings.Trim(string(text[at-4:at]), "0123456789abcdefABCDEF") == ""
+}
+
+// shouted says that a word is the last one of the name of a variable that is set there, as in API_TOKEN=value.
+func shouted(text []byte, at, end int) bool {
+	word := text[at:end]
+	return end < len(text) && text[end] == '=' && bytes.Equal(word, bytes.ToUpper(word)) &&
+		(begins(text, at) || text[at-1] == '_')
+}
+
 func alphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// fields are the values of headers, members and parameters with the name of a secret.
+// fields are the values of headers, members and parameters with the name of a secret, and of all headers that a
+// configuration names: nobody can tell which of them is one.
 func fields(text []byte) (found []span) {
 	const longest = 16 // of what stands before the word that a name ends with
 	lower := bytes.ToLower(text)
@@ -168,7 +188,8 @@ func fields(text []byte) (found []span) {
 	for _, word := range []string{"authorization", "key", "cookie", "token", "secret", "passw"} {
 		each(lower, []byte(word), func(at int) int {
 			end, p := at+len(word), patterns()
-			if before := p.before[word]; before != nil && !before.Match(lower[max(0, at-longest):at]) {
+			before := p.before[word]
+			if before != nil && !before.Match(lower[max(0, at-longest):at]) && !shouted(text, at, end) {
 				return end
 			}
 			m := p.value.FindSubmatchIndex(text[end:])
@@ -179,11 +200,24 @@ func fields(text []byte) (found []span) {
 			return end + m[3]
 		})
 	}
+	each(text, []byte(`"headers"`), func(at int) int {
+		m := patterns().headers.FindSubmatchIndex(text[at:])
+		if m == nil {
+			return at + 1
+		}
+		for _, v := range patterns().text.FindAllSubmatchIndex(text[at+m[2]:at+m[3]], -1) {
+			if start := at + m[2]; v[3] > v[2] {
+				found = append(found, span{start + v[2], start + v[3]})
+			}
+		}
+		return at + m[3]
+	})
 	return found
 }
 
 type pattern struct {
 	value, literal *regexp.Regexp
+	headers, text  *regexp.Regexp            // an object of headers, a value in it
 	before         map[string]*regexp.Regexp // what stands before words that are harmless alone
 }
 
@@ -192,6 +226,8 @@ var patterns = sync.OnceValue(func() pattern {
 		value: regexp.MustCompile(`^(?i)(?:ord|d)?\\*["']?\s*[:=]\s*\[?\\*["']?(?:(?:bearer|basic|token)\s+)?` +
 			`([^\s"'\\,;&\]})]+)`),
 		literal: regexp.MustCompile(`^(?:null|true|false|<nil>|[\[{].*|-?[0-9.]+(?:[eE][+-]?[0-9]+)?)$`), // without quotes
+		headers: regexp.MustCompile(`^"headers"\s*:\s*\{((?:"(?:[^"\\]|\\.)*"\s*[:,]?\s*)*)\}`),
+		text:    regexp.MustCompile(`:\s*"((?:[^"\\]|\\.)*)"`),
 		before: map[string]*regexp.Regexp{
 			"key":   regexp.MustCompile(`(?:api|private)[-_]?$`),
 			"token": regexp.MustCompile(`(?:access|auth|refresh|id|api|bearer)[-_]?$`),
