@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -384,6 +386,46 @@ func TestThoughtsGoBackWhereTheyWere(t *testing.T) {
 	}
 	if last.Session == "" || !last.Messages[3].Failed == (last.Messages[3].Text[0] == '[') {
 		t.Errorf("%+v", last)
+	}
+}
+
+// TestRulesStayInside wants a link in a workspace not to send a file of another place to the model.
+func TestRulesStayInside(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := runtest.NewFiles()
+	for link, to := range map[string]string{
+		"ws/AGENTS.md": "../outside", "ws/in/AGENTS.md": "../RULES.md", "ws/out/AGENTS.md": "../../outside", "ws/key/AGENTS.md": "../.env",
+	} {
+		path := filepath.Join(dir, link)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(to, path)); err != nil {
+			t.Fatal(err)
+		}
+		files.Put(path, "Rules of "+to+" end.", false)
+	}
+	for _, name := range []string{"outside", "ws/RULES.md", "ws/.env"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var seen string
+	m := fake(func(_ context.Context, r model.Request, on on) (model.Response, error) {
+		b, err := json.Marshal(r.Messages)
+		seen += string(b)
+		return model.Response{Stop: model.StopEnd}, err
+	})
+	s := session(t, &client{}, opener{"main": m}, func(o *Options) { o.Files, o.Cwd = files, filepath.Join(dir, "ws") })
+	in := text("go")
+	for _, folder := range []string{"in", "out", "key"} {
+		in.Blocks = append(in.Blocks, prompt.Block{Type: "resource_link", URI: "file://" + filepath.Join(dir, "ws", folder, "x")})
+	}
+	if _, err := s.Prompt(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(seen, "Rules of") != 1 || !strings.Contains(seen, "Rules of ../RULES.md end.") {
+		t.Error(seen)
 	}
 }
 

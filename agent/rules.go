@@ -16,6 +16,8 @@ import (
 type rules struct {
 	files filetime.Files
 	log   *slog.Logger
+	// shows says that the model may be told of a path unasked: a link in a repository may lead anywhere.
+	shows func(path string) bool
 
 	mu sync.Mutex
 	// root is where the workspace lies; after its own rules were read, without symbolic links.
@@ -64,6 +66,10 @@ func (r *rules) of(ctx context.Context, folder string) (rule prompt.Rule, ok boo
 		return rule, false
 	}
 	path := filepath.Join(folder, prompt.RulesFile)
+	if !r.shows(path) {
+		r.log.Warn("rules are passed over: they lie outside of the workspace, or where keys are kept", "path", path)
+		return rule, false
+	}
 	s, err := r.files.Read(ctx, path)
 	r.mu.Lock()
 	defer r.mu.Unlock()

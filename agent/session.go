@@ -129,6 +129,7 @@ func New(o Options) (*Session, error) {
 		opened: map[string]model.Model{}, ids: map[string]bool{},
 		cacheKey: fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, o.ID, o.Cwd, date.UnixNano())))[:32],
 	}
+	s.rules.shows = s.Shows
 	s.resume()
 	s.fileTime = filetime.New(o.Files, o.ID, func(path string) {
 		s.rules.see(path)
