@@ -266,5 +266,12 @@ func TestF261_F007Section(t *testing.T) {
 	}
 	set(`{}`)
 	until(t, "the list", patience, func() bool { return slices.Equal(r.tools(), whole) })
+	// A section that is taken away says nothing any more.
+	for _, settings := range []string{`{"tandem": null}`, `{}`} {
+		set(`{"disabledTools": ["bash"]}`)
+		until(t, "the list", patience, func() bool { return !slices.Contains(r.tools(), "bash") })
+		r.Notify("workspace/didChangeConfiguration", json.RawMessage(`{"settings": `+settings+`}`))
+		until(t, "the list after "+settings, patience, func() bool { return slices.Equal(r.tools(), whole) })
+	}
 	r.end()
 }

@@ -222,13 +222,16 @@ func (s *server) fetchConfig(ctx context.Context) {
 	s.setSection(answer[0], false)
 }
 
-// setSection takes in the editor's section. One that it sent by itself is newer than any that it was asked for before, and
-// null says nothing.
+// setSection takes in the editor's section; null says that nothing is set in it, any more. One that it sent by itself is
+// newer than any that it was asked for before.
 func (s *server) setSection(raw []byte, pushed bool) {
 	s.mu.Lock()
-	if s.pushed && !pushed || string(raw) == "null" {
+	if s.pushed && !pushed {
 		s.mu.Unlock()
 		return
+	}
+	if string(raw) == "null" {
+		raw = nil
 	}
 	s.pushed = pushed
 	same := string(s.section) == string(raw)
@@ -241,8 +244,9 @@ func (s *server) setSection(raw []byte, pushed bool) {
 
 func (s *server) didChangeConfiguration(_ context.Context, p lsp.DidChangeConfigurationParams) {
 	var sections map[string]json.RawMessage
-	if json.Unmarshal(p.Settings, &sections) == nil && sections["tandem"] != nil {
-		s.setSection(sections["tandem"], true)
+	err := json.Unmarshal(p.Settings, &sections)
+	if section := sections["tandem"]; err == nil && (section != nil || sections != nil && !s.client.config) {
+		s.setSection(section, true)
 		s.later(s.tellProblems)
 		return
 	}
