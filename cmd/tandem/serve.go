@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/user"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -184,7 +185,13 @@ func stateDir(cfg config.Config) string {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return filepath.Join(os.TempDir(), "tandem")
+		// Not the folder for temporary files: anybody may have made ours there, to read along.
+		if u, err := user.Current(); err == nil {
+			home = u.HomeDir
+		}
+	}
+	if !filepath.IsAbs(home) {
+		home = os.DevNull // no folder: nothing is kept then, which is told
 	}
 	return filepath.Join(home, ".local", "state", "tandem")
 }
