@@ -23,7 +23,7 @@ type option struct {
 
 type input struct {
 	Question string   `json:"question" desc:"The question, a whole sentence." minlen:"1" alias:"prompt,message" nocoerce:"true"`
-	Options  []option `json:"options,omitempty" desc:"The answers to choose from; the user may still answer freely where the editor lets them."`
+	Options  []option `json:"options,omitempty" desc:"The answers to choose from; the user may still answer freely."`
 	Default  string   `json:"default_answer,omitempty" desc:"The answer that holds if none comes in time." alias:"defaultAnswer" nocoerce:"true"`
 	Timeout  int      `json:"timeout_ms,omitempty" desc:"How long to wait, in milliseconds; as long as the turn lives if absent." min:"0" max:"86400000" alias:"timeoutMs"`
 }

@@ -22,7 +22,7 @@ var description string
 // Args are the arguments of edit_file.
 type Args struct {
 	Path       string `json:"path" desc:"The file to edit." minlen:"1" alias:"file_path,file,filename" nocoerce:"true"`
-	OldText    string `json:"old_text" desc:"The text to replace, exactly as it stands in the file, without line numbers; at one place only." alias:"old_string,old_str" nocoerce:"true"`
+	OldText    string `json:"old_text" desc:"The text to replace, exactly as it stands in the file, at one place only." alias:"old_string,old_str" nocoerce:"true"`
 	NewText    string `json:"new_text" desc:"The text to put in its place. Empty deletes." alias:"new_string,new_str" nocoerce:"true"`
 	ReplaceAll bool   `json:"replace_all,omitempty" desc:"Replace every place where old_text stands." default:"false"`
 }

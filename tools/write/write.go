@@ -19,7 +19,7 @@ var description string
 
 // Args are the arguments of write_file.
 type Args struct {
-	Path    string `json:"path" desc:"The file to write. Folders that are missing are made." minlen:"1" alias:"file_path,file,filename" nocoerce:"true"`
+	Path    string `json:"path" desc:"The file to write." minlen:"1" alias:"file_path,file,filename" nocoerce:"true"`
 	Content string `json:"content" desc:"The whole content, or with append what is added." alias:"text,contents,file_text" nocoerce:"true"`
 	Mode    string `json:"mode,omitempty" desc:"overwrite replaces all of it; append adds at its end, with no line end of its own." enum:"overwrite,append" default:"overwrite"`
 }
