@@ -461,17 +461,23 @@ func (t *Turn) end() {
 	t.s.working.Done()
 }
 
-// message is what the model is told of in. The error is ErrEmpty.
-func (s *Session) message(in Input) (model.Message, error) {
+// fitting gives blocks without the data that is too large: the model is told that such an image cannot be shown.
+func (s *Session) fitting(blocks []prompt.Block) []prompt.Block {
 	s.mu.Lock()
 	most := s.config.Limits.MaxImageBytes
 	s.mu.Unlock()
-	in.Blocks = slices.Clone(in.Blocks)
-	for i, b := range in.Blocks {
+	blocks = slices.Clone(blocks)
+	for i, b := range blocks {
 		if len(b.Data) > most {
-			in.Blocks[i].Data = nil // then the model is told that it cannot be shown
+			blocks[i].Data = nil
 		}
 	}
+	return blocks
+}
+
+// message is what the model is told of in. The error is ErrEmpty.
+func (s *Session) message(in Input) (model.Message, error) {
+	in.Blocks = s.fitting(in.Blocks)
 	said := model.Message{Role: model.User, Text: prompt.User(s.o.Cwd, in.Blocks)}
 	if said.Text == "" {
 		return said, ErrEmpty

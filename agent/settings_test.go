@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -160,5 +161,16 @@ func TestLargeImagesAreNotShown(t *testing.T) {
 		if len(in.Blocks[0].Data) != size {
 			t.Error("the caller's blocks were changed")
 		}
+	}
+	// Their person is told, too.
+	c := &client{}
+	s = session(t, c, opener{"main": play(t, "say a")}, func(o *Options) {
+		o.Config = settings(t, `{"limits": {"maxImageBytes": 1000}}`)
+	})
+	if _, err := s.Prompt(t.Context(), picture(1001)); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(c.events, func(e Event) bool { return strings.Contains(e.Notice, "image/png cat") }) {
+		t.Errorf("%+v", c.events)
 	}
 }

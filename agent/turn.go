@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tandem/agent/model"
+	"tandem/agent/prompt"
 	"tandem/filetime"
 	"tandem/tools"
 	"tandem/tools/run"
@@ -104,6 +105,10 @@ func (t *Turn) loop() (StopReason, error) {
 	t.s.mu.Lock()
 	most := t.s.config.Budget.MaxTurnRequests
 	t.s.mu.Unlock()
+	if unseen := prompt.Unseen(t.s.fitting(t.in.Blocks)); len(unseen) > 0 {
+		t.tell(Event{Notice: fmt.Sprintf("The model does not get what was attached: %s. It takes text, and images in PNG, JPEG, "+
+			"GIF and WebP of up to limits.maxImageBytes.", strings.Join(unseen, ", "))})
+	}
 	warned := false // the model has been told that the budget is used up, and has had a request to wind up
 	for range most {
 		if t.ctx.Err() != nil {

@@ -89,12 +89,36 @@ func (b Block) picture() bool {
 		slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, b.MIMEType)
 }
 
+// Unseen names the blocks that no model can be given.
+func Unseen(blocks []Block) (names []string) {
+	for _, b := range blocks {
+		if b.unseen() {
+			names = append(names, b.called())
+		}
+	}
+	return names
+}
+
+func (b Block) unseen() bool {
+	switch b.Type {
+	case "text", "resource_link":
+		return false
+	case "resource":
+		return b.Text == "" && !strings.HasPrefix(b.MIMEType, "text/") && b.MIMEType != ""
+	}
+	return !b.picture()
+}
+
+func (b Block) called() string { return strings.TrimSpace(cmp.Or(b.MIMEType, b.Type) + " " + b.Name) }
+
 // User gives a person's message: texts as they are, attached text between marks, links as @path, and a remark in place
 // of what cannot be given to a model.
 func User(root string, blocks []Block) string {
 	var parts []string
 	for _, b := range blocks {
 		switch {
+		case b.unseen():
+			parts = append(parts, fmt.Sprintf("(Attached, but it cannot be shown to you: %s)", b.called()))
 		case b.Type == "text":
 			parts = append(parts, b.Text)
 		case b.Type == "resource_link":
@@ -106,18 +130,15 @@ func User(root string, blocks []Block) string {
 				where = "@" + where
 			}
 			parts = append(parts, fmt.Sprintf("Attached: %s%s", where, lines))
-		case b.Type == "resource" && (b.Text != "" || strings.HasPrefix(b.MIMEType, "text/") || b.MIMEType == ""):
+		case b.Type == "resource":
 			where, lines := place(root, b.URI)
 			if lines != "" {
 				lines = fmt.Sprintf(" lines=%q", lines)
 			}
 			text := strings.TrimSuffix(b.Text, "\n")
 			parts = append(parts, fmt.Sprintf("<attached path=%q%s>\n%s\n</attached>", where, lines, text))
-		case b.picture():
-			parts = append(parts, strings.TrimSpace("(Attached image: "+b.Name)+")")
 		default:
-			what := strings.TrimSpace(cmp.Or(b.MIMEType, b.Type) + " " + b.Name)
-			parts = append(parts, fmt.Sprintf("(Attached, but it cannot be shown to you: %s)", what))
+			parts = append(parts, strings.TrimSpace("(Attached image: "+b.Name)+")")
 		}
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return strings.TrimSpace(p) == "" }), "\n\n")

@@ -137,6 +137,9 @@ func TestPictures(t *testing.T) {
 	if got := User("/w", blocks); got != want {
 		t.Error(got)
 	}
+	if got := strings.Join(Unseen(blocks), "; "); got != "image/tiff; image/png; image/png" {
+		t.Error(got)
+	}
 }
 
 func TestUserMessage(t *testing.T) {
