@@ -234,7 +234,8 @@ func Reason(err error) string {
 
 const maxFile = 1 << 20
 
-// ReadFile reads a regular file of at most 1 MiB, without the mark that some editors put before UTF-8; a pipe or a device in its place is an error, since it could block.
+// ReadFile reads a regular file of at most 1 MiB, without the mark that some editors put before UTF-8; a pipe or a device
+// in its place is an error, since it could block.
 func ReadFile(path string) ([]byte, error) {
 	text, _, err := read(path)
 	return text, err
