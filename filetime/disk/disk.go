@@ -247,6 +247,9 @@ func (h *held) finish(dir Dir, more int) error {
 		return lost
 	}
 	h.apart = !late.Merged
+	if h.file != nil && late.Merged { // it is there anew, and takes in what is written from now on
+		h.gone = false
+	}
 	return h.leave(dir, v, longer, more)
 }
 

@@ -126,3 +126,36 @@ func TestF152OpenedMeanwhile(t *testing.T) {
 		})
 	}
 }
+
+// TestF152WritesOn has another program write again and again to a deleted file that has no name any more: all of it is in the
+// file that was made for the first.
+func TestF152WritesOn(t *testing.T) {
+	w := newWorld(t, filepath.Join(memory(t), "w"), map[string]string{"f": pre})
+	w.start(0)
+	h, err := os.OpenFile(w.path("f"), os.O_RDWR|os.O_APPEND, 0)
+	w.must(err)
+	dir, err := System().Open(w.dir)
+	w.must(err)
+	file, err := dir.Open("f")
+	w.must(err)
+	w.must(dir.Close())
+	c := w.d.Change(Intent{Session: "s", Call: "c"})
+	w.must(c.Begin(Planned{Op: Delete, Path: w.path("f"), Before: []byte(pre), BeforeHash: Hash([]byte(pre))}))
+	w.must(os.Remove(w.path("f")))
+	w.d.hold(&held{c: c, at: placeOf(w.path("f")), temp: TempPrefix + "gone", file: file, data: []byte(pre), gone: true})
+	c.End(Landed)
+	for range 3 {
+		w.write(h)
+		next := w.sim.timers
+		w.sim.timers = nil
+		for _, t := range next {
+			t.f()
+		}
+		if got, _ := w.read("f"); got != w.inode(h) {
+			t.Errorf("the file says %q, and what was written is %q", got, w.inode(h))
+		}
+	}
+	w.must(h.Close())
+	w.sim.pass()
+	w.check(true)
+}
