@@ -243,5 +243,5 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	if there, err := http.ParseTime(h.Get("Date")); err == nil {
 		now = there
 	}
-	return max(0, then.Sub(now))
+	return max(0, then.Sub(now)).Round(100 * time.Millisecond)
 }

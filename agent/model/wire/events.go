@@ -27,6 +27,8 @@ type events struct {
 	// part is the data of an event that is not whole yet, head the beginning of what is no event.
 	part, head []byte
 	any        bool
+	// more is what follows in a line where carriage returns alone end lines too.
+	more []byte
 }
 
 // newEvents reads from r through lines, which is its own from now on.
@@ -71,8 +73,13 @@ func (e *events) next() ([]byte, error) {
 	}
 }
 
-// line gives the next line without its end; the last one comes with an error.
+// line gives the next line without its end; the last one may come with an error.
 func (e *events) line() ([]byte, error) {
+	if len(e.more) > 0 {
+		line, more, _ := bytes.Cut(e.more, []byte("\r"))
+		e.more = more
+		return line, nil
+	}
 	line, err := e.lines.ReadSlice('\n')
 	if err == bufio.ErrBufferFull {
 		var long []byte
@@ -84,5 +91,10 @@ func (e *events) line() ([]byte, error) {
 		}
 		line = append(long, line...)
 	}
-	return bytes.TrimRight(line, "\r\n"), err
+	line = bytes.TrimRight(line, "\r\n")
+	if i := bytes.IndexByte(line, '\r'); i >= 0 {
+		e.more = append([]byte(nil), line[i+1:]...)
+		return line[:i], nil // an error comes again
+	}
+	return line, err
 }

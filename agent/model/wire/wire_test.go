@@ -62,6 +62,7 @@ func TestEvents(t *testing.T) {
 		{"plain", "data: 1\n\ndata: 2\n\n", "1|2"},
 		{"tight", "data:1\ndata:2\n", "1|2"},
 		{"windows", "\ufeffevent: x\r\ndata: 1\r\n\r\n", "1"},
+		{"old macs", "event: x\rdata: 1\r\rdata: [1,\rdata: 2]\r\rdata: [DONE]\r\r", "1|[1,\n2]|[DONE]"},
 		{"several lines", "data: {\ndata: \"a\":1}\n\ndata: 2", "{\n\"a\":1}|2"},
 		{"no JSON", "data: {oops\n\ndata: 2\n\n", "{oops|2"},
 		{"done", "data: 1\n\ndata: [DONE]\n\n", "1|[DONE]"},
