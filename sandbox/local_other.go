@@ -11,3 +11,6 @@ func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: tru
 
 // awaitExit returns when the command has ended.
 func awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
+
+// Conceal does nothing here.
+func Conceal() {}

@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"tandem/sandbox"
 )
 
 // version is set by the linker for a release.
@@ -37,6 +39,7 @@ type cli struct {
 func main() {
 	// An editor that is gone shows as a failing write, which ends the server in order, its commands included.
 	signal.Ignore(syscall.SIGPIPE)
+	sandbox.Conceal()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := start(ctx, os.Args[1:])
 	stop()
