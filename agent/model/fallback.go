@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -38,6 +39,7 @@ type fallbacks struct {
 
 func (f *fallbacks) Stream(ctx context.Context, r Request, on func(Delta)) (Response, error) {
 	var first error
+	var news []string // what has failed and is not told yet
 	for i, name := range append([]string{f.Name()}, f.others...) {
 		if i < len(f.others) && f.resting(name) {
 			continue
@@ -49,7 +51,8 @@ func (f *fallbacks) Stream(ctx context.Context, r Request, on func(Delta)) (Resp
 		said := false
 		if err == nil {
 			if i > 0 {
-				on(Delta{Notice: f.why(first, m.Name())})
+				on(Delta{Notice: f.why(news, m.Name())})
+				news = nil
 			}
 			var resp Response
 			resp, err = m.Stream(ctx, r, func(d Delta) {
@@ -66,9 +69,16 @@ func (f *fallbacks) Stream(ctx context.Context, r Request, on func(Delta)) (Resp
 		if said || ctx.Err() != nil || !errors.As(err, new(*Error)) {
 			return Response{}, err
 		}
+		news = append(news, err.Error())
 		f.mu.Lock()
 		f.failed[name] = time.Now()
 		f.mu.Unlock()
+	}
+	if len(news) > 0 && news[0] == first.Error() {
+		news = news[1:] // the error itself
+	}
+	if len(news) > 0 {
+		on(Delta{Notice: strings.Join(news, " ")})
 	}
 	return Response{}, first
 }
@@ -93,9 +103,9 @@ func (f *fallbacks) resting(name string) bool {
 	return ok && time.Since(at) < rest
 }
 
-func (f *fallbacks) why(err error, name string) string {
-	if err == nil {
+func (f *fallbacks) why(news []string, name string) string {
+	if len(news) == 0 {
 		return fmt.Sprintf("%s failed a moment ago. %s answers.", f.Name(), name)
 	}
-	return fmt.Sprintf("%s %s answers instead.", err, name)
+	return fmt.Sprintf("%s %s answers instead.", strings.Join(news, " "), name)
 }

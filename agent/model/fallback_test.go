@@ -43,9 +43,10 @@ func TestFallbacks(t *testing.T) {
 	}{
 		{"not needed", named{}, []*named{{name: "b"}}, "a", nil, "a "},
 		{"the next one", named{err: down}, []*named{{name: "b"}, {name: "c"}}, "[Down. b answers instead.]b", nil, "a b "},
-		{"the one after", named{err: down}, []*named{{name: "b", err: down}, {name: "c"}}, "[Down. b answers instead.][Down. c answers instead.]c", nil, "a b c "},
-		{"cannot be opened", named{err: down}, []*named{{name: "lost"}, {name: "c"}}, "[Down. c answers instead.]c", nil, "a c "},
-		{"none", named{err: down}, []*named{{name: "b", err: &Error{Message: "No."}}}, "[Down. b answers instead.]", down, "a b "},
+		{"the one after", named{err: down}, []*named{{name: "b", err: &Error{Message: "No."}}, {name: "c"}}, "[Down. b answers instead.][No. c answers instead.]c", nil, "a b c "},
+		{"cannot be opened", named{err: down}, []*named{{name: "lost"}, {name: "c"}}, "[Down. Lost. c answers instead.]c", nil, "a c "},
+		{"none", named{err: down}, []*named{{name: "b", err: &Error{Message: "No."}}}, "[Down. b answers instead.][No.]", down, "a b "},
+		{"none that can be opened", named{err: down}, []*named{{name: "lost"}}, "[Lost.]", down, "a "},
 		{"itself", named{err: down}, []*named{{name: "a"}}, "", down, "a "},
 		{"after words", named{err: down, text: "Half"}, []*named{{name: "b"}}, "Half", down, "a "},
 		{"cancelled", named{err: context.Canceled}, []*named{{name: "b"}}, "", context.Canceled, "a "},

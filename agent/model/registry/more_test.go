@@ -249,7 +249,8 @@ func TestFallbackModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "notice down is failing or overloaded (503). up/m answers instead.\ntext Hi\n= end_turn; in 0 (cached 0, written 0), out 0, $0.0000\n"
+	want := "notice down is failing or overloaded (503). The provider anthropic needs a key: set the environment variable " +
+		"ANTHROPIC_API_KEY, or providers.anthropic.apiKeyCommand to a command that prints it. up/m answers instead.\ntext Hi\n= end_turn; in 0 (cached 0, written 0), out 0, $0.0000\n"
 	if got := say(t, m); got != want || m.Name() != "down/m" {
 		t.Error(got)
 	}
