@@ -515,7 +515,7 @@ func TestStopReasons(t *testing.T) {
 			t.Errorf("%q: %+v", text, r)
 		}
 		if want == MaxTurnRequests {
-			c.told(t, "notice The turn stopped after 2 requests to the model.\n")
+			c.told(t, "notice The turn stopped after 2 requests to the model (budget.maxTurnRequests).\n")
 		}
 	}
 }

@@ -145,13 +145,13 @@ func (t *Turn) loop() (StopReason, error) {
 			return EndTurn, nil
 		}
 	}
-	t.tell(Event{Notice: fmt.Sprintf("The turn stopped after %d requests to the model.", most)})
+	t.tell(Event{Notice: fmt.Sprintf("The turn stopped after %d requests to the model (budget.maxTurnRequests).", most)})
 	return MaxTurnRequests, nil
 }
 
 // spent ends a turn whose calls have used up their budget.
 func (t *Turn) spent() StopReason {
-	t.tell(Event{Notice: "The turn used up what its tool calls may take (budget)."})
+	t.tell(Event{Notice: "The turn used up what its tool calls may take (budget.maxToolCalls, budget.maxToolTimeMs)."})
 	return BudgetExceeded
 }
 

@@ -94,7 +94,7 @@ func expected(c *modeltest.Case, hint string) (o outcome) {
 			o.Stop, o.Usage = reason, usage
 			if reason == "tool_calls" {
 				o.Stop = "max_turn_requests"
-				detail = "The turn stopped after 1 requests to the model."
+				detail = "The turn stopped after 1 requests to the model (budget.maxTurnRequests)."
 			}
 			if detail != "" {
 				o.Notices = append(o.Notices, detail)

@@ -160,13 +160,11 @@ func (s *server) refusal(id string, err error) error {
 	case err == nil || errors.As(err, &coded):
 		return err
 	case errors.Is(err, store.ErrUnknown):
+		says := fmt.Sprintf("There is no session %.80q, neither open here nor kept; tandem/session/list names those that are.", id)
 		if why := s.figures.unkept; why != "" { // it was set when the store was opened
-			return &wire.Error{
-				Code: codeUnknownSession, Name: "unknown_session",
-				Message: fmt.Sprintf("There is no session %.80q open here, and those that are kept cannot be read: %s.", id, why),
-			}
+			says = fmt.Sprintf("There is no session %.80q open here, and those that are kept cannot be read: %s.", id, why)
 		}
-		return unknownSession(id)
+		return &wire.Error{Code: codeUnknownSession, Name: "unknown_session", Message: says}
 	case errors.As(err, &held):
 		return &wire.Error{
 			Code: codeSessionBusy, Name: "session_busy",

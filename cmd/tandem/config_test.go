@@ -144,7 +144,7 @@ func TestDoctorLooks(t *testing.T) {
 	want := []string{
 		"ok ~/.vscode/extensions/tandem.tandem-0.1.0 | ",
 		"note is there; Tandem was not found in the usual places for its extensions | put editors/nvim on its runtime path, see docs/neovim.md",
-		"warn 1024 folders, 128 watchers for all programs together, which is few; what is over that is looked at now and then | sysctl fs.inotify.max_user_watches=65536 fs.inotify.max_user_instances=128",
+		"warn at most 1024 folders, 128 watchers for all programs together, which is few; what is over that is looked at now and then | sysctl fs.inotify.max_user_watches=65536 fs.inotify.max_user_instances=128",
 		"note the system's limits cannot be read; files that it does not watch are looked at now and then | ",
 		`warn none, and sandbox.level is strict: every command is refused | "auto" asks before every command instead`,
 		"fail ~/proc/max_user_watches is no folder | remove it, or set stateDir to another folder",

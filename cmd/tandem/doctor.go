@@ -328,7 +328,7 @@ func (x *examination) inotify(dir string) {
 		return n
 	}
 	watches, instances := limit("max_user_watches"), limit("max_user_instances")
-	detail := fmt.Sprintf("%d folders, %d watchers", watches, instances)
+	detail := fmt.Sprintf("at most %d folders, %d watchers", watches, instances)
 	switch {
 	case watches < 0 || instances < 0:
 		x.add("watching", note, "the system's limits cannot be read; files that it does not watch are looked at now and then", "")
