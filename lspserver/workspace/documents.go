@@ -215,6 +215,7 @@ func (w *Workspace) Close(uri string) {
 	f.open, f.dirty, f.lent, f.touched, f.suspect = false, false, false, false, false
 	f.version = 0
 	f.disk = stat{}
+	f.wake = nil // the disk is not what the buffer was, and nobody has taken anything away
 	if err := w.refresh(f); err != nil {
 		f.last = f.hash()
 		f.known = false

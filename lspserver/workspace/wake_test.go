@@ -63,6 +63,45 @@ func TestF152StaleSave(t *testing.T) {
 	}
 }
 
+// A document is opened right after an edit of its file, typed into and closed without being saved: what was typed is thrown
+// away, and does not come to the disk.
+func TestF152ClosedInTheWake(t *testing.T) {
+	const begin = "one\ntwo\nthree\nfour\n"
+	edited := strings.Replace(begin, "two", "TWO", 1)
+	rows := []struct {
+		name string
+		can  bool // whether the editor can apply edits; where it cannot, they land on disk behind it
+	}{{"opened anew", true}, {"open all the time", false}}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			w, b, path := opened(t, begin)
+			shown := begin
+			if w.o.Features.Apply = row.can; row.can {
+				w.Close(b.uri)
+				shown = edited
+			}
+			s, err := w.Read(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := replaceIn(s, "two", "TWO")
+			c.Apply = filetime.OnDisk
+			if _, err := w.Commit(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			if row.can {
+				w.Open(path, b.uri, 1, shown)
+			}
+			w.Change(b.uri, 7, []ContentChange{{Text: "typed\nand\ntyped\n" + shown}})
+			w.Close(b.uri)
+			raw, err := os.ReadFile(path)
+			if s, now := w.Read(t.Context(), path); err != nil || now != nil || string(raw) != edited || s.Text.String() != edited {
+				t.Errorf("the file is %q %v, the text %q %v, want %q", raw, err, s.Text, now, edited)
+			}
+		})
+	}
+}
+
 func TestNearest(t *testing.T) {
 	versions := [][]byte{[]byte("a\nB\nc\n5\n"), []byte("a\nb\nc\n5\n"), []byte("a\nB\nc\n"), nil, []byte("a\nb\nc\nd")}
 	for data, want := range map[string]int{
