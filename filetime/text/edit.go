@@ -288,6 +288,18 @@ func Canonical(base Text, s Set) Set {
 	return out
 }
 
+// Trim takes off both ends of each edit what it does not change.
+func Trim(base Text, s Set) Set {
+	s = Compose(s, nil)
+	out := s[:0]
+	for _, e := range s {
+		if e = trim(base, e); e.Start < e.End || e.New != "" {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // trim takes off both ends of an edit what it does not change.
 func trim(base Text, e Edit) Edit {
 	if e.Start == e.End || e.New == "" {

@@ -57,6 +57,50 @@ func Rebase(base Text, ours, theirs Set) Rebased { return Rules{}.Rebase(base, o
 //	Mirror(base, theirs, ours).Set.Apply(ours.Apply(base))
 func Mirror(base Text, theirs, ours Set) Rebased { return Rules{}.Mirror(base, theirs, ours) }
 
+// TakeBack carries back over theirs, where back is to take away what should not be there. It has no conflicts: what the user
+// has typed into that stays, all else of it goes, and what it had replaced comes to stand before what was typed, unless the
+// user has put it back already.
+func TakeBack(base Text, back, theirs Set) Set {
+	if r := Rebase(base, back, theirs); len(r.Conflicts) == 0 {
+		return r.Set
+	}
+	theirs = Trim(base, theirs)
+	now := theirs.Apply(base)
+	var out Set
+	remove := func(start, end int) {
+		if start < end {
+			out = append(out, Edit{start, end, ""})
+		}
+	}
+	for _, e := range Trim(base, back) {
+		first, at, last := theirs.MapPos(e.Start, false), theirs.MapPos(e.Start, true), theirs.MapPos(e.End, true)
+		keep, kept := last, last // where it stands already
+		if i := strings.Index(now.Slice(first, max(first, last)), e.New); i >= 0 && strings.TrimSpace(e.New) != "" {
+			keep, kept = first+i, first+i+len(e.New)
+		} else if e.New != "" {
+			out = append(out, Edit{at, at, e.New})
+		}
+		grown, from := 0, e.Start
+		upTo := func(to int) {
+			start, end := from+grown, to+grown
+			remove(start, min(end, keep))
+			remove(max(start, kept), end)
+		}
+		for _, t := range theirs {
+			if t.Start >= e.End && t.End > e.Start {
+				break
+			}
+			if t.End > e.Start {
+				upTo(t.Start)
+				from = max(from, t.End)
+			}
+			grown += t.grow()
+		}
+		upTo(e.End)
+	}
+	return snap(now, Compose(out, nil))
+}
+
 // SameSpans reports whether rebased deletes nothing from now but what ours deletes
 // from base: the last check before an edit goes out.
 func SameSpans(base Text, ours Set, now Text, rebased Set) bool {
@@ -170,13 +214,7 @@ type merger struct {
 
 func (rules Rules) merge(base Text, ours, theirs Set) *merger {
 	m := &merger{rules: rules, base: base, cur: cursor{c: base.chunks()}, agentLine: -1, userLine: -1}
-	theirs = Compose(theirs, nil)
-	b := theirs[:0]
-	for _, e := range theirs {
-		if e = trim(base, e); e.Start < e.End || e.New != "" {
-			b = append(b, e)
-		}
-	}
+	b := Trim(base, theirs)
 	a := make(Set, 0, len(ours))
 	for _, e := range ours {
 		switch last := len(a) - 1; {

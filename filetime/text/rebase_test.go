@@ -186,6 +186,50 @@ func checkConflicts(t failer, base string, r Rebased) {
 	}
 }
 
+// TestTakeBackLosesNothing has somebody change what is to be taken back, or take some of it back as well: all that was put in
+// goes, all that was typed stays, and what had been there comes once.
+func TestTakeBackLosesNothing(t *testing.T) {
+	t.Parallel()
+	met, put := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		base := (&alphabet{'一', '←', "\n"}).draw(t, "base", 14)
+		back := drawApart(t, "back", base, &alphabet{'가', '①', ";\n"}, nil)
+		theirs := drawApart(t, "theirs", base, &alphabet{'а', '─', "\r"}, back)
+		now := theirs.Apply(New(base))
+		got := TakeBack(New(base), back, theirs)
+		if err := got.Validate(now); err != nil {
+			t.Fatalf("%q, back %v, theirs %v: %v: %v", base, back, theirs, got, err)
+		}
+		if len(Rebase(New(base), back, theirs).Conflicts) > 0 {
+			met++
+		}
+		want := map[rune]int{}
+		for _, c := range base {
+			want[c] = 1
+		}
+		for _, e := range slices.Concat(back, theirs) {
+			for _, c := range base[e.Start:e.End] {
+				want[c] = 0
+			}
+		}
+		for _, e := range slices.Concat(back, theirs) {
+			for _, c := range e.New {
+				want[c] = 1
+				put++
+			}
+		}
+		after := got.Apply(now).String()
+		for c, n := range want {
+			if c > 0x7F && strings.Count(after, string(c)) != n {
+				t.Fatalf("%q, back %v, theirs %v: %v leads to %q, where %c should be %d times", base, back, theirs, got, after, c, n)
+			}
+		}
+	})
+	if met < 1000 || put < 1000 {
+		t.Errorf("%d conflicts, %d characters put in: too few to mean anything", met, put)
+	}
+}
+
 // TestRebaseConverges has texts full of repetition, touching edits, and characters
 // that the edits of both sides make or take apart.
 func TestRebaseConverges(t *testing.T) {
