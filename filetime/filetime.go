@@ -142,6 +142,9 @@ type LandedFile struct {
 	Reformatted int
 	// Stale says that the disk is older than the buffer that the edit landed in.
 	Stale bool
+	// From is what the text was before the editor took away, in one with the edit, what had landed at a wrong place; empty
+	// where it did not. The editor's undo leads there.
+	From text.Text
 }
 
 // Code is a class of failure, one situation one code; the values are those of the wire.

@@ -150,7 +150,11 @@ func (l *Log) Landed(c filetime.Change, landed filetime.Landed) {
 func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
 	t := l.tracks[f.Path]
 	if t == nil {
-		t = &track{path: f.Path, undos: map[uint64]turned{}, settled: newWeave(f.Before, f.Rev)}
+		from := f.Before
+		if f.From.Len() > 0 {
+			from = f.From
+		}
+		t = &track{path: f.Path, undos: map[uint64]turned{}, settled: newWeave(from, f.Rev)}
 		l.tracks[f.Path] = t
 	}
 	if o := t.at(f.Rev); o != nil && o.call == c.Call { // found in the history before we were told
@@ -221,10 +225,12 @@ func (l *Log) name(h *hunk, n int) {
 
 // land brings an operation into a weave, whose text is made to be the one that it was made over.
 func (t *track) land(w *weave, o *op) {
+	w.keep()
 	if !w.text.Equal(o.before) {
 		w.change(text.Diff(w.text, o.before))
+		w.keep()
+		w.joined = true
 	}
-	w.keep()
 	w.land(o.set, func(i int) int { return o.first + i })
 	w.step(true)
 }
@@ -265,6 +271,7 @@ func (l *Log) follow(t *track, w *weave, revs []filetime.Revision) {
 		if !w.past[w.at[0]].text.Equal(w.text) {
 			w.step(alone)
 		}
+		w.joined = revs[n-1].Part
 		w.rev = revs[n-1].Rev
 		revs = revs[n:]
 	}

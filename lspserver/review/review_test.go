@@ -20,6 +20,7 @@ type buffer struct {
 	text text.Text
 	ver  int32
 	back []text.Set // what takes each change back
+	slip func()     // run once before an edit, which then comes to the place that it was sent for
 }
 
 func (b *buffer) change(set text.Set) {
@@ -44,6 +45,10 @@ func (b *buffer) insert(before, s string) {
 func (b *buffer) Apply(_ context.Context, d workspace.Delivery) (bool, string, error) {
 	if d.Version == nil || *d.Version != b.ver {
 		return false, "version", nil
+	}
+	if b.slip != nil {
+		b.slip()
+		b.slip = nil
 	}
 	var set text.Set
 	for _, e := range d.Edits {
@@ -262,6 +267,22 @@ func TestTheEditorsOwnUndo(t *testing.T) {
 	back("beta", "BETA") // and redone
 	if files := d.log.List(t.Context(), "", filepath.Base); len(files) != 1 {
 		t.Errorf("redone in the editor, not listed: %+v", files)
+	}
+}
+
+// An edit came to a wrong place and was repaired, and the editor's undo takes the repair back: what the edit had deleted is
+// there again, and an undo of the turn brings it no second time.
+func TestTheEditorsUndoOfARepair(t *testing.T) {
+	d := newDesk(t, four, true)
+	d.slip = func() { d.change(text.Set{{New: "first\n"}}) }
+	d.agent(1, "beta\n", "")
+	if want := "first\n" + strings.Replace(four, "beta\n", "", 1); d.now() != want {
+		t.Fatalf("landed as %q", d.now())
+	}
+	d.change(d.back[len(d.back)-1])
+	d.log.Undo(t.Context(), turn(1))
+	if now := d.now(); strings.Count(now, "beta") != 1 {
+		t.Errorf("%q", now)
 	}
 }
 

@@ -25,13 +25,14 @@ type weave struct {
 	pieces []piece
 	past   []moment
 	at     []int // which of past it is now: several where the text does not tell, the likeliest first
+	joined bool  // the next change was told in one with the latest
 }
 
 // moment is what a weave was after a change, or before the first one; never changed.
 type moment struct {
 	text   text.Text
 	pieces []piece
-	from   []int // the moment before
+	from   []int // the moment before, and those before that where an editor's undo leads there at once
 	run    int   // one number for those between which nothing of the agent's happened
 }
 
@@ -62,7 +63,11 @@ func (w *weave) step(alone bool) {
 	m := moment{w.text, w.pieces, w.at, 0}
 	if len(w.at) > 0 {
 		m.run = w.past[w.at[0]].run
+		if w.joined {
+			m.from = slices.Concat(w.at, w.past[w.at[0]].from)
+		}
 	}
+	w.joined = false
 	if alone {
 		for _, p := range w.past {
 			m.run = max(m.run, p.run+1)

@@ -33,6 +33,7 @@ type event struct {
 	set           text.Set
 	before, after text.Text
 	rev           uint64
+	part          bool // the editor tells of the next one in the same notification
 	gathered      bool // the editor tells of several changes by it
 	disk          bool // the document was closed, and this is how the file differs from what it was
 	opened        bool // the document was opened with another text
@@ -47,6 +48,7 @@ type delivery struct {
 	events []event
 
 	searched int     // events that find has looked at
+	taken    int     // events after which something that had landed at a wrong place was taken back
 	starts   []start // one for each of them
 	theirs   text.Set
 	size     int
@@ -114,90 +116,6 @@ func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEd
 // errMending says that the time of an edit is up that landed at the wrong place and has not been repaired yet.
 var errMending = errors.New("the repair goes on")
 
-// salvage goes on with a repair that cannot be carried out as it is, for the reason in cause. A document that was closed is
-// repaired on disk. Where somebody has typed into what landed at the wrong place, the rest of it is taken back.
-func (a *attempt) salvage(ctx context.Context, cause error) (filetime.LandedFile, bool, error) {
-	f := a.f
-	if errors.Is(cause, errClosed) {
-		l, err := a.w.commitDisk(ctx, f, a.e, a.c)
-		switch {
-		case errors.Is(err, errOpened):
-			return l, false, nil
-		case err == nil:
-			l, err = a.settled(l)
-			return l, true, err
-		}
-		cause = err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	unknown := a.unknown("the editor put it at the wrong place, and the user has typed there since")
-	var conflict *filetime.Conflict
-	if !errors.As(cause, &conflict) {
-		return filetime.LandedFile{}, false, unknown
-	}
-	theirs := text.Diff(a.e.Base, f.text)
-	if revs, ok := f.since(a.e.Rev); ok {
-		theirs = together(revs)
-	}
-	a.back = restore(a.e.Base, a.back, theirs, f.text)
-	a.e.Base, a.e.Edits, a.e.Since, a.e.Rev = f.text, a.back, nil, f.rev
-	a.partly = true
-	a.detour.set, a.detour.rebased = nil, text.Rebased{}
-	if len(a.back) == 0 {
-		return filetime.LandedFile{}, false, unknown
-	}
-	return filetime.LandedFile{}, false, nil
-}
-
-// restore carries back, over base, to now as far as it goes. Where somebody has typed into what it would take away, that stays
-// and what was there before comes to stand beside it: nothing typed is lost, though not all is in order.
-func restore(base text.Text, back, theirs text.Set, now text.Text) text.Set {
-	var out text.Set
-	at := 0
-	for _, e := range back {
-		hunk := text.Rebase(base, text.Set{e}, theirs)
-		set := hunk.Set
-		if len(hunk.Conflicts) > 0 {
-			gone := base.Slice(e.Start, e.End)
-			pre := prefix(gone, e.New)
-			lost := e.New[pre : len(e.New)-suffix(gone[pre:], e.New[pre:])]
-			start, end := theirs.MapPos(e.Start+pre, false), theirs.MapPos(e.End, true)
-			if strings.Contains(now.Slice(start, max(start, end)), lost) || !utf8.ValidString(lost) {
-				continue
-			}
-			set = text.Set{{Start: start, End: start, New: lost}}
-		}
-		for _, s := range set {
-			if s.Start >= at {
-				out, at = append(out, s), s.End
-			}
-		}
-	}
-	return out
-}
-
-// settled ends a repair after which nothing is left to do.
-func (a *attempt) settled(l filetime.LandedFile) (filetime.LandedFile, error) {
-	a.f.mu.Lock()
-	defer a.f.mu.Unlock()
-	l, _, err := a.settle(l, a.f.rev)
-	return l, err
-}
-
-// mend takes back what landed at the wrong place, and puts it nowhere: its call has been answered. It goes on until that is
-// done, the document is closed or the editor has left. It owns the document's slot.
-func (a *attempt) mend() {
-	defer func() { <-a.f.slot }()
-	a.deadline = a.w.o.Now().Add(mending)
-	a.lingers = true
-	a.e.Edits = a.back
-	a.detour.set, a.detour.rebased = nil, text.Rebased{}
-	if _, err := a.run(context.Background()); err != nil {
-		a.w.o.Log.Warn("an edit at the wrong place was not repaired", "path", a.f.path, "error", err)
-	}
-}
-
 // lent says that the document is open only because of the edit, and so is to be saved. Where somebody has typed into it
 // since it was opened, that is for them to do. An editor may put a line end to the text of its own accord, and take it away.
 func (a *attempt) lent() bool {
@@ -229,10 +147,8 @@ type attempt struct {
 	dirty    bool // the user had unsaved text before the edit came
 	typed    bool // somebody has typed into what was opened for the edit
 	repairs  int
-	back     text.Set // over e.Base: takes back what landed at the wrong place and does no more
-	lingers  bool     // the call has been answered: what is left is to take back
-	partly   bool     // only some of it can be taken back
-	detour   *detour  // what the repairs are about
+	lingers  bool    // the call has been answered: what is left is to take back
+	detour   *detour // what the repairs are about
 }
 
 // reply is the editor's answer to one try.
@@ -307,19 +223,20 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.open {
-		if a.tries > 0 && !a.closed {
-			return plan{}, nil, false, errClosed
-		}
 		if err := a.w.refresh(f); err != nil {
 			return plan{}, nil, false, err
 		}
-		a.closed = true
 		if a.detour != nil && f.dropped(a.detour.first) {
 			a.restart()
 		}
-	} else if f.lent {
-		a.closed = true
 	}
+	if a.detour != nil {
+		a.mended()
+	}
+	if !f.open && a.tries > 0 && !a.closed {
+		return plan{}, nil, false, errClosed
+	}
+	a.closed = a.closed || !f.open || f.lent
 	if a.tries > 0 && a.e.Create && (f.open || f.exists) && f.text.Len() == 0 {
 		// The editor made the file in an earlier try and then refused the text.
 		a.e.Create, a.e.Base, a.e.Since, a.e.Rev = false, f.text, nil, f.rev
@@ -340,15 +257,6 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	d := &delivery{rules: f.rules, base: p.before, set: p.set, ranges: a.ranges(p.before, p.set)}
 	f.out = d
 	return p, d, false, nil
-}
-
-// restart forgets what landed at the wrong place, because the document was closed without it.
-func (a *attempt) restart() {
-	a.e = a.detour.meant
-	if a.lingers {
-		a.e.Edits = nil
-	}
-	a.repairs, a.detour, a.back, a.partly = 0, nil, nil, false
 }
 
 func (a *attempt) ranges(base text.Text, set text.Set) []TextEdit {
@@ -444,14 +352,18 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 		refused = false // the editor failed after it had applied the edit
 	}
 	switch found.verdict {
-	case landed:
+	case landed, misplaced:
 		if refused {
 			break
 		}
+		if !a.right(d, found) {
+			a.repair(d, found)
+			return filetime.LandedFile{}, false, nil
+		}
 		first, last := d.events[found.i], d.events[found.j-1]
-		a.claim(first.rev, last.rev)
 		p.before, p.after = first.before, last.after
-		p.set = text.Canonical(first.before, composed(d.events[found.i:found.j]))
+		p.set = d.exact(found, d.rules.Rebase(d.base, d.set, composed(d.events[:found.i])).Set)
+		a.claim(first.rev, last.rev, p.set)
 		l := a.landed(p, last.rev)
 		return a.settle(l, last.rev)
 	case merged:
@@ -461,11 +373,6 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 		rev := a.split(d)
 		l := a.landed(p, rev)
 		return a.settle(l, d.events[len(d.events)-1].rev)
-	case misplaced:
-		if refused {
-			break
-		}
-		return filetime.LandedFile{}, false, a.repair(d, found)
 	}
 	if !refused && got != nil && a.onDisk(p) {
 		return a.landedOnDisk(p), true, nil
@@ -514,7 +421,7 @@ func (a *attempt) landedOnDisk(p plan) filetime.LandedFile {
 		if err := a.w.refresh(f); err != nil {
 			a.w.o.Log.Debug("landed file cannot be read", "path", f.path, "error", err)
 		}
-		a.claim(f.rev, f.rev)
+		a.claim(f.rev, f.rev, nil)
 	}
 	l := a.landed(p, f.rev)
 	l.Source = "disk"
@@ -522,8 +429,17 @@ func (a *attempt) landedOnDisk(p plan) filetime.LandedFile {
 	return l
 }
 
-// claim marks the revisions from first to last as one by the agent.
-func (a *attempt) claim(first, last uint64) {
+// exact is what events i to j of a finding did: want, where that does it as it stands, or else what the editor told of it,
+// which may hold as much as the words around.
+func (d *delivery) exact(found finding, want text.Set) text.Set {
+	if want.Apply(d.events[found.i].before).Equal(d.events[found.j-1].after) {
+		return want
+	}
+	return composed(d.events[found.i:found.j])
+}
+
+// claim marks the revisions from first to last as one by the agent: set, or what they are together where that is nil.
+func (a *attempt) claim(first, last uint64, set text.Set) {
 	i, j := -1, -1
 	for k, r := range a.f.history {
 		if r.Rev == first {
@@ -534,7 +450,9 @@ func (a *attempt) claim(first, last uint64) {
 		}
 	}
 	if i >= 0 && j > i {
-		a.f.claim(i, j, a.c)
+		if a.f.claim(i, j, a.c); set != nil {
+			a.f.history[i].Set = set
+		}
 	}
 }
 
@@ -555,100 +473,6 @@ func (a *attempt) split(d *delivery) uint64 {
 		return mine.Rev
 	}
 	return last.rev
-}
-
-// detour is the way of an edit that landed at the wrong place first: the text before that, the first revision after it, and
-// the edit as it was meant, nil where it met what somebody else changed.
-type detour struct {
-	meant   filetime.FileEdit // the edit before any repair
-	base    text.Text         // what the edit was sent for
-	before  text.Text
-	first   uint64
-	set     text.Set
-	theirs  text.Set
-	rebased text.Rebased
-}
-
-// settle ends an edit that has landed with revision last, or a repair that only took back what should not have landed.
-func (a *attempt) settle(l filetime.LandedFile, last uint64) (filetime.LandedFile, bool, error) {
-	if a.detour == nil {
-		return l, true, nil
-	}
-	l = a.straighten(l, last)
-	if a.partly {
-		return l, true, a.unknown("the editor put it at the wrong place, and the user has typed there since")
-	}
-	if k := a.detour.rebased.Conflicts; len(k) > 0 {
-		return filetime.LandedFile{}, true, a.w.conflict(a.f, a.e, text.Diff(a.detour.base, a.f.text), k, nil)
-	}
-	return l, true, nil
-}
-
-// straighten makes one edit of the wrong one and its repairs, in the history and in what is told of it, so that a view and
-// an undo know the edit that was meant and nothing of the detour. What others did meanwhile comes after it.
-func (a *attempt) straighten(l filetime.LandedFile, last uint64) filetime.LandedFile {
-	f, t := a.f, a.detour
-	i := slices.IndexFunc(f.history, func(r filetime.Revision) bool { return r.Rev >= t.first })
-	j := slices.IndexFunc(f.history, func(r filetime.Revision) bool { return r.Rev > last })
-	if j < 0 {
-		j = len(f.history)
-	}
-	if i < 0 || i >= j {
-		return l
-	}
-	now := t.before
-	for _, r := range f.history[i:j] {
-		now = r.Set.Apply(now)
-	}
-	l.Before, l.Set, l.After, l.Rev = t.before, t.set, t.set.Apply(t.before), t.first-1
-	l.Rebased, l.Over, l.SameLine = t.theirs, len(t.theirs), t.rebased.SameLine
-	straight := []filetime.Revision{revisionOf(a.c, l.Rev, t.set), {Rev: last, Set: text.Diff(l.After, now)}}
-	f.history = slices.Concat(f.history[:i], straight, f.history[j:])
-	return l
-}
-
-// repair turns the edit into one that undoes what landed at the wrong place and does what was meant.
-func (a *attempt) repair(d *delivery, found finding) error {
-	before, after := d.events[found.i].before, d.events[found.j-1].after
-	wrong := composed(d.events[found.i:found.j])
-	theirs := composed(d.events[:found.i])
-	a.claim(d.events[found.i].rev, d.events[found.j-1].rev)
-	a.repairs++
-	a.refusals = 0
-	a.w.o.Log.Warn("the editor applied an edit at the coordinates of an older text; repairing", "path", a.f.path)
-	back := wrong.Inverse(before)
-	right := d.rules.Rebase(d.base, d.set, theirs)
-	earlier := a.carry(d.base, a.carry(a.e.Base, a.back, a.sent.theirs, d.base), theirs, before)
-	a.back = text.Minimize(after, text.Compose(back, earlier))
-	if a.detour == nil {
-		a.detour = &detour{meant: a.e, base: d.base, before: before, first: d.events[found.i].rev, set: right.Set, rebased: right}
-		a.detour.theirs = text.Canonical(d.base, theirs)
-		if a.sent.theirs != nil {
-			a.detour.theirs = text.Canonical(a.e.Base, text.Compose(a.sent.theirs, theirs))
-		}
-	}
-	edits := a.back
-	if len(right.Conflicts) == 0 {
-		edits = text.Minimize(after, text.Compose(back, right.Set))
-	} else { // no repair can do what was meant any more
-		a.detour.base, a.detour.set, a.detour.rebased = d.base, nil, right
-	}
-	a.e = filetime.FileEdit{Path: a.e.Path, Base: after, Edits: edits, Rev: d.events[found.j-1].rev}
-	if a.repairs == 1 {
-		if until := a.w.o.Now().Add(grace); until.After(a.deadline) {
-			a.deadline = until
-		}
-	}
-	return nil
-}
-
-// carry is what is left of back, over base, after theirs, which has led to now: all of it, or as much as can be.
-func (a *attempt) carry(base text.Text, back, theirs text.Set, now text.Text) text.Set {
-	if r := text.Rebase(base, back, theirs); len(r.Conflicts) == 0 {
-		return r.Set
-	}
-	a.partly = true
-	return restore(base, back, theirs, now)
 }
 
 // told is how many changes the editor has told of: a text that a document is opened or closed with says nothing of the edit.
@@ -725,19 +549,39 @@ func composed(events []event) text.Set {
 // find looks for the edit in what happened to the document. What it has looked at before it does not look at again: a
 // client that does not answer may have much typed into it. f.mu is held.
 func (a *attempt) find(d *delivery) finding {
+	// What takes something back may be done by the user's own undo as well: then what comes after it is the edit.
+	again := a.detour != nil || a.c.ForUser
 	widest := max(len(d.set)+1, 8)
 	closed := 1 + lastIndex(d.events, func(e event) bool { return e.disk }) // before that it is not the editor who tells
-	for ; d.found.verdict == absent && d.searched < len(d.events); d.searched++ {
-		j := d.searched + 1
-		first := max(closed, j-widest)
-		d.begin(j-1, a.reposition(d.events[j-1].before, d.ranges))
-		// The fewest events first: with more of them, somebody's typing and an edit that took it away may look like one. But
-		// what is left to do after a part of the edit is done is the whole of it only where somebody else has done that part.
-		for i := j - 1; i >= first && d.found.verdict == absent; i-- {
-			d.found = d.match(i, j, false)
+	for d.searched < len(d.events) && (d.found.verdict == absent || again && d.found.verdict == landed) {
+		from := d.searched
+		for more := true; more; d.searched++ {
+			e := d.events[d.searched]
+			d.begin(e, a.reposition(e.before, d.ranges))
+			more = e.part
 		}
-		for i := first; i < j && d.found.verdict == absent; i++ {
-			d.found = d.match(i, j, true)
+		found := finding{}
+		if from >= max(closed, d.taken) { // most tell of an edit in a notification of its own
+			if found = d.match(from, d.searched, false); found.verdict == absent && d.searched-from > 1 {
+				found = d.match(from, d.searched, true)
+			}
+		}
+		for j := from + 1; j <= d.searched; j++ {
+			first := max(closed, j-widest, d.found.j, d.taken)
+			// The fewest events first: with more of them, somebody's typing and an edit that took it away may look like one. But
+			// what is left to do after a part of the edit is done is the whole of it only where somebody else has done that part.
+			for i := j - 1; i >= first && found.verdict == absent; i-- {
+				found = d.match(i, j, false)
+			}
+			for i := first; i < j && found.verdict == absent; i++ {
+				found = d.match(i, j, true)
+			}
+			if a.detour != nil && a.detour.stood(d.events[j-1].after) >= 0 {
+				d.taken = j
+			}
+		}
+		if found.verdict != absent {
+			d.found = found
 		}
 	}
 	if d.found.verdict != absent {
@@ -753,6 +597,9 @@ func (a *attempt) find(d *delivery) finding {
 func (d *delivery) match(i, j int, begun bool) finding {
 	s, before, after := d.starts[i], d.events[i].before, d.events[j-1].after
 	grown := d.size - s.size
+	if j < len(d.starts) {
+		grown = d.starts[j].size - s.size
+	}
 	right := len(s.right) > 0 && s.rightSize == grown && s.rightBegun == begun
 	wrong := len(s.wrong) > 0 && s.wrongSize == grown && s.wrongBegun == begun && i > 0
 	if !right && !wrong {
@@ -768,17 +615,18 @@ func (d *delivery) match(i, j int, begun bool) finding {
 	return finding{}
 }
 
-// begin looks at event i as the first that may show the edit.
-func (d *delivery) begin(i int, wrong text.Set) {
-	e := d.events[i]
+// begin looks at the next event as the first that may show the edit.
+func (d *delivery) begin(e event, wrong text.Set) {
 	s := start{size: d.size}
 	if r := d.rules.Rebase(d.base, d.set, d.theirs); len(r.Conflicts) == 0 {
 		s.right = text.Canonical(e.before, r.Set)
 		s.rightSize = grown(e.before, s.right)
-		s.rightBegun = r.Coalesced > 0
+		s.rightBegun = r.Coalesced > 0 || removed(r.Set) < removed(d.set)
 	}
 	s.wrong = text.Canonical(e.before, wrong)
-	s.wrongBegun = slices.ContainsFunc(wrong, func(w text.Edit) bool { return e.before.Slice(w.Start, w.End) == w.New })
+	s.wrongBegun = slices.ContainsFunc(wrong, func(w text.Edit) bool {
+		return w.New != "" && w.New == e.before.Slice(w.Start, w.End)
+	})
 	s.wrongSize = grown(e.before, s.wrong)
 	d.starts = append(d.starts, s)
 	d.theirs = text.Compose(d.theirs, e.set)
@@ -892,6 +740,15 @@ func grown(before text.Text, s text.Set) int {
 	for _, e := range s {
 		old := before.Slice(e.Start, e.End)
 		n += len(e.New) - strings.Count(e.New, "\r") - len(old) + strings.Count(old, "\r")
+	}
+	return n
+}
+
+// removed is how many bytes a set takes out.
+func removed(s text.Set) int {
+	n := 0
+	for _, e := range s {
+		n += e.End - e.Start
 	}
 	return n
 }

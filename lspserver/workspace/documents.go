@@ -86,7 +86,11 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 	for i, c := range changes {
 		set := w.convert(f, c)
 		w.record(f, set, filetime.User)
-		f.history[len(f.history)-1].Part = i+1 < len(changes)
+		part := i+1 < len(changes)
+		f.history[len(f.history)-1].Part = part
+		if f.out != nil {
+			f.out.events[len(f.out.events)-1].part = part
+		}
 	}
 	if f.out != nil && gathered {
 		f.out.events[len(f.out.events)-1].gathered = true

@@ -32,8 +32,11 @@ type buffer struct {
 	drop   bool          // answers applied and does nothing
 	join   string        // typed at the start, in the same notification as the edit
 	late   time.Duration // echo after the reply
+	whole  bool          // tells whole texts
 	tries  int
 	saved  []string
+
+	undo []text.Set // all that was done, as the editor's own undo takes it back
 }
 
 func (b *buffer) offset(p text.Position) int {
@@ -49,6 +52,7 @@ func (b *buffer) typeAt(at int, s string) {
 
 // change applies edits from the last to the first and reports them in one notification.
 func (b *buffer) change(edits []text.Edit) {
+	b.undo = append(b.undo, text.Set(edits).Inverse(text.New(b.text)))
 	var changes []ContentChange
 	for i := len(edits) - 1; i >= 0; i-- {
 		e := edits[i]
@@ -57,6 +61,9 @@ func (b *buffer) change(edits []text.Edit) {
 			Range: &Range{t.Position(e.Start, text.UTF16), t.Position(e.End, text.UTF16)}, Text: e.New,
 		})
 		b.text = b.text[:e.Start] + e.New + b.text[e.End:]
+	}
+	if b.whole {
+		changes = []ContentChange{{Text: b.text}}
 	}
 	b.ver++
 	b.w.Change(b.uri, b.ver, changes)
