@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tandem/lspserver/wire/wiretest"
 	"tandem/sandbox"
 )
 
@@ -46,7 +47,7 @@ func TestCommandsPlay(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			wiretest.Bubble(t, func(t *testing.T) {
 				commands, err := NewCommands(played, 1)
 				if err != nil {
 					t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"unicode/utf16"
 
 	"pgregory.net/rapid"
+	"tandem/lspserver/wire/wiretest"
 )
 
 var seed = flag.Uint64("seed", 0, "the seed of the tests that roll dice; 0 takes a new one")
@@ -93,7 +94,7 @@ func TestDifferenceIsMinimalAndWhole(t *testing.T) {
 
 // Nothing overtakes anything on the way, whatever the delays, and what was written before the end is read.
 func TestPipeKeepsOrder(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	wiretest.Bubble(t, func(t *testing.T) {
 		r := dice(t)
 		client, server := Pipe(func() time.Duration { return time.Duration(r.IntN(50)) * time.Millisecond }, nil)
 		began := time.Now()
@@ -161,7 +162,7 @@ func TestServerFollowsEveryWayOfTelling(t *testing.T) {
 	}
 	for name, o := range ways {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			wiretest.Bubble(t, func(t *testing.T) {
 				o.Root = root(t)
 				write(t, o.Root, "a.txt", "eins 😀 \r\nzwei\r\ndrei\r\n")
 				e, f := pair(t, o)
@@ -215,7 +216,7 @@ func TestProfilesWithStaleEdit(t *testing.T) {
 		{Options{Profile: Lying}, `{"applied":true}`, "!one two\n"},
 	} {
 		t.Run(string(c.o.Profile)+c.o.Window.String(), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			wiretest.Bubble(t, func(t *testing.T) {
 				c.o.Root = root(t)
 				write(t, c.o.Root, "a", "one two\n")
 				e, f := pair(t, c.o)
@@ -241,7 +242,7 @@ func TestProfilesWithStaleEdit(t *testing.T) {
 
 // A racing editor that checks on arrival can still be overtaken by a key.
 func TestRaceWindow(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	wiretest.Bubble(t, func(t *testing.T) {
 		e, f := pair(t, Options{Root: root(t), Profile: Race, Window: 10 * time.Millisecond})
 		e.OpenUnsaved("a", "one two\n")
 		go func() {
@@ -260,7 +261,7 @@ func TestRaceWindow(t *testing.T) {
 // Only the lying editor carries the second document of an edit out when its version has passed.
 func TestOnlyFirstDocumentIsChecked(t *testing.T) {
 	for profile, want := range map[Profile]string{Strict: "x1", Lying: "2x1"} {
-		bubble(t, func(t *testing.T) {
+		wiretest.Bubble(t, func(t *testing.T) {
 			e, f := pair(t, Options{Root: root(t), Profile: profile})
 			e.OpenUnsaved("a", "1")
 			e.OpenUnsaved("b", "1")
@@ -285,7 +286,7 @@ func TestLineEndsOfNewText(t *testing.T) {
 		{Lying, "a\r\nb\n", "x\r\n", "x\na\r\nb\n"},
 		{Lying, "a\r\nb\r\n", "x\r\n", "x\r\na\r\nb\r\n"},
 	} {
-		bubble(t, func(t *testing.T) {
+		wiretest.Bubble(t, func(t *testing.T) {
 			e, f := pair(t, Options{Root: root(t), Profile: c.profile})
 			e.OpenUnsaved("a", c.before)
 			apply(t, f, textEdit(e.URI("a"), 1, 0, 0, c.new))
@@ -298,7 +299,7 @@ func TestLineEndsOfNewText(t *testing.T) {
 
 // An edit is one step of the editor's own undo, and inserts at one place keep their order.
 func TestEditIsOneUndoStep(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	wiretest.Bubble(t, func(t *testing.T) {
 		e, f := pair(t, Options{Root: root(t)})
 		e.OpenUnsaved("a", "one two\n")
 		change := textEdit(e.URI("a"), 1, 0, 3, "1")
@@ -326,7 +327,7 @@ func TestEditIsOneUndoStep(t *testing.T) {
 
 // A closed file takes an edit in a document that is saved and closed again on demand.
 func TestClosedFileIsLent(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	wiretest.Bubble(t, func(t *testing.T) {
 		e, f := pair(t, Options{Root: root(t)})
 		uri := e.URI("d/new.txt")
 		edit := textEdit(uri, 0, 0, 0, "hello\n")
@@ -353,7 +354,7 @@ func TestClosedFileIsLent(t *testing.T) {
 }
 
 func TestFileOperations(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	wiretest.Bubble(t, func(t *testing.T) {
 		e, f := pair(t, Options{Root: root(t)})
 		write(t, e.o.Root, "a", "a\n")
 		write(t, e.o.Root, "b", "b\n")
@@ -389,7 +390,7 @@ func TestFileOperations(t *testing.T) {
 
 // The answers that go wrong, and the order of answer and echo.
 func TestReplies(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	wiretest.Bubble(t, func(t *testing.T) {
 		replies := []Reply{Answered, Lost, Errored, Refused}
 		e, f := pair(t, Options{Root: root(t), Reply: func(n int) Reply { return replies[n-1] }, ReplyFirst: true})
 		e.OpenUnsaved("a", "\n")
@@ -419,7 +420,7 @@ func TestReplies(t *testing.T) {
 
 // What the server must not do is noticed.
 func TestViolations(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	wiretest.Bubble(t, func(t *testing.T) {
 		client, server := Pipe(nil, nil)
 		f := newFake(server, nil, nil)
 		e, err := Start(t.Context(), client, Options{Root: root(t)})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tandem/agent/model"
+	"tandem/lspserver/wire/wiretest"
 )
 
 const (
@@ -211,7 +212,7 @@ func TestKeystrokes(t *testing.T) {
 			t.Run(way.name+"/"+speed, func(t *testing.T) {
 				r := dice(t)
 				way.o.Root = root(t)
-				bubble(t, func(t *testing.T) { type1000(t, r, way.o, gap, serve) })
+				wiretest.Bubble(t, func(t *testing.T) { type1000(t, r, way.o, gap, serve) })
 			})
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tandem/lspserver/wire/wiretest"
 )
 
 // play runs a scenario against the fake server.
@@ -20,7 +22,7 @@ func play(t *testing.T, text string) (*Scenario, *Report) {
 func perform(t *testing.T, s *Scenario, p Profile, serve Server) (r *Report) {
 	t.Helper()
 	inside, outside := root(t), root(t)
-	bubble(t, func(t *testing.T) {
+	wiretest.Bubble(t, func(t *testing.T) {
 		var err error
 		if r, err = s.Run(t.Context(), p, inside, outside, serve); err != nil {
 			t.Error(err)

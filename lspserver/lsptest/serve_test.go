@@ -5,9 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"runtime"
-	"testing"
-	"testing/synctest"
 
 	"tandem/agent/config"
 	"tandem/agent/model"
@@ -32,13 +29,4 @@ func serve(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, run
 		}, Tools: builtin.Tools(),
 		Runner: runner, Log: log,
 	})
-}
-
-// bubble runs f in a bubble of its own. The server's connection keeps channels in a sync.Pool, and a channel of one
-// bubble must not turn up in another: two collections empty the pool, and nothing here may run in parallel.
-func bubble(t *testing.T, f func(t *testing.T)) {
-	t.Helper()
-	runtime.GC()
-	runtime.GC()
-	synctest.Test(t, f)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tandem/agent/model"
+	"tandem/lspserver/wire/wiretest"
 )
 
 // twenty is a model for many sessions at once: what it does next depends on nothing but the conversation that it is
@@ -85,7 +86,7 @@ func TestTwentySessionsAtOnce(t *testing.T) {
 		t.Run(string(profile), func(t *testing.T) {
 			r := dice(t)
 			dir := root(t)
-			bubble(t, func(t *testing.T) {
+			wiretest.Bubble(t, func(t *testing.T) {
 				o := Options{Root: dir, Profile: profile}
 				if !*unchecked { // one that never looks at a version misplaces repairs as often as edits at this speed
 					o.Window = 2 * time.Millisecond
@@ -243,7 +244,7 @@ func TestMalformedThroughServe(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			dir := root(t)
 			write(t, dir, "a.txt", "one\n")
-			bubble(t, func(t *testing.T) {
+			wiretest.Bubble(t, func(t *testing.T) {
 				client, server := Pipe(nil, nil)
 				exit := make(chan int, 1)
 				go func() {

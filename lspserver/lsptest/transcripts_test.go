@@ -25,6 +25,7 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/model/registry"
 	"tandem/lspserver"
+	"tandem/lspserver/wire/wiretest"
 	"tandem/tools/builtin"
 )
 
@@ -140,7 +141,7 @@ func (tr *transcript) converse(
 	t *testing.T, root string, settings any, serve func(context.Context, io.ReadWriteCloser),
 ) (all []passed) {
 	t.Helper()
-	bubble(t, func(t *testing.T) {
+	wiretest.Bubble(t, func(t *testing.T) {
 		var e *Editor
 		step, cancelled := 0, false
 		client, server := Pipe(nil, nil)

@@ -1239,7 +1239,7 @@ func TestWorld(t *testing.T) {
 				trace: sha256.New(),
 			}
 			w.o.Root = dir
-			bubble(t, func(t *testing.T) {
+			wiretest.Bubble(t, func(t *testing.T) {
 				w.t = t
 				w.live(rand.New(rand.NewPCG(n, 0)), 9)
 			})
