@@ -362,8 +362,13 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 		}
 		first, last := d.events[found.i], d.events[found.j-1]
 		p.before, p.after = first.before, last.after
-		p.set = text.Canonical(p.before, d.exact(found, d.rules.Rebase(d.base, d.set, composed(d.events[:found.i])).Set))
-		a.claim(first.rev, last.rev, p.set)
+		if a.detour == nil { // the history keeps it as it was told, and so finds in it what is told of the same place later
+			a.claim(first.rev, last.rev, nil)
+			p.set = text.Canonical(p.before, composed(d.events[found.i:found.j]))
+		} else {
+			p.set = d.exact(found, d.rules.Rebase(d.base, d.set, composed(d.events[:found.i])).Set)
+			a.claim(first.rev, last.rev, p.set)
+		}
 		l := a.landed(p, last.rev)
 		return a.settle(l, last.rev)
 	case merged:

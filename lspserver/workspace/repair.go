@@ -200,7 +200,7 @@ func (a *attempt) straighten(l filetime.LandedFile, last uint64) filetime.Landed
 			}
 		case r.Rev == last && l.Before.Equal(t.now) && t.rebased.Set.Apply(clean).Equal(l.After):
 			straight = append(straight, filetime.Revision{Rev: r.Rev - 1, Set: t.back, Part: true})
-			r.Set = text.Canonical(clean, t.rebased.Set)
+			r.Set = t.rebased.Set
 			l.From, l.Before, l.Set, l.Rebased = t.now, clean, r.Set, text.Canonical(t.meant.Base, text.Compose(t.theirs, t.since))
 			l.Over, l.SameLine = len(l.Rebased), t.right.SameLine || t.rebased.SameLine
 		}
