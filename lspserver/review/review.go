@@ -194,7 +194,7 @@ func (t *track) at(rev uint64) *op {
 func (l *Log) add(t *track, o op) *op {
 	l.order++
 	o.n, o.first = l.order, len(t.edits)+1
-	o.set = trimmed(o.before, o.set)
+	o.set = text.Trim(o.before, o.set)
 	made := &o
 	for i, run := range lineRuns(o.before, o.after, o.set) {
 		h := &hunk{
@@ -247,7 +247,7 @@ func (l *Log) follow(t *track, w *weave, revs []filetime.Revision) {
 		w.keep()
 		alone := true
 		switch {
-		case o != nil && o.call == r.Call && o.before.Equal(w.text) && slices.Equal(o.set, trimmed(w.text, r.Set)):
+		case o != nil && o.call == r.Call && o.before.Equal(w.text) && slices.Equal(o.set, text.Trim(w.text, r.Set)):
 			t.land(w, o)
 		case o == nil && ours:
 			o = l.add(t, op{rev: r.Rev, call: r.Call, before: w.text, after: r.Set.Apply(w.text), set: r.Set})

@@ -161,7 +161,7 @@ func (w *weave) land(set text.Set, number func(i int) int) {
 // change takes in what somebody else did. Text that comes back where it was taken away is the old text again: an editor's
 // undo and redo look like typing.
 func (w *weave) change(set text.Set) {
-	set = w.slid(trimmed(w.text, set))
+	set = w.slid(text.Trim(w.text, set))
 	w.splice(set, func(i int, gap []piece) (int, []int) { return others, comeback(gap, set[i].New) })
 }
 
@@ -350,34 +350,6 @@ func part(gap []piece, s string) (int, []piece) {
 		return j, out
 	}
 	return 0, nil
-}
-
-// trimmed takes from both ends of each edit what it puts back: editors report whole words, or whole lines.
-func trimmed(t text.Text, set text.Set) text.Set {
-	out := slices.Clone(set)
-	for i, e := range set {
-		if e.Start == e.End || e.New == "" {
-			continue
-		}
-		old, fresh := t.Slice(e.Start, e.End), e.New
-		n := 0
-		for n < min(len(old), len(fresh)) && old[n] == fresh[n] {
-			n++
-		}
-		for n > 0 && (n < len(old) && !utf8.RuneStart(old[n]) || n < len(fresh) && !utf8.RuneStart(fresh[n])) {
-			n--
-		}
-		old, fresh = old[n:], fresh[n:]
-		k := 0
-		for k < min(len(old), len(fresh)) && old[len(old)-1-k] == fresh[len(fresh)-1-k] {
-			k++
-		}
-		for k > 0 && (!utf8.RuneStart(old[len(old)-k]) || !utf8.RuneStart(fresh[len(fresh)-k])) {
-			k--
-		}
-		out[i] = text.Edit{Start: e.Start + n, End: e.End - k, New: fresh[:len(fresh)-k]}
-	}
-	return slices.DeleteFunc(out, func(e text.Edit) bool { return e.Start == e.End && e.New == "" })
 }
 
 // slid moves insertions that may as well stand elsewhere in a run of equal text to where they bring dead text back.
