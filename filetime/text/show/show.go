@@ -1,5 +1,5 @@
-// Package show makes the diffs that people and programs look at: unified text, whole
-// lines per hunk, and the changed characters within them.
+// Package show makes what people look at: diffs as unified text, whole lines per hunk
+// and the changed characters within them, and texts in which nothing is invisible.
 //
 // Nothing is ever edited by these diffs. They have a time limit, so a very large
 // change may come out coarser on a slow machine; the edits themselves are made by
