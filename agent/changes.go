@@ -80,6 +80,16 @@ func changesOf(st store.Store, id string, kinds ...store.Kind) (out []FileChange
 	return out, nil
 }
 
+// TurnsOf counts the turns of a session that have ended or changed something, whoever has it.
+func TurnsOf(st store.Store, id string) (int, error) {
+	_, entries, err := st.Entries(id, store.End, store.Change)
+	n := 0
+	for _, e := range entries {
+		n = max(n, e.Turn)
+	}
+	return n, err
+}
+
 // Decided writes down what a person decided about the session's changes; what it means is its caller's.
 func (s *Session) Decided(decision json.RawMessage) {
 	s.record.add(store.Entry{Time: s.o.Now(), Kind: store.Decision, Body: decision})

@@ -18,9 +18,9 @@ func (se *session) decided(d review.Decision) {
 	se.Decided(raw)
 }
 
-// remember makes the changes of a session that is loaded, and what was decided about them, known again.
-func (s *server) remember(ctx context.Context, se *session) error {
-	list, err := agent.ChangesAndDecisions(s.store(), se.id)
+// restore makes the changes that are kept of a session, and what was decided about them, known to an empty log.
+func (s *server) restore(ctx context.Context, changes *review.Log, id string) error {
+	list, err := agent.ChangesAndDecisions(s.store(), id)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (s *server) remember(ctx context.Context, se *session) error {
 			Person: c.Operation == agent.OpUndo || c.Operation == agent.OpShell,
 		}
 	}
-	se.changes.Restore(ctx, steps)
+	changes.Restore(ctx, steps)
 	return nil
 }
 

@@ -167,3 +167,55 @@ func TestReviewAfterRestart(t *testing.T) {
 	}
 	d.end()
 }
+
+// The list says of each session how many turns it had and how many of its hunks wait, whether it lives here, in another
+// process, or in none.
+func TestFindingU1ListSaysWhatWaits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	quick := map[string]any{"mode": "auto", "closedFiles": "disk"}
+	a := start(t, lsptest.Options{Settings: quick}, keeping(path))
+	a.write("a.txt", "one\ntwo\nthree\nfour\nfive\n")
+	id := a.session(map[string]any{"mode": "auto", "model": a.script(`call read_file {"path":"a.txt"}
+
+call edit_file {"path":"a.txt","old_text":"one","new_text":"ONE"}
+call edit_file {"path":"a.txt","old_text":"three","new_text":"THREE"}
+call edit_file {"path":"a.txt","old_text":"five","new_text":"FIVE"}
+
+say Done.
+
+say Well.
+`)})
+	a.prompt(id, "Shout.")
+	a.prompt(id, "Well?")
+	a.session(map[string]any{"mode": "ask"}) // nothing has happened in it
+	first := a.changes(id).Files[0].Hunks
+	a.turn("accept", id, map[string]any{"hunkIds": []string{first[0].ID}})
+	a.turn("reject", id, map[string]any{"hunkIds": []string{first[1].ID}})
+	listed := func(r *rig) map[string][2]int {
+		var list struct {
+			Sessions []struct {
+				SessionID string
+				Meta      struct{ Tandem struct{ Turns, Pending int } } `json:"_meta"`
+			}
+		}
+		r.ask("tandem/session/list", map[string]any{"cwd": r.root}, &list)
+		out := map[string][2]int{}
+		for _, s := range list.Sessions {
+			out[s.SessionID] = [2]int{s.Meta.Tandem.Turns, s.Meta.Tandem.Pending}
+		}
+		return out
+	}
+	if got := listed(a); len(got) != 2 || got[id] != [2]int{2, 1} {
+		t.Errorf("where it lives: %v, of %s", got, id)
+	}
+	b := start(t, lsptest.Options{Root: a.root, Settings: quick}, keeping(path))
+	if got := listed(b); len(got) != 1 || got[id] != [2]int{2, 1} {
+		t.Errorf("in another process: %v", got)
+	}
+	a.end()
+	a.write("a.txt", "one\ntwo\nthree\nfour\nfive\n") // nothing of it stands any more
+	if got := listed(b); got[id] != [2]int{2, 0} {
+		t.Errorf("after the file was put back: %v", got)
+	}
+	b.end()
+}

@@ -19,6 +19,7 @@ import (
 	"tandem/agent/store"
 	"tandem/filetime/disk"
 	"tandem/lspserver/protocol"
+	"tandem/lspserver/review"
 	"tandem/lspserver/wire"
 )
 
@@ -191,7 +192,7 @@ func (s *server) unkept(may func(*session) bool) []store.Session {
 	return out
 }
 
-func (s *server) listSessions(_ context.Context, p protocol.ListSessionsParams) (protocol.ListSessionsResult, error) {
+func (s *server) listSessions(ctx context.Context, p protocol.ListSessionsParams) (protocol.ListSessionsResult, error) {
 	const page = 100
 	r := protocol.ListSessionsResult{Sessions: []protocol.SessionInfo{}}
 	if p.Cwd != "" {
@@ -208,11 +209,51 @@ func (s *server) listSessions(_ context.Context, p protocol.ListSessionsParams) 
 		found = append(found, s.unkept(func(se *session) bool { return p.Cwd == "" || filepath.Clean(se.cwd) == p.Cwd })...)
 		slices.SortStableFunc(found, func(a, b store.Session) int { return b.Updated.Compare(a.Updated) })
 	}
+	// A client begins with this list, so what it says of each session takes no longer than a person notices.
+	const patience = 300 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	for _, k := range found {
-		r.Sessions = append(r.Sessions, infoOf(k))
+		info := infoOf(k)
+		if info.Meta, err = s.stateOf(ctx, k.ID); err != nil {
+			s.log.Debug("the state of a kept session", "session", k.ID, "error", err)
+		}
+		r.Sessions = append(r.Sessions, info)
 	}
 	r.NextCursor = next
 	return r, nil
+}
+
+// stateOf says how far a session has come and how much of it waits for a person, nil where there is no time left for it.
+func (s *server) stateOf(ctx context.Context, id string) (*protocol.SessionMeta, error) {
+	if ctx.Err() != nil {
+		return nil, nil
+	}
+	var m protocol.SessionMeta
+	var changes *review.Log
+	se, err := s.find(id)
+	lives := err == nil
+	if lives {
+		changes = se.changes
+		if se.Written(); !se.Kept() {
+			return &m, nil
+		}
+	} else {
+		changes = review.New(s.ws, id, nil)
+	}
+	if m.Tandem.Turns, err = agent.TurnsOf(s.store(), id); err != nil {
+		return nil, err
+	}
+	if !lives {
+		if err := s.restore(ctx, changes, id); err != nil {
+			return nil, err
+		}
+	}
+	if ctx.Err() != nil { // not every file was read
+		return nil, ctx.Err()
+	}
+	m.Tandem.Pending = changes.Pending()
+	return &m, nil
 }
 
 func (s *server) searchSessions(_ context.Context, p protocol.SearchParams) (protocol.SearchResult, error) {
@@ -255,7 +296,7 @@ func (s *server) loadSession(ctx context.Context, p protocol.LoadSessionParams) 
 	if err != nil {
 		return none, errors.Join(err, s.store().Release(past.ID))
 	}
-	if err := s.remember(ctx, se); err != nil {
+	if err := s.restore(ctx, se.changes, se.id); err != nil {
 		se.Close()
 		return none, s.refusal(past.ID, err)
 	}

@@ -141,10 +141,22 @@ type ExportResult struct {
 
 // SessionInfo is one session.
 type SessionInfo struct {
-	SessionID string `json:"sessionId"`
-	Cwd       string `json:"cwd"`
-	Title     string `json:"title"`
-	UpdatedAt string `json:"updatedAt" doc:"RFC 3339."`
+	SessionID string       `json:"sessionId"`
+	Cwd       string       `json:"cwd"`
+	Title     string       `json:"title"`
+	UpdatedAt string       `json:"updatedAt" doc:"RFC 3339."`
+	Meta      *SessionMeta `json:"_meta,omitempty" doc:"In tandem/session/list; absent where it could not be found out in time."`
+}
+
+// SessionMeta is what is ours beside a session.
+type SessionMeta struct {
+	Tandem SessionState `json:"tandem"`
+}
+
+// SessionState is what a person chooses a session by.
+type SessionState struct {
+	Turns   int `json:"turns" doc:"Those that have ended or changed something."`
+	Pending int `json:"pending" doc:"The hunks that stand and are neither accepted nor rejected."`
 }
 
 // ListSessionsResult of tandem/session/list.

@@ -182,3 +182,21 @@ func (l *Log) named(keys []string) (out []*hunk) {
 	}
 	return out
 }
+
+// Pending counts the hunks that stand and are neither accepted nor rejected, as far as is known without a look at the disk.
+func (l *Log) Pending() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for _, t := range l.tracks {
+		v := l.view(t)
+		for _, o := range t.ops {
+			for _, h := range o.hunks {
+				if !h.accepted && v.stands(h) {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}

@@ -785,11 +785,26 @@ export interface SessionInfo {
   title: string;
   /** RFC 3339. */
   updatedAt: string;
+  /** In tandem/session/list; absent where it could not be found out in time. */
+  _meta?: SessionMeta;
+}
+
+/** SessionMeta is what is ours beside a session. */
+export interface SessionMeta {
+  tandem: SessionState;
 }
 
 /** SessionParams name a session. */
 export interface SessionParams {
   sessionId: string;
+}
+
+/** SessionState is what a person chooses a session by. */
+export interface SessionState {
+  /** Those that have ended or changed something. */
+  turns: number;
+  /** The hunks that stand and are neither accepted nor rejected. */
+  pending: number;
 }
 
 /** SetModeParams of tandem/session/setMode. */

@@ -556,10 +556,20 @@ local M = {}
 ---@field cwd string
 ---@field title string
 ---@field updatedAt string RFC 3339.
+---@field _meta? tandem.SessionMeta In tandem/session/list; absent where it could not be found out in time.
+
+--- SessionMeta is what is ours beside a session.
+---@class tandem.SessionMeta
+---@field tandem tandem.SessionState
 
 --- SessionParams name a session.
 ---@class tandem.SessionParams
 ---@field sessionId string
+
+--- SessionState is what a person chooses a session by.
+---@class tandem.SessionState
+---@field turns integer Those that have ended or changed something.
+---@field pending integer The hunks that stand and are neither accepted nor rejected.
 
 --- SetModeParams of tandem/session/setMode.
 ---@class tandem.SetModeParams
