@@ -10,6 +10,7 @@ import (
 	"go.lsp.dev/uri"
 
 	"tandem/filetime/text"
+	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
 	"tandem/lspserver/workspace"
 )
@@ -20,6 +21,7 @@ func (s *server) documentRoutes(r *wire.Router) {
 	wire.Notify(r, "textDocument/willSave", func(context.Context, lsp.WillSaveTextDocumentParams) {})
 	wire.Notify(r, "textDocument/didSave", s.didSave)
 	wire.Notify(r, "textDocument/didClose", s.didClose)
+	wire.Notify(r, "tandem/documents/elsewhere", s.documentsElsewhere)
 	wire.Notify(r, "workspace/didChangeWatchedFiles", s.didChangeWatchedFiles)
 }
 
@@ -71,6 +73,16 @@ func (s *server) didSave(_ context.Context, p lsp.DidSaveTextDocumentParams) {
 
 func (s *server) didClose(_ context.Context, p lsp.DidCloseTextDocumentParams) {
 	s.ws.Close(string(p.TextDocument.URI))
+}
+
+func (s *server) documentsElsewhere(_ context.Context, p protocol.ElsewhereParams) {
+	paths := make([]string, 0, len(p.URIs))
+	for _, u := range p.URIs {
+		if path, ok := pathOf(u); ok {
+			paths = append(paths, path)
+		}
+	}
+	s.ws.Elsewhere(paths)
 }
 
 func (s *server) didChangeWatchedFiles(_ context.Context, p lsp.DidChangeWatchedFilesParams) {

@@ -228,6 +228,10 @@ func documents() []Method {
 			"From now on the disk is what the file says."),
 		tell[lsp.DidChangeWatchedFilesParams]("workspace/didChangeWatchedFiles",
 			"A hint to look at files again."),
+		tell[ElsewhereParams]("tandem/documents/elsewhere",
+			"The files that the editor has open and changed in something that is no text document: a notebook, a custom "+
+				"editor. Each message names all of them. A change of one is EDIT_CONFLICT, reason open_elsewhere, until it "+
+				"is saved and named no more."),
 		askClient[ApplyEditParams, lsp.ApplyWorkspaceEditResult]("workspace/applyEdit",
 			"LSP's, with tandem beside the edit. Always documentChanges; each open document with the version "+
 				"that the edit was made for. One call's edit of one document is one request and one step of undo."+

@@ -400,6 +400,11 @@ type ClarifyResult struct {
 	Answer string `json:"answer" doc:"Text, or the id of an option; empty where the person gave none."`
 }
 
+// ElsewhereParams of tandem/documents/elsewhere.
+type ElsewhereParams struct {
+	URIs []string `json:"uris" doc:"All such files; an empty list for none."`
+}
+
 // SaveParams of tandem/documents/save.
 type SaveParams struct {
 	URIs []string `json:"uris"`

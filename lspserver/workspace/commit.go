@@ -395,6 +395,9 @@ func (w *Workspace) instead(f *file, e filetime.FileEdit) filetime.FileEdit {
 
 // place decides where a change of f goes: the editor, the disk or nowhere.
 func (w *Workspace) place(f *file, want filetime.Apply, e filetime.FileEdit) (filetime.Apply, error) {
+	if err := w.openElsewhere(f.path); err != nil {
+		return "", err
+	}
 	w.mu.Lock()
 	def, closed := w.o.Apply, w.o.Closed
 	w.mu.Unlock()

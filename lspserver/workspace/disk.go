@@ -289,6 +289,9 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, j *job) (l filetime.La
 	case f.open:
 		return w.tryBehind(f, e, j)
 	}
+	if err := w.openElsewhere(f.path); err != nil {
+		return l, false, err
+	}
 	if err := w.refresh(f); err != nil {
 		return l, false, err
 	}

@@ -62,6 +62,32 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 	f.touched = false
 }
 
+// Elsewhere says which files the editor has open and changed in something that is no text document, such as a notebook:
+// all of them, in the place of those named before. No change of one lands until it is named no more, since the editor
+// would neither show it nor keep it at the next save.
+func (w *Workspace) Elsewhere(paths []string) {
+	named := make(map[string]bool, len(paths))
+	for _, p := range paths {
+		named[w.o.Canonical(p)] = true
+	}
+	w.mu.Lock()
+	w.elsewhere = named
+	w.mu.Unlock()
+}
+
+// openElsewhere is the refusal of a change of a file that Elsewhere named, nil for every other file.
+func (w *Workspace) openElsewhere(path string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.elsewhere[path] {
+		return nil
+	}
+	return &filetime.Error{
+		Code: filetime.EditConflict, Reason: "open_elsewhere", Path: path, Message: path + " is open with unsaved changes in a " +
+			"notebook or another editor that is no text document. Nothing was changed. Ask the user to save it, then try again.",
+	}
+}
+
 // Change takes in a didChange. Changes apply one after another, as LSP has it.
 func (w *Workspace) Change(uri string, version int32, changes []ContentChange) bool {
 	w.mu.Lock()

@@ -127,6 +127,8 @@ type Workspace struct {
 	files map[string]*file // by canonical path
 	gone  map[string]*file // what is left of files that were forgotten and that a session has seen: its state and its hash
 	uris  map[string]*file // open documents, by the editor's own spelling
+	// elsewhere are the files that the editor has unsaved in something that is no text document; see Elsewhere.
+	elsewhere map[string]bool
 
 	clock    uint64        // counts the uses of files
 	commands atomic.Uint64 // counts the commands that the agent has begun

@@ -308,6 +308,12 @@ export interface EditorContext {
   visible?: Range;
 }
 
+/** ElsewhereParams of tandem/documents/elsewhere. */
+export interface ElsewhereParams {
+  /** All such files; an empty list for none. */
+  uris: string[];
+}
+
 /** EmbeddedResource is text that goes along with a prompt. */
 export interface EmbeddedResource {
   uri: string;
@@ -1150,6 +1156,8 @@ export interface ServerNotifications {
   'tandem/session/cancel': SessionParams;
   /** A piece of the answer to a tandem/model/stream: text, thought, or a piece of a call. One that comes after the answer or after the cancellation is passed over. */
   'tandem/model/chunk': ModelChunk;
+  /** The files that the editor has open and changed in something that is no text document: a notebook, a custom editor. Each message names all of them. A change of one is EDIT_CONFLICT, reason open_elsewhere, until it is saved and named no more. */
+  'tandem/documents/elsewhere': ElsewhereParams;
 }
 
 /** What the server asks. */

@@ -205,6 +205,10 @@ local M = {}
 ---@field selection? lsp.Range The text is that of the document as the server was told of it.
 ---@field visible? lsp.Range What can be seen of the document.
 
+--- ElsewhereParams of tandem/documents/elsewhere.
+---@class tandem.ElsewhereParams
+---@field uris string[] All such files; an empty list for none.
+
 --- EmbeddedResource is text that goes along with a prompt.
 ---@class tandem.EmbeddedResource
 ---@field uri string
@@ -823,6 +827,7 @@ M.ServerNotifications = {
   'exit',
   'tandem/session/cancel',
   'tandem/model/chunk',
+  'tandem/documents/elsewhere',
 }
 
 --- What the server asks.
