@@ -38,8 +38,12 @@ func (e editor) Apply(ctx context.Context, d workspace.Delivery) (applied bool, 
 	}
 	var r lsp.ApplyWorkspaceEditResult
 	if err := s.conn.Call(ctx, "workspace/applyEdit", p, &r); err != nil {
-		if errors.Is(err, wire.ErrClosed) {
+		var coded *wire.Error
+		switch {
+		case errors.Is(err, wire.ErrClosed):
 			err = workspace.ErrGone
+		case errors.As(err, &coded) && coded.Code == wire.CodeRequestFailed:
+			err = &workspace.RefusedError{Words: coded.Message}
 		}
 		return false, err.Error(), err
 	}

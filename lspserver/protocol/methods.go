@@ -236,7 +236,7 @@ func documents() []Method {
 			"LSP's, with tandem beside the edit. Always documentChanges; each open document with the version "+
 				"that the edit was made for. One call's edit of one document is one request and one step of undo."+
 				" The answer is a hint: what counts is the didChange that shows the edit, and a refusal or a "+
-				"newer version makes the server carry the edit over what was typed and ask again."),
+				"newer version makes the server carry the edit over what was typed and ask again. The error -32803 with a sentence for a person says that the edit cannot be made at all, as in a read-only document."),
 		askClient[SaveParams, SaveResult]("tandem/documents/save",
 			"Asks to save documents, for a command that is to see them or for files that were opened only to "+
 				"take an edit. To clients that declared save."),

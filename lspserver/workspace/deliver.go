@@ -140,6 +140,8 @@ type attempt struct {
 
 	tries    int
 	refusals int
+	refusal  string // what the editor said at the last one
+	first    uint64 // the revision that the first try was made for
 	silences int
 	rtt      time.Duration
 	closed   bool // was not open: it is to be saved
@@ -249,6 +251,7 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 		return p, nil, true, nil // somebody has made the same change already
 	}
 	if a.tries == 0 {
+		a.first = f.rev
 		a.dirty = f.open && f.dirty && !f.touched && !f.lent
 	}
 	if a.tries > 0 && a.repairs == 0 {
@@ -382,9 +385,13 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 	if !refused && got != nil && a.onDisk(p) {
 		return a.landedOnDisk(p), true, nil
 	}
+	var never *RefusedError
 	switch {
+	case refused && errors.As(got.err, &never) && d.told() == 0 && a.repairs == 0:
+		return filetime.LandedFile{}, false, a.refused(never)
 	case refused:
 		a.refusals++
+		a.refusal = got.reason
 	case got == nil:
 		return filetime.LandedFile{}, false, a.unknown("the editor did not answer")
 	case a.traced(d), d.hidden():
@@ -797,7 +804,19 @@ func (a *attempt) expired() error {
 	if a.repairs > 0 {
 		return a.unknown("the editor put it at the wrong place, and the user's typing has left no moment to repair that yet")
 	}
+	if a.first == a.f.rev && a.refusal != "" {
+		return a.timeout(fmt.Sprintf("was refused by the editor (%q, %d tries)", a.refusal, a.tries))
+	}
 	return a.timeout(fmt.Sprintf("found no moment between the user's keystrokes (%d tries)", a.tries))
+}
+
+// refused is that the editor will not make the edit, however often it is asked.
+func (a *attempt) refused(by *RefusedError) error {
+	return &filetime.Error{
+		Code: filetime.WriteError, Reason: "refused", Path: a.f.path,
+		Message: fmt.Sprintf("The editor refused the edit of %s: %s\nNothing of it is in the text. Asking again does not help; "+
+			"tell the user what you wanted to change.", a.f.path, strings.TrimSpace(by.Words)),
+	}
 }
 
 func (a *attempt) timeout(what string) error {

@@ -53,6 +53,11 @@ type Delivery struct {
 // ErrGone is what an Editor answers that has left.
 var ErrGone = errors.New("the editor has left")
 
+// RefusedError is what an Editor answers that cannot make an edit at all, in its own words, which are for a person.
+type RefusedError struct{ Words string }
+
+func (e *RefusedError) Error() string { return e.Words }
+
 // Editor is the client as this package needs it. Methods may be called concurrently.
 type Editor interface {
 	// Apply asks for an edit. applied is a hint and no more; err is a reply that never came or was an error.

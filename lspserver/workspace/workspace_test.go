@@ -28,6 +28,8 @@ type buffer struct {
 	before func(try int) // typed between the sending of an edit and its arrival
 	blind  bool          // applies at the old coordinates, whatever the version
 	lies   bool          // answers applied without applying a stale edit
+	fails  error         // what it answers every edit with
+	says   string        // what it refuses every edit with
 	mute   bool          // never answers
 	drop   bool          // answers applied and does nothing
 	join   string        // typed at the start, in the same notification as the edit
@@ -81,6 +83,9 @@ func (b *buffer) Apply(ctx context.Context, d Delivery) (bool, string, error) {
 	defer b.mu.Unlock()
 	if b.drop {
 		return true, "", nil
+	}
+	if b.fails != nil || b.says != "" {
+		return false, b.says, b.fails
 	}
 	if *d.Version != b.ver && !b.blind {
 		return b.lies, "version", nil
@@ -241,6 +246,54 @@ func TestF157EditorSink(t *testing.T) {
 					if !ok || agents == 0 {
 						t.Errorf("no revision of the agent's in %v", revs)
 					}
+				}
+			})
+		})
+	}
+}
+
+// An editor that says that it cannot make an edit at all is asked once and believed, and its words are told. One that
+// only says no is asked for ten seconds; where nobody has typed meanwhile, nothing is blamed on keystrokes.
+func TestFindingU5RefusedForGood(t *testing.T) {
+	const words = "f.txt is read-only here."
+	for _, tt := range []struct {
+		name   string
+		knobs  func(b *buffer)
+		code   filetime.Code
+		says   string
+		within time.Duration
+	}{
+		{"for good", func(b *buffer) { b.fails = &RefusedError{Words: words} }, filetime.WriteError, words, 0},
+		{"for good, while somebody types", func(b *buffer) {
+			b.fails = &RefusedError{Words: words}
+			b.before = func(try int) {
+				if try < 3 {
+					b.typeAt(0, ".")
+				}
+			}
+		}, filetime.WriteError, words, 0},
+		{"again and again", func(b *buffer) { b.says = words }, filetime.Timeout, words, 11 * time.Second},
+		{"by a fault", func(b *buffer) { b.fails = errors.New("a fault") }, filetime.Timeout, "", 11 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, b, path := opened(t, doc)
+				s, err := w.Read(t.Context(), path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tt.knobs(b)
+				begun := time.Now()
+				_, err = w.Commit(t.Context(), replaceIn(s, "three four", "three FOUR"))
+				var refused *filetime.Error
+				if !errors.As(err, &refused) || refused.Code != tt.code || !strings.Contains(refused.Message, tt.says) {
+					t.Fatalf("%v", err)
+				}
+				if tt.says != "" && strings.Contains(refused.Message, "keystrokes") {
+					t.Errorf("keystrokes are blamed: %s", refused.Message)
+				}
+				if took := time.Since(begun); took > tt.within {
+					t.Errorf("it took %v", took)
 				}
 			})
 		})
