@@ -53,7 +53,8 @@ var rooms = map[string]room{
 	"agent/store":          {[]string{"filetime/disk"}, "it keeps what it is given and knows no meaning"},
 	"agent/model/registry": {[]string{"agent/config", "agent/model/..."}, "it finds the model that a name stands for"},
 
-	"tools":         {append([]string{"tools/schema", "sandbox/tree"}, base...), "the contract knows no tool"},
+	"tools":         {append([]string{"tools/schema", "tools/words", "sandbox/tree"}, base...), "the contract knows no tool"},
+	"tools/words":   {nil, "what people are told is plain data"},
 	"tools/schema":  {nil, "a schema is about types"},
 	"tools/gate":    {append([]string{"tools", "tools/run"}, base...), "it judges plans and runs none"},
 	"tools/run":     {append([]string{"tools", "tools/schema"}, base...), "it runs whatever is registered"},

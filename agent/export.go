@@ -45,17 +45,17 @@ func exported(b *strings.Builder, e *run.Event) {
 	case r.Success:
 		fmt.Fprintf(b, "\n- ✓ %s", e.Title)
 	default:
-		fmt.Fprintf(b, "\n- ✗ %s: %s", e.Title, r.Error)
+		fmt.Fprintf(b, "\n- ✗ %s", e.Title)
 	}
-	if r.Summary != "" {
-		fmt.Fprintf(b, " (%s)", r.Summary)
+	if line := r.Line(); line != "" {
+		fmt.Fprintf(b, " (%s)", line)
 	}
 	b.WriteString("\n")
 	for _, d := range r.Diffs {
 		b.WriteString("\n" + block("diff", d.Unified))
 	}
-	if len(r.Diffs) == 0 {
-		b.WriteString("\n" + block("", r.Data))
+	if text := r.Shown(e.Kind); len(r.Diffs) == 0 && text != r.Line() {
+		b.WriteString("\n" + block("", text))
 	}
 }
 

@@ -802,7 +802,6 @@ func (m mender) unfinished(c *pastCall) *tools.Result {
 		}
 	}
 	r := tools.Fail(filetime.Unknown, "interrupted", "%s", text)
-	r.Summary = "The program ended while this was running; whether it took effect is not known."
 	return &r
 }
 

@@ -115,7 +115,7 @@ user And?
 			}
 			md := again.Markdown()
 			for _, line := range []string{
-				"# Going\n", "## Turn 1\n\n> Go!\n", "\nNow.\n", "- ✗ change: UNKNOWN", "_The program ended during this turn",
+				"# Going\n", "## Turn 1\n\n> Go!\n", "\nNow.\n", "- ✗ change (The program ended while this was running.", "_The program ended during this turn",
 				"## Turn 2\n\n> And?\n", "\nWell.\n",
 			} {
 				if strings.Count(md, line) != 1 {

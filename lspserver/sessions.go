@@ -22,6 +22,7 @@ import (
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/review"
 	"tandem/lspserver/wire"
+	"tandem/tools/words"
 )
 
 // The codes of JSON-RPC errors that are ours.
@@ -247,7 +248,7 @@ func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(contex
 		s.mu.Unlock()
 		progress := s.progress(se.Title())
 		r := turn.Run(ctx)
-		progress(string(r.Stop))
+		progress(words.Ending(string(r.Stop)))
 		return s.turnResult(se, r), nil
 	}, nil
 }

@@ -120,7 +120,7 @@ func (s *server) batchTools(ctx context.Context, p protocol.BatchParams) (protoc
 // toolResult is a Result on the wire.
 func (s *server) toolResult(r tools.Result) protocol.ToolResult {
 	out := protocol.ToolResult{
-		Success: r.Success, Data: r.Data, Context: r.Data, Error: string(r.Error), Reason: r.Reason, Summary: r.Summary,
+		Success: r.Success, Data: r.Data, Context: r.Data, Error: string(r.Error), Reason: r.Reason, Summary: r.Line(),
 		Result: r.Value, Warnings: r.Warnings, Truncated: r.Truncated, CallID: r.Call,
 		DurationMs: float64(r.Duration.Microseconds()) / 1000,
 	}

@@ -269,6 +269,7 @@ func later(a, b protocol.Update) protocol.Update {
 	am, bm := a.Meta.Tandem.(protocol.UpdateMeta), b.Meta.Tandem.(protocol.UpdateMeta)
 	bm.State, bm.GroupID, bm.Summary = cmp.Or(bm.State, am.State), cmp.Or(bm.GroupID, am.GroupID), cmp.Or(bm.Summary, am.Summary)
 	bm.Semantic, bm.Error, bm.Batch = cmp.Or(bm.Semantic, am.Semantic), cmp.Or(bm.Error, am.Error), cmp.Or(bm.Batch, am.Batch)
+	bm.Reason = cmp.Or(bm.Reason, am.Reason)
 	bm.Render, bm.Denial = cmp.Or(bm.Render, am.Render), cmp.Or(bm.Denial, am.Denial)
 	if bm.Calls == nil {
 		bm.Calls = am.Calls
@@ -330,12 +331,12 @@ func (u *updates) call(e agent.Event) {
 		}
 	}
 	if r := ev.Result; r != nil {
-		meta.Summary, meta.Error = r.Summary, string(r.Error)
+		meta.Summary, meta.Error, meta.Reason = r.Line(), string(r.Error), r.Detail()
 		if d := r.Denial; d != nil {
 			meta.Denial = &protocol.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: d.Source}
 		}
 		if ev.State == run.Completed {
-			up.Content, up.RawOutput, meta.Render = resultContent(r, u.maxDiff()), r.Value, renderOf(ev)
+			up.Content, up.RawOutput, meta.Render = resultContent(r, ev.Kind, u.maxDiff()), r.Value, renderOf(ev)
 		}
 	}
 	if p := ev.Progress; p != nil {
@@ -346,8 +347,8 @@ func (u *updates) call(e agent.Event) {
 	}
 	if ev.State == run.Executing && meta.Semantic == "write" && e.Turn > u.wrote {
 		u.wrote = e.Turn
-		u.now(protocol.Update{
-			SessionUpdate: "notice", Content: textBlock("The turn goes from reading to writing."),
+		u.now(protocol.Update{ // for programs: people see the call itself, so there is no text, though its member is there
+			SessionUpdate: "notice", Content: map[string]string{"type": "text", "text": ""},
 			Meta: &protocol.Meta{Tandem: protocol.UpdateMeta{Boundary: "writes", Turn: e.Turn}},
 		}, nil)
 	}
@@ -461,11 +462,8 @@ func renderOf(e *run.Event) *protocol.Render {
 		}
 		return out
 	}
-	out := &protocol.Render{Markdown: escaped(cmp.Or(r.Summary, e.Title))}
-	if !r.Success {
-		out.Markdown = fmt.Sprintf("**%s** %s", r.Error, out.Markdown)
-	}
-	switch {
+	out := &protocol.Render{Markdown: escaped(cmp.Or(r.Line(), e.Title))}
+	switch text := r.Shown(e.Kind); {
 	case r.Landed != nil && r.Success:
 		for i, f := range r.Landed.Files {
 			w := protocol.Widget{Type: "diff", Path: f.Path, Title: filepath.Base(f.Path)}
@@ -475,11 +473,8 @@ func renderOf(e *run.Event) *protocol.Render {
 			}
 			out.Widgets = append(out.Widgets, w)
 		}
-	case !r.Success, e.Kind == tools.Execute:
-		out.Widgets = []protocol.Widget{{Type: "collapsible", Title: "Details", Markdown: fenced("", r.Data)}}
-		if e.Kind == tools.Execute {
-			out.Widgets[0].Title = "Output"
-		}
+	case e.Kind == tools.Execute && text != r.Line():
+		out.Widgets = []protocol.Widget{{Type: "collapsible", Title: "Output", Markdown: fenced("", text)}}
 	}
 	return out
 }
@@ -515,7 +510,7 @@ func fenced(language, s string) string {
 
 // resultContent is what a person is shown of a result: diffs where there are some, else the text. Texts larger than most are
 // left out.
-func resultContent(r *tools.Result, most int) []protocol.ToolContent {
+func resultContent(r *tools.Result, k tools.Kind, most int) []protocol.ToolContent {
 	var out []protocol.ToolContent
 	if r.Landed != nil {
 		for i, f := range r.Landed.Files {
@@ -529,7 +524,7 @@ func resultContent(r *tools.Result, most int) []protocol.ToolContent {
 			return out
 		}
 	}
-	block := textBlock(r.Data)
+	block := textBlock(r.Shown(k))
 	return []protocol.ToolContent{{Type: "content", Content: &block}}
 }
 

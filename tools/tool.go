@@ -192,7 +192,7 @@ type Result struct {
 	Error filetime.Code
 	// Reason is the detail of an error, one word in lower case.
 	Reason string
-	// Summary is one line for a person.
+	// Summary is one line for a person, which a failure need not have: see Line.
 	Summary string
 	// Value is structured data for a program; anything that marshals to a JSON object.
 	Value any

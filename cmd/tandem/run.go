@@ -219,9 +219,6 @@ func (p *printer) update(u protocol.UpdateParams) {
 		if meta.Summary != "" {
 			line += " · " + meta.Summary
 		}
-		if meta.Error != "" {
-			line += " · " + meta.Error
-		}
 		fmt.Fprintln(p.info, line)
 		fmt.Fprint(p.info, unifiedOf(up))
 	}

@@ -19,6 +19,7 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/model/script"
 	"tandem/sandbox"
+	"tandem/tools/words"
 )
 
 // Server serves one connection until it ends, with the model and the commands of a scenario, and gives its exit code.
@@ -388,8 +389,9 @@ type sessionUpdate struct {
 	Status        string
 	Content       json.RawMessage
 	Meta          struct {
-		Tandem struct{ State, Error, Boundary string }
+		Tandem struct{ State, Error, Reason, Summary, Boundary string }
 	} `json:"_meta"`
+	Kind string
 }
 
 func (r *run) update(u sessionUpdate) {
@@ -424,6 +426,9 @@ func (r *run) update(u sessionUpdate) {
 		if u.SessionUpdate == "tool_call" { // it stands where it was told, not where the model made it
 			r.log = append(slices.DeleteFunc(r.log, func(e any) bool { return e == any(c) }), c)
 		}
+		if wrong := u.misworded(); wrong != "" {
+			defer r.problem(0, "call %d tells people %q", c.n, wrong)
+		}
 		started := c.enter(u.Meta.Tandem.State)
 		if u.Status == "completed" || u.Status == "failed" {
 			c.finish(u.Status, u.Meta.Tandem.Error)
@@ -433,6 +438,30 @@ func (r *run) update(u sessionUpdate) {
 			r.fire("during call", c.n)
 		}
 	}
+}
+
+// misworded is what an update of a failed call shows people that is not the sentence for its failure, "" where there is none.
+// Of a command they are shown what it printed.
+func (u sessionUpdate) misworded() string {
+	meta := u.Meta.Tandem
+	if u.Status != "failed" || meta.Summary == "" {
+		return ""
+	}
+	sentence := words.Failure(meta.Error, meta.Reason)
+	if meta.Summary != sentence {
+		return meta.Summary
+	}
+	var content []struct {
+		Type    string
+		Content struct{ Text string }
+	}
+	_ = json.Unmarshal(u.Content, &content) // what is no text is none of words
+	for _, c := range content {
+		if c.Type == "content" && c.Content.Text != sentence && u.Kind != "execute" {
+			return c.Content.Text
+		}
+	}
+	return ""
 }
 
 func chunk(content json.RawMessage) string {

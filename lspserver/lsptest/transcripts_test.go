@@ -543,6 +543,7 @@ func digest(all []passed) (out []*item) {
 				"user_message_chunk": "user", "agent_message_chunk": "agent", "agent_thought_chunk": "thought", "notice": "notice",
 			}[u.Update.SessionUpdate]
 			switch {
+			case role == "notice" && chunk(u.Update.Content) == "": // it is for programs
 			case role != "" && open && out[len(out)-1].Role == role:
 				out[len(out)-1].Text += chunk(u.Update.Content)
 			case role != "":

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	lsp "go.lsp.dev/protocol"
+
+	"tandem/tools/words"
 )
 
 // TestGeneratedMirrors keeps what the editor clients know of the wire as the table and the types have it; -update writes
@@ -155,8 +157,17 @@ func (d description) typescript() []byte {
 		comment("  ", f.Doc)
 		fmt.Fprintf(b, "  %s: %d,\n", f.Name, f.Code)
 	}
-	b.WriteString("} as const;\n\n" +
-		"export interface Position {\n  line: number;\n  character: number;\n}\n\n" +
+	b.WriteString("} as const;\n\n")
+	for _, w := range spokenWords() {
+		comment("", w.doc)
+		fmt.Fprintf(b, "export const %s: Readonly<Record<string, string>> = {\n", w.name)
+		for _, code := range slices.Sorted(maps.Keys(w.table)) {
+			fmt.Fprintf(b, "  %s: %s,\n", quote(code), quote(w.table[code]))
+		}
+		b.WriteString("};\n\n")
+	}
+	b.WriteString(lookupsInTypeScript)
+	b.WriteString("export interface Position {\n  line: number;\n  character: number;\n}\n\n" +
 		"export interface Range {\n  start: Position;\n  end: Position;\n}\n\n" +
 		"export interface WorkspaceEdit {\n  documentChanges?: unknown[];\n}\n")
 	for _, name := range d.names() {
@@ -237,6 +248,14 @@ func (d description) lua() []byte {
 		fmt.Fprintf(b, "  %s = %d, -- %s\n", f.Name, f.Code, f.Doc)
 	}
 	b.WriteString("}\n")
+	for _, w := range spokenWords() {
+		fmt.Fprintf(b, "\n--- %s\n---@type table<string, string>\nM.%s = {\n", w.doc, w.name)
+		for _, code := range slices.Sorted(maps.Keys(w.table)) {
+			fmt.Fprintf(b, "  [%s] = %s,\n", quote(code), quote(w.table[code]))
+		}
+		b.WriteString("}\n")
+	}
+	b.WriteString(lookupsInLua)
 	for _, g := range groups() {
 		fmt.Fprintf(b, "\n--- %s\nM.%s = {\n", g.doc, g.name)
 		for _, method := range g.methods {
@@ -247,3 +266,83 @@ func (d description) lua() []byte {
 	b.WriteString("\nreturn M\n")
 	return b.Bytes()
 }
+
+// spokenWords are the tables of package words, as the mirrors call them.
+func spokenWords() []struct {
+	name, doc string
+	table     map[string]string
+} {
+	return []struct {
+		name, doc string
+		table     map[string]string
+	}{
+		{"FAILURES", "What people are told of a failed call, by its class, or by class and reason.", words.Failures()},
+		{"ENDINGS", "What people are told of the end of a turn, by its stopReason, or lost where the server ended.", words.Endings()},
+		{"STATES", "The word for the state of a call: its status, or rejected or cancelled.", words.States()},
+	}
+}
+
+// quote is text as a literal of TypeScript and of Lua.
+func quote(s string) string { return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) + "'" }
+
+const lookupsInTypeScript = `/** The sentence for people of a failed call, from its error and reason. The call's summary is that sentence too. */
+export function failure(error: string, reason?: string): string {
+  const exit = /^EXIT_CODE_(.+)$/.exec(error)?.[1];
+  return (
+    FAILURES[error + '/' + reason] ??
+    FAILURES[error] ??
+    (exit === undefined ? 'This failed.' : 'The command ended with exit code ' + exit + '.')
+  );
+}
+
+/** The sentence for people of the end of a turn. */
+export function ending(stopReason: string): string {
+  return ENDINGS[stopReason] ?? ENDINGS['error'] ?? '';
+}
+
+/** The word for people of the state of a call, from its status, phase and error. */
+export function state(status: string, phase?: string, error?: string): string {
+  const key =
+    phase === 'rejected' || error === 'GATE_DENIED'
+      ? 'rejected'
+      : error === 'CANCELLED' || error === 'SIBLING_CANCELLED'
+        ? 'cancelled'
+        : status;
+  return STATES[key] ?? '';
+}
+
+`
+
+const lookupsInLua = `
+--- The sentence for people of a failed call, from its error and reason. The call's summary is that sentence too.
+---@param error string
+---@param reason? string
+---@return string
+function M.failure(error, reason)
+  local exit = error:match('^EXIT_CODE_(.+)$')
+  return M.FAILURES[error .. '/' .. (reason or '')]
+    or M.FAILURES[error]
+    or (exit and 'The command ended with exit code ' .. exit .. '.' or 'This failed.')
+end
+
+--- The sentence for people of the end of a turn.
+---@param stop_reason string
+---@return string
+function M.ending(stop_reason)
+  return M.ENDINGS[stop_reason] or M.ENDINGS.error
+end
+
+--- The word for people of the state of a call, from its status, phase and error.
+---@param status string
+---@param phase? string
+---@param error? string
+---@return string
+function M.state(status, phase, error)
+  if phase == 'rejected' or error == 'GATE_DENIED' then
+    status = 'rejected'
+  elseif error == 'CANCELLED' or error == 'SIBLING_CANCELLED' then
+    status = 'cancelled'
+  end
+  return M.STATES[status] or ''
+end
+`

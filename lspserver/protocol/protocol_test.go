@@ -18,6 +18,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	lsp "go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
+
+	"tandem/tools/words"
 )
 
 // TestTable checks that each row can be relied on.
@@ -70,6 +72,9 @@ func TestF101Classes(t *testing.T) {
 	for _, name := range explainedClasses(t) {
 		if !known[name] {
 			t.Errorf("%s is explained and does not happen", name)
+		}
+		if words.Failures()[name] == "" {
+			t.Errorf("there is no sentence for people of %s", name)
 		}
 		delete(known, name)
 	}

@@ -148,7 +148,7 @@ func answer(title string, v *value, o sandbox.Outcome, timeout time.Duration) to
 			parts = append(parts, s.name+":\n"+strings.TrimRight(s.text, "\n"))
 		}
 	}
-	r := tools.Result{Value: v, Truncated: o.Dropped > 0, Summary: title}
+	r := tools.Result{Value: v, Truncated: o.Dropped > 0}
 	switch {
 	case o.TimedOut:
 		r.Error, r.Reason = filetime.Timeout, "timeout"
@@ -173,8 +173,8 @@ func answer(title string, v *value, o sandbox.Outcome, timeout time.Duration) to
 		}
 		parts = append(parts, "exit code: 0")
 	}
-	if !r.Success {
-		r.Summary = fmt.Sprintf("%s (%s)", title, r.Error)
+	if r.Success {
+		r.Summary = title
 	}
 	r.Data = strings.Join(parts, "\n")
 	return r

@@ -428,9 +428,6 @@ func (c *call) emit() error {
 	if strings.TrimSpace(r.Data) == "" {
 		r.Data = "(no output)"
 	}
-	if r.Summary == "" && !r.Success {
-		r.Summary, _, _ = strings.Cut(clip(r.Data, 200), "\n")
-	}
 	if strings.ContainsAny(r.Summary, "\r\n") { // names may hold line ends
 		r.Summary = strings.NewReplacer("\r\n", " ", "\r", " ", "\n", " ").Replace(r.Summary)
 	}

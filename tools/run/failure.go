@@ -122,7 +122,6 @@ func (c *call) conflict(k *filetime.Conflict) tools.Result {
 	b.WriteString("\nIf the change is still wanted, make it again on the text as it is now (it counts as read), " +
 		"and keep what was changed meanwhile.")
 	r := tools.Fail(filetime.EditConflict, "changed", "%s", b.String())
-	r.Summary = "Conflict: " + name
 	r.Value = struct {
 		Path   string  `json:"path"`
 		Author string  `json:"author"`

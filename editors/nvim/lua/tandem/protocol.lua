@@ -748,9 +748,10 @@ local M = {}
 ---@field semantic? 'read'|'search'|'write'
 ---@field collapsible? boolean It only looks: a client may fold it.
 ---@field render? tandem.Render
----@field boundary? 'writes' Of a notice, once in a turn: from here on the turn changes things.
----@field summary? string
+---@field boundary? 'writes' Of a notice without text, once in a turn: from here on the turn changes things.
+---@field summary? string One line for a person: of a failure the sentence for its error and reason.
 ---@field error? string The class of a failure.
+---@field reason? string The detail of a failure, one word in lower case; of a denied permission who denied it: user, unattended, unanswered, mode, rules or sandbox.
 ---@field denial? tandem.Denial With phase rejected.
 ---@field output? string Text that a running command has printed since the last update.
 ---@field turn? integer
@@ -790,6 +791,139 @@ M.ERRORS = {
   no_such_folder = -32602, -- A cwd, a root or a workspace folder is not there or is no folder.
   no_turn = -32602, -- There is no running turn to steer.
 }
+
+--- What people are told of a failed call, by its class, or by class and reason.
+---@type table<string, string>
+M.FAILURES = {
+  ['BINARY_FILE'] = 'This is not a text file.',
+  ['BINARY_FILE/encoding'] = 'The encoding of this file is not supported. Save it as UTF-8.',
+  ['BUDGET_EXCEEDED'] = 'The turn has used up its tool calls or their time. The settings of budget raise the limits.',
+  ['CANCELLED'] = 'This was stopped.',
+  ['CANCELLED/cut_off'] = 'The answer of the model was cut off here. Nothing was done.',
+  ['CANCELLED/interrupted'] = 'The program ended before this was done. Nothing was changed.',
+  ['CLAIMED'] = 'Another agent is working on this file. Nothing was changed.',
+  ['CLARIFY_TIMEOUT'] = 'The question was not answered in time.',
+  ['EDIT_CONFLICT'] = 'This text was changed by somebody else meanwhile. The edit was not applied.',
+  ['EDIT_CONFLICT/deleted'] = 'The file was deleted meanwhile. Nothing was written.',
+  ['EDIT_CONFLICT/opened_twice'] = 'The editor has this file open under two names. Close one of them.',
+  ['EDIT_CONFLICT/out_of_step'] = 'The editor shows another text than it told. Close the file and open it again.',
+  ['EDIT_CONFLICT/unsaved'] = 'The file has unsaved changes, and the editor cannot apply edits. Save the file first.',
+  ['EXECUTION_ERROR'] = 'The tool failed. The log has the details.',
+  ['EXECUTION_ERROR/not_started'] = 'The command could not be started.',
+  ['FILE_EXISTS'] = 'A file of that name exists already. It was not changed.',
+  ['FILE_TOO_LARGE'] = 'The file is too large. The setting limits.maxFileBytes raises the limit.',
+  ['GATE_DENIED'] = 'Permission was denied. Nothing was done.',
+  ['GATE_DENIED/mode'] = 'The mode of this session does not allow this. Change the mode to allow it.',
+  ['GATE_DENIED/rules'] = 'A permission rule denies this. Change the rule in your settings to allow it.',
+  ['GATE_DENIED/sandbox'] = 'Your settings require a sandbox, and this system has none. Nothing was run.',
+  ['GATE_DENIED/unanswered'] = 'The question for permission got no valid answer. Nothing was done.',
+  ['GATE_DENIED/unattended'] = 'Nobody could be asked for permission. Nothing was done.',
+  ['GATE_DENIED/user'] = 'You denied this. Nothing was done.',
+  ['INVALID_ARGS'] = 'The model called the tool with wrong arguments. It was told what is wrong.',
+  ['IS_DIRECTORY'] = 'This is a folder, not a file.',
+  ['NETWORK_DENIED'] = 'The network may not be used here. The setting sandbox.network allows hosts.',
+  ['NOT_READ'] = 'The model had not read this text yet. Nothing was changed.',
+  ['NO_CHANGE'] = 'There was nothing to change.',
+  ['OUTSIDE_ROOTS'] = 'The path is outside the folders of this session. The setting readRoots adds folders.',
+  ['OUTSIDE_WRITE_ROOTS'] = 'The path is outside the folders that may be changed. The setting writeRoots adds folders.',
+  ['PATCH_FAILED'] = 'The patch does not fit the files. Nothing was changed.',
+  ['PATCH_PARSE_ERROR'] = 'The patch is malformed. Nothing was changed.',
+  ['PLAN_MODE'] = 'The session only plans, and this cannot be planned. Change the mode to allow it.',
+  ['PROTECTED_PATH'] = 'This path is protected. Nothing was changed.',
+  ['READ_ERROR'] = 'This could not be read.',
+  ['READ_ERROR/eacces'] = 'You have no permission to read this. Check the permissions of the file.',
+  ['READ_ERROR/enoent'] = 'There is no file or folder of that name.',
+  ['READ_ERROR/enotdir'] = 'A part of the path is not a folder.',
+  ['READ_ERROR/invalid_path'] = 'The path is not valid.',
+  ['READ_ERROR/name_too_long'] = 'The path is too long.',
+  ['READ_ERROR/not_directory'] = 'This is not a folder.',
+  ['READ_ERROR/not_regular'] = 'This is not a regular file.',
+  ['READ_ERROR/search_failed'] = 'The search failed.',
+  ['READ_ERROR/symlink_loop'] = 'The symbolic links of this path lead in a circle.',
+  ['READ_ERROR/timeout'] = 'The disk did not answer in time.',
+  ['SIBLING_CANCELLED'] = 'This was stopped because a command beside it failed.',
+  ['TEXT_MULTIPLE_MATCHES'] = 'The text to be replaced is in the file more than once. Nothing was changed.',
+  ['TEXT_NOT_FOUND'] = 'The text to be replaced is not in the file. Nothing was changed.',
+  ['TIMEOUT'] = 'This took too long and was stopped.',
+  ['TIMEOUT/editor_busy'] = 'The editor did not take the edit in time. Nothing was changed.',
+  ['TIMEOUT/locked'] = 'Another edit of this file was still under way. Nothing was changed.',
+  ['TIMEOUT/timeout'] = 'The command took too long and was stopped.',
+  ['TOOL_NOT_FOUND'] = 'The model asked for a tool that does not exist.',
+  ['TOOL_NOT_FOUND/disabled'] = 'This tool is disabled in the settings.',
+  ['UNKNOWN'] = 'Whether this took effect is not known. Check the file.',
+  ['UNKNOWN/held'] = 'The editor has not shown the edit yet.',
+  ['UNKNOWN/interrupted'] = 'The program ended while this was running. Whether it took effect is not known.',
+  ['UNKNOWN/no_echo'] = 'The editor did not show whether it took the edit. Check the file.',
+  ['UNKNOWN/no_reply'] = 'The editor did not answer whether it took the edit. Check the file.',
+  ['UNSUPPORTED'] = 'This is not possible here.',
+  ['UNSUPPORTED/no_client'] = 'This editor cannot ask questions of the model.',
+  ['WRITE_ERROR'] = 'The file could not be written. It was not changed.',
+  ['WRITE_ERROR/eacces'] = 'You have no permission to write this file. Check its permissions.',
+  ['WRITE_ERROR/encoding'] = 'The text cannot be written in the encoding of this file. Save the file as UTF-8.',
+  ['WRITE_ERROR/enospc'] = 'The disk is full. The file was not changed.',
+  ['WRITE_ERROR/journal'] = 'The state folder of Tandem could not be written. The file was not changed.',
+  ['WRITE_ERROR/name_too_long'] = 'The path is too long.',
+  ['WRITE_ERROR/no_editor'] = 'The editor cannot apply edits. Nothing was changed.',
+  ['WRITE_ERROR/not_regular'] = 'This is not a regular file. It was not changed.',
+  ['WRITE_ERROR/size'] = 'The file would become too large. It was not changed.',
+  ['WRITE_ERROR/stuck'] = 'Writing the file was interrupted. Check what it says now.',
+}
+
+--- What people are told of the end of a turn, by its stopReason, or lost where the server ended.
+---@type table<string, string>
+M.ENDINGS = {
+  ['budget_exceeded'] = 'The budget of your settings is used up.',
+  ['cancelled'] = 'Stopped.',
+  ['end_turn'] = 'Done.',
+  ['error'] = 'The turn failed.',
+  ['lost'] = 'The server ended.',
+  ['max_tokens'] = 'The answer reached the largest size that the model allows.',
+  ['max_turn_requests'] = 'The turn made as many requests to the model as your settings allow.',
+  ['refusal'] = 'The model refused to answer.',
+}
+
+--- The word for the state of a call: its status, or rejected or cancelled.
+---@type table<string, string>
+M.STATES = {
+  ['cancelled'] = 'stopped',
+  ['completed'] = 'done',
+  ['failed'] = 'failed',
+  ['in_progress'] = 'running',
+  ['pending'] = 'waiting',
+  ['rejected'] = 'denied',
+}
+
+--- The sentence for people of a failed call, from its error and reason. The call's summary is that sentence too.
+---@param error string
+---@param reason? string
+---@return string
+function M.failure(error, reason)
+  local exit = error:match('^EXIT_CODE_(.+)$')
+  return M.FAILURES[error .. '/' .. (reason or '')]
+    or M.FAILURES[error]
+    or (exit and 'The command ended with exit code ' .. exit .. '.' or 'This failed.')
+end
+
+--- The sentence for people of the end of a turn.
+---@param stop_reason string
+---@return string
+function M.ending(stop_reason)
+  return M.ENDINGS[stop_reason] or M.ENDINGS.error
+end
+
+--- The word for people of the state of a call, from its status, phase and error.
+---@param status string
+---@param phase? string
+---@param error? string
+---@return string
+function M.state(status, phase, error)
+  if phase == 'rejected' or error == 'GATE_DENIED' then
+    status = 'rejected'
+  elseif error == 'CANCELLED' or error == 'SIBLING_CANCELLED' then
+    status = 'cancelled'
+  end
+  return M.STATES[status] or ''
+end
 
 --- What the server answers.
 M.ServerRequests = {

@@ -289,8 +289,10 @@ function update(c: Conversation, u: Update): Conversation {
       return { ...c, usage: u.usage ?? c.usage, cost: u.cost ?? c.cost };
     case 'session_info_update':
       return { ...c, title: u.title ?? c.title };
-    case 'notice':
-      return notice(close(c), textOf(u), u._meta?.tandem?.boundary);
+    case 'notice': {
+      const text = textOf(u);
+      return text === '' ? c : notice(close(c), text, u._meta?.tandem?.boundary);
+    }
     default:
       return c;
   }
