@@ -163,6 +163,7 @@ const (
 	Timeout           Code = "TIMEOUT"
 	Unknown           Code = "UNKNOWN"
 	Cancelled         Code = "CANCELLED"
+	Unsupported       Code = "UNSUPPORTED"
 	OutsideRoots      Code = "OUTSIDE_ROOTS"
 	OutsideWriteRoots Code = "OUTSIDE_WRITE_ROOTS"
 )

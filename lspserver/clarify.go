@@ -3,9 +3,6 @@ package lspserver
 import (
 	"context"
 	"errors"
-	"slices"
-
-	lsp "go.lsp.dev/protocol"
 
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
@@ -30,18 +27,8 @@ func (h host) Clarify(ctx context.Context, id string, q tools.Clarification) (st
 		var r protocol.ClarifyResult
 		err = s.conn.Call(ctx, "tandem/session/clarify", p, &r)
 		answer = clone(r.Answer)
-	case s.client.ask && len(q.Options) > 0:
-		p := lsp.ShowMessageRequestParams{Type: lsp.MessageTypeInfo, Message: "Tandem: " + q.Question}
-		for _, o := range q.Options {
-			p.Actions = append(p.Actions, lsp.MessageActionItem{Title: o.Label})
-		}
-		var r *lsp.MessageActionItem
-		if err = s.conn.Call(ctx, "window/showMessageRequest", p, &r); err == nil && r != nil {
-			i := slices.IndexFunc(q.Options, func(o tools.Choice) bool { return o.Label == r.Title })
-			if i >= 0 {
-				answer = q.Options[i].ID
-			}
-		}
+	case len(q.Options) > 0:
+		answer, err = s.questions.clarify(ctx, q)
 	default:
 		return "", errors.ErrUnsupported
 	}

@@ -48,6 +48,7 @@ func (s *server) didOpen(_ context.Context, p lsp.DidOpenTextDocumentParams) {
 }
 
 func (s *server) didChange(_ context.Context, p lsp.DidChangeTextDocumentParams) {
+	s.questions.typed()
 	changes := make([]workspace.ContentChange, 0, len(p.ContentChanges))
 	for _, c := range p.ContentChanges {
 		switch c := c.(type) {

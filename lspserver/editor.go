@@ -25,16 +25,19 @@ type editor struct{ s *server }
 func (e editor) Apply(ctx context.Context, d workspace.Delivery) (applied bool, reason string, err error) {
 	s := e.s
 	defer s.caught("applyEdit", &err)
-	path, _ := pathOf(d.URI)
-	p := protocol.ApplyEditParams{
-		Label: d.Label,
-		Edit:  s.workspaceEdit(d),
-		Tandem: protocol.ApplyEditInfo{
+	p := protocol.ApplyEditParams{Edit: s.workspaceEdit(d)}
+	switch {
+	case !s.client.plain:
+		path, _ := pathOf(d.URI)
+		p.Label = d.Label
+		p.Tandem = &protocol.ApplyEditInfo{
 			SessionID: d.Session, ToolCallID: d.Call, Turn: d.Turn, Save: d.Save,
 			Unified: []protocol.UnifiedDiff{{URI: d.URI, Diff: show.Diff(s.short(path), d.Old, d.New, show.Options{
 				Created: d.Create, Deleted: d.Delete, MaxBytes: s.config().Limits.MaxDiffBytes,
 			}).Unified}},
-		},
+		}
+	case !s.client.documents:
+		p.Edit = lsp.WorkspaceEdit{Changes: map[uri.URI][]lsp.TextEdit{uri.URI(d.URI): textEdits(d)}}
 	}
 	var r lsp.ApplyWorkspaceEditResult
 	if err := s.conn.Call(ctx, "workspace/applyEdit", p, &r); err != nil {
@@ -94,8 +97,7 @@ func (s *server) workspaceEdit(d workspace.Delivery) lsp.WorkspaceEdit {
 			TextDocumentIdentifier: lsp.TextDocumentIdentifier{URI: u}, Version: d.Version,
 		},
 	}
-	for _, e := range d.Edits {
-		t := lsp.TextEdit{Range: lsp.Range{Start: toPosition(e.Range.Start), End: toPosition(e.Range.End)}, NewText: e.New}
+	for _, t := range textEdits(d) {
 		if note != "" {
 			edit.Edits = append(edit.Edits, &lsp.AnnotatedTextEdit{TextEdit: t, AnnotationID: note})
 			continue
@@ -106,6 +108,14 @@ func (s *server) workspaceEdit(d workspace.Delivery) lsp.WorkspaceEdit {
 		w.DocumentChanges = append(w.DocumentChanges, edit)
 	}
 	return w
+}
+
+func textEdits(d workspace.Delivery) []lsp.TextEdit {
+	out := make([]lsp.TextEdit, len(d.Edits))
+	for i, e := range d.Edits {
+		out[i] = lsp.TextEdit{Range: lsp.Range{Start: toPosition(e.Range.Start), End: toPosition(e.Range.End)}, NewText: e.New}
+	}
+	return out
 }
 
 // editOf is what landed, or would land, as LSP has it.
@@ -155,8 +165,11 @@ func (s *server) fileTime(st workspace.State) {
 	s.notify("tandem/fileTime", n)
 }
 
-// notify sends a notification; one that cannot be sent any more is not missed.
+// notify sends a notification; one that cannot be sent any more is not missed. A plain client gets none of ours.
 func (s *server) notify(method string, params any) {
+	if s.client.plain && strings.HasPrefix(method, "tandem/") {
+		return
+	}
 	if err := s.conn.Notify(s.conn.Context(), method, params); err != nil {
 		s.log.Debug("notification not sent", "method", method, "error", err)
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	lsp "go.lsp.dev/protocol"
-
 	"tandem/agent"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
@@ -43,25 +41,20 @@ const (
 	rejectOnce = "reject_once"
 )
 
-// Ask asks through the client's own request, or else through LSP's; where neither is served nobody can be asked.
+// Ask asks through the client's own request, or else through LSP's; see questions.
 func (h host) Ask(ctx context.Context, id string, q run.Question) run.Answer {
 	s := h.s
 	h.told(id)
-	var answer run.Answer
-	var err error
-	switch {
-	case s.client.tandem.Permission:
-		answer, err = s.askPermission(ctx, id, q)
-	case s.client.ask:
-		answer, err = s.askMessage(ctx, q)
-	default:
-		return run.Unavailable
+	ask := s.questions.permission
+	if s.client.tandem.Permission {
+		ask = func(ctx context.Context, q run.Question) (run.Answer, error) { return s.askPermission(ctx, id, q) }
 	}
+	answer, err := ask(ctx, q)
 	if err == nil {
 		return answer
 	}
 	var coded *wire.Error
-	if errors.As(err, &coded) && coded.Code == wire.CodeMethodNotFound {
+	if errors.Is(err, errors.ErrUnsupported) || errors.As(err, &coded) && coded.Code == wire.CodeMethodNotFound {
 		return run.Unavailable
 	}
 	s.log.Debug("permission was not answered", "error", err)
@@ -106,25 +99,6 @@ func (s *server) askPermission(ctx context.Context, id string, q run.Question) (
 	}
 	s.log.Warn("an answer to a permission request that was not on offer", "outcome", r.Outcome.Outcome)
 	return run.Unanswered, nil
-}
-
-func (s *server) askMessage(ctx context.Context, q run.Question) (run.Answer, error) {
-	message := q.Plan.Title
-	if q.Plan.Command != "" {
-		message = "Run this command?\n" + q.Plan.Command
-	}
-	for _, d := range q.Diffs {
-		message += "\n" + d.Unified
-	}
-	var r *lsp.MessageActionItem
-	err := s.conn.Call(ctx, "window/showMessageRequest", lsp.ShowMessageRequestParams{
-		Type: lsp.MessageTypeWarning, Message: "Tandem: " + message,
-		Actions: []lsp.MessageActionItem{{Title: "Allow"}, {Title: "Reject"}},
-	}, &r)
-	if err == nil && r != nil && r.Title == "Allow" {
-		return run.Allowed, nil
-	}
-	return run.Rejected, err
 }
 
 // count keeps the figures of tandem/status and tells who wants to hear of every call.

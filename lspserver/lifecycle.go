@@ -54,15 +54,8 @@ func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.Init
 	}
 	s.reload()
 	cfg := s.config()
-	features := workspace.Features{Encoding: s.client.encoding, Save: s.client.tandem.Save, Resync: s.client.tandem.Resync}
-	if w := s.client.Workspace; w != nil {
-		edits := w.WorkspaceEdit
-		features.Apply = is(w.ApplyEdit) && edits != nil && is(edits.DocumentChanges)
-		features.Create = features.Apply && slices.Contains(edits.ResourceOperations, lsp.ResourceOperationKindCreate)
-		features.Delete = features.Apply && slices.Contains(edits.ResourceOperations, lsp.ResourceOperationKindDelete)
-	}
 	o := workspace.Options{
-		Editor: editor{s}, Features: features, Apply: filetime.Apply(cfg.Apply), Closed: filetime.Apply(cfg.ClosedFiles),
+		Editor: editor{s}, Features: s.client.features(), Apply: filetime.Apply(cfg.Apply), Closed: filetime.Apply(cfg.ClosedFiles),
 		MaxFileBytes: int64(cfg.Limits.MaxFileBytes), Canonical: sandbox.Canonical, Notify: s.fileTime, Now: s.o.Now, Log: s.log,
 		Journal: journal{s},
 	}
@@ -88,12 +81,12 @@ func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.Init
 }
 
 func clientOf(p lsp.InitializeParams) client {
-	c := client{ClientCapabilities: p.Capabilities}
+	c := client{ClientCapabilities: p.Capabilities, plain: true}
 	var x struct {
-		Tandem protocol.ClientExperimental `json:"tandem"`
+		Tandem *protocol.ClientExperimental `json:"tandem"`
 	}
-	if len(p.Capabilities.Experimental) > 0 && json.Unmarshal(p.Capabilities.Experimental, &x) == nil {
-		c.tandem = x.Tandem
+	if len(p.Capabilities.Experimental) > 0 && json.Unmarshal(p.Capabilities.Experimental, &x) == nil && x.Tandem != nil {
+		c.plain, c.tandem = false, *x.Tandem
 	}
 	if g := p.Capabilities.General; g != nil {
 		switch {
@@ -106,13 +99,30 @@ func clientOf(p lsp.InitializeParams) client {
 	}
 	if w := p.Capabilities.Window; w != nil {
 		c.progress = is(w.WorkDoneProgress)
-		c.ask = w.ShowMessage != nil
 	}
 	if w := p.Capabilities.Workspace; w != nil {
 		c.config = is(w.Configuration)
-		c.annotate = w.WorkspaceEdit != nil && w.WorkspaceEdit.ChangeAnnotationSupport != nil
+		if e := w.WorkspaceEdit; e != nil {
+			c.annotate = !c.plain && e.ChangeAnnotationSupport != nil
+			c.documents = is(e.DocumentChanges) || c.plain && len(e.ResourceOperations) > 0
+		}
 	}
 	return c
+}
+
+// features are what the client can do with edits. A plain one is edited wherever it serves workspace/applyEdit; where it has
+// no documentChanges it gets changes, which carry no version.
+func (c client) features() workspace.Features {
+	f := workspace.Features{
+		Encoding: c.encoding, Save: c.tandem.Save, Resync: c.tandem.Resync, Plain: c.plain, Versions: c.documents,
+	}
+	w := c.Workspace
+	f.Apply = w != nil && is(w.ApplyEdit) && (c.documents || c.plain)
+	if f.Apply && c.documents {
+		f.Create = slices.Contains(w.WorkspaceEdit.ResourceOperations, lsp.ResourceOperationKindCreate)
+		f.Delete = slices.Contains(w.WorkspaceEdit.ResourceOperations, lsp.ResourceOperationKindDelete)
+	}
+	return f
 }
 
 func is(b *bool) bool { return b != nil && *b }

@@ -79,6 +79,7 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) int {
 		fetched: make(chan struct{}),
 		stats:   map[string]*protocol.ToolStats{},
 	}
+	s.questions = newQuestions(s)
 	for _, t := range o.Tools {
 		if err := s.registry.Register(t); err != nil {
 			o.Log.Error("tool not registered", "error", err)
@@ -141,6 +142,7 @@ type server struct {
 	judging sync.Mutex // one recovery at a time
 
 	background sync.WaitGroup
+	questions  *questions
 }
 
 // client is what the editor said of itself.
@@ -149,9 +151,12 @@ type client struct {
 	tandem   protocol.ClientExperimental
 	encoding text.Encoding
 	progress bool
-	ask      bool // window/showMessageRequest
 	config   bool
 	annotate bool
+	// plain says that the client did not declare experimental.tandem: it knows nothing of us but LSP.
+	plain bool
+	// documents says that edits go to it as documentChanges, with versions.
+	documents bool
 }
 
 // session is one conversation as the server knows it.

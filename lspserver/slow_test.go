@@ -60,7 +60,9 @@ type line struct {
 	heard   func(method string, params json.RawMessage)
 }
 
-func newLine(t *testing.T, o lspserver.Options) *line { return newLineOf(t, o, `{}`) }
+func newLine(t *testing.T, o lspserver.Options) *line {
+	return newLineOf(t, o, `{"experimental":{"tandem":{}}}`)
+}
 
 // newLineOf is newLine with what the client says of itself.
 func newLineOf(t *testing.T, o lspserver.Options, capabilities string) *line {

@@ -261,7 +261,7 @@ const (
 	GateDenied          filetime.Code = "GATE_DENIED"
 	TextNotFound        filetime.Code = "TEXT_NOT_FOUND"
 	TextMultipleMatches filetime.Code = "TEXT_MULTIPLE_MATCHES"
-	Unsupported         filetime.Code = "UNSUPPORTED"
+	Unsupported         filetime.Code = filetime.Unsupported
 	ExecutionError      filetime.Code = "EXECUTION_ERROR"
 	ClarifyTimeout      filetime.Code = "CLARIFY_TIMEOUT"
 	BudgetExceeded      filetime.Code = "BUDGET_EXCEEDED"

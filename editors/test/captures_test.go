@@ -93,7 +93,7 @@ func TestNvimCaptures(t *testing.T) {
 		t.Skip("starts real editors")
 	}
 	nvim := filepath.Join(editors(t), "nvim-trixie", "bin", "nvim")
-	need(t, nvim, "install-nvim.sh trixie installs it")
+	need(t, nvim, "install-debian.sh nvim trixie installs it")
 	bin, err := binary()
 	if err != nil {
 		t.Fatal(err)

@@ -77,7 +77,7 @@ func eachNvim(t *testing.T, test func(t *testing.T, nvim string)) {
 		t.Run(suite, func(t *testing.T) {
 			t.Parallel()
 			nvim := filepath.Join(editors(t), "nvim-"+suite, "bin", "nvim")
-			need(t, nvim, "install-nvim.sh "+suite+" installs it")
+			need(t, nvim, "install-debian.sh nvim "+suite+" installs it")
 			test(t, nvim)
 		})
 	}

@@ -14,7 +14,7 @@ skip() {
 
 nvim() {
     for suite in sid trixie; do
-        ./install-nvim.sh "$suite" || skip "no Neovim of $suite; its tests are skipped"
+        ./install-debian.sh nvim "$suite" || skip "no Neovim of $suite; its tests are skipped"
     done
     go test -count=1 -timeout 20m "$@" .
 }

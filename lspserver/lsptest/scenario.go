@@ -235,8 +235,8 @@ func parseStep(text string) (step, error) {
 		}
 		words = words[2:]
 		if st.trigger == "on ask" {
-			option, ok := strings.CutPrefix(words[0], "answer=")
-			if !ok || len(words) != 1 {
+			option, ok := strings.CutPrefix(strings.Join(words, " "), "answer=")
+			if !ok {
 				return st, fmt.Errorf("%q wants answer=OPTION", st.trigger)
 			}
 			words = []string{"answer", option}

@@ -136,7 +136,10 @@ func lifecycle() []Method {
 			"Asks for the section \"tandem\", of a client that can be asked."),
 		askClient[lsp.ShowMessageRequestParams, lsp.MessageActionItem]("window/showMessageRequest",
 			"Asks for permission, or a question with options, where the client does not answer "+
-				"tandem/session/requestPermission or tandem/session/clarify."),
+				"tandem/session/requestPermission or tandem/session/clarify. The request needs no capability. The first "+
+				"action refuses; none is shown within 1.5 s of a didChange, and one at a time. A command is asked in two "+
+				"steps, its text with the second. No answer, an error and the end of the turn refuse; -32601 does so for "+
+				"good, which the person is told once."),
 		tellClient[lsp.ShowMessageParams]("window/showMessage",
 			"Something that a person must know, such as a mistake in the configuration."),
 		tellClient[lsp.LogMessageParams]("window/logMessage", "Something that a person may want to know."),
@@ -233,8 +236,10 @@ func documents() []Method {
 				"editor. Each message names all of them. A change of one is EDIT_CONFLICT, reason open_elsewhere, until it "+
 				"is saved and named no more."),
 		askClient[ApplyEditParams, lsp.ApplyWorkspaceEditResult]("workspace/applyEdit",
-			"LSP's, with tandem beside the edit. Always documentChanges; each open document with the version "+
-				"that the edit was made for. One call's edit of one document is one request and one step of undo."+
+			"LSP's, with label and tandem beside the edit. Always documentChanges; each open document with the version "+
+				"that the edit was made for. A client that did not declare experimental.tandem gets the edit alone: as "+
+				"documentChanges where it declared these or resourceOperations, else as changes, which have no version and "+
+				"are sent only when nothing was typed for 300 ms. One call's edit of one document is one request and one step of undo."+
 				" The answer is a hint: what counts is the didChange that shows the edit, and a refusal or a "+
 				"newer version makes the server carry the edit over what was typed and ask again. The error -32803 with a sentence for a person says that the edit cannot be made at all, as in a read-only document."),
 		askClient[SaveParams, SaveResult]("tandem/documents/save",

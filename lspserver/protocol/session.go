@@ -434,11 +434,12 @@ type ResyncResult struct {
 	Version int32  `json:"version"`
 }
 
-// ApplyEditParams are LSP's with what is ours beside them.
+// ApplyEditParams are LSP's with what is ours beside them. A plain client, one that did not declare experimental.tandem,
+// gets the edit alone.
 type ApplyEditParams struct {
-	Label  string            `json:"label"`
+	Label  string            `json:"label,omitempty"`
 	Edit   lsp.WorkspaceEdit `json:"edit"`
-	Tandem ApplyEditInfo     `json:"tandem"`
+	Tandem *ApplyEditInfo    `json:"tandem,omitempty"`
 }
 
 // ApplyEditInfo says whose edit it is.

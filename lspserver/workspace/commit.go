@@ -419,6 +419,10 @@ func (w *Workspace) place(f *file, want filetime.Apply, e filetime.FileEdit) (fi
 		return refuse(filetime.WriteError, "no_editor", "The editor cannot apply edits (workspace/applyEdit is not served).")
 	case open && can:
 		return filetime.Editor, nil
+	case open && w.o.Features.Plain:
+		return refuse(filetime.Unsupported, "no_apply_edit", f.path+" is open in an editor that cannot apply edits "+
+			"(it does not serve workspace/applyEdit), so it was not changed: the editor would not notice a change on disk. "+
+			"Ask the user to close it, or to make the change.")
 	case open && dirty:
 		return "", unsaved(f.path)
 	case open, !can, want == filetime.OnDisk, e.Create && !w.o.Features.Create, e.Delete && !w.o.Features.Delete:

@@ -24,6 +24,8 @@ const (
 	// patience is the number of quick refusals after which sending waits for a gap in the typing.
 	patience = 5
 	minGap   = 150 * time.Millisecond
+	// blindGap is how long a document must have been quiet before it gets an edit without a version that would be checked.
+	blindGap = 300 * time.Millisecond
 	// mending is how long the repair of an edit that landed at the wrong place goes on after its call has been answered.
 	mending = 10 * time.Minute
 )
@@ -88,6 +90,15 @@ type finding struct {
 // rebased and sent again; one that landed at old coordinates is repaired.
 func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEdit, c filetime.Change) (filetime.LandedFile, error) {
 	a := &attempt{w: w, f: f, e: e, c: c}
+	f.mu.Lock()
+	held := f.held
+	f.mu.Unlock()
+	if held {
+		return filetime.LandedFile{}, &filetime.Error{
+			Code: filetime.Timeout, Reason: heldReason, Path: f.path, Message: fmt.Sprintf("%s was not edited: the editor has not "+
+				"told yet what became of the edit before. Nothing of this one is in the text; try again later.", f.path),
+		}
+	}
 	turn := time.NewTimer(budget)
 	defer turn.Stop()
 	select {
@@ -101,16 +112,35 @@ func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEd
 	}
 	a.deadline = w.o.Now().Add(budget)
 	l, err := a.run(ctx)
-	if errors.Is(err, errMending) {
+	switch {
+	case errors.Is(err, errMending):
 		err = a.expired()
 		go a.mend()
-	} else {
+	case reasonOf(err) != heldReason: // else the document stays taken, see file.heard
 		<-f.slot
 	}
 	if err == nil && l.Applied && !e.Delete && a.lent() {
 		l.Stale = !w.save(ctx, f)
 	}
 	return l, err
+}
+
+const heldReason = "held"
+
+func reasonOf(err error) string {
+	var e *filetime.Error
+	if errors.As(err, &e) {
+		return e.Reason
+	}
+	return ""
+}
+
+// heard lets the next edit go, where the last one was answered with a yes and no word of it had come since. f.mu is held.
+func (f *file) heard() {
+	if f.held {
+		f.held = false
+		<-f.slot
+	}
 }
 
 // errMending says that the time of an edit is up that landed at the wrong place and has not been repaired yet.
@@ -162,8 +192,14 @@ type reply struct {
 
 func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 	for {
-		if a.refusals >= patience {
-			a.waitForGap(ctx)
+		switch gap := max(3*a.rtt, minGap); {
+		case a.blind():
+			if !a.waitForGap(ctx, blindGap, a.deadline) && ctx.Err() == nil {
+				return filetime.LandedFile{}, a.expired()
+			}
+		case a.refusals >= patience:
+			// Not for ever: where no gap comes, some try must hit upon the moment between two keys.
+			a.waitForGap(ctx, gap, a.w.o.Now().Add(2*gap))
 		}
 		if err := ctx.Err(); err != nil && a.repairs == 0 {
 			return filetime.LandedFile{}, context.Cause(ctx)
@@ -297,6 +333,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 	after := 0 // events that were there when the reply came
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
+	cancelled := ctx.Done()
 	for {
 		f.mu.Lock()
 		changed, open := f.changed, f.open
@@ -331,7 +368,13 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 			f.mu.Lock()
 			after = d.told()
 			f.mu.Unlock()
-			timer.Reset(silence)
+			if !a.w.o.Features.Plain || ctx.Err() != nil {
+				timer.Reset(silence)
+			}
+		case <-cancelled:
+			if cancelled = nil; got != nil {
+				timer.Reset(silence)
+			}
 		case <-changed:
 			if got == nil {
 				f.mu.Lock()
@@ -396,6 +439,9 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 		return filetime.LandedFile{}, false, a.unknown("the editor did not answer")
 	case a.traced(d), d.hidden():
 		return filetime.LandedFile{}, false, a.unknown("the editor applied it, but it does not stand where it should")
+	case d.told() == 0 && a.w.o.Features.Plain: // sent once more it could stand there twice
+		a.f.held = true
+		return filetime.LandedFile{}, false, a.doubt(heldReason, "the editor says that it applied the edit and has not told of it yet")
 	case d.told() == 0:
 		if a.silences++; a.silences > 1 {
 			return filetime.LandedFile{}, false, a.unknown("the editor says that it applied the edit and does not show it")
@@ -765,11 +811,17 @@ func removed(s text.Set) int {
 	return n
 }
 
-// waitForGap waits until nobody has typed for a moment, but not for ever: where no gap comes, some try must hit upon the
-// moment between two keys.
-func (a *attempt) waitForGap(ctx context.Context) {
-	gap := max(3*a.rtt, minGap)
-	until := a.w.o.Now().Add(2 * gap)
+// blind says that the client will not notice that an edit is for an older text: it gets changes without a version, or has a
+// document of version 0, which some never check.
+func (a *attempt) blind() bool {
+	a.f.mu.Lock()
+	defer a.f.mu.Unlock()
+	have := a.w.o.Features
+	return have.Plain && a.f.open && (!have.Versions || a.f.version == 0)
+}
+
+// waitForGap waits until nobody has typed for a moment, which it says, but not for longer than until.
+func (a *attempt) waitForGap(ctx context.Context, gap time.Duration, until time.Time) bool {
 	for a.w.o.Now().Before(until) {
 		a.f.mu.Lock()
 		changed := a.f.changed
@@ -779,12 +831,13 @@ func (a *attempt) waitForGap(ctx context.Context) {
 		case <-changed:
 			timer.Stop()
 		case <-timer.C:
-			return
+			return true
 		case <-ctx.Done():
 			timer.Stop()
-			return
+			return false
 		}
 	}
+	return false
 }
 
 func (a *attempt) finish(p plan, done bool) filetime.LandedFile {
@@ -826,9 +879,11 @@ func (a *attempt) timeout(what string) error {
 	}
 }
 
-func (a *attempt) unknown(why string) error {
+func (a *attempt) unknown(why string) error { return a.doubt("no_echo", why) }
+
+func (a *attempt) doubt(reason, why string) error {
 	return &filetime.Error{
-		Code: filetime.Unknown, Reason: "no_echo", Path: a.f.path, Now: a.f.text, Known: true,
+		Code: filetime.Unknown, Reason: reason, Path: a.f.path, Now: a.f.text, Known: true,
 		Message: fmt.Sprintf("It is not known whether the edit of %s landed: %s. Read the file before going on.", a.f.path, why),
 	}
 }

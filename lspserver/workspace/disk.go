@@ -284,7 +284,7 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, j *job) (l filetime.La
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case f.open && w.o.Features.Apply:
+	case f.open && (w.o.Features.Apply || w.o.Features.Plain):
 		return l, false, errOpened
 	case f.open:
 		return w.tryBehind(f, e, j)

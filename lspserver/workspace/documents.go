@@ -30,6 +30,7 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 		w.o.Log.Warn("file is open under two names", "uri", f.uri, "other", uri)
 		return
 	}
+	f.heard()
 	f.behind = nil
 	f.uri, f.version = uri, version
 	opened := text.New(content)
@@ -101,6 +102,7 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 	if f.uri != uri {
 		return true
 	}
+	f.heard()
 	written := f.text
 	w.catchUp(f)
 	if version <= f.version {
@@ -203,6 +205,7 @@ func (w *Workspace) Saved(uri string, content *string) {
 	if f.uri != uri {
 		return
 	}
+	f.heard()
 	w.catchUp(f)
 	if content != nil {
 		if now := text.New(*content); !now.Equal(f.text) {
@@ -241,6 +244,7 @@ func (w *Workspace) Close(uri string) {
 		}
 		return
 	}
+	f.heard()
 	f.behind, f.edited = nil, false
 	f.open, f.dirty, f.lent, f.touched, f.suspect = false, false, false, false, false
 	f.version = 0

@@ -73,6 +73,11 @@ type Features struct {
 	Encoding text.Encoding
 	// Apply: workspace/applyEdit is served. Create: it may create files. Save, Resync: those requests are served.
 	Apply, Create, Delete, Save, Resync bool
+	// Plain: the client knows nothing of Tandem but LSP. What it has open never goes to disk, and how late it tells of its
+	// changes is not known.
+	Plain bool
+	// Versions: an edit says which version it is for.
+	Versions bool
 }
 
 // State is what tandem/fileTime tells.
@@ -196,6 +201,7 @@ type file struct {
 	suspect bool       // positions that did not fit: its text may not be the editor's
 	rivals  int        // further names that the editor has it open under
 	clamped int        // positions that were cut to fit
+	held    bool       // the editor has said yes to an edit and not told of it: the slot stays taken until it tells of anything
 	edited  bool       // the agent changed the buffer since it was saved
 	behind  *text.Text // what the editor shows, where the file was written on disk because it cannot apply edits
 	touched bool       // the agent changed the buffer and the user had not made it dirty before

@@ -167,11 +167,11 @@ export interface ApplyEditInfo {
   save: boolean;
 }
 
-/** ApplyEditParams are LSP's with what is ours beside them. */
+/** ApplyEditParams are LSP's with what is ours beside them. A plain client, one that did not declare experimental.tandem, gets the edit alone. */
 export interface ApplyEditParams {
-  label: string;
+  label?: string;
   edit: WorkspaceEdit;
-  tandem: ApplyEditInfo;
+  tandem?: ApplyEditInfo;
 }
 
 /** BatchCall is one call of a batch. */
@@ -1295,7 +1295,7 @@ export interface ClientRequests {
   'tandem/session/clarify': { params: ClarifyParams; result: ClarifyResult };
   /** Asks for an answer of the client's own model, for a session whose model is "editor" or "editor/ID". To clients that declared model. What the model says goes out as tandem/model/chunk while it says it; the answer here comes after the last chunk. It is cancelled when the turn is, and after five minutes without a chunk. A failure is an error -32013 whose message tells the person what to do; the turn then ends with stopReason "error". */
   'tandem/model/stream': { params: ModelStreamParams; result: ModelStreamResult };
-  /** LSP's, with tandem beside the edit. Always documentChanges; each open document with the version that the edit was made for. One call's edit of one document is one request and one step of undo. The answer is a hint: what counts is the didChange that shows the edit, and a refusal or a newer version makes the server carry the edit over what was typed and ask again. The error -32803 with a sentence for a person says that the edit cannot be made at all, as in a read-only document. */
+  /** LSP's, with label and tandem beside the edit. Always documentChanges; each open document with the version that the edit was made for. A client that did not declare experimental.tandem gets the edit alone: as documentChanges where it declared these or resourceOperations, else as changes, which have no version and are sent only when nothing was typed for 300 ms. One call's edit of one document is one request and one step of undo. The answer is a hint: what counts is the didChange that shows the edit, and a refusal or a newer version makes the server carry the edit over what was typed and ask again. The error -32803 with a sentence for a person says that the edit cannot be made at all, as in a read-only document. */
   'workspace/applyEdit': { params: ApplyEditParams; result: unknown };
   /** Asks to save documents, for a command that is to see them or for files that were opened only to take an edit. To clients that declared save. */
   'tandem/documents/save': { params: SaveParams; result: SaveResult };

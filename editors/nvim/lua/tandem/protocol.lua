@@ -10,11 +10,11 @@ local M = {}
 ---@field unified tandem.UnifiedDiff[]
 ---@field save boolean The document will be asked to be saved.
 
---- ApplyEditParams are LSP's with what is ours beside them.
+--- ApplyEditParams are LSP's with what is ours beside them. A plain client, one that did not declare experimental.tandem, gets the edit alone.
 ---@class tandem.ApplyEditParams
----@field label string
+---@field label? string
 ---@field edit lsp.WorkspaceEdit
----@field tandem tandem.ApplyEditInfo
+---@field tandem? tandem.ApplyEditInfo
 
 --- BatchCall is one call of a batch.
 ---@class tandem.BatchCall

@@ -1,0 +1,291 @@
+package lspserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	lsp "go.lsp.dev/protocol"
+
+	"tandem/filetime/text"
+	"tandem/filetime/text/show"
+	"tandem/lspserver/wire"
+	"tandem/tools"
+	"tandem/tools/run"
+)
+
+// screen is a plain client that answers questions, as the tests say.
+type screen struct {
+	*questions
+	mu    sync.Mutex
+	shown []lsp.ShowMessageRequestParams
+	told  []string
+	open  int // questions on the screen
+}
+
+func newScreen(answer func(ctx context.Context, p lsp.ShowMessageRequestParams) (string, error)) *screen {
+	s := &screen{}
+	s.questions = &questions{
+		now: time.Now, name: func(p string) string { return p }, one: make(chan struct{}, 1), tell: func(m string) { s.told = append(s.told, m) },
+		call: func(ctx context.Context, p lsp.ShowMessageRequestParams) (string, error) {
+			s.mu.Lock()
+			s.shown = append(s.shown, p)
+			s.open++
+			if s.open > 1 {
+				panic("two questions at once")
+			}
+			s.mu.Unlock()
+			defer func() { s.mu.Lock(); s.open--; s.mu.Unlock() }()
+			return answer(ctx, p)
+		},
+	}
+	return s
+}
+
+// first picks the first answer, as Enter does.
+func first(_ context.Context, p lsp.ShowMessageRequestParams) (string, error) {
+	return p.Actions[0].Title, nil
+}
+
+// agree picks the last answer that is on offer, again and again.
+func agree(_ context.Context, p lsp.ShowMessageRequestParams) (string, error) {
+	return p.Actions[len(p.Actions)-1].Title, nil
+}
+
+func command(text string) run.Question {
+	return run.Question{Reason: "bash runs a command", Plan: &tools.Plan{
+		Title: "$ " + text, Command: text, Danger: tools.Dangerous, Locations: []tools.Location{{Path: "/ws"}},
+	}}
+}
+
+func change(path, old, now string) run.Question {
+	d := show.Diff(path, text.New(old), text.New(now), show.Options{MaxBytes: 1 << 20})
+	return run.Question{Reason: "edit_file changes a file", Plan: &tools.Plan{Title: "Edit " + path}, Diffs: []run.DiffPreview{
+		{Path: path, Old: old, New: now, Unified: d.Unified},
+	}}
+}
+
+// The answer that Enter takes refuses, whatever the question and its pages.
+func TestFindingL1TheFirstAnswerRefuses(t *testing.T) {
+	long := strings.Repeat("echo one more line\n", 100)
+	for name, q := range map[string]run.Question{
+		"a command": command("rm -rf build"), "a long one": command(long), "a change": change("a.txt", "one\n", "two\n"),
+		"neither": {Plan: &tools.Plan{Title: "Create folder x"}},
+	} {
+		s := newScreen(first)
+		if got, err := s.permission(t.Context(), q); got != run.Rejected || err != nil {
+			t.Errorf("%s: %v %v", name, got, err)
+		}
+		s = newScreen(agree)
+		if got, err := s.permission(t.Context(), q); got != run.Allowed || err != nil {
+			t.Errorf("%s: %v %v", name, got, err)
+		}
+		for i, p := range s.shown {
+			if p.Actions[0].Title != "Reject" || len(p.Actions) < 2 {
+				t.Errorf("%s, page %d: %v", name, i, p.Actions)
+			}
+		}
+	}
+	for _, nothing := range []string{"", "Allow", "reject"} {
+		s := newScreen(func(context.Context, lsp.ShowMessageRequestParams) (string, error) { return nothing, nil })
+		if got, _ := s.permission(t.Context(), command("ls")); got == run.Allowed {
+			t.Errorf("%q allows", nothing)
+		}
+	}
+}
+
+// A command is seen before it can be allowed: the page that says that there is one does not offer it.
+func TestFindingL1ACommandTakesTwoSteps(t *testing.T) {
+	s := newScreen(agree)
+	if got, err := s.permission(t.Context(), command("make\nrm -rf build")); got != run.Allowed || err != nil {
+		t.Fatal(got, err)
+	}
+	if len(s.shown) != 2 {
+		t.Fatalf("%d pages: %+v", len(s.shown), s.shown)
+	}
+	for i, want := range []string{
+		"Tandem: a command asks to be run\n2 lines, 17 bytes\nin /ws\nbash runs a command; this is dangerous [Reject] [Show command]",
+		"Tandem: this is the command\n1│ make\n2│ rm -rf build [Reject] [Run once]",
+	} {
+		got := s.shown[i].Message
+		for _, a := range s.shown[i].Actions {
+			got += " [" + a.Title + "]"
+		}
+		if got != want {
+			t.Errorf("page %d:\n%s\nwant\n%s", i+1, got, want)
+		}
+	}
+}
+
+// A change is summed up in a line for each file, and the diff can be seen first.
+func TestFindingL1AChangeCanBeSeen(t *testing.T) {
+	s := newScreen(agree)
+	if got, err := s.permission(t.Context(), change("a.txt", "one\ntwo\n", "one\n2\nthree\n")); got != run.Allowed || err != nil {
+		t.Fatal(got, err)
+	}
+	if m := s.shown[0].Message; !strings.Contains(m, "a.txt +2 −1, line 1") {
+		t.Error(m)
+	}
+	if titles := fmt.Sprint(s.shown[0].Actions); titles != "[{Reject} {Allow once} {Show the diff}]" {
+		t.Error(titles)
+	}
+	if m := s.shown[1].Message; !strings.Contains(m, "-two") || !strings.Contains(m, "+three") {
+		t.Error(m)
+	}
+}
+
+// Nothing of a command is hidden or left out: not by characters without a shape, not by links, not by its length.
+func TestFindingS4WhatIsShownIsWhatRuns(t *testing.T) {
+	hostile := "echo [safe](command:workbench.action.quit) \x1b[2K\u202e; rm -rf ~"
+	s := newScreen(agree)
+	if _, err := s.permission(t.Context(), command(hostile)); err != nil {
+		t.Fatal(err)
+	}
+	if m := s.shown[1].Message; !strings.Contains(m, `echo [safe]\u{28}command:workbench.action.quit) \u{1b}[2K\u{202e}; rm -rf ~`) {
+		t.Error(m)
+	}
+	var long strings.Builder
+	for i := range 120 {
+		fmt.Fprintf(&long, "echo %d\n", i)
+	}
+	long.WriteString(strings.Repeat("x", 3000) + "END")
+	s = newScreen(agree)
+	if got, err := s.permission(t.Context(), command(long.String())); got != run.Allowed || err != nil {
+		t.Fatal(got, err)
+	}
+	var all strings.Builder
+	for i, p := range s.shown {
+		if n := utf8.RuneCountInString(p.Message); n > 1000 {
+			t.Errorf("page %d has %d letters", i, n)
+		}
+		if strings.Count(p.Message, "\n") > pageLines {
+			t.Errorf("page %d: %s", i, p.Message)
+		}
+		last := i == len(s.shown)-1
+		if runs := p.Actions[len(p.Actions)-1].Title == "Run once"; runs != last {
+			t.Errorf("page %d: %v", i, p.Actions)
+		}
+		for _, row := range strings.Split(p.Message, "\n")[1:] {
+			_, rest, _ := strings.Cut(row, "│ ")
+			all.WriteString(rest)
+		}
+	}
+	for i := range 120 {
+		if !strings.Contains(all.String(), fmt.Sprintf("echo %d", i)) {
+			t.Errorf("line %d is not shown", i)
+		}
+	}
+	if strings.Count(all.String(), "x") != 3000 || !strings.HasSuffix(all.String(), "END") {
+		t.Error("a long line is not shown in full")
+	}
+}
+
+// No question appears within a second and a half of a key.
+func TestFindingL1NotWithinTheTyping(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var at time.Time
+		s := newScreen(func(_ context.Context, p lsp.ShowMessageRequestParams) (string, error) {
+			at = time.Now()
+			return p.Actions[0].Title, nil
+		})
+		last := time.Now()
+		s.typed()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if _, err := s.permission(t.Context(), command("ls")); err != nil {
+				t.Error(err)
+			}
+		}()
+		for range 10 {
+			time.Sleep(time.Second)
+			s.typed()
+			last = time.Now()
+		}
+		<-done
+		if at.Sub(last) < 1500*time.Millisecond {
+			t.Errorf("asked %v after a key", at.Sub(last))
+		}
+		// The clock of the machine goes back: the question comes all the same.
+		s.now = func() time.Time { return time.Now().Add(time.Hour) }
+		began := time.Now()
+		end, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		s.typed()
+		s.now = time.Now
+		if _, err := s.permission(end, command("ls")); err != nil || time.Since(began) > 3*time.Second {
+			t.Error(err, time.Since(began))
+		}
+	})
+}
+
+// One question at a time, and one that is waiting ends with its turn.
+func TestFindingL1OneQuestionAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScreen(func(ctx context.Context, p lsp.ShowMessageRequestParams) (string, error) {
+			select {
+			case <-time.After(time.Second):
+				return p.Actions[0].Title, nil
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		})
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				if got, err := s.permission(t.Context(), command("ls")); got != run.Rejected || err != nil {
+					t.Error(got, err)
+				}
+			})
+		}
+		synctest.Wait()
+		short, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		if got, err := s.permission(short, command("ls")); got == run.Allowed || err == nil {
+			t.Error(got, err)
+		}
+		wg.Wait()
+		if len(s.shown) != 5 {
+			t.Error(len(s.shown))
+		}
+	})
+}
+
+// A client that does not know the request: denied, and the person is told once.
+func TestFindingL5TheClientCannotAsk(t *testing.T) {
+	s := newScreen(func(context.Context, lsp.ShowMessageRequestParams) (string, error) {
+		return "", &wire.Error{Code: wire.CodeMethodNotFound, Message: "unknown"}
+	})
+	for range 3 {
+		if got, err := s.permission(t.Context(), command("ls")); got == run.Allowed || !errors.Is(err, errors.ErrUnsupported) {
+			t.Error(got, err)
+		}
+	}
+	if _, err := s.clarify(t.Context(), tools.Clarification{Question: "Which?", Options: []tools.Choice{{ID: "a", Label: "A"}}}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Error(err)
+	}
+	if len(s.told) != 1 {
+		t.Errorf("told %q", s.told)
+	}
+}
+
+// A question of the model's: the first answer is none.
+func TestFindingL5AQuestionOfTheModels(t *testing.T) {
+	q := tools.Clarification{Question: "Tabs or\nblanks?", Options: []tools.Choice{{ID: "t", Label: "Tabs"}, {ID: "b", Label: "Blanks"}}}
+	s := newScreen(first)
+	if got, err := s.clarify(t.Context(), q); got != "" || err != nil {
+		t.Error(got, err)
+	}
+	if m := s.shown[0].Message; m != "Tandem: Tabs or\nblanks?" {
+		t.Errorf("%q", m)
+	}
+	if got, err := newScreen(agree).clarify(t.Context(), q); got != "b" || err != nil {
+		t.Error(got, err)
+	}
+}
