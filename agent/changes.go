@@ -40,6 +40,8 @@ type FileChange struct {
 	BeforeHash, AfterHash string
 	// Spans are where it changed the text: from and to which byte of the text before, and how many bytes came there.
 	Spans [][3]int
+	// Allowed says that a person allowed this very change.
+	Allowed bool
 	// Decision, where it is not nil, is what Session.Decided was told; the other fields but Time are empty then.
 	Decision json.RawMessage
 
@@ -74,7 +76,8 @@ func changesOf(st store.Store, id string, kinds ...store.Kind) (out []FileChange
 		n++
 		out = append(out, FileChange{
 			ID: fmt.Sprintf("r%d", n), Time: e.Time, Turn: e.Turn, Call: e.Call, Path: b.Path, Operation: b.Operation,
-			BeforeHash: b.Before, AfterHash: b.After, Spans: b.Spans, blobs: e.Blobs,
+			BeforeHash: b.Before, AfterHash: b.After, Spans: b.Spans,
+			Allowed: b.Allowed, blobs: e.Blobs,
 		})
 	}
 	return out, nil
@@ -116,17 +119,15 @@ func (s *Session) Changed(c filetime.Change, l filetime.Landed) {
 	var entries []store.Entry
 	for _, f := range l.Files {
 		if f.Applied {
-			entries = append(entries, s.record.landedAs(c.Turn, c.Call, OpUndo, f, deletes(c.Files, f.Path)))
+			entries = append(entries, s.record.landedAs(c.Turn, c.Call, body{Operation: OpUndo}, f, deletes(c.Files, f.Path)))
 		}
 	}
 	s.record.add(entries...)
 }
 
-// change is the entry of a change.
-func (r *record) change(
-	turn int, call string, op Operation, path string, spans [][3]int, before, after filetime.Snapshot,
-) store.Entry {
-	b := body{Path: path, Operation: op, Before: hashOf(before), After: hashOf(after), Spans: spans}
+// change is the entry of a change, of which b says what it did to which file.
+func (r *record) change(turn int, call string, b body, before, after filetime.Snapshot) store.Entry {
+	b.Before, b.After = hashOf(before), hashOf(after)
 	e := r.entry(turn, store.Change, call, "", b)
 	if max(before.Text.Len(), after.Text.Len()) <= maxBlob {
 		e.Blobs = []store.Blob{{Data: before.Text.String()}, {Data: after.Text.String()}}
@@ -142,12 +143,12 @@ func hashOf(s filetime.Snapshot) string {
 }
 
 // landedAs is the entry of a change that landed.
-func (r *record) landedAs(turn int, call string, op Operation, f filetime.LandedFile, deleted bool) store.Entry {
-	var spans [][3]int
+func (r *record) landedAs(turn int, call string, b body, f filetime.LandedFile, deleted bool) store.Entry {
+	b.Path = f.Path
 	for _, e := range f.Set {
-		spans = append(spans, [3]int{e.Start, e.End, len(e.New)})
+		b.Spans = append(b.Spans, [3]int{e.Start, e.End, len(e.New)})
 	}
-	return r.change(turn, call, op, f.Path, spans,
+	return r.change(turn, call, b,
 		filetime.Snapshot{Text: f.Before, Exists: !f.Created}, filetime.Snapshot{Text: f.After, Exists: !deleted})
 }
 

@@ -83,7 +83,8 @@ type body struct {
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 	// Spans are the places of a change, see FileChange.
-	Spans [][3]int `json:"spans,omitempty"`
+	Spans   [][3]int `json:"spans,omitempty"`
+	Allowed bool     `json:"allowed,omitempty"`
 
 	Stop  StopReason   `json:"stop,omitempty"`
 	Usage *model.Usage `json:"usage,omitempty"`
@@ -490,12 +491,12 @@ func (r *record) changes(turn int, e run.Event) (out []store.Entry) {
 			case deleted:
 				op = OpDelete
 			}
-			out = append(out, r.landedAs(turn, e.Call.ID, op, f, deleted))
+			out = append(out, r.landedAs(turn, e.Call.ID, body{Operation: op, Allowed: e.Plan.Change.Allowed}, f, deleted))
 			r.commands.saw(f.Path)
 		}
 	}
 	for _, c := range r.commands.ended(e.Call.ID) {
-		out = append(out, r.change(turn, e.Call.ID, OpShell, c.path, nil, c.before, c.after))
+		out = append(out, r.change(turn, e.Call.ID, body{Operation: OpShell, Path: c.path}, c.before, c.after))
 	}
 	return out
 }
@@ -674,7 +675,7 @@ func (m mender) landed(c *pastCall) (out []store.Entry) {
 		case !now.Exists:
 			op = OpDelete
 		}
-		out = append(out, m.r.change(c.turn, c.ID, op, path, nil, was, now))
+		out = append(out, m.r.change(c.turn, c.ID, body{Operation: op, Path: path}, was, now))
 	}
 	return out
 }

@@ -93,6 +93,8 @@ type Change struct {
 	Tool, Label string
 	// ForUser says that a person asked for the change, so that it is news to the model.
 	ForUser bool
+	// Allowed says that a person was shown this change and allowed it.
+	Allowed bool
 	Apply   Apply
 	Files   []FileEdit
 }

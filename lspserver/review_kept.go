@@ -40,7 +40,7 @@ func (s *server) restore(ctx context.Context, changes *review.Log, id string) er
 		steps[i] = review.Step{
 			Path: c.Path, Call: c.Call, Turn: c.Turn,
 			Created: c.Operation == agent.OpCreate, Deleted: c.Operation == agent.OpDelete,
-			Before: text.New(before), After: text.New(after), Set: setOf(c.Spans, after), Lost: !kept,
+			Before: text.New(before), After: text.New(after), Set: setOf(c.Spans, after), Lost: !kept, Allowed: c.Allowed,
 			Person: c.Operation == agent.OpUndo || c.Operation == agent.OpShell,
 		}
 	}

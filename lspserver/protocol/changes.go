@@ -30,7 +30,7 @@ type ChangedHunk struct {
 	Range      lsp.Range `json:"range"`
 	OldText    string    `json:"oldText"`
 	NewText    string    `json:"newText"`
-	Status     string    `json:"status" enum:"pending,accepted,rejected,conflict"`
+	Status     string    `json:"status" enum:"pending,accepted,rejected,conflict" doc:"accepted also from the start, where a person was asked about the change and allowed it."`
 	Turn       int       `json:"turn"`
 	ToolCallID string    `json:"toolCallId"`
 }

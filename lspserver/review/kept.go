@@ -32,6 +32,8 @@ type Step struct {
 	Lost          bool
 	// Set leads from Before to After, nil where that is to be found out.
 	Set text.Set
+	// Allowed says that a person allowed this very change.
+	Allowed bool
 	// Person says that it is no change of the agent's.
 	Person bool
 }
@@ -112,10 +114,12 @@ func (l *Log) restored(s *Step) {
 	if set == nil || set.Validate(s.Before) != nil || !set.Apply(s.Before).Equal(s.After) {
 		set = text.Diff(s.Before, s.After)
 	}
-	t.land(t.settled, l.add(t, op{
+	o := l.add(t, op{
 		turn: s.Turn, call: s.Call, created: s.Created, deleted: s.Deleted, told: true,
 		before: s.Before, after: s.After, set: set,
-	}))
+	})
+	o.allow(s.Allowed)
+	t.land(t.settled, o)
 }
 
 // saw takes in that somebody else has made this of the text.

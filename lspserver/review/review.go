@@ -159,6 +159,7 @@ func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
 	}
 	if o := t.at(f.Rev); o != nil && o.call == c.Call { // found in the history before we were told
 		o.turn, o.created, o.deleted, o.told = c.Turn, f.Created, deleted, true
+		o.allow(c.Allowed)
 		return
 	}
 	set := f.Set
@@ -169,6 +170,7 @@ func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
 		rev: f.Rev, turn: c.Turn, call: c.Call, created: f.Created, deleted: deleted, told: true,
 		before: f.Before, after: set.Apply(f.Before), set: set,
 	})
+	o.allow(c.Allowed)
 	t.latest = nil
 	w := t.settled
 	if f.Rev < w.rev { // told late, and its revision is not known any more: its text is somebody else's
@@ -213,6 +215,13 @@ func (l *Log) add(t *track, o op) *op {
 	t.ops = append(t.ops, made)
 	slices.SortStableFunc(t.ops, func(a, b *op) int { return cmp.Compare(a.rev, b.rev) })
 	return made
+}
+
+// allow accepts the operation's hunks where a person has allowed it: nothing is decided twice.
+func (o *op) allow(allowed bool) {
+	for _, h := range o.hunks {
+		h.accepted = h.accepted || allowed
+	}
 }
 
 // name makes a hunk known as the n-th of its operation.

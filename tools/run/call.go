@@ -244,6 +244,9 @@ func (c *call) permission() error {
 	}
 	switch answer {
 	case Allowed:
+		if c.plan.Change != nil {
+			c.plan.Change.Allowed = true
+		}
 		return nil
 	case Unavailable:
 		reason := "nobody is there who could be asked for permission"

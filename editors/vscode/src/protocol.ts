@@ -252,6 +252,7 @@ export interface ChangedHunk {
   range: Range;
   oldText: string;
   newText: string;
+  /** accepted also from the start, where a person was asked about the change and allowed it. */
   status: 'pending' | 'accepted' | 'rejected' | 'conflict';
   turn: number;
   toolCallId: string;

@@ -74,7 +74,7 @@ local M = {}
 ---@field range lsp.Range
 ---@field oldText string
 ---@field newText string
----@field status 'pending'|'accepted'|'rejected'|'conflict'
+---@field status 'pending'|'accepted'|'rejected'|'conflict' accepted also from the start, where a person was asked about the change and allowed it.
 ---@field turn integer
 ---@field toolCallId string
 
