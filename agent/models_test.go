@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -549,6 +550,34 @@ func TestPersonSeesRetries(t *testing.T) {
 	c.told(t, "notice claude is failing or overloaded (529: Overloaded). Trying again in 1ms (2 of 3).\n")
 	c.told(t, "notice claude is failing or overloaded (529: Overloaded). Trying again in 2ms (3 of 3).\n")
 	c.told(t, `text "Hello."`)
+}
+
+// Calls of one message were asked for together: the second cannot know of the mistake of the first. Only a mistake that was
+// answered before is a repeated one.
+func TestFindingP6SiblingsDoNotCount(t *testing.T) {
+	n := 0
+	m := fake(func(_ context.Context, _ model.Request, on on) (model.Response, error) {
+		if n++; n == 3 {
+			on(model.Delta{Text: "I give up."})
+			return model.Response{Stop: model.StopEnd}, nil
+		}
+		for i := range 3 {
+			on(model.Delta{Call: &model.CallDelta{Index: i, ID: fmt.Sprint("c", n, i), Name: "look", Arguments: `{"txt":1}`}})
+			on(model.Delta{Call: &model.CallDelta{Index: i, Done: true}})
+		}
+		return model.Response{Stop: model.StopCalls}, nil
+	})
+	s := session(t, &client{}, opener{"main": m})
+	ask(t, s, "go")
+	var got []bool
+	for _, msg := range s.History() {
+		if msg.Role == model.Tool {
+			got = append(got, strings.Contains(msg.Text, "the same mistake"))
+		}
+	}
+	if want := []bool{false, false, false, true, true, true}; !slices.Equal(got, want) {
+		t.Errorf("hints at %v, want %v", got, want)
+	}
 }
 
 // F053: the second equal mistake in a row is answered with a hint, at most three times in a turn.

@@ -11,21 +11,32 @@ import (
 // maxHints is how often in a turn a model is told that it repeats a mistake.
 const maxHints = 3
 
-// reflector sees the results of a turn's calls in their order and says when a model makes the same mistake again.
+// reflector sees the results of a turn's calls in their order and says when a model makes the same mistake again. Calls of
+// one message were all asked for before the first of them was answered, so a mistake is compared with those of the message
+// before only.
 type reflector struct {
+	before, now []mistake
+	hints       int
+}
+
+// mistake is a call whose arguments did not pass.
+type mistake struct {
 	tool   string
 	issues []schema.Issue
-	hints  int
 }
+
+// message begins the results of the model's next message.
+func (r *reflector) message() { r.before, r.now = r.now, nil }
 
 // hint gives what to add to a result, "" for nothing.
 func (r *reflector) hint(tool string, result tools.Result) string {
 	if result.Error != tools.InvalidArgs {
-		r.tool, r.issues = "", nil
 		return ""
 	}
-	again := r.tool == tool && slices.Equal(r.issues, result.Issues)
-	r.tool, r.issues = tool, result.Issues
+	r.now = append(r.now, mistake{tool, result.Issues})
+	again := slices.ContainsFunc(r.before, func(m mistake) bool {
+		return m.tool == tool && slices.Equal(m.issues, result.Issues)
+	})
 	if !again || r.hints == maxHints {
 		return ""
 	}

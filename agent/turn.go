@@ -362,6 +362,7 @@ func (a *answer) messages(results []tools.Result) []model.Message {
 		return nil
 	}
 	messages := []model.Message{own}
+	a.t.reflector.message()
 	for _, c := range a.asked {
 		r := cutOff()
 		if c.place >= 0 {

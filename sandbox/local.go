@@ -74,10 +74,8 @@ func (l *Local) Run(ctx context.Context, c Command) (Outcome, error) {
 	}
 	o := attend(ctx, cmd, c, exited)
 	out.finish()
-	var lost int64
-	o.Stdout, o.Dropped = out.kept[0].String()
-	o.Stderr, lost = out.kept[1].String()
-	o.Dropped += lost
+	o.Stdout, o.StdoutGap = out.kept[0].output()
+	o.Stderr, o.StderrGap = out.kept[1].output()
 	o.Duration = time.Since(begun)
 	return o, nil
 }

@@ -83,7 +83,7 @@ func TestRun(t *testing.T) {
 	var got [3]strings.Builder
 	c.Output = func(s Stream, chunk []byte) { got[s].Write(chunk) }
 	o := run(t, c)
-	if o.ExitCode != 3 || o.Stdout != "out\n"+c.Dir+"\n" || o.Stderr != "err\n" || o.TimedOut || o.Cancelled || o.Dropped != 0 {
+	if o.ExitCode != 3 || o.Stdout != "out\n"+c.Dir+"\n" || o.Stderr != "err\n" || o.TimedOut || o.Cancelled || o.StdoutGap != (Gap{}) || o.StderrGap != (Gap{}) {
 		t.Errorf("%+v", o)
 	}
 	if got[Stdout].String() != o.Stdout || got[Stderr].String() != o.Stderr {
@@ -182,8 +182,8 @@ func TestK10Flood(t *testing.T) {
 	if !strings.HasPrefix(o.Stdout, "heady\n") || !strings.HasSuffix(o.Stdout, "y\ntail") || len(o.Stdout) > 4200 {
 		t.Errorf("%d bytes: %.20q … %q", len(o.Stdout), o.Stdout, o.Stdout[len(o.Stdout)-20:])
 	}
-	if o.Dropped != 50000008-4096 || streamed != 50000008 {
-		t.Errorf("dropped %d, streamed %d", o.Dropped, streamed)
+	if want := (Gap{2048, 50000008 - 4096, 50000008 - 4096}); o.StdoutGap != want || streamed != 50000008 {
+		t.Errorf("gap %+v, streamed %d", o.StdoutGap, streamed)
 	}
 }
 
@@ -247,17 +247,21 @@ func TestKept(t *testing.T) {
 			all.WriteString(s)
 			k.Write([]byte(s))
 		}
-		got, lost := k.String()
+		got, gap := k.output()
 		if all.Len() <= 2*k.half {
-			if got != all.String() || lost != 0 {
-				t.Fatalf("%q, %d lost of %q", got, lost, all.String())
+			if got != all.String() || gap != (Gap{}) || gap.Mark(got) != got {
+				t.Fatalf("%q, gap %+v of %q", got, gap, all.String())
 			}
 			return
 		}
-		head, rest, ok := strings.Cut(got, "\n[… "+strconv.FormatInt(lost, 10)+" bytes left out …]\n")
-		if !ok || !utf8.ValidString(got) || !strings.HasPrefix(all.String(), head) || !strings.HasSuffix(all.String(), rest) ||
-			len(head)+len(rest)+int(lost) != all.Len() || len(head) > k.half || len(rest) > k.half {
-			t.Fatalf("%q of %q", got, all.String())
+		head, tail := got[:gap.At], got[gap.At:]
+		lost := strings.TrimSuffix(strings.TrimPrefix(all.String(), head), tail)
+		if !utf8.ValidString(got) || len(head)+len(lost)+len(tail) != all.Len() || head+lost+tail != all.String() ||
+			gap.Bytes != int64(len(lost)) || gap.Chars != int64(utf8.RuneCountInString(lost)) || len(head) > k.half || len(tail) > k.half {
+			t.Fatalf("%q, gap %+v of %q", got, gap, all.String())
+		}
+		if got := gap.Mark(got); got != head+"\n[… "+strconv.FormatInt(gap.Bytes, 10)+" bytes left out …]\n"+tail {
+			t.Fatal(got)
 		}
 	})
 }

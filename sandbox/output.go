@@ -1,9 +1,6 @@
 package sandbox
 
-import (
-	"fmt"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // kept is what is kept of an output: its head, and a ring with its tail.
 type kept struct {
@@ -12,9 +9,11 @@ type kept struct {
 	ring  []byte
 	start int // of the oldest byte in a full ring
 	lost  int64
+	chars int64 // that began in everything that was written
 }
 
 func (k *kept) Write(p []byte) {
+	k.chars += begun(p)
 	if room := k.half - len(k.head); room > 0 {
 		n := min(room, len(p))
 		k.head = append(k.head, p[:n]...)
@@ -37,13 +36,23 @@ func (k *kept) Write(p []byte) {
 	}
 }
 
-// String is the output, with a line in place of what was not kept. No rune is cut in two.
-func (k *kept) String() (s string, lost int64) {
-	tail := append(k.ring[k.start:len(k.ring):len(k.ring)], k.ring[:k.start]...)
-	if k.lost == 0 {
-		return string(k.head) + string(tail), 0
+// begun counts the characters that begin in p.
+func begun[T ~string | ~[]byte](p T) (n int64) {
+	for i := range len(p) {
+		if utf8.RuneStart(p[i]) {
+			n++
+		}
 	}
-	head, lost := k.head, k.lost
+	return n
+}
+
+// output is what was kept, and what is missing from it. No rune is cut in two.
+func (k *kept) output() (string, Gap) {
+	head, tail := k.head, append(k.ring[k.start:len(k.ring):len(k.ring)], k.ring[:k.start]...)
+	if k.lost == 0 {
+		return string(head) + string(tail), Gap{}
+	}
+	lost := k.lost
 	for i := 1; i <= min(utf8.UTFMax, len(head)); i++ {
 		if c := head[len(head)-i]; utf8.RuneStart(c) {
 			if !utf8.FullRune(head[len(head)-i:]) {
@@ -55,5 +64,5 @@ func (k *kept) String() (s string, lost int64) {
 	for i := 0; i < utf8.UTFMax && len(tail) > 0 && !utf8.RuneStart(tail[0]); i++ {
 		tail, lost = tail[1:], lost+1
 	}
-	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", head, lost, tail), lost
+	return string(head) + string(tail), Gap{At: len(head), Bytes: lost, Chars: k.chars - begun(head) - begun(tail)}
 }

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -41,11 +42,27 @@ type Command struct {
 type Outcome struct {
 	ExitCode       int
 	Stdout, Stderr string
-	// Dropped is how many bytes of output were not kept.
-	Dropped   int64
+	// StdoutGap and StderrGap say what is missing from the two, where a stream was longer than Command.MaxOutput.
+	StdoutGap, StderrGap Gap
+
 	TimedOut  bool
 	Cancelled bool
 	Duration  time.Duration
+}
+
+// Gap is what was not kept of an output: Bytes bytes, in which Chars characters begin, are missing at the byte offset At.
+// The zero Gap is none.
+type Gap struct {
+	At           int
+	Bytes, Chars int64
+}
+
+// Mark puts a line in the place of what is missing from s.
+func (g Gap) Mark(s string) string {
+	if g.Bytes == 0 {
+		return s
+	}
+	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", s[:g.At], g.Bytes, s[g.At:])
 }
 
 // Level says what a Runner confines commands with: "full", "landlock+seccomp" or "none", and why.

@@ -175,7 +175,8 @@ type Op uint8
 
 // The rows.
 const (
-	OpRead        Op = iota // read, search
+	OpUnknown     Op = iota // what a plan that declares nothing falls under
+	OpRead                  // read, search
 	OpEdit                  // edit of seen text, create
 	OpOverwrite             // overwrite, delete, move
 	OpCommand               // a command inside the sandbox
@@ -203,12 +204,20 @@ type Result struct {
 	Issues    []schema.Issue
 	Denial    *Denial
 	Truncated bool
+	// Gaps are where the tool itself left something out of Data, in order; the pipeline puts a mark there.
+	Gaps []Gap
 	// Render is how a person is shown the result where the tool knows better than the editor's side; may be nil.
 	Render *Render
 	Meta   Meta
 	// Duration and Call are filled by the pipeline.
 	Duration time.Duration
 	Call     string
+}
+
+// Gap is text that a tool did not keep: Lost characters are missing from Data at the byte offset At.
+type Gap struct {
+	At   int
+	Lost int64
 }
 
 // Render is a result for a person: Markdown, and things to be drawn where a client can draw them.

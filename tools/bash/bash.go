@@ -19,15 +19,12 @@ import (
 //go:embed bash.md
 var description string
 
-const (
-	defaultTimeout = 30_000
-	// maxOutput is what is kept of each stream.
-	maxOutput = 256 << 10
-)
+// maxOutput is what is kept of each stream.
+const maxOutput = 256 << 10
 
 type input struct {
 	Command     string   `json:"command" desc:"The command line." minlen:"1" alias:"cmd,script" nocoerce:"true"`
-	TimeoutMS   int      `json:"timeout_ms" desc:"Time limit in milliseconds, 0 for none." default:"30000" min:"0" max:"600000"`
+	TimeoutMS   *int     `json:"timeout_ms" desc:"Time limit in milliseconds, 0 for none." absent:"30000" min:"0" max:"600000"`
 	Timeout     *float64 `json:"timeout" desc:"Time limit in seconds, instead of timeout_ms." above:"0" max:"600"`
 	Cwd         string   `json:"cwd,omitempty" desc:"The directory to run in; the session's where absent." alias:"workdir" nocoerce:"true"`
 	Description string   `json:"description,omitempty" desc:"What the command is for, in a few words, for the user."`
@@ -109,14 +106,14 @@ func notThere(env *tools.Env, dir string, info fs.FileInfo) error {
 
 func (in input) timeout(env *tools.Env) (time.Duration, error) {
 	switch {
-	case in.Timeout != nil && in.TimeoutMS != 0 && in.TimeoutMS != defaultTimeout:
+	case in.Timeout != nil && in.TimeoutMS != nil:
 		return 0, invalid("$.timeout", "absent", "timeout (seconds) and timeout_ms are the same limit: give one of them")
 	case in.Timeout != nil:
 		return time.Duration(*in.Timeout * float64(time.Second)), nil
-	case in.TimeoutMS == defaultTimeout && env.Limits.BashTimeout > 0:
-		return env.Limits.BashTimeout, nil
+	case in.TimeoutMS != nil:
+		return time.Duration(*in.TimeoutMS) * time.Millisecond, nil
 	}
-	return time.Duration(in.TimeoutMS) * time.Millisecond, nil
+	return env.Limits.BashTimeout, nil
 }
 
 func invalid(path, expected, message string) error {
@@ -136,19 +133,33 @@ func run(ctx context.Context, env *tools.Env, in input, dir string, timeout time
 		return tools.Fail(tools.ExecutionError, "not_started", "The command was not run: %v.", err), nil
 	}
 	news.flush()
-	v := &value{ExitCode: o.ExitCode, Stdout: clean(o.Stdout), Stderr: clean(o.Stderr), TimedOut: o.TimedOut}
-	return answer(title(in), v, o, timeout), nil
+	return answer(title(in), o, timeout), nil
 }
 
 // answer words how a command ended: its outputs under their names, then the exit code.
-func answer(title string, v *value, o sandbox.Outcome, timeout time.Duration) tools.Result {
-	var parts []string
-	for _, s := range []struct{ name, text string }{{"stdout", v.Stdout}, {"stderr", v.Stderr}} {
-		if strings.TrimSpace(s.text) != "" {
-			parts = append(parts, s.name+":\n"+strings.TrimRight(s.text, "\n"))
-		}
+func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result {
+	r := tools.Result{
+		Value: &value{
+			ExitCode: o.ExitCode, Stdout: clean(o.StdoutGap.Mark(o.Stdout)), Stderr: clean(o.StderrGap.Mark(o.Stderr)), TimedOut: o.TimedOut,
+		},
+		Truncated: o.StdoutGap.Bytes+o.StderrGap.Bytes > 0,
 	}
-	r := tools.Result{Value: v, Truncated: o.Dropped > 0}
+	var data strings.Builder
+	for _, s := range []struct {
+		name, text string
+		gap        sandbox.Gap
+	}{{"stdout", o.Stdout, o.StdoutGap}, {"stderr", o.Stderr, o.StderrGap}} {
+		head, tail := clean(s.text[:s.gap.At]), strings.TrimRight(clean(s.text[s.gap.At:]), "\n")
+		if strings.TrimSpace(head+tail) == "" {
+			continue
+		}
+		data.WriteString(s.name + ":\n" + head)
+		if s.gap.Chars > 0 {
+			r.Gaps = append(r.Gaps, tools.Gap{At: data.Len(), Lost: s.gap.Chars})
+		}
+		data.WriteString(tail + "\n")
+	}
+	var parts []string
 	switch {
 	case o.TimedOut:
 		r.Error, r.Reason = filetime.Timeout, "timeout"
@@ -162,13 +173,13 @@ func answer(title string, v *value, o sandbox.Outcome, timeout time.Duration) to
 		parts = append(parts, "The command was cancelled before its end.", "[Exit code: -1]")
 	case o.ExitCode != 0:
 		r.Error = tools.ExitCode(o.ExitCode)
-		if len(parts) == 0 {
+		if data.Len() == 0 {
 			parts = append(parts, "(no output)")
 		}
 		parts = append(parts, fmt.Sprintf("[Exit code: %d]", o.ExitCode))
 	default:
 		r.Success = true
-		if len(parts) == 0 {
+		if data.Len() == 0 {
 			parts = append(parts, "(no output)")
 		}
 		parts = append(parts, "exit code: 0")
@@ -176,7 +187,7 @@ func answer(title string, v *value, o sandbox.Outcome, timeout time.Duration) to
 	if r.Success {
 		r.Summary = title
 	}
-	r.Data = strings.Join(parts, "\n")
+	r.Data = data.String() + strings.Join(parts, "\n")
 	return r
 }
 

@@ -71,6 +71,16 @@ func TestF170Timeout(t *testing.T) {
 	}
 }
 
+// A time that the call names itself holds, also where it is the number that the description gives as the default.
+func TestFindingB3NamedTimeHolds(t *testing.T) {
+	env := toolstest.Workspace(t, &txtar.Archive{})
+	s := &scripted{}
+	env.Runner, env.Limits.BashTimeout = s, 7*time.Second
+	if r, _ := toolstest.Call(t.Context(), New(), env, `{"command":"x","timeout_ms":30000}`); !r.Success || s.got.Timeout != 30*time.Second {
+		t.Errorf("%v, %+v", s.got.Timeout, r)
+	}
+}
+
 func TestF119TimedOut(t *testing.T) {
 	for name, tt := range map[string]struct{ stdout, want string }{
 		"F267 nothing": {"", "Command timed out after 2 seconds\n[Exit code: -1]"},
@@ -192,5 +202,19 @@ func TestF113Real(t *testing.T) {
 	if r.Error != "EXIT_CODE_3" || !r.Truncated || !strings.HasSuffix(r.Data, "\n1000000\n[Exit code: 3]") ||
 		!strings.Contains(v.Stdout, " bytes left out …]") || len(v.Stdout) > maxOutput+100 {
 		t.Errorf("%s, %d bytes", r.Error, len(v.Stdout))
+	}
+}
+
+// What was printed is what stands in the answer and what its gaps count, also beyond what is kept of a stream.
+func TestFindingB4GapsCount(t *testing.T) {
+	env := toolstest.Workspace(t, &txtar.Archive{})
+	command := `yes ä€ | head -n 200000; yes é | head -n 150000 >&2`
+	r, _ := toolstest.Call(t.Context(), New(), env, `{"command":"`+command+`"}`)
+	chars := int64(utf8.RuneCountInString(r.Data) - len("stdout:\nstderr:\nexit code: 0"))
+	for _, g := range r.Gaps {
+		chars += g.Lost
+	}
+	if want := int64(3*200_000 + 2*150_000); len(r.Gaps) != 2 || chars != want {
+		t.Errorf("%d gaps, %d characters, want %d", len(r.Gaps), chars, want)
 	}
 }

@@ -55,7 +55,7 @@ func rowOf(op tools.Op) row {
 	case tools.OpNetwork:
 		return row{"reaches out to the network", ask, ask, ask}
 	}
-	return row{"does something that no rule knows", ask, ask, ask}
+	return row{"does not say what it does", ask, ask, ask}
 }
 
 // Judge says what the mode says to a plan. A mode that is not known denies everything.
@@ -127,8 +127,7 @@ func (p Policy) Judge(t tools.Tool, plan *tools.Plan) run.Decision {
 	return d
 }
 
-// opOf is the plan's own row, except that a tool which may change something cannot pass for one that only looks by
-// saying nothing.
+// opOf is the plan's own row, except that a tool which may change something cannot pass for one that only looks.
 func opOf(t tools.Tool, p *tools.Plan) tools.Op {
 	if p.Op != tools.OpRead {
 		return p.Op

@@ -33,11 +33,11 @@ func TestF205_F212TableOfModes(t *testing.T) {
 		{tools.Execute, tools.Plan{Op: tools.OpCommand}, "ask", "ask", "allow", "x runs a command"},
 		{tools.Execute, tools.Plan{Op: tools.OpUnsandboxed}, "ask", "ask", "ask", "x runs a command with no sandbox in force"},
 		{tools.Fetch, tools.Plan{Op: tools.OpNetwork}, "ask", "ask", "ask", "x reaches out to the network"},
-		{tools.Edit, tools.Plan{Op: 200}, "ask", "ask", "ask", "x does something that no rule knows"},
-		// What may change something does not pass for a read by saying nothing.
-		{tools.Edit, tools.Plan{}, "ask", "ask", "allow", "x replaces, deletes or moves a file"},
-		{tools.Read, tools.Plan{Change: edit}, "ask", "ask", "allow", "x replaces, deletes or moves a file"},
-		{tools.Other, tools.Plan{}, "ask", "ask", "ask", "x reaches out to the network"},
+		{tools.Edit, tools.Plan{Op: 200}, "ask", "ask", "ask", "x does not say what it does"},
+		// What may change something does not pass for a read.
+		{tools.Edit, tools.Plan{Op: tools.OpRead}, "ask", "ask", "allow", "x replaces, deletes or moves a file"},
+		{tools.Read, tools.Plan{Op: tools.OpRead, Change: edit}, "ask", "ask", "allow", "x replaces, deletes or moves a file"},
+		{tools.Other, tools.Plan{Op: tools.OpRead}, "ask", "ask", "ask", "x reaches out to the network"},
 	} {
 		x := tool{spec: tools.Spec{Name: "x", Kind: c.kind}}
 		only := "deny"
@@ -58,10 +58,24 @@ func TestF205_F212TableOfModes(t *testing.T) {
 	}
 }
 
+// What a tool does not declare is asked about in every mode, and denied where only looking is allowed.
+func TestFindingB5UndeclaredAsks(t *testing.T) {
+	for _, kind := range []tools.Kind{tools.Read, tools.Search, tools.Think, tools.Execute, tools.Edit, tools.Other, ""} {
+		x := tool{spec: tools.Spec{Name: "x", Kind: kind}}
+		for mode, want := range map[gate.Mode]string{
+			gate.Ask: "ask", gate.AcceptEdits: "ask", gate.Auto: "ask", gate.ReadOnly: "deny",
+		} {
+			if d := mode.Judge(x, &tools.Plan{}); d.Verdict != want {
+				t.Errorf("%s, kind %q: %s, want %s", mode, kind, d.Verdict, want)
+			}
+		}
+	}
+}
+
 // Whether calls may run together is the scheduler's business and never changes what is asked.
 func TestF130SchedulingIsNoPermission(t *testing.T) {
 	for _, mode := range []gate.Mode{gate.Ask, gate.AcceptEdits, gate.ReadOnly, gate.Auto} {
-		for op := tools.OpRead; op <= tools.OpNetwork; op++ {
+		for op := tools.OpUnknown; op <= tools.OpNetwork; op++ {
 			verdicts := map[string]bool{}
 			for _, together := range []tools.Together{tools.Alone, tools.WithReads, tools.OtherFiles} {
 				d := mode.Judge(tool{spec: tools.Spec{Name: "x", Kind: tools.Execute, Together: together}}, &tools.Plan{Op: op})

@@ -219,7 +219,9 @@ func (c *call) policy() error {
 		c.asks = d.Reason
 		return nil
 	}
-	return denied(d.Reason, tools.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: "policy"})
+	return denied(tools.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: "policy"},
+		"Permission denied: %s (%s %s). Nothing was done. This rule denies the same call every time: go on without it, "+
+			"and tell the user what you could not do.", d.Reason, d.Layer, d.Rule)
 }
 
 // permission asks a person, with nothing of the call done yet and no time limit running.
@@ -249,20 +251,23 @@ func (c *call) permission() error {
 		}
 		return nil
 	case Unavailable:
-		reason := "nobody is there who could be asked for permission"
-		return denied(reason, tools.Denial{Reason: reason, Layer: "person", Source: "unattended"})
+		return denied(tools.Denial{Reason: "nobody is there who could be asked for permission", Layer: "person", Source: "unattended"},
+			"Permission denied: the user has to be asked first (%s), and nobody can be asked here. Calls of this kind cannot "+
+				"run in this session at all. Nothing was done. Go on without them, and say what is left to do.", c.asks)
+	case Unanswered:
+		return denied(tools.Denial{
+			Reason: "the editor gave no valid answer to the question for permission", Layer: "person", Source: "unanswered",
+		}, "Permission denied: the editor gave no valid answer to the question for permission. Nothing was done. "+
+			"Stop here and tell the user that the question was not answered.")
 	}
-	if answer == Unanswered {
-		reason := "the editor gave no valid answer to the question for permission"
-		return denied(reason, tools.Denial{Reason: reason, Layer: "person", Source: "unanswered"})
-	}
-	reason := "the user denied this call"
-	return denied(reason, tools.Denial{Reason: reason, Layer: "person", Source: "user"})
+	return denied(tools.Denial{Reason: "the user denied this call", Layer: "person", Source: "user"},
+		"Permission denied: the user denied this call. Nothing was done. Stop here: do not reach the same end in another way. "+
+			"Say what you wanted to do and wait for what the user says.")
 }
 
-func denied(reason string, d tools.Denial) error {
-	r := tools.Fail(tools.GateDenied, "denied",
-		"Permission denied: %s. Nothing was done. Do not try the same again; go another way or ask the user.", reason)
+// denied is a call that somebody refused; format tells the model what follows from that.
+func denied(d tools.Denial, format string, args ...any) error {
+	r := tools.Fail(tools.GateDenied, "denied", format, args...)
 	r.Denial = &d
 	return &tools.Refusal{Result: r}
 }
@@ -373,8 +378,8 @@ func (c *call) truncate() error {
 		return nil
 	}
 	var cut bool
-	r.Data, cut = cutMiddle(r.Data, c.env.Limits.MaxToolOutputChars)
-	r.Truncated = r.Truncated || cut
+	r.Data, cut = cutMiddle(r.Data, r.Gaps, c.env.Limits.MaxToolOutputChars)
+	r.Truncated, r.Gaps = r.Truncated || cut, nil
 	return nil
 }
 

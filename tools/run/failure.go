@@ -1,9 +1,11 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -151,15 +153,31 @@ func (c *call) show(path string, now text.Text, first, last int) string {
 	return tools.Numbered(now, first, last)
 }
 
-// cutMiddle cuts s down to limit characters, the head and the tail kept, with a mark that says how many are gone.
-func cutMiddle(s string, limit int) (string, bool) {
-	n := utf8.RuneCountInString(s)
-	if limit <= 0 || n <= limit {
-		return s, false
+// cutMiddle cuts s down to limit characters, the head and the tail kept, and marks there and at every gap how many
+// characters are missing. A gap in what is cut counts with it.
+func cutMiddle(s string, gaps []tools.Gap, limit int) (string, bool) {
+	if n := utf8.RuneCountInString(s); limit > 0 && n > limit {
+		from := skip(s, (limit+1)/2)
+		to := skip(s[from:], n-limit) + from
+		cut := tools.Gap{At: from, Lost: int64(n - limit)}
+		var outside []tools.Gap
+		for _, g := range gaps {
+			switch {
+			case g.At < from:
+				outside = append(outside, g)
+			case g.At > to:
+				outside = append(outside, tools.Gap{At: g.At - (to - from), Lost: g.Lost})
+			default:
+				cut.Lost += g.Lost
+			}
+		}
+		at, _ := slices.BinarySearchFunc(outside, cut, func(a, b tools.Gap) int { return cmp.Compare(a.At, b.At) })
+		s, gaps = s[:from]+s[to:], slices.Insert(outside, at, cut)
 	}
-	head := skip(s, (limit+1)/2)
-	tail := skip(s[head:], n-limit) + head
-	return fmt.Sprintf("%s\n… [%d characters cut] …\n%s", s[:head], n-limit, s[tail:]), true
+	for _, g := range slices.Backward(gaps) {
+		s = fmt.Sprintf("%s\n… [%d characters cut] …\n%s", s[:g.At], g.Lost, s[g.At:])
+	}
+	return s, len(gaps) > 0
 }
 
 // skip gives the offset after n runes.

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -681,25 +683,28 @@ func TestF114ToolNotFound(t *testing.T) {
 		[]string{"TOOL_NOT_FOUND", "disabled", `Tool "Write_File" is disabled by config. Do it with another tool.`})
 }
 
-func TestF116GateDenied(t *testing.T) {
+// A person's refusal says stop and wait, a rule is named, and where nobody can be asked it says that such calls cannot run.
+func TestF116_FindingP1GateDenied(t *testing.T) {
 	w := runtest.NewWorld(t, write.New())
 	for _, c := range []struct {
-		name   string
-		gate   run.Gate
-		asker  run.Asker
-		source string
+		name         string
+		gate         run.Gate
+		asker        run.Asker
+		source, next string
 	}{
-		{"policy", gate.Mode("nope"), w, "policy"},
-		{"person", gate.Ask, askFunc(func(run.Question) run.Answer { return run.Rejected }), "user"},
-		{"nobody answers", gate.Ask, askFunc(func(run.Question) run.Answer { return run.Unavailable }), "unattended"},
-		{"nobody is there", gate.Ask, nil, "unattended"},
+		{"mode", gate.Mode("nope"), w, "policy", "(mode nope)"},
+		{"rule", gate.Policy{Mode: gate.Auto, Deny: []gate.Rule{{Tool: "write*", Name: "permissions.deny"}}}, w, "policy", "permissions.deny (rules write*)"},
+		{"person", gate.Ask, askFunc(func(run.Question) run.Answer { return run.Rejected }), "user", "Stop here: do not reach the same end in another way"},
+		{"no valid answer", gate.Ask, askFunc(func(run.Question) run.Answer { return run.Unanswered }), "unanswered", "Stop here"},
+		{"nobody answers", gate.Ask, askFunc(func(run.Question) run.Answer { return run.Unavailable }), "unattended", "cannot run in this session at all"},
+		{"nobody is there", gate.Ask, nil, "unattended", "cannot run in this session at all"},
 	} {
 		w.Host.Gate, w.Host.Asker = c.gate, c.asker
 		r := w.Call("write_file", `{"path":"a","content":"b"}`)
 		if r.Error != tools.GateDenied || r.Denial == nil || r.Denial.Source != c.source || r.Denial.Reason == "" {
 			t.Errorf("%s: %+v, denial %+v", c.name, r.Error, r.Denial)
 		}
-		if !strings.HasPrefix(r.Data, "Permission denied: ") {
+		if !strings.HasPrefix(r.Data, "Permission denied: ") || !strings.Contains(r.Data, c.next) {
 			t.Errorf("%s: %s", c.name, r.Data)
 		}
 		if _, exists := w.Files.Text(w.Path("a")); exists {
@@ -723,6 +728,35 @@ func TestF087Truncation(t *testing.T) {
 		t.Error("head and tail are not those of the output")
 	}
 	equal(t, "a tool that pages", w.Call("paged", `{}`).Data, long)
+}
+
+// What is kept and what the marks count is the whole, whatever was left out where, and by whom.
+func TestFindingB4MarksCount(t *testing.T) {
+	mark := regexp.MustCompile(`\n… \[(\d+) characters cut\] …\n`)
+	var answer tools.Result
+	w := runtest.NewWorld(t, probe(tools.Spec{Name: "long"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
+		return answer, nil
+	}))
+	rapid.Check(t, func(t *rapid.T) {
+		w.Env.Limits.MaxToolOutputChars = rapid.IntRange(1, 60).Draw(t, "limit")
+		answer = done("x")
+		all := 1
+		for _, s := range rapid.SliceOfN(rapid.StringOfN(rapid.SampledFrom([]rune("aä😀")), 1, 30, -1), 0, 5).Draw(t, "pieces") {
+			lost := rapid.Int64Range(1, 1e6).Draw(t, "lost")
+			answer.Gaps = append(answer.Gaps, tools.Gap{At: len(answer.Data), Lost: lost})
+			answer.Data += s
+			all += utf8.RuneCountInString(s) + int(lost)
+		}
+		r := w.Call("long", `{}`)
+		got := utf8.RuneCountInString(mark.ReplaceAllString(r.Data, ""))
+		for _, m := range mark.FindAllStringSubmatch(r.Data, -1) {
+			n, _ := strconv.Atoi(m[1])
+			got += n
+		}
+		if got != all || r.Truncated != (len(answer.Gaps) > 0 || all > w.Env.Limits.MaxToolOutputChars) {
+			t.Fatalf("%d characters in %q, want %d", got, r.Data, all)
+		}
+	})
 }
 
 func TestF219Trace(t *testing.T) {

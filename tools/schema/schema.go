@@ -6,6 +6,7 @@
 //	json:"old_text"        the name; omitempty, a pointer or a default makes the parameter optional
 //	desc:"what it is for"  what the model reads
 //	default:"2000"         put in where the parameter is absent
+//	absent:"30000"         what the tool takes where the parameter is absent, told as the default and not put in
 //	enum:"a,b"             the values allowed
 //	min:"1" max:"9"        bounds of a number; above:"0" is an exclusive lower bound
 //	minlen:"1" maxlen:"9"  bounds of a text in characters, or of a list in items
@@ -220,6 +221,10 @@ func readTags(p *jsonschema.Schema, n *node, f reflect.StructField) error {
 		}
 	}
 	n.keywords(p)
+	if v, ok := f.Tag.Lookup("absent"); ok {
+		p.Default = json.RawMessage(v)
+		p.Description += fmt.Sprintf(" (default %s)", v)
+	}
 	if n.def == nil {
 		return nil
 	}
