@@ -47,7 +47,7 @@ var rooms = map[string]room{
 
 	"agent":                {[]string{"agent/...", "tools/...", "filetime", "filetime/disk", "sandbox"}, "it never sees the editor"},
 	"agent/config":         {nil, "settings are plain data"},
-	"agent/prompt":         {nil, "a prompt is made of plain data"},
+	"agent/prompt":         {[]string{"filetime/text/show"}, "a prompt is made of plain data"},
 	"agent/model":          {nil, "the door to models is an interface"},
 	"agent/model/*":        {[]string{"agent/model", "agent/model/wire"}, "one vendor knows nothing of another"},
 	"agent/store":          {[]string{"filetime/disk"}, "it keeps what it is given and knows no meaning"},

@@ -150,10 +150,11 @@ func (s *server) short(path string) string {
 	defer s.mu.Unlock()
 	for _, f := range s.folders {
 		if rel, err := filepath.Rel(f, path); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
-			return filepath.ToSlash(rel)
+			path = filepath.ToSlash(rel)
+			break
 		}
 	}
-	return path
+	return show.Visible(path, false)
 }
 
 // fileTime tells the editor of a new state of a file.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"tandem/agent"
+	"tandem/filetime/text/show"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
 	"tandem/tools"
@@ -72,7 +73,7 @@ func (s *server) askPermission(ctx context.Context, id string, q run.Question) (
 			{OptionID: allowOnce, Name: "Allow", Kind: allowOnce},
 			{OptionID: rejectOnce, Name: "Reject", Kind: rejectOnce},
 		},
-		Meta: &protocol.Meta{Tandem: protocol.PermissionMeta{Danger: string(q.Plan.Danger), Reason: q.Reason}},
+		Meta: &protocol.Meta{Tandem: protocol.PermissionMeta{Danger: string(q.Plan.Danger), Reason: show.Visible(q.Reason, false)}},
 	}
 	for _, l := range q.Plan.Locations {
 		p.ToolCall.Locations = append(p.ToolCall.Locations, protocol.Location{Path: l.Path, Line: l.Line})

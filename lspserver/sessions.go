@@ -19,6 +19,7 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/prompt"
 	"tandem/filetime"
+	"tandem/filetime/text/show"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/review"
 	"tandem/lspserver/wire"
@@ -310,6 +311,7 @@ func blockOf(b protocol.ContentBlock) prompt.Block {
 func titleOf(blocks []protocol.ContentBlock) string {
 	for _, b := range blocks {
 		if line, _, _ := strings.Cut(strings.TrimSpace(b.Text), "\n"); line != "" {
+			line = show.Visible(line, false)
 			if r := []rune(line); len(r) > 60 {
 				return string(r[:59]) + "…"
 			}

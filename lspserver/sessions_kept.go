@@ -18,6 +18,7 @@ import (
 	"tandem/agent"
 	"tandem/agent/store"
 	"tandem/filetime/disk"
+	"tandem/filetime/text/show"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/review"
 	"tandem/lspserver/wire"
@@ -378,6 +379,7 @@ func (s *server) renameSession(_ context.Context, p protocol.RenameParams) (prot
 	if title == "" || strings.ContainsAny(title, "\r\n") || utf8.RuneCountInString(title) > most {
 		return protocol.Empty{}, invalid("a title is one line of up to %d characters.", most)
 	}
+	title = show.Visible(title, false)
 	s.loading.Lock()
 	defer s.loading.Unlock()
 	if se, err := s.find(p.SessionID); err == nil {

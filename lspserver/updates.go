@@ -97,7 +97,7 @@ func (u *updates) on(e agent.Event) {
 		up := protocol.Update{SessionUpdate: "usage_update", Usage: &usage, Used: e.Context, Cost: costOf(e.Session)}
 		u.now(up, nil)
 	case e.Notice != "":
-		u.now(protocol.Update{SessionUpdate: "notice", Content: textBlock(e.Notice)}, nil)
+		u.now(protocol.Update{SessionUpdate: "notice", Content: textBlock(show.Visible(e.Notice, true))}, nil)
 	case e.Mode != "":
 		u.now(protocol.Update{SessionUpdate: "current_mode_update", CurrentModeID: e.Mode}, nil)
 	}
@@ -466,7 +466,7 @@ func renderOf(e *run.Event) *protocol.Render {
 	switch text := r.Shown(e.Kind); {
 	case r.Landed != nil && r.Success:
 		for i, f := range r.Landed.Files {
-			w := protocol.Widget{Type: "diff", Path: f.Path, Title: filepath.Base(f.Path)}
+			w := protocol.Widget{Type: "diff", Path: f.Path, Title: show.Visible(filepath.Base(f.Path), false)}
 			if i < len(r.Diffs) {
 				d := r.Diffs[i]
 				w.Title, w.Markdown = fmt.Sprintf("%s +%d −%d", w.Title, d.Additions, d.Deletions), fenced("diff", d.Unified)

@@ -17,7 +17,7 @@ func Folder(env *Env, arg string) (*tree.Tree, string, error) {
 		return nil, "", err
 	}
 	t, err := tree.Open(env.Paths, path)
-	name := env.Paths.Rel(path)
+	name := env.Name(path)
 	switch {
 	case err == nil:
 		return t, path, nil

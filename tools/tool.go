@@ -125,6 +125,9 @@ type Env struct {
 	Now     func() time.Time
 }
 
+// Name is an absolute path as it stands in a text for a model or a person: Paths.Rel in one line, with nothing invisible in it.
+func (e *Env) Name(path string) string { return show.Visible(e.Paths.Rel(path), false) }
+
 // Clarification is a question of the model's to the person; Timeout 0 is none.
 type Clarification struct {
 	Call     string

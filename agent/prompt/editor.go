@@ -43,15 +43,15 @@ func (e Editor) Render(root string) string {
 			}
 		}
 		if e.Top > 0 {
-			at += ", lines " + between(e.Top, e.Bottom) + " can be seen"
+			at += ", lines " + span(e.Top, e.Bottom) + " can be seen"
 		}
 		if e.From > 0 && strings.TrimSpace(e.Selection) == "" {
-			at += ", lines " + between(e.From, e.To) + " are selected"
+			at += ", lines " + span(e.From, e.To) + " are selected"
 		}
 		lines = append(lines, "In front of the person: "+shown(root, e.Active)+at)
 		if strings.TrimSpace(e.Selection) != "" {
 			path := shown(root, e.Active)
-			lines = append(lines, fmt.Sprintf("<selection path=%q lines=%q>\n%s\n</selection>", path, between(e.From, e.To),
+			lines = append(lines, between(selectionMark, fmt.Sprintf(" path=%q lines=%q", path, span(e.From, e.To)),
 				clip(strings.TrimSuffix(e.Selection, "\n"), MaxSelection, "read "+path+" for the rest")))
 		}
 	}
@@ -70,10 +70,10 @@ func (e Editor) Render(root string) string {
 	if lines == nil {
 		return ""
 	}
-	return "<editor>\n" + strings.Join(lines, "\n") + "\n</editor>"
+	return "<" + editorMark + ">\n" + strings.Join(lines, "\n") + "\n</" + editorMark + ">"
 }
 
-func between(from, to int) string {
+func span(from, to int) string {
 	if from == to {
 		return strconv.Itoa(from)
 	}

@@ -109,7 +109,9 @@ func (b Block) unseen() bool {
 	return !b.picture()
 }
 
-func (b Block) called() string { return strings.TrimSpace(cmp.Or(b.MIMEType, b.Type) + " " + b.Name) }
+func (b Block) called() string {
+	return strings.TrimSpace(name(cmp.Or(b.MIMEType, b.Type) + " " + b.Name))
+}
 
 // User gives a person's message: texts as they are, attached text between marks, links as @path, and a remark in place
 // of what cannot be given to a model.
@@ -126,7 +128,7 @@ func User(root string, blocks []Block) string {
 			if lines != "" {
 				lines = " (lines " + lines + ")"
 			}
-			if where != b.URI {
+			if where != name(b.URI) {
 				where = "@" + where
 			}
 			parts = append(parts, fmt.Sprintf("Attached: %s%s", where, lines))
@@ -136,9 +138,9 @@ func User(root string, blocks []Block) string {
 				lines = fmt.Sprintf(" lines=%q", lines)
 			}
 			text := strings.TrimSuffix(b.Text, "\n")
-			parts = append(parts, fmt.Sprintf("<attached path=%q%s>\n%s\n</attached>", where, lines, text))
+			parts = append(parts, between(attachedMark, fmt.Sprintf(" path=%q%s", where, lines), text))
 		default:
-			parts = append(parts, strings.TrimSpace("(Attached image: "+b.Name)+")")
+			parts = append(parts, strings.TrimSpace("(Attached image: "+name(b.Name))+")")
 		}
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return strings.TrimSpace(p) == "" }), "\n\n")
@@ -150,7 +152,7 @@ var lineRange = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 func place(root, uri string) (path, lines string) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" {
-		return uri, ""
+		return name(uri), ""
 	}
 	if m := lineRange().FindStringSubmatch(u.Fragment); m != nil {
 		lines = m[1]
@@ -161,10 +163,10 @@ func place(root, uri string) (path, lines string) {
 	return shown(root, u.Path), lines
 }
 
-// shown gives a path as a model is to see it: relative to root where it lies below.
+// shown gives a path as a model is to see it: relative to root where it lies below, in one line.
 func shown(root, path string) string {
 	if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
-		return rel
+		path = rel
 	}
-	return path
+	return name(path)
 }

@@ -21,9 +21,9 @@ type Rule struct {
 func (r Rule) String() string {
 	path, more := "", "the rest is left out"
 	if r.Path != "" {
-		path, more = fmt.Sprintf(" path=%q", r.Path), "read "+r.Path+" for the rest"
+		path, more = fmt.Sprintf(" path=%q", name(r.Path)), "read "+name(r.Path)+" for the rest"
 	}
-	return fmt.Sprintf("<rules%s>\n%s\n</rules>", path, clip(strings.TrimSpace(r.Text), maxRules, more))
+	return between(rulesMark, path, clip(strings.TrimSpace(r.Text), maxRules, more))
 }
 
 // Rules gives rules that are found while a conversation goes on.

@@ -98,10 +98,10 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 func notThere(env *tools.Env, dir string, info fs.FileInfo) error {
 	if info == nil {
 		return tools.Refuse(filetime.ReadError, "enoent", "There is no directory %s to run in (ENOENT). Nothing was run.",
-			env.Paths.Rel(dir))
+			env.Name(dir))
 	}
 	return tools.Refuse(filetime.ReadError, "not_directory", "%s is no directory to run in. Nothing was run.",
-		env.Paths.Rel(dir))
+		env.Name(dir))
 }
 
 func (in input) timeout(env *tools.Env) (time.Duration, error) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"tandem/filetime/text/show"
 	"tandem/tools"
 )
 
@@ -58,6 +59,11 @@ func line(s string) string {
 func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	if env.Clarify == nil {
 		return nil, unsupported()
+	}
+	in.Question = show.Visible(in.Question, true)
+	in.Options = slices.Clone(in.Options)
+	for i := range in.Options {
+		in.Options[i].Label = show.Visible(in.Options[i].Label, false)
 	}
 	for i, o := range in.Options {
 		if slices.ContainsFunc(in.Options[:i], func(p option) bool { return p.ID == o.ID || p.Label == o.Label }) {

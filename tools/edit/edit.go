@@ -62,7 +62,7 @@ func plan(ctx context.Context, env *tools.Env, in Args) (*tools.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := search{env: env, in: in, path: path, now: now, name: env.Paths.Rel(path)}
+	s := search{env: env, in: in, path: path, now: now, name: env.Name(path)}
 	if err := s.run(views); err != nil {
 		return nil, err
 	}

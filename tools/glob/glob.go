@@ -100,7 +100,7 @@ func run(ctx context.Context, env *tools.Env, in input, fits func(string) bool) 
 			return fs.SkipAll
 		}
 		file := filepath.Join(base, e.Path)
-		name := env.Paths.Rel(file)
+		name := env.Name(file)
 		room -= len(name) + 8
 		if v.Truncated = v.Truncated || v.Total > in.Limit || room < 0 && env.Limits.MaxToolOutputChars > 0; !v.Truncated {
 			names, v.Files = append(names, name), append(v.Files, file)
@@ -110,7 +110,7 @@ func run(ctx context.Context, env *tools.Env, in input, fits func(string) bool) 
 	if err != nil {
 		return tools.Result{}, err
 	}
-	return answer(env.Paths.Rel(base), in.Pattern, v, names), nil
+	return answer(env.Name(base), in.Pattern, v, names), nil
 }
 
 func answer(place, pattern string, v *value, names []string) tools.Result {

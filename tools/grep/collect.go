@@ -217,7 +217,7 @@ func (c *collector) result(env *tools.Env, q *query) tools.Result {
 	r.Summary = c.head(q)
 	switch {
 	case c.results == 0:
-		r.Data = fmt.Sprintf("No matches for %s in %s", q.Pattern, env.Paths.Rel(filepath.Join(q.dir, q.file)))
+		r.Data = fmt.Sprintf("No matches for %s in %s", q.Pattern, env.Name(filepath.Join(q.dir, q.file)))
 		r.Summary = "No matches for " + q.Pattern
 	case shown == 0:
 		r.Data = fmt.Sprintf("%s, none of them after the first %d.", c.head(q), q.Offset)
@@ -256,7 +256,7 @@ func (c *collector) head(q *query) string {
 }
 
 func (c *collector) entry(env *tools.Env, n int, h hit) string {
-	name := env.Paths.Rel(filepath.Join(c.q.dir, h.path))
+	name := env.Name(filepath.Join(c.q.dir, h.path))
 	switch c.q.OutputMode {
 	case names:
 		return fmt.Sprintf("%d. %s\n", n, name)

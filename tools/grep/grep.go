@@ -166,7 +166,7 @@ func (q *query) open(ctx context.Context, env *tools.Env, at string) error {
 
 // searchable refuses the one file to search where it is nothing that can be.
 func (q *query) searchable(env *tools.Env, at string, info fs.FileInfo) error {
-	name := env.Paths.Rel(at)
+	name := env.Name(at)
 	if info == nil {
 		return q.missing(env, at)
 	}
@@ -188,7 +188,7 @@ func (q *query) searchable(env *tools.Env, at string, info fs.FileInfo) error {
 
 func (q *query) missing(env *tools.Env, at string) error {
 	return tools.Refuse(filetime.ReadError, "enoent", "There is no %s to search in (ENOENT). Look for it with glob.",
-		env.Paths.Rel(at))
+		env.Name(at))
 }
 
 // overlay takes the documents with unsaved text that a search of the disk would have come by, or would if they were

@@ -220,14 +220,21 @@ func (r *records) take(piece []byte) bool {
 	return true
 }
 
-// tallies reads rg --count --null: a path, NUL, a number.
-type tallies struct{ to sink }
+// tallies reads rg --count --null: a path, in which there may be line ends, NUL, a number.
+type tallies struct {
+	to   sink
+	name []byte // the lines of the path so far
+}
 
 func (t *tallies) take(piece []byte) bool {
 	name, count, ok := bytes.Cut(piece, []byte{0})
-	n, err := strconv.Atoi(strings.TrimSpace(string(count)))
-	if !ok || err != nil {
+	t.name = append(t.name, name...)
+	if !ok {
+		t.name = append(t.name, '\n')
 		return true
 	}
-	return t.to.start(strings.TrimPrefix(string(name), "./")) && t.to.total(n)
+	path := strings.TrimPrefix(string(t.name), "./")
+	t.name = t.name[:0]
+	n, err := strconv.Atoi(strings.TrimSpace(string(count)))
+	return err != nil || t.to.start(path) && t.to.total(n)
 }

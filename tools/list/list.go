@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tandem/filetime/text/show"
 	"tandem/sandbox/tree"
 	"tandem/tools"
 )
@@ -65,7 +66,7 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 		return nil, err
 	}
 	return &tools.Plan{
-		Title: "List " + env.Paths.Rel(path), Kind: tools.Read, Danger: tools.Safe, Op: tools.OpRead,
+		Title: "List " + env.Name(path), Kind: tools.Read, Danger: tools.Safe, Op: tools.OpRead,
 		Locations: []tools.Location{{Path: path}}, Paths: []string{path}, Semantic: "read",
 		Run: func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in) },
 	}, nil
@@ -113,32 +114,33 @@ func run(ctx context.Context, env *tools.Env, in input) (tools.Result, error) {
 }
 
 func describe(env *tools.Env, dir string, e tree.Entry) (string, entry) {
+	name := show.Visible(e.Path, false)
 	found := entry{Path: filepath.Join(dir, e.Path), Type: "file"}
 	switch {
 	case e.Type.IsDir():
 		found.Type = "directory"
-		return e.Path + "/", found
+		return name + "/", found
 	case e.Type&fs.ModeSymlink != 0:
 		found.Type = "link"
 		target, err := env.Paths.Readable(found.Path)
 		if err != nil {
-			return e.Path + " -> (outside, or nowhere)", found
+			return name + " -> (outside, or nowhere)", found
 		}
-		return e.Path + " -> " + env.Paths.Rel(target), found
+		return name + " -> " + env.Name(target), found
 	case !e.Type.IsRegular():
 		found.Type = "special"
-		return e.Path + " (no regular file)", found
+		return name + " (no regular file)", found
 	}
 	info, err := e.Info()
 	if err != nil {
-		return e.Path, found
+		return name, found
 	}
 	found.Size = info.Size()
-	return fmt.Sprintf("%s (%s)", e.Path, tree.Size(found.Size)), found
+	return fmt.Sprintf("%s (%s)", name, tree.Size(found.Size)), found
 }
 
 func answer(env *tools.Env, in input, v *value, lines []string, what string) tools.Result {
-	name := env.Paths.Rel(v.Path)
+	name := env.Name(v.Path)
 	head := fmt.Sprintf("%s in %s", count(v.Total, what), name)
 	if in.Pattern != "" {
 		head = fmt.Sprintf("%s in %s fit %s", count(v.Total, what), name, in.Pattern)

@@ -79,7 +79,7 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 		return nil, err
 	}
 	return &tools.Plan{
-		Title: "Read " + env.Paths.Rel(path), Kind: tools.Read, Danger: tools.Safe, Op: tools.OpRead,
+		Title: "Read " + env.Name(path), Kind: tools.Read, Danger: tools.Safe, Op: tools.OpRead,
 		Locations: []tools.Location{{Path: path, Line: w.first}}, Paths: []string{path}, Semantic: "read",
 		Run: func(ctx context.Context) (tools.Result, error) { return run(ctx, env, path, w) },
 	}, nil
@@ -130,7 +130,7 @@ func run(ctx context.Context, env *tools.Env, path string, w window) (tools.Resu
 		return missing(ctx, env, path), nil
 	}
 	total := tools.Lines(snap.Text)
-	p := page{name: env.Paths.Rel(path), window: w, budget: budget(env)}
+	p := page{name: env.Name(path), window: w, budget: budget(env)}
 	p.fill(snap.Text)
 	r, err := p.result(path, total)
 	if err != nil {
@@ -254,7 +254,7 @@ func (p *page) result(path string, total int) (tools.Result, error) {
 // refused words what the files cannot give as text, with what to do instead. A range of a file that is too large to be
 // held is read from the disk.
 func refused(ctx context.Context, env *tools.Env, path string, w window, fe *filetime.Error) (tools.Result, error) {
-	name := env.Paths.Rel(path)
+	name := env.Name(path)
 	switch {
 	case fe.Code == filetime.IsDirectory:
 		return tools.Fail(fe.Code, fe.Reason, "%s is a directory. See what is in it with list_files.", name), nil
@@ -283,10 +283,10 @@ func large(ctx context.Context, env *tools.Env, path string, w window) (tools.Re
 	defer dir.Close()
 	f, err := dir.Open(filepath.Base(path))
 	if err != nil {
-		return tools.Fail(filetime.ReadError, "unreadable", "%s cannot be read: %v.", env.Paths.Rel(path), err), nil
+		return tools.Fail(filetime.ReadError, "unreadable", "%s cannot be read: %v.", env.Name(path), err), nil
 	}
 	defer f.Close()
-	p := page{name: env.Paths.Rel(path), window: w, budget: budget(env)}
+	p := page{name: env.Name(path), window: w, budget: budget(env)}
 	in := bufio.NewReaderSize(f, 256<<10)
 	total := 0
 	for ctx.Err() == nil {
@@ -340,7 +340,7 @@ func missing(ctx context.Context, env *tools.Env, path string) tools.Result {
 		hint = "Did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return tools.Fail(filetime.ReadError, "enoent", "Read file failed: %s does not exist (ENOENT). %s",
-		env.Paths.Rel(path), hint)
+		env.Name(path), hint)
 }
 
 func similar(ctx context.Context, env *tools.Env, path string) []string {
@@ -357,7 +357,7 @@ func similar(ctx context.Context, env *tools.Env, path string) []string {
 	want := strings.ToLower(filepath.Base(path))
 	_, _ = dir.Walk(ctx, 1, func(e tree.Entry) error {
 		if d := distance(want, strings.ToLower(e.Path)); !e.Type.IsDir() && d <= 0.34 {
-			found = append(found, candidate{env.Paths.Rel(filepath.Join(filepath.Dir(path), e.Path)), d})
+			found = append(found, candidate{env.Name(filepath.Join(filepath.Dir(path), e.Path)), d})
 		}
 		return nil
 	})

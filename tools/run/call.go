@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tandem/filetime"
+	"tandem/filetime/text/show"
 	"tandem/tools"
 	"tandem/tools/schema"
 )
@@ -105,7 +106,7 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 // prepare goes as far as can be gone without doing anything, for the scheduler and for the first news of the call. What
 // fails here fails again in its own stage.
 func (c *call) prepare() {
-	c.title = c.Name
+	c.title = show.Visible(c.Name, false)
 	err := catch(func() error {
 		if err := c.find(); err != nil {
 			return nil
@@ -115,7 +116,7 @@ func (c *call) prepare() {
 			return err
 		}
 		if t := c.tool.Title(c.checked.Args); t != "" {
-			c.title = t
+			c.title = show.Visible(t, false)
 		}
 		return nil
 	})
@@ -191,7 +192,7 @@ func (c *call) makePlan() error {
 	if plan == nil || (plan.Change == nil) == (plan.Run == nil) {
 		return errors.New("the tool made no plan that can be carried out")
 	}
-	if plan.Title == "" {
+	if plan.Title = show.Visible(plan.Title, false); plan.Title == "" {
 		plan.Title = c.title
 	}
 	if plan.Kind == "" {
@@ -396,7 +397,7 @@ func (c *call) record() error {
 	c.result.Landed = &c.landed
 	c.result.Warnings = append(c.result.Warnings, c.landed.Warnings...)
 	for _, f := range c.landed.Files {
-		name := c.env.Paths.Rel(f.Path)
+		name := c.env.Name(f.Path)
 		if f.Applied {
 			m.Modified = append(m.Modified, f.Path)
 		}
@@ -436,9 +437,7 @@ func (c *call) emit() error {
 	if strings.TrimSpace(r.Data) == "" {
 		r.Data = "(no output)"
 	}
-	if strings.ContainsAny(r.Summary, "\r\n") { // names may hold line ends
-		r.Summary = strings.NewReplacer("\r\n", " ", "\r", " ", "\n", " ").Replace(r.Summary)
-	}
+	r.Summary = show.Visible(r.Summary, false)
 	r.Call, r.Duration = c.ID, max(0, c.host.now().Sub(c.begun))
 	switch {
 	case r.Success:

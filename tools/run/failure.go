@@ -47,7 +47,7 @@ func (c *call) failure(err error) tools.Result {
 	case errors.As(err, &file):
 		r := tools.Result{Error: file.Code, Reason: file.Reason, Data: file.Message}
 		if file.Path != "" && c.env != nil {
-			r.Data = strings.ReplaceAll(r.Data, file.Path, c.env.Paths.Rel(file.Path))
+			r.Data = strings.ReplaceAll(r.Data, file.Path, c.env.Name(file.Path))
 		}
 		if file.Known {
 			r.Data += fmt.Sprintf("\nThe file says now (%s):\n", tools.Count(tools.Lines(file.Now), "line")) +
@@ -99,7 +99,7 @@ type place struct {
 
 // conflict words a conflict so that it is also how the model catches up: what it shows counts as seen.
 func (c *call) conflict(k *filetime.Conflict) tools.Result {
-	name := c.env.Paths.Rel(k.Path)
+	name := c.env.Name(k.Path)
 	who, author := "the user", "user"
 	switch k.Author {
 	case filetime.Disk:

@@ -1,14 +1,20 @@
 package run
 
 import (
+	"fmt"
+
 	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/filetime/text/show"
 	"tandem/tools"
 )
 
+// maxAsked is the size of the largest diff that a person is asked about. It depends on no setting: whoever allows a change
+// has it before them. Encoded it fits in a message, whatever is in it.
+const maxAsked = 8 << 20
+
 // preview is what the plan would change as things stand, for the person who is asked. What would be refused anyway is
-// refused here, unasked.
+// refused here, unasked, and so is what is too large to be shown.
 func (c *call) preview() ([]DiffPreview, error) {
 	if c.plan.Change == nil {
 		return nil, nil
@@ -19,10 +25,14 @@ func (c *call) preview() ([]DiffPreview, error) {
 		if err != nil {
 			return nil, err
 		}
-		opts := show.Options{MaxBytes: c.env.Limits.MaxDiffBytes, Created: e.Create}
-		d := DiffPreview{Path: e.Path, Old: now.String(), New: after.String()}
-		d.Unified = show.Diff(c.env.Paths.Rel(e.Path), now, after, opts).Unified
-		out = append(out, d)
+		diff := show.Diff(c.env.Paths.Rel(e.Path), now, after, show.Options{MaxBytes: maxAsked, Created: e.Create})
+		if diff.Truncated {
+			reason := fmt.Sprintf("the change of %s is larger than %d MiB, so nobody could see what they allow", c.env.Name(e.Path), maxAsked>>20)
+			r := tools.Fail(tools.GateDenied, "too_large", "Permission denied: %s. Nothing was done. Make it in several smaller calls.", reason)
+			r.Denial = &tools.Denial{Reason: reason, Layer: "person", Source: "policy"}
+			return nil, &tools.Refusal{Result: r}
+		}
+		out = append(out, DiffPreview{Path: e.Path, Old: now.String(), New: after.String(), Unified: diff.Unified})
 	}
 	return out, nil
 }

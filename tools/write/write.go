@@ -54,7 +54,7 @@ func plan(ctx context.Context, env *tools.Env, in Args) (*tools.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := writing{env: env, in: in, path: path, name: env.Paths.Rel(path)}
+	w := writing{env: env, in: in, path: path, name: env.Name(path)}
 	switch {
 	case !now.Exists:
 		w.create()
