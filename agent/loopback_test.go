@@ -45,7 +45,7 @@ func TestTurnOverChatCompletions(t *testing.T) {
 	defer service.Close()
 
 	key := "k"
-	conf, problems := config.Load(config.Inputs{Client: fmt.Appendf(nil,
+	conf, problems := config.Load(config.Inputs{OwnClient: true, Client: fmt.Appendf(nil,
 		`{"model": "mock/m", "providers": {"mock": {"api": "openai-chat", "baseUrl": "%s/v1", "apiKeyEnv": "K"}}}`, service.URL)})
 	if problems != nil {
 		t.Fatal(problems)

@@ -17,7 +17,7 @@ import (
 // settings loads a configuration from what a person wrote.
 func settings(t *testing.T, text string) config.Config {
 	t.Helper()
-	c, _ := config.Load(config.Inputs{Client: []byte(text)})
+	c, _ := config.Load(config.Inputs{OwnClient: true, Client: []byte(text)})
 	return c
 }
 

@@ -37,6 +37,7 @@ func (s *server) inputs() config.Inputs {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in.Section, in.Client = s.section, s.initOpts
+	in.OwnSection, in.OwnClient = s.client.tandem.SettingsAreOwn, !s.client.plain
 	in.More = slices.Concat(in.More, s.folders, s.settings.others)
 	return in
 }

@@ -9,7 +9,7 @@
 //	null     null is a value of its own
 //	later    values that this version does not serve, "plan=readOnly" with what holds instead; "*" is the whole key
 //	instead  what happens where the key or one of its later values would have restricted something
-//	ws       what a workspace's file may do with the key, see narrow; without it nothing
+//	ws       what a source may do with the key that may be a repository's, see narrow; without it nothing
 //	adds     the lists of all layers are put together
 //	guard    a mistake in it makes everything ask, as one in a key does that a workspace may make stricter
 //	form     what a string must be: see wellFormed
@@ -45,7 +45,7 @@ type Config struct {
 	// Refuse paths that are not absolute.
 	StrictPaths bool `json:"strictPaths" ws:"true"`
 	// Folders below which files may be changed; null means the workspace folders. An empty list lifts the limit and is
-	// heeded in the user's file and in initializationOptions only.
+	// heeded in the user's file and in initializationOptions that are the person's own.
 	WriteRoots []string `json:"writeRoots" null:"true" ws:"roots"`
 	// Folders below which files may be read besides the workspace folders.
 	ReadRoots []string `json:"readRoots"`
@@ -169,6 +169,8 @@ type Provider struct {
 	APIKeyEnv string `json:"apiKeyEnv" form:"variable"`
 	// A command, as a list of its words, that prints the key where the variable is not set.
 	APIKeyCommand []string `json:"apiKeyCommand" secret:"words"`
+	// Send the key also over http:// to another machine, where everybody on the way can read it.
+	SendKeyInClear bool `json:"sendKeyInClear"`
 	// Headers to send with every request.
 	Headers map[string]string `json:"headers" secret:"all"`
 	// The proxy to go through, such as http://proxy:3128; empty means what HTTPS_PROXY and its kin say, "none" none.

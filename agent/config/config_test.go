@@ -21,6 +21,12 @@ func load(t *testing.T, layers map[string]string) (Config, []string, string) {
 	in := Inputs{
 		Workspace: filepath.Join(root, "ws"), UserFile: filepath.Join(root, "user.json"),
 		Section: []byte(layers["section"]), Client: []byte(layers["client"]), Flags: []byte(layers["flags"]),
+		OwnSection: true, OwnClient: true,
+	}
+	for layer, into := range map[string]*[]byte{"plain client": &in.Client, "plain section": &in.Section} {
+		if text, ok := layers[layer]; ok {
+			*into, in.OwnClient, in.OwnSection = []byte(text), false, false
+		}
 	}
 	for _, dir := range []string{"ws/.tandem", "ws/src", "other"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
@@ -343,7 +349,7 @@ func FuzzLoad(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, _ := Load(Inputs{Client: text})
+		c, _ := Load(Inputs{Client: text, OwnClient: true})
 		if !slices.Contains([]string{"ask", "acceptEdits", "readOnly", "auto"}, c.Mode) || c.Retry.Attempts < 1 || c.Limits.MaxConcurrency < 1 {
 			t.Errorf("not usable: %+v", c)
 		}

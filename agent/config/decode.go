@@ -40,10 +40,13 @@ func (p Problem) String() string {
 
 // decoder lays one layer's text over a configuration and keeps what was wrong with it.
 type decoder struct {
-	source   string
-	inFile   bool
-	text     []byte
-	problems []Problem
+	source string
+	inFile bool
+	text   []byte
+	// elsewhere says where a person sets what this layer may not; "" where that goes without saying. With it, what is
+	// refused is no hint but a problem: the person may have set it here, and it does not hold.
+	elsewhere string
+	problems  []Problem
 	// at holds where each key that the layer names stands, set those of them whose value was taken.
 	at  map[string]span
 	set map[string]bool

@@ -61,12 +61,12 @@ func TestPage(t *testing.T) {
 		t.Fatalf("%s has no place for the keys", path)
 	}
 	var b strings.Builder
-	b.WriteString("| key | takes | default | what it is | a workspace |\n|---|---|---|---|---|\n")
+	b.WriteString("| key | takes | default | what it is | where |\n|---|---|---|---|---|\n")
 	rows(&b, reflect.TypeFor[Config](), reflect.ValueOf(Default()), "", "", comments(t))
 	generated(t, path, []byte(head+begin+b.String()+end+tail))
 }
 
-// rows writes a line for each key. say is what a workspace has to say about the elements of a list or a map.
+// rows writes a line for each key. say is where the list or the map may be set that the elements are in.
 func rows(b *strings.Builder, typ reflect.Type, value reflect.Value, key, say string, docs map[string]string) {
 	for i := range typ.NumField() {
 		f := typ.Field(i)
@@ -78,16 +78,16 @@ func rows(b *strings.Builder, typ reflect.Type, value reflect.Value, key, say st
 		doc := docs[typ.Name()+"."+f.Name]
 		if f.Type.Kind() != reflect.Struct {
 			fmt.Fprintf(b, "| `%s` | %s | %s | %s%s | %s |\n", full, takes(f), initial(value.Field(i)),
-				strings.ReplaceAll(doc, "|", "\\|"), remarks(f.Tag), cmp.Or(say, says(f.Tag)))
+				strings.ReplaceAll(doc, "|", "\\|"), remarks(f.Tag), cmp.Or(say, where(f.Tag)))
 		}
 		switch {
 		case inner.Kind() == reflect.Struct && f.Type.Kind() == reflect.Map:
-			rows(b, inner, reflect.Zero(inner), full+".NAME", cmp.Or(say, says(f.Tag)), docs)
+			rows(b, inner, reflect.Zero(inner), full+".NAME", cmp.Or(say, where(f.Tag)), docs)
 		case inner.Kind() == reflect.Struct && f.Type.Kind() == reflect.Slice:
 			if f.Name != "Deny" && f.Name != "BeforeToolCall" { // all lists of a kind look the same: the served one stands for them
 				continue
 			}
-			rows(b, inner, reflect.Zero(inner), full+"[]", cmp.Or(say, says(f.Tag)), docs)
+			rows(b, inner, reflect.Zero(inner), full+"[]", cmp.Or(say, where(f.Tag)), docs)
 		case inner.Kind() == reflect.Struct:
 			rows(b, inner, value.Field(i), full, say, docs)
 		}
@@ -150,6 +150,11 @@ func says(tag reflect.StructTag) string {
 		return "free"
 	}
 	return "stricter only"
+}
+
+// where is where a key may be set.
+func where(tag reflect.StructTag) string {
+	return map[string]string{"no say": "yours", "stricter only": "yours; stricter anywhere", "free": "anywhere"}[says(tag)]
 }
 
 // comments gives what is written above each field of the package's structs, by "Type.Field".

@@ -83,7 +83,16 @@ func loosenings() map[string][2]string {
 
 // TestA03EveryKeyOfAWorkspace holds every key there is against a workspace that wants to loosen it. A key that is new has
 // to be judged in loosenings first.
-func TestA03EveryKeyOfAWorkspace(t *testing.T) {
+func TestA03EveryKeyOfAWorkspace(t *testing.T) { everyKey(t, "workspace", "a workspace") }
+
+// TestFindingS9EveryKeyOfAnEditor does the same for settings that an editor does not vouch for.
+func TestFindingS9EveryKeyOfAnEditor(t *testing.T) {
+	for _, layer := range []string{"plain client", "plain section"} {
+		t.Run(layer, func(t *testing.T) { everyKey(t, layer, "an editor's settings, which may be a repository's,") })
+	}
+}
+
+func everyKey(t *testing.T, layer, who string) {
 	all := loosenings()
 	for _, key := range keys() {
 		c, judged := all[key]
@@ -96,16 +105,16 @@ func TestA03EveryKeyOfAWorkspace(t *testing.T) {
 				t.Errorf("%s is not free", key)
 			}
 		default:
-			user := map[string]string{"user": nested(key, c[0])}
-			before, _, _ := load(t, user)
-			user["workspace"] = nested(key, c[1])
-			after, problems, _ := load(t, user)
+			layers := map[string]string{"user": nested(key, c[0])}
+			before, old, _ := load(t, layers)
+			layers[layer] = nested(key, c[1])
+			after, problems, _ := load(t, layers)
 			if diff := cmp.Diff(before, after); diff != "" {
 				t.Errorf("%s loosened by %s: %s", key, c[1], diff)
 			}
 			if f, _ := field(key); f.Tag.Get("ws") == "" {
-				about := slices.DeleteFunc(problems, func(p string) bool { return !strings.Contains(p, "/ws/") })
-				if len(about) != 1 || !strings.Contains(about[0], "a workspace may not decide it") {
+				about := slices.DeleteFunc(problems, func(p string) bool { return slices.Contains(old, p) })
+				if len(about) != 1 || !strings.Contains(about[0], who+" may not decide it") {
 					t.Errorf("%s: %q", key, about)
 				}
 			}
@@ -250,6 +259,7 @@ func TestOrigins(t *testing.T) {
 	dir := t.TempDir()
 	in := Inputs{
 		UserFile: filepath.Join(dir, "user.json"), Workspace: filepath.Join(dir, "ws"),
+		OwnClient: true, OwnSection: true,
 		Client:  []byte(`{"coerce": "on", "limits": {"maxReadBytes": 1}}`),
 		Section: []byte(`{"providers": {"p": {"headers": {"X-Key": "secret"}}}}`),
 		Env:     []byte(`{"model": "a/e"}`), Flags: []byte(`{"mode": "ask"}`),

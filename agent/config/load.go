@@ -24,6 +24,9 @@ type Inputs struct {
 	// Client is the initializationOptions, Section the editor's "tandem" section, Env what TANDEM_MODEL sets,
 	// Flags what the command line sets; all are JSON.
 	Client, Section, Env, Flags []byte
+	// OwnClient and OwnSection say that the editor vouches for them: they never hold a repository's settings. Without that
+	// they may only narrow, as a workspace's file.
+	OwnClient, OwnSection bool
 }
 
 // UserFile is where the person's own file is looked for, "" where there is no home.
@@ -112,10 +115,9 @@ func (l *Loader) Load(in Inputs) Loaded {
 	for _, folder := range a.folders {
 		a.file(WorkspaceFile(folder), folder)
 	}
-	a.lay(&decoder{source: "initializationOptions", text: in.Client}, nil)
-	// The section can be changed while the server runs, so it is the newer word. An editor may take it from the workspace's
-	// own settings.
-	a.lay(&decoder{source: "the tandem section", text: in.Section}, (*decoder).keepLimit)
+	a.editor(in, "initializationOptions", in.Client, in.OwnClient, nil)
+	// The section can be changed while the server runs, so it is the newer word.
+	a.editor(in, "the tandem section", in.Section, in.OwnSection, (*decoder).keepLimit)
 	a.lay(&decoder{source: "TANDEM_MODEL", text: in.Env}, (*decoder).keepLimit)
 	a.lay(&decoder{source: "the command line", text: in.Flags}, (*decoder).keepLimit)
 	if loose := a.Mode == "auto" || a.Mode == "acceptEdits"; a.careful && loose {
@@ -154,6 +156,22 @@ func (a *assembly) lay(d *decoder, accept func(d *decoder, base, next *Config)) 
 	for key := range d.set {
 		a.origin(d, key)
 	}
+}
+
+// editor lays settings on top that an editor has sent. Helix, Zed, eglot and others pass on what a repository sets, so
+// where the editor does not vouch for them they may only narrow.
+func (a *assembly) editor(in Inputs, source string, text []byte, own bool, accept func(d *decoder, base, next *Config)) {
+	d := &decoder{source: source, text: text}
+	if !own {
+		d.elsewhere = "set it in " + in.UserFile
+		if in.UserFile == "" {
+			d.elsewhere = "set it on the command line"
+		}
+		accept = func(d *decoder, base, next *Config) {
+			d.narrowed("an editor's settings, which may be a repository's,", "", a.folders, base, next)
+		}
+	}
+	a.lay(d, accept)
 }
 
 // origin notes that a layer has set a key.

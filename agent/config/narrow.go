@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -79,7 +80,7 @@ func (d *decoder) narrowed(who, folder string, folders []string, base, next *Con
 //	order:   one of the values that stand behind the present one
 //	roots    see narrowRoots
 //
-// A key without the tag is not theirs to decide.
+// A key without the tag is not theirs to decide. It is the one table of where a key may be set.
 func (d *decoder) narrow(who, key string, base, next reflect.Value) {
 	for i := range next.NumField() {
 		f := next.Type().Field(i)
@@ -103,8 +104,16 @@ func (d *decoder) narrow(who, key string, base, next reflect.Value) {
 		inside := func(k string) bool { return k == full || strings.HasPrefix(k, full+".") }
 		maps.DeleteFunc(d.set, func(k string, _ bool) bool { return inside(k) })
 		d.problems = slices.DeleteFunc(d.problems, func(p Problem) bool { return p.Unserved && inside(p.Key) })
-		d.report(false, at, full, "%q is ignored here: %s", full, why)
+		d.refuse(at, full, fmt.Sprintf("%q is ignored here: %s", full, why))
 	}
+}
+
+// refuse reports what a layer that may only narrow has no say in.
+func (d *decoder) refuse(at span, key, message string) {
+	if d.elsewhere != "" {
+		message += "; " + d.elsewhere
+	}
+	d.report(d.elsewhere != "", at, key, "%s", message)
 }
 
 // decides says that a workspace has a say in some key of a struct.
@@ -151,7 +160,7 @@ func number(v reflect.Value) float64 {
 func (d *decoder) narrowRoots(at span, folder string, folders, allowed, wanted []string) []string {
 	if len(wanted) == 0 {
 		if wanted != nil || allowed != nil {
-			d.report(false, at, "writeRoots", `"writeRoots" is ignored here: it may only be made stricter`)
+			d.refuse(at, "writeRoots", `"writeRoots" is ignored here: it may only be made stricter`)
 		}
 		return allowed
 	}
@@ -174,7 +183,7 @@ func (d *decoder) narrowRoots(at span, folder string, folders, allowed, wanted [
 			continue
 		}
 		if err != nil || !filepath.IsAbs(real) || !(unlimited || inside) {
-			d.report(false, at, "writeRoots", "%q is ignored: it is no folder below those that may be written already", w)
+			d.refuse(at, "writeRoots", fmt.Sprintf("%q is ignored: it is no folder below those that may be written already", w))
 			continue
 		}
 		kept = append(kept, real)

@@ -68,9 +68,10 @@ func (c *conformanceCmd) Run(ctx context.Context) error {
 
 // serveScenario is the server as it answers an editor, with the model and the commands of a scenario and without a
 // person's settings.
-func serveScenario(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, runner sandbox.Runner) int {
+func serveScenario(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, runner sandbox.Runner, own []byte) int {
 	return lspserver.Serve(ctx, rwc, lspserver.Options{
-		Version: version, Opener: func(config.Config, model.Lend) model.Opener { return models }, Tools: builtin.Tools(), Runner: runner,
+		Version: version, Inputs: config.Inputs{Flags: own}, Tools: builtin.Tools(), Runner: runner,
+		Opener: func(config.Config, model.Lend) model.Opener { return models },
 	})
 }
 

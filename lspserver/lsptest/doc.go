@@ -13,7 +13,7 @@
 //	buffer/PATH        what the editor shows when PATH is opened: text that was never saved
 //	capabilities.json  laid over the editor's own capabilities; null takes one away. With experimental.tandem.model the
 //	                   script is that of a model which the editor lends
-//	settings.json      laid over initializationOptions
+//	settings.json      laid over initializationOptions; the person's own where the editor declares nothing of Tandem
 //	steps              what the person does, a line each
 //	model              the model's script (see tandem/agent/model/script), the same for all sessions
 //	commands           what the commands that the agent runs do, see [Commands]

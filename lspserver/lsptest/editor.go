@@ -244,7 +244,7 @@ func (e *Editor) capabilities() any {
 		"textDocument": map[string]any{"synchronization": map[string]any{"didSave": true}},
 		"window":       map[string]any{"workDoneProgress": true},
 		"experimental": map[string]any{
-			"tandem": map[string]any{"permission": true, "clarify": true, "save": true},
+			"tandem": map[string]any{"permission": true, "clarify": true, "save": true, "settingsAreOwn": true},
 		},
 	}
 	return merge(have, e.o.Capabilities)
@@ -694,4 +694,11 @@ func boundary(text string, i int) bool {
 		return true
 	}
 	return utf8.RuneStart(text[i]) && !(text[i-1] == '\r' && text[i] == '\n')
+}
+
+// declares says that the editor calls itself made for Tandem.
+func (o Options) declares() bool {
+	all, _ := (&Editor{o: o}).capabilities().(map[string]any)
+	have, _ := all["experimental"].(map[string]any)
+	return have["tandem"] != nil
 }

@@ -31,7 +31,7 @@ type fake struct {
 }
 
 // serveFake is a Server.
-func serveFake(_ context.Context, rwc io.ReadWriteCloser, models model.Opener, runner sandbox.Runner) int {
+func serveFake(_ context.Context, rwc io.ReadWriteCloser, models model.Opener, runner sandbox.Runner, _ []byte) int {
 	return newFake(rwc, models, runner).wait()
 }
 

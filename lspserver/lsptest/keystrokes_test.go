@@ -231,7 +231,7 @@ func type1000(t *testing.T, r *rand.Rand, o Options, gap time.Duration, serve Se
 	client, server := Pipe(jitter(rand.New(rand.NewPCG(r.Uint64(), 2))), jitter(rand.New(rand.NewPCG(r.Uint64(), 3))))
 	exit := make(chan int, 1)
 	go func() {
-		exit <- serve(t.Context(), server, m, nil)
+		exit <- serve(t.Context(), server, m, nil, nil)
 		_ = server.Close()
 	}()
 	o.Settings = map[string]any{"mode": "auto", "budget": map[string]any{"maxTurnRequests": 2 * agentEdits}}

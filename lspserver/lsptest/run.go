@@ -22,8 +22,9 @@ import (
 	"tandem/tools/words"
 )
 
-// Server serves one connection until it ends, with the model and the commands of a scenario, and gives its exit code.
-type Server func(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, runner sandbox.Runner) int
+// Server serves one connection until it ends, with the model and the commands of a scenario, and gives its exit code. own
+// are settings that are the person's own, as JSON; nil where the editor has sent them.
+type Server func(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, runner sandbox.Runner, own []byte) int
 
 // Report is what a run came to: the goldens as they are now, and what was wrong, each with its line.
 type Report struct {
@@ -114,6 +115,14 @@ func (r *run) perform(profile Profile, over map[string]any, serve Server) (*Repo
 		return nil, fmt.Errorf("%s:%w", s.file, err)
 	}
 
+	// The initializationOptions of a plain client are not its person's own word.
+	var own []byte
+	if !options.declares() {
+		if own, err = json.Marshal(options.Settings); err != nil {
+			return nil, err
+		}
+		options.Settings = map[string]any{}
+	}
 	client, server := Pipe(Steady(s.flags.there), Steady(s.flags.back))
 	if r.live || slices.ContainsFunc(s.steps, func(st step) bool { return st.verb == "probe" }) {
 		r.tap = newTap(server)
@@ -121,7 +130,7 @@ func (r *run) perform(profile Profile, over map[string]any, serve Server) (*Repo
 	}
 	exit := make(chan int, 1)
 	go func() {
-		code := serve(ctx, server, opener{r}, r.commands)
+		code := serve(ctx, server, opener{r}, r.commands, own)
 		_ = server.Close()
 		exit <- code
 	}()

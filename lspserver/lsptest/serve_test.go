@@ -15,13 +15,13 @@ import (
 )
 
 // serve is the real server, without a watch on the disk, whose events come in the time of the machine.
-func serve(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, runner sandbox.Runner) int {
+func serve(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, runner sandbox.Runner, own []byte) int {
 	log := slog.New(slog.DiscardHandler)
 	if os.Getenv("LSPTEST_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	return lspserver.Serve(ctx, rwc, lspserver.Options{
-		Version: "test", Opener: func(_ config.Config, lend model.Lend) model.Opener {
+		Version: "test", Inputs: config.Inputs{Flags: own}, Opener: func(_ config.Config, lend model.Lend) model.Opener {
 			if lend != nil {
 				return &registry.Registry{Config: config.Config{Model: "editor"}, Editor: lend}
 			}

@@ -133,7 +133,7 @@ func twentySessions(t *testing.T, o Options, gap func() time.Duration) {
 	client, server := Pipe(Steady(2*time.Millisecond), Steady(2*time.Millisecond))
 	exit := make(chan int, 1)
 	go func() {
-		exit <- serve(t.Context(), server, m, nil)
+		exit <- serve(t.Context(), server, m, nil, nil)
 		_ = server.Close()
 	}()
 	e, err := Start(t.Context(), client, o)
@@ -248,7 +248,7 @@ func TestMalformedThroughServe(t *testing.T) {
 				client, server := Pipe(nil, nil)
 				exit := make(chan int, 1)
 				go func() {
-					exit <- serve(t.Context(), server, twenty{t: t}, nil)
+					exit <- serve(t.Context(), server, twenty{t: t}, nil, nil)
 					_ = server.Close()
 				}()
 				e, err := Start(t.Context(), client, Options{Root: dir})

@@ -992,7 +992,7 @@ func (w *world) live(r *rand.Rand, turns int) {
 	exit := make(chan int, 1)
 	mind := &tinker{w: w, r: rand.New(rand.NewPCG(r.Uint64(), 5))}
 	go func() {
-		exit <- serve(w.t.Context(), server, mind, nil)
+		exit <- serve(w.t.Context(), server, mind, nil, nil)
 		_ = server.Close()
 	}()
 	var err error

@@ -399,7 +399,7 @@ func Fuzz(f *testing.F, open func(wire.Service) (model.Model, error)) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		m, err := open(wire.Service{
-			Provider: "mock", Model: "m", BaseURL: "http://x/v1", Key: Key, KeyEnv: "MOCK_KEY", Transport: Answer(string(body)),
+			Provider: "mock", Model: "m", BaseURL: "https://x/v1", Key: Key, KeyEnv: "MOCK_KEY", Transport: Answer(string(body)),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -428,7 +428,7 @@ func Bench(b *testing.B, open func(wire.Service) (model.Model, error)) {
 		b.Fatal(err)
 	}
 	_, body, _ := strings.Cut(string(ar.Files[1].Data), "\n\n")
-	m, err := open(wire.Service{Provider: "mock", Model: "m", BaseURL: "http://x/v1", Transport: Answer(body)})
+	m, err := open(wire.Service{Provider: "mock", Model: "m", BaseURL: "https://x/v1", Transport: Answer(body)})
 	if err != nil {
 		b.Fatal(err)
 	}

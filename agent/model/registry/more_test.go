@@ -117,7 +117,7 @@ func TestProxy(t *testing.T) {
 }
 
 func TestKeyCommand(t *testing.T) {
-	provider := config.Provider{API: "openai-chat", BaseURL: "http://x/v1", APIKeyEnv: "MINE", APIKeyCommand: []string{"pass", "show"}}
+	provider := config.Provider{API: "openai-chat", BaseURL: "https://x/v1", APIKeyEnv: "MINE", APIKeyCommand: []string{"pass", "show"}}
 	for _, c := range []struct {
 		env, prints string
 		err         error

@@ -221,7 +221,8 @@ func (r *Registry) service(provider, id string) (s wire.Service, api string, err
 	}
 	return wire.Service{
 		Provider: provider, Model: id, BaseURL: p.BaseURL, Key: key, KeyEnv: p.APIKeyEnv, Headers: p.Headers,
-		Idle: r.Idle, Transport: transport, Price: priceOf(provider, id, p, p.BaseURL == built.baseURL),
+		InClear: p.SendKeyInClear,
+		Idle:    r.Idle, Transport: transport, Price: priceOf(provider, id, p, p.BaseURL == built.baseURL),
 	}, p.API, nil
 }
 

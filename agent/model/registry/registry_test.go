@@ -68,29 +68,29 @@ func TestAddresses(t *testing.T) {
 		{"openai/a/b", nil, map[string]string{"OPENAI_API_KEY": "k"}, "https://api.openai.com/v1/responses Bearer k"},
 		{
 			"openai/m", nil,
-			map[string]string{"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://h/v2/"},
-			"http://h/v2/responses Bearer k",
+			map[string]string{"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "https://h/v2/"},
+			"https://h/v2/responses Bearer k",
 		},
 		{
 			"openai/m",
-			map[string]config.Provider{"openai": {BaseURL: "http://c/v1", APIKeyEnv: "MINE"}},
-			map[string]string{"OPENAI_API_KEY": "k", "MINE": "mine", "OPENAI_BASE_URL": "http://h/v2"},
-			"http://c/v1/responses Bearer mine",
+			map[string]config.Provider{"openai": {BaseURL: "https://c/v1", APIKeyEnv: "MINE"}},
+			map[string]string{"OPENAI_API_KEY": "k", "MINE": "mine", "OPENAI_BASE_URL": "https://h/v2"},
+			"https://c/v1/responses Bearer mine",
 		},
 		{
 			"anthropic/m",
 			map[string]config.Provider{"anthropic": {API: "openai-chat"}},
-			map[string]string{"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://h/v1"},
-			"http://h/v1/chat/completions Bearer k",
+			map[string]string{"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "https://h/v1"},
+			"https://h/v1/chat/completions Bearer k",
 		},
 		{"anthropic/m", nil, map[string]string{"ANTHROPIC_API_KEY": "k"}, "https://api.anthropic.com/v1/messages "},
 		{"ollama/m:8b", nil, nil, "http://127.0.0.1:11434/v1/chat/completions "},
 		{"lmstudio/m", nil, map[string]string{"LMSTUDIO_API_KEY": "k"}, "http://127.0.0.1:1234/v1/chat/completions Bearer k"},
 		{
 			"x/m",
-			map[string]config.Provider{"x": {API: "openai-chat", BaseURL: "http://x/v1", Headers: map[string]string{"Authorization": "own"}}},
+			map[string]config.Provider{"x": {API: "openai-chat", BaseURL: "https://x/v1", Headers: map[string]string{"Authorization": "own"}}},
 			nil,
-			"http://x/v1/chat/completions own",
+			"https://x/v1/chat/completions own",
 		},
 	} {
 		r := with(c.providers, c.env)

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -28,6 +29,8 @@ type Service struct {
 	// Key is a secret, and so is every value of Headers. KeyEnv is the variable that Key came from.
 	Key, KeyEnv string
 	Headers     map[string]string
+	// InClear lets the secrets go over http:// to another machine.
+	InClear bool
 	// Idle is how long the service may stay silent; 0 means five minutes, since a local model can take that long to
 	// read a prompt.
 	Idle time.Duration
@@ -72,6 +75,11 @@ func New(s Service) (*Client, error) {
 		}
 	}
 	address, within := Address(u)
+	if u.Scheme == "http" && !s.InClear && !loopback(u.Hostname()) && (s.Key != "" || len(within) > 0 || hasSecret(s.Headers)) {
+		return nil, &model.Error{Kind: "unavailable", Message: fmt.Sprintf(
+			"The key of the provider %s is not sent to %s: over http:// everybody on the way can read it. Use https://, or set "+
+				"providers.%s.sendKeyInClear to true in your own configuration.", s.Provider, address, s.Provider)}
+	}
 	return &Client{
 		Service: s, address: address, within: within,
 		http: http.Client{
@@ -80,6 +88,26 @@ func New(s Service) (*Client, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
+}
+
+// loopback says that a host is this machine.
+func loopback(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && addr.Unmap().IsLoopback()
+}
+
+// hasSecret says that a header looks like one that carries a key.
+func hasSecret(headers map[string]string) bool {
+	for name := range headers {
+		name = strings.ToLower(name)
+		for _, word := range []string{"auth", "key", "token", "secret", "pass", "cred", "cookie"} {
+			if strings.Contains(name, word) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Address words an address for people, and gives what it leaves out: names, passwords and parameters may all be keys.

@@ -268,7 +268,7 @@ func TestWordsForTheWindow(t *testing.T) {
 }
 
 func TestWordsForTheKey(t *testing.T) {
-	c := client(t, Service{BaseURL: "http://x", Key: "k", KeyEnv: "MOCK_KEY"})
+	c := client(t, Service{BaseURL: "https://x", Key: "k", KeyEnv: "MOCK_KEY"})
 	for says, code := range map[string]string{
 		"API key not valid. Please pass a valid API key.": "400 INVALID_ARGUMENT",
 		"nope": "authentication_error",
@@ -336,7 +336,7 @@ func TestWhatCannotBeSent(t *testing.T) {
 		{Headers: map[string]string{"X-Mock": "canary\r\nX-Evil: 1"}},
 		{Headers: map[string]string{"X Mock": "canary"}},
 	} {
-		s.Provider, s.BaseURL = "mock", "http://x"
+		s.Provider, s.BaseURL = "mock", "https://x"
 		_, err := New(s)
 		var e *model.Error
 		if !errors.As(err, &e) || e.Kind != "unavailable" || strings.Contains(e.Message, "canary") ||
@@ -344,7 +344,7 @@ func TestWhatCannotBeSent(t *testing.T) {
 			t.Errorf("%+v: %v", s, err)
 		}
 	}
-	if _, err := New(Service{Provider: "mock", BaseURL: "http://x", Key: " sk-fine\n"}); err != nil {
+	if _, err := New(Service{Provider: "mock", BaseURL: "https://x", Key: " sk-fine\n"}); err != nil {
 		t.Error(err)
 	}
 }

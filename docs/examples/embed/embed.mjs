@@ -81,7 +81,7 @@ async function call(sessionId, name, args, meanwhile) {
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'embed-')));
 const uri = (name) => pathToFileURL(join(folder, name)).href;
 writeFileSync(join(folder, 'closed.txt'), 'one\r\ntwo\r\n');
-await request('initialize', { rootUri: uri(''), capabilities: {}, initializationOptions: { mode: 'auto' } });
+await request('initialize', { rootUri: uri(''), capabilities: { experimental: { tandem: {} } }, initializationOptions: { mode: 'auto' } });
 send({ method: 'initialized', params: {} });
 open.set(uri('open.txt'), { text: '👋 helo\n', version: 1 });
 const textDocument = { uri: uri('open.txt'), languageId: 'plaintext', ...open.get(uri('open.txt')) };

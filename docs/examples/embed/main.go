@@ -46,7 +46,10 @@ func main() {
 	h.text = "package calc\n\nfunc add(a, b int) int { return a - b }\n"
 	h.request("initialize", object{
 		"rootUri": "file://" + folder, "initializationOptions": object{"mode": "auto"},
-		"capabilities": object{"general": object{"positionEncodings": []string{"utf-8"}}}, // a character is a byte then
+		"capabilities": object{
+			"general":      object{"positionEncodings": []string{"utf-8"}}, // a character is a byte then
+			"experimental": object{"tandem": object{}},                     // so the options above are this program's own word
+		},
 	})(nil)
 	h.notify("initialized", object{})
 	h.notify("textDocument/didOpen", object{

@@ -361,6 +361,8 @@ export interface ClientExperimental {
   review?: boolean;
   /** The client rebases edits over its own changes. */
   rebase?: boolean;
+  /** The tandem section never holds a repository's settings. Without it the section may only make things stricter, like a workspace's file. */
+  settingsAreOwn?: boolean;
   /** tandem/tools/event. */
   events?: boolean;
 }

@@ -349,7 +349,7 @@ export class Server implements Backend, vscode.Disposable {
 function feature(requests: string[]): StaticFeature {
   return {
     fillClientCapabilities(capabilities: ClientCapabilities) {
-      const tandem: ClientExperimental = { protocolVersion: VERSION, review: true, rebase: true };
+      const tandem: ClientExperimental = { protocolVersion: VERSION, review: true, rebase: true, settingsAreOwn: true };
       for (const method of requests) {
         const name = DECLARED[method];
         if (name) {

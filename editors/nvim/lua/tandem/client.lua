@@ -135,7 +135,7 @@ local function capabilities()
     failureHandling = 'abort',
   }
   ---@type tandem.ClientExperimental
-  local tandem = { permission = true, clarify = true, save = true, resync = true, review = true }
+  local tandem = { permission = true, clarify = true, save = true, resync = true, review = true, settingsAreOwn = true }
   tandem.protocolVersion = protocol.VERSION
   result.experimental = { tandem = tandem }
   return result

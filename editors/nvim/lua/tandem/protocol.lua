@@ -151,6 +151,7 @@ local M = {}
 ---@field model? boolean tandem/model/stream.
 ---@field review? boolean The client shows hunks and checks every document's version.
 ---@field rebase? boolean The client rebases edits over its own changes.
+---@field settingsAreOwn? boolean The tandem section never holds a repository's settings. Without it the section may only make things stricter, like a workspace's file.
 ---@field events? boolean tandem/tools/event.
 
 --- ContentBlock is a piece of a prompt or of a message, as the Agent Client Protocol has it.

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tandem/lspserver/lsptest"
+)
+
+// TestFindingS9SettingsOfARepository has an editor hand on what a repository sets: no command of it is run, no service of
+// it is asked, no mode of it holds, and the person is told.
+func TestFindingS9SettingsOfARepository(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		tandem       map[string]any // experimental.tandem
+		options, own bool           // which of the two count as the person's own
+	}{
+		{"plain client", nil, false, false},
+		{"made for Tandem", map[string]any{}, true, false},
+		{"vouches for its section", map[string]any{"settingsAreOwn": true}, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := run(t, nil, nil, "--stdio")
+			mark := func(layer string) string { return filepath.Join(p.root, layer) }
+			sets := func(layer string) map[string]any {
+				return map[string]any{
+					"mode": "auto", "strictPaths": true, "model": layer + "/m",
+					"providers": map[string]any{layer: map[string]any{
+						"api": "openai-chat", "baseUrl": "http://127.0.0.1:1/v1", "apiKeyCommand": []string{"sh", "-c", "echo key; touch " + mark(layer)},
+					}},
+				}
+			}
+			o := lsptest.Options{Settings: sets("options"), Config: sets("section")}
+			o.Capabilities = map[string]any{"experimental": nil}
+			if c.tandem != nil {
+				declared := map[string]any{"permission": nil, "clarify": nil, "save": nil, "settingsAreOwn": nil}
+				maps.Copy(declared, c.tandem)
+				o.Capabilities["experimental"] = map[string]any{"tandem": declared}
+			}
+			e := p.editor(o)
+			var s struct {
+				SessionID string
+				Modes     struct{ CurrentModeID string }
+			}
+			e.ask("tandem/session/new", map[string]any{}, &s)
+			if want := map[bool]string{true: "auto", false: "ask"}[c.options || c.own]; s.Modes.CurrentModeID != want {
+				t.Errorf("mode %s, want %s", s.Modes.CurrentModeID, want)
+			}
+			for _, model := range []string{"options/m", "section/m"} {
+				_, _ = e.Request(e.ctx, "tandem/session/prompt", map[string]any{
+					"sessionId": s.SessionID, "model": model, "prompt": []any{map[string]any{"type": "text", "text": "Hi."}},
+				})
+			}
+			for layer, own := range map[string]bool{"options": c.options, "section": c.own} {
+				if _, err := os.Stat(mark(layer)); (err == nil) != own {
+					t.Errorf("the command of the %s ran: %t", layer, err == nil)
+				}
+			}
+			var status struct{ Config []string }
+			e.ask("tandem/status", map[string]any{}, &status)
+			said := strings.Join(status.Config, "\n")
+			for source, own := range map[string]bool{"initializationOptions": c.options, "the tandem section": c.own} {
+				refusal := source + `: "providers" is ignored here: an editor's settings, which may be a repository's, may not decide it; set it in `
+				if strings.Contains(said, refusal) == own {
+					t.Errorf("refused of %s: %t\n%s", source, !own, said)
+				}
+			}
+			e.leaves()
+		})
+	}
+}
+
+// TestFindingS21KeyInClear looks for a model whose key would go over http:// to another machine.
+func TestFindingS21KeyInClear(t *testing.T) {
+	config := map[string]any{
+		"model":     "far/m",
+		"providers": map[string]any{"far": map[string]any{"api": "openai-chat", "baseUrl": "http://models.invalid/v1", "apiKeyEnv": "FAR"}},
+	}
+	p := run(t, config, []string{"FAR=canary"}, "doctor", "--json", "--offline")
+	printed, err := io.ReadAll(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := string(printed)
+	const want = "The key of the provider far is not sent to http://models.invalid/v1"
+	if !strings.Contains(said, want) || !strings.Contains(said, "providers.far.sendKeyInClear") || strings.Contains(said, "canary") {
+		t.Error(said)
+	}
+	e := run(t, config, []string{"FAR=canary"}, "--stdio").editor(lsptest.Options{})
+	if _, err := e.Request(e.ctx, "tandem/session/new", map[string]any{}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Error(err)
+	}
+	e.leaves()
+}
