@@ -3,6 +3,7 @@ package filetime
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 
 	"tandem/filetime/text"
 )
@@ -22,4 +23,27 @@ func Says(t text.Text, hash string) bool {
 		}
 	}
 	return false
+}
+
+// Size writes a number of bytes as people do.
+func Size(n int64) string {
+	f, unit := float64(n), 0
+	for f >= 1024 && unit < 4 {
+		f, unit = f/1024, unit+1
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%dB", n)
+	}
+	return fmt.Sprintf("%.1f%cB", f, "BKMGT"[unit])
+}
+
+// TooLarge refuses a file that has size bytes, which is over the limit.
+func TooLarge(path string, size, limit int64) *Error {
+	return &Error{
+		Code: FileTooLarge, Reason: "size", Path: path, Message: fmt.Sprintf(
+			"%s is too large: %s, the limit is %s. Read a part of it with start_line and end_line of read_file, or find the "+
+				"place with grep. It cannot be edited.", path, Size(size), Size(limit)),
+		Person: fmt.Sprintf("The file is too large: %s, and the limit is %s. The setting limits.maxFileBytes raises the limit.",
+			Size(size), Size(limit)),
+	}
 }

@@ -177,6 +177,8 @@ type Error struct {
 	Reason  string
 	Path    string
 	Message string
+	// Person is what a person is told where the sentence for the class says too little, "" where it says enough.
+	Person string
 	// Now, where Known, is what the file says at the moment of the refusal.
 	Now   text.Text
 	Known bool
@@ -197,8 +199,8 @@ func (c *Conflict) Error() string {
 	return fmt.Sprintf("%s: the text to be edited was changed meanwhile; nothing was applied.", c.Path)
 }
 
-// Hunk is one place of a conflict: what stood there, what the agent wanted and what stands there now, with the lines
-// (1-based) at which it begins in Base and in Now.
+// Hunk is one place of a conflict, in whole lines with their ends: as they were in Base, as the edit would have them, and
+// as they are now, with the lines (1-based) at which they begin in Base and in Now. "" is no line at all.
 type Hunk struct {
 	Base, Ours, Now string
 	BaseLine, Line  int

@@ -118,7 +118,7 @@ func (f *FileTime) Assert(ctx context.Context, path string, whole bool) (Snapsho
 	if !now.Exists {
 		return now, nil, &Error{
 			Code: ReadError, Reason: "enoent", Path: path,
-			Message: fmt.Sprintf("File not found: %s (ENOENT). Look for its name with glob or list_files.", path),
+			Message: fmt.Sprintf("File not found: %s (ENOENT). Look for its name with glob, or make it with write_file.", path),
 		}
 	}
 	f.mu.Lock()

@@ -1,12 +1,20 @@
 package tools
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
 	"tandem/filetime"
+	"tandem/filetime/text/show"
 	"tandem/sandbox/tree"
+	"tandem/tools/schema"
 )
 
 // Folder opens the directory that arg names for walking, and gives its canonical path. The caller closes it. An error
@@ -29,4 +37,127 @@ func Folder(env *Env, arg string) (*tree.Tree, string, error) {
 			"%s is a file, not a directory. Read it with read_file.", name)
 	}
 	return nil, path, Refuse(filetime.ReadError, "unreadable", "%s cannot be read: %v.", name, err)
+}
+
+// Entry is what stands in a directory; Type is file, directory, link or special.
+type Entry struct {
+	Path string `json:"path"`
+	Type string `json:"type"`
+	Size int64  `json:"size,omitempty"`
+}
+
+// Describe gives an entry of the directory dir as a line for the model and for a program.
+func Describe(env *Env, dir string, e tree.Entry) (string, Entry) {
+	name := show.Visible(e.Path, false)
+	found := Entry{Path: filepath.Join(dir, e.Path), Type: "file"}
+	switch {
+	case e.Type.IsDir():
+		found.Type = "directory"
+		return name + "/", found
+	case e.Type&fs.ModeSymlink != 0:
+		found.Type = "link"
+		target, err := env.Paths.Readable(found.Path)
+		if err != nil {
+			return name + " -> (outside, or nowhere)", found
+		}
+		return name + " -> " + env.Name(target), found
+	case !e.Type.IsRegular():
+		found.Type = "special"
+		return name + " (no regular file)", found
+	}
+	info, err := e.Info()
+	if err != nil {
+		return name, found
+	}
+	found.Size = info.Size()
+	return fmt.Sprintf("%s (%s)", name, filetime.Size(found.Size)), found
+}
+
+// Refused words what files refused as the Result that the model reads, with what it would have to look for otherwise: what
+// is in a directory, and what the file that is not there may be called.
+func Refused(ctx context.Context, env *Env, fe *filetime.Error) Result {
+	r := Result{Error: fe.Code, Reason: fe.Reason, Data: fe.Message, Summary: fe.Person}
+	if fe.Path == "" || env == nil {
+		return r
+	}
+	r.Data = strings.ReplaceAll(r.Data, fe.Path, env.Name(fe.Path))
+	switch {
+	case fe.Code == filetime.IsDirectory:
+		r.Data += listing(ctx, env, fe.Path)
+	case fe.Code == filetime.ReadError && fe.Reason == "enoent":
+		if near := similar(ctx, env, fe.Path); len(near) > 0 {
+			r.Data += " Did you mean " + strings.Join(near, " or ") + "?"
+		}
+	}
+	return r
+}
+
+// How much of a directory is listed to somebody who took it for a file.
+const (
+	maxListed      = 100
+	maxListedBytes = 4 << 10
+)
+
+// listing is what is in a directory, "" where that may not be looked at.
+func listing(ctx context.Context, env *Env, path string) string {
+	dir, path, err := Folder(env, path)
+	if err != nil {
+		return ""
+	}
+	defer dir.Close()
+	var names []string
+	room, more := maxListedBytes, false
+	_, err = dir.Walk(ctx, 1, func(e tree.Entry) error {
+		line, _ := Describe(env, path, e)
+		if room -= len(line) + 1; room < 0 || len(names) == maxListed {
+			more = true
+			return fs.SkipAll
+		}
+		names = append(names, line)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return ""
+	case len(names) == 0:
+		return " There is nothing in it."
+	case more:
+		names = append(names, "… and more")
+	}
+	return " In it (list_files shows more):\n" + strings.Join(names, "\n")
+}
+
+// similar gives the files whose names are near that of a file which is not there.
+func similar(ctx context.Context, env *Env, path string) []string {
+	dir, at, err := Folder(env, filepath.Dir(path))
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	type candidate struct {
+		name     string
+		distance float64
+	}
+	var found []candidate
+	want := strings.ToLower(filepath.Base(path))
+	_, _ = dir.Walk(ctx, 1, func(e tree.Entry) error {
+		if d := distance(want, strings.ToLower(e.Path)); !e.Type.IsDir() && d <= 0.34 {
+			found = append(found, candidate{env.Name(filepath.Join(at, e.Path)), d})
+		}
+		return nil
+	})
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
+	var names []string
+	for _, c := range found[:min(3, len(found))] {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// distance is how far two names are apart, from 0 to 1; two that differ in their ending alone are next to each other.
+func distance(a, b string) float64 {
+	if strings.TrimSuffix(a, filepath.Ext(a)) == strings.TrimSuffix(b, filepath.Ext(b)) {
+		return 0
+	}
+	return float64(schema.Distance(a, b)) / float64(max(len(a), len(b), 1))
 }

@@ -135,32 +135,24 @@ const (
 )
 
 func regions(env *Env, l filetime.LandedFile) string {
-	var b strings.Builder
 	at, others := linesOf(l.Set, l.After), othersIn(l)
-	for i := range at {
-		at[i].first, at[i].last = at[i].first-around, at[i].last+around
+	focus := make([]int, len(l.Set))
+	shift := 0
+	for i, e := range l.Set {
+		focus[i] = e.Start + shift
+		shift += len(e.New) - (e.End - e.Start)
 	}
-	left, total := maxRegion, Lines(l.After)
-	seen := filetime.Snapshot{Path: l.Path, Text: l.After, Rev: l.Rev, Exists: true}
-	for i, r := range joined(at, 1) {
-		r.first, r.last = max(1, r.first), min(r.last, total)
-		if left == 0 || r.first > r.last {
-			break
-		}
-		if i > 0 {
-			b.WriteString("     …\n")
-		}
-		last := min(r.last, r.first+left-1)
-		left -= last - r.first + 1
-		b.WriteString(Numbered(l.After, r.first, last))
-		if last < r.last {
-			fmt.Fprintf(&b, "     … %s more\n", Count(r.last-last, "line"))
-		}
-		// Without others' words in it, the region says what the texts that were seen say with the edit in them; one more
-		// text to remember would only push out an older one.
-		if l.Applied && meets(others, lines{r.first, last}) {
-			env.FileTime.Read(seen, r.first, last)
-		}
+	e := Excerpt{Room: maxPlaces, Width: maxContext, Most: maxRegion}
+	met := false
+	for _, r := range joined(at, 2*around+1) {
+		r = lines{r.first - around, r.last + around}
+		met = met || meets(others, r)
+		e.Lines(l.After, r.first, r.last, focus...)
 	}
-	return b.String()
+	// Without others' words in it, the region says what the texts that were seen say with the edit in them; one more
+	// text to remember would only push out an older one.
+	if l.Applied && met {
+		e.Seen(env.FileTime, filetime.Snapshot{Path: l.Path, Text: l.After, Rev: l.Rev, Exists: true})
+	}
+	return e.String()
 }

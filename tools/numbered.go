@@ -2,8 +2,12 @@ package tools
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"tandem/filetime"
 	"tandem/filetime/text"
 )
 
@@ -16,16 +20,186 @@ func Lines(t text.Text) int {
 	return n
 }
 
-// Numbered gives the lines first to last (1-based, inclusive) of t as every tool shows text to a model: the number, a
-// bar, the line, without a byte order mark. Lines that t does not have are left out.
-func Numbered(t text.Text, first, last int) string {
-	var b strings.Builder
-	for n := max(1, first); n <= min(last, Lines(t)); n++ {
-		line := t.Slice(t.LineStart(n-1), t.LineEnd(n-1))
+const (
+	// MaxLine is how many characters of a line a model is shown.
+	MaxLine = 2000
+	// maxContext is the same for the lines around a change.
+	maxContext = 500
+	// maxPlaces is how many bytes of a file an answer shows that was not asked for them.
+	maxPlaces = 8 << 10
+)
+
+// Excerpt is what of a text is put in front of a model: lines with their numbers, a bar before each, as many as there is
+// room for. A line that is too long is cut, with a mark that says so.
+type Excerpt struct {
+	// Room is how many bytes there are left, numbers and marks included; at least one line is always taken.
+	Room int
+	// Width is how many characters of a line are shown, Most how many lines, 0 for any number.
+	Width, Most int
+
+	body  strings.Builder
+	count int
+	next  int     // the line after the last one that was taken
+	whole []lines // that were shown whole
+	cut   bool    // a line was not
+	full  bool
+}
+
+// Places is an Excerpt for the places of a file that an answer is about.
+func Places(env *Env) *Excerpt {
+	return &Excerpt{Room: min(maxPlaces, room(env)), Width: MaxLine}
+}
+
+// room is how much of a failed call's answer may be a file's text: all of it stays below what an answer is cut down to.
+func room(env *Env) int {
+	n := maxWhole
+	if env.Limits.MaxToolOutputChars > 0 {
+		n = min(n, env.Limits.MaxToolOutputChars*2/3)
+	}
+	return n
+}
+
+const maxWhole = 20_000
+
+// Line takes in a line of size characters, of which line has all, or the first Width at least. Of one that is too long the
+// part around the byte offset at is shown. It is false where there is no room for it.
+func (e *Excerpt) Line(number int, line string, size, at int) bool {
+	if e.full = e.full || e.Most > 0 && e.count == e.Most; e.full {
+		return false
+	}
+	digits := strconv.Itoa(number)
+	head := "    "[min(len(digits), 4):] + digits + " | "
+	if e.count > 0 && number != e.next {
+		head = "     …\n" + head
+	}
+	shown, cut := window(line, size, at, e.Width)
+	if need := len(head) + len(shown) + 1; need > e.Room {
+		const least, mark = 80, 64
+		keep := max(e.Room-len(head)-mark, least)
+		if e.full = e.count > 0; e.full {
+			return false
+		}
+		if len(line) > keep {
+			shown, cut = window(line, size, at, utf8.RuneCountInString(line[:keep]))
+		}
+	}
+	e.body.WriteString(head)
+	e.body.WriteString(strings.ToValidUTF8(shown, "\uFFFD"))
+	e.body.WriteByte('\n')
+	e.Room -= len(head) + len(shown) + 1
+	e.count++
+	switch n := len(e.whole); {
+	case cut:
+		e.cut = true
+	case n > 0 && e.whole[n-1].last == number-1:
+		e.whole[n-1].last = number
+	default:
+		e.whole = append(e.whole, lines{number, number})
+	}
+	e.next = number + 1
+	return true
+}
+
+// window is the part of a line around at that has width characters, with a mark where that is not all of it.
+func window(line string, size, at, width int) (string, bool) {
+	if size <= width {
+		return line, false
+	}
+	first := min(utf8.RuneCountInString(line[:min(at, len(line))])-width/4, size-width)
+	if first <= 0 {
+		return fmt.Sprintf("%s … [line cut: %d of %d characters]", line[:skip(line, width)], width, size), true
+	}
+	start := skip(line, first)
+	end := start + skip(line[start:], width)
+	return fmt.Sprintf("… %s … [line cut: characters %d-%d of %d]", line[start:end], first+1, first+width, size), true
+}
+
+// skip is the offset after n characters.
+func skip(s string, n int) int {
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
+}
+
+// Lines takes in the lines first to last (1-based, inclusive) of t, as far as t has them. Long ones are shown around the
+// first of the offsets in focus that lies in them.
+func (e *Excerpt) Lines(t text.Text, first, last int, focus ...int) {
+	last = min(last, Lines(t))
+	for n := max(1, first, e.after(first)); n <= last; n++ {
+		start, end := t.LineStart(n-1), t.LineEnd(n-1)
+		at := 0
+		if i := slices.IndexFunc(focus, func(off int) bool { return start <= off && off <= end }); i >= 0 {
+			at = focus[i] - start
+		}
+		line := t.Slice(start, end)
 		if n == 1 {
 			line = strings.TrimPrefix(line, "\uFEFF")
 		}
-		fmt.Fprintf(&b, "%4d | %s\n", n, line)
+		size := len(line)
+		if size > e.Width {
+			size = utf8.RuneCountInString(line)
+		}
+		was := e.full
+		switch {
+		case e.Line(n, line, size, at):
+			continue
+		case !was:
+			fmt.Fprintf(&e.body, "     … %s more\n", Count(last-n+1, "line"))
+		}
+		return
 	}
-	return b.String()
+}
+
+// Part takes in lines that no file has, numbered from line on.
+func (e *Excerpt) Part(s string, line int) {
+	t := text.New(s)
+	for n := range Lines(t) {
+		l := t.Slice(t.LineStart(n), t.LineEnd(n))
+		if !e.Line(line+n, l, utf8.RuneCountInString(l), 0) {
+			return
+		}
+	}
+}
+
+// after is the line behind the last one, where lines from first on are there already.
+func (e *Excerpt) after(first int) int {
+	if first < e.next {
+		return e.next
+	}
+	return first
+}
+
+// String is all that was taken.
+func (e *Excerpt) String() string { return e.body.String() }
+
+// Count is how many lines were taken.
+func (e *Excerpt) Count() int { return e.count }
+
+// Full says that a line was left out, Cut that one was cut.
+func (e *Excerpt) Full() bool { return e.full }
+
+// Cut says that a line was not shown whole.
+func (e *Excerpt) Cut() bool { return e.cut }
+
+// Seen records that the model has been shown the lines, which are those of s. A line that was cut does not count: what is
+// replaced or deleted whole must have been seen whole.
+func (e *Excerpt) Seen(ft *filetime.FileTime, s filetime.Snapshot) {
+	total := Lines(s.Text)
+	if total == 0 {
+		ft.Read(s, 1, s.Text.LineCount())
+		return
+	}
+	for _, r := range e.whole {
+		if r.last == total { // the end of the last line counts as seen with it
+			r.last = s.Text.LineCount()
+		}
+		ft.Read(s, r.first, r.last)
+	}
+	if e.count > 0 && len(e.whole) == 0 {
+		ft.Read(s, 1, 0)
+	}
 }

@@ -152,6 +152,12 @@ func TestF038Concurrently(t *testing.T) {
 	equal(t, "tools", []int{len(r.List()), len(r.All())}, []int{79, 80})
 }
 
+func numbered(t text.Text, first, last int) string {
+	e := tools.Excerpt{Room: 1000, Width: 100}
+	e.Lines(t, first, last)
+	return e.String()
+}
+
 func TestF141Numbered(t *testing.T) {
 	for _, c := range []struct {
 		text        string
@@ -166,7 +172,7 @@ func TestF141Numbered(t *testing.T) {
 		{"\n\n", 2, 2, "   2 | \n", 2},
 	} {
 		tx := text.New(c.text)
-		equal(t, fmt.Sprintf("%q", c.text), tools.Numbered(tx, c.first, c.last), c.want)
+		equal(t, fmt.Sprintf("%q", c.text), numbered(tx, c.first, c.last), c.want)
 		equal(t, fmt.Sprintf("lines of %q", c.text), tools.Lines(tx), c.lines)
 	}
 }

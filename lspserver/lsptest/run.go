@@ -450,6 +450,7 @@ func (r *run) update(u sessionUpdate) {
 }
 
 // misworded is what an update of a failed call shows people that is not the sentence for its failure, "" where there is none.
+// Figures may stand behind its first words.
 // Of a command they are shown what it printed.
 func (u sessionUpdate) misworded() string {
 	meta := u.Meta.Tandem
@@ -457,7 +458,7 @@ func (u sessionUpdate) misworded() string {
 		return ""
 	}
 	sentence := words.Failure(meta.Error, meta.Reason)
-	if meta.Summary != sentence {
+	if what, _, _ := strings.Cut(sentence, "."); meta.Summary != sentence && !strings.HasPrefix(meta.Summary, what+": ") {
 		return meta.Summary
 	}
 	var content []struct {
@@ -466,7 +467,7 @@ func (u sessionUpdate) misworded() string {
 	}
 	_ = json.Unmarshal(u.Content, &content) // what is no text is none of words
 	for _, c := range content {
-		if c.Type == "content" && c.Content.Text != sentence && u.Kind != "execute" {
+		if c.Type == "content" && c.Content.Text != meta.Summary && u.Kind != "execute" {
 			return c.Content.Text
 		}
 	}

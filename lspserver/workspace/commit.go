@@ -105,21 +105,14 @@ func outOfStep(f *file) error {
 }
 
 func (w *Workspace) conflict(f *file, e filetime.FileEdit, theirs text.Set, found []text.Conflict, revs []filetime.Revision) error {
-	c := &filetime.Conflict{Path: f.path, Base: e.Base, Now: f.text, Author: filetime.User}
+	by := filetime.User
 	if n := len(revs); n > 0 {
-		c.Author = revs[n-1].Author
+		by = revs[n-1].Author
 	} else if !f.open {
-		c.Author = filetime.Disk
-	}
-	for _, k := range found {
-		start, end := theirs.MapPos(k.Start, false), theirs.MapPos(k.End, true)
-		c.Hunks = append(c.Hunks, filetime.Hunk{
-			Base: k.Base, Ours: k.Ours, Now: f.text.Slice(start, max(start, end)),
-			BaseLine: e.Base.Line(k.Start) + 1, Line: f.text.Line(start) + 1,
-		})
+		by = filetime.Disk
 	}
 	w.tell(f, "conflict", "user")
-	return c
+	return filetime.Collision(e, theirs, f.text, found, by)
 }
 
 // claim makes history entries i to j one revision by the agent. f.mu is held.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -202,12 +201,11 @@ func readDisk(path string, limit int64) (onDisk, error) {
 	case err != nil:
 		return fail(filetime.ReadError, "io", "Read file failed: %v.", err)
 	case info.IsDir():
-		return fail(filetime.IsDirectory, "is_directory", "%s is a directory. Use list_files to see what is in it.", path)
+		return fail(filetime.IsDirectory, "is_directory", "%s is a directory, not a file.", path)
 	case !info.Mode().IsRegular():
 		return fail(filetime.ReadError, "not_regular", "Read file failed: %s is not a regular file.", path)
 	case limit > 0 && info.Size() > limit:
-		return fail(filetime.FileTooLarge, "size", "%s is too large: %.1fMB, the limit is %.1fMB.", path,
-			float64(info.Size())/1e6, float64(limit)/1e6)
+		return onDisk{}, filetime.TooLarge(path, info.Size(), limit)
 	}
 	var b bytes.Buffer
 	b.Grow(int(info.Size()) + 1)
@@ -219,8 +217,7 @@ func readDisk(path string, limit int64) (onDisk, error) {
 		return fail(filetime.ReadError, "io", "Read file failed: %v.", err)
 	}
 	if limit > 0 && int64(b.Len()) > limit {
-		return fail(filetime.FileTooLarge, "size", "%s grew over the limit of %.1fMB while it was read.", path,
-			float64(limit)/1e6)
+		return onDisk{}, filetime.TooLarge(path, int64(b.Len()), limit) // it has grown since
 	}
 	d, err := decode(path, b.Bytes())
 	if err != nil {
@@ -406,8 +403,9 @@ func unsaved(path string) error {
 
 // mergeConflict says that somebody saved text that the edit cannot be merged with; theirs is in place.
 type mergeConflict struct {
-	base      text.Text
-	conflicts []text.Conflict
+	base, theirs text.Text
+	ours         text.Set
+	conflicts    []text.Conflict
 }
 
 func (*mergeConflict) Error() string { return "the file was saved meanwhile" }
@@ -423,9 +421,10 @@ func (w *Workspace) merge(path string, base, ours, theirs []byte) ([]byte, error
 		sides[i] = d
 	}
 	b, o, t := sides[0].text, sides[1].text, sides[2].text
-	merged := text.RulesFor(path, w.o.Whitespace).Rebase(b, text.Diff(b, o), text.Diff(b, t))
+	edits := text.Diff(b, o)
+	merged := text.RulesFor(path, w.o.Whitespace).Rebase(b, edits, text.Diff(b, t))
 	if len(merged.Conflicts) > 0 {
-		return nil, &mergeConflict{b, merged.Conflicts}
+		return nil, &mergeConflict{b, t, edits, merged.Conflicts}
 	}
 	return text.Encode(merged.Set.Apply(t), sides[2].stat.charset)
 }
@@ -442,15 +441,13 @@ func (w *Workspace) overtaken(f *file, err error) error {
 			return err
 		}
 	}
-	c := &filetime.Conflict{Path: f.path, Base: met.base, Now: f.text, Author: filetime.Disk}
-	for _, k := range met.conflicts {
-		at := max(0, strings.Index(f.text.String(), k.Theirs))
-		c.Hunks = append(c.Hunks, filetime.Hunk{
-			Base: k.Base, Ours: k.Ours, Now: k.Theirs, BaseLine: met.base.Line(k.Start) + 1, Line: f.text.Line(at) + 1,
-		})
+	theirs := text.Diff(met.base, met.theirs)
+	if !met.theirs.Equal(f.text) { // it was saved once more, or the buffer has other line ends
+		theirs = text.Compose(theirs, text.Diff(met.theirs, f.text))
 	}
 	w.tell(f, "conflict", "disk")
-	return c
+	e := filetime.FileEdit{Path: f.path, Base: met.base, Edits: met.ours}
+	return filetime.Collision(e, theirs, f.text, met.conflicts, filetime.Disk)
 }
 
 // writeError words what the disk refused.

@@ -25,15 +25,3 @@ func Matcher(pattern string) (func(path string) bool, error) {
 		return doublestar.MatchUnvalidated(pattern, p)
 	}, nil
 }
-
-// Size writes a size as people do.
-func Size(n int64) string {
-	f, unit := float64(n), 0
-	for f >= 1024 && unit < 4 {
-		f, unit = f/1024, unit+1
-	}
-	if unit == 0 {
-		return fmt.Sprintf("%dB", n)
-	}
-	return fmt.Sprintf("%.1f%cB", f, "BKMGT"[unit])
-}

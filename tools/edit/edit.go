@@ -174,7 +174,7 @@ func (s *search) moved(v filetime.View, found []text.Conflict) error {
 		s.line = again.Lines[0]
 		return nil
 	}
-	return tools.Conflict(s.edit, v.Since, now, found, v.Author)
+	return filetime.Collision(s.edit, v.Since, now, found, v.Author)
 }
 
 func (s *search) ambiguous(v filetime.View, at []int) error {
@@ -217,14 +217,12 @@ func (s *search) missing(views []filetime.View) error {
 	}
 	size := strings.Count(strings.TrimRight(s.in.OldText, "\n"), "\n")
 	slices.Sort(at)
-	for i, line := range at {
-		if i > 0 {
-			b.WriteString("     …\n")
-		}
-		last := line + min(size, maxCandidate)
-		b.WriteString(tools.Numbered(s.now.Text, line, last))
-		s.env.FileTime.Read(s.now, line, last)
+	e := tools.Places(s.env)
+	for _, line := range at {
+		e.Lines(s.now.Text, line, line+min(size, maxCandidate))
 	}
+	e.Seen(s.env.FileTime, s.now)
+	b.WriteString(e.String())
 	b.WriteString("Copy old_text from there, or read more of the file with read_file.")
 	return tools.Refuse(tools.TextNotFound, "not_found", "%s", b.String())
 }

@@ -121,3 +121,30 @@ func BenchmarkEditMegabyte(b *testing.B) {
 		}
 	}
 }
+
+// TestFindingC8Region has an answer stay small whatever was put in, and show the part of a long line that was changed.
+func TestFindingC8Region(t *testing.T) {
+	w := runtest.NewWorld(t, edit.New())
+	long := strings.Repeat("0123456789", 24_000)
+	w.Files.Put(w.Path("f"), "one\ntwo\n"+long[:120_000]+"HERE"+long[:120_000]+"\nthree\n", true)
+	if err := w.See("f", 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	call := func(old, new string) tools.Result {
+		t.Helper()
+		r := w.Call("edit_file", fmt.Sprintf(`{"path":"f","old_text":%q,"new_text":%q}`, old, new))
+		if !r.Success || len(r.Data) > 4000 {
+			t.Fatalf("%v, %d bytes: %.300s", r.Success, len(r.Data), r.Data)
+		}
+		return r
+	}
+	if r := call("two\n", "two\n"+long+"\n"); !strings.Contains(r.Data, "   3 | 0123") || !strings.Contains(r.Data, "[line cut: 500 of 240000 characters]") {
+		t.Errorf("%.2000s", r.Data)
+	}
+	if r := call("HERE", "THERE"); !strings.Contains(r.Data, "9THERE0") || !strings.Contains(r.Data, "[line cut: characters 1198") {
+		t.Errorf("%.4000s", r.Data)
+	}
+	if r := call("three", strings.Repeat("many lines of a text\n", 5000)); !strings.HasSuffix(r.Data, "4924 lines more") {
+		t.Errorf("%.4000s", r.Data)
+	}
+}

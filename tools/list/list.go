@@ -6,10 +6,8 @@ import (
 	_ "embed"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 
-	"tandem/filetime/text/show"
 	"tandem/sandbox/tree"
 	"tandem/tools"
 )
@@ -28,17 +26,11 @@ type input struct {
 }
 
 type value struct {
-	Path      string  `json:"path"`
-	Entries   []entry `json:"entries"`
-	Total     int     `json:"total"`
-	Ignored   int     `json:"ignored,omitempty"`
-	Truncated bool    `json:"truncated"`
-}
-
-type entry struct {
-	Path string `json:"path"`
-	Type string `json:"type"`
-	Size int64  `json:"size,omitempty"`
+	Path      string        `json:"path"`
+	Entries   []tools.Entry `json:"entries"`
+	Total     int           `json:"total"`
+	Ignored   int           `json:"ignored,omitempty"`
+	Truncated bool          `json:"truncated"`
 }
 
 // New makes the tool.
@@ -85,7 +77,7 @@ func run(ctx context.Context, env *tools.Env, in input) (tools.Result, error) {
 			return tools.Result{}, err
 		}
 	}
-	v := &value{Path: path, Entries: []entry{}}
+	v := &value{Path: path, Entries: []tools.Entry{}}
 	var lines []string
 	room := env.Limits.MaxToolOutputChars
 	v.Ignored, err = dir.Walk(ctx, depth, func(e tree.Entry) error {
@@ -99,7 +91,7 @@ func run(ctx context.Context, env *tools.Env, in input) (tools.Result, error) {
 		if v.Truncated = v.Truncated || v.Total > in.Limit; v.Truncated {
 			return nil
 		}
-		line, found := describe(env, path, e)
+		line, found := tools.Describe(env, path, e)
 		if room -= len(line) + 1; room < 0 && env.Limits.MaxToolOutputChars > 0 {
 			v.Truncated = true
 			return nil
@@ -111,32 +103,6 @@ func run(ctx context.Context, env *tools.Env, in input) (tools.Result, error) {
 		return tools.Result{}, err
 	}
 	return answer(env, in, v, lines, what), nil
-}
-
-func describe(env *tools.Env, dir string, e tree.Entry) (string, entry) {
-	name := show.Visible(e.Path, false)
-	found := entry{Path: filepath.Join(dir, e.Path), Type: "file"}
-	switch {
-	case e.Type.IsDir():
-		found.Type = "directory"
-		return name + "/", found
-	case e.Type&fs.ModeSymlink != 0:
-		found.Type = "link"
-		target, err := env.Paths.Readable(found.Path)
-		if err != nil {
-			return name + " -> (outside, or nowhere)", found
-		}
-		return name + " -> " + env.Name(target), found
-	case !e.Type.IsRegular():
-		found.Type = "special"
-		return name + " (no regular file)", found
-	}
-	info, err := e.Info()
-	if err != nil {
-		return name, found
-	}
-	found.Size = info.Size()
-	return fmt.Sprintf("%s (%s)", name, tree.Size(found.Size)), found
 }
 
 func answer(env *tools.Env, in input, v *value, lines []string, what string) tools.Result {

@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -127,10 +125,13 @@ func run(ctx context.Context, env *tools.Env, path string, w window) (tools.Resu
 	case err != nil:
 		return tools.Result{}, err
 	case !snap.Exists:
-		return missing(ctx, env, path), nil
+		return tools.Result{}, &filetime.Error{
+			Code: filetime.ReadError, Reason: "enoent", Path: path,
+			Message: fmt.Sprintf("File not found: %s (ENOENT). Look for it with glob.", path),
+		}
 	}
 	total := tools.Lines(snap.Text)
-	p := page{name: env.Name(path), window: w, budget: budget(env)}
+	p := newPage(env, path, w)
 	p.fill(snap.Text)
 	r, err := p.result(path, total)
 	if err != nil {
@@ -142,87 +143,69 @@ func run(ctx context.Context, env *tools.Env, path string, w window) (tools.Resu
 		v.Source, v.Version = "buffer", &snap.Version
 		r.Meta.Source, r.Meta.Version = "buffer", &snap.Version
 	}
-	see(env.FileTime, snap, &p, total)
+	p.Seen(env.FileTime, snap)
 	return r, nil
-}
-
-// see records the lines that were shown whole. The end of the last line counts as seen with it.
-func see(ft *filetime.FileTime, snap filetime.Snapshot, p *page, total int) {
-	last := p.last()
-	if p.cut {
-		last--
-	}
-	if last == total {
-		last = snap.Text.LineCount()
-	}
-	ft.Read(snap, p.first, last)
-}
-
-func budget(env *tools.Env) int {
-	if env.Limits.MaxReadBytes > 0 {
-		return env.Limits.MaxReadBytes
-	}
-	return defaultBytes
 }
 
 // page gathers the lines of a window as long as they fit.
 type page struct {
+	tools.Excerpt
 	window
-	name   string
-	budget int
-	lines  int
-	bytes  int
-	body   []byte
-	// full says that a line did not fit any more, cut that the only line did not fit whole.
-	full, cut bool
+	name string
 }
 
-func (p *page) last() int  { return p.first + p.lines - 1 }
-func (p *page) more() bool { return !p.full && !p.cut && p.lines < p.most }
+func newPage(env *tools.Env, path string, w window) *page {
+	p := &page{window: w, name: env.Name(path)}
+	const frame = 300 // bytes of all that is written around the lines
+	p.Room, p.Width, p.Most = cmp.Or(env.Limits.MaxReadBytes, defaultBytes)-frame-len(p.name), tools.MaxLine, w.most
+	return p
+}
 
-// fill takes the lines out of t, of which it looks at no more than what can fit: each line counts one byte for its end,
-// which has two at most.
+func (p *page) last() int  { return p.first + p.Count() - 1 }
+func (p *page) more() bool { return !p.Full() && p.Count() < p.most }
+
+// blockBytes is how much of a text is looked at in one piece.
+const blockBytes = 64 << 10
+
+// fill takes the lines out of t, of which it looks at no more than what can fit.
 func (p *page) fill(t text.Text) {
-	start := t.LineStart(p.first - 1)
-	rest := t.Slice(start, min(t.Len(), start+2*p.budget+2))
-	if start == 0 {
-		rest = strings.TrimPrefix(rest, "\uFEFF")
-	}
-	p.body = make([]byte, 0, min(len(rest), p.budget)*5/4+64)
-	for rest != "" && p.more() {
-		line, after := rest, ""
-		if i := strings.IndexAny(rest, "\r\n"); i >= 0 {
-			line, after = rest[:i], rest[i+1:]
-			if rest[i] == '\r' {
-				after = strings.TrimPrefix(after, "\n")
+	for at := t.LineStart(p.first - 1); at < t.Len() && p.more(); {
+		block := t.Slice(at, min(t.Len(), at+blockBytes))
+		used := 0
+		for p.more() {
+			i := strings.IndexAny(block[used:], "\r\n")
+			if i < 0 || used+i+1 == len(block) {
+				break
+			}
+			p.add(block[used : used+i])
+			if used += i + 1; block[used-1] == '\r' && block[used] == '\n' {
+				used++
 			}
 		}
-		p.add(line, len(line))
-		rest = after
+		if used == 0 { // it is longer than a block, or the last one
+			n := p.last() + 1
+			p.add(t.Slice(at, t.LineEnd(n-1)))
+			used = t.LineStart(n) - at
+		}
+		at += used
 	}
 }
 
-// add takes one line of size bytes in, of which line holds at least as much as fits.
-func (p *page) add(line string, size int) {
-	if p.bytes+size > p.budget {
-		if p.full = p.lines > 0; p.full {
-			return
-		}
-		p.cut = true
-		line = line[:p.budget]
-		for !utf8.ValidString(line[max(0, len(line)-utf8.UTFMax):]) && len(line) > p.budget-utf8.UTFMax {
-			line = line[:len(line)-1]
-		}
-		line += fmt.Sprintf(" … (the first %s of a longer line)", tree.Size(int64(len(line))))
+// add takes in the next line.
+func (p *page) add(line string) {
+	size := len(line)
+	if size > p.Width {
+		size = utf8.RuneCountInString(line)
 	}
-	p.lines++
-	p.bytes += len(line) + 1
-	number := strconv.Itoa(p.last())
-	p.body = append(p.body, "    "[min(len(number), 4):]...)
-	p.body = append(p.body, number...)
-	p.body = append(p.body, " | "...)
-	p.body = append(p.body, strings.ToValidUTF8(line, "\uFFFD")...)
-	p.body = append(p.body, '\n')
+	p.put(line, size)
+}
+
+func (p *page) put(line string, size int) {
+	n := p.last() + 1
+	if n == 1 {
+		line = strings.TrimPrefix(line, "\uFEFF")
+	}
+	p.Line(n, line, size, 0)
 }
 
 func (p *page) result(path string, total int) (tools.Result, error) {
@@ -230,22 +213,22 @@ func (p *page) result(path string, total int) (tools.Result, error) {
 		return tools.Result{}, invalid("$.start_line", fmt.Sprintf("<= %d", total),
 			fmt.Sprintf("%s has %d lines: there is no line %d.", p.name, total, p.first))
 	}
-	r := tools.Result{Success: true, Summary: fmt.Sprintf("Read %s (%s)", p.name, tools.Count(p.lines, "line"))}
-	first := p.first
-	if p.lines == 0 {
-		first = 0
-		p.body = append(p.body, "(the file is empty)\n"...)
+	r := tools.Result{Success: true, Summary: fmt.Sprintf("Read %s (%s)", p.name, tools.Count(p.Count(), "line"))}
+	first, lines := p.first, p.String()
+	if p.Count() == 0 {
+		first, lines = 0, "(the file is empty)\n"
 	}
 	var b strings.Builder
-	b.Grow(len(p.body) + len(p.name) + 128)
-	fmt.Fprintf(&b, "<file path=%q lines=\"%d-%d\" total=\"%d\">\n", p.name, first, p.last(), total)
-	b.Write(p.body)
-	b.WriteString("</file>")
-	if rest := p.last() < total; rest && (p.full || p.cut || !p.asked) {
+	b.Grow(len(lines) + len(p.name) + 300)
+	fmt.Fprintf(&b, "<file path=%q lines=\"%d-%d\" total=\"%d\">\n%s</file>", p.name, first, p.last(), total, lines)
+	if rest := p.last() < total; rest && (p.Full() || !p.asked) {
 		fmt.Fprintf(&b, "\n(continue with start_line=%d)", p.last()+1)
 		r.Truncated = true
 	}
-	r.Truncated = r.Truncated || p.cut
+	if p.Cut() {
+		b.WriteString("\n(of a line that was cut, grep shows the part around a match)")
+		r.Truncated = true
+	}
 	r.Data = b.String()
 	r.Value = &value{Path: path, StartLine: first, EndLine: p.last(), TotalLines: total}
 	return r, nil
@@ -254,27 +237,21 @@ func (p *page) result(path string, total int) (tools.Result, error) {
 // refused words what the files cannot give as text, with what to do instead. A range of a file that is too large to be
 // held is read from the disk.
 func refused(ctx context.Context, env *tools.Env, path string, w window, fe *filetime.Error) (tools.Result, error) {
-	name := env.Name(path)
 	switch {
-	case fe.Code == filetime.IsDirectory:
-		return tools.Fail(fe.Code, fe.Reason, "%s is a directory. See what is in it with list_files.", name), nil
 	case fe.Code == filetime.BinaryFile && fe.Reason != "encoding":
-		return tools.Fail(fe.Code, fe.Reason, "%s: Looks like a binary file. It cannot be shown as text; "+
-			"use bash with a program that understands it.", name), nil
-	case fe.Code == filetime.FileTooLarge:
-		if w.asked {
-			return large(ctx, env, path, w)
-		}
-		size := "more than can be read at once"
-		if info, err := tree.Stat(env.Paths, path); err == nil {
-			size = tree.Size(info.Size())
-		}
-		return tools.Fail(fe.Code, fe.Reason, "%s is too large to be read whole (%s). Read a part with start_line and "+
-			"end_line, or find the place with grep.", name, size), nil
+		return binary(env.Name(path), fe.Reason), nil
+	case fe.Code == filetime.FileTooLarge && w.asked:
+		return large(ctx, env, path, w)
 	}
 	return tools.Result{}, fe
 }
 
+func binary(name, reason string) tools.Result {
+	return tools.Fail(filetime.BinaryFile, reason, "%s: Looks like a binary file. It cannot be shown as text; "+
+		"use bash with a program that understands it.", name)
+}
+
+// large reads a range of a file that is too large to be held, so that it cannot be edited either.
 func large(ctx context.Context, env *tools.Env, path string, w window) (tools.Result, error) {
 	dir, err := tree.Open(env.Paths, filepath.Dir(path))
 	if err != nil {
@@ -286,21 +263,26 @@ func large(ctx context.Context, env *tools.Env, path string, w window) (tools.Re
 		return tools.Fail(filetime.ReadError, "unreadable", "%s cannot be read: %v.", env.Name(path), err), nil
 	}
 	defer f.Close()
-	p := page{name: env.Name(path), window: w, budget: budget(env)}
+	p := newPage(env, path, w)
 	in := bufio.NewReaderSize(f, 256<<10)
+	if head, _ := in.Peek(8192); bytes.IndexByte(head, 0) >= 0 {
+		return binary(p.name, "binary"), nil
+	}
 	total := 0
 	for ctx.Err() == nil {
-		line, err := limited(in, p.budget+1, total+1 >= p.first && p.more())
-		if line.size > 0 {
-			if total++; total >= p.first && p.more() {
-				p.add(line.text, line.size)
+		wanted := total+1 >= p.first && p.more()
+		line, err := limited(in, wanted)
+		if line.bytes > 0 {
+			if total++; wanted {
+				p.put(line.text, line.size)
 			}
 		}
 		if errors.Is(err, io.EOF) {
 			r, err := p.result(path, total)
 			if v, ok := r.Value.(*value); ok {
 				v.Source, r.Meta.Source = "disk", "disk"
-				r.Warnings = append(r.Warnings, "The file is too large to be edited with the edit tools.")
+				r.Data += fmt.Sprintf("\n(the file is over the limit of %s: it can be read in ranges, but not edited)",
+					filetime.Size(env.Limits.MaxFileBytes))
 			}
 			return r, err
 		}
@@ -311,68 +293,35 @@ func large(ctx context.Context, env *tools.Env, path string, w window) (tools.Re
 	return tools.Result{}, context.Cause(ctx)
 }
 
+// line is one line of a stream: all of its text, or the beginning, and how many characters and, with its end, bytes it has.
 type line struct {
-	text string
-	size int
+	text        string
+	size, bytes int
 }
 
-// limited reads one line, of which it keeps no more than most bytes, and none where keep is false.
-func limited(in *bufio.Reader, most int, keep bool) (line, error) {
+// limited reads one line, of which it keeps no more than a model is shown, and nothing where keep is false.
+func limited(in *bufio.Reader, keep bool) (line, error) {
+	const most = (tools.MaxLine + 1) * utf8.UTFMax
 	var l line
 	var kept []byte
 	for {
 		part, err := in.ReadSlice('\n')
-		l.size += len(part)
+		l.bytes += len(part)
+		whole := !errors.Is(err, bufio.ErrBufferFull)
 		if keep {
+			if whole {
+				part = bytes.TrimSuffix(bytes.TrimSuffix(part, []byte("\n")), []byte("\r"))
+			}
+			for _, b := range part {
+				if utf8.RuneStart(b) {
+					l.size++
+				}
+			}
 			kept = append(kept, part[:min(len(part), most-len(kept))]...)
 		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			l.text = string(bytes.TrimSuffix(bytes.TrimSuffix(kept, []byte("\n")), []byte("\r")))
+		if whole {
+			l.text = string(kept)
 			return l, err
 		}
 	}
-}
-
-// missing names the files whose names are near the one that is not there.
-func missing(ctx context.Context, env *tools.Env, path string) tools.Result {
-	hint := "Look for it with glob."
-	if near := similar(ctx, env, path); len(near) > 0 {
-		hint = "Did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return tools.Fail(filetime.ReadError, "enoent", "Read file failed: %s does not exist (ENOENT). %s",
-		env.Name(path), hint)
-}
-
-func similar(ctx context.Context, env *tools.Env, path string) []string {
-	dir, err := tree.Open(env.Paths, filepath.Dir(path))
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	type candidate struct {
-		name     string
-		distance float64
-	}
-	var found []candidate
-	want := strings.ToLower(filepath.Base(path))
-	_, _ = dir.Walk(ctx, 1, func(e tree.Entry) error {
-		if d := distance(want, strings.ToLower(e.Path)); !e.Type.IsDir() && d <= 0.34 {
-			found = append(found, candidate{env.Name(filepath.Join(filepath.Dir(path), e.Path)), d})
-		}
-		return nil
-	})
-	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
-	var names []string
-	for _, c := range found[:min(3, len(found))] {
-		names = append(names, c.name)
-	}
-	return names
-}
-
-// distance is how far two names are apart, from 0 to 1; two that differ in their ending alone are next to each other.
-func distance(a, b string) float64 {
-	if strings.TrimSuffix(a, filepath.Ext(a)) == strings.TrimSuffix(b, filepath.Ext(b)) {
-		return 0
-	}
-	return float64(schema.Distance(a, b)) / float64(max(len(a), len(b), 1))
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"tandem/filetime"
+	"tandem/filetime/text"
 	"tandem/tools"
 	"tandem/tools/toolstest"
 )
@@ -107,26 +108,87 @@ func TestF140Ranges(t *testing.T) {
 func TestF147Cap(t *testing.T) {
 	env := many(t, 1000, strings.Repeat("y", 63)+"\n")
 	r := call(t, env, `{"path":"f"}`)
-	if v := r.Value.(*value); v.EndLine != 800 || !r.Truncated ||
-		!strings.HasSuffix(r.Data, "</file>\n(continue with start_line=801)") {
+	if v := r.Value.(*value); v.EndLine != 716 || !r.Truncated ||
+		!strings.HasSuffix(r.Data, "</file>\n(continue with start_line=717)") {
 		t.Errorf("%+v …%s", v, r.Data[len(r.Data)-80:])
 	}
-	r = call(t, env, `{"path":"f","start_line":801}`)
+	r = call(t, env, `{"path":"f","start_line":717}`)
 	if r.Truncated || !whole(t, env) {
 		t.Error("going on as told shows the rest")
 	}
 }
 
-// A file of one line that is too long is shown in part, and does not count as seen.
-func TestLongLine(t *testing.T) {
-	env := many(t, 60_000, "é")
-	r := call(t, env, `{"path":"f"}`)
-	if !r.Success || !r.Truncated || len(r.Data) > 52_000 || !strings.Contains(r.Data, "é … (the first 50.0KB of a longer line)") {
-		t.Errorf("%d bytes: …%s", len(r.Data), r.Data[len(r.Data)-100:])
+// TestFindingB2Bound has answers of whatever lines keep to the limit, numbers and frame included, and lines of more than 2000
+// characters cut. What was cut does not count as seen.
+func TestFindingB2Bound(t *testing.T) {
+	for name, c := range map[string]struct {
+		lines int
+		line  string
+		cut   bool
+	}{
+		"empty lines":      {200_000, "\n", false},
+		"short lines":      {100_000, "ab\r\n", false},
+		"one line":         {60_000, "é", true},
+		"long lines":       {30, strings.Repeat("y", 100_000) + "\n", true},
+		"just short":       {60, strings.Repeat("é", 2000) + "\n", false},
+		"just long":        {20, strings.Repeat("é", 2001) + "\n", true},
+		"bytes of no text": {5000, "é日😀\n", false},
+	} {
+		for _, limit := range []int{51_200, 1000} {
+			env := many(t, c.lines, c.line)
+			env.Limits.MaxFileBytes, env.Limits.MaxReadBytes = 100<<20, limit
+			env.Files = held{Files: env.Files, snap: filetime.Snapshot{
+				Path: env.Paths.Cwd + "/f", Text: text.New(strings.Repeat(c.line, c.lines)), Rev: 1, Exists: true,
+			}}
+			env.FileTime = filetime.New(env.Files, "s", nil)
+			r := call(t, env, `{"path":"f","limit":300000}`)
+			if !r.Success || len(r.Data) > limit || len(r.Data) < limit/3 && limit > 1000 && c.lines > 1 && !c.cut {
+				t.Errorf("%s, limit %d: %d bytes", name, limit, len(r.Data))
+			}
+			shown := "[line cut: 2000 of "
+			if limit == 1000 {
+				shown = "[line cut: "
+			}
+			if long := c.cut || limit == 1000 && len(c.line) > 1000; long != strings.Contains(r.Data, shown) || long && !r.Truncated {
+				t.Errorf("%s, limit %d: %.300s", name, limit, r.Data)
+			}
+			if c.cut && (whole(t, env) || !strings.Contains(r.Data, "grep shows the part around a match")) {
+				t.Errorf("%s, limit %d: cut, and counts as seen: %.300s", name, limit, r.Data)
+			}
+		}
 	}
-	if whole(t, env) {
-		t.Error("counts as seen")
+}
+
+// TestFindingB2CutLineOfLargeFile has a file that is not held in memory shown in the same way as one that is.
+func TestFindingB2CutLineOfLargeFile(t *testing.T) {
+	lines := []string{"one", strings.Repeat("é", 400_000), "three", strings.Repeat("z", 2001), "five\r", ""}
+	content := strings.Join(lines, "\n")
+	shown := func(limit int64) string {
+		env := many(t, 1, content)
+		env.Limits.MaxFileBytes = limit
+		if limit == 0 {
+			env.Files = held{Files: env.Files, snap: filetime.Snapshot{
+				Path: env.Paths.Cwd + "/f", Text: text.New(content), Rev: 1, Exists: true,
+			}}
+			env.FileTime = filetime.New(env.Files, "s", nil)
+		} else {
+			env.Files = refusing{env.Files}
+		}
+		r := call(t, env, `{"path":"f","start_line":1,"end_line":5}`)
+		body, _, _ := strings.Cut(r.Data, "</file>")
+		return body
 	}
+	held, streamed := shown(0), shown(1000)
+	if held != streamed || !strings.Contains(held, "[line cut: 2000 of 400000 characters]") || !strings.Contains(held, "   5 | five\n") {
+		t.Errorf("held:\n%.5000s\nstreamed:\n%.5000s", held, streamed)
+	}
+}
+
+// refusing are files that are all too large.
+type refusing struct{ filetime.Files }
+
+func (refusing) Read(_ context.Context, path string) (filetime.Snapshot, error) {
+	return filetime.Snapshot{}, filetime.TooLarge(path, 2000, 1000)
 }
 
 // Whatever the ends of lines and the limits are: pages joined together are the file.

@@ -45,13 +45,12 @@ func (c *call) failure(err error) tools.Result {
 	case errors.As(err, &conflict):
 		return c.conflict(conflict)
 	case errors.As(err, &file):
-		r := tools.Result{Error: file.Code, Reason: file.Reason, Data: file.Message}
-		if file.Path != "" && c.env != nil {
-			r.Data = strings.ReplaceAll(r.Data, file.Path, c.env.Name(file.Path))
-		}
+		r := tools.Refused(context.WithoutCancel(c.ctx), c.env, file)
 		if file.Known {
-			r.Data += fmt.Sprintf("\nThe file says now (%s):\n", tools.Count(tools.Lines(file.Now), "line")) +
-				c.show(file.Path, file.Now, 1, min(maxShown, file.Now.LineCount()))
+			e := tools.Places(c.env)
+			e.Lines(file.Now, 1, tools.Lines(file.Now))
+			c.saw(e, file.Path, file.Now)
+			r.Data += fmt.Sprintf("\nThe file says now (%s):\n%s", tools.Count(tools.Lines(file.Now), "line"), e)
 		}
 		return r
 	case errors.Is(err, errTimeout):
@@ -77,9 +76,6 @@ func (c *call) reached(s State) bool {
 	defer c.mu.Unlock()
 	return order(c.state) >= order(s)
 }
-
-// maxShown is how many lines of a file a refusal shows.
-const maxShown = 200
 
 // around is how many lines before and after a conflict are shown.
 const around = 3
@@ -110,16 +106,33 @@ func (c *call) conflict(k *filetime.Conflict) tools.Result {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Edit conflict in %s: %s changed the same text since it was read. Nothing was applied.\n", name, who)
 	places := []place{}
+	room, full := tools.Places(c.env).Room, false // for all places together
+	shown := func(what string, fill func(*tools.Excerpt)) *tools.Excerpt {
+		e := tools.Places(c.env)
+		e.Room = room
+		fill(e)
+		room, full = e.Room, full || e.Full()
+		fmt.Fprintf(&b, "%s:\n%s", what, cmp.Or(e.String(), "(no lines)\n"))
+		return e
+	}
 	for _, h := range k.Hunks {
-		last := h.Line + strings.Count(h.Now, "\n")
+		last := h.Line + max(strings.Count(h.Now, "\n"), 1) - 1
 		p := place{Line: h.Line, Base: h.Base, Yours: h.Ours, Theirs: h.Now, BaseLine: h.BaseLine, First: max(1, h.Line-around)}
 		p.Current = clip(k.Now.Slice(k.Now.LineStart(p.First-1), k.Now.LineStart(last+around)), 2000)
-		places = append(places, p)
-		fmt.Fprintf(&b, "\nAt line %d\n%s%s%s", h.Line,
-			quoted(fmt.Sprintf("there was, from line %d of what you read", h.BaseLine), h.Base),
-			quoted(fmt.Sprintf("you wanted, from line %d", h.BaseLine), h.Ours),
-			quoted(fmt.Sprintf("there is now, from line %d", h.Line), h.Now))
-		fmt.Fprintf(&b, "The text now:\n%s", c.show(k.Path, k.Now, h.Line-around, last+around))
+		if places = append(places, p); full {
+			continue
+		}
+		b.WriteString("\n")
+		shown("As you read it", func(e *tools.Excerpt) { e.Part(h.Base, h.BaseLine) })
+		shown("As your edit would have it", func(e *tools.Excerpt) { e.Part(h.Ours, h.BaseLine) })
+		what := "As it is now"
+		if h.Now == "" {
+			what = "It is gone now"
+		}
+		c.saw(shown(what+", with the lines around", func(e *tools.Excerpt) { e.Lines(k.Now, h.Line-around, last+around) }), k.Path, k.Now)
+	}
+	if full {
+		b.WriteString("\nNot all of it is shown here: read the file with read_file.\n")
 	}
 	b.WriteString("\nIf the change is still wanted, make it again on the text as it is now (it counts as read), " +
 		"and keep what was changed meanwhile.")
@@ -132,25 +145,11 @@ func (c *call) conflict(k *filetime.Conflict) tools.Result {
 	return r
 }
 
-func quoted(what, s string) string {
-	if s == "" {
-		return what + ": (nothing)\n"
-	}
-	s = clip(s, 2000)
-	if !strings.Contains(s, "\n") {
-		return fmt.Sprintf("%s: %s\n", what, s)
-	}
-	return fmt.Sprintf("%s:\n%s\n", what, strings.TrimSuffix(s, "\n"))
-}
-
-// show gives lines first to last of what a file says, and notes that the model has seen them.
-func (c *call) show(path string, now text.Text, first, last int) string {
-	first, last = max(1, first), min(last, now.LineCount())
-	last = min(last, first+maxShown-1)
+// saw notes that the model has been shown e, if it is still what the file says.
+func (c *call) saw(e *tools.Excerpt, path string, now text.Text) {
 	if snap, err := c.env.Files.Read(context.WithoutCancel(c.ctx), path); err == nil && snap.Text.Equal(now) {
-		c.env.FileTime.Read(snap, first, last)
+		e.Seen(c.env.FileTime, snap)
 	}
-	return tools.Numbered(now, first, last)
 }
 
 // cutMiddle cuts s down to limit characters, the head and the tail kept, and marks there and at every gap how many

@@ -56,7 +56,7 @@ func (c *call) apply(e filetime.FileEdit) (now, after text.Text, err error) {
 		if len(revs) > 0 {
 			author = revs[len(revs)-1].Author
 		}
-		return now, after, tools.Conflict(e, since, snap.Text, r.Conflicts, author)
+		return now, after, filetime.Collision(e, since, snap.Text, r.Conflicts, author)
 	}
 	return snap.Text, r.Set.Apply(snap.Text), nil
 }

@@ -63,11 +63,11 @@ func (f *Files) Read(_ context.Context, path string) (filetime.Snapshot, error) 
 	case err != nil:
 		return refuse(filetime.ReadError, "unreadable", err.Error())
 	case info.IsDir():
-		return refuse(filetime.IsDirectory, "", "It is a directory.")
+		return refuse(filetime.IsDirectory, "is_directory", path+" is a directory, not a file.")
 	case !info.Mode().IsRegular():
 		return refuse(filetime.ReadError, "not_regular", "It is no regular file.")
 	case info.Size() > 1<<20:
-		return refuse(filetime.FileTooLarge, "", "It is too large.")
+		return s, filetime.TooLarge(path, info.Size(), 1<<20)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -150,17 +150,17 @@ func Call(ctx context.Context, tool tools.Tool, env *tools.Env, args string) (to
 	}
 	plan, err := tool.Plan(ctx, env, checked.Args)
 	if err != nil {
-		return Failure(err), nil
+		return failure(ctx, env, err), nil
 	}
 	r, err := plan.Run(ctx)
 	if err != nil {
-		return Failure(err), plan
+		return failure(ctx, env, err), plan
 	}
 	return r, plan
 }
 
-// Failure is an error as the pipeline words it.
-func Failure(err error) tools.Result {
+// failure is an error as the pipeline words it.
+func failure(ctx context.Context, env *tools.Env, err error) tools.Result {
 	var refusal *tools.Refusal
 	var fe *filetime.Error
 	var pe *sandbox.PathError
@@ -168,7 +168,7 @@ func Failure(err error) tools.Result {
 	case errors.As(err, &refusal):
 		return refusal.Result
 	case errors.As(err, &fe):
-		return tools.Fail(fe.Code, fe.Reason, "%s", fe.Message)
+		return tools.Refused(ctx, env, fe)
 	case errors.As(err, &pe):
 		return tools.Fail(filetime.Code(pe.Code), pe.Reason, "%s", pe.Message)
 	}

@@ -126,7 +126,7 @@ func (w *writing) overwrite(ctx context.Context) error {
 	r := now.Rules.Rebase(v.Text, w.edit.Edits, v.Since)
 	switch {
 	case len(r.Conflicts) > 0:
-		return tools.Conflict(w.edit, v.Since, v.Since.Apply(v.Text), r.Conflicts, v.Author)
+		return filetime.Collision(w.edit, v.Since, v.Since.Apply(v.Text), r.Conflicts, v.Author)
 	case len(r.Set) == 0:
 		return tools.Refuse(tools.NoChange, "same", "%s says that already: nothing was written.", w.name)
 	}

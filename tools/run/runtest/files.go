@@ -11,7 +11,6 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
-	"tandem/tools"
 )
 
 // Files is a filetime.Files in memory.
@@ -168,7 +167,7 @@ func (f *Files) commit(c filetime.Change, e filetime.FileEdit) (filetime.LandedF
 	shown := text.Canonical(e.Base, since)
 	r := text.Rebase(e.Base, e.Edits, since)
 	if len(r.Conflicts) > 0 {
-		return filetime.LandedFile{}, tools.Conflict(e, since, k.text, r.Conflicts, author)
+		return filetime.LandedFile{}, filetime.Collision(e, since, k.text, r.Conflicts, author)
 	}
 	l := filetime.LandedFile{
 		Path: e.Path, Before: k.text, Set: r.Set, Created: e.Create, Source: "disk", Attempts: 1,
