@@ -119,7 +119,8 @@ func (p *Paths) Readable(arg string) (canonical string, err error) {
 		return canonical, err
 	}
 	scope := strings.Join(append(p.Read[:len(p.Read):len(p.Read)], except(p.Write, p.Read)...), ", ")
-	return "", refuse("OUTSIDE_ROOTS", "outside", arg, "Path %q%s is not within the allowed read scope %s",
+	return "", refuse("OUTSIDE_ROOTS", "outside", arg, "Path %q%s is not within the allowed read scope %s. "+
+		"Use a path below that, or ask the user to add the folder to the workspace or to the setting readRoots.",
 		shorten(arg), via(abs, canonical), scope)
 }
 
@@ -133,7 +134,8 @@ func (p *Paths) Writable(arg string) (canonical string, err error) {
 	}
 	root := rootOf(p.write, canonical)
 	if root == "" && !p.Unrestricted {
-		return "", refuse("OUTSIDE_WRITE_ROOTS", "outside", arg, "Path %q%s is not within the allowed write scope %s",
+		return "", refuse("OUTSIDE_WRITE_ROOTS", "outside", arg, "Path %q%s is not within the allowed write scope %s. "+
+			"Use a path below that, or ask the user to add the folder to the workspace or to the setting writeRoots.",
 			shorten(arg), via(abs, canonical), strings.Join(p.Write, ", "))
 	}
 	if inGit(strings.TrimPrefix(canonical, root)) {

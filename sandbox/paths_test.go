@@ -164,11 +164,15 @@ func TestConfine(t *testing.T) {
 	}
 }
 
-func TestF078Message(t *testing.T) {
+func TestF078_FindingP14NextStep(t *testing.T) {
 	p := &Paths{Cwd: "/w", Write: []string{"/w/a", "/w/b"}}
-	_, err := p.Writable("/etc/x")
-	if want := `Path "/etc/x" is not within the allowed write scope /w/a, /w/b`; err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
+	for verb, f := range map[string]func(string) (string, error){"read": p.Readable, "write": p.Writable} {
+		_, err := f("/etc/x")
+		if want := `Path "/etc/x" is not within the allowed ` + verb + ` scope /w/a, /w/b. ` +
+			`Use a path below that, or ask the user to add the folder to the workspace or to the setting ` + verb + `Roots.`; err == nil ||
+			err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }
 

@@ -1,11 +1,14 @@
 package grep
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
+	"tandem/filetime"
 	"tandem/tools"
 )
 
@@ -180,7 +183,7 @@ type value struct {
 	Matches   []matchValue `json:"matches,omitzero"`
 	Files     []string     `json:"files,omitzero"`
 	Counts    []countValue `json:"counts,omitzero"`
-	Total     int          `json:"total"`
+	Total     *int         `json:"total,omitempty"` // absent where the search ended before the end of the files
 	Truncated bool         `json:"truncated"`
 }
 
@@ -195,41 +198,43 @@ type countValue struct {
 	Count int    `json:"count"`
 }
 
-// result words what was found. total counts the results that there are, as far as they were counted.
+// result words what was found. A search that ran to its end has totals, one that ended at the limit has none.
 func (c *collector) result(env *tools.Env, q *query) tools.Result {
-	v := &value{Total: c.results}
+	v := &value{}
 	r := tools.Result{Success: true, Value: v}
-	var body strings.Builder
+	body := body{c: c, env: env}
 	shown := 0
 	for i, h := range c.hits {
-		entry := c.entry(env, q.Offset+i+1, h)
-		if room := env.Limits.MaxToolOutputChars; i > 0 && room > 0 && body.Len()+len(entry) > room-300 {
+		was := body.Len()
+		body.add(q.Offset+i+1, h)
+		if room := env.Limits.MaxToolOutputChars; i > 0 && room > 0 && body.Len() > room-300 {
+			body.cut = was
 			break
 		}
-		body.WriteString(entry)
 		v.add(q, h)
 		shown++
 	}
 	c.hits = c.hits[:shown]
 	v.ensure(q)
-	v.Truncated = q.Offset+shown < c.results
+	end := q.Offset + shown
+	v.Truncated = end < c.results
 	r.Truncated = v.Truncated
-	r.Summary = c.head(q)
+	if !c.stopped {
+		v.Total = &c.results
+	}
+	head := c.head(q, shown)
+	r.Summary = head
 	switch {
 	case c.results == 0:
-		r.Data = fmt.Sprintf("No matches for %s in %s", q.Pattern, env.Name(filepath.Join(q.dir, q.file)))
 		r.Summary = "No matches for " + q.Pattern
+		r.Data = r.Summary + " in " + env.Name(filepath.Join(q.dir, q.file))
 	case shown == 0:
-		r.Data = fmt.Sprintf("%s, none of them after the first %d.", c.head(q), q.Offset)
+		r.Data = fmt.Sprintf("%s, none of them after the first %d.", head, q.Offset)
 	default:
-		r.Data = c.head(q) + ":\n" + strings.TrimSuffix(body.String(), "\n")
-	}
-	if rest := c.results - q.Offset - shown; rest > 0 && shown > 0 {
-		more := fmt.Sprint(rest)
-		if c.stopped {
-			more = "more than " + more
+		r.Data = head + ":\n" + strings.TrimSuffix(body.text(), "\n")
+		if v.Truncated && !c.stopped {
+			r.Data += fmt.Sprintf("\n… %d more (offset=%d)", c.results-end, end)
 		}
-		r.Data += fmt.Sprintf("\n… %s more (offset=%d)", more, q.Offset+shown)
 	}
 	if q.literally != "" {
 		note := fmt.Sprintf("The pattern is no regular expression (%s), so it was taken literally.", q.literally)
@@ -239,39 +244,104 @@ func (c *collector) result(env *tools.Env, q *query) tools.Result {
 	return r
 }
 
-func (c *collector) head(q *query) string {
-	found := "Found "
-	if c.stopped {
-		found += "more than "
+// cutShort makes r the result of a search that was ended before its end, with what was found until then.
+func cutShort(ctx context.Context, r tools.Result, results int) tools.Result {
+	r.Success, r.Truncated = false, true
+	r.Error, r.Reason = filetime.Timeout, "timeout"
+	what := "The search ran out of time"
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		r.Error, r.Reason = filetime.Cancelled, "cancelled"
+		what = "The search was cancelled"
 	}
-	files := tools.Count(c.fileN, "file")
-	if q.OutputMode == names {
-		return found + files
+	r.Data = what + " before every file was searched. Narrow it with path, glob or type. Until then:\n" + r.Data
+	if results == 0 {
+		r.Data = what + " before every file was searched, with no match so far. Narrow it with path, glob or type."
 	}
-	matches := fmt.Sprintf("%d matches", c.matches)
-	if c.matches == 1 {
-		matches = "1 match"
-	}
-	return found + matches + " in " + files
+	r.Summary = what
+	return r
 }
 
-func (c *collector) entry(env *tools.Env, n int, h hit) string {
-	name := env.Name(filepath.Join(c.q.dir, h.path))
-	switch c.q.OutputMode {
-	case names:
-		return fmt.Sprintf("%d. %s\n", n, name)
-	case counts:
-		return fmt.Sprintf("%d. %s: %d\n", n, name, h.n)
+// head says what was found; shown is how many results the answer has.
+func (c *collector) head(q *query, shown int) string {
+	one, many := "match", "matches"
+	if q.OutputMode != content {
+		one, many = "file", "files"
 	}
-	m := h.match()
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d. %s:%d → %s\n", n, name, m.n, valid(m.text))
-	for _, l := range h.lines {
-		if l.n != m.n {
-			fmt.Fprintf(&b, "   %4d | %s\n", l.n, valid(l.text))
-		}
+	switch {
+	case c.stopped && q.Offset == 0:
+		return fmt.Sprintf("First %s (more: offset=%d)", count(shown, one, many), shown)
+	case c.stopped:
+		return fmt.Sprintf("%s after the first %d (more: offset=%d)", count(shown, one, many), q.Offset, q.Offset+shown)
+	case q.OutputMode == names:
+		return "Found " + tools.Count(c.fileN, "file")
+	}
+	return "Found " + count(c.matches, "match", "matches") + " in " + tools.Count(c.fileN, "file")
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// body is the list of results as it is shown: numbered, or, where lines around the matches are wanted, one block for each
+// file with its name once and its lines in ascending order behind one gutter.
+type body struct {
+	strings.Builder
+	c    *collector
+	env  *tools.Env
+	cut  int // where it ends, where not all of it has room
+	path string
+	last int // line of path that was written last
+}
+
+func (b *body) text() string {
+	if b.cut > 0 {
+		return b.String()[:b.cut]
 	}
 	return b.String()
+}
+
+// add writes result number n.
+func (b *body) add(n int, h hit) {
+	q := b.c.q
+	name := b.env.Name(filepath.Join(q.dir, h.path))
+	switch {
+	case q.OutputMode == names:
+		fmt.Fprintf(b, "%d. %s\n", n, name)
+	case q.OutputMode == counts:
+		fmt.Fprintf(b, "%d. %s: %d\n", n, name, h.n)
+	case q.before+q.after == 0:
+		for i, l := range h.lines {
+			if i == 0 {
+				fmt.Fprintf(b, "%d. %s:%d → %s\n", n, name, l.n, valid(l.text))
+			} else { // of a match over several lines
+				fmt.Fprintf(b, "   %4d | %s\n", l.n, valid(l.text))
+			}
+		}
+	default:
+		b.block(name, h)
+	}
+}
+
+// block writes a match with the lines around it.
+func (b *body) block(name string, h hit) {
+	switch {
+	case name != b.path:
+		fmt.Fprintf(b, "%s\n", name)
+		b.path = name
+	case h.lines[0].n > b.last+1:
+		b.WriteString("--\n")
+	}
+	for _, l := range h.lines {
+		mark := ' '
+		if l.match {
+			mark = '>'
+		}
+		fmt.Fprintf(b, "%c%3d | %s\n", mark, l.n, valid(l.text))
+		b.last = l.n
+	}
 }
 
 // ensure makes the list of the mode a list also where it is empty.

@@ -70,6 +70,9 @@ func define(searchers ...searcher) tools.Tool {
 			}
 			search := p.Run
 			p.Run = func(ctx context.Context) (tools.Result, error) {
+				if ctx.Err() != nil {
+					return tools.Result{}, context.Cause(ctx)
+				}
 				select {
 				case places <- struct{}{}:
 					leave := sync.OnceFunc(func() { <-places })
@@ -111,11 +114,14 @@ func run(ctx context.Context, env *tools.Env, q *query, at string, searchers []s
 		c = newCollector(q)
 		err := search(ctx, env, s, q, c)
 		switch {
+		case ctx.Err() != nil:
+			c.flush("")
+			c.stopped = true // there may be more
+			r := cutShort(ctx, c.result(env, q), c.results)
+			return r, see(context.WithoutCancel(ctx), env, q, c)
 		case err == nil:
 			r := c.result(env, q)
 			return r, see(ctx, env, q, c)
-		case ctx.Err() != nil:
-			return tools.Result{}, context.Cause(ctx)
 		case !errors.Is(err, errUnavailable):
 			return tools.Result{}, err
 		}

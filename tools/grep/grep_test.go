@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
@@ -104,8 +105,8 @@ func TestF165Pages(t *testing.T) {
 		env := workspace(t, txtar.File{Name: "disk/a", Data: []byte("match a\n")}, txtar.File{Name: "disk/b", Data: []byte(b.String())},
 			txtar.File{Name: "disk/c", Data: []byte("match c\n")})
 		r := call(t, tool, env, `{"pattern":"match"}`)
-		if !strings.HasPrefix(r.Data, "Found more than 1100 matches in 2 files:\n1. a:1 → match a\n2. b:1 → match 0\n") ||
-			!strings.HasSuffix(r.Data, "\n100. b:99 → match 98\n… more than 1000 more (offset=100)") || !r.Truncated {
+		if !strings.HasPrefix(r.Data, "First 100 matches (more: offset=100):\n1. a:1 → match a\n2. b:1 → match 0\n") ||
+			!strings.HasSuffix(r.Data, "\n100. b:99 → match 98") || !r.Truncated || r.Value.(*value).Total != nil {
 			t.Errorf("%.100s … %s", r.Data, r.Data[len(r.Data)-100:])
 		}
 		var all []string
@@ -121,7 +122,7 @@ func TestF165Pages(t *testing.T) {
 			if offset += len(v.Matches); !v.Truncated {
 				break
 			}
-			if !strings.Contains(r.Data, fmt.Sprintf("(offset=%d)", offset)) {
+			if !strings.Contains(r.Data, fmt.Sprintf("offset=%d)", offset)) {
 				t.Fatalf("offset %d: %s", offset, r.Data[len(r.Data)-100:])
 			}
 		}
@@ -175,11 +176,67 @@ func TestF092LongAndLarge(t *testing.T) {
 func TestF166NoMatch(t *testing.T) {
 	both(t, func(t *testing.T, tool tools.Tool) {
 		r := call(t, tool, workspace(t, txtar.File{Name: "disk/a", Data: []byte("x\n")}), `{"pattern":"none"}`)
-		if !r.Success || r.Data != "No matches for none in ." || r.Value.(*value).Total != 0 {
+		if !r.Success || r.Data != "No matches for none in ." || *r.Value.(*value).Total != 0 {
 			t.Errorf("%+v", r)
 		}
 	})
 }
+
+// A search that is ended before its end never says that there are no matches, and gives what it found.
+func TestFindingB1CutShort(t *testing.T) {
+	for name, c := range map[string]struct {
+		over func(context.Context) (context.Context, func())
+		code filetime.Code
+		what string
+	}{
+		"time": {func(ctx context.Context) (context.Context, func()) {
+			ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+			return ctx, func() { <-ctx.Done(); cancel() }
+		}, filetime.Timeout, "ran out of time"},
+		"cancel": {func(ctx context.Context) (context.Context, func()) {
+			ctx, cancel := context.WithCancel(ctx)
+			return ctx, cancel
+		}, filetime.Cancelled, "was cancelled"},
+	} {
+		for _, found := range []int{0, 2} {
+			env := workspace(t)
+			q, err := parse(input{Pattern: "x", OutputMode: content, HeadLimit: 100})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, over := c.over(t.Context())
+			// The search ends in the middle of the second file, as the walk of a folder does: without an error.
+			s := stopping{found: found, then: over}
+			r, err := run(ctx, env, q, env.Paths.Cwd, []searcher{s})
+			if err != nil || r.Success || r.Error != c.code || !strings.Contains(r.Data, c.what) || !r.Truncated {
+				t.Errorf("%s: %+v, %v", name, r, err)
+			}
+			if strings.Contains(r.Data, "No matches") || found > 0 != strings.Contains(r.Data, "1. a:1 → x\n2. a:2 → x") {
+				t.Errorf("%s: %s", name, r.Data)
+			}
+			if v := r.Value.(*value); len(v.Matches) != found || v.Total != nil {
+				t.Errorf("%s: %+v", name, v)
+			}
+		}
+	}
+}
+
+// stopping finds some lines, then what it searches for is over.
+type stopping struct {
+	found int
+	then  func()
+}
+
+func (s stopping) files(_ context.Context, _ *tools.Env, _ *query, to sink) error {
+	to.start("a")
+	for i := range s.found {
+		to.line(line{n: i + 1, text: "x", match: true})
+	}
+	s.then()
+	return nil
+}
+
+func (s stopping) text(context.Context, *tools.Env, *query, string, sink) error { return nil }
 
 func TestF096NoShell(t *testing.T) {
 	both(t, func(t *testing.T, tool tools.Tool) {

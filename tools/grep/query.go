@@ -93,11 +93,8 @@ type query struct {
 	buffers   []buffer
 }
 
-// counted is how many results beyond those shown are counted before the search ends.
-const counted = 1000
-
-// enough is after how many results a search may end.
-func (q *query) enough() int { return q.Offset + q.HeadLimit + counted }
+// enough is after how many results a search ends: the one after the last that is shown says that there are more.
+func (q *query) enough() int { return q.Offset + q.HeadLimit + 1 }
 
 func parse(in input) (*query, error) {
 	q := &query{input: in, before: max(in.Before, in.Context), after: max(in.After, in.Context), kind: in.Type}
