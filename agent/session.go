@@ -677,7 +677,7 @@ func (s *Session) env(turn int, call run.Call) *tools.Env {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	env := &tools.Env{
 		Session: s.o.ID, Call: call.ID, Turn: turn,
-		Paths: s.paths, Files: s.o.Files, FileTime: s.fileTime, Open: s.o.OpenDocuments, Runner: s.o.Runner,
+		Paths: s.paths, Files: s.o.Files, FileTime: s.fileTime, Open: s.o.OpenDocuments, Runner: s.runner(),
 		RequireRead: s.config.RequireRead, Now: s.o.Now,
 		Limits: tools.Limits{
 			MaxToolOutputChars: l.MaxToolOutputChars, MaxConcurrency: l.MaxConcurrency,
@@ -692,4 +692,29 @@ func (s *Session) env(turn int, call run.Call) *tools.Env {
 		}
 	}
 	return env
+}
+
+// runner starts commands with the surroundings that the configuration gives them. s.mu is held.
+func (s *Session) runner() sandbox.Runner {
+	if s.o.Runner == nil {
+		return nil
+	}
+	c := s.config.Commands
+	return &surroundings{
+		Runner: s.o.Runner, roots: slices.Concat([]string{s.o.Cwd}, s.o.More, s.paths.Write),
+		path: s.absolute(c.Path), pass: c.Env, privileged: c.Capabilities == "keep",
+	}
+}
+
+// surroundings is a Runner whose commands find programs and get variables as a session has it.
+type surroundings struct {
+	sandbox.Runner
+	roots, path, pass []string
+	privileged        bool
+}
+
+// Run starts c.
+func (r *surroundings) Run(ctx context.Context, c sandbox.Command) (sandbox.Outcome, error) {
+	c.Roots, c.Path, c.Pass, c.Privileged = r.roots, r.path, r.pass, r.privileged
+	return r.Runner.Run(ctx, c)
 }

@@ -28,6 +28,12 @@ type Local struct {
 	Environ []string
 	// Pass is what Environment lets through beyond the usual.
 	Pass []string
+
+	judged  sync.Once
+	path    []string // the folders of PATH that were judged fit
+	finding sync.Mutex
+	found   map[string]string   // programs
+	outside map[string][]string // folders, by the roots that they do not lie in
 }
 
 var _ Runner = (*Local)(nil)
@@ -46,14 +52,15 @@ func (l *Local) Run(ctx context.Context, c Command) (Outcome, error) {
 	if ctx.Err() != nil {
 		return ended(ctx, Outcome{}), nil
 	}
-	environ := l.Environ
-	if environ == nil {
-		environ = os.Environ()
+	program, err := l.program(c.Argv[0], c)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
 	}
-	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
+	cmd := exec.Command(program, c.Argv[1:]...)
+	cmd.Args[0] = c.Argv[0]
 	cmd.Dir, cmd.Env = c.Dir, c.Env
 	if cmd.Env == nil {
-		cmd.Env = Environment(environ, l.Pass)
+		cmd.Env = l.environment(c)
 	}
 	cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "PWD="+c.Dir)
 	if c.Stdin != "" {
@@ -66,7 +73,7 @@ func (l *Local) Run(ctx context.Context, c Command) (Outcome, error) {
 		return Outcome{}, err
 	}
 	begun := time.Now()
-	exited, err := start(cmd)
+	exited, err := start(cmd, c.Privileged)
 	out.started()
 	if err != nil {
 		out.finish()
@@ -81,13 +88,19 @@ func (l *Local) Run(ctx context.Context, c Command) (Outcome, error) {
 }
 
 // start starts the command; exited is closed when it has ended, uncollected where the system allows that.
-func start(cmd *exec.Cmd) (exited <-chan struct{}, err error) {
+func start(cmd *exec.Cmd, privileged bool) (exited <-chan struct{}, err error) {
 	started, over := make(chan error), make(chan struct{})
 	go func() {
 		// The signal at our death hangs on the thread that started the command, so that thread must outlive it.
 		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
+		var err error
+		if privileged {
+			defer runtime.UnlockOSThread()
+		} else if err = dropCapabilities(); err != nil {
+			started <- err
+			return
+		} // the thread has lost them too, so it ends with this goroutine
+		err = cmd.Start()
 		started <- err
 		if err == nil {
 			awaitExit(cmd)

@@ -17,13 +17,22 @@ const (
 	Stderr
 )
 
-// Command is one command as a Runner starts it: an argument vector, never a line for a shell to split.
+// Command is one command as a Runner starts it: an argument vector, never a line for a shell to split. The program is an
+// absolute path, or a name that is looked for in the PATH of this process.
 type Command struct {
 	Argv []string
 	// Dir is the absolute working directory.
 	Dir string
 	// Env is the whole environment, "NAME=value"; nil means the filtered one of Environment.
 	Env []string
+	// Roots are folders that have no say in which programs run: no program is looked for in them, and neither an entry of
+	// PATH nor a TMPDIR in them is handed on.
+	Roots []string
+	// Path are absolute folders that a person has named: PATH begins with them, wherever they are. Pass is what they have
+	// named of the environment, see Environment.
+	Path, Pass []string
+	// Privileged keeps the capabilities that this process has; without it the command has none.
+	Privileged bool
 	// Stdin is what the command reads; nothing else is there to be read.
 	Stdin string
 	// Timeout ends the command; 0 means that only the context does.

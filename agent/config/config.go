@@ -70,6 +70,9 @@ type Config struct {
 	Messages string `json:"messages" enum:"auto,en" later:"zh-CN" ws:"free"`
 	// What confines commands.
 	Sandbox Sandbox `json:"sandbox"`
+	// What commands get of their surroundings. They do not get folders of PATH that lie in a workspace, are relative or can
+	// be written by others, a TMPDIR in a workspace, or anything that looks like a key.
+	Commands Commands `json:"commands"`
 	// What one turn may use; 0 is no limit.
 	Budget Budget `json:"budget"`
 	// Sizes and times that a tool call must keep to.
@@ -117,6 +120,17 @@ type Sandbox struct {
 	Level string `json:"level" enum:"auto,strict,off" ws:"order:off,auto,strict"`
 	// What confined commands may reach. Without a sandbox nothing keeps a command from the network once it was allowed.
 	Network string `json:"network" enum:"deny" ws:"order:deny"`
+}
+
+// Commands is what commands get of their surroundings.
+type Commands struct {
+	// Environment variables besides the usual: NAME hands one on, NAME=value sets one.
+	Env []string `json:"env" secret:"all"`
+	// Folders that PATH begins with, wherever they are, such as .venv/bin; a relative one is meant from the session's folder.
+	Path []string `json:"path"`
+	// What they may do where Tandem runs as root: drop leaves them no capabilities, so that they cannot read the memory and
+	// the keys of Tandem, and cannot change files of other users either; keep leaves them all.
+	Capabilities string `json:"capabilities" enum:"drop,keep"`
 }
 
 // MCPServer is how a server of the Model Context Protocol is started, or reached.
@@ -251,8 +265,8 @@ func Default() Config {
 		Mode: "ask", Toolset: "all", RequireRead: true, ClosedFiles: "auto", Apply: "auto", Review: "after", Coerce: "auto",
 		Writes: "byFile", Shell: "readOnlyTogether", DeferTools: DeferTools{Threshold: 24}, Messages: "auto",
 		Retry:   Retry{Attempts: 3, BackoffMs: 200},
-		Sandbox: Sandbox{Level: "auto", Network: "deny"},
-		Budget:  Budget{MaxTurnRequests: 100},
+		Sandbox: Sandbox{Level: "auto", Network: "deny"}, Commands: Commands{Capabilities: "drop"},
+		Budget: Budget{MaxTurnRequests: 100},
 		Limits: Limits{
 			MaxToolOutputChars: 30_000, MaxConcurrency: 8, ToolTimeoutMs: 30_000, BashTimeoutMs: 30_000, KillGraceMs: 5_000,
 			MaxReadBytes: 50 << 10, MaxFileBytes: 10 << 20, MaxImageBytes: 5 << 20, MaxDiffBytes: 1 << 20,

@@ -56,6 +56,7 @@ func (d *doctorCmd) Run(ctx context.Context, c *cli) error {
 	x.model(ctx, d.Offline, d.Timeout)
 	x.program(ctx, "ripgrep", "rg", "searches use a slower engine of Tandem's own", "install ripgrep")
 	x.program(ctx, "git", "git", "commands of the agent cannot use it", "install git")
+	x.path()
 	x.state()
 	x.store()
 	x.inotify("/proc/sys/fs/inotify")
@@ -225,6 +226,16 @@ func (x *examination) chosen(check string, c registry.Checked) {
 }
 
 // program looks for a program and its version.
+// path tells of the folders in which no program is looked for.
+func (x *examination) path() {
+	for _, e := range sandbox.SearchPath(x.getenv("PATH")) {
+		if e.Why != "" {
+			x.add("PATH", note, fmt.Sprintf("%s is not used for commands: %s", e.Dir, e.Why),
+				"correct it, or name the folder in commands.path of your own configuration")
+		}
+	}
+}
+
 func (x *examination) program(ctx context.Context, check, name, without, next string) {
 	if x.find(name) == "" {
 		x.add(check, note, fmt.Sprintf("%s is not on the PATH: %s", name, without), next)

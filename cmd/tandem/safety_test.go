@@ -96,3 +96,49 @@ func TestFindingS21KeyInClear(t *testing.T) {
 	}
 	e.leaves()
 }
+
+// TestFindingS5PlantedRipgrep searches in a workspace whose folder of programs is on the PATH, as with a virtual environment:
+// the program there does not run, and the search finds what it looks for.
+func TestFindingS5PlantedRipgrep(t *testing.T) {
+	top := t.TempDir()
+	root := filepath.Join(top, "work")
+	bin := filepath.Join(root, ".venv", "bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mark := filepath.Join(top, "ran")
+	for _, name := range []string{"rg", "bash"} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\ntouch "+mark+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := run(t, nil, []string{"TMPDIR=" + filepath.Join(root, "tmp")}, "version")
+	<-p.ended
+	q := &process{t: t, root: root}
+	q.start(append(p.cmd.Env, "PATH="+bin+":"+os.Getenv("PATH")), []string{"--stdio"})
+	e := q.editor(lsptest.Options{Ask: func(int, lsptest.Ask) string { return "allow_once" }})
+	id := e.session("readOnly")
+	if err := os.WriteFile(filepath.Join(root, "a.txt"), []byte("needle\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var r struct {
+		Success bool
+		Data    string
+	}
+	e.ask("tandem/tools/call", map[string]any{"sessionId": id, "name": "grep", "arguments": map[string]any{"pattern": "needle"}}, &r)
+	if !r.Success || !strings.Contains(r.Data, "a.txt:1") {
+		t.Errorf("%+v", r)
+	}
+	id = e.session("ask")
+	e.ask("tandem/tools/call", map[string]any{
+		"sessionId": id, "name": "bash", "arguments": map[string]any{"command": "echo $PATH; echo tmp=$TMPDIR; cat /proc/$PPID/environ"},
+	}, &r)
+	if strings.Contains(r.Data, bin) || !strings.Contains(r.Data, "tmp=\n") || strings.Contains(r.Data, "XDG_STATE_HOME") ||
+		!strings.Contains(r.Data, "Permission denied") {
+		t.Errorf("the command has: %+v", r)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("a program of the workspace ran")
+	}
+	e.leaves()
+}

@@ -114,7 +114,7 @@ func printed(argv []string) (string, error) {
 		return "", err
 	}
 	r, err := (&sandbox.Local{}).Run(context.Background(), sandbox.Command{
-		Argv: argv, Dir: dir, Env: os.Environ(), Timeout: 10 * time.Second, Grace: time.Second,
+		Argv: argv, Dir: dir, Env: os.Environ(), Roots: opened(dir), Privileged: true, Timeout: 10 * time.Second, Grace: time.Second,
 	})
 	switch {
 	case err != nil:
@@ -125,6 +125,14 @@ func printed(argv []string) (string, error) {
 		return "", fmt.Errorf("it ended with %d: %s", r.ExitCode, cmp.Or(strings.TrimSpace(r.Stderr), "it said nothing"))
 	}
 	return r.Stdout, nil
+}
+
+// opened is the folder that the editor is in, which may hold programs of a repository. The home folder holds the person's.
+func opened(dir string) []string {
+	if home, err := os.UserHomeDir(); err == nil && sandbox.Canonical(home) == sandbox.Canonical(dir) {
+		return nil
+	}
+	return []string{dir}
 }
 
 // orphaned tells when the process with an id is gone.

@@ -1,0 +1,39 @@
+package sandbox
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestFindingS10NoCapabilities starts commands as whoever runs the test: they have no capabilities, and where that is root
+// cannot look into this process.
+func TestFindingS10NoCapabilities(t *testing.T) {
+	o := run(t, bash(`grep '^Cap' /proc/self/status; cat /proc/$PPID/environ | head -c 10; cat /proc/$PPID/maps | head -c 10; `+
+		`head -c 1 /proc/$PPID/mem; : <>/proc/$PPID/fd/1`))
+	for line := range strings.Lines(o.Stdout) {
+		name, set, _ := strings.Cut(strings.TrimSpace(line), ":\t")
+		if os.Getuid() != 0 && name == "CapBnd" {
+			continue // it bounds what set-user-ID programs get, which a person may allow
+		}
+		if n, err := strconv.ParseUint(set, 16, 64); err != nil || n != 0 {
+			t.Errorf("%q", line)
+		}
+	}
+	if os.Getuid() != 0 {
+		t.Log("not as root")
+		return
+	}
+	if strings.Count(o.Stderr, "Permission denied") < 3 {
+		t.Errorf("it looked into this process: %+v", o)
+	}
+	c := bash(`grep CapEff /proc/self/status; cat /proc/$PPID/environ | head -c 1 | wc -c`)
+	c.Privileged = true
+	for range 20 { // on whichever thread
+		run(t, bash("true"))
+		if o := run(t, c); strings.Contains(o.Stdout, "0000000000000000") || !strings.HasSuffix(o.Stdout, "1\n") {
+			t.Fatalf("a command that keeps them: %+v", o)
+		}
+	}
+}
