@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -29,58 +30,76 @@ const (
 	listingLasts = 5 * time.Second
 )
 
-// listing is what can be mentioned below a session's folder, as it was a moment ago.
+// listing is what can be mentioned below a session's folders, as it was a moment ago.
 type listing struct {
-	mu    sync.Mutex
-	made  time.Time
-	paths []string // relative; those of folders end in a slash
+	mu   sync.Mutex
+	made time.Time
+	all  []mentionable
 }
 
-// of gives the paths below a folder. What is ignored, and what was not found in time, is left out.
-func (l *listing) of(ctx context.Context, folder string, now time.Time) ([]string, error) {
+// mentionable is a file or a folder. label ends in a slash for a folder; it is relative, and below the name of its root
+// where that is not the first. insert is what a message says for it: the relative path, which starts from the first root,
+// or the absolute one.
+type mentionable struct{ path, label, insert string }
+
+// of gives what lies below the folders. What is ignored, and what was not found in time, is left out.
+func (l *listing) of(ctx context.Context, folders []string, now time.Time) ([]mentionable, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.made.IsZero() && now.Sub(l.made) < listingLasts && !now.Before(l.made) {
-		return l.paths, nil
+		return l.all, nil
 	}
+	short, cancel := context.WithTimeout(ctx, listingFor)
+	defer cancel()
+	var all []mentionable
+	for i, folder := range folders {
+		err := below(short, folder, mostListed-len(all), func(canonical, rel string) {
+			m := mentionable{path: canonical, label: rel, insert: rel}
+			if i > 0 {
+				m.label = filepath.Base(folder) + "/" + rel
+				m.insert = strings.TrimSuffix(folder, "/") + "/" + rel
+			}
+			all = append(all, m)
+		})
+		if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
+			return nil, err
+		}
+	}
+	l.all, l.made = all, now
+	return all, nil
+}
+
+// below calls found with everything that lies below a folder, up to so many: its canonical path, and the one from the folder,
+// which ends in a slash for folders.
+func below(ctx context.Context, folder string, most int, found func(canonical, rel string)) error {
 	in := &sandbox.Paths{Cwd: folder, Read: []string{folder}}
 	real, err := in.Readable(".")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	t, err := tree.Open(in, real)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer t.Close()
-	var paths []string
-	short, cancel := context.WithTimeout(ctx, listingFor)
-	defer cancel()
-	_, err = t.Walk(short, 0, func(e tree.Entry) error {
-		switch {
-		case len(paths) == mostListed:
+	_, err = t.Walk(ctx, 0, func(e tree.Entry) error {
+		if most--; most < 0 {
 			return fs.SkipAll
-		case e.Type.IsDir():
-			paths = append(paths, e.Path+"/")
-		default:
-			paths = append(paths, e.Path)
 		}
+		rel := e.Path
+		if e.Type.IsDir() {
+			rel += "/"
+		}
+		found(filepath.Join(real, e.Path), rel)
 		return nil
 	})
-	if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
-		return nil, err
-	}
-	l.paths, l.made = paths, now
-	return paths, nil
+	return err
 }
 
 func (s *server) completeMention(ctx context.Context, p protocol.MentionParams) (protocol.MentionResult, error) {
 	out := protocol.MentionResult{Items: []protocol.MentionItem{}}
 	s.mu.Lock()
-	var folder string
-	if len(s.folders) > 0 {
-		folder = s.folders[0]
-	}
+	folders := slices.Clone(s.folders)
 	s.mu.Unlock()
 	list := &listing{}
 	if p.SessionID != "" {
@@ -88,24 +107,19 @@ func (s *server) completeMention(ctx context.Context, p protocol.MentionParams) 
 		if err != nil {
 			return out, err
 		}
-		folder, list = se.cwd, &se.mentions
+		folders, list = se.folders, &se.mentions
 	}
-	if folder == "" {
-		return out, nil
-	}
-	paths, err := list.of(ctx, folder, s.o.Now())
+	all, err := list.of(ctx, folders, s.o.Now())
 	if err != nil {
 		return out, err
 	}
 	open := map[string]int{}
 	for i, d := range s.ws.Shown() {
-		if rel, ok := strings.CutPrefix(d.Path, strings.TrimSuffix(folder, "/")+"/"); ok {
-			open[rel] = len(paths) - i // the higher, the later it was used
-		}
+		open[d.Path] = len(all) - i // the higher, the later it was used
 	}
-	for _, m := range fitting(paths, open, strings.TrimPrefix(p.Prefix, "@"), min(cmp.Or(max(p.Limit, 0), 20), 200)) {
-		item := protocol.MentionItem{Label: m, Kind: "file", Insert: "@" + m}
-		if strings.HasSuffix(m, "/") {
+	for _, m := range fitting(all, open, strings.TrimPrefix(p.Prefix, "@"), min(cmp.Or(max(p.Limit, 0), 20), 200)) {
+		item := protocol.MentionItem{Label: m.label, Kind: "file", Insert: "@" + m.insert}
+		if strings.HasSuffix(m.label, "/") {
 			item.Kind = "folder"
 		}
 		out.Items = append(out.Items, item)
@@ -115,26 +129,26 @@ func (s *server) completeMention(ctx context.Context, p protocol.MentionParams) 
 
 // fitting gives the paths that a prefix may be the beginning of, the likeliest first: how well they fit counts most,
 // then whether they are open, and short ones come before long ones.
-func fitting(paths []string, open map[string]int, prefix string, limit int) []string {
+func fitting(from []mentionable, open map[string]int, prefix string, limit int) []mentionable {
 	prefix = strings.ToLower(prefix)
 	type found struct {
-		path        string
+		mentionable
 		fit, open   int
 		depth, size int
 	}
 	var all []found
-	for _, p := range paths {
-		if fit, ok := fits(strings.ToLower(p), prefix); ok {
-			all = append(all, found{p, fit, open[p], strings.Count(strings.TrimSuffix(p, "/"), "/"), len(p)})
+	for _, m := range from {
+		if fit, ok := fits(strings.ToLower(m.label), prefix); ok {
+			all = append(all, found{m, fit, open[m.path], strings.Count(strings.TrimSuffix(m.label, "/"), "/"), len(m.label)})
 		}
 	}
 	slices.SortFunc(all, func(a, b found) int {
 		return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(b.open, a.open), cmp.Compare(a.depth, b.depth),
-			cmp.Compare(a.size, b.size), cmp.Compare(a.path, b.path))
+			cmp.Compare(a.size, b.size), cmp.Compare(a.label, b.label))
 	})
-	var out []string
+	var out []mentionable
 	for _, f := range all[:min(limit, len(all))] {
-		out = append(out, f.path)
+		out = append(out, f.mentionable)
 	}
 	return out
 }

@@ -1,7 +1,10 @@
 package lspserver_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -52,6 +55,34 @@ func TestMentions(t *testing.T) {
 	if e := r.refused("tandem/mentions/complete", map[string]any{"sessionId": "s-none", "prefix": ""}); e.Code != -32011 {
 		t.Errorf("%+v", e)
 	}
+	r.end()
+}
+
+// Files of every folder of the workspace are offered: those of the first by their relative path, the others below the name of
+// their folder, and by a path that says which of them is meant. The model is told of each folder once.
+func TestFindingU10EveryFolder(t *testing.T) {
+	r, l := listening(t, lsptest.Options{})
+	more := folder(t)
+	for name, content := range map[string]string{"lib.go": "", "sub/lib_test.go": ""} {
+		path := filepath.Join(more, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.write("lib.go", "")
+	r.Notify("workspace/didChangeWorkspaceFolders", map[string]any{"event": map[string]any{
+		"added": []any{map[string]any{"uri": "file://" + more, "name": "more"}}, "removed": []any{},
+	}})
+	id := r.session(map[string]any{"additionalDirectories": []string{more}})
+	var out struct {
+		Items []struct{ Label, Kind, Insert string }
+	}
+	r.ask("tandem/mentions/complete", map[string]any{"sessionId": id, "prefix": "lib"}, &out)
+	name := filepath.Base(more)
+	equal(t, "offered", fmt.Sprint(out.Items), fmt.Sprintf("[{lib.go file @lib.go} {%s/lib.go file @%s/lib.go} {%s/sub/lib_test.go file @%s/sub/lib_test.go}]",
+		name, more, name, more))
+	r.prompt(id, "Look.")
+	equal(t, "named", strings.Count(l.requests[0].Messages[0].Text, more), 1)
 	r.end()
 }
 

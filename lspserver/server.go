@@ -168,7 +168,8 @@ type session struct {
 	updates *updates
 	news    *reviewNews
 	touched time.Time
-	// mentions is what can be mentioned.
+	// folders are cwd and the workspace's other folders; mentions is what can be mentioned below them.
+	folders  []string
 	mentions listing
 }
 

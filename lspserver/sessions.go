@@ -113,7 +113,12 @@ func (s *server) newSession(ctx context.Context, p protocol.NewSessionParams) (p
 	}
 	// A workspace folder that is gone is none of the session's; what it was told to have must be there.
 	folders = slices.DeleteFunc(folders, func(f string) bool { return !isFolder(f) })
-	more := slices.DeleteFunc(slices.Concat(p.AdditionalDirectories, folders), func(f string) bool { return f == cwd })
+	var more []string
+	for _, f := range slices.Concat(p.AdditionalDirectories, folders) {
+		if f != cwd && !slices.Contains(more, f) {
+			more = append(more, f)
+		}
+	}
 	for _, f := range append([]string{cwd}, more...) {
 		if !isFolder(f) {
 			return protocol.NewSessionResult{}, noSuchFolder(cmp.Or(f, "(no cwd and no workspace folder)"))
@@ -158,7 +163,7 @@ func (s *server) begin(se *session, o agent.Options) error {
 	if err != nil {
 		return refused(err)
 	}
-	se.Session = made
+	se.Session, se.folders = made, append([]string{se.cwd}, o.More...)
 	return nil
 }
 
