@@ -202,7 +202,7 @@ var libraries = map[string][]string{
 	"github.com/bmatcuk/doublestar/v4":       {"tools/...", "sandbox/tree"},
 	"github.com/go-git/go-git/v5":            {"sandbox/tree"},
 	"mvdan.cc/sh/v3":                         {"tools/bash"},
-	"golang.org/x/sys":                       {"sandbox", "lspserver/workspace", "filetime/disk", "filetime/watch"},
+	"golang.org/x/sys":                       {"cmd/tandem", "sandbox", "lspserver/workspace", "filetime/disk", "filetime/watch"},
 	"golang.org/x/text":                      {"filetime/text"},
 	"golang.org/x/tools":                     nil,
 	"github.com/google/go-cmp":               nil,

@@ -38,18 +38,18 @@ func (s *configShowCmd) Run(c *cli) error {
 		}{values, problems})
 	}
 	for _, p := range loaded.Problems {
-		fmt.Fprintln(os.Stderr, "!", p)
+		fmt.Fprintln(stderr(), "!", p)
 	}
 	if !s.Origin {
 		return printJSON(loaded.Redacted())
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(stdout(), 0, 0, 2, ' ', 0)
 	for _, v := range values {
 		from := "default"
 		if len(v.Origins) > 0 {
 			from = strings.Join(v.from(), ", ")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", v.Key, v.Value, from)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", oneLine(v.Key), v.Value, oneLine(from))
 	}
 	return w.Flush()
 }
@@ -118,7 +118,7 @@ func (p *configPathCmd) Run(c *cli) error {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 			there = " (not there)"
 		}
-		fmt.Println(path + there)
+		fmt.Fprintln(stdout(), oneLine(path)+there)
 	}
 	return nil
 }
@@ -147,13 +147,7 @@ func (c *cli) inputs(folder string) config.Inputs {
 	if c.Mode != "" {
 		flags["mode"] = c.Mode
 	}
-	model := c.Model
-	if path, ok := strings.CutPrefix(model, "script:"); ok {
-		if abs, err := filepath.Abs(path); err == nil {
-			model = "script:" + abs
-		}
-	}
-	switch {
+	switch model := c.modelName(); {
 	case model == "":
 	case c.Model == os.Getenv("TANDEM_MODEL"):
 		in.Env = layer(map[string]string{"model": model})
@@ -162,6 +156,16 @@ func (c *cli) inputs(folder string) config.Inputs {
 	}
 	in.Flags = layer(flags)
 	return in
+}
+
+// modelName is the model that the command line or the environment names, "" for none; a script's path is absolute.
+func (c *cli) modelName() string {
+	if path, ok := strings.CutPrefix(c.Model, "script:"); ok {
+		if abs, err := filepath.Abs(path); err == nil {
+			return "script:" + abs
+		}
+	}
+	return c.Model
 }
 
 // layer writes values as JSON, if there are any.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strings"
 
@@ -39,7 +38,7 @@ func (c *conformanceCmd) Run(ctx context.Context) error {
 		return usageError(fmt.Sprintf("--run: %v", err))
 	}
 	if c.List {
-		return listChecks(os.Stdout, only, c.JSON)
+		return listChecks(stdout(), only, c.JSON)
 	}
 	if c.Client == "" {
 		return usageError("conformance needs --client.\n\n" + lsptest.ClientHelp())
@@ -58,7 +57,7 @@ func (c *conformanceCmd) Run(ctx context.Context) error {
 	if c.JSON {
 		err = printJSON(found)
 	} else {
-		err = printConformance(os.Stdout, found, c.Verbose)
+		err = printConformance(stdout(), found, c.Verbose)
 	}
 	if err == nil && found.Not > 0 {
 		return exitCode(1)

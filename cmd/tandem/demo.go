@@ -58,7 +58,7 @@ func (d *demoCmd) Run(ctx context.Context, c *cli) error {
 	if err := errors.Join(os.WriteFile(path, []byte(demoFile), 0o644), os.WriteFile(script, []byte(demoScript), 0o644)); err != nil {
 		return err
 	}
-	play := &demo{out: os.Stdout, began: time.Now()}
+	play := &demo{out: stdout(), began: time.Now()}
 	play.say("tandem", "an editor opens calc.go; the model is a script that is part of this program, everything else is real")
 	ok, err := play.run(ctx, c, folder, script)
 	if err != nil {

@@ -71,9 +71,9 @@ func (d *doctorCmd) Run(ctx context.Context, c *cli) error {
 	} else {
 		for _, f := range x.findings {
 			mark := map[string]string{fine: "✓", note: "·", warn: "!", fails: "✗"}[f.Status]
-			fmt.Printf("%s %-13s %s\n", mark, f.Check, f.Detail)
+			fmt.Fprintf(stdout(), "%s %-13s %s\n", mark, f.Check, f.Detail)
 			if f.Next != "" {
-				fmt.Printf("%17s→ %s\n", "", f.Next)
+				fmt.Fprintf(stdout(), "%17s→ %s\n", "", f.Next)
 			}
 		}
 	}

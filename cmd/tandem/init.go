@@ -30,7 +30,7 @@ func (i *initCmd) Run(c *cli) error {
 		if err := i.write(path, workspaceText(), 0o755, 0o644); err != nil {
 			return err
 		}
-		fmt.Printf("wrote %s\nnext: take the // from what shall hold here, and keep the file with the code\n", path)
+		fmt.Fprintf(stdout(), "wrote %s\nnext: take the // from what shall hold here, and keep the file with the code\n", path)
 		return nil
 	}
 	path := config.UserFile(os.Getenv)
@@ -53,17 +53,17 @@ func (i *initCmd) Run(c *cli) error {
 	if err := os.WriteFile(schema, []byte(config.Schema()), 0o600); err != nil {
 		return err
 	}
-	fmt.Println("wrote", path)
+	fmt.Fprintln(stdout(), "wrote", oneLine(path))
 	if chosen.Model == "" {
 		local, next := "no local service runs", "start Ollama or LM Studio"
 		if len(idle) > 0 {
 			local, next = strings.Join(idle, ", "), "give it one ('ollama pull NAME')"
 		}
-		fmt.Printf("found no model: no key is in the environment, and %s\n"+
+		fmt.Fprintf(stdout(), "found no model: no key is in the environment, and %s\n"+
 			"next: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or %s, then run 'tandem doctor'\n", local, next)
 		return nil
 	}
-	fmt.Printf("model: %s, because %s\nnext: run 'tandem doctor', then 'tandem run \"what is in this folder?\"'\n", chosen.Model, chosen.Why)
+	fmt.Fprintf(stdout(), "model: %s, because %s\nnext: run 'tandem doctor', then 'tandem run \"what is in this folder?\"'\n", chosen.Model, chosen.Why)
 	return nil
 }
 

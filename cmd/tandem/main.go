@@ -62,7 +62,7 @@ func start(ctx context.Context, args []string) int {
 		kong.Bind(&c),
 	)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "tandem:", err)
+		fmt.Fprintln(stderr(), "tandem:", err)
 		return 2
 	}
 	switch {
@@ -73,7 +73,7 @@ func start(ctx context.Context, args []string) int {
 	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "tandem: %v\nTry 'tandem --help'.\n", err)
+		fmt.Fprintf(stderr(), "tandem: %v\nTry 'tandem --help'.\n", err)
 		return 2
 	}
 	return ended(parsed.Run())
@@ -88,7 +88,7 @@ func ended(err error) int {
 	if errors.As(err, &code) {
 		return int(code)
 	}
-	fmt.Fprintln(os.Stderr, "tandem:", err)
+	fmt.Fprintln(stderr(), "tandem:", err)
 	var usage usageError
 	if errors.As(err, &usage) {
 		return 2

@@ -398,7 +398,7 @@ func TestRunAgainstAService(t *testing.T) {
 		out  string
 		err  []string
 	}{
-		{"right", 0, "Made.\n", []string{"✓ Create made.txt", "end_turn"}},
+		{"right", 0, "Made.\n", []string{"✓ Create made.txt", "Done. ("}},
 		{"sk-wrong", 1, "", []string{"401", "MOCK_KEY"}},
 	} {
 		p := run(t, config, []string{"MOCK_KEY=" + c.key}, "--mode=auto", "run", "make it")

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,21 +11,25 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"tandem/lspserver/client"
 	"tandem/lspserver/protocol"
+	"tandem/tools"
+	"tandem/tools/words"
 )
 
 type runCmd struct {
-	Prompt  []string `arg:"" help:"What to do."`
-	Cwd     string   `help:"Folder to work in." default:"." type:"existingdir"`
-	Verbose bool     `short:"v" help:"Show the log."`
+	Prompt   []string `arg:"" help:"What to do."`
+	Continue bool     `help:"Go on with the session that was last used in the folder."`
+	Cwd      string   `help:"Folder to work in." default:"." type:"existingdir"`
+	Verbose  bool     `short:"v" help:"Show the log."`
 }
 
 // Run plays one turn and prints the answer on standard output, everything else on standard error.
 func (r *runCmd) Run(ctx context.Context, c *cli) error {
-	p := &printer{out: os.Stdout, info: os.Stderr}
-	cl, session, err := c.dial(ctx, r.Cwd, true, r.Verbose, nil, p)
+	p := &printer{out: stdout(), info: stderr(), person: atTerminal()}
+	cl, session, err := c.dial(ctx, dialing{folder: r.Cwd, kept: true, last: r.Continue, verbose: r.Verbose}, p)
 	if err != nil {
 		return err
 	}
@@ -43,7 +47,7 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.info, "%s (%d tokens in, %d out)\n", result.StopReason, result.Usage.InputTokens, result.Usage.OutputTokens)
+	fmt.Fprintf(p.info, "%s (%d tokens in, %d out)\n", words.Ending(result.StopReason), result.Usage.InputTokens, result.Usage.OutputTokens)
 	switch result.StopReason {
 	case "end_turn":
 		return nil
@@ -64,7 +68,7 @@ type toolListCmd struct {
 
 // Run lists the tools.
 func (t *toolListCmd) Run(ctx context.Context, c *cli) error {
-	cl, _, err := c.dial(ctx, ".", false, false, nil, &printer{out: io.Discard, info: os.Stderr})
+	cl, _, err := c.dial(ctx, dialing{folder: "."}, &printer{out: io.Discard, info: stderr()})
 	if err != nil {
 		return err
 	}
@@ -78,7 +82,7 @@ func (t *toolListCmd) Run(ctx context.Context, c *cli) error {
 	}
 	for _, info := range list.Tools {
 		line, _, _ := strings.Cut(info.Description, "\n")
-		fmt.Printf("%-12s %-8s %-9s %s\n", info.Name, info.Kind, info.Danger, line)
+		fmt.Fprintf(stdout(), "%-12s %-8s %-9s %s\n", info.Name, info.Kind, info.Danger, line)
 	}
 	return nil
 }
@@ -101,7 +105,8 @@ func (t *toolCallCmd) Run(ctx context.Context, c *cli) error {
 	if t.Unread {
 		options = json.RawMessage(`{"requireRead":false}`)
 	}
-	cl, session, err := c.dial(ctx, t.Cwd, false, t.Verbose, options, &printer{out: io.Discard, info: os.Stderr})
+	p := &printer{out: io.Discard, info: stderr(), person: atTerminal()}
+	cl, session, err := c.dial(ctx, dialing{folder: t.Cwd, verbose: t.Verbose, options: options}, p)
 	if err != nil {
 		return err
 	}
@@ -116,54 +121,93 @@ func (t *toolCallCmd) Run(ctx context.Context, c *cli) error {
 	case t.JSON:
 		err = printJSON(result)
 	default:
-		fmt.Println(result.Data)
+		fmt.Fprintln(stdout(), result.Data)
 	}
 	if err == nil && !result.Success {
-		fmt.Fprintln(os.Stderr, "tandem:", result.Error)
+		reason := result.Reason
+		if d := result.Denial; d != nil {
+			reason = cmp.Or(map[string]string{"policy": d.Layer}[d.Source], d.Source)
+		}
+		fmt.Fprintf(stderr(), "tandem: %s (%s)\n", words.Failure(result.Error, reason), result.Error)
 		return exitCode(1)
 	}
 	return err
 }
 
-func printJSON(v any) error {
-	enc := json.NewEncoder(os.Stdout)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+// dialing says what dial is to begin with.
+type dialing struct {
+	folder  string
+	options json.RawMessage // the initializationOptions
+	kept    bool            // the session is kept, else it is for calls of tools alone
+	last    bool            // it is the one that was last used in the folder
+	verbose bool
 }
 
-// dial starts a server in this process and opens a session in a folder, which is kept, or for calls of tools alone. With a terminal the person is
-// asked for permission; without one every question is a no.
-func (c *cli) dial(ctx context.Context, folder string, kept, verbose bool, options json.RawMessage, p *printer) (*client.Client, protocol.NewSessionResult, error) {
+// dial starts a server in this process and opens a session in a folder. The person of the printer is asked for permission;
+// where there is none, every question is a no.
+func (c *cli) dial(ctx context.Context, d dialing, p *printer) (*client.Client, protocol.NewSessionResult, error) {
 	var session protocol.NewSessionResult
-	folder, err := filepath.Abs(folder)
+	folder, err := filepath.Abs(d.folder)
 	if err != nil {
 		return nil, session, err
 	}
 	log := slog.New(slog.DiscardHandler)
-	if verbose {
-		log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	if d.verbose {
+		log = slog.New(slog.NewTextHandler(stderr(), nil))
 	}
 	h := client.Handlers{Update: p.update, Message: p.message}
-	if terminal(os.Stdin) && terminal(os.Stderr) {
+	if p.person != nil {
 		h.Permission = p.permission
 	}
 	serving := context.WithoutCancel(ctx)
 	o := c.options(log)
 	params := protocol.NewSessionParams{Cwd: folder}
-	if outlive(&o); !kept {
+	if outlive(&o); !d.kept {
 		o.Store, o.Stored = nil, nil
 		params.Model = "script/embedded" // no model is asked, so none has to be there
 	}
-	cl, err := client.Dial(serving, inProcess(serving, o), folder, options, h, log)
+	cl, err := client.Dial(serving, inProcess(serving, o), folder, d.options, h, log)
 	if err != nil {
 		return nil, session, err
 	}
-	err = cl.Call(ctx, "tandem/session/new", params, &session)
+	if d.last {
+		session, err = c.resume(ctx, cl, folder, p)
+	} else {
+		err = cl.Call(ctx, "tandem/session/new", params, &session)
+	}
 	if err != nil {
 		_ = cl.Shutdown(serving)
 	}
 	return cl, session, err
+}
+
+// resume loads the session that was last used in a folder, and says which it is. What was said in it is not printed again.
+func (c *cli) resume(ctx context.Context, cl *client.Client, folder string, p *printer) (session protocol.NewSessionResult, err error) {
+	var list protocol.ListSessionsResult
+	if err := cl.Call(ctx, "tandem/session/list", protocol.ListSessionsParams{Cwd: folder}, &list); err != nil {
+		return session, err
+	}
+	if len(list.Sessions) == 0 {
+		return session, fmt.Errorf("there is no session of %s to go on with; leave --continue away to begin one", folder)
+	}
+	last := list.Sessions[0]
+	when := last.UpdatedAt
+	if t, err := time.Parse(time.RFC3339, when); err == nil {
+		when = t.Local().Format("2006-01-02 15:04")
+	}
+	fmt.Fprintf(p.info, "going on with %s, last used %s: %s\n", last.SessionID, when, oneLine(last.Title))
+	p.mute(true) // what comes before the answer has been told before
+	err = cl.Call(ctx, "tandem/session/load", protocol.LoadSessionParams{SessionID: last.SessionID, Cwd: folder}, &session)
+	p.mute(false)
+	if name := c.modelName(); err == nil && name != "" {
+		session.Models.CurrentModelID = name
+		err = cl.Call(ctx, "tandem/session/setModel", protocol.SetModelParams{SessionID: session.SessionID, Model: name}, nil)
+	}
+	if err == nil && c.Mode != "" {
+		session.Modes.CurrentModeID = c.Mode
+		err = cl.Call(ctx, "tandem/session/setMode", protocol.SetModeParams{SessionID: session.SessionID, Mode: c.Mode}, nil)
+	}
+	return session, err
 }
 
 func terminal(f *os.File) bool {
@@ -173,17 +217,35 @@ func terminal(f *os.File) bool {
 
 // printer shows a turn on a terminal.
 type printer struct {
-	out, info io.Writer
+	out, info io.Writer // both make what is written visible
+	person    *person   // nil where nobody can be asked
 
 	mu      sync.Mutex
 	midline bool
+	muted   bool
+	asked   bool
+	later   []func()   // what is printed once the question is answered
 	asking  sync.Mutex // one question at a time
 }
 
-func (p *printer) end() {
+func (p *printer) end() { p.print(p.newline) }
+
+// print lets f print, which holds p.mu, or does so once the question that stands is answered.
+func (p *printer) print(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.newline()
+	if p.asked {
+		p.later = append(p.later, f)
+		return
+	}
+	f()
+}
+
+// mute drops updates from now on, or no longer.
+func (p *printer) mute(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.muted = on
 }
 
 func (p *printer) newline() {
@@ -195,16 +257,24 @@ func (p *printer) newline() {
 
 func (p *printer) update(u protocol.UpdateParams) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	up := u.Update
+	muted := p.muted
+	p.mu.Unlock()
+	if !muted {
+		p.print(func() { p.tell(u.Update) })
+	}
+}
+
+func (p *printer) tell(up protocol.Update) {
 	switch up.SessionUpdate {
 	case "agent_message_chunk":
 		s := contentText(up.Content)
 		fmt.Fprint(p.out, s)
 		p.midline = !strings.HasSuffix(s, "\n")
 	case "notice":
-		p.newline()
-		fmt.Fprintln(p.info, "! "+contentText(up.Content))
+		if s := contentText(up.Content); s != "" {
+			p.newline()
+			fmt.Fprintln(p.info, "! "+s)
+		}
 	case "tool_call_update":
 		meta := metaOf(up)
 		if meta.State != "completed" {
@@ -215,33 +285,71 @@ func (p *printer) update(u protocol.UpdateParams) {
 		if up.Status == "failed" {
 			mark = "✗"
 		}
-		line := fmt.Sprintf("%s %s", mark, up.Title)
-		if meta.Summary != "" {
-			line += " · " + meta.Summary
+		fmt.Fprintln(p.info, mark, headline(up.Title, meta.Summary))
+		for _, c := range contentOf(up) {
+			switch {
+			case c.Type == "diff":
+				fmt.Fprint(p.info, unified(c))
+			case up.Status == "failed" && up.Kind == "execute" && c.Content != nil && c.Content.Text != meta.Summary:
+				fmt.Fprint(p.info, last(c.Content.Text))
+			}
 		}
-		fmt.Fprintln(p.info, line)
-		fmt.Fprint(p.info, unifiedOf(up))
 	}
+}
+
+// headline is a title with what came of it. A summary that names the call itself stands alone.
+func headline(title, summary string) string {
+	switch {
+	case summary == "" || strings.HasPrefix(summary, title):
+		return cmp.Or(summary, title)
+	case strings.HasPrefix(title, summary):
+		return title
+	}
+	return title + " · " + summary
+}
+
+// last is the end of what a command that failed has printed, where the reason usually stands.
+func last(text string) string {
+	const most = 12
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	var b strings.Builder
+	if more := len(lines) - most; more > 0 {
+		fmt.Fprintf(&b, "  … %s before this\n", tools.Count(more, "line"))
+		lines = lines[more:]
+	}
+	for _, l := range lines {
+		b.WriteString("  | " + l + "\n")
+	}
+	return b.String()
 }
 
 func (p *printer) message(s string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.newline()
-	fmt.Fprintln(p.info, "! "+s)
+	p.print(func() {
+		p.newline()
+		fmt.Fprintln(p.info, "! "+s)
+	})
 }
 
-// permission asks on the terminal. Anything but a yes is a no.
-func (p *printer) permission(_ context.Context, q protocol.PermissionParams) protocol.PermissionOutcome {
+// permission asks the person. Nothing else is printed meanwhile.
+func (p *printer) permission(ctx context.Context, q protocol.PermissionParams) protocol.PermissionOutcome {
 	p.asking.Lock()
 	defer p.asking.Unlock()
-	p.end()
-	fmt.Fprintf(p.info, "%s\n%s%sAllow? [y/N] ", q.ToolCall.Title, unifiedOf(q.ToolCall), commandOf(q.ToolCall))
-	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
-	if answer := strings.ToLower(strings.TrimSpace(line)); err == nil && (answer == "y" || answer == "yes") {
-		return protocol.PermissionOutcome{Outcome: "selected", OptionID: "allow_once"}
+	p.print(func() {
+		p.newline()
+		p.asked = true
+	})
+	option := "reject_once"
+	if p.person.permission(ctx, q) {
+		option = "allow_once"
 	}
-	return protocol.PermissionOutcome{Outcome: "selected", OptionID: "reject_once"}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = false
+	for _, f := range p.later {
+		f()
+	}
+	p.later = nil
+	return protocol.PermissionOutcome{Outcome: "selected", OptionID: option}
 }
 
 // contentText is the text of a content block that came as free JSON.
@@ -251,38 +359,9 @@ func contentText(content any) string {
 	return s
 }
 
-func metaOf(u protocol.Update) (meta protocol.UpdateMeta) {
-	if u.Meta != nil {
-		if raw, err := json.Marshal(u.Meta.Tandem); err == nil {
-			_ = json.Unmarshal(raw, &meta) // of another shape it is empty
-		}
+func metaOf(u protocol.Update) protocol.UpdateMeta {
+	if u.Meta == nil {
+		return protocol.UpdateMeta{}
 	}
-	return meta
-}
-
-// unifiedOf collects the diffs that an update shows.
-func unifiedOf(u protocol.Update) string {
-	var b strings.Builder
-	list, _ := u.Content.([]any)
-	for _, item := range list {
-		m, _ := item.(map[string]any)
-		meta, _ := m["_meta"].(map[string]any)
-		ours, _ := meta["tandem"].(map[string]any)
-		if s, ok := ours["unified"].(string); ok {
-			b.WriteString(s)
-		}
-	}
-	return b.String()
-}
-
-// commandOf is the command that an update shows, word for word.
-func commandOf(u protocol.Update) string {
-	list, _ := u.Content.([]any)
-	for _, item := range list {
-		m, _ := item.(map[string]any)
-		if m["type"] == "content" {
-			return "  " + contentText(m["content"]) + "\n"
-		}
-	}
-	return ""
+	return as[protocol.UpdateMeta](u.Meta.Tandem)
 }

@@ -63,7 +63,8 @@ type sessionCmd struct {
 }
 
 type sessionListCmd struct {
-	Here   bool   `help:"Only those of this folder."`
+	All    bool   `help:"Those of all folders, not only of this one."`
+	Here   bool   `hidden:"" help:"What holds without --all."`
 	Search string `help:"Only those in which this was said." placeholder:"TEXT"`
 	JSON   bool   `name:"json" help:"Print them as JSON."`
 }
@@ -71,7 +72,7 @@ type sessionListCmd struct {
 // Run lists the sessions.
 func (l *sessionListCmd) Run(c *cli) error {
 	q := store.Query{Text: l.Search}
-	if l.Here {
+	if !l.All {
 		var err error
 		if q.Cwd, err = os.Getwd(); err != nil {
 			return err
@@ -101,10 +102,14 @@ func (l *sessionListCmd) Run(c *cli) error {
 			if s.PID != 0 {
 				open = fmt.Sprintf("  (open in process %d)", s.PID)
 			}
-			fmt.Printf("%s  %s  %s  %s%s\n", s.ID, s.Updated.Format("2006-01-02 15:04"), s.Cwd, s.Title, open)
+			fmt.Fprintf(stdout(), "%s  %s  %s  %s%s\n", s.ID, s.Updated.Format("2006-01-02 15:04"), oneLine(s.Cwd), oneLine(s.Title), open)
 		}
 		if len(found) == 0 {
-			fmt.Fprintln(os.Stderr, "no sessions")
+			none := "no sessions"
+			if !l.All {
+				none += " of " + q.Cwd + "; --all lists those of all folders"
+			}
+			fmt.Fprintln(stderr(), none)
 		}
 		return nil
 	})
@@ -116,7 +121,10 @@ type sessionShowCmd struct {
 
 // Run prints the session.
 func (s *sessionShowCmd) Run(c *cli) error {
-	return (&sessionExportCmd{ID: s.ID, Format: "markdown"}).Run(c)
+	return c.withPast(s.ID, func(past *agent.Past) error {
+		_, err := io.WriteString(stdout(), past.Markdown())
+		return err
+	})
 }
 
 type sessionExportCmd struct {
@@ -124,10 +132,24 @@ type sessionExportCmd struct {
 	Format string `help:"markdown or jsonl." enum:"markdown,jsonl" default:"markdown"`
 }
 
-// Run prints the session.
+// Run prints the session, as it is where the output is no terminal.
 func (x *sessionExportCmd) Run(c *cli) error {
+	return c.withPast(x.ID, func(past *agent.Past) error {
+		text, err := past.Markdown(), error(nil)
+		if x.Format == "jsonl" {
+			text, err = past.JSONL()
+		}
+		if err != nil {
+			return err
+		}
+		return forProgram(text)
+	})
+}
+
+// withPast runs f with the session whose name begins so.
+func (c *cli) withPast(start string, f func(*agent.Past) error) error {
 	return c.withStore(func(st store.Store) error {
-		id, err := named(st, x.ID)
+		id, err := named(st, start)
 		if err != nil {
 			return err
 		}
@@ -135,14 +157,7 @@ func (x *sessionExportCmd) Run(c *cli) error {
 		if err != nil {
 			return err
 		}
-		text := past.Markdown()
-		if x.Format == "jsonl" {
-			if text, err = past.JSONL(); err != nil {
-				return err
-			}
-		}
-		_, err = io.WriteString(os.Stdout, text)
-		return err
+		return f(past)
 	})
 }
 
@@ -165,7 +180,7 @@ func named(st store.Store, start string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", fmt.Errorf("there is no session %s; see 'tandem session list'", start)
+		return "", fmt.Errorf("there is no session %s; see 'tandem session list --all'", start)
 	}
 	return "", fmt.Errorf("%d sessions begin with %s", len(found), start)
 }
@@ -192,7 +207,7 @@ func (d *sessionDeleteCmd) Run(c *cli) error {
 			if err != nil {
 				return err
 			}
-			fmt.Println("deleted", id)
+			fmt.Fprintln(stdout(), "deleted", id)
 		}
 		return nil
 	})
@@ -213,7 +228,7 @@ func deleteAll(cfg config.Config) error {
 					return err
 				}
 			}
-			fmt.Println("deleted the damaged", path)
+			fmt.Fprintln(stdout(), "deleted the damaged", path)
 		case err != nil:
 			return err
 		default:
@@ -245,7 +260,7 @@ func deleteAll(cfg config.Config) error {
 	if err := emptyLocks(filepath.Join(stateDir(cfg), "locks")); err != nil {
 		return err
 	}
-	fmt.Printf("deleted %s and the log\n", count(gone))
+	fmt.Fprintf(stdout(), "deleted %s and the log\n", count(gone))
 	if len(open) > 0 {
 		return fmt.Errorf("still open, close them first: %s", strings.Join(open, ", "))
 	}
@@ -303,13 +318,13 @@ func (k *sessionKeptCmd) Run(c *cli) error {
 		}
 		for _, b := range found {
 			if k.Show == "" {
-				fmt.Printf("%.12s  %s  %s  %s  %s\n", b.Hash, b.Time.Format("2006-01-02 15:04:05"), b.Path, b.Tool, b.Session)
+				fmt.Fprintf(stdout(), "%.12s  %s  %s  %s  %s\n", b.Hash, b.Time.Format("2006-01-02 15:04:05"), oneLine(b.Path), b.Tool, b.Session)
 			} else if strings.HasPrefix(b.Hash, k.Show) {
 				data, err := st.Blob(b.Hash)
-				if err == nil {
-					_, err = io.WriteString(os.Stdout, data)
+				if err != nil {
+					return err
 				}
-				return err
+				return forProgram(data)
 			}
 		}
 		if k.Show != "" {
@@ -336,7 +351,7 @@ func (g *sessionGCCmd) Run(c *cli) error {
 			return err
 		}
 		left, err := st.Size()
-		fmt.Printf("deleted %s, %s; %s are in use\n", count(done.Sessions), size(done.Bytes), size(left))
+		fmt.Fprintf(stdout(), "deleted %s, %s; %s are in use\n", count(done.Sessions), size(done.Bytes), size(left))
 		return err
 	})
 }

@@ -273,7 +273,7 @@ func TestSessionOfAnotherProcess(t *testing.T) {
 			t.Errorf("%s of another's session: %v %s, want the process %s", method, err, refusal.Data, held)
 		}
 	}
-	if out := p.tandem(0, "session", "list"); !strings.Contains(out, fmt.Sprintf("Are you there?  (open in process %d)", p.cmd.Process.Pid)) {
+	if out := p.tandem(0, "session", "list", "--all"); !strings.Contains(out, fmt.Sprintf("Are you there?  (open in process %d)", p.cmd.Process.Pid)) {
 		t.Errorf("session list: %s", out)
 	}
 	if out := p.tandem(1, "session", "delete", "--all"); !strings.Contains(out, "still open, close them first: "+id) {
@@ -455,13 +455,13 @@ func TestSessionsNotKept(t *testing.T) {
 	if got := messages.String(); strings.Count(got, "sessions are not kept") != 1 || !strings.Contains(got, path) {
 		t.Errorf("a person was told: %s", got)
 	}
-	if out := p.tandem(1, "session", "list"); !strings.Contains(out, "damaged") {
+	if out := p.tandem(1, "session", "list", "--all"); !strings.Contains(out, "damaged") {
 		t.Errorf("session list: %s", out)
 	}
 	if out := p.tandem(0, "session", "delete", "--all"); !strings.Contains(out, "deleted the damaged "+path) {
 		t.Errorf("session delete --all: %s", out)
 	}
-	if out := p.tandem(0, "session", "list"); out != "no sessions\n" {
+	if out := p.tandem(0, "session", "list", "--all"); out != "no sessions\n" {
 		t.Errorf("session list: %s", out)
 	}
 }

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"tandem/filetime/text/show"
+	"tandem/lspserver/protocol"
+	"tandem/tools"
+)
+
+// settle is how long a question stands before anything typed can be an answer to it.
+const settle = 300 * time.Millisecond
+
+// maxPage is how many rows a person is shown at a time at most, on a terminal of any height.
+const maxPage = 40
+
+// person asks somebody at a terminal. An answer is a line.
+type person struct {
+	in  io.Reader
+	out io.Writer
+	// drop throws away what was typed and not read.
+	drop func() error
+	// size is that of the terminal in characters, 0 where it is not known.
+	size func() (rows, columns int)
+	// wait returns after some time, or with an error once ctx has ended.
+	wait func(ctx context.Context, d time.Duration) error
+}
+
+// atTerminal gives the person at the terminal of the process; nil where there is none, or nobody can be asked.
+func atTerminal() *person {
+	if !terminal(os.Stderr) || dropTyped(os.Stdin) != nil {
+		return nil
+	}
+	return &person{
+		in: os.Stdin, out: os.Stderr,
+		drop: func() error { return dropTyped(os.Stdin) },
+		size: func() (int, int) { return window(os.Stderr) },
+		wait: func(ctx context.Context, d time.Duration) error {
+			t := time.NewTimer(d)
+			defer t.Stop()
+			select {
+			case <-t.C:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		},
+	}
+}
+
+// permission asks whether a call may go on. All of what it would do is shown first, page by page; anything but a yes after
+// the last page is a no.
+func (p *person) permission(ctx context.Context, q protocol.PermissionParams) bool {
+	height, columns := p.size()
+	if columns <= 0 {
+		columns = 80
+	}
+	page := maxPage
+	if height > 0 {
+		page = max(4, min(page, height-2)) // the prompt has a row, and the line that ends it another
+	}
+	all := question(q, columns)
+	for from := 0; from < len(all); {
+		to := min(len(all), from+page)
+		fmt.Fprintln(p.out, strings.Join(all[from:to], "\n"))
+		if from = to; from == len(all) {
+			break
+		}
+		more, ok := p.line(ctx, fmt.Sprintf("-- %d of %d rows. Enter shows more, n denies: ", to, len(all)))
+		if !ok || more != "" {
+			return false
+		}
+	}
+	answer, ok := p.line(ctx, "Allow? [y/N] ")
+	return ok && (answer == "y" || answer == "yes")
+}
+
+// line prompts for a line that is typed from now on. ok is false where none came.
+func (p *person) line(ctx context.Context, prompt string) (line string, ok bool) {
+	if p.wait(ctx, settle) != nil || p.drop() != nil {
+		return "", false
+	}
+	fmt.Fprint(p.out, prompt)
+	var typed []byte
+	for one := make([]byte, 1); ; { // no more than the line: what follows it is dropped with the next prompt
+		n, err := p.in.Read(one)
+		switch {
+		case n > 0 && one[0] == '\n':
+			return strings.ToLower(strings.TrimSpace(string(typed))), true
+		case n > 0:
+			typed = append(typed, one[0])
+		case err != nil:
+			fmt.Fprintln(p.out)
+			return "", false
+		}
+	}
+}
+
+// question words what a call would do, in rows of a terminal.
+func question(q protocol.PermissionParams, columns int) []string {
+	call := q.ToolCall
+	var out []string
+	if call.Kind == "execute" && len(call.Locations) > 0 {
+		out = append(out, folded("Run a command in "+oneLine(call.Locations[0].Path), columns, "", "  ")...)
+	} else {
+		out = append(out, folded(oneLine(call.Title), columns, "", "  ")...)
+	}
+	var meta protocol.PermissionMeta
+	if q.Meta != nil {
+		meta = as[protocol.PermissionMeta](q.Meta.Tandem)
+	}
+	if meta.Reason != "" {
+		out = append(out, folded(oneLine(meta.Reason), columns, "  ", "  ")...)
+	}
+	for _, c := range contentOf(call) {
+		name, text := "", ""
+		switch {
+		case c.Type == "diff":
+			name, text = "the change of "+oneLine(c.Path)+", ", unified(c)
+			if text == "" && c.NewText != nil {
+				text = *c.NewText
+			}
+		case c.Content != nil:
+			text = c.Content.Text
+		}
+		out = append(out, between(name, text, columns)...)
+	}
+	if len(contentOf(call)) == 0 {
+		raw, err := json.MarshalIndent(call.RawInput, "", "  ")
+		if err != nil {
+			raw = fmt.Append(nil, call.RawInput)
+		}
+		out = append(out, between("the arguments, ", string(raw), columns)...)
+	}
+	return out
+}
+
+// between is a text between margins, under a line with its size.
+func between(name, text string, columns int) []string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	out := []string{fmt.Sprintf("  %s%s, %s:", name, tools.Count(len(lines), "line"), tools.Count(len(text), "byte"))}
+	for _, l := range lines {
+		out = append(out, folded(show.Visible(l, true), columns, "  | ", "  · ")...)
+	}
+	return out
+}
+
+// folded cuts a visible line into rows that fit, so that none of it can stand where something else would. The first row
+// begins with one margin, the others with another. Widths are guessed too large rather than too small.
+func folded(line string, columns int, first, others string) []string {
+	room := max(10, columns-len([]rune(first))-1)
+	var out []string
+	var row strings.Builder
+	margin, used := first, 0
+	end := func() {
+		out = append(out, margin+row.String())
+		row.Reset()
+		margin, used = others, 0
+	}
+	for _, r := range line {
+		width := 1
+		switch {
+		case r == '\t':
+			width = 8
+		case r >= 0x1100:
+			width = 2
+		}
+		if used+width > room && used > 0 {
+			end()
+		}
+		row.WriteRune(r)
+		used += width
+	}
+	end()
+	return out
+}
+
+// unified is the diff of a change.
+func unified(c protocol.ToolContent) string {
+	if c.Meta == nil {
+		return ""
+	}
+	return as[protocol.DiffMeta](c.Meta.Tandem).Unified
+}
+
+// contentOf is what a call shows.
+func contentOf(u protocol.Update) []protocol.ToolContent {
+	return as[[]protocol.ToolContent](u.Content)
+}
+
+// as reads a value that came as free JSON; of another shape it is the zero value.
+func as[T any](v any) (out T) {
+	raw, err := json.Marshal(v)
+	if err == nil && json.Unmarshal(raw, &out) == nil {
+		return out
+	}
+	var none T
+	return none
+}

@@ -1,0 +1,293 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tandem/lspserver/protocol"
+)
+
+// tty is a pseudoterminal. What is on its screen is what the program has written and the terminal has echoed.
+type tty struct {
+	t      *testing.T
+	keys   *os.File // the side of the person
+	device *os.File // the side of the program
+
+	mu     sync.Mutex
+	more   *sync.Cond
+	screen bytes.Buffer
+	gone   bool
+}
+
+func newTTY(t *testing.T, rows, columns int) *tty {
+	t.Helper()
+	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("there are no pseudoterminals here:", err)
+	}
+	t.Cleanup(func() { _ = keys.Close() })
+	fd := int(keys.Fd())
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(rows), Col: uint16(columns)})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	device, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = device.Close() })
+	y := &tty{t: t, keys: keys, device: device}
+	y.more = sync.NewCond(&y.mu)
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := keys.Read(buf)
+			y.mu.Lock()
+			y.screen.Write(buf[:n])
+			y.gone = err != nil
+			y.more.Broadcast()
+			y.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return y
+}
+
+// await returns what has come to the screen since the last call, up to and with one of the words, once one is there.
+func (y *tty) await(words ...string) string {
+	y.t.Helper()
+	late := time.AfterFunc(20*time.Second, func() {
+		y.mu.Lock()
+		defer y.mu.Unlock()
+		y.gone = true
+		y.more.Broadcast()
+	})
+	defer late.Stop()
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	for {
+		for _, w := range words {
+			w = strings.ReplaceAll(w, "\n", "\r\n")
+			if at := bytes.Index(y.screen.Bytes(), []byte(w)); at >= 0 {
+				return strings.ReplaceAll(string(y.screen.Next(at+len(w))), "\r\n", "\n")
+			}
+		}
+		if y.gone {
+			y.t.Fatalf("%q never came to the screen, which says\n%s", words, y.screen.String())
+		}
+		y.more.Wait()
+	}
+}
+
+func (y *tty) press(keys string) {
+	y.t.Helper()
+	if _, err := y.keys.WriteString(keys); err != nil {
+		y.t.Fatal(err)
+	}
+}
+
+// person is somebody at the terminal for whom time passes when the test lets it.
+func (y *tty) person() (p *person, waits chan chan struct{}) {
+	waits = make(chan chan struct{})
+	return &person{
+		in: y.device, out: visible{y.device},
+		drop: func() error { return dropTyped(y.device) },
+		size: func() (int, int) { return window(y.device) },
+		wait: func(ctx context.Context, d time.Duration) error {
+			if d != settle {
+				return errors.New("it waits for another time")
+			}
+			over := make(chan struct{})
+			waits <- over
+			<-over
+			return ctx.Err()
+		},
+	}, waits
+}
+
+func command(text string) protocol.PermissionParams {
+	return protocol.PermissionParams{
+		ToolCall: protocol.Update{
+			Title: "$ …", Kind: "execute", Locations: []protocol.Location{{Path: "/srv/shop"}},
+			Content: []protocol.ToolContent{{Type: "content", Content: &protocol.ContentBlock{Type: "text", Text: text}}},
+		},
+		Meta: &protocol.Meta{Tandem: protocol.PermissionMeta{Danger: "moderate", Reason: "bash runs a command"}},
+	}
+}
+
+// What was typed before a question, or while it has stood for less than 300 ms, answers nothing: neither lines nor keys.
+func TestFindingS3S22NothingTypedAheadIsAnAnswer(t *testing.T) {
+	for _, c := range []struct {
+		keys string
+		want bool
+	}{{"n\n", false}, {"\n", false}, {"maybe\n", false}, {"y\n", true}, {" YES \n", true}} {
+		y := newTTY(t, 24, 80)
+		p, waits := y.person()
+		y.press("y\n")
+		y.await("y\n")
+		answer := make(chan bool)
+		go func() { answer <- p.permission(t.Context(), command("make")) }()
+		over := <-waits
+		y.await("  | make\n")
+		y.press("yes\ny")
+		y.await("yes\ny")
+		close(over)
+		y.await("Allow? [y/N] ")
+		select {
+		case <-answer:
+			t.Fatal("it was answered before anything was typed")
+		default:
+		}
+		if y.press(c.keys); <-answer != c.want {
+			t.Errorf("%q was taken for %v", c.keys, !c.want)
+		}
+	}
+}
+
+// The end of the input, and of the turn, is a no.
+func TestFindingS3NoAnswerIsANo(t *testing.T) {
+	y := newTTY(t, 24, 80)
+	p, waits := y.person()
+	answer := make(chan bool)
+	ctx, cancel := context.WithCancel(t.Context())
+	ask := func() { go func() { answer <- p.permission(ctx, command("make")) }() }
+	ask()
+	close(<-waits)
+	y.await("Allow? [y/N] ")
+	y.press("\x04") // the end of the input
+	if <-answer {
+		t.Error("the end of the input allowed a command")
+	}
+	ask()
+	over := <-waits
+	cancel()
+	close(over)
+	if <-answer {
+		t.Error("the end of the turn allowed a command")
+	}
+}
+
+// All of a question is shown, between margins and page by page; who has not seen the last page cannot allow.
+func TestFindingS3S17AllIsShown(t *testing.T) {
+	const lines = 100
+	var text strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&text, "echo %d\n", i)
+	}
+	long := strings.Repeat("x", 200) + strings.Repeat(" ", 80) + "Allow? [y/N] y"
+	text.WriteString(long + "\x1b[2J\u202e\n")
+	y := newTTY(t, 24, 80)
+	p, waits := y.person()
+	answer := make(chan bool)
+	ask := func() { go func() { answer <- p.permission(t.Context(), command(text.String())) }() }
+	ask()
+	seen := ""
+	for pages := 0; ; pages++ {
+		if pages > 20 {
+			t.Fatal("there is no end of pages")
+		}
+		close(<-waits)
+		part := y.await("denies: ", "\nAllow? [y/N] ")
+		if n := strings.Count(part, "\n"); n > 24 {
+			t.Errorf("a page of %d rows on a terminal of 24", n)
+		}
+		for row := range strings.SplitSeq(part, "\n") {
+			if len([]rune(row)) > 80 {
+				t.Errorf("a row is wider than the terminal: %q", row)
+			}
+		}
+		if seen += part; strings.HasSuffix(part, "\nAllow? [y/N] ") {
+			break
+		}
+		y.press("\n")
+	}
+	y.press("y\n")
+	if !<-answer {
+		t.Error("it was not allowed")
+	}
+	if !strings.HasPrefix(seen, "Run a command in /srv/shop\n  bash runs a command\n  101 lines, ") {
+		t.Errorf("the question begins with %.200q", seen)
+	}
+	for i := range lines {
+		if !strings.Contains(seen, fmt.Sprintf("\n  | echo %d\n", i)) {
+			t.Errorf("line %d was not shown", i)
+		}
+	}
+	whole := strings.ReplaceAll(seen, "\n  · ", "")
+	if strings.ContainsAny(seen, "\x1b\u202e") || !strings.Contains(whole, "\n  | "+long+"\\u{1b}[2J\\u{202e}\n") || strings.Count(seen, "\nAllow?") != 1 {
+		t.Errorf("the last line is %q", whole[strings.Index(whole, "xxx"):])
+	}
+
+	ask()
+	close(<-waits)
+	y.await("denies: ")
+	y.press("y\n")
+	if <-answer {
+		t.Error("a command was allowed before its last page")
+	}
+}
+
+// The built program asks so on a terminal.
+func TestFindingS3S22P13RunAsksOnATerminal(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join(dir, "model")
+	text := "call bash {\"command\": \"touch ran; echo boom >&2; exit 3\\n# \\u001b]52;c;cm0=\\u0007\\u202e\", \"cwd\": \"sub\"}\n\nsay Done.\n"
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "sub"), 0o755), os.WriteFile(script, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		keys string
+		ran  bool
+	}{{"n\n", false}, {"y\n", true}} {
+		y := newTTY(t, 24, 100)
+		cmd := exec.Command(program, "run", "--model=script:"+script, "--mode=ask", "Go.")
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = y.device, y.device, y.device
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		y.await("model ")
+		y.press("y\ny\n")
+		asked := y.await("Allow? [y/N] ")
+		for _, want := range []string{"Run a command in " + filepath.Join(dir, "sub"), "2 lines, 50 bytes:\n  | touch ran; echo boom >&2; exit 3\n  | # \\u{1b}]52;c;cm0=\\u{7}\\u{202e}\n"} {
+			if !strings.Contains(asked, want) {
+				t.Errorf("the question lacks %q:\n%q", want, asked)
+			}
+		}
+		if strings.ContainsAny(asked, "\x1b\a\u202e") {
+			t.Errorf("the terminal was sent %q", asked)
+		}
+		y.press(c.keys)
+		after := y.await("Done. (")
+		if says := strings.Contains(after, "· The command ended with exit code 3.\n  | stderr:\n  | boom\n"); says != c.ran { // P13
+			t.Errorf("%q: it ends with %q", c.keys, after)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "sub", "ran")); (err == nil) != c.ran {
+			t.Errorf("%q: %v", c.keys, err)
+		}
+	}
+}

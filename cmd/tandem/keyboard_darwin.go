@@ -1,0 +1,21 @@
+package main
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// dropTyped throws away what was typed on a terminal and not read yet. An error says that f is no terminal.
+func dropTyped(f *os.File) error {
+	return unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCFLUSH, unix.TCIFLUSH)
+}
+
+// window gives the size of a terminal in characters, 0 where it does not say.
+func window(f *os.File) (rows, columns int) {
+	w, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0, 0
+	}
+	return int(w.Row), int(w.Col)
+}
