@@ -24,9 +24,16 @@ func (h host) update(id string, e agent.Event) {
 	if e.Call != nil && e.Call.State == run.Completed && e.Call.Result != nil {
 		s.count(id, e.Call)
 	}
-	if se, err := s.find(id); err == nil {
-		se.updates.on(e)
+	se, err := s.find(id)
+	if err != nil {
+		return
 	}
+	se.answer.on(e)
+	if s.client.plain {
+		s.plainly(se, e)
+		return
+	}
+	se.updates.on(e)
 }
 
 // told sends what waits of a session's updates, so that nobody is asked about what they have not been told of.

@@ -11,6 +11,7 @@ import (
 
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/review"
+	"tandem/lspserver/workspace"
 )
 
 // The commands with which a client that has no plugin can review.
@@ -19,11 +20,14 @@ const (
 	commandReject     = "tandem.rejectHunk"
 	commandAcceptFile = "tandem.acceptFile"
 	commandRejectFile = "tandem.rejectFile"
+	commandAcceptAll  = "tandem.acceptAll"
 	commandUndoTurn   = "tandem.undoTurn"
 )
 
 func commands() []string {
-	return []string{commandAccept, commandReject, commandAcceptFile, commandRejectFile, commandUndoTurn}
+	return []string{
+		commandAccept, commandReject, commandAcceptFile, commandRejectFile, commandAcceptAll, commandUndoTurn, commandAsk,
+	}
 }
 
 // found is a hunk with the session that made it.
@@ -58,8 +62,12 @@ func (h found) command(name, title string, whole bool) lsp.Command {
 	if !whole {
 		target.HunkID = h.ID
 	}
-	raw, err := json.Marshal(target)
-	if err != nil { // strings only
+	return commandOf(name, title, target)
+}
+
+func commandOf(name, title string, argument any) lsp.Command {
+	raw, err := json.Marshal(argument)
+	if err != nil { // strings and numbers only
 		panic(err)
 	}
 	return lsp.Command{Title: title, Command: name, Arguments: []lsp.LSPAny{raw}}
@@ -85,13 +93,13 @@ func (s *server) codeLens(_ context.Context, p lsp.CodeLensParams) ([]lsp.CodeLe
 	hunks := s.hunksOf(string(p.TextDocument.URI))
 	add := func(r lsp.Range, c lsp.Command) { out = append(out, lsp.CodeLens{Range: r, Command: c}) }
 	for i, h := range hunks {
-		at := s.toRange(h.Now, h.Start, h.Start)
+		at := s.toRange(h.Now, h.Start, h.Now.LineEnd(h.Now.Line(h.Start)))
 		if i == 0 && len(hunks) > 1 {
-			add(lsp.Range{}, h.command(commandAcceptFile, fmt.Sprintf("Accept all %d changes", len(hunks)), true))
-			add(lsp.Range{}, h.command(commandRejectFile, "Reject all", true))
+			add(lsp.Range{}, h.command(commandAcceptFile, fmt.Sprintf("Tandem: accept all %d changes", len(hunks)), true))
+			add(lsp.Range{}, h.command(commandRejectFile, "Tandem: reject all", true))
 		}
-		add(at, h.command(commandAccept, "Accept "+h.size(), false))
-		add(at, h.command(commandReject, "Reject", false))
+		add(at, h.command(commandAccept, "Tandem: accept "+h.size(), false))
+		add(at, h.command(commandReject, "Tandem: reject "+h.size(), false))
 	}
 	return out, nil
 }
@@ -114,6 +122,9 @@ func (s *server) codeAction(_ context.Context, p lsp.CodeActionParams) ([]lsp.Co
 		}
 		out = append(out, &c)
 	}
+	for _, c := range s.offers(p) {
+		add(c)
+	}
 	hunks := s.hunksOf(string(p.TextDocument.URI))
 	met := slices.DeleteFunc(slices.Clone(hunks), func(h found) bool {
 		r := s.toRange(h.Now, h.Start, max(h.Start, h.End-1))
@@ -134,42 +145,130 @@ func (s *server) executeCommand(ctx context.Context, p lsp.ExecuteCommandParams)
 	if !slices.Contains(commands(), p.Command) {
 		return nil, invalid("There is no command %.60q; there are %s.", p.Command, strings.Join(commands(), ", "))
 	}
+	if p.Command == commandAsk {
+		return nil, s.askCommand(p.Arguments)
+	}
 	var t protocol.ReviewTarget
 	if len(p.Arguments) > 0 {
 		if err := json.Unmarshal(p.Arguments[0], &t); err != nil {
 			return nil, invalid("The argument of %s is {sessionId, uri, hunkId, turn}: %v", p.Command, err)
 		}
 	}
+	if p.Command == commandUndoTurn {
+		return s.undoTurn(ctx, t)
+	}
 	if all := s.all(); t.SessionID == "" && len(all) == 1 {
 		t.SessionID = all[0].id
 	}
-	if p.Command == commandUndoTurn {
-		r, err := s.undo(ctx, protocol.UndoParams{SessionID: t.SessionID, Scope: "turn", Turn: t.Turn})
-		for _, c := range r.Conflicts {
-			path, _ := pathOf(c.URI)
-			s.warn(fmt.Sprintf("Not all of %s was undone: %s.", s.short(path), c.Reason))
+	if p.Command == commandAcceptAll {
+		return s.acceptAll(ctx, t)
+	}
+	one := p.Command == commandAccept || p.Command == commandReject
+	if one && t.HunkID == "" || !one && t.URI == "" {
+		var ok bool
+		if t, ok = s.natural(ctx, p.Command, t); !ok {
+			return nil, nil
 		}
-		return r, err
 	}
 	hunks := protocol.HunksParams{SessionID: t.SessionID, URI: t.URI}
+	if one {
+		hunks.HunkIDs = []string{t.HunkID}
+	}
 	judge := s.acceptHunks
 	if p.Command == commandReject || p.Command == commandRejectFile {
 		judge = s.rejectHunks
-	}
-	switch {
-	case p.Command == commandAccept || p.Command == commandReject:
-		if t.HunkID == "" {
-			return nil, invalid("%s wants a hunkId.", p.Command)
-		}
-		hunks.HunkIDs = []string{t.HunkID}
-	case t.URI == "":
-		return nil, invalid("%s wants a uri.", p.Command)
 	}
 	r, err := judge(ctx, hunks)
 	if n := len(r.Conflicts); n > 0 {
 		s.warn(fmt.Sprintf("%d of %d changes stay: their text was changed since.", n, n+len(r.Changed)))
 	}
 	return r, err
+}
+
+// undoTurn takes back the last turn of the session that was used last, where none is named.
+func (s *server) undoTurn(ctx context.Context, t protocol.ReviewTarget) (any, error) {
+	if all := s.all(); t.SessionID == "" && len(all) > 0 {
+		s.mu.Lock()
+		t.SessionID = slices.MaxFunc(all, func(a, b *session) int { return a.touched.Compare(b.touched) }).id
+		s.mu.Unlock()
+	}
+	if t.SessionID == "" {
+		s.say(lsp.MessageTypeInfo, shortLine, "there is no turn to undo.")
+		return nil, nil
+	}
+	r, err := s.undo(ctx, protocol.UndoParams{SessionID: t.SessionID, Scope: "turn", Turn: t.Turn})
+	for _, c := range r.Conflicts {
+		path, _ := pathOf(c.URI)
+		s.warn(fmt.Sprintf("Not all of %s was undone: %s.", s.short(path), c.Reason))
+	}
+	return r, err
+}
+
+// acceptAll accepts what waits in the session that is named, or else in every one.
+func (s *server) acceptAll(ctx context.Context, t protocol.ReviewTarget) (any, error) {
+	r := protocol.HunksResult{Changed: []string{}, Conflicts: []string{}}
+	for _, se := range s.all() {
+		if t.SessionID == "" || t.SessionID == se.id {
+			did, err := s.acceptHunks(ctx, protocol.HunksParams{SessionID: se.id})
+			if err != nil {
+				return r, err
+			}
+			r.Changed = append(r.Changed, did.Changed...)
+			r.Conflicts = append(r.Conflicts, did.Conflicts...)
+		}
+	}
+	return r, nil
+}
+
+// pendingHunks are the hunks that wait, of one session or of all where there is no id, in one document or in all.
+func (s *server) pendingHunks(ctx context.Context, id, u string) (out []found) {
+	for _, se := range s.all() {
+		if id != "" && se.id != id {
+			continue
+		}
+		for _, f := range se.changes.List(ctx, "", s.short) {
+			at := workspace.URI(f.Path)
+			if u != "" && u != at {
+				continue
+			}
+			for _, h := range f.Hunks {
+				if h.Status != "accepted" {
+					out = append(out, found{se.id, at, h})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// natural gives what a command is about that was called without saying so, as from a list of commands: the only change that
+// waits, or the only file with changes that wait. Where there is no telling, the person is told what to do, and ok is false.
+func (s *server) natural(ctx context.Context, name string, t protocol.ReviewTarget) (_ protocol.ReviewTarget, ok bool) {
+	waiting := s.pendingHunks(ctx, t.SessionID, t.URI)
+	files := slices.Compact(slices.Collect(func(yield func(string) bool) {
+		for _, h := range waiting {
+			if !yield(h.session + h.uri) {
+				return
+			}
+		}
+	}))
+	one := name == commandAccept || name == commandReject
+	switch {
+	case len(waiting) == 0:
+		s.say(lsp.MessageTypeInfo, shortLine, "no change waits for you.")
+		return t, false
+	case one && len(waiting) > 1:
+		s.say(lsp.MessageTypeInfo, shortLine, fmt.Sprintf("%d changes wait; choose the code action on the one that you mean.", len(waiting)))
+		return t, false
+	case !one && len(files) > 1:
+		s.say(lsp.MessageTypeInfo, shortLine, fmt.Sprintf("changes wait in %d files; choose a code action in the one that you mean.", len(files)))
+		return t, false
+	}
+	t.SessionID, t.URI = waiting[0].session, waiting[0].uri
+	if one {
+		t.HunkID = waiting[0].ID
+	}
+	return t, true
 }
 
 // warn shows a person a message.

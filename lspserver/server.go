@@ -77,7 +77,7 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) int {
 	s := &server{
 		o: o, log: o.Log, sessions: map[string]*session{}, loans: map[string]*loan{}, registry: tools.NewRegistry(), ready: make(chan struct{}),
 		fetched: make(chan struct{}),
-		stats:   map[string]*protocol.ToolStats{},
+		stats:   map[string]*protocol.ToolStats{}, asked: askers{id: map[string]string{}},
 	}
 	s.questions = newQuestions(s)
 	for _, t := range o.Tools {
@@ -143,6 +143,7 @@ type server struct {
 
 	background sync.WaitGroup
 	questions  *questions
+	asked      askers
 }
 
 // client is what the editor said of itself.
@@ -167,7 +168,10 @@ type session struct {
 	changes *review.Log
 	updates *updates
 	news    *reviewNews
-	touched time.Time
+	// progress is that of the latest turn; answer what the model says in a turn that tandem.ask began.
+	progress atomic.Pointer[progress]
+	answer   answer
+	touched  time.Time
 	// folders are cwd and the workspace's other folders; mentions is what can be mentioned below them.
 	folders  []string
 	mentions listing

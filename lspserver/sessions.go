@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	lsp "go.lsp.dev/protocol"
-
 	"tandem/agent"
 	"tandem/agent/model"
 	"tandem/agent/prompt"
@@ -23,7 +21,6 @@ import (
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/review"
 	"tandem/lspserver/wire"
-	"tandem/tools/words"
 )
 
 // The codes of JSON-RPC errors that are ours.
@@ -252,10 +249,11 @@ func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(contex
 		s.mu.Lock()
 		se.touched = s.o.Now()
 		s.mu.Unlock()
-		progress := s.progress(se.Title())
-		r := turn.Run(ctx)
-		progress(words.Ending(string(r.Stop)))
-		return s.turnResult(se, r), nil
+		progress := s.newProgress(in.Title)
+		se.progress.Store(progress)
+		r := s.turnResult(se, turn.Run(ctx))
+		progress.ended(ending(r))
+		return r, nil
 	}, nil
 }
 
@@ -339,31 +337,6 @@ func costOf(u model.Usage) *protocol.Cost {
 		return nil
 	}
 	return &protocol.Cost{Amount: u.CostUSD, Currency: "USD"}
-}
-
-// progress shows a turn in clients that know no more of us than LSP, and gives the function that ends it.
-func (s *server) progress(title string) func(how string) {
-	if !s.client.progress {
-		return func(string) {}
-	}
-	token := lsp.String("tandem-" + strings.ToLower(rand.Text()))
-	begun := make(chan bool, 1)
-	s.later(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		err := s.conn.Call(ctx, "window/workDoneProgress/create", lsp.WorkDoneProgressCreateParams{Token: token}, nil)
-		if err == nil {
-			s.notify("$/progress", lsp.ProgressParams{Token: token, Value: protocol.ProgressBegin("Tandem", title)})
-		}
-		begun <- err == nil
-	})
-	return func(how string) {
-		s.later(func(context.Context) {
-			if <-begun {
-				s.notify("$/progress", lsp.ProgressParams{Token: token, Value: protocol.ProgressEnd(how)})
-			}
-		})
-	}
 }
 
 func (s *server) cancel(_ context.Context, p protocol.SessionParams) {

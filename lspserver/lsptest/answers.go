@@ -4,10 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 )
 
 // hear gets every request and notification of the server in the order of arrival.
 func (e *Editor) hear(m message) {
+	if e.plain && strings.HasPrefix(m.Method, "tandem/") {
+		e.mu.Lock()
+		e.violate("%s to a client that knows nothing of it", m.Method)
+		e.mu.Unlock()
+	}
 	if m.ID == nil {
 		if e.o.Heard != nil {
 			e.o.Heard(m.Method, m.Params)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,8 +15,14 @@ import (
 type applyParams struct {
 	Label string `json:"label"`
 	Edit  struct {
-		DocumentChanges []documentChange `json:"documentChanges"`
+		Changes         map[string][]sentEdit `json:"changes"`
+		DocumentChanges []documentChange      `json:"documentChanges"`
 	} `json:"edit"`
+}
+
+type sentEdit struct {
+	Range   Range  `json:"range"`
+	NewText string `json:"newText"`
 }
 
 // documentChange is a text edit of one document where Kind is empty, else a file operation.
@@ -34,10 +41,7 @@ type documentChange struct {
 		URI     string `json:"uri"`
 		Version *int32 `json:"version"`
 	} `json:"textDocument"`
-	Edits []struct {
-		Range   Range  `json:"range"`
-		NewText string `json:"newText"`
-	} `json:"edits"`
+	Edits []sentEdit `json:"edits"`
 }
 
 type applyResult struct {
@@ -65,6 +69,7 @@ func (e *Editor) apply(id, params json.RawMessage) {
 		e.conn.fail(id, -32602, err.Error())
 		return
 	}
+	e.plainly(&p, params)
 	if e.o.Reopen {
 		e.reopen(p)
 	}
@@ -80,6 +85,29 @@ func (e *Editor) apply(id, params json.RawMessage) {
 		return
 	}
 	e.carryOut(n, id, p)
+}
+
+// plainly holds the server to what it may send: to a client that did not declare experimental.tandem the edit alone, for
+// eglot fails on any other key, and to one without documentChanges changes, which are for whatever the text is now.
+func (e *Editor) plainly(p *applyParams, params json.RawMessage) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(params, &keys) == nil && e.plain && len(keys) != 1 {
+		e.violate("applyEdit has more than the edit: %s", params)
+	}
+	if e.unversioned != (p.Edit.Changes != nil) {
+		e.violate("applyEdit of the wrong form: %s", params)
+	}
+	for _, uri := range slices.Sorted(maps.Keys(p.Edit.Changes)) {
+		c := documentChange{Edits: p.Edit.Changes[uri]}
+		c.TextDocument.URI = uri
+		if d := e.docs[uri]; d != nil {
+			now := d.version
+			c.TextDocument.Version = &now
+		}
+		p.Edit.DocumentChanges = append(p.Edit.DocumentChanges, c)
+	}
 }
 
 // moved says that a version of p is not the present one, and counts it.

@@ -54,6 +54,8 @@ type Options struct {
 	// Settings are sent as initializationOptions, Config is what workspace/configuration answers for "tandem".
 	Settings, Config any
 	ProcessID        int
+	// NoFolder opens files and no workspace folder.
+	NoFolder bool
 
 	// Hold keeps changes of a buffer back for that long, so that one didChange tells of several, and the answer to an
 	// applyEdit comes before its echo. A request sends what is held first. With Merge a held run goes out as one range.
@@ -142,6 +144,8 @@ type Editor struct {
 	init json.RawMessage
 	// offered are the position encodings that the server may choose from.
 	offered []Encoding
+	// plain says that it did not declare experimental.tandem, unversioned that it takes changes and no documentChanges.
+	plain, unversioned bool
 	// saveText says that the server wants the text with every didSave.
 	saveText bool
 
@@ -197,6 +201,9 @@ func Start(ctx context.Context, rwc io.ReadWriteCloser, o Options) (*Editor, err
 		"capabilities":          e.capabilities(),
 		"initializationOptions": o.Settings,
 	}
+	if o.NoFolder {
+		params["rootUri"], params["workspaceFolders"] = nil, nil
+	}
 	if o.ProcessID != 0 {
 		params["processId"] = o.ProcessID
 	}
@@ -247,7 +254,13 @@ func (e *Editor) capabilities() any {
 			"tandem": map[string]any{"permission": true, "clarify": true, "save": true, "settingsAreOwn": true},
 		},
 	}
-	return merge(have, e.o.Capabilities)
+	have = merge(have, e.o.Capabilities)
+	x, _ := have["experimental"].(map[string]any)
+	e.plain = x["tandem"] == nil
+	w, _ := have["workspace"].(map[string]any)
+	edits, _ := w["workspaceEdit"].(map[string]any)
+	e.unversioned = edits["documentChanges"] != true && edits["resourceOperations"] == nil
+	return have
 }
 
 // merge lays patch over have as RFC 7396 does.

@@ -56,12 +56,20 @@ type HunksResult struct {
 	Conflicts []string `json:"conflicts" doc:"The hunks that stay, because a person or a later call has changed their text."`
 }
 
-// ReviewTarget is the argument of the commands tandem.acceptHunk, rejectHunk, acceptFile, rejectFile and undoTurn.
+// ReviewTarget is the argument of the commands tandem.acceptHunk, rejectHunk, acceptFile, rejectFile, acceptAll and
+// undoTurn.
 type ReviewTarget struct {
 	SessionID string `json:"sessionId,omitempty" doc:"May be left out where there is one session."`
 	URI       string `json:"uri,omitempty" doc:"For acceptFile and rejectFile."`
 	HunkID    string `json:"hunkId,omitempty" doc:"For acceptHunk and rejectHunk."`
 	Turn      *int   `json:"turn,omitempty" doc:"For undoTurn: the last turn that changed something if absent."`
+}
+
+// AskTarget is the argument of the command tandem.ask.
+type AskTarget struct {
+	URI   string     `json:"uri" doc:"The file that it is about. The session is that of the workspace folder which it lies in, or else of its own folder; the first prompt begins it."`
+	Range *lsp.Range `json:"range,omitempty" doc:"Where the cursor is, or what is selected."`
+	Text  string     `json:"text" doc:"The prompt."`
 }
 
 // UndoParams of tandem/changes/undo and tandem/changes/redo.

@@ -21,12 +21,24 @@ func NewDeleteFile(u uri.URI) *lsp.DeleteFile {
 
 // ProgressBegin is the value of the first $/progress of a turn.
 func ProgressBegin(title, message string) lsp.LSPAny {
-	return progress(lsp.WorkDoneProgressBegin{Kind: "begin", Title: title, Message: &message})
+	return progress(lsp.WorkDoneProgressBegin{Kind: "begin", Title: title, Message: some(message)})
+}
+
+// ProgressReport is the value of a $/progress between the first and the last.
+func ProgressReport(message string) lsp.LSPAny {
+	return progress(lsp.WorkDoneProgressReport{Kind: "report", Message: &message})
 }
 
 // ProgressEnd is the value of the last $/progress of a turn.
 func ProgressEnd(message string) lsp.LSPAny {
 	return progress(lsp.WorkDoneProgressEnd{Kind: "end", Message: &message})
+}
+
+func some(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
 }
 
 func progress(v any) lsp.LSPAny {

@@ -119,7 +119,7 @@ func untabled() []reflect.Type {
 	return []reflect.Type{
 		reflect.TypeFor[ClientExperimental](), reflect.TypeFor[ServerExperimental](), reflect.TypeFor[UpdateMeta](),
 		reflect.TypeFor[DiffMeta](), reflect.TypeFor[PermissionMeta](), reflect.TypeFor[ToolContent](),
-		reflect.TypeFor[FileDiff](), reflect.TypeFor[ReviewTarget](), reflect.TypeFor[ChatMessage](),
+		reflect.TypeFor[FileDiff](), reflect.TypeFor[ReviewTarget](), reflect.TypeFor[AskTarget](), reflect.TypeFor[ChatMessage](),
 		reflect.TypeFor[ChatPart](), reflect.TypeFor[ChatTool](),
 	}
 }

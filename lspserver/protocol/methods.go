@@ -147,7 +147,8 @@ func lifecycle() []Method {
 			"What is wrong in a file of the configuration, to clients that declare it."),
 		askClient[lsp.WorkDoneProgressCreateParams, none]("window/workDoneProgress/create",
 			"Announces the progress of a turn, to a client that shows progress."),
-		tellClient[lsp.ProgressParams]("$/progress", "The begin and the end of a turn."),
+		tellClient[lsp.ProgressParams]("$/progress", "A turn: its prompt with the begin, a sentence on how it ended with "+
+			"the end, and to a client that did not declare experimental.tandem each call with a report."),
 	}
 }
 
@@ -272,9 +273,12 @@ func changes() []Method {
 		ask[lsp.CodeActionParams, []lsp.CommandOrCodeAction]("textDocument/codeAction",
 			"The same at a range, as quick fixes."),
 		ask[lsp.ExecuteCommandParams, lsp.LSPAny]("workspace/executeCommand",
-			"tandem.acceptHunk, tandem.rejectHunk, tandem.acceptFile, tandem.rejectFile (answered as "+
-				"tandem/changes/accept and reject) and tandem.undoTurn (as tandem/changes/undo). The argument is a "+
-				"ReviewTarget. What stays is also told with window/showMessage."),
+			"tandem.acceptHunk, tandem.rejectHunk, tandem.acceptFile, tandem.rejectFile, tandem.acceptAll (answered as "+
+				"tandem/changes/accept and reject) and tandem.undoTurn (as tandem/changes/undo), whose argument is a "+
+				"ReviewTarget. Without one they are about the only change, the only file with changes or the last turn; "+
+				"where there are several the answer is null and window/showMessage says what to do. What stays is also "+
+				"told so. tandem.ask, whose argument is an AskTarget, begins a turn and answers null at once; the turn "+
+				"shows as $/progress, and how it ended comes with window/showMessage."),
 		askClient[none, none]("workspace/codeLens/refresh",
 			"Hunks have changed, to a client that shows the server's code lenses and says that it takes this."),
 		ask[UndoParams, UndoResult]("tandem/changes/undo",

@@ -174,6 +174,16 @@ export interface ApplyEditParams {
   tandem?: ApplyEditInfo;
 }
 
+/** AskTarget is the argument of the command tandem.ask. */
+export interface AskTarget {
+  /** The file that it is about. The session is that of the workspace folder which it lies in, or else of its own folder; the first prompt begins it. */
+  uri: string;
+  /** Where the cursor is, or what is selected. */
+  range?: Range;
+  /** The prompt. */
+  text: string;
+}
+
 /** BatchCall is one call of a batch. */
 export interface BatchCall {
   /** Made up if absent; one that was used before in the session is refused. */
@@ -852,7 +862,7 @@ export interface ResyncResult {
   version: number;
 }
 
-/** ReviewTarget is the argument of the commands tandem.acceptHunk, rejectHunk, acceptFile, rejectFile and undoTurn. */
+/** ReviewTarget is the argument of the commands tandem.acceptHunk, rejectHunk, acceptFile, rejectFile, acceptAll and undoTurn. */
 export interface ReviewTarget {
   /** May be left out where there is one session. */
   sessionId?: string;

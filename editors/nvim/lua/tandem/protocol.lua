@@ -16,6 +16,12 @@ local M = {}
 ---@field edit lsp.WorkspaceEdit
 ---@field tandem? tandem.ApplyEditInfo
 
+--- AskTarget is the argument of the command tandem.ask.
+---@class tandem.AskTarget
+---@field uri string The file that it is about. The session is that of the workspace folder which it lies in, or else of its own folder; the first prompt begins it.
+---@field range? lsp.Range Where the cursor is, or what is selected.
+---@field text string The prompt.
+
 --- BatchCall is one call of a batch.
 ---@class tandem.BatchCall
 ---@field callId? string Made up if absent; one that was used before in the session is refused.
@@ -514,7 +520,7 @@ local M = {}
 ---@field text string
 ---@field version integer
 
---- ReviewTarget is the argument of the commands tandem.acceptHunk, rejectHunk, acceptFile, rejectFile and undoTurn.
+--- ReviewTarget is the argument of the commands tandem.acceptHunk, rejectHunk, acceptFile, rejectFile, acceptAll and undoTurn.
 ---@class tandem.ReviewTarget
 ---@field sessionId? string May be left out where there is one session.
 ---@field uri? string For acceptFile and rejectFile.

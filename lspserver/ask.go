@@ -1,0 +1,281 @@
+package lspserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	lsp "go.lsp.dev/protocol"
+
+	"tandem/agent"
+	"tandem/filetime/text/show"
+	"tandem/lspserver/protocol"
+	"tandem/lspserver/wire"
+	"tandem/tools/run"
+	"tandem/tools/words"
+)
+
+// What a client without a plug-in can do: the command tandem.ask begins a turn, code actions offer it with a prompt that
+// needs no text box, $/progress shows the turn, and the answer comes with window/showMessage. The session is one that
+// nobody had to make: one for each workspace folder, or for the folder of a document that is in none, begun by the first
+// prompt and kept.
+
+const commandAsk = "tandem.ask"
+
+// How many letters a person is shown at once where they may be typing, and of something that failed.
+const (
+	shortLine   = 100
+	failureLine = 200
+	titleLine   = 40
+)
+
+// askers are the sessions that were begun by tandem.ask.
+type askers struct {
+	mu sync.Mutex        // held while a session is begun
+	id map[string]string // by folder
+}
+
+// askCommand begins a turn and does not wait for it.
+func (s *server) askCommand(arguments []lsp.LSPAny) error {
+	if len(arguments) == 0 {
+		s.say(lsp.MessageTypeInfo, shortLine, "write “tandem: …” in a comment and choose the code action on that line.")
+		return nil
+	}
+	var a protocol.AskTarget
+	if err := json.Unmarshal(arguments[0], &a); err != nil {
+		return invalid("The argument of %s is {uri, range, text}: %v", commandAsk, err)
+	}
+	path, ok := pathOf(a.URI)
+	if !ok {
+		return invalid("%s wants the uri of a file, not %.200q.", commandAsk, a.URI)
+	}
+	if strings.TrimSpace(a.Text) == "" {
+		return invalid("%s wants a text.", commandAsk)
+	}
+	s.later(func(ctx context.Context) {
+		if err := s.ask(ctx, path, a); err != nil && ctx.Err() == nil {
+			var coded *wire.Error
+			why := err.Error()
+			if errors.As(err, &coded) {
+				why = coded.Message
+			}
+			s.say(lsp.MessageTypeError, failureLine, why)
+		}
+	})
+	return nil
+}
+
+// ask runs a turn and tells the person how it ended.
+func (s *server) ask(ctx context.Context, path string, a protocol.AskTarget) error {
+	se, err := s.asker(ctx, path)
+	if err != nil {
+		return err
+	}
+	p := protocol.PromptParams{SessionID: se.id, Prompt: []protocol.ContentBlock{textBlock(clone(a.Text))}}
+	if a.Range != nil {
+		at := &protocol.EditorContext{URI: a.URI, Cursor: a.Range.Start}
+		if a.Range.Start != a.Range.End {
+			at.Selection = a.Range
+		}
+		p.Meta = &protocol.PromptMeta{Tandem: protocol.PromptContext{Editor: at}}
+	}
+	answered, err := s.prompt(ctx, p)
+	if err != nil {
+		return err
+	}
+	se.answer.begin()
+	r, err := answered(ctx)
+	said := se.answer.take()
+	if err != nil {
+		return err
+	}
+	switch r.StopReason {
+	case string(agent.EndTurn):
+		s.say(lsp.MessageTypeInfo, shortLine, said)
+	case string(agent.Failed): // a notice has said why
+	default:
+		s.say(lsp.MessageTypeWarning, failureLine, ending(r))
+	}
+	return nil
+}
+
+// asker gives the session in which prompts about a file are answered.
+func (s *server) asker(ctx context.Context, path string) (*session, error) {
+	s.asked.mu.Lock()
+	defer s.asked.mu.Unlock()
+	folder := s.folderOf(path)
+	if se, err := s.find(s.asked.id[folder]); err == nil {
+		return se, nil
+	}
+	r, err := s.newSession(ctx, protocol.NewSessionParams{Cwd: folder})
+	if err != nil {
+		return nil, err
+	}
+	s.asked.id[folder] = r.SessionID
+	return s.find(r.SessionID)
+}
+
+// folderOf is the innermost workspace folder that a file lies in, or else the file's own.
+func (s *server) folderOf(path string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in := ""
+	for _, f := range s.folders {
+		if rel, err := filepath.Rel(f, path); err == nil && filepath.IsLocal(rel) && len(f) > len(in) {
+			in = f
+		}
+	}
+	if in == "" {
+		return filepath.Dir(path)
+	}
+	return in
+}
+
+// request is a comment that asks for something: a line that has nothing before "tandem:" but signs.
+var request = regexp.MustCompile(`^[^\pL\pN]*(?i:tandem):\s*(.*?)\s*(?:\*+/|-->|"""|''')?\s*$`)
+
+// offers are the prompts that can be given with no text box at a place of a document.
+func (s *server) offers(p lsp.CodeActionParams) []lsp.Command {
+	u := string(p.TextDocument.URI)
+	path, ok := pathOf(u)
+	if !ok {
+		return nil
+	}
+	name := s.short(path)
+	var out []lsp.Command
+	offer := func(title string, at lsp.Range, text string) {
+		out = append(out, commandOf(commandAsk, title, protocol.AskTarget{URI: u, Range: &at, Text: text}))
+	}
+	if said := s.asksFor(u, int(p.Range.Start.Line)); said != "" {
+		offer("Tandem: do what this comment says", p.Range, fmt.Sprintf(
+			"%s\n\n(A comment in line %d of %s says so. Remove the comment when it is done.)", said, p.Range.Start.Line+1, name))
+	}
+	const most = 10
+	var problems []string
+	at := p.Range
+	for i, d := range p.Context.Diagnostics {
+		if i == 0 {
+			at = d.Range
+		}
+		if i < most {
+			problems = append(problems, fmt.Sprintf("%s, line %d: %s", name, d.Range.Start.Line+1, wordsOf(d)))
+		}
+	}
+	if len(problems) > 0 {
+		offer("Tandem: fix this", at, "Fix this problem: "+strings.Join(problems, "\n"))
+	}
+	return out
+}
+
+// asksFor is what the comment in a line asks for, "" where there is none.
+func (s *server) asksFor(u string, line int) string {
+	for _, d := range s.ws.Shown() {
+		if d.URI != u || line >= d.Text.LineCount() {
+			continue
+		}
+		const most = 2000
+		at := d.Text.LineStart(line)
+		if m := request.FindStringSubmatch(d.Text.Slice(at, min(d.Text.LineEnd(line), at+most))); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// wordsOf is the text of a diagnostic.
+func wordsOf(d lsp.Diagnostic) string {
+	switch m := d.Message.(type) {
+	case lsp.String:
+		return string(m)
+	case *lsp.MarkupContent:
+		return m.Value
+	}
+	return ""
+}
+
+// say shows a person one line of so many letters at most. More lines, and longer ones, wait for a key in some editors, and
+// take it from whoever is typing; therefore what is cut is told in full by window/logMessage.
+func (s *server) say(kind lsp.MessageType, most int, message string) {
+	line := "Tandem: " + oneLine(message)
+	if short := cut(line, most); short != line || strings.TrimSpace(message) != oneLine(message) {
+		s.notify("window/logMessage", lsp.LogMessageParams{Type: kind, Message: "Tandem: " + show.Visible(strings.TrimSpace(message), true)})
+		line = short
+	}
+	s.notify("window/showMessage", lsp.ShowMessageParams{Type: kind, Message: line})
+}
+
+// oneLine is a text with every run of blanks and line ends as one blank, safe to be shown.
+func oneLine(s string) string {
+	return harmless(show.Visible(strings.Join(strings.Fields(s), " "), false))
+}
+
+// cut is a text of at most so many letters, with a mark where there was more.
+func cut(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return strings.TrimSpace(string(r[:most-1])) + "…"
+	}
+	return s
+}
+
+// answer keeps, from begin to take, what the model has written since its last call: at the end of a turn that is its answer.
+type answer struct {
+	mu     sync.Mutex
+	listen bool
+	text   strings.Builder
+	called bool // since the text
+}
+
+const mostAnswer = 256 << 10
+
+func (a *answer) begin() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.listen = true
+}
+
+func (a *answer) on(e agent.Event) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case !a.listen:
+	case e.Call != nil:
+		a.called = true
+	case e.Text != "":
+		if a.called {
+			a.text.Reset()
+			a.called = false
+		}
+		if a.text.Len() < mostAnswer {
+			a.text.WriteString(e.Text)
+		}
+	}
+}
+
+func (a *answer) take() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	said := a.text.String()
+	a.text.Reset()
+	a.listen, a.called = false, false
+	if strings.TrimSpace(said) == "" {
+		return words.Ending(string(agent.EndTurn))
+	}
+	return said
+}
+
+// plainly tells a client that has no updates what a session does: which call is running, and what a person must know.
+func (s *server) plainly(se *session, e agent.Event) {
+	switch {
+	case e.Notice != "":
+		s.say(lsp.MessageTypeInfo, failureLine, e.Notice)
+	case e.Call != nil && e.Call.State == run.Executing:
+		if p := se.progress.Load(); p != nil {
+			p.report(e.Call.Title)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package lspserver
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"sync"
+	"time"
+
+	lsp "go.lsp.dev/protocol"
+
+	"tandem/filetime/text/show"
+	"tandem/lspserver/protocol"
+	"tandem/tools/words"
+)
+
+// progress shows a turn by $/progress: what was asked, in plain clients each call as it begins, and in a sentence how it
+// ended. The zero value is that of a client which shows none. What is told before the client has taken the token waits.
+type progress struct {
+	notify func(value lsp.LSPAny)
+	title  string
+
+	mu     sync.Mutex
+	begun  bool
+	latest string // the report that has not been sent
+	end    string // how it ended, "" before
+}
+
+// newProgress begins one.
+func (s *server) newProgress(title string) *progress {
+	if !s.client.progress {
+		return &progress{}
+	}
+	token := lsp.String("tandem-" + strings.ToLower(rand.Text()))
+	p := &progress{
+		title:  cut("Tandem: "+oneLine(title), titleLine),
+		notify: func(v lsp.LSPAny) { s.notify("$/progress", lsp.ProgressParams{Token: token, Value: v}) },
+	}
+	s.later(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		if s.conn.Call(ctx, "window/workDoneProgress/create", lsp.WorkDoneProgressCreateParams{Token: token}, nil) == nil {
+			p.begin()
+		}
+	})
+	return p
+}
+
+func (p *progress) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.begun = true
+	p.notify(protocol.ProgressBegin(p.title, p.latest))
+	if p.end != "" {
+		p.notify(protocol.ProgressEnd(p.end))
+	}
+}
+
+// report says what is being done.
+func (p *progress) report(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.latest = cut(show.Visible(what, false), shortLine); p.begun && p.end == "" {
+		p.notify(protocol.ProgressReport(p.latest))
+	}
+}
+
+// ended says how the turn ended.
+func (p *progress) ended(how string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.end = how; p.begun {
+		p.notify(protocol.ProgressEnd(how))
+	}
+}
+
+// ending is a sentence for a person on how a turn ended.
+func ending(r protocol.PromptResult) string {
+	if r.Error != nil {
+		return cut(oneLine(r.Error.Message), failureLine)
+	}
+	return words.Ending(r.StopReason)
+}
