@@ -481,7 +481,7 @@ func places(p *tools.Plan) []tools.Location {
 func (r *record) changes(turn int, e run.Event) (out []store.Entry) {
 	if l := e.Result.Landed; l != nil && e.Plan != nil && e.Plan.Change != nil {
 		for _, f := range l.Files {
-			if !f.Applied {
+			if !f.Applied || f.Already {
 				continue
 			}
 			deleted, op := deletes(e.Plan.Change.Files, f.Path), OpEdit

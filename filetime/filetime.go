@@ -131,6 +131,8 @@ type LandedFile struct {
 	Created bool
 	// Applied is false for Apply None.
 	Applied bool
+	// Already says that somebody else had made the same change, so that there was nothing left to do: Set is empty.
+	Already bool
 	// Source is "buffer" or "disk": where it landed.
 	Source string
 	// Attempts counts how often the editor was asked.

@@ -45,12 +45,13 @@ type FileTime struct {
 
 	mu    sync.Mutex
 	views map[string][]*view // the oldest first
+	made  map[string][]made  // the oldest first
 }
 
 // New makes the FileTime of a session. observe, which may be nil, is told of every path that the model sees; it must not
 // block.
 func New(files Files, session string, observe func(path string)) *FileTime {
-	return &FileTime{files: files, session: session, observe: observe, views: map[string][]*view{}}
+	return &FileTime{files: files, session: session, observe: observe, views: map[string][]*view{}, made: map[string][]made{}}
 }
 
 // Read records that lines first to last (1-based, inclusive) of s were put in front of the model. Seeing lines of the

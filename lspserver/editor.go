@@ -122,6 +122,9 @@ func textEdits(d workspace.Delivery) []lsp.TextEdit {
 func (s *server) editOf(l filetime.Landed, call string) *lsp.WorkspaceEdit {
 	out := &lsp.WorkspaceEdit{}
 	for _, f := range l.Files {
+		if f.Already {
+			continue
+		}
 		d := workspace.Delivery{URI: workspace.URI(f.Path), Version: f.BeforeVersion, Create: f.Created, Call: call}
 		for _, e := range f.Set {
 			d.Edits = append(d.Edits, workspace.TextEdit{

@@ -203,7 +203,7 @@ func (se *session) landed(s *server) func(filetime.Change, filetime.Landed) {
 	return func(c filetime.Change, l filetime.Landed) {
 		se.changes.Landed(c, l)
 		for _, f := range l.Files {
-			if !f.Applied {
+			if !f.Applied || f.Already {
 				continue
 			}
 			se.news.tell(f.Path)

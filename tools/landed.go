@@ -2,6 +2,7 @@ package tools
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -29,9 +30,6 @@ func Told(env *Env, l filetime.LandedFile) string {
 		}
 		fmt.Fprintf(&b, "rebased over %s %s%s\n", Count(l.Over, "change"), who, ranges(othersIn(l)))
 	}
-	if len(l.Set) == 0 {
-		b.WriteString("somebody else had made the same change already\n")
-	}
 	if l.SameLine {
 		b.WriteString("somebody else changed another part of the same line: both changes are in it\n")
 	}
@@ -41,6 +39,50 @@ func Told(env *Env, l filetime.LandedFile) string {
 	}
 	b.WriteString(regions(env, l))
 	return b.String()
+}
+
+// Unchanged is the landing of an edit in a file that says what it was to say.
+func Unchanged(now filetime.Snapshot) filetime.LandedFile {
+	l := filetime.LandedFile{
+		Path: now.Path, Before: now.Text, After: now.Text, Rev: now.Rev, Applied: true, Already: true, Source: "disk",
+	}
+	if now.Open {
+		l.Source, l.BeforeVersion = "buffer", &now.Version
+	}
+	return l
+}
+
+// Already answers an edit that by has made already; at are its places in l.After, which are shown and count as seen.
+func Already(env *Env, l filetime.LandedFile, by filetime.Author, at ...text.Range) Result {
+	who, you := "the user", "you made the same change"
+	switch by {
+	case filetime.Disk:
+		who, you = "something outside the editor", "the same change was made on disk"
+	case filetime.Agent:
+		who, you = "another agent", "another agent made the same change"
+	}
+	e := Excerpt{Room: maxPlaces, Width: maxContext, Most: maxRegion}
+	for _, r := range at {
+		t := touched(l.After, r.Start, r.End)
+		e.Lines(l.After, t.first-around, t.last+around, r.Start)
+	}
+	e.Seen(env.FileTime, filetime.Snapshot{Path: l.Path, Text: l.After, Rev: l.Rev, Exists: true})
+	name := env.Name(l.Path)
+	return Result{
+		Success: true, Summary: fmt.Sprintf("Already so: %s (%s)", filepath.Base(name), you),
+		Data: strings.TrimSuffix(fmt.Sprintf(
+			"%s says this already: %s made the same change since you read it. Nothing was left to do.\n%s", name, who, &e), "\n"),
+		Diffs: []show.File{}, Landed: &filetime.Landed{Files: []filetime.LandedFile{l}},
+		Meta: Meta{Source: l.Source, Version: l.BeforeVersion},
+	}
+}
+
+// MadeBy is who made an edit that had been made already when it came to land.
+func MadeBy(l filetime.LandedFile) filetime.Author {
+	if l.Source == "disk" {
+		return filetime.Disk
+	}
+	return filetime.User
 }
 
 // Count writes a number of things: 1 line, 2 lines.

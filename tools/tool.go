@@ -287,7 +287,8 @@ func Fail(code filetime.Code, reason, format string, args ...any) Result {
 	return Result{Error: code, Reason: reason, Data: fmt.Sprintf(format, args...)}
 }
 
-// Refusal is a Result as an error, for a tool's Plan or Run to return early with.
+// Refusal is a Result as an error, for a tool's Plan or Run to return early with: a failure, or the success of a call that
+// finds done what it was to do.
 type Refusal struct{ Result Result }
 
 func (r *Refusal) Error() string { return r.Result.Data }

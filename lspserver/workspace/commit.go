@@ -35,6 +35,13 @@ func (p plan) landed(f *file, applied bool) filetime.LandedFile {
 	return l
 }
 
+// already is the landing of an edit that somebody else has made, in a file that is changed on disk.
+func (p plan) already(f *file) filetime.LandedFile {
+	l := p.landed(f, true)
+	l.Source, l.Already = "disk", true
+	return l
+}
+
 // prepare carries e over everything that happened to the file since. f.mu is held.
 func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 	if e.Create && (f.exists || f.open) {
@@ -112,6 +119,7 @@ func (w *Workspace) conflict(f *file, e filetime.FileEdit, theirs text.Set, foun
 		by = filetime.Disk
 	}
 	w.tell(f, "conflict", "user")
+	e.Path = f.path
 	return filetime.Collision(e, theirs, f.text, found, by)
 }
 
@@ -438,5 +446,8 @@ func (w *Workspace) commitNowhere(f *file, e filetime.FileEdit) (filetime.Landed
 	p, err := w.prepare(f, e)
 	l := p.landed(f, false)
 	l.Created = e.Create
+	if err == nil && len(p.set) == 0 && !e.Create && !e.Delete {
+		l.Applied, l.Already = true, true
+	}
 	return l, err
 }

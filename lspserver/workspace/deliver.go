@@ -847,7 +847,7 @@ func (a *attempt) finish(p plan, done bool) filetime.LandedFile {
 	a.f.mu.Lock()
 	defer a.f.mu.Unlock()
 	l := p.landed(a.f, true)
-	l.Attempts, l.Created = a.tries, a.e.Create
+	l.Attempts, l.Already = a.tries, true
 	return l
 }
 

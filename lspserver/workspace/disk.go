@@ -293,8 +293,11 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, j *job) (l filetime.La
 		return l, false, err
 	}
 	p, err := w.prepare(f, e)
-	if err != nil || len(p.set) == 0 && !e.Create && !e.Delete {
-		return p.landed(f, err == nil), false, err
+	if err != nil {
+		return l, false, err
+	}
+	if len(p.set) == 0 && !e.Create && !e.Delete {
+		return p.already(f), false, nil
 	}
 	charset := f.disk.charset
 	if e.Delete {
@@ -369,8 +372,11 @@ func (w *Workspace) tryBehind(f *file, e filetime.FileEdit, j *job) (l filetime.
 		return l, false, unsaved(f.path)
 	}
 	p, err := w.prepare(f, e)
-	if err != nil || len(p.set) == 0 {
-		return p.landed(f, err == nil), false, err
+	if err != nil {
+		return l, false, err
+	}
+	if len(p.set) == 0 {
+		return p.already(f), false, nil
 	}
 	stored := p
 	if !d.text.Equal(p.before) { // a buffer may have other line ends, and no byte order mark

@@ -14,6 +14,7 @@ import (
 type detour struct {
 	meant  filetime.FileEdit // the edit before any repair
 	base   text.Text         // what it was sent for
+	sent   text.Set          // the edit as it was sent
 	theirs text.Set          // what others did until it landed, over meant.Base
 	before text.Text         // what stood there before it landed
 	first  uint64            // the first revision after that
@@ -83,7 +84,7 @@ func (a *attempt) repair(d *delivery, found finding) {
 	if a.detour == nil {
 		theirs := composed(d.events[:found.i])
 		a.detour = &detour{
-			meant: a.e, base: d.base, before: first.before, first: first.rev, stage: stage{now: first.before},
+			meant: a.e, base: d.base, sent: d.set, before: first.before, first: first.rev, stage: stage{now: first.before},
 			theirs: text.Canonical(a.e.Base, text.Compose(a.sent.theirs, theirs)), right: d.rules.Rebase(d.base, d.set, theirs),
 		}
 	}
@@ -174,11 +175,11 @@ func (a *attempt) settle(l filetime.LandedFile, last uint64) (filetime.LandedFil
 		return l, true, a.unknown("the editor put it at the wrong place, and the user has typed there since")
 	}
 	if k := t.rebased.Conflicts; len(k) > 0 {
-		base := t.before
+		e := filetime.FileEdit{Base: t.before, Edits: t.right.Set}
 		if len(t.right.Conflicts) > 0 {
-			base = t.base
+			e.Base, e.Edits = t.base, t.sent
 		}
-		return filetime.LandedFile{}, true, a.w.conflict(a.f, filetime.FileEdit{Base: base}, text.Diff(base, a.f.text), k, nil)
+		return filetime.LandedFile{}, true, a.w.conflict(a.f, e, text.Diff(e.Base, a.f.text), k, nil)
 	}
 	return l, true, nil
 }

@@ -34,6 +34,8 @@ type Value struct {
 	Replacements int    `json:"replacements"`
 	Additions    int    `json:"additions"`
 	Deletions    int    `json:"deletions"`
+	// Already says that somebody else had made the same change.
+	Already bool `json:"already,omitempty"`
 }
 
 // New makes the tool.
@@ -89,12 +91,14 @@ type search struct {
 
 	found text.Found
 	edit  filetime.FileEdit
-	line  int // of the first place, as things stand
+	line  int          // of the first place, as things stand
+	own   []text.Range // what the very same edit, made before, put into the present text
 }
 
 // run looks in every text that the model was shown, the newest first. The first that holds old_text word for word decides,
 // else the first that holds something like it.
 func (s *search) run(views []filetime.View) error {
+	s.own = s.env.FileTime.Standing(s.key(), s.now)
 	var like *filetime.View
 	var likeness text.Found
 	for _, v := range views {
@@ -105,6 +109,9 @@ func (s *search) run(views []filetime.View) error {
 		case errors.As(err, &missing):
 			continue
 		case errors.As(err, &several):
+			if all, err := text.Locate(v.Text, s.in.OldText, s.in.NewText, true); err == nil && s.others(v, &all) == 0 {
+				return s.repeated()
+			}
 			return s.ambiguous(v, several.Lines)
 		case errors.Is(err, text.ErrEmptyOld):
 			return tools.Refuse(tools.InvalidArgs, "empty",
@@ -114,6 +121,8 @@ func (s *search) run(views []filetime.View) error {
 			return noChange()
 		case err != nil:
 			return err
+		case s.others(v, &found) == 0:
+			return s.repeated()
 		}
 		if found.Tier > text.TierLineEnds {
 			if like == nil {
@@ -123,10 +132,56 @@ func (s *search) run(views []filetime.View) error {
 		}
 		return s.carry(v, found)
 	}
-	if like != nil {
+	switch {
+	case like != nil:
 		return s.carry(*like, likeness)
+	case len(s.own) > 0:
+		return s.repeated()
 	}
 	return s.missing(views)
+}
+
+// key is what the call asks for.
+func (s *search) key() string {
+	return fmt.Sprintf("%q %q %t", s.in.OldText, s.in.NewText, s.in.ReplaceAll)
+}
+
+// others leaves those places in what was found that do not lie in what the very same edit put there before, and counts them.
+func (s *search) others(v filetime.View, found *text.Found) int {
+	mine := func(m text.Range) bool {
+		start, end := v.Since.MapPos(m.Start, true), v.Since.MapPos(m.End, false)
+		return slices.ContainsFunc(s.own, func(o text.Range) bool { return o.Start <= start && end <= o.End })
+	}
+	if !slices.ContainsFunc(found.Matches, mine) {
+		return found.Count
+	}
+	left := text.Found{Tier: found.Tier, TierName: found.TierName}
+	for i, m := range found.Matches {
+		if mine(m) {
+			continue
+		}
+		left.Count++
+		left.Matches, left.Lines = append(left.Matches, m), append(left.Lines, found.Lines[i])
+		for _, e := range found.Edits {
+			if m.Start <= e.Start && e.End <= m.End {
+				left.Edits = append(left.Edits, e)
+			}
+		}
+	}
+	*found = left
+	return left.Count
+}
+
+// repeated refuses an edit that the session has made already.
+func (s *search) repeated() error {
+	e := tools.Places(s.env)
+	for _, r := range s.own {
+		e.Lines(s.now.Text, s.now.Text.Line(r.Start)+1, s.now.Text.Line(max(r.Start, r.End-1))+1, r.Start)
+	}
+	e.Seen(s.env.FileTime, s.now)
+	return tools.Refuse(tools.TextNotFound, "own_edit", "Text not found: you have made this very edit already, and it stands in "+
+		"%s: your own edit put it there. Nothing was changed.\n%sTo change it further, quote old_text as it is there now; to do "+
+		"the same at another place, quote more lines of that place.", s.name, e)
 }
 
 // carry brings what was found to the present, so that a conflict shows before anybody is asked.
@@ -142,8 +197,7 @@ func (s *search) carry(v filetime.View, found text.Found) error {
 	case len(r.Conflicts) > 0:
 		return s.moved(v, r.Conflicts)
 	case len(r.Set) == 0:
-		return tools.Refuse(tools.NoChange, "already_applied",
-			"%s says so already: somebody else made the same change since it was read. Nothing is left to do.", s.name)
+		return &tools.Refusal{Result: s.already(tools.Unchanged(s.now), v.Author, v.Since)}
 	}
 	return nil
 }
@@ -230,9 +284,25 @@ func (s *search) missing(views []filetime.View) error {
 // maxCandidate is how many lines of a place are shown that old_text may have meant.
 const maxCandidate = 40
 
+// already answers an edit that by has made; since leads from the text that it was made for to l.After.
+func (s *search) already(l filetime.LandedFile, by filetime.Author, since text.Set) tools.Result {
+	var at []text.Range
+	for _, m := range s.found.Matches {
+		start := since.MapPos(m.Start, false)
+		at = append(at, text.Range{Start: start, End: max(start, since.MapPos(m.End, true))})
+	}
+	r := tools.Already(s.env, l, by, at...)
+	r.Value = Value{Path: l.Path, Line: l.After.Line(at[0].Start) + 1, Replacements: s.found.Count, Already: true}
+	return r
+}
+
 // done words what landed.
 func (s *search) done(landed filetime.Landed) tools.Result {
 	l := landed.Files[0]
+	if l.Already {
+		return s.already(l, tools.MadeBy(l), l.Rebased)
+	}
+	s.env.FileTime.Made(s.key(), l, s.found.Matches)
 	d := tools.Diff(s.env, l)
 	line := l.After.Line(l.Set.MapPos(l.Rebased.MapPos(s.found.Matches[0].Start, true), false)) + 1
 	var b strings.Builder
@@ -254,6 +324,6 @@ func (s *search) done(landed filetime.Landed) tools.Result {
 	b.WriteString(tools.Told(s.env, l))
 	r.Data = strings.TrimSuffix(b.String(), "\n")
 	r.Summary = fmt.Sprintf("Modified: %s (+%d -%d)", filepath.Base(s.path), d.Additions, d.Deletions)
-	r.Value = Value{l.Path, line, s.found.Count, d.Additions, d.Deletions}
+	r.Value = Value{Path: l.Path, Line: line, Replacements: s.found.Count, Additions: d.Additions, Deletions: d.Deletions}
 	return r
 }

@@ -398,10 +398,10 @@ func (c *call) record() error {
 	c.result.Warnings = append(c.result.Warnings, c.landed.Warnings...)
 	for _, f := range c.landed.Files {
 		name := c.env.Name(f.Path)
-		if f.Applied {
+		if f.Applied && !f.Already {
 			m.Modified = append(m.Modified, f.Path)
 		}
-		if f.Applied && !c.result.Success {
+		if f.Applied && !f.Already && !c.result.Success {
 			c.result.Data += fmt.Sprintf("\n%s was changed already, before this failed.", name)
 		}
 		if f.SameLine {

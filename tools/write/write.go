@@ -29,6 +29,8 @@ type Value struct {
 	Path    string `json:"path"`
 	Bytes   int    `json:"bytes"`
 	Created bool   `json:"created"`
+	// Already says that somebody else had made the same change.
+	Already bool `json:"already,omitempty"`
 }
 
 // New makes the tool.
@@ -127,15 +129,27 @@ func (w *writing) overwrite(ctx context.Context) error {
 	switch {
 	case len(r.Conflicts) > 0:
 		return filetime.Collision(w.edit, v.Since, v.Since.Apply(v.Text), r.Conflicts, v.Author)
-	case len(r.Set) == 0:
+	case len(w.edit.Edits) == 0:
 		return tools.Refuse(tools.NoChange, "same", "%s says that already: nothing was written.", w.name)
+	case len(r.Set) == 0:
+		return &tools.Refusal{Result: w.already(tools.Unchanged(now), v.Author)}
 	}
 	return nil
+}
+
+// already answers a write that by has made.
+func (w *writing) already(l filetime.LandedFile, by filetime.Author) tools.Result {
+	r := tools.Already(w.env, l, by)
+	r.Value = Value{Path: l.Path, Bytes: l.After.Len(), Already: true}
+	return r
 }
 
 // done words what landed.
 func (w *writing) done(landed filetime.Landed) tools.Result {
 	l := landed.Files[0]
+	if l.Already {
+		return w.already(l, tools.MadeBy(l))
+	}
 	d := tools.Diff(w.env, l)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s (%s, %s)\n", w.told, w.name,
@@ -157,7 +171,7 @@ func (w *writing) done(landed filetime.Landed) tools.Result {
 		Success: true,
 		Data:    strings.TrimSuffix(b.String(), "\n"),
 		Summary: fmt.Sprintf("%s: %s (+%d -%d)", verb, filepath.Base(w.path), d.Additions, d.Deletions),
-		Value:   Value{l.Path, l.After.Len(), l.Created},
+		Value:   Value{Path: l.Path, Bytes: l.After.Len(), Created: l.Created},
 		Diffs:   []show.File{d},
 	}
 }

@@ -178,6 +178,10 @@ func (f *Files) commit(c filetime.Change, e filetime.FileEdit) (filetime.LandedF
 		l.BeforeVersion, l.Source = &v, "buffer"
 	}
 	l.After = r.Set.Apply(k.text)
+	if l.Already = len(r.Set) == 0 && !e.Create; l.Already {
+		l.Rev, l.Applied = k.rev, true
+		return l, nil
+	}
 	if c.Apply == filetime.None {
 		return l, nil
 	}
