@@ -9,9 +9,9 @@ const SCHEMA = here('../../../docs/configuration.schema.json');
 /** What is of the machine that the files are on. */
 const MACHINE = new Set(['writeRoots', 'readRoots', 'stateDir', 'log']);
 
-/** Where a setting may be made: a workspace may set what the schema says is free, all else is the person's. */
-function scope(top, node) {
-  return node['x-workspace'] === 'free' ? 'window' : MACHINE.has(top) ? 'machine' : 'application';
+/** Where a setting may be made: all are the person's. What a workspace may say stands in its .tandem/config.json. */
+function scope(top) {
+  return MACHINE.has(top) ? 'machine' : 'application';
 }
 
 /** The files that the server reads, for which VS Code then completes keys and shows what is wrong. */
@@ -58,7 +58,7 @@ function settings(schema) {
       return;
     }
     const { 'x-workspace': _, ...rest } = node;
-    out[`tandem.${name}`] = { ...rest, scope: scope(top, node) };
+    out[`tandem.${name}`] = { ...rest, scope: scope(top) };
   };
   for (const [name, node] of Object.entries(schema.properties)) {
     add(name, node, name);

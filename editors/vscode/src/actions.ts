@@ -1,11 +1,14 @@
 // What the chat asks of the rest of the extension, and the rest of the chat.
 
 import type { Disposable, Event } from 'vscode';
+import type { PermissionParams } from './chat/wire.ts';
 
 /** What the chat can have done for it. */
 export interface Actions {
   /** Shows what a session has done to one file, beside the text from before. */
   openDiff(sessionId: string, uri: string): Promise<void>;
+  /** Shows a change that is asked about beside the text as it is: that of one file, or all that there is of it. */
+  showProposal(asked: PermissionParams, path?: string): Promise<void>;
   /** Opens a file, at a line counted from 1 if one is given. */
   openFile(uri: string, line?: number): Promise<void>;
   /** Keeps or takes back pending changes: those of one file, or all. */
@@ -26,6 +29,8 @@ export interface Chat extends Disposable {
   /** Shows the chat and sends a prompt; resolved when its turn is over. */
   ask(text: string): Promise<void>;
   newSession(): Promise<void>;
+  /** Lets the person choose one of the workspace's sessions, and goes on with it. */
+  chooseSession(): Promise<void>;
   /** Ends the running turn. */
   stop(): void;
   currentSession(): string | undefined;

@@ -13,8 +13,11 @@ export type BackendState = 'stopped' | 'starting' | 'running' | 'failed' | 'miss
 export interface Backend {
   readonly state: BackendState;
 
-  /** Why the state is `failed` or `missing`, in words for a person. */
+  /** Why the state is `failed` or `missing`, or `stopped` without anybody's wish, in words for a person. */
   readonly failure: string | undefined;
+
+  /** The process of the running server. */
+  readonly pid: number | undefined;
 
   /** The tandem/* methods that the running server takes; none where none runs. */
   readonly methods: readonly string[];
@@ -40,6 +43,9 @@ export interface Backend {
    */
   onRequest<P, R>(method: string, handler: (params: P, token: CancellationToken) => R | Promise<R>): Disposable;
 
-  /** Ends the server, if one runs, and starts it anew; resolved when it runs, rejected when it does not come up. */
-  restart(): Promise<void>;
+  /**
+   * Ends the server, if one runs, and starts it anew, when what is to be done between is done; resolved when it runs,
+   * rejected when it does not come up.
+   */
+  restart(between?: () => Promise<void>): Promise<void>;
 }

@@ -8,6 +8,7 @@ import { serveDocuments } from './documents.ts';
 import { Keys } from './keys.ts';
 import { lend, lendable } from './model.ts';
 import type { ModelStreamParams, ModelStreamResult } from './protocol.ts';
+import { Proposed } from './proposed.ts';
 import { Review } from './review.ts';
 import { Server } from './server.ts';
 import { Status } from './status.ts';
@@ -30,12 +31,14 @@ export function activate(context: vscode.ExtensionContext): Api {
   const keys = new Keys(context.secrets);
   const backend = (server = new Server({ extension: context, log, keys: () => keys.all() }));
   const review = new Review(backend);
+  const proposed = new Proposed();
 
   // Why it does not run is told when the state changes.
   const restart = () => backend.restart().catch(() => {});
   context.subscriptions.push(backend.onState((state) => state === 'failed' && void tellFailure(backend, log, restart)));
   const actions: Actions = {
     openDiff: (_session, uri) => review.openDiff(uri),
+    showProposal: (asked, path) => proposed.show(asked, path),
     openFile: async (uri, line) => {
       const selection = line === undefined ? undefined : new vscode.Range(line - 1, 0, line - 1, 0);
       await vscode.window.showTextDocument(vscode.Uri.parse(uri), { selection });
@@ -44,8 +47,10 @@ export function activate(context: vscode.ExtensionContext): Api {
     reject: (_session, uri) => review.reject(uri),
     undoTurn: (_session, turn) => review.undoTurn(turn),
     setApiKey: async () => {
-      if (await keys.ask()) {
-        await restart();
+      // A server takes its keys from its environment. What is asked meanwhile waits for the next one.
+      const keep = await keys.ask();
+      if (keep) {
+        await backend.restart(keep).catch(() => {});
       }
     },
     openSettings: (query) => {
@@ -59,7 +64,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   );
   const chat = registerChat(context, backend, actions);
   const status = new Status(backend, chat, review);
-  context.subscriptions.push(log, lending, backend, review, chat, status, watchTyping(), ...serveDocuments(backend));
+  context.subscriptions.push(log, lending, backend, review, proposed, chat, status, watchTyping(), ...serveDocuments(backend));
   chat.onSession((session) => review.show(session));
   chat.onRunning((running) => void vscode.commands.executeCommand('setContext', 'tandem.running', running));
 
@@ -81,6 +86,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     }
   });
   command('newSession', () => chat.newSession());
+  command('sessions', () => chat.chooseSession());
   command('stop', () => chat.stop());
   command('acceptHunk', (uri?: string, id?: string) => review.decideHunk('accept', uri, id));
   command('rejectHunk', (uri?: string, id?: string) => review.decideHunk('reject', uri, id));

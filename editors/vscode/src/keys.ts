@@ -26,8 +26,8 @@ export class Keys {
     return stored ? (JSON.parse(stored) as Record<string, string>) : {};
   }
 
-  /** Asks for a key and keeps it; an empty one forgets. Gives whether anything is another than before. */
-  async ask(): Promise<boolean> {
+  /** Asks for a key; an empty one forgets. Gives what keeps it, where anything is another than before. */
+  async ask(): Promise<(() => Promise<void>) | undefined> {
     const settings = vscode.workspace.getConfiguration('tandem');
     const providers = settings.get<Record<string, { apiKeyEnv?: string }>>('providers', {});
     const keys = await this.all();
@@ -40,7 +40,7 @@ export class Keys {
       { title: 'Tandem: Set API Key', placeHolder: 'The service that the key is for' },
     );
     if (!picked) {
-      return false;
+      return undefined;
     }
     const key = await vscode.window.showInputBox({
       title: `Tandem: Key of ${picked.label}`,
@@ -49,21 +49,22 @@ export class Keys {
       ignoreFocusOut: true,
     });
     if (key === undefined || (key === '' && !keys[picked.variable])) {
-      return false;
+      return undefined;
     }
     if (key.trim() === '') {
       delete keys[picked.variable];
     } else {
       keys[picked.variable] = key.trim();
     }
-    await this.secrets.store(STORED, JSON.stringify(keys));
-    const own = settings.inspect<typeof providers>('providers')?.globalValue;
-    const service = own?.[picked.label];
-    if (key && service && !service.apiKeyEnv) {
-      // The server has no name of its own for the key of a service that somebody has set up.
-      const named = { ...own, [picked.label]: { ...service, apiKeyEnv: picked.variable } };
-      await settings.update('providers', named, vscode.ConfigurationTarget.Global);
-    }
-    return true;
+    return async () => {
+      await this.secrets.store(STORED, JSON.stringify(keys));
+      const own = settings.inspect<typeof providers>('providers')?.globalValue;
+      const service = own?.[picked.label];
+      if (key && service && !service.apiKeyEnv) {
+        // The server has no name of its own for the key of a service that somebody has set up.
+        const named = { ...own, [picked.label]: { ...service, apiKeyEnv: picked.variable } };
+        await settings.update('providers', named, vscode.ConfigurationTarget.Global);
+      }
+    };
   }
 }

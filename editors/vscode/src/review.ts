@@ -111,17 +111,19 @@ export class Review implements vscode.Disposable {
     return { files: hunks.length, hunks: hunks.reduce((a, b) => a + b, 0) };
   }
 
-  /** Shows the changes of another session. */
+  /** Shows the changes of a session, which may be the same in another server. What was shown gives way to them at once. */
   show(session: string | undefined): void {
-    if (session === this.session) {
-      return;
-    }
     this.session = session;
-    this.files.clear();
-    this.refreshed();
     if (session) {
       void this.fetch({ sessionId: session });
+    } else {
+      this.clear();
     }
+  }
+
+  private clear(): void {
+    this.files.clear();
+    this.refreshed();
   }
 
   async accept(uri?: string, hunkIds?: string[]): Promise<void> {
@@ -248,7 +250,8 @@ export class Review implements vscode.Disposable {
     try {
       ({ files } = await this.backend.request<ListChangesResult>('tandem/changes/list', params));
     } catch {
-      return; // the server has gone, and with it the session
+      // The server has gone, and with it the session.
+      return params.uri === undefined && params.sessionId === this.session ? this.clear() : undefined;
     }
     if (params.sessionId !== this.session) {
       return;

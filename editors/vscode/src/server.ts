@@ -124,10 +124,11 @@ export class Server implements Backend, vscode.Disposable {
     }
   }
 
-  restart(): Promise<void> {
+  restart(between?: () => Promise<void>): Promise<void> {
     this.restarts.reset();
     return this.inTurn(async () => {
       await this.end();
+      await between?.();
       await this.start();
     });
   }
@@ -156,12 +157,12 @@ export class Server implements Backend, vscode.Disposable {
     this.generation++;
     const { client, process } = this;
     this.client = this.process = undefined;
+    this.set('stopped');
     if (client) {
       await client.stop(END_MS).catch((err) => this.o.log.debug(`stop: ${err}`));
       await client.dispose().catch(() => {});
     }
     await ended(process, END_MS);
-    this.set('stopped');
   }
 
   dispose(): void {

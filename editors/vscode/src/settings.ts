@@ -16,7 +16,8 @@ export interface Declared {
 const OWN = new Set(['path', 'env', 'shareEditor']);
 
 /**
- * The values that somebody has set, as a tree. Defaults are left out, so that the server's own files count beneath.
+ * The values that the person has set, as a tree: those of the user, of the machine or of a profile, and never those that come with a
+ * workspace or a folder, which a repository can bring. Defaults are left out, so that the server's own files count beneath.
  * `declared` has the settings by their names below "tandem.".
  */
 export function explicit(
@@ -24,12 +25,8 @@ export function explicit(
   inspect: (name: string) => Inspected | undefined,
 ): Record<string, unknown> {
   const tree: Record<string, unknown> = {};
-  for (const [name, { scope }] of Object.entries(declared)) {
-    const seen = OWN.has(name) ? undefined : inspect(name);
-    const shared = scope === 'application' || scope === 'machine';
-    const value = shared
-      ? seen?.globalValue
-      : (seen?.workspaceFolderValue ?? seen?.workspaceValue ?? seen?.globalValue);
+  for (const name of Object.keys(declared)) {
+    const value = OWN.has(name) ? undefined : inspect(name)?.globalValue;
     if (value === undefined) {
       continue;
     }

@@ -96,6 +96,7 @@ export class Status implements vscode.Disposable {
       items.push(
         this.chat.running ? entry('$(debug-stop) Stop', 'tandem.stop') : entry('$(add) New Session', 'tandem.newSession'),
       );
+      items.push(entry('$(history) Sessions…', 'tandem.sessions'));
       if (hunks > 0) {
         items.push(
           line(`${hunks} ${hunks === 1 ? 'change' : 'changes'}`),

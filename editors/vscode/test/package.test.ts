@@ -1,12 +1,24 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 
 const read = (name: string) => readFileSync(name, 'utf8');
 
 test('the settings are those of the schema', () => {
   execFileSync(process.execPath, ['scripts/settings.mjs', '--check'], { stdio: 'pipe' });
+});
+
+test('a package without a server is warned of', () => {
+  const manifest = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  assert.match(manifest.scripts['vscode:prepublish']!, /&& node scripts\/program\.mjs$/);
+  const said = (folder: string) => spawnSync(process.execPath, ['scripts/program.mjs', folder], { encoding: 'utf8' }).stderr;
+  const folder = mkdtempSync(join(tmpdir(), 'tandem-bin-'));
+  assert.match(said(folder), /no server in this package/);
+  writeFileSync(join(folder, 'tandem'), '');
+  assert.equal(said(folder), '');
 });
 
 test('no registry is named in the lockfile', () => {

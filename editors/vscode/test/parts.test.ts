@@ -52,7 +52,7 @@ test('a server that keeps ending is given up, one that ends now and then is not'
   }
 });
 
-test('only what somebody has set is sent, and of a workspace only what it may set', () => {
+test('FindingS9S21 only what the person has set is sent, and nothing of a workspace', () => {
   const declared = declaredIn({
     contributes: {
       configuration: [
@@ -73,11 +73,11 @@ test('only what somebody has set is sent, and of a workspace only what it may se
     mode: { globalValue: 'ask', workspaceValue: 'auto' },
     strictPaths: { globalValue: true, workspaceValue: false },
     'limits.maxReadBytes': { globalValue: 5000 },
-    coerce: {},
+    coerce: { workspaceValue: 'off', workspaceFolderValue: 'off' },
   };
   assert.deepEqual(explicit(declared, (name) => values[name]), {
     mode: 'ask',
-    strictPaths: false,
+    strictPaths: true,
     limits: { maxReadBytes: 5000 },
   });
 });

@@ -65,7 +65,7 @@ export class Composer {
     this.setup = setup;
     this.commands = c.commands;
     const usable = setup.backend === 'running' && c.session !== undefined;
-    this.input.placeholder = usable ? hint(c, setup) : 'Tandem is not running';
+    this.input.placeholder = usable ? hint(c, setup) : comes(setup) ? 'Tandem is starting' : 'Tandem is not running';
     this.mode.update(c.modes, c.mode, !usable);
     this.model.update(c.models, c.model, !usable || c.running);
     this.stop.hidden = !c.running;
@@ -134,7 +134,7 @@ export class Composer {
   }
 
   private enable(): void {
-    const usable = this.setup?.backend === 'running';
+    const usable = this.setup !== undefined && comes(this.setup);
     this.send.disabled = !usable || !this.input.value.trim();
   }
 
@@ -295,6 +295,11 @@ export class Composer {
       },
     };
   }
+}
+
+/** Whether the server runs or will: what is asked meanwhile waits for it. */
+function comes(setup: Setup): boolean {
+  return setup.backend !== 'failed' && setup.backend !== 'missing' && setup.refused === undefined;
 }
 
 function hint(c: Conversation, setup: Setup): string {

@@ -1,9 +1,10 @@
 // Draws a unified diff.
 
+import { visible } from '../src/chat/visible.ts';
 import { h } from './dom.ts';
 
 /** Above this many lines the rest is left to the editor's own diff. */
-const MOST = 400;
+export const MOST_LINES = 400;
 
 export function diffView(unified: string, more: () => void): HTMLElement {
   const body = h('div', { class: 'diff', role: 'group', 'aria-label': 'Changes', tabindex: 0 });
@@ -26,8 +27,8 @@ export function diffView(unified: string, more: () => void): HTMLElement {
     if (!inHunk) {
       continue;
     }
-    if (drawn === MOST) {
-      body.append(h('button', { type: 'button', class: 'link', onclick: more }, `${lines.length - MOST} more lines: open the diff`));
+    if (drawn === MOST_LINES) {
+      body.append(h('button', { type: 'button', class: 'link', onclick: more }, `${lines.length - MOST_LINES} more lines: open the diff`));
       break;
     }
     drawn++;
@@ -44,7 +45,7 @@ export function diffView(unified: string, more: () => void): HTMLElement {
         { class: kind },
         h('span', { class: 'number', 'aria-hidden': 'true' }, String(number)),
         h('span', { class: 'sign' }, sign === '-' ? '−' : sign),
-        h('span', { class: 'text' }, text.slice(1) || ' '),
+        h('span', { class: 'text' }, visible(text.slice(1).replace(/\r$/, ''), true) || ' '),
       ),
     );
     if (sign !== '+') {

@@ -5,6 +5,7 @@ import { type Conversation, empty, reduce, waiting } from '../src/chat/state.ts'
 import { Composer } from './composer.ts';
 import { button, h, icon } from './dom.ts';
 import { post } from './host.ts';
+import { allowable } from './question.ts';
 import { relative } from './tool.ts';
 import { Transcript } from './transcript.ts';
 import { welcome } from './welcome.ts';
@@ -71,7 +72,7 @@ function draw(): void {
   frame = 0;
   const before = drawn.state;
   const fresh = state.items.length === 0;
-  const blocked = setup.backend !== 'running' || (setup.refused !== undefined && fresh);
+  const blocked = setup.backend === 'failed' || setup.backend === 'missing' || (setup.refused !== undefined && fresh);
   if (before?.items !== state.items || drawn.setup !== setup) {
     transcript.update(state);
   }
@@ -190,7 +191,7 @@ window.addEventListener('message', (e: MessageEvent<ToPage>) => {
     case 'event':
       state = reduce(state, m.event);
       if ((m.event.type === 'permission' || m.event.type === 'clarify') && document.hasFocus() && composer.empty) {
-        requestAnimationFrame(() => requestAnimationFrame(focusQuestion));
+        requestAnimationFrame(() => requestAnimationFrame(() => focusQuestion()));
       }
       break;
     case 'setup':
@@ -202,6 +203,9 @@ window.addEventListener('message', (e: MessageEvent<ToPage>) => {
     case 'focus':
       composer.focus();
       break;
+    case 'question':
+      requestAnimationFrame(() => requestAnimationFrame(() => focusQuestion(m.id)));
+      break;
     case 'mentions':
       composer.mentions(m.request, m.items);
   }
@@ -212,8 +216,11 @@ window.addEventListener('message', (e: MessageEvent<ToPage>) => {
  * Takes the keyboard to the open question, but to none of its buttons: a key that was meant for something else must not
  * answer it.
  */
-function focusQuestion(): void {
-  document.querySelector<HTMLElement>('.question.open .card')?.focus();
+function focusQuestion(id?: number): void {
+  const one = id === undefined ? '.question.open .card' : `.question.open [data-question="${id}"]`;
+  const card = document.querySelector<HTMLElement>(one);
+  card?.scrollIntoView({ block: 'nearest' });
+  card?.focus({ preventScroll: true });
 }
 
 window.addEventListener('keydown', (e) => {
@@ -224,8 +231,8 @@ window.addEventListener('keydown', (e) => {
   } else if (asked?.type === 'permission' && (e.ctrlKey || e.metaKey) && (e.key === 'Enter' || e.key === 'Backspace')) {
     const kind = e.key === 'Enter' ? 'allow_once' : 'reject_once';
     const option = asked.options.find((o) => o.kind === kind);
-    if (option) {
-      e.preventDefault();
+    e.preventDefault();
+    if (option && (kind === 'reject_once' || (!e.repeat && allowable(asked)))) {
       post({ type: 'answer', id: asked.id, optionId: option.optionId });
     }
   }

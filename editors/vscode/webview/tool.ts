@@ -1,6 +1,8 @@
 // A tool call: one line that says what it is and how it went, what it shows when it is opened, and its question.
 
+import { failure, state as stateWord } from '../src/protocol.ts';
 import type { Diff, ToolCall } from '../src/chat/state.ts';
+import { visible } from '../src/chat/visible.ts';
 import { diffView } from './diff.ts';
 import { type Child, h, icon } from './dom.ts';
 import { post } from './host.ts';
@@ -29,6 +31,7 @@ export class ToolView {
   private readonly head = h('div', { class: 'tool-head' });
   private readonly toggle: HTMLButtonElement;
   private readonly body = h('div', { class: 'tool-body' });
+  private readonly failure = h('div', { class: 'failure', hidden: true });
   private readonly question = new QuestionView();
   /** What the person chose; until then the call itself says whether it is open. */
   private chosen?: boolean;
@@ -38,13 +41,15 @@ export class ToolView {
 
   constructor(private readonly folder: () => string | undefined) {
     this.toggle = h('button', { type: 'button', class: 'toggle', onclick: () => this.flip() });
-    this.element = h('div', { class: 'tool' }, this.head, this.question.element, this.body);
+    this.element = h('div', { class: 'tool' }, this.head, this.failure, this.question.element, this.body);
   }
 
   update(t: ToolCall): void {
     this.shown = t;
     this.element.dataset.status = statusOf(t);
     this.drawHead(t);
+    this.failure.textContent = sentence(t) ?? '';
+    this.failure.hidden = !this.failure.textContent;
     this.question.update(t);
     this.drawBody(t);
   }
@@ -104,7 +109,7 @@ export class ToolView {
 
   /** The title with its file as a link, and what the summary adds to it. */
   private title(t: ToolCall): Child[] {
-    const title = t.title || writing(t);
+    const title = visible(t.title || writing(t), false);
     const place = t.locations[0];
     const out: Child[] = [];
     const name = place && [relative(place.path, this.folder()), place.path].find((n) => title.endsWith(n));
@@ -150,7 +155,7 @@ export class ToolView {
     }
     // What a command printed is shown as it came; its result says the same again, in words for the model.
     const text = t.output && (t.status === 'in_progress' || t.kind === 'execute') ? t.output : t.text;
-    if (text && !(t.diffs.length > 0 && t.status === 'completed')) {
+    if (text && text !== sentence(t) && !(t.diffs.length > 0 && t.status === 'completed')) {
       this.output = h('pre', { class: 'output', tabindex: 0, 'aria-label': 'Output' }, text);
       this.drawn = t.output;
       parts.push(this.output);
@@ -163,7 +168,16 @@ export class ToolView {
 }
 
 function hasBody(t: ToolCall): boolean {
-  return Boolean(t.diffs.length || t.text || t.output || t.render || (commandOf(t)?.length ?? 0) > LONG);
+  const said = sentence(t);
+  const more = said === undefined ? t.text || t.render : t.text !== said && t.text;
+  return Boolean(t.diffs.length || more || t.output || (commandOf(t)?.length ?? 0) > LONG);
+}
+
+/** Why a call failed, for a person, where its row and its question do not say so already. */
+function sentence(t: ToolCall): string | undefined {
+  const status = statusOf(t);
+  const told = /^EXIT_CODE_/.test(t.error ?? '') || (status === 'denied' && t.question?.answer !== undefined);
+  return (status === 'failed' || status === 'denied') && t.error && !told ? t.summary || failure(t.error) : undefined;
 }
 
 function commandOf(t: ToolCall): string | undefined {
@@ -197,18 +211,6 @@ export function statusOf(t: ToolCall): 'queued' | 'asking' | 'running' | 'done' 
   }
 }
 
-const FAILURES: Record<string, string> = {
-  EDIT_CONFLICT: 'conflict with your text',
-  NOT_READ: 'not read yet',
-  TEXT_NOT_FOUND: 'text not found',
-  TEXT_MULTIPLE_MATCHES: 'several matches',
-  TIMEOUT: 'took too long',
-  UNKNOWN: 'outcome not known',
-  INVALID_ARGS: 'wrong arguments',
-  OUTSIDE_WRITE_ROOTS: 'outside the workspace',
-  OUTSIDE_ROOTS: 'outside the workspace',
-};
-
 export function stateText(t: ToolCall): string {
   switch (statusOf(t)) {
     case 'queued':
@@ -218,20 +220,18 @@ export function stateText(t: ToolCall): string {
     case 'running':
       return 'running';
     case 'denied':
-      return 'denied';
     case 'stopped':
-      return 'stopped';
+      return stateWord(t.status, t.phase, t.error);
     case 'failed': {
       const code = /^EXIT_CODE_(\d+)$/.exec(t.error ?? '');
-      return code ? `exit ${code[1]}` : (FAILURES[t.error ?? ''] ?? `failed${t.error ? ` (${t.error})` : ''}`);
+      return code ? `exit ${code[1]}` : stateWord(t.status);
     }
     case 'done':
       return t.ms !== undefined && t.ms >= 1000 ? `${(t.ms / 1000).toFixed(1)} s` : '';
   }
 }
 
-export function diffPart(d: Diff, name?: string): Node[] {
-  const open = () => post({ type: 'diff', path: d.path });
+export function diffPart(d: Diff, name?: string, open = () => post({ type: 'diff', path: d.path })): Node[] {
   const out: Node[] = [];
   if (name) {
     out.push(h('div', { class: 'diff-name' }, fileLink(d.path, undefined, name)));

@@ -1,6 +1,7 @@
 // The conversation as rows. Each row is drawn again only when what it shows is another object than before.
 
 import { type Conversation, type Ending, type Item, type Message, type Row, type ToolCall, rows, shown } from '../src/chat/state.ts';
+import { ending } from '../src/protocol.ts';
 import { type Child, button, h, icon } from './dom.ts';
 import { post } from './host.ts';
 import { Markdown } from './markdown.ts';
@@ -192,19 +193,9 @@ function groupTitle(calls: readonly ToolCall[]): Child[] & (Node | string)[] {
   ];
 }
 
-const ENDINGS: Record<string, string> = {
-  cancelled: 'Stopped.',
-  max_tokens: 'The answer reached the largest size that the model allows.',
-  max_turn_requests: 'The turn made as many model requests as the settings allow.',
-  refusal: 'The model refused to answer.',
-  budget_exceeded: 'The budget of the settings is used up.',
-  error: 'The turn failed.',
-  lost: 'The server ended.',
-};
-
 function endingView(e: Ending): Node {
   if (e.reason === 'cancelled') {
-    return h('div', { class: 'notice' }, icon('circle-slash'), h('span', null, 'Stopped.'));
+    return h('div', { class: 'notice' }, icon('circle-slash'), h('span', null, ending(e.reason)));
   }
   const steps: Child[] = [];
   const act = (label: string, what: 'setApiKey' | 'openSettings' | 'showLog' | 'retry', query?: string, first = false) =>
@@ -233,7 +224,7 @@ function endingView(e: Ending): Node {
   return h(
     'div',
     { class: `ending ${e.reason === 'error' || e.reason === 'lost' ? 'bad' : ''}`, role: 'alert' },
-    h('div', { class: 'ending-text' }, icon(e.reason === 'error' || e.reason === 'lost' ? 'error' : 'warning'), h('span', null, e.message || ENDINGS[e.reason] || `The turn ended: ${e.reason}.`)),
+    h('div', { class: 'ending-text' }, icon(e.reason === 'error' || e.reason === 'lost' ? 'error' : 'warning'), h('span', null, e.message || ending(e.reason))),
     steps.length > 0 ? h('div', { class: 'buttons' }, ...steps) : undefined,
   );
 }

@@ -1,6 +1,7 @@
 // What stands where no conversation is yet: how to begin, or what is missing.
 
 import type { Setup } from '../src/chat/messages.ts';
+import type { Earlier, Kept } from '../src/chat/sessions.ts';
 import type { Conversation } from '../src/chat/state.ts';
 import { type Child, button, h, icon } from './dom.ts';
 import { post } from './host.ts';
@@ -67,6 +68,7 @@ export function welcome(c: Conversation, setup: Setup, fill: (text: string) => v
           act('Use a Local Model', 'openSettings', 'tandem.model'),
         ),
       ),
+    setup.earlier && earlier(setup.earlier),
     !setup.trusted && h('div', { class: 'callout', role: 'note' }, 'This workspace is not trusted: Tandem only reads.'),
     h(
       'div',
@@ -75,6 +77,34 @@ export function welcome(c: Conversation, setup: Setup, fill: (text: string) => v
         h('div', { role: 'listitem' }, h('button', { type: 'button', onclick: () => fill(s.text) }, icon(s.icon), s.text)),
       ),
     ),
+    setup.sessions && setup.sessions.length > 0 && sessions(setup.sessions),
+  );
+}
+
+/** What there is to say of an earlier session, with the way to it. */
+function earlier({ text, id }: Earlier): Node {
+  const back = id !== undefined && button('Back to It', () => post({ type: 'load', id }), { class: 'secondary' });
+  return h('div', { class: 'callout earlier', role: 'note' }, text, back && h('div', { class: 'buttons' }, back));
+}
+
+function sessions(all: readonly Kept[]): Node {
+  return h(
+    'div',
+    { class: 'sessions' },
+    h('h3', null, 'Earlier sessions'),
+    h(
+      'ul',
+      null,
+      ...all.map((s) =>
+        h(
+          'li',
+          null,
+          h('button', { type: 'button', title: `Go on with “${s.title}”`, onclick: () => post({ type: 'load', id: s.id }) },
+            h('span', { class: 'what' }, s.title), h('span', { class: 'detail' }, s.detail)),
+        ),
+      ),
+    ),
+    button('All Sessions…', () => post({ type: 'do', what: 'sessions' }), { class: 'link' }),
   );
 }
 

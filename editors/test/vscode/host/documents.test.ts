@@ -1,8 +1,9 @@
 import * as assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import * as vscode from 'vscode';
-import type { FileTimeResult } from '../../../vscode/src/protocol.ts';
-import { ask, call, closeAll, disk, drive, edit, file, focus, press, replace, running, Session, type, until } from './rig.ts';
+import { elsewhere } from '../../../vscode/src/documents.ts';
+import type { FileTimeResult, StatusResult } from '../../../vscode/src/protocol.ts';
+import { ask, call, closeAll, disk, drive, edit, file, focus, press, put, replace, running, Session, type, until } from './rig.ts';
 
 describe('documents', () => {
   afterEach(closeAll);
@@ -52,6 +53,33 @@ describe('documents', () => {
     assert.ok(!editor.document.isDirty);
     assert.equal(await disk('unsaved.txt'), 'one\n');
     assert.ok(other.document.isDirty, 'what a person has not saved is left alone');
+  });
+
+  it('FindingN1 a notebook that is changed and not saved is not written over, and its cells are no files', async () => {
+    const { backend } = await running();
+    const uri = await put('notes.book', 'one\ntwo\nthree');
+    const notebook = await vscode.workspace.openNotebookDocument(uri);
+    await vscode.window.showNotebookDocument(notebook);
+    const change = new vscode.WorkspaceEdit();
+    change.set(uri, [vscode.NotebookEdit.deleteCells(new vscode.NotebookRange(0, 1))]);
+    assert.ok(await vscode.workspace.applyEdit(change));
+    await until('it is changed', () => notebook.isDirty);
+    const session = await Session.start(call('read_file', { path: 'notes.book' }) + '\n' + replace('notes.book', 'two', 'TWO') + '\nsay ok\n');
+    await session.prompt();
+    const failed = session.updates.filter((update) => update.status === 'failed').map((update) => update._meta?.tandem);
+    assert.ok(failed.length > 0 && failed.every((meta) => meta && 'error' in meta && meta.error === 'EDIT_CONFLICT'), JSON.stringify(failed));
+    assert.equal(await disk('notes.book'), 'one\ntwo\nthree');
+    await session.end();
+    const { documents } = await backend.request<StatusResult>('tandem/status', {});
+    assert.ok(!JSON.stringify(documents ?? {}).includes('notebook-cell'));
+
+    assert.ok(await notebook.save());
+    await until('it is saved', async () => !notebook.isDirty && (await disk('notes.book')) === 'two\nthree');
+    await until('the server knows', () => elsewhere().length === 0);
+    const again = await Session.start(call('read_file', { path: 'notes.book' }) + '\n' + replace('notes.book', 'two', 'TWO') + '\nsay ok\n');
+    await again.run();
+    await until('the edit is in', async () => (await disk('notes.book')) === 'TWO\nthree');
+    await again.end();
   });
 
   it('reports what cannot be saved', async () => {

@@ -1,13 +1,12 @@
 // What a person does with Tandem on a day, in a real VS Code that is typed and clicked in.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { binary } from '../drive.mjs';
 import { gate } from './model.mjs';
-import { begin, unable } from './person.mjs';
+import { begin, serverOf, unable } from './person.mjs';
 
 const skip = unable();
 const CALC = 'package calc\n\nfunc add(a, b int) int { return a - b }\n\n// below\n';
@@ -87,6 +86,7 @@ describe('a day with Tandem', { skip, timeout: 600_000 }, () => {
     await p.ask('wait long');
     // Word for word, before anything runs.
     await p.sees('echo pid $$; exec sleep 300', '.question.open .command');
+    await p.picture('S4 question');
     await p.answer('Allow');
     await p.sees('pid ', '.output');
     const pid = Number(/pid (\d+)/.exec(await p.chat.locator('.output').last().innerText())[1]);
@@ -98,20 +98,36 @@ describe('a day with Tandem', { skip, timeout: 600_000 }, () => {
     await p.until(() => !alive(pid), () => `${pid} lives`);
   });
 
-  it('a question out of sight is a notification, and is answered there', async () => {
+  it('FindingS4 a question out of sight is a notification, which leads to it and can only refuse', async () => {
     await fresh('ask');
     p.model.reply([{ call: 'bash', args: { command: 'echo seen > seen.txt' } }], ['It is done.']);
     await p.ask('make a file');
     await p.chat.locator('.question.open').waitFor();
     await p.leaveChat();
     const toast = p.page.locator('.notifications-toasts .notification-toast', { hasText: 'echo seen > seen.txt' });
-    await toast.locator('.monaco-button', { hasText: /^Allow$/ }).click();
+    await toast.locator('.monaco-button', { hasText: /^Show$/ }).waitFor();
+    assert.deepEqual((await toast.locator('.monaco-button').allInnerTexts()).map((text) => text.trim()), ['Show', 'Reject']);
+    await p.picture('S4 toast');
+    await toast.locator('.monaco-button', { hasText: /^Show$/ }).click();
+    await p.answer('Allow');
     await p.until(() => readdirSync(p.editor.workspace).includes('seen.txt'), () => 'the command did not run');
     // What was said before is there when the view comes back.
-    await p.openChat();
     await p.sees('make a file', '.bubble');
     await p.sees('It is done.');
     await p.sees('You answered: Allow', '.answered');
+
+    p.model.reply([{ call: 'bash', args: { command: 'echo [safe](command:workbench.action.quit)\ntouch gone.txt' } }], ['Not that.']);
+    await p.ask('make another');
+    await p.chat.locator('.question.open').waitFor();
+    await p.leaveChat();
+    const other = p.page.locator('.notifications-toasts .notification-toast', { hasText: 'touch gone.txt' });
+    await other.locator('.notification-list-item-message', { hasText: 'echo [safe]\\u{28}command:workbench.action.quit)\\u{a}touch gone.txt' }).waitFor();
+    assert.equal(await other.locator('.notification-list-item-message a').count(), 0);
+    await other.locator('.monaco-button', { hasText: /^Reject$/ }).click();
+    await p.openChat();
+    await p.sees('Not that.');
+    await p.sees('You answered: Reject', '.answered');
+    assert.ok(!readdirSync(p.editor.workspace).includes('gone.txt'));
   });
 
   it('one change is accepted and another rejected', async () => {
@@ -126,11 +142,10 @@ describe('a day with Tandem', { skip, timeout: 600_000 }, () => {
     await p.ask('louder');
     await p.sees('Both changed.');
     await p.sees('1 file changed', '.changes');
-    const lens = (name) => p.page.locator('.codelens-decoration a', { hasText: new RegExp(`^\\s*${name}$`) });
-    await p.until(async () => (await lens('Accept').count()) === 2, async () => `${await lens('Accept').count()} lenses`);
-    await lens('Accept').first().click();
-    await p.until(async () => (await lens('Reject').count()) === 1, async () => `${await lens('Reject').count()} lenses`);
-    await lens('Reject').first().click();
+    await p.marks(2);
+    await p.lens('Accept').first().click();
+    await p.marks(1);
+    await p.lens('Reject').first().click();
     await p.chat.locator('.changes').waitFor({ state: 'hidden' });
     await saved('hunks.txt', 'AAA\nb\nc\nd\ne\nf\ng\n');
   });
@@ -251,18 +266,25 @@ describe('a day with Tandem', { skip, timeout: 600_000 }, () => {
     await p.page.locator('.tab.active', { hasText: 'closed.txt' }).waitFor();
   });
 
-  it('a killed server is said, started again, and asked again', async () => {
+  it('FindingU1 a killed server is started again, with the conversation, and asked again', async () => {
     await fresh('auto');
     p.model.reply(['Half an answer', gate().promise]);
     await p.ask('talk');
     await p.sees('Half an answer');
     process.kill(await serverOf(p.editor), 'SIGKILL');
-    await p.sees('The server has ended', '.ending');
+    // The conversation is that of before, with what was read of the answer and what became of the turn.
+    await p.sees('The program ended during this turn', '.notice');
+    await p.sees('Half an answer');
     await p.until(async () => (await p.chat.locator('select[aria-label="Mode"]').isEnabled()), () => 'no server came back');
+    assert.equal(await p.chat.locator('select[aria-label="Mode"]').inputValue(), 'auto');
+    assert.equal(await p.chat.locator('.ending').count(), 0);
     p.model.reply(['Here again.']);
     await p.ask('are you there?');
     await p.sees('Here again.');
     await p.sees('Half an answer');
+    assert.equal(await p.chat.locator('.bubble', { hasText: 'talk' }).count(), 1);
+    const said = p.model.requests.at(-1).messages.filter((m) => m.role === 'user').map((m) => m.content);
+    assert.ok(said.some((text) => /talk/.test(text)), 'the model knows what was said before');
   });
 
   it('F200 a service that fails is said with what to do, and tried again', async () => {
@@ -313,19 +335,4 @@ function alive(pid) {
   } catch {
     return false;
   }
-}
-
-/** The process of the server of an editor: that which runs the program with the editor's environment. */
-async function serverOf(editor) {
-  const program = await binary();
-  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    try {
-      if (readlinkSync(`/proc/${pid}/exe`) === program && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(editor.dir)) {
-        return Number(pid);
-      }
-    } catch {
-      // It is another's, or has ended.
-    }
-  }
-  throw new Error('no server runs');
 }

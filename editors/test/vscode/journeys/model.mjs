@@ -29,6 +29,11 @@ export async function startModel() {
     }
     requests.push(JSON.parse(body));
     wake();
+    if (service.key !== undefined && request.headers.authorization !== `Bearer ${service.key}`) {
+      response.writeHead(401, { 'Content-Type': 'application/json' });
+      response.end(JSON.stringify({ error: { message: 'Incorrect API key provided.' } }));
+      return;
+    }
     const gone = once(response, 'close').then(() => 'gone');
     while (replies.length === 0) {
       if ((await Promise.race([news(), gone])) === 'gone') {
@@ -69,7 +74,9 @@ export async function startModel() {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 
-  return {
+  const service = {
+    /** The key that requests must come with; undefined for none. */
+    key: undefined,
     url: `http://127.0.0.1:${server.address().port}/v1`,
     requests,
     reply(...more) {
@@ -87,6 +94,7 @@ export async function startModel() {
       server.close();
     },
   };
+  return service;
 }
 
 /** A promise and what settles it. */

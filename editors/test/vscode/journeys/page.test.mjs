@@ -158,6 +158,7 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
     await page.keyboard.press('Enter');
     await page.keyboard.press('Space');
     assert.deepEqual(await posted(), []);
+    await page.locator('.question.open button:enabled', { hasText: 'Allow' }).waitFor();
     await page.keyboard.press('Control+Enter');
     assert.deepEqual(await posted(), [{ type: 'answer', id: 1, optionId: 'yes' }]);
     await events({ type: 'answered', id: 1, answer: { text: 'Allow', allowed: true } }, ask(2));
@@ -218,6 +219,108 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
     );
     await page.locator('[role="separator"]', { hasText: 'Now starting writes' }).waitFor();
     await page.locator('.plan summary', { hasText: '1 of 2 done' }).waitFor();
+  });
+
+  const permission = (id, kind, more, input) => ({
+    type: 'permission',
+    id,
+    params: {
+      sessionId: 's',
+      toolCall: { sessionUpdate: 'tool_call_update', toolCallId: `q${id}`, title: 'T', kind, rawInput: input, ...more },
+      options: [
+        { optionId: 'allow_once', name: 'Allow', kind: 'allow_once' },
+        { optionId: 'reject_once', name: 'Reject', kind: 'reject_once' },
+      ],
+    },
+  });
+  const allow = () => page.locator('.question.open button', { hasText: 'Allow' });
+
+  it('FindingS4 a question shows all of a command, what is hidden in it, how much it is and where', async () => {
+    const command = `echo \u202esafe\u200b\n${'x'.repeat(300)}\n\tlast\x1b[2K`;
+    await events(permission(1, 'execute', { locations: [{ path: '/project/sub' }] }, { command }));
+    const lines = page.locator('.question.open .command .line');
+    await lines.nth(2).waitFor();
+    assert.deepEqual(await lines.allTextContents(), ['echo \\u{202e}safe\\u{200b}', 'x'.repeat(300), '\tlast\\u{1b}[2K']);
+    assert.ok(await lines.evaluateAll((all) => all.every((e) => getComputedStyle(e).borderLeftWidth === '2px')));
+    await page.locator('.about', { hasText: `3 lines, ${Buffer.byteLength(command)} bytes, in /project/sub` }).waitFor();
+    assert.ok(await page.locator('.whole').evaluate((e) => e.scrollHeight <= e.clientHeight), 'all of it is in sight');
+    const long = Array.from({ length: 200 }, (_, i) => `step ${i}`).join('\n');
+    await events({ type: 'answered', id: 1, answer: 'withdrawn' }, permission(2, 'execute', {}, { command: long }));
+    await page.locator('.about', { hasText: '200 lines, 1689 bytes, scroll to see all of them' }).waitFor();
+    assert.equal(await lines.count(), 200);
+    const [inside, all] = await page.locator('.whole').evaluate((e) => [e.clientHeight / (e.scrollHeight / 200), e.scrollHeight > e.clientHeight]);
+    assert.ok(all && inside > 38 && inside < 42, `${inside} lines are in sight`);
+  });
+
+  it('FindingS22 a question cannot be allowed in the moment in which it appears', async () => {
+    await input().focus();
+    await page.evaluate(() => {
+      window.allowed = [];
+      const seen = new MutationObserver(() => {
+        const button = document.querySelector('.question.open [data-kind="allow_once"]');
+        if (button) {
+          window.allowed.push([performance.now(), button.disabled]);
+          button.click();
+          const key = { key: 'Enter', ctrlKey: true, bubbles: true, cancelable: true };
+          document.activeElement.dispatchEvent(new KeyboardEvent('keydown', key));
+        }
+      });
+      seen.observe(document.body, { subtree: true, childList: true, attributes: true, attributeFilter: ['disabled'] });
+    });
+    await events(permission(1, 'execute', {}, { command: 'make' }));
+    await page.waitForFunction(() => window.allowed.some(([, disabled]) => !disabled));
+    const [first, ...later] = await page.evaluate(() => window.allowed);
+    assert.equal(first[1], true);
+    assert.ok(later.at(-1)[0] - first[0] >= 290, `after ${later.at(-1)[0] - first[0]} ms`);
+    // Neither the click nor the key of before have counted.
+    const sent = (await posted()).filter((m) => m.type === 'answer');
+    assert.deepEqual(sent[0], { type: 'answer', id: 1, optionId: 'allow_once' });
+    assert.ok(sent.length <= 2, 'one click and one key, when it could be allowed');
+    await events({ type: 'answered', id: 1, answer: { text: 'Allow', allowed: true } }, permission(2, 'execute', {}, { command: 'again' }));
+    await page.evaluate(() => (window.allowed.length = 0));
+    await page.keyboard.press('Control+Backspace');
+    assert.deepEqual((await posted()).filter((m) => m.optionId === 'reject_once').length, 1, 'refusing is always possible');
+  });
+
+  it('FindingS17 a change that is not shown cannot be allowed before it was opened', async () => {
+    const word = 'The change of a.go is too large to be shown here; tandem/changes/diff gives it.';
+    const content = [{ type: 'content', content: { type: 'text', text: word } }];
+    await events(permission(1, 'edit', { content, locations: [{ path: '/project/a.go' }] }, { path: 'a.go', old_text: 'a', new_text: 'b' }));
+    await page.locator('.question.open', { hasText: 'It can be allowed once it was opened.' }).waitFor();
+    await page.waitForTimeout(400); // longer than any question has to wait
+    assert.ok(await allow().isDisabled());
+    await page.keyboard.press('Control+Enter');
+    assert.deepEqual(await posted(), []);
+    await page.locator('.question.open button.link').click();
+    assert.deepEqual(await posted(), [{ type: 'proposal', id: 1, path: '/project/a.go' }]);
+    await events({ type: 'looked', id: 1 });
+    await allow().click();
+    assert.deepEqual(await posted(), [{ type: 'answer', id: 1, optionId: 'allow_once' }]);
+    // Neither can one of which the end is left to the editor's own diff; one that is shown can.
+    const diff = (n) => [{ type: 'diff', path: '/project/a.go', oldText: '', newText: '', _meta: { tandem: { unified: `@@ -1,0 +1,${n} @@\n${'+x\n'.repeat(n)}` } } }];
+    await events({ type: 'answered', id: 1, answer: 'withdrawn' }, permission(2, 'edit', { content: diff(500) }));
+    await page.locator('.question.open', { hasText: 'It can be allowed once it was opened.' }).waitFor();
+    await events({ type: 'answered', id: 2, answer: 'withdrawn' }, permission(3, 'edit', { content: diff(50) }));
+    await page.locator('.question.open button[data-kind="allow_once"]:enabled').waitFor();
+    assert.equal(await page.locator('.question.open', { hasText: 'once it was opened' }).count(), 0);
+  });
+
+  it('FindingU12 a failed call says what happened in a sentence, without codes and words for the model', async () => {
+    const sentence = 'The model had not read this text yet. Nothing was changed.';
+    const failed = (error, summary, text) => ({
+      title: 'Edit a.go', kind: 'edit', status: 'failed',
+      content: [{ type: 'content', content: { type: 'text', text } }],
+      _meta: { tandem: { phase: 'error', error, summary, render: { markdown: summary } } },
+    });
+    await events(call('1', failed('NOT_READ', sentence, sentence)), call('2', failed('FILE_TOO_LARGE', '', 'Read it in parts with read_file.')));
+    await page.locator('.failure', { hasText: sentence }).waitFor();
+    await page.locator('.failure', { hasText: 'The file is too large.' }).waitFor();
+    const text = await page.locator('.rows').innerText();
+    assert.doesNotMatch(text, /[A-Z]+_[A-Z]+/, text);
+    assert.doesNotMatch(text, /Read it in parts/);
+    assert.equal(text.split('Nothing was changed').length, 2, 'it is said once');
+    await events({ type: 'prompt', text: 'x' }, { type: 'ended', result: { stopReason: 'of_tomorrow' } });
+    await page.locator('.ending', { hasText: 'The turn failed.' }).waitFor();
   });
 
   it('keeps finished blocks as they are while text streams', async () => {

@@ -1,8 +1,9 @@
 // A person in front of VS Code: opens the chat, asks, types, answers.
 import assert from 'node:assert/strict';
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { VERSIONS, missing, open, openFile, start, vsix, webview } from '../drive.mjs';
+import { VERSIONS, binary, missing, open, openFile, start, vsix, webview } from '../drive.mjs';
 import { startModel } from './model.mjs';
 
 /** The version of VS Code that is driven. */
@@ -135,6 +136,22 @@ export class Person {
     await this.chat.locator(selector, { hasText: text }).last().waitFor();
   }
 
+  /** The lenses of that name in the file that is open. */
+  lens(name) {
+    return this.page.locator('.codelens-decoration a', { hasText: new RegExp(`^\\s*${name}$`) });
+  }
+
+  /** Waits until so many changes of the file that is open can be accepted by their lenses. */
+  async marks(count) {
+    await this.until(async () => (await this.lens('Accept').count()) === count, async () => `${await this.lens('Accept').count()} lenses, not ${count}`);
+  }
+
+  /** Loads the window again, as "Developer: Reload Window" does. */
+  async reload() {
+    await this.page.reload();
+    await this.page.waitForSelector('.monaco-workbench .part.editor');
+  }
+
   /** Waits until no turn runs. */
   async idle() {
     await this.chat.locator('button[aria-label^="Stop"]').waitFor({ state: 'hidden' });
@@ -209,6 +226,21 @@ export class Person {
     await this.page.locator('.statusbar-item', { hasText: new RegExp(`^Ln ${line}, Col 1$`) }).waitFor();
     await this.page.waitForFunction(() => document.activeElement?.closest('.part.editor .monaco-editor'));
   }
+}
+
+/** The process of the server of an editor: that which runs the program with the editor's environment. */
+export async function serverOf(editor) {
+  const program = await binary();
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      if (readlinkSync(`/proc/${pid}/exe`) === program && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(editor.dir)) {
+        return Number(pid);
+      }
+    } catch {
+      // It is another's, or has ended.
+    }
+  }
+  throw new Error('no server runs');
 }
 
 /** What the server has complained of in its log. */

@@ -14,7 +14,7 @@ describe(`a short walk in code-server ${oldest}`, { skip: unable(oldest), timeou
   before(async () => (p = await begin({ version: oldest, files: { 'a.txt': 'one\ntwo\n' } })));
   after(() => p?.end());
 
-  it('asks, is allowed, edits while somebody types, and is accepted', async () => {
+  it('asks, is allowed, edits while somebody types, and is accepted where it did not ask', async () => {
     await p.openFile('a.txt');
     await p.openChat();
     const { model } = p;
@@ -38,9 +38,16 @@ describe(`a short walk in code-server ${oldest}`, { skip: unable(oldest), timeou
     await p.ask('run something');
     await p.leaveChat();
     const toast = p.page.locator('.notifications-toasts .notification-toast', { hasText: 'echo it ran' });
-    await toast.locator('.monaco-button', { hasText: /^Allow$/ }).click();
-    await p.openChat();
+    await toast.locator('.monaco-button', { hasText: /^Show$/ }).click();
+    await p.answer('Allow');
     await p.sees('That too.');
     assert.equal(await p.call('echo it ran').getAttribute('data-status'), 'done');
+    await p.mode('auto');
+    model.reply([{ call: 'edit_file', args: { path: 'a.txt', old_text: 'TWO', new_text: 'two' } }], ['Back again.']);
+    await p.ask('and softer');
+    await p.sees('Back again.');
+    await p.reads('one and a half\ntwo\n');
+    await p.lens('Accept').click();
+    await p.chat.locator('.changes').waitFor({ state: 'hidden' });
   });
 });

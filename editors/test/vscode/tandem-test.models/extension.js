@@ -1,4 +1,5 @@
-// Two language models that answer as a test says: `answer` plays the answers, `asked` has what they were asked.
+// Two language models that answer as a test says: `answer` plays the answers, `asked` has what they were asked. And a kind of
+// notebook, with a cell for each line of its file.
 const vscode = require('vscode');
 
 exports.activate = (context) => {
@@ -20,6 +21,14 @@ exports.activate = (context) => {
     },
     provideTokenCount: async () => 1,
   };
+  const book = {
+    deserializeNotebook: (content) => {
+      const lines = Buffer.from(content).toString().split('\n');
+      return new vscode.NotebookData(lines.map((line) => new vscode.NotebookCellData(vscode.NotebookCellKind.Code, line, 'plaintext')));
+    },
+    serializeNotebook: ({ cells }) => Buffer.from(cells.map((cell) => cell.value).join('\n')),
+  };
+  context.subscriptions.push(vscode.workspace.registerNotebookSerializer('tandem-test.book', book));
   context.subscriptions.push(vscode.lm.registerLanguageModelChatProvider('tandem-test', provider));
   return api;
 };

@@ -1,5 +1,6 @@
 // What the extension and the web page of its chat say to each other.
 
+import type { Earlier, Kept } from './sessions.ts';
 import type { Conversation, Event } from './state.ts';
 import type { MentionItem } from './wire.ts';
 
@@ -10,6 +11,10 @@ export interface Setup {
   failure?: string;
   /** Why there is no session although the backend runs. */
   refused?: string;
+  /** What there is to say of an earlier session. */
+  earlier?: Earlier;
+  /** Other sessions of the workspace, the last used first. */
+  sessions?: readonly Kept[];
   /** The workspace's folder, which paths are shown relative to. */
   folder?: string;
   trusted: boolean;
@@ -31,6 +36,8 @@ export type ToPage =
   | { type: 'setup'; setup: Setup }
   | { type: 'draft'; text: string }
   | { type: 'focus' }
+  /** Takes the person to a question. */
+  | { type: 'question'; id: number }
   | { type: 'mentions'; request: number; items: MentionItem[] };
 
 /** From the page to the extension. */
@@ -39,13 +46,16 @@ export type FromPage =
   | { type: 'ask'; text: string; context?: Context }
   | { type: 'stop' }
   | { type: 'newSession' }
+  | { type: 'load'; id: string }
   | { type: 'answer'; id: number; optionId?: string; text?: string }
   | { type: 'mode'; id: string }
   | { type: 'model'; id: string }
   | { type: 'open'; path: string; line?: number }
   | { type: 'diff'; path: string }
+  /** Opens the change that a question is about. */
+  | { type: 'proposal'; id: number; path?: string }
   | { type: 'copy'; text: string }
   | { type: 'insert'; text: string }
   | { type: 'accept' | 'reject'; uri?: string }
   | { type: 'mentions'; request: number; prefix: string }
-  | { type: 'do'; what: 'setApiKey' | 'openSettings' | 'showLog' | 'restart' | 'retry'; query?: string };
+  | { type: 'do'; what: 'setApiKey' | 'openSettings' | 'showLog' | 'restart' | 'retry' | 'sessions'; query?: string };

@@ -4,6 +4,7 @@
 import * as vscode from 'vscode';
 import type { Backend } from '../backend.ts';
 import type { Answer, Event } from './state.ts';
+import { plain } from './visible.ts';
 import type { ClarifyParams, PermissionParams, PermissionResult } from './wire.ts';
 
 interface Open {
@@ -23,7 +24,7 @@ export class Questions implements vscode.Disposable {
     backend: Backend,
     private readonly dispatch: (session: string, event: Event) => void,
     private readonly inSight: (session: string) => boolean,
-    private readonly show: () => void,
+    private readonly show: (id: number) => void,
   ) {
     this.subscriptions.push(
       backend.onRequest<PermissionParams, PermissionResult>('tandem/session/requestPermission', async (p, token) => {
@@ -115,42 +116,38 @@ export class Questions implements vscode.Disposable {
     }
   }
 
+  /** The question of that id, if it is open and asks for permission. */
+  permission(id: number): PermissionParams | undefined {
+    const params = this.open.get(id)?.params;
+    return params && !('question' in params) ? params : undefined;
+  }
+
+  /** Tells of a question. It can be refused there; to allow it, the person has to have seen all of it in the chat. */
   private async toast(id: number, params: PermissionParams | ClarifyParams): Promise<void> {
-    const show = 'Show in Chat';
+    const show = 'Show';
     if ('question' in params) {
-      const labels = (params.options ?? []).map((o) => o.label);
-      const picked = await vscode.window.showInformationMessage(`Tandem asks: ${params.question}`, ...labels, show);
-      const option = params.options?.find((o) => o.label === picked);
-      if (option) {
-        this.answer(id, { text: option.id });
-      } else if (picked === show) {
-        this.show();
-      }
-      return;
+      const picked = await vscode.window.showInformationMessage(`Tandem asks: ${plain(params.question)}`, show);
+      return picked === show ? this.show(id) : undefined;
     }
-    // A diff does not fit into a notification: it can only be refused there, or looked at.
-    const diffs = Array.isArray(params.toolCall.content) && params.toolCall.content.some((c) => c.type === 'diff');
-    const options = diffs ? params.options.filter((o) => o.kind.startsWith('reject')) : params.options;
-    const buttons = options.map((o) => o.name);
-    const picked = await vscode.window.showWarningMessage(
-      toastText(params),
-      ...(diffs ? [show, ...buttons] : [...buttons, show]),
-    );
-    const option = options.find((o) => o.name === picked);
-    if (option) {
-      this.answer(id, { optionId: option.optionId });
-    } else if (picked === show) {
-      this.show();
+    const reject = params.options.find((o) => o.kind === 'reject_once');
+    const buttons = reject ? [show, reject.name] : [show];
+    const picked = await vscode.window.showWarningMessage(toastText(params), ...buttons);
+    if (picked === show) {
+      this.show(id);
+    } else if (picked !== undefined && picked === reject?.name) {
+      this.answer(id, { optionId: reject.optionId });
     }
   }
 }
 
-/** What a notification says: the command word for word, or what the call is. */
+/** What a notification says: what is asked, in plain text. */
 function toastText(p: PermissionParams): string {
   const input = p.toolCall.rawInput;
   const command = typeof input === 'object' && input !== null && 'command' in input ? input.command : undefined;
-  const danger = p._meta?.tandem?.danger === 'dangerous' ? ` Dangerous: ${p._meta.tandem.reason ?? ''}` : '';
-  return typeof command === 'string' ? `Tandem asks to run: ${command}${danger}` : `Tandem asks: ${p.toolCall.title}${danger}`;
+  const danger = p._meta?.tandem?.danger === 'dangerous' ? ` (dangerous: ${plain(p._meta.tandem.reason ?? '')})` : '';
+  return typeof command === 'string'
+    ? `Tandem asks to run${danger}: ${plain(command)}`
+    : `Tandem asks for permission${danger}: ${plain(p.toolCall.title ?? '')}`;
 }
 
 function wordsOf(p: PermissionParams | ClarifyParams, given: { optionId?: string; text?: string } | undefined): Answer {

@@ -300,3 +300,51 @@ describe('sessions', () => {
     assert.ok(c.next > 1, 'keys are never used twice');
   });
 });
+
+describe('FindingU1 a conversation that is loaded', () => {
+  const session = { sessionId: 's', modes: { currentModeId: 'auto', availableModes: [] } };
+  const chunk = (text: string): Update => ({ sessionUpdate: 'user_message_chunk', content: { type: 'text', text } });
+  const told = (text: string): Update => ({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
+  const notice = (text: string): Update => ({ sessionUpdate: 'notice', content: { type: 'text', text } });
+  const history = [chunk('go'), told('Well'), { sessionUpdate: 'tool_call', toolCallId: '1', title: 'T', status: 'completed' }];
+  const ended = notice('The program ended during this turn; what was running was not tried again.');
+
+  it('FindingU1 is what the server tells of it, at rest', () => {
+    const c = after([{ type: 'loaded', session, updates: [...history, told('Done.')] }]);
+    assert.deepEqual(digest(c), [
+      { role: 'user', text: 'go' },
+      { role: 'agent', text: 'Well' },
+      { tool: '1', title: 'T', status: 'completed' },
+      { role: 'agent', text: 'Done.' },
+    ]);
+    assert.equal(c.session, 's');
+    assert.equal(c.mode, 'auto');
+    assert.equal(c.running, false);
+    assert.ok(c.items.every((x) => !('open' in x) || !x.open));
+  });
+
+  it('FindingU1 takes the place of what was there, with keys of its own', () => {
+    const before = after([{ type: 'session', session }, { type: 'prompt', text: 'go' }, say('Well')]);
+    const c = after([{ type: 'lost', message: 'The server has ended.' }, { type: 'loaded', session, updates: history }], before);
+    assert.equal(digest(c).filter((x) => x.text === 'go').length, 1);
+    assert.ok(!c.items.some((x) => before.items.some((y) => y.key === x.key)));
+  });
+
+  it('FindingU1 keeps words that were on their way when the server ended, before what is said of its end', () => {
+    const running = after([{ type: 'session', session }, { type: 'prompt', text: 'go' }, say('Well'), call('1'), say('Half an ans')]);
+    const c = after([{ type: 'lost', message: 'It ended.' }, { type: 'loaded', session, updates: [...history, ended] }], running);
+    assert.deepEqual(digest(c).slice(-2), [
+      { role: 'agent', text: 'Half an ans' },
+      { role: 'notice', text: 'The program ended during this turn; what was running was not tried again.' },
+    ]);
+    const all = [...history, told('Half an answer.'), ended];
+    const kept = after([{ type: 'lost', message: 'It ended.' }, { type: 'loaded', session, updates: all }], running);
+    assert.equal(digest(kept).filter((x) => x.text?.startsWith('Half')).length, 1, 'not twice where it was written down');
+  });
+
+  it('FindingU3 a server that a person has started anew leaves nothing bad behind', () => {
+    const c = after([{ type: 'session', session }, { type: 'prompt', text: 'go' }, { type: 'ended', result: { stopReason: 'end_turn' } }, { type: 'lost' }]);
+    assert.deepEqual(digest(c), [{ role: 'user', text: 'go' }]);
+    assert.equal(c.session, undefined);
+  });
+});

@@ -44,12 +44,15 @@ export interface Permission {
   readonly type: 'permission';
   readonly id: number;
   readonly options: PermissionParams['options'];
-  /** The command word for word, where one would run. */
+  /** The command word for word, where one would run, and its folder. */
   readonly command?: string;
+  readonly cwd?: string;
   readonly diffs: readonly Diff[];
   readonly danger?: string;
   readonly reason?: string;
   readonly rule?: string;
+  /** The whole change was opened beside the chat. */
+  readonly looked?: boolean;
   readonly answer?: Answer;
 }
 
@@ -152,23 +155,28 @@ export interface Conversation {
   readonly next: number;
   /** What is still to come of a prompt that is being echoed. */
   readonly echo: string;
+  /** Words that the server was just saying when it ended, which it may not have written down. */
+  readonly cut?: string;
 }
 
 export type Event =
   | { type: 'session'; session: NewSessionResult }
+  | { type: 'loaded'; session: NewSessionResult; updates: readonly Update[] }
   | { type: 'reset' }
   | { type: 'prompt'; text: string; attached?: string[] }
   | { type: 'steer' | 'unsteer'; text: string }
   | { type: 'update'; update: Update }
   | { type: 'permission'; id: number; params: PermissionParams }
   | { type: 'clarify'; id: number; params: ClarifyParams }
+  | { type: 'looked'; id: number }
   | { type: 'answered'; id: number; answer: Answer }
   | { type: 'mode'; id: string }
   | { type: 'model'; id: string }
   | { type: 'changes'; files: ChangedFile[] }
   | { type: 'ended'; result: PromptResult }
   | { type: 'failed'; code?: string; message: string }
-  | { type: 'lost'; message: string };
+  /** The server has ended; without a message because it was asked to, to be started again. */
+  | { type: 'lost'; message?: string };
 
 export const empty: Conversation = {
   items: [],
@@ -192,14 +200,9 @@ export function reduce(c: Conversation, e: Event): Conversation {
     case 'reset':
       return { ...empty, next: c.next };
     case 'session':
-      return {
-        ...c,
-        session: e.session.sessionId,
-        mode: e.session.modes?.currentModeId,
-        modes: e.session.modes?.availableModes ?? [],
-        model: e.session.models?.currentModelId,
-        models: (e.session.models?.availableModels ?? []).map((m) => ({ id: m.modelId, name: m.name })),
-      };
+      return opened(c, e.session);
+    case 'loaded':
+      return opened(withCut(settle(e.updates.reduce(update, { ...empty, next: c.next })), c.cut), e.session);
     case 'prompt': {
       const before = c.before + total(c.usage);
       c = { ...settle(c), running: true, echo: e.text, usage: undefined, before };
@@ -225,8 +228,10 @@ export function reduce(c: Conversation, e: Event): Conversation {
           defaultAnswer: e.params.defaultAnswer,
         },
       );
+    case 'looked':
+      return questioned(c, e.id, { looked: true });
     case 'answered':
-      return answer(c, e.id, e.answer);
+      return questioned(c, e.id, { answer: e.answer });
     case 'mode':
       return { ...c, mode: e.id };
     case 'model':
@@ -243,11 +248,34 @@ export function reduce(c: Conversation, e: Event): Conversation {
         message: e.message,
       });
     case 'lost': {
-      const was = c.items.length > 0;
-      c = settle({ ...c, running: false, session: undefined, changes: [], plan: [], steering: [] });
-      return was ? add(c, { type: 'ending', reason: 'lost', message: e.message }) : c;
+      const last = c.items.at(-1);
+      const cut = last?.type === 'message' && last.role === 'agent' && last.open ? last.text : undefined;
+      c = settle({ ...c, running: false, session: undefined, cut, changes: [], plan: [], steering: [] });
+      return last && e.message ? add(c, { type: 'ending', reason: 'lost', message: e.message }) : c;
     }
   }
+}
+
+function opened(c: Conversation, { sessionId, modes, models }: NewSessionResult): Conversation {
+  return {
+    ...c,
+    session: sessionId,
+    mode: modes?.currentModeId,
+    modes: modes?.availableModes ?? [],
+    model: models?.currentModelId,
+    models: (models?.availableModels ?? []).map((m) => ({ id: m.modelId, name: m.name })),
+  };
+}
+
+/** With words that a person has read and the server did not come to write down, before what it says of its end. */
+function withCut(c: Conversation, cut: string | undefined): Conversation {
+  if (!cut || c.items.some((x) => x.type === 'message' && x.role === 'agent' && x.text.startsWith(cut))) {
+    return c;
+  }
+  const items = c.items.slice();
+  const at = items.at(-1)?.type === 'notice' ? items.length - 1 : items.length;
+  items.splice(at, 0, { type: 'message', role: 'agent', text: cut, open: false, key: `i${c.next}` });
+  return { ...c, items, next: c.next + 1 };
 }
 
 type Keyless<T> = T extends Item ? Omit<T, 'key'> : never;
@@ -437,6 +465,18 @@ function diffsIn(content: ToolContent[]): Diff[] {
     });
 }
 
+/** Diffs whose texts are too large to be sent: each comes as a unified diff, or as a word that even that is too large. */
+function largeIn(content: ToolContent[], locations: readonly Location[]): Diff[] {
+  return content.flatMap((x, i) => {
+    if (x.type !== 'content') {
+      return [];
+    }
+    const text = x.content?.text ?? '';
+    const unified = /^@@ -/m.test(text) ? text : undefined;
+    return [{ path: locations[i]?.path ?? '', unified, created: false, ...count(unified ?? '') }];
+  });
+}
+
 /** The lines that a unified diff adds and takes away. */
 export function count(unified: string): { additions: number; deletions: number } {
   let additions = 0;
@@ -459,12 +499,14 @@ function permissionOf(id: number, p: PermissionParams): Permission {
   const input = p.toolCall.rawInput;
   const named = typeof input === 'object' && input !== null && 'command' in input ? input.command : undefined;
   const rule = p._meta?.tandem?.suggestedRule;
+  const command = typeof named === 'string' ? named : p.toolCall.kind === 'execute' ? textIn(content) : undefined;
   return {
     type: 'permission',
     id,
     options: p.options,
-    command: typeof named === 'string' ? named : p.toolCall.kind === 'execute' ? textIn(content) : undefined,
-    diffs: diffsIn(content),
+    command,
+    cwd: command === undefined ? undefined : p.toolCall.locations?.[0]?.path,
+    diffs: command === undefined ? [...diffsIn(content), ...largeIn(content, p.toolCall.locations ?? [])] : diffsIn(content),
     danger: p._meta?.tandem?.danger,
     reason: p._meta?.tandem?.reason,
     rule: rule === undefined ? undefined : typeof rule === 'string' ? rule : JSON.stringify(rule),
@@ -479,13 +521,14 @@ function ask(c: Conversation, u: Update, question: Question): Conversation {
   return replace(c, i, { ...(c.items[i] as ToolCall), question });
 }
 
-function answer(c: Conversation, id: number, given: Answer): Conversation {
+/** Changes a question that is open. */
+function questioned(c: Conversation, id: number, more: { looked: true } | { answer: Answer }): Conversation {
   const i = c.items.findIndex((x) => x.type === 'tool' && x.question?.id === id);
   const item = c.items[i];
   if (item?.type !== 'tool' || !item.question || item.question.answer) {
     return c;
   }
-  return replace(c, i, { ...item, question: { ...item.question, answer: given } });
+  return replace(c, i, { ...item, question: { ...item.question, ...more } });
 }
 
 function end(c: Conversation, r: PromptResult): Conversation {

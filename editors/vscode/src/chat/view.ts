@@ -5,22 +5,31 @@ import { basename, isAbsolute, join } from 'node:path';
 import * as vscode from 'vscode';
 import type { Actions, Chat } from '../actions.ts';
 import type { Backend } from '../backend.ts';
-import type { Position, PromptContext } from '../protocol.ts';
+import type { Position, PromptContext, SessionInfo } from '../protocol.ts';
 import type { Context, FromPage, Setup, ToPage } from './messages.ts';
 import { page } from './page.ts';
 import { Questions } from './questions.ts';
+import { type Earlier, Loader, SESSION_BUSY, UNKNOWN_SESSION, instead, kept, list, waits } from './sessions.ts';
 import { type Conversation, type Event, empty, reduce } from './state.ts';
 import type { ChangedFile, ContentBlock, MentionItem, NewSessionResult, PromptResult, UpdateParams } from './wire.ts';
 
 const VIEW = 'tandem.chat';
 const HISTORY = 'tandem.history';
 const MOST_HISTORY = 100;
+/** The session that was shown last, and the process that served it. */
+const SESSION = 'tandem.session';
+const SERVER = 'tandem.server';
+/** How many other sessions the page offers. */
+const MOST_SESSIONS = 5;
+/** How long to wait before a session is asked for again that a process still holds which is ending. */
+const PAUSE_MS = 250;
+/** The model that answers where none is set up. */
+const EMBEDDED = 'script/embedded';
 
 /** Error codes of the server. */
-const UNKNOWN_SESSION = -32011;
 const CODES: Record<number, string> = {
   [UNKNOWN_SESSION]: 'unknown_session',
-  [-32012]: 'session_busy',
+  [SESSION_BUSY]: 'session_busy',
   [-32013]: 'model_unavailable',
   [-32014]: 'not_permitted',
 };
@@ -38,8 +47,20 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
   private refused?: string;
   private folder?: string;
   private opening?: Promise<string>;
+  /** What the next session is to be: the one that the folder had last, a certain one, or a new one. */
+  private next: 'last' | 'new' | { id: string } = 'last';
+  /** Settled when the running server has been asked for that session. */
+  private restored?: Promise<void>;
+  /** Settled when the session that was left last is closed. */
+  private closed?: Promise<unknown>;
+  private earlier?: Earlier;
+  /** The sessions of the workspace, as they were listed last. */
+  private known: readonly SessionInfo[] = [];
+  private readonly loader = new Loader((method, params) => this.backend.request(method, params));
   private lastAsked?: { text: string; context?: Context };
   private changesAsked = false;
+  /** The question that the person wants to see. */
+  private asked?: number;
   /** The turn that runs, or the last one. */
   private turn: Promise<void> = Promise.resolve();
   private readonly questions: Questions;
@@ -57,14 +78,20 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
       backend,
       (session, event) => this.dispatch(event, session),
       (session) => session === this.state.session && this.view?.visible === true,
-      () => this.show(),
+      (id) => {
+        this.asked = id;
+        this.show();
+        this.tellAsked();
+      },
     );
     this.subscriptions.push(
       this.questions,
       vscode.window.registerWebviewViewProvider(VIEW, this),
-      backend.onNotification<UpdateParams>('tandem/session/update', (p) =>
-        this.dispatch({ type: 'update', update: p.update }, p.sessionId),
-      ),
+      backend.onNotification<UpdateParams>('tandem/session/update', (p) => {
+        if (!this.loader.take(p.sessionId, p.update)) {
+          this.dispatch({ type: 'update', update: p.update }, p.sessionId);
+        }
+      }),
       backend.onNotification<{ sessionId: string }>('tandem/changes/didChange', (p) => {
         if (p.sessionId === this.state.session) {
           void this.readChanges();
@@ -108,15 +135,59 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
 
   async newSession(): Promise<void> {
     const old = this.state.session;
+    const text = waits(this.state);
     this.questions.withdraw(old);
-    this.dispatch({ type: 'reset' });
+    this.next = 'new';
     this.refused = undefined;
-    if (old) {
-      // Its turn, if one runs, ends with it.
-      void this.backend.request('tandem/session/close', { sessionId: old }).catch(() => {});
-    }
+    this.earlier = old && text ? { text, id: old } : undefined;
+    this.dispatch({ type: 'reset' });
+    this.close(old);
     this.post({ type: 'focus' });
     await this.session().catch(() => {});
+    if (old && text && !this.view?.visible) {
+      const back = 'Back to It';
+      if ((await vscode.window.showInformationMessage(`Tandem: ${text}`, back)) === back) {
+        await this.goOn(old);
+      }
+    }
+  }
+
+  async chooseSession(): Promise<void> {
+    await this.served();
+    const found = await this.list();
+    if (found.length === 0) {
+      return void vscode.window.showInformationMessage('Tandem: no session of this workspace is kept yet.');
+    }
+    const items = found.map((info) => {
+      const { id, title, detail } = kept(info, Date.now());
+      return { id, label: title, description: detail, detail: id === this.state.session ? 'This one is open.' : undefined };
+    });
+    const picked = await vscode.window.showQuickPick(items, {
+      title: 'Tandem: Sessions',
+      placeHolder: 'The session to go on with',
+      matchOnDescription: true,
+    });
+    if (picked) {
+      await this.goOn(picked.id);
+    }
+  }
+
+  /** Shows a session that is kept, in place of the present one, whose turn ends if one runs. */
+  private async goOn(id: string): Promise<void> {
+    const old = this.state.session;
+    if (id !== old) {
+      await this.load(id);
+      this.questions.withdraw(old);
+      this.close(old);
+    }
+    this.show();
+  }
+
+  /** Ends a session here. It is kept, with what waits in it. */
+  private close(id: string | undefined): void {
+    if (id) {
+      this.closed = this.backend.request('tandem/session/close', { sessionId: id }).catch(() => {});
+    }
   }
 
   stop(): void {
@@ -158,7 +229,7 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
       this.live = false;
     });
     this.badge();
-    if (this.backend.state === 'running' && !this.state.session) {
+    if (this.backend.state === 'running') {
       void this.session().catch(() => {});
     }
   }
@@ -174,8 +245,12 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
     }
     const before = this.state;
     this.state = reduce(before, event);
-    this.post({ type: 'event', event });
-    if (before.session !== this.state.session) {
+    if (event.type === 'loaded') {
+      this.tellAll();
+    } else {
+      this.post({ type: 'event', event });
+    }
+    if (before.session !== this.state.session || event.type === 'loaded') {
       this.sessionEmitter.fire(this.state.session);
     }
     if (before.running !== this.state.running || before.mode !== this.state.mode || before.model !== this.state.model) {
@@ -198,6 +273,17 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
     }
   }
 
+  private tellAll(): void {
+    this.post({ type: 'state', state: this.state, setup: this.setup(), history: this.history() });
+  }
+
+  private tellAsked(): void {
+    if (this.live && this.asked !== undefined) {
+      this.post({ type: 'question', id: this.asked });
+      this.asked = undefined;
+    }
+  }
+
   private tellSetup(): void {
     this.post({ type: 'setup', setup: this.setup() });
   }
@@ -208,6 +294,11 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
       backend: this.backend.state,
       failure: this.backend.failure,
       refused: this.refused,
+      earlier: this.earlier,
+      sessions: this.known
+        .filter((s) => s.sessionId !== this.state.session)
+        .slice(0, MOST_SESSIONS)
+        .map((s) => kept(s, Date.now())),
       folder: this.folder,
       trusted: vscode.workspace.isTrusted,
       can: {
@@ -226,18 +317,111 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
   private backendIs(state: string): void {
     if (state === 'running') {
       this.refused = undefined;
-      if (this.view || this.state.items.length > 0) {
-        void this.session().catch(() => {});
-      }
-    } else if (this.state.session) {
-      this.questions.withdraw();
-      this.opening = undefined;
-      this.dispatch({
-        type: 'lost',
-        message: 'The server has ended. What was said above is not known to the next one.',
+      // Also while the chat is not in sight: the marks of what waits are.
+      this.restored = this.restore();
+      void this.restored.then(() => {
+        if (this.view || this.state.items.length > 0) {
+          void this.session().catch(() => {});
+        }
       });
+    } else if (this.state.session) {
+      const { session, items } = this.state;
+      this.questions.withdraw();
+      this.opening = this.restored = undefined;
+      this.next = items.length > 0 ? { id: session } : 'new';
+      const { failure } = this.backend; // there is none where a person has it started anew
+      const message = state === 'stopped' && failure ? 'The server has ended. It is being started again.' : failure;
+      this.dispatch({ type: 'lost', message });
+    } else if (state === 'failed' && this.state.items.length > 0 && this.backend.failure) {
+      this.say(this.backend.failure);
     }
     this.tellSetup();
+  }
+
+  /** Puts a word of the extension itself into the conversation. */
+  private say(text: string): void {
+    this.dispatch({ type: 'update', update: { sessionUpdate: 'notice', content: { type: 'text', text } } });
+  }
+
+  /** Resolved when the server runs, or cannot. */
+  private served(): Promise<void> {
+    const coming = (state: string) => state === 'stopped' || state === 'starting';
+    return new Promise((resolve) => {
+      if (!coming(this.backend.state)) {
+        return resolve();
+      }
+      const heard = this.backend.onState((state) => {
+        if (!coming(state)) {
+          heard.dispose();
+          resolve();
+        }
+      });
+    });
+  }
+
+  private readonly request = <R>(method: string, params: unknown): Promise<R> => this.backend.request<R>(method, params);
+
+  /** Goes on with the session that is to be the next, if it is one that is kept. */
+  private async restore(): Promise<void> {
+    const { next } = this;
+    const former = this.context.workspaceState.get<number>(SERVER);
+    void this.context.workspaceState.update(SERVER, this.backend.pid);
+    let id = typeof next === 'object' ? next.id : undefined;
+    let title: string | undefined;
+    try {
+      const found = next === 'new' ? [] : await this.list();
+      if (next === 'last') {
+        const last = this.context.workspaceState.get<string>(SESSION);
+        id = (found.find((s) => s.sessionId === last) ?? found[0])?.sessionId;
+      }
+      title = found.find((s) => s.sessionId === id)?.title;
+      if (id && this.next === next) {
+        await this.load(id, former, () => this.next === next);
+      }
+    } catch (err) {
+      if (this.backend.state !== 'running') {
+        return; // the next one is asked again
+      }
+      this.next = 'new';
+      const text = instead(title, err);
+      this.earlier = { text, id: codeOf(err) === SESSION_BUSY ? id : undefined };
+      if (this.state.items.length > 0) {
+        this.say(text);
+      }
+    }
+  }
+
+  /** Loads a session and shows it, if that is still wanted. */
+  private async load(id: string, former?: number, wanted = () => true): Promise<void> {
+    await this.closed;
+    const pause = () => new Promise<void>((resolve) => setTimeout(resolve, PAUSE_MS));
+    let loaded = await this.loader.load(id, former, pause);
+    if (loaded.session.models?.currentModelId === EMBEDDED) {
+      // It answered because no other was set up: one may be now.
+      await this.request('tandem/session/setModel', { sessionId: id, model: '' });
+      loaded = await this.loader.load(id, former, pause);
+    }
+    if (!wanted()) {
+      return this.close(id);
+    }
+    const { session, updates } = loaded;
+    await this.lend(session);
+    this.folder = this.known.find((s) => s.sessionId === id)?.cwd ?? folders()[0];
+    this.refused = this.earlier = undefined;
+    this.dispatch({ type: 'loaded', session, updates });
+    this.keep(id);
+    await this.readChanges();
+  }
+
+  private keep(id: string): void {
+    this.next = { id };
+    void this.context.workspaceState.update(SESSION, id);
+  }
+
+  /** Adds the models that VS Code has to those of a session. */
+  private async lend(session: NewSessionResult): Promise<void> {
+    const lent = await this.actions.models().catch(() => []);
+    session.models?.availableModels.push(...lent);
   }
 
   /** The current session; one is made where there is none. Rejects where the server refuses. */
@@ -245,31 +429,61 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
     if (this.state.session) {
       return Promise.resolve(this.state.session);
     }
-    this.opening ??= this.open().finally(() => (this.opening = undefined));
+    if (!this.opening) {
+      const opening = this.open().finally(() => {
+        if (this.opening === opening) {
+          this.opening = undefined;
+        }
+      });
+      this.opening = opening;
+    }
     return this.opening;
   }
 
   private async open(): Promise<string> {
+    await this.served();
+    await this.restored;
+    return this.state.session ?? (await this.create());
+  }
+
+  private async create(): Promise<string> {
     const active = vscode.window.activeTextEditor?.document.uri;
-    const folders = vscode.workspace.workspaceFolders ?? [];
-    const cwd = (active && vscode.workspace.getWorkspaceFolder(active)) ?? folders[0];
-    const additionalDirectories = folders.filter((f) => f !== cwd).map((f) => f.uri.fsPath);
+    const all = vscode.workspace.workspaceFolders ?? [];
+    const cwd = (active && vscode.workspace.getWorkspaceFolder(active)) ?? all[0];
+    const additionalDirectories = all.filter((f) => f !== cwd).map((f) => f.uri.fsPath);
     try {
-      const session = await this.backend.request<NewSessionResult>('tandem/session/new', {
+      const session = await this.request<NewSessionResult>('tandem/session/new', {
         cwd: cwd?.uri.fsPath,
         additionalDirectories,
+        // That of the session before, where its server has ended and nothing had been said in it.
+        mode: this.state.mode,
       });
-      const lent = await this.actions.models().catch(() => []);
-      session.models?.availableModels.push(...lent);
+      await this.lend(session);
       this.folder = cwd?.uri.fsPath;
       this.refused = undefined;
       this.dispatch({ type: 'session', session });
+      this.keep(session.sessionId);
       return session.sessionId;
     } catch (err) {
       this.refused = wordsOf(err).message;
       throw err;
     } finally {
+      void this.readSessions();
       this.tellSetup();
+    }
+  }
+
+  private async list(): Promise<readonly SessionInfo[]> {
+    return (this.known = await list(this.request, folders()));
+  }
+
+  /** Asks for the other sessions of the workspace, which the page offers where no conversation is yet. */
+  private async readSessions(): Promise<void> {
+    try {
+      await this.list();
+      this.tellSetup();
+    } catch {
+      // The server has gone.
     }
   }
 
@@ -355,7 +569,8 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
     switch (m.type) {
       case 'ready':
         this.live = true;
-        this.post({ type: 'state', state: this.state, setup: this.setup(), history: this.history() });
+        this.tellAll();
+        this.tellAsked();
         return;
       case 'ask':
         return this.prompt(m.text, m.context);
@@ -363,6 +578,8 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
         return this.stop();
       case 'newSession':
         return this.newSession();
+      case 'load':
+        return this.goOn(m.id);
       case 'answer':
         return this.questions.answer(m.id, m);
       case 'mode':
@@ -373,7 +590,7 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
           this.dispatch({ type: m.type, id: m.id }, sessionId);
         } catch (err) {
           // The page shows what was picked until it is told what holds.
-          this.post({ type: 'state', state: this.state, setup: this.setup(), history: this.history() });
+          this.tellAll();
           throw err;
         }
         return;
@@ -385,6 +602,14 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
           await this.actions.openDiff(sessionId, this.uriOf(m.path).toString());
         }
         return;
+      case 'proposal': {
+        const asked = this.questions.permission(m.id);
+        if (asked) {
+          await this.actions.showProposal(asked, m.path);
+          this.dispatch({ type: 'looked', id: m.id });
+        }
+        return;
+      }
       case 'copy':
         return vscode.env.clipboard.writeText(m.text);
       case 'insert': {
@@ -415,6 +640,8 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
             return this.actions.openSettings(m.query);
           case 'showLog':
             return this.actions.showLog();
+          case 'sessions':
+            return this.chooseSession();
           case 'restart':
             return this.backend.restart();
           case 'retry':
@@ -442,6 +669,11 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
     }
     await this.actions.openFile(found.toString(), line);
   }
+}
+
+/** The folders of the workspace that are on a disk. */
+function folders(): string[] {
+  return (vscode.workspace.workspaceFolders ?? []).filter((f) => f.uri.scheme === 'file').map((f) => f.uri.fsPath);
 }
 
 /** What the page offers to send along: the file that is open, and the lines that are selected in it. */
@@ -507,9 +739,13 @@ function isNoTurn(err: unknown): boolean {
   return err instanceof Error && 'data' in err && (err.data as { code?: string } | undefined)?.code === 'no_turn';
 }
 
+function codeOf(err: unknown): number | undefined {
+  return typeof err === 'object' && err !== null && 'code' in err ? Number(err.code) : undefined;
+}
+
 /** An error as a person is told of it, and its name where the server gave one. */
 function wordsOf(err: unknown): { code?: string; message: string } {
-  const code = typeof err === 'object' && err !== null && 'code' in err ? CODES[Number(err.code)] : undefined;
+  const code = CODES[codeOf(err) ?? 0];
   const message = err instanceof Error ? err.message : String(err);
   return { code, message };
 }
