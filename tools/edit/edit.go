@@ -35,7 +35,7 @@ type Value struct {
 	Additions    int    `json:"additions"`
 	Deletions    int    `json:"deletions"`
 	// Already says that somebody else had made the same change.
-	Already bool `json:"already,omitempty"`
+	Already bool `json:"already,omitzero"`
 }
 
 // New makes the tool.

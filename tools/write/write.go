@@ -30,7 +30,7 @@ type Value struct {
 	Bytes   int    `json:"bytes"`
 	Created bool   `json:"created"`
 	// Already says that somebody else had made the same change.
-	Already bool `json:"already,omitempty"`
+	Already bool `json:"already,omitzero"`
 }
 
 // New makes the tool.
