@@ -4,6 +4,7 @@ package tree
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -94,16 +95,65 @@ func Stat(p *sandbox.Paths, canonical string) (fs.FileInfo, error) {
 
 // Open opens a file for reading by its path relative to the directory. What is no regular file is refused at once.
 func (t *Tree) Open(name string) (*os.File, error) {
-	name = path.Join(t.top, t.dir, name)
-	info, err := t.root.Lstat(name)
+	return t.open(path.Join(t.top, t.dir, name), fs.FileMode.IsRegular)
+}
+
+// open opens what stands at a path of root, if it is of the kind that is wanted. What it stands for is judged once it is
+// open, and opening does not wait: a pipe could come there at any moment.
+func (t *Tree) open(name string, wanted func(fs.FileMode) bool) (*os.File, error) {
+	unfit := &fs.PathError{Op: "open", Path: name, Err: errors.New("not a regular file")}
+	if info, err := t.root.Lstat(name); err != nil || !wanted(info.Mode()) {
+		return nil, cmp.Or(err, error(unfit))
+	}
+	f, err := t.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("not a regular file")}
+	if info, err := f.Stat(); err != nil || !wanted(info.Mode()) {
+		return nil, errors.Join(cmp.Or(err, error(unfit)), f.Close())
 	}
-	return t.root.Open(name)
+	return f, nil
 }
+
+// ruleFiles are the files of a folder that say what programs ignore in it.
+func ruleFiles() []string {
+	return []string{".gitignore", ".ignore", ".rgignore", ".git/info/exclude", ".git/commondir"}
+}
+
+// Blocks tells whether a file that says what is ignored, in the directory or above it, is something else, such as a pipe: a
+// program that reads it may wait for ever. BlocksBelow looks for one further down.
+func (t *Tree) Blocks() bool {
+	for at := t.base; ; at = filepath.Dir(at) {
+		for _, name := range ruleFiles() {
+			if info, err := os.Stat(filepath.Join(at, name)); err == nil && unfit(info.Mode()) {
+				return true
+			}
+		}
+		if at == filepath.Dir(at) {
+			return false
+		}
+	}
+}
+
+// BlocksBelow walks to find out, until ctx ends.
+func (t *Tree) BlocksBelow(ctx context.Context) (blocks bool) {
+	_, _ = t.Walk(ctx, 0, func(e Entry) error {
+		if !e.Type.IsDir() {
+			return nil
+		}
+		for _, name := range ruleFiles() {
+			if info, err := os.Stat(filepath.Join(t.base, e.Path, name)); err == nil && unfit(info.Mode()) {
+				blocks = true
+				return fs.SkipAll
+			}
+		}
+		return nil
+	})
+	return blocks
+}
+
+// unfit says that opening or reading something may take for ever.
+func unfit(m fs.FileMode) bool { return !m.IsRegular() && !m.IsDir() }
 
 // Walk visits what is in the directory down to a depth, 0 meaning all of it, sorted by the names on the way. A
 // directory is visited before what is in it; visit may answer fs.SkipDir and fs.SkipAll. What cannot be read is left
@@ -160,7 +210,7 @@ func (t *Tree) walk(
 }
 
 func (t *Tree) read(at string) ([]fs.DirEntry, error) {
-	f, err := t.root.Open(path.Join(t.top, t.dir, at))
+	f, err := t.open(path.Join(t.top, t.dir, at), fs.FileMode.IsDir)
 	if err != nil {
 		return nil, err
 	}
@@ -213,11 +263,7 @@ func (t *Tree) dirRules(rules []gitignore.Pattern, domain []string) []gitignore.
 }
 
 func (t *Tree) rules(rules []gitignore.Pattern, file string, domain []string) []gitignore.Pattern {
-	file = path.Join(t.top, file)
-	if info, err := t.root.Lstat(file); err != nil || !info.Mode().IsRegular() {
-		return rules
-	}
-	f, err := t.root.Open(file)
+	f, err := t.open(path.Join(t.top, file), fs.FileMode.IsRegular)
 	if err != nil {
 		return rules
 	}

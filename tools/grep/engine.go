@@ -81,7 +81,7 @@ func (e engine) file(ctx context.Context, q *query, path string, to sink) bool {
 	}
 	if len(whole) < wholeFile {
 		whole = plain(whole)
-		if !q.re.Match(whole) && !strings.Contains(q.Pattern, `\A`) && !strings.Contains(q.Pattern, `\z`) {
+		if !q.dear(len(whole)) && !q.re.Match(whole) && !strings.Contains(q.Pattern, `\A`) && !strings.Contains(q.Pattern, `\z`) {
 			return true
 		}
 		return to.start(path) && e.search(ctx, q, whole, to)
@@ -96,7 +96,7 @@ func (e engine) file(ctx context.Context, q *query, path string, to sink) bool {
 
 func (e engine) search(ctx context.Context, q *query, text []byte, to sink) bool {
 	if q.Multiline && len(text) > 0 {
-		return q.spans(text, to)
+		return q.spans(ctx, text, to)
 	}
 	return q.lines(ctx, func() ([]byte, bool) {
 		if len(text) == 0 {
@@ -111,17 +111,23 @@ func (e engine) search(ctx context.Context, q *query, text []byte, to sink) bool
 // lines looks at one line after the other and gives those that match with the lines around them.
 func (q *query) lines(ctx context.Context, next func() ([]byte, bool), to sink) bool {
 	before := make([]line, 0, q.before)
-	after := 0
+	after, since := 0, 0
 	for n := 1; ; n++ {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return false
+		if q.dear(since) {
+			if since = 0; ctx.Err() != nil {
+				return false
+			}
 		}
 		b, ok := next()
 		if !ok {
 			return true
 		}
+		since += 1 + len(b)
 		b = bytes.TrimSuffix(b, []byte("\r"))
-		at := q.re.FindSubmatchIndex(b)
+		at := q.match(ctx, b)
+		if ctx.Err() != nil && q.dear(len(b)) {
+			return false
+		}
 		switch {
 		case at != nil:
 			for _, l := range before {
@@ -147,11 +153,62 @@ func (q *query) lines(ctx context.Context, next func() ([]byte, bool), to sink) 
 	}
 }
 
+// dear tells whether a look at so many bytes takes so long that the search must be able to end meanwhile: what it takes
+// grows with the length of the text times that of the pattern.
+func (q *query) dear(n int) bool { return n*q.steps > 32<<20 }
+
+// match finds the first match in a text. Where that is dear it ends early with ctx; what it finds then means nothing.
+func (q *query) match(ctx context.Context, text []byte) []int {
+	if !q.dear(len(text)) {
+		return q.re.FindSubmatchIndex(text)
+	}
+	return q.re.FindReaderSubmatchIndex(&ending{ctx: ctx, in: bytes.NewReader(text), every: max(1, 1<<20/q.steps)})
+}
+
+// ending is a text that ends when ctx does.
+type ending struct {
+	ctx      context.Context
+	in       *bytes.Reader
+	n, every int
+}
+
+// ReadRune implements io.RuneReader.
+func (e *ending) ReadRune() (rune, int, error) {
+	if e.n++; e.n%e.every == 0 && e.ctx.Err() != nil {
+		return 0, 0, io.EOF
+	}
+	return e.in.ReadRune()
+}
+
+// all finds the matches in a text. Where that is dear the next one is looked for from the line on after the last.
+func (q *query) all(ctx context.Context, text []byte) (matches []span) {
+	if !q.dear(len(text)) {
+		for _, m := range q.re.FindAllSubmatchIndex(text, -1) {
+			matches = append(matches, span{m[2], m[3]})
+		}
+		return matches
+	}
+	for from := 0; from < len(text); {
+		m := q.match(ctx, text[from:])
+		if m == nil || ctx.Err() != nil {
+			break
+		}
+		matches = append(matches, span{from + m[2], from + m[3]})
+		end := max(m[3], m[2]+1)
+		next := bytes.IndexByte(text[min(from+end-1, len(text)):], '\n')
+		if next < 0 || strings.Contains(q.Pattern, `\A`) {
+			break
+		}
+		from += end + next
+	}
+	return matches
+}
+
 // spans looks for matches that may run over several lines, and gives the lines around them with them.
-func (q *query) spans(text []byte, to sink) bool {
-	var matches []span
-	for _, m := range q.re.FindAllSubmatchIndex(text, -1) {
-		matches = append(matches, span{m[2], m[3]})
+func (q *query) spans(ctx context.Context, text []byte, to sink) bool {
+	matches := q.all(ctx, text)
+	if ctx.Err() != nil {
+		return false
 	}
 	lines := mark(string(text), matches)
 	given, due := 0, 0

@@ -80,6 +80,8 @@ type query struct {
 	// re has the match in its first group. It is nil for what only ripgrep may understand; why then says what is wrong.
 	re  *regexp.Regexp
 	why string
+	// steps is how many steps re takes, at the most, for each byte that it looks at.
+	steps int
 	// perl says that the pattern looks around or refers back.
 	perl bool
 	// literally says why the pattern was taken literally.
@@ -107,6 +109,10 @@ func parse(in input) (*query, error) {
 	if strings.ContainsRune(in.Pattern, 0) {
 		return nil, invalid("$.pattern", "string", "pattern cannot contain a NUL character")
 	}
+	if len(in.Pattern) > maxPattern {
+		return nil, invalid("$.pattern", "string", fmt.Sprintf("pattern is %d bytes long, the limit is %d: look for a part of it",
+			len(in.Pattern), maxPattern))
+	}
 	glob, negated := strings.CutPrefix(in.Glob, "!")
 	if glob != "" {
 		fits, err := tree.Matcher(glob)
@@ -116,7 +122,32 @@ func parse(in input) (*query, error) {
 		q.fits, q.negated = fits, negated
 	}
 	q.compile()
+	if q.steps > maxSteps {
+		return nil, invalid("$.pattern", "pattern", fmt.Sprintf("pattern repeats so much that it stands for more than %d "+
+			"characters or classes: make the numbers in its braces smaller", maxSteps))
+	}
 	return q, nil
+}
+
+// The limits of a pattern: its length in bytes, and the steps that it may take for each byte of a text.
+const (
+	maxPattern = 4 << 10
+	maxSteps   = 20_000
+)
+
+// stepsOf counts what a pattern stands for once its repetitions are written out.
+func stepsOf(re *syntax.Regexp) int {
+	n := 1
+	for _, sub := range re.Sub {
+		n += stepsOf(sub)
+	}
+	switch re.Op {
+	case syntax.OpLiteral:
+		n = len(re.Rune)
+	case syntax.OpRepeat:
+		n *= max(1, re.Min, re.Max)
+	}
+	return min(n, 2*maxSteps) // more makes no difference, and cannot overflow
 }
 
 // compile finds out what kind of pattern it is. One that fails only for a brace or a bracket was not meant as a regular
@@ -161,7 +192,14 @@ func (q *query) compile() {
 	if q.Multiline {
 		flags += "s"
 	}
-	re, err := regexp.Compile("(?" + flags + ":" + source + ")")
+	source = "(?" + flags + ":" + source + ")"
+	parsed, err := syntax.Parse(source, syntax.Perl)
+	if err == nil {
+		if q.steps = stepsOf(parsed); q.steps > maxSteps {
+			return
+		}
+	}
+	re, err := regexp.Compile(source)
 	if err != nil {
 		q.why = err.Error()
 		return

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"tandem/filetime"
 	"tandem/sandbox"
@@ -35,6 +37,37 @@ func (r ripgrep) files(ctx context.Context, env *tools.Env, q *query, to sink) e
 	}
 	place := "./" + q.file
 	f := &filter{to: to, q: q}
+	// It reads the files that say what is ignored before it looks what they are, and would wait for a pipe.
+	if q.tree.Blocks() {
+		return errUnavailable
+	}
+	searching, stop := context.WithCancelCause(ctx)
+	looked := make(chan struct{})
+	go func() {
+		defer close(looked)
+		t := time.NewTimer(slow)
+		defer t.Stop()
+		select {
+		case <-searching.Done():
+		case <-t.C:
+			if q.tree.BlocksBelow(searching) {
+				stop(errUnavailable)
+			}
+		}
+	}()
+	err := r.disk(searching, env, q, args, place, f)
+	if errors.Is(context.Cause(searching), errUnavailable) {
+		err = errUnavailable
+	}
+	stop(nil)
+	<-looked
+	return err
+}
+
+// slow is how long a search takes that may be waiting for something.
+const slow = time.Second
+
+func (r ripgrep) disk(ctx context.Context, env *tools.Env, q *query, args []string, place string, f *filter) error {
 	if q.OutputMode == content || q.Multiline {
 		return r.run(ctx, env, q, append(args, "--json"), place, "", &records{to: f})
 	}
