@@ -233,7 +233,7 @@ func (t *Turn) stream(a *answer) (resp model.Response, err error) {
 			err = &model.Error{Kind: "bad_response", Message: fmt.Sprintf("The driver of %s failed: %v.", t.model.Name(), v)}
 		}
 	}()
-	return t.model.Stream(t.ctx, t.compose(), a.delta)
+	return model.Bounded(t.model).Stream(t.ctx, t.compose(), a.delta)
 }
 
 func (t *Turn) compose() model.Request {

@@ -142,3 +142,25 @@ func TestFindingS5PlantedRipgrep(t *testing.T) {
 	}
 	e.leaves()
 }
+
+// TestFindingS12EndlessAnswer asks a service that does not stop talking.
+func TestFindingS12EndlessAnswer(t *testing.T) {
+	config := service(t, func(_ int, send func(delta, finish string)) {
+		for range 64 {
+			send(`{"content":"`+strings.Repeat("x", 1<<20)+`"}`, "null")
+		}
+		send(`{}`, `"stop"`)
+	})
+	e := run(t, config, []string{"MOCK_KEY=k"}, "--stdio").editor(lsptest.Options{})
+	var r struct {
+		StopReason string
+		Error      struct{ Code, Message string }
+	}
+	e.ask("tandem/session/prompt", map[string]any{
+		"sessionId": e.session(""), "prompt": []any{map[string]any{"type": "text", "text": "Talk."}},
+	}, &r)
+	if r.StopReason != "error" || !strings.Contains(r.Error.Message, "answered with more than 8 MiB") {
+		t.Errorf("%+v", r)
+	}
+	e.leaves()
+}

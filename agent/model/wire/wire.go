@@ -170,6 +170,10 @@ var errIdle = errors.New("idle")
 
 const maxErrorBody = 64 << 10
 
+// maxStream is the largest stream. An event for every few letters makes it many times larger than the answer in it, which
+// model.Bounded bounds; here it is about what a service sends besides.
+const maxStream = 256 << 20
+
 // Start begins an exchange; End must be called.
 func (c *Client) Start(ctx context.Context) *Exchange {
 	x := &Exchange{c: c, outer: ctx, wait: c.Idle}
@@ -224,8 +228,11 @@ func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 // Read hands the data of every event to on. When whole says that the answer is complete, nothing that happens later is
 // an error any more, see Answered; on may then end the reading with io.EOF. Errors are *model.Error or the context's.
 func (x *Exchange) Read(on func(data []byte) error, whole func() bool) error {
-	for {
+	for total := 0; ; {
 		data, err := x.events.next()
+		if total += len(data); total > maxStream {
+			return x.c.Bad("sent a stream of more than %d MiB", maxStream>>20)
+		}
 		if err == nil {
 			err = on(data)
 		}
