@@ -144,8 +144,9 @@ type LandedFile struct {
 	SameLine bool
 	// Reformatted counts the places where blanks that somebody else changed gave way to the edit.
 	Reformatted int
-	// Stale says that the disk is older than the buffer that the edit landed in.
-	Stale bool
+	// Stale says, as the rest of a sentence that begins with the file's name, why buffer and disk differ after the edit; ""
+	// where they do not.
+	Stale string
 	// From is what the text was before the editor took away, in one with the edit, what had landed at a wrong place; empty
 	// where it did not. The editor's undo leads there.
 	From text.Text

@@ -207,6 +207,9 @@ func (se *session) landed(s *server) func(filetime.Change, filetime.Landed) {
 				continue
 			}
 			se.news.tell(f.Path)
+			if f.Stale != "" {
+				se.Tell(agent.Event{Turn: c.Turn, Notice: s.short(f.Path) + " " + f.Stale})
+			}
 			if near := beside(f); f.SameLine {
 				se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf("The agent's edit of %s landed on a line that you changed too.", s.short(f.Path))})
 			} else if near > 0 {

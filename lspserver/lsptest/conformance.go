@@ -398,5 +398,5 @@ func (s *Scenario) forAnyEditor() bool {
 	}
 	other := slices.ContainsFunc(s.steps, func(st step) bool { return st.verb == "wait" || st.verb == "probe" })
 	return len(f.profiles) == 3 && !other && f.exit == 0 && f.encoding == string(UTF16) &&
-		f.there+f.back+f.hold+f.window == 0 && !f.merge && !f.split && !f.whole && !f.replyFirst && !f.trim && len(f.reply) == 0
+		f.there+f.back+f.hold+f.window == 0 && !f.merge && !f.split && !f.whole && !f.replyFirst && !f.trim && !f.full && len(f.reply) == 0
 }

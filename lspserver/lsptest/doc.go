@@ -41,6 +41,7 @@
 //	-window=5ms                  between a racing editor's check and its edit; without it, it does not check
 //	-forget                      an edit for an older text brings that text back, without what was typed since
 //	-reopen                      a document is closed and opened again when the first edit for it arrives
+//	-full                        the editor has no room to save: every save fails
 //	-trim                        the editor takes trailing blanks away when it saves
 //	-reply=1:lost,2:error        what becomes of the answer to the n-th edit; also refused
 //	-quoted=PATH,PATH            these inputs are one Go string each, for bytes that a txtar cannot hold

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -72,6 +73,8 @@ type Options struct {
 	Window time.Duration
 	// Forget puts an edit for an older text into that text: what was typed since is gone.
 	Forget bool
+	// Full says that the editor has no room to save: every save fails.
+	Full bool
 	// Reopen closes a document and opens it again, with the text that it has, when the first edit for it arrives.
 	Reopen bool
 	// Format is run on a text before it is saved, its result typed into the buffer; nil formats nothing.
@@ -488,6 +491,9 @@ func (e *Editor) save(d *document) error {
 		}
 	}
 	e.flush(d)
+	if e.o.Full {
+		return errors.New("no space left on device")
+	}
 	if err := os.WriteFile(d.path, []byte(d.text), 0o644); err != nil {
 		return err
 	}

@@ -281,8 +281,8 @@ func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (filetime.Lan
 	for i, e := range c.Files {
 		l, err := w.commitFile(ctx, e, j)
 		if err == nil {
-			if l.Stale {
-				j.warnings = append(j.warnings, stale(l))
+			if l.Stale != "" {
+				j.warnings = append(j.warnings, l.Path+" "+l.Stale)
 			}
 			out.Files = append(out.Files, l)
 			continue
@@ -308,14 +308,6 @@ func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (filetime.Lan
 	j.end(nil)
 	out.Warnings = j.warnings
 	return out, nil
-}
-
-func stale(l filetime.LandedFile) string {
-	if l.Source == "disk" {
-		return l.Path + " was changed on disk, because the editor cannot apply edits; " +
-			"its buffer shows the change once the file is read again."
-	}
-	return l.Path + " could not be saved: the disk is older than the editor's buffer."
 }
 
 // takeBack takes back what has landed, because file k of the change did not. What others did to those files since stays;

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,7 +121,7 @@ func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEd
 		<-f.slot
 	}
 	if err == nil && l.Applied && !e.Delete && a.lent() {
-		l.Stale = !w.save(ctx, f)
+		l.Stale = w.save(ctx, f)
 	}
 	return l, err
 }
@@ -888,25 +889,30 @@ func (a *attempt) doubt(reason, why string) error {
 	}
 }
 
-// save has a document saved that was opened only to take an edit.
-func (w *Workspace) save(ctx context.Context, f *file) bool {
+// save has a document saved that was opened only to take an edit, and says where it was not; see filetime.LandedFile.Stale.
+func (w *Workspace) save(ctx context.Context, f *file) (stale string) {
 	f.mu.Lock()
 	uri, open := f.uri, f.open
 	f.mu.Unlock()
 	if !open {
-		return true
+		return ""
 	}
-	if !w.o.Features.Save {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), budget)
-	defer cancel()
-	failed, err := w.o.Editor.Save(ctx, []string{uri})
-	if _, bad := failed[uri]; bad || err != nil {
-		if !errors.Is(err, context.Canceled) {
-			w.o.Log.Warn("the editor did not save a document", "uri", uri, "reason", failed[uri], "error", err)
+	why := "the editor does not save documents when asked"
+	if w.o.Features.Save {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), budget)
+		defer cancel()
+		failed, err := w.o.Editor.Save(ctx, []string{uri})
+		reason, bad := failed[uri]
+		switch {
+		case err == nil && !bad:
+			return ""
+		case err == nil:
+			why = cmp.Or(strings.TrimSpace(reason), "the editor gave no reason")
+		case errors.Is(err, context.DeadlineExceeded):
+			why = "the editor did not answer"
+		default:
+			why = err.Error()
 		}
-		return false
 	}
-	return true
+	return fmt.Sprintf("was changed in the editor but could not be saved (%s): the disk is older than the editor's buffer.", why)
 }

@@ -395,7 +395,8 @@ func (w *Workspace) tryBehind(f *file, e filetime.FileEdit, j *job) (l filetime.
 	w.record(f, p.set, filetime.User)
 	f.claim(len(f.history)-1, len(f.history), j.change)
 	l = p.landed(f, true)
-	l.Source, l.Stale = "disk", true
+	l.Source = "disk"
+	l.Stale = "was changed on disk, because the editor cannot apply edits; its buffer shows the change once the file is read again."
 	w.tell(f, "written", "agent")
 	return l, false, nil
 }

@@ -395,6 +395,9 @@ func (c *call) record() error {
 		return nil
 	}
 	c.result.Landed = &c.landed
+	for _, w := range c.landed.Warnings {
+		c.result.Data += "\n" + w
+	}
 	c.result.Warnings = append(c.result.Warnings, c.landed.Warnings...)
 	for _, f := range c.landed.Files {
 		name := c.env.Name(f.Path)
