@@ -285,6 +285,10 @@ func (x *examination) state() {
 		x.add("state", fails, fmt.Sprintf("%s cannot be written: %v", have, err), "give yourself the right to, or set stateDir to another folder")
 		return
 	}
+	if err := store.Private(dir); err != nil {
+		x.add("state", fails, err.Error(), "nothing is kept there until then")
+		return
+	}
 	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o077 != 0 {
 		x.add("state", warn, dir+" can be read by others, and holds what was said and changed", "chmod 700 "+dir)
 		return

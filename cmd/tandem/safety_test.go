@@ -1,11 +1,14 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"tandem/lspserver/lsptest"
@@ -151,7 +154,7 @@ func TestFindingS12EndlessAnswer(t *testing.T) {
 		}
 		send(`{}`, `"stop"`)
 	})
-	e := run(t, config, []string{"MOCK_KEY=k"}, "--stdio").editor(lsptest.Options{})
+	e := run(t, config, []string{"MOCK_KEY=right"}, "--stdio").editor(lsptest.Options{})
 	var r struct {
 		StopReason string
 		Error      struct{ Code, Message string }
@@ -163,4 +166,41 @@ func TestFindingS12EndlessAnswer(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	e.leaves()
+}
+
+// TestFindingS14StateOfOthers keeps nothing in a state folder that others may write, and says so.
+func TestFindingS14StateOfOthers(t *testing.T) {
+	p := run(t, nil, nil, "version")
+	<-p.ended
+	state := filepath.Join(t.TempDir(), "tandem")
+	if err := os.Mkdir(state, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(state, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var said []string
+	q := &process{t: t, root: p.root}
+	q.start(append(p.cmd.Env, "XDG_STATE_HOME="+filepath.Dir(state)), []string{"--stdio"})
+	e := q.editor(lsptest.Options{Heard: func(method string, params json.RawMessage) {
+		mu.Lock()
+		defer mu.Unlock()
+		said = append(said, method+" "+string(params))
+	}})
+	e.ask("tandem/session/prompt", map[string]any{
+		"sessionId": e.session(""), "model": "script/embedded", "prompt": []any{map[string]any{"type": "text", "text": "Hi."}},
+	}, nil)
+	until(t, "the person is told", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.ContainsFunc(said, func(s string) bool {
+			return strings.HasPrefix(s, "window/showMessage ") && strings.Contains(s, state+" may be written by others")
+		})
+	})
+	e.leaves()
+	left, err := os.ReadDir(state)
+	if err != nil || len(left) > 0 {
+		t.Errorf("kept there: %v %v", left, err)
+	}
 }

@@ -20,6 +20,7 @@ import (
 	"tandem/agent/config"
 	"tandem/agent/model"
 	"tandem/agent/model/registry"
+	"tandem/agent/store"
 	"tandem/lspserver"
 	"tandem/lspserver/logs"
 	"tandem/lspserver/wire"
@@ -158,7 +159,13 @@ func orphaned(ctx context.Context, pid int) <-chan struct{} {
 
 // outlive makes a server keep what outlives it, and mind what other processes do to the same files.
 func outlive(o *lspserver.Options) {
-	o.Locks = func(cfg config.Config) string { return filepath.Join(stateDir(cfg), "locks") }
+	o.Locks = func(cfg config.Config) string {
+		dir := filepath.Join(stateDir(cfg), "locks")
+		if store.Private(stateDir(cfg)) != nil || store.Private(dir) != nil {
+			return "" // the store says why
+		}
+		return dir
+	}
 	o.Store, o.Stored = openStore, stored
 }
 
@@ -179,6 +186,11 @@ func configured(l *logs.Logs) func(config.Config) {
 			}
 		}
 		state := stateDir(cfg)
+		if err := store.Private(state); err != nil {
+			l.Logger().Warn("neither a log file nor crash reports are written to the state folder", "error", err)
+			l.Configure(cfg.Log.Level, cmp.Or(cfg.Log.File, os.DevNull), os.DevNull)
+			return
+		}
 		l.Configure(cfg.Log.Level, cmp.Or(cfg.Log.File, filepath.Join(state, "tandem.log")), filepath.Join(state, "crashes"))
 	}
 }
