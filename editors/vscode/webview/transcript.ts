@@ -70,9 +70,7 @@ export class Transcript {
       case 'notice':
         return plain((r) => {
           const n = itemOf<Extract<Item, { type: 'notice' }>>(r);
-          return n.boundary
-            ? h('div', { class: 'boundary', role: 'separator' }, n.text || 'Now changing files')
-            : h('div', { class: 'notice' }, icon('info'), h('span', null, n.text));
+          return h('div', { class: 'notice' }, icon('info'), h('span', null, n.text));
         });
       case 'ending':
         return plain((r) => endingView(itemOf<Ending>(r)));

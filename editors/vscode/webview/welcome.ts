@@ -82,8 +82,8 @@ export function welcome(c: Conversation, setup: Setup, fill: (text: string) => v
 }
 
 /** What there is to say of an earlier session, with the way to it. */
-function earlier({ text, id }: Earlier): Node {
-  const back = id !== undefined && button('Back to It', () => post({ type: 'load', id }), { class: 'secondary' });
+function earlier({ text, id, busy }: Earlier): Node {
+  const back = id !== undefined && button(busy ? 'Try Again' : 'Back to It', () => post({ type: 'load', id }), { class: 'secondary' });
   return h('div', { class: 'callout earlier', role: 'note' }, text, back && h('div', { class: 'buttons' }, back));
 }
 

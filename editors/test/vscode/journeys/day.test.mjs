@@ -130,6 +130,24 @@ describe('a day with Tandem', { skip, timeout: 600_000 }, () => {
     assert.ok(!readdirSync(p.editor.workspace).includes('gone.txt'));
   });
 
+  it('FindingS17 a change that is too large for the chat is opened before it can be allowed', async () => {
+    await fresh('ask');
+    const content = Array.from({ length: 500 }, (_, i) => `line ${i}\n`).join('');
+    p.model.reply([{ call: 'write_file', args: { path: 'large.txt', content } }], ['It is there.']);
+    await p.ask('write much');
+    await p.sees('It can be allowed once it was opened.', '.question.open');
+    assert.ok(await p.chat.locator('.question.open button', { hasText: 'Allow' }).isDisabled());
+    await p.chat.locator('.question.open button.link').first().click();
+    await p.page.locator('.tab.active', { hasText: 'large.txt (now ↔ proposed)' }).waitFor();
+    await p.page.locator('.diff-editor .view-line', { hasText: 'line 0' }).first().waitFor();
+    await p.picture('S17 proposal');
+    await p.answer('Allow');
+    await p.sees('It is there.');
+    await p.until(async () => (await disk('large.txt').catch(() => '')) === content, () => 'it is not written');
+    await p.leaveFields();
+    await p.page.locator('.tab.active .action-label[aria-label^="Close"]').click();
+  });
+
   it('one change is accepted and another rejected', async () => {
     await fresh('auto');
     await p.openFile('hunks.txt');

@@ -212,12 +212,8 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
     await page.locator('.changes').waitFor({ state: 'hidden' });
   });
 
-  it('F278 tells when reading passes into writing, and shows the plan', async () => {
-    await events(
-      update({ sessionUpdate: 'notice', content: { type: 'text', text: 'Now starting writes' }, _meta: { tandem: { boundary: 'writes' } } }),
-      update({ sessionUpdate: 'plan', entries: [{ content: 'look', status: 'completed' }, { content: 'mend', status: 'in_progress' }] }),
-    );
-    await page.locator('[role="separator"]', { hasText: 'Now starting writes' }).waitFor();
+  it('shows the plan', async () => {
+    await events(update({ sessionUpdate: 'plan', entries: [{ content: 'look', status: 'completed' }, { content: 'mend', status: 'in_progress' }] }));
     await page.locator('.plan summary', { hasText: '1 of 2 done' }).waitFor();
   });
 

@@ -21,6 +21,8 @@ export interface Kept {
 export interface Earlier {
   readonly text: string;
   readonly id?: string;
+  /** It could not be had just now. */
+  readonly busy?: boolean;
 }
 
 type Request = <R>(method: string, params: unknown) => Promise<R>;

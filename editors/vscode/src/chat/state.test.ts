@@ -165,34 +165,13 @@ describe('tool calls', () => {
     assert.equal(new Set(rows(c.items).map((r) => r.key)).size, shape.length);
   });
 
-  it('F278 shows where writing begins before the call that writes', () => {
-    const boundary = update({
-      sessionUpdate: 'notice',
-      content: { type: 'text', text: 'now' },
-      _meta: { tandem: { boundary: 'writes' } },
-    });
-    const c = after([
-      call('1', { kind: 'read', status: 'completed' }),
-      call('2', { kind: 'edit' }),
-      boundary,
-      call('2', { status: 'completed' }),
-      say('done'),
-    ]);
-    assert.deepEqual(rows(c.items).map((r) => ('item' in r ? r.item.type : 'group')), ['tool', 'notice', 'tool', 'message']);
-    assert.deepEqual(digest(c).map((x) => x.tool ?? x.role), ['1', '2', 'notice', 'agent'], 'the order of arrival is kept');
-    const late = after([
-      { type: 'prompt', text: 'x' },
-      call('1', { kind: 'read', status: 'completed' }),
-      say('so'),
-      call('2', { kind: 'edit', status: 'completed' }),
-      call('3', { kind: 'edit', status: 'completed' }),
-      say('done'),
-      boundary,
-    ]);
-    assert.deepEqual(
-      rows(late.items).map((r) => ('item' in r ? r.item.type : 'group')),
-      ['message', 'tool', 'message', 'notice', 'tool', 'tool', 'message'],
-    );
+  it('F278 FindingU12 takes the boundary before writing as news for programs, with words or without', () => {
+    for (const text of ['', 'The turn goes from reading to writing.']) {
+      const content = { type: 'text', text };
+      const boundary = update({ sessionUpdate: 'notice', content, _meta: { tandem: { boundary: 'writes' } } });
+      const c = after([say('so'), boundary, say(' on'), call('1', { kind: 'edit' })]);
+      assert.deepEqual(digest(c).map((x) => x.text ?? x.tool), ['so on', '1']);
+    }
   });
 
   it('F237 keeps what a tool renders', () => {

@@ -111,9 +111,6 @@ export interface Notice {
   readonly type: 'notice';
   readonly key: string;
   readonly text: string;
-  readonly boundary?: string;
-  /** The item that a boundary stands before, where that was announced earlier. */
-  readonly before?: string;
 }
 
 /** Why a turn ended, where there is something to say about it. */
@@ -319,7 +316,8 @@ function update(c: Conversation, u: Update): Conversation {
       return { ...c, title: u.title ?? c.title };
     case 'notice': {
       const text = textOf(u);
-      return text === '' ? c : notice(close(c), text, u._meta?.tandem?.boundary);
+      // Where a turn begins to change things is news for programs: a person sees the call itself.
+      return text === '' || u._meta?.tandem?.boundary ? c : add(close(c), { type: 'notice', text });
     }
     default:
       return c;
@@ -336,24 +334,6 @@ function joined(c: Conversation, text: string): Conversation {
 export function shown(c: Conversation): readonly Item[] {
   const waiting = c.steering.map((s): Message => ({ type: 'message', role: 'user', open: false, waiting: true, ...s }));
   return waiting.length > 0 ? [...c.items, ...waiting] : c.items;
-}
-
-/** A boundary stands before the first of the calls that change something, however late it comes. */
-function notice(c: Conversation, text: string, boundary?: string): Conversation {
-  let before: string | undefined;
-  for (let i = c.items.length - 1; boundary && i >= 0; i--) {
-    const item = c.items[i];
-    if (item?.type === 'message' && item.role === 'user') {
-      break;
-    }
-    if (item?.type === 'tool') {
-      if (looks(item)) {
-        break;
-      }
-      before = item.key;
-    }
-  }
-  return add(c, { type: 'notice', text, boundary, before });
 }
 
 function textOf(u: Update): string {
@@ -585,7 +565,6 @@ export type Row = { key: string; item: Item } | { key: string; group: readonly T
 /** Calls that only look, one after the other, and harmless ones that the server groups, make one row. */
 export function rows(items: readonly Item[]): Row[] {
   const out: Row[] = [];
-  const boundaries = new Map(items.flatMap((x) => (x.type === 'notice' && x.before ? [[x.before, x]] : [])));
   let group: ToolCall[] = [];
   const flush = () => {
     const first = group[0];
@@ -597,14 +576,6 @@ export function rows(items: readonly Item[]): Row[] {
     group = [];
   };
   for (const item of items) {
-    const boundary = boundaries.get(item.key);
-    if (boundary) {
-      flush();
-      out.push({ key: boundary.key, item: boundary });
-    }
-    if (item.type === 'notice' && item.before) {
-      continue;
-    }
     if (item.type === 'tool' && folds(item)) {
       const last = group.at(-1);
       if (last && !(last.group && last.group === item.group) && !(looks(last) && looks(item))) {

@@ -384,7 +384,8 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
       }
       this.next = 'new';
       const text = instead(title, err);
-      this.earlier = { text, id: codeOf(err) === SESSION_BUSY ? id : undefined };
+      const busy = codeOf(err) === SESSION_BUSY;
+      this.earlier = { text, id: busy ? id : undefined, busy };
       if (this.state.items.length > 0) {
         this.say(text);
       }
