@@ -38,8 +38,6 @@ type FileChange struct {
 	Operation Operation
 	// BeforeHash and AfterHash are the SHA-256 of the texts, empty where there was no file.
 	BeforeHash, AfterHash string
-	// Spans are where it changed the text: from and to which byte of the text before, and how many bytes came there.
-	Spans [][3]int
 	// Allowed says that a person allowed this very change.
 	Allowed bool
 	// Decision, where it is not nil, is what Session.Decided was told; the other fields but Time are empty then.
@@ -76,8 +74,7 @@ func changesOf(st store.Store, id string, kinds ...store.Kind) (out []FileChange
 		n++
 		out = append(out, FileChange{
 			ID: fmt.Sprintf("r%d", n), Time: e.Time, Turn: e.Turn, Call: e.Call, Path: b.Path, Operation: b.Operation,
-			BeforeHash: b.Before, AfterHash: b.After, Spans: b.Spans,
-			Allowed: b.Allowed, blobs: e.Blobs,
+			BeforeHash: b.Before, AfterHash: b.After, Allowed: b.Allowed, blobs: e.Blobs,
 		})
 	}
 	return out, nil
@@ -145,9 +142,6 @@ func hashOf(s filetime.Snapshot) string {
 // landedAs is the entry of a change that landed.
 func (r *record) landedAs(turn int, call string, b body, f filetime.LandedFile, deleted bool) store.Entry {
 	b.Path = f.Path
-	for _, e := range f.Set {
-		b.Spans = append(b.Spans, [3]int{e.Start, e.End, len(e.New)})
-	}
 	return r.change(turn, call, b,
 		filetime.Snapshot{Text: f.Before, Exists: !f.Created}, filetime.Snapshot{Text: f.After, Exists: !deleted})
 }

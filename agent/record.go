@@ -80,11 +80,9 @@ type body struct {
 	Path      string    `json:"path,omitempty"`
 	Operation Operation `json:"operation,omitempty"`
 	// Before and After are the hashes of texts, empty where there was no file.
-	Before string `json:"before,omitempty"`
-	After  string `json:"after,omitempty"`
-	// Spans are the places of a change, see FileChange.
-	Spans   [][3]int `json:"spans,omitempty"`
-	Allowed bool     `json:"allowed,omitempty"`
+	Before  string `json:"before,omitempty"`
+	After   string `json:"after,omitempty"`
+	Allowed bool   `json:"allowed,omitempty"`
 
 	Stop  StopReason   `json:"stop,omitempty"`
 	Usage *model.Usage `json:"usage,omitempty"`

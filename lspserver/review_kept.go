@@ -40,25 +40,10 @@ func (s *server) restore(ctx context.Context, changes *review.Log, id string) er
 		steps[i] = review.Step{
 			Path: c.Path, Call: c.Call, Turn: c.Turn,
 			Created: c.Operation == agent.OpCreate, Deleted: c.Operation == agent.OpDelete,
-			Before: text.New(before), After: text.New(after), Set: setOf(c.Spans, after), Lost: !kept, Allowed: c.Allowed,
+			Before: text.New(before), After: text.New(after), Lost: !kept, Allowed: c.Allowed,
 			Person: c.Operation == agent.OpUndo || c.Operation == agent.OpShell,
 		}
 	}
 	changes.Restore(ctx, steps)
 	return nil
-}
-
-// setOf gives the edits that wrote those spans of a text; nil where they are not of that text.
-func setOf(spans [][3]int, after string) text.Set {
-	var out text.Set
-	grown := 0
-	for _, s := range spans {
-		from := s[0] + grown
-		if from < 0 || s[2] < 0 || from+s[2] > len(after) {
-			return nil
-		}
-		out = append(out, text.Edit{Start: s[0], End: s[1], New: after[from : from+s[2]]})
-		grown += s[2] - (s[1] - s[0])
-	}
-	return out
 }

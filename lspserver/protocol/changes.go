@@ -28,7 +28,7 @@ type ChangedFile struct {
 type ChangedHunk struct {
 	ID         string    `json:"id"`
 	Range      lsp.Range `json:"range"`
-	OldText    string    `json:"oldText"`
+	OldText    string    `json:"oldText" doc:"Whole lines, like newText; neither has a line that is in the other."`
 	NewText    string    `json:"newText"`
 	Status     string    `json:"status" enum:"pending,accepted,rejected,conflict" doc:"accepted also from the start, where a person was asked about the change and allowed it."`
 	Turn       int       `json:"turn"`

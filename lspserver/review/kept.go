@@ -30,8 +30,6 @@ type Step struct {
 	// Before and After are what the file said; Lost says that they are not known any more.
 	Before, After text.Text
 	Lost          bool
-	// Set leads from Before to After, nil where that is to be found out.
-	Set text.Set
 	// Allowed says that a person allowed this very change.
 	Allowed bool
 	// Person says that it is no change of the agent's.
@@ -110,13 +108,9 @@ func (l *Log) restored(s *Step) {
 		l.tracks[s.Path] = t
 	}
 	t.saw(s.Before)
-	set := s.Set
-	if set == nil || set.Validate(s.Before) != nil || !set.Apply(s.Before).Equal(s.After) {
-		set = text.Diff(s.Before, s.After)
-	}
 	o := l.add(t, op{
 		turn: s.Turn, call: s.Call, created: s.Created, deleted: s.Deleted, told: true,
-		before: s.Before, after: s.After, set: set,
+		before: s.Before, after: s.After,
 	})
 	o.allow(s.Allowed)
 	t.land(t.settled, o)

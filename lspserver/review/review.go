@@ -63,8 +63,8 @@ type op struct {
 	told    bool // by Landed, not found in the file's history
 	before  text.Text
 	after   text.Text
-	set     text.Set
-	first   int // the number of the set's first edit
+	set     text.Set // leads from before to after, see add
+	first   int      // the number of the set's first edit
 	hunks   []*hunk
 }
 
@@ -162,13 +162,12 @@ func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
 		o.allow(c.Allowed)
 		return
 	}
-	set := f.Set
-	if deleted && len(set) == 0 && f.Before.Len() > 0 {
-		set = text.Set{{Start: 0, End: f.Before.Len()}}
+	after := f.Set.Apply(f.Before)
+	if deleted {
+		after = text.New("")
 	}
 	o := l.add(t, op{
-		rev: f.Rev, turn: c.Turn, call: c.Call, created: f.Created, deleted: deleted, told: true,
-		before: f.Before, after: set.Apply(f.Before), set: set,
+		rev: f.Rev, turn: c.Turn, call: c.Call, created: f.Created, deleted: deleted, told: true, before: f.Before, after: after,
 	})
 	o.allow(c.Allowed)
 	t.latest = nil
@@ -192,21 +191,24 @@ func (t *track) at(rev uint64) *op {
 	return t.ops[i]
 }
 
-// add makes an operation known, with its hunks.
+// add makes an operation known, with its hunks: the runs of whole lines that differ before and after, as every diff of it
+// shows them. Its edits are what changes within the lines of each, so they never begin or end in a line that is the same
+// on both sides, whatever set the operation came with.
 func (l *Log) add(t *track, o op) *op {
 	l.order++
 	o.n, o.first = l.order, len(t.edits)+1
-	o.set = text.Trim(o.before, o.set)
 	made := &o
-	for i, run := range lineRuns(o.before, o.after, o.set) {
+	for i, lines := range show.Lines(o.before, o.after) {
+		edits := text.Trim(o.before, text.Minimize(o.before, text.Set{lines}))
 		h := &hunk{
-			op: made, track: t, tail: run.tail,
-			old: o.before.Slice(run.before[0], run.before[1]), new: o.after.Slice(run.after[0], run.after[1]),
+			op: made, track: t, old: o.before.Slice(lines.Start, lines.End), new: lines.New,
+			tail: edits[len(edits)-1].End < lines.End,
 		}
-		for range run.edits {
+		for range edits {
 			t.edits = append(t.edits, h)
 			h.edits = append(h.edits, len(t.edits))
 		}
+		o.set = append(o.set, edits...)
 		l.name(h, i)
 	}
 	if len(o.set) == 0 {
@@ -256,10 +258,10 @@ func (l *Log) follow(t *track, w *weave, revs []filetime.Revision) {
 		w.keep()
 		alone := true
 		switch {
-		case o != nil && o.call == r.Call && o.before.Equal(w.text) && slices.Equal(o.set, text.Trim(w.text, r.Set)):
+		case o != nil && o.call == r.Call && o.before.Equal(w.text) && o.after.Equal(r.Set.Apply(w.text)):
 			t.land(w, o)
 		case o == nil && ours:
-			o = l.add(t, op{rev: r.Rev, call: r.Call, before: w.text, after: r.Set.Apply(w.text), set: r.Set})
+			o = l.add(t, op{rev: r.Rev, call: r.Call, before: w.text, after: r.Set.Apply(w.text)})
 			t.land(w, o)
 		case o != nil && ours:
 			after := r.Set.Apply(w.text)
@@ -423,39 +425,6 @@ func (l *Log) now(t *track) (*weave, filetime.Snapshot) {
 	return w, now
 }
 
-// run is a hunk as it landed: how many edits of the set it has, and its lines as bytes of both texts.
-type run struct {
-	edits         int
-	before, after [2]int
-	tail          bool
-}
-
-// lineRuns joins the edits of a set to runs of whole lines.
-func lineRuns(before, after text.Text, set text.Set) []run {
-	var out []run
-	grown := 0
-	for _, e := range set {
-		first := before.LineStart(before.Line(e.Start))
-		end := e.End + grown + len(e.New) - (e.End - e.Start) // in after
-		stop, tail := e.End, false
-		if !lineStart(before, e.End) || !lineStart(after, end) {
-			stop, tail = lineEnd(before, e.End), true
-		}
-		n := len(out) - 1
-		if n >= 0 && first <= out[n].before[1] {
-			out[n].edits++
-			out[n].before[1] = max(out[n].before[1], stop)
-			out[n].tail = tail
-		} else {
-			out = append(out, run{edits: 1, before: [2]int{first, stop}, after: [2]int{first + grown, 0}, tail: tail})
-			n++
-		}
-		grown += len(e.New) - (e.End - e.Start)
-		out[n].after[1] = out[n].before[1] + grown
-	}
-	return out
-}
-
 // lineStart says that a line begins at off; the end of a text that ends a line counts.
 func lineStart(t text.Text, off int) bool { return t.LineStart(t.Line(off)) == off }
 
@@ -607,7 +576,7 @@ func (l *Log) file(path, name string, so show.Options, pick func(*hunk) bool) (F
 	}
 	without, _ := v.w.turn(func(e int) bool { return shown[e] }, false)
 	so.Created, so.Deleted = f.Status == "added", f.Status == "deleted"
-	f.Diff = show.Diff(name, without.Apply(v.w.text), v.w.text, so)
+	f.Diff = show.Back(name, v.w.text, without, so)
 	return f, true
 }
 

@@ -159,10 +159,34 @@ func (w *weave) land(set text.Set, number func(i int) int) {
 }
 
 // change takes in what somebody else did. Text that comes back where it was taken away is the old text again: an editor's
-// undo and redo look like typing.
+// undo and redo look like typing, and an editor may tell them in one edit with what was typed beside them.
 func (w *weave) change(set text.Set) {
-	set = w.slid(text.Trim(w.text, set))
+	set = w.slid(text.Trim(w.text, text.Minimize(w.text, w.widened(set))))
 	w.splice(set, func(i int, gap []piece) (int, []int) { return others, comeback(gap, set[i].New) })
+}
+
+// widened makes what replaces a part of lines replace the whole of them: then what came back in them is found as lines and
+// words, wherever the editor has cut it.
+func (w *weave) widened(set text.Set) text.Set {
+	out := slices.Clone(set)
+	for i, e := range set {
+		if e.Start == e.End || e.New == "" {
+			continue
+		}
+		low, high := 0, w.text.Len()
+		if i > 0 {
+			low = out[i-1].End
+		}
+		if i+1 < len(set) {
+			high = set[i+1].Start
+		}
+		start, end := max(low, w.text.LineStart(w.text.Line(e.Start))), e.End
+		if !lineStart(w.text, end) {
+			end = min(high, lineEnd(w.text, end))
+		}
+		out[i] = text.Edit{Start: start, End: end, New: w.text.Slice(start, e.Start) + e.New + w.text.Slice(e.End, end)}
+	}
+	return out
 }
 
 // splice makes one pass over the pieces. judge says who makes the i-th edit, and which of the dead pieces in its gap its

@@ -260,6 +260,7 @@ export interface ChangedFile {
 export interface ChangedHunk {
   id: string;
   range: Range;
+  /** Whole lines, like newText; neither has a line that is in the other. */
   oldText: string;
   newText: string;
   /** accepted also from the start, where a person was asked about the change and allowed it. */

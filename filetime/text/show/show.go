@@ -7,6 +7,7 @@
 package show
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -60,29 +61,48 @@ type Options struct {
 }
 
 // Diff compares two versions of a file. Unified is what patch and git apply take; it
-// is empty when nothing has changed.
+// is empty when nothing has changed. No hunk has a line on both of its sides.
 func Diff(path string, old, new text.Text, o Options) File {
 	return diff(path, old, new, o, timeLimit)
 }
 
 func diff(path string, old, new text.Text, o Options, limit time.Duration) File {
-	d := differ{
-		o:        o,
-		f:        File{Path: path},
-		deadline: time.Now().Add(limit),
-	}
-	if d.o.Context == 0 {
-		d.o.Context = defaultContext
-	}
-	if d.o.MaxBytes == 0 {
-		d.o.MaxBytes = defaultMaxBytes
-	}
+	d := newDiffer(path, o, limit)
 	if !old.Equal(new) {
-		d.compare(old.String(), new.String())
+		d.lines(old, new)
+		d.compare([]run{d.whole()})
 	} else if o.OldPath != "" && o.OldPath != path {
 		d.f.Unified = d.header()
 	}
 	return d.f
+}
+
+// Back is Diff where it is known what was changed: back leads from the new version to
+// the old one. Only lines that it touches are in the hunks.
+func Back(path string, new text.Text, back text.Set, o Options) File {
+	d := newDiffer(path, o, timeLimit)
+	old := back.Apply(new)
+	if !old.Equal(new) {
+		d.lines(old, new)
+		d.compare(d.touched(back))
+	}
+	return d.f
+}
+
+// Lines gives the lines that Diff shows as changed: each edit is a hunk, and of whole
+// lines.
+func Lines(old, new text.Text) text.Set {
+	if old.Equal(new) {
+		return nil
+	}
+	d := newDiffer("", Options{}, timeLimit)
+	d.lines(old, new)
+	at := offsets(d.a)
+	var out text.Set
+	for _, r := range d.align(d.part(d.whole())) {
+		out = append(out, text.Edit{Start: at[r.a0], End: at[r.a1], New: strings.Join(d.b[r.b0:r.b1], "")})
+	}
+	return out
 }
 
 type differ struct {
@@ -92,25 +112,62 @@ type differ struct {
 	a, b     []string // lines
 }
 
+func newDiffer(path string, o Options, limit time.Duration) *differ {
+	if o.Context == 0 {
+		o.Context = defaultContext
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = defaultMaxBytes
+	}
+	return &differ{o: o, f: File{Path: path}, deadline: time.Now().Add(limit)}
+}
+
+func (d *differ) lines(old, new text.Text) { d.a, d.b = split(old.String()), split(new.String()) }
+
 // run is a run of changed lines: a[a0:a1] became b[b0:b1].
 type run struct{ a0, a1, b0, b1 int }
 
-func (d *differ) compare(old, new string) {
-	d.a, d.b = split(old), split(new)
-	p, s := 0, 0
-	for p < len(d.a) && p < len(d.b) && d.a[p] == d.b[p] {
-		p++
+func (d *differ) whole() run { return run{0, len(d.a), 0, len(d.b)} }
+
+// part is a run without the lines that both sides begin and end with, interned.
+type part struct {
+	run
+	x, y   []rune
+	fewest least
+}
+
+func (d *differ) part(r run) part {
+	for r.a0 < r.a1 && r.b0 < r.b1 && d.a[r.a0] == d.b[r.b0] {
+		r.a0, r.b0 = r.a0+1, r.b0+1
 	}
-	for s < len(d.a)-p && s < len(d.b)-p && d.a[len(d.a)-1-s] == d.b[len(d.b)-1-s] {
-		s++
+	for r.a0 < r.a1 && r.b0 < r.b1 && d.a[r.a1-1] == d.b[r.b1-1] {
+		r.a1, r.b1 = r.a1-1, r.b1-1
 	}
-	x, y, fewest := intern(d.a[p:len(d.a)-s], d.b[p:len(d.b)-s])
+	p := part{run: r}
+	p.x, p.y, p.fewest = intern(d.a[r.a0:r.a1], d.b[r.b0:r.b1])
+	return p
+}
+
+// compare fills in the file; what has changed lies within some runs.
+func (d *differ) compare(within []run) {
+	var parts []part
+	var fewest least
+	for _, r := range within {
+		p := d.part(r)
+		parts = append(parts, p)
+		fewest.additions += p.fewest.additions
+		fewest.deletions += p.fewest.deletions
+		fewest.bytes += p.fewest.bytes
+	}
 	if fewest.bytes > d.o.MaxBytes {
 		d.f.Additions, d.f.Deletions = fewest.additions, fewest.deletions
 		d.f.Truncated, d.f.Coarse = true, true
 		return
 	}
-	runs := d.align(x, y, fewest.distinct, p)
+	var runs []run
+	for _, p := range parts {
+		runs = append(runs, d.align(p)...)
+	}
 	for _, r := range runs {
 		d.f.Deletions += r.a1 - r.a0
 		d.f.Additions += r.b1 - r.b0
@@ -123,6 +180,51 @@ func (d *differ) compare(old, new string) {
 	for _, r := range runs {
 		d.f.Hunks = append(d.f.Hunks, d.hunk(r))
 	}
+}
+
+// touched gives the lines that a set from the new version back to the old one touches.
+func (d *differ) touched(back text.Set) []run {
+	old, new := offsets(d.a), offsets(d.b)
+	var out []run
+	grown := 0
+	for _, e := range back {
+		first := lineOf(new, d.b, e.Start)
+		began := new[first] + grown
+		grown += len(e.New) - (e.End - e.Start)
+		stop, at := lineOf(new, d.b, e.End), lineOf(old, d.a, e.End+grown)
+		if new[stop] < e.End || old[at] < e.End+grown {
+			stop = min(stop+1, len(d.b)) // the line goes on behind the edit
+		}
+		n := len(out) - 1
+		if n < 0 || first > out[n].b1 {
+			a0, _ := slices.BinarySearch(old, began)
+			out = append(out, run{a0, a0, first, first})
+			n++
+		}
+		r := &out[n]
+		r.b1 = max(r.b1, stop)
+		r.a1, _ = slices.BinarySearch(old, new[r.b1]+grown)
+	}
+	return out
+}
+
+// offsets says where each line begins, and where the last one ends.
+func offsets(lines []string) []int {
+	out := make([]int, len(lines)+1)
+	for i, l := range lines {
+		out[i+1] = out[i] + len(l)
+	}
+	return out
+}
+
+// lineOf is the line that an offset is in. The end of a text that ends a line is behind
+// the last one.
+func lineOf(at []int, lines []string, off int) int {
+	i, found := slices.BinarySearch(at, off)
+	if !found || i == len(lines) && i > 0 && !strings.HasSuffix(lines[i-1], "\n") {
+		i--
+	}
+	return i
 }
 
 // split cuts a text after each \n.
@@ -174,18 +276,22 @@ func intern(a, b []string) (x, y []rune, fewest least) {
 	return x, y, fewest
 }
 
-// align finds the changed runs between two lists of interned lines that begin at line
-// first.
-func (d *differ) align(x, y []rune, distinct, first int) []run {
-	if n := len(x) + len(y); n > maxLines || n > manyLines && distinct < n/8 {
+// align finds the changed runs within a part.
+func (d *differ) align(p part) []run {
+	switch n := len(p.x) + len(p.y); {
+	case n == 0:
+		return nil
+	case len(p.x) == 0 || len(p.y) == 0:
+		return []run{p.run}
+	case n > maxLines, n > manyLines && p.fewest.distinct < n/8:
 		d.f.Coarse = true
-		return []run{{first, first + len(x), first, first + len(y)}}
+		return []run{p.run}
 	}
 	var runs []run
-	i, j, open := first, first, false
-	for _, p := range d.engine().DiffMainRunes(x, y, false) {
-		n := utf8.RuneCountInString(p.Text)
-		if p.Type == diffmatchpatch.DiffEqual {
+	i, j, open := p.a0, p.b0, false
+	for _, op := range d.engine().DiffMainRunes(p.x, p.y, false) {
+		n := utf8.RuneCountInString(op.Text)
+		if op.Type == diffmatchpatch.DiffEqual {
 			i, j, open = i+n, j+n, false
 			continue
 		}
@@ -193,7 +299,7 @@ func (d *differ) align(x, y []rune, distinct, first int) []run {
 			runs, open = append(runs, run{i, i, j, j}), true
 		}
 		r := &runs[len(runs)-1]
-		if p.Type == diffmatchpatch.DiffDelete {
+		if op.Type == diffmatchpatch.DiffDelete {
 			i += n
 			r.a1 = i
 		} else {
@@ -201,7 +307,7 @@ func (d *differ) align(x, y []rune, distinct, first int) []run {
 			r.b1 = j
 		}
 	}
-	d.f.Coarse = d.late()
+	d.f.Coarse = d.f.Coarse || d.late()
 	return runs
 }
 

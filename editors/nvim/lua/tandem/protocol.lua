@@ -78,7 +78,7 @@ local M = {}
 ---@class tandem.ChangedHunk
 ---@field id string
 ---@field range lsp.Range
----@field oldText string
+---@field oldText string Whole lines, like newText; neither has a line that is in the other.
 ---@field newText string
 ---@field status 'pending'|'accepted'|'rejected'|'conflict' accepted also from the start, where a person was asked about the change and allowed it.
 ---@field turn integer
