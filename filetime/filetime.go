@@ -140,7 +140,7 @@ type LandedFile struct {
 	// Rebased are the changes by others that the edit was carried over, as a set over Base; Over counts them.
 	Rebased text.Set
 	Over    int
-	// SameLine says that somebody else changed a line that the edit changed too.
+	// SameLine says that somebody else changed a line that the edit changed too, or put text right beside what it replaced.
 	SameLine bool
 	// Reformatted counts the places where blanks that somebody else changed gave way to the edit.
 	Reformatted int

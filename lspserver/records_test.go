@@ -329,6 +329,7 @@ func TestFileTimeGet(t *testing.T) {
 	r.call(id, "edit_file", `{"path":"closed.txt","old_text":"one","new_text":"two"}`)
 	check("closed.txt", closed, "written", "two\n", 0, false)
 
+	r.call(id, "read_file", `{"path":"open.txt"}`)
 	r.call(id, "edit_file", `{"path":"open.txt","old_text":"open","new_text":"opened"}`)
 	check("open.txt", open, "written", "éopened\n", 3, true)
 	r.end()

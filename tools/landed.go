@@ -31,7 +31,7 @@ func Told(env *Env, l filetime.LandedFile) string {
 		fmt.Fprintf(&b, "rebased over %s %s%s\n", Count(l.Over, "change"), who, ranges(othersIn(l)))
 	}
 	if l.SameLine {
-		b.WriteString("somebody else changed another part of the same line: both changes are in it\n")
+		b.WriteString("somebody else changed another part of the same line, or put text right beside what you replaced: both changes are in it\n")
 	}
 	if l.Reformatted > 0 {
 		fmt.Fprintf(&b, "reformatted: at %s somebody else had changed only blanks; they gave way\n",

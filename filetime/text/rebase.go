@@ -12,13 +12,15 @@ import (
 type Conflict struct {
 	Start, End         int
 	Base, Ours, Theirs string
-	Rule               string // RuleOverlap or RuleFusion
+	Rule               string // one of the constants below
 }
 
-// The reasons of a [Conflict].
+// The reasons of a [Conflict]; what they mean is in the package's comment.
 const (
-	RuleOverlap = "R5" // one side changed what the other deleted or replaced
-	RuleFusion  = "R6" // words of both sides would grow together
+	RuleOverlap = "R5"  // one side changed what the other deleted or replaced
+	RuleFusion  = "R6"  // words of both sides would grow together
+	RuleDoubled = "R9"  // both sides put the same line in at one place, one of them with more
+	RuleWord    = "R11" // one side adds to a word that the other replaced or deleted
 )
 
 // Rebased is the outcome of [Rebase] and [Mirror].
@@ -26,7 +28,7 @@ type Rebased struct {
 	Set         Set        // nil when there are conflicts
 	Coalesced   int        // edits that the other side has made already
 	Reformatted int        // edits of the agent's that won over blanks of the user's; see Rules.Whitespace
-	SameLine    bool       // both sides changed one line, at different words
+	SameLine    bool       // both sides changed one line, at different words, or an insertion touches what was replaced
 	Conflicts   []Conflict // in order
 }
 
@@ -42,12 +44,8 @@ type Rules struct {
 }
 
 // Rebase carries ours, the agent's edits, over theirs, the user's. Both are over base;
-// the result is over theirs.Apply(base). It depends on the texts alone.
-//
-// Edits that are disjoint or touch both land. Of two insertions at one place the
-// user's comes first, unless the agent inserts whole lines and the user does not.
-// What both did alike is kept once, deletions that overlap are united. Everything
-// else that overlaps is a conflict, and so is a word that would be made of both texts.
+// the result is over theirs.Apply(base). It depends on the texts alone. The rules are in
+// the package's comment.
 func Rebase(base Text, ours, theirs Set) Rebased { return Rules{}.Rebase(base, ours, theirs) }
 
 // Mirror carries theirs, the user's edits, over ours, the agent's: the other side of
@@ -58,11 +56,14 @@ func Rebase(base Text, ours, theirs Set) Rebased { return Rules{}.Rebase(base, o
 func Mirror(base Text, theirs, ours Set) Rebased { return Rules{}.Mirror(base, theirs, ours) }
 
 // TakeBack carries back over theirs, where back is to take away what should not be there. It has no conflicts: what the user
-// has typed into that stays, all else of it goes, and what it had replaced comes to stand before what was typed, unless the
-// user has put it back already.
-func TakeBack(base Text, back, theirs Set) Set {
-	if r := Rebase(base, back, theirs); len(r.Conflicts) == 0 {
-		return r.Set
+// has typed into that stays, all else of it goes, line ends too, and what it had replaced comes to stand before what was
+// typed, unless the user has put it back already. typed is theirs over back, as [Mirror] would have it; where it has
+// conflicts, it says what they are.
+func TakeBack(base Text, back, theirs Set) (set Set, typed Rebased) {
+	m := Rules{}.merge(base, back, theirs)
+	typed = m.mirrored(back, nil)
+	if len(m.Conflicts) == 0 {
+		return m.rebased(theirs, nil).Set, typed
 	}
 	theirs = Trim(base, theirs)
 	now := theirs.Apply(base)
@@ -98,7 +99,7 @@ func TakeBack(base Text, back, theirs Set) Set {
 		}
 		upTo(e.End)
 	}
-	return snap(now, Compose(out, nil))
+	return snap(now, Compose(out, nil)), typed
 }
 
 // SameSpans reports whether rebased deletes nothing from now but what ours deletes
@@ -110,25 +111,35 @@ func SameSpans(base Text, ours Set, now Text, rebased Set) bool {
 // Rebase is the function of that name under these rules.
 func (rules Rules) Rebase(base Text, ours, theirs Set) Rebased {
 	m := rules.merge(base, ours, theirs)
-	if len(m.Conflicts) == 0 {
-		m.Set = m.ours
-		if m.near {
-			m.Set = snap(theirs.Apply(base), m.Set)
-		}
-	}
-	return m.Rebased
+	return m.rebased(theirs, m.apart(theirs))
 }
 
 // Mirror is the function of that name under these rules.
 func (rules Rules) Mirror(base Text, theirs, ours Set) Rebased {
 	m := rules.merge(base, ours, theirs)
-	if len(m.Conflicts) == 0 {
-		m.Set = m.theirs
-		if m.near {
-			m.Set = snap(ours.Apply(base), m.Set)
-		}
+	return m.mirrored(ours, m.apart(theirs))
+}
+
+// rebased is the outcome for the agent's edits, over theirs; ends are put into what both sides make.
+func (m *merger) rebased(theirs, ends Set) Rebased { return m.outcome(m.ours, theirs, ends) }
+
+// mirrored is the outcome for the user's edits, over ours.
+func (m *merger) mirrored(ours, ends Set) Rebased { return m.outcome(m.theirs, ours, ends) }
+
+func (m *merger) outcome(set, over, ends Set) Rebased {
+	r := m.Rebased
+	if len(r.Conflicts) > 0 {
+		return r
 	}
-	return m.Rebased
+	if r.Set = set; !m.near && ends == nil {
+		return r
+	}
+	now := over.Apply(m.base)
+	if ends != nil {
+		r.Set = Trim(now, Compose(set, ends))
+	}
+	r.Set = snap(now, r.Set)
+	return r
 }
 
 // SameSpans is the function of that name under these rules: with Whitespace, blanks and
@@ -195,15 +206,19 @@ type merger struct {
 	rules        Rules
 	base         Text
 	cur          cursor
-	ours, theirs Set  // each side over the other's text
+	ours, theirs Set // each side over the other's text
+	doubled      []Conflict
+	ends         Set  // over what both sides make: line ends that the agent takes away beside insertions of the user's
+	grown        int  // growth of what both sides make so far
 	grownA       int  // growth by the agent's edits so far
 	grownU       int  // growth by the user's edits so far
 	near         bool // edits of both sides may cut or make a character together
 
 	at       int // base offset up to which the merged text is known
 	lastSide side
-	lastText Edit // the last piece of new text with nothing kept after it
-	lastEdit side // who made the last change, with less than a character kept after it
+	lastText Edit    // the last piece of new text with nothing kept after it
+	lastEdit side    // who made the last change, with less than a character kept after it
+	last     [3]Edit // by side, its last edit that overlaps none of the other's
 
 	line      int // number of the line in the merged text; gaps may count too few
 	agentLine int // last line that the agent changed
@@ -214,6 +229,7 @@ type merger struct {
 
 func (rules Rules) merge(base Text, ours, theirs Set) *merger {
 	m := &merger{rules: rules, base: base, cur: cursor{c: base.chunks()}, agentLine: -1, userLine: -1}
+	m.last[agent].End, m.last[user].End = -1, -1
 	b := Trim(base, theirs)
 	a := make(Set, 0, len(ours))
 	for _, e := range ours {
@@ -225,6 +241,7 @@ func (rules Rules) merge(base Text, ours, theirs Set) *merger {
 			a = append(a, e)
 		}
 	}
+	a = m.slid(a, b)
 	b = m.alike(a, b)
 	a = m.alike(b, a)
 	for len(a) > 0 || len(b) > 0 {
@@ -259,6 +276,7 @@ func (rules Rules) merge(base Text, ours, theirs Set) *merger {
 			a, b = a[i:], b[j:]
 		}
 	}
+	m.Conflicts = inOrder(m.doubled, m.Conflicts)
 	return m
 }
 
@@ -319,17 +337,15 @@ func (m *merger) alone(who side, e Edit) {
 		m.grownU += e.grow()
 	}
 	m.lines(who, e)
+	kept := m.beside(who, e)
 	if e.New != "" {
-		if m.lastSide != nobody && m.lastSide != who && fuses(m.lastText.New, e.New) {
-			start, end := min(m.lastText.Start, e.Start), max(m.lastText.End, e.End)
-			ours, theirs := Set{e}, Set{m.lastText}
-			if who == user {
-				ours, theirs = theirs, ours
-			}
-			m.conflict(start, end, ours, theirs, RuleFusion)
+		if m.lastSide != nobody && m.lastSide != who && !kept && fuses(m.lastText.New, e.New) {
+			m.conflict(who, m.lastText, e, RuleFusion)
 		}
 		m.lastSide, m.lastText = who, e
 	}
+	m.last[who] = e
+	m.grown += e.grow()
 	m.at, m.lastEdit = e.End, who
 }
 
@@ -348,8 +364,16 @@ func (m *merger) both(a, b Set) {
 			m.lastSide = nobody
 		}
 		m.line += countEOL(text)
+		m.grown += len(text) - (end - start)
 	} else if deletions {
-		m.ours = append(m.ours, minus(a, b, m.grownU)...)
+		m.beside(agent, a[0])
+		m.beside(user, b[0])
+		m.last[agent], m.last[user] = a[len(a)-1], b[len(b)-1]
+		more := minus(a, b, m.grownU)
+		m.ours = append(m.ours, more...)
+		for _, e := range slices.Concat(b, more) {
+			m.grown += e.grow()
+		}
 		m.theirs = append(m.theirs, minus(b, a, m.grownA)...)
 		m.lines(agent, Edit{start, end, ""})
 		m.lines(user, Edit{start, end, ""})
@@ -357,7 +381,7 @@ func (m *merger) both(a, b Set) {
 		m.overBlanks(parts)
 		return
 	} else {
-		m.conflict(start, end, a, b, RuleOverlap)
+		m.Conflicts = append(m.Conflicts, m.conflictOf(start, end, a, b, RuleOverlap))
 		m.lastSide = nobody
 	}
 	for _, e := range a {
@@ -443,25 +467,40 @@ func (m *merger) lines(who side, e Edit) {
 }
 
 // startsLine reports whether a line of the base begins at off.
-func (m *merger) startsLine(off int) bool {
+func (m *merger) startsLine(off int) bool { return m.cur.startsLine(off) }
+
+func (c *cursor) startsLine(off int) bool {
 	if off == 0 {
 		return true
 	}
-	m.cur.seek(off - 1)
-	c := m.cur.rest(off - 1)[0]
-	return c == '\n' || c == '\r'
+	c.seek(off - 1)
+	return startsEOL(c.rest(off - 1))
 }
 
 func endsLine(s string) bool {
 	return s != "" && (s[len(s)-1] == '\n' || s[len(s)-1] == '\r')
 }
 
-func (m *merger) conflict(start, end int, ours, theirs Set, rule string) {
-	m.Conflicts = append(m.Conflicts, Conflict{
+// conflict notes that edit e of one side and one of the other's that comes before it cannot both land.
+func (m *merger) conflict(who side, other, e Edit, rule string) {
+	ours, theirs := Set{e}, Set{other}
+	if who == user {
+		ours, theirs = theirs, ours
+	}
+	c := m.conflictOf(min(other.Start, e.Start), max(other.End, e.End), ours, theirs, rule)
+	if n := len(m.Conflicts) - 1; n >= 0 && m.Conflicts[n].Start == c.Start && m.Conflicts[n].End == c.End {
+		m.Conflicts[n] = c // the same one, for another reason
+		return
+	}
+	m.Conflicts = append(m.Conflicts, c)
+}
+
+func (m *merger) conflictOf(start, end int, ours, theirs Set, rule string) Conflict {
+	return Conflict{
 		Start: start, End: end,
 		Base: m.base.Slice(start, end), Ours: m.span(start, end, ours), Theirs: m.span(start, end, theirs),
 		Rule: rule,
-	})
+	}
 }
 
 // span returns what a set makes of a range of the base that holds all its edits.

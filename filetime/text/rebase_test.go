@@ -9,13 +9,99 @@ import (
 	"pgregory.net/rapid"
 )
 
+// stands reports whether an edit that does what e does, an insertion, can be made at off, and what it puts in there.
+func stands(base string, e Edit, off int) (string, bool) {
+	after := splice(base, Set{e})
+	ok := strings.HasPrefix(after, base[:off]) && strings.HasSuffix(after, base[off:])
+	return after[off:max(off, len(after)-len(base)+off)], ok
+}
+
+// passes reports whether there is another edit of s on the way from edit i to off.
+func passes(s Set, i, off int) bool {
+	from, to := min(s[i].Start, off), max(s[i].Start, off)
+	return i > 0 && s[i-1].End > from || i+1 < len(s) && s[i+1].Start < to
+}
+
+// ownLines returns the lines with a word in them of which all is from an insertion.
+func ownLines(base string, e Edit) []string {
+	var out []string
+	at := 0
+	for line := range lines(splice(base, Set{e})) {
+		text := strings.TrimRight(line, "\r\n")
+		if at >= e.Start && at+len(text) <= e.Start+len(e.New) && strings.ContainsFunc(text, isWord) {
+			out = append(out, text)
+		}
+		at += len(line)
+	}
+	return out
+}
+
+// lines yields the lines of a text, whatever they end in.
+func lines(s string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for s != "" {
+			n := eolEnd(s)
+			if !yield(s[:n]) {
+				return
+			}
+			s = s[n:]
+		}
+	}
+}
+
+// adds reports whether two edits that touch are of one word: one adds to what the other takes away.
+func adds(base string, x, y Edit) bool {
+	if x.Start > y.Start || x.Start == y.Start && x.End > y.End {
+		x, y = y, x
+	}
+	word := func(l, r string) bool {
+		a, b := []rune(l), []rune(r)
+		return len(a) > 0 && len(b) > 0 && isWord(a[len(a)-1]) && isWord(b[0])
+	}
+	return x.End == y.Start && (word(base[x.Start:x.End], y.New) || word(x.New, base[y.Start:y.End]))
+}
+
 // merged is what two people who edit base in their own ways should get, worked out
 // the plain way: byte by byte for what is deleted, place by place for what is put in.
 // ok is false where a person has to decide.
 func merged(base string, ours, theirs Set) (text string, ok bool) {
+	ours = slices.Clone(ours)
+	for i, o := range ours {
+		if o.Start < o.End {
+			continue
+		}
+		for _, t := range theirs {
+			if s, ok := stands(base, o, t.Start); ok && s == t.New && t.Start == t.End && !passes(ours, i, t.Start) {
+				ours[i] = t
+				break
+			}
+		}
+	}
+	for i, o := range ours {
+		for j, t := range theirs {
+			if o.Start < o.End || t.Start < t.End || slices.Contains(theirs, o) {
+				continue
+			}
+			shared := slices.ContainsFunc(ownLines(base, o), func(l string) bool { return slices.Contains(ownLines(base, t), l) })
+			for off := 0; off <= len(base) && shared; off++ {
+				_, here := stands(base, o, off)
+				if _, there := stands(base, t, off); here && there && !passes(ours, i, off) && !passes(theirs, j, off) {
+					return "", false
+				}
+			}
+		}
+	}
+	for _, o := range ours {
+		for _, t := range theirs {
+			if !slices.Contains(theirs, o) && !slices.Contains(ours, t) && adds(base, o, t) {
+				return "", false
+			}
+		}
+	}
 	type piece struct {
 		text string
 		who  side
+		end  bool // a line end that the agent takes away, and that stays where text of the user's would be glued
 	}
 	pieces := make([][]piece, 2*len(base)+2) // at 2*i insertions at i, at 2*i+1 replacements
 	gone := make([]bool, len(base))
@@ -36,7 +122,7 @@ func merged(base string, ours, theirs Set) (text string, ok bool) {
 			at++
 		}
 		if e.New != "" {
-			pieces[at] = append(pieces[at], piece{e.New, who})
+			pieces[at] = append(pieces[at], piece{e.New, who, false})
 		}
 		for i := e.Start; i < e.End; i++ {
 			gone[i] = true
@@ -65,20 +151,51 @@ func merged(base string, ours, theirs Set) (text string, ok bool) {
 			}
 		}
 	}
+	for _, o := range ours {
+		for _, t := range theirs {
+			gone := base[o.Start:o.End]
+			if t.Start < t.End || !strings.Contains(gone, "\n") || slices.Contains(theirs, o) || slices.Contains(ours, t) {
+				continue
+			}
+			end := piece{"\n", nobody, true}
+			if at := &pieces[2*t.Start]; t.Start == o.End && (o.New == "" || endsLine(gone)) && (*at)[0].who == user {
+				*at = slices.Insert(*at, 0, end)
+			}
+			if at := &pieces[2*o.Start+1]; t.Start == o.Start && (o.New == "" || startsEOL(gone)) {
+				*at = slices.Insert(*at, 0, end)
+			}
+		}
+	}
 	var out strings.Builder
+	var end string
+	write := func(s string) {
+		if glued(out.String(), s) {
+			out.WriteString(end)
+		}
+		end = ""
+		out.WriteString(s)
+	}
 	last, who := ' ', nobody
 	for i := 0; i <= len(base); i++ {
 		for _, p := range slices.Concat(pieces[2*i], pieces[2*i+1]) {
+			if p.end {
+				end = p.text
+				continue
+			}
 			first := []rune(p.text)[0]
-			if who != nobody && p.who != nobody && who != p.who && isWord(last) && isWord(first) {
+			if end == "" && who != nobody && p.who != nobody && who != p.who && isWord(last) && isWord(first) {
 				return "", false
 			}
-			out.WriteString(p.text)
+			write(p.text)
 			runes := []rune(p.text)
 			last, who = runes[len(runes)-1], p.who
 		}
 		if i < len(base) && !gone[i] {
-			out.WriteByte(base[i])
+			n := i + 1
+			for ; splits(base, n); n++ {
+			}
+			write(base[i:n])
+			i = n - 1
 			last, who = ' ', nobody
 		}
 	}
@@ -89,6 +206,7 @@ func merged(base string, ours, theirs Set) (text string, ok bool) {
 type alphabet struct {
 	word, sign rune
 	eol        string // not the same on two sides either
+	turns      bool   // an insertion may end in what stands before it in the base, and hold more than the other side's
 }
 
 func (a *alphabet) draw(t *rapid.T, label string, n int) string {
@@ -119,9 +237,26 @@ func drawApart(t *rapid.T, label, base string, a *alphabet, other Set) Set {
 		if rapid.IntRange(0, 2).Draw(t, label) > 0 {
 			e.New = a.draw(t, label, 3)
 		}
+		if a.turns && e.New != "" && e.Start == e.End && i > from && rapid.IntRange(0, 3).Draw(t, label) == 0 {
+			e.New += base[at[i-1]:at[i]] // as well a place further up
+		}
 		if len(other) > 0 && rapid.IntRange(0, 3).Draw(t, label) == 0 {
 			if o := rapid.SampledFrom(other).Draw(t, label); o.Start >= at[from] {
 				e = o
+				if back := o.Start - 1; o.Start == o.End && a.turns && back > 0 && back >= at[from] && rapid.Bool().Draw(t, label) {
+					for splits(base, back) {
+						back--
+					}
+					if s, ok := stands(base, o, back); ok && back >= at[from] {
+						e = Edit{back, back, s}
+					}
+				}
+				switch n := rapid.IntRange(0, 5).Draw(t, label); {
+				case n == 0 && a.turns:
+					e.New += a.draw(t, label, 3) + a.eol
+				case n == 1 && a.turns:
+					e.New = a.draw(t, label, 3) + a.eol + e.New
+				}
 			}
 		}
 		if e.Start < e.End || e.New != "" {
@@ -144,9 +279,9 @@ func TestRebaseAgainstIdentity(t *testing.T) {
 	t.Parallel()
 	clean, refused, alike := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		base := (&alphabet{'一', '←', "\n"}).draw(t, "base", 14)
-		theirs := drawApart(t, "theirs", base, &alphabet{'а', '─', "\r"}, nil)
-		ours := drawApart(t, "ours", base, &alphabet{'가', '①', ";\n"}, theirs)
+		base := (&alphabet{'一', '←', "\n", false}).draw(t, "base", 14)
+		theirs := drawApart(t, "theirs", base, &alphabet{'а', '─', "\r", true}, nil)
+		ours := drawApart(t, "ours", base, &alphabet{'가', '①', ";\n", true}, theirs)
 		want, ok := merged(base, ours, theirs)
 		r := Rebase(New(base), ours, theirs)
 		if ok != (len(r.Conflicts) == 0) {
@@ -180,7 +315,8 @@ func checkConflicts(t failer, base string, r Rebased) {
 		t.Fatalf("a set in spite of conflicts: %v", r.Set)
 	}
 	for _, c := range r.Conflicts {
-		if c.Base != base[c.Start:c.End] || c.Rule != RuleFusion && (c.Rule != RuleOverlap || c.Ours == c.Theirs) {
+		rules := []string{RuleFusion, RuleDoubled, RuleWord, RuleOverlap}
+		if c.Base != base[c.Start:c.End] || !slices.Contains(rules, c.Rule) || c.Rule == RuleOverlap && c.Ours == c.Theirs {
 			t.Fatalf("conflict %+v", c)
 		}
 	}
@@ -192,16 +328,18 @@ func TestTakeBackLosesNothing(t *testing.T) {
 	t.Parallel()
 	met, put := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		base := (&alphabet{'一', '←', "\n"}).draw(t, "base", 14)
-		back := drawApart(t, "back", base, &alphabet{'가', '①', ";\n"}, nil)
-		theirs := drawApart(t, "theirs", base, &alphabet{'а', '─', "\r"}, back)
+		base := (&alphabet{'一', '←', "\n", false}).draw(t, "base", 14)
+		back := drawApart(t, "back", base, &alphabet{'가', '①', ";\n", false}, nil)
+		theirs := drawApart(t, "theirs", base, &alphabet{'а', '─', "\r", false}, back)
 		now := theirs.Apply(New(base))
-		got := TakeBack(New(base), back, theirs)
+		got, typed := TakeBack(New(base), back, theirs)
 		if err := got.Validate(now); err != nil {
 			t.Fatalf("%q, back %v, theirs %v: %v: %v", base, back, theirs, got, err)
 		}
-		if len(Rebase(New(base), back, theirs).Conflicts) > 0 {
+		if len(typed.Conflicts) > 0 {
 			met++
+		} else if then := typed.Set.Apply(back.Apply(New(base))); !then.Equal(got.Apply(now)) {
+			t.Fatalf("%q, back %v, theirs %v: %v and %v lead to two texts", base, back, theirs, got, typed.Set)
 		}
 		want := map[rune]int{}
 		for _, c := range base {
@@ -289,7 +427,7 @@ func TestRebaseRules(t *testing.T) {
 		}}, want: "f(b, c)", sameLine: true},
 		{
 			name: "R1 line put before a changed one", base: line, ours: Set{{4, 4, "new\n"}}, theirs: Set{{4, 7, "2"}},
-			want: "one\nnew\n2\nthree\n",
+			want: "one\nnew\n2\nthree\n", sameLine: true,
 		},
 
 		{name: "R2 identical", base: "a b c", ours: Set{{2, 3, "x"}}, theirs: Set{{2, 3, "x"}}, want: "a x c", coalesced: 1},

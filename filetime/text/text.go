@@ -1,14 +1,3 @@
-// Package text holds immutable texts and the edits between them: positions as an
-// editor counts them, sets of edits that compose and rebase, a deterministic diff,
-// and the search for the text that a model quotes.
-//
-// Everything here is a pure function of its arguments: no clock, no files, no
-// randomness. The unit is the UTF-8 byte offset; [Text.Offset] and [Text.Position]
-// convert at the wire. Bytes that no edit names are never changed, whatever they
-// are: mixed line ends, a lone CR, a BOM, NULs and invalid UTF-8 all survive.
-//
-// No offset that this package returns lies inside a rune or between the two bytes
-// of a CRLF, since an editor has no position for such a place.
 package text
 
 import (

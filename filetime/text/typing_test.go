@@ -183,10 +183,10 @@ func meets(s Set, at int) bool {
 // TestConflictsWithTyping has a model edit while a person types: it quotes lines, four times in five within ten lines of
 // the caret, and its edit arrives up to forty keys later. How often that is a conflict depends on how fine the hunks of
 // the edit are. Edits that take away the very word that is being written have to be conflicts, so the rate is told with
-// them and without.
+// them and without. The conflicts that are so by R9 or R11 alone are told apart.
 func TestConflictsWithTyping(t *testing.T) {
 	t.Parallel()
-	type count struct{ edits, block, line, token int }
+	type count struct{ edits, block, line, token, doubled, word int }
 	var all, rest count
 	near := 0
 	kinds := map[string]int{}
@@ -215,7 +215,14 @@ func TestConflictsWithTyping(t *testing.T) {
 				t.Fatal("the keys do not make the text")
 			}
 			conflict := func(ours Set) int { return min(1, len(Rebase(seen, ours, theirs).Conflicts)) }
-			c := count{1, conflict(whole), conflict(linesOnly(old, whole[0].New, start)), conflict(fine)}
+			c := count{edits: 1, block: conflict(whole), line: conflict(linesOnly(old, whole[0].New, start)), token: conflict(fine)}
+			switch found := Rebase(seen, fine, theirs).Conflicts; {
+			case len(found) == 0 || slices.ContainsFunc(found, func(k Conflict) bool { return k.Rule == RuleOverlap || k.Rule == RuleFusion }):
+			case slices.ContainsFunc(found, func(k Conflict) bool { return k.Rule == RuleDoubled }):
+				c.doubled++
+			default:
+				c.word++
+			}
 			for _, sum := range []*count{&all, &rest} {
 				if sum == &rest && half {
 					continue
@@ -224,6 +231,8 @@ func TestConflictsWithTyping(t *testing.T) {
 				sum.block += c.block
 				sum.line += c.line
 				sum.token += c.token
+				sum.doubled += c.doubled
+				sum.word += c.word
 			}
 			if slices.ContainsFunc(theirs, func(e Edit) bool { return abs(seen.Line(e.Start)-at) <= 10 }) {
 				near++
@@ -237,8 +246,9 @@ func TestConflictsWithTyping(t *testing.T) {
 	t.Logf("%d edits, %.0f%% with typing within 10 lines; the person did %v", all.edits, rate(near, all.edits), kinds)
 	for i, what := range []string{"all of them", "without those of the word being written"} {
 		c := []count{all, rest}[i]
-		t.Logf("%s: %d edits, conflicts: tokens %.2f%%, lines %.1f%%, whole block %.1f%%", what, c.edits,
-			rate(c.token, c.edits), rate(c.line, c.edits), rate(c.block, c.edits))
+		t.Logf("%s: %d edits, conflicts: tokens %.2f%% (of these by R9 alone %.2f%%, by R11 alone %.2f%%), lines %.1f%%, whole block %.1f%%",
+			what, c.edits, rate(c.token, c.edits), rate(c.doubled, c.edits), rate(c.word, c.edits), rate(c.line, c.edits),
+			rate(c.block, c.edits))
 	}
 	if rest.edits < 2000 || rate(near, all.edits) < 60 || len(kinds) < 6 {
 		t.Error("too few edits near the caret to mean anything")

@@ -44,8 +44,7 @@ func (t *detour) carry(set text.Set) {
 		t.stage = t.trail[i]
 		return
 	}
-	back := text.TakeBack(t.now, t.back, set)
-	typed := text.Mirror(t.now, set, t.back)
+	back, typed := text.TakeBack(t.now, t.back, set)
 	if len(typed.Conflicts) > 0 {
 		typed.Set = text.Diff(t.back.Apply(t.now), back.Apply(now))
 		t.met = t.met || slices.ContainsFunc(typed.Conflicts, func(c text.Conflict) bool { return c.Rule == text.RuleOverlap })

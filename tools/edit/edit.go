@@ -218,11 +218,13 @@ func meets(v filetime.View, found text.Found) []text.Conflict {
 	return out
 }
 
-// moved takes the edit of a text that others have changed where it was, if it stands elsewhere now, exactly and once.
+// moved takes the edit of a text that others have changed where it was, if they moved it as it was: it stands elsewhere now,
+// exactly and once.
 func (s *search) moved(v filetime.View, found []text.Conflict) error {
 	now := v.Since.Apply(v.Text)
 	if again, err := text.Locate(now, s.in.OldText, s.in.NewText, false); err == nil &&
-		!s.in.ReplaceAll && again.Tier <= text.TierLineEnds {
+		!s.in.ReplaceAll && again.Tier <= text.TierLineEnds &&
+		text.Moved(v.Text, s.found.Matches[0], v.Since, now, again.Matches[0]) {
 		s.found = again
 		s.edit = filetime.FileEdit{Path: s.path, Base: now, Edits: again.Edits, Rev: v.Rev}
 		s.line = again.Lines[0]

@@ -409,7 +409,7 @@ func (c *call) record() error {
 		}
 		if f.SameLine {
 			c.result.Warnings = append(c.result.Warnings,
-				name+": somebody else changed a line that this edit changed too; both changes are in the text.")
+				name+": somebody else changed a line that this edit changed too, or put text right beside it; both changes are in the text.")
 		}
 		m.RebasedOver += f.Over
 		m.Attempts = max(m.Attempts, f.Attempts)
