@@ -7,7 +7,7 @@ BIN         = bin/tandem
 # Without C the binary is static, which starts sooner. The race detector needs it.
 export CGO_ENABLED = 0
 
-.PHONY: demo test test-editors build lint race bench nightly generate install clean
+.PHONY: demo test test-editors build build-others lint race bench nightly generate install clean
 
 # The main job on the embedded model: an edit lands while somebody types, is shown as a diff and undone.
 demo:
@@ -26,6 +26,10 @@ test-editors: build
 
 build:
 	go build -trimpath -o $(BIN) ./cmd/tandem
+
+# Other systems are not supported, but everything builds there; the files *_other.go say what is not promised.
+build-others:
+	@for system in darwin windows; do echo "$$system"; GOOS=$$system go build ./... && GOOS=$$system go vet ./... || exit 1; done
 
 install:
 	go install ./cmd/tandem

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -386,7 +385,9 @@ func (v *visit) act() {
 		}[v.s.rnd(6)]))
 	case 25:
 		if all := children(os.Getpid()); len(all) > 0 {
-			_ = syscall.Kill(all[v.s.rnd(len(all))], syscall.SIGKILL) // it may be gone by itself
+			if p, err := os.FindProcess(all[v.s.rnd(len(all))]); err == nil {
+				_ = p.Kill() // it may be gone by itself
+			}
 			v.s.kills.Add(1)
 		}
 	}

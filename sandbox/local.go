@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -40,7 +39,7 @@ var _ Runner = (*Local)(nil)
 
 // Level is "none".
 func (l *Local) Level() Level {
-	return Level{Name: "none", Reason: "commands run with all the rights of this user: no sandbox is in force"}
+	return Level{Name: "none", Reason: "commands run with all the rights of this user: no sandbox is in force" + caveat}
 }
 
 // Run starts c and waits for its end. A context that has run out of time makes a timed-out Outcome, any other end of it
@@ -113,7 +112,6 @@ func start(cmd *exec.Cmd, privileged bool) (exited <-chan struct{}, err error) {
 // attend waits until the command has ended by itself, or ends it: TERM first, KILL after the grace. Nothing of its
 // process group is left when it returns.
 func attend(ctx context.Context, cmd *exec.Cmd, c Command, exited <-chan struct{}) (o Outcome) {
-	group := -cmd.Process.Pid
 	var expired <-chan time.Time
 	if c.Timeout > 0 {
 		t := time.NewTimer(c.Timeout)
@@ -128,11 +126,10 @@ func attend(ctx context.Context, cmd *exec.Cmd, c Command, exited <-chan struct{
 		o.TimedOut, o.ExitCode = true, -1
 	}
 	if o.ExitCode < 0 {
-		_ = syscall.Kill(group, syscall.SIGTERM)
-		_ = syscall.Kill(group, syscall.SIGCONT) // one that is stopped could not even die
+		terminate(cmd)
 		waitOr(exited, c.Hurry, c.Grace)
 	}
-	_ = syscall.Kill(group, syscall.SIGKILL)
+	kill(cmd)
 	if !wait(exited, drain) {
 		go func() { // the kernel does not let go of it; whoever hangs there is no reason to hang here
 			<-exited
@@ -144,10 +141,7 @@ func attend(ctx context.Context, cmd *exec.Cmd, c Command, exited <-chan struct{
 		_ = cmd.Wait() // how it ended is in its state
 	}
 	if o.ExitCode == 0 {
-		o.ExitCode = cmd.ProcessState.ExitCode()
-		if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
-			o.ExitCode = 128 + int(s.Signal())
-		}
+		o.ExitCode = exitCode(cmd)
 	}
 	return o
 }

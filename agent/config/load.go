@@ -273,11 +273,10 @@ func read(path string) (text []byte, foreign string, err error) {
 	if !info.Mode().IsRegular() {
 		return nil, "", errors.New("it is not a regular file")
 	}
-	owner, known := info.Sys().(*syscall.Stat_t)
-	switch me := os.Getuid(); {
+	switch {
 	case info.Mode().Perm()&0o002 != 0:
 		foreign = "everybody may write it (chmod o-w)"
-	case known && int(owner.Uid) != me && owner.Uid != 0:
+	case notOurs(info):
 		foreign = "it belongs to somebody else"
 	}
 	text, err = io.ReadAll(io.LimitReader(f, maxFile+1))

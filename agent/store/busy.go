@@ -8,7 +8,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"modernc.org/sqlite"
@@ -65,8 +64,8 @@ func (d *database) locked() error {
 // is that of a byte of the file beside it, which must not be opened: to close it would let go of our own locks.
 func writer(path string) int {
 	const writes = 120
-	var st syscall.Stat_t
-	if syscall.Stat(path+"-shm", &st) != nil {
+	ino := inode(path + "-shm")
+	if ino == 0 {
 		return 0
 	}
 	f, err := os.Open("/proc/locks")
@@ -77,7 +76,7 @@ func writer(path string) int {
 	for s := bufio.NewScanner(f); s.Scan(); {
 		// 1: POSIX ADVISORY WRITE pid device:device:inode from to
 		l := strings.Fields(s.Text())
-		if len(l) != 8 || l[3] != "WRITE" || !strings.HasSuffix(l[5], fmt.Sprintf(":%d", st.Ino)) {
+		if len(l) != 8 || l[3] != "WRITE" || !strings.HasSuffix(l[5], fmt.Sprintf(":%d", ino)) {
 			continue
 		}
 		pid, err1 := strconv.Atoi(l[4])

@@ -1,3 +1,5 @@
+//go:build unix
+
 package store
 
 import (
@@ -15,22 +17,6 @@ import (
 
 	"tandem/filetime/disk"
 )
-
-// writeForEver is another process, which is stopped while it writes.
-func writeForEver(path string) {
-	s, err := Open(path, Options{})
-	if err == nil {
-		err = s.(*database).write(func(tx *sql.Tx) error {
-			if _, err := tx.Exec("UPDATE session SET title = 'theirs'"); err != nil {
-				return err
-			}
-			fmt.Println("writing")
-			_, err := os.Stdin.Read(make([]byte, 1))
-			return err
-		})
-	}
-	fmt.Println("failed:", err)
-}
 
 // A process that is stopped while it writes is waited for once, by all who want to write then together; they are told which
 // one it is, and who comes later does not wait as long again. When it is gone all is as before.

@@ -1,12 +1,10 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // holder is a store of a process that has taken hold of sessions. An id of a process is given again one day; the time
@@ -23,7 +21,7 @@ func (h holder) alive() bool {
 	if h.pid == 0 {
 		return false
 	}
-	if err := syscall.Kill(h.pid, 0); errors.Is(err, syscall.ESRCH) {
+	if gone(h.pid) {
 		return false
 	}
 	start := started(h.pid)

@@ -301,3 +301,19 @@ func TestPanicKeepsNoConnection(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// writeForEver is another process, which is stopped while it writes.
+func writeForEver(path string) {
+	s, err := Open(path, Options{})
+	if err == nil {
+		err = s.(*database).write(func(tx *sql.Tx) error {
+			if _, err := tx.Exec("UPDATE session SET title = 'theirs'"); err != nil {
+				return err
+			}
+			fmt.Println("writing")
+			_, err := os.Stdin.Read(make([]byte, 1))
+			return err
+		})
+	}
+	fmt.Println("failed:", err)
+}

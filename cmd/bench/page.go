@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -170,14 +169,8 @@ func machine() machineInfo {
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
 		m.load, _, _ = strings.Cut(string(text), " ")
 	}
-	var u syscall.Utsname
-	if syscall.Uname(&u) == nil {
-		for _, c := range u.Release {
-			if c == 0 {
-				break
-			}
-			m.kernel += string(rune(c))
-		}
+	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		m.kernel = strings.TrimSpace(string(text))
 	}
 	return m
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"tandem/agent/config"
@@ -271,7 +270,7 @@ func find(name string) string {
 func (x *examination) state() {
 	dir := stateDir(x.cfg)
 	have := dir
-	for have != "/" {
+	for have != filepath.Dir(have) {
 		if info, err := os.Stat(have); err == nil && info.IsDir() {
 			break
 		} else if err == nil {
@@ -280,8 +279,7 @@ func (x *examination) state() {
 		}
 		have = filepath.Dir(have)
 	}
-	const writeAndSearch = 3
-	if err := syscall.Access(have, writeAndSearch); err != nil {
+	if err := writable(have); err != nil {
 		x.add("state", fails, fmt.Sprintf("%s cannot be written: %v", have, err), "give yourself the right to, or set stateDir to another folder")
 		return
 	}

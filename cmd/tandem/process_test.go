@@ -234,7 +234,11 @@ func (e *editor) stubborn() (pids []int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+		command, err := os.FindProcess(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = command.Kill() })
 		pids = append(pids, pid)
 	}
 	if len(pids) != 2 {
@@ -249,7 +253,7 @@ func gone(t *testing.T, pids []int) {
 	for _, pid := range pids {
 		until(t, fmt.Sprintf("process %d is gone", pid), func() bool {
 			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-			return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || err == nil && strings.Contains(string(stat), ") Z ")
+			return noProcess(pid) || err == nil && strings.Contains(string(stat), ") Z ")
 		})
 	}
 }

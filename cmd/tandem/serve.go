@@ -14,7 +14,6 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"tandem/agent/config"
@@ -75,14 +74,6 @@ type usageError string
 func (e usageError) Error() string { return string(e) }
 
 const errNoTransport = usageError("serve needs --stdio: editors speak to it over standard input and output")
-
-// nonblocking makes reads of a pipe end when it is closed.
-func nonblocking(f *os.File) (*os.File, error) {
-	if err := syscall.SetNonblock(int(f.Fd()), true); err != nil {
-		return nil, err
-	}
-	return os.NewFile(f.Fd(), f.Name()), nil
-}
 
 // options wires a server together.
 func (c *cli) options(log *slog.Logger) lspserver.Options {
@@ -147,7 +138,7 @@ func orphaned(ctx context.Context, pid int) <-chan struct{} {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if syscall.Kill(pid, 0) == syscall.ESRCH {
+				if noProcess(pid) {
 					close(gone)
 					return
 				}

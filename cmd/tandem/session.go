@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"tandem/agent"
@@ -276,12 +275,12 @@ func deleteAll(cfg config.Config) error {
 func emptyLocks(dir string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.lock"))
 	for _, name := range files {
-		f, openErr := os.OpenFile(name, os.O_RDWR|syscall.O_NOFOLLOW, 0)
+		f, openErr := os.OpenFile(name, os.O_RDWR|noFollow, 0)
 		if openErr != nil {
 			err = errors.Join(err, openErr)
 			continue
 		}
-		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+		if tryLock(f) {
 			err = errors.Join(err, f.Truncate(0))
 		}
 		err = errors.Join(err, f.Close())

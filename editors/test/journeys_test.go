@@ -112,7 +112,10 @@ say never said
 		e.ex("Tandem stop")
 		e.see(`■ Stopped\.`)
 		e.turn(1)
-		e.until("the command is gone", func() bool { return syscall.Kill(pid, 0) != nil })
+		e.until("the command is gone", func() bool {
+			p, err := os.FindProcess(pid)
+			return err != nil || p.Signal(syscall.Signal(0)) != nil
+		})
 		e.see(`❯ \$ echo begun.*…  CANCELLED`)
 	})
 }
@@ -311,7 +314,11 @@ func kill(t *testing.T, e *terminal, n int) {
 		if _, err := fmt.Sscan(filepath.Base(p), &pid); err != nil {
 			t.Fatal(err)
 		}
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		p, err := os.FindProcess(pid)
+		if err == nil {
+			err = p.Kill()
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

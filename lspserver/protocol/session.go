@@ -327,7 +327,7 @@ type UpdateMeta struct {
 	Boundary     string           `json:"boundary,omitempty" enum:"writes" doc:"Of a notice without text, once in a turn: from here on the turn changes things."`
 	Summary      string           `json:"summary,omitempty" doc:"One line for a person: of a failure the sentence for its error and reason."`
 	Error        string           `json:"error,omitempty" doc:"The class of a failure."`
-	Reason       string           `json:"reason,omitempty" doc:"The detail of a failure, one word in lower case; of a denied permission who denied it: user, unattended, unanswered, mode, rules or sandbox."`
+	Reason       string           `json:"reason,omitempty" doc:"The detail of a failure, one word in lower case; of a denied permission who denied it: user, unattended, unanswered, mode, rules or sandbox, or too_large where nobody could be shown it."`
 	Denial       *Denial          `json:"denial,omitempty" doc:"With phase rejected."`
 	Output       string           `json:"output,omitempty" doc:"Text that a running command has printed since the last update."`
 	Turn         int              `json:"turn,omitzero"`

@@ -47,7 +47,7 @@ const racy = 2 * time.Second
 type stat struct {
 	size    int64
 	mtime   time.Time
-	ctime   syscall.Timespec
+	ctime   time.Time
 	ino     uint64
 	links   uint64
 	mode    fs.FileMode
@@ -56,15 +56,13 @@ type stat struct {
 }
 
 func (s stat) unchanged(t stat) bool {
-	return s.ino == t.ino && s.size == t.size && s.mtime.Equal(t.mtime) && s.ctime == t.ctime &&
-		s.checked.Sub(s.mtime) > racy && s.checked.Sub(time.Unix(s.ctime.Unix())) > racy
+	return s.ino == t.ino && s.size == t.size && s.mtime.Equal(t.mtime) && s.ctime.Equal(t.ctime) &&
+		s.checked.Sub(s.mtime) > racy && s.checked.Sub(s.ctime) > racy
 }
 
 func statOf(info fs.FileInfo, now time.Time) stat {
 	s := stat{size: info.Size(), mtime: info.ModTime(), mode: info.Mode(), checked: now}
-	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
-		s.ino, s.links, s.ctime = sys.Ino, uint64(sys.Nlink), sys.Ctim
-	}
+	s.identify(info)
 	return s
 }
 
@@ -177,7 +175,7 @@ func readDisk(path string, limit int64) (onDisk, error) {
 	fail := func(code filetime.Code, reason, format string, args ...any) (onDisk, error) {
 		return onDisk{}, &filetime.Error{Code: code, Reason: reason, Path: path, Message: fmt.Sprintf(format, args...)}
 	}
-	h, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	h, err := os.OpenFile(path, os.O_RDONLY|dontBlock, 0)
 	if err != nil {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

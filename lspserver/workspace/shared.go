@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"tandem/filetime"
@@ -215,16 +214,16 @@ func (s *shared) acquire(ctx context.Context, who holding) (*os.File, error) {
 
 // flock takes one of the files of a shard; waits is called if somebody has it.
 func (s *shared) flock(ctx context.Context, n int, what string, waits func()) (*os.File, error) {
-	f, err := os.OpenFile(s.name(n, what), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(s.name(n, what), os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	for pause := lockSoon; ; pause = min(2*pause, lockLate) {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := tryLock(f, true)
 		if err == nil {
 			return f, nil
 		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+		if !errors.Is(err, errHeld) {
 			return nil, errors.Join(err, f.Close())
 		}
 		if pause == lockSoon {
@@ -241,9 +240,12 @@ func (s *shared) flock(ctx context.Context, n int, what string, waits func()) (*
 	}
 }
 
+// errHeld says that a lock is taken.
+var errHeld = errors.New("the lock is taken")
+
 // letGo unlocks before it closes: a child that is just being started may have the file, too.
 func letGo(f *os.File) {
-	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+	unlock(f)
 	_ = f.Close()
 }
 
@@ -287,7 +289,7 @@ func (s *shared) holder(path string) (filetime.Holder, bool) {
 
 // reads finds in one of the files of a shard who holds it. What a killed process has left there does not count.
 func (s *shared) reads(n int, what string, is func(holding) bool) (holding, bool) {
-	f, err := os.OpenFile(s.name(n, what), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	f, err := os.OpenFile(s.name(n, what), os.O_RDONLY|noFollow, 0)
 	if err != nil {
 		return holding{}, false
 	}
@@ -298,7 +300,7 @@ func (s *shared) reads(n int, what string, is func(holding) bool) (holding, bool
 			return holding{}, false
 		}
 		if is(h) {
-			return h, syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
+			return h, tryLock(f, false) != nil
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (c *call) preview() ([]DiffPreview, error) {
 		if diff.Truncated {
 			reason := fmt.Sprintf("the change of %s is larger than %d MiB, so nobody could see what they allow", c.env.Name(e.Path), maxAsked>>20)
 			r := tools.Fail(tools.GateDenied, "too_large", "Permission denied: %s. Nothing was done. Make it in several smaller calls.", reason)
-			r.Denial = &tools.Denial{Reason: reason, Layer: "person", Source: "policy"}
+			r.Denial = &tools.Denial{Reason: reason, Layer: "person", Source: "too_large"}
 			return nil, &tools.Refusal{Result: r}
 		}
 		out = append(out, DiffPreview{Path: e.Path, Old: now.String(), New: after.String(), Unified: diff.Unified})

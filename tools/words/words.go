@@ -73,6 +73,7 @@ var failures = map[string]string{
 	"GATE_DENIED/unanswered": "The question for permission got no valid answer. Nothing was done.",
 	"GATE_DENIED/mode":       "The mode of this session does not allow this. Change the mode to allow it.",
 	"GATE_DENIED/rules":      "A permission rule denies this. Change the rule in your settings to allow it.",
+	"GATE_DENIED/too_large":  "The change is too large to be shown, so you were not asked. Nothing was done.",
 	"GATE_DENIED/sandbox":    "Your settings require a sandbox, and this system has none. Nothing was run.",
 	"PLAN_MODE":              "The session only plans, and this cannot be planned. Change the mode to allow it.",
 	"OUTSIDE_ROOTS":          "The path is outside the folders of this session. The setting readRoots adds folders.",

@@ -42,6 +42,7 @@ export const FAILURES: Readonly<Record<string, string>> = {
   'GATE_DENIED/mode': 'The mode of this session does not allow this. Change the mode to allow it.',
   'GATE_DENIED/rules': 'A permission rule denies this. Change the rule in your settings to allow it.',
   'GATE_DENIED/sandbox': 'Your settings require a sandbox, and this system has none. Nothing was run.',
+  'GATE_DENIED/too_large': 'The change is too large to be shown, so you were not asked. Nothing was done.',
   'GATE_DENIED/unanswered': 'The question for permission got no valid answer. Nothing was done.',
   'GATE_DENIED/unattended': 'Nobody could be asked for permission. Nothing was done.',
   'GATE_DENIED/user': 'You denied this. Nothing was done.',
@@ -1189,7 +1190,7 @@ export interface UpdateMeta {
   summary?: string;
   /** The class of a failure. */
   error?: string;
-  /** The detail of a failure, one word in lower case; of a denied permission who denied it: user, unattended, unanswered, mode, rules or sandbox. */
+  /** The detail of a failure, one word in lower case; of a denied permission who denied it: user, unattended, unanswered, mode, rules or sandbox, or too_large where nobody could be shown it. */
   reason?: string;
   /** With phase rejected. */
   denial?: Denial;

@@ -758,7 +758,7 @@ local M = {}
 ---@field boundary? 'writes' Of a notice without text, once in a turn: from here on the turn changes things.
 ---@field summary? string One line for a person: of a failure the sentence for its error and reason.
 ---@field error? string The class of a failure.
----@field reason? string The detail of a failure, one word in lower case; of a denied permission who denied it: user, unattended, unanswered, mode, rules or sandbox.
+---@field reason? string The detail of a failure, one word in lower case; of a denied permission who denied it: user, unattended, unanswered, mode, rules or sandbox, or too_large where nobody could be shown it.
 ---@field denial? tandem.Denial With phase rejected.
 ---@field output? string Text that a running command has printed since the last update.
 ---@field turn? integer
@@ -823,6 +823,7 @@ M.FAILURES = {
   ['GATE_DENIED/mode'] = 'The mode of this session does not allow this. Change the mode to allow it.',
   ['GATE_DENIED/rules'] = 'A permission rule denies this. Change the rule in your settings to allow it.',
   ['GATE_DENIED/sandbox'] = 'Your settings require a sandbox, and this system has none. Nothing was run.',
+  ['GATE_DENIED/too_large'] = 'The change is too large to be shown, so you were not asked. Nothing was done.',
   ['GATE_DENIED/unanswered'] = 'The question for permission got no valid answer. Nothing was done.',
   ['GATE_DENIED/unattended'] = 'Nobody could be asked for permission. Nothing was done.',
   ['GATE_DENIED/user'] = 'You denied this. Nothing was done.',
