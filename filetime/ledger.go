@@ -117,9 +117,12 @@ func (f *FileTime) Assert(ctx context.Context, path string, whole bool) (Snapsho
 		return now, nil, err
 	}
 	if !now.Exists {
+		what := "Look for its name with glob, or make it with write_file."
+		if f.Knows(path) {
+			what = "It has been deleted since you last saw it. If it is still wanted, make it anew with write_file."
+		}
 		return now, nil, &Error{
-			Code: ReadError, Reason: "enoent", Path: path,
-			Message: fmt.Sprintf("File not found: %s (ENOENT). Look for its name with glob, or make it with write_file.", path),
+			Code: ReadError, Reason: "enoent", Path: path, Message: fmt.Sprintf("File not found: %s (ENOENT). %s", path, what),
 		}
 	}
 	f.mu.Lock()
@@ -199,6 +202,13 @@ func (f *FileTime) expect(l LandedFile, list []*view) {
 	}
 	v.show(span{})
 	f.keep(l.Path, append(list, v))
+}
+
+// Knows says that the session has seen a file of this path.
+func (f *FileTime) Knows(path string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.views[path]) > 0
 }
 
 // Paths lists the files that the session has seen.

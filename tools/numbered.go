@@ -50,6 +50,15 @@ func Places(env *Env) *Excerpt {
 	return &Excerpt{Room: min(maxPlaces, room(env)), Width: MaxLine}
 }
 
+// WholeFile is an Excerpt for all of a file, as far as one answer can hold it.
+func WholeFile(env *Env) *Excerpt {
+	e := &Excerpt{Room: room(env), Width: MaxLine}
+	if env.Limits.MaxReadBytes > 0 {
+		e.Room = min(e.Room, env.Limits.MaxReadBytes)
+	}
+	return e
+}
+
 // room is how much of a failed call's answer may be a file's text: all of it stays below what an answer is cut down to.
 func room(env *Env) int {
 	n := maxWhole

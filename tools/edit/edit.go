@@ -61,10 +61,13 @@ func plan(ctx context.Context, env *tools.Env, in Args) (*tools.Plan, error) {
 		return nil, err
 	}
 	now, views, err := tools.Seen(ctx, env, path, false)
-	if err != nil {
+	s := search{env: env, in: in, path: path, now: now, name: env.Name(path)}
+	switch {
+	case tools.Unread(env, path, err):
+		return nil, s.unread()
+	case err != nil:
 		return nil, err
 	}
-	s := search{env: env, in: in, path: path, now: now, name: env.Name(path)}
 	if err := s.run(views); err != nil {
 		return nil, err
 	}
@@ -113,14 +116,8 @@ func (s *search) run(views []filetime.View) error {
 				return s.repeated()
 			}
 			return s.ambiguous(v, several.Lines)
-		case errors.Is(err, text.ErrEmptyOld):
-			return tools.Refuse(tools.InvalidArgs, "empty",
-				"old_text is empty and stands nowhere. Quote the text to replace; "+
-					"to make a file or replace all of one use write_file.")
-		case errors.Is(err, text.ErrNoChange):
-			return noChange()
 		case err != nil:
-			return err
+			return s.wrong(err)
 		case s.others(v, &found) == 0:
 			return s.repeated()
 		}
@@ -233,58 +230,128 @@ func (s *search) moved(v filetime.View, found []text.Conflict) error {
 	return filetime.Collision(s.edit, v.Since, now, found, v.Author)
 }
 
+// ambiguous shows the places, which count as seen.
 func (s *search) ambiguous(v filetime.View, at []int) error {
 	now := v.Since.Apply(v.Text)
-	var lines []string
-	for _, l := range at[:min(len(at), 20)] {
-		lines = append(lines, fmt.Sprint(now.Line(v.Since.MapPos(v.Text.LineStart(l-1), true))+1))
+	var names []string
+	e := tools.Places(s.env)
+	for i, l := range at {
+		start := v.Since.MapPos(v.Text.LineStart(l-1), true)
+		if l = now.Line(start) + 1; i == 20 {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, fmt.Sprint(l))
+		if i < maxShown {
+			e.Lines(now, l-beside, l+s.size()+beside, start)
+		}
 	}
-	if len(at) > len(lines) {
-		lines = append(lines, "…")
+	if now.Equal(s.now.Text) {
+		e.Seen(s.env.FileTime, s.now)
 	}
 	return tools.Refuse(tools.TextMultipleMatches, "ambiguous",
 		"old_text stands at %d places in %s: lines %s. Add lines before or after it until it fits one place only, "+
-			"or set replace_all to change all of them.", len(at), s.name, strings.Join(lines, ", "))
+			"or set replace_all to change all of them.\n%s", len(at), s.name, strings.Join(names, ", "),
+		strings.TrimSuffix(e.String(), "\n"))
+}
+
+const (
+	// maxShown is how many of several places are shown, beside how many lines before and after each.
+	maxShown, beside = 10, 2
+	// maxQuoted is how many lines of a place are shown that old_text may have meant.
+	maxQuoted = 40
+)
+
+// size is how many lines after its first old_text has.
+func (s *search) size() int {
+	return min(strings.Count(strings.TrimRight(s.in.OldText, "\n"), "\n"), maxQuoted)
+}
+
+// unread refuses to edit a file of which the model has seen nothing, and shows the place, so that the same edit can be sent
+// again.
+func (s *search) unread() error {
+	found, err := text.Locate(s.now.Text, s.in.OldText, s.in.NewText, s.in.ReplaceAll)
+	var several *text.AmbiguousError
+	var missing *text.NotFoundError
+	var refusal *tools.Refusal
+	what := s.name + " has not been read in this session, so nothing was changed. "
+	switch {
+	case err == nil:
+		e := tools.Places(s.env)
+		for _, m := range found.Matches[:min(maxShown, len(found.Matches))] {
+			line := s.now.Text.Line(m.Start) + 1
+			e.Lines(s.now.Text, line-beside, line+s.size()+beside, m.Start)
+		}
+		e.Seen(s.env.FileTime, s.now)
+		return tools.Refuse(filetime.NotRead, "not_read", "%sold_text stands here, which counts as read now:\n%s"+
+			"If this is what you mean, send the same edit again.", what, e)
+	case errors.As(err, &several):
+		err = s.ambiguous(filetime.View{Text: s.now.Text, Rev: s.now.Rev}, several.Lines)
+	case errors.As(err, &missing):
+		err = s.missing(nil)
+	default:
+		return s.wrong(err)
+	}
+	if errors.As(err, &refusal) {
+		refusal.Result.Error, refusal.Result.Reason, refusal.Result.Data = filetime.NotRead, "not_read", what+refusal.Result.Data
+	}
+	return err
+}
+
+// wrong words what Locate says of the arguments alone.
+func (s *search) wrong(err error) error {
+	switch {
+	case errors.Is(err, text.ErrEmptyOld):
+		return tools.Refuse(tools.InvalidArgs, "empty",
+			"old_text is empty and stands nowhere. Quote the text to replace; "+
+				"to make a file or replace all of one use write_file.")
+	case errors.Is(err, text.ErrNoChange):
+		return noChange()
+	}
+	return err
 }
 
 // missing says what is there instead. The places that it shows count as seen.
 func (s *search) missing(views []filetime.View) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Text not found: old_text stands nowhere in %s as you have seen it. It must be the file's own text, "+
-		"with the same indentation and blanks and without line numbers.\n", s.name)
+	fmt.Fprintf(&b, "Text not found: old_text is not in %s", s.name)
+	if len(views) > 0 {
+		b.WriteString(" as you have seen it")
+	}
+	b.WriteString(".\n")
 	if len(views) > 0 && len(views[0].Since) > 0 {
 		b.WriteString("Somebody else changed the file since you read it.\n")
 	}
 	var at []int
 	var none *text.NotFoundError
 	found, err := text.Locate(s.now.Text, s.in.OldText, s.in.NewText, true)
+	line, how := differs(s.now.Text, s.in.OldText)
 	switch {
 	case err == nil:
 		at = found.Lines[:min(3, len(found.Lines))]
 		b.WriteString("It stands there by now:\n")
+	case line > 0:
+		at = []int{line}
+		fmt.Fprintf(&b, "It differs from the text at line %d in this: %s.\n", line, strings.Join(how, "; "))
 	case errors.As(err, &none) && len(none.Candidates) > 0:
 		for _, c := range none.Candidates {
 			at = append(at, c.Line)
 		}
 		b.WriteString("The nearest there is:\n")
 	default:
-		b.WriteString("Nothing in it is like old_text. Read the file again with read_file.")
+		b.WriteString("Nothing in it is like old_text. Read the file with read_file.")
 		return tools.Refuse(tools.TextNotFound, "not_found", "%s", b.String())
 	}
-	size := strings.Count(strings.TrimRight(s.in.OldText, "\n"), "\n")
 	slices.Sort(at)
 	e := tools.Places(s.env)
 	for _, line := range at {
-		e.Lines(s.now.Text, line, line+min(size, maxCandidate))
+		e.Lines(s.now.Text, line, line+s.size())
 	}
 	e.Seen(s.env.FileTime, s.now)
 	b.WriteString(e.String())
-	b.WriteString("Copy old_text from there, or read more of the file with read_file.")
+	b.WriteString("Copy old_text from there, with its indentation and without the line numbers, or read more with read_file.")
 	return tools.Refuse(tools.TextNotFound, "not_found", "%s", b.String())
 }
-
-// maxCandidate is how many lines of a place are shown that old_text may have meant.
-const maxCandidate = 40
 
 // already answers an edit that by has made; since leads from the text that it was made for to l.After.
 func (s *search) already(l filetime.LandedFile, by filetime.Author, since text.Set) tools.Result {

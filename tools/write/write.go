@@ -29,8 +29,9 @@ type Value struct {
 	Path    string `json:"path"`
 	Bytes   int    `json:"bytes"`
 	Created bool   `json:"created"`
-	// Already says that somebody else had made the same change.
+	// Already says that somebody else had made the same change, Deleted that the file had been deleted since it was seen.
 	Already bool `json:"already,omitzero"`
+	Deleted bool `json:"deleted,omitzero"`
 }
 
 // New makes the tool.
@@ -84,11 +85,15 @@ type writing struct {
 	path, name string
 	verb, told string
 	op         tools.Op
+	deleted    bool // the file was there when the model saw it last
 	edit       filetime.FileEdit
 }
 
 func (w *writing) create() {
 	w.verb, w.told, w.op = "Create", "File created", tools.OpEdit
+	if w.deleted = w.env.FileTime.Knows(w.path); w.deleted {
+		w.verb = "Create the deleted"
+	}
 	w.edit = filetime.FileEdit{Path: w.path, Create: true}
 	if w.in.Content != "" {
 		w.edit.Edits = text.Set{{New: w.in.Content}}
@@ -99,7 +104,10 @@ func (w *writing) create() {
 func (w *writing) add(ctx context.Context) error {
 	w.verb, w.told, w.op = "Append to", "Appended to file", tools.OpEdit
 	now, _, err := tools.Seen(ctx, w.env, w.path, false)
-	if err != nil {
+	switch {
+	case tools.Unread(w.env, w.path, err):
+		return w.unreadEnd(now)
+	case err != nil:
 		return err
 	}
 	if w.in.Content == "" {
@@ -117,7 +125,10 @@ func (w *writing) add(ctx context.Context) error {
 func (w *writing) overwrite(ctx context.Context) error {
 	w.verb, w.told, w.op = "Overwrite", "File overwritten", tools.OpOverwrite
 	now, views, err := tools.Seen(ctx, w.env, w.path, true)
-	if err != nil {
+	switch {
+	case tools.Unread(w.env, w.path, err):
+		return w.unread(now)
+	case err != nil:
 		return err
 	}
 	v := views[0]
@@ -137,6 +148,39 @@ func (w *writing) overwrite(ctx context.Context) error {
 	return nil
 }
 
+// unread refuses to replace what the model has not seen all of, and shows it, as far as there is room: that counts as read
+// then.
+func (w *writing) unread(now filetime.Snapshot) error {
+	e := tools.WholeFile(w.env)
+	total := tools.Lines(now.Text)
+	e.Lines(now.Text, 1, total)
+	e.Seen(w.env.FileTime, now)
+	next := "This is all of it, and counts as read now. If it may be replaced, send the same call again."
+	switch {
+	case e.Cut():
+		next = fmt.Sprintf("Lines of more than %d characters cannot be shown whole, so that this file cannot be overwritten: "+
+			"change parts of it with edit_file.", tools.MaxLine)
+	case e.Count() < total:
+		next = fmt.Sprintf("These lines count as read now. Read the others with read_file, from start_line %d on, "+
+			"then send the same call again.", e.Count()+1)
+	}
+	return tools.Refuse(filetime.NotRead, "not_read",
+		"%s has not been read whole in this session, so nothing was written. It says (%s):\n%s%s",
+		w.name, tools.Count(total, "line"), e, next)
+}
+
+// unreadEnd refuses to append to a file of which the model has seen nothing, and shows its end.
+func (w *writing) unreadEnd(now filetime.Snapshot) error {
+	const shown = 10
+	e := tools.Places(w.env)
+	total := tools.Lines(now.Text)
+	e.Lines(now.Text, total-shown+1, total)
+	e.Seen(w.env.FileTime, now)
+	return tools.Refuse(filetime.NotRead, "not_read",
+		"%s has not been read in this session, so nothing was written. It ends like this, which counts as read now "+
+			"(%s in all):\n%sIf the content belongs there, send the same call again.", w.name, tools.Count(total, "line"), e)
+}
+
 // already answers a write that by has made.
 func (w *writing) already(l filetime.LandedFile, by filetime.Author) tools.Result {
 	r := tools.Already(w.env, l, by)
@@ -154,6 +198,9 @@ func (w *writing) done(landed filetime.Landed) tools.Result {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s (%s, %s)\n", w.told, w.name,
 		tools.Count(tools.Lines(l.After), "line"), tools.Count(l.After.Len(), "byte"))
+	if w.deleted {
+		b.WriteString("The file had been deleted since you last saw it.\n")
+	}
 	if !l.Applied {
 		b.WriteString("Not applied here: the host that asked applies it.\n")
 	}
@@ -164,14 +211,17 @@ func (w *writing) done(landed filetime.Landed) tools.Result {
 		}
 	}
 	verb := "Modified"
-	if l.Created {
+	switch {
+	case w.deleted:
+		verb = "Created, after it had been deleted"
+	case l.Created:
 		verb = "Created"
 	}
 	return tools.Result{
 		Success: true,
 		Data:    strings.TrimSuffix(b.String(), "\n"),
 		Summary: fmt.Sprintf("%s: %s (+%d -%d)", verb, filepath.Base(w.path), d.Additions, d.Deletions),
-		Value:   Value{Path: l.Path, Bytes: l.After.Len(), Created: l.Created},
+		Value:   Value{Path: l.Path, Bytes: l.After.Len(), Created: l.Created, Deleted: w.deleted},
 		Diffs:   []show.File{d},
 	}
 }
