@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs the editors into the cache folder (TANDEM_EDITORS) and runs the tests that drive them. With "nvim" or "vscode"
-# as the first argument only that editor's tests run; what follows goes to "go test", or is the files below vscode/ to
-# run. Without CI in the environment an editor that cannot be installed is skipped.
+# Installs the editors into the cache folder (TANDEM_EDITORS) and runs the tests that drive them. With "nvim", "plain"
+# (editors without a plug-in) or "vscode" as the first argument only those tests run; what follows goes to "go test", or
+# is the files below vscode/ to run. Without CI in the environment an editor that cannot be installed is skipped.
 #
 #   TANDEM_EDITORS_ALL=1   every journey in every version, not only in the newest
 set -eu
@@ -16,7 +16,15 @@ nvim() {
     for suite in sid trixie; do
         ./install-debian.sh nvim "$suite" || skip "no Neovim of $suite; its tests are skipped"
     done
-    go test -count=1 -timeout 20m "$@" .
+    go test -count=1 -timeout 20m -skip PlainEditors "$@" .
+}
+
+plain() {
+    for editor in "nvim sid" "helix sid" "emacs trixie"; do
+        # shellcheck disable=SC2086 # an editor and its suite
+        ./install-debian.sh $editor || skip "no ${editor% *} of ${editor#* }; its tests are skipped"
+    done
+    go test -count=1 -timeout 5m -v -run PlainEditors "$@" .
 }
 
 chromium() {
@@ -88,13 +96,14 @@ vscode() {
 }
 
 case ${1:-} in
-nvim | vscode)
+nvim | plain | vscode)
     only=$1
     shift
     "$only" "$@"
     ;;
 *)
     nvim "$@"
+    plain "$@"
     vscode
     ;;
 esac
