@@ -44,6 +44,8 @@ type Turn struct {
 	budget *run.Budget
 	// reflector sees the results before the model does.
 	reflector reflector
+	// messages are the system prompt and the history, as far as a request has had them.
+	messages []model.Message
 }
 
 // Number counts the session's turns from 1.
@@ -237,10 +239,13 @@ func (t *Turn) stream(a *answer) (resp model.Response, err error) {
 }
 
 func (t *Turn) compose() model.Request {
-	r := model.Request{
-		Messages: append([]model.Message{{Role: model.System, Text: t.s.system()}}, t.s.History()...),
-		Session:  t.s.cacheKey,
+	if t.messages == nil {
+		t.messages = []model.Message{{Role: model.System, Text: t.s.system()}}
 	}
+	t.s.mu.Lock()
+	t.messages = append(t.messages, t.s.history[len(t.messages)-1:]...) // history only grows
+	t.s.mu.Unlock()
+	r := model.Request{Messages: t.messages[:len(t.messages):len(t.messages)], Session: t.s.cacheKey}
 	for _, tool := range t.s.o.Registry.List() {
 		spec := tool.Spec()
 		r.Tools = append(r.Tools, model.ToolSpec{

@@ -3,8 +3,10 @@
 package model
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -34,6 +36,14 @@ type Message struct {
 	Thoughts []Thought `json:"thoughts,omitempty"`
 }
 
+// Same says that two messages are the same. It is quick for a message and its copy, which share their texts.
+func (m Message) Same(o Message) bool {
+	return m.Role == o.Role && m.Text == o.Text && m.CallID == o.CallID && m.Name == o.Name && m.Failed == o.Failed &&
+		slices.Equal(m.Calls, o.Calls) &&
+		slices.EqualFunc(m.Images, o.Images, func(a, b Image) bool { return a.MIMEType == b.MIMEType && bytes.Equal(a.Data, b.Data) }) &&
+		slices.EqualFunc(m.Thoughts, o.Thoughts, Thought.same)
+}
+
 // Image is a picture of the type image/png, image/jpeg, image/gif or image/webp.
 type Image struct {
 	MIMEType string `json:"mimeType"`
@@ -50,6 +60,11 @@ type Thought struct {
 	// Text and Calls of its message before the thought: bytes, and number of calls.
 	AfterText  int `json:"afterText,omitempty"`
 	AfterCalls int `json:"afterCalls,omitempty"`
+}
+
+func (t Thought) same(o Thought) bool {
+	return t.Model == o.Model && t.Text == o.Text && bytes.Equal(t.Sealed, o.Sealed) && t.AfterText == o.AfterText &&
+		t.AfterCalls == o.AfterCalls
 }
 
 // Part is one piece of an assistant's message: exactly one of its fields is set.
@@ -95,6 +110,11 @@ type ToolSpec struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// Same says that two are the same.
+func (t ToolSpec) Same(o ToolSpec) bool {
+	return t.Name == o.Name && t.Description == o.Description && bytes.Equal(t.Parameters, o.Parameters)
 }
 
 // Request is one request: the whole conversation so far and the tools on offer.

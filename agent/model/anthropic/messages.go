@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,8 +33,8 @@ func New(s wire.Service) (model.Model, error) {
 
 type messages struct {
 	*wire.Client
-	said  wire.Grown[sdk.MessageParam]
-	tools wire.Grown[sdk.ToolUnionParam]
+	said  wire.Grown[model.Message, sdk.MessageParam]
+	tools wire.Grown[model.ToolSpec, sdk.ToolUnionParam]
 }
 
 func (m *messages) Stream(ctx context.Context, r model.Request, on func(model.Delta)) (model.Response, error) {
@@ -48,7 +49,7 @@ func (m *messages) Stream(ctx context.Context, r model.Request, on func(model.De
 	}
 	var resp *http.Response
 	var err error
-	if x.Body, err = m.body(m.request(r)); err == nil {
+	if x.Body, err = m.body(r); err == nil {
 		empty := []byte("{}") // what is sent is x.Body
 		err = client.Post(x.Context(), "v1/messages", empty, &resp, option.WithHeader("Accept", "text/event-stream"))
 	}
@@ -62,84 +63,108 @@ func (m *messages) Stream(ctx context.Context, r model.Request, on func(model.De
 	return x.Answered(a.end(), on)
 }
 
-// body encodes a request, and of its lists only what the last one did not have.
-func (m *messages) body(req sdk.MessageNewParams) (wire.Body, error) {
-	said, tools := req.Messages, req.Tools
-	message, tool := sdk.MessageParam{Role: "here"}, sdk.ToolUnionParam{OfTool: &sdk.ToolParam{Name: "here"}}
-	req.Messages = []sdk.MessageParam{message}
-	if len(tools) > 0 {
-		req.Tools = []sdk.ToolUnionParam{tool}
-	}
-	head, err := req.MarshalJSON()
-	head = append(bytes.TrimSuffix(head, []byte("}")), `,"stream":true}`...)
-	body := wire.Body{head}
-	if err == nil && len(tools) > 0 {
-		body, err = m.tools.Fill(body, tool, tools)
-	}
-	if err == nil {
-		body, err = m.said.Fill(body, message, said)
-	}
-	return body, err
-}
-
-func (m *messages) request(r model.Request) sdk.MessageNewParams {
+// body encodes a request, and of its lists only what the last one did not have. It says where the service may cache what it
+// has read: after the tools, after the system prompt, and after the two newest messages of the person's side, so that what
+// this request adds is found by the next one.
+func (m *messages) body(r model.Request) (wire.Body, error) {
 	limits := limitsOf(m.Model)
-	req := sdk.MessageNewParams{Model: m.Model, MaxTokens: limits.maxTokens}
+	message, tool := sdk.MessageParam{Role: "here"}, sdk.ToolUnionParam{OfTool: &sdk.ToolParam{Name: "here"}}
+	req := sdk.MessageNewParams{Model: m.Model, MaxTokens: limits.maxTokens, Messages: []sdk.MessageParam{message}}
 	if limits.adaptive {
 		req.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{
 			Display: sdk.ThinkingConfigAdaptiveDisplaySummarized,
 		}
 	}
-	for _, t := range r.Tools {
-		tool := &sdk.ToolParam{Name: t.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](wire.Schema(t))}
-		if t.Description != "" {
-			tool.Description = param.NewOpt(t.Description)
-		}
-		req.Tools = append(req.Tools, sdk.ToolUnionParam{OfTool: tool})
+	if len(r.Tools) > 0 {
+		req.Tools = []sdk.ToolUnionParam{tool}
 	}
 	for _, msg := range r.Messages {
-		if msg.Role == model.System {
-			if strings.TrimSpace(msg.Text) != "" {
-				req.System = append(req.System, sdk.TextBlockParam{Text: msg.Text})
-			}
-			continue
+		if msg.Role == model.System && strings.TrimSpace(msg.Text) != "" {
+			req.System = append(req.System, sdk.TextBlockParam{Text: msg.Text})
 		}
-		role, blocks := sdk.MessageParamRoleUser, m.blocks(msg)
-		if msg.Role == model.Assistant {
-			role = sdk.MessageParamRoleAssistant
-		}
-		last := len(req.Messages) - 1
-		switch {
-		case len(blocks) == 0:
-		case last >= 0 && req.Messages[last].Role == role:
-			// The results of all calls of one message belong into one message.
-			req.Messages[last].Content = append(req.Messages[last].Content, blocks...)
-		default:
-			req.Messages = append(req.Messages, sdk.MessageParam{Role: role, Content: blocks})
-		}
-	}
-	mark(&req)
-	return req
-}
-
-// mark says where the service may cache what it has read: after the tools, after the system prompt, and after the two
-// newest messages of the person's side, so that what this request adds is found by the next one.
-func mark(req *sdk.MessageNewParams) {
-	if n := len(req.Tools); n > 0 {
-		req.Tools[n-1].OfTool.CacheControl = sdk.NewCacheControlEphemeralParam()
 	}
 	if n := len(req.System); n > 0 {
 		req.System[n-1].CacheControl = sdk.NewCacheControlEphemeralParam()
 	}
-	marks := 2
-	for i := len(req.Messages) - 1; i >= 0 && marks > 0; i-- {
-		if content := req.Messages[i].Content; req.Messages[i].Role == sdk.MessageParamRoleUser {
-			if at := content[len(content)-1].GetCacheControl(); at != nil {
-				*at = sdk.NewCacheControlEphemeralParam()
-				marks--
+	head, err := req.MarshalJSON()
+	head = append(bytes.TrimSuffix(head, []byte("}")), `,"stream":true}`...)
+	body := wire.Body{head}
+	if err == nil && len(r.Tools) > 0 {
+		body, err = m.tools.Fill(body, tool, r.Tools, offered())
+	}
+	if err == nil {
+		body, err = m.said.Fill(body, message, r.Messages, wire.Writing[model.Message, sdk.MessageParam]{
+			Same: model.Message.Same, Add: m.add, End: marked,
+		})
+	}
+	return body, err
+}
+
+func offered() wire.Writing[model.ToolSpec, sdk.ToolUnionParam] {
+	return wire.Writing[model.ToolSpec, sdk.ToolUnionParam]{
+		Same: model.ToolSpec.Same,
+		Add: func(items []sdk.ToolUnionParam, from []model.ToolSpec, i int) []sdk.ToolUnionParam {
+			t := from[i]
+			tool := &sdk.ToolParam{Name: t.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](wire.Schema(t))}
+			if t.Description != "" {
+				tool.Description = param.NewOpt(t.Description)
 			}
+			return append(items, sdk.ToolUnionParam{OfTool: tool})
+		},
+		End: func(items []sdk.ToolUnionParam, _ []model.ToolSpec) (map[int]sdk.ToolUnionParam, []sdk.ToolUnionParam) {
+			last := len(items) - 1
+			tool := *items[last].OfTool
+			tool.CacheControl = sdk.NewCacheControlEphemeralParam()
+			return map[int]sdk.ToolUnionParam{last: {OfTool: &tool}}, nil
+		},
+	}
+}
+
+// add writes a message behind those before it; the system prompt is none of them.
+func (m *messages) add(items []sdk.MessageParam, from []model.Message, i int) []sdk.MessageParam {
+	if from[i].Role == model.System {
+		return items
+	}
+	role, blocks := sdk.MessageParamRoleUser, m.blocks(from[i])
+	if from[i].Role == model.Assistant {
+		role = sdk.MessageParamRoleAssistant
+	}
+	last := len(items) - 1
+	switch {
+	case len(blocks) == 0:
+	case last >= 0 && items[last].Role == role:
+		// The results of all calls of one message belong into one message.
+		items[last].Content = append(items[last].Content, blocks...)
+	default:
+		items = append(items, sdk.MessageParam{Role: role, Content: blocks})
+	}
+	return items
+}
+
+// marked are the two newest messages of the person's side, with the mark that the service may cache what ends with them.
+func marked(items []sdk.MessageParam, _ []model.Message) (map[int]sdk.MessageParam, []sdk.MessageParam) {
+	other := map[int]sdk.MessageParam{}
+	for i := len(items) - 1; i >= 0 && len(other) < 2; i-- {
+		if items[i].Role != sdk.MessageParamRoleUser {
+			continue
+		}
+		msg := items[i]
+		msg.Content = slices.Clone(msg.Content)
+		last := &msg.Content[len(msg.Content)-1]
+		switch block := *last; {
+		case block.OfText != nil:
+			last.OfText = new(*block.OfText)
+		case block.OfImage != nil:
+			last.OfImage = new(*block.OfImage)
+		case block.OfToolResult != nil:
+			last.OfToolResult = new(*block.OfToolResult)
+		}
+		if at := last.GetCacheControl(); at != nil {
+			*at = sdk.NewCacheControlEphemeralParam()
+			other[i] = msg
 		}
 	}
+	return other, nil
 }
 
 func (m *messages) blocks(msg model.Message) []sdk.ContentBlockParamUnion {

@@ -88,8 +88,19 @@ func TestCacheMarks(t *testing.T) {
 		Messages: []model.Message{{Role: model.System, Text: "S"}, {Role: model.User, Text: "U"}},
 	}
 	text := func() string {
-		b, err := json.Marshal(m.request(r))
+		body, err := m.body(r)
 		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(body.Reader())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ordered any // by key
+		if err := json.Unmarshal(b, &ordered); err != nil {
+			t.Fatal(err)
+		}
+		if b, err = json.Marshal(ordered); err != nil {
 			t.Fatal(err)
 		}
 		return string(b)

@@ -32,8 +32,9 @@ type responses struct {
 	*wire.Client
 	// thinks says that the model has thoughts to ask for.
 	thinks atomic.Bool
-	input  wire.Grown[any]
-	tools  wire.Grown[client.ResponseTool]
+	// input is kept apart for requests with thoughts and without.
+	input [2]wire.Grown[model.Message, any]
+	tools wire.Grown[model.ToolSpec, client.ResponseTool]
 }
 
 // reasons goes by the name, since other models refuse to be asked for their thoughts.
@@ -79,10 +80,9 @@ func (m *responses) stream(
 	cfg.BaseURL, cfg.HTTPClient = m.BaseURL, x
 	req := m.request(r, thinks)
 	var err error
-	if x.Body, err = m.body(req); err != nil {
+	if x.Body, err = m.body(req, r, thinks); err != nil {
 		return model.Response{}, x.Fail(err)
 	}
-	req.Input, req.Tools = nil, nil // they are in the body
 	stream, err := client.NewClientWithConfig(cfg).CreateResponseStream(x.Context(), req)
 	if err != nil {
 		return model.Response{}, x.Fail(err)
@@ -96,25 +96,51 @@ func (m *responses) stream(
 }
 
 // body encodes a request, and of its lists only what the last one did not have.
-func (m *responses) body(req client.CreateResponseRequest) (wire.Body, error) {
-	input, _ := req.Input.([]any)
-	tools := req.Tools
+func (m *responses) body(req client.CreateResponseRequest, r model.Request, thinks bool) (wire.Body, error) {
 	item, tool := "here", client.ResponseTool{Type: "here"}
 	req.Stream, req.Input = true, []any{item}
-	if len(tools) > 0 {
+	if len(r.Tools) > 0 {
 		req.Tools = []client.ResponseTool{tool}
 	}
 	head, err := json.Marshal(req)
 	body := wire.Body{head}
-	if err == nil && len(tools) > 0 {
-		body, err = m.tools.Fill(body, tool, tools)
+	if err == nil && len(r.Tools) > 0 {
+		body, err = m.tools.Fill(body, tool, r.Tools, offered())
 	}
 	if err != nil {
 		return nil, err
 	}
-	return m.input.Fill(body, item, input)
+	input := &m.input[0]
+	if thinks {
+		input = &m.input[1]
+	}
+	return input.Fill(body, item, r.Messages, wire.Writing[model.Message, any]{
+		Same: model.Message.Same,
+		Add: func(items []any, from []model.Message, i int) []any {
+			return append(items, m.item(from[i], thinks)...)
+		},
+	})
 }
 
+func offered() wire.Writing[model.ToolSpec, client.ResponseTool] {
+	return wire.Writing[model.ToolSpec, client.ResponseTool]{
+		Same: model.ToolSpec.Same,
+		Add: func(items []client.ResponseTool, from []model.ToolSpec, i int) []client.ResponseTool {
+			t := from[i]
+			def := map[string]any{
+				"name": t.Name, "parameters": wire.Schema(t),
+				// Without it the service wants every parameter to be required.
+				"strict": false,
+			}
+			if t.Description != "" {
+				def["description"] = t.Description
+			}
+			return append(items, client.ResponseTool{Type: client.ToolTypeFunction, Parameters: def})
+		},
+	}
+}
+
+// request is all of a request but its lists.
 func (m *responses) request(r model.Request, thinks bool) client.CreateResponseRequest {
 	store := false
 	req := client.CreateResponseRequest{Model: m.Model, Store: &store, PromptCacheKey: r.Session}
@@ -122,41 +148,34 @@ func (m *responses) request(r model.Request, thinks bool) client.CreateResponseR
 		req.Reasoning = &client.ResponseReasoning{Summary: "auto"}
 		req.Include = []client.ResponseInclude{"reasoning.encrypted_content"}
 	}
-	input := []any{} // never null
 	for _, msg := range r.Messages {
-		switch msg.Role {
-		case model.System:
+		if msg.Role == model.System {
 			if req.Instructions != "" {
 				req.Instructions += "\n\n"
 			}
 			req.Instructions += msg.Text
-		case model.User:
-			input = append(input, client.ResponseInputMessage{Role: "user", Content: content(msg)})
-		case model.Tool:
-			var output any = msg.Text
-			if len(msg.Images) > 0 || msg.Text == "" {
-				output = content(msg)
-			}
-			input = append(input, client.ResponseFunctionCallOutput{
-				Type: "function_call_output", CallID: wire.CallID(msg.CallID), Output: output,
-			})
-		case model.Assistant:
-			input = append(input, m.said(msg, thinks)...)
 		}
-	}
-	req.Input = input
-	for _, t := range r.Tools {
-		def := map[string]any{
-			"name": t.Name, "parameters": wire.Schema(t),
-			// Without it the service wants every parameter to be required.
-			"strict": false,
-		}
-		if t.Description != "" {
-			def["description"] = t.Description
-		}
-		req.Tools = append(req.Tools, client.ResponseTool{Type: client.ToolTypeFunction, Parameters: def})
 	}
 	return req
+}
+
+// item gives the items that stand for a message; the system prompt has none.
+func (m *responses) item(msg model.Message, thinks bool) []any {
+	switch msg.Role {
+	case model.User:
+		return []any{client.ResponseInputMessage{Role: "user", Content: content(msg)}}
+	case model.Tool:
+		var output any = msg.Text
+		if len(msg.Images) > 0 || msg.Text == "" {
+			output = content(msg)
+		}
+		return []any{client.ResponseFunctionCallOutput{
+			Type: "function_call_output", CallID: wire.CallID(msg.CallID), Output: output,
+		}}
+	case model.Assistant:
+		return m.said(msg, thinks)
+	}
+	return nil
 }
 
 // said gives a message of the model's own as the items that it was made of.

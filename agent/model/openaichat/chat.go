@@ -4,6 +4,7 @@ package openaichat
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	openai "github.com/sashabaranov/go-openai"
 
@@ -23,8 +24,8 @@ func New(s wire.Service) (model.Model, error) {
 
 type chat struct {
 	*wire.Client
-	messages wire.Grown[openai.ChatCompletionMessage]
-	tools    wire.Grown[openai.Tool]
+	messages wire.Grown[model.Message, openai.ChatCompletionMessage]
+	tools    wire.Grown[model.ToolSpec, openai.Tool]
 }
 
 func (m *chat) Stream(ctx context.Context, r model.Request, on func(model.Delta)) (model.Response, error) {
@@ -32,12 +33,11 @@ func (m *chat) Stream(ctx context.Context, r model.Request, on func(model.Delta)
 	defer x.End()
 	cfg := openai.DefaultConfig(m.Key)
 	cfg.BaseURL, cfg.HTTPClient = m.BaseURL, x
-	req := m.request(r)
+	req := openai.ChatCompletionRequest{Model: m.Model, StreamOptions: &openai.StreamOptions{IncludeUsage: true}}
 	var err error
-	if x.Body, err = m.body(req); err != nil {
+	if x.Body, err = m.body(req, r); err != nil {
 		return model.Response{}, x.Fail(err)
 	}
-	req.Messages, req.Tools = nil, nil // they are in the body
 	stream, err := openai.NewClientWithConfig(cfg).CreateChatCompletionStream(x.Context(), req)
 	if err != nil {
 		return model.Response{}, x.Fail(err)
@@ -51,93 +51,111 @@ func (m *chat) Stream(ctx context.Context, r model.Request, on func(model.Delta)
 }
 
 // body encodes a request, and of its lists only what the last one did not have.
-func (m *chat) body(req openai.ChatCompletionRequest) (wire.Body, error) {
-	messages, tools := req.Messages, req.Tools
+func (m *chat) body(req openai.ChatCompletionRequest, r model.Request) (wire.Body, error) {
 	message, tool := openai.ChatCompletionMessage{Role: "here"}, openai.Tool{Type: "here"}
 	req.Stream, req.Messages = true, []openai.ChatCompletionMessage{message}
-	if len(tools) > 0 {
+	if len(r.Tools) > 0 {
 		req.Tools = []openai.Tool{tool}
 	}
 	head, err := json.Marshal(req)
 	body := wire.Body{head}
-	if err == nil && len(tools) > 0 {
-		body, err = m.tools.Fill(body, tool, tools)
+	if err == nil && len(r.Tools) > 0 {
+		body, err = m.tools.Fill(body, tool, r.Tools, offered())
 	}
 	if err != nil {
 		return nil, err
 	}
-	return m.messages.Fill(body, message, messages)
+	return m.messages.Fill(body, message, r.Messages, said(m.Name()))
 }
 
-func (m *chat) request(r model.Request) openai.ChatCompletionRequest {
-	req := openai.ChatCompletionRequest{Model: m.Model, StreamOptions: &openai.StreamOptions{IncludeUsage: true}}
-	var late []openai.ChatCompletionMessage
-	add := func(msg openai.ChatCompletionMessage) {
-		last := len(req.Messages) - 1
-		if last < 0 || msg.Role != string(model.User) || req.Messages[last].Role != msg.Role {
-			req.Messages = append(req.Messages, msg)
-			return
-		}
-		// Many a local model wants person and model to take turns.
-		was := &req.Messages[last]
-		if was.MultiContent == nil && msg.MultiContent == nil {
-			was.Content += "\n\n" + msg.Content
-			return
-		}
-		was.MultiContent = append(parts(*was), parts(msg)...)
-		was.Content = ""
-	}
-	flush := func() {
-		for _, msg := range late {
-			add(msg)
-		}
-		late = nil
-	}
-	for _, msg := range r.Messages {
-		out := openai.ChatCompletionMessage{Role: string(msg.Role), Content: msg.Text}
-		if msg.CallID != "" {
-			out.ToolCallID = wire.CallID(msg.CallID)
-		} else {
-			flush()
-		}
-		for _, c := range msg.Calls {
-			out.ToolCalls = append(out.ToolCalls, openai.ToolCall{
-				ID: wire.CallID(c.ID), Type: openai.ToolTypeFunction,
-				Function: openai.FunctionCall{Name: wire.ToolName(c.Name), Arguments: wire.Object(c.Arguments)},
+func offered() wire.Writing[model.ToolSpec, openai.Tool] {
+	return wire.Writing[model.ToolSpec, openai.Tool]{
+		Same: model.ToolSpec.Same,
+		Add: func(items []openai.Tool, from []model.ToolSpec, i int) []openai.Tool {
+			t := from[i]
+			return append(items, openai.Tool{
+				Type:     openai.ToolTypeFunction,
+				Function: &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: wire.Schema(t)},
 			})
-		}
-		for _, t := range msg.Thoughts {
-			// Services that want a thought back want it with its calls and refuse it elsewhere.
-			if t.Model == m.Name() && len(msg.Calls) > 0 {
-				out.ReasoningContent += t.Text
-			}
-		}
-		if out.Content == "" && out.ToolCalls == nil && (len(msg.Images) == 0 || msg.Role == model.Tool) {
-			if msg.Role == model.Assistant {
-				continue
-			}
-			out.Content = wire.Empty
-		}
-		switch {
-		case len(msg.Images) == 0:
-		case msg.Role == model.Tool:
-			// A tool's message holds text alone, so that its images follow when all results are said.
-			late = append(late, openai.ChatCompletionMessage{
-				Role: string(model.User), MultiContent: images(msg, "From "+wire.ToolName(msg.Name)+":"),
-			})
-		default:
-			out.Content, out.MultiContent = "", images(msg, msg.Text)
-		}
-		add(out)
+		},
 	}
-	flush()
-	for _, t := range r.Tools {
-		req.Tools = append(req.Tools, openai.Tool{
-			Type:     openai.ToolTypeFunction,
-			Function: &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: wire.Schema(t)},
+}
+
+// said writes the messages of a conversation for the model of that name.
+func said(name string) wire.Writing[model.Message, openai.ChatCompletionMessage] {
+	return wire.Writing[model.Message, openai.ChatCompletionMessage]{
+		Same: model.Message.Same,
+		Add: func(items []openai.ChatCompletionMessage, from []model.Message, i int) []openai.ChatCompletionMessage {
+			if from[i].CallID == "" {
+				items = append(items, late(from[:i])...)
+			}
+			return add(items, from[i], name)
+		},
+		End: func(_ []openai.ChatCompletionMessage, from []model.Message) (map[int]openai.ChatCompletionMessage, []openai.ChatCompletionMessage) {
+			return nil, late(from)
+		},
+	}
+}
+
+// late are the images of the results that from ends with. A tool's message holds text alone, so that they follow, in one
+// message of the person's, when all results are said.
+func late(from []model.Message) []openai.ChatCompletionMessage {
+	first := len(from)
+	for first > 0 && from[first-1].CallID != "" {
+		first--
+	}
+	var all []openai.ChatMessagePart
+	for _, msg := range from[first:] {
+		if len(msg.Images) > 0 {
+			all = append(all, images(msg, "From "+wire.ToolName(msg.Name)+":")...)
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return []openai.ChatCompletionMessage{{Role: string(model.User), MultiContent: all}}
+}
+
+// add writes a message behind those before it.
+func add(items []openai.ChatCompletionMessage, msg model.Message, name string) []openai.ChatCompletionMessage {
+	out := openai.ChatCompletionMessage{Role: string(msg.Role), Content: msg.Text}
+	if msg.CallID != "" {
+		out.ToolCallID = wire.CallID(msg.CallID)
+	}
+	for _, c := range msg.Calls {
+		out.ToolCalls = append(out.ToolCalls, openai.ToolCall{
+			ID: wire.CallID(c.ID), Type: openai.ToolTypeFunction,
+			Function: openai.FunctionCall{Name: wire.ToolName(c.Name), Arguments: wire.Object(c.Arguments)},
 		})
 	}
-	return req
+	for _, t := range msg.Thoughts {
+		// Services that want a thought back want it with its calls and refuse it elsewhere.
+		if t.Model == name && len(msg.Calls) > 0 {
+			out.ReasoningContent += t.Text
+		}
+	}
+	if out.Content == "" && out.ToolCalls == nil && (len(msg.Images) == 0 || msg.Role == model.Tool) {
+		if msg.Role == model.Assistant {
+			return items
+		}
+		out.Content = wire.Empty
+	}
+	if len(msg.Images) > 0 && msg.Role != model.Tool {
+		out.Content, out.MultiContent = "", images(msg, msg.Text)
+	}
+	last := len(items) - 1
+	if last < 0 || out.Role != string(model.User) || items[last].Role != out.Role {
+		return append(items, out)
+	}
+	// Many a local model wants person and model to take turns.
+	was := &items[last]
+	if was.MultiContent == nil && out.MultiContent == nil {
+		was.Content += "\n\n" + out.Content
+		return items
+	}
+	was.MultiContent = slices.Concat(parts(*was), parts(out))
+	was.Content = ""
+	return items
 }
 
 // parts gives the content of a message in parts.

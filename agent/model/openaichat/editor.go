@@ -68,9 +68,8 @@ func (m *editor) Stream(ctx context.Context, r model.Request, on func(model.Delt
 }
 
 func (m *editor) loan(r model.Request) (model.Loan, error) {
-	req := (&chat{Client: &wire.Client{}}).request(r)
-	messages, err1 := json.Marshal(req.Messages)
-	tools, err2 := json.Marshal(req.Tools)
+	messages, err1 := json.Marshal(said("").Items(r.Messages))
+	tools, err2 := json.Marshal(offered().Items(r.Tools))
 	return model.Loan{Model: m.id, Messages: messages, Tools: tools}, errors.Join(err1, err2)
 }
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"reflect"
+	"slices"
 	"sync"
 )
 
@@ -27,19 +27,49 @@ func (b Body) Reader() io.ReadCloser {
 	return io.NopCloser(&left)
 }
 
-// Grown encodes a list that begins each time as it did the time before, as a conversation does: what was encoded then is
-// not encoded again. It may be used concurrently. The zero value is ready.
-type Grown[T any] struct {
-	mu      sync.Mutex
-	items   []T
-	encoded [][]byte // each with what comes before it in the list
+// Writing says how the things of a list, such as the messages of a conversation, are written as the items that a service
+// knows.
+type Writing[S, T any] struct {
+	// Same says that two things are the same, and so that their items are.
+	Same func(a, b S) bool
+	// Add writes from[i] behind the items of those before it: it appends items, or changes the last one.
+	Add func(items []T, from []S, i int) []T
+	// End gives what only this request says: items in another form, by their place, and items after the last. It changes none
+	// of items. May be nil.
+	End func(items []T, from []S) (other map[int]T, more []T)
 }
 
-// keep is the size of the largest item that is kept in both forms.
+// Items writes a whole list.
+func (w Writing[S, T]) Items(from []S) []T {
+	var items []T
+	for i := range from {
+		items = w.Add(items, from, i)
+	}
+	if w.End != nil {
+		other, more := w.End(items, from)
+		for i, item := range other {
+			items[i] = item
+		}
+		items = append(items, more...)
+	}
+	return items
+}
+
+// Grown writes and encodes a list that begins each time as it did the time before, as a conversation does: what was
+// written and encoded then is kept. It may be used concurrently. The zero value is ready.
+type Grown[S, T any] struct {
+	mu      sync.Mutex
+	from    []S
+	touched []int // for each of from: the first item that it wrote to; ascending
+	items   []T
+	encoded [][]byte // each with what comes before it in the list; nil where it is not kept
+}
+
+// keep is the size of the largest item whose encoded form is kept.
 const keep = 1 << 20
 
-// Fill puts items into body in the place of the list that holds mark alone. Items must not be changed afterwards.
-func (g *Grown[T]) Fill(body Body, mark T, items []T) (Body, error) {
+// Fill puts a list into body in the place of the one that holds mark alone. What from holds must not be changed afterwards.
+func (g *Grown[S, T]) Fill(body Body, mark T, from []S, w Writing[S, T]) (Body, error) {
 	place, err := encode(mark)
 	if err != nil {
 		return nil, err
@@ -55,37 +85,71 @@ func (g *Grown[T]) Fill(body Body, mark T, items []T) (Body, error) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.items, g.encoded = g.items[:min(len(g.items), len(items))], g.encoded[:min(len(g.items), len(items))]
-	out := make(Body, 0, len(body)+len(items)+2)
+	g.write(from, w)
+	var other map[int]T
+	var more []T
+	if w.End != nil {
+		other, more = w.End(g.items, g.from)
+	}
+	out := make(Body, 0, len(body)+len(g.items)+len(more)+2)
 	out = append(append(out, body[:at-1]...), before)
-	if len(items) == 0 {
+	if len(g.items)+len(more) == 0 {
 		out = append(out, []byte{'['})
 	}
-	for i, item := range items {
-		var raw []byte
-		if i < len(g.items) && g.encoded[i] != nil && reflect.DeepEqual(g.items[i], item) {
-			raw = g.encoded[i]
-		} else {
-			if raw, err = encode(item); err != nil {
-				return nil, err
+	for i := range len(g.items) + len(more) {
+		if i < len(g.items) && g.encoded[i] != nil {
+			if _, ok := other[i]; !ok {
+				out = append(out, g.encoded[i])
+				continue
 			}
-			head := byte(',')
-			if i == 0 {
-				head = '['
-			}
-			raw = append([]byte{head}, raw...)
 		}
-		out = append(out, raw)
-		if i == len(g.items) {
-			g.items, g.encoded = append(g.items, item), append(g.encoded, nil)
+		item, special := other[i]
+		switch {
+		case special:
+		case i < len(g.items):
+			item = g.items[i]
+		default:
+			item, special = more[i-len(g.items)], true
 		}
-		if g.items[i], g.encoded[i] = item, raw; len(raw) > keep {
-			var none T
-			g.items[i], g.encoded[i] = none, nil
+		raw, err := encode(item)
+		if err != nil {
+			return nil, err
+		}
+		head := byte(',')
+		if i == 0 {
+			head = '['
+		}
+		raw = append([]byte{head}, raw...)
+		if out = append(out, raw); !special && len(raw) <= keep {
+			g.encoded[i] = raw
 		}
 	}
 	out = append(out, []byte{']'}, after)
 	return append(out, body[at:]...), nil
+}
+
+// write brings items up to date. g.mu is held.
+func (g *Grown[S, T]) write(from []S, w Writing[S, T]) {
+	same := 0
+	for same < min(len(from), len(g.from)) && w.Same(from[same], g.from[same]) {
+		same++
+	}
+	if same < len(g.from) { // everything that wrote to the same item as what is new there is written again
+		first := g.touched[same]
+		same, _ = slices.BinarySearch(g.touched, first)
+		g.from, g.touched = g.from[:same], g.touched[:same]
+		clear(g.items[first:])
+		g.items, g.encoded = g.items[:first], g.encoded[:first]
+	}
+	for i := same; i < len(from); i++ {
+		first := len(g.items)
+		if g.items = w.Add(g.items, from, i); len(g.items) == first {
+			first = max(0, first-1)
+		}
+		g.touched = append(g.touched, first)
+		g.encoded = append(g.encoded[:min(first, len(g.encoded))], make([][]byte, len(g.items)-first)...)
+	}
+	g.from = append(g.from, from[same:]...)
 }
 
 // encode is json.Marshal without its second look at what a type's own method has made.

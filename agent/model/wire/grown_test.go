@@ -4,93 +4,123 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 )
 
-// counted tells when it is encoded.
-type counted struct {
-	Text string
-	told *int
+// said is an item that tells when it is encoded.
+type said struct {
+	Who, Text string
+	told      *int
 }
 
-func (c counted) MarshalJSON() ([]byte, error) {
-	*c.told++
-	return json.Marshal(map[string]string{"text": c.Text})
+func (s said) MarshalJSON() ([]byte, error) {
+	*s.told++
+	return json.Marshal([]string{s.Who, s.Text})
 }
 
-func TestGrownEncodesWhatIsNew(t *testing.T) {
-	n := 0
-	var g Grown[counted]
-	items := func(texts ...string) (out []counted) {
-		for _, s := range texts {
-			out = append(out, counted{s, &n})
-		}
-		return out
+// writing writes lines such as "a:text". Those of one speaker that follow each other become one item, one of "-" none, and the
+// request says the last item of "u" and what comes after all in a form of its own.
+func writing(written, told *int) Writing[string, said] {
+	return Writing[string, said]{
+		Same: func(a, b string) bool { return a == b },
+		Add: func(items []said, from []string, i int) []said {
+			*written++
+			who, text, _ := strings.Cut(from[i], ":")
+			last := len(items) - 1
+			switch {
+			case who == "-":
+				return items
+			case last >= 0 && items[last].Who == who:
+				items[last].Text += "+" + text
+				return items
+			}
+			return append(items, said{who, text, told})
+		},
+		End: func(items []said, from []string) (map[int]said, []said) {
+			var more []said
+			if len(from) > 0 && strings.HasPrefix(from[len(from)-1], "t") {
+				more = []said{{"late", from[len(from)-1], told}}
+			}
+			for i, s := range slices.Backward(items) {
+				if s.Who == "u" {
+					s.Text += "!"
+					return map[int]said{i: s}, more
+				}
+			}
+			return nil, more
+		},
 	}
-	mark := items("here")[0]
-	for _, step := range []struct {
-		texts []string
-		most  int // of them that are encoded
-	}{
-		{[]string{"a", "b"}, 2},
-		{[]string{"a", "b", "c"}, 1},
-		{[]string{"a", "b", "c"}, 0},
-		{[]string{"a", "x", "c"}, 1},
-		{[]string{"a"}, 0},
-		{nil, 0},
-		{[]string{"a", strings.Repeat("long ", keep/4), "c"}, 3},
-		{[]string{"a", strings.Repeat("long ", keep/4), "c"}, 1},
-	} {
-		n = 0
-		got, err := fill(&g, `{"before":"[{\"text\":\"here\"}]","list":[{"text":"here"}],"after":1}`, mark, items(step.texts...))
-		if err != nil {
+}
+
+// Only what is new is written and encoded, however long the list is.
+func TestFindingC1GrownWritesWhatIsNew(t *testing.T) {
+	var written, told int
+	var g Grown[string, said]
+	w := writing(&written, &told)
+	var from []string
+	for i := range 2000 {
+		from = append(from, fmt.Sprint("m:", i), fmt.Sprint("t:", i))
+		written, told = 0, 0
+		if _, err := fill(&g, `[["here",""]]`, said{"here", "", &told}, from, w); err != nil {
 			t.Fatal(err)
 		}
-		if n-1 != step.most { // the mark is encoded too
-			t.Errorf("%.20q: %d were encoded, not %d", step.texts, n-1, step.most)
-		}
-		var back struct {
-			Before string
-			List   []struct{ Text string }
-			After  int
-		}
-		if err := json.Unmarshal(got, &back); err != nil || back.After != 1 || back.Before != `[{"text":"here"}]` {
-			t.Fatalf("%.200s: %v", got, err)
-		}
-		if len(back.List) != len(step.texts) {
-			t.Fatalf("%d items, not %d", len(back.List), len(step.texts))
-		}
-		for i, s := range step.texts {
-			if back.List[i].Text != s {
-				t.Errorf("item %d is %.20q, not %.20q", i, back.List[i].Text, s)
-			}
+		if written > 2 || told > 4 { // the mark and the one after the end are encoded too
+			t.Fatalf("of %d, %d were written and %d encoded", len(from), written, told)
 		}
 	}
-	if _, err := fill(&g, `{"list":[]}`, mark, nil); err == nil {
+}
+
+func TestGrownKeepsNoLargeItem(t *testing.T) {
+	var written, told int
+	var g Grown[string, said]
+	from := []string{"m:a", "t:" + strings.Repeat("long ", keep/4), "m:b"}
+	for range 2 {
+		written, told = 0, 0
+		if _, err := fill(&g, `[["here",""]]`, said{"here", "", &told}, from, writing(&written, &told)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if written != 0 || told != 2 {
+		t.Errorf("%d written, %d encoded", written, told)
+	}
+	if _, err := fill(&g, `{"list":[]}`, said{"here", "", &told}, nil, writing(&written, &told)); err == nil {
 		t.Error("a list without the mark was filled")
 	}
 }
 
-func TestGrownIsWhatMarshalSays(t *testing.T) {
+// Whatever the lists before were, the request is what a fresh one would be.
+func TestFindingC1GrownIsWhatMarshalSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var g Grown[map[string]any]
-		var items []map[string]any
-		text := rapid.StringOfN(rapid.RuneFrom([]rune("a<\"\\é\n")), 0, 8, -1)
-		for range rapid.IntRange(1, 8).Draw(t, "steps") {
-			if n := len(items); n > 0 && rapid.Bool().Draw(t, "shrinks") {
-				items = append([]map[string]any(nil), items[:rapid.IntRange(0, n-1).Draw(t, "to")]...)
+		var written, told int
+		var g Grown[string, said]
+		var from []string
+		w := writing(&written, &told)
+		line := rapid.Custom(func(t *rapid.T) string {
+			return rapid.SampledFrom([]string{"u", "m", "t", "-"}).Draw(t, "who") + ":" +
+				rapid.StringOfN(rapid.RuneFrom([]rune("a<\"\\é\n")), 0, 3, -1).Draw(t, "text")
+		})
+		for range rapid.IntRange(1, 10).Draw(t, "steps") {
+			if n := len(from); n > 0 && rapid.Bool().Draw(t, "changes") {
+				from = slices.Clone(from)
+				switch i := rapid.IntRange(0, n-1).Draw(t, "at"); rapid.IntRange(0, 2).Draw(t, "how") {
+				case 0:
+					from = from[:i]
+				case 1:
+					from[i] = line.Draw(t, "other")
+				case 2:
+					from = slices.Delete(from, i, i+1)
+				}
 			}
-			for range rapid.IntRange(0, 3).Draw(t, "more") {
-				items = append(items, map[string]any{"role": text.Draw(t, "role"), "n": rapid.Int().Draw(t, "n")})
-			}
-			want, err := json.Marshal(append([]map[string]any{}, items...))
+			from = append(from, rapid.SliceOfN(line, 0, 3).Draw(t, "more")...)
+			want, err := json.Marshal(append([]said{}, w.Items(from)...))
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := fill(&g, `{"x":[{"mark":1}]}`, map[string]any{"mark": 1}, items)
+			got, err := fill(&g, `{"x":[["here",""]]}`, said{"here", "", &told}, from, w)
 			if err != nil || string(got) != `{"x":`+string(want)+`}` {
 				t.Fatalf("%s instead of %s: %v", got, want, err)
 			}
@@ -99,8 +129,8 @@ func TestGrownIsWhatMarshalSays(t *testing.T) {
 }
 
 // fill gives the whole of what Fill makes, as it is sent.
-func fill[T any](g *Grown[T], body string, mark T, items []T) ([]byte, error) {
-	made, err := g.Fill(Body{[]byte(body)}, mark, items)
+func fill(g *Grown[string, said], body string, mark said, from []string, w Writing[string, said]) ([]byte, error) {
+	made, err := g.Fill(Body{[]byte(body)}, mark, from, w)
 	if err != nil {
 		return nil, err
 	}
