@@ -10,12 +10,13 @@ import { begin, serverOf, unable } from './person.mjs';
 
 const skip = unable();
 const CALC = 'package calc\n\nfunc add(a, b int) int { return a - b }\n\n// below\n';
+const ALIKE = 'start {\n\tone();\n\ttwo();\n\tthree();\n\tfour();\n}\n';
 const MEND = { path: 'calc.go', old_text: 'return a - b', new_text: 'return a + b' };
 
 describe('a day with Tandem', { skip, timeout: 600_000 }, () => {
   let p;
   before(async () => {
-    const files = { 'calc.go': CALC, 'crlf.txt': 'one\r\ntwo\r\nthree\r\n', 'closed.txt': 'shut\n', 'mixed.txt': 'top\nmiddle\nend\n' };
+    const files = { 'calc.go': CALC, 'alike.txt': ALIKE, 'crlf.txt': 'one\r\ntwo\r\nthree\r\n', 'closed.txt': 'shut\n', 'mixed.txt': 'top\nmiddle\nend\n' };
     p = await begin({ files: { ...files, 'dirty.txt': 'first\nsecond\n', 'turn.txt': 'one\ntwo\nthree\n', 'hunks.txt': 'a\nb\nc\nd\ne\nf\ng\n' } });
     await p.openChat();
   });
@@ -139,7 +140,7 @@ describe('a day with Tandem', { skip, timeout: 600_000 }, () => {
     assert.ok(await p.chat.locator('.question.open button', { hasText: 'Allow' }).isDisabled());
     await p.chat.locator('.question.open button.link').first().click();
     await p.page.locator('.tab.active', { hasText: 'large.txt (now ↔ proposed)' }).waitFor();
-    await p.page.locator('.diff-editor .view-line', { hasText: 'line 0' }).first().waitFor();
+    await p.page.locator('.part.editor .monaco-editor .view-line', { hasText: /^line.499$|^line.0$/ }).first().waitFor();
     await p.picture('S17 proposal');
     await p.answer('Allow');
     await p.sees('It is there.');
@@ -166,6 +167,33 @@ describe('a day with Tandem', { skip, timeout: 600_000 }, () => {
     await p.lens('Reject').first().click();
     await p.chat.locator('.changes').waitFor({ state: 'hidden' });
     await saved('hunks.txt', 'AAA\nb\nc\nd\ne\nf\ng\n');
+  });
+
+  it('FindingU2 lines that go beside lines that begin alike: the chat, the lens and the mark say the same', async () => {
+    await fresh('auto');
+    await p.openFile('alike.txt');
+    p.model.reply(
+      [{ call: 'read_file', args: { path: 'alike.txt' } }],
+      [{ call: 'edit_file', args: { path: 'alike.txt', old_text: '\ttwo();\n\tthree();\n', new_text: '\tthree();\n' } }],
+      ['One call less.'],
+    );
+    await p.ask('without two');
+    await p.sees('One call less.');
+    await p.idle();
+    await p.sees('1 file changed', '.changes');
+    const counts = (locator) => locator.innerText().then((text) => text.replace(/\s+/g, ' '));
+    assert.equal(await counts(p.call('Edit alike.txt').locator('.counts')), '+0 −1');
+    assert.equal(await counts(p.chat.locator('.changes .counts').first()), '+0 −1');
+    await p.lens('\\+0 −1').waitFor();
+    await p.picture('U2 deletion');
+    // The line that went is told of behind one that stays; it is the only one.
+    const behind = await p.page
+      .locator('.part.editor .monaco-editor .view-line span')
+      .evaluateAll((all) => all.map((e) => getComputedStyle(e, '::after').content).filter((text) => text.includes('−')));
+    assert.deepEqual([...new Set(behind)], ['"− two();"']);
+    await p.lens('Reject').click();
+    await p.chat.locator('.changes').waitFor({ state: 'hidden' });
+    await saved('alike.txt', ALIKE);
   });
 
   it('the agent asks back, and goes on with the answer', async () => {
