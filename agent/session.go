@@ -69,6 +69,8 @@ type Options struct {
 	Client   Client
 	Files    filetime.Files
 	Runner   sandbox.Runner
+	// Places bounds the calls of all sessions together; nil is no bound. Those of this one are bounded by the configuration.
+	Places *run.Places
 	// OpenDocuments lists the paths of the documents with unsaved text; may be nil.
 	OpenDocuments func() []string
 	// Seen is told of every path that the model sees, Landed of every change that landed; neither may block. May be nil.
@@ -101,6 +103,7 @@ type Session struct {
 	mu     sync.Mutex
 	config config.Config
 	paths  *sandbox.Paths
+	places *run.Places
 	mode   Mode
 	model  string
 	// ownMode and ownModel say that somebody chose them for this session, so that they do not follow the configuration.
@@ -129,6 +132,7 @@ func New(o Options) (*Session, error) {
 		opened: map[string]model.Model{}, ids: map[string]bool{},
 		cacheKey: fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, o.ID, o.Cwd, date.UnixNano())))[:32],
 	}
+	s.places = run.NewPlaces(s.mostCalls, o.Places)
 	s.rules.shows = s.Shows
 	s.resume()
 	s.fileTime = filetime.New(o.Files, o.ID, func(path string) {
@@ -662,6 +666,7 @@ func (s *Session) host(turn int, began time.Time, endTurn func()) *run.Host {
 				s.teller.drain() // before anybody sees what it does
 			}
 		},
+		Places: s.places,
 		Landed: s.o.Landed, BeforeCommand: s.o.BeforeCommand, Serial: c.Writes == "serial", Coerce: c.Coerce != "off", Now: s.o.Now, Log: s.o.Log,
 	}
 	if a := filetime.Apply(c.Apply); a != filetime.Auto {
@@ -717,4 +722,11 @@ type surroundings struct {
 func (r *surroundings) Run(ctx context.Context, c sandbox.Command) (sandbox.Outcome, error) {
 	c.Roots, c.Path, c.Pass, c.Privileged = r.roots, r.path, r.pass, r.privileged
 	return r.Runner.Run(ctx, c)
+}
+
+// mostCalls is how many calls of the session run at the same time.
+func (s *Session) mostCalls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(1, s.config.Limits.MaxConcurrency)
 }

@@ -28,6 +28,7 @@ import (
 	"tandem/lspserver/workspace"
 	"tandem/sandbox"
 	"tandem/tools"
+	"tandem/tools/run"
 )
 
 // Options are what a server takes from the program that starts it.
@@ -80,6 +81,7 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) int {
 		stats:   map[string]*protocol.ToolStats{}, asked: askers{id: map[string]string{}},
 	}
 	s.questions = newQuestions(s)
+	s.places = run.NewPlaces(func() int { return max(mostCalls, s.config().Limits.MaxConcurrency) }, nil)
 	for _, t := range o.Tools {
 		if err := s.registry.Register(t); err != nil {
 			o.Log.Error("tool not registered", "error", err)
@@ -99,6 +101,9 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) int {
 	return code
 }
 
+// mostCalls is how many calls of all sessions run at the same time.
+const mostCalls = 32
+
 // server is one connection: one accepted editor, not the listener.
 type server struct {
 	o        Options
@@ -106,6 +111,7 @@ type server struct {
 	conn     *wire.Conn
 	ready    chan struct{}
 	registry *tools.Registry
+	places   *run.Places
 	tracing  atomic.Pointer[lsp.TraceValue] // what the client wants to be told of
 
 	// Set by initialize and then read-only.

@@ -231,7 +231,7 @@ type Budget struct {
 type Limits struct {
 	// Characters of one answer; a longer one is cut in the middle.
 	MaxToolOutputChars int `json:"maxToolOutputChars" min:"1000" max:"10000000" ws:"smaller"`
-	// Calls that run at the same time.
+	// Calls of a session that run at the same time; 32 of all sessions, or this where it is more.
 	MaxConcurrency int `json:"maxConcurrency" min:"1" max:"64" ws:"smaller"`
 	// Time of one call.
 	ToolTimeoutMs int `json:"toolTimeoutMs" min:"1" max:"600000" ws:"free"`

@@ -181,6 +181,11 @@ func (c *call) validate() error {
 
 // makePlan lets the tool work out what it will do. What cannot be done ends here, before anybody is asked.
 func (c *call) makePlan() error {
+	leave, err := c.place()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	ctx, done := c.limited()
 	defer done()
 	plan, err := patient(ctx, c.grace(), func(ctx context.Context) (*tools.Plan, error) {
@@ -209,6 +214,19 @@ func (c *call) makePlan() error {
 	c.plan = plan
 	c.mu.Unlock()
 	return nil
+}
+
+// place waits until the call may run. One that only asks a person or takes a note needs none: it must not hold the others
+// up.
+func (c *call) place() (leave func(), err error) {
+	if c.tool.Spec().Kind == tools.Think {
+		return func() {}, nil
+	}
+	leave, err = c.host.Places.take(c.ctx)
+	if err != nil {
+		return nil, c.why(c.ctx, err)
+	}
+	return leave, nil
 }
 
 func (c *call) policy() error {
@@ -278,6 +296,11 @@ func (c *call) execute() error {
 	if err := c.alive(); err != nil {
 		return err
 	}
+	leave, err := c.place()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	c.enter(Executing, Event{Phase: "use"})
 	ctx, done := c.limited()
 	defer done()
@@ -310,7 +333,7 @@ func (c *call) execute() error {
 	}
 	// A landing is always waited for: nobody may be told that it failed while it is still on its way.
 	locking := filetime.WithHolder(ctx, filetime.Holder{Call: c.ID})
-	err := c.env.FileTime.WithLock(locking, paths, func() error {
+	err = c.env.FileTime.WithLock(locking, paths, func() error {
 		var err error
 		c.landed, err = c.env.Files.Commit(ctx, *c.plan.Change)
 		for _, f := range c.landed.Files {

@@ -117,6 +117,8 @@ type Host struct {
 	Trace bool
 	// Serial lets no two changes happen at the same time, also of different files.
 	Serial bool
+	// Places bounds the calls that run at the same time, also of other runs; nil is no bound.
+	Places *Places
 	// Budget bounds the calls of the turn; nil is no bound.
 	Budget *Budget
 	// Coerce lets the validator turn "true" into true and the like.

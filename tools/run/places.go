@@ -1,0 +1,69 @@
+package run
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// Places is a FIFO semaphore: it bounds how many calls run at the same time. Calls that wait for a person take no place.
+type Places struct {
+	limit func() int
+	of    *Places
+
+	mu    sync.Mutex
+	taken int
+	queue []chan struct{} // who waits, the first is next
+}
+
+// NewPlaces gives as many places as limit says whenever one is free. Each also takes one of the wider places, unless
+// those are nil.
+func NewPlaces(limit func() int, wider *Places) *Places { return &Places{limit: limit, of: wider} }
+
+// take waits for a place; nil has as many as are wanted. release gives it back.
+func (p *Places) take(ctx context.Context) (release func(), err error) {
+	if p == nil {
+		return func() {}, nil
+	}
+	p.mu.Lock()
+	if p.taken < p.limit() && len(p.queue) == 0 {
+		p.taken++
+		p.mu.Unlock()
+	} else {
+		turn := make(chan struct{})
+		p.queue = append(p.queue, turn)
+		p.mu.Unlock()
+		select {
+		case <-turn:
+		case <-ctx.Done():
+			p.mu.Lock()
+			i := slices.Index(p.queue, turn)
+			if i >= 0 {
+				p.queue = slices.Delete(p.queue, i, i+1)
+			}
+			p.mu.Unlock()
+			if i < 0 { // it came at the same moment
+				p.leave()
+			}
+			return nil, context.Cause(ctx)
+		}
+	}
+	wider, err := p.of.take(ctx)
+	if err != nil {
+		p.leave()
+		return nil, err
+	}
+	return func() { wider(); p.leave() }, nil
+}
+
+// leave gives a place back, and hands out those that are free.
+func (p *Places) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken--
+	for len(p.queue) > 0 && p.taken < p.limit() {
+		p.taken++
+		close(p.queue[0])
+		p.queue = p.queue[1:]
+	}
+}
