@@ -12,7 +12,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 
 	"tandem/filetime"
@@ -965,93 +964,4 @@ func (l *Log) took(path string, landed filetime.Landed, p plan, again bool) {
 	}
 	w, _ := l.now(t)
 	t.settled = w.clone()
-}
-
-// News words, for the model, which of its changes a person has rejected or amended since it was last told; "" for none.
-// told must be called once it has been told.
-func (l *Log) News(ctx context.Context, name func(path string) string) (news string, told func()) {
-	var b strings.Builder
-	said := map[*hunk]string{}
-	for _, p := range l.fresh(ctx, "") {
-		l.mu.Lock()
-		v := l.view(l.tracks[p])
-		for _, o := range v.t.ops {
-			for _, h := range o.hunks {
-				how := v.tell(h)
-				if digest(how) == h.said {
-					continue
-				}
-				said[h] = digest(how)
-				if how == "" {
-					how = "this change, of which you were told that it was rejected or amended, " +
-						"is in the file again as you made it:\n" + diffLines("-", h.old) + diffLines("+", h.new)
-				}
-				fmt.Fprintf(&b, "\n%s: %s", name(p), how)
-			}
-		}
-		l.mu.Unlock()
-	}
-	told = func() {
-		if len(said) == 0 {
-			return
-		}
-		d := Decision{Said: map[string]string{}}
-		l.mu.Lock()
-		for h, how := range said {
-			h.said, d.Said[h.key] = how, how
-		}
-		l.mu.Unlock()
-		l.keep(d)
-	}
-	if b.Len() == 0 {
-		return "", told
-	}
-	return "The user has reviewed your changes:\n" + b.String(), told
-}
-
-// digest stands for what was said, "" for nothing.
-func digest(how string) string {
-	if how == "" {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(how))
-	return fmt.Sprintf("%x", sum[:8])
-}
-
-// tell words what a person made of a hunk, "" where it is as the agent left it.
-func (v view) tell(h *hunk) string {
-	switch {
-	case !v.stands(h):
-		byOthers := len(h.edits) == 0 || slices.ContainsFunc(h.edits, func(e int) bool {
-			return v.facts[e].gone || !v.facts[e].trace
-		})
-		if !byOthers {
-			return ""
-		}
-		return "this change was rejected and is not in the file any more; do not make it again unasked:\n" +
-			diffLines("-", h.old) + diffLines("+", h.new)
-	case slices.ContainsFunc(h.edits, func(e int) bool { return v.amended[e] }):
-		now := v.hunk(h)
-		return "this change was amended, what you wrote was rejected in part:\n" +
-			diffLines("-", h.old) + diffLines("+", h.new) + "The text now, which is the user's choice:\n" +
-			diffLines(" ", now.Now.Slice(now.Start, now.End))
-	}
-	return ""
-}
-
-// most is how much of a hunk the model is shown again.
-const most = 2000
-
-func diffLines(mark, s string) string {
-	if s == "" {
-		return ""
-	}
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	var b strings.Builder
-	for line := range strings.Lines(s) {
-		b.WriteString(mark + strings.TrimRight(line, "\r\n") + "\n")
-	}
-	return b.String()
 }

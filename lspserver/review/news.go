@@ -1,0 +1,205 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// What the model is told of a review is bounded: a person may have judged hundreds of hunks.
+const (
+	fewHunks  = 3    // a file or turn with more that is rejected as a whole is one sentence
+	mostTexts = 8    // that many hunks are told with their text
+	mostText  = 6000 // and that many bytes of it, all together
+	mostTurns = 4    // that many whole turns have a sentence of their own
+	mostNames = 10   // that many files are named in one list
+	mostLines = 2000 // that much of one text
+)
+
+// The ways in which a hunk is not what the model was last told.
+type fate int
+
+const (
+	rejected fate = iota
+	amended
+	restored
+)
+
+// report is one hunk of which there is news.
+type report struct {
+	id   string
+	path string
+	turn int
+	fate fate
+	text string
+}
+
+// News words, for the model, which of its changes a person has rejected or amended since it was last told; "" for none.
+// told must be called once it has been told.
+func (l *Log) News(ctx context.Context, name func(path string) string) (news string, told func()) {
+	var reports []report
+	said := map[*hunk]string{}
+	all := map[any]int{} // hunks by path, and by turn
+	for _, p := range l.fresh(ctx, "") {
+		l.mu.Lock()
+		v := l.view(l.tracks[p])
+		for _, o := range v.t.ops {
+			all[o.turn] += len(o.hunks)
+			all[p] += len(o.hunks)
+			for _, h := range o.hunks {
+				fate, how := v.tell(h)
+				if digest(how) == h.said {
+					continue
+				}
+				said[h] = digest(how)
+				if how == "" {
+					fate, how = restored, "this change, of which you were told that it was rejected or amended, "+
+						"is in the file again as you made it:\n"+diffLines("-", h.old)+diffLines("+", h.new)
+				}
+				reports = append(reports, report{h.id, p, o.turn, fate, how})
+			}
+		}
+		l.mu.Unlock()
+	}
+	told = func() {
+		if len(said) == 0 {
+			return
+		}
+		d := Decision{Said: map[string]string{}}
+		l.mu.Lock()
+		for h, how := range said {
+			h.said, d.Said[h.key] = how, how
+		}
+		l.mu.Unlock()
+		l.keep(d)
+	}
+	if len(reports) == 0 {
+		return "", told
+	}
+	return "The user has reviewed your changes:\n" + worded(reports, all, name), told
+}
+
+// worded says what became of hunks: of whole turns and files in a sentence, of the first others with their text, and how many
+// more there are in which file. all counts the hunks that there ever were, by turn and by path.
+func worded(reports []report, all map[any]int, name func(path string) string) string {
+	var b strings.Builder
+	// whole takes out those whose key has been rejected as a whole.
+	whole := func(most int, key func(report) any, say func(gone []report), more string) {
+		by := map[any][]report{}
+		for _, r := range reports {
+			if r.fate == rejected {
+				by[key(r)] = append(by[key(r)], r)
+			}
+		}
+		var rest []report
+		said := 0
+		for _, r := range reports {
+			switch gone := by[key(r)]; {
+			case len(gone) <= fewHunks || len(gone) < all[key(r)]:
+				rest = append(rest, r)
+			case r.id != gone[0].id:
+			case said < most:
+				say(gone)
+				fallthrough
+			default:
+				said++
+			}
+		}
+		if reports = rest; said > most {
+			fmt.Fprintf(&b, "\nSo were all changes "+more+".\n", said-most)
+		}
+	}
+	whole(mostTurns, func(r report) any { return r.turn }, func(gone []report) {
+		fmt.Fprintf(&b, "\nAll %d changes that you made in one turn were rejected and are not in the files any more; "+
+			"do not make them again unasked: %s.\n", len(gone), counted(gone, name))
+	}, "of %d more turns")
+	whole(mostNames, func(r report) any { return r.path }, func(gone []report) {
+		fmt.Fprintf(&b, "\n%s: all %d changes that you made to this file were rejected and are not in it any more; "+
+			"do not make them again unasked.\n", name(gone[0].path), len(gone))
+	}, "that you made to %d more files")
+	n, size := 0, 0
+	for n < len(reports) && n < mostTexts && (n == 0 || size+len(reports[n].text) <= mostText) {
+		size += len(reports[n].text)
+		fmt.Fprintf(&b, "\n%s: %s", name(reports[n].path), reports[n].text)
+		n++
+	}
+	for fate, what := range []string{
+		"were rejected and are not in the files any more; do not make them again unasked",
+		"were amended, what you wrote was rejected in part; read the text before you change it again",
+		"of which you were told that they were rejected or amended are in the files again",
+	} {
+		left := slices.DeleteFunc(slices.Clone(reports[n:]), func(r report) bool { return int(r.fate) != fate })
+		if len(left) > 0 {
+			fmt.Fprintf(&b, "\n%d more changes %s: %s.\n", len(left), what, counted(left, name))
+		}
+	}
+	return b.String()
+}
+
+// counted names the files of some hunks, those with the most of them first, with how many each has.
+func counted(reports []report, name func(path string) string) string {
+	by := map[string]int{}
+	for _, r := range reports {
+		by[r.path]++
+	}
+	paths := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
+		return cmp.Or(cmp.Compare(by[b], by[a]), strings.Compare(a, b))
+	})
+	var out []string
+	for i, p := range paths {
+		if i == mostNames {
+			out = append(out, fmt.Sprintf("%d more files", len(paths)-i))
+			break
+		}
+		out = append(out, fmt.Sprintf("%s (%d)", name(p), by[p]))
+	}
+	return strings.Join(out, ", ")
+}
+
+// digest stands for what was said, "" for nothing.
+func digest(how string) string {
+	if how == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(how))
+	return fmt.Sprintf("%x", sum[:8])
+}
+
+// tell words what a person made of a hunk, "" where it is as the agent left it.
+func (v view) tell(h *hunk) (fate, string) {
+	switch {
+	case !v.stands(h):
+		byOthers := len(h.edits) == 0 || slices.ContainsFunc(h.edits, func(e int) bool {
+			return v.facts[e].gone || !v.facts[e].trace
+		})
+		if !byOthers {
+			return rejected, ""
+		}
+		return rejected, "this change was rejected and is not in the file any more; do not make it again unasked:\n" +
+			diffLines("-", h.old) + diffLines("+", h.new)
+	case slices.ContainsFunc(h.edits, func(e int) bool { return v.amended[e] }):
+		now := v.hunk(h)
+		return amended, "this change was amended, what you wrote was rejected in part:\n" +
+			diffLines("-", h.old) + diffLines("+", h.new) + "The text now, which is the user's choice:\n" +
+			diffLines(" ", now.Now.Slice(now.Start, now.End))
+	}
+	return rejected, ""
+}
+
+func diffLines(mark, s string) string {
+	if s == "" {
+		return ""
+	}
+	if len(s) > mostLines {
+		s = strings.ToValidUTF8(s[:mostLines], "") + "…"
+	}
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		b.WriteString(mark + strings.TrimRight(line, "\r\n") + "\n")
+	}
+	return b.String()
+}
