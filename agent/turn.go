@@ -77,6 +77,11 @@ func (t *Turn) Run(ctx context.Context) TurnResult {
 	})
 	if err != nil {
 		s.o.Log.Warn("turn failed", "session", s.o.ID, "turn", t.number, "model", t.name, "error", err)
+		if m := (*model.Error)(nil); errors.As(err, &m) && m.Kind == "auth" {
+			s.mu.Lock()
+			clear(s.opened) // the next prompt asks for the key anew: somebody may have set another one
+			s.mu.Unlock()
+		}
 		t.tell(Event{Notice: err.Error()})
 	}
 	s.teller.drain()

@@ -132,6 +132,7 @@ type terminal struct {
 	nvim   string
 	tmux   string // its socket
 	listen string // Neovim's socket
+	args   []string
 }
 
 // options say how an editor is started.
@@ -183,10 +184,7 @@ func start(t *testing.T, nvim string, o options) *terminal {
 	for _, name := range []string{"CONFIG", "DATA", "STATE", "CACHE"} {
 		args = append(args, "-e", fmt.Sprintf("XDG_%s_HOME=%s", name, filepath.Join(base, strings.ToLower(name))))
 	}
-	args = append(args, nvim, "-u", init, "-i", "NONE", "--listen", e.listen)
-	if o.open != "" {
-		args = append(args, o.open)
-	}
+	e.args = append(args, nvim, "-u", init, "-i", "NONE", "--listen", e.listen)
 	if err := os.MkdirAll(e.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -198,11 +196,23 @@ func start(t *testing.T, nvim string, o options) *terminal {
 		_ = exec.Command("tmux", "-S", e.tmux, "kill-server").Run()
 		_ = os.RemoveAll(base)
 	})
+	e.launch(o.open)
+	return e
+}
+
+// launch starts Neovim with a file, or none: the first time, and again when it has ended.
+func (e *terminal) launch(open string) {
+	e.t.Helper()
+	e.until("nothing is left of the one before", func() bool { return e.command("has-session").Run() != nil })
+	_ = os.Remove(e.listen)
+	args := e.args
+	if open != "" {
+		args = append(args[:len(args):len(args)], open)
+	}
 	if out, err := e.command(args...).CombinedOutput(); err != nil {
-		t.Fatalf("starting tmux: %v\n%s", err, out)
+		e.t.Fatalf("starting tmux: %v\n%s", err, out)
 	}
 	e.until("Neovim is up", func() bool { return e.try("1") == "1" })
-	return e
 }
 
 // log is what the language server log of Neovim and the server's own say.

@@ -116,7 +116,7 @@ say never said
 			p, err := os.FindProcess(pid)
 			return err != nil || p.Signal(syscall.Signal(0)) != nil
 		})
-		e.see(`❯ \$ echo begun.*…  CANCELLED`)
+		e.see(`❯ \$ echo begun.*…  stopped`)
 	})
 }
 

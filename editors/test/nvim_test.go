@@ -467,7 +467,7 @@ func TestNvimPermission(t *testing.T) {
 		}
 		s.wait("what is typed goes into the text", func() bool { return s.docs[uri].text == "one typing1 1 1 1 1 \n" })
 		e.keys("Escape")
-		e.see(`(?s)asks to run.*  make target-1.*1  Allow once.*Esc: later`)
+		e.see(`(?s)asks to run.*│ make target-1.*1  Allow once.*Esc: later`)
 		e.show("the question")
 		e.keys("Enter") // answers nothing: no option is chosen
 		e.text("1")
@@ -510,7 +510,7 @@ func TestNvimCapabilitiesAndErrors(t *testing.T) {
 	eachNvim(t, func(t *testing.T, nvim string) {
 		s, lua := listen(t)
 		e := start(t, nvim, options{lua: lua, files: map[string]string{"a.txt": "one\n"}, open: "a.txt"})
-		e.ex("Tandem undo")
+		e.ex("Tandem stop")
 		e.see(`no session here yet`)
 		e.lua(`(function() local g = vim.g.tandem; g.binary = "no-such-program"; vim.g.tandem, good = g, vim.g.tandem end)()`)
 		e.ex("Tandem go")
@@ -526,6 +526,9 @@ func TestNvimCapabilitiesAndErrors(t *testing.T) {
 			if !regexp.MustCompile(want).Match(s.init) {
 				t.Errorf("initialize does not say %s: %s", want, s.init)
 			}
+		}
+		if !regexp.MustCompile(`"settingsAreOwn":true`).Match(s.init) {
+			t.Errorf("initialize does not say that its settings are the person's own: %s", s.init)
 		}
 		e.ex("checkhealth tandem")
 		e.see(`Neovim 0\.1`)

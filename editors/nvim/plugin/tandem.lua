@@ -20,3 +20,15 @@ end
 for _, what in ipairs({ 'accept', 'reject' }) do
   vim.keymap.set('n', ('<Plug>(tandem-%s-all)'):format(what), ('<Cmd>Tandem %s all<CR>'):format(what))
 end
+
+-- Where changes of the agent wait in some folder, somebody has to look whether that is this one.
+local function look()
+  if vim.uv.fs_stat(vim.fn.stdpath('state') .. '/tandem/review') then
+    require('tandem.sessions').watch()
+  end
+end
+if vim.v.vim_did_enter == 1 then
+  look()
+else
+  vim.api.nvim_create_autocmd('UIEnter', { once = true, callback = look }) -- a Neovim without a screen marks nothing
+end

@@ -27,6 +27,10 @@ local function equal(got, want, what)
   end
 end
 
+local function eventually(what, holds)
+  assert(vim.wait(5000, holds, 5), 'it never came that ' .. what)
+end
+
 -- The server's side of the protocol, as plainly as it can be written: a string and its changes. ----
 
 local function offset_of(text, pos)
@@ -321,9 +325,147 @@ test('a document that is not checked is not changed beside one that is', functio
   server.stop()
 end)
 
+test('FindingU5 a buffer that is read-only, or not to be modified, refuses at once and says how it would not', function()
+  local server = new_server()
+  local buf, path, uri = open('one\n')
+  local list = { text_edit('one\n', 0, 1, 'x') }
+  vim.bo[buf].modifiable = false
+  local reply, why = edits.apply(server.documents, edit_of(uri, 1, list))
+  equal(reply, nil)
+  assert(why:find('cannot be modified in Neovim; :set modifiable', 1, true), why)
+  vim.bo[buf].modifiable, vim.bo[buf].readonly = true, true
+  reply, why = edits.apply(server.documents, edit_of(uri, 1, list))
+  equal(reply, nil)
+  assert(why:find(vim.fs.basename(path) .. ' is read-only in Neovim; :set noreadonly', 1, true), why)
+  vim.bo[buf].readonly = false
+  equal(edits.apply(server.documents, edit_of(uri, 1, list)), { applied = true })
+  -- A file without the permission to be written, which is not open.
+  local closed = file('closed\n')
+  vim.uv.fs_chmod(closed, 292)
+  reply, why = edits.apply(server.documents, edit_of(vim.uri_from_fname(closed), nil, {}))
+  equal(reply, nil)
+  assert(why:find('read-only', 1, true), why)
+  server.documents:release()
+  equal(vim.fn.bufloaded(closed), 0)
+  server.stop()
+end)
+
+test('FindingS19 a file that is loaded for an edit does not have its modeline or its folder obeyed', function()
+  local server = new_server()
+  _G.ran = {}
+  local group = api.nvim_create_augroup('hostile', {})
+  for _, event in ipairs({ 'BufReadPre', 'BufReadPost', 'FileType', 'BufWritePre', 'BufEnter' }) do
+    api.nvim_create_autocmd(event, {
+      group = group,
+      pattern = '*',
+      callback = function(e)
+        if e.file:find('hostile') then
+          _G.ran[#_G.ran + 1] = event
+        end
+      end,
+    })
+  end
+  vim.o.modeline = true
+  local path = vim.fs.joinpath(dir, 'hostile.lua')
+  local text = '-- vim: set ft=c foldmethod=expr sw=7 noeol readonly nomodifiable :\nreturn 1\n'
+  write(path, text)
+  local uri = vim.uri_from_fname(path)
+  equal(edits.apply(server.documents, edit_of(uri, nil, {})), { applied = false, failureReason = 'version' })
+  local buf = vim.fn.bufnr(path)
+  equal({ _G.ran, vim.bo[buf].filetype, vim.bo[buf].readonly, vim.bo[buf].modifiable }, { {}, '', false, true })
+  assert(vim.bo[buf].shiftwidth ~= 7)
+  local list = { text_edit(text, #text - 2, #text - 1, '2') }
+  equal(edits.apply(server.documents, edit_of(uri, server.docs[uri].version, list)), { applied = true })
+  equal(server.documents:save(path), nil)
+  equal({ on_disk(path), _G.ran }, { (text:gsub('1\n$', '2\n')), {} })
+  equal(server.log[#server.log], 'textDocument/didSave')
+  -- Somebody comes to see it: now it is what every buffer is.
+  vim.cmd('filetype on')
+  vim.cmd.buffer(buf)
+  assert(vim.list_contains(_G.ran, 'BufReadPost'), vim.inspect(_G.ran))
+  equal({ vim.bo[buf].filetype, vim.bo[buf].shiftwidth }, { 'c', 7 })
+  vim.cmd('filetype off')
+  server.documents:release()
+  equal(vim.fn.bufloaded(buf), 1)
+  api.nvim_del_augroup_by_id(group)
+  vim.cmd('bwipeout! ' .. buf)
+  server.stop()
+end)
+
+test('FindingNotebooks what is changed in another form than its text is told, and takes no edit', function()
+  local server = new_server()
+  local group = api.nvim_create_augroup('notebooks', {})
+  api.nvim_create_autocmd('BufReadCmd', {
+    group = group,
+    pattern = '*.ipynb',
+    callback = function(e)
+      api.nvim_buf_set_lines(e.buf, 0, -1, true, { '# a cell' })
+      vim.bo[e.buf].modified = false
+    end,
+  })
+  api.nvim_create_autocmd('BufWriteCmd', {
+    group = group,
+    pattern = '*.ipynb',
+    callback = function(e)
+      vim.bo[e.buf].modified = false
+    end,
+  })
+  server.stop()
+  local told = {}
+  local notify = server.documents.notify
+  server.documents.notify = function(method, params)
+    if method == 'tandem/documents/elsewhere' then
+      told[#told + 1] = vim.tbl_map(function(uri)
+        return vim.fs.basename(vim.uri_to_fname(uri))
+      end, params.uris)
+      return
+    end
+    notify(method, params)
+  end
+  server.stop = server.documents:follow(function() end, true)
+  local book = vim.fs.joinpath(dir, 'book.ipynb')
+  write(book, '{}')
+  vim.cmd.edit(book)
+  local buf = api.nvim_get_current_buf()
+  equal({ told, server.docs[vim.uri_from_fname(book)] }, { {}, nil })
+  -- Neovim runs this autocommand when it waits for a key.
+  local function waits_for_a_key()
+    api.nvim_exec_autocmds('BufModifiedSet', { buffer = 0 })
+  end
+  vim.cmd('normal! onew')
+  waits_for_a_key()
+  eventually('it is told', function()
+    return #told == 1
+  end)
+  local form = vim.fs.joinpath(dir, 'form.txt')
+  vim.cmd.enew()
+  vim.cmd.file(form)
+  vim.bo.buftype = 'acwrite'
+  vim.cmd('normal! ix')
+  waits_for_a_key()
+  eventually('both are told', function()
+    return #told == 2
+  end)
+  local reply, why = edits.apply(server.documents, edit_of(vim.uri_from_fname(book), nil, {}))
+  assert(reply == nil and why:find('in another form', 1, true), why)
+  equal(api.nvim_buf_get_lines(buf, 0, -1, true), { '# a cell', 'new' })
+  vim.cmd('bwipeout!')
+  vim.cmd.buffer(buf)
+  vim.cmd('silent write')
+  waits_for_a_key()
+  eventually('neither is told any more', function()
+    return vim.deep_equal(told[#told], {})
+  end)
+  equal(told[1], { 'book.ipynb' })
+  equal(told[2], { 'book.ipynb', 'form.txt' })
+  api.nvim_del_augroup_by_id(group)
+  vim.cmd('bwipeout!')
+  server.stop()
+end)
+
 test('what cannot be applied is refused', function()
   local server = new_server()
-  local buf, _, uri = open('one\n')
+  local _, _, uri = open('one\n')
   local function reason(list)
     return edits.apply(server.documents, edit_of(uri, 1, list)).failureReason
   end
@@ -334,13 +476,13 @@ test('what cannot be applied is refused', function()
   equal(reason({ span(0, 2, 0, 1) }), 'range')
   equal(reason({ span(0, 0, 0, 2), span(0, 1, 0, 3) }), 'range')
   equal(reason({ span(0, 3, 1, 0), span(0, 0, 1, 0) }), 'range')
-  vim.bo[buf].modifiable = false
-  equal(reason({ span(0, 0, 0, 1) }), 'readonly')
-  vim.bo[buf].modifiable = true
-  vim.bo[buf].readonly = true
-  equal(reason({ span(0, 0, 0, 1) }), 'readonly')
-  equal(edits.apply(server.documents, { changes = {} }).failureReason, 'unsupported: changes')
-  equal(edits.apply(server.documents, { documentChanges = { { kind = 'delete', uri = uri } } }).applied, false)
+  local function never(edit)
+    local reply, why = edits.apply(server.documents, edit)
+    equal(reply, nil)
+    return why
+  end
+  assert(never({ changes = {} }):find('without documentChanges', 1, true))
+  assert(never({ documentChanges = { { kind = 'delete', uri = uri } } }):find('"delete"', 1, true))
   equal(server.docs[uri].text, 'one\n')
   server.stop()
 end)
@@ -657,11 +799,11 @@ test('a file that another Neovim has open is left alone', function()
   there.type('Amore<Esc>')
   there.lua('vim.cmd.preserve()')
   local reply = here.lua(
-    [[return require('tandem.edits').apply(docs, { documentChanges = { {
-        textDocument = { uri = ... }, edits = {} } } })]],
+    [[return { require('tandem.edits').apply(docs, { documentChanges = { {
+        textDocument = { uri = ... }, edits = {} } } }) }]],
     vim.uri_from_fname(there.lua('return vim.api.nvim_buf_get_name(0)'))
   )
-  equal(reply, { applied = false, failureReason = 'cannot open' })
+  assert(tostring(reply[2]):find('cannot open', 1, true), vim.inspect(reply))
   here.stop()
   there.stop()
 end)
@@ -685,15 +827,13 @@ local function press(keys)
   api.nvim_feedkeys(vim.keycode(keys), 'xt', false)
 end
 
-local function eventually(what, holds)
-  assert(vim.wait(5000, holds, 5), 'it never came that ' .. what)
-end
-
 -- The window of a question, once it has the keyboard.
 local function has_keyboard(text)
   eventually('the question has the keyboard: ' .. text, function()
     local lines = table.concat(api.nvim_buf_get_lines(0, 0, -1, true), '\n')
-    return vim.bo.filetype == 'tandem-question' and lines:find(text, 1, true) ~= nil
+    local here = vim.bo.filetype == 'tandem-question' and lines:find(text, 1, true) ~= nil
+    local footer = here and api.nvim_win_get_config(0).footer
+    return here and footer[1][1]:find('Enter', 1, true) ~= nil -- which comes once keys count
   end)
   return table.concat(api.nvim_buf_get_lines(0, 0, -1, true), '\n')
 end
@@ -725,9 +865,9 @@ test('a question shows the exact command, and a number and Enter answer it', fun
   local instance = new_instance('q1')
   local first = ask(instance, 'x1', { _meta = { tandem = { danger = 'dangerous', reason = 'it deletes' } } })
   local window = api.nvim_get_current_win()
-  equal(has_keyboard('x1'), [[
-  rm -rf x1
-  ^[[2K echo hi
+  equal(has_keyboard('x1'), ('  in %s · 2 lines, 22 bytes\n'):format(vim.fn.fnamemodify(dir, ':~')) .. [[
+  │ rm -rf x1
+  │ \u{1b}[2K echo hi
   DANGEROUS: it deletes
 
  1  Allow
@@ -881,10 +1021,13 @@ test('the help tells of every command, mapping and colour, and its tags are clea
   end
 end)
 
-test('the words of :Tandem are commands where they stand alone, and a prompt otherwise', function()
+test('FindingU4 the words of :Tandem are commands whatever follows, and what is none of them is a prompt', function()
   local commands, tandem = require('tandem.commands'), require('tandem')
   local said = {}
-  local real = { ask = tandem.ask, accept = tandem.accept, diff = tandem.diff, prompt = tandem.prompt }
+  local real = {}
+  for _, name in ipairs({ 'ask', 'accept', 'diff', 'prompt', 'mode', 'model', 'next' }) do
+    real[name] = tandem[name]
+  end
   for name in pairs(real) do
     tandem[name] = function(...)
       said = { name, ... }
@@ -893,10 +1036,12 @@ test('the words of :Tandem are commands where they stand alone, and a prompt oth
   for text, want in pairs({
     ['accept'] = { 'accept' },
     ['accept  all '] = { 'accept', 'all' },
-    ['accept the first one'] = { 'ask', 'accept the first one' },
-    ['accept nothing'] = { 'ask', 'accept nothing' },
     ['diff split'] = { 'diff', 'split' },
-    ['diff the two files'] = { 'ask', 'diff the two files' },
+    ['mode auto'] = { 'mode', 'auto' },
+    ['mode'] = { 'mode' },
+    ['model nobody/nothing'] = { 'model', 'nobody/nothing' },
+    ['ask mode fast'] = { 'ask', 'mode fast' },
+    ['modes are nice'] = { 'ask', 'modes are nice' },
     ['ask'] = { 'prompt' },
     ['ask undo'] = { 'ask', 'undo' },
     ['Undo all of it'] = { 'ask', 'Undo all of it' },
@@ -905,6 +1050,23 @@ test('the words of :Tandem are commands where they stand alone, and a prompt oth
     commands.run(text)
     equal(said, want, text)
   end
+  local told
+  local tell = chats.tell
+  chats.tell = function(text, level)
+    told = { text, level }
+  end
+  for text, want in pairs({
+    ['accept the first one'] = ':Tandem accept takes one of file, all',
+    ['mode fast'] = ':Tandem mode takes one of readOnly, ask, acceptEdits, auto',
+    ['mode auto please'] = ':Tandem mode takes one of readOnly, ask, acceptEdits, auto',
+    ['model two words'] = ':Tandem model takes one word; :Tandem ask model … asks',
+    ['next to last'] = ':Tandem next takes nothing more; :Tandem ask next … asks',
+  }) do
+    said = {}
+    commands.run(text)
+    equal({ told, said }, { { want, vim.log.levels.ERROR }, {} }, text)
+  end
+  chats.tell = tell
   for name, fn in pairs(real) do
     tandem[name] = fn
   end
@@ -982,11 +1144,8 @@ test('the chat shows a turn', function()
   chat:call(call('1', 'Read a.txt', 'read', 'completed', { _meta = { tandem = { semantic = 'read' } } }))
   chat:call(call('2', 'Search old', 'search', 'in_progress', { _meta = { tandem = { semantic = 'search' } } }))
   chat:call(call('3', 'Edit a.txt', 'edit', 'pending'))
-  chat:update({
-    sessionUpdate = 'notice',
-    content = { type = 'text', text = 'Writing now.' },
-    _meta = { tandem = { boundary = 'writes' } },
-  })
+  chat:update({ sessionUpdate = 'notice', content = { type = 'text', text = '' } })
+  chat:update({ sessionUpdate = 'notice', content = { type = 'text', text = 'Careful.' } })
   chat:call(call('3', nil, nil, 'completed', {
     content = { { type = 'diff', path = 'a.txt', _meta = { tandem = { unified = UNIFIED } } } },
   }))
@@ -1002,8 +1161,7 @@ Now
 
 ▤ Looked at 2 things  Read a.txt, Search old
     ▤ Read a.txt
-    ⌕ Search old  READ_ERROR
-! Writing now.
+    ⌕ Search old  failed
 ✎ Edit a.txt  +2 −1
     --- a/a.txt
     +++ b/a.txt
@@ -1011,16 +1169,17 @@ Now
     -old
     +new
     +more
+! Careful.
 ❯ $ make  running · three
     one
     two
     three]])
-  equal(folds(chat), { { 7, 9 }, { 11, 17 }, { 18, 21 } })
+  equal(folds(chat), { { 7, 9 }, { 10, 16 }, { 18, 21 } })
   chat:ended('cancelled')
   say('Done.\n```\ncode')
   chat:ended('error', 'The key is wrong.')
   local text = shown(chat)
-  assert(text:find('❯ $ make  CANCELLED', 1, true), text)
+  assert(text:find('❯ $ make  stopped', 1, true), text)
   assert(text:find('■ Stopped.\n\nDone.\n```\ncode\n```\n\n■ The key is wrong.', 1, true), text)
   vim.cmd('only')
 end)

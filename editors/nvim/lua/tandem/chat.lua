@@ -3,6 +3,8 @@
 --- The conversation is a list of items. They are drawn as blocks of lines, one below the other: an item, or several
 --- calls that only look around. What a block has below its first line is a fold.
 local api = vim.api
+local protocol = require('tandem.protocol')
+local visible = require('tandem.visible')
 
 local M = {}
 
@@ -30,6 +32,7 @@ local INDENT = '    ' -- Markdown takes nothing in it for a fence or a list
 ---@field asked? boolean a person was asked about it
 ---@field waiting? boolean the question is open
 ---@field highlight? string
+---@field added? boolean it was said to a running turn, and the model has not got it yet
 
 ---@class tandem.Block
 ---@field items tandem.Item[] one, or the calls of a group
@@ -44,6 +47,7 @@ local INDENT = '    ' -- Markdown takes nothing in it for a fence or a list
 ---@field private blocks tandem.Block[]
 ---@field private echo string what is still to come of a prompt that is sent back
 ---@field private welcome? boolean the buffer says how to begin
+---@field private holding? boolean nothing is drawn for now
 local Chat = {}
 Chat.__index = Chat
 
@@ -95,7 +99,7 @@ function M.diff_lines(unified)
   local lines, highlights, in_hunk = {}, {}, false
   for line in vim.gsplit((unified:gsub('\n$', '')), '\n', { plain = true }) do
     local sign = line:sub(1, 1)
-    lines[#lines + 1] = vim.fn.strtrans((line:gsub('\t', '  ')))
+    lines[#lines + 1] = visible.line((line:gsub('\t', '  ')))
     if sign == '@' then
       in_hunk = true
       highlights[#lines] = 'TandemRange'
@@ -186,7 +190,7 @@ end
 ---@param text string
 ---@return string
 local function one_line(text)
-  return vim.fn.strtrans(vim.split(text, '\n', { plain = true })[1])
+  return visible.line(vim.split(text, '\n', { plain = true })[1])
 end
 
 ---@param item tandem.Item
@@ -197,11 +201,8 @@ local function remark(item)
   if item.waiting then
     return 'waits for you', 'TandemWaiting'
   elseif item.status == 'failed' then
-    if meta.phase == 'rejected' or meta.error == 'GATE_DENIED' then
-      return 'denied', 'TandemFailed'
-    end
     local code = meta.error and meta.error:match('^EXIT_CODE_(.+)')
-    return code and 'exit ' .. code or meta.error or 'failed', 'TandemFailed'
+    return code and 'exit ' .. code or protocol.state(item.status, meta.phase, meta.error), 'TandemFailed'
   elseif item.status == 'in_progress' then
     for _, widget in ipairs(meta.render and meta.render.widgets or {}) do
       if widget.type == 'progress' and widget.value then
@@ -275,8 +276,15 @@ end
 ---@return string[]
 local function printed(text)
   return vim.tbl_map(function(line)
-    return vim.fn.strtrans((line:gsub('\r$', ''):gsub('\t', '    ')))
+    return visible.line((line:gsub('\r$', '')))
   end, vim.split((text:gsub('\n$', '')), '\n', { plain = true }))
+end
+
+--- Whether a call has come to nothing and there is nothing to be said of it but why.
+---@param item tandem.Item
+---@return boolean
+local function came_to_nothing(item)
+  return item.type == 'call' and item.status == 'failed' and item.kind ~= 'execute' and not item.unified
 end
 
 ---@param p tandem.Page
@@ -284,6 +292,13 @@ end
 ---@param width integer
 local function draw_call(p, item, width)
   local whole = draw_head(p, item, '', width)
+  if came_to_nothing(item) then
+    local why = item.meta.summary or (item.meta.error and protocol.failure(item.meta.error, item.meta.reason))
+    for _, line in ipairs(why and printed(why) or {}) do
+      add(p, { { INDENT .. line, 'TandemDim' } })
+    end
+    return
+  end
   local command = item.input and item.input.command
   if type(command) == 'string' and (command:find('\n') or not whole) then
     draw_body(p, printed(command), {}, false)
@@ -325,15 +340,6 @@ local function draw_group(p, items, width)
   end
 end
 
-local ENDINGS = {
-  cancelled = 'Stopped.',
-  max_tokens = 'The answer reached the length that the model allows.',
-  max_turn_requests = 'The turn used up its requests.',
-  refusal = 'The model refused.',
-  budget_exceeded = 'The budget is used up.',
-  lost = 'The server has ended.',
-}
-
 ---@param block tandem.Block
 ---@param width integer
 ---@return tandem.Page
@@ -357,9 +363,14 @@ local function draw(block, width)
       end
     end
   elseif item.role == 'user' then
-    for _, line in ipairs(lines) do
-      add(p, { { '▎ ', 'TandemPromptBar' }, { line } })
+    for i, line in ipairs(lines) do
+      -- What went along, as a session that goes on tells it.
+      local along = i == #lines and i > 1 and line:find('^Attached: @')
+      add(p, { { '▎ ', 'TandemPromptBar' }, { line, along and 'TandemDim' or nil } })
       p.whole[#p.lines] = 'TandemPrompt'
+    end
+    if item.added then
+      add(p, { { '▎ ', 'TandemPromptBar' }, { 'added; the model gets it with its next request', 'TandemDim' } })
     end
   elseif item.type == 'message' then
     local open_fence = false
@@ -513,7 +524,8 @@ end
 ---@param block tandem.Block
 ---@return boolean
 function M.folds(block)
-  return block.items[1].type == 'call' or block.items[1].type == 'thought'
+  local first = block.items[1]
+  return first.type == 'thought' or (first.type == 'call' and (#block.items > 1 or not came_to_nothing(first)))
 end
 
 --- Whether a block stands close below another one: what is said goes apart from what is done.
@@ -527,9 +539,11 @@ end
 --- Adds an item, as a block or to the group at the end, and draws it.
 ---@private
 ---@param item tandem.Item
----@param at? integer the block that it comes before
-function Chat:append(item, at)
+function Chat:append(item)
   self.items[#self.items + 1] = item
+  if self.holding then
+    return
+  end
   self:change(function()
     if self.welcome then
       api.nvim_buf_set_lines(self.buf, 0, -1, true, {})
@@ -537,30 +551,21 @@ function Chat:append(item, at)
       self.welcome = nil
     end
     local last = self.blocks[#self.blocks]
-    if not at and last and together(last.items[#last.items], item) then
+    if last and together(last.items[#last.items], item) then
       table.insert(last.items, item)
       return self:redraw(#self.blocks)
     end
-    local index = at or #self.blocks + 1
-    local above = self.blocks[index - 1]
-    local gap = close_below(above and above.items[1], item) and 0 or 1
-    table.insert(self.blocks, index, { items = { item }, gap = 0, lines = {} })
+    local gap = close_below(last and last.items[1], item) and 0 or 1
+    table.insert(self.blocks, { items = { item }, gap = 0, lines = {} })
     if #self.blocks == 1 then
       -- The one line of an empty buffer becomes the block's.
       self.blocks[1].lines = { '' }
     elseif gap == 1 then
-      local row = self:row(index)
+      local row = self:row(#self.blocks)
       api.nvim_buf_set_lines(self.buf, row, row, true, { '' })
-      self.blocks[index].gap = 1
+      self.blocks[#self.blocks].gap = 1
     end
-    self:redraw(index)
-    local below = self.blocks[index + 1]
-    local wanted = below and (close_below(item, below.items[1]) and 0 or 1)
-    if below and below.gap ~= wanted then
-      local row = self:row(index + 1)
-      api.nvim_buf_set_lines(self.buf, row - below.gap, row, true, wanted == 1 and { '' } or {})
-      below.gap = wanted
-    end
+    self:redraw(#self.blocks)
   end)
 end
 
@@ -568,12 +573,60 @@ end
 ---@private
 ---@param item tandem.Item
 function Chat:touch(item)
+  if self.holding then
+    return
+  end
   for index = #self.blocks, 1, -1 do
     if vim.list_contains(self.blocks[index].items, item) then
       return self:change(function()
         self:redraw(index)
       end)
     end
+  end
+end
+
+--- Takes an item of one block away.
+---@private
+---@param item tandem.Item
+function Chat:remove(item)
+  for i, other in ipairs(self.items) do
+    if other == item then
+      table.remove(self.items, i)
+      break
+    end
+  end
+  for index, block in ipairs(self.blocks) do
+    if block.items[1] == item then
+      return self:change(function()
+        local row = self:row(index) - block.gap
+        api.nvim_buf_set_lines(self.buf, row, row + height(block), true, {})
+        table.remove(self.blocks, index)
+        local below = self.blocks[index]
+        local above = self.blocks[index - 1]
+        local wanted = below and (close_below(above and above.items[1], below.items[1]) and 0 or 1)
+        if below and below.gap ~= wanted then
+          row = self:row(index) - below.gap
+          api.nvim_buf_set_lines(self.buf, row, row + below.gap, true, wanted == 1 and { '' } or {})
+          below.gap = wanted
+        end
+      end)
+    end
+  end
+end
+
+--- Draws what fn adds to an empty chat at its end, as it is by then.
+---@param fn fun()
+function Chat:together(fn)
+  self.holding = true
+  local ok, err = pcall(fn)
+  self.holding = nil
+  local items = self.items
+  self.items = {}
+  for _, item in ipairs(items) do
+    self:append(item)
+  end
+  if not ok then
+    error(err, 0)
   end
 end
 
@@ -636,6 +689,28 @@ function Chat:asked(text)
   self:append({ type = 'message', role = 'user', text = text })
 end
 
+--- Shows what was said to the running turn. It takes its place in the conversation when the model gets it.
+---@param text string
+---@return tandem.Item
+function Chat:added(text)
+  self:close_text()
+  local item = { type = 'message', role = 'user', text = text, added = true }
+  self:append(item)
+  return item
+end
+
+--- Takes away the first of those that still wait for the model, or the one that is given.
+---@param item? tandem.Item
+function Chat:taken(item)
+  item = item or vim.iter(self.items):find(function(other)
+    return other.added
+  end)
+  if item and item.added then
+    item.added = nil
+    self:remove(item)
+  end
+end
+
 ---@private
 ---@param type 'message'|'thought'
 ---@param role? 'user'|'agent'
@@ -661,22 +736,12 @@ function Chat:note(text, highlight)
   self:append({ type = 'info', text = text, highlight = highlight })
 end
 
---- Something that the server says beside the conversation. What announces a change comes before the calls that wait.
+--- Something that the server says beside the conversation.
 ---@private
 ---@param text string
----@param boundary? string
-function Chat:notice(text, boundary)
+function Chat:notice(text)
   self:close_text()
-  local at
-  for index = #self.blocks, 1, -1 do
-    local item = self.blocks[index].items[1]
-    local waits = item.type == 'call' and item.status ~= 'completed' and item.status ~= 'failed' and not looks(item)
-    if not boundary or not waits then
-      break
-    end
-    at = index
-  end
-  self:append({ type = 'notice', text = text, highlight = boundary and 'TandemDim' or 'TandemNotice' }, at)
+  self:append({ type = 'notice', text = text, highlight = 'TandemNotice' })
 end
 
 ---@param content any
@@ -756,6 +821,7 @@ function Chat:update(update)
     if self.echo ~= '' and vim.startswith(self.echo, text) then
       self.echo = self.echo:sub(#text + 1)
     else
+      self:taken()
       self:close_text() -- two messages are not one
       self:stream('message', 'user', text)
     end
@@ -763,12 +829,11 @@ function Chat:update(update)
     self.echo = ''
     self:call(update)
   elseif kind == 'notice' and text ~= '' then
-    self:notice(text, vim.tbl_get(update, '_meta', 'tandem', 'boundary'))
+    self:notice(text)
   end
 end
 
 --- What no turn carries on any more: open text, and calls without an end.
----@private
 function Chat:settle()
   self.echo = ''
   self:close_text()
@@ -798,7 +863,7 @@ function Chat:ended(reason, message)
     last.type, last.reason, last.highlight = 'ending', reason, 'TandemFailed'
     return self:touch(last)
   end
-  local text = message or ENDINGS[reason] or ('The turn ended: %s.'):format(reason)
+  local text = message or protocol.ending(reason)
   local highlight = (reason == 'error' or reason == 'lost') and 'TandemFailed' or 'TandemDim'
   self:append({ type = 'ending', reason = reason, text = text, highlight = highlight })
 end

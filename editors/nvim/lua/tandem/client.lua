@@ -22,6 +22,12 @@ local modern = vim.fn.has('nvim-0.11') == 1
 ---@field usage? tandem.Usage of the turn
 ---@field cost? tandem.Cost of the session
 ---@field later? tandem.ContentBlock[] the next prompt
+---@field quiet? boolean it was started only to see whether changes wait: nothing is said, and where none do it ends
+---@field private loading? {id: string, updates: tandem.Update[]} the session that is being loaded
+---@field private given? table what the server was started with
+---@field private ending? boolean it was told to end
+---@field private restarting? boolean another one follows, which goes on with the session
+---@field private after fun()[] what waits for its end
 ---@field private client? vim.lsp.Client
 ---@field private id? integer
 ---@field private waiting fun(err?: string)[]
@@ -31,6 +37,9 @@ Instance.__index = Instance
 
 local instances = {} ---@type table<string, tandem.Instance>
 local chats = {} ---@type table<string, tandem.Chat> they outlive the servers
+local wanted = {} ---@type table<string, {mode?: string, model?: string}> for the sessions to come, by root
+local ending = {} ---@type table<string, tandem.Instance> by root: a session can be had again once its server has ended
+local shown = {} ---@type table<string, string> the session that was shown last, by root
 local last ---@type tandem.Instance?
 
 --- Takes the nulls out of what JSON became: Neovim's versions differ in what they make of them.
@@ -141,6 +150,10 @@ local function capabilities()
   return result
 end
 
+-- LSP's code for what cannot be done at all; Neovim 0.10 sends no code that it does not know.
+local REQUEST_FAILED = -32803
+vim.lsp.protocol.ErrorCodes[REQUEST_FAILED] = vim.lsp.protocol.ErrorCodes[REQUEST_FAILED] or 'RequestFailed'
+
 local MESSAGE_HIGHLIGHT = { 'DiagnosticError', 'DiagnosticWarn', 'DiagnosticInfo' }
 local MESSAGE_LEVEL = { vim.log.levels.ERROR, vim.log.levels.WARN }
 
@@ -148,7 +161,16 @@ local MESSAGE_LEVEL = { vim.log.levels.ERROR, vim.log.levels.WARN }
 function Instance:handlers()
   local on = {}
   on['workspace/applyEdit'] = function(params)
-    return require('tandem.edits').apply(self.documents, params.edit)
+    local reply, never = require('tandem.edits').apply(self.documents, params.edit)
+    if never then
+      vim.schedule(function()
+        self.documents:release()
+        self.chat:note(never, 'TandemWaiting')
+        require('tandem.chat').tell(never, vim.log.levels.WARN)
+      end)
+      return nil, vim.lsp.rpc_response_error(REQUEST_FAILED, never)
+    end
+    return reply
   end
   on['tandem/documents/save'] = function(params)
     local saved, failed = {}, {}
@@ -189,7 +211,9 @@ function Instance:handlers()
     return { answer = answer or '' }
   end
   on['tandem/session/update'] = function(params)
-    if params.sessionId == self.session then
+    if self.loading and params.sessionId == self.loading.id then
+      table.insert(self.loading.updates, params.update)
+    elseif params.sessionId == self.session then
       self:show(params.update)
     end
   end
@@ -292,7 +316,7 @@ function Instance:initialized(client)
   end)
   self.stop_following = self.documents:follow(function(buf)
     vim.lsp.buf_attach_client(buf, client.id)
-  end)
+  end, self:serves('tandem/documents/elsewhere'))
   self:begin(function(err)
     if err then
       return self:fail(err)
@@ -301,42 +325,129 @@ function Instance:initialized(client)
   end)
 end
 
---- Begins a session.
+--- Goes on with the folder's last session, or begins one.
 ---@param callback fun(err?: string)
 function Instance:begin(callback)
-  self:request('tandem/session/new', { cwd = self.root }, function(err, result)
+  local sessions = require('tandem.sessions')
+  if require('tandem.config').get().resume and self:serves('tandem/session/list') then
+    return sessions.resume(self, callback)
+  end
+  self:create({}, callback)
+end
+
+--- Takes a session as the one that is shown.
+---@private
+---@param result tandem.NewSessionResult
+function Instance:adopt(result)
+  self.session, self.turn, self.usage, self.cost, self.later = result.sessionId, nil, nil, nil, nil
+  shown[self.root] = self.session
+  self.mode = vim.tbl_get(result, 'modes', 'currentModeId')
+  self.modes = vim.tbl_get(result, 'modes', 'availableModes')
+  self.model = vim.tbl_get(result, 'models', 'currentModelId')
+  self.models = vim.tbl_get(result, 'models', 'availableModels')
+  self.review:start()
+  require('tandem.status').changed()
+end
+
+--- Begins a session. The remarks are said in its chat.
+---@param remarks string[]
+---@param callback fun(err?: string)
+function Instance:create(remarks, callback)
+  local want = wanted[self.root] or {}
+  local params = { cwd = self.root, mode = want.mode, model = want.model }
+  self:request('tandem/session/new', params, function(err, result)
+    wanted[self.root] = nil
     if err and err.code == protocol.ERRORS.model_unavailable then
       return callback(err.message .. '\n:help tandem-model tells how to name a model and to give its key.')
     elseif err then
       return callback(err.message)
     end
-    self.session, self.turn, self.usage, self.cost, self.later = result.sessionId, nil, nil, nil, nil
-    self.mode = vim.tbl_get(result, 'modes', 'currentModeId')
-    self.modes = vim.tbl_get(result, 'modes', 'availableModes')
-    self.model = vim.tbl_get(result, 'models', 'currentModelId')
-    self.models = vim.tbl_get(result, 'models', 'availableModels')
     self.chat:begin()
-    self.review:start()
-    self.chat:greet(require('tandem.welcome').lines(self))
-    require('tandem.status').changed()
+    self:adopt(result)
+    self.chat:greet(require('tandem.welcome').lines(self, remarks))
     callback()
   end)
 end
 
---- Closes the session and begins another one, in an empty chat.
-function Instance:renew()
+--- Goes on with a session that is kept, in the place of the present one. Where that fails nothing has changed.
+---@param id string
+---@param callback fun(err?: {code: integer, message: string})
+function Instance:load(id, callback)
+  local loading = { id = id, updates = {} }
+  self.loading = loading
+  self:request('tandem/session/load', { sessionId = id, cwd = self.root }, function(err, result)
+    self.loading = nil
+    if err then
+      return callback(err)
+    end
+    if self.session and self.session ~= id then
+      self:leave()
+    end
+    self.chat:clear()
+    self.chat:begin()
+    self:adopt(result)
+    self.chat:together(function()
+      for _, update in ipairs(loading.updates) do
+        self:show(update)
+      end
+      self.chat:settle()
+    end)
+    self:want(wanted[self.root] or {})
+    wanted[self.root] = nil
+    local default = vim.tbl_get(self.models or {}, 1, 'modelId')
+    if self.model == require('tandem.welcome').EMBEDDED and default and default ~= self.model then
+      self:want({ model = '' }) -- there was no other one then
+      self.model = default
+    end
+    self.review:all(function()
+      callback()
+    end)
+  end)
+end
+
+--- Lets go of the session, which is kept.
+function Instance:leave()
   local old = self.session
   require('tandem.question').withdraw(old)
   self.review:clear()
   self.session = nil
-  self:request('tandem/session/close', { sessionId = old }, function()
-    self.chat:clear()
-    self:begin(function(err)
-      if err then
-        require('tandem.chat').tell(err, vim.log.levels.ERROR)
-      end
-    end)
+  self:request('tandem/session/close', { sessionId = old }, function() end)
+end
+
+--- Leaves the session and begins another one, in an empty chat.
+function Instance:renew()
+  local remarks = require('tandem.sessions').left(self)
+  self:leave()
+  self.chat:clear()
+  require('tandem.sessions').mark(self.root, false)
+  self:create(remarks, function(err)
+    if err then
+      require('tandem.chat').tell(err, vim.log.levels.ERROR)
+    end
   end)
+end
+
+--- Sets the mode or the model of the session.
+---@param what {mode?: string, model?: string}
+---@param callback? fun()
+function Instance:want(what, callback)
+  for field, method in pairs({ mode = 'tandem/session/setMode', model = 'tandem/session/setModel' }) do
+    local value = what[field]
+    if value then
+      local params = { sessionId = self.session, [field] = value }
+      self:request(method, params, function(err)
+        if err and value ~= '' then
+          return require('tandem.chat').tell(err.message, vim.log.levels.ERROR)
+        elseif not err then
+          self[field] = value ~= '' and value or self[field]
+          require('tandem.status').changed()
+        end
+        if callback then
+          callback()
+        end
+      end)
+    end
+  end
 end
 
 --- What the server says of itself, nil where it does not answer in time.
@@ -365,14 +476,51 @@ function Instance:exited(code, signal)
     self.documents:drop()
   end
   if self.session then
+    local _, waits = self.review:pending()
     require('tandem.question').withdraw(self.session)
     self.review:clear()
     local how = signal ~= 0 and ('signal %d'):format(signal) or tostring(code)
-    self.chat:ended('lost', ('The server has ended (%s). The next :Tandem starts it again.'):format(how))
+    local text = ('The server has ended (%s). The next :Tandem starts it again and goes on with the session'):format(how)
+    if waits > 0 then
+      text = ('%s; %s.'):format(text, waits == 1 and '1 change waits' or ('%d changes wait'):format(waits))
+    end
+    if self.restarting then
+      self.chat:settle()
+    else
+      self.chat:ended('lost', (text:gsub('%.?$', '.')))
+    end
   end
   self.session, self.running = nil, false
+  ending[self.root] = ending[self.root] ~= self and ending[self.root] or nil
   require('tandem.status').changed()
   self:ready('the server has ended')
+  local after = self.after
+  self.after = {}
+  for _, fn in ipairs(after) do
+    fn()
+  end
+end
+
+-- What a key or the address of a service is named by.
+local SERVICE = { '_KEY$', '_TOKEN$', '_BASE_URL$', '^TANDEM_', '_PROXY$', '_proxy$' }
+
+--- What the server gets from Neovim when it starts and cannot be told of later.
+---@return table
+local function giving()
+  local config = require('tandem.config').get()
+  local environ = {}
+  for name, value in pairs(vim.fn.environ()) do
+    for _, pattern in ipairs(SERVICE) do
+      environ[name] = name:find(pattern) and value or environ[name]
+    end
+  end
+  for _, provider in pairs(config.settings.providers or {}) do
+    local name = type(provider) == 'table' and provider.apiKeyEnv
+    if name then
+      environ[name] = vim.env[name]
+    end
+  end
+  return { binary = config.binary, env = config.env, settings = config.settings, environ = environ }
 end
 
 --- Starts the server; whoever waits hears how it went.
@@ -389,6 +537,7 @@ function Instance:start()
       return vim.lsp.start(options, { attach = false })
     end
   end
+  self.given = giving()
   local command = { vim.fn.exepath(config.binary), '--stdio' }
   self.id = start({
     name = 'tandem',
@@ -423,15 +572,30 @@ function Instance:start()
   end
 end
 
+--- So long a server may take to end before it is made to.
+local ENDING_MS = 5000
+
 --- Ends the server; a turn that runs is cancelled by it.
 function Instance:stop()
   instances[self.root] = instances[self.root] ~= self and instances[self.root] or nil
   local client = self.id and vim.lsp.get_client_by_id(self.id)
-  if client and modern then
-    client:stop()
-  elseif client then
-    client.stop()
+  if not client or self.ending then
+    return
   end
+  self.ending, ending[self.root] = true, self
+  local function stop(force)
+    if modern then
+      client:stop(force)
+    else
+      client.stop(force)
+    end
+  end
+  stop()
+  vim.defer_fn(function()
+    if ending[self.root] == self then
+      stop(true)
+    end
+  end, ENDING_MS)
 end
 
 --- The instances that run.
@@ -440,23 +604,76 @@ function M.all()
   return vim.tbl_values(instances)
 end
 
---- Gives the instance of a workspace with a session to it, started where it is not running yet.
+--- The session that a workspace showed last in this Neovim.
+---@param root string
+---@return string?
+function M.shown(root)
+  return shown[root]
+end
+
+--- Ends the server and starts another one, which goes on with the session: for a key or settings that are new.
+---@param callback fun(instance: tandem.Instance, err?: string)
+function Instance:restart(callback)
+  self.restarting = true
+  self:stop()
+  M.ensure(self.root, function(instance, err)
+    if not err then
+      instance.chat:note('The server was started anew with the key or the settings that have changed.')
+    end
+    callback(instance, err)
+  end)
+end
+
+--- Keeps a mode or a model for the session that is to come in a workspace.
+---@param root string
+---@param field 'mode'|'model'
+---@param value? string
+---@return string? what is kept
+function M.want(root, field, value)
+  if value then
+    wanted[root] = wanted[root] or {}
+    wanted[root][field] = value
+  end
+  return (wanted[root] or {})[field]
+end
+
+--- The instances that run.
+---@return tandem.Instance[]
+function M.all()
+  return vim.tbl_values(instances)
+end
+
+--- Gives the instance of a workspace with a session to it, started where it is not running yet, or where what it was
+--- started with has changed. A quiet start is one that nobody asked for.
 ---@param root string
 ---@param callback fun(instance: tandem.Instance, err?: string)
-function M.ensure(root, callback)
+---@param quiet? boolean
+function M.ensure(root, callback, quiet)
   local instance = instances[root]
   if instance and instance.session then
     last = instance
+    if not instance.running and not vim.deep_equal(instance.given, giving()) then
+      return instance:restart(callback)
+    end
     return callback(instance)
+  end
+  if not instance and ending[root] then
+    table.insert(ending[root].after, function()
+      M.ensure(root, callback, quiet)
+    end)
+    return
   end
   local starting = instance ~= nil
   if not instance then
     chats[root] = chats[root] or require('tandem.chat').new(vim.fs.basename(root))
-    instance = setmetatable({ root = root, chat = chats[root], running = false, waiting = {} }, Instance)
+    instance = setmetatable({
+      root = root, chat = chats[root], running = false, waiting = {}, after = {}, quiet = quiet,
+    }, Instance)
     instance.review = require('tandem.review').new(instance)
     instance.chat.instance = instance
     instances[root] = instance
   end
+  instance.quiet = instance.quiet and quiet
   last = instance
   table.insert(instance.waiting, function(err)
     callback(instance, err)

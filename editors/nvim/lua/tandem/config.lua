@@ -24,6 +24,11 @@ M.schema = {
     default = {},
     description = 'The configuration of the server: model, mode, permissions, …',
   },
+  resume = {
+    type = 'boolean',
+    default = true,
+    description = 'Go on with the session that the folder had last, when the server starts.',
+  },
   root_markers = {
     type = 'table',
     default = { '.tandem', '.git' },

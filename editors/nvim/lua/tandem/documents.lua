@@ -14,6 +14,8 @@ local M = {}
 ---@field private versions table<string, integer> last version of a closed document
 ---@field private root string
 ---@field private lent table<integer, true> buffers that were loaded for an edit only
+---@field private on_open fun(buf: integer)
+---@field private told string? the files that are open elsewhere, as they were told last
 local Documents = {}
 Documents.__index = Documents
 
@@ -46,7 +48,15 @@ end
 ---@param notify fun(method: string, params: table)
 ---@return tandem.Documents
 function M.new(root, notify)
-  return setmetatable({ root = root, notify = notify, open_documents = {}, versions = {}, lent = {} }, Documents)
+  return setmetatable({
+    root = root,
+    notify = notify,
+    open_documents = {},
+    versions = {},
+    lent = {},
+    on_open = function() end,
+    told = '[]',
+  }, Documents)
 end
 
 ---@param path string
@@ -63,12 +73,49 @@ local function real(path)
   return vim.fs.joinpath(real(parent), vim.fs.basename(path))
 end
 
---- Whether the buffer is a file of the workspace.
+--- The path of the file that a loaded buffer is for; nil where it is for none.
+---@param buf integer
+---@return string?
+local function file_of(buf)
+  local name, type = api.nvim_buf_get_name(buf), vim.bo[buf].buftype
+  if not api.nvim_buf_is_loaded(buf) or (type ~= '' and type ~= 'acwrite') or name == '' or name:find('^%a[%w+.-]*://') then
+    return nil
+  end
+  return name
+end
+
+--- Whether a buffer shows its file in another form: a plug-in reads or writes it in the place of Neovim.
+---@param buf integer
+---@param name string
+---@return boolean
+local function in_another_form(buf, name)
+  if vim.bo[buf].buftype == 'acwrite' then
+    return true
+  end
+  for _, command in ipairs(api.nvim_get_autocmds({ event = { 'BufReadCmd', 'BufWriteCmd' } })) do
+    local pattern = command.pattern
+    if command.buflocal then
+      if command.buffer == buf then
+        return true
+      end
+    elseif pattern and pattern ~= '*' and not pattern:find('://', 1, true) then
+      -- A pattern without a slash is one of the name alone.
+      local subject = pattern:find('/', 1, true) and name or vim.fs.basename(name)
+      local ok, regex = pcall(vim.regex, vim.fn.glob2regpat(pattern))
+      if ok and regex:match_str(subject) then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+--- Whether the buffer is a file of the workspace, and its text that of the file.
 ---@param buf integer
 ---@return boolean
 function Documents:wants(buf)
-  local name = api.nvim_buf_get_name(buf)
-  if not api.nvim_buf_is_loaded(buf) or vim.bo[buf].buftype ~= '' or name == '' or name:find('^%a[%w+.-]*://') then
+  local name = file_of(buf)
+  if not name or in_another_form(buf, name) then
     return false
   end
   local root = real(self.root)
@@ -88,13 +135,50 @@ end
 function M.buffer(path)
   local wanted = real(path)
   for _, buf in ipairs(api.nvim_list_bufs()) do
-    if api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == '' then
-      local name = api.nvim_buf_get_name(buf)
-      if name ~= '' and (name == path or real(name) == wanted) then
-        return buf
-      end
+    local name = vim.bo[buf].buftype == '' and file_of(buf)
+    if name and (name == path or real(name) == wanted) and not in_another_form(buf, name) then
+      return buf
     end
   end
+end
+
+--- Whether a buffer shows a file in another form.
+---@param path string
+---@return boolean
+function M.elsewhere(path)
+  local wanted = real(path)
+  for _, buf in ipairs(api.nvim_list_bufs()) do
+    local name = file_of(buf)
+    if name and (name == path or real(name) == wanted) and in_another_form(buf, name) then
+      return true
+    end
+  end
+  return false
+end
+
+--- Tells the server which files are changed in a buffer that it is not told the text of: the file on disk is not what
+--- the person is about to write.
+function Documents:tell_elsewhere()
+  local uris = {}
+  for _, buf in ipairs(api.nvim_list_bufs()) do
+    local name = vim.bo[buf].modified and not self.open_documents[buf] and file_of(buf)
+    if name then
+      uris[#uris + 1] = vim.uri_from_fname(name)
+    end
+  end
+  table.sort(uris)
+  local told = vim.json.encode(uris)
+  if told ~= self.told then
+    self.told = told
+    self.notify('tandem/documents/elsewhere', { uris = uris })
+  end
+end
+
+---@param buf integer
+---@return string
+local function language(buf)
+  local known = vim.bo[buf].filetype
+  return known ~= '' and known or vim.filetype.match({ buf = buf }) or ''
 end
 
 --- Tells the server of a buffer and of every change to it from now on. Does nothing for a buffer that is open already
@@ -155,7 +239,7 @@ function Documents:open(buf)
   end
   self.open_documents[buf] = doc
   self.notify('textDocument/didOpen', {
-    textDocument = { uri = uri, languageId = vim.bo[buf].filetype, version = doc.version, text = text },
+    textDocument = { uri = uri, languageId = language(buf), version = doc.version, text = text },
   })
   return true
 end
@@ -171,10 +255,19 @@ function Documents:close(buf)
   self.notify('textDocument/didClose', { textDocument = { uri = doc.uri } })
 end
 
---- Notes that a buffer was loaded for the server's sake.
+--- Notes that a buffer was loaded for the server's sake, with no autocommand. Those run when somebody comes to see it.
 ---@param buf integer
-function Documents:lend(buf)
+function Documents:borrow(buf)
   self.lent[buf] = true
+  api.nvim_create_autocmd('BufWinEnter', {
+    buffer = buf,
+    once = true,
+    callback = function()
+      self.lent[buf] = nil
+      api.nvim_exec_autocmds('BufReadPost', { buffer = buf, modeline = vim.bo[buf].modeline })
+      self.on_open(buf)
+    end,
+  })
 end
 
 --- Unloads buffers that were loaded for the server's sake, as far as nobody has come to use them and nothing in them is
@@ -221,10 +314,15 @@ function Documents:save(path)
   end
   local fix = vim.bo[buf].fixendofline
   vim.bo[buf].fixendofline = false -- what is written is the text as it stands
+  -- What was read without autocommands is written without them: one that decodes may be paired with one that encodes.
+  local lent = self.lent[buf]
   local ok, err = pcall(api.nvim_buf_call, buf, function()
-    vim.cmd('silent keepalt lockmarks write')
+    vim.cmd((lent and 'noautocmd ' or '') .. 'silent keepalt lockmarks write')
   end)
   if api.nvim_buf_is_valid(buf) then
+    if lent and ok then
+      self:saved(buf)
+    end
     vim.bo[buf].fixendofline = fix
   end
   return not ok and tostring(err):gsub('^.*Vim[^:]*:', '') or nil
@@ -344,8 +442,10 @@ end
 
 --- Opens every buffer of the workspace, now and from now on. Returns what ends it.
 ---@param on_open fun(buf: integer)
+---@param elsewhere? boolean the server wants to know what is changed in buffers that are no documents
 ---@return fun() stop
-function Documents:follow(on_open)
+function Documents:follow(on_open, elsewhere)
+  self.on_open = on_open
   local group = api.nvim_create_augroup('tandem_documents_' .. self.root, {})
   local function open(buf)
     if self:wants(buf) and not self.open_documents[buf] and self:open(buf) then
@@ -376,6 +476,25 @@ function Documents:follow(on_open)
   end, { 'endofline', 'fileformat' })
   for _, buf in ipairs(api.nvim_list_bufs()) do
     open(buf)
+  end
+  local function tell()
+    if elsewhere then
+      self:tell_elsewhere()
+    end
+  end
+  on('OptionSet', function()
+    local buf = api.nvim_get_current_buf()
+    if self.open_documents[buf] and not self:wants(buf) then
+      self:close(buf)
+      tell()
+    end
+  end, 'buftype')
+  if elsewhere then
+    on({ 'BufModifiedSet', 'BufFilePost', 'BufWritePost' }, tell)
+    on({ 'BufUnload', 'BufWipeout' }, function()
+      vim.schedule(tell) -- it is there until this is over
+    end)
+    tell()
   end
   return function()
     api.nvim_del_augroup_by_id(group)

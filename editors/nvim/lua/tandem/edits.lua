@@ -15,10 +15,17 @@ local namespace = api.nvim_create_namespace('tandem_edits')
 ---@field applied boolean
 ---@field failureReason? string
 
+--- An edit that may be made for another text, or at another moment.
 ---@param reason string
 ---@return tandem.Reply
 local function refuse(reason)
   return { applied = false, failureReason = reason }
+end
+
+---@param path string
+---@return string
+local function short(path)
+  return vim.fn.fnamemodify(path, ':.')
 end
 
 --- Closes the buffer's open undo step, so that what follows is one of its own. It works while somebody inserts, too.
@@ -220,14 +227,20 @@ local function in_completion(buf, list)
   return false
 end
 
---- Loads a file into a buffer that nobody sees. Returns nil where it cannot be, or another Neovim has it open.
+--- Loads a file into a buffer that nobody sees, as it is: no modeline is heeded and no autocommand runs, so that nothing
+--- that the file or its folder says takes effect. Documents:borrow makes up for it when somebody comes to see it.
+--- Returns nil where it cannot be loaded, or another Neovim has it open.
 ---@param path string
 ---@return integer?
 local function load(path)
   local buf = vim.fn.bufadd(path)
+  local modeline, ignored = vim.go.modeline, vim.o.eventignore
+  vim.go.modeline, vim.o.eventignore = false, 'all'
   local ok, err = pcall(vim.fn.bufload, buf)
-  -- What a person's autocommands raise does not matter; that there is a swap file (E325) does.
+  vim.go.modeline, vim.o.eventignore = modeline, ignored
+  -- That there is a swap file (E325) is what matters.
   if api.nvim_buf_is_loaded(buf) and (ok or not err:find('E325', 1, true)) then
+    vim.bo[buf].modeline = modeline
     return buf
   end
   api.nvim_buf_delete(buf, { force = true })
@@ -243,15 +256,15 @@ end
 --- Sorts the changes of a WorkspaceEdit by file.
 ---@param edit lsp.WorkspaceEdit
 ---@return tandem.Part[]? parts
----@return string? reason
+---@return string? never why it cannot be
 local function parts_of(edit)
   if not edit.documentChanges then
-    return nil, 'unsupported: changes'
+    return nil, 'Neovim was sent an edit without documentChanges.'
   end
   local parts, by_path = {}, {}
   for _, change in ipairs(edit.documentChanges) do
     if change.kind and change.kind ~= 'create' then
-      return nil, 'unsupported: ' .. change.kind
+      return nil, ('Neovim does not carry out the file operation %q.'):format(change.kind)
     end
     local path = vim.uri_to_fname(change.uri or change.textDocument.uri)
     local part = by_path[path]
@@ -281,15 +294,30 @@ local function create(path)
   return fd ~= nil or code == 'EEXIST'
 end
 
---- Carries out what must be there before a part's edits can be judged; gives the reason where they cannot be.
+--- Why a buffer takes no edit, where it takes none at all.
+---@param part tandem.Part
+---@return string?
+local function shut(part)
+  local options, name = vim.bo[part.buf], short(part.path)
+  if options.readonly and options.modifiable then
+    return ('%s is read-only in Neovim; :set noreadonly lets the agent change it.'):format(name)
+  elseif not options.modifiable then
+    return ('%s cannot be modified in Neovim; :set modifiable lets the agent change it.'):format(name)
+  end
+end
+
+--- Carries out what must be there before a part's edits can be judged; gives the reason where they cannot be judged now,
+--- or a sentence where they never can.
 ---@param docs tandem.Documents
 ---@param part tandem.Part
 ---@return string? reason
+---@return string? never
 local function prepare(docs, part)
+  local name = short(part.path)
   if part.buf then
     local open = docs:get(part.buf) ~= nil
     if not docs:open(part.buf) then
-      return 'encoding'
+      return nil, ('%s is not UTF-8 in Neovim, so the agent cannot change it.'):format(name)
     elseif open then
       docs:refresh(part.buf)
     end
@@ -297,22 +325,28 @@ local function prepare(docs, part)
     if not open or not doc or part.version ~= doc.version then
       return 'version'
     end
-    return nil
+    return nil, shut(part)
   end
   if part.version then
     return 'version' -- it has been closed since
+  elseif documents.elsewhere(part.path) then
+    return nil, ('%s is open in Neovim in another form than its text, so the agent cannot change it.'):format(name)
   end
   local fresh = part.create and not vim.uv.fs_stat(part.path)
   if part.create and not create(part.path) then
-    return 'cannot create'
+    return nil, ('Neovim cannot create %s.'):format(name)
   end
   part.buf = load(part.path)
   if not part.buf then
-    return 'cannot open'
+    return nil, ('Neovim cannot open %s: another one may have it open, or there is a swap file.'):format(name)
   end
-  docs:lend(part.buf)
+  docs:borrow(part.buf)
   if not docs:open(part.buf) then
-    return 'encoding'
+    return nil, ('%s is not UTF-8, so the agent cannot change it in Neovim.'):format(name)
+  end
+  local never = shut(part)
+  if never then
+    return nil, never
   end
   -- The server has not seen this text: it hears of it now, and asks again for it. An empty file needs no second look.
   if not fresh then
@@ -320,28 +354,32 @@ local function prepare(docs, part)
   end
 end
 
---- Applies a WorkspaceEdit, or refuses it: `failureReason` "version" means that a text has changed since.
+--- Applies a WorkspaceEdit, or refuses it: `failureReason` "version" means that a text has changed since. What it can
+--- never take it answers with a sentence for a person instead.
 ---@param docs tandem.Documents
 ---@param edit lsp.WorkspaceEdit
----@return tandem.Reply
+---@return tandem.Reply?
+---@return string? never
 function M.apply(docs, edit)
-  local parts, reason = parts_of(edit)
+  local parts, never = parts_of(edit)
   if not parts then
+    return nil, never
+  end
+  local reason
+  for _, part in ipairs(parts) do
+    if not reason and not never then
+      reason, never = prepare(docs, part)
+    end
+  end
+  if never then
+    return nil, never
+  elseif reason then
     return refuse(reason)
   end
   for _, part in ipairs(parts) do
-    reason = reason or prepare(docs, part)
-  end
-  if reason then
-    return refuse(reason)
-  end
-  for _, part in ipairs(parts) do
-    local options = vim.bo[part.buf]
     part.list = M.replacements(docs:get(part.buf), part.edits)
     if not part.list then
       return refuse('range')
-    elseif not options.modifiable or options.readonly then
-      return refuse('readonly')
     elseif in_completion(part.buf, part.list) then
       return refuse('busy')
     end

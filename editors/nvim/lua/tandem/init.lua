@@ -117,10 +117,13 @@ local function steer(instance, prompt)
   if not instance:serves('tandem/session/steer') then
     return tell('a turn is running; :Tandem stop ends it', vim.log.levels.WARN)
   end
+  local item = instance.chat:added(prompt[1].text)
   instance:request('tandem/session/steer', { sessionId = instance.session, prompt = prompt }, function(err)
     if not err then
       return tell('the model gets it with its next request')
-    elseif vim.tbl_get(err, 'data', 'code') ~= 'no_turn' then
+    end
+    instance.chat:taken(item)
+    if vim.tbl_get(err, 'data', 'code') ~= 'no_turn' then
       return tell(err.message, vim.log.levels.ERROR)
     elseif instance.running then
       instance.later = prompt
@@ -143,6 +146,24 @@ local function ensure(buf, callback)
     end
     ready.chat:open()
     callback(ready)
+  end)
+end
+
+--- Gives the instance of the workspace at hand to fn, started where it does not run: with the session that the folder had
+--- last come the changes that wait in it. fn hears whether it had to be started.
+---@param fn fun(instance: tandem.Instance, started: boolean)
+local function with_session(fn)
+  local client = require('tandem.client')
+  local buf = vim.api.nvim_get_current_buf()
+  local instance = client.current(buf)
+  if instance and instance.session then
+    return fn(instance, false)
+  end
+  client.ensure(client.root(buf), function(ready, err)
+    if err then
+      return tell(err, vim.log.levels.ERROR)
+    end
+    fn(ready, true)
   end)
 end
 
@@ -187,6 +208,7 @@ function M.prompt(range)
   end
   require('tandem.prompt').open({
     title = title,
+    root = root,
     on_submit = function(text)
       M.ask(text, range)
     end,
@@ -205,7 +227,7 @@ function M.cancel()
   instance:notify('tandem/session/cancel', { sessionId = instance.session })
 end
 
---- Begins a new session, in an empty chat. What the old one has changed stays.
+--- Begins a new session, in an empty chat. What the old one has changed stays, and what waits in it is said.
 function M.new()
   local instance = running()
   if not instance then
@@ -216,12 +238,18 @@ function M.new()
   instance:renew()
 end
 
---- Takes back the changes of the last turn that has any; called again, those of the one before. What was typed stays.
-function M.undo()
-  local instance = running()
-  if not instance then
-    return
-  end
+--- Lets the person go on with another session of the folder.
+function M.sessions()
+  with_session(function(instance)
+    if instance.running then
+      return tell('a turn is running; :Tandem stop ends it', vim.log.levels.WARN)
+    end
+    require('tandem.sessions').choose(instance)
+  end)
+end
+
+---@param instance tandem.Instance
+local function undo(instance)
   -- With no turn named it is the last one whose changes still stand.
   instance:request('tandem/changes/undo', { sessionId = instance.session, scope = 'turn' }, function(err, result)
     instance.documents:release()
@@ -241,14 +269,23 @@ function M.undo()
   end)
 end
 
---- Accepts or rejects the change at the cursor, those of the file in the window, or all.
+--- Takes back the changes of the last turn that has any; called again, those of the one before. What was typed stays.
+function M.undo()
+  with_session(undo)
+end
+
+--- Accepts or rejects the change at the cursor, those of the file in the window, or all. What was not marked yet is only
+--- marked.
 ---@param what 'accept'|'reject'
 ---@param scope? 'file'|'all'
 local function judge(what, scope)
-  local instance = running()
-  if instance then
+  with_session(function(instance, started)
+    local _, waits = instance.review:pending()
+    if started and waits > 0 then
+      return tell(('%s and is marked now; once more to %s'):format(require('tandem.sessions').count(waits), what))
+    end
     instance.review:judge(what, scope)
-  end
+  end)
 end
 
 ---@param scope? 'file'|'all'
@@ -263,37 +300,35 @@ end
 
 --- Moves the cursor to the next change of the agent that waits.
 function M.next()
-  local instance = running()
-  if instance then
+  with_session(function(instance)
     instance.review:go(1)
-  end
+  end)
 end
 
 --- Moves the cursor to the change before.
 function M.prev()
-  local instance = running()
-  if instance then
+  with_session(function(instance)
     instance.review:go(-1)
-  end
+  end)
 end
 
 --- Puts the changes that wait into the quickfix list.
 function M.changes()
-  local instance = running()
-  if instance then
+  with_session(function(instance)
     instance.review:list()
-  end
+  end)
 end
 
 --- Shows the diff of the file in the window, of all files, or side by side.
 ---@param how? 'all'|'split'
 function M.diff(how)
-  local instance = running()
-  if instance and how == 'split' then
-    instance.review:split()
-  elseif instance then
-    instance.review:diff(how)
-  end
+  with_session(function(instance)
+    if how == 'split' then
+      instance.review:split()
+    else
+      instance.review:diff(how)
+    end
+  end)
 end
 
 --- Gives the keyboard to the question that waits.
@@ -301,40 +336,36 @@ function M.answer()
   require('tandem.question').answer()
 end
 
---- Sets the mode of the session, or names it.
----@param mode? string
-function M.mode(mode)
-  local instance = running()
-  if not instance then
-    return
-  elseif not mode then
-    return tell('the mode is ' .. (instance.mode or 'unknown'))
-  end
-  instance:request('tandem/session/setMode', { sessionId = instance.session, mode = mode }, function(err)
-    if err then
-      return tell(err.message, vim.log.levels.ERROR)
+--- Sets the mode or the model of the session, or of the one that is to come, or names it.
+---@param field 'mode'|'model'
+---@param value? string
+local function set(field, value)
+  local client = require('tandem.client')
+  local buf = vim.api.nvim_get_current_buf()
+  local instance = client.current(buf)
+  if instance and instance.session then
+    if not value then
+      return tell(('the %s is %s'):format(field, instance[field] or 'unknown'))
     end
-    instance.mode = mode
-    require('tandem.status').changed()
-  end)
+    return instance:want({ [field] = value })
+  end
+  local kept = client.want(client.root(buf), field, value)
+  if kept then
+    return tell(('the next session here has the %s %s'):format(field, kept))
+  end
+  tell(('no session here yet; :Tandem %s … chooses for the next one'):format(field))
 end
 
---- Sets the model of the session, or names it.
+--- Sets the mode of the session, or of the one that is to come; without one it is named.
+---@param mode? string
+function M.mode(mode)
+  set('mode', mode)
+end
+
+--- Sets the model of the session, or of the one that is to come; without one it is named.
 ---@param model? string
 function M.model(model)
-  local instance = running()
-  if not instance then
-    return
-  elseif not model then
-    return tell('the model is ' .. (instance.model or 'unknown'))
-  end
-  instance:request('tandem/session/setModel', { sessionId = instance.session, model = model }, function(err)
-    if err then
-      return tell(err.message, vim.log.levels.ERROR)
-    end
-    instance.model = model
-    require('tandem.status').changed()
-  end)
+  set('model', model)
 end
 
 --- Ends the server of this workspace.

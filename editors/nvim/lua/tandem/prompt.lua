@@ -7,6 +7,7 @@ local drafts = {} ---@type table<string, string[]> what was written and not sent
 
 ---@class tandem.PromptOptions
 ---@field title string
+---@field root? string the workspace whose files can be mentioned
 ---@field on_submit fun(text: string)
 ---@field on_close? fun() nothing was sent
 
@@ -86,7 +87,16 @@ function M.open(options)
       end
     end,
   })
-  vim.keymap.set({ 'n', 'i' }, '<CR>', submit, { buffer = buf, nowait = true })
+  vim.keymap.set('n', '<CR>', submit, { buffer = buf, nowait = true })
+  vim.keymap.set('i', '<CR>', function()
+    if vim.fn.pumvisible() == 1 and vim.fn.complete_info({ 'selected' }).selected >= 0 then
+      return api.nvim_feedkeys(vim.keycode('<C-y>'), 'n', false) -- what is chosen in the menu is taken
+    end
+    submit()
+  end, { buffer = buf, nowait = true })
+  if options.root then
+    require('tandem.mentions').follow(buf, options.root)
+  end
   vim.keymap.set('i', '<C-j>', '<CR>', { buffer = buf, nowait = true })
   vim.keymap.set('n', '<Esc>', close, { buffer = buf, nowait = true })
   vim.keymap.set('n', 'q', close, { buffer = buf, nowait = true })

@@ -873,6 +873,7 @@ M.FAILURES = {
   ['WRITE_ERROR/name_too_long'] = 'The path is too long.',
   ['WRITE_ERROR/no_editor'] = 'The editor cannot apply edits. Nothing was changed.',
   ['WRITE_ERROR/not_regular'] = 'This is not a regular file. It was not changed.',
+  ['WRITE_ERROR/refused'] = 'The editor does not let this file be changed: it may be read-only. It was not changed.',
   ['WRITE_ERROR/size'] = 'The file would become too large. It was not changed.',
   ['WRITE_ERROR/stuck'] = 'Writing the file was interrupted. Check what it says now.',
 }

@@ -2,8 +2,10 @@
 ---
 --- A question is shown at once, in a window that leaves the cursor where it is. It takes the keyboard only in Normal
 --- mode and after a moment in which no key is pressed, once; nothing in it is chosen by a single key, so that one that
---- was meant for the text answers nothing. One question is on the screen at a time.
+--- was meant for the text answers nothing, and no key counts that was pressed before somebody can have seen it. One
+--- question is on the screen at a time.
 local api = vim.api
+local visible = require('tandem.visible')
 
 local M = {}
 
@@ -13,18 +15,27 @@ local M = {}
 ---@field call string
 ---@field title string
 ---@field body fun(p: tandem.Sheet)
----@field options {id: string, name: string}[]
+---@field options {id?: string, name: string, allows?: boolean, opens?: boolean}[]
+---@field unseen? string what is asked about, which is too large for the window: nothing allows it before it was opened
 ---@field heading? string what stands over words of the person's own
 ---@field respond? fun(answer?: string) nil once it is answered; called with nil where nobody answers
 ---@field offered? boolean it has taken the keyboard once
 ---@field hidden? boolean somebody has closed its window
 ---@field writing? boolean the answer is being written
 ---@field deadline? integer
+---@field since? integer when it took the keyboard
+---@field ready? boolean what is pressed counts
 
 ---@class tandem.Sheet
 ---@field lines string[]
 ---@field whole table<integer, string>
 ---@field rows table<integer, integer> the option of a line
+
+--- So long after a question has taken the keyboard nothing answers it.
+local SETTLE_MS = 300
+
+--- A command of more lines is told to go on below.
+local MANY_LINES = 40
 
 local namespace = api.nvim_create_namespace('tandem_question')
 local keys = api.nvim_create_namespace('tandem_question_keys')
@@ -112,7 +123,7 @@ local function place(focused, question, lines)
   }
   if focused then
     config.row, config.col = math.max(math.floor((screen.height - height) / 2) - 1, 0), (room - width) / 2
-    config.footer = { { ' 1-9 or j k, then Enter · Esc: later ', 'TandemHint' } }
+    config.footer = { { question.ready and ' 1-9 or j k, then Enter · Esc: later ' or ' … ', 'TandemHint' } }
   else
     local hint = width > 40 and ' :Tandem answer, or wait in Normal mode ' or ' :Tandem answer '
     config.row, config.col = math.max(bottom - height - 2, 0), left + math.max(room - width - 2, 0)
@@ -186,15 +197,35 @@ local function in_own_words(question)
   })
 end
 
+--- Shows what is too large for the window, in a tab page of its own. The question waits.
+---@param question tandem.Question
+local function open_unseen(question)
+  hide()
+  local lines = visible.lines(question.unseen)
+  question.unseen = nil
+  local buf = api.nvim_create_buf(false, true)
+  api.nvim_buf_set_lines(buf, 0, -1, true, lines)
+  vim.bo[buf].bufhidden, vim.bo[buf].modifiable, vim.bo[buf].filetype = 'wipe', false, 'diff'
+  vim.cmd('tab sbuffer ' .. buf)
+  vim.wo[0][0].winbar = ('%%#TandemTitle# What Tandem asks about, %d lines %%#TandemHint# q closes it, :Tandem answer answers'):format(#lines)
+  vim.keymap.set('n', 'q', '<Cmd>tabclose<CR>', { buffer = buf, nowait = true })
+end
+
 --- Answers with the option on the line of the cursor.
 local function confirm()
   local question = shown
-  local option = question and vim.b[buffer].tandem_rows[tostring(api.nvim_win_get_cursor(0)[1])]
-  if not question or not option then
+  if not question or not question.ready then
     return
-  elseif question.options[option] then
-    answer(question, question.options[option].id)
-  else
+  end
+  local row = vim.b[buffer].tandem_rows[tostring(api.nvim_win_get_cursor(0)[1])]
+  local option = row and question.options[row]
+  if option and option.opens then
+    open_unseen(question)
+  elseif option and option.allows and question.unseen then
+    require('tandem.chat').tell('open the change first: it is too large to be shown here')
+  elseif option then
+    answer(question, option.id)
+  elseif row then
     in_own_words(question)
   end
 end
@@ -221,7 +252,9 @@ local function make_buffer()
   map('q', later)
   for i = 1, 9 do
     map(tostring(i), function()
-      choose(i)
+      if shown and shown.ready then
+        choose(i)
+      end
     end)
   end
   return buf
@@ -254,14 +287,26 @@ local function show(question)
   end
   window, shown = id, question
   local options = vim.wo[id][0]
-  options.wrap, options.linebreak, options.cursorline, options.conceallevel = true, true, false, 0
+  options.wrap, options.linebreak, options.cursorline, options.conceallevel = true, false, false, 0
+  options.showbreak = '  ┆ '
   return true
+end
+
+--- Throws away what was typed and not looked at yet.
+local function drop_typed()
+  for _ = 1, 1000 do
+    if vim.fn.getchar(1) == 0 then
+      return
+    end
+    vim.fn.getchar(0)
+  end
 end
 
 --- Gives the keyboard to the question.
 local function focus()
   local question = assert(shown)
-  question.offered = true
+  question.offered, question.ready, question.since = true, false, vim.uv.now()
+  drop_typed()
   before = api.nvim_get_current_win()
   api.nvim_win_set_config(window, place(true, question, api.nvim_buf_get_lines(buffer, 0, -1, true)))
   api.nvim_set_current_win(window)
@@ -309,6 +354,10 @@ local function tick()
   if shown and not question.offered and not is_focused() and quiet() then
     focus()
   end
+  if is_focused() and shown.since and not shown.ready and vim.uv.now() - shown.since >= SETTLE_MS then
+    shown.ready = true
+    api.nvim_win_set_config(window, place(true, shown, api.nvim_buf_get_lines(buffer, 0, -1, true)))
+  end
 end
 
 ---@param question tandem.Question
@@ -327,9 +376,10 @@ end
 ---@param p tandem.Sheet
 ---@param text string
 ---@param highlight? string
-local function add(p, text, highlight)
-  for _, line in ipairs(vim.split(text, '\n', { plain = true })) do
-    p.lines[#p.lines + 1] = vim.fn.strtrans(line)
+---@param margin? string
+local function add(p, text, highlight, margin)
+  for _, line in ipairs(visible.lines(text)) do
+    p.lines[#p.lines + 1] = (margin or '') .. line
     p.whole[#p.lines] = highlight
   end
 end
@@ -344,21 +394,91 @@ local function add_options(p, options)
   end
 end
 
+---@param n integer
+---@param thing string
+---@return string
+local function plural(n, thing)
+  return ('%d %s%s'):format(n, thing, n == 1 and '' or 's')
+end
+
+--- The command that is asked about: where it runs, how much it is, and all of it.
+---@param p tandem.Sheet
+---@param command string
+---@param folder string
+local function add_command(p, command, folder)
+  local _, ends = command:gsub('\n', '')
+  local lines = ends + (command:find('[^\n]$') and 1 or 0)
+  local size = ('%s, %s'):format(plural(lines, 'line'), plural(#command, 'byte'))
+  add(p, ('  in %s · %s'):format(vim.fn.fnamemodify(folder, ':~'), size), 'TandemDim')
+  if lines > MANY_LINES then
+    add(p, '  It goes on below this window: j or Ctrl-F scroll.', 'TandemWaiting')
+  end
+  add(p, (command:gsub('\n$', '')), 'TandemCommand', '  │ ')
+end
+
+--- What a change is made of, where there is no diff that could be shown.
+---@param call tandem.Update
+---@return string
+local function arguments(call)
+  local out = { visible.line(call.title or 'a tool call'), '' }
+  local input = type(call.rawInput) == 'table' and call.rawInput or {}
+  local names = vim.tbl_keys(input)
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local value = input[name]
+    vim.list_extend(out, { name .. ':', type(value) == 'string' and value or vim.json.encode(value), '' })
+  end
+  return table.concat(out, '\n')
+end
+
+--- The diffs of a call, and what of them is too large to be told.
+---@param call tandem.Update
+---@param command? string
+---@return {path: string, unified: string, new: boolean}[] diffs
+---@return string[] missing
+local function changes(call, command)
+  local diffs, missing = {}, {}
+  for _, content in ipairs(call.content or {}) do
+    local text = content.type == 'content' and vim.tbl_get(content, 'content', 'text')
+    local unified = content.type == 'diff' and vim.tbl_get(content, '_meta', 'tandem', 'unified')
+    if text and text:find('^%-%-%- ') then
+      unified = text
+    end
+    if unified then
+      local path = content.path or unified:match('^%-%-%- [^\n]*\n%+%+%+ b?/?([^\n]*)') or ''
+      diffs[#diffs + 1] = { path = path, unified = unified, new = content.path ~= nil and content.oldText == nil }
+    elseif content.type == 'diff' then
+      missing[#missing + 1] = ('%s: the change is too large to be shown here.'):format(content.path or '')
+    elseif text and text ~= command then
+      missing[#missing + 1] = text
+    end
+  end
+  return diffs, missing
+end
+
+---@param question tandem.Question
 ---@param params tandem.PermissionParams
----@param options {id: string, name: string}[]
----@return string title
----@return fun(p: tandem.Sheet)
-local function permission(params, options)
+local function permission(question, params)
   local call = params.toolCall or {}
   local meta = vim.tbl_get(params, '_meta', 'tandem') or {}
   local command = vim.tbl_get(call, 'rawInput', 'command')
-  local runs = type(command) == 'string'
-  return runs and 'Tandem asks to run' or 'Tandem asks', function(p)
+  command = type(command) == 'string' and command or nil
+  local folder = vim.tbl_get(call, 'rawInput', 'cwd')
+  local root = question.instance.root
+  folder = type(folder) == 'string' and vim.fs.joinpath(folder:sub(1, 1) == '/' and '' or root, folder) or root
+  local diffs, missing = changes(call, command)
+  if not command and #missing > 0 then
+    question.unseen = arguments(call)
+    for _, option in ipairs(question.options) do
+      option.name = option.allows and option.name .. ', once the change was opened' or option.name
+    end
+    table.insert(question.options, { name = 'Open the change', opens = true })
+  end
+  question.title = command and 'Tandem asks to run' or 'Tandem asks'
+  question.body = function(p)
     local chat = require('tandem.chat')
-    if runs then
-      for _, line in ipairs(vim.split(command, '\n', { plain = true })) do
-        add(p, '  ' .. line, 'TandemCommand')
-      end
+    if command then
+      add_command(p, command, folder)
     else
       add(p, '  ' .. (call.title or 'a tool call'), 'TandemCommand')
     end
@@ -367,22 +487,20 @@ local function permission(params, options)
     elseif meta.reason and meta.reason ~= '' then
       add(p, '  ' .. meta.reason, 'TandemDim')
     end
-    local diffs = {}
-    for _, content in ipairs(call.content or {}) do
-      local unified = content.type == 'diff' and vim.tbl_get(content, '_meta', 'tandem', 'unified')
-      if unified then
-        diffs[#diffs + 1] = unified
-        local added, removed = chat.count(unified)
-        local name = vim.fn.fnamemodify(content.path or '', ':.')
-        add(p, ('  %s  +%d −%d%s'):format(name, added, removed, content.oldText and '' or '  (new)'), 'TandemDim')
-      elseif content.type == 'diff' then
-        add(p, ('  %s: the change is too large to be shown'):format(content.path or ''), 'TandemWaiting')
+    for _, diff in ipairs(diffs) do
+      local added, removed = chat.count(diff.unified)
+      local name = vim.fn.fnamemodify(diff.path, ':.')
+      add(p, ('  %s  +%d −%d%s'):format(name, added, removed, diff.new and '  (new)' or ''), 'TandemDim')
+    end
+    if not command then
+      for _, text in ipairs(missing) do
+        add(p, text, 'TandemWaiting', '  ')
       end
     end
-    add_options(p, options)
-    for _, unified in ipairs(diffs) do
+    add_options(p, question.options)
+    for _, diff in ipairs(diffs) do
       add(p, '')
-      local lines, highlights = chat.diff_lines(unified)
+      local lines, highlights = chat.diff_lines(diff.unified)
       for i, line in ipairs(lines) do
         p.lines[#p.lines + 1] = line
         p.whole[#p.lines] = highlights[i]
@@ -399,23 +517,22 @@ end
 function M.permission(instance, params, respond)
   local options = {}
   for i, option in ipairs(params.options or {}) do
-    options[i] = { id = option.optionId, name = option.name }
+    options[i] = { id = option.optionId, name = option.name, allows = vim.startswith(option.kind or '', 'allow') }
   end
   if #options == 0 then
     return respond({ outcome = 'cancelled' })
   end
-  local title, body = permission(params, options)
-  put({
+  local question = { ---@type tandem.Question
     instance = instance,
     session = params.sessionId,
     call = vim.tbl_get(params, 'toolCall', 'toolCallId'),
-    title = title,
-    body = body,
     options = options,
     respond = function(id)
       respond(id and { outcome = 'selected', optionId = id } or { outcome = 'cancelled' })
     end,
-  })
+  }
+  permission(question, params)
+  put(question)
 end
 
 --- Asks what the model wants to know. respond is called once, with the id of an option, the person's own words, or nil.
@@ -435,7 +552,7 @@ function M.clarify(instance, params, respond)
     session = params.sessionId,
     call = params.toolCallId,
     title = 'Tandem wants to know',
-    heading = vim.fn.strtrans(vim.split(params.question, '\n')[1]),
+    heading = visible.line(vim.split(params.question, '\n')[1]),
     deadline = params.timeoutMs and params.timeoutMs > 0 and vim.uv.now() + params.timeoutMs or nil,
     body = function(p)
       add(p, params.question)

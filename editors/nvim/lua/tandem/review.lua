@@ -79,7 +79,7 @@ function Review:start()
   })
 end
 
---- Shows nothing any more.
+--- Shows nothing any more. Whether something waits stays noted: it may be shown again.
 function Review:clear()
   if self.group then
     pcall(api.nvim_del_augroup_by_id, self.group)
@@ -152,6 +152,28 @@ function Review:fetch(uri)
   end)
 end
 
+--- Shows all changes of the session, and then calls back.
+---@param callback fun()
+function Review:all(callback)
+  local instance, session = self.instance, self.instance.session
+  instance:request('tandem/changes/list', { sessionId = session }, function(err, result)
+    if not err and instance.session == session then
+      for _, file in ipairs(result.files) do
+        self:take(file.uri, file)
+        self:later({ file.uri }) -- somebody may have typed meanwhile
+      end
+      self:note()
+    end
+    callback()
+  end)
+end
+
+--- Notes whether changes wait, for a Neovim that starts later.
+---@private
+function Review:note()
+  require('tandem.sessions').mark(self.instance.root, next(self.files) ~= nil)
+end
+
 ---@private
 ---@param uri string
 ---@param file? tandem.ChangedFile
@@ -166,6 +188,7 @@ function Review:take(uri, file)
   self:erase(uri)
   self.files[uri] = #waiting > 0 and { file = file, hunks = waiting, marks = {}, below = {} } or nil
   self:draw(uri)
+  self:note()
   require('tandem.status').changed()
 end
 

@@ -2,11 +2,12 @@
 local M = {}
 
 --- The model that answers where none is set up.
-local EMBEDDED = 'script/embedded'
+M.EMBEDDED = 'script/embedded'
 
 ---@param instance tandem.Instance
+---@param remarks string[] what is to be said of the session
 ---@return {[1]: string, [2]?: string}[][]
-function M.lines(instance)
+function M.lines(instance, remarks)
   local lines = {
     { { 'Ask the agent about ' }, { vim.fs.basename(instance.root), 'TandemCommand' }, { '.' } },
     { { '' } },
@@ -24,7 +25,7 @@ function M.lines(instance)
       { ' them.', 'TandemDim' },
     },
   }
-  if instance.model == EMBEDDED then
+  if instance.model == M.EMBEDDED then
     vim.list_extend(lines, {
       { { '' } },
       { { 'No model is set up.', 'TandemWaiting' }, { ' A script answers until you' } },
@@ -35,6 +36,9 @@ function M.lines(instance)
       { { '' } },
       { { ':help tandem-model', 'TandemKey' }, { ' tells how to give a key.' } },
     })
+  end
+  for _, remark in ipairs(remarks) do
+    vim.list_extend(lines, { { { '' } }, { { remark, 'TandemWaiting' } } })
   end
   return lines
 end

@@ -1,0 +1,247 @@
+--- The sessions of a folder: with which one a server begins, and how a person gets back to another.
+---
+--- Which folders have changes that wait is also in a file of Neovim's state folder each, so that a Neovim that is started
+--- there can mark them: until somebody asks the agent no server runs that could tell.
+local M = {}
+
+---@param path string
+---@return string
+local function marker(path)
+  return vim.fs.joinpath(M.folder(), vim.fn.sha256(path):sub(1, 32))
+end
+
+--- The folder of the markers; there is none where nothing waits anywhere.
+---@return string
+function M.folder()
+  return vim.fs.joinpath(vim.fn.stdpath('state'), 'tandem', 'review')
+end
+
+local marked = {} ---@type table<string, boolean> what was written last, by root
+
+--- Notes whether changes wait in a folder.
+---@param root string
+---@param waiting boolean
+function M.mark(root, waiting)
+  if marked[root] == waiting then
+    return
+  end
+  marked[root] = waiting
+  if not waiting then
+    vim.uv.fs_unlink(marker(root))
+    vim.uv.fs_rmdir(M.folder()) -- which fails where another folder has a marker
+    return
+  end
+  vim.fn.mkdir(M.folder(), 'p', 448)
+  local fd = vim.uv.fs_open(marker(root), 'w', 384)
+  if fd then
+    vim.uv.fs_write(fd, root)
+    vim.uv.fs_close(fd)
+  end
+end
+
+--- Starts the server of each folder with changes that wait as soon as a buffer of it is there. It ends again where they
+--- are gone, or another Neovim has their session.
+function M.watch()
+  local tried = {} ---@type table<string, true>
+  local function look(buf)
+    if vim.bo[buf].buftype ~= '' or vim.api.nvim_buf_get_name(buf) == '' then
+      return
+    end
+    local client = require('tandem.client')
+    local ok, root = pcall(client.root, buf)
+    if not ok or tried[root] or not vim.uv.fs_stat(marker(root)) then
+      return
+    end
+    tried[root] = true
+    client.ensure(root, function(instance, err)
+      local _, waits = instance.review:pending()
+      if not err and waits > 0 then
+        local text = '%s here; :Tandem next goes there, :Tandem opens the chat'
+        require('tandem.chat').tell(text:format(M.count(waits)))
+      end
+    end, true)
+  end
+  vim.api.nvim_create_autocmd('BufReadPost', {
+    group = vim.api.nvim_create_augroup('tandem_sessions', {}),
+    callback = function(event)
+      vim.schedule(function()
+        if vim.api.nvim_buf_is_loaded(event.buf) then
+          look(event.buf)
+        end
+      end)
+    end,
+  })
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_is_loaded(buf) then
+      look(buf)
+    end
+  end
+end
+
+--- So many changes, in words.
+---@param waits integer
+---@return string
+function M.count(waits)
+  return waits == 1 and '1 change waits' or ('%d changes wait'):format(waits)
+end
+
+---@param session tandem.SessionInfo
+---@return string
+local function named(session)
+  return session.title ~= '' and ('“%s”'):format(session.title) or 'without a prompt'
+end
+
+--- How long ago a time was, in words.
+---@param stamp string as the protocol writes it: in UTC
+---@return string
+local function age(stamp)
+  local at = vim.fn.strptime('%Y-%m-%dT%H:%M:%S', (stamp:gsub('%.%d+Z$', ''):gsub('Z$', '')))
+  if at == 0 then
+    return ''
+  end
+  local here = os.time()
+  local there = os.date('!*t', here)
+  there.isdst = nil
+  -- It was read as a time of the place where we are.
+  local ago = os.time(there) - at
+  for _, unit in ipairs({ { 86400, 'day' }, { 3600, 'hour' }, { 60, 'minute' } }) do
+    local n = math.floor(ago / unit[1])
+    if n >= 1 then
+      return ('%d %s%s ago'):format(n, unit[2], n == 1 and '' or 's')
+    end
+  end
+  return 'just now'
+end
+
+---@param session tandem.SessionInfo
+---@return {turns: integer, pending: integer}
+local function state(session)
+  return vim.tbl_get(session, '_meta', 'tandem') or { turns = 1, pending = 0 }
+end
+
+--- A session in one line of a list.
+---@param session tandem.SessionInfo
+---@param current boolean
+---@return string
+function M.line(session, current)
+  local it = state(session)
+  local parts = { named(session), age(session.updatedAt), ('%d turn%s'):format(it.turns, it.turns == 1 and '' or 's') }
+  if it.pending > 0 then
+    parts[#parts + 1] = M.count(it.pending)
+  end
+  if current then
+    parts[#parts + 1] = 'this one'
+  end
+  return table.concat(
+    vim.tbl_filter(function(part)
+      return part ~= ''
+    end, parts),
+    ' · '
+  )
+end
+
+---@param instance tandem.Instance
+---@param callback fun(err?: {message: string}, sessions: tandem.SessionInfo[])
+local function list(instance, callback)
+  instance:request('tandem/session/list', { cwd = instance.root }, function(err, result)
+    callback(err, result and result.sessions or {})
+  end)
+end
+
+--- Why a session could not be gone on with, for a person.
+---@param session tandem.SessionInfo
+---@param err {code: integer, message: string}
+---@return string
+local function why(session, err)
+  local errors = require('tandem.protocol').ERRORS
+  if err.code == errors.session_busy then
+    local pid = vim.tbl_get(err, 'data', 'pid')
+    return ('The session %s is open in another program%s.'):format(named(session), pid and (' (process %d)'):format(pid) or '')
+  elseif err.code == errors.unknown_session then
+    return ('The session %s is not there any more.'):format(named(session))
+  end
+  return ('The session %s cannot be gone on with: %s'):format(named(session), err.message)
+end
+
+--- Goes on with the session that the folder had last, or begins one and says why.
+---@param instance tandem.Instance
+---@param callback fun(err?: string)
+function M.resume(instance, callback)
+  list(instance, function(err, sessions)
+    local before = require('tandem.client').shown(instance.root)
+    local last = vim.iter(sessions):find(function(session)
+      local it = state(session)
+      return (it.turns > 0 or it.pending > 0) and (not before or session.sessionId == before)
+    end)
+    if instance.quiet and (not last or state(last).pending == 0) then
+      M.mark(instance.root, false)
+      return callback('nothing waits')
+    elseif err or not last then
+      return instance:create({}, callback)
+    end
+    instance:load(last.sessionId, function(refused)
+      if not refused then
+        if not before then
+          local text = 'This goes on with the session %s, %s. :Tandem new begins another one, :Tandem sessions lists all.'
+          instance.chat:note(text:format(named(last), age(last.updatedAt)))
+        end
+        return callback()
+      elseif instance.quiet then
+        return callback(refused.message)
+      end
+      instance:create({ why(last, refused), 'This is a new one; :Tandem sessions lists the others.' }, callback)
+    end)
+  end)
+end
+
+--- What is to be said when the present session is left for a new one.
+---@param instance tandem.Instance
+---@return string[]
+function M.left(instance)
+  local _, waits = instance.review:pending()
+  if waits == 0 then
+    return {}
+  end
+  return { M.count(waits) .. ' in the session before; :Tandem sessions leads back.' }
+end
+
+--- Lets the person choose one of the folder's sessions.
+---@param instance tandem.Instance
+function M.choose(instance)
+  local tell = require('tandem.chat').tell
+  list(instance, function(err, sessions)
+    if err then
+      return tell(err.message, vim.log.levels.ERROR)
+    end
+    sessions = vim.tbl_filter(function(session)
+      return session.sessionId == instance.session or state(session).turns > 0 or state(session).pending > 0
+    end, sessions)
+    if #sessions < 2 then
+      return tell('there is no other session of this folder')
+    end
+    vim.ui.select(sessions, {
+      prompt = 'Sessions of ' .. vim.fs.basename(instance.root),
+      format_item = function(session)
+        return M.line(session, session.sessionId == instance.session)
+      end,
+    }, function(session)
+      if not session or session.sessionId == instance.session then
+        return
+      elseif instance.running then
+        return tell('a turn is running; :Tandem stop ends it', vim.log.levels.WARN)
+      end
+      instance:load(session.sessionId, function(refused)
+        if refused then
+          local text = why(session, refused)
+          instance.chat:note(text, 'TandemWaiting')
+          return tell(text, vim.log.levels.WARN)
+        end
+        instance.chat:open()
+        local _, waits = instance.review:pending()
+        tell(('the session %s goes on%s'):format(named(session), waits > 0 and '; ' .. M.count(waits) or ''))
+      end)
+    end)
+  end)
+end
+
+return M
