@@ -25,7 +25,7 @@ func (b *bench) turns(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", api, err)
 		}
 	}
-	return nil
+	return b.long(ctx)
 }
 
 func (b *bench) turnsOver(ctx context.Context, api string) error {
@@ -125,6 +125,76 @@ func (b *bench) turnsOver(ctx context.Context, api string) error {
 	return nil
 }
 
+// long measures what a read costs after many of them: the processor time of the last against that of the first, over the
+// time that the service and a plain client need for the same requests. It reads a file of few lines, so that what is sent,
+// which grows with the conversation, stays small beside the work.
+func (b *bench) long(ctx context.Context) error {
+	s, err := newService()
+	if err != nil {
+		return err
+	}
+	defer s.server.Close()
+	if err := os.WriteFile(filepath.Join(b.work, "short.go"), []byte(lines(5, 0)), 0o600); err != nil {
+		return err
+	}
+	e, err := b.edit(ctx, client.NewBuffer(filepath.Join(b.work, "none.go"), ""), object{
+		"model": "bench/m", "mode": "auto", "providers": object{"bench": object{"api": "openai-chat", "baseUrl": s.url + "/v1"}},
+		"budget": object{"maxTurnRequests": 100},
+	})
+	if err != nil {
+		return err
+	}
+	defer e.end(ctx) //nolint:errcheck // what was measured is measured
+	session, err := e.session(ctx)
+	if err != nil {
+		return err
+	}
+	var batches [][]call
+	for range reads {
+		batches = append(batches, []call{{"read_file", object{"path": "short.go"}}})
+	}
+	const turns = 32 // 640 calls
+	var used []float64
+	for range turns {
+		if err := s.play("openai-chat", batches); err != nil {
+			return err
+		}
+		before, err := e.process.cpu()
+		if err != nil {
+			return err
+		}
+		if err := e.ask(ctx, session); err != nil {
+			return err
+		}
+		after, err := e.process.cpu()
+		if err != nil {
+			return err
+		}
+		used = append(used, float64(after-before)/reads)
+	}
+	for name, some := range map[string][]float64{"first": used[1:5], "last": used[turns-4:]} { // the clock has few ticks: sums
+		sum := 0.0
+		for _, ns := range some {
+			sum += ns
+		}
+		b.add("Turn/long/"+name, len(some)*reads, sum/float64(len(some)), "ns/op")
+	}
+	return nil
+}
+
+// ask sends a prompt and waits for the end of its turn.
+func (e *editor) ask(ctx context.Context, session string) error {
+	var r protocol.PromptResult
+	p := protocol.PromptParams{SessionID: session, Prompt: []protocol.ContentBlock{{Type: "text", Text: "Go on."}}}
+	if err := e.Call(ctx, "tandem/session/prompt", p, &r); err != nil {
+		return err
+	}
+	if r.StopReason != "end_turn" {
+		return fmt.Errorf("the turn ended with %s %+v", r.StopReason, r.Error)
+	}
+	return nil
+}
+
 // turn carries out a turn in a session that has had one before, and says how long the client waited and how much processor
 // time the server used.
 func (e *editor) turn(ctx context.Context, s *service, api string, batches [][]call) (took, cpu time.Duration, err error) {
@@ -132,21 +202,10 @@ func (e *editor) turn(ctx context.Context, s *service, api string, batches [][]c
 	if err != nil {
 		return 0, 0, err
 	}
-	ask := func() error {
-		var r protocol.PromptResult
-		p := protocol.PromptParams{SessionID: session, Prompt: []protocol.ContentBlock{{Type: "text", Text: "Go on."}}}
-		if err := e.Call(ctx, "tandem/session/prompt", p, &r); err != nil {
-			return err
-		}
-		if r.StopReason != "end_turn" {
-			return fmt.Errorf("the turn ended with %s %+v", r.StopReason, r.Error)
-		}
-		return nil
-	}
 	if err := s.play(api, nil); err != nil {
 		return 0, 0, err
 	}
-	if err := ask(); err != nil {
+	if err := e.ask(ctx, session); err != nil {
 		return 0, 0, err
 	}
 	if err := s.play(api, batches); err != nil {
@@ -157,7 +216,7 @@ func (e *editor) turn(ctx context.Context, s *service, api string, batches [][]c
 		return 0, 0, err
 	}
 	began := time.Now()
-	if err := ask(); err != nil {
+	if err := e.ask(ctx, session); err != nil {
 		return 0, 0, err
 	}
 	took = time.Since(began)

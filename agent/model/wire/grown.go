@@ -131,13 +131,16 @@ func (g *Grown[S, T]) Fill(body Body, mark T, from []S, w Writing[S, T]) (Body, 
 // write brings items up to date. g.mu is held.
 func (g *Grown[S, T]) write(from []S, w Writing[S, T]) {
 	same := 0
+	if len(from) > 0 && len(g.from) > 0 && &from[0] == &g.from[0] { // the same list, which has grown
+		same = min(len(from), len(g.from))
+	}
 	for same < min(len(from), len(g.from)) && w.Same(from[same], g.from[same]) {
 		same++
 	}
 	if same < len(g.from) { // everything that wrote to the same item as what is new there is written again
 		first := g.touched[same]
 		same, _ = slices.BinarySearch(g.touched, first)
-		g.from, g.touched = g.from[:same], g.touched[:same]
+		g.touched = g.touched[:same]
 		clear(g.items[first:])
 		g.items, g.encoded = g.items[:first], g.encoded[:first]
 	}
@@ -149,7 +152,7 @@ func (g *Grown[S, T]) write(from []S, w Writing[S, T]) {
 		g.touched = append(g.touched, first)
 		g.encoded = append(g.encoded[:min(first, len(g.encoded))], make([][]byte, len(g.items)-first)...)
 	}
-	g.from = append(g.from, from[same:]...)
+	g.from = from
 }
 
 // encode is json.Marshal without its second look at what a type's own method has made.
