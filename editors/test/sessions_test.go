@@ -339,3 +339,26 @@ say As you like.
 		}
 	})
 }
+
+// A line that is taken away beside lines that begin alike: chat, marks and list say the same.
+func TestFindingU2NvimNumbersAgree(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		text := "func a() {\n\treturn\n\t}\n\n\tone\n\ttwo\n\tthree\n}\n"
+		e := session(t, nvim, "auto", `call read_file {"path":"a.txt"}
+
+call edit_file {"path":"a.txt","old_text":"\ttwo\n","new_text":""}
+
+say Gone.
+`, options{files: map[string]string{"a.txt": text}, open: "a.txt"})
+		e.ex("Tandem go")
+		e.see(`Gone\.`)
+		e.pending(1)
+		e.see(`✎ Edit a\.txt  \+0 −1`)
+		e.see(`(?m)^ +− +two +│.*\n▁? +three`)
+		e.ex("Tandem next")
+		e.see(`change 1 of 1  \+0 −1`)
+		e.show("the mark")
+		e.ex("Tandem changes")
+		e.see(`\+0 −1  two`)
+	})
+}
