@@ -33,8 +33,9 @@
 // What is a conflict, since somebody has to decide:
 //   - R5. Everything else that overlaps.
 //   - R6. A word that would grow together out of text of both sides.
-//   - R9. Two insertions that can stand at one place and both make the same whole line
-//     with a word in it: one copy would be too many. Line ends and brackets are no words.
+//   - R9. An insertion and another edit that can stand at one place and both make the
+//     same line with a word in it: one copy would be too many. Line ends and brackets
+//     are no words.
 //   - R11. A word that one side replaced or deleted and to which the other adds: word
 //     runes that touch it. Of any other insertion that touches a replacement, and of
 //     changes at different words of a line, [Rebased].SameLine tells.

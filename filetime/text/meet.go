@@ -8,8 +8,7 @@ import (
 )
 
 // slid is R9, before the two sets are compared. It returns ours with each insertion that does the same as one of theirs
-// moved to where that stands, which changes nothing of what ours does. Where one of two others that could stand at one place
-// holds a line of the other's, it notes a conflict.
+// moved to where that stands, which changes nothing of what ours does.
 func (m *merger) slid(ours, theirs Set) Set {
 	cur, size := m.cur, m.base.Len()
 	out := ours
@@ -18,31 +17,41 @@ func (m *merger) slid(ours, theirs Set) Set {
 			continue
 		}
 		lo, hi := reach(&cur, out, i, size)
-		first, last := max(0, from(theirs, lo)-1), min(len(theirs), from(theirs, hi+1)+1)
-		same := func(t Edit) bool {
-			return t.Start == t.End && lo <= t.Start && t.Start <= hi && turned(o.New, t.Start-o.Start) == t.New
-		}
+		first, last := from(theirs, lo), from(theirs, hi+1)
+		same := func(t Edit) bool { return t.Start == t.End && turned(o.New, t.Start-o.Start) == t.New }
 		if k := slices.IndexFunc(theirs[first:last], same); k >= 0 {
 			if &out[0] == &ours[0] {
 				out = slices.Clone(ours)
 			}
 			out[i] = theirs[first+k]
-			continue
-		}
-		lines := made(&cur, o, size)
-		for j := first; j < last && len(lines) > 0; j++ {
-			t := theirs[j]
-			if t.Start < t.End {
-				continue
-			}
-			if l, h := reach(&cur, theirs, j, size); l > hi || h < lo || !meet(lines, made(&cur, t, size)) {
-				continue
-			}
-			start, end := min(o.Start, t.Start), max(o.Start, t.Start)
-			m.doubled = append(m.doubled, m.conflictOf(start, end, Set{o}, Set{t}, RuleDoubled))
 		}
 	}
 	return out
+}
+
+// twice is R9 for what is not the same: it notes a conflict for each two edits, one of them an insertion, that can stand at
+// one place and both make the same line.
+func (m *merger) twice(ours, theirs Set) {
+	cur, size := m.cur, m.base.Len()
+	for i, o := range ours {
+		if o.New == "" || len(theirs) == 0 {
+			continue
+		}
+		lo, hi := reach(&cur, ours, i, size)
+		first, last := max(0, from(theirs, lo)-1), min(len(theirs), from(theirs, hi+1)+1)
+		for j := first; j < last; j++ {
+			t := theirs[j]
+			if t.New == "" || o == t || o.Start < o.End && t.Start < t.End || o.Start < t.End && t.Start < o.End ||
+				t.Start-hi > len(t.New) || lo-t.End > len(t.New) {
+				continue
+			}
+			if l, h := reach(&cur, theirs, j, size); l > hi || h < lo || !meet(m.made(o), m.made(t)) {
+				continue
+			}
+			start, end := min(o.Start, t.Start), max(o.End, t.End)
+			m.doubled = append(m.doubled, m.conflictOf(start, end, Set{o}, Set{t}, RuleDoubled))
+		}
+	}
 }
 
 // meet reports whether two lists have a line in common.
@@ -63,10 +72,13 @@ func from(s Set, off int) int {
 	return i
 }
 
-// reach returns the first and the last place at which insertion i of s, turned round, does the same as where it is. It does
-// not pass the edits beside it.
+// reach returns the first and the last place at which edit i of s stands: an insertion, turned round, wherever it does the
+// same, though not past the edits beside it.
 func reach(cur *cursor, s Set, i, size int) (lo, hi int) {
 	e, n := s[i], len(s[i].New)
+	if e.Start < e.End {
+		return e.Start, e.End
+	}
 	low, high := 0, size
 	if i > 0 {
 		low = s[i-1].End
@@ -94,25 +106,24 @@ func turned(s string, k int) string {
 	return s[k:] + s[:k]
 }
 
-// made returns the lines that an insertion makes alone, those with a word in them, without their line ends.
-func made(cur *cursor, e Edit, size int) []string {
+// made returns the lines with a word in them that come of an edit, all those that have something of its text.
+func (m *merger) made(e Edit) []string {
+	line := m.base.Line(e.Start)
+	last := line
+	if e.End > e.Start {
+		last = m.base.Line(e.End)
+	}
 	s := e.New
-	if !cur.startsLine(e.Start) {
-		n := indexEOL(s)
-		if n < 0 {
-			return nil
-		}
-		s = s[n:]
-		s = s[eolEnd(s):]
+	if !startsEOL(s) {
+		s = m.base.Slice(m.base.LineStart(line), e.Start) + s
+	}
+	if !endsLine(s) {
+		s += m.base.Slice(e.End, m.base.LineEnd(last))
 	}
 	var out []string
 	for s != "" {
 		n := indexEOL(s)
 		if n < 0 {
-			cur.seek(e.End)
-			if e.End < size && !startsEOL(cur.rest(e.End)) {
-				break
-			}
 			n = len(s)
 		}
 		if hasWord(s[:n]) {

@@ -100,6 +100,14 @@ func TestFindingE2R9SlidInsertions(t *testing.T) {
 			ours: Set{{4, 4, mark + "\n@more\n"}}, theirs: Set{{4, 4, mark}}, rule: RuleDoubled,
 		},
 		{
+			name: "the agent puts it in the place of another line", base: "one\ntwo\n",
+			ours: Set{{4, 7, mark}}, theirs: Set{{4, 4, mark + "\n"}}, rule: RuleDoubled,
+		},
+		{
+			name: "the user has made another line into it", base: "one\ntwo(x)\n",
+			ours: Set{{4, 4, "three(x)\n"}}, theirs: Set{{4, 7, "three"}}, rule: RuleDoubled,
+		},
+		{
 			name: "at the end, without a line end", base: "one",
 			ours: Set{{3, 3, "\nx = 1\n"}}, theirs: Set{{3, 3, "\nx = 1"}}, rule: RuleDoubled,
 		},

@@ -19,7 +19,7 @@ type Conflict struct {
 const (
 	RuleOverlap = "R5"  // one side changed what the other deleted or replaced
 	RuleFusion  = "R6"  // words of both sides would grow together
-	RuleDoubled = "R9"  // both sides put the same line in at one place, one of them with more
+	RuleDoubled = "R9"  // both sides make the same line at one place
 	RuleWord    = "R11" // one side adds to a word that the other replaced or deleted
 )
 
@@ -244,6 +244,7 @@ func (rules Rules) merge(base Text, ours, theirs Set) *merger {
 	a = m.slid(a, b)
 	b = m.alike(a, b)
 	a = m.alike(b, a)
+	m.twice(a, b)
 	for len(a) > 0 || len(b) > 0 {
 		switch {
 		case len(b) == 0:

@@ -22,13 +22,22 @@ func passes(s Set, i, off int) bool {
 	return i > 0 && s[i-1].End > from || i+1 < len(s) && s[i+1].Start < to
 }
 
-// ownLines returns the lines with a word in them of which all is from an insertion.
+// within reports whether edit i of s stands at off, or an insertion could.
+func within(base string, s Set, i, off int) bool {
+	if s[i].Start < s[i].End {
+		return s[i].Start <= off && off <= s[i].End
+	}
+	_, ok := stands(base, s[i], off)
+	return ok && !passes(s, i, off)
+}
+
+// ownLines returns the lines with a word in them that have something of what an edit puts in.
 func ownLines(base string, e Edit) []string {
 	var out []string
 	at := 0
 	for line := range lines(splice(base, Set{e})) {
 		text := strings.TrimRight(line, "\r\n")
-		if at >= e.Start && at+len(text) <= e.Start+len(e.New) && strings.ContainsFunc(text, isWord) {
+		if at < e.Start+len(e.New) && e.Start < at+len(text) && strings.ContainsFunc(text, isWord) {
 			out = append(out, text)
 		}
 		at += len(line)
@@ -79,13 +88,13 @@ func merged(base string, ours, theirs Set) (text string, ok bool) {
 	}
 	for i, o := range ours {
 		for j, t := range theirs {
-			if o.Start < o.End || t.Start < t.End || slices.Contains(theirs, o) {
+			if o.Start < o.End && t.Start < t.End || o == t || o.Start < t.End && t.Start < o.End {
 				continue
 			}
 			shared := slices.ContainsFunc(ownLines(base, o), func(l string) bool { return slices.Contains(ownLines(base, t), l) })
 			for off := 0; off <= len(base) && shared; off++ {
-				_, here := stands(base, o, off)
-				if _, there := stands(base, t, off); here && there && !passes(ours, i, off) && !passes(theirs, j, off) {
+				here, there := within(base, ours, i, off), within(base, theirs, j, off)
+				if here && there {
 					return "", false
 				}
 			}
