@@ -49,6 +49,9 @@ func (m *merger) twice(ours, theirs Set) {
 				continue
 			}
 			start, end := min(o.Start, t.Start), max(o.End, t.End)
+			if start < end && cur.startsLine(end) { // the line before which one of them stands is of the place
+				end = m.base.LineEnd(m.base.Line(end))
+			}
 			m.doubled = append(m.doubled, m.conflictOf(start, end, Set{o}, Set{t}, RuleDoubled))
 		}
 	}
