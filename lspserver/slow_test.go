@@ -166,7 +166,7 @@ func (l *line) end() {
 // little more memory than its own size, and it gets every byte in the end, in updates of which there are at most 30 a
 // second.
 func TestSlowClient(t *testing.T) {
-	size, piece := 7<<20, 10<<10
+	size, piece := 720*10<<10, 10<<10
 	if wiretest.Raced() {
 		size >>= 3
 	}
@@ -266,8 +266,8 @@ func TestSlowClientIsToldOfTheLastState(t *testing.T) {
 			if asked++; asked > 1 {
 				return ended()
 			}
-			for range 2 { // the client takes one of them
-				on(model.Delta{Text: strings.Repeat("x", 4<<20-1<<10)})
+			for _, n := range []int{1 << 20, 6 << 20} { // the client takes the first
+				on(model.Delta{Text: strings.Repeat("x", n)})
 			}
 			on(model.Delta{Call: &model.CallDelta{ID: "c", Name: "print", Arguments: "{}", Done: true}})
 			return model.Response{Stop: model.StopCalls}, nil
@@ -323,8 +323,8 @@ func TestSlowClientKnowsWhatItIsAskedAbout(t *testing.T) {
 		t.Run(question, func(t *testing.T) {
 			wiretest.Bubble(t, func(t *testing.T) {
 				m := models{"m": func(_ context.Context, _ model.Request, on func(model.Delta)) (model.Response, error) {
-					for range 2 { // the client takes one of them
-						on(model.Delta{Text: strings.Repeat("x", 4<<20-1<<10)})
+					for _, n := range []int{1 << 20, 6 << 20} { // the client takes the first
+						on(model.Delta{Text: strings.Repeat("x", n)})
 					}
 					on(model.Delta{Call: &model.CallDelta{ID: "c", Name: tool.Spec().Name, Arguments: "{}"}})
 					on(model.Delta{Call: &model.CallDelta{Done: true}})
