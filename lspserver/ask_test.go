@@ -117,7 +117,7 @@ say It adds now. And this is a long tail of words that nobody needs to read whil
 
 // A comment is the prompt: its code action begins a turn, the edit lands in the open buffer, and the answer is shown in one
 // line. It holds for each form in which a client can take edits; where it can take none, its document stays as it is.
-func TestFindingL9ACommentBeginsATurn(t *testing.T) {
+func TestFindingL3L6L8L9ACommentBeginsATurn(t *testing.T) {
 	for name, c := range map[string]struct {
 		workspace map[string]any
 		edited    bool

@@ -317,7 +317,7 @@ call bash {"command":"touch second","cwd":"sub"}
 say As you like.
 `, options{files: map[string]string{"a.txt": "one\n", "sub/x": ""}, open: "a.txt"})
 		e.ex("Tandem go")
-		e.see(fmt.Sprintf(`(?s)asks to run.*in .*/ws · 61 lines, [\d]+ bytes.*It goes on below.*│ echo line 0`))
+		e.see(`(?s)asks to run.*in .*/ws · 61 lines, [\d]+ bytes.*It goes on below.*│ echo line 0`)
 		// Keys that follow the command close on its heels are not for the question.
 		e.ex("Tandem answer")
 		e.text("1\r1\r")

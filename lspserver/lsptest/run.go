@@ -562,9 +562,21 @@ func (r *run) goldens(goldens, disk, beyond, buffers map[string]string) (left ma
 		}
 	}
 	changes(goldens, "@buffer/", before, buffers)
-	var lines strings.Builder
+	lines, notices := strings.Builder{}, []string(nil)
+	flush := func() { // calls that ran together may be told of in any order
+		slices.Sort(notices)
+		for _, n := range notices {
+			fmt.Fprintln(&lines, n)
+		}
+		notices = nil
+	}
 	for _, entry := range r.log {
 		c, ok := entry.(*call)
+		if text, is := entry.(string); is && strings.HasPrefix(text, "notice ") {
+			notices = append(notices, text)
+			continue
+		}
+		flush()
 		if !ok {
 			fmt.Fprintln(&lines, entry)
 			continue
@@ -578,6 +590,7 @@ func (r *run) goldens(goldens, disk, beyond, buffers map[string]string) (left ma
 		}
 		fmt.Fprintf(&lines, "%d %s   %s\n", c.n, strings.TrimSpace(c.name+" "+c.target), strings.Join(words, ", "))
 	}
+	flush()
 	goldens["@updates"] = lines.String()
 	if _, wanted := r.known["@result"]; wanted {
 		goldens["@result"] = strings.Join(r.results, "\n")
