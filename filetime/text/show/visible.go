@@ -7,14 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Visible makes a text of unknown origin safe to put before a person: every character that has no shape of its own, or that changes what stands
-// around it, is written out as \u{…}, its number in hexadecimal. These are control characters (C0, DEL, C1), format characters (among them those
-// for direction, zero width and tags), whatever else Unicode ignores by default, and the line and paragraph separators. A byte that is not valid
-// UTF-8 becomes \x{…}. In a multiline text \n and \t stay; else they are written out too, so that the result is one line.
+// Visible makes a text of unknown origin safe to put before a person: every character that has no shape of its own, or that
+// changes what stands around it, is written out as \u{…}, its number in hexadecimal. These are control characters (C0, DEL,
+// C1), format characters (among them those for direction, zero width and tags), whatever else Unicode ignores by default,
+// and the line and paragraph separators. A byte that is not valid UTF-8 becomes \x{…}. In a multiline text \n and \t stay;
+// else they are written out too, so that the result is one line.
 //
-// One thing stays that could be left out: the emoji selector directly behind a symbol, as in ⚠️. A text without any of the above is returned as it
-// is, so Visible of a visible text is the same text. The form is for people: whether \u{1b} was one character or six cannot be told from it, and the
-// text itself has to be kept wherever it is used again.
+// One thing stays that could be left out: the emoji selector directly behind a symbol, as in ⚠️. A text without any of the
+// above is returned as it is, so Visible of a visible text is the same text. The form is for people: whether \u{1b} was one
+// character or six cannot be told from it, and the text itself has to be kept wherever it is used again.
 func Visible(text string, multiline bool) string {
 	from, symbol := 0, false
 	var b strings.Builder

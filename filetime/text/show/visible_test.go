@@ -1,6 +1,10 @@
 package show_test
 
 import (
+	"errors"
+	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -87,4 +91,31 @@ func FuzzVisible(f *testing.F) {
 			t.Fatalf("%q has another number of lines than %q", got, in)
 		}
 	})
+}
+
+// The Neovim client has the table of hidden characters written out, since Lua knows no classes of Unicode.
+func TestFindingS3HiddenInNeovim(t *testing.T) {
+	source, err := os.ReadFile("../../../editors/nvim/lua/tandem/visible.lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hidden := map[rune]bool{}
+	for _, m := range regexp.MustCompile(`\{ 0x([0-9a-f]+), 0x([0-9a-f]+) \}`).FindAllStringSubmatch(string(source), -1) {
+		from, err1 := strconv.ParseInt(m[1], 16, 32)
+		to, err2 := strconv.ParseInt(m[2], 16, 32)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		for r := rune(from); r <= rune(to); r++ {
+			hidden[r] = true
+		}
+	}
+	for r := range rune(utf8.MaxRune + 1) {
+		if !utf8.ValidRune(r) {
+			continue
+		}
+		if here := show.Visible(string(r), false) != string(r); here != hidden[r] {
+			t.Errorf("U+%04X: hidden here is %v, in Neovim %v", r, here, hidden[r])
+		}
+	}
 }

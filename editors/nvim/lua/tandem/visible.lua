@@ -3,7 +3,7 @@ local M = {}
 
 --- The characters that have no shape of their own, or change what stands around them: control and format characters,
 --- those for direction and of zero width among them, tags, and the separators of lines and paragraphs. It is the table of
---- the server, which a test holds it against.
+--- the server, and a test compares the two.
 M.HIDDEN = {
   { 0x0, 0x1f },
   { 0x7f, 0x9f },
