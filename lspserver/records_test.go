@@ -183,7 +183,7 @@ func sortedHead(s string, n int) []string {
 	return lines
 }
 
-// The status tells of the store, which is opened only when there is something to keep.
+// The status tells of the store, which is opened only when there is a session.
 func TestStatusOfTheStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	r := start(t, lsptest.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, keeping(path))
@@ -197,8 +197,8 @@ func TestStatusOfTheStore(t *testing.T) {
 		r.ask("tandem/status", map[string]any{}, &out)
 		return out.Store
 	}
-	id := r.session(nil)
 	equal(t, "before anything", status(), state{Kind: "closed"})
+	id := r.session(nil)
 	r.call(id, "write_file", `{"path":"a.txt","content":"a\n"}`)
 	got := status()
 	if got.Size < 4096 || got.Quota != store.Quota || got.Intents > 1 {

@@ -44,8 +44,8 @@ type Options struct {
 	Tools []tools.Tool
 	// Runner starts commands. grace is from the configuration.
 	Runner sandbox.Runner
-	// Store opens what keeps the sessions, when there is first something to keep; nil keeps them as long as the server
-	// lives.
+	// Store opens what keeps the sessions, when the first session begins or is asked for; nil keeps them as long as the
+	// server lives.
 	Store func(config.Config) (store.Store, error)
 	// Stored says whether there is such a store already, in which an earlier process may have left something to clear up.
 	// May be nil.

@@ -162,6 +162,8 @@ func (s *server) begin(se *session, o agent.Options) error {
 		return refused(err)
 	}
 	se.Session, se.folders = made, append([]string{se.cwd}, o.More...)
+	// What the first turn will write to is opened beside the answer, so that the turn does not wait for it.
+	s.later(func(context.Context) { s.store() })
 	return nil
 }
 

@@ -50,7 +50,7 @@ func (s *server) store() store.Store {
 	return s.kept
 }
 
-// journal is that of the store, which is opened when there is first something to write down.
+// journal is that of the store.
 type journal struct{ s *server }
 
 func (j journal) Begin(in disk.Intent) (int64, error) { return j.s.store().Begin(in) }

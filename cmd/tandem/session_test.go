@@ -254,10 +254,10 @@ func TestSessionOfAnotherProcess(t *testing.T) {
 	a := p.editor(quick(t, lsptest.Options{}))
 	heard := newNews()
 	b := p.another("--stdio").editor(quick(t, lsptest.Options{Heard: heard.hear}))
-	id := a.session("auto")
 	if _, err := os.Stat(filepath.Join(filepath.Dir(p.root), "home", "tandem", "sessions.db")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("there is a database before there is anything to keep: %v", err)
+		t.Errorf("there is a database before there is a session: %v", err)
 	}
+	id := a.session("auto")
 	ask := map[string]any{"sessionId": id, "prompt": []any{map[string]any{"type": "text", "text": "Are you there?"}}}
 	a.ask("tandem/session/prompt", ask, nil)
 
