@@ -386,11 +386,12 @@ func (e *terminal) turn(n int) {
 	})
 }
 
-// buffer is the text of a file's buffer.
+// buffer is the text of a file's buffer, "" while there is none.
 func (e *terminal) buffer(name string) string {
 	e.t.Helper()
-	lines := fmt.Sprintf("vim.api.nvim_buf_get_lines(vim.fn.bufnr(%q), 0, -1, true)", e.path(name))
-	return e.lua("table.concat(" + lines + `, "\n")`)
+	path := e.path(name)
+	return e.lua(fmt.Sprintf(`vim.fn.bufnr(%q) < 0 and "" or table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr(%q), 0, -1, true), "\n")`,
+		path, path))
 }
 
 func (e *terminal) path(name string) string { return filepath.Join(e.dir, name) }
