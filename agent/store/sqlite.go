@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -95,7 +96,7 @@ type database struct {
 	tidy time.Duration
 
 	// What every Append needs, made once.
-	touch, insert *sql.Stmt
+	mine, touch, insert *sql.Stmt
 }
 
 func open(path string, o Options, steps []string) (Store, error) {
@@ -125,7 +126,10 @@ func open(path string, o Options, steps []string) (Store, error) {
 		ends: endings{large: map[int64]bool{}}, stuck: stuck{brief: map[*sql.DB]bool{}},
 	}
 	if err = d.migrate(steps); err == nil {
-		d.touch, err = db.Prepare("UPDATE session SET updated = ? WHERE id = ? AND nonce = ? RETURNING key")
+		d.mine, err = db.Prepare("SELECT key, updated FROM session WHERE id = ? AND nonce = ?")
+	}
+	if err == nil {
+		d.touch, err = db.Prepare("UPDATE session SET updated = ? WHERE key = ?")
 	}
 	if err == nil {
 		d.insert, err = db.Prepare("INSERT INTO entry (session, time, turn, kind, call, text, body, blobs) VALUES (?,?,?,?,?,?,?,?)")
@@ -385,6 +389,14 @@ func entriesOf(tx *sql.Tx, key int64, kinds ...Kind) ([]Entry, error) {
 	return out, rows.Err()
 }
 
+// touched is how old the time of a session's last use is at most before Append writes it anew, which takes as much as the
+// entries themselves. It is exact at the end of a turn, and once nobody holds the session.
+const touched = time.Second
+
+// letGo sets what a session is that nobody holds: it was last used when its last entry was made.
+const letGo = "pid = 0, start = 0, nonce = '', updated =" +
+	" max(updated, coalesce((SELECT time FROM entry WHERE session = session.key ORDER BY seq DESC LIMIT 1), 0))"
+
 func (d *database) Append(id string, entries ...Entry) error {
 	const often = 100
 	if d.wrote.Add(1)%often == 0 {
@@ -412,14 +424,19 @@ func (d *database) Append(id string, entries ...Entry) error {
 		all[i] = p
 	}
 	return d.write(func(tx *sql.Tx) error {
-		var key int64
-		err := tx.Stmt(d.touch).QueryRow(d.now().UnixMicro(), id, d.me.nonce).Scan(&key)
+		var key, updated int64
+		err := tx.Stmt(d.mine).QueryRow(id, d.me.nonce).Scan(&key, &updated)
 		if errors.Is(err, sql.ErrNoRows) {
 			r, err := find(tx, id)
 			if err == nil {
 				err = d.free(r)
 			}
 			return cmp.Or(err, fmt.Errorf("the session %s is not held", id))
+		}
+		now := d.now()
+		ends := slices.ContainsFunc(entries, func(e Entry) bool { return e.Kind == End })
+		if err == nil && (ends || now.Sub(time.UnixMicro(updated)).Abs() >= touched) {
+			_, err = tx.Stmt(d.touch).Exec(now.UnixMicro(), key)
 		}
 		if err != nil {
 			return err
@@ -447,7 +464,7 @@ func (d *database) Release(id string) error {
 		if _, err := find(tx, id); err != nil {
 			return err
 		}
-		_, err := tx.Exec("UPDATE session SET pid = 0, start = 0, nonce = '' WHERE id = ? AND nonce = ?", id, d.me.nonce)
+		_, err := tx.Exec("UPDATE session SET "+letGo+" WHERE id = ? AND nonce = ?", id, d.me.nonce)
 		return err
 	})
 }
@@ -710,7 +727,7 @@ func (d *database) Collect(most int64, before time.Time) (c Collected, err error
 func (d *database) Close() error {
 	err := d.stopJournal()
 	return errors.Join(err, d.write(func(tx *sql.Tx) error {
-		_, err := tx.Exec("UPDATE session SET pid = 0, start = 0, nonce = '' WHERE nonce = ?", d.me.nonce)
+		_, err := tx.Exec("UPDATE session SET "+letGo+" WHERE nonce = ?", d.me.nonce)
 		return err
 	}), d.sure.Close(), d.db.Close())
 }
