@@ -100,12 +100,13 @@ type Session struct {
 	close    context.CancelFunc
 	working  sync.WaitGroup
 
-	mu     sync.Mutex
-	config config.Config
-	paths  *sandbox.Paths
-	places *run.Places
-	mode   Mode
-	model  string
+	mu      sync.Mutex
+	config  config.Config
+	folders []*sandbox.Folder // Cwd and More
+	paths   *sandbox.Paths
+	places  *run.Places
+	mode    Mode
+	model   string
 	// ownMode and ownModel say that somebody chose them for this session, so that they do not follow the configuration.
 	ownMode, ownModel bool
 	careful           bool
@@ -122,7 +123,7 @@ type Session struct {
 }
 
 // New makes a session. The error is a *ModeError, or a *model.Error of kind "unavailable" when there is no such model.
-func New(o Options) (*Session, error) {
+func New(o Options) (_ *Session, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -132,6 +133,14 @@ func New(o Options) (*Session, error) {
 		opened: map[string]model.Model{}, ids: map[string]bool{},
 		cacheKey: fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, o.ID, o.Cwd, date.UnixNano())))[:32],
 	}
+	for _, path := range slices.Concat([]string{o.Cwd}, o.More) {
+		s.folders = append(s.folders, sandbox.OpenFolder(path))
+	}
+	defer func() {
+		if err != nil {
+			s.letGo()
+		}
+	}()
 	s.places = run.NewPlaces(s.mostCalls, o.Places)
 	s.rules.shows = s.Shows
 	s.resume()
@@ -181,15 +190,6 @@ func (s *Session) FileTime() *filetime.FileTime { return s.fileTime }
 // SetConfig replaces the configuration and what opens models by it. It holds from the next call and the next prompt on.
 // Mode and model follow it where nobody has chosen them for the session.
 func (s *Session) SetConfig(c config.Config, models model.Opener) {
-	folders := slices.Concat([]string{s.o.Cwd}, s.o.More)
-	paths := &sandbox.Paths{
-		Cwd: s.o.Cwd, Home: s.o.Home, Strict: c.StrictPaths,
-		Read: slices.Concat(folders, s.absolute(c.ReadRoots)), Write: folders,
-		Unrestricted: c.WriteRoots != nil && len(c.WriteRoots) == 0,
-	}
-	if len(c.WriteRoots) > 0 {
-		paths.Write = s.absolute(c.WriteRoots)
-	}
 	s.mu.Lock()
 	before := s.config
 	if !reflect.DeepEqual(before.Providers, c.Providers) || before.Retry != c.Retry ||
@@ -201,7 +201,8 @@ func (s *Session) SetConfig(c config.Config, models model.Opener) {
 		delete(s.opened, "") // another one is the default
 		s.services++
 	}
-	s.config, s.paths, s.models = c, paths, models
+	s.config, s.models = c, models
+	s.confine()
 	if s.model != "" && !s.ownModel && before.Model != c.Model {
 		s.model = c.Model // opened by the next prompt
 	}
@@ -209,6 +210,48 @@ func (s *Session) SetConfig(c config.Config, models model.Opener) {
 	s.mu.Unlock()
 	if follow {
 		_ = s.setMode(Mode(c.Mode), false) // there are no others in a configuration
+	}
+}
+
+// confine makes the paths anew from the configuration and the folders. s.mu is held.
+func (s *Session) confine() {
+	folders := slices.Concat([]string{s.o.Cwd}, s.o.More)
+	s.paths = &sandbox.Paths{
+		Cwd: s.o.Cwd, Home: s.o.Home, Strict: s.config.StrictPaths, Folders: s.folders,
+		Read: slices.Concat(folders, s.absolute(s.config.ReadRoots)), Write: folders,
+		Unrestricted: s.config.WriteRoots != nil && len(s.config.WriteRoots) == 0,
+	}
+	if len(s.config.WriteRoots) > 0 {
+		s.paths.Write = s.absolute(s.config.WriteRoots)
+	}
+}
+
+// Reopen makes the folders that stand at the paths of the session's folders now those that it works in: a person has opened
+// it again.
+func (s *Session) Reopen() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.folders = slices.Clone(s.folders) // calls that run have the others
+	for i, f := range s.folders {
+		s.folders[i] = f.Again()
+	}
+	s.confine()
+}
+
+// intact fails where one of the session's folders is replaced; see sandbox.Paths.Intact.
+func (s *Session) intact() error {
+	s.mu.Lock()
+	paths := s.paths
+	s.mu.Unlock()
+	return paths.Intact()
+}
+
+// letGo closes the folders.
+func (s *Session) letGo() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.folders {
+		f.Close()
 	}
 }
 
@@ -380,7 +423,8 @@ func (s *Session) Begin(in Input) (*Turn, error) {
 
 // Open makes ready what the turn needs, which may take a while: a command may have to find its model's key. It must be
 // called once. The end of ctx cancels the turn, and one that was cancelled is open at once. Where there is an error,
-// such as a *model.Error of kind "unavailable", nothing has happened and the turn is over; otherwise it must be run.
+// such as a *model.Error of kind "unavailable" or a *sandbox.PathError for a folder that is replaced, nothing has
+// happened and the turn is over; otherwise it must be run.
 func (t *Turn) Open(ctx context.Context) error {
 	defer context.AfterFunc(ctx, t.cancel)()
 	s := t.s
@@ -391,6 +435,9 @@ func (t *Turn) Open(ctx context.Context) error {
 		}
 		close(t.opened)
 	}()
+	if err := s.intact(); err != nil {
+		return err
+	}
 	m, err := t.find()
 	if err != nil {
 		return err
@@ -521,6 +568,7 @@ func (s *Session) Close() {
 	s.working.Wait()
 	s.teller.drain()
 	s.record.release()
+	s.letGo()
 }
 
 // CallOptions say how calls outside a turn are carried out.
@@ -534,15 +582,18 @@ type CallOptions struct {
 }
 
 // CallTools carries calls out for a host that brings its own model, beside or without a turn. It gives the results in
-// the order of the calls and which of them ran together. A call without an id gets one. The error is ErrClosed or a
-// *CallIDError; then nothing has happened.
+// the order of the calls and which of them ran together. A call without an id gets one. The error is ErrClosed, a
+// *CallIDError, or a *sandbox.PathError for a folder that is replaced; then nothing has happened.
 func (s *Session) CallTools(ctx context.Context, calls []run.Call, o CallOptions) ([]tools.Result, [][]int, error) {
 	calls = slices.Clone(calls)
 	if o.DryRun {
 		return nil, run.Partition(s.host(0, s.o.Now(), func() {}), calls), nil
 	}
+	err := s.intact()
 	s.mu.Lock()
-	err := s.admit(calls)
+	if err == nil || s.closed { // a closed one holds no folder any more
+		err = s.admit(calls)
+	}
 	if err == nil {
 		s.working.Add(1)
 	}

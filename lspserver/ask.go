@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -92,6 +93,12 @@ func (s *server) ask(ctx context.Context, path string, a protocol.AskTarget) err
 	r, err := answered(ctx)
 	said := se.answer.take()
 	if err != nil {
+		var refusal *wire.Error
+		if errors.As(err, &refusal) && refusal.Code == codeNotPermitted { // the next prompt begins a new session
+			s.asked.mu.Lock()
+			maps.DeleteFunc(s.asked.id, func(_, id string) bool { return id == se.id })
+			s.asked.mu.Unlock()
+		}
 		return err
 	}
 	switch r.StopReason {

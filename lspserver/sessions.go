@@ -21,6 +21,7 @@ import (
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/review"
 	"tandem/lspserver/wire"
+	"tandem/sandbox"
 )
 
 // The codes of JSON-RPC errors that are ours.
@@ -73,7 +74,12 @@ func refused(err error) error {
 	var m *model.Error
 	var mode *agent.ModeError
 	var id *agent.CallIDError
+	var folder *sandbox.PathError
 	switch {
+	case errors.As(err, &folder):
+		return &wire.Error{Code: codeNotPermitted, Name: "not_permitted", Message: fmt.Sprintf(
+			"%s was deleted and made anew, or another folder was put in its place. Open the session again or begin a new one to "+
+				"work in it.", folder.Path)}
 	case errors.As(err, &m):
 		return &wire.Error{Code: codeModelUnavailable, Name: "model_unavailable", Message: m.Message}
 	case errors.Is(err, agent.ErrBusy):

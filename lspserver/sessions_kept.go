@@ -352,6 +352,7 @@ func (s *server) again(ctx context.Context, se *session, p protocol.LoadSessionP
 	if se.Busy() {
 		return protocol.NewSessionResult{}, refused(agent.ErrBusy)
 	}
+	se.Reopen()
 	if se.Written(); se.Kept() {
 		past, err := agent.ReadPast(s.store(), se.id)
 		if err != nil {

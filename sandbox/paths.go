@@ -31,6 +31,8 @@ type Paths struct {
 	Unrestricted, Strict bool
 	// Home is what ~ stands for.
 	Home string
+	// Folders are those that the work began in; no path may be used while one of them is replaced, see Intact.
+	Folders []*Folder
 
 	once        sync.Once
 	cwd         string
@@ -151,6 +153,19 @@ func (p *Paths) Writable(arg string) (canonical string, err error) {
 	return canonical, nil
 }
 
+// Intact fails where one of the Folders is replaced: whoever began to work in it meant the one that was there. The error is a
+// *PathError with its path.
+func (p *Paths) Intact() error {
+	for _, f := range p.Folders {
+		if f.Replaced() {
+			return refuse("OUTSIDE_ROOTS", "replaced", f.path, "The folder %q is not the one that this session began in: it was deleted and "+
+				"made anew, or another one was put in its place. Nothing is read, changed or run until the user opens the session "+
+				"again or begins a new one. Stop here and tell the user.", shorten(f.path))
+		}
+	}
+	return nil
+}
+
 // Root is the root that a canonical path lies in, "/" where it lies in none.
 func (p *Paths) Root(canonical string) string {
 	p.prepare()
@@ -195,6 +210,9 @@ func (p *Paths) prepare() {
 }
 
 func (p *Paths) canonical(arg string) (abs, canonical string, err error) {
+	if err = p.Intact(); err != nil {
+		return "", "", err
+	}
 	if abs, err = p.Resolve(arg); err != nil {
 		return "", "", err
 	}

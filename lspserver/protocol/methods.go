@@ -164,11 +164,13 @@ func sessions() []Method {
 				"process has cut short has ended: a call that may have been under way failed with UNKNOWN and is not "+
 				"tried again. The agent has to read files anew, and what was changed before is not among the hunks. "+
 				"-32012 where another living process has the session, with the process in the message; -32014 for a "+
-				"session of another folder."),
+				"session of another folder. A session that lives here already goes on in the folders that stand at their "+
+				"paths now."),
 		ask[PromptParams, PromptResult]("tandem/session/prompt",
 			"Runs a turn: what happens in it arrives as tandem/session/update, the answer comes when it is "+
 				"over. One turn at a time in a session; a second prompt gets -32012. Where no request could go "+
-				"out the answer is -32013; once one has, a failure is stopReason \"error\"."),
+				"out the answer is -32013; once one has, a failure is stopReason \"error\". -32014 where one of the "+
+				"session's folders was deleted and made anew, or another one was put in its place."),
 		ask[SteerParams, Empty]("tandem/session/steer",
 			"Adds to the running turn what a person wants to say meanwhile. The model gets it with its next request, "+
 				"after the results of its calls, and there is such a request even where its present answer would have "+
@@ -310,7 +312,7 @@ func toolbox() []Method {
 		ask[CallToolParams, ToolResult]("tandem/tools/call",
 			"Runs one tool, for a host that brings a model of its own: the same checks, questions and edits "+
 				"as in a turn. A tool that fails is a result with success false, never a JSON-RPC error. With "+
-				"apply \"none\" nothing is applied and edit is for the host to apply."),
+				"apply \"none\" nothing is applied and edit is for the host to apply. -32014 as for tandem/session/prompt."),
 		ask[BatchParams, BatchResult]("tandem/tools/batch",
 			"Runs several calls as a model's answer with several calls would run: what is safe together runs "+
 				"together. Results are in the order of the calls."),

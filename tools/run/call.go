@@ -301,6 +301,9 @@ func (c *call) execute() error {
 		return err
 	}
 	defer leave()
+	if err := c.env.Paths.Intact(); err != nil { // a person may have thought for long
+		return err
+	}
 	c.enter(Executing, Event{Phase: "use"})
 	ctx, done := c.limited()
 	defer done()

@@ -77,6 +77,7 @@ var failures = map[string]string{
 	"GATE_DENIED/sandbox":    "Your settings require a sandbox, and this system has none. Nothing was run.",
 	"PLAN_MODE":              "The session only plans, and this cannot be planned. Change the mode to allow it.",
 	"OUTSIDE_ROOTS":          "The path is outside the folders of this session. The setting readRoots adds folders.",
+	"OUTSIDE_ROOTS/replaced": "The folder was deleted and made anew. Open the session again or begin a new one. Nothing was done.",
 	"OUTSIDE_WRITE_ROOTS":    "The path is outside the folders that may be changed. The setting writeRoots adds folders.",
 	"PROTECTED_PATH":         "This path is protected. Nothing was changed.",
 	"CLAIMED":                "Another agent is working on this file. Nothing was changed.",

@@ -52,6 +52,7 @@ export const FAILURES: Readonly<Record<string, string>> = {
   'NOT_READ': 'The model had not read this text yet. Nothing was changed.',
   'NO_CHANGE': 'There was nothing to change.',
   'OUTSIDE_ROOTS': 'The path is outside the folders of this session. The setting readRoots adds folders.',
+  'OUTSIDE_ROOTS/replaced': 'The folder was deleted and made anew. Open the session again or begin a new one. Nothing was done.',
   'OUTSIDE_WRITE_ROOTS': 'The path is outside the folders that may be changed. The setting writeRoots adds folders.',
   'PATCH_FAILED': 'The patch does not fit the files. Nothing was changed.',
   'PATCH_PARSE_ERROR': 'The patch is malformed. Nothing was changed.',
@@ -1241,9 +1242,9 @@ export interface ServerRequests {
   'tandem/session/new': { params: NewSessionParams; result: NewSessionResult };
   /** The sessions that live in this server and those that are kept, the last used first. */
   'tandem/session/list': { params: ListSessionsParams; result: ListSessionsResult };
-  /** Goes on with a session that is kept. First its history is sent as updates. A turn that the end of its process has cut short has ended: a call that may have been under way failed with UNKNOWN and is not tried again. The agent has to read files anew, and what was changed before is not among the hunks. -32012 where another living process has the session, with the process in the message; -32014 for a session of another folder. */
+  /** Goes on with a session that is kept. First its history is sent as updates. A turn that the end of its process has cut short has ended: a call that may have been under way failed with UNKNOWN and is not tried again. The agent has to read files anew, and what was changed before is not among the hunks. -32012 where another living process has the session, with the process in the message; -32014 for a session of another folder. A session that lives here already goes on in the folders that stand at their paths now. */
   'tandem/session/load': { params: LoadSessionParams; result: NewSessionResult };
-  /** Runs a turn: what happens in it arrives as tandem/session/update, the answer comes when it is over. One turn at a time in a session; a second prompt gets -32012. Where no request could go out the answer is -32013; once one has, a failure is stopReason "error". */
+  /** Runs a turn: what happens in it arrives as tandem/session/update, the answer comes when it is over. One turn at a time in a session; a second prompt gets -32012. Where no request could go out the answer is -32013; once one has, a failure is stopReason "error". -32014 where one of the session's folders was deleted and made anew, or another one was put in its place. */
   'tandem/session/prompt': { params: PromptParams; result: PromptResult };
   /** Adds to the running turn what a person wants to say meanwhile. The model gets it with its next request, after the results of its calls, and there is such a request even where its present answer would have been the last. When it joins it arrives as a user_message_chunk of its own; the answer here comes at once. Where the turn ends before that, cancelled or failed, it joins the conversation all the same, a notice says so, and the model gets it with the next prompt. Where no turn is running, or one is just answering, the error is -32602 no_turn and nothing is kept: send it as a prompt once the last one is answered. */
   'tandem/session/steer': { params: SteerParams; result: Empty };
@@ -1283,7 +1284,7 @@ export interface ServerRequests {
   'tandem/tools/list': { params: ListToolsParams; result: ListToolsResult };
   /** One tool by its name or an alias; null if there is none of that name, or it is disabled. */
   'tandem/tools/get': { params: GetToolParams; result: ToolInfo | null };
-  /** Runs one tool, for a host that brings a model of its own: the same checks, questions and edits as in a turn. A tool that fails is a result with success false, never a JSON-RPC error. With apply "none" nothing is applied and edit is for the host to apply. */
+  /** Runs one tool, for a host that brings a model of its own: the same checks, questions and edits as in a turn. A tool that fails is a result with success false, never a JSON-RPC error. With apply "none" nothing is applied and edit is for the host to apply. -32014 as for tandem/session/prompt. */
   'tandem/tools/call': { params: CallToolParams; result: ToolResult };
   /** Runs several calls as a model's answer with several calls would run: what is safe together runs together. Results are in the order of the calls. */
   'tandem/tools/batch': { params: BatchParams; result: BatchResult };

@@ -833,6 +833,7 @@ M.FAILURES = {
   ['NOT_READ'] = 'The model had not read this text yet. Nothing was changed.',
   ['NO_CHANGE'] = 'There was nothing to change.',
   ['OUTSIDE_ROOTS'] = 'The path is outside the folders of this session. The setting readRoots adds folders.',
+  ['OUTSIDE_ROOTS/replaced'] = 'The folder was deleted and made anew. Open the session again or begin a new one. Nothing was done.',
   ['OUTSIDE_WRITE_ROOTS'] = 'The path is outside the folders that may be changed. The setting writeRoots adds folders.',
   ['PATCH_FAILED'] = 'The patch does not fit the files. Nothing was changed.',
   ['PATCH_PARSE_ERROR'] = 'The patch is malformed. Nothing was changed.',

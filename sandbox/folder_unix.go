@@ -1,0 +1,17 @@
+//go:build unix
+
+package sandbox
+
+import (
+	"os"
+	"syscall"
+)
+
+// hold opens a folder; nil where that cannot be done.
+func hold(path string) *os.File {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return nil
+	}
+	return f
+}
