@@ -16,6 +16,8 @@ const (
 	defaultOutput = 1 << 20
 	// drain is how long a command that is over may keep its outputs open, and a killed one may take to be gone.
 	drain = 200 * time.Millisecond
+	// maxLate is how much is read after that, at least what a pipe holds.
+	maxLate = 1 << 20
 	// haste is what is left of the grace when there is no time for it.
 	haste = 500 * time.Millisecond
 )
@@ -204,22 +206,41 @@ func capture(cmd *exec.Cmd, c Command) (*outputs, error) {
 	var one sync.Mutex
 	for i := range o.readers {
 		o.done.Go(func() {
-			buf := make([]byte, 32<<10)
-			for {
-				n, err := o.readers[i].Read(buf)
-				o.kept[i].Write(buf[:n])
-				if n > 0 && c.Output != nil {
+			o.read(i, func(chunk []byte) {
+				if o.kept[i].Write(chunk); c.Output != nil && len(chunk) > 0 {
 					one.Lock()
-					c.Output(Stdout+Stream(i), buf[:n])
-					one.Unlock()
+					defer one.Unlock()
+					c.Output(Stdout+Stream(i), chunk)
 				}
-				if err != nil {
-					return
-				}
-			}
+			})
 		})
 	}
 	return o, nil
+}
+
+// read takes what comes from one of the pipes, until it is closed or the deadline of finish is over.
+func (o *outputs) read(i int, take func(chunk []byte)) {
+	buf := make([]byte, 32<<10)
+	var err error
+	for n := 0; err == nil; {
+		n, err = o.readers[i].Read(buf)
+		take(buf[:n])
+	}
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return
+	}
+	// On a busy machine nobody may have read until now what the command has left in the pipe. A read whose deadline lies
+	// ahead looks there before it waits.
+	for left := maxLate; left > 0; {
+		if o.readers[i].SetReadDeadline(time.Now().Add(drain/4)) != nil {
+			return
+		}
+		n, err := o.readers[i].Read(buf)
+		take(buf[:n])
+		if left -= n; err != nil {
+			return
+		}
+	}
 }
 
 // started lets go of our copies of the ends that the command writes to.

@@ -286,3 +286,25 @@ func BenchmarkRun(b *testing.B) {
 		}
 	})
 }
+
+// What a command has printed is read also where nobody came to read it before the time for it was over.
+func TestLateReaderLosesNothing(t *testing.T) {
+	o := &outputs{}
+	var err error
+	if o.readers[0], o.writers[0], err = os.Pipe(); err != nil {
+		t.Fatal(err)
+	}
+	defer o.readers[0].Close()
+	defer o.writers[0].Close() // somebody else holds it open
+	if _, err := o.writers[0].WriteString("printed\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.readers[0].SetReadDeadline(time.Now().Add(-time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	var got []byte
+	o.read(0, func(chunk []byte) { got = append(got, chunk...) })
+	if string(got) != "printed\n" {
+		t.Errorf("%q", got)
+	}
+}
