@@ -11,13 +11,14 @@ import (
 // moved to where that stands, which changes nothing of what ours does.
 func (m *merger) slid(ours, theirs Set) Set {
 	cur, size := m.cur, m.base.Len()
-	out := ours
+	out, first := ours, 0
 	for i, o := range ours {
 		if o.Start < o.End || len(theirs) == 0 {
 			continue
 		}
 		lo, hi := reach(&cur, out, i, size)
-		first, last := from(theirs, lo), from(theirs, hi+1)
+		first = from(theirs, first, lo)
+		last := from(theirs, first, hi+1)
 		same := func(t Edit) bool { return t.Start == t.End && turned(o.New, t.Start-o.Start) == t.New }
 		if k := slices.IndexFunc(theirs[first:last], same); k >= 0 {
 			if &out[0] == &ours[0] {
@@ -33,13 +34,15 @@ func (m *merger) slid(ours, theirs Set) Set {
 // one place and both make the same line.
 func (m *merger) twice(ours, theirs Set) {
 	cur, size := m.cur, m.base.Len()
+	first := 0
 	for i, o := range ours {
 		if o.New == "" || len(theirs) == 0 {
 			continue
 		}
 		lo, hi := reach(&cur, ours, i, size)
-		first, last := max(0, from(theirs, lo)-1), min(len(theirs), from(theirs, hi+1)+1)
-		for j := first; j < last; j++ {
+		first = from(theirs, first, lo)
+		last := min(len(theirs), from(theirs, first, hi+1)+1)
+		for j := max(0, first-1); j < last; j++ {
 			t := theirs[j]
 			if t.New == "" || o == t || o.Start < o.End && t.Start < t.End || o.Start < t.End && t.Start < o.End ||
 				t.Start-hi > len(t.New) || lo-t.End > len(t.New) {
@@ -69,9 +72,12 @@ func meet(a, b []string) bool {
 	return slices.ContainsFunc(b, func(l string) bool { return in[l] })
 }
 
-// from returns the index of the first edit that starts at off or later.
-func from(s Set, off int) int {
-	i, _ := slices.BinarySearchFunc(s, off, func(e Edit, off int) int { return e.Start - off })
+// from returns the index of the first edit, from the i-th on, that starts at off or later. What reaches give as off grows
+// with the edits, so that looking for all of them goes over s once.
+func from(s Set, i, off int) int {
+	for i < len(s) && s[i].Start < off {
+		i++
+	}
 	return i
 }
 

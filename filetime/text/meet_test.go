@@ -263,9 +263,9 @@ func TestFindingT3Marks(t *testing.T) {
 	})
 }
 
-// TestFindingR10NothingTypedIsGlued looks at where characters come from: what stands beside an insertion of the user's on
+// TestFindingR10T5NothingTypedIsGlued looks at where characters come from: what stands beside an insertion of the user's on
 // its line stood on that line before, or is new text of the agent's in the place of such.
-func TestFindingR10NothingTypedIsGlued(t *testing.T) {
+func TestFindingR10T5NothingTypedIsGlued(t *testing.T) {
 	t.Parallel()
 	kept := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -303,7 +303,7 @@ func TestFindingR10NothingTypedIsGlued(t *testing.T) {
 			}
 		}
 	})
-	if kept < 100 {
+	if kept < 20 { // about one case in a hundred, also of the 6,000 of a short run
 		t.Errorf("a line end was kept in %d cases: too few to mean anything", kept)
 	}
 }
