@@ -24,6 +24,8 @@ type sim struct {
 	timers []timer
 	// waiting lets another program go on that waited for us, once it can.
 	waiting func()
+	// power is what a power cut would take, nil where nobody asks.
+	power *power
 }
 
 type timer struct {
@@ -174,9 +176,16 @@ func (d *simDir) Stat(name string) (Stat, error) {
 
 func (d *simDir) Writable(name string) error { return d.one("access", name, d.Dir.Writable) }
 
-func (d *simDir) Mkdir(name string) error { return d.one("mkdir", name, d.Dir.Mkdir) }
+func (d *simDir) Mkdir(name string) error { return d.named(d.one("mkdir", name, d.Dir.Mkdir), d, "") }
 
-func (d *simDir) Remove(name string) error { return d.one("remove", name, d.Dir.Remove) }
+func (d *simDir) Remove(name string) error {
+	st, _ := d.Dir.Stat(name)
+	err := d.one("remove", name, d.Dir.Remove)
+	if err == nil && d.s.power != nil && st.Links == 1 {
+		delete(d.s.power.files, st.Ino)
+	}
+	return d.named(err, d, "")
+}
 
 func (d *simDir) Rmdir(name string) error { return d.one("rmdir", name, d.Dir.Rmdir) }
 
@@ -188,19 +197,19 @@ func (d *simDir) one(op, name string, f func(string) error) error {
 }
 
 func (d *simDir) Link(name string, to Dir, as string) error {
-	return d.one("link", as, func(string) error { return d.Dir.Link(name, to.(*simDir).Dir, as) })
+	return d.named(d.one("link", as, func(string) error { return d.Dir.Link(name, to.(*simDir).Dir, as) }), to.(*simDir), as)
 }
 
 func (d *simDir) Rename(name, as string) error {
-	return d.one("rename", as, func(string) error { return d.Dir.Rename(name, as) })
+	return d.named(d.one("rename", as, func(string) error { return d.Dir.Rename(name, as) }), d, as)
 }
 
 func (d *simDir) Place(name string, to Dir, as string) error {
-	return d.one("place", as, func(string) error { return d.Dir.Place(name, to.(*simDir).Dir, as) })
+	return d.named(d.one("place", as, func(string) error { return d.Dir.Place(name, to.(*simDir).Dir, as) }), to.(*simDir), as)
 }
 
 func (d *simDir) Exchange(a, b string) error {
-	return d.one("exchange", a, func(string) error { return d.Dir.Exchange(a, b) })
+	return d.named(d.one("exchange", a, func(string) error { return d.Dir.Exchange(a, b) }), d, b)
 }
 
 func (d *simDir) Names() ([]string, error) {
@@ -210,7 +219,13 @@ func (d *simDir) Names() ([]string, error) {
 	return d.Dir.Names()
 }
 
-func (d *simDir) Sync() error { return d.s.call("syncdir", d.path) }
+func (d *simDir) Sync() error {
+	err := d.s.call("syncdir", d.path)
+	if err == nil && d.s.power != nil {
+		delete(d.s.power.folders, d.path)
+	}
+	return err
+}
 
 func (d *simDir) Close() error { return d.s.close(d) }
 
@@ -240,6 +255,10 @@ func (f *simFile) Write(b []byte) (n int, err error) {
 			return n, err
 		}
 		m, err := f.File.Write(part)
+		if f.s.power != nil {
+			st, _ := f.File.Stat()
+			f.s.power.files[st.Ino] = true
+		}
 		if n += m; err != nil {
 			return n, err
 		}
@@ -258,7 +277,8 @@ func (f *simFile) Name(in Dir, name string) error {
 	if err := f.s.call("name", name); err != nil {
 		return err
 	}
-	return f.File.Name(in.(*simDir).Dir, name)
+	d := in.(*simDir)
+	return d.named(f.File.Name(d.Dir, name), d, name)
 }
 
 func (f *simFile) Chmod(mode fs.FileMode) error {
@@ -302,6 +322,13 @@ func (f *simFile) Again() (File, error) {
 	return sf, nil
 }
 
-func (f *simFile) Sync() error { return f.s.call("sync", f.name) }
+func (f *simFile) Sync() error {
+	err := f.s.call("sync", f.name)
+	if err == nil && f.s.power != nil {
+		st, _ := f.File.Stat()
+		delete(f.s.power.files, st.Ino)
+	}
+	return err
+}
 
 func (f *simFile) Close() error { return f.s.close(f) }

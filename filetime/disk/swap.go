@@ -410,6 +410,12 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 		switch err := w.dir.Exchange(temp, w.at.name); {
 		case err == nil:
 		case try == 1 && unsupported(err):
+			if unsynced {
+				if err := w.sync(temp); err != nil {
+					w.remove(temp)
+					return Result{}, err
+				}
+			}
 			return w.replace(temp, expected, now)
 		case try == 1 && w.mine[now.sum()]:
 			w.remove(temp)
@@ -428,7 +434,7 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 		if err == nil && v.is(expected) {
 			r := Result{After: now.data, Versions: latest(read)}
 			if unsynced {
-				if err := w.sync(); err != nil { // it is in place all the same
+				if err := w.sync(w.at.name); err != nil { // it is in place all the same
 					r.Warnings = []string{fmt.Sprintf("could not be brought to the disk (%v): a power cut may lose the change", err)}
 				}
 			}
@@ -524,9 +530,9 @@ func (w *work) catchUp(a attempt, read *[][]byte, looks int) attempt {
 	return a
 }
 
-// sync brings to the disk what the path has already.
-func (w *work) sync() error {
-	f, err := w.dir.Open(w.at.name)
+// sync brings to the disk what was written without.
+func (w *work) sync(name string) error {
+	f, err := w.dir.Open(name)
 	if err != nil {
 		return nil // it is another one by now, or none
 	}

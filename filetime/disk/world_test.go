@@ -57,6 +57,9 @@ func (j *notes) End(id int64, o Outcome) error {
 		return err
 	}
 	j.intents[id-1].outcome = o
+	if j.s.power != nil {
+		j.s.power.ended(o)
+	}
 	return nil
 }
 
