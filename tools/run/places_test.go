@@ -44,7 +44,7 @@ func TestFindingS15Places(t *testing.T) {
 			}
 			defer func() {
 				for at, i := range order {
-					if i >= at+4 || i <= at-4 { // four come out at the same moment
+					if i >= at+8 || i <= at-8 { // at each of two queues four pass at the same moment
 						t.Errorf("order %v", order)
 					}
 				}
