@@ -61,8 +61,8 @@ func (l *listing) of(ctx context.Context, folders []string, now time.Time) ([]me
 			}
 			all = append(all, m)
 		})
-		if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
-			return nil, err
+		if err != nil && (ctx.Err() != nil || i == 0 && !errors.Is(err, context.DeadlineExceeded)) {
+			return nil, err // another folder that is gone is left out
 		}
 	}
 	l.all, l.made = all, now

@@ -231,15 +231,10 @@ func (o *outputs) read(i int, take func(chunk []byte)) {
 	}
 	// On a busy machine nobody may have read until now what the command has left in the pipe. A read whose deadline lies
 	// ahead looks there before it waits.
-	for left := maxLate; left > 0; {
-		if o.readers[i].SetReadDeadline(time.Now().Add(drain/4)) != nil {
-			return
-		}
-		n, err := o.readers[i].Read(buf)
+	err = o.readers[i].SetReadDeadline(time.Now().Add(drain / 4))
+	for n, left := 0, maxLate; err == nil && left > 0; left -= n {
+		n, err = o.readers[i].Read(buf)
 		take(buf[:n])
-		if left -= n; err != nil {
-			return
-		}
 	}
 }
 

@@ -196,7 +196,7 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 		switch gap := max(3*a.rtt, minGap); {
 		case a.blind():
 			if !a.waitForGap(ctx, blindGap, a.deadline) && ctx.Err() == nil {
-				return filetime.LandedFile{}, a.expired()
+				return filetime.LandedFile{}, a.overdue()
 			}
 		case a.refusals >= patience:
 			// Not for ever: where no gap comes, some try must hit upon the moment between two keys.
@@ -206,10 +206,7 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 			return filetime.LandedFile{}, context.Cause(ctx)
 		}
 		if a.tries > 0 && !a.w.o.Now().Before(a.deadline) {
-			if a.repairs > 0 && !a.lingers {
-				return filetime.LandedFile{}, errMending
-			}
-			return filetime.LandedFile{}, a.expired()
+			return filetime.LandedFile{}, a.overdue()
 		}
 		p, d, done, err := a.prepare()
 		switch {
@@ -440,7 +437,7 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 		return filetime.LandedFile{}, false, a.unknown("the editor did not answer")
 	case a.traced(d), d.hidden():
 		return filetime.LandedFile{}, false, a.unknown("the editor applied it, but it does not stand where it should")
-	case d.told() == 0 && a.w.o.Features.Plain: // sent once more it could stand there twice
+	case d.told() == 0 && a.w.o.Features.Plain && a.f.open: // sent once more it could stand there twice
 		a.f.held = true
 		return filetime.LandedFile{}, false, a.doubt(heldReason, "the editor says that it applied the edit and has not told of it yet")
 	case d.told() == 0:
@@ -850,6 +847,14 @@ func (a *attempt) finish(p plan, done bool) filetime.LandedFile {
 	l := p.landed(a.f, true)
 	l.Attempts, l.Already = a.tries, true
 	return l
+}
+
+// overdue ends an attempt whose time is up. A repair goes on beside the call.
+func (a *attempt) overdue() error {
+	if a.repairs > 0 && !a.lingers {
+		return errMending
+	}
+	return a.expired()
 }
 
 func (a *attempt) expired() error {

@@ -213,10 +213,13 @@ func (a *attempt) straighten(l filetime.LandedFile, last uint64) filetime.Landed
 // mend takes back what landed at the wrong place, and puts it nowhere: its call has been answered. It goes on until that is
 // done, the document is closed or the editor has left. It owns the document's slot.
 func (a *attempt) mend() {
-	defer func() { <-a.f.slot }()
 	a.deadline = a.w.o.Now().Add(mending)
 	a.lingers = true
-	if _, err := a.run(context.Background()); err != nil && a.repairs > 0 {
+	_, err := a.run(context.Background())
+	if reasonOf(err) != heldReason { // else the document stays taken, see file.heard
+		<-a.f.slot
+	}
+	if err != nil && a.repairs > 0 {
 		a.w.o.Log.Warn("an edit at the wrong place was not repaired", "path", a.f.path, "error", err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"sync"
 )
 
@@ -60,7 +59,8 @@ func (w Writing[S, T]) Items(from []S) []T {
 type Grown[S, T any] struct {
 	mu      sync.Mutex
 	from    []S
-	touched []int // for each of from: the first item that it wrote to; ascending
+	first   []int // for each of from: the first item that it wrote to, ascending
+	end     []int // and the number of items after it
 	items   []T
 	encoded [][]byte // each with what comes before it in the list; nil where it is not kept
 }
@@ -137,10 +137,13 @@ func (g *Grown[S, T]) write(from []S, w Writing[S, T]) {
 	for same < min(len(from), len(g.from)) && w.Same(from[same], g.from[same]) {
 		same++
 	}
-	if same < len(g.from) { // everything that wrote to the same item as what is new there is written again
-		first := g.touched[same]
-		same, _ = slices.BinarySearch(g.touched, first)
-		g.touched = g.touched[:same]
+	if same < len(g.from) { // what wrote to an item that is written again is written again as a whole
+		first := g.first[same]
+		for same > 0 && g.end[same-1] > first {
+			same--
+			first = min(first, g.first[same])
+		}
+		g.first, g.end = g.first[:same], g.end[:same]
 		clear(g.items[first:])
 		g.items, g.encoded = g.items[:first], g.encoded[:first]
 	}
@@ -149,7 +152,7 @@ func (g *Grown[S, T]) write(from []S, w Writing[S, T]) {
 		if g.items = w.Add(g.items, from, i); len(g.items) == first {
 			first = max(0, first-1)
 		}
-		g.touched = append(g.touched, first)
+		g.first, g.end = append(g.first, first), append(g.end, len(g.items))
 		g.encoded = append(g.encoded[:min(first, len(g.encoded))], make([][]byte, len(g.items)-first)...)
 	}
 	g.from = from

@@ -34,6 +34,8 @@ func writing(written, told *int) Writing[string, said] {
 			switch {
 			case who == "-":
 				return items
+			case who == "d": // writes two items
+				return append(items, said{who, text, told}, said{"d2", text, told})
 			case last >= 0 && items[last].Who == who:
 				items[last].Text += "+" + text
 				return items
@@ -100,7 +102,7 @@ func TestFindingC1GrownIsWhatMarshalSays(t *testing.T) {
 		var from []string
 		w := writing(&written, &told)
 		line := rapid.Custom(func(t *rapid.T) string {
-			return rapid.SampledFrom([]string{"u", "m", "t", "-"}).Draw(t, "who") + ":" +
+			return rapid.SampledFrom([]string{"u", "m", "t", "d", "d2", "-"}).Draw(t, "who") + ":" +
 				rapid.StringOfN(rapid.RuneFrom([]rune("a<\"\\é\n")), 0, 3, -1).Draw(t, "text")
 		})
 		for range rapid.IntRange(1, 10).Draw(t, "steps") {
