@@ -27,7 +27,7 @@ func probe[I any](spec tools.Spec, fn func(context.Context, *tools.Env, I) (tool
 	return tools.Define(tools.Definition[I]{
 		Spec: spec,
 		Plan: func(_ context.Context, env *tools.Env, in I) (*tools.Plan, error) {
-			return &tools.Plan{Run: func(ctx context.Context) (tools.Result, error) { return fn(ctx, env, in) }}, nil
+			return &tools.Plan{Op: tools.OpRead, Run: func(ctx context.Context) (tools.Result, error) { return fn(ctx, env, in) }}, nil
 		},
 	})
 }

@@ -52,7 +52,7 @@ func probe(spec tools.Spec, fn func(ctx context.Context, env *tools.Env, in args
 		Title:   func(in args) string { return spec.Name + " " + in.Path },
 		Targets: func(in args) []string { return []string{in.Path} },
 		Plan: func(_ context.Context, env *tools.Env, in args) (*tools.Plan, error) {
-			return &tools.Plan{Run: func(ctx context.Context) (tools.Result, error) { return fn(ctx, env, in) }}, nil
+			return &tools.Plan{Op: tools.OpRead, Run: func(ctx context.Context) (tools.Result, error) { return fn(ctx, env, in) }}, nil
 		},
 	})
 }
