@@ -169,7 +169,7 @@ func TestF092LongAndLarge(t *testing.T) {
 		if !strings.Contains(r.Data, "large.log:525001 → NEEDLE") {
 			t.Error(r.Data)
 		}
-		if grown := int64(after.HeapSys) - int64(before.HeapSys); grown > 64<<20 {
+		if grown := int64(after.HeapSys) - int64(before.HeapSys); grown > 80<<20 { // held it would be 110 MB
 			t.Errorf("F092: the heap has grown by %d MB", grown>>20)
 		}
 	})
