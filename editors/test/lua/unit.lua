@@ -1378,6 +1378,153 @@ test('the ends of a text: first line, last line, no line end, everything gone', 
   end
 end)
 
+-- Sessions -----------------------------------------------------------------------------------------
+
+local clients, sessions = require('tandem.client'), require('tandem.sessions')
+
+-- A listed session in which so many changes wait.
+local function listed(id, pending)
+  return {
+    sessionId = id,
+    title = id,
+    updatedAt = '2026-01-01T00:00:00Z',
+    _meta = { tandem = { turns = 1, pending = pending } },
+  }
+end
+
+local marked_root = dir .. '/marked'
+
+-- An instance that is started for the sake of the marks, and how its start ended.
+local function quietly(err, list)
+  local instance = new_instance('quiet')
+  instance.root, instance.quiet, instance.session = marked_root, true, nil
+  local loaded, said
+  function instance.load(_, id, callback)
+    loaded = id
+    callback()
+  end
+  sessions.resume(instance, function(e)
+    said = e or 'began'
+  end)
+  instance.requests[1].answer(err, list and { sessions = list })
+  return said, loaded
+end
+
+test('FindingU1 a session keeps its marker whatever becomes of another one of the folder', function()
+  equal(sessions.marked(marked_root), false)
+  sessions.mark(marked_root, 'a', true)
+  sessions.mark(marked_root, 'b', true)
+  sessions.mark(marked_root, 'b', false)
+  sessions.mark(marked_root, 'c', false)
+  equal({ sessions.marked(marked_root), sessions.marked(marked_root .. '/other') }, { true, false })
+  sessions.mark(marked_root, 'a', false)
+  equal(sessions.marked(marked_root), false)
+  -- Where another Neovim has removed a marker it is written again.
+  sessions.mark(marked_root, 'a', true)
+  vim.fn.delete(sessions.folder(), 'rf')
+  sessions.mark(marked_root, 'a', true)
+  equal(sessions.marked(marked_root), true)
+  sessions.mark(marked_root, 'a', false)
+end)
+
+test('FindingU1 a quiet start goes on with the session that is marked, and keeps the marker where it cannot know', function()
+  sessions.mark(marked_root, 'a', true)
+  equal(quietly({ code = 0, message = 'broken' }), 'broken')
+  equal(sessions.marked(marked_root), true)
+  equal({ quietly(nil, { listed('b', 0), listed('a', 1) }) }, { 'began', 'a' })
+  equal(sessions.marked(marked_root), true)
+  equal(quietly(nil, { listed('b', 1), listed('a', 0) }), 'nothing waits')
+  equal(sessions.marked(marked_root), false)
+end)
+
+-- A server whose answers the test gives.
+local function scripted(root, fn)
+  local config = require('tandem.config')
+  local requests = {}
+  local name = vim.fn.has('nvim-0.11') == 1 and 'start' or 'start_client'
+  local real = vim.lsp[name]
+  vim.lsp[name] = function(options)
+    local client = {
+      id = 4711,
+      offset_encoding = 'utf-8',
+      server_capabilities = { experimental = { tandem = { protocolVersion = require('tandem.protocol').VERSION } } },
+      notify = function() end,
+      rpc = { notify = function() end },
+    }
+    client.rpc.request = function(method, params, answer)
+      if method == 'tandem/session/new' then
+        requests[#requests + 1] = { params = params, answer = answer }
+      end
+      return true
+    end
+    options.on_init(client)
+    return client.id
+  end
+  config.set({ binary = 'true' })
+  local chat_tell = chats.tell
+  chats.tell = function() end
+  local ok, err = xpcall(fn, debug.traceback, function()
+    return table.remove(requests, 1)
+  end)
+  chats.tell, vim.lsp[name] = chat_tell, real
+  config.set({})
+  for _, instance in ipairs(clients.all()) do
+    if instance.root == root then
+      instance.review:clear()
+      instance:stop()
+    end
+  end
+  assert(ok, err)
+end
+
+test('FindingU4 a mode that was chosen outlives a start that failed', function()
+  local root = dir .. '/chosen'
+  scripted(root, function(new)
+    local said
+    local function ensure()
+      clients.ensure(root, function(_, err)
+        said = err or 'began'
+      end)
+    end
+    clients.want(root, 'mode', 'auto')
+    ensure()
+    new().answer({ code = 0, message = 'no model' })
+    equal({ said, clients.want(root, 'mode') }, { 'no model', 'auto' })
+    ensure()
+    local again = new()
+    equal(again.params.mode, 'auto')
+    again.answer(nil, { sessionId = 's' })
+    equal({ said, clients.want(root, 'mode') }, { 'began', nil })
+  end)
+end)
+
+test('FindingU1 commands that come while another session begins are answered, also where it fails', function()
+  local root = dir .. '/renewed'
+  scripted(root, function(new)
+    local said = {}
+    local function ensure()
+      clients.ensure(root, function(_, err)
+        said[#said + 1] = err or 'began'
+      end)
+    end
+    ensure()
+    new().answer(nil, { sessionId = 's' })
+    local instance = clients.current(0)
+    instance:renew()
+    ensure()
+    equal(said, { 'began' })
+    new().answer(nil, { sessionId = 't' })
+    equal(said, { 'began', 'began' })
+    instance:renew()
+    ensure()
+    new().answer({ code = 0, message = 'no model' })
+    equal(said, { 'began', 'began', 'no model' })
+    ensure()
+    new().answer(nil, { sessionId = 'u' })
+    equal(said, { 'began', 'began', 'no model', 'began' })
+  end)
+end)
+
 vim.fn.delete(dir, 'rf')
 io.stdout:write(('%d passed, %d failed\n'):format(passed, failures))
 os.exit(failures == 0 and 0 or 1)

@@ -356,12 +356,12 @@ function Instance:create(remarks, callback)
   local want = wanted[self.root] or {}
   local params = { cwd = self.root, mode = want.mode, model = want.model }
   self:request('tandem/session/new', params, function(err, result)
-    wanted[self.root] = nil
     if err and err.code == protocol.ERRORS.model_unavailable then
       return callback(err.message .. '\n:help tandem-model tells how to name a model and to give its key.')
     elseif err then
       return callback(err.message)
     end
+    wanted[self.root] = nil
     self.chat:begin()
     self:adopt(result)
     self.chat:greet(require('tandem.welcome').lines(self, remarks))
@@ -414,16 +414,19 @@ function Instance:leave()
   self:request('tandem/session/close', { sessionId = old }, function() end)
 end
 
---- Leaves the session and begins another one, in an empty chat.
+--- Leaves the session and begins another one, in an empty chat. Where that fails the server ends: the next command starts
+--- it again and goes on with the session.
 function Instance:renew()
   local remarks = require('tandem.sessions').left(self)
+  require('tandem.sessions').mark(self.root, self.session, false)
   self:leave()
   self.chat:clear()
-  require('tandem.sessions').mark(self.root, false)
   self:create(remarks, function(err)
     if err then
       require('tandem.chat').tell(err, vim.log.levels.ERROR)
+      return self:fail(err)
     end
+    self:ready()
   end)
 end
 

@@ -171,7 +171,7 @@ end
 --- Notes whether changes wait, for a Neovim that starts later.
 ---@private
 function Review:note()
-  require('tandem.sessions').mark(self.instance.root, next(self.files) ~= nil)
+  require('tandem.sessions').mark(self.instance.root, self.instance.session, next(self.files) ~= nil)
 end
 
 ---@private

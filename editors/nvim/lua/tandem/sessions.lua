@@ -1,13 +1,20 @@
 --- The sessions of a folder: with which one a server begins, and how a person gets back to another.
 ---
---- Which folders have changes that wait is also in a file of Neovim's state folder each, so that a Neovim that is started
---- there can mark them: until somebody asks the agent no server runs that could tell.
+--- Which sessions have changes that wait is also in a file of Neovim's state folder each, so that a Neovim that is started
+--- in their folder can mark them: until somebody asks the agent no server runs that could tell.
 local M = {}
 
----@param path string
+---@param text string
 ---@return string
-local function marker(path)
-  return vim.fs.joinpath(M.folder(), vim.fn.sha256(path):sub(1, 32))
+local function hash(text)
+  return vim.fn.sha256(text):sub(1, 32)
+end
+
+---@param root string
+---@param session string
+---@return string
+local function marker(root, session)
+  return vim.fs.joinpath(M.folder(), hash(root) .. '-' .. hash(session))
 end
 
 --- The folder of the markers; there is none where nothing waits anywhere.
@@ -16,26 +23,64 @@ function M.folder()
   return vim.fs.joinpath(vim.fn.stdpath('state'), 'tandem', 'review')
 end
 
-local marked = {} ---@type table<string, boolean> what was written last, by root
-
---- Notes whether changes wait in a folder.
+--- The markers of all sessions of a folder.
 ---@param root string
----@param waiting boolean
-function M.mark(root, waiting)
-  if marked[root] == waiting then
-    return
+---@return string[]
+local function markers(root)
+  local result = {}
+  for name in vim.fs.dir(M.folder()) do
+    if vim.startswith(name, hash(root)) then
+      result[#result + 1] = vim.fs.joinpath(M.folder(), name)
+    end
   end
-  marked[root] = waiting
+  return result
+end
+
+---@param path string
+local function remove(path)
+  if vim.uv.fs_unlink(path) then
+    vim.uv.fs_rmdir(M.folder()) -- which fails where another session has a marker
+  end
+end
+
+--- Notes whether changes wait in a session of a folder.
+---@param root string
+---@param session string
+---@param waiting boolean
+function M.mark(root, session, waiting)
+  local path = marker(root, session)
   if not waiting then
-    vim.uv.fs_unlink(marker(root))
-    vim.uv.fs_rmdir(M.folder()) -- which fails where another folder has a marker
+    return remove(path)
+  elseif vim.uv.fs_stat(path) then
     return
   end
   vim.fn.mkdir(M.folder(), 'p', 448)
-  local fd = vim.uv.fs_open(marker(root), 'w', 384)
+  local fd = vim.uv.fs_open(path, 'w', 384)
   if fd then
     vim.uv.fs_write(fd, root)
     vim.uv.fs_close(fd)
+  end
+end
+
+--- Whether a session of a folder is marked.
+---@param root string
+---@return boolean
+function M.marked(root)
+  return #markers(root) > 0
+end
+
+--- Removes the markers of a folder's sessions in which nothing waits any more.
+---@param root string
+---@param sessions tandem.SessionInfo[] all of the folder
+local function sweep(root, sessions)
+  local kept = {}
+  for _, session in ipairs(sessions) do
+    kept[marker(root, session.sessionId)] = vim.tbl_get(session, '_meta', 'tandem', 'pending') ~= 0 or nil
+  end
+  for _, path in ipairs(markers(root)) do
+    if not kept[path] then
+      remove(path)
+    end
   end
 end
 
@@ -49,7 +94,7 @@ function M.watch()
     end
     local client = require('tandem.client')
     local ok, root = pcall(client.root, buf)
-    if not ok or tried[root] or not vim.uv.fs_stat(marker(root)) then
+    if not ok or tried[root] or not M.marked(root) then
       return
     end
     tried[root] = true
@@ -163,18 +208,26 @@ local function why(session, err)
   return ('The session %s cannot be gone on with: %s'):format(named(session), err.message)
 end
 
---- Goes on with the session that the folder had last, or begins one and says why.
+--- Goes on with the session that the folder had last, or begins one and says why. A quiet start goes on with the last one
+--- that is marked, and ends where there is none in which changes wait.
 ---@param instance tandem.Instance
 ---@param callback fun(err?: string)
 function M.resume(instance, callback)
   list(instance, function(err, sessions)
+    if instance.quiet and err then
+      return callback(err.message)
+    end
     local before = require('tandem.client').shown(instance.root)
     local last = vim.iter(sessions):find(function(session)
       local it = state(session)
-      return (it.turns > 0 or it.pending > 0) and (not before or session.sessionId == before)
+      local fits = it.turns > 0 or it.pending > 0
+      if instance.quiet then
+        fits = it.pending > 0 and vim.uv.fs_stat(marker(instance.root, session.sessionId)) ~= nil
+      end
+      return fits and (not before or session.sessionId == before)
     end)
-    if instance.quiet and (not last or state(last).pending == 0) then
-      M.mark(instance.root, false)
+    if instance.quiet and not last then
+      sweep(instance.root, sessions)
       return callback('nothing waits')
     elseif err or not last then
       return instance:create({}, callback)
