@@ -15,7 +15,7 @@ export function unseen(q: Permission): boolean {
 
 /** The question that a key answers: the one that has the keyboard, else the first. */
 export function addressed(open: readonly ToolCall[], focused: string | undefined): ToolCall['question'] {
-  return (focused === undefined ? open[0] : open.find((t) => String(t.question?.id) === focused))?.question;
+  return (open.find((t) => String(t.question?.id) === focused) ?? open[0])?.question;
 }
 
 interface Extent {
