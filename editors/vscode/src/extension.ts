@@ -28,7 +28,7 @@ let server: Server | undefined;
 export function activate(context: vscode.ExtensionContext): Api {
   const begun = process.cpuUsage();
   const log = vscode.window.createOutputChannel('Tandem', { log: true });
-  const keys = new Keys(context.secrets, log);
+  const keys = new Keys(context.secrets);
   const backend = (server = new Server({ extension: context, log, keys: () => keys.all() }));
   const review = new Review(backend);
   const proposed = new Proposed();

@@ -17,32 +17,13 @@ export function services(model: string, providers: Record<string, { apiKeyEnv?: 
   return [...new Set([...(named ? [named] : []), ...Object.keys(providers), ...HOSTED])];
 }
 
-/** The keys as they are stored; undefined where that is no table of them. */
-function parsed(stored: string): Record<string, string> | undefined {
-  try {
-    const value: unknown = JSON.parse(stored);
-    const table = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return table ? (value as Record<string, string>) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 export class Keys {
-  constructor(
-    private readonly secrets: vscode.SecretStorage,
-    private readonly log: { warn(text: string): void },
-  ) {}
+  constructor(private readonly secrets: vscode.SecretStorage) {}
 
   /** All keys, by environment variable. */
   async all(): Promise<Record<string, string>> {
     const stored = await this.secrets.get(STORED);
-    const keys = stored ? parsed(stored) : {};
-    if (!keys) {
-      // Neither the value nor the parser's error, which quotes it, belongs in a log.
-      this.log.warn('The API keys that are kept cannot be read and are left out: set them again with “Tandem: Set API Key”.');
-    }
-    return keys ?? {};
+    return stored ? (JSON.parse(stored) as Record<string, string>) : {};
   }
 
   /** Asks for a key; an empty one forgets. Gives what keeps it, where anything is another than before. */

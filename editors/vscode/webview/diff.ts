@@ -1,8 +1,10 @@
 // Draws a unified diff.
 
 import { visible } from '../src/chat/visible.ts';
-import { MOST_LINES } from './allow.ts';
 import { h } from './dom.ts';
+
+/** Above this many lines the rest is left to the editor's own diff. */
+export const MOST_LINES = 400;
 
 export function diffView(unified: string, more: () => void): HTMLElement {
   const body = h('div', { class: 'diff', role: 'group', 'aria-label': 'Changes', tabindex: 0 });

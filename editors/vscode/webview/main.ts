@@ -2,11 +2,10 @@
 
 import type { Setup, ToPage } from '../src/chat/messages.ts';
 import { type Conversation, empty, reduce, waiting } from '../src/chat/state.ts';
-import { addressed } from './allow.ts';
 import { Composer } from './composer.ts';
 import { button, h, icon } from './dom.ts';
 import { post } from './host.ts';
-import { allowable, renew } from './question.ts';
+import { allowable } from './question.ts';
 import { relative } from './tool.ts';
 import { Transcript } from './transcript.ts';
 import { welcome } from './welcome.ts';
@@ -191,9 +190,6 @@ window.addEventListener('message', (e: MessageEvent<ToPage>) => {
       break;
     case 'event':
       state = reduce(state, m.event);
-      if (m.event.type === 'answered') {
-        renew(waiting(state));
-      }
       if ((m.event.type === 'permission' || m.event.type === 'clarify') && document.hasFocus() && composer.empty) {
         requestAnimationFrame(() => requestAnimationFrame(() => focusQuestion()));
       }
@@ -227,22 +223,16 @@ function focusQuestion(id?: number): void {
   card?.focus({ preventScroll: true });
 }
 
-/** Whether a key goes to words that are being written: it is theirs then, and answers nothing. */
-function writing(target: EventTarget | null): boolean {
-  return (target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement) && target.value !== '';
-}
-
 window.addEventListener('keydown', (e) => {
-  const focused = document.activeElement?.closest<HTMLElement>('[data-question]')?.dataset.question;
-  const asked = addressed(waiting(state), focused);
+  const asked = waiting(state)[0]?.question;
   if (e.key === 'Escape' && state.running && !e.defaultPrevented) {
     e.preventDefault();
     post({ type: 'stop' });
-  } else if (asked?.type === 'permission' && (e.ctrlKey || e.metaKey) && (e.key === 'Enter' || e.key === 'Backspace') && !writing(e.target)) {
+  } else if (asked?.type === 'permission' && (e.ctrlKey || e.metaKey) && (e.key === 'Enter' || e.key === 'Backspace')) {
     const kind = e.key === 'Enter' ? 'allow_once' : 'reject_once';
     const option = asked.options.find((o) => o.kind === kind);
     e.preventDefault();
-    if (option && (kind === 'reject_once' || (!e.repeat && allowable(asked, scroller)))) {
+    if (option && (kind === 'reject_once' || (!e.repeat && allowable(asked)))) {
       post({ type: 'answer', id: asked.id, optionId: option.optionId });
     }
   }

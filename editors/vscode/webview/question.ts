@@ -2,7 +2,7 @@
 
 import type { Clarification, Permission, ToolCall } from '../src/chat/state.ts';
 import { visible, visibleLines } from '../src/chat/visible.ts';
-import { unseen, within } from './allow.ts';
+import { MOST_LINES } from './diff.ts';
 import { type Child, button, h, icon } from './dom.ts';
 import { post } from './host.ts';
 import { diffPart } from './tool.ts';
@@ -68,43 +68,17 @@ function settled(q: Permission): boolean {
   return begun !== undefined && performance.now() - begun >= SETTLE_MS;
 }
 
-/** Begins the time of a question anew: the buttons that allow it are off until it has passed. */
-function begin(q: Permission, buttons: Iterable<HTMLButtonElement>): void {
-  since.set(q.id, performance.now());
-  hold(q, buttons);
-}
-
-/** Turns the buttons that allow a question off while it is new or not wholly seen. */
-function hold(q: Permission, buttons: Iterable<HTMLButtonElement>): void {
-  for (const b of buttons) {
-    if (!b.dataset.kind?.startsWith('reject')) {
-      const off = unseen(q) || !settled(q);
-      if (b.disabled !== off) {
-        b.disabled = off;
-      }
-      if (off && !unseen(q)) {
-        setTimeout(() => hold(q, [b]), Math.max(1, SETTLE_MS - (performance.now() - since.get(q.id)!)));
-      }
-    }
-  }
-}
-
-const cardOf = (q: Permission) => document.querySelector<HTMLElement>(`[data-question="${q.id}"]`);
-
-/** One question was answered: what the next key or click meets is new to the person. */
-export function renew(open: readonly ToolCall[]): void {
-  for (const { question: q } of open) {
-    if (q?.type === 'permission') {
-      begin(q, cardOf(q)?.querySelectorAll<HTMLButtonElement>('button[data-kind]') ?? []);
-    }
-  }
+/** Whether a part of the change is not shown here and was not opened either. */
+function unseen(q: Permission): boolean {
+  return !q.looked && q.diffs.some((d) => d.unified === undefined || d.unified.split('\n').length > MOST_LINES);
 }
 
 /** Whether a question can be allowed by a key now. One that is out of sight is brought into it first, and is then new. */
-export function allowable(q: Permission, scroller: HTMLElement): boolean {
-  const buttons = cardOf(q)?.querySelector<HTMLElement>('.buttons');
-  if (!buttons || !within(buttons.getBoundingClientRect(), scroller.getBoundingClientRect())) {
-    buttons?.scrollIntoView({ block: 'nearest' });
+export function allowable(q: Permission): boolean {
+  const card = document.querySelector<HTMLElement>(`[data-question="${q.id}"]`);
+  const box = card?.getBoundingClientRect();
+  if (!card || !box || box.bottom <= 0 || box.top >= window.innerHeight) {
+    card?.scrollIntoView({ block: 'nearest' });
     since.set(q.id, performance.now());
     return false;
   }
@@ -123,11 +97,14 @@ function permission(t: ToolCall, q: Permission): HTMLElement {
     const b = button(o.name, () => post({ type: 'answer', id: q.id, optionId: o.optionId }), {
       class: i === 0 ? 'primary' : 'secondary',
       'data-kind': o.kind,
+      disabled: allows && (hidden || !settled(q)),
       title: hidden && allows ? 'Open the whole change first' : key ? `${o.name} (${key})` : o.name,
     });
+    if (allows && !hidden) {
+      setTimeout(() => (b.disabled = false), Math.max(0, SETTLE_MS - (performance.now() - since.get(q.id)!)));
+    }
     return b;
   });
-  hold(q, options);
   const reason = q.reason && visible(q.reason, true);
   const element = card(
     title,
@@ -170,7 +147,7 @@ function clarification(q: Clarification): HTMLElement {
     'aria-label': q.question,
     value: q.options.length > 0 ? undefined : q.defaultAnswer,
   });
-  const element = card(
+  return card(
     q.question,
     q.options.length > 0 &&
       h(
@@ -195,8 +172,6 @@ function clarification(q: Clarification): HTMLElement {
       h('button', { type: 'submit', class: 'secondary' }, 'Send'),
     ),
   );
-  element.dataset.question = String(q.id);
-  return element;
 }
 
 function card(title: string, ...children: Child[]): HTMLElement {

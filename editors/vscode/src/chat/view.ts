@@ -399,19 +399,11 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
     let loaded = await this.loader.load(id, former, pause);
     if (loaded.session.models?.currentModelId === EMBEDDED) {
       // It answered because no other was set up: one may be now.
-      const other = await this.request('tandem/session/setModel', { sessionId: id, model: '' }).then(
-        () => true,
-        () => false, // there is none: the session goes on with the one that it has
-      );
-      if (other) {
-        loaded = await this.loader.load(id, former, pause);
-      }
+      await this.request('tandem/session/setModel', { sessionId: id, model: '' });
+      loaded = await this.loader.load(id, former, pause);
     }
     if (!wanted()) {
-      if (id !== this.state.session) {
-        this.close(id);
-      }
-      return;
+      return this.close(id);
     }
     const { session, updates } = loaded;
     await this.lend(session);
