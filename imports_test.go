@@ -46,6 +46,7 @@ var rooms = map[string]room{
 	"lspserver/review":    {base, "undo is about files, whoever changed them"},
 
 	"agent":                {[]string{"agent/...", "tools/...", "filetime", "filetime/disk", "sandbox"}, "it never sees the editor"},
+	"agent/loop":           {[]string{"agent/model", "tools/...", "filetime"}, "it knows neither sessions nor what keeps them nor settings"},
 	"agent/config":         {nil, "settings are plain data"},
 	"agent/prompt":         {[]string{"filetime/text/show"}, "a prompt is made of plain data"},
 	"agent/model":          {nil, "the door to models is an interface"},

@@ -4,8 +4,8 @@ package agent
 
 import (
 	"context"
-	"time"
 
+	"tandem/agent/loop"
 	"tandem/agent/model"
 	"tandem/tools"
 	"tandem/tools/run"
@@ -24,37 +24,21 @@ type Clarifier interface {
 	Clarify(ctx context.Context, session string, q tools.Clarification) (answer string, err error)
 }
 
-// Event is one piece of news of a session; exactly one of Text, Thought, Call, Usage and Notice is set.
-type Event struct {
-	Turn int
-	// At is the time since the turn began.
-	At      time.Duration
-	Text    string
-	Thought string
-	User    string
-	Call    *run.Event
-	// Partial is the raw text of a call's arguments so far, while the model writes them; Call then names it.
-	Partial string
-	// Usage is the turn's so far; with it come the Session's, and Context, the tokens of the last request and its answer.
-	Usage   *model.Usage
-	Session model.Usage
-	Context int64
-	Notice  string
-	Mode    string
-}
+// Event is one piece of news of a session.
+type Event = loop.Event
 
-// StopReason is why a turn ended; the values are those of the wire.
-type StopReason string
+// StopReason is why a turn ended.
+type StopReason = loop.StopReason
 
 // The reasons.
 const (
-	EndTurn         StopReason = "end_turn"
-	MaxTokens       StopReason = "max_tokens"
-	MaxTurnRequests StopReason = "max_turn_requests"
-	Refusal         StopReason = "refusal"
-	Cancelled       StopReason = "cancelled"
-	BudgetExceeded  StopReason = "budget_exceeded"
-	Failed          StopReason = "error"
+	EndTurn         = loop.EndTurn
+	MaxTokens       = loop.MaxTokens
+	MaxTurnRequests = loop.MaxTurnRequests
+	Refusal         = loop.Refusal
+	Cancelled       = loop.Cancelled
+	BudgetExceeded  = loop.BudgetExceeded
+	Failed          = loop.Failed
 )
 
 // TurnResult is how a turn ended.

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tandem/agent/loop"
 	"tandem/agent/model"
 	"tandem/agent/store"
 	"tandem/filetime"
@@ -455,7 +456,7 @@ func (r *record) saw(turn int, e run.Event) *batch {
 		written := r.soon(append(entries, r.changes(turn, e)...)...)
 		if turn > 0 { // a message of it follows
 			r.mu.Lock()
-			r.results[id] = toolMessage(e.Call, *e.Result).Text
+			r.results[id] = loop.ResultMessage(e.Call, *e.Result).Text
 			r.mu.Unlock()
 		}
 		return written
@@ -624,7 +625,7 @@ func (m mender) mend(entries []store.Entry) ([]store.Entry, error) {
 		}
 		own.Text = c.said
 		own.Calls = append(own.Calls, model.Call{ID: c.ID, Name: c.Name, Arguments: string(c.Arguments)})
-		answers = append(answers, toolMessage(c.Call, *c.result))
+		answers = append(answers, loop.ResultMessage(c.Call, *c.result))
 	}
 	if past.open == 0 {
 		return append(more, notices...), nil
@@ -842,15 +843,6 @@ func outcomeOf(j store.Judged) string {
 	return fmt.Sprintf("Whether it is in %s cannot be told.", files)
 }
 
-// toolMessage is a result as a model reads it.
-func toolMessage(c run.Call, r tools.Result) model.Message {
-	text := r.Data
-	if !r.Success {
-		text = fmt.Sprintf("[%s] %s", r.Error, r.Data)
-	}
-	return model.Message{Role: model.Tool, CallID: c.ID, Name: c.Name, Text: text, Failed: !r.Success}
-}
-
 // closing is said for a model whose turn ended without words of its own.
 func closing(stop StopReason) string { return fmt.Sprintf("(The turn ended: %s.)", stop) }
 
@@ -910,7 +902,7 @@ func read(entries []store.Entry) (*reading, error) {
 			if b.OfCall {
 				text := "[UNKNOWN] The result of this call was not kept."
 				if c != nil && c.result != nil {
-					text = toolMessage(c.Call, *c.result).Text
+					text = loop.ResultMessage(c.Call, *c.result).Text
 				}
 				b.Message.Text = text + b.Message.Text
 			}
@@ -989,7 +981,7 @@ func newPast(st store.Store, s store.Session, entries []store.Entry) (*Past, err
 						tool: c.Name, kind: tools.Other, title: c.Name, ended: e.Time, phase: "error",
 					}
 					if m, ok := answers[c.ID]; ok {
-						result := cutOff()
+						result := loop.CutOff()
 						result.Data = m.Text
 						call.result = &result
 					}

@@ -1,0 +1,152 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"tandem/agent/model"
+	"tandem/filetime"
+	"tandem/tools"
+	"tandem/tools/run"
+)
+
+// answer is what a model has said of one answer so far.
+type answer struct {
+	loop  *Loop
+	ctx   context.Context
+	calls *run.Stream
+	text  strings.Builder
+	kept  []model.Thought
+	asked []*asked // in the order in which they began
+	n     int      // how many of them have been handed to calls
+}
+
+// asked is a call that the model is writing or has written.
+type asked struct {
+	index int
+	call  run.Call
+	kind  tools.Kind
+	tool  string
+	args  strings.Builder
+	done  bool
+	// place is the call's among those that were handed on, -1 before that.
+	place int
+}
+
+func (a *answer) delta(d model.Delta) {
+	c := a.loop.Conversation
+	switch {
+	case d.Call != nil:
+		a.callDelta(*d.Call)
+	case d.Text != "":
+		a.text.WriteString(d.Text)
+		c.Tell(Event{Text: d.Text})
+	case d.Thought != "":
+		c.Tell(Event{Thought: d.Thought})
+	case d.Kept != nil:
+		k := *d.Kept
+		k.AfterText, k.AfterCalls = a.text.Len(), len(a.asked)
+		a.kept = append(a.kept, k)
+	case d.Notice != "":
+		c.Tell(Event{Notice: d.Notice})
+	}
+}
+
+func (a *answer) callDelta(d model.CallDelta) {
+	c := a.find(d)
+	if c.done {
+		return
+	}
+	c.args.WriteString(d.Arguments)
+	if !d.Done {
+		e := c.event(a.loop.Now(), run.Queued, "use")
+		a.loop.Conversation.Tell(Event{Call: &e, Partial: c.args.String()})
+		return
+	}
+	c.done = true
+	if a.ctx.Err() != nil {
+		return
+	}
+	c.call.Arguments = json.RawMessage(c.args.String())
+	if strings.TrimSpace(c.args.String()) == "" {
+		c.call.Arguments = json.RawMessage("{}")
+	}
+	c.place = a.n
+	a.n++
+	a.loop.Conversation.Calling(c.call.ID, a.text.String())
+	a.calls.Submit(c.call)
+}
+
+// find gives the call that a piece belongs to, a new one for its first piece.
+func (a *answer) find(d model.CallDelta) *asked {
+	for _, c := range a.asked {
+		if c.index == d.Index {
+			return c
+		}
+	}
+	c := &asked{
+		index: d.Index, tool: d.Name, kind: tools.Other, place: -1,
+		call: run.Call{ID: a.loop.Conversation.CallID(d.ID), Name: d.Name},
+	}
+	if tool := a.loop.Tools.Get(d.Name); tool != nil {
+		c.tool, c.kind = tool.Spec().Name, tool.Spec().Kind
+	}
+	a.asked = append(a.asked, c)
+	return c
+}
+
+func (c *asked) event(at time.Time, s run.State, phase string) run.Event {
+	return run.Event{Call: c.call, Tool: c.tool, Kind: c.kind, State: s, Phase: phase, Title: c.tool, At: at}
+}
+
+// CutOff is the result of a call that the model never finished writing.
+func CutOff() tools.Result {
+	return tools.Fail(filetime.Cancelled, "cut_off", "The call was cut off before it was complete: nothing was done.")
+}
+
+// drop tells of the end of a call that was announced and will not be carried out.
+func (l *Loop) drop(c *asked) {
+	r := CutOff()
+	r.Call = c.call.ID
+	for _, state := range []run.State{run.Queued, run.Executing, run.Completed, run.Yielded} {
+		e := c.event(l.Now(), state, "use")
+		if state == run.Completed || state == run.Yielded {
+			e.Phase, e.Result = "error", &r
+		}
+		l.Conversation.Tell(Event{Call: &e})
+	}
+}
+
+// messages are what the answer adds to the conversation: the model's own message, then one for each call's result.
+func (a *answer) messages(results []tools.Result) []model.Message {
+	own := model.Message{Role: model.Assistant, Text: a.text.String(), Thoughts: a.kept}
+	if own.Text == "" && len(a.asked) == 0 {
+		return nil
+	}
+	messages := []model.Message{own}
+	a.loop.reflector.message()
+	for _, c := range a.asked {
+		r := CutOff()
+		if c.place >= 0 {
+			r = results[c.place]
+		}
+		messages[0].Calls = append(messages[0].Calls,
+			model.Call{ID: c.call.ID, Name: c.call.Name, Arguments: c.args.String()})
+		m := ResultMessage(c.call, r)
+		m.Text += a.loop.reflector.hint(c.call.Name, r)
+		messages = append(messages, m)
+	}
+	return messages
+}
+
+// ResultMessage is a call's result as the model reads it.
+func ResultMessage(c run.Call, r tools.Result) model.Message {
+	text := r.Data
+	if !r.Success {
+		text = fmt.Sprintf("[%s] %s", r.Error, r.Data)
+	}
+	return model.Message{Role: model.Tool, CallID: c.ID, Name: c.Name, Text: text, Failed: !r.Success}
+}

@@ -1,0 +1,205 @@
+package loop_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tandem/agent/loop"
+	"tandem/agent/model"
+	"tandem/filetime"
+	"tandem/sandbox"
+	"tandem/tools"
+	"tandem/tools/gate"
+	"tandem/tools/run"
+)
+
+// memory is a conversation that is kept nowhere, as that of a subagent is.
+type memory struct {
+	messages []model.Message
+	later    []string // what a person says, one before each request
+	used     model.Usage
+	told     []string
+	calls    int
+}
+
+func (m *memory) Next(context.Context) {
+	if len(m.later) > 0 {
+		m.messages = append(m.messages, model.Message{Role: model.User, Text: m.later[0]})
+		m.later = m.later[1:]
+	}
+}
+func (m *memory) Since(n int) []model.Message { return slices.Clone(m.messages[n:]) }
+func (m *memory) Answered(_ string, messages ...model.Message) {
+	m.messages = append(m.messages, messages...)
+}
+func (m *memory) Used(u model.Usage) { m.used = m.used.Add(u) }
+func (m *memory) Done() bool         { return len(m.later) == 0 }
+func (m *memory) CallID(wanted string) string {
+	m.calls++
+	return fmt.Sprintf("%s#%d", cmp.Or(wanted, "call"), m.calls)
+}
+func (m *memory) Calling(id, text string) { m.told = append(m.told, "calling "+id+" after "+text) }
+func (m *memory) Tell(e loop.Event) {
+	switch {
+	case e.Notice != "":
+		m.told = append(m.told, "notice "+e.Notice)
+	case e.Call != nil && e.Call.Result != nil && e.Call.State == run.Completed:
+		m.told = append(m.told, fmt.Sprintf("done %s %s%s", e.Call.Call.ID, e.Call.Result.Data, e.Call.Result.Error))
+	}
+}
+
+// scripted answers each request with the next of its steps and keeps the requests.
+type scripted struct {
+	steps    []func(emit func(model.Delta)) (model.Response, error)
+	requests []model.Request
+}
+
+func (s *scripted) Name() string { return "scripted" }
+func (s *scripted) Stream(_ context.Context, r model.Request, emit func(model.Delta)) (model.Response, error) {
+	s.requests = append(s.requests, r)
+	step := s.steps[min(len(s.requests), len(s.steps))-1]
+	return step(emit)
+}
+
+func says(text string, stop model.StopReason, calls ...model.CallDelta) func(func(model.Delta)) (model.Response, error) {
+	return func(emit func(model.Delta)) (model.Response, error) {
+		emit(model.Delta{Text: text})
+		for i, c := range calls {
+			c.Index = i
+			emit(model.Delta{Call: &c})
+		}
+		return model.Response{Stop: stop, Usage: model.Usage{Input: 10, Output: 1, CostUSD: 0.5}}, nil
+	}
+}
+
+func note(args string) model.CallDelta {
+	return model.CallDelta{ID: "n", Name: "note", Arguments: args, Done: true}
+}
+
+// newLoop has one tool, note, which answers what it is given.
+func newLoop(t *testing.T, m model.Model, c loop.Conversation) *loop.Loop {
+	t.Helper()
+	type in struct {
+		Text string `json:"text" doc:"What to note"`
+	}
+	set := tools.NewRegistry()
+	err := set.Register(tools.Define(tools.Definition[in]{
+		Spec: tools.Spec{Name: "note", Kind: tools.Think, Description: "Notes something."},
+		Plan: func(_ context.Context, _ *tools.Env, in in) (*tools.Plan, error) {
+			return &tools.Plan{Op: tools.OpRead, Run: func(context.Context) (tools.Result, error) {
+				return tools.Result{Success: true, Data: "noted " + in.Text}, nil
+			}}, nil
+		},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &loop.Loop{
+		Model: m, Conversation: c, Tools: set, Calls: &run.Budget{}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		System: func() string { return "system" },
+		Limits: func() loop.Limits { return loop.Limits{Requests: 5} },
+		Host: func() *run.Host {
+			return &run.Host{
+				Registry: set, Gate: gate.Auto,
+				Env: func(c run.Call) *tools.Env {
+					return &tools.Env{Call: c.ID, Paths: &sandbox.Paths{}, FileTime: filetime.New(nil, "s", nil), Now: time.Now}
+				},
+			}
+		},
+	}
+}
+
+func (m *memory) transcript() string {
+	var b strings.Builder
+	for _, msg := range m.messages {
+		fmt.Fprintf(&b, "%s: %s", msg.Role, msg.Text)
+		for _, c := range msg.Calls {
+			fmt.Fprintf(&b, " [%s %s %s]", c.ID, c.Name, c.Arguments)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// TestF044MemoryConversation runs a loop over messages that belong to no session.
+func TestF044MemoryConversation(t *testing.T) {
+	mem := &memory{messages: []model.Message{{Role: model.User, Text: "begin"}}}
+	m := &scripted{steps: []func(func(model.Delta)) (model.Response, error){
+		says("I note.", model.StopCalls, note(`{"text":"a"}`), note(`{"text":"b"}`)),
+		says("Done.", model.StopEnd),
+		says("Really done.", model.StopEnd),
+	}}
+	m.steps[1] = func(emit func(model.Delta)) (model.Response, error) {
+		mem.later = []string{"one thing more"} // said while the model answers
+		return says("Done.", model.StopEnd)(emit)
+	}
+	stop, err := newLoop(t, m, mem).Run(context.Background())
+	if stop != loop.EndTurn || err != nil {
+		t.Fatalf("stop %s, %v", stop, err)
+	}
+	want := "user: begin\n" +
+		`assistant: I note. [n#1 note {"text":"a"}] [n#2 note {"text":"b"}]` + "\n" +
+		"tool: noted a\ntool: noted b\nassistant: Done.\nuser: one thing more\nassistant: Really done.\n"
+	if got := mem.transcript(); got != want {
+		t.Errorf("the conversation is\n%s\nand should be\n%s", got, want)
+	}
+	if n := len(m.requests[2].Messages); n != 7 || m.requests[2].Messages[0].Text != "system" {
+		t.Errorf("the last request has %d messages", n)
+	}
+	if mem.used.Input != 30 {
+		t.Errorf("30 tokens were read, and %d are known", mem.used.Input)
+	}
+}
+
+// TestF044EveryCallHasItsResult cuts the model off within a call, lets it fail, and bounds it.
+func TestF044EveryCallHasItsResult(t *testing.T) {
+	open := note(`{"text":`)
+	open.Done = false
+	begin := func() *memory { return &memory{messages: []model.Message{{Role: model.User, Text: "begin"}}} }
+	failing := func(emit func(model.Delta)) (model.Response, error) {
+		_, _ = says("", model.StopCalls, note(`{"text":"a"}`), open)(emit)
+		return model.Response{}, &model.Error{Kind: "bad_response", Message: "broken"}
+	}
+	for _, c := range []struct {
+		name   string
+		step   func(func(model.Delta)) (model.Response, error)
+		limits loop.Limits
+		stop   loop.StopReason
+		tail   string
+	}{
+		{"the stream breaks", failing, loop.Limits{Requests: 3}, loop.Failed, "[CANCELLED] The call was cut off before it was complete: nothing was done.\n"},
+		{"the driver panics", func(func(model.Delta)) (model.Response, error) { panic("boom") }, loop.Limits{Requests: 3}, loop.Failed, "user: begin\n"},
+		{"too many requests", says("again", model.StopCalls, note(`{"text":"a"}`)), loop.Limits{Requests: 2}, loop.MaxTurnRequests, "tool: noted a\n"},
+		{"too costly", says("again", model.StopCalls, note(`{"text":"a"}`)), loop.Limits{Requests: 9, CostUSD: 1}, loop.BudgetExceeded, "tool: noted a\n"},
+		{"refused", says("no", model.StopRefusal), loop.Limits{Requests: 2}, loop.Refusal, "assistant: no\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			mem := begin()
+			l := newLoop(t, &scripted{steps: []func(func(model.Delta)) (model.Response, error){c.step}}, mem)
+			l.Limits = func() loop.Limits { return c.limits }
+			stop, err := l.Run(context.Background())
+			if stop != c.stop || (err != nil) != (stop == loop.Failed) {
+				t.Errorf("stop %s, %v", stop, err)
+			}
+			if got := mem.transcript(); !strings.HasSuffix(got, c.tail) {
+				t.Errorf("the conversation is\n%s", got)
+			}
+			calls, results := 0, 0
+			for _, m := range mem.messages {
+				calls += len(m.Calls)
+				if m.Role == model.Tool {
+					results++
+				}
+			}
+			if calls != results {
+				t.Errorf("%d calls have %d results", calls, results)
+			}
+		})
+	}
+}
