@@ -43,8 +43,6 @@ type Snapshot struct {
 	Mode    fs.FileMode
 	ModTime time.Time
 	Links   uint64
-	// Rules are those by which edits of the file are rebased.
-	Rules text.Rules
 }
 
 // Revision is one change of a file: Set is over the text before it, Rev is the revision that it made.
@@ -142,8 +140,6 @@ type LandedFile struct {
 	Over    int
 	// SameLine says that somebody else changed a line that the edit changed too, or put text right beside what it replaced.
 	SameLine bool
-	// Reformatted counts the places where blanks that somebody else changed gave way to the edit.
-	Reformatted int
 	// Stale says, as the rest of a sentence that begins with the file's name, why buffer and disk differ after the edit; ""
 	// where they do not.
 	Stale string

@@ -33,10 +33,6 @@ func Told(env *Env, l filetime.LandedFile) string {
 	if l.SameLine {
 		b.WriteString("somebody else changed another part of the same line, or put text right beside what you replaced: both changes are in it\n")
 	}
-	if l.Reformatted > 0 {
-		fmt.Fprintf(&b, "reformatted: at %s somebody else had changed only blanks; they gave way\n",
-			Count(l.Reformatted, "place"))
-	}
 	b.WriteString(regions(env, l))
 	return b.String()
 }

@@ -25,42 +25,36 @@ const (
 
 // Rebased is the outcome of [Rebase] and [Mirror].
 type Rebased struct {
-	Set         Set        // nil when there are conflicts
-	Coalesced   int        // edits that the other side has made already
-	Reformatted int        // edits of the agent's that won over blanks of the user's; see Rules.Whitespace
-	SameLine    bool       // both sides changed one line, at different words, or an insertion touches what was replaced
-	Conflicts   []Conflict // in order
-}
-
-// Rules says what is a conflict. The zero Rules are those of [Rebase] and [Mirror].
-type Rules struct {
-	// Whitespace lets an edit of the agent's win where all that the user changed in what it
-	// replaces are blanks and line ends in code, as a formatter does. The new text takes
-	// over the indentation and the line ends. What the user did beside it stays.
-	Whitespace bool
-	// Language is LSP's id of the language. Whitespace works in those in which blanks
-	// between tokens mean nothing and strings and comments are told for sure.
-	Language string
+	Set       Set        // nil when there are conflicts
+	Coalesced int        // edits that the other side has made already
+	SameLine  bool       // both sides changed one line, at different words, or an insertion touches what was replaced
+	Conflicts []Conflict // in order
 }
 
 // Rebase carries ours, the agent's edits, over theirs, the user's. Both are over base;
 // the result is over theirs.Apply(base). It depends on the texts alone. The rules are in
 // the package's comment.
-func Rebase(base Text, ours, theirs Set) Rebased { return Rules{}.Rebase(base, ours, theirs) }
+func Rebase(base Text, ours, theirs Set) Rebased {
+	m := merge(base, ours, theirs)
+	return m.rebased(theirs, m.apart(theirs))
+}
 
 // Mirror carries theirs, the user's edits, over ours, the agent's: the other side of
 // [Rebase], so that without a conflict both ways lead to the same text:
 //
 //	Rebase(base, ours, theirs).Set.Apply(theirs.Apply(base))
 //	Mirror(base, theirs, ours).Set.Apply(ours.Apply(base))
-func Mirror(base Text, theirs, ours Set) Rebased { return Rules{}.Mirror(base, theirs, ours) }
+func Mirror(base Text, theirs, ours Set) Rebased {
+	m := merge(base, ours, theirs)
+	return m.mirrored(ours, m.apart(theirs))
+}
 
 // TakeBack carries back over theirs, where back is to take away what should not be there. It has no conflicts: what the user
 // has typed into that stays, all else of it goes, line ends too, and what it had replaced comes to stand before what was
 // typed, unless the user has put it back already. typed is theirs over back, as [Mirror] would have it; where it has
 // conflicts, it says what they are.
 func TakeBack(base Text, back, theirs Set) (set Set, typed Rebased) {
-	m := Rules{}.merge(base, back, theirs)
+	m := merge(base, back, theirs)
 	typed = m.mirrored(back, nil)
 	if len(m.Conflicts) == 0 {
 		return m.rebased(theirs, nil).Set, typed
@@ -105,19 +99,10 @@ func TakeBack(base Text, back, theirs Set) (set Set, typed Rebased) {
 // SameSpans reports whether rebased deletes nothing from now but what ours deletes
 // from base: the last check before an edit goes out.
 func SameSpans(base Text, ours Set, now Text, rebased Set) bool {
-	return Rules{}.SameSpans(base, ours, now, rebased)
-}
-
-// Rebase is the function of that name under these rules.
-func (rules Rules) Rebase(base Text, ours, theirs Set) Rebased {
-	m := rules.merge(base, ours, theirs)
-	return m.rebased(theirs, m.apart(theirs))
-}
-
-// Mirror is the function of that name under these rules.
-func (rules Rules) Mirror(base Text, theirs, ours Set) Rebased {
-	m := rules.merge(base, ours, theirs)
-	return m.mirrored(ours, m.apart(theirs))
+	same := func(endFirst bool) bool {
+		return subsequent(deleted(base, ours, endFirst), deleted(now, rebased, endFirst))
+	}
+	return same(false) || same(true)
 }
 
 // rebased is the outcome for the agent's edits, over theirs; ends are put into what both sides make.
@@ -142,16 +127,6 @@ func (m *merger) outcome(set, over, ends Set) Rebased {
 	return r
 }
 
-// SameSpans is the function of that name under these rules: with Whitespace, blanks and
-// line ends may go that were not there when ours was made.
-func (rules Rules) SameSpans(base Text, ours Set, now Text, rebased Set) bool {
-	same := func(endFirst bool, form func(string) string) bool {
-		return subsequent(deleted(base, ours, endFirst, form), deleted(now, rebased, endFirst, form))
-	}
-	asIs := func(s string) string { return s }
-	return same(false, asIs) || same(true, asIs) || rules.reformats() && (same(false, squeeze) || same(true, squeeze))
-}
-
 // subsequent reports whether the spans of b are those of a, or come out of them in
 // order: some are missing, shorter or joined where the user has deleted the same text.
 func subsequent(a, b []string) bool {
@@ -171,13 +146,12 @@ func subsequent(a, b []string) bool {
 	return true
 }
 
-// deleted returns what each edit takes away, in a form of it. What it puts back at once, at its start
-// or its end, does not count: an edit that was widened around a character does that.
-func deleted(t Text, s Set, endFirst bool, form func(string) string) []string {
+// deleted returns what each edit takes away. What it puts back at once, at its start or its end, does not count: an edit
+// that was widened around a character does that.
+func deleted(t Text, s Set, endFirst bool) []string {
 	var out []string
 	for _, e := range s {
-		old, n := form(t.Slice(e.Start, e.End)), 0
-		e.New = form(e.New)
+		old, n := t.Slice(e.Start, e.End), 0
 		if endFirst {
 			n = suffixLen(old, e.New)
 			old, e.New = old[:len(old)-n], e.New[:len(e.New)-n]
@@ -203,7 +177,6 @@ const (
 // merger walks over both sets in the order of the base.
 type merger struct {
 	Rebased
-	rules        Rules
 	base         Text
 	cur          cursor
 	ours, theirs Set // each side over the other's text
@@ -223,12 +196,10 @@ type merger struct {
 	line      int // number of the line in the merged text; gaps may count too few
 	agentLine int // last line that the agent changed
 	userLine  int
-
-	code *scanner // made when it is first needed
 }
 
-func (rules Rules) merge(base Text, ours, theirs Set) *merger {
-	m := &merger{rules: rules, base: base, cur: cursor{c: base.chunks()}, agentLine: -1, userLine: -1}
+func merge(base Text, ours, theirs Set) *merger {
+	m := &merger{base: base, cur: cursor{c: base.chunks()}, agentLine: -1, userLine: -1}
 	m.last[agent].End, m.last[user].End = -1, -1
 	b := Trim(base, theirs)
 	a := make(Set, 0, len(ours))
@@ -378,9 +349,6 @@ func (m *merger) both(a, b Set) {
 		m.theirs = append(m.theirs, minus(b, a, m.grownA)...)
 		m.lines(agent, Edit{start, end, ""})
 		m.lines(user, Edit{start, end, ""})
-	} else if parts := m.reformatted(start, end, a, b); parts != nil {
-		m.overBlanks(parts)
-		return
 	} else {
 		m.Conflicts = append(m.Conflicts, m.conflictOf(start, end, a, b, RuleOverlap))
 		m.lastSide = nobody
@@ -477,6 +445,8 @@ func (c *cursor) startsLine(off int) bool {
 	c.seek(off - 1)
 	return startsEOL(c.rest(off - 1))
 }
+
+func startsEOL(s string) bool { return s != "" && (s[0] == '\n' || s[0] == '\r') }
 
 func endsLine(s string) bool {
 	return s != "" && (s[len(s)-1] == '\n' || s[len(s)-1] == '\r')

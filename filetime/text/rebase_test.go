@@ -586,6 +586,52 @@ func TestMirrorAroundNewCharacters(t *testing.T) {
 	}
 }
 
+var codePieces = rapid.SampledFrom([]string{
+	"a", "foo", "\n", "\n\t", "\n\t\t", " ", "  ", "\r\n", "(", ")", ",", ";", "+", "-", "{", "}", "é", "\"", "'", "//", "`",
+	"\"b c\"", "/*", "*/", "\\", "\n#",
+})
+
+func drawCode(t *rapid.T, name string, n int) string {
+	return strings.Join(rapid.SliceOfN(codePieces, 0, n).Draw(t, name), "")
+}
+
+// drawFormatted returns a set that changes blanks only, each of its edits in one place.
+func drawFormatted(t *rapid.T, base string) Set {
+	blanks := func(s string) int { return len(s) - len(strings.TrimLeft(s, " \t\r\n")) }
+	var s Set
+	at := places(base)
+	for i := 0; i < len(at); i++ {
+		end := at[i] + blanks(base[at[i]:])
+		if rapid.IntRange(0, 2).Draw(t, "gap") > 0 {
+			if end > at[i] {
+				for ; at[i] < end; i++ {
+				}
+			}
+			continue
+		}
+		e := Edit{at[i], end, rapid.SampledFrom([]string{"", " ", "  ", "\n", "\n\t", "\n\t\t", "\r\n"}).Draw(t, "blanks")}
+		for ; i+1 < len(at) && at[i] < end; i++ {
+		}
+		if base[e.Start:e.End] != e.New {
+			s = append(s, e)
+		}
+	}
+	return s
+}
+
+// drawEdits returns a set of edits that do not touch, of code.
+func drawEdits(t *rapid.T, name, base string) Set {
+	var s Set
+	at := places(base)
+	for from := 0; from < len(at) && len(s) < 3; {
+		i := rapid.IntRange(from, min(from+6, len(at)-1)).Draw(t, name)
+		j := rapid.IntRange(i, min(i+6, len(at)-1)).Draw(t, name)
+		s = append(s, Edit{at[i], at[j], drawCode(t, name, 4)})
+		from = j + 1
+	}
+	return s
+}
+
 // TestSameEveryTime does everything twice: no answer may hang on the order of a map.
 func TestSameEveryTime(t *testing.T) {
 	t.Parallel()
@@ -598,7 +644,7 @@ func TestSameEveryTime(t *testing.T) {
 			found, err := Locate(x, old, new, false)
 			return []any{
 				Diff(x, y), Minimize(x, ours), Canonical(x, ours), Overwrite(x, other), found, err,
-				Rebase(x, ours, theirs), Mirror(x, theirs, ours), golang.Rebase(x, ours, theirs),
+				Rebase(x, ours, theirs), Mirror(x, theirs, ours),
 			}
 		}
 		if a, b := all(), all(); !reflect.DeepEqual(a, b) {

@@ -257,3 +257,6 @@ func TestConflictsWithTyping(t *testing.T) {
 		t.Error("too many conflicts")
 	}
 }
+
+// head returns the blanks with which a text begins, up to the end of its first line.
+func head(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " \t"))] }

@@ -30,7 +30,6 @@ func (p plan) landed(f *file, applied bool) filetime.LandedFile {
 	l := filetime.LandedFile{
 		Path: f.path, Before: p.before, After: p.after, Set: p.set, BeforeVersion: p.version,
 		Rev: f.rev, Applied: applied, Source: "buffer", Rebased: p.theirs, Over: len(p.theirs), SameLine: p.rebased.SameLine,
-		Reformatted: p.rebased.Reformatted,
 	}
 	return l
 }
@@ -83,8 +82,8 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 		v := f.version
 		p.version = &v
 	}
-	p.rebased = f.rules.Rebase(e.Base, e.Edits, theirs)
-	if len(p.rebased.Conflicts) == 0 && !f.rules.SameSpans(e.Base, e.Edits, f.text, p.rebased.Set) {
+	p.rebased = text.Rebase(e.Base, e.Edits, theirs)
+	if len(p.rebased.Conflicts) == 0 && !text.SameSpans(e.Base, e.Edits, f.text, p.rebased.Set) {
 		w.o.Log.Error("a rebased edit would delete other text than it was made for", "path", f.path)
 		p.rebased.Conflicts = []text.Conflict{{Rule: "span"}}
 	}

@@ -44,7 +44,6 @@ type event struct {
 
 // delivery is an edit on its way: what was sent, for which text, and what has happened to the document since.
 type delivery struct {
-	rules  text.Rules
 	base   text.Text
 	set    text.Set
 	ranges []TextEdit
@@ -291,7 +290,7 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	if a.tries > 0 && a.repairs == 0 {
 		a.typed = f.open && f.dirty && !f.touched
 	}
-	d := &delivery{rules: f.rules, base: p.before, set: p.set, ranges: a.ranges(p.before, p.set)}
+	d := &delivery{base: p.before, set: p.set, ranges: a.ranges(p.before, p.set)}
 	f.out = d
 	return p, d, false, nil
 }
@@ -410,7 +409,7 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 			a.claim(first.rev, last.rev, nil)
 			p.set = text.Canonical(p.before, composed(d.events[found.i:found.j]))
 		} else {
-			p.set = d.exact(found, d.rules.Rebase(d.base, d.set, composed(d.events[:found.i])).Set)
+			p.set = d.exact(found, text.Rebase(d.base, d.set, composed(d.events[:found.i])).Set)
 			a.claim(first.rev, last.rev, p.set)
 		}
 		l := a.landed(p, last.rev)
@@ -544,7 +543,7 @@ func (d *delivery) told() int {
 
 // partly says that some of the edit's places show it and others do not yet: an editor may tell of each on its own.
 func (d *delivery) partly() bool {
-	r := d.rules.Rebase(d.base, d.set, text.Minimize(d.base, composed(d.events)))
+	r := text.Rebase(d.base, d.set, text.Minimize(d.base, composed(d.events)))
 	return r.Coalesced > 0 && len(r.Conflicts) == 0 && len(r.Set) > 0
 }
 
@@ -674,7 +673,7 @@ func (d *delivery) match(i, j int, begun bool) finding {
 // begin looks at the next event as the first that may show the edit.
 func (d *delivery) begin(e event, wrong text.Set) {
 	s := start{size: d.size}
-	if r := d.rules.Rebase(d.base, d.set, d.theirs); len(r.Conflicts) == 0 {
+	if r := text.Rebase(d.base, d.set, d.theirs); len(r.Conflicts) == 0 {
 		s.right = text.Canonical(e.before, r.Set)
 		s.rightSize = grown(e.before, s.right)
 		s.rightBegun = r.Coalesced > 0 || removed(r.Set) < removed(d.set)

@@ -427,7 +427,7 @@ func (w *Workspace) merge(path string, base, ours, theirs []byte) ([]byte, error
 	}
 	b, o, t := sides[0].text, sides[1].text, sides[2].text
 	edits := text.Diff(b, o)
-	merged := text.RulesFor(path, w.o.Whitespace).Rebase(b, edits, text.Diff(b, t))
+	merged := text.Rebase(b, edits, text.Diff(b, t))
 	if len(merged.Conflicts) > 0 {
 		return nil, &mergeConflict{b, t, edits, merged.Conflicts}
 	}

@@ -84,7 +84,7 @@ func (a *attempt) repair(d *delivery, found finding) {
 		theirs := composed(d.events[:found.i])
 		a.detour = &detour{
 			meant: a.e, base: d.base, sent: d.set, before: first.before, first: first.rev, stage: stage{now: first.before},
-			theirs: text.Canonical(a.e.Base, text.Compose(a.sent.theirs, theirs)), right: d.rules.Rebase(d.base, d.set, theirs),
+			theirs: text.Canonical(a.e.Base, text.Compose(a.sent.theirs, theirs)), right: text.Rebase(d.base, d.set, theirs),
 		}
 	}
 	t := a.detour
@@ -119,7 +119,7 @@ func (a *attempt) mended() {
 func (a *attempt) wanted() text.Set {
 	t := a.detour
 	if t.rebased = t.right; len(t.rebased.Conflicts) == 0 {
-		t.rebased = a.f.rules.Rebase(t.before, t.right.Set, t.since)
+		t.rebased = text.Rebase(t.before, t.right.Set, t.since)
 	}
 	if t.done = len(t.rebased.Conflicts) == 0 && !t.met && !a.lingers; !t.done {
 		return t.back

@@ -117,9 +117,6 @@ type Options struct {
 	Locks string
 	// Watch is asked to watch the folder of a file that was seen; may be nil.
 	Watch func(path string)
-	// Whitespace lets an edit win over blanks that somebody else changed in code; see text.Rules. Off, since blanks that a
-	// person types are typing too.
-	Whitespace bool
 	// Journal keeps changes over the end of the process; see disk.Journal. May be nil.
 	Journal disk.Journal
 	Now     func() time.Time
@@ -183,8 +180,6 @@ type file struct {
 	used uint64        // guarded by Workspace.mu
 	slot chan struct{} // one edit on its way at a time
 
-	rules text.Rules
-
 	mu      sync.Mutex
 	text    text.Text
 	rev     uint64
@@ -235,7 +230,6 @@ func (w *Workspace) fileLocked(path string) *file {
 	if f == nil {
 		w.forget()
 		f = &file{path: path, uri: URI(path), slot: make(chan struct{}, 1), changed: make(chan struct{})}
-		f.rules = text.RulesFor(path, w.o.Whitespace)
 		f.rev = w.next()
 		f.base = f.rev
 		if g := w.gone[path]; g != nil {
@@ -294,7 +288,7 @@ func (w *Workspace) record(f *file, set text.Set, author filetime.Author) {
 func (f *file) snapshot() filetime.Snapshot {
 	return filetime.Snapshot{
 		Path: f.path, Text: f.text, Rev: f.rev, Version: f.version, Open: f.open, Dirty: f.open && f.dirty,
-		Exists: f.exists || f.open, Mode: f.disk.mode, ModTime: f.disk.mtime, Links: f.disk.links, Rules: f.rules,
+		Exists: f.exists || f.open, Mode: f.disk.mode, ModTime: f.disk.mtime, Links: f.disk.links,
 	}
 }
 

@@ -186,7 +186,7 @@ func (s *search) carry(v filetime.View, found text.Found) error {
 	s.found = found
 	s.edit = filetime.FileEdit{Path: s.path, Base: v.Text, Edits: found.Edits, Since: v.Since, Rev: v.Rev}
 	s.line = v.Since.Apply(v.Text).Line(v.Since.MapPos(found.Matches[0].Start, true)) + 1
-	r := s.now.Rules.Rebase(v.Text, found.Edits, v.Since)
+	r := text.Rebase(v.Text, found.Edits, v.Since)
 	if found.Tier > text.TierLineEnds {
 		r.Conflicts = append(r.Conflicts, meets(v, found)...)
 	}

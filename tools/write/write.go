@@ -136,7 +136,7 @@ func (w *writing) overwrite(ctx context.Context) error {
 		Path: w.path, Base: v.Text, Since: v.Since, Rev: v.Rev,
 		Edits: text.Overwrite(v.Text, w.in.Content),
 	}
-	r := now.Rules.Rebase(v.Text, w.edit.Edits, v.Since)
+	r := text.Rebase(v.Text, w.edit.Edits, v.Since)
 	switch {
 	case len(r.Conflicts) > 0:
 		return filetime.Collision(w.edit, v.Since, v.Since.Apply(v.Text), r.Conflicts, v.Author)
