@@ -29,7 +29,6 @@ type ClientExperimental struct {
 	EditorRequest   bool `json:"editorRequest,omitzero" doc:"tandem/editor/request."`
 	Model           bool `json:"model,omitzero" doc:"tandem/model/stream."`
 	Review          bool `json:"review,omitzero" doc:"The client shows hunks and checks every document's version."`
-	Rebase          bool `json:"rebase,omitzero" doc:"The client rebases edits over its own changes."`
 	SettingsAreOwn  bool `json:"settingsAreOwn,omitzero" doc:"The tandem section never holds a repository's settings. Without it the section may only make things stricter, like a workspace's file."`
 	Events          bool `json:"events,omitzero" doc:"tandem/tools/event."`
 }

@@ -373,8 +373,6 @@ export interface ClientExperimental {
   model?: boolean;
   /** The client shows hunks and checks every document's version. */
   review?: boolean;
-  /** The client rebases edits over its own changes. */
-  rebase?: boolean;
   /** The tandem section never holds a repository's settings. Without it the section may only make things stricter, like a workspace's file. */
   settingsAreOwn?: boolean;
   /** tandem/tools/event. */

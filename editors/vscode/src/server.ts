@@ -350,7 +350,7 @@ export class Server implements Backend, vscode.Disposable {
 function feature(requests: string[]): StaticFeature {
   return {
     fillClientCapabilities(capabilities: ClientCapabilities) {
-      const tandem: ClientExperimental = { protocolVersion: VERSION, review: true, rebase: true, settingsAreOwn: true };
+      const tandem: ClientExperimental = { protocolVersion: VERSION, review: true, settingsAreOwn: true };
       for (const method of requests) {
         const name = DECLARED[method];
         if (name) {

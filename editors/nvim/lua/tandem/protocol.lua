@@ -156,7 +156,6 @@ local M = {}
 ---@field editorRequest? boolean tandem/editor/request.
 ---@field model? boolean tandem/model/stream.
 ---@field review? boolean The client shows hunks and checks every document's version.
----@field rebase? boolean The client rebases edits over its own changes.
 ---@field settingsAreOwn? boolean The tandem section never holds a repository's settings. Without it the section may only make things stricter, like a workspace's file.
 ---@field events? boolean tandem/tools/event.
 
