@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -66,6 +67,67 @@ func Minimize(base Text, s Set) Set {
 
 // diffStrings returns the edits that turn a into b.
 func diffStrings(a, b string) Set { return newDiffer(len(a)+len(b)).strings(a, b, 0) }
+
+// Run is a run of changed lines: lines A0 to A1 of one text became B0 to B1 of another.
+type Run struct{ A0, A1, B0, B1 int }
+
+// Lines returns the runs of lines in which a and b differ, in order and apart; a line ends after each \n. No run has a
+// line on both sides. Like that of Diff its work is bounded by a number of steps and not by time, so that the answer
+// depends on the texts alone.
+func Lines(a, b string) []Run {
+	d := newDiffer(len(a) + len(b))
+	la, lb := d.sequence(a, lineEnd), d.sequence(b, lineEnd)
+	d.separate(la.ids, lb.ids, d.lines(la, lb))
+	out := make([]Run, len(d.hunks))
+	for i, h := range d.hunks {
+		out[i] = Run{h.a0, h.a1, h.b0, h.b1}
+	}
+	return out
+}
+
+func lineEnd(s string) int {
+	if n := strings.IndexByte(s, '\n') + 1; n > 0 {
+		return n
+	}
+	return len(s)
+}
+
+// separate splits hunks that have a symbol on both sides, as a search that was cut off at its bound may leave them: each
+// symbol of b is paired with the next equal one of a.
+func (d *differ) separate(a, b []int32, hunks []hunk) {
+	d.hunks = nil
+	for _, h := range hunks {
+		if !d.common(a[h.a0:h.a1], b[h.b0:h.b1]) {
+			d.add(h)
+			continue
+		}
+		places := map[int32][]int{} // in a, by symbol, ascending
+		for i := h.a0; i < h.a1; i++ {
+			places[a[i]] = append(places[a[i]], i)
+		}
+		i, j := h.a0, h.b0
+		for k := h.b0; k < h.b1; k++ {
+			at := places[b[k]]
+			for len(at) > 0 && at[0] < i {
+				at = at[1:]
+			}
+			if places[b[k]] = at; len(at) > 0 {
+				d.add(hunk{i, at[0], j, k})
+				i, j = at[0]+1, k+1
+			}
+		}
+		d.add(hunk{i, h.a1, j, h.b1})
+	}
+}
+
+// common reports whether a symbol is in both a and b.
+func (d *differ) common(a, b []int32) bool {
+	for _, id := range a {
+		d.seen[id].na = 1
+	}
+	defer d.forget(a, nil)
+	return slices.ContainsFunc(b, func(id int32) bool { return d.seen[id].na > 0 })
+}
 
 // hunk is a range of a and the range of b that stands in its place, in symbols.
 type hunk struct{ a0, a1, b0, b1 int }

@@ -1,9 +1,10 @@
 // Package show makes what people look at: diffs as unified text, whole lines per hunk
 // and the changed characters within them, and texts in which nothing is invisible.
 //
-// Nothing is ever edited by these diffs. They have a time limit, so a very large
-// change may come out coarser on a slow machine; the edits themselves are made by
-// package text.
+// Which lines have changed depends on the texts alone: what a person decides about a
+// hunk is kept by its number. Only the search for the changed characters within the
+// lines has a time limit; on a slow machine some hunks of a very large change come
+// without them.
 package show
 
 import (
@@ -20,9 +21,7 @@ import (
 const (
 	defaultContext  = 3
 	defaultMaxBytes = 1 << 20
-	timeLimit       = 300 * time.Millisecond
-	maxLines        = 1_000_000 // what the library can number
-	manyLines       = 50_000    // from here on lines must not repeat much: those searches have no time limit
+	inlineLimit     = 300 * time.Millisecond // for the Inline of all hunks of a file together
 	maxInline       = 16 << 10
 )
 
@@ -32,7 +31,7 @@ type Hunk struct {
 	OldStart, OldLines, NewStart, NewLines int
 
 	Old, New string // the whole lines, with their line ends
-	Inline   []Span // the changed parts, when both sides have lines and are valid UTF-8
+	Inline   []Span // the changed parts, when both sides have lines and are valid UTF-8 and there was time
 }
 
 // Span is a changed part of a hunk: runes Start to End of Old for "delete", of New
@@ -48,7 +47,6 @@ type File struct {
 	Additions, Deletions int // lines
 	Hunks                []Hunk
 	Truncated            bool // too large: Unified and Hunks are left out
-	Coarse               bool // a smaller diff may exist: time or size was at the limit
 }
 
 // Options change how a diff is written. The zero value is usable.
@@ -63,7 +61,7 @@ type Options struct {
 // Diff compares two versions of a file. Unified is what patch and git apply take; it
 // is empty when nothing has changed. No hunk has a line on both of its sides.
 func Diff(path string, old, new text.Text, o Options) File {
-	return diff(path, old, new, o, timeLimit)
+	return diff(path, old, new, o, inlineLimit)
 }
 
 func diff(path string, old, new text.Text, o Options, limit time.Duration) File {
@@ -80,7 +78,7 @@ func diff(path string, old, new text.Text, o Options, limit time.Duration) File 
 // Back is Diff where it is known what was changed: back leads from the new version to
 // the old one. Only lines that it touches are in the hunks.
 func Back(path string, new text.Text, back text.Set, o Options) File {
-	d := newDiffer(path, o, timeLimit)
+	d := newDiffer(path, o, inlineLimit)
 	old := back.Apply(new)
 	if !old.Equal(new) {
 		d.lines(old, new)
@@ -95,11 +93,11 @@ func Lines(old, new text.Text) text.Set {
 	if old.Equal(new) {
 		return nil
 	}
-	d := newDiffer("", Options{}, timeLimit)
+	d := newDiffer("", Options{}, 0)
 	d.lines(old, new)
 	at := offsets(d.a)
 	var out text.Set
-	for _, r := range d.align(d.part(d.whole())) {
+	for _, r := range d.align(d.whole()) {
 		out = append(out, text.Edit{Start: at[r.a0], End: at[r.a1], New: strings.Join(d.b[r.b0:r.b1], "")})
 	}
 	return out
@@ -112,6 +110,7 @@ type differ struct {
 	a, b     []string // lines
 }
 
+// newDiffer gives one that looks for changed characters for so long.
 func newDiffer(path string, o Options, limit time.Duration) *differ {
 	if o.Context == 0 {
 		o.Context = defaultContext
@@ -129,51 +128,25 @@ type run struct{ a0, a1, b0, b1 int }
 
 func (d *differ) whole() run { return run{0, len(d.a), 0, len(d.b)} }
 
-// part is a run without the lines that both sides begin and end with, interned.
-type part struct {
-	run
-	x, y   []rune
-	fewest least
-}
-
-func (d *differ) part(r run) part {
-	for r.a0 < r.a1 && r.b0 < r.b1 && d.a[r.a0] == d.b[r.b0] {
-		r.a0, r.b0 = r.a0+1, r.b0+1
-	}
-	for r.a0 < r.a1 && r.b0 < r.b1 && d.a[r.a1-1] == d.b[r.b1-1] {
-		r.a1, r.b1 = r.a1-1, r.b1-1
-	}
-	p := part{run: r}
-	p.x, p.y, p.fewest = intern(d.a[r.a0:r.a1], d.b[r.b0:r.b1])
-	return p
-}
-
 // compare fills in the file; what has changed lies within some runs.
 func (d *differ) compare(within []run) {
-	var parts []part
-	var fewest least
-	for _, r := range within {
-		p := d.part(r)
-		parts = append(parts, p)
-		fewest.additions += p.fewest.additions
-		fewest.deletions += p.fewest.deletions
-		fewest.bytes += p.fewest.bytes
-	}
-	if fewest.bytes > d.o.MaxBytes {
-		d.f.Additions, d.f.Deletions = fewest.additions, fewest.deletions
-		d.f.Truncated, d.f.Coarse = true, true
-		return
-	}
 	var runs []run
-	for _, p := range parts {
-		runs = append(runs, d.align(p)...)
+	for _, r := range within {
+		runs = append(runs, d.align(r)...)
 	}
+	bytes := 0
 	for _, r := range runs {
 		d.f.Deletions += r.a1 - r.a0
 		d.f.Additions += r.b1 - r.b0
+		for _, l := range slices.Concat(d.a[r.a0:r.a1], d.b[r.b0:r.b1]) {
+			bytes += len(l) + 1
+		}
 	}
-	var ok bool
-	if d.f.Unified, ok = d.unified(runs); !ok {
+	ok := bytes <= d.o.MaxBytes
+	if ok {
+		d.f.Unified, ok = d.unified(runs)
+	}
+	if !ok {
 		d.f.Unified, d.f.Truncated = "", true
 		return
 	}
@@ -241,74 +214,18 @@ func split(s string) []string {
 	return lines
 }
 
-// least is what every diff of two lists of lines has in it at the least, and how many
-// different lines there are.
-type least struct{ additions, deletions, bytes, distinct int }
-
-// intern gives each distinct line a rune of its own.
-func intern(a, b []string) (x, y []rune, fewest least) {
-	ids := make(map[string]rune, len(a)+len(b))
-	var surplus []int // by rune: how many more of a line a has
-	number := func(lines []string, side int) []rune {
-		out := make([]rune, len(lines))
-		for i, l := range lines {
-			id, ok := ids[l]
-			if !ok {
-				id = rune(len(ids))
-				ids[l] = id
-				surplus = append(surplus, 0)
-			}
-			surplus[id] += side
-			if out[i] = id + 1; out[i] >= 0xD800 {
-				out[i] += 0x800 // no surrogates: they do not survive in a string
-			}
-		}
-		return out
+// align finds the changed runs within a run.
+func (d *differ) align(r run) (out []run) {
+	for r.a0 < r.a1 && r.b0 < r.b1 && d.a[r.a0] == d.b[r.b0] {
+		r.a0, r.b0 = r.a0+1, r.b0+1
 	}
-	x, y = number(a, 1), number(b, -1)
-	fewest.distinct = len(ids)
-	for l, id := range ids {
-		n := surplus[id]
-		fewest.deletions += max(n, 0)
-		fewest.additions += max(-n, 0)
-		fewest.bytes += max(n, -n) * (len(l) + 1)
+	for r.a0 < r.a1 && r.b0 < r.b1 && d.a[r.a1-1] == d.b[r.b1-1] {
+		r.a1, r.b1 = r.a1-1, r.b1-1
 	}
-	return x, y, fewest
-}
-
-// align finds the changed runs within a part.
-func (d *differ) align(p part) []run {
-	switch n := len(p.x) + len(p.y); {
-	case n == 0:
-		return nil
-	case len(p.x) == 0 || len(p.y) == 0:
-		return []run{p.run}
-	case n > maxLines, n > manyLines && p.fewest.distinct < n/8:
-		d.f.Coarse = true
-		return []run{p.run}
+	for _, l := range text.Lines(strings.Join(d.a[r.a0:r.a1], ""), strings.Join(d.b[r.b0:r.b1], "")) {
+		out = append(out, run{r.a0 + l.A0, r.a0 + l.A1, r.b0 + l.B0, r.b0 + l.B1})
 	}
-	var runs []run
-	i, j, open := p.a0, p.b0, false
-	for _, op := range d.engine().DiffMainRunes(p.x, p.y, false) {
-		n := utf8.RuneCountInString(op.Text)
-		if op.Type == diffmatchpatch.DiffEqual {
-			i, j, open = i+n, j+n, false
-			continue
-		}
-		if !open {
-			runs, open = append(runs, run{i, i, j, j}), true
-		}
-		r := &runs[len(runs)-1]
-		if op.Type == diffmatchpatch.DiffDelete {
-			i += n
-			r.a1 = i
-		} else {
-			j += n
-			r.b1 = j
-		}
-	}
-	d.f.Coarse = d.f.Coarse || d.late()
-	return runs
+	return out
 }
 
 func (d *differ) late() bool { return !time.Now().Before(d.deadline) }
@@ -333,7 +250,6 @@ func (d *differ) hunk(r run) Hunk {
 		return h // the library does not keep invalid bytes
 	}
 	if d.late() {
-		d.f.Coarse = true
 		return h
 	}
 	dmp := d.engine()
