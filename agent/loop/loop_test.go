@@ -127,8 +127,8 @@ func (m *memory) transcript() string {
 	return b.String()
 }
 
-// TestF044MemoryConversation runs a loop over messages that belong to no session.
-func TestF044MemoryConversation(t *testing.T) {
+// TestConversationInMemory runs a loop over messages that belong to no session.
+func TestConversationInMemory(t *testing.T) {
 	mem := &memory{messages: []model.Message{{Role: model.User, Text: "begin"}}}
 	m := &scripted{steps: []func(func(model.Delta)) (model.Response, error){
 		says("I note.", model.StopCalls, note(`{"text":"a"}`), note(`{"text":"b"}`)),
@@ -157,8 +157,8 @@ func TestF044MemoryConversation(t *testing.T) {
 	}
 }
 
-// TestF044EveryCallHasItsResult cuts the model off within a call, lets it fail, and bounds it.
-func TestF044EveryCallHasItsResult(t *testing.T) {
+// TestEveryCallHasItsResult cuts the model off within a call, lets it fail, and bounds it.
+func TestEveryCallHasItsResult(t *testing.T) {
 	open := note(`{"text":`)
 	open.Done = false
 	begin := func() *memory { return &memory{messages: []model.Message{{Role: model.User, Text: "begin"}}} }
