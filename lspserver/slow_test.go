@@ -237,7 +237,7 @@ func TestSlowClient(t *testing.T) {
 		if float64(updates) > 30*seconds+1 {
 			t.Errorf("%d updates in %.1f seconds", updates, seconds)
 		}
-		if held > 3*size>>20 && !wiretest.Raced() { // the model's answer, what waits, and as much again for a slice that grows
+		if held > int64(3*size>>20) && !wiretest.Raced() { // the model's answer, what waits, and as much again for a slice that grows
 			t.Errorf("%d MB were held", held)
 		}
 		t.Logf("%d updates in %.1f seconds; %d MB held", updates, seconds, held)
