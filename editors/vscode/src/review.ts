@@ -45,6 +45,8 @@ export class Review implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly due = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
+  /** Whether the lenses have changed since the keyboard was last seen to leave the editors. */
+  private lensesNew = false;
 
   /** Fires when the list of open changes is another. */
   readonly onChanged = this.changed.event;
@@ -118,6 +120,17 @@ export class Review implements vscode.Disposable {
       void this.fetch({ sessionId: session });
     } else {
       this.clear();
+    }
+  }
+
+  /**
+   * Has VS Code ask for the lenses again. It asks a moment after they have changed, and drops that where the keyboard leaves
+   * the editor before; nothing else would make it ask until the editor has the keyboard again.
+   */
+  keyboardLeft(): void {
+    if (this.lensesNew) {
+      this.lensesNew = false;
+      this.lensesChanged.fire();
     }
   }
 
@@ -273,6 +286,7 @@ export class Review implements vscode.Disposable {
   private refreshed(): void {
     this.draw();
     this.setContext();
+    this.lensesNew = true;
     this.lensesChanged.fire();
     for (const doc of vscode.workspace.textDocuments) {
       if (doc.uri.scheme === BEFORE) {

@@ -239,6 +239,7 @@ window.addEventListener('keydown', (e) => {
 });
 
 window.addEventListener('focus', () => {
+  post({ type: 'focused' });
   if (!document.activeElement || document.activeElement === document.body) {
     composer.focus();
   }

@@ -66,8 +66,10 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
   private readonly questions: Questions;
   private readonly sessionEmitter = new vscode.EventEmitter<string | undefined>();
   private readonly runningEmitter = new vscode.EventEmitter<boolean>();
-  private readonly subscriptions: vscode.Disposable[] = [this.sessionEmitter, this.runningEmitter];
+  private readonly focusEmitter = new vscode.EventEmitter<void>();
+  private readonly subscriptions: vscode.Disposable[] = [this.sessionEmitter, this.runningEmitter, this.focusEmitter];
   readonly onRunning = this.runningEmitter.event;
+  readonly onFocus = this.focusEmitter.event;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
@@ -573,6 +575,8 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
         this.tellAll();
         this.tellAsked();
         return;
+      case 'focused':
+        return this.focusEmitter.fire();
       case 'ask':
         return this.prompt(m.text, m.context);
       case 'stop':
