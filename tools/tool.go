@@ -117,6 +117,8 @@ type Env struct {
 	Runner      sandbox.Runner
 	Limits      Limits
 	RequireRead bool
+	// MayRead says that a call of read_file for an absolute path would go on without a question. nil says so of every path.
+	MayRead func(path string) bool
 	// Progress shows a person how a running call gets on; never blocks. May be nil.
 	Progress func(Progress)
 	// Clarify asks the person a question and returns when there is an answer or ctx has ended; "" is no answer,

@@ -234,7 +234,7 @@ func (s *search) moved(v filetime.View, found []text.Conflict) error {
 func (s *search) ambiguous(v filetime.View, at []int) error {
 	now := v.Since.Apply(v.Text)
 	var names []string
-	e := tools.Places(s.env)
+	e, shows := tools.Places(s.env), tools.Shows(s.env, s.path)
 	for i, l := range at {
 		start := v.Since.MapPos(v.Text.LineStart(l-1), true)
 		if l = now.Line(start) + 1; i == 20 {
@@ -242,11 +242,11 @@ func (s *search) ambiguous(v filetime.View, at []int) error {
 			break
 		}
 		names = append(names, fmt.Sprint(l))
-		if i < maxShown {
+		if i < maxShown && shows {
 			e.Lines(now, l-beside, l+s.size()+beside, start)
 		}
 	}
-	if now.Equal(s.now.Text) {
+	if shows && now.Equal(s.now.Text) {
 		e.Seen(s.env.FileTime, s.now)
 	}
 	return tools.Refuse(tools.TextMultipleMatches, "ambiguous",
@@ -327,6 +327,9 @@ func (s *search) missing(views []filetime.View) error {
 	found, err := text.Locate(s.now.Text, s.in.OldText, s.in.NewText, true)
 	line, how := differs(s.now.Text, s.in.OldText)
 	switch {
+	case !tools.Shows(s.env, s.path):
+		b.WriteString("Read the file with read_file.")
+		return tools.Refuse(tools.TextNotFound, "not_found", "%s", b.String())
 	case err == nil:
 		at = found.Lines[:min(3, len(found.Lines))]
 		b.WriteString("It stands there by now:\n")

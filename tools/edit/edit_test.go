@@ -12,10 +12,11 @@ import (
 	"tandem/filetime/text"
 	"tandem/tools"
 	"tandem/tools/edit"
+	"tandem/tools/read"
 	"tandem/tools/run/runtest"
 )
 
-func TestCases(t *testing.T) { runtest.Cases(t, edit.New()) }
+func TestCases(t *testing.T) { runtest.Cases(t, edit.New(), read.New()) }
 
 // While the agent edits one word after the other, quoting whole lines as it once saw them, a person types all over the
 // file. Every edit lands once, or is refused with nothing of it in the text; every character typed stays, in order.

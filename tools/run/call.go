@@ -144,7 +144,7 @@ func (c *call) find() error {
 	if c.tool = t; t != nil {
 		if c.env == nil {
 			c.env = c.host.Env(c.Call)
-			c.env.Progress = c.progress
+			c.env.Progress, c.env.MayRead = c.progress, c.mayRead
 		}
 		return nil
 	}
@@ -241,6 +241,15 @@ func (c *call) policy() error {
 	return denied(tools.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: "policy"},
 		"Permission denied: %s (%s %s). Nothing was done. This rule denies the same call every time: go on without it, "+
 			"and tell the user what you could not do.", d.Reason, d.Layer, d.Rule)
+}
+
+// mayRead says that reading a file would be allowed without a question. A host without the tool has no rule about it.
+func (c *call) mayRead(path string) bool {
+	t := c.host.Registry.Get(tools.ReadFile)
+	if t == nil {
+		return c.host.Registry.DisabledBy(tools.ReadFile) == ""
+	}
+	return c.host.Gate.Judge(t, &tools.Plan{Kind: tools.Read, Op: tools.OpRead, Paths: []string{path}}).Verdict == "allow"
 }
 
 // permission asks a person, with nothing of the call done yet and no time limit running.

@@ -251,6 +251,15 @@ func (w *World) flags(t *testing.T, s string, forms map[string]string) {
 			w.Host.Apply = filetime.Apply(value)
 		case "mode":
 			w.Host.Gate = gate.Mode(value)
+		case "askFor", "deny": // a rule about a tool, in auto mode
+			rules := []gate.Rule{{Tool: value, Name: key}}
+			p := gate.Policy{Mode: gate.Auto}
+			if key == "deny" {
+				p.Deny = rules
+			} else {
+				p.Ask = rules
+			}
+			w.Host.Gate = p
 		case "answer":
 			w.Answer = map[string]run.Answer{
 				"reject": run.Rejected, "allow": run.Allowed, "cancel": run.AnswerCancelled, "nobody": run.Unavailable,
