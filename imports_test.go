@@ -35,6 +35,10 @@ var rooms = map[string]room{
 		[]string{"lspserver/...", "agent/...", "tools/...", "filetime/...", "sandbox/..."},
 		"it answers the editor with what the agent and the tools do",
 	},
+	"lspserver/updates": {
+		[]string{"lspserver/protocol", "agent", "agent/model", "tools", "tools/run", "filetime/text/show"},
+		"what happens becomes payloads here, for every face alike",
+	},
 	"lspserver/wire":     {nil, "the wire does not know what it carries"},
 	"lspserver/protocol": {nil, "what is on the wire is plain data"},
 	"lspserver/logs":     {nil, "it writes what it is given and knows no meaning"},

@@ -16,6 +16,7 @@ import (
 	"tandem/agent"
 	"tandem/filetime/text/show"
 	"tandem/lspserver/protocol"
+	"tandem/lspserver/updates"
 	"tandem/lspserver/wire"
 	"tandem/tools/run"
 	"tandem/tools/words"
@@ -77,7 +78,7 @@ func (s *server) ask(ctx context.Context, path string, a protocol.AskTarget) err
 	if err != nil {
 		return err
 	}
-	p := protocol.PromptParams{SessionID: se.id, Prompt: []protocol.ContentBlock{textBlock(clone(a.Text))}}
+	p := protocol.PromptParams{SessionID: se.id, Prompt: []protocol.ContentBlock{updates.Text(clone(a.Text))}}
 	if a.Range != nil {
 		at := &protocol.EditorContext{URI: a.URI, Cursor: a.Range.Start}
 		if a.Range.Start != a.Range.End {

@@ -7,6 +7,7 @@ import (
 
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/review"
+	"tandem/lspserver/updates"
 	"tandem/lspserver/wire"
 	"tandem/lspserver/workspace"
 	"tandem/sandbox"
@@ -166,7 +167,7 @@ func (s *server) status(ctx context.Context, _ struct{}) (protocol.StatusResult,
 	r.Documents, r.Suspect = s.ws.Documents()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.Models, r.Sessions, r.Usage = s.opener.Names(), len(s.sessions), usageOf(s.usage)
+	r.Models, r.Sessions, r.Usage = s.opener.Names(), len(s.sessions), updates.Usage(s.usage)
 	for _, p := range s.problems {
 		r.Config = append(r.Config, p.String())
 	}

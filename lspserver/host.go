@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"tandem/agent"
-	"tandem/filetime/text/show"
 	"tandem/lspserver/protocol"
+	"tandem/lspserver/updates"
 	"tandem/lspserver/wire"
 	"tandem/tools"
 	"tandem/tools/run"
@@ -33,21 +33,15 @@ func (h host) update(id string, e agent.Event) {
 		s.plainly(se, e)
 		return
 	}
-	se.updates.on(e)
+	se.updates.On(e)
 }
 
 // told sends what waits of a session's updates, so that nobody is asked about what they have not been told of.
 func (h host) told(id string) {
 	if se, err := h.s.find(id); err == nil {
-		h.s.guard("telling before asking", se.updates.flush)
+		h.s.guard("telling before asking", se.updates.Flush)
 	}
 }
-
-// The ids of the answers to a permission request.
-const (
-	allowOnce  = "allow_once"
-	rejectOnce = "reject_once"
-)
 
 // Ask asks through the client's own request, or else through LSP's; see questions.
 func (h host) Ask(ctx context.Context, id string, q run.Question) run.Answer {
@@ -70,44 +64,19 @@ func (h host) Ask(ctx context.Context, id string, q run.Question) run.Answer {
 }
 
 func (s *server) askPermission(ctx context.Context, id string, q run.Question) (run.Answer, error) {
-	p := protocol.PermissionParams{
-		SessionID: id,
-		ToolCall: protocol.Update{
-			SessionUpdate: "tool_call_update", ToolCallID: q.Call.ID, Title: q.Plan.Title, Kind: string(q.Plan.Kind),
-			Status: "pending", RawInput: rawInput(q.Call.Arguments),
-		},
-		Options: []protocol.PermissionOption{
-			{OptionID: allowOnce, Name: "Allow", Kind: allowOnce},
-			{OptionID: rejectOnce, Name: "Reject", Kind: rejectOnce},
-		},
-		Meta: &protocol.Meta{Tandem: protocol.PermissionMeta{Danger: string(q.Plan.Danger), Reason: show.Visible(q.Reason, false)}},
-	}
-	for _, l := range q.Plan.Locations {
-		p.ToolCall.Locations = append(p.ToolCall.Locations, protocol.Location{Path: l.Path, Line: l.Line})
-	}
-	content := previewContent(q.Diffs, s.maxDiff())
-	if q.Plan.Command != "" {
-		block := textBlock(q.Plan.Command)
-		content = append(content, protocol.ToolContent{Type: "content", Content: &block})
-	}
-	if len(content) > 0 {
-		p.ToolCall.Content = content
-	}
 	var r protocol.PermissionResult
-	if err := s.conn.Call(ctx, "tandem/session/requestPermission", p, &r); err != nil {
+	if err := s.conn.Call(ctx, "tandem/session/requestPermission", updates.Permission(id, q, s.maxDiff()), &r); err != nil {
 		return run.Rejected, err
 	}
-	switch {
-	case r.Outcome.Outcome == "cancelled":
-		return run.AnswerCancelled, nil
-	case r.Outcome.Outcome == "selected" && r.Outcome.OptionID == allowOnce:
-		return run.Allowed, nil
-	case r.Outcome.Outcome == "selected" && r.Outcome.OptionID == rejectOnce:
-		return run.Rejected, nil
+	answer, ok := updates.Answer(r)
+	if !ok {
+		s.log.Warn("an answer to a permission request that was not on offer", "outcome", r.Outcome.Outcome)
 	}
-	s.log.Warn("an answer to a permission request that was not on offer", "outcome", r.Outcome.Outcome)
-	return run.Unanswered, nil
+	return answer, nil
 }
+
+// maxDiff is the largest change that is told of with its texts.
+func (s *server) maxDiff() int { return s.config().Limits.MaxDiffBytes }
 
 // count keeps the figures of tandem/status and tells who wants to hear of every call.
 func (s *server) count(id string, e *run.Event) {

@@ -24,6 +24,7 @@ import (
 	"tandem/filetime/watch"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/review"
+	"tandem/lspserver/updates"
 	"tandem/lspserver/wire"
 	"tandem/lspserver/workspace"
 	"tandem/sandbox"
@@ -172,7 +173,7 @@ type session struct {
 	id      string
 	cwd     string
 	changes *review.Log
-	updates *updates
+	updates *updates.Stream
 	news    *reviewNews
 	// progress is that of the latest turn; answer what the model says in a turn that tandem.ask began.
 	progress atomic.Pointer[progress]

@@ -20,6 +20,7 @@ import (
 	"tandem/filetime/text/show"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/review"
+	"tandem/lspserver/updates"
 	"tandem/lspserver/wire"
 	"tandem/sandbox"
 )
@@ -142,10 +143,20 @@ func isFolder(path string) bool {
 func (s *server) makeSession(id, cwd string) *session {
 	se := &session{id: id, cwd: cwd, touched: s.o.Now()}
 	se.changes = review.New(recorded{s.ws, se}, id, se.decided)
-	se.updates = newUpdates(id, s)
+	se.updates = s.newUpdates(id)
 	guard := func(fn func()) { s.guard("news of hunks", fn) }
 	se.news = newReviewNews(se.changes, guard, func(uris []string) { s.hunksChanged(id, uris) })
 	return se
+}
+
+func (s *server) newUpdates(id string) *updates.Stream {
+	return updates.New(updates.Options{
+		Send: func(u protocol.Update) {
+			s.notify("tandem/session/update", protocol.UpdateParams{SessionID: id, Update: u})
+		},
+		Slow: func() bool { return s.conn.Backlog() > updates.Backlog }, MaxDiff: s.maxDiff,
+		Guard: func(fn func()) { s.guard("updates", fn) },
+	})
 }
 
 // begin gives a session what it is made of besides what o has.
@@ -294,12 +305,12 @@ func (s *server) steer(_ context.Context, p protocol.SteerParams) (func(context.
 
 // turnResult is how a turn ended, after everything that happened in it has been told.
 func (s *server) turnResult(se *session, r agent.TurnResult) protocol.PromptResult {
-	se.updates.flush()
+	se.updates.Flush()
 	s.mu.Lock()
 	se.touched = s.o.Now()
 	s.usage = s.usage.Add(r.Usage)
 	s.mu.Unlock()
-	out := protocol.PromptResult{StopReason: string(r.Stop), Usage: usageOf(r.Usage), Turn: r.Turn}
+	out := protocol.PromptResult{StopReason: string(r.Stop), Usage: updates.Usage(r.Usage), Turn: r.Turn}
 	if r.Err != nil {
 		out.Error = &protocol.TurnError{Code: errorCode(r.Err), Message: r.Err.Error()}
 	}
@@ -334,21 +345,6 @@ func titleOf(blocks []protocol.ContentBlock) string {
 		}
 	}
 	return "Prompt"
-}
-
-func usageOf(u model.Usage) protocol.Usage {
-	return protocol.Usage{
-		InputTokens: u.Input, OutputTokens: u.Output, CachedInputTokens: u.CachedInput, CacheWriteTokens: u.CacheWrite,
-		TotalTokens: u.Input + u.Output, Cost: costOf(u),
-	}
-}
-
-// costOf is nil where the price is not known.
-func costOf(u model.Usage) *protocol.Cost {
-	if u.CostUSD == 0 {
-		return nil
-	}
-	return &protocol.Cost{Amount: u.CostUSD, Currency: "USD"}
 }
 
 func (s *server) cancel(_ context.Context, p protocol.SessionParams) {
@@ -390,7 +386,7 @@ func (s *server) drop(id string) error {
 		return err
 	}
 	se.Close()
-	se.updates.flush()
+	se.updates.Flush()
 	s.mu.Lock()
 	delete(s.sessions, se.id)
 	s.mu.Unlock()

@@ -21,6 +21,7 @@ import (
 	"tandem/filetime/text/show"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/review"
+	"tandem/lspserver/updates"
 	"tandem/lspserver/wire"
 )
 
@@ -303,7 +304,7 @@ func (s *server) loadSession(ctx context.Context, p protocol.LoadSessionParams) 
 	}
 	s.replay(ctx, se, past.Events())
 	if notice != "" {
-		se.updates.on(agent.Event{Notice: notice})
+		se.updates.On(agent.Event{Notice: notice})
 	}
 	return s.admit(se, true)
 }
@@ -335,14 +336,14 @@ func (s *server) here(folder, cwd string) error {
 // replay tells the client what it was told when it happened, no quicker than it reads: nothing is left out.
 func (s *server) replay(ctx context.Context, se *session, events []agent.Event) {
 	for _, e := range events {
-		for s.conn.Backlog() > backlog/2 && ctx.Err() == nil {
+		for s.conn.Backlog() > updates.Backlog/2 && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
-		if se.updates.on(e); e.Call == nil {
-			se.updates.flush() // two messages are not one
+		if se.updates.On(e); e.Call == nil {
+			se.updates.Flush() // two messages are not one
 		}
 	}
-	se.updates.flush()
+	se.updates.Flush()
 }
 
 func (s *server) again(ctx context.Context, se *session, p protocol.LoadSessionParams) (protocol.NewSessionResult, error) {

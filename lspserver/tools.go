@@ -109,7 +109,7 @@ func (s *server) batchTools(ctx context.Context, p protocol.BatchParams) (protoc
 	if err != nil {
 		return out, refused(err)
 	}
-	se.updates.flush()
+	se.updates.Flush()
 	for _, r := range results {
 		out.Results = append(out.Results, s.toolResult(r))
 	}
@@ -198,10 +198,8 @@ func metaOf(m tools.Meta) *protocol.ResultMeta {
 	return out
 }
 
-// rawInput is what a call was asked for with; text that is no JSON is shown as text.
-func rawInput(args json.RawMessage) any {
-	if json.Valid(args) {
-		return args
+func diffOf(d show.File) protocol.FileDiff {
+	return protocol.FileDiff{
+		Path: d.Path, Unified: d.Unified, Additions: d.Additions, Deletions: d.Deletions, Truncated: d.Truncated,
 	}
-	return string(args)
 }

@@ -1,11 +1,13 @@
-package lspserver
+// Package updates turns what happens in a session into the payloads of ACP (Agent Client Protocol) that a client is told
+// of: session/update, and the question of session/request_permission. It gathers, it holds back for a slow client, and it
+// keeps the order.
+package updates
 
 import (
 	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,23 +23,19 @@ import (
 const (
 	// frame is the least time between two updates of a session that can wait: at most 30 a second.
 	frame = time.Second / 30
-	// A client with more bytes than backlog yet to read is told of states only once it has read.
-	backlog = 1 << 20
+	// A client with more bytes than Backlog yet to read is told of states only once it has read.
+	Backlog = 1 << 20
 	// mostText is how much text is gathered, mostOutput how much of what a command prints, mostPieces how many pieces
 	// that alternate.
 	mostText, mostOutput, mostPieces = 4 << 20, 256 << 10, 16
 )
 
-// updates turns a session's events into tandem/session/update: text and progress are gathered, and one piece of them
+// Stream turns a session's events into updates: text and progress are gathered, and one piece of them
 // goes out a frame; everything else goes out at once, after what came before it. Where the client is slow that waits
 // too, and a later state of a call takes the place of an earlier one. No text is ever left out, only what a command has
 // printed meanwhile, which its result has.
-type updates struct {
-	session string
-	send    func(method string, params any)
-	slow    func() bool // whether the client has much to read yet
-	guard   func(func())
-	maxDiff func() int // how many bytes of a change go out as whole texts
+type Stream struct {
+	Options
 
 	mu     sync.Mutex
 	pieces []*piece // what waits, in order
@@ -70,17 +68,25 @@ type callState struct {
 	toldOf    string          // its state
 }
 
-func newUpdates(session string, s *server) *updates {
-	return &updates{
-		session: session, send: s.notify, maxDiff: s.maxDiff,
-		slow:  func() bool { return s.conn.Backlog() > backlog },
-		guard: func(fn func()) { s.guard("updates", fn) },
-		calls: map[string]*callState{}, groups: map[string][]string{},
-	}
+// Options are what a Stream works with.
+type Options struct {
+	// Send sends an update to the client; it must not block.
+	Send func(protocol.Update)
+	// Slow says that the client has much to read yet.
+	Slow func() bool
+	// Guard runs what stands beside the connection; a fault there must not end it.
+	Guard func(func())
+	// MaxDiff is how many bytes of a change go out as whole texts.
+	MaxDiff func() int
 }
 
-// on takes an event in; it never blocks.
-func (u *updates) on(e agent.Event) {
+// New makes the stream of a session.
+func New(o Options) *Stream {
+	return &Stream{Options: o, calls: map[string]*callState{}, groups: map[string][]string{}}
+}
+
+// On takes an event in; it never blocks.
+func (u *Stream) On(e agent.Event) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch {
@@ -89,29 +95,29 @@ func (u *updates) on(e agent.Event) {
 	case e.Thought != "":
 		u.gather("agent_thought_chunk", e.Thought)
 	case e.User != "":
-		u.now(protocol.Update{SessionUpdate: "user_message_chunk", Content: textBlock(e.User)}, nil) // two messages are not one
+		u.now(protocol.Update{SessionUpdate: "user_message_chunk", Content: Text(e.User)}, nil) // two messages are not one
 	case e.Call != nil:
 		u.call(e)
 	case e.Usage != nil:
-		usage := usageOf(*e.Usage)
-		up := protocol.Update{SessionUpdate: "usage_update", Usage: &usage, Used: e.Context, Cost: costOf(e.Session)}
+		usage := Usage(*e.Usage)
+		up := protocol.Update{SessionUpdate: "usage_update", Usage: &usage, Used: e.Context, Cost: Cost(e.Session)}
 		u.now(up, nil)
 	case e.Notice != "":
-		u.now(protocol.Update{SessionUpdate: "notice", Content: textBlock(show.Visible(e.Notice, true))}, nil)
+		u.now(protocol.Update{SessionUpdate: "notice", Content: Text(show.Visible(e.Notice, true))}, nil)
 	case e.Mode != "":
 		u.now(protocol.Update{SessionUpdate: "current_mode_update", CurrentModeID: e.Mode}, nil)
 	}
 }
 
-// flush sends everything that waits.
-func (u *updates) flush() {
+// Flush sends everything that waits.
+func (u *Stream) Flush() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.drain(func(*piece) bool { return true })
 }
 
 // gather adds text to the piece that is waiting for it.
-func (u *updates) gather(kind, s string) {
+func (u *Stream) gather(kind, s string) {
 	var p *piece
 	for _, waits := range slices.Backward(u.pieces) {
 		if waits.text != nil && waits.update.SessionUpdate == kind {
@@ -133,18 +139,18 @@ func (u *updates) gather(kind, s string) {
 }
 
 // soon sends a piece now, if a frame has passed, else at its end. u.mu is held.
-func (u *updates) soon() {
+func (u *Stream) soon() {
 	if u.timer != nil || len(u.pieces) == 0 {
 		return
 	}
 	if wait := frame - time.Since(u.last); wait > 0 {
-		u.timer = time.AfterFunc(wait, func() { u.guard(u.tick) })
+		u.timer = time.AfterFunc(wait, func() { u.Guard(u.tick) })
 		return
 	}
 	u.step()
 }
 
-func (u *updates) tick() {
+func (u *Stream) tick() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.timer = nil
@@ -152,8 +158,8 @@ func (u *updates) tick() {
 }
 
 // step sends what is urgent and one piece more, to a client that reads. u.mu is held.
-func (u *updates) step() {
-	if u.slow() {
+func (u *Stream) step() {
+	if u.Slow() {
 		u.last = time.Now()
 	} else {
 		sent := false
@@ -167,7 +173,7 @@ func (u *updates) step() {
 }
 
 // drain sends the pieces of which send is true, in order. u.mu is held.
-func (u *updates) drain(send func(*piece) bool) {
+func (u *Stream) drain(send func(*piece) bool) {
 	u.pieces = slices.DeleteFunc(u.pieces, func(p *piece) bool {
 		if !send(p) {
 			return false
@@ -183,7 +189,7 @@ func (u *updates) drain(send func(*piece) bool) {
 func (p *piece) words() (up protocol.Update, says bool) {
 	up = p.update
 	if p.text != nil {
-		up.Content = textBlock(p.text.String())
+		up.Content = Text(p.text.String())
 		return up, true
 	}
 	if p.call == nil {
@@ -224,8 +230,8 @@ func (c *callState) print(s string) {
 }
 
 // now sends an update, of a call where c is not nil, after what came before it.
-func (u *updates) now(up protocol.Update, c *callState) {
-	if u.slow() {
+func (u *Stream) now(up protocol.Update, c *callState) {
+	if u.Slow() {
 		u.hold(up, c)
 		u.soon()
 		return
@@ -236,7 +242,7 @@ func (u *updates) now(up protocol.Update, c *callState) {
 
 // hold keeps an update for a slow client. Of a call only the last state is kept, with all that the earlier ones say and
 // it does not.
-func (u *updates) hold(up protocol.Update, c *callState) {
+func (u *Stream) hold(up protocol.Update, c *callState) {
 	for _, p := range u.pieces {
 		switch {
 		case c != nil && p.call == c:
@@ -278,13 +284,13 @@ func later(a, b protocol.Update) protocol.Update {
 	return b
 }
 
-func (u *updates) post(up protocol.Update) {
+func (u *Stream) post(up protocol.Update) {
 	u.last = time.Now()
-	u.send("tandem/session/update", protocol.UpdateParams{SessionID: u.session, Update: up})
+	u.Send(up)
 }
 
 // call tells of a tool call. What a command prints and arguments that are being written are gathered.
-func (u *updates) call(e agent.Event) {
+func (u *Stream) call(e agent.Event) {
 	ev := e.Call
 	id := ev.Call.ID
 	c := u.calls[id]
@@ -322,7 +328,7 @@ func (u *updates) call(e agent.Event) {
 	} else {
 		c.partial = ""
 		if ev.State == run.Queued && len(ev.Call.Arguments) > 0 {
-			up.RawInput = rawInput(ev.Call.Arguments)
+			up.RawInput = RawInput(ev.Call.Arguments)
 		}
 	}
 	if p := ev.Plan; p != nil {
@@ -336,7 +342,7 @@ func (u *updates) call(e agent.Event) {
 			meta.Denial = &protocol.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: d.Source}
 		}
 		if ev.State == run.Completed {
-			up.Content, up.RawOutput, meta.Render = resultContent(r, ev.Kind, u.maxDiff()), r.Value, renderOf(ev)
+			up.Content, up.RawOutput, meta.Render = resultContent(r, ev.Kind, u.MaxDiff()), r.Value, renderOf(ev)
 		}
 	}
 	if p := ev.Progress; p != nil {
@@ -385,7 +391,7 @@ func (u *updates) call(e agent.Event) {
 }
 
 // tellCall sends an update of a call, unless it says what the last one said.
-func (u *updates) tellCall(c *callState, up protocol.Update, meta protocol.UpdateMeta) {
+func (u *Stream) tellCall(c *callState, up protocol.Update, meta protocol.UpdateMeta) {
 	meta.At = nil
 	bare := up
 	bare.SessionUpdate, bare.Meta = "", &protocol.Meta{Tandem: meta}
@@ -401,7 +407,7 @@ func (u *updates) tellCall(c *callState, up protocol.Update, meta protocol.Updat
 }
 
 // join puts a call that begins to run into the group of those that run with it, and says whether that is one of several.
-func (u *updates) join(c *callState, e *run.Event) bool {
+func (u *Stream) join(c *callState, e *run.Event) bool {
 	const most = 256
 	if e.State != run.Executing || e.Group == "" || c.grouped {
 		return false
@@ -411,154 +417,4 @@ func (u *updates) join(c *callState, e *run.Event) bool {
 	}
 	u.groups[e.Group] = append(u.groups[e.Group], e.Call.ID)
 	return len(u.groups[e.Group]) > 1
-}
-
-// semanticOf says whether a call looks or changes something; "" for one that does neither.
-func semanticOf(e *run.Event) string {
-	if e.Plan != nil && e.Plan.Semantic != "" {
-		return e.Plan.Semantic
-	}
-	switch e.Kind {
-	case tools.Read, tools.Fetch:
-		return "read"
-	case tools.Search:
-		return "search"
-	case tools.Edit, tools.Delete, tools.Move, tools.Execute:
-		return "write"
-	}
-	return ""
-}
-
-// tail is the end of what a model is writing: all of it again and again would be too much.
-func tail(s string) string {
-	const most = 4 << 10
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[len(s)-most:], "")
-}
-
-// statusOf is the state of a call in the words of the Agent Client Protocol.
-func statusOf(e *run.Event) string {
-	switch {
-	case e.Result != nil && e.Result.Success:
-		return "completed"
-	case e.Result != nil:
-		return "failed"
-	case e.State == run.Executing:
-		return "in_progress"
-	}
-	return "pending"
-}
-
-// renderOf is how a person is shown the result of a call: what the tool made for it, or else its one line with the
-// diffs, the output or the reason of a failure below it.
-func renderOf(e *run.Event) *protocol.Render {
-	r := e.Result
-	if r.Render != nil {
-		out := &protocol.Render{Markdown: r.Render.Markdown}
-		for _, w := range r.Render.Widgets {
-			out.Widgets = append(out.Widgets, protocol.Widget(w))
-		}
-		return out
-	}
-	out := &protocol.Render{Markdown: escaped(cmp.Or(r.Line(), e.Title))}
-	switch text := r.Shown(e.Kind); {
-	case r.Landed != nil && r.Success:
-		for i, f := range r.Landed.Files {
-			w := protocol.Widget{Type: "diff", Path: f.Path, Title: show.Visible(filepath.Base(f.Path), false)}
-			if i < len(r.Diffs) {
-				d := r.Diffs[i]
-				w.Title, w.Markdown = fmt.Sprintf("%s +%d −%d", w.Title, d.Additions, d.Deletions), fenced("diff", d.Unified)
-			}
-			out.Widgets = append(out.Widgets, w)
-		}
-	case e.Kind == tools.Execute && text != r.Line():
-		out.Widgets = []protocol.Widget{{Type: "collapsible", Title: "Output", Markdown: fenced("", text)}}
-	}
-	return out
-}
-
-// escaped keeps text from being read as Markdown.
-func escaped(s string) string {
-	const special = "\\`*_<[#"
-	if !strings.ContainsAny(s, special) {
-		return s
-	}
-	var b strings.Builder
-	for i := range len(s) {
-		if strings.IndexByte(special, s[i]) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
-
-// fenced is text as a block of code, whatever fences are in it. What is long is cut: the whole is in the content.
-func fenced(language, s string) string {
-	const most = 4 << 10
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "\n…"
-	}
-	fence := "```"
-	for strings.Contains(s, fence) {
-		fence += "`"
-	}
-	return fence + language + "\n" + strings.TrimSuffix(s, "\n") + "\n" + fence
-}
-
-// resultContent is what a person is shown of a result: diffs where there are some, else the text. Texts larger than most are
-// left out.
-func resultContent(r *tools.Result, k tools.Kind, most int) []protocol.ToolContent {
-	var out []protocol.ToolContent
-	if r.Landed != nil {
-		for i, f := range r.Landed.Files {
-			d := run.DiffPreview{Path: f.Path, Old: f.Before.String(), New: f.After.String()}
-			if i < len(r.Diffs) {
-				d.Unified = r.Diffs[i].Unified
-			}
-			out = append(out, diffContent(d, f.Created, most))
-		}
-		if len(out) > 0 {
-			return out
-		}
-	}
-	block := textBlock(r.Shown(k))
-	return []protocol.ToolContent{{Type: "content", Content: &block}}
-}
-
-func previewContent(previews []run.DiffPreview, most int) []protocol.ToolContent {
-	var out []protocol.ToolContent
-	for _, d := range previews {
-		out = append(out, diffContent(d, d.Old == "", most))
-	}
-	return out
-}
-
-// maxDiff is the largest change that is told of with its texts.
-func (s *server) maxDiff() int { return s.config().Limits.MaxDiffBytes }
-
-// diffContent shows a change with both texts, or where they are larger than most only as a unified diff.
-func diffContent(d run.DiffPreview, created bool, most int) protocol.ToolContent {
-	if len(d.Old)+len(d.New) > most {
-		block := textBlock(cmp.Or(d.Unified, "The change of "+d.Path+" is too large to be shown here; tandem/changes/diff gives it."))
-		return protocol.ToolContent{Type: "content", Content: &block}
-	}
-	c := protocol.ToolContent{Type: "diff", Path: d.Path, NewText: &d.New}
-	if !created {
-		c.OldText = &d.Old
-	}
-	if d.Unified != "" {
-		c.Meta = &protocol.Meta{Tandem: protocol.DiffMeta{Unified: d.Unified}}
-	}
-	return c
-}
-
-func textBlock(s string) protocol.ContentBlock { return protocol.ContentBlock{Type: "text", Text: s} }
-
-func diffOf(d show.File) protocol.FileDiff {
-	return protocol.FileDiff{
-		Path: d.Path, Unified: d.Unified, Additions: d.Additions, Deletions: d.Deletions, Truncated: d.Truncated,
-	}
 }
