@@ -66,7 +66,8 @@ type Files interface {
 	History(path string, rev uint64) (changes []Revision, now Snapshot, ok bool)
 	// Commit makes a change land, each of its files rebased over what happened since, in every file or in none that
 	// could be judged beforehand. A refusal is a *Conflict or an *Error, and then nothing of the change is in the files
-	// that it names.
+	// that it names. The caller holds the locks of the paths; with Apply None, which only works the change out, it needs
+	// none.
 	Commit(ctx context.Context, c Change) (Landed, error)
 	// Lock takes the locks of the paths in a fixed order and gives the function that releases them.
 	Lock(ctx context.Context, paths ...string) (unlock func(), err error)
