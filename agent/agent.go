@@ -49,14 +49,3 @@ type TurnResult struct {
 	// Err is set where Stop is Failed.
 	Err error
 }
-
-// Mode is how much a session may do without asking.
-type Mode string
-
-// The modes.
-const (
-	Ask         Mode = "ask"
-	AcceptEdits Mode = "acceptEdits"
-	ReadOnly    Mode = "readOnly"
-	Auto        Mode = "auto"
-)

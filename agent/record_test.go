@@ -22,6 +22,7 @@ import (
 	"tandem/filetime/disk"
 	texts "tandem/filetime/text"
 	"tandem/tools"
+	"tandem/tools/gate"
 	"tandem/tools/run/runtest"
 )
 
@@ -144,7 +145,7 @@ func newKeptSession(t *testing.T, st store.Store, past *Past, m model.Model, kit
 	t.Helper()
 	c := &client{}
 	return session(t, c, opener{"main": m}, func(o *Options) {
-		o.ID, o.Mode, o.Past, o.Store = "kept", Auto, past, func() store.Store { return st }
+		o.ID, o.Mode, o.Past, o.Store = "kept", gate.ModeAuto, past, func() store.Store { return st }
 		o.Registry = tools.NewRegistry()
 		for _, k := range kit {
 			if err := o.Registry.Register(k); err != nil {

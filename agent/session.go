@@ -12,6 +12,8 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,10 +44,15 @@ func (e *CallIDError) Error() string {
 }
 
 // ModeError is a mode that is not served.
-type ModeError struct{ Mode Mode }
+type ModeError struct{ Mode gate.Mode }
 
 func (e *ModeError) Error() string {
-	return fmt.Sprintf("the mode %q is not served; use %q, %q, %q or %q", e.Mode, Ask, AcceptEdits, ReadOnly, Auto)
+	var names []string
+	for _, m := range gate.Modes() {
+		names = append(names, strconv.Quote(string(m.Mode)))
+	}
+	last := len(names) - 1
+	return fmt.Sprintf("the mode %q is not served; use %s or %s", e.Mode, strings.Join(names[:last], ", "), names[last])
 }
 
 // Options are what a session is made of. Log and Runner may be nil, everything else must be set unless it says
@@ -59,7 +66,7 @@ type Options struct {
 	Home   string
 	Config config.Config
 	// Mode and Model override the configuration's where they are not empty.
-	Mode   Mode
+	Mode   gate.Mode
 	Model  string
 	Models model.Opener
 	// Rules are the person's own rules for every session; may be empty.
@@ -105,7 +112,7 @@ type Session struct {
 	folders []*sandbox.Folder // Cwd and More
 	paths   *sandbox.Paths
 	places  *run.Places
-	mode    Mode
+	mode    gate.Mode
 	model   string
 	// ownMode and ownModel say that somebody chose them for this session, so that they do not follow the configuration.
 	ownMode, ownModel bool
@@ -168,7 +175,7 @@ func New(o Options) (_ *Session, err error) {
 		}
 		return sys.Render()
 	})
-	if err := s.setMode(cmp.Or(o.Mode, Mode(o.Config.Mode)), o.Mode != ""); err != nil {
+	if err := s.setMode(cmp.Or(o.Mode, gate.Mode(o.Config.Mode)), o.Mode != ""); err != nil {
 		return nil, err
 	}
 	if err := s.setModel(cmp.Or(o.Model, o.Config.Model)); err != nil {
@@ -209,7 +216,7 @@ func (s *Session) SetConfig(c config.Config, models model.Opener) {
 	follow := s.mode != "" && before.Mode != c.Mode
 	s.mu.Unlock()
 	if follow {
-		_ = s.setMode(Mode(c.Mode), false) // there are no others in a configuration
+		_ = s.setMode(gate.Mode(c.Mode), false) // there are no others in a configuration
 	}
 }
 
@@ -275,20 +282,20 @@ func (s *Session) absolute(paths []string) []string {
 }
 
 // Mode is the mode that is in force.
-func (s *Session) Mode() Mode {
+func (s *Session) Mode() gate.Mode {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mode
 }
 
 // SetMode changes the mode, at once, also for a turn that is running. The error is a *ModeError.
-func (s *Session) SetMode(m Mode) error {
+func (s *Session) SetMode(m gate.Mode) error {
 	return s.setMode(m, true)
 }
 
 // setMode changes the mode; own says that somebody has chosen it for the session, which then keeps it.
-func (s *Session) setMode(m Mode, own bool) error {
-	if !gate.Mode(m).Known() {
+func (s *Session) setMode(m gate.Mode, own bool) error {
+	if !m.Known() {
 		return &ModeError{m}
 	}
 	s.mu.Lock()
@@ -658,11 +665,11 @@ func (s *Session) callID(wanted string) string {
 }
 
 // Judge decides by the mode and the rules that are in force when a call asks; it makes Session a run.Gate.
-func (s *Session) Judge(t tools.Tool, p *tools.Plan) run.Decision {
+func (s *Session) Judge(t tools.Tool, p *tools.Plan) gate.Decision {
 	s.mu.Lock()
 	mode := s.mode
-	if s.careful && (mode == Auto || mode == AcceptEdits) {
-		mode = Ask
+	if s.careful {
+		mode = mode.AtMost(gate.ModeAsk)
 	}
 	policy := policyOf(s.config, mode)
 	s.mu.Unlock()
@@ -671,8 +678,8 @@ func (s *Session) Judge(t tools.Tool, p *tools.Plan) run.Decision {
 
 // policyOf is what a configuration says about calls. What it says of their arguments is not looked at: a rule is about
 // every call of its tools, and a hook that would have to be asked refuses them.
-func policyOf(c config.Config, m Mode) gate.Policy {
-	p := gate.Policy{Mode: gate.Mode(m), Confined: c.Sandbox.Level == "strict"}
+func policyOf(c config.Config, m gate.Mode) gate.Policy {
+	p := gate.Policy{Mode: m, Confined: c.Sandbox.Level == "strict"}
 	for _, r := range c.Permissions.Deny {
 		p.Deny = append(p.Deny, gate.Rule{Tool: r.Tool, Name: "a rule of the configuration (permissions.deny)"})
 	}
@@ -696,7 +703,7 @@ type asker struct {
 func (a asker) Ask(ctx context.Context, q run.Question) run.Answer {
 	a.s.teller.drain()
 	answer := a.s.o.Client.Ask(ctx, a.s.o.ID, q)
-	if answer == run.AnswerCancelled {
+	if answer.Outcome == run.Cancelled {
 		a.endTurn()
 	}
 	return answer

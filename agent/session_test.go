@@ -18,6 +18,7 @@ import (
 	"tandem/agent/model/script"
 	"tandem/agent/prompt"
 	"tandem/tools"
+	"tandem/tools/gate"
 	"tandem/tools/run"
 	"tandem/tools/run/runtest"
 )
@@ -38,7 +39,7 @@ func (c *client) Update(_ string, e Event) {
 
 func (c *client) Ask(ctx context.Context, _ string, q run.Question) run.Answer {
 	if c.answer == nil {
-		return run.Unavailable
+		return run.Answer{Outcome: run.Unavailable}
 	}
 	return c.answer(ctx, q)
 }
@@ -289,7 +290,7 @@ func TestF15PartialInput(t *testing.T) {
 }
 
 func TestFailedCallsAreToldWithTheirCode(t *testing.T) {
-	c := &client{answer: func(context.Context, run.Question) run.Answer { return run.Rejected }}
+	c := &client{answer: func(context.Context, run.Question) run.Answer { return run.Answer{Outcome: run.Rejected} }}
 	m := fake(func(_ context.Context, r model.Request, on on) (model.Response, error) {
 		if r.Messages[len(r.Messages)-1].Role == model.Tool {
 			on(model.Delta{Text: "Well."})
@@ -412,16 +413,16 @@ func TestCancelWhileAToolRuns(t *testing.T) {
 func TestPermission(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		mode   Mode
+		mode   gate.Mode
 		answer run.Answer
 		stop   StopReason
 		told   string
 	}{
-		{"allowed", Ask, run.Allowed, EndTurn, "tool call_1_1: saw it"},
-		{"rejected", Ask, run.Rejected, EndTurn, "tool call_1_1: [GATE_DENIED] Permission denied: the user denied"},
-		{"nobody there", Ask, run.Unavailable, EndTurn, "tool call_1_1: [GATE_DENIED]"},
-		{"cancelled", Ask, run.AnswerCancelled, Cancelled, "tool call_1_1: [CANCELLED]"},
-		{"not asked", Auto, run.AnswerCancelled, EndTurn, "tool call_1_1: saw it"},
+		{"allowed", gate.ModeAsk, run.Answer{Outcome: run.Allowed}, EndTurn, "tool call_1_1: saw it"},
+		{"rejected", gate.ModeAsk, run.Answer{Outcome: run.Rejected}, EndTurn, "tool call_1_1: [GATE_DENIED] Permission denied: the user denied"},
+		{"nobody there", gate.ModeAsk, run.Answer{Outcome: run.Unavailable}, EndTurn, "tool call_1_1: [GATE_DENIED]"},
+		{"cancelled", gate.ModeAsk, run.Answer{Outcome: run.Cancelled}, Cancelled, "tool call_1_1: [CANCELLED]"},
+		{"not asked", gate.ModeAuto, run.Answer{Outcome: run.Cancelled}, EndTurn, "tool call_1_1: saw it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -436,7 +437,7 @@ func TestPermission(t *testing.T) {
 					func(o *Options) { o.Mode = c.mode })
 				began := time.Now()
 				r := ask(t, s, "go")
-				if r.Stop != c.stop || (asked == 1) != (c.mode == Ask) {
+				if r.Stop != c.stop || (asked == 1) != (c.mode == gate.ModeAsk) {
 					t.Errorf("%+v, asked %d times", r, asked)
 				}
 				if took := time.Since(began); c.stop == Cancelled && took != time.Second {
@@ -454,7 +455,7 @@ func TestCancelWhileAPersonIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := session(t, &client{answer: func(ctx context.Context, _ run.Question) run.Answer {
 			<-ctx.Done()
-			return run.Rejected
+			return run.Answer{Outcome: run.Rejected}
 		}}, opener{"main": play(t, "call put {}")})
 		time.AfterFunc(time.Minute, s.Cancel)
 		began := time.Now()
@@ -554,7 +555,7 @@ func TestRefusedBeforeAnythingHappens(t *testing.T) {
 			t.Error(err)
 		}
 		var me *ModeError
-		if err := s.SetMode("plan"); !errors.As(err, &me) || s.Mode() != Ask {
+		if err := s.SetMode("plan"); !errors.As(err, &me) || s.Mode() != gate.ModeAsk {
 			t.Error(err)
 		}
 		o := s.o
@@ -703,7 +704,7 @@ func TestModeAndConfigurationChange(t *testing.T) {
 	c := &client{}
 	s := session(t, c, opener{"main": play(t, "call put {}\n\nsay a\n\ncall put {}\n\nsay b")})
 	ask(t, s, "go")
-	if err := s.SetMode(Auto); err != nil {
+	if err := s.SetMode(gate.ModeAuto); err != nil {
 		t.Fatal(err)
 	}
 	ask(t, s, "go")
@@ -731,7 +732,7 @@ func TestModeAndConfigurationChange(t *testing.T) {
 func TestTwentySessionsAtOnce(t *testing.T) {
 	r := toolbox(t)
 	files := runtest.NewFiles()
-	c := &client{answer: func(context.Context, run.Question) run.Answer { return run.Allowed }}
+	c := &client{answer: func(context.Context, run.Question) run.Answer { return run.Answer{Outcome: run.Allowed} }}
 	var wg sync.WaitGroup
 	for i := range 20 {
 		s := session(t, c, opener{"main": play(t, strings.Repeat(

@@ -12,6 +12,7 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/prompt"
 	"tandem/tools"
+	"tandem/tools/gate"
 )
 
 // settings loads a configuration from what a person wrote.
@@ -83,7 +84,7 @@ func TestF206RulesOfTheConfiguration(t *testing.T) {
 	} {
 		s := session(t, &client{}, opener{"main": play(t, "")}, func(o *Options) { o.Config = settings(t, c.settings) })
 		d := s.Judge(s.o.Registry.Get("put"), c.plan)
-		if got := d.Verdict + " " + d.Layer; got != c.want {
+		if got := d.Verdict.String() + " " + d.Layer; got != c.want {
 			t.Errorf("%s: %s (%s), want %s", c.settings, got, d.Reason, c.want)
 		}
 	}
@@ -102,7 +103,7 @@ func TestSettingsFollow(t *testing.T) {
 	models := opener{"main": called{play(t, "say a"), "main"}, "other": called{play(t, "say b"), "other"}}
 	s := session(t, c, models, func(o *Options) { o.Config = settings(t, `{"model": "main"}`) })
 	s.SetConfig(settings(t, `{"model": "other", "mode": "readOnly"}`), models)
-	if s.Mode() != ReadOnly || s.Model() != "other" {
+	if s.Mode() != gate.ModeReadOnly || s.Model() != "other" {
 		t.Errorf("mode %s, model %s", s.Mode(), s.Model())
 	}
 	c.told(t, "mode readOnly\n")
@@ -117,13 +118,13 @@ func TestSettingsFollow(t *testing.T) {
 	}
 
 	// What was chosen for the session stays.
-	for _, err := range []error{s.SetMode(Auto), s.SetModel("main")} {
+	for _, err := range []error{s.SetMode(gate.ModeAuto), s.SetModel("main")} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.SetConfig(settings(t, `{"model": "other", "mode": "ask"}`), models)
-	if s.Mode() != Auto || s.Model() != "main" {
+	if s.Mode() != gate.ModeAuto || s.Model() != "main" {
 		t.Errorf("mode %s, model %s", s.Mode(), s.Model())
 	}
 	// The default is a choice that follows.

@@ -57,16 +57,16 @@ func (h host) Ask(ctx context.Context, id string, q run.Question) run.Answer {
 	}
 	var coded *wire.Error
 	if errors.Is(err, errors.ErrUnsupported) || errors.As(err, &coded) && coded.Code == wire.CodeMethodNotFound {
-		return run.Unavailable
+		return run.Answer{Outcome: run.Unavailable}
 	}
 	s.log.Debug("permission was not answered", "error", err)
-	return run.Unanswered
+	return run.Answer{Outcome: run.Unanswered}
 }
 
 func (s *server) askPermission(ctx context.Context, id string, q run.Question) (run.Answer, error) {
 	var r protocol.PermissionResult
 	if err := s.conn.Call(ctx, "tandem/session/requestPermission", updates.Permission(id, q, s.maxDiff()), &r); err != nil {
-		return run.Rejected, err
+		return run.Answer{}, err
 	}
 	answer, ok := updates.Answer(r)
 	if !ok {

@@ -83,7 +83,7 @@ const reject = "Reject"
 func (q *questions) permission(ctx context.Context, about run.Question) (run.Answer, error) {
 	leave, err := q.enter(ctx)
 	if err != nil {
-		return run.Unanswered, err
+		return run.Answer{Outcome: run.Unanswered}, err
 	}
 	defer leave()
 	for _, p := range q.pagesOf(about) {
@@ -91,16 +91,16 @@ func (q *questions) permission(ctx context.Context, about run.Question) (run.Ans
 		picked, err := q.ask(ctx, lsp.MessageTypeWarning, p.text, answers)
 		switch {
 		case err != nil:
-			return run.Unanswered, err
+			return run.Answer{Outcome: run.Unanswered}, err
 		case picked == "" || picked == reject:
-			return run.Rejected, nil
+			return run.Answer{Outcome: run.Rejected}, nil
 		case picked == p.allow:
-			return run.Allowed, nil
+			return run.Answer{Outcome: run.Allowed}, nil
 		case picked != p.more:
-			return run.Unanswered, fmt.Errorf("the answer %.60q was not on offer", picked)
+			return run.Answer{Outcome: run.Unanswered}, fmt.Errorf("the answer %.60q was not on offer", picked)
 		}
 	}
-	return run.Rejected, nil
+	return run.Answer{Outcome: run.Rejected}, nil
 }
 
 // clarify asks a question of the model's that has options. "" is no answer.

@@ -79,11 +79,11 @@ func TestFindingL1TheFirstAnswerRefuses(t *testing.T) {
 		"neither": {Plan: &tools.Plan{Title: "Create folder x"}},
 	} {
 		s := newScreen(first)
-		if got, err := s.permission(t.Context(), q); got != run.Rejected || err != nil {
+		if got, err := s.permission(t.Context(), q); got.Outcome != run.Rejected || err != nil {
 			t.Errorf("%s: %v %v", name, got, err)
 		}
 		s = newScreen(agree)
-		if got, err := s.permission(t.Context(), q); got != run.Allowed || err != nil {
+		if got, err := s.permission(t.Context(), q); got.Outcome != run.Allowed || err != nil {
 			t.Errorf("%s: %v %v", name, got, err)
 		}
 		for i, p := range s.shown {
@@ -94,7 +94,7 @@ func TestFindingL1TheFirstAnswerRefuses(t *testing.T) {
 	}
 	for _, nothing := range []string{"", "Allow", "reject"} {
 		s := newScreen(func(context.Context, lsp.ShowMessageRequestParams) (string, error) { return nothing, nil })
-		if got, _ := s.permission(t.Context(), command("ls")); got == run.Allowed {
+		if got, _ := s.permission(t.Context(), command("ls")); got.Outcome == run.Allowed {
 			t.Errorf("%q allows", nothing)
 		}
 	}
@@ -103,7 +103,7 @@ func TestFindingL1TheFirstAnswerRefuses(t *testing.T) {
 // A command is seen before it can be allowed: the page that says that there is one does not offer it.
 func TestFindingL1ACommandTakesTwoSteps(t *testing.T) {
 	s := newScreen(agree)
-	if got, err := s.permission(t.Context(), command("make\nrm -rf build")); got != run.Allowed || err != nil {
+	if got, err := s.permission(t.Context(), command("make\nrm -rf build")); got.Outcome != run.Allowed || err != nil {
 		t.Fatal(got, err)
 	}
 	if len(s.shown) != 2 {
@@ -126,7 +126,7 @@ func TestFindingL1ACommandTakesTwoSteps(t *testing.T) {
 // A change is summed up in a line for each file, and the diff can be seen first.
 func TestFindingL1AChangeCanBeSeen(t *testing.T) {
 	s := newScreen(agree)
-	if got, err := s.permission(t.Context(), change("a.txt", "one\ntwo\n", "one\n2\nthree\n")); got != run.Allowed || err != nil {
+	if got, err := s.permission(t.Context(), change("a.txt", "one\ntwo\n", "one\n2\nthree\n")); got.Outcome != run.Allowed || err != nil {
 		t.Fatal(got, err)
 	}
 	if m := s.shown[0].Message; !strings.Contains(m, "a.txt +2 −1, line 1") {
@@ -156,7 +156,7 @@ func TestFindingS4WhatIsShownIsWhatRuns(t *testing.T) {
 	}
 	long.WriteString(strings.Repeat("x", 3000) + "END")
 	s = newScreen(agree)
-	if got, err := s.permission(t.Context(), command(long.String())); got != run.Allowed || err != nil {
+	if got, err := s.permission(t.Context(), command(long.String())); got.Outcome != run.Allowed || err != nil {
 		t.Fatal(got, err)
 	}
 	var all strings.Builder
@@ -239,7 +239,7 @@ func TestFindingL1OneQuestionAtATime(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 5 {
 			wg.Go(func() {
-				if got, err := s.permission(t.Context(), command("ls")); got != run.Rejected || err != nil {
+				if got, err := s.permission(t.Context(), command("ls")); got.Outcome != run.Rejected || err != nil {
 					t.Error(got, err)
 				}
 			})
@@ -247,7 +247,7 @@ func TestFindingL1OneQuestionAtATime(t *testing.T) {
 		synctest.Wait()
 		short, cancel := context.WithTimeout(t.Context(), time.Second/2)
 		defer cancel()
-		if got, err := s.permission(short, command("ls")); got == run.Allowed || err == nil {
+		if got, err := s.permission(short, command("ls")); got.Outcome == run.Allowed || err == nil {
 			t.Error(got, err)
 		}
 		wg.Wait()
@@ -263,7 +263,7 @@ func TestFindingL5TheClientCannotAsk(t *testing.T) {
 		return "", &wire.Error{Code: wire.CodeMethodNotFound, Message: "unknown"}
 	})
 	for range 3 {
-		if got, err := s.permission(t.Context(), command("ls")); got == run.Allowed || !errors.Is(err, errors.ErrUnsupported) {
+		if got, err := s.permission(t.Context(), command("ls")); got.Outcome == run.Allowed || !errors.Is(err, errors.ErrUnsupported) {
 			t.Error(got, err)
 		}
 	}

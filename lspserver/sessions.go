@@ -23,6 +23,7 @@ import (
 	"tandem/lspserver/updates"
 	"tandem/lspserver/wire"
 	"tandem/sandbox"
+	"tandem/tools/gate"
 )
 
 // The codes of JSON-RPC errors that are ours.
@@ -129,7 +130,7 @@ func (s *server) newSession(ctx context.Context, p protocol.NewSessionParams) (p
 		}
 	}
 	se := s.makeSession("s-"+strings.ToLower(rand.Text()), cwd)
-	if err := s.begin(se, agent.Options{More: more, Mode: agent.Mode(p.Mode), Model: p.Model}); err != nil {
+	if err := s.begin(se, agent.Options{More: more, Mode: gate.Mode(p.Mode), Model: p.Model}); err != nil {
 		return protocol.NewSessionResult{}, err
 	}
 	return s.admit(se, true)
@@ -205,12 +206,10 @@ func (s *server) admit(se *session, isNew bool) (protocol.NewSessionResult, erro
 	if ended || closed {
 		return r, refused(agent.ErrClosed)
 	}
-	r.Modes = protocol.ModeState{CurrentModeID: string(se.Mode()), AvailableModes: []protocol.Choice{
-		{ID: string(agent.ReadOnly), Name: "Only look"},
-		{ID: string(agent.Ask), Name: "Ask before every change"},
-		{ID: string(agent.AcceptEdits), Name: "Ask before overwriting, deleting and moving"},
-		{ID: string(agent.Auto), Name: "Edit without asking"},
-	}}
+	r.Modes = protocol.ModeState{CurrentModeID: string(se.Mode()), AvailableModes: []protocol.Choice{}}
+	for _, m := range gate.Modes() {
+		r.Modes.AvailableModes = append(r.Modes.AvailableModes, protocol.Choice{ID: string(m.Mode), Name: m.Name})
+	}
 	r.Models.CurrentModelID = se.Model()
 	for _, n := range opener.Names() {
 		r.Models.AvailableModels = append(r.Models.AvailableModels, protocol.ModelChoice{ModelID: n, Name: n})
@@ -361,7 +360,7 @@ func (s *server) setMode(_ context.Context, p protocol.SetModeParams) (protocol.
 	if err != nil {
 		return protocol.Empty{}, err
 	}
-	return protocol.Empty{}, refused(se.SetMode(agent.Mode(p.Mode)))
+	return protocol.Empty{}, refused(se.SetMode(gate.Mode(p.Mode)))
 }
 
 func (s *server) setModel(_ context.Context, p protocol.SetModelParams) (protocol.Empty, error) {

@@ -23,6 +23,7 @@ import (
 	"tandem/lspserver/review"
 	"tandem/lspserver/updates"
 	"tandem/lspserver/wire"
+	"tandem/tools/gate"
 )
 
 // memoryQuota bounds what is kept of sessions in memory.
@@ -285,7 +286,7 @@ func (s *server) loadSession(ctx context.Context, p protocol.LoadSessionParams) 
 	}
 	se := s.makeSession(past.ID, past.Cwd)
 	more := slices.DeleteFunc(past.More, func(f string) bool { return !isFolder(f) })
-	o := agent.Options{More: more, Past: past, Mode: agent.Mode(past.Mode), Model: past.Model}
+	o := agent.Options{More: more, Past: past, Mode: gate.Mode(past.Mode), Model: past.Model}
 	notice := ""
 	err = s.begin(se, o)
 	var refusal *wire.Error

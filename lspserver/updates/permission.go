@@ -42,13 +42,16 @@ func Permission(session string, q run.Question, maxDiff int) protocol.Permission
 
 // Answer is what a person answered to Permission; ok is false for an answer that was not on offer.
 func Answer(r protocol.PermissionResult) (a run.Answer, ok bool) {
+	a.Option = r.Outcome.OptionID
 	switch {
 	case r.Outcome.Outcome == "cancelled":
-		return run.AnswerCancelled, true
-	case r.Outcome.Outcome == "selected" && r.Outcome.OptionID == allowOnce:
-		return run.Allowed, true
-	case r.Outcome.Outcome == "selected" && r.Outcome.OptionID == rejectOnce:
-		return run.Rejected, true
+		a.Outcome = run.Cancelled
+	case r.Outcome.Outcome == "selected" && a.Option == allowOnce:
+		a.Outcome = run.Allowed
+	case r.Outcome.Outcome == "selected" && a.Option == rejectOnce:
+		a.Outcome = run.Rejected
+	default:
+		return run.Answer{Outcome: run.Unanswered}, false
 	}
-	return run.Unanswered, false
+	return a, true
 }

@@ -10,75 +10,132 @@ import (
 
 	"tandem/filetime"
 	"tandem/tools"
-	"tandem/tools/run"
 )
+
+// Verdict is what is said to a call. The zero value refuses.
+type Verdict uint8
+
+// The verdicts, from the strictest on.
+const (
+	Deny Verdict = iota
+	Ask          // a person decides
+	Allow
+)
+
+func (v Verdict) String() string {
+	switch v {
+	case Allow:
+		return "allow"
+	case Ask:
+		return "ask"
+	}
+	return "deny"
+}
+
+// Decision is a verdict with its grounds: a sentence for a person and a model, the rule that decided, and the layer that
+// the rule belongs to.
+type Decision struct {
+	Verdict Verdict
+	Reason  string
+	Rule    string
+	Layer   string
+}
 
 // Mode is how much a session may do without asking. It is a run.Gate.
 type Mode string
 
-// The modes.
+// The modes, from the strictest on.
 const (
-	Ask         Mode = "ask"
-	AcceptEdits Mode = "acceptEdits"
-	ReadOnly    Mode = "readOnly"
-	Auto        Mode = "auto"
+	ModeReadOnly    Mode = "readOnly"
+	ModeAsk         Mode = "ask"
+	ModeAcceptEdits Mode = "acceptEdits"
+	ModeAuto        Mode = "auto"
 )
 
-// Known says that there is such a mode.
-func (m Mode) Known() bool { return slices.Contains([]Mode{Ask, AcceptEdits, ReadOnly, Auto}, m) }
+// ModeRow is everything that there is to know of one mode: Name tells a person what it does, the others are what it says
+// to each operation.
+type ModeRow struct {
+	Mode Mode
+	Name string
 
-const (
-	allow = "allow"
-	ask   = "ask"
-	deny  = "deny"
-)
-
-// row is one operation: what a person is told that it is, and what each mode but readOnly says to it, which denies what
-// does not only look.
-type row struct {
-	what             string
-	ask, edits, auto string
+	Look, Edit, Overwrite, Command, Unconfined, Network, Unknown Verdict
 }
 
-func rowOf(op tools.Op) row {
+// Modes is the table of modes, the strictest first. Settings, flags and clients that list the modes are compared with it.
+func Modes() []ModeRow {
+	return []ModeRow{
+		{Mode: ModeReadOnly, Name: "Only look", Look: Allow},
+		{
+			Mode: ModeAsk, Name: "Ask before every change",
+			Look: Allow, Edit: Ask, Overwrite: Ask, Command: Ask, Unconfined: Ask, Network: Ask, Unknown: Ask,
+		},
+		{
+			Mode: ModeAcceptEdits, Name: "Ask before overwriting, deleting and moving",
+			Look: Allow, Edit: Allow, Overwrite: Ask, Command: Ask, Unconfined: Ask, Network: Ask, Unknown: Ask,
+		},
+		{
+			Mode: ModeAuto, Name: "Edit without asking",
+			Look: Allow, Edit: Allow, Overwrite: Allow, Command: Allow, Unconfined: Ask, Network: Ask, Unknown: Ask,
+		},
+	}
+}
+
+// row is the table's row for m. ok is false where there is no such mode, and then the row denies everything.
+func (m Mode) row() (r ModeRow, ok bool) {
+	rows := Modes()
+	if i := slices.IndexFunc(rows, func(r ModeRow) bool { return r.Mode == m }); i >= 0 {
+		return rows[i], true
+	}
+	return r, false
+}
+
+// Known says that there is such a mode.
+func (m Mode) Known() bool {
+	_, ok := m.row()
+	return ok
+}
+
+// AtMost is m, or limit where m is looser.
+func (m Mode) AtMost(limit Mode) Mode {
+	order := func(m Mode) int { return slices.IndexFunc(Modes(), func(r ModeRow) bool { return r.Mode == m }) }
+	if order(m) > order(limit) {
+		return limit
+	}
+	return m
+}
+
+// of is what a person is told that an operation is, and what the row says to it.
+func (r ModeRow) of(op tools.Op) (string, Verdict) {
 	switch op {
 	case tools.OpRead:
-		return row{"only looks", allow, allow, allow}
+		return "only looks", r.Look
 	case tools.OpEdit:
-		return row{"changes a file", ask, allow, allow}
+		return "changes a file", r.Edit
 	case tools.OpOverwrite:
-		return row{"replaces, deletes or moves a file", ask, ask, allow}
+		return "replaces, deletes or moves a file", r.Overwrite
 	case tools.OpCommand:
-		return row{"runs a command", ask, ask, allow}
+		return "runs a command", r.Command
 	case tools.OpUnsandboxed:
-		return row{"runs a command with no sandbox in force", ask, ask, ask}
+		return "runs a command with no sandbox in force", r.Unconfined
 	case tools.OpNetwork:
-		return row{"reaches out to the network", ask, ask, ask}
+		return "reaches out to the network", r.Network
 	}
-	return row{"does not say what it does", ask, ask, ask}
+	return "does not say what it does", r.Unknown
 }
 
 // Judge says what the mode says to a plan. A mode that is not known denies everything.
-func (m Mode) Judge(t tools.Tool, p *tools.Plan) run.Decision {
-	op := opOf(t, p)
-	r := rowOf(op)
+func (m Mode) Judge(t tools.Tool, p *tools.Plan) Decision {
+	row, known := m.row()
+	what, verdict := row.of(opOf(t, p))
 	if c := p.Change; c != nil && !slices.ContainsFunc(c.Files, func(f filetime.FileEdit) bool { return !f.Create }) {
-		r.what = "makes a new file"
+		what = "makes a new file"
 	}
-	d := run.Decision{Reason: fmt.Sprintf("%s %s", t.Spec().Name, r.what), Layer: "mode", Rule: string(m)}
-	switch m {
-	case Ask:
-		d.Verdict = r.ask
-	case AcceptEdits:
-		d.Verdict = r.edits
-	case Auto:
-		d.Verdict = r.auto
-	case ReadOnly:
-		if d.Verdict = allow; op != tools.OpRead {
-			d.Verdict, d.Reason = deny, d.Reason+", and the mode is readOnly"
-		}
-	default:
-		d.Verdict, d.Reason = deny, fmt.Sprintf("there is no mode %q", string(m))
+	d := Decision{Verdict: verdict, Reason: fmt.Sprintf("%s %s", t.Spec().Name, what), Layer: "mode", Rule: string(m)}
+	switch {
+	case !known:
+		d.Reason = fmt.Sprintf("there is no mode %q", string(m))
+	case verdict == Deny:
+		d.Reason += ", and the mode is " + string(m)
 	}
 	return d
 }
@@ -104,24 +161,24 @@ func (r Rule) matches(s tools.Spec) bool {
 }
 
 // Judge says what the rules and the mode say to a plan.
-func (p Policy) Judge(t tools.Tool, plan *tools.Plan) run.Decision {
+func (p Policy) Judge(t tools.Tool, plan *tools.Plan) Decision {
 	spec := t.Spec()
 	about := func(r Rule) bool { return r.matches(spec) }
 	if i := slices.IndexFunc(p.Deny, about); i >= 0 {
-		return run.Decision{
-			Verdict: deny, Reason: fmt.Sprintf("%s is refused by %s", spec.Name, p.Deny[i].Name), Rule: p.Deny[i].Tool, Layer: "rules",
+		return Decision{
+			Verdict: Deny, Reason: fmt.Sprintf("%s is refused by %s", spec.Name, p.Deny[i].Name), Rule: p.Deny[i].Tool, Layer: "rules",
 		}
 	}
 	d := p.Mode.Judge(t, plan)
-	if p.Confined && d.Verdict != deny && opOf(t, plan) == tools.OpUnsandboxed {
-		return run.Decision{
-			Verdict: deny, Reason: "sandbox.level is strict, and there is no sandbox that could confine the command",
+	if p.Confined && d.Verdict != Deny && opOf(t, plan) == tools.OpUnsandboxed {
+		return Decision{
+			Verdict: Deny, Reason: "sandbox.level is strict, and there is no sandbox that could confine the command",
 			Rule: "sandbox.level", Layer: "sandbox",
 		}
 	}
-	if i := slices.IndexFunc(p.Ask, about); i >= 0 && d.Verdict == allow {
-		d = run.Decision{
-			Verdict: ask, Reason: fmt.Sprintf("%s, and %s wants a question", d.Reason, p.Ask[i].Name), Rule: p.Ask[i].Tool, Layer: "rules",
+	if i := slices.IndexFunc(p.Ask, about); i >= 0 && d.Verdict == Allow {
+		d = Decision{
+			Verdict: Ask, Reason: fmt.Sprintf("%s, and %s wants a question", d.Reason, p.Ask[i].Name), Rule: p.Ask[i].Tool, Layer: "rules",
 		}
 	}
 	return d

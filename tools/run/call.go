@@ -12,6 +12,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text/show"
 	"tandem/tools"
+	"tandem/tools/gate"
 	"tandem/tools/schema"
 )
 
@@ -39,9 +40,11 @@ type call struct {
 	title   string
 	plan    *tools.Plan
 	asks    string // why a person must be asked, "" where nobody must
-	landed  filetime.Landed
-	result  tools.Result
-	phase   string // that the result is told with
+	// feedback is what the person said with their answer.
+	feedback string
+	landed   filetime.Landed
+	result   tools.Result
+	phase    string // that the result is told with
 
 	mu    sync.Mutex // guards state and the order of events: progress comes from other goroutines
 	state State
@@ -232,9 +235,9 @@ func (c *call) place() (leave func(), err error) {
 func (c *call) policy() error {
 	d := c.host.Gate.Judge(c.tool, c.plan)
 	switch d.Verdict {
-	case "allow":
+	case gate.Allow:
 		return nil
-	case "ask":
+	case gate.Ask:
 		c.asks = d.Reason
 		return nil
 	}
@@ -249,7 +252,7 @@ func (c *call) mayRead(path string) bool {
 	if t == nil {
 		return c.host.Registry.DisabledBy(tools.ReadFile) == ""
 	}
-	return c.host.Gate.Judge(t, &tools.Plan{Kind: tools.Read, Op: tools.OpRead, Paths: []string{path}}).Verdict == "allow"
+	return c.host.Gate.Judge(t, &tools.Plan{Kind: tools.Read, Op: tools.OpRead, Paths: []string{path}}).Verdict == gate.Allow
 }
 
 // permission asks a person, with nothing of the call done yet and no time limit running.
@@ -261,19 +264,20 @@ func (c *call) permission() error {
 	if err != nil {
 		return err
 	}
-	answer := Unavailable
+	answer := Answer{Outcome: Unavailable}
 	if c.host.Asker != nil {
 		answer = c.host.Asker.Ask(c.ctx, Question{Call: c.Call, Tool: c.tool, Plan: c.plan, Reason: c.asks, Diffs: diffs})
 	}
-	if answer == AnswerCancelled {
+	if answer.Outcome == Cancelled {
 		c.cancelTurn(errTurnCancelled)
 		return errTurnCancelled
 	}
 	if err := c.alive(); err != nil {
 		return err
 	}
-	switch answer {
+	switch answer.Outcome {
 	case Allowed:
+		c.feedback = feedback(answer)
 		if c.plan.Change != nil {
 			c.plan.Change.Allowed = true
 		}
@@ -288,9 +292,19 @@ func (c *call) permission() error {
 		}, "Permission denied: the editor gave no valid answer to the question for permission. Nothing was done. "+
 			"Stop here and tell the user that the question was not answered.")
 	}
-	return denied(tools.Denial{Reason: "the user denied this call", Layer: "person", Source: "user"},
-		"Permission denied: the user denied this call. Nothing was done. Stop here: do not reach the same end in another way. "+
-			"Say what you wanted to do and wait for what the user says.")
+	d := tools.Denial{Reason: "the user denied this call", Layer: "person", Source: "user"}
+	if c.feedback = feedback(answer); c.feedback != "" {
+		return denied(d, "Permission denied: the user denied this call. Nothing was done. Do not reach the same end in another way; "+
+			"do what follows from what the user says.")
+	}
+	return denied(d, "Permission denied: the user denied this call. Nothing was done. Stop here: do not reach the same end in "+
+		"another way. Say what you wanted to do and wait for what the user says.")
+}
+
+// feedback is what a person said with their answer, as the model reads it.
+func feedback(a Answer) string {
+	const most = 4000
+	return strings.TrimSpace(clip(strings.ToValidUTF8(a.Feedback, "\uFFFD"), most))
 }
 
 // denied is a call that somebody refused; format tells the model what follows from that.
@@ -426,6 +440,9 @@ func (c *call) record() error {
 		m.EffectiveArgs = c.checked.Args
 	}
 	m.Coerced = c.checked.Coerced
+	if c.feedback != "" {
+		c.result.Data += "\nThe user says: " + c.feedback
+	}
 	if len(c.landed.Files) == 0 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/tools"
+	"tandem/tools/gate"
 )
 
 // Call is one call as somebody asked for it: Arguments is raw and may be anything.
@@ -48,32 +49,31 @@ type Event struct {
 	At    time.Time
 }
 
-// Decision is the answer of the permission gate.
-type Decision struct {
-	// Verdict is "allow", "ask" or "deny".
-	Verdict string
-	Reason  string
-	Rule    string
-	Layer   string
-}
-
 // Gate judges a plan before anybody is asked; a pure function of its arguments.
 type Gate interface {
-	Judge(t tools.Tool, p *tools.Plan) Decision
+	Judge(t tools.Tool, p *tools.Plan) gate.Decision
 }
 
-// Answer is what a person said to a question.
-type Answer uint8
+// Outcome is how a question to a person ended. The zero value refuses.
+type Outcome uint8
 
-// The answers. Cancelled ends the turn; Unavailable means that there is nobody to ask, Unanswered that what came back was no
+// The outcomes. Cancelled ends the turn; Unavailable means that there is nobody to ask, Unanswered that what came back was no
 // answer to the question.
 const (
-	Rejected Answer = iota
+	Rejected Outcome = iota
 	Allowed
-	AnswerCancelled
+	Cancelled
 	Unavailable
 	Unanswered
 )
+
+// Answer is what a person said to a question. Option is the id of the answer that they chose among several, "" where there
+// was no choice; Feedback is what they wrote with it, which the model reads.
+type Answer struct {
+	Outcome  Outcome
+	Option   string
+	Feedback string
+}
 
 // Question is what a person is asked before a call goes on.
 type Question struct {

@@ -279,7 +279,7 @@ func TestF132Progress(t *testing.T) {
 func TestF134StatesOfRefusals(t *testing.T) {
 	var r recorder
 	w := runtest.NewWorld(t, write.New())
-	w.Host.Gate, w.Answer, w.Host.Observe = gate.Ask, run.Rejected, r.observe
+	w.Host.Gate, w.Answer, w.Host.Observe = gate.ModeAsk, run.Answer{}, r.observe
 	run.Batch(t.Context(), w.Host, calls(`nope {}`, `write_file {}`, `write_file {"path":"a","content":"b"}`))
 	equal(t, "unknown", r.of("1"), []string{"queued use", "executing use", "completed error", "yielded error"})
 	equal(t, "bad arguments", r.of("2"), []string{"queued use", "executing use", "completed error", "yielded error"})
@@ -423,7 +423,7 @@ func (a *asker) Ask(ctx context.Context, q run.Question) run.Answer {
 	case r := <-a.answer:
 		return r
 	case <-ctx.Done():
-		return run.Unavailable
+		return run.Answer{Outcome: run.Unavailable}
 	}
 }
 
@@ -434,11 +434,11 @@ func newAsker() *asker {
 // askFor asks for the calls of one file only.
 type askFor string
 
-func (a askFor) Judge(_ tools.Tool, p *tools.Plan) run.Decision {
+func (a askFor) Judge(_ tools.Tool, p *tools.Plan) gate.Decision {
 	if len(p.Paths) > 0 && strings.HasSuffix(p.Paths[0], string(a)) {
-		return run.Decision{Verdict: "ask", Reason: "it is that file"}
+		return gate.Decision{Verdict: gate.Ask, Reason: "it is that file"}
 	}
-	return run.Decision{Verdict: "allow"}
+	return gate.Decision{Verdict: gate.Allow}
 }
 
 func TestF129PermissionDoesNotBlockOthers(t *testing.T) {
@@ -459,7 +459,7 @@ func TestF129PermissionDoesNotBlockOthers(t *testing.T) {
 		equal(t, "others", append(r.of("2"), r.of("3")...), []string{
 			"queued use", "executing use", "completed result", "queued use", "executing use", "completed result",
 		})
-		a.answer <- run.Allowed
+		a.answer <- run.Answer{Outcome: run.Allowed}
 		results := st.Wait()
 		equal(t, "results", []bool{results[0].Success, results[1].Success, results[2].Success}, []bool{true, true, true})
 	})
@@ -477,7 +477,7 @@ func TestF129CancelledByPerson(t *testing.T) {
 		}
 		synctest.Wait()
 		<-a.asked
-		a.answer <- run.AnswerCancelled
+		a.answer <- run.Answer{Outcome: run.Cancelled}
 		synctest.Wait()
 		st.Submit(calls(`bash {}`)[0])
 		for i, r := range st.Wait() {
@@ -644,8 +644,8 @@ func TestF046F047F048ValidatedBeforeRunning(t *testing.T) {
 		return done("ok"), nil
 	}))
 	asked := 0
-	w.Host.Gate = gate.Ask
-	w.Host.Asker = askFunc(func(run.Question) run.Answer { asked++; return run.Allowed })
+	w.Host.Gate = gate.ModeAsk
+	w.Host.Asker = askFunc(func(run.Question) run.Answer { asked++; return run.Answer{Outcome: run.Allowed} })
 	nested := `{"items":[{"name":"a"},{"name":"b"},{"name":5}]}`
 	for _, js := range []string{`{"path":42}`, `{"ms":"x"}`, `{"extra":1}`, `[]`, `"`, nested} {
 		r := w.Call("spy", js)
@@ -693,11 +693,11 @@ func TestF116_FindingP1GateDenied(t *testing.T) {
 		source, next string
 	}{
 		{"mode", gate.Mode("nope"), w, "policy", "(mode nope)"},
-		{"rule", gate.Policy{Mode: gate.Auto, Deny: []gate.Rule{{Tool: "write*", Name: "permissions.deny"}}}, w, "policy", "permissions.deny (rules write*)"},
-		{"person", gate.Ask, askFunc(func(run.Question) run.Answer { return run.Rejected }), "user", "Stop here: do not reach the same end in another way"},
-		{"no valid answer", gate.Ask, askFunc(func(run.Question) run.Answer { return run.Unanswered }), "unanswered", "Stop here"},
-		{"nobody answers", gate.Ask, askFunc(func(run.Question) run.Answer { return run.Unavailable }), "unattended", "cannot run in this session at all"},
-		{"nobody is there", gate.Ask, nil, "unattended", "cannot run in this session at all"},
+		{"rule", gate.Policy{Mode: gate.ModeAuto, Deny: []gate.Rule{{Tool: "write*", Name: "permissions.deny"}}}, w, "policy", "permissions.deny (rules write*)"},
+		{"person", gate.ModeAsk, askFunc(func(run.Question) run.Answer { return run.Answer{Outcome: run.Rejected} }), "user", "Stop here: do not reach the same end in another way"},
+		{"no valid answer", gate.ModeAsk, askFunc(func(run.Question) run.Answer { return run.Answer{Outcome: run.Unanswered} }), "unanswered", "Stop here"},
+		{"nobody answers", gate.ModeAsk, askFunc(func(run.Question) run.Answer { return run.Answer{Outcome: run.Unavailable} }), "unattended", "cannot run in this session at all"},
+		{"nobody is there", gate.ModeAsk, nil, "unattended", "cannot run in this session at all"},
 	} {
 		w.Host.Gate, w.Host.Asker = c.gate, c.asker
 		r := w.Call("write_file", `{"path":"a","content":"b"}`)
@@ -709,6 +709,28 @@ func TestF116_FindingP1GateDenied(t *testing.T) {
 		}
 		if _, exists := w.Files.Text(w.Path("a")); exists {
 			t.Errorf("%s: the file was written", c.name)
+		}
+	}
+}
+
+// What a person writes with an answer is told to the model, whatever the answer is.
+func TestFeedbackReachesTheModel(t *testing.T) {
+	w := runtest.NewWorld(t, write.New())
+	w.Host.Gate = gate.ModeAsk
+	for _, c := range []struct {
+		outcome run.Outcome
+		want    string
+	}{
+		{run.Allowed, "File created: a (1 line, 1 byte)"},
+		{run.Rejected, "Permission denied: the user denied this call. Nothing was done. Do not reach the same end in another way; do what follows from what the user says."},
+	} {
+		w.Host.Asker = askFunc(func(run.Question) run.Answer {
+			return run.Answer{Outcome: c.outcome, Feedback: " Use tabs.\xff" + strings.Repeat("x", 10_000)}
+		})
+		r := w.Call("write_file", fmt.Sprintf(`{"path":"a","content":"%d"}`, c.outcome))
+		head, words, ok := strings.Cut(r.Data, "\nThe user says: Use tabs.\uFFFDxxx")
+		if !ok || !strings.HasPrefix(head, c.want) || len(words) > 4100 {
+			t.Errorf("%v: %.300s (%d)", c.outcome, r.Data, len(words))
 		}
 	}
 }

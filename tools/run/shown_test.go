@@ -27,10 +27,10 @@ func TestFindingS3S4TitlesAreVisible(t *testing.T) {
 	w := runtest.NewWorld(t, tool)
 	var titles []string
 	w.Host.Observe = func(e run.Event) { titles = append(titles, e.Title) }
-	w.Host.Gate, w.Host.Asker = gate.Ask, askFunc(func(q run.Question) run.Answer {
+	w.Host.Gate, w.Host.Asker = gate.ModeAsk, askFunc(func(q run.Question) run.Answer {
 		equal(t, "title of the question", q.Plan.Title, "Run "+shown)
 		equal(t, "command", q.Plan.Command, evil)
-		return run.Allowed
+		return run.Answer{Outcome: run.Allowed}
 	})
 	r := w.Call("say", `{"path":"ls\u001b[2K\r\n\u202etxt\u200b"}`)
 	equal(t, "summary", r.Summary, "Ran "+shown)
@@ -48,12 +48,12 @@ func TestFindingS3S4TitlesAreVisible(t *testing.T) {
 func TestFindingS17NothingIsAllowedUnseen(t *testing.T) {
 	w := runtest.NewWorld(t, write.New())
 	asked := 0
-	w.Host.Gate, w.Host.Asker = gate.Ask, askFunc(func(q run.Question) run.Answer {
+	w.Host.Gate, w.Host.Asker = gate.ModeAsk, askFunc(func(q run.Question) run.Answer {
 		asked++
 		if !strings.HasSuffix(q.Diffs[0].Unified, "+last\n") {
 			t.Errorf("the question has %d bytes of the diff", len(q.Diffs[0].Unified))
 		}
-		return run.Allowed
+		return run.Answer{Outcome: run.Allowed}
 	})
 	change := func(size int) tools.Result {
 		return w.Call("write_file", `{"path":"f`+strings.Repeat("x", asked)+`","content":"`+strings.Repeat("line\\n", size/5)+`last\n"}`)
@@ -65,7 +65,7 @@ func TestFindingS17NothingIsAllowedUnseen(t *testing.T) {
 	if r.Error != tools.GateDenied || r.Reason != "too_large" || asked != 1 || r.Denial == nil {
 		t.Errorf("asked %d times, %s, %+v: %.200s", asked, r.Error, r.Denial, r.Data)
 	}
-	w.Host.Gate = gate.Auto
+	w.Host.Gate = gate.ModeAuto
 	if r := change(9 << 20); !r.Success {
 		t.Errorf("where nobody has to be asked: %.200s", r.Data)
 	}

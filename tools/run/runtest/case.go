@@ -177,7 +177,7 @@ func NewWorld(t testing.TB, list ...tools.Tool) *World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &World{Root: root, Files: NewFiles(), Answer: run.Allowed}
+	w := &World{Root: root, Files: NewFiles(), Answer: run.Answer{Outcome: run.Allowed}}
 	w.FileTime = filetime.New(w.Files, "s", nil)
 	w.Env = tools.Env{
 		Session: "s", Turn: 1, RequireRead: true, Now: time.Now, Files: w.Files, FileTime: w.FileTime,
@@ -195,7 +195,7 @@ func NewWorld(t testing.TB, list ...tools.Tool) *World {
 		}
 	}
 	w.Host = &run.Host{
-		Registry: r, Gate: gate.Auto, Asker: w, Now: time.Now,
+		Registry: r, Gate: gate.ModeAuto, Asker: w, Now: time.Now,
 		Env: func(c run.Call) *tools.Env {
 			env := w.Env
 			env.Call = c.ID
@@ -261,8 +261,8 @@ func (w *World) flags(t *testing.T, s string, forms map[string]string) {
 			}
 			w.Host.Gate = p
 		case "answer":
-			w.Answer = map[string]run.Answer{
-				"reject": run.Rejected, "allow": run.Allowed, "cancel": run.AnswerCancelled, "nobody": run.Unavailable,
+			w.Answer.Outcome = map[string]run.Outcome{
+				"reject": run.Rejected, "allow": run.Allowed, "cancel": run.Cancelled, "nobody": run.Unavailable,
 			}[value]
 		case "crlf", "bom", "noeol":
 			forms[value] += key
