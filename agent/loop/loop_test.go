@@ -106,7 +106,7 @@ func newLoop(t *testing.T, m model.Model, c loop.Conversation) *loop.Loop {
 		Limits: func() loop.Limits { return loop.Limits{Requests: 5} },
 		Host: func() *run.Host {
 			return &run.Host{
-				Registry: set, Gate: gate.Auto,
+				Registry: set, Gate: gate.ModeAuto,
 				Env: func(c run.Call) *tools.Env {
 					return &tools.Env{Call: c.ID, Paths: &sandbox.Paths{}, FileTime: filetime.New(nil, "s", nil), Now: time.Now}
 				},

@@ -91,6 +91,7 @@ func (e *Editor) ask(id, params json.RawMessage) {
 			e.conn.reply(id, map[string]any{"outcome": map[string]any{"outcome": "cancelled"}})
 			return
 		}
+		choice, words, _ := strings.Cut(choice, ":")
 		offered := slices.ContainsFunc(a.Options, func(o struct {
 			OptionID string `json:"optionId"`
 			Kind     string `json:"kind"`
@@ -101,7 +102,11 @@ func (e *Editor) ask(id, params json.RawMessage) {
 		if !offered {
 			e.violate("the option %s was not offered for %s", choice, a.ToolCall.Title)
 		}
-		e.conn.reply(id, map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": choice}})
+		answer := map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": choice}}
+		if words != "" {
+			answer["_meta"] = map[string]any{"tandem": map[string]any{"feedback": words}}
+		}
+		e.conn.reply(id, answer)
 	})
 }
 

@@ -82,7 +82,8 @@
 //	during apply=N STEP   it arrived 2 ms ago; an editor that looks at versions on arrival may not have edited yet
 //	after apply=N STEP    it was carried out and not yet answered
 //	before answer=N STEP  the N-th question for permission is on the screen
-//	on ask answer=OPTION  the answer to every question, on ask=N to the N-th: an option id, or cancelled.
+//	on ask answer=OPTION  the answer to every question, on ask=N to the N-th: an option id, after a colon the word
+//	                      that the person writes with it; or cancelled.
 //	                      Of window/showMessageRequest: the title, wherever it is on offer
 //
 // # What fails

@@ -372,6 +372,17 @@ type PermissionMeta struct {
 // PermissionResult of tandem/session/requestPermission.
 type PermissionResult struct {
 	Outcome PermissionOutcome `json:"outcome"`
+	Meta    *AnswerMeta       `json:"_meta,omitempty"`
+}
+
+// AnswerMeta is _meta of a person's answer.
+type AnswerMeta struct {
+	Tandem AnswerWords `json:"tandem"`
+}
+
+// AnswerWords is _meta.tandem of a person's answer.
+type AnswerWords struct {
+	Feedback string `json:"feedback,omitempty" doc:"What the person wrote with the answer, for the model to read."`
 }
 
 // PermissionOutcome is a person's answer.

@@ -43,6 +43,9 @@ func Permission(session string, q run.Question, maxDiff int) protocol.Permission
 // Answer is what a person answered to Permission; ok is false for an answer that was not on offer.
 func Answer(r protocol.PermissionResult) (a run.Answer, ok bool) {
 	a.Option = r.Outcome.OptionID
+	if r.Meta != nil {
+		a.Feedback = r.Meta.Tandem.Feedback
+	}
 	switch {
 	case r.Outcome.Outcome == "cancelled":
 		a.Outcome = run.Cancelled

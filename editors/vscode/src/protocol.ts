@@ -160,6 +160,17 @@ export interface WorkspaceEdit {
   documentChanges?: unknown[];
 }
 
+/** AnswerMeta is _meta of a person's answer. */
+export interface AnswerMeta {
+  tandem: AnswerWords;
+}
+
+/** AnswerWords is _meta.tandem of a person's answer. */
+export interface AnswerWords {
+  /** What the person wrote with the answer, for the model to read. */
+  feedback?: string;
+}
+
 /** ApplyEditInfo says whose edit it is. */
 export interface ApplyEditInfo {
   sessionId: string;
@@ -774,6 +785,7 @@ export interface PermissionParams {
 /** PermissionResult of tandem/session/requestPermission. */
 export interface PermissionResult {
   outcome: PermissionOutcome;
+  _meta?: AnswerMeta;
 }
 
 /** PromptContext is _meta.tandem of a prompt. */

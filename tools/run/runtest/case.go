@@ -253,7 +253,7 @@ func (w *World) flags(t *testing.T, s string, forms map[string]string) {
 			w.Host.Gate = gate.Mode(value)
 		case "askFor", "deny": // a rule about a tool, in auto mode
 			rules := []gate.Rule{{Tool: value, Name: key}}
-			p := gate.Policy{Mode: gate.Auto}
+			p := gate.Policy{Mode: gate.ModeAuto}
 			if key == "deny" {
 				p.Deny = rules
 			} else {

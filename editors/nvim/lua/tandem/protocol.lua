@@ -2,6 +2,14 @@
 
 local M = {}
 
+--- AnswerMeta is _meta of a person's answer.
+---@class tandem.AnswerMeta
+---@field tandem tandem.AnswerWords
+
+--- AnswerWords is _meta.tandem of a person's answer.
+---@class tandem.AnswerWords
+---@field feedback? string What the person wrote with the answer, for the model to read.
+
 --- ApplyEditInfo says whose edit it is.
 ---@class tandem.ApplyEditInfo
 ---@field sessionId string
@@ -453,6 +461,7 @@ local M = {}
 --- PermissionResult of tandem/session/requestPermission.
 ---@class tandem.PermissionResult
 ---@field outcome tandem.PermissionOutcome
+---@field _meta? tandem.AnswerMeta
 
 --- PromptContext is _meta.tandem of a prompt.
 ---@class tandem.PromptContext
