@@ -96,5 +96,5 @@ func (s *Session) Shows(path string) bool {
 	paths := s.paths
 	s.mu.Unlock()
 	real, err := paths.Readable(path)
-	return err == nil && !prompt.Private(path) && !prompt.Private(real)
+	return err == nil && !prompt.Private(path) && !prompt.Private(real.Path())
 }

@@ -73,10 +73,11 @@ func (l *listing) of(ctx context.Context, folders []string, now time.Time) ([]me
 // which ends in a slash for folders.
 func below(ctx context.Context, folder string, most int, found func(canonical, rel string)) error {
 	in := &sandbox.Paths{Cwd: folder, Read: []string{folder}}
-	real, err := in.Readable(".")
+	place, err := in.Readable(".")
 	if err != nil {
 		return err
 	}
+	real := place.Path()
 	t, err := tree.Open(in, real)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -33,6 +34,8 @@ type Paths struct {
 	Home string
 	// Folders are those that the work began in; no path may be used while one of them is replaced, see Intact.
 	Folders []*Folder
+	// Roots gives the Places; the roots are added to it. nil is one for these Paths alone.
+	Roots *Roots
 
 	once        sync.Once
 	cwd         string
@@ -113,44 +116,61 @@ func fromURI(s string) (string, error) {
 }
 
 // Readable resolves arg, follows its symbolic links, also those of the part that exists of a path that does not, and
-// gives the canonical path if that lies within a root. The path itself need not exist. An error is a *PathError.
-func (p *Paths) Readable(arg string) (canonical string, err error) {
-	p.prepare()
+// gives its Place if that lies within a root and is not Internal. The path itself need not exist. An error is a *PathError.
+func (p *Paths) Readable(arg string) (Place, error) {
 	abs, canonical, err := p.canonical(arg)
-	if err != nil || p.Unrestricted || rootOf(p.read, canonical) != "" || rootOf(p.write, canonical) != "" {
-		return canonical, err
+	if err != nil {
+		return Place{}, err
 	}
-	scope := strings.Join(append(p.Read[:len(p.Read):len(p.Read)], except(p.Write, p.Read)...), ", ")
-	return "", refuse("OUTSIDE_ROOTS", "outside", arg, "Path %q%s is not within the allowed read scope %s. "+
-		"Use a path below that, or ask the user to add the folder to the workspace or to the setting readRoots.",
-		shorten(arg), via(abs, canonical), scope)
+	if !p.Unrestricted && rootOf(p.read, canonical) == "" && rootOf(p.write, canonical) == "" {
+		scope := strings.Join(append(p.Read[:len(p.Read):len(p.Read)], except(p.Write, p.Read)...), ", ")
+		return Place{}, refuse("OUTSIDE_ROOTS", "outside", arg, "Path %q%s is not within the allowed read scope %s. "+
+			"Use a path below that, or ask the user to add the folder to the workspace or to the setting readRoots.",
+			shorten(arg), via(abs, canonical), scope)
+	}
+	place, err := p.Roots.Place(canonical)
+	if err == nil && place.class == Internal {
+		err = internal(arg, abs, canonical)
+	}
+	if err != nil {
+		return Place{}, err
+	}
+	return place, nil
 }
 
 // Writable is Readable for a path that will be written to. What belongs to a repository's own .git is refused too, and
-// so is the configuration.
-func (p *Paths) Writable(arg string) (canonical string, err error) {
-	p.prepare()
+// so is the configuration, also under another name.
+func (p *Paths) Writable(arg string) (Place, error) {
 	abs, canonical, err := p.canonical(arg)
 	if err != nil {
-		return "", err
+		return Place{}, err
 	}
-	root := rootOf(p.write, canonical)
-	if root == "" && !p.Unrestricted {
-		return "", refuse("OUTSIDE_WRITE_ROOTS", "outside", arg, "Path %q%s is not within the allowed write scope %s. "+
+	if !p.Unrestricted && rootOf(p.write, canonical) == "" {
+		return Place{}, refuse("OUTSIDE_WRITE_ROOTS", "outside", arg, "Path %q%s is not within the allowed write scope %s. "+
 			"Use a path below that, or ask the user to add the folder to the workspace or to the setting writeRoots.",
 			shorten(arg), via(abs, canonical), strings.Join(p.Write, ", "))
 	}
-	if inGit(strings.TrimPrefix(canonical, root)) {
-		return "", refuse("PROTECTED_PATH", "protected", arg,
+	place, err := p.Roots.Place(canonical)
+	if err != nil {
+		return Place{}, err
+	}
+	switch class := max(place.class, place.identified()); {
+	case class == Internal, place.class == Own && inOwn(canonical, ".tandem"):
+		return Place{}, internal(arg, abs, canonical)
+	case place.class == Own:
+		return Place{}, refuse("PROTECTED_PATH", "protected", arg,
 			"Path %q%s belongs to git itself and is never written by a tool. Use git commands.",
 			shorten(arg), via(abs, canonical))
+	default:
+		place.class = class
 	}
-	if isConfiguration(canonical, root == "") {
-		return "", refuse("PROTECTED_PATH", "protected", arg,
-			"Path %q%s is Tandem's own configuration, which says what you may do: only a person changes it.",
-			shorten(arg), via(abs, canonical))
-	}
-	return canonical, nil
+	return place, nil
+}
+
+func internal(arg, abs, canonical string) error {
+	return refuse("PROTECTED_PATH", "protected", arg,
+		"Path %q%s is Tandem's own configuration or state, which says what you may do: only a person changes it.",
+		shorten(arg), via(abs, canonical))
 }
 
 // Intact fails where one of the Folders is replaced: whoever began to work in it meant the one that was there. The error is a
@@ -202,6 +222,15 @@ func (p *Paths) prepare() {
 			return out
 		}
 		p.read, p.write = resolve(p.Read), resolve(p.Write)
+		if p.Roots == nil {
+			p.Roots = &Roots{Home: p.Home}
+		}
+		for _, root := range slices.Concat(p.read, p.write) {
+			p.Roots.add(root)
+		}
+		if p.Unrestricted {
+			p.Roots.add("/")
+		}
 		p.cwd = p.Cwd
 		if real := resolve([]string{p.Cwd}); real != nil {
 			p.cwd = real[0]
@@ -210,6 +239,7 @@ func (p *Paths) prepare() {
 }
 
 func (p *Paths) canonical(arg string) (abs, canonical string, err error) {
+	p.prepare()
 	if err = p.Intact(); err != nil {
 		return "", "", err
 	}
@@ -288,23 +318,12 @@ func within(root, path string) bool {
 	return root != "" && strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
 }
 
-// inGit tells whether any name of the path is .git, as a file system without regard to case, or one with short names,
-// would read it.
-func inGit(path string) bool {
-	for name := range strings.SplitSeq(path, "/") {
-		if strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1") {
-			return true
-		}
-	}
-	return false
-}
-
-// isConfiguration tells whether a path is a file that the configuration is read from, or the folder that such a file lies
-// in; a person's own file lies outside every workspace.
-func isConfiguration(path string, outside bool) bool {
-	dir, name := filepath.Split(strings.ToLower(path))
-	folder := filepath.Base(dir)
-	return name == ".tandem" || name == "config.json" && (folder == ".tandem" || outside && folder == "tandem")
+// inOwn tells whether one of the names of a path is that of a row of the class Own, however it is spelt.
+func inOwn(path, name string) bool {
+	return slices.ContainsFunc(namesOf(path), func(n string) bool {
+		stem, short := shortName(folded(n))
+		return folded(n) == name || short && stem == shortened(name)
+	})
 }
 
 func via(abs, canonical string) string {

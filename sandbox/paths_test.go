@@ -82,14 +82,14 @@ func TestResolve(t *testing.T) {
 
 func TestF071Mention(t *testing.T) {
 	p, dir := jail(t, map[string]string{"app/test.ts": "x"})
-	if got, err := p.Readable("@test.ts"); err != nil || got != dir+"/app/test.ts" {
+	if got, err := p.Readable("@test.ts"); err != nil || got.Path() != dir+"/app/test.ts" {
 		t.Errorf("%q, %v", got, err)
 	}
 }
 
 func TestF072Normalised(t *testing.T) {
 	p, dir := jail(t, map[string]string{"app/c": "x"})
-	if got, err := p.Readable(dir + "/app/b/../c"); err != nil || got != dir+"/app/c" {
+	if got, err := p.Readable(dir + "/app/b/../c"); err != nil || got.Path() != dir+"/app/c" {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -137,17 +137,18 @@ func TestConfine(t *testing.T) {
 		{"A14 by another case", "sub/.Tandem/Config.json", "app/sub/.Tandem/Config.json", "PROTECTED_PATH"},
 		{"A14 the folder", ".tandem", "app/.tandem", "PROTECTED_PATH"},
 		{"not the configuration", "tandem/config.json", "app/tandem/config.json", "app/tandem/config.json"},
-		{"not the configuration either", ".tandem/notes", "app/.tandem/notes", "app/.tandem/notes"},
+		{"A14 what lies beside it", ".tandem/notes", "app/.tandem/notes", "PROTECTED_PATH"},
 		{"not .git", ".gitignore", "app/.gitignore", "app/.gitignore"},
 		{"link to itself", "self/self/self/main.go", "app/main.go", "app/main.go"},
 	}
 	for _, tt := range tests {
-		for verb, f := range map[string]func(string) (string, error){"read": p.Readable, "write": p.Writable} {
+		for verb, f := range map[string]func(string) (Place, error){"read": p.Readable, "write": p.Writable} {
 			want := tt.read
 			if verb == "write" {
 				want = tt.write
 			}
-			got, err := f(tt.arg)
+			place, err := f(tt.arg)
+			got := place.Path()
 			var pe *PathError
 			if errors.As(err, &pe) {
 				got = pe.Code
@@ -166,7 +167,7 @@ func TestConfine(t *testing.T) {
 
 func TestF078_FindingP14NextStep(t *testing.T) {
 	p := &Paths{Cwd: "/w", Write: []string{"/w/a", "/w/b"}}
-	for verb, f := range map[string]func(string) (string, error){"read": p.Readable, "write": p.Writable} {
+	for verb, f := range map[string]func(string) (Place, error){"read": p.Readable, "write": p.Writable} {
 		_, err := f("/etc/x")
 		if want := `Path "/etc/x" is not within the allowed ` + verb + ` scope /w/a, /w/b. ` +
 			`Use a path below that, or ask the user to add the folder to the workspace or to the setting ` + verb + `Roots.`; err == nil ||
@@ -179,7 +180,7 @@ func TestF078_FindingP14NextStep(t *testing.T) {
 func TestF076Unrestricted(t *testing.T) {
 	p, dir := jail(t, map[string]string{"secret": "s", "app/": ""})
 	free := &Paths{Cwd: p.Cwd, Unrestricted: true}
-	if got, err := free.Writable("../secret"); err != nil || got != dir+"/secret" {
+	if got, err := free.Writable("../secret"); err != nil || got.Path() != dir+"/secret" {
 		t.Errorf("%q, %v", got, err)
 	}
 	none := &Paths{Cwd: p.Cwd}
@@ -213,7 +214,7 @@ func TestRel(t *testing.T) {
 		t.Fatal(err)
 	}
 	for abs, want := range map[string]string{
-		canonical: "x", dir + "/cwd/sub/y": "sub/y", dir + "/real": ".", dir + "/realm": dir + "/realm", "/etc/x": "/etc/x",
+		canonical.Path(): "x", dir + "/cwd/sub/y": "sub/y", dir + "/real": ".", dir + "/realm": dir + "/realm", "/etc/x": "/etc/x",
 	} {
 		if got := p.Rel(abs); got != want {
 			t.Errorf("Rel(%s) = %s, want %s", abs, got, want)
@@ -239,10 +240,10 @@ func TestConfineHolds(t *testing.T) {
 		real, kernel := filepath.EvalSymlinks(abs)
 		if kernel == nil {
 			inside := real == dir+"/app" || strings.HasPrefix(real, dir+"/app/")
-			if inside != (err == nil) || inside && got != real {
+			if inside != (err == nil) || inside && got.Path() != real {
 				t.Fatalf("%s is %s, we say %s, %v", arg, real, got, err)
 			}
-		} else if err == nil && !strings.HasPrefix(got, dir+"/app") {
+		} else if err == nil && !strings.HasPrefix(got.Path(), dir+"/app") {
 			t.Fatalf("%s: allowed as %s", arg, got)
 		}
 	})
@@ -258,7 +259,7 @@ func FuzzResolve(f *testing.F) {
 		if err == nil && (!filepath.IsAbs(abs) || filepath.Clean(abs) != abs) {
 			t.Errorf("%q resolves to %q", arg, abs)
 		}
-		if got, err := p.Readable(arg); err == nil && got != "/w/app" && !strings.HasPrefix(got, "/w/app/") {
+		if got, err := p.Readable(arg); err == nil && got.Path() != "/w/app" && !strings.HasPrefix(got.Path(), "/w/app/") {
 			t.Errorf("%q may be read as %q", arg, got)
 		}
 	})

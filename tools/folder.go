@@ -20,10 +20,11 @@ import (
 // Folder opens the directory that arg names for walking, and gives its canonical path. The caller closes it. An error
 // is worded for the model.
 func Folder(env *Env, arg string) (*tree.Tree, string, error) {
-	path, err := env.Paths.Readable(arg)
+	place, err := env.Paths.Readable(arg)
 	if err != nil {
 		return nil, "", err
 	}
+	path := place.Path()
 	t, err := tree.Open(env.Paths, path)
 	name := env.Name(path)
 	switch {
@@ -60,7 +61,7 @@ func Describe(env *Env, dir string, e tree.Entry) (string, Entry) {
 		if err != nil {
 			return name + " -> (outside, or nowhere)", found
 		}
-		return name + " -> " + env.Name(target), found
+		return name + " -> " + env.Name(target.Path()), found
 	case !e.Type.IsRegular():
 		found.Type = "special"
 		return name + " (no regular file)", found

@@ -77,10 +77,11 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := env.Paths.Readable(in.dir())
+	place, err := env.Paths.Readable(in.dir())
 	if err != nil {
 		return nil, err
 	}
+	dir := place.Path()
 	if info, err := tree.Stat(env.Paths, dir); err != nil || !info.IsDir() {
 		return nil, notThere(env, dir, info)
 	}

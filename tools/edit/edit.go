@@ -56,10 +56,11 @@ func plan(ctx context.Context, env *tools.Env, in Args) (*tools.Plan, error) {
 	if in.OldText == in.NewText {
 		return nil, noChange()
 	}
-	path, err := env.Paths.Writable(in.Path)
+	place, err := env.Paths.Writable(in.Path)
 	if err != nil {
 		return nil, err
 	}
+	path := place.Path()
 	now, views, err := tools.Seen(ctx, env, path, false)
 	s := search{env: env, in: in, path: path, now: now, name: env.Name(path)}
 	switch {

@@ -71,10 +71,11 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	if err != nil {
 		return nil, tools.Refuse(tools.InvalidArgs, "pattern", "Parameter validation failed:\npattern: %v", err)
 	}
-	dir, err := env.Paths.Readable(in.place())
+	place, err := env.Paths.Readable(in.place())
 	if err != nil {
 		return nil, err
 	}
+	dir := place.Path()
 	return &tools.Plan{
 		Title: "Find " + in.Pattern, Kind: tools.Search, Danger: tools.Safe, Op: tools.OpRead,
 		Locations: []tools.Location{{Path: dir}}, Paths: []string{dir}, Semantic: "search",

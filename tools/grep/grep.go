@@ -93,10 +93,11 @@ func plan(env *tools.Env, in input, searchers []searcher) (*tools.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := env.Paths.Readable(in.Path)
+	place, err := env.Paths.Readable(in.Path)
 	if err != nil {
 		return nil, err
 	}
+	at := place.Path()
 	return &tools.Plan{
 		Title: "Search " + in.Pattern, Kind: tools.Search, Danger: tools.Safe, Op: tools.OpRead,
 		Locations: []tools.Location{{Path: at}}, Paths: []string{at}, Semantic: "search",

@@ -53,10 +53,11 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 			return nil, tools.Refuse(tools.InvalidArgs, "pattern", "Parameter validation failed:\npattern: %v", err)
 		}
 	}
-	path, err := env.Paths.Readable(in.Path)
+	place, err := env.Paths.Readable(in.Path)
 	if err != nil {
 		return nil, err
 	}
+	path := place.Path()
 	return &tools.Plan{
 		Title: "List " + env.Name(path), Kind: tools.Read, Danger: tools.Safe, Op: tools.OpRead,
 		Locations: []tools.Location{{Path: path}}, Paths: []string{path}, Semantic: "read",

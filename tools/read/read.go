@@ -72,10 +72,11 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, err := env.Paths.Readable(in.Path)
+	place, err := env.Paths.Readable(in.Path)
 	if err != nil {
 		return nil, err
 	}
+	path := place.Path()
 	return &tools.Plan{
 		Title: "Read " + env.Name(path), Kind: tools.Read, Danger: tools.Safe, Op: tools.OpRead,
 		Locations: []tools.Location{{Path: path, Line: w.first}}, Paths: []string{path}, Semantic: "read",

@@ -90,7 +90,7 @@ func (c *call) canonical(targets []string) []string {
 		if err != nil {
 			return nil
 		}
-		files = append(files, f)
+		files = append(files, f.Path())
 	}
 	return files
 }

@@ -49,10 +49,11 @@ func New() tools.Tool {
 }
 
 func plan(ctx context.Context, env *tools.Env, in Args) (*tools.Plan, error) {
-	path, err := env.Paths.Writable(in.Path)
+	place, err := env.Paths.Writable(in.Path)
 	if err != nil {
 		return nil, err
 	}
+	path := place.Path()
 	now, err := env.Files.Read(ctx, path)
 	if err != nil {
 		return nil, err

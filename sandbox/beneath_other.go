@@ -1,0 +1,91 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// What a Place is opened for.
+const (
+	forReading = os.O_RDONLY | dontWait
+	forFolder  = os.O_RDONLY
+)
+
+// hold opens the folder where that was not done yet.
+func (r *root) hold() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.handle != nil {
+		return nil
+	}
+	f, err := os.Open(r.path)
+	if err == nil {
+		r.handle = f
+	}
+	return err
+}
+
+// open opens what stands at a clean path below the root by an os.Root, whose folder is compared with the one that is held.
+func (r *root) open(rel string, flags int) (f *os.File, crossed bool, err error) {
+	below, err := r.below()
+	if err != nil {
+		return nil, false, err
+	}
+	defer below.Close()
+	name := filepath.FromSlash(rel)
+	info, err := below.Lstat(name)
+	if err != nil {
+		return nil, false, bare(err)
+	}
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return nil, false, syscall.ELOOP
+	case flags == forFolder && !info.IsDir():
+		return nil, false, syscall.ENOTDIR
+	case !info.Mode().IsRegular() && !info.IsDir():
+		return nil, false, ErrNotRegular
+	}
+	f, err = below.OpenFile(name, flags, 0)
+	return f, false, bare(err)
+}
+
+func (r *root) stat(rel string) (fs.FileInfo, error) {
+	below, err := r.below()
+	if err != nil {
+		return nil, err
+	}
+	defer below.Close()
+	info, err := below.Lstat(filepath.FromSlash(rel))
+	return info, bare(err)
+}
+
+func (r *root) below() (*os.Root, error) {
+	if err := r.hold(); err != nil {
+		return nil, err
+	}
+	below, err := os.OpenRoot(r.path)
+	if err != nil {
+		return nil, bare(err)
+	}
+	was, err := r.handle.Stat()
+	now, err2 := below.Stat(".")
+	if err != nil || err2 != nil || !os.SameFile(was, now) {
+		_ = below.Close()
+		return nil, fs.ErrNotExist
+	}
+	return below, nil
+}
+
+// bare is the error of a system call without its path.
+func bare(err error) error {
+	var e *fs.PathError
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
