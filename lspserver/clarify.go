@@ -25,10 +25,15 @@ func (h host) Clarify(ctx context.Context, id string, q tools.Clarification) (st
 			p.Options = append(p.Options, protocol.ClarifyOption(o))
 		}
 		var r protocol.ClarifyResult
+		if q.Timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, q.Timeout)
+			defer cancel()
+		}
 		err = s.conn.Call(ctx, "tandem/session/clarify", p, &r)
 		answer = clone(r.Answer)
 	case len(q.Options) > 0:
-		answer, err = s.questions.clarify(ctx, q)
+		answer, err = s.questions.clarify(ctx, id, q)
 	default:
 		return "", errors.ErrUnsupported
 	}

@@ -48,7 +48,7 @@ func (s *server) didOpen(_ context.Context, p lsp.DidOpenTextDocumentParams) {
 }
 
 func (s *server) didChange(_ context.Context, p lsp.DidChangeTextDocumentParams) {
-	s.questions.typed()
+	noKey := s.questions.typed()
 	changes := make([]workspace.ContentChange, 0, len(p.ContentChanges))
 	for _, c := range p.ContentChanges {
 		switch c := c.(type) {
@@ -66,6 +66,13 @@ func (s *server) didChange(_ context.Context, p lsp.DidChangeTextDocumentParams)
 		return
 	}
 	s.typed(string(p.TextDocument.URI))
+	if s.questions.stand() {
+		s.later(func(context.Context) {
+			if !s.ws.Typed(string(p.TextDocument.URI)) {
+				noKey()
+			}
+		})
+	}
 }
 
 func (s *server) didSave(_ context.Context, p lsp.DidSaveTextDocumentParams) {

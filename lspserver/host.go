@@ -49,9 +49,9 @@ func (h host) Ask(ctx context.Context, id string, q run.Question) run.Answer {
 	h.told(id)
 	ask := s.questions.permission
 	if s.client.tandem.Permission {
-		ask = func(ctx context.Context, q run.Question) (run.Answer, error) { return s.askPermission(ctx, id, q) }
+		ask = s.askPermission
 	}
-	answer, err := ask(ctx, q)
+	answer, err := ask(ctx, id, q)
 	if err == nil {
 		return answer
 	}

@@ -23,8 +23,9 @@ import (
 // while somebody may be typing, and Enter takes its first answer. Therefore:
 //
 //  1. The first answer refuses.
-//  2. No question appears within pause of a key, and a didChange is one.
-//  3. One question is on the screen at a time; the others wait.
+//  2. No question appears within pause of a key, and a didChange that is a person's is one.
+//  3. One question is on the screen at a time, since a second one might replace it; the others wait in a queue, first in,
+//     first out. One that nobody answers goes back to its end after slice, where another session's question waits.
 //  4. A command is shown in full before it can be allowed: the first page says that there is one, the last page alone
 //     offers to run it. A change is summed up by file, and its diff is on the pages behind.
 //  5. Nothing is left out: what does not fit on a page is on the next one. Clients cut messages that are longer than a page
@@ -37,15 +38,18 @@ type questions struct {
 	name func(path string) string
 	now  func() time.Time
 
-	one chan struct{} // held by the question that is asked
-
 	mu       sync.Mutex
+	asking   *turn     // whose question may be on the screen, nil for none
+	waiting  []*turn   // in order
 	key      time.Time // when the last one was pressed, as far as the client has told
 	unserved bool      // the client does not know the request, and the person was told
 }
 
 // pause is how long nobody must have typed before a question appears.
 const pause = 1500 * time.Millisecond
+
+// slice is how long a page stands unanswered before another session's question may take its place.
+const slice = 2 * time.Minute
 
 // What fits on a page.
 const (
@@ -63,15 +67,23 @@ func newQuestions(s *server) *questions {
 			}
 			return r.Title, nil
 		},
-		tell: s.warn, name: s.short, now: s.o.Now, one: make(chan struct{}, 1),
+		tell: s.warn, name: s.short, now: s.o.Now,
 	}
 }
 
-// typed takes in that a document was changed.
-func (q *questions) typed() {
+// typed takes in that a document was changed. It counts as a key until it is said not to be one.
+func (q *questions) typed() (no func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.key = q.now()
+	was, now := q.key, q.now()
+	q.key = now
+	return func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if q.key.Equal(now) {
+			q.key = was
+		}
+	}
 }
 
 // page is what is on the screen at once. The answers are Reject, allow and more, which leads to the next page; "" is none.
@@ -79,16 +91,20 @@ type page struct{ text, allow, more string }
 
 const reject = "Reject"
 
-// permission asks for a call. errors.ErrUnsupported says that the client takes no questions.
-func (q *questions) permission(ctx context.Context, about run.Question) (run.Answer, error) {
-	leave, err := q.enter(ctx)
-	if err != nil {
-		return run.Answer{Outcome: run.Unanswered}, err
-	}
-	defer leave()
+// permission asks for a call of a session. errors.ErrUnsupported says that the client takes no questions.
+func (q *questions) permission(ctx context.Context, session string, about run.Question) (answer run.Answer, err error) {
+	answer.Outcome = run.Unanswered
+	err = q.inTurn(ctx, &turn{session: session}, func(t *turn) error {
+		answer, err = q.permit(ctx, t, about)
+		return err
+	})
+	return answer, err
+}
+
+func (q *questions) permit(ctx context.Context, t *turn, about run.Question) (run.Answer, error) {
 	for _, p := range q.pagesOf(about) {
 		answers := slices.DeleteFunc([]string{reject, p.allow, p.more}, func(a string) bool { return a == "" })
-		picked, err := q.ask(ctx, lsp.MessageTypeWarning, p.text, answers)
+		picked, err := q.ask(ctx, t, lsp.MessageTypeWarning, p.text, answers)
 		switch {
 		case err != nil:
 			return run.Answer{Outcome: run.Unanswered}, err
@@ -103,13 +119,17 @@ func (q *questions) permission(ctx context.Context, about run.Question) (run.Ans
 	return run.Answer{Outcome: run.Rejected}, nil
 }
 
-// clarify asks a question of the model's that has options. "" is no answer.
-func (q *questions) clarify(ctx context.Context, about tools.Clarification) (string, error) {
-	leave, err := q.enter(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer leave()
+// clarify asks a question of the model's that has options. "" is no answer; context.DeadlineExceeded says that it stood on
+// the screen for about.Timeout.
+func (q *questions) clarify(ctx context.Context, session string, about tools.Clarification) (id string, err error) {
+	err = q.inTurn(ctx, &turn{session: session, limited: about.Timeout > 0, left: about.Timeout}, func(t *turn) error {
+		id, err = q.choose(ctx, t, about)
+		return err
+	})
+	return id, err
+}
+
+func (q *questions) choose(ctx context.Context, t *turn, about tools.Clarification) (string, error) {
 	const none = "No answer"
 	lines := show.Visible(about.Question, true)
 	pages := paged("", strings.Split(lines, "\n"), false)
@@ -122,7 +142,7 @@ func (q *questions) clarify(ctx context.Context, about tools.Clarification) (str
 				answers = append(answers, harmless(show.Visible(o.Label, false)))
 			}
 		}
-		picked, err := q.ask(ctx, lsp.MessageTypeInfo, text, answers)
+		picked, err := q.ask(ctx, t, lsp.MessageTypeInfo, text, answers)
 		at := slices.Index(answers, picked)
 		if err != nil || at < 1 {
 			return "", err
@@ -134,18 +154,107 @@ func (q *questions) clarify(ctx context.Context, about tools.Clarification) (str
 	return "", nil
 }
 
-// enter waits until no other question is asked.
-func (q *questions) enter(ctx context.Context) (leave func(), err error) {
-	select {
-	case q.one <- struct{}{}:
-		return func() { <-q.one }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// turn is a question's place in the queue.
+type turn struct {
+	session string
+	limited bool          // left counts
+	left    time.Duration // how long it may still be on the screen
+	granted chan struct{}
+	due     bool                    // the page has been on the screen for slice
+	take    context.CancelCauseFunc // takes the page from the screen
+}
+
+var errPutBack = errors.New("another session's question is asked first")
+
+// inTurn calls do when nothing else is on the screen, and once more where it was put back into the queue.
+func (q *questions) inTurn(ctx context.Context, t *turn, do func(*turn) error) error {
+	for {
+		if err := q.enter(ctx, t); err != nil {
+			return err
+		}
+		err := func() error {
+			defer q.leave(t)
+			return do(t)
+		}()
+		if !errors.Is(err, errPutBack) {
+			return err
+		}
 	}
 }
 
+func (q *questions) enter(ctx context.Context, t *turn) error {
+	t.granted = make(chan struct{})
+	q.mu.Lock()
+	q.waiting = append(q.waiting, t)
+	q.next()
+	q.mu.Unlock()
+	select {
+	case <-t.granted:
+		return nil
+	case <-ctx.Done():
+		q.leave(t)
+		return ctx.Err()
+	}
+}
+
+func (q *questions) leave(t *turn) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.asking == t {
+		q.asking = nil
+	}
+	q.waiting = slices.DeleteFunc(q.waiting, func(w *turn) bool { return w == t })
+	q.next()
+}
+
+// next gives the screen to the first of those who wait, if it is free or has been with one session for long enough. q.mu is
+// held.
+func (q *questions) next() {
+	a := q.asking
+	switch {
+	case len(q.waiting) == 0:
+	case a == nil:
+		q.asking, q.waiting = q.waiting[0], q.waiting[1:]
+		close(q.asking.granted)
+	case a.due && slices.ContainsFunc(q.waiting, func(w *turn) bool { return w.session != a.session }):
+		a.take(errPutBack)
+	}
+}
+
+// stand says that a question is asked or waits.
+func (q *questions) stand() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.asking != nil
+}
+
+// show has a page answered. The error is errPutBack where it was taken back for another session's question.
+func (q *questions) show(ctx context.Context, t *turn, p lsp.ShowMessageRequestParams) (picked string, err error) {
+	ctx, take := context.WithCancelCause(ctx)
+	defer take(nil)
+	if t.limited {
+		since := time.Now()
+		defer time.AfterFunc(t.left, func() { take(context.DeadlineExceeded) }).Stop()
+		defer func() { t.left -= time.Since(since) }()
+	}
+	q.mu.Lock()
+	t.take, t.due = take, false
+	q.mu.Unlock()
+	defer time.AfterFunc(slice, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		t.due = true
+		q.next()
+	}).Stop()
+	picked, err = q.call(ctx, p)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return picked, err
+}
+
 // ask puts one page on the screen once nobody has typed for a while.
-func (q *questions) ask(ctx context.Context, kind lsp.MessageType, text string, answers []string) (picked string, err error) {
+func (q *questions) ask(ctx context.Context, t *turn, kind lsp.MessageType, text string, answers []string) (picked string, err error) {
 	for {
 		q.mu.Lock()
 		now := q.now()
@@ -169,7 +278,7 @@ func (q *questions) ask(ctx context.Context, kind lsp.MessageType, text string, 
 	for _, a := range answers {
 		p.Actions = append(p.Actions, lsp.MessageActionItem{Title: a})
 	}
-	picked, err = q.call(ctx, p)
+	picked, err = q.show(ctx, t, p)
 	var coded *wire.Error
 	if !errors.As(err, &coded) || coded.Code != wire.CodeMethodNotFound {
 		return picked, err

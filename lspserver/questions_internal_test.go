@@ -32,7 +32,7 @@ type screen struct {
 func newScreen(answer func(ctx context.Context, p lsp.ShowMessageRequestParams) (string, error)) *screen {
 	s := &screen{}
 	s.questions = &questions{
-		now: time.Now, name: func(p string) string { return p }, one: make(chan struct{}, 1), tell: func(m string) { s.told = append(s.told, m) },
+		now: time.Now, name: func(p string) string { return p }, tell: func(m string) { s.told = append(s.told, m) },
 		call: func(ctx context.Context, p lsp.ShowMessageRequestParams) (string, error) {
 			s.mu.Lock()
 			s.shown = append(s.shown, p)
@@ -79,11 +79,11 @@ func TestFindingL1TheFirstAnswerRefuses(t *testing.T) {
 		"neither": {Plan: &tools.Plan{Title: "Create folder x"}},
 	} {
 		s := newScreen(first)
-		if got, err := s.permission(t.Context(), q); got.Outcome != run.Rejected || err != nil {
+		if got, err := s.permission(t.Context(), "s", q); got.Outcome != run.Rejected || err != nil {
 			t.Errorf("%s: %v %v", name, got, err)
 		}
 		s = newScreen(agree)
-		if got, err := s.permission(t.Context(), q); got.Outcome != run.Allowed || err != nil {
+		if got, err := s.permission(t.Context(), "s", q); got.Outcome != run.Allowed || err != nil {
 			t.Errorf("%s: %v %v", name, got, err)
 		}
 		for i, p := range s.shown {
@@ -94,7 +94,7 @@ func TestFindingL1TheFirstAnswerRefuses(t *testing.T) {
 	}
 	for _, nothing := range []string{"", "Allow", "reject"} {
 		s := newScreen(func(context.Context, lsp.ShowMessageRequestParams) (string, error) { return nothing, nil })
-		if got, _ := s.permission(t.Context(), command("ls")); got.Outcome == run.Allowed {
+		if got, _ := s.permission(t.Context(), "s", command("ls")); got.Outcome == run.Allowed {
 			t.Errorf("%q allows", nothing)
 		}
 	}
@@ -103,7 +103,7 @@ func TestFindingL1TheFirstAnswerRefuses(t *testing.T) {
 // A command is seen before it can be allowed: the page that says that there is one does not offer it.
 func TestFindingL1ACommandTakesTwoSteps(t *testing.T) {
 	s := newScreen(agree)
-	if got, err := s.permission(t.Context(), command("make\nrm -rf build")); got.Outcome != run.Allowed || err != nil {
+	if got, err := s.permission(t.Context(), "s", command("make\nrm -rf build")); got.Outcome != run.Allowed || err != nil {
 		t.Fatal(got, err)
 	}
 	if len(s.shown) != 2 {
@@ -126,7 +126,7 @@ func TestFindingL1ACommandTakesTwoSteps(t *testing.T) {
 // A change is summed up in a line for each file, and the diff can be seen first.
 func TestFindingL1AChangeCanBeSeen(t *testing.T) {
 	s := newScreen(agree)
-	if got, err := s.permission(t.Context(), change("a.txt", "one\ntwo\n", "one\n2\nthree\n")); got.Outcome != run.Allowed || err != nil {
+	if got, err := s.permission(t.Context(), "s", change("a.txt", "one\ntwo\n", "one\n2\nthree\n")); got.Outcome != run.Allowed || err != nil {
 		t.Fatal(got, err)
 	}
 	if m := s.shown[0].Message; !strings.Contains(m, "a.txt +2 −1, line 1") {
@@ -144,7 +144,7 @@ func TestFindingL1AChangeCanBeSeen(t *testing.T) {
 func TestFindingS4WhatIsShownIsWhatRuns(t *testing.T) {
 	hostile := "echo [safe](command:workbench.action.quit) \x1b[2K\u202e; rm -rf ~"
 	s := newScreen(agree)
-	if _, err := s.permission(t.Context(), command(hostile)); err != nil {
+	if _, err := s.permission(t.Context(), "s", command(hostile)); err != nil {
 		t.Fatal(err)
 	}
 	if m := s.shown[1].Message; !strings.Contains(m, `echo [safe]\u{28}command:workbench.action.quit) \u{1b}[2K\u{202e}; rm -rf ~`) {
@@ -156,7 +156,7 @@ func TestFindingS4WhatIsShownIsWhatRuns(t *testing.T) {
 	}
 	long.WriteString(strings.Repeat("x", 3000) + "END")
 	s = newScreen(agree)
-	if got, err := s.permission(t.Context(), command(long.String())); got.Outcome != run.Allowed || err != nil {
+	if got, err := s.permission(t.Context(), "s", command(long.String())); got.Outcome != run.Allowed || err != nil {
 		t.Fatal(got, err)
 	}
 	var all strings.Builder
@@ -199,7 +199,7 @@ func TestFindingL1NotWithinTheTyping(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			if _, err := s.permission(t.Context(), command("ls")); err != nil {
+			if _, err := s.permission(t.Context(), "s", command("ls")); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -219,7 +219,7 @@ func TestFindingL1NotWithinTheTyping(t *testing.T) {
 		defer cancel()
 		s.typed()
 		s.now = time.Now
-		if _, err := s.permission(end, command("ls")); err != nil || time.Since(began) > 3*time.Second {
+		if _, err := s.permission(end, "s", command("ls")); err != nil || time.Since(began) > 3*time.Second {
 			t.Error(err, time.Since(began))
 		}
 	})
@@ -239,7 +239,7 @@ func TestFindingL1OneQuestionAtATime(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 5 {
 			wg.Go(func() {
-				if got, err := s.permission(t.Context(), command("ls")); got.Outcome != run.Rejected || err != nil {
+				if got, err := s.permission(t.Context(), "s", command("ls")); got.Outcome != run.Rejected || err != nil {
 					t.Error(got, err)
 				}
 			})
@@ -247,12 +247,120 @@ func TestFindingL1OneQuestionAtATime(t *testing.T) {
 		synctest.Wait()
 		short, cancel := context.WithTimeout(t.Context(), time.Second/2)
 		defer cancel()
-		if got, err := s.permission(short, command("ls")); got.Outcome == run.Allowed || err == nil {
+		if got, err := s.permission(short, "s", command("ls")); got.Outcome == run.Allowed || err == nil {
 			t.Error(got, err)
 		}
 		wg.Wait()
 		if len(s.shown) != 5 {
 			t.Error(len(s.shown))
+		}
+	})
+}
+
+// A question that nobody answers goes back to the end of the queue where another session's question waits, and only there;
+// one whose turn ends makes room at once.
+func TestFindingL1AQuestionWithoutAnAnswerHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		var shown []string
+		answered := false
+		s := newScreen(func(ctx context.Context, p lsp.ShowMessageRequestParams) (string, error) {
+			name := "b"
+			if strings.Contains(p.Message, "of a") {
+				name = "a"
+			}
+			shown = append(shown, fmt.Sprint(name, " ", time.Since(begun)))
+			if name == "a" && !answered {
+				<-ctx.Done()
+				return "", ctx.Err()
+			}
+			return agree(ctx, p)
+		})
+		ask := func(ctx context.Context, session string) {
+			if got, err := s.permission(ctx, session, change(session+" of "+session, "1\n", "2\n")); got.Outcome != run.Allowed || err != nil {
+				t.Error(session, got, err)
+			}
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { ask(t.Context(), "a") })
+		time.Sleep(time.Hour) // nobody else waits
+		wg.Go(func() { ask(t.Context(), "b") })
+		synctest.Wait()
+		time.Sleep(time.Second)
+		wg.Go(func() { ask(t.Context(), "b") })
+		time.Sleep(time.Minute)
+		answered = true
+		wg.Wait()
+		want := "[a 0s b 1h0m0s b 1h0m0s a 1h0m0s b 1h2m0s b 1h2m0s a 1h2m0s a 1h2m0s]"
+		if got := fmt.Sprint(shown); got != want {
+			t.Errorf("shown %s, want %s", got, want)
+		}
+		answered, shown = false, nil
+		turn, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		wg.Go(func() {
+			if got, err := s.permission(turn, "a", change("x of a", "1\n", "2\n")); got.Outcome == run.Allowed || err == nil {
+				t.Error(got, err)
+			}
+		})
+		synctest.Wait()
+		began := time.Now()
+		ask(t.Context(), "b")
+		if d := time.Since(began); d != time.Second {
+			t.Errorf("asked %v after a turn that ended in 1 s", d)
+		}
+		wg.Wait()
+	})
+}
+
+// The time of a question of the model's runs while it is on the screen, not while it waits behind another one.
+func TestFindingL5TimeRunsOnTheScreen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wait := 30 * time.Second
+		s := newScreen(func(ctx context.Context, p lsp.ShowMessageRequestParams) (string, error) {
+			select {
+			case <-time.After(wait):
+				return agree(ctx, p)
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		})
+		q := tools.Clarification{
+			Question: "Tabs?", Options: []tools.Choice{{ID: "t", Label: "Tabs"}, {ID: "b", Label: "Blanks"}}, Timeout: 31 * time.Second,
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := s.permission(t.Context(), "a", command("ls")); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		if got, err := s.clarify(t.Context(), "b", q); got != "b" || err != nil {
+			t.Error(got, err)
+		}
+		wg.Wait()
+		q.Timeout = wait - time.Second
+		began := time.Now()
+		got, err := s.clarify(t.Context(), "b", q)
+		if got != "" || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != q.Timeout {
+			t.Error(got, err, time.Since(began))
+		}
+	})
+}
+
+// What is not a person's keeps no question away.
+func TestFindingL1ChangesThatAreNoKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScreen(first)
+		go func() {
+			for t.Context().Err() == nil {
+				s.typed()()
+				time.Sleep(100 * time.Millisecond)
+			}
+		}()
+		began := time.Now()
+		if _, err := s.permission(t.Context(), "a", command("ls")); err != nil || time.Since(began) > pause {
+			t.Error(err, time.Since(began))
 		}
 	})
 }
@@ -263,11 +371,11 @@ func TestFindingL5TheClientCannotAsk(t *testing.T) {
 		return "", &wire.Error{Code: wire.CodeMethodNotFound, Message: "unknown"}
 	})
 	for range 3 {
-		if got, err := s.permission(t.Context(), command("ls")); got.Outcome == run.Allowed || !errors.Is(err, errors.ErrUnsupported) {
+		if got, err := s.permission(t.Context(), "s", command("ls")); got.Outcome == run.Allowed || !errors.Is(err, errors.ErrUnsupported) {
 			t.Error(got, err)
 		}
 	}
-	if _, err := s.clarify(t.Context(), tools.Clarification{Question: "Which?", Options: []tools.Choice{{ID: "a", Label: "A"}}}); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := s.clarify(t.Context(), "s", tools.Clarification{Question: "Which?", Options: []tools.Choice{{ID: "a", Label: "A"}}}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Error(err)
 	}
 	if len(s.told) != 1 {
@@ -279,13 +387,13 @@ func TestFindingL5TheClientCannotAsk(t *testing.T) {
 func TestFindingL5AQuestionOfTheModels(t *testing.T) {
 	q := tools.Clarification{Question: "Tabs or\nblanks?", Options: []tools.Choice{{ID: "t", Label: "Tabs"}, {ID: "b", Label: "Blanks"}}}
 	s := newScreen(first)
-	if got, err := s.clarify(t.Context(), q); got != "" || err != nil {
+	if got, err := s.clarify(t.Context(), "s", q); got != "" || err != nil {
 		t.Error(got, err)
 	}
 	if m := s.shown[0].Message; m != "Tandem: Tabs or\nblanks?" {
 		t.Errorf("%q", m)
 	}
-	if got, err := newScreen(agree).clarify(t.Context(), q); got != "b" || err != nil {
+	if got, err := newScreen(agree).clarify(t.Context(), "s", q); got != "b" || err != nil {
 		t.Error(got, err)
 	}
 }

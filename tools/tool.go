@@ -121,8 +121,9 @@ type Env struct {
 	MayRead func(path string) bool
 	// Progress shows a person how a running call gets on; never blocks. May be nil.
 	Progress func(Progress)
-	// Clarify asks the person a question and returns when there is an answer or ctx has ended; "" is no answer,
-	// errors.ErrUnsupported says that nobody can be asked. nil where the host asks nobody.
+	// Clarify asks the person a question and returns when there is an answer, ctx has ended, or q.Timeout has passed since
+	// the question was shown, which is context.DeadlineExceeded. "" is no answer, errors.ErrUnsupported says that nobody can
+	// be asked. nil where the host asks nobody.
 	Clarify func(ctx context.Context, q Clarification) (answer string, err error)
 	Now     func() time.Time
 }
@@ -130,7 +131,8 @@ type Env struct {
 // Name is an absolute path as it stands in a text for a model or a person: Paths.Rel in one line, with nothing invisible in it.
 func (e *Env) Name(path string) string { return show.Visible(e.Paths.Rel(path), false) }
 
-// Clarification is a question of the model's to the person; Timeout 0 is none.
+// Clarification is a question of the model's to the person. Timeout counts from when it is shown, not while it waits behind
+// other questions; 0 is none.
 type Clarification struct {
 	Call     string
 	Question string

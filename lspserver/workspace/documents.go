@@ -120,6 +120,7 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 			f.out.events[len(f.out.events)-1].part = part
 		}
 	}
+	f.echo = f.out != nil && f.text.Equal(f.out.set.Apply(f.out.base))
 	if f.out != nil && gathered {
 		f.out.events[len(f.out.events)-1].gathered = true
 	}
@@ -131,6 +132,34 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 		w.tell(f, "stale", "user")
 	}
 	return true
+}
+
+// Typed says that the latest change of a document was a person's: it is neither the echo of an edit of ours nor what an
+// editor reads again when a program has written to the file. It looks at the disk, so it must not be called where messages
+// wait for it.
+func (w *Workspace) Typed(uri string) bool {
+	w.mu.Lock()
+	f := w.uris[uri]
+	w.mu.Unlock()
+	if f == nil {
+		return true
+	}
+	f.mu.Lock()
+	echo, was := f.echo, f.disk
+	f.mu.Unlock()
+	if echo {
+		return false
+	}
+	d, err := w.lookAt(f)
+	if err != nil || !d.exists {
+		return true
+	}
+	f.mu.Lock()
+	now := f.text
+	f.mu.Unlock()
+	shown, disk := unified(now), unified(d.text)
+	more := shown != "" && was.size < d.stat.size && strings.HasPrefix(disk, shown) // what the program has appended by now
+	return shown != disk && !more
 }
 
 func (w *Workspace) convert(f *file, c ContentChange) text.Set {

@@ -153,3 +153,40 @@ func TestDoubtWithoutResync(t *testing.T) {
 		t.Errorf("saved with its text: %q, the editor has %q", got, b.text)
 	}
 }
+
+// Only what a person typed counts as typed: not the echo of an edit of ours, not what an editor reads again of a file that a
+// program writes to, be it a part of what stands there by now.
+func TestFindingL1Typed(t *testing.T) {
+	w, b, path := opened(t, "one\ntwo\n")
+	typed := func(what string, want bool) {
+		t.Helper()
+		if got := w.Typed(b.uri); got != want {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+	b.typeAt(0, "x")
+	typed("a key", true)
+	b.typeAt(len(b.text), "y")
+	typed("a key at the end", true)
+	s, err := w.Read(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Commit(t.Context(), replaceIn(s, "two", "2")); err != nil {
+		t.Fatal(err)
+	}
+	typed("our edit", false)
+
+	w, b, path = opened(t, "one\ntwo\n")
+	b.mu.Lock()
+	b.change([]text.Edit{{Start: 4, End: 8}})
+	b.mu.Unlock()
+	typed("the last line is deleted", true)
+	for _, more := range []string{"", "four\n"} {
+		if err := os.WriteFile(path, []byte(b.text+"three\n"+more), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		b.typeAt(len(b.text), "three\n")
+		typed("the editor reads the file again, which ends with "+more, false)
+	}
+}

@@ -203,6 +203,7 @@ type file struct {
 	disk    stat
 	wake    *wake // of an edit that landed on disk
 	out     *delivery
+	echo    bool          // the latest change made the document say what out was to make of it
 	changed chan struct{} // closed at every change
 
 	last     [sha256.Size]byte // of the text that the disk had when last looked at while the document was open, or forgotten

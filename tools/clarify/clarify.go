@@ -86,13 +86,7 @@ func run(ctx context.Context, env *tools.Env, in input) (tools.Result, error) {
 	for _, o := range in.Options {
 		q.Options = append(q.Options, tools.Choice(o))
 	}
-	ask := ctx
-	if q.Timeout > 0 {
-		var cancel context.CancelFunc
-		ask, cancel = context.WithTimeout(ctx, q.Timeout)
-		defer cancel()
-	}
-	answer, err := env.Clarify(ask, q)
+	answer, err := env.Clarify(ctx, q)
 	switch {
 	case ctx.Err() != nil:
 		return tools.Result{}, context.Cause(ctx)
@@ -104,7 +98,7 @@ func run(ctx context.Context, env *tools.Env, in input) (tools.Result, error) {
 		return answered(in, in.Default, "default"), nil
 	}
 	why := "The user closed the question without an answer."
-	if ask.Err() != nil {
+	if errors.Is(err, context.DeadlineExceeded) {
 		why = fmt.Sprintf("The user did not answer within %v.", q.Timeout)
 	}
 	return tools.Fail(tools.ClarifyTimeout, "no_answer",
