@@ -18,7 +18,8 @@ func (se *session) decided(d review.Decision) {
 	se.Decided(raw)
 }
 
-// restore makes the changes that are kept of a session, and what was decided about them, known to an empty log.
+// restore makes the changes that are kept of a session, and what was decided about them, known to an empty log. It ends with ctx, and the log
+// is of no use then.
 func (s *server) restore(ctx context.Context, changes *review.Log, id string) error {
 	list, err := agent.ChangesAndDecisions(s.store(), id)
 	if err != nil {
@@ -26,6 +27,9 @@ func (s *server) restore(ctx context.Context, changes *review.Log, id string) er
 	}
 	steps := make([]review.Step, len(list))
 	for i, c := range list {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if c.Decision != nil {
 			steps[i].Decision = &review.Decision{}
 			if err := json.Unmarshal(c.Decision, steps[i].Decision); err != nil {
@@ -44,6 +48,5 @@ func (s *server) restore(ctx context.Context, changes *review.Log, id string) er
 			Person: c.Operation == agent.OpUndo || c.Operation == agent.OpShell,
 		}
 	}
-	changes.Restore(ctx, steps)
-	return nil
+	return changes.Restore(ctx, steps)
 }

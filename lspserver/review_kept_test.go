@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tandem/agent/config"
+	"tandem/agent/store"
 	"tandem/lspserver/lsptest"
 )
 
@@ -216,6 +218,63 @@ say Well.
 	a.write("a.txt", "one\ntwo\nthree\nfour\nfive\n") // nothing of it stands any more
 	if got := listed(b); got[id] != [2]int{2, 0} {
 		t.Errorf("after the file was put back: %v", got)
+	}
+	b.end()
+}
+
+// slowTexts is a store that gives no text of a file until it may.
+type slowTexts struct {
+	store.Store
+	may chan struct{}
+}
+
+func (s *slowTexts) Blob(hash string) (string, error) {
+	<-s.may
+	return s.Store.Blob(hash)
+}
+
+// The list comes in time where the texts of a session's changes take long to read: it is complete but for what it says of
+// that session.
+func TestFindingU1ListWaitsForNoText(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	quick := map[string]any{"mode": "auto", "closedFiles": "disk"}
+	a := start(t, lsptest.Options{Settings: quick}, keeping(path))
+	id := a.session(nil)
+	a.call(id, "write_file", `{"path":"new.txt","content":"fresh\n"}`)
+	a.end()
+
+	slow := &slowTexts{may: make(chan struct{})}
+	o := keeping(path)
+	o.Store = func(config.Config) (store.Store, error) {
+		var err error
+		slow.Store, err = store.Open(path, store.Options{})
+		return slow, err
+	}
+	b := start(t, lsptest.Options{Root: a.root, Settings: quick}, o)
+	list := func() *struct{ Tandem struct{ Pending int } } {
+		t.Helper()
+		var out struct {
+			Sessions []struct {
+				SessionID string
+				Meta      *struct{ Tandem struct{ Pending int } } `json:"_meta"`
+			}
+		}
+		b.ask("tandem/session/list", map[string]any{"cwd": b.root}, &out)
+		if len(out.Sessions) != 1 || out.Sessions[0].SessionID != id {
+			t.Fatalf("listed %+v", out)
+		}
+		return out.Sessions[0].Meta
+	}
+	if m := list(); m != nil {
+		t.Errorf("what is not known is said: %+v", m)
+	}
+	close(slow.may)
+	m := list()
+	for i := 0; m == nil && i < 20; i++ { // on a busy machine the time may not be enough
+		m = list()
+	}
+	if m == nil || m.Tandem.Pending != 1 {
+		t.Errorf("once it can be read: %+v", m)
 	}
 	b.end()
 }

@@ -212,19 +212,49 @@ func (s *server) listSessions(ctx context.Context, p protocol.ListSessionsParams
 		found = append(found, s.unkept(func(se *session) bool { return p.Cwd == "" || filepath.Clean(se.cwd) == p.Cwd })...)
 		slices.SortStableFunc(found, func(a, b store.Session) int { return b.Updated.Compare(a.Updated) })
 	}
-	// A client begins with this list, so what it says of each session takes no longer than a person notices.
-	const patience = 300 * time.Millisecond
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+	known := s.states(ctx, found)
 	for _, k := range found {
 		info := infoOf(k)
-		if info.Meta, err = s.stateOf(ctx, k.ID); err != nil {
-			s.log.Debug("the state of a kept session", "session", k.ID, "error", err)
-		}
+		info.Meta = known[k.ID]
 		r.Sessions = append(r.Sessions, info)
 	}
 	r.NextCursor = next
 	return r, nil
+}
+
+// states gives stateOf for sessions, as far as it can be found out in time: a client begins with the list of them, so it
+// takes no longer than a person notices, whatever the store or the disk is waiting for.
+func (s *server) states(ctx context.Context, of []store.Session) map[string]*protocol.SessionMeta {
+	const patience = 300 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	type state struct {
+		id   string
+		meta *protocol.SessionMeta
+	}
+	found := make(chan state, len(of)) // so that nobody waits for a list that was sent
+	s.later(func(context.Context) {
+		defer close(found)
+		for _, k := range of {
+			meta, err := s.stateOf(ctx, k.ID)
+			if err != nil {
+				s.log.Debug("the state of a kept session", "session", k.ID, "error", err)
+			}
+			found <- state{k.ID, meta}
+		}
+	})
+	out := map[string]*protocol.SessionMeta{}
+	for {
+		select {
+		case st, more := <-found:
+			if !more {
+				return out
+			}
+			out[st.id] = st.meta
+		case <-ctx.Done():
+			return out
+		}
+	}
 }
 
 // stateOf says how far a session has come and how much of it waits for a person, nil where there is no time left for it.

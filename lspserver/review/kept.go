@@ -56,8 +56,8 @@ func (l *Log) lostOf(s Scope) map[string]int {
 }
 
 // Restore makes an empty Log that of a session which happened before, oldest first. What was done to the files since is
-// others' doing.
-func (l *Log) Restore(ctx context.Context, steps []Step) {
+// others' doing. The error is that of ctx, and the Log is of no use then.
+func (l *Log) Restore(ctx context.Context, steps []Step) error {
 	now := map[string]filetime.Snapshot{}
 	for _, s := range steps {
 		if _, read := now[s.Path]; s.Path != "" && !read {
@@ -75,6 +75,9 @@ func (l *Log) Restore(ctx context.Context, steps []Step) {
 		}
 	}
 	for i := range steps {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		s := &steps[i]
 		if d := s.Decision; d != nil {
 			l.decided(*d, by[d.Path])
@@ -94,6 +97,7 @@ func (l *Log) Restore(ctx context.Context, steps []Step) {
 		t.saw(now[path].Text)
 		t.settled.rev = now[path].Rev
 	}
+	return ctx.Err()
 }
 
 // restored takes in a change of the agent's.
