@@ -2,7 +2,7 @@
 
 import type { Clarification, Permission, ToolCall } from '../src/chat/state.ts';
 import { visible, visibleLines } from '../src/chat/visible.ts';
-import { MOST_LINES } from './diff.ts';
+import { unseen } from './allow.ts';
 import { type Child, button, h, icon } from './dom.ts';
 import { post } from './host.ts';
 import { diffPart } from './tool.ts';
@@ -66,11 +66,6 @@ const since = new Map<number, number>();
 function settled(q: Permission): boolean {
   const begun = since.get(q.id);
   return begun !== undefined && performance.now() - begun >= SETTLE_MS;
-}
-
-/** Whether a part of the change is not shown here and was not opened either. */
-function unseen(q: Permission): boolean {
-  return !q.looked && q.diffs.some((d) => d.unified === undefined || d.unified.split('\n').length > MOST_LINES);
 }
 
 /** Whether a question can be allowed by a key now. One that is out of sight is brought into it first, and is then new. */
