@@ -7,6 +7,8 @@ import { h, icon, iconButton } from './dom.ts';
 import { draft, post } from './host.ts';
 
 const MOST_HISTORY = 100;
+/** So long after the last change a prompt that is empty now is still being written. */
+export const WRITING_MS = 300;
 
 export class Composer {
   private readonly input = h('textarea', {
@@ -56,6 +58,7 @@ export class Composer {
   private items: { label: string; detail: string; insert: string }[] = [];
   private chosen = 0;
   private request = 0;
+  private written = -Infinity;
 
   constructor() {
     this.input.value = draft.get();
@@ -93,6 +96,15 @@ export class Composer {
     return this.input.value === '';
   }
 
+  get focused(): boolean {
+    return document.activeElement === this.input;
+  }
+
+  /** Whether a prompt is being written: there are words, or were a moment ago. */
+  get writing(): boolean {
+    return !this.empty || performance.now() - this.written < WRITING_MS;
+  }
+
   fill(text: string): void {
     this.input.value = text;
     this.changed();
@@ -127,6 +139,7 @@ export class Composer {
   }
 
   private changed(): void {
+    this.written = performance.now();
     draft.set(this.input.value);
     this.layout();
     this.enable();

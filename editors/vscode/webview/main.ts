@@ -2,10 +2,10 @@
 
 import type { Setup, ToPage } from '../src/chat/messages.ts';
 import { type Conversation, empty, reduce, waiting } from '../src/chat/state.ts';
-import { Composer } from './composer.ts';
+import { press } from './answers.ts';
+import { Composer, WRITING_MS } from './composer.ts';
 import { button, h, icon } from './dom.ts';
 import { post } from './host.ts';
-import { allowable } from './question.ts';
 import { relative } from './tool.ts';
 import { Transcript } from './transcript.ts';
 import { welcome } from './welcome.ts';
@@ -93,6 +93,7 @@ function draw(): void {
   if (before?.changes !== state.changes || drawn.setup?.can !== setup.can || before?.running !== state.running) {
     drawChanges();
   }
+  mark();
   announce(before ?? empty, state);
   drawn = { state, setup };
   follow(before !== undefined && last?.type === 'message' && last.role === 'user' && before.items.at(-1) !== last);
@@ -190,8 +191,8 @@ window.addEventListener('message', (e: MessageEvent<ToPage>) => {
       break;
     case 'event':
       state = reduce(state, m.event);
-      if ((m.event.type === 'permission' || m.event.type === 'clarify') && document.hasFocus() && composer.empty) {
-        requestAnimationFrame(() => requestAnimationFrame(() => focusQuestion()));
+      if (m.event.type === 'permission' || m.event.type === 'clarify') {
+        requestAnimationFrame(() => requestAnimationFrame(() => document.hasFocus() && unused() && focusQuestion()));
       }
       break;
     case 'setup':
@@ -223,18 +224,46 @@ function focusQuestion(id?: number): void {
   card?.focus({ preventScroll: true });
 }
 
+/** Whether the keyboard is nowhere or at an empty prompt: what it is used for elsewhere goes on there. */
+function unused(): boolean {
+  const at = document.activeElement;
+  return !at || at === document.body || at === scroller || (composer.focused && composer.empty);
+}
+
+/** The card of the question that a key answers: the one that has the keyboard, else the first. Keys of a prompt answer none. */
+function addressed(): HTMLElement | null {
+  if (composer.focused && composer.writing) {
+    return null;
+  }
+  const focused = document.activeElement?.closest<HTMLElement>('.question.open .card');
+  return focused ?? document.querySelector<HTMLElement>('.question.open .card');
+}
+
+/** Says in the card that keys answer what they do, and in no other. */
+function mark(): void {
+  const card = addressed();
+  document.querySelectorAll('.question .card').forEach((c) => c.classList.toggle('addressed', c === card));
+}
+for (const type of ['focusin', 'focusout', 'input']) {
+  document.addEventListener(type, () => [0, WRITING_MS].forEach((ms) => setTimeout(mark, ms)));
+}
+
 window.addEventListener('keydown', (e) => {
-  const asked = waiting(state)[0]?.question;
+  const command = e.ctrlKey || e.metaKey;
   if (e.key === 'Escape' && state.running && !e.defaultPrevented) {
     e.preventDefault();
     post({ type: 'stop' });
-  } else if (asked?.type === 'permission' && (e.ctrlKey || e.metaKey) && (e.key === 'Enter' || e.key === 'Backspace')) {
+  } else if (command && (e.key === 'Enter' || e.key === 'Backspace')) {
     const kind = e.key === 'Enter' ? 'allow_once' : 'reject_once';
-    const option = asked.options.find((o) => o.kind === kind);
-    e.preventDefault();
-    if (option && (kind === 'reject_once' || (!e.repeat && allowable(asked)))) {
-      post({ type: 'answer', id: asked.id, optionId: option.optionId });
+    const button = addressed()?.querySelector<HTMLButtonElement>(`button[data-kind="${kind}"]`);
+    if (button) {
+      e.preventDefault();
+      if (!e.repeat) {
+        press(button);
+      }
     }
+  } else if (!command && !e.altKey && e.key.length === 1 && e.key !== ' ' && document.activeElement?.matches('.card')) {
+    composer.focus(); // the letter goes there: the question came while somebody was about to write
   }
 });
 

@@ -3,6 +3,7 @@
 import type { Clarification, Permission, ToolCall } from '../src/chat/state.ts';
 import { visible, visibleLines } from '../src/chat/visible.ts';
 import { unseen } from './allow.ts';
+import { renew, watch } from './answers.ts';
 import { type Child, button, h, icon } from './dom.ts';
 import { post } from './host.ts';
 import { diffPart } from './tool.ts';
@@ -16,15 +17,24 @@ export class QuestionView {
     if (q === this.drawn) {
       return;
     }
+    const focused = this.element.contains(document.activeElement);
+    const open = q !== undefined && !q.answer;
     this.drawn = q;
     this.element.hidden = !q;
-    this.element.className = q && !q.answer ? 'question open' : 'question';
+    this.element.className = open ? 'question open' : 'question';
     if (!q) {
       this.element.replaceChildren();
     } else if (q.answer) {
       this.element.replaceChildren(h('div', { class: 'answered' }, ...answered(q)));
     } else {
-      this.element.replaceChildren(q.type === 'permission' ? permission(t, q) : clarification(q));
+      const card = q.type === 'permission' ? permission(t, q) : clarification(q);
+      this.element.replaceChildren(card);
+      if (focused) {
+        card.focus({ preventScroll: true });
+      }
+    }
+    if (!open) {
+      renew();
     }
   }
 }
@@ -58,50 +68,26 @@ function heading(t: ToolCall, q: Permission): string {
   }
 }
 
-/** How long a question is before a person before it can be allowed: a key that was meant for something else must not do so. */
-const SETTLE_MS = 300;
-/** When the questions came before the person, by their ids. */
-const since = new Map<number, number>();
-
-function settled(q: Permission): boolean {
-  const begun = since.get(q.id);
-  return begun !== undefined && performance.now() - begun >= SETTLE_MS;
-}
-
-/** Whether a question can be allowed by a key now. One that is out of sight is brought into it first, and is then new. */
-export function allowable(q: Permission): boolean {
-  const card = document.querySelector<HTMLElement>(`[data-question="${q.id}"]`);
-  const box = card?.getBoundingClientRect();
-  if (!card || !box || box.bottom <= 0 || box.top >= window.innerHeight) {
-    card?.scrollIntoView({ block: 'nearest' });
-    since.set(q.id, performance.now());
-    return false;
-  }
-  return settled(q) && !unseen(q);
-}
+/** The keys that press the buttons of a question. */
+const KEYS: Record<string, string> = { allow_once: 'Ctrl+Enter', reject_once: 'Ctrl+Backspace' };
 
 function permission(t: ToolCall, q: Permission): HTMLElement {
   const title = heading(t, q);
-  if (!since.has(q.id)) {
-    since.set(q.id, performance.now());
-  }
   const hidden = unseen(q);
   const options = q.options.map((o, i) => {
-    const key = i === 0 ? 'Ctrl+Enter' : o.kind === 'reject_once' ? 'Ctrl+Backspace' : undefined;
+    const key = KEYS[o.kind];
     const allows = !o.kind.startsWith('reject');
-    const b = button(o.name, () => post({ type: 'answer', id: q.id, optionId: o.optionId }), {
+    return button(o.name, () => post({ type: 'answer', id: q.id, optionId: o.optionId }), {
       class: i === 0 ? 'primary' : 'secondary',
       'data-kind': o.kind,
-      disabled: allows && (hidden || !settled(q)),
+      'data-answer': !allows || q.looked ? 'any' : hidden ? 'never' : 'allow',
+      disabled: true,
       title: hidden && allows ? 'Open the whole change first' : key ? `${o.name} (${key})` : o.name,
     });
-    if (allows && !hidden) {
-      setTimeout(() => (b.disabled = false), Math.max(0, SETTLE_MS - (performance.now() - since.get(q.id)!)));
-    }
-    return b;
   });
   const reason = q.reason && visible(q.reason, true);
-  const element = card(
+  return card(
+    q.id,
     title,
     q.danger === 'dangerous' && h('div', { class: 'danger', role: 'note' }, icon('warning'), reason || 'This can do damage.'),
     q.danger !== 'dangerous' && reason && q.diffs.length === 0 ? h('div', { class: 'reason' }, reason) : undefined,
@@ -112,10 +98,8 @@ function permission(t: ToolCall, q: Permission): HTMLElement {
     ),
     hidden && h('div', { class: 'reason', role: 'note' }, 'This change is too large to show all of it here. It can be allowed once it was opened.'),
     q.rule ? h('div', { class: 'reason' }, '“Always” means ', h('code', null, visible(q.rule, false))) : undefined,
-    h('div', { class: 'buttons' }, ...options, h('span', { class: 'keys' }, 'Ctrl+Enter allows')),
+    h('div', { class: 'buttons' }, ...options, !hidden && h('span', { class: 'keys' })),
   );
-  element.dataset.question = String(q.id);
-  return element;
 }
 
 /** All of a command, each line behind a margin, so that none can pass for a part of the chat; and how much it is, and where. */
@@ -143,13 +127,18 @@ function clarification(q: Clarification): HTMLElement {
     value: q.options.length > 0 ? undefined : q.defaultAnswer,
   });
   return card(
+    q.id,
     q.question,
     q.options.length > 0 &&
       h(
         'div',
         { class: 'buttons' },
         ...q.options.map((o) =>
-          button(o.label, () => send(o.id), { class: o.id === q.defaultAnswer ? 'primary' : 'secondary' }),
+          button(o.label, () => send(o.id), {
+            class: o.id === q.defaultAnswer ? 'primary' : 'secondary',
+            'data-answer': 'any',
+            disabled: true,
+          }),
         ),
       ),
     h(
@@ -164,16 +153,18 @@ function clarification(q: Clarification): HTMLElement {
         },
       },
       input,
-      h('button', { type: 'submit', class: 'secondary' }, 'Send'),
+      h('button', { type: 'submit', class: 'secondary', 'data-answer': 'any', disabled: true }, 'Send'),
     ),
   );
 }
 
-function card(title: string, ...children: Child[]): HTMLElement {
-  return h(
-    'div',
-    { class: 'card', role: 'group', 'aria-label': title, tabindex: -1 },
-    h('div', { class: 'card-title' }, icon('question'), title),
-    ...children,
+function card(id: number, title: string, ...children: Child[]): HTMLElement {
+  return watch(
+    h(
+      'div',
+      { class: 'card', role: 'group', 'aria-label': title, 'data-question': String(id), tabindex: -1 },
+      h('div', { class: 'card-title' }, icon('question'), title),
+      ...children,
+    ),
   );
 }

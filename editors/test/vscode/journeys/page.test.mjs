@@ -72,6 +72,7 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
   const events = (...all) => send(...all.map((event) => ({ type: 'event', event })));
   const posted = () => page.evaluate(() => JSON.parse(JSON.stringify(window.posted.splice(0))));
   const input = () => page.locator('textarea');
+  const counts = (selector) => page.waitForFunction((s) => document.querySelector(s)?.disabled === false, selector);
 
   it('F237 draws what a tool renders, and an unknown widget as its text', async () => {
     const widgets = [
@@ -154,18 +155,40 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
     await input().focus();
     await events({ type: 'prompt', text: 'go' }, ask(1));
     await page.locator('.question.open').waitFor();
-    await page.waitForFunction(() => document.activeElement.className === 'card');
+    await page.waitForFunction(() => document.activeElement.matches('.card'));
     await page.keyboard.press('Enter');
     await page.keyboard.press('Space');
     assert.deepEqual(await posted(), []);
     await page.locator('.question.open button:enabled', { hasText: 'Allow' }).waitFor();
     await page.keyboard.press('Control+Enter');
     assert.deepEqual(await posted(), [{ type: 'answer', id: 1, optionId: 'yes' }]);
-    await events({ type: 'answered', id: 1, answer: { text: 'Allow', allowed: true } }, ask(2));
-    await page.locator('.question.open').waitFor();
-    await input().fill('writing on');
+    await events({ type: 'answered', id: 1, answer: { text: 'Allow', allowed: true } });
+    await page.locator('.question.open').waitFor({ state: 'detached' });
+    // A question takes the keyboard from no words, also where they are written in the moment in which it comes.
+    await input().focus();
+    await page.evaluate((event) => {
+      window.dispatchEvent(new MessageEvent('message', { data: { type: 'event', event } }));
+      document.querySelector('textarea').value = 'writing on';
+      document.querySelector('textarea').dispatchEvent(new InputEvent('input', { bubbles: true }));
+    }, ask(2));
+    await counts('[data-question="2"] [data-kind="allow_once"]');
+    assert.equal(await page.evaluate(() => document.activeElement.tagName), 'TEXTAREA');
+    assert.ok(!(await page.locator('.keys').isVisible()), 'no key is offered that does not answer');
+    await page.keyboard.press('Control+Enter');
+    await page.keyboard.press('Control+Backspace');
+    assert.equal(await input().inputValue(), 'writing ');
+    await page.keyboard.press('Control+Backspace');
+    await page.keyboard.press('Control+Backspace');
+    assert.deepEqual(await posted(), [], 'neither is one that follows the last word at once for the question');
+    assert.equal(await input().inputValue(), '');
+    await page.locator('.keys', { hasText: 'Ctrl+Enter allows' }).waitFor();
     await page.keyboard.press('Control+Backspace');
     assert.deepEqual(await posted(), [{ type: 'answer', id: 2, optionId: 'no' }]);
+    // What is typed at a question without a button being chosen is for the prompt.
+    await events({ type: 'answered', id: 2, answer: { text: 'Reject' } }, ask(3));
+    await page.waitForFunction(() => document.activeElement.className.startsWith('card'));
+    await page.keyboard.type('as well');
+    assert.equal(await input().inputValue(), 'as well');
     await page.keyboard.press('Escape');
     assert.deepEqual(await posted(), [{ type: 'stop' }]);
   });
@@ -271,11 +294,98 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
     // Neither the click nor the key of before have counted.
     const sent = (await posted()).filter((m) => m.type === 'answer');
     assert.deepEqual(sent[0], { type: 'answer', id: 1, optionId: 'allow_once' });
-    assert.ok(sent.length <= 2, 'one click and one key, when it could be allowed');
-    await events({ type: 'answered', id: 1, answer: { text: 'Allow', allowed: true } }, permission(2, 'execute', {}, { command: 'again' }));
-    await page.evaluate(() => (window.allowed.length = 0));
+    assert.ok(sent.length <= 4, 'one click and one key when each of the two buttons began to count');
+  });
+
+  it('FindingS22 no answer counts in the first moment of a question, nor in that in which it takes the place of another', async () => {
+    const ask = (id) => permission(id, 'execute', {}, { command: `make ${id}` });
+    const question = { sessionId: 's', toolCallId: 'c', question: 'Which?', options: [{ id: 'a', label: 'A' }] };
+    await page.evaluate(() => {
+      window.begun = [];
+      const seen = new MutationObserver((all) => {
+        for (const { target } of all) {
+          const card = target.closest?.('.question.open .card');
+          if (card && target.disabled === false) {
+            window.begun.push([card.dataset.question, target.textContent, performance.now()]);
+          }
+        }
+      });
+      seen.observe(document.body, { subtree: true, attributes: true, attributeFilter: ['disabled'] });
+    });
+    // Each button with the time from here on in which it counts for the first time.
+    const after = async (n) => {
+      const from = await page.evaluate(() => (window.begun.length = 0, performance.now()));
+      return async () => {
+        await page.waitForFunction((wanted) => window.begun.length >= wanted, n);
+        return (await page.evaluate(() => window.begun)).map(([id, name, at]) => ({ id, name, ms: at - from }));
+      };
+    };
+    let first = await after(6);
+    await events(ask(1), ask(2), { type: 'clarify', id: 3, params: question });
     await page.keyboard.press('Control+Backspace');
-    assert.deepEqual((await posted()).filter((m) => m.optionId === 'reject_once').length, 1, 'refusing is always possible');
+    let all = await first();
+    assert.deepEqual(all.map(({ id, name }) => id + name).sort(), ['1Allow', '1Reject', '2Allow', '2Reject', '3A', '3Send']);
+    assert.ok(all.every(({ ms }) => ms >= 295), JSON.stringify(all));
+    assert.deepEqual(await posted(), []);
+    // One goes, and the others begin anew: what was meant for it meets none of them.
+    first = await after(4);
+    await events({ type: 'answered', id: 1, answer: 'withdrawn' });
+    await page.locator('[data-question="1"]').waitFor({ state: 'detached' });
+    await page.keyboard.press('Control+Enter');
+    await page.keyboard.press('Control+Backspace');
+    all = await first();
+    assert.deepEqual(all.map(({ id, name }) => id + name).sort(), ['2Allow', '2Reject', '3A', '3Send']);
+    assert.ok(all.every(({ ms }) => ms >= 295), JSON.stringify(all));
+    assert.deepEqual(await posted(), []);
+    // So does one that comes back into sight.
+    await events(say('line\n\n'.repeat(60)));
+    await page.waitForFunction(() => document.querySelectorAll('.agent p').length === 60);
+    await page.waitForFunction(() => document.querySelector('[data-question="2"] button').disabled);
+    first = await after(4);
+    await page.locator('.scroller').evaluate((e) => (e.scrollTop = 0));
+    all = await first();
+    assert.ok(all.every(({ ms }) => ms >= 295), JSON.stringify(all));
+  });
+
+  it('FindingS22 a key answers the question that has the keyboard, else the first, and only where it is in sight', async () => {
+    const ask = (id) => permission(id, 'execute', {}, { command: `make ${id}` });
+    const offered = () => page.evaluate(() => [...document.querySelectorAll('.card')].filter((c) => getComputedStyle(c.querySelector('.keys')).visibility === 'visible').map((c) => c.dataset.question));
+    await page.evaluate(() => document.activeElement.blur());
+    await events(ask(1));
+    await page.waitForFunction(() => document.activeElement.matches('.card'));
+    await events(ask(2));
+    await counts('[data-question="2"] [data-kind="allow_once"]');
+    assert.equal(await page.evaluate(() => document.activeElement.dataset.question), '1', 'the keyboard stays where it is');
+    assert.deepEqual(await offered(), ['1']);
+    await page.locator('[data-question="2"] button', { hasText: 'Reject' }).focus();
+    await page.waitForFunction(() => document.querySelector('[data-question="2"]').matches('.addressed'));
+    assert.deepEqual(await offered(), ['2']);
+    await page.keyboard.press('Control+Enter');
+    assert.deepEqual(await posted(), [{ type: 'answer', id: 2, optionId: 'allow_once' }]);
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press('Control+Backspace');
+    assert.deepEqual(await posted(), [{ type: 'answer', id: 1, optionId: 'reject_once' }]);
+    await page.evaluate(() => {
+      for (const repeat of [true, false]) {
+        document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', ctrlKey: true, repeat, bubbles: true }));
+      }
+    });
+    assert.deepEqual(await posted(), [{ type: 'answer', id: 1, optionId: 'allow_once' }], 'a key that is held down answers nothing');
+    // In the window, but below the part that scrolls: the first key leads there, the second answers.
+    await events(say('line\n\n'.repeat(60)));
+    await page.waitForFunction(() => document.querySelectorAll('.agent p').length === 60);
+    await page.locator('.scroller').evaluate((e) => {
+      const buttons = document.querySelector('[data-question="1"] .buttons');
+      e.scrollTop = 0;
+      e.style.maxHeight = `${buttons.getBoundingClientRect().top + 8}px`;
+    });
+    await page.waitForFunction(() => document.querySelector('[data-question="1"] [data-kind="allow_once"]').disabled);
+    assert.ok(await page.locator('[data-question="1"] .buttons').evaluate((e) => e.getBoundingClientRect().bottom < window.innerHeight));
+    await page.keyboard.press('Control+Enter');
+    assert.deepEqual(await posted(), []);
+    await counts('[data-question="1"] [data-kind="allow_once"]');
+    await page.keyboard.press('Control+Enter');
+    assert.deepEqual(await posted(), [{ type: 'answer', id: 1, optionId: 'allow_once' }]);
   });
 
   it('FindingS17 a change that is not shown cannot be allowed before it was opened', async () => {
@@ -292,13 +402,63 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
     await events({ type: 'looked', id: 1 });
     await allow().click();
     assert.deepEqual(await posted(), [{ type: 'answer', id: 1, optionId: 'allow_once' }]);
-    // Neither can one of which the end is left to the editor's own diff; one that is shown can.
-    const diff = (n) => [{ type: 'diff', path: '/project/a.go', oldText: '', newText: '', _meta: { tandem: { unified: `@@ -1,0 +1,${n} @@\n${'+x\n'.repeat(n)}` } } }];
-    await events({ type: 'answered', id: 1, answer: 'withdrawn' }, permission(2, 'edit', { content: diff(500) }));
-    await page.locator('.question.open', { hasText: 'It can be allowed once it was opened.' }).waitFor();
-    await events({ type: 'answered', id: 2, answer: 'withdrawn' }, permission(3, 'edit', { content: diff(50) }));
-    await page.locator('.question.open button[data-kind="allow_once"]:enabled').waitFor();
-    assert.equal(await page.locator('.question.open', { hasText: 'once it was opened' }).count(), 0);
+    // Neither can one of which the end is left to the editor's own diff, by its lines or its characters.
+    for (const [id, n, line] of [[2, 500, 'x'], [3, 2, 'x'.repeat(20_000)]]) {
+      await events({ type: 'answered', id: id - 1, answer: 'withdrawn' }, permission(id, 'edit', { content: diff(n, line) }));
+      await page.locator(`[data-question="${id}"]`, { hasText: 'It can be allowed once it was opened.' }).waitFor();
+      await counts(`[data-question="${id}"] [data-kind="reject_once"]`);
+      assert.ok(await allow().isDisabled());
+    }
+    await events({ type: 'looked', id: 3 });
+    await counts('[data-question="3"] [data-kind="allow_once"]');
+  });
+  const diff = (n, line = 'x') => [{ type: 'diff', path: '/project/a.go', oldText: '', newText: '', _meta: { tandem: { unified: `@@ -1,0 +1,${n} @@\n${`+${line}\n`.repeat(n)}` } } }];
+
+  it('FindingS17 a long line of a change is in sight to its last character', async () => {
+    const line = `run("${'--flag=value '.repeat(20)}${'y'.repeat(200)}");`;
+    await events(permission(1, 'edit', { content: diff(1, line) }));
+    await counts('[data-question="1"] [data-kind="allow_once"]');
+    const text = page.locator('.card .diff .text');
+    assert.equal(await text.innerText(), line);
+    const inside = await text.evaluate((e) => {
+      const part = e.closest('.diff').getBoundingClientRect();
+      const all = document.createRange();
+      all.selectNodeContents(e);
+      return [...all.getClientRects()].every((r) => r.left >= part.left && r.right <= part.right && r.bottom <= part.bottom);
+    });
+    assert.ok(inside, 'all of it is in sight');
+    assert.equal(await page.locator('.keys').innerText(), 'Ctrl+Enter allows');
+  });
+
+  it('FindingS17 a change that is higher than its place is allowed when it was scrolled to its end, also by key', async () => {
+    const command = Array.from({ length: 100 }, (_, i) => `step ${i}`).join('\n');
+    const asked = [permission(1, 'edit', { content: diff(60) }), permission(2, 'edit', { content: diff(1, 'z'.repeat(3000)) }), permission(3, 'execute', {}, { command })];
+    for (const [i, question] of asked.entries()) {
+      await events(question);
+      await counts(`[data-question="${i + 1}"] [data-kind="reject_once"]`);
+      await page.waitForTimeout(350); // longer than any question has to wait
+      assert.ok(await allow().isDisabled());
+      await page.locator('.keys', { hasText: 'Scroll to the end first' }).waitFor();
+      for (let n = 0; await allow().isDisabled(); n++) {
+        assert.ok(n < 12, 'the key leads through it');
+        await page.keyboard.press('Control+Enter');
+        assert.deepEqual(await posted(), []);
+        await page.waitForTimeout(400);
+      }
+      await page.locator('.keys', { hasText: 'Ctrl+Enter allows' }).waitFor();
+      const end = await page.locator('.card .diff, .card .whole').evaluate((e) => e.scrollHeight - e.scrollTop - e.clientHeight);
+      assert.ok(end < 8, `${end} pixels are below`); // no more than the margin of the last line
+      await page.locator('.card .diff, .card .whole').evaluate((e) => (e.scrollTop = 0)); // it was seen
+      await page.keyboard.press('Control+Enter');
+      assert.deepEqual(await posted(), [{ type: 'answer', id: i + 1, optionId: 'allow_once' }]);
+      await events({ type: 'answered', id: i + 1, answer: { text: 'Allow', allowed: true } });
+    }
+    // Refusing needs no reading, and what was opened in the editor was read there.
+    await events(permission(4, 'edit', { content: diff(60) }));
+    await counts('[data-question="4"] [data-kind="reject_once"]');
+    assert.ok(await allow().isDisabled());
+    await events({ type: 'looked', id: 4 });
+    await counts('[data-question="4"] [data-kind="allow_once"]');
   });
 
   it('FindingU12 a failed call says what happened in a sentence, without codes and words for the model', async () => {
