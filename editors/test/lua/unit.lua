@@ -861,7 +861,7 @@ local function ask(instance, id, more)
   end
 end
 
-test('a question shows the exact command, and a number and Enter answer it', function()
+test('FindingS4 a question shows all of a command and what is hidden in it; a number and Enter answer it', function()
   local instance = new_instance('q1')
   local first = ask(instance, 'x1', { _meta = { tandem = { danger = 'dangerous', reason = 'it deletes' } } })
   local window = api.nvim_get_current_win()
@@ -891,6 +891,45 @@ test('a question shows the whole diff', function()
   })
   local text = has_keyboard('Edit f.go')
   assert(text:find('+1 −1', 1, true) and text:find(unified:gsub('\n$', ''), 1, true), text)
+  press('2<CR>')
+  equal(answer(), { outcome = 'selected', optionId = 'reject_once' })
+end)
+
+test('FindingS17 a question that is higher than its window is allowed when all of it was on the screen', function()
+  local instance = new_instance('q5')
+  local added = {}
+  for i = 1, 60 do
+    added[i] = '+line ' .. i
+  end
+  added[61] = '+' .. ('é'):rep(2000) .. 'end'
+  local unified = '--- a/f\n+++ b/f\n@@ -0,0 +1,61 @@\n' .. table.concat(added, '\n') .. '\n'
+  local content = { { type = 'diff', path = '/w/f', oldText = '', _meta = { tandem = { unified = unified } } } }
+  local call = { toolCallId = 'h1', title = 'Edit f', kind = 'edit', content = content }
+  local answer = ask(instance, 'h1', { toolCall = call })
+  local text = has_keyboard('Edit f')
+  equal(select(2, text:gsub('é', '')), 2000, 'all of a long line is there')
+  local seen, pages = {}, 0
+  while question.waiting('s') > 0 do
+    assert(pages < 60, 'it cannot be allowed')
+    local rows, row = api.nvim_win_get_height(0), vim.fn.line('w0')
+    while row <= vim.fn.line('$') do
+      rows = rows - api.nvim_win_text_height(0, { start_row = row - 1, end_row = row - 1 }).all
+      if rows < 0 then
+        break
+      end
+      seen[row], row = true, row + 1
+    end
+    vim.wait(120) -- somebody looks at it
+    press('1<CR>')
+    pages = pages + 1
+  end
+  equal(answer(), { outcome = 'selected', optionId = 'allow_once' })
+  equal(#seen, select(2, text:gsub('\n', '')) + 1, 'every line was on the screen')
+  assert(pages > 3, pages)
+  -- Refusing needs no reading.
+  call.toolCallId = 'h2'
+  answer = ask(instance, 'h2', { toolCall = call })
+  has_keyboard('Edit f')
   press('2<CR>')
   equal(answer(), { outcome = 'selected', optionId = 'reject_once' })
 end)
@@ -1181,6 +1220,29 @@ Now
   local text = shown(chat)
   assert(text:find('❯ $ make  stopped', 1, true), text)
   assert(text:find('■ Stopped.\n\nDone.\n```\ncode\n```\n\n■ The key is wrong.', 1, true), text)
+  vim.cmd('only')
+end)
+
+test('FindingU12 a failed call says what happened in a sentence, without codes and words for the model', function()
+  local chat = new_instance('chat12').chat
+  chat:open()
+  chat:asked('go')
+  local content = { { type = 'content', content = { type = 'text', text = '[NOT_READ] Read it with read_file first.' } } }
+  local meta = { error = 'NOT_READ', summary = 'The model had not read this text yet. Nothing was changed.' }
+  chat:call(call('1', 'Edit a.go', 'edit', 'failed', { content = content, _meta = { tandem = meta } }))
+  chat:call(call('2', 'Edit b.go', 'edit', 'failed', { content = content, _meta = { tandem = { error = 'FILE_TOO_LARGE' } } }))
+  chat:call(call('3', 'Edit c.go', 'edit', 'failed', { content = content, _meta = { tandem = { error = 'OF_TOMORROW' } } }))
+  chat:ended('of_tomorrow')
+  equal(shown(chat), [[
+▎ go
+
+✎ Edit a.go  failed
+    The model had not read this text yet. Nothing was changed.
+✎ Edit b.go  failed
+    The file is too large. The setting limits.maxFileBytes raises the limit.
+✎ Edit c.go  failed
+    This failed.
+■ The turn failed.]])
   vim.cmd('only')
 end)
 

@@ -2,8 +2,8 @@
 ---
 --- A question is shown at once, in a window that leaves the cursor where it is. It takes the keyboard only in Normal
 --- mode and after a moment in which no key is pressed, once; nothing in it is chosen by a single key, so that one that
---- was meant for the text answers nothing, and no key counts that was pressed before somebody can have seen it. One
---- question is on the screen at a time.
+--- was meant for the text answers nothing, and no key counts that was pressed before somebody can have seen it. What
+--- is asked about can be allowed when all of it was on the screen. One question is on the screen at a time.
 local api = vim.api
 local visible = require('tandem.visible')
 
@@ -25,6 +25,7 @@ local M = {}
 ---@field deadline? integer
 ---@field since? integer when it took the keyboard
 ---@field ready? boolean what is pressed counts
+---@field seen? table<integer, true> the lines that were on the screen while it had the keyboard
 
 ---@class tandem.Sheet
 ---@field lines string[]
@@ -36,6 +37,9 @@ local SETTLE_MS = 300
 
 --- A command of more lines is told to go on below.
 local MANY_LINES = 40
+
+--- What stands before a line that belongs to the one above.
+local GOES_ON = '  ┆ '
 
 local namespace = api.nvim_create_namespace('tandem_question')
 local keys = api.nvim_create_namespace('tandem_question_keys')
@@ -211,18 +215,50 @@ local function open_unseen(question)
   vim.keymap.set('n', 'q', '<Cmd>tabclose<CR>', { buffer = buf, nowait = true })
 end
 
---- Answers with the option on the line of the cursor.
+--- Notes which lines of the question are on the screen whole.
+local function look()
+  if not is_focused() then
+    return
+  end
+  shown.seen = shown.seen or {}
+  local room = api.nvim_win_get_height(window)
+  for row = vim.fn.line('w0', window), api.nvim_buf_line_count(buffer) do
+    room = room - api.nvim_win_text_height(window, { start_row = row - 1, end_row = row - 1 }).all
+    if room < 0 then
+      return
+    end
+    shown.seen[row] = true
+  end
+end
+
+--- The first line of the question that was not on the screen yet.
+---@param question tandem.Question
+---@return integer?
+local function first_unseen(question)
+  for row = 1, api.nvim_buf_line_count(buffer) do
+    if not (question.seen and question.seen[row]) then
+      return row
+    end
+  end
+end
+
+--- Answers with the option on the line of the cursor. One that allows shows first what was not on the screen yet.
 local function confirm()
   local question = shown
   if not question or not question.ready then
     return
   end
+  look()
   local row = vim.b[buffer].tandem_rows[tostring(api.nvim_win_get_cursor(0)[1])]
   local option = row and question.options[row]
   if option and option.opens then
     open_unseen(question)
   elseif option and option.allows and question.unseen then
     require('tandem.chat').tell('open the change first: it is too large to be shown here')
+  elseif option and option.allows and first_unseen(question) then
+    api.nvim_win_set_cursor(0, { first_unseen(question), 0 })
+    vim.cmd('normal! zt')
+    require('tandem.chat').tell('not all of it was on the screen; here is the next part')
   elseif option then
     answer(question, option.id)
   elseif row then
@@ -288,7 +324,7 @@ local function show(question)
   window, shown = id, question
   local options = vim.wo[id][0]
   options.wrap, options.linebreak, options.cursorline, options.conceallevel = true, false, false, 0
-  options.showbreak = '  ┆ '
+  options.showbreak = GOES_ON
   return true
 end
 
@@ -354,6 +390,7 @@ local function tick()
   if shown and not question.offered and not is_focused() and quiet() then
     focus()
   end
+  look()
   if is_focused() and shown.since and not shown.ready and vim.uv.now() - shown.since >= SETTLE_MS then
     shown.ready = true
     api.nvim_win_set_config(window, place(true, shown, api.nvim_buf_get_lines(buffer, 0, -1, true)))
@@ -373,14 +410,30 @@ end
 
 -- What is asked ------------------------------------------------------------------------------------
 
+--- Adds a line. One that is many rows high goes on in the next one, so that each can be on the screen whole.
+---@param p tandem.Sheet
+---@param line string
+---@param highlight? string
+---@param margin? string
+local function push(p, line, highlight, margin)
+  local most = math.max(math.min(3 * (vim.o.columns - 8), 300), 40) -- bytes
+  local from = 1
+  repeat
+    local to = math.min(from + most - 1, #line)
+    to = to < #line and to + vim.str_utf_end(line, to) or to
+    p.lines[#p.lines + 1] = (from == 1 and (margin or '') or GOES_ON) .. line:sub(from, to)
+    p.whole[#p.lines] = highlight
+    from = to + 1
+  until from > #line
+end
+
 ---@param p tandem.Sheet
 ---@param text string
 ---@param highlight? string
 ---@param margin? string
 local function add(p, text, highlight, margin)
   for _, line in ipairs(visible.lines(text)) do
-    p.lines[#p.lines + 1] = (margin or '') .. line
-    p.whole[#p.lines] = highlight
+    push(p, line, highlight, margin)
   end
 end
 
@@ -502,8 +555,7 @@ local function permission(question, params)
       add(p, '')
       local lines, highlights = chat.diff_lines(diff.unified)
       for i, line in ipairs(lines) do
-        p.lines[#p.lines + 1] = line
-        p.whole[#p.lines] = highlights[i]
+        push(p, line, highlights[i])
       end
     end
   end
