@@ -14,11 +14,11 @@ import (
 )
 
 func (s *server) changeRoutes(r *wire.Router) {
-	wire.Handle(r, "tandem/changes/list", s.listChanges)
-	wire.Handle(r, "tandem/changes/diff", s.diffChanges)
-	wire.Handle(r, "tandem/changes/undo", s.undo)
-	wire.Handle(r, "tandem/changes/redo", s.redo)
-	wire.Handle(r, "tandem/fileTime/get", s.getFileTime)
+	handle(r, protocol.ChangesList, s.listChanges)
+	handle(r, protocol.ChangesDiff, s.diffChanges)
+	handle(r, protocol.ChangesUndo, s.undo)
+	handle(r, protocol.ChangesRedo, s.redo)
+	handle(r, protocol.FileTimeGet, s.getFileTime)
 }
 
 func (s *server) canonical(u string) (string, error) {
@@ -151,7 +151,7 @@ func (s *server) getFileTime(_ context.Context, p protocol.FileTimeParams) (prot
 }
 
 // status answers at once, whatever else is going on.
-func (s *server) status(ctx context.Context, _ struct{}) (protocol.StatusResult, error) {
+func (s *server) status(ctx context.Context, _ protocol.None) (protocol.StatusResult, error) {
 	r := protocol.StatusResult{
 		Store:   s.storeState(ctx),
 		Version: s.o.Version, Clients: 1, Tools: len(s.registry.List()), Watcher: "off", PerTool: []protocol.ToolStats{},

@@ -16,13 +16,13 @@ import (
 )
 
 func (s *server) documentRoutes(r *wire.Router) {
-	wire.Notify(r, "textDocument/didOpen", s.didOpen)
-	wire.Notify(r, "textDocument/didChange", s.didChange)
-	wire.Notify(r, "textDocument/willSave", func(context.Context, lsp.WillSaveTextDocumentParams) {})
-	wire.Notify(r, "textDocument/didSave", s.didSave)
-	wire.Notify(r, "textDocument/didClose", s.didClose)
-	wire.Notify(r, "tandem/documents/elsewhere", s.documentsElsewhere)
-	wire.Notify(r, "workspace/didChangeWatchedFiles", s.didChangeWatchedFiles)
+	handleNote(r, protocol.TextDocumentDidOpen, s.didOpen)
+	handleNote(r, protocol.TextDocumentDidChange, s.didChange)
+	handleNote(r, protocol.TextDocumentWillSave, func(context.Context, lsp.WillSaveTextDocumentParams) {})
+	handleNote(r, protocol.TextDocumentDidSave, s.didSave)
+	handleNote(r, protocol.TextDocumentDidClose, s.didClose)
+	handleNote(r, protocol.DocumentsElsewhere, s.documentsElsewhere)
+	handleNote(r, protocol.WorkspaceDidChangeWatchedFiles, s.didChangeWatchedFiles)
 }
 
 // pathOf gives the path of a file URI; ok is false for every other one.

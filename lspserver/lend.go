@@ -13,7 +13,7 @@ import (
 )
 
 func (s *server) lendRoutes(r *wire.Router) {
-	wire.Notify(r, "tandem/model/chunk", s.modelChunk)
+	handleNote(r, protocol.ModelChunked, s.modelChunk)
 }
 
 // lender gives how the editor lends its model, nil where it does not.

@@ -20,12 +20,12 @@ import (
 )
 
 func (s *server) lifecycleRoutes(r *wire.Router) {
-	wire.Handle(r, "initialize", s.initialize)
-	wire.Notify(r, "initialized", s.initialized)
-	wire.Handle(r, "shutdown", s.shutdown)
-	wire.Notify(r, "$/setTrace", s.setTrace)
-	wire.Notify(r, "workspace/didChangeConfiguration", s.didChangeConfiguration)
-	wire.Notify(r, "workspace/didChangeWorkspaceFolders", s.didChangeWorkspaceFolders)
+	handle(r, protocol.Initialize, s.initialize)
+	handleNote(r, protocol.Initialized, s.initialized)
+	handle(r, protocol.Shutdown, s.shutdown)
+	handleNote(r, protocol.SetTrace, s.setTrace)
+	handleNote(r, protocol.WorkspaceDidChangeConfiguration, s.didChangeConfiguration)
+	handleNote(r, protocol.WorkspaceDidChangeWorkspaceFolders, s.didChangeWorkspaceFolders)
 }
 
 func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.InitializeResult, error) {
@@ -206,11 +206,11 @@ func (s *server) initialized(context.Context, lsp.InitializedParams) {
 }
 
 // shutdown ends the sessions; exit follows.
-func (s *server) shutdown(context.Context, struct{}) (any, error) {
+func (s *server) shutdown(context.Context, protocol.None) (protocol.None, error) {
 	s.hurry()
 	s.closeSessions()
 	s.ws.Settle()
-	return nil, nil
+	return protocol.None{}, nil
 }
 
 // fetchConfig asks the editor for its section.

@@ -19,7 +19,7 @@ import (
 )
 
 func (s *server) mentionRoutes(r *wire.Router) {
-	wire.Handle(r, "tandem/mentions/complete", s.completeMention)
+	handle(r, protocol.MentionsComplete, s.completeMention)
 }
 
 // What a list of a folder may cost: it is made while somebody types.

@@ -12,7 +12,7 @@ import (
 )
 
 func (s *server) recordRoutes(r *wire.Router) {
-	wire.Handle(r, "tandem/changes/records", s.changeRecords)
+	handle(r, protocol.ChangesRecords, s.changeRecords)
 }
 
 func (s *server) changeRecords(_ context.Context, p protocol.RecordsParams) (protocol.RecordsResult, error) {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	lsp "go.lsp.dev/protocol"
+
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/review"
 	"tandem/lspserver/wire"
@@ -15,11 +17,17 @@ import (
 )
 
 func (s *server) reviewRoutes(r *wire.Router) {
-	wire.Handle(r, "tandem/changes/accept", s.acceptHunks)
-	wire.Handle(r, "tandem/changes/reject", s.rejectHunks)
-	wire.Handle(r, "textDocument/codeLens", s.codeLens)
-	wire.Handle(r, "textDocument/codeAction", s.codeAction)
-	wire.Handle(r, "workspace/executeCommand", s.executeCommand)
+	handle(r, protocol.ChangesAccept, s.acceptHunks)
+	handle(r, protocol.ChangesReject, s.rejectHunks)
+	handle(r, protocol.TextDocumentCodeLens, s.codeLens)
+	handle(r, protocol.TextDocumentCodeAction, s.codeAction)
+	handle(r, protocol.WorkspaceExecuteCommand, func(ctx context.Context, p lsp.ExecuteCommandParams) (lsp.LSPAny, error) {
+		answer, err := s.executeCommand(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		return lsp.Marshal(answer)
+	})
 }
 
 func (s *server) acceptHunks(_ context.Context, p protocol.HunksParams) (protocol.HunksResult, error) {

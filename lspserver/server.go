@@ -194,8 +194,8 @@ func (s *server) routes(r *wire.Router) {
 	s.changeRoutes(r)
 	s.recordRoutes(r)
 	s.reviewRoutes(r)
-	wire.Handle(r, "tandem/status", s.status)
-	r.Always("tandem/status")
+	handle(r, protocol.Status, s.status)
+	r.Always(protocol.Status.Name)
 }
 
 // later runs fn beside the connection and lets its end wait for it.

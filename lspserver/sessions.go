@@ -35,19 +35,19 @@ const (
 )
 
 func (s *server) sessionRoutes(r *wire.Router) {
-	wire.Handle(r, "tandem/session/new", s.newSession)
-	wire.Handle(r, "tandem/session/list", s.listSessions)
-	wire.Handle(r, "tandem/session/load", s.loadSession)
-	wire.HandleInOrder(r, "tandem/session/prompt", s.prompt)
-	wire.HandleInOrder(r, "tandem/session/steer", s.steer)
-	wire.Notify(r, "tandem/session/cancel", s.cancel)
-	wire.Handle(r, "tandem/session/setMode", s.setMode)
-	wire.Handle(r, "tandem/session/setModel", s.setModel)
-	wire.Handle(r, "tandem/session/close", s.closeSession)
-	wire.Handle(r, "tandem/session/delete", s.deleteSession)
-	wire.Handle(r, "tandem/session/rename", s.renameSession)
-	wire.Handle(r, "tandem/session/search", s.searchSessions)
-	wire.Handle(r, "tandem/session/export", s.exportSession)
+	handle(r, protocol.SessionNew, s.newSession)
+	handle(r, protocol.SessionList, s.listSessions)
+	handle(r, protocol.SessionLoad, s.loadSession)
+	handleInOrder(r, protocol.SessionPrompt, s.prompt)
+	handleInOrder(r, protocol.SessionSteer, s.steer)
+	handleNote(r, protocol.SessionCancel, s.cancel)
+	handle(r, protocol.SessionSetMode, s.setMode)
+	handle(r, protocol.SessionSetModel, s.setModel)
+	handle(r, protocol.SessionClose, s.closeSession)
+	handle(r, protocol.SessionDelete, s.deleteSession)
+	handle(r, protocol.SessionRename, s.renameSession)
+	handle(r, protocol.SessionSearch, s.searchSessions)
+	handle(r, protocol.SessionExport, s.exportSession)
 }
 
 // find gives the session of that id.

@@ -17,10 +17,10 @@ import (
 )
 
 func (s *server) toolRoutes(r *wire.Router) {
-	wire.Handle(r, "tandem/tools/list", s.listTools)
-	wire.Handle(r, "tandem/tools/get", s.getTool)
-	wire.Handle(r, "tandem/tools/call", s.callTool)
-	wire.Handle(r, "tandem/tools/batch", s.batchTools)
+	handle(r, protocol.ToolsList, s.listTools)
+	handle(r, protocol.ToolsGet, s.getTool)
+	handle(r, protocol.ToolsCall, s.callTool)
+	handle(r, protocol.ToolsBatch, s.batchTools)
 }
 
 func (s *server) listTools(_ context.Context, p protocol.ListToolsParams) (protocol.ListToolsResult, error) {

@@ -239,7 +239,7 @@ func indirect(t reflect.Type) reflect.Type {
 		return t.Elem()
 	}
 	if t == nil {
-		return reflect.TypeFor[none]()
+		return reflect.TypeFor[None]()
 	}
 	return t
 }

@@ -83,10 +83,10 @@ func TestF101Classes(t *testing.T) {
 	}
 }
 
-// TestTableIsServed compares the table with the methods that the server's source names: those it answers are registered
-// with wire.Handle or wire.Notify as their row says, and those it sends stand in its source.
+// TestTableIsServed compares the table with the server's source: every route of the client's is given to handle or
+// handleNote there, and what the server sends is named. The compiler sees to the types and the kind.
 func TestTableIsServed(t *testing.T) {
-	registered := map[string]string{}
+	registered := map[string]bool{}
 	named := map[string]bool{}
 	method := regexp.MustCompile(`^(tandem|window|workspace|textDocument|client|\$)/[A-Za-z/]+$`)
 	sources(t, "..", func(path string, f *ast.File) {
@@ -102,51 +102,68 @@ func TestTableIsServed(t *testing.T) {
 					named[s] = true
 				}
 			case *ast.CallExpr:
-				fn, ok := n.Fun.(*ast.SelectorExpr)
-				if pkg, isIdent := identOf(fn); !ok || !isIdent || pkg != "wire" || len(n.Args) != 3 {
+				fn, ok := n.Fun.(*ast.Ident)
+				if !ok || !slices.Contains([]string{"handle", "handleInOrder", "handleNote"}, fn.Name) || len(n.Args) != 3 {
 					break
 				}
-				if lit, ok := n.Args[1].(*ast.BasicLit); ok {
-					s, _ := strconv.Unquote(lit.Value)
-					registered[s] = strings.TrimSuffix(fn.Sel.Name, "InOrder")
+				if route, ok := n.Args[1].(*ast.SelectorExpr); ok {
+					registered[route.Sel.Name] = true
 				}
 			}
 			return true
 		})
 	})
-	if len(registered) < 20 {
-		t.Fatalf("only %d registrations found: %v", len(registered), registered)
-	}
 	inWire := map[string]bool{"exit": true, "$/cancelRequest": true}
+	names := map[string]string{} // of the variables, by method
+	for _, r := range declared(t) {
+		names[r.method] = r.name
+	}
 	for _, m := range Methods() {
-		switch want := map[Kind]string{Request: "Handle", Notification: "Notify"}[m.Kind]; {
+		switch {
 		case inWire[m.Name]:
-		case m.Direction == ToServer && registered[m.Name] != want:
-			t.Errorf("%s is a %s in the table and %q in the server", m.Name, m.Kind, registered[m.Name])
+		case m.Direction == ToServer && !registered[names[m.Name]]:
+			t.Errorf("%s is in the table and the server does not take it", m.Name)
 		case m.Direction == ToClient && !named[m.Name]:
 			t.Errorf("%s is in the table and the server never sends it", m.Name)
 		}
-		delete(registered, m.Name)
 		delete(named, m.Name)
+		delete(names, m.Name)
 	}
-	for name := range registered {
-		t.Errorf("the server answers %s, which is not in the table", name)
-		delete(named, name)
+	for name := range names {
+		t.Errorf("%s is a route and not in the table", name)
 	}
 	for name := range named {
 		t.Errorf("the server names %s, which is not in the table", name)
 	}
 }
 
-func identOf(s *ast.SelectorExpr) (string, bool) {
-	if s == nil {
-		return "", false
+// declared are the variables of methods.go with the methods that they are.
+func declared(t *testing.T) (out []struct{ name, method string }) {
+	sources(t, ".", func(path string, f *ast.File) {
+		if path != "methods.go" {
+			return
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok || len(spec.Names) != 1 || len(spec.Values) != 1 {
+				return true
+			}
+			if call, ok := spec.Values[0].(*ast.CallExpr); ok {
+				for _, arg := range call.Args {
+					if lit, ok := arg.(*ast.BasicLit); ok {
+						s, _ := strconv.Unquote(lit.Value)
+						out = append(out, struct{ name, method string }{spec.Names[0].Name, s})
+						break
+					}
+				}
+			}
+			return true
+		})
+	})
+	if len(out) < 50 {
+		t.Fatalf("only %d routes found: %v", len(out), out)
 	}
-	id, ok := s.X.(*ast.Ident)
-	if !ok {
-		return "", false
-	}
-	return id.Name, true
+	return out
 }
 
 // sources parses the Go files below dir.
@@ -398,4 +415,15 @@ func TestLiteralKinds(t *testing.T) {
 	if found < 4 {
 		t.Errorf("only %d literals found", found)
 	}
+}
+
+func identOf(s *ast.SelectorExpr) (string, bool) {
+	if s == nil {
+		return "", false
+	}
+	id, ok := s.X.(*ast.Ident)
+	if !ok {
+		return "", false
+	}
+	return id.Name, true
 }
