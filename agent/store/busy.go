@@ -21,32 +21,28 @@ const busyWait, stuckWait = 5000, 100
 // stuck is what is known of another process that does not let go of the database.
 type stuck struct {
 	at    time.Time // when somebody has last waited in vain
-	brief map[*sql.DB]bool
+	brief bool      // the connection waits for stuckWait
 }
 
 // begin begins a transaction for somebody who came to write at some time. What has waited behind another that waited in vain
 // has waited enough. d.writing is held.
-func (d *database) begin(db *sql.DB, came time.Time) (*sql.Tx, error) {
+func (d *database) begin(came time.Time) (*sql.Tx, error) {
 	if d.stuck.at.After(came) {
 		return nil, d.locked()
 	}
-	tx, err := db.Begin()
+	tx, err := d.db.Begin()
 	var e *sqlite.Error
 	switch {
 	case errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY:
 		d.stuck.at = time.Now()
-		for _, db := range []*sql.DB{d.db, d.sure} {
-			if d.stuck.brief[db] {
-				continue
-			}
-			if _, err := db.Exec(fmt.Sprintf("PRAGMA busy_timeout = %d", stuckWait)); err == nil {
-				d.stuck.brief[db] = true
-			}
+		if !d.stuck.brief {
+			_, err := d.db.Exec(fmt.Sprintf("PRAGMA busy_timeout = %d", stuckWait))
+			d.stuck.brief = err == nil
 		}
 		return nil, d.locked()
-	case err == nil && d.stuck.brief[db]:
+	case err == nil && d.stuck.brief:
 		if _, err := tx.Exec(fmt.Sprintf("PRAGMA busy_timeout = %d", busyWait)); err == nil {
-			delete(d.stuck.brief, db)
+			d.stuck.brief = false
 		}
 	}
 	return tx, err

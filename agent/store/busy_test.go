@@ -4,7 +4,6 @@ package store
 
 import (
 	"bufio"
-	"database/sql"
 	"fmt"
 	"os"
 	"os/exec"
@@ -46,10 +45,8 @@ func TestStoppedWriter(t *testing.T) {
 	_, err = syscall.Wait4(cmd.Process.Pid, &stopped, syscall.WUNTRACED, nil)
 	must(t, err)
 	const patience = time.Second
-	for _, db := range []*sql.DB{s.db, s.sure} {
-		_, err := db.Exec(fmt.Sprintf("PRAGMA busy_timeout = %d", patience.Milliseconds()))
-		must(t, err)
-	}
+	_, err = s.db.Exec(fmt.Sprintf("PRAGMA busy_timeout = %d", patience.Milliseconds()))
+	must(t, err)
 	refused := func(err error) {
 		t.Helper()
 		if want := fmt.Sprintf("the process %d is writing", cmd.Process.Pid); err == nil || !strings.Contains(err.Error(), want) {
@@ -72,12 +69,10 @@ func TestStoppedWriter(t *testing.T) {
 	}
 	waits := func(want int) {
 		t.Helper()
-		for _, db := range []*sql.DB{s.db, s.sure} {
-			var wait int
-			must(t, db.QueryRow("PRAGMA busy_timeout").Scan(&wait))
-			if wait != want {
-				t.Errorf("waits for %d ms, want %d", wait, want)
-			}
+		var wait int
+		must(t, s.db.QueryRow("PRAGMA busy_timeout").Scan(&wait))
+		if wait != want {
+			t.Errorf("waits for %d ms, want %d", wait, want)
 		}
 	}
 	waits(stuckWait)

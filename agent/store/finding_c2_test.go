@@ -1,10 +1,16 @@
 package store
 
 import (
+	"bytes"
 	"database/sql"
+	"encoding/binary"
+	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"tandem/filetime/disk"
 )
 
 // The time of a session's last use is written at most once a second while a turn writes its entries. It is exact at the end
@@ -69,5 +75,104 @@ func TestFindingC2TheTimeOfASessionIsWrittenOnceASecond(t *testing.T) {
 	s, err = Open(path, Options{Now: func() time.Time { return now }})
 	must(t, err)
 	used("after the end of the store", "a", now)
+	must(t, s.Close())
+}
+
+// commits counts the transactions in the log of a database.
+func commits(t *testing.T, path string) (n int) {
+	t.Helper()
+	raw, err := os.ReadFile(path + "-wal")
+	must(t, err)
+	const header, frame = 32, 24
+	page := int(binary.BigEndian.Uint32(raw[8:]))
+	for at := header; at+frame+page <= len(raw) && bytes.Equal(raw[at+8:at+16], raw[16:24]); at += frame + page {
+		if binary.BigEndian.Uint32(raw[at+4:]) != 0 { // the last page of a transaction
+			n++
+		}
+	}
+	return n
+}
+
+// The end of a change is written by the transaction that comes next, or by one of its own where none comes. It cannot make
+// that transaction fail, and is not lost where that one fails.
+func TestFindingC2TheEndOfAChangeJoinsATransaction(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	s := testDB(t, path)
+	d := s.(*database)
+	must(t, s.Save(Session{ID: "s"}))
+	open := func(what string, want int) {
+		t.Helper()
+		if st, err := s.Stats(); err != nil || st.Intents != want {
+			t.Errorf("%s: %d are open, want %d (%v)", what, st.Intents, want, err)
+		}
+	}
+	begin := func() int64 {
+		t.Helper()
+		id, err := s.Begin(disk.Intent{Session: "s", Files: []disk.Planned{{Path: "/w/a", Before: []byte("was")}}})
+		must(t, err)
+		return id
+	}
+	run := func(sql string) {
+		t.Helper()
+		_, err := d.db.Exec(sql)
+		must(t, err)
+	}
+	first := begin()
+	before := commits(t, path)
+	must(t, s.End(first, disk.Landed))
+	must(t, s.Append("s", Entry{Kind: Result, Body: []byte("{}")}))
+	open("after the next entries", 0)
+	d.ends.wait()
+	if n := commits(t, path) - before; n != 1 {
+		t.Errorf("%d transactions for an end and an entry, want 1", n)
+	}
+
+	must(t, s.End(begin(), disk.Landed))
+	d.ends.wait()
+	open("by itself", 0)
+
+	refused := begin()
+	run("CREATE TEMP TRIGGER no BEFORE UPDATE ON intent BEGIN SELECT RAISE(ABORT, 'no'); END")
+	must(t, s.End(refused, disk.Landed))
+	must(t, s.Append("s", Entry{Kind: Result, Body: []byte("{}")}))
+	if _, all, err := s.Entries("s"); err != nil || len(all) != 2 {
+		t.Errorf("%d entries, want 2 (%v)", len(all), err)
+	}
+	d.ends.wait()
+	open("where it cannot be written", 1)
+	run("DROP TRIGGER no")
+	if err := s.Append("none", Entry{Kind: Result}); !errors.Is(err, ErrUnknown) {
+		t.Error(err)
+	}
+	open("behind a transaction that failed", 1)
+	must(t, s.Append("s", Entry{Kind: Result, Body: []byte("{}")}))
+	open("behind the next one", 0)
+	must(t, s.Close())
+}
+
+// Only what begins a change is synced to the disk, and entries that follow it are not, though both use one connection.
+func TestFindingC2OnlyIntentsAreSynced(t *testing.T) {
+	s := testDB(t, filepath.Join(t.TempDir(), "sessions.db"))
+	const normal, full = 1, 2
+	mode := func(what string, want int) {
+		t.Helper()
+		var got int
+		must(t, s.(*database).db.QueryRow("PRAGMA synchronous").Scan(&got))
+		if got != want {
+			t.Errorf("%s: synchronous is %d, want %d", what, got, want)
+		}
+	}
+	must(t, s.Save(Session{ID: "s"}))
+	mode("a session", normal)
+	for range 2 {
+		id, err := s.Begin(intent())
+		must(t, err)
+		mode("an intent", full)
+		must(t, s.Append("s", Entry{Kind: Result, Body: []byte("{}")}))
+		mode("an entry", normal)
+		_, err = s.Keep(id, "/w/a", []byte("theirs"))
+		must(t, err)
+		mode("somebody else's bytes", full)
+	}
 	must(t, s.Close())
 }

@@ -218,7 +218,7 @@ func TestDeletedWhileRead(t *testing.T) {
 		}
 	}
 	read := func() (release func()) {
-		other, err := connect(path, "normal")
+		other, err := connect(path)
 		must(t, err)
 		tx, err := other.Begin()
 		must(t, err)

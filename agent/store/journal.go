@@ -30,15 +30,23 @@ const (
 	forgotten = 2
 )
 
-// endings are the ends of intents on their way into the database.
+// endings are the ends of intents on their way into the database. The next transaction takes them along, whatever it is for;
+// where none comes within joinEnds they get one of their own.
 type endings struct {
 	mu      sync.Mutex
 	todo    map[int64]ending
 	loose   []int64        // written, with bytes that are not packed yet
 	large   map[int64]bool // intents whose bytes should not wait for that
+	pack    bool           // loose are to be packed
+	erased  bool           // bytes of a deleted session have gone
 	writing chan struct{}  // closed when the goroutine that writes ends, nil where there is none
+	hurry   chan struct{}  // closed when that goroutine is to wait for nothing
+	hurried bool
 	err     error
 }
+
+// joinEnds is how long ends wait for a transaction that takes them along.
+const joinEnds = 50 * time.Millisecond
 
 type ending struct {
 	how disk.Outcome
@@ -49,6 +57,10 @@ type ending struct {
 func (e *endings) wait() {
 	e.mu.Lock()
 	writing := e.writing
+	if writing != nil && !e.hurried {
+		e.hurried = true
+		close(e.hurry)
+	}
 	e.mu.Unlock()
 	if writing != nil {
 		<-writing
@@ -124,7 +136,7 @@ func (d *database) Keep(intent int64, path string, data []byte) (string, error) 
 
 // surely writes what is on the disk for good when it returns.
 func (d *database) surely(f func(*sql.Tx) error) error {
-	if err := d.writeOn(d.sure, f); err != nil {
+	if err := d.transact(true, f); err != nil {
 		return d.unwritten(err)
 	}
 	return nil
@@ -144,14 +156,14 @@ func (d *database) jot() (jotting, error) {
 	if d.jotted.file != nil {
 		return d.jotted, nil
 	}
-	intent, err := d.sure.Prepare("INSERT INTO intent" +
+	intent, err := d.db.Prepare("INSERT INTO intent" +
 		" (session, call, turn, tool, time, ended, outcome, judged, pid, start, nonce)" +
 		fmt.Sprintf(" VALUES (?1,?,?,?,?,0,'',CASE WHEN ?1 <> '' AND NOT EXISTS (SELECT 1 FROM session WHERE id = ?1)"+
 			" AND EXISTS (SELECT 1 FROM intent WHERE session = ?1 AND judged = %d) THEN %[1]d ELSE 0 END,?,?,?)", forgotten))
 	if err != nil {
 		return jotting{}, err
 	}
-	file, err := d.sure.Prepare("INSERT INTO intent_file" +
+	file, err := d.db.Prepare("INSERT INTO intent_file" +
 		" (intent, n, op, path, target, buffer, before_hash, after_hash, before) VALUES (?,?,?,?,?,?,?,?,?)")
 	if err != nil {
 		return jotting{}, errors.Join(err, intent.Close())
@@ -160,7 +172,7 @@ func (d *database) jot() (jotting, error) {
 	return d.jotted, nil
 }
 
-// End implements disk.Journal. It is written soon, by a goroutine that ends when there is nothing left.
+// End implements disk.Journal. It is written soon.
 func (d *database) End(id int64, o disk.Outcome) error {
 	e := &d.ends
 	e.mu.Lock()
@@ -169,75 +181,112 @@ func (d *database) End(id int64, o disk.Outcome) error {
 		e.todo = map[int64]ending{}
 	}
 	e.todo[id] = ending{o, d.now()}
-	if e.writing == nil {
-		e.writing = make(chan struct{})
-		go d.writeEnds()
-	}
+	d.startEnds()
 	return nil
 }
 
-// writeEnds writes what has ended until there is nothing more.
-func (d *database) writeEnds() {
+// startEnds starts the goroutine that writes ends, unless there is one. d.ends.mu is held.
+func (d *database) startEnds() {
+	if e := &d.ends; e.writing == nil {
+		e.writing, e.hurry, e.hurried = make(chan struct{}), make(chan struct{}), false
+		go d.writeEnds(e.hurry)
+	}
+}
+
+// writeEnds writes the ends that no transaction has taken along, does what is left to do after all of them, and returns when
+// there is nothing more.
+func (d *database) writeEnds(hurry chan struct{}) {
 	e := &d.ends
 	for {
-		e.mu.Lock()
-		todo := e.todo
-		e.todo = nil
-		if len(todo) == 0 {
-			close(e.writing)
-			e.writing = nil
-			e.mu.Unlock()
-			return
+		select {
+		case <-time.After(joinEnds):
+		case <-hurry:
 		}
+		e.mu.Lock()
+		open := len(e.todo) > 0
 		e.mu.Unlock()
-		erased := false
-		err := d.write(func(tx *sql.Tx) (err error) {
-			defer func() { // nobody else would catch it here
-				if v := recover(); v != nil {
-					err = fmt.Errorf("a fault inside: %v", v)
-				}
-			}()
-			ids := make([]int64, 0, len(todo))
-			for id, end := range todo {
-				_, err := tx.Exec("UPDATE intent SET outcome = ?, ended = ? WHERE id = ?", string(end.how), end.at.UnixMicro(), id)
-				if err != nil {
-					return err
-				}
-				ids = append(ids, id)
-			}
-			erased, err = dropForgotten(tx, ids)
-			return err
-		})
+		var err error
+		if open {
+			err = d.write(func(*sql.Tx) error { return nil })
+		}
 		e.mu.Lock()
-		if e.err = err; err != nil { // the next end, or the end of the store, tries them again
-			maps.Copy(todo, e.todo)
-			e.todo = todo
-			close(e.writing)
-			e.writing = nil
-			e.mu.Unlock()
-			return
-		}
-		hurry := false
-		for id := range todo {
-			hurry = hurry || e.large[id]
-			delete(e.large, id)
-			e.loose = append(e.loose, id)
-		}
+		e.err = cmp.Or(err, e.err)
 		var loose []int64
-		if hurry || len(e.loose) >= settled {
-			loose, e.loose = e.loose, nil
+		if e.pack || len(e.loose) >= settled {
+			loose, e.loose, e.pack = e.loose, nil, false
 		}
+		erased := e.erased
+		e.erased = false
 		e.mu.Unlock()
 		err = d.settle(loose)
 		if erased {
 			err = errors.Join(err, d.shrink())
 		}
-		if err != nil {
-			e.mu.Lock()
-			e.err = err
+		e.mu.Lock()
+		failed := e.err != nil // the next end, or the end of the store, tries again
+		e.err = cmp.Or(e.err, err)
+		if failed || len(e.todo) == 0 {
+			close(e.writing)
+			e.writing = nil
 			e.mu.Unlock()
+			return
 		}
+		e.mu.Unlock()
 	}
+}
+
+// joinEnds writes the ends that wait into a transaction, which goes on where that fails. done is to be told how the
+// transaction ended. d.writing is held.
+func (d *database) joinEnds(tx *sql.Tx) (done func(error)) {
+	e := &d.ends
+	e.mu.Lock()
+	todo := maps.Clone(e.todo)
+	e.mu.Unlock()
+	if len(todo) == 0 {
+		return func(error) {}
+	}
+	erased, failed := endsInto(tx, todo)
+	return func(err error) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.err = cmp.Or(failed, err); e.err != nil {
+			return
+		}
+		for id, end := range todo {
+			if e.todo[id] == end {
+				delete(e.todo, id)
+			}
+			e.pack = e.pack || e.large[id]
+			delete(e.large, id)
+			e.loose = append(e.loose, id)
+		}
+		e.erased = e.erased || erased
+	}
+}
+
+// endsInto writes ends into a transaction, all or none.
+func endsInto(tx *sql.Tx, todo map[int64]ending) (erased bool, err error) {
+	if _, err := tx.Exec("SAVEPOINT ends"); err != nil {
+		return false, err
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("a fault inside: %v", v)
+		}
+		if err != nil {
+			_, undone := tx.Exec("ROLLBACK TO ends")
+			err = errors.Join(err, undone)
+		}
+	}()
+	ids := make([]int64, 0, len(todo))
+	for id, end := range todo {
+		_, err := tx.Exec("UPDATE intent SET outcome = ?, ended = ? WHERE id = ?", string(end.how), end.at.UnixMicro(), id)
+		if err != nil {
+			return false, err
+		}
+		ids = append(ids, id)
+	}
+	return dropForgotten(tx, ids)
 }
 
 // settle packs the bytes of intents which have ended, also those that stand beside them. They are texts from then on, and
@@ -339,9 +388,8 @@ func (d *database) stopJournal() error {
 	e := &d.ends
 	e.wait()
 	e.mu.Lock()
-	if len(e.todo) > 0 && e.writing == nil { // they failed before
-		e.writing = make(chan struct{})
-		go d.writeEnds()
+	if len(e.todo) > 0 { // they failed before
+		d.startEnds()
 	}
 	e.mu.Unlock()
 	e.wait()

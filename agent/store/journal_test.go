@@ -357,8 +357,8 @@ func TestJournalThatCannotBeWritten(t *testing.T) {
 			s := testDB(t, path)
 			id, err := s.Begin(intent())
 			must(t, err)
-			sure := s.(*database).sure
-			_, err = sure.Exec(row.lock)
+			db := s.(*database).db
+			_, err = db.Exec(row.lock)
 			must(t, err)
 			large := disk.Intent{Files: []disk.Planned{{Path: "/w/a", Before: []byte(rnd(inline))}}}
 			refused := func(what string, err error) {
@@ -373,7 +373,7 @@ func TestJournalThatCannotBeWritten(t *testing.T) {
 			if st, err := s.Stats(); err != nil || st.Intents != 1 {
 				t.Errorf("%+v %v", st, err)
 			}
-			_, err = sure.Exec(row.unlock)
+			_, err = db.Exec(row.unlock)
 			must(t, err)
 			if _, err = s.Begin(large); err != nil {
 				t.Error(err)
@@ -483,7 +483,9 @@ func BenchmarkRecover(b *testing.B) {
 		path := filepath.Join(folder, fmt.Sprint(b.N, "-", time.Now().UnixNano()), "sessions.db")
 		s, err := Open(path, Options{})
 		must(b, err)
-		_, err = s.(*database).sure.Exec("PRAGMA synchronous = off") // to be there sooner
+		d := s.(*database)
+		_, err = d.db.Exec("PRAGMA synchronous = off") // to be there sooner
+		d.unsynced = false
 		must(b, err)
 		said := map[string][]byte{}
 		for i := range many {

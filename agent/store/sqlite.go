@@ -78,20 +78,20 @@ const application = 0x546e646d
 
 type database struct {
 	path  string
-	db    *sql.DB
-	sure  *sql.DB // its commits survive the end of the machine; connected when first used
+	db    *sql.DB // one connection: a second one would read anew what the first has written
 	me    holder
 	now   func() time.Time
 	quota int64
-	// writing lets one of the connections write at a time: to wait here is quicker than to try again.
-	writing sync.Mutex
-	stuck   stuck // under writing
-	ends    endings
-	jotting sync.Mutex // guards jotted
-	jotted  jotting
-	wrote   atomic.Int64 // appends so far
-	full    atomic.Bool  // there is no room for blobs
-	untidy  atomic.Bool  // the log will be emptied
+	// writing is held by the transaction that writes: to wait here is quicker than to try again.
+	writing  sync.Mutex
+	unsynced bool  // commits are not synced to the disk; under writing
+	stuck    stuck // under writing
+	ends     endings
+	jotting  sync.Mutex // guards jotted
+	jotted   jotting
+	wrote    atomic.Int64 // appends so far
+	full     atomic.Bool  // there is no room for blobs
+	untidy   atomic.Bool  // the log will be emptied
 	// tidy is how long after the start, and after a try in vain, the log is emptied of what was deleted.
 	tidy time.Duration
 
@@ -111,19 +111,14 @@ func open(path string, o Options, steps []string) (Store, error) {
 	}
 	log, err := os.Stat(path + "-wal")
 	left := err == nil && log.Size() > 0 // by another process, or by one that was killed
-	// A commit of the first survives the end of the process, though not always that of the machine.
-	db, err := connect(path, "normal")
-	if err != nil {
-		return nil, err
-	}
-	sure, err := connect(path, "full")
+	db, err := connect(path)
 	if err != nil {
 		return nil, err
 	}
 	d := &database{
-		path: path, db: db, sure: sure, me: holder{os.Getpid(), started(os.Getpid()), rand.Text()}, now: o.Now, quota: o.Quota,
+		path: path, db: db, me: holder{os.Getpid(), started(os.Getpid()), rand.Text()}, now: o.Now, quota: o.Quota,
 		tidy: 10 * time.Second,
-		ends: endings{large: map[int64]bool{}}, stuck: stuck{brief: map[*sql.DB]bool{}},
+		ends: endings{large: map[int64]bool{}},
 	}
 	if err = d.migrate(steps); err == nil {
 		d.mine, err = db.Prepare("SELECT key, updated FROM session WHERE id = ? AND nonce = ?")
@@ -135,7 +130,7 @@ func open(path string, o Options, steps []string) (Store, error) {
 		d.insert, err = db.Prepare("INSERT INTO entry (session, time, turn, kind, call, text, body, blobs) VALUES (?,?,?,?,?,?,?,?)")
 	}
 	if err != nil {
-		_, _ = db.Close(), sure.Close()
+		_ = db.Close()
 		return nil, fmt.Errorf("%s: %w", path, reason(err))
 	}
 	if left {
@@ -144,11 +139,12 @@ func open(path string, o Options, steps []string) (Store, error) {
 	return d, nil
 }
 
-func connect(path, synchronous string) (*sql.DB, error) {
+// connect makes the connection. Its commits are synced to the disk unless it is told otherwise.
+func connect(path string) (*sql.DB, error) {
 	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
 		"_txlock": {"immediate"},
 		"_pragma": {
-			fmt.Sprintf("busy_timeout(%d)", busyWait), "synchronous(" + synchronous + ")", "foreign_keys(on)", "secure_delete(on)",
+			fmt.Sprintf("busy_timeout(%d)", busyWait), "synchronous(full)", "foreign_keys(on)", "secure_delete(on)",
 			"journal_size_limit(4194304)",
 		},
 	}.Encode()}
@@ -207,13 +203,18 @@ func (d *database) migrate(steps []string) error {
 	})
 }
 
-func (d *database) write(f func(*sql.Tx) error) error { return d.writeOn(d.db, f) }
+// write carries out a transaction. What it has written survives the end of the process, though not always that of the machine.
+func (d *database) write(f func(*sql.Tx) error) error { return d.transact(false, f) }
 
-func (d *database) writeOn(db *sql.DB, f func(*sql.Tx) error) error {
+// transact carries out a transaction. With synced, what it and those before it have written is on the disk when it returns.
+func (d *database) transact(synced bool, f func(*sql.Tx) error) error {
 	came := time.Now()
 	d.writing.Lock()
 	defer d.writing.Unlock()
-	tx, err := d.begin(db, came)
+	if err := d.sync(synced); err != nil {
+		return reason(err)
+	}
+	tx, err := d.begin(came)
 	if err != nil {
 		return reason(err)
 	}
@@ -221,7 +222,26 @@ func (d *database) writeOn(db *sql.DB, f func(*sql.Tx) error) error {
 	if err := f(tx); err != nil {
 		return reason(err)
 	}
-	return reason(tx.Commit())
+	ended := d.joinEnds(tx)
+	err = reason(tx.Commit())
+	ended(err)
+	return err
+}
+
+// sync says whether commits are synced to the disk. d.writing is held.
+func (d *database) sync(on bool) error {
+	if on != d.unsynced {
+		return nil
+	}
+	mode := "normal"
+	if on {
+		mode = "full"
+	}
+	_, err := d.db.Exec("PRAGMA synchronous = " + mode)
+	if err == nil {
+		d.unsynced = !on
+	}
+	return err
 }
 
 const columns = "key, id, cwd, more, title, mode, model, cachekey, created, updated, pid, start, nonce"
@@ -562,7 +582,7 @@ func (d *database) tidyNow() {
 	}
 	busy, err := empty(ctx, conn)
 	wait := busyWait
-	if d.stuck.brief[d.db] {
+	if d.stuck.brief {
 		wait = stuckWait
 	}
 	_, _ = conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", wait))
@@ -729,5 +749,5 @@ func (d *database) Close() error {
 	return errors.Join(err, d.write(func(tx *sql.Tx) error {
 		_, err := tx.Exec("UPDATE session SET "+letGo+" WHERE nonce = ?", d.me.nonce)
 		return err
-	}), d.sure.Close(), d.db.Close())
+	}), d.db.Close())
 }
