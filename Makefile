@@ -38,6 +38,7 @@ lint:
 	go vet ./...
 	@files=$$(go run $(GOFUMPT) -l .); test -z "$$files" || { echo "not formatted (go run $(GOFUMPT) -w .):"; echo "$$files"; exit 1; }
 	go run $(STATICCHECK) ./...
+	.ci/deadcode
 
 race:
 	CGO_ENABLED=1 go test -race -timeout 20m $(PACKAGES)

@@ -8,33 +8,6 @@ import (
 
 const bom = "\uFEFF"
 
-// Format says how a text is stored, apart from what it says.
-type Format struct {
-	BOM   bool   // it begins with a byte order mark
-	EOL   string // the line end that most lines have; "\n" when there is none
-	Mixed bool   // it has several kinds of line ends
-}
-
-// Detect returns the format of t.
-func Detect(t Text) Format {
-	var crlf, cr, lf int
-	for _, p := range t.chunks().parts {
-		n := strings.Count(p, "\r\n")
-		crlf += n
-		cr += strings.Count(p, "\r") - n
-		lf += strings.Count(p, "\n") - n
-	}
-	f := Format{BOM: t.Len() >= len(bom) && t.Slice(0, len(bom)) == bom, EOL: "\n"}
-	if crlf > lf {
-		f.EOL = "\r\n"
-	}
-	if cr > max(lf, crlf) {
-		f.EOL = "\r"
-	}
-	f.Mixed = max(lf, crlf, cr) < lf+crlf+cr
-	return f
-}
-
 // Fit returns s as it is to be inserted into t at off: with the line ends of that
 // place, and without a BOM, since t has its own or none. For a text with no line end
 // s stays as it is, and for an empty one its BOM does too.

@@ -8,26 +8,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestDetect(t *testing.T) {
-	for _, tt := range []struct {
-		text string
-		want Format
-	}{
-		{"", Format{EOL: "\n"}},
-		{"a", Format{EOL: "\n"}},
-		{"a\nb\n", Format{EOL: "\n"}},
-		{"a\r\nb\r\n", Format{EOL: "\r\n"}},
-		{"a\rb\r", Format{EOL: "\r"}},
-		{"a\r\nb\nc\r\n", Format{EOL: "\r\n", Mixed: true}},
-		{"a\r\nb\n", Format{EOL: "\n", Mixed: true}},
-		{bom + "a\r\n", Format{BOM: true, EOL: "\r\n"}},
-	} {
-		if got := Detect(New(tt.text)); got != tt.want {
-			t.Errorf("%q: %+v", tt.text, got)
-		}
-	}
-}
-
 func TestFit(t *testing.T) {
 	for _, tt := range []struct {
 		text string

@@ -2,8 +2,6 @@
 package builtin
 
 import (
-	"fmt"
-
 	"tandem/tools"
 	"tandem/tools/bash"
 	"tandem/tools/clarify"
@@ -27,15 +25,4 @@ func Tools() []tools.Tool {
 		read.New(),
 		write.New(),
 	}
-}
-
-// Registry makes a Registry of them. It panics when two share a name, which is a mistake in the program.
-func Registry() *tools.Registry {
-	r := tools.NewRegistry()
-	for _, t := range Tools() {
-		if err := r.Register(t); err != nil {
-			panic(fmt.Sprintf("builtin: %v", err))
-		}
-	}
-	return r
 }

@@ -29,7 +29,7 @@ func BenchmarkDispatch(b *testing.B) {
 		w.Host.Observe = func(run.Event) { events++ }
 		b.ReportAllocs()
 		for b.Loop() {
-			if r := run.One(b.Context(), w.Host, run.Call{ID: "c", Name: "noop", Arguments: arguments}); !r.Success {
+			if r := runtest.One(b.Context(), w.Host, run.Call{ID: "c", Name: "noop", Arguments: arguments}); !r.Success {
 				b.Fatal(r.Data)
 			}
 		}

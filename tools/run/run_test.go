@@ -401,7 +401,7 @@ func TestF187ManyEditsOfOneFile(t *testing.T) {
 	for i := range 50 {
 		wg.Go(func() {
 			c := calls(fmt.Sprintf(`edit_file {"path":"f","old_text":"line %02d","new_text":"LINE %02d"}`, i, i))[0]
-			if r := run.One(t.Context(), w.Host, c); !r.Success {
+			if r := runtest.One(t.Context(), w.Host, c); !r.Success {
 				t.Errorf("edit %d: %s", i, r.Data)
 			}
 		})
@@ -551,7 +551,7 @@ func TestF085CancelInTheMidstOfAChange(t *testing.T) {
 				w.Host.Budget = &run.Budget{MaxTime: c.most}
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Minute, func() { cancel(c.end) })
-				r := run.One(ctx, w.Host, calls(`write_file {"path":"a","content":"x"}`)[0])
+				r := runtest.One(ctx, w.Host, calls(`write_file {"path":"a","content":"x"}`)[0])
 				equal(t, "code", r.Error, c.code)
 				for _, want := range []string{c.says, "first had been changed already; that was taken back."} {
 					if !strings.Contains(r.Data, want) {
@@ -572,7 +572,7 @@ func TestF138Block(t *testing.T) {
 		w := runtest.NewWorld(t, probe(tools.Spec{Name: "slow", Block: true}, slow))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		equal(t, "result", run.One(ctx, w.Host, calls(`slow {}`)[0]).Data, "whole")
+		equal(t, "result", runtest.One(ctx, w.Host, calls(`slow {}`)[0]).Data, "whole")
 	})
 }
 
@@ -916,7 +916,7 @@ func TestF122RandomCalls(t *testing.T) {
 				Name: rapid.SampledFrom([]string{"edit_file", "write_file", "EDIT", "write", "nope", ""}).Draw(rt, "tool"),
 			}
 			w.Host.Coerce = n%2 == 0
-			r := run.One(t.Context(), w.Host, c)
+			r := runtest.One(t.Context(), w.Host, c)
 			switch {
 			case r.Success != (r.Error == ""):
 				rt.Fatalf("success %v with error %q", r.Success, r.Error)

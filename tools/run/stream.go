@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"tandem/tools"
@@ -141,9 +140,6 @@ func (s *Stream) Wait() []tools.Result {
 // Batches says which calls ran together, as indexes in order. It may be called after Wait.
 func (s *Stream) Batches() [][]int { return s.batches }
 
-// Cancelled says that a person answered a question by ending the turn.
-func (s *Stream) Cancelled() bool { return errors.Is(context.Cause(s.ctx), errTurnCancelled) }
-
 // Batch carries calls out as Partition groups them and gives their results in request order, with the groups.
 func Batch(ctx context.Context, host *Host, calls []Call) ([]tools.Result, [][]int) {
 	s := NewStream(ctx, host)
@@ -151,10 +147,4 @@ func Batch(ctx context.Context, host *Host, calls []Call) ([]tools.Result, [][]i
 		s.Submit(c)
 	}
 	return s.Wait(), s.Batches()
-}
-
-// One carries a single call out.
-func One(ctx context.Context, host *Host, c Call) tools.Result {
-	results, _ := Batch(ctx, host, []Call{c})
-	return results[0]
 }

@@ -223,9 +223,15 @@ func (w *World) Path(rel string) string { return filepath.Join(w.Root, rel) }
 // Call carries one call out.
 func (w *World) Call(name, args string) tools.Result {
 	w.calls++
-	return run.One(context.Background(), w.Host, run.Call{
+	return One(context.Background(), w.Host, run.Call{
 		ID: fmt.Sprintf("call%d", w.calls), Name: name, Arguments: json.RawMessage(args),
 	})
+}
+
+// One carries a single call out.
+func One(ctx context.Context, host *run.Host, c run.Call) tools.Result {
+	results, _ := run.Batch(ctx, host, []run.Call{c})
+	return results[0]
 }
 
 // See makes the model see the lines first to last of a file; last 0 means all of it.
