@@ -1,0 +1,184 @@
+package agent
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"tandem/agent/loop"
+	"tandem/agent/model"
+	"tandem/agent/store"
+	"tandem/tools"
+	"tandem/tools/run"
+)
+
+// body is what an entry says beyond its fields.
+type body struct {
+	Message *model.Message `json:"message,omitempty"`
+	// OfCall says that the text of Message follows what a model reads of its call's result.
+	OfCall bool `json:"ofCall,omitempty"`
+
+	Name      string           `json:"name,omitempty"`
+	Arguments string           `json:"arguments,omitempty"`
+	Tool      string           `json:"tool,omitempty"`
+	Kind      tools.Kind       `json:"kind,omitempty"`
+	Title     string           `json:"title,omitempty"`
+	Phase     string           `json:"phase,omitempty"`
+	Semantic  string           `json:"semantic,omitempty"`
+	Locations []tools.Location `json:"locations,omitempty"`
+	Result    *tools.Result    `json:"result,omitempty"`
+
+	Path      string    `json:"path,omitempty"`
+	Operation Operation `json:"operation,omitempty"`
+	// Before and After are the hashes of texts, empty where there was no file.
+	Before  string `json:"before,omitempty"`
+	After   string `json:"after,omitempty"`
+	Allowed bool   `json:"allowed,omitempty"`
+
+	Stop  StopReason   `json:"stop,omitempty"`
+	Usage *model.Usage `json:"usage,omitempty"`
+
+	// Intent is what a notice is about.
+	Intent int64 `json:"intent,omitempty"`
+}
+
+func (r *record) entry(turn int, kind store.Kind, call, text string, b body) store.Entry {
+	raw, err := json.Marshal(b)
+	if err != nil && b.Result != nil { // a tool's value that is no JSON
+		b.Result.Value = nil
+		raw, err = json.Marshal(b)
+	}
+	if err != nil {
+		r.log.Error("not to be written down", "kind", kind, "error", err)
+	}
+	return store.Entry{Time: r.now(), Turn: turn, Kind: kind, Call: call, Text: text, Body: raw}
+}
+
+// said writes messages down. shown is what a person sees of the first.
+func (r *record) said(turn int, shown string, messages ...model.Message) *batch {
+	return r.soon(r.messages(turn, shown, messages)...)
+}
+
+func (r *record) messages(turn int, shown string, messages []model.Message) []store.Entry {
+	if r.open == nil {
+		return nil
+	}
+	entries := make([]store.Entry, len(messages))
+	for i, m := range messages {
+		b := body{Message: &m}
+		if m.Role == model.Tool {
+			r.mu.Lock()
+			known, ok := r.results[m.CallID]
+			delete(r.results, m.CallID)
+			r.mu.Unlock()
+			if rest, same := strings.CutPrefix(m.Text, known); ok && same {
+				m.Text, b.OfCall = rest, true
+			}
+		}
+		entries[i] = r.entry(turn, store.Message, m.CallID, shown, b)
+		shown = ""
+	}
+	return entries
+}
+
+// say tells what a model has said before a call.
+func (r *record) say(call, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if text != "" {
+		r.saying[call] = text
+	}
+}
+
+// saw writes down how a call goes on. The client is to be told of it once the batch is written.
+func (r *record) saw(turn int, e run.Event) *batch {
+	if r.open == nil {
+		return nil
+	}
+	id := e.Call.ID
+	b := body{Tool: e.Tool, Kind: e.Kind, Title: e.Title}
+	switch e.State {
+	case run.Queued:
+		r.mu.Lock()
+		said := r.saying[id]
+		delete(r.saying, id)
+		r.mu.Unlock()
+		b.Name, b.Arguments = e.Call.Name, string(e.Call.Arguments)
+		return r.soon(r.entry(turn, store.Call, id, said, b))
+	case run.Executing:
+		if e.Phase == "use" && e.Plan != nil && !e.Plan.Kind.ReadOnly() {
+			b.Locations = places(e.Plan)
+			r.add(r.entry(turn, store.Running, id, "", b))
+			if e.Plan.Command != "" {
+				r.commands.begins(id)
+			}
+		}
+	case run.Completed:
+		if e.Result == nil {
+			return nil
+		}
+		result := *e.Result
+		result.Landed, result.Meta, result.Diffs = nil, tools.Meta{}, slices.Clone(result.Diffs)
+		for i := range result.Diffs {
+			result.Diffs[i].Hunks = nil // they are in its Unified
+		}
+		b.Phase, b.Result = e.Phase, &result
+		if e.Plan != nil {
+			b.Locations, b.Semantic = e.Plan.Locations, e.Plan.Semantic
+		}
+		entries := []store.Entry{r.entry(turn, store.Result, id, "", b)}
+		written := r.soon(append(entries, r.changes(turn, e)...)...)
+		if turn > 0 { // a message of it follows
+			r.mu.Lock()
+			r.results[id] = loop.ResultMessage(e.Call, *e.Result).Text
+			r.mu.Unlock()
+		}
+		return written
+	}
+	return nil
+}
+
+// places are the files that a plan is about.
+func places(p *tools.Plan) []tools.Location {
+	if p.Change == nil {
+		return p.Locations
+	}
+	var out []tools.Location
+	for _, f := range p.Change.Files {
+		out = append(out, tools.Location{Path: f.Path})
+	}
+	return out
+}
+
+// changes are the entries of what a call changed.
+func (r *record) changes(turn int, e run.Event) (out []store.Entry) {
+	if l := e.Result.Landed; l != nil && e.Plan != nil && e.Plan.Change != nil {
+		for _, f := range l.Files {
+			if !f.Applied || f.Already {
+				continue
+			}
+			deleted, op := deletes(e.Plan.Change.Files, f.Path), OpEdit
+			switch {
+			case f.Created:
+				op = OpCreate
+			case deleted:
+				op = OpDelete
+			}
+			out = append(out, r.landedAs(turn, e.Call.ID, body{Operation: op, Allowed: e.Plan.Change.Allowed}, f, deleted))
+			r.commands.saw(f.Path)
+		}
+	}
+	for _, c := range r.commands.ended(e.Call.ID) {
+		out = append(out, r.change(turn, e.Call.ID, body{Operation: OpShell, Path: c.path}, c.before, c.after))
+	}
+	return out
+}
+
+// ended writes down how a turn ended.
+func (r *record) ended(turn int, stop StopReason, usage model.Usage, why error) {
+	text := ""
+	if why != nil {
+		text = why.Error()
+	}
+	r.add(r.entry(turn, store.End, "", text, body{Stop: stop, Usage: &usage}))
+}

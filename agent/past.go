@@ -1,0 +1,315 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"tandem/agent/loop"
+	"tandem/agent/model"
+	"tandem/agent/store"
+	"tandem/filetime"
+	"tandem/tools"
+	"tandem/tools/run"
+)
+
+// Past is a session as it was written down.
+type Past struct {
+	store.Session
+	history []model.Message
+	events  []Event
+	entries []store.Entry
+	turns   int
+	usage   model.Usage
+	ids     map[string]bool
+}
+
+// Events are what its client was told of it, without what was news only for a moment.
+func (p *Past) Events() []Event { return p.events }
+
+// Turns counts them.
+func (p *Past) Turns() int { return p.turns }
+
+// ReadPast reads a session, whoever has it. Errors are those of the store.
+func ReadPast(st store.Store, id string) (*Past, error) {
+	s, entries, err := st.Entries(id)
+	if err != nil {
+		return nil, err
+	}
+	return newPast(st, s, entries)
+}
+
+// TakePast takes hold of a session, to go on with it by Options.Past. A turn that the end of its process has cut short
+// is brought to an end first: calls that may have been carried out are UNKNOWN, with what their files say now, and none
+// is tried again. may is asked before anything is done.
+func TakePast(
+	ctx context.Context, st store.Store, id string, files filetime.Files, now func() time.Time, may func(store.Session) error,
+) (*Past, error) {
+	s, entries, err := st.Take(id)
+	if err != nil {
+		return nil, err
+	}
+	if err := may(s); err != nil {
+		return nil, errors.Join(err, st.Release(id))
+	}
+	m := mender{
+		r:    &record{now: now, log: slog.New(slog.DiscardHandler)},
+		now:  func(path string) string { return says(ctx, files, path) },
+		read: func(path string) (filetime.Snapshot, error) { return files.Read(ctx, path) },
+		blob: st.Blob,
+	}
+	var more []store.Entry
+	if m.judged, err = st.Judged(id); err == nil {
+		more, err = m.mend(entries)
+	}
+	if err == nil && len(more) > 0 {
+		err = st.Append(id, more...)
+	}
+	var p *Past
+	if err == nil {
+		p, err = newPast(st, s, append(entries, more...))
+	}
+	if err != nil {
+		return nil, errors.Join(err, st.Release(id))
+	}
+	return p, nil
+}
+
+// pastCall is a call as it was written down.
+type pastCall struct {
+	run.Call
+	turn      int
+	began     time.Time
+	said      string
+	tool      string
+	kind      tools.Kind
+	title     string
+	semantic  string
+	locations []tools.Location
+	running   bool
+	phase     string
+	result    *tools.Result
+	changes   []store.Entry
+	ended     time.Time
+	told      bool
+}
+
+// reading is what entries say of calls and turns.
+type reading struct {
+	bodies []body
+	calls  map[string]*pastCall
+	order  []*pastCall
+	named  map[string]bool // the calls that messages ask for
+	// noticed are the intents that notices are about.
+	noticed []int64
+	open    int // the turn that has not ended, 0 for none
+	// prompted is the last turn whose prompt is there, steered what was said to it and has not joined the conversation.
+	prompted int
+	steered  []steered
+	turns    int
+}
+
+func read(entries []store.Entry) (*reading, error) {
+	p := &reading{bodies: make([]body, len(entries)), calls: map[string]*pastCall{}, named: map[string]bool{}}
+	for i, e := range entries {
+		if e.Kind == store.Decision { // what it says is not of this kind
+			continue
+		}
+		b := &p.bodies[i]
+		if err := json.Unmarshal(e.Body, b); err != nil {
+			return nil, fmt.Errorf("%w: %w", store.ErrDamaged, err)
+		}
+		if e.Turn > p.turns {
+			p.turns, p.open = e.Turn, e.Turn
+		}
+		c := p.calls[e.Call]
+		switch e.Kind {
+		case store.Message, store.Steer:
+			if b.Message == nil {
+				return nil, fmt.Errorf("%w: a message says nothing", store.ErrDamaged)
+			}
+			if b.OfCall {
+				text := "[UNKNOWN] The result of this call was not kept."
+				if c != nil && c.result != nil {
+					text = loop.ResultMessage(c.Call, *c.result).Text
+				}
+				b.Message.Text = text + b.Message.Text
+			}
+			if e.Kind == store.Steer {
+				p.steered = append(p.steered, steered{*b.Message, e.Text})
+				continue
+			}
+			if b.Message.Role == model.User && e.Text != "" {
+				if p.prompted != e.Turn {
+					p.prompted = e.Turn
+				} else if len(p.steered) > 0 {
+					p.steered = p.steered[1:] // they join in their order
+				}
+			}
+			for _, call := range b.Message.Calls {
+				p.named[call.ID] = true
+			}
+		case store.Call:
+			c = &pastCall{
+				Call: run.Call{ID: e.Call, Name: b.Name, Arguments: json.RawMessage(b.Arguments)}, turn: e.Turn, began: e.Time,
+				said: e.Text, tool: b.Tool, kind: b.Kind, title: b.Title,
+			}
+			p.calls[e.Call] = c
+			p.order = append(p.order, c)
+		case store.Running:
+			if c != nil {
+				c.running, c.locations = true, b.Locations
+			}
+		case store.Result:
+			if c != nil {
+				c.result, c.phase, c.ended, c.title, c.kind = b.Result, b.Phase, e.Time, b.Title, b.Kind
+				c.locations, c.semantic = b.Locations, b.Semantic
+			}
+		case store.Change:
+			if c != nil {
+				c.changes = append(c.changes, e)
+			}
+		case store.Notice:
+			p.noticed = append(p.noticed, b.Intent)
+		case store.End:
+			p.open = 0
+		}
+	}
+	return p, nil
+}
+
+// newPast puts together what happened.
+func newPast(st store.Store, s store.Session, entries []store.Entry) (*Past, error) {
+	r, err := read(entries)
+	if err != nil {
+		return nil, err
+	}
+	p := &Past{Session: s, entries: entries, turns: r.turns, ids: map[string]bool{}}
+	for id := range r.calls {
+		p.ids[id] = true
+	}
+	var last *Event // what was used
+	answers := map[string]model.Message{}
+	for i := range entries {
+		if m := r.bodies[i].Message; m != nil && m.Role == model.Tool {
+			answers[m.CallID] = *m
+		}
+	}
+	for i, e := range entries {
+		b := r.bodies[i]
+		switch e.Kind {
+		case store.Message:
+			p.history = append(p.history, *b.Message)
+			p.message(e, *b.Message)
+			for _, c := range b.Message.Calls {
+				p.ids[c.ID] = true
+				call := r.calls[c.ID]
+				if call == nil { // it was cut off before it was one
+					call = &pastCall{
+						Call: run.Call{ID: c.ID, Name: c.Name, Arguments: json.RawMessage(c.Arguments)}, turn: e.Turn, began: e.Time,
+						tool: c.Name, kind: tools.Other, title: c.Name, ended: e.Time, phase: "error",
+					}
+					if m, ok := answers[c.ID]; ok {
+						result := loop.CutOff()
+						result.Data = m.Text
+						call.result = &result
+					}
+				}
+				p.call(st, call)
+			}
+		case store.Call:
+			if !r.named[e.Call] {
+				p.call(st, r.calls[e.Call])
+			}
+		case store.End, store.Notice:
+			if u := b.Usage; u != nil && *u != (model.Usage{}) {
+				p.usage = p.usage.Add(*u)
+				last = &Event{Turn: e.Turn, Usage: u, Session: p.usage}
+			}
+			if e.Text != "" {
+				p.events = append(p.events, Event{Turn: e.Turn, Notice: e.Text})
+			}
+		}
+	}
+	if last != nil {
+		p.events = append(p.events, *last)
+	}
+	return p, nil
+}
+
+// message adds what a person saw of a message.
+func (p *Past) message(e store.Entry, m model.Message) {
+	switch m.Role {
+	case model.User:
+		if e.Text != "" {
+			p.events = append(p.events, Event{Turn: e.Turn, User: e.Text})
+		}
+	case model.Assistant:
+		for _, t := range m.Thoughts {
+			if t.Text != "" {
+				p.events = append(p.events, Event{Turn: e.Turn, Thought: t.Text})
+			}
+		}
+		if e.Text != "" {
+			p.events = append(p.events, Event{Turn: e.Turn, Text: e.Text})
+		}
+	}
+}
+
+// call adds what a person saw of a call.
+func (p *Past) call(st store.Store, c *pastCall) {
+	if c.told {
+		return
+	}
+	c.told = true
+	event := run.Event{
+		Call: c.Call, Tool: c.tool, Kind: c.kind, Title: c.title, State: run.Queued, Phase: "use", At: c.began,
+		Plan: &tools.Plan{Title: c.title, Kind: c.kind, Semantic: c.semantic, Locations: c.locations},
+	}
+	tell := func(s run.State, phase string, at time.Time) {
+		e := event
+		e.State, e.Phase, e.At = s, phase, at
+		p.events = append(p.events, Event{Turn: c.turn, At: max(0, at.Sub(c.began)), Call: &e})
+	}
+	tell(run.Queued, "use", c.began)
+	if c.result == nil {
+		if c.running {
+			tell(run.Executing, "use", c.began)
+		}
+		return
+	}
+	result := *c.result
+	result.Landed = landed(st, c.changes)
+	event.Result = &result
+	tell(run.Completed, c.phase, c.ended)
+	tell(run.Yielded, c.phase, c.ended)
+}
+
+// landed puts together what a call changed; nil where it was nothing, or the texts are not kept any more.
+func landed(st store.Store, changes []store.Entry) *filetime.Landed {
+	var out filetime.Landed
+	for _, e := range changes {
+		var b body
+		if json.Unmarshal(e.Body, &b) != nil || len(e.Blobs) != 2 {
+			return nil
+		}
+		if b.Operation == OpShell { // it was not told with the call
+			continue
+		}
+		f := filetime.LandedFile{Path: b.Path, Created: b.Operation == OpCreate, Applied: true}
+		before, err1 := st.Blob(e.Blobs[0].Hash)
+		after, err2 := st.Blob(e.Blobs[1].Hash)
+		if err1 != nil || err2 != nil {
+			return nil
+		}
+		f.Before, f.After = f.Before.Replace(0, 0, before), f.After.Replace(0, 0, after)
+		out.Files = append(out.Files, f)
+	}
+	if len(out.Files) == 0 {
+		return nil
+	}
+	return &out
+}
