@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tandem/filetime"
+	"tandem/filetime/text"
 )
 
 // plainly is opened in a client that knows nothing of Tandem but LSP.
@@ -191,6 +192,45 @@ func TestFindingL2NoVersionNoHurry(t *testing.T) {
 		code(t, err, filetime.Timeout, "editor_busy")
 		if b.tries != 0 {
 			t.Errorf("%d edits were sent", b.tries)
+		}
+	})
+}
+
+// The repair of an edit at a wrong place goes on after its call; where the client says that it applied the repair and tells of
+// nothing, no other edit is sent until it tells of anything.
+func TestFindingL2SilenceAboutARepair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, b, path := plainly(t, Features{Apply: true, Versions: true})
+		b.blind = true
+		b.before = func(try int) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			switch try {
+			case 1:
+				b.change([]text.Edit{{Start: 8, End: 8, New: "typed "}})
+			default:
+				b.says = "busy"
+			}
+		}
+		_, err := edit(t, w, path, "four", "FOUR")
+		var failed *filetime.Error
+		if !errors.As(err, &failed) || failed.Reason == heldReason {
+			t.Fatal(err)
+		}
+		b.mu.Lock()
+		b.before, b.says, b.drop = nil, "", true
+		tries := b.tries
+		b.mu.Unlock()
+		time.Sleep(mending + time.Minute)
+		if b.tries != tries+1 {
+			t.Errorf("the repair was sent %d times more", b.tries-tries)
+		}
+		_, err = edit(t, w, path, "six", "SIX")
+		code(t, err, filetime.Timeout, heldReason)
+		b.drop = false
+		b.typeAt(0, "k")
+		if _, err = edit(t, w, path, "six", "SIX"); err != nil {
+			t.Error(err)
 		}
 	})
 }
