@@ -22,7 +22,6 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/model/registry"
 	"tandem/agent/prompt"
-	"tandem/tools"
 	"tandem/tools/builtin"
 	"tandem/tools/run/runtest"
 )
@@ -34,12 +33,6 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // TestFirstRequestIsSmall measures what a person pays for before the first word of their own, with all tools on offer.
 func TestFirstRequestIsSmall(t *testing.T) {
 	const limit, word = 12_000, "PERSON" // whichever kilobyte is meant
-	all := tools.NewRegistry()
-	for _, x := range builtin.Tools() {
-		if err := all.Register(x); err != nil {
-			t.Fatal(err)
-		}
-	}
 	conf := config.Default()
 	conf.Retry.Attempts = 1
 	for _, api := range []string{"anthropic", "openai", "openai-chat"} {
@@ -53,7 +46,7 @@ func TestFirstRequestIsSmall(t *testing.T) {
 			}),
 		}
 		s := session(t, &client{}, nil, func(o *Options) {
-			o.Config, o.Models, o.Model, o.Registry = conf, models, "mock/claude-sonnet-5-5", all
+			o.Config, o.Models, o.Model, o.Tools = conf, models, "mock/claude-sonnet-5-5", offering(builtin.Tools()...)
 		})
 		if r := ask(t, s, word); r.Stop != Failed || !bytes.Contains(body, []byte(word)) {
 			t.Fatalf("%+v", r)

@@ -146,12 +146,7 @@ func newKeptSession(t *testing.T, st store.Store, past *Past, m model.Model, kit
 	c := &client{}
 	return session(t, c, opener{"main": m}, func(o *Options) {
 		o.ID, o.Mode, o.Past, o.Store = "kept", gate.ModeAuto, past, func() store.Store { return st }
-		o.Registry = tools.NewRegistry()
-		for _, k := range kit {
-			if err := o.Registry.Register(k); err != nil {
-				t.Fatal(err)
-			}
-		}
+		o.Tools = offering(kit...)
 	}), c
 }
 

@@ -72,10 +72,11 @@ type Options struct {
 	// Rules are the person's own rules for every session; may be empty.
 	Rules string
 
-	Registry *tools.Registry
-	Client   Client
-	Files    filetime.Files
-	Runner   sandbox.Runner
+	// Tools gives what may be called as it is now; it is asked before each request to a model, and before each call begins.
+	Tools  func() *tools.Set
+	Client Client
+	Files  filetime.Files
+	Runner sandbox.Runner
 	// Places bounds the calls of all sessions together; nil is no bound. Those of this one are bounded by the configuration.
 	Places *run.Places
 	// OpenDocuments lists the paths of the documents with unsaved text; may be nil.
@@ -162,7 +163,7 @@ func New(o Options) (_ *Session, err error) {
 	s.SetConfig(o.Config, o.Models)
 	s.system = sync.OnceValue(func() string {
 		sys := prompt.System{Root: o.Cwd, More: o.More, Date: date, Platform: runtime.GOOS + "/" + runtime.GOARCH}
-		for _, t := range o.Registry.List() {
+		for _, t := range o.Tools().List() {
 			sys.Tools = append(sys.Tools, t.Spec().Name)
 		}
 		if o.Rules != "" {
@@ -715,7 +716,7 @@ func (s *Session) host(turn int, began time.Time, endTurn func()) *run.Host {
 	c := s.config
 	s.mu.Unlock()
 	h := &run.Host{
-		Registry: s.o.Registry, Gate: s, Asker: asker{s, endTurn},
+		Tools: s.o.Tools(), Present: s.o.Tools, Gate: s, Asker: asker{s, endTurn},
 		Env: func(call run.Call) *tools.Env { return s.env(turn, call) },
 		Observe: func(e run.Event) {
 			written := s.record.saw(turn, e)

@@ -141,8 +141,7 @@ func tool(name string, kind tools.Kind, together tools.Together, op tools.Op, do
 func saw(in note) tools.Result { return tools.Result{Success: true, Data: "saw " + in.Text} }
 
 // toolbox holds look (answers at once), slow (takes a second, says so after half of it) and put (wants permission).
-func toolbox(t *testing.T) *tools.Registry {
-	t.Helper()
+func toolbox() func() *tools.Set {
 	say := func(_ context.Context, _ *tools.Env, in note) (tools.Result, error) { return saw(in), nil }
 	slowly := func(ctx context.Context, env *tools.Env, in note) (tools.Result, error) {
 		for range 2 {
@@ -155,23 +154,22 @@ func toolbox(t *testing.T) *tools.Registry {
 		}
 		return saw(in), nil
 	}
-	r := tools.NewRegistry()
-	for _, tl := range []tools.Tool{
+	return offering(
 		tool("put", tools.Edit, tools.Alone, tools.OpEdit, say),
 		tool("look", tools.Read, tools.WithReads, tools.OpRead, say),
 		tool("slow", tools.Read, tools.WithReads, tools.OpRead, slowly),
-	} {
-		if err := r.Register(tl); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return r
+	)
+}
+
+func offering(list ...tools.Tool) func() *tools.Set {
+	set := tools.SetOf(list...)
+	return func() *tools.Set { return set }
 }
 
 func session(t *testing.T, c *client, models opener, change ...func(*Options)) *Session {
 	t.Helper()
 	o := Options{
-		ID: "s1", Cwd: "/home/ann", Config: config.Default(), Models: models, Registry: toolbox(t), Client: c,
+		ID: "s1", Cwd: "/home/ann", Config: config.Default(), Models: models, Tools: toolbox(), Client: c,
 		Files: runtest.NewFiles(), Now: time.Now,
 	}
 	for _, f := range change {
@@ -730,14 +728,14 @@ func TestModeAndConfigurationChange(t *testing.T) {
 }
 
 func TestTwentySessionsAtOnce(t *testing.T) {
-	r := toolbox(t)
+	r := toolbox()
 	files := runtest.NewFiles()
 	c := &client{answer: func(context.Context, run.Question) run.Answer { return run.Answer{Outcome: run.Allowed} }}
 	var wg sync.WaitGroup
 	for i := range 20 {
 		s := session(t, c, opener{"main": play(t, strings.Repeat(
 			"say Working.\ncall look {\"text\": \"1\"}\ncall look {\"text\": \"2\"}\ncall put {\"text\": \"3\"}\n\n", 10)+"say Done.")},
-			func(o *Options) { o.ID, o.Registry, o.Files = fmt.Sprint(i), r, files })
+			func(o *Options) { o.ID, o.Tools, o.Files = fmt.Sprint(i), r, files })
 		wg.Go(func() {
 			res, err := s.Prompt(context.Background(), text("go"))
 			if err != nil || res.Stop != EndTurn {
@@ -767,16 +765,13 @@ func BenchmarkTurn(b *testing.B) {
 		on(model.Delta{Call: &model.CallDelta{Done: true}})
 		return model.Response{Stop: model.StopCalls}, nil
 	})
-	reg := tools.NewRegistry()
-	if err := reg.Register(tool("look", tools.Read, tools.WithReads, tools.OpRead,
+	set := offering(tool("look", tools.Read, tools.WithReads, tools.OpRead,
 		func(context.Context, *tools.Env, note) (tools.Result, error) {
 			return tools.Result{Success: true, Data: "x"}, nil
-		})); err != nil {
-		b.Fatal(err)
-	}
+		}))
 	for b.Loop() {
 		s, err := New(Options{
-			ID: "s", Cwd: "/home/ann", Config: config.Default(), Models: opener{"main": m}, Registry: reg, Client: &client{},
+			ID: "s", Cwd: "/home/ann", Config: config.Default(), Models: opener{"main": m}, Tools: set, Client: &client{},
 			Files: runtest.NewFiles(), Now: time.Now,
 		})
 		if err != nil {

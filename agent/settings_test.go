@@ -83,7 +83,7 @@ func TestF206RulesOfTheConfiguration(t *testing.T) {
 		{`{"mode": "auto", "review": "before"}`, edit, "ask mode"},
 	} {
 		s := session(t, &client{}, opener{"main": play(t, "")}, func(o *Options) { o.Config = settings(t, c.settings) })
-		d := s.Judge(s.o.Registry.Get("put"), c.plan)
+		d := s.Judge(s.o.Tools().Get("put"), c.plan)
 		if got := d.Verdict.String() + " " + d.Layer; got != c.want {
 			t.Errorf("%s: %s (%s), want %s", c.settings, got, d.Reason, c.want)
 		}

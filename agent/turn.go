@@ -107,7 +107,7 @@ func (t *Turn) answer() (StopReason, error) {
 			"GIF and WebP of up to limits.maxImageBytes.", strings.Join(unseen, ", "))})
 	}
 	l := &loop.Loop{
-		Model: t.model, System: s.system, Conversation: conversation{t}, Tools: s.o.Registry, Calls: t.budget,
+		Model: t.model, System: s.system, Conversation: conversation{t}, Calls: t.budget,
 		Host:   func() *run.Host { return s.host(t.number, t.began, t.cancel) },
 		Limits: s.limits, Key: s.cacheKey, Now: s.o.Now, Log: s.o.Log,
 	}

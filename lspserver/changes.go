@@ -154,7 +154,7 @@ func (s *server) getFileTime(_ context.Context, p protocol.FileTimeParams) (prot
 func (s *server) status(ctx context.Context, _ protocol.None) (protocol.StatusResult, error) {
 	r := protocol.StatusResult{
 		Store:   s.storeState(ctx),
-		Version: s.o.Version, Clients: 1, Tools: len(s.registry.List()), Watcher: "off", PerTool: []protocol.ToolStats{},
+		Version: s.o.Version, Clients: 1, Tools: len(s.tools.Load().List()), Watcher: "off", PerTool: []protocol.ToolStats{},
 		Config: []string{},
 	}
 	if s.watcher != nil {

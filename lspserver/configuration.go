@@ -14,6 +14,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/lspserver/workspace"
+	"tandem/tools"
 )
 
 // settings are the layers of the configuration and what has been said about them.
@@ -85,12 +86,7 @@ func (s *server) reload() bool {
 		return news
 	}
 	cfg := loaded.Config
-	var only []string
-	if cfg.Toolset == "simple" {
-		only = []string{"bash", "read_file", "edit_file"}
-	}
-	s.registry.SetOffer(only, cfg.FeatureFlags)
-	s.registry.SetDisabled(cfg.ToolsOff)
+	s.tools.Store(s.allTools.Narrow(viewsOf(cfg)...))
 	for _, se := range sessions {
 		se.SetConfig(cfg, opener)
 	}
@@ -217,4 +213,13 @@ func (s *server) diagnostic(p config.Problem, t text.Text) lsp.Diagnostic {
 		Range: s.toRange(t, start, min(max(p.End, start), t.Len())), Severity: severity,
 		Source: lsp.NewOptional(source), Message: lsp.String(p.Message),
 	}
+}
+
+// viewsOf are what a configuration leaves out of the tools.
+func viewsOf(c config.Config) []tools.View {
+	views := []tools.View{tools.Without("config", c.ToolsOff), tools.WithFlags(c.FeatureFlags)}
+	if c.Toolset == "simple" {
+		views = append(views, tools.Only("config", []string{"bash", "read_file", "edit_file"}))
+	}
+	return views
 }

@@ -82,7 +82,7 @@ func (s *server) maxDiff() int { return s.config().Limits.MaxDiffBytes }
 func (s *server) count(id string, e *run.Event) {
 	r := e.Result
 	name := e.Tool
-	if s.registry.Get(name) == nil {
+	if s.tools.Load().Get(name) == nil {
 		name = "(unknown)"
 	}
 	ms := float64(r.Duration.Microseconds()) / 1000
@@ -106,7 +106,7 @@ func (s *server) count(id string, e *run.Event) {
 	if !r.Success {
 		ev.Type = "error"
 	}
-	if t := s.registry.Get(e.Tool); t != nil {
+	if t := s.tools.Load().Get(e.Tool); t != nil {
 		ev.Source = source(t.Spec())
 	}
 	s.notify("tandem/tools/event", ev)

@@ -77,17 +77,18 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) int {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &server{
-		o: o, log: o.Log, sessions: map[string]*session{}, loans: map[string]*loan{}, registry: tools.NewRegistry(), ready: make(chan struct{}),
+		o: o, log: o.Log, sessions: map[string]*session{}, loans: map[string]*loan{}, ready: make(chan struct{}),
 		fetched: make(chan struct{}),
 		stats:   map[string]*protocol.ToolStats{}, asked: askers{id: map[string]string{}},
 	}
 	s.questions = newQuestions(s)
 	s.places = run.NewPlaces(func() int { return max(mostCalls, s.config().Limits.MaxConcurrency) }, nil)
-	for _, t := range o.Tools {
-		if err := s.registry.Register(t); err != nil {
-			o.Log.Error("tool not registered", "error", err)
-		}
+	shipped, err := tools.NewLayer(tools.RankBuiltin, "", o.Tools...)
+	if err != nil {
+		o.Log.Error("tools are left out", "error", err)
 	}
+	s.allTools = tools.NewSet(shipped)
+	s.tools.Store(s.allTools.Narrow(viewsOf(config.Default())...))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := wire.NewRouter()
@@ -111,7 +112,8 @@ type server struct {
 	log      *slog.Logger
 	conn     *wire.Conn
 	ready    chan struct{}
-	registry *tools.Registry
+	allTools *tools.Set                // whatever the configuration says
+	tools    atomic.Pointer[tools.Set] // seen as the configuration says
 	places   *run.Places
 	tracing  atomic.Pointer[lsp.TraceValue] // what the client wants to be told of
 

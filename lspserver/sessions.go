@@ -170,7 +170,7 @@ func (s *server) begin(se *session, o agent.Options) error {
 	if s.o.Rules != nil {
 		o.Rules = s.o.Rules()
 	}
-	o.ID, o.Cwd, o.Registry, o.Client, o.Files = se.id, se.cwd, s.registry, host{s}, s.ws
+	o.ID, o.Cwd, o.Tools, o.Client, o.Files = se.id, se.cwd, s.tools.Load, host{s}, s.ws
 	o.Runner, o.OpenDocuments = hurried{s.o.Runner, s.closing.Done()}, s.ws.Unsaved
 	o.Places = s.places
 	o.Seen, o.Landed, o.BeforeCommand, o.Store = s.ws.Seen, se.landed(s), s.ws.SaveForCommand, s.store

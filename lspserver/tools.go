@@ -29,34 +29,39 @@ func (s *server) listTools(_ context.Context, p protocol.ListToolsParams) (proto
 			return protocol.ListToolsResult{}, err
 		}
 	}
-	list := s.registry.List()
+	set := s.tools.Load()
+	if p.Provider != "" {
+		set = set.Narrow(tools.ForProvider(p.Provider))
+	}
+	list := set.List()
 	if p.IncludeDisabled {
-		list = s.registry.All()
+		list = slices.DeleteFunc(set.All(), func(t tools.Tool) bool { return set.DroppedBy(t.Spec().Name) == "provider" })
 	}
 	r := protocol.ListToolsResult{Tools: []protocol.ToolInfo{}}
 	for _, t := range list {
 		spec := t.Spec()
 		switch {
 		case p.Kind != "" && p.Kind != string(spec.Kind),
-			p.ReadOnly != nil && *p.ReadOnly != spec.Kind.ReadOnly(),
-			p.Provider != "" && len(spec.Providers) > 0 && !slices.Contains(spec.Providers, p.Provider):
+			p.ReadOnly != nil && *p.ReadOnly != spec.Kind.ReadOnly():
 			continue
 		}
-		r.Tools = append(r.Tools, s.toolInfo(t))
+		r.Tools = append(r.Tools, toolInfo(set, t))
 	}
 	return r, nil
 }
 
 func (s *server) getTool(_ context.Context, p protocol.GetToolParams) (*protocol.ToolInfo, error) {
-	t := s.registry.Get(p.Name)
+	set := s.tools.Load()
+	t := set.Get(p.Name)
 	if t == nil {
 		return nil, nil
 	}
-	info := s.toolInfo(t)
+	info := toolInfo(set, t)
 	return &info, nil
 }
 
-func (s *server) toolInfo(t tools.Tool) protocol.ToolInfo {
+// toolInfo describes a tool of a set.
+func toolInfo(set *tools.Set, t tools.Tool) protocol.ToolInfo {
 	spec := t.Spec()
 	info := protocol.ToolInfo{
 		Name: spec.Name, Aliases: spec.Aliases, Title: spec.Name, Kind: string(spec.Kind), Category: spec.Category,
@@ -68,7 +73,7 @@ func (s *server) toolInfo(t tools.Tool) protocol.ToolInfo {
 	if spec.Block {
 		info.Interrupt = "block"
 	}
-	if by := s.registry.DisabledBy(spec.Name); by != "" {
+	if by := set.DroppedBy(spec.Name); by != "" {
 		info.Enabled, info.DisabledBy = false, by
 	}
 	return info

@@ -1,4 +1,4 @@
-// Package tools says what a tool is: its Spec, its Plan and its Result, and the registry that holds them. A tool is a
+// Package tools says what a tool is: its Spec, its Plan and its Result, and the Set of those that may be called. A tool is a
 // pure function from arguments to a Plan: it asks nobody and changes nothing. The pipeline in tools/run shows the plan,
 // gets permission, then carries it out.
 package tools
@@ -83,7 +83,7 @@ type Spec struct {
 	Block          bool
 	InputStreaming bool
 	Providers      []string
-	// Flag is the feature flag that an experimental tool stands behind; without it the tool is registered and not to be had.
+	// Flag is the feature flag that an experimental tool stands behind; without it the tool cannot be had.
 	Flag string
 	// Source is "builtin", "plugin:<id>", "mcp:<server>", "client" or "turn".
 	Source string
@@ -302,7 +302,8 @@ func Refuse(code filetime.Code, reason, format string, args ...any) error {
 	return &Refusal{Fail(code, reason, format, args...)}
 }
 
-// Tool is a tool with its argument type erased; Define makes one. All methods may be called concurrently.
+// Tool is a tool with its argument type erased; Define makes one. All methods may be called concurrently. Tools are compared
+// with ==.
 type Tool interface {
 	Spec() Spec
 	Schema() *schema.Schema

@@ -17,6 +17,7 @@ import (
 type answer struct {
 	loop  *Loop
 	ctx   context.Context
+	tools *tools.Set // that the request offered
 	calls *run.Stream
 	text  strings.Builder
 	kept  []model.Thought
@@ -91,7 +92,7 @@ func (a *answer) find(d model.CallDelta) *asked {
 		index: d.Index, tool: d.Name, kind: tools.Other, place: -1,
 		call: run.Call{ID: a.loop.Conversation.CallID(d.ID), Name: d.Name},
 	}
-	if tool := a.loop.Tools.Get(d.Name); tool != nil {
+	if tool := a.tools.Get(d.Name); tool != nil {
 		c.tool, c.kind = tool.Spec().Name, tool.Spec().Kind
 	}
 	a.asked = append(a.asked, c)

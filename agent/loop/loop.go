@@ -83,8 +83,8 @@ type Loop struct {
 	// System gives the first message of every request, the same one each time.
 	System       func() string
 	Conversation Conversation
-	Tools        *tools.Registry
-	// Host gives what the calls of one answer run with; it is asked before each request.
+	// Host gives what the calls of one answer run with, and in it the tools that the request offers; it is asked before each
+	// request.
 	Host func() *run.Host
 	// Calls is what all calls together may take.
 	Calls *run.Budget
@@ -163,7 +163,7 @@ func (l *Loop) request(ctx context.Context) (resp model.Response, more bool, err
 	l.Conversation.Next(ctx)
 	host := l.Host()
 	host.Budget = l.Calls
-	a := &answer{loop: l, ctx: ctx, calls: run.NewStream(ctx, host)}
+	a := &answer{loop: l, ctx: ctx, tools: host.Tools, calls: run.NewStream(ctx, host)}
 	resp, err = l.stream(ctx, a)
 	results := a.calls.Wait()
 	if resp.Usage != (model.Usage{}) {
@@ -204,16 +204,16 @@ func (l *Loop) stream(ctx context.Context, a *answer) (resp model.Response, err 
 			err = &model.Error{Kind: "bad_response", Message: fmt.Sprintf("The driver of %s failed: %v.", l.Model.Name(), v)}
 		}
 	}()
-	return model.Bounded(l.Model).Stream(ctx, l.compose(), a.delta)
+	return model.Bounded(l.Model).Stream(ctx, l.compose(a.tools), a.delta)
 }
 
-func (l *Loop) compose() model.Request {
+func (l *Loop) compose(offer *tools.Set) model.Request {
 	if l.messages == nil {
 		l.messages = []model.Message{{Role: model.System, Text: l.System()}}
 	}
 	l.messages = append(l.messages, l.Conversation.Since(len(l.messages)-1)...)
 	r := model.Request{Messages: l.messages[:len(l.messages):len(l.messages)], Session: l.Key}
-	for _, tool := range l.Tools.List() {
+	for _, tool := range offer.List() {
 		spec := tool.Spec()
 		r.Tools = append(r.Tools, model.ToolSpec{
 			Name: spec.Name, Description: spec.Description, Parameters: tool.Schema().JSON(),

@@ -88,8 +88,7 @@ func newLoop(t *testing.T, m model.Model, c loop.Conversation) *loop.Loop {
 	type in struct {
 		Text string `json:"text" doc:"What to note"`
 	}
-	set := tools.NewRegistry()
-	err := set.Register(tools.Define(tools.Definition[in]{
+	set := tools.SetOf(tools.Define(tools.Definition[in]{
 		Spec: tools.Spec{Name: "note", Kind: tools.Think, Description: "Notes something."},
 		Plan: func(_ context.Context, _ *tools.Env, in in) (*tools.Plan, error) {
 			return &tools.Plan{Op: tools.OpRead, Run: func(context.Context) (tools.Result, error) {
@@ -97,16 +96,13 @@ func newLoop(t *testing.T, m model.Model, c loop.Conversation) *loop.Loop {
 			}}, nil
 		},
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
 	return &loop.Loop{
-		Model: m, Conversation: c, Tools: set, Calls: &run.Budget{}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Model: m, Conversation: c, Calls: &run.Budget{}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		System: func() string { return "system" },
 		Limits: func() loop.Limits { return loop.Limits{Requests: 5} },
 		Host: func() *run.Host {
 			return &run.Host{
-				Registry: set, Gate: gate.ModeAuto,
+				Tools: set, Gate: gate.ModeAuto,
 				Env: func(c run.Call) *tools.Env {
 					return &tools.Env{Call: c.ID, Paths: &sandbox.Paths{}, FileTime: filetime.New(nil, "s", nil), Now: time.Now}
 				},

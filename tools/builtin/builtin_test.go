@@ -11,13 +11,7 @@ import (
 
 // Every shipped tool says all that a scheduler, a person and a model need of it.
 func TestF034Contract(t *testing.T) {
-	r := tools.NewRegistry()
-	for _, x := range builtin.Tools() {
-		if err := r.Register(x); err != nil {
-			t.Fatal(err) // two share a name
-		}
-	}
-	for _, x := range r.List() {
+	for _, x := range tools.SetOf(builtin.Tools()...).List() {
 		s := x.Spec()
 		if s.Kind == "" || s.Category == "" || s.Danger == "" || s.Class == "" || s.Source != "builtin" {
 			t.Errorf("%s: incomplete: %+v", s.Name, s)

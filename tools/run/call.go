@@ -128,7 +128,7 @@ func (c *call) prepare() {
 	}
 }
 
-// resolve finds the tool, once more: it may be gone since the call was asked for.
+// resolve finds the tool, and fails where it was taken out since the request that the call answers.
 func (c *call) resolve() error {
 	if err := c.alive(); err != nil {
 		return err
@@ -140,22 +140,24 @@ func (c *call) resolve() error {
 }
 
 func (c *call) find() error {
-	t := c.host.Registry.Get(c.Name)
-	if t != c.tool {
-		c.normal = false
-	}
-	if c.tool = t; t != nil {
-		if c.env == nil {
+	if c.tool == nil {
+		if c.tool = c.host.Tools.Get(c.Name); c.tool != nil {
 			c.env = c.host.Env(c.Call)
 			c.env.Progress, c.env.MayRead = c.progress, c.mayRead
 		}
+	}
+	offer := c.host.Tools
+	if c.host.Present != nil {
+		offer = c.host.Present()
+	}
+	if c.tool != nil && offer.Holds(c.tool) {
 		return nil
 	}
-	if by := c.host.Registry.DisabledBy(c.Name); by != "" {
+	if by := offer.DroppedBy(c.Name); by != "" {
 		return tools.Refuse(tools.ToolNotFound, "disabled", "Tool %q is disabled by %s. Do it with another tool.", c.Name, by)
 	}
 	hint := "Use one of the tools that you were offered."
-	if near := c.host.Registry.Nearest(c.Name); len(near) > 0 {
+	if near := offer.Nearest(c.Name); len(near) > 0 {
 		hint = "Did you mean " + strings.Join(near, ", ") + "?"
 	}
 	return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. %s", clip(c.Name, 60), hint)
@@ -248,9 +250,9 @@ func (c *call) policy() error {
 
 // mayRead says that reading a file would be allowed without a question. A host without the tool has no rule about it.
 func (c *call) mayRead(path string) bool {
-	t := c.host.Registry.Get(tools.ReadFile)
+	t := c.host.Tools.Get(tools.ReadFile)
 	if t == nil {
-		return c.host.Registry.DisabledBy(tools.ReadFile) == ""
+		return c.host.Tools.DroppedBy(tools.ReadFile) == ""
 	}
 	return c.host.Gate.Judge(t, &tools.Plan{Kind: tools.Read, Op: tools.OpRead, Paths: []string{path}}).Verdict == gate.Allow
 }

@@ -99,9 +99,14 @@ type Asker interface {
 
 // Host is everything a run needs of the session that it belongs to.
 type Host struct {
-	Registry *tools.Registry
-	Gate     Gate
-	Asker    Asker
+	// Tools are what may be called. They belong to the request whose calls these are, and stay as they are until the last of
+	// them has ended.
+	Tools *tools.Set
+	// Present gives the session's tools as they are now: a call of a tool that is not among them any more does not begin. nil
+	// where nothing is taken out meanwhile.
+	Present func() *tools.Set
+	Gate    Gate
+	Asker   Asker
 	// Env makes the environment of one call.
 	Env func(call Call) *tools.Env
 	// Observe gets every event; it must not block. May be nil.

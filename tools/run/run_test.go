@@ -672,7 +672,7 @@ func (f askFunc) Ask(_ context.Context, q run.Question) run.Answer { return f(q)
 
 func TestF114ToolNotFound(t *testing.T) {
 	w := runtest.NewWorld(t, edit.New(), write.New())
-	w.Host.Registry.SetDisabled([]string{"create_file"})
+	w.Host.Tools = w.Host.Tools.Narrow(tools.Without("config", []string{"create_file"}))
 	r := w.Call("edit_files", `{}`)
 	equal(t, "code", r.Error, tools.ToolNotFound)
 	equal(t, "text", r.Data, `Tool "edit_files" does not exist. Did you mean edit_file?`)
@@ -681,6 +681,48 @@ func TestF114ToolNotFound(t *testing.T) {
 	r = w.Call("Write_File", `{}`)
 	equal(t, "disabled", []string{string(r.Error), r.Reason, r.Data},
 		[]string{"TOOL_NOT_FOUND", "disabled", `Tool "Write_File" is disabled by config. Do it with another tool.`})
+}
+
+// TestPinnedSet takes a layer out while a call of one of its tools runs and another waits: the one ends, the other does not
+// begin, and a tool that is covered meanwhile is still the one that the request offered.
+func TestPinnedSet(t *testing.T) {
+	var present atomic.Pointer[tools.Set]
+	var w *runtest.World
+	began, names := make(chan string, 9), []string{}
+	say := func(word string, last bool) func(context.Context, *tools.Env, args) (tools.Result, error) {
+		return func(context.Context, *tools.Env, args) (tools.Result, error) {
+			began <- word
+			if last {
+				present.Store(w.Host.Tools.Without(tools.RankClient, "c").With(layer(t, tools.RankTurn, probe(tools.Spec{Name: "ours"}, nil))))
+			}
+			return done("%s", word), nil
+		}
+	}
+	w = runtest.NewWorld(t, probe(tools.Spec{Name: "ours"}, say("ours", false)))
+	w.Host.Tools = w.Host.Tools.With(layer(t, tools.RankClient, probe(tools.Spec{Name: "theirs"}, say("theirs", true))))
+	present.Store(w.Host.Tools)
+	w.Host.Present = present.Load
+	results, _ := run.Batch(t.Context(), w.Host, []run.Call{
+		{ID: "1", Name: "theirs", Arguments: []byte("{}")},
+		{ID: "2", Name: "theirs", Arguments: []byte("{}")},
+		{ID: "3", Name: "ours", Arguments: []byte("{}")},
+	})
+	close(began)
+	for name := range began {
+		names = append(names, name)
+	}
+	equal(t, "began", names, []string{"theirs", "ours"})
+	equal(t, "answers", []string{results[0].Data, string(results[1].Error) + " " + results[1].Reason, results[2].Data},
+		[]string{"theirs", "TOOL_NOT_FOUND unknown", "ours"})
+}
+
+func layer(t *testing.T, rank tools.Rank, list ...tools.Tool) tools.Layer {
+	t.Helper()
+	l, err := tools.NewLayer(rank, "c", list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
 
 // A person's refusal says stop and wait, a rule is named, and where nobody can be asked it says that such calls cannot run.

@@ -188,14 +188,8 @@ func NewWorld(t testing.TB, list ...tools.Tool) *World {
 			ToolTimeout: 30 * time.Second, BashTimeout: 30 * time.Second, KillGrace: 5 * time.Second,
 		},
 	}
-	r := tools.NewRegistry()
-	for _, x := range list {
-		if err := r.Register(x); err != nil {
-			t.Fatal(err)
-		}
-	}
 	w.Host = &run.Host{
-		Registry: r, Gate: gate.ModeAuto, Asker: w, Now: time.Now,
+		Tools: tools.SetOf(list...), Gate: gate.ModeAuto, Asker: w, Now: time.Now,
 		Env: func(c run.Call) *tools.Env {
 			env := w.Env
 			env.Call = c.ID
