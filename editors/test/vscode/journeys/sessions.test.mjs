@@ -59,7 +59,7 @@ describe('a session that goes on', { skip, timeout: 400_000 }, () => {
       await p.input().waitFor();
       await p.sees('louder please', '.bubble');
       await p.sees('All changed.');
-      await p.marks(2);
+      await p.sees('2 files changed', '.changes');
       assert.equal(await p.call('Edit b.txt').getAttribute('data-status'), 'done');
       assert.equal(await p.chat.locator('select[aria-label="Mode"]').inputValue(), 'auto');
       await p.picture('U1 reload, chat');
@@ -119,6 +119,7 @@ describe('a session that goes on', { skip, timeout: 400_000 }, () => {
       await p.picture('U1 list');
       await rows.filter({ hasText: 'louder please' }).filter({ hasText: '3 changes wait' }).click();
       await p.sees('All changed.');
+      await p.sees('2 files changed', '.changes');
       await p.marks(2);
       assert.equal(await p.chat.locator('.bubble', { hasText: 'another thing' }).count(), 0);
       await p.command('Tandem: New Session');
