@@ -91,4 +91,31 @@ describe('FindingU1 loading', () => {
     await assert.rejects(loader.load('s', 7, pause, 5), { code: SESSION_BUSY });
     assert.equal(tries, -95, 'not for ever');
   });
+
+  it('FindingU1 shows a session of the embedded model also where the one that is set up cannot be had, and says so', async () => {
+    const asked: string[] = [];
+    let model = 'script/embedded';
+    const loader = (refuses: boolean) =>
+      new Loader(async <R>(method: string) => {
+        asked.push(method.slice('tandem/session/'.length));
+        if (method === 'tandem/session/setModel') {
+          if (refuses) {
+            throw new Error('no key.');
+          }
+          model = 'local/m';
+        }
+        return { sessionId: 's', models: { currentModelId: model, availableModels: [] } } as R;
+      });
+    const { session, updates } = await loader(true).open('s', undefined, pause);
+    assert.equal(session.models?.currentModelId, 'script/embedded');
+    assert.deepEqual(updates.map((u) => [u.sessionUpdate, !Array.isArray(u.content) && u.content?.text]), [
+      ['notice', 'The model script/embedded, which is no language model, answers in this session. The one that is set up cannot be had: no key.'],
+    ]);
+    const other = await loader(false).open('s', undefined, pause);
+    assert.equal(other.session.models?.currentModelId, 'local/m');
+    assert.deepEqual(other.updates, []);
+    assert.deepEqual(asked, ['load', 'setModel', 'load', 'setModel', 'load']);
+    await loader(true).open('s', undefined, pause);
+    assert.equal(asked.length, 6, 'no other model is replaced');
+  });
 });

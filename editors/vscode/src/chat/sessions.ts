@@ -8,6 +8,9 @@ import type { NewSessionResult, Update } from './wire.ts';
 export const UNKNOWN_SESSION = -32011;
 export const SESSION_BUSY = -32012;
 
+/** The model that answers where none is set up. */
+const EMBEDDED = 'script/embedded';
+
 /** A session that is kept, as a person chooses it. */
 export interface Kept {
   readonly id: string;
@@ -25,7 +28,7 @@ export interface Earlier {
   readonly busy?: boolean;
 }
 
-type Request = <R>(method: string, params: unknown) => Promise<R>;
+export type Request = <R>(method: string, params: unknown) => Promise<R>;
 
 const n = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;
 
@@ -93,6 +96,26 @@ export class Loader {
     const updates = this.gathering.get(session);
     updates?.push(update);
     return updates !== undefined;
+  }
+
+  /**
+   * Loads a session, as `load` does. One in which the embedded model answers, since no other was set up, gets the one that is
+   * set up now; where that cannot be had it is shown all the same, and says so.
+   */
+  async open(id: string, former: number | undefined, pause: () => Promise<void>): Promise<Loaded> {
+    const loaded = await this.load(id, former, pause);
+    if (loaded.session.models?.currentModelId !== EMBEDDED) {
+      return loaded;
+    }
+    try {
+      await this.request('tandem/session/setModel', { sessionId: id, model: '' });
+    } catch (err) {
+      const why = err instanceof Error ? err.message : String(err);
+      const text = `The model ${EMBEDDED}, which is no language model, answers in this session. The one that is set up cannot be had: ${why}`;
+      const notice: Update = { sessionUpdate: 'notice', content: { type: 'text', text } };
+      return { ...loaded, updates: [...loaded.updates, notice] };
+    }
+    return this.load(id, former, pause);
   }
 
   /**

@@ -6,10 +6,11 @@ import * as vscode from 'vscode';
 import type { Actions, Chat } from '../actions.ts';
 import type { Backend } from '../backend.ts';
 import type { Position, PromptContext, SessionInfo } from '../protocol.ts';
+import { Current } from './current.ts';
 import type { Context, FromPage, Setup, ToPage } from './messages.ts';
 import { page } from './page.ts';
 import { Questions } from './questions.ts';
-import { type Earlier, Loader, SESSION_BUSY, UNKNOWN_SESSION, instead, kept, list, waits } from './sessions.ts';
+import { type Earlier, type Loaded, Loader, SESSION_BUSY, UNKNOWN_SESSION, instead, kept, list, waits } from './sessions.ts';
 import { type Conversation, type Event, empty, reduce } from './state.ts';
 import type { ChangedFile, ContentBlock, MentionItem, NewSessionResult, PromptResult, UpdateParams } from './wire.ts';
 
@@ -23,8 +24,6 @@ const SERVER = 'tandem.server';
 const MOST_SESSIONS = 5;
 /** How long to wait before a session is asked for again that a process still holds which is ending. */
 const PAUSE_MS = 250;
-/** The model that answers where none is set up. */
-const EMBEDDED = 'script/embedded';
 
 /** Error codes of the server. */
 const CODES: Record<number, string> = {
@@ -46,17 +45,24 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
   private live = false;
   private refused?: string;
   private folder?: string;
-  private opening?: Promise<string>;
-  /** What the next session is to be: the one that the folder had last, a certain one, or a new one. */
-  private next: 'last' | 'new' | { id: string } = 'last';
-  /** Settled when the running server has been asked for that session. */
+  /** Settled when the running server has been asked for the session to go on with. */
   private restored?: Promise<void>;
-  /** Settled when the session that was left last is closed. */
-  private closed?: Promise<unknown>;
   private earlier?: Earlier;
   /** The sessions of the workspace, as they were listed last. */
   private known: readonly SessionInfo[] = [];
   private readonly loader = new Loader((method, params) => this.backend.request(method, params));
+  private readonly current = new Current({
+    request: (method, params) => this.backend.request(method, params),
+    shown: () => this.state.session,
+    ready: async () => {
+      await this.served();
+      await this.restored;
+    },
+    load: (id, former, wanted) => this.load(id, former, wanted),
+    make: () => this.make(),
+    show: (session, loaded) => this.display(session, loaded),
+    left: (id) => this.questions.withdraw(id),
+  });
   private lastAsked?: { text: string; context?: Context };
   private changesAsked = false;
   /** The question that the person wants to see. */
@@ -138,14 +144,13 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
   async newSession(): Promise<void> {
     const old = this.state.session;
     const text = waits(this.state);
-    this.questions.withdraw(old);
-    this.next = 'new';
+    this.current.renew();
+    this.current.close(old);
     this.refused = undefined;
     this.earlier = old && text ? { text, id: old } : undefined;
     this.dispatch({ type: 'reset' });
-    this.close(old);
     this.post({ type: 'focus' });
-    await this.session().catch(() => {});
+    await this.current.session().catch(() => {});
     if (old && text && !this.view?.visible) {
       const back = 'Back to It';
       if ((await vscode.window.showInformationMessage(`Tandem: ${text}`, back)) === back) {
@@ -176,20 +181,9 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
 
   /** Shows a session that is kept, in place of the present one, whose turn ends if one runs. */
   private async goOn(id: string): Promise<void> {
-    const old = this.state.session;
-    if (id !== old) {
-      await this.load(id);
-      this.questions.withdraw(old);
-      this.close(old);
-    }
+    await this.served();
+    await this.current.goOn(id);
     this.show();
-  }
-
-  /** Ends a session here. It is kept, with what waits in it. */
-  private close(id: string | undefined): void {
-    if (id) {
-      this.closed = this.backend.request('tandem/session/close', { sessionId: id }).catch(() => {});
-    }
   }
 
   stop(): void {
@@ -232,7 +226,7 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
     });
     this.badge();
     if (this.backend.state === 'running') {
-      void this.session().catch(() => {});
+      void this.current.session().catch(() => {});
     }
   }
 
@@ -323,18 +317,20 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
       this.restored = this.restore();
       void this.restored.then(() => {
         if (this.view || this.state.items.length > 0) {
-          void this.session().catch(() => {});
+          void this.current.session().catch(() => {});
         }
       });
-    } else if (this.state.session) {
-      const { session, items } = this.state;
+      return this.tellSetup();
+    }
+    const { session, items } = this.state;
+    this.current.ended(session === undefined ? undefined : items.length > 0 ? { id: session } : 'new');
+    if (session) {
       this.questions.withdraw();
-      this.opening = this.restored = undefined;
-      this.next = items.length > 0 ? { id: session } : 'new';
+      this.restored = undefined;
       const { failure } = this.backend; // there is none where a person has it started anew
       const message = state === 'stopped' && failure ? 'The server has ended. It is being started again.' : failure;
       this.dispatch({ type: 'lost', message });
-    } else if (state === 'failed' && this.state.items.length > 0 && this.backend.failure) {
+    } else if (state === 'failed' && items.length > 0 && this.backend.failure) {
       this.say(this.backend.failure);
     }
     this.tellSetup();
@@ -365,26 +361,27 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
 
   /** Goes on with the session that is to be the next, if it is one that is kept. */
   private async restore(): Promise<void> {
-    const { next } = this;
+    const { wish } = this.current;
     const former = this.context.workspaceState.get<number>(SERVER);
     void this.context.workspaceState.update(SERVER, this.backend.pid);
-    let id = typeof next === 'object' ? next.id : undefined;
+    let id = typeof wish === 'object' ? wish.id : undefined;
     let title: string | undefined;
     try {
-      const found = next === 'new' ? [] : await this.list();
-      if (next === 'last') {
+      const found = wish === 'new' ? [] : await this.list();
+      if (wish === 'last') {
         const last = this.context.workspaceState.get<string>(SESSION);
         id = (found.find((s) => s.sessionId === last) ?? found[0])?.sessionId;
       }
       title = found.find((s) => s.sessionId === id)?.title;
-      if (id && this.next === next) {
-        await this.load(id, former, () => this.next === next);
+      if (id && this.current.wish === wish) {
+        await this.current.goOn(id, former);
       }
     } catch (err) {
-      if (this.backend.state !== 'running') {
-        return; // the next one is asked again
+      const other = this.current.wish !== wish && this.current.wish !== 'new';
+      if (this.backend.state !== 'running' || other) {
+        return; // the next server is asked again, or the person has asked for another session
       }
-      this.next = 'new';
+      this.current.renew();
       const text = instead(title, err);
       const busy = codeOf(err) === SESSION_BUSY;
       this.earlier = { text, id: busy ? id : undefined, busy };
@@ -394,31 +391,30 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
     }
   }
 
-  /** Loads a session and shows it, if that is still wanted. */
-  private async load(id: string, former?: number, wanted = () => true): Promise<void> {
-    await this.closed;
-    const pause = () => new Promise<void>((resolve) => setTimeout(resolve, PAUSE_MS));
-    let loaded = await this.loader.load(id, former, pause);
-    if (loaded.session.models?.currentModelId === EMBEDDED) {
-      // It answered because no other was set up: one may be now.
-      await this.request('tandem/session/setModel', { sessionId: id, model: '' });
-      loaded = await this.loader.load(id, former, pause);
-    }
-    if (!wanted()) {
-      return this.close(id);
-    }
-    const { session, updates } = loaded;
-    await this.lend(session);
-    this.folder = this.known.find((s) => s.sessionId === id)?.cwd ?? folders()[0];
-    this.refused = this.earlier = undefined;
-    this.dispatch({ type: 'loaded', session, updates });
-    this.keep(id);
-    await this.readChanges();
+  private async load(id: string, former: number | undefined, wanted: () => boolean): Promise<Loaded> {
+    const loaded = await this.loader.open(id, former, async () => {
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      if (!wanted()) {
+        throw new Error('another session was asked for meanwhile.');
+      }
+    });
+    await this.lend(loaded.session);
+    return loaded;
   }
 
-  private keep(id: string): void {
-    this.next = { id };
-    void this.context.workspaceState.update(SESSION, id);
+  /** Shows a session that was loaded, or a new one. */
+  private display(session: NewSessionResult, loaded?: Loaded): void {
+    this.refused = undefined;
+    if (loaded) {
+      this.folder = this.known.find((s) => s.sessionId === session.sessionId)?.cwd ?? folders()[0];
+      this.earlier = undefined;
+      this.dispatch({ type: 'loaded', session, updates: loaded.updates });
+      void this.readChanges();
+    } else {
+      this.dispatch({ type: 'session', session });
+      this.tellSetup();
+    }
+    void this.context.workspaceState.update(SESSION, session.sessionId);
   }
 
   /** Adds the models that VS Code has to those of a session. */
@@ -427,29 +423,7 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
     session.models?.availableModels.push(...lent);
   }
 
-  /** The current session; one is made where there is none. Rejects where the server refuses. */
-  private session(): Promise<string> {
-    if (this.state.session) {
-      return Promise.resolve(this.state.session);
-    }
-    if (!this.opening) {
-      const opening = this.open().finally(() => {
-        if (this.opening === opening) {
-          this.opening = undefined;
-        }
-      });
-      this.opening = opening;
-    }
-    return this.opening;
-  }
-
-  private async open(): Promise<string> {
-    await this.served();
-    await this.restored;
-    return this.state.session ?? (await this.create());
-  }
-
-  private async create(): Promise<string> {
+  private async make(): Promise<NewSessionResult> {
     const active = vscode.window.activeTextEditor?.document.uri;
     const all = vscode.workspace.workspaceFolders ?? [];
     const cwd = (active && vscode.workspace.getWorkspaceFolder(active)) ?? all[0];
@@ -463,16 +437,13 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
       });
       await this.lend(session);
       this.folder = cwd?.uri.fsPath;
-      this.refused = undefined;
-      this.dispatch({ type: 'session', session });
-      this.keep(session.sessionId);
-      return session.sessionId;
+      return session;
     } catch (err) {
       this.refused = wordsOf(err).message;
+      this.tellSetup();
       throw err;
     } finally {
       void this.readSessions();
-      this.tellSetup();
     }
   }
 
@@ -496,7 +467,7 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
     this.lastAsked = { text, context };
     let sessionId: string;
     try {
-      sessionId = await this.session();
+      sessionId = await this.current.session();
     } catch (err) {
       this.dispatch({ type: 'prompt', text, attached: context && [context.label] });
       this.dispatch({ type: 'failed', ...wordsOf(err) });
