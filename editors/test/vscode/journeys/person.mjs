@@ -185,7 +185,8 @@ export class Person {
     // The list still shows what it had before until it has looked at what was typed.
     await this.page.locator('.quick-input-list .monaco-list-row.focused', { hasText: title }).waitFor();
     await this.page.keyboard.press('Enter');
-    await this.page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
+    // A list of the command's own may follow at once.
+    await this.page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first().waitFor({ state: 'hidden' });
   }
 
   /** The text of the file that is open, as its lines are drawn. */
