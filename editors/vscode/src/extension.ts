@@ -28,7 +28,10 @@ let server: Server | undefined;
 export function activate(context: vscode.ExtensionContext): Api {
   const begun = process.cpuUsage();
   const log = vscode.window.createOutputChannel('Tandem', { log: true });
-  const keys = new Keys(context.secrets);
+  const keys = new Keys(context.secrets, (text) => {
+    log.warn(text);
+    void vscode.window.showWarningMessage(`Tandem: ${text}`);
+  });
   const backend = (server = new Server({ extension: context, log, keys: () => keys.all() }));
   const review = new Review(backend);
   const proposed = new Proposed();

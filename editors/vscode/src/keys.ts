@@ -1,6 +1,7 @@
 // Keys of model services, in VS Code's secret storage.
 
 import * as vscode from 'vscode';
+import { storedKeys } from './storedkeys.ts';
 
 const STORED = 'tandem.keys';
 
@@ -18,12 +19,14 @@ export function services(model: string, providers: Record<string, { apiKeyEnv?: 
 }
 
 export class Keys {
-  constructor(private readonly secrets: vscode.SecretStorage) {}
+  constructor(
+    private readonly secrets: vscode.SecretStorage,
+    private readonly tell: (text: string) => void,
+  ) {}
 
-  /** All keys, by environment variable. */
+  /** All keys, by environment variable. Where they cannot be read there are none, and the person is told. */
   async all(): Promise<Record<string, string>> {
-    const stored = await this.secrets.get(STORED);
-    return stored ? (JSON.parse(stored) as Record<string, string>) : {};
+    return storedKeys(() => this.secrets.get(STORED), this.tell);
   }
 
   /** Asks for a key; an empty one forgets. Gives what keeps it, where anything is another than before. */

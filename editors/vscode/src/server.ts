@@ -193,25 +193,25 @@ export class Server implements Backend, vscode.Disposable {
     }
     const generation = ++this.generation;
     this.set('starting');
-    const settings = vscode.workspace.getConfiguration('tandem');
-    const found = await findProgram({
-      configured: settings.get<string>('path', ''),
-      extension: this.o.extension.extensionPath,
-      path: process.env.PATH ?? '',
-      home: homedir(),
-      windows: process.platform === 'win32',
-    });
-    if ('missing' in found) {
-      this.o.log.warn(found.missing);
-      this.set('missing', found.missing);
-      throw new Error(found.missing);
-    }
-    this.o.log.info(`starting ${found.program} (${found.from})`);
-    const env = { ...process.env, ...settings.get<Record<string, string>>('env', {}), ...(await this.o.keys()) };
-    const client = this.connect(found.program, env, generation);
-    this.client = client;
-    this.restricted = new Promise((resolve) => (this.restrict = resolve));
     try {
+      const settings = vscode.workspace.getConfiguration('tandem');
+      const found = await findProgram({
+        configured: settings.get<string>('path', ''),
+        extension: this.o.extension.extensionPath,
+        path: process.env.PATH ?? '',
+        home: homedir(),
+        windows: process.platform === 'win32',
+      });
+      if ('missing' in found) {
+        this.o.log.warn(found.missing);
+        this.set('missing', found.missing);
+        throw new Error(found.missing);
+      }
+      this.o.log.info(`starting ${found.program} (${found.from})`);
+      const env = { ...process.env, ...settings.get<Record<string, string>>('env', {}), ...(await this.o.keys()) };
+      const client = this.connect(found.program, env, generation);
+      this.client = client;
+      this.restricted = new Promise((resolve) => (this.restrict = resolve));
       await client.start();
       this.check(client);
       this.set('running');
@@ -219,14 +219,14 @@ export class Server implements Backend, vscode.Disposable {
         this.lost();
       }
     } catch (err) {
-      if (generation === this.generation) {
+      if (generation === this.generation && this.state !== 'missing') {
         this.generation++;
-        const { process } = this;
+        const { client, process } = this;
         this.client = this.process = undefined;
         const reason = err instanceof Error ? err.message : String(err);
         this.o.log.error(reason);
         this.set('failed', `Tandem does not start: ${reason}`);
-        void client.dispose().catch(() => {});
+        void client?.dispose().catch(() => {});
         void ended(process, END_MS);
       }
       throw err;
