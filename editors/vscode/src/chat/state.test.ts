@@ -267,6 +267,13 @@ describe('sessions', () => {
     assert.equal(after([session, { type: 'lost', message: 'gone' }]).items.length, 0);
   });
 
+  it('gives words that the end of the server cut short back to their own session only', () => {
+    const c = after([{ type: 'session', session: { sessionId: 's' } }, { type: 'prompt', text: 'x' }, say('half'), { type: 'lost', message: 'gone' }]);
+    const loaded = (sessionId: string) => digest(reduce(c, { type: 'loaded', session: { sessionId }, updates: [] })).map((x) => x.text);
+    assert.deepEqual(loaded('s'), ['half']);
+    assert.deepEqual(loaded('other'), []);
+  });
+
   it('adds up the tokens of turns', () => {
     const end = (totalTokens: number): Event => ({ type: 'ended', result: { stopReason: 'end_turn', usage: { totalTokens } } });
     const c = after([{ type: 'prompt', text: '1' }, end(10), { type: 'prompt', text: '2' }, end(5), { type: 'prompt', text: '3' }]);

@@ -153,7 +153,7 @@ export interface Conversation {
   /** What is still to come of a prompt that is being echoed. */
   readonly echo: string;
   /** Words that the server was just saying when it ended, which it may not have written down. */
-  readonly cut?: string;
+  readonly cut?: { readonly session: string; readonly text: string };
 }
 
 export type Event =
@@ -199,7 +199,13 @@ export function reduce(c: Conversation, e: Event): Conversation {
     case 'session':
       return opened(c, e.session);
     case 'loaded':
-      return opened(withCut(settle(e.updates.reduce(update, { ...empty, next: c.next })), c.cut), e.session);
+      return opened(
+        withCut(
+          settle(e.updates.reduce(update, { ...empty, next: c.next })),
+          c.cut?.session === e.session.sessionId ? c.cut.text : undefined,
+        ),
+        e.session,
+      );
     case 'prompt': {
       const before = c.before + total(c.usage);
       c = { ...settle(c), running: true, echo: e.text, usage: undefined, before };
@@ -246,7 +252,8 @@ export function reduce(c: Conversation, e: Event): Conversation {
       });
     case 'lost': {
       const last = c.items.at(-1);
-      const cut = last?.type === 'message' && last.role === 'agent' && last.open ? last.text : undefined;
+      const said = last?.type === 'message' && last.role === 'agent' && last.open ? last.text : undefined;
+      const cut = said && c.session ? { session: c.session, text: said } : undefined;
       c = settle({ ...c, running: false, session: undefined, cut, changes: [], plan: [], steering: [] });
       return last && e.message ? add(c, { type: 'ending', reason: 'lost', message: e.message }) : c;
     }
