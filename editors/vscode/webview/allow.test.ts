@@ -4,7 +4,7 @@ import type { Permission } from '../src/chat/state.ts';
 import { MOST_CHARACTERS, MOST_LINES, drawn, unseen } from './allow.ts';
 
 const question = (unified?: string, looked = false) =>
-  ({ type: 'permission', id: 1, options: [], looked, diffs: [{ path: 'a', unified }] }) as unknown as Permission;
+  ({ type: 'permission', id: 1, options: [], diffs: [{ path: 'a', unified, looked }] }) as unknown as Permission;
 const added = (n: number, text: string) => `@@ -1,0 +1,${n} @@\n${`+${text}\n`.repeat(n)}`;
 
 describe('FindingS17 what is drawn of a change', () => {
@@ -31,6 +31,8 @@ describe('FindingS17 what is drawn of a change', () => {
     for (const text of [undefined, added(1, 'x'.repeat(MOST_CHARACTERS)), added(MOST_LINES + 1, 'x')]) {
       assert.equal(unseen(question(text)), true);
       assert.equal(unseen(question(text, true)), false);
+      const several = question(text, true);
+      assert.equal(unseen({ ...several, diffs: [...several.diffs, ...question(text).diffs] }), true, 'each of several');
     }
   });
 });

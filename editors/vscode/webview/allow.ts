@@ -53,5 +53,5 @@ export function drawn(unified: string): { lines: DiffLine[]; more: number } {
 
 /** Whether a part of the change that is asked about is not drawn in the chat and was not opened in the editor either. */
 export function unseen(q: Permission): boolean {
-  return !q.looked && q.diffs.some((d) => d.unified === undefined || drawn(d.unified).more > 0);
+  return q.diffs.some((d) => !d.looked && (d.unified === undefined || drawn(d.unified).more > 0));
 }

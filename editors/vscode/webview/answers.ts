@@ -38,7 +38,7 @@ const sight = new IntersectionObserver(
 
 /** Makes the buttons of a card that answer its question count from the moment on in which they can be seen. */
 export function watch(card: HTMLElement): HTMLElement {
-  for (const part of card.querySelectorAll('.whole, .card > .diff')) {
+  for (const part of card.querySelectorAll('.whole, .card > .diff:not(.looked)')) {
     part.prepend(h('i', { class: 'edge first', 'aria-hidden': 'true' }));
     part.append(h('i', { class: 'edge last', 'aria-hidden': 'true' }));
   }

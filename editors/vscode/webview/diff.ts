@@ -4,12 +4,13 @@ import { visible } from '../src/chat/visible.ts';
 import { drawn } from './allow.ts';
 import { h } from './dom.ts';
 
-export function diffView(unified: string, open: () => void): HTMLElement {
+/** Draws what of a diff the chat shows; `looked` says that all of it was opened in the editor. */
+export function diffView(unified: string, open: () => void, looked = false): HTMLElement {
   const { lines, more } = drawn(unified);
   const signs = { add: '+', del: '−', ctx: ' ' };
   return h(
     'div',
-    { class: 'diff', role: 'group', 'aria-label': 'Changes', tabindex: 0 },
+    { class: looked ? 'diff looked' : 'diff', role: 'group', 'aria-label': 'Changes', tabindex: 0 },
     ...lines.map(({ kind, text, number }) =>
       kind === 'gap'
         ? h('div', { class: 'gap' }, text)

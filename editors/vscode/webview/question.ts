@@ -80,7 +80,7 @@ function permission(t: ToolCall, q: Permission): HTMLElement {
     return button(o.name, () => post({ type: 'answer', id: q.id, optionId: o.optionId }), {
       class: i === 0 ? 'primary' : 'secondary',
       'data-kind': o.kind,
-      'data-answer': !allows || q.looked ? 'any' : hidden ? 'never' : 'allow',
+      'data-answer': !allows ? 'any' : hidden ? 'never' : 'allow',
       disabled: true,
       title: hidden && allows ? 'Open the whole change first' : key ? `${o.name} (${key})` : o.name,
     });

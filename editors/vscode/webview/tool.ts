@@ -238,7 +238,7 @@ export function diffPart(d: Diff, name?: string, open = () => post({ type: 'diff
   }
   out.push(
     d.unified
-      ? diffView(d.unified, open)
+      ? diffView(d.unified, open, d.looked)
       : h('button', { type: 'button', class: 'link', onclick: open }, 'Too large to show here: open the diff'),
   );
   return out;

@@ -399,7 +399,7 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
     assert.deepEqual(await posted(), []);
     await page.locator('.question.open button.link').click();
     assert.deepEqual(await posted(), [{ type: 'proposal', id: 1, path: '/project/a.go' }]);
-    await events({ type: 'looked', id: 1 });
+    await events({ type: 'looked', id: 1, path: '/project/a.go' });
     await allow().click();
     assert.deepEqual(await posted(), [{ type: 'answer', id: 1, optionId: 'allow_once' }]);
     // Neither can one of which the end is left to the editor's own diff, by its lines or its characters.
@@ -409,8 +409,17 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
       await counts(`[data-question="${id}"] [data-kind="reject_once"]`);
       assert.ok(await allow().isDisabled());
     }
-    await events({ type: 'looked', id: 3 });
+    await events({ type: 'looked', id: 3, path: '/project/a.go' });
     await counts('[data-question="3"] [data-kind="allow_once"]');
+    // Of several each has to be opened.
+    const second = { ...diff(500)[0], path: '/project/b.go' };
+    await events({ type: 'answered', id: 3, answer: 'withdrawn' }, permission(4, 'edit', { content: [...diff(500), second] }));
+    await events({ type: 'looked', id: 4, path: '/project/b.go' });
+    await counts('[data-question="4"] [data-kind="reject_once"]');
+    await page.waitForTimeout(350); // longer than any question has to wait
+    assert.ok(await allow().isDisabled());
+    await events({ type: 'looked', id: 4, path: '/project/a.go' });
+    await counts('[data-question="4"] [data-kind="allow_once"]');
   });
   const diff = (n, line = 'x') => [{ type: 'diff', path: '/project/a.go', oldText: '', newText: '', _meta: { tandem: { unified: `@@ -1,0 +1,${n} @@\n${`+${line}\n`.repeat(n)}` } } }];
 
@@ -457,7 +466,7 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
     await events(permission(4, 'edit', { content: diff(60) }));
     await counts('[data-question="4"] [data-kind="reject_once"]');
     assert.ok(await allow().isDisabled());
-    await events({ type: 'looked', id: 4 });
+    await events({ type: 'looked', id: 4, path: '/project/a.go' });
     await counts('[data-question="4"] [data-kind="allow_once"]');
   });
 

@@ -219,6 +219,16 @@ describe('questions', () => {
     const q = tool(c, '1').question;
     assert.ok(q?.type === 'permission' && q.diffs[0]?.additions === 1 && q.command === undefined);
   });
+
+  it('FindingS17 has been looked at only as far as it was opened', () => {
+    const content = ['a', 'b'].map((path) => ({ type: 'diff', path, newText: 'x' }));
+    const c = after([
+      asked(1, '1', { toolCall: { sessionUpdate: 'tool_call_update', toolCallId: '1', kind: 'edit', content } }),
+      { type: 'looked', id: 1, path: 'b' },
+    ]);
+    const q = tool(c, '1').question;
+    assert.deepEqual(q?.type === 'permission' && q.diffs.map((d) => d.looked === true), [false, true]);
+  });
 });
 
 describe('what is said to a running turn', () => {

@@ -51,8 +51,6 @@ export interface Permission {
   readonly danger?: string;
   readonly reason?: string;
   readonly rule?: string;
-  /** The whole change was opened beside the chat. */
-  readonly looked?: boolean;
   readonly answer?: Answer;
 }
 
@@ -75,6 +73,8 @@ export interface Diff {
   readonly additions: number;
   readonly deletions: number;
   readonly created: boolean;
+  /** Asked about, it was opened beside the chat. */
+  readonly looked?: boolean;
 }
 
 export type Status = 'pending' | 'in_progress' | 'completed' | 'failed';
@@ -165,7 +165,8 @@ export type Event =
   | { type: 'update'; update: Update }
   | { type: 'permission'; id: number; params: PermissionParams }
   | { type: 'clarify'; id: number; params: ClarifyParams }
-  | { type: 'looked'; id: number }
+  /** The change of a file that a question is about was opened beside the chat; without a path the one that has none. */
+  | { type: 'looked'; id: number; path?: string }
   | { type: 'answered'; id: number; answer: Answer }
   | { type: 'mode'; id: string }
   | { type: 'model'; id: string }
@@ -232,9 +233,9 @@ export function reduce(c: Conversation, e: Event): Conversation {
         },
       );
     case 'looked':
-      return questioned(c, e.id, { looked: true });
+      return questioned(c, e.id, (q) => (q.type === 'permission' ? looked(q, e.path ?? '') : q));
     case 'answered':
-      return questioned(c, e.id, { answer: e.answer });
+      return questioned(c, e.id, (q) => ({ ...q, answer: e.answer }));
     case 'mode':
       return { ...c, mode: e.id };
     case 'model':
@@ -509,13 +510,17 @@ function ask(c: Conversation, u: Update, question: Question): Conversation {
 }
 
 /** Changes a question that is open. */
-function questioned(c: Conversation, id: number, more: { looked: true } | { answer: Answer }): Conversation {
+function questioned(c: Conversation, id: number, change: (q: Question) => Question): Conversation {
   const i = c.items.findIndex((x) => x.type === 'tool' && x.question?.id === id);
   const item = c.items[i];
   if (item?.type !== 'tool' || !item.question || item.question.answer) {
     return c;
   }
-  return replace(c, i, { ...item, question: { ...item.question, ...more } });
+  return replace(c, i, { ...item, question: change(item.question) });
+}
+
+function looked(q: Permission, path: string): Permission {
+  return { ...q, diffs: q.diffs.map((d) => (d.path === path ? { ...d, looked: true } : d)) };
 }
 
 function end(c: Conversation, r: PromptResult): Conversation {

@@ -582,7 +582,7 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
         const asked = this.questions.permission(m.id);
         if (asked) {
           await this.actions.showProposal(asked, m.path);
-          this.dispatch({ type: 'looked', id: m.id });
+          this.dispatch({ type: 'looked', id: m.id, path: m.path });
         }
         return;
       }
