@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"tandem/agent/config"
+	"tandem/agent/model/wire"
 )
 
 // transport carries the requests of one provider: through its proxy, and trusting its certificates besides those of the
@@ -54,5 +55,6 @@ func (r *Registry) transport(name string, p config.Provider) (http.RoundTripper,
 func Transport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.WriteBufferSize = 64 << 10
+	t.DialContext = wire.Gathering(t.DialContext)
 	return t
 }

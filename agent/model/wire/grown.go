@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"sync"
 )
 
@@ -18,12 +16,6 @@ func (b Body) Len() (n int64) {
 		n += int64(len(piece))
 	}
 	return n
-}
-
-// Reader reads it from its beginning.
-func (b Body) Reader() io.ReadCloser {
-	left := append(net.Buffers(nil), b...) // reading takes from the list
-	return io.NopCloser(&left)
 }
 
 // Writing says how the things of a list, such as the messages of a conversation, are written as the items that a service
