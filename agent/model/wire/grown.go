@@ -55,10 +55,36 @@ type Grown[S, T any] struct {
 	end     []int // and the number of items after it
 	items   []T
 	encoded [][]byte // each with what comes before it in the list; nil where it is not kept
+	arena   []byte   // the chunk that encoded items are written to, one behind the other
 }
 
 // keep is the size of the largest item whose encoded form is kept.
 const keep = 1 << 20
+
+// Chunks of the arena grow from the first size to the second.
+const smallChunk, largeChunk = 4 << 10, 64 << 10
+
+// lay copies an encoded item into the arena, so that items which follow each other are sent as one piece. g.mu is held.
+func (g *Grown[S, T]) lay(head byte, raw []byte) []byte {
+	if n := 1 + len(raw); n > cap(g.arena)-len(g.arena) {
+		g.arena = make([]byte, 0, max(n, min(largeChunk, max(smallChunk, 2*cap(g.arena)))))
+	}
+	at := len(g.arena)
+	g.arena = append(append(g.arena, head), raw...)
+	return g.arena[at:]
+}
+
+// put adds a piece of the arena to a request, as one with the last piece where that lies right before it.
+func put(b Body, piece []byte) Body {
+	if n := len(b); n > 0 {
+		last := b[n-1]
+		if end := len(last); end+len(piece) <= cap(last) && &last[:end+1][end] == &piece[0] {
+			b[n-1] = last[:end+len(piece)]
+			return b
+		}
+	}
+	return append(b, piece)
+}
 
 // Fill puts a list into body in the place of the one that holds mark alone. What from holds must not be changed afterwards.
 func (g *Grown[S, T]) Fill(body Body, mark T, from []S, w Writing[S, T]) (Body, error) {
@@ -83,7 +109,7 @@ func (g *Grown[S, T]) Fill(body Body, mark T, from []S, w Writing[S, T]) (Body, 
 	if w.End != nil {
 		other, more = w.End(g.items, g.from)
 	}
-	out := make(Body, 0, len(body)+len(g.items)+len(more)+2)
+	out := make(Body, 0, len(body)+len(more)+16)
 	out = append(append(out, body[:at-1]...), before)
 	if len(g.items)+len(more) == 0 {
 		out = append(out, []byte{'['})
@@ -91,7 +117,7 @@ func (g *Grown[S, T]) Fill(body Body, mark T, from []S, w Writing[S, T]) (Body, 
 	for i := range len(g.items) + len(more) {
 		if i < len(g.items) && g.encoded[i] != nil {
 			if _, ok := other[i]; !ok {
-				out = append(out, g.encoded[i])
+				out = put(out, g.encoded[i])
 				continue
 			}
 		}
@@ -111,10 +137,12 @@ func (g *Grown[S, T]) Fill(body Body, mark T, from []S, w Writing[S, T]) (Body, 
 		if i == 0 {
 			head = '['
 		}
-		raw = append([]byte{head}, raw...)
-		if out = append(out, raw); !special && len(raw) <= keep {
-			g.encoded[i] = raw
+		if special || len(raw) >= keep {
+			out = append(out, append([]byte{head}, raw...))
+			continue
 		}
+		g.encoded[i] = g.lay(head, raw)
+		out = put(out, g.encoded[i])
 	}
 	out = append(out, []byte{']'}, after)
 	return append(out, body[at:]...), nil

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -72,6 +73,36 @@ func TestFindingC1GrownWritesWhatIsNew(t *testing.T) {
 		}
 		if written > 2 || told > 4 { // the mark and the one after the end are encoded too
 			t.Fatalf("of %d, %d were written and %d encoded", len(from), written, told)
+		}
+	}
+}
+
+// A long conversation is sent in a few large pieces; a request that was made before does not change with it.
+func TestFindingC1AConversationIsAFewPieces(t *testing.T) {
+	var written, told int
+	var g Grown[string, said]
+	w := writing(&written, &told)
+	mark := said{"here", "", &told}
+	var from, sent []string
+	var made []Body
+	for i := range 1200 {
+		from = append(from, fmt.Sprint("mt"[i%2:i%2+1], ":", i, strings.Repeat("x", 280)))
+		if i%300 == 299 { // an item that was sent is another one from now on
+			from = append(slices.Clone(from[:i-1]), "m:other", from[i])
+		}
+		body, err := g.Fill(Body{[]byte(`{"list":[["here",""]]}`)}, mark, from, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, sent = append(made, body), append(sent, string(bytes.Join(body, nil)))
+	}
+	last := made[len(made)-1]
+	if most := int(last.Len()/largeChunk) + 20; len(last) > most {
+		t.Errorf("%d bytes in %d pieces, want %d at most", last.Len(), len(last), most)
+	}
+	for i, body := range made {
+		if string(bytes.Join(body, nil)) != sent[i] {
+			t.Fatalf("the request %d has changed since it was made", i)
 		}
 	}
 }
