@@ -205,7 +205,7 @@ var libraries = map[string][]string{
 	"github.com/klauspost/compress":          {"agent/store"},
 	"github.com/alecthomas/kong":             {"cmd/tandem"},
 	"github.com/bmatcuk/doublestar/v4":       {"tools/...", "sandbox/tree"},
-	"github.com/go-git/go-git/v5":            {"sandbox/tree"},
+	"github.com/go-git/go-git/v5":            nil,
 	"mvdan.cc/sh/v3":                         {"tools/bash"},
 	"golang.org/x/sys":                       {"cmd/tandem", "sandbox", "lspserver/workspace", "filetime/disk", "filetime/watch"},
 	"golang.org/x/text":                      {"filetime/text"},

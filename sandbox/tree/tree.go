@@ -15,8 +15,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
-
 	"tandem/sandbox"
 )
 
@@ -34,7 +32,7 @@ type Tree struct {
 	base     string
 	// all says that the directory itself is ignored: who asks for it all the same means what is in it.
 	all    bool
-	ignore []gitignore.Pattern
+	ignore []rule
 }
 
 // Entry is one file, directory or link of a tree.
@@ -168,7 +166,7 @@ func (t *Tree) Walk(ctx context.Context, depth int, visit func(Entry) error) (ig
 }
 
 func (t *Tree) walk(
-	ctx context.Context, at string, depth int, rules []gitignore.Pattern, visit func(Entry) error,
+	ctx context.Context, at string, depth int, rules []rule, visit func(Entry) error,
 ) (ignored int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, context.Cause(ctx)
@@ -249,12 +247,8 @@ func (t *Tree) Rel(canonical string) (rel string, ok bool) {
 	return "", false
 }
 
-func excluded(rules []gitignore.Pattern, parts []string, dir bool) bool {
-	return gitignore.NewMatcher(rules).Match(parts, dir)
-}
-
 // dirRules adds the rules that the directory domain, relative to top, brings.
-func (t *Tree) dirRules(rules []gitignore.Pattern, domain []string) []gitignore.Pattern {
+func (t *Tree) dirRules(rules []rule, domain []string) []rule {
 	at := path.Join(domain...)
 	for _, name := range []string{".gitignore", ".ignore"} {
 		rules = t.rules(rules, path.Join(at, name), domain)
@@ -262,7 +256,7 @@ func (t *Tree) dirRules(rules []gitignore.Pattern, domain []string) []gitignore.
 	return rules
 }
 
-func (t *Tree) rules(rules []gitignore.Pattern, file string, domain []string) []gitignore.Pattern {
+func (t *Tree) rules(rules []rule, file string, domain []string) []rule {
 	f, err := t.open(path.Join(t.top, file), fs.FileMode.IsRegular)
 	if err != nil {
 		return rules
@@ -271,7 +265,9 @@ func (t *Tree) rules(rules []gitignore.Pattern, file string, domain []string) []
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		if line := strings.TrimSuffix(lines.Text(), "\r"); line != "" && line[0] != '#' {
-			rules = append(rules, gitignore.ParsePattern(line, domain))
+			if r, ok := parseRule(line, domain); ok {
+				rules = append(rules, r)
+			}
 		}
 	}
 	return rules

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -161,9 +163,19 @@ func TestIgnoreAsGit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	git := func(args ...string) string {
+	git := gitIn(t, p.Cwd)
+	git("init", "-q")
+	if err := os.WriteFile(filepath.Join(p.Cwd, ".git/info/exclude"), []byte("tmp*\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	sameAsGit(t, p, git)
+}
+
+// gitIn runs git in a folder, without a person's settings.
+func gitIn(t *testing.T, dir string) func(args ...string) string {
+	return func(args ...string) string {
 		cmd := exec.Command("git", args...)
-		cmd.Dir = p.Cwd
+		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
 		out, err := cmd.Output()
 		if err != nil {
@@ -171,11 +183,15 @@ func TestIgnoreAsGit(t *testing.T) {
 		}
 		return string(out)
 	}
-	git("init", "-q")
-	if err := os.WriteFile(filepath.Join(p.Cwd, ".git/info/exclude"), []byte("tmp*\n"), 0o644); err != nil {
-		t.Fatal(err)
+}
+
+// sameAsGit compares the files of a walk with those that git would add.
+func sameAsGit(t *testing.T, p *sandbox.Paths, git func(args ...string) string) {
+	t.Helper()
+	var want []string
+	if out := strings.Trim(git("ls-files", "-z", "--others", "--exclude-standard"), "\x00"); out != "" {
+		want = strings.Split(out, "\x00")
 	}
-	want := strings.Split(strings.Trim(git("ls-files", "-z", "--others", "--exclude-standard"), "\x00"), "\x00")
 	slices.Sort(want)
 	tr, err := Open(p, p.Cwd)
 	if err != nil {
@@ -194,6 +210,49 @@ func TestIgnoreAsGit(t *testing.T) {
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		t.Errorf("walked %q\ngit has %q", got, want)
+	}
+}
+
+// TestIgnoreAsGitAtRandom compares rules made of pieces with git.
+func TestIgnoreAsGitAtRandom(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git")
+	}
+	p := workspace(t, "a", "b", "ab", "a.o", "d/a", "d/b", "d/ab", "d/e/a", "d/e/f/a.o", "e/a", "e/d/b", "a{b}", "d/{a,b}", "x y", "d/x ", "!a", "d/[a]")
+	git := gitIn(t, p.Cwd)
+	git("init", "-q")
+	pieces := []string{"a", "b", "d", "e", "f", "*", "**", "?", "/", "/", "[ab]", "[!a]", "[^a]", ".o", "{a,b}", "{", "\\", " ", "!", "**/", "/**", "x"}
+	odd := regexp.MustCompile(`[^/]\*\*|\*\*[^/]`)
+	r := rand.New(rand.NewPCG(1, 2))
+	for round := range 200 {
+		for _, file := range []string{".gitignore", "d/.gitignore"} {
+			var b strings.Builder
+			for range 1 + r.IntN(4) {
+				line := ""
+				if r.IntN(4) == 0 {
+					line = "!"
+				}
+				for range 1 + r.IntN(4) {
+					line += pieces[r.IntN(len(pieces))]
+				}
+				// What nobody writes git reads in ways of its own: two stars beside other signs, and an escaped slash.
+				for strings.Contains(line, "\\/") {
+					line = strings.ReplaceAll(line, "\\/", "/")
+				}
+				if odd.MatchString(line) {
+					line = strings.ReplaceAll(line, "*", "")
+				}
+				b.WriteString(line + "\n")
+			}
+			if err := os.WriteFile(filepath.Join(p.Cwd, file), []byte(b.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if sameAsGit(t, p, git); t.Failed() {
+			top, _ := os.ReadFile(filepath.Join(p.Cwd, ".gitignore"))
+			below, _ := os.ReadFile(filepath.Join(p.Cwd, "d/.gitignore"))
+			t.Fatalf("round %d: .gitignore %q, d/.gitignore %q", round, top, below)
+		}
 	}
 }
 

@@ -1,0 +1,95 @@
+package tree
+
+import (
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// rule is one line of a .gitignore file. It is about the entries below the file's folder, whose rules a walk reads before
+// it looks at them: an entry of an ignored folder is never judged, so a rule is matched with whole paths only.
+type rule struct {
+	glob  []string // a pattern for each name of a path; ** is any number of names
+	depth int      // of the rule's folder below the top
+
+	negated  bool // ! takes entries back in
+	folders  bool // a slash at the end: folders only
+	anchored bool // a slash elsewhere: the path has to match, not the name
+}
+
+// parseRule reads a line that is neither empty nor a remark; ok is false where it can match nothing. folder is where its
+// file lies, relative to the top.
+func parseRule(line string, folder []string) (r rule, ok bool) {
+	r.depth = len(folder)
+	line, r.negated = strings.CutPrefix(line, "!")
+	for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
+		line = line[:len(line)-1]
+	}
+	line, r.folders = strings.CutSuffix(line, "/")
+	r.anchored = strings.Contains(line, "/")
+	line = strings.TrimPrefix(line, "/")
+	if strings.HasSuffix(line, "/**") {
+		line += "/*" // what is in the folder, not the folder
+	}
+	glob := withoutBraces(line)
+	r.glob = strings.Split(glob, "/")
+	return r, line != "" && doublestar.ValidatePattern(glob)
+}
+
+// withoutBraces escapes braces, which mean nothing in a .gitignore file.
+func withoutBraces(glob string) string {
+	if !strings.ContainsAny(glob, "{}") {
+		return glob
+	}
+	var b strings.Builder
+	escaped := false
+	for i := range len(glob) {
+		if c := glob[i]; !escaped && (c == '{' || c == '}') {
+			b.WriteByte('\\')
+		}
+		escaped = !escaped && glob[i] == '\\'
+		b.WriteByte(glob[i])
+	}
+	return b.String()
+}
+
+// excluded tells whether the last of the rules that match an entry excludes it. parts are its path relative to the top.
+func excluded(rules []rule, parts []string, folder bool) bool {
+	for i := len(rules) - 1; i >= 0; i-- {
+		r := &rules[i]
+		if r.folders && !folder {
+			continue
+		}
+		subject := parts[len(parts)-1:]
+		if r.anchored {
+			subject = parts[r.depth:]
+		}
+		if matches(r.glob, subject) {
+			return !r.negated
+		}
+	}
+	return false
+}
+
+// matches is glob matching over names: each ** tries to match as few as possible, and only the latest is tried again.
+func matches(glob, names []string) bool {
+	star, next := -1, 0 // the latest **, and the first name that it has not been tried with
+	g, n := 0, 0
+	for n < len(names) {
+		switch {
+		case g < len(glob) && glob[g] == "**":
+			star, next = g, n+1
+			g++
+		case g < len(glob) && doublestar.MatchUnvalidated(glob[g], names[n]):
+			g, n = g+1, n+1
+		case star >= 0:
+			g, n, next = star+1, next, next+1
+		default:
+			return false
+		}
+	}
+	for g < len(glob) && glob[g] == "**" {
+		g++
+	}
+	return g == len(glob)
+}
