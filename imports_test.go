@@ -71,7 +71,8 @@ var rooms = map[string]room{
 	"filetime/text/show": {[]string{"filetime/text"}, "a diff is made of texts"},
 	"filetime/watch":     {nil, "it says that something happened and no more"},
 	"filetime/disk":      {nil, "it moves bytes and knows no text"},
-	"sandbox":            {nil, "it stands below everything that runs commands"},
+	"sandbox":            {[]string{"sandbox/keeper"}, "it stands below everything that runs commands"},
+	"sandbox/keeper":     {nil, "a process that runs commands needs nothing but the system, and is set up before all else"},
 	"sandbox/tree":       {[]string{"sandbox"}, "it walks below the roots and knows no tool"},
 }
 
@@ -145,7 +146,8 @@ var absent = []struct {
 	{
 		pkg: "os/exec", in: []string{"..."},
 		except: map[string]string{
-			"sandbox":             "the one Runner of child processes",
+			"sandbox":             "the one Runner of child processes, where there are no keepers",
+			"sandbox/keeper":      "it starts the process that starts commands",
 			"docs/examples/embed": "it starts Tandem",
 			"cmd/bench":           "it starts what it measures",
 		},
@@ -207,7 +209,7 @@ var libraries = map[string][]string{
 	"github.com/bmatcuk/doublestar/v4":       {"tools/...", "sandbox/tree"},
 	"github.com/go-git/go-git/v5":            nil,
 	"mvdan.cc/sh/v3":                         {"tools/bash"},
-	"golang.org/x/sys":                       {"cmd/tandem", "sandbox", "lspserver/workspace", "filetime/disk", "filetime/watch"},
+	"golang.org/x/sys":                       {"cmd/tandem", "sandbox/...", "lspserver/workspace", "filetime/disk", "filetime/watch"},
 	"golang.org/x/text":                      {"filetime/text"},
 	"golang.org/x/tools":                     nil,
 	"github.com/google/go-cmp":               nil,

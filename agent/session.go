@@ -765,22 +765,29 @@ func (s *Session) runner() sandbox.Runner {
 	}
 	c := s.config.Commands
 	return &surroundings{
-		Runner: s.o.Runner, roots: slices.Concat([]string{s.o.Cwd}, s.o.More, s.paths.Write),
-		path: s.absolute(c.Path), pass: c.Env, privileged: c.Capabilities == "keep",
+		Runner: s.o.Runner, privileged: c.Capabilities == "keep",
+		in: sandbox.Surroundings{
+			Roots: slices.Concat([]string{s.o.Cwd}, s.o.More, s.paths.Write), Path: s.absolute(c.Path), Pass: c.Env,
+		},
 	}
 }
 
 // surroundings is a Runner whose commands find programs and get variables as a session has it.
 type surroundings struct {
 	sandbox.Runner
-	roots, path, pass []string
-	privileged        bool
+	in         sandbox.Surroundings
+	privileged bool
 }
 
-// Run starts c.
-func (r *surroundings) Run(ctx context.Context, c sandbox.Command) (sandbox.Outcome, error) {
-	c.Roots, c.Path, c.Pass, c.Privileged = r.roots, r.path, r.pass, r.privileged
-	return r.Runner.Run(ctx, c)
+// Find finds a program where the session has programs looked for.
+func (r *surroundings) Find(name string, _ sandbox.Surroundings) (string, error) {
+	return r.Runner.Find(name, r.in)
+}
+
+// Start starts c.
+func (r *surroundings) Start(ctx context.Context, c sandbox.Command) (sandbox.Process, error) {
+	c.Surroundings, c.Privileged = r.in, r.privileged
+	return r.Runner.Start(ctx, c)
 }
 
 // mostCalls is how many calls of the session run at the same time.

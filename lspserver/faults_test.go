@@ -31,7 +31,7 @@ func (faulty) MarshalJSON() ([]byte, error) { panic("secret words of a value") }
 
 type faultyRunner struct{ sandbox.Runner }
 
-func (faultyRunner) Run(context.Context, sandbox.Command) (sandbox.Outcome, error) {
+func (faultyRunner) Start(context.Context, sandbox.Command) (sandbox.Process, error) {
 	panic("secret words of a runner")
 }
 

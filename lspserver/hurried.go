@@ -12,7 +12,8 @@ type hurried struct {
 	over <-chan struct{}
 }
 
-func (h hurried) Run(ctx context.Context, c sandbox.Command) (sandbox.Outcome, error) {
+// Start starts c.
+func (h hurried) Start(ctx context.Context, c sandbox.Command) (sandbox.Process, error) {
 	c.Hurry = h.over
-	return h.Runner.Run(ctx, c)
+	return h.Runner.Start(ctx, c)
 }

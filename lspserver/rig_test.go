@@ -34,6 +34,9 @@ const patience = 30 * time.Second
 // soon is what ought to take no time at all, on a machine that has much else to do.
 const soon = 5 * time.Second
 
+// commands is what all servers of these tests run commands with: what waits for the next one waits for those of all.
+var commands sandbox.Local
+
 // options are those of a server with all real parts; env is its environment, for keys.
 func options(env map[string]string, more ...tools.Tool) lspserver.Options {
 	return lspserver.Options{
@@ -41,7 +44,7 @@ func options(env map[string]string, more ...tools.Tool) lspserver.Options {
 		Opener: func(c config.Config, lend model.Lend) model.Opener {
 			return &registry.Registry{Editor: lend, Config: c, Getenv: func(name string) string { return env[name] }}
 		},
-		Tools: append(builtin.Tools(), more...), Runner: &sandbox.Local{}, Watch: true,
+		Tools: append(builtin.Tools(), more...), Runner: &commands, Watch: true,
 	}
 }
 

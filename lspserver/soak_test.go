@@ -128,6 +128,7 @@ func (s sample) String() string {
 func (s *soaker) measure(before sample) (now sample) {
 	for limit := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		earlier := now
+		commands.Close()
 		files, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
 			s.t.Skip("there is no /proc:", err)

@@ -4,18 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"os/exec"
-	"runtime"
-	"strings"
+	"path/filepath"
 	"sync"
 	"time"
 )
 
 const (
 	defaultOutput = 1 << 20
-	// drain is how long a command that is over may keep its outputs open, and a killed one may take to be gone.
+	// drain is how long a command that is over may keep its outputs open.
 	drain = 200 * time.Millisecond
+	// stuck is how long a killed command may take to be gone, when not even its keeper says what is left of it.
+	stuck = 5 * time.Second
 	// maxLate is how much is read after that, at least what a pipe holds.
 	maxLate = 1 << 20
 	// haste is what is left of the grace when there is no time for it.
@@ -35,6 +36,8 @@ type Local struct {
 	finding sync.Mutex
 	found   map[string]string   // programs
 	outside map[string][]string // folders, by the roots that they do not lie in
+
+	system system // what starts commands here
 }
 
 var _ Runner = (*Local)(nil)
@@ -44,108 +47,146 @@ func (l *Local) Level() Level {
 	return Level{Name: "none", Reason: "commands run with all the rights of this user: no sandbox is in force" + caveat}
 }
 
-// Run starts c and waits for its end. A context that has run out of time makes a timed-out Outcome, any other end of it
-// a cancelled one.
-func (l *Local) Run(ctx context.Context, c Command) (Outcome, error) {
-	if len(c.Argv) == 0 {
-		return Outcome{}, errors.New("no command to run")
+// Close ends the processes that wait for the next command. It may be called at any time, and Local used again.
+func (l *Local) Close() { l.system.close() }
+
+// Start starts c. A context that has run out of time makes a timed-out Outcome, any other end of it a cancelled one.
+func (l *Local) Start(ctx context.Context, c Command) (Process, error) {
+	switch {
+	case len(c.Argv) == 0:
+		return nil, errors.New("no command to run")
+	case !filepath.IsAbs(c.Argv[0]):
+		return nil, fmt.Errorf("cannot start %s: it is no absolute path of a program", c.Argv[0])
+	case c.Profile != Unconfined:
+		return nil, fmt.Errorf("cannot start %s: nobody has said what it may do (profile %d)", c.Argv[0], c.Profile)
 	}
+	p := &process{ended: make(chan struct{}), outcome: Outcome{Level: l.Level().Name}}
 	if ctx.Err() != nil {
-		return ended(ctx, Outcome{}), nil
+		p.outcome.cutShort(ctx)
+		p.stop = func() {}
+		close(p.ended)
+		return p, nil
 	}
-	program, err := l.program(c.Argv[0], c)
+	env := c.Env
+	if env == nil {
+		env = l.environment(c.Surroundings)
+	}
+	env = append(env[:len(env):len(env)], "PWD="+c.Dir)
+	out, err := capture(c)
 	if err != nil {
-		return Outcome{}, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
-	}
-	cmd := exec.Command(program, c.Argv[1:]...)
-	cmd.Args[0] = c.Argv[0]
-	cmd.Dir, cmd.Env = c.Dir, c.Env
-	if cmd.Env == nil {
-		cmd.Env = l.environment(c)
-	}
-	cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "PWD="+c.Dir)
-	if c.Stdin != "" {
-		cmd.Stdin = strings.NewReader(c.Stdin)
-		cmd.WaitDelay = drain // a process that has left the group may hold this pipe open too
-	}
-	cmd.SysProcAttr = attributes()
-	out, err := capture(cmd, c)
-	if err != nil {
-		return Outcome{}, err
+		return nil, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
 	}
 	begun := time.Now()
-	exited, err := start(cmd, c.Privileged)
-	out.started()
+	running, err := l.system.start(launch{
+		argv: c.Argv, env: env, dir: c.Dir, streams: out.theirs, privileged: c.Privileged, leave: c.Leave,
+	})
+	out.started(c.Stdin)
 	if err != nil {
 		out.finish()
-		return Outcome{}, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
+		return nil, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
 	}
-	o := attend(ctx, cmd, c, exited)
-	out.finish()
-	o.Stdout, o.StdoutGap = out.kept[0].output()
-	o.Stderr, o.StderrGap = out.kept[1].output()
-	o.Duration = time.Since(begun)
-	return o, nil
-}
-
-// start starts the command; exited is closed when it has ended, uncollected where the system allows that.
-func start(cmd *exec.Cmd, privileged bool) (exited <-chan struct{}, err error) {
-	started, over := make(chan error), make(chan struct{})
+	ctx, p.stop = context.WithCancel(ctx)
+	if c.Interactive {
+		p.stdin, p.stdout = out.stdin, out.stdout
+	}
 	go func() {
-		// The signal at our death hangs on the thread that started the command, so that thread must outlive it.
-		runtime.LockOSThread()
-		var err error
-		if privileged {
-			defer runtime.UnlockOSThread()
-		} else if err = dropCapabilities(); err != nil {
-			started <- err
-			return
-		} // the thread has lost them too, so it ends with this goroutine
-		err = cmd.Start()
-		started <- err
-		if err == nil {
-			awaitExit(cmd)
-			close(over)
-		}
+		defer close(p.ended)
+		defer p.stop()
+		p.attend(ctx, running, c)
+		out.finish()
+		p.outcome.Stdout, p.outcome.StdoutGap = out.kept[0].output()
+		p.outcome.Stderr, p.outcome.StderrGap = out.kept[1].output()
+		p.outcome.Duration = time.Since(begun)
 	}()
-	return over, <-started
+	return p, nil
 }
 
-// attend waits until the command has ended by itself, or ends it: TERM first, KILL after the grace. Nothing of its
-// process group is left when it returns.
-func attend(ctx context.Context, cmd *exec.Cmd, c Command, exited <-chan struct{}) (o Outcome) {
+// launch is what a system starts. streams are the three of the command, which the system only borrows.
+type launch struct {
+	argv, env         []string
+	dir               string
+	streams           [3]*os.File
+	privileged, leave bool
+}
+
+// child is a program that was started, and what it starts. After wait has returned, the other methods do nothing.
+type child interface {
+	// wait returns when the program has ended and what it has left behind was killed, as far as the system allows that.
+	wait() end
+	// terminate asks the process group to end.
+	terminate()
+	// kill ends all of it.
+	kill()
+	// abandon makes wait return, though it is not known that all is gone.
+	abandon()
+}
+
+// end is how a child has ended.
+type end struct{ code, background, left int }
+
+// process is a Process of Local.
+type process struct {
+	stop    context.CancelFunc
+	ended   chan struct{}
+	outcome Outcome // once ended is closed
+
+	stdin, stdout *os.File
+}
+
+func (p *process) Stop() { p.stop() }
+
+func (p *process) Wait() Outcome {
+	<-p.ended
+	return p.outcome
+}
+
+func (p *process) Stdin() io.WriteCloser {
+	if p.stdin == nil {
+		return nil
+	}
+	return p.stdin
+}
+
+func (p *process) Stdout() io.ReadCloser {
+	if p.stdout == nil {
+		return nil
+	}
+	return p.stdout
+}
+
+// attend waits until the command has ended by itself, or ends it: TERM first, KILL after the grace.
+func (p *process) attend(ctx context.Context, running child, c Command) {
 	var expired <-chan time.Time
 	if c.Timeout > 0 {
 		t := time.NewTimer(c.Timeout)
 		defer t.Stop()
 		expired = t.C
 	}
+	var e end
+	exited := make(chan struct{})
+	go func() {
+		e = running.wait()
+		close(exited)
+	}()
+	o := &p.outcome
 	select {
 	case <-exited:
+		o.ExitCode, o.Background, o.Left = e.code, e.background, e.left
+		return
 	case <-ctx.Done():
-		o = ended(ctx, o)
+		o.cutShort(ctx)
 	case <-expired:
 		o.TimedOut, o.ExitCode = true, -1
 	}
-	if o.ExitCode < 0 {
-		terminate(cmd)
-		waitOr(exited, c.Hurry, c.Grace)
+	running.terminate()
+	waitOr(exited, c.Hurry, c.Grace)
+	running.kill()
+	if !wait(exited, stuck) {
+		running.abandon()
+		<-exited
+		e.left = max(1, e.left)
 	}
-	kill(cmd)
-	if !wait(exited, drain) {
-		go func() { // the kernel does not let go of it; whoever hangs there is no reason to hang here
-			<-exited
-			_ = cmd.Wait()
-		}()
-		return o
-	}
-	if cmd.ProcessState == nil {
-		_ = cmd.Wait() // how it ended is in its state
-	}
-	if o.ExitCode == 0 {
-		o.ExitCode = exitCode(cmd)
-	}
-	return o
+	o.Left = e.left
 }
 
 func wait(c <-chan struct{}, atMost time.Duration) bool {
@@ -171,89 +212,9 @@ func waitOr(c, hurry <-chan struct{}, atMost time.Duration) {
 	}
 }
 
-func ended(ctx context.Context, o Outcome) Outcome {
+// cutShort says that the end of the context ended the command.
+func (o *Outcome) cutShort(ctx context.Context) {
 	o.ExitCode = -1
 	o.TimedOut = errors.Is(ctx.Err(), context.DeadlineExceeded)
 	o.Cancelled = !o.TimedOut
-	return o
-}
-
-// outputs are the two pipes of a command, read as it writes.
-type outputs struct {
-	readers, writers [2]*os.File
-	kept             [2]kept
-	done             sync.WaitGroup
-}
-
-func capture(cmd *exec.Cmd, c Command) (*outputs, error) {
-	if c.MaxOutput <= 0 {
-		c.MaxOutput = defaultOutput
-	}
-	o := &outputs{}
-	for i := range o.readers {
-		r, w, err := os.Pipe()
-		if err != nil {
-			o.started()
-			for _, r := range o.readers[:i] {
-				_ = r.Close()
-			}
-			return nil, fmt.Errorf("no pipe for the command's output: %w", err)
-		}
-		o.readers[i], o.writers[i] = r, w
-		o.kept[i].half = max(1, c.MaxOutput/2)
-	}
-	cmd.Stdout, cmd.Stderr = o.writers[0], o.writers[1]
-	var one sync.Mutex
-	for i := range o.readers {
-		o.done.Go(func() {
-			o.read(i, func(chunk []byte) {
-				if o.kept[i].Write(chunk); c.Output != nil && len(chunk) > 0 {
-					one.Lock()
-					defer one.Unlock()
-					c.Output(Stdout+Stream(i), chunk)
-				}
-			})
-		})
-	}
-	return o, nil
-}
-
-// read takes what comes from one of the pipes, until it is closed or the deadline of finish is over.
-func (o *outputs) read(i int, take func(chunk []byte)) {
-	buf := make([]byte, 32<<10)
-	var err error
-	for n := 0; err == nil; {
-		n, err = o.readers[i].Read(buf)
-		take(buf[:n])
-	}
-	if !errors.Is(err, os.ErrDeadlineExceeded) {
-		return
-	}
-	// On a busy machine nobody may have read until now what the command has left in the pipe. A read whose deadline lies
-	// ahead looks there before it waits.
-	err = o.readers[i].SetReadDeadline(time.Now().Add(drain / 4))
-	for n, left := 0, maxLate; err == nil && left > 0; left -= n {
-		n, err = o.readers[i].Read(buf)
-		take(buf[:n])
-	}
-}
-
-// started lets go of our copies of the ends that the command writes to.
-func (o *outputs) started() {
-	for _, w := range o.writers {
-		if w != nil {
-			_ = w.Close()
-		}
-	}
-}
-
-// finish reads what is left. A process that has left the group may hold a pipe open: it is not waited for.
-func (o *outputs) finish() {
-	for _, r := range o.readers {
-		_ = r.SetReadDeadline(time.Now().Add(drain))
-	}
-	o.done.Wait()
-	for _, r := range o.readers {
-		_ = r.Close()
-	}
 }

@@ -4,62 +4,148 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"syscall"
+	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tandem/sandbox/keeper"
 )
 
-// caveat is what Level says beside that nothing confines commands.
-const caveat = ""
+const (
+	// maxIdle is how many keepers wait for the next command, and rest how long they do.
+	maxIdle = 2
+	rest    = time.Minute
+	// caveat is what Level says beside that nothing confines commands.
+	caveat = ""
+)
 
-func attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+// system starts commands below keepers, and has those at hand that have nothing to do.
+type system struct {
+	mu   sync.Mutex
+	idle []*keeper.Keeper
+	end  *time.Timer // of those that are idle
 }
 
-// awaitExit returns when the command has ended, which is not collected yet: as long as it is not, no other process
-// group can get its number.
-func awaitExit(cmd *exec.Cmd) {
+func (s *system) start(l launch) (child, error) {
+	dir, err := os.OpenFile(l.dir, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("there is no entering the folder to run in: %w", err)
+	}
+	defer dir.Close()
+	spec := keeper.Spec{
+		Argv: l.argv, Env: l.env, Dir: dir, Stdin: l.streams[0], Stdout: l.streams[1], Stderr: l.streams[2],
+		Privileged: l.privileged, Leave: l.leave,
+	}
 	for {
-		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
-			return
+		k, used, err := s.take()
+		if err != nil {
+			return nil, err
 		}
+		pid, err := k.Run(&spec)
+		var failed *os.PathError
+		switch {
+		case errors.As(err, &failed):
+			s.give(k)
+			return nil, err
+		case errors.Is(err, keeper.ErrGone): // it was idle, and somebody has killed it since
+			k.Close()
+			if used {
+				continue
+			}
+			return nil, err
+		}
+		// Where there is another error, the command has killed its keeper already: waiting will show it.
+		return &guarded{system: s, keeper: k, pid: pid, leave: l.leave}, nil
 	}
 }
 
-// dropCapabilities makes the programs that this thread starts have no capabilities, also as root: with them they could
-// read this process's memory, environment and messages. The thread keeps its own, so that it can enter the folder to
-// start in. It must not be used for anything else afterwards.
-func dropCapabilities() error {
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var have [2]unix.CapUserData
-	if err := unix.Capget(&header, &have[0]); err != nil {
-		return fmt.Errorf("capabilities cannot be looked at: %w", err)
+// take gives a keeper that has nothing to do. used says that it has run a command before.
+func (s *system) take() (k *keeper.Keeper, used bool, err error) {
+	s.mu.Lock()
+	if n := len(s.idle); n > 0 {
+		k, s.idle = s.idle[n-1], s.idle[:n-1]
 	}
-	if have[0].Permitted|have[1].Permitted == 0 {
-		return nil
+	s.mu.Unlock()
+	if k != nil {
+		return k, true, nil
 	}
-	have[0].Inheritable, have[1].Inheritable = 0, 0
-	if err := unix.Capset(&header, &have[0]); err != nil { // takes the ambient ones away too
-		return fmt.Errorf("capabilities cannot be dropped: %w", err)
+	k, err = keeper.New()
+	return k, false, err
+}
+
+// give takes a keeper back that has nothing to do.
+func (s *system) give(k *keeper.Keeper) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.idle) == maxIdle {
+		k.Close()
+		return
 	}
-	if os.Getuid() != 0 && os.Geteuid() != 0 { // the bounding set gives nothing to programs of an ordinary user
-		return nil
+	s.idle = append(s.idle, k)
+	if s.end == nil {
+		s.end = time.AfterFunc(rest, s.close)
 	}
-	for c := uintptr(0); ; c++ {
-		has, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
-		if err != nil { // the kernel has no more
-			return nil
-		}
-		if has == 0 {
-			continue
-		}
-		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && c == unix.CAP_SYS_PTRACE {
-			return fmt.Errorf("capabilities cannot be dropped: %w", err)
-		}
+	s.end.Reset(rest)
+}
+
+func (s *system) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range s.idle {
+		k.Close()
+	}
+	s.idle = nil
+	if s.end != nil {
+		s.end.Stop()
 	}
 }
+
+// guarded is a command below a keeper.
+type guarded struct {
+	system *system
+	pid    int
+	leave  bool
+
+	mu     sync.Mutex
+	keeper *keeper.Keeper // nil once the command has ended
+}
+
+func (g *guarded) wait() end {
+	g.mu.Lock()
+	k := g.keeper
+	g.mu.Unlock()
+	e, err := k.Wait()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.keeper = nil
+	switch {
+	case err != nil: // somebody has killed the keeper, or it does not answer
+		k.Close()
+		if g.pid != 0 {
+			_ = unix.Kill(-g.pid, unix.SIGKILL)
+		}
+		return end{code: 128 + int(unix.SIGKILL)}
+	case g.leave || e.Left > 0:
+		k.Close()
+	default:
+		g.system.give(k)
+	}
+	return end{exitCode(e.Status), e.Background, e.Left}
+}
+
+// with calls f while the keeper is this command's.
+func (g *guarded) with(f func(*keeper.Keeper)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.keeper != nil {
+		f(g.keeper)
+	}
+}
+
+func (g *guarded) terminate() { g.with((*keeper.Keeper).Terminate) }
+func (g *guarded) kill()      { g.with((*keeper.Keeper).Kill) }
+func (g *guarded) abandon()   { g.with((*keeper.Keeper).Close) }
 
 // Conceal keeps other processes of the same person, such as the commands that are run, from reading this one's memory and
 // environment, where keys are. It also means that no core is dumped.

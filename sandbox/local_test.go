@@ -3,10 +3,13 @@
 package sandbox
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -24,12 +27,20 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func bash(line string) Command {
-	return Command{Argv: []string{"bash", "-c", line}, Dir: "/", Timeout: 20 * time.Second, Grace: 50 * time.Millisecond}
+	return Command{
+		Argv: []string{"/bin/bash", "-c", line}, Dir: "/", Profile: Unconfined, Timeout: 20 * time.Second, Grace: 50 * time.Millisecond,
+	}
+}
+
+func local(t testing.TB) *Local {
+	l := new(Local)
+	t.Cleanup(l.Close)
+	return l
 }
 
 func run(t *testing.T, c Command) Outcome {
 	t.Helper()
-	o, err := new(Local).Run(t.Context(), c)
+	o, err := Run(t.Context(), local(t), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,8 +117,18 @@ func TestRun(t *testing.T) {
 	if o := run(t, bash(`kill -SEGV $$`)); o.ExitCode != 128+int(syscall.SIGSEGV) || o.TimedOut {
 		t.Errorf("killed by a signal of its own: %+v", o)
 	}
-	for _, c := range []Command{{}, {Argv: []string{"/nowhere/x"}, Dir: "/"}, {Argv: []string{"true"}, Dir: "/nowhere"}} {
-		if _, err := new(Local).Run(t.Context(), c); err == nil {
+	for _, c := range []Command{
+		{},
+		{Argv: []string{"/nowhere/x"}, Dir: "/", Profile: Unconfined},
+		{Argv: []string{"/bin/true"}, Dir: "/nowhere", Profile: Unconfined},
+		{Argv: []string{"/bin/true"}, Dir: "/bin/true", Profile: Unconfined},
+		{Argv: []string{"true"}, Dir: "/bin", Profile: Unconfined},
+		{Argv: []string{"./true"}, Dir: "/bin", Profile: Unconfined},
+		{Argv: []string{"/bin/true", "a\x00b"}, Dir: "/", Profile: Unconfined},
+		{Argv: []string{"/bin/true"}, Dir: "/"},
+		{Argv: []string{"/bin/true"}, Dir: "/", Profile: Unconfined + 1},
+	} {
+		if _, err := local(t).Start(t.Context(), c); err == nil {
 			t.Errorf("%v must be an error", c)
 		}
 	}
@@ -194,28 +215,29 @@ func TestK14Cancel(t *testing.T) {
 	var once sync.Once
 	c := bash(`echo started; sleep 60`)
 	c.Output = func(Stream, []byte) { once.Do(cancel) }
-	o, err := new(Local).Run(ctx, c)
+	o, err := Run(ctx, local(t), c)
 	if err != nil || !o.Cancelled || o.TimedOut || o.ExitCode != -1 || o.Stdout != "started\n" {
 		t.Errorf("%+v, %v", o, err)
 	}
 	cancel()
-	o, err = new(Local).Run(ctx, c)
+	o, err = Run(ctx, local(t), c)
 	if err != nil || !o.Cancelled || o.Stdout != "" {
 		t.Errorf("cancelled beforehand: %+v, %v", o, err)
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	o, err = new(Local).Run(ctx, bash(`sleep 60`))
+	o, err = Run(ctx, local(t), bash(`sleep 60`))
 	if err != nil || !o.TimedOut || o.Cancelled {
 		t.Errorf("the context's own limit: %+v, %v", o, err)
 	}
 }
 
 func TestManyAtOnce(t *testing.T) {
+	l := local(t)
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			if o, err := new(Local).Run(t.Context(), bash("echo "+strconv.Itoa(i))); err != nil || o.Stdout != strconv.Itoa(i)+"\n" {
+			if o, err := Run(t.Context(), l, bash("echo "+strconv.Itoa(i))); err != nil || o.Stdout != strconv.Itoa(i)+"\n" {
 				t.Errorf("%d: %+v, %v", i, o, err)
 			}
 		})
@@ -234,7 +256,8 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	l := Local{Environ: append(base, "PATH="+os.Getenv("PATH")), Pass: []string{"MINE"}}
-	o, err := l.Run(t.Context(), bash("env"))
+	defer l.Close()
+	o, err := Run(t.Context(), &l, bash("env"))
 	if err != nil || strings.Contains(o.Stdout, "=x\n") || !strings.Contains(o.Stdout, "MINE=1\n") {
 		t.Errorf("%v, %v", o.Stdout, err)
 	}
@@ -271,9 +294,9 @@ func TestKept(t *testing.T) {
 // What a command costs over starting it in the plainest way.
 func BenchmarkRun(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
-		l := new(Local)
+		l := local(b)
 		for b.Loop() {
-			if _, err := l.Run(b.Context(), Command{Argv: []string{"/bin/true"}, Dir: "/"}); err != nil {
+			if _, err := Run(b.Context(), l, Command{Argv: []string{"/bin/true"}, Dir: "/", Profile: Unconfined}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -289,14 +312,15 @@ func BenchmarkRun(b *testing.B) {
 
 // What a command has printed is read also where nobody came to read it before the time for it was over.
 func TestLateReaderLosesNothing(t *testing.T) {
-	o := &outputs{}
-	var err error
-	if o.readers[0], o.writers[0], err = os.Pipe(); err != nil {
+	o := &streams{}
+	r, w, err := os.Pipe()
+	if err != nil {
 		t.Fatal(err)
 	}
+	o.readers[0] = r
 	defer o.readers[0].Close()
-	defer o.writers[0].Close() // somebody else holds it open
-	if _, err := o.writers[0].WriteString("printed\n"); err != nil {
+	defer w.Close() // somebody else holds it open
+	if _, err := w.WriteString("printed\n"); err != nil {
 		t.Fatal(err)
 	}
 	if err := o.readers[0].SetReadDeadline(time.Now().Add(-time.Second)); err != nil {
@@ -306,5 +330,57 @@ func TestLateReaderLosesNothing(t *testing.T) {
 	o.read(0, func(chunk []byte) { got = append(got, chunk...) })
 	if string(got) != "printed\n" {
 		t.Errorf("%q", got)
+	}
+}
+
+// A command that is talked to: an answer for each line, until it is stopped or its input ends. Standard error is kept.
+func TestInteractive(t *testing.T) {
+	c := bash(`echo hello >&2; while read -r l; do echo "got $l"; done; echo over`)
+	c.Interactive, c.Timeout = true, 0
+	for _, stop := range []bool{true, false} {
+		p, err := local(t).Start(t.Context(), c)
+		must(t, err)
+		defer p.Stdout().Close()
+		answers := bufio.NewReader(p.Stdout())
+		for _, l := range []string{"a\n", "b\n"} {
+			if _, err := io.WriteString(p.Stdin(), l); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := answers.ReadString('\n'); err != nil || got != "got "+l {
+				t.Fatalf("%q, %v", got, err)
+			}
+		}
+		if stop {
+			p.Stop()
+		} else {
+			must(t, p.Stdin().Close())
+		}
+		rest, err := io.ReadAll(answers)
+		o := p.Wait()
+		if stop && (!o.Cancelled || o.ExitCode != -1) || !stop && (o.ExitCode != 0 || string(rest) != "over\n") || err != nil ||
+			o.Stderr != "hello\n" || o.Stdout != "" {
+			t.Errorf("stopped %v: %q, %v, %+v", stop, rest, err, o)
+		}
+		if _, err := io.WriteString(p.Stdin(), "x"); err == nil {
+			t.Error("it can still be written to")
+		}
+		if again := p.Wait(); again != o {
+			t.Errorf("%+v, %+v", o, again)
+		}
+	}
+	p, err := local(t).Start(t.Context(), bash("true"))
+	must(t, err)
+	if p.Stdin() != nil || p.Stdout() != nil {
+		t.Error("it was not to be talked to")
+	}
+	p.Wait()
+}
+
+// A program that stops reading writers, such as head, ends them by SIGPIPE, also where this process ignores it.
+func TestBrokenPipe(t *testing.T) {
+	signal.Ignore(syscall.SIGPIPE)
+	defer signal.Reset(syscall.SIGPIPE)
+	if o := run(t, bash(`yes | head -n 1; echo ${PIPESTATUS[0]}`)); o.Stdout != "y\n141\n" || o.Stderr != "" {
+		t.Errorf("%+v", o)
 	}
 }

@@ -83,15 +83,16 @@ func (l *Local) folders(roots []string) (dirs []string) {
 	return dirs
 }
 
-// program gives the absolute path of a program. What was found once stays the program of that name.
-func (l *Local) program(name string, c Command) (string, error) {
+// Find looks for a program in the folders that a person has named, then in those of PATH that were judged fit, without
+// those below the roots. A program that is a link into a root does not count. An absolute path is its own answer.
+func (l *Local) Find(name string, in Surroundings) (string, error) {
 	if filepath.IsAbs(name) {
 		return name, nil
 	}
 	if strings.ContainsRune(name, '/') {
 		return "", fmt.Errorf("%s is relative: name the program, or give its absolute path", name)
 	}
-	key := strings.Join(append([]string{name}, slices.Concat(c.Path, []string{""}, c.Roots)...), "\x00")
+	key := strings.Join(append([]string{name}, slices.Concat(in.Path, []string{""}, in.Roots)...), "\x00")
 	l.finding.Lock()
 	path := l.found[key]
 	l.finding.Unlock()
@@ -99,14 +100,14 @@ func (l *Local) program(name string, c Command) (string, error) {
 		return path, nil
 	}
 	path = func() string {
-		for _, dir := range c.Path {
+		for _, dir := range in.Path {
 			if path := filepath.Join(dir, name); executable(path) {
 				return path
 			}
 		}
-		for _, dir := range l.folders(c.Roots) {
+		for _, dir := range l.folders(in.Roots) {
 			path := filepath.Join(dir, name)
-			if executable(path) && !inside(path, c.Roots) {
+			if executable(path) && !inside(path, in.Roots) {
 				return path
 			}
 		}
@@ -152,15 +153,15 @@ func (l *Local) environ() []string {
 
 // environment is what a command gets: what Environment hands on, without a PATH that leads into a root and without
 // temporary files in one.
-func (l *Local) environment(c Command) []string {
-	env := Environment(l.environ(), slices.Concat(l.Pass, c.Pass))
+func (l *Local) environment(in Surroundings) []string {
+	env := Environment(l.environ(), slices.Concat(l.Pass, in.Pass))
 	named := func(name string) bool {
-		return slices.ContainsFunc(slices.Concat(l.Pass, c.Pass), func(e string) bool { return strings.HasPrefix(e, name+"=") })
+		return slices.ContainsFunc(slices.Concat(l.Pass, in.Pass), func(e string) bool { return strings.HasPrefix(e, name+"=") })
 	}
 	if !named("PATH") {
-		env = set(env, "PATH", strings.Join(slices.Concat(c.Path, l.folders(c.Roots)), ":"))
+		env = set(env, "PATH", strings.Join(slices.Concat(in.Path, l.folders(in.Roots)), ":"))
 	}
-	if tmp := lookup(env, "TMPDIR"); tmp != "" && !named("TMPDIR") && (!filepath.IsAbs(tmp) || inside(tmp, c.Roots)) {
+	if tmp := lookup(env, "TMPDIR"); tmp != "" && !named("TMPDIR") && (!filepath.IsAbs(tmp) || inside(tmp, in.Roots)) {
 		env = set(env, "TMPDIR", "")
 	}
 	return env

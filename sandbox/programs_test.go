@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 )
 
 // plant makes a program that says where it lies.
@@ -17,6 +18,19 @@ func plant(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// named finds a program and runs it.
+func named(t *testing.T, l *Local, dir string, in Surroundings, argv ...string) (Outcome, error) {
+	t.Helper()
+	t.Cleanup(l.Close)
+	program, err := l.Find(argv[0], in)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return Run(t.Context(), l, Command{
+		Argv: append([]string{program}, argv[1:]...), Dir: dir, Profile: Unconfined, Surroundings: in, Timeout: 20 * time.Second,
+	})
 }
 
 // TestFindingS5PlantedPrograms looks for a program on a PATH that leads into a workspace in many ways: none of them counts.
@@ -41,30 +55,30 @@ func TestFindingS5PlantedPrograms(t *testing.T) {
 		}
 	}
 	t.Chdir(filepath.Dir(evil))
-	fine := filepath.Dir(good)
+	fine, in := filepath.Dir(good), Surroundings{Roots: []string{root}}
 	for name, dir := range map[string]string{
 		"in the workspace": filepath.Dir(evil), "a link into it": filepath.Join(top, "into"), "linked program": filepath.Join(top, "linked"),
 		"relative": ".", "empty": "", "below what everybody may write": filepath.Join(all, "sub", "bin"), "spelled oddly": top + "//w/./.venv/bin/",
 	} {
 		l := Local{Environ: []string{"PATH=" + dir + ":" + fine + ":/usr/bin:/bin"}}
-		o, err := l.Run(t.Context(), Command{Argv: []string{"tool"}, Dir: root, Roots: []string{root}})
+		o, err := named(t, &l, root, in, "tool")
 		if err != nil || o.Stdout != good+"\n" {
 			t.Errorf("%s: %q, %v", name, o.Stdout, err)
 		}
-		o, err = l.Run(t.Context(), Command{Argv: []string{"sh", "-c", "echo $PATH"}, Dir: root, Roots: []string{root}})
+		o, err = named(t, &l, root, in, "sh", "-c", "echo $PATH")
 		if want := fine + ":/usr/bin:/bin\n"; err != nil || name != "linked program" && o.Stdout != want {
 			t.Errorf("%s: PATH %q, %v", name, o.Stdout, err)
 		}
 	}
 	l := Local{Environ: []string{"PATH=" + filepath.Dir(evil)}}
-	if o, err := l.Run(t.Context(), Command{Argv: []string{"tool"}, Dir: root, Roots: []string{root}}); err == nil {
+	if o, err := named(t, &l, root, in, "tool"); err == nil {
 		t.Errorf("the planted program ran: %+v", o)
 	}
-	if o, err := l.Run(t.Context(), Command{Argv: []string{"./tool"}, Dir: filepath.Dir(evil)}); err == nil {
+	if o, err := named(t, &l, filepath.Dir(evil), Surroundings{}, "./tool"); err == nil {
 		t.Errorf("a relative program ran: %+v", o)
 	}
 	// What a person has named counts, wherever it lies.
-	o, err := l.Run(t.Context(), Command{Argv: []string{"tool"}, Dir: root, Roots: []string{root}, Path: []string{filepath.Dir(evil)}})
+	o, err := named(t, &l, root, Surroundings{Roots: []string{root}, Path: []string{filepath.Dir(evil)}}, "tool")
 	if err != nil || o.Stdout != evil+"\n" {
 		t.Errorf("named: %q, %v", o.Stdout, err)
 	}
@@ -74,7 +88,7 @@ func TestFindingS5PlantedPrograms(t *testing.T) {
 func TestFindingS20Surroundings(t *testing.T) {
 	root := t.TempDir()
 	l := Local{Environ: []string{"PATH=" + root + "/bin:/usr/bin:rel:/bin", "TMPDIR=" + root + "/tmp", "HOME=/h"}}
-	c := Command{Roots: []string{root}}
+	c := Surroundings{Roots: []string{root}}
 	got := l.environment(c)
 	slices.Sort(got)
 	if want := []string{"HOME=/h", "PATH=/usr/bin:/bin"}; !slices.Equal(got, want) {
@@ -90,7 +104,7 @@ func TestFindingS20Surroundings(t *testing.T) {
 	if got := l.environment(c); !slices.Contains(got, "PATH=/mine") {
 		t.Errorf("%q", got)
 	}
-	c = Command{Roots: []string{"/"}}
+	c = Surroundings{Roots: []string{"/"}}
 	if got := l.environment(c); !slices.Contains(got, "PATH="+root+"/bin:/usr/bin:/bin") {
 		t.Errorf("a workspace that is everything: %q", got)
 	}
@@ -111,7 +125,7 @@ func TestSearchPath(t *testing.T) {
 func BenchmarkPrograms(b *testing.B) {
 	for b.Loop() {
 		l := Local{}
-		if _, err := l.program("sh", Command{Roots: []string{"/nowhere"}}); err != nil {
+		if _, err := l.Find("sh", Surroundings{Roots: []string{"/nowhere"}}); err != nil {
 			b.Fatal(err)
 		}
 	}

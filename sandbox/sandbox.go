@@ -5,6 +5,7 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -17,24 +18,41 @@ const (
 	Stderr
 )
 
-// Command is one command as a Runner starts it: an argument vector, never a line for a shell to split. The program is an
-// absolute path, or a name that is looked for in the PATH of this process.
-type Command struct {
-	Argv []string
-	// Dir is the absolute working directory.
-	Dir string
-	// Env is the whole environment, "NAME=value"; nil means the filtered one of Environment.
-	Env []string
+// Profile says what a command may do. The zero value is none and does not run.
+type Profile uint8
+
+// Unconfined is the profile of a command that has all the rights of the user.
+const Unconfined Profile = 1
+
+// Surroundings say where programs are looked for and what a command gets of the environment.
+type Surroundings struct {
 	// Roots are folders that have no say in which programs run: no program is looked for in them, and neither an entry of
 	// PATH nor a TMPDIR in them is handed on.
 	Roots []string
 	// Path are absolute folders that a person has named: PATH begins with them, wherever they are. Pass is what they have
 	// named of the environment, see Environment.
 	Path, Pass []string
+}
+
+// Command is one command as a Runner starts it: an argument vector, never a line for a shell to split.
+type Command struct {
+	// Argv begins with the absolute path of the program, as Runner.Find gives it.
+	Argv []string
+	// Dir is the absolute working directory.
+	Dir     string
+	Profile Profile
+	// Env is the whole environment, "NAME=value"; nil means the filtered one of Environment.
+	Env          []string
+	Surroundings Surroundings
 	// Privileged keeps the capabilities that this process has; without it the command has none.
 	Privileged bool
+	// Leave lets processes live that the command leaves in the background: a program that a person has configured may
+	// begin an agent of theirs. All others are killed.
+	Leave bool
 	// Stdin is what the command reads; nothing else is there to be read.
 	Stdin string
+	// Interactive leaves standard input and output to whoever starts the command, see Process.
+	Interactive bool
 	// Timeout ends the command; 0 means that only the context does.
 	Timeout time.Duration
 	// Grace is the time between TERM and KILL of the whole process group.
@@ -57,6 +75,11 @@ type Outcome struct {
 	TimedOut  bool
 	Cancelled bool
 	Duration  time.Duration
+	// Background is how many processes the command had left in the background when it ended by itself. They were killed.
+	// Left is how many processes of it could not be killed; systems other than Linux do not say.
+	Background, Left int
+	// Level is what confined the command, a Level.Name.
+	Level string
 }
 
 // Gap is what was not kept of an output: Bytes bytes, in which Chars characters begin, are missing at the byte offset At.
@@ -77,9 +100,34 @@ func (g Gap) Mark(s string) string {
 // Level says what a Runner confines commands with: "full", "landlock+seccomp" or "none", and why.
 type Level struct{ Name, Reason string }
 
-// Runner starts commands. It may be called concurrently. An error means that the command never ran; a command that
-// failed, timed out or was cancelled is an Outcome. When Run returns, no process of the command's group is alive.
+// Runner starts commands. It may be called concurrently.
 type Runner interface {
-	Run(ctx context.Context, c Command) (Outcome, error)
+	// Find gives the absolute path of a program. What was found once stays the program of that name, as long as it is there.
+	Find(name string, in Surroundings) (string, error)
+	// Start starts a command, which ends with the context at the latest. An error means that it never ran; a command that
+	// failed, timed out or was cancelled is an Outcome, also where the context had ended before.
+	Start(ctx context.Context, c Command) (Process, error)
 	Level() Level
+}
+
+// Process is a command that was started. All methods may be called concurrently.
+type Process interface {
+	// Stdin and Stdout are the streams of an interactive command, and nil otherwise. Stdin is closed when the command has
+	// ended; Stdout is read to its end and closed by whoever started the command, and is not in the Outcome.
+	Stdin() io.WriteCloser
+	Stdout() io.ReadCloser
+	// Stop cancels the command: TERM, after its grace KILL. It does not wait.
+	Stop()
+	// Wait returns when the command has ended. On Linux nothing is alive then that it has started; elsewhere no process of
+	// its group is.
+	Wait() Outcome
+}
+
+// Run starts a command and waits for its end.
+func Run(ctx context.Context, r Runner, c Command) (Outcome, error) {
+	p, err := r.Start(ctx, c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return p.Wait(), nil
 }

@@ -244,9 +244,15 @@ func (x *examination) program(ctx context.Context, check, name, without, next st
 	if err != nil {
 		dir = "/"
 	}
-	out, err := (&sandbox.Local{}).Run(ctx, sandbox.Command{
-		Argv: []string{name, "--version"}, Dir: dir, Timeout: 5 * time.Second, Grace: time.Second,
-	})
+	var runner sandbox.Local
+	defer runner.Close()
+	program, err := runner.Find(name, sandbox.Surroundings{})
+	var out sandbox.Outcome
+	if err == nil {
+		out, err = sandbox.Run(ctx, &runner, sandbox.Command{
+			Argv: []string{program, "--version"}, Dir: dir, Profile: sandbox.Unconfined, Timeout: 5 * time.Second, Grace: time.Second,
+		})
+	}
 	line, _, _ := strings.Cut(out.Stdout, "\n")
 	if err != nil || out.ExitCode != 0 || out.TimedOut {
 		x.add(check, warn, fmt.Sprintf("%s does not run: %s", x.find(name), cmp.Or(strings.TrimSpace(out.Stderr), fmt.Sprint(err))), next)

@@ -105,8 +105,15 @@ func printed(argv []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r, err := (&sandbox.Local{}).Run(context.Background(), sandbox.Command{
-		Argv: argv, Dir: dir, Env: os.Environ(), Roots: opened(dir), Privileged: true, Timeout: 10 * time.Second, Grace: time.Second,
+	var runner sandbox.Local
+	defer runner.Close()
+	program, err := runner.Find(argv[0], sandbox.Surroundings{Roots: opened(dir)})
+	if err != nil {
+		return "", err
+	}
+	r, err := sandbox.Run(context.Background(), &runner, sandbox.Command{
+		Argv: append([]string{program}, argv[1:]...), Dir: dir, Profile: sandbox.Unconfined, Env: os.Environ(),
+		Privileged: true, Leave: true, Timeout: 10 * time.Second, Grace: time.Second,
 	})
 	switch {
 	case err != nil:

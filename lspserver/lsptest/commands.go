@@ -87,23 +87,46 @@ func (c *Commands) take(command string) (commandBlock, bool) {
 	return commandBlock{}, false
 }
 
-// Run plays the block of the command, which is the last word of its argument vector.
-func (c *Commands) Run(ctx context.Context, cmd sandbox.Command) (sandbox.Outcome, error) {
+// Find finds shells, and nothing else.
+func (c *Commands) Find(name string, _ sandbox.Surroundings) (string, error) {
+	if name != "bash" && name != "sh" {
+		return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
+	}
+	return "/bin/" + name, nil
+}
+
+// Start takes the block of the command, which follows "-c". It is played when its end is waited for.
+func (c *Commands) Start(ctx context.Context, cmd sandbox.Command) (sandbox.Process, error) {
 	missing := &exec.Error{Name: cmd.Argv[0], Err: exec.ErrNotFound}
-	if shell := filepath.Base(cmd.Argv[0]); shell != "bash" && shell != "sh" {
-		return sandbox.Outcome{}, missing
+	if len(cmd.Argv) < 3 || cmd.Argv[1] != "-c" {
+		return nil, missing
 	}
-	b, ok := c.take(cmd.Argv[len(cmd.Argv)-1])
+	b, ok := c.take(cmd.Argv[2])
 	if !ok {
-		return sandbox.Outcome{}, missing
+		return nil, missing
 	}
+	return &scene{of: c, ctx: ctx, cmd: cmd, block: b}, nil
+}
+
+// scene is a command that is played once.
+type scene struct {
+	sandbox.Process // the scripts need no more of it
+
+	of    *Commands
+	ctx   context.Context
+	cmd   sandbox.Command
+	block commandBlock
+}
+
+// Wait plays the block.
+func (s *scene) Wait() (out sandbox.Outcome) {
 	began := time.Now()
+	defer func() { out.Duration = time.Since(began) }()
 	var limit <-chan time.Time
-	if cmd.Timeout > 0 {
-		limit = time.After(cmd.Timeout)
+	if s.cmd.Timeout > 0 {
+		limit = time.After(s.cmd.Timeout)
 	}
-	var out sandbox.Outcome
-	for _, line := range b.lines {
+	for _, line := range s.block.lines {
 		word, rest, _ := strings.Cut(line, " ")
 		switch word {
 		case "out", "err":
@@ -112,17 +135,17 @@ func (c *Commands) Run(ctx context.Context, cmd sandbox.Command) (sandbox.Outcom
 				stream, kept = sandbox.Stderr, &out.Stderr
 			}
 			*kept += rest + "\n"
-			if cmd.Output != nil {
-				cmd.Output(stream, []byte(rest+"\n"))
+			if s.cmd.Output != nil {
+				s.cmd.Output(stream, []byte(rest+"\n"))
 			}
 		case "write":
-			if err := writeFor(cmd.Dir, rest); err != nil {
-				return out, err
+			if err := writeFor(s.cmd.Dir, rest); err != nil {
+				s.of.problem(err.Error())
 			}
 		case "exit":
 			n, err := strconv.Atoi(rest)
 			if err != nil {
-				return out, err
+				s.of.problem(err.Error())
 			}
 			out.ExitCode = n
 		case "wait", "hang", "stubborn":
@@ -130,7 +153,7 @@ func (c *Commands) Run(ctx context.Context, cmd sandbox.Command) (sandbox.Outcom
 			if word == "wait" {
 				d, err := time.ParseDuration(rest)
 				if err != nil {
-					return out, err
+					s.of.problem(err.Error())
 				}
 				over = time.After(d)
 			}
@@ -139,19 +162,23 @@ func (c *Commands) Run(ctx context.Context, cmd sandbox.Command) (sandbox.Outcom
 				continue
 			case <-limit:
 				out.TimedOut = true
-			case <-ctx.Done():
+			case <-s.ctx.Done():
 				out.Cancelled = true
 			}
 			if word == "stubborn" {
-				time.Sleep(cmd.Grace)
+				time.Sleep(s.cmd.Grace)
 			}
 			out.ExitCode = -1
-			out.Duration = time.Since(began)
-			return out, nil
+			return out
 		}
 	}
-	out.Duration = time.Since(began)
-	return out, nil
+	return out
+}
+
+func (c *Commands) problem(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.problems = append(c.problems, what)
 }
 
 func writeFor(dir, rest string) error {

@@ -60,8 +60,8 @@ func TestCommandsPlay(t *testing.T) {
 				}
 				var heard strings.Builder
 				dir := root(t)
-				got, err := commands.Run(ctx, sandbox.Command{
-					Argv: []string{"bash", "-c", c.command}, Dir: dir, Timeout: c.timeout, Grace: 5 * time.Second,
+				got, err := sandbox.Run(ctx, commands, sandbox.Command{
+					Argv: []string{"/bin/bash", "-c", c.command}, Dir: dir, Timeout: c.timeout, Grace: 5 * time.Second,
 					Output: func(_ sandbox.Stream, b []byte) { heard.Write(b) },
 				})
 				if err != nil || got != c.want {
@@ -76,10 +76,10 @@ func TestCommandsPlay(t *testing.T) {
 				if left := commands.Problems(); len(left) != 2 {
 					t.Error(left)
 				}
-				if _, err := commands.Run(ctx, sandbox.Command{Argv: []string{"sh", "-c", c.command}}); err == nil {
+				if _, err := commands.Start(ctx, sandbox.Command{Argv: []string{"/bin/sh", "-c", c.command}}); err == nil {
 					t.Error("a block was played twice")
 				}
-				if _, err := commands.Run(ctx, sandbox.Command{Argv: []string{"rg", "x"}}); !errors.Is(err, exec.ErrNotFound) {
+				if _, err := commands.Find("rg", sandbox.Surroundings{}); !errors.Is(err, exec.ErrNotFound) {
 					t.Error(err)
 				}
 				if left := commands.Problems(); len(left) != 3 {

@@ -186,8 +186,8 @@ func (f *fake) call(c model.Call) string {
 	case c.Name == "read_file":
 		said, _ = f.text(ToURI(a.Path))
 	case c.Name == "bash":
-		out, err := f.runner.Run(context.Background(), sandbox.Command{
-			Argv: []string{"bash", "-c", a.Command}, Dir: f.root,
+		out, err := sandbox.Run(context.Background(), f.runner, sandbox.Command{
+			Argv: []string{"/bin/bash", "-c", a.Command}, Dir: f.root,
 		})
 		if said = out.Stdout; err != nil {
 			code = "EXECUTION_ERROR"

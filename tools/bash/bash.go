@@ -85,6 +85,10 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	if info, err := tree.Stat(env.Paths, dir); err != nil || !info.IsDir() {
 		return nil, notThere(env, dir, info)
 	}
+	shell, err := env.Runner.Find("bash", sandbox.Surroundings{})
+	if err != nil {
+		return nil, &tools.Refusal{Result: notStarted(err)}
+	}
 	op := tools.OpCommand
 	if env.Runner.Level().Name == "none" {
 		op = tools.OpUnsandboxed
@@ -92,7 +96,7 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	return &tools.Plan{
 		Title: title(in), Kind: tools.Execute, Danger: danger(in.Command), Op: op, Command: in.Command,
 		Locations: []tools.Location{{Path: dir}}, Paths: []string{dir}, Semantic: "write",
-		Run: func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in, dir, timeout) },
+		Run: func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in, shell, dir, timeout) },
 	}, nil
 }
 
@@ -124,20 +128,26 @@ func invalid(path, expected, message string) error {
 	return &tools.Refusal{Result: r}
 }
 
-func run(ctx context.Context, env *tools.Env, in input, dir string, timeout time.Duration) (tools.Result, error) {
+func run(ctx context.Context, env *tools.Env, in input, shell, dir string, timeout time.Duration) (tools.Result, error) {
 	news := reporter{env: env}
-	o, err := env.Runner.Run(ctx, sandbox.Command{
-		Argv: []string{"bash", "-c", in.Command}, Dir: dir, Timeout: timeout, Grace: env.Limits.KillGrace,
-		MaxOutput: maxOutput, Output: news.output,
+	o, err := sandbox.Run(ctx, env.Runner, sandbox.Command{
+		// The last word is what the shell calls itself in its messages.
+		Argv: []string{shell, "-c", in.Command, "bash"}, Dir: dir, Profile: sandbox.Unconfined, Timeout: timeout,
+		Grace: env.Limits.KillGrace, MaxOutput: maxOutput, Output: news.output,
 	})
 	if err != nil {
-		return tools.Fail(tools.ExecutionError, "not_started", "The command was not run: %v.", err), nil
+		return notStarted(err), nil
 	}
 	news.flush()
 	return answer(title(in), o, timeout), nil
 }
 
-// answer words how a command ended: its outputs under their names, then the exit code.
+func notStarted(err error) tools.Result {
+	return tools.Fail(tools.ExecutionError, "not_started", "The command was not run: %v.", err)
+}
+
+// answer words how a command ended: its outputs under their names, what became of its background processes, then the
+// exit code.
 func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result {
 	r := tools.Result{
 		Value: &value{
@@ -160,7 +170,7 @@ func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result
 		}
 		data.WriteString(tail + "\n")
 	}
-	var parts []string
+	parts := leftovers(o)
 	switch {
 	case o.TimedOut:
 		r.Error, r.Reason = filetime.Timeout, "timeout"
@@ -190,6 +200,24 @@ func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result
 	}
 	r.Data = data.String() + strings.Join(parts, "\n")
 	return r
+}
+
+// leftovers says what became of processes that a command did not wait for.
+func leftovers(o sandbox.Outcome) (said []string) {
+	if n := o.Background - o.Left; n > 0 {
+		said = append(said, plural(n, "background process of the command was", "background processes of the command were")+" ended with it.")
+	}
+	if n := o.Left; n > 0 {
+		said = append(said, plural(n, "process of the command", "processes of the command")+" could not be ended.")
+	}
+	return said
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 func seconds(d time.Duration) string {

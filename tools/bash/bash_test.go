@@ -33,13 +33,25 @@ type scripted struct {
 
 func (s *scripted) Level() sandbox.Level { return sandbox.Level{Name: s.level} }
 
-func (s *scripted) Run(_ context.Context, c sandbox.Command) (sandbox.Outcome, error) {
+func (s *scripted) Find(name string, _ sandbox.Surroundings) (string, error) {
+	return "/bin/" + name, nil
+}
+
+func (s *scripted) Start(_ context.Context, c sandbox.Command) (sandbox.Process, error) {
 	s.got = c
 	for _, p := range s.prints {
 		c.Output(sandbox.Stdout, []byte(p))
 	}
-	return s.outcome, s.err
+	return over{outcome: s.outcome}, s.err
 }
+
+// over is a command that has ended.
+type over struct {
+	sandbox.Process
+	outcome sandbox.Outcome
+}
+
+func (o over) Wait() sandbox.Outcome { return o.outcome }
 
 func call(t *testing.T, s *scripted, args string) (tools.Result, *tools.Plan) {
 	t.Helper()
@@ -111,7 +123,7 @@ func TestPlan(t *testing.T) {
 	if p.Op != tools.OpUnsandboxed || p.Command != "make  test\nmake x" || p.Title != "$ make  test …" || p.Semantic != "write" {
 		t.Errorf("%+v", p)
 	}
-	if !slices.Equal(s.got.Argv, []string{"bash", "-c", p.Command}) || !strings.HasSuffix(s.got.Dir, "/sub") || s.got.Env != nil {
+	if !slices.Equal(s.got.Argv, []string{"/bin/bash", "-c", p.Command, "bash"}) || s.got.Profile != sandbox.Unconfined || !strings.HasSuffix(s.got.Dir, "/sub") || s.got.Env != nil {
 		t.Errorf("%+v", s.got)
 	}
 	if _, p = call(t, &scripted{level: "full"}, `{"command":"x"}`); p.Op != tools.OpCommand {

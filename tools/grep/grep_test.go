@@ -291,8 +291,10 @@ type none struct{}
 
 func (none) Level() sandbox.Level { return sandbox.Level{Name: "none"} }
 
-func (none) Run(context.Context, sandbox.Command) (sandbox.Outcome, error) {
-	return sandbox.Outcome{}, errors.New("nothing to be had")
+func (none) Find(string, sandbox.Surroundings) (string, error) { return "/nowhere/rg", nil }
+
+func (none) Start(context.Context, sandbox.Command) (sandbox.Process, error) {
+	return nil, errors.New("nothing to be had")
 }
 
 func TestF165WithoutRipgrep(t *testing.T) {

@@ -108,7 +108,11 @@ type reader interface {
 func (r ripgrep) run(
 	ctx context.Context, env *tools.Env, q *query, args []string, place, stdin string, to reader,
 ) error {
-	argv := append([]string{"rg", "--no-config", "--no-messages", "--crlf"}, args...)
+	program, err := env.Runner.Find("rg", sandbox.Surroundings{})
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnavailable, err)
+	}
+	argv := append([]string{program, "--no-config", "--no-messages", "--crlf"}, args...)
 	for flag, set := range map[string]bool{
 		"--ignore-case": q.IgnoreCase, "--word-regexp": q.Word, "--fixed-strings": q.Fixed, "--pcre2": q.perl && !q.Fixed,
 	} {
@@ -127,8 +131,8 @@ func (r ripgrep) run(
 	defer stop()
 	var pending []byte
 	enough, skipping := false, false
-	o, err := env.Runner.Run(ctx, sandbox.Command{
-		Argv: argv, Dir: q.dir, Stdin: stdin, MaxOutput: 64 << 10,
+	o, err := sandbox.Run(ctx, env.Runner, sandbox.Command{
+		Argv: argv, Dir: q.dir, Profile: sandbox.Unconfined, Stdin: stdin, MaxOutput: 64 << 10,
 		Output: func(s sandbox.Stream, chunk []byte) {
 			if s != sandbox.Stdout || enough {
 				return

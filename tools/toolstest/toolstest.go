@@ -94,6 +94,9 @@ func (f *Files) Commit(context.Context, filetime.Change) (filetime.Landed, error
 // Lock locks nothing.
 func (f *Files) Lock(context.Context, ...string) (func(), error) { return func() {}, nil }
 
+// runner starts the commands of all workspaces: what waits for the next one waits for those of all.
+var runner sandbox.Local
+
 // Workspace lays the files of an archive out and makes the environment of a call in them, with commands run for real.
 func Workspace(t testing.TB, a *txtar.Archive) *tools.Env {
 	t.Helper()
@@ -115,7 +118,7 @@ func Workspace(t testing.TB, a *txtar.Archive) *tools.Env {
 		Files:    files,
 		FileTime: filetime.New(files, "s", nil),
 		Open:     func() []string { return slices.Sorted(maps.Keys(files.Buffers)) },
-		Runner:   &sandbox.Local{},
+		Runner:   &runner,
 		Limits: tools.Limits{
 			MaxToolOutputChars: 30_000, MaxReadBytes: 51_200, MaxFileBytes: 1 << 20, BashTimeout: 30 * time.Second,
 			KillGrace: 50 * time.Millisecond,

@@ -1,0 +1,155 @@
+package keeper
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// patience is how long a sweep goes on while nothing ends and nothing new is found.
+	patience = 200 * time.Millisecond
+	// interval is the time between two looks of a sweep for what has been forked meanwhile.
+	interval = 10 * time.Millisecond
+)
+
+// command is what a keeper runs: one program and all that descends from it.
+type command struct {
+	pid    int
+	ended  bool // the program itself
+	status syscall.WaitStatus
+	// dead says that a child has ended; it is collected before collected is answered. It is closed when there are no
+	// children left.
+	dead      chan struct{}
+	collected chan struct{}
+}
+
+// watch serves dead. A process that has ended keeps its number until it is collected, so that no signal of run goes to
+// another process that was given the same number.
+func (c *command) watch() {
+	defer close(c.dead)
+	for {
+		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil: // ECHILD
+			return
+		default:
+			c.dead <- struct{}{}
+			<-c.collected
+		}
+	}
+}
+
+// collect collects the children that have ended.
+func (c *command) collect() {
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil || pid <= 0:
+			return
+		case pid == c.pid:
+			c.ended, c.status = true, status
+		}
+	}
+}
+
+// sweep kills everything below this process. It returns when there are no children left, or when those that there are
+// do not die. collect must not be owed to watch.
+func (c *command) sweep() End {
+	if errors.Is(unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil), unix.ECHILD) {
+		return End{Status: c.status} // as after most commands
+	}
+	found := map[int]bool{}
+	killAll(found)
+	last := time.Now()
+	again := time.NewTimer(interval)
+	defer again.Stop()
+	for {
+		select {
+		case _, more := <-c.dead:
+			if !more {
+				return End{c.status, len(found), 0}
+			}
+			c.collect()
+			c.collected <- struct{}{}
+			last = time.Now()
+		case <-again.C:
+			n := len(found)
+			left := killAll(found)
+			if len(found) > n {
+				last = time.Now()
+			}
+			if time.Since(last) > patience {
+				return End{c.status, len(found), left}
+			}
+			again.Reset(interval)
+		}
+	}
+}
+
+// killAll kills the processes below this one until no new ones are found, and gives how many have not ended yet. found
+// gets those that had not. A process that KILL was sent to forks no more. One that was forked before may have been
+// missed in the first look, and where its parent ended during the look, it is found in the next one.
+func killAll(found map[int]bool) (alive int) {
+	self := os.Getpid()
+	for fresh := true; fresh; {
+		fresh, alive = false, 0
+		all := descendants(self)
+		for pid := range all { // so that fewer of them fork while they are killed one after the other
+			_ = unix.Kill(pid, unix.SIGSTOP)
+		}
+		for pid, ended := range all {
+			_ = unix.Kill(pid, unix.SIGKILL) // also one whose first thread alone has ended
+			if !ended {
+				alive++
+				fresh = fresh || !found[pid]
+				found[pid] = true
+			}
+		}
+	}
+	return alive
+}
+
+// descendants are the processes below one, and whether they have ended and wait to be collected.
+func descendants(root int) map[int]bool {
+	type process struct {
+		pid   int
+		ended bool
+	}
+	children := map[int][]process{}
+	names, _ := os.ReadDir("/proc")
+	for _, name := range names {
+		pid, err := strconv.Atoi(name.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + name.Name() + "/stat")
+		if err != nil {
+			continue // it is gone
+		}
+		// PID (NAME) STATE PARENT …; the name may hold anything.
+		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+		if len(fields) < 2 {
+			continue
+		}
+		if parent, err := strconv.Atoi(string(fields[1])); err == nil {
+			children[parent] = append(children[parent], process{pid, fields[0][0] == 'Z' || fields[0][0] == 'X'})
+		}
+	}
+	below := map[int]bool{}
+	for next := []int{root}; len(next) > 0; next = next[1:] {
+		for _, p := range children[next[0]] {
+			below[p.pid] = p.ended
+			next = append(next, p.pid)
+		}
+	}
+	return below
+}

@@ -1,0 +1,54 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"os/exec"
+	"sync"
+)
+
+// system starts commands as children of this process. What leaves their process group is out of its reach, and nothing is
+// known of what they leave in the background.
+type system struct{}
+
+func (*system) close() {}
+
+// start enters the folder by its path: that it is still the folder that was judged is not promised here.
+func (*system) start(l launch) (child, error) {
+	cmd := &exec.Cmd{
+		Path: l.argv[0], Args: l.argv, Env: l.env, Dir: l.dir,
+		Stdin: l.streams[0], Stdout: l.streams[1], Stderr: l.streams[2], SysProcAttr: separate(),
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return &direct{cmd: cmd, leave: l.leave, left: make(chan struct{})}, nil
+}
+
+type direct struct {
+	cmd   *exec.Cmd
+	leave bool
+	once  sync.Once
+	left  chan struct{}
+}
+
+func (d *direct) wait() end {
+	ended := make(chan struct{})
+	go func() {
+		_ = d.cmd.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-d.left:
+		return end{code: -1, left: 1}
+	}
+	if !d.leave {
+		kill(d.cmd)
+	}
+	return end{code: code(d.cmd)}
+}
+
+func (d *direct) terminate() { terminate(d.cmd) }
+func (d *direct) kill()      { kill(d.cmd) }
+func (d *direct) abandon()   { d.once.Do(func() { close(d.left) }) }
