@@ -121,6 +121,7 @@ describe('a session that goes on', { skip, timeout: 400_000 }, () => {
       await p.sees('All changed.');
       await p.sees('2 files changed', '.changes');
       await p.marks(2);
+      await p.picture('U1 from the list');
       assert.equal(await p.chat.locator('.bubble', { hasText: 'another thing' }).count(), 0);
       await p.command('Tandem: New Session');
       await p.chat.locator('.callout button', { hasText: 'Back to It' }).click();
