@@ -73,7 +73,7 @@ async function showing() {
   return c;
 }
 
-describe('the session that is shown', () => {
+describe('FindingU1 the session that is shown', () => {
   it('is made once, whoever wants it', async () => {
     const c = chat();
     const both = Promise.all([c.current.session(), c.current.session()]);
