@@ -69,6 +69,8 @@ type Options struct {
 	Mode   gate.Mode
 	Model  string
 	Models model.Opener
+	// Roots is what the files are opened below; nil is one for this session alone.
+	Roots *sandbox.Roots
 	// Rules are the person's own rules for every session; may be empty.
 	Rules string
 
@@ -225,7 +227,7 @@ func (s *Session) SetConfig(c config.Config, models model.Opener) {
 func (s *Session) confine() {
 	folders := slices.Concat([]string{s.o.Cwd}, s.o.More)
 	s.paths = &sandbox.Paths{
-		Cwd: s.o.Cwd, Home: s.o.Home, Strict: s.config.StrictPaths, Folders: s.folders,
+		Cwd: s.o.Cwd, Home: s.o.Home, Strict: s.config.StrictPaths, Folders: s.folders, Roots: s.o.Roots,
 		Read: slices.Concat(folders, s.absolute(s.config.ReadRoots)), Write: folders,
 		Unrestricted: s.config.WriteRoots != nil && len(s.config.WriteRoots) == 0,
 	}

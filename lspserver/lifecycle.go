@@ -54,7 +54,16 @@ func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.Init
 	}
 	s.reload()
 	cfg := s.config()
+	s.roots = &sandbox.Roots{}
+	s.roots.Home, _ = os.UserHomeDir() // without one no name is special by lying there
+	if s.o.Own != nil {
+		s.roots.Own = s.o.Own(cfg)
+	}
+	for _, folder := range folders {
+		s.roots.Add(folder)
+	}
 	o := workspace.Options{
+		Roots:  s.roots,
 		Editor: editor{s}, Features: s.client.features(), Apply: filetime.Apply(cfg.Apply), Closed: filetime.Apply(cfg.ClosedFiles),
 		MaxFileBytes: int64(cfg.Limits.MaxFileBytes), Canonical: sandbox.Canonical, Notify: s.fileTime, Now: s.o.Now, Log: s.log,
 		Journal: journal{s},

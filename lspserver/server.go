@@ -61,6 +61,9 @@ type Options struct {
 	Log      *slog.Logger
 	// Started is told of the configuration once the editor has given its own, and whenever it has changed; may be nil.
 	Started func(config.Config)
+	// Own gives the absolute paths of the files and folders that are the program's own: the configuration, what lies beside it, and
+	// the state. No tool reads or writes them. nil for none.
+	Own func(config.Config) []string
 	// Crashes gives the paths of reports of faults inside; nil where none are written.
 	Crashes <-chan string
 	// Trace is told of every message, see wire.Options; may be nil.
@@ -120,6 +123,7 @@ type server struct {
 	// Set by initialize and then read-only.
 	client   client
 	ws       *workspace.Workspace
+	roots    *sandbox.Roots
 	watcher  *watch.Watcher
 	initOpts []byte
 	fetched  chan struct{}   // closed when the editor has been asked for its configuration

@@ -162,11 +162,14 @@ func (s *server) newUpdates(id string) *updates.Stream {
 
 // begin gives a session what it is made of besides what o has.
 func (s *server) begin(se *session, o agent.Options) error {
+	for _, folder := range append([]string{se.cwd}, o.More...) {
+		s.roots.Add(folder)
+	}
 	s.heed(append([]string{se.cwd}, o.More...)...)
 	s.mu.Lock()
 	o.Config, o.Models = s.cfg, s.opener
 	s.mu.Unlock()
-	o.Home, _ = os.UserHomeDir() // without one ~ is no path
+	o.Roots, o.Home = s.roots, s.roots.Home
 	if s.o.Rules != nil {
 		o.Rules = s.o.Rules()
 	}

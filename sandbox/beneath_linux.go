@@ -17,33 +17,29 @@ const (
 	forLooking = unix.O_PATH
 )
 
-// hold opens the folder where that was not done yet.
-func (r *root) hold() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.handle != nil {
-		return nil
-	}
+// holdRoot opens a folder by its canonical path, following no link.
+func holdRoot(path string) (*os.File, error) {
 	top, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer unix.Close(top)
-	fd, _, err := beneath(top, relative("/", r.path), unix.O_PATH|unix.O_DIRECTORY, false)
-	if err == nil {
-		r.handle = os.NewFile(uintptr(fd), r.path)
+	fd, _, err := beneath(top, relative("/", path), unix.O_PATH|unix.O_DIRECTORY, false)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return os.NewFile(uintptr(fd), path), nil
 }
 
 // open opens what stands at a clean path below the root. crossed says that a mount lies on the way.
 func (r *root) open(rel string, flags int) (f *os.File, crossed bool, err error) {
-	if err := r.hold(); err != nil {
+	folder, err := r.folder()
+	if err != nil {
 		return nil, false, err
 	}
-	fd, crossed, err := beneath(int(r.handle.Fd()), rel, flags, r.set.walks)
+	fd, crossed, err := beneath(int(folder.Fd()), rel, flags, r.set.walks)
 	if flags == forFolder && errors.Is(err, unix.EACCES) { // files in it may be had although it cannot be listed
-		fd, crossed, err = beneath(int(r.handle.Fd()), rel, forLooking|unix.O_DIRECTORY, r.set.walks)
+		fd, crossed, err = beneath(int(folder.Fd()), rel, forLooking|unix.O_DIRECTORY, r.set.walks)
 	}
 	if err != nil {
 		return nil, false, err

@@ -16,19 +16,8 @@ const (
 	forFolder  = os.O_RDONLY
 )
 
-// hold opens the folder where that was not done yet.
-func (r *root) hold() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.handle != nil {
-		return nil
-	}
-	f, err := os.Open(r.path)
-	if err == nil {
-		r.handle = f
-	}
-	return err
-}
+// holdRoot opens a folder.
+func holdRoot(path string) (*os.File, error) { return os.Open(path) }
 
 // open opens what stands at a clean path below the root by an os.Root, whose folder is compared with the one that is held.
 func (r *root) open(rel string, flags int) (f *os.File, crossed bool, err error) {
@@ -65,14 +54,15 @@ func (r *root) stat(rel string) (fs.FileInfo, error) {
 }
 
 func (r *root) below() (*os.Root, error) {
-	if err := r.hold(); err != nil {
+	folder, err := r.folder()
+	if err != nil {
 		return nil, err
 	}
 	below, err := os.OpenRoot(r.path)
 	if err != nil {
 		return nil, bare(err)
 	}
-	was, err := r.handle.Stat()
+	was, err := folder.Stat()
 	now, err2 := below.Stat(".")
 	if err != nil || err2 != nil || !os.SameFile(was, now) {
 		_ = below.Close()

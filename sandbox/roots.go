@@ -32,7 +32,8 @@ type root struct {
 	names int // of the path
 
 	mu     sync.Mutex
-	handle *os.File // nil until it is needed
+	handle *os.File    // nil until it is needed
+	info   fs.FileInfo // of the folder that is held
 }
 
 // add makes a canonical path a root. Where another folder has come to stand at the path of one that is there, the new one is
@@ -58,7 +59,7 @@ func (s *Roots) add(canonical string) *root {
 		}
 		s.held[canonical] = r
 	}
-	_ = r.hold() // what is not there yet, or cannot be opened, is tried again
+	_, _ = r.folder() // what is not there yet, or cannot be opened, is tried again
 	return r
 }
 
@@ -189,13 +190,30 @@ func relative(base, path string) string {
 func (r *root) replaced() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	now, err := os.Lstat(r.path)
+	return err == nil && r.handle != nil && !os.SameFile(r.info, now)
+}
+
+// folder gives the folder that is held, which it opens where that was not done yet. While nothing, or something else, stands at the
+// root's path, there is none: what is done by a path is done to what has that path.
+func (r *root) folder() (*os.File, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.handle == nil {
-		return false
+		f, err := holdRoot(r.path)
+		if err != nil {
+			return nil, err
+		}
+		info, err := f.Stat()
+		if err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+		r.handle, r.info = f, info
 	}
 	now, err := os.Lstat(r.path)
-	if err != nil {
-		return false
+	if err != nil || !os.SameFile(r.info, now) {
+		return nil, fs.ErrNotExist
 	}
-	was, err := r.handle.Stat()
-	return err != nil || !os.SameFile(was, now)
+	return r.handle, nil
 }

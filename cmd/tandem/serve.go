@@ -84,8 +84,21 @@ func (c *cli) options(log *slog.Logger) lspserver.Options {
 		Rules:   func() string { return userRules(os.Getenv, log) },
 		Tools:   builtin.Tools(),
 		Runner:  &sandbox.Local{},
+		Own:     own,
 		Log:     log,
 	}
+}
+
+// own are the configuration with what lies beside it, the state and the log.
+func own(cfg config.Config) []string {
+	paths := []string{stateDir(cfg)}
+	if file := config.UserFile(os.Getenv); file != "" {
+		paths = append(paths, filepath.Dir(file), file)
+	}
+	if cfg.Log.File != "" {
+		paths = append(paths, cfg.Log.File)
+	}
+	return paths
 }
 
 // opener gives what opens models by a configuration. command runs an apiKeyCommand.

@@ -60,7 +60,7 @@ type Late struct {
 
 // Options are what a Disk works with.
 type Options struct {
-	FS FS // nil is System
+	FS FS // nil is System(nil)
 	// Journal keeps what is about to happen, and what must not be lost. Without one a crash may leave files behind.
 	Journal Journal
 	// Merge gives a text with what ours and what theirs did to base. An error is a conflict, and theirs stays; it is what
@@ -98,7 +98,7 @@ type Disk struct {
 // New makes a Disk.
 func New(o Options) *Disk {
 	if o.FS == nil {
-		o.FS = System()
+		o.FS = System(nil)
 	}
 	if o.Merge == nil {
 		o.Merge = func(string, []byte, []byte, []byte) ([]byte, error) { return nil, ErrChanged }

@@ -134,7 +134,7 @@ func TestF152Attributes(t *testing.T) {
 		w.must(unix.Setxattr(w.dir, "system.posix_acl_default", acl, 0))
 	}
 	about := func(name string) string {
-		d, err := System().Open(w.dir)
+		d, err := System(nil).Open(w.dir)
 		w.must(err)
 		defer d.Close()
 		f, err := d.Open(name)

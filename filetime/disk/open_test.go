@@ -136,7 +136,7 @@ func TestF152WritesOn(t *testing.T) {
 	w.start(0)
 	h, err := os.OpenFile(w.path("f"), os.O_RDWR|os.O_APPEND, 0)
 	w.must(err)
-	dir, err := System().Open(w.dir)
+	dir, err := System(nil).Open(w.dir)
 	w.must(err)
 	file, err := dir.Open("f")
 	w.must(err)

@@ -45,7 +45,7 @@ func (p *power) ended(o Outcome) {
 	}
 	p.ends++
 	for f := range p.folders {
-		if dir, err := System().Open(f); err == nil { // one that is gone holds nothing
+		if dir, err := System(nil).Open(f); err == nil { // one that is gone holds nothing
 			_ = dir.Close()
 			p.errors = append(p.errors, "the journal has an end before the folder "+f+" is on the disk")
 		}
@@ -54,7 +54,7 @@ func (p *power) ended(o Outcome) {
 		if err != nil || !e.Type().IsRegular() {
 			return nil
 		}
-		dir, err := System().Open(filepath.Dir(path))
+		dir, err := System(nil).Open(filepath.Dir(path))
 		if err != nil {
 			return nil
 		}

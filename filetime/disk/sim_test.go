@@ -113,7 +113,7 @@ func (s *sim) Open(path string) (Dir, error) {
 	if err := s.call("opendir", path); err != nil {
 		return nil, err
 	}
-	d, err := System().Open(path)
+	d, err := System(nil).Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -12,16 +12,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// System is the file system of the machine.
-func System() FS { return system{} }
+// System is the file system of the machine. open opens a folder by its absolute path, following no link; nil opens any.
+func System(open func(path string) (*os.File, error)) FS {
+	if open == nil {
+		open = openAny
+	}
+	return system{open}
+}
 
-type system struct{}
+type system struct {
+	open func(path string) (*os.File, error)
+}
 
-// folder is an open folder, as its descriptor.
+// folder is an open folder.
 type folder struct {
-	fd   int
+	f    *os.File
 	path string
 }
+
+func (d *folder) fd() int { return int(d.f.Fd()) }
 
 func failed(op, path string, err error) error {
 	if err == nil {
@@ -39,7 +48,16 @@ func again(call func() error) error {
 	}
 }
 
-func (system) Open(path string) (Dir, error) {
+func (s system) Open(path string) (Dir, error) {
+	f, err := s.open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &folder{f, path}, nil
+}
+
+// openAny opens a folder by its absolute path from the top, following no link.
+func openAny(path string) (*os.File, error) {
 	const flags = unix.O_DIRECTORY | unix.O_CLOEXEC | unix.O_NOFOLLOW
 	fd := -1
 	open := func(flags int) error {
@@ -58,7 +76,7 @@ func (system) Open(path string) (Dir, error) {
 	if err != nil {
 		return nil, failed("open", path, err)
 	}
-	return &folder{fd, path}, nil
+	return os.NewFile(uintptr(fd), path), nil
 }
 
 func (d *folder) at(name string) string { return filepath.Join(d.path, name) }
@@ -66,7 +84,7 @@ func (d *folder) at(name string) string { return filepath.Join(d.path, name) }
 func (d *folder) open(name string, flags int, mode fs.FileMode) (File, error) {
 	fd := -1
 	err := again(func() (err error) {
-		fd, err = unix.Openat(d.fd, name, flags|unix.O_CLOEXEC|unix.O_NOFOLLOW, uint32(mode.Perm()))
+		fd, err = unix.Openat(d.fd(), name, flags|unix.O_CLOEXEC|unix.O_NOFOLLOW, uint32(mode.Perm()))
 		return err
 	})
 	if err != nil {
@@ -89,29 +107,29 @@ func (d *folder) Anonymous(mode fs.FileMode) (File, error) {
 
 func (d *folder) Stat(name string) (Stat, error) {
 	var st unix.Stat_t
-	err := again(func() error { return unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	err := again(func() error { return unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
 	return statOf(&st), failed("stat", d.at(name), err)
 }
 
 func (d *folder) Writable(name string) error {
-	return failed("write", d.at(name), again(func() error { return unix.Faccessat(d.fd, name, unix.W_OK, unix.AT_EACCESS) }))
+	return failed("write", d.at(name), again(func() error { return unix.Faccessat(d.fd(), name, unix.W_OK, unix.AT_EACCESS) }))
 }
 
 func (d *folder) Mkdir(name string) error {
-	return failed("mkdir", d.at(name), again(func() error { return unix.Mkdirat(d.fd, name, 0o777) }))
+	return failed("mkdir", d.at(name), again(func() error { return unix.Mkdirat(d.fd(), name, 0o777) }))
 }
 
 func (d *folder) Link(name string, to Dir, as string) error {
 	t := to.(*folder)
-	return failed("link", t.at(as), again(func() error { return unix.Linkat(d.fd, name, t.fd, as, 0) }))
+	return failed("link", t.at(as), again(func() error { return unix.Linkat(d.fd(), name, t.fd(), as, 0) }))
 }
 
 func (d *folder) rename(name string, t *folder, as string, flags uint) error {
-	return failed("rename", t.at(as), again(func() error { return unix.Renameat2(d.fd, name, t.fd, as, flags) }))
+	return failed("rename", t.at(as), again(func() error { return unix.Renameat2(d.fd(), name, t.fd(), as, flags) }))
 }
 
 func (d *folder) Rename(name, as string) error {
-	return failed("rename", d.at(as), again(func() error { return unix.Renameat(d.fd, name, d.fd, as) }))
+	return failed("rename", d.at(as), again(func() error { return unix.Renameat(d.fd(), name, d.fd(), as) }))
 }
 
 func (d *folder) Place(name string, to Dir, as string) error {
@@ -121,17 +139,17 @@ func (d *folder) Place(name string, to Dir, as string) error {
 func (d *folder) Exchange(a, b string) error { return d.rename(a, d, b, unix.RENAME_EXCHANGE) }
 
 func (d *folder) Remove(name string) error {
-	return failed("remove", d.at(name), again(func() error { return unix.Unlinkat(d.fd, name, 0) }))
+	return failed("remove", d.at(name), again(func() error { return unix.Unlinkat(d.fd(), name, 0) }))
 }
 
 func (d *folder) Rmdir(name string) error {
-	return failed("rmdir", d.at(name), again(func() error { return unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR) }))
+	return failed("rmdir", d.at(name), again(func() error { return unix.Unlinkat(d.fd(), name, unix.AT_REMOVEDIR) }))
 }
 
 func (d *folder) Names() ([]string, error) {
 	fd := -1
 	err := again(func() (err error) {
-		fd, err = unix.Openat(d.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		fd, err = unix.Openat(d.fd(), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		return err
 	})
 	if err != nil {
@@ -143,10 +161,10 @@ func (d *folder) Names() ([]string, error) {
 }
 
 func (d *folder) Sync() error {
-	return failed("sync", d.path, again(func() error { return unix.Fsync(d.fd) }))
+	return failed("sync", d.path, again(func() error { return unix.Fsync(d.fd()) }))
 }
 
-func (d *folder) Close() error { return failed("close", d.path, unix.Close(d.fd)) }
+func (d *folder) Close() error { return d.f.Close() }
 
 // regular is an open file, which need not be regular.
 type regular struct{ *os.File }
@@ -156,7 +174,7 @@ func (f regular) fd() int { return int(f.Fd()) }
 func (f regular) Name(in Dir, name string) error {
 	d := in.(*folder)
 	return failed("link", d.at(name), again(func() error {
-		return unix.Linkat(unix.AT_FDCWD, f.proc(), d.fd, name, unix.AT_SYMLINK_FOLLOW)
+		return unix.Linkat(unix.AT_FDCWD, f.proc(), d.fd(), name, unix.AT_SYMLINK_FOLLOW)
 	}))
 }
 

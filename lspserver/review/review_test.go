@@ -11,6 +11,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/lspserver/workspace"
+	"tandem/sandbox"
 )
 
 // buffer is an editor with one document that takes every edit for its present version.
@@ -81,7 +82,7 @@ func newDesk(t *testing.T, content string, open bool) *desk {
 		t.Fatal(err)
 	}
 	b := &buffer{uri: workspace.URI(path), text: text.New(content), ver: 1}
-	b.w = workspace.New(workspace.Options{Editor: b, Features: workspace.Features{Apply: true}})
+	b.w = workspace.New(workspace.Options{Roots: everything(), Editor: b, Features: workspace.Features{Apply: true}})
 	if open {
 		b.w.Open(path, b.uri, 1, content)
 	}
@@ -393,7 +394,7 @@ func TestRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	w := workspace.New(workspace.Options{})
+	w := workspace.New(workspace.Options{Roots: everything()})
 	l := New(w, "s", nil)
 	l.Restore(t.Context(), append(steps, Step{Path: d.path, Call: "large", Turn: 2, Lost: true}))
 	got := l.Marks(d.path)
@@ -438,4 +439,11 @@ func (k keeper) Commit(ctx context.Context, c filetime.Change) (filetime.Landed,
 		*k.steps = append(*k.steps, Step{Path: f.Path, Person: true, Before: f.Before, After: f.After})
 	}
 	return l, err
+}
+
+// everything are Roots below which all of the machine lies.
+func everything() *sandbox.Roots {
+	r := &sandbox.Roots{}
+	r.Add("/")
+	return r
 }

@@ -25,7 +25,7 @@ func BenchmarkMinute(b *testing.B) {
 	body := strings.Repeat("\tif value, err := the.Call(context, 12345); err != nil { // and so on\n", 10<<20/69)
 	for b.Loop() {
 		r := rand.New(rand.NewPCG(1, 1))
-		w := New(Options{Features: Features{Apply: true}})
+		w := New(Options{Roots: everything(), Features: Features{Apply: true}})
 		w.Open(path, URI(path), 1, body)
 		var first, most float64
 		for i := range 60_000 {
@@ -59,7 +59,7 @@ func BenchmarkChange(b *testing.B) {
 	for _, mb := range []int{1, 10} {
 		b.Run(fmt.Sprintf("%dMB", mb), func(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "f.go")
-			w := New(Options{Features: Features{Apply: true}})
+			w := New(Options{Roots: everything(), Features: Features{Apply: true}})
 			w.Open(path, URI(path), 1, strings.Repeat("\tif value, err := the.Call(context, 12345); err != nil {\n", mb<<20/57))
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {

@@ -37,7 +37,7 @@ func onDiskOnly(t *testing.T, content string) (*Workspace, string) {
 	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return New(Options{}), path
+	return New(Options{Roots: everything()}), path
 }
 
 // edited quotes old as a model does that has read the file, and puts new in its place.
@@ -190,7 +190,7 @@ func TestFormattedMeanwhile(t *testing.T) {
 	b := &buffer{text: was, ver: 1}
 	path := filepath.Join(t.TempDir(), "f.go")
 	b.uri = URI(path)
-	b.w = New(Options{Editor: b, Features: Features{Apply: true}})
+	b.w = New(Options{Roots: everything(), Editor: b, Features: Features{Apply: true}})
 	b.w.Open(path, b.uri, 1, was)
 	s, err := b.w.Read(t.Context(), path)
 	if err != nil {

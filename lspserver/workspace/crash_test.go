@@ -107,7 +107,7 @@ func (p *process) Open(path string) (disk.Dir, error) {
 	if p.dead {
 		panic(killed{})
 	}
-	d, err := disk.System().Open(path)
+	d, err := disk.System(nil).Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -196,15 +196,17 @@ func (f *stoppingFile) Sync() error {
 // begins gives the process's files, with an editor that has one of them open.
 func (p *process) begins(b *buffer) *Workspace {
 	w := New(Options{
+		Roots:  everything(),
 		Editor: b, Features: Features{Apply: true, Create: true, Save: true}, Journal: p, Closed: filetime.OnDisk,
 	})
-	o := w.diskOptions()
+	o := w.diskOptions(disk.System(w.dir))
 	o.FS, o.Go = p, func(f func()) { f() }
 	o.After = func(_ time.Duration, f func()) func() bool {
 		p.timers = append(p.timers, f)
 		return func() bool { return true }
 	}
 	w.disk = disk.New(o)
+	w.recovery = w.disk
 	return w
 }
 

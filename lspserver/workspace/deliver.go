@@ -460,13 +460,13 @@ func (a *attempt) landed(p plan, rev uint64) filetime.LandedFile {
 func (a *attempt) onDisk(p plan) bool {
 	f := a.f
 	if a.e.Delete {
-		d, err := readDisk(f.path, 0)
+		d, err := a.w.readDisk(f.path, 0)
 		return err == nil && !d.exists
 	}
 	if f.open {
 		return false
 	}
-	d, err := readDisk(f.path, a.w.o.MaxFileBytes)
+	d, err := a.w.readDisk(f.path, a.w.o.MaxFileBytes)
 	return err == nil && d.exists && d.text.Equal(p.after)
 }
 

@@ -14,12 +14,13 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/disk"
 	"tandem/filetime/text"
+	"tandem/sandbox"
 )
 
 // diskOptions are how the files are changed that no editor has open.
-func (w *Workspace) diskOptions() disk.Options {
+func (w *Workspace) diskOptions(system disk.FS) disk.Options {
 	o := disk.Options{
-		Journal: w.o.Journal, Merge: w.merge, Nearest: nearest, Now: w.o.Now, Log: w.o.Log,
+		FS: system, Journal: w.o.Journal, Merge: w.merge, Nearest: nearest, Now: w.o.Now, Log: w.o.Log,
 		// It may come from within a change of the same file.
 		Late:  func(l disk.Late) { go w.safely(func() { w.Changed(l.Path, true) }) },
 		Go:    func(f func()) { go w.safely(f) },
@@ -35,10 +36,21 @@ func (w *Workspace) diskOptions() disk.Options {
 func (w *Workspace) Settle() {
 	w.settleWakes()
 	w.disk.Settle()
+	w.recovery.Settle()
 }
 
-// Recover judges the changes that processes left open which have ended; see disk.Disk.Recover.
-func (w *Workspace) Recover() ([]disk.Recovered, error) { return w.disk.Recover() }
+// Recover judges the changes that processes left open which have ended; see disk.Disk.Recover. Their paths were judged by those
+// processes, so they need lie below no root of this one; no link is followed on the way to them.
+func (w *Workspace) Recover() ([]disk.Recovered, error) { return w.recovery.Recover() }
+
+// dir opens a folder in which files are changed.
+func (w *Workspace) dir(path string) (*os.File, error) {
+	p, err := w.o.Roots.Place(path)
+	if err != nil {
+		return nil, err
+	}
+	return p.Dir()
+}
 
 // racy is how young a modification time must not be to be trusted: a second write may carry the same one.
 const racy = 2 * time.Second
@@ -78,11 +90,11 @@ func (w *Workspace) refresh(f *file) error {
 	path, was, compare := f.path, f.disk, f.known && f.exists
 	d, err := bounded(path, hung, func() (*onDisk, error) {
 		if compare {
-			if info, err := os.Stat(path); err == nil && was.unchanged(statOf(info, w.o.Now())) {
+			if info, err := w.statDisk(path); err == nil && was.unchanged(statOf(info, w.o.Now())) {
 				return nil, nil
 			}
 		}
-		d, err := readDisk(path, w.o.MaxFileBytes)
+		d, err := w.readDisk(path, w.o.MaxFileBytes)
 		return &d, err
 	})
 	if err != nil || d == nil {
@@ -135,7 +147,7 @@ func bounded[T any](path string, limit time.Duration, do func() (T, error)) (T, 
 // lookAt reads a file for the editor's side, which asks only whether a buffer says the same.
 func (w *Workspace) lookAt(f *file) (onDisk, error) {
 	path := f.path
-	return bounded(path, hungOpen, func() (onDisk, error) { return readDisk(path, w.o.MaxFileBytes) })
+	return bounded(path, hungOpen, func() (onDisk, error) { return w.readDisk(path, w.o.MaxFileBytes) })
 }
 
 // adopt takes in what was found on disk. f.mu is held.
@@ -169,40 +181,52 @@ func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
 // sniffed is how much of a file is looked at for NULs, which tell that it is no text.
 const sniffed = 8192
 
+// statDisk says what stands at a path.
+func (w *Workspace) statDisk(path string) (fs.FileInfo, error) {
+	p, err := w.o.Roots.Place(path)
+	if err != nil {
+		return nil, err
+	}
+	return p.Stat()
+}
+
 // readDisk reads a regular file that is text: in UTF-8 or, where its byte order mark says so, in UTF-16. It never waits for
-// one that is not regular.
-func readDisk(path string, limit int64) (onDisk, error) {
+// one that is not regular. A link that has come to stand there since the path was judged is not followed.
+func (w *Workspace) readDisk(path string, limit int64) (onDisk, error) {
 	fail := func(code filetime.Code, reason, format string, args ...any) (onDisk, error) {
 		return onDisk{}, &filetime.Error{Code: code, Reason: reason, Path: path, Message: fmt.Sprintf(format, args...)}
 	}
-	h, err := os.OpenFile(path, os.O_RDONLY|dontBlock, 0)
+	p, err := w.o.Roots.Place(path)
+	var h *os.File
+	var info fs.FileInfo
+	if err == nil {
+		h, info, err = p.Open()
+	}
 	if err != nil {
+		var refused *sandbox.PathError
 		switch {
+		case errors.As(err, &refused):
+			return fail(filetime.Code(refused.Code), refused.Reason, "%s", refused.Message)
 		case errors.Is(err, fs.ErrNotExist):
 			return onDisk{}, nil
 		case errors.Is(err, syscall.ENOTDIR):
 			return fail(filetime.ReadError, "enotdir", "%s lies below something that is no directory (ENOTDIR).", path)
 		case errors.Is(err, syscall.ELOOP):
-			return fail(filetime.ReadError, "symlink_loop", "Read file failed: %s is a loop of symbolic links (ELOOP).", path)
+			return fail(filetime.ReadError, "not_regular", "Read file failed: a symbolic link has come to stand on the way to %s. "+
+				"Nothing was done. Look again what is there.", path)
 		case errors.Is(err, syscall.ENAMETOOLONG):
 			return fail(filetime.ReadError, "name_too_long", "Read file failed: the path is too long (ENAMETOOLONG).")
 		case errors.Is(err, fs.ErrPermission):
 			return fail(filetime.ReadError, "eacces", "Read file failed: no permission to read %s (EACCES).", path)
-		case errors.Is(err, syscall.ENXIO):
+		case errors.Is(err, syscall.EISDIR):
+			return fail(filetime.IsDirectory, "is_directory", "%s is a directory, not a file.", path)
+		case errors.Is(err, sandbox.ErrNotRegular):
 			return fail(filetime.ReadError, "not_regular", "Read file failed: %s is not a regular file.", path)
 		}
 		return fail(filetime.ReadError, "io", "Read file failed: %v.", err)
 	}
 	defer h.Close()
-	info, err := h.Stat()
-	switch {
-	case err != nil:
-		return fail(filetime.ReadError, "io", "Read file failed: %v.", err)
-	case info.IsDir():
-		return fail(filetime.IsDirectory, "is_directory", "%s is a directory, not a file.", path)
-	case !info.Mode().IsRegular():
-		return fail(filetime.ReadError, "not_regular", "Read file failed: %s is not a regular file.", path)
-	case limit > 0 && info.Size() > limit:
+	if limit > 0 && info.Size() > limit {
 		return onDisk{}, filetime.TooLarge(path, info.Size(), limit)
 	}
 	var b bytes.Buffer
@@ -312,7 +336,7 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, j *job) (l filetime.La
 		return l, false, w.overtaken(f, err)
 	}
 	f.exists = !e.Delete
-	if info, err := os.Lstat(f.path); err == nil {
+	if info, err := w.statDisk(f.path); err == nil {
 		f.disk = statOf(info, w.o.Now())
 	}
 	f.disk.charset = final.stat.charset
@@ -362,7 +386,7 @@ func (w *Workspace) swap(f *file, p plan, charset text.Charset, e filetime.FileE
 // tryBehind lands an edit on disk although the document is open: the editor cannot apply edits, and the buffer is what the
 // disk says. The buffer changes once the editor has read the file again. f.mu is held.
 func (w *Workspace) tryBehind(f *file, e filetime.FileEdit, j *job) (l filetime.LandedFile, again bool, err error) {
-	d, err := readDisk(f.path, w.o.MaxFileBytes)
+	d, err := w.readDisk(f.path, w.o.MaxFileBytes)
 	if err != nil {
 		return l, false, err
 	}

@@ -50,17 +50,27 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 		f.lent = f.out != nil
 	}
 	f.open, f.known, f.suspect = true, true, false
-	// What the disk says decides whether the buffer is dirty; an editor may well open text that it never saved.
+	w.lookOpened(f)
+	f.touched = false
+}
+
+// lookOpened finds out whether a buffer that was just opened is dirty: the disk decides, since an editor may well open text that
+// it never saved. A document that has no Place is taken for dirty until it has one. f.mu is held.
+func (w *Workspace) lookOpened(f *file) {
+	_, none := w.o.Roots.Place(f.path)
+	if f.unseen = none != nil; f.unseen {
+		f.exists, f.dirty = false, true
+		return
+	}
 	d, err := w.lookAt(f)
 	f.exists = err == nil && d.exists
-	f.dirty = err != nil || !d.exists && opened.Len() > 0 || d.exists && !sameText(d.text, opened)
+	f.dirty = err != nil || !d.exists && f.text.Len() > 0 || d.exists && !sameText(d.text, f.text)
 	if err == nil {
 		f.disk, f.last = d.stat, d.text.Hash()
 	}
 	if !f.dirty {
 		f.settle()
 	}
-	f.touched = false
 }
 
 // Elsewhere says which files the editor has open and changed in something that is no text document, such as a notebook:
@@ -242,7 +252,7 @@ func (w *Workspace) Saved(uri string, content *string) {
 		}
 		f.suspect = false
 	}
-	f.dirty, f.touched, f.edited, f.exists = false, false, false, true
+	f.dirty, f.touched, f.edited, f.exists, f.unseen = false, false, false, true, false
 	if d, err := w.lookAt(f); err == nil && d.exists {
 		f.disk, f.last = d.stat, d.text.Hash()
 		f.dirty = !sameText(d.text, f.text)
@@ -275,7 +285,7 @@ func (w *Workspace) Close(uri string) {
 	}
 	f.heard()
 	f.behind, f.edited = nil, false
-	f.open, f.dirty, f.lent, f.touched, f.suspect = false, false, false, false, false
+	f.open, f.dirty, f.lent, f.touched, f.suspect, f.unseen = false, false, false, false, false, false
 	f.version = 0
 	f.disk = stat{}
 	f.wake = nil // the disk is not what the buffer was, and nobody has taken anything away

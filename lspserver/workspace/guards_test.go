@@ -81,7 +81,7 @@ func TestFindingT4OneChangeOfAFileAtATime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, b, _, path := folder(t, map[string]string{"a": "one\n", "b": "two\nthree\n"}, k.open)
 				g := &gated{begins: make(chan string, 9), may: make(chan struct{})}
-				w = New(Options{Editor: b, Features: w.o.Features, Journal: g, Closed: filetime.OnDisk})
+				w = New(Options{Roots: everything(), Editor: b, Features: w.o.Features, Journal: g, Closed: filetime.OnDisk})
 				if b.w = w; k.open != "" {
 					w.Open(path(k.open), b.uri, 1, b.text)
 				}

@@ -24,7 +24,7 @@ func processes(t *testing.T, n int, dir string, log *slog.Logger) []*Workspace {
 	t.Helper()
 	out := make([]*Workspace, n)
 	for i := range out {
-		out[i] = New(Options{Locks: dir, Log: log})
+		out[i] = New(Options{Roots: everything(), Locks: dir, Log: log})
 	}
 	return out
 }

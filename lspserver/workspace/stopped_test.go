@@ -97,7 +97,7 @@ func locker(t *testing.T, dir string, wait bool) *exec.Cmd {
 }
 
 func lockForAnother(dir string) {
-	w := New(Options{Locks: dir})
+	w := New(Options{Roots: everything(), Locks: dir})
 	ctx := filetime.WithHolder(context.Background(), filetime.Holder{Session: "s1", Call: "call_7"})
 	if _, err := w.Lock(ctx, "/w/a"); err != nil {
 		fmt.Println(err)
@@ -111,7 +111,7 @@ func lockForAnother(dir string) {
 // which process it is, in time.
 func TestF241StoppedProcess(t *testing.T) {
 	dir := t.TempDir()
-	w := New(Options{Locks: dir})
+	w := New(Options{Roots: everything(), Locks: dir})
 	w.shared.wait = time.Second / 2
 	refused := func(p *exec.Cmd, who, does, path string) {
 		t.Helper()

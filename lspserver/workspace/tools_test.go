@@ -10,6 +10,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/lspserver/workspace"
+	"tandem/sandbox"
 	"tandem/tools/edit"
 	"tandem/tools/read"
 	"tandem/tools/run/runtest"
@@ -21,7 +22,7 @@ func TestF093ToolsKeepUTF16(t *testing.T) {
 	for name, endian := range map[string]unicode.Endianness{"le": unicode.LittleEndian, "be": unicode.BigEndian} {
 		t.Run(name, func(t *testing.T) {
 			world := runtest.NewWorld(t, read.New(), edit.New(), write.New())
-			files := workspace.New(workspace.Options{})
+			files := workspace.New(workspace.Options{Roots: everything()})
 			world.Env.Files = files
 			world.Env.FileTime = filetime.New(files, "s", files.Seen)
 			path := world.Path("f.txt")
@@ -66,7 +67,7 @@ func TestF093ToolsKeepUTF16(t *testing.T) {
 // TestLinkStays has the tools change a file through a link: the file changes, and the link stays one.
 func TestLinkStays(t *testing.T) {
 	world := runtest.NewWorld(t, read.New(), edit.New(), write.New())
-	files := workspace.New(workspace.Options{})
+	files := workspace.New(workspace.Options{Roots: everything()})
 	world.Env.Files = files
 	world.Env.FileTime = filetime.New(files, "s", files.Seen)
 	if err := os.WriteFile(world.Path("f.txt"), []byte("one\n"), 0o644); err != nil {
@@ -90,4 +91,11 @@ func TestLinkStays(t *testing.T) {
 	if got, err := os.ReadFile(world.Path("f.txt")); err != nil || string(got) != "three\n" {
 		t.Errorf("the file says %q, %v", got, err)
 	}
+}
+
+// everything are Roots below which all of the machine lies.
+func everything() *sandbox.Roots {
+	r := &sandbox.Roots{}
+	r.Add("/")
+	return r
 }

@@ -21,6 +21,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/disk"
 	"tandem/filetime/text"
+	"tandem/sandbox"
 )
 
 // Range is a range of a document in the editor's positions.
@@ -109,6 +110,8 @@ type Options struct {
 	Apply filetime.Apply
 	// MaxFileBytes refuses larger files on disk.
 	MaxFileBytes int64
+	// Roots is what files are opened below. nil is none: only open documents are had then.
+	Roots *sandbox.Roots
 	// Canonical resolves the symbolic links of a path that may not exist.
 	Canonical func(string) string
 	// Notify is told when what was read, or written, changes its state; it must not block. May be nil.
@@ -128,7 +131,9 @@ type Options struct {
 type Workspace struct {
 	o    Options
 	disk *disk.Disk
-	revs atomic.Uint64
+	// recovery is a disk that opens what earlier processes left in the midst of a change, also below no root of this one.
+	recovery *disk.Disk
+	revs     atomic.Uint64
 
 	mu    sync.Mutex
 	files map[string]*file // by canonical path
@@ -149,6 +154,9 @@ func New(o Options) *Workspace {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Roots == nil {
+		o.Roots = &sandbox.Roots{}
+	}
 	if o.Canonical == nil {
 		o.Canonical = func(p string) string { return p }
 	}
@@ -162,7 +170,7 @@ func New(o Options) *Workspace {
 	if o.Locks != "" {
 		w.shared = newShared(o.Locks, o.Log)
 	}
-	w.disk = disk.New(w.diskOptions())
+	w.disk, w.recovery = disk.New(w.diskOptions(disk.System(w.dir))), disk.New(w.diskOptions(disk.System(nil)))
 	return w
 }
 
@@ -193,6 +201,7 @@ type file struct {
 	dirty   bool
 	version int32
 	lent    bool       // opened by the editor only to take our edit
+	unseen  bool       // it was opened where it has no Place, so that nobody knows what the disk says
 	suspect bool       // positions that did not fit: its text may not be the editor's
 	rivals  int        // further names that the editor has it open under
 	clamped int        // positions that were cut to fit
@@ -299,6 +308,9 @@ func (w *Workspace) Read(ctx context.Context, path string) (filetime.Snapshot, e
 	w.trusted(ctx, f)
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.unseen {
+		w.lookOpened(f)
+	}
 	if !f.open {
 		if err := w.refresh(f); err != nil {
 			return filetime.Snapshot{Path: path}, err

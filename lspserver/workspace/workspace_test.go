@@ -15,6 +15,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/disk"
 	"tandem/filetime/text"
+	"tandem/sandbox"
 )
 
 // buffer plays an editor that has one document open. Its knobs say how it treats an edit.
@@ -132,7 +133,7 @@ func opened(t *testing.T, content string) (*Workspace, *buffer, string) {
 		t.Fatal(err)
 	}
 	b.uri = URI(path)
-	b.w = New(Options{Editor: b, Features: Features{Apply: true, Create: true, Save: true}})
+	b.w = New(Options{Roots: everything(), Editor: b, Features: Features{Apply: true, Create: true, Save: true}})
 	b.w.Open(path, b.uri, 1, content)
 	return b.w, b, path
 }
@@ -446,4 +447,11 @@ func TestF152RaceOnDisk(t *testing.T) {
 	if lost > 0 {
 		t.Errorf("%d of %d lines lost", lost, lines)
 	}
+}
+
+// everything are Roots below which all of the machine lies.
+func everything() *sandbox.Roots {
+	r := &sandbox.Roots{}
+	r.Add("/")
+	return r
 }
