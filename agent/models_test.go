@@ -22,8 +22,8 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/model/registry"
 	"tandem/agent/prompt"
+	"tandem/filetime/filetimetest"
 	"tandem/tools/builtin"
-	"tandem/tools/run/runtest"
 )
 
 type roundTrip func(*http.Request) (*http.Response, error)
@@ -174,7 +174,7 @@ func TestPrefixesStayTheSame(t *testing.T) {
 					return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}, nil
 				}),
 			}
-			files := runtest.NewFiles()
+			files := filetimetest.New()
 			for path, text := range map[string]string{"/home/ann/AGENTS.md": "Root rules.", "/home/ann/api/AGENTS.md": "API rules."} {
 				files.Put(path, text, false)
 			}
@@ -389,7 +389,7 @@ func TestRulesStayInside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := runtest.NewFiles()
+	files := filetimetest.New()
 	for link, to := range map[string]string{
 		"ws/AGENTS.md": "../outside", "ws/in/AGENTS.md": "../RULES.md", "ws/out/AGENTS.md": "../../outside", "ws/key/AGENTS.md": "../.env",
 	} {
@@ -426,7 +426,7 @@ func TestRulesStayInside(t *testing.T) {
 // TestRulesNearestWins plays a workspace with nested rules: its own are in the system prompt, those of a folder come when
 // the model first sees something there, once.
 func TestRulesNearestWins(t *testing.T) {
-	files := runtest.NewFiles()
+	files := filetimetest.New()
 	for path, content := range map[string]string{
 		"/home/ann/AGENTS.md": "Root rules.", "/home/ann/api/AGENTS.md": "API rules.", "/home/ann/api/v2/AGENTS.md": "V2 rules.",
 		"/home/ann/web/AGENTS.md": "Web rules.", "/elsewhere/AGENTS.md": "Foreign rules.", "/lib/AGENTS.md": "Library rules.",

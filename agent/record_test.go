@@ -20,10 +20,10 @@ import (
 	"tandem/agent/store"
 	"tandem/filetime"
 	"tandem/filetime/disk"
+	"tandem/filetime/filetimetest"
 	texts "tandem/filetime/text"
 	"tandem/tools"
 	"tandem/tools/gate"
-	"tandem/tools/run/runtest"
 )
 
 // stores gives each kind of store.
@@ -562,7 +562,7 @@ func TestOutcomesAreTold(t *testing.T) {
 			}
 			st = reopened(t, st)
 			for range 2 {
-				past, err := TakePast(t.Context(), st, "kept", runtest.NewFiles(), time.Now, func(store.Session) error { return nil })
+				past, err := TakePast(t.Context(), st, "kept", filetimetest.New(), time.Now, func(store.Session) error { return nil })
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -17,10 +17,10 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/model/script"
 	"tandem/agent/prompt"
+	"tandem/filetime/filetimetest"
 	"tandem/tools"
 	"tandem/tools/gate"
 	"tandem/tools/run"
-	"tandem/tools/run/runtest"
 )
 
 // client writes down what it is told and answers every question with answer.
@@ -170,7 +170,7 @@ func session(t *testing.T, c *client, models opener, change ...func(*Options)) *
 	t.Helper()
 	o := Options{
 		ID: "s1", Cwd: "/home/ann", Config: config.Default(), Models: models, Tools: toolbox(), Client: c,
-		Files: runtest.NewFiles(), Now: time.Now,
+		Files: filetimetest.New(), Now: time.Now,
 	}
 	for _, f := range change {
 		f(&o)
@@ -729,7 +729,7 @@ func TestModeAndConfigurationChange(t *testing.T) {
 
 func TestTwentySessionsAtOnce(t *testing.T) {
 	r := toolbox()
-	files := runtest.NewFiles()
+	files := filetimetest.New()
 	c := &client{answer: func(context.Context, run.Question) run.Answer { return run.Answer{Outcome: run.Allowed} }}
 	var wg sync.WaitGroup
 	for i := range 20 {
@@ -772,7 +772,7 @@ func BenchmarkTurn(b *testing.B) {
 	for b.Loop() {
 		s, err := New(Options{
 			ID: "s", Cwd: "/home/ann", Config: config.Default(), Models: opener{"main": m}, Tools: set, Client: &client{},
-			Files: runtest.NewFiles(), Now: time.Now,
+			Files: filetimetest.New(), Now: time.Now,
 		})
 		if err != nil {
 			b.Fatal(err)

@@ -23,6 +23,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tandem/filetime"
+	"tandem/filetime/filetimetest"
 	"tandem/tools"
 	"tandem/tools/edit"
 	"tandem/tools/gate"
@@ -520,7 +521,7 @@ func cancelled(t *testing.T, cause error) {
 }
 
 // partFiles are files of which one is changed and taken back when the time for the others is over.
-type partFiles struct{ *runtest.Files }
+type partFiles struct{ *filetimetest.Files }
 
 func (f partFiles) Commit(ctx context.Context, _ filetime.Change) (filetime.Landed, error) {
 	<-ctx.Done()
@@ -892,7 +893,7 @@ func TestLandingFails(t *testing.T) {
 }
 
 // halfway lands a change and then says that it failed, as one of several files may.
-type halfway struct{ *runtest.Files }
+type halfway struct{ *filetimetest.Files }
 
 func (f halfway) Commit(ctx context.Context, c filetime.Change) (filetime.Landed, error) {
 	l, _ := f.Files.Commit(ctx, c)

@@ -1,3 +1,5 @@
+// Package runtest lets tools that change files be tried without an editor and without a disk, in cases written as txtar
+// files.
 package runtest
 
 import (
@@ -19,6 +21,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"tandem/filetime"
+	"tandem/filetime/filetimetest"
 	"tandem/filetime/text"
 	"tandem/sandbox"
 	"tandem/tools"
@@ -159,7 +162,7 @@ func visible(s string) string {
 // World is what calls of a test run in: files in memory, a session, and a host.
 type World struct {
 	Root     string
-	Files    *Files
+	Files    *filetimetest.Files
 	FileTime *filetime.FileTime
 	Host     *run.Host
 	Env      tools.Env
@@ -177,7 +180,7 @@ func NewWorld(t testing.TB, list ...tools.Tool) *World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &World{Root: root, Files: NewFiles(), Answer: run.Answer{Outcome: run.Allowed}}
+	w := &World{Root: root, Files: filetimetest.New(), Answer: run.Answer{Outcome: run.Allowed}}
 	w.FileTime = filetime.New(w.Files, "s", nil)
 	w.Env = tools.Env{
 		Session: "s", Turn: 1, RequireRead: true, Now: time.Now, Files: w.Files, FileTime: w.FileTime,

@@ -1,6 +1,6 @@
-// Package runtest lets tools that change files be tried without an editor and without a disk: files in memory, a person
-// who types into them, and cases written as txtar files.
-package runtest
+// Package filetimetest has files in memory, with a person who types into them, and the contract that every
+// implementation of filetime.Files fulfils.
+package filetimetest
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // Files is a filetime.Files in memory.
 type Files struct {
-	// Enter, when set, is called inside each Commit before anything is judged, with the locks held.
+	// Enter, when set, is called inside each Commit that applies something, before anything is judged, with the locks held.
 	Enter func(filetime.Change)
 	// Fail, when set, is what Commit answers instead.
 	Fail error
@@ -35,8 +35,8 @@ type file struct {
 	version int32
 }
 
-// NewFiles makes files with nothing in them.
-func NewFiles() *Files {
+// New makes files with nothing in them.
+func New() *Files {
 	return &Files{files: map[string]*file{}, locks: map[string]chan struct{}{}}
 }
 
@@ -120,7 +120,7 @@ func (f *Files) History(path string, rev uint64) ([]filetime.Revision, filetime.
 
 // Commit implements filetime.Files for changes of any number of files.
 func (f *Files) Commit(ctx context.Context, c filetime.Change) (filetime.Landed, error) {
-	if f.Enter != nil {
+	if f.Enter != nil && c.Apply != filetime.None {
 		f.Enter(c)
 	}
 	if err := ctx.Err(); err != nil {
@@ -131,6 +131,13 @@ func (f *Files) Commit(ctx context.Context, c filetime.Change) (filetime.Landed,
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	only := c
+	only.Apply = filetime.None
+	for _, e := range c.Files {
+		if _, err := f.commit(only, e); err != nil {
+			return filetime.Landed{}, err
+		}
+	}
 	var out filetime.Landed
 	for _, e := range c.Files {
 		l, err := f.commit(c, e)

@@ -1,0 +1,29 @@
+package workspace_test
+
+import (
+	"os"
+	"testing"
+
+	"tandem/filetime/filetimetest"
+	"tandem/lspserver/workspace"
+)
+
+func TestContract(t *testing.T) {
+	filetimetest.Contract(t, func(t *testing.T) filetimetest.Subject {
+		w := workspace.New(workspace.Options{})
+		t.Cleanup(w.Settle)
+		return filetimetest.Subject{
+			Files: w, Dir: t.TempDir(),
+			Write: func(t *testing.T, path, content string) {
+				if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			},
+			Remove: func(t *testing.T, path string) {
+				if err := os.Remove(path); err != nil {
+					t.Fatal(err)
+				}
+			},
+		}
+	})
+}
