@@ -32,8 +32,20 @@ var rooms = map[string]room{
 	"docs/examples/embed": {nil, "it is as a program elsewhere would be"},
 
 	"lspserver": {
-		[]string{"lspserver/...", "agent/...", "tools/...", "filetime/...", "sandbox/..."},
-		"it answers the editor with what the agent and the tools do",
+		[]string{
+			"lspserver/backend", "lspserver/protocol", "lspserver/updates", "lspserver/wire", "lspserver/workspace", "lspserver/review",
+			"agent", "agent/model", "agent/prompt", "tools", "tools/gate", "tools/run", "tools/words",
+			"filetime", "filetime/text", "filetime/text/show",
+		},
+		"a face of the backend: it knows JSON-RPC and LSP, and neither the store nor the configuration",
+	},
+	"lspserver/backend": {
+		[]string{
+			"lspserver/workspace", "lspserver/review", "agent", "agent/config", "agent/model", "agent/prompt", "agent/store",
+			"tools", "tools/gate", "tools/run", "filetime", "filetime/disk", "filetime/text", "filetime/text/show", "filetime/watch",
+			"sandbox", "sandbox/tree",
+		},
+		"the application, which knows no wire",
 	},
 	"lspserver/updates": {
 		[]string{"lspserver/protocol", "agent", "agent/model", "tools", "tools/run", "filetime/text/show"},

@@ -15,6 +15,7 @@ import (
 
 	"tandem/agent"
 	"tandem/filetime/text/show"
+	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/updates"
 	"tandem/lspserver/wire"
@@ -59,7 +60,7 @@ func (s *server) askCommand(arguments []lsp.LSPAny) error {
 	if strings.TrimSpace(a.Text) == "" {
 		return invalid("%s wants a text.", commandAsk)
 	}
-	s.later(func(ctx context.Context) {
+	s.b.Later(func(ctx context.Context) {
 		if err := s.ask(ctx, path, a); err != nil && ctx.Err() == nil {
 			var coded *wire.Error
 			why := err.Error()
@@ -78,7 +79,7 @@ func (s *server) ask(ctx context.Context, path string, a protocol.AskTarget) err
 	if err != nil {
 		return err
 	}
-	p := protocol.PromptParams{SessionID: se.id, Prompt: []protocol.ContentBlock{updates.Text(clone(a.Text))}}
+	p := protocol.PromptParams{SessionID: se.ID(), Prompt: []protocol.ContentBlock{updates.Text(clone(a.Text))}}
 	if a.Range != nil {
 		at := &protocol.EditorContext{URI: a.URI, Cursor: a.Range.Start}
 		if a.Range.Start != a.Range.End {
@@ -90,14 +91,13 @@ func (s *server) ask(ctx context.Context, path string, a protocol.AskTarget) err
 	if err != nil {
 		return err
 	}
-	se.answer.begin()
+	viewOf(se).answer.begin()
 	r, err := answered(ctx)
-	said := se.answer.take()
+	said := viewOf(se).answer.take()
 	if err != nil {
-		var refusal *wire.Error
-		if errors.As(err, &refusal) && refusal.Code == codeNotPermitted { // the next prompt begins a new session
+		if backend.NotPermitted.Is(err) { // the next prompt begins a new session
 			s.asked.mu.Lock()
-			maps.DeleteFunc(s.asked.id, func(_, id string) bool { return id == se.id })
+			maps.DeleteFunc(s.asked.id, func(_, id string) bool { return id == se.ID() })
 			s.asked.mu.Unlock()
 		}
 		return err
@@ -113,11 +113,11 @@ func (s *server) ask(ctx context.Context, path string, a protocol.AskTarget) err
 }
 
 // asker gives the session in which prompts about a file are answered.
-func (s *server) asker(ctx context.Context, path string) (*session, error) {
+func (s *server) asker(ctx context.Context, path string) (*backend.Session, error) {
 	s.asked.mu.Lock()
 	defer s.asked.mu.Unlock()
 	folder := s.folderOf(path)
-	if se, err := s.find(s.asked.id[folder]); err == nil {
+	if se, err := s.b.Find(s.asked.id[folder]); err == nil {
 		return se, nil
 	}
 	r, err := s.newSession(ctx, protocol.NewSessionParams{Cwd: folder})
@@ -125,15 +125,13 @@ func (s *server) asker(ctx context.Context, path string) (*session, error) {
 		return nil, err
 	}
 	s.asked.id[folder] = r.SessionID
-	return s.find(r.SessionID)
+	return s.b.Find(r.SessionID)
 }
 
 // folderOf is the innermost workspace folder that a file lies in, or else the file's own.
 func (s *server) folderOf(path string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	in := ""
-	for _, f := range s.folders {
+	for _, f := range s.b.Folders() {
 		if rel, err := filepath.Rel(f, path); err == nil && filepath.IsLocal(rel) && len(f) > len(in) {
 			in = f
 		}
@@ -154,7 +152,7 @@ func (s *server) offers(p lsp.CodeActionParams) []lsp.Command {
 	if !ok {
 		return nil
 	}
-	name := s.short(path)
+	name := s.b.Short(path)
 	var out []lsp.Command
 	offer := func(title string, at lsp.Range, text string) {
 		out = append(out, commandOf(commandAsk, title, protocol.AskTarget{URI: u, Range: &at, Text: text}))
@@ -277,12 +275,12 @@ func (a *answer) take() string {
 }
 
 // plainly tells a client that has no updates what a session does: which call is running, and what a person must know.
-func (s *server) plainly(se *session, e agent.Event) {
+func (v *view) plainly(e agent.Event) {
 	switch {
 	case e.Notice != "":
-		s.say(lsp.MessageTypeInfo, failureLine, e.Notice)
+		v.s.say(lsp.MessageTypeInfo, failureLine, e.Notice)
 	case e.Call != nil && e.Call.State == run.Executing:
-		if p := se.progress.Load(); p != nil {
+		if p := v.progress.Load(); p != nil {
 			p.report(e.Call.Title)
 		}
 	}

@@ -5,12 +5,12 @@ import (
 	"maps"
 	"slices"
 
+	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/review"
 	"tandem/lspserver/updates"
 	"tandem/lspserver/wire"
 	"tandem/lspserver/workspace"
-	"tandem/sandbox"
 )
 
 func (s *server) changeRoutes(r *wire.Router) {
@@ -26,15 +26,12 @@ func (s *server) canonical(u string) (string, error) {
 	if !ok {
 		return "", invalid("%.200q is no file URI", u)
 	}
-	return s.real(path), nil
+	return s.b.Canonical(path), nil
 }
-
-// real is a path with its symbolic links resolved, as everything is kept by.
-func (s *server) real(path string) string { return sandbox.Canonical(path) }
 
 func (s *server) listChanges(ctx context.Context, p protocol.ListChangesParams) (protocol.ListChangesResult, error) {
 	r := protocol.ListChangesResult{Files: []protocol.ChangedFile{}}
-	se, err := s.find(p.SessionID)
+	se, err := s.b.Find(p.SessionID)
 	if err != nil {
 		return r, err
 	}
@@ -44,7 +41,7 @@ func (s *server) listChanges(ctx context.Context, p protocol.ListChangesParams) 
 			return r, err
 		}
 	}
-	for _, f := range se.changes.List(ctx, path, s.short) {
+	for _, f := range se.Changes.List(ctx, path, s.b.Short) {
 		out := protocol.ChangedFile{
 			URI: workspace.URI(f.Path), Status: f.Status, Additions: f.Diff.Additions, Deletions: f.Diff.Deletions,
 			Unified: f.Diff.Unified, Truncated: f.Diff.Truncated, Hunks: []protocol.ChangedHunk{},
@@ -61,7 +58,7 @@ func (s *server) listChanges(ctx context.Context, p protocol.ListChangesParams) 
 }
 
 func (s *server) diffChanges(ctx context.Context, p protocol.DiffChangesParams) (protocol.FileDiff, error) {
-	se, err := s.find(p.SessionID)
+	se, err := s.b.Find(p.SessionID)
 	if err != nil {
 		return protocol.FileDiff{}, err
 	}
@@ -69,7 +66,7 @@ func (s *server) diffChanges(ctx context.Context, p protocol.DiffChangesParams) 
 	if err != nil {
 		return protocol.FileDiff{}, err
 	}
-	f, ok := se.changes.Diff(ctx, path, s.short, p.Full, p.HunkIDs)
+	f, ok := se.Changes.Diff(ctx, path, s.b.Short, p.Full, p.HunkIDs)
 	if !ok {
 		return protocol.FileDiff{Path: path, Hunks: []protocol.DiffHunk{}}, nil
 	}
@@ -79,19 +76,19 @@ func (s *server) diffChanges(ctx context.Context, p protocol.DiffChangesParams) 
 }
 
 func (s *server) undo(ctx context.Context, p protocol.UndoParams) (protocol.UndoResult, error) {
-	return s.takeBack(ctx, p, (*review.Log).LastTurn, (*review.Log).Undo)
+	return s.takeBack(ctx, p, (*review.Log).LastTurn, (*backend.Session).Undo)
 }
 
 func (s *server) redo(ctx context.Context, p protocol.UndoParams) (protocol.UndoResult, error) {
-	return s.takeBack(ctx, p, (*review.Log).LastTaken, (*review.Log).Redo)
+	return s.takeBack(ctx, p, (*review.Log).LastTaken, (*backend.Session).Redo)
 }
 
 func (s *server) takeBack(
 	ctx context.Context, p protocol.UndoParams, last func(*review.Log) int,
-	do func(*review.Log, context.Context, review.Scope) review.Undone,
+	do func(*backend.Session, context.Context, review.Scope) review.Undone,
 ) (protocol.UndoResult, error) {
 	r := protocol.UndoResult{Changed: []string{}, Conflicts: []protocol.UndoConflict{}}
-	se, err := s.find(p.SessionID)
+	se, err := s.b.Find(p.SessionID)
 	if err != nil {
 		return r, err
 	}
@@ -100,7 +97,7 @@ func (s *server) takeBack(
 	case p.Scope == "session":
 		scope.All = true
 	case p.Scope == "turn" && p.Turn == nil:
-		turn := last(se.changes)
+		turn := last(se.Changes)
 		scope.Turn = &turn
 	case p.Scope == "turn":
 		scope.Turn = p.Turn
@@ -113,14 +110,13 @@ func (s *server) takeBack(
 	default:
 		return r, invalid("scope is turn, session, toolCall (with toolCallId) or file (with uri)")
 	}
-	done := do(se.changes, ctx, scope)
+	done := do(se, ctx, scope)
 	for _, path := range done.Changed {
 		r.Changed = append(r.Changed, workspace.URI(path))
 	}
 	for _, path := range slices.Sorted(maps.Keys(done.Conflicts)) {
 		r.Conflicts = append(r.Conflicts, protocol.UndoConflict{URI: workspace.URI(path), Reason: done.Conflicts[path]})
 	}
-	se.news.tell(done.Changed...)
 	return r, nil
 }
 
@@ -152,30 +148,15 @@ func (s *server) getFileTime(_ context.Context, p protocol.FileTimeParams) (prot
 
 // status answers at once, whatever else is going on.
 func (s *server) status(ctx context.Context, _ protocol.None) (protocol.StatusResult, error) {
+	st := s.b.Status(ctx)
 	r := protocol.StatusResult{
-		Store:   s.storeState(ctx),
-		Version: s.o.Version, Clients: 1, Tools: len(s.tools.Load().List()), Watcher: "off", PerTool: []protocol.ToolStats{},
-		Config: []string{},
+		Store: protocol.StoreState(st.Store), Version: s.o.Version, Clients: 1, Tools: st.Tools, Watcher: st.Watcher,
+		Sandbox:   protocol.SandboxState{Level: st.Sandbox.Name, Reason: st.Sandbox.Reason},
+		Documents: st.Documents, Suspect: st.Suspect, Models: st.Models, Sessions: st.Sessions, Usage: updates.Usage(st.Usage),
+		PerTool: []protocol.ToolStats{}, Config: append([]string{}, st.Remarks...),
 	}
-	if s.watcher != nil {
-		r.Watcher = s.watcher.State()
-	}
-	if s.o.Runner != nil {
-		level := s.o.Runner.Level()
-		r.Sandbox = protocol.SandboxState{Level: level.Name, Reason: level.Reason}
-	}
-	r.Documents, r.Suspect = s.ws.Documents()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.Models, r.Sessions, r.Usage = s.opener.Names(), len(s.sessions), updates.Usage(s.usage)
-	for _, p := range s.problems {
-		r.Config = append(r.Config, p.String())
-	}
-	if s.cfg.WriteRoots != nil && len(s.cfg.WriteRoots) == 0 {
-		r.Config = append(r.Config, `"writeRoots" is []: files may be changed anywhere`)
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.stats)) {
-		r.PerTool = append(r.PerTool, *s.stats[name])
+	for _, t := range st.PerTool {
+		r.PerTool = append(r.PerTool, protocol.ToolStats(t))
 	}
 	return r, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
 	"tandem/tools"
@@ -11,9 +12,8 @@ import (
 
 // Clarify asks a person a question of the model's: by the client's own request, or else by LSP's where there are options to
 // choose from. errors.ErrUnsupported says that there is no way; "" is no answer.
-func (h host) Clarify(ctx context.Context, id string, q tools.Clarification) (string, error) {
-	s := h.s
-	h.told(id)
+func (f face) Clarify(ctx context.Context, se *backend.Session, q tools.Clarification) (string, error) {
+	s, id := f.s, se.ID()
 	var answer string
 	var err error
 	switch {

@@ -3,8 +3,6 @@ package lspserver
 import (
 	"context"
 	"encoding/json"
-	"path/filepath"
-	"slices"
 
 	lsp "go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
@@ -65,9 +63,11 @@ func (s *server) didChange(_ context.Context, p lsp.DidChangeTextDocumentParams)
 		s.log.Debug("a change of a document that is not open", "uri", p.TextDocument.URI)
 		return
 	}
-	s.typed(string(p.TextDocument.URI))
+	if path, ok := pathOf(string(p.TextDocument.URI)); ok {
+		s.b.Typed(path)
+	}
 	if s.questions.stand() {
-		s.later(func(context.Context) {
+		s.b.Later(func(context.Context) {
 			if !s.ws.Typed(string(p.TextDocument.URI)) {
 				noKey()
 			}
@@ -96,24 +96,9 @@ func (s *server) documentsElsewhere(_ context.Context, p protocol.ElsewhereParam
 func (s *server) didChangeWatchedFiles(_ context.Context, p lsp.DidChangeWatchedFilesParams) {
 	for _, c := range p.Changes {
 		if path, ok := pathOf(string(c.URI)); ok {
-			s.settingsChanged(path)
-			s.ws.Changed(s.real(path), false)
+			s.b.Changed(path)
 		}
 	}
-}
-
-// above is the workspace folder that a path lies in, "" where it lies in none.
-func (s *server) above(path string) string {
-	s.mu.Lock()
-	folders := slices.Clone(s.folders)
-	s.mu.Unlock()
-	for _, f := range folders {
-		f = s.real(f)
-		if rel, err := filepath.Rel(f, path); err == nil && filepath.IsLocal(rel) {
-			return f
-		}
-	}
-	return s.aboveSettings(path)
 }
 
 // dropped makes a document suspect whose change could not be understood.
@@ -133,6 +118,13 @@ func clone(s string) string { return string([]byte(s)) }
 
 func fromPosition(p lsp.Position) text.Position {
 	return text.Position{Line: int(p.Line), Character: int(p.Character)}
+}
+
+func fromRange(r *lsp.Range) *workspace.Range {
+	if r == nil {
+		return nil
+	}
+	return &workspace.Range{Start: fromPosition(r.Start), End: fromPosition(r.End)}
 }
 
 func toPosition(p text.Position) lsp.Position {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -24,7 +23,7 @@ type editor struct{ s *server }
 
 func (e editor) Apply(ctx context.Context, d workspace.Delivery) (applied bool, reason string, err error) {
 	s := e.s
-	defer s.caught("applyEdit", &err)
+	defer s.b.Caught("applyEdit", &err)
 	p := protocol.ApplyEditParams{Edit: s.workspaceEdit(d)}
 	switch {
 	case !s.client.plain:
@@ -32,8 +31,8 @@ func (e editor) Apply(ctx context.Context, d workspace.Delivery) (applied bool, 
 		p.Label = d.Label
 		p.Tandem = &protocol.ApplyEditInfo{
 			SessionID: d.Session, ToolCallID: d.Call, Turn: d.Turn, Save: d.Save,
-			Unified: []protocol.UnifiedDiff{{URI: d.URI, Diff: show.Diff(s.short(path), d.Old, d.New, show.Options{
-				Created: d.Create, Deleted: d.Delete, MaxBytes: s.config().Limits.MaxDiffBytes,
+			Unified: []protocol.UnifiedDiff{{URI: d.URI, Diff: show.Diff(s.b.Short(path), d.Old, d.New, show.Options{
+				Created: d.Create, Deleted: d.Delete, MaxBytes: s.b.MaxDiff(),
 			}).Unified}},
 		}
 	case !s.client.documents:
@@ -86,7 +85,7 @@ func (s *server) workspaceEdit(d workspace.Delivery) lsp.WorkspaceEdit {
 		path, _ := pathOf(d.URI)
 		note = lsp.ChangeAnnotationIdentifier(d.Call)
 		w.ChangeAnnotations = map[lsp.ChangeAnnotationIdentifier]lsp.ChangeAnnotation{
-			note: {Label: fmt.Sprintf("%s %s", d.Tool, s.short(path))},
+			note: {Label: fmt.Sprintf("%s %s", d.Tool, s.b.Short(path))},
 		}
 	}
 	if d.Create {
@@ -147,26 +146,13 @@ func (s *server) position(t text.Text, off int) text.Position {
 	return t.Position(off, s.client.encoding)
 }
 
-// short is a path as people read it: relative to the workspace folder that it lies in.
-func (s *server) short(path string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, f := range s.folders {
-		if rel, err := filepath.Rel(f, path); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
-			path = filepath.ToSlash(rel)
-			break
-		}
-	}
-	return show.Visible(path, false)
-}
-
-// fileTime tells the editor of a new state of a file.
-func (s *server) fileTime(st workspace.State) {
+// FileState tells the editor of a new state of a file.
+func (f face) FileState(st workspace.State) {
 	n := protocol.FileTimeNotice{URI: st.URI, State: st.State, By: st.By, Mtime: stamp(st.ModTime)}
 	if st.Open {
 		n.Version = &st.Version
 	}
-	s.notify("tandem/fileTime", n)
+	f.s.notify("tandem/fileTime", n)
 }
 
 // notify sends a notification; one that cannot be sent any more is not missed. A plain client gets none of ours.

@@ -4,54 +4,28 @@ import (
 	"context"
 	"errors"
 
-	"tandem/agent"
+	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/updates"
 	"tandem/lspserver/wire"
-	"tandem/tools"
 	"tandem/tools/run"
 )
 
-// host is the client as a session sees it.
-type host struct{ s *server }
+// face shows the backend to the client.
+type face struct{ s *server }
 
-func (h host) Update(id string, e agent.Event) {
-	h.s.guard("telling of an event", func() { h.update(id, e) })
-}
+var _ backend.Face = face{}
 
-func (h host) update(id string, e agent.Event) {
-	s := h.s
-	if e.Call != nil && e.Call.State == run.Completed && e.Call.Result != nil {
-		s.count(id, e.Call)
-	}
-	se, err := s.find(id)
-	if err != nil {
-		return
-	}
-	se.answer.on(e)
-	if s.client.plain {
-		s.plainly(se, e)
-		return
-	}
-	se.updates.On(e)
-}
-
-// told sends what waits of a session's updates, so that nobody is asked about what they have not been told of.
-func (h host) told(id string) {
-	if se, err := h.s.find(id); err == nil {
-		h.s.guard("telling before asking", se.updates.Flush)
-	}
-}
+func (f face) Warn(message string) { f.s.warn(message) }
 
 // Ask asks through the client's own request, or else through LSP's; see questions.
-func (h host) Ask(ctx context.Context, id string, q run.Question) run.Answer {
-	s := h.s
-	h.told(id)
+func (f face) Ask(ctx context.Context, se *backend.Session, q run.Question) run.Answer {
+	s := f.s
 	ask := s.questions.permission
 	if s.client.tandem.Permission {
 		ask = s.askPermission
 	}
-	answer, err := ask(ctx, id, q)
+	answer, err := ask(ctx, se.ID(), q)
 	if err == nil {
 		return answer
 	}
@@ -65,7 +39,7 @@ func (h host) Ask(ctx context.Context, id string, q run.Question) run.Answer {
 
 func (s *server) askPermission(ctx context.Context, id string, q run.Question) (run.Answer, error) {
 	var r protocol.PermissionResult
-	if err := s.conn.Call(ctx, "tandem/session/requestPermission", updates.Permission(id, q, s.maxDiff()), &r); err != nil {
+	if err := s.conn.Call(ctx, "tandem/session/requestPermission", updates.Permission(id, q, s.b.MaxDiff()), &r); err != nil {
 		return run.Answer{}, err
 	}
 	answer, ok := updates.Answer(r)
@@ -75,46 +49,18 @@ func (s *server) askPermission(ctx context.Context, id string, q run.Question) (
 	return answer, nil
 }
 
-// maxDiff is the largest change that is told of with its texts.
-func (s *server) maxDiff() int { return s.config().Limits.MaxDiffBytes }
-
-// count keeps the figures of tandem/status and tells who wants to hear of every call.
-func (s *server) count(id string, e *run.Event) {
-	r := e.Result
-	name := e.Tool
-	if s.tools.Load().Get(name) == nil {
-		name = "(unknown)"
-	}
-	ms := float64(r.Duration.Microseconds()) / 1000
-	s.mu.Lock()
-	st := s.stats[name]
-	if st == nil {
-		st = &protocol.ToolStats{Name: name}
-		s.stats[name] = st
-	}
-	st.Calls++
-	st.MS += ms
-	st.Bytes += int64(len(r.Data))
-	if !r.Success {
-		st.Errors++
-	}
-	s.mu.Unlock()
-	if !s.client.tandem.Events {
+// Called tells who wants to hear of every call.
+func (f face) Called(id string, e *run.Event, source string) {
+	if !f.s.client.tandem.Events {
 		return
 	}
-	ev := protocol.ToolEvent{Type: "execute", Name: e.Tool, SessionID: id, CallID: e.Call.ID, DurationMs: ms, Error: string(r.Error)}
+	r := e.Result
+	ms := float64(r.Duration.Microseconds()) / 1000
+	ev := protocol.ToolEvent{
+		Type: "execute", Name: e.Tool, SessionID: id, CallID: e.Call.ID, DurationMs: ms, Error: string(r.Error), Source: source,
+	}
 	if !r.Success {
 		ev.Type = "error"
 	}
-	if t := s.tools.Load().Get(e.Tool); t != nil {
-		ev.Source = source(t.Spec())
-	}
-	s.notify("tandem/tools/event", ev)
-}
-
-func source(spec tools.Spec) string {
-	if spec.Source == "" {
-		return "builtin"
-	}
-	return spec.Source
+	f.s.notify("tandem/tools/event", ev)
 }

@@ -3,20 +3,15 @@ package lspserver
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"os"
 	"slices"
-	"time"
 
 	lsp "go.lsp.dev/protocol"
 
-	"tandem/filetime"
 	"tandem/filetime/text"
-	"tandem/filetime/watch"
+	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
 	"tandem/lspserver/workspace"
-	"tandem/sandbox"
 )
 
 func (s *server) lifecycleRoutes(r *wire.Router) {
@@ -30,51 +25,19 @@ func (s *server) lifecycleRoutes(r *wire.Router) {
 
 func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.InitializeResult, error) {
 	<-s.ready
-	s.closing, s.hurry = context.WithCancel(s.conn.Context())
 	s.client = clientOf(p)
 	s.tracing.Store(&p.Trace)
-	s.initOpts = []byte(p.InitializationOptions)
-	folders := foldersOf(p)
-	for _, folder := range folders {
-		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			return lsp.InitializeResult{}, noSuchFolder(folder)
-		}
-	}
-	s.folders = folders
 	if !s.client.config {
 		close(s.fetched)
 	}
-	if s.o.Watch {
-		s.watcher = watch.New(func(path string, lost bool) {
-			s.guard("watching files", func() {
-				s.settingsChanged(path)
-				s.ws.Changed(path, lost)
-			})
-		}, s.above, s.log)
+	err := s.b.Start(s.conn.Context(), backend.Client{
+		Folders: foldersOf(p), Editor: editor{s}, Features: s.client.features(), Options: []byte(p.InitializationOptions),
+		Own: !s.client.plain, OwnSection: s.client.tandem.SettingsAreOwn, Lend: s.lender(),
+	})
+	if err != nil {
+		return lsp.InitializeResult{}, err
 	}
-	s.reload()
-	cfg := s.config()
-	s.roots = &sandbox.Roots{}
-	s.roots.Home, _ = os.UserHomeDir() // without one no name is special by lying there
-	if s.o.Own != nil {
-		s.roots.Own = s.o.Own(cfg)
-	}
-	for _, folder := range folders {
-		s.roots.Add(folder)
-	}
-	o := workspace.Options{
-		Roots:  s.roots,
-		Editor: editor{s}, Features: s.client.features(), Apply: filetime.Apply(cfg.Apply), Closed: filetime.Apply(cfg.ClosedFiles),
-		MaxFileBytes: int64(cfg.Limits.MaxFileBytes), Canonical: sandbox.Canonical, Notify: s.fileTime, Now: s.o.Now, Log: s.log,
-		Journal: journal{s},
-	}
-	if s.watcher != nil {
-		o.Watch = s.watcher.Add
-	}
-	if s.o.Locks != nil {
-		o.Locks = s.o.Locks(cfg)
-	}
-	s.ws = workspace.New(o)
+	s.ws = s.b.Workspace()
 	if p.ProcessID != nil && s.o.Orphaned != nil {
 		gone := s.o.Orphaned(s.conn.Context(), int(*p.ProcessID))
 		go func() {
@@ -155,13 +118,6 @@ func foldersOf(p lsp.InitializeParams) []string {
 	return out
 }
 
-func noSuchFolder(path string) error {
-	return &wire.Error{
-		Code: wire.CodeInvalidParams, Name: "no_such_folder",
-		Message: fmt.Sprintf("%s is no folder that exists; open one that does.", path),
-	}
-}
-
 func (s *server) capabilities() (lsp.InitializeResult, error) {
 	yes, sync := true, lsp.TextDocumentSyncKindIncremental
 	ours, err := json.Marshal(map[string]any{"tandem": protocol.ServerExperimental{
@@ -196,103 +152,19 @@ func (s *server) capabilities() (lsp.InitializeResult, error) {
 }
 
 func (s *server) initialized(context.Context, lsp.InitializedParams) {
-	s.later(s.tellCrash)
-	s.later(func(ctx context.Context) {
+	s.b.Later(s.tellCrash)
+	s.b.Later(func(ctx context.Context) {
 		s.tellMismatch()
 		s.fetchConfig(ctx)
 		if s.client.config {
 			close(s.fetched)
 		}
-		if s.o.Started != nil {
-			s.o.Started(s.config())
-		}
-		s.tellProblems(ctx)
-		s.watchSettings()
-		if s.o.Stored != nil && s.o.Stored(s.config()) {
-			s.recover()
-		}
+		s.b.Ready(ctx)
 	})
 }
 
 // shutdown ends the sessions; exit follows.
 func (s *server) shutdown(context.Context, protocol.None) (protocol.None, error) {
-	s.hurry()
-	s.closeSessions()
-	s.ws.Settle()
+	s.b.Shutdown()
 	return protocol.None{}, nil
-}
-
-// fetchConfig asks the editor for its section.
-func (s *server) fetchConfig(ctx context.Context) {
-	if !s.client.config {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	section := "tandem"
-	var answer []lsp.LSPAny
-	err := s.conn.Call(ctx, "workspace/configuration", lsp.ConfigurationParams{
-		Items: []lsp.ConfigurationItem{{Section: &section}},
-	}, &answer)
-	if err != nil || len(answer) == 0 {
-		s.log.Debug("the editor gave no configuration", "error", err)
-		return
-	}
-	s.setSection(answer[0], false)
-}
-
-// setSection takes in the editor's section; null says that nothing is set in it, any more. One that it sent by itself is
-// newer than any that it was asked for before.
-func (s *server) setSection(raw []byte, pushed bool) {
-	s.mu.Lock()
-	if s.pushed && !pushed {
-		s.mu.Unlock()
-		return
-	}
-	if string(raw) == "null" {
-		raw = nil
-	}
-	s.pushed = pushed
-	same := string(s.section) == string(raw)
-	s.section = slices.Clone(raw)
-	s.mu.Unlock()
-	if !same {
-		s.reload()
-	}
-}
-
-func (s *server) didChangeConfiguration(_ context.Context, p lsp.DidChangeConfigurationParams) {
-	var sections map[string]json.RawMessage
-	err := json.Unmarshal(p.Settings, &sections)
-	if section := sections["tandem"]; err == nil && (section != nil || sections != nil && !s.client.config) {
-		s.setSection(section, true)
-		s.later(s.tellProblems)
-		return
-	}
-	s.mu.Lock()
-	s.pushed = false
-	s.mu.Unlock()
-	s.later(func(ctx context.Context) {
-		s.fetchConfig(ctx)
-		s.tellProblems(ctx)
-	})
-}
-
-func (s *server) didChangeWorkspaceFolders(_ context.Context, p lsp.DidChangeWorkspaceFoldersParams) {
-	defer s.later(func(ctx context.Context) {
-		s.watchSettings()
-		s.reconfigure(ctx)
-	})
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, f := range p.Event.Removed {
-		if path, ok := pathOf(string(f.URI)); ok {
-			s.folders = slices.DeleteFunc(s.folders, func(have string) bool { return have == path })
-		}
-	}
-	for _, f := range p.Event.Added {
-		if path, ok := pathOf(string(f.URI)); ok && !slices.Contains(s.folders, path) {
-			s.folders = append(s.folders, path)
-		}
-	}
 }

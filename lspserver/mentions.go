@@ -3,175 +3,26 @@ package lspserver
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io/fs"
-	"path"
-	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
-	"tandem/sandbox"
-	"tandem/sandbox/tree"
 )
 
 func (s *server) mentionRoutes(r *wire.Router) {
 	handle(r, protocol.MentionsComplete, s.completeMention)
 }
 
-// What a list of a folder may cost: it is made while somebody types.
-const (
-	mostListed = 50_000
-	listingFor = 400 * time.Millisecond
-	// listingLasts is how long a list is good for the next key.
-	listingLasts = 5 * time.Second
-)
-
-// listing is what can be mentioned below a session's folders, as it was a moment ago.
-type listing struct {
-	mu   sync.Mutex
-	made time.Time
-	all  []mentionable
-}
-
-// mentionable is a file or a folder. label ends in a slash for a folder; it is relative, and below the name of its root
-// where that is not the first. insert is what a message says for it: the relative path, which starts from the first root,
-// or the absolute one.
-type mentionable struct{ path, label, insert string }
-
-// of gives what lies below the folders. What is ignored, and what was not found in time, is left out.
-func (l *listing) of(ctx context.Context, folders []string, now time.Time) ([]mentionable, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.made.IsZero() && now.Sub(l.made) < listingLasts && !now.Before(l.made) {
-		return l.all, nil
-	}
-	short, cancel := context.WithTimeout(ctx, listingFor)
-	defer cancel()
-	var all []mentionable
-	for i, folder := range folders {
-		err := below(short, folder, mostListed-len(all), func(canonical, rel string) {
-			m := mentionable{path: canonical, label: rel, insert: rel}
-			if i > 0 {
-				m.label = filepath.Base(folder) + "/" + rel
-				m.insert = strings.TrimSuffix(folder, "/") + "/" + rel
-			}
-			all = append(all, m)
-		})
-		if err != nil && (ctx.Err() != nil || i == 0 && !errors.Is(err, context.DeadlineExceeded)) {
-			return nil, err // another folder that is gone is left out
-		}
-	}
-	l.all, l.made = all, now
-	return all, nil
-}
-
-// below calls found with everything that lies below a folder, up to so many: its canonical path, and the one from the folder,
-// which ends in a slash for folders.
-func below(ctx context.Context, folder string, most int, found func(canonical, rel string)) error {
-	in := &sandbox.Paths{Cwd: folder, Read: []string{folder}}
-	place, err := in.Readable(".")
-	if err != nil {
-		return err
-	}
-	real := place.Path()
-	t, err := tree.Open(in, real)
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	_, err = t.Walk(ctx, 0, func(e tree.Entry) error {
-		if most--; most < 0 {
-			return fs.SkipAll
-		}
-		rel := e.Path
-		if e.Type.IsDir() {
-			rel += "/"
-		}
-		found(filepath.Join(real, e.Path), rel)
-		return nil
-	})
-	return err
-}
-
 func (s *server) completeMention(ctx context.Context, p protocol.MentionParams) (protocol.MentionResult, error) {
 	out := protocol.MentionResult{Items: []protocol.MentionItem{}}
-	s.mu.Lock()
-	folders := slices.Clone(s.folders)
-	s.mu.Unlock()
-	list := &listing{}
-	if p.SessionID != "" {
-		se, err := s.find(p.SessionID)
-		if err != nil {
-			return out, err
-		}
-		folders, list = se.folders, &se.mentions
-	}
-	all, err := list.of(ctx, folders, s.o.Now())
-	if err != nil {
-		return out, err
-	}
-	open := map[string]int{}
-	for i, d := range s.ws.Shown() {
-		open[d.Path] = len(all) - i // the higher, the later it was used
-	}
-	for _, m := range fitting(all, open, strings.TrimPrefix(p.Prefix, "@"), min(cmp.Or(max(p.Limit, 0), 20), 200)) {
-		item := protocol.MentionItem{Label: m.label, Kind: "file", Insert: "@" + m.insert}
-		if strings.HasSuffix(m.label, "/") {
+	limit := min(cmp.Or(max(p.Limit, 0), 20), 200)
+	found, err := s.b.Complete(ctx, p.SessionID, strings.TrimPrefix(p.Prefix, "@"), limit)
+	for _, m := range found {
+		item := protocol.MentionItem{Label: m.Label, Kind: "file", Insert: "@" + m.Insert}
+		if m.Folder {
 			item.Kind = "folder"
 		}
 		out.Items = append(out.Items, item)
 	}
-	return out, nil
-}
-
-// fitting gives the paths that a prefix may be the beginning of, the likeliest first: how well they fit counts most,
-// then whether they are open, and short ones come before long ones.
-func fitting(from []mentionable, open map[string]int, prefix string, limit int) []mentionable {
-	prefix = strings.ToLower(prefix)
-	type found struct {
-		mentionable
-		fit, open   int
-		depth, size int
-	}
-	var all []found
-	for _, m := range from {
-		if fit, ok := fits(strings.ToLower(m.label), prefix); ok {
-			all = append(all, found{m, fit, open[m.path], strings.Count(strings.TrimSuffix(m.label, "/"), "/"), len(m.label)})
-		}
-	}
-	slices.SortFunc(all, func(a, b found) int {
-		return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(b.open, a.open), cmp.Compare(a.depth, b.depth),
-			cmp.Compare(a.size, b.size), cmp.Compare(a.label, b.label))
-	})
-	var out []mentionable
-	for _, f := range all[:min(limit, len(all))] {
-		out = append(out, f.mentionable)
-	}
-	return out
-}
-
-// fits says how well a path fits, 0 being the best; both are in lower case.
-func fits(p, prefix string) (fit int, ok bool) {
-	name := path.Base(p)
-	switch {
-	case strings.HasPrefix(p, prefix):
-		return 0, true
-	case strings.HasPrefix(name, prefix):
-		return 1, true
-	case strings.Contains(name, prefix):
-		return 2, true
-	case strings.Contains(p, prefix):
-		return 3, true
-	}
-	at := 0
-	for i := range len(p) {
-		if at < len(prefix) && p[i] == prefix[at] {
-			at++
-		}
-	}
-	return 4, at == len(prefix)
+	return out, err
 }

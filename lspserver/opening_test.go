@@ -13,6 +13,7 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/store"
 	"tandem/lspserver"
+	"tandem/lspserver/backend"
 	"tandem/lspserver/lsptest"
 	"tandem/lspserver/wire/wiretest"
 	"tandem/tools"
@@ -57,9 +58,9 @@ func TestOpeningAModelHoldsNothingUp(t *testing.T) {
 			return talks(ctx, r, on)
 		}
 		st := store.NewMemory(1<<20, time.Now)
-		l := newLine(t, lspserver.Options{
+		l := newLine(t, lspserver.Options{Options: backend.Options{
 			Opener: opened(o), Store: func(config.Config) (store.Store, error) { return st, nil },
-		})
+		}})
 		s := l.session("quick", dir)
 		prompt := func(text string) string {
 			id := l.begin("tandem/session/prompt", fmt.Sprintf(`{"sessionId":%q,"model":"slow","prompt":[{"type":"text","text":%q}]}`, s, text))
@@ -167,12 +168,12 @@ func TestASlowStoreHoldsNothingUp(t *testing.T) {
 				}}, nil
 			},
 		})
-		l := newLine(t, lspserver.Options{
+		l := newLine(t, lspserver.Options{Options: backend.Options{
 			Opener: opened(m), Tools: []tools.Tool{look},
 			Store: func(config.Config) (store.Store, error) {
 				return slowStore{store.NewMemory(1<<20, time.Now), &gate}, nil
 			},
-		})
+		}})
 		s := l.session("m", dir)
 		l.ask("tandem/tools/call", fmt.Sprintf(`{"sessionId":%q,"name":"look","arguments":{}}`, s)) // now it is kept, without a title
 		answered := func(what string) {

@@ -36,7 +36,7 @@ func (s *server) newProgress(title string) *progress {
 		title:  cut("Tandem: "+oneLine(title), titleLine),
 		notify: func(v lsp.LSPAny) { s.notify("$/progress", lsp.ProgressParams{Token: token, Value: v}) },
 	}
-	s.later(func(ctx context.Context) {
+	s.b.Later(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
 		if s.conn.Call(ctx, "window/workDoneProgress/create", lsp.WorkDoneProgressCreateParams{Token: token}, nil) == nil {

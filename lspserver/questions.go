@@ -67,7 +67,7 @@ func newQuestions(s *server) *questions {
 			}
 			return r.Title, nil
 		},
-		tell: s.warn, name: s.short, now: s.o.Now,
+		tell: s.warn, name: s.b.Short, now: s.o.Now,
 	}
 }
 

@@ -2,11 +2,7 @@ package lspserver
 
 import (
 	"context"
-	"errors"
 
-	"tandem/agent"
-	"tandem/agent/store"
-	"tandem/filetime"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
 )
@@ -17,59 +13,23 @@ func (s *server) recordRoutes(r *wire.Router) {
 
 func (s *server) changeRecords(_ context.Context, p protocol.RecordsParams) (protocol.RecordsResult, error) {
 	r := protocol.RecordsResult{Records: []protocol.ChangeRecord{}}
-	se, err := s.find(p.SessionID)
+	se, err := s.b.Find(p.SessionID)
 	if err != nil {
 		return r, err
 	}
-	se.Written()
 	path := ""
 	if p.URI != "" {
 		if path, err = s.canonical(p.URI); err != nil {
 			return r, err
 		}
 	}
-	all, err := agent.Changes(s.store(), p.SessionID)
-	if errors.Is(err, store.ErrUnknown) { // nothing has happened in it yet
-		return r, nil
-	}
-	if err != nil {
-		return r, s.refusal(p.SessionID, err)
-	}
-	for _, c := range all {
-		if path != "" && c.Path != path || p.Turn != nil && c.Turn != *p.Turn {
-			continue
-		}
-		out := protocol.ChangeRecord{
+	found, err := s.b.Records(se, path, p.Turn, p.Contents)
+	for _, c := range found {
+		r.Records = append(r.Records, protocol.ChangeRecord{
 			ID: c.ID, FilePath: c.Path, Operation: string(c.Operation), TurnNumber: c.Turn,
 			ToolCallID: c.Call, Time: stamp(c.Time),
-			BeforeHash: c.BeforeHash, AfterHash: c.AfterHash,
-		}
-		if p.Contents {
-			before, after, had, err := c.Texts(s.store())
-			if err != nil {
-				return r, err
-			}
-			if had && c.BeforeHash != "" {
-				out.ContentBefore = &before
-			}
-			if had && c.AfterHash != "" {
-				out.ContentAfter = &after
-			}
-		}
-		r.Records = append(r.Records, out)
+			BeforeHash: c.BeforeHash, AfterHash: c.AfterHash, ContentBefore: c.Before, ContentAfter: c.After,
+		})
 	}
-	return r, nil
-}
-
-// recorded are files whose changes are written down in a session as what a person took back.
-type recorded struct {
-	filetime.Files
-	session *session
-}
-
-// Commit implements filetime.Files.
-func (r recorded) Commit(ctx context.Context, c filetime.Change) (filetime.Landed, error) {
-	l, err := r.Files.Commit(ctx, c)
-	r.session.Changed(c, l)
-	return l, err
+	return r, err
 }

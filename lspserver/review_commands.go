@@ -43,12 +43,12 @@ func (s *server) hunksOf(uri string) []found {
 	if !ok {
 		return nil
 	}
-	path = s.real(path)
+	path = s.b.Canonical(path)
 	var out []found
-	for _, se := range s.all() {
-		for _, h := range se.changes.Marks(path) {
+	for _, se := range s.b.All() {
+		for _, h := range se.Changes.Marks(path) {
 			if h.Status != "accepted" {
-				out = append(out, found{se.id, uri, h})
+				out = append(out, found{se.ID(), uri, h})
 			}
 		}
 	}
@@ -157,8 +157,8 @@ func (s *server) executeCommand(ctx context.Context, p lsp.ExecuteCommandParams)
 	if p.Command == commandUndoTurn {
 		return s.undoTurn(ctx, t)
 	}
-	if all := s.all(); t.SessionID == "" && len(all) == 1 {
-		t.SessionID = all[0].id
+	if all := s.b.All(); t.SessionID == "" && len(all) == 1 {
+		t.SessionID = all[0].ID()
 	}
 	if p.Command == commandAcceptAll {
 		return s.acceptAll(ctx, t)
@@ -187,10 +187,8 @@ func (s *server) executeCommand(ctx context.Context, p lsp.ExecuteCommandParams)
 
 // undoTurn takes back the last turn of the session that was used last, where none is named.
 func (s *server) undoTurn(ctx context.Context, t protocol.ReviewTarget) (any, error) {
-	if all := s.all(); t.SessionID == "" && len(all) > 0 {
-		s.mu.Lock()
-		t.SessionID = slices.MaxFunc(all, func(a, b *session) int { return a.touched.Compare(b.touched) }).id
-		s.mu.Unlock()
+	if se := s.b.Latest(); t.SessionID == "" && se != nil {
+		t.SessionID = se.ID()
 	}
 	if t.SessionID == "" {
 		s.say(lsp.MessageTypeInfo, shortLine, "there is no turn to undo.")
@@ -199,7 +197,7 @@ func (s *server) undoTurn(ctx context.Context, t protocol.ReviewTarget) (any, er
 	r, err := s.undo(ctx, protocol.UndoParams{SessionID: t.SessionID, Scope: "turn", Turn: t.Turn})
 	for _, c := range r.Conflicts {
 		path, _ := pathOf(c.URI)
-		s.warn(fmt.Sprintf("Not all of %s was undone: %s.", s.short(path), c.Reason))
+		s.warn(fmt.Sprintf("Not all of %s was undone: %s.", s.b.Short(path), c.Reason))
 	}
 	return r, err
 }
@@ -207,9 +205,9 @@ func (s *server) undoTurn(ctx context.Context, t protocol.ReviewTarget) (any, er
 // acceptAll accepts what waits in the session that is named, or else in every one.
 func (s *server) acceptAll(ctx context.Context, t protocol.ReviewTarget) (any, error) {
 	r := protocol.HunksResult{Changed: []string{}, Conflicts: []string{}}
-	for _, se := range s.all() {
-		if t.SessionID == "" || t.SessionID == se.id {
-			did, err := s.acceptHunks(ctx, protocol.HunksParams{SessionID: se.id})
+	for _, se := range s.b.All() {
+		if t.SessionID == "" || t.SessionID == se.ID() {
+			did, err := s.acceptHunks(ctx, protocol.HunksParams{SessionID: se.ID()})
 			if err != nil {
 				return r, err
 			}
@@ -222,18 +220,18 @@ func (s *server) acceptAll(ctx context.Context, t protocol.ReviewTarget) (any, e
 
 // pendingHunks are the hunks that wait, of one session or of all where there is no id, in one document or in all.
 func (s *server) pendingHunks(ctx context.Context, id, u string) (out []found) {
-	for _, se := range s.all() {
-		if id != "" && se.id != id {
+	for _, se := range s.b.All() {
+		if id != "" && se.ID() != id {
 			continue
 		}
-		for _, f := range se.changes.List(ctx, "", s.short) {
+		for _, f := range se.Changes.List(ctx, "", s.b.Short) {
 			at := workspace.URI(f.Path)
 			if u != "" && u != at {
 				continue
 			}
 			for _, h := range f.Hunks {
 				if h.Status != "accepted" {
-					out = append(out, found{se.id, at, h})
+					out = append(out, found{se.ID(), at, h})
 				}
 			}
 		}
@@ -274,16 +272,4 @@ func (s *server) natural(ctx context.Context, name string, t protocol.ReviewTarg
 // warn shows a person a message.
 func (s *server) warn(message string) {
 	s.notify("window/showMessage", lsp.ShowMessageParams{Type: lsp.MessageTypeWarning, Message: "Tandem: " + message})
-}
-
-// all gives the sessions, in the order of their ids.
-func (s *server) all() []*session {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var out []*session
-	for _, se := range s.sessions {
-		out = append(out, se)
-	}
-	slices.SortFunc(out, func(a, b *session) int { return strings.Compare(a.id, b.id) })
-	return out
 }

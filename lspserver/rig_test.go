@@ -20,6 +20,7 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/model/registry"
 	"tandem/lspserver"
+	"tandem/lspserver/backend"
 	"tandem/lspserver/lsptest"
 	"tandem/sandbox"
 	"tandem/tools"
@@ -39,13 +40,12 @@ var commands sandbox.Local
 
 // options are those of a server with all real parts; env is its environment, for keys.
 func options(env map[string]string, more ...tools.Tool) lspserver.Options {
-	return lspserver.Options{
-		Version: "test",
+	return lspserver.Options{Version: "test", Options: backend.Options{
 		Opener: func(c config.Config, lend model.Lend) model.Opener {
 			return &registry.Registry{Editor: lend, Config: c, Getenv: func(name string) string { return env[name] }}
 		},
 		Tools: append(builtin.Tools(), more...), Runner: &commands, Watch: true,
-	}
+	}}
 }
 
 // rig is an editor with a server behind it.

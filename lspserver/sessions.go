@@ -3,26 +3,20 @@ package lspserver
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"tandem/agent"
 	"tandem/agent/model"
 	"tandem/agent/prompt"
-	"tandem/filetime"
 	"tandem/filetime/text/show"
+	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
-	"tandem/lspserver/review"
 	"tandem/lspserver/updates"
 	"tandem/lspserver/wire"
-	"tandem/sandbox"
 	"tandem/tools/gate"
 )
 
@@ -50,53 +44,23 @@ func (s *server) sessionRoutes(r *wire.Router) {
 	handle(r, protocol.SessionExport, s.exportSession)
 }
 
-// find gives the session of that id.
-func (s *server) find(id string) (*session, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if se := s.sessions[id]; se != nil {
-		return se, nil
-	}
-	return nil, unknownSession(id)
-}
-
-func unknownSession(id string) error {
-	return &wire.Error{
-		Code: codeUnknownSession, Name: "unknown_session",
-		Message: fmt.Sprintf("There is no session %.80q open here; tandem/session/load opens one that is kept, tandem/session/new makes one.", id),
-	}
-}
-
 func invalid(format string, args ...any) error {
 	return &wire.Error{Code: wire.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
 }
 
-// refused turns what a session refuses into the editor's codes.
-func refused(err error) error {
-	var m *model.Error
-	var mode *agent.ModeError
-	var id *agent.CallIDError
-	var folder *sandbox.PathError
-	switch {
-	case errors.As(err, &folder):
-		return &wire.Error{Code: codeNotPermitted, Name: "not_permitted", Message: fmt.Sprintf(
-			"%s was deleted and made anew, or another folder was put in its place. Open the session again or begin a new one to "+
-				"work in it.", folder.Path)}
-	case errors.As(err, &m):
-		return &wire.Error{Code: codeModelUnavailable, Name: "model_unavailable", Message: m.Message}
-	case errors.Is(err, agent.ErrBusy):
-		return &wire.Error{Code: codeSessionBusy, Name: "session_busy", Message: "The session is answering another prompt."}
-	case errors.Is(err, agent.ErrIdle):
-		return &wire.Error{
-			Code: wire.CodeInvalidParams, Name: "no_turn",
-			Message: "No prompt is being answered; send this one with tandem/session/prompt.",
-		}
-	case errors.Is(err, agent.ErrClosed):
-		return &wire.Error{Code: codeUnknownSession, Name: "unknown_session", Message: "The session is closed."}
-	case errors.As(err, &mode), errors.As(err, &id), errors.Is(err, agent.ErrEmpty):
-		return invalid("%v", err)
+// coded turns what the backend refuses into the editor's codes.
+func coded(err error) error {
+	var e *backend.Error
+	if !errors.As(err, &e) {
+		return err
 	}
-	return err
+	code := map[backend.Kind]int{
+		backend.UnknownSession: codeUnknownSession, backend.SessionBusy: codeSessionBusy,
+		backend.ModelUnavailable: codeModelUnavailable, backend.NotPermitted: codeNotPermitted,
+	}
+	return &wire.Error{
+		Code: cmp.Or(code[e.Kind], wire.CodeInvalidParams), Name: string(e.Kind), Message: err.Error(), PID: e.PID,
+	}
 }
 
 func (s *server) newSession(ctx context.Context, p protocol.NewSessionParams) (protocol.NewSessionResult, error) {
@@ -109,209 +73,93 @@ func (s *server) newSession(ctx context.Context, p protocol.NewSessionParams) (p
 	case <-time.After(time.Second):
 	case <-ctx.Done():
 	}
-	s.mu.Lock()
-	folders := slices.Clone(s.folders)
-	s.mu.Unlock()
-	cwd := p.Cwd
-	if cwd == "" && len(folders) > 0 {
-		cwd = folders[0]
-	}
-	// A workspace folder that is gone is none of the session's; what it was told to have must be there.
-	folders = slices.DeleteFunc(folders, func(f string) bool { return !isFolder(f) })
-	var more []string
-	for _, f := range slices.Concat(p.AdditionalDirectories, folders) {
-		if f != cwd && !slices.Contains(more, f) {
-			more = append(more, f)
-		}
-	}
-	for _, f := range append([]string{cwd}, more...) {
-		if !isFolder(f) {
-			return protocol.NewSessionResult{}, noSuchFolder(cmp.Or(f, "(no cwd and no workspace folder)"))
-		}
-	}
-	se := s.makeSession("s-"+strings.ToLower(rand.Text()), cwd)
-	if err := s.begin(se, agent.Options{More: more, Mode: gate.Mode(p.Mode), Model: p.Model}); err != nil {
+	se, err := s.b.New(backend.NewSession{Cwd: p.Cwd, More: p.AdditionalDirectories, Mode: p.Mode, Model: p.Model})
+	if err != nil {
 		return protocol.NewSessionResult{}, err
 	}
-	return s.admit(se, true)
+	return s.setup(se), nil
 }
 
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return filepath.IsAbs(path) && err == nil && info.IsDir()
-}
-
-func (s *server) makeSession(id, cwd string) *session {
-	se := &session{id: id, cwd: cwd, touched: s.o.Now()}
-	se.changes = review.New(recorded{s.ws, se}, id, se.decided)
-	se.updates = s.newUpdates(id)
-	guard := func(fn func()) { s.guard("news of hunks", fn) }
-	se.news = newReviewNews(se.changes, guard, func(uris []string) { s.hunksChanged(id, uris) })
-	return se
-}
-
-func (s *server) newUpdates(id string) *updates.Stream {
-	return updates.New(updates.Options{
-		Send: func(u protocol.Update) {
-			s.notify("tandem/session/update", protocol.UpdateParams{SessionID: id, Update: u})
-		},
-		Slow: func() bool { return s.conn.Backlog() > updates.Backlog }, MaxDiff: s.maxDiff,
-		Guard: func(fn func()) { s.guard("updates", fn) },
-	})
-}
-
-// begin gives a session what it is made of besides what o has.
-func (s *server) begin(se *session, o agent.Options) error {
-	for _, folder := range append([]string{se.cwd}, o.More...) {
-		s.roots.Add(folder)
-	}
-	s.heed(append([]string{se.cwd}, o.More...)...)
-	s.mu.Lock()
-	o.Config, o.Models = s.cfg, s.opener
-	s.mu.Unlock()
-	o.Roots, o.Home = s.roots, s.roots.Home
-	if s.o.Rules != nil {
-		o.Rules = s.o.Rules()
-	}
-	o.ID, o.Cwd, o.Tools, o.Client, o.Files = se.id, se.cwd, s.tools.Load, host{s}, s.ws
-	o.Runner, o.OpenDocuments = hurried{s.o.Runner, s.closing.Done()}, s.ws.Unsaved
-	o.Places = s.places
-	o.Seen, o.Landed, o.BeforeCommand, o.Store = s.ws.Seen, se.landed(s), s.ws.SaveForCommand, s.store
-	o.Now, o.Log = s.o.Now, s.log.With("session", se.id)
-	made, err := agent.New(o)
-	if err != nil {
-		return refused(err)
-	}
-	se.Session, se.folders = made, append([]string{se.cwd}, o.More...)
-	// What the first turn will write to is opened beside the answer, so that the turn does not wait for it.
-	s.later(func(context.Context) { s.store() })
-	return nil
-}
-
-// admit makes a session one of those that live, unless it is no new one and was closed meanwhile, and says what it can be
-// set to.
-func (s *server) admit(se *session, isNew bool) (protocol.NewSessionResult, error) {
-	r := protocol.NewSessionResult{SessionID: se.id}
-	s.configuring.Lock()
-	s.mu.Lock()
-	ended, opener, cfg, careful := s.ended, s.opener, s.cfg, s.settings.careful
-	closed := !isNew && s.sessions[se.id] != se
-	if !ended && !closed {
-		s.sessions[se.id] = se
-	}
-	s.mu.Unlock()
-	se.SetConfig(cfg, opener) // it may have changed since the session was made
-	se.SetCareful(careful)
-	s.configuring.Unlock()
-	if ended {
-		se.Close()
-	}
-	if ended || closed {
-		return r, refused(agent.ErrClosed)
-	}
+// setup says what a session can be set to.
+func (s *server) setup(se *backend.Session) protocol.NewSessionResult {
+	r := protocol.NewSessionResult{SessionID: se.ID()}
 	r.Modes = protocol.ModeState{CurrentModeID: string(se.Mode()), AvailableModes: []protocol.Choice{}}
 	for _, m := range gate.Modes() {
 		r.Modes.AvailableModes = append(r.Modes.AvailableModes, protocol.Choice{ID: string(m.Mode), Name: m.Name})
 	}
 	r.Models.CurrentModelID = se.Model()
-	for _, n := range opener.Names() {
+	for _, n := range s.b.Models() {
 		r.Models.AvailableModels = append(r.Models.AvailableModels, protocol.ModelChoice{ModelID: n, Name: n})
 	}
-	return r, nil
-}
-
-// landed is told of the session's changes.
-func (se *session) landed(s *server) func(filetime.Change, filetime.Landed) {
-	return func(c filetime.Change, l filetime.Landed) {
-		se.changes.Landed(c, l)
-		for _, f := range l.Files {
-			if !f.Applied || f.Already {
-				continue
-			}
-			se.news.tell(f.Path)
-			if f.Stale != "" {
-				se.Tell(agent.Event{Turn: c.Turn, Notice: s.short(f.Path) + " " + f.Stale})
-			}
-			if near := beside(f); f.SameLine {
-				se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf("The agent's edit of %s landed on a line that you changed too.", s.short(f.Path))})
-			} else if near > 0 {
-				se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf(
-					"The agent's edit of %s landed right beside what was changed meanwhile (line %d).", s.short(f.Path), near)})
-			}
-		}
-	}
+	return r
 }
 
 // prompt begins the turn before anything later is looked at, so that a cancel right behind it finds it. What may take a
 // while comes after that.
 func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(context.Context) (protocol.PromptResult, error), error) {
-	se, err := s.find(p.SessionID)
+	se, err := s.b.Find(p.SessionID)
 	if err != nil {
 		return nil, err
 	}
 	if len(p.Tools) > 0 {
 		return nil, invalid("tools of a single turn are not served by this version; leave the list empty.")
 	}
-	in := se.input(p.Prompt)
-	in.Model, in.Title = p.Model, titleOf(p.Prompt)
-	in.Editor = s.attention(se, p.Meta, in.Blocks)
-	told := func() {}
-	if in.Shown != "" {
-		in.News = func(ctx context.Context) (news string) {
-			news, told = se.changes.News(ctx, s.short)
-			return strings.TrimSuffix(news, "\n")
-		}
-	}
-	turn, err := se.Begin(in)
+	title := titleOf(p.Prompt)
+	run, err := s.b.Prompt(se, backend.Prompt{
+		Blocks: blocksOf(p.Prompt), Title: title, Model: p.Model, Attention: attentionOf(p.Meta),
+	})
 	if err != nil {
-		return nil, refused(err)
+		return nil, err
 	}
 	return func(ctx context.Context) (protocol.PromptResult, error) {
-		if err := turn.Open(ctx); err != nil {
-			return protocol.PromptResult{}, refused(err)
+		var progress *progress
+		result, err := run(ctx, func() {
+			progress = s.newProgress(title)
+			viewOf(se).progress.Store(progress)
+		})
+		if err != nil {
+			return protocol.PromptResult{}, err
 		}
-		told()
-		s.mu.Lock()
-		se.touched = s.o.Now()
-		s.mu.Unlock()
-		progress := s.newProgress(in.Title)
-		se.progress.Store(progress)
-		r := s.turnResult(se, turn.Run(ctx))
+		r := turnResult(result)
 		progress.ended(ending(r))
 		return r, nil
 	}, nil
 }
 
-// input is what a person sends.
-func (se *session) input(blocks []protocol.ContentBlock) (in agent.Input) {
+func blocksOf(blocks []protocol.ContentBlock) (out []prompt.Block) {
 	for _, b := range blocks {
-		in.Blocks = append(in.Blocks, blockOf(b))
+		out = append(out, blockOf(b))
 	}
-	in.Shown = prompt.User(se.cwd, in.Blocks)
-	return in
+	return out
+}
+
+// attentionOf is what the client says that a person has in front of them.
+func attentionOf(m *protocol.PromptMeta) *backend.Attention {
+	if m == nil || m.Tandem.Editor == nil {
+		return nil
+	}
+	says := m.Tandem.Editor
+	out := &backend.Attention{URI: says.URI, Cursor: fromPosition(says.Cursor), Visible: fromRange(says.Visible), Selection: fromRange(says.Selection)}
+	out.Path, _ = pathOf(says.URI)
+	return out
 }
 
 // steer takes its place before anything later is looked at: what is cancelled right behind it has it. The answer comes
 // once it is kept.
 func (s *server) steer(_ context.Context, p protocol.SteerParams) (func(context.Context) (protocol.Empty, error), error) {
-	se, err := s.find(p.SessionID)
+	se, err := s.b.Find(p.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	keep, err := se.Steer(se.input(p.Prompt))
+	keep, err := se.Steer(blocksOf(p.Prompt))
 	if err != nil {
-		return nil, refused(err)
+		return nil, err
 	}
-	return func(ctx context.Context) (protocol.Empty, error) { return protocol.Empty{}, refused(keep(ctx)) }, nil
+	return func(ctx context.Context) (protocol.Empty, error) { return protocol.Empty{}, keep(ctx) }, nil
 }
 
-// turnResult is how a turn ended, after everything that happened in it has been told.
-func (s *server) turnResult(se *session, r agent.TurnResult) protocol.PromptResult {
-	se.updates.Flush()
-	s.mu.Lock()
-	se.touched = s.o.Now()
-	s.usage = s.usage.Add(r.Usage)
-	s.mu.Unlock()
+// turnResult is how a turn ended.
+func turnResult(r agent.TurnResult) protocol.PromptResult {
 	out := protocol.PromptResult{StopReason: string(r.Stop), Usage: updates.Usage(r.Usage), Turn: r.Turn}
 	if r.Err != nil {
 		out.Error = &protocol.TurnError{Code: errorCode(r.Err), Message: r.Err.Error()}
@@ -350,7 +198,7 @@ func titleOf(blocks []protocol.ContentBlock) string {
 }
 
 func (s *server) cancel(_ context.Context, p protocol.SessionParams) {
-	se, err := s.find(p.SessionID)
+	se, err := s.b.Find(p.SessionID)
 	if err != nil {
 		s.log.Debug("cancel of an unknown session", "session", p.SessionID)
 		return
@@ -359,38 +207,21 @@ func (s *server) cancel(_ context.Context, p protocol.SessionParams) {
 }
 
 func (s *server) setMode(_ context.Context, p protocol.SetModeParams) (protocol.Empty, error) {
-	se, err := s.find(p.SessionID)
+	se, err := s.b.Find(p.SessionID)
 	if err != nil {
 		return protocol.Empty{}, err
 	}
-	return protocol.Empty{}, refused(se.SetMode(gate.Mode(p.Mode)))
+	return protocol.Empty{}, backend.Refused(se.SetMode(gate.Mode(p.Mode)))
 }
 
 func (s *server) setModel(_ context.Context, p protocol.SetModelParams) (protocol.Empty, error) {
-	se, err := s.find(p.SessionID)
+	se, err := s.b.Find(p.SessionID)
 	if err != nil {
 		return protocol.Empty{}, err
 	}
-	return protocol.Empty{}, refused(se.SetModel(p.Model))
+	return protocol.Empty{}, backend.Refused(se.SetModel(p.Model))
 }
 
-// closeSession ends a session. Nobody loads it, renames it or deletes it meanwhile.
 func (s *server) closeSession(_ context.Context, p protocol.SessionParams) (protocol.Empty, error) {
-	s.loading.Lock()
-	defer s.loading.Unlock()
-	return protocol.Empty{}, s.drop(p.SessionID)
-}
-
-// drop ends a session that lives here. s.loading is held.
-func (s *server) drop(id string) error {
-	se, err := s.find(id)
-	if err != nil {
-		return err
-	}
-	se.Close()
-	se.updates.Flush()
-	s.mu.Lock()
-	delete(s.sessions, se.id)
-	s.mu.Unlock()
-	return nil
+	return protocol.Empty{}, s.b.Close(p.SessionID)
 }

@@ -18,6 +18,7 @@ import (
 	"tandem/agent/config"
 	"tandem/agent/model"
 	"tandem/lspserver"
+	"tandem/lspserver/backend"
 	"tandem/lspserver/wire/wiretest"
 	"tandem/tools"
 )
@@ -190,9 +191,9 @@ func TestSlowClient(t *testing.T) {
 			},
 		}
 		var log strings.Builder
-		l := newLine(t, lspserver.Options{
+		l := newLine(t, lspserver.Options{Options: backend.Options{
 			Opener: func(config.Config, model.Lend) model.Opener { return m }, Log: slog.New(slog.NewTextHandler(&log, nil)),
-		})
+		}})
 		said, updates := 0, 0
 		talker, other := l.session("talker", dir), l.session("other", dir)
 		l.heard = func(_ string, params json.RawMessage) {
@@ -272,9 +273,9 @@ func TestSlowClientIsToldOfTheLastState(t *testing.T) {
 			on(model.Delta{Call: &model.CallDelta{ID: "c", Name: "print", Arguments: "{}", Done: true}})
 			return model.Response{Stop: model.StopCalls}, nil
 		}}
-		l := newLine(t, lspserver.Options{
+		l := newLine(t, lspserver.Options{Options: backend.Options{
 			Opener: func(config.Config, model.Lend) model.Opener { return m }, Tools: []tools.Tool{print},
-		})
+		}})
 		var told []string
 		l.heard = func(_ string, params json.RawMessage) {
 			if strings.Contains(string(params), `"toolCallId"`) {
@@ -330,7 +331,7 @@ func TestSlowClientKnowsWhatItIsAskedAbout(t *testing.T) {
 					on(model.Delta{Call: &model.CallDelta{Done: true}})
 					return model.Response{Stop: model.StopCalls}, nil
 				}}
-				l := newLineOf(t, lspserver.Options{Opener: opened(m), Tools: []tools.Tool{tool}},
+				l := newLineOf(t, lspserver.Options{Options: backend.Options{Opener: opened(m), Tools: []tools.Tool{tool}}},
 					`{"experimental":{"tandem":{"permission":true,"clarify":true}}}`)
 				var told []string
 				l.heard = func(method string, params json.RawMessage) {

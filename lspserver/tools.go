@@ -9,6 +9,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/filetime/text/show"
+	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
 	"tandem/lspserver/workspace"
@@ -25,11 +26,11 @@ func (s *server) toolRoutes(r *wire.Router) {
 
 func (s *server) listTools(_ context.Context, p protocol.ListToolsParams) (protocol.ListToolsResult, error) {
 	if p.SessionID != "" {
-		if _, err := s.find(p.SessionID); err != nil {
+		if _, err := s.b.Find(p.SessionID); err != nil {
 			return protocol.ListToolsResult{}, err
 		}
 	}
-	set := s.tools.Load()
+	set := s.b.Tools()
 	if p.Provider != "" {
 		set = set.Narrow(tools.ForProvider(p.Provider))
 	}
@@ -51,7 +52,7 @@ func (s *server) listTools(_ context.Context, p protocol.ListToolsParams) (proto
 }
 
 func (s *server) getTool(_ context.Context, p protocol.GetToolParams) (*protocol.ToolInfo, error) {
-	set := s.tools.Load()
+	set := s.b.Tools()
 	t := set.Get(p.Name)
 	if t == nil {
 		return nil, nil
@@ -68,7 +69,7 @@ func toolInfo(set *tools.Set, t tools.Tool) protocol.ToolInfo {
 		Description: spec.Description, Parameters: t.Schema().JSON(), ReadOnly: spec.Kind.ReadOnly(),
 		ConcurrencySafe: spec.Together == tools.WithReads, Destructive: !spec.NotDestructive, Danger: string(spec.Danger),
 		PermissionClass: string(spec.Class), Interrupt: "cancel", InputStreaming: spec.InputStreaming,
-		Providers: spec.Providers, Source: source(spec), Enabled: true,
+		Providers: spec.Providers, Source: backend.Source(spec), Enabled: true,
 	}
 	if spec.Block {
 		info.Interrupt = "block"
@@ -92,7 +93,7 @@ func (s *server) callTool(ctx context.Context, p protocol.CallToolParams) (proto
 
 func (s *server) batchTools(ctx context.Context, p protocol.BatchParams) (protocol.BatchResult, error) {
 	out := protocol.BatchResult{Results: []protocol.ToolResult{}, Batches: [][]int{}}
-	se, err := s.find(p.SessionID)
+	se, err := s.b.Find(p.SessionID)
 	if err != nil {
 		return out, err
 	}
@@ -112,9 +113,9 @@ func (s *server) batchTools(ctx context.Context, p protocol.BatchParams) (protoc
 	}
 	results, batches, err := se.CallTools(ctx, calls, agent.CallOptions{Apply: apply, Trace: p.Trace, DryRun: p.DryRun})
 	if err != nil {
-		return out, refused(err)
+		return out, backend.Refused(err)
 	}
-	se.updates.Flush()
+	se.View.Flush()
 	for _, r := range results {
 		out.Results = append(out.Results, s.toolResult(r))
 	}

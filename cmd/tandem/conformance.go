@@ -11,6 +11,7 @@ import (
 	"tandem/agent/config"
 	"tandem/agent/model"
 	"tandem/lspserver"
+	"tandem/lspserver/backend"
 	"tandem/lspserver/lsptest"
 	"tandem/sandbox"
 	"tandem/tools/builtin"
@@ -68,10 +69,10 @@ func (c *conformanceCmd) Run(ctx context.Context) error {
 // serveScenario is the server as it answers an editor, with the model and the commands of a scenario and without a
 // person's settings.
 func serveScenario(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, runner sandbox.Runner, own []byte) int {
-	return lspserver.Serve(ctx, rwc, lspserver.Options{
-		Version: version, Inputs: config.Inputs{Flags: own}, Tools: builtin.Tools(), Runner: runner,
+	return lspserver.Serve(ctx, rwc, lspserver.Options{Version: version, Options: backend.Options{
+		Inputs: config.Inputs{Flags: own}, Tools: builtin.Tools(), Runner: runner,
 		Opener: func(config.Config, model.Lend) model.Opener { return models },
-	})
+	}})
 }
 
 func listChecks(w io.Writer, only *regexp.Regexp, asJSON bool) error {

@@ -21,6 +21,7 @@ import (
 	"tandem/agent/model/registry"
 	"tandem/agent/store"
 	"tandem/lspserver"
+	"tandem/lspserver/backend"
 	"tandem/lspserver/logs"
 	"tandem/lspserver/wire"
 	"tandem/sandbox"
@@ -77,16 +78,15 @@ const errNoTransport = usageError("serve needs --stdio: editors speak to it over
 
 // options wires a server together.
 func (c *cli) options(log *slog.Logger) lspserver.Options {
-	return lspserver.Options{
-		Version: version,
-		Inputs:  c.inputs(""),
-		Opener:  opener(printed),
-		Rules:   func() string { return userRules(os.Getenv, log) },
-		Tools:   builtin.Tools(),
-		Runner:  &sandbox.Local{},
-		Own:     own,
-		Log:     log,
-	}
+	return lspserver.Options{Version: version, Options: backend.Options{
+		Inputs: c.inputs(""),
+		Opener: opener(printed),
+		Rules:  func() string { return userRules(os.Getenv, log) },
+		Tools:  builtin.Tools(),
+		Runner: &sandbox.Local{},
+		Own:    own,
+		Log:    log,
+	}}
 }
 
 // own are the configuration with what lies beside it, the state and the log.

@@ -16,6 +16,7 @@ import (
 	"unicode/utf16"
 
 	"pgregory.net/rapid"
+
 	"tandem/lspserver/wire/wiretest"
 )
 

@@ -10,6 +10,7 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/model/registry"
 	"tandem/lspserver"
+	"tandem/lspserver/backend"
 	"tandem/sandbox"
 	"tandem/tools/builtin"
 )
@@ -20,13 +21,13 @@ func serve(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, run
 	if os.Getenv("LSPTEST_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	return lspserver.Serve(ctx, rwc, lspserver.Options{
-		Version: "test", Inputs: config.Inputs{Flags: own}, Opener: func(_ config.Config, lend model.Lend) model.Opener {
+	return lspserver.Serve(ctx, rwc, lspserver.Options{Version: "test", Options: backend.Options{
+		Inputs: config.Inputs{Flags: own}, Opener: func(_ config.Config, lend model.Lend) model.Opener {
 			if lend != nil {
 				return &registry.Registry{Config: config.Config{Model: "editor"}, Editor: lend}
 			}
 			return models
 		}, Tools: builtin.Tools(),
 		Runner: runner, Log: log,
-	})
+	}})
 }

@@ -25,6 +25,7 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/model/registry"
 	"tandem/lspserver"
+	"tandem/lspserver/backend"
 	"tandem/lspserver/wire/wiretest"
 	"tandem/tools/builtin"
 )
@@ -229,12 +230,12 @@ func (tr *transcript) record(t *testing.T) []passed {
 		t.Fatalf("in/commands:%v", err)
 	}
 	all := tr.converse(t, workspace, settings, func(ctx context.Context, rwc io.ReadWriteCloser) {
-		code := lspserver.Serve(ctx, rwc, lspserver.Options{
-			Version: "test", Tools: builtin.Tools(), Runner: commands,
+		code := lspserver.Serve(ctx, rwc, lspserver.Options{Version: "test", Options: backend.Options{
+			Tools: builtin.Tools(), Runner: commands,
 			Opener: func(c config.Config, lend model.Lend) model.Opener {
 				return &registry.Registry{Editor: lend, Config: c, Getenv: func(string) string { return "" }}
 			},
-		})
+		}})
 		if code != 0 {
 			t.Errorf("the server ended with %d", code)
 		}

@@ -67,7 +67,10 @@ func received(err error) error {
 }
 
 // coded maps what a handler returned; cause says why its context had ended, if it had.
-func coded(err, cause error) *jsonrpc2.Error {
+func (c *Conn) coded(err, cause error) *jsonrpc2.Error {
+	if c.code != nil {
+		err = c.code(err)
+	}
 	var e *Error
 	switch {
 	case errors.As(err, &e):

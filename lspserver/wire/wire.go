@@ -58,6 +58,9 @@ type Options struct {
 	// [*Error]; may be nil.
 	Handled func(method string, took time.Duration, err error)
 
+	// Code turns an error of a handler into one that holds an [*Error], where it knows how; may be nil.
+	Code func(err error) error
+
 	// Client is set on the editor's end of a connection, which serves requests without the lifecycle of a server.
 	Client bool
 }
@@ -71,6 +74,7 @@ type Conn struct {
 	client  bool
 	dropped func(method string, params []byte)
 	handled func(method string, took time.Duration, err error)
+	code    func(err error) error
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	inline  context.Context // of handlers that hold up the reading
@@ -113,6 +117,7 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, r *Router, o Options) *C
 		dropped:  o.Dropped,
 		mayHold:  maxInflightBytes,
 		handled:  o.Handled,
+		code:     o.Code,
 		done:     make(chan struct{}),
 		inflight: map[jsonrpc2.ID]context.CancelCauseFunc{},
 	}
@@ -367,7 +372,7 @@ func (c *Conn) run(
 		raw, err = encode(result)
 	}
 	if err != nil {
-		return nil, coded(err, context.Cause(ctx))
+		return nil, c.coded(err, context.Cause(ctx))
 	}
 	return raw, nil
 }

@@ -1,4 +1,4 @@
-package lspserver
+package backend
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 )
 
 // decided writes down what a person decided about the session's changes.
-func (se *session) decided(d review.Decision) {
+func (se *Session) decided(d review.Decision) {
 	raw, err := json.Marshal(d)
 	if err != nil { // strings only
 		panic(err)
@@ -18,10 +18,10 @@ func (se *session) decided(d review.Decision) {
 	se.Decided(raw)
 }
 
-// restore makes the changes that are kept of a session, and what was decided about them, known to an empty log. It ends with ctx, and the log
-// is of no use then.
-func (s *server) restore(ctx context.Context, changes *review.Log, id string) error {
-	list, err := agent.ChangesAndDecisions(s.store(), id)
+// restore makes the changes that are kept of a session, and what was decided about them, known to an empty log. It
+// ends with ctx, and the log is of no use then.
+func (b *Backend) restore(ctx context.Context, changes *review.Log, id string) error {
+	list, err := agent.ChangesAndDecisions(b.store(), id)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (s *server) restore(ctx context.Context, changes *review.Log, id string) er
 			}
 			continue
 		}
-		before, after, kept, err := c.Texts(s.store())
+		before, after, kept, err := c.Texts(b.store())
 		if err != nil {
 			return err
 		}

@@ -1,13 +1,13 @@
-package lspserver
+package backend
 
 import (
 	"tandem/filetime"
 	"tandem/filetime/text"
 )
 
-// beside gives the first line, counted from 1, at which an edit landed on or right beside a line that somebody else had
+// nearTheirs gives the first line, counted from 1, at which an edit landed on or right beside a line that somebody else had
 // changed since the text that it was made for; 0 where there is none.
-func beside(f filetime.LandedFile) int {
+func nearTheirs(f filetime.LandedFile) int {
 	mine := written(f.Set, f.After, func(off int) int { return off })
 	theirs := written(f.Rebased, f.After, func(off int) int { return f.Set.MapPos(off, false) })
 	for _, a := range mine {

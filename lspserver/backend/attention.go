@@ -1,0 +1,74 @@
+package backend
+
+import (
+	"strings"
+
+	"tandem/agent/prompt"
+	"tandem/filetime/text"
+	"tandem/lspserver/workspace"
+)
+
+// Attention is what a client says of what a person has in front of them; positions are in the client's encoding.
+type Attention struct {
+	// URI is the document with the cursor, Path its absolute path, "" where it has none.
+	URI, Path string
+	Cursor    text.Position
+	// Visible is what can be seen of it, Selection what is selected; nil where that is not known.
+	Visible, Selection *workspace.Range
+}
+
+// attention is what a model is told of what a person has in front of them when they send blocks: what the client says, and
+// the documents that are open. What lies outside of the session's roots is left out, and so is what may hold keys or passwords.
+func (b *Backend) attention(se *Session, says *Attention, blocks []prompt.Block) (e prompt.Editor) {
+	if says == nil {
+		return e
+	}
+	for _, d := range b.ws.Shown() {
+		if !se.Shows(d.Path) {
+			continue
+		}
+		if d.URI != says.URI {
+			e.Open = append(e.Open, d.Path)
+			continue
+		}
+		e.Active = d.Path
+		b.look(&e, d, says)
+	}
+	for _, block := range blocks {
+		if block.Type == "resource" && strings.HasPrefix(block.URI, says.URI+"#") {
+			e.Selection, e.From, e.To = "", 0, 0 // the person has attached it
+		}
+	}
+	if e.Active == "" && says.Path != "" && se.Shows(says.Path) {
+		e.Active, e.Line = says.Path, says.Cursor.Line+1
+	}
+	return e
+}
+
+// look adds where in a document the cursor is and what is selected there.
+func (b *Backend) look(e *prompt.Editor, d workspace.Shown, says *Attention) {
+	off := func(p text.Position) int {
+		at, _ := d.Text.Offset(p, b.client.Features.Encoding)
+		return at
+	}
+	at := d.Text.Position(off(says.Cursor), text.UTF32)
+	e.Line, e.Column = at.Line+1, at.Character+1
+	if v := says.Visible; v != nil {
+		top, bottom := d.Text.Line(off(v.Start)), d.Text.Line(off(v.End))
+		e.Top, e.Bottom = top+1, max(top, bottom)+1
+	}
+	if r := says.Selection; r != nil {
+		from, to := off(r.Start), off(r.End)
+		if from > to {
+			from, to = to, from
+		}
+		if from == to {
+			return
+		}
+		first, last := d.Text.Line(from), d.Text.Line(to)
+		if last > first && to == d.Text.LineStart(last) {
+			last-- // the end of a line is selected, and nothing of the next
+		}
+		e.Selection, e.From, e.To = d.Text.Slice(from, min(to, from+prompt.MaxSelection+1)), first+1, last+1
+	}
+}

@@ -1,0 +1,230 @@
+package backend
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+
+	"tandem/agent/config"
+	"tandem/filetime"
+	"tandem/tools"
+)
+
+// Problem is something that is wrong with the configuration.
+type Problem struct {
+	// Source is the file, or what else the value came from; Line is 1-based, 0 where it is in no file; Start and End are bytes.
+	Source           string
+	Line, Start, End int
+	// Bad says that something does not hold as it was meant; else it is a remark.
+	Bad bool
+	// New says that it has not been shown yet.
+	New bool
+	// Message is what is wrong, Text the same with where it is.
+	Message, Text string
+}
+
+// settings are the layers of the configuration and what has been said about them.
+type settings struct {
+	// Set by watchSettings.
+	watched map[string]string // the real paths of the files, with the folder that is there already
+
+	loader config.Loader // under Backend.configuring
+	texts  map[string][]byte
+
+	askAlways bool // see config.Loaded, under Backend.mu as the rest
+
+	others []string        // folders of sessions that are none of the workspace's
+	told   map[string]bool // what the person has been told
+}
+
+// inputs are the layers as they are now.
+func (b *Backend) inputs() config.Inputs {
+	in := b.o.Inputs
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	in.Section, in.Client = b.section, b.client.Options
+	in.OwnSection, in.OwnClient = b.client.OwnSection, b.client.Own
+	in.More = slices.Concat(in.More, b.folders, b.settings.others)
+	return in
+}
+
+// SetSection takes in the client's section of settings; nil says that nothing is set in it.
+func (b *Backend) SetSection(raw []byte) {
+	b.mu.Lock()
+	same := bytes.Equal(b.section, raw)
+	b.section = bytes.Clone(raw)
+	b.mu.Unlock()
+	if !same {
+		b.reload()
+	}
+}
+
+// ChangeFolders takes folders out of the workspace and adds others.
+func (b *Backend) ChangeFolders(out, in []string) {
+	b.mu.Lock()
+	b.folders = slices.DeleteFunc(slices.Clone(b.folders), func(f string) bool { return slices.Contains(out, f) })
+	for _, f := range in {
+		if !slices.Contains(b.folders, f) {
+			b.folders = append(b.folders, f)
+		}
+	}
+	b.mu.Unlock()
+	b.Later(func(ctx context.Context) {
+		b.watchSettings()
+		b.reconfigure(ctx)
+	})
+}
+
+// Folders are the workspace's.
+func (b *Backend) Folders() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.folders)
+}
+
+// addFolders takes in what the files of a session's folders say, which may be others than the workspace's.
+func (b *Backend) addFolders(folders ...string) {
+	b.mu.Lock()
+	known := len(b.settings.others)
+	for _, f := range folders {
+		if !slices.Contains(b.folders, f) && !slices.Contains(b.settings.others, f) {
+			b.settings.others = append(b.settings.others, f)
+		}
+	}
+	news := len(b.settings.others) > known
+	b.mu.Unlock()
+	if news && b.reload() {
+		b.Later(b.TellProblems)
+	}
+	if news {
+		b.Later(func(context.Context) { b.watchSettings() })
+	}
+}
+
+// reload puts the configuration together anew, and says whether anything has come of it. What has changed holds from the
+// next call and the next prompt on.
+func (b *Backend) reload() bool {
+	b.configuring.Lock()
+	defer b.configuring.Unlock()
+	loaded := b.settings.loader.Load(b.inputs())
+	b.mu.Lock()
+	first := b.opener == nil
+	changed := first || !reflect.DeepEqual(b.cfg, loaded.Config)
+	news := changed || !slices.Equal(b.problems, loaded.Problems)
+	b.cfg, b.problems, b.settings.texts = loaded.Config, loaded.Problems, loaded.Texts
+	b.settings.askAlways = loaded.Careful
+	if changed {
+		b.opener = b.o.Opener(b.cfg, b.client.Lend)
+	}
+	opener, sessions := b.opener, slices.Collect(maps.Values(b.sessions))
+	b.mu.Unlock()
+	for _, se := range sessions {
+		se.SetCareful(loaded.Careful)
+	}
+	if !changed {
+		return news
+	}
+	cfg := loaded.Config
+	b.tools.Store(b.allTools.Narrow(viewsOf(cfg)...))
+	for _, se := range sessions {
+		se.SetConfig(cfg, opener)
+	}
+	if b.ws != nil {
+		b.ws.Configure(filetime.Apply(cfg.Apply), filetime.Apply(cfg.ClosedFiles))
+	}
+	if !first && b.o.Started != nil {
+		b.o.Started(cfg)
+	}
+	return news
+}
+
+// watchSettings begins to watch the files of the configuration, also those that are not there yet.
+func (b *Backend) watchSettings() {
+	if b.watcher == nil {
+		return
+	}
+	paths := map[string]string{}
+	for _, path := range b.inputs().Files() {
+		// A file may be a link to where its person keeps such files: both places matter.
+		for _, p := range []string{filepath.Join(real(filepath.Dir(path)), filepath.Base(path)), real(path)} {
+			folder := filepath.Dir(p)
+			for folder != "/" && !isFolder(folder) {
+				folder = filepath.Dir(folder)
+			}
+			paths[p] = folder
+		}
+	}
+	b.mu.Lock()
+	b.settings.watched = paths
+	b.mu.Unlock()
+	for p := range paths {
+		b.watcher.Add(p)
+	}
+}
+
+// above is the folder from which on a path is watched: the workspace folder that it lies in, or that of a file of the
+// configuration; "" for other files.
+func (b *Backend) above(path string) string {
+	for _, f := range b.Folders() {
+		f = real(f)
+		if rel, err := filepath.Rel(f, path); err == nil && filepath.IsLocal(rel) {
+			return f
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.settings.watched[path]
+}
+
+// Changed takes in that a file may have changed on disk.
+func (b *Backend) Changed(path string) {
+	b.settingsChanged(path)
+	b.ws.Changed(real(path), false)
+}
+
+// settingsChanged reloads the configuration where path is one of its files.
+func (b *Backend) settingsChanged(path string) {
+	b.mu.Lock()
+	_, ours := b.settings.watched[path]
+	b.mu.Unlock()
+	if ours || slices.Contains(b.inputs().Files(), path) {
+		b.Later(b.reconfigure)
+	}
+}
+
+// reconfigure reloads and tells the person what is wrong by now.
+func (b *Backend) reconfigure(ctx context.Context) {
+	if b.reload() {
+		b.log.Info("the configuration has changed")
+		b.TellProblems(ctx)
+	}
+}
+
+// TellProblems shows a person what is wrong with the configuration.
+func (b *Backend) TellProblems(ctx context.Context) {
+	b.mu.Lock()
+	texts, told := b.settings.texts, b.settings.told
+	b.settings.told = map[string]bool{}
+	var all []Problem
+	for _, p := range b.problems {
+		text := p.String()
+		b.settings.told[text] = true
+		all = append(all, Problem{
+			Source: p.Source, Line: p.Line, Start: p.Start, End: p.End, Bad: p.Bad, Message: p.Message, Text: text, New: !told[text],
+		})
+	}
+	b.mu.Unlock()
+	b.face.Problems(ctx, all, func(file string) string { return string(texts[file]) })
+}
+
+// viewsOf are what a configuration leaves out of the tools.
+func viewsOf(c config.Config) []tools.View {
+	views := []tools.View{tools.Without("config", c.ToolsOff), tools.WithFlags(c.FeatureFlags)}
+	if c.Toolset == "simple" {
+		views = append(views, tools.Only("config", []string{"bash", "read_file", "edit_file"}))
+	}
+	return views
+}

@@ -1,0 +1,104 @@
+package backend
+
+import (
+	"context"
+	"errors"
+
+	"tandem/agent"
+	"tandem/sandbox"
+	"tandem/tools"
+	"tandem/tools/run"
+)
+
+// host is the face as a session sees it.
+type host struct{ b *Backend }
+
+func (h host) Update(id string, e agent.Event) {
+	h.b.Guard("telling of an event", func() {
+		if e.Call != nil && e.Call.State == run.Completed && e.Call.Result != nil {
+			h.b.count(id, e.Call)
+		}
+		if se, err := h.b.Find(id); err == nil {
+			se.View.On(e)
+		}
+	})
+}
+
+// ready gives the session of a question. What waits of its events is sent before, so that nobody is asked about what they
+// have not been told of.
+func (h host) ready(id string) (*Session, error) {
+	se, err := h.b.Find(id)
+	if err == nil {
+		h.b.Guard("telling before asking", se.View.Flush)
+	}
+	return se, err
+}
+
+func (h host) Ask(ctx context.Context, id string, q run.Question) run.Answer {
+	se, err := h.ready(id)
+	if err != nil {
+		return run.Answer{Outcome: run.Unavailable}
+	}
+	return h.b.face.Ask(ctx, se, q)
+}
+
+func (h host) Clarify(ctx context.Context, id string, q tools.Clarification) (string, error) {
+	se, err := h.ready(id)
+	if err != nil {
+		return "", errors.ErrUnsupported
+	}
+	return h.b.face.Clarify(ctx, se, q)
+}
+
+// ToolStats are the figures of one tool.
+type ToolStats struct {
+	Name          string
+	Calls, Errors int64
+	MS            float64 // milliseconds in all
+	Bytes         int64   // that their results had for the model
+}
+
+// count keeps the figures of a call that has ended.
+func (b *Backend) count(id string, e *run.Event) {
+	r := e.Result
+	name, source := e.Tool, ""
+	if t := b.Tools().Get(name); t != nil {
+		source = Source(t.Spec())
+	} else {
+		name = "(unknown)"
+	}
+	b.mu.Lock()
+	st := b.stats[name]
+	if st == nil {
+		st = &ToolStats{Name: name}
+		b.stats[name] = st
+	}
+	st.Calls++
+	st.MS += float64(r.Duration.Microseconds()) / 1000
+	st.Bytes += int64(len(r.Data))
+	if !r.Success {
+		st.Errors++
+	}
+	b.mu.Unlock()
+	b.face.Called(id, e, source)
+}
+
+// Source is where a tool comes from.
+func Source(spec tools.Spec) string {
+	if spec.Source == "" {
+		return "builtin"
+	}
+	return spec.Source
+}
+
+// shortGrace is a Runner whose commands get no long grace once the connection has ended.
+type shortGrace struct {
+	sandbox.Runner
+	over <-chan struct{}
+}
+
+// Start starts c.
+func (g shortGrace) Start(ctx context.Context, c sandbox.Command) (sandbox.Process, error) {
+	c.Hurry = g.over
+	return g.Runner.Start(ctx, c)
+}

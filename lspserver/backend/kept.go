@@ -1,0 +1,284 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tandem/agent"
+	"tandem/agent/store"
+	"tandem/filetime/text/show"
+	"tandem/lspserver/review"
+	"tandem/tools/gate"
+)
+
+// Info is a session that is kept or open here.
+type Info struct {
+	ID, Cwd, Title string
+	Updated        time.Time
+	// State is nil where it could not be known in time.
+	State *State
+}
+
+// State is how far a session has come and how much of it waits for a person.
+type State struct {
+	// Turns are those that have ended or changed something, Pending the hunks that are neither accepted nor rejected.
+	Turns, Pending int
+}
+
+func infoOf(k store.Session) Info {
+	return Info{ID: k.ID, Cwd: k.Cwd, Title: k.Title, Updated: k.Updated}
+}
+
+// unkept are the living sessions in which nothing has happened yet, or nothing that could be kept.
+func (b *Backend) unkept(may func(*Session) bool) []store.Session {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []store.Session
+	for _, se := range b.sessions {
+		if !se.Kept() && may(se) {
+			out = append(out, store.Session{ID: se.id, Cwd: se.cwd, Title: se.Title(), Updated: se.touched})
+		}
+	}
+	return out
+}
+
+// List gives a page of the sessions, of one folder where cwd is not empty, the last used first, and where the next page
+// begins, "" where there is none. An error may be an *Error.
+func (b *Backend) List(ctx context.Context, cwd, cursor string) (page []Info, next string, err error) {
+	const most = 100
+	if cwd != "" {
+		cwd = filepath.Clean(cwd)
+	}
+	found, next, err := b.store().Sessions(store.Query{Cwd: cwd, After: cursor, Limit: most})
+	if errors.Is(err, store.ErrCursor) {
+		return nil, "", refuse(Invalid, "cursor is the nextCursor of a page, or absent.")
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if cursor == "" {
+		found = append(found, b.unkept(func(se *Session) bool { return cwd == "" || filepath.Clean(se.cwd) == cwd })...)
+		slices.SortStableFunc(found, func(x, y store.Session) int { return y.Updated.Compare(x.Updated) })
+	}
+	known := b.states(ctx, found)
+	for _, k := range found {
+		info := infoOf(k)
+		info.State = known[k.ID]
+		page = append(page, info)
+	}
+	return page, next, nil
+}
+
+// states gives stateOf for sessions, as far as it can be found out in time: a client begins with the list of them, so it
+// takes no longer than a person notices, whatever the store or the disk is waiting for.
+func (b *Backend) states(ctx context.Context, of []store.Session) map[string]*State {
+	const patience = 300 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	type result struct {
+		id    string
+		state *State
+	}
+	found := make(chan result, len(of)) // has room for all, so that nobody waits for a list that was sent
+	b.Later(func(context.Context) {
+		defer close(found)
+		for _, k := range of {
+			state, err := b.stateOf(ctx, k.ID)
+			if err != nil {
+				b.log.Debug("the state of a kept session", "session", k.ID, "error", err)
+			}
+			found <- result{k.ID, state}
+		}
+	})
+	out := map[string]*State{}
+	for {
+		select {
+		case r, more := <-found:
+			if !more {
+				return out
+			}
+			out[r.id] = r.state
+		case <-ctx.Done():
+			return out
+		}
+	}
+}
+
+// stateOf says how far a session has come, nil where there is no time left for it.
+func (b *Backend) stateOf(ctx context.Context, id string) (*State, error) {
+	if ctx.Err() != nil {
+		return nil, nil
+	}
+	var m State
+	var changes *review.Log
+	se, err := b.Find(id)
+	lives := err == nil
+	if lives {
+		changes = se.Changes
+		if se.Written(); !se.Kept() {
+			return &m, nil
+		}
+	} else {
+		changes = review.New(b.ws, id, nil)
+	}
+	if m.Turns, err = agent.TurnsOf(b.store(), id); err != nil {
+		return nil, err
+	}
+	if !lives {
+		if err := b.restore(ctx, changes, id); err != nil {
+			return nil, err
+		}
+	}
+	if ctx.Err() != nil { // not every file was read
+		return nil, ctx.Err()
+	}
+	m.Pending = changes.Pending()
+	return &m, nil
+}
+
+// Search gives up to limit kept sessions in which a text occurs.
+func (b *Backend) Search(text string, limit int) ([]Info, error) {
+	found, _, err := b.store().Sessions(store.Query{Text: text, Limit: limit})
+	var out []Info
+	for _, k := range found {
+		out = append(out, infoOf(k))
+	}
+	return out, err
+}
+
+// Load goes on with a session that is kept, or tells again of one that lives here. Where cwd is not empty the session must be
+// that folder's. An error may be an *Error.
+func (b *Backend) Load(ctx context.Context, id, cwd string) (*Session, error) {
+	b.loading.Lock()
+	defer b.loading.Unlock()
+	if se, err := b.Find(id); err == nil {
+		return se, b.again(ctx, se, cwd)
+	}
+	b.recover() // so that it is known what became of what was on its way
+	past, err := agent.TakePast(ctx, b.store(), id, b.ws, b.o.Now, func(k store.Session) error { return b.here(k.Cwd, cwd) })
+	if err != nil {
+		return nil, b.refusal(id, err)
+	}
+	se := b.makeSession(past.ID, past.Cwd)
+	more := slices.DeleteFunc(past.More, func(f string) bool { return !isFolder(f) })
+	o := agent.Options{More: more, Past: past, Mode: gate.Mode(past.Mode), Model: past.Model}
+	notice := ""
+	err = b.begin(se, o)
+	if ModelUnavailable.Is(err) {
+		// The conversation is there to be read all the same, and another model may answer.
+		notice = fmt.Sprintf("The model %s cannot be had here: %s", past.Model, err)
+		o.Model = ""
+		err = b.begin(se, o)
+	}
+	if err != nil {
+		return nil, errors.Join(err, b.store().Release(past.ID))
+	}
+	if err := b.restore(ctx, se.Changes, se.id); err != nil {
+		se.Close()
+		return nil, b.refusal(past.ID, err)
+	}
+	se.View.Replay(ctx, past.Events())
+	if notice != "" {
+		se.View.On(agent.Event{Notice: notice})
+	}
+	return se, b.admit(se, true)
+}
+
+// here says whether a session of a folder can be used where the client works.
+func (b *Backend) here(folder, cwd string) error {
+	folders := b.Folders()
+	if cwd != "" {
+		folders = []string{cwd}
+	}
+	within := len(folders) == 0 || slices.ContainsFunc(folders, func(f string) bool {
+		rel, err := filepath.Rel(f, folder)
+		return err == nil && (rel == "." || cwd == "" && filepath.IsLocal(rel))
+	})
+	switch {
+	case !within:
+		return refuse(NotPermitted, "The session belongs to %s; open that folder.", folder)
+	case !isFolder(folder):
+		return noSuchFolder(folder)
+	}
+	return nil
+}
+
+func (b *Backend) again(ctx context.Context, se *Session, cwd string) error {
+	if err := b.here(se.cwd, cwd); err != nil {
+		return err
+	}
+	if se.Busy() {
+		return Refused(agent.ErrBusy)
+	}
+	se.Reopen()
+	if se.Written(); se.Kept() {
+		past, err := agent.ReadPast(b.store(), se.id)
+		if err != nil {
+			return b.refusal(se.id, err)
+		}
+		se.View.Replay(ctx, past.Events())
+	}
+	return b.admit(se, false)
+}
+
+// Delete ends a session and forgets it. An error may be an *Error.
+func (b *Backend) Delete(id string) error {
+	b.loading.Lock()
+	defer b.loading.Unlock()
+	lived := b.drop(id) == nil
+	err := b.store().Delete(id)
+	if lived && errors.Is(err, store.ErrUnknown) { // nothing had happened in it
+		err = nil
+	}
+	return b.refusal(id, err)
+}
+
+// Rename gives a session another title. An error may be an *Error.
+func (b *Backend) Rename(id, title string) error {
+	const most = 200
+	title = strings.TrimSpace(title)
+	if title == "" || strings.ContainsAny(title, "\r\n") || utf8.RuneCountInString(title) > most {
+		return refuse(Invalid, "a title is one line of up to %d characters.", most)
+	}
+	title = show.Visible(title, false)
+	b.loading.Lock()
+	defer b.loading.Unlock()
+	if se, err := b.Find(id); err == nil {
+		se.Rename(title)
+		return nil
+	}
+	k, _, err := b.store().Take(id)
+	if err == nil {
+		k.Title = title
+		err = errors.Join(b.store().Save(k), b.store().Release(k.ID))
+	}
+	return b.refusal(id, err)
+}
+
+// Export gives a session as text; the format is "markdown" or "jsonl". An error may be an *Error.
+func (b *Backend) Export(id, format string) (string, error) {
+	se, closed := b.Find(id)
+	if closed == nil {
+		se.Written()
+	}
+	past, err := agent.ReadPast(b.store(), id)
+	if errors.Is(err, store.ErrUnknown) && closed == nil {
+		return "", refuse(Invalid, "nothing has happened in the session yet.")
+	}
+	if err != nil {
+		return "", b.refusal(id, err)
+	}
+	switch format {
+	case "markdown":
+		return past.Markdown(), nil
+	case "jsonl":
+		return past.JSONL()
+	}
+	return "", refuse(Invalid, "the format is markdown or jsonl, not %.40q.", format)
+}

@@ -1,0 +1,114 @@
+package backend
+
+import (
+	"context"
+	"errors"
+
+	"tandem/agent"
+	"tandem/agent/store"
+	"tandem/filetime"
+	"tandem/lspserver/review"
+)
+
+// Accept accepts hunks of a session: those of ids, or all of a path, or with neither all that wait. An error is an *Error.
+func (se *Session) Accept(path string, ids []string) (review.Judged, error) {
+	return se.judge(ids, func() review.Judged { return se.Changes.Accept(path, ids) })
+}
+
+// Reject is Accept for taking hunks back.
+func (se *Session) Reject(ctx context.Context, path string, ids []string) (review.Judged, error) {
+	return se.judge(ids, func() review.Judged { return se.Changes.Reject(ctx, path, ids) })
+}
+
+func (se *Session) judge(ids []string, do func() review.Judged) (review.Judged, error) {
+	for _, id := range ids {
+		if !se.Changes.Has(id) {
+			return review.Judged{}, refuse(Invalid, "The session has no hunk %.40q; tandem/changes/list names those that there are.", id)
+		}
+	}
+	done := do()
+	se.news.tell(done.Paths...)
+	return done, nil
+}
+
+// Undo takes back what a session changed within a scope.
+func (se *Session) Undo(ctx context.Context, within review.Scope) review.Undone {
+	done := se.Changes.Undo(ctx, within)
+	se.news.tell(done.Changed...)
+	return done
+}
+
+// Redo does again what was undone within a scope.
+func (se *Session) Redo(ctx context.Context, within review.Scope) review.Undone {
+	done := se.Changes.Redo(ctx, within)
+	se.news.tell(done.Changed...)
+	return done
+}
+
+// Typed tells the sessions that somebody has changed the text of a document.
+func (b *Backend) Typed(path string) {
+	canonical := ""
+	for _, se := range b.All() {
+		if !se.Changes.Tracks("") {
+			continue
+		}
+		if canonical == "" {
+			canonical = real(path)
+		}
+		se.news.typed(canonical)
+	}
+}
+
+// Record is one change of a file that is kept of a session. Before and After are its texts where they were asked for and are
+// kept; nil where there was no file.
+type Record struct {
+	agent.FileChange
+	Before, After *string
+}
+
+// Records gives the changes that are kept of a session, of one file where path is not empty and of one turn where turn is not
+// nil. An error may be an *Error.
+func (b *Backend) Records(se *Session, path string, turn *int, contents bool) ([]Record, error) {
+	se.Written()
+	all, err := agent.Changes(b.store(), se.id)
+	if errors.Is(err, store.ErrUnknown) { // nothing has happened in it yet
+		return nil, nil
+	}
+	if err != nil {
+		return nil, b.refusal(se.id, err)
+	}
+	var out []Record
+	for _, c := range all {
+		if path != "" && c.Path != path || turn != nil && c.Turn != *turn {
+			continue
+		}
+		r := Record{FileChange: c}
+		if contents {
+			before, after, had, err := c.Texts(b.store())
+			if err != nil {
+				return nil, err
+			}
+			if had && c.BeforeHash != "" {
+				r.Before = &before
+			}
+			if had && c.AfterHash != "" {
+				r.After = &after
+			}
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// recorded are files whose changes are written down in a session as what a person took back.
+type recorded struct {
+	filetime.Files
+	session *Session
+}
+
+// Commit implements filetime.Files.
+func (r recorded) Commit(ctx context.Context, c filetime.Change) (filetime.Landed, error) {
+	l, err := r.Files.Commit(ctx, c)
+	r.session.Changed(c, l)
+	return l, err
+}

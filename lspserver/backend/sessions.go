@@ -1,0 +1,248 @@
+package backend
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tandem/agent"
+	"tandem/agent/model"
+	"tandem/filetime"
+	"tandem/filetime/text/show"
+	"tandem/lspserver/review"
+	"tandem/sandbox"
+	"tandem/tools/gate"
+)
+
+// Session is one conversation. All methods may be called concurrently.
+type Session struct {
+	*agent.Session
+	// Changes is what it has changed, for review.
+	Changes *review.Log
+	// View is what it is shown by.
+	View View
+
+	id, cwd string
+	news    *reviewNews
+	touched time.Time // under Backend.mu
+	// folders are cwd and the workspace's other folders; mentions is what can be mentioned below them.
+	folders  []string
+	mentions listing
+}
+
+// ID is the session's id, also before its conversation has begun.
+func (se *Session) ID() string { return se.id }
+
+// Find gives the session of that id that is open here.
+func (b *Backend) Find(id string) (*Session, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if se := b.sessions[id]; se != nil {
+		return se, nil
+	}
+	return nil, unknownSession(id)
+}
+
+// All gives the sessions that are open here, in the order of their ids.
+func (b *Backend) All() []*Session {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []*Session
+	for _, se := range b.sessions {
+		out = append(out, se)
+	}
+	slices.SortFunc(out, func(x, y *Session) int { return strings.Compare(x.id, y.id) })
+	return out
+}
+
+// Latest is the session that was used last, nil where there is none.
+func (b *Backend) Latest() *Session {
+	all := b.All()
+	if len(all) == 0 {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.MaxFunc(all, func(x, y *Session) int { return x.touched.Compare(y.touched) })
+}
+
+// NewSession is what a session can be begun with; everything may be left out.
+type NewSession struct {
+	Cwd   string
+	More  []string // further folders
+	Mode  string
+	Model string
+}
+
+// New begins a session, in the workspace's folders where none are named.
+func (b *Backend) New(n NewSession) (*Session, error) {
+	folders := b.Folders()
+	cwd := n.Cwd
+	if cwd == "" && len(folders) > 0 {
+		cwd = folders[0]
+	}
+	// A workspace folder that is gone is none of the session's; what it was told to have must be there.
+	folders = slices.DeleteFunc(folders, func(f string) bool { return !isFolder(f) })
+	var more []string
+	for _, f := range slices.Concat(n.More, folders) {
+		if f != cwd && !slices.Contains(more, f) {
+			more = append(more, f)
+		}
+	}
+	for _, f := range append([]string{cwd}, more...) {
+		if !isFolder(f) {
+			return nil, noSuchFolder(cmp.Or(f, "(no cwd and no workspace folder)"))
+		}
+	}
+	se := b.makeSession("s-"+strings.ToLower(rand.Text()), cwd)
+	if err := b.begin(se, agent.Options{More: more, Mode: gate.Mode(n.Mode), Model: n.Model}); err != nil {
+		return nil, err
+	}
+	return se, b.admit(se, true)
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return filepath.IsAbs(path) && err == nil && info.IsDir()
+}
+
+// real is a path with its symbolic links resolved, as everything is kept by.
+func real(path string) string { return sandbox.Canonical(path) }
+
+// Canonical is a path with its symbolic links resolved.
+func (b *Backend) Canonical(path string) string { return real(path) }
+
+func (b *Backend) makeSession(id, cwd string) *Session {
+	se := &Session{id: id, cwd: cwd, touched: b.o.Now()}
+	se.Changes = review.New(recorded{b.ws, se}, id, se.decided)
+	guard := func(fn func()) { b.Guard("news of hunks", fn) }
+	se.news = newReviewNews(se.Changes, guard, func(paths []string) { b.face.HunksChanged(id, paths) })
+	se.View = b.face.View(se)
+	return se
+}
+
+// begin gives a session what it is made of besides what o has.
+func (b *Backend) begin(se *Session, o agent.Options) error {
+	for _, folder := range append([]string{se.cwd}, o.More...) {
+		b.roots.Add(folder)
+	}
+	b.addFolders(append([]string{se.cwd}, o.More...)...)
+	b.mu.Lock()
+	o.Config, o.Models = b.cfg, b.opener
+	b.mu.Unlock()
+	o.Roots, o.Home = b.roots, b.roots.Home
+	if b.o.Rules != nil {
+		o.Rules = b.o.Rules()
+	}
+	o.ID, o.Cwd, o.Tools, o.Client, o.Files = se.id, se.cwd, b.Tools, host{b}, b.ws
+	o.Runner, o.OpenDocuments = shortGrace{b.o.Runner, b.closing.Done()}, b.ws.Unsaved
+	o.Places = b.places
+	o.Seen, o.Landed, o.BeforeCommand, o.Store = b.ws.Seen, b.landed(se), b.ws.SaveForCommand, b.store
+	o.Now, o.Log = b.o.Now, b.log.With("session", se.id)
+	made, err := agent.New(o)
+	if err != nil {
+		return Refused(err)
+	}
+	se.Session, se.folders = made, append([]string{se.cwd}, o.More...)
+	// What the first turn will write to is opened beside the answer, so that the turn does not wait for it.
+	b.Later(func(context.Context) { b.store() })
+	return nil
+}
+
+// admit makes a session one of those that live, unless it is no new one and was closed meanwhile.
+func (b *Backend) admit(se *Session, isNew bool) error {
+	b.configuring.Lock()
+	b.mu.Lock()
+	ended, opener, cfg, askAlways := b.ended, b.opener, b.cfg, b.settings.askAlways
+	closed := !isNew && b.sessions[se.id] != se
+	if !ended && !closed {
+		b.sessions[se.id] = se
+	}
+	b.mu.Unlock()
+	se.SetConfig(cfg, opener) // it may have changed since the session was made
+	se.SetCareful(askAlways)
+	b.configuring.Unlock()
+	if ended {
+		se.Close()
+	}
+	if ended || closed {
+		return Refused(agent.ErrClosed)
+	}
+	return nil
+}
+
+// Models are the names of the models that a session can be set to.
+func (b *Backend) Models() []string {
+	b.mu.Lock()
+	opener := b.opener
+	b.mu.Unlock()
+	return opener.Names()
+}
+
+// Short is a path as people read it: relative to the workspace folder that it lies in.
+func (b *Backend) Short(path string) string {
+	for _, f := range b.Folders() {
+		if rel, err := filepath.Rel(f, path); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
+			path = filepath.ToSlash(rel)
+			break
+		}
+	}
+	return show.Visible(path, false)
+}
+
+// landed is told of a session's changes.
+func (b *Backend) landed(se *Session) func(filetime.Change, filetime.Landed) {
+	return func(c filetime.Change, l filetime.Landed) {
+		se.Changes.Landed(c, l)
+		for _, f := range l.Files {
+			if !f.Applied || f.Already {
+				continue
+			}
+			se.news.tell(f.Path)
+			if f.Stale != "" {
+				se.Tell(agent.Event{Turn: c.Turn, Notice: b.Short(f.Path) + " " + f.Stale})
+			}
+			if near := nearTheirs(f); f.SameLine {
+				se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf("The agent's edit of %s landed on a line that you changed too.", b.Short(f.Path))})
+			} else if near > 0 {
+				se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf(
+					"The agent's edit of %s landed right beside what was changed meanwhile (line %d).", b.Short(f.Path), near)})
+			}
+		}
+	}
+}
+
+// Close ends the session of that id. Nobody loads it, renames it or deletes it meanwhile.
+func (b *Backend) Close(id string) error {
+	b.loading.Lock()
+	defer b.loading.Unlock()
+	return b.drop(id)
+}
+
+// drop ends a session that lives here. b.loading is held.
+func (b *Backend) drop(id string) error {
+	se, err := b.Find(id)
+	if err != nil {
+		return err
+	}
+	se.Close()
+	se.View.Flush()
+	b.mu.Lock()
+	delete(b.sessions, se.id)
+	b.mu.Unlock()
+	return nil
+}
+
+// touch notes that a session is in use.
+func (b *Backend) touch(se *Session, used model.Usage) {
+	b.mu.Lock()
+	se.touched = b.o.Now()
+	b.usage = b.usage.Add(used)
+	b.mu.Unlock()
+}

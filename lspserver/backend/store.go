@@ -1,0 +1,153 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"tandem/agent/store"
+	"tandem/filetime/disk"
+)
+
+// memoryQuota bounds what is kept of sessions in memory.
+const memoryQuota = 16 << 20
+
+// store gives what keeps the sessions. Where that cannot be opened they are kept in memory, and a person is told.
+func (b *Backend) store() store.Store {
+	b.opening.Do(func() {
+		defer b.opened.Store(true)
+		var err error
+		if b.o.Store != nil {
+			if b.kept, err = b.o.Store(b.config()); err == nil {
+				return
+			}
+			b.log.Error("sessions are not kept", "error", err)
+			b.figures.unkept = err.Error()
+			next := ""
+			if errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrNewer) {
+				next = " Move that file away to begin anew."
+			}
+			b.face.Warn(fmt.Sprintf(
+				"sessions are not kept, they end with the editor, and what a crash leaves is not cleared up: %v.%s", err, next))
+		}
+		b.kept = store.NewMemory(memoryQuota, b.o.Now)
+	})
+	return b.kept
+}
+
+// journal is that of the store.
+type journal struct{ b *Backend }
+
+func (j journal) Begin(in disk.Intent) (int64, error) { return j.b.store().Begin(in) }
+
+func (j journal) Keep(intent int64, path string, data []byte) (string, error) {
+	return j.b.store().Keep(intent, path, data)
+}
+
+func (j journal) End(id int64, o disk.Outcome) error { return j.b.store().End(id, o) }
+
+func (j journal) Orphans() ([]disk.Intent, error) { return j.b.store().Orphans() }
+
+// recover judges the changes that were on their way when another process ended, and clears up after them.
+func (b *Backend) recover() {
+	b.judging.Lock()
+	defer b.judging.Unlock()
+	found, err := b.ws.Recover()
+	if err != nil {
+		b.log.Error("what earlier processes left cannot be judged", "error", err)
+	}
+	for _, r := range found {
+		level := slog.LevelWarn
+		switch r.Outcome {
+		case disk.Landed:
+			level = slog.LevelDebug
+		case disk.NotLanded:
+			level = slog.LevelInfo
+		}
+		for i, f := range r.Files {
+			path := r.Intent.Files[i].Path
+			b.log.Log(context.Background(), level, "a change was on its way when its process ended",
+				"session", r.Session, "call", r.Call, "path", path, "outcome", f.Outcome, "kept", f.Kept)
+			if len(f.Kept) > 0 && !f.Merged {
+				last := f.Kept[len(f.Kept)-1]
+				b.face.Warn(fmt.Sprintf("when it was ended, another program was just saving %s. What that saved is not in the file; "+
+					"it is kept: tandem session kept --show %.12s", path, last))
+			}
+		}
+	}
+}
+
+// StoreState is what keeps the sessions.
+type StoreState struct {
+	// Kind is "closed" until there is something to keep, "file", or "memory", which ends with the backend.
+	Kind, Path string
+	// Size and Quota are in bytes. The figures are those of a moment ago where the store is at work just then.
+	Size, Quota       int64
+	Sessions, Intents int
+	// Problem is why nothing is kept in a file, or why there are no figures.
+	Problem string
+}
+
+// storeFigures are the last known.
+type storeFigures struct {
+	mu    sync.Mutex
+	asked chan struct{} // closed when there is an answer
+	last  StoreState
+	// unkept is why nothing is kept in a file, once the store was opened.
+	unkept string
+}
+
+// storeState tells of the store, without waiting for it for long.
+func (b *Backend) storeState(ctx context.Context) StoreState {
+	if !b.opened.Load() {
+		return StoreState{Kind: "closed"}
+	}
+	const patience = 100 * time.Millisecond
+	f := &b.figures
+	f.mu.Lock()
+	asked := f.asked
+	if asked == nil {
+		asked = make(chan struct{})
+		f.asked = asked
+		go b.Guard("figures of the store", func() {
+			st, err := b.kept.Stats()
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			l := StoreState{
+				Kind: "file", Path: st.Path, Size: st.Size, Quota: st.Quota, Sessions: st.Sessions, Intents: st.Intents,
+				Problem: f.unkept,
+			}
+			if st.Path == "" {
+				l.Kind = "memory"
+			}
+			if err != nil {
+				l.Problem = err.Error()
+			}
+			f.last, f.asked = l, nil
+			close(asked)
+		})
+	}
+	f.mu.Unlock()
+	select {
+	case <-asked:
+	case <-ctx.Done():
+	case <-time.After(patience):
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
+}
+
+// closeStore closes it, if it was opened.
+func (b *Backend) closeStore() {
+	b.opening.Do(func() {})
+	if b.kept == nil {
+		return
+	}
+	if err := b.kept.Close(); err != nil {
+		b.log.Warn("the store of sessions", "error", err)
+	}
+}
