@@ -48,6 +48,7 @@ func rows() []row {
 		}
 	}
 	return append(out,
+		row{"the first turn of a process, without tools, beyond the model's own time", "Turn/first", "Turn/third", "the third turn", 5 * ms, false},
 		row{"processor time of a read after 600 calls of one session", "Turn/long/last", "Turn/long/first", "the first of them", 1.2, true},
 		row{"a call of a tool that does nothing: checked, judged, run, told", "Dispatch/noop", "Dispatch/json", "decoding its arguments alone", 50 * us, false},
 		row{"a small JSON-RPC request and its answer, over pipes", "RoundTrip/16B", "RoundTrip/library", "the library by itself", 20 * us, false},

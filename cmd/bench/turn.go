@@ -25,6 +25,9 @@ func (b *bench) turns(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", api, err)
 		}
 	}
+	if err := b.first(ctx); err != nil {
+		return err
+	}
 	return b.long(ctx)
 }
 
@@ -122,6 +125,64 @@ func (b *bench) turnsOver(ctx context.Context, api string) error {
 	b.add(name+"read-cpu", rounds*reads, float64(used["reads"])/float64(rounds*reads), "ns/op")
 	b.add(name+"parallel", rounds, median(over["parallel"]), "ns/op")
 	b.add(name+"edit", rounds, median(over["edit"]), "ns/op")
+	return nil
+}
+
+// first measures the first turn of a process, from the prompt to the answer, and the third one of the same session.
+func (b *bench) first(ctx context.Context) error {
+	s, err := newService()
+	if err != nil {
+		return err
+	}
+	defer s.server.Close()
+	plain := &http.Client{Transport: &http.Transport{DisableCompression: true}}
+	defer plain.CloseIdleConnections()
+	rounds := b.rounds(20)
+	var over [3][]float64
+	for round := range rounds + 1 {
+		if err := b.fresh(ctx, s, plain, len(over), func(turn int, ns float64) {
+			if round > 0 { // everything is made once
+				over[turn] = append(over[turn], ns)
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	b.add("Turn/first", rounds, median(over[0]), "ns/op")
+	b.add("Turn/third", rounds, median(over[2]), "ns/op")
+	return nil
+}
+
+// fresh starts a server, has it answer so many prompts in one session, and tells how long each took beyond the model's own
+// time. The first prompt comes when the session has been there for a moment, as a person's does.
+func (b *bench) fresh(ctx context.Context, s *service, plain *http.Client, turns int, tell func(turn int, ns float64)) error {
+	e, err := b.edit(ctx, client.NewBuffer(filepath.Join(b.work, "none.go"), ""), object{
+		"model": "bench/m", "mode": "auto", "providers": object{"bench": object{"api": "openai-chat", "baseUrl": s.url + "/v1"}},
+	})
+	if err != nil {
+		return err
+	}
+	defer e.end(ctx) //nolint:errcheck // what was measured is measured
+	session, err := e.session(ctx)
+	if err != nil {
+		return err
+	}
+	time.Sleep(100 * time.Millisecond)
+	for turn := range turns {
+		if err := s.play("openai-chat", nil); err != nil {
+			return err
+		}
+		began := time.Now()
+		if err := e.ask(ctx, session); err != nil {
+			return err
+		}
+		took := time.Since(began)
+		began = time.Now()
+		if _, err := s.replay(plain); err != nil {
+			return err
+		}
+		tell(turn, float64(took-time.Since(began)))
+	}
 	return nil
 }
 
