@@ -176,3 +176,24 @@ func TestFindingC2OnlyIntentsAreSynced(t *testing.T) {
 	}
 	must(t, s.Close())
 }
+
+// The recovery that comes with the first session writes to an empty log, which syncs its head: no prompt waits for that. It
+// writes nothing to one that has begun.
+func TestFindingC5RecoveryBeginsTheLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	must(t, testDB(t, path).Close()) // the log is empty, as at the start of most processes
+	s, err := Open(path, Options{})
+	must(t, err)
+	for range 2 {
+		_, err = s.Orphans()
+		must(t, err)
+		if n := commits(t, path); n != 1 {
+			t.Errorf("%d transactions are in the log, want 1", n)
+		}
+	}
+	must(t, s.Save(Session{ID: "s"}))
+	if n := commits(t, path); n != 2 {
+		t.Errorf("%d transactions are in the log after a session, want 2", n)
+	}
+	must(t, s.Close())
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -407,6 +408,9 @@ func (d *database) stopJournal() error {
 // Orphans implements disk.Journal.
 func (d *database) Orphans() (found []disk.Intent, err error) {
 	err = d.write(func(tx *sql.Tx) error {
+		if err := d.beginLog(tx); err != nil {
+			return err
+		}
 		dead, err := deadHolders(tx)
 		if err != nil {
 			return err
@@ -430,6 +434,16 @@ func (d *database) Orphans() (found []disk.Intent, err error) {
 		return nil, err
 	}
 	return found, nil
+}
+
+// beginLog writes something to an empty log. SQLite syncs the head of the log, and its folder, with the first commit in it, for
+// which a person's first prompt would have to wait.
+func (d *database) beginLog(tx *sql.Tx) error {
+	if log, err := os.Stat(d.path + "-wal"); err != nil || log.Size() > 0 {
+		return nil //nolint:nilerr // then the first commit makes it
+	}
+	_, err := tx.Exec(fmt.Sprintf("PRAGMA application_id = %d", application))
+	return err
 }
 
 // deadHolders are the stores that have open intents and live no more.
