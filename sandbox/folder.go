@@ -1,6 +1,10 @@
 package sandbox
 
-import "os"
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
 
 // Folder is a folder that a session works in: its path, and which folder stood there when it was opened. That one is held
 // open, for then its device and its inode number, which are all that is compared, are given to no other one: many file
@@ -14,6 +18,30 @@ type Folder struct {
 
 // OpenFolder holds the folder that stands at an absolute path now, until Close.
 func OpenFolder(path string) *Folder { return &Folder{path, hold(path)} }
+
+// ErrExchanged is what entering a folder answers where another one has come to stand at its path since it was judged.
+var ErrExchanged = errors.New("another folder has come to stand there since it was judged")
+
+// Enter holds the folder at the Place, for a command to run in, until Close. judged is what Stat said of it when it was
+// judged; nil is whichever folder stands there now.
+func (p Place) Enter(judged fs.FileInfo) (*Folder, error) {
+	held, err := p.Dir()
+	if err != nil {
+		return nil, err
+	}
+	now, err := held.Stat()
+	if err == nil && judged != nil && !os.SameFile(judged, now) {
+		err = p.failed("enter", ErrExchanged)
+	}
+	if err != nil {
+		_ = held.Close()
+		return nil, err
+	}
+	return &Folder{p.Path(), held}, nil
+}
+
+// Path is where the folder stood when it was opened.
+func (f *Folder) Path() string { return f.path }
 
 // Replaced says that something else stands at the path now. A path with nothing there is not replaced: the folder may come
 // back, as one does that was renamed.

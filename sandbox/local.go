@@ -57,6 +57,8 @@ func (l *Local) Start(ctx context.Context, c Command) (Process, error) {
 		return nil, errors.New("no command to run")
 	case !filepath.IsAbs(c.Argv[0]):
 		return nil, fmt.Errorf("cannot start %s: it is no absolute path of a program", c.Argv[0])
+	case c.Dir == nil:
+		return nil, fmt.Errorf("cannot start %s: it has no folder to run in", c.Argv[0])
 	case c.Profile != Unconfined:
 		return nil, fmt.Errorf("cannot start %s: nobody has said what it may do (profile %d)", c.Argv[0], c.Profile)
 	}
@@ -71,7 +73,7 @@ func (l *Local) Start(ctx context.Context, c Command) (Process, error) {
 	if env == nil {
 		env = l.environment(c.Surroundings)
 	}
-	env = append(env[:len(env):len(env)], "PWD="+c.Dir)
+	env = append(env[:len(env):len(env)], "PWD="+c.Dir.path)
 	out, err := capture(c)
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
@@ -104,7 +106,7 @@ func (l *Local) Start(ctx context.Context, c Command) (Process, error) {
 // launch is what a system starts. streams are the three of the command, which the system only borrows.
 type launch struct {
 	argv, env         []string
-	dir               string
+	dir               *Folder
 	streams           [3]*os.File
 	privileged, leave bool
 }

@@ -13,10 +13,13 @@ type system struct{}
 
 func (*system) close() {}
 
-// start enters the folder by its path: that it is still the folder that was judged is not promised here.
+// start enters the folder by its path, after it has compared it. It may be exchanged between the two.
 func (*system) start(l launch) (child, error) {
+	if l.dir.Replaced() {
+		return nil, ErrExchanged
+	}
 	cmd := &exec.Cmd{
-		Path: l.argv[0], Args: l.argv, Env: l.env, Dir: l.dir,
+		Path: l.argv[0], Args: l.argv, Env: l.env, Dir: l.dir.path,
 		Stdin: l.streams[0], Stdout: l.streams[1], Stderr: l.streams[2], SysProcAttr: separate(),
 	}
 	if err := cmd.Start(); err != nil {

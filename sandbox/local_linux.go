@@ -28,13 +28,11 @@ type system struct {
 }
 
 func (s *system) start(l launch) (child, error) {
-	dir, err := os.OpenFile(l.dir, unix.O_PATH|unix.O_DIRECTORY, 0)
-	if err != nil {
-		return nil, fmt.Errorf("there is no entering the folder to run in: %w", err)
+	if l.dir.held == nil {
+		return nil, fmt.Errorf("there is no folder %s to run in", l.dir.path)
 	}
-	defer dir.Close()
 	spec := keeper.Spec{
-		Argv: l.argv, Env: l.env, Dir: dir, Stdin: l.streams[0], Stdout: l.streams[1], Stderr: l.streams[2],
+		Argv: l.argv, Env: l.env, Dir: l.dir.held, Stdin: l.streams[0], Stdout: l.streams[1], Stderr: l.streams[2],
 		Privileged: l.privileged, Leave: l.leave,
 	}
 	for {

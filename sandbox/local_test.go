@@ -26,9 +26,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// top is the folder that commands run in that do not care.
+var top = OpenFolder("/")
+
 func bash(line string) Command {
 	return Command{
-		Argv: []string{"/bin/bash", "-c", line}, Dir: "/", Profile: Unconfined, Timeout: 20 * time.Second, Grace: 50 * time.Millisecond,
+		Argv: []string{"/bin/bash", "-c", line}, Dir: top, Profile: Unconfined, Timeout: 20 * time.Second, Grace: 50 * time.Millisecond,
 	}
 }
 
@@ -92,11 +95,12 @@ func gone(t *testing.T, pids []int) {
 
 func TestRun(t *testing.T) {
 	c := bash(`echo out; echo err >&2; pwd; exit 3`)
-	c.Dir = t.TempDir()
+	c.Dir = OpenFolder(t.TempDir())
+	defer c.Dir.Close()
 	var got [3]strings.Builder
 	c.Output = func(s Stream, chunk []byte) { got[s].Write(chunk) }
 	o := run(t, c)
-	if o.ExitCode != 3 || o.Stdout != "out\n"+c.Dir+"\n" || o.Stderr != "err\n" || o.TimedOut || o.Cancelled || o.StdoutGap != (Gap{}) || o.StderrGap != (Gap{}) {
+	if o.ExitCode != 3 || o.Stdout != "out\n"+c.Dir.Path()+"\n" || o.Stderr != "err\n" || o.TimedOut || o.Cancelled || o.StdoutGap != (Gap{}) || o.StderrGap != (Gap{}) {
 		t.Errorf("%+v", o)
 	}
 	if got[Stdout].String() != o.Stdout || got[Stderr].String() != o.Stderr {
@@ -119,14 +123,15 @@ func TestRun(t *testing.T) {
 	}
 	for _, c := range []Command{
 		{},
-		{Argv: []string{"/nowhere/x"}, Dir: "/", Profile: Unconfined},
-		{Argv: []string{"/bin/true"}, Dir: "/nowhere", Profile: Unconfined},
-		{Argv: []string{"/bin/true"}, Dir: "/bin/true", Profile: Unconfined},
-		{Argv: []string{"true"}, Dir: "/bin", Profile: Unconfined},
-		{Argv: []string{"./true"}, Dir: "/bin", Profile: Unconfined},
-		{Argv: []string{"/bin/true", "a\x00b"}, Dir: "/", Profile: Unconfined},
-		{Argv: []string{"/bin/true"}, Dir: "/"},
-		{Argv: []string{"/bin/true"}, Dir: "/", Profile: Unconfined + 1},
+		{Argv: []string{"/nowhere/x"}, Dir: top, Profile: Unconfined},
+		{Argv: []string{"/bin/true"}, Dir: OpenFolder("/nowhere"), Profile: Unconfined},
+		{Argv: []string{"/bin/true"}, Dir: OpenFolder("/bin/true"), Profile: Unconfined},
+		{Argv: []string{"true"}, Dir: top, Profile: Unconfined},
+		{Argv: []string{"./true"}, Dir: top, Profile: Unconfined},
+		{Argv: []string{"/bin/true", "a\x00b"}, Dir: top, Profile: Unconfined},
+		{Argv: []string{"/bin/true"}, Dir: top},
+		{Argv: []string{"/bin/true"}, Profile: Unconfined},
+		{Argv: []string{"/bin/true"}, Dir: top, Profile: Unconfined + 1},
 	} {
 		if _, err := local(t).Start(t.Context(), c); err == nil {
 			t.Errorf("%v must be an error", c)
@@ -296,7 +301,7 @@ func BenchmarkRun(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
 		l := local(b)
 		for b.Loop() {
-			if _, err := Run(b.Context(), l, Command{Argv: []string{"/bin/true"}, Dir: "/", Profile: Unconfined}); err != nil {
+			if _, err := Run(b.Context(), l, Command{Argv: []string{"/bin/true"}, Dir: top, Profile: Unconfined}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -28,8 +28,10 @@ func named(t *testing.T, l *Local, dir string, in Surroundings, argv ...string) 
 	if err != nil {
 		return Outcome{}, err
 	}
+	folder := OpenFolder(dir)
+	defer folder.Close()
 	return Run(t.Context(), l, Command{
-		Argv: append([]string{program}, argv[1:]...), Dir: dir, Profile: Unconfined, Surroundings: in, Timeout: 20 * time.Second,
+		Argv: append([]string{program}, argv[1:]...), Dir: folder, Profile: Unconfined, Surroundings: in, Timeout: 20 * time.Second,
 	})
 }
 

@@ -38,8 +38,9 @@ type Surroundings struct {
 type Command struct {
 	// Argv begins with the absolute path of the program, as Runner.Find gives it.
 	Argv []string
-	// Dir is the absolute working directory.
-	Dir     string
+	// Dir is the folder to run in: on Linux the very one that is held, whatever stands at its path by now. Elsewhere it is
+	// compared before it is entered by its path. Start only borrows it.
+	Dir     *Folder
 	Profile Profile
 	// Env is the whole environment, "NAME=value"; nil means the filtered one of Environment.
 	Env          []string

@@ -246,11 +246,13 @@ func (x *examination) program(ctx context.Context, check, name, without, next st
 	}
 	var runner sandbox.Local
 	defer runner.Close()
+	folder := sandbox.OpenFolder(dir)
+	defer folder.Close()
 	program, err := runner.Find(name, sandbox.Surroundings{})
 	var out sandbox.Outcome
 	if err == nil {
 		out, err = sandbox.Run(ctx, &runner, sandbox.Command{
-			Argv: []string{program, "--version"}, Dir: dir, Profile: sandbox.Unconfined, Timeout: 5 * time.Second, Grace: time.Second,
+			Argv: []string{program, "--version"}, Dir: folder, Profile: sandbox.Unconfined, Timeout: 5 * time.Second, Grace: time.Second,
 		})
 	}
 	line, _, _ := strings.Cut(out.Stdout, "\n")

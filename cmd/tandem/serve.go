@@ -120,12 +120,14 @@ func printed(argv []string) (string, error) {
 	}
 	var runner sandbox.Local
 	defer runner.Close()
+	folder := sandbox.OpenFolder(dir)
+	defer folder.Close()
 	program, err := runner.Find(argv[0], sandbox.Surroundings{Roots: opened(dir)})
 	if err != nil {
 		return "", err
 	}
 	r, err := sandbox.Run(context.Background(), &runner, sandbox.Command{
-		Argv: append([]string{program}, argv[1:]...), Dir: dir, Profile: sandbox.Unconfined, Env: os.Environ(),
+		Argv: append([]string{program}, argv[1:]...), Dir: folder, Profile: sandbox.Unconfined, Env: os.Environ(),
 		Privileged: true, Leave: true, Timeout: 10 * time.Second, Grace: time.Second,
 	})
 	switch {

@@ -139,7 +139,7 @@ func (s *scene) Wait() (out sandbox.Outcome) {
 				s.cmd.Output(stream, []byte(rest+"\n"))
 			}
 		case "write":
-			if err := writeFor(s.cmd.Dir, rest); err != nil {
+			if err := writeFor(s.cmd.Dir.Path(), rest); err != nil {
 				s.of.problem(err.Error())
 			}
 		case "exit":

@@ -60,8 +60,10 @@ func TestCommandsPlay(t *testing.T) {
 				}
 				var heard strings.Builder
 				dir := root(t)
+				folder := sandbox.OpenFolder(dir)
+				defer folder.Close()
 				got, err := sandbox.Run(ctx, commands, sandbox.Command{
-					Argv: []string{"/bin/bash", "-c", c.command}, Dir: dir, Timeout: c.timeout, Grace: 5 * time.Second,
+					Argv: []string{"/bin/bash", "-c", c.command}, Dir: folder, Timeout: c.timeout, Grace: 5 * time.Second,
 					Output: func(_ sandbox.Stream, b []byte) { heard.Write(b) },
 				})
 				if err != nil || got != c.want {

@@ -186,8 +186,10 @@ func (f *fake) call(c model.Call) string {
 	case c.Name == "read_file":
 		said, _ = f.text(ToURI(a.Path))
 	case c.Name == "bash":
+		dir := sandbox.OpenFolder(f.root)
+		defer dir.Close()
 		out, err := sandbox.Run(context.Background(), f.runner, sandbox.Command{
-			Argv: []string{"/bin/bash", "-c", a.Command}, Dir: f.root,
+			Argv: []string{"/bin/bash", "-c", a.Command}, Dir: dir, Profile: sandbox.Unconfined,
 		})
 		if said = out.Stdout; err != nil {
 			code = "EXECUTION_ERROR"

@@ -11,7 +11,6 @@ import (
 
 	"tandem/filetime"
 	"tandem/sandbox"
-	"tandem/sandbox/tree"
 	"tandem/tools"
 	"tandem/tools/schema"
 )
@@ -82,8 +81,9 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 		return nil, err
 	}
 	dir := place.Path()
-	if info, err := tree.Stat(env.Paths, dir); err != nil || !info.IsDir() {
-		return nil, notThere(env, dir, info)
+	judged, err := place.Stat()
+	if err != nil || !judged.IsDir() {
+		return nil, notThere(env, dir, judged)
 	}
 	shell, err := env.Runner.Find("bash", sandbox.Surroundings{})
 	if err != nil {
@@ -96,7 +96,14 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	return &tools.Plan{
 		Title: title(in), Kind: tools.Execute, Danger: danger(in.Command), Op: op, Command: in.Command,
 		Locations: []tools.Location{{Path: dir}}, Paths: []string{dir}, Semantic: "write",
-		Run: func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in, shell, dir, timeout) },
+		Run: func(ctx context.Context) (tools.Result, error) {
+			folder, err := place.Enter(judged)
+			if err != nil {
+				return notStarted(err), nil
+			}
+			defer folder.Close()
+			return run(ctx, env, in, shell, folder, timeout)
+		},
 	}, nil
 }
 
@@ -128,7 +135,7 @@ func invalid(path, expected, message string) error {
 	return &tools.Refusal{Result: r}
 }
 
-func run(ctx context.Context, env *tools.Env, in input, shell, dir string, timeout time.Duration) (tools.Result, error) {
+func run(ctx context.Context, env *tools.Env, in input, shell string, dir *sandbox.Folder, timeout time.Duration) (tools.Result, error) {
 	news := reporter{env: env}
 	o, err := sandbox.Run(ctx, env.Runner, sandbox.Command{
 		// The last word is what the shell calls itself in its messages.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -123,7 +125,7 @@ func TestPlan(t *testing.T) {
 	if p.Op != tools.OpUnsandboxed || p.Command != "make  test\nmake x" || p.Title != "$ make  test …" || p.Semantic != "write" {
 		t.Errorf("%+v", p)
 	}
-	if !slices.Equal(s.got.Argv, []string{"/bin/bash", "-c", p.Command, "bash"}) || s.got.Profile != sandbox.Unconfined || !strings.HasSuffix(s.got.Dir, "/sub") || s.got.Env != nil {
+	if !slices.Equal(s.got.Argv, []string{"/bin/bash", "-c", p.Command, "bash"}) || s.got.Profile != sandbox.Unconfined || !strings.HasSuffix(s.got.Dir.Path(), "/sub") || s.got.Env != nil {
 		t.Errorf("%+v", s.got)
 	}
 	if _, p = call(t, &scripted{level: "full"}, `{"command":"x"}`); p.Op != tools.OpCommand {
@@ -228,5 +230,48 @@ func TestFindingB4GapsCount(t *testing.T) {
 	}
 	if want := int64(3*200_000 + 2*150_000); len(r.Gaps) != 2 || chars != want {
 		t.Errorf("%d gaps, %d characters, want %d", len(r.Gaps), chars, want)
+	}
+}
+
+// TestFindingS7ExchangedFolder exchanges the folder of a command after the call was judged, as anything may while a person
+// thinks about it: the command does not run in the other one, nor in any.
+func TestFindingS7ExchangedFolder(t *testing.T) {
+	for name, tt := range map[string]struct {
+		exchange func(sub string) error
+		runs     bool
+	}{
+		"nothing": {func(string) error { return nil }, true},
+		"its content": {func(sub string) error {
+			return errors.Join(os.Remove(sub+"/f"), os.WriteFile(sub+"/g", nil, 0o600), os.Mkdir(sub+"/h", 0o700))
+		}, true},
+		"another folder":    {func(sub string) error { return errors.Join(os.Rename(sub, sub+"1"), os.Rename(sub+"2", sub)) }, false},
+		"a new folder":      {func(sub string) error { return errors.Join(os.Rename(sub, sub+"1"), os.Mkdir(sub, 0o700)) }, false},
+		"a link to outside": {func(sub string) error { return errors.Join(os.Rename(sub, sub+"1"), os.Symlink("/", sub)) }, false},
+		"a link to the other": {func(sub string) error {
+			return errors.Join(os.Rename(sub, sub+"1"), os.Symlink(sub+"2", sub))
+		}, false},
+		"a link to itself": {func(sub string) error { return errors.Join(os.Rename(sub, sub+"1"), os.Symlink(sub+"1", sub)) }, false},
+		"a file":           {func(sub string) error { return errors.Join(os.RemoveAll(sub), os.WriteFile(sub, nil, 0o600)) }, false},
+		"nothing any more": {os.RemoveAll, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := toolstest.Workspace(t, &txtar.Archive{Files: []txtar.File{{Name: "disk/sub/f"}, {Name: "disk/sub2/f"}}})
+			p, err := New().Plan(t.Context(), env, json.RawMessage(`{"command":"touch ran; pwd -P","cwd":"sub"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sub := filepath.Join(env.Paths.Cwd, "sub")
+			if err := tt.exchange(sub); err != nil {
+				t.Fatal(err)
+			}
+			r, err := p.Run(t.Context())
+			if err != nil || r.Success != tt.runs || !tt.runs && r.Reason != "not_started" {
+				t.Errorf("%+v, %v", r, err)
+			}
+			ran, err := filepath.Glob(env.Paths.Cwd + "/sub*/ran")
+			if err != nil || (len(ran) == 1) != tt.runs {
+				t.Errorf("it ran in %q, %v", ran, err)
+			}
+		})
 	}
 }

@@ -127,12 +127,21 @@ func (r ripgrep) run(
 		argv = append(argv, "--before-context="+strconv.Itoa(q.before), "--after-context="+strconv.Itoa(q.after))
 	}
 	argv = append(argv, "-e", q.Pattern, "--", place)
+	at, err := env.Paths.Roots.Place(q.dir)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnavailable, err)
+	}
+	dir, err := at.Enter(nil)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnavailable, err)
+	}
+	defer dir.Close()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var pending []byte
 	enough, skipping := false, false
 	o, err := sandbox.Run(ctx, env.Runner, sandbox.Command{
-		Argv: argv, Dir: q.dir, Profile: sandbox.Unconfined, Stdin: stdin, MaxOutput: 64 << 10,
+		Argv: argv, Dir: dir, Profile: sandbox.Unconfined, Stdin: stdin, MaxOutput: 64 << 10,
 		Output: func(s sandbox.Stream, chunk []byte) {
 			if s != sandbox.Stdout || enough {
 				return
