@@ -6,14 +6,17 @@ import (
 
 	"tandem/filetime/filetimetest"
 	"tandem/lspserver/workspace"
+	"tandem/sandbox"
 )
 
 func TestContract(t *testing.T) {
 	filetimetest.Contract(t, func(t *testing.T) filetimetest.Subject {
-		w := workspace.New(workspace.Options{})
+		dir, roots := t.TempDir(), &sandbox.Roots{}
+		roots.Add(dir)
+		w := workspace.New(workspace.Options{Roots: roots})
 		t.Cleanup(w.Settle)
 		return filetimetest.Subject{
-			Files: w, Dir: t.TempDir(),
+			Files: w, Dir: dir,
 			Write: func(t *testing.T, path, content string) {
 				if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 					t.Fatal(err)
