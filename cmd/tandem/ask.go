@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,11 +21,20 @@ const settle = 300 * time.Millisecond
 // maxPage is how many rows a person is shown at a time at most, on a terminal of any height.
 const maxPage = 40
 
+// controlling is the name of the terminal that a process belongs to, whatever its input and output are.
+const controlling = "/dev/tty"
+
+// Reasons why nobody can be asked.
+var (
+	errNoTerminal = errors.New("there is no terminal")
+	errBackground = errors.New("tandem runs in the background of its terminal")
+)
+
 // person asks somebody at a terminal. An answer is a line.
 type person struct {
 	in  io.Reader
 	out io.Writer
-	// drop throws away what was typed and not read.
+	// drop throws away what was typed and not read. An error says why nobody can be asked.
 	drop func() error
 	// size is that of the terminal in characters, 0 where it is not known.
 	size func() (rows, columns int)
@@ -32,15 +42,17 @@ type person struct {
 	wait func(ctx context.Context, d time.Duration) error
 }
 
-// atTerminal gives the person at the terminal of the process; nil where there is none, or nobody can be asked.
+// atTerminal gives the person at the controlling terminal of the process, so that what is asked is read where the answer is
+// typed, even if standard error is a file and standard input a pipe. It stays open until the process ends.
 func atTerminal() *person {
-	if !terminal(os.Stderr) || dropTyped(os.Stdin) != nil {
-		return nil
+	t, err := os.OpenFile(controlling, os.O_RDWR, 0)
+	if err != nil {
+		return &person{drop: func() error { return errNoTerminal }}
 	}
 	return &person{
-		in: os.Stdin, out: os.Stderr,
-		drop: func() error { return dropTyped(os.Stdin) },
-		size: func() (int, int) { return window(os.Stderr) },
+		in: t, out: visible{t},
+		drop: func() error { return dropTyped(t) },
+		size: func() (int, int) { return window(t) },
 		wait: func(ctx context.Context, d time.Duration) error {
 			t := time.NewTimer(d)
 			defer t.Stop()
@@ -55,8 +67,11 @@ func atTerminal() *person {
 }
 
 // permission asks whether a call may go on. All of what it would do is shown first, page by page; anything but a yes after
-// the last page is a no.
-func (p *person) permission(ctx context.Context, q protocol.PermissionParams) bool {
+// the last page is a no, and so is the end of ctx. An error says why nobody can be asked.
+func (p *person) permission(ctx context.Context, q protocol.PermissionParams) (allowed bool, err error) {
+	if err := p.drop(); err != nil {
+		return false, err
+	}
 	height, columns := p.size()
 	if columns <= 0 {
 		columns = 80
@@ -74,19 +89,42 @@ func (p *person) permission(ctx context.Context, q protocol.PermissionParams) bo
 		}
 		more, ok := p.line(ctx, fmt.Sprintf("-- %d of %d rows. Enter shows more, n denies: ", to, len(all)))
 		if !ok || more != "" {
-			return false
+			return false, nil
 		}
 	}
 	answer, ok := p.line(ctx, "Allow? [y/N] ")
-	return ok && (answer == "y" || answer == "yes")
+	return ok && (answer == "y" || answer == "yes"), nil
 }
 
-// line prompts for a line that is typed from now on. ok is false where none came.
+// line prompts for a line that is typed from now on. ok is false where none came. Once ctx has ended, a read of the terminal
+// may still be under way, so p is not to be used again.
 func (p *person) line(ctx context.Context, prompt string) (line string, ok bool) {
 	if p.wait(ctx, settle) != nil || p.drop() != nil {
 		return "", false
 	}
 	fmt.Fprint(p.out, prompt)
+	type input struct {
+		line string
+		ok   bool
+	}
+	typed := make(chan input, 1)
+	go func() {
+		line, ok := p.read()
+		typed <- input{line, ok}
+	}()
+	select {
+	case i := <-typed:
+		line, ok = i.line, i.ok
+	case <-ctx.Done():
+	}
+	if !ok {
+		fmt.Fprintln(p.out)
+	}
+	return line, ok
+}
+
+// read waits for a line.
+func (p *person) read() (line string, ok bool) {
 	var typed []byte
 	for one := make([]byte, 1); ; { // no more than the line: what follows it is dropped with the next prompt
 		n, err := p.in.Read(one)
@@ -96,7 +134,6 @@ func (p *person) line(ctx context.Context, prompt string) (line string, ok bool)
 		case n > 0:
 			typed = append(typed, one[0])
 		case err != nil:
-			fmt.Fprintln(p.out)
 			return "", false
 		}
 	}

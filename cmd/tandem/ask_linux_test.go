@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -125,6 +126,14 @@ func (y *tty) person() (p *person, waits chan chan struct{}) {
 	}, waits
 }
 
+// askInto sends the answer, which is a no where nobody can be asked.
+func (p *person) askInto(ctx context.Context, q protocol.PermissionParams, answer chan<- bool) {
+	go func() {
+		allowed, err := p.permission(ctx, q)
+		answer <- allowed && err == nil
+	}()
+}
+
 func command(text string) protocol.PermissionParams {
 	return protocol.PermissionParams{
 		ToolCall: protocol.Update{
@@ -146,7 +155,7 @@ func TestFindingS3S22NothingTypedAheadIsAnAnswer(t *testing.T) {
 		y.press("y\n")
 		y.await("y\n")
 		answer := make(chan bool)
-		go func() { answer <- p.permission(t.Context(), command("make")) }()
+		p.askInto(t.Context(), command("make"), answer)
 		over := <-waits
 		y.await("  | make\n")
 		y.press("yes\ny")
@@ -170,7 +179,7 @@ func TestFindingS3NoAnswerIsANo(t *testing.T) {
 	p, waits := y.person()
 	answer := make(chan bool)
 	ctx, cancel := context.WithCancel(t.Context())
-	ask := func() { go func() { answer <- p.permission(ctx, command("make")) }() }
+	ask := func() { p.askInto(ctx, command("make"), answer) }
 	ask()
 	close(<-waits)
 	y.await("Allow? [y/N] ")
@@ -184,6 +193,13 @@ func TestFindingS3NoAnswerIsANo(t *testing.T) {
 	close(over)
 	if <-answer {
 		t.Error("the end of the turn allowed a command")
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	ask()
+	close(<-waits)
+	y.await("Allow? [y/N] ")
+	if cancel(); <-answer {
+		t.Error("the end of the turn allowed a command that was asked about")
 	}
 }
 
@@ -199,7 +215,7 @@ func TestFindingS3S17AllIsShown(t *testing.T) {
 	y := newTTY(t, 24, 80)
 	p, waits := y.person()
 	answer := make(chan bool)
-	ask := func() { go func() { answer <- p.permission(t.Context(), command(text.String())) }() }
+	ask := func() { p.askInto(t.Context(), command(text.String()), answer) }
 	ask()
 	seen := ""
 	for pages := 0; ; pages++ {
@@ -247,30 +263,142 @@ func TestFindingS3S17AllIsShown(t *testing.T) {
 	}
 }
 
-// The built program asks so on a terminal.
-func TestFindingS3S22P13RunAsksOnATerminal(t *testing.T) {
+// runs is the built program playing a script in a folder of its own, in mode ask.
+func runs(t *testing.T, script string) *exec.Cmd {
+	t.Helper()
 	dir := t.TempDir()
-	script := filepath.Join(dir, "model")
-	text := "call bash {\"command\": \"touch ran; echo boom >&2; exit 3\\n# \\u001b]52;c;cm0=\\u0007\\u202e\", \"cwd\": \"sub\"}\n\nsay Done.\n"
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "sub"), 0o755), os.WriteFile(script, []byte(text), 0o600)); err != nil {
+	path := filepath.Join(dir, "model")
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "sub"), 0o755), os.WriteFile(path, []byte(script), 0o600)); err != nil {
 		t.Fatal(err)
 	}
+	cmd := exec.CommandContext(t.Context(), program, "run", "--model=script:"+path, "--mode=ask", "Go.")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd
+}
+
+// on makes a terminal the controlling one of a program, whose input and output are something else.
+func (y *tty) on(cmd *exec.Cmd) {
+	cmd.SysProcAttr.Setctty, cmd.SysProcAttr.Ctty = true, 3
+	cmd.ExtraFiles = []*os.File{y.device}
+}
+
+// A question is on the terminal that its answer comes from, wherever the output goes; without a terminal nobody is asked, and
+// that is said once.
+func TestFindingS3AskedOnTheControllingTerminal(t *testing.T) {
+	const script = "call bash {\"command\": \"touch ran\"}\n\ncall bash {\"command\": \"touch ran2\"}\n\nsay Done.\n"
+	for _, there := range []bool{true, false} {
+		cmd := runs(t, script)
+		var out, info bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &info
+		y := newTTY(t, 24, 100)
+		if there {
+			y.on(cmd)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if there {
+			if asked := y.await("Allow? [y/N] "); !strings.Contains(asked, "  | touch ran\n") {
+				t.Errorf("asked %q", asked)
+			}
+			y.press("y\n")
+			y.await("  | touch ran2\n", "[y/N] ")
+			y.await("[y/N] ")
+			y.press("n\n")
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Count(info.String(), "! there is no terminal, so nobody can be asked, and what needs permission is refused\n"); (got == 1) == there {
+			t.Errorf("a terminal: %v, said %d times\n%s", there, got, info.String())
+		}
+		if strings.Contains(out.String()+info.String(), "[y/N]") || out.String() != "Done.\n" {
+			t.Errorf("the output is %q and %q", out.String(), info.String())
+		}
+		if _, err := os.Stat(filepath.Join(cmd.Dir, "ran")); (err == nil) != there {
+			t.Errorf("a terminal: %v, ran: %v", there, err)
+		}
+		if _, err := os.Stat(filepath.Join(cmd.Dir, "ran2")); err == nil {
+			t.Error("what was denied ran")
+		}
+	}
+}
+
+// The end of a turn takes back the question that stands, and what came meanwhile is printed.
+func TestFindingS3TheEndPrintsWhatWaits(t *testing.T) {
+	y := newTTY(t, 24, 100)
+	asked, waits := y.person()
+	var out bytes.Buffer
+	p := &printer{out: &out, info: io.Discard, person: asked}
+	outcome := make(chan protocol.PermissionOutcome)
+	ask := func() {
+		o, err := p.permission(t.Context(), command("make"))
+		if err != nil {
+			t.Error(err)
+		}
+		outcome <- o
+	}
+	go ask()
+	close(<-waits)
+	y.await("Allow? [y/N] ")
+	p.update(protocol.UpdateParams{Update: protocol.Update{
+		SessionUpdate: "agent_message_chunk", Content: map[string]any{"type": "text", "text": "Said meanwhile."},
+	}})
+	go p.end()
+	if o := <-outcome; o.Outcome != "cancelled" {
+		t.Errorf("%+v", o)
+	}
+	p.end()
+	if out.String() != "Said meanwhile.\n" {
+		t.Errorf("printed %q", out.String())
+	}
+	go ask()
+	close(<-waits)
+	if o := <-outcome; o.Outcome != "cancelled" {
+		t.Errorf("asked after the end: %+v", o)
+	}
+}
+
+// ^C takes back the question that stands: nobody has to answer it first.
+func TestFindingS3ACancelEndsTheQuestion(t *testing.T) {
+	cmd := runs(t, "call bash {\"command\": \"touch ran\"}\n\nsay Done.\n")
+	y := newTTY(t, 24, 100)
+	y.on(cmd)
+	cmd.Stdout, cmd.Stderr = y.device, y.device
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	y.await("Allow? [y/N] ")
+	y.press("\x03")
+	y.await(" tokens in, ")
+	var code *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &code) || code.ExitCode() != 130 {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(cmd.Dir, "ran")); err == nil {
+		t.Error("it ran")
+	}
+}
+
+// The built program asks so on a terminal.
+func TestFindingS3S22P13RunAsksOnATerminal(t *testing.T) {
+	text := "call bash {\"command\": \"touch ran; echo boom >&2; exit 3\\n# \\u001b]52;c;cm0=\\u0007\\u202e\", \"cwd\": \"sub\"}\n\nsay Done.\n"
 	for _, c := range []struct {
 		keys string
 		ran  bool
 	}{{"n\n", false}, {"y\n", true}} {
 		y := newTTY(t, 24, 100)
-		cmd := exec.Command(program, "run", "--model=script:"+script, "--mode=ask", "Go.")
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir)
+		cmd := runs(t, text)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = y.device, y.device, y.device
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		cmd.SysProcAttr.Setctty = true
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		y.await("model ")
 		y.press("y\ny\n")
 		asked := y.await("Allow? [y/N] ")
-		for _, want := range []string{"Run a command in " + filepath.Join(dir, "sub"), "2 lines, 50 bytes:\n  | touch ran; echo boom >&2; exit 3\n  | # \\u{1b}]52;c;cm0=\\u{7}\\u{202e}\n"} {
+		for _, want := range []string{"Run a command in " + filepath.Join(cmd.Dir, "sub"), "2 lines, 50 bytes:\n  | touch ran; echo boom >&2; exit 3\n  | # \\u{1b}]52;c;cm0=\\u{7}\\u{202e}\n"} {
 			if !strings.Contains(asked, want) {
 				t.Errorf("the question lacks %q:\n%q", want, asked)
 			}
@@ -286,7 +414,7 @@ func TestFindingS3S22P13RunAsksOnATerminal(t *testing.T) {
 		if err := cmd.Wait(); err != nil {
 			t.Error(err)
 		}
-		if _, err := os.Stat(filepath.Join(dir, "sub", "ran")); (err == nil) != c.ran {
+		if _, err := os.Stat(filepath.Join(cmd.Dir, "sub", "ran")); (err == nil) != c.ran {
 			t.Errorf("%q: %v", c.keys, err)
 		}
 	}

@@ -6,9 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropTyped throws away what was typed on a terminal and not read yet. An error says that f is no terminal.
+// dropTyped throws away what was typed on a terminal and not read yet. An error says that f is no terminal, or errBackground
+// that another job has its keyboard.
 func dropTyped(f *os.File) error {
-	return unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCFLUSH, unix.TCIFLUSH)
+	fd := int(f.Fd())
+	if job, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP); err == nil && job != unix.Getpgrp() {
+		return errBackground
+	}
+	return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, unix.TCIFLUSH)
 }
 
 // window gives the size of a terminal in characters, 0 where it does not say.

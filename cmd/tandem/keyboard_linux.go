@@ -6,8 +6,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropTyped throws away what was typed on a terminal and not read yet. An error says that f is no terminal.
-func dropTyped(f *os.File) error { return unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) }
+// dropTyped throws away what was typed on a terminal and not read yet. An error says that f is no terminal, or errBackground
+// that another job has its keyboard.
+func dropTyped(f *os.File) error {
+	fd := int(f.Fd())
+	if job, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP); err == nil && job != unix.Getpgrp() {
+		return errBackground
+	}
+	return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH)
+}
 
 // window gives the size of a terminal in characters, 0 where it does not say.
 func window(f *os.File) (rows, columns int) {

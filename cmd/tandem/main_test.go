@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	apart()
 	dir, err := os.MkdirTemp("", "tandem-test-")
 	if err == nil {
 		program = filepath.Join(dir, "tandem")

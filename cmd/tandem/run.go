@@ -115,6 +115,7 @@ func (t *toolCallCmd) Run(ctx context.Context, c *cli) error {
 	err = cl.Call(ctx, "tandem/tools/call", protocol.CallToolParams{
 		SessionID: session.SessionID, Name: t.Name, Arguments: json.RawMessage(t.Arguments),
 	}, &result)
+	p.end()
 	switch {
 	case err != nil:
 		return err
@@ -143,8 +144,8 @@ type dialing struct {
 	verbose bool
 }
 
-// dial starts a server in this process and opens a session in a folder. The person of the printer is asked for permission;
-// where there is none, every question is a no.
+// dial starts a server in this process and opens a session in a folder. The person of the printer, if any, is asked for
+// permission.
 func (c *cli) dial(ctx context.Context, d dialing, p *printer) (*client.Client, protocol.NewSessionResult, error) {
 	var session protocol.NewSessionResult
 	folder, err := filepath.Abs(d.folder)
@@ -218,7 +219,7 @@ func terminal(f *os.File) bool {
 // printer shows a turn on a terminal.
 type printer struct {
 	out, info io.Writer // both make what is written visible
-	person    *person   // nil where nobody can be asked
+	person    *person
 
 	mu      sync.Mutex
 	midline bool
@@ -226,9 +227,23 @@ type printer struct {
 	asked   bool
 	later   []func()   // what is printed once the question is answered
 	asking  sync.Mutex // one question at a time
+	take    func()     // takes back the question that stands
+	over    bool       // no question is asked any more
+	nobody  bool       // it was said that nobody can be asked
 }
 
-func (p *printer) end() { p.print(p.newline) }
+// end is called when the turn is over: a question that stands is taken back, and what waits for its answer is printed.
+func (p *printer) end() {
+	p.mu.Lock()
+	p.over = true
+	if p.take != nil {
+		p.take()
+	}
+	p.mu.Unlock()
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	p.print(p.newline)
+}
 
 // print lets f print, which holds p.mu, or does so once the question that stands is answered.
 func (p *printer) print(f func()) {
@@ -331,17 +346,19 @@ func (p *printer) message(s string) {
 }
 
 // permission asks the person. Nothing else is printed meanwhile.
-func (p *printer) permission(ctx context.Context, q protocol.PermissionParams) protocol.PermissionOutcome {
+func (p *printer) permission(ctx context.Context, q protocol.PermissionParams) (protocol.PermissionOutcome, error) {
 	p.asking.Lock()
 	defer p.asking.Unlock()
-	p.print(func() {
-		p.newline()
-		p.asked = true
-	})
-	option := "reject_once"
-	if p.person.permission(ctx, q) {
-		option = "allow_once"
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p.mu.Lock()
+	p.newline()
+	p.asked, p.take = true, cancel
+	if p.over {
+		cancel()
 	}
+	p.mu.Unlock()
+	allowed, err := p.person.permission(ctx, q)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked = false
@@ -349,7 +366,20 @@ func (p *printer) permission(ctx context.Context, q protocol.PermissionParams) p
 		f()
 	}
 	p.later = nil
-	return protocol.PermissionOutcome{Outcome: "selected", OptionID: option}
+	switch {
+	case err != nil:
+		if !p.nobody {
+			p.nobody = true
+			p.newline()
+			fmt.Fprintf(p.info, "! %v, so nobody can be asked, and what needs permission is refused\n", err)
+		}
+		return protocol.PermissionOutcome{}, client.ErrNobody
+	case ctx.Err() != nil:
+		return protocol.PermissionOutcome{Outcome: "cancelled"}, nil
+	case allowed:
+		return protocol.PermissionOutcome{Outcome: "selected", OptionID: "allow_once"}, nil
+	}
+	return protocol.PermissionOutcome{Outcome: "selected", OptionID: "reject_once"}, nil
 }
 
 // contentText is the text of a content block that came as free JSON.

@@ -20,13 +20,16 @@ import (
 type Handlers struct {
 	// Update gets every tandem/session/update, in order; it must not block.
 	Update func(protocol.UpdateParams)
-	// Permission answers tandem/session/requestPermission.
-	Permission func(context.Context, protocol.PermissionParams) protocol.PermissionOutcome
+	// Permission answers tandem/session/requestPermission. The error ErrNobody says that nobody can be asked.
+	Permission func(context.Context, protocol.PermissionParams) (protocol.PermissionOutcome, error)
 	// Buffer is the document that is open.
 	Buffer *Buffer
 	// Message gets what window/showMessage and window/logMessage say; it must not block.
 	Message func(message string)
 }
+
+// ErrNobody answers a question where nobody can be asked.
+var ErrNobody error = &wire.Error{Code: wire.CodeMethodNotFound, Message: "nobody can be asked"}
 
 // Client is one connection to a server. Its methods may be called concurrently.
 type Client struct{ *wire.Conn }
@@ -41,7 +44,8 @@ func Dial(ctx context.Context, rwc io.ReadWriteCloser, folder string, options js
 	if h.Permission != nil {
 		wire.Handle(r, "tandem/session/requestPermission",
 			func(ctx context.Context, p protocol.PermissionParams) (protocol.PermissionResult, error) {
-				return protocol.PermissionResult{Outcome: h.Permission(ctx, p)}, nil
+				outcome, err := h.Permission(ctx, p)
+				return protocol.PermissionResult{Outcome: outcome}, err
 			})
 	}
 	if h.Buffer != nil {
