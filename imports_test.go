@@ -73,7 +73,7 @@ var rooms = map[string]room{
 	"tools":         {append([]string{"tools/schema", "tools/words", "sandbox/tree"}, base...), "the contract knows no tool"},
 	"tools/words":   {nil, "what people are told is plain data"},
 	"tools/schema":  {nil, "a schema is about types"},
-	"tools/gate":    {append([]string{"tools"}, base...), "it judges plans and runs none"},
+	"tools/gate":    {append([]string{"tools"}, base...), "it judges what calls need and runs none"},
 	"tools/run":     {append([]string{"tools", "tools/schema", "tools/gate"}, base...), "it runs what the gate lets go on"},
 	"tools/builtin": {[]string{"tools/..."}, "the one list of all tools"},
 	"tools/*":       {append([]string{"tools", "tools/schema", "sandbox/tree"}, base...), "no tool knows another"},

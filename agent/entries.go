@@ -109,7 +109,7 @@ func (r *record) saw(turn int, e run.Event) *batch {
 		if e.Phase == "use" && e.Plan != nil && !e.Plan.Kind.ReadOnly() {
 			b.Locations = places(e.Plan)
 			r.add(r.entry(turn, store.Running, id, "", b))
-			if e.Plan.Command != "" {
+			if e.Plan.Command() != "" {
 				r.commands.begins(id)
 			}
 		}

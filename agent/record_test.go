@@ -43,8 +43,8 @@ func TestGoOnAfterTheEndOfTheProcess(t *testing.T) {
 			inside, release := make(chan struct{}), make(chan struct{})
 			defer close(release)
 			calls := 0
-			do := func(name string, kind tools.Kind, op tools.Op) tools.Tool {
-				return tool(name, kind, tools.Alone, op, func(ctx context.Context, _ *tools.Env, in note) (tools.Result, error) {
+			do := func(name string, kind tools.Kind, act tools.Act) tools.Tool {
+				return tool(name, kind, tools.Alone, act, func(ctx context.Context, _ *tools.Env, in note) (tools.Result, error) {
 					if calls++; in.Text == "block" {
 						close(inside)
 						<-release
@@ -52,7 +52,7 @@ func TestGoOnAfterTheEndOfTheProcess(t *testing.T) {
 					return saw(in), nil
 				})
 			}
-			kit := []tools.Tool{do("look", tools.Read, tools.OpRead), do("change", tools.Edit, tools.OpEdit)}
+			kit := []tools.Tool{do("look", tools.Read, tools.Reads), do("change", tools.Edit, tools.Edits)}
 			answers, asked := 0, make(chan struct{})
 			plays := play(t, "think Hm.\nsay Looking.\ncall look {\"text\":\"one\"}\n\n"+
 				"say Now.\ncall change {\"text\":\"two\"}\ncall change {\"text\":\"block\"}\ncall change {\"text\":\"never\"}\n")
@@ -296,7 +296,7 @@ func TestLandedAtTheEnd(t *testing.T) {
 	st := &judging{Store: store.NewMemory(store.Quota, time.Now)}
 	inside, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
-	kit := tool("change", tools.Edit, tools.Alone, tools.OpEdit, func(context.Context, *tools.Env, note) (tools.Result, error) {
+	kit := tool("change", tools.Edit, tools.Alone, tools.Edits, func(context.Context, *tools.Env, note) (tools.Result, error) {
 		close(inside)
 		<-release
 		return tools.Result{}, nil

@@ -668,7 +668,7 @@ func (s *Session) callID(wanted string) string {
 }
 
 // Judge decides by the mode and the rules that are in force when a call asks; it makes Session a run.Gate.
-func (s *Session) Judge(t tools.Tool, p *tools.Plan) gate.Decision {
+func (s *Session) Judge(t tools.Tool, needs []tools.Need) gate.Decision {
 	s.mu.Lock()
 	mode := s.mode
 	if s.careful {
@@ -676,7 +676,7 @@ func (s *Session) Judge(t tools.Tool, p *tools.Plan) gate.Decision {
 	}
 	policy := policyOf(s.config, mode)
 	s.mu.Unlock()
-	return policy.Judge(t, p)
+	return policy.Judge(t, needs)
 }
 
 // policyOf is what a configuration says about calls. What it says of their arguments is not looked at: a rule is about
@@ -743,7 +743,7 @@ func (s *Session) env(turn int, call run.Call) *tools.Env {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	env := &tools.Env{
 		Session: s.o.ID, Call: call.ID, Turn: turn,
-		Paths: s.paths, Files: s.o.Files, FileTime: s.fileTime, Open: s.o.OpenDocuments, Runner: s.runner(),
+		Paths: s.paths, Files: s.o.Files, FileTime: s.fileTime, Open: s.o.OpenDocuments, Runner: s.runner(), Helpers: s.runner(),
 		RequireRead: s.config.RequireRead, Now: s.o.Now,
 		Limits: tools.Limits{
 			MaxToolOutputChars: l.MaxToolOutputChars, MaxConcurrency: l.MaxConcurrency,

@@ -127,11 +127,12 @@ type note struct {
 
 type action func(context.Context, *tools.Env, note) (tools.Result, error)
 
-func tool(name string, kind tools.Kind, together tools.Together, op tools.Op, do action) tools.Tool {
+func tool(name string, kind tools.Kind, together tools.Together, act tools.Act, do action) tools.Tool {
 	return tools.Define(tools.Definition[note]{
-		Spec: tools.Spec{Name: name, Kind: kind, Together: together, Description: "Does " + name + "."},
+		Spec:  tools.Spec{Name: name, Kind: kind, Together: together, Description: "Does " + name + "."},
+		Needs: tools.Always[note](tools.Need{Act: act}),
 		Plan: func(_ context.Context, env *tools.Env, in note) (*tools.Plan, error) {
-			return &tools.Plan{Title: name, Kind: kind, Op: op, Run: func(ctx context.Context) (tools.Result, error) {
+			return &tools.Plan{Title: name, Kind: kind, Run: func(ctx context.Context) (tools.Result, error) {
 				return do(ctx, env, in)
 			}}, nil
 		},
@@ -155,9 +156,9 @@ func toolbox() func() *tools.Set {
 		return saw(in), nil
 	}
 	return offering(
-		tool("put", tools.Edit, tools.Alone, tools.OpEdit, say),
-		tool("look", tools.Read, tools.WithReads, tools.OpRead, say),
-		tool("slow", tools.Read, tools.WithReads, tools.OpRead, slowly),
+		tool("put", tools.Edit, tools.Alone, tools.Edits, say),
+		tool("look", tools.Read, tools.WithReads, tools.Reads, say),
+		tool("slow", tools.Read, tools.WithReads, tools.Reads, slowly),
 	)
 }
 
@@ -765,7 +766,7 @@ func BenchmarkTurn(b *testing.B) {
 		on(model.Delta{Call: &model.CallDelta{Done: true}})
 		return model.Response{Stop: model.StopCalls}, nil
 	})
-	set := offering(tool("look", tools.Read, tools.WithReads, tools.OpRead,
+	set := offering(tool("look", tools.Read, tools.WithReads, tools.Reads,
 		func(context.Context, *tools.Env, note) (tools.Result, error) {
 			return tools.Result{Success: true, Data: "x"}, nil
 		}))

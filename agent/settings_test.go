@@ -61,10 +61,10 @@ func TestF211_F248BudgetEndsTheTurn(t *testing.T) {
 
 // TestF206RulesOfTheConfiguration decides about calls by rules, hooks and the sandbox before anybody is asked.
 func TestF206RulesOfTheConfiguration(t *testing.T) {
-	edit, command := &tools.Plan{Op: tools.OpEdit, Run: nil}, &tools.Plan{Op: tools.OpUnsandboxed}
+	edit, command := []tools.Need{{Act: tools.Edits}}, []tools.Need{{Act: tools.Runs}}
 	for _, c := range []struct {
 		settings string
-		plan     *tools.Plan
+		needs    []tools.Need
 		want     string
 	}{
 		{`{"mode": "auto"}`, edit, "allow mode"},
@@ -83,7 +83,7 @@ func TestF206RulesOfTheConfiguration(t *testing.T) {
 		{`{"mode": "auto", "review": "before"}`, edit, "ask mode"},
 	} {
 		s := session(t, &client{}, opener{"main": play(t, "")}, func(o *Options) { o.Config = settings(t, c.settings) })
-		d := s.Judge(s.o.Tools().Get("put"), c.plan)
+		d := s.Judge(s.o.Tools().Get("put"), c.needs)
 		if got := d.Verdict.String() + " " + d.Layer; got != c.want {
 			t.Errorf("%s: %s (%s), want %s", c.settings, got, d.Reason, c.want)
 		}

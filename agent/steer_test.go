@@ -109,7 +109,7 @@ func TestSteeredTextOutlivesTheProcess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inside, release := make(chan struct{}), make(chan struct{})
 			defer close(release)
-			blocks := tool("look", tools.Read, tools.Alone, tools.OpRead, func(context.Context, *tools.Env, note) (tools.Result, error) {
+			blocks := tool("look", tools.Read, tools.Alone, tools.Reads, func(context.Context, *tools.Env, note) (tools.Result, error) {
 				close(inside)
 				<-release
 				return saw(note{}), nil

@@ -56,14 +56,15 @@ func (f *faultyStore) Append(id string, entries ...store.Entry) error {
 
 func faultyTool(name string, plan func(env *tools.Env) (*tools.Plan, error)) tools.Tool {
 	return tools.Define(tools.Definition[struct{}]{
-		Spec: tools.Spec{Name: name, Kind: tools.Read, Description: "Fails."},
-		Plan: func(_ context.Context, env *tools.Env, _ struct{}) (*tools.Plan, error) { return plan(env) },
+		Spec:  tools.Spec{Name: name, Kind: tools.Read, Description: "Fails."},
+		Needs: tools.Always[struct{}](tools.Need{Act: tools.Reads}),
+		Plan:  func(_ context.Context, env *tools.Env, _ struct{}) (*tools.Plan, error) { return plan(env) },
 	})
 }
 
 func runs(run func(env *tools.Env) (tools.Result, error)) func(*tools.Env) (*tools.Plan, error) {
 	return func(env *tools.Env) (*tools.Plan, error) {
-		return &tools.Plan{Title: "t", Kind: tools.Read, Op: tools.OpRead, Run: func(context.Context) (tools.Result, error) {
+		return &tools.Plan{Title: "t", Kind: tools.Read, Run: func(context.Context) (tools.Result, error) {
 			return run(env)
 		}}, nil
 	}

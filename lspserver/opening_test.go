@@ -161,9 +161,10 @@ func TestASlowStoreHoldsNothingUp(t *testing.T) {
 			return talks(ctx, r, on)
 		}}
 		look := tools.Define(tools.Definition[struct{}]{
-			Spec: tools.Spec{Name: "look", Kind: tools.Read, Description: "Looks."},
+			Spec:  tools.Spec{Name: "look", Kind: tools.Read, Description: "Looks."},
+			Needs: tools.Always[struct{}](tools.Need{Act: tools.Reads}),
 			Plan: func(context.Context, *tools.Env, struct{}) (*tools.Plan, error) {
-				return &tools.Plan{Title: "look", Kind: tools.Read, Op: tools.OpRead, Run: func(context.Context) (tools.Result, error) {
+				return &tools.Plan{Title: "look", Kind: tools.Read, Run: func(context.Context) (tools.Result, error) {
 					return tools.Result{Success: true, Data: "seen"}, nil
 				}}, nil
 			},

@@ -306,7 +306,7 @@ func (q *questions) pagesOf(about run.Question) []page {
 		}
 	}
 	why := reasonOf(about)
-	if command := about.Plan.Command; command != "" {
+	if command := about.Plan.Command(); command != "" {
 		lines := []string{counted(command)}
 		for _, l := range about.Plan.Locations {
 			lines = append(lines, "in "+show.Visible(l.Path, false))

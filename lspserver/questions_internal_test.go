@@ -60,7 +60,7 @@ func agree(_ context.Context, p lsp.ShowMessageRequestParams) (string, error) {
 
 func command(text string) run.Question {
 	return run.Question{Reason: "bash runs a command", Plan: &tools.Plan{
-		Title: "$ " + text, Command: text, Danger: tools.Dangerous, Locations: []tools.Location{{Path: "/ws"}},
+		Title: "$ " + text, Needs: []tools.Need{{Act: tools.Runs, Argv: []string{"bash", "-c", text}}}, Danger: tools.Dangerous, Locations: []tools.Location{{Path: "/ws"}},
 	}}
 }
 

@@ -18,9 +18,10 @@ func TestFindingS15CallsAtOnce(t *testing.T) {
 	const limit = 3
 	var running, most atomic.Int32
 	slow := tools.Define(tools.Definition[nothing]{
-		Spec: tools.Spec{Name: "slow", Kind: tools.Read, Together: tools.WithReads, Class: tools.ClassRead},
+		Spec:  tools.Spec{Name: "slow", Kind: tools.Read, Together: tools.WithReads, Class: tools.ClassRead},
+		Needs: tools.Always[nothing](tools.Need{Act: tools.Reads}),
 		Plan: func(context.Context, *tools.Env, nothing) (*tools.Plan, error) {
-			return &tools.Plan{Kind: tools.Read, Op: tools.OpRead, Run: func(context.Context) (tools.Result, error) {
+			return &tools.Plan{Kind: tools.Read, Run: func(context.Context) (tools.Result, error) {
 				n := running.Add(1)
 				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 				}

@@ -251,9 +251,10 @@ func TestSlowClientIsToldOfTheLastState(t *testing.T) {
 	dir := folder(t)
 	wiretest.Bubble(t, func(t *testing.T) {
 		print := tools.Define(tools.Definition[struct{}]{
-			Spec: tools.Spec{Name: "print", Kind: tools.Read, Description: "Prints."},
+			Spec:  tools.Spec{Name: "print", Kind: tools.Read, Description: "Prints."},
+			Needs: tools.Always[struct{}](tools.Need{Act: tools.Reads}),
 			Plan: func(_ context.Context, env *tools.Env, _ struct{}) (*tools.Plan, error) {
-				return &tools.Plan{Title: "print", Kind: tools.Read, Op: tools.OpRead, Run: func(context.Context) (tools.Result, error) {
+				return &tools.Plan{Title: "print", Kind: tools.Read, Run: func(context.Context) (tools.Result, error) {
 					for range 1000 {
 						env.Progress(tools.Progress{Text: strings.Repeat("y", 1000)})
 					}
@@ -363,14 +364,15 @@ func TestSlowClientKnowsWhatItIsAskedAbout(t *testing.T) {
 
 // simple is a tool without arguments.
 func simple(name string, kind tools.Kind, do func(context.Context, *tools.Env) (tools.Result, error)) tools.Tool {
-	op := tools.OpRead
+	act := tools.Reads
 	if kind == tools.Edit {
-		op = tools.OpEdit
+		act = tools.Edits
 	}
 	return tools.Define(tools.Definition[struct{}]{
-		Spec: tools.Spec{Name: name, Kind: kind, Description: "Does " + name + "."},
+		Spec:  tools.Spec{Name: name, Kind: kind, Description: "Does " + name + "."},
+		Needs: tools.Always[struct{}](tools.Need{Act: act}),
 		Plan: func(_ context.Context, env *tools.Env, _ struct{}) (*tools.Plan, error) {
-			return &tools.Plan{Title: name, Kind: kind, Op: op, Run: func(ctx context.Context) (tools.Result, error) {
+			return &tools.Plan{Title: name, Kind: kind, Run: func(ctx context.Context) (tools.Result, error) {
 				return do(ctx, env)
 			}}, nil
 		},

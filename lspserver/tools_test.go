@@ -25,9 +25,9 @@ import (
 // probe makes a tool that runs fn.
 func probe[I any](spec tools.Spec, fn func(context.Context, *tools.Env, I) (tools.Result, error)) tools.Tool {
 	return tools.Define(tools.Definition[I]{
-		Spec: spec,
+		Spec: spec, Needs: tools.Always[I](tools.Need{Act: tools.Reads}),
 		Plan: func(_ context.Context, env *tools.Env, in I) (*tools.Plan, error) {
-			return &tools.Plan{Op: tools.OpRead, Run: func(ctx context.Context) (tools.Result, error) { return fn(ctx, env, in) }}, nil
+			return &tools.Plan{Run: func(ctx context.Context) (tools.Result, error) { return fn(ctx, env, in) }}, nil
 		},
 	})
 }
@@ -441,11 +441,12 @@ func TestF197ThreeQuestions(t *testing.T) {
 	type in struct {
 		N int `json:"n" min:"1"`
 	}
-	make := func(name string, op tools.Op, together tools.Together) tools.Tool {
+	make := func(name string, act tools.Act, together tools.Together) tools.Tool {
 		return tools.Define(tools.Definition[in]{
-			Spec: tools.Spec{Name: name, Kind: tools.Read, Together: together},
+			Spec:  tools.Spec{Name: name, Kind: tools.Read, Together: together},
+			Needs: tools.Always[in](tools.Need{Act: act}),
 			Plan: func(context.Context, *tools.Env, in) (*tools.Plan, error) {
-				return &tools.Plan{Op: op, Run: func(context.Context) (tools.Result, error) {
+				return &tools.Plan{Run: func(context.Context) (tools.Result, error) {
 					return tools.Result{Success: true, Data: "ran"}, nil
 				}}, nil
 			},
@@ -453,8 +454,8 @@ func TestF197ThreeQuestions(t *testing.T) {
 	}
 	var asked atomic.Int32
 	r := start(t, lsptest.Options{Ask: func(int, lsptest.Ask) string { asked.Add(1); return "reject_once" }}, options(nil,
-		make("free_beside", tools.OpRead, tools.WithReads), make("free_alone", tools.OpRead, tools.Alone),
-		make("asks_beside", tools.OpUnsandboxed, tools.WithReads), make("asks_alone", tools.OpUnsandboxed, tools.Alone)))
+		make("free_beside", tools.Reads, tools.WithReads), make("free_alone", tools.Reads, tools.Alone),
+		make("asks_beside", tools.Runs, tools.WithReads), make("asks_alone", tools.Runs, tools.Alone)))
 	s := r.session(map[string]any{"mode": "auto"})
 	for _, allowed := range []string{"free", "asks"} {
 		for _, beside := range []string{"beside", "alone"} {
@@ -491,7 +492,7 @@ func TestF220TraceOfADispatch(t *testing.T) {
 	r := start(t, lsptest.Options{Ask: func(int, lsptest.Ask) string { return "reject_once" }}, options(nil))
 	r.write("a.txt", "one\n")
 	s := r.session(map[string]any{"mode": "auto"})
-	stages := []string{"resolve", "normalise", "validate", "plan", "policy", "permission", "execute"}
+	stages := []string{"resolve", "normalise", "validate", "needs", "policy", "plan", "permission", "execute"}
 	for _, c := range []struct {
 		name, args, err, last string
 	}{

@@ -25,8 +25,8 @@ func Unread(env *Env, path string, err error) bool {
 func Shows(env *Env, path string) bool { return env.FileTime.Knows(path) || env.shows(path) }
 
 func (e *Env) shows(path string) bool {
-	_, err := e.Paths.Readable(path)
-	return err == nil && (e.MayRead == nil || e.MayRead(path))
+	place, err := e.Paths.Readable(path)
+	return err == nil && (e.MayRead == nil || e.MayRead(place))
 }
 
 // Seen gives what a file says now and the texts of it that the model has seen, the newest first; see FileTime.Assert.

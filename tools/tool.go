@@ -113,12 +113,14 @@ type Env struct {
 	Files         filetime.Files
 	FileTime      *filetime.FileTime
 	// Open lists the paths of the documents that are open with unsaved text, so that searches read the buffers.
-	Open        func() []string
-	Runner      sandbox.Runner
-	Limits      Limits
-	RequireRead bool
-	// MayRead says that a call of read_file for an absolute path would go on without a question. nil says so of every path.
-	MayRead func(path string) bool
+	Open func() []string
+	// Runner runs the commands that Needs name, and no other. Helpers starts programs that the tool itself chose and that only
+	// read, such as a searcher.
+	Runner, Helpers sandbox.Runner
+	Limits          Limits
+	RequireRead     bool
+	// MayRead says that a call of read_file for a place would go on without a question. nil says so of every place.
+	MayRead func(sandbox.Place) bool
 	// Progress shows a person how a running call gets on; never blocks. May be nil.
 	Progress func(Progress)
 	// Clarify asks the person a question and returns when there is an answer, ctx has ended, or q.Timeout has passed since
@@ -158,16 +160,13 @@ type Location struct {
 
 // Plan is what a call will do, worked out without doing it. Exactly one of Change and Run is set.
 type Plan struct {
-	Title     string
-	Kind      Kind
+	Title string
+	Kind  Kind
+	// Locations are for a person to follow; nil is the places of Needs.
 	Locations []Location
 	Danger    Danger
-	// Op is the row of the permission table that the plan falls under.
-	Op Op
-	// Command is what will run, word for word, for a person to judge.
-	Command string
-	// Paths are the canonical files that the plan reads or changes.
-	Paths []string
+	// Needs are what the plan touches: among those that were judged before it was made, or less. nil is all of those.
+	Needs []Need
 	// Change is committed by the pipeline under the files' locks; Done then words the answer.
 	Change *filetime.Change
 	Done   func(filetime.Landed) Result
@@ -176,20 +175,6 @@ type Plan struct {
 	// Semantic is "read", "search" or "write", for a client that folds what only looks.
 	Semantic string
 }
-
-// Op is a row of the table that says what each mode asks.
-type Op uint8
-
-// The rows.
-const (
-	OpUnknown     Op = iota // what a plan that declares nothing falls under
-	OpRead                  // read, search
-	OpEdit                  // edit of seen text, create
-	OpOverwrite             // overwrite, delete, move
-	OpCommand               // a command inside the sandbox
-	OpUnsandboxed           // a command with no sandbox in force
-	OpNetwork
-)
 
 // Result is what a call answers, the same shape for success and failure. Success is the only flag; Error is set exactly
 // when it is false.
@@ -309,9 +294,9 @@ type Tool interface {
 	Schema() *schema.Schema
 	// Title names a call for a person, from arguments that may be incomplete.
 	Title(args json.RawMessage) string
-	// Targets are the paths, as the arguments name them, that the call is about: the one answer that scheduler, locks
-	// and permissions share.
-	Targets(args json.RawMessage) []string
+	// Needs are what the call is about to touch at most: the one answer that scheduler, locks and permissions share. It
+	// resolves paths and reads no file. args have been validated; nil is unknown. Errors are as of Plan.
+	Needs(env *Env, args json.RawMessage) ([]Need, error)
 	// Plan works the call out. args have been validated and hold the defaults. Errors are *Refusal, *filetime.Error or
 	// *filetime.Conflict where the model is meant to read them.
 	Plan(ctx context.Context, env *Env, args json.RawMessage) (*Plan, error)
@@ -320,10 +305,10 @@ type Tool interface {
 // Definition is a tool with its argument type I, a struct whose tags say everything about its parameters (see
 // tools/schema).
 type Definition[I any] struct {
-	Spec    Spec
-	Title   func(in I) string
-	Targets func(in I) []string
-	Plan    func(ctx context.Context, env *Env, in I) (*Plan, error)
+	Spec  Spec
+	Title func(in I) string
+	Needs func(env *Env, in I) ([]Need, error)
+	Plan  func(ctx context.Context, env *Env, in I) (*Plan, error)
 }
 
 // Define erases the argument type of d. It panics when I cannot be described, which is a mistake in the program.
@@ -345,12 +330,12 @@ func (t *defined[I]) Title(args json.RawMessage) string {
 	return t.d.Title(in)
 }
 
-func (t *defined[I]) Targets(args json.RawMessage) []string {
+func (t *defined[I]) Needs(env *Env, args json.RawMessage) ([]Need, error) {
 	var in I
-	if t.d.Targets == nil || json.Unmarshal(args, &in) != nil {
-		return nil
+	if t.d.Needs == nil || json.Unmarshal(args, &in) != nil {
+		return nil, nil
 	}
-	return t.d.Targets(in)
+	return t.d.Needs(env, in)
 }
 
 func (t *defined[I]) Plan(ctx context.Context, env *Env, args json.RawMessage) (*Plan, error) {

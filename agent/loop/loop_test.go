@@ -89,9 +89,10 @@ func newLoop(t *testing.T, m model.Model, c loop.Conversation) *loop.Loop {
 		Text string `json:"text" doc:"What to note"`
 	}
 	set := tools.SetOf(tools.Define(tools.Definition[in]{
-		Spec: tools.Spec{Name: "note", Kind: tools.Think, Description: "Notes something."},
+		Spec:  tools.Spec{Name: "note", Kind: tools.Think, Description: "Notes something."},
+		Needs: tools.Always[in](tools.Need{Act: tools.Reads}),
 		Plan: func(_ context.Context, _ *tools.Env, in in) (*tools.Plan, error) {
-			return &tools.Plan{Op: tools.OpRead, Run: func(context.Context) (tools.Result, error) {
+			return &tools.Plan{Run: func(context.Context) (tools.Result, error) {
 				return tools.Result{Success: true, Data: "noted " + in.Text}, nil
 			}}, nil
 		},

@@ -30,8 +30,8 @@ func Permission(session string, q run.Question, maxDiff int) protocol.Permission
 		p.ToolCall.Locations = append(p.ToolCall.Locations, protocol.Location{Path: l.Path, Line: l.Line})
 	}
 	content := previewContent(q.Diffs, maxDiff)
-	if q.Plan.Command != "" {
-		block := Text(q.Plan.Command)
+	if command := q.Plan.Command(); command != "" {
+		block := Text(command)
 		content = append(content, protocol.ToolContent{Type: "content", Content: &block})
 	}
 	if len(content) > 0 {

@@ -44,9 +44,9 @@ func New() tools.Tool {
 			Description: strings.TrimSpace(description), Danger: tools.Moderate, Class: tools.ClassExecute,
 			Together: tools.Alone, Source: "builtin", NoTimeout: true,
 		},
-		Title:   title,
-		Targets: func(in input) []string { return []string{in.dir()} },
-		Plan:    plan,
+		Title: title,
+		Needs: needs,
+		Plan:  plan,
 	})
 }
 
@@ -68,6 +68,29 @@ func title(in input) string {
 	return "$ " + line
 }
 
+// argv is the command. Its last word is what the shell calls itself in its messages.
+func (in input) argv(env *tools.Env) ([]string, error) {
+	shell, err := env.Runner.Find("bash", sandbox.Surroundings{})
+	if err != nil {
+		return nil, &tools.Refusal{Result: notStarted(err)}
+	}
+	return []string{shell, "-c", in.Command, "bash"}, nil
+}
+
+func needs(env *tools.Env, in input) ([]tools.Need, error) {
+	dir, err := env.Paths.Readable(in.dir())
+	if err != nil {
+		return nil, err
+	}
+	argv, err := in.argv(env)
+	if err != nil {
+		return nil, err
+	}
+	return []tools.Need{{
+		Act: tools.Runs, Place: dir, Argv: argv, Profile: sandbox.Unconfined, Confined: env.Runner.Level().Name != "none",
+	}}, nil
+}
+
 func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	if strings.TrimSpace(in.Command) == "" || strings.ContainsRune(in.Command, 0) {
 		return nil, invalid("$.command", "length >= 1", "command must be a command line without NUL bytes")
@@ -85,24 +108,19 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	if err != nil || !judged.IsDir() {
 		return nil, notThere(env, dir, judged)
 	}
-	shell, err := env.Runner.Find("bash", sandbox.Surroundings{})
+	argv, err := in.argv(env)
 	if err != nil {
-		return nil, &tools.Refusal{Result: notStarted(err)}
-	}
-	op := tools.OpCommand
-	if env.Runner.Level().Name == "none" {
-		op = tools.OpUnsandboxed
+		return nil, err
 	}
 	return &tools.Plan{
-		Title: title(in), Kind: tools.Execute, Danger: danger(in.Command), Op: op, Command: in.Command,
-		Locations: []tools.Location{{Path: dir}}, Paths: []string{dir}, Semantic: "write",
+		Title: title(in), Kind: tools.Execute, Danger: danger(in.Command), Semantic: "write",
 		Run: func(ctx context.Context) (tools.Result, error) {
 			folder, err := place.Enter(judged)
 			if err != nil {
 				return notStarted(err), nil
 			}
 			defer folder.Close()
-			return run(ctx, env, in, shell, folder, timeout)
+			return run(ctx, env, in, argv, folder, timeout)
 		},
 	}, nil
 }
@@ -135,11 +153,10 @@ func invalid(path, expected, message string) error {
 	return &tools.Refusal{Result: r}
 }
 
-func run(ctx context.Context, env *tools.Env, in input, shell string, dir *sandbox.Folder, timeout time.Duration) (tools.Result, error) {
+func run(ctx context.Context, env *tools.Env, in input, argv []string, dir *sandbox.Folder, timeout time.Duration) (tools.Result, error) {
 	news := reporter{env: env}
 	o, err := sandbox.Run(ctx, env.Runner, sandbox.Command{
-		// The last word is what the shell calls itself in its messages.
-		Argv: []string{shell, "-c", in.Command, "bash"}, Dir: dir, Profile: sandbox.Unconfined, Timeout: timeout,
+		Argv: argv, Dir: dir, Profile: sandbox.Unconfined, Timeout: timeout,
 		Grace: env.Limits.KillGrace, MaxOutput: maxOutput, Output: news.output,
 	})
 	if err != nil {

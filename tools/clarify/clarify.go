@@ -43,6 +43,7 @@ func New() tools.Tool {
 			Together: tools.Alone, NotDestructive: true, Source: "builtin", NoTimeout: true,
 		},
 		Title: func(in input) string { return "Ask: " + line(in.Question) },
+		Needs: tools.Always[input](tools.Need{Act: tools.Nothing}),
 		Plan:  plan,
 	})
 }
@@ -71,7 +72,7 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 		}
 	}
 	return &tools.Plan{
-		Kind: tools.Think, Danger: tools.Safe, Op: tools.OpRead,
+		Kind: tools.Think, Danger: tools.Safe,
 		Run: func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in) },
 	}, nil
 }

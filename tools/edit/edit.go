@@ -46,9 +46,9 @@ func New() tools.Tool {
 			Kind: tools.Edit, Category: "files", Description: description,
 			Danger: tools.Moderate, Class: tools.ClassWrite, Together: tools.OtherFiles, Source: "builtin",
 		},
-		Title:   func(in Args) string { return "Edit " + in.Path },
-		Targets: func(in Args) []string { return []string{in.Path} },
-		Plan:    plan,
+		Title: func(in Args) string { return "Edit " + in.Path },
+		Needs: func(env *tools.Env, in Args) ([]tools.Need, error) { return tools.ToWrite(env, tools.Edits, in.Path) },
+		Plan:  plan,
 	})
 }
 
@@ -73,9 +73,8 @@ func plan(ctx context.Context, env *tools.Env, in Args) (*tools.Plan, error) {
 		return nil, err
 	}
 	return &tools.Plan{
-		Title: "Edit " + s.name, Danger: tools.Moderate, Op: tools.OpEdit, Semantic: "write",
+		Title: "Edit " + s.name, Danger: tools.Moderate, Semantic: "write",
 		Locations: []tools.Location{{Path: path, Line: s.line}},
-		Paths:     []string{path},
 		Change:    &filetime.Change{Files: []filetime.FileEdit{s.edit}},
 		Done:      s.done,
 	}, nil

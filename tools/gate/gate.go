@@ -1,5 +1,5 @@
-// Package gate judges plans: may a call go on, must a person be asked, or is it refused. It is a pure function of the
-// mode, the rules, the tool and its plan; nothing here asks anybody.
+// Package gate judges what calls need: may one go on, must a person be asked, or is it refused. It is a pure function of the
+// mode, the rules, the tool and its needs; nothing here asks anybody.
 package gate
 
 import (
@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"tandem/filetime"
+	"tandem/sandbox"
 	"tandem/tools"
 )
 
@@ -59,6 +59,9 @@ type ModeRow struct {
 	Name string
 
 	Look, Edit, Overwrite, Command, Unconfined, Network, Unknown Verdict
+	// Secret is about reading or changing what holds keys and passwords, LaterCode about changing what runs later, each where
+	// the other columns do not say something stricter. See sandbox.Class.
+	Secret, LaterCode Verdict
 }
 
 // Modes is the table of modes, the strictest first. Settings, flags and clients that list the modes are compared with it.
@@ -67,15 +70,15 @@ func Modes() []ModeRow {
 		{Mode: ModeReadOnly, Name: "Only look", Look: Allow},
 		{
 			Mode: ModeAsk, Name: "Ask before every change",
-			Look: Allow, Edit: Ask, Overwrite: Ask, Command: Ask, Unconfined: Ask, Network: Ask, Unknown: Ask,
+			Look: Allow, Edit: Ask, Overwrite: Ask, Command: Ask, Unconfined: Ask, Network: Ask, Unknown: Ask, Secret: Ask, LaterCode: Ask,
 		},
 		{
 			Mode: ModeAcceptEdits, Name: "Ask before overwriting, deleting and moving",
-			Look: Allow, Edit: Allow, Overwrite: Ask, Command: Ask, Unconfined: Ask, Network: Ask, Unknown: Ask,
+			Look: Allow, Edit: Allow, Overwrite: Ask, Command: Ask, Unconfined: Ask, Network: Ask, Unknown: Ask, Secret: Ask, LaterCode: Ask,
 		},
 		{
 			Mode: ModeAuto, Name: "Edit without asking",
-			Look: Allow, Edit: Allow, Overwrite: Allow, Command: Allow, Unconfined: Ask, Network: Ask, Unknown: Ask,
+			Look: Allow, Edit: Allow, Overwrite: Allow, Command: Allow, Unconfined: Ask, Network: Ask, Unknown: Ask, Secret: Ask, LaterCode: Ask,
 		},
 	}
 }
@@ -104,40 +107,74 @@ func (m Mode) AtMost(limit Mode) Mode {
 	return m
 }
 
-// of is what a person is told that an operation is, and what the row says to it.
-func (r ModeRow) of(op tools.Op) (string, Verdict) {
-	switch op {
-	case tools.OpRead:
-		return "only looks", r.Look
-	case tools.OpEdit:
-		return "changes a file", r.Edit
-	case tools.OpOverwrite:
-		return "replaces, deletes or moves a file", r.Overwrite
-	case tools.OpCommand:
-		return "runs a command", r.Command
-	case tools.OpUnsandboxed:
+const forbidden = "touches what no tool may touch"
+
+// of is what a person is told of a need, and what the row says to it.
+func (r ModeRow) of(n tools.Need) (what string, v Verdict) {
+	switch n.Act {
+	case tools.Nothing, tools.Reads:
+		what, v = "only looks", r.Look
+	case tools.Creates:
+		what, v = "makes a new file", r.Edit
+	case tools.Edits:
+		what, v = "changes a file", r.Edit
+	case tools.Replaces:
+		what, v = "replaces, deletes or moves a file", r.Overwrite
+	case tools.Runs:
+		if n.Confined {
+			return "runs a command", r.Command
+		}
 		return "runs a command with no sandbox in force", r.Unconfined
-	case tools.OpNetwork:
+	case tools.Reaches:
 		return "reaches out to the network", r.Network
+	default:
+		return "does not say what it does", r.Unknown
 	}
-	return "does not say what it does", r.Unknown
+	switch class := n.Place.Class(); {
+	case class == sandbox.Internal, class == sandbox.Own && n.Act.Writes():
+		return forbidden, Deny
+	case class == sandbox.Secret && n.Act.Writes():
+		return "changes a file that holds keys or passwords", min(v, r.Secret)
+	case class == sandbox.Secret:
+		return "reads a file that holds keys or passwords", min(v, r.Secret)
+	case class == sandbox.LaterCode && n.Act.Writes():
+		return "changes a file that runs later or tells programs what to do", min(v, r.LaterCode)
+	}
+	return what, v
 }
 
-// Judge says what the mode says to a plan. A mode that is not known denies everything.
-func (m Mode) Judge(t tools.Tool, p *tools.Plan) Decision {
+// Judge says what the mode says to the needs of a call: the strictest of what it says to each. A mode that is not known
+// denies everything, and no needs are unknown ones.
+func (m Mode) Judge(t tools.Tool, needs []tools.Need) Decision {
 	row, known := m.row()
-	what, verdict := row.of(opOf(t, p))
-	if c := p.Change; c != nil && !slices.ContainsFunc(c.Files, func(f filetime.FileEdit) bool { return !f.Create }) {
-		what = "makes a new file"
+	what, verdict := row.of(tools.Need{})
+	for i, n := range needs {
+		if w, v := row.of(honest(t, n)); i == 0 || v < verdict {
+			what, verdict = w, v
+		}
 	}
 	d := Decision{Verdict: verdict, Reason: fmt.Sprintf("%s %s", t.Spec().Name, what), Layer: "mode", Rule: string(m)}
 	switch {
 	case !known:
 		d.Reason = fmt.Sprintf("there is no mode %q", string(m))
-	case verdict == Deny:
+	case verdict == Deny && what != forbidden:
 		d.Reason += ", and the mode is " + string(m)
 	}
 	return d
+}
+
+// honest is the need, except that a tool which may change something cannot pass for one that only looks.
+func honest(t tools.Tool, n tools.Need) tools.Need {
+	if n.Act != tools.Nothing && n.Act != tools.Reads {
+		return n
+	}
+	switch t.Spec().Kind {
+	case tools.Edit, tools.Delete, tools.Move:
+		n.Act = tools.Replaces
+	case tools.Fetch, tools.Other:
+		n.Act = tools.Reaches
+	}
+	return n
 }
 
 // Policy is a mode with what the configuration says on top of it. It is a run.Gate.
@@ -160,8 +197,8 @@ func (r Rule) matches(s tools.Spec) bool {
 	})
 }
 
-// Judge says what the rules and the mode say to a plan.
-func (p Policy) Judge(t tools.Tool, plan *tools.Plan) Decision {
+// Judge says what the rules and the mode say to the needs of a call.
+func (p Policy) Judge(t tools.Tool, needs []tools.Need) Decision {
 	spec := t.Spec()
 	about := func(r Rule) bool { return r.matches(spec) }
 	if i := slices.IndexFunc(p.Deny, about); i >= 0 {
@@ -169,8 +206,8 @@ func (p Policy) Judge(t tools.Tool, plan *tools.Plan) Decision {
 			Verdict: Deny, Reason: fmt.Sprintf("%s is refused by %s", spec.Name, p.Deny[i].Name), Rule: p.Deny[i].Tool, Layer: "rules",
 		}
 	}
-	d := p.Mode.Judge(t, plan)
-	if p.Confined && d.Verdict != Deny && opOf(t, plan) == tools.OpUnsandboxed {
+	d := p.Mode.Judge(t, needs)
+	if p.Confined && d.Verdict != Deny && slices.ContainsFunc(needs, unconfined) {
 		return Decision{
 			Verdict: Deny, Reason: "sandbox.level is strict, and there is no sandbox that could confine the command",
 			Rule: "sandbox.level", Layer: "sandbox",
@@ -184,19 +221,4 @@ func (p Policy) Judge(t tools.Tool, plan *tools.Plan) Decision {
 	return d
 }
 
-// opOf is the plan's own row, except that a tool which may change something cannot pass for one that only looks.
-func opOf(t tools.Tool, p *tools.Plan) tools.Op {
-	if p.Op != tools.OpRead {
-		return p.Op
-	}
-	switch t.Spec().Kind {
-	case tools.Edit, tools.Delete, tools.Move:
-		return tools.OpOverwrite
-	case tools.Fetch, tools.Other:
-		return tools.OpNetwork
-	}
-	if p.Change != nil {
-		return tools.OpOverwrite
-	}
-	return tools.OpRead
-}
+func unconfined(n tools.Need) bool { return n.Act == tools.Runs && !n.Confined }

@@ -3,7 +3,7 @@ package gate_test
 import (
 	"testing"
 
-	"tandem/filetime"
+	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/gate"
 )
@@ -15,44 +15,66 @@ type tool struct {
 
 func (t tool) Spec() tools.Spec { return t.spec }
 
+// place is one below a root, whose class is that of its name.
+func place(t *testing.T, name string) sandbox.Place {
+	t.Helper()
+	root := t.TempDir()
+	p, err := (&sandbox.Paths{Cwd: root, Read: []string{root}, Write: []string{root}}).Readable(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 func TestF205_F212TableOfModes(t *testing.T) {
-	create := &filetime.Change{Files: []filetime.FileEdit{{Create: true}}}
-	edit := &filetime.Change{Files: []filetime.FileEdit{{}, {Create: true}}}
+	code, secret, git := place(t, ".vscode/tasks.json"), place(t, ".env"), place(t, ".git/config")
 	for _, c := range []struct {
 		kind             tools.Kind
-		plan             tools.Plan
+		need             tools.Need
 		ask, edits, auto string
+		only             string
 		reason           string
 	}{
-		{tools.Read, tools.Plan{Op: tools.OpRead}, "allow", "allow", "allow", "x only looks"},
-		{tools.Search, tools.Plan{Op: tools.OpRead}, "allow", "allow", "allow", "x only looks"},
-		{tools.Execute, tools.Plan{Op: tools.OpRead}, "allow", "allow", "allow", "x only looks"},
-		{tools.Edit, tools.Plan{Op: tools.OpEdit, Change: edit}, "ask", "allow", "allow", "x changes a file"},
-		{tools.Edit, tools.Plan{Op: tools.OpEdit, Change: create}, "ask", "allow", "allow", "x makes a new file"},
-		{tools.Edit, tools.Plan{Op: tools.OpOverwrite, Change: edit}, "ask", "ask", "allow", "x replaces, deletes or moves a file"},
-		{tools.Execute, tools.Plan{Op: tools.OpCommand}, "ask", "ask", "allow", "x runs a command"},
-		{tools.Execute, tools.Plan{Op: tools.OpUnsandboxed}, "ask", "ask", "ask", "x runs a command with no sandbox in force"},
-		{tools.Fetch, tools.Plan{Op: tools.OpNetwork}, "ask", "ask", "ask", "x reaches out to the network"},
-		{tools.Edit, tools.Plan{Op: 200}, "ask", "ask", "ask", "x does not say what it does"},
+		{tools.Read, tools.Need{Act: tools.Reads}, "allow", "allow", "allow", "allow", "x only looks"},
+		{tools.Search, tools.Need{Act: tools.Reads}, "allow", "allow", "allow", "allow", "x only looks"},
+		{tools.Execute, tools.Need{Act: tools.Reads}, "allow", "allow", "allow", "allow", "x only looks"},
+		{tools.Think, tools.Need{Act: tools.Nothing}, "allow", "allow", "allow", "allow", "x only looks"},
+		{tools.Edit, tools.Need{Act: tools.Edits}, "ask", "allow", "allow", "deny", "x changes a file"},
+		{tools.Edit, tools.Need{Act: tools.Creates}, "ask", "allow", "allow", "deny", "x makes a new file"},
+		{tools.Edit, tools.Need{Act: tools.Replaces}, "ask", "ask", "allow", "deny", "x replaces, deletes or moves a file"},
+		{tools.Execute, tools.Need{Act: tools.Runs, Confined: true}, "ask", "ask", "allow", "deny", "x runs a command"},
+		{tools.Execute, tools.Need{Act: tools.Runs}, "ask", "ask", "ask", "deny", "x runs a command with no sandbox in force"},
+		{tools.Fetch, tools.Need{Act: tools.Reaches}, "ask", "ask", "ask", "deny", "x reaches out to the network"},
+		{tools.Edit, tools.Need{Act: 200}, "ask", "ask", "ask", "deny", "x does not say what it does"},
 		// What may change something does not pass for a read.
-		{tools.Edit, tools.Plan{Op: tools.OpRead}, "ask", "ask", "allow", "x replaces, deletes or moves a file"},
-		{tools.Read, tools.Plan{Op: tools.OpRead, Change: edit}, "ask", "ask", "allow", "x replaces, deletes or moves a file"},
-		{tools.Other, tools.Plan{Op: tools.OpRead}, "ask", "ask", "ask", "x reaches out to the network"},
+		{tools.Edit, tools.Need{Act: tools.Reads}, "ask", "ask", "allow", "deny", "x replaces, deletes or moves a file"},
+		{tools.Other, tools.Need{Act: tools.Reads}, "ask", "ask", "ask", "deny", "x reaches out to the network"},
+		// By class.
+		{tools.Read, tools.Need{Act: tools.Reads, Place: code}, "allow", "allow", "allow", "allow", "x only looks"},
+		{tools.Edit, tools.Need{Act: tools.Edits, Place: code}, "ask", "ask", "ask", "deny", "x changes a file that runs later or tells programs what to do"},
+		{tools.Edit, tools.Need{Act: tools.Creates, Place: code}, "ask", "ask", "ask", "deny", "x changes a file that runs later or tells programs what to do"},
+		{tools.Read, tools.Need{Act: tools.Reads, Place: secret}, "ask", "ask", "ask", "deny", "x reads a file that holds keys or passwords"},
+		{tools.Edit, tools.Need{Act: tools.Edits, Place: secret}, "ask", "ask", "ask", "deny", "x changes a file that holds keys or passwords"},
+		{tools.Read, tools.Need{Act: tools.Reads, Place: git}, "allow", "allow", "allow", "allow", "x only looks"},
+		{tools.Edit, tools.Need{Act: tools.Edits, Place: git}, "deny", "deny", "deny", "deny", "x touches what no tool may touch"},
 	} {
 		x := tool{spec: tools.Spec{Name: "x", Kind: c.kind}}
-		only := "deny"
-		if c.reason == "x only looks" {
-			only = "allow"
-		}
 		for mode, want := range map[gate.Mode]string{
-			gate.ModeAsk: c.ask, gate.ModeAcceptEdits: c.edits, gate.ModeAuto: c.auto, gate.ModeReadOnly: only, "readonly": "deny", "plan": "deny",
+			gate.ModeAsk: c.ask, gate.ModeAcceptEdits: c.edits, gate.ModeAuto: c.auto, gate.ModeReadOnly: c.only, "readonly": "deny", "plan": "deny",
 		} {
-			d := mode.Judge(x, &c.plan)
+			d := mode.Judge(x, []tools.Need{c.need})
 			if d.Verdict.String() != want {
-				t.Errorf("%s, op %d of a tool of kind %s: %s, want %s", mode, c.plan.Op, c.kind, d.Verdict, want)
+				t.Errorf("%s, %s by a tool of kind %s: %s, want %s", mode, c.need, c.kind, d.Verdict, want)
 			}
 			if want != "deny" && d.Reason != c.reason {
 				t.Errorf("reason %q, want %q", d.Reason, c.reason)
+			}
+		}
+		// The strictest need decides, wherever it stands.
+		for _, needs := range [][]tools.Need{{{Act: tools.Reads}, c.need}, {c.need, {Act: tools.Reads}}} {
+			x := tool{spec: tools.Spec{Name: "x", Kind: tools.Execute}}
+			if got, want := gate.ModeAuto.Judge(x, needs).Verdict, gate.ModeAuto.Judge(x, []tools.Need{c.need}).Verdict; got != want {
+				t.Errorf("%v: %s, want %s", needs, got, want)
 			}
 		}
 	}
@@ -65,8 +87,10 @@ func TestFindingB5UndeclaredAsks(t *testing.T) {
 		for mode, want := range map[gate.Mode]string{
 			gate.ModeAsk: "ask", gate.ModeAcceptEdits: "ask", gate.ModeAuto: "ask", gate.ModeReadOnly: "deny",
 		} {
-			if d := mode.Judge(x, &tools.Plan{}); d.Verdict.String() != want {
-				t.Errorf("%s, kind %q: %s, want %s", mode, kind, d.Verdict, want)
+			for _, needs := range [][]tools.Need{nil, {}, {{}}, {{Act: tools.Nothing}, {}}} {
+				if d := mode.Judge(x, needs); d.Verdict.String() != want {
+					t.Errorf("%s, kind %q, %v: %s, want %s", mode, kind, needs, d.Verdict, want)
+				}
 			}
 		}
 	}
@@ -75,14 +99,14 @@ func TestFindingB5UndeclaredAsks(t *testing.T) {
 // Whether calls may run together is the scheduler's business and never changes what is asked.
 func TestF130SchedulingIsNoPermission(t *testing.T) {
 	for _, mode := range []gate.Mode{gate.ModeAsk, gate.ModeAcceptEdits, gate.ModeReadOnly, gate.ModeAuto} {
-		for op := tools.OpUnknown; op <= tools.OpNetwork; op++ {
+		for act := tools.Unknown; act <= tools.Reaches; act++ {
 			verdicts := map[gate.Verdict]bool{}
 			for _, together := range []tools.Together{tools.Alone, tools.WithReads, tools.OtherFiles} {
-				d := mode.Judge(tool{spec: tools.Spec{Name: "x", Kind: tools.Execute, Together: together}}, &tools.Plan{Op: op})
+				d := mode.Judge(tool{spec: tools.Spec{Name: "x", Kind: tools.Execute, Together: together}}, []tools.Need{{Act: act}})
 				verdicts[d.Verdict] = true
 			}
 			if len(verdicts) != 1 {
-				t.Errorf("%s, op %d: %v", mode, op, verdicts)
+				t.Errorf("%s, act %d: %v", mode, act, verdicts)
 			}
 		}
 	}
@@ -95,38 +119,32 @@ func TestF206PolicyBeforeMode(t *testing.T) {
 	}
 	for _, c := range []struct {
 		policy                 gate.Policy
-		op                     tools.Op
+		need                   tools.Need
 		verdict, layer, reason string
 	}{
-		{gate.Policy{Mode: gate.ModeAuto}, tools.OpEdit, "allow", "mode", "edit_file changes a file"},
-		{gate.Policy{Mode: gate.ModeAuto, Deny: rule("edit_file")}, tools.OpEdit, "deny", "rules", "edit_file is refused by permissions.deny"},
-		{gate.Policy{Mode: gate.ModeAuto, Deny: rule("EDIT")}, tools.OpRead, "deny", "rules", "edit_file is refused by permissions.deny"},
-		{gate.Policy{Mode: gate.ModeAuto, Deny: rule("edit_*")}, tools.OpEdit, "deny", "rules", "edit_file is refused by permissions.deny"},
-		{gate.Policy{Mode: gate.ModeAuto, Deny: rule("[")}, tools.OpEdit, "deny", "rules", "edit_file is refused by permissions.deny"},
-		{gate.Policy{Mode: gate.ModeAuto, Deny: rule("write_file")}, tools.OpEdit, "allow", "mode", "edit_file changes a file"},
-		{gate.Policy{Mode: gate.ModeAuto, Ask: rule("*")}, tools.OpEdit, "ask", "rules", "edit_file changes a file, and permissions.deny wants a question"},
-		{gate.Policy{Mode: gate.ModeReadOnly, Ask: rule("*")}, tools.OpEdit, "deny", "mode", "edit_file changes a file, and the mode is readOnly"},
-		{gate.Policy{Mode: gate.ModeAuto, Ask: rule("*"), Deny: rule("edit")}, tools.OpEdit, "deny", "rules", "edit_file is refused by permissions.deny"},
+		{gate.Policy{Mode: gate.ModeAuto}, tools.Need{Act: tools.Edits}, "allow", "mode", "edit_file changes a file"},
+		{gate.Policy{Mode: gate.ModeAuto, Deny: rule("edit_file")}, tools.Need{Act: tools.Edits}, "deny", "rules", "edit_file is refused by permissions.deny"},
+		{gate.Policy{Mode: gate.ModeAuto, Deny: rule("EDIT")}, tools.Need{Act: tools.Reads}, "deny", "rules", "edit_file is refused by permissions.deny"},
+		{gate.Policy{Mode: gate.ModeAuto, Deny: rule("edit_*")}, tools.Need{Act: tools.Edits}, "deny", "rules", "edit_file is refused by permissions.deny"},
+		{gate.Policy{Mode: gate.ModeAuto, Deny: rule("[")}, tools.Need{Act: tools.Edits}, "deny", "rules", "edit_file is refused by permissions.deny"},
+		{gate.Policy{Mode: gate.ModeAuto, Deny: rule("write_file")}, tools.Need{Act: tools.Edits}, "allow", "mode", "edit_file changes a file"},
+		{gate.Policy{Mode: gate.ModeAuto, Ask: rule("*")}, tools.Need{Act: tools.Edits}, "ask", "rules", "edit_file changes a file, and permissions.deny wants a question"},
+		{gate.Policy{Mode: gate.ModeReadOnly, Ask: rule("*")}, tools.Need{Act: tools.Edits}, "deny", "mode", "edit_file changes a file, and the mode is readOnly"},
+		{gate.Policy{Mode: gate.ModeAuto, Ask: rule("*"), Deny: rule("edit")}, tools.Need{Act: tools.Edits}, "deny", "rules", "edit_file is refused by permissions.deny"},
 		{
 			gate.Policy{Mode: gate.ModeAuto, Confined: true},
-			tools.OpUnsandboxed, "deny", "sandbox",
+			tools.Need{Act: tools.Runs},
+			"deny", "sandbox",
 			"sandbox.level is strict, and there is no sandbox that could confine the command",
 		},
-		{gate.Policy{Mode: gate.ModeAuto, Confined: true}, tools.OpCommand, "allow", "mode", "edit_file runs a command"},
-		{gate.Policy{Mode: gate.ModeReadOnly, Confined: true}, tools.OpUnsandboxed, "deny", "mode", "edit_file runs a command with no sandbox in force, and the mode is readOnly"},
+		{gate.Policy{Mode: gate.ModeAuto, Confined: true}, tools.Need{Act: tools.Runs, Confined: true}, "allow", "mode", "edit_file runs a command"},
+		{gate.Policy{Mode: gate.ModeReadOnly, Confined: true}, tools.Need{Act: tools.Runs}, "deny", "mode", "edit_file runs a command with no sandbox in force, and the mode is readOnly"},
 	} {
-		d := c.policy.Judge(x, &tools.Plan{Op: c.op, Change: change(c.op)})
+		d := c.policy.Judge(x, []tools.Need{c.need})
 		if d.Verdict.String() != c.verdict || d.Layer != c.layer || d.Reason != c.reason {
 			t.Errorf("%+v: %+v", c, d)
 		}
 	}
-}
-
-func change(op tools.Op) *filetime.Change {
-	if op == tools.OpEdit {
-		return &filetime.Change{Files: []filetime.FileEdit{{}}}
-	}
-	return nil
 }
 
 // The zero values of what is decided refuse, and a row that says nothing of an operation denies it.

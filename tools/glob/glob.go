@@ -42,9 +42,9 @@ func New() tools.Tool {
 			Description: strings.TrimSpace(description), Danger: tools.Safe, Class: tools.ClassRead,
 			Together: tools.WithReads, NotDestructive: true, Source: "builtin", Pages: true,
 		},
-		Title:   func(in input) string { return "Find " + in.Pattern },
-		Targets: func(in input) []string { return []string{in.place()} },
-		Plan:    plan,
+		Title: func(in input) string { return "Find " + in.Pattern },
+		Needs: func(env *tools.Env, in input) ([]tools.Need, error) { return tools.ToRead(env, in.place()) },
+		Plan:  plan,
 	})
 }
 
@@ -71,15 +71,10 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	if err != nil {
 		return nil, tools.Refuse(tools.InvalidArgs, "pattern", "Parameter validation failed:\npattern: %v", err)
 	}
-	place, err := env.Paths.Readable(in.place())
-	if err != nil {
-		return nil, err
-	}
-	dir := place.Path()
 	return &tools.Plan{
-		Title: "Find " + in.Pattern, Kind: tools.Search, Danger: tools.Safe, Op: tools.OpRead,
-		Locations: []tools.Location{{Path: dir}}, Paths: []string{dir}, Semantic: "search",
-		Run: func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in, fits) },
+		Title: "Find " + in.Pattern, Kind: tools.Search, Danger: tools.Safe,
+		Semantic: "search",
+		Run:      func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in, fits) },
 	}, nil
 }
 

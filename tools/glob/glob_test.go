@@ -59,10 +59,11 @@ func TestPlan(t *testing.T) {
 	env := toolstest.Workspace(t, &txtar.Archive{})
 	tool := New()
 	p, err := tool.Plan(t.Context(), env, json.RawMessage(`{"pattern":"*.go","path":"."}`))
-	if err != nil || p.Op != tools.OpRead || !slices.Equal(p.Paths, []string{env.Paths.Cwd}) {
+	if err != nil || p.Run == nil {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if got := tool.Targets(json.RawMessage(`{"pattern":"x","path":"a"}`)); !slices.Equal(got, []string{"a"}) || !tool.Spec().Kind.ReadOnly() {
+	got, err := tool.Needs(env, json.RawMessage(`{"pattern":"x","path":"a"}`))
+	if err != nil || len(got) != 1 || got[0].Act != tools.Reads || got[0].Place.Path() != env.Paths.Cwd+"/a" || !tool.Spec().Kind.ReadOnly() {
 		t.Errorf("%v", got)
 	}
 }

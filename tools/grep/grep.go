@@ -48,7 +48,7 @@ type input struct {
 	HeadLimit  int    `json:"head_limit" desc:"How many results to show at most." default:"100" min:"1" alias:"limit,max_results"`
 }
 
-// New makes the tool. It searches with the program rg through the call's Runner; where that cannot be started, by
+// New makes the tool. It searches with the program rg through the call's Helpers; where that cannot be started, by
 // itself.
 func New() tools.Tool { return define(ripgrep{}, engine{}) }
 
@@ -61,8 +61,8 @@ func define(searchers ...searcher) tools.Tool {
 			Description: strings.TrimSpace(description), Danger: tools.Safe, Class: tools.ClassRead,
 			Together: tools.WithReads, NotDestructive: true, Source: "builtin", Pages: true,
 		},
-		Title:   func(in input) string { return "Search " + in.Pattern },
-		Targets: func(in input) []string { return []string{in.Path} },
+		Title: func(in input) string { return "Search " + in.Pattern },
+		Needs: func(env *tools.Env, in input) ([]tools.Need, error) { return tools.ToRead(env, in.Path) },
 		Plan: func(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 			p, err := plan(env, in, searchers)
 			if err != nil {
@@ -99,9 +99,9 @@ func plan(env *tools.Env, in input, searchers []searcher) (*tools.Plan, error) {
 	}
 	at := place.Path()
 	return &tools.Plan{
-		Title: "Search " + in.Pattern, Kind: tools.Search, Danger: tools.Safe, Op: tools.OpRead,
-		Locations: []tools.Location{{Path: at}}, Paths: []string{at}, Semantic: "search",
-		Run: func(ctx context.Context) (tools.Result, error) { return run(ctx, env, q, at, searchers) },
+		Title: "Search " + in.Pattern, Kind: tools.Search, Danger: tools.Safe,
+		Semantic: "search",
+		Run:      func(ctx context.Context) (tools.Result, error) { return run(ctx, env, q, at, searchers) },
 	}, nil
 }
 

@@ -108,7 +108,7 @@ type reader interface {
 func (r ripgrep) run(
 	ctx context.Context, env *tools.Env, q *query, args []string, place, stdin string, to reader,
 ) error {
-	program, err := env.Runner.Find("rg", sandbox.Surroundings{})
+	program, err := env.Helpers.Find("rg", sandbox.Surroundings{})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnavailable, err)
 	}
@@ -140,7 +140,7 @@ func (r ripgrep) run(
 	defer stop()
 	var pending []byte
 	enough, skipping := false, false
-	o, err := sandbox.Run(ctx, env.Runner, sandbox.Command{
+	o, err := sandbox.Run(ctx, env.Helpers, sandbox.Command{
 		Argv: argv, Dir: dir, Profile: sandbox.Unconfined, Stdin: stdin, MaxOutput: 64 << 10,
 		Output: func(s sandbox.Stream, chunk []byte) {
 			if s != sandbox.Stdout || enough {

@@ -41,9 +41,9 @@ func New() tools.Tool {
 			Description: strings.TrimSpace(description), Danger: tools.Safe, Class: tools.ClassRead,
 			Together: tools.WithReads, NotDestructive: true, Source: "builtin", Pages: true,
 		},
-		Title:   func(in input) string { return "List " + in.Path },
-		Targets: func(in input) []string { return []string{in.Path} },
-		Plan:    plan,
+		Title: func(in input) string { return "List " + in.Path },
+		Needs: func(env *tools.Env, in input) ([]tools.Need, error) { return tools.ToRead(env, in.Path) },
+		Plan:  plan,
 	})
 }
 
@@ -59,9 +59,9 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	}
 	path := place.Path()
 	return &tools.Plan{
-		Title: "List " + env.Name(path), Kind: tools.Read, Danger: tools.Safe, Op: tools.OpRead,
-		Locations: []tools.Location{{Path: path}}, Paths: []string{path}, Semantic: "read",
-		Run: func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in) },
+		Title: "List " + env.Name(path), Kind: tools.Read, Danger: tools.Safe,
+		Semantic: "read",
+		Run:      func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in) },
 	}, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -62,10 +61,11 @@ func TestPlan(t *testing.T) {
 	env := toolstest.Workspace(t, &txtar.Archive{})
 	tool := New()
 	p, err := tool.Plan(t.Context(), env, json.RawMessage(`{"path":"."}`))
-	if err != nil || p.Op != tools.OpRead || !slices.Equal(p.Paths, []string{env.Paths.Cwd}) {
+	if err != nil || p.Run == nil {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if got := tool.Targets(json.RawMessage(`{"path":"a"}`)); !slices.Equal(got, []string{"a"}) || !tool.Spec().Kind.ReadOnly() {
+	got, err := tool.Needs(env, json.RawMessage(`{"path":"a"}`))
+	if err != nil || len(got) != 1 || got[0].Act != tools.Reads || got[0].Place.Path() != env.Paths.Cwd+"/a" || !tool.Spec().Kind.ReadOnly() {
 		t.Errorf("%v", got)
 	}
 }

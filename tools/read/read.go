@@ -54,9 +54,9 @@ func New() tools.Tool {
 			Description: strings.TrimSpace(description), Danger: tools.Safe, Class: tools.ClassRead,
 			Together: tools.WithReads, NotDestructive: true, Source: "builtin", Pages: true,
 		},
-		Title:   func(in input) string { return "Read " + in.Path },
-		Targets: func(in input) []string { return []string{in.Path} },
-		Plan:    plan,
+		Title: func(in input) string { return "Read " + in.Path },
+		Needs: func(env *tools.Env, in input) ([]tools.Need, error) { return tools.ToRead(env, in.Path) },
+		Plan:  plan,
 	})
 }
 
@@ -78,8 +78,8 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	}
 	path := place.Path()
 	return &tools.Plan{
-		Title: "Read " + env.Name(path), Kind: tools.Read, Danger: tools.Safe, Op: tools.OpRead,
-		Locations: []tools.Location{{Path: path, Line: w.first}}, Paths: []string{path}, Semantic: "read",
+		Title: "Read " + env.Name(path), Kind: tools.Read, Danger: tools.Safe,
+		Locations: []tools.Location{{Path: path, Line: w.first}}, Semantic: "read",
 		Run: func(ctx context.Context) (tools.Result, error) { return run(ctx, env, path, w) },
 	}, nil
 }

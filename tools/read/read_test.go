@@ -243,11 +243,11 @@ func TestPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := env.Paths.Cwd + "/f"
-	if p.Op != tools.OpRead || !slices.Equal(p.Paths, []string{path}) || p.Locations[0] != (tools.Location{Path: path, Line: 4}) {
+	if p.Run == nil || p.Locations[0] != (tools.Location{Path: path, Line: 4}) {
 		t.Errorf("%+v", p)
 	}
-	if got := tool.Targets(json.RawMessage(`{"path":"@f"}`)); !slices.Equal(got, []string{"@f"}) {
-		t.Errorf("targets %v", got)
+	if got, err := tool.Needs(env, json.RawMessage(`{"path":"@f"}`)); err != nil || len(got) != 1 || got[0].Act != tools.Reads || got[0].Place.Path() != path {
+		t.Errorf("needs %v, %v", got, err)
 	}
 	if spec := tool.Spec(); spec.Danger != tools.Safe || !spec.Kind.ReadOnly() || spec.Description == "" {
 		t.Errorf("%+v", spec)

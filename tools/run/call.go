@@ -11,6 +11,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text/show"
+	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/gate"
 	"tandem/tools/schema"
@@ -38,6 +39,7 @@ type call struct {
 	normal  bool // checked is set
 	checked schema.Checked
 	title   string
+	needs   []tools.Need // as they were judged before there was a plan
 	plan    *tools.Plan
 	asks    string // why a person must be asked, "" where nobody must
 	// feedback is what the person said with their answer.
@@ -64,8 +66,9 @@ func stages() []stage {
 		{name: "resolve", do: (*call).resolve},
 		{name: "normalise", do: (*call).normalise},
 		{name: "validate", do: (*call).validate},
-		{name: "plan", do: (*call).makePlan},
+		{name: "needs", do: (*call).need},
 		{name: "policy", do: (*call).policy},
+		{name: "plan", do: (*call).makePlan},
 		{name: "permission", do: (*call).permission},
 		{name: "execute", do: (*call).execute},
 		{name: "truncate", do: (*call).truncate, always: true},
@@ -144,6 +147,9 @@ func (c *call) find() error {
 		if c.tool = c.host.Tools.Get(c.Name); c.tool != nil {
 			c.env = c.host.Env(c.Call)
 			c.env.Progress, c.env.MayRead = c.progress, c.mayRead
+			if c.env.Runner != nil {
+				c.env.Runner = &judgedRunner{c.env.Runner, c}
+			}
 		}
 	}
 	offer := c.host.Tools
@@ -184,6 +190,12 @@ func (c *call) validate() error {
 	return &tools.Refusal{Result: r}
 }
 
+// need finds what the call is about to touch.
+func (c *call) need() (err error) {
+	c.needs, err = c.tool.Needs(c.env, c.checked.Args)
+	return err
+}
+
 // makePlan lets the tool work out what it will do. What cannot be done ends here, before anybody is asked.
 func (c *call) makePlan() error {
 	leave, err := c.place()
@@ -201,6 +213,19 @@ func (c *call) makePlan() error {
 	}
 	if plan == nil || (plan.Change == nil) == (plan.Run == nil) {
 		return errors.New("the tool made no plan that can be carried out")
+	}
+	if plan.Needs == nil {
+		plan.Needs = c.needs
+	}
+	if err := plan.Unjudged(c.needs); err != nil {
+		return fmt.Errorf("a fault of the tool %s: %w; nothing was done", c.tool.Spec().Name, err)
+	}
+	if plan.Locations == nil {
+		for _, n := range plan.Needs {
+			if path := n.Place.Path(); path != "" {
+				plan.Locations = append(plan.Locations, tools.Location{Path: path})
+			}
+		}
 	}
 	if plan.Title = show.Visible(plan.Title, false); plan.Title == "" {
 		plan.Title = c.title
@@ -234,9 +259,13 @@ func (c *call) place() (leave func(), err error) {
 	return leave, nil
 }
 
-func (c *call) policy() error {
-	d := c.host.Gate.Judge(c.tool, c.plan)
-	switch d.Verdict {
+// policy refuses what no answer of a person would allow, before the tool reads anything for it.
+func (c *call) policy() error { return c.judge(c.needs) }
+
+// judge asks the gate about needs, and notes why a person must be asked.
+func (c *call) judge(needs []tools.Need) error {
+	d := c.host.Gate.Judge(c.tool, needs)
+	switch c.asks = ""; d.Verdict {
 	case gate.Allow:
 		return nil
 	case gate.Ask:
@@ -248,17 +277,21 @@ func (c *call) policy() error {
 			"and tell the user what you could not do.", d.Reason, d.Layer, d.Rule)
 }
 
-// mayRead says that reading a file would be allowed without a question. A host without the tool has no rule about it.
-func (c *call) mayRead(path string) bool {
+// mayRead says that reading a place would be allowed without a question. A host without the tool has no rule about it.
+func (c *call) mayRead(p sandbox.Place) bool {
 	t := c.host.Tools.Get(tools.ReadFile)
 	if t == nil {
 		return c.host.Tools.DroppedBy(tools.ReadFile) == ""
 	}
-	return c.host.Gate.Judge(t, &tools.Plan{Kind: tools.Read, Op: tools.OpRead, Paths: []string{path}}).Verdict == gate.Allow
+	return c.host.Gate.Judge(t, []tools.Need{{Act: tools.Reads, Place: p}}).Verdict == gate.Allow
 }
 
-// permission asks a person, with nothing of the call done yet and no time limit running.
+// permission judges what the plan has turned out to need, by what holds now, and asks a person where it takes that, with
+// nothing of the call done yet and no time limit running.
 func (c *call) permission() error {
+	if err := c.judge(c.plan.Needs); err != nil {
+		return err
+	}
 	if c.asks == "" {
 		return nil
 	}
@@ -337,7 +370,7 @@ func (c *call) execute() error {
 	}
 	if c.plan.Run != nil {
 		var warnings []string
-		if c.plan.Command != "" && c.host.BeforeCommand != nil {
+		if c.plan.Command() != "" && c.host.BeforeCommand != nil {
 			warnings = c.host.BeforeCommand(ctx)
 		}
 		r, err := patient(ctx, c.grace(), c.plan.Run)

@@ -70,7 +70,7 @@ func (c *call) slot() (s slot) {
 		case tools.WithReads:
 			s.together = tools.WithReads
 		case tools.OtherFiles:
-			if files := c.canonical(c.tool.Targets(c.checked.Args)); len(files) > 0 && !c.host.Serial {
+			if files := c.writes(); len(files) > 0 && !c.host.Serial {
 				s = slot{together: tools.OtherFiles, files: files}
 			}
 		}
@@ -82,15 +82,18 @@ func (c *call) slot() (s slot) {
 	return s
 }
 
-// canonical gives the files that the targets lead to; nil where one of them cannot be told.
-func (c *call) canonical(targets []string) []string {
+// writes gives the canonical paths of the files that the call changes; nil where that cannot be told.
+func (c *call) writes() []string {
+	needs, err := c.tool.Needs(c.env, c.checked.Args)
+	if err != nil {
+		return nil
+	}
 	var files []string
-	for _, t := range targets {
-		f, err := c.env.Paths.Writable(t)
-		if err != nil {
+	for _, n := range needs {
+		if !n.Act.Writes() {
 			return nil
 		}
-		files = append(files, f.Path())
+		files = append(files, n.Place.Path())
 	}
 	return files
 }

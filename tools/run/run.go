@@ -49,9 +49,9 @@ type Event struct {
 	At    time.Time
 }
 
-// Gate judges a plan before anybody is asked; a pure function of its arguments.
+// Gate judges what a call needs, before anything is read for it and anybody is asked; a pure function of its arguments.
 type Gate interface {
-	Judge(t tools.Tool, p *tools.Plan) gate.Decision
+	Judge(t tools.Tool, needs []tools.Need) gate.Decision
 }
 
 // Outcome is how a question to a person ended. The zero value refuses.

@@ -24,6 +24,8 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/filetimetest"
+	"tandem/filetime/text"
+	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/edit"
 	"tandem/tools/gate"
@@ -49,11 +51,16 @@ func probe(spec tools.Spec, fn func(ctx context.Context, env *tools.Env, in args
 		spec.Kind = tools.Read
 	}
 	return tools.Define(tools.Definition[args]{
-		Spec:    spec,
-		Title:   func(in args) string { return spec.Name + " " + in.Path },
-		Targets: func(in args) []string { return []string{in.Path} },
+		Spec:  spec,
+		Title: func(in args) string { return spec.Name + " " + in.Path },
+		Needs: func(env *tools.Env, in args) ([]tools.Need, error) {
+			if spec.Together == tools.OtherFiles {
+				return tools.ToWrite(env, tools.Edits, in.Path)
+			}
+			return []tools.Need{{Act: tools.Reads}}, nil
+		},
 		Plan: func(_ context.Context, env *tools.Env, in args) (*tools.Plan, error) {
-			return &tools.Plan{Op: tools.OpRead, Run: func(ctx context.Context) (tools.Result, error) { return fn(ctx, env, in) }}, nil
+			return &tools.Plan{Run: func(ctx context.Context) (tools.Result, error) { return fn(ctx, env, in) }}, nil
 		},
 	})
 }
@@ -435,8 +442,8 @@ func newAsker() *asker {
 // askFor asks for the calls of one file only.
 type askFor string
 
-func (a askFor) Judge(_ tools.Tool, p *tools.Plan) gate.Decision {
-	if len(p.Paths) > 0 && strings.HasSuffix(p.Paths[0], string(a)) {
+func (a askFor) Judge(_ tools.Tool, needs []tools.Need) gate.Decision {
+	if strings.HasSuffix(needs[0].Place.Path(), string(a)) {
 		return gate.Decision{Verdict: gate.Ask, Reason: "it is that file"}
 	}
 	return gate.Decision{Verdict: gate.Allow}
@@ -684,6 +691,118 @@ func TestF114ToolNotFound(t *testing.T) {
 		[]string{"TOOL_NOT_FOUND", "disabled", `Tool "Write_File" is disabled by config. Do it with another tool.`})
 }
 
+// What is carried out is what was judged: a plan that needs, changes or runs anything else is a fault of the tool, and nothing
+// of it is done.
+func TestJudgedIsRun(t *testing.T) {
+	w := runtest.NewWorld(t)
+	place := func(name string) sandbox.Place {
+		p, err := w.Env.Paths.Writable(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	commands := &counting{}
+	w.Env.Runner = commands
+	sh := func(line string) []string { return []string{"sh", "-c", line} }
+	writes := func(name string, needs ...tools.Need) planner {
+		return func(*tools.Env) *tools.Plan {
+			return &tools.Plan{
+				Needs:  needs,
+				Change: &filetime.Change{Files: []filetime.FileEdit{{Path: place(name).Path(), Create: true, Edits: text.Set{{New: "x"}}}}},
+				Done:   func(filetime.Landed) tools.Result { return tools.Result{Success: true, Data: "written"} },
+			}
+		}
+	}
+	runs := func(line, dir string) planner {
+		return func(env *tools.Env) *tools.Plan {
+			return &tools.Plan{Run: func(ctx context.Context) (tools.Result, error) {
+				_, err := env.Runner.Start(ctx, sandbox.Command{Argv: sh(line), Dir: sandbox.OpenFolder(place(dir).Path())})
+				return tools.Result{Success: true, Data: "ran"}, err
+			}}
+		}
+	}
+	a, b := place("a"), place("b")
+	for _, c := range []struct {
+		name   string
+		judged []tools.Need
+		plan   planner
+		fine   bool
+	}{
+		{"as judged", []tools.Need{{Act: tools.Creates, Place: a}}, writes("a"), true},
+		{"less than judged", []tools.Need{{Act: tools.Replaces, Place: a}}, writes("a", tools.Need{Act: tools.Creates, Place: a}), true},
+		{"another file", []tools.Need{{Act: tools.Replaces, Place: a}}, writes("b"), false},
+		{"two files", []tools.Need{{Act: tools.Replaces, Place: a}}, writes("a", tools.Need{Act: tools.Creates, Place: a}, tools.Need{Act: tools.Creates, Place: b}), false},
+		{"a read that writes", []tools.Need{{Act: tools.Reads, Place: a}}, writes("a"), false},
+		{"more than judged", []tools.Need{{Act: tools.Edits, Place: a}}, writes("a", tools.Need{Act: tools.Replaces, Place: a}), false},
+		{"nothing judged", nil, writes("a", tools.Need{Act: tools.Creates, Place: a}), false},
+		{"the command", []tools.Need{{Act: tools.Runs, Argv: sh("ls"), Place: a}}, runs("ls", "a"), true},
+		{"another command", []tools.Need{{Act: tools.Runs, Argv: sh("ls"), Place: a}}, runs("rm", "a"), false},
+		{"elsewhere", []tools.Need{{Act: tools.Runs, Argv: sh("ls"), Place: a}}, runs("ls", "b"), false},
+		{"a command of a read", []tools.Need{{Act: tools.Reads, Place: a}}, runs("ls", "a"), false},
+	} {
+		commands.n = 0
+		w.Host.Tools = tools.SetOf(tools.Define(tools.Definition[args]{
+			Spec:  tools.Spec{Name: "x", Kind: tools.Execute},
+			Needs: func(*tools.Env, args) ([]tools.Need, error) { return c.judged, nil },
+			Plan: func(_ context.Context, env *tools.Env, _ args) (*tools.Plan, error) {
+				return c.plan(env), nil
+			},
+		}))
+		w.Host.Gate = allowing{}
+		r := w.Call("x", `{}`)
+		_, there := w.Files.Text(a.Path())
+		_, other := w.Files.Text(b.Path())
+		if r.Success != c.fine || !c.fine && (r.Error != tools.ExecutionError || there || other || commands.n > 0) {
+			t.Errorf("%s: %+v, written %v %v, %d commands", c.name, r, there, other, commands.n)
+		}
+		if there {
+			w.Files.Remove(a.Path())
+		}
+	}
+}
+
+type planner = func(*tools.Env) *tools.Plan
+
+type allowing struct{}
+
+func (allowing) Judge(tools.Tool, []tools.Need) gate.Decision {
+	return gate.Decision{Verdict: gate.Allow}
+}
+
+// counting is a runner that runs nothing.
+type counting struct{ n int }
+
+func (c *counting) Start(context.Context, sandbox.Command) (sandbox.Process, error) {
+	c.n++
+	return nil, nil
+}
+
+func (*counting) Find(name string, _ sandbox.Surroundings) (string, error) {
+	return "/bin/" + name, nil
+}
+
+func (*counting) Level() sandbox.Level { return sandbox.Level{Name: "full"} }
+
+// A call that is refused reads nothing, and says so before what would have been wrong with it.
+func TestDeniedReadsNothing(t *testing.T) {
+	planned := 0
+	w := runtest.NewWorld(t, tools.Define(tools.Definition[args]{
+		Spec:  tools.Spec{Name: "x", Kind: tools.Edit},
+		Needs: func(env *tools.Env, in args) ([]tools.Need, error) { return tools.ToWrite(env, tools.Edits, in.Path) },
+		Plan: func(context.Context, *tools.Env, args) (*tools.Plan, error) {
+			planned++
+			return nil, tools.Refuse(filetime.NotRead, "", "You have not read it. It says: secret.")
+		},
+	}))
+	for _, g := range []run.Gate{gate.ModeReadOnly, gate.Policy{Mode: gate.ModeAuto, Deny: []gate.Rule{{Tool: "x", Name: "permissions.deny"}}}} {
+		w.Host.Gate = g
+		if r := w.Call("x", `{"path":"a"}`); r.Error != tools.GateDenied || planned > 0 {
+			t.Errorf("%+v, planned %d times", r, planned)
+		}
+	}
+}
+
 // TestPinnedSet takes a layer out while a call of one of its tools runs and another waits: the one ends, the other does not
 // begin, and a tool that is covered meanwhile is still the one that the request offered.
 func TestPinnedSet(t *testing.T) {
@@ -835,7 +954,7 @@ func TestF219Trace(t *testing.T) {
 	equal(t, "untraced", stages(w.Call("write_file", `{"path":"a","content":"b"}`)), []string(nil))
 	w.Host.Trace = true
 	equal(t, "traced", stages(w.Call("write_file", `{"path":"b","content":"b"}`)), []string{
-		"resolve", "normalise", "validate", "plan", "policy", "permission", "execute", "truncate", "record", "emit",
+		"resolve", "normalise", "validate", "needs", "policy", "plan", "permission", "execute", "truncate", "record", "emit",
 	})
 	equal(t, "refused", stages(w.Call("write_file", `{}`)), []string{
 		"resolve", "normalise", "validate", "truncate", "record", "emit",

@@ -18,8 +18,11 @@ func TestFindingS3S4TitlesAreVisible(t *testing.T) {
 	tool := tools.Define(tools.Definition[args]{
 		Spec:  tools.Spec{Name: "say", Kind: tools.Execute},
 		Title: func(in args) string { return "$ " + in.Path },
+		Needs: func(_ *tools.Env, in args) ([]tools.Need, error) {
+			return []tools.Need{{Act: tools.Runs, Argv: []string{"sh", "-c", in.Path}}}, nil
+		},
 		Plan: func(_ context.Context, _ *tools.Env, in args) (*tools.Plan, error) {
-			return &tools.Plan{Title: "Run " + in.Path, Command: in.Path, Run: func(context.Context) (tools.Result, error) {
+			return &tools.Plan{Title: "Run " + in.Path, Run: func(context.Context) (tools.Result, error) {
 				return tools.Result{Success: true, Data: in.Path, Summary: "Ran " + in.Path}, nil
 			}}, nil
 		},
@@ -29,7 +32,7 @@ func TestFindingS3S4TitlesAreVisible(t *testing.T) {
 	w.Host.Observe = func(e run.Event) { titles = append(titles, e.Title) }
 	w.Host.Gate, w.Host.Asker = gate.ModeAsk, askFunc(func(q run.Question) run.Answer {
 		equal(t, "title of the question", q.Plan.Title, "Run "+shown)
-		equal(t, "command", q.Plan.Command, evil)
+		equal(t, "command", q.Plan.Command(), evil)
 		return run.Answer{Outcome: run.Allowed}
 	})
 	r := w.Call("say", `{"path":"ls\u001b[2K\r\n\u202etxt\u200b"}`)

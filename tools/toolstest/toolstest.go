@@ -119,6 +119,7 @@ func Workspace(t testing.TB, a *txtar.Archive) *tools.Env {
 		FileTime: filetime.New(files, "s", nil),
 		Open:     func() []string { return slices.Sorted(maps.Keys(files.Buffers)) },
 		Runner:   &runner,
+		Helpers:  &runner,
 		Limits: tools.Limits{
 			MaxToolOutputChars: 30_000, MaxReadBytes: 51_200, MaxFileBytes: 1 << 20, BashTimeout: 30 * time.Second,
 			KillGrace: 50 * time.Millisecond,
@@ -151,9 +152,16 @@ func Call(ctx context.Context, tool tools.Tool, env *tools.Env, args string) (to
 		r.Issues = checked.Issues
 		return r, nil
 	}
+	needs, err := tool.Needs(env, checked.Args)
+	if err != nil {
+		return failure(ctx, env, err), nil
+	}
 	plan, err := tool.Plan(ctx, env, checked.Args)
 	if err != nil {
 		return failure(ctx, env, err), nil
+	}
+	if plan.Needs == nil {
+		plan.Needs = needs
 	}
 	r, err := plan.Run(ctx)
 	if err != nil {

@@ -42,10 +42,17 @@ func New() tools.Tool {
 			Kind: tools.Edit, Category: "files", Description: description,
 			Danger: tools.Moderate, Class: tools.ClassWrite, Together: tools.OtherFiles, Source: "builtin",
 		},
-		Title:   func(in Args) string { return "Write " + in.Path },
-		Targets: func(in Args) []string { return []string{in.Path} },
-		Plan:    plan,
+		Title: func(in Args) string { return "Write " + in.Path },
+		Needs: needs,
+		Plan:  plan,
 	})
+}
+
+func needs(env *tools.Env, in Args) ([]tools.Need, error) {
+	if in.Mode == "append" {
+		return tools.ToWrite(env, tools.Edits, in.Path)
+	}
+	return tools.ToWrite(env, tools.Replaces, in.Path) // less where there is no such file, which the plan finds
 }
 
 func plan(ctx context.Context, env *tools.Env, in Args) (*tools.Plan, error) {
@@ -71,11 +78,10 @@ func plan(ctx context.Context, env *tools.Env, in Args) (*tools.Plan, error) {
 		return nil, err
 	}
 	return &tools.Plan{
-		Title: w.verb + " " + w.name, Danger: tools.Moderate, Op: w.op, Semantic: "write",
-		Locations: []tools.Location{{Path: path}},
-		Paths:     []string{path},
-		Change:    &filetime.Change{Files: []filetime.FileEdit{w.edit}},
-		Done:      w.done,
+		Title: w.verb + " " + w.name, Danger: tools.Moderate, Semantic: "write",
+		Needs:  []tools.Need{{Act: w.act, Place: place}},
+		Change: &filetime.Change{Files: []filetime.FileEdit{w.edit}},
+		Done:   w.done,
 	}, nil
 }
 
@@ -85,13 +91,13 @@ type writing struct {
 	in         Args
 	path, name string
 	verb, told string
-	op         tools.Op
+	act        tools.Act
 	deleted    bool // the file was there when the model saw it last
 	edit       filetime.FileEdit
 }
 
 func (w *writing) create() {
-	w.verb, w.told, w.op = "Create", "File created", tools.OpEdit
+	w.verb, w.told, w.act = "Create", "File created", tools.Creates
 	if w.deleted = w.env.FileTime.Knows(w.path); w.deleted {
 		w.verb = "Create the deleted"
 	}
@@ -103,7 +109,7 @@ func (w *writing) create() {
 
 // add puts the content after what the file says now; any part of it must have been seen.
 func (w *writing) add(ctx context.Context) error {
-	w.verb, w.told, w.op = "Append to", "Appended to file", tools.OpEdit
+	w.verb, w.told, w.act = "Append to", "Appended to file", tools.Edits
 	now, _, err := tools.Seen(ctx, w.env, w.path, false)
 	switch {
 	case tools.Unread(w.env, w.path, err):
@@ -124,7 +130,7 @@ func (w *writing) add(ctx context.Context) error {
 
 // overwrite makes the file say the content where the model saw something else; what others wrote since then stays.
 func (w *writing) overwrite(ctx context.Context) error {
-	w.verb, w.told, w.op = "Overwrite", "File overwritten", tools.OpOverwrite
+	w.verb, w.told, w.act = "Overwrite", "File overwritten", tools.Replaces
 	now, views, err := tools.Seen(ctx, w.env, w.path, true)
 	switch {
 	case tools.Unread(w.env, w.path, err):

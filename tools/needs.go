@@ -1,0 +1,128 @@
+package tools
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tandem/sandbox"
+)
+
+// Act is what a call does to something. From Nothing to Replaces a greater act includes the smaller ones.
+type Act uint8
+
+// The acts. Undeclared is Unknown.
+const (
+	Unknown  Act = iota
+	Nothing      // asks the person, takes a note
+	Reads        // reads or searches a file, or a folder and what is below
+	Creates      // makes a file or a folder
+	Edits        // changes text that the model has seen
+	Replaces     // overwrites, deletes or moves
+	Runs         // runs a command
+	Reaches      // reaches out to the network
+)
+
+// Writes says that the act changes a file.
+func (a Act) Writes() bool { return a >= Creates && a <= Replaces }
+
+// Need is one thing that a call is about to touch, and what it does to it. The zero value is unknown.
+type Need struct {
+	Act Act
+	// Place is the file or folder, of Runs the folder that the command begins in.
+	Place sandbox.Place
+	// Argv is the command, Profile what it may do, and Confined says that a sandbox is in force for it.
+	Argv     []string
+	Profile  sandbox.Profile
+	Confined bool
+	// Host is what Reaches is about.
+	Host string
+}
+
+// Within says that whoever judged the other need has judged this one too.
+func (n Need) Within(judged Need) bool {
+	switch n.Act {
+	case Nothing:
+		return judged.Act != Unknown
+	case Reads, Creates, Edits, Replaces:
+		return judged.Act >= n.Act && judged.Act <= Replaces && n.Place == judged.Place
+	case Runs:
+		return judged.Act == Runs && slices.Equal(n.Argv, judged.Argv) && n.Place == judged.Place &&
+			n.Profile == judged.Profile && (n.Confined || !judged.Confined)
+	case Reaches:
+		return judged.Act == Reaches && n.Host == judged.Host
+	}
+	return false
+}
+
+// command is the need's command as a person judges it: what a shell is given as a line is that line.
+func (n Need) command() string {
+	if len(n.Argv) >= 3 && n.Argv[1] == "-c" {
+		return n.Argv[2]
+	}
+	return strings.Join(n.Argv, " ")
+}
+
+// Always are needs that do not depend on the arguments, for a Definition.
+func Always[I any](needs ...Need) func(*Env, I) ([]Need, error) {
+	return func(*Env, I) ([]Need, error) { return needs, nil }
+}
+
+// ToRead are the needs of a call that reads what arg names, a path as the model wrote it. The error is a *sandbox.PathError.
+func ToRead(env *Env, arg string) ([]Need, error) {
+	place, err := env.Paths.Readable(arg)
+	if err != nil {
+		return nil, err
+	}
+	return []Need{{Act: Reads, Place: place}}, nil
+}
+
+// ToWrite are the needs of a call that changes the file that arg names. The error is a *sandbox.PathError.
+func ToWrite(env *Env, act Act, arg string) ([]Need, error) {
+	place, err := env.Paths.Writable(arg)
+	if err != nil {
+		return nil, err
+	}
+	return []Need{{Act: act, Place: place}}, nil
+}
+
+// Command is what the plan runs, word for word, for a person to judge; "" where it runs nothing.
+func (p *Plan) Command() string {
+	for _, n := range p.Needs {
+		if n.Act == Runs {
+			return n.command()
+		}
+	}
+	return ""
+}
+
+// Unjudged finds what the plan would touch and nobody has judged: needs beyond those that were judged, and files of Change
+// that no need names. nil is nothing.
+func (p *Plan) Unjudged(judged []Need) error {
+	for _, n := range p.Needs {
+		if !slices.ContainsFunc(judged, n.Within) {
+			return fmt.Errorf("it needs %s, which was not judged", n)
+		}
+	}
+	if p.Change == nil {
+		return nil
+	}
+	for _, f := range p.Change.Files {
+		act := Edits
+		switch {
+		case f.Create:
+			act = Creates
+		case f.Delete:
+			act = Replaces
+		}
+		if !slices.ContainsFunc(p.Needs, func(n Need) bool { return n.Act.Writes() && n.Act >= act && n.Place.Path() == f.Path }) {
+			return fmt.Errorf("it changes %s, which was not judged", f.Path)
+		}
+	}
+	return nil
+}
+
+func (n Need) String() string {
+	what := [...]string{"what is not known", "nothing", "to read", "to create", "to edit", "to replace", "to run", "to reach"}[min(n.Act, Reaches)]
+	return strings.TrimSpace(strings.Join([]string{what, n.command(), n.Host, n.Place.Path()}, " "))
+}
