@@ -15,10 +15,10 @@ const (
 	defaultOutput = 1 << 20
 	// drain is how long a command that is over may keep its outputs open.
 	drain = 200 * time.Millisecond
-	// stuck is how long a killed command may take to be gone, when not even its keeper says what is left of it.
-	stuck = 5 * time.Second
 	// maxLate is how much is read after that, at least what a pipe holds.
 	maxLate = 1 << 20
+	// stuck is how long it may take until it is known what is left of a command that was killed.
+	stuck = 5 * time.Second
 	// haste is what is left of the grace when there is no time for it.
 	haste = 500 * time.Millisecond
 )

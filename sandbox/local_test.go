@@ -189,7 +189,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// A process in a session of its own is beyond our reach, but holding the outputs open does not hold us.
+// A process in a session of its own that holds the outputs open does not hold us, also where it is out of reach.
 func TestPipeHolder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	o := run(t, bash(`F=`+file+`; setsid bash -c 'echo $$ >'"$F"'; exec sleep 60' & until [ -s "$F" ]; do :; done; echo done`))

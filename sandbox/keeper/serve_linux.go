@@ -17,7 +17,7 @@ const name = "tandem-keeper"
 // and not in main, also holds for test programs.
 func init() {
 	if len(os.Args) == 1 && os.Args[0] == name {
-		os.Exit(serve())
+		syscall.Exit(serve()) // at once: nothing of the program is to be put away
 	}
 }
 
