@@ -49,7 +49,7 @@ generate:
 	go test ./agent/config -run 'Schema|Page' -update
 	go test ./lspserver/lsptest -run Transcripts -update
 	node editors/vscode/scripts/settings.mjs
-	go test . -run "TestCoverage|TestFindings" -update
+	go test . -run "TestCoverage|TestFindings|TestRooms" -update
 
 # Measures everything beside what it is compared with and writes docs/benchmarks.md. Its output is what benchstat reads:
 # make bench COUNT=8 > new.txt
