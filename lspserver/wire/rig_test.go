@@ -62,9 +62,13 @@ func newRig(t testing.TB, r *Router, o Options) *rig {
 	fromPeer, in := io.Pipe()
 	out, toPeer := io.Pipe()
 	g := &rig{t: t, in: in, log: &strings.Builder{}}
+	var answers frames = newFrameReader(out, 1<<30, slog.New(slog.DiscardHandler))
+	if o.ACP {
+		answers = newLineReader(out, 1<<30)
+	}
 	o.Log = slog.New(slog.NewTextHandler(g.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	g.conn = Serve(t.Context(), Join(fromPeer, toPeer), r, o)
-	go g.read(out)
+	go g.read(answers)
 	return g
 }
 
@@ -79,8 +83,7 @@ func serveBasics(r *Router) {
 	})
 }
 
-func (g *rig) read(out io.Reader) {
-	in := newFrameReader(out, 1<<30, slog.New(slog.DiscardHandler))
+func (g *rig) read(in frames) {
 	for {
 		body, err := in.next()
 		if err != nil {

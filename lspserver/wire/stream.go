@@ -20,7 +20,11 @@ const (
 	maxSpare = 2         // buffers that are kept
 )
 
-// stream is the jsonrpc2.Stream of a connection: LSP frames that survive bad input, and a writer that never blocks.
+// frames cuts a byte stream into the bodies of messages. next returns the next body, which belongs to the caller. One that
+// was thrown away is an [*Error] to be sent to the peer, after which next may be called again; any other error ends the stream.
+type frames interface{ next() ([]byte, error) }
+
+// stream is the jsonrpc2.Stream of a connection: frames that survive bad input, and a writer that never blocks.
 //
 // ReadFrame shows the jsonrpc2 connection only envelopes; the message itself waits in current for the handler, which
 // jsonrpc2 runs before it reads again.
@@ -34,7 +38,8 @@ type stream struct {
 	quiet chan struct{} // closed by the connection when ReadFrame may report the end
 
 	// of the reading goroutine
-	in      *frameReader
+	in      frames
+	lines   bool // what goes out is one JSON text a line
 	parser  parser
 	scratch []byte
 	current message
@@ -204,11 +209,15 @@ func (s *stream) put(msg jsonrpc2.Message, ours bool) (int64, error) {
 	}
 	out := s.room(len(s.encode) + len(lengthName) + 24)
 	before := len(*out)
-	*out = append(*out, lengthName...)
-	*out = append(*out, ": "...)
-	*out = strconv.AppendInt(*out, int64(len(s.encode)), 10)
-	*out = append(*out, "\r\n\r\n"...)
-	*out = append(*out, s.encode...)
+	if s.lines {
+		*out = appendLine(*out, s.encode)
+	} else {
+		*out = append(*out, lengthName...)
+		*out = append(*out, ": "...)
+		*out = strconv.AppendInt(*out, int64(len(s.encode)), 10)
+		*out = append(*out, "\r\n\r\n"...)
+		*out = append(*out, s.encode...)
+	}
 	n := len(*out) - before
 	s.waiting += n
 	if cap(s.encode) > keepBuf {

@@ -1,7 +1,8 @@
-// Package wire is the JSON-RPC connection of the language server: go.lsp.dev/jsonrpc2 with a stream, a codec and a
-// handler chain of our own.
+// Package wire is the JSON-RPC connection of a face: go.lsp.dev/jsonrpc2 with a stream, a codec and a handler chain of our
+// own. It speaks LSP, or with Options.ACP the Agent Client Protocol, which differs in how messages are told apart, in the
+// lifecycle and in how a request is cancelled.
 //
-//	bytes → frameReader → parser → stream → jsonrpc2.Conn → Conn.serve → Router → handler
+//	bytes → frames → parser → stream → jsonrpc2.Conn → Conn.serve → Router → handler
 //	                          ↘ refused: answered here                      ↓ error mapping
 //	bytes ← writer goroutine ← queue ←──────────────── jsonrpc2.Conn ←
 //
@@ -63,6 +64,10 @@ type Options struct {
 
 	// Client is set on the editor's end of a connection, which serves requests without the lifecycle of a server.
 	Client bool
+
+	// ACP is set for the Agent Client Protocol: one JSON text a line in the place of LSP's frames, initialize as the first
+	// request, no shutdown and no exit (the end of the bytes is the end), and $/cancel_request {requestId}.
+	ACP bool
 }
 
 // Conn is one connection. Its methods may be called concurrently.
@@ -72,6 +77,7 @@ type Conn struct {
 	router  *Router
 	log     *slog.Logger
 	client  bool
+	acp     bool
 	dropped func(method string, params []byte)
 	handled func(method string, took time.Duration, err error)
 	code    func(err error) error
@@ -114,6 +120,7 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, r *Router, o Options) *C
 		router:   r,
 		log:      o.Log,
 		client:   o.Client,
+		acp:      o.ACP,
 		dropped:  o.Dropped,
 		mayHold:  maxInflightBytes,
 		handled:  o.Handled,
@@ -123,6 +130,10 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, r *Router, o Options) *C
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(ctx, connKey{}, c))
 	c.inline = context.WithValue(c.ctx, inlineKey{}, c)
+	var in frames = newFrameReader(rwc, o.MaxMessage, o.Log)
+	if o.ACP {
+		in = newLineReader(rwc, o.MaxMessage)
+	}
 	s := &stream{
 		rwc:     rwc,
 		log:     o.Log,
@@ -131,7 +142,8 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, r *Router, o Options) *C
 		busy:    c.busy,
 		trace:   o.Trace,
 		quiet:   make(chan struct{}),
-		in:      newFrameReader(rwc, o.MaxMessage, o.Log),
+		in:      in,
+		lines:   o.ACP,
 		limit:   maxQueue,
 		flushed: make(chan struct{}),
 	}
@@ -156,12 +168,13 @@ func (c *Conn) Context() context.Context { return c.ctx }
 // Done is closed when the connection has ended, its handlers have returned (or had their time) and rwc is closed.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Wait waits for Done and returns the exit code that LSP asks for: 0 if shutdown had come, else 1.
+// Wait waits for Done and returns the exit code: 0 if shutdown had come, as LSP asks for, or with ACP if the bytes have
+// ended, else 1.
 func (c *Conn) Wait() int {
 	<-c.done
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.phase == shutting {
+	if c.phase == shutting || c.acp && context.Cause(c.ctx) == io.EOF {
 		return 0
 	}
 	return 1
@@ -174,7 +187,7 @@ func (c *Conn) Close() {
 }
 
 // Call asks the peer and waits for the answer, which is decoded into result (nil to drop it). If ctx ends first the
-// peer is told by $/cancelRequest and ctx.Err() is returned. An error of the peer is an [*Error]; the end of
+// peer is told to cancel it and ctx.Err() is returned. An error of the peer is an [*Error]; the end of
 // the connection is ErrClosed. It must not be called where it would hold up the reading of its own answer: in a
 // notification's handler, in that of initialize and in the first part of HandleInOrder it fails at once.
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
@@ -196,10 +209,19 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 		return ErrClosed
 	case ctx.Err() != nil:
 		n, _ := id.Number()
-		_ = c.rpc.Notify(ctx, "$/cancelRequest", map[string]int64{"id": n}) // fails only with the connection
+		cancel, member := c.cancelling()
+		_ = c.rpc.Notify(ctx, cancel, map[string]int64{member: n}) // fails only with the connection
 		return ctx.Err()
 	}
 	return received(err)
+}
+
+// cancelling is the notification that cancels a request, and the member of its parameters that has the id.
+func (c *Conn) cancelling() (method, member string) {
+	if c.acp {
+		return "$/cancel_request", "requestId"
+	}
+	return "$/cancelRequest", "id"
 }
 
 // Notify tells the peer. It does not wait; messages arrive in the order of the calls.
@@ -270,7 +292,7 @@ func (c *Conn) serve(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	if initialize {
 		parent = c.inline
 	}
-	if m.method == "shutdown" {
+	if m.method == "shutdown" && !c.acp {
 		parent = context.WithoutCancel(c.ctx) // exit follows closely and must not cut it short
 	}
 	rctx, cancel := context.WithCancelCause(parent)
@@ -332,11 +354,13 @@ func (c *Conn) admit(m message) (handler, *Error) {
 		switch {
 		case c.phase == shutting:
 			return nil, &Error{Code: CodeInvalidRequest, Message: "the server is shutting down"}
+		case c.phase == created && method != "initialize" && c.acp: // there the code is that of what is not found
+			return nil, &Error{Code: CodeInvalidRequest, Message: "the agent waits for initialize"}
 		case c.phase == created && method != "initialize":
 			return nil, &Error{Code: CodeNotInitialized, Message: "the server waits for initialize"}
 		case c.phase == running && method == "initialize":
 			return nil, &Error{Code: CodeInvalidRequest, Message: "the server is initialized already"}
-		case method == "shutdown":
+		case method == "shutdown" && !c.acp:
 			c.phase = shutting
 			if !known {
 				nothing := func(context.Context) (any, error) { return nil, nil }
@@ -388,10 +412,11 @@ func (c *Conn) note(m message) {
 	ready := c.phase == running || c.client
 	c.mu.Unlock()
 	handler := c.router.notes[m.method]
+	cancel, member := c.cancelling()
 	switch {
-	case m.method == "$/cancelRequest":
-		c.cancelRequest(m.params)
-	case m.method == "exit" && !c.client:
+	case m.method == cancel:
+		c.cancelRequest(m.params, member)
+	case m.method == "exit" && !c.client && !c.acp:
 		c.cancel(errExit)
 	case !ready:
 		c.log.Debug("notification outside the session dropped", "method", m.method)
@@ -411,16 +436,14 @@ func (c *Conn) note(m message) {
 }
 
 // cancelRequest ends the context of a request in flight. The id is read by hand: the LSP type of it holds 32 bits.
-func (c *Conn) cancelRequest(params []byte) {
-	var p struct {
-		ID jsontext.Value `json:"id"`
-	}
+func (c *Conn) cancelRequest(params []byte, member string) {
+	var p map[string]jsontext.Value
 	id, ok := jsonrpc2.ID{}, false
 	if err := (codec{}).Unmarshal(params, &p); err == nil {
-		id, ok = parseID(p.ID)
+		id, ok = parseID(p[member])
 	}
 	if !ok {
-		c.log.Debug("$/cancelRequest without a usable id ignored")
+		c.log.Debug("a cancellation without a usable id ignored")
 		return
 	}
 	c.mu.Lock()

@@ -1,0 +1,67 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// lineReader cuts a byte stream into lines, each the body of one message. Blank lines are passed over. It never holds more
+// than twice the bytes of the line that it reads, and a line over the limit is read without being held. It is for one
+// goroutine.
+type lineReader struct {
+	in  *bufio.Reader
+	max int // bytes of one line
+}
+
+func newLineReader(r io.Reader, limit int) *lineReader {
+	return &lineReader{in: bufio.NewReaderSize(r, maxLine), max: limit}
+}
+
+// next implements frames. A line that has no end is no message: its sender was cut off in the midst of it.
+func (r *lineReader) next() ([]byte, error) {
+	for {
+		var line []byte
+		size := 0
+		for {
+			part, err := r.in.ReadSlice('\n')
+			if size += len(part); size <= r.max+1 {
+				line = append(line, part...)
+			} else {
+				line = nil
+			}
+			if err == nil {
+				break
+			}
+			if errors.Is(err, bufio.ErrBufferFull) {
+				continue
+			}
+			if errors.Is(err, io.EOF) && len(bytes.TrimSpace(line)) > 0 {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+		if size > r.max+1 {
+			return nil, &Error{
+				Code: CodeInvalidRequest, Message: fmt.Sprintf("message of %d bytes is over the limit of %d", size-1, r.max),
+			}
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			return line, nil
+		}
+	}
+}
+
+// appendLine appends a JSON text as one line. A line end can only stand between its tokens.
+func appendLine(dst, text []byte) []byte {
+	from := len(dst)
+	dst = append(dst, text...)
+	for i, c := range dst[from:] {
+		if c == '\n' || c == '\r' {
+			dst[from+i] = ' '
+		}
+	}
+	return append(dst, '\n')
+}
