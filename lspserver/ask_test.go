@@ -162,11 +162,15 @@ func TestFindingL3L6L8L9ACommentBeginsATurn(t *testing.T) {
 			equal(t, "disk", string(disk), asks)
 			questions := p.list(&p.asked)
 			equal(t, "questions", len(questions), map[bool]int{true: 1, false: 1}[c.edited])
-			p.end()
-			told := strings.Join(p.list(&p.progress), "; ")
-			if !strings.HasPrefix(told, "begin Tandem: make it add") || !strings.Contains(told, "Edit calc.go; ") || !strings.HasSuffix(told, "; end Done.") {
+			told := ""
+			until(t, "the end of the progress", patience, func() bool { // it begins once the editor has taken its token
+				told = strings.Join(p.list(&p.progress), "; ")
+				return strings.HasSuffix(told, "; end Done.")
+			})
+			if !strings.HasPrefix(told, "begin Tandem: make it add") || !strings.Contains(told, "Edit calc.go; ") {
 				t.Errorf("progress: %s", told)
 			}
+			p.end()
 		})
 	}
 }
