@@ -107,7 +107,7 @@ func (s *server) ask(ctx context.Context, path string, a protocol.AskTarget) err
 		s.say(lsp.MessageTypeInfo, shortLine, said)
 	case string(agent.Failed): // a notice has said why
 	default:
-		s.say(lsp.MessageTypeWarning, failureLine, ending(r))
+		s.say(lsp.MessageTypeWarning, failureLine, s.ending(r))
 	}
 	return nil
 }
@@ -207,8 +207,8 @@ func wordsOf(d lsp.Diagnostic) string {
 // say shows a person one line of so many letters at most. More lines, and longer ones, wait for a key in some editors, and
 // take it from whoever is typing; therefore what is cut is told in full by window/logMessage.
 func (s *server) say(kind lsp.MessageType, most int, message string) {
-	line := "Tandem: " + oneLine(message)
-	if short := cut(line, most); short != line || strings.TrimSpace(message) != oneLine(message) {
+	line := "Tandem: " + s.oneLine(message)
+	if short := cut(line, most); short != line || strings.TrimSpace(message) != s.oneLine(message) {
 		s.notify("window/logMessage", lsp.LogMessageParams{Type: kind, Message: "Tandem: " + show.Visible(strings.TrimSpace(message), true)})
 		line = short
 	}
@@ -216,8 +216,8 @@ func (s *server) say(kind lsp.MessageType, most int, message string) {
 }
 
 // oneLine is a text with every run of blanks and line ends as one blank, safe to be shown.
-func oneLine(s string) string {
-	return harmless(show.Visible(strings.Join(strings.Fields(s), " "), false))
+func (s *server) oneLine(text string) string {
+	return s.client.harmless(show.Visible(strings.Join(strings.Fields(text), " "), false))
 }
 
 // cut is a text of at most so many letters, with a mark where there was more.
@@ -281,7 +281,7 @@ func (v *view) plainly(e agent.Event) {
 		v.s.say(lsp.MessageTypeInfo, failureLine, e.Notice)
 	case e.Call != nil && e.Call.State == run.Executing:
 		if p := v.progress.Load(); p != nil {
-			p.report(e.Call.Title)
+			p.report(v.s.oneLine(e.Call.Title))
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	lsp "go.lsp.dev/protocol"
 
@@ -52,8 +53,22 @@ func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.Init
 	return s.capabilities()
 }
 
+// literals are the names, in lower case, of clients that show messages and the answers to questions as they are: Neovim,
+// Helix, Emacs (eglot, lsp-mode), Kakoune and Vim (vim-lsp, yegappan/lsp).
+var literals = []string{"neovim", "helix", "eglot", "emacs", "kakoune-lsp", "kak-lsp", "vim-lsp", "vim"}
+
+// harmless is a text without Markdown's links, in clients that may render it: people could click on a link that names one
+// thing and does another. A text gets longer by it.
+func (c client) harmless(s string) string {
+	if c.literal {
+		return s
+	}
+	return strings.ReplaceAll(s, "](", `]\u{28}`)
+}
+
 func clientOf(p lsp.InitializeParams) client {
 	c := client{ClientCapabilities: p.Capabilities, plain: true}
+	c.literal = slices.Contains(literals, strings.ToLower(p.ClientInfo.Name))
 	var x struct {
 		Tandem *protocol.ClientExperimental `json:"tandem"`
 	}

@@ -9,7 +9,6 @@ import (
 
 	lsp "go.lsp.dev/protocol"
 
-	"tandem/filetime/text/show"
 	"tandem/lspserver/protocol"
 	"tandem/tools/words"
 )
@@ -33,7 +32,7 @@ func (s *server) newProgress(title string) *progress {
 	}
 	token := lsp.String("tandem-" + strings.ToLower(rand.Text()))
 	p := &progress{
-		title:  cut("Tandem: "+oneLine(title), titleLine),
+		title:  cut("Tandem: "+s.oneLine(title), titleLine),
 		notify: func(v lsp.LSPAny) { s.notify("$/progress", lsp.ProgressParams{Token: token, Value: v}) },
 	}
 	s.b.Later(func(ctx context.Context) {
@@ -56,11 +55,11 @@ func (p *progress) begin() {
 	}
 }
 
-// report says what is being done.
+// report says what is being done, in a line.
 func (p *progress) report(what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.latest = cut(show.Visible(what, false), shortLine); p.begun && p.end == "" {
+	if p.latest = cut(what, shortLine); p.begun && p.end == "" {
 		p.notify(protocol.ProgressReport(p.latest))
 	}
 }
@@ -75,9 +74,9 @@ func (p *progress) ended(how string) {
 }
 
 // ending is a sentence for a person on how a turn ended.
-func ending(r protocol.PromptResult) string {
+func (s *server) ending(r protocol.PromptResult) string {
 	if r.Error != nil {
-		return cut(oneLine(r.Error.Message), failureLine)
+		return cut(s.oneLine(r.Error.Message), failureLine)
 	}
 	return words.Ending(r.StopReason)
 }

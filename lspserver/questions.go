@@ -30,13 +30,15 @@ import (
 //     offers to run it. A change is summed up by file, and its diff is on the pages behind.
 //  5. Nothing is left out: what does not fit on a page is on the next one. Clients cut messages that are longer than a page
 //     (VS Code cuts at 1,000 characters and joins the lines, so each line has a margin).
-//  6. What is shown is show.Visible, and no Markdown link is left in it.
+//  6. What is shown is show.Visible, and no Markdown link is left in it for clients that may render one. Both are done before
+//     a text is divided into pages, since both make it longer.
 //  7. Only the answer that allows does. No answer, an error, the end of the turn or of the client refuse.
 type questions struct {
 	call func(ctx context.Context, p lsp.ShowMessageRequestParams) (picked string, err error)
 	tell func(message string) // shows a person a message
 	name func(path string) string
 	now  func() time.Time
+	safe func(text string) string // without what the client would render
 
 	mu       sync.Mutex
 	asking   *turn     // whose question may be on the screen, nil for none
@@ -67,7 +69,7 @@ func newQuestions(s *server) *questions {
 			}
 			return r.Title, nil
 		},
-		tell: s.warn, name: s.b.Short, now: s.o.Now,
+		tell: s.warn, name: s.b.Short, now: s.o.Now, safe: func(t string) string { return s.client.harmless(t) },
 	}
 }
 
@@ -132,14 +134,14 @@ func (q *questions) clarify(ctx context.Context, session string, about tools.Cla
 func (q *questions) choose(ctx context.Context, t *turn, about tools.Clarification) (string, error) {
 	const none = "No answer"
 	lines := show.Visible(about.Question, true)
-	pages := paged("", strings.Split(lines, "\n"), false)
+	pages := q.paged("", strings.Split(lines, "\n"), false)
 	for i, text := range pages {
 		answers := []string{none}
 		if i+1 < len(pages) {
 			answers = append(answers, "Show more")
 		} else {
 			for _, o := range about.Options {
-				answers = append(answers, harmless(show.Visible(o.Label, false)))
+				answers = append(answers, q.safe(show.Visible(o.Label, false)))
 			}
 		}
 		picked, err := q.ask(ctx, t, lsp.MessageTypeInfo, text, answers)
@@ -311,8 +313,8 @@ func (q *questions) pagesOf(about run.Question) []page {
 		for _, l := range about.Plan.Locations {
 			lines = append(lines, "in "+show.Visible(l.Path, false))
 		}
-		add("", "Show command", paged("a command asks to be run", append(lines, why), false))
-		add("Run once", "", paged("this is the command", strings.Split(show.Visible(command, true), "\n"), true))
+		add("", "Show command", q.paged("a command asks to be run", append(lines, why), false))
+		add("Run once", "", q.paged("this is the command", strings.Split(show.Visible(command, true), "\n"), true))
 		return out
 	}
 	lines := []string{show.Visible(about.Plan.Title, false)}
@@ -325,9 +327,9 @@ func (q *questions) pagesOf(about run.Question) []page {
 	if len(diff) > 0 {
 		then = "Show the diff"
 	}
-	add("Allow once", then, paged("may this be done?", append(lines, why), false))
+	add("Allow once", then, q.paged("may this be done?", append(lines, why), false))
 	if then != "" {
-		add("Allow once", "", paged("this is the change", diff, true))
+		add("Allow once", "", q.paged("this is the change", diff, true))
 	}
 	return out
 }
@@ -379,7 +381,7 @@ func summed(name string, d run.DiffPreview) string {
 
 // paged puts lines below a heading, on as many pages as they need; with a margin that numbers them. Empty lines are left out
 // where there is no margin. A line that is too long for one page goes on behind a margin of its own.
-func paged(heading string, lines []string, margin bool) []string {
+func (q *questions) paged(heading string, lines []string, margin bool) []string {
 	var pages []string
 	var b strings.Builder
 	on := 0 // lines of the page
@@ -400,7 +402,7 @@ func paged(heading string, lines []string, margin bool) []string {
 		if margin {
 			begin = fmt.Sprintf("%d│ ", i+1)
 		}
-		for rest := []rune(harmless(line)); ; {
+		for rest := []rune(q.safe(line)); ; {
 			n := min(len(rest), pageLetters/2)
 			put(begin + string(rest[:n]))
 			if rest = rest[n:]; len(rest) == 0 {
@@ -422,7 +424,3 @@ func paged(heading string, lines []string, margin bool) []string {
 	}
 	return pages
 }
-
-// harmless is a text without Markdown's links, which some clients let people click on: they could name one thing and do
-// another.
-func harmless(s string) string { return strings.ReplaceAll(s, "](", `]\u{28}`) }

@@ -32,7 +32,7 @@ type screen struct {
 func newScreen(answer func(ctx context.Context, p lsp.ShowMessageRequestParams) (string, error)) *screen {
 	s := &screen{}
 	s.questions = &questions{
-		now: time.Now, name: func(p string) string { return p }, tell: func(m string) { s.told = append(s.told, m) },
+		now: time.Now, safe: client{}.harmless, name: func(p string) string { return p }, tell: func(m string) { s.told = append(s.told, m) },
 		call: func(ctx context.Context, p lsp.ShowMessageRequestParams) (string, error) {
 			s.mu.Lock()
 			s.shown = append(s.shown, p)
@@ -150,6 +150,14 @@ func TestFindingS4WhatIsShownIsWhatRuns(t *testing.T) {
 	if m := s.shown[1].Message; !strings.Contains(m, `echo [safe]\u{28}command:workbench.action.quit) \u{1b}[2K\u{202e}; rm -rf ~`) {
 		t.Error(m)
 	}
+	s = newScreen(agree)
+	s.safe = client{literal: true}.harmless
+	if _, err := s.permission(t.Context(), "s", command(hostile)); err != nil {
+		t.Fatal(err)
+	}
+	if m := s.shown[1].Message; !strings.Contains(m, `echo [safe](command:workbench.action.quit) \u{1b}[2K\u{202e}; rm -rf ~`) {
+		t.Error(m)
+	}
 	var long strings.Builder
 	for i := range 120 {
 		fmt.Fprintf(&long, "echo %d\n", i)
@@ -183,6 +191,44 @@ func TestFindingS4WhatIsShownIsWhatRuns(t *testing.T) {
 	}
 	if strings.Count(all.String(), "x") != 3000 || !strings.HasSuffix(all.String(), "END") {
 		t.Error("a long line is not shown in full")
+	}
+}
+
+// What a client is called decides whether links are taken out of what it shows; a client of an unknown name may render them.
+func TestFindingS4WhoShowsTextWordForWord(t *testing.T) {
+	for name, literal := range map[string]bool{
+		"Neovim": true, "helix": true, "Eglot": true, "emacs": true, "kakoune-lsp": true, "vim-lsp": true, "Vim": true,
+		"": false, "Visual Studio Code": false, "VSCodium": false, "Neovim for VS Code": false, "coc.nvim": false,
+	} {
+		var p lsp.InitializeParams
+		p.ClientInfo.Name = name
+		if got := clientOf(p).harmless("[a](b)"); (got == "[a](b)") != literal {
+			t.Errorf("%q is shown %s", name, got)
+		}
+	}
+}
+
+// A line of links is escaped before it is divided into pages, so that no page is too long.
+func TestFindingS4LinksAreEscapedBeforePaging(t *testing.T) {
+	s := newScreen(agree)
+	text := strings.Repeat("[a](b)", 1000)
+	if _, err := s.permission(t.Context(), "s", command(text)); err != nil {
+		t.Fatal(err)
+	}
+	all := ""
+	for i, p := range s.shown {
+		if n := utf8.RuneCountInString(p.Message); n > 1000 {
+			t.Errorf("page %d has %d letters", i, n)
+		}
+		if i > 0 {
+			for _, row := range strings.Split(p.Message, "\n")[1:] {
+				_, rest, _ := strings.Cut(row, "│ ")
+				all += rest
+			}
+		}
+	}
+	if want := strings.Repeat(`[a]\u{28}b)`, 1000); all != want {
+		t.Errorf("%d letters are shown, want %d", len(all), len(want))
 	}
 }
 

@@ -95,6 +95,8 @@ type client struct {
 	annotate bool
 	// plain says that the client did not declare experimental.tandem: it knows nothing of us but LSP.
 	plain bool
+	// literal says that it shows messages word for word, as is known of its kind; others may render Markdown in them.
+	literal bool
 	// documents says that edits go to it as documentChanges, with versions.
 	documents bool
 }

@@ -121,7 +121,7 @@ func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(contex
 			return protocol.PromptResult{}, err
 		}
 		r := turnResult(result)
-		progress.ended(ending(r))
+		progress.ended(s.ending(r))
 		return r, nil
 	}, nil
 }
