@@ -103,7 +103,9 @@ type Level struct{ Name, Reason string }
 
 // Runner starts commands. It may be called concurrently.
 type Runner interface {
-	// Find gives the absolute path of a program. What was found once stays the program of that name, as long as it is there.
+	// Find gives the absolute path of a program, which is what is shown, judged and run. What was found once stays the program
+	// of that name, as long as it is there. The Runner of a session looks where the session does, whatever in says, and starts
+	// commands in the session's surroundings.
 	Find(name string, in Surroundings) (string, error)
 	// Start starts a command, which ends with the context at the latest. An error means that it never ran; a command that
 	// failed, timed out or was cancelled is an Outcome, also where the context had ended before.
