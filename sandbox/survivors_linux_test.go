@@ -181,11 +181,21 @@ func TestFindingS8KilledServer(t *testing.T) {
 // TestFindingS8KeeperKilled: a command that kills its keeper loses its process group at least, and the next command runs.
 func TestFindingS8KeeperKilled(t *testing.T) {
 	runner := local(t)
-	c := bash(`sleep 600 & kill -KILL $PPID; sleep 600`)
-	o, err := Run(t.Context(), runner, c)
-	if err != nil || o.ExitCode != 128+int(syscall.SIGKILL) {
-		t.Errorf("%+v, %v", o, err)
+	l := newLifeline(t)
+	c := l.holding(forms["ordinary"] + `read -r _; kill -KILL $PPID; sleep 600`)
+	c.Interactive = true
+	p, err := runner.Start(t.Context(), c)
+	must(t, err)
+	defer p.Stdout().Close()
+	l.begun(t, 2)
+	if _, err := io.WriteString(p.Stdin(), "\n"); err != nil { // not before it is known which group it is
+		t.Fatal(err)
 	}
+	o := p.Wait()
+	if o.ExitCode != 128+int(syscall.SIGKILL) {
+		t.Errorf("%+v", o)
+	}
+	l.over(t, time.Second)
 	if o := run(t, bash("echo fine")); o.Stdout != "fine\n" {
 		t.Errorf("%+v", o)
 	}

@@ -10,7 +10,8 @@
 // given, since starting this program costs more than most commands.
 //
 // What is not promised: a command that runs with the same rights as its keeper can kill it. Then the kernel kills the
-// program that the keeper started, and the process group is killed, but not what has left that group.
+// program that the keeper started, and the process group is killed, but not what has left that group; nor the group, where
+// the keeper was killed before it could name it.
 //
 // The package works on Linux alone; elsewhere it is empty.
 package keeper
