@@ -611,6 +611,49 @@ func TestF084Timeout(t *testing.T) {
 	})
 }
 
+// TestF084GivenUp has calls wait for one whose tool does not return, in its plan or in what it runs: the place and the time
+// of it are given back when it is given up, once, and what it does later changes nothing.
+func TestF084GivenUp(t *testing.T) {
+	for _, planning := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var s sleeper
+			deaf := func() { time.Sleep(time.Hour) }
+			w := runtest.NewWorld(t, s.tool("read", tools.WithReads), tools.Define(tools.Definition[args]{
+				Spec: tools.Spec{Name: "deaf", Kind: tools.Read, Together: tools.WithReads},
+				Plan: func(context.Context, *tools.Env, args) (*tools.Plan, error) {
+					if planning {
+						deaf()
+					}
+					return &tools.Plan{Run: func(context.Context) (tools.Result, error) {
+						deaf()
+						return done("late"), nil
+					}}, nil
+				},
+			}))
+			w.Host.Places = run.NewPlaces(func() int { return 1 }, nil)
+			completed := map[string]int{}
+			w.Host.Observe = func(e run.Event) {
+				if e.State == run.Completed {
+					completed[e.Call.ID]++
+				}
+			}
+			began := time.Now()
+			results, _ := run.Batch(t.Context(), w.Host, calls(`deaf {}`, `read {"ms":1000}`, `read {"ms":1000}`))
+			equal(t, "code", results[0].Error, filetime.Timeout)
+			equal(t, "those that waited", results[1].Success && results[2].Success, true)
+			equal(t, "time", time.Since(began), 39*time.Second)
+			time.Sleep(2 * time.Hour) // it has come to its end
+			equal(t, "code of it later", results[0].Error, filetime.Timeout)
+			for id, n := range completed {
+				equal(t, "results of "+id, n, 1)
+			}
+			began = time.Now()
+			run.Batch(t.Context(), w.Host, calls(`read {"ms":1000}`, `read {"ms":1000}`))
+			equal(t, "time with one place", time.Since(began), 2*time.Second)
+		})
+	}
+}
+
 func TestF117Panic(t *testing.T) {
 	var log bytes.Buffer
 	type planner = func(context.Context, *tools.Env, args) (*tools.Plan, error)
