@@ -15,7 +15,7 @@ import (
 // body is what an entry says beyond its fields.
 type body struct {
 	Message *model.Message `json:"message,omitempty"`
-	// OfCall says that the text of Message follows what a model reads of its call's result.
+	// OfCall says that the text of Message follows what a model reads of its call's result, whose attachments it has too.
 	OfCall bool `json:"ofCall,omitempty"`
 
 	Name      string           `json:"name,omitempty"`
@@ -71,8 +71,9 @@ func (r *record) messages(turn int, shown string, messages []model.Message) []st
 			known, ok := r.results[m.CallID]
 			delete(r.results, m.CallID)
 			r.mu.Unlock()
-			if rest, same := strings.CutPrefix(m.Text, known); ok && same {
-				m.Text, b.OfCall = rest, true
+			rest, same := strings.CutPrefix(m.Text, known.Text)
+			if ok && same && model.SameAttachments(m.Attachments, known.Attachments) {
+				m.Text, m.Attachments, b.OfCall = rest, nil, true
 			}
 		}
 		entries[i] = r.entry(turn, store.Message, m.CallID, shown, b)
@@ -130,7 +131,7 @@ func (r *record) saw(turn int, e run.Event) *batch {
 		written := r.soon(append(entries, r.changes(turn, e)...)...)
 		if turn > 0 { // a message of it follows
 			r.mu.Lock()
-			r.results[id] = loop.ResultMessage(e.Call, *e.Result).Text
+			r.results[id] = loop.ResultMessage(e.Call, *e.Result)
 			r.mu.Unlock()
 		}
 		return written

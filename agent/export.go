@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tandem/agent/store"
+	"tandem/tools"
 	"tandem/tools/run"
 )
 
@@ -51,6 +52,13 @@ func exported(b *strings.Builder, e *run.Event) {
 		fmt.Fprintf(b, " (%s)", line)
 	}
 	b.WriteString("\n")
+	for _, p := range r.Parts {
+		if p.Kind == tools.TextPart {
+			b.WriteString("\n" + block("", p.Text))
+		} else {
+			fmt.Fprintf(b, "\n_%s: %s_\n", p.Kind, strings.Join(strings.Fields(p.Describe()), " "))
+		}
+	}
 	for _, d := range r.Diffs {
 		b.WriteString("\n" + block("diff", d.Unified))
 	}

@@ -507,7 +507,7 @@ func TestEditorAndPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "What is this?\n\n(Attached image: a.png)\n\n<editor>\nIn front of the person: a.go, cursor at line 3\n</editor>"
-	if got.Text != want || len(got.Images) != 1 || string(got.Images[0].Data) != "png" {
+	if got.Text != want || len(got.Attachments) != 1 || string(got.Attachments[0].Data) != "png" {
 		t.Errorf("%+v", got)
 	}
 	if _, err := s.Prompt(t.Context(), Input{Editor: in.Editor}); !errors.Is(err, ErrEmpty) {

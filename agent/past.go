@@ -132,11 +132,11 @@ func read(entries []store.Entry) (*reading, error) {
 				return nil, fmt.Errorf("%w: a message says nothing", store.ErrDamaged)
 			}
 			if b.OfCall {
-				text := "[UNKNOWN] The result of this call was not kept."
+				known := model.Message{Text: "[UNKNOWN] The result of this call was not kept."}
 				if c != nil && c.result != nil {
-					text = loop.ResultMessage(c.Call, *c.result).Text
+					known = loop.ResultMessage(c.Call, *c.result)
 				}
-				b.Message.Text = text + b.Message.Text
+				b.Message.Text, b.Message.Attachments = known.Text+b.Message.Text, known.Attachments
 			}
 			if e.Kind == store.Steer {
 				p.steered = append(p.steered, steered{*b.Message, e.Text})

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tandem/agent/model"
 	"tandem/agent/store"
 )
 
@@ -35,12 +36,12 @@ type record struct {
 	mu      sync.Mutex
 	meta    store.Session
 	begun   bool
-	failing bool              // the last try to write came to nothing
-	unsaved bool              // what is known of the session besides its entries is not written
-	broken  bool              // nothing is written any more
-	saying  map[string]string // by call: what the model had said when it asked for it
-	results map[string]string // by call of a turn: what a model reads of its result
-	next    *batch            // what the next Append writes; nil for nothing
+	failing bool                     // the last try to write came to nothing
+	unsaved bool                     // what is known of the session besides its entries is not written
+	broken  bool                     // nothing is written any more
+	saying  map[string]string        // by call: what the model had said when it asked for it
+	results map[string]model.Message // by call of a turn: what a model reads of its result
+	next    *batch                   // what the next Append writes; nil for nothing
 }
 
 // batch are entries that are written at once, which takes about as long as to write one.
@@ -257,7 +258,7 @@ func (r *record) set(change func(*store.Session)) {
 func (s *Session) resume() {
 	o := s.o
 	s.record = &record{
-		open: o.Store, now: o.Now, log: o.Log, saying: map[string]string{}, results: map[string]string{}, commands: commands{files: o.Files},
+		open: o.Store, now: o.Now, log: o.Log, saying: map[string]string{}, results: map[string]model.Message{}, commands: commands{files: o.Files},
 		meta: store.Session{ID: o.ID, Cwd: o.Cwd, More: o.More, CacheKey: s.cacheKey},
 		failed: func(err error) {
 			if err == nil {

@@ -544,7 +544,7 @@ func (s *Session) message(in Input) (model.Message, error) {
 		return said, ErrEmpty
 	}
 	for _, b := range prompt.Pictures(in.Blocks) {
-		said.Images = append(said.Images, model.Image{MIMEType: b.MIMEType, Data: b.Data})
+		said.Attachments = append(said.Attachments, model.Attachment{MIMEType: b.MIMEType, Data: b.Data})
 	}
 	if e := in.Editor.Render(s.o.Cwd); e != "" {
 		said.Text += "\n\n" + e
@@ -747,7 +747,7 @@ func (s *Session) env(turn int, call run.Call) *tools.Env {
 		RequireRead: s.config.RequireRead, Now: s.o.Now,
 		Limits: tools.Limits{
 			MaxToolOutputChars: l.MaxToolOutputChars, MaxConcurrency: l.MaxConcurrency,
-			MaxReadBytes: l.MaxReadBytes, MaxFileBytes: int64(l.MaxFileBytes), MaxDiffBytes: l.MaxDiffBytes,
+			MaxReadBytes: l.MaxReadBytes, MaxFileBytes: int64(l.MaxFileBytes), MaxDiffBytes: l.MaxDiffBytes, MaxImageBytes: l.MaxImageBytes,
 			ToolTimeout: ms(l.ToolTimeoutMs), BashTimeout: ms(l.BashTimeoutMs), KillGrace: ms(l.KillGraceMs),
 		},
 	}

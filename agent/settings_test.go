@@ -156,8 +156,8 @@ func TestLargeImagesAreNotShown(t *testing.T) {
 	for size, want := range map[int]string{1000: "(Attached image: cat)", 1001: "(Attached, but it cannot be shown to you: image/png cat)"} {
 		in := picture(size)
 		said, err := s.message(in)
-		if err != nil || !strings.Contains(said.Text, want) || (len(said.Images) == 1) != (size == 1000) {
-			t.Errorf("%d bytes: %q, %d images, %v", size, said.Text, len(said.Images), err)
+		if err != nil || !strings.Contains(said.Text, want) || (len(said.Attachments) == 1) != (size == 1000) {
+			t.Errorf("%d bytes: %q, %d images, %v", size, said.Text, len(said.Attachments), err)
 		}
 		if len(in.Blocks[0].Data) != size {
 			t.Error("the caller's blocks were changed")

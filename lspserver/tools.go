@@ -11,6 +11,7 @@ import (
 	"tandem/filetime/text/show"
 	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
+	"tandem/lspserver/updates"
 	"tandem/lspserver/wire"
 	"tandem/lspserver/workspace"
 	"tandem/tools"
@@ -136,6 +137,7 @@ func (s *server) toolResult(r tools.Result) protocol.ToolResult {
 	if d := r.Denial; d != nil {
 		out.Denial = &protocol.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: d.Source}
 	}
+	out.Content = updates.Parts(&r)
 	if l := r.Landed; l != nil {
 		out.Edit = s.editOf(*l, r.Call)
 		applied := len(l.Files) > 0

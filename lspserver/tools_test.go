@@ -488,6 +488,26 @@ func TestF197ThreeQuestions(t *testing.T) {
 	r.end()
 }
 
+// The parts of a result go to a host as blocks of content, and to a person with the call's update.
+func TestPartsOnTheWire(t *testing.T) {
+	show := probe(tools.Spec{Name: "show", Kind: tools.Read}, func(context.Context, *tools.Env, struct{}) (tools.Result, error) {
+		return tools.Result{Success: true, Data: "Here.", Parts: []tools.Part{
+			{Kind: tools.TextPart, Text: "A caption."},
+			{Kind: tools.ImagePart, MIMEType: "image/png", Data: []byte("png")},
+			{Kind: tools.DocumentPart, MIMEType: "application/pdf", Name: "a.pdf", Data: []byte("pdf")},
+		}}, nil
+	})
+	r := start(t, lsptest.Options{}, options(nil, show))
+	s := r.session(map[string]any{"mode": "auto"})
+	var raw struct {
+		Content json.RawMessage `json:"content"`
+	}
+	r.ask("tandem/tools/call", map[string]any{"sessionId": s, "callId": "c", "name": "show", "arguments": map[string]any{}}, &raw)
+	equal(t, "content", string(raw.Content), `[{"type":"text","text":"A caption."},{"type":"image","mimeType":"image/png","data":"cG5n"},`+
+		`{"type":"resource","resource":{"uri":"tandem:c/part/2","blob":"cGRm","mimeType":"application/pdf"}}]`)
+	r.end()
+}
+
 func TestF220TraceOfADispatch(t *testing.T) {
 	r := start(t, lsptest.Options{Ask: func(int, lsptest.Ask) string { return "reject_once" }}, options(nil))
 	r.write("a.txt", "one\n")

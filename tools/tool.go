@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"tandem/filetime"
@@ -100,6 +101,7 @@ type Limits struct {
 	MaxReadBytes       int
 	MaxFileBytes       int64
 	MaxDiffBytes       int
+	MaxImageBytes      int // also of a document
 	ToolTimeout        time.Duration
 	BashTimeout        time.Duration
 	KillGrace          time.Duration
@@ -185,6 +187,8 @@ type Result struct {
 	Error filetime.Code
 	// Reason is the detail of an error, one word in lower case.
 	Reason string
+	// Parts are what the model gets after Data.
+	Parts []Part `json:",omitempty"`
 	// Summary is one line for a person, which a failure need not have: see Line.
 	Summary string
 	// Value is structured data for a program; anything that marshals to a JSON object.
@@ -204,6 +208,31 @@ type Result struct {
 	// Duration and Call are filled by the pipeline.
 	Duration time.Duration
 	Call     string
+}
+
+// PartKind says what a Part is.
+type PartKind string
+
+// The kinds of parts.
+const (
+	TextPart     PartKind = "text"
+	ImagePart    PartKind = "image"
+	DocumentPart PartKind = "document"
+)
+
+// Part is a piece of a result. Text is that of a TextPart; an ImagePart and a DocumentPart have Data of a MIMEType, and Name,
+// which may be empty, is what a person calls it. A model that cannot take a kind is told so in its place.
+type Part struct {
+	Kind     PartKind
+	Text     string `json:",omitempty"`
+	MIMEType string `json:",omitempty"`
+	Name     string `json:",omitempty"`
+	Data     []byte `json:",omitempty"`
+}
+
+// Describe names a part where its data cannot be shown.
+func (p Part) Describe() string {
+	return strings.TrimSpace(fmt.Sprintf("%s (%s, %d bytes)", show.Visible(p.Name, false), show.Visible(p.MIMEType, false), len(p.Data)))
 }
 
 // Gap is text that a tool did not keep: Lost characters are missing from Data at the byte offset At.

@@ -245,7 +245,7 @@ type Limits struct {
 	MaxReadBytes int `json:"maxReadBytes" min:"1000" max:"10000000" ws:"smaller"`
 	// Size of the largest file that is read or edited.
 	MaxFileBytes int `json:"maxFileBytes" min:"1000" max:"1000000000" ws:"smaller" restart:"true"`
-	// Size of the largest image that a model is shown.
+	// Size of the largest image, or document in a result, that a model is shown.
 	MaxImageBytes int `json:"maxImageBytes" min:"0" max:"5242880" ws:"smaller"`
 	// Size of the largest text whose diff is spelled out.
 	MaxDiffBytes int `json:"maxDiffBytes" min:"0" max:"100000000" ws:"smaller"`

@@ -149,5 +149,13 @@ func ResultMessage(c run.Call, r tools.Result) model.Message {
 	if !r.Success {
 		text = fmt.Sprintf("[%s] %s", r.Error, r.Data)
 	}
-	return model.Message{Role: model.Tool, CallID: c.ID, Name: c.Name, Text: text, Failed: !r.Success}
+	m := model.Message{Role: model.Tool, CallID: c.ID, Name: c.Name, Text: text, Failed: !r.Success}
+	for _, p := range r.Parts {
+		if p.Kind == tools.TextPart {
+			m.Text += "\n" + p.Text
+			continue
+		}
+		m.Attachments = append(m.Attachments, model.Attachment{MIMEType: p.MIMEType, Name: p.Name, Data: p.Data})
+	}
+	return m
 }

@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -30,8 +32,8 @@ type Message struct {
 	// Name is the tool's name in a Tool message, Failed says that the call had no success.
 	Name   string `json:"name,omitempty"`
 	Failed bool   `json:"failed,omitempty"`
-	// Images come after the text of a User or Tool message.
-	Images []Image `json:"images,omitempty"`
+	// Attachments come after the text of a User or Tool message. They are stored by the name of the first kind that there was.
+	Attachments []Attachment `json:"images,omitempty"`
 	// Thoughts are what an Assistant message's model wants to have back.
 	Thoughts []Thought `json:"thoughts,omitempty"`
 }
@@ -40,14 +42,49 @@ type Message struct {
 func (m Message) Same(o Message) bool {
 	return m.Role == o.Role && m.Text == o.Text && m.CallID == o.CallID && m.Name == o.Name && m.Failed == o.Failed &&
 		slices.Equal(m.Calls, o.Calls) &&
-		slices.EqualFunc(m.Images, o.Images, func(a, b Image) bool { return a.MIMEType == b.MIMEType && bytes.Equal(a.Data, b.Data) }) &&
+		SameAttachments(m.Attachments, o.Attachments) &&
 		slices.EqualFunc(m.Thoughts, o.Thoughts, Thought.same)
 }
 
-// Image is a picture of the type image/png, image/jpeg, image/gif or image/webp.
-type Image struct {
+// SameAttachments says that two lists are the same.
+func SameAttachments(a, b []Attachment) bool {
+	return slices.EqualFunc(a, b, func(a, b Attachment) bool {
+		return a.MIMEType == b.MIMEType && a.Name == b.Name && bytes.Equal(a.Data, b.Data)
+	})
+}
+
+// Attachment is a picture or a document. Name is what a person calls it, and may be empty.
+type Attachment struct {
 	MIMEType string `json:"mimeType"`
+	Name     string `json:"name,omitempty"`
 	Data     []byte `json:"data"`
+}
+
+// Image says that it is a picture of a type that every model which sees pictures takes.
+func (a Attachment) Image() bool {
+	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, a.MIMEType)
+}
+
+// PDF says that it is such a document.
+func (a Attachment) PDF() bool { return a.MIMEType == "application/pdf" }
+
+// Describe names the attachment where it cannot be shown.
+func (a Attachment) Describe() string {
+	return strings.TrimSpace(fmt.Sprintf("%s (%s, %d bytes)", a.Name, a.MIMEType, len(a.Data)))
+}
+
+// Carried is the message for a model that takes no attachments but those of which can says so: its text names the others.
+func (m Message) Carried(can func(Attachment) bool) Message {
+	var kept []Attachment
+	for _, a := range m.Attachments {
+		if can(a) {
+			kept = append(kept, a)
+			continue
+		}
+		m.Text = strings.TrimPrefix(fmt.Sprintf("%s\n[Not shown, since this model cannot take it: %s]", m.Text, a.Describe()), "\n")
+	}
+	m.Attachments = kept
+	return m
 }
 
 // Thought is a finished thought. Only the model that had it is given it again.

@@ -44,10 +44,11 @@ type ContentBlock struct {
 	Resource *EmbeddedResource `json:"resource,omitempty"`
 }
 
-// EmbeddedResource is text that goes along with a prompt.
+// EmbeddedResource is text that goes along with a prompt, or a document of a result.
 type EmbeddedResource struct {
 	URI      string `json:"uri"`
 	Text     string `json:"text,omitempty"`
+	Blob     string `json:"blob,omitempty" doc:"Base64, where it is no text."`
 	MimeType string `json:"mimeType,omitempty"`
 }
 

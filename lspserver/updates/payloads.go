@@ -2,6 +2,7 @@ package updates
 
 import (
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -126,7 +127,29 @@ func resultContent(r *tools.Result, k tools.Kind, most int) []protocol.ToolConte
 		}
 	}
 	block := Text(r.Shown(k))
-	return []protocol.ToolContent{{Type: "content", Content: &block}}
+	out = []protocol.ToolContent{{Type: "content", Content: &block}}
+	for _, p := range Parts(r) {
+		out = append(out, protocol.ToolContent{Type: "content", Content: &p})
+	}
+	return out
+}
+
+// Parts are the parts of a result as blocks: a document is a resource, which has no file.
+func Parts(r *tools.Result) (out []protocol.ContentBlock) {
+	for i, p := range r.Parts {
+		data := base64.StdEncoding.EncodeToString(p.Data)
+		switch p.Kind {
+		case tools.TextPart:
+			out = append(out, Text(p.Text))
+		case tools.ImagePart:
+			out = append(out, protocol.ContentBlock{Type: "image", MimeType: p.MIMEType, Data: data})
+		default:
+			out = append(out, protocol.ContentBlock{Type: "resource", Resource: &protocol.EmbeddedResource{
+				URI: fmt.Sprintf("tandem:%s/part/%d", r.Call, i), Blob: data, MimeType: p.MIMEType,
+			}})
+		}
+	}
+	return out
 }
 
 func previewContent(previews []run.DiffPreview, most int) []protocol.ToolContent {

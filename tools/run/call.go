@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"tandem/filetime"
 	"tandem/filetime/text/show"
@@ -474,16 +475,21 @@ func (c *call) why(ctx context.Context, err error) error {
 	return context.Cause(ctx)
 }
 
-// truncate cuts the middle out of an answer that is too long for the model.
+// truncate cuts the middle out of an answer that is too long for the model, and leaves out of it what is too large.
 func (c *call) truncate() error {
 	r := &c.result
 	r.Data = strings.ToValidUTF8(r.Data, "\uFFFD")
-	if c.tool != nil && c.tool.Spec().Pages && r.Success || c.env == nil {
+	if c.env == nil {
 		return nil
 	}
-	var cut bool
-	r.Data, cut = cutMiddle(r.Data, r.Gaps, c.env.Limits.MaxToolOutputChars)
-	r.Truncated, r.Gaps = r.Truncated || cut, nil
+	limits := c.env.Limits
+	if c.tool != nil && c.tool.Spec().Pages && r.Success {
+		limits.MaxToolOutputChars = 0
+	}
+	used := utf8.RuneCountInString(r.Data)
+	data, cut := cutMiddle(r.Data, r.Gaps, limits.MaxToolOutputChars)
+	parts, cutToo := fit(r.Parts, used, limits)
+	r.Data, r.Gaps, r.Parts, r.Truncated = data, nil, parts, r.Truncated || cut || cutToo
 	return nil
 }
 

@@ -179,6 +179,30 @@ func cutMiddle(s string, gaps []tools.Gap, limit int) (string, bool) {
 	return s, len(gaps) > 0
 }
 
+// fit gives parts that keep to the limits, after an answer of so many characters. What is left out is named in its place.
+func fit(parts []tools.Part, used int, l tools.Limits) (out []tools.Part, cut bool) {
+	for _, p := range parts {
+		switch {
+		case p.Kind == tools.TextPart:
+			p = tools.Part{Kind: p.Kind, Text: strings.ToValidUTF8(p.Text, "\uFFFD")}
+			whole := p.Text
+			n := utf8.RuneCountInString(whole)
+			if room := l.MaxToolOutputChars - used; l.MaxToolOutputChars > 0 && n > room {
+				p.Text, cut = fmt.Sprintf("… [%d characters cut] …", n), true
+				if room > 0 {
+					p.Text, _ = cutMiddle(whole, nil, room)
+				}
+			}
+			used += n
+		case len(p.Data) > l.MaxImageBytes:
+			p = tools.Part{Kind: tools.TextPart, Text: fmt.Sprintf("[Not shown, since it is larger than %d bytes: %s]", l.MaxImageBytes, p.Describe())}
+			cut = true
+		}
+		out = append(out, p)
+	}
+	return out, cut
+}
+
 // skip gives the offset after n runes.
 func skip(s string, n int) int {
 	for i := range s {

@@ -940,6 +940,37 @@ func TestFeedbackReachesTheModel(t *testing.T) {
 	}
 }
 
+// Texts keep to what an answer may have in all, and what is too large is named in its place.
+func TestPartsKeepToTheLimits(t *testing.T) {
+	var parts []tools.Part
+	w := runtest.NewWorld(t, probe(tools.Spec{Name: "x"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
+		return tools.Result{Success: true, Data: "0123456789", Parts: parts}, nil
+	}))
+	w.Env.Limits.MaxToolOutputChars, w.Env.Limits.MaxImageBytes = 30, 4
+	image := tools.Part{Kind: tools.ImagePart, MIMEType: "image/png", Data: []byte("abcd")}
+	large := tools.Part{Kind: tools.DocumentPart, MIMEType: "application/pdf", Name: "a\n.pdf", Data: []byte("abcde")}
+	say := func(s string) tools.Part { return tools.Part{Kind: tools.TextPart, Text: s} }
+	for _, c := range []struct {
+		parts, want []tools.Part
+		cut         bool
+	}{
+		{nil, nil, false},
+		{[]tools.Part{image, say("ääää\xff")}, []tools.Part{image, say("ääää\uFFFD")}, false},
+		{[]tools.Part{say(strings.Repeat("x", 20)), say("")}, []tools.Part{say(strings.Repeat("x", 20)), say("")}, false},
+		{
+			[]tools.Part{say("abcdefghijklmnopqrstuvwxyz"), image, say("more")},
+			[]tools.Part{say("abcdefghij\n… [6 characters cut] …\nqrstuvwxyz"), image, say("… [4 characters cut] …")},
+			true,
+		},
+		{[]tools.Part{large}, []tools.Part{say(`[Not shown, since it is larger than 4 bytes: a\u{a}.pdf (application/pdf, 5 bytes)]`)}, true},
+	} {
+		parts = c.parts
+		r := w.Call("x", `{}`)
+		equal(t, "parts", r.Parts, c.want)
+		equal(t, "truncated", r.Truncated, c.cut)
+	}
+}
+
 func TestF087Truncation(t *testing.T) {
 	long := strings.Repeat("ä😀", 50_000)
 	answer := func(context.Context, *tools.Env, args) (tools.Result, error) { return done("%s", long), nil }

@@ -125,7 +125,7 @@ func (m *messages) add(items []sdk.MessageParam, from []model.Message, i int) []
 	if from[i].Role == model.System {
 		return items
 	}
-	role, blocks := sdk.MessageParamRoleUser, m.blocks(from[i])
+	role, blocks := sdk.MessageParamRoleUser, m.blocks(from[i].Carried(carries))
 	if from[i].Role == model.Assistant {
 		role = sdk.MessageParamRoleAssistant
 	}
@@ -193,21 +193,22 @@ func (m *messages) blocks(msg model.Message) []sdk.ContentBlockParamUnion {
 		if msg.Failed {
 			result.IsError = param.NewOpt(true)
 		}
-		if strings.TrimSpace(msg.Text) != "" || len(msg.Images) == 0 {
+		if strings.TrimSpace(msg.Text) != "" || len(msg.Attachments) == 0 {
 			if strings.TrimSpace(msg.Text) == "" {
 				msg.Text = wire.Empty
 			}
 			result.Content = append(result.Content,
 				sdk.ToolResultBlockParamContentUnion{OfText: &sdk.TextBlockParam{Text: msg.Text}})
 		}
-		for _, i := range msg.Images {
-			result.Content = append(result.Content, sdk.ToolResultBlockParamContentUnion{OfImage: image(i).OfImage})
+		for _, i := range msg.Attachments {
+			block := attached(i)
+			result.Content = append(result.Content, sdk.ToolResultBlockParamContentUnion{OfImage: block.OfImage, OfDocument: block.OfDocument})
 		}
 		return append(out, sdk.ContentBlockParamUnion{OfToolResult: &result})
 	}
 	text(msg.Text)
-	for _, i := range msg.Images {
-		out = append(out, image(i))
+	for _, i := range msg.Attachments {
+		out = append(out, attached(i))
 	}
 	if len(out) == 0 {
 		text(wire.Empty)
@@ -215,9 +216,19 @@ func (m *messages) blocks(msg model.Message) []sdk.ContentBlockParamUnion {
 	return out
 }
 
-func image(i model.Image) sdk.ContentBlockParamUnion {
-	_, data, _ := strings.Cut(wire.DataURL(i), ",")
-	return sdk.NewImageBlockBase64(i.MIMEType, data)
+// carries says what can be attached.
+func carries(a model.Attachment) bool { return a.Image() || a.PDF() }
+
+func attached(a model.Attachment) sdk.ContentBlockParamUnion {
+	_, data, _ := strings.Cut(wire.DataURL(a), ",")
+	if !a.PDF() {
+		return sdk.NewImageBlockBase64(a.MIMEType, data)
+	}
+	block := sdk.NewDocumentBlock(sdk.Base64PDFSourceParam{Data: data})
+	if a.Name != "" {
+		block.OfDocument.Title = param.NewOpt(a.Name)
+	}
+	return block
 }
 
 // limits are what a model takes: how long its answer may be, and whether it decides by itself how much to think.

@@ -269,7 +269,7 @@ func Conversation() model.Request {
 		Session: "session-1",
 		Messages: []model.Message{
 			{Role: model.System, Text: "Be kind."},
-			{Role: model.User, Text: "Look & say", Images: []model.Image{{MIMEType: "image/png", Data: []byte("png")}}},
+			{Role: model.User, Text: "Look & say", Attachments: []model.Attachment{{MIMEType: "image/png", Data: []byte("png")}}},
 			{
 				Role: model.Assistant, Text: "Looking.",
 				Calls: []model.Call{
@@ -283,7 +283,11 @@ func Conversation() model.Request {
 			},
 			{
 				Role: model.Tool, CallID: "call_1", Name: "bash",
-				Images: []model.Image{{MIMEType: "image/png", Data: []byte("gnp")}},
+				Attachments: []model.Attachment{
+					{MIMEType: "image/png", Data: []byte("gnp")},
+					{MIMEType: "application/pdf", Name: "a.pdf", Data: []byte("%PDF")},
+					{MIMEType: "application/zip", Data: []byte("PK")},
+				},
 			},
 			{Role: model.Tool, CallID: "call.2:x", Name: "bash", Text: "[INVALID_ARGS] no JSON", Failed: true},
 			{Role: model.Assistant},

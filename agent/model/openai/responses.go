@@ -3,6 +3,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -161,12 +162,13 @@ func (m *responses) request(r model.Request, thinks bool) client.CreateResponseR
 
 // item gives the items that stand for a message; the system prompt has none.
 func (m *responses) item(msg model.Message, thinks bool) []any {
+	msg = msg.Carried(func(a model.Attachment) bool { return a.Image() || a.PDF() })
 	switch msg.Role {
 	case model.User:
 		return []any{client.ResponseInputMessage{Role: "user", Content: content(msg)}}
 	case model.Tool:
 		var output any = msg.Text
-		if len(msg.Images) > 0 || msg.Text == "" {
+		if len(msg.Attachments) > 0 || msg.Text == "" {
 			output = content(msg)
 		}
 		return []any{client.ResponseFunctionCallOutput{
@@ -208,13 +210,17 @@ type functionCall struct {
 
 func content(msg model.Message) []any {
 	var parts []any
-	if msg.Text == "" && len(msg.Images) == 0 {
+	if msg.Text == "" && len(msg.Attachments) == 0 {
 		msg.Text = wire.Empty
 	}
 	if msg.Text != "" {
 		parts = append(parts, client.ResponseInputText{Type: "input_text", Text: msg.Text})
 	}
-	for _, i := range msg.Images {
+	for _, i := range msg.Attachments {
+		if i.PDF() {
+			parts = append(parts, client.ResponseInputFile{Type: "input_file", FileData: wire.DataURL(i), Filename: cmp.Or(i.Name, "document.pdf")})
+			continue
+		}
 		parts = append(parts, client.ResponseInputImage{Type: "input_image", Detail: "auto", ImageURL: wire.DataURL(i)})
 	}
 	return parts

@@ -106,7 +106,8 @@ func late(from []model.Message) []openai.ChatCompletionMessage {
 	}
 	var all []openai.ChatMessagePart
 	for _, msg := range from[first:] {
-		if len(msg.Images) > 0 {
+		msg = msg.Carried(model.Attachment.Image)
+		if len(msg.Attachments) > 0 {
 			all = append(all, images(msg, "From "+wire.ToolName(msg.Name)+":")...)
 		}
 	}
@@ -118,6 +119,7 @@ func late(from []model.Message) []openai.ChatCompletionMessage {
 
 // add writes a message behind those before it.
 func add(items []openai.ChatCompletionMessage, msg model.Message, name string) []openai.ChatCompletionMessage {
+	msg = msg.Carried(model.Attachment.Image)
 	out := openai.ChatCompletionMessage{Role: string(msg.Role), Content: msg.Text}
 	if msg.CallID != "" {
 		out.ToolCallID = wire.CallID(msg.CallID)
@@ -134,13 +136,13 @@ func add(items []openai.ChatCompletionMessage, msg model.Message, name string) [
 			out.ReasoningContent += t.Text
 		}
 	}
-	if out.Content == "" && out.ToolCalls == nil && (len(msg.Images) == 0 || msg.Role == model.Tool) {
+	if out.Content == "" && out.ToolCalls == nil && (len(msg.Attachments) == 0 || msg.Role == model.Tool) {
 		if msg.Role == model.Assistant {
 			return items
 		}
 		out.Content = wire.Empty
 	}
-	if len(msg.Images) > 0 && msg.Role != model.Tool {
+	if len(msg.Attachments) > 0 && msg.Role != model.Tool {
 		out.Content, out.MultiContent = "", images(msg, msg.Text)
 	}
 	last := len(items) - 1
@@ -171,7 +173,7 @@ func images(msg model.Message, text string) []openai.ChatMessagePart {
 	if text != "" {
 		parts = append(parts, openai.ChatMessagePart{Type: openai.ChatMessagePartTypeText, Text: text})
 	}
-	for _, i := range msg.Images {
+	for _, i := range msg.Attachments {
 		parts = append(parts, openai.ChatMessagePart{
 			Type: openai.ChatMessagePartTypeImageURL, ImageURL: &openai.ChatMessageImageURL{URL: wire.DataURL(i)},
 		})

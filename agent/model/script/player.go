@@ -158,6 +158,7 @@ func conversation(messages []model.Message) string {
 		if m.Role == model.System {
 			continue
 		}
+		m = m.Carried(func(model.Attachment) bool { return false })
 		fmt.Fprintf(&b, "%s: %s\n", m.Role, m.Text)
 		for _, c := range m.Calls {
 			fmt.Fprintf(&b, "call %s %s\n", c.Name, c.Arguments)

@@ -64,6 +64,6 @@ func Schema(t model.ToolSpec) json.RawMessage {
 }
 
 // DataURL gives an image as an address that holds it.
-func DataURL(i model.Image) string {
+func DataURL(i model.Attachment) string {
 	return "data:" + i.MIMEType + ";base64," + base64.StdEncoding.EncodeToString(i.Data)
 }

@@ -464,10 +464,12 @@ export interface ElsewhereParams {
   uris: string[];
 }
 
-/** EmbeddedResource is text that goes along with a prompt. */
+/** EmbeddedResource is text that goes along with a prompt, or a document of a result. */
 export interface EmbeddedResource {
   uri: string;
   text?: string;
+  /** Base64, where it is no text. */
+  blob?: string;
   mimeType?: string;
 }
 

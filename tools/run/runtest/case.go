@@ -187,7 +187,7 @@ func NewWorld(t testing.TB, list ...tools.Tool) *World {
 		Paths: &sandbox.Paths{Cwd: root, Read: []string{root}, Write: []string{root}, Home: "/home/somebody"},
 		Open:  func() []string { return nil },
 		Limits: tools.Limits{
-			MaxToolOutputChars: 30000, MaxConcurrency: 8, MaxReadBytes: 50 << 10, MaxFileBytes: 10 << 20, MaxDiffBytes: 1 << 20,
+			MaxToolOutputChars: 30000, MaxConcurrency: 8, MaxReadBytes: 50 << 10, MaxFileBytes: 10 << 20, MaxDiffBytes: 1 << 20, MaxImageBytes: 5 << 20,
 			ToolTimeout: 30 * time.Second, BashTimeout: 30 * time.Second, KillGrace: 5 * time.Second,
 		},
 	}

@@ -223,10 +223,11 @@ local M = {}
 ---@class tandem.ElsewhereParams
 ---@field uris string[] All such files; an empty list for none.
 
---- EmbeddedResource is text that goes along with a prompt.
+--- EmbeddedResource is text that goes along with a prompt, or a document of a result.
 ---@class tandem.EmbeddedResource
 ---@field uri string
 ---@field text? string
+---@field blob? string Base64, where it is no text.
 ---@field mimeType? string
 
 --- Empty is a result that says nothing.
