@@ -14,18 +14,17 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// busyWait and stuckWait are how long a write waits for another process, in milliseconds: the first of several, and those
-// after one that has waited in vain.
+// busyWait and stuckWait are SQLite's busy timeouts in milliseconds: the usual one, and the one after a timeout.
 const busyWait, stuckWait = 5000, 100
 
-// stuck is what is known of another process that does not let go of the database.
+// stuck is the state of waiting for another process that holds SQLite's write lock.
 type stuck struct {
-	at    time.Time // when somebody has last waited in vain
-	brief bool      // the connection waits for stuckWait
+	at    time.Time // of the last timeout
+	brief bool      // the connection's timeout is stuckWait
 }
 
-// begin begins a transaction for somebody who came to write at some time. What has waited behind another that waited in vain
-// has waited enough. d.writing is held.
+// begin begins a transaction for a caller that has waited since came. It fails at once if a timeout happened meanwhile: a
+// queue of writers waits for busyWait together, not each. d.writing is held.
 func (d *database) begin(came time.Time) (*sql.Tx, error) {
 	if d.stuck.at.After(came) {
 		return nil, d.locked()
@@ -48,7 +47,7 @@ func (d *database) begin(came time.Time) (*sql.Tx, error) {
 	return tx, err
 }
 
-// locked says which process has the database.
+// locked is the error that names the process with the write lock.
 func (d *database) locked() error {
 	if pid := writer(d.path); pid != 0 {
 		return fmt.Errorf("the process %d is writing to it and does not come to an end", pid)
@@ -56,8 +55,8 @@ func (d *database) locked() error {
 	return errors.New("another process is writing to it and does not come to an end")
 }
 
-// writer is the process that writes to a database, 0 where the system does not tell. The lock of those who write to the log
-// is that of a byte of the file beside it, which must not be opened: to close it would let go of our own locks.
+// writer is the process that holds SQLite's write lock, 0 if unknown. The lock is a POSIX lock on byte 120 of the -shm
+// file. That file must not be opened here: closing it would release this process's own POSIX locks.
 func writer(path string) int {
 	const writes = 120
 	ino := inode(path + "-shm")

@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// holder is a store of a process that has taken hold of sessions. An id of a process is given again one day; the time
-// at which it started tells two apart, and the nonce two stores of one process.
+// holder identifies a store that locks sessions. The start time tells a process from a later one with the same id, the
+// nonce two stores of one process.
 type holder struct {
 	pid   int
 	start int64
 	nonce string
 }
 
-// alive says whether a holder still is there. Where nothing is known of when processes started, a process of its id
-// will do.
+// alive says whether the holder's process lives. Where start times are unknown, any process with its id counts.
 func (h holder) alive() bool {
 	if h.pid == 0 {
 		return false
@@ -28,8 +27,7 @@ func (h holder) alive() bool {
 	return start == 0 || h.start == 0 || start == h.start
 }
 
-// started is when a process began, in a measure of the machine's; 0 where that is not told. One that has ended and
-// that nobody has waited for yet has not begun to anybody's use.
+// started is the start time of a process in clock ticks since boot, 0 if unknown, -1 for a zombie.
 func started(pid int) int64 {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -16,37 +16,37 @@ import (
 )
 
 const (
-	// inline is the size of the largest bytes that stand beside their intent; larger ones are texts like others.
+	// inline is the largest size of bytes that are stored in the row of the intent's file; larger ones are blobs.
 	inline = 64 << 10
-	// settled is how many intents that have ended leave their bytes beside them before those are packed.
+	// settled is the number of ended intents whose inline bytes are moved to blobs at once.
 	settled = 64
-	// keepIntents is how long an intent stays after its end.
+	// keepIntents is how long an ended intent is kept.
 	keepIntents = 14 * 24 * time.Hour
 )
 
-// How an intent is judged. One that is forgotten belonged to a session that was deleted before it had ended: it has no
-// bytes of that session's any more, and goes when it ends.
+// The values of the column judged. An intent is forgotten when its session is deleted while it is open: it has lost its
+// bytes, and is deleted when it ends.
 const (
 	judged    = 1
 	forgotten = 2
 )
 
-// endings are the ends of intents on their way into the database. The next transaction takes them along, whatever it is for;
-// where none comes within joinEnds they get one of their own.
+// endings is the group commit of intents' ends: they are written by the next transaction of any kind, or after joinEnds
+// by one of their own.
 type endings struct {
 	mu      sync.Mutex
 	todo    map[int64]ending
-	loose   []int64        // written, with bytes that are not packed yet
-	large   map[int64]bool // intents whose bytes should not wait for that
-	pack    bool           // loose are to be packed
-	erased  bool           // bytes of a deleted session have gone
-	writing chan struct{}  // closed when the goroutine that writes ends, nil where there is none
-	hurry   chan struct{}  // closed when that goroutine is to wait for nothing
-	hurried bool
+	loose   []int64        // written, with inline bytes that are not compressed yet
+	large   map[int64]bool // intents whose blobs are to be compressed at once
+	pack    bool           // compress those of loose now
+	erased  bool           // bytes of a deleted session were deleted: shrink
+	writing chan struct{}  // closed when the writing goroutine ends, nil without one
+	hurry   chan struct{}  // closed to skip that goroutine's delay
+	hurried bool           // hurry is closed
 	err     error
 }
 
-// joinEnds is how long ends wait for a transaction that takes them along.
+// joinEnds is how long ends wait for a transaction to join.
 const joinEnds = 50 * time.Millisecond
 
 type ending struct {
@@ -54,7 +54,7 @@ type ending struct {
 	at  time.Time
 }
 
-// wait returns when everything that was told before is written.
+// wait flushes: it returns when all ends so far are written, or have failed.
 func (e *endings) wait() {
 	e.mu.Lock()
 	writing := e.writing
@@ -70,7 +70,7 @@ func (e *endings) wait() {
 
 // Begin implements disk.Journal.
 func (d *database) Begin(in disk.Intent) (id int64, err error) {
-	// To pack them would hold the change up.
+	// Compressed after the end, since the change waits for Begin.
 	befores := make([][]byte, len(in.Files))
 	large := false
 	for i, f := range in.Files {
@@ -135,7 +135,7 @@ func (d *database) Keep(intent int64, path string, data []byte) (string, error) 
 	return hash, nil
 }
 
-// surely writes what is on the disk for good when it returns.
+// surely runs a transaction that is synced to the disk.
 func (d *database) surely(f func(*sql.Tx) error) error {
 	if err := d.transact(true, f); err != nil {
 		return d.unwritten(err)
@@ -147,10 +147,10 @@ func (d *database) unwritten(err error) error {
 	return fmt.Errorf("the journal %s cannot be written: %w", d.path, err)
 }
 
-// jotting is what every Begin needs.
+// jotting are the prepared statements of Begin.
 type jotting struct{ intent, file *sql.Stmt }
 
-// jot makes it when there is first something to write down.
+// jot prepares them on first use.
 func (d *database) jot() (jotting, error) {
 	d.jotting.Lock()
 	defer d.jotting.Unlock()
@@ -173,7 +173,7 @@ func (d *database) jot() (jotting, error) {
 	return d.jotted, nil
 }
 
-// End implements disk.Journal. It is written soon.
+// End implements disk.Journal. It is written asynchronously, within joinEnds.
 func (d *database) End(id int64, o disk.Outcome) error {
 	e := &d.ends
 	e.mu.Lock()
@@ -186,7 +186,7 @@ func (d *database) End(id int64, o disk.Outcome) error {
 	return nil
 }
 
-// startEnds starts the goroutine that writes ends, unless there is one. d.ends.mu is held.
+// startEnds starts the writing goroutine, unless it runs. d.ends.mu is held.
 func (d *database) startEnds() {
 	if e := &d.ends; e.writing == nil {
 		e.writing, e.hurry, e.hurried = make(chan struct{}), make(chan struct{}), false
@@ -194,8 +194,7 @@ func (d *database) startEnds() {
 	}
 }
 
-// writeEnds writes the ends that no transaction has taken along, does what is left to do after all of them, and returns when
-// there is nothing more.
+// writeEnds writes the ends that no transaction has written, compresses and shrinks, and returns when none are left.
 func (d *database) writeEnds(hurry chan struct{}) {
 	e := &d.ends
 	for {
@@ -236,8 +235,8 @@ func (d *database) writeEnds(hurry chan struct{}) {
 	}
 }
 
-// joinEnds writes the ends that wait into a transaction, which goes on where that fails. done is to be told how the
-// transaction ended. d.writing is held.
+// joinEnds adds the waiting ends to a transaction, which continues without them if that fails. The caller passes the
+// result of the commit to done. d.writing is held.
 func (d *database) joinEnds(tx *sql.Tx) (done func(error)) {
 	e := &d.ends
 	e.mu.Lock()
@@ -265,7 +264,7 @@ func (d *database) joinEnds(tx *sql.Tx) (done func(error)) {
 	}
 }
 
-// endsInto writes ends into a transaction, all or none.
+// endsInto writes all ends within a savepoint, or none.
 func endsInto(tx *sql.Tx, todo map[int64]ending) (erased bool, err error) {
 	if _, err := tx.Exec("SAVEPOINT ends"); err != nil {
 		return false, err
@@ -290,8 +289,8 @@ func endsInto(tx *sql.Tx, todo map[int64]ending) (erased bool, err error) {
 	return dropForgotten(tx, ids)
 }
 
-// settle packs the bytes of intents which have ended, also those that stand beside them. They are texts from then on, and
-// mostly those that a session has of the same change.
+// settle moves the inline bytes of ended intents to compressed blobs, where they mostly deduplicate with the session's
+// entries of the same change.
 func (d *database) settle(ids []int64) error {
 	if len(ids) == 0 {
 		return nil
@@ -303,14 +302,14 @@ func (d *database) settle(ids []int64) error {
 	return d.stow(ids, all)
 }
 
-// loose are bytes that stand beside their intent.
+// loose are inline bytes of an intent.
 type loose struct {
 	intent, n, at int64
 	hash, path    string
 	data          []byte
 }
 
-// beside gives them, packed.
+// beside reads the inline bytes of intents, and compresses them.
 func (d *database) beside(ids []int64) (all []loose, err error) {
 	rows, err := d.db.Query("SELECT intent, n, time, before_hash, path, before FROM intent_file JOIN intent ON id = intent"+
 		" WHERE before IS NOT NULL AND intent IN (SELECT value FROM json_each(?))", listOf(ids))
@@ -333,13 +332,13 @@ func (d *database) beside(ids []int64) (all []loose, err error) {
 	return all, nil
 }
 
-// listOf is what json_each makes rows of.
+// listOf is a JSON array, an argument for json_each.
 func listOf(ids []int64) string {
 	list, _ := json.Marshal(ids) // numbers
 	return string(list)
 }
 
-// stow makes texts of them, but for what was deleted meanwhile.
+// stow writes them as blobs, except those deleted meanwhile.
 func (d *database) stow(ids []int64, all []loose) error {
 	list := listOf(ids)
 	var plain []string
@@ -364,7 +363,7 @@ func (d *database) stow(ids []int64, all []loose) error {
 			" AND hash IN (SELECT hash FROM kept WHERE intent IN (SELECT value FROM json_each(?)))", inline, list)
 		return err
 	})
-	for _, h := range plain { // one at a time, since they are large
+	for _, h := range plain { // in a transaction each, since they are large
 		var text string
 		if err == nil {
 			text, err = d.Blob(h)
@@ -384,12 +383,12 @@ func (d *database) stow(ids []int64, all []loose) error {
 	return err
 }
 
-// stopJournal writes what is left and lets go of the intents that are open, so that the next process judges them.
+// stopJournal flushes the ends and releases open intents to the next process's recovery.
 func (d *database) stopJournal() error {
 	e := &d.ends
 	e.wait()
 	e.mu.Lock()
-	if len(e.todo) > 0 { // they failed before
+	if len(e.todo) > 0 { // retry what failed
 		d.startEnds()
 	}
 	e.mu.Unlock()
@@ -436,23 +435,23 @@ func (d *database) Orphans() (found []disk.Intent, err error) {
 	return found, nil
 }
 
-// beginLog writes something to an empty log. SQLite syncs the head of the log, and its folder, with the first commit in it, for
-// which a person's first prompt would have to wait.
+// beginLog makes the first commit of an empty log ahead of time: with it SQLite syncs the log's header and folder, which
+// would delay the first prompt.
 func (d *database) beginLog(tx *sql.Tx) error {
 	if log, err := os.Stat(d.path + "-wal"); err != nil || log.Size() > 0 {
-		return nil //nolint:nilerr // then the first commit makes it
+		return nil //nolint:nilerr // the next commit creates the log
 	}
 	_, err := tx.Exec(fmt.Sprintf("PRAGMA application_id = %d", application))
 	return err
 }
 
-// deadHolders are the stores that have open intents and live no more.
+// deadHolders are the holders of open intents whose processes have ended.
 func deadHolders(tx *sql.Tx) (dead []holder, err error) {
 	rows, err := tx.Query("SELECT DISTINCT pid, start, nonce FROM intent WHERE outcome = ''")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // what went wrong is in Err
+	defer func() { _ = rows.Close() }() // its error is rows.Err
 	for rows.Next() {
 		var h holder
 		if err := rows.Scan(&h.pid, &h.start, &h.nonce); err != nil {
@@ -467,7 +466,7 @@ func deadHolders(tx *sql.Tx) (dead []holder, err error) {
 
 // Judged implements Store.
 func (d *database) Judged(session string) (found []Judged, err error) {
-	d.ends.wait() // what has just been judged
+	d.ends.wait() // for outcomes judged just now
 	err = d.write(func(tx *sql.Tx) error {
 		in, err := intentsOf(tx, "NULL", " WHERE judged = ? AND session = ?", []any{judged, session})
 		if err != nil {
@@ -494,7 +493,7 @@ func (d *database) Backups(path string) (found []Backup, err error) {
 	if err != nil {
 		return nil, reason(err)
 	}
-	defer func() { _ = rows.Close() }() // what went wrong is in Err
+	defer func() { _ = rows.Close() }() // its error is rows.Err
 	for rows.Next() {
 		var b Backup
 		var at int64
@@ -507,7 +506,7 @@ func (d *database) Backups(path string) (found []Backup, err error) {
 	return found, reason(rows.Err())
 }
 
-// intentsOf reads the intents of a condition with their files, in the order in which they began.
+// intentsOf reads the intents that a WHERE clause selects, with their files, by id.
 func intentsOf(tx *sql.Tx, before, where string, args []any) ([]disk.Intent, error) {
 	rows, err := tx.Query("SELECT id, session, call, turn, tool, intent.time,"+
 		" op, path, target, buffer, before_hash, after_hash, "+before+" FROM intent LEFT JOIN intent_file ON intent = id"+
@@ -515,7 +514,7 @@ func intentsOf(tx *sql.Tx, before, where string, args []any) ([]disk.Intent, err
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // what went wrong is in Err
+	defer func() { _ = rows.Close() }() // its error is rows.Err
 	var out []disk.Intent
 	for rows.Next() {
 		var in disk.Intent
@@ -551,7 +550,7 @@ func intentsOf(tx *sql.Tx, before, where string, args []any) ([]disk.Intent, err
 	return out, rows.Err()
 }
 
-// dropIntents forgets the intents of a condition that have ended, with the bytes that nothing else has, and counts them.
+// dropIntents deletes the selected ended intents, with unreferenced blobs, and counts them.
 func dropIntents(tx *sql.Tx, where string, args ...any) (int64, error) {
 	where = " WHERE outcome <> '' AND " + where
 	hashes, err := hashesOf(tx, "SELECT hash FROM kept WHERE intent IN (SELECT id FROM intent"+where+")", args...)
@@ -568,7 +567,7 @@ func dropIntents(tx *sql.Tx, where string, args ...any) (int64, error) {
 	return r.RowsAffected()
 }
 
-// forgetIntents forgets the intents of a session. Those that have not ended lose their bytes.
+// forgetIntents deletes the ended intents of a session and empties the open ones.
 func forgetIntents(tx *sql.Tx, session string) error {
 	if _, err := dropIntents(tx, "session = ?", session); err != nil {
 		return err
@@ -576,8 +575,8 @@ func forgetIntents(tx *sql.Tx, session string) error {
 	return emptyIntents(tx, "session = ?", session)
 }
 
-// emptyIntents takes the bytes of the intents of a condition that have not ended, and has them go when they end. Who is to
-// judge one does so by its hashes.
+// emptyIntents deletes the bytes of the selected open intents and marks these as forgotten. Recovery judges them by hash
+// alone.
 func emptyIntents(tx *sql.Tx, where string, args ...any) error {
 	where = "(SELECT id FROM intent WHERE outcome = '' AND " + where + ")"
 	hashes, err := hashesOf(tx, "SELECT hash FROM kept WHERE intent IN "+where, args...)
@@ -596,8 +595,8 @@ func emptyIntents(tx *sql.Tx, where string, args ...any) error {
 	return dropBlobs(tx, hashes)
 }
 
-// dropForgotten drops those of ids that are forgotten, and have ended, and says whether there were any. What somebody else
-// has saved since then stays for its time.
+// dropForgotten deletes those of ids that are forgotten, and says whether there were any. Bytes that another process saved
+// stay until Collect.
 func dropForgotten(tx *sql.Tx, ids []int64) (bool, error) {
 	some, err := hashesOf(tx, "SELECT id FROM intent WHERE judged = ? AND id IN (SELECT value FROM json_each(?))",
 		forgotten, listOf(ids))
@@ -605,7 +604,7 @@ func dropForgotten(tx *sql.Tx, ids []int64) (bool, error) {
 		return false, err
 	}
 	among := "IN (" + strings.Join(some, ",") + ")"
-	// The bytes of a change that began later.
+	// The bytes before; those passed to Keep stay.
 	mine := " FROM kept WHERE intent " + among +
 		" AND EXISTS (SELECT 1 FROM intent_file f WHERE f.intent = kept.intent AND f.before_hash = hash)"
 	hashes, err := hashesOf(tx, "SELECT hash"+mine)
@@ -624,13 +623,13 @@ func dropForgotten(tx *sql.Tx, ids []int64) (bool, error) {
 	return true, dropBlobs(tx, hashes)
 }
 
-// hashesOf gives the only column of a query.
+// hashesOf gives the single column of a query.
 func hashesOf(tx *sql.Tx, query string, args ...any) (hashes []string, err error) {
 	rows, err := tx.Query(query, args...)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // what went wrong is in Err
+	defer func() { _ = rows.Close() }() // its error is rows.Err
 	for rows.Next() {
 		var h string
 		if err := rows.Scan(&h); err != nil {
@@ -641,7 +640,7 @@ func hashesOf(tx *sql.Tx, query string, args ...any) (hashes []string, err error
 	return hashes, rows.Err()
 }
 
-// dropBlobs deletes those texts that nothing needs any more.
+// dropBlobs deletes the unreferenced among blobs.
 func dropBlobs(tx *sql.Tx, hashes []string) error {
 	for _, h := range hashes {
 		if _, err := tx.Exec("DELETE FROM blob WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM blob_use WHERE hash = ?1)"+

@@ -15,8 +15,7 @@ import (
 	"tandem/filetime/disk"
 )
 
-// NewMemory makes a Store that ends with the process. It keeps to quota by forgetting the sessions that were not used
-// for longest, and where that is not enough, texts.
+// NewMemory makes a Store in memory. Over quota it deletes the least recently used sessions, then stores no more blobs.
 func NewMemory(quota int64, now func() time.Time) Store {
 	return &memory{
 		quota: quota, now: now, sessions: map[string]*kept{}, blobs: map[string]*shared{}, intents: map[int64]*jotted{},
@@ -42,7 +41,7 @@ type kept struct {
 	size    int64
 }
 
-// shared is a blob and how many entries have it.
+// shared is a blob with its reference count.
 type shared struct {
 	data string
 	uses int
@@ -100,7 +99,7 @@ func (m *memory) Append(id string, entries ...Entry) error {
 	return nil
 }
 
-// put keeps a text, unless there is no room for it.
+// put stores a text, unless it exceeds the quota.
 func (m *memory) put(hash, data string) {
 	if m.blobs[hash] == nil {
 		if m.size+int64(len(data)) > m.quota {
@@ -112,7 +111,7 @@ func (m *memory) put(hash, data string) {
 	m.hold(hash, data)
 }
 
-// hold keeps a text.
+// hold stores a text, or increments its reference count.
 func (m *memory) hold(hash, data string) {
 	b := m.blobs[hash]
 	if b == nil {
@@ -163,7 +162,7 @@ func (m *memory) forget(id string) {
 	}
 }
 
-// empty takes the bytes of an intent that has not ended, and has it go when it does.
+// empty drops the bytes of an open intent and marks it as forgotten, so that it is deleted when it ends.
 func (m *memory) empty(j *jotted) {
 	for _, b := range j.kept {
 		m.letGo(b.Hash)
@@ -172,7 +171,7 @@ func (m *memory) empty(j *jotted) {
 	j.bare()
 }
 
-// letGo is the inverse of hold.
+// letGo decrements the reference count of a text and deletes it at 0.
 func (m *memory) letGo(hash string) {
 	s := m.blobs[hash]
 	if s == nil {
@@ -211,7 +210,7 @@ func (k *kept) says(text string) bool {
 		slices.ContainsFunc(k.entries, func(e Entry) bool { return strings.Contains(lower(e.Text), text) })
 }
 
-// lower is what SQLite makes of letters: those of ASCII alone.
+// lower folds ASCII letters alone, as SQLite's lower does.
 func lower(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -221,7 +220,7 @@ func lower(s string) string {
 	}, s)
 }
 
-// cut takes a page off the sessions, which may be one more than limit.
+// cut truncates the sessions to limit and gives the cursor of the next page.
 func cut(found []Session, limit int) ([]Session, string) {
 	if limit <= 0 || len(found) <= limit {
 		return found, ""
@@ -230,7 +229,7 @@ func cut(found []Session, limit int) ([]Session, string) {
 	return found[:limit], strconv.FormatInt(last.Updated.UnixMicro(), 10) + " " + last.ID
 }
 
-// page reads what cut wrote.
+// page parses a cursor of cut.
 func page(after string) (updated int64, id string, ok bool) {
 	at, id, ok := strings.Cut(after, " ")
 	updated, err := strconv.ParseInt(at, 10, 64)
@@ -336,10 +335,10 @@ type jotted struct {
 	forgotten bool // its session was deleted before it had ended
 	outcome   disk.Outcome
 	ended     time.Time
-	kept      []Backup // the bytes that are kept for it
+	kept      []Backup // references to blobs
 }
 
-// bare takes the bytes before from what is told of it.
+// bare clears the bytes before.
 func (j *jotted) bare() {
 	for i := range j.Files {
 		j.Files[i].Before = nil
@@ -365,7 +364,7 @@ func (m *memory) Begin(in disk.Intent) (int64, error) {
 		}
 		f.BeforeHash = cmp.Or(f.BeforeHash, hashOf(string(f.Before)))
 		m.holdFor(j, f.BeforeHash, f.Path, in.Time, string(f.Before))
-		f.Before = []byte{} // is had from the blobs
+		f.Before = []byte{} // the bytes are in the blobs
 	}
 	m.intents[in.ID] = j
 	if m.size > m.quota {
@@ -419,7 +418,7 @@ func (m *memory) End(id int64, o disk.Outcome) error {
 	if !j.forgotten {
 		return nil
 	}
-	j.kept = slices.DeleteFunc(j.kept, func(b Backup) bool { // those of a change that began later
+	j.kept = slices.DeleteFunc(j.kept, func(b Backup) bool { // the bytes before; those passed to Keep stay
 		mine := slices.ContainsFunc(j.Files, func(f disk.Planned) bool { return f.BeforeHash == b.Hash })
 		if mine {
 			m.letGo(b.Hash)
@@ -433,7 +432,7 @@ func (m *memory) End(id int64, o disk.Outcome) error {
 	return nil
 }
 
-// Orphans implements disk.Journal: those of a store that was closed.
+// Orphans implements disk.Journal, with the intents left open by Close.
 func (m *memory) Orphans() (found []disk.Intent, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

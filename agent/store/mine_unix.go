@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// noFollow is O_NOFOLLOW, and not to wait for a pipe.
+// noFollow refuses symbolic links, and does not block on a named pipe.
 const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
 // mine tells whether a file belongs to this user.

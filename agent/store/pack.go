@@ -10,21 +10,21 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// How a text is packed: its first byte.
+// The first byte of a stored text names its compression.
 const (
 	plain    = 0
-	deflated = 1 // it is only read any more
-	snappy   = 2 // S2, which is Snappy with more in it
+	deflated = 1 // of schema 1 and 2: read, never written
+	snappy   = 2 // S2, a superset of Snappy
 )
 
-// pack makes a text small, as far as that takes hardly any time.
+// pack compresses a text with S2, a fast codec, if that makes it smaller.
 func pack(s string) []byte {
 	const little = 512
 	if most := s2.MaxEncodedLen(len(s)); len(s) >= little && most > 0 {
 		packed := make([]byte, 1+most)
 		packed[0] = snappy
 		if small := s2.Encode(packed[1:], []byte(s)); len(small) < len(s) {
-			return bytes.Clone(packed[:1+len(small)]) // most of the room is not needed
+			return bytes.Clone(packed[:1+len(small)]) // frees the rest of the buffer
 		}
 	}
 	return append([]byte{plain}, s...)

@@ -8,8 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Private says why what a folder holds may be somebody else's: it belongs to another user, or others may write it. A
-// folder that is not there is nobody's yet.
+// Private is an error if another user owns the folder or may write to it. A missing folder is fine.
 func Private(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -27,8 +26,8 @@ func Private(dir string) error {
 	return nil
 }
 
-// claim makes the file that the database is in, for its owner alone. A link is not followed: it could lead to a file that
-// is no database, whose rights would be changed.
+// claim creates the database's file, or checks it, with mode 0600. Symbolic links are refused: the target may be no
+// database, and its mode would be changed.
 func claim(path string) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -4,7 +4,7 @@ package store
 
 import "os"
 
-// gone says that no process has an id. Where a process of another person has it, it may count as gone.
+// gone says that no process has the id. A process of another user may count as gone.
 func gone(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err == nil {
@@ -13,5 +13,5 @@ func gone(pid int) bool {
 	return err != nil
 }
 
-// inode knows no numbers of files here.
+// inode is 0: inode numbers are not available here.
 func inode(string) uint64 { return 0 }

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// gone says that no process has an id.
+// gone says that no process has the id.
 func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
-// inode is the number of a file, 0 where there is none.
+// inode is a file's inode number, 0 if there is no such file.
 func inode(path string) uint64 {
 	info, err := os.Stat(path)
 	if err != nil {

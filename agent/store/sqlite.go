@@ -20,21 +20,20 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Options are what a database of sessions takes. The zero value will do.
+// Options configure a database of sessions. The zero value is valid.
 type Options struct {
-	// Quota is the size in bytes to keep to, Quota if 0.
+	// Quota is the size limit in bytes, the constant Quota if 0.
 	Quota int64
 	Now   func() time.Time
 }
 
-// Open opens the database in a file, or makes it, for its owner alone. An error is or wraps ErrNewer or ErrDamaged
-// where that is the reason.
+// Open opens or creates the database in a file of mode 0600. The error may wrap ErrNewer or ErrDamaged.
 func Open(path string, o Options) (Store, error) {
 	return open(path, o, migrations())
 }
 
-// migrations lead from an empty database to the present schema, one step for each version. A step is never changed
-// once it was released.
+// migrations are the steps from an empty database to the present schema, one for each version. A released step is never
+// changed.
 func migrations() []string {
 	return []string{`
 CREATE TABLE session (
@@ -70,7 +69,7 @@ CREATE TABLE kept (
 	time INTEGER NOT NULL, PRIMARY KEY (intent, hash, path)
 ) WITHOUT ROWID;
 CREATE INDEX kept_hash ON kept (hash);
-`, `` /* texts are packed in another way, and said once */}
+`, `` /* texts are compressed with S2 */}
 }
 
 // application marks the file as ours ("Tndm").
@@ -78,11 +77,11 @@ const application = 0x546e646d
 
 type database struct {
 	path  string
-	db    *sql.DB // one connection: a second one would read anew what the first has written
+	db    *sql.DB // one connection, and so one page cache
 	me    holder
 	now   func() time.Time
 	quota int64
-	// writing is held by the transaction that writes: to wait here is quicker than to try again.
+	// writing is the write lock within this process: a mutex wakes sooner than SQLite's busy handler retries.
 	writing  sync.Mutex
 	unsynced bool  // commits are not synced to the disk; under writing
 	stuck    stuck // under writing
@@ -90,12 +89,12 @@ type database struct {
 	jotting  sync.Mutex // guards jotted
 	jotted   jotting
 	wrote    atomic.Int64 // appends so far
-	full     atomic.Bool  // there is no room for blobs
-	untidy   atomic.Bool  // the log will be emptied
-	// tidy is how long after the start, and after a try in vain, the log is emptied of what was deleted.
+	full     atomic.Bool  // over quota: blobs are dropped
+	untidy   atomic.Bool  // a truncation of the log is scheduled
+	// tidy is the delay before the log is truncated, after the start and after each failure.
 	tidy time.Duration
 
-	// What every Append needs, made once.
+	// The prepared statements of Append.
 	mine, touch, insert *sql.Stmt
 }
 
@@ -139,7 +138,7 @@ func open(path string, o Options, steps []string) (Store, error) {
 	return d, nil
 }
 
-// connect makes the connection. Its commits are synced to the disk unless it is told otherwise.
+// connect opens the connection, with commits that are synced to the disk (see sync).
 func connect(path string) (*sql.DB, error) {
 	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
 		"_txlock": {"immediate"},
@@ -155,7 +154,7 @@ func connect(path string) (*sql.DB, error) {
 	return db, err
 }
 
-// reason words what SQLite says of a file that it cannot use.
+// reason wraps SQLite's errors about a damaged file as ErrDamaged.
 func reason(err error) error {
 	var e *sqlite.Error
 	if errors.As(err, &e) {
@@ -184,12 +183,12 @@ func (d *database) migrate(steps []string) error {
 	case version > len(steps):
 		return fmt.Errorf("%w: schema %d, this one knows %d", ErrNewer, version, len(steps))
 	}
-	// Both stay with the file, and the first must come before anything else is in it.
+	// Both are stored in the file; auto_vacuum must be set before the first table.
 	if _, err := d.db.Exec("PRAGMA auto_vacuum = incremental; PRAGMA journal_mode = wal"); err != nil {
 		return err
 	}
 	return d.write(func(tx *sql.Tx) error {
-		// Another process may have done it meanwhile.
+		// Another process may have migrated meanwhile.
 		if err := tx.QueryRow("PRAGMA user_version").Scan(&version); err != nil || version >= len(steps) {
 			return err
 		}
@@ -203,10 +202,10 @@ func (d *database) migrate(steps []string) error {
 	})
 }
 
-// write carries out a transaction. What it has written survives the end of the process, though not always that of the machine.
+// write runs a transaction. Once committed it survives a crash of the process, not always one of the machine.
 func (d *database) write(f func(*sql.Tx) error) error { return d.transact(false, f) }
 
-// transact carries out a transaction. With synced, what it and those before it have written is on the disk when it returns.
+// transact runs a transaction. With synced, it and those before it are on the disk when it returns.
 func (d *database) transact(synced bool, f func(*sql.Tx) error) error {
 	came := time.Now()
 	d.writing.Lock()
@@ -218,7 +217,7 @@ func (d *database) transact(synced bool, f func(*sql.Tx) error) error {
 	if err != nil {
 		return reason(err)
 	}
-	defer func() { _ = tx.Rollback() }() // also after a panic: there is one connection. After a commit it does nothing
+	defer func() { _ = tx.Rollback() }() // also after a panic, for the only connection; a no-op after a commit
 	if err := f(tx); err != nil {
 		return reason(err)
 	}
@@ -228,7 +227,7 @@ func (d *database) transact(synced bool, f func(*sql.Tx) error) error {
 	return err
 }
 
-// sync says whether commits are synced to the disk. d.writing is held.
+// sync sets whether commits are synced to the disk. d.writing is held.
 func (d *database) sync(on bool) error {
 	if on != d.unsynced {
 		return nil
@@ -246,7 +245,7 @@ func (d *database) sync(on bool) error {
 
 const columns = "key, id, cwd, more, title, mode, model, cachekey, created, updated, pid, start, nonce"
 
-// row is a session with what only the database knows.
+// row is a session with its key and the holder of its lock.
 type row struct {
 	Session
 	key  int64
@@ -272,7 +271,7 @@ func find(tx *sql.Tx, id string) (row, error) {
 	return scan(tx.QueryRow("SELECT "+columns+" FROM session WHERE id = ?", id))
 }
 
-// free gives a *HeldError for a session that somebody else has.
+// free gives a *HeldError for a session that another process holds.
 func (d *database) free(r row) error {
 	if r.held != d.me && r.held.alive() {
 		return &HeldError{r.ID, r.held.pid}
@@ -313,7 +312,7 @@ func (d *database) Save(s Session) error {
 	return err
 }
 
-// bound keeps to the quota, as far as sessions that nobody holds go, and forgets old intents.
+// bound collects when the quota is exceeded or an intent is old, and drops blobs from then on if that was not enough.
 func (d *database) bound() error {
 	size, err := d.Size()
 	var old bool
@@ -363,7 +362,7 @@ func (d *database) Entries(id string, kinds ...Kind) (s Session, entries []Entry
 	return s, entries, err
 }
 
-// public is a session with the process that has it.
+// public is the session of a row, with the PID of a living holder.
 func (d *database) public(r row) Session {
 	if r.held.alive() {
 		r.PID = r.held.pid
@@ -384,7 +383,7 @@ func entriesOf(tx *sql.Tx, key int64, kinds ...Kind) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // what went wrong is in Err
+	defer func() { _ = rows.Close() }() // its error is rows.Err
 	var out []Entry
 	for rows.Next() {
 		var e Entry
@@ -409,11 +408,11 @@ func entriesOf(tx *sql.Tx, key int64, kinds ...Kind) ([]Entry, error) {
 	return out, rows.Err()
 }
 
-// touched is how old the time of a session's last use is at most before Append writes it anew, which takes as much as the
-// entries themselves. It is exact at the end of a turn, and once nobody holds the session.
+// touched is how far a held session's time of last use may lag: writing it costs as much as the entries themselves. It is
+// exact at the end of a turn and after a release.
 const touched = time.Second
 
-// letGo sets what a session is that nobody holds: it was last used when its last entry was made.
+// letGo is the SET clause that releases a session; the time of its last use becomes that of its last entry.
 const letGo = "pid = 0, start = 0, nonce = '', updated =" +
 	" max(updated, coalesce((SELECT time FROM entry WHERE session = session.key ORDER BY seq DESC LIMIT 1), 0))"
 
@@ -424,7 +423,7 @@ func (d *database) Append(id string, entries ...Entry) error {
 			return err
 		}
 	}
-	// What takes time is done before the others have to wait.
+	// Compression and hashes are done before the lock is taken.
 	type packed struct {
 		body, hashes any
 		blobs        map[string][]byte
@@ -507,7 +506,7 @@ func (d *database) Delete(id string) error {
 	return d.shrink()
 }
 
-// forget deletes a session with its intents. Of those that nobody has judged yet, it leaves what that needs.
+// forget deletes a session with its intents. Open intents stay without bytes, for recovery.
 func forget(tx *sql.Tx, r row) error {
 	hashes, err := hashesOf(tx, "SELECT hash FROM blob_use WHERE session = ?", r.key)
 	if err != nil {
@@ -522,9 +521,9 @@ func forget(tx *sql.Tx, r row) error {
 	return forgetIntents(tx, r.ID)
 }
 
-// shrink gives what was deleted back to the disk, also what the log still has of it.
+// shrink vacuums free pages and truncates the log, so that deleted text is in neither file.
 func (d *database) shrink() error {
-	// In pieces, since whoever wants to write waits for each.
+	// In steps, since writers wait for each.
 	for last := -1; ; {
 		var free int
 		if err := d.db.QueryRow("PRAGMA freelist_count").Scan(&free); err != nil {
@@ -548,7 +547,7 @@ func (d *database) shrink() error {
 	return reason(err)
 }
 
-// empty takes everything out of the log. busy says that somebody still reads what is only there.
+// empty checkpoints and truncates the log. busy says that a reader still needs it.
 func empty(ctx context.Context, db interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 },
@@ -558,7 +557,7 @@ func empty(ctx context.Context, db interface {
 	return busy, err
 }
 
-// tidyLater empties the log after a while, and tries until it can be done.
+// tidyLater schedules tidyNow, unless it is scheduled.
 func (d *database) tidyLater() {
 	if d.untidy.Swap(true) {
 		return
@@ -566,17 +565,17 @@ func (d *database) tidyLater() {
 	time.AfterFunc(d.tidy, d.tidyNow)
 }
 
-// tidyNow tries it once, without waiting for anybody.
+// tidyNow tries to truncate the log without waiting for other processes, and schedules a retry if that fails.
 func (d *database) tidyNow() {
 	ctx := context.Background()
 	d.untidy.Store(false)
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	conn, err := d.db.Conn(ctx)
-	if err != nil { // it was closed, by which the log was emptied
+	if err != nil { // the database was closed, which truncates the log
 		return
 	}
-	defer conn.Close() //nolint:errcheck // it goes back
+	defer conn.Close() //nolint:errcheck // returns it to the pool
 	if _, err := conn.ExecContext(ctx, "PRAGMA busy_timeout = 0"); err != nil {
 		return
 	}
@@ -617,7 +616,7 @@ func (d *database) Sessions(q Query) (found []Session, next string, err error) {
 	if err != nil {
 		return nil, "", reason(err)
 	}
-	defer func() { _ = rows.Close() }() // what went wrong is in Err
+	defer func() { _ = rows.Close() }() // its error is rows.Err
 	for rows.Next() {
 		r, err := scan(rows)
 		if err != nil {
@@ -664,13 +663,13 @@ func (d *database) Stats() (Stats, error) {
 }
 
 func (d *database) Collect(most int64, before time.Time) (c Collected, err error) {
-	d.ends.wait() // what has ended may go
+	d.ends.wait() // ended intents can be deleted
 	had, err := d.Size()
 	if err != nil {
 		return c, err
 	}
 	size := had
-	// drop forgets intents that have ended, and says whether there were any.
+	// drop deletes ended intents, and says whether there were any.
 	drop := func(where string, args ...any) (bool, error) {
 		var n int64
 		err := d.write(func(tx *sql.Tx) (err error) {
@@ -716,7 +715,7 @@ func (d *database) Collect(most int64, before time.Time) (c Collected, err error
 			return forget(tx, r)
 		})
 		switch {
-		case errors.As(err, &held), errors.Is(err, ErrUnknown): // somebody was quicker
+		case errors.As(err, &held), errors.Is(err, ErrUnknown): // another process took or deleted it meanwhile
 			continue
 		case err != nil:
 			return c, err

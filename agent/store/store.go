@@ -1,6 +1,6 @@
-// Package store keeps sessions, so that a conversation outlives the process that led it: in a database that several
-// processes share, or in memory. What a session writes down is a list of entries that only grows; their meaning is the
-// writer's.
+// Package store keeps sessions beyond the process that runs them: in an SQLite database that several processes share, or
+// in memory. A session is an append-only list of entries; the store does not interpret them. The same database is the
+// write-ahead journal of changes of files (disk.Journal).
 package store
 
 import (
@@ -12,7 +12,7 @@ import (
 	"tandem/filetime/disk"
 )
 
-// Quota is the size in bytes that a store keeps to unless it is told otherwise.
+// Quota is the default size limit of a store in bytes.
 const Quota = 512 << 20
 
 // Why a store refuses.
@@ -20,13 +20,13 @@ var (
 	ErrUnknown = errors.New("there is no such session")
 	ErrNewer   = errors.New("it was written by a newer version of Tandem")
 	ErrDamaged = errors.New("it is damaged, or no database of sessions")
-	// ErrCursor is an After that is no Next.
+	// ErrCursor is a malformed Query.After.
 	ErrCursor = errors.New("there is no such page")
-	// ErrGone is a text that was too much for the quota, or that nobody has stored.
+	// ErrGone is a text that was never stored, or was dropped for the quota.
 	ErrGone = errors.New("the text is not kept")
 )
 
-// HeldError is a session that another process has.
+// HeldError is a session that another living process holds.
 type HeldError struct {
 	ID  string
 	PID int
@@ -36,7 +36,7 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("The session %s is open in the process %d.", e.ID, e.PID)
 }
 
-// Session is what is known of a session without its entries. All its text is UTF-8.
+// Session is the metadata of a session. All text is UTF-8.
 type Session struct {
 	ID    string
 	Cwd   string
@@ -44,61 +44,61 @@ type Session struct {
 	Title string
 	Mode  string
 	Model string
-	// CacheKey is the session's name before its model's service.
+	// CacheKey is the key of the session's prompt cache at the model's service.
 	CacheKey         string
 	Created, Updated time.Time
-	// PID is the process that has the session, 0 for none that lives. It is not written.
+	// PID is the living process that holds the session, else 0. It is computed, not stored.
 	PID int
 }
 
-// Kind says what an Entry tells.
+// Kind is the type of an Entry.
 type Kind string
 
 // The kinds.
 const (
 	// Message is a message of the conversation.
 	Message Kind = "message"
-	// Call is a tool call that is about to be carried out, Running one that may have begun to change something, Result
-	// how it ended, Change a file that it changed: the first blob is the text before, the second the one after.
+	// Call is a tool call before it runs, Running one that may have begun to change something, Result its outcome, Change a
+	// file that it changed: the first blob is the text before, the second the text after.
 	Call    Kind = "call"
 	Running Kind = "running"
 	Result  Kind = "result"
 	Change  Kind = "change"
-	// Steer is a message of a person to a turn that is running, until it is one of the conversation. End is the end of a turn.
+	// Steer is a user's message to the running turn, queued until it joins the conversation. End is the end of a turn.
 	Steer Kind = "steer"
 	End   Kind = "end"
-	// Notice is something that a person is told, Decision what one decided about changes.
+	// Notice is a message shown to the user, Decision the user's verdict on changes.
 	Notice   Kind = "notice"
 	Decision Kind = "decision"
 )
 
-// Entry is one thing that happened in a session. All its text but that of Blobs is UTF-8.
+// Entry is one event of a session. All its text except Blobs is UTF-8.
 type Entry struct {
 	Time time.Time
 	Turn int
 	Kind Kind
-	// Call is the id of the call that it is about.
+	// Call is the id of the tool call.
 	Call string
-	// Text is what a person has seen of it; it is what Query.Text looks in.
+	// Text is the text that the user saw; Query.Text searches it.
 	Text string
 	Body json.RawMessage
-	// Blobs are texts that many entries may share.
+	// Blobs are texts by content hash, shared between entries.
 	Blobs []Blob
 }
 
-// Blob is a text. Append stores Data and Entries gives Hash, which Store.Blob finds the Data by.
+// Blob is a content-addressed text. Append stores Data; Entries gives the Hash alone, and Store.Blob its Data.
 type Blob struct {
 	Hash string
 	Data string
 }
 
-// Judged is an intent whose process has ended before it did.
+// Judged is an intent that recovery judged, since its process died before it ended.
 type Judged struct {
 	disk.Intent
 	Outcome disk.Outcome
 }
 
-// Backup are bytes that a file had before a change, or that somebody saved meanwhile.
+// Backup are bytes that a file had before a change, or that another process saved during it.
 type Backup struct {
 	Hash, Path string
 	Time       time.Time
@@ -106,18 +106,18 @@ type Backup struct {
 	Session, Tool string
 }
 
-// Query selects sessions, the last used first. Empty fields select all.
+// Query selects sessions, the most recently used first. Empty fields select all.
 type Query struct {
 	Cwd string
-	// Text is in the title or in what was said; letters of ASCII may differ in case.
+	// Text is a substring of the title or of an Entry.Text, ignoring the case of ASCII letters.
 	Text string
-	// After is the Next of the page before.
+	// After is the cursor of the previous page.
 	After string
-	// Limit is the most sessions to give, 0 for all.
+	// Limit is the size of a page, 0 for all.
 	Limit int
 }
 
-// Collected is what Collect deleted.
+// Collected counts what Collect deleted.
 type Collected struct {
 	Sessions, Intents int
 	Bytes             int64
@@ -127,46 +127,47 @@ type Collected struct {
 type Stats struct {
 	// Path is the file, empty in memory.
 	Path string
-	// Size and Quota are in bytes; Sessions and Intents count those kept, and those that are open.
+	// Size and Quota are in bytes. Intents counts the open ones.
 	Size, Quota       int64
 	Sessions, Intents int
 }
 
-// Store keeps sessions, and is the journal of what is done to files. All methods may be called concurrently. Whatever a
-// method that returned nil has written is there after the process was killed, End's a moment later. Methods about one
-// session fail with ErrUnknown, and those that write, except Save of a new one, with a *HeldError where a living process
-// that is not this one has it.
+// Store keeps sessions and is the journal of changes of files. All methods may be called concurrently. A write survives a
+// kill of the process once its method has returned nil, the write of End within a moment. A session is locked by the store
+// that saved or took it. Methods with the id of a session fail with ErrUnknown, and those that write with a *HeldError
+// while another living process holds the lock.
 type Store interface {
 	disk.Journal
 
-	// Save writes a session as it is now and takes hold of it.
+	// Save inserts or updates a session and locks it.
 	Save(s Session) error
-	// Take takes hold of a session and gives it with its entries.
+	// Take locks a session and gives it with its entries.
 	Take(id string) (Session, []Entry, error)
-	// Append adds entries to a session that this store holds.
+	// Append adds entries to a session that this store has locked.
 	Append(id string, entries ...Entry) error
-	// Release lets go of a session.
+	// Release unlocks a session.
 	Release(id string) error
-	// Delete forgets a session, with the bytes of its intents; those that have not ended go when they do.
+	// Delete deletes a session and the bytes of its intents. Open intents are deleted when they end.
 	Delete(id string) error
-	// Sessions lists what q selects; next is for the page after, empty at the end.
+	// Sessions lists the sessions that q selects; next is the cursor of the next page, empty at the end.
 	Sessions(q Query) (found []Session, next string, err error)
-	// Entries gives a session with its entries, of all kinds or of those named, whoever holds it.
+	// Entries gives a session with its entries, of all kinds or of those named. It ignores the lock.
 	Entries(id string, kinds ...Kind) (Session, []Entry, error)
-	// Judged gives the intents of a session that another process than their own has judged, or is judging: without the
-	// bytes before, the oldest first.
+	// Judged gives the intents of a session that recovery has judged or is judging, without the bytes before, the oldest
+	// first.
 	Judged(session string) ([]Judged, error)
-	// Backups lists the bytes that the journal has of files, of all or of one, the newest first; Blob gives them.
+	// Backups lists the bytes that the journal keeps of one file, or of all for an empty path, the newest first; Blob gives
+	// them.
 	Backups(path string) ([]Backup, error)
 	// Blob gives the text of a hash, or ErrGone.
 	Blob(hash string) (string, error)
 	// Size is the number of bytes in use.
 	Size() (int64, error)
 	Stats() (Stats, error)
-	// Collect deletes intents that have ended and sessions that nobody holds: those not used since before, then the
-	// oldest until no more than most bytes are in use. Intents go first, and after two weeks in any case. Those that have
-	// not ended lose their bytes if they began before before and belong to no session.
+	// Collect deletes ended intents and unlocked sessions: those last used before the time before, then the oldest until
+	// most bytes or fewer are in use. Intents are deleted first, and two weeks after their end in any case. Open intents
+	// that began before the time before and belong to no session lose their bytes.
 	Collect(most int64, before time.Time) (Collected, error)
-	// Close releases every session, lets the next process judge the intents that are open, and ends the store.
+	// Close unlocks every session, leaves open intents to the next process's recovery, and closes the store.
 	Close() error
 }
