@@ -119,7 +119,7 @@ type Session struct {
 	model   string
 	// ownMode and ownModel say that somebody chose them for this session, so that they do not follow the configuration.
 	ownMode, ownModel bool
-	careful           bool
+	askAlways         bool
 	services          int // grows whenever what models are opened by has changed
 
 	models  model.Opener
@@ -265,11 +265,11 @@ func (s *Session) letGo() {
 	}
 }
 
-// SetCareful says whether every change and command asks, in whatever mode, since a restriction of the configuration was not
+// SetAskAlways says whether every change and command asks, in whatever mode, since a restriction of the configuration was not
 // understood.
-func (s *Session) SetCareful(on bool) {
+func (s *Session) SetAskAlways(on bool) {
 	s.mu.Lock()
-	s.careful = on
+	s.askAlways = on
 	s.mu.Unlock()
 }
 
@@ -671,7 +671,7 @@ func (s *Session) callID(wanted string) string {
 func (s *Session) Judge(t tools.Tool, needs []tools.Need) gate.Decision {
 	s.mu.Lock()
 	mode := s.mode
-	if s.careful {
+	if s.askAlways {
 		mode = mode.AtMost(gate.ModeAsk)
 	}
 	policy := policyOf(s.config, mode)

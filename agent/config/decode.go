@@ -50,8 +50,8 @@ type decoder struct {
 	// at holds where each key that the layer names stands, set those of them whose value was taken.
 	at  map[string]span
 	set map[string]bool
-	// careful says that a restriction was meant and could not be understood.
-	careful bool
+	// askAlways says that a restriction was meant and could not be understood.
+	askAlways bool
 	// broken says that the text is no JSON, so that nothing was taken of it.
 	broken bool
 	// unserved counts the keys around the present one that have no effect.
@@ -78,7 +78,7 @@ func position(text []byte, offset int) (line, column int) {
 
 // wrong reports a value that could not be taken.
 func (d *decoder) wrong(at span, key string, tag reflect.StructTag, format string, args ...any) {
-	d.careful = d.careful || guards(tag)
+	d.askAlways = d.askAlways || guards(tag)
 	d.report(true, at, key, format, args...)
 }
 
@@ -258,7 +258,7 @@ func (d *decoder) word(at span, s string, to reflect.Value, key string, tag refl
 		if substitute != "" {
 			to.SetString(substitute)
 		} else if guards(tag) {
-			d.careful = true
+			d.askAlways = true
 		}
 		d.report(guards(tag), at, key, "%s; use %s", message, either(enum))
 		d.problems[len(d.problems)-1].Unserved = true
@@ -400,7 +400,7 @@ func (d *decoder) unknown(at span, key, name string, in reflect.Type) {
 		d.report(false, at, full, "unknown key %q", full)
 		return
 	}
-	d.careful = d.careful || guards(meant)
+	d.askAlways = d.askAlways || guards(meant)
 	d.report(guards(meant), at, full, "unknown key %q; did you mean %q?", full, near)
 }
 

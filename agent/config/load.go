@@ -86,9 +86,9 @@ type Loaded struct {
 	Origins map[string][]Origin
 	// Texts are the files that were read, by path.
 	Texts map[string][]byte
-	// Careful says that a restriction was meant and not understood: every change and command has to ask, also where somebody
+	// AskAlways says that a restriction was meant and not understood: every change and command has to ask, also where somebody
 	// has chosen a looser mode for a session.
-	Careful bool
+	AskAlways bool
 }
 
 // Load puts the configuration together. It always gives one that can be used: a value that is wrong is reported and the
@@ -120,14 +120,14 @@ func (l *Loader) Load(in Inputs) Loaded {
 	a.editor(in, "the tandem section", in.Section, in.OwnSection, (*decoder).keepLimit)
 	a.lay(&decoder{source: "TANDEM_MODEL", text: in.Env}, (*decoder).keepLimit)
 	a.lay(&decoder{source: "the command line", text: in.Flags}, (*decoder).keepLimit)
-	if loose := a.Mode == "auto" || a.Mode == "acceptEdits"; a.careful && loose {
+	if loose := a.Mode == "auto" || a.Mode == "acceptEdits"; a.askAlways && loose {
 		a.Problems = append(a.Problems, Problem{
 			Bad: true, Source: "mode", Key: "mode",
 			Message: fmt.Sprintf("%q instead of %q, until what is wrong in the configuration is put right", "ask", a.Mode),
 		})
 		a.Mode = "ask"
 	}
-	a.Careful = a.careful
+	a.AskAlways = a.askAlways
 	return a.Loaded
 }
 
@@ -136,7 +136,7 @@ type assembly struct {
 	Loaded
 	loader  *Loader
 	folders []string
-	careful bool
+	askAlways bool
 }
 
 // lay puts a layer on top; accept takes back what the layer may not decide.
@@ -151,7 +151,7 @@ func (a *assembly) lay(d *decoder, accept func(d *decoder, base, next *Config)) 
 		accept(d, &base, &next)
 	}
 	a.Config = next
-	a.careful = a.careful || d.careful || d.broken
+	a.askAlways = a.askAlways || d.askAlways || d.broken
 	a.Problems = append(a.Problems, d.problems...)
 	for key := range d.set {
 		a.origin(d, key)
@@ -206,7 +206,7 @@ func (a *assembly) file(path, folder string) {
 		broken = d.problems[0].Message
 	}
 	if broken != "" {
-		a.careful = a.careful || !ok
+		a.askAlways = a.askAlways || !ok
 		p := Problem{Bad: !empty, Source: path, Message: broken}
 		if d.broken {
 			p = d.problems[0]

@@ -189,7 +189,7 @@ func (d *decoder) narrowRoots(at span, folder string, folders, allowed, wanted [
 		kept = append(kept, real)
 	}
 	if kept == nil {
-		d.careful = d.careful || missing
+		d.askAlways = d.askAlways || missing
 		return allowed
 	}
 	for _, o := range outer {

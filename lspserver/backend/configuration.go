@@ -115,14 +115,14 @@ func (b *Backend) reload() bool {
 	changed := first || !reflect.DeepEqual(b.cfg, loaded.Config)
 	news := changed || !slices.Equal(b.problems, loaded.Problems)
 	b.cfg, b.problems, b.settings.texts = loaded.Config, loaded.Problems, loaded.Texts
-	b.settings.askAlways = loaded.Careful
+	b.settings.askAlways = loaded.AskAlways
 	if changed {
 		b.opener = b.o.Opener(b.cfg, b.client.Lend)
 	}
 	opener, sessions := b.opener, slices.Collect(maps.Values(b.sessions))
 	b.mu.Unlock()
 	for _, se := range sessions {
-		se.SetCareful(loaded.Careful)
+		se.SetAskAlways(loaded.AskAlways)
 	}
 	if !changed {
 		return news

@@ -166,7 +166,7 @@ func (b *Backend) admit(se *Session, isNew bool) error {
 	}
 	b.mu.Unlock()
 	se.SetConfig(cfg, opener) // it may have changed since the session was made
-	se.SetCareful(askAlways)
+	se.SetAskAlways(askAlways)
 	b.configuring.Unlock()
 	if ended {
 		se.Close()
