@@ -134,8 +134,8 @@ func (l *Loader) Load(in Inputs) Loaded {
 // assembly is a configuration that is being put together.
 type assembly struct {
 	Loaded
-	loader  *Loader
-	folders []string
+	loader    *Loader
+	folders   []string
 	askAlways bool
 }
 

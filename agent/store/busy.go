@@ -23,8 +23,8 @@ type stuck struct {
 	brief bool      // the connection's timeout is stuckWait
 }
 
-// begin begins a transaction for a caller that has waited since came. It fails at once if a timeout happened meanwhile: a
-// queue of writers waits for busyWait together, not each. d.writing is held.
+// begin begins a transaction for a caller that has waited since came. It fails at once if a timeout happened meanwhile:
+// a queue of writers waits for busyWait together, not each. d.writing is held.
 func (d *database) begin(came time.Time) (*sql.Tx, error) {
 	if d.stuck.at.After(came) {
 		return nil, d.locked()

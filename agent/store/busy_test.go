@@ -17,8 +17,8 @@ import (
 	"tandem/filetime/disk"
 )
 
-// A process that is stopped while it writes is waited for once, by all who want to write then together; they are told which
-// one it is, and who comes later does not wait as long again. When it is gone all is as before.
+// A process that is stopped while it writes is waited for once, by all who want to write then together; they are told
+// which one it is, and who comes later does not wait as long again. When it is gone all is as before.
 func TestStoppedWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	s := testDB(t, path).(*database)

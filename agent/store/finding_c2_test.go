@@ -13,8 +13,8 @@ import (
 	"tandem/filetime/disk"
 )
 
-// The time of a session's last use is written at most once a second while a turn writes its entries. It is exact at the end
-// of the turn, and once nobody holds the session.
+// The time of a session's last use is written at most once a second while a turn writes its entries. It is exact at the
+// end of the turn, and once nobody holds the session.
 func TestFindingC2TheTimeOfASessionIsWrittenOnceASecond(t *testing.T) {
 	now := time.UnixMicro(1_700_000_000_000_000)
 	path := filepath.Join(t.TempDir(), "state", "sessions.db")
@@ -93,8 +93,8 @@ func commits(t *testing.T, path string) (n int) {
 	return n
 }
 
-// The end of a change is written by the transaction that comes next, or by one of its own where none comes. It cannot make
-// that transaction fail, and is not lost where that one fails.
+// The end of a change is written by the transaction that comes next, or by one of its own where none comes. It cannot
+// make that transaction fail, and is not lost where that one fails.
 func TestFindingC2TheEndOfAChangeJoinsATransaction(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	s := testDB(t, path)
@@ -177,8 +177,8 @@ func TestFindingC2OnlyIntentsAreSynced(t *testing.T) {
 	must(t, s.Close())
 }
 
-// The recovery that comes with the first session writes to an empty log, which syncs its head: no prompt waits for that. It
-// writes nothing to one that has begun.
+// The recovery that comes with the first session writes to an empty log, which syncs its head: no prompt waits for
+// that. It writes nothing to one that has begun.
 func TestFindingC5RecoveryBeginsTheLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	must(t, testDB(t, path).Close()) // the log is empty, as at the start of most processes

@@ -28,8 +28,8 @@ func within(t *testing.T, path string, texts ...string) (found []string) {
 	return found
 }
 
-// A change whose end is not written down yet keeps nothing of what a deleted session knew, then or later, by whichever way
-// the session goes. What another program saves afterwards is nobody's but the person's, and stays.
+// A change whose end is not written down yet keeps nothing of what a deleted session knew, then or later, by whichever
+// way the session goes. What another program saves afterwards is nobody's but the person's, and stays.
 func TestDeletedWithOpenIntents(t *testing.T) {
 	small, large := "a small secret\n", "a large secret\n"+rnd(3*inline)
 	for name, drop := range map[string]func(Store) error{
@@ -204,8 +204,8 @@ func TestDeletedWhilePacked(t *testing.T) {
 	}
 }
 
-// Another process that reads the database keeps its log alive. What was deleted is gone once it no longer does, and where
-// this process did not live to see it, some time after the next start.
+// Another process that reads the database keeps its log alive. What was deleted is gone once it no longer does, and
+// where this process did not live to see it, some time after the next start.
 func TestDeletedWhileRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	const secret = "a secret that was deleted"

@@ -435,8 +435,8 @@ func (d *database) Orphans() (found []disk.Intent, err error) {
 	return found, nil
 }
 
-// beginLog makes the first commit of an empty log ahead of time: with it SQLite syncs the log's header and folder, which
-// would delay the first prompt.
+// beginLog makes the first commit of an empty log ahead of time: with it SQLite syncs the log's header and folder,
+// which would delay the first prompt.
 func (d *database) beginLog(tx *sql.Tx) error {
 	if log, err := os.Stat(d.path + "-wal"); err != nil || log.Size() > 0 {
 		return nil //nolint:nilerr // the next commit creates the log
@@ -575,8 +575,8 @@ func forgetIntents(tx *sql.Tx, session string) error {
 	return emptyIntents(tx, "session = ?", session)
 }
 
-// emptyIntents deletes the bytes of the selected open intents and marks these as forgotten. Recovery judges them by hash
-// alone.
+// emptyIntents deletes the bytes of the selected open intents and marks these as forgotten. Recovery judges them by
+// hash alone.
 func emptyIntents(tx *sql.Tx, where string, args ...any) error {
 	where = "(SELECT id FROM intent WHERE outcome = '' AND " + where + ")"
 	hashes, err := hashesOf(tx, "SELECT hash FROM kept WHERE intent IN "+where, args...)
@@ -595,8 +595,8 @@ func emptyIntents(tx *sql.Tx, where string, args ...any) error {
 	return dropBlobs(tx, hashes)
 }
 
-// dropForgotten deletes those of ids that are forgotten, and says whether there were any. Bytes that another process saved
-// stay until Collect.
+// dropForgotten deletes those of ids that are forgotten, and says whether there were any. Bytes that another process
+// saved stay until Collect.
 func dropForgotten(tx *sql.Tx, ids []int64) (bool, error) {
 	some, err := hashesOf(tx, "SELECT id FROM intent WHERE judged = ? AND id IN (SELECT value FROM json_each(?))",
 		forgotten, listOf(ids))

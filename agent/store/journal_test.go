@@ -109,8 +109,8 @@ func TestIntentsAreFoundAgain(t *testing.T) {
 	})
 }
 
-// What is forgotten takes its intents along, but not what others need. Those that nobody has judged stay without bytes until
-// then.
+// What is forgotten takes its intents along, but not what others need. Those that nobody has judged stay without bytes
+// until then.
 func TestIntentsAreForgotten(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		text := strings.Repeat("the same in both\n", 1000)
@@ -231,7 +231,8 @@ func mutate(path, folder string) {
 	fmt.Println("failed:", err)
 }
 
-// A process that is killed leaves what it had begun, with the bytes before; whatever its files say can be judged by that.
+// A process that is killed leaves what it had begun, with the bytes before; whatever its files say can be judged by
+// that.
 func TestKilledInTheMidst(t *testing.T) {
 	rounds := 6
 	if testing.Short() {
@@ -411,7 +412,8 @@ func TestManyBeginAtOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkBegin is what writing an intent down takes, and an edit of a file with it, against one fsync in the same folder.
+// BenchmarkBegin is what writing an intent down takes, and an edit of a file with it, against one fsync in the same
+// folder.
 func BenchmarkBegin(b *testing.B) {
 	folder := b.TempDir()
 	s, err := Open(filepath.Join(folder, "sessions.db"), Options{})

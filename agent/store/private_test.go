@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestFindingS14StateOfOthers opens no database in a folder that others may write or that belongs to somebody else, and none
-// that is a link.
+// TestFindingS14StateOfOthers opens no database in a folder that others may write or that belongs to somebody else, and
+// none that is a link.
 func TestFindingS14StateOfOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(dir, file string) error

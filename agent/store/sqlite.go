@@ -408,8 +408,8 @@ func entriesOf(tx *sql.Tx, key int64, kinds ...Kind) ([]Entry, error) {
 	return out, rows.Err()
 }
 
-// touched is how far a held session's time of last use may lag: writing it costs as much as the entries themselves. It is
-// exact at the end of a turn and after a release.
+// touched is how far a held session's time of last use may lag: writing it costs as much as the entries themselves. It
+// is exact at the end of a turn and after a release.
 const touched = time.Second
 
 // letGo is the SET clause that releases a session; the time of its last use becomes that of its last entry.

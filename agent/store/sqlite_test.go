@@ -189,8 +189,8 @@ func hold(path string) {
 	fmt.Println("failed:", err)
 }
 
-// A process that is killed in the midst of writing loses nothing of what it was told was written, and its session can be
-// had.
+// A process that is killed in the midst of writing loses nothing of what it was told was written, and its session can
+// be had.
 func TestKilledHolder(t *testing.T) {
 	rounds := 12
 	if testing.Short() {

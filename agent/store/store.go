@@ -1,6 +1,6 @@
-// Package store keeps sessions beyond the process that runs them: in an SQLite database that several processes share, or
-// in memory. A session is an append-only list of entries; the store does not interpret them. The same database is the
-// write-ahead journal of changes of files (disk.Journal).
+// Package store keeps sessions beyond the process that runs them: in an SQLite database that several processes share,
+// or in memory. A session is an append-only list of entries; the store does not interpret them. The same database is
+// the write-ahead journal of changes of files (disk.Journal).
 package store
 
 import (
@@ -58,8 +58,8 @@ type Kind string
 const (
 	// Message is a message of the conversation.
 	Message Kind = "message"
-	// Call is a tool call before it runs, Running one that may have begun to change something, Result its outcome, Change a
-	// file that it changed: the first blob is the text before, the second the text after.
+	// Call is a tool call before it runs, Running one that may have begun to change something, Result its outcome, Change
+	// a file that it changed: the first blob is the text before, the second the text after.
 	Call    Kind = "call"
 	Running Kind = "running"
 	Result  Kind = "result"
@@ -132,10 +132,10 @@ type Stats struct {
 	Sessions, Intents int
 }
 
-// Store keeps sessions and is the journal of changes of files. All methods may be called concurrently. A write survives a
-// kill of the process once its method has returned nil, the write of End within a moment. A session is locked by the store
-// that saved or took it. Methods with the id of a session fail with ErrUnknown, and those that write with a *HeldError
-// while another living process holds the lock.
+// Store keeps sessions and is the journal of changes of files. All methods may be called concurrently. A write survives
+// a kill of the process once its method has returned nil, the write of End within a moment. A session is locked by the
+// store that saved or took it. Methods with the id of a session fail with ErrUnknown, and those that write with a
+// *HeldError while another living process holds the lock.
 type Store interface {
 	disk.Journal
 
@@ -156,8 +156,8 @@ type Store interface {
 	// Judged gives the intents of a session that recovery has judged or is judging, without the bytes before, the oldest
 	// first.
 	Judged(session string) ([]Judged, error)
-	// Backups lists the bytes that the journal keeps of one file, or of all for an empty path, the newest first; Blob gives
-	// them.
+	// Backups lists the bytes that the journal keeps of one file, or of all for an empty path, the newest first; Blob
+	// gives them.
 	Backups(path string) ([]Backup, error)
 	// Blob gives the text of a hash, or ErrGone.
 	Blob(hash string) (string, error)
