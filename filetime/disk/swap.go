@@ -208,7 +208,8 @@ func (w *work) write(content side, like string, sync bool) (name string, warning
 	return name, d.warnings, nil
 }
 
-// resemble gives f the mode, the owner and the attributes of another file.
+// resemble gives f the mode without setuid and setgid, the owner and the attributes of another file. The attribute that gives
+// a program rights of the system goes too.
 func resemble(f, model File) (warnings []string, err error) {
 	st, err := model.Stat()
 	if err != nil {
@@ -221,14 +222,16 @@ func resemble(f, model File) (warnings []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	mode := st.Mode & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky)
+	mode := st.Mode & (fs.ModePerm | fs.ModeSticky) // new content does not run with the rights of the file's owner or group
+	if st.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
+		warnings = append(warnings, "ran with the rights of its owner or group (setuid, setgid); the new text does not")
+	}
 	if now.UID != st.UID || now.GID != st.GID {
 		if err := f.Chown(st.UID, st.GID); err != nil {
 			if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EINVAL) {
 				return nil, err
 			}
 			_ = f.Chown(-1, st.GID) // a group may be one of the user's
-			mode &^= fs.ModeSetuid | fs.ModeSetgid
 			warnings = append(warnings, "belonged to another user; it is yours now")
 		}
 	}
@@ -243,6 +246,7 @@ func resemble(f, model File) (warnings []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	delete(want, "security.capability")
 	for name := range have { // what the folder gives to new files
 		if _, ok := want[name]; !ok {
 			want[name] = nil
