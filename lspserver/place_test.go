@@ -86,3 +86,35 @@ func TestFindingS2OwnFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestFindingS2SecretsAreLeftOut: searches and lists leave out what holds keys and say how many there are; no answer tells what is
+// in it.
+func TestFindingS2SecretsAreLeftOut(t *testing.T) {
+	r := start(t, lsptest.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, options(nil))
+	defer r.end()
+	r.write(".env", "KEY=canary\n")
+	r.write(".ssh/id_rsa", "canary\n")
+	r.write(".env.example", "KEY=example\n")
+	r.write("a.txt", "canary a\n")
+	id := r.session(nil)
+	for name, arguments := range map[string]string{
+		"list_files": `{}`, "glob": `{"pattern":"**/*"}`, "grep": `{"pattern":"canary|example"}`,
+	} {
+		got := r.call(id, name, arguments)
+		if !got.Success || !strings.Contains(got.Data, "a.txt") || !strings.Contains(got.Data, ".env.example") ||
+			!strings.Contains(got.Data, "(2 paths left out: keys or passwords are kept there)") ||
+			strings.Contains(strings.ReplaceAll(got.Data, ".env.example", ""), ".env") || strings.Contains(got.Data, "KEY=canary") {
+			t.Errorf("%s: %s", name, got.raw)
+		}
+	}
+	for _, c := range [][2]string{
+		{"edit_file", `{"path":".env","old_text":"KEY","new_text":"x"}`},
+		{"write_file", `{"path":".env","content":"x"}`},
+		{"read_file", `{"path":".ssh"}`},
+		{"read_file", `{"path":".ssh/id_rs"}`},
+	} {
+		if got := r.call(id, c[0], c[1]); got.Success || strings.Contains(got.Data, "canary") || strings.Contains(got.Data, "id_rsa") {
+			t.Errorf("%s %s: %s", c[0], c[1], got.raw)
+		}
+	}
+}

@@ -60,6 +60,14 @@ func (p Place) Join(rel string) Place {
 	return p.root.place(path.Join(p.rel, rel))
 }
 
+// Top is the Place of the root.
+func (p Place) Top() Place {
+	if p.root == nil {
+		return p
+	}
+	return p.root.place(".")
+}
+
 // Parent is the folder that the Place lies in, and its name there. That of a root is the root, with the name ".".
 func (p Place) Parent() (folder Place, name string) {
 	if p.root == nil || p.rel == "." {

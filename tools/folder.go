@@ -13,31 +13,46 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text/show"
+	"tandem/sandbox"
 	"tandem/sandbox/tree"
 	"tandem/tools/schema"
 )
 
-// Folder opens the directory that arg names for walking, and gives its canonical path. The caller closes it. An error
-// is worded for the model.
-func Folder(env *Env, arg string) (*tree.Tree, string, error) {
-	place, err := env.Paths.Readable(arg)
-	if err != nil {
-		return nil, "", err
-	}
-	path := place.Path()
-	t, err := tree.Open(env.Paths, path)
-	name := env.Name(path)
+// Folder opens the directory at a Place for walking. An error is worded for the model.
+func Folder(env *Env, place sandbox.Place) (*tree.Tree, error) {
+	t, err := tree.Open(place)
+	name := env.Name(place.Path())
 	switch {
 	case err == nil:
-		return t, path, nil
+		return t, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, path, Refuse(filetime.ReadError, "enoent",
+		return nil, Refuse(filetime.ReadError, "enoent",
 			"Directory not found: %s (ENOENT). See what is there with list_files on the directory above.", name)
 	case errors.Is(err, syscall.ENOTDIR):
-		return nil, path, Refuse(filetime.ReadError, "not_directory",
+		return nil, Refuse(filetime.ReadError, "not_directory",
 			"%s is a file, not a directory. Read it with read_file.", name)
 	}
-	return nil, path, Refuse(filetime.ReadError, "unreadable", "%s cannot be read: %v.", name, err)
+	return nil, Refuse(filetime.ReadError, "unreadable", "%s cannot be read: %v.", name, err)
+}
+
+// unasked is Folder for a failure, which comes before any permission: a directory whose content may be told without a question.
+func unasked(env *Env, path string) (*tree.Tree, error) {
+	place, err := env.Paths.Readable(path)
+	if err == nil && place.Class().Unlisted() {
+		err = fs.ErrPermission
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Folder(env, place)
+}
+
+// Withheld says how many entries a walk has left out because they hold keys, "" for none.
+func Withheld(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n(%s left out: keys or passwords are kept there)", Count(n, "path"))
 }
 
 // Entry is what stands in a directory; Type is file, directory, link or special.
@@ -101,11 +116,10 @@ const (
 
 // listing is what is in a directory, "" where that may not be looked at.
 func listing(ctx context.Context, env *Env, path string) string {
-	dir, path, err := Folder(env, path)
+	dir, err := unasked(env, path)
 	if err != nil {
 		return ""
 	}
-	defer dir.Close()
 	var names []string
 	room, more := maxListedBytes, false
 	_, err = dir.Walk(ctx, 1, func(e tree.Entry) error {
@@ -130,11 +144,11 @@ func listing(ctx context.Context, env *Env, path string) string {
 
 // similar gives the files whose names are near that of a file which is not there.
 func similar(ctx context.Context, env *Env, path string) []string {
-	dir, at, err := Folder(env, filepath.Dir(path))
+	at := filepath.Dir(path)
+	dir, err := unasked(env, at)
 	if err != nil {
 		return nil
 	}
-	defer dir.Close()
 	type candidate struct {
 		name     string
 		distance float64

@@ -77,11 +77,10 @@ func below(ctx context.Context, folder string, most int, found func(canonical, r
 		return err
 	}
 	real := place.Path()
-	t, err := tree.Open(in, real)
+	t, err := tree.Open(place)
 	if err != nil {
 		return err
 	}
-	defer t.Close()
 	_, err = t.Walk(ctx, 0, func(e tree.Entry) error {
 		if most--; most < 0 {
 			return fs.SkipAll

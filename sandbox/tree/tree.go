@@ -1,10 +1,9 @@
-// Package tree walks directories as the tools that look for files see them: below the roots of sandbox.Paths, in a
-// fixed order, without following links, without what .gitignore and .ignore exclude, and never into .git.
+// Package tree walks directories as the tools that look for files see them: at Places below the roots, in a fixed order, without
+// following links, without what .gitignore and .ignore exclude or what holds keys, and never into .git.
 package tree
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"tandem/sandbox"
@@ -24,15 +24,17 @@ const TempPrefix = ".tandem-tmp-"
 // Hidden tells whether a name is never shown, whatever is asked for.
 func Hidden(name string) bool { return name == ".git" || strings.HasPrefix(name, TempPrefix) }
 
-// Tree is a directory. It holds a file descriptor until Close; its methods may be called concurrently.
+// Tree is a directory. It holds nothing open; its methods may be called concurrently.
 type Tree struct {
-	root *os.Root
+	// place is the directory, root what it lies below.
+	place, root sandbox.Place
 	// top is where the rules about what is ignored begin, relative to root, dir the directory, relative to top.
 	top, dir string
 	base     string
 	// all says that the directory itself is ignored: who asks for it all the same means what is in it.
-	all    bool
-	ignore []rule
+	all      bool
+	ignore   []rule
+	withheld atomic.Int64
 }
 
 // Entry is one file, directory or link of a tree.
@@ -44,26 +46,19 @@ type Entry struct {
 	Info func() (fs.FileInfo, error)
 }
 
-// Open opens the canonical path dir, which must be a directory. Errors are those of os.
-func Open(p *sandbox.Paths, dir string) (*Tree, error) {
-	base := p.Root(dir)
-	root, err := os.OpenRoot(base)
-	if err != nil {
+// Open takes a Place, at which there must be a directory. Errors are those of os.
+func Open(place sandbox.Place) (*Tree, error) {
+	t := &Tree{place: place, root: place.Top(), base: place.Path(), top: place.Rel(), dir: "."}
+	switch info, err := place.Stat(); {
+	case err != nil:
 		return nil, err
-	}
-	t := &Tree{root: root, base: dir, top: relative(base, dir), dir: "."}
-	info, err := root.Stat(t.top)
-	if err == nil && !info.IsDir() {
-		err = &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
-	}
-	if err != nil {
-		_ = root.Close()
-		return nil, err
+	case !info.IsDir():
+		return nil, &fs.PathError{Op: "open", Path: t.base, Err: syscall.ENOTDIR}
 	}
 	names := components(t.top)
 	for n := len(names); n >= 0; n-- {
 		at := path.Join(names[:n]...)
-		if _, err := root.Lstat(path.Join(at, ".git")); err == nil || n == 0 && base != "/" {
+		if _, err := t.root.Join(path.Join(at, ".git")).Stat(); err == nil || n == 0 && place.Root() != "/" {
 			t.top, t.dir = path.Join(".", at), path.Join(names[n:]...)
 			break
 		}
@@ -77,41 +72,23 @@ func Open(p *sandbox.Paths, dir string) (*Tree, error) {
 	return t, nil
 }
 
-// Close lets go of the directory.
-func (t *Tree) Close() error { return t.root.Close() }
-
-// Stat is what stands at a canonical path; the last name is not followed.
-func Stat(p *sandbox.Paths, canonical string) (fs.FileInfo, error) {
-	base := p.Root(canonical)
-	root, err := os.OpenRoot(base)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	return root.Lstat(relative(base, canonical))
-}
-
 // Open opens a file for reading by its path relative to the directory. What is no regular file is refused at once.
 func (t *Tree) Open(name string) (*os.File, error) {
-	return t.open(path.Join(t.top, t.dir, name), fs.FileMode.IsRegular)
+	f, _, err := t.at(name).Open()
+	return f, err
 }
 
-// open opens what stands at a path of root, if it is of the kind that is wanted. What it stands for is judged once it is
-// open, and opening does not wait: a pipe could come there at any moment.
-func (t *Tree) open(name string, wanted func(fs.FileMode) bool) (*os.File, error) {
-	unfit := &fs.PathError{Op: "open", Path: name, Err: errors.New("not a regular file")}
-	if info, err := t.root.Lstat(name); err != nil || !wanted(info.Mode()) {
-		return nil, cmp.Or(err, error(unfit))
-	}
-	f, err := t.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !wanted(info.Mode()) {
-		return nil, errors.Join(cmp.Or(err, error(unfit)), f.Close())
-	}
-	return f, nil
+// at is the Place of a path relative to the directory.
+func (t *Tree) at(name string) sandbox.Place { return t.root.Join(path.Join(t.top, t.dir, name)) }
+
+// Withholds says that a walk leaves a path out because keys are kept there, or it is Tandem's own. Who may look into such a
+// directory itself may see what is in it.
+func (t *Tree) Withholds(name string) bool {
+	return t.at(name).Class().Unlisted() && !t.place.Class().Unlisted()
 }
+
+// Withheld says how many entries the walks so far have left out for that.
+func (t *Tree) Withheld() int { return int(t.withheld.Load()) }
 
 // ruleFiles are the files of a folder that say what programs ignore in it.
 func ruleFiles() []string {
@@ -189,7 +166,11 @@ func (t *Tree) walk(
 			continue
 		}
 		below := path.Join(at, name)
-		err := visit(Entry{Path: below, Type: e.Type(), Info: e.Info})
+		if t.Withholds(below) {
+			t.withheld.Add(1)
+			continue
+		}
+		err := visit(Entry{Path: below, Type: e.Type(), Info: t.at(below).Stat})
 		switch {
 		case errors.Is(err, fs.SkipDir) && e.IsDir():
 			continue
@@ -208,7 +189,7 @@ func (t *Tree) walk(
 }
 
 func (t *Tree) read(at string) ([]fs.DirEntry, error) {
-	f, err := t.open(path.Join(t.top, t.dir, at), fs.FileMode.IsDir)
+	f, err := t.at(at).Dir()
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +238,7 @@ func (t *Tree) dirRules(rules []rule, domain []string) []rule {
 }
 
 func (t *Tree) rules(rules []rule, file string, domain []string) []rule {
-	f, err := t.open(path.Join(t.top, file), fs.FileMode.IsRegular)
+	f, _, err := t.root.Join(path.Join(t.top, file)).Open()
 	if err != nil {
 		return rules
 	}
@@ -271,15 +252,6 @@ func (t *Tree) rules(rules []rule, file string, domain []string) []rule {
 		}
 	}
 	return rules
-}
-
-// relative is path, which lies in base, as seen from it.
-func relative(base, path string) string {
-	rel := strings.Trim(strings.TrimPrefix(path, strings.TrimSuffix(base, "/")), "/")
-	if rel == "" {
-		return "."
-	}
-	return rel
 }
 
 func components(rel string) []string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"tandem/sandbox"
 	"tandem/sandbox/tree"
 	"tandem/tools"
 )
@@ -71,19 +72,23 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	if err != nil {
 		return nil, tools.Refuse(tools.InvalidArgs, "pattern", "Parameter validation failed:\npattern: %v", err)
 	}
+	place, err := env.Paths.Readable(in.place())
+	if err != nil {
+		return nil, err
+	}
 	return &tools.Plan{
 		Title: "Find " + in.Pattern, Kind: tools.Search, Danger: tools.Safe,
 		Semantic: "search",
-		Run:      func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in, fits) },
+		Run:      func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in, place, fits) },
 	}, nil
 }
 
-func run(ctx context.Context, env *tools.Env, in input, fits func(string) bool) (tools.Result, error) {
-	dir, base, err := tools.Folder(env, in.place())
+func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, fits func(string) bool) (tools.Result, error) {
+	base := place.Path()
+	dir, err := tools.Folder(env, place)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	defer dir.Close()
 	v := &value{Files: []string{}}
 	var names []string
 	room := env.Limits.MaxToolOutputChars
@@ -106,7 +111,9 @@ func run(ctx context.Context, env *tools.Env, in input, fits func(string) bool) 
 	if err != nil {
 		return tools.Result{}, err
 	}
-	return answer(env.Name(base), in.Pattern, v, names), nil
+	r := answer(env.Name(base), in.Pattern, v, names)
+	r.Data += tools.Withheld(dir.Withheld())
+	return r, nil
 }
 
 func answer(place, pattern string, v *value, names []string) tools.Result {

@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"tandem/filetime"
+	"tandem/sandbox"
 	"tandem/sandbox/tree"
 	"tandem/tools"
 	"tandem/tools/schema"
@@ -97,31 +98,36 @@ func plan(env *tools.Env, in input, searchers []searcher) (*tools.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := place.Path()
 	return &tools.Plan{
 		Title: "Search " + in.Pattern, Kind: tools.Search, Danger: tools.Safe,
 		Semantic: "search",
-		Run:      func(ctx context.Context) (tools.Result, error) { return run(ctx, env, q, at, searchers) },
+		Run:      func(ctx context.Context) (tools.Result, error) { return run(ctx, env, q, place, searchers) },
 	}, nil
 }
 
-func run(ctx context.Context, env *tools.Env, q *query, at string, searchers []searcher) (tools.Result, error) {
-	if err := q.open(ctx, env, at); err != nil {
+func run(ctx context.Context, env *tools.Env, q *query, place sandbox.Place, searchers []searcher) (tools.Result, error) {
+	if err := q.open(ctx, env, place); err != nil {
 		return tools.Result{}, err
 	}
-	defer q.tree.Close()
 	var c *collector
 	for _, s := range searchers {
 		c = newCollector(q)
+		_, foreign := s.(ripgrep)
 		err := search(ctx, env, s, q, c)
 		switch {
 		case ctx.Err() != nil:
 			c.flush("")
 			c.stopped = true // there may be more
+			if foreign && !c.stands() {
+				c.hits, c.results = nil, 0
+			}
 			r := cutShort(ctx, c.result(env, q), c.results)
 			return r, see(context.WithoutCancel(ctx), env, q, c)
+		case err == nil && foreign && !c.stands(): // somebody changes what lies there, or where paths lead
+			continue
 		case err == nil:
 			r := c.result(env, q)
+			r.Data += tools.Withheld(q.withheld)
 			return r, see(ctx, env, q, c)
 		case !errors.Is(err, errUnavailable):
 			return tools.Result{}, err
@@ -150,23 +156,26 @@ func search(ctx context.Context, env *tools.Env, s searcher, q *query, c *collec
 }
 
 // open finds out what lies at the path, and which unsaved texts belong to it.
-func (q *query) open(ctx context.Context, env *tools.Env, at string) error {
-	info, err := tree.Stat(env.Paths, at)
-	if err == nil && info.IsDir() {
-		q.dir = at
-	} else {
-		q.dir, q.file = filepath.Dir(at), filepath.Base(at)
+func (q *query) open(ctx context.Context, env *tools.Env, place sandbox.Place) error {
+	at, folder := place.Path(), place
+	info, err := place.Stat()
+	if err != nil || !info.IsDir() {
+		folder, q.file = place.Parent()
 	}
-	t, err := tree.Open(env.Paths, q.dir)
+	q.dir = folder.Path()
+	t, err := tree.Open(folder)
 	if err != nil {
 		return q.missing(env, at)
 	}
 	q.tree = t
+	if q.file == "" { // of those further down nothing is told: whether a search comes by them says what is in them
+		if _, err := t.Walk(ctx, 1, func(tree.Entry) error { return nil }); err != nil {
+			return err
+		}
+		q.withheld = t.Withheld()
+	}
 	if err = q.overlay(ctx, env); err == nil && q.file != "" && len(q.buffers) == 0 {
 		err = q.searchable(env, at, info)
-	}
-	if err != nil {
-		_ = t.Close()
 	}
 	return err
 }
@@ -206,7 +215,7 @@ func (q *query) overlay(ctx context.Context, env *tools.Env) error {
 	}
 	for _, p := range env.Open() {
 		rel, below := q.tree.Rel(p)
-		if !below || q.file != "" && rel != q.file || q.file == "" && (!q.wants(rel) || q.tree.Ignored(rel)) {
+		if !below || q.file != "" && rel != q.file || q.file == "" && (!q.wants(rel) || q.tree.Ignored(rel) || q.tree.Withholds(rel)) {
 			continue
 		}
 		snap, err := env.Files.Read(ctx, p)

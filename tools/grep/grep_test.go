@@ -208,7 +208,11 @@ func TestFindingB1CutShort(t *testing.T) {
 			ctx, over := c.over(t.Context())
 			// The search ends in the middle of the second file, as the walk of a folder does: without an error.
 			s := stopping{found: found, then: over}
-			r, err := run(ctx, env, q, env.Paths.Cwd, []searcher{s})
+			place, err := env.Paths.Readable(".")
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := run(ctx, env, q, place, []searcher{s})
 			if err != nil || r.Success || r.Error != c.code || !strings.Contains(r.Data, c.what) || !r.Truncated {
 				t.Errorf("%s: %+v, %v", name, r, err)
 			}

@@ -92,6 +92,7 @@ type query struct {
 
 	dir, file string
 	tree      *tree.Tree
+	withheld  int // entries of the directory that hold keys
 	buffers   []buffer
 }
 

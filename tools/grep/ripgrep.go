@@ -78,7 +78,7 @@ func (r ripgrep) disk(ctx context.Context, env *tools.Env, q *query, args []stri
 	return r.run(ctx, env, q, args, place, "", &tallies{to: f})
 }
 
-// filter drops the files that ripgrep searches though they are ignored, because a glob names them.
+// filter drops the files that ripgrep searches though they are ignored, because a glob names them, and those that hold keys.
 type filter struct {
 	to   sink
 	q    *query
@@ -86,7 +86,7 @@ type filter struct {
 }
 
 func (f *filter) start(path string) bool {
-	f.drop = f.q.Glob != "" && f.q.file == "" && f.q.tree.Ignored(path)
+	f.drop = f.q.file == "" && (f.q.Glob != "" && f.q.tree.Ignored(path) || f.q.tree.Withholds(path))
 	return f.drop || f.to.start(path)
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"tandem/sandbox"
 	"tandem/sandbox/tree"
 	"tandem/tools"
 )
@@ -61,16 +62,16 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	return &tools.Plan{
 		Title: "List " + env.Name(path), Kind: tools.Read, Danger: tools.Safe,
 		Semantic: "read",
-		Run:      func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in) },
+		Run:      func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in, place) },
 	}, nil
 }
 
-func run(ctx context.Context, env *tools.Env, in input) (tools.Result, error) {
-	dir, path, err := tools.Folder(env, in.Path)
+func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place) (tools.Result, error) {
+	path := place.Path()
+	dir, err := tools.Folder(env, place)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	defer dir.Close()
 	fits, what, depth := func(string) bool { return true }, "entry", in.Depth
 	if in.Pattern != "" {
 		what, depth = "file", 0
@@ -103,7 +104,9 @@ func run(ctx context.Context, env *tools.Env, in input) (tools.Result, error) {
 	if err != nil {
 		return tools.Result{}, err
 	}
-	return answer(env, in, v, lines, what), nil
+	r := answer(env, in, v, lines, what)
+	r.Data += tools.Withheld(dir.Withheld())
+	return r, nil
 }
 
 func answer(env *tools.Env, in input, v *value, lines []string, what string) tools.Result {

@@ -10,13 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
 	"tandem/filetime"
 	"tandem/filetime/text"
-	"tandem/sandbox/tree"
+	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/schema"
 )
@@ -80,7 +79,7 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	return &tools.Plan{
 		Title: "Read " + env.Name(path), Kind: tools.Read, Danger: tools.Safe,
 		Locations: []tools.Location{{Path: path, Line: w.first}}, Semantic: "read",
-		Run: func(ctx context.Context) (tools.Result, error) { return run(ctx, env, path, w) },
+		Run: func(ctx context.Context) (tools.Result, error) { return run(ctx, env, place, w) },
 	}, nil
 }
 
@@ -117,12 +116,13 @@ func invalid(path, expected, message string) error {
 	return &tools.Refusal{Result: r}
 }
 
-func run(ctx context.Context, env *tools.Env, path string, w window) (tools.Result, error) {
+func run(ctx context.Context, env *tools.Env, place sandbox.Place, w window) (tools.Result, error) {
+	path := place.Path()
 	snap, err := env.Files.Read(ctx, path)
 	var fe *filetime.Error
 	switch {
 	case errors.As(err, &fe):
-		return refused(ctx, env, path, w, fe)
+		return refused(ctx, env, place, w, fe)
 	case err != nil:
 		return tools.Result{}, err
 	case !snap.Exists:
@@ -237,12 +237,12 @@ func (p *page) result(path string, total int) (tools.Result, error) {
 
 // refused words what the files cannot give as text, with what to do instead. A range of a file that is too large to be
 // held is read from the disk.
-func refused(ctx context.Context, env *tools.Env, path string, w window, fe *filetime.Error) (tools.Result, error) {
+func refused(ctx context.Context, env *tools.Env, place sandbox.Place, w window, fe *filetime.Error) (tools.Result, error) {
 	switch {
 	case fe.Code == filetime.BinaryFile && fe.Reason != "encoding":
-		return binary(env.Name(path), fe.Reason), nil
+		return binary(env.Name(place.Path()), fe.Reason), nil
 	case fe.Code == filetime.FileTooLarge && w.asked:
-		return large(ctx, env, path, w)
+		return large(ctx, env, place, w)
 	}
 	return tools.Result{}, fe
 }
@@ -253,13 +253,9 @@ func binary(name, reason string) tools.Result {
 }
 
 // large reads a range of a file that is too large to be held, so that it cannot be edited either.
-func large(ctx context.Context, env *tools.Env, path string, w window) (tools.Result, error) {
-	dir, err := tree.Open(env.Paths, filepath.Dir(path))
-	if err != nil {
-		return tools.Result{}, err
-	}
-	defer dir.Close()
-	f, err := dir.Open(filepath.Base(path))
+func large(ctx context.Context, env *tools.Env, place sandbox.Place, w window) (tools.Result, error) {
+	path := place.Path()
+	f, _, err := place.Open()
 	if err != nil {
 		return tools.Fail(filetime.ReadError, "unreadable", "%s cannot be read: %v.", env.Name(path), err), nil
 	}
