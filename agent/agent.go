@@ -11,20 +11,20 @@ import (
 	"tandem/tools/run"
 )
 
-// Client is the editor, or whoever else hosts a session, as the agent sees it.
+// Client is the editor or another host of a session.
 type Client interface {
-	// Update tells of something that happened; it never blocks and may be called concurrently.
+	// Update delivers an event; it never blocks and may be called concurrently.
 	Update(session string, e Event)
-	// Ask asks a person for permission and returns when there is an answer or ctx has ended.
+	// Ask asks the user for permission and blocks until there is an answer or ctx has ended.
 	Ask(ctx context.Context, session string, q run.Question) run.Answer
 }
 
-// Clarifier is a Client that can also ask a person what the model wants to know; see tools.Env.
+// Clarifier is a Client that can also put a question of the model to the user; see tools.Env.
 type Clarifier interface {
 	Clarify(ctx context.Context, session string, q tools.Clarification) (answer string, err error)
 }
 
-// Event is one piece of news of a session.
+// Event is an event of a session.
 type Event = loop.Event
 
 // StopReason is why a turn ended.

@@ -14,10 +14,10 @@ import (
 	"tandem/filetime"
 )
 
-// Operation is what a FileChange did.
+// Operation is the kind of a FileChange.
 type Operation string
 
-// The operations. Shell is what a command did to a file that the session had seen, Undo what a person took back.
+// The operations. Shell is a command's change of a file that the session had seen, Undo a revert by the user.
 const (
 	OpCreate Operation = "create"
 	OpEdit   Operation = "edit"
@@ -27,9 +27,9 @@ const (
 	OpUndo   Operation = "undo"
 )
 
-// FileChange is one change of one file as a session has it written down.
+// FileChange is one stored change of one file.
 type FileChange struct {
-	// ID names it within the session, for good.
+	// ID is stable and unique within the session.
 	ID        string
 	Time      time.Time
 	Turn      int
@@ -38,20 +38,20 @@ type FileChange struct {
 	Operation Operation
 	// BeforeHash and AfterHash are the SHA-256 of the texts, empty where there was no file.
 	BeforeHash, AfterHash string
-	// Allowed says that a person allowed this very change.
+	// Allowed says that the user permitted this change.
 	Allowed bool
-	// Decision, where it is not nil, is what Session.Decided was told; the other fields but Time are empty then.
+	// Decision, if not nil, is an argument of Session.Decided; the other fields but Time are empty then.
 	Decision json.RawMessage
 
 	blobs []store.Blob
 }
 
-// Changes lists the changes of a session, the oldest first, whoever has it.
+// Changes lists the changes of a session, the oldest first, whether or not it is locked.
 func Changes(st store.Store, id string) ([]FileChange, error) {
 	return changesOf(st, id, store.Change)
 }
 
-// ChangesAndDecisions lists them with what was decided about them in between.
+// ChangesAndDecisions lists changes and decisions in their order.
 func ChangesAndDecisions(st store.Store, id string) ([]FileChange, error) {
 	return changesOf(st, id, store.Change, store.Decision)
 }
@@ -80,7 +80,7 @@ func changesOf(st store.Store, id string, kinds ...store.Kind) (out []FileChange
 	return out, nil
 }
 
-// TurnsOf counts the turns of a session that have ended or changed something, whoever has it.
+// TurnsOf is the number of the last turn that ended or changed a file, whether or not the session is locked.
 func TurnsOf(st store.Store, id string) (int, error) {
 	_, entries, err := st.Entries(id, store.End, store.Change)
 	n := 0
@@ -90,13 +90,12 @@ func TurnsOf(st store.Store, id string) (int, error) {
 	return n, err
 }
 
-// Decided writes down what a person decided about the session's changes; what it means is its caller's.
+// Decided stores the user's decision about changes, in the caller's own format.
 func (s *Session) Decided(decision json.RawMessage) {
 	s.record.add(store.Entry{Time: s.o.Now(), Kind: store.Decision, Body: decision})
 }
 
-// Texts gives what the file said before and after. kept is false where the texts were too much to keep, or one of them is
-// gone.
+// Texts gives the file's text before and after. kept is false if the texts were too large to store or were dropped.
 func (c FileChange) Texts(st store.Store) (before, after string, kept bool, err error) {
 	if len(c.blobs) != 2 {
 		return "", "", false, nil
@@ -111,7 +110,7 @@ func (c FileChange) Texts(st store.Store) (before, after string, kept bool, err 
 	return before, after, err == nil, err
 }
 
-// Changed writes down a change that no call of the session made, but a person who took some of its changes back.
+// Changed stores a change of the user who undid or rejected changes of the session.
 func (s *Session) Changed(c filetime.Change, l filetime.Landed) {
 	var entries []store.Entry
 	for _, f := range l.Files {
@@ -122,7 +121,7 @@ func (s *Session) Changed(c filetime.Change, l filetime.Landed) {
 	s.record.add(entries...)
 }
 
-// change is the entry of a change, of which b says what it did to which file.
+// change is the entry of a change; b has its operation and path.
 func (r *record) change(turn int, call string, b body, before, after filetime.Snapshot) store.Entry {
 	b.Before, b.After = hashOf(before), hashOf(after)
 	e := r.entry(turn, store.Change, call, "", b)
@@ -146,21 +145,21 @@ func (r *record) landedAs(turn int, call string, b body, f filetime.LandedFile, 
 		filetime.Snapshot{Text: f.Before, Exists: !f.Created}, filetime.Snapshot{Text: f.After, Exists: !deleted})
 }
 
-// deletes says whether a change takes a file away.
+// deletes says whether a change deletes a file.
 func deletes(files []filetime.FileEdit, path string) bool {
 	return slices.ContainsFunc(files, func(e filetime.FileEdit) bool { return e.Delete && e.Path == path })
 }
 
-// commands finds out what commands do to files. Which files there are to look at is what the session has seen of them.
+// commands detects which files a command changed, by snapshots before and after of the files that the session has seen.
 type commands struct {
 	files filetime.Files
 
 	mu     sync.Mutex
-	seen   []string // the last one seen last
+	seen   []string // the most recently seen last
 	before map[string]map[string]filetime.Snapshot
 }
 
-// saw says that the session knows of a file.
+// saw records that the session has seen a file.
 func (c *commands) saw(path string) {
 	const most = 256
 	c.mu.Lock()
@@ -171,7 +170,7 @@ func (c *commands) saw(path string) {
 	}
 }
 
-// begins looks at the files that a command may change.
+// begins takes the snapshots before a command.
 func (c *commands) begins(call string) {
 	c.mu.Lock()
 	paths := slices.Clone(c.seen)
@@ -190,13 +189,13 @@ func (c *commands) begins(call string) {
 	c.mu.Unlock()
 }
 
-// shelled is what a command did to a file.
+// shelled is a command's change of a file.
 type shelled struct {
 	path          string
 	before, after filetime.Snapshot
 }
 
-// ended gives what was changed on disk meanwhile and not by this program.
+// ended gives the files that changed on disk since begins, other than by this program.
 func (c *commands) ended(call string) (out []shelled) {
 	c.mu.Lock()
 	before := c.before[call]
@@ -213,7 +212,7 @@ func (c *commands) ended(call string) (out []shelled) {
 		}
 		out = append(out, shelled{path, was, now})
 		c.mu.Lock()
-		for _, other := range c.before { // one that runs beside it did not do it once more
+		for _, other := range c.before { // not to be attributed to a concurrent command too
 			if _, ok := other[path]; ok {
 				other[path] = now
 			}

@@ -12,7 +12,7 @@ import (
 	"tandem/tools/run"
 )
 
-// body is what an entry says beyond its fields.
+// body is the JSON of store.Entry.Body.
 type body struct {
 	Message *model.Message `json:"message,omitempty"`
 	// OfCall says that the text of Message follows what a model reads of its call's result, whose attachments it has too.
@@ -38,23 +38,23 @@ type body struct {
 	Stop  StopReason   `json:"stop,omitempty"`
 	Usage *model.Usage `json:"usage,omitempty"`
 
-	// Intent is what a notice is about.
+	// Intent is the intent of a notice.
 	Intent int64 `json:"intent,omitempty"`
 }
 
 func (r *record) entry(turn int, kind store.Kind, call, text string, b body) store.Entry {
 	raw, err := json.Marshal(b)
-	if err != nil && b.Result != nil { // a tool's value that is no JSON
+	if err != nil && b.Result != nil { // the tool's value does not marshal
 		b.Result.Value = nil
 		raw, err = json.Marshal(b)
 	}
 	if err != nil {
-		r.log.Error("not to be written down", "kind", kind, "error", err)
+		r.log.Error("an entry of the session does not marshal", "kind", kind, "error", err)
 	}
 	return store.Entry{Time: r.now(), Turn: turn, Kind: kind, Call: call, Text: text, Body: raw}
 }
 
-// said writes messages down. shown is what a person sees of the first.
+// said stores messages. shown is the text of the first for transcripts.
 func (r *record) said(turn int, shown string, messages ...model.Message) *batch {
 	return r.soon(r.messages(turn, shown, messages)...)
 }
@@ -82,7 +82,7 @@ func (r *record) messages(turn int, shown string, messages []model.Message) []st
 	return entries
 }
 
-// say tells what a model has said before a call.
+// say records the text of an answer that precedes a call.
 func (r *record) say(call, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,7 +91,7 @@ func (r *record) say(call, text string) {
 	}
 }
 
-// saw writes down how a call goes on. The client is to be told of it once the batch is written.
+// saw stores an event of a call. The client gets it once the batch is written.
 func (r *record) saw(turn int, e run.Event) *batch {
 	if r.open == nil {
 		return nil
@@ -121,7 +121,7 @@ func (r *record) saw(turn int, e run.Event) *batch {
 		result := *e.Result
 		result.Landed, result.Meta, result.Diffs = nil, tools.Meta{}, slices.Clone(result.Diffs)
 		for i := range result.Diffs {
-			result.Diffs[i].Hunks = nil // they are in its Unified
+			result.Diffs[i].Hunks = nil // redundant: Unified has them
 		}
 		b.Phase, b.Result = e.Phase, &result
 		if e.Plan != nil {
@@ -129,7 +129,7 @@ func (r *record) saw(turn int, e run.Event) *batch {
 		}
 		entries := []store.Entry{r.entry(turn, store.Result, id, "", b)}
 		written := r.soon(append(entries, r.changes(turn, e)...)...)
-		if turn > 0 { // a message of it follows
+		if turn > 0 { // its Message entry follows, see OfCall
 			r.mu.Lock()
 			r.results[id] = loop.ResultMessage(e.Call, *e.Result)
 			r.mu.Unlock()
@@ -139,7 +139,7 @@ func (r *record) saw(turn int, e run.Event) *batch {
 	return nil
 }
 
-// places are the files that a plan is about.
+// places are the locations of a plan.
 func places(p *tools.Plan) []tools.Location {
 	if p.Change == nil {
 		return p.Locations
@@ -151,7 +151,7 @@ func places(p *tools.Plan) []tools.Location {
 	return out
 }
 
-// changes are the entries of what a call changed.
+// changes are the entries of a call's changes.
 func (r *record) changes(turn int, e run.Event) (out []store.Entry) {
 	if l := e.Result.Landed; l != nil && e.Plan != nil && e.Plan.Change != nil {
 		for _, f := range l.Files {
@@ -175,7 +175,7 @@ func (r *record) changes(turn int, e run.Event) (out []store.Entry) {
 	return out
 }
 
-// ended writes down how a turn ended.
+// ended stores the end of a turn.
 func (r *record) ended(turn int, stop StopReason, usage model.Usage, why error) {
 	text := ""
 	if why != nil {

@@ -11,7 +11,7 @@ import (
 	"tandem/tools/run"
 )
 
-// Markdown is the session for a person to read.
+// Markdown is the transcript in Markdown.
 func (p *Past) Markdown() string {
 	var b strings.Builder
 	title := p.Title
@@ -36,7 +36,7 @@ func (p *Past) Markdown() string {
 	return b.String()
 }
 
-// exported writes a call with what came of it.
+// exported writes a call with its result.
 func exported(b *strings.Builder, e *run.Event) {
 	r := e.Result
 	switch {
@@ -67,7 +67,7 @@ func exported(b *strings.Builder, e *run.Event) {
 	}
 }
 
-// block is text as it stands, whatever fences are in it.
+// block is a fenced code block, with a fence longer than any in the text.
 func block(language, s string) string {
 	fence := "```"
 	for strings.Contains(s, fence) {
@@ -76,7 +76,7 @@ func block(language, s string) string {
 	return fence + language + "\n" + strings.TrimSuffix(s, "\n") + "\n" + fence + "\n"
 }
 
-// JSONL is everything that is kept of the session but the texts of files: a line for itself, then one for each entry.
+// JSONL is the stored session without the texts of files: a line of metadata, then one for each entry.
 func (p *Past) JSONL() (string, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

@@ -11,7 +11,8 @@ import (
 	"tandem/agent/model/registry"
 )
 
-// TestTurnOverChatCompletions is a whole turn through the configuration, the wire of a service on loopback and the tools.
+// TestTurnOverChatCompletions is a whole turn through the configuration, the wire of a service on loopback and the
+// tools.
 func TestTurnOverChatCompletions(t *testing.T) {
 	var last []byte
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -16,13 +16,13 @@ import (
 	"tandem/tools"
 )
 
-// says is what a file says, for a model; "" for a folder.
+// says describes a file's present text to a model; "" for a folder.
 func says(ctx context.Context, files filetime.Files, path string) string {
 	const most = 8 << 10
 	snap, err := files.Read(ctx, path)
 	var refusal *filetime.Error
 	switch {
-	case errors.As(err, &refusal) && refusal.Code == filetime.IsDirectory: // where a command ran, or something was looked for
+	case errors.As(err, &refusal) && refusal.Code == filetime.IsDirectory: // of a command or a search
 		return ""
 	case err != nil:
 		return fmt.Sprintf("%s cannot be read now: %v", path, err)
@@ -34,10 +34,10 @@ func says(ctx context.Context, files filetime.Files, path string) string {
 	return fmt.Sprintf("%s says now:\n%s", path, snap.Text)
 }
 
-// interrupted ends a turn that its process did not live to end.
+// interrupted is the StopReason of a turn whose process crashed.
 const interrupted StopReason = "interrupted"
 
-// mender brings what was cut short to an end.
+// mender completes an interrupted turn.
 type mender struct {
 	r      *record
 	now    func(path string) string
@@ -46,7 +46,7 @@ type mender struct {
 	judged []store.Judged
 }
 
-// mend gives the entries that are missing at the end.
+// mend gives the missing entries.
 func (m mender) mend(entries []store.Entry) ([]store.Entry, error) {
 	past, err := read(entries)
 	if err != nil {
@@ -91,8 +91,8 @@ func (m mender) mend(entries []store.Entry) ([]store.Entry, error) {
 	), nil
 }
 
-// landed are the changes of a call that were carried out before its process could write them down, as far as the files
-// still say what it made of them. What a buffer says is not told by its bytes. What was taken back is no change.
+// landed are entries for the changes of a call that landed but were not stored before the crash, where the file still
+// has the text that the call gave it. Buffers cannot be judged; a reverted change is none.
 func (m mender) landed(c *pastCall) (out []store.Entry) {
 	of := m.of(c.ID)
 	for _, path := range paths(of) {
@@ -134,7 +134,7 @@ func (m mender) of(call string) (out []store.Judged) {
 	return out
 }
 
-// paths are the files that intents are about.
+// paths are the files of intents.
 func paths(of []store.Judged) (out []string) {
 	for _, j := range of {
 		for _, f := range j.Files {
@@ -146,8 +146,8 @@ func paths(of []store.Judged) (out []string) {
 	return out
 }
 
-// fate is what became of a file that says now, by all that the intents of a call did to it: a change may have been taken back.
-// first is the hash of what it said before.
+// fate judges all intents of a call on one file, one of which may revert another, by the file's present text. first is
+// the hash before them all.
 func fate(of []store.Judged, path string, now filetime.Snapshot, err error) (first string, how disk.Outcome) {
 	if err != nil {
 		return "", disk.Unknown
@@ -178,8 +178,8 @@ func fate(of []store.Judged, path string, now filetime.Snapshot, err error) (fir
 	return first, how
 }
 
-// outcomes is what became of the intents of a call, file by file where it was cut short; "" where there are none. sure is
-// that this is certain.
+// outcomes describes the outcomes of a call's intents, by file if they differ; "" for none. sure is false if one is
+// unknown.
 func (m mender) outcomes(of []store.Judged) (text string, sure bool) {
 	if len(of) == 1 {
 		all := of[0].Outcome == disk.Landed || of[0].Outcome == disk.NotLanded
@@ -200,7 +200,7 @@ func (m mender) outcomes(of []store.Judged) (text string, sure bool) {
 	}{
 		{disk.Landed, "it is in %s"},
 		{disk.NotLanded, "it is not in %s"},
-		{disk.Foreign, "somebody has changed %s since"},
+		{disk.Foreign, "%s has changed since"},
 		{disk.Unknown, "whether it is in %s cannot be told"},
 	} {
 		if paths := files[k.how]; len(paths) > 0 {
@@ -216,11 +216,11 @@ func (m mender) outcomes(of []store.Judged) (text string, sure bool) {
 
 func pathOf(e store.Entry) string {
 	var b body
-	_ = json.Unmarshal(e.Body, &b) // it was read before
+	_ = json.Unmarshal(e.Body, &b) // read has checked it
 	return b.Path
 }
 
-// unfinished is the result of a call whose process ended before it did.
+// unfinished is the result of a call that the crash interrupted.
 func (m mender) unfinished(c *pastCall) *tools.Result {
 	if !c.running {
 		r := tools.Fail(filetime.Cancelled, "interrupted",
@@ -250,8 +250,8 @@ func (m mender) unfinished(c *pastCall) *tools.Result {
 	return &r
 }
 
-// notices tell a person of changes that were on their way: those of calls that have no result, and others, such as an
-// undo, that are not simply done or not done.
+// notices tell the user of interrupted changes: those of calls without a result, and others, such as an undo, whose
+// outcome is uncertain.
 func (m mender) notices(past *reading) (out []store.Entry) {
 	told := map[string]bool{}
 	for _, j := range m.judged {
@@ -270,7 +270,7 @@ func (m mender) notices(past *reading) (out []store.Entry) {
 	return out
 }
 
-// outcomeOf is what became of an intent all of whose files have the same outcome, for a model and for a person.
+// outcomeOf describes the outcome of an intent, which all its files share, to a model and to the user.
 func outcomeOf(j store.Judged) string {
 	var paths []string
 	for _, f := range j.Files {
@@ -283,10 +283,10 @@ func outcomeOf(j store.Judged) string {
 	case disk.NotLanded:
 		return fmt.Sprintf("Nothing of it is in %s.", files)
 	case disk.Foreign:
-		return fmt.Sprintf("Somebody has changed %s since then.", files)
+		return fmt.Sprintf("%s has changed since then.", files)
 	}
 	return fmt.Sprintf("Whether it is in %s cannot be told.", files)
 }
 
-// closing is said for a model whose turn ended without words of its own.
+// closing is the assistant's message of a turn that ended without one.
 func closing(stop StopReason) string { return fmt.Sprintf("(The turn ended: %s.)", stop) }

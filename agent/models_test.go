@@ -128,8 +128,8 @@ func TestModelSwitch(t *testing.T) {
 	turn("claude/m", "/claude/v1/messages", []string{"SEALED-A", "From gpt."}, []string{"SEALED-R"})
 }
 
-// TestPrefixesStayTheSame compares the requests of a session of two turns, with calls, rules and thoughts in them: what was
-// sent once is sent again byte for byte, at the same place, so that services find it in their caches.
+// TestPrefixesStayTheSame compares the requests of a session of two turns, with calls, rules and thoughts in them: what
+// was sent once is sent again byte for byte, at the same place, so that services find it in their caches.
 func TestPrefixesStayTheSame(t *testing.T) {
 	sse := func(events ...string) string { return "data: " + strings.Join(events, "\n\ndata: ") + "\n\n" }
 	for api, answers := range map[string]struct{ call, text string }{
@@ -423,8 +423,8 @@ func TestRulesStayInside(t *testing.T) {
 	}
 }
 
-// TestRulesNearestWins plays a workspace with nested rules: its own are in the system prompt, those of a folder come when
-// the model first sees something there, once.
+// TestRulesNearestWins plays a workspace with nested rules: its own are in the system prompt, those of a folder come
+// when the model first sees something there, once.
 func TestRulesNearestWins(t *testing.T) {
 	files := filetimetest.New()
 	for path, content := range map[string]string{
@@ -545,8 +545,8 @@ func TestPersonSeesRetries(t *testing.T) {
 	c.told(t, `text "Hello."`)
 }
 
-// Calls of one message were asked for together: the second cannot know of the mistake of the first. Only a mistake that was
-// answered before is a repeated one.
+// Calls of one message were asked for together: the second cannot know of the mistake of the first. Only a mistake that
+// was answered before is a repeated one.
 func TestFindingP6SiblingsDoNotCount(t *testing.T) {
 	n := 0
 	m := fake(func(_ context.Context, _ model.Request, on on) (model.Response, error) {

@@ -16,7 +16,7 @@ import (
 	"tandem/tools/run"
 )
 
-// Past is a session as it was written down.
+// Past is a stored session.
 type Past struct {
 	store.Session
 	history []model.Message
@@ -27,13 +27,13 @@ type Past struct {
 	ids     map[string]bool
 }
 
-// Events are what its client was told of it, without what was news only for a moment.
+// Events are the session's events as its client got them, without transient ones.
 func (p *Past) Events() []Event { return p.events }
 
 // Turns counts them.
 func (p *Past) Turns() int { return p.turns }
 
-// ReadPast reads a session, whoever has it. Errors are those of the store.
+// ReadPast reads a session, whether or not it is locked. Errors are those of the store.
 func ReadPast(st store.Store, id string) (*Past, error) {
 	s, entries, err := st.Entries(id)
 	if err != nil {
@@ -42,9 +42,9 @@ func ReadPast(st store.Store, id string) (*Past, error) {
 	return newPast(st, s, entries)
 }
 
-// TakePast takes hold of a session, to go on with it by Options.Past. A turn that the end of its process has cut short
-// is brought to an end first: calls that may have been carried out are UNKNOWN, with what their files say now, and none
-// is tried again. may is asked before anything is done.
+// TakePast locks a session, to continue it with Options.Past. A turn that a crash interrupted is completed first: calls
+// that may have run get the result UNKNOWN, with the present text of their files, and none is retried. An error of may,
+// which is called before anything is written, refuses the session.
 func TakePast(
 	ctx context.Context, st store.Store, id string, files filetime.Files, now func() time.Time, may func(store.Session) error,
 ) (*Past, error) {
@@ -78,7 +78,7 @@ func TakePast(
 	return p, nil
 }
 
-// pastCall is a call as it was written down.
+// pastCall is a stored call.
 type pastCall struct {
 	run.Call
 	turn      int
@@ -97,16 +97,16 @@ type pastCall struct {
 	told      bool
 }
 
-// reading is what entries say of calls and turns.
+// reading is the state of calls and turns that replaying entries gives.
 type reading struct {
 	bodies []body
 	calls  map[string]*pastCall
 	order  []*pastCall
-	named  map[string]bool // the calls that messages ask for
-	// noticed are the intents that notices are about.
+	named  map[string]bool // the calls in assistant messages
+	// noticed are the intents that have a notice.
 	noticed []int64
 	open    int // the turn that has not ended, 0 for none
-	// prompted is the last turn whose prompt is there, steered what was said to it and has not joined the conversation.
+	// prompted is the last turn with a prompt, steered its messages that have not joined the conversation.
 	prompted int
 	steered  []steered
 	turns    int
@@ -115,7 +115,7 @@ type reading struct {
 func read(entries []store.Entry) (*reading, error) {
 	p := &reading{bodies: make([]body, len(entries)), calls: map[string]*pastCall{}, named: map[string]bool{}}
 	for i, e := range entries {
-		if e.Kind == store.Decision { // what it says is not of this kind
+		if e.Kind == store.Decision { // its body is the caller's
 			continue
 		}
 		b := &p.bodies[i]
@@ -146,7 +146,7 @@ func read(entries []store.Entry) (*reading, error) {
 				if p.prompted != e.Turn {
 					p.prompted = e.Turn
 				} else if len(p.steered) > 0 {
-					p.steered = p.steered[1:] // they join in their order
+					p.steered = p.steered[1:] // FIFO
 				}
 			}
 			for _, call := range b.Message.Calls {
@@ -181,7 +181,7 @@ func read(entries []store.Entry) (*reading, error) {
 	return p, nil
 }
 
-// newPast puts together what happened.
+// newPast builds the history and the events from entries.
 func newPast(st store.Store, s store.Session, entries []store.Entry) (*Past, error) {
 	r, err := read(entries)
 	if err != nil {
@@ -191,7 +191,7 @@ func newPast(st store.Store, s store.Session, entries []store.Entry) (*Past, err
 	for id := range r.calls {
 		p.ids[id] = true
 	}
-	var last *Event // what was used
+	var last *Event // of Usage
 	answers := map[string]model.Message{}
 	for i := range entries {
 		if m := r.bodies[i].Message; m != nil && m.Role == model.Tool {
@@ -207,7 +207,7 @@ func newPast(st store.Store, s store.Session, entries []store.Entry) (*Past, err
 			for _, c := range b.Message.Calls {
 				p.ids[c.ID] = true
 				call := r.calls[c.ID]
-				if call == nil { // it was cut off before it was one
+				if call == nil { // cut off before it was complete
 					call = &pastCall{
 						Call: run.Call{ID: c.ID, Name: c.Name, Arguments: json.RawMessage(c.Arguments)}, turn: e.Turn, began: e.Time,
 						tool: c.Name, kind: tools.Other, title: c.Name, ended: e.Time, phase: "error",
@@ -240,7 +240,7 @@ func newPast(st store.Store, s store.Session, entries []store.Entry) (*Past, err
 	return p, nil
 }
 
-// message adds what a person saw of a message.
+// message adds the events of a message.
 func (p *Past) message(e store.Entry, m model.Message) {
 	switch m.Role {
 	case model.User:
@@ -259,7 +259,7 @@ func (p *Past) message(e store.Entry, m model.Message) {
 	}
 }
 
-// call adds what a person saw of a call.
+// call adds the events of a call.
 func (p *Past) call(st store.Store, c *pastCall) {
 	if c.told {
 		return
@@ -288,7 +288,7 @@ func (p *Past) call(st store.Store, c *pastCall) {
 	tell(run.Yielded, c.phase, c.ended)
 }
 
-// landed puts together what a call changed; nil where it was nothing, or the texts are not kept any more.
+// landed are the changes of a call, nil if there are none or their texts are gone.
 func landed(st store.Store, changes []store.Entry) *filetime.Landed {
 	var out filetime.Landed
 	for _, e := range changes {
@@ -296,7 +296,7 @@ func landed(st store.Store, changes []store.Entry) *filetime.Landed {
 		if json.Unmarshal(e.Body, &b) != nil || len(e.Blobs) != 2 {
 			return nil
 		}
-		if b.Operation == OpShell { // it was not told with the call
+		if b.Operation == OpShell { // not part of the call's result
 			continue
 		}
 		f := filetime.LandedFile{Path: b.Path, Created: b.Operation == OpCreate, Applied: true}

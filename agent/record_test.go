@@ -383,7 +383,7 @@ func TestCutShortAmongSeveral(t *testing.T) {
 			[]store.Judged{intent(disk.Partly, all...)},
 			map[string]string{"/w/a": "1", "/w/new": "newer", "/w/old": "old", "/w/last": "last"},
 			"edit /w/a one>1", ": whether it took effect is not known, and it was not tried again. Look at what is there before you go on. " +
-				"It is in /w/a; it is not in /w/old, /w/last; somebody has changed /w/new since.",
+				"It is in /w/a; it is not in /w/old, /w/last; /w/new has changed since.",
 		},
 		{
 			"while it was taken back",

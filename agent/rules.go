@@ -12,22 +12,23 @@ import (
 	"tandem/filetime"
 )
 
-// rules finds the rules files of a session's folders, each once, when the model first sees something below its folder.
+// rules reads the rules files of a session's folders lazily and once: when the model first sees a file below the
+// folder.
 type rules struct {
 	files filetime.Files
 	log   *slog.Logger
-	// shows says that the model may be told of a path unasked: a link in a repository may lead anywhere.
+	// shows says that a path may be read without permission: a symbolic link in a repository may lead anywhere.
 	shows func(path string) bool
 
 	mu sync.Mutex
-	// root is where the workspace lies; after its own rules were read, without symbolic links.
+	// root is the workspace's folder, with symbolic links resolved once its own rules were read.
 	root string
 	read map[string]bool
-	// fresh are folders of files that the model has seen and that were not looked at.
+	// fresh are the folders of seen files that were not checked for rules yet.
 	fresh map[string]bool
 }
 
-// see takes note of a path that the model sees.
+// see records a path that the model sees.
 func (r *rules) see(path string) {
 	folder := filepath.Dir(path)
 	r.mu.Lock()
@@ -37,7 +38,7 @@ func (r *rules) see(path string) {
 	}
 }
 
-// found gives what holds for the files seen since it was last asked, "" for nothing new.
+// found gives the new rules for the files seen since the last call, or "".
 func (r *rules) found(ctx context.Context) string {
 	r.mu.Lock()
 	var paths []string
@@ -56,7 +57,7 @@ func (r *rules) found(ctx context.Context) string {
 	return prompt.Rules(out)
 }
 
-// of gives a folder's rules; ok is false where there are none, or where they were given before.
+// of gives a folder's rules; ok is false if there are none or they were given before.
 func (r *rules) of(ctx context.Context, folder string) (rule prompt.Rule, ok bool) {
 	r.mu.Lock()
 	known := r.read[folder]
@@ -89,8 +90,8 @@ func (r *rules) of(ctx context.Context, folder string) (rule prompt.Rule, ok boo
 	return prompt.Rule{Path: path, Text: s.Text.String()}, s.Exists && s.Text.Len() > 0
 }
 
-// Shows says that the session's model may be told of a path unasked: it lies below the roots and is of no kind that holds
-// keys or passwords, also where a link leads to it.
+// Shows says that the model may read a path without permission: it and the target of its symbolic links lie below the
+// roots and are no files that usually hold keys or passwords.
 func (s *Session) Shows(path string) bool {
 	s.mu.Lock()
 	paths := s.paths

@@ -36,14 +36,14 @@ var (
 	ErrIdle   = errors.New("the session is answering no prompt")
 )
 
-// CallIDError is a call's id that the session has had before.
+// CallIDError is a duplicate call id.
 type CallIDError struct{ ID string }
 
 func (e *CallIDError) Error() string {
 	return fmt.Sprintf("the callId %q was used before in this session", e.ID)
 }
 
-// ModeError is a mode that is not served.
+// ModeError is an unknown mode.
 type ModeError struct{ Mode gate.Mode }
 
 func (e *ModeError) Error() string {
@@ -55,39 +55,38 @@ func (e *ModeError) Error() string {
 	return fmt.Sprintf("the mode %q is not served; use %s or %s", e.Mode, strings.Join(names[:last], ", "), names[last])
 }
 
-// Options are what a session is made of. Log and Runner may be nil, everything else must be set unless it says
-// otherwise.
+// Options configure a session. Log and Runner may be nil; all else must be set, except where noted.
 type Options struct {
 	ID string
-	// Cwd is the absolute folder that relative paths start from, More are the workspace's other folders.
+	// Cwd is the absolute base of relative paths, More are the workspace's other folders.
 	Cwd  string
 	More []string
-	// Home is what ~ stands for in paths; may be empty.
+	// Home replaces ~ in paths; may be empty.
 	Home   string
 	Config config.Config
 	// Mode and Model override the configuration's where they are not empty.
 	Mode   gate.Mode
 	Model  string
 	Models model.Opener
-	// Roots is what the files are opened below; nil is one for this session alone.
+	// Roots caches open directories of roots; nil is a cache of this session alone.
 	Roots *sandbox.Roots
-	// Rules are the person's own rules for every session; may be empty.
+	// Rules is the text of the user's own rules file; may be empty.
 	Rules string
 
-	// Tools gives what may be called as it is now; it is asked before each request to a model, and before each call begins.
+	// Tools gives the present set of tools; it is called before each request to a model and before each call begins.
 	Tools  func() *tools.Set
 	Client Client
 	Files  filetime.Files
 	Runner sandbox.Runner
-	// Places bounds the calls of all sessions together; nil is no bound. Those of this one are bounded by the configuration.
+	// Places is a semaphore on the running calls of all sessions; nil is no limit. The configuration limits one session's.
 	Places *run.Places
 	// OpenDocuments lists the paths of the documents with unsaved text; may be nil.
 	OpenDocuments func() []string
-	// Seen is told of every path that the model sees, Landed of every change that landed; neither may block. May be nil.
+	// Seen is called with every path that the model sees, Landed with every landed change; neither may block. May be nil.
 	Seen   func(path string)
 	Landed func(c filetime.Change, l filetime.Landed)
-	// Store gives what keeps the session, when there is first something to keep; may be nil. Past is what to go on with,
-	// which the Store holds; may be nil.
+	// Store opens the store at the session's first write; nil keeps nothing. Past is the stored session to continue, which
+	// the Store has locked; may be nil.
 	Store func() store.Store
 	Past  *Past
 	// BeforeCommand is called before a command runs, see run.Host; may be nil.
@@ -117,13 +116,13 @@ type Session struct {
 	places  *run.Places
 	mode    gate.Mode
 	model   string
-	// ownMode and ownModel say that somebody chose them for this session, so that they do not follow the configuration.
+	// ownMode and ownModel say that the user chose them for this session, so that they do not follow the configuration.
 	ownMode, ownModel bool
 	askAlways         bool
-	services          int // grows whenever what models are opened by has changed
+	services          int // a generation: incremented when the configuration of models changes
 
 	models  model.Opener
-	opened  map[string]model.Model // kept, so that a script goes on where the last turn left it
+	opened  map[string]model.Model // a cache by name: a scripted model has state from turn to turn
 	history []model.Message
 	turns   int
 	usage   model.Usage // of all turns
@@ -148,7 +147,7 @@ func New(o Options) (_ *Session, err error) {
 	}
 	defer func() {
 		if err != nil {
-			s.letGo()
+			s.closeFolders()
 		}
 	}()
 	s.places = run.NewPlaces(s.mostCalls, o.Places)
@@ -191,14 +190,14 @@ func New(o Options) (_ *Session, err error) {
 // ID is the session's id.
 func (s *Session) ID() string { return s.o.ID }
 
-// Cwd is the folder that relative paths start from.
+// Cwd is the base of relative paths.
 func (s *Session) Cwd() string { return s.o.Cwd }
 
-// FileTime is what the session's model has seen of the files.
+// FileTime records the texts of files that the session's model has seen.
 func (s *Session) FileTime() *filetime.FileTime { return s.fileTime }
 
-// SetConfig replaces the configuration and what opens models by it. It holds from the next call and the next prompt on.
-// Mode and model follow it where nobody has chosen them for the session.
+// SetConfig replaces the configuration and the Opener of models, for the next call and the next prompt. Mode and model
+// follow it unless they were set for the session.
 func (s *Session) SetConfig(c config.Config, models model.Opener) {
 	s.mu.Lock()
 	before := s.config
@@ -208,7 +207,7 @@ func (s *Session) SetConfig(c config.Config, models model.Opener) {
 		s.services++
 	}
 	if before.Model != c.Model {
-		delete(s.opened, "") // another one is the default
+		delete(s.opened, "") // "" is the default model
 		s.services++
 	}
 	s.config, s.models = c, models
@@ -219,11 +218,11 @@ func (s *Session) SetConfig(c config.Config, models model.Opener) {
 	follow := s.mode != "" && before.Mode != c.Mode
 	s.mu.Unlock()
 	if follow {
-		_ = s.setMode(gate.Mode(c.Mode), false) // there are no others in a configuration
+		_ = s.setMode(gate.Mode(c.Mode), false) // a configuration's mode is valid
 	}
 }
 
-// confine makes the paths anew from the configuration and the folders. s.mu is held.
+// confine rebuilds the paths from the configuration and the folders. s.mu is held.
 func (s *Session) confine() {
 	folders := slices.Concat([]string{s.o.Cwd}, s.o.More)
 	s.paths = &sandbox.Paths{
@@ -236,12 +235,12 @@ func (s *Session) confine() {
 	}
 }
 
-// Reopen makes the folders that stand at the paths of the session's folders now those that it works in: a person has opened
-// it again.
+// Reopen opens the session's folders anew by path, since the user has loaded the session again: a folder may have been
+// replaced.
 func (s *Session) Reopen() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.folders = slices.Clone(s.folders) // calls that run have the others
+	s.folders = slices.Clone(s.folders) // running calls use the old ones
 	for i, f := range s.folders {
 		s.folders[i] = f.Again()
 	}
@@ -256,8 +255,8 @@ func (s *Session) intact() error {
 	return paths.Intact()
 }
 
-// letGo closes the folders.
-func (s *Session) letGo() {
+// closeFolders closes the folders.
+func (s *Session) closeFolders() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.folders {
@@ -265,8 +264,8 @@ func (s *Session) letGo() {
 	}
 }
 
-// SetAskAlways says whether every change and command asks, in whatever mode, since a restriction of the configuration was not
-// understood.
+// SetAskAlways sets whether every change and command asks, whatever the mode: a restriction in the configuration could
+// not be parsed.
 func (s *Session) SetAskAlways(on bool) {
 	s.mu.Lock()
 	s.askAlways = on
@@ -284,19 +283,20 @@ func (s *Session) absolute(paths []string) []string {
 	return out
 }
 
-// Mode is the mode that is in force.
+// Mode is the present mode.
 func (s *Session) Mode() gate.Mode {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mode
 }
 
-// SetMode changes the mode, at once, also for a turn that is running. The error is a *ModeError.
+// SetMode changes the mode at once, also of a running turn. The error is a *ModeError.
 func (s *Session) SetMode(m gate.Mode) error {
 	return s.setMode(m, true)
 }
 
-// setMode changes the mode; own says that somebody has chosen it for the session, which then keeps it.
+// setMode changes the mode. With own it is the user's choice for this session, which the configuration does not
+// override.
 func (s *Session) setMode(m gate.Mode, own bool) error {
 	if !m.Known() {
 		return &ModeError{m}
@@ -318,7 +318,7 @@ func (s *Session) setMode(m gate.Mode, own bool) error {
 	return nil
 }
 
-// Model is the name of the model that answers.
+// Model is the name of the session's model.
 func (s *Session) Model() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -349,7 +349,7 @@ func (s *Session) setModel(name string) error {
 	return nil
 }
 
-// open gives the model of that name, the same one for every turn.
+// open gives the model of that name, from the cache if it is there.
 func (s *Session) open(name string) (model.Model, error) {
 	s.mu.Lock()
 	m, models, services := s.opened[name], s.models, s.services
@@ -363,7 +363,7 @@ func (s *Session) open(name string) (model.Model, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.services != services { // it was opened by what held before: good for this once
+	if s.services != services { // opened by an outdated configuration: not cached
 		return m, nil
 	}
 	if known := s.opened[m.Name()]; known != nil {
@@ -373,26 +373,26 @@ func (s *Session) open(name string) (model.Model, error) {
 	return m, nil
 }
 
-// History is the conversation so far, without the system prompt. No call in it lacks its result.
+// History is the conversation so far, without the system prompt. Every call in it has its result.
 func (s *Session) History() []model.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.history)
 }
 
-// Input is what a person sends: Blocks, what they have in front of them, and for this one prompt another Model where
-// that is not empty.
+// Input is a user's message: its Blocks, the editor's context, and a Model that overrides the session's for this prompt
+// unless it is empty.
 type Input struct {
 	Blocks []prompt.Block
 	Editor prompt.Editor
 	Model  string
-	// Shown is what a person reads as their prompt later on, Title what a session without a title is called by it.
+	// Shown is the text of the prompt in transcripts, Title the title of a session that has none.
 	Shown, Title string
-	// News gives what the model is told before Blocks, "" for nothing; it is asked when the turn is opened. May be nil.
+	// News gives text for the model that precedes Blocks, or ""; it is called when the turn is opened. May be nil.
 	News func(ctx context.Context) string
 }
 
-// Prompt answers in: Begin, Open and Run in one.
+// Prompt is Begin, Open and Run.
 func (s *Session) Prompt(ctx context.Context, in Input) (TurnResult, error) {
 	t, err := s.Begin(in)
 	if err == nil {
@@ -404,8 +404,8 @@ func (s *Session) Prompt(ctx context.Context, in Input) (TurnResult, error) {
 	return t.Run(ctx), nil
 }
 
-// Begin claims the session for a turn without doing any of its work, so that a Cancel that comes after it finds it. It
-// waits for nothing. Errors are ErrBusy, ErrClosed and ErrEmpty; then nothing has happened. The Turn must be opened.
+// Begin claims the session for a turn, so that a later Cancel finds it, and does none of the turn's work. It does not
+// block. Errors are ErrBusy, ErrClosed and ErrEmpty; then nothing has happened. The Turn must be opened.
 func (s *Session) Begin(in Input) (*Turn, error) {
 	said, err := s.message(in)
 	if err != nil {
@@ -431,15 +431,15 @@ func (s *Session) Begin(in Input) (*Turn, error) {
 	return t, nil
 }
 
-// Open makes ready what the turn needs, which may take a while: a command may have to find its model's key. It must be
-// called once. The end of ctx cancels the turn, and one that was cancelled is open at once. Where there is an error,
-// such as a *model.Error of kind "unavailable" or a *sandbox.PathError for a folder that is replaced, nothing has
-// happened and the turn is over; otherwise it must be run.
+// Open prepares the turn, which may take a while: a command may have to print the key of its model. It must be called
+// once. The end of ctx cancels the turn; for a cancelled turn Open returns at once. After an error, such as a
+// *model.Error of kind "unavailable" or a *sandbox.PathError for a replaced folder, nothing has happened and the turn
+// is over; else it must be run.
 func (t *Turn) Open(ctx context.Context) error {
 	defer context.AfterFunc(ctx, t.cancel)()
 	s := t.s
 	ready := false
-	defer func() { // also where there was a fault in what follows
+	defer func() { // also after a panic
 		if t.failed = !ready; t.failed {
 			t.end()
 		}
@@ -455,7 +455,7 @@ func (t *Turn) Open(ctx context.Context) error {
 	if t.in.News != nil && t.ctx.Err() == nil {
 		if news := t.in.News(t.ctx); news != "" {
 			t.in.Blocks = slices.Insert(slices.Clone(t.in.Blocks), 0, prompt.Block{Type: "text", Text: news})
-			t.said, _ = s.message(t.in) // it is not empty
+			t.said, _ = s.message(t.in) // not empty, so without error
 		}
 	}
 	s.mu.Lock()
@@ -484,7 +484,7 @@ func (t *Turn) Open(ctx context.Context) error {
 	return nil
 }
 
-// find gives the turn's model, or nil as soon as the turn is cancelled.
+// find gives the turn's model, or nil once the turn is cancelled.
 func (t *Turn) find() (model.Model, error) {
 	t.s.mu.Lock()
 	known := t.s.opened[t.name]
@@ -513,7 +513,7 @@ func (t *Turn) find() (model.Model, error) {
 	}
 }
 
-// end lets the session go.
+// end releases the session from the turn.
 func (t *Turn) end() {
 	t.cancel()
 	t.s.mu.Lock()
@@ -522,7 +522,7 @@ func (t *Turn) end() {
 	t.s.working.Done()
 }
 
-// fitting gives blocks without the data that is too large: the model is told that such an image cannot be shown.
+// fitting removes the data of images that are too large; their text tells the model that they cannot be shown.
 func (s *Session) fitting(blocks []prompt.Block) []prompt.Block {
 	s.mu.Lock()
 	most := s.config.Limits.MaxImageBytes
@@ -536,7 +536,7 @@ func (s *Session) fitting(blocks []prompt.Block) []prompt.Block {
 	return blocks
 }
 
-// message is what the model is told of in. The error is ErrEmpty.
+// message is in as a message for the model. The error is ErrEmpty.
 func (s *Session) message(in Input) (model.Message, error) {
 	in.Blocks = s.fitting(in.Blocks)
 	said := model.Message{Role: model.User, Text: prompt.User(s.o.Cwd, in.Blocks)}
@@ -552,7 +552,7 @@ func (s *Session) message(in Input) (model.Message, error) {
 	return said, nil
 }
 
-// see is told of the paths that a person names.
+// see records the paths in a user's message as seen.
 func (s *Session) see(in Input) {
 	for _, path := range prompt.Paths(s.o.Cwd, in.Blocks, in.Editor) {
 		s.rules.see(path)
@@ -560,7 +560,7 @@ func (s *Session) see(in Input) {
 	}
 }
 
-// Cancel ends the running turn, if there is one; Run then returns with Stop Cancelled.
+// Cancel cancels the running turn, if any; its Run returns with Stop Cancelled.
 func (s *Session) Cancel() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -569,7 +569,7 @@ func (s *Session) Cancel() {
 	}
 }
 
-// Close cancels what is running and returns when it has ended. Nothing can be begun afterwards.
+// Close cancels the turn and the calls and waits for their end. Later requests fail with ErrClosed.
 func (s *Session) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -578,22 +578,22 @@ func (s *Session) Close() {
 	s.working.Wait()
 	s.teller.drain()
 	s.record.release()
-	s.letGo()
+	s.closeFolders()
 }
 
-// CallOptions say how calls outside a turn are carried out.
+// CallOptions are options of calls outside of a turn.
 type CallOptions struct {
-	// Apply overrides where changes go; "" leaves it to the configuration.
+	// Apply overrides where changes go; "" is the configuration's choice.
 	Apply filetime.Apply
 	// Trace adds the stages and their times to the results.
 	Trace bool
-	// DryRun only says which calls would run together.
+	// DryRun only computes the batches.
 	DryRun bool
 }
 
-// CallTools carries calls out for a host that brings its own model, beside or without a turn. It gives the results in
-// the order of the calls and which of them ran together. A call without an id gets one. The error is ErrClosed, a
-// *CallIDError, or a *sandbox.PathError for a folder that is replaced; then nothing has happened.
+// CallTools runs calls for a host with a model loop of its own, independent of a turn. It gives the results in the
+// order of the calls, and the batches as indices. A call without an id gets one. The error is ErrClosed, a
+// *CallIDError, or a *sandbox.PathError for a replaced folder; then nothing has happened.
 func (s *Session) CallTools(ctx context.Context, calls []run.Call, o CallOptions) ([]tools.Result, [][]int, error) {
 	calls = slices.Clone(calls)
 	if o.DryRun {
@@ -601,7 +601,7 @@ func (s *Session) CallTools(ctx context.Context, calls []run.Call, o CallOptions
 	}
 	err := s.intact()
 	s.mu.Lock()
-	if err == nil || s.closed { // a closed one holds no folder any more
+	if err == nil || s.closed { // a closed session has closed its folders: ErrClosed comes first
 		err = s.admit(calls)
 	}
 	if err == nil {
@@ -646,7 +646,7 @@ func (s *Session) admit(calls []run.Call) error {
 	return nil
 }
 
-// newID gives an id that begins with stem and that no call of the session has; mu is held.
+// newID gives a unique id that begins with stem; mu is held.
 func (s *Session) newID(stem string) string {
 	for n := len(s.ids); ; n++ {
 		if id := fmt.Sprintf("%s_%d", stem, n); !s.ids[id] {
@@ -656,7 +656,7 @@ func (s *Session) newID(stem string) string {
 	}
 }
 
-// callID gives a model's call an id that is the session's only one of its kind, its own wherever that will do.
+// callID gives a model's call a unique id, the wanted one if it is free.
 func (s *Session) callID(wanted string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -667,7 +667,7 @@ func (s *Session) callID(wanted string) string {
 	return s.newID(cmp.Or(wanted, "call"))
 }
 
-// Judge decides by the mode and the rules that are in force when a call asks; it makes Session a run.Gate.
+// Judge implements run.Gate by the present mode and rules.
 func (s *Session) Judge(t tools.Tool, needs []tools.Need) gate.Decision {
 	s.mu.Lock()
 	mode := s.mode
@@ -679,8 +679,8 @@ func (s *Session) Judge(t tools.Tool, needs []tools.Need) gate.Decision {
 	return policy.Judge(t, needs)
 }
 
-// policyOf is what a configuration says about calls. What it says of their arguments is not looked at: a rule is about
-// every call of its tools, and a hook that would have to be asked refuses them.
+// policyOf is the policy of a configuration. Patterns for arguments are not supported: a rule holds for every call of
+// its tools, and a hook, which cannot be run, refuses them.
 func policyOf(c config.Config, m gate.Mode) gate.Policy {
 	p := gate.Policy{Mode: m, Confined: c.Sandbox.Level == "strict"}
 	for _, r := range c.Permissions.Deny {
@@ -697,7 +697,7 @@ func policyOf(c config.Config, m gate.Mode) gate.Policy {
 	return p
 }
 
-// asker asks the session's person.
+// asker asks the session's user.
 type asker struct {
 	s       *Session
 	endTurn func()
@@ -712,7 +712,7 @@ func (a asker) Ask(ctx context.Context, q run.Question) run.Answer {
 	return answer
 }
 
-// host is what calls of a turn, or of none for 0, run with.
+// host is the environment of the calls of a turn; 0 is none.
 func (s *Session) host(turn int, began time.Time, endTurn func()) *run.Host {
 	s.mu.Lock()
 	c := s.config
@@ -724,7 +724,7 @@ func (s *Session) host(turn int, began time.Time, endTurn func()) *run.Host {
 			written := s.record.saw(turn, e)
 			s.teller.say(Event{Turn: turn, At: max(0, e.At.Sub(began)), Call: &e}, written)
 			if e.State == run.Executing && e.Phase == "use" && e.Plan != nil && !e.Plan.Kind.ReadOnly() {
-				s.teller.drain() // before anybody sees what it does
+				s.teller.drain() // the client hears of the call before its effects
 			}
 		},
 		Places: s.places,
@@ -760,7 +760,7 @@ func (s *Session) env(turn int, call run.Call) *tools.Env {
 	return env
 }
 
-// runner starts commands with the surroundings that the configuration gives them. s.mu is held.
+// runner is a Runner with the configuration's search path and environment of commands. s.mu is held.
 func (s *Session) runner() sandbox.Runner {
 	if s.o.Runner == nil {
 		return nil
@@ -774,25 +774,25 @@ func (s *Session) runner() sandbox.Runner {
 	}
 }
 
-// surroundings is a Runner whose commands find programs and get variables as a session has it.
+// surroundings is a Runner with a session's search path and environment.
 type surroundings struct {
 	sandbox.Runner
 	in         sandbox.Surroundings
 	privileged bool
 }
 
-// Find finds a program where the session has programs looked for.
+// Find looks a program up in the session's search path.
 func (r *surroundings) Find(name string, _ sandbox.Surroundings) (string, error) {
 	return r.Runner.Find(name, r.in)
 }
 
-// Start starts c.
+// Start starts c in the session's environment.
 func (r *surroundings) Start(ctx context.Context, c sandbox.Command) (sandbox.Process, error) {
 	c.Surroundings, c.Privileged = r.in, r.privileged
 	return r.Runner.Start(ctx, c)
 }
 
-// mostCalls is how many calls of the session run at the same time.
+// mostCalls is the limit on the session's concurrent calls.
 func (s *Session) mostCalls() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,19 +8,19 @@ import (
 	"tandem/agent/store"
 )
 
-// steered is what a person has said to a turn that was running, as the model and as a person gets it.
+// steered is a user's message to a running turn, for the model and for display.
 type steered struct {
 	said  model.Message
 	shown string
 }
 
-// Steer adds to the running turn. The model gets in with its next request, and there is one even where its present
-// answer would have been the end of the turn; the client is told by an Event with User when that happens. Where the turn
-// ends otherwise in stays in the conversation, for the next prompt. It waits for nothing. Errors are ErrIdle, ErrClosed
-// and ErrEmpty; then nothing has happened. Model, Title and News of in say nothing.
+// Steer queues a message for the running turn. The model gets it with its next request, which is made even if the
+// present answer would have ended the turn; the client gets an Event with User then. If the turn ends otherwise, the
+// message stays in the conversation for the next prompt. It does not block. Errors are ErrIdle, ErrClosed and ErrEmpty;
+// then nothing has happened. Model, Title and News of in are ignored.
 //
-// The function it gives must be called. It returns when in is written down; its error is ErrIdle where the turn came to
-// nothing because its model could not be opened, or that of ctx, whose end gives up the waiting and nothing else.
+// The caller must call keep, which returns when the message is stored. Its error is ErrIdle if the turn failed to open,
+// or that of ctx, which ends the waiting alone.
 func (s *Session) Steer(in Input) (keep func(ctx context.Context) error, err error) {
 	said, err := s.message(in)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Session) Steer(in Input) (keep func(ctx context.Context) error, err err
 	return t.keep, nil
 }
 
-// keep writes down what waits and is not written down yet, in its order.
+// keep stores the queued messages that are not stored yet, in order.
 func (t *Turn) keep(ctx context.Context) error {
 	select {
 	case <-t.opened:
@@ -62,13 +62,13 @@ func (t *Turn) keep(ctx context.Context) error {
 		entries = append(entries, r.entry(t.number, store.Steer, "", w.shown, body{Message: &w.said}))
 	}
 	r.add(entries...)
-	t.s.teller.drain() // where join has been quicker
+	t.s.teller.drain() // join may have queued an event meanwhile
 	return nil
 }
 
-// join puts what the person has said meanwhile into the conversation, and says whether there was anything.
+// join moves the queued messages into the conversation, and says whether there were any.
 func (t *Turn) join() bool {
-	t.keeping.Lock() // it is written down as what waits before it is written down as what was said, or not at all
+	t.keeping.Lock() // a Steer entry is stored before the Message entry, or never
 	defer t.keeping.Unlock()
 	s := t.s
 	s.mu.Lock()
@@ -84,7 +84,7 @@ func (t *Turn) join() bool {
 	return len(waiting) > 0
 }
 
-// done says that the turn has nothing more to do, after which nothing can be added to it.
+// done closes the queue if it is empty, and says whether it did.
 func (t *Turn) done() bool {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
@@ -92,7 +92,7 @@ func (t *Turn) done() bool {
 	return t.over
 }
 
-// leave ends the turn to what may be added, and keeps what has not reached the model for the next one.
+// leave closes the queue; queued messages join the conversation, for the next prompt.
 func (t *Turn) leave() {
 	t.s.mu.Lock()
 	t.over = true

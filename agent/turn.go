@@ -15,42 +15,42 @@ import (
 	"tandem/tools/run"
 )
 
-// Turn is one prompt on its way to an answer.
+// Turn is the work on one prompt.
 type Turn struct {
 	s      *Session
 	number int
 	in     Input
-	name   string      // of the model that was asked for
-	model  model.Model // nil where the turn was cancelled before it was found
+	name   string      // of the model
+	model  model.Model // nil if the turn was cancelled before it was opened
 	began  time.Time
 	ctx    context.Context
 	cancel context.CancelFunc
-	// opened is closed when Open has done its part, which has failed or not.
+	// opened is closed when Open has returned; failed is its result.
 	opened chan struct{}
 	failed bool
 	usage  model.Usage
 	shown  string // of said
 	said   model.Message
-	// steered has what was said since and has not reached the model; once over nothing is added to it. Under s.mu.
+	// steered is the queue of messages that have not reached the model; it is closed once over is set. Under s.mu.
 	steered []steered
 	over    bool
-	kept    int        // of steered, how many are written down; under s.mu
-	keeping sync.Mutex // held while they are written down
-	// budget is what the turn's calls may use.
+	kept    int        // the number of steered that are in the store; under s.mu
+	keeping sync.Mutex // held while they are stored
+	// budget limits the turn's calls.
 	budget *run.Budget
 }
 
 // Number counts the session's turns from 1.
 func (t *Turn) Number() int { return t.number }
 
-// Run carries the turn out. It must be called once, after Open. The end of ctx cancels the turn.
+// Run runs the turn. It must be called once, after Open. The end of ctx cancels the turn.
 func (t *Turn) Run(ctx context.Context) TurnResult {
 	defer context.AfterFunc(ctx, t.cancel)()
 	if ctx.Err() != nil {
 		t.cancel()
 	}
 	s := t.s
-	defer t.end() // also where there was a fault in what follows
+	defer t.end() // also after a panic
 	stop, err := t.guarded(t.answer)
 	t.cancel()
 	stop, err = t.guarded(func() (StopReason, error) {
@@ -58,7 +58,7 @@ func (t *Turn) Run(ctx context.Context) TurnResult {
 		var own []model.Message
 		s.mu.Lock()
 		if last := s.history[len(s.history)-1]; last.Role != model.Assistant || len(last.Calls) > 0 {
-			// Many models want every turn to end with words of their own.
+			// Many providers require the last message of a turn to be the assistant's.
 			own = []model.Message{{Role: model.Assistant, Text: closing(stop)}}
 			s.history = append(s.history, own...)
 		}
@@ -71,7 +71,7 @@ func (t *Turn) Run(ctx context.Context) TurnResult {
 		s.o.Log.Warn("turn failed", "session", s.o.ID, "turn", t.number, "model", t.name, "error", err)
 		if m := (*model.Error)(nil); errors.As(err, &m) && m.Kind == "auth" {
 			s.mu.Lock()
-			clear(s.opened) // the next prompt asks for the key anew: somebody may have set another one
+			clear(s.opened) // the next prompt reads the key again, which the user may have replaced
 			s.mu.Unlock()
 		}
 		t.tell(Event{Notice: err.Error()})
@@ -82,13 +82,13 @@ func (t *Turn) Run(ctx context.Context) TurnResult {
 
 func (t *Turn) tell(e Event) { t.tellOnce(nil, e) }
 
-// tellOnce tells of an event once a batch is written.
+// tellOnce sends an event once a batch is written.
 func (t *Turn) tellOnce(written *batch, e Event) {
 	e.Turn, e.At = t.number, max(0, t.s.o.Now().Sub(t.began))
 	t.s.teller.say(e, written)
 }
 
-// guarded does a part of the turn. A fault of ours ends the turn and not the session.
+// guarded turns a panic of do into the failure of the turn.
 func (t *Turn) guarded(do func() (StopReason, error)) (stop StopReason, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -114,22 +114,22 @@ func (t *Turn) answer() (StopReason, error) {
 	return l.Run(t.ctx)
 }
 
-// limits bound the session's turns.
+// limits are the configured limits of a turn.
 func (s *Session) limits() loop.Limits {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return loop.Limits{Requests: s.config.Budget.MaxTurnRequests, CostUSD: s.config.Budget.MaxCostUSD}
 }
 
-// conversation is the session's history as the loop of a turn goes on with it: what is added is written down too.
+// conversation is the session's history as a loop.Conversation; messages that are added are stored too.
 type conversation struct{ *Turn }
 
 var _ loop.Conversation = conversation{}
 
-// Next adds what the person has said meanwhile, and the rules that hold where the model has come to look.
+// Next adds the steered messages, and the rules of folders that the model has reached.
 func (c conversation) Next(ctx context.Context) {
 	c.join()
-	c.s.system() // has the workspace's own rules, which come first
+	c.s.system() // first, since it reads the workspace's own rules
 	if found := c.s.rules.found(ctx); found != "" {
 		c.Answered("", model.Message{Role: model.User, Text: found})
 	}

@@ -13,7 +13,7 @@ import (
 	"tandem/tools/run"
 )
 
-// answer is what a model has said of one answer so far.
+// answer is an answer that streams in.
 type answer struct {
 	loop  *Loop
 	ctx   context.Context
@@ -21,11 +21,11 @@ type answer struct {
 	calls *run.Stream
 	text  strings.Builder
 	kept  []model.Thought
-	asked []*asked // in the order in which they began
-	n     int      // how many of them have been handed to calls
+	asked []*asked // in the order of their first piece
+	n     int      // the number of those submitted to calls
 }
 
-// asked is a call that the model is writing or has written.
+// asked is a call in an answer, complete once done.
 type asked struct {
 	index int
 	call  run.Call
@@ -33,7 +33,7 @@ type asked struct {
 	tool  string
 	args  strings.Builder
 	done  bool
-	// place is the call's among those that were handed on, -1 before that.
+	// place is the call's index among the submitted ones, -1 before that.
 	place int
 }
 
@@ -81,7 +81,7 @@ func (a *answer) callDelta(d model.CallDelta) {
 	a.calls.Submit(c.call)
 }
 
-// find gives the call that a piece belongs to, a new one for its first piece.
+// find gives the call of a piece, a new one for its first.
 func (a *answer) find(d model.CallDelta) *asked {
 	for _, c := range a.asked {
 		if c.index == d.Index {
@@ -103,12 +103,12 @@ func (c *asked) event(at time.Time, s run.State, phase string) run.Event {
 	return run.Event{Call: c.call, Tool: c.tool, Kind: c.kind, State: s, Phase: phase, Title: c.tool, At: at}
 }
 
-// CutOff is the result of a call that the model never finished writing.
+// CutOff is the result of an incomplete call.
 func CutOff() tools.Result {
 	return tools.Fail(filetime.Cancelled, "cut_off", "The call was cut off before it was complete: nothing was done.")
 }
 
-// drop tells of the end of a call that was announced and will not be carried out.
+// drop sends the events of an incomplete call, which was announced and will not run.
 func (l *Loop) drop(c *asked) {
 	r := CutOff()
 	r.Call = c.call.ID
@@ -121,7 +121,7 @@ func (l *Loop) drop(c *asked) {
 	}
 }
 
-// messages are what the answer adds to the conversation: the model's own message, then one for each call's result.
+// messages are the assistant's message of the answer, then one for each call's result.
 func (a *answer) messages(results []tools.Result) []model.Message {
 	own := model.Message{Role: model.Assistant, Text: a.text.String(), Thoughts: a.kept}
 	if own.Text == "" && len(a.asked) == 0 {
@@ -143,7 +143,7 @@ func (a *answer) messages(results []tools.Result) []model.Message {
 	return messages
 }
 
-// ResultMessage is a call's result as the model reads it.
+// ResultMessage is a call's result as a message for the model.
 func ResultMessage(c run.Call, r tools.Result) model.Message {
 	text := r.Data
 	if !r.Success {

@@ -1,5 +1,5 @@
-// Package loop runs one prompt: requests to a model and the tool calls of its answers, until the model has nothing more to
-// do. It knows neither sessions nor what keeps them nor settings: the conversation that it goes on with is an interface.
+// Package loop runs one prompt: requests to a model and the tool calls of its answers, until the model ends the turn.
+// It knows neither sessions nor the store nor settings: the conversation is an interface.
 package loop
 
 import (
@@ -14,7 +14,7 @@ import (
 	"tandem/tools/run"
 )
 
-// Event is one piece of news; exactly one of Text, Thought, User, Call, Usage, Notice and Mode is set.
+// Event is an event of a session; exactly one of Text, Thought, User, Call, Usage, Notice and Mode is set.
 type Event struct {
 	Turn int
 	// At is the time since the turn began.
@@ -23,9 +23,9 @@ type Event struct {
 	Thought string
 	User    string
 	Call    *run.Event
-	// Partial is the raw text of a call's arguments so far, while the model writes them; Call then names it.
+	// Partial is the raw text of a call's arguments while they stream in; Call is the call.
 	Partial string
-	// Usage is the turn's so far; with it come the Session's, and Context, the tokens of the last request and its answer.
+	// Usage is the turn's so far, Session the session's, Context the tokens of the last request and its answer.
 	Usage   *model.Usage
 	Session model.Usage
 	Context int64
@@ -47,68 +47,67 @@ const (
 	Failed          StopReason = "error"
 )
 
-// Conversation is what a loop goes on with and adds to. Next, Since, Answered, Used and Done are called one at a time, the
-// others also while the model writes and calls run.
+// Conversation is the append-only message history that a loop extends. Next, Since, Answered, Used and Done are called
+// one at a time, the others also while the model streams and calls run.
 type Conversation interface {
-	// Next adds what the model is to be told before its next request: what a person has said meanwhile, rules that hold where
-	// it has come to look.
+	// Next adds the messages that precede the next request: the user's steering, and rules of folders that the model has
+	// reached.
 	Next(ctx context.Context)
-	// Since gives the messages from the nth on. Messages are only ever added.
+	// Since gives the messages from index n on.
 	Since(n int) []model.Message
-	// Answered adds a model's answer and the results of its calls. text is what the model said in it.
+	// Answered adds a model's answer and the results of its calls. text is the text of the answer.
 	Answered(text string, messages ...model.Message)
-	// Used adds to the tokens and the money that the conversation has cost.
+	// Used adds to the conversation's tokens and cost.
 	Used(u model.Usage)
-	// Done says that the model has had everything. After that nothing is added for this loop.
+	// Done says that no message waits for the model; from then on none is added for this loop.
 	Done() bool
 
-	// CallID gives a model's call an id that no other call of the conversation has, the one that is wanted where it is free.
+	// CallID gives a model's call a unique id, the wanted one if it is free.
 	CallID(wanted string) string
-	// Calling announces that a call will be carried out, in whose answer the model has said text so far.
+	// Calling announces that a call will run. text is the answer's text so far.
 	Calling(id, text string)
-	// Tell tells whoever follows the conversation. It must not block.
+	// Tell sends an event to the client. It must not block.
 	Tell(e Event)
 }
 
-// Limits bound a loop; 0 is no limit of the cost.
+// Limits are the limits of a loop; 0 is no limit of the cost.
 type Limits struct {
 	// Requests to the model.
 	Requests int
 	CostUSD  float64
 }
 
-// Loop is one prompt on its way to an answer. All fields must be set; Run must be called once.
+// Loop is the run of one prompt. All fields must be set; Run must be called once.
 type Loop struct {
 	Model model.Model
-	// System gives the first message of every request, the same one each time.
+	// System gives the system prompt, which stays the same.
 	System       func() string
 	Conversation Conversation
-	// Host gives what the calls of one answer run with, and in it the tools that the request offers; it is asked before each
+	// Host gives the environment of one answer's calls, with the tools that the request offers; it is called before each
 	// request.
 	Host func() *run.Host
-	// Calls is what all calls together may take.
+	// Calls is the budget of all calls together.
 	Calls *run.Budget
-	// Limits are asked before each request.
+	// Limits is called before each request.
 	Limits func() Limits
-	// Key names the conversation to a service that keeps what it has read of it.
+	// Key is the key of the prompt cache at the model's service.
 	Key string
 	Now func() time.Time
 	Log *slog.Logger
 
 	usage model.Usage
-	// unpriced says that the person knows of a limit of cost that cannot be kept.
-	unpriced bool
-	// reflector sees the results before the model does.
+	// unpriced says that the user was told that the limit of cost cannot be enforced.
+	unpriced  bool
 	reflector reflector
-	// messages are the system prompt and the conversation, as far as a request has had them.
+	// messages are the system prompt and the conversation up to the last request.
 	messages []model.Message
 }
 
-// Run sends requests until the model has nothing more to do, a limit is reached or ctx ends. The error is set where the
-// reason is Failed. Every call in the conversation then has its result.
+// Run sends requests until the model ends the turn, a limit is reached or ctx ends. The error is set if the reason is
+// Failed. When Run returns, every call in the conversation has its result.
 func (l *Loop) Run(ctx context.Context) (StopReason, error) {
 	most := l.Limits().Requests
-	warned := false // the model has been told that the budget is used up, and has had a request to wind up
+	warned := false // the model knows that the budget is used up, and has one request left to finish
 	for range most {
 		if ctx.Err() != nil {
 			return Cancelled, nil
@@ -151,14 +150,14 @@ func (l *Loop) notice(format string, args ...any) {
 	l.Conversation.Tell(Event{Notice: fmt.Sprintf(format, args...)})
 }
 
-// noMoreCalls ends a loop whose calls have used up their budget.
+// noMoreCalls ends a loop whose budget of calls is used up.
 func (l *Loop) noMoreCalls() StopReason {
 	l.notice("The turn used up what its tool calls may take (budget.maxToolCalls, budget.maxToolTimeMs).")
 	return BudgetExceeded
 }
 
-// request sends one request, carries out what the model asks for while it is still writing, and puts its answer with
-// the results into the conversation. more says that the model waits for the results.
+// request sends one request, runs calls while the answer streams in, and adds the answer and the results to the
+// conversation. more says that the model waits for the results.
 func (l *Loop) request(ctx context.Context) (resp model.Response, more bool, err error) {
 	l.Conversation.Next(ctx)
 	host := l.Host()
@@ -180,7 +179,7 @@ func (l *Loop) request(ctx context.Context) (resp model.Response, more bool, err
 	return resp, more, err
 }
 
-// overBudget says that the loop has cost what it may cost, and tells the person; also where the cost cannot be known.
+// overBudget says that the limit of cost is reached, and tells the user; it also tells once if the cost is unknown.
 func (l *Loop) overBudget() bool {
 	most := l.Limits().CostUSD
 	switch {
@@ -196,7 +195,7 @@ func (l *Loop) overBudget() bool {
 	return false
 }
 
-// stream asks the model. A fault of its driver is the error of one request.
+// stream sends the request. A panic of the driver becomes the error of the request.
 func (l *Loop) stream(ctx context.Context, a *answer) (resp model.Response, err error) {
 	defer func() {
 		if v := recover(); v != nil {

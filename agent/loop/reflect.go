@@ -8,18 +8,17 @@ import (
 	"tandem/tools/schema"
 )
 
-// maxHints is how often in a turn a model is told that it repeats a mistake.
+// maxHints limits the hints about repeated mistakes in a turn.
 const maxHints = 3
 
-// reflector sees the results of a turn's calls in their order and says when a model makes the same mistake again. Calls of
-// one message were all asked for before the first of them was answered, so a mistake is compared with those of the message
-// before only.
+// reflector detects that a model repeats a mistake. It compares with the calls of the previous message only: those of
+// one message were all written before the first result.
 type reflector struct {
 	before, now []mistake
 	hints       int
 }
 
-// mistake is a call whose arguments did not pass.
+// mistake is a call with invalid arguments.
 type mistake struct {
 	tool   string
 	issues []schema.Issue
@@ -28,7 +27,7 @@ type mistake struct {
 // message begins the results of the model's next message.
 func (r *reflector) message() { r.before, r.now = r.now, nil }
 
-// hint gives what to add to a result, "" for nothing.
+// hint gives a text to append to a result, or "".
 func (r *reflector) hint(tool string, result tools.Result) string {
 	if result.Error != tools.InvalidArgs {
 		return ""
