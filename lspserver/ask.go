@@ -209,10 +209,10 @@ func wordsOf(d lsp.Diagnostic) string {
 func (s *server) say(kind lsp.MessageType, most int, message string) {
 	line := "Tandem: " + s.oneLine(message)
 	if short := cut(line, most); short != line || strings.TrimSpace(message) != s.oneLine(message) {
-		s.notify("window/logMessage", lsp.LogMessageParams{Type: kind, Message: "Tandem: " + show.Visible(strings.TrimSpace(message), true)})
+		notify(s, protocol.WindowLogMessage, lsp.LogMessageParams{Type: kind, Message: "Tandem: " + show.Visible(strings.TrimSpace(message), true)})
 		line = short
 	}
-	s.notify("window/showMessage", lsp.ShowMessageParams{Type: kind, Message: line})
+	notify(s, protocol.WindowShowMessage, lsp.ShowMessageParams{Type: kind, Message: line})
 }
 
 // oneLine is a text with every run of blanks and line ends as one blank, safe to be shown.

@@ -30,7 +30,7 @@ func (f face) Clarify(ctx context.Context, se *backend.Session, q tools.Clarific
 			ctx, cancel = context.WithTimeout(ctx, q.Timeout)
 			defer cancel()
 		}
-		err = s.conn.Call(ctx, "tandem/session/clarify", p, &r)
+		err = call(ctx, s.conn, protocol.SessionClarify, p, &r)
 		answer = clone(r.Answer)
 	case len(q.Options) > 0:
 		answer, err = s.questions.clarify(ctx, id, q)

@@ -10,6 +10,7 @@ import (
 
 	"tandem/filetime/text"
 	"tandem/lspserver/backend"
+	"tandem/lspserver/protocol"
 	"tandem/lspserver/workspace"
 )
 
@@ -22,7 +23,7 @@ func (s *server) fetchConfig(ctx context.Context) {
 	defer cancel()
 	section := "tandem"
 	var answer []lsp.LSPAny
-	err := s.conn.Call(ctx, "workspace/configuration", lsp.ConfigurationParams{
+	err := call(ctx, s.conn, protocol.WorkspaceConfiguration, lsp.ConfigurationParams{
 		Items: []lsp.ConfigurationItem{{Section: &section}},
 	}, &answer)
 	if err != nil || len(answer) == 0 {
@@ -86,12 +87,10 @@ func (f face) Problems(ctx context.Context, all []backend.Problem, text func(fil
 			continue
 		}
 		s.log.Warn("configuration", "problem", p.Text)
-		kind, method := lsp.MessageTypeInfo, "window/logMessage"
-		if p.Bad {
-			kind, method = lsp.MessageTypeWarning, "window/showMessage"
-		}
-		if err := s.conn.Notify(ctx, method, lsp.ShowMessageParams{Type: kind, Message: "Tandem: " + p.Text}); err != nil {
-			return
+		if said := "Tandem: " + p.Text; p.Bad {
+			notify(s, protocol.WindowShowMessage, lsp.ShowMessageParams{Type: lsp.MessageTypeWarning, Message: said})
+		} else {
+			notify(s, protocol.WindowLogMessage, lsp.LogMessageParams{Type: lsp.MessageTypeInfo, Message: said})
 		}
 	}
 }
@@ -117,7 +116,7 @@ func (s *server) markProblems(ctx context.Context, problems []backend.Problem, s
 	s.mu.Unlock()
 	for path, list := range files {
 		at := uri.URI(workspace.URI(path))
-		err := s.conn.Notify(ctx, "textDocument/publishDiagnostics", lsp.PublishDiagnosticsParams{URI: at, Diagnostics: list})
+		err := s.conn.Notify(ctx, protocol.TextDocumentPublishDiagnostics.Name, lsp.PublishDiagnosticsParams{URI: at, Diagnostics: list})
 		if err != nil {
 			return
 		}

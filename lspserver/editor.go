@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	lsp "go.lsp.dev/protocol"
@@ -39,7 +38,7 @@ func (e editor) Apply(ctx context.Context, d workspace.Delivery) (applied bool, 
 		p.Edit = lsp.WorkspaceEdit{Changes: map[uri.URI][]lsp.TextEdit{uri.URI(d.URI): textEdits(d)}}
 	}
 	var r lsp.ApplyWorkspaceEditResult
-	if err := s.conn.Call(ctx, "workspace/applyEdit", p, &r); err != nil {
+	if err := call(ctx, s.conn, protocol.WorkspaceApplyEdit, p, &r); err != nil {
 		var coded *wire.Error
 		switch {
 		case errors.Is(err, wire.ErrClosed):
@@ -57,7 +56,7 @@ func (e editor) Apply(ctx context.Context, d workspace.Delivery) (applied bool, 
 
 func (e editor) Save(ctx context.Context, uris []string) (map[string]string, error) {
 	var r protocol.SaveResult
-	if err := e.s.conn.Call(ctx, "tandem/documents/save", protocol.SaveParams{URIs: uris}, &r); err != nil {
+	if err := call(ctx, e.s.conn, protocol.DocumentsSave, protocol.SaveParams{URIs: uris}, &r); err != nil {
 		return nil, err
 	}
 	failed := map[string]string{}
@@ -69,7 +68,7 @@ func (e editor) Save(ctx context.Context, uris []string) (map[string]string, err
 
 func (e editor) Resync(ctx context.Context, uri string) (string, int32, error) {
 	var r protocol.ResyncResult
-	err := e.s.conn.Call(ctx, "tandem/documents/resync", protocol.ResyncParams{URI: uri}, &r)
+	err := call(ctx, e.s.conn, protocol.DocumentsResync, protocol.ResyncParams{URI: uri}, &r)
 	return clone(r.Text), r.Version, err
 }
 
@@ -152,17 +151,7 @@ func (f face) FileState(st workspace.State) {
 	if st.Open {
 		n.Version = &st.Version
 	}
-	f.s.notify("tandem/fileTime", n)
-}
-
-// notify sends a notification; one that cannot be sent any more is not missed. A plain client gets none of ours.
-func (s *server) notify(method string, params any) {
-	if s.client.plain && strings.HasPrefix(method, "tandem/") {
-		return
-	}
-	if err := s.conn.Notify(s.conn.Context(), method, params); err != nil {
-		s.log.Debug("notification not sent", "method", method, "error", err)
-	}
+	notify(f.s, protocol.FileTimeChanged, n)
 }
 
 func stamp(t time.Time) string {

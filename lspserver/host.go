@@ -39,7 +39,7 @@ func (f face) Ask(ctx context.Context, se *backend.Session, q run.Question) run.
 
 func (s *server) askPermission(ctx context.Context, id string, q run.Question) (run.Answer, error) {
 	var r protocol.PermissionResult
-	if err := s.conn.Call(ctx, "tandem/session/requestPermission", updates.Permission(id, q, s.b.MaxDiff()), &r); err != nil {
+	if err := call(ctx, s.conn, protocol.SessionRequestPermission, updates.Permission(id, q, s.b.MaxDiff()), &r); err != nil {
 		return run.Answer{}, err
 	}
 	answer, ok := updates.Answer(r)
@@ -62,5 +62,5 @@ func (f face) Called(id string, e *run.Event, source string) {
 	if !r.Success {
 		ev.Type = "error"
 	}
-	f.s.notify("tandem/tools/event", ev)
+	notify(f.s, protocol.ToolsEvent, ev)
 }

@@ -77,7 +77,7 @@ func (s *server) lend(ctx context.Context, r model.Loan, on func(model.Chunk)) (
 		var err error
 		defer func() { ended <- err }()
 		defer s.b.Caught("the editor's model", &err)
-		err = s.conn.Call(ctx, "tandem/model/stream", protocol.ModelStreamParams{
+		err = call(ctx, s.conn, protocol.ModelStream, protocol.ModelStreamParams{
 			StreamID: id, Messages: r.Messages, Tools: r.Tools, Options: protocol.ModelOptions{Model: r.Model},
 		}, &result)
 	}()

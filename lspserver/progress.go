@@ -33,12 +33,12 @@ func (s *server) newProgress(title string) *progress {
 	token := lsp.String("tandem-" + strings.ToLower(rand.Text()))
 	p := &progress{
 		title:  cut("Tandem: "+s.oneLine(title), titleLine),
-		notify: func(v lsp.LSPAny) { s.notify("$/progress", lsp.ProgressParams{Token: token, Value: v}) },
+		notify: func(v lsp.LSPAny) { notify(s, protocol.Progress, lsp.ProgressParams{Token: token, Value: v}) },
 	}
 	s.b.Later(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		if s.conn.Call(ctx, "window/workDoneProgress/create", lsp.WorkDoneProgressCreateParams{Token: token}, nil) == nil {
+		if call(ctx, s.conn, protocol.WindowWorkDoneProgressCreate, lsp.WorkDoneProgressCreateParams{Token: token}, nil) == nil {
 			p.begin()
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	lsp "go.lsp.dev/protocol"
 
 	"tandem/filetime/text/show"
+	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
 	"tandem/tools"
 	"tandem/tools/run"
@@ -62,12 +63,9 @@ const (
 func newQuestions(s *server) *questions {
 	return &questions{
 		call: func(ctx context.Context, p lsp.ShowMessageRequestParams) (string, error) {
-			var r *lsp.MessageActionItem
-			err := s.conn.Call(ctx, "window/showMessageRequest", p, &r)
-			if err != nil || r == nil {
-				return "", err
-			}
-			return r.Title, nil
+			var r lsp.MessageActionItem // null, for no answer, leaves it empty
+			err := call(ctx, s.conn, protocol.WindowShowMessageRequest, p, &r)
+			return r.Title, err
 		},
 		tell: s.warn, name: s.b.Short, now: s.o.Now, safe: func(t string) string { return s.client.harmless(t) },
 	}

@@ -271,5 +271,5 @@ func (s *server) natural(ctx context.Context, name string, t protocol.ReviewTarg
 
 // warn shows a person a message.
 func (s *server) warn(message string) {
-	s.notify("window/showMessage", lsp.ShowMessageParams{Type: lsp.MessageTypeWarning, Message: "Tandem: " + message})
+	notify(s, protocol.WindowShowMessage, lsp.ShowMessageParams{Type: lsp.MessageTypeWarning, Message: "Tandem: " + message})
 }

@@ -65,7 +65,7 @@ func (f face) HunksChanged(session string, paths []string) {
 		uris[i] = workspace.URI(path)
 	}
 	slices.Sort(uris)
-	s.notify("tandem/changes/didChange", protocol.DidChangeParams{SessionID: session, URIs: uris})
+	notify(s, protocol.ChangesDidChange, protocol.DidChangeParams{SessionID: session, URIs: uris})
 	w := s.client.Workspace
 	if s.client.tandem.Review || w == nil || w.CodeLens == nil || !is(w.CodeLens.RefreshSupport) {
 		return
@@ -73,7 +73,7 @@ func (f face) HunksChanged(session string, paths []string) {
 	s.b.Later(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		if err := s.conn.Call(ctx, "workspace/codeLens/refresh", nil, nil); err != nil {
+		if err := call(ctx, s.conn, protocol.WorkspaceCodeLensRefresh, protocol.None{}, nil); err != nil {
 			s.log.Debug("code lenses were not refreshed", "error", err)
 		}
 	})

@@ -2,6 +2,7 @@ package lspserver
 
 import (
 	"context"
+	"strings"
 
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
@@ -23,4 +24,27 @@ func handleInOrder[P, R any](
 // handleNote makes fn take a notification; see wire.Notify.
 func handleNote[P any](r *wire.Router, m protocol.ServerNote[P], fn func(context.Context, P)) {
 	wire.Notify(r, m.Name, fn)
+}
+
+// call sends a request to the client and waits for its answer, which may be nil where nobody wants it; see wire.Conn.Call.
+func call[P, R any](ctx context.Context, c *wire.Conn, m protocol.ClientRequest[P, R], params P, answer *R) error {
+	var p, a any = params, answer
+	if _, none := p.(protocol.None); none {
+		p = nil
+	}
+	if answer == nil {
+		a = nil
+	}
+	return c.Call(ctx, m.Name, p, a)
+}
+
+// notify sends a notification; one that cannot be sent any more is not missed. A plain client gets none of ours. It does not
+// block.
+func notify[P any](s *server, m protocol.ClientNote[P], params P) {
+	if s.client.plain && strings.HasPrefix(m.Name, "tandem/") {
+		return
+	}
+	if err := s.conn.Notify(s.conn.Context(), m.Name, params); err != nil {
+		s.log.Debug("notification not sent", "method", m.Name, "error", err)
+	}
 }

@@ -30,7 +30,7 @@ func (s *server) mismatch() string {
 func (s *server) tellMismatch() {
 	if text := s.mismatch(); text != "" {
 		s.log.Warn("versions differ", "client", s.client.tandem.ProtocolVersion, "server", protocol.Version)
-		s.notify("window/showMessage", lsp.ShowMessageParams{Type: lsp.MessageTypeWarning, Message: "Tandem: " + text})
+		notify(s, protocol.WindowShowMessage, lsp.ShowMessageParams{Type: lsp.MessageTypeWarning, Message: "Tandem: " + text})
 	}
 }
 
@@ -38,7 +38,7 @@ func (s *server) tellMismatch() {
 func (s *server) tellCrash(ctx context.Context) {
 	select {
 	case path := <-s.o.Crashes:
-		s.notify("window/showMessage", lsp.ShowMessageParams{Type: lsp.MessageTypeError, Message: fmt.Sprintf(
+		notify(s, protocol.WindowShowMessage, lsp.ShowMessageParams{Type: lsp.MessageTypeError, Message: fmt.Sprintf(
 			"Tandem: there was a fault inside; the session goes on. A report without any of your text is in %s.", path)})
 	case <-ctx.Done():
 	}
@@ -64,5 +64,5 @@ func (s *server) handled(method string, took time.Duration, err error) {
 			p.Verbose = &text
 		}
 	}
-	s.notify("$/logTrace", p)
+	notify(s, protocol.LogTrace, p)
 }

@@ -24,7 +24,7 @@ func (f face) View(se *backend.Session) backend.View {
 	s, id := f.s, se.ID()
 	return &view{s: s, Stream: updates.New(updates.Options{
 		Send: func(u protocol.Update) {
-			s.notify("tandem/session/update", protocol.UpdateParams{SessionID: id, Update: u})
+			notify(s, protocol.SessionUpdate, protocol.UpdateParams{SessionID: id, Update: u})
 		},
 		Slow: func() bool { return s.conn.Backlog() > updates.Backlog }, MaxDiff: s.b.MaxDiff,
 		Guard: func(fn func()) { s.b.Guard("updates", fn) },
