@@ -105,7 +105,7 @@ func allows(list []string, pkg string) bool {
 	})
 }
 
-func TestImports(t *testing.T) {
+func TestF040Imports(t *testing.T) {
 	r := repo(t)
 	for _, f := range r.code {
 		if !f.product() {

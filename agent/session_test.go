@@ -280,7 +280,7 @@ assistant: Done.
 	})
 }
 
-func TestF15PartialInput(t *testing.T) {
+func TestF015PartialInput(t *testing.T) {
 	c := &client{}
 	s := session(t, c, opener{"main": play(t, `call look {"text": "a long text in pieces"}`)})
 	ask(t, s, "go")
@@ -626,7 +626,7 @@ func TestF268ModelOfOnePrompt(t *testing.T) {
 	same(t, "user: a\nassistant: one\nuser: b\nassistant: 4 messages\nuser: c\nassistant: two\n", history(s))
 }
 
-func TestF26RequestsBeginAlike(t *testing.T) {
+func TestF026RequestsBeginAlike(t *testing.T) {
 	var heads []string
 	m := fake(func(_ context.Context, r model.Request, on on) (model.Response, error) {
 		head, err := json.Marshal([]any{r.Messages[0], r.Tools})

@@ -244,8 +244,8 @@ func TestF206_F211RulesAndBudget(t *testing.T) {
 
 type nothing struct{}
 
-// TestF261_F007Section turns tools off and on by the editor's settings.
-func TestF261_F007Section(t *testing.T) {
+// TestF261Section turns tools off and on by the editor's settings.
+func TestF261Section(t *testing.T) {
 	trial := tools.Define(tools.Definition[nothing]{
 		Spec: tools.Spec{Name: "trial", Kind: tools.Read, Flag: "dreams"},
 		Plan: func(context.Context, *tools.Env, nothing) (*tools.Plan, error) { return nil, errors.New("never") },

@@ -59,7 +59,7 @@ type (
 	}
 )
 
-func TestF012EachToolHasItsOwnArguments(t *testing.T) {
+func TestF012_F260EachToolHasItsOwnArguments(t *testing.T) {
 	kinds := []struct {
 		tool             func(string) tools.Tool
 		typ, send, want  string
@@ -93,7 +93,7 @@ func TestF012EachToolHasItsOwnArguments(t *testing.T) {
 	r.end()
 }
 
-func TestF013ToolInfo(t *testing.T) {
+func TestF013_F035ToolInfo(t *testing.T) {
 	spec := tools.Spec{
 		Name: "measure", Aliases: []string{"gauge"}, Kind: tools.Search, Category: "probes", Description: "Measures.",
 		Danger: tools.Moderate, Class: tools.ClassNetwork, Together: tools.WithReads, NotDestructive: true, Block: true,
@@ -402,7 +402,7 @@ func TestF099DataAndResult(t *testing.T) {
 	r.end()
 }
 
-func TestF105DiffOfWhatChanges(t *testing.T) {
+func TestDiffOfWhatChanges(t *testing.T) {
 	for _, apply := range []string{"auto", "disk", "none"} {
 		r := start(t, lsptest.Options{}, options(nil))
 		r.write("a.txt", "one\ntwo\n")

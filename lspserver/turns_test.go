@@ -63,13 +63,14 @@ func TestF083ClarifyOnlyWhereItIsServed(t *testing.T) {
 	}
 }
 
-// TestF225OutputComesWhileTheCommandRuns sees what a command prints before it has ended: it ends only once that was seen.
-func TestF225OutputComesWhileTheCommandRuns(t *testing.T) {
+// TestF232OutputComesWhileTheCommandRuns sees the progress of a command before it has ended: it ends only once that was seen.
+func TestF232OutputComesWhileTheCommandRuns(t *testing.T) {
 	var r *rig
 	seen := make(chan struct{}, 1)
 	r = start(t, lsptest.Options{
 		Heard: func(method string, params json.RawMessage) {
-			if method == "tandem/session/update" && strings.Contains(string(params), `"output":"first\n`) {
+			said := string(params)
+			if strings.Contains(said, `"output":"first\n`) && strings.Contains(said, `"phase":"progress"`) {
 				select {
 				case seen <- struct{}{}:
 				default:
@@ -94,8 +95,8 @@ func TestF225OutputComesWhileTheCommandRuns(t *testing.T) {
 	r.end()
 }
 
-// TestF097NothingWaitsForACommand asks for all sorts of things while a command of a minute runs, and then ends it.
-func TestF097NothingWaitsForACommand(t *testing.T) {
+// TestF097_F245NothingWaitsForACommand asks for all sorts of things while a command of a minute runs, and then ends it.
+func TestF097_F245NothingWaitsForACommand(t *testing.T) {
 	seen := make(chan struct{})
 	var once sync.Once
 	r := start(t, lsptest.Options{

@@ -45,7 +45,7 @@ func jail(t testing.TB, entries map[string]string) (*Paths, string) {
 	return &Paths{Cwd: app, Read: []string{app}, Write: []string{app}, Home: dir + "/home"}, dir
 }
 
-func TestResolve(t *testing.T) {
+func TestF066F073Resolve(t *testing.T) {
 	p := &Paths{Cwd: "/w/app", Home: "/home/me"}
 	for arg, want := range map[string]string{
 		"a.go": "/w/app/a.go", "@a.go": "/w/app/a.go", "./a": "/w/app/a", ".": "/w/app", "/": "/", "a/": "/w/app/a",
@@ -95,7 +95,7 @@ func TestF072Normalised(t *testing.T) {
 }
 
 // The rows of path confinement: what may be read or written, and where it then is.
-func TestConfine(t *testing.T) {
+func TestF073F074F075F077Confine(t *testing.T) {
 	p, dir := jail(t, map[string]string{
 		"secret": "s", "app-evil/x": "x", "home/.ssh/authorized_keys": "k", "outside/": "",
 		"app/main.go": "m", "app/sub/a": "a", "app/link": "-> $D/secret", "app/d": "-> $D/outside",

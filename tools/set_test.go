@@ -40,7 +40,7 @@ func equal(t *testing.T, what string, got, want any) {
 	}
 }
 
-func TestF016Names(t *testing.T) {
+func TestF016_F227Names(t *testing.T) {
 	s := tools.SetOf(named("read_file", "read", "Read", "view"), named("glob"))
 	for _, n := range []string{"read_file", "READ_FILE", "Read", "view"} {
 		if x := s.Get(n); x == nil || x.Spec().Name != "read_file" {
@@ -290,7 +290,7 @@ func TestF141Numbered(t *testing.T) {
 	}
 }
 
-func TestF024_F007Views(t *testing.T) {
+func TestF024Views(t *testing.T) {
 	trial := tools.Define(tools.Definition[noArgs]{
 		Spec: tools.Spec{Name: "trial", Kind: tools.Read, Flag: "dreams", Providers: []string{"openai"}},
 		Plan: func(context.Context, *tools.Env, noArgs) (*tools.Plan, error) { return nil, nil },

@@ -442,7 +442,7 @@ func TestRunIsInterrupted(t *testing.T) {
 	p.ends(130, began, shortly)
 }
 
-func TestF239ExitCodes(t *testing.T) {
+func TestExitCodes(t *testing.T) {
 	t.Run("shutdown", func(t *testing.T) {
 		e := run(t, nil, nil, "serve", "--stdio").editor(lsptest.Options{})
 		running := e.stubborn()

@@ -113,7 +113,7 @@ func rows() []row {
 		},
 		{
 			"delete", "a file is deleted when its making is undone",
-			[]string{"dirty/F180_undo_turn"},
+			[]string{"dirty/F180_F194_undo_turn"},
 			with(resourceOperations+"=delete", "experimental.tandem.save"),
 			"Tandem deletes files itself", operated("delete"),
 		},

@@ -68,7 +68,7 @@ func TestJ09Lifecycle(t *testing.T) {
 }
 
 // F239: a script of raw frames gets from initialize to exit 0, though it closes its end at once.
-func TestF239ScriptClosesItsEndAtOnce(t *testing.T) {
+func TestScriptClosesItsEndAtOnce(t *testing.T) {
 	wiretest.Bubble(t, func(t *testing.T) {
 		g := newRig(t, nil, Options{})
 		io.WriteString(g.in, frame(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"processId":null}}`)+

@@ -62,7 +62,7 @@ func call(t *testing.T, s *scripted, args string) (tools.Result, *tools.Plan) {
 	return toolstest.Call(t.Context(), New(), env, args)
 }
 
-func TestF170Timeout(t *testing.T) {
+func TestF067_F170Timeout(t *testing.T) {
 	for args, want := range map[string]time.Duration{
 		``: 7 * time.Second, `,"timeout_ms":0`: 0, `,"timeout_ms":600000`: 10 * time.Minute, `,"timeout":1.5`: 1500 * time.Millisecond,
 		`,"timeout":600`: 10 * time.Minute, `,"timeout_ms":"250"`: 250 * time.Millisecond,

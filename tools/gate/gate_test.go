@@ -26,7 +26,7 @@ func place(t *testing.T, name string) sandbox.Place {
 	return p
 }
 
-func TestF205_F212TableOfModes(t *testing.T) {
+func TestF167_F205_F212TableOfModes(t *testing.T) {
 	code, secret, git := place(t, ".vscode/tasks.json"), place(t, ".env"), place(t, ".git/config")
 	for _, c := range []struct {
 		kind             tools.Kind
@@ -112,7 +112,7 @@ func TestF130SchedulingIsNoPermission(t *testing.T) {
 	}
 }
 
-func TestF206PolicyBeforeMode(t *testing.T) {
+func TestF016_F206_F227PolicyBeforeMode(t *testing.T) {
 	x := tool{spec: tools.Spec{Name: "edit_file", Aliases: []string{"Edit"}, Kind: tools.Edit}}
 	rule := func(name string) []gate.Rule {
 		return []gate.Rule{{Tool: "grep"}, {Tool: name, Name: "permissions.deny"}}

@@ -243,7 +243,7 @@ func (s stopping) files(_ context.Context, _ *tools.Env, _ *query, to sink) erro
 
 func (s stopping) text(context.Context, *tools.Env, *query, string, sink) error { return nil }
 
-func TestF096NoShell(t *testing.T) {
+func TestF096_F249NoShell(t *testing.T) {
 	both(t, func(t *testing.T, tool tools.Tool) {
 		env := workspace(t, txtar.File{Name: "disk/a", Data: []byte("x\n")})
 		for _, p := range []string{"'; touch executed;'", "--pre=./evil", "-", "--", "$(touch executed)", "--files", "-e"} {

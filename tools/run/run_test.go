@@ -239,7 +239,7 @@ func TestF131BatchFollowsPartition(t *testing.T) {
 	})
 }
 
-func TestF131RequestOrder(t *testing.T) {
+func TestF131_F136RequestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s sleeper
 		var r recorder
@@ -256,7 +256,7 @@ func TestF131RequestOrder(t *testing.T) {
 	})
 }
 
-func TestF132Progress(t *testing.T) {
+func TestF132_F134Progress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r recorder
 		var late func(tools.Progress)
@@ -299,7 +299,7 @@ func TestF134StatesOfRefusals(t *testing.T) {
 	}
 }
 
-func TestF135StartsWhileTheModelWrites(t *testing.T) {
+func TestF135_F139StartsWhileTheModelWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s sleeper
 		var r recorder
@@ -654,7 +654,7 @@ func TestF084GivenUp(t *testing.T) {
 	}
 }
 
-func TestF117Panic(t *testing.T) {
+func TestF117_F273Panic(t *testing.T) {
 	var log bytes.Buffer
 	type planner = func(context.Context, *tools.Env, args) (*tools.Plan, error)
 	planned := func(name string, title func(args) string, plan planner) tools.Tool {

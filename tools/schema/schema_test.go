@@ -44,7 +44,7 @@ func sampleSchema(t testing.TB) *Schema {
 	return s
 }
 
-func TestF059Schema(t *testing.T) {
+func TestF059_F276Schema(t *testing.T) {
 	want := `{"type":"object","properties":{` +
 		`"path":{"type":"string","description":"Which file.","minLength":1},` +
 		`"old_text":{"type":"string","description":"What to look for."},` +
@@ -93,7 +93,7 @@ func TestF042OneDefinition(t *testing.T) {
 	}
 }
 
-func TestF047F048F055Issues(t *testing.T) {
+func TestF047F048F049F050F054F055F056F057F064Issues(t *testing.T) {
 	long := strings.Repeat("x", 10_000)
 	tests := []struct {
 		name, args string
@@ -203,7 +203,7 @@ func TestF047F048F055Issues(t *testing.T) {
 	}
 }
 
-func TestNormalised(t *testing.T) {
+func TestF054F061F062F064Normalised(t *testing.T) {
 	const rest = `"limit":2000,"mode":"overwrite"`
 	tests := []struct {
 		name, args string

@@ -1,0 +1,39 @@
+package builtin_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"tandem/tools/builtin"
+)
+
+// Every parameter is described to the model, those inside others too.
+func TestF060EveryParameterIsDescribed(t *testing.T) {
+	type node struct {
+		Description string
+		Properties  map[string]json.RawMessage
+		Items       json.RawMessage
+	}
+	seen := 0
+	var look func(name string, raw json.RawMessage)
+	look = func(name string, raw json.RawMessage) {
+		var n node
+		if len(raw) == 0 || json.Unmarshal(raw, &n) != nil {
+			return
+		}
+		for p, below := range n.Properties {
+			var of node
+			if seen++; json.Unmarshal(below, &of) != nil || of.Description == "" {
+				t.Errorf("%s.%s has no description", name, p)
+			}
+			look(name+"."+p, below)
+		}
+		look(name+"[]", n.Items)
+	}
+	for _, x := range builtin.Tools() {
+		look(x.Spec().Name, x.Schema().JSON())
+	}
+	if seen < 30 {
+		t.Errorf("%d parameters", seen)
+	}
+}
