@@ -39,6 +39,13 @@ var rooms = map[string]room{
 		},
 		"a face of the backend: it knows JSON-RPC and LSP, and neither the store nor the configuration",
 	},
+	"lspserver/acp": {
+		[]string{
+			"lspserver/backend", "lspserver/protocol", "lspserver/updates", "lspserver/wire", "lspserver/workspace",
+			"agent", "agent/model", "tools", "tools/gate", "tools/run",
+		},
+		"a face of the backend: it knows the Agent Client Protocol, and neither the store nor the configuration",
+	},
 	"lspserver/backend": {
 		[]string{
 			"lspserver/workspace", "lspserver/review", "agent", "agent/config", "agent/model", "agent/prompt", "agent/store",
@@ -48,7 +55,7 @@ var rooms = map[string]room{
 		"the application, which knows no wire",
 	},
 	"lspserver/updates": {
-		[]string{"lspserver/protocol", "agent", "agent/model", "tools", "tools/run", "filetime/text/show"},
+		[]string{"lspserver/protocol", "agent", "agent/model", "agent/prompt", "tools", "tools/run", "filetime/text/show"},
 		"what happens becomes payloads here, for every face alike",
 	},
 	"lspserver/wire":     {nil, "the wire does not know what it carries"},

@@ -3,16 +3,12 @@ package lspserver
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"tandem/agent"
 	"tandem/agent/model"
-	"tandem/agent/prompt"
-	"tandem/filetime/text/show"
 	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/updates"
@@ -104,9 +100,9 @@ func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(contex
 	if len(p.Tools) > 0 {
 		return nil, invalid("tools of a single turn are not served by this version; leave the list empty.")
 	}
-	title := titleOf(p.Prompt)
+	title := updates.Title(p.Prompt)
 	run, err := s.b.Prompt(se, backend.Prompt{
-		Blocks: blocksOf(p.Prompt), Title: title, Model: p.Model, Attention: attentionOf(p.Meta),
+		Blocks: updates.Blocks(p.Prompt), Title: title, Model: p.Model, Attention: attentionOf(p.Meta),
 	})
 	if err != nil {
 		return nil, err
@@ -124,13 +120,6 @@ func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(contex
 		progress.ended(s.ending(r))
 		return r, nil
 	}, nil
-}
-
-func blocksOf(blocks []protocol.ContentBlock) (out []prompt.Block) {
-	for _, b := range blocks {
-		out = append(out, blockOf(b))
-	}
-	return out
 }
 
 // attentionOf is what the client says that a person has in front of them.
@@ -151,7 +140,7 @@ func (s *server) steer(_ context.Context, p protocol.SteerParams) (func(context.
 	if err != nil {
 		return nil, err
 	}
-	keep, err := se.Steer(blocksOf(p.Prompt))
+	keep, err := se.Steer(updates.Blocks(p.Prompt))
 	if err != nil {
 		return nil, err
 	}
@@ -173,28 +162,6 @@ func errorCode(err error) string {
 		return m.Kind
 	}
 	return "internal"
-}
-
-func blockOf(b protocol.ContentBlock) prompt.Block {
-	out := prompt.Block{Type: b.Type, Text: b.Text, URI: b.URI, Name: b.Name, MIMEType: b.MimeType}
-	out.Data, _ = base64.StdEncoding.DecodeString(b.Data) // one that cannot be read is left out, and the model is told
-	if b.Resource != nil {
-		out.URI, out.Text, out.MIMEType = b.Resource.URI, b.Resource.Text, b.Resource.MimeType
-	}
-	return out
-}
-
-func titleOf(blocks []protocol.ContentBlock) string {
-	for _, b := range blocks {
-		if line, _, _ := strings.Cut(strings.TrimSpace(b.Text), "\n"); line != "" {
-			line = show.Visible(line, false)
-			if r := []rune(line); len(r) > 60 {
-				return string(r[:59]) + "…"
-			}
-			return line
-		}
-	}
-	return "Prompt"
 }
 
 func (s *server) cancel(_ context.Context, p protocol.SessionParams) {

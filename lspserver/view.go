@@ -1,9 +1,7 @@
 package lspserver
 
 import (
-	"context"
 	"sync/atomic"
-	"time"
 
 	"tandem/agent"
 	"tandem/lspserver/backend"
@@ -26,7 +24,7 @@ func (f face) View(se *backend.Session) backend.View {
 		Send: func(u protocol.Update) {
 			notify(s, protocol.SessionUpdate, protocol.UpdateParams{SessionID: id, Update: u})
 		},
-		Slow: func() bool { return s.conn.Backlog() > updates.Backlog }, MaxDiff: s.b.MaxDiff,
+		Waiting: s.conn.Backlog, MaxDiff: s.b.MaxDiff,
 		Guard: func(fn func()) { s.b.Guard("updates", fn) },
 	})}
 }
@@ -42,17 +40,4 @@ func (v *view) On(e agent.Event) {
 		return
 	}
 	v.Stream.On(e)
-}
-
-// Replay tells again what happened, no quicker than the client reads.
-func (v *view) Replay(ctx context.Context, events []agent.Event) {
-	for _, e := range events {
-		for v.s.conn.Backlog() > updates.Backlog/2 && ctx.Err() == nil {
-			time.Sleep(time.Millisecond)
-		}
-		if v.Stream.On(e); e.Call == nil {
-			v.Flush() // two messages are not one
-		}
-	}
-	v.Flush()
 }

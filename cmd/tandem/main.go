@@ -24,6 +24,7 @@ type cli struct {
 	Mode  string `help:"What may be done without asking: readOnly, ask, acceptEdits or auto." placeholder:"MODE" enum:",readOnly,ask,acceptEdits,auto" default:""`
 
 	Serve   serveCmd   `cmd:"" help:"Answer an editor."`
+	Acp     acpCmd     `cmd:"" help:"Answer an editor that drives agents by the Agent Client Protocol, on standard input and output."`
 	Run     runCmd     `cmd:"" help:"Run one prompt in a folder and print what happens."`
 	Init    initCmd    `cmd:"" help:"Write a configuration to begin with."`
 	Doctor  doctorCmd  `cmd:"" help:"Find out what is missing or wrong here, and what to do about it."`

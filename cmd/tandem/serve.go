@@ -37,6 +37,14 @@ func (s serveCmd) Run(ctx context.Context, c *cli) error {
 	if !c.Stdio {
 		return errNoTransport
 	}
+	return c.answer(s.Trace, func(o lspserver.Options, conn conn) int { return lspserver.Serve(ctx, conn, o) })
+}
+
+// conn is the connection to an editor.
+type conn = io.ReadWriteCloser
+
+// answer has serve answer the editor that started the process; trace is a file for every message, "" for none.
+func (c *cli) answer(trace string, serve func(o lspserver.Options, conn conn) (code int)) error {
 	in, err := nonblocking(os.Stdin)
 	if err != nil {
 		return err
@@ -53,8 +61,8 @@ func (s serveCmd) Run(ctx context.Context, c *cli) error {
 		l.Hide(key)
 		return out, err
 	})
-	if s.Trace != "" {
-		record, closeFile, err := l.Trace(s.Trace)
+	if trace != "" {
+		record, closeFile, err := l.Trace(trace)
 		if err != nil {
 			return fmt.Errorf("--trace: %w", err)
 		}
@@ -62,9 +70,7 @@ func (s serveCmd) Run(ctx context.Context, c *cli) error {
 		o.Trace = record
 	}
 	// What a turn has needed goes back to the machine when the editor is left alone.
-	conn := newResting(wire.Join(in, os.Stdout), 30*time.Second, debug.FreeOSMemory)
-	code := lspserver.Serve(ctx, conn, o)
-	if code != 0 {
+	if code := serve(o, newResting(wire.Join(in, os.Stdout), 30*time.Second, debug.FreeOSMemory)); code != 0 {
 		return exitCode(code)
 	}
 	return nil

@@ -6,6 +6,7 @@ package updates
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -23,8 +24,8 @@ import (
 const (
 	// frame is the least time between two updates of a session that can wait: at most 30 a second.
 	frame = time.Second / 30
-	// A client with more bytes than Backlog yet to read is told of states only once it has read.
-	Backlog = 1 << 20
+	// A client with more bytes than backlog yet to read is told of states only once it has read.
+	backlog = 1 << 20
 	// mostText is how much text is gathered, mostOutput how much of what a command prints, mostPieces how many pieces
 	// that alternate.
 	mostText, mostOutput, mostPieces = 4 << 20, 256 << 10, 16
@@ -72,8 +73,8 @@ type callState struct {
 type Options struct {
 	// Send sends an update to the client; it must not block.
 	Send func(protocol.Update)
-	// Slow says that the client has much to read yet.
-	Slow func() bool
+	// Waiting is how many bytes the client has yet to read.
+	Waiting func() int
 	// Guard runs what stands beside the connection; a fault there must not end it.
 	Guard func(func())
 	// MaxDiff is how many bytes of a change go out as whole texts.
@@ -107,6 +108,22 @@ func (u *Stream) On(e agent.Event) {
 	case e.Mode != "":
 		u.now(protocol.Update{SessionUpdate: "current_mode_update", CurrentModeID: e.Mode}, nil)
 	}
+}
+
+// slow says that the client has much to read yet.
+func (u *Stream) slow() bool { return u.Waiting() > backlog }
+
+// Replay tells again what happened, no quicker than the client reads.
+func (u *Stream) Replay(ctx context.Context, events []agent.Event) {
+	for _, e := range events {
+		for u.Waiting() > backlog/2 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		if u.On(e); e.Call == nil {
+			u.Flush() // two messages are not one
+		}
+	}
+	u.Flush()
 }
 
 // Flush sends everything that waits.
@@ -159,7 +176,7 @@ func (u *Stream) tick() {
 
 // step sends what is urgent and one piece more, to a client that reads. u.mu is held.
 func (u *Stream) step() {
-	if u.Slow() {
+	if u.slow() {
 		u.last = time.Now()
 	} else {
 		sent := false
@@ -231,7 +248,7 @@ func (c *callState) print(s string) {
 
 // now sends an update, of a call where c is not nil, after what came before it.
 func (u *Stream) now(up protocol.Update, c *callState) {
-	if u.Slow() {
+	if u.slow() {
 		u.hold(up, c)
 		u.soon()
 		return

@@ -27,7 +27,7 @@ func acp(t *testing.T, r *Router, o Options, fn func(g *rig)) {
 
 const line = ping + "\n"
 
-func TestF44LinesLifecycle(t *testing.T) {
+func TestLinesLifecycle(t *testing.T) {
 	wiretest.Bubble(t, func(t *testing.T) {
 		r := NewRouter()
 		var notes []string
@@ -48,7 +48,7 @@ func TestF44LinesLifecycle(t *testing.T) {
 	})
 }
 
-func TestF44LinesDamaged(t *testing.T) {
+func TestLinesDamaged(t *testing.T) {
 	acp(t, nil, Options{MaxMessage: 100}, func(g *rig) {
 		for _, bad := range []struct{ name, line, want string }{
 			{"no JSON", "nonsense", "null error -32700"},
@@ -68,7 +68,7 @@ func TestF44LinesDamaged(t *testing.T) {
 	})
 }
 
-func TestF44LinesCutOff(t *testing.T) {
+func TestLinesCutOff(t *testing.T) {
 	wiretest.Bubble(t, func(t *testing.T) {
 		g := newRig(t, nil, Options{ACP: true})
 		expect(t, g.send(`{"jsonrpc":"2.0","id":"i","method":"initialize"}`))
@@ -79,7 +79,7 @@ func TestF44LinesCutOff(t *testing.T) {
 	})
 }
 
-func TestF44LinesCancel(t *testing.T) {
+func TestLinesCancel(t *testing.T) {
 	r := NewRouter()
 	asked := make(chan error, 1)
 	Handle(r, "ask", func(ctx context.Context, _ struct{}) (string, error) {
@@ -101,7 +101,7 @@ func TestF44LinesCancel(t *testing.T) {
 }
 
 // A JSON text with line ends between its tokens goes out as one line.
-func TestF44LinesGoOutWhole(t *testing.T) {
+func TestLinesGoOutWhole(t *testing.T) {
 	r := NewRouter()
 	Handle(r, "echo", func(_ context.Context, p jsontext.Value) (any, error) { return p, nil })
 	acp(t, r, Options{}, func(g *rig) {

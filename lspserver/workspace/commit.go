@@ -222,7 +222,7 @@ func (j *job) plan(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if p.Buffer = where == filetime.Editor; where != filetime.None {
+		if p.Buffer = where == filetime.Editor || j.w.o.Features.Versionless && !e.Delete; where != filetime.None {
 			files = append(files, p)
 		}
 	}

@@ -87,6 +87,9 @@ type onDisk struct {
 
 // refresh makes f say what the disk says; what is new becomes one revision. f.mu is held and f is not open.
 func (w *Workspace) refresh(f *file) error {
+	if w.o.Features.Versionless {
+		return w.ask(f)
+	}
 	path, was, compare := f.path, f.disk, f.known && f.exists
 	d, err := bounded(path, hung, func() (*onDisk, error) {
 		if compare {
@@ -344,6 +347,9 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, j *job) (l filetime.La
 	f.claim(len(f.history)-1, len(f.history), j.change)
 	l = p.landed(f, true)
 	l.Source, l.Created = "disk", e.Create
+	if w.o.Features.Versionless && !e.Delete {
+		l.Source, l.Stale = "buffer", w.saved(f)
+	}
 	if !final.text.Equal(p.after) {
 		w.record(f, text.Diff(p.after, final.text), filetime.Disk)
 	}
@@ -354,6 +360,16 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, j *job) (l filetime.La
 // swap has the disk change one file as planned and gives what it says then: the new text, merged with what somebody saved
 // while it was on its way.
 func (w *Workspace) swap(f *file, p plan, charset text.Charset, e filetime.FileEdit, j *job) (onDisk, error) {
+	if w.o.Features.Versionless {
+		if !e.Delete {
+			return onDisk{exists: true, text: p.after, stat: stat{charset: charset}}, w.give(f, p, e, j)
+		}
+		stored, err := w.stored(f, p)
+		if err != nil {
+			return onDisk{}, err
+		}
+		p.before, charset = stored.text, stored.stat.charset
+	}
 	before, err := text.Encode(p.before, charset)
 	var after []byte
 	if err == nil {
@@ -462,7 +478,11 @@ func (w *Workspace) merge(path string, base, ours, theirs []byte) ([]byte, error
 // disk's. f.mu is held.
 func (w *Workspace) overtaken(f *file, err error) error {
 	var met *mergeConflict
-	if !errors.As(err, &met) {
+	var worded *filetime.Error
+	switch {
+	case errors.As(err, &worded):
+		return err
+	case !errors.As(err, &met):
 		return writeError(f.path, err)
 	}
 	if !f.open {

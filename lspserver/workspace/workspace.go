@@ -79,6 +79,8 @@ type Features struct {
 	Plain bool
 	// Versions: an edit says which version it is for.
 	Versions bool
+	// Versionless: the editor tells of no document; see versionless.go. None of the others holds then.
+	Versionless bool
 }
 
 // State is what tandem/fileTime tells.

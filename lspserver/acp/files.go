@@ -1,0 +1,59 @@
+package acp
+
+import (
+	"context"
+	"errors"
+
+	"go.lsp.dev/uri"
+
+	"tandem/lspserver/wire"
+	"tandem/lspserver/workspace"
+)
+
+// files is the client as the workspace sees it: an editor without versions, by fs/read_text_file and fs/write_text_file.
+type files struct{ s *server }
+
+var _ workspace.Editor = files{}
+
+type fileParams struct {
+	SessionID string  `json:"sessionId"`
+	Path      string  `json:"path"`
+	Content   *string `json:"content,omitzero"`
+}
+
+// call asks the client for something about a file.
+func (f files) call(ctx context.Context, method, session, u string, content *string, result any) error {
+	err := f.s.conn.Call(ctx, method, fileParams{session, uri.URI(u).Path(), content}, result)
+	var coded *wire.Error
+	switch {
+	case errors.As(err, &coded):
+		return &workspace.RefusedError{Words: coded.Message}
+	case errors.Is(err, wire.ErrClosed):
+		return workspace.ErrGone
+	}
+	return err
+}
+
+// Resync gives what the client says of a file. The request names a session: the one that was used last. Before there is one
+// nothing can be asked.
+func (f files) Resync(ctx context.Context, u string) (string, int32, error) {
+	se := f.s.b.Latest()
+	if se == nil {
+		return "", 0, &workspace.RefusedError{Words: "there is no session yet"}
+	}
+	var r struct {
+		Content string `json:"content"`
+	}
+	err := f.call(ctx, "fs/read_text_file", se.ID(), u, nil, &r)
+	return r.Content, 0, err
+}
+
+// Apply writes the whole new text.
+func (f files) Apply(ctx context.Context, d workspace.Delivery) (bool, string, error) {
+	text := d.New.String()
+	err := f.call(ctx, "fs/write_text_file", d.Session, d.URI, &text, nil)
+	return err == nil, "", err
+}
+
+// Save has nothing to do: what the client is given it saves.
+func (files) Save(context.Context, []string) (map[string]string, error) { return nil, nil }

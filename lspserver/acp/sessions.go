@@ -1,0 +1,236 @@
+package acp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"tandem/agent"
+	"tandem/agent/model"
+	"tandem/lspserver/backend"
+	"tandem/lspserver/protocol"
+	"tandem/lspserver/updates"
+	"tandem/lspserver/wire"
+	"tandem/tools/gate"
+)
+
+// The codes of errors that the protocol has beside JSON-RPC's.
+const (
+	codeAuthRequired = -32000
+	codeNotFound     = -32002
+)
+
+func (s *server) sessionRoutes(r *wire.Router) {
+	wire.Handle(r, "session/new", s.newSession)
+	wire.Handle(r, "session/load", s.loadSession)
+	wire.Handle(r, "session/list", s.listSessions)
+	wire.Handle(r, "session/close", s.closeSession)
+	wire.Handle(r, "session/delete", s.deleteSession)
+	wire.HandleInOrder(r, "session/prompt", s.prompt)
+	wire.Notify(r, "session/cancel", s.cancel)
+	wire.Handle(r, "session/set_mode", s.setMode)
+	wire.Handle(r, "session/set_config_option", s.setOption)
+}
+
+// coded turns what the backend refuses into the protocol's codes.
+func coded(err error) error {
+	var e *backend.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	code := map[backend.Kind]int{
+		backend.UnknownSession: codeNotFound, backend.ModelUnavailable: codeAuthRequired,
+		backend.SessionBusy: wire.CodeInvalidRequest, backend.NotPermitted: wire.CodeInvalidRequest,
+	}
+	return &wire.Error{
+		Code: cmp.Or(code[e.Kind], wire.CodeInvalidParams), Name: string(e.Kind), Message: err.Error(), PID: e.PID,
+	}
+}
+
+func invalid(format string, args ...any) error {
+	return &wire.Error{Code: wire.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
+}
+
+// view is a session as the client is shown it; told is the model that the client was told of last.
+type view struct {
+	*updates.Stream
+	told atomic.Value
+}
+
+// setup is how a session is begun or gone on with.
+type setup struct {
+	Cwd                   string            `json:"cwd"`
+	AdditionalDirectories []string          `json:"additionalDirectories"`
+	MCPServers            []json.RawMessage `json:"mcpServers"`
+	SessionID             string            `json:"sessionId"`
+}
+
+// choices say what a session can be set to.
+type choices struct {
+	SessionID     string             `json:"sessionId,omitempty"`
+	Modes         protocol.ModeState `json:"modes"`
+	ConfigOptions []option           `json:"configOptions"`
+}
+
+func (s *server) newSession(_ context.Context, p setup) (choices, error) {
+	return s.open(p, func() (*backend.Session, error) {
+		return s.b.New(backend.NewSession{Cwd: p.Cwd, More: p.AdditionalDirectories})
+	})
+}
+
+func (s *server) loadSession(ctx context.Context, p setup) (choices, error) {
+	return s.open(p, func() (*backend.Session, error) { return s.b.Load(ctx, p.SessionID, p.Cwd) })
+}
+
+// open begins a session or goes on with one, and says what it can be set to.
+func (s *server) open(p setup, begin func() (*backend.Session, error)) (choices, error) {
+	switch {
+	case p.Cwd == "":
+		return choices{}, invalid("cwd is missing: the absolute path of the folder to work in.")
+	case len(p.MCPServers) > 0:
+		return choices{}, invalid("MCP servers are not served by this version; leave mcpServers empty.")
+	}
+	se, err := begin()
+	if err != nil {
+		return choices{}, err
+	}
+	c := choices{
+		SessionID: se.ID(), ConfigOptions: s.optionsOf(se), Modes: protocol.ModeState{CurrentModeID: string(se.Mode())},
+	}
+	for _, m := range gate.Modes() {
+		c.Modes.AvailableModes = append(c.Modes.AvailableModes, protocol.Choice{ID: string(m.Mode), Name: m.Name})
+	}
+	return c, nil
+}
+
+// modelOption is the id of the option that is the session's model.
+const modelOption = "model"
+
+// optionsOf are a session's options, which the client knows from now on.
+func (s *server) optionsOf(se *backend.Session) []option {
+	o := option{ID: modelOption, Name: "Model", Category: "model", Type: "select", CurrentValue: se.Model()}
+	names := s.b.Models()
+	if !slices.Contains(names, o.CurrentValue) {
+		names = append([]string{o.CurrentValue}, names...)
+	}
+	for _, n := range names {
+		o.Options = append(o.Options, choice{Value: n, Name: n})
+	}
+	se.View.(*view).told.Store(o.CurrentValue)
+	return []option{o}
+}
+
+// tellModel tells of a model that was changed elsewhere, as by the configuration.
+func (s *server) tellModel(se *backend.Session) {
+	if se.View.(*view).told.Load() != se.Model() {
+		s.update(se.ID(), options{SessionUpdate: "config_option_update", ConfigOptions: s.optionsOf(se)})
+	}
+}
+
+func (s *server) listSessions(ctx context.Context, p protocol.ListSessionsParams) (protocol.ListSessionsResult, error) {
+	r := protocol.ListSessionsResult{Sessions: []protocol.SessionInfo{}}
+	page, next, err := s.b.List(ctx, p.Cwd, p.Cursor)
+	for _, i := range page {
+		r.Sessions = append(r.Sessions, protocol.SessionInfo{
+			SessionID: i.ID, Cwd: i.Cwd, Title: i.Title, UpdatedAt: i.Updated.UTC().Format(time.RFC3339Nano),
+		})
+	}
+	r.NextCursor = next
+	return r, err
+}
+
+func (s *server) closeSession(_ context.Context, p protocol.SessionParams) (protocol.Empty, error) {
+	return protocol.Empty{}, s.b.Close(p.SessionID)
+}
+
+func (s *server) deleteSession(_ context.Context, p protocol.SessionParams) (protocol.Empty, error) {
+	return protocol.Empty{}, s.b.Delete(p.SessionID)
+}
+
+type promptResult struct {
+	StopReason string        `json:"stopReason"`
+	Meta       protocol.Meta `json:"_meta"` // turn and usage
+}
+
+// prompt begins the turn before anything later is looked at, so that a cancel right behind it finds it.
+func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(context.Context) (promptResult, error), error) {
+	se, err := s.b.Find(p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	run, err := s.b.Prompt(se, backend.Prompt{Blocks: updates.Blocks(p.Prompt), Title: updates.Title(p.Prompt)})
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (promptResult, error) {
+		r, err := run(ctx, func() { s.tellModel(se) })
+		if err != nil {
+			return promptResult{}, err
+		}
+		return answer(r)
+	}, nil
+}
+
+// answer is how a turn ended. A reason that the protocol does not have becomes the next one that it has; what has happened a
+// notice has said.
+func answer(r agent.TurnResult) (promptResult, error) {
+	stop := r.Stop
+	switch stop {
+	case agent.EndTurn, agent.MaxTokens, agent.MaxTurnRequests, agent.Refusal, agent.Cancelled:
+	case agent.BudgetExceeded:
+		stop = agent.MaxTurnRequests
+	default:
+		var m *model.Error
+		e := &wire.Error{Code: wire.CodeInternal, Message: "The turn ended with a fault inside Tandem; the log has the details."}
+		if errors.As(r.Err, &m) {
+			e.Name, e.Message = m.Kind, m.Message
+			if m.Kind == "auth" {
+				e.Code = codeAuthRequired
+			}
+		}
+		return promptResult{}, e
+	}
+	meta := map[string]any{"turn": r.Turn, "usage": updates.Usage(r.Usage)}
+	return promptResult{StopReason: string(stop), Meta: protocol.Meta{Tandem: meta}}, nil
+}
+
+func (s *server) cancel(_ context.Context, p protocol.SessionParams) {
+	if se, err := s.b.Find(p.SessionID); err == nil {
+		se.Cancel()
+	}
+}
+
+// choose are the parameters of both ways to set something: ModeID of one, the others of the other.
+type choose struct {
+	SessionID string `json:"sessionId"`
+	ModeID    string `json:"modeId"`
+	ConfigID  string `json:"configId"`
+	Value     string `json:"value"`
+}
+
+func (s *server) setMode(_ context.Context, p choose) (protocol.Empty, error) {
+	se, err := s.b.Find(p.SessionID)
+	if err != nil {
+		return protocol.Empty{}, err
+	}
+	return protocol.Empty{}, backend.Refused(se.SetMode(gate.Mode(p.ModeID)))
+}
+
+func (s *server) setOption(_ context.Context, p choose) (options, error) {
+	se, err := s.b.Find(p.SessionID)
+	if err != nil {
+		return options{}, err
+	}
+	if p.ConfigID != modelOption || p.Value == "" {
+		return options{}, invalid("there is no option %.40q with the value %.80q; %s is the one.", p.ConfigID, p.Value, modelOption)
+	}
+	if err := se.SetModel(p.Value); err != nil {
+		return options{}, backend.Refused(err)
+	}
+	return options{ConfigOptions: s.optionsOf(se)}, nil
+}
