@@ -8,17 +8,17 @@ import (
 	"tandem/lspserver/workspace"
 )
 
-// Attention is what a client says of what a person has in front of them; positions are in the client's encoding.
+// Attention is the editor's context that a client sends with a prompt; positions are in the client's encoding.
 type Attention struct {
-	// URI is the document with the cursor, Path its absolute path, "" where it has none.
+	// URI is the document with the cursor, Path its absolute path, "" if it has none.
 	URI, Path string
 	Cursor    text.Position
-	// Visible is what can be seen of it, Selection what is selected; nil where that is not known.
+	// Visible is the visible range, Selection the selected one; nil if unknown.
 	Visible, Selection *workspace.Range
 }
 
-// attention is what a model is told of what a person has in front of them when they send blocks: what the client says, and
-// the documents that are open. What lies outside of the session's roots is left out, and so is what may hold keys or passwords.
+// attention is the editor's context for the model: the client's Attention and the open documents, without files outside
+// of the session's roots or that may hold keys or passwords.
 func (b *Backend) attention(se *Session, says *Attention, blocks []prompt.Block) (e prompt.Editor) {
 	if says == nil {
 		return e
@@ -36,7 +36,7 @@ func (b *Backend) attention(se *Session, says *Attention, blocks []prompt.Block)
 	}
 	for _, block := range blocks {
 		if block.Type == "resource" && strings.HasPrefix(block.URI, says.URI+"#") {
-			e.Selection, e.From, e.To = "", 0, 0 // the person has attached it
+			e.Selection, e.From, e.To = "", 0, 0 // attached to the prompt already
 		}
 	}
 	if e.Active == "" && says.Path != "" && se.Shows(says.Path) {
@@ -45,7 +45,7 @@ func (b *Backend) attention(se *Session, says *Attention, blocks []prompt.Block)
 	return e
 }
 
-// look adds where in a document the cursor is and what is selected there.
+// look adds the cursor and the selection in a document.
 func (b *Backend) look(e *prompt.Editor, d workspace.Shown, says *Attention) {
 	off := func(p text.Position) int {
 		at, _ := d.Text.Offset(p, b.client.Features.Encoding)
@@ -67,7 +67,7 @@ func (b *Backend) look(e *prompt.Editor, d workspace.Shown, says *Attention) {
 		}
 		first, last := d.Text.Line(from), d.Text.Line(to)
 		if last > first && to == d.Text.LineStart(last) {
-			last-- // the end of a line is selected, and nothing of the next
+			last-- // the selection ends with a line break
 		}
 		e.Selection, e.From, e.To = d.Text.Slice(from, min(to, from+prompt.MaxSelection+1)), first+1, last+1
 	}

@@ -1,5 +1,5 @@
-// Package backend is the application without a wire: sessions and what is kept of them, the configuration, the files, the
-// review of what was changed. It knows no JSON-RPC and no type of LSP. Whoever shows it to a person is a Face.
+// Package backend is the application without a wire: sessions and their store, the configuration, the files, the review
+// of changes. It knows neither JSON-RPC nor LSP; a Face connects it to a user interface.
 package backend
 
 import (
@@ -26,92 +26,89 @@ import (
 	"tandem/tools/run"
 )
 
-// Options are what a backend takes from the program that makes it.
+// Options configure a backend.
 type Options struct {
-	// Inputs are the layers of the configuration that the program knows; the client's own are put on top.
+	// Inputs are the program's layers of the configuration; the client's are put on top.
 	Inputs config.Inputs
-	// Opener makes the finder of models for a configuration. lend lends the client's own, nil where it has none.
+	// Opener makes the Opener of models for a configuration. lend asks the client's own model; it is nil if there is none.
 	Opener func(c config.Config, lend model.Lend) model.Opener
-	// Rules gives the person's own rules for every session; it is asked when one begins. nil for none.
+	// Rules gives the text of the user's own rules file; it is called when a session begins. nil for none.
 	Rules func() string
 	// Tools are the tools on offer.
 	Tools []tools.Tool
-	// Runner starts commands. grace is from the configuration.
+	// Runner starts commands.
 	Runner sandbox.Runner
-	// Store opens what keeps the sessions, when the first session begins or is asked for; nil keeps them as long as the
-	// backend lives.
+	// Store opens the store on first use; nil keeps sessions in memory.
 	Store func(config.Config) (store.Store, error)
-	// Stored says whether there is such a store already, in which an earlier process may have left something to clear up.
-	// May be nil.
+	// Stored says whether the store exists, so that there may be changes of a crashed process to recover. May be nil.
 	Stored func(config.Config) bool
-	// Locks gives the folder of the locks that keep processes from changing the same file at once; nil for none.
+	// Locks gives the folder of the lock files that serialise changes of a file between processes; nil for none.
 	Locks func(config.Config) string
-	// Watch turns watching for changes on disk on.
+	// Watch enables watching for changes on disk.
 	Watch bool
 	Now   func() time.Time
 	Log   *slog.Logger
-	// Own gives the absolute paths of the files and folders that are the program's own: the configuration, what lies beside it,
-	// and the state. No tool reads or writes them. nil for none.
+	// Own gives the absolute paths of the program's own files and folders: configuration and state. No tool reads or
+	// writes them. nil for none.
 	Own func(config.Config) []string
-	// Started is told of the configuration once the client has given its own, and whenever it has changed; may be nil.
+	// Started is called with the configuration once the client has sent its own, and after each change; may be nil.
 	Started func(config.Config)
 }
 
-// Face is whoever shows the backend to a person. All methods may be called concurrently; those without an answer must not
-// block.
+// Face is a user interface of the backend: a protocol with a client. All methods may be called concurrently; those
+// without a result must not block.
 type Face interface {
-	// View makes what a session is shown by. It is asked once for each session, before anything happens in it.
+	// View makes the View of a session. It is called once for each session, before its first event.
 	View(s *Session) View
-	// Ask asks a person for permission, Clarify what the model wants to know; see agent.Client and agent.Clarifier.
+	// Ask asks the user for permission, Clarify puts a question of the model; see agent.Client and agent.Clarifier.
 	Ask(ctx context.Context, s *Session, q run.Question) run.Answer
 	Clarify(ctx context.Context, s *Session, q tools.Clarification) (string, error)
-	// Warn shows a person one sentence.
+	// Warn shows the user one sentence.
 	Warn(message string)
-	// Problems shows what is wrong with the configuration. Those that are new have not been shown yet. text gives what a file
-	// of the configuration says.
+	// Problems shows the problems of the configuration. text gives the text of a configuration file.
 	Problems(ctx context.Context, all []Problem, text func(file string) string)
-	// HunksChanged tells that the hunks of files have changed, FileState that a file has another state.
+	// HunksChanged says that the hunks of files have changed, FileState that a file has a new state.
 	HunksChanged(session string, paths []string)
 	FileState(st workspace.State)
-	// Called tells of a call that has ended.
+	// Called reports a call that has ended.
 	Called(session string, e *run.Event, source string)
 }
 
-// View is what one session is shown by.
+// View is the display of one session.
 type View interface {
-	// On takes an event in; it never blocks.
+	// On queues an event; it never blocks.
 	On(e agent.Event)
-	// Flush sends everything that waits.
+	// Flush sends the queued events.
 	Flush()
-	// Replay tells again what happened, no quicker than the client reads: nothing is left out.
+	// Replay sends the events of a loaded session, at the speed at which the client reads, without dropping any.
 	Replay(ctx context.Context, events []agent.Event)
 }
 
-// Client is what a Face says of the program at its other end.
+// Client describes the program at the other end of a Face.
 type Client struct {
-	Folders  []string // absolute, and there
+	Folders  []string // absolute and existing
 	Editor   workspace.Editor
 	Features workspace.Features
-	// Options is a layer of the configuration that came with the first message; Own says that the client vouches for it.
+	// Options is the layer of the configuration in the first message; Own says that the client vouches for it.
 	Options []byte
 	Own     bool
-	// OwnSection says that the client's section of settings is the person's own.
+	// OwnSection says that the client's section of settings is the user's own, and never a repository's.
 	OwnSection bool
-	// Lend lends the client's model, nil where it has none.
+	// Lend asks the client's own model; nil if it has none.
 	Lend model.Lend
 }
 
-// mostCalls is how many calls of all sessions run at the same time.
+// mostCalls limits the concurrent calls of all sessions.
 const mostCalls = 32
 
-// Backend is the application for one client. New makes it, Start must come before anything else, End after everything.
-// Otherwise all methods may be called concurrently.
+// Backend is the application for one client. Start must be called first, End last; otherwise all methods may be called
+// concurrently.
 type Backend struct {
 	o        Options
 	log      *slog.Logger
 	face     Face
-	allTools *tools.Set                // whatever the configuration says
-	tools    atomic.Pointer[tools.Set] // seen as the configuration says
+	allTools *tools.Set                // of Options
+	tools    atomic.Pointer[tools.Set] // filtered by the configuration
 	places   *run.Places
 
 	// Set by Start and then read-only.
@@ -120,10 +117,10 @@ type Backend struct {
 	ws      *workspace.Workspace
 	roots   *sandbox.Roots
 	watcher *watch.Watcher
-	closing context.Context // ends when there is no time left for a long grace
+	closing context.Context // ends when commands get the short grace period
 	hurry   context.CancelFunc
 
-	configuring sync.Mutex // held while the configuration is put together
+	configuring sync.Mutex // held while the configuration is loaded
 
 	mu       sync.Mutex
 	settings settings
@@ -138,7 +135,7 @@ type Backend struct {
 	ended    bool
 
 	opening sync.Once
-	kept    store.Store // once it was opened
+	kept    store.Store // once opened
 	opened  atomic.Bool
 	figures storeFigures
 	loading sync.Mutex // one session is loaded at a time
@@ -147,7 +144,7 @@ type Backend struct {
 	background sync.WaitGroup
 }
 
-// New makes a backend that is shown by face.
+// New makes a backend for a face.
 func New(o Options, face Face) *Backend {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -168,8 +165,8 @@ func New(o Options, face Face) *Backend {
 	return b
 }
 
-// Start begins to work for a client. ctx ends with the connection to it. Nothing is asked of the client yet, and no file is
-// opened but those of the configuration.
+// Start starts the backend for a client. ctx ends with the connection. It sends the client nothing, and opens no files
+// but those of the configuration.
 func (b *Backend) Start(ctx context.Context, c Client) error {
 	b.ctx, b.client = ctx, c
 	b.closing, b.hurry = context.WithCancel(ctx)
@@ -190,7 +187,7 @@ func (b *Backend) Start(ctx context.Context, c Client) error {
 	b.reload()
 	cfg := b.config()
 	b.roots = &sandbox.Roots{}
-	b.roots.Home, _ = os.UserHomeDir() // without one no name is special by lying there
+	b.roots.Home, _ = os.UserHomeDir() // "" protects no names below it
 	if b.o.Own != nil {
 		b.roots.Own = b.o.Own(cfg)
 	}
@@ -213,8 +210,9 @@ func (b *Backend) Start(ctx context.Context, c Client) error {
 	return nil
 }
 
-// Ready does what the client need not wait for: the configuration is told of and watched, and what an earlier process left
-// is cleared up. The client has given its section of settings by then, if it gives one.
+// Ready does the rest of the start, for which the client does not wait: it reports problems of the configuration,
+// watches its files and recovers changes of crashed processes. The client has sent its section of settings before, if
+// it has one.
 func (b *Backend) Ready(ctx context.Context) {
 	if b.o.Started != nil {
 		b.o.Started(b.config())
@@ -226,13 +224,13 @@ func (b *Backend) Ready(ctx context.Context) {
 	}
 }
 
-// Workspace is the files, open documents included.
+// Workspace is the file access, open documents included.
 func (b *Backend) Workspace() *workspace.Workspace { return b.ws }
 
-// Tools are those that can be had, as the configuration says now.
+// Tools is the set of tools by the present configuration.
 func (b *Backend) Tools() *tools.Set { return b.tools.Load() }
 
-// Later runs fn beside the connection and lets its end wait for it.
+// Later runs fn in the background; End waits for it.
 func (b *Backend) Later(fn func(ctx context.Context)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -246,7 +244,7 @@ func (b *Backend) Later(fn func(ctx context.Context)) {
 	}()
 }
 
-// Guard runs fn. A fault of what stands beside the connection must not end it.
+// Guard runs fn and logs a panic, which must not end the connection.
 func (b *Backend) Guard(what string, fn func()) {
 	var none error
 	defer b.Caught(what, &none)
@@ -263,15 +261,15 @@ func (b *Backend) Caught(what string, err *error) {
 
 var errInside = errors.New("there was a fault inside Tandem; the log has the details")
 
-// Shutdown ends every session, with a short grace for commands, and waits for edits that are on their way.
+// Shutdown closes every session, with the short grace period for commands, and waits for pending edits.
 func (b *Backend) Shutdown() {
 	b.hurry()
 	b.closeSessions()
 	b.ws.Settle()
 }
 
-// End waits until nothing is left. Every session has ended and every command is gone when it returns. It may be called
-// without Start.
+// End closes the backend. When it returns every session is closed and every command has ended. It may be called without
+// Start.
 func (b *Backend) End() {
 	b.mu.Lock()
 	b.ended = true
@@ -287,7 +285,7 @@ func (b *Backend) End() {
 	b.closeStore()
 }
 
-// closeSessions ends every session, all at the same time.
+// closeSessions closes all sessions concurrently.
 func (b *Backend) closeSessions() {
 	b.mu.Lock()
 	all := slices.Collect(maps.Values(b.sessions))
@@ -305,5 +303,5 @@ func (b *Backend) config() config.Config {
 	return b.cfg
 }
 
-// MaxDiff is the largest change, in bytes, that is told of with its texts.
+// MaxDiff is the size in bytes of the largest change whose texts are sent.
 func (b *Backend) MaxDiff() int { return b.config().Limits.MaxDiffBytes }

@@ -93,18 +93,18 @@ func (v view) Replay(_ context.Context, events []agent.Event) {
 	}
 }
 
-// nobody is a client without an editor: nothing is open.
-type nobody struct{}
+// noEditor is a client without an editor: no document is open.
+type noEditor struct{}
 
-func (nobody) Apply(context.Context, workspace.Delivery) (bool, string, error) {
+func (noEditor) Apply(context.Context, workspace.Delivery) (bool, string, error) {
 	return false, "", errors.ErrUnsupported
 }
 
-func (nobody) Save(context.Context, []string) (map[string]string, error) {
+func (noEditor) Save(context.Context, []string) (map[string]string, error) {
 	return nil, errors.ErrUnsupported
 }
 
-func (nobody) Resync(context.Context, string) (string, int32, error) {
+func (noEditor) Resync(context.Context, string) (string, int32, error) {
 	return "", 0, errors.ErrUnsupported
 }
 
@@ -128,7 +128,7 @@ func start(t *testing.T, f *face, state, text string, folders ...string) *backen
 			return store.Open(filepath.Join(state, "sessions.db"), store.Options{})
 		},
 	}, f)
-	if err := b.Start(context.Background(), backend.Client{Folders: folders, Editor: nobody{}}); err != nil {
+	if err := b.Start(context.Background(), backend.Client{Folders: folders, Editor: noEditor{}}); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -147,8 +147,8 @@ func prompted(t *testing.T, b *backend.Backend, se *backend.Session, text string
 	return r
 }
 
-// TestBackendNeedsNoWire does the main job through a face of a few lines: a prompt, a question, an edit on disk, its review,
-// another process that goes on, undo.
+// TestBackendNeedsNoWire does the main job through a face of a few lines: a prompt, a question, an edit on disk, its
+// review, another process that goes on, undo.
 func TestBackendNeedsNoWire(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	file := filepath.Join(dir, "a.txt")

@@ -13,34 +13,34 @@ import (
 	"tandem/tools"
 )
 
-// Problem is something that is wrong with the configuration.
+// Problem is a problem of the configuration.
 type Problem struct {
-	// Source is the file, or what else the value came from; Line is 1-based, 0 where it is in no file; Start and End are bytes.
+	// Source is the file or the name of the layer; Line counts from 1 and is 0 outside files; Start and End are bytes.
 	Source           string
 	Line, Start, End int
-	// Bad says that something does not hold as it was meant; else it is a remark.
+	// Bad is a warning: a value has no effect as written. Otherwise the problem is a hint.
 	Bad bool
 	// New says that it has not been shown yet.
 	New bool
-	// Message is what is wrong, Text the same with where it is.
+	// Text is Message with the place.
 	Message, Text string
 }
 
-// settings are the layers of the configuration and what has been said about them.
+// settings are the layers of the configuration.
 type settings struct {
 	// Set by watchSettings.
-	watched map[string]string // the real paths of the files, with the folder that is there already
+	watched map[string]string // the real path of each file, and its nearest existing folder
 
 	loader config.Loader // under Backend.configuring
 	texts  map[string][]byte
 
 	askAlways bool // see config.Loaded, under Backend.mu as the rest
 
-	others []string        // folders of sessions that are none of the workspace's
-	told   map[string]bool // what the person has been told
+	others []string        // folders of sessions outside of the workspace
+	told   map[string]bool // the problems that were shown
 }
 
-// inputs are the layers as they are now.
+// inputs are the present layers.
 func (b *Backend) inputs() config.Inputs {
 	in := b.o.Inputs
 	b.mu.Lock()
@@ -51,7 +51,7 @@ func (b *Backend) inputs() config.Inputs {
 	return in
 }
 
-// SetSection takes in the client's section of settings; nil says that nothing is set in it.
+// SetSection sets the client's section of settings; nil is an empty one.
 func (b *Backend) SetSection(raw []byte) {
 	b.mu.Lock()
 	same := bytes.Equal(b.section, raw)
@@ -62,7 +62,7 @@ func (b *Backend) SetSection(raw []byte) {
 	}
 }
 
-// ChangeFolders takes folders out of the workspace and adds others.
+// ChangeFolders removes folders from the workspace and adds others.
 func (b *Backend) ChangeFolders(out, in []string) {
 	b.mu.Lock()
 	b.folders = slices.DeleteFunc(slices.Clone(b.folders), func(f string) bool { return slices.Contains(out, f) })
@@ -78,14 +78,14 @@ func (b *Backend) ChangeFolders(out, in []string) {
 	})
 }
 
-// Folders are the workspace's.
+// Folders are the workspace's folders.
 func (b *Backend) Folders() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.folders)
 }
 
-// addFolders takes in what the files of a session's folders say, which may be others than the workspace's.
+// addFolders loads the configuration files of a session's folders, which may lie outside of the workspace.
 func (b *Backend) addFolders(folders ...string) {
 	b.mu.Lock()
 	known := len(b.settings.others)
@@ -104,8 +104,8 @@ func (b *Backend) addFolders(folders ...string) {
 	}
 }
 
-// reload puts the configuration together anew, and says whether anything has come of it. What has changed holds from the
-// next call and the next prompt on.
+// reload loads the configuration, and says whether it or its problems have changed. A change holds for the next call
+// and the next prompt.
 func (b *Backend) reload() bool {
 	b.configuring.Lock()
 	defer b.configuring.Unlock()
@@ -141,14 +141,14 @@ func (b *Backend) reload() bool {
 	return news
 }
 
-// watchSettings begins to watch the files of the configuration, also those that are not there yet.
+// watchSettings watches the configuration files, also those that do not exist yet.
 func (b *Backend) watchSettings() {
 	if b.watcher == nil {
 		return
 	}
 	paths := map[string]string{}
 	for _, path := range b.inputs().Files() {
-		// A file may be a link to where its person keeps such files: both places matter.
+		// A file may be a symbolic link into a dotfiles folder: link and target are watched.
 		for _, p := range []string{filepath.Join(real(filepath.Dir(path)), filepath.Base(path)), real(path)} {
 			folder := filepath.Dir(p)
 			for folder != "/" && !isFolder(folder) {
@@ -165,8 +165,8 @@ func (b *Backend) watchSettings() {
 	}
 }
 
-// above is the folder from which on a path is watched: the workspace folder that it lies in, or that of a file of the
-// configuration; "" for other files.
+// above is the folder to watch for a path: the workspace folder that it lies in, or that of a configuration file; ""
+// for other files.
 func (b *Backend) above(path string) string {
 	for _, f := range b.Folders() {
 		f = real(f)
@@ -179,13 +179,13 @@ func (b *Backend) above(path string) string {
 	return b.settings.watched[path]
 }
 
-// Changed takes in that a file may have changed on disk.
+// Changed says that a file may have changed on disk.
 func (b *Backend) Changed(path string) {
 	b.settingsChanged(path)
 	b.ws.Changed(real(path), false)
 }
 
-// settingsChanged reloads the configuration where path is one of its files.
+// settingsChanged reloads the configuration if path is one of its files.
 func (b *Backend) settingsChanged(path string) {
 	b.mu.Lock()
 	_, ours := b.settings.watched[path]
@@ -195,7 +195,7 @@ func (b *Backend) settingsChanged(path string) {
 	}
 }
 
-// reconfigure reloads and tells the person what is wrong by now.
+// reconfigure reloads the configuration and shows its problems.
 func (b *Backend) reconfigure(ctx context.Context) {
 	if b.reload() {
 		b.log.Info("the configuration has changed")
@@ -203,7 +203,7 @@ func (b *Backend) reconfigure(ctx context.Context) {
 	}
 }
 
-// TellProblems shows a person what is wrong with the configuration.
+// TellProblems shows the problems of the configuration.
 func (b *Backend) TellProblems(ctx context.Context) {
 	b.mu.Lock()
 	texts, told := b.settings.texts, b.settings.told
@@ -220,7 +220,7 @@ func (b *Backend) TellProblems(ctx context.Context) {
 	b.face.Problems(ctx, all, func(file string) string { return string(texts[file]) })
 }
 
-// viewsOf are what a configuration leaves out of the tools.
+// viewsOf are the filters of the tools by a configuration.
 func viewsOf(c config.Config) []tools.View {
 	views := []tools.View{tools.Without("config", c.ToolsOff), tools.WithFlags(c.FeatureFlags)}
 	if c.Toolset == "simple" {

@@ -10,7 +10,7 @@ import (
 	"tandem/sandbox"
 )
 
-// Kind says why a request was refused. A refused request has changed nothing.
+// Kind is the reason of a refusal. A refused request has changed nothing.
 type Kind string
 
 // The kinds. Invalid is a mistake in the request itself.
@@ -24,11 +24,11 @@ const (
 	NoTurn           Kind = "no_turn"
 )
 
-// Error is a refused request. Message is a sentence for a person.
+// Error is a refused request. Message is a sentence for the user.
 type Error struct {
 	Kind    Kind
 	Message string
-	// PID is the process that has the session, where that is the reason.
+	// PID is the process that holds the session, if that is the reason.
 	PID int
 }
 
@@ -53,7 +53,7 @@ func noSuchFolder(path string) error {
 	return refuse(NoSuchFolder, "%s is no folder that exists; open one that does.", path)
 }
 
-// Refused turns what a session refuses into an *Error.
+// Refused converts an error of a session into an *Error.
 func Refused(err error) error {
 	var m *model.Error
 	var mode *agent.ModeError
@@ -77,7 +77,7 @@ func Refused(err error) error {
 	return err
 }
 
-// refusal turns what a store refuses into an *Error.
+// refusal converts an error of a store into an *Error.
 func (b *Backend) refusal(id string, err error) error {
 	var held *store.HeldError
 	var known *Error
@@ -85,7 +85,7 @@ func (b *Backend) refusal(id string, err error) error {
 	case err == nil || errors.As(err, &known):
 		return err
 	case errors.Is(err, store.ErrUnknown):
-		if why := b.figures.unkept; why != "" { // it was set when the store was opened
+		if why := b.figures.unkept; why != "" { // set when the store was opened
 			return refuse(UnknownSession, "There is no session %.80q open here, and those that are kept cannot be read: %s.", id, why)
 		}
 		return refuse(UnknownSession,

@@ -10,7 +10,7 @@ import (
 	"tandem/tools/run"
 )
 
-// host is the face as a session sees it.
+// host adapts the face to agent.Client.
 type host struct{ b *Backend }
 
 func (h host) Update(id string, e agent.Event) {
@@ -24,8 +24,8 @@ func (h host) Update(id string, e agent.Event) {
 	})
 }
 
-// ready gives the session of a question. What waits of its events is sent before, so that nobody is asked about what they
-// have not been told of.
+// ready gives the session of a question and flushes its events: the client must know a call before it is asked about
+// it.
 func (h host) ready(id string) (*Session, error) {
 	se, err := h.b.Find(id)
 	if err == nil {
@@ -55,10 +55,10 @@ type ToolStats struct {
 	Name          string
 	Calls, Errors int64
 	MS            float64 // milliseconds in all
-	Bytes         int64   // that their results had for the model
+	Bytes         int64   // of the results for the model
 }
 
-// count keeps the figures of a call that has ended.
+// count updates the figures of a tool after a call.
 func (b *Backend) count(id string, e *run.Event) {
 	r := e.Result
 	name, source := e.Tool, ""
@@ -83,7 +83,7 @@ func (b *Backend) count(id string, e *run.Event) {
 	b.face.Called(id, e, source)
 }
 
-// Source is where a tool comes from.
+// Source is the origin of a tool.
 func Source(spec tools.Spec) string {
 	if spec.Source == "" {
 		return "builtin"
@@ -91,7 +91,7 @@ func Source(spec tools.Spec) string {
 	return spec.Source
 }
 
-// shortGrace is a Runner whose commands get no long grace once the connection has ended.
+// shortGrace is a Runner that shortens the grace period of commands once the connection has ended.
 type shortGrace struct {
 	sandbox.Runner
 	over <-chan struct{}

@@ -17,17 +17,17 @@ import (
 	"tandem/tools/gate"
 )
 
-// Info is a session that is kept or open here.
+// Info is a stored session, or one that is open here.
 type Info struct {
 	ID, Cwd, Title string
 	Updated        time.Time
-	// State is nil where it could not be known in time.
+	// State is nil if it could not be computed in time.
 	State *State
 }
 
-// State is how far a session has come and how much of it waits for a person.
+// State is the progress of a session.
 type State struct {
-	// Turns are those that have ended or changed something, Pending the hunks that are neither accepted nor rejected.
+	// Turns counts those that ended or changed a file, Pending the hunks that are neither accepted nor rejected.
 	Turns, Pending int
 }
 
@@ -35,7 +35,7 @@ func infoOf(k store.Session) Info {
 	return Info{ID: k.ID, Cwd: k.Cwd, Title: k.Title, Updated: k.Updated}
 }
 
-// unkept are the living sessions in which nothing has happened yet, or nothing that could be kept.
+// unkept are the open sessions that are not in the store.
 func (b *Backend) unkept(may func(*Session) bool) []store.Session {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -48,8 +48,8 @@ func (b *Backend) unkept(may func(*Session) bool) []store.Session {
 	return out
 }
 
-// List gives a page of the sessions, of one folder where cwd is not empty, the last used first, and where the next page
-// begins, "" where there is none. An error may be an *Error.
+// List gives a page of the sessions, the most recently used first, of one folder if cwd is not empty. next is the
+// cursor of the next page, or "". An error may be an *Error.
 func (b *Backend) List(ctx context.Context, cwd, cursor string) (page []Info, next string, err error) {
 	const most = 100
 	if cwd != "" {
@@ -75,8 +75,8 @@ func (b *Backend) List(ctx context.Context, cwd, cursor string) (page []Info, ne
 	return page, next, nil
 }
 
-// states gives stateOf for sessions, as far as it can be found out in time: a client begins with the list of them, so it
-// takes no longer than a person notices, whatever the store or the disk is waiting for.
+// states computes stateOf for sessions within a short time limit, however slow the store or the disk is: a client shows
+// the list of sessions when it starts.
 func (b *Backend) states(ctx context.Context, of []store.Session) map[string]*State {
 	const patience = 300 * time.Millisecond
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -85,7 +85,7 @@ func (b *Backend) states(ctx context.Context, of []store.Session) map[string]*St
 		id    string
 		state *State
 	}
-	found := make(chan result, len(of)) // has room for all, so that nobody waits for a list that was sent
+	found := make(chan result, len(of)) // buffered for all, so that no sender blocks after the time limit
 	b.Later(func(context.Context) {
 		defer close(found)
 		for _, k := range of {
@@ -110,7 +110,7 @@ func (b *Backend) states(ctx context.Context, of []store.Session) map[string]*St
 	}
 }
 
-// stateOf says how far a session has come, nil where there is no time left for it.
+// stateOf computes the State of a session, nil once ctx has ended.
 func (b *Backend) stateOf(ctx context.Context, id string) (*State, error) {
 	if ctx.Err() != nil {
 		return nil, nil
@@ -135,14 +135,14 @@ func (b *Backend) stateOf(ctx context.Context, id string) (*State, error) {
 			return nil, err
 		}
 	}
-	if ctx.Err() != nil { // not every file was read
+	if ctx.Err() != nil { // some files were not read
 		return nil, ctx.Err()
 	}
 	m.Pending = changes.Pending()
 	return &m, nil
 }
 
-// Search gives up to limit kept sessions in which a text occurs.
+// Search gives up to limit stored sessions that contain a text.
 func (b *Backend) Search(text string, limit int) ([]Info, error) {
 	found, _, err := b.store().Sessions(store.Query{Text: text, Limit: limit})
 	var out []Info
@@ -152,15 +152,15 @@ func (b *Backend) Search(text string, limit int) ([]Info, error) {
 	return out, err
 }
 
-// Load goes on with a session that is kept, or tells again of one that lives here. Where cwd is not empty the session must be
-// that folder's. An error may be an *Error.
+// Load opens a stored session, or replays one that is open here. If cwd is not empty it must be the session's folder.
+// An error may be an *Error.
 func (b *Backend) Load(ctx context.Context, id, cwd string) (*Session, error) {
 	b.loading.Lock()
 	defer b.loading.Unlock()
 	if se, err := b.Find(id); err == nil {
 		return se, b.again(ctx, se, cwd)
 	}
-	b.recover() // so that it is known what became of what was on its way
+	b.recover() // judges the session's interrupted changes
 	past, err := agent.TakePast(ctx, b.store(), id, b.ws, b.o.Now, func(k store.Session) error { return b.here(k.Cwd, cwd) })
 	if err != nil {
 		return nil, b.refusal(id, err)
@@ -171,7 +171,7 @@ func (b *Backend) Load(ctx context.Context, id, cwd string) (*Session, error) {
 	notice := ""
 	err = b.begin(se, o)
 	if ModelUnavailable.Is(err) {
-		// The conversation is there to be read all the same, and another model may answer.
+		// The session opens all the same: it can be read, and another model can be chosen.
 		notice = fmt.Sprintf("The model %s cannot be had here: %s", past.Model, err)
 		o.Model = ""
 		err = b.begin(se, o)
@@ -190,7 +190,7 @@ func (b *Backend) Load(ctx context.Context, id, cwd string) (*Session, error) {
 	return se, b.admit(se, true)
 }
 
-// here says whether a session of a folder can be used where the client works.
+// here is an error unless a session of a folder can be used in the client's workspace.
 func (b *Backend) here(folder, cwd string) error {
 	folders := b.Folders()
 	if cwd != "" {
@@ -227,19 +227,19 @@ func (b *Backend) again(ctx context.Context, se *Session, cwd string) error {
 	return b.admit(se, false)
 }
 
-// Delete ends a session and forgets it. An error may be an *Error.
+// Delete closes a session and deletes it from the store. An error may be an *Error.
 func (b *Backend) Delete(id string) error {
 	b.loading.Lock()
 	defer b.loading.Unlock()
 	lived := b.drop(id) == nil
 	err := b.store().Delete(id)
-	if lived && errors.Is(err, store.ErrUnknown) { // nothing had happened in it
+	if lived && errors.Is(err, store.ErrUnknown) { // it was never stored
 		err = nil
 	}
 	return b.refusal(id, err)
 }
 
-// Rename gives a session another title. An error may be an *Error.
+// Rename changes a session's title. An error may be an *Error.
 func (b *Backend) Rename(id, title string) error {
 	const most = 200
 	title = strings.TrimSpace(title)

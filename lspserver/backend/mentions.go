@@ -16,24 +16,24 @@ import (
 	"tandem/sandbox/tree"
 )
 
-// What a list of a folder may cost: it is made while somebody types.
+// The limits of a listing, for which a completion waits while the user types.
 const (
 	mostListed = 50_000
 	listingFor = 400 * time.Millisecond
-	// listingLasts is how long a list is good for the next key.
+	// listingLasts is the lifetime of a cached listing.
 	listingLasts = 5 * time.Second
 )
 
-// listing is what can be mentioned below a session's folders, as it was a moment ago.
+// listing is a cache of the files and folders below a session's folders.
 type listing struct {
 	mu   sync.Mutex
 	made time.Time
 	all  []Mention
 }
 
-// Mention is a file or a folder that a message can name. Label ends in a slash for a folder; it is relative, and below the name of its root
-// where that is not the first. Insert is what a message says for it: the relative path, which starts from the first root,
-// or the absolute one.
+// Mention is a file or a folder that a message can name. Label is the path relative to its root, prefixed by the root's
+// name unless it is the first, with a final slash for a folder. Insert is the text for the message: the path relative
+// to the first root, or the absolute one.
 type Mention struct {
 	Label, Insert string
 	Folder        bool
@@ -41,7 +41,7 @@ type Mention struct {
 	path string
 }
 
-// of gives what lies below the folders. What is ignored, and what was not found in time, is left out.
+// of gives the files and folders below the folders, without ignored ones and those not found within the time limit.
 func (l *listing) of(ctx context.Context, folders []string, now time.Time) ([]Mention, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,14 +61,14 @@ func (l *listing) of(ctx context.Context, folders []string, now time.Time) ([]Me
 			all = append(all, m)
 		})
 		if err != nil && (ctx.Err() != nil || i == 0 && !errors.Is(err, context.DeadlineExceeded)) {
-			return nil, err // another folder that is gone is left out
+			return nil, err // a further folder that is missing is left out
 		}
 	}
 	l.all, l.made = all, now
 	return all, nil
 }
 
-// below calls found with everything that lies below a folder, up to so many: its canonical path, and the one from the folder,
+// below calls found for up to most files and folders below a folder, with the canonical path and the relative one,
 // which ends in a slash for folders.
 func below(ctx context.Context, folder string, most int, found func(canonical, rel string)) error {
 	in := &sandbox.Paths{Cwd: folder, Read: []string{folder}}
@@ -95,8 +95,8 @@ func below(ctx context.Context, folder string, most int, found func(canonical, r
 	return err
 }
 
-// Complete gives up to limit mentions that a prefix may be the beginning of, the likeliest first; those of a session's folders,
-// or of the workspace's where id is empty.
+// Complete gives up to limit mentions that match a prefix, the best first, from the folders of a session, or of the
+// workspace if id is empty.
 func (b *Backend) Complete(ctx context.Context, id, prefix string, limit int) ([]Mention, error) {
 	folders, list := b.Folders(), &listing{}
 	if id != "" {
@@ -112,13 +112,12 @@ func (b *Backend) Complete(ctx context.Context, id, prefix string, limit int) ([
 	}
 	open := map[string]int{}
 	for i, d := range b.ws.Shown() {
-		open[d.Path] = len(all) - i // the higher, the later it was used
+		open[d.Path] = len(all) - i // the higher, the more recently used
 	}
 	return fitting(all, open, prefix, limit), nil
 }
 
-// fitting gives the paths that a prefix may be the beginning of, the likeliest first: how well they fit counts most,
-// then whether they are open, and short ones come before long ones.
+// fitting gives the paths that match a prefix, ranked by the quality of the match, then open documents, then length.
 func fitting(from []Mention, open map[string]int, prefix string, limit int) []Mention {
 	prefix = strings.ToLower(prefix)
 	type found struct {
@@ -143,7 +142,7 @@ func fitting(from []Mention, open map[string]int, prefix string, limit int) []Me
 	return out
 }
 
-// fits says how well a path fits, 0 being the best; both are in lower case.
+// fits ranks the match of a path, 0 being the best; both are in lower case.
 func fits(p, prefix string) (fit int, ok bool) {
 	name := path.Base(p)
 	switch {

@@ -5,8 +5,8 @@ import (
 	"tandem/filetime/text"
 )
 
-// nearTheirs gives the first line, counted from 1, at which an edit landed on or right beside a line that somebody else had
-// changed since the text that it was made for; 0 where there is none.
+// nearTheirs gives the first line, counted from 1, at which an edit landed on or next to a line that others have
+// changed since the edit's base text; 0 if there is none.
 func nearTheirs(f filetime.LandedFile) int {
 	mine := written(f.Set, f.After, func(off int) int { return off })
 	theirs := written(f.Rebased, f.After, func(off int) int { return f.Set.MapPos(off, false) })
@@ -20,8 +20,8 @@ func nearTheirs(f filetime.LandedFile) int {
 	return 0
 }
 
-// written gives the first and the last line of each thing that a set has written, as lines of now; place brings an offset
-// behind the set there.
+// written gives the first and the last line, in now, of each insertion of a set; place maps an offset after the set to
+// one in now.
 func written(set text.Set, now text.Text, place func(off int) int) [][2]int {
 	var out [][2]int
 	grown := 0

@@ -9,19 +9,20 @@ import (
 	"tandem/agent/prompt"
 )
 
-// Prompt is what a person sends.
+// Prompt is a user's prompt.
 type Prompt struct {
 	Blocks []prompt.Block
-	// Title is what a session without a title is called by it.
+	// Title becomes the title of a session that has none.
 	Title string
-	// Model is another model for this one prompt, "" for the session's.
+	// Model overrides the session's model for this prompt, unless "".
 	Model string
-	// Attention is what the person has in front of them, nil where that is not known.
+	// Attention is the editor's context, nil if unknown.
 	Attention *Attention
 }
 
-// Prompt begins a turn at once, so that a cancel that comes after it finds it. What it gives carries the turn out and must be
-// called; begun is called when the turn has begun, and may be nil. An error is an *Error; then nothing has happened.
+// Prompt claims the session for a turn without blocking, so that a later cancel finds it. The caller must call run,
+// which runs the turn; begun is called when the turn is open, and may be nil. An error is an *Error; then nothing has
+// happened.
 func (b *Backend) Prompt(se *Session, p Prompt) (run func(ctx context.Context, begun func()) (agent.TurnResult, error), err error) {
 	in := se.input(p.Blocks)
 	in.Model, in.Title = p.Model, p.Title
@@ -53,13 +54,13 @@ func (b *Backend) Prompt(se *Session, p Prompt) (run func(ctx context.Context, b
 	}, nil
 }
 
-// input is what a person sends.
+// input is a user's message.
 func (se *Session) input(blocks []prompt.Block) agent.Input {
 	return agent.Input{Blocks: blocks, Shown: prompt.User(se.cwd, blocks)}
 }
 
-// Steer adds to the running turn at once; see agent.Session.Steer. What it gives must be called and returns when the words
-// are kept.
+// Steer queues a message for the running turn; see agent.Session.Steer. The caller must call keep, which returns when
+// the message is stored.
 func (se *Session) Steer(blocks []prompt.Block) (keep func(ctx context.Context) error, err error) {
 	kept, err := se.Session.Steer(se.input(blocks))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"tandem/lspserver/review"
 )
 
-// decided writes down what a person decided about the session's changes.
+// decided stores the user's decision about the session's changes.
 func (se *Session) decided(d review.Decision) {
 	raw, err := json.Marshal(d)
 	if err != nil { // strings only
@@ -18,8 +18,8 @@ func (se *Session) decided(d review.Decision) {
 	se.Decided(raw)
 }
 
-// restore makes the changes that are kept of a session, and what was decided about them, known to an empty log. It
-// ends with ctx, and the log is of no use then.
+// restore replays the stored changes and decisions of a session into an empty log. After the end of ctx the log is
+// incomplete.
 func (b *Backend) restore(ctx context.Context, changes *review.Log, id string) error {
 	list, err := agent.ChangesAndDecisions(b.store(), id)
 	if err != nil {

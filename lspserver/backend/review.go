@@ -10,12 +10,13 @@ import (
 	"tandem/lspserver/review"
 )
 
-// Accept accepts hunks of a session: those of ids, or all of a path, or with neither all that wait. An error is an *Error.
+// Accept accepts hunks of a session: those of ids, or all of a path, or with neither all pending ones. An error is an
+// *Error.
 func (se *Session) Accept(path string, ids []string) (review.Judged, error) {
 	return se.judge(ids, func() review.Judged { return se.Changes.Accept(path, ids) })
 }
 
-// Reject is Accept for taking hunks back.
+// Reject reverts hunks, which are selected as in Accept.
 func (se *Session) Reject(ctx context.Context, path string, ids []string) (review.Judged, error) {
 	return se.judge(ids, func() review.Judged { return se.Changes.Reject(ctx, path, ids) })
 }
@@ -31,21 +32,21 @@ func (se *Session) judge(ids []string, do func() review.Judged) (review.Judged, 
 	return done, nil
 }
 
-// Undo takes back what a session changed within a scope.
+// Undo reverts a session's changes within a scope.
 func (se *Session) Undo(ctx context.Context, within review.Scope) review.Undone {
 	done := se.Changes.Undo(ctx, within)
 	se.news.tell(done.Changed...)
 	return done
 }
 
-// Redo does again what was undone within a scope.
+// Redo applies reverted changes within a scope again.
 func (se *Session) Redo(ctx context.Context, within review.Scope) review.Undone {
 	done := se.Changes.Redo(ctx, within)
 	se.news.tell(done.Changed...)
 	return done
 }
 
-// Typed tells the sessions that somebody has changed the text of a document.
+// Typed tells the sessions that the text of a document has changed.
 func (b *Backend) Typed(path string) {
 	canonical := ""
 	for _, se := range b.All() {
@@ -59,19 +60,19 @@ func (b *Backend) Typed(path string) {
 	}
 }
 
-// Record is one change of a file that is kept of a session. Before and After are its texts where they were asked for and are
-// kept; nil where there was no file.
+// Record is one stored change of a file. Before and After are its texts, if requested and stored; nil if there was no
+// file.
 type Record struct {
 	agent.FileChange
 	Before, After *string
 }
 
-// Records gives the changes that are kept of a session, of one file where path is not empty and of one turn where turn is not
-// nil. An error may be an *Error.
+// Records gives the stored changes of a session, of one file if path is not empty and of one turn if turn is not nil.
+// An error may be an *Error.
 func (b *Backend) Records(se *Session, path string, turn *int, contents bool) ([]Record, error) {
 	se.Written()
 	all, err := agent.Changes(b.store(), se.id)
-	if errors.Is(err, store.ErrUnknown) { // nothing has happened in it yet
+	if errors.Is(err, store.ErrUnknown) { // it is not stored yet
 		return nil, nil
 	}
 	if err != nil {
@@ -100,7 +101,7 @@ func (b *Backend) Records(se *Session, path string, turn *int, contents bool) ([
 	return out, nil
 }
 
-// recorded are files whose changes are written down in a session as what a person took back.
+// recorded is file access whose changes a session stores as reverts by the user.
 type recorded struct {
 	filetime.Files
 	session *Session

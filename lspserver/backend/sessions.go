@@ -23,23 +23,22 @@ import (
 // Session is one conversation. All methods may be called concurrently.
 type Session struct {
 	*agent.Session
-	// Changes is what it has changed, for review.
+	// Changes is the log of its changes, for review.
 	Changes *review.Log
-	// View is what it is shown by.
-	View View
+	View    View
 
 	id, cwd string
 	news    *reviewNews
 	touched time.Time // under Backend.mu
-	// folders are cwd and the workspace's other folders; mentions is what can be mentioned below them.
+	// folders are cwd and the workspace's other folders; mentions caches the files below them.
 	folders  []string
 	mentions listing
 }
 
-// ID is the session's id, also before its conversation has begun.
+// ID is the session's id, which it has before its conversation begins.
 func (se *Session) ID() string { return se.id }
 
-// Find gives the session of that id that is open here.
+// Find gives the open session of that id.
 func (b *Backend) Find(id string) (*Session, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -49,7 +48,7 @@ func (b *Backend) Find(id string) (*Session, error) {
 	return nil, unknownSession(id)
 }
 
-// All gives the sessions that are open here, in the order of their ids.
+// All gives the open sessions, ordered by id.
 func (b *Backend) All() []*Session {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,7 +60,7 @@ func (b *Backend) All() []*Session {
 	return out
 }
 
-// Latest is the session that was used last, nil where there is none.
+// Latest is the most recently used session, nil if there is none.
 func (b *Backend) Latest() *Session {
 	all := b.All()
 	if len(all) == 0 {
@@ -72,7 +71,7 @@ func (b *Backend) Latest() *Session {
 	return slices.MaxFunc(all, func(x, y *Session) int { return x.touched.Compare(y.touched) })
 }
 
-// NewSession is what a session can be begun with; everything may be left out.
+// NewSession are the options of a new session; all fields may be empty.
 type NewSession struct {
 	Cwd   string
 	More  []string // further folders
@@ -80,14 +79,14 @@ type NewSession struct {
 	Model string
 }
 
-// New begins a session, in the workspace's folders where none are named.
+// New begins a session, in the workspace's folders if none are given.
 func (b *Backend) New(n NewSession) (*Session, error) {
 	folders := b.Folders()
 	cwd := n.Cwd
 	if cwd == "" && len(folders) > 0 {
 		cwd = folders[0]
 	}
-	// A workspace folder that is gone is none of the session's; what it was told to have must be there.
+	// Missing workspace folders are left out; folders of the request must exist.
 	folders = slices.DeleteFunc(folders, func(f string) bool { return !isFolder(f) })
 	var more []string
 	for _, f := range slices.Concat(n.More, folders) {
@@ -112,7 +111,7 @@ func isFolder(path string) bool {
 	return filepath.IsAbs(path) && err == nil && info.IsDir()
 }
 
-// real is a path with its symbolic links resolved, as everything is kept by.
+// real is a path with its symbolic links resolved, the form of all paths that are compared or stored.
 func real(path string) string { return sandbox.Canonical(path) }
 
 // Canonical is a path with its symbolic links resolved.
@@ -127,7 +126,7 @@ func (b *Backend) makeSession(id, cwd string) *Session {
 	return se
 }
 
-// begin gives a session what it is made of besides what o has.
+// begin completes o and makes the session's conversation.
 func (b *Backend) begin(se *Session, o agent.Options) error {
 	for _, folder := range append([]string{se.cwd}, o.More...) {
 		b.roots.Add(folder)
@@ -150,12 +149,12 @@ func (b *Backend) begin(se *Session, o agent.Options) error {
 		return Refused(err)
 	}
 	se.Session, se.folders = made, append([]string{se.cwd}, o.More...)
-	// What the first turn will write to is opened beside the answer, so that the turn does not wait for it.
+	// The store is opened in the background, so that the first turn does not wait for it.
 	b.Later(func(context.Context) { b.store() })
 	return nil
 }
 
-// admit makes a session one of those that live, unless it is no new one and was closed meanwhile.
+// admit registers a session as open, unless it is an old one that was closed meanwhile.
 func (b *Backend) admit(se *Session, isNew bool) error {
 	b.configuring.Lock()
 	b.mu.Lock()
@@ -165,7 +164,7 @@ func (b *Backend) admit(se *Session, isNew bool) error {
 		b.sessions[se.id] = se
 	}
 	b.mu.Unlock()
-	se.SetConfig(cfg, opener) // it may have changed since the session was made
+	se.SetConfig(cfg, opener) // may have changed since the session was made
 	se.SetAskAlways(askAlways)
 	b.configuring.Unlock()
 	if ended {
@@ -177,7 +176,7 @@ func (b *Backend) admit(se *Session, isNew bool) error {
 	return nil
 }
 
-// Models are the names of the models that a session can be set to.
+// Models are the names of the available models.
 func (b *Backend) Models() []string {
 	b.mu.Lock()
 	opener := b.opener
@@ -185,7 +184,7 @@ func (b *Backend) Models() []string {
 	return opener.Names()
 }
 
-// Short is a path as people read it: relative to the workspace folder that it lies in.
+// Short is a path for display: relative to the workspace folder that it lies in.
 func (b *Backend) Short(path string) string {
 	for _, f := range b.Folders() {
 		if rel, err := filepath.Rel(f, path); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
@@ -196,7 +195,7 @@ func (b *Backend) Short(path string) string {
 	return show.Visible(path, false)
 }
 
-// landed is told of a session's changes.
+// landed handles the landed changes of a session.
 func (b *Backend) landed(se *Session) func(filetime.Change, filetime.Landed) {
 	return func(c filetime.Change, l filetime.Landed) {
 		se.Changes.Landed(c, l)
@@ -218,14 +217,14 @@ func (b *Backend) landed(se *Session) func(filetime.Change, filetime.Landed) {
 	}
 }
 
-// Close ends the session of that id. Nobody loads it, renames it or deletes it meanwhile.
+// Close closes the session of that id. It excludes Load, Rename and Delete.
 func (b *Backend) Close(id string) error {
 	b.loading.Lock()
 	defer b.loading.Unlock()
 	return b.drop(id)
 }
 
-// drop ends a session that lives here. b.loading is held.
+// drop closes an open session. b.loading is held.
 func (b *Backend) drop(id string) error {
 	se, err := b.Find(id)
 	if err != nil {
@@ -239,7 +238,7 @@ func (b *Backend) drop(id string) error {
 	return nil
 }
 
-// touch notes that a session is in use.
+// touch updates the time of a session's last use.
 func (b *Backend) touch(se *Session, used model.Usage) {
 	b.mu.Lock()
 	se.touched = b.o.Now()

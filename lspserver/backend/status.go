@@ -9,23 +9,23 @@ import (
 	"tandem/sandbox"
 )
 
-// Status is how the backend does.
+// Status is the state of the backend.
 type Status struct {
 	Store StoreState
-	// Watcher says how files are watched, "off" where they are not.
+	// Watcher is the method by which files are watched, or "off".
 	Watcher string
-	// Sandbox is the zero Level where no commands are run.
+	// Sandbox is the zero Level if there is no Runner.
 	Sandbox sandbox.Level
-	// Documents are open, of which Suspect may not be what the editor has.
+	// Documents counts the open ones, Suspect those whose text may differ from the editor's.
 	Documents, Suspect, Tools, Sessions int
 	Models                              []string
 	Usage                               model.Usage
 	PerTool                             []ToolStats
-	// Remarks are what is to be known of the configuration, each a sentence.
+	// Remarks are notes on the configuration, each a sentence.
 	Remarks []string
 }
 
-// Status answers at once, whatever else is going on.
+// Status gives the state without waiting for a busy store.
 func (b *Backend) Status(ctx context.Context) Status {
 	r := Status{Store: b.storeState(ctx), Tools: len(b.Tools().List()), Watcher: "off"}
 	if b.watcher != nil {

@@ -12,10 +12,10 @@ import (
 	"tandem/filetime/disk"
 )
 
-// memoryQuota bounds what is kept of sessions in memory.
+// memoryQuota is the quota of a store in memory, in bytes.
 const memoryQuota = 16 << 20
 
-// store gives what keeps the sessions. Where that cannot be opened they are kept in memory, and a person is told.
+// store gives the store, opened on first use. If that fails it is one in memory, and the user is told.
 func (b *Backend) store() store.Store {
 	b.opening.Do(func() {
 		defer b.opened.Store(true)
@@ -38,7 +38,7 @@ func (b *Backend) store() store.Store {
 	return b.kept
 }
 
-// journal is that of the store.
+// journal is the store's journal, opened on first use.
 type journal struct{ b *Backend }
 
 func (j journal) Begin(in disk.Intent) (int64, error) { return j.b.store().Begin(in) }
@@ -51,7 +51,7 @@ func (j journal) End(id int64, o disk.Outcome) error { return j.b.store().End(id
 
 func (j journal) Orphans() ([]disk.Intent, error) { return j.b.store().Orphans() }
 
-// recover judges the changes that were on their way when another process ended, and clears up after them.
+// recover judges and cleans up the interrupted changes of crashed processes.
 func (b *Backend) recover() {
 	b.judging.Lock()
 	defer b.judging.Unlock()
@@ -80,27 +80,27 @@ func (b *Backend) recover() {
 	}
 }
 
-// StoreState is what keeps the sessions.
+// StoreState is the state of the store.
 type StoreState struct {
-	// Kind is "closed" until there is something to keep, "file", or "memory", which ends with the backend.
+	// Kind is "closed" until the first use, then "file", or "memory", which ends with the backend.
 	Kind, Path string
-	// Size and Quota are in bytes. The figures are those of a moment ago where the store is at work just then.
+	// Size and Quota are in bytes. The figures may be outdated while the store is busy.
 	Size, Quota       int64
 	Sessions, Intents int
-	// Problem is why nothing is kept in a file, or why there are no figures.
+	// Problem says why no file is used, or why there are no figures.
 	Problem string
 }
 
-// storeFigures are the last known.
+// storeFigures are the last known figures.
 type storeFigures struct {
 	mu    sync.Mutex
 	asked chan struct{} // closed when there is an answer
 	last  StoreState
-	// unkept is why nothing is kept in a file, once the store was opened.
+	// unkept says why no file is used, once the store was opened.
 	unkept string
 }
 
-// storeState tells of the store, without waiting for it for long.
+// storeState gives the state of the store within a short time limit.
 func (b *Backend) storeState(ctx context.Context) StoreState {
 	if !b.opened.Load() {
 		return StoreState{Kind: "closed"}
@@ -141,7 +141,7 @@ func (b *Backend) storeState(ctx context.Context) StoreState {
 	return f.last
 }
 
-// closeStore closes it, if it was opened.
+// closeStore closes the store, if it was opened.
 func (b *Backend) closeStore() {
 	b.opening.Do(func() {})
 	if b.kept == nil {
