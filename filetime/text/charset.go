@@ -1,6 +1,7 @@
 package text
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"strings"
@@ -47,6 +48,13 @@ const (
 	mark32LE = "\xFF\xFE\x00\x00"
 	mark32BE = "\x00\x00\xFE\xFF"
 )
+
+// Sniffed is how many bytes of a file's beginning Binary is to be given.
+const Sniffed = 8 << 10
+
+// Binary says that a file is no text, from its first Sniffed bytes: there is a NUL among them. Decode knows of texts with NULs
+// in other charsets.
+func Binary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }
 
 // Decode reads the bytes of a file: UTF-16 where they begin with its byte order mark,
 // UTF-8 otherwise. The mark stays in the text, as its first character. [Encode] gives

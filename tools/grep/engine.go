@@ -8,13 +8,12 @@ import (
 	"io/fs"
 	"strings"
 
+	"tandem/filetime/text"
 	"tandem/sandbox/tree"
 	"tandem/tools"
 )
 
 const (
-	// sniffed is how much of a file must be without NUL for it to be text.
-	sniffed = 8 << 10
 	// wholeFile is up to what size a file is read at once, and the most that a match over several lines is looked for in.
 	wholeFile = 8 << 20
 	// longestLine is the longest line that is searched in a larger file.
@@ -72,7 +71,7 @@ func (e engine) file(ctx context.Context, q *query, path string, to sink) bool {
 	}
 	defer f.Close()
 	in := bufio.NewReaderSize(f, 64<<10)
-	if head, _ := in.Peek(sniffed); bytes.IndexByte(head, 0) >= 0 {
+	if head, _ := in.Peek(text.Sniffed); text.Binary(head) {
 		return true
 	}
 	whole, err := io.ReadAll(io.LimitReader(in, wholeFile))

@@ -3,7 +3,6 @@
 package grep
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -16,6 +15,7 @@ import (
 	"sync"
 
 	"tandem/filetime"
+	"tandem/filetime/text"
 	"tandem/sandbox"
 	"tandem/sandbox/tree"
 	"tandem/tools"
@@ -194,9 +194,9 @@ func (q *query) searchable(env *tools.Env, at string, info fs.FileInfo) error {
 		return tools.Refuse(filetime.ReadError, "unreadable", "%s cannot be read: %v.", name, err)
 	}
 	defer f.Close()
-	head := make([]byte, sniffed)
+	head := make([]byte, text.Sniffed)
 	n, _ := io.ReadFull(f, head)
-	if bytes.IndexByte(head[:n], 0) >= 0 {
+	if text.Binary(head[:n]) {
 		return tools.Refuse(filetime.BinaryFile, "", "%s: Looks like a binary file, which is not searched.", name)
 	}
 	return nil

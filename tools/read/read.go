@@ -262,7 +262,7 @@ func large(ctx context.Context, env *tools.Env, place sandbox.Place, w window) (
 	defer f.Close()
 	p := newPage(env, path, w)
 	in := bufio.NewReaderSize(f, 256<<10)
-	if head, _ := in.Peek(8192); bytes.IndexByte(head, 0) >= 0 {
+	if head, _ := in.Peek(text.Sniffed); text.Binary(head) {
 		return binary(p.name, "binary"), nil
 	}
 	total := 0
