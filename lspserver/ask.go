@@ -23,14 +23,13 @@ import (
 	"tandem/tools/words"
 )
 
-// What a client without a plug-in can do: the command tandem.ask begins a turn, code actions offer it with a prompt that
-// needs no text box, $/progress shows the turn, and the answer comes with window/showMessage. The session is one that
-// nobody had to make: one for each workspace folder, or for the folder of a document that is in none, begun by the first
-// prompt and kept.
+// Prompts in clients without a plug-in: the command tandem.ask begins a turn, code actions offer it with a ready
+// prompt, $/progress shows the turn, and window/showMessage the answer. The session is made implicitly by the first
+// prompt: one for each workspace folder, or for the folder of a document outside of them.
 
 const commandAsk = "tandem.ask"
 
-// How many letters a person is shown at once where they may be typing, and of something that failed.
+// The lengths in characters of a message that may appear while the user types, and of an error.
 const (
 	shortLine   = 100
 	failureLine = 200
@@ -73,7 +72,7 @@ func (s *server) askCommand(arguments []lsp.LSPAny) error {
 	return nil
 }
 
-// ask runs a turn and tells the person how it ended.
+// ask runs a turn and shows its end to the user.
 func (s *server) ask(ctx context.Context, path string, a protocol.AskTarget) error {
 	se, err := s.asker(ctx, path)
 	if err != nil {
@@ -105,14 +104,14 @@ func (s *server) ask(ctx context.Context, path string, a protocol.AskTarget) err
 	switch r.StopReason {
 	case string(agent.EndTurn):
 		s.say(lsp.MessageTypeInfo, shortLine, said)
-	case string(agent.Failed): // a notice has said why
+	case string(agent.Failed): // a notice has told the reason
 	default:
 		s.say(lsp.MessageTypeWarning, failureLine, s.ending(r))
 	}
 	return nil
 }
 
-// asker gives the session in which prompts about a file are answered.
+// asker gives the session for prompts about a file.
 func (s *server) asker(ctx context.Context, path string) (*backend.Session, error) {
 	s.asked.mu.Lock()
 	defer s.asked.mu.Unlock()
@@ -142,10 +141,10 @@ func (s *server) folderOf(path string) string {
 	return in
 }
 
-// request is a comment that asks for something: a line that has nothing before "tandem:" but signs.
+// request matches a comment with a prompt: a line with only punctuation before "tandem:".
 var request = regexp.MustCompile(`^[^\pL\pN]*(?i:tandem):\s*(.*?)\s*(?:\*+/|-->|"""|''')?\s*$`)
 
-// offers are the prompts that can be given with no text box at a place of a document.
+// offers are the ready prompts at a position in a document.
 func (s *server) offers(p lsp.CodeActionParams) []lsp.Command {
 	u := string(p.TextDocument.URI)
 	path, ok := pathOf(u)
@@ -178,7 +177,7 @@ func (s *server) offers(p lsp.CodeActionParams) []lsp.Command {
 	return out
 }
 
-// asksFor is what the comment in a line asks for, "" where there is none.
+// asksFor is the prompt in a line's comment, or "".
 func (s *server) asksFor(u string, line int) string {
 	for _, d := range s.ws.Shown() {
 		if d.URI != u || line >= d.Text.LineCount() {
@@ -204,8 +203,8 @@ func wordsOf(d lsp.Diagnostic) string {
 	return ""
 }
 
-// say shows a person one line of so many letters at most. More lines, and longer ones, wait for a key in some editors, and
-// take it from whoever is typing; therefore what is cut is told in full by window/logMessage.
+// say shows the first line of a message, cut to most characters; the whole message goes to window/logMessage. Longer
+// messages make some editors wait for a key, which the user may be typing for another purpose.
 func (s *server) say(kind lsp.MessageType, most int, message string) {
 	line := "Tandem: " + s.oneLine(message)
 	if short := cut(line, most); short != line || strings.TrimSpace(message) != s.oneLine(message) {
@@ -215,12 +214,12 @@ func (s *server) say(kind lsp.MessageType, most int, message string) {
 	notify(s, protocol.WindowShowMessage, lsp.ShowMessageParams{Type: kind, Message: line})
 }
 
-// oneLine is a text with every run of blanks and line ends as one blank, safe to be shown.
+// oneLine collapses white space to single blanks and makes invisible characters visible.
 func (s *server) oneLine(text string) string {
 	return s.client.harmless(show.Visible(strings.Join(strings.Fields(text), " "), false))
 }
 
-// cut is a text of at most so many letters, with a mark where there was more.
+// cut truncates a text to most characters, with an ellipsis.
 func cut(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return strings.TrimSpace(string(r[:most-1])) + "…"
@@ -228,7 +227,7 @@ func cut(s string, most int) string {
 	return s
 }
 
-// answer keeps, from begin to take, what the model has written since its last call: at the end of a turn that is its answer.
+// answer collects, from begin to take, the model's text since its last call: at the end of a turn that is its answer.
 type answer struct {
 	mu     sync.Mutex
 	listen bool
@@ -274,7 +273,7 @@ func (a *answer) take() string {
 	return said
 }
 
-// plainly tells a client that has no updates what a session does: which call is running, and what a person must know.
+// plainly shows an event in a client without updates: the running call, notices.
 func (v *view) plainly(e agent.Event) {
 	switch {
 	case e.Notice != "":

@@ -115,8 +115,9 @@ see /File edited|\[UNSUPPORTED\]/
 say It adds now. And this is a long tail of words that nobody needs to read while they type, so that it is cut at some point.
 `
 
-// A comment is the prompt: its code action begins a turn, the edit lands in the open buffer, and the answer is shown in one
-// line. It holds for each form in which a client can take edits; where it can take none, its document stays as it is.
+// A comment is the prompt: its code action begins a turn, the edit lands in the open buffer, and the answer is shown in
+// one line. It holds for each form in which a client can take edits; where it can take none, its document stays as it
+// is.
 func TestFindingL3L6L8L9ACommentBeginsATurn(t *testing.T) {
 	for name, c := range map[string]struct {
 		workspace map[string]any
@@ -221,7 +222,8 @@ func TestFindingL7TheDocumentsFolder(t *testing.T) {
 	p.end()
 }
 
-// What cannot be asked is refused, and what fails is said: a second prompt while one is answered, a model that is not there.
+// What cannot be asked is refused, and what fails is said: a second prompt while one is answered, a model that is not
+// there.
 func TestFindingL9WhatFailsIsSaid(t *testing.T) {
 	hold := make(chan struct{})
 	p := startPlain(t, "call write_file {\"path\": \"new.txt\", \"content\": \"x\"}\n\nsay Done.\n", "ask", nil, lsptest.Options{

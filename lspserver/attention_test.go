@@ -41,7 +41,7 @@ func listening(t *testing.T, o lsptest.Options) (*rig, *listener) {
 	return start(t, o, so), l
 }
 
-// looking is a prompt of somebody who has the editor's context with it.
+// looking is a prompt with the editor's context.
 func looking(session, editor string, blocks ...any) map[string]any {
 	return map[string]any{
 		"sessionId": session, "prompt": append([]any{map[string]any{"type": "text", "text": "What is this?"}}, blocks...),
@@ -72,7 +72,7 @@ func TestEditorContext(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			// What nobody has saved: characters that count differently in every encoding.
+			// Unsaved text: characters that have different lengths in each encoding.
 			if err := r.Change("calc.go", func(string) []lsptest.Splice {
 				return []lsptest.Splice{{Start: 0, End: 3, New: "one\n\tx := \"äß😀\" + y\nthree\nfour"}}
 			}); err != nil {

@@ -146,7 +146,7 @@ func (s *server) getFileTime(_ context.Context, p protocol.FileTimeParams) (prot
 	return r, nil
 }
 
-// status answers at once, whatever else is going on.
+// status answers without waiting for a busy store.
 func (s *server) status(ctx context.Context, _ protocol.None) (protocol.StatusResult, error) {
 	st := s.b.Status(ctx)
 	r := protocol.StatusResult{

@@ -32,7 +32,8 @@ func toolNames(list []listed) (out []string) {
 	return out
 }
 
-// The list is exactly what can be called: by kind, by whether a tool changes anything, and with what is disabled and why.
+// The list is exactly what can be called: by kind, by whether a tool changes anything, and with what is disabled and
+// why.
 func TestF001_F005_F009_F039ListOfTools(t *testing.T) {
 	r := start(t, lsptest.Options{Settings: map[string]any{"disabledTools": []string{"clarify"}}}, options(nil))
 	s := r.session(nil)
@@ -111,7 +112,8 @@ func TestF011_F271BatchesFollowTheTools(t *testing.T) {
 	r.end()
 }
 
-// What is left out has its default, a whole number may be written as a float, and the result says what the tool was given.
+// What is left out has its default, a whole number may be written as a float, and the result says what the tool was
+// given.
 func TestF054_F061_F062EffectiveArguments(t *testing.T) {
 	r := start(t, lsptest.Options{}, options(nil))
 	r.write("a.txt", "one\ntwo\n")

@@ -10,8 +10,8 @@ import (
 	"tandem/tools"
 )
 
-// Clarify asks a person a question of the model's: by the client's own request, or else by LSP's where there are options to
-// choose from. errors.ErrUnsupported says that there is no way; "" is no answer.
+// Clarify puts a question of the model to the user: by Tandem's own request, or else, for a choice of options, by
+// window/showMessageRequest. errors.ErrUnsupported says that the client can do neither; "" is no answer.
 func (f face) Clarify(ctx context.Context, se *backend.Session, q tools.Clarification) (string, error) {
 	s, id := f.s, se.ID()
 	var answer string

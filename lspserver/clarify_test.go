@@ -8,7 +8,8 @@ import (
 	"tandem/lspserver/lsptest"
 )
 
-// A question of the model's goes to the client as its own request; what comes back, or does not, is what the tool answers.
+// A question of the model's goes to the client as its own request; what comes back, or does not, is what the tool
+// answers.
 func TestF176Clarify(t *testing.T) {
 	release := make(chan struct{})
 	never := make(chan struct{})

@@ -33,8 +33,8 @@ func (s *server) fetchConfig(ctx context.Context) {
 	s.setSection(answer[0], false)
 }
 
-// setSection takes in the editor's section; null says that nothing is set in it, any more. One that it sent by itself is
-// newer than any that it was asked for before.
+// setSection sets the editor's section; null is an empty one. A pushed section is newer than the reply to any earlier
+// request.
 func (s *server) setSection(raw []byte, pushed bool) {
 	s.mu.Lock()
 	if s.pushed && !pushed {
@@ -78,7 +78,7 @@ func (s *server) didChangeWorkspaceFolders(_ context.Context, p lsp.DidChangeWor
 	s.b.ChangeFolders(paths(p.Event.Removed), paths(p.Event.Added))
 }
 
-// Problems shows each problem once for as long as it lasts, and all of them in the files where they are.
+// Problems shows new problems as a message, and all of them as diagnostics.
 func (f face) Problems(ctx context.Context, all []backend.Problem, text func(file string) string) {
 	s := f.s
 	s.markProblems(ctx, all, text)
@@ -95,8 +95,7 @@ func (f face) Problems(ctx context.Context, all []backend.Problem, text func(fil
 	}
 }
 
-// markProblems publishes diagnostics for the files of the configuration that have problems, and takes back those that have
-// none any more.
+// markProblems publishes diagnostics for the configuration files, and clears those of files without problems.
 func (s *server) markProblems(ctx context.Context, problems []backend.Problem, says func(file string) string) {
 	if d := s.client.TextDocument; d == nil || d.PublishDiagnostics == nil {
 		return

@@ -87,8 +87,8 @@ func (r *rig) tools() (names []string) {
 	return names
 }
 
-// TestConfigurationIsReadAnew changes the person's file and the workspace's while the server runs. Neither is there, nor
-// its folder, when it starts.
+// TestConfigurationIsReadAnew changes the person's file and the workspace's while the server runs. Neither is there,
+// nor its folder, when it starts.
 func TestConfigurationIsReadAnew(t *testing.T) {
 	e := &ear{marks: map[string][]mark{}}
 	so := options(nil)
@@ -157,7 +157,8 @@ func TestConfigurationIsReadAnew(t *testing.T) {
 	r.end()
 }
 
-// TestCarefulInAnyMode asks although a looser mode was chosen for the session, as long as a restriction is not understood.
+// TestCarefulInAnyMode asks although a looser mode was chosen for the session, as long as a restriction is not
+// understood.
 func TestCarefulInAnyMode(t *testing.T) {
 	so := options(nil)
 	user := filepath.Join(folder(t), "home", ".config", "tandem", "config.json")
@@ -213,8 +214,8 @@ func TestConfigurationWithoutWatch(t *testing.T) {
 	r.end()
 }
 
-// TestF206_F211RulesAndBudget has a rule in the workspace's file, a command that nothing confines, and a turn that wants
-// more than it may.
+// TestF206_F211RulesAndBudget has a rule in the workspace's file, a command that nothing confines, and a turn that
+// wants more than it may.
 func TestF206_F211RulesAndBudget(t *testing.T) {
 	asked := 0
 	root := folder(t)

@@ -23,7 +23,7 @@ func (s *server) documentRoutes(r *wire.Router) {
 	handleNote(r, protocol.WorkspaceDidChangeWatchedFiles, s.didChangeWatchedFiles)
 }
 
-// pathOf gives the path of a file URI; ok is false for every other one.
+// pathOf gives the path of a file URI; ok is false for other schemes.
 func pathOf(u string) (path string, ok bool) {
 	parsed, err := uri.ParseStrict(u)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *server) didChangeWatchedFiles(_ context.Context, p lsp.DidChangeWatched
 	}
 }
 
-// dropped makes a document suspect whose change could not be understood.
+// dropped marks the document of a malformed didChange as suspect.
 func (s *server) dropped(_ string, params []byte) {
 	var p struct {
 		TextDocument struct {
@@ -113,7 +113,7 @@ func (s *server) dropped(_ string, params []byte) {
 	}
 }
 
-// clone frees a string from the message that it is a part of.
+// clone copies a string, so that it does not keep the whole message in memory.
 func clone(s string) string { return string([]byte(s)) }
 
 func fromPosition(p lsp.Position) text.Position {

@@ -17,7 +17,7 @@ import (
 	"tandem/lspserver/workspace"
 )
 
-// editor is the client as the workspace sees it.
+// editor implements workspace.Editor by requests to the client.
 type editor struct{ s *server }
 
 func (e editor) Apply(ctx context.Context, d workspace.Delivery) (applied bool, reason string, err error) {
@@ -72,7 +72,7 @@ func (e editor) Resync(ctx context.Context, uri string) (string, int32, error) {
 	return clone(r.Text), r.Version, err
 }
 
-// workspaceEdit is a delivery as LSP has it.
+// workspaceEdit converts a delivery to LSP.
 func (s *server) workspaceEdit(d workspace.Delivery) lsp.WorkspaceEdit {
 	u := uri.URI(d.URI)
 	if d.Delete {
@@ -116,7 +116,7 @@ func textEdits(d workspace.Delivery) []lsp.TextEdit {
 	return out
 }
 
-// editOf is what landed, or would land, as LSP has it.
+// editOf converts a change that landed, or would land, to LSP.
 func (s *server) editOf(l filetime.Landed, call string) *lsp.WorkspaceEdit {
 	out := &lsp.WorkspaceEdit{}
 	for _, f := range l.Files {
@@ -145,7 +145,7 @@ func (s *server) position(t text.Text, off int) text.Position {
 	return t.Position(off, s.client.encoding)
 }
 
-// FileState tells the editor of a new state of a file.
+// FileState sends the new state of a file.
 func (f face) FileState(st workspace.State) {
 	n := protocol.FileTimeNotice{URI: st.URI, State: st.State, By: st.By, Mtime: stamp(st.ModTime)}
 	if st.Open {

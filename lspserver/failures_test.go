@@ -112,8 +112,9 @@ func expected(c *modeltest.Case, hint string) (o outcome) {
 // idleFor is more than a busy machine takes for one answer.
 const idleFor = 700 * time.Millisecond
 
-// TestEveryAnswerOfAService plays all recorded answers through the whole server: whatever a service does, the turn ends,
-// the person reads all that was said, and is told what went wrong in the words that the model's own package has for it.
+// TestEveryAnswerOfAService plays all recorded answers through the whole server: whatever a service does, the turn
+// ends, the person reads all that was said, and is told what went wrong in the words that the model's own package has
+// for it.
 func TestEveryAnswerOfAService(t *testing.T) {
 	for _, api := range []struct{ name, folder, hint string }{
 		{"anthropic", "anthropic", ""},

@@ -70,8 +70,8 @@ func runs(run func(env *tools.Env) (tools.Result, error)) func(*tools.Env) (*too
 	}
 }
 
-// Wherever there is a fault inside, one call, one turn or one message is the worse for it and nothing else is: the same
-// session goes on, a report is written that quotes nobody, and a person is told once.
+// A panic anywhere fails one call, one turn or one message and nothing else: the session goes on, a crash report without
+// text of the user is written, and the user is told once.
 func TestFaultsInside(t *testing.T) {
 	var zero []int
 	calls := func(name string) func(context.Context, model.Request, func(model.Delta)) (model.Response, error) {

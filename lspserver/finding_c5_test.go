@@ -44,8 +44,8 @@ func (o *opening) begins(t *testing.T) {
 	}
 }
 
-// The store is opened when the first session begins, once, and neither before nor by the first turn. The answer does not
-// wait for it, and neither does another session's.
+// The store is opened when the first session begins, once, and neither before nor by the first turn. The answer does
+// not wait for it, and neither does another session's.
 func TestFindingC5TheStoreIsOpenedWithTheFirstSession(t *testing.T) {
 	st := newOpening()
 	o := options(nil)
@@ -97,7 +97,7 @@ func TestFindingC5AStoreThatCannotBeOpened(t *testing.T) {
 	select {
 	case <-told:
 	case <-time.After(patience):
-		t.Fatal("nobody is told")
+		t.Fatal("no message to the user")
 	}
 	equal(t, "the turn", r.prompt(id, "go").StopReason, "end_turn")
 	r.end()

@@ -21,8 +21,8 @@ func anew(t *testing.T, dir string) {
 	}
 }
 
-// TestFindingS18RootMadeAnew: a session does nothing in a folder that was deleted and made anew, until a person opens it
-// again or begins a new one.
+// TestFindingS18RootMadeAnew: a session does nothing in a folder that was deleted and made anew, until a person opens
+// it again or begins a new one.
 func TestFindingS18RootMadeAnew(t *testing.T) {
 	home := folder(t)
 	for name, params := range map[string]map[string]any{
@@ -87,8 +87,8 @@ func TestFindingS18RootMadeAnew(t *testing.T) {
 	}
 }
 
-// TestFindingS18MadeAnewWhileAsked: what a person allows is not done in a folder that was made anew while they thought, and
-// the turn can do nothing more in it.
+// TestFindingS18MadeAnewWhileAsked: what a person allows is not done in a folder that was made anew while they thought,
+// and the turn can do nothing more in it.
 func TestFindingS18MadeAnewWhileAsked(t *testing.T) {
 	for name, call := range map[string]string{
 		"bash":       `{"command":"touch ran"}`,
@@ -131,8 +131,8 @@ func TestFindingS18MadeAnewWhileAsked(t *testing.T) {
 	}
 }
 
-// TestFindingS18AskInAFolderMadeAnew: a client that has nothing but the command tandem.ask is told, and its next prompt begins
-// a new session.
+// TestFindingS18AskInAFolderMadeAnew: a client that has nothing but the command tandem.ask is told, and its next prompt
+// begins a new session.
 func TestFindingS18AskInAFolderMadeAnew(t *testing.T) {
 	p := startPlain(t, "say Here.\n", "ask", nil, lsptest.Options{})
 	anew(t, p.root)

@@ -11,14 +11,14 @@ import (
 	"tandem/tools/run"
 )
 
-// face shows the backend to the client.
+// face implements backend.Face by messages to the client.
 type face struct{ s *server }
 
 var _ backend.Face = face{}
 
 func (f face) Warn(message string) { f.s.warn(message) }
 
-// Ask asks through the client's own request, or else through LSP's; see questions.
+// Ask asks by Tandem's own request, or else by LSP's; see questions.
 func (f face) Ask(ctx context.Context, se *backend.Session, q run.Question) run.Answer {
 	s := f.s
 	ask := s.questions.permission
@@ -49,7 +49,7 @@ func (s *server) askPermission(ctx context.Context, id string, q run.Question) (
 	return answer, nil
 }
 
-// Called tells who wants to hear of every call.
+// Called sends a notification of each call to clients that subscribed.
 func (f face) Called(id string, e *run.Event, source string) {
 	if !f.s.client.tandem.Events {
 		return

@@ -15,8 +15,8 @@ import (
 	"tandem/lspserver/lsptest"
 )
 
-// A process was killed after one call had made, changed and removed files and before it could say so. In the next one each is
-// a change of the session that can be taken back and brought again, around what somebody has written since.
+// A process was killed after one call had made, changed and removed files and before it could say so. In the next one
+// each is a change of the session that can be taken back and brought again, around what somebody has written since.
 func TestUndoOfWhatLandedBeforeAKill(t *testing.T) {
 	const le = "\xff\xfeo\x00n\x00e\x00\n\x00"
 	le2 := strings.Replace(le, "o", "O", 1)
@@ -105,10 +105,10 @@ func TestUndoOfWhatLandedBeforeAKill(t *testing.T) {
 	r.write("new.txt", "new\nmine\n")
 	r.write("gone.txt", "mine\n")
 	if out := r.turn("undo", id, call); len(out.Changed) != 4 {
-		t.Errorf("undo of what somebody has changed: %+v", out)
+		t.Errorf("undo of a hunk that the user has edited: %+v", out)
 	}
 	before["new.txt"], before["gone.txt"] = "mine\n", "mine\ngone\n"
-	has("undone around what somebody wrote", before)
+	has("undone around the user's text", before)
 	r.end()
 }
 

@@ -16,7 +16,7 @@ func (s *server) lendRoutes(r *wire.Router) {
 	handleNote(r, protocol.ModelChunked, s.modelChunk)
 }
 
-// lender gives how the editor lends its model, nil where it does not.
+// lender gives the access to the editor's own model, nil if it has none.
 func (s *server) lender() model.Lend {
 	if !s.client.tandem.Model {
 		return nil
@@ -24,19 +24,19 @@ func (s *server) lender() model.Lend {
 	return s.lend
 }
 
-// maxWaiting is how much of a lent answer may wait to be taken in, in bytes.
+// maxWaiting limits the buffered chunks of an answer, in bytes.
 const maxWaiting = 16 << 20
 
-// loan is an answer that the editor's model is giving.
+// loan is an answer of the editor's model that streams in: a bounded buffer of chunks.
 type loan struct {
-	more chan struct{} // has room for one
+	more chan struct{} // buffered for one: a wake-up
 
 	mu      sync.Mutex
 	waiting []model.Chunk
 	size    int
 }
 
-// put takes a chunk in; the first one that is too much ends the loan.
+// put appends a chunk; the first that exceeds maxWaiting ends the loan.
 func (l *loan) put(c model.Chunk) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,7 +53,7 @@ func (l *loan) put(c model.Chunk) {
 	}
 }
 
-// take gives what has come since it was last asked; ok is false where it is too much.
+// take empties the buffer; ok is false if it has overflowed.
 func (l *loan) take() (chunks []model.Chunk, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *server) lend(ctx context.Context, r model.Loan, on func(model.Chunk)) (
 			StreamID: id, Messages: r.Messages, Tools: r.Tools, Options: protocol.ModelOptions{Model: r.Model},
 		}, &result)
 	}()
-	defer func() { // chunks that come from here on are nobody's
+	defer func() { // later chunks are dropped
 		s.mu.Lock()
 		delete(s.loans, id)
 		s.mu.Unlock()
@@ -91,7 +91,7 @@ func (s *server) lend(ctx context.Context, r model.Loan, on func(model.Chunk)) (
 		chunks, ok := l.take()
 		switch {
 		case ctx.Err() != nil:
-			return ctx.Err() // what comes after the cancellation is nobody's either
+			return ctx.Err() // chunks after a cancellation are dropped too
 		case !ok:
 			return &model.Error{Kind: "bad_response", Message: "The editor's model sends more than can be taken in."}
 		}
@@ -109,7 +109,7 @@ func (s *server) lend(ctx context.Context, r model.Loan, on func(model.Chunk)) (
 				return model.Lent{}, err
 			}
 		case err := <-ended:
-			// Chunks arrive in their order and before the answer.
+			// Chunks arrive in order and before the response.
 			if failure := hear(); failure != nil || err != nil {
 				return model.Lent{}, cmp.Or(failure, lent(err))
 			}
@@ -126,7 +126,7 @@ func lentOf(r protocol.ModelStreamResult) model.Lent {
 	return out
 }
 
-// lent words what went wrong with a loan.
+// lent converts an error of the editor's model.
 func lent(err error) error {
 	var coded *wire.Error
 	if !errors.As(err, &coded) {
@@ -143,7 +143,7 @@ func lent(err error) error {
 	return err
 }
 
-// modelChunk takes in a piece of an answer. One that belongs to none is late.
+// modelChunk receives a piece of an answer. One of an unknown stream is late and dropped.
 func (s *server) modelChunk(_ context.Context, p protocol.ModelChunk) {
 	s.mu.Lock()
 	l := s.loans[p.StreamID]

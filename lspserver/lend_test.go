@@ -172,8 +172,8 @@ func TestLentModelFails(t *testing.T) {
 	}
 }
 
-// TestLentModelCancelled cancels a turn while the editor's model writes: the editor hears of it at once, and what it
-// still sends is nobody's.
+// TestLentModelCancelled cancels a turn while the editor's model streams: the editor is told at once, and later chunks are
+// dropped.
 func TestLentModelCancelled(t *testing.T) {
 	begun, cancelled := make(chan asked, 1), make(chan struct{})
 	var r *rig

@@ -53,12 +53,12 @@ func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.Init
 	return s.capabilities()
 }
 
-// literals are the names, in lower case, of clients that show messages and the answers to questions as they are: Neovim,
+// literals are the names, in lower case, of clients that show messages and buttons verbatim, without Markdown: Neovim,
 // Helix, Emacs (eglot, lsp-mode), Kakoune and Vim (vim-lsp, yegappan/lsp).
 var literals = []string{"neovim", "helix", "eglot", "emacs", "kakoune-lsp", "kak-lsp", "vim-lsp", "vim"}
 
-// harmless is a text without Markdown's links, in clients that may render it: people could click on a link that names one
-// thing and does another. A text gets longer by it.
+// harmless escapes Markdown links for clients that may render them: a link's text can hide its target. It makes a text
+// longer.
 func (c client) harmless(s string) string {
 	if c.literal {
 		return s
@@ -97,8 +97,8 @@ func clientOf(p lsp.InitializeParams) client {
 	return c
 }
 
-// features are what the client can do with edits. A plain one is edited wherever it serves workspace/applyEdit; where it has
-// no documentChanges it gets changes, which carry no version.
+// features are the client's capabilities for edits. A plain client needs workspace/applyEdit; without documentChanges
+// it gets changes, which carry no version.
 func (c client) features() workspace.Features {
 	f := workspace.Features{
 		Encoding: c.encoding, Save: c.tandem.Save, Resync: c.tandem.Resync, Plain: c.plain, Versions: c.documents,
@@ -114,7 +114,7 @@ func (c client) features() workspace.Features {
 
 func is(b *bool) bool { return b != nil && *b }
 
-// foldersOf gives the workspace's folders: the list, or the older forms of one.
+// foldersOf gives the workspace's folders, also from the deprecated rootUri and rootPath.
 func foldersOf(p lsp.InitializeParams) []string {
 	var out []string
 	if list, ok := p.WorkspaceFolders.Get(); ok {
@@ -157,7 +157,7 @@ func (s *server) capabilities() (lsp.InitializeResult, error) {
 			Experimental: ours,
 		},
 	}
-	if !s.client.tandem.Review { // a client with a plugin shows hunks, and names commands, by itself
+	if !s.client.tandem.Review { // a plug-in shows hunks and commands itself
 		c := &r.Capabilities
 		c.CodeLensProvider = &lsp.CodeLensOptions{}
 		c.CodeActionProvider = &lsp.CodeActionOptions{CodeActionKinds: []lsp.CodeActionKind{lsp.CodeActionKindQuickFix}}
@@ -178,7 +178,7 @@ func (s *server) initialized(context.Context, lsp.InitializedParams) {
 	})
 }
 
-// shutdown ends the sessions; exit follows.
+// shutdown closes the sessions; exit follows.
 func (s *server) shutdown(context.Context, protocol.None) (protocol.None, error) {
 	s.b.Shutdown()
 	return protocol.None{}, nil

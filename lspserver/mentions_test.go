@@ -58,8 +58,8 @@ func TestMentions(t *testing.T) {
 	r.end()
 }
 
-// Files of every folder of the workspace are offered: those of the first by their relative path, the others below the name of
-// their folder, and by a path that says which of them is meant. The model is told of each folder once.
+// Files of every folder of the workspace are offered: those of the first by their relative path, the others below the
+// name of their folder, and by a path that says which of them is meant. The model is told of each folder once.
 func TestFindingU10EveryFolder(t *testing.T) {
 	r, l := listening(t, lsptest.Options{})
 	more := folder(t)

@@ -101,7 +101,7 @@ func TestOpeningAModelHoldsNothingUp(t *testing.T) {
 		equal(t, "sessions that are kept", kept(), 0)
 		says("the list", l.ask("tandem/session/list", "{}"), `"title":""`)
 
-		// A cancel right behind the prompt finds it, and waits for nobody.
+		// A cancel that follows the prompt finds it, and does not block.
 		second := l.begin("tandem/session/prompt", fmt.Sprintf(`{"sessionId":%q,"model":"slow","prompt":[{"type":"text","text":"three"}]}`, s))
 		l.say("tandem/session/cancel", fmt.Sprintf(`{"sessionId":%q}`, s))
 		synctest.Wait()
@@ -146,8 +146,8 @@ func (s slowStore) Save(m store.Session) error {
 	return s.Store.Save(m)
 }
 
-// A database that somebody else has locked holds up what has to be written down, and neither the reading of messages nor
-// what only asks the session.
+// A database that somebody else has locked holds up what has to be written down, and neither the reading of messages
+// nor what only asks the session.
 func TestASlowStoreHoldsNothingUp(t *testing.T) {
 	dir := folder(t)
 	wiretest.Bubble(t, func(t *testing.T) {
@@ -230,7 +230,8 @@ func (s slowRelease) Release(id string) error {
 	return s.Store.Release(id)
 }
 
-// A session that is loaded while it is being closed is one that can be used, and one that is renamed then has its new name.
+// A session that is loaded while it is being closed is one that can be used, and one that is renamed then has its new
+// name.
 func TestLoadedWhileItIsClosed(t *testing.T) {
 	st := slowRelease{store.NewMemory(1<<20, time.Now), make(chan struct{}, 9), make(chan struct{}, 9)}
 	o := options(nil)

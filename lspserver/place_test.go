@@ -10,8 +10,8 @@ import (
 	"tandem/lspserver/lsptest"
 )
 
-// TestFindingS6WhatRunsLaterAsks: files that other programs run or obey later are not written unasked, in whatever mode, and what
-// holds keys is not read unasked. Whoever cannot be asked has refused.
+// TestFindingS6WhatRunsLaterAsks: files that other programs run or obey later are not written unasked, in whatever
+// mode, and what holds keys is not read unasked. Whoever cannot be asked has refused.
 func TestFindingS6WhatRunsLaterAsks(t *testing.T) {
 	for _, mode := range []string{"acceptEdits", "auto"} {
 		for _, attended := range []bool{true, false} {
@@ -56,8 +56,8 @@ func TestFindingS6WhatRunsLaterAsks(t *testing.T) {
 	}
 }
 
-// TestFindingS2OwnFiles: the configuration, what lies beside it and the state are neither read nor written where they lie in the
-// workspace, or a link of the configuration leads there.
+// TestFindingS2OwnFiles: the configuration, what lies beside it and the state are neither read nor written where they
+// lie in the workspace, or a link of the configuration leads there.
 func TestFindingS2OwnFiles(t *testing.T) {
 	home := folder(t)
 	so := options(nil)
@@ -87,8 +87,8 @@ func TestFindingS2OwnFiles(t *testing.T) {
 	}
 }
 
-// TestFindingS2SecretsAreLeftOut: searches and lists leave out what holds keys and say how many there are; no answer tells what is
-// in it.
+// TestFindingS2SecretsAreLeftOut: searches and lists leave out what holds keys and say how many there are; no answer
+// tells what is in it.
 func TestFindingS2SecretsAreLeftOut(t *testing.T) {
 	r := start(t, lsptest.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, options(nil))
 	defer r.end()

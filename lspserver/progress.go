@@ -13,19 +13,19 @@ import (
 	"tandem/tools/words"
 )
 
-// progress shows a turn by $/progress: what was asked, in plain clients each call as it begins, and in a sentence how it
-// ended. The zero value is that of a client which shows none. What is told before the client has taken the token waits.
+// progress shows a turn by $/progress: the prompt, in plain clients each call as it begins, and a sentence at the end.
+// Reports wait until the client has accepted the token. The zero value is for a client without progress.
 type progress struct {
 	notify func(value lsp.LSPAny)
 	title  string
 
 	mu     sync.Mutex
 	begun  bool
-	latest string // the report that has not been sent
-	end    string // how it ended, "" before
+	latest string // the report to be sent
+	end    string // the last message, "" before the end
 }
 
-// newProgress begins one.
+// newProgress creates the token and begins the progress.
 func (s *server) newProgress(title string) *progress {
 	if !s.client.progress {
 		return &progress{}
@@ -55,7 +55,7 @@ func (p *progress) begin() {
 	}
 }
 
-// report says what is being done, in a line.
+// report sends one line.
 func (p *progress) report(what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +64,7 @@ func (p *progress) report(what string) {
 	}
 }
 
-// ended says how the turn ended.
+// ended ends the progress with a message.
 func (p *progress) ended(how string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,7 +73,7 @@ func (p *progress) ended(how string) {
 	}
 }
 
-// ending is a sentence for a person on how a turn ended.
+// ending describes the end of a turn in a sentence.
 func (s *server) ending(r protocol.PromptResult) string {
 	if r.Error != nil {
 		return cut(s.oneLine(r.Error.Message), failureLine)

@@ -19,42 +19,42 @@ import (
 	"tandem/tools/run"
 )
 
-// questions asks a person by window/showMessageRequest, in clients that do not answer tandem/session/requestPermission or
-// tandem/session/clarify. The request needs no capability, so every client is asked. Such a question appears above the text
-// while somebody may be typing, and Enter takes its first answer. Therefore:
+// questions asks the user by window/showMessageRequest, in clients that do not serve tandem/session/requestPermission
+// or tandem/session/clarify. The request needs no capability, so every client is asked. Such a dialog opens while the
+// user may be typing, and Enter chooses its first answer. Therefore:
 //
 //  1. The first answer refuses.
-//  2. No question appears within pause of a key, and a didChange that is a person's is one.
-//  3. One question is on the screen at a time, since a second one might replace it; the others wait in a queue, first in,
-//     first out. One that nobody answers goes back to its end after slice, where another session's question waits.
-//  4. A command is shown in full before it can be allowed: the first page says that there is one, the last page alone
-//     offers to run it. A change is summed up by file, and its diff is on the pages behind.
-//  5. Nothing is left out: what does not fit on a page is on the next one. Clients cut messages that are longer than a page
-//     (VS Code cuts at 1,000 characters and joins the lines, so each line has a margin).
-//  6. What is shown is show.Visible, and no Markdown link is left in it for clients that may render one. Both are done before
-//     a text is divided into pages, since both make it longer.
-//  7. Only the answer that allows does. No answer, an error, the end of the turn or of the client refuse.
+//  2. No question appears within pause of a key; a didChange of the user's counts as a key (debounce).
+//  3. One question is on the screen at a time, since a second might replace it; the others wait in a FIFO queue. After
+//     slice without an answer it goes to the end of the queue, if another session's question waits.
+//  4. A command is shown in full before it can be allowed: the first page announces it, only the last page offers to run
+//     it. A change is summarised by file; its diff follows on the next pages.
+//  5. Nothing is left out: a long text continues on the next page. Clients cut messages that are longer than a page (VS Code
+//     cuts at 1,000 characters and joins the lines, so each line has a margin).
+//  6. Invisible characters are made visible (show.Visible) and Markdown links escaped for clients that may render them.
+//     Both happen before the division into pages, since both make a text longer.
+//  7. Only the allowing answer allows. No answer, an error, the end of the turn or of the client refuse.
 type questions struct {
 	call func(ctx context.Context, p lsp.ShowMessageRequestParams) (picked string, err error)
-	tell func(message string) // shows a person a message
+	tell func(message string) // shows a message
 	name func(path string) string
 	now  func() time.Time
-	safe func(text string) string // without what the client would render
+	safe func(text string) string // escapes Markdown
 
 	mu       sync.Mutex
 	asking   *turn     // whose question may be on the screen, nil for none
-	waiting  []*turn   // in order
-	key      time.Time // when the last one was pressed, as far as the client has told
-	unserved bool      // the client does not know the request, and the person was told
+	waiting  []*turn   // the FIFO queue
+	key      time.Time // of the last known key press
+	unserved bool      // the client does not serve the request, and the user was told
 }
 
-// pause is how long nobody must have typed before a question appears.
+// pause is the time without a key press before a question appears.
 const pause = 1500 * time.Millisecond
 
-// slice is how long a page stands unanswered before another session's question may take its place.
+// slice is the time without an answer after which another session's question may replace a page.
 const slice = 2 * time.Minute
 
-// What fits on a page.
+// The size of a page.
 const (
 	pageLines   = 20
 	pageLetters = 900
@@ -71,7 +71,7 @@ func newQuestions(s *server) *questions {
 	}
 }
 
-// typed takes in that a document was changed. It counts as a key until it is said not to be one.
+// typed says that a document was changed, which counts as a key press until no is called.
 func (q *questions) typed() (no func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -86,12 +86,12 @@ func (q *questions) typed() (no func()) {
 	}
 }
 
-// page is what is on the screen at once. The answers are Reject, allow and more, which leads to the next page; "" is none.
+// page is one dialog. The answers are Reject, allow and more, which opens the next page; "" is none.
 type page struct{ text, allow, more string }
 
 const reject = "Reject"
 
-// permission asks for a call of a session. errors.ErrUnsupported says that the client takes no questions.
+// permission asks for a call of a session. errors.ErrUnsupported says that the client does not serve the request.
 func (q *questions) permission(ctx context.Context, session string, about run.Question) (answer run.Answer, err error) {
 	answer.Outcome = run.Unanswered
 	err = q.inTurn(ctx, &turn{session: session}, func(t *turn) error {
@@ -119,7 +119,7 @@ func (q *questions) permit(ctx context.Context, t *turn, about run.Question) (ru
 	return run.Answer{Outcome: run.Rejected}, nil
 }
 
-// clarify asks a question of the model's that has options. "" is no answer; context.DeadlineExceeded says that it stood on
+// clarify puts a question of the model that has options. "" is no answer; context.DeadlineExceeded says that it was on
 // the screen for about.Timeout.
 func (q *questions) clarify(ctx context.Context, session string, about tools.Clarification) (id string, err error) {
 	err = q.inTurn(ctx, &turn{session: session, limited: about.Timeout > 0, left: about.Timeout}, func(t *turn) error {
@@ -157,16 +157,16 @@ func (q *questions) choose(ctx context.Context, t *turn, about tools.Clarificati
 // turn is a question's place in the queue.
 type turn struct {
 	session string
-	limited bool          // left counts
-	left    time.Duration // how long it may still be on the screen
+	limited bool          // left is a limit
+	left    time.Duration // the remaining time on the screen
 	granted chan struct{}
 	due     bool                    // the page has been on the screen for slice
-	take    context.CancelCauseFunc // takes the page from the screen
+	take    context.CancelCauseFunc // closes the page
 }
 
 var errPutBack = errors.New("another session's question is asked first")
 
-// inTurn calls do when nothing else is on the screen, and once more where it was put back into the queue.
+// inTurn calls do when the screen is free, and again after it was put back into the queue.
 func (q *questions) inTurn(ctx context.Context, t *turn, do func(*turn) error) error {
 	for {
 		if err := q.enter(ctx, t); err != nil {
@@ -207,8 +207,7 @@ func (q *questions) leave(t *turn) {
 	q.next()
 }
 
-// next gives the screen to the first of those who wait, if it is free or has been with one session for long enough. q.mu is
-// held.
+// next grants the screen to the head of the queue if it is free, or if the page on it is due. q.mu is held.
 func (q *questions) next() {
 	a := q.asking
 	switch {
@@ -221,14 +220,14 @@ func (q *questions) next() {
 	}
 }
 
-// stand says that a question is asked or waits.
+// stand says that a question is on the screen or queued.
 func (q *questions) stand() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.asking != nil
 }
 
-// show has a page answered. The error is errPutBack where it was taken back for another session's question.
+// show asks a page. The error is errPutBack if another session's question replaced it.
 func (q *questions) show(ctx context.Context, t *turn, p lsp.ShowMessageRequestParams) (picked string, err error) {
 	ctx, take := context.WithCancelCause(ctx)
 	defer take(nil)
@@ -253,12 +252,12 @@ func (q *questions) show(ctx context.Context, t *turn, p lsp.ShowMessageRequestP
 	return picked, err
 }
 
-// ask puts one page on the screen once nobody has typed for a while.
+// ask sends one page after pause without a key press.
 func (q *questions) ask(ctx context.Context, t *turn, kind lsp.MessageType, text string, answers []string) (picked string, err error) {
 	for {
 		q.mu.Lock()
 		now := q.now()
-		if q.key.After(now) { // the clock has gone back
+		if q.key.After(now) { // the clock was set back
 			q.key = now
 		}
 		rest := q.key.Add(pause).Sub(now)
@@ -293,7 +292,7 @@ func (q *questions) ask(ctx context.Context, t *turn, kind lsp.MessageType, text
 	return "", errors.ErrUnsupported
 }
 
-// pagesOf is what is said of a call before it is allowed.
+// pagesOf are the pages that describe a call.
 func (q *questions) pagesOf(about run.Question) []page {
 	var out []page
 	add := func(allow, then string, texts []string) {
@@ -340,7 +339,7 @@ func reasonOf(q run.Question) string {
 	return why
 }
 
-// counted is the size of a command.
+// counted describes the size of a command.
 func counted(command string) string {
 	lines := strings.Count(strings.TrimSuffix(command, "\n"), "\n") + 1
 	return fmt.Sprintf("%d %s, %d bytes", lines, plural(lines, "line"), len(command))
@@ -353,7 +352,7 @@ func plural(n int, what string) string {
 	return what + "s"
 }
 
-// summed is what a change does to one file, in one line.
+// summed summarises the change of one file in a line.
 func summed(name string, d run.DiffPreview) string {
 	if d.Unified == "" {
 		return fmt.Sprintf("%s: too large to be shown, %d bytes become %d", name, len(d.Old), len(d.New))
@@ -377,8 +376,8 @@ func summed(name string, d run.DiffPreview) string {
 	return fmt.Sprintf("%s +%d −%d, line %d", name, added, removed, first)
 }
 
-// paged puts lines below a heading, on as many pages as they need; with a margin that numbers them. Empty lines are left out
-// where there is no margin. A line that is too long for one page goes on behind a margin of its own.
+// paged divides lines into pages with a heading. With a margin lines are numbered; without one, empty lines are left
+// out. A line that is too long for one page continues behind a margin of its own.
 func (q *questions) paged(heading string, lines []string, margin bool) []string {
 	var pages []string
 	var b strings.Builder

@@ -194,7 +194,8 @@ func TestFindingS4WhatIsShownIsWhatRuns(t *testing.T) {
 	}
 }
 
-// What a client is called decides whether links are taken out of what it shows; a client of an unknown name may render them.
+// What a client is called decides whether links are taken out of what it shows; a client of an unknown name may render
+// them.
 func TestFindingS4WhoShowsTextWordForWord(t *testing.T) {
 	for name, literal := range map[string]bool{
 		"Neovim": true, "helix": true, "Eglot": true, "emacs": true, "kakoune-lsp": true, "vim-lsp": true, "Vim": true,
@@ -303,8 +304,8 @@ func TestFindingL1OneQuestionAtATime(t *testing.T) {
 	})
 }
 
-// A question that nobody answers goes back to the end of the queue where another session's question waits, and only there;
-// one whose turn ends makes room at once.
+// A question that nobody answers goes back to the end of the queue where another session's question waits, and only
+// there; one whose turn ends makes room at once.
 func TestFindingL1AQuestionWithoutAnAnswerHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
@@ -329,7 +330,7 @@ func TestFindingL1AQuestionWithoutAnAnswerHoldsNobodyUp(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() { ask(t.Context(), "a") })
-		time.Sleep(time.Hour) // nobody else waits
+		time.Sleep(time.Hour) // the queue is empty
 		wg.Go(func() { ask(t.Context(), "b") })
 		synctest.Wait()
 		time.Sleep(time.Second)

@@ -14,7 +14,7 @@ import (
 	"tandem/lspserver/workspace"
 )
 
-// The commands with which a client that has no plugin can review.
+// The review commands for clients without a plug-in.
 const (
 	commandAccept     = "tandem.acceptHunk"
 	commandReject     = "tandem.rejectHunk"
@@ -30,14 +30,14 @@ func commands() []string {
 	}
 }
 
-// found is a hunk with the session that made it.
+// found is a hunk with its session.
 type found struct {
 	session string
 	uri     string
 	review.Hunk
 }
 
-// hunksOf gives the hunks of a document that nobody has accepted.
+// hunksOf gives the pending hunks of a document.
 func (s *server) hunksOf(uri string) []found {
 	path, ok := pathOf(uri)
 	if !ok {
@@ -56,7 +56,7 @@ func (s *server) hunksOf(uri string) []found {
 	return out
 }
 
-// command is one that does something with the hunk.
+// command is an LSP command about the hunk.
 func (h found) command(name, title string, whole bool) lsp.Command {
 	target := protocol.ReviewTarget{SessionID: h.session, URI: h.uri}
 	if !whole {
@@ -73,7 +73,7 @@ func commandOf(name, title string, argument any) lsp.Command {
 	return lsp.Command{Title: title, Command: name, Arguments: []lsp.LSPAny{raw}}
 }
 
-// size words how many lines the hunk adds and takes away.
+// size describes how many lines the hunk adds and removes.
 func (h found) size() string {
 	lines := func(s string) int {
 		n := strings.Count(s, "\n")
@@ -185,7 +185,7 @@ func (s *server) executeCommand(ctx context.Context, p lsp.ExecuteCommandParams)
 	return r, err
 }
 
-// undoTurn takes back the last turn of the session that was used last, where none is named.
+// undoTurn reverts the last turn of a session, by default of the most recently used one.
 func (s *server) undoTurn(ctx context.Context, t protocol.ReviewTarget) (any, error) {
 	if se := s.b.Latest(); t.SessionID == "" && se != nil {
 		t.SessionID = se.ID()
@@ -202,7 +202,7 @@ func (s *server) undoTurn(ctx context.Context, t protocol.ReviewTarget) (any, er
 	return r, err
 }
 
-// acceptAll accepts what waits in the session that is named, or else in every one.
+// acceptAll accepts the pending hunks of a session, by default of all.
 func (s *server) acceptAll(ctx context.Context, t protocol.ReviewTarget) (any, error) {
 	r := protocol.HunksResult{Changed: []string{}, Conflicts: []string{}}
 	for _, se := range s.b.All() {
@@ -218,7 +218,7 @@ func (s *server) acceptAll(ctx context.Context, t protocol.ReviewTarget) (any, e
 	return r, nil
 }
 
-// pendingHunks are the hunks that wait, of one session or of all where there is no id, in one document or in all.
+// pendingHunks are the pending hunks of one session, or of all if id is empty, in one document or in all.
 func (s *server) pendingHunks(ctx context.Context, id, u string) (out []found) {
 	for _, se := range s.b.All() {
 		if id != "" && se.ID() != id {
@@ -239,8 +239,8 @@ func (s *server) pendingHunks(ctx context.Context, id, u string) (out []found) {
 	return out
 }
 
-// natural gives what a command is about that was called without saying so, as from a list of commands: the only change that
-// waits, or the only file with changes that wait. Where there is no telling, the person is told what to do, and ok is false.
+// natural gives the target of a command that was called without one, as from a command palette: the only pending hunk,
+// or the only file with pending hunks. If there are several the user is told to choose, and ok is false.
 func (s *server) natural(ctx context.Context, name string, t protocol.ReviewTarget) (_ protocol.ReviewTarget, ok bool) {
 	waiting := s.pendingHunks(ctx, t.SessionID, t.URI)
 	files := slices.Compact(slices.Collect(func(yield func(string) bool) {
@@ -269,7 +269,7 @@ func (s *server) natural(ctx context.Context, name string, t protocol.ReviewTarg
 	return t, true
 }
 
-// warn shows a person a message.
+// warn shows a warning.
 func (s *server) warn(message string) {
 	notify(s, protocol.WindowShowMessage, lsp.ShowMessageParams{Type: lsp.MessageTypeWarning, Message: "Tandem: " + message})
 }

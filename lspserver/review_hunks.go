@@ -57,7 +57,7 @@ func (s *server) judgeHunks(
 	return r, err
 }
 
-// HunksChanged tells the editor, and has it ask for its code lenses again.
+// HunksChanged notifies the editor and refreshes its code lenses.
 func (f face) HunksChanged(session string, paths []string) {
 	s := f.s
 	uris := make([]string, len(paths))

@@ -129,7 +129,7 @@ func TestReviewAfterRestart(t *testing.T) {
 	edit(b, "c7", "two", "TWO")
 	b.end()
 
-	// Somebody changes the file while no server runs, and a person goes on typing in the next editor.
+	// Another program changes the file while no server runs, and the user goes on typing in the next editor.
 	a.write("a.txt", "zero\nONE\nTWO\nthree\nfour\nFIxVE\nsix\nSEVEN\n")
 	c := start(t, lsptest.Options{Root: a.root, Settings: quick}, keeping(path))
 	if err := c.Open("a.txt"); err != nil {
@@ -233,8 +233,8 @@ func (s *slowTexts) Blob(hash string) (string, error) {
 	return s.Store.Blob(hash)
 }
 
-// The list comes in time where the texts of a session's changes take long to read: it is complete but for what it says of
-// that session.
+// The list comes in time where the texts of a session's changes take long to read: it is complete but for what it says
+// of that session.
 func TestFindingU1ListWaitsForNoText(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	quick := map[string]any{"mode": "auto", "closedFiles": "disk"}

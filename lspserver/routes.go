@@ -8,12 +8,12 @@ import (
 	"tandem/lspserver/wire"
 )
 
-// handle makes fn answer a request; see wire.Handle.
+// handle registers fn for a request; see wire.Handle.
 func handle[P, R any](r *wire.Router, m protocol.ServerRequest[P, R], fn func(context.Context, P) (R, error)) {
 	wire.Handle(r, m.Name, fn)
 }
 
-// handleInOrder makes begin answer a request that later messages are about; see wire.HandleInOrder.
+// handleInOrder registers begin for a request that later messages refer to; see wire.HandleInOrder.
 func handleInOrder[P, R any](
 	r *wire.Router, m protocol.ServerRequest[P, R],
 	begin func(context.Context, P) (rest func(context.Context) (R, error), err error),
@@ -21,12 +21,13 @@ func handleInOrder[P, R any](
 	wire.HandleInOrder(r, m.Name, begin)
 }
 
-// handleNote makes fn take a notification; see wire.Notify.
+// handleNote registers fn for a notification; see wire.Notify.
 func handleNote[P any](r *wire.Router, m protocol.ServerNote[P], fn func(context.Context, P)) {
 	wire.Notify(r, m.Name, fn)
 }
 
-// call sends a request to the client and waits for its answer, which may be nil where nobody wants it; see wire.Conn.Call.
+// call sends a request to the client and waits for its answer, which may be nil where nobody wants it; see
+// wire.Conn.Call.
 func call[P, R any](ctx context.Context, c *wire.Conn, m protocol.ClientRequest[P, R], params P, answer *R) error {
 	var p, a any = params, answer
 	if _, none := p.(protocol.None); none {
@@ -38,8 +39,8 @@ func call[P, R any](ctx context.Context, c *wire.Conn, m protocol.ClientRequest[
 	return c.Call(ctx, m.Name, p, a)
 }
 
-// notify sends a notification; one that cannot be sent any more is not missed. A plain client gets none of ours. It does not
-// block.
+// notify sends a notification; one that cannot be sent any more is not missed. A plain client gets none of ours. It
+// does not block.
 func notify[P any](s *server, m protocol.ClientNote[P], params P) {
 	if s.client.plain && strings.HasPrefix(m.Name, "tandem/") {
 		return

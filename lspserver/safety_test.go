@@ -13,7 +13,8 @@ import (
 	"tandem/tools"
 )
 
-// TestFindingS15CallsAtOnce makes sixty calls at once in a session: no more run than the configuration says, all of them do.
+// TestFindingS15CallsAtOnce makes sixty calls at once in a session: no more run than the configuration says, all of
+// them do.
 func TestFindingS15CallsAtOnce(t *testing.T) {
 	const limit = 3
 	var running, most atomic.Int32

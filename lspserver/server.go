@@ -19,21 +19,21 @@ import (
 	"tandem/lspserver/workspace"
 )
 
-// Options are what a server takes from the program that starts it.
+// Options configure a server.
 type Options struct {
-	// What the application takes; its Now and Log are the server's too.
+	// Now and Log are the server's too.
 	backend.Options
 	Version string
-	// Orphaned is asked to tell when the process with an id is gone; nil where nobody looks.
+	// Orphaned gives a channel that is closed when the process with an id has ended; may be nil.
 	Orphaned func(ctx context.Context, pid int) <-chan struct{}
-	// Crashes gives the paths of reports of faults inside; nil where none are written.
+	// Crashes gives the paths of new crash reports; may be nil.
 	Crashes <-chan string
-	// Trace is told of every message, see wire.Options; may be nil.
+	// Trace is called with every message, see wire.Options; may be nil.
 	Trace func(in bool, body []byte)
 }
 
-// Serve answers one editor on rwc until it leaves, and gives the exit code of LSP: 0 after shutdown, else 1. Every
-// session has ended and every command is gone when it returns.
+// Serve serves one editor on rwc until the connection ends, and gives the exit code of LSP: 0 after shutdown, else 1.
+// When it returns every session is closed and every command has ended.
 func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) int {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -51,7 +51,7 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) int {
 	defer cancel()
 	r := wire.NewRouter()
 	s.routes(r)
-	// The handlers wait for s.conn, which is there only once the connection has begun.
+	// The handlers wait for s.conn, which is set below.
 	s.conn = wire.Serve(ctx, rwc, r, wire.Options{
 		Log: s.log, Dropped: s.dropped, Trace: o.Trace, Handled: s.handled, Code: coded,
 	})
@@ -61,31 +61,31 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) int {
 	return code
 }
 
-// server is one connection: one accepted editor, not the listener.
+// server is one connection, not a listener.
 type server struct {
 	o       Options
 	b       *backend.Backend
 	log     *slog.Logger
 	conn    *wire.Conn
 	ready   chan struct{}
-	tracing atomic.Pointer[lsp.TraceValue] // what the client wants to be told of
+	tracing atomic.Pointer[lsp.TraceValue] // set by $/setTrace
 
 	// Set by initialize and then read-only.
 	client  client
 	ws      *workspace.Workspace
-	fetched chan struct{} // closed when the editor has been asked for its configuration
+	fetched chan struct{} // closed when the editor's configuration was fetched
 
 	mu     sync.Mutex
-	pushed bool             // the editor has sent its section by itself
+	pushed bool             // the editor has sent its section unasked
 	loans  map[string]*loan // by stream
-	lent   int              // how many there have been
-	marked map[string]bool  // files of the configuration that have diagnostics
+	lent   int              // the number of loans so far
+	marked map[string]bool  // configuration files with diagnostics
 
 	questions *questions
 	asked     askers
 }
 
-// client is what the editor said of itself.
+// client is the editor's description in initialize.
 type client struct {
 	lsp.ClientCapabilities
 	tandem   protocol.ClientExperimental
@@ -93,11 +93,11 @@ type client struct {
 	progress bool
 	config   bool
 	annotate bool
-	// plain says that the client did not declare experimental.tandem: it knows nothing of us but LSP.
+	// plain says that the client did not declare experimental.tandem: it knows LSP alone.
 	plain bool
-	// literal says that it shows messages word for word, as is known of its kind; others may render Markdown in them.
+	// literal says that it shows messages verbatim, see literals; others may render Markdown.
 	literal bool
-	// documents says that edits go to it as documentChanges, with versions.
+	// documents says that edits are sent as documentChanges, with versions.
 	documents bool
 }
 

@@ -16,7 +16,7 @@ import (
 	"tandem/tools/gate"
 )
 
-// The codes of JSON-RPC errors that are ours.
+// Tandem's own JSON-RPC error codes.
 const (
 	codeUnknownSession   = -32011
 	codeSessionBusy      = -32012
@@ -44,7 +44,7 @@ func invalid(format string, args ...any) error {
 	return &wire.Error{Code: wire.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
 }
 
-// coded turns what the backend refuses into the editor's codes.
+// coded converts an error of the backend to a JSON-RPC error.
 func coded(err error) error {
 	var e *backend.Error
 	if !errors.As(err, &e) {
@@ -63,7 +63,7 @@ func (s *server) newSession(ctx context.Context, p protocol.NewSessionParams) (p
 	if len(p.MCPServers) > 0 {
 		return protocol.NewSessionResult{}, invalid("mcpServers are not served by this version; leave the list empty.")
 	}
-	// What the editor says of itself by workspace/configuration holds for the first session too.
+	// The reply to workspace/configuration must be applied before the first session.
 	select {
 	case <-s.fetched:
 	case <-time.After(time.Second):
@@ -76,7 +76,7 @@ func (s *server) newSession(ctx context.Context, p protocol.NewSessionParams) (p
 	return s.setup(se), nil
 }
 
-// setup says what a session can be set to.
+// setup gives a session's modes and models.
 func (s *server) setup(se *backend.Session) protocol.NewSessionResult {
 	r := protocol.NewSessionResult{SessionID: se.ID()}
 	r.Modes = protocol.ModeState{CurrentModeID: string(se.Mode()), AvailableModes: []protocol.Choice{}}
@@ -90,8 +90,8 @@ func (s *server) setup(se *backend.Session) protocol.NewSessionResult {
 	return r
 }
 
-// prompt begins the turn before anything later is looked at, so that a cancel right behind it finds it. What may take a
-// while comes after that.
+// prompt begins the turn before later messages are handled, so that a cancel that follows finds it; the function that
+// it gives does the rest.
 func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(context.Context) (protocol.PromptResult, error), error) {
 	se, err := s.b.Find(p.SessionID)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(contex
 	}, nil
 }
 
-// attentionOf is what the client says that a person has in front of them.
+// attentionOf converts the editor's context.
 func attentionOf(m *protocol.PromptMeta) *backend.Attention {
 	if m == nil || m.Tandem.Editor == nil {
 		return nil
@@ -133,8 +133,7 @@ func attentionOf(m *protocol.PromptMeta) *backend.Attention {
 	return out
 }
 
-// steer takes its place before anything later is looked at: what is cancelled right behind it has it. The answer comes
-// once it is kept.
+// steer queues the message before later messages are handled. The reply follows once it is stored.
 func (s *server) steer(_ context.Context, p protocol.SteerParams) (func(context.Context) (protocol.Empty, error), error) {
 	se, err := s.b.Find(p.SessionID)
 	if err != nil {
@@ -147,7 +146,7 @@ func (s *server) steer(_ context.Context, p protocol.SteerParams) (func(context.
 	return func(ctx context.Context) (protocol.Empty, error) { return protocol.Empty{}, keep(ctx) }, nil
 }
 
-// turnResult is how a turn ended.
+// turnResult converts the end of a turn.
 func turnResult(r agent.TurnResult) protocol.PromptResult {
 	out := protocol.PromptResult{StopReason: string(r.Stop), Usage: updates.Usage(r.Usage), Turn: r.Turn}
 	if r.Err != nil {

@@ -126,7 +126,8 @@ say That is it.
 	c.end()
 }
 
-// BenchmarkKept makes tool calls in a session that is kept and in one that is not, and says what a thousand take on disk.
+// BenchmarkKept makes tool calls in a session that is kept and in one that is not, and says what a thousand take on
+// disk.
 func BenchmarkKept(b *testing.B) {
 	for _, kept := range []bool{false, true} {
 		b.Run(fmt.Sprintf("kept=%v", kept), func(b *testing.B) { benchmarkKept(b, kept) })
@@ -279,8 +280,8 @@ func TestSessionPages(t *testing.T) {
 	r.end()
 }
 
-// What a process has left that was killed is cleared up by the next one, before anybody asks it for anything: what another
-// program wrote meanwhile is kept, and a person is told.
+// What a process has left that was killed is cleared up by the next one, before anybody asks it for anything: what
+// another program wrote meanwhile is kept, and a person is told.
 func TestRecoveryAtStart(t *testing.T) {
 	path, root := filepath.Join(t.TempDir(), "sessions.db"), folder(t)
 	file := filepath.Join(root, "a.txt")
@@ -333,7 +334,7 @@ func TestRecoveryAtStart(t *testing.T) {
 			t.Error(m)
 		}
 	case <-time.After(patience):
-		t.Fatal("nobody is told")
+		t.Fatal("no message to the user")
 	}
 	if got := tree(t, root); strings.Contains(got, disk.TempPrefix) || !strings.Contains(got, fmt.Sprintf("%x", "three\n")) {
 		t.Error(got)

@@ -12,9 +12,9 @@ import (
 	"tandem/lspserver/lsptest"
 )
 
-// Twenty sessions at once in one server, in the time of the machine: each reads, edits files of its own and lines of two
-// files that all share (one open in the editor and typed into, one not), is allowed most of it and refused one edit, and
-// runs a command; then all undo their turn at once.
+// Twenty sessions at once in one server, in the time of the machine: each reads, edits files of its own and lines of
+// two files that all share (one open in the editor and typed into, one not), is allowed most of it and refused one
+// edit, and runs a command; then all undo their turn at once.
 func TestTwentySessionsWithPermissions(t *testing.T) {
 	const sessions = 20
 	var mu sync.Mutex

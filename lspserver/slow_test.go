@@ -162,10 +162,9 @@ func (l *line) end() {
 	}
 }
 
-// A client stops reading for five seconds while a model says 7 MB to it, nearly all that an answer may be. Nobody waits for it,
-// what it has not read takes
-// little more memory than its own size, and it gets every byte in the end, in updates of which there are at most 30 a
-// second.
+// A client stops reading for five seconds while a model says 7 MB to it, nearly all that an answer may be. Nobody waits
+// for it, what it has not read takes little more memory than its own size, and it gets every byte in the end, in
+// updates of which there are at most 30 a second.
 func TestSlowClient(t *testing.T) {
 	size, piece := 720*10<<10, 10<<10
 	if wiretest.Raced() {
@@ -310,7 +309,8 @@ func TestSlowClientIsToldOfTheLastState(t *testing.T) {
 	})
 }
 
-// Whoever is asked about a call has been told of it before, also where updates wait for a client that does not read.
+// A question about a call follows the updates of the call, also when updates are queued for a client that does not
+// read.
 func TestSlowClientKnowsWhatItIsAskedAbout(t *testing.T) {
 	dir := folder(t)
 	for question, tool := range map[string]tools.Tool{

@@ -55,9 +55,10 @@ type soaker struct {
 	actions, turns, connections, kills atomic.Int64
 }
 
-// Editors come and go, at random and several at once: sessions are begun, steered, cancelled, loaded and forgotten, files
-// are edited by both sides, commands are killed under the hands of the agent, connections are cut. One more editor stays
-// all the time. After each round nothing may be left of it: no goroutine, no descriptor, no process, no memory.
+// Editors come and go, at random and several at once: sessions are begun, steered, cancelled, loaded and forgotten,
+// files are edited by both sides, commands are killed under the hands of the agent, connections are cut. One more
+// editor stays all the time. After each round nothing may be left of it: no goroutine, no descriptor, no process, no
+// memory.
 func TestSoak(t *testing.T) {
 	seed := *soakSeed
 	t.Logf("-soakseed=%d", seed)
@@ -143,8 +144,9 @@ func (s *soaker) measure(before sample) (now sample) {
 	}
 }
 
-// same wants nothing to have grown. A little of memory is taken by tables that keep their size and by the histories of files,
-// and SQLite keeps a few descriptors for the next connection, as long as another one of the process has the file open.
+// same wants nothing to have grown. A little of memory is taken by tables that keep their size and by the histories of
+// files, and SQLite keeps a few descriptors for the next connection, as long as another one of the process has the file
+// open.
 func (first sample) same(t *testing.T, last sample) {
 	const (
 		spare   = 6

@@ -124,7 +124,7 @@ func (s *server) batchTools(ctx context.Context, p protocol.BatchParams) (protoc
 	return out, nil
 }
 
-// toolResult is a Result on the wire.
+// toolResult converts a Result to its payload.
 func (s *server) toolResult(r tools.Result) protocol.ToolResult {
 	out := protocol.ToolResult{
 		Success: r.Success, Data: r.Data, Context: r.Data, Error: string(r.Error), Reason: r.Reason, Summary: r.Line(),
@@ -161,7 +161,7 @@ func (s *server) toolResult(r tools.Result) protocol.ToolResult {
 	return out
 }
 
-// fileDiff is the i-th diff with its ranges in the text that the change leads to.
+// fileDiff is the payload of the i-th diff, with ranges in the text after the change.
 func (s *server) fileDiff(r tools.Result, i int) protocol.FileDiff {
 	if r.Landed == nil || i >= len(r.Landed.Files) {
 		out := diffOf(r.Diffs[i])
@@ -171,7 +171,7 @@ func (s *server) fileDiff(r tools.Result, i int) protocol.FileDiff {
 	return s.diffWithHunks(r.Diffs[i], r.Landed.Files[i].After)
 }
 
-// diffWithHunks is a diff on the wire; after is the text that its new lines stand in.
+// diffWithHunks is the payload of a diff; after is the text of its new lines.
 func (s *server) diffWithHunks(d show.File, after text.Text) protocol.FileDiff {
 	out := diffOf(d)
 	out.Hunks = []protocol.DiffHunk{}

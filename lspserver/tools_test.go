@@ -132,7 +132,8 @@ func sameJSON(a, b []byte) bool {
 	return bytes.Equal(p, q)
 }
 
-// A call is called by its title as soon as its arguments are known, and by the name of its tool where that has no title.
+// A call is called by its title as soon as its arguments are known, and by the name of its tool where that has no
+// title.
 func TestF014Titles(t *testing.T) {
 	r := start(t, lsptest.Options{}, options(nil, echo[words]("nameless")))
 	r.write("src/main.go", "package main\n")
@@ -531,7 +532,7 @@ func TestF220TraceOfADispatch(t *testing.T) {
 		want := slices.Clone(stages[:slices.Index(stages, c.last)+1])
 		sameList(t, c.name+" "+c.args, trace, append(want, "truncate", "record", "emit")...)
 		if untraced := r.call(s, c.name, c.args); untraced.Meta.Trace != nil {
-			t.Errorf("%s: a trace that nobody asked for", c.name)
+			t.Errorf("%s: a trace that was not requested", c.name)
 		}
 	}
 	r.end()

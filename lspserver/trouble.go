@@ -12,7 +12,7 @@ import (
 	"tandem/lspserver/wire"
 )
 
-// mismatch says what is amiss where client and server speak different versions of our protocol; "" where nothing is.
+// mismatch describes a difference between the client's and the server's version of the protocol, "" if there is none.
 func (s *server) mismatch() string {
 	theirs := s.client.tandem.ProtocolVersion
 	if theirs == 0 || theirs == protocol.Version {
@@ -26,7 +26,7 @@ func (s *server) mismatch() string {
 		"%s is older. What both know works; update %s for the rest.", theirs, s.o.Version, protocol.Version, older, who)
 }
 
-// tellMismatch tells a person of it.
+// tellMismatch shows it to the user.
 func (s *server) tellMismatch() {
 	if text := s.mismatch(); text != "" {
 		s.log.Warn("versions differ", "client", s.client.tandem.ProtocolVersion, "server", protocol.Version)
@@ -34,7 +34,7 @@ func (s *server) tellMismatch() {
 	}
 }
 
-// tellCrash tells a person of the first fault inside, once.
+// tellCrash shows the first crash report to the user.
 func (s *server) tellCrash(ctx context.Context) {
 	select {
 	case path := <-s.o.Crashes:
@@ -46,7 +46,7 @@ func (s *server) tellCrash(ctx context.Context) {
 
 func (s *server) setTrace(_ context.Context, p lsp.SetTraceParams) { s.tracing.Store(&p.Value) }
 
-// handled tells a client that traces how long its message took.
+// handled sends $/logTrace with the duration of a message, if the client traces.
 func (s *server) handled(method string, took time.Duration, err error) {
 	level := s.tracing.Load()
 	if method == "initialize" || level == nil || *level != lsp.TraceValueMessages && *level != lsp.TraceValueVerbose {

@@ -71,7 +71,7 @@ func newService(t *testing.T, key string, answers map[int]string) *service {
 		}
 		answer, ok := answers[done]
 		if !ok {
-			t.Errorf("nobody expected a request with %d results", done)
+			t.Errorf("unexpected request with %d results", done)
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		for event := range strings.SplitAfterSeq(answer, "\n\n") {

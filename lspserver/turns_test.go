@@ -11,8 +11,8 @@ import (
 	"tandem/lspserver/lsptest"
 )
 
-// TestF083ClarifyOnlyWhereItIsServed has a turn ask the person: of a client that declared the request, and of one that did
-// not, which is never asked. The end of a turn withdraws the question.
+// TestF083ClarifyOnlyWhereItIsServed has a turn ask the person: of a client that declared the request, and of one that
+// did not, which is never asked. The end of a turn withdraws the question.
 func TestF083ClarifyOnlyWhereItIsServed(t *testing.T) {
 	const script = "call ask_user {\"question\": \"Which?\"}\n\nsee /Both|\\[UNSUPPORTED\\]/\nsay I see.\n"
 	for _, declared := range []bool{true, false} {
@@ -63,7 +63,8 @@ func TestF083ClarifyOnlyWhereItIsServed(t *testing.T) {
 	}
 }
 
-// TestF232OutputComesWhileTheCommandRuns sees the progress of a command before it has ended: it ends only once that was seen.
+// TestF232OutputComesWhileTheCommandRuns sees the progress of a command before it has ended: it ends only once that was
+// seen.
 func TestF232OutputComesWhileTheCommandRuns(t *testing.T) {
 	var r *rig
 	seen := make(chan struct{}, 1)
@@ -140,7 +141,8 @@ func TestF097_F245NothingWaitsForACommand(t *testing.T) {
 	r.end()
 }
 
-// TestUsageAndCost sees what turns, the session and the server have used, where the price is known, and where it is not.
+// TestUsageAndCost sees what turns, the session and the server have used, where the price is known, and where it is
+// not.
 func TestUsageAndCost(t *testing.T) {
 	type usage struct {
 		InputTokens, OutputTokens, TotalTokens int64
@@ -188,7 +190,7 @@ func TestUsageAndCost(t *testing.T) {
 		cost := updates[1].Update.Cost
 		if !priced {
 			if end.Usage.Cost != nil || cost != nil || status.Usage.Cost != nil {
-				t.Errorf("a cost that nobody knows: %+v %+v %+v", end, cost, status)
+				t.Errorf("a cost without a known price: %+v %+v %+v", end, cost, status)
 			}
 		} else if end.Usage.Cost.Amount != 0.017 || cost.Amount != 0.034 || status.Usage.Cost.Amount != 0.034 ||
 			end.Usage.Cost.Currency != "USD" {

@@ -10,7 +10,7 @@ import (
 	"tandem/lspserver/lsptest"
 )
 
-// Where the sessions that are kept cannot be read it is said of each that somebody asks for, and not that there is none.
+// If the store cannot be read, a request for a stored session says so, and not that there is no such session.
 func TestSessionsThatCannotBeRead(t *testing.T) {
 	o := options(nil)
 	o.Store = func(config.Config) (store.Store, error) {

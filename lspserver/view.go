@@ -9,11 +9,11 @@ import (
 	"tandem/lspserver/updates"
 )
 
-// view is a session as the client is shown it.
+// view implements backend.View by messages to the client.
 type view struct {
 	s *server
 	*updates.Stream
-	// progress is that of the latest turn; answer what the model says in a turn that tandem.ask began.
+	// progress is that of the latest turn; answer collects the model's text in a turn of tandem.ask.
 	progress atomic.Pointer[progress]
 	answer   answer
 }
@@ -29,10 +29,10 @@ func (f face) View(se *backend.Session) backend.View {
 	})}
 }
 
-// viewOf is what a session is shown by.
+// viewOf is a session's view.
 func viewOf(se *backend.Session) *view { return se.View.(*view) }
 
-// On takes an event in. A plain client has no updates.
+// On queues an event. A plain client gets no updates.
 func (v *view) On(e agent.Event) {
 	v.answer.on(e)
 	if v.s.client.plain {
