@@ -631,8 +631,11 @@ func TestF084GivenUp(t *testing.T) {
 				},
 			}))
 			w.Host.Places = run.NewPlaces(func() int { return 1 }, nil)
+			var mu sync.Mutex
 			completed := map[string]int{}
 			w.Host.Observe = func(e run.Event) {
+				mu.Lock()
+				defer mu.Unlock()
 				if e.State == run.Completed {
 					completed[e.Call.ID]++
 				}
