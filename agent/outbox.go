@@ -7,155 +7,161 @@ import (
 	"time"
 )
 
-// teller tells the client what happens in a session, in its order, each event once what it says is written down: a client
-// is told nothing that could be missing after a crash. The turn goes on meanwhile, and what comes within a moment is
-// written at once.
-type teller struct {
-	record *record
-	update func(Event)
+// outbox is a transactional outbox: it delivers a session's events to the client in order, each once the entries that it tells of
+// are in the store, so that a client hears of nothing that a crash could lose. The turn goes on meanwhile. What is put in
+// within a short time is written in one transaction.
+type outbox struct {
+	record  *record
+	deliver func(Event)
 
-	mu      sync.Mutex
-	waiting []told
-	telling bool      // somebody tells of what need not wait
-	told    sync.Cond // on mu: nobody does any more
-	timer   *time.Timer
-	timed   bool // the timer runs, to drain
-	hurried bool // it runs to drain at once
+	mu         sync.Mutex
+	items      []item // in order
+	delivering bool   // a goroutine delivers, and nobody else may
+	delivered  sync.Cond
+	timer      *time.Timer // flushes
+	armed      bool        // the timer runs
+	urgent     bool        // it runs without delay
 }
 
-// told is an event that waits until a batch is written, or behind one that does. Either may be nil.
-type told struct {
+// item is an event, which is delivered once a batch is written and all items before it are done. Either may be nil: an event of
+// which nothing is stored, or a barrier.
+type item struct {
 	event *Event
 	after *batch
 }
 
 const (
-	// gather is how long an event waits for others to be written with. Nobody sees it.
+	// gather is how long a batch waits for more entries: too short for a person to notice.
 	gather = 10 * time.Millisecond
-	// enough bytes are written as soon as the turn waits for its model.
+	// enough is how many bytes a batch has that does not wait once the turn waits for its model.
 	enough = 16 << 10
-	// maxWaiting is how many events wait before the turn does.
+	// maxWaiting is how many items wait before the turn has to (back pressure).
 	maxWaiting = 1024
 )
 
-func newTeller(r *record, update func(Event)) *teller {
-	t := &teller{record: r, update: update}
-	t.told.L = &t.mu
-	return t
+func newOutbox(r *record, deliver func(Event)) *outbox {
+	o := &outbox{record: r, deliver: deliver}
+	o.delivered.L = &o.mu
+	return o
 }
 
-// say tells of an event, after what was said before it and once after is written.
-func (t *teller) say(e Event, after *batch) {
-	t.mu.Lock()
-	t.queue(told{&e, after})
-	many := len(t.waiting) > maxWaiting
-	t.mu.Unlock()
-	if many {
-		t.drain()
+// put adds an event that tells of what is in a batch, nil for none. It waits where too many items do.
+func (o *outbox) put(e Event, after *batch) {
+	o.mu.Lock()
+	o.add(item{&e, after})
+	full := len(o.items) > maxWaiting
+	o.mu.Unlock()
+	if full {
+		o.flush()
 	}
 }
 
-// mention tells of an event like say, and never waits: it may come while something is written.
-func (t *teller) mention(e Event) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.queue(told{&e, nil})
+// notify adds an event of which nothing is stored, and never waits: it may be called by whoever writes.
+func (o *outbox) notify(e Event) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.add(item{&e, nil})
 }
 
-// keep has a batch written before what is said from now on is told. The turn is about to wait for its model.
-func (t *teller) keep(b *batch) {
+// barrier has a batch written before the events that are put in later are delivered; nil is none. It is called when the turn is
+// about to wait for its model, so that a large batch is written meanwhile.
+func (o *outbox) barrier(b *batch) {
 	if b == nil {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.queue(told{nil, b})
-	if len(t.waiting) > 0 && b.size.Load() >= enough {
-		t.later(true)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.add(item{nil, b})
+	if len(o.items) > 0 && b.size.Load() >= enough {
+		o.arm(true)
 	}
 }
 
-// queue adds an event and tells of what need not wait. t.mu is held.
-func (t *teller) queue(w told) {
-	t.waiting = append(t.waiting, w)
-	t.deliver()
-	if len(t.waiting) > 0 {
-		t.later(false)
+// add appends an item and delivers what can be. o.mu is held.
+func (o *outbox) add(i item) {
+	o.items = append(o.items, i)
+	o.deliverReady()
+	if len(o.items) > 0 {
+		o.arm(false)
 	}
 }
 
-// later sees to it that there will be a drain, at once with hurry. t.mu is held.
-func (t *teller) later(hurry bool) {
-	if t.hurried || t.timed && !hurry {
+// arm starts the timer, without delay where it is urgent. o.mu is held.
+func (o *outbox) arm(urgent bool) {
+	if o.urgent || o.armed && !urgent {
 		return
 	}
-	wait := gather
-	if hurry {
-		wait = 0
+	delay := gather
+	if urgent {
+		delay = 0
 	}
-	if t.timed, t.hurried = true, hurry; t.timer == nil {
-		t.timer = time.AfterFunc(wait, t.drain)
+	if o.armed, o.urgent = true, urgent; o.timer == nil {
+		o.timer = time.AfterFunc(delay, o.flush)
 		return
 	}
-	t.timer.Reset(wait)
+	o.timer.Reset(delay)
 }
 
-// drain has everything written that waits, and tells of it before it returns.
-func (t *teller) drain() {
-	t.mu.Lock()
-	t.timed, t.hurried = false, false
-	var open []*batch // calls may have been told of in another order than they were written down in
-	for _, w := range t.waiting {
-		if w.after != nil && !w.after.written.Load() && !slices.Contains(open, w.after) {
-			open = append(open, w.after)
+// flush writes the batches of all items and delivers their events before it returns.
+func (o *outbox) flush() {
+	o.mu.Lock()
+	if o.armed {
+		o.timer.Stop() // it need not wake anybody
+	}
+	o.armed, o.urgent = false, false
+	var open []*batch // several: events of calls that run together may be put in out of the order of their batches
+	for _, i := range o.items {
+		if i.after != nil && !i.after.written.Load() && !slices.Contains(open, i.after) {
+			open = append(open, i.after)
 		}
 	}
-	t.mu.Unlock()
+	o.mu.Unlock()
 	for _, b := range open {
-		t.record.commit(b)
+		o.record.commit(b)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for t.telling {
-		t.told.Wait()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.delivering {
+		o.delivered.Wait()
 	}
-	t.deliver()
+	o.deliverReady()
 }
 
-// deliver tells of what need not wait any more, unless somebody does. t.mu is held, and let go meanwhile.
-func (t *teller) deliver() {
-	if t.telling {
+// deliverReady delivers the items up to the first whose batch is not written, unless another goroutine is about to. o.mu is
+// held, and released while an event is delivered.
+func (o *outbox) deliverReady() {
+	if o.delivering {
 		return
 	}
-	t.telling = true
+	o.delivering = true
 	for {
 		n := 0
-		for n < len(t.waiting) && (t.waiting[n].after == nil || t.waiting[n].after.written.Load()) {
+		for n < len(o.items) && (o.items[n].after == nil || o.items[n].after.written.Load()) {
 			n++
 		}
 		if n == 0 {
 			break
 		}
-		ready := slices.Clone(t.waiting[:n])
-		t.waiting = slices.Delete(t.waiting, 0, n)
-		t.mu.Unlock()
-		for _, w := range ready {
-			if w.event != nil {
-				t.tell(*w.event)
+		ready := slices.Clone(o.items[:n])
+		o.items = slices.Delete(o.items, 0, n)
+		o.mu.Unlock()
+		for _, i := range ready {
+			if i.event != nil {
+				o.safely(*i.event)
 			}
 		}
-		t.mu.Lock()
+		o.mu.Lock()
 	}
-	t.telling = false
-	t.told.Broadcast()
+	o.delivering = false
+	o.delivered.Broadcast()
 }
 
-// tell hands an event to the client. A fault there must not silence the session.
-func (t *teller) tell(e Event) {
+// safely delivers an event. A panic there is logged and must not silence the session.
+func (o *outbox) safely(e Event) {
 	defer func() {
 		if v := recover(); v != nil {
-			t.record.log.Error("telling of an event panicked", "panic", v, "stack", string(debug.Stack()))
+			o.record.log.Error("telling of an event panicked", "panic", v, "stack", string(debug.Stack()))
 		}
 	}()
-	t.update(e)
+	o.deliver(e)
 }

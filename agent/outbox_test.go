@@ -15,7 +15,7 @@ import (
 	"tandem/agent/store"
 )
 
-// heard is what a teller has told, and what was not kept when it did.
+// heard is what an outbox has delivered, and what was not kept when it did.
 type heard struct {
 	mu    sync.Mutex
 	texts []string
@@ -27,9 +27,9 @@ func (h *heard) String() string {
 	return strings.Join(h.texts, " ")
 }
 
-func tellerOf(r *record, told func(string)) (*teller, *heard) {
+func outboxOf(r *record, told func(string)) (*outbox, *heard) {
 	h := &heard{}
-	return newTeller(r, func(e Event) {
+	return newOutbox(r, func(e Event) {
 		told(e.Text)
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -40,7 +40,7 @@ func tellerOf(r *record, told func(string)) (*teller, *heard) {
 func TestToldOnceKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, r := newWritten()
-		tell, h := tellerOf(r, func(string) {})
+		box, h := outboxOf(r, func(string) {})
 		step := func(what, told, kept string) {
 			t.Helper()
 			synctest.Wait()
@@ -48,32 +48,32 @@ func TestToldOnceKept(t *testing.T) {
 				t.Errorf("%s: told %q and kept %q, not %q and %q", what, h, w, told, kept)
 			}
 		}
-		tell.say(Event{Text: "a"}, nil)
+		box.put(Event{Text: "a"}, nil)
 		step("what need not be kept", "a", "")
-		tell.say(Event{Text: "b"}, r.soon(entryOf("b")))
-		tell.say(Event{Text: "c"}, nil)
-		tell.say(Event{Text: "d"}, r.soon(entryOf("d")))
+		box.put(Event{Text: "b"}, r.soon(entryOf("b")))
+		box.put(Event{Text: "c"}, nil)
+		box.put(Event{Text: "d"}, r.soon(entryOf("d")))
 		step("what waits holds up what follows", "a", "")
 		time.Sleep(gather)
 		step("a moment later", "a b c d", "b d |")
-		tell.keep(r.soon(entryOf("e")))
-		tell.say(Event{Text: "f"}, nil)
+		box.barrier(r.soon(entryOf("e")))
+		box.put(Event{Text: "f"}, nil)
 		step("what is kept without a word", "a b c d", "b d |")
-		tell.drain()
+		box.flush()
 		step("at once", "a b c d f", "b d | e |")
-		tell.say(Event{Text: "g"}, r.soon(entryOf("g")))
+		box.put(Event{Text: "g"}, r.soon(entryOf("g")))
 		r.add(entryOf("h"))
 		step("what was kept with something else", "a b c d f", "b d | e | g h |")
-		tell.say(Event{Text: "i"}, nil)
+		box.put(Event{Text: "i"}, nil)
 		step("is told with the next", "a b c d f g i", "b d | e | g h |")
 		much := entryOf("j")
 		much.Body = json.RawMessage(strings.Repeat("x", enough))
-		tell.say(Event{Text: "j"}, r.soon(much))
+		box.put(Event{Text: "j"}, r.soon(much))
 		step("much waits too", "a b c d f g i", "b d | e | g h |")
-		tell.keep(r.soon(entryOf("k")))
+		box.barrier(r.soon(entryOf("k")))
 		step("much is kept at once", "a b c d f g i j", "b d | e | g h | j k |")
 		for i := range maxWaiting + 1 {
-			tell.say(Event{Text: fmt.Sprint(i)}, r.soon(entryOf(fmt.Sprint(i))))
+			box.put(Event{Text: fmt.Sprint(i)}, r.soon(entryOf(fmt.Sprint(i))))
 		}
 		if got := strings.Fields(h.String()); len(got) < maxWaiting {
 			t.Errorf("%d events wait", maxWaiting-len(got))
@@ -88,7 +88,7 @@ func TestToldInOrder(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w, r := newWritten()
 			var needs sync.Map
-			tell, h := tellerOf(r, func(text string) {
+			box, h := outboxOf(r, func(text string) {
 				if _, ok := needs.Load(text); ok && !slices.Contains(strings.Fields(w.String()), text) {
 					rt.Errorf("%s was told and is not kept", text)
 				}
@@ -99,13 +99,13 @@ func TestToldInOrder(t *testing.T) {
 				switch step {
 				case "say":
 					want = append(want, text)
-					tell.say(Event{Text: text}, nil)
+					box.put(Event{Text: text}, nil)
 				case "kept":
 					want = append(want, text)
 					needs.Store(text, true)
-					tell.say(Event{Text: text}, r.soon(entryOf(text)))
+					box.put(Event{Text: text}, r.soon(entryOf(text)))
 				case "keep":
-					tell.keep(r.soon(entryOf(text)))
+					box.barrier(r.soon(entryOf(text)))
 				case "add":
 					r.add(entryOf(text))
 				case "soon": // another one tells of it
@@ -118,15 +118,15 @@ func TestToldInOrder(t *testing.T) {
 					want = append(want, text+"b", text)
 					needs.Store(text, true)
 					needs.Store(text+"b", true)
-					tell.say(Event{Text: text + "b"}, r.soon(entryOf(text+"b")))
-					tell.say(Event{Text: text}, first)
+					box.put(Event{Text: text + "b"}, r.soon(entryOf(text+"b")))
+					box.put(Event{Text: text}, first)
 				case "drain":
-					tell.drain()
+					box.flush()
 				case "sleep":
 					time.Sleep(gather / 2)
 				}
 			}
-			tell.drain()
+			box.flush()
 			synctest.Wait()
 			if got := h.String(); got != strings.Join(want, " ") {
 				rt.Errorf("told %q, not %q", got, want)

@@ -263,14 +263,14 @@ func (s *Session) resume() {
 		failed: func(err error) {
 			if err == nil {
 				o.Log.Info("the session is kept again")
-				s.teller.mention(Event{Notice: "The session is kept again, with what happened meanwhile."})
+				s.outbox.notify(Event{Notice: "The session is kept again, with what happened meanwhile."})
 				return
 			}
 			o.Log.Error("the session is not kept", "error", err)
-			s.teller.mention(Event{Notice: fmt.Sprintf("What happens from here on is not kept: %v.", err)})
+			s.outbox.notify(Event{Notice: fmt.Sprintf("What happens from here on is not kept: %v.", err)})
 		},
 	}
-	s.teller = newTeller(s.record, func(e Event) { o.Client.Update(o.ID, e) })
+	s.outbox = newOutbox(s.record, func(e Event) { o.Client.Update(o.ID, e) })
 	if p := o.Past; p != nil {
 		s.history, s.turns, s.cacheKey, s.usage = slices.Clone(p.history), p.turns, p.CacheKey, p.usage
 		maps.Copy(s.ids, p.ids)
@@ -298,11 +298,11 @@ func (s *Session) Kept() bool {
 // Written returns when what has happened so far is written down, as far as that can be done, and told.
 func (s *Session) Written() {
 	s.record.pending()
-	s.teller.drain()
+	s.outbox.flush()
 }
 
 // Tell tells the client of something besides what the session does itself, behind what was told before.
-func (s *Session) Tell(e Event) { s.teller.mention(e) }
+func (s *Session) Tell(e Event) { s.outbox.notify(e) }
 
 // Rename gives the session another title.
 func (s *Session) Rename(title string) { s.record.set(func(r *store.Session) { r.Title = title }) }

@@ -104,7 +104,7 @@ type Session struct {
 	rules    *rules
 	cacheKey string
 	record   *record
-	teller   *teller
+	outbox   *outbox
 	ctx      context.Context // ends with Close
 	close    context.CancelFunc
 	working  sync.WaitGroup
@@ -313,7 +313,7 @@ func (s *Session) setMode(m gate.Mode, own bool) error {
 		s.record.set(func(r *store.Session) { r.Mode = string(m) })
 	}
 	if changed {
-		s.teller.say(Event{Mode: string(m)}, nil)
+		s.outbox.put(Event{Mode: string(m)}, nil)
 	}
 	return nil
 }
@@ -479,7 +479,7 @@ func (t *Turn) Open(ctx context.Context) error {
 			}
 		})
 	}
-	s.teller.keep(s.record.said(t.number, t.shown, t.said))
+	s.outbox.barrier(s.record.said(t.number, t.shown, t.said))
 	ready = true
 	return nil
 }
@@ -576,7 +576,7 @@ func (s *Session) Close() {
 	s.mu.Unlock()
 	s.close()
 	s.working.Wait()
-	s.teller.drain()
+	s.outbox.flush()
 	s.record.release()
 	s.closeFolders()
 }
@@ -621,7 +621,7 @@ func (s *Session) CallTools(ctx context.Context, calls []run.Call, o CallOptions
 		host.Apply = o.Apply
 	}
 	results, batches := run.Batch(ctx, host, calls)
-	s.teller.drain()
+	s.outbox.flush()
 	return results, batches, nil
 }
 
@@ -704,7 +704,7 @@ type asker struct {
 }
 
 func (a asker) Ask(ctx context.Context, q run.Question) run.Answer {
-	a.s.teller.drain()
+	a.s.outbox.flush()
 	answer := a.s.o.Client.Ask(ctx, a.s.o.ID, q)
 	if answer.Outcome == run.Cancelled {
 		a.endTurn()
@@ -722,9 +722,9 @@ func (s *Session) host(turn int, began time.Time, endTurn func()) *run.Host {
 		Env: func(call run.Call) *tools.Env { return s.env(turn, call) },
 		Observe: func(e run.Event) {
 			written := s.record.saw(turn, e)
-			s.teller.say(Event{Turn: turn, At: max(0, e.At.Sub(began)), Call: &e}, written)
+			s.outbox.put(Event{Turn: turn, At: max(0, e.At.Sub(began)), Call: &e}, written)
 			if e.State == run.Executing && e.Phase == "use" && e.Plan != nil && !e.Plan.Kind.ReadOnly() {
-				s.teller.drain() // the client hears of the call before its effects
+				s.outbox.flush() // the client hears of the call before its effects
 			}
 		},
 		Places: s.places,
@@ -753,7 +753,7 @@ func (s *Session) env(turn int, call run.Call) *tools.Env {
 	}
 	if c, ok := s.o.Client.(Clarifier); ok {
 		env.Clarify = func(ctx context.Context, q tools.Clarification) (string, error) {
-			s.teller.drain()
+			s.outbox.flush()
 			return c.Clarify(ctx, s.o.ID, q)
 		}
 	}

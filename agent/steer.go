@@ -62,7 +62,7 @@ func (t *Turn) keep(ctx context.Context) error {
 		entries = append(entries, r.entry(t.number, store.Steer, "", w.shown, body{Message: &w.said}))
 	}
 	r.add(entries...)
-	t.s.teller.drain() // join may have queued an event meanwhile
+	t.s.outbox.flush() // join may have queued an event meanwhile
 	return nil
 }
 

@@ -76,7 +76,7 @@ func (t *Turn) Run(ctx context.Context) TurnResult {
 		}
 		t.tell(Event{Notice: err.Error()})
 	}
-	s.teller.drain()
+	s.outbox.flush()
 	return TurnResult{Stop: stop, Usage: t.usage, Turn: t.number, Err: err}
 }
 
@@ -85,7 +85,7 @@ func (t *Turn) tell(e Event) { t.tellOnce(nil, e) }
 // tellOnce sends an event once a batch is written.
 func (t *Turn) tellOnce(written *batch, e Event) {
 	e.Turn, e.At = t.number, max(0, t.s.o.Now().Sub(t.began))
-	t.s.teller.say(e, written)
+	t.s.outbox.put(e, written)
 }
 
 // guarded turns a panic of do into the failure of the turn.
@@ -145,7 +145,7 @@ func (c conversation) Answered(text string, messages ...model.Message) {
 	c.s.mu.Lock()
 	c.s.history = append(c.s.history, messages...)
 	c.s.mu.Unlock()
-	c.s.teller.keep(c.s.record.said(c.number, text, messages...))
+	c.s.outbox.barrier(c.s.record.said(c.number, text, messages...))
 }
 
 func (c conversation) Used(u model.Usage) {
