@@ -57,9 +57,8 @@ func (s *server) judgeHunks(
 	return r, err
 }
 
-// HunksChanged notifies the editor and refreshes its code lenses.
-func (f face) HunksChanged(session string, paths []string) {
-	s := f.s
+// hunksChanged notifies the editor and refreshes its code lenses.
+func (s *server) hunksChanged(session string, paths []string) {
 	uris := make([]string, len(paths))
 	for i, path := range paths {
 		uris[i] = workspace.URI(path)

@@ -11,7 +11,8 @@ import (
 
 // view implements backend.View by messages to the client.
 type view struct {
-	s *server
+	s  *server
+	id string // of the session
 	*updates.Stream
 	// progress is that of the latest turn; answer collects the model's text in a turn of tandem.ask.
 	progress atomic.Pointer[progress]
@@ -20,7 +21,7 @@ type view struct {
 
 func (f face) View(se *backend.Session) backend.View {
 	s, id := f.s, se.ID()
-	return &view{s: s, Stream: updates.New(updates.Options{
+	return &view{s: s, id: id, Stream: updates.New(updates.Options{
 		Send: func(u protocol.Update) {
 			notify(s, protocol.SessionUpdate, protocol.UpdateParams{SessionID: id, Update: u})
 		},
@@ -32,8 +33,12 @@ func (f face) View(se *backend.Session) backend.View {
 // viewOf is a session's view.
 func viewOf(se *backend.Session) *view { return se.View.(*view) }
 
-// On queues an event. A plain client gets no updates.
+// On queues an event. A plain client gets no updates, but has hunks to review.
 func (v *view) On(e agent.Event) {
+	if len(e.Hunks) > 0 {
+		v.s.hunksChanged(v.id, e.Hunks)
+		return
+	}
 	v.answer.on(e)
 	if v.s.client.plain {
 		v.plainly(e)

@@ -14,7 +14,7 @@ import (
 	"tandem/tools/run"
 )
 
-// Event is an event of a session; exactly one of Text, Thought, User, Call, Usage, Notice and Mode is set.
+// Event is an event of a session; exactly one of Text, Thought, User, Call, Usage, Notice, Mode and Hunks is set.
 type Event struct {
 	Turn int
 	// At is the time since the turn began.
@@ -31,6 +31,8 @@ type Event struct {
 	Context int64
 	Notice  string
 	Mode    string
+	// Hunks are the files whose hunks, what there is to review of the session's changes, are not what they were.
+	Hunks []string
 }
 
 // StopReason is why a turn ended; the values are those of the wire.

@@ -164,7 +164,6 @@ func (f face) Problems(_ context.Context, all []backend.Problem, _ func(string) 
 	}
 }
 
-// HunksChanged, FileState and Called are of what this protocol does not tell of.
-func (face) HunksChanged(string, []string)     {}
+// FileState and Called are of what this protocol does not tell of.
 func (face) FileState(workspace.State)         {}
 func (face) Called(string, *run.Event, string) {}

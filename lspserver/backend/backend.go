@@ -67,8 +67,7 @@ type Face interface {
 	Warn(message string)
 	// Problems shows the problems of the configuration. text gives the text of a configuration file.
 	Problems(ctx context.Context, all []Problem, text func(file string) string)
-	// HunksChanged says that the hunks of files have changed, FileState that a file has a new state.
-	HunksChanged(session string, paths []string)
+	// FileState says that a file has a new state.
 	FileState(st workspace.State)
 	// Called reports a call that has ended.
 	Called(session string, e *run.Event, source string)

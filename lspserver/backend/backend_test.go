@@ -28,6 +28,7 @@ import (
 // face is a Face with no wire: what a person would see is a list of lines.
 type face struct {
 	answer run.Outcome
+	hunks  func(session string, paths []string) // may be nil
 
 	mu    sync.Mutex
 	lines []string
@@ -63,7 +64,6 @@ func (f *face) Problems(_ context.Context, all []backend.Problem, _ func(string)
 		f.say("problem: %s", p.Text)
 	}
 }
-func (f *face) HunksChanged(string, []string)     {}
 func (f *face) FileState(workspace.State)         {}
 func (f *face) Called(string, *run.Event, string) {}
 
@@ -81,6 +81,8 @@ func (v view) On(e agent.Event) {
 		v.f.say("user: %s", e.User)
 	case e.Notice != "":
 		v.f.say("notice: %s", e.Notice)
+	case len(e.Hunks) > 0 && v.f.hunks != nil:
+		v.f.hunks(v.id, e.Hunks)
 	case e.Call != nil && e.Call.State == run.Completed:
 		v.f.say("call: %s %s", e.Call.Title, e.Call.Phase)
 	}
@@ -198,6 +200,48 @@ func TestBackendNeedsNoWire(t *testing.T) {
 	}
 	if done := se.Undo(context.Background(), review.Scope{All: true}); len(done.Changed) != 1 || content() != "one\ntwo\n" {
 		t.Errorf("undo changed %v, and the file says %q", done.Changed, content())
+	}
+}
+
+// TestNewsOfHunks is told of changes that are in the store already, and of what is taken back right before the session closes.
+func TestNewsOfHunks(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	file := filepath.Join(dir, "b.txt")
+	news := make(chan int, 10) // how many changes the store has
+	f := &face{hunks: func(id string, paths []string) {
+		st, err := store.Open(filepath.Join(state, "sessions.db"), store.Options{})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer st.Close()
+		changes, err := agent.Changes(st, id)
+		if err != nil || !slices.Equal(paths, []string{file}) {
+			t.Errorf("news of %q, %v", paths, err)
+		}
+		news <- len(changes)
+	}}
+	b := start(t, f, state, "call write_file {\"path\":\"b.txt\",\"content\":\"two\"}\n\nsay done\n", dir)
+	defer b.End()
+	se, err := b.New(backend.NewSession{Mode: "auto"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompted(t, b, se, "go")
+	if n := <-news; n != 1 {
+		t.Errorf("the store has %d changes when their hunks are told of", n)
+	}
+	se.Undo(context.Background(), review.Scope{All: true})
+	if err := b.Close(se.ID()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case n := <-news:
+		if n != 2 {
+			t.Errorf("the store has %d changes when the last is told of", n)
+		}
+	default:
+		t.Error("the session was closed without news of what was taken back")
 	}
 }
 

@@ -20,6 +20,7 @@ func (h host) Update(id string, e agent.Event) {
 		}
 		if se, err := h.b.Find(id); err == nil {
 			se.View.On(e)
+			se.news.landed(e)
 		}
 	})
 }

@@ -7,80 +7,96 @@ import (
 	"sync"
 	"time"
 
+	"tandem/agent"
 	"tandem/lspserver/review"
+	"tandem/tools/run"
 )
 
-// settleDown is the least time between two notifications that hunks have changed.
-const settleDown = 100 * time.Millisecond
+// newsEvery is the least time between two events that hunks have changed.
+const newsEvery = 100 * time.Millisecond
 
-// reviewNews tells the editor that a session's hunks have changed, gathered to one notification in a while.
+// reviewNews debounces the news that a session's hunks have changed: one event of all files in a while, which goes the way of
+// the session's other events, behind those that are there already.
 type reviewNews struct {
 	changes *review.Log
-	send    func(paths []string)
-	guard   func(func()) // runs what stands beside the connection
+	send    func(agent.Event)
+	guard   func(func()) // runs what no request waits for
 
-	mu    sync.Mutex
-	paths map[string]bool   // to be told of
-	look  map[string]bool   // somebody typed there: to be looked at first
-	state map[string]string // what the hunks were when they were last told of
-	timer *time.Timer
-	last  time.Time
+	mu      sync.Mutex
+	changed map[string]bool   // files of which there is news
+	typed   map[string]bool   // files in which somebody typed: whether that is news is looked at by the flush
+	state   map[string]string // the fingerprints of the hunks when news of them was last sent
+	timer   *time.Timer       // flushes; nil while nothing waits
+	last    time.Time
 }
 
-func newReviewNews(changes *review.Log, guard func(func()), send func(paths []string)) *reviewNews {
+func newReviewNews(changes *review.Log, guard func(func()), send func(agent.Event)) *reviewNews {
 	return &reviewNews{
-		changes: changes, guard: guard, send: send, paths: map[string]bool{}, look: map[string]bool{}, state: map[string]string{},
+		changes: changes, guard: guard, send: send, changed: map[string]bool{}, typed: map[string]bool{}, state: map[string]string{},
 	}
 }
 
-// tell says that the hunks of paths have changed; it never blocks.
-func (n *reviewNews) tell(paths ...string) { n.gather(true, paths) }
+// landed looks for changes in an event of the session. They are in the store then, so there is no news of what a crash could
+// lose.
+func (n *reviewNews) landed(e agent.Event) {
+	if e.Call == nil || e.Call.State != run.Completed || e.Call.Result == nil || e.Call.Result.Landed == nil {
+		return
+	}
+	for _, f := range e.Call.Result.Landed.Files {
+		if f.Applied && !f.Already {
+			n.hunksChanged(f.Path)
+		}
+	}
+}
 
-// typed says that somebody else has changed the text of a path, which may have changed its hunks too.
-func (n *reviewNews) typed(path string) {
+// hunksChanged says that the hunks of files have changed; it never blocks.
+func (n *reviewNews) hunksChanged(paths ...string) { n.gather(&n.changed, paths) }
+
+// textChanged says that somebody else has changed the text of a file, which may have changed its hunks too.
+func (n *reviewNews) textChanged(path string) {
 	if n.changes.Tracks(path) {
-		n.gather(false, []string{path})
+		n.gather(&n.typed, []string{path})
 	}
 }
 
-func (n *reviewNews) gather(tell bool, paths []string) {
+func (n *reviewNews) gather(into *map[string]bool, paths []string) {
 	if len(paths) == 0 {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	into := n.look
-	if tell {
-		into = n.paths
-	}
 	for _, p := range paths {
-		into[p] = true
+		(*into)[p] = true
 	}
 	if n.timer == nil {
-		n.timer = time.AfterFunc(max(0, settleDown-time.Since(n.last)), func() { n.guard(n.flush) })
+		n.timer = time.AfterFunc(max(0, newsEvery-time.Since(n.last)), func() { n.guard(n.flush) })
 	}
 }
 
+// flush sends what waits.
 func (n *reviewNews) flush() {
 	n.mu.Lock()
-	paths, look := n.paths, n.look
-	n.paths, n.look, n.timer, n.last = map[string]bool{}, map[string]bool{}, nil, time.Now()
+	paths, typed := n.changed, n.typed
+	if n.timer != nil {
+		n.timer.Stop()
+	}
+	n.changed, n.typed, n.timer, n.last = map[string]bool{}, map[string]bool{}, nil, time.Now()
 	n.mu.Unlock()
-	for p := range look {
+	for p := range typed {
 		paths[p] = paths[p] || false
 	}
-	var changed []string
-	for p, told := range paths {
+	var news []string
+	for p, certain := range paths {
 		now := fingerprint(n.changes.Marks(p))
 		n.mu.Lock()
-		if told || n.state[p] != now {
-			changed = append(changed, p)
+		if certain || n.state[p] != now {
+			news = append(news, p)
 		}
 		n.state[p] = now
 		n.mu.Unlock()
 	}
-	if slices.Sort(changed); len(changed) > 0 {
-		n.send(changed)
+	if slices.Sort(news); len(news) > 0 {
+		n.send(agent.Event{Hunks: news})
 	}
 }
 

@@ -28,21 +28,21 @@ func (se *Session) judge(ids []string, do func() review.Judged) (review.Judged, 
 		}
 	}
 	done := do()
-	se.news.tell(done.Paths...)
+	se.news.hunksChanged(done.Paths...)
 	return done, nil
 }
 
 // Undo reverts a session's changes within a scope.
 func (se *Session) Undo(ctx context.Context, within review.Scope) review.Undone {
 	done := se.Changes.Undo(ctx, within)
-	se.news.tell(done.Changed...)
+	se.news.hunksChanged(done.Changed...)
 	return done
 }
 
 // Redo applies reverted changes within a scope again.
 func (se *Session) Redo(ctx context.Context, within review.Scope) review.Undone {
 	done := se.Changes.Redo(ctx, within)
-	se.news.tell(done.Changed...)
+	se.news.hunksChanged(done.Changed...)
 	return done
 }
 
@@ -56,7 +56,7 @@ func (b *Backend) Typed(path string) {
 		if canonical == "" {
 			canonical = real(path)
 		}
-		se.news.typed(canonical)
+		se.news.textChanged(canonical)
 	}
 }
 

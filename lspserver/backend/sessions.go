@@ -121,7 +121,7 @@ func (b *Backend) makeSession(id, cwd string) *Session {
 	se := &Session{id: id, cwd: cwd, touched: b.o.Now()}
 	se.Changes = review.New(recorded{b.ws, se}, id, se.decided)
 	guard := func(fn func()) { b.Guard("news of hunks", fn) }
-	se.news = newReviewNews(se.Changes, guard, func(paths []string) { b.face.HunksChanged(id, paths) })
+	se.news = newReviewNews(se.Changes, guard, func(e agent.Event) { se.Tell(e) })
 	se.View = b.face.View(se)
 	return se
 }
@@ -203,7 +203,6 @@ func (b *Backend) landed(se *Session) func(filetime.Change, filetime.Landed) {
 			if !f.Applied || f.Already {
 				continue
 			}
-			se.news.tell(f.Path)
 			if f.Stale != "" {
 				se.Tell(agent.Event{Turn: c.Turn, Notice: b.Short(f.Path) + " " + f.Stale})
 			}
@@ -231,6 +230,7 @@ func (b *Backend) drop(id string) error {
 		return err
 	}
 	se.Close()
+	b.Guard("news of hunks", se.news.flush)
 	se.View.Flush()
 	b.mu.Lock()
 	delete(b.sessions, se.id)
