@@ -34,6 +34,7 @@ func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.Init
 	err := s.b.Start(s.conn.Context(), backend.Client{
 		Folders: foldersOf(p), Editor: editor{s}, Features: s.client.features(), Options: []byte(p.InitializationOptions),
 		Own: !s.client.plain, OwnSection: s.client.tandem.SettingsAreOwn, Lend: s.lender(),
+		AskFolder: s.questions.folder,
 	})
 	if err != nil {
 		return lsp.InitializeResult{}, err

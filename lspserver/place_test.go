@@ -64,7 +64,10 @@ func TestFindingS2OwnFiles(t *testing.T) {
 	so.Own = func(config.Config) []string {
 		return []string{filepath.Join(home, "elsewhere"), filepath.Join(home, "elsewhere/config.json"), filepath.Join(home, "state")}
 	}
-	r := start(t, lsptest.Options{Root: home, Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, so)
+	r := start(t, lsptest.Options{
+		Root: home, Settings: map[string]any{"mode": "auto", "closedFiles": "disk"},
+		Pick: func(string, []string) string { return "Work in it" },
+	}, so)
 	defer r.end()
 	r.write("dotfiles/tandem/config.json", "canary")
 	r.write("dotfiles/tandem/AGENTS.md", "canary")
@@ -117,4 +120,57 @@ func TestFindingS2SecretsAreLeftOut(t *testing.T) {
 			t.Errorf("%s %s: %s", c[0], c[1], got.raw)
 		}
 	}
+}
+
+// TestFindingS2WideRoots (P35): a folder as wide as the home folder has no rights until a person was asked, at the first session, with
+// the refusing answer first; initialize does not wait for that. Without a yes there is no session.
+func TestFindingS2WideRoots(t *testing.T) {
+	home := folder(t)
+	t.Setenv("HOME", home)
+	if err := os.WriteFile(filepath.Join(home, "a.txt"), []byte("one\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(folder(t), "dir")
+	so := options(nil)
+	so.Own = func(config.Config) []string { return []string{filepath.Join(own, "tandem/config.json")} }
+	if err := os.MkdirAll(own, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, root := range []string{"/", home, filepath.Dir(home), own} {
+		for _, answer := range []string{"Work in it", "Reject", ""} {
+			var asked [][]string
+			r := start(t, lsptest.Options{Root: root, Pick: func(_ string, actions []string) string {
+				asked = append(asked, actions)
+				return answer
+			}}, so)
+			if len(asked) != 0 {
+				t.Errorf("%s: initialize asked", root)
+			}
+			if answer != "Work in it" {
+				if e := r.refused("tandem/session/new", map[string]any{}); e.Code != -32014 || len(asked) != 1 {
+					t.Errorf("%s, %q: %v, asked %q", root, answer, e, asked)
+				}
+				r.end()
+				continue
+			}
+			id := r.session(nil)
+			r.session(nil)
+			if len(asked) != 1 || asked[0][0] != "Reject" {
+				t.Errorf("%s: asked %q", root, asked)
+			}
+			if root == home {
+				if got := r.call(id, "read_file", `{"path":"a.txt"}`); !got.Success {
+					t.Errorf("%s", got.raw)
+				}
+			}
+			r.end()
+		}
+	}
+	inside := filepath.Join(home, "project")
+	if err := os.Mkdir(inside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, lsptest.Options{Root: inside, Pick: func(string, []string) string { t.Error("asked"); return "" }}, so)
+	r.session(nil)
+	r.end()
 }

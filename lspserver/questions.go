@@ -119,6 +119,21 @@ func (q *questions) permit(ctx context.Context, t *turn, about run.Question) (ru
 	return run.Answer{Outcome: run.Rejected}, nil
 }
 
+// folder asks whether to work in a folder that is as wide as the home folder. No answer is a no.
+func (q *questions) folder(ctx context.Context, path string) (yes bool) {
+	const work = "Work in it"
+	about := []string{
+		show.Visible(path, false), "Everything below it may then be read, and changed as the mode says. A folder of a project is the better choice.",
+	}
+	err := q.inTurn(ctx, &turn{}, func(t *turn) error {
+		pages := q.paged("may the agent work in this whole folder?", about, false)
+		picked, err := q.ask(ctx, t, lsp.MessageTypeWarning, strings.Join(pages, "\n"), []string{reject, work})
+		yes = err == nil && picked == work
+		return err
+	})
+	return err == nil && yes
+}
+
 // clarify puts a question of the model that has options. "" is no answer; context.DeadlineExceeded says that it was on
 // the screen for about.Timeout.
 func (q *questions) clarify(ctx context.Context, session string, about tools.Clarification) (id string, err error) {

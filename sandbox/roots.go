@@ -70,6 +70,16 @@ func (s *Roots) Add(path string) {
 	}
 }
 
+// Wide says that a folder is too much to be a root without a question: the top, the home folder, what lies above it, and what the
+// configuration or the state lies in. Symbolic links on the way to it are followed.
+func (s *Roots) Wide(folder string) bool {
+	folder = Canonical(folder)
+	holds := func(path string) bool {
+		return path != "" && (Canonical(path) == folder || within(folder, Canonical(path)) || within(folder, filepath.Clean(path)))
+	}
+	return folder == "/" || holds(s.Home) || slices.ContainsFunc(s.Own, func(own string) bool { return within(folder, filepath.Clean(own)) })
+}
+
 // Place gives a canonical path its Place below the innermost root that it lies in. It judges no right: that is for Paths. The
 // error, for a path below no root, is a *PathError.
 func (s *Roots) Place(canonical string) (Place, error) {

@@ -95,6 +95,8 @@ type Client struct {
 	OwnSection bool
 	// Lend asks the client's own model; nil if it has none.
 	Lend model.Lend
+	// AskFolder asks a person whether to work in a folder as wide as the home folder; nil where nobody can be asked.
+	AskFolder func(ctx context.Context, folder string) bool
 }
 
 // mostCalls limits the concurrent calls of all sessions.
@@ -115,6 +117,8 @@ type Backend struct {
 	client  Client
 	ws      *workspace.Workspace
 	roots   *sandbox.Roots
+	asking  sync.Mutex      // held while a person is asked about folders
+	allowed map[string]bool // the wide folders that a person has allowed, guarded by asking
 	watcher *watch.Watcher
 	closing context.Context // ends when commands get the short grace period
 	hurry   context.CancelFunc
@@ -191,7 +195,9 @@ func (b *Backend) Start(ctx context.Context, c Client) error {
 		b.roots.Own = b.o.Own(cfg)
 	}
 	for _, folder := range c.Folders {
-		b.roots.Add(folder)
+		if !b.roots.Wide(folder) { // that has no rights until a person was asked, see allow
+			b.roots.Add(folder)
+		}
 	}
 	o := workspace.Options{
 		Roots:  b.roots,

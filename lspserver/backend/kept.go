@@ -160,6 +160,11 @@ func (b *Backend) Load(ctx context.Context, id, cwd string) (*Session, error) {
 	if se, err := b.Find(id); err == nil {
 		return se, b.again(ctx, se, cwd)
 	}
+	if cwd != "" && isFolder(cwd) {
+		if err := b.allow(cwd); err != nil { // what the session has seen is read below it
+			return nil, err
+		}
+	}
 	b.recover() // judges the session's interrupted changes
 	past, err := agent.TakePast(ctx, b.store(), id, b.ws, b.o.Now, func(k store.Session) error { return b.here(k.Cwd, cwd) })
 	if err != nil {

@@ -128,8 +128,8 @@ func (b *Backend) makeSession(id, cwd string) *Session {
 
 // begin completes o and makes the session's conversation.
 func (b *Backend) begin(se *Session, o agent.Options) error {
-	for _, folder := range append([]string{se.cwd}, o.More...) {
-		b.roots.Add(folder)
+	if err := b.allow(append([]string{se.cwd}, o.More...)...); err != nil {
+		return err
 	}
 	b.addFolders(append([]string{se.cwd}, o.More...)...)
 	b.mu.Lock()
@@ -151,6 +151,26 @@ func (b *Backend) begin(se *Session, o agent.Options) error {
 	se.Session, se.folders = made, append([]string{se.cwd}, o.More...)
 	// The store is opened in the background, so that the first turn does not wait for it.
 	b.Later(func(context.Context) { b.store() })
+	return nil
+}
+
+// allow makes folders roots. About each one that is wide a person is asked, once; without a yes it is none.
+func (b *Backend) allow(folders ...string) error {
+	b.asking.Lock()
+	defer b.asking.Unlock()
+	for _, folder := range folders {
+		if b.roots.Wide(folder) && !b.allowed[folder] {
+			if b.client.AskFolder == nil || !b.client.AskFolder(b.closing, folder) {
+				return refuse(NotPermitted, "%s is a folder as wide as your home folder, or holds Tandem's own configuration, and nobody has "+
+					"allowed to work in it. Open the folder of a project.", folder)
+			}
+			if b.allowed == nil {
+				b.allowed = map[string]bool{}
+			}
+			b.allowed[folder] = true
+		}
+		b.roots.Add(folder)
+	}
 	return nil
 }
 

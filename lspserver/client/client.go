@@ -48,6 +48,25 @@ func Dial(ctx context.Context, rwc io.ReadWriteCloser, folder string, options js
 				return protocol.PermissionResult{Outcome: outcome}, err
 			})
 	}
+	if h.Permission != nil { // a question of two answers, the first of which refuses, is one of those
+		wire.Handle(r, "window/showMessageRequest",
+			func(ctx context.Context, p lsp.ShowMessageRequestParams) (*lsp.MessageActionItem, error) {
+				if len(p.Actions) != 2 {
+					return nil, ErrNobody
+				}
+				outcome, err := h.Permission(ctx, protocol.PermissionParams{
+					ToolCall: protocol.Update{Title: p.Message, Kind: "other"},
+					Options: []protocol.PermissionOption{
+						{OptionID: "allow_once", Name: p.Actions[1].Title, Kind: "allow_once"},
+						{OptionID: "reject_once", Name: p.Actions[0].Title, Kind: "reject_once"},
+					},
+				})
+				if err != nil || outcome.OptionID != "allow_once" {
+					return &p.Actions[0], err
+				}
+				return &p.Actions[1], nil
+			})
+	}
 	if h.Buffer != nil {
 		wire.Handle(r, "workspace/applyEdit",
 			func(ctx context.Context, p protocol.ApplyEditParams) (lsp.ApplyWorkspaceEditResult, error) {
