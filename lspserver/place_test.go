@@ -174,3 +174,43 @@ func TestFindingS2WideRoots(t *testing.T) {
 	r.session(nil)
 	r.end()
 }
+
+// TestFindingS1AnEditedFileThatBecomesALink: what a file says that the agent has edited, and that is a link to a key by now, is no
+// news of the user's and is told in no other way either.
+func TestFindingS1AnEditedFileThatBecomesALink(t *testing.T) {
+	key := filepath.Join(folder(t), "key")
+	if err := os.WriteFile(key, []byte("one\nCANARY\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, lsptest.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, options(nil))
+	defer r.end()
+	path := r.write("a.txt", "one\ntwo\n")
+	id := r.session(map[string]any{"model": r.script(
+		`call read_file {"path":"a.txt"}` + "\n\n" + `call edit_file {"path":"a.txt","old_text":"two","new_text":"three"}` + "\n\nsay Done.\n\n" +
+			`call edit_file {"path":"a.txt","old_text":"three","new_text":"four"}` + "\n\n" + `call read_file {"path":"a.txt"}` + "\n\nsay Over.\n",
+	)})
+	equal(t, "stop", r.prompt(id, "go").StopReason, "end_turn")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(key, path); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "stop", r.prompt(id, "go on").StopReason, "end_turn")
+	var all strings.Builder
+	for _, u := range r.told(id) {
+		all.Write(u.Update.Content)
+	}
+	var exported struct{ Text string }
+	r.ask("tandem/session/export", map[string]any{"sessionId": id, "format": "jsonl"}, &exported)
+	all.WriteString(exported.Text)
+	if strings.Contains(all.String(), "CANARY") {
+		t.Errorf("it is told: %s", all.String())
+	}
+	if !strings.Contains(exported.Text, "go on") {
+		t.Errorf("the export says nothing: %q", exported.Text)
+	}
+	if got, err := os.ReadFile(key); err != nil || string(got) != "one\nCANARY\n" {
+		t.Errorf("the key says %q, %v", got, err)
+	}
+}

@@ -1,5 +1,5 @@
-// Package sandbox holds what keeps a call inside its bounds: the one resolver of paths, the roots that confine them,
-// and the Runner through which every child process is started.
+// Package sandbox holds what keeps a call inside its bounds: the one judge of paths, the Places at which what was
+// judged is opened, and the Runner through which every child process is started.
 package sandbox
 
 import (

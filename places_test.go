@@ -1,0 +1,84 @@
+package tandem
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// opening are the functions that open, look at or change what has a path, by package.
+var opening = map[string][]string{
+	"os": {
+		"Open", "OpenFile", "OpenRoot", "OpenInRoot", "ReadFile", "ReadDir", "DirFS", "CopyFS", "Create", "CreateTemp", "WriteFile", "Truncate",
+		"Mkdir", "MkdirAll", "MkdirTemp", "Remove", "RemoveAll", "Rename", "Link", "Symlink", "Chmod", "Chown", "Lchown", "Chtimes", "Readlink",
+		"Stat", "Lstat", "Chdir", "StartProcess",
+	},
+	"path/filepath":         {"Walk", "WalkDir", "Glob", "EvalSymlinks"},
+	"io/ioutil":             {"ReadFile", "ReadDir", "WriteFile", "TempDir", "TempFile"},
+	"syscall":               {"Open", "Openat", "Stat", "Lstat", "Mkdir", "Rename", "Unlink", "Rmdir", "Readlink", "Link", "Symlink", "Chmod", "Truncate"},
+	"golang.org/x/sys/unix": {"Open", "Openat", "Openat2", "Stat", "Lstat", "Fstatat", "Mkdir", "Mkdirat", "Rename", "Renameat", "Renameat2", "Unlink", "Unlinkat", "Readlink", "Readlinkat", "Link", "Linkat", "Symlink", "Truncate"},
+}
+
+// notAtPlaces are the functions that use paths by themselves, "file: function", each with its reason.
+var notAtPlaces = map[string]string{
+	"lspserver/backend/sessions.go: os.Stat":      "whether a folder that an editor or a person names is there, before it is a root",
+	"lspserver/workspace/shared.go: os.MkdirAll":  "the locks between processes, below the state folder",
+	"lspserver/workspace/shared.go: os.OpenFile":  "the locks between processes, below the state folder",
+	"lspserver/logs/logs.go: os.MkdirAll":         "the log, below the state folder",
+	"lspserver/logs/logs.go: os.OpenFile":         "the log, below the state folder",
+	"lspserver/logs/logs.go: os.Lstat":            "the log, below the state folder",
+	"lspserver/logs/logs.go: os.Rename":           "the log, below the state folder",
+	"lspserver/logs/crash.go: os.MkdirAll":        "reports of crashes, below the state folder",
+	"lspserver/logs/crash.go: os.OpenFile":        "reports of crashes, below the state folder",
+	"lspserver/logs/crash.go: path/filepath.Glob": "reports of crashes, below the state folder",
+	"lspserver/logs/crash.go: os.Remove":          "reports of crashes, below the state folder",
+}
+
+// TestFindingS1OnlyPlacesAreOpened: below lspserver and tools a file is opened, looked at and changed at a sandbox.Place, and by its
+// path only where there is a reason.
+func TestFindingS1OnlyPlacesAreOpened(t *testing.T) {
+	used := map[string]bool{}
+	for _, f := range repo(t).code {
+		if !f.product() || !allows([]string{"lspserver", "lspserver/...", "tools", "tools/..."}, f.dir) {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), f.path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := map[string]string{}
+		for _, i := range tree.Imports {
+			path := strings.Trim(i.Path.Value, `"`)
+			name := path[strings.LastIndex(path, "/")+1:]
+			if i.Name != nil {
+				name = i.Name.Name
+			}
+			names[name] = path
+			if _, opens := opening[path]; opens && name == "." {
+				t.Errorf("%s imports %s into its own names", f.path, path)
+			}
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			s, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if x, ok := s.X.(*ast.Ident); ok && x.Obj == nil && slices.Contains(opening[names[x.Name]], s.Sel.Name) {
+				what := f.path + ": " + names[x.Name] + "." + s.Sel.Name
+				used[what] = true
+				if notAtPlaces[what] == "" {
+					t.Errorf("%s: a path is opened at a sandbox.Place, or has a reason in notAtPlaces", what)
+				}
+			}
+			return true
+		})
+	}
+	for what := range notAtPlaces {
+		if !used[what] {
+			t.Errorf("%s is excepted and not there", what)
+		}
+	}
+}
