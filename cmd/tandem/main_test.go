@@ -53,8 +53,9 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", filepath.Dir(program)+string(os.PathListSeparator)+os.Getenv("PATH"))
-			e.Setenv("HOME", filepath.Join(e.WorkDir, ".home"))
-			return os.Mkdir(filepath.Join(e.WorkDir, ".home"), 0o700)
+			home := e.WorkDir + "-home" // a folder that holds the home folder would be asked about
+			e.Setenv("HOME", home)
+			return os.Mkdir(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 	})
