@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the editors into the cache folder (TANDEM_EDITORS) and runs the tests that drive them. With "nvim", "plain"
-# (editors without a plug-in) or "vscode" as the first argument only those tests run; what follows goes to "go test", or
+# (editors without a plug-in), "acp" or "vscode" as the first argument only those tests run; what follows goes to "go test", or
 # is the files below vscode/ to run. Without CI in the environment an editor that cannot be installed is skipped.
 #
 #   TANDEM_EDITORS_ALL=1   every journey in every version, not only in the newest
@@ -25,6 +25,21 @@ plain() {
         ./install-debian.sh $editor || skip "no ${editor% *} of ${editor#* }; its tests are skipped"
     done
     go test -count=1 -timeout 5m -v -run PlainEditors "$@" .
+}
+
+# An editor made of the SDK of the Agent Client Protocol.
+acp() {
+    if ! command -v npm >/dev/null || ! (cd acp && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error); then
+        skip "the packages of acp cannot be installed; its tests are skipped"
+        return 0
+    fi
+    built=$(mktemp -d)
+    (cd ../.. && go build -o "$built/tandem" ./cmd/tandem)
+    (cd acp && TANDEM_BINARY="$built/tandem" node --test --test-reporter=spec "$@" acp.test.mjs) || {
+        rm -rf "$built"
+        return 1
+    }
+    rm -rf "$built"
 }
 
 chromium() {
@@ -96,7 +111,7 @@ vscode() {
 }
 
 case ${1:-} in
-nvim | plain | vscode)
+nvim | plain | acp | vscode)
     only=$1
     shift
     "$only" "$@"
@@ -104,6 +119,7 @@ nvim | plain | vscode)
 *)
     nvim "$@"
     plain "$@"
+    acp
     vscode
     ;;
 esac

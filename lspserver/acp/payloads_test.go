@@ -1,0 +1,68 @@
+package acp
+
+import (
+	"encoding/json"
+	"testing"
+
+	"tandem/lspserver/protocol"
+	"tandem/lspserver/updates"
+)
+
+// What the protocol has in another form than tandem/session/update is said in its form, or not at all.
+func TestFindingL10Payloads(t *testing.T) {
+	text := func(s string) []protocol.ToolContent {
+		block := updates.Text(s)
+		return []protocol.ToolContent{{Type: "content", Content: &block}}
+	}
+	for _, tt := range []struct {
+		name    string
+		notices bool
+		u       protocol.Update
+		want    string // "" for nothing
+	}{
+		{
+			"a chunk", false,
+			protocol.Update{SessionUpdate: "agent_message_chunk", Content: updates.Text("a")},
+			`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"}}`,
+		},
+		{
+			"a call without a title", false,
+			protocol.Update{SessionUpdate: "tool_call", ToolCallID: "c"},
+			`{"sessionUpdate":"tool_call","toolCallId":"c","title":"Tool"}`,
+		},
+		{
+			"a call that printed nothing", false,
+			protocol.Update{SessionUpdate: "tool_call_update", ToolCallID: "c", Status: "completed", Content: text("")},
+			`{"sessionUpdate":"tool_call_update","content":[{"type":"content","content":{"type":"text","text":""}}],"toolCallId":"c",` +
+				`"status":"completed"}`,
+		},
+		{
+			"a notice", true,
+			protocol.Update{SessionUpdate: "notice", Content: updates.Text("One.\nTwo.\nThree.")},
+			`{"sessionUpdate":"notice","severity":"info","title":"One.","description":"Two.\nThree."}`,
+		},
+		{"a notice that was not declared", false, protocol.Update{SessionUpdate: "notice", Content: updates.Text("One.")}, ""},
+		{
+			"the boundary of a turn", true,
+			protocol.Update{SessionUpdate: "notice", Content: map[string]string{"type": "text", "text": ""}},
+			"",
+		},
+		{"usage without a size", true, protocol.Update{SessionUpdate: "usage_update", Used: 5, Usage: &protocol.Usage{}}, ""},
+	} {
+		out, ok := payload(tt.u, tt.notices)
+		if !ok {
+			out = nil
+		}
+		raw, err := json.Marshal(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := tt.want
+		if want == "" {
+			want = "null"
+		}
+		if string(raw) != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", tt.name, raw, want)
+		}
+	}
+}
