@@ -149,8 +149,14 @@ func (b *Backend) begin(se *Session, o agent.Options) error {
 		return Refused(err)
 	}
 	se.Session, se.folders = made, append([]string{se.cwd}, o.More...)
-	// The store is opened in the background, so that the first turn does not wait for it.
-	b.Later(func(context.Context) { b.store() })
+	// What the first turn needs is made in the background, so that it does not wait for it: the store is opened, and the schemas
+	// of the tools, each made once, are encoded.
+	b.Later(func(context.Context) {
+		b.store()
+		for _, t := range b.Tools().List() {
+			t.Schema().JSON()
+		}
+	})
 	return nil
 }
 
