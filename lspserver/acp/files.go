@@ -3,9 +3,11 @@ package acp
 import (
 	"context"
 	"errors"
+	"path/filepath"
 
 	"go.lsp.dev/uri"
 
+	"tandem/lspserver/backend"
 	"tandem/lspserver/wire"
 	"tandem/lspserver/workspace"
 )
@@ -21,9 +23,14 @@ type fileParams struct {
 	Content   *string `json:"content,omitzero"`
 }
 
-// call asks the client for something about a file.
-func (f files) call(ctx context.Context, method, session, u string, content *string, result any) error {
-	err := f.s.conn.Call(ctx, method, fileParams{session, uri.URI(u).Path(), content}, result)
+// call asks the client for something about a file, by the path that it knows: below the folder of the session as the client
+// has named that, which may lead over links.
+func (f files) call(ctx context.Context, method string, se *backend.Session, u string, content *string, result any) error {
+	path := uri.URI(u).Path()
+	if rel, err := filepath.Rel(f.s.b.Canonical(se.Cwd()), path); err == nil && filepath.IsLocal(rel) {
+		path = filepath.Join(se.Cwd(), rel)
+	}
+	err := f.s.conn.Call(ctx, method, fileParams{se.ID(), path, content}, result)
 	var coded *wire.Error
 	switch {
 	case errors.As(err, &coded):
@@ -44,14 +51,18 @@ func (f files) Resync(ctx context.Context, u string) (string, int32, error) {
 	var r struct {
 		Content string `json:"content"`
 	}
-	err := f.call(ctx, "fs/read_text_file", se.ID(), u, nil, &r)
+	err := f.call(ctx, "fs/read_text_file", se, u, nil, &r)
 	return r.Content, 0, err
 }
 
 // Apply writes the whole new text.
 func (f files) Apply(ctx context.Context, d workspace.Delivery) (bool, string, error) {
+	se, err := f.s.b.Find(d.Session)
+	if err != nil {
+		return false, "", &workspace.RefusedError{Words: err.Error()}
+	}
 	text := d.New.String()
-	err := f.call(ctx, "fs/write_text_file", d.Session, d.URI, &text, nil)
+	err = f.call(ctx, "fs/write_text_file", se, d.URI, &text, nil)
 	return err == nil, "", err
 }
 

@@ -47,9 +47,7 @@ func coded(err error) error {
 		backend.UnknownSession: codeNotFound, backend.ModelUnavailable: codeAuthRequired,
 		backend.SessionBusy: wire.CodeInvalidRequest, backend.NotPermitted: wire.CodeInvalidRequest,
 	}
-	return &wire.Error{
-		Code: cmp.Or(code[e.Kind], wire.CodeInvalidParams), Name: string(e.Kind), Message: err.Error(), PID: e.PID,
-	}
+	return &wire.Error{Code: cmp.Or(code[e.Kind], wire.CodeInvalidParams), Name: string(e.Kind), Message: err.Error(), PID: e.PID}
 }
 
 func invalid(format string, args ...any) error {

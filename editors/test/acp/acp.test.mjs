@@ -1,6 +1,6 @@
 // The main job of "tandem acp", as an editor made of the protocol's own SDK sees it.
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, symlinkSync } from "node:fs";
 import { test } from "node:test";
 import * as acp from "@agentclientprotocol/sdk";
 import { allow, Editor, reject, workspace } from "./client.mjs";
@@ -117,6 +117,17 @@ say Done.
     assert.equal(at.read("sub/new.txt"), "new\n");
     assert.ok(existsSync(at.path("old.txt")));
   });
+
+run("a folder that is a link is asked about by its own name", { "calc.go": calc }, mend, {}, async (e, at) => {
+  const cwd = at.dir + "-link";
+  symlinkSync(at.dir, cwd);
+  await e.initialize();
+  e.buffers[`${cwd}/calc.go`] = "// typed\n" + calc;
+  e.session = (await e.agent.request(agent.session.new, { cwd, mcpServers: [] })).sessionId;
+  await e.prompt("add is wrong");
+  assert.deepEqual(e.writes, [`${cwd}/calc.go`]);
+  assert.match(at.read("calc.go"), /^\/\/ typed\n[^]*a \+ b/);
+});
 
 run("without files of the editor's the disk is used", { "calc.go": calc }, mend, { fs: false, notices: false }, async (e, at) => {
   await e.begin();
