@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -246,6 +247,9 @@ func (p *Paths) canonical(arg string) (abs, canonical string, err error) {
 	if abs, err = p.Resolve(arg); err != nil {
 		return "", "", err
 	}
+	if p.straight(abs) {
+		return abs, abs, nil
+	}
 	canonical, err = realpath(abs)
 	switch {
 	case err == nil:
@@ -260,6 +264,20 @@ func (p *Paths) canonical(arg string) (abs, canonical string, err error) {
 		err = refuse("READ_ERROR", "unreadable", arg, "The path %q cannot be looked up: %v.", shorten(arg), err)
 	}
 	return "", "", err
+}
+
+// straight says that something stands at a clean absolute path below a root and that no link is on the way: one look from the
+// root tells it, where each name would have to be read as a link otherwise.
+func (p *Paths) straight(abs string) bool {
+	if runtime.GOOS != "linux" || rootOf(p.read, abs) == "" && rootOf(p.write, abs) == "" {
+		return false
+	}
+	place, err := p.Roots.Place(abs)
+	if err != nil {
+		return false
+	}
+	info, err := place.Stat()
+	return err == nil && info.Mode()&fs.ModeSymlink == 0
 }
 
 // realpath follows every symbolic link of the clean absolute path, as the kernel would, and keeps the rest of the path
