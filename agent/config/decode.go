@@ -15,16 +15,16 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Problem is something in the configuration that could not be heeded.
+// Problem is an error or a hint about the configuration.
 type Problem struct {
-	// Bad says that a value was wrong or that a restriction could not be kept; otherwise it is a hint.
+	// Bad says that a value was invalid or that a restriction cannot be enforced; otherwise it is a hint.
 	Bad bool
-	// Unserved says that the key or the value is right and not in this version.
+	// Unserved says that the key or the value is valid but not in this version.
 	Unserved bool
-	// Source is a file's path or what else the layer is called. Line and Column count from 1; both are 0 outside files.
+	// Source is a file's path or the name of the layer. Line and Column count from 1; both are 0 outside files.
 	Source       string
 	Line, Column int
-	// Start and End are where it stands in the file's text, in bytes; both are 0 outside files.
+	// Start and End are byte offsets in the file's text; both are 0 outside files.
 	Start, End int
 	// Key is the dotted path of the key, "" for the whole text.
 	Key     string
@@ -38,21 +38,21 @@ func (p Problem) String() string {
 	return p.Source + ": " + p.Message
 }
 
-// decoder lays one layer's text over a configuration and keeps what was wrong with it.
+// decoder merges one layer's text into a configuration and collects its problems.
 type decoder struct {
 	source string
 	inFile bool
 	text   []byte
-	// elsewhere says where a person sets what this layer may not; "" where that goes without saying. With it, what is
-	// refused is no hint but a problem: the person may have set it here, and it does not hold.
+	// elsewhere names the place for keys that this layer may not set; may be empty. If it is set, a refused key is Bad and
+	// not a hint: the user may have set it here, without effect.
 	elsewhere string
 	problems  []Problem
-	// at holds where each key that the layer names stands, set those of them whose value was taken.
+	// at has the position of each key in the layer, set those whose value was accepted.
 	at  map[string]span
 	set map[string]bool
-	// askAlways says that a restriction was meant and could not be understood.
+	// askAlways says that a restriction could not be parsed.
 	askAlways bool
-	// broken says that the text is no JSON, so that nothing was taken of it.
+	// broken says that the text is no JSON, so that the layer is ignored.
 	broken bool
 	// unserved counts the keys around the present one that have no effect.
 	unserved int
@@ -76,13 +76,13 @@ func position(text []byte, offset int) (line, column int) {
 	return 1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
 }
 
-// wrong reports a value that could not be taken.
+// wrong reports an invalid value.
 func (d *decoder) wrong(at span, key string, tag reflect.StructTag, format string, args ...any) {
 	d.askAlways = d.askAlways || guards(tag)
 	d.report(true, at, key, format, args...)
 }
 
-// guards says that a key restricts what may happen.
+// guards says that a key is a restriction.
 func guards(tag reflect.StructTag) bool {
 	rule, _, _ := strings.Cut(tag.Get("ws"), ":")
 	return tag.Get("guard") != "" || slices.Contains([]string{"order", "true", "more", "roots", "budget"}, rule)
@@ -91,7 +91,7 @@ func guards(tag reflect.StructTag) bool {
 // maxBrackets bounds how deep a text can nest, since the parser recurses.
 const maxBrackets = 10_000
 
-// over gives base with the layer's values laid over it. Values that are wrong leave those of base.
+// over merges the layer's values into base. Invalid ones leave those of base.
 func (d *decoder) over(base Config) Config {
 	if blank(d.text) {
 		return base
@@ -116,7 +116,7 @@ func (d *decoder) over(base Config) Config {
 	return base
 }
 
-// located takes the place out of a message of the parser, "line 2, column 9: what".
+// located parses the position in a message of the parser, "line 2, column 9: what".
 func located(text []byte, message string) (span, string) {
 	where, what, ok := strings.Cut(message, ": ")
 	var line, column int
@@ -131,7 +131,7 @@ func located(text []byte, message string) (span, string) {
 	return span{at, min(at+1, len(text))}, what
 }
 
-// value takes v into to, and says whether it did.
+// value decodes v into to, and says whether it was valid.
 func (d *decoder) value(v hujson.Value, to reflect.Value, key string, tag reflect.StructTag) bool {
 	at := span{v.StartOffset, v.EndOffset}
 	switch to.Kind() {
@@ -164,7 +164,7 @@ func (d *decoder) value(v hujson.Value, to reflect.Value, key string, tag reflec
 	return false
 }
 
-// elements takes a list; what is wrong in it is left out.
+// elements decodes a list, without its invalid elements.
 func (d *decoder) elements(a *hujson.Array, to reflect.Value, key string, tag reflect.StructTag) bool {
 	list := reflect.MakeSlice(to.Type(), 0, len(a.Elements))
 	for i, e := range a.Elements {
@@ -180,7 +180,7 @@ func (d *decoder) elements(a *hujson.Array, to reflect.Value, key string, tag re
 	}
 	to.Set(list)
 	if len(a.Elements) > 0 && list.Len() == 0 {
-		// Never turn a list of mistakes into the empty list, which may mean that there is no limit.
+		// A list of invalid elements must not become the empty list, which may mean that there is no limit.
 		to.SetZero()
 	}
 	return true
@@ -205,7 +205,7 @@ func orRoot(key string) string {
 	return strconv.Quote(key)
 }
 
-// literal takes a scalar and says whether it did, and whether it was of the right type.
+// literal decodes a scalar and says whether it was accepted, and whether it had the right type.
 func (d *decoder) literal(at span, l hujson.Literal, to reflect.Value, key string, tag reflect.StructTag) (taken, rightType bool) {
 	outside := func(lo, hi int) (bool, bool) {
 		d.wrong(at, key, tag, "%q must be from %d to %d, not %s", key, lo, hi, l)
@@ -238,7 +238,7 @@ func (d *decoder) literal(at span, l hujson.Literal, to reflect.Value, key strin
 	return true, true
 }
 
-// word takes a string. Where a value is meant that this version does not have, what comes nearest and is no looser holds.
+// word decodes a string. A value that this version does not serve is replaced by its substitute, which is no looser.
 func (d *decoder) word(at span, s string, to reflect.Value, key string, tag reflect.StructTag) bool {
 	if why := wellFormed(tag.Get("form"), s); why != "" {
 		d.wrong(at, key, tag, "%q %s", key, why)
@@ -272,8 +272,8 @@ func (d *decoder) word(at span, s string, to reflect.Value, key string, tag refl
 	return false
 }
 
-// wellFormed says what is wrong with a string that must be the name of an environment variable, an absolute path, or a
-// pattern of names.
+// wellFormed says why a string is not the name of an environment variable, an absolute path, or a glob pattern, as form
+// demands.
 func wellFormed(form, s string) string {
 	switch form {
 	case "variable":
@@ -322,7 +322,7 @@ func (d *decoder) object(o *hujson.Object, to reflect.Value, key string) {
 	}
 }
 
-// member takes the value of a key, or says that the key has no effect.
+// member decodes the value of a key, and reports a key that this version does not serve.
 func (d *decoder) member(v hujson.Value, to reflect.Value, key string, at span, tag reflect.StructTag) {
 	d.at[key] = at
 	later := tag.Get("later") == "*"
@@ -340,7 +340,7 @@ func (d *decoder) member(v hujson.Value, to reflect.Value, key string, at span, 
 	}
 }
 
-// void says that a value sets nothing, so that there is nothing to be said about it.
+// void says that a value is empty.
 func void(v hujson.Value) bool {
 	switch v := v.Value.(type) {
 	case *hujson.Object:
@@ -351,7 +351,7 @@ func void(v hujson.Value) bool {
 	return false
 }
 
-// entries lays an object over a map, entry by entry; the map of the layer below stays as it is.
+// entries merges an object into a copy of a map, entry by entry.
 func (d *decoder) entries(o *hujson.Object, to reflect.Value, key string) {
 	merged := reflect.MakeMap(to.Type())
 	for it := to.MapRange(); it.Next(); {
@@ -404,7 +404,7 @@ func (d *decoder) unknown(at span, key, name string, in reflect.Type) {
 	d.report(guards(meant), at, full, "unknown key %q; did you mean %q?", full, near)
 }
 
-// elsewhere finds the key that has a name in another place than the one where it was written.
+// elsewhere finds a key with that name at another path.
 func elsewhere(t reflect.Type, key, name string) (string, reflect.StructTag) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -425,7 +425,7 @@ func elsewhere(t reflect.Type, key, name string) (string, reflect.StructTag) {
 	return "", ""
 }
 
-// nearest gives the valid name that a slip of the fingers turns into name, or that name begins, or "".
+// nearest gives the valid name with the smallest edit distance to name, or with name as a prefix, or "".
 func nearest(name string, valid []string) string {
 	letters := func(s string) string { return string(slices.Sorted(slices.Values([]byte(strings.ToLower(s))))) }
 	if i := slices.IndexFunc(valid, func(v string) bool { return letters(v) == letters(name) }); i >= 0 {
@@ -446,7 +446,7 @@ func nearest(name string, valid []string) string {
 	return best
 }
 
-// distance counts the insertions, deletions and replacements between a and b; limit or more is all the same.
+// distance is the Levenshtein distance, at most limit.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit

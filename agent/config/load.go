@@ -13,23 +13,23 @@ import (
 	"syscall"
 )
 
-// Inputs are the layers of a configuration, the weakest first. Empty ones are passed over.
+// Inputs are the layers of a configuration, in ascending precedence. Empty ones are skipped.
 type Inputs struct {
-	// UserFile is the path of the person's own file, see UserFile.
+	// UserFile is the path of the user's own file, see UserFile.
 	UserFile string
 	// Workspace is the folder whose .tandem/config.json is read, More are further folders, whose files are read after it.
-	// Such a file came with its folder, so it may only narrow what is allowed.
+	// Such a file came with its repository, so it may only make things stricter.
 	Workspace string
 	More      []string
 	// Client is the initializationOptions, Section the editor's "tandem" section, Env what TANDEM_MODEL sets,
 	// Flags what the command line sets; all are JSON.
 	Client, Section, Env, Flags []byte
-	// OwnClient and OwnSection say that the editor vouches for them: they never hold a repository's settings. Without that
-	// they may only narrow, as a workspace's file.
+	// OwnClient and OwnSection say that the editor guarantees that they never have a repository's settings. Otherwise they
+	// may only make things stricter, as a workspace's file.
 	OwnClient, OwnSection bool
 }
 
-// UserFile is where the person's own file is looked for, "" where there is no home.
+// UserFile is the path of the user's own file, "" without a home folder.
 func UserFile(getenv func(string) string) string {
 	dir := getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) {
@@ -42,7 +42,7 @@ func UserFile(getenv func(string) string) string {
 	return filepath.Join(dir, "tandem", "config.json")
 }
 
-// WorkspaceFile is where a folder's own file is looked for.
+// WorkspaceFile is the path of a folder's own file.
 func WorkspaceFile(folder string) string { return filepath.Join(folder, ".tandem", "config.json") }
 
 // Files are the paths that are read.
@@ -64,7 +64,7 @@ func (in Inputs) folders() []string {
 	return slices.Concat([]string{in.Workspace}, in.More)
 }
 
-// Origin is where a value was set. Line and Column count from 1; both are 0 outside files.
+// Origin is the place of a value. Line and Column count from 1; both are 0 outside files.
 type Origin struct {
 	Source       string
 	Line, Column int
@@ -77,33 +77,32 @@ func (o Origin) String() string {
 	return o.Source
 }
 
-// Loaded is a configuration with where it came from.
+// Loaded is a configuration with its origins.
 type Loaded struct {
 	Config
 	Problems []Problem
-	// Origins says where the value of each key was set, by its dotted path: the last layer that set it, or for lists that
-	// the layers add to, all of them. A key that nobody has set is missing.
+	// Origins are the origins of each key by its dotted path: the last layer that set it, or for concatenated lists all
+	// that did. A key that is not set is missing.
 	Origins map[string][]Origin
 	// Texts are the files that were read, by path.
 	Texts map[string][]byte
-	// AskAlways says that a restriction was meant and not understood: every change and command has to ask, also where somebody
-	// has chosen a looser mode for a session.
+	// AskAlways says that a restriction could not be parsed: every change and command must ask, also in a session with a
+	// looser mode.
 	AskAlways bool
 }
 
-// Load puts the configuration together. It always gives one that can be used: a value that is wrong is reported and the
-// layer below holds. Where a file cannot be read, or a wrong value was to restrict something, the mode is "ask" at the
-// loosest.
+// Load merges the layers. It always gives a usable configuration: an invalid value is reported and the layer below
+// holds. If a file cannot be read, or an invalid value was a restriction, the mode is "ask" or stricter.
 func Load(in Inputs) (Config, []Problem) {
 	l := new(Loader).Load(in)
 	return l.Config, l.Problems
 }
 
-// Loader is Load for somebody who loads again when something has changed: a file that is broken, or empty by now, then
-// goes on saying what it said when it was read last. The zero value is ready. It must not be used concurrently.
+// Loader loads repeatedly: for a file that is broken or empty now it uses the last good text. The zero value is ready.
+// It must not be used concurrently.
 type Loader struct{ good map[string][]byte }
 
-// Load puts the configuration together.
+// Load merges the layers.
 func (l *Loader) Load(in Inputs) Loaded {
 	a := assembly{
 		Loaded: Loaded{Config: Default(), Origins: map[string][]Origin{}, Texts: map[string][]byte{}},
@@ -116,7 +115,7 @@ func (l *Loader) Load(in Inputs) Loaded {
 		a.file(WorkspaceFile(folder), folder)
 	}
 	a.editor(in, "initializationOptions", in.Client, in.OwnClient, nil)
-	// The section can be changed while the server runs, so it is the newer word.
+	// The section comes last, since it can be changed while the server runs.
 	a.editor(in, "the tandem section", in.Section, in.OwnSection, (*decoder).keepLimit)
 	a.lay(&decoder{source: "TANDEM_MODEL", text: in.Env}, (*decoder).keepLimit)
 	a.lay(&decoder{source: "the command line", text: in.Flags}, (*decoder).keepLimit)
@@ -131,7 +130,7 @@ func (l *Loader) Load(in Inputs) Loaded {
 	return a.Loaded
 }
 
-// assembly is a configuration that is being put together.
+// assembly is a merge in progress.
 type assembly struct {
 	Loaded
 	loader    *Loader
@@ -139,7 +138,7 @@ type assembly struct {
 	askAlways bool
 }
 
-// lay puts a layer on top; accept takes back what the layer may not decide.
+// lay merges a layer; accept reverts keys that the layer may not set.
 func (a *assembly) lay(d *decoder, accept func(d *decoder, base, next *Config)) {
 	if len(d.text) == 0 {
 		return
@@ -158,8 +157,8 @@ func (a *assembly) lay(d *decoder, accept func(d *decoder, base, next *Config)) 
 	}
 }
 
-// editor lays settings on top that an editor has sent. Helix, Zed, eglot and others pass on what a repository sets, so
-// where the editor does not vouch for them they may only narrow.
+// editor merges settings from an editor. Helix, Zed, eglot and others pass on a repository's settings, so unless the
+// editor guarantees otherwise they may only make things stricter.
 func (a *assembly) editor(in Inputs, source string, text []byte, own bool, accept func(d *decoder, base, next *Config)) {
 	d := &decoder{source: source, text: text}
 	if !own {
@@ -174,7 +173,7 @@ func (a *assembly) editor(in Inputs, source string, text []byte, own bool, accep
 	a.lay(d, accept)
 }
 
-// origin notes that a layer has set a key.
+// origin records that a layer has set a key.
 func (a *assembly) origin(d *decoder, key string) {
 	o := Origin{Source: d.source}
 	if d.inFile {
@@ -187,7 +186,7 @@ func (a *assembly) origin(d *decoder, key string) {
 	a.Origins[key] = []Origin{o}
 }
 
-// file lays a file on top, if it is there. One of a folder may only narrow, and so may one that others can write.
+// file merges a file, if it exists. One of a folder, or one that other users can write, may only make things stricter.
 func (a *assembly) file(path, folder string) {
 	text, foreign, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -241,7 +240,7 @@ func (a *assembly) file(path, folder string) {
 
 func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
-// Reason is what is wrong with a file, without its path.
+// Reason is an error about a file without its path.
 func Reason(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -252,14 +251,14 @@ func Reason(err error) string {
 
 const maxFile = 1 << 20
 
-// ReadFile reads a regular file of at most 1 MiB, without the mark that some editors put before UTF-8; a pipe or a device
-// in its place is an error, since it could block.
+// ReadFile reads a regular file of at most 1 MiB, without a byte order mark; a pipe or a device is an error, since it
+// could block.
 func ReadFile(path string) ([]byte, error) {
 	text, _, err := read(path)
 	return text, err
 }
 
-// read is ReadFile; foreign says why the file may not be the person's own word.
+// read is ReadFile; foreign says why the file may not be the user's own.
 func read(path string) (text []byte, foreign string, err error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

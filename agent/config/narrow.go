@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// add puts the lists that layers add to together.
+// add concatenates the lists with the tag adds.
 func add(base, next reflect.Value) {
 	for i := range next.NumField() {
 		f := next.Type().Field(i)
@@ -25,7 +25,7 @@ func add(base, next reflect.Value) {
 	}
 }
 
-// union gives the elements of both lists, those of a in front, each once.
+// union gives the elements of both lists, those of a first, without duplicates.
 func union(a, b reflect.Value) reflect.Value {
 	all := reflect.MakeSlice(a.Type(), 0, a.Len()+b.Len())
 	for _, list := range []reflect.Value{a, b} {
@@ -59,7 +59,7 @@ func (d *decoder) keepLimit(base, next *Config) {
 	}
 }
 
-// narrowed takes back what a file that may only narrow has not the say in. who is what the person is told of the file.
+// narrowed reverts the keys that a layer which may only make things stricter may not set. who names it in messages.
 func (d *decoder) narrowed(who, folder string, folders []string, base, next *Config) {
 	d.narrow(who, "", reflect.ValueOf(base).Elem(), reflect.ValueOf(next).Elem())
 	if at, set := d.at["writeRoots"]; set {
@@ -70,17 +70,17 @@ func (d *decoder) narrowed(who, folder string, folders []string, base, next *Con
 	}
 }
 
-// narrow goes through the keys that were set. What each may become is in its tag ws:
+// narrow checks the keys that were set by their tag ws:
 //
 //	free     anything
 //	smaller  a smaller number
 //	budget   a smaller number, where 0 is the largest
 //	true     true
-//	more     a list with more in it, which it always is
-//	order:   one of the values that stand behind the present one
+//	more     a list that is added to, as always
+//	order:   a value after the present one
 //	roots    see narrowRoots
 //
-// A key without the tag is not theirs to decide. It is the one table of where a key may be set.
+// A key without the tag may not be set. The tags are the only table of this.
 func (d *decoder) narrow(who, key string, base, next reflect.Value) {
 	for i := range next.NumField() {
 		f := next.Type().Field(i)
@@ -108,7 +108,7 @@ func (d *decoder) narrow(who, key string, base, next reflect.Value) {
 	}
 }
 
-// refuse reports what a layer that may only narrow has no say in.
+// refuse reports a key that the layer may not set.
 func (d *decoder) refuse(at span, key, message string) {
 	if d.elsewhere != "" {
 		message += "; " + d.elsewhere
@@ -116,7 +116,7 @@ func (d *decoder) refuse(at span, key, message string) {
 	d.report(d.elsewhere != "", at, key, "%s", message)
 }
 
-// decides says that a workspace has a say in some key of a struct.
+// decides says that a workspace may set some key of a struct.
 func decides(t reflect.Type) bool {
 	for i := range t.NumField() {
 		if t.Field(i).Tag.Get("ws") != "" {
@@ -126,7 +126,7 @@ func decides(t reflect.Type) bool {
 	return false
 }
 
-// within says that a rule lets a value become another.
+// within says that a rule permits the change of a value.
 func within(rule string, base, next reflect.Value) bool {
 	kind, order, _ := strings.Cut(rule, ":")
 	switch kind {
@@ -154,9 +154,9 @@ func number(v reflect.Value) float64 {
 	return v.Float()
 }
 
-// narrowRoots keeps those of the wanted roots that lie below a root that is already allowed, as absolute paths without
-// symbolic links, and what is allowed outside the folder that wants them. A wish that leaves nothing changes nothing; if
-// it was for folders that are only not there, it was a limit, and everything asks.
+// narrowRoots gives those of the wanted roots that lie below an allowed root, as absolute paths without symbolic links,
+// and the allowed roots outside of the folder of the layer. If none are left, nothing changes; if that is because the
+// folders do not exist, it was meant as a limit, and everything asks.
 func (d *decoder) narrowRoots(at span, folder string, folders, allowed, wanted []string) []string {
 	if len(wanted) == 0 {
 		if wanted != nil || allowed != nil {
@@ -201,7 +201,7 @@ func (d *decoder) narrowRoots(at span, folder string, folders, allowed, wanted [
 	return kept
 }
 
-// there gives as much of a path as exists.
+// there gives the longest existing prefix of a path.
 func there(path string) string {
 	for {
 		if _, err := os.Lstat(path); err == nil || path == filepath.Dir(path) {
@@ -211,7 +211,7 @@ func there(path string) string {
 	}
 }
 
-// below says that a path is a folder or lies below it, whatever links lead there.
+// below says that a path is a folder or lies below it, with symbolic links resolved.
 func below(path, folder string) bool {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -16,14 +16,14 @@ var schema string
 // Schema is the JSON Schema of the configuration, for editors.
 func Schema() string { return schema }
 
-// Value is what a key is set to and by whom; no origin is the default.
+// Value is the value of a key with its origins; without any it is the default.
 type Value struct {
 	Key     string
 	Value   any
 	Origins []Origin
 }
 
-// Values lists every key with its value, without what is secret.
+// Values lists every key with its value, redacted.
 func (l Loaded) Values() []Value {
 	var out []Value
 	c := l.Redacted()
@@ -33,7 +33,7 @@ func (l Loaded) Values() []Value {
 	return out
 }
 
-// walk calls leaf for every key that is no object of keys.
+// walk calls leaf for every key that is no object.
 func walk(v reflect.Value, key string, leaf func(key string, v reflect.Value)) {
 	switch {
 	case v.Kind() == reflect.Struct:
@@ -55,7 +55,7 @@ func names(m reflect.Value) []reflect.Value {
 	})
 }
 
-// originsOf says who has set a key or something in it.
+// originsOf gives the origins of a key and of all below it.
 func (l Loaded) originsOf(key string) []Origin {
 	if o, ok := l.Origins[key]; ok {
 		return o
@@ -71,9 +71,8 @@ func (l Loaded) originsOf(key string) []Origin {
 
 const hidden = "[redacted]"
 
-// Redacted is the configuration for somebody to see: without the values of headers and of environment variables,
-// without the arguments of commands that print keys, and without what stands in an address besides the place. Lists and
-// maps that are not set are empty.
+// Redacted is the configuration for display: without the values of headers and environment variables, the arguments of
+// commands that print keys, and the user, password and query of addresses. Unset lists and maps are empty.
 func (c Config) Redacted() Config {
 	var copied Config
 	raw, err := json.Marshal(c)
