@@ -1,0 +1,144 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"tandem/agent"
+	"tandem/agent/config"
+	"tandem/agent/model"
+	"tandem/agent/model/script"
+	"tandem/lspserver/backend"
+	"tandem/lspserver/wire"
+	"tandem/lspserver/wire/wiretest"
+	"tandem/tools/builtin"
+)
+
+// models plays one script for every session.
+type models struct{ text string }
+
+func (m models) Open(string) (model.Model, error) {
+	s, err := script.Parse(m.text)
+	if err != nil {
+		return nil, err
+	}
+	return script.New("script/test", s), nil
+}
+
+func (models) Names() []string { return []string{"script/test"} }
+
+// serve starts an agent that plays a script, and the editor's end of a connection to it with these handlers.
+func serve(t *testing.T, text string, r *wire.Router) *wire.Conn {
+	t.Helper()
+	ours, theirs := wiretest.Pipes()
+	code := make(chan int, 1)
+	go func() {
+		code <- Serve(context.Background(), theirs, Options{Options: backend.Options{
+			Tools: builtin.Tools(), Opener: func(config.Config, model.Lend) model.Opener { return models{text} },
+		}})
+	}()
+	conn := wire.Serve(context.Background(), ours, r, wire.Options{Client: true, ACP: true})
+	t.Cleanup(func() {
+		conn.Close()
+		if c := <-code; c != 0 {
+			t.Errorf("it ended with %d", c)
+		}
+	})
+	return conn
+}
+
+type is = map[string]any
+
+func codeOf(err error) int {
+	var e *wire.Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return 0
+}
+
+// TestFindingL10OverAPipe does the main job with an editor that has unsaved text of a file and is asked.
+func TestFindingL10OverAPipe(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, buffer := filepath.Join(dir, "a.txt"), "one, typed\ntwo\n"
+	if err := os.WriteFile(file, []byte("one\ntwo\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := wire.NewRouter()
+	asked := make(chan jsontext.Value, 8)
+	wire.Notify(r, "session/update", func(context.Context, jsontext.Value) {})
+	wire.Handle(r, "session/request_permission", func(_ context.Context, p jsontext.Value) (is, error) {
+		asked <- p
+		return is{"outcome": is{"outcome": "selected", "optionId": "allow_once"}}, nil
+	})
+	wire.Handle(r, "fs/read_text_file", func(context.Context, jsontext.Value) (is, error) { return is{"content": buffer}, nil })
+	wire.Handle(r, "fs/write_text_file", func(_ context.Context, p fileParams) (is, error) {
+		buffer = *p.Content
+		return is{}, os.WriteFile(p.Path, []byte(buffer), 0o644)
+	})
+	conn := serve(t, "call read_file {\"path\":\"a.txt\"}\n\n"+
+		"call edit_file {\"path\":\"a.txt\",\"old_text\":\"two\",\"new_text\":\"2\"}\n\nsay done\n", r)
+	ctx := t.Context()
+	if err := conn.Call(ctx, "session/new", is{"cwd": dir, "mcpServers": []any{}}, nil); codeOf(err) != wire.CodeInvalidRequest {
+		t.Errorf("before initialize: %v", err)
+	}
+	can := is{"fs": is{"readTextFile": true, "writeTextFile": true}}
+	var hello struct {
+		ProtocolVersion int `json:"protocolVersion"`
+	}
+	err = conn.Call(ctx, "initialize", is{"protocolVersion": 7, "clientCapabilities": can}, &hello)
+	if err != nil || hello.ProtocolVersion != 1 {
+		t.Fatalf("initialize: %+v, %v", hello, err)
+	}
+	var made choices
+	if err := conn.Call(ctx, "session/new", is{"cwd": dir, "mcpServers": []any{}}, &made); err != nil {
+		t.Fatal(err)
+	}
+	if o := made.ConfigOptions; len(o) != 1 || o[0].CurrentValue != "script/test" {
+		t.Errorf("options %+v", o)
+	}
+	var ended promptResult
+	p := is{"sessionId": made.SessionID, "prompt": []any{is{"type": "text", "text": "go"}}}
+	if err := conn.Call(ctx, "session/prompt", p, &ended); err != nil || ended.StopReason != "end_turn" {
+		t.Fatalf("%+v, %v", ended, err)
+	}
+	if len(asked) != 1 || buffer != "one, typed\n2\n" {
+		t.Errorf("asked %d times, the buffer says %q", len(asked), buffer)
+	}
+	p["sessionId"] = "s-none"
+	if err := conn.Call(ctx, "session/prompt", p, nil); codeOf(err) != codeNotFound {
+		t.Errorf("an unknown session: %v", err)
+	}
+	servers := []any{is{"name": "x", "command": "/bin/true", "args": []any{}, "env": []any{}}}
+	if err := conn.Call(ctx, "session/new", is{"cwd": dir, "mcpServers": servers}, nil); codeOf(err) != wire.CodeInvalidParams {
+		t.Errorf("a server of tools: %v", err)
+	}
+}
+
+func TestFindingL10StopReasons(t *testing.T) {
+	for _, tt := range []struct {
+		r    agent.TurnResult
+		want string
+		code int
+	}{
+		{agent.TurnResult{Stop: agent.EndTurn}, "end_turn", 0},
+		{agent.TurnResult{Stop: agent.Cancelled}, "cancelled", 0},
+		{agent.TurnResult{Stop: agent.BudgetExceeded}, "max_turn_requests", 0},
+		{agent.TurnResult{Stop: "error", Err: &model.Error{Kind: "auth", Message: "set a key"}}, "", codeAuthRequired},
+		{agent.TurnResult{Stop: "error", Err: &model.Error{Kind: "cut", Message: "cut"}}, "", wire.CodeInternal},
+		{agent.TurnResult{Stop: "error", Err: errors.New("x")}, "", wire.CodeInternal},
+	} {
+		got, err := answer(tt.r)
+		if got.StopReason != tt.want || codeOf(err) != tt.code {
+			t.Errorf("%s, %v: %q, %v", tt.r.Stop, tt.r.Err, got.StopReason, err)
+		}
+	}
+}
