@@ -179,7 +179,7 @@ func write(t testing.TB, path, text string) {
 	}
 }
 
-// TestA13FilesNotToBeTrusted starts with files that others may have written, or that nobody can read: what they forbid
+// TestA13FilesNotToBeTrusted starts with files that others may have written, or that cannot be read: what they forbid
 // holds, what they allow does not, and the person is told.
 func TestA13FilesNotToBeTrusted(t *testing.T) {
 	const text = `{"mode": "auto", "writeRoots": [], "strictPaths": true, "disabledTools": ["bash"],
@@ -193,7 +193,7 @@ func TestA13FilesNotToBeTrusted(t *testing.T) {
 		says  string
 	}{
 		{"world-writable", func(p string) error { return os.Chmod(p, 0o602) }, forbids, "everybody may write it (chmod o-w), so it may only make things stricter"},
-		{"of somebody else", func(p string) error { return os.Chown(p, 4242, -1) }, forbids, "it belongs to somebody else, so it may only make things stricter"},
+		{"of another user", func(p string) error { return os.Chown(p, 4242, -1) }, forbids, "it belongs to another user, so it may only make things stricter"},
 		{"unreadable", func(p string) error { return os.Chmod(p, 0) }, Default(), "cannot be read: permission denied"},
 		{"malformed", func(p string) error { return os.WriteFile(p, []byte(text+"}"), 0o600) }, Default(), "not valid JSON"},
 	} {

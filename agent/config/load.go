@@ -276,7 +276,7 @@ func read(path string) (text []byte, foreign string, err error) {
 	case info.Mode().Perm()&0o002 != 0:
 		foreign = "everybody may write it (chmod o-w)"
 	case notOurs(info):
-		foreign = "it belongs to somebody else"
+		foreign = "it belongs to another user"
 	}
 	text, err = io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err == nil && len(text) > maxFile {

@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// rest is how long a model that failed is passed over where another one can answer.
+// rest is how long a failed model is skipped if there is another.
 const rest = time.Minute
 
-// WithFallbacks gives a model that lets others answer, in their order, when the first one fails before it has said
-// anything. Who answers is told as a Notice. A model that failed is not asked again for a minute. The others are opened
-// when they are needed.
+// WithFallbacks gives a model that fails over to others, in their order, when the first fails before its answer begins.
+// A Notice names the model that answers. A failed model is skipped for a minute. The others are opened lazily.
 func WithFallbacks(m Model, others []string, open func(name string) (Model, error)) Model {
 	others = slices.DeleteFunc(slices.Clone(others), func(name string) bool { return name == m.Name() })
 	if len(others) == 0 {

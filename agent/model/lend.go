@@ -9,7 +9,7 @@ import (
 // goroutine, and returns when the answer has ended. Errors are *Error, the context's, or the editor's in its own words.
 type Lend func(ctx context.Context, r Loan, on func(Chunk)) (Lent, error)
 
-// Loan is what an editor's model is asked: messages and tools are as in Chat Completions. Model is the editor's own
+// Loan is a request to an editor's model: messages and tools are as in Chat Completions. Model is the editor's own
 // name for one of its models, "" leaves the choice to it.
 type Loan struct {
 	Model           string

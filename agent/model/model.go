@@ -1,5 +1,5 @@
-// Package model is the one way in which Tandem speaks to a model. Each vendor's wire lives in a folder of its own
-// below; nothing else knows a vendor.
+// Package model is the interface to language models. Each vendor's protocol is a package below; nothing else knows a
+// vendor.
 package model
 
 import (
@@ -32,9 +32,10 @@ type Message struct {
 	// Name is the tool's name in a Tool message, Failed says that the call had no success.
 	Name   string `json:"name,omitempty"`
 	Failed bool   `json:"failed,omitempty"`
-	// Attachments come after the text of a User or Tool message. They are stored by the name of the first kind that there was.
+	// Attachments come after the text of a User or Tool message. They are stored by the name of the first kind that there
+	// was.
 	Attachments []Attachment `json:"images,omitempty"`
-	// Thoughts are what an Assistant message's model wants to have back.
+	// Thoughts are those that the model of an Assistant message must get again.
 	Thoughts []Thought `json:"thoughts,omitempty"`
 }
 
@@ -73,7 +74,8 @@ func (a Attachment) Describe() string {
 	return strings.TrimSpace(fmt.Sprintf("%s (%s, %d bytes)", a.Name, a.MIMEType, len(a.Data)))
 }
 
-// Carried is the message for a model that takes no attachments but those of which can says so: its text names the others.
+// Carried is the message for a model that takes no attachments but those of which can says so: its text names the
+// others.
 func (m Message) Carried(can func(Attachment) bool) Message {
 	var kept []Attachment
 	for _, a := range m.Attachments {
@@ -87,12 +89,12 @@ func (m Message) Carried(can func(Attachment) bool) Message {
 	return m
 }
 
-// Thought is a finished thought. Only the model that had it is given it again.
+// Thought is a complete thought. It is sent only to the model that wrote it.
 type Thought struct {
 	// Model is the name of that model.
 	Model string `json:"model"`
 	Text  string `json:"text,omitempty"`
-	// Sealed is the thought in the form that its service understands; nobody else looks inside.
+	// Sealed is the thought in its service's own opaque form.
 	Sealed json.RawMessage `json:"sealed,omitempty"`
 	// Text and Calls of its message before the thought: bytes, and number of calls.
 	AfterText  int `json:"afterText,omitempty"`
@@ -142,7 +144,7 @@ type Call struct {
 	Arguments string `json:"arguments"`
 }
 
-// ToolSpec is a tool as it is offered to a model.
+// ToolSpec describes a tool to a model.
 type ToolSpec struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -209,7 +211,7 @@ type Delta struct {
 	Call    *CallDelta
 	// Kept is a thought that is complete and that the model wants to have back. Its text has come as Thought before.
 	Kept *Thought
-	// Notice is a word to the person, such as that a request is tried again; it is no part of the answer.
+	// Notice is a message to the user, such as a retry; it is no part of the answer.
 	Notice string
 }
 
@@ -222,11 +224,11 @@ type CallDelta struct {
 	Done      bool
 }
 
-// Response is what is known when an answer has ended.
+// Response is the end of an answer.
 type Response struct {
 	Stop  StopReason
 	Usage Usage
-	// Detail explains an unusual stop to a person.
+	// Detail explains an unusual stop to the user.
 	Detail string
 }
 
@@ -238,7 +240,7 @@ type Model interface {
 	Name() string
 }
 
-// Error is a model that could not be used. Message says what happened and what to set or do; it never holds a key.
+// Error is a failed request. Message says what happened and what to set or do; it never has a key.
 type Error struct {
 	// Kind is "unavailable" (unknown provider or model, no key: nothing was sent), "auth", "rate_limit", "overloaded",
 	// "bad_response", "cut", "context_window", "http".
@@ -252,7 +254,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Opener finds the model that a name stands for. An empty name asks for the default. Errors are *Error with Kind
+// Opener opens models by name. The empty name is the default. Errors are *Error with Kind
 // "unavailable".
 type Opener interface {
 	Open(name string) (Model, error)

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// maxPause is the longest pause that is worth a person's waiting; a server that wants more is reported instead.
+// maxPause is the longest pause; a server that demands more is an error.
 const maxPause = time.Minute
 
-// Retrying gives a model that repeats a request that failed in a way that may pass, up to attempts tries in all, as
-// long as nothing of an answer but thoughts has been handed on. The pause doubles from backoff unless the server names
-// one; each repetition is told as a Notice.
+// Retrying gives a model that retries requests after transient errors, up to attempts tries in all, as long as only
+// thoughts of an answer were delivered. The backoff is exponential unless the server names a pause; each retry is a
+// Notice.
 func Retrying(m Model, attempts int, backoff time.Duration) Model {
 	return &retrying{Model: m, attempts: attempts, backoff: backoff}
 }
@@ -28,7 +28,7 @@ func (m *retrying) Stream(ctx context.Context, r Request, on func(Delta)) (Respo
 	for try := 1; ; try++ {
 		started := false
 		resp, err := m.Model.Stream(ctx, r, func(d Delta) {
-			// A thought that is had again does no harm.
+			// Repeated thoughts are harmless.
 			started = started || d.Thought == "" && d.Notice == ""
 			on(d)
 		})

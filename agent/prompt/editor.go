@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Editor is what a person has in front of them. All paths are absolute.
+// Editor is the context of a message in the editor. All paths are absolute.
 type Editor struct {
 	// Active is the document with the cursor, "" where there is none. Line and Column count from 1; 0 is unknown.
 	Active       string
@@ -25,13 +25,13 @@ type Editor struct {
 	Open []string
 }
 
-// MaxSelection is how many bytes of a selection a model is told at most.
+// MaxSelection is the limit in bytes of a selection for the model.
 const MaxSelection = 8 << 10
 
-// maxOpen is how many further documents a model is told of at most.
+// maxOpen limits the further documents for the model.
 const maxOpen = 20
 
-// Render gives what is to be said of it beside a message, "" for nothing.
+// Render gives the text to append to a message, or "".
 func (e Editor) Render(root string) string {
 	var lines []string
 	if e.Active != "" {

@@ -28,7 +28,7 @@ func between(mark, attributes, text string) string {
 	return fmt.Sprintf("<%s%s>\n%s\n</%s>", mark, foreign(attributes), foreign(text), mark)
 }
 
-// foreign takes the marks out of what others wrote.
+// foreign escapes marks in untrusted text.
 func foreign(text string) string { return marks().ReplaceAllString(text, "&lt;$1") }
 
 // name is a path or a link as it stands in a line for a model.

@@ -1,4 +1,4 @@
-// Package prompt writes what a model is told: the system prompt, and a person's message with what is attached to it.
+// Package prompt writes the texts for a model: the system prompt, and a user's message with its attachments.
 package prompt
 
 import (
@@ -22,10 +22,10 @@ var systemTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("system").Parse(systemText))
 })
 
-// System is what the system prompt depends on. It is made once for a session, so that the beginning of all its requests
-// is the same and can be cached.
+// System has the variables of the system prompt. It is made once for a session: the common prefix of all requests can
+// be cached.
 type System struct {
-	// Root is the folder that relative paths start from, More are further folders of the workspace.
+	// Root is the base of relative paths, More are further folders of the workspace.
 	Root string
 	More []string
 	Date time.Time
@@ -63,7 +63,7 @@ func (s System) Render() string {
 	return b.String()
 }
 
-// Block is one part of what a person sent; the types are those of the Agent Client Protocol.
+// Block is one part of a user's message; the types are those of the Agent Client Protocol.
 type Block struct {
 	// Type is "text", "resource_link", "resource", "image" or "audio".
 	Type string

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// RulesFile is the file in which a folder says how work below it is to be done.
+// RulesFile is the name of the files with rules for the work below their folder.
 const RulesFile = "AGENTS.md"
 
-// maxRules is how much of one rules file a model is told, in bytes.
+// maxRules is the limit of one rules file for the model, in bytes.
 const maxRules = 16 << 10
 
 // Rule is what a rules file says. Path is as the model is to see it, "" for the person's own rules.

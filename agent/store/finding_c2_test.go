@@ -14,7 +14,7 @@ import (
 )
 
 // The time of a session's last use is written at most once a second while a turn writes its entries. It is exact at the
-// end of the turn, and once nobody holds the session.
+// end of the turn, and after a release.
 func TestFindingC2TheTimeOfASessionIsWrittenOnceASecond(t *testing.T) {
 	now := time.UnixMicro(1_700_000_000_000_000)
 	path := filepath.Join(t.TempDir(), "state", "sessions.db")
@@ -172,7 +172,7 @@ func TestFindingC2OnlyIntentsAreSynced(t *testing.T) {
 		mode("an entry", normal)
 		_, err = s.Keep(id, "/w/a", []byte("theirs"))
 		must(t, err)
-		mode("somebody else's bytes", full)
+		mode("another program's bytes", full)
 	}
 	must(t, s.Close())
 }

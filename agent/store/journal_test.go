@@ -109,7 +109,7 @@ func TestIntentsAreFoundAgain(t *testing.T) {
 	})
 }
 
-// What is forgotten takes its intents along, but not what others need. Those that nobody has judged stay without bytes
+// What is forgotten takes its intents along, but not what others need. Those not judged yet stay without bytes
 // until then.
 func TestIntentsAreForgotten(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestFindingS14StateOfOthers opens no database in a folder that others may write or that belongs to somebody else, and
+// TestFindingS14StateOfOthers opens no database in a folder that others may write or that belongs to another user, and
 // none that is a link.
 func TestFindingS14StateOfOthers(t *testing.T) {
 	for name, c := range map[string]struct {

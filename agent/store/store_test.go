@@ -221,7 +221,7 @@ func random(c *clock, n int) string {
 	return b.String()
 }
 
-// A store never grows far beyond its quota: sessions that nobody holds go, and the held one goes on without its texts.
+// A store never grows far beyond its quota: released sessions are deleted, and the held one goes on without its texts.
 func TestQuota(t *testing.T) {
 	both(t, 1<<20, func(t *testing.T, s Store) {
 		noise := newClock()
@@ -243,7 +243,7 @@ func TestQuota(t *testing.T) {
 			t.Errorf("the last text: %v", err)
 		}
 		if _, _, err := s.Entries("old"); !errors.Is(err, ErrUnknown) {
-			t.Errorf("the session that nobody holds: %v", err)
+			t.Errorf("the released session: %v", err)
 		}
 	})
 }

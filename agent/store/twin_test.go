@@ -65,7 +65,7 @@ func TestTwins(t *testing.T) {
 				case 4:
 					found, next, err := s.Sessions(Query{Text: one, Limit: limit})
 					for n := range found {
-						found[n].PID = 0 // one in memory is nobody else's
+						found[n].PID = 0 // a store in memory has one process
 					}
 					got[k] = outcome(fmt.Sprintf("%+v %s", found, next), err)
 				case 8:

@@ -63,9 +63,9 @@ func (m *messages) Stream(ctx context.Context, r model.Request, on func(model.De
 	return x.Answered(a.end(), on)
 }
 
-// body encodes a request, and of its lists only what the last one did not have. It says where the service may cache what it
-// has read: after the tools, after the system prompt, and after the two newest messages of the person's side, so that what
-// this request adds is found by the next one.
+// body encodes a request, and of its lists only what the last one did not have. It says where the service may cache
+// what it has read: after the tools, after the system prompt, and after the two newest messages of the person's side,
+// so that what this request adds is found by the next one.
 func (m *messages) body(r model.Request) (wire.Body, error) {
 	limits := limitsOf(m.Model)
 	message, tool := sdk.MessageParam{Role: "here"}, sdk.ToolUnionParam{OfTool: &sdk.ToolParam{Name: "here"}}
@@ -141,7 +141,8 @@ func (m *messages) add(items []sdk.MessageParam, from []model.Message, i int) []
 	return items
 }
 
-// marked are the two newest messages of the person's side, with the mark that the service may cache what ends with them.
+// marked are the two newest messages of the person's side, with the mark that the service may cache what ends with
+// them.
 func marked(items []sdk.MessageParam, _ []model.Message) (map[int]sdk.MessageParam, []sdk.MessageParam) {
 	other := map[int]sdk.MessageParam{}
 	for i := len(items) - 1; i >= 0 && len(other) < 2; i-- {

@@ -222,8 +222,8 @@ func indent(body string) string {
 	return b.String() + "\n"
 }
 
-// Serve reads a request and gives its body, after it has played the response at, or the last one: in chunks of that size
-// where the response is chunked. It closes the connection.
+// Serve reads a request and gives its body, after it has played the response at, or the last one: in chunks of that
+// size where the response is chunked. It closes the connection.
 func (c *Case) Serve(conn net.Conn, at, size int) string {
 	defer conn.Close()
 	at = min(at, len(c.responses)-1)

@@ -97,8 +97,8 @@ func said(name string) wire.Writing[model.Message, openai.ChatCompletionMessage]
 	}
 }
 
-// late are the images of the results that from ends with. A tool's message holds text alone, so that they follow, in one
-// message of the person's, when all results are said.
+// late are the images of the results that from ends with. A tool's message holds text alone, so that they follow, in
+// one message of the person's, when all results are said.
 func late(from []model.Message) []openai.ChatCompletionMessage {
 	first := len(from)
 	for first > 0 && from[first-1].CallID != "" {

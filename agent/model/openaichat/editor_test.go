@@ -79,8 +79,8 @@ func TestEditor(t *testing.T) {
 	}
 }
 
-// TestEditorSilent sees to it that an editor which stops answering does not hold up a turn, and one that is slow does not
-// fail.
+// TestEditorSilent sees to it that an editor which stops answering does not hold up a turn, and one that is slow does
+// not fail.
 func TestEditorSilent(t *testing.T) {
 	for _, c := range []struct {
 		name   string

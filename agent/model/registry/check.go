@@ -15,18 +15,19 @@ import (
 	"tandem/agent/model/wire"
 )
 
-// Checked is what is known of a model before it has answered.
+// Checked is the result of Check.
 type Checked struct {
 	// Model is its name, Why the reason where it was chosen for the person.
 	Model, Why string
 	// Address is where its service is, "" for a model that is on no network.
 	Address string
-	// Listed says whether the service lists the model; nil where it lists none.
+	// Listed says whether the service lists the model; nil if it lists none.
 	Listed *bool
 }
 
 // Check asks the service of a model, named as for Open, for the list of its models: nothing is charged for that, and it
-// shows whether the service is there and takes the key. Errors are *model.Error; then Checked has what was found until there.
+// shows whether the service is there and takes the key. Errors are *model.Error; then Checked has what was found until
+// there.
 func (r *Registry) Check(ctx context.Context, name string) (Checked, error) {
 	c := Checked{Model: cmp.Or(name, r.Config.Model)}
 	if c.Model == "" && r.Discover {
@@ -61,7 +62,7 @@ func (r *Registry) Check(ctx context.Context, name string) (Checked, error) {
 	return c, err
 }
 
-// list gives the models of a service, nil where it does not say.
+// list gives the models of a service, nil if it has no list.
 func list(ctx context.Context, client *wire.Client, api string) ([]string, error) {
 	path := "/models"
 	if api == messages {

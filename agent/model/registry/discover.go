@@ -16,7 +16,7 @@ import (
 	"tandem/agent/model/wire"
 )
 
-// patience is how long all services on this machine together may take to say what they have.
+// patience is the time limit for the lists of all local services together.
 const patience = 200 * time.Millisecond
 
 // Choice is a model that can be had without any configuration, and why.
@@ -94,7 +94,7 @@ func (r *Registry) running() (found []Choice, idle []string) {
 	return found, idle
 }
 
-// shown words an address that has answered.
+// shown is an address for display.
 func shown(base string) string {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -131,7 +131,7 @@ func (r *Registry) first(ctx context.Context, base string) (id string, there boo
 	return "", true
 }
 
-// announced is a model that was chosen for the person, which it says before its first answer.
+// announced is a model that was chosen by discovery, which its first answer says in a Notice.
 type announced struct {
 	model.Model
 	why  string

@@ -1,4 +1,4 @@
-// Package registry finds the model that a name stands for: a provider's, a script, or the embedded one.
+// Package registry opens models by name: a provider's, a script, or the embedded one.
 package registry
 
 import (
@@ -45,7 +45,7 @@ type preset struct {
 	name, api, baseURL string
 	// model is the one to begin with; local services are asked for theirs.
 	model string
-	// local services need no key. Those at an address that nobody else uses are looked for.
+	// local services need no key. Those with a default port of their own are probed.
 	local, discover bool
 }
 
@@ -58,7 +58,7 @@ const (
 	chatCompletions = "openai-chat"
 )
 
-// presets are in the order in which a model is looked for.
+// presets are in the order of discovery.
 func presets() []preset {
 	return []preset{
 		{name: "anthropic", api: messages, baseURL: "https://api.anthropic.com", model: "claude-sonnet-5-5"},
@@ -253,7 +253,7 @@ func (r *Registry) key(provider string, p config.Provider) (string, error) {
 	return strings.TrimSpace(key), nil
 }
 
-// choices says what can be named instead.
+// choices describes the names that can be opened.
 func (r *Registry) choices() string {
 	known := slices.Collect(maps.Keys(r.Config.Providers))
 	for _, p := range presets() {
@@ -264,7 +264,7 @@ func (r *Registry) choices() string {
 		strings.Join(slices.Compact(known), ", "))
 }
 
-// advice is how to get from the embedded model to a real one.
+// advice says how to configure a real model.
 func (r *Registry) advice() string {
 	var ready, hosted, local []string
 	for _, p := range presets() {

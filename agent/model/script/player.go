@@ -167,7 +167,7 @@ func conversation(messages []model.Message) string {
 	return b.String()
 }
 
-// end is the last part of a conversation, for a person who looks for what did not match.
+// end is the last part of a conversation, to show what did not match.
 func end(text string) string {
 	const most = 2000
 	if len(text) <= most {

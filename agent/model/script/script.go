@@ -1,4 +1,4 @@
-// Package script is a model that plays a script. It needs no network, so it serves for trying things out and for tests.
+// Package script is a scripted model. It needs no network, so it is for demonstrations and tests.
 //
 // A script is lines. A blank line ends a message; each message answers one request.
 //
@@ -23,10 +23,10 @@ import (
 	"tandem/agent/model"
 )
 
-// Script is a parsed script. It is never changed, so any number of models may play it.
+// Script is a parsed script. It is immutable, so models may share it.
 type Script struct{ messages [][]step }
 
-// step is one line: what it says, parsed.
+// step is one parsed line.
 type step struct {
 	line int
 	text string // the line itself
@@ -38,7 +38,7 @@ type step struct {
 	wait time.Duration
 }
 
-// ParseError is a line that is no part of the language.
+// ParseError is a syntax error in a line.
 type ParseError struct {
 	Line    int
 	Message string

@@ -18,15 +18,15 @@ func (b Body) Len() (n int64) {
 	return n
 }
 
-// Writing says how the things of a list, such as the messages of a conversation, are written as the items that a service
-// knows.
+// Writing says how the things of a list, such as the messages of a conversation, are written as the items that a
+// service knows.
 type Writing[S, T any] struct {
 	// Same says that two things are the same, and so that their items are.
 	Same func(a, b S) bool
 	// Add writes from[i] behind the items of those before it: it appends items, or changes the last one.
 	Add func(items []T, from []S, i int) []T
-	// End gives what only this request says: items in another form, by their place, and items after the last. It changes none
-	// of items. May be nil.
+	// End gives what only this request says: items in another form, by their place, and items after the last. It changes
+	// none of items. May be nil.
 	End func(items []T, from []S) (other map[int]T, more []T)
 }
 
@@ -86,7 +86,8 @@ func put(b Body, piece []byte) Body {
 	return append(b, piece)
 }
 
-// Fill puts a list into body in the place of the one that holds mark alone. What from holds must not be changed afterwards.
+// Fill puts a list into body in the place of the one that holds mark alone. What from holds must not be changed
+// afterwards.
 func (g *Grown[S, T]) Fill(body Body, mark T, from []S, w Writing[S, T]) (Body, error) {
 	place, err := encode(mark)
 	if err != nil {

@@ -23,8 +23,8 @@ func (s said) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]string{s.Who, s.Text})
 }
 
-// writing writes lines such as "a:text". Those of one speaker that follow each other become one item, one of "-" none, and the
-// request says the last item of "u" and what comes after all in a form of its own.
+// writing writes lines such as "a:text". Those of one speaker that follow each other become one item, one of "-" none,
+// and the request says the last item of "u" and what comes after all in a form of its own.
 func writing(written, told *int) Writing[string, said] {
 	return Writing[string, said]{
 		Same: func(a, b string) bool { return a == b },

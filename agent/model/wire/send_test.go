@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// A long conversation is sent from where its pieces lie: net/http would copy it through a buffer of 32 KiB that it makes for
-// each request.
+// A long conversation is sent from where its pieces lie: net/http would copy it through a buffer of 32 KiB that it
+// makes for each request.
 func TestFindingC1ALongConversationIsNotCopiedToBeSent(t *testing.T) {
 	var got []byte
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

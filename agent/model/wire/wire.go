@@ -1,5 +1,5 @@
-// Package wire carries requests to model services and reads their streams of events. It knows what services have in
-// common, above all the ways in which they fail; what an event means is the business of each vendor's own package.
+// Package wire sends requests to model services and reads their event streams. It handles what services have in common,
+// above all their errors; the meaning of events is up to each vendor's package.
 package wire
 
 import (
@@ -52,8 +52,8 @@ type Client struct {
 	readers sync.Pool // of *bufio.Reader
 }
 
-// New gives a client. The error is a *model.Error of kind "unavailable" when the address is none, or the key or a header
-// cannot be sent.
+// New gives a client. The error is a *model.Error of kind "unavailable" when the address is none, or the key or a
+// header cannot be sent.
 func New(s Service) (*Client, error) {
 	u, err := url.Parse(s.BaseURL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -84,7 +84,7 @@ func New(s Service) (*Client, error) {
 		Service: s, address: address, within: within,
 		http: http.Client{
 			Transport: s.Transport,
-			// Following a redirect would send the conversation somewhere that nobody has named.
+			// A redirect would send the conversation to an address that was not configured.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
@@ -170,8 +170,8 @@ var errIdle = errors.New("idle")
 
 const maxErrorBody = 64 << 10
 
-// maxStream is the largest stream. An event for every few letters makes it many times larger than the answer in it, which
-// model.Bounded bounds; here it is about what a service sends besides.
+// maxStream is the largest stream. An event for every few letters makes it many times larger than the answer in it,
+// which model.Bounded bounds; here it is about what a service sends besides.
 const maxStream = 256 << 20
 
 // Start begins an exchange; End must be called.
@@ -182,7 +182,7 @@ func (c *Client) Start(ctx context.Context) *Exchange {
 	return x
 }
 
-// End gives everything up that the exchange holds.
+// End frees the exchange's resources.
 func (x *Exchange) End() {
 	x.idle.Stop()
 	x.cancel(nil)
@@ -194,7 +194,7 @@ func (x *Exchange) End() {
 	}
 }
 
-// Context ends when the exchange has failed or its caller has lost interest.
+// Context ends when the exchange has failed or was cancelled.
 func (x *Exchange) Context() context.Context { return x.ctx }
 
 // Do sends the request. A status other than 200 is a *model.Error.

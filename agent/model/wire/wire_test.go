@@ -280,7 +280,7 @@ func TestWordsForTheKey(t *testing.T) {
 	}
 }
 
-// TestSecretsOfTheAddress wants no message to show what somebody has put into an address: a name, a password or a
+// TestSecretsOfTheAddress wants no message to show the secret parts of an address: a name, a password or a
 // parameter may be a key.
 func TestSecretsOfTheAddress(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
