@@ -1,5 +1,5 @@
-// Package agent runs a session: the turn loop between a model and the tools. It never touches a file and never sees
-// JSON-RPC; the editor is the Client interface.
+// Package agent runs a session: turns between a user, a model and the tools, and their record in the store. It opens no
+// file of the workspace and knows no JSON-RPC; the editor is the Client interface.
 package agent
 
 import (

@@ -15,8 +15,8 @@ import (
 	"tandem/lspserver/lsptest"
 )
 
-// A process was killed after one call had made, changed and removed files and before it could say so. In the next one
-// each is a change of the session that can be taken back and brought again, around what somebody has written since.
+// A process was killed after a call had created, changed and deleted files and before it stored that. In the next process
+// each is a change of the session that can be undone and redone, around text that the user has written since.
 func TestUndoOfWhatLandedBeforeAKill(t *testing.T) {
 	const le = "\xff\xfeo\x00n\x00e\x00\n\x00"
 	le2 := strings.Replace(le, "o", "O", 1)

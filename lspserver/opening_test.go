@@ -146,8 +146,8 @@ func (s slowStore) Save(m store.Session) error {
 	return s.Store.Save(m)
 }
 
-// A database that somebody else has locked holds up what has to be written down, and neither the reading of messages
-// nor what only asks the session.
+// A database that another process has locked delays requests that write to it, and neither the reading of messages nor
+// requests that only read the session.
 func TestASlowStoreHoldsNothingUp(t *testing.T) {
 	dir := folder(t)
 	wiretest.Bubble(t, func(t *testing.T) {

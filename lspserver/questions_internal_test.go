@@ -304,8 +304,8 @@ func TestFindingL1OneQuestionAtATime(t *testing.T) {
 	})
 }
 
-// A question that nobody answers goes back to the end of the queue where another session's question waits, and only
-// there; one whose turn ends makes room at once.
+// After slice without an answer a question goes to the end of the queue if another session's question waits, and only
+// then; one whose turn ends frees the screen at once.
 func TestFindingL1AQuestionWithoutAnAnswerHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()

@@ -26,7 +26,7 @@ func handleNote[P any](r *wire.Router, m protocol.ServerNote[P], fn func(context
 	wire.Notify(r, m.Name, fn)
 }
 
-// call sends a request to the client and waits for its answer, which may be nil where nobody wants it; see
+// call sends a request to the client and waits for its answer, which may be nil to ignore it; see
 // wire.Conn.Call.
 func call[P, R any](ctx context.Context, c *wire.Conn, m protocol.ClientRequest[P, R], params P, answer *R) error {
 	var p, a any = params, answer

@@ -162,9 +162,9 @@ func (l *line) end() {
 	}
 }
 
-// A client stops reading for five seconds while a model says 7 MB to it, nearly all that an answer may be. The turn
-// does not wait for it, what it has not read takes little more memory than its own size, and it gets every byte in the
-// end, in updates of which there are at most 30 a second.
+// A client stops reading for five seconds while a model writes 7 MB, nearly the largest answer. The turn does not wait for
+// it, unread output takes little more memory than its own size, and the client gets every byte in the end, in at most 30
+// updates a second.
 func TestSlowClient(t *testing.T) {
 	size, piece := 720*10<<10, 10<<10
 	if wiretest.Raced() {

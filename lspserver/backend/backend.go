@@ -95,7 +95,7 @@ type Client struct {
 	OwnSection bool
 	// Lend asks the client's own model; nil if it has none.
 	Lend model.Lend
-	// AskFolder asks a person whether to work in a folder as wide as the home folder; nil where nobody can be asked.
+	// AskFolder asks the user whether to work in a folder as wide as the home folder; nil if the client cannot ask.
 	AskFolder func(ctx context.Context, folder string) bool
 }
 
