@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,18 +31,9 @@ type call struct {
 	host *Host
 	// cancelTurn is pulled where a person answers a question by ending the turn.
 	cancelTurn func(cause error)
-	where      slot
 	batch      int
 	group      string
 	begun      time.Time
-
-	// How far it has come. One goroutine at a time carries the call out; see patient.
-	at     int // the stage
-	since  time.Time
-	failed bool // a stage did
-	trace  []tools.Stage
-	held   []func() // gives back what the stage holds
-	over   func()   // called once there is a result
 
 	tool    tools.Tool
 	env     *tools.Env
@@ -88,46 +78,34 @@ func stages() []stage {
 	}
 }
 
-// run carries the call out from the stage on that it is in, and then says that it is over. The call always has a Result,
-// whatever the tool does.
-func (c *call) run() {
-	for all := stages(); c.at < len(all); c.at++ {
-		if s := all[c.at]; s.always || !c.failed {
-			c.since = c.host.now()
-			c.did(s, catch(func() error { return s.do(c) }))
+// run carries the call out. It always gives a Result, whatever the tool does.
+func (c *call) run() tools.Result {
+	c.begun = c.host.now()
+	failed := false
+	var trace []tools.Stage
+	for _, s := range stages() {
+		if failed && !s.always {
+			continue
+		}
+		since := c.host.now()
+		err := catch(func() error { return s.do(c) })
+		switch {
+		case err == nil:
+		case s.always: // the outcome stands: what has landed has landed
+			c.log(err)
+		default:
+			failed = true
+			if worse := catch(func() error { c.result = c.failure(err); return nil }); worse != nil {
+				c.result = tools.Fail(tools.ExecutionError, "", "Exception: %s", clip(err.Error(), 500))
+				c.log(worse)
+			}
+		}
+		trace = append(trace, tools.Stage{Stage: s.name, MS: milliseconds(c.host.now().Sub(since))})
+		if c.host.Trace {
+			c.result.Meta.Trace = trace
 		}
 	}
-	c.over()
-}
-
-// did notes how a stage ended, and gives back what it held.
-func (c *call) did(s stage, err error) {
-	for _, release := range slices.Backward(c.held) {
-		release()
-	}
-	c.held = nil
-	switch {
-	case err == nil:
-	case s.always: // the outcome stands: what has landed has landed
-		c.log(err)
-	default:
-		c.failed = true
-		if worse := catch(func() error { c.result = c.failure(err); return nil }); worse != nil {
-			c.result = tools.Fail(tools.ExecutionError, "", "Exception: %s", clip(err.Error(), 500))
-			c.log(worse)
-		}
-	}
-	c.trace = append(c.trace, tools.Stage{Stage: s.name, MS: milliseconds(c.host.now().Sub(c.since))})
-	if c.host.Trace {
-		c.result.Meta.Trace = c.trace
-	}
-}
-
-// giveUp goes on with the call behind a stage whose tool does not return. That tool's goroutine has no part in it any more.
-func (c *call) giveUp(why error) {
-	c.did(stages()[c.at], why)
-	c.at++
-	c.run()
+	return c.result
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -221,12 +199,14 @@ func (c *call) need() (err error) {
 
 // makePlan lets the tool work out what it will do. What cannot be done ends here, before anybody is asked.
 func (c *call) makePlan() error {
-	if err := c.place(); err != nil {
+	leave, err := c.place()
+	if err != nil {
 		return err
 	}
+	defer leave()
 	ctx, done := c.limited()
 	defer done()
-	plan, err := patient(ctx, c, func(ctx context.Context) (*tools.Plan, error) {
+	plan, err := patient(ctx, c.grace(), func(ctx context.Context) (*tools.Plan, error) {
 		return c.tool.Plan(ctx, c.env, c.checked.Args)
 	})
 	if err != nil {
@@ -267,18 +247,17 @@ func (c *call) makePlan() error {
 	return nil
 }
 
-// place waits until the call may run, which it then may until the end of the stage. One that only asks a person or takes a
-// note needs none: it must not hold the others up.
-func (c *call) place() error {
+// place waits until the call may run. One that only asks a person or takes a note needs none: it must not hold the others
+// up.
+func (c *call) place() (leave func(), err error) {
 	if c.tool.Spec().Kind == tools.Think {
-		return nil
+		return func() {}, nil
 	}
-	leave, err := c.host.Places.take(c.ctx)
+	leave, err = c.host.Places.take(c.ctx)
 	if err != nil {
-		return c.why(c.ctx, err)
+		return nil, c.why(c.ctx, err)
 	}
-	c.held = append(c.held, leave)
-	return nil
+	return leave, nil
 }
 
 // policy refuses what no answer of a person would allow, before the tool reads anything for it.
@@ -376,9 +355,11 @@ func (c *call) execute() error {
 	if err := c.alive(); err != nil {
 		return err
 	}
-	if err := c.place(); err != nil {
+	leave, err := c.place()
+	if err != nil {
 		return err
 	}
+	defer leave()
 	if err := c.env.Paths.Intact(); err != nil { // a person may have thought for long
 		return err
 	}
@@ -386,14 +367,14 @@ func (c *call) execute() error {
 	ctx, done := c.limited()
 	defer done()
 	if since := c.host.now(); c.tool.Spec().Kind != tools.Think {
-		c.held = append(c.held, func() { c.host.Budget.spend(c.host.now().Sub(since)) })
+		defer func() { c.host.Budget.spend(c.host.now().Sub(since)) }()
 	}
 	if c.plan.Run != nil {
 		var warnings []string
 		if c.plan.Command() != "" && c.host.BeforeCommand != nil {
 			warnings = c.host.BeforeCommand(ctx)
 		}
-		r, err := patient(ctx, c, c.plan.Run)
+		r, err := patient(ctx, c.grace(), c.plan.Run)
 		if err == nil && !r.Success && errors.Is(context.Cause(ctx), errBudget) {
 			why := c.host.Budget.stopped()
 			r.Error, r.Reason, r.Data = why.Result.Error, why.Result.Reason, r.Data+"\n"+why.Result.Data
@@ -414,7 +395,7 @@ func (c *call) execute() error {
 	}
 	// A landing is always waited for: nobody may be told that it failed while it is still on its way.
 	locking := filetime.WithHolder(ctx, filetime.Holder{Call: c.ID})
-	err := c.env.FileTime.WithLock(locking, paths, func() error {
+	err = c.env.FileTime.WithLock(locking, paths, func() error {
 		var err error
 		c.landed, err = c.env.Files.Commit(ctx, *c.plan.Change)
 		for _, f := range c.landed.Files {

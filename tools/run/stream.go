@@ -16,16 +16,18 @@ type Stream struct {
 	host   *Host
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	feeder background
 
 	mu      sync.Mutex
 	calls   []*call // in order
-	begun   int     // how many of them have begun
-	open    batch   // that the last of them belongs to
-	running int     // how many of them run, all of the open batch, and
-	limit   int     // how many may
+	feeding bool    // a goroutine hands calls to the workers
+	fed     int     // how many of the calls it has taken
 	batches [][]int
 	closed  bool
-	over    sync.Cond // on mu: everything has ended
+
+	// The feeder's own.
+	open    batch
+	workers workers
 
 	order   sync.Mutex // held while results are given out
 	done    map[*call]bool
@@ -36,7 +38,6 @@ type Stream struct {
 // its Result.
 func NewStream(ctx context.Context, host *Host) *Stream {
 	s := &Stream{host: host, done: map[*call]bool{}}
-	s.over.L = &s.mu
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	return s
 }
@@ -44,9 +45,7 @@ func NewStream(ctx context.Context, host *Host) *Stream {
 // Submit adds a call. It never waits for one.
 func (s *Stream) Submit(asked Call) {
 	c := &call{Call: asked, ctx: s.ctx, host: s.host, cancelTurn: s.cancel}
-	c.over = func() { s.ended(c) }
 	c.prepare()
-	c.where = c.slot()
 	c.enter(Queued, Event{Phase: "use"})
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,48 +53,52 @@ func (s *Stream) Submit(asked Call) {
 		panic("run: Submit after Wait")
 	}
 	s.calls = append(s.calls, c)
-	s.advance()
+	if !s.feeding {
+		s.feeding = true
+		s.feeder.start(s.feed)
+	}
 }
 
-// advance begins the calls that may begin: the next one with those of its batch, or alone once they have ended. s.mu is held.
-func (s *Stream) advance() {
-	for s.begun < len(s.calls) {
-		c, fresh := s.calls[s.begun], !s.open.begun
-		if s.running > 0 && s.running >= s.limit {
+// feed starts the calls that are there, each as soon as it may run.
+func (s *Stream) feed() {
+	for {
+		s.mu.Lock()
+		i := s.fed
+		if i == len(s.calls) {
+			s.feeding = false
+			s.mu.Unlock()
 			return
 		}
-		if !s.open.join(c.where) {
-			if s.running > 0 {
-				return
-			}
-			s.open, fresh = batch{}, true
-			s.open.join(c.where)
-		}
-		if fresh {
-			s.limit, s.batches = max(1, c.limit()), append(s.batches, nil)
-		}
-		last := len(s.batches) - 1
-		s.batches[last] = append(s.batches[last], s.begun)
-		c.batch, c.group = last+1, s.calls[s.batches[last][0]].ID
-		s.begun++
-		s.running++
-		go func() {
-			roomy()
-			c.begun = c.host.now()
-			c.run()
-		}()
+		c := s.calls[i]
+		s.fed++
+		s.mu.Unlock()
+		s.start(i, c)
 	}
 }
 
-// ended takes the result of a call, and begins what has waited for its end.
-func (s *Stream) ended(c *call) {
-	s.yield(c)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running--
-	if s.advance(); s.running == 0 {
-		s.over.Broadcast()
+func (s *Stream) start(i int, c *call) {
+	where := c.slot()
+	fresh := !s.open.begun
+	if !s.open.join(where) {
+		s.workers.wait()
+		s.open = batch{}
+		s.open.join(where)
+		fresh = true
 	}
+	s.mu.Lock()
+	if fresh {
+		s.workers = newWorkers(c.limit())
+		s.batches = append(s.batches, nil)
+	}
+	last := len(s.batches) - 1
+	s.batches[last] = append(s.batches[last], i)
+	c.group = s.calls[s.batches[last][0]].ID
+	s.mu.Unlock()
+	c.batch = last + 1
+	s.workers.start(func() {
+		c.run()
+		s.yield(c)
+	})
 }
 
 // yield gives out the results that are ready and whose turn it is.
@@ -121,10 +124,11 @@ func (s *Stream) yield(finished *call) {
 func (s *Stream) Wait() []tools.Result {
 	s.mu.Lock()
 	s.closed = true
-	for s.running > 0 { // the last to end begins what has waited for it
-		s.over.Wait()
-	}
 	s.mu.Unlock()
+	s.feeder.wait()
+	if s.open.begun {
+		s.workers.wait()
+	}
 	results := make([]tools.Result, len(s.calls))
 	for i, c := range s.calls {
 		results[i] = c.result
