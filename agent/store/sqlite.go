@@ -76,11 +76,13 @@ CREATE INDEX kept_hash ON kept (hash);
 const application = 0x546e646d
 
 type database struct {
-	path  string
-	db    *sql.DB // one connection, and so one page cache
-	me    holder
-	now   func() time.Time
-	quota int64
+	path string
+	db   *sql.DB // one connection, and so one page cache
+	// finder is a connection that only reads, for searches through all texts: they take long, and an edit must not wait for one.
+	finder *sql.DB
+	me     holder
+	now    func() time.Time
+	quota  int64
 	// writing is the write lock within this process: a mutex wakes sooner than SQLite's busy handler retries.
 	writing  sync.Mutex
 	unsynced bool  // commits are not synced to the disk; under writing
@@ -110,12 +112,16 @@ func open(path string, o Options, steps []string) (Store, error) {
 	}
 	log, err := os.Stat(path + "-wal")
 	left := err == nil && log.Size() > 0 // by another process, or by one that was killed
-	db, err := connect(path)
+	db, err := connect(path, "synchronous(full)", "foreign_keys(on)", "secure_delete(on)", "journal_size_limit(4194304)")
 	if err != nil {
 		return nil, err
 	}
+	finder, err := connect(path, "query_only(on)")
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	d := &database{
-		path: path, db: db, me: holder{os.Getpid(), started(os.Getpid()), rand.Text()}, now: o.Now, quota: o.Quota,
+		path: path, db: db, finder: finder, me: holder{os.Getpid(), started(os.Getpid()), rand.Text()}, now: o.Now, quota: o.Quota,
 		tidy: 10 * time.Second,
 		ends: endings{large: map[int64]bool{}},
 	}
@@ -129,7 +135,7 @@ func open(path string, o Options, steps []string) (Store, error) {
 		d.insert, err = db.Prepare("INSERT INTO entry (session, time, turn, kind, call, text, body, blobs) VALUES (?,?,?,?,?,?,?,?)")
 	}
 	if err != nil {
-		_ = db.Close()
+		_ = errors.Join(finder.Close(), db.Close())
 		return nil, fmt.Errorf("%s: %w", path, reason(err))
 	}
 	if left {
@@ -138,14 +144,12 @@ func open(path string, o Options, steps []string) (Store, error) {
 	return d, nil
 }
 
-// connect opens the connection, with commits that are synced to the disk (see sync).
-func connect(path string) (*sql.DB, error) {
+// connect gives a connection, which is opened by its first use. Without another setting commits are synced to the disk (see
+// sync).
+func connect(path string, settings ...string) (*sql.DB, error) {
 	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
 		"_txlock": {"immediate"},
-		"_pragma": {
-			fmt.Sprintf("busy_timeout(%d)", busyWait), "synchronous(full)", "foreign_keys(on)", "secure_delete(on)",
-			"journal_size_limit(4194304)",
-		},
+		"_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busyWait)}, settings...),
 	}.Encode()}
 	db, err := sql.Open("sqlite", u.String())
 	if err == nil {
@@ -611,7 +615,11 @@ func (d *database) Sessions(q Query) (found []Session, next string, err error) {
 	if q.Limit > 0 {
 		limit = q.Limit + 1
 	}
-	rows, err := d.db.Query("SELECT "+columns+" FROM session WHERE "+strings.Join(where, " AND ")+
+	db := d.db
+	if q.Text != "" {
+		db = d.finder
+	}
+	rows, err := db.Query("SELECT "+columns+" FROM session WHERE "+strings.Join(where, " AND ")+
 		" ORDER BY updated DESC, id LIMIT ?", append(args, limit)...)
 	if err != nil {
 		return nil, "", reason(err)
@@ -744,7 +752,7 @@ func (d *database) Collect(most int64, before time.Time) (c Collected, err error
 }
 
 func (d *database) Close() error {
-	err := d.stopJournal()
+	err := errors.Join(d.stopJournal(), d.finder.Close())
 	return errors.Join(err, d.write(func(tx *sql.Tx) error {
 		_, err := tx.Exec("UPDATE session SET "+letGo+" WHERE nonce = ?", d.me.nonce)
 		return err
