@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -49,12 +50,18 @@ func (p Place) Root() string {
 // Rel is the path below the root, with forward slashes; "." is the root.
 func (p Place) Rel() string { return p.rel }
 
-// Class is the class of the path. That of a file which has further names is judged when it is opened.
-func (p Place) Class() Class { return p.class }
+// Class is the class of the path. That of a file which has further names is judged when it is opened. What is no place is of the
+// strictest class.
+func (p Place) Class() Class {
+	if p.root == nil {
+		return Internal
+	}
+	return p.class
+}
 
-// Join is a Place below p, whose path need not exist; rel is relative, and may not lead above p.
+// Join is a Place below p, whose path need not exist, nor be UTF-8. It is the zero Place where rel is not relative or leads above p.
 func (p Place) Join(rel string) Place {
-	if p.root == nil || !fs.ValidPath(path.Clean(rel)) {
+	if p.root == nil || !filepath.IsLocal(filepath.FromSlash(path.Clean(rel))) {
 		return Place{}
 	}
 	return p.root.place(path.Join(p.rel, rel))

@@ -263,3 +263,30 @@ func TestFindingS2OtherNames(t *testing.T) {
 		}
 	})
 }
+
+// TestFindingS1NotUTF8: a name that is not UTF-8 names a file like any other, with its class, and what is no place is of the
+// strictest one.
+func TestFindingS1NotUTF8(t *testing.T) {
+	dir := tree(t, map[string]string{"plain": "x"})
+	if err := os.Mkdir(dir+"/caf\xe9", 0o755); err != nil {
+		t.Skip("the file system takes no such name:", err)
+	}
+	must(t, os.WriteFile(dir+"/caf\xe9/f", []byte("x"), 0o644))
+	eachWay(t, func(t *testing.T, walks bool) {
+		p := &Paths{Cwd: dir, Read: []string{dir}, Roots: &Roots{walks: walks}}
+		top, err := p.Readable(".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, _, err := top.Join("caf\xe9/f").Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		for name, want := range map[string]Class{"caf\xe9/f": Plain, ".env.\xff": Secret, "../x": Internal, "a/../../x": Internal, "/etc": Internal} {
+			if got := top.Join(name).Class(); got != want {
+				t.Errorf("%q is %s, want %s", name, got, want)
+			}
+		}
+	})
+}

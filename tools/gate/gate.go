@@ -130,6 +130,9 @@ func (r ModeRow) of(n tools.Need) (what string, v Verdict) {
 	default:
 		return "does not say what it does", r.Unknown
 	}
+	if n.Place == (sandbox.Place{}) { // it is about no file in particular
+		return what, v
+	}
 	switch class := n.Place.Class(); {
 	case class == sandbox.Internal, class == sandbox.Own && n.Act.Writes():
 		return forbidden, Deny
