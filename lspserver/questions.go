@@ -376,8 +376,8 @@ func summed(name string, d run.DiffPreview) string {
 	for line := range strings.Lines(d.Unified) {
 		var from, to int
 		switch {
-		case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "):
-		case strings.HasPrefix(line, "@@ ") && first == 0:
+		case first == 0 && !strings.HasPrefix(line, "@@ "): // the names, before the first hunk
+		case first == 0:
 			if _, err := fmt.Sscanf(line, "@@ -%d,%d +%d", &from, new(int), &to); err != nil {
 				_, _ = fmt.Sscanf(line, "@@ -%d +%d", &from, &to)
 			}

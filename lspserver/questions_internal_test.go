@@ -444,3 +444,11 @@ func TestFindingL5AQuestionOfTheModels(t *testing.T) {
 		t.Error(got, err)
 	}
 }
+
+// Lines of a file that begin like the names of a diff, as comments of SQL and Lua do, are lines of the change.
+func TestSummedCountsComments(t *testing.T) {
+	s := summed("q.sql", run.DiffPreview{Unified: "--- q.sql\n+++ q.sql\n@@ -1,2 +1,2 @@\n--- guard: never delete\n+++ x\n x\n"})
+	if s != "q.sql +1 −1, line 1" {
+		t.Error(s)
+	}
+}
