@@ -8,30 +8,55 @@ import (
 	"unicode"
 )
 
-// Class is what a file is for, as far as that decides who may read or write it. A greater class is a stricter one.
+// Class is what a file is for, as far as that decides who may read or write it: a set of restrictions. What is of several classes
+// has the restrictions of all of them.
 type Class uint8
+
+// The restrictions.
+const (
+	writeAsks Class = 1 << iota
+	readAsks
+	writeNever
+	readNever
+)
 
 // The classes. Own and Internal together are what the documentation calls own: no mode, rule or answer lets a tool write it.
 const (
 	// Plain is every other file.
-	Plain Class = iota
+	Plain Class = 0
 	// LaterCode runs later with the user's rights, or tells a program or a model what to do. Writing it asks in each mode that
 	// writes at all, and no stored rule covers it.
-	LaterCode
+	LaterCode = writeAsks
 	// Own is .git in every form and .tandem. It may be read.
-	Own
+	Own = writeAsks | writeNever
 	// Secret is where keys and passwords are kept. Reading and writing ask; searches and lists leave it out.
-	Secret
+	Secret = writeAsks | readAsks
 	// Internal is Tandem's own configuration, the rules beside it, the state and the audit. It may not even be read.
-	Internal
+	Internal = Own | Secret | readNever
 )
 
+// Is says that what is of the class has every restriction of the other one.
+func (c Class) Is(other Class) bool { return c&other == other }
+
+// String names the class; one of several classes is named by all of them that say something more than the others.
 func (c Class) String() string {
-	return [...]string{"plain", "later-code", "own", "secret", "internal"}[min(c, Internal)]
+	switch {
+	case c.Is(Internal):
+		return "internal"
+	case c.Is(Own | Secret):
+		return "own and secret"
+	case c.Is(Secret):
+		return "secret"
+	case c.Is(Own):
+		return "own"
+	case c.Is(LaterCode):
+		return "later-code"
+	}
+	return "plain"
 }
 
 // Unlisted says that searches and lists leave files of the class out.
-func (c Class) Unlisted() bool { return c >= Secret }
+func (c Class) Unlisted() bool { return c.Is(Secret) }
 
 // row is one row of the table: one name or several consecutive ones, in lower case, at any depth, and all that lies below.
 // A name may end in *. Rows with home hold for what stands directly in the home folder.
@@ -98,8 +123,8 @@ func classOf(names []string, home, root int) (class Class) {
 			}
 		}
 		for _, r := range rows {
-			if r.class > class && !(r.home && i != home) && !(r.class == LaterCode && i+len(r.names) <= root) && r.follows(names[i:]) {
-				class = r.class
+			if !class.Is(r.class) && !(r.home && i != home) && !(r.class == LaterCode && i+len(r.names) <= root) && r.follows(names[i:]) {
+				class |= r.class
 			}
 		}
 	}

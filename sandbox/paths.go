@@ -130,7 +130,7 @@ func (p *Paths) Readable(arg string) (Place, error) {
 			shorten(arg), via(abs, canonical), scope)
 	}
 	place, err := p.Roots.Place(canonical)
-	if err == nil && place.class == Internal {
+	if err == nil && place.class.Is(Internal) {
 		err = internal(arg, abs, canonical)
 	}
 	if err != nil {
@@ -155,10 +155,10 @@ func (p *Paths) Writable(arg string) (Place, error) {
 	if err != nil {
 		return Place{}, err
 	}
-	switch class := max(place.class, place.identified()); {
-	case class == Internal, place.class == Own && inOwn(canonical, ".tandem"):
+	switch class := place.class | place.identified(); {
+	case class.Is(Internal), class.Is(Own) && inOwn(canonical, ".tandem"):
 		return Place{}, internal(arg, abs, canonical)
-	case place.class == Own:
+	case class.Is(Own):
 		return Place{}, refuse("PROTECTED_PATH", "protected", arg,
 			"Path %q%s belongs to git itself and is never written by a tool. Use git commands.",
 			shorten(arg), via(abs, canonical))

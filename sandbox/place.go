@@ -144,7 +144,7 @@ func (p Place) failed(op string, err error) error {
 // judge refuses what was opened where it is, under another name, of a class that may not be read, or not unasked.
 func (p Place) judge(info fs.FileInfo) error {
 	found := p.root.set.classOfFile(p, info, true)
-	if found <= p.class {
+	if p.class.Is(found) {
 		return nil
 	}
 	return refuse("PROTECTED_PATH", "protected", p.Path(), "%s is the same file as one that holds %s. It is not touched under another name.",

@@ -185,7 +185,8 @@ func TestFindingS2S6Classes(t *testing.T) {
 			"/w/.claude/settings.json /w/vscode~1/x /w/.cargo/config.toml /w/.bashrc /home/me/.bashrc /w/.yarnrc.yml /w/.ſvn/../.bashrc /w/.vſcode/x",
 		Secret: "/w/.env /w/a/.env.local /w/.ENV /home/me/.ssh/id_rsa /home/me/.ssh /home/me/.npmrc /home/me/.pypirc /home/me/.config/gh/hosts.yml " +
 			"/w/.ssh/x /w/id_ed25519 /home/me/.aws/credentials /home/me/.netrc /w/.\u212aube/config",
-		Internal: "/home/me/state/sessions.db /home/me/.config/tandem/config.json /home/me/.Config/Tandem/x",
+		Own | Secret: "/w/.docker/.git/hooks/pre-commit /w/.env.d/.tandem/config.json /w/x/.AWS/.git/config /w/.git/hooks/.env.sh",
+		Internal:     "/home/me/state/sessions.db /home/me/.config/tandem/config.json /home/me/.Config/Tandem/x",
 		Plain: "/w/main.go /w/.github/README.md /w/.gitignore /w/.gitattributes /w/.env.example /w/id_rsa.pub /w/git /w/agit~1x /w/tandem/config.json " +
 			"/w/envrc /w/library/x /w/a~1 /w/.config/tandem/x /w/environment /w/.cargo/x /w/.Github/x /home/me/code/main.go",
 	} {
@@ -194,6 +195,16 @@ func TestFindingS2S6Classes(t *testing.T) {
 			if err != nil || p.Class() != class {
 				t.Errorf("%+q is %v (%v), want %v", path, p.Class(), err, class)
 			}
+		}
+	}
+	// Of what is of two classes both hold.
+	p := &Paths{Cwd: "/w", Write: []string{"/w"}, Roots: r}
+	for _, name := range []string{".docker/.git/hooks/pre-commit", ".env.d/.tandem/config.json", ".git/hooks/.env.sh"} {
+		if place, err := p.Writable(name); err == nil {
+			t.Errorf("%s may be written, it is %s", name, place.Class())
+		}
+		if place, err := p.Readable(name); err != nil || !place.Class().Unlisted() {
+			t.Errorf("%s: %v, %v", name, place.Class(), err)
 		}
 	}
 	// What somebody works in as a whole is not later-code by its own name, and secret all the same.

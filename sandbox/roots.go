@@ -164,7 +164,7 @@ func (s *Roots) secrets(root string) []string {
 		out = append(out, filesIn(filepath.Join(s.Home, ".ssh"))...)
 	}
 	for _, path := range filesIn(root) {
-		if s.classOfPath(path, len(namesOf(root))) == Secret {
+		if s.classOfPath(path, len(namesOf(root))).Unlisted() {
 			out = append(out, path)
 		}
 	}

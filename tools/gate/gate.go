@@ -134,13 +134,13 @@ func (r ModeRow) of(n tools.Need) (what string, v Verdict) {
 		return what, v
 	}
 	switch class := n.Place.Class(); {
-	case class == sandbox.Internal, class == sandbox.Own && n.Act.Writes():
+	case class.Is(sandbox.Internal), class.Is(sandbox.Own) && n.Act.Writes():
 		return forbidden, Deny
-	case class == sandbox.Secret && n.Act.Writes():
+	case class.Is(sandbox.Secret) && n.Act.Writes():
 		return "changes a file that holds keys or passwords", min(v, r.Secret)
-	case class == sandbox.Secret:
+	case class.Is(sandbox.Secret):
 		return "reads a file that holds keys or passwords", min(v, r.Secret)
-	case class == sandbox.LaterCode && n.Act.Writes():
+	case class.Is(sandbox.LaterCode) && n.Act.Writes():
 		return "changes a file that runs later or tells programs what to do", min(v, r.LaterCode)
 	}
 	return what, v

@@ -28,6 +28,7 @@ func place(t *testing.T, name string) sandbox.Place {
 
 func TestF167_F205_F212TableOfModes(t *testing.T) {
 	code, secret, git := place(t, ".vscode/tasks.json"), place(t, ".env"), place(t, ".git/config")
+	both := place(t, ".docker/.git/config")
 	for _, c := range []struct {
 		kind             tools.Kind
 		need             tools.Need
@@ -56,6 +57,8 @@ func TestF167_F205_F212TableOfModes(t *testing.T) {
 		{tools.Read, tools.Need{Act: tools.Reads, Place: secret}, "ask", "ask", "ask", "deny", "x reads a file that holds keys or passwords"},
 		{tools.Edit, tools.Need{Act: tools.Edits, Place: secret}, "ask", "ask", "ask", "deny", "x changes a file that holds keys or passwords"},
 		{tools.Read, tools.Need{Act: tools.Reads, Place: git}, "allow", "allow", "allow", "allow", "x only looks"},
+		{tools.Read, tools.Need{Act: tools.Reads, Place: both}, "ask", "ask", "ask", "deny", "x reads a file that holds keys or passwords"},
+		{tools.Edit, tools.Need{Act: tools.Edits, Place: both}, "deny", "deny", "deny", "deny", "x touches what no tool may touch"},
 		{tools.Edit, tools.Need{Act: tools.Edits, Place: git}, "deny", "deny", "deny", "deny", "x touches what no tool may touch"},
 	} {
 		x := tool{spec: tools.Spec{Name: "x", Kind: c.kind}}
