@@ -47,7 +47,7 @@ race:
 generate:
 	go test ./lspserver/protocol -run 'Generated' -update
 	go test ./agent/config -run 'Schema|Page' -update
-	go test ./lspserver/lsptest -run Transcripts -update
+	go test ./lspserver/conformance -run Transcripts -update
 	node editors/vscode/scripts/settings.mjs
 	go test . -run "TestCoverage|TestFindings|TestRooms" -update
 

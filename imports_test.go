@@ -20,7 +20,7 @@ var base = []string{"filetime", "filetime/text", "filetime/text/show", "sandbox"
 var rooms = map[string]room{
 	".": {nil, "the root holds the picture of the whole and its tests, no code"},
 	"cmd/tandem": {
-		[]string{"lspserver/...", "agent/...", "tools/...", "filetime/...", "sandbox/...", "lspserver/lsptest"},
+		[]string{"lspserver/...", "agent/...", "tools/...", "filetime/...", "sandbox/..."},
 		"it wires, so it sees all, and examines clients with the scenarios",
 	},
 
@@ -57,6 +57,10 @@ var rooms = map[string]room{
 	"lspserver/updates": {
 		[]string{"lspserver/protocol", "agent", "agent/model", "agent/prompt", "tools", "tools/run", "filetime/text/show"},
 		"what happens becomes payloads here, for every face alike",
+	},
+	"lspserver/conformance": {
+		[]string{"agent/model", "agent/model/script", "sandbox", "tools/words"},
+		"it plays editors, models and commands, and knows the server by the wire alone",
 	},
 	"lspserver/wire":     {nil, "the wire does not know what it carries"},
 	"lspserver/protocol": {nil, "what is on the wire is plain data"},
@@ -165,10 +169,11 @@ var absent = []struct {
 	{
 		pkg: "os/exec", in: []string{"..."},
 		except: map[string]string{
-			"sandbox":             "the one Runner of child processes, where there are no keepers",
-			"sandbox/keeper":      "it starts the process that starts commands",
-			"docs/examples/embed": "it starts Tandem",
-			"cmd/bench":           "it starts what it measures",
+			"sandbox":               "the one Runner of child processes, where there are no keepers",
+			"lspserver/conformance": "it plays commands that are not there, with the error of that package",
+			"sandbox/keeper":        "it starts the process that starts commands",
+			"docs/examples/embed":   "it starts Tandem",
+			"cmd/bench":             "it starts what it measures",
 		},
 		why: "every child process is started through sandbox.Runner",
 	},
@@ -230,7 +235,7 @@ var libraries = map[string][]string{
 	"mvdan.cc/sh/v3":                         {"tools/bash"},
 	"golang.org/x/sys":                       {"cmd/tandem", "sandbox/...", "lspserver/workspace", "filetime/disk", "filetime/watch"},
 	"golang.org/x/text":                      {"filetime/text"},
-	"golang.org/x/tools":                     nil,
+	"golang.org/x/tools":                     {"lspserver/conformance"},
 	"github.com/google/go-cmp":               nil,
 	"github.com/rogpeppe/go-internal":        nil,
 	"github.com/santhosh-tekuri/jsonschema":  nil,

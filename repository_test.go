@@ -18,7 +18,7 @@ import (
 
 const module = "tandem"
 
-// helper tells a package that only tests import, by its name: tooltest, lsptest. It may use what tests may use.
+// helper tells a package that only tests import, by its name: tooltest, conformance. It may use what tests may use.
 func helper(dir string) bool { return strings.HasSuffix(dir, "test") }
 
 // goFile is one Go file of the repository, parsed.

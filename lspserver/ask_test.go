@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // plain is an editor without a plug-in, and what it has been told.
@@ -26,7 +26,7 @@ type plain struct {
 }
 
 // startPlain starts one whose person has a model that plays a script. capabilities may be nil.
-func startPlain(t *testing.T, script, mode string, capabilities map[string]any, o lsptest.Options) *plain {
+func startPlain(t *testing.T, script, mode string, capabilities map[string]any, o conformance.Options) *plain {
 	t.Helper()
 	dir := folder(t)
 	path, user := filepath.Join(dir, "script"), filepath.Join(dir, "config.json")
@@ -131,7 +131,7 @@ func TestFindingL3L6L8L9ACommentBeginsATurn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := startPlain(t, fulfils, "ask", map[string]any{"workspace": c.workspace}, lsptest.Options{
+			p := startPlain(t, fulfils, "ask", map[string]any{"workspace": c.workspace}, conformance.Options{
 				Pick: func(string, []string) string { return "Allow once" },
 			})
 			path := p.write("calc.go", asks)
@@ -178,7 +178,7 @@ func TestFindingL3L6L8L9ACommentBeginsATurn(t *testing.T) {
 
 // The diagnostics of a place are a prompt as well.
 func TestFindingL9FixThis(t *testing.T) {
-	p := startPlain(t, "see /Fix this problem: calc.go, line 4: wrong sign/\nsay Looked.\n", "ask", nil, lsptest.Options{})
+	p := startPlain(t, "see /Fix this problem: calc.go, line 4: wrong sign/\nsay Looked.\n", "ask", nil, conformance.Options{})
 	p.write("calc.go", asks)
 	if err := p.Open("calc.go"); err != nil {
 		t.Fatal(err)
@@ -196,7 +196,7 @@ func TestFindingL9FixThis(t *testing.T) {
 // Without a workspace folder the document's folder is the session's: one for each folder, kept from prompt to prompt.
 func TestFindingL7TheDocumentsFolder(t *testing.T) {
 	script := "call list_files {}\n\nsee /one\\.txt/\nsay One.\n\nsee /the first(?s:.*)the second/\nsay Two.\n"
-	p := startPlain(t, script, "ask", nil, lsptest.Options{NoFolder: true})
+	p := startPlain(t, script, "ask", nil, conformance.Options{NoFolder: true})
 	p.write("a/one.txt", "1\n")
 	p.write("b/one.txt", "1\n")
 	for _, name := range []string{"a/one.txt", "b/one.txt"} {
@@ -226,7 +226,7 @@ func TestFindingL7TheDocumentsFolder(t *testing.T) {
 // there.
 func TestFindingL9WhatFailsIsSaid(t *testing.T) {
 	hold := make(chan struct{})
-	p := startPlain(t, "call write_file {\"path\": \"new.txt\", \"content\": \"x\"}\n\nsay Done.\n", "ask", nil, lsptest.Options{
+	p := startPlain(t, "call write_file {\"path\": \"new.txt\", \"content\": \"x\"}\n\nsay Done.\n", "ask", nil, conformance.Options{
 		Pick: func(string, []string) string { <-hold; return "" },
 	})
 	p.write("a.txt", "1\n")
@@ -249,7 +249,7 @@ func TestFindingL9WhatFailsIsSaid(t *testing.T) {
 	equal(t, "the turn goes on", p.said(2), "Tandem: Done.")
 	p.end()
 
-	p = startPlain(t, "", "ask", nil, lsptest.Options{})
+	p = startPlain(t, "", "ask", nil, conformance.Options{})
 	put(t, filepath.Join(folder(t), "x"), "")
 	p.execute("tandem.ask", map[string]any{"uri": p.URI("a.txt"), "text": "go"})
 	if said := p.said(1); strings.Contains(said, "\n") || utf8.RuneCountInString(said) > 200 {
@@ -268,7 +268,7 @@ call edit_file {"path": "a.txt", "old_text": "four", "new_text": "4"}
 call edit_file {"path": "b.txt", "old_text": "one", "new_text": "1"}
 
 say Done.
-`, "auto", nil, lsptest.Options{})
+`, "auto", nil, conformance.Options{})
 	const text = "one\ntwo\nthree\nfour\n"
 	for _, name := range []string{"a.txt", "b.txt"} {
 		p.write(name, text)
@@ -323,14 +323,14 @@ say Done.
 // A key that is pressed keeps questions away, also over the wire.
 func TestFindingL1NoQuestionAmongKeys(t *testing.T) {
 	var at time.Time
-	p := startPlain(t, "call write_file {\"path\": \"new.txt\", \"content\": \"x\"}\n\nsay Done.\n", "ask", nil, lsptest.Options{
+	p := startPlain(t, "call write_file {\"path\": \"new.txt\", \"content\": \"x\"}\n\nsay Done.\n", "ask", nil, conformance.Options{
 		Pick: func(_ string, actions []string) string { at = time.Now(); return actions[0] },
 	})
 	p.write("a.txt", "1\n")
 	if err := p.Open("a.txt"); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Change("a.txt", func(string) []lsptest.Splice { return []lsptest.Splice{{New: "k"}} }); err != nil {
+	if err := p.Change("a.txt", func(string) []conformance.Splice { return []conformance.Splice{{New: "k"}} }); err != nil {
 		t.Fatal(err)
 	}
 	typed := time.Now()

@@ -11,7 +11,7 @@ import (
 
 	"tandem/agent/config"
 	"tandem/agent/model"
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // listener is a model that remembers what it is told and says nothing of interest.
@@ -34,7 +34,7 @@ func (l *listener) told() string {
 }
 
 // listening is a rig whose sessions are answered by a listener.
-func listening(t *testing.T, o lsptest.Options) (*rig, *listener) {
+func listening(t *testing.T, o conformance.Options) (*rig, *listener) {
 	l := &listener{}
 	so := options(nil)
 	so.Opener = func(config.Config, model.Lend) model.Opener { return l }
@@ -51,9 +51,9 @@ func looking(session, editor string, blocks ...any) map[string]any {
 
 func TestEditorContext(t *testing.T) {
 	outside := folder(t)
-	for _, encoding := range []lsptest.Encoding{lsptest.UTF16, lsptest.UTF8, lsptest.UTF32} {
+	for _, encoding := range []conformance.Encoding{conformance.UTF16, conformance.UTF8, conformance.UTF32} {
 		t.Run(string(encoding), func(t *testing.T) {
-			r, l := listening(t, lsptest.Options{Encoding: encoding})
+			r, l := listening(t, conformance.Options{Encoding: encoding})
 			r.write("calc.go", "old\n")
 			r.write("b.go", "b\n")
 			r.write(".env", "KEY=secret\n")
@@ -73,12 +73,12 @@ func TestEditorContext(t *testing.T) {
 				}
 			}
 			// Unsaved text: characters that have different lengths in each encoding.
-			if err := r.Change("calc.go", func(string) []lsptest.Splice {
-				return []lsptest.Splice{{Start: 0, End: 3, New: "one\n\tx := \"äß😀\" + y\nthree\nfour"}}
+			if err := r.Change("calc.go", func(string) []conformance.Splice {
+				return []conformance.Splice{{Start: 0, End: 3, New: "one\n\tx := \"äß😀\" + y\nthree\nfour"}}
 			}); err != nil {
 				t.Fatal(err)
 			}
-			column := map[lsptest.Encoding]int{lsptest.UTF16: 11, lsptest.UTF8: 15, lsptest.UTF32: 10}[encoding]
+			column := map[conformance.Encoding]int{conformance.UTF16: 11, conformance.UTF8: 15, conformance.UTF32: 10}[encoding]
 			id := r.session(nil)
 			at := func(line, character int) string { return fmt.Sprintf(`{"line":%d,"character":%d}`, line, character) }
 			ask := func(editor string, blocks ...any) string {
@@ -102,10 +102,10 @@ func TestEditorContext(t *testing.T) {
 			}
 			equal(t, "past the end", ask(fmt.Sprintf(`{"uri":%q,"cursor":%s}`, r.URI("b.go"), at(900, 900))),
 				"<editor>\nIn front of the person: b.go, cursor at line 2, column 1\nAlso open: calc.go, c.go\n</editor>")
-			equal(t, "not open", ask(fmt.Sprintf(`{"uri":%q,"cursor":%s%s}`, lsptest.ToURI(r.write("d.go", "d")), at(4, 0), selected)),
+			equal(t, "not open", ask(fmt.Sprintf(`{"uri":%q,"cursor":%s%s}`, conformance.ToURI(r.write("d.go", "d")), at(4, 0), selected)),
 				"<editor>\nIn front of the person: d.go, cursor at line 5\nAlso open: calc.go, b.go, c.go\n</editor>")
 			for _, uri := range []string{
-				r.URI(".env"), r.URI("settings.txt"), r.URI("linked.txt"), lsptest.ToURI(foreign), "untitled:x", "file://elsewhere/x", "",
+				r.URI(".env"), r.URI("settings.txt"), r.URI("linked.txt"), conformance.ToURI(foreign), "untitled:x", "file://elsewhere/x", "",
 			} {
 				got := ask(fmt.Sprintf(`{"uri":%q,"cursor":%s,"selection":{"start":%s,"end":%s}}`, uri, at(0, 0), at(0, 0), at(0, 9)))
 				equal(t, uri, got, "<editor>\nAlso open: calc.go, b.go, c.go\n</editor>")
@@ -123,7 +123,7 @@ func TestEditorContext(t *testing.T) {
 
 // TestEditorContextIsShort selects much and opens many.
 func TestEditorContextIsShort(t *testing.T) {
-	r, l := listening(t, lsptest.Options{})
+	r, l := listening(t, conformance.Options{})
 	r.write("big.txt", strings.Repeat("0123456789abcde\n", 10_000))
 	for i := range 40 {
 		name := fmt.Sprintf("f%02d.txt", i)
@@ -152,7 +152,7 @@ func TestUserRules(t *testing.T) {
 	so := options(nil)
 	so.Opener = func(config.Config, model.Lend) model.Opener { return l }
 	so.Rules = func() string { return rules }
-	r := start(t, lsptest.Options{}, so)
+	r := start(t, conformance.Options{}, so)
 	r.write("AGENTS.md", "Run make.")
 	first := r.session(nil)
 	rules = "Speak at length."
@@ -169,7 +169,7 @@ func TestUserRules(t *testing.T) {
 
 // TestF281MentionsBringRules mentions files: the rules of their folders come along, the nearest last.
 func TestF281MentionsBringRules(t *testing.T) {
-	r, l := listening(t, lsptest.Options{})
+	r, l := listening(t, conformance.Options{})
 	r.write("AGENTS.md", "Root rules.")
 	r.write("api/AGENTS.md", "API rules.")
 	r.write("api/v2/AGENTS.md", "V2 rules.")
@@ -178,8 +178,8 @@ func TestF281MentionsBringRules(t *testing.T) {
 	if err := r.Open("api/v2/AGENTS.md"); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Change("api/v2/AGENTS.md", func(text string) []lsptest.Splice {
-		return []lsptest.Splice{{Start: 0, End: 2, New: "Unsaved V2"}}
+	if err := r.Change("api/v2/AGENTS.md", func(text string) []conformance.Splice {
+		return []conformance.Splice{{Start: 0, End: 2, New: "Unsaved V2"}}
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // listed is a tool as tandem/tools/list shows it.
@@ -35,7 +35,7 @@ func toolNames(list []listed) (out []string) {
 // The list is exactly what can be called: by kind, by whether a tool changes anything, and with what is disabled and
 // why.
 func TestF001_F005_F009_F039ListOfTools(t *testing.T) {
-	r := start(t, lsptest.Options{Settings: map[string]any{"disabledTools": []string{"clarify"}}}, options(nil))
+	r := start(t, conformance.Options{Settings: map[string]any{"disabledTools": []string{"clarify"}}}, options(nil))
 	s := r.session(nil)
 	all := r.list(nil)
 	var none result
@@ -78,7 +78,7 @@ func TestF001_F005_F009_F039ListOfTools(t *testing.T) {
 
 // The kind of a call is its tool's: among the arguments it is unknown, and the call is still one that runs alone.
 func TestF011_F271BatchesFollowTheTools(t *testing.T) {
-	r := start(t, lsptest.Options{}, options(nil))
+	r := start(t, conformance.Options{}, options(nil))
 	r.write("a.txt", "one\n")
 	s := r.session(map[string]any{"mode": "auto"})
 	call := func(name, args string) map[string]any {
@@ -115,7 +115,7 @@ func TestF011_F271BatchesFollowTheTools(t *testing.T) {
 // What is left out has its default, a whole number may be written as a float, and the result says what the tool was
 // given.
 func TestF054_F061_F062EffectiveArguments(t *testing.T) {
-	r := start(t, lsptest.Options{}, options(nil))
+	r := start(t, conformance.Options{}, options(nil))
 	r.write("a.txt", "one\ntwo\n")
 	s := r.session(map[string]any{"mode": "auto"})
 	for _, c := range []struct{ tool, args, effective, coerced string }{
@@ -141,7 +141,7 @@ func TestF054_F061_F062EffectiveArguments(t *testing.T) {
 // A relative path is refused where only absolute ones pass, and taken from the session's folder elsewhere.
 func TestF066StrictPaths(t *testing.T) {
 	for _, strict := range []bool{true, false} {
-		r := start(t, lsptest.Options{Settings: map[string]any{"strictPaths": strict}}, options(nil))
+		r := start(t, conformance.Options{Settings: map[string]any{"strictPaths": strict}}, options(nil))
 		path := r.write("a.txt", "one\n")
 		s := r.session(nil)
 		if got := r.call(s, "read_file", `{"path":"a.txt"}`); got.Success == strict {
@@ -156,7 +156,7 @@ func TestF066StrictPaths(t *testing.T) {
 
 // One situation has one code, whichever tool meets it.
 func TestF090_F091OneCodeForOneSituation(t *testing.T) {
-	r := start(t, lsptest.Options{}, options(nil))
+	r := start(t, conformance.Options{}, options(nil))
 	outside := filepath.Join(folder(t), "outside.txt")
 	put(t, outside, "x\n")
 	r.write("program", "\x7fELF\x00\x01\x02\x03")
@@ -194,7 +194,7 @@ func TestF090_F091OneCodeForOneSituation(t *testing.T) {
 func TestF076WriteRoots(t *testing.T) {
 	outside := filepath.Join(folder(t), "outside.txt")
 	for name, settings := range map[string]map[string]any{"empty": {"writeRoots": []string{}}, "absent": {}} {
-		r := start(t, lsptest.Options{Settings: settings}, options(nil))
+		r := start(t, conformance.Options{Settings: settings}, options(nil))
 		s := r.session(map[string]any{"mode": "auto"})
 		got := r.call(s, "write_file", `{"path":"`+outside+`","content":"x"}`)
 		if want := map[string]string{"absent": "OUTSIDE_WRITE_ROOTS"}[name]; got.Error != want {

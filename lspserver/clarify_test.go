@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // A question of the model's goes to the client as its own request; what comes back, or does not, is what the tool
@@ -15,12 +15,12 @@ func TestF176Clarify(t *testing.T) {
 	never := make(chan struct{})
 	asked := make(chan map[string]any, 1)
 	serves := map[string]any{"experimental": map[string]any{"tandem": map[string]any{"clarify": true}}}
-	r := start(t, lsptest.Options{
+	r := start(t, conformance.Options{
 		Capabilities: serves,
 		Invoke: func(method string, params json.RawMessage) (any, error) {
 			var p map[string]any
 			if method != "tandem/session/clarify" || json.Unmarshal(params, &p) != nil {
-				return nil, &lsptest.RPCError{Code: -32601, Message: "no " + method}
+				return nil, &conformance.RPCError{Code: -32601, Message: "no " + method}
 			}
 			switch p["question"] {
 			case "Which?":

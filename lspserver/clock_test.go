@@ -12,7 +12,7 @@ import (
 
 	"tandem/agent/config"
 	"tandem/agent/store"
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // The clock of the machine goes an hour forth and back, between turns, in the middle of one, and between two processes:
@@ -47,7 +47,7 @@ func TestClockJumps(t *testing.T) {
 		}
 	}
 	root := folder(t)
-	r := start(t, lsptest.Options{Root: root, Heard: heard, Ask: func(int, lsptest.Ask) string { return "allow_once" }}, o)
+	r := start(t, conformance.Options{Root: root, Heard: heard, Ask: func(int, conformance.Ask) string { return "allow_once" }}, o)
 	r.write("a.txt", "0\n")
 	if err := r.Open("a.txt"); err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ say Well.
 	r.end()
 
 	offset.Store(int64(-24 * time.Hour)) // everything that is kept is of tomorrow
-	r = start(t, lsptest.Options{Root: root, Heard: heard}, o)
+	r = start(t, conformance.Options{Root: root, Heard: heard}, o)
 	listed(r)
 	for _, id := range ids {
 		r.ask("tandem/session/load", map[string]any{"sessionId": id}, nil)

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 	"tandem/tools"
 )
 
@@ -53,7 +53,7 @@ func (e *ear) hear(method string, params json.RawMessage) {
 func (e *ear) marked(path string) []mark {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.marks[lsptest.ToURI(path)]
+	return e.marks[conformance.ToURI(path)]
 }
 
 // messages gives what was shown that has a part in it.
@@ -94,7 +94,7 @@ func TestConfigurationIsReadAnew(t *testing.T) {
 	so := options(nil)
 	user := filepath.Join(folder(t), "home", ".config", "tandem", "config.json")
 	so.Inputs.UserFile = user
-	r := start(t, lsptest.Options{Heard: e.hear, Capabilities: map[string]any{
+	r := start(t, conformance.Options{Heard: e.hear, Capabilities: map[string]any{
 		"textDocument": map[string]any{"publishDiagnostics": map[string]any{}},
 	}}, so)
 	session := r.session(nil)
@@ -164,7 +164,7 @@ func TestCarefulInAnyMode(t *testing.T) {
 	user := filepath.Join(folder(t), "home", ".config", "tandem", "config.json")
 	so.Inputs.UserFile = user
 	put(t, user, `{"disabledTool": ["grep"], "apply": "disk"}`)
-	r := start(t, lsptest.Options{Capabilities: map[string]any{
+	r := start(t, conformance.Options{Capabilities: map[string]any{
 		"experimental": map[string]any{"tandem": map[string]any{"permission": false}}, "window": map[string]any{"showMessage": nil},
 	}}, so)
 	session := r.session(map[string]any{"mode": "auto"})
@@ -181,7 +181,7 @@ func TestCarefulInAnyMode(t *testing.T) {
 
 // TestConfigurationOfAnotherFolder heeds the file of the folder that a session works in, though no editor has it open.
 func TestConfigurationOfAnotherFolder(t *testing.T) {
-	r := start(t, lsptest.Options{Settings: map[string]any{"mode": "auto"}}, options(nil))
+	r := start(t, conformance.Options{Settings: map[string]any{"mode": "auto"}}, options(nil))
 	elsewhere := folder(t)
 	policy := filepath.Join(elsewhere, ".tandem", "config.json")
 	put(t, policy, `{"permissions": {"deny": [{"tool": "write_file"}]}}`)
@@ -205,10 +205,10 @@ func TestConfigurationWithoutWatch(t *testing.T) {
 	so := options(nil)
 	so.Watch = false
 	so.Inputs.UserFile = filepath.Join(folder(t), "config.json")
-	r := start(t, lsptest.Options{}, so)
+	r := start(t, conformance.Options{}, so)
 	put(t, so.Inputs.UserFile, `{"disabledTools": ["glob"]}`)
 	r.Notify("workspace/didChangeWatchedFiles", map[string]any{
-		"changes": []any{map[string]any{"uri": lsptest.ToURI(so.Inputs.UserFile), "type": 1}},
+		"changes": []any{map[string]any{"uri": conformance.ToURI(so.Inputs.UserFile), "type": 1}},
 	})
 	until(t, "the file", patience, func() bool { return !slices.Contains(r.tools(), "glob") })
 	r.end()
@@ -221,9 +221,9 @@ func TestF206_F211RulesAndBudget(t *testing.T) {
 	root := folder(t)
 	put(t, filepath.Join(root, ".tandem", "config.json"),
 		`{"permissions": {"deny": [{"tool": "Write"}]}, "sandbox": {"level": "strict"}, "budget": {"maxToolCalls": 1}}`)
-	r := start(t, lsptest.Options{
+	r := start(t, conformance.Options{
 		Root: root, Settings: map[string]any{"mode": "auto"},
-		Ask: func(int, lsptest.Ask) string { asked++; return "allow_once" },
+		Ask: func(int, conformance.Ask) string { asked++; return "allow_once" },
 	}, options(nil))
 	session := r.session(map[string]any{"model": r.script("call list_files {}\ncall list_files {}\n\nsee /BUDGET_EXCEEDED/\nsay Enough.")})
 	for call, want := range map[string]string{
@@ -251,7 +251,7 @@ func TestF261Section(t *testing.T) {
 		Spec: tools.Spec{Name: "trial", Kind: tools.Read, Flag: "dreams"},
 		Plan: func(context.Context, *tools.Env, nothing) (*tools.Plan, error) { return nil, errors.New("never") },
 	})
-	r := start(t, lsptest.Options{}, options(nil, trial))
+	r := start(t, conformance.Options{}, options(nil, trial))
 	whole := r.tools()
 	set := func(settings string) {
 		r.Notify("workspace/didChangeConfiguration", json.RawMessage(fmt.Sprintf(`{"settings": {"tandem": %s}}`, settings)))

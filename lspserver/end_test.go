@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // stubborn is a command that is deaf to TERM, as are its children; it writes their ids to the file pids.
@@ -65,7 +65,7 @@ func gone(t *testing.T, pids []int) {
 }
 
 func TestF086ShutdownEndsAStubbornCommand(t *testing.T) {
-	r := start(t, lsptest.Options{}, options(nil))
+	r := start(t, conformance.Options{}, options(nil))
 	s := r.session(map[string]any{"mode": "auto", "model": r.script(stubbornScript(t))})
 	turn := r.Begin("tandem/session/prompt", prompt(s, "go"))
 	running := pids(t, r.root)
@@ -91,8 +91,8 @@ func TestF086ShutdownEndsAStubbornCommand(t *testing.T) {
 func TestF086EndOfInputLeavesNothing(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	asked, release := make(chan struct{}, 1), make(chan struct{})
-	r := start(t, lsptest.Options{
-		Ask: func(_ int, a lsptest.Ask) string {
+	r := start(t, conformance.Options{
+		Ask: func(_ int, a conformance.Ask) string {
 			if strings.Contains(a.ToolCall.Title, "sleep") {
 				return "allow_once"
 			}
@@ -132,7 +132,7 @@ func TestF086EndOfInputLeavesNothing(t *testing.T) {
 }
 
 func TestCancelRightBehindAPrompt(t *testing.T) {
-	r := start(t, lsptest.Options{}, options(nil))
+	r := start(t, conformance.Options{}, options(nil))
 	for _, message := range []string{"wait 60s\nsay Never.\n\n", "call bash {\"command\":\"sleep 60\"}\nwait 60s\nsay Never.\n\n"} {
 		s := r.session(map[string]any{"mode": "auto", "model": r.script(strings.Repeat(message, 3))})
 		for turn := 1; turn <= 3; turn++ {
@@ -161,7 +161,7 @@ func TestCancelRightBehindAPrompt(t *testing.T) {
 
 // A prompt that is cancelled by its request ends the same way.
 func TestCancelRequestOfAPrompt(t *testing.T) {
-	r := start(t, lsptest.Options{}, options(nil))
+	r := start(t, conformance.Options{}, options(nil))
 	s := r.session(map[string]any{"model": r.script("say Wait.\nwait 60s\n\nsay Again.\n")})
 	raw := make(chan string, 1)
 	go func() {

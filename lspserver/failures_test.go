@@ -16,7 +16,7 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/model/modeltest"
 	"tandem/agent/model/registry"
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // recorded is a service on loopback that plays a recorded answer, byte for byte.
@@ -147,7 +147,7 @@ func TestEveryAnswerOfAService(t *testing.T) {
 			with := func(attempts int, patience time.Duration) *rig {
 				so.Opener = opener(patience)
 				settings["retry"] = map[string]any{"attempts": attempts, "backoffMs": 1}
-				return start(t, lsptest.Options{Settings: settings}, so)
+				return start(t, conformance.Options{Settings: settings}, so)
 			}
 			once, thrice, hasty := with(1, 0), with(3, 0), with(1, idleFor)
 			for _, c := range modeltest.Cases(t, "../agent/model/"+api.folder+"/testdata") {

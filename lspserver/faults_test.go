@@ -18,8 +18,8 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/store"
 	"tandem/lspserver"
+	"tandem/lspserver/conformance"
 	"tandem/lspserver/logs"
-	"tandem/lspserver/lsptest"
 	"tandem/sandbox"
 	"tandem/tools"
 )
@@ -157,7 +157,7 @@ func TestFaultsInside(t *testing.T) {
 				c.change(&o)
 			}
 			var shown atomic.Int32
-			r := start(t, lsptest.Options{Heard: func(method string, params json.RawMessage) {
+			r := start(t, conformance.Options{Heard: func(method string, params json.RawMessage) {
 				if method == "window/showMessage" && strings.Contains(string(params), filepath.Join(dir, "crashes")) {
 					shown.Add(1)
 				}

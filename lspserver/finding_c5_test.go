@@ -8,7 +8,7 @@ import (
 
 	"tandem/agent/config"
 	"tandem/agent/store"
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // opening is a store that takes until may is closed, and tells when it is opened and closed.
@@ -50,7 +50,7 @@ func TestFindingC5TheStoreIsOpenedWithTheFirstSession(t *testing.T) {
 	st := newOpening()
 	o := options(nil)
 	o.Store = st.open
-	r := start(t, lsptest.Options{}, o)
+	r := start(t, conformance.Options{}, o)
 	r.ask("tandem/status", map[string]any{}, nil)
 	equal(t, "opened before there is a session", len(st.opened), 0)
 	model := r.script("say One.")
@@ -70,7 +70,7 @@ func TestFindingC5TheEndWhileTheStoreIsOpened(t *testing.T) {
 	st := newOpening()
 	o := options(nil)
 	o.Store = st.open
-	r := start(t, lsptest.Options{}, o)
+	r := start(t, conformance.Options{}, o)
 	id := r.session(nil)
 	st.begins(t)
 	r.ask("tandem/session/close", map[string]any{"sessionId": id}, nil)
@@ -88,7 +88,7 @@ func TestFindingC5AStoreThatCannotBeOpened(t *testing.T) {
 	told := make(chan string, 9)
 	o := options(nil)
 	o.Store = func(config.Config) (store.Store, error) { return nil, store.ErrDamaged }
-	r := start(t, lsptest.Options{Heard: func(method string, params json.RawMessage) {
+	r := start(t, conformance.Options{Heard: func(method string, params json.RawMessage) {
 		if method == "window/showMessage" && strings.Contains(string(params), "sessions are not kept") {
 			told <- string(params)
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // anew deletes a folder and makes another one in its place, with one file in it.
@@ -32,7 +32,7 @@ func TestFindingS18RootMadeAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			more := filepath.Join(home, "more")
 			anew(t, more)
-			r := start(t, lsptest.Options{}, options(nil))
+			r := start(t, conformance.Options{}, options(nil))
 			defer r.end()
 			r.write("a.txt", "one\n")
 			gone, path := r.root, "a.txt"
@@ -97,7 +97,7 @@ func TestFindingS18MadeAnewWhileAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := folder(t)
 			asked := 0
-			r := start(t, lsptest.Options{Root: root, Ask: func(n int, _ lsptest.Ask) string {
+			r := start(t, conformance.Options{Root: root, Ask: func(n int, _ conformance.Ask) string {
 				asked = n
 				anew(t, root)
 				return "allow_once"
@@ -134,7 +134,7 @@ func TestFindingS18MadeAnewWhileAsked(t *testing.T) {
 // TestFindingS18AskInAFolderMadeAnew: a client that has nothing but the command tandem.ask is told, and its next prompt
 // begins a new session.
 func TestFindingS18AskInAFolderMadeAnew(t *testing.T) {
-	p := startPlain(t, "say Here.\n", "ask", nil, lsptest.Options{})
+	p := startPlain(t, "say Here.\n", "ask", nil, conformance.Options{})
 	anew(t, p.root)
 	if err := p.Open("a.txt"); err != nil {
 		t.Fatal(err)

@@ -18,14 +18,14 @@ import (
 	"time"
 
 	"tandem/lspserver"
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // What cannot be worked on answers its own code, and nothing at all has changed.
 func TestBadFiles(t *testing.T) {
 	outside := folder(t)
 	secret := filepath.Join(outside, "secret.txt")
-	r := start(t, lsptest.Options{Settings: map[string]any{"limits": map[string]any{"maxFileBytes": 2000}}}, options(nil))
+	r := start(t, conformance.Options{Settings: map[string]any{"limits": map[string]any{"maxFileBytes": 2000}}}, options(nil))
 	r.write("binary", "a\x00b")
 	r.write("latin1", "caf\xe9\n")
 	r.write("large", strings.Repeat("line\n", 500))
@@ -104,7 +104,7 @@ func tree2(t *testing.T, dir, locked string) string {
 }
 
 func TestNoSuchFolder(t *testing.T) {
-	r := start(t, lsptest.Options{}, options(nil))
+	r := start(t, conformance.Options{}, options(nil))
 	file := r.write("file", "x")
 	for _, p := range []map[string]any{
 		{"cwd": filepath.Join(r.root, "none")},
@@ -120,10 +120,10 @@ func TestNoSuchFolder(t *testing.T) {
 	r.end()
 
 	// A root that does not exist is told at once.
-	client, server := lsptest.Pipe(nil, nil)
+	client, server := conformance.Pipe(nil, nil)
 	exit := make(chan int, 1)
 	go func() { exit <- lspserver.Serve(t.Context(), server, options(nil)) }()
-	_, err := lsptest.Start(t.Context(), client, lsptest.Options{Root: filepath.Join(r.root, "none")})
+	_, err := conformance.Start(t.Context(), client, conformance.Options{Root: filepath.Join(r.root, "none")})
 	if err == nil || !strings.Contains(err.Error(), "-32602") {
 		t.Error(err)
 	}
@@ -132,7 +132,7 @@ func TestNoSuchFolder(t *testing.T) {
 }
 
 func TestWrongParams(t *testing.T) {
-	r := start(t, lsptest.Options{}, options(nil))
+	r := start(t, conformance.Options{}, options(nil))
 	s := r.session(nil)
 	call := func(more map[string]any) map[string]any {
 		p := map[string]any{"sessionId": s, "name": "list_files", "arguments": map[string]any{}}
@@ -261,7 +261,7 @@ func (r *raw) answers(until string, n int) (out []string) {
 func TestJMalformedThroughTheWholeServer(t *testing.T) {
 	r := dialRaw(t, options(nil))
 	r.send(request("1", "tandem/status", "{}"))
-	r.send(request("2", "initialize", fmt.Sprintf(`{"processId":null,"rootUri":%q,"capabilities":{}}`, lsptest.ToURI(folder(t)))))
+	r.send(request("2", "initialize", fmt.Sprintf(`{"processId":null,"rootUri":%q,"capabilities":{}}`, conformance.ToURI(folder(t)))))
 	sameList(t, "J09 before initialize", r.answers("2", 1), "1 -32002")
 	r.send(frame(`{"jsonrpc":"2.0","method":"initialized","params":{}}`))
 	const parse, invalid, unknown = "null -32700", "null -32600", "7 -32601"

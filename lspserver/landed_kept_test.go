@@ -12,7 +12,7 @@ import (
 
 	"tandem/agent/store"
 	"tandem/filetime/disk"
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // A process was killed after a call had created, changed and deleted files and before it stored that. In the next process
@@ -75,7 +75,7 @@ func TestUndoOfWhatLandedBeforeAKill(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	r := start(t, lsptest.Options{Root: root, Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, keeping(path))
+	r := start(t, conformance.Options{Root: root, Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, keeping(path))
 	const id = "s-killed"
 	r.ask("tandem/session/load", map[string]any{"sessionId": id}, nil)
 	has := func(when string, want map[string]string) {
@@ -116,7 +116,7 @@ func TestUndoOfWhatLandedBeforeAKill(t *testing.T) {
 // landed only a moment before, and is not there later either.
 func TestDeletedSessionLeavesNoTexts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
-	r := start(t, lsptest.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, keeping(path))
+	r := start(t, conformance.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, keeping(path))
 	r.write("a.txt", "secret one\n")
 	r.write("held.txt", "secret two\n")
 	// Another program has this one open, so that what the edit displaces stands for a while.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // asked is a tandem/model/stream as a client reads it.
@@ -37,7 +37,7 @@ func lender(t *testing.T, settings map[string]any, answer func(r *rig, a asked) 
 	var r *rig
 	var mu sync.Mutex // over r
 	mu.Lock()
-	r = start(t, lsptest.Options{
+	r = start(t, conformance.Options{
 		Settings:     settings,
 		Capabilities: map[string]any{"experimental": map[string]any{"tandem": map[string]any{"model": true}}},
 		Invoke: func(method string, params json.RawMessage) (any, error) {
@@ -120,18 +120,18 @@ func TestLentModelFails(t *testing.T) {
 	}{
 		{
 			"refused", func(*rig, asked) (any, error) {
-				return nil, &lsptest.RPCError{Code: -32013, Message: "Tandem may not use the models of Copilot."}
+				return nil, &conformance.RPCError{Code: -32013, Message: "Tandem may not use the models of Copilot."}
 			},
 			`error unavailable "The editor's model does not answer: Tandem may not use the models of Copilot." ""`,
 		},
 		{
-			"not served", func(*rig, asked) (any, error) { return nil, &lsptest.RPCError{Code: -32601, Message: "No."} },
+			"not served", func(*rig, asked) (any, error) { return nil, &conformance.RPCError{Code: -32601, Message: "No."} },
 			`error unavailable "The editor says that it lends a model, but does not answer tandem/model/stream. Set \"model\" to another one." ""`,
 		},
 		{
 			"midway", func(r *rig, a asked) (any, error) {
 				half(r, a)
-				return nil, &lsptest.RPCError{Code: -32603, Message: "it broke"}
+				return nil, &conformance.RPCError{Code: -32603, Message: "it broke"}
 			},
 			`error http "The editor's model failed: it broke." "Half"`,
 		},
@@ -177,7 +177,7 @@ func TestLentModelFails(t *testing.T) {
 func TestLentModelCancelled(t *testing.T) {
 	begun, cancelled := make(chan asked, 1), make(chan struct{})
 	var r *rig
-	r = start(t, lsptest.Options{
+	r = start(t, conformance.Options{
 		Settings:     map[string]any{"model": "editor"},
 		Capabilities: map[string]any{"experimental": map[string]any{"tandem": map[string]any{"model": true}}},
 		Invoke: func(_ string, params json.RawMessage) (any, error) {
@@ -216,7 +216,7 @@ func TestLentModelCancelled(t *testing.T) {
 
 // TestNobodyLends wants to be told what to set where the editor has no model.
 func TestNobodyLends(t *testing.T) {
-	r := start(t, lsptest.Options{}, options(nil))
+	r := start(t, conformance.Options{}, options(nil))
 	for method, params := range map[string]map[string]any{
 		"tandem/session/new":      {"model": "editor"},
 		"tandem/session/setModel": {"sessionId": r.session(nil), "model": "editor/x"},

@@ -12,7 +12,7 @@ import (
 
 	lsp "go.lsp.dev/protocol"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire/wiretest"
 )
@@ -20,7 +20,7 @@ import (
 // begin shakes hands with a server of a folder.
 func (r *raw) begin(dir string) {
 	r.t.Helper()
-	r.send(request("0", "initialize", fmt.Sprintf(`{"processId":null,"rootUri":%q,"capabilities":{}}`, lsptest.ToURI(dir))))
+	r.send(request("0", "initialize", fmt.Sprintf(`{"processId":null,"rootUri":%q,"capabilities":{}}`, conformance.ToURI(dir))))
 	r.answers("0", 0)
 	r.send(frame(`{"jsonrpc":"2.0","method":"initialized","params":{}}`))
 }
@@ -80,7 +80,7 @@ func TestMalformed(t *testing.T) {
 	var s struct{ SessionID string }
 	r.send(request("1", "tandem/session/new", "{}"))
 	r.result("1", &s)
-	doc := lsptest.ToURI(dir) + "/a.txt"
+	doc := conformance.ToURI(dir) + "/a.txt"
 	note := func(method, params string) string {
 		return frame(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params))
 	}
@@ -174,12 +174,12 @@ func TestMalformed(t *testing.T) {
 		{"cancel of an unknown session", note("tandem/session/cancel", `{"sessionId":"s-none"}`), ""},
 		{"cancel of a session that is a number", note("tandem/session/cancel", `{"sessionId":-1}`), ""},
 		// documents
-		{"change of a document that is not open", change(lsptest.ToURI(dir)+"/none.txt", "2", `[{"text":"x"}]`), ""},
-		{"close of a document that is not open", note("textDocument/didClose", fmt.Sprintf(`{"textDocument":{"uri":%q}}`, lsptest.ToURI(dir)+"/none.txt")), ""},
-		{"save of a document that is not open", note("textDocument/didSave", fmt.Sprintf(`{"textDocument":{"uri":%q}}`, lsptest.ToURI(dir)+"/none.txt")), ""},
+		{"change of a document that is not open", change(conformance.ToURI(dir)+"/none.txt", "2", `[{"text":"x"}]`), ""},
+		{"close of a document that is not open", note("textDocument/didClose", fmt.Sprintf(`{"textDocument":{"uri":%q}}`, conformance.ToURI(dir)+"/none.txt")), ""},
+		{"save of a document that is not open", note("textDocument/didSave", fmt.Sprintf(`{"textDocument":{"uri":%q}}`, conformance.ToURI(dir)+"/none.txt")), ""},
 		{"open", open(doc, `"one\ntwo\n"`), ""},
 		{"open again", open(doc, `"one\ntwo\n"`), ""},
-		{"open with half a character", open(lsptest.ToURI(dir)+"/half.txt", `"a\ud800b"`), ""},
+		{"open with half a character", open(conformance.ToURI(dir)+"/half.txt", `"a\ud800b"`), ""},
 		{"open of no file", open("untitled:Untitled-1", `"x"`), ""},
 		{"open of no URI", open("::not a uri\u0000", `"x"`), "?"},
 		{"open of another host", open("file://elsewhere/etc/passwd", `"x"`), ""},
@@ -351,7 +351,7 @@ func TestMalformedParametersOfEveryMethod(t *testing.T) {
 				o["sessionId"] = session.SessionID
 			}
 			if d, ok := o["textDocument"].(map[string]any); ok {
-				d["uri"] = lsptest.ToURI(dir) + "/doc.txt"
+				d["uri"] = conformance.ToURI(dir) + "/doc.txt"
 			}
 		}
 		for _, params := range spoil(base, 4) {
@@ -384,7 +384,7 @@ func TestHugeDocuments(t *testing.T) {
 		size >>= 4
 	}
 	huge := strings.Repeat("a line of a huge document\n", 60<<20/26)
-	uri := lsptest.ToURI(dir) + "/huge.txt"
+	uri := conformance.ToURI(dir) + "/huge.txt"
 	open := func(uri, text string) string {
 		return frame(fmt.Sprintf(`{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":{"uri":%q,"languageId":"x","version":1,"text":%s}}}`,
 			uri, strings.ReplaceAll(`"`+text+`"`, "\n", `\n`)))
@@ -403,7 +403,7 @@ func TestHugeDocuments(t *testing.T) {
 			uri, version, last-version, last-version)))
 	}
 	r.alive(2, 0)
-	r.send(open(lsptest.ToURI(dir)+"/beyond.txt", huge+strings.Repeat("x", 8<<20)))
+	r.send(open(conformance.ToURI(dir)+"/beyond.txt", huge+strings.Repeat("x", 8<<20)))
 	sameList(t, "a message beyond the limit", r.alive(3, 1), "null -32600")
 	r.send(frame(fmt.Sprintf(`{"jsonrpc":"2.0","method":"textDocument/didClose","params":{"textDocument":{"uri":%q}}}`, uri)))
 	r.alive(4, 0)
@@ -417,7 +417,7 @@ func TestHugeDocuments(t *testing.T) {
 	const many = 2000
 	var b strings.Builder
 	for i := range many {
-		b.WriteString(open(fmt.Sprintf("%s/many/%04d.txt", lsptest.ToURI(dir), i), fmt.Sprintf("text %d\n", i)))
+		b.WriteString(open(fmt.Sprintf("%s/many/%04d.txt", conformance.ToURI(dir), i), fmt.Sprintf("text %d\n", i)))
 	}
 	r.send(b.String())
 	began := time.Now()
@@ -432,7 +432,7 @@ func TestHugeDocuments(t *testing.T) {
 		t.Errorf("the last of them says %q", read.Data)
 	}
 	for i := range many {
-		r.send(frame(fmt.Sprintf(`{"jsonrpc":"2.0","method":"textDocument/didClose","params":{"textDocument":{"uri":"%s/many/%04d.txt"}}}`, lsptest.ToURI(dir), i)))
+		r.send(frame(fmt.Sprintf(`{"jsonrpc":"2.0","method":"textDocument/didClose","params":{"textDocument":{"uri":"%s/many/%04d.txt"}}}`, conformance.ToURI(dir), i)))
 	}
 	r.alive(8, 0)
 	r.bye()

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 func TestMentions(t *testing.T) {
-	r := start(t, lsptest.Options{}, options(nil))
+	r := start(t, conformance.Options{}, options(nil))
 	for _, name := range strings.Fields("calc.go calc_test.go api/calc.go api/v2/server.go web/Calendar.tsx docs/örtlich.md node_modules/calc/x.js") {
 		r.write(name, "")
 	}
@@ -61,7 +61,7 @@ func TestMentions(t *testing.T) {
 // Files of every folder of the workspace are offered: those of the first by their relative path, the others below the
 // name of their folder, and by a path that says which of them is meant. The model is told of each folder once.
 func TestFindingU10EveryFolder(t *testing.T) {
-	r, l := listening(t, lsptest.Options{})
+	r, l := listening(t, conformance.Options{})
 	more := folder(t)
 	for name, content := range map[string]string{"lib.go": "", "sub/lib_test.go": ""} {
 		path := filepath.Join(more, name)
@@ -88,7 +88,7 @@ func TestFindingU10EveryFolder(t *testing.T) {
 
 // TestMentionsOfManyFiles completes in a folder of many files.
 func TestMentionsOfManyFiles(t *testing.T) {
-	r := start(t, lsptest.Options{}, options(nil))
+	r := start(t, conformance.Options{}, options(nil))
 	for i := range 2000 {
 		r.write(fmt.Sprintf("d%02d/f%04d.go", i%50, i), "")
 	}

@@ -14,7 +14,7 @@ import (
 	"tandem/agent/store"
 	"tandem/lspserver"
 	"tandem/lspserver/backend"
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 	"tandem/lspserver/wire/wiretest"
 	"tandem/tools"
 )
@@ -236,7 +236,7 @@ func TestLoadedWhileItIsClosed(t *testing.T) {
 	st := slowRelease{store.NewMemory(1<<20, time.Now), make(chan struct{}, 9), make(chan struct{}, 9)}
 	o := options(nil)
 	o.Store = func(config.Config) (store.Store, error) { return st, nil }
-	r := start(t, lsptest.Options{}, o)
+	r := start(t, conformance.Options{}, o)
 	id := r.session(map[string]any{"model": r.script("say One.\n\nsay Two.\n\nsay Three.")})
 	equal(t, "stop", r.prompt(id, "go").StopReason, "end_turn")
 	during := func(method string, p map[string]any) {
@@ -279,7 +279,7 @@ func TestLoadedWhileItIsClosed(t *testing.T) {
 
 // An empty model is the one of the configuration, of now and later.
 func TestSetModelToTheDefault(t *testing.T) {
-	r := start(t, lsptest.Options{}, options(nil))
+	r := start(t, conformance.Options{}, options(nil))
 	one, two, own := r.script("say One."), r.script("say Two."), r.script("say Own.\n\nsay Own again.")
 	r.Notify("workspace/didChangeConfiguration", map[string]any{"settings": map[string]any{"tandem": map[string]any{"model": one}}})
 	id := r.session(map[string]any{"model": own})

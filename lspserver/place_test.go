@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tandem/agent/config"
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // TestFindingS6WhatRunsLaterAsks: files that other programs run or obey later are not written unasked, in whatever
@@ -17,12 +17,12 @@ func TestFindingS6WhatRunsLaterAsks(t *testing.T) {
 		for _, attended := range []bool{true, false} {
 			root := folder(t)
 			asked := 0
-			o := lsptest.Options{Root: root, Settings: map[string]any{"mode": mode, "closedFiles": "disk"}}
+			o := conformance.Options{Root: root, Settings: map[string]any{"mode": mode, "closedFiles": "disk"}}
 			answer := "allow_once"
 			if !attended {
 				answer = "reject_once"
 			}
-			o.Ask = func(int, lsptest.Ask) string { asked++; return answer }
+			o.Ask = func(int, conformance.Ask) string { asked++; return answer }
 			r := start(t, o, options(nil))
 			id := r.session(nil)
 			want := 0
@@ -64,7 +64,7 @@ func TestFindingS2OwnFiles(t *testing.T) {
 	so.Own = func(config.Config) []string {
 		return []string{filepath.Join(home, "elsewhere"), filepath.Join(home, "elsewhere/config.json"), filepath.Join(home, "state")}
 	}
-	r := start(t, lsptest.Options{
+	r := start(t, conformance.Options{
 		Root: home, Settings: map[string]any{"mode": "auto", "closedFiles": "disk"},
 		Pick: func(string, []string) string { return "Work in it" },
 	}, so)
@@ -93,7 +93,7 @@ func TestFindingS2OwnFiles(t *testing.T) {
 // TestFindingS2SecretsAreLeftOut: searches and lists leave out what holds keys and say how many there are; no answer
 // tells what is in it.
 func TestFindingS2SecretsAreLeftOut(t *testing.T) {
-	r := start(t, lsptest.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, options(nil))
+	r := start(t, conformance.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, options(nil))
 	defer r.end()
 	r.write(".env", "KEY=canary\n")
 	r.write(".ssh/id_rsa", "canary\n")
@@ -139,7 +139,7 @@ func TestFindingS2WideRoots(t *testing.T) {
 	for _, root := range []string{"/", home, filepath.Dir(home), own} {
 		for _, answer := range []string{"Work in it", "Reject", ""} {
 			var asked [][]string
-			r := start(t, lsptest.Options{Root: root, Pick: func(_ string, actions []string) string {
+			r := start(t, conformance.Options{Root: root, Pick: func(_ string, actions []string) string {
 				asked = append(asked, actions)
 				return answer
 			}}, so)
@@ -170,7 +170,7 @@ func TestFindingS2WideRoots(t *testing.T) {
 	if err := os.Mkdir(inside, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, lsptest.Options{Root: inside, Pick: func(string, []string) string { t.Error("asked"); return "" }}, so)
+	r := start(t, conformance.Options{Root: inside, Pick: func(string, []string) string { t.Error("asked"); return "" }}, so)
 	r.session(nil)
 	r.end()
 }
@@ -182,7 +182,7 @@ func TestFindingS1AnEditedFileThatBecomesALink(t *testing.T) {
 	if err := os.WriteFile(key, []byte("one\nCANARY\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, lsptest.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, options(nil))
+	r := start(t, conformance.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, options(nil))
 	defer r.end()
 	path := r.write("a.txt", "one\ntwo\n")
 	id := r.session(map[string]any{"model": r.script(

@@ -16,7 +16,7 @@ import (
 	"tandem/agent/config"
 	"tandem/agent/store"
 	"tandem/filetime/disk"
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // changeRecord is one of tandem/changes/records as a client reads it.
@@ -45,7 +45,7 @@ func sha(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s))) }
 func TestF193ChangeRecords(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	settings := map[string]any{"mode": "auto", "closedFiles": "disk"}
-	a := start(t, lsptest.Options{Settings: settings}, keeping(path))
+	a := start(t, conformance.Options{Settings: settings}, keeping(path))
 	one := a.write("one.txt", "alpha\nbeta\n")
 	big := a.write("big.txt", "first\n"+strings.Repeat("a line of a large file\n", 60_000))
 	a.write("open.txt", "open\n")
@@ -157,7 +157,7 @@ say Done.
 	}
 	a.end()
 
-	b := start(t, lsptest.Options{Root: a.root, Settings: settings}, keeping(path))
+	b := start(t, conformance.Options{Root: a.root, Settings: settings}, keeping(path))
 	b.ask("tandem/session/load", map[string]any{"sessionId": id}, nil)
 	if d := cmp.Diff(all, b.records(id, "contents", true)); d != "" {
 		t.Error(d)
@@ -186,7 +186,7 @@ func sortedHead(s string, n int) []string {
 // The status tells of the store, which is opened only when there is a session.
 func TestStatusOfTheStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
-	r := start(t, lsptest.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, keeping(path))
+	r := start(t, conformance.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, keeping(path))
 	type state struct {
 		Kind, Path, Problem string
 		Size, Quota         int64
@@ -210,7 +210,7 @@ func TestStatusOfTheStore(t *testing.T) {
 
 	so := keeping(path)
 	so.Store = func(config.Config) (store.Store, error) { return nil, store.ErrDamaged }
-	r = start(t, lsptest.Options{}, so)
+	r = start(t, conformance.Options{}, so)
 	var list any
 	r.ask("tandem/session/list", map[string]any{}, &list)
 	got = status()
@@ -229,7 +229,7 @@ func (fullDisk) Begin(disk.Intent) (int64, error) {
 func TestNotWrittenDownNotDone(t *testing.T) {
 	so := options(nil)
 	so.Store = func(config.Config) (store.Store, error) { return fullDisk{store.NewMemory(store.Quota, time.Now)}, nil }
-	r := start(t, lsptest.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, so)
+	r := start(t, conformance.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, so)
 	r.write("open.txt", "one\n")
 	r.write("closed.txt", "one\n")
 	if err := r.Open("open.txt"); err != nil {
@@ -290,7 +290,7 @@ func (r *rig) fileTimes(names ...string) map[string]fileState {
 
 // Every field of tandem/fileTime/get, of a file that is open, and of one that is not.
 func TestFileTimeGet(t *testing.T) {
-	r := start(t, lsptest.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, options(nil))
+	r := start(t, conformance.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, options(nil))
 	began := time.Now().Add(-time.Second)
 	closed, open := r.write("closed.txt", "one\n"), r.write("open.txt", "open\n")
 	r.write("unseen.txt", "?\n")
@@ -322,7 +322,7 @@ func TestFileTimeGet(t *testing.T) {
 	}
 	check("closed.txt", closed, "read", "one\n", 0, false)
 	check("open.txt", open, "read", "open\n", 1, false)
-	if err := r.Change("open.txt", func(string) []lsptest.Splice { return []lsptest.Splice{{New: "é"}} }); err != nil {
+	if err := r.Change("open.txt", func(string) []conformance.Splice { return []conformance.Splice{{New: "é"}} }); err != nil {
 		t.Fatal(err)
 	}
 	check("open.txt", open, "stale", "éopen\n", 2, true)
@@ -343,11 +343,11 @@ func TestFileTimeLock(t *testing.T) {
 	arrived, release := make(chan struct{}), make(chan struct{})
 	arrive := sync.OnceFunc(func() { close(arrived) })
 	began := time.Now().Add(-time.Second)
-	a := start(t, lsptest.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "editor"}, BeforeApply: func(int) {
+	a := start(t, conformance.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "editor"}, BeforeApply: func(int) {
 		arrive()
 		<-release
 	}}, so)
-	b := start(t, lsptest.Options{Root: a.root}, so)
+	b := start(t, conformance.Options{Root: a.root}, so)
 	a.write("a.txt", "one\n")
 	a.write("b.txt", "one\n")
 	id, other := a.session(nil), b.session(nil)

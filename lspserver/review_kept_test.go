@@ -10,7 +10,7 @@ import (
 
 	"tandem/agent/config"
 	"tandem/agent/store"
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // changeList is tandem/changes/list as a client reads it.
@@ -61,7 +61,7 @@ func (r *rig) disk(name, want string) {
 func TestReviewAfterRestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	quick := map[string]any{"mode": "auto", "closedFiles": "disk"}
-	a := start(t, lsptest.Options{Settings: quick}, keeping(path))
+	a := start(t, conformance.Options{Settings: quick}, keeping(path))
 	a.write("a.txt", "one\ntwo\nthree\nfour\nfive\nsix\nseven\n")
 	id := a.session(nil)
 	edit := func(r *rig, call, old, fresh string) {
@@ -105,7 +105,7 @@ func TestReviewAfterRestart(t *testing.T) {
 	before.Files = append(before.Files[:1], before.Files[2:]...)
 	a.end()
 
-	b := start(t, lsptest.Options{Root: a.root, Settings: quick}, keeping(path))
+	b := start(t, conformance.Options{Root: a.root, Settings: quick}, keeping(path))
 	b.ask("tandem/session/load", map[string]any{"sessionId": id}, nil)
 	if diff := cmp.Diff(before, b.changes(id)); diff != "" {
 		t.Errorf("the list after the restart: %s", diff)
@@ -131,14 +131,14 @@ func TestReviewAfterRestart(t *testing.T) {
 
 	// Another program changes the file while no server runs, and the user goes on typing in the next editor.
 	a.write("a.txt", "zero\nONE\nTWO\nthree\nfour\nFIxVE\nsix\nSEVEN\n")
-	c := start(t, lsptest.Options{Root: a.root, Settings: quick}, keeping(path))
+	c := start(t, conformance.Options{Root: a.root, Settings: quick}, keeping(path))
 	if err := c.Open("a.txt"); err != nil {
 		t.Fatal(err)
 	}
 	c.ask("tandem/session/load", map[string]any{"sessionId": id}, nil)
-	err := c.Change("a.txt", func(text string) []lsptest.Splice {
+	err := c.Change("a.txt", func(text string) []conformance.Splice {
 		at := strings.Index(text, "SEVEN")
-		return []lsptest.Splice{{Start: at, End: at, New: "typed\n"}}
+		return []conformance.Splice{{Start: at, End: at, New: "typed\n"}}
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +160,7 @@ func TestReviewAfterRestart(t *testing.T) {
 	c.end()
 
 	// The text before is too much to be kept: what it was of cannot be taken back any more, and says so.
-	d := start(t, lsptest.Options{Root: a.root, Settings: quick}, keeping(path))
+	d := start(t, conformance.Options{Root: a.root, Settings: quick}, keeping(path))
 	d.ask("tandem/session/load", map[string]any{"sessionId": id}, nil)
 	out := d.turn("undo", id, map[string]any{"scope": "toolCall", "toolCallId": "c0"})
 	if len(out.Changed) > 0 || len(out.Conflicts) != 1 ||
@@ -175,7 +175,7 @@ func TestReviewAfterRestart(t *testing.T) {
 func TestFindingU1ListSaysWhatWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	quick := map[string]any{"mode": "auto", "closedFiles": "disk"}
-	a := start(t, lsptest.Options{Settings: quick}, keeping(path))
+	a := start(t, conformance.Options{Settings: quick}, keeping(path))
 	a.write("a.txt", "one\ntwo\nthree\nfour\nfive\n")
 	id := a.session(map[string]any{"mode": "auto", "model": a.script(`call read_file {"path":"a.txt"}
 
@@ -210,7 +210,7 @@ say Well.
 	if got := listed(a); len(got) != 2 || got[id] != [2]int{2, 1} {
 		t.Errorf("where it lives: %v, of %s", got, id)
 	}
-	b := start(t, lsptest.Options{Root: a.root, Settings: quick}, keeping(path))
+	b := start(t, conformance.Options{Root: a.root, Settings: quick}, keeping(path))
 	if got := listed(b); len(got) != 1 || got[id] != [2]int{2, 1} {
 		t.Errorf("in another process: %v", got)
 	}
@@ -238,7 +238,7 @@ func (s *slowTexts) Blob(hash string) (string, error) {
 func TestFindingU1ListWaitsForNoText(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	quick := map[string]any{"mode": "auto", "closedFiles": "disk"}
-	a := start(t, lsptest.Options{Settings: quick}, keeping(path))
+	a := start(t, conformance.Options{Settings: quick}, keeping(path))
 	id := a.session(nil)
 	a.call(id, "write_file", `{"path":"new.txt","content":"fresh\n"}`)
 	a.end()
@@ -250,7 +250,7 @@ func TestFindingU1ListWaitsForNoText(t *testing.T) {
 		slow.Store, err = store.Open(path, store.Options{})
 		return slow, err
 	}
-	b := start(t, lsptest.Options{Root: a.root, Settings: quick}, o)
+	b := start(t, conformance.Options{Root: a.root, Settings: quick}, o)
 	list := func() *struct{ Tandem struct{ Pending int } } {
 		t.Helper()
 		var out struct {

@@ -21,7 +21,7 @@ import (
 	"tandem/agent/model/registry"
 	"tandem/lspserver"
 	"tandem/lspserver/backend"
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/builtin"
@@ -50,7 +50,7 @@ func options(env map[string]string, more ...tools.Tool) lspserver.Options {
 
 // rig is an editor with a server behind it.
 type rig struct {
-	*lsptest.Editor
+	*conformance.Editor
 	t    *testing.T
 	ctx  context.Context
 	root string
@@ -84,7 +84,7 @@ func folder(t *testing.T) string {
 }
 
 // start connects an editor; its root is a new folder unless o has one.
-func start(t *testing.T, o lsptest.Options, so lspserver.Options) *rig {
+func start(t *testing.T, o conformance.Options, so lspserver.Options) *rig {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
@@ -104,7 +104,7 @@ func start(t *testing.T, o lsptest.Options, so lspserver.Options) *rig {
 			r.mu.Unlock()
 		}
 	}
-	client, server := lsptest.Pipe(nil, nil)
+	client, server := conformance.Pipe(nil, nil)
 	r.line = client
 	go func() {
 		code := lspserver.Serve(context.WithoutCancel(t.Context()), server, so)
@@ -112,7 +112,7 @@ func start(t *testing.T, o lsptest.Options, so lspserver.Options) *rig {
 		r.exit <- code
 	}()
 	var err error
-	if r.Editor, err = lsptest.Start(ctx, client, o); err != nil {
+	if r.Editor, err = conformance.Start(ctx, client, o); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -166,13 +166,13 @@ func (r *rig) ask(method string, params, out any) {
 }
 
 // refused sends a request that must be answered with an error.
-func (r *rig) refused(method string, params any) *lsptest.RPCError {
+func (r *rig) refused(method string, params any) *conformance.RPCError {
 	r.t.Helper()
 	raw, err := r.Request(r.ctx, method, params)
-	var e *lsptest.RPCError
+	var e *conformance.RPCError
 	if !errors.As(err, &e) {
 		r.t.Errorf("%s was not refused: %s %v", method, raw, err)
-		return &lsptest.RPCError{}
+		return &conformance.RPCError{}
 	}
 	return e
 }

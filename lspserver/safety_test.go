@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 	"tandem/tools"
 )
 
@@ -32,7 +32,7 @@ func TestFindingS15CallsAtOnce(t *testing.T) {
 			}}, nil
 		},
 	})
-	r := start(t, lsptest.Options{Settings: map[string]any{"limits": map[string]any{"maxConcurrency": limit}}}, options(nil, slow))
+	r := start(t, conformance.Options{Settings: map[string]any{"limits": map[string]any{"maxConcurrency": limit}}}, options(nil, slow))
 	id := r.session(nil)
 	var wg sync.WaitGroup
 	for i := range 60 {

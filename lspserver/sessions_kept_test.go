@@ -13,7 +13,7 @@ import (
 	"tandem/agent/store"
 	"tandem/filetime/disk"
 	"tandem/lspserver"
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // keeping are options of a server that keeps its sessions in a file.
@@ -63,7 +63,7 @@ func TestLoadTellsWhatWasTold(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	var first, second wire
 	first.calls, second.calls = map[string][]string{}, map[string][]string{}
-	a := start(t, lsptest.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}, Heard: first.hear}, keeping(path))
+	a := start(t, conformance.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}, Heard: first.hear}, keeping(path))
 	a.write("a.txt", "one\ntwo\nthree\n")
 	id := a.session(map[string]any{"mode": "auto", "model": a.script(`say Let me look.
 call read_file {"path":"a.txt"}
@@ -86,7 +86,7 @@ say That is it.
 		t.Fatalf("%d calls", len(first.calls))
 	}
 
-	b := start(t, lsptest.Options{Root: a.root, Settings: map[string]any{"mode": "ask"}, Heard: second.hear}, keeping(path))
+	b := start(t, conformance.Options{Root: a.root, Settings: map[string]any{"mode": "ask"}, Heard: second.hear}, keeping(path))
 	var list struct {
 		Sessions []struct{ SessionID, Cwd, Title string }
 	}
@@ -119,7 +119,7 @@ say That is it.
 	b.end()
 
 	// In another folder it is not for loading.
-	c := start(t, lsptest.Options{}, keeping(path))
+	c := start(t, conformance.Options{}, keeping(path))
 	if e := c.refused("tandem/session/load", map[string]any{"sessionId": id}); e.Code != -32014 || !strings.Contains(e.Message, a.root) {
 		t.Errorf("%+v", e)
 	}
@@ -140,7 +140,7 @@ func benchmarkKept(b *testing.B, kept bool) {
 	if kept {
 		so = keeping(path)
 	}
-	client, server := lsptest.Pipe(nil, nil)
+	client, server := conformance.Pipe(nil, nil)
 	done := make(chan int, 1)
 	go func() {
 		code := lspserver.Serve(b.Context(), server, so)
@@ -151,7 +151,7 @@ func benchmarkKept(b *testing.B, kept bool) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	e, err := lsptest.Start(b.Context(), client, lsptest.Options{Root: root, Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}})
+	e, err := conformance.Start(b.Context(), client, conformance.Options{Root: root, Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestSessionPages(t *testing.T) {
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, lsptest.Options{}, keeping(path))
+	r := start(t, conformance.Options{}, keeping(path))
 	fresh := r.session(nil)
 	for cwd, want := range map[string][]int{"": {101, 100, 50}, "/w/even/": {100, 25}, "/w/odd": {100, 25}, "/w": {0}} {
 		var sizes []int
@@ -322,7 +322,7 @@ func TestRecoveryAtStart(t *testing.T) {
 	so := keeping(path)
 	so.Stored = func(config.Config) bool { return true }
 	told := make(chan string, 10)
-	r := start(t, lsptest.Options{Root: root, Heard: func(method string, params json.RawMessage) {
+	r := start(t, conformance.Options{Root: root, Heard: func(method string, params json.RawMessage) {
 		if method == "window/showMessage" {
 			told <- string(params)
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // Twenty sessions at once in one server, in the time of the machine: each reads, edits files of its own and lines of
@@ -19,8 +19,8 @@ func TestTwentySessionsWithPermissions(t *testing.T) {
 	const sessions = 20
 	var mu sync.Mutex
 	asked := map[string]int{}
-	r := start(t, lsptest.Options{
-		Ask: func(_ int, a lsptest.Ask) string {
+	r := start(t, conformance.Options{
+		Ask: func(_ int, a conformance.Ask) string {
 			mu.Lock()
 			defer mu.Unlock()
 			asked[a.SessionID]++
@@ -75,11 +75,11 @@ say Done, says ME.
 		})
 	}
 	typed := 0
-	person := lsptest.Person{Editor: r.Editor, File: "shared.txt", Gap: func() time.Duration { return 2 * time.Millisecond }}
-	if _, err := person.Type(r.ctx, 100, func(text string) []lsptest.Splice {
+	person := conformance.Person{Editor: r.Editor, File: "shared.txt", Gap: func() time.Duration { return 2 * time.Millisecond }}
+	if _, err := person.Type(r.ctx, 100, func(text string) []conformance.Splice {
 		typed++
 		at := strings.Index(text, "\n") + 1
-		return []lsptest.Splice{{Start: at, End: at, New: fmt.Sprintf("<%d>\n", typed)}}
+		return []conformance.Splice{{Start: at, End: at, New: fmt.Sprintf("<%d>\n", typed)}}
 	}); err != nil {
 		t.Error(err)
 	}

@@ -20,7 +20,7 @@ import (
 	"tandem/agent/config"
 	"tandem/agent/store"
 	"tandem/lspserver"
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 	jsonrpc "tandem/lspserver/wire"
 )
 
@@ -178,10 +178,10 @@ func children(pid int) (out []int) {
 
 // stay connects an editor that keeps nothing of what it is told.
 func (s *soaker) stay() *jsonrpc.Conn {
-	client, server := lsptest.Pipe(nil, nil)
+	client, server := conformance.Pipe(nil, nil)
 	go lspserver.Serve(context.Background(), server, s.options)
 	c := jsonrpc.Serve(context.Background(), client, jsonrpc.NewRouter(), jsonrpc.Options{Client: true})
-	params := map[string]any{"rootUri": lsptest.ToURI(s.roots[0]), "capabilities": map[string]any{}}
+	params := map[string]any{"rootUri": conformance.ToURI(s.roots[0]), "capabilities": map[string]any{}}
 	if err := c.Call(s.t.Context(), "initialize", params, nil); err != nil {
 		s.t.Fatal(err)
 	}
@@ -233,17 +233,17 @@ func (s *soaker) visit(root string, until time.Time) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	client, server := lsptest.Pipe(nil, nil)
+	client, server := conformance.Pipe(nil, nil)
 	exit := make(chan int, 1)
 	go func() {
 		code := lspserver.Serve(context.Background(), server, s.options)
 		_ = server.Close()
 		exit <- code
 	}()
-	profiles := []lsptest.Profile{lsptest.Strict, lsptest.Race, lsptest.Lying}
-	e, err := lsptest.Start(ctx, client, lsptest.Options{
+	profiles := []conformance.Profile{conformance.Strict, conformance.Race, conformance.Lying}
+	e, err := conformance.Start(ctx, client, conformance.Options{
 		Root: root, Profile: profiles[s.rnd(len(profiles))],
-		Ask: func(int, lsptest.Ask) string {
+		Ask: func(int, conformance.Ask) string {
 			time.Sleep(time.Duration(s.rnd(10)) * time.Millisecond)
 			return []string{"allow_once", "allow_once", "reject_once", "cancelled"}[s.rnd(4)]
 		},
@@ -287,7 +287,7 @@ func (s *soaker) visit(root string, until time.Time) {
 // visit is one editor and its sessions.
 type visit struct {
 	s        *soaker
-	e        *lsptest.Editor
+	e        *conformance.Editor
 	ctx      context.Context
 	sessions []string
 	turns    sync.WaitGroup
@@ -303,7 +303,7 @@ func (v *visit) pick() string {
 // ask sends a request. Being refused is part of it, as is the end of the connection; a fault or no answer is not.
 func (v *visit) ask(method string, params, out any) {
 	raw, err := v.e.Request(v.ctx, method, params)
-	var refused *lsptest.RPCError
+	var refused *conformance.RPCError
 	switch {
 	case errors.As(err, &refused) && refused.Code != jsonrpc.CodeInternal:
 	case err != nil:
@@ -340,7 +340,7 @@ func (v *visit) act() {
 		v.s.turns.Add(1)
 		v.turns.Go(func() {
 			raw, err := wait(v.ctx)
-			var refused *lsptest.RPCError
+			var refused *conformance.RPCError
 			if v.ctx.Err() != nil || errors.As(err, &refused) && refused.Code == jsonrpc.CodeInternal {
 				v.s.t.Errorf("a turn: %s %v", raw, err)
 			}
@@ -354,9 +354,9 @@ func (v *visit) act() {
 	case 11:
 		_ = v.e.CloseFile(file)
 	case 12, 13, 14:
-		_ = v.e.Change(file, func(text string) []lsptest.Splice {
+		_ = v.e.Change(file, func(text string) []conformance.Splice {
 			at := v.s.rnd(len(text) + 1)
-			return []lsptest.Splice{{Start: at, End: at, New: "typed"}}
+			return []conformance.Splice{{Start: at, End: at, New: "typed"}}
 		})
 	case 15:
 		_ = v.e.Save(file)

@@ -18,7 +18,7 @@ import (
 	santhosh "github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 	"tandem/tools"
 )
 
@@ -77,7 +77,7 @@ func TestF012_F260EachToolHasItsOwnArguments(t *testing.T) {
 	for i := range 80 {
 		list = append(list, kinds[i%len(kinds)].tool(fmt.Sprintf("probe_%02d", i)))
 	}
-	r := start(t, lsptest.Options{}, options(nil, list...))
+	r := start(t, conformance.Options{}, options(nil, list...))
 	s := r.session(nil)
 	for i := range 80 {
 		k, name := kinds[i%len(kinds)], fmt.Sprintf("probe_%02d", i)
@@ -102,7 +102,7 @@ func TestF013_F035ToolInfo(t *testing.T) {
 	measure := probe(spec, func(context.Context, *tools.Env, words) (tools.Result, error) {
 		return tools.Result{}, errors.New("not called")
 	})
-	r := start(t, lsptest.Options{}, options(nil, measure))
+	r := start(t, conformance.Options{}, options(nil, measure))
 	const want = `{"name":"measure","aliases":["gauge"],"title":"measure","kind":"search","category":"probes",` +
 		`"description":"Measures.","parameters":{"type":"object","properties":{"a":{"type":"string"},` +
 		`"b":{"type":"string","description":"Another. (default none)","default":"none"}},"required":["a"],` +
@@ -135,7 +135,7 @@ func sameJSON(a, b []byte) bool {
 // A call is called by its title as soon as its arguments are known, and by the name of its tool where that has no
 // title.
 func TestF014Titles(t *testing.T) {
-	r := start(t, lsptest.Options{}, options(nil, echo[words]("nameless")))
+	r := start(t, conformance.Options{}, options(nil, echo[words]("nameless")))
 	r.write("src/main.go", "package main\n")
 	want := map[string]string{"read_file": "Read src/main.go", "nameless": "nameless"}
 
@@ -192,7 +192,7 @@ func TestF081CallContext(t *testing.T) {
 			return tools.Result{}, ctx.Err()
 		})
 	dir := folder(t)
-	r := start(t, lsptest.Options{Root: dir, Settings: map[string]any{
+	r := start(t, conformance.Options{Root: dir, Settings: map[string]any{
 		"limits": map[string]any{"toolTimeoutMs": 12_345}, "writeRoots": []string{"only/here"},
 	}}, options(nil, look, linger))
 	r.write("a/x", "")
@@ -342,8 +342,8 @@ func TestF098F100F102EveryResult(t *testing.T) {
 	schema := resultSchema(t)
 	var questions atomic.Int32
 	outside := filepath.Join(folder(t), "secret")
-	r := start(t, lsptest.Options{
-		Ask: func(n int, _ lsptest.Ask) string {
+	r := start(t, conformance.Options{
+		Ask: func(n int, _ conformance.Ask) string {
 			questions.Add(1)
 			return []string{"allow_once", "allow_once", "reject_once", "cancelled"}[n%4]
 		},
@@ -387,7 +387,7 @@ func TestF098F100F102EveryResult(t *testing.T) {
 }
 
 func TestF099DataAndResult(t *testing.T) {
-	r := start(t, lsptest.Options{}, options(nil))
+	r := start(t, conformance.Options{}, options(nil))
 	s := r.session(nil)
 	got := r.call(s, "bash", `{"command":"echo out; echo err >&2; exit 3"}`)
 	var v map[string]any
@@ -405,7 +405,7 @@ func TestF099DataAndResult(t *testing.T) {
 
 func TestDiffOfWhatChanges(t *testing.T) {
 	for _, apply := range []string{"auto", "disk", "none"} {
-		r := start(t, lsptest.Options{}, options(nil))
+		r := start(t, conformance.Options{}, options(nil))
 		r.write("a.txt", "one\ntwo\n")
 		s := r.session(map[string]any{"mode": "auto"})
 		for _, c := range []struct{ name, args, unified string }{
@@ -454,7 +454,7 @@ func TestF197ThreeQuestions(t *testing.T) {
 		})
 	}
 	var asked atomic.Int32
-	r := start(t, lsptest.Options{Ask: func(int, lsptest.Ask) string { asked.Add(1); return "reject_once" }}, options(nil,
+	r := start(t, conformance.Options{Ask: func(int, conformance.Ask) string { asked.Add(1); return "reject_once" }}, options(nil,
 		make("free_beside", tools.Reads, tools.WithReads), make("free_alone", tools.Reads, tools.Alone),
 		make("asks_beside", tools.Runs, tools.WithReads), make("asks_alone", tools.Runs, tools.Alone)))
 	s := r.session(map[string]any{"mode": "auto"})
@@ -498,7 +498,7 @@ func TestPartsOnTheWire(t *testing.T) {
 			{Kind: tools.DocumentPart, MIMEType: "application/pdf", Name: "a.pdf", Data: []byte("pdf")},
 		}}, nil
 	})
-	r := start(t, lsptest.Options{}, options(nil, show))
+	r := start(t, conformance.Options{}, options(nil, show))
 	s := r.session(map[string]any{"mode": "auto"})
 	var raw struct {
 		Content json.RawMessage `json:"content"`
@@ -510,7 +510,7 @@ func TestPartsOnTheWire(t *testing.T) {
 }
 
 func TestF220TraceOfADispatch(t *testing.T) {
-	r := start(t, lsptest.Options{Ask: func(int, lsptest.Ask) string { return "reject_once" }}, options(nil))
+	r := start(t, conformance.Options{Ask: func(int, conformance.Ask) string { return "reject_once" }}, options(nil))
 	r.write("a.txt", "one\n")
 	s := r.session(map[string]any{"mode": "auto"})
 	stages := []string{"resolve", "normalise", "validate", "needs", "policy", "plan", "permission", "execute"}

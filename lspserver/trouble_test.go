@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // heard collects what a method brings.
@@ -42,7 +42,7 @@ func TestVersionsDiffer(t *testing.T) {
 		var log lockedBuilder
 		o := options(nil)
 		o.Log = logTo(&log)
-		r := start(t, lsptest.Options{Heard: h.hear, Capabilities: map[string]any{
+		r := start(t, conformance.Options{Heard: h.hear, Capabilities: map[string]any{
 			"experimental": map[string]any{"tandem": map[string]any{"protocolVersion": c.version}},
 		}}, o)
 		var init struct {
@@ -78,7 +78,7 @@ func TestVersionsDiffer(t *testing.T) {
 // The client's trace can be turned on and off at any time, and has no texts in it.
 func TestSetTrace(t *testing.T) {
 	var h heard
-	r := start(t, lsptest.Options{Heard: h.hear}, options(nil))
+	r := start(t, conformance.Options{Heard: h.hear}, options(nil))
 	s := r.session(nil)
 	equal(t, "at first", h.all("$/logTrace"), "")
 	r.Notify("$/setTrace", map[string]any{"value": "messages"})

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // service is a loopback service that speaks Chat Completions. Each answer is the events of one stream; which one comes
@@ -95,7 +95,7 @@ func TestF104SummaryIsForPeople(t *testing.T) {
 		1: toolCall("edit_file", `{"path":"a.txt","old_text":"one","new_text":"1"}`) + stop("tool_calls"),
 		2: content("Done.") + stop("stop"),
 	})
-	r := start(t, lsptest.Options{Settings: s.settings()}, options(map[string]string{"MOCK_KEY": "right"}))
+	r := start(t, conformance.Options{Settings: s.settings()}, options(map[string]string{"MOCK_KEY": "right"}))
 	r.write("a.txt", "one\ntwo\n")
 	id := r.session(nil)
 	equal(t, "stop", r.prompt(id, "go").StopReason, "end_turn")
@@ -124,7 +124,7 @@ func TestF104SummaryIsForPeople(t *testing.T) {
 // An image of the prompt reaches the model as it is; one that cannot be read is told of.
 func TestImagesReachTheModel(t *testing.T) {
 	s := newService(t, "right", map[int]string{0: content("Nice.") + stop("stop")})
-	r := start(t, lsptest.Options{Settings: s.settings()}, options(map[string]string{"MOCK_KEY": "right"}))
+	r := start(t, conformance.Options{Settings: s.settings()}, options(map[string]string{"MOCK_KEY": "right"}))
 	id := r.session(nil)
 	var end struct{ StopReason string }
 	r.ask("tandem/session/prompt", map[string]any{"sessionId": id, "prompt": []any{
@@ -146,7 +146,7 @@ func TestF230TurnIsAStream(t *testing.T) {
 	for _, c := range []struct{ last, stop string }{
 		{"", "end_turn"}, {"\nstop max_tokens", "max_tokens"}, {"\nstop refusal", "refusal"}, {"\nstop error", "error"},
 	} {
-		r := start(t, lsptest.Options{}, options(nil))
+		r := start(t, conformance.Options{}, options(nil))
 		r.write("a.txt", "one\n")
 		script := "think Where is it?\nsay Looking.\ncall read_file {\"path\":\"a.txt\"}\n\nsay Found." + c.last + "\n"
 		s := r.session(map[string]any{"model": r.script(script)})
@@ -187,7 +187,7 @@ func TestF230TurnIsAStream(t *testing.T) {
 
 func TestF268UnknownModelSaysWhatToSet(t *testing.T) {
 	env := map[string]string{}
-	r := start(t, lsptest.Options{Settings: map[string]any{"providers": map[string]any{
+	r := start(t, conformance.Options{Settings: map[string]any{"providers": map[string]any{
 		"mine": map[string]any{"api": "openai-chat", "baseUrl": "http://127.0.0.1:1/v1", "apiKeyEnv": "MINE_KEY"},
 	}}}, options(env))
 	good := r.session(nil)
@@ -197,7 +197,7 @@ func TestF268UnknownModelSaysWhatToSet(t *testing.T) {
 	} {
 		ask := prompt(good, "go")
 		ask["model"] = model
-		for _, e := range []*lsptest.RPCError{
+		for _, e := range []*conformance.RPCError{
 			r.refused("tandem/session/new", map[string]any{"model": model}),
 			r.refused("tandem/session/setModel", map[string]any{"sessionId": good, "model": model}),
 			r.refused("tandem/session/prompt", ask),
@@ -213,7 +213,7 @@ func TestF268UnknownModelSaysWhatToSet(t *testing.T) {
 
 func TestF268WrongKeySaysWhatToSet(t *testing.T) {
 	s := newService(t, "right", map[int]string{0: content("Here.") + stop("stop")})
-	r := start(t, lsptest.Options{Settings: s.settings()}, options(map[string]string{"MOCK_KEY": "sk-wrong"}))
+	r := start(t, conformance.Options{Settings: s.settings()}, options(map[string]string{"MOCK_KEY": "sk-wrong"}))
 	r.write("a.txt", "one\n")
 	before := tree(t, r.root)
 	id := r.session(nil)

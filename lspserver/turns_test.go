@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // TestF083ClarifyOnlyWhereItIsServed has a turn ask the person: of a client that declared the request, and of one that
@@ -19,7 +19,7 @@ func TestF083ClarifyOnlyWhereItIsServed(t *testing.T) {
 		var asked atomic.Int32
 		withdrawn := make(chan struct{})
 		hang := false
-		r := start(t, lsptest.Options{
+		r := start(t, conformance.Options{
 			Settings: map[string]any{"mode": "auto"},
 			Capabilities: map[string]any{
 				"experimental": map[string]any{"tandem": map[string]any{"clarify": declared}}, "window": map[string]any{"showMessage": nil},
@@ -68,7 +68,7 @@ func TestF083ClarifyOnlyWhereItIsServed(t *testing.T) {
 func TestF232OutputComesWhileTheCommandRuns(t *testing.T) {
 	var r *rig
 	seen := make(chan struct{}, 1)
-	r = start(t, lsptest.Options{
+	r = start(t, conformance.Options{
 		Heard: func(method string, params json.RawMessage) {
 			said := string(params)
 			if strings.Contains(said, `"output":"first\n`) && strings.Contains(said, `"phase":"progress"`) {
@@ -100,7 +100,7 @@ func TestF232OutputComesWhileTheCommandRuns(t *testing.T) {
 func TestF097_F245NothingWaitsForACommand(t *testing.T) {
 	seen := make(chan struct{})
 	var once sync.Once
-	r := start(t, lsptest.Options{
+	r := start(t, conformance.Options{
 		Heard: func(method string, params json.RawMessage) {
 			if method == "tandem/session/update" && strings.Contains(string(params), `"output":"first\n`) {
 				once.Do(func() { close(seen) })
@@ -165,7 +165,7 @@ func TestUsageAndCost(t *testing.T) {
 			}
 		}
 		var updates []news
-		r := start(t, lsptest.Options{Settings: settings, Heard: func(method string, params json.RawMessage) {
+		r := start(t, conformance.Options{Settings: settings, Heard: func(method string, params json.RawMessage) {
 			if method == "tandem/session/update" && strings.Contains(string(params), `"usage_update"`) {
 				var n news
 				if err := json.Unmarshal(params, &n); err != nil {

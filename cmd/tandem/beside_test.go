@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // row is a file that a model has read and that somebody else changes before the model does.
@@ -102,7 +102,7 @@ func TestF152WhateverHappensOnDisk(t *testing.T) {
 		{name: "asked, deleted, edit", asked: true, user: func(e *editor, path string) { e.must(os.Remove(path)) }, edit: nine, err: "EDIT_CONFLICT", want: "(none)"},
 	}
 	var question func()
-	e := run(t, nil, nil, "--stdio").editor(quick(t, lsptest.Options{Ask: func(int, lsptest.Ask) string {
+	e := run(t, nil, nil, "--stdio").editor(quick(t, conformance.Options{Ask: func(int, conformance.Ask) string {
 		question()
 		return "allow_once"
 	}}))
@@ -160,7 +160,7 @@ func TestF152WhateverHappensOnDisk(t *testing.T) {
 
 // Eight edits of one file in one message all land; a link stays one, and the file behind it keeps its mode.
 func TestF187EightAtOnce(t *testing.T) {
-	e := run(t, nil, nil, "--stdio").editor(quick(t, lsptest.Options{}))
+	e := run(t, nil, nil, "--stdio").editor(quick(t, conformance.Options{}))
 	text, want := "", ""
 	for i := range 8 {
 		text += fmt.Sprintf("line %d;\n", i)

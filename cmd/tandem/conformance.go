@@ -12,7 +12,7 @@ import (
 	"tandem/agent/model"
 	"tandem/lspserver"
 	"tandem/lspserver/backend"
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 	"tandem/sandbox"
 	"tandem/tools/builtin"
 )
@@ -29,7 +29,7 @@ type conformanceCmd struct {
 func (conformanceCmd) Help() string {
 	return "Plays scenarios of editing with a real server in this process and says, a row for each promise, what the " +
 		"client did and what Tandem made of it. The exit code is 0 where the client honours all that it declared, " +
-		"1 where it does not, 2 for wrong usage.\n\n" + lsptest.ClientHelp()
+		"1 where it does not, 2 for wrong usage.\n\n" + conformance.ClientHelp()
 }
 
 // Run examines the client and prints what it honours.
@@ -42,11 +42,11 @@ func (c *conformanceCmd) Run(ctx context.Context) error {
 		return listChecks(stdout(), only, c.JSON)
 	}
 	if c.Client == "" {
-		return usageError("conformance needs --client.\n\n" + lsptest.ClientHelp())
+		return usageError("conformance needs --client.\n\n" + conformance.ClientHelp())
 	}
-	client, err := lsptest.ParseClient(c.Client)
+	client, err := conformance.ParseClient(c.Client)
 	if err != nil {
-		return usageError(err.Error() + ".\n\n" + lsptest.ClientHelp())
+		return usageError(err.Error() + ".\n\n" + conformance.ClientHelp())
 	}
 	found, err := client.Examine(ctx, only, serveScenario)
 	if err != nil {
@@ -76,8 +76,8 @@ func serveScenario(ctx context.Context, rwc io.ReadWriteCloser, models model.Ope
 }
 
 func listChecks(w io.Writer, only *regexp.Regexp, asJSON bool) error {
-	checks := []lsptest.Finding{}
-	for _, f := range lsptest.Checks() {
+	checks := []conformance.Finding{}
+	for _, f := range conformance.Checks() {
 		if only.MatchString(f.Name) {
 			checks = append(checks, f)
 		}
@@ -93,7 +93,7 @@ func listChecks(w io.Writer, only *regexp.Regexp, asJSON bool) error {
 	return nil
 }
 
-func printConformance(w io.Writer, found *lsptest.Conformance, verbose bool) error {
+func printConformance(w io.Writer, found *conformance.Conformance, verbose bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is %s, with positions in %s.\n\n", found.Client, found.Name, found.Encoding)
 	for _, f := range found.Rows {

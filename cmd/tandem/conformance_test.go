@@ -37,7 +37,7 @@ func TestConformancePrints(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out, code := conformance(t, c.args...)
+			out, code := examine(t, c.args...)
 			if code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
@@ -60,7 +60,7 @@ func TestConformancePrints(t *testing.T) {
 }
 
 // conformance runs the program and gives both of its streams and its exit code.
-func conformance(t *testing.T, args ...string) (string, int) {
+func examine(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, append([]string{"conformance"}, args...)...)
 	dir := t.TempDir()
@@ -77,7 +77,7 @@ func conformance(t *testing.T, args ...string) (string, int) {
 }
 
 func TestConformanceJSON(t *testing.T) {
-	out, code := conformance(t, "--client=fake:race,window=100ms", "--json", "--run=^(version-check|same-tick)$")
+	out, code := examine(t, "--client=fake:race,window=100ms", "--json", "--run=^(version-check|same-tick)$")
 	var got struct {
 		Client, Name, PositionEncoding string
 		Honoured, Not, Unsupported     int
@@ -110,7 +110,7 @@ func TestConformanceJSON(t *testing.T) {
 }
 
 func TestConformanceShowsTheWire(t *testing.T) {
-	out, code := conformance(t, "--client=fake:strict", "--verbose", "--run=^echo$")
+	out, code := examine(t, "--client=fake:strict", "--verbose", "--run=^echo$")
 	for _, want := range []string{
 		"edit/F155_replace_all, ", `ms -> {"jsonrpc":"2.0","id":1,"method":"initialize"`,
 		`ms <- {"jsonrpc":"2.0","method":"workspace/applyEdit"`, `"uri":"file://$ROOT/calc.go"`,

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 var tries = flag.Int("tries", 20000, "how many calls are made while what they name is exchanged for links to outside")
@@ -36,7 +36,7 @@ func TestFindingS1ExchangedPaths(t *testing.T) {
 
 func exchangedPaths(t *testing.T, calls int) {
 	p := run(t, map[string]any{"requireRead": false}, nil, "--stdio")
-	e := p.editor(quick(t, lsptest.Options{}))
+	e := p.editor(quick(t, conformance.Options{}))
 	s := e.session("auto")
 	outside := filepath.Join(filepath.Dir(p.root), "outside")
 	put := func(dir, text string) {

@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // patience is far more than anything here takes, and ends a test that hangs.
@@ -164,12 +164,12 @@ func (p *process) frames() (out []string) {
 }
 
 // editor connects an editor to the program.
-func (p *process) editor(o lsptest.Options) *editor {
+func (p *process) editor(o conformance.Options) *editor {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
 	p.t.Cleanup(cancel)
 	o.Root = p.root
-	e, err := lsptest.Start(ctx, p, o)
+	e, err := conformance.Start(ctx, p, o)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func (p *process) editor(o lsptest.Options) *editor {
 }
 
 type editor struct {
-	*lsptest.Editor
+	*conformance.Editor
 	p   *process
 	ctx context.Context
 }
@@ -345,7 +345,7 @@ func TestF157MainJobOverStdio(t *testing.T) {
 	if err := os.WriteFile(path, []byte(calc), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e := p.editor(lsptest.Options{Profile: lsptest.Race})
+	e := p.editor(conformance.Options{Profile: conformance.Race})
 	if err := e.Open("calc.go"); err != nil {
 		t.Fatal(err)
 	}
@@ -355,12 +355,12 @@ func TestF157MainJobOverStdio(t *testing.T) {
 	})
 	const typed = "// A person writes here,\n// above and below,\n// at the same time.\n"
 	caret := 0
-	person := lsptest.Person{Editor: e.Editor, File: "calc.go", Gap: func() time.Duration { return 3 * time.Millisecond }}
-	if _, err := person.Type(e.ctx, len(typed), func(string) []lsptest.Splice {
+	person := conformance.Person{Editor: e.Editor, File: "calc.go", Gap: func() time.Duration { return 3 * time.Millisecond }}
+	if _, err := person.Type(e.ctx, len(typed), func(string) []conformance.Splice {
 		at := len("package calc\n") + caret
 		caret++
 		keys.Add(1)
-		return []lsptest.Splice{{Start: at, End: at, New: typed[caret-1 : caret]}}
+		return []conformance.Splice{{Start: at, End: at, New: typed[caret-1 : caret]}}
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -444,14 +444,14 @@ func TestRunIsInterrupted(t *testing.T) {
 
 func TestExitCodes(t *testing.T) {
 	t.Run("shutdown", func(t *testing.T) {
-		e := run(t, nil, nil, "serve", "--stdio").editor(lsptest.Options{})
+		e := run(t, nil, nil, "serve", "--stdio").editor(conformance.Options{})
 		running := e.stubborn()
 		e.leaves()
 		gone(t, running)
 	})
 	t.Run("end of input", func(t *testing.T) {
 		p := run(t, nil, nil, "--stdio")
-		e := p.editor(lsptest.Options{})
+		e := p.editor(conformance.Options{})
 		running := e.stubborn()
 		began := time.Now()
 		e.HangUp()
@@ -461,14 +461,14 @@ func TestExitCodes(t *testing.T) {
 	})
 	t.Run("exit without shutdown", func(t *testing.T) {
 		p := run(t, nil, nil, "--stdio")
-		e := p.editor(lsptest.Options{})
+		e := p.editor(conformance.Options{})
 		began := time.Now()
 		e.Notify("exit", nil)
 		p.ends(1, began, shortly)
 	})
 	t.Run("TERM", func(t *testing.T) {
 		p := run(t, nil, nil, "--stdio")
-		e := p.editor(lsptest.Options{})
+		e := p.editor(conformance.Options{})
 		running := e.stubborn()
 		began := time.Now()
 		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -483,7 +483,7 @@ func TestExitCodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := run(t, nil, nil, "--stdio")
-		e := p.editor(lsptest.Options{ProcessID: other.Process.Pid})
+		e := p.editor(conformance.Options{ProcessID: other.Process.Pid})
 		running := e.stubborn()
 		began := time.Now()
 		_, _ = other.Process.Kill(), other.Wait()
@@ -493,7 +493,7 @@ func TestExitCodes(t *testing.T) {
 	})
 	t.Run("nobody reads", func(t *testing.T) {
 		p := run(t, nil, nil, "--stdio")
-		e := p.editor(lsptest.Options{})
+		e := p.editor(conformance.Options{})
 		running := e.stubborn()
 		began := time.Now()
 		_ = p.out.Close()
@@ -510,7 +510,7 @@ func frame(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%
 // Damage on standard input is answered or logged, never printed, and the next request is served.
 func TestDamageOverStdio(t *testing.T) {
 	p := run(t, nil, nil, "--stdio")
-	e := p.editor(lsptest.Options{})
+	e := p.editor(conformance.Options{})
 	for _, damage := range []string{
 		"hello\r\n\r\n", "Content-Length: -1\r\n\r\n", "Content-Length: 99999999999999999999\r\n\r\n", frame("{"), frame("[]"),
 		"Content-Length: 1000000000\r\n\r\n{", frame(strings.Repeat("[", 20_000)), strings.Repeat("x", 1<<20) + "\r\n\r\n",
@@ -544,7 +544,7 @@ func TestDamageOverStdio(t *testing.T) {
 func TestKeysStayHere(t *testing.T) {
 	config := service(t, func(int, func(delta, finish string)) { t.Error("no model is asked") })
 	p := run(t, config, []string{"MOCK_KEY=right", "OPENAI_API_KEY=other", "LANG=C.UTF-8"}, "--stdio")
-	e := p.editor(lsptest.Options{})
+	e := p.editor(conformance.Options{})
 	var r struct {
 		Success bool
 		Result  struct{ Stdout string }

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 	"tandem/lspserver/wire/wiretest"
 )
 
@@ -165,7 +165,7 @@ func TestF152RaceWithAnotherProgram(t *testing.T) {
 			}
 			p := run(t, map[string]any{"model": "script:" + script(t, append(messages, "say Done.")...)}, nil, "--stdio")
 			heard := newNews()
-			e := p.editor(quick(t, lsptest.Options{Heard: heard.hear}))
+			e := p.editor(quick(t, conformance.Options{Heard: heard.hear}))
 			path := e.Path("a.txt")
 			if err := os.WriteFile(path, []byte(lines), 0o644); err != nil {
 				t.Fatal(err)
@@ -290,7 +290,7 @@ func twoProcesses(t *testing.T, total int, apart bool) {
 	var sessions [2]string
 	for m, p := range ps {
 		heard[m] = newNews()
-		es[m] = p.editor(quick(t, lsptest.Options{Heard: heard[m].hear}))
+		es[m] = p.editor(quick(t, conformance.Options{Heard: heard[m].hear}))
 		sessions[m] = es[m].session("auto")
 	}
 	began := time.Now()
@@ -347,12 +347,12 @@ func (p *process) with(env []string, args ...string) *process {
 func TestF241ALockEndsWithItsProcess(t *testing.T) {
 	p := run(t, nil, nil, "--stdio")
 	asked, answer := make(chan struct{}), make(chan struct{})
-	a := p.editor(lsptest.Options{
+	a := p.editor(conformance.Options{
 		Settings:    map[string]any{"mode": "auto", "closedFiles": "editor"},
 		BeforeApply: func(int) { close(asked); <-answer },
 	})
 	defer close(answer)
-	b := p.another("--stdio").editor(quick(t, lsptest.Options{}))
+	b := p.another("--stdio").editor(quick(t, conformance.Options{}))
 	a.must(os.WriteFile(a.Path("a.txt"), []byte("one\n"), 0o644))
 	read := map[string]any{"path": "a.txt"}
 	edit := func(session, to string) map[string]any {

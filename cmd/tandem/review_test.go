@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // After a kill the next process lists the same hunks with what was decided about them, takes a turn of before back around
@@ -32,7 +32,7 @@ func TestUndoAfterKill(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(p.root, "a.txt"), []byte("one\ntwo\nthree\nfour\nfive\nsix\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e := p.editor(quick(t, lsptest.Options{}))
+	e := p.editor(quick(t, conformance.Options{}))
 	id := e.session("auto")
 	for n := range 2 {
 		e.ask("tandem/session/prompt", map[string]any{
@@ -49,13 +49,13 @@ func TestUndoAfterKill(t *testing.T) {
 	p.kill()
 
 	p = p.another("--stdio")
-	e = p.editor(quick(t, lsptest.Options{}))
+	e = p.editor(quick(t, conformance.Options{}))
 	if err := e.Open("a.txt"); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Change("a.txt", func(text string) []lsptest.Splice {
+	if err := e.Change("a.txt", func(text string) []conformance.Splice {
 		at := strings.Index(text, "three")
-		return []lsptest.Splice{{Start: at, End: at, New: "typed\n"}}
+		return []conformance.Splice{{Start: at, End: at, New: "typed\n"}}
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestUndoAfterKill(t *testing.T) {
 	p.kill()
 
 	p = p.another("--stdio")
-	e = p.editor(quick(t, lsptest.Options{}))
+	e = p.editor(quick(t, conformance.Options{}))
 	e.ask("tandem/session/load", map[string]any{"sessionId": id}, nil)
 	after = list{}
 	e.ask("tandem/changes/list", map[string]any{"sessionId": id}, &after)

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // TestFindingS9SettingsOfARepository has an editor hand on what a repository sets: no command of it is run, no service of
@@ -37,7 +37,7 @@ func TestFindingS9SettingsOfARepository(t *testing.T) {
 					}},
 				}
 			}
-			o := lsptest.Options{Settings: sets("options"), Config: sets("section")}
+			o := conformance.Options{Settings: sets("options"), Config: sets("section")}
 			o.Capabilities = map[string]any{"experimental": nil}
 			if c.tandem != nil {
 				declared := map[string]any{"permission": nil, "clarify": nil, "save": nil, "settingsAreOwn": nil}
@@ -93,7 +93,7 @@ func TestFindingS21KeyInClear(t *testing.T) {
 	if !strings.Contains(said, want) || !strings.Contains(said, "providers.far.sendKeyInClear") || strings.Contains(said, "canary") {
 		t.Error(said)
 	}
-	e := run(t, config, []string{"FAR=canary"}, "--stdio").editor(lsptest.Options{})
+	e := run(t, config, []string{"FAR=canary"}, "--stdio").editor(conformance.Options{})
 	if _, err := e.Request(e.ctx, "tandem/session/new", map[string]any{}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}
@@ -119,7 +119,7 @@ func TestFindingS5PlantedRipgrep(t *testing.T) {
 	<-p.ended
 	q := &process{t: t, root: root}
 	q.start(append(p.cmd.Env, "PATH="+bin+":"+os.Getenv("PATH")), []string{"--stdio"})
-	e := q.editor(lsptest.Options{Ask: func(int, lsptest.Ask) string { return "allow_once" }})
+	e := q.editor(conformance.Options{Ask: func(int, conformance.Ask) string { return "allow_once" }})
 	id := e.session("readOnly")
 	if err := os.WriteFile(filepath.Join(root, "a.txt"), []byte("needle\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestFindingS12EndlessAnswer(t *testing.T) {
 		}
 		send(`{}`, `"stop"`)
 	})
-	e := run(t, config, []string{"MOCK_KEY=right"}, "--stdio").editor(lsptest.Options{})
+	e := run(t, config, []string{"MOCK_KEY=right"}, "--stdio").editor(conformance.Options{})
 	var r struct {
 		StopReason string
 		Error      struct{ Code, Message string }
@@ -183,7 +183,7 @@ func TestFindingS14StateOfOthers(t *testing.T) {
 	var said []string
 	q := &process{t: t, root: p.root}
 	q.start(append(p.cmd.Env, "XDG_STATE_HOME="+filepath.Dir(state)), []string{"--stdio"})
-	e := q.editor(lsptest.Options{Heard: func(method string, params json.RawMessage) {
+	e := q.editor(conformance.Options{Heard: func(method string, params json.RawMessage) {
 		mu.Lock()
 		defer mu.Unlock()
 		said = append(said, method+" "+string(params))

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tandem/agent/config"
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 func TestPrinted(t *testing.T) {
@@ -36,7 +36,7 @@ func TestTraceAndLog(t *testing.T) {
 		}},
 	}, []string{"MOCK=" + secret}, "--stdio", "--trace", "trace.jsonl")
 	began := time.Now()
-	e, err := lsptest.Start(t.Context(), p, lsptest.Options{Root: p.root})
+	e, err := conformance.Start(t.Context(), p, conformance.Options{Root: p.root})
 	if err != nil {
 		t.Fatal(err)
 	}

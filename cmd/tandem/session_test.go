@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 	"tandem/lspserver/wire/wiretest"
 )
 
@@ -63,7 +63,7 @@ func (u told) text() string {
 	return c.Text
 }
 
-func quick(t *testing.T, o lsptest.Options) lsptest.Options {
+func quick(t *testing.T, o conformance.Options) conformance.Options {
 	t.Helper()
 	o.Settings = map[string]any{"mode": "auto", "closedFiles": "disk"}
 	return o
@@ -140,7 +140,7 @@ func TestSessionSurvivesKill(t *testing.T) {
 		b.WriteString("say All done.\n")
 		write(script, b.String())
 		heard := newNews()
-		e := p.editor(quick(t, lsptest.Options{Heard: heard.hear}))
+		e := p.editor(quick(t, conformance.Options{Heard: heard.hear}))
 		if round > 0 {
 			e.ask("tandem/session/load", map[string]any{"sessionId": id}, nil)
 			until(t, fmt.Sprintf("round %d: nothing is left of the kill before", round), func() bool { return len(p.litter()) == 0 })
@@ -219,7 +219,7 @@ func TestSessionSurvivesKill(t *testing.T) {
 		rounds, ended+len(told), unknown, litter)
 	// The next one clears up, and has all that was ever in the file.
 	p = p.another("--stdio")
-	e := p.editor(quick(t, lsptest.Options{}))
+	e := p.editor(quick(t, conformance.Options{}))
 	e.ask("tandem/session/load", map[string]any{"sessionId": id}, nil)
 	err := filepath.WalkDir(p.root, func(path string, d os.DirEntry, err error) error {
 		if strings.HasPrefix(d.Name(), ".tandem-tmp-") {
@@ -251,9 +251,9 @@ func TestSessionOfAnotherProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := run(t, map[string]any{"model": "script:" + script}, nil, "--stdio")
-	a := p.editor(quick(t, lsptest.Options{}))
+	a := p.editor(quick(t, conformance.Options{}))
 	heard := newNews()
-	b := p.another("--stdio").editor(quick(t, lsptest.Options{Heard: heard.hear}))
+	b := p.another("--stdio").editor(quick(t, conformance.Options{Heard: heard.hear}))
 	if _, err := os.Stat(filepath.Join(filepath.Dir(p.root), "home", "tandem", "sessions.db")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("there is a database before there is a session: %v", err)
 	}
@@ -267,7 +267,7 @@ func TestSessionOfAnotherProcess(t *testing.T) {
 		"tandem/session/rename": map[string]any{"sessionId": id, "title": "Mine"},
 	} {
 		_, err := b.Request(b.ctx, method, params)
-		var refusal *lsptest.RPCError
+		var refusal *conformance.RPCError
 		if !errors.As(err, &refusal) || refusal.Code != -32012 || !strings.Contains(refusal.Message, held) ||
 			string(refusal.Data) != fmt.Sprintf(`{"code":"session_busy","pid":%d}`, p.cmd.Process.Pid) {
 			t.Errorf("%s of another's session: %v %s, want the process %s", method, err, refusal.Data, held)
@@ -346,7 +346,7 @@ say I see.
 	}
 	first, asked, release := newNews(), make(chan struct{}), make(chan struct{})
 	defer close(release)
-	a := p.editor(lsptest.Options{Heard: first.hear, BeforeApply: func(int) {
+	a := p.editor(conformance.Options{Heard: first.hear, BeforeApply: func(int) {
 		close(asked)
 		<-release
 	}})
@@ -355,11 +355,11 @@ say I see.
 	}
 	second := newNews()
 	q := p.another("--stdio")
-	b := q.editor(lsptest.Options{Heard: second.hear})
+	b := q.editor(conformance.Options{Heard: second.hear})
 	if err := b.Open("a.txt"); err != nil {
 		t.Fatal(err)
 	}
-	err := b.Change("a.txt", func(string) []lsptest.Splice { return []lsptest.Splice{{Start: 4, End: 4, New: "typed "}} })
+	err := b.Change("a.txt", func(string) []conformance.Splice { return []conformance.Splice{{Start: 4, End: 4, New: "typed "}} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -437,7 +437,7 @@ func TestSessionsNotKept(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var messages strings.Builder
-	e := p.another("--stdio").editor(quick(t, lsptest.Options{Heard: func(method string, params json.RawMessage) {
+	e := p.another("--stdio").editor(quick(t, conformance.Options{Heard: func(method string, params json.RawMessage) {
 		mu.Lock()
 		defer mu.Unlock()
 		if method == "window/showMessage" {

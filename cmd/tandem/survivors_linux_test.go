@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // TestFindingS8ServerEnds ends the program while a command of it runs with 60 processes, half of them in sessions of their own,
@@ -21,7 +21,7 @@ func TestFindingS8ServerEnds(t *testing.T) {
 		"the input ends": func(e *editor) { e.HangUp() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := run(t, nil, nil, "--stdio").editor(lsptest.Options{Ask: func(int, lsptest.Ask) string { return "allow_once" }})
+			e := run(t, nil, nil, "--stdio").editor(conformance.Options{Ask: func(int, conformance.Ask) string { return "allow_once" }})
 			path := filepath.Join(e.p.root, "lifeline")
 			if err := syscall.Mkfifo(path, 0o600); err != nil {
 				t.Fatal(err)

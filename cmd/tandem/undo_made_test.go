@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // Files that a session has made, and those that were removed because that was taken back, are taken back and brought again by
@@ -29,7 +29,7 @@ func TestUndoOfMadeFilesAfterKill(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(p.root, "a.txt"), []byte("one\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e := p.editor(quick(t, lsptest.Options{}))
+	e := p.editor(quick(t, conformance.Options{}))
 	id := e.session("auto")
 	call := func(name, callID string, arguments map[string]any) {
 		t.Helper()
@@ -55,7 +55,7 @@ func TestUndoOfMadeFilesAfterKill(t *testing.T) {
 		t.Helper()
 		p.kill()
 		p = p.another("--stdio")
-		e = p.editor(quick(t, lsptest.Options{}))
+		e = p.editor(quick(t, conformance.Options{}))
 		e.ask("tandem/session/load", map[string]any{"sessionId": id}, nil)
 	}
 	made := func() map[string]any { return map[string]any{"scope": "toolCall", "toolCallId": "made"} }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tandem/lspserver/lsptest"
+	"tandem/lspserver/conformance"
 )
 
 // soon is when a change is told of, with a machine that has other work to do; figures tell how soon it is indeed.
@@ -75,7 +75,7 @@ func watching(t *testing.T) *watched {
 	t.Helper()
 	p := run(t, nil, nil, "--stdio")
 	w := &watched{}
-	w.editor = p.editor(quick(t, lsptest.Options{Heard: w.told.hear}))
+	w.editor = p.editor(quick(t, conformance.Options{Heard: w.told.hear}))
 	w.session = w.editor.session("auto")
 	return w
 }
@@ -162,7 +162,7 @@ func TestF188StaleWithoutACall(t *testing.T) {
 	begin()
 	w.must(w.Open(name))
 	w.stale(name, "user", "typing", func() {
-		w.must(w.Change(name, func(string) []lsptest.Splice { return []lsptest.Splice{{New: "typed "}} }))
+		w.must(w.Change(name, func(string) []conformance.Splice { return []conformance.Splice{{New: "typed "}} }))
 	})
 	w.must(w.Save(name))
 	w.read(name)

@@ -1,4 +1,4 @@
-// Package lsptest tests a server from its editor's side: an [Editor] that is a language client of its own, in three
+// Package conformance tests a server from its editor's side: an [Editor] that is a language client of its own, in three
 // profiles, a [Person] who types into it, and scenarios, which are whole sessions as files.
 //
 // # A scenario file
@@ -94,5 +94,5 @@
 // points nowhere, states of a call out of order, text of the model that did not arrive as it was said, bytes that are
 // no frame, an exit code other than -exit, a goroutine that stays.
 //
-// "go test ./lspserver/lsptest -run Scenario -update" rewrites the sections that begin with @ and no others.
-package lsptest
+// "go test ./lspserver/conformance -run Scenario -update" rewrites the sections that begin with @ and no others.
+package conformance

@@ -1,4 +1,4 @@
-package lsptest
+package conformance
 
 import (
 	"io"

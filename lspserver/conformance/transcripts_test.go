@@ -1,4 +1,4 @@
-package lsptest
+package conformance
 
 import (
 	"bufio"
@@ -81,7 +81,7 @@ func loadTranscript(t *testing.T, path string) *transcript {
 }
 
 // The recorded conversations are what the server says today, and this package's editor takes its part in them, as those
-// of VS Code and Neovim do. "go test ./lspserver/lsptest -run Transcripts -update" records anew what has changed.
+// of VS Code and Neovim do. "go test ./lspserver/conformance -run Transcripts -update" records anew what has changed.
 func TestF243Transcripts(t *testing.T) {
 	paths, err := filepath.Glob("../../editors/transcripts/*.txtar")
 	if err != nil || len(paths) < 6 {
