@@ -68,7 +68,7 @@ type Options struct {
 	Mode   gate.Mode
 	Model  string
 	Models model.Opener
-	// Roots caches open directories of roots; nil is a cache of this session alone.
+	// Roots is what the session's roots are added to; nil is one of this session alone.
 	Roots *sandbox.Roots
 	// Rules is the text of the user's own rules file; may be empty.
 	Rules string
@@ -222,8 +222,11 @@ func (s *Session) SetConfig(c config.Config, models model.Opener) {
 	}
 }
 
-// confine rebuilds the paths from the configuration and the folders. s.mu is held.
+// confine rebuilds the paths from the configuration and the folders. Running calls go on with those before. s.mu is held.
 func (s *Session) confine() {
+	if s.paths != nil {
+		defer s.paths.Close()
+	}
 	folders := slices.Concat([]string{s.o.Cwd}, s.o.More)
 	s.paths = &sandbox.Paths{
 		Cwd: s.o.Cwd, Home: s.o.Home, Strict: s.config.StrictPaths, Folders: s.folders, Roots: s.o.Roots,
@@ -255,10 +258,13 @@ func (s *Session) intact() error {
 	return paths.Intact()
 }
 
-// closeFolders closes the folders.
+// closeFolders closes the folders, and ends the hold on the roots.
 func (s *Session) closeFolders() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.paths != nil {
+		s.paths.Close()
+	}
 	for _, f := range s.folders {
 		f.Close()
 	}

@@ -37,6 +37,7 @@ func (r *root) open(rel string, flags int) (f *os.File, crossed bool, err error)
 	if err != nil {
 		return nil, false, err
 	}
+	defer r.release()
 	fd, crossed, err := beneath(int(folder.Fd()), rel, flags, r.set.walks)
 	if flags == forFolder && errors.Is(err, unix.EACCES) { // files in it may be had although it cannot be listed
 		fd, crossed, err = beneath(int(folder.Fd()), rel, forLooking|unix.O_DIRECTORY, r.set.walks)

@@ -58,6 +58,7 @@ func (r *root) below() (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer r.release()
 	below, err := os.OpenRoot(r.path)
 	if err != nil {
 		return nil, bare(err)

@@ -35,12 +35,30 @@ type Paths struct {
 	Home string
 	// Folders are those that the work began in; no path may be used while one of them is replaced, see Intact.
 	Folders []*Folder
-	// Roots gives the Places; the roots are added to it. nil is one for these Paths alone.
+	// Roots is what the roots are added to, which are held open until Close. nil is one for these Paths alone. What others add to
+	// it changes no answer: a path is judged below these roots.
 	Roots *Roots
 
 	once        sync.Once
 	cwd         string
 	read, write []string
+	roots       []*root
+
+	mu             sync.Mutex
+	holding, ended bool
+}
+
+// Close ends the hold on the roots. What is under way goes on, and so may what comes later.
+func (p *Paths) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	if p.holding {
+		p.holding = false
+		for _, r := range p.roots {
+			r.release()
+		}
+	}
 }
 
 // PathError says why a path may not be used. Code is the code of the wire, Reason one word in lower case, Message a
@@ -129,7 +147,7 @@ func (p *Paths) Readable(arg string) (Place, error) {
 			"Use a path below that, or ask the user to add the folder to the workspace or to the setting readRoots.",
 			shorten(arg), via(abs, canonical), scope)
 	}
-	place, err := p.Roots.Place(canonical)
+	place, err := innermost(p.roots, canonical)
 	if err == nil && place.class.Is(Internal) {
 		err = internal(arg, abs, canonical)
 	}
@@ -151,7 +169,7 @@ func (p *Paths) Writable(arg string) (Place, error) {
 			"Use a path below that, or ask the user to add the folder to the workspace or to the setting writeRoots.",
 			shorten(arg), via(abs, canonical), strings.Join(p.Write, ", "))
 	}
-	place, err := p.Roots.Place(canonical)
+	place, err := innermost(p.roots, canonical)
 	if err != nil {
 		return Place{}, err
 	}
@@ -226,17 +244,31 @@ func (p *Paths) prepare() {
 		if p.Roots == nil {
 			p.Roots = &Roots{Home: p.Home}
 		}
-		for _, root := range slices.Concat(p.read, p.write) {
-			p.Roots.add(root)
-		}
+		all := slices.Concat(p.read, p.write)
 		if p.Unrestricted {
-			p.Roots.add("/")
+			all = append(all, "/")
 		}
+		for _, path := range all {
+			if r := p.Roots.add(path); !slices.Contains(p.roots, r) {
+				p.roots = append(p.roots, r)
+			}
+		}
+		p.hold()
 		p.cwd = p.Cwd
 		if real := resolve([]string{p.Cwd}); real != nil {
 			p.cwd = real[0]
 		}
 	})
+}
+
+func (p *Paths) hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.holding = !p.ended; p.holding {
+		for _, r := range p.roots {
+			r.hold()
+		}
+	}
 }
 
 func (p *Paths) canonical(arg string) (abs, canonical string, err error) {
@@ -272,7 +304,7 @@ func (p *Paths) straight(abs string) bool {
 	if runtime.GOOS != "linux" || rootOf(p.read, abs) == "" && rootOf(p.write, abs) == "" {
 		return false
 	}
-	place, err := p.Roots.Place(abs)
+	place, err := innermost(p.roots, abs)
 	if err != nil {
 		return false
 	}

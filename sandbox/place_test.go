@@ -148,7 +148,9 @@ func TestPlaceRoots(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	old, _ := r.Place(dir + "/app/sub/f")
+	holds := &Paths{Cwd: dir + "/app/sub", Read: []string{dir + "/app/sub"}, Roots: r}
+	old, err := holds.Readable("f")
+	must(t, err)
 	must(t, os.Rename(dir+"/app/sub", dir+"/sub"), os.MkdirAll(dir+"/app/sub", 0o755), os.WriteFile(dir+"/app/sub/f", []byte("anew"), 0o644))
 	r.Add(dir + "/app/sub")
 	now, _ := r.Place(dir + "/app/sub/f")
@@ -157,6 +159,10 @@ func TestPlaceRoots(t *testing.T) {
 	}
 	if info, err := old.Stat(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder that was judged: %v, %v", info, err)
+	}
+	holds.Close()
+	if info, err := old.Stat(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder that was judged, and is held no more: %v, %v", info, err)
 	}
 	// One file may be a root.
 	p := &Paths{Cwd: dir, Read: []string{dir + "/file"}}
@@ -300,4 +306,64 @@ func TestFindingS1NotUTF8(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestFindingS2ClassGoesByOwnRoots: what others have opened changes neither the class of a path nor that it is the one that was judged.
+func TestFindingS2ClassGoesByOwnRoots(t *testing.T) {
+	dir := tree(t, map[string]string{".github/workflows/x.yml": "x"})
+	r := &Roots{}
+	p := &Paths{Cwd: dir, Write: []string{dir}, Roots: r}
+	other := &Paths{Cwd: dir, Write: []string{dir + "/.github/workflows"}, Roots: r}
+	class := func(p *Paths) Place {
+		t.Helper()
+		place, err := p.Writable(".github/workflows/x.yml")
+		must(t, err)
+		return place
+	}
+	before := class(p)
+	if got := class(other).Class(); got != Plain {
+		t.Errorf("what is worked in as a whole is %s", got)
+	}
+	r.Add(dir + "/.github/workflows")
+	if after := class(p); before.Class() != LaterCode || after != before {
+		t.Errorf("class was %s below %s, is %s below %s", before.Class(), before.Root(), after.Class(), after.Root())
+	}
+	if err := os.WriteFile(dir+"/.github/workflows/y.yml", []byte("y"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if place, err := r.Place(dir + "/.github/workflows/y.yml"); err != nil || place.Root() != dir+"/.github/workflows" {
+		t.Errorf("all roots together: %v below %s, %v", place, place.Root(), err)
+	}
+}
+
+// TestFindingS1RootsAreClosed: a root is held open while Paths have it, and what is under way at their Close goes on.
+func TestFindingS1RootsAreClosed(t *testing.T) {
+	dir := tree(t, map[string]string{"a/x": "x", "b/x": "x"})
+	r := &Roots{}
+	held := func(path string) bool { return r.held[path] != nil && r.held[path].handle != nil }
+	one, two := &Paths{Cwd: dir + "/a", Write: []string{dir + "/a"}, Roots: r}, &Paths{Cwd: dir + "/a", Read: []string{dir + "/a"}, Roots: r}
+	var place Place
+	for _, p := range []*Paths{one, two} {
+		var err error
+		if place, err = p.Readable("x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one.Close()
+	one.Close()
+	if !held(dir + "/a") {
+		t.Error("a root was closed that other Paths have")
+	}
+	two.Close()
+	if held(dir + "/a") {
+		t.Error("a root that nobody has is open")
+	}
+	if _, err := place.Stat(); err != nil || held(dir+"/a") {
+		t.Errorf("afterwards: %v, open: %v", err, held(dir+"/a"))
+	}
+	late := &Paths{Cwd: dir + "/b", Read: []string{dir + "/b"}, Roots: r}
+	late.Close() // before the first path
+	if _, err := late.Readable("x"); err != nil || held(dir+"/b") {
+		t.Errorf("closed Paths: %v, open: %v", err, held(dir+"/b"))
+	}
 }

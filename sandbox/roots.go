@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,8 +10,8 @@ import (
 	"sync"
 )
 
-// Roots are the folders that Places lie below, each held open from its first use on until nothing refers to it any more. The
-// fields are set before the first call and stay as they are; all methods may be called concurrently.
+// Roots are the folders that Places lie below. Each is held open while Paths have it for a root, until their Close, and otherwise
+// only during a call. The fields are set before the first call and stay as they are; all methods may be called concurrently.
 type Roots struct {
 	// Home is the absolute home folder, "" for none: some names hold keys only there.
 	Home string
@@ -32,8 +33,10 @@ type root struct {
 	names int // of the path
 
 	mu     sync.Mutex
-	handle *os.File    // nil until it is needed
+	users  int         // Paths, and calls under way: the folder is held while there are any
+	handle *os.File    // may be nil
 	info   fs.FileInfo // of the folder that is held
+	gone   bool        // another folder has its path: it is never opened anew
 }
 
 // add makes a canonical path a root. Where another folder has come to stand at the path of one that is there, the new one is
@@ -53,13 +56,15 @@ func (s *Roots) add(canonical string) *root {
 	}
 	r := s.held[canonical]
 	if r == nil || r.replaced() {
+		if r != nil {
+			r.retire()
+		}
 		r = &root{set: s, path: canonical, names: len(namesOf(canonical))}
 		if s.held == nil {
 			s.held = map[string]*root{}
 		}
 		s.held[canonical] = r
 	}
-	_, _ = r.folder() // what is not there yet, or cannot be opened, is tried again
 	return r
 }
 
@@ -80,18 +85,24 @@ func (s *Roots) Wide(folder string) bool {
 	return folder == "/" || holds(s.Home) || slices.ContainsFunc(s.Own, func(own string) bool { return within(folder, filepath.Clean(own)) })
 }
 
-// Place gives a canonical path its Place below the innermost root that it lies in. It judges no right: that is for Paths. The
-// error, for a path below no root, is a *PathError.
+// Place gives a canonical path its Place below the innermost root that it lies in, whoever added that. It judges no right: that is
+// for Paths, and so is the class that decides who is asked. The error, for a path below no root, is a *PathError.
 func (s *Roots) Place(canonical string) (Place, error) {
-	canonical = filepath.Clean(canonical)
 	s.mu.Lock()
+	all := slices.Collect(maps.Values(s.held))
+	s.mu.Unlock()
+	return innermost(all, canonical)
+}
+
+// innermost gives a canonical path its Place below the innermost of some roots.
+func innermost(roots []*root, canonical string) (Place, error) {
+	canonical = filepath.Clean(canonical)
 	var best *root
-	for _, r := range s.held {
+	for _, r := range roots {
 		if (canonical == r.path || within(r.path, canonical)) && (best == nil || len(r.path) > len(best.path)) {
 			best = r
 		}
 	}
-	s.mu.Unlock()
 	if best == nil {
 		return Place{}, refuse("OUTSIDE_ROOTS", "outside", canonical,
 			"%s lies in no folder of the workspace. Ask the user to open its folder.", shorten(canonical))
@@ -204,25 +215,69 @@ func (r *root) replaced() bool {
 	return err == nil && r.handle != nil && !os.SameFile(r.info, now)
 }
 
-// folder gives the folder that is held, which it opens where that was not done yet. While nothing, or something else, stands at the
-// root's path, there is none: what is done by a path is done to what has that path.
+// retire says that another folder has the root's path from now on.
+func (r *root) retire() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gone = true
+}
+
+// hold keeps the folder open, if it is there, until release.
+func (r *root) hold() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.users++
+	_ = r.opened() // what is not there yet, or cannot be opened, is tried again
+}
+
+// release ends one hold, or one use of folder.
+func (r *root) release() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.drop()
+}
+
+// drop takes one user away, and closes the folder after the last one. r.mu is held.
+func (r *root) drop() {
+	if r.users--; r.users == 0 && r.handle != nil {
+		_ = r.handle.Close()
+		r.handle, r.info = nil, nil
+	}
+}
+
+// opened opens the folder unless that is done. r.mu is held.
+func (r *root) opened() error {
+	if r.handle != nil {
+		return nil
+	}
+	if r.gone {
+		return fs.ErrNotExist
+	}
+	f, err := holdRoot(r.path)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return err
+	}
+	r.handle, r.info = f, info
+	return nil
+}
+
+// folder gives the folder, for use until release, which must be called unless there is an error. While nothing, or something else,
+// stands at the root's path, there is none: what is done by a path is done to what has that path.
 func (r *root) folder() (*os.File, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.handle == nil {
-		f, err := holdRoot(r.path)
-		if err != nil {
-			return nil, err
-		}
-		info, err := f.Stat()
-		if err != nil {
-			_ = f.Close()
-			return nil, err
-		}
-		r.handle, r.info = f, info
+	if err := r.opened(); err != nil {
+		return nil, err
 	}
+	r.users++
 	now, err := os.Lstat(r.path)
 	if err != nil || !os.SameFile(r.info, now) {
+		r.drop()
 		return nil, fs.ErrNotExist
 	}
 	return r.handle, nil

@@ -45,14 +45,19 @@ func (n Need) Within(judged Need) bool {
 	case Nothing:
 		return judged.Act != Unknown
 	case Reads, Creates, Edits, Replaces:
-		return judged.Act >= n.Act && judged.Act <= Replaces && n.Place == judged.Place
+		return judged.Act >= n.Act && judged.Act <= Replaces && n.samePlace(judged)
 	case Runs:
-		return judged.Act == Runs && slices.Equal(n.Argv, judged.Argv) && n.Place == judged.Place &&
+		return judged.Act == Runs && slices.Equal(n.Argv, judged.Argv) && n.samePlace(judged) &&
 			n.Profile == judged.Profile && (n.Confined || !judged.Confined)
 	case Reaches:
 		return judged.Act == Reaches && n.Host == judged.Host
 	}
 	return false
+}
+
+// samePlace says that both are about one path, and that it was judged to be of one class.
+func (n Need) samePlace(judged Need) bool {
+	return n.Place.Path() == judged.Place.Path() && n.Place.Class() == judged.Place.Class()
 }
 
 // command is the need's command as a person judges it: what a shell is given as a line is that line.

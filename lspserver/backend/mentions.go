@@ -72,6 +72,7 @@ func (l *listing) of(ctx context.Context, folders []string, now time.Time) ([]Me
 // which ends in a slash for folders.
 func below(ctx context.Context, folder string, most int, found func(canonical, rel string)) error {
 	in := &sandbox.Paths{Cwd: folder, Read: []string{folder}}
+	defer in.Close()
 	place, err := in.Readable(".")
 	if err != nil {
 		return err

@@ -162,7 +162,7 @@ func (q *query) open(ctx context.Context, env *tools.Env, place sandbox.Place) e
 	if err != nil || !info.IsDir() {
 		folder, q.file = place.Parent()
 	}
-	q.dir = folder.Path()
+	q.dir, q.folder = folder.Path(), folder
 	t, err := tree.Open(folder)
 	if err != nil {
 		return q.missing(env, at)

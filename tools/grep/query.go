@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tandem/filetime"
+	"tandem/sandbox"
 	"tandem/sandbox/tree"
 	"tandem/tools"
 )
@@ -91,6 +92,7 @@ type query struct {
 	kind      string
 
 	dir, file string
+	folder    sandbox.Place // dir
 	tree      *tree.Tree
 	withheld  int // entries of the directory that hold keys
 	buffers   []buffer

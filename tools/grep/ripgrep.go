@@ -127,11 +127,7 @@ func (r ripgrep) run(
 		argv = append(argv, "--before-context="+strconv.Itoa(q.before), "--after-context="+strconv.Itoa(q.after))
 	}
 	argv = append(argv, "-e", q.Pattern, "--", place)
-	at, err := env.Paths.Roots.Place(q.dir)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errUnavailable, err)
-	}
-	dir, err := at.Enter(nil)
+	dir, err := q.folder.Enter(nil)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnavailable, err)
 	}
