@@ -105,8 +105,8 @@ func TestF086EndOfInputLeavesNothing(t *testing.T) {
 	if err := r.Open("a.txt"); err != nil {
 		t.Fatal(err)
 	}
-	commands := r.session(map[string]any{"mode": "auto", "model": r.script(stubbornScript(t))})
-	r.Begin("tandem/session/prompt", prompt(commands, "go"))
+	runs := r.session(map[string]any{"mode": "auto", "model": r.script(stubbornScript(t))})
+	r.Begin("tandem/session/prompt", prompt(runs, "go"))
 	questions := r.session(map[string]any{"model": r.script("call read_file {\"path\":\"a.txt\"}\n\n" +
 		"call edit_file {\"path\":\"a.txt\",\"old_text\":\"one\",\"new_text\":\"1\"}\n\nsay Never.\n")})
 	r.Begin("tandem/session/prompt", prompt(questions, "go"))
@@ -128,6 +128,7 @@ func TestF086EndOfInputLeavesNothing(t *testing.T) {
 	}
 	close(release)
 	r.HangUp()
+	commands.Close()
 	goleak.VerifyNone(t, before)
 }
 

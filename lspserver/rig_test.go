@@ -27,7 +27,15 @@ import (
 	"tandem/tools/builtin"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(tests{m}) }
+
+// tests are all tests, and then the end of what waits for the next command.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int {
+	defer commands.Close()
+	return t.M.Run()
+}
 
 // patience is far more than anything here takes, and ends a test that hangs.
 const patience = 30 * time.Second

@@ -64,10 +64,7 @@ func (l *Local) Start(ctx context.Context, c Command) (Process, error) {
 	}
 	p := &process{ended: make(chan struct{}), outcome: Outcome{Level: l.Level().Name}}
 	if ctx.Err() != nil {
-		p.outcome.cutShort(ctx)
-		p.stop = func() {}
-		close(p.ended)
-		return p, nil
+		return p.neverBegun(ctx), nil
 	}
 	env := c.Env
 	if env == nil {
@@ -79,14 +76,18 @@ func (l *Local) Start(ctx context.Context, c Command) (Process, error) {
 		return nil, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
 	}
 	begun := time.Now()
-	running, err := l.system.start(launch{
+	running, err := l.system.start(ctx, launch{
 		argv: c.Argv, env: env, dir: c.Dir, streams: out.theirs, privileged: c.Privileged, leave: c.Leave,
 	})
-	out.started(c.Stdin)
-	if err != nil {
-		out.finish()
+	switch {
+	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		out.abort()
+		return p.neverBegun(ctx), nil
+	case err != nil:
+		out.abort()
 		return nil, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
 	}
+	out.started(c.Stdin)
 	ctx, p.stop = context.WithCancel(ctx)
 	if c.Interactive {
 		p.stdin, p.stdout = out.stdin, out.stdout
@@ -119,7 +120,7 @@ type child interface {
 	terminate()
 	// kill ends all of it.
 	kill()
-	// abandon makes wait return, though it is not known that all is gone.
+	// abandon makes wait return, though it may not be known that all is gone.
 	abandon()
 }
 
@@ -133,6 +134,14 @@ type process struct {
 	outcome Outcome // once ended is closed
 
 	stdin, stdout *os.File
+}
+
+// neverBegun is a process that the end of ctx has cut short before it was started.
+func (p *process) neverBegun(ctx context.Context) *process {
+	p.outcome.cutShort(ctx)
+	p.stop = func() {}
+	close(p.ended)
+	return p
 }
 
 func (p *process) Stop() { p.stop() }
@@ -186,7 +195,6 @@ func (p *process) attend(ctx context.Context, running child, c Command) {
 	if !wait(exited, stuck) {
 		running.abandon()
 		<-exited
-		e.left = max(1, e.left)
 	}
 	o.Left = e.left
 }

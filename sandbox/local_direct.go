@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"context"
 	"os/exec"
 	"sync"
 )
@@ -14,7 +15,7 @@ type system struct{}
 func (*system) close() {}
 
 // start enters the folder by its path, after it has compared it. It may be exchanged between the two.
-func (*system) start(l launch) (child, error) {
+func (*system) start(_ context.Context, l launch) (child, error) {
 	if l.dir.Replaced() {
 		return nil, ErrExchanged
 	}

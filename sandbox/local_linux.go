@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -27,7 +28,8 @@ type system struct {
 	end  *time.Timer // of those that are idle
 }
 
-func (s *system) start(l launch) (child, error) {
+// start starts a command. Where the keeper that was idle has ended or does not answer, a new one is asked.
+func (s *system) start(ctx context.Context, l launch) (child, error) {
 	if l.dir.held == nil {
 		return nil, fmt.Errorf("there is no folder %s to run in", l.dir.path)
 	}
@@ -35,41 +37,45 @@ func (s *system) start(l launch) (child, error) {
 		Argv: l.argv, Env: l.env, Dir: l.dir.held, Stdin: l.streams[0], Stdout: l.streams[1], Stderr: l.streams[2],
 		Privileged: l.privileged, Leave: l.leave,
 	}
+	k := s.take()
 	for {
-		k, used, err := s.take()
-		if err != nil {
-			return nil, err
+		used := k != nil
+		if !used {
+			var err error
+			if k, err = keeper.New(); err != nil {
+				return nil, err
+			}
 		}
-		pid, err := k.Run(&spec)
+		pid, err := k.Run(ctx, &spec)
 		var failed *os.PathError
 		switch {
 		case errors.As(err, &failed):
 			s.give(k)
 			return nil, err
-		case errors.Is(err, keeper.ErrGone): // it was idle, and somebody has killed it since
+		case errors.Is(err, keeper.ErrGone) && used:
 			k.Close()
-			if used {
-				continue
-			}
+			k = nil
+			continue
+		case errors.Is(err, keeper.ErrGone), err != nil && errors.Is(err, ctx.Err()):
+			k.Close()
 			return nil, err
 		}
-		// Where there is another error, the command has killed its keeper already: waiting will show it.
+		// Where there is another error, the command has ended its keeper already: waiting will show it.
 		return &guarded{system: s, keeper: k, pid: pid, leave: l.leave}, nil
 	}
 }
 
-// take gives a keeper that has nothing to do. used says that it has run a command before.
-func (s *system) take() (k *keeper.Keeper, used bool, err error) {
+// take gives a keeper that has run a command and has nothing to do, or nil.
+func (s *system) take() *keeper.Keeper {
 	s.mu.Lock()
-	if n := len(s.idle); n > 0 {
-		k, s.idle = s.idle[n-1], s.idle[:n-1]
+	defer s.mu.Unlock()
+	n := len(s.idle)
+	if n == 0 {
+		return nil
 	}
-	s.mu.Unlock()
-	if k != nil {
-		return k, true, nil
-	}
-	k, err = keeper.New()
-	return k, false, err
+	k := s.idle[n-1]
+	s.idle = s.idle[:n-1]
+	return k
 }
 
 // give takes a keeper back that has nothing to do.
@@ -119,11 +125,12 @@ func (g *guarded) wait() end {
 	g.keeper = nil
 	switch {
 	case err != nil: // somebody has killed the keeper, or it does not answer
+		left := k.Destroy()
 		k.Close()
 		if g.pid != 0 {
 			_ = unix.Kill(-g.pid, unix.SIGKILL)
 		}
-		return end{code: 128 + int(unix.SIGKILL)}
+		return end{code: 128 + int(unix.SIGKILL), left: left}
 	case g.leave || e.Left > 0:
 		k.Close()
 	default:
@@ -143,7 +150,14 @@ func (g *guarded) with(f func(*keeper.Keeper)) {
 
 func (g *guarded) terminate() { g.with((*keeper.Keeper).Terminate) }
 func (g *guarded) kill()      { g.with((*keeper.Keeper).Kill) }
-func (g *guarded) abandon()   { g.with((*keeper.Keeper).Close) }
+
+// abandon kills what is below the keeper from here.
+func (g *guarded) abandon() {
+	g.with(func(k *keeper.Keeper) {
+		k.Destroy()
+		k.Close() // so that wait returns even if the keeper does not die
+	})
+}
 
 // Conceal keeps other processes of the same person, such as the commands that are run, from reading this one's memory and
 // environment, where keys are. It also means that no core is dumped.

@@ -25,9 +25,7 @@ func capture(c Command) (_ *streams, err error) {
 	s := &streams{}
 	defer func() {
 		if err != nil {
-			s.started("")
-			s.finish()
-			_ = s.stdout.Close() // also where there is none
+			s.abort()
 			err = fmt.Errorf("no pipe for the command: %w", err)
 		}
 	}()
@@ -96,6 +94,13 @@ func (s *streams) started(stdin string) {
 			_ = s.stdin.Close()
 		})
 	}
+}
+
+// abort closes everything where no command was started.
+func (s *streams) abort() {
+	s.started("")
+	s.finish()
+	_ = s.stdout.Close() // also where there is none
 }
 
 // finish reads what is left. Where a process that has left the group holds a pipe open, it is not waited for.

@@ -211,6 +211,92 @@ func TestFindingS8KeeperKilled(t *testing.T) {
 	}
 }
 
+// TestFindingS8KeeperStopped: a command that stops its keeper is ended by its time like any other, nothing of it is left,
+// and the keeper serves the next one.
+func TestFindingS8KeeperStopped(t *testing.T) {
+	runner := local(t)
+	l := newLifeline(t)
+	c := l.holding(forms["setsid"] + `echo $PPID; kill -STOP $PPID; sleep 600`)
+	c.Timeout = 300 * time.Millisecond
+	p, err := runner.Start(t.Context(), c)
+	must(t, err)
+	l.begun(t, 2)
+	o := p.Wait()
+	if !o.TimedOut || o.ExitCode != -1 || o.Left != 0 || o.Duration > stuck {
+		t.Errorf("%+v", o)
+	}
+	l.over(t, time.Second)
+	next, err := Run(t.Context(), runner, bash("echo $PPID"))
+	if err != nil || next.Stdout != o.Stdout {
+		t.Errorf("%q, %q, %v", o.Stdout, next.Stdout, err)
+	}
+}
+
+// TestFindingS8KeeperStoppedWhileIdle stops a keeper that waits for the next command, by a process that is not below it:
+// the command runs nevertheless. Stopped once more, the keeper ends when the runner is closed.
+func TestFindingS8KeeperStoppedWhileIdle(t *testing.T) {
+	runner := new(Local)
+	keeper := func() int {
+		t.Helper()
+		o, err := Run(t.Context(), runner, bash("echo $PPID"))
+		must(t, err)
+		pid, err := strconv.Atoi(strings.TrimSpace(o.Stdout))
+		must(t, err)
+		return pid
+	}
+	pid := keeper()
+	must(t, syscall.Kill(pid, syscall.SIGSTOP))
+	if again := keeper(); again != pid {
+		t.Errorf("keepers %d and %d", pid, again)
+	}
+	must(t, syscall.Kill(pid, syscall.SIGSTOP))
+	runner.Close()
+	gone(t, []int{pid})
+}
+
+// TestFindingS8KeeperStoppedServerKilled kills a program by a signal that it cannot see, while its command has stopped the
+// keeper: the command and its keeper end.
+func TestFindingS8KeeperStoppedServerKilled(t *testing.T) {
+	if path := os.Getenv("LIFELINE"); path != "" { // the program that is killed
+		l := lifeline{path: path}
+		_, err := local(t).Start(t.Context(), l.holding(`echo $PPID >`+path+`.keeper; kill -STOP $PPID; `+forms["setsid"]+forms["ordinary"]+"wait"))
+		must(t, err)
+		select {}
+	}
+	l := newLifeline(t)
+	server := exec.Command("/proc/self/exe", "-test.run=^TestFindingS8KeeperStoppedServerKilled$")
+	server.Env = append(os.Environ(), "LIFELINE="+l.path)
+	must(t, server.Start())
+	t.Cleanup(func() { _ = server.Process.Kill() })
+	l.begun(t, 3)
+	must(t, server.Process.Kill())
+	_ = server.Wait()
+	l.over(t, 20*time.Second)
+	gone(t, pids(t, l.path+".keeper", 1))
+}
+
+// TestNoLeftoverOfFailedStart: where a command cannot be started, its pipes are closed.
+func TestNoLeftoverOfFailedStart(t *testing.T) {
+	runner := local(t)
+	c := bash("")
+	c.Argv, c.Interactive = []string{"/nonexistent/program"}, true
+	open := func() int {
+		t.Helper()
+		if _, err := runner.Start(t.Context(), c); err == nil {
+			t.Fatal("it was started")
+		}
+		files, err := os.ReadDir("/proc/self/fd")
+		must(t, err)
+		return len(files)
+	}
+	before := open()
+	for range 10 {
+		if now := open(); now > before {
+			t.Fatalf("%d files were open, %d are", before, now)
+		}
+	}
+}
+
 // TestFindingS8OneKeeper: commands one after the other have the same keeper, without zombies and files of the one before.
 func TestFindingS8OneKeeper(t *testing.T) {
 	runner := local(t)

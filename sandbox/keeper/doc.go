@@ -9,9 +9,13 @@
 // A keeper runs one command at a time, so two commands never share descendants, and one after the other as many as it is
 // given, since starting this program costs more than most commands.
 //
-// What is not promised: a command that runs with the same rights as its keeper can kill it. Then the kernel kills the
-// program that the keeper started, and the process group is killed, but not what has left that group; nor the group, where
-// the keeper was killed before it could name it.
+// A command runs with the same rights as its keeper, so it can stop it. The server continues a keeper (SIGCONT) with each
+// message, and the kernel does when the server ends. Destroy ends a keeper that does not answer even so: it kills from the
+// server what is below the keeper, and then the keeper.
+//
+// What is not promised: a command can kill its keeper. Then the kernel kills the program that the keeper started, and the
+// process group is killed, but not what has left that group; nor the group, where the keeper was killed before it could
+// name it. And a command that stops its keeper again and again may outlive a server that was killed.
 //
 // The package works on Linux alone; elsewhere it is empty.
 package keeper

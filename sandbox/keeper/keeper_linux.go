@@ -1,63 +1,175 @@
 package keeper
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
+	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// Keeper is the handle of a keeper's process. Run, Terminate, Kill and Close may be called while another goroutine is in
-// Wait; a second Run only after Wait has returned.
+const (
+	// answer is how long a keeper may take to say that the command was started.
+	answer = 5 * time.Second
+	// resuming is the time between two attempts to continue a keeper that has not answered yet.
+	resuming = 20 * time.Millisecond
+	// hurried is what is left of answer when the context of a start ends: a command that may have begun is better ended by
+	// its keeper.
+	hurried = 500 * time.Millisecond
+	// farewell is how long a keeper that is closed may take to end by itself.
+	farewell = time.Second
+)
+
+// Keeper is the handle of a keeper's process. Run, Terminate, Kill, Destroy and Close may be called while another goroutine
+// is in Wait; a second Run only after Wait has returned.
 type Keeper struct {
 	cmd    *exec.Cmd
 	socket *os.File
+	answer time.Duration
+
+	close   sync.Once
+	closing chan struct{} // closed by Close
+
+	mu sync.Mutex
+	// over says that the keeper was destroyed or collected: its process id may be another process's.
+	over bool
+	left int // what Destroy has given
 }
 
-// New starts a keeper.
+// New starts a keeper. It holds a goroutine and its thread until Close.
 func New() (*Keeper, error) {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args[0] = name
+	return start(cmd)
+}
+
+// start starts the program that is to be a keeper.
+func start(cmd *exec.Cmd) (*Keeper, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("no socket for the keeper of a command: %w", err)
 	}
-	if err := unix.SetNonblock(fds[0], true); err != nil { // so that a goroutine that reads from it holds no thread
-		return nil, fmt.Errorf("no socket for the keeper of a command: %w", err)
-	}
+	err = unix.SetNonblock(fds[0], true) // so that a goroutine that reads from it holds no thread, and for deadlines
 	ours, theirs := os.NewFile(uintptr(fds[0]), "keeper"), os.NewFile(uintptr(fds[1]), "keeper")
 	defer theirs.Close()
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Args[0] = name
+	if err != nil {
+		_ = ours.Close()
+		return nil, fmt.Errorf("no socket for the keeper of a command: %w", err)
+	}
 	cmd.Dir, cmd.Env = "/", []string{}
 	cmd.ExtraFiles = []*os.File{theirs}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // keys typed into a terminal are not for it
-	if err := cmd.Start(); err != nil {
+	// In a session of its own it gets no keys typed into a terminal. A keeper that a command has stopped does not see the
+	// end of its socket; so the kernel continues it when this process ends.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT}
+	k := &Keeper{cmd: cmd, socket: ours, answer: answer, closing: make(chan struct{})}
+	started := make(chan error)
+	go k.attend(started)
+	if err := <-started; err != nil {
 		_ = ours.Close()
 		return nil, fmt.Errorf("the keeper of a command cannot be started: %w", err)
 	}
-	return &Keeper{cmd, ours}, nil
+	return k, nil
+}
+
+// attend starts the keeper and collects it after Close. The kernel sends the signal at the death of the parent when the
+// thread that forked ends, so that thread lives as long as the keeper.
+func (k *Keeper) attend(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := k.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	<-k.closing
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for { // without collecting it, so that its process id stays its own
+			err := unix.Waitid(unix.P_PID, k.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+			if !errors.Is(err, unix.EINTR) {
+				return
+			}
+		}
+	}()
+	t := time.NewTimer(farewell)
+	defer t.Stop()
+	select {
+	case <-ended:
+	case <-t.C:
+		k.Destroy()
+		<-ended
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.over = true
+	_ = k.cmd.Wait()
 }
 
 // ErrGone says that a keeper had ended before it began with anything, so another one can be asked.
 var ErrGone = errors.New("the keeper has ended")
 
 // Run starts a command and gives its process id. An *os.PathError says why it could not be started; after it the keeper can
-// be used again. After any error but that and ErrGone the keeper has ended, and the command may have begun.
-func (k *Keeper) Run(s *Spec) (pid int, err error) {
+// be used again. After any other error it is of no more use: with ErrGone nothing has begun; with the error of ctx, which has
+// ended before the keeper answered, and with any other one, the command may have begun, and was killed. A keeper that does
+// not answer within five seconds is destroyed.
+func (k *Keeper) Run(ctx context.Context, s *Spec) (pid int, err error) {
 	body, err := s.encode()
 	if err != nil {
 		return 0, &os.PathError{Op: "fork/exec", Path: s.Argv[0], Err: err}
 	}
-	if err := send(k.socket, msgStart, body, s.Dir, s.Stdin, s.Stdout, s.Stderr); err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrGone, err)
+	deadline := time.Now().Add(k.answer)
+	_ = k.socket.SetDeadline(deadline)
+	answered, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		k.resume()
+		done := ctx.Done()
+		again := time.NewTicker(resuming) // the command may stop the keeper before the keeper has answered
+		defer again.Stop()
+		for {
+			select {
+			case <-again.C:
+				k.resume()
+			case <-done:
+				done = nil
+				if t := time.Now().Add(hurried); t.Before(deadline) {
+					_ = k.socket.SetDeadline(t)
+				}
+			case <-answered:
+				return
+			}
+		}
+	}()
+	sent := send(k.socket, msgStart, body, s.Dir, s.Stdin, s.Stdout, s.Stderr)
+	var kind byte
+	if err = sent; err == nil {
+		kind, body, _, err = receive(k.socket)
 	}
-	kind, body, _, err := receive(k.socket)
+	close(answered)
+	<-ended
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		k.Destroy()
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		if sent == nil { // what a killed process has not read makes ECONNRESET here
+			_ = k.socket.SetDeadline(time.Now().Add(k.answer))
+			kind, body, _, err = receive(k.socket)
+		}
+	}
+	_ = k.socket.SetDeadline(time.Time{})
 	switch {
-	case errors.Is(err, syscall.ECONNRESET): // it has not read everything, and it begins only then
+	case sent != nil, errors.Is(err, syscall.ECONNRESET): // it has not read everything, and it begins only then
 		return 0, fmt.Errorf("%w: %w", ErrGone, err)
 	case err != nil:
+		k.Destroy()
 		return 0, err
 	}
 	switch n, err := parseNumbers(body[:min(4, len(body))], 1); {
@@ -71,11 +183,33 @@ func (k *Keeper) Run(s *Spec) (pid int, err error) {
 	return 0, errMessage
 }
 
+// resume continues the keeper, where its command has stopped it.
+func (k *Keeper) resume() { _ = k.cmd.Process.Signal(unix.SIGCONT) }
+
 // Terminate sends TERM to the process group of the command.
-func (k *Keeper) Terminate() { _ = send(k.socket, msgTerminate, nil) }
+func (k *Keeper) Terminate() {
+	k.resume()
+	_ = send(k.socket, msgTerminate, nil)
+}
 
 // Kill ends the command and all that it has started.
-func (k *Keeper) Kill() { _ = send(k.socket, msgKill, nil) }
+func (k *Keeper) Kill() {
+	k.resume()
+	_ = send(k.socket, msgKill, nil)
+}
+
+// Destroy ends a keeper that does not answer, or is not to be relied on any more: it kills all that is below the keeper,
+// then the keeper, also where that is stopped. left is how many processes could not be killed.
+func (k *Keeper) Destroy() (left int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.over {
+		k.over = true
+		k.left = killBelow(k.cmd.Process.Pid)
+		_ = k.cmd.Process.Kill()
+	}
+	return k.left
+}
 
 // Wait returns when the command has ended and nothing of it is left. An error means that the keeper itself has ended.
 func (k *Keeper) Wait() (End, error) {
@@ -90,8 +224,12 @@ func (k *Keeper) Wait() (End, error) {
 	return End{syscall.WaitStatus(n[0]), n[1], n[2]}, nil
 }
 
-// Close ends the keeper, and whatever it runs.
+// Close ends the keeper, and whatever it runs. It does not wait for that: a keeper that does not end by itself within a
+// second is destroyed.
 func (k *Keeper) Close() {
-	_ = k.socket.Close()
-	go func() { _ = k.cmd.Wait() }() // it ends by itself now
+	k.close.Do(func() {
+		k.resume()
+		_ = k.socket.Close()
+		close(k.closing)
+	})
 }

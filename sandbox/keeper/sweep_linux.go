@@ -65,10 +65,12 @@ func (c *command) collect() {
 // do not die. collect must not be owed to watch.
 func (c *command) sweep() End {
 	if errors.Is(unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil), unix.ECHILD) {
-		return End{Status: c.status} // as after most commands
+		// As after most commands. What watch does last comes before the next command: its waitid would wait for that one.
+		<-c.dead
+		return End{Status: c.status}
 	}
-	found := map[int]bool{}
-	killAll(found)
+	self, found := os.Getpid(), map[int]bool{}
+	killAll(self, found)
 	last := time.Now()
 	again := time.NewTimer(interval)
 	defer again.Stop()
@@ -83,11 +85,11 @@ func (c *command) sweep() End {
 			last = time.Now()
 		case <-again.C:
 			n := len(found)
-			left := killAll(found)
+			left := killAll(self, found)
 			if len(found) > n {
 				last = time.Now()
 			}
-			if time.Since(last) > patience {
+			if left > 0 && time.Since(last) > patience { // otherwise dead is about to be closed
 				return End{c.status, len(found), left}
 			}
 			again.Reset(interval)
@@ -95,14 +97,32 @@ func (c *command) sweep() End {
 	}
 }
 
-// killAll kills the processes below this one until no new ones are found, and gives how many have not ended yet. found
+// killBelow kills everything below another process, a keeper, and gives how many processes do not die. What loses its
+// parent meanwhile is still below the keeper, also where the keeper is stopped.
+func killBelow(keeper int) (left int) {
+	found := map[int]bool{}
+	for last, none := time.Now(), 0; none < 2; time.Sleep(interval) { // one look may miss a child of one that just ended
+		n := len(found)
+		left = killAll(keeper, found)
+		switch {
+		case left == 0:
+			none++
+		case len(found) > n:
+			last, none = time.Now(), 0
+		case time.Since(last) > patience:
+			return left
+		}
+	}
+	return left
+}
+
+// killAll kills the processes below root until no new ones are found, and gives how many have not ended yet. found
 // gets those that had not. A process that KILL was sent to forks no more. One that was forked before may have been
 // missed in the first look, and where its parent ended during the look, it is found in the next one.
-func killAll(found map[int]bool) (alive int) {
-	self := os.Getpid()
+func killAll(root int, found map[int]bool) (alive int) {
 	for fresh := true; fresh; {
 		fresh, alive = false, 0
-		all := descendants(self)
+		all := descendants(root)
 		for pid := range all { // so that fewer of them fork while they are killed one after the other
 			_ = unix.Kill(pid, unix.SIGSTOP)
 		}
