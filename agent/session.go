@@ -85,6 +85,8 @@ type Options struct {
 	// Seen is called with every path that the model sees, Landed with every landed change; neither may block. May be nil.
 	Seen   func(path string)
 	Landed func(c filetime.Change, l filetime.Landed)
+	// InPlace says that a change of a file goes to an editor, see sandbox.Paths; may be nil.
+	InPlace func(path string) bool
 	// Store opens the store at the session's first write; nil keeps nothing. Past is the stored session to continue, which
 	// the Store has locked; may be nil.
 	Store func() store.Store
@@ -229,7 +231,7 @@ func (s *Session) confine() {
 	}
 	folders := slices.Concat([]string{s.o.Cwd}, s.o.More)
 	s.paths = &sandbox.Paths{
-		Cwd: s.o.Cwd, Home: s.o.Home, Strict: s.config.StrictPaths, Folders: s.folders, Roots: s.o.Roots,
+		Cwd: s.o.Cwd, Home: s.o.Home, Strict: s.config.StrictPaths, Folders: s.folders, Roots: s.o.Roots, InPlace: s.o.InPlace,
 		Read: slices.Concat(folders, s.absolute(s.config.ReadRoots)), Write: folders,
 		Unrestricted: s.config.WriteRoots != nil && len(s.config.WriteRoots) == 0,
 	}

@@ -56,6 +56,38 @@ func TestFindingS6WhatRunsLaterAsks(t *testing.T) {
 	}
 }
 
+// TestFindingS2HardLinks: a file with further names is not changed through the editor unasked, which may save it in place; a
+// change on disk leaves the other names as they are, and does not ask.
+func TestFindingS2HardLinks(t *testing.T) {
+	for closed, want := range map[string]int{"editor": 1, "disk": 0} {
+		root := folder(t)
+		asked := 0
+		r := start(t, conformance.Options{
+			Root: root, Settings: map[string]any{"mode": "auto", "closedFiles": closed},
+			Ask: func(int, conformance.Ask) string { asked++; return "reject_once" },
+		}, options(nil))
+		r.write(".git/config", "[core]\n")
+		r.write("other.md", "one\n")
+		if err := os.Link(filepath.Join(root, ".git/config"), filepath.Join(root, "README.md")); err != nil {
+			t.Fatal(err)
+		}
+		id := r.session(nil)
+		for _, name := range []string{"README.md", "other.md"} {
+			r.call(id, "read_file", `{"path":"`+name+`"}`)
+		}
+		if got := r.call(id, "edit_file", `{"path":"README.md","old_text":"[core]","new_text":"[x]"}`); asked != want || got.Success != (want == 0) {
+			t.Errorf("%s: asked %d times, want %d: %s", closed, asked, want, got.raw)
+		}
+		if got := r.call(id, "edit_file", `{"path":"other.md","old_text":"one","new_text":"two"}`); asked != want || !got.Success {
+			t.Errorf("%s: a file with one name: %s", closed, got.raw)
+		}
+		if b, err := os.ReadFile(filepath.Join(root, ".git/config")); err != nil || string(b) != "[core]\n" {
+			t.Errorf("%s: the other name says %q, %v", closed, b, err)
+		}
+		r.end()
+	}
+}
+
 // TestFindingS2OwnFiles: the configuration, what lies beside it and the state are neither read nor written where they
 // lie in the workspace, or a link of the configuration leads there.
 func TestFindingS2OwnFiles(t *testing.T) {

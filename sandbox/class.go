@@ -18,6 +18,8 @@ const (
 	readAsks
 	writeNever
 	readNever
+	// Linked has further names (hard links), and a change would be written into all of them. Writing it asks.
+	Linked
 )
 
 // The classes. Own and Internal together are what the documentation calls own: no mode, rule or answer lets a tool write it.
@@ -51,6 +53,8 @@ func (c Class) String() string {
 		return "own"
 	case c.Is(LaterCode):
 		return "later-code"
+	case c.Is(Linked):
+		return "linked"
 	}
 	return "plain"
 }

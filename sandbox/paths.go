@@ -35,6 +35,9 @@ type Paths struct {
 	Home string
 	// Folders are those that the work began in; no path may be used while one of them is replaced, see Intact.
 	Folders []*Folder
+	// InPlace says of a file that a change of it goes to an editor, which saves in place and so into every name that the file has:
+	// such a file is Linked where it has several. It is called with a canonical path; nil is never.
+	InPlace func(path string) bool
 	// Roots is what the roots are added to, which are held open until Close. nil is one for these Paths alone. What others add to
 	// it changes no answer: a path is judged below these roots.
 	Roots *Roots
@@ -173,7 +176,11 @@ func (p *Paths) Writable(arg string) (Place, error) {
 	if err != nil {
 		return Place{}, err
 	}
-	switch class := place.class | place.identified(); {
+	class, further := place.identified()
+	if further && p.InPlace != nil && p.InPlace(canonical) {
+		class |= Linked
+	}
+	switch class |= place.class; {
 	case class.Is(Internal), class.Is(Own) && inOwn(canonical, ".tandem"):
 		return Place{}, internal(arg, abs, canonical)
 	case class.Is(Own):
@@ -279,6 +286,7 @@ func (p *Paths) canonical(arg string) (abs, canonical string, err error) {
 	if abs, err = p.Resolve(arg); err != nil {
 		return "", "", err
 	}
+	p.Roots.look()
 	if p.straight(abs) {
 		return abs, abs, nil
 	}

@@ -151,13 +151,15 @@ func (p Place) judge(info fs.FileInfo) error {
 		shorten(p.Path()), map[Class]string{Secret: "keys or passwords", Internal: "Tandem's own configuration or state"}[found])
 }
 
-// identified is the class that the identity of what stands there tells, for who is about to write.
-func (p Place) identified() Class {
+// identified is the class that the identity of what stands there tells, for who is about to write, and whether it is a file with
+// further names.
+func (p Place) identified() (class Class, further bool) {
 	info, err := p.Stat()
 	if err != nil {
 		info = nil
 	}
-	return p.root.set.classOfFile(p, info, info != nil && linksOf(info) > 1 && !info.IsDir())
+	further = info != nil && linksOf(info) > 1 && !info.IsDir()
+	return p.root.set.classOfFile(p, info, further), further
 }
 
 // join is a path below root.

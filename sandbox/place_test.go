@@ -367,3 +367,40 @@ func TestFindingS1RootsAreClosed(t *testing.T) {
 		t.Errorf("closed Paths: %v, open: %v", err, held(dir+"/b"))
 	}
 }
+
+// TestFindingS2HardLinksInPlace: writing a file with further names asks where the change would go into all of them.
+func TestFindingS2HardLinksInPlace(t *testing.T) {
+	p, dir := jail(t, map[string]string{"app/.git/config": "g", "app/one": "1", "app/docs/": ""})
+	must(t, os.Link(dir+"/app/.git/config", dir+"/app/docs/README.md"))
+	p.InPlace = func(path string) bool { return path != dir+"/app/disk.md" }
+	must(t, os.Link(dir+"/app/.git/config", dir+"/app/disk.md"))
+	for name, want := range map[string]Class{"docs/README.md": Linked, "disk.md": Plain, "one": Plain, "new": Plain, "docs": Plain} {
+		if place, err := p.Writable(name); err != nil || place.Class() != want {
+			t.Errorf("%s is %s, want %s: %v", name, place.Class(), want, err)
+		}
+		if place, err := p.Readable(name); err != nil || place.Class() != Plain {
+			t.Errorf("%s is %s for reading: %v", name, place.Class(), err)
+		}
+	}
+}
+
+// TestFindingS2LateLinkOfOwn: what the configuration links to is Internal from then on, also where it became a link after the
+// first path was judged.
+func TestFindingS2LateLinkOfOwn(t *testing.T) {
+	p, dir := jail(t, map[string]string{"app/dot/config.json": "{}", "conf/": ""})
+	p.Roots = &Roots{Own: []string{dir + "/conf/tandem"}}
+	if _, err := p.Readable("dot/config.json"); err != nil {
+		t.Fatal(err)
+	}
+	must(t, os.Symlink(dir+"/app/dot", dir+"/conf/tandem"))
+	if _, err := p.Readable("dot/config.json"); err == nil {
+		t.Error("it may be read")
+	}
+	if _, err := p.Writable("dot/new.json"); err == nil {
+		t.Error("it may be written")
+	}
+	must(t, os.Remove(dir+"/conf/tandem"))
+	if _, err := p.Readable("dot/config.json"); err != nil {
+		t.Errorf("with the link gone: %v", err)
+	}
+}

@@ -22,7 +22,7 @@ type Roots struct {
 	mu       sync.Mutex
 	held     map[string]*root
 	home     string   // without links
-	internal []string // Own, and where its links led when a root was added last
+	internal []string // Own, and where its links led when look was called last
 	walks    bool     // a test wants it as where the kernel has no openat2
 }
 
@@ -45,15 +45,9 @@ func (s *Roots) add(canonical string) *root {
 	if info, err := os.Stat(canonical); err == nil && !info.IsDir() {
 		canonical = filepath.Dir(canonical) // who is allowed one file has its folder for a root: Paths judges the rest
 	}
+	s.look()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.home, s.internal = "", nil
-	if s.Home != "" {
-		s.home = Canonical(s.Home)
-	}
-	for _, own := range s.Own {
-		s.internal = append(s.internal, filepath.Clean(own), Canonical(own))
-	}
 	r := s.held[canonical]
 	if r == nil || r.replaced() {
 		if r != nil {
@@ -66,6 +60,20 @@ func (s *Roots) add(canonical string) *root {
 		s.held[canonical] = r
 	}
 	return r
+}
+
+// look finds out where the links of Own lead now.
+func (s *Roots) look() {
+	home, internal := "", make([]string, 0, 2*len(s.Own))
+	if s.Home != "" {
+		home = Canonical(s.Home)
+	}
+	for _, own := range s.Own {
+		internal = append(internal, filepath.Clean(own), Canonical(own))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.home, s.internal = home, internal
 }
 
 // Add makes an absolute path a root, as a folder of the workspace is. Symbolic links on the way to it are followed, now.

@@ -141,7 +141,7 @@ func (b *Backend) begin(se *Session, o agent.Options) error {
 	}
 	o.ID, o.Cwd, o.Tools, o.Client, o.Files = se.id, se.cwd, b.Tools, host{b}, b.ws
 	o.Runner, o.OpenDocuments = shortGrace{b.o.Runner, b.closing.Done()}, b.ws.Unsaved
-	o.Places = b.places
+	o.Places, o.InPlace = b.places, b.ws.InPlace
 	o.Seen, o.Landed, o.BeforeCommand, o.Store = b.ws.Seen, b.landed(se), b.ws.SaveForCommand, b.store
 	o.Now, o.Log = b.o.Now, b.log.With("session", se.id)
 	made, err := agent.New(o)

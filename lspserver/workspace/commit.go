@@ -425,6 +425,12 @@ func (w *Workspace) place(f *file, want filetime.Apply, e filetime.FileEdit) (fi
 	return filetime.OnDisk, nil
 }
 
+// InPlace says that a change of the file that stands at a canonical path would go to the editor now, which saves in place.
+func (w *Workspace) InPlace(path string) bool {
+	where, err := w.place(w.file(path), "", filetime.FileEdit{})
+	return err == nil && where == filetime.Editor
+}
+
 // commitNowhere works the edit out for a host that applies it itself.
 func (w *Workspace) commitNowhere(f *file, e filetime.FileEdit) (filetime.LandedFile, error) {
 	f.mu.Lock()

@@ -59,8 +59,8 @@ type ModeRow struct {
 	Name string
 
 	Look, Edit, Overwrite, Command, Unconfined, Network, Unknown Verdict
-	// Secret is about reading or changing what holds keys and passwords, LaterCode about changing what runs later, each where
-	// the other columns do not say something stricter. See sandbox.Class.
+	// Secret is about reading or changing what holds keys and passwords, LaterCode about changing what runs later, or changes
+	// under other names too, each where the other columns do not say something stricter. See sandbox.Class.
 	Secret, LaterCode Verdict
 }
 
@@ -142,6 +142,8 @@ func (r ModeRow) of(n tools.Need) (what string, v Verdict) {
 		return "reads a file that holds keys or passwords", min(v, r.Secret)
 	case class.Is(sandbox.LaterCode) && n.Act.Writes():
 		return "changes a file that runs later or tells programs what to do", min(v, r.LaterCode)
+	case class.Is(sandbox.Linked) && n.Act.Writes():
+		return "changes a file that has other names (hard links), which change with it", min(v, r.LaterCode)
 	}
 	return what, v
 }

@@ -1,6 +1,8 @@
 package gate_test
 
 import (
+	"errors"
+	"os"
 	"testing"
 
 	"tandem/sandbox"
@@ -26,9 +28,23 @@ func place(t *testing.T, name string) sandbox.Place {
 	return p
 }
 
+// linkedPlace is that of a file with two names, which an editor writes in place.
+func linkedPlace(t *testing.T) sandbox.Place {
+	t.Helper()
+	root := t.TempDir()
+	if err := errors.Join(os.WriteFile(root+"/a", nil, 0o644), os.Link(root+"/a", root+"/b")); err != nil {
+		t.Fatal(err)
+	}
+	p, err := (&sandbox.Paths{Cwd: root, Write: []string{root}, InPlace: func(string) bool { return true }}).Writable("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 func TestF167_F205_F212TableOfModes(t *testing.T) {
 	code, secret, git := place(t, ".vscode/tasks.json"), place(t, ".env"), place(t, ".git/config")
-	both := place(t, ".docker/.git/config")
+	both, linked := place(t, ".docker/.git/config"), linkedPlace(t)
 	for _, c := range []struct {
 		kind             tools.Kind
 		need             tools.Need
@@ -57,6 +73,13 @@ func TestF167_F205_F212TableOfModes(t *testing.T) {
 		{tools.Read, tools.Need{Act: tools.Reads, Place: secret}, "ask", "ask", "ask", "deny", "x reads a file that holds keys or passwords"},
 		{tools.Edit, tools.Need{Act: tools.Edits, Place: secret}, "ask", "ask", "ask", "deny", "x changes a file that holds keys or passwords"},
 		{tools.Read, tools.Need{Act: tools.Reads, Place: git}, "allow", "allow", "allow", "allow", "x only looks"},
+		{tools.Read, tools.Need{Act: tools.Reads, Place: linked}, "allow", "allow", "allow", "allow", "x only looks"},
+		{
+			tools.Edit,
+			tools.Need{Act: tools.Edits, Place: linked},
+			"ask", "ask", "ask", "deny",
+			"x changes a file that has other names (hard links), which change with it",
+		},
 		{tools.Read, tools.Need{Act: tools.Reads, Place: both}, "ask", "ask", "ask", "deny", "x reads a file that holds keys or passwords"},
 		{tools.Edit, tools.Need{Act: tools.Edits, Place: both}, "deny", "deny", "deny", "deny", "x touches what no tool may touch"},
 		{tools.Edit, tools.Need{Act: tools.Edits, Place: git}, "deny", "deny", "deny", "deny", "x touches what no tool may touch"},
