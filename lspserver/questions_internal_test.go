@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -310,14 +311,14 @@ func TestFindingL1AQuestionWithoutAnAnswerHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		var shown []string
-		answered := false
+		var answered atomic.Bool
 		s := newScreen(func(ctx context.Context, p lsp.ShowMessageRequestParams) (string, error) {
 			name := "b"
 			if strings.Contains(p.Message, "of a") {
 				name = "a"
 			}
 			shown = append(shown, fmt.Sprint(name, " ", time.Since(begun)))
-			if name == "a" && !answered {
+			if name == "a" && !answered.Load() {
 				<-ctx.Done()
 				return "", ctx.Err()
 			}
@@ -336,13 +337,14 @@ func TestFindingL1AQuestionWithoutAnAnswerHoldsNobodyUp(t *testing.T) {
 		time.Sleep(time.Second)
 		wg.Go(func() { ask(t.Context(), "b") })
 		time.Sleep(time.Minute)
-		answered = true
+		answered.Store(true)
 		wg.Wait()
 		want := "[a 0s b 1h0m0s b 1h0m0s a 1h0m0s b 1h2m0s b 1h2m0s a 1h2m0s a 1h2m0s]"
 		if got := fmt.Sprint(shown); got != want {
 			t.Errorf("shown %s, want %s", got, want)
 		}
-		answered, shown = false, nil
+		answered.Store(false)
+		shown = nil
 		turn, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		wg.Go(func() {

@@ -222,8 +222,11 @@ func TestFindingL2SilenceAboutARepair(t *testing.T) {
 		tries := b.tries
 		b.mu.Unlock()
 		time.Sleep(mending + time.Minute)
-		if b.tries != tries+1 {
-			t.Errorf("the repair was sent %d times more", b.tries-tries)
+		b.mu.Lock()
+		more := b.tries - tries
+		b.mu.Unlock()
+		if more != 1 {
+			t.Errorf("the repair was sent %d times more", more)
 		}
 		_, err = edit(t, w, path, "six", "SIX")
 		code(t, err, filetime.Timeout, heldReason)

@@ -24,6 +24,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tandem/filetime"
+	"tandem/lspserver/wire/wiretest"
 	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/toolstest"
@@ -168,7 +169,7 @@ func TestF092LongAndLarge(t *testing.T) {
 			t.Error(r.Data)
 		}
 		// All that was allocated, whenever it was freed: who holds the file has allocated 110 MB.
-		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 64<<20 {
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 64<<20 && !wiretest.Raced() { // with the race detector a buffer is not used again
 			t.Errorf("F092: %d MB were allocated", allocated>>20)
 		}
 	})
