@@ -7,7 +7,7 @@ BIN         = bin/tandem
 # Without C the binary is static, which starts sooner. The race detector needs it.
 export CGO_ENABLED = 0
 
-.PHONY: demo test test-editors build build-others lint race bench nightly generate install clean
+.PHONY: demo test test-editors build build-others lint race bench security nightly generate install clean
 
 # The main job on the embedded model: an edit lands while somebody types, is shown as a diff and undone.
 demo:
@@ -56,6 +56,12 @@ generate:
 COUNT ?= 1
 bench:
 	@go run ./cmd/bench -count $(COUNT) -o docs/benchmarks.md
+
+# Measures the sandbox: what outlives a command, what a start costs, what a flood of output takes, which
+# planted files are found. TIMES=100 is what is written down.
+TIMES ?= 5
+security:
+	@go test -count=1 -v -timeout 120m -run '^TestFigures' ./sandbox ./sandbox/planted -times=$(TIMES)
 
 # Long sweeps: every fuzz target for a minute, the property tests with more cases.
 nightly:

@@ -24,17 +24,26 @@ var opening = map[string][]string{
 
 // notAtPlaces are the functions that use paths by themselves, "file: function", each with its reason.
 var notAtPlaces = map[string]string{
-	"lspserver/backend/sessions.go: os.Stat":      "whether a folder that an editor or a person names is there, before it is a root",
-	"lspserver/workspace/shared.go: os.MkdirAll":  "the locks between processes, below the state folder",
-	"lspserver/workspace/shared.go: os.OpenFile":  "the locks between processes, below the state folder",
-	"lspserver/logs/logs.go: os.MkdirAll":         "the log, below the state folder",
-	"lspserver/logs/logs.go: os.OpenFile":         "the log, below the state folder",
-	"lspserver/logs/logs.go: os.Lstat":            "the log, below the state folder",
-	"lspserver/logs/logs.go: os.Rename":           "the log, below the state folder",
-	"lspserver/logs/crash.go: os.MkdirAll":        "reports of crashes, below the state folder",
-	"lspserver/logs/crash.go: os.OpenFile":        "reports of crashes, below the state folder",
-	"lspserver/logs/crash.go: path/filepath.Glob": "reports of crashes, below the state folder",
-	"lspserver/logs/crash.go: os.Remove":          "reports of crashes, below the state folder",
+	"lspserver/backend/sessions.go: os.Stat":            "whether a folder that an editor or a person names is there, before it is a root",
+	"lspserver/workspace/shared.go: path/filepath.Glob": "the locks between processes, below the state folder",
+	"lspserver/workspace/shared.go: os.MkdirAll":        "the locks between processes, below the state folder",
+	"lspserver/workspace/shared.go: os.OpenFile":        "the locks between processes, below the state folder",
+	"lspserver/logs/logs.go: os.MkdirAll":               "the log, below the state folder",
+	"lspserver/logs/logs.go: os.OpenFile":               "the log, below the state folder",
+	"lspserver/logs/logs.go: os.Lstat":                  "the log, below the state folder",
+	"lspserver/logs/logs.go: os.Rename":                 "the log, below the state folder",
+	"lspserver/logs/crash.go: os.MkdirAll":              "reports of crashes, below the state folder",
+	"lspserver/logs/crash.go: os.OpenFile":              "reports of crashes, below the state folder",
+	"lspserver/logs/crash.go: path/filepath.Glob":       "reports of crashes, below the state folder",
+	"lspserver/logs/crash.go: os.Remove":                "reports of crashes, below the state folder",
+}
+
+// otherFiles are the rooms whose files are none of a workspace, each with its reason.
+var otherFiles = map[string]string{
+	"lspserver/conformance": "it plays the editor, whose files these are",
+	"lspserver/doctor":      "it looks at the machine, at programs, limits and extensions of editors, and opens no file of a workspace",
+	"lspserver/terminal":    "it opens the terminal, and the files of its demonstration",
+	"lspserver/state":       "it has the state folder alone",
 }
 
 // TestFindingS1OnlyPlacesAreOpened: below lspserver and tools a file is opened, looked at and changed at a sandbox.Place, and by its
@@ -45,7 +54,7 @@ func TestFindingS1OnlyPlacesAreOpened(t *testing.T) {
 		if !f.product() || !allows([]string{"lspserver", "lspserver/...", "tools", "tools/..."}, f.dir) {
 			continue
 		}
-		if f.dir == "lspserver/conformance" { // it plays the editor, whose files these are
+		if otherFiles[f.dir] != "" {
 			continue
 		}
 		tree, err := parser.ParseFile(token.NewFileSet(), f.path, nil, 0)
@@ -83,5 +92,22 @@ func TestFindingS1OnlyPlacesAreOpened(t *testing.T) {
 		if !used[what] {
 			t.Errorf("%s is excepted and not there", what)
 		}
+	}
+}
+
+// The program runs no git of its own, so that no configuration of a repository runs through it: it reads .gitignore files itself,
+// and only the doctor asks for the version. The other rooms name git to judge commands of a model.
+func TestCaseG01_G02_G04_G06NoGitOfOurOwn(t *testing.T) {
+	named := map[string]bool{"lspserver/doctor": true, "tools/shell": true, "tools/gate": true}
+	for _, f := range repo(t).code {
+		if !f.product() || named[f.dir] {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && lit.Value == `"git"` {
+				t.Errorf("%s names the program git", f.fset.Position(lit.Pos()))
+			}
+			return true
+		})
 	}
 }

@@ -107,12 +107,8 @@ func (r *record) saw(turn int, e run.Event) *batch {
 		b.Name, b.Arguments = e.Call.Name, string(e.Call.Arguments)
 		return r.soon(r.entry(turn, store.Call, id, said, b))
 	case run.Executing:
-		if e.Phase == "use" && e.Plan != nil && !e.Plan.Kind.ReadOnly() {
-			b.Locations = places(e.Plan)
-			r.add(r.entry(turn, store.Running, id, "", b))
-			if e.Plan.Command() != "" {
-				r.commands.begins(id)
-			}
+		if e.Phase == "use" && e.Plan != nil && e.Plan.Command() != "" { // that it runs is written: see auditor.Intend
+			r.commands.begins(id)
 		}
 	case run.Completed:
 		if e.Result == nil {

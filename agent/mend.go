@@ -232,7 +232,7 @@ func (m mender) unfinished(c *pastCall) *tools.Result {
 	if sure {
 		text += ", and it was not tried again."
 	} else {
-		text += ": whether it took effect is not known, and it was not tried again. Look at what is there before you go on."
+		text += ": whether it took effect is not known, and it was not tried again. Look at the present state before you go on."
 	}
 	if said != "" {
 		text += " " + said

@@ -23,14 +23,17 @@ import (
 	"tandem/agent/model/registry"
 	"tandem/agent/prompt"
 	"tandem/filetime/filetimetest"
+	"tandem/tools"
 	"tandem/tools/builtin"
+	"tandem/tools/toolstest"
 )
 
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestFirstRequestIsSmall measures what a person pays for before the first word of their own, with all tools on offer.
+// TestFirstRequestIsSmall measures what a person pays for before the first word of their own, with all tools that are on offer
+// without settings.
 func TestFirstRequestIsSmall(t *testing.T) {
 	const limit, word = 12_000, "PERSON" // whichever kilobyte is meant
 	conf := config.Default()
@@ -46,7 +49,9 @@ func TestFirstRequestIsSmall(t *testing.T) {
 			}),
 		}
 		s := session(t, &client{}, nil, func(o *Options) {
-			o.Config, o.Models, o.Model, o.Tools = conf, models, "mock/claude-sonnet-5-5", offering(builtin.Tools()...)
+			o.Config, o.Models, o.Model, o.Tools = conf, models, "mock/claude-sonnet-5-5", func() *tools.Set {
+				return toolstest.SetOf(builtin.Tools()...).Narrow(tools.Without("config", []string{"web_search"}))
+			}
 		})
 		if r := ask(t, s, word); r.Stop != Failed || !bytes.Contains(body, []byte(word)) {
 			t.Fatalf("%+v", r)

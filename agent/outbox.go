@@ -16,7 +16,7 @@ type outbox struct {
 
 	mu         sync.Mutex
 	items      []item // in order
-	delivering bool   // a goroutine delivers, and nobody else may
+	delivering bool   // a goroutine delivers; only one may
 	delivered  sync.Cond
 	timer      *time.Timer // flushes
 	armed      bool        // the timer runs
@@ -45,7 +45,7 @@ func newOutbox(r *record, deliver func(Event)) *outbox {
 	return o
 }
 
-// put adds an event that tells of what is in a batch, nil for none. It waits where too many items do.
+// put adds an event that reports the entries of a batch, nil for none. It blocks while the queue is full.
 func (o *outbox) put(e Event, after *batch) {
 	o.mu.Lock()
 	o.add(item{&e, after})

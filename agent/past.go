@@ -207,13 +207,16 @@ func newPast(st store.Store, s store.Session, entries []store.Entry) (*Past, err
 			for _, c := range b.Message.Calls {
 				p.ids[c.ID] = true
 				call := r.calls[c.ID]
-				if call == nil { // cut off before it was complete
+				if call == nil { // cut off before it was complete, or made elsewhere
 					call = &pastCall{
 						Call: run.Call{ID: c.ID, Name: c.Name, Arguments: json.RawMessage(c.Arguments)}, turn: e.Turn, began: e.Time,
 						tool: c.Name, kind: tools.Other, title: c.Name, ended: e.Time, phase: "error",
 					}
 					if m, ok := answers[c.ID]; ok {
 						result := loop.CutOff()
+						if e.Turn == 0 { // of the history that the session began with
+							result, call.phase = tools.Result{Success: true}, "result"
+						}
 						result.Data = m.Text
 						call.result = &result
 					}

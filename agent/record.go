@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"maps"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,7 +36,7 @@ type record struct {
 	meta    store.Session
 	begun   bool
 	failing bool                     // the last try to write came to nothing
-	unsaved bool                     // what is known of the session besides its entries is not written
+	unsaved bool                     // the metadata is not written
 	broken  bool                     // nothing is written any more
 	saying  map[string]string        // by call: what the model had said when it asked for it
 	results map[string]model.Message // by call of a turn: what a model reads of its result
@@ -91,22 +90,37 @@ func (r *record) commit(b *batch) {
 	if b.written.Load() {
 		return
 	}
+	_ = r.commitNow(b, r.append, false) // the person is told of it
+}
+
+// intend writes entries at once, with those that wait. An error means that they are not written, though they may be later. With
+// synced they survive a crash of the machine.
+func (r *record) intend(synced bool, entries []store.Entry) error {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	return r.commitNow(r.join(entries), func(all []store.Entry) error { return r.open().Intend(r.meta.ID, synced, all...) }, true)
+}
+
+// commitNow writes the next batch, which is b. r.writing is held.
+func (r *record) commitNow(b *batch, write func([]store.Entry) error, now bool) error {
 	defer b.written.Store(true)
 	r.mu.Lock()
 	r.next = nil // it was b: only one is not written
 	r.mu.Unlock()
-	r.write(b.entries, false)
+	return r.write(b.entries, write, now)
 }
+
+func (r *record) append(entries []store.Entry) error { return r.open().Append(r.meta.ID, entries...) }
 
 const (
 	// retry is how long after a failure the next try comes: each may take seconds.
 	retry = 10 * time.Second
-	// maxMissed is how much is kept to be written later; what is more ends the record, which must have no gaps.
+	// maxMissed bounds the bytes that wait to be written again; more end the record, which must have no gaps.
 	maxMissed = 16 << 20
 )
 
-// write writes entries after those that could not be written before. r.writing is held.
-func (r *record) write(entries []store.Entry, now bool) {
+// write writes entries after those that could not be written before, by a method of the store. r.writing is held.
+func (r *record) write(entries []store.Entry, how func([]store.Entry) error, now bool) error {
 	if len(r.missed) > 0 {
 		entries = append(r.missed, entries...)
 	}
@@ -114,24 +128,28 @@ func (r *record) write(entries []store.Entry, now bool) {
 	r.mu.Lock()
 	failing, broken, unsaved := r.failing, r.broken, r.unsaved
 	r.mu.Unlock()
-	if broken || len(entries) == 0 {
-		return
+	if broken {
+		return errNotKept
 	}
+	if len(entries) == 0 {
+		return nil
+	}
+	var err error
 	if !failing || now || !r.now().Before(r.retryAt) {
-		err := r.sound(func() error {
+		err = r.sound(func() error {
 			err := r.begin()
 			if err == nil {
-				err = r.open().Append(r.meta.ID, entries...)
+				err = how(entries)
 			}
 			return err
 		})
 		var held *store.HeldError
-		final := errors.Is(err, store.ErrUnknown) || errors.As(err, &held) // it is somebody else's, or nobody's
+		final := errors.Is(err, store.ErrUnknown) || errors.As(err, &held) // another process has the session, or it was deleted
 		if r.came(err, final); err == nil || final {
 			if (failing || unsaved) && !final {
 				r.set(func(*store.Session) {}) // it may have been changed meanwhile
 			}
-			return
+			return err
 		}
 		r.retryAt = r.now().Add(retry)
 	}
@@ -147,7 +165,7 @@ func (r *record) write(entries []store.Entry, now bool) {
 		r.broken = true
 		r.mu.Unlock()
 		r.log.Error("the session is not kept any more: too much could not be written")
-		return
+		return err
 	}
 	r.missed = entries
 	if r.again == nil { // nothing else may come
@@ -155,9 +173,10 @@ func (r *record) write(entries []store.Entry, now bool) {
 	} else {
 		r.again.Reset(retry)
 	}
+	return err
 }
 
-// sound does something with the store. A fault of it is an error like others, also where nobody above would catch it.
+// sound calls do and turns a panic into an error, also on goroutines where no caller would recover it.
 func (r *record) sound(do func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -186,7 +205,7 @@ func (r *record) flush() {
 	}
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	r.write(nil, true)
+	_ = r.write(nil, r.append, true) // the person is told of it
 	r.mu.Lock()
 	unsaved := r.unsaved
 	r.mu.Unlock()
@@ -225,7 +244,7 @@ func (r *record) came(err error, final bool) {
 	}
 }
 
-// set changes what is known of the session without its entries.
+// set changes the metadata of the session.
 func (r *record) set(change func(*store.Session)) {
 	r.saving.Lock()
 	defer r.saving.Unlock()
@@ -243,7 +262,7 @@ func (r *record) set(change func(*store.Session)) {
 	r.unsaved = again
 	r.mu.Unlock()
 	if err != nil {
-		r.log.Warn("what is known of the session could not be written", "error", err)
+		r.log.Warn("the metadata of the session could not be written", "error", err)
 	}
 	switch {
 	case !again:
@@ -272,10 +291,33 @@ func (s *Session) resume() {
 	}
 	s.outbox = newOutbox(s.record, func(e Event) { o.Client.Update(o.ID, e) })
 	if p := o.Past; p != nil {
-		s.history, s.turns, s.cacheKey, s.usage = slices.Clone(p.history), p.turns, p.CacheKey, p.usage
+		s.instructions, s.history = splitSystem(p.history)
+		s.turns, s.cacheKey, s.usage = p.turns, p.CacheKey, p.usage
 		maps.Copy(s.ids, p.ids)
 		s.record.meta, s.record.begun = p.Session, true
+		return
 	}
+	for _, m := range o.History {
+		m = m.Carried(func(a model.Attachment) bool { return len(a.Data) <= o.Config.Limits.MaxImageBytes })
+		for _, c := range m.Calls {
+			s.ids[c.ID] = true
+		}
+		s.history = append(s.history, m)
+		s.record.said(0, m.Text, m)
+	}
+	s.instructions, s.history = splitSystem(s.history)
+}
+
+// splitSystem takes the system messages out of a history.
+func splitSystem(history []model.Message) (instructions []string, rest []model.Message) {
+	for _, m := range history {
+		if m.Role == model.System {
+			instructions = append(instructions, m.Text)
+		} else {
+			rest = append(rest, m)
+		}
+	}
+	return instructions, rest
 }
 
 // Title is what a person knows the session by; "" before the first prompt.

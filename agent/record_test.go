@@ -382,7 +382,7 @@ func TestCutShortAmongSeveral(t *testing.T) {
 			"somebody went on",
 			[]store.Judged{intent(disk.Partly, all...)},
 			map[string]string{"/w/a": "1", "/w/new": "newer", "/w/old": "old", "/w/last": "last"},
-			"edit /w/a one>1", ": whether it took effect is not known, and it was not tried again. Look at what is there before you go on. " +
+			"edit /w/a one>1", ": whether it took effect is not known, and it was not tried again. Look at the present state before you go on. " +
 				"It is in /w/a; it is not in /w/old, /w/last; /w/new has changed since.",
 		},
 		{

@@ -25,6 +25,7 @@ import (
 	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/gate"
+	"tandem/tools/jobs"
 	"tandem/tools/run"
 )
 
@@ -78,6 +79,8 @@ type Options struct {
 	Client Client
 	Files  filetime.Files
 	Runner sandbox.Runner
+	// Quarantine is the folder for what commands plant in the workspace, "" for none; see tools.Env.
+	Quarantine string
 	// Places is a semaphore on the running calls of all sessions; nil is no limit. The configuration limits one session's.
 	Places *run.Places
 	// OpenDocuments lists the paths of the documents with unsaved text; may be nil.
@@ -91,6 +94,16 @@ type Options struct {
 	// the Store has locked; may be nil.
 	Store func() store.Store
 	Past  *Past
+	// History is a conversation from elsewhere to begin with, where Past is nil. Its system messages follow the rules of the
+	// system prompt. Every call in it has its result.
+	History []model.Message
+	// Remember keeps a rule beyond the session and has every session follow it; nil where rules cannot be kept.
+	Remember func(r gate.Rule) error
+	// Who is whom the records of the audit name; Redact takes secrets out of them, nil takes none out.
+	Who    Who
+	Redact func([]byte) []byte
+	// Key gives what a variable of the environment holds, else what a command prints; nil finds no key.
+	Key func(variable string, command []string) (string, error)
 	// BeforeCommand is called before a command runs, see run.Host; may be nil.
 	BeforeCommand func(ctx context.Context) []string
 	Now           func() time.Time
@@ -104,23 +117,27 @@ type Session struct {
 	fileTime *filetime.FileTime
 	system   func() string
 	rules    *rules
-	cacheKey string
-	record   *record
-	outbox   *outbox
-	ctx      context.Context // ends with Close
-	close    context.CancelFunc
-	working  sync.WaitGroup
+	// instructions are the system messages of the history that the session began with.
+	instructions []string
+	cacheKey     string
+	record       *record
+	outbox       *outbox
+	ctx          context.Context // ends with Close
+	close        context.CancelFunc
+	working      sync.WaitGroup
+	jobs         *jobs.Jobs
 
 	mu      sync.Mutex
 	config  config.Config
 	folders []*sandbox.Folder // Cwd and More
 	paths   *sandbox.Paths
 	places  *run.Places
+	policy  *gate.Policy // of the configuration, the mode and the grants
+	grants  grants
 	mode    gate.Mode
 	model   string
 	// ownMode and ownModel say that the user chose them for this session, so that they do not follow the configuration.
 	ownMode, ownModel bool
-	askAlways         bool
 	services          int // a generation: incremented when the configuration of models changes
 
 	models  model.Opener
@@ -142,6 +159,7 @@ func New(o Options) (_ *Session, err error) {
 	s := &Session{
 		o: o, rules: &rules{files: o.Files, log: o.Log, root: o.Cwd, read: map[string]bool{}, fresh: map[string]bool{}},
 		opened: map[string]model.Model{}, ids: map[string]bool{},
+		jobs:     jobs.New(),
 		cacheKey: fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, o.ID, o.Cwd, date.UnixNano())))[:32],
 	}
 	for _, path := range slices.Concat([]string{o.Cwd}, o.More) {
@@ -149,6 +167,7 @@ func New(o Options) (_ *Session, err error) {
 	}
 	defer func() {
 		if err != nil {
+			s.jobs.Close()
 			s.closeFolders()
 		}
 	}()
@@ -171,6 +190,9 @@ func New(o Options) (_ *Session, err error) {
 		}
 		if o.Rules != "" {
 			sys.Rules = append(sys.Rules, prompt.Rule{Text: o.Rules})
+		}
+		for _, text := range s.instructions {
+			sys.Rules = append(sys.Rules, prompt.Rule{Text: text})
 		}
 		for _, folder := range slices.Concat([]string{o.Cwd}, o.More) {
 			if rule, ok := s.rules.of(s.ctx, folder); ok {
@@ -214,11 +236,13 @@ func (s *Session) SetConfig(c config.Config, models model.Opener) {
 	}
 	s.config, s.models = c, models
 	s.confine()
+	s.decide()
 	if s.model != "" && !s.ownModel && before.Model != c.Model {
 		s.model = c.Model // opened by the next prompt
 	}
 	follow := s.mode != "" && before.Mode != c.Mode
 	s.mu.Unlock()
+	s.reconsider()
 	if follow {
 		_ = s.setMode(gate.Mode(c.Mode), false) // a configuration's mode is valid
 	}
@@ -276,7 +300,8 @@ func (s *Session) closeFolders() {
 // not be parsed.
 func (s *Session) SetAskAlways(on bool) {
 	s.mu.Lock()
-	s.askAlways = on
+	s.grants.askAlways = on
+	s.decide()
 	s.mu.Unlock()
 }
 
@@ -316,6 +341,7 @@ func (s *Session) setMode(m gate.Mode, own bool) error {
 	}
 	changed := s.mode != "" && s.mode != m
 	s.mode, s.ownMode = m, own
+	s.decide()
 	s.mu.Unlock()
 	if own {
 		s.record.set(func(r *store.Session) { r.Mode = string(m) })
@@ -460,11 +486,13 @@ func (t *Turn) Open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var news string
 	if t.in.News != nil && t.ctx.Err() == nil {
-		if news := t.in.News(t.ctx); news != "" {
-			t.in.Blocks = slices.Insert(slices.Clone(t.in.Blocks), 0, prompt.Block{Type: "text", Text: news})
-			t.said, _ = s.message(t.in) // not empty, so without error
-		}
+		news = t.in.News(t.ctx)
+	}
+	if news = joined(news, endedJobs(s.jobs.Ended())); news != "" {
+		t.in.Blocks = slices.Insert(slices.Clone(t.in.Blocks), 0, prompt.Block{Type: "text", Text: news})
+		t.said, _ = s.message(t.in) // not empty, so without error
 	}
 	s.mu.Lock()
 	t.model = m
@@ -577,12 +605,13 @@ func (s *Session) Cancel() {
 	}
 }
 
-// Close cancels the turn and the calls and waits for their end. Later requests fail with ErrClosed.
+// Close cancels the turn, the calls and the commands in the background, and waits for their end. Later requests fail with ErrClosed.
 func (s *Session) Close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
 	s.close()
+	s.jobs.Close()
 	s.working.Wait()
 	s.outbox.flush()
 	s.record.release()
@@ -595,6 +624,8 @@ type CallOptions struct {
 	Apply filetime.Apply
 	// Trace adds the stages and their times to the results.
 	Trace bool
+	// Parallel makes one batch of all calls.
+	Parallel bool
 	// DryRun only computes the batches.
 	DryRun bool
 }
@@ -604,8 +635,13 @@ type CallOptions struct {
 // *CallIDError, or a *sandbox.PathError for a replaced folder; then nothing has happened.
 func (s *Session) CallTools(ctx context.Context, calls []run.Call, o CallOptions) ([]tools.Result, [][]int, error) {
 	calls = slices.Clone(calls)
+	host := s.host(0, s.o.Now(), func() {})
+	host.Trace, host.Parallel = o.Trace, o.Parallel
+	if o.Apply != "" {
+		host.Apply = o.Apply
+	}
 	if o.DryRun {
-		return nil, run.Partition(s.host(0, s.o.Now(), func() {}), calls), nil
+		return nil, run.Partition(host, calls), nil
 	}
 	err := s.intact()
 	s.mu.Lock()
@@ -623,11 +659,6 @@ func (s *Session) CallTools(ctx context.Context, calls []run.Call, o CallOptions
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	host := s.host(0, s.o.Now(), func() {})
-	host.Trace = o.Trace
-	if o.Apply != "" {
-		host.Apply = o.Apply
-	}
 	results, batches := run.Batch(ctx, host, calls)
 	s.outbox.flush()
 	return results, batches, nil
@@ -675,58 +706,13 @@ func (s *Session) callID(wanted string) string {
 	return s.newID(cmp.Or(wanted, "call"))
 }
 
-// Judge implements run.Gate by the present mode and rules.
-func (s *Session) Judge(t tools.Tool, needs []tools.Need) gate.Decision {
-	s.mu.Lock()
-	mode := s.mode
-	if s.askAlways {
-		mode = mode.AtMost(gate.ModeAsk)
-	}
-	policy := policyOf(s.config, mode)
-	s.mu.Unlock()
-	return policy.Judge(t, needs)
-}
-
-// policyOf is the policy of a configuration. Patterns for arguments are not supported: a rule holds for every call of
-// its tools, and a hook, which cannot be run, refuses them.
-func policyOf(c config.Config, m gate.Mode) gate.Policy {
-	p := gate.Policy{Mode: m, Confined: c.Sandbox.Level == "strict"}
-	for _, r := range c.Permissions.Deny {
-		p.Deny = append(p.Deny, gate.Rule{Tool: r.Tool, Name: "a rule of the configuration (permissions.deny)"})
-	}
-	for _, h := range c.Hooks.BeforeToolCall {
-		p.Deny = append(p.Deny, gate.Rule{
-			Tool: cmp.Or(h.Matcher, "*"), Name: "a hook of the configuration (hooks.beforeToolCall), since this version runs none",
-		})
-	}
-	for _, r := range c.Permissions.Ask {
-		p.Ask = append(p.Ask, gate.Rule{Tool: r.Tool, Name: "a rule of the configuration (permissions.ask)"})
-	}
-	return p
-}
-
-// asker asks the session's user.
-type asker struct {
-	s       *Session
-	endTurn func()
-}
-
-func (a asker) Ask(ctx context.Context, q run.Question) run.Answer {
-	a.s.outbox.flush()
-	answer := a.s.o.Client.Ask(ctx, a.s.o.ID, q)
-	if answer.Outcome == run.Cancelled {
-		a.endTurn()
-	}
-	return answer
-}
-
 // host is the environment of the calls of a turn; 0 is none.
 func (s *Session) host(turn int, began time.Time, endTurn func()) *run.Host {
 	s.mu.Lock()
 	c := s.config
 	s.mu.Unlock()
 	h := &run.Host{
-		Tools: s.o.Tools(), Present: s.o.Tools, Gate: s, Asker: asker{s, endTurn},
+		Tools: s.o.Tools(), Present: s.o.Tools, Gate: s, Offers: s.offers, Asker: asker{s, turn, endTurn},
 		Env: func(call run.Call) *tools.Env { return s.env(turn, call) },
 		Observe: func(e run.Event) {
 			written := s.record.saw(turn, e)
@@ -735,8 +721,12 @@ func (s *Session) host(turn int, began time.Time, endTurn func()) *run.Host {
 				s.outbox.flush() // the client hears of the call before its effects
 			}
 		},
-		Places: s.places,
-		Landed: s.o.Landed, BeforeCommand: s.o.BeforeCommand, Serial: c.Writes == "serial", Coerce: c.Coerce != "off", Now: s.o.Now, Log: s.o.Log,
+		Places: s.places, Files: s.o.Files,
+		Landed: s.o.Landed, BeforeCommand: s.o.BeforeCommand, Serial: c.Writes == "serial", SerialCommands: c.Shell == "serial",
+		Coerce: c.Coerce != "off", Now: s.o.Now, Log: s.o.Log,
+	}
+	if s.o.Store != nil {
+		h.Audit = auditor{record: s.record, who: s.o.Who, turn: turn, redact: s.o.Redact}
 	}
 	if a := filetime.Apply(c.Apply); a != filetime.Auto {
 		h.Apply = a
@@ -751,13 +741,30 @@ func (s *Session) env(turn int, call run.Call) *tools.Env {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	env := &tools.Env{
 		Session: s.o.ID, Call: call.ID, Turn: turn,
-		Paths: s.paths, Files: s.o.Files, FileTime: s.fileTime, Open: s.o.OpenDocuments, Runner: s.runner(), Helpers: s.runner(),
+		Paths: s.paths, FileTime: s.fileTime, Read: s.read, Open: s.o.OpenDocuments, Runner: s.runner(), Helpers: s.runner(), Confined: confined(s.config.Sandbox.Network),
+		Quarantine:  s.o.Quarantine,
 		RequireRead: s.config.RequireRead, Now: s.o.Now,
 		Limits: tools.Limits{
 			MaxToolOutputChars: l.MaxToolOutputChars, MaxConcurrency: l.MaxConcurrency,
 			MaxReadBytes: l.MaxReadBytes, MaxFileBytes: int64(l.MaxFileBytes), MaxDiffBytes: l.MaxDiffBytes, MaxImageBytes: l.MaxImageBytes,
-			ToolTimeout: ms(l.ToolTimeoutMs), BashTimeout: ms(l.BashTimeoutMs), KillGrace: ms(l.KillGraceMs),
+			ToolTimeout: ms(l.ToolTimeoutMs), BashTimeout: ms(l.BashTimeoutMs),
+			BashReadOnlyTimeout: ms(l.BashReadOnlyTimeoutMs), KillGrace: ms(l.KillGraceMs),
 		},
+	}
+	if set := s.o.Tools(); set.Get(tools.JobOutput) != nil && set.Get(tools.JobKill) != nil {
+		env.Jobs = s.jobs
+	}
+	if w := s.config.WebSearch; w.Provider != "" {
+		env.WebSearch = &tools.WebSearch{Provider: w.Provider, BaseURL: w.BaseURL, KeyEnv: w.KeyEnv(), Key: func() (string, error) {
+			if s.o.Key == nil {
+				return "", nil
+			}
+			key, err := s.o.Key(w.KeyEnv(), w.APIKeyCommand)
+			if err != nil {
+				err = fmt.Errorf("the key cannot be had: webSearch.apiKeyCommand %w", err)
+			}
+			return key, err
+		}}
 	}
 	if c, ok := s.o.Client.(Clarifier); ok {
 		env.Clarify = func(ctx context.Context, q tools.Clarification) (string, error) {
@@ -768,18 +775,35 @@ func (s *Session) env(turn int, call run.Call) *tools.Env {
 	return env
 }
 
+func (s *Session) read(ctx context.Context, p sandbox.Place) (filetime.Snapshot, error) {
+	return s.o.Files.Read(ctx, p.Path())
+}
+
 // runner is a Runner with the configuration's search path and environment of commands. s.mu is held.
 func (s *Session) runner() sandbox.Runner {
 	if s.o.Runner == nil {
 		return nil
 	}
 	c := s.config.Commands
+	hosts, _ := s.config.Sandbox.Network.Hosts()
 	return &surroundings{
-		Runner: s.o.Runner, privileged: c.Capabilities == "keep",
+		Runner: s.o.Runner, privileged: c.Capabilities == "keep", level: s.config.Sandbox.Level,
 		in: sandbox.Surroundings{
+			Paths: s.paths, Hosts: hosts,
 			Roots: slices.Concat([]string{s.o.Cwd}, s.o.More, s.paths.Write), Path: s.absolute(c.Path), Pass: c.Env,
 		},
 	}
+}
+
+// confined is the profile of commands for a setting.
+func confined(n config.Network) sandbox.Profile {
+	switch _, proxied := n.Hosts(); {
+	case proxied:
+		return sandbox.Proxy
+	case n == "deny":
+		return sandbox.Write
+	}
+	return sandbox.Loopback
 }
 
 // surroundings is a Runner with a session's search path and environment.
@@ -787,6 +811,15 @@ type surroundings struct {
 	sandbox.Runner
 	in         sandbox.Surroundings
 	privileged bool
+	level      string // the setting
+}
+
+// Level is that of the commands of the session.
+func (r *surroundings) Level() sandbox.Level {
+	if r.level == "off" { // nothing has to be tried
+		return sandbox.Level{}.Under(r.level, r.privileged)
+	}
+	return r.Runner.Level().Under(r.level, r.privileged)
 }
 
 // Find looks a program up in the session's search path.

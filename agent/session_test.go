@@ -21,6 +21,7 @@ import (
 	"tandem/tools"
 	"tandem/tools/gate"
 	"tandem/tools/run"
+	"tandem/tools/toolstest"
 )
 
 // client writes down what it is told and answers every question with answer.
@@ -163,7 +164,7 @@ func toolbox() func() *tools.Set {
 }
 
 func offering(list ...tools.Tool) func() *tools.Set {
-	set := tools.SetOf(list...)
+	set := toolstest.SetOf(list...)
 	return func() *tools.Set { return set }
 }
 
@@ -554,7 +555,7 @@ func TestRefusedBeforeAnythingHappens(t *testing.T) {
 			t.Error(err)
 		}
 		var me *ModeError
-		if err := s.SetMode("plan"); !errors.As(err, &me) || s.Mode() != gate.ModeAsk {
+		if err := s.SetMode("yolo"); !errors.As(err, &me) || s.Mode() != gate.ModeAsk {
 			t.Error(err)
 		}
 		o := s.o

@@ -70,7 +70,9 @@ func TestF206RulesOfTheConfiguration(t *testing.T) {
 		{`{"mode": "auto"}`, edit, "allow mode"},
 		{`{"mode": "acceptEdits"}`, edit, "allow mode"},
 		{`{"mode": "readOnly"}`, edit, "deny mode"},
-		{`{"mode": "plan"}`, edit, "deny mode"},
+		{`{"mode": "plan"}`, edit, "queue mode"},
+		{`{"mode": "ask", "permissions": {"allow": [{"tool": "put"}]}}`, edit, "allow rules"},
+		{`{"mode": "readOnly", "permissions": {"allow": [{"tool": "put"}]}}`, edit, "deny mode"},
 		{`{"mode": "auto", "permissions": {"deny": [{"tool": "PUT"}]}}`, edit, "deny rules"},
 		{`{"mode": "auto", "permissions": {"deny": [{"tool": "put", "params": {"path": "x"}}]}}`, edit, "deny rules"},
 		{`{"mode": "auto", "permissions": {"ask": [{"tool": "p*"}]}}`, edit, "ask rules"},
@@ -83,7 +85,7 @@ func TestF206RulesOfTheConfiguration(t *testing.T) {
 		{`{"mode": "auto", "review": "before"}`, edit, "ask mode"},
 	} {
 		s := session(t, &client{}, opener{"main": play(t, "")}, func(o *Options) { o.Config = settings(t, c.settings) })
-		d := s.Judge(s.o.Tools().Get("put"), c.needs)
+		d := s.Judge(gate.Call{Tool: s.o.Tools().Get("put"), Needs: c.needs})
 		if got := d.Verdict.String() + " " + d.Layer; got != c.want {
 			t.Errorf("%s: %s (%s), want %s", c.settings, got, d.Reason, c.want)
 		}

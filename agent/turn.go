@@ -76,6 +76,9 @@ func (t *Turn) Run(ctx context.Context) TurnResult {
 		}
 		t.tell(Event{Notice: err.Error()})
 	}
+	if notice := runningJobs(s.jobs.Running()); notice != "" {
+		t.tell(Event{Notice: notice})
+	}
 	s.outbox.flush()
 	return TurnResult{Stop: stop, Usage: t.usage, Turn: t.number, Err: err}
 }

@@ -8,13 +8,13 @@ import (
 	"tandem/filetime/text"
 )
 
-// Decode is the text that a file of these bytes says.
+// Decode decodes the bytes of a file.
 func Decode(raw []byte) (text.Text, error) {
 	t, _, err := text.Decode(raw)
 	return t, err
 }
 
-// Says reports whether a file of bytes with this SHA-256, in hexadecimal digits, says t.
+// Says reports whether t, encoded in a charset that files may have, has this SHA-256 in hexadecimal digits.
 func Says(t text.Text, hash string) bool {
 	for _, c := range []text.Charset{text.CharsetUTF8, text.CharsetUTF16LE, text.CharsetUTF16BE} {
 		raw, err := text.Encode(t, c)
@@ -25,7 +25,7 @@ func Says(t text.Text, hash string) bool {
 	return false
 }
 
-// Size writes a number of bytes as people do.
+// Size formats a number of bytes for people, such as 15.3MB.
 func Size(n int64) string {
 	f, unit := float64(n), 0
 	for f >= 1024 && unit < 4 {

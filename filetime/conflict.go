@@ -6,8 +6,8 @@ import (
 	"tandem/filetime/text"
 )
 
-// Collision is the Conflict of e with theirs, which leads from its base to now: found are the places, in terms of the base,
-// by is who made the last change of theirs.
+// Collision is the Conflict of e with theirs, which leads from its base to now: found are the places, in offsets of the
+// base, by is the author of the last change in theirs.
 func Collision(e FileEdit, theirs text.Set, now text.Text, found []text.Conflict, by Author) *Conflict {
 	ours := e.Edits
 	if e.Delete {
@@ -26,8 +26,8 @@ func Collision(e FileEdit, theirs text.Set, now text.Text, found []text.Conflict
 	return c
 }
 
-// clashes are the lines of base in which the places of a conflict lie, with all lines of the edits of both sides that lie in
-// them too.
+// clashes are the lines of base in which the places of a conflict lie, with all lines of the edits of both sides that
+// lie in them too.
 func clashes(base text.Text, ours, theirs text.Set, found []text.Conflict) []span {
 	var out []span
 	for _, k := range found {

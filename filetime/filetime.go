@@ -1,9 +1,8 @@
-// Package filetime is what a tool knows of files: what a file says now, what of it the model has seen, and how a change
-// of it lands. Files are compare-and-swap, "seen" means "was in front of the model", and staleness is judged on the
-// ranges that an edit needs, never on the whole file.
+// Package filetime is the view that a session has of files: their present text, the texts that the model has seen, and
+// how a change lands. Files are compare-and-swap, "seen" means "was sent to the model", and staleness is judged by the
+// ranges that an edit needs, never by the whole file.
 //
-// FileTime is the front door, one for each session, with the verbs Read, Assert and WithLock. Below it lies Files, which
-// the editor's side implements: open buffers over the disk.
+// FileTime is what one session knows of files. Files, which the editor's side implements, are open buffers over the disk.
 package filetime
 
 import (
@@ -26,8 +25,7 @@ const (
 	Agent               // one of our own changes
 )
 
-// Snapshot is what one file says at one moment. Its Text is immutable, so a snapshot may be kept for as long as anybody
-// needs it.
+// Snapshot is the state of one file at one moment. It is immutable.
 type Snapshot struct {
 	// Path is the canonical absolute path: symbolic links resolved.
 	Path string
@@ -52,14 +50,14 @@ type Revision struct {
 	Author Author
 	// Session and Call name the tool call that made it, where Author is Agent.
 	Session, Call string
-	// Part says that the next revision was told in one with it.
+	// Part says that the editor reported the next revision in the same notification.
 	Part bool
 }
 
 // Files is the files of a workspace as tools see them. All methods may be called concurrently.
 type Files interface {
-	// Read gives what the file says now: the buffer of an open document, else the disk. A path without a file is a
-	// Snapshot with Exists false, not an error; a file that cannot be had as text is an *Error.
+	// Read gives the present text: the buffer of an open document, else the disk. A path without a file is a Snapshot with
+	// Exists false, not an error; a file that cannot be read as text is an *Error.
 	Read(ctx context.Context, path string) (Snapshot, error)
 	// History gives the changes after revision rev, oldest first, and the snapshot that they lead to. ok is false when
 	// the history does not reach back to rev any more.
@@ -104,12 +102,14 @@ type FileEdit struct {
 	Path string
 	// Create says that there is no such file yet; Edits are then over the empty text.
 	Create bool
-	// Delete says that the file goes, as long as nobody has changed it since Base; Edits are then empty.
+	// Delete removes the file if it is unchanged since Base; Edits are then empty.
 	Delete bool
-	Base   text.Text
-	Edits  text.Set
-	Since  text.Set
-	Rev    uint64
+	// OneName refuses the edit where the file has further names (hard links) and an editor would write into all of them.
+	OneName bool
+	Base    text.Text
+	Edits   text.Set
+	Since   text.Set
+	Rev     uint64
 }
 
 // Landed is a change as it landed, one entry for each of its files.
@@ -130,7 +130,7 @@ type LandedFile struct {
 	Created bool
 	// Applied is false for Apply None.
 	Applied bool
-	// Already says that somebody else had made the same change, so that there was nothing left to do: Set is empty.
+	// Already says that the text had the same change by another author: Set is empty.
 	Already bool
 	// Source is "buffer" or "disk": where it landed.
 	Source string
@@ -139,7 +139,8 @@ type LandedFile struct {
 	// Rebased are the changes by others that the edit was carried over, as a set over Base; Over counts them.
 	Rebased text.Set
 	Over    int
-	// SameLine says that somebody else changed a line that the edit changed too, or put text right beside what it replaced.
+	// SameLine says that another author changed a line that the edit changed too, or inserted text adjacent to what it
+	// replaced.
 	SameLine bool
 	// Stale says, as the rest of a sentence that begins with the file's name, why buffer and disk differ after the edit; ""
 	// where they do not.
@@ -177,7 +178,7 @@ type Error struct {
 	Reason  string
 	Path    string
 	Message string
-	// Person is what a person is told where the sentence for the class says too little, "" where it says enough.
+	// Person replaces the sentence for the class of the error in what a person reads; "" does not.
 	Person string
 	// Now, where Known, is what the file says at the moment of the refusal.
 	Now   text.Text
@@ -186,7 +187,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Conflict is an edit that met text which somebody else changed: nothing of it was applied.
+// Conflict is an edit of text that another author has changed: nothing of it was applied.
 type Conflict struct {
 	Path string
 	// Base is the text that the edit was made for, Now what the file says.
@@ -206,8 +207,8 @@ type Hunk struct {
 	BaseLine, Line  int
 }
 
-// Incomplete is a change of several files of which one was refused after others had landed. Those were taken back, as far
-// as what others did to them since allows; Landed has the files that stay changed.
+// Incomplete is a change of several files of which one was refused after others had landed. Those were reverted unless
+// later changes by others conflict; Landed has the files that stay changed.
 type Incomplete struct {
 	// Err is why the file was refused: a *Conflict or an *Error.
 	Err error
@@ -228,8 +229,8 @@ type FileState string
 // The states of a FileReport.
 const (
 	Refused   FileState = "refused"
-	TakenBack FileState = "taken_back"
-	Stays     FileState = "stays"     // it is changed, and could not be taken back
+	Reverted  FileState = "taken_back"
+	Stays     FileState = "stays"     // it is changed, and reverting it failed
 	Untouched FileState = "untouched" // its turn had not come
 )
 
@@ -242,10 +243,10 @@ func (e *Incomplete) Report() string {
 	var lines []string
 	for _, f := range e.Files {
 		switch f.State {
-		case TakenBack:
-			lines = append(lines, f.Path+" had been changed already; that was taken back.")
+		case Reverted:
+			lines = append(lines, f.Path+" had been changed already; that was reverted.")
 		case Stays:
-			lines = append(lines, fmt.Sprintf("%s was changed already and stays so, because taking it back failed: %v", f.Path, f.Err))
+			lines = append(lines, fmt.Sprintf("%s was changed already and stays so, because reverting it failed: %v", f.Path, f.Err))
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -16,7 +16,7 @@ type Holder struct {
 
 type holderKey struct{}
 
-// WithHolder says who takes locks under ctx, for those who ask. Empty fields leave what ctx says already.
+// WithHolder sets the Holder of locks that are taken with ctx. Empty fields keep their values in ctx.
 func WithHolder(ctx context.Context, h Holder) context.Context {
 	was := HolderOf(ctx)
 	if h.Session == "" {
@@ -28,7 +28,7 @@ func WithHolder(ctx context.Context, h Holder) context.Context {
 	return context.WithValue(ctx, holderKey{}, h)
 }
 
-// HolderOf is who takes locks under ctx.
+// HolderOf is the Holder that WithHolder has set, the zero one if none.
 func HolderOf(ctx context.Context) Holder {
 	h, _ := ctx.Value(holderKey{}).(Holder)
 	return h

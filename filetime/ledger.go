@@ -1,7 +1,6 @@
 package filetime
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -36,7 +35,7 @@ type view struct {
 	bytes int    // how much of it was put in front of the model as such, not carried from elsewhere
 }
 
-// FileTime is one session's knowledge of files: which texts of them the model has seen, and whether they still hold.
+// FileTime keeps the texts of files that the model of one session has seen, and compares them with the present ones.
 // All methods may be called concurrently.
 type FileTime struct {
 	files   Files
@@ -48,14 +47,13 @@ type FileTime struct {
 	made  map[string][]made  // the oldest first
 }
 
-// New makes the FileTime of a session. observe, which may be nil, is told of every path that the model sees; it must not
-// block.
+// New makes the FileTime of a session. observe, which may be nil, is called with each path that the model sees; it must
+// not block.
 func New(files Files, session string, observe func(path string)) *FileTime {
 	return &FileTime{files: files, session: session, observe: observe, views: map[string][]*view{}, made: map[string][]made{}}
 }
 
-// Read records that lines first to last (1-based, inclusive) of s were put in front of the model. Seeing lines of the
-// same text twice adds up.
+// Read records that lines first to last (1-based, inclusive) of s were sent to the model. Lines of the same text add up.
 func (f *FileTime) Read(s Snapshot, first, last int) {
 	if !s.Exists {
 		return
@@ -108,20 +106,17 @@ func (f *FileTime) keep(path string, list []*view) {
 	f.views[path] = list
 }
 
-// Assert is the check before a change: it gives what the file says now and the texts of it that the model has seen, the
-// newest first, each with what others did since. With whole, only texts that the model saw all of count. Errors are
-// *Error: READ_ERROR where there is no such file, NOT_READ where nothing that counts was seen.
-func (f *FileTime) Assert(ctx context.Context, path string, whole bool) (Snapshot, []View, error) {
-	now, err := f.files.Read(ctx, path)
-	if err != nil {
-		return now, nil, err
-	}
+// Assert is the check before a change of a file: it gives the texts of it that the model has seen, the newest first,
+// each with what others did since. With whole, only texts that the model saw all of count. Errors are *Error:
+// READ_ERROR where there is no such file, NOT_READ where nothing that counts was seen.
+func (f *FileTime) Assert(now Snapshot, whole bool) ([]View, error) {
+	path := now.Path
 	if !now.Exists {
 		what := "Look for its name with glob, or make it with write_file."
 		if f.Knows(path) {
 			what = "It has been deleted since you last saw it. If it is still wanted, make it anew with write_file."
 		}
-		return now, nil, &Error{
+		return nil, &Error{
 			Code: ReadError, Reason: "enoent", Path: path, Message: fmt.Sprintf("File not found: %s (ENOENT). %s", path, what),
 		}
 	}
@@ -135,26 +130,16 @@ func (f *FileTime) Assert(ctx context.Context, path string, whole bool) (Snapsho
 		}
 	}
 	if len(views) > 0 {
-		return now, views, nil
+		return views, nil
 	}
 	what := "has not been read in this session"
 	if whole && len(f.views[path]) > 0 {
 		what = "has not been read whole in this session"
 	}
-	return now, nil, &Error{
+	return nil, &Error{
 		Code: NotRead, Reason: "not_read", Path: path,
 		Message: fmt.Sprintf("%s %s. Read it with read_file, then try again.", path, what),
 	}
-}
-
-// WithLock runs fn while nobody else, of any session, changes the paths.
-func (f *FileTime) WithLock(ctx context.Context, paths []string, fn func() error) error {
-	unlock, err := f.files.Lock(WithHolder(ctx, Holder{Session: f.session}), paths...)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return fn()
 }
 
 // Wrote records that the session's own change landed: what the agent wrote counts as seen.
@@ -177,7 +162,7 @@ func (f *FileTime) Wrote(l LandedFile) {
 			return
 		}
 	}
-	// No text that the model has seen could take the edit in: the text it landed in stands for them from now on.
+	// No view could take the edit in: the text after it is a view of its own.
 	v := &view{View: View{Text: l.After, Rev: l.Rev}}
 	if n := len(list); n > 0 {
 		v.shown = carrySpans(list[n-1].shown, text.Diff(list[n-1].Text, l.After), false)
@@ -190,8 +175,8 @@ func (f *FileTime) Wrote(l LandedFile) {
 	f.advance(l.Path, f.views[l.Path])
 }
 
-// expect records a change that the host applies itself: the model believes the text after it, the file still says the one
-// before.
+// expect records a change that the host applies itself: the model believes the text after it, while the file has the
+// one before.
 func (f *FileTime) expect(l LandedFile, list []*view) {
 	v := &view{View: View{Text: l.After, Since: l.Set.Inverse(l.Before), Rev: l.Rev}}
 	if n := len(list); n > 0 {
@@ -275,7 +260,7 @@ func (v *view) own(set text.Set) bool {
 	}
 	next := back.Set.Apply(v.Text)
 	then := set.Apply(now)
-	since := text.Mirror(v.Text, v.Since, back.Set).Set
+	since := text.RebaseTheirs(v.Text, v.Since, back.Set).Set
 	if !since.Apply(next).Equal(then) {
 		since = text.Diff(next, then)
 	}

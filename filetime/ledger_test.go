@@ -108,7 +108,7 @@ func TestF186Assert(t *testing.T) {
 			s := newShelf(lines)
 			f := New(s, "me", nil)
 			tt.do(s, f)
-			if _, _, err := f.Assert(t.Context(), "/f", tt.whole); code(err) != tt.want {
+			if _, err := f.Assert(s.snapshot(), tt.whole); code(err) != tt.want {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
@@ -119,7 +119,7 @@ func TestF185EmptyFile(t *testing.T) {
 	s := newShelf("")
 	f := New(s, "me", nil)
 	f.Read(s.snapshot(), 1, 1)
-	if _, views, err := f.Assert(t.Context(), "/f", true); err != nil || len(views) != 1 {
+	if views, err := f.Assert(s.snapshot(), true); err != nil || len(views) != 1 {
 		t.Errorf("views %v, %v", views, err)
 	}
 }
@@ -143,7 +143,7 @@ func TestViewsFollow(t *testing.T) {
 			at := s.text.LineStart(line)
 			switch rapid.IntRange(0, 3).Draw(t, "who") {
 			case 0: // the agent, through its newest view
-				_, views, err := f.Assert(context.Background(), "/f", false)
+				views, err := f.Assert(s.snapshot(), false)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -165,7 +165,7 @@ func TestViewsFollow(t *testing.T) {
 				s.change(text.Set{{Start: at, End: at, New: "~"}}, Agent, "other")
 			}
 		}
-		_, views, err := f.Assert(context.Background(), "/f", false)
+		views, err := f.Assert(s.snapshot(), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func TestF183SeenAgain(t *testing.T) {
 	f.Read(s.snapshot(), 1, 2)
 	s.change(text.Set{{Start: 1, End: 2}}, User, "")
 	f.Read(s.snapshot(), 1, 2)
-	_, views, err := f.Assert(t.Context(), "/f", true)
+	views, err := f.Assert(s.snapshot(), true)
 	if err != nil || len(views) != 2 || views[0].Text.String() != "a b\n" || views[1].Text.String() != "ax b\n" {
 		t.Errorf("%v %+v", err, views)
 	}

@@ -10,20 +10,21 @@ import (
 // maxMade is how many of a session's own edits of one file are remembered.
 const maxMade = 64
 
-// made is an edit of the session's own that landed: what was asked for, and where what it put there stood at revision rev.
+// made is an edit of the session that landed: the hash of its arguments, and the ranges of its text at revision rev.
 type made struct {
 	what   [sha256.Size]byte
 	rev    uint64
 	places []place
 }
 
-// place is what one replacement put there: the whole of it, and those parts of it that were not there before.
+// place is the range of one replacement, and those parts of it that were inserted.
 type place struct {
 	span
 	parts []span
 }
 
-// Made records that an edit which asked for what has landed: at are the places that it replaced, in the text that it was made for.
+// Made records that an edit has landed: what are its arguments, at the ranges that it replaced, in the text that it was
+// made for.
 func (f *FileTime) Made(what string, l LandedFile, at []text.Range) {
 	if !l.Applied || l.Already {
 		return
@@ -47,8 +48,8 @@ func (f *FileTime) Made(what string, l LandedFile, at []text.Range) {
 	f.made[l.Path] = list[max(0, len(list)-maxMade):]
 }
 
-// Standing gives where, in now, stands what edits of the session's own put there that asked for the very same. What
-// somebody has taken away since does not.
+// Standing gives the ranges of now that come from edits of the session with the same arguments, without those from which
+// text was deleted since.
 func (f *FileTime) Standing(what string, now Snapshot) []text.Range {
 	key := sha256.Sum256([]byte(what))
 	f.mu.Lock()
@@ -76,7 +77,7 @@ func (f *FileTime) Standing(what string, now Snapshot) []text.Range {
 	return out
 }
 
-// carryPlaces maps places through a set, without those of which the set deletes something that was put there.
+// carryPlaces maps places through a set, without those of which the set deletes an inserted part.
 func carryPlaces(places []place, set text.Set) []place {
 	var out []place
 	for _, p := range places {

@@ -29,17 +29,19 @@ func (s *server) canonical(u string) (string, error) {
 	return s.b.Canonical(path), nil
 }
 
+// sessionAndPath finds a session and the path of a URI, "" for no URI.
+func (s *server) sessionAndPath(id, u string) (se *backend.Session, path string, err error) {
+	if se, err = s.b.Find(id); err == nil && u != "" {
+		path, err = s.canonical(u)
+	}
+	return se, path, err
+}
+
 func (s *server) listChanges(ctx context.Context, p protocol.ListChangesParams) (protocol.ListChangesResult, error) {
 	r := protocol.ListChangesResult{Files: []protocol.ChangedFile{}}
-	se, err := s.b.Find(p.SessionID)
+	se, path, err := s.sessionAndPath(p.SessionID, p.URI)
 	if err != nil {
 		return r, err
-	}
-	path := ""
-	if p.URI != "" {
-		if path, err = s.canonical(p.URI); err != nil {
-			return r, err
-		}
 	}
 	for _, f := range se.Changes.List(ctx, path, s.b.Short) {
 		out := protocol.ChangedFile{
@@ -76,14 +78,14 @@ func (s *server) diffChanges(ctx context.Context, p protocol.DiffChangesParams) 
 }
 
 func (s *server) undo(ctx context.Context, p protocol.UndoParams) (protocol.UndoResult, error) {
-	return s.takeBack(ctx, p, (*review.Log).LastTurn, (*backend.Session).Undo)
+	return s.revert(ctx, p, (*review.Log).LastTurn, (*backend.Session).Undo)
 }
 
 func (s *server) redo(ctx context.Context, p protocol.UndoParams) (protocol.UndoResult, error) {
-	return s.takeBack(ctx, p, (*review.Log).LastTaken, (*backend.Session).Redo)
+	return s.revert(ctx, p, (*review.Log).LastTaken, (*backend.Session).Redo)
 }
 
-func (s *server) takeBack(
+func (s *server) revert(
 	ctx context.Context, p protocol.UndoParams, last func(*review.Log) int,
 	do func(*backend.Session, context.Context, review.Scope) review.Undone,
 ) (protocol.UndoResult, error) {
@@ -157,6 +159,9 @@ func (s *server) status(ctx context.Context, _ protocol.None) (protocol.StatusRe
 	}
 	for _, t := range st.PerTool {
 		r.PerTool = append(r.PerTool, protocol.ToolStats(t))
+	}
+	for _, j := range st.Jobs {
+		r.Jobs = append(r.Jobs, protocol.JobState{SessionID: j.Session, JobID: j.ID, Title: j.Title})
 	}
 	return r, nil
 }

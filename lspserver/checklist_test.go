@@ -70,7 +70,7 @@ func TestF001_F005_F009_F039ListOfTools(t *testing.T) {
 		}
 	}
 	disabled := slices.DeleteFunc(r.list(map[string]any{"includeDisabled": true}), func(x listed) bool { return x.Enabled })
-	if len(disabled) != 1 || disabled[0].Name != "clarify" || disabled[0].DisabledBy == "" {
+	if !slices.Equal(toolNames(disabled), []string{"clarify", "web_search"}) || disabled[0].DisabledBy == "" || disabled[1].DisabledBy == "" {
 		t.Errorf("disabled: %+v", disabled)
 	}
 	r.end()
@@ -155,7 +155,7 @@ func TestF066StrictPaths(t *testing.T) {
 }
 
 // One situation has one code, whichever tool meets it.
-func TestF090_F091OneCodeForOneSituation(t *testing.T) {
+func TestF090_F091_F257OneCodeForOneSituation(t *testing.T) {
 	r := start(t, conformance.Options{}, options(nil))
 	outside := filepath.Join(folder(t), "outside.txt")
 	put(t, outside, "x\n")

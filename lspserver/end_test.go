@@ -88,7 +88,7 @@ func TestF086ShutdownEndsAStubbornCommand(t *testing.T) {
 
 // The end of the input is as good as a shutdown, but for the exit code, and nothing stays: no process and no goroutine,
 // whatever was going on.
-func TestF086EndOfInputLeavesNothing(t *testing.T) {
+func TestF086_F257_CaseA09EndOfInputLeavesNothing(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	asked, release := make(chan struct{}, 1), make(chan struct{})
 	r := start(t, conformance.Options{

@@ -42,7 +42,7 @@ func (s *server) askPermission(ctx context.Context, id string, q run.Question) (
 	if err := call(ctx, s.conn, protocol.SessionRequestPermission, updates.Permission(id, q, s.b.MaxDiff()), &r); err != nil {
 		return run.Answer{}, err
 	}
-	answer, ok := updates.Answer(r)
+	answer, ok := updates.Answer(q, r)
 	if !ok {
 		s.log.Warn("an answer to a permission request that was not on offer", "outcome", r.Outcome.Outcome)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"tandem/lspserver"
 	"tandem/lspserver/conformance"
 )
 
@@ -34,22 +35,25 @@ type asked struct {
 // lender is an editor that lends a model. answer plays it: it says what it says and gives how it ended.
 func lender(t *testing.T, settings map[string]any, answer func(r *rig, a asked) (any, error)) *rig {
 	t.Helper()
+	return lenderOf(t, options(nil), conformance.Options{Settings: settings}, answer)
+}
+
+func lenderOf(t *testing.T, so lspserver.Options, o conformance.Options, answer func(r *rig, a asked) (any, error)) *rig {
+	t.Helper()
 	var r *rig
 	var mu sync.Mutex // over r
 	mu.Lock()
-	r = start(t, conformance.Options{
-		Settings:     settings,
-		Capabilities: map[string]any{"experimental": map[string]any{"tandem": map[string]any{"model": true}}},
-		Invoke: func(method string, params json.RawMessage) (any, error) {
-			var a asked
-			if err := json.Unmarshal(params, &a); err != nil || method != "tandem/model/stream" {
-				t.Errorf("%s %s: %v", method, params, err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			return answer(r, a)
-		},
-	}, options(nil))
+	o.Capabilities = map[string]any{"experimental": map[string]any{"tandem": map[string]any{"model": true}}}
+	o.Invoke = func(method string, params json.RawMessage) (any, error) {
+		var a asked
+		if err := json.Unmarshal(params, &a); err != nil || method != "tandem/model/stream" {
+			t.Errorf("%s %s: %v", method, params, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return answer(r, a)
+	}
+	r = start(t, o, so)
 	mu.Unlock()
 	return r
 }

@@ -32,7 +32,7 @@ func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.Init
 		close(s.fetched)
 	}
 	err := s.b.Start(s.conn.Context(), backend.Client{
-		Folders: foldersOf(p), Editor: editor{s}, Features: s.client.features(), Options: []byte(p.InitializationOptions),
+		Name: p.ClientInfo.Name, Folders: foldersOf(p), Editor: editor{s}, Features: s.client.features(), Options: []byte(p.InitializationOptions),
 		Own: !s.client.plain, OwnSection: s.client.tandem.SettingsAreOwn, Lend: s.lender(),
 		AskFolder: s.questions.folder,
 	})

@@ -133,7 +133,7 @@ func TestMalformed(t *testing.T) {
 		{"NUL bytes", frame("\x00\x00\x00"), parse},
 		{"invalid UTF-8", frame("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\xff\"}"), parse},
 		{"UTF-16", frame("\xff\xfe{\x00}\x00"), parse},
-		{"lone surrogate", frame(`{"jsonrpc":"2.0","id":7,"method":"tandem/status","params":{"a":"\ud800"}}`), parse},
+		{"lone surrogate", frame(`{"jsonrpc":"2.0","id":7,"method":"tandem/status","params":{"a":"\ud800"}}`), "7 -32700"},
 		{"10 001 levels", frame(strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001)), parse},
 		{"1 000 000 levels", frame(`{"jsonrpc":"2.0","id":7,"method":"tandem/status","params":` + strings.Repeat(`{"a":`, 1_000_000)), parse},
 		{"24 MB of small values", frame(`{"jsonrpc":"2.0","id":7,"method":"tandem/status","params":{"a":[` + strings.Repeat("{},", many) + `{}]}}`), ok},

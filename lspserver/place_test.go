@@ -88,6 +88,39 @@ func TestFindingS2HardLinks(t *testing.T) {
 	}
 }
 
+// TestFindingS2OpenedBeforeLanding: who allowed a change of a file on disk has not allowed one of its further names, which the editor
+// would change that opens the file meanwhile.
+func TestFindingS2OpenedBeforeLanding(t *testing.T) {
+	root := folder(t)
+	asked := 0
+	var r *rig
+	r = start(t, conformance.Options{
+		Root: root, Settings: map[string]any{"mode": "ask", "closedFiles": "disk"},
+		Ask: func(int, conformance.Ask) string {
+			if asked++; asked == 1 {
+				if err := r.Open("README.md"); err != nil {
+					t.Error(err)
+				}
+			}
+			return "allow_once"
+		},
+	}, options(nil))
+	defer r.end()
+	r.write("other", "one\n")
+	if err := os.Link(filepath.Join(root, "other"), filepath.Join(root, "README.md")); err != nil {
+		t.Fatal(err)
+	}
+	id := r.session(nil)
+	r.call(id, "read_file", `{"path":"README.md"}`)
+	edit := `{"path":"README.md","old_text":"one","new_text":"two"}`
+	if got := r.call(id, "edit_file", edit); asked != 1 || got.Success || got.Error != "EDIT_CONFLICT" || !strings.Contains(string(got.raw), "hard links") {
+		t.Errorf("asked %d times: %s", asked, got.raw)
+	}
+	if got := r.call(id, "edit_file", edit); asked != 2 || !got.Success {
+		t.Errorf("asked %d times: %s", asked, got.raw)
+	}
+}
+
 // TestFindingS2OwnFiles: the configuration, what lies beside it and the state are neither read nor written where they
 // lie in the workspace, or a link of the configuration leads there.
 func TestFindingS2OwnFiles(t *testing.T) {
@@ -244,5 +277,26 @@ func TestFindingS1AnEditedFileThatBecomesALink(t *testing.T) {
 	}
 	if got, err := os.ReadFile(key); err != nil || string(got) != "one\nCANARY\n" {
 		t.Errorf("the key says %q, %v", got, err)
+	}
+}
+
+// TestFoldersAddedBeforeASession: a document of a folder that the editor added is compared with the disk, whether or not there is a
+// session yet.
+func TestFoldersAddedBeforeASession(t *testing.T) {
+	r := start(t, conformance.Options{}, options(nil))
+	defer r.end()
+	path := filepath.Join(folder(t), "a.txt")
+	if err := os.WriteFile(path, []byte("one\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.Notify("workspace/didChangeWorkspaceFolders", map[string]any{"event": map[string]any{
+		"added": []any{map[string]any{"uri": "file://" + filepath.Dir(path), "name": "more"}}, "removed": []any{},
+	}})
+	document := map[string]any{"uri": "file://" + path, "languageId": "text", "version": 1, "text": "one\n"}
+	r.Notify("textDocument/didOpen", map[string]any{"textDocument": document})
+	var out struct{ Files []struct{ Dirty bool } }
+	r.ask("tandem/fileTime/get", map[string]any{"uris": []string{"file://" + path}}, &out)
+	if len(out.Files) != 1 || out.Files[0].Dirty {
+		t.Errorf("%+v", out.Files)
 	}
 }

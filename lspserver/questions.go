@@ -347,7 +347,7 @@ func (q *questions) pagesOf(about run.Question) []page {
 }
 
 func reasonOf(q run.Question) string {
-	why := show.Visible(q.Reason, false)
+	why := show.Visible(q.Judged.Reason, false)
 	if q.Plan.Danger == tools.Dangerous {
 		return strings.TrimPrefix(why+"; this is dangerous", "; ")
 	}

@@ -18,6 +18,7 @@ import (
 	"tandem/filetime/text/show"
 	"tandem/lspserver/wire"
 	"tandem/tools"
+	"tandem/tools/gate"
 	"tandem/tools/run"
 )
 
@@ -60,14 +61,14 @@ func agree(_ context.Context, p lsp.ShowMessageRequestParams) (string, error) {
 }
 
 func command(text string) run.Question {
-	return run.Question{Reason: "bash runs a command", Plan: &tools.Plan{
+	return run.Question{Judged: gate.Decision{Reason: "bash runs a command"}, Plan: &tools.Plan{
 		Title: "$ " + text, Needs: []tools.Need{{Act: tools.Runs, Argv: []string{"bash", "-c", text}}}, Danger: tools.Dangerous, Locations: []tools.Location{{Path: "/ws"}},
 	}}
 }
 
 func change(path, old, now string) run.Question {
 	d := show.Diff(path, text.New(old), text.New(now), show.Options{MaxBytes: 1 << 20})
-	return run.Question{Reason: "edit_file changes a file", Plan: &tools.Plan{Title: "Edit " + path}, Diffs: []run.DiffPreview{
+	return run.Question{Judged: gate.Decision{Reason: "edit_file changes a file"}, Plan: &tools.Plan{Title: "Edit " + path}, Diffs: []run.DiffPreview{
 		{Path: path, Old: old, New: now, Unified: d.Unified},
 	}}
 }
@@ -404,7 +405,10 @@ func TestFindingL1ChangesThatAreNoKeys(t *testing.T) {
 		go func() {
 			for t.Context().Err() == nil {
 				s.typed()()
-				time.Sleep(100 * time.Millisecond)
+				select {
+				case <-t.Context().Done():
+				case <-time.After(100 * time.Millisecond):
+				}
 			}
 		}()
 		began := time.Now()

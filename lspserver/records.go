@@ -13,15 +13,9 @@ func (s *server) recordRoutes(r *wire.Router) {
 
 func (s *server) changeRecords(_ context.Context, p protocol.RecordsParams) (protocol.RecordsResult, error) {
 	r := protocol.RecordsResult{Records: []protocol.ChangeRecord{}}
-	se, err := s.b.Find(p.SessionID)
+	se, path, err := s.sessionAndPath(p.SessionID, p.URI)
 	if err != nil {
 		return r, err
-	}
-	path := ""
-	if p.URI != "" {
-		if path, err = s.canonical(p.URI); err != nil {
-			return r, err
-		}
 	}
 	found, err := s.b.Records(se, path, p.Turn, p.Contents)
 	for _, c := range found {

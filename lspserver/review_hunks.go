@@ -42,15 +42,9 @@ func (s *server) judgeHunks(
 	p protocol.HunksParams, judge func(se *backend.Session, path string, ids []string) (review.Judged, error),
 ) (protocol.HunksResult, error) {
 	r := protocol.HunksResult{Changed: []string{}, Conflicts: []string{}}
-	se, err := s.b.Find(p.SessionID)
+	se, path, err := s.sessionAndPath(p.SessionID, p.URI)
 	if err != nil {
 		return r, err
-	}
-	path := ""
-	if p.URI != "" {
-		if path, err = s.canonical(p.URI); err != nil {
-			return r, err
-		}
 	}
 	done, err := judge(se, path, p.HunkIDs)
 	r.Changed, r.Conflicts = append(r.Changed, done.Changed...), append(r.Conflicts, done.Conflicts...)

@@ -16,9 +16,11 @@ import (
 
 	"go.uber.org/goleak"
 
+	"tandem/agent/agenttest"
 	"tandem/agent/config"
 	"tandem/agent/model"
 	"tandem/agent/model/registry"
+	"tandem/agent/store"
 	"tandem/lspserver"
 	"tandem/lspserver/backend"
 	"tandem/lspserver/conformance"
@@ -43,6 +45,13 @@ const patience = 30 * time.Second
 // soon is what ought to take no time at all, on a machine that has much else to do.
 const soon = 5 * time.Second
 
+// unconfined is a runner as on a system without a sandbox, so that the tests ask the same everywhere.
+type unconfined struct{ sandbox.Runner }
+
+func (unconfined) Level() sandbox.Level {
+	return sandbox.Level{Name: sandbox.LevelNone, Reason: "there is none in this test"}
+}
+
 // commands is what all servers of these tests run commands with: what waits for the next one waits for those of all.
 var commands sandbox.Local
 
@@ -52,7 +61,7 @@ func options(env map[string]string, more ...tools.Tool) lspserver.Options {
 		Opener: func(c config.Config, lend model.Lend) model.Opener {
 			return &registry.Registry{Editor: lend, Config: c, Getenv: func(name string) string { return env[name] }}
 		},
-		Tools: append(builtin.Tools(), more...), Runner: &commands, Watch: true,
+		Tools: append(builtin.Tools(), more...), Runner: unconfined{&commands}, Watch: true,
 	}}
 }
 
@@ -64,6 +73,7 @@ type rig struct {
 	root string
 	line io.Closer
 	exit chan int
+	kept store.Store // nil where the options have a store of their own
 
 	mu      sync.Mutex
 	updates []update
@@ -112,6 +122,10 @@ func start(t *testing.T, o conformance.Options, so lspserver.Options) *rig {
 			r.mu.Unlock()
 		}
 	}
+	if so.Store == nil {
+		r.kept = store.NewMemory(16<<20, time.Now)
+		so.Store = func(config.Config) (store.Store, error) { return r.kept, nil }
+	}
 	client, server := conformance.Pipe(nil, nil)
 	r.line = client
 	go func() {
@@ -133,6 +147,9 @@ func (r *rig) end() {
 		r.t.Error("shutdown:", err)
 	}
 	r.ended(0)
+	if r.kept != nil {
+		agenttest.Audited(r.t, r.kept)
+	}
 	for _, v := range r.Violations() {
 		r.t.Error(v)
 	}
@@ -231,8 +248,10 @@ type result struct {
 	Applied                               *bool
 	CallID                                string
 	Issues                                []struct{ Path, Pointer, Expected, Received, Message string }
+	Denial                                struct{ Layer, Rule, Reason string }
 	Meta                                  struct {
-		Trace []struct{ Stage string }
+		EffectiveArgs json.RawMessage
+		Trace         []struct{ Stage string }
 	}
 	raw json.RawMessage
 }

@@ -110,6 +110,7 @@ func (s *server) routes(r *wire.Router) {
 	s.toolRoutes(r)
 	s.changeRoutes(r)
 	s.recordRoutes(r)
+	s.auditRoutes(r)
 	s.reviewRoutes(r)
 	handle(r, protocol.Status, s.status)
 	r.Always(protocol.Status.Name)

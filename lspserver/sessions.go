@@ -63,13 +63,17 @@ func (s *server) newSession(ctx context.Context, p protocol.NewSessionParams) (p
 	if len(p.MCPServers) > 0 {
 		return protocol.NewSessionResult{}, invalid("mcpServers are not served by this version; leave the list empty.")
 	}
+	history, err := updates.History(p.Messages)
+	if err != nil {
+		return protocol.NewSessionResult{}, invalid("%v.", err)
+	}
 	// The reply to workspace/configuration must be applied before the first session.
 	select {
 	case <-s.fetched:
 	case <-time.After(time.Second):
 	case <-ctx.Done():
 	}
-	se, err := s.b.New(backend.NewSession{Cwd: p.Cwd, More: p.AdditionalDirectories, Mode: p.Mode, Model: p.Model})
+	se, err := s.b.New(backend.NewSession{Cwd: p.Cwd, More: p.AdditionalDirectories, Mode: p.Mode, Model: p.Model, History: history})
 	if err != nil {
 		return protocol.NewSessionResult{}, err
 	}

@@ -23,13 +23,19 @@ func (s *server) toolRoutes(r *wire.Router) {
 	handle(r, protocol.ToolsGet, s.getTool)
 	handle(r, protocol.ToolsCall, s.callTool)
 	handle(r, protocol.ToolsBatch, s.batchTools)
+	handle(r, protocol.ToolsAssess, s.assess)
+	handle(r, protocol.PermissionsList, s.listRules)
+	handle(r, protocol.PermissionsSet, s.setRules)
 }
 
 func (s *server) listTools(_ context.Context, p protocol.ListToolsParams) (protocol.ListToolsResult, error) {
+	drops := s.b.Drops
 	if p.SessionID != "" {
-		if _, err := s.b.Find(p.SessionID); err != nil {
+		se, err := s.b.Find(p.SessionID)
+		if err != nil {
 			return protocol.ListToolsResult{}, err
 		}
+		drops = se.Drops
 	}
 	set := s.b.Tools()
 	if p.Provider != "" {
@@ -47,7 +53,17 @@ func (s *server) listTools(_ context.Context, p protocol.ListToolsParams) (proto
 			p.ReadOnly != nil && *p.ReadOnly != spec.Kind.ReadOnly():
 			continue
 		}
-		r.Tools = append(r.Tools, toolInfo(set, t))
+		info := toolInfo(set, t)
+		if stage, _ := drops(spec); stage != "" && info.Enabled {
+			if !p.IncludeDisabled {
+				continue
+			}
+			info.Enabled, info.DisabledBy = false, stage
+		}
+		r.Tools = append(r.Tools, info)
+	}
+	if p.Explain {
+		r.Dropped = droppedOf(set, drops)
 	}
 	return r, nil
 }
@@ -60,6 +76,21 @@ func (s *server) getTool(_ context.Context, p protocol.GetToolParams) (*protocol
 	}
 	info := toolInfo(set, t)
 	return &info, nil
+}
+
+// droppedOf says which tools are not offered: those that views of the set leave out, and those that are always refused.
+func droppedOf(set *tools.Set, drops func(tools.Spec) (stage, reason string)) (out []protocol.DroppedTool) {
+	for _, t := range set.All() {
+		spec := t.Spec()
+		d := protocol.DroppedTool{Name: spec.Name}
+		if by := set.DroppedBy(spec.Name); by != "" {
+			d.Stage, d.Reason = "enabled", "it is disabled by "+by
+		} else if d.Stage, d.Reason = drops(spec); d.Stage == "" {
+			continue
+		}
+		out = append(out, d)
+	}
+	return out
 }
 
 // toolInfo describes a tool of a set.
@@ -98,9 +129,6 @@ func (s *server) batchTools(ctx context.Context, p protocol.BatchParams) (protoc
 	if err != nil {
 		return out, err
 	}
-	if p.Parallel {
-		return out, invalid("parallel is not served by this version; calls that are safe together run together by themselves.")
-	}
 	apply := filetime.Apply(p.Apply)
 	if !slices.Contains([]filetime.Apply{"", filetime.Auto, filetime.Editor, filetime.OnDisk, filetime.None}, apply) {
 		return out, invalid("apply is one of auto, editor, disk and none, not %.40q", p.Apply)
@@ -112,7 +140,7 @@ func (s *server) batchTools(ctx context.Context, p protocol.BatchParams) (protoc
 			calls[i].Arguments = json.RawMessage("{}")
 		}
 	}
-	results, batches, err := se.CallTools(ctx, calls, agent.CallOptions{Apply: apply, Trace: p.Trace, DryRun: p.DryRun})
+	results, batches, err := se.CallTools(ctx, calls, agent.CallOptions{Apply: apply, Trace: p.Trace, Parallel: p.Parallel, DryRun: p.DryRun})
 	if err != nil {
 		return out, backend.Refused(err)
 	}

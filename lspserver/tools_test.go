@@ -530,7 +530,7 @@ func TestF220TraceOfADispatch(t *testing.T) {
 		}
 		equal(t, c.name, got.Error, c.err)
 		want := slices.Clone(stages[:slices.Index(stages, c.last)+1])
-		sameList(t, c.name+" "+c.args, trace, append(want, "truncate", "record", "emit")...)
+		sameList(t, c.name+" "+c.args, trace, append(want, "truncate", "record", "audit", "emit")...)
 		if untraced := r.call(s, c.name, c.args); untraced.Meta.Trace != nil {
 			t.Errorf("%s: a trace that was not requested", c.name)
 		}

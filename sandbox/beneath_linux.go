@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a Place is opened for.
+// Flags for opening a Place.
 const (
 	forReading = unix.O_RDONLY | dontWait
 	forFolder  = unix.O_RDONLY | unix.O_DIRECTORY
@@ -31,15 +31,36 @@ func holdRoot(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// open opens what stands at a clean path below the root. crossed says that a mount lies on the way.
+// unlinked says that a clean absolute path has no symbolic link as far as it exists. false proves nothing: the kernel
+// may lack openat2.
+func unlinked(path string) bool {
+	var fd int
+	err := again(func() (err error) {
+		fd, err = unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+		return err
+	})
+	if err == nil {
+		_ = unix.Close(fd)
+	}
+	return err == nil || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR)
+}
+
+// open opens a clean path below the root. crossed says that it crosses a mount.
 func (r *root) open(rel string, flags int) (f *os.File, crossed bool, err error) {
 	folder, err := r.folder()
 	if err != nil {
 		return nil, false, err
 	}
 	defer r.release()
+	var st unix.Stat_t
+	if flags == forReading && unix.Fstatat(int(folder.Fd()), rel, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
+		switch st.Mode & unix.S_IFMT {
+		case unix.S_IFCHR, unix.S_IFBLK, unix.S_IFIFO, unix.S_IFSOCK: // opening it may do something
+			return nil, false, ErrNotRegular
+		}
+	}
 	fd, crossed, err := beneath(int(folder.Fd()), rel, flags, r.set.walks)
-	if flags == forFolder && errors.Is(err, unix.EACCES) { // files in it may be had although it cannot be listed
+	if flags == forFolder && errors.Is(err, unix.EACCES) { // its files can be opened although it cannot be listed
 		fd, crossed, err = beneath(int(folder.Fd()), rel, forLooking|unix.O_DIRECTORY, r.set.walks)
 	}
 	if err != nil {
@@ -57,8 +78,8 @@ func (r *root) stat(rel string) (fs.FileInfo, error) {
 	return f.Stat()
 }
 
-// beneath opens what stands at a clean path below a folder, without following any link. Where the kernel, or the container
-// that the process is in, has no openat2, or walk is set, it goes name by name; a mount of the same device is not noticed then.
+// beneath opens a clean path below a folder without following any link. If the kernel, or a filter of the container, has no
+// openat2, or walk is set, it opens name by name; a bind mount of the same device is not noticed then.
 func beneath(folder int, rel string, flags int, walk bool) (fd int, crossed bool, err error) {
 	const inside = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS
 	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC | unix.O_NOFOLLOW), Resolve: inside | unix.RESOLVE_NO_XDEV}
@@ -122,7 +143,7 @@ func byName(folder int, rel string, flags int) (fd int, crossed bool, err error)
 	return fd, crossed, nil
 }
 
-// again makes a system call until no signal interrupts it, and no renaming elsewhere makes it begin anew.
+// again repeats a system call that was interrupted by a signal, or by a concurrent rename.
 func again(call func() error) error {
 	for range 1000 {
 		if err := call(); !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EAGAIN) {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// What a Place is opened for.
+// Flags for opening a Place.
 const (
 	forReading = os.O_RDONLY | dontWait
 	forFolder  = os.O_RDONLY
@@ -19,7 +19,10 @@ const (
 // holdRoot opens a folder.
 func holdRoot(path string) (*os.File, error) { return os.Open(path) }
 
-// open opens what stands at a clean path below the root by an os.Root, whose folder is compared with the one that is held.
+// unlinked is known on Linux only.
+func unlinked(string) bool { return false }
+
+// open opens a clean path below the root with an os.Root, whose folder is compared with the held one.
 func (r *root) open(rel string, flags int) (f *os.File, crossed bool, err error) {
 	below, err := r.below()
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"unicode"
 )
 
-// Class is what a file is for, as far as that decides who may read or write it: a set of restrictions. What is of several classes
-// has the restrictions of all of them.
+// Class is a set of restrictions on reading and writing a file. A file of several classes has the restrictions of all.
 type Class uint8
 
 // The restrictions.
@@ -22,25 +21,25 @@ const (
 	Linked
 )
 
-// The classes. Own and Internal together are what the documentation calls own: no mode, rule or answer lets a tool write it.
+// The classes. Own and Internal are "own" in the documentation: no mode, rule or answer permits a tool to write them.
 const (
 	// Plain is every other file.
 	Plain Class = 0
-	// LaterCode runs later with the user's rights, or tells a program or a model what to do. Writing it asks in each mode that
-	// writes at all, and no stored rule covers it.
+	// LaterCode is executed later with the user's rights, or configures a program or a model. Writing it asks in each
+	// mode that permits writing, and no stored rule covers it.
 	LaterCode = writeAsks
 	// Own is .git in every form and .tandem. It may be read.
 	Own = writeAsks | writeNever
-	// Secret is where keys and passwords are kept. Reading and writing ask; searches and lists leave it out.
+	// Secret has keys and passwords. Reading and writing ask; searches and lists omit it.
 	Secret = writeAsks | readAsks
 	// Internal is Tandem's own configuration, the rules beside it, the state and the audit. It may not even be read.
 	Internal = Own | Secret | readNever
 )
 
-// Is says that what is of the class has every restriction of the other one.
+// Is says that the class has every restriction of the other one.
 func (c Class) Is(other Class) bool { return c&other == other }
 
-// String names the class; one of several classes is named by all of them that say something more than the others.
+// String names the class by the strictest of its parts.
 func (c Class) String() string {
 	switch {
 	case c.Is(Internal):
@@ -59,19 +58,18 @@ func (c Class) String() string {
 	return "plain"
 }
 
-// Unlisted says that searches and lists leave files of the class out.
+// Unlisted says that searches and lists omit files of the class.
 func (c Class) Unlisted() bool { return c.Is(Secret) }
 
 // row is one row of the table: one name or several consecutive ones, in lower case, at any depth, and all that lies below.
-// A name may end in *. Rows with home hold for what stands directly in the home folder.
+// A name may end in *. Rows with home apply directly in the home folder only.
 type row struct {
 	names []string
 	class Class
 	home  bool
 }
 
-// table finds the rows by their first name, by the prefix that ends in *, and by the short name that file systems of DOS
-// would give the first name.
+// table indexes the rows by their first name, by the prefix before *, and by the 8.3 name (DOS) of the first name.
 type table struct {
 	exact, short map[string][]row
 	prefix       []row
@@ -91,8 +89,8 @@ var classes = sync.OnceValue(func() *table {
 		}
 	}
 	add(Own, false, ".git .tandem")
-	// Programs that run without a question: hooks, settings of editors and agents, jobs, shells, package managers; and what
-	// models are told to do.
+	// Files that programs execute without a question: hooks, settings of editors and agents, jobs, shells, package
+	// managers; and instructions for models.
 	add(LaterCode, false, `.gitmodules .gitconfig .husky .githooks .pre-commit-config.yaml lefthook.yml .lefthook.yml
 		.vscode .idea .zed .fleet .helix .cursor .cursorrules .windsurf .windsurfrules .claude .claude.json .gemini .codex .continue
 		.aider.conf.yml .mcp.json .devcontainer .devcontainer.json
@@ -105,14 +103,21 @@ var classes = sync.OnceValue(func() *table {
 		agents.md agents.override.md claude.md claude.local.md gemini.md .github/copilot-instructions.md`)
 	add(Secret, false, `.env .env.* .netrc _netrc .git-credentials .pgpass .ssh .gnupg .aws .azure .kube .docker .password-store
 		.config/gcloud .config/gh .vault-token id_rsa id_rsa.* id_dsa id_dsa.* id_ecdsa id_ecdsa.* id_ed25519 id_ed25519.*`)
-	add(Secret, true, `.npmrc .pypirc .yarnrc* .mozilla .thunderbird .config/google-chrome .config/chromium .local/share/keyrings`)
+	add(Secret, true, `.npmrc .pypirc .yarnrc* .mozilla .thunderbird .config/google-chrome .config/chromium .config/microsoft-edge
+		.config/bravesoftware .config/code/user/globalstorage .local/share/keyrings .xauthority .iceauthority
+		.config/git/credentials .config/hub .config/glab-cli .config/github-copilot .subversion/auth
+		.claude.json .claude/.credentials.json .codex/auth.json .gemini/oauth_creds.json .huggingface .cache/huggingface/token
+		.config/rclone .config/doctl .config/fly .fly .config/op .config/sops .config/containers/auth.json .config/helm .config/solana
+		.config/.wrangler .wrangler .oci .s3cfg .boto .databrickscfg .snowsql .terraformrc .terraform.d
+		.cargo/credentials .cargo/credentials.toml .gem/credentials .composer/auth.json .config/composer/auth.json
+		.my.cnf .authinfo .authinfo.gpg .msmtprc .config/msmtp .bitcoin .ethereum .electrum
+		.bash_history .zsh_history .python_history .node_repl_history .psql_history .mysql_history .sqlite_history`)
 	add(Internal, true, `.config/tandem .local/state/tandem`)
 	return t
 })
 
-// classOf is the class of a clean absolute path by its names, whatever stands there. names are the path's, home is how many of
-// them are those of the home folder, -1 where it does not lie below that, and root how many are those of the root: what the
-// person works in as a whole is not later-code by the name of a folder above it.
+// classOf is the class of a clean absolute path by its names. home is how many of them are the home folder's, -1 if the
+// path is not below that, and root how many are the root's: a root is not later-code by the name of a folder above it.
 func classOf(names []string, home, root int) (class Class) {
 	t := classes()
 	for i, name := range names {
@@ -135,7 +140,7 @@ func classOf(names []string, home, root int) (class Class) {
 	return class
 }
 
-// follows says that the names after the first are those of the row.
+// follows says that names begins as the row does; the first is known to.
 func (r row) follows(names []string) bool {
 	if len(names) < len(r.names) {
 		return false
@@ -148,13 +153,13 @@ func (r row) follows(names []string) bool {
 	return true
 }
 
-// example says that a file which is named like one that holds keys holds none.
+// example says by the ending that a file has no keys although it is named like one that has.
 func example(name string) bool {
 	return slices.Contains([]string{".example", ".sample", ".template", ".dist", ".pub"}, path.Ext(name))
 }
 
-// folded is a name as a file system may read it that does not tell capital from small letters, ignores characters that are
-// not seen (HFS+), drops dots and blanks at the end, or takes what follows a colon for a stream (NTFS).
+// folded is the form of a name that is the same for all its spellings on file systems that ignore case or invisible
+// characters (HFS+), drop dots and blanks at the end, or have streams after a colon (NTFS).
 func folded(name string) string {
 	plain := true
 	for i := range len(name) {
@@ -179,7 +184,7 @@ func folded(name string) string {
 	return strings.TrimRight(name, ". ")
 }
 
-// shortened is what a short name of DOS begins with: six characters without dots.
+// shortened is the beginning of the 8.3 name: six characters without dots.
 func shortened(name string) string {
 	stem := strings.TrimLeft(name, ".")
 	if i := strings.LastIndexByte(stem, '.'); i > 0 {
@@ -189,7 +194,7 @@ func shortened(name string) string {
 	return stem[:min(6, len(stem))]
 }
 
-// shortName takes a folded name for a short name of DOS and gives its beginning.
+// shortName gives the beginning of an 8.3 name.
 func shortName(name string) (stem string, ok bool) {
 	stem, number, ok := strings.Cut(name, "~")
 	return stem, ok && stem != "" && len(stem) <= 6 && number != "" && number[0] >= '0' && number[0] <= '9'

@@ -6,24 +6,23 @@ import (
 	"os"
 )
 
-// Folder is a folder that a session works in: its path, and which folder stood there when it was opened. That one is held
-// open, for then its device and its inode number, which are all that is compared, are given to no other one: many file
-// systems give a new folder the number of one that was deleted just before. A file system whose numbers change while a folder
-// is held makes it look like another one. Where there was none, or the system does not let one be held, it is never replaced.
-// All methods may be called concurrently.
+// Folder is a path and the folder that it led to when it was opened. That one is held open, so that no other folder
+// gets its device and inode number, by which they are compared: many file systems reuse the number of a folder that was
+// just deleted. If the path did not exist, or the system cannot hold folders, it counts as never replaced. All methods
+// may be called concurrently.
 type Folder struct {
 	path string
 	held *os.File // may be nil
 }
 
-// OpenFolder holds the folder that stands at an absolute path now, until Close.
+// OpenFolder holds the folder at an absolute path until Close.
 func OpenFolder(path string) *Folder { return &Folder{path, hold(path)} }
 
-// ErrExchanged is what entering a folder answers where another one has come to stand at its path since it was judged.
-var ErrExchanged = errors.New("another folder has come to stand there since it was judged")
+// ErrExchanged is the error of entering a folder whose path leads to another one since it was judged.
+var ErrExchanged = errors.New("the folder was replaced by another one since it was judged")
 
-// Enter holds the folder at the Place, for a command to run in, until Close. judged is what Stat said of it when it was
-// judged; nil is whichever folder stands there now.
+// Enter holds the folder at the Place, for a command to run in, until Close. judged is its Stat when it was judged; nil
+// accepts any folder.
 func (p Place) Enter(judged fs.FileInfo) (*Folder, error) {
 	held, err := p.Dir()
 	if err != nil {
@@ -40,11 +39,11 @@ func (p Place) Enter(judged fs.FileInfo) (*Folder, error) {
 	return &Folder{p.Path(), held}, nil
 }
 
-// Path is where the folder stood when it was opened.
+// Path is the path of the folder when it was opened.
 func (f *Folder) Path() string { return f.path }
 
-// Replaced says that something else stands at the path now. A path with nothing there is not replaced: the folder may come
-// back, as one does that was renamed.
+// Replaced says that the path leads to something else now. A path that does not exist is not replaced: the folder may
+// have been renamed for a moment.
 func (f *Folder) Replaced() bool {
 	if f.held == nil {
 		return false
@@ -57,7 +56,7 @@ func (f *Folder) Replaced() bool {
 	return err != nil || !os.SameFile(was, now)
 }
 
-// Again is f, or where that is replaced, the folder that stands at its path now; f is closed then.
+// Again is f unless it is replaced, else the folder at its path now; f is closed then.
 func (f *Folder) Again() *Folder {
 	if !f.Replaced() {
 		return f
@@ -66,7 +65,7 @@ func (f *Folder) Again() *Folder {
 	return OpenFolder(f.path)
 }
 
-// Close lets go of the folder.
+// Close releases the folder.
 func (f *Folder) Close() {
 	if f.held != nil {
 		_ = f.held.Close()

@@ -4,5 +4,5 @@ package sandbox
 
 import "os"
 
-// hold holds no folder: nobody could rename or delete it meanwhile. So a folder that is made anew is taken for the one before.
+// hold holds no folder, since that would prevent renaming and deleting it. So no replacement is noticed.
 func hold(string) *os.File { return nil }

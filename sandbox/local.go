@@ -1,14 +1,18 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
+
+	"tandem/sandbox/keeper"
 )
 
 const (
@@ -23,13 +27,16 @@ const (
 	haste = 500 * time.Millisecond
 )
 
-// Local runs commands with nothing that confines them. Each gets a session and a process group of its own, no input,
-// and ends with this process.
+// Local runs commands, each in a session and a process group of its own, without input, and ending with this process. What
+// confines them is what it finds that this system can do.
 type Local struct {
 	// Environ is what the environment of commands is taken out of; nil is the environment of this process.
 	Environ []string
 	// Pass is what Environment lets through beyond the usual.
 	Pass []string
+	// Cache is a folder in which confined commands keep what they can make or download again, each workspace in a folder of its
+	// own. One that was not used for 30 days is removed. Without it they have one among their temporary files.
+	Cache string
 
 	judged  sync.Once
 	path    []string // the folders of PATH that were judged fit
@@ -37,14 +44,19 @@ type Local struct {
 	found   map[string]string   // programs
 	outside map[string][]string // folders, by the roots that they do not lie in
 
+	probing sync.Once
+	level   Level
+
+	tidied sync.Once
 	system system // what starts commands here
 }
 
 var _ Runner = (*Local)(nil)
 
-// Level is "none".
+// Level tries the sandbox out, once.
 func (l *Local) Level() Level {
-	return Level{Name: "none", Reason: "commands run with all the rights of this user: no sandbox is in force" + caveat}
+	l.probing.Do(func() { l.level = l.probe() })
+	return l.level
 }
 
 // Close ends the processes that wait for the next command. It may be called at any time, and Local used again.
@@ -59,16 +71,36 @@ func (l *Local) Start(ctx context.Context, c Command) (Process, error) {
 		return nil, fmt.Errorf("cannot start %s: it is no absolute path of a program", c.Argv[0])
 	case c.Dir == nil:
 		return nil, fmt.Errorf("cannot start %s: it has no folder to run in", c.Argv[0])
-	case c.Profile != Unconfined:
-		return nil, fmt.Errorf("cannot start %s: nobody has said what it may do (profile %d)", c.Argv[0], c.Profile)
+	case c.Profile == 0, c.Profile > Proxy:
+		return nil, fmt.Errorf("cannot start %s: nobody has said what it may do (%v)", c.Argv[0], c.Profile)
 	}
-	p := &process{ended: make(chan struct{}), outcome: Outcome{Level: l.Level().Name}}
+	level := Level{Name: LevelNone}
+	if c.Profile != Unconfined {
+		if level = l.Level(); !level.Confines() {
+			return nil, fmt.Errorf("cannot start %s: %w: %s", c.Argv[0], ErrNotConfined, level.Reason)
+		}
+	}
+	return l.start(ctx, c, level.Name)
+}
+
+// start starts a command at a level, which is LevelNone for Unconfined alone.
+func (l *Local) start(ctx context.Context, c Command, level string) (Process, error) {
+	p := &process{ended: make(chan struct{}), outcome: Outcome{Level: level}}
 	if ctx.Err() != nil {
 		return p.neverBegun(ctx), nil
 	}
 	env := c.Env
 	if env == nil {
 		env = l.environment(c.Surroundings)
+	}
+	in, cache := c.Surroundings, ""
+	if level != LevelNone {
+		temp := l.system.temp(level)
+		env = set(env, "TMPDIR", temp)
+		cache = l.cache(c)
+		env = redirected(env, cmp.Or(cache, filepath.Join(temp, "cache")), proxyURL(c.Profile, level, keeper.ProxyAddress),
+			func(name string) bool { return l.named(in, name) })
+		in.Path = slices.Concat(in.Path, l.folders(in.Roots))
 	}
 	env = append(env[:len(env):len(env)], "PWD="+c.Dir.path)
 	out, err := capture(c)
@@ -78,6 +110,7 @@ func (l *Local) Start(ctx context.Context, c Command) (Process, error) {
 	begun := time.Now()
 	running, err := l.system.start(ctx, launch{
 		argv: c.Argv, env: env, dir: c.Dir, streams: out.theirs, privileged: c.Privileged, leave: c.Leave,
+		level: level, profile: c.Profile, in: in, cache: cache,
 	})
 	switch {
 	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
@@ -97,8 +130,8 @@ func (l *Local) Start(ctx context.Context, c Command) (Process, error) {
 		defer p.stop()
 		p.attend(ctx, running, c)
 		out.finish()
-		p.outcome.Stdout, p.outcome.StdoutGap = out.kept[0].output()
-		p.outcome.Stderr, p.outcome.StderrGap = out.kept[1].output()
+		p.outcome.Stdout, p.outcome.StdoutGap = out.kept[0].Output()
+		p.outcome.Stderr, p.outcome.StderrGap = out.kept[1].Output()
 		p.outcome.Duration = time.Since(begun)
 	}()
 	return p, nil
@@ -110,6 +143,11 @@ type launch struct {
 	dir               *Folder
 	streams           [3]*os.File
 	privileged, leave bool
+
+	level   string
+	profile Profile
+	in      Surroundings
+	cache   string // may be written too, "" for none
 }
 
 // child is a program that was started, and what it starts. After wait has returned, the other methods do nothing.

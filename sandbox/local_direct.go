@@ -14,6 +14,8 @@ type system struct{}
 
 func (*system) close() {}
 
+func (*system) temp(string) string { return "" }
+
 // start enters the folder by its path, after it has compared it. It may be exchanged between the two.
 func (*system) start(_ context.Context, l launch) (child, error) {
 	if l.dir.Replaced() {

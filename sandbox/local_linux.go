@@ -5,92 +5,213 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"tandem/sandbox/dial"
 	"tandem/sandbox/keeper"
+	"tandem/sandbox/proxy"
 )
 
 const (
-	// maxIdle is how many keepers wait for the next command, and rest how long they do.
+	// maxIdle is how many keepers of one kind wait for the next command, and maxAll how many in all.
 	maxIdle = 2
-	rest    = time.Minute
-	// caveat is what Level says beside that nothing confines commands.
-	caveat = ""
+	maxAll  = 6
+	// rest is how long they do. One that confines has the commands' /tmp, which ends with it.
+	rest         = time.Minute
+	restConfined = 10 * time.Minute
 )
 
 // system starts commands below keepers, and has those at hand that have nothing to do.
 type system struct {
 	mu   sync.Mutex
-	idle []*keeper.Keeper
-	end  *time.Timer // of those that are idle
+	idle []idle // the longest idle first
+	end  *time.Timer
+
+	dialer dial.Dialer // of the proxy of commands
+
+	made   sync.Once
+	folder string // for temporary files, where there are no mounts
 }
 
-// start starts a command. Where the keeper that was idle has ended or does not answer, a new one is asked.
+// idle is a keeper that has nothing to do. It is used again for commands of the same kind.
+type idle struct {
+	*keeper.Keeper
+	kind  string
+	until time.Time
+}
+
+// start starts a command. Where the keeper that was idle has ended or does not answer, or where its mounts cannot be brought to
+// what is allowed now, a new one is asked.
 func (s *system) start(ctx context.Context, l launch) (child, error) {
-	if l.dir.held == nil {
+	switch {
+	case l.dir.held == nil:
 		return nil, fmt.Errorf("there is no folder %s to run in", l.dir.path)
+	case l.leave && l.profile != Unconfined:
+		return nil, errors.New("a confined command leaves nothing")
 	}
 	spec := keeper.Spec{
-		Argv: l.argv, Env: l.env, Dir: l.dir.held, Stdin: l.streams[0], Stdout: l.streams[1], Stderr: l.streams[2],
+		Argv: l.argv, Env: l.env, Dir: l.dir.held, Path: l.dir.path, Stdin: l.streams[0], Stdout: l.streams[1], Stderr: l.streams[2],
 		Privileged: l.privileged, Leave: l.leave,
 	}
-	k := s.take()
+	kind := ""
+	var guard gitGuard
+	if l.level == LevelFull {
+		var err error
+		if guard, err = guardGit(l.in.Paths.writable(l.profile)); err != nil {
+			return nil, err
+		}
+	}
+	begun := false
+	defer func() {
+		if !begun {
+			guard.release()
+		}
+	}()
+	if l.profile != Unconfined {
+		kind, spec.Bounds = s.bounds(l)
+	}
+	reached, err := proxy.New(l.in.Hosts, s.dialer)
+	if err != nil {
+		return nil, fmt.Errorf("the hosts that commands may reach: %w", err)
+	}
+	k := s.take(kind)
 	for {
 		used := k != nil
 		if !used {
 			var err error
-			if k, err = keeper.New(); err != nil {
+			k, err = keeper.New(l.level == LevelFull)
+			if err != nil {
+				if l.profile != Unconfined {
+					err = fmt.Errorf("%w: namespaces: %w", ErrNotConfined, err)
+				}
 				return nil, err
 			}
+			k.Proxied = reached.Serve
 		}
 		pid, err := k.Run(ctx, &spec)
 		var failed *os.PathError
+		var unfit *keeper.UnfitError
 		switch {
 		case errors.As(err, &failed):
-			s.give(k)
+			s.give(k, kind)
 			return nil, err
-		case errors.Is(err, keeper.ErrGone) && used:
+		case errors.Is(err, keeper.ErrGone) && used, errors.As(err, &unfit) && unfit.Changed && used:
 			k.Close()
 			k = nil
 			continue
+		case errors.As(err, &unfit):
+			k.Close()
+			return nil, fmt.Errorf("%w: %w", ErrNotConfined, err)
 		case errors.Is(err, keeper.ErrGone), err != nil && errors.Is(err, ctx.Err()):
 			k.Close()
 			return nil, err
 		}
 		// Where there is another error, the command has ended its keeper already: waiting will show it.
-		return &guarded{system: s, keeper: k, pid: pid, leave: l.leave}, nil
+		begun = true
+		return &guarded{system: s, keeper: k, kind: kind, pid: pid, leave: l.leave, guard: guard}, nil
 	}
 }
 
-// take gives a keeper that has run a command and has nothing to do, or nil.
-func (s *system) take() *keeper.Keeper {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := len(s.idle)
-	if n == 0 {
-		return nil
+// bounds are what a command is confined to. Keepers are of one kind for the same profile and the same folders.
+func (s *system) bounds(l launch) (kind string, b *keeper.Bounds) {
+	b = &keeper.Bounds{
+		Policy:     policy(l.profile, l.in, l.dir.path, l.level == LevelFull, s.temp(l.level), l.cache),
+		Namespaces: l.level == LevelFull, Marks: map[string]keeper.Mark{}, UID: os.Geteuid(), GID: os.Getegid(),
 	}
-	k := s.idle[n-1]
-	s.idle = s.idle[:n-1]
-	return k
+	kind = fmt.Sprintf("%v %s %q", l.profile, l.level, l.in.Hosts)
+	if l.in.Paths == nil {
+		return kind, b
+	}
+	for _, r := range l.in.Paths.roots {
+		if info := r.held(); info != nil {
+			if at, ok := info.Sys().(*syscall.Stat_t); ok {
+				b.Marks[r.path] = keeper.Mark{Dev: at.Dev, Ino: at.Ino}
+			}
+		}
+		kind += fmt.Sprintf("\x00%s %v", r.path, b.Marks[r.path])
+	}
+	return kind, b
 }
 
-// give takes a keeper back that has nothing to do.
-func (s *system) give(k *keeper.Keeper) {
+// temp is the folder that the commands of a level have for temporary files: a /tmp of their own, or where there are no mounts, a
+// folder that is made once.
+func (s *system) temp(level string) string {
+	if level == LevelFull {
+		return "/tmp"
+	}
+	s.made.Do(func() {
+		if dir, err := os.MkdirTemp("", "tandem-commands-"); err == nil {
+			s.folder = Canonical(dir)
+		}
+	})
+	return s.folder
+}
+
+// take gives a keeper of a kind that has run a command and has nothing to do, or nil.
+func (s *system) take(kind string) *keeper.Keeper {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.idle) == maxIdle {
-		k.Close()
-		return
+	for i, k := range slices.Backward(s.idle) {
+		if k.kind == kind {
+			s.idle = slices.Delete(s.idle, i, i+1)
+			return k.Keeper
+		}
 	}
-	s.idle = append(s.idle, k)
+	return nil
+}
+
+// give takes a keeper back that has nothing to do. Where there are too many, the one ends that has been idle for the longest time.
+func (s *system) give(k *keeper.Keeper, kind string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := rest
+	if kind != "" {
+		last = restConfined
+	}
+	s.idle = append(s.idle, idle{k, kind, time.Now().Add(last)})
+	same := func(k idle) bool { return k.kind == kind }
+	n := 0
+	for _, k := range s.idle {
+		if same(k) {
+			n++
+		}
+	}
+	drop := -1
+	switch {
+	case n > maxIdle:
+		drop = slices.IndexFunc(s.idle, same)
+	case len(s.idle) > maxAll:
+		drop = 0
+	}
+	if drop >= 0 {
+		s.idle[drop].Close()
+		s.idle = slices.Delete(s.idle, drop, drop+1)
+	}
 	if s.end == nil {
-		s.end = time.AfterFunc(rest, s.close)
+		s.end = time.AfterFunc(rest, s.expire)
 	}
 	s.end.Reset(rest)
+}
+
+// expire ends the keepers that have been idle for long enough.
+func (s *system) expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle = slices.DeleteFunc(s.idle, func(k idle) bool {
+		over := !time.Now().Before(k.until)
+		if over {
+			k.Close()
+		}
+		return over
+	})
+	if len(s.idle) > 0 {
+		s.end.Reset(rest)
+	}
 }
 
 func (s *system) close() {
@@ -103,13 +224,19 @@ func (s *system) close() {
 	if s.end != nil {
 		s.end.Stop()
 	}
+	if s.folder != "" {
+		_ = os.RemoveAll(s.folder)
+		s.folder, s.made = "", sync.Once{}
+	}
 }
 
 // guarded is a command below a keeper.
 type guarded struct {
 	system *system
+	kind   string
 	pid    int
 	leave  bool
+	guard  gitGuard
 
 	mu     sync.Mutex
 	keeper *keeper.Keeper // nil once the command has ended
@@ -120,6 +247,7 @@ func (g *guarded) wait() end {
 	k := g.keeper
 	g.mu.Unlock()
 	e, err := k.Wait()
+	defer g.guard.release()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.keeper = nil
@@ -134,7 +262,7 @@ func (g *guarded) wait() end {
 	case g.leave || e.Left > 0:
 		k.Close()
 	default:
-		g.system.give(k)
+		g.system.give(k, g.kind)
 	}
 	return end{exitCode(e.Status), e.Background, e.Left}
 }

@@ -131,14 +131,11 @@ func TestRun(t *testing.T) {
 		{Argv: []string{"/bin/true", "a\x00b"}, Dir: top, Profile: Unconfined},
 		{Argv: []string{"/bin/true"}, Dir: top},
 		{Argv: []string{"/bin/true"}, Profile: Unconfined},
-		{Argv: []string{"/bin/true"}, Dir: top, Profile: Unconfined + 1},
+		{Argv: []string{"/bin/true"}, Dir: top, Profile: Proxy + 1},
 	} {
 		if _, err := local(t).Start(t.Context(), c); err == nil {
 			t.Errorf("%v must be an error", c)
 		}
-	}
-	if l := new(Local).Level(); l.Name != "none" || l.Reason == "" {
-		t.Errorf("level %+v", l)
 	}
 }
 
@@ -250,13 +247,15 @@ func TestManyAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-func TestEnvironment(t *testing.T) {
+// TestCaseE01E02Environment: commands get what is listed, and no keys under whatever name.
+func TestCaseE01E02Environment(t *testing.T) {
 	base := []string{
 		"PATH=/bin", "HOME=/h", "LC_ALL=C", "FOO_API_KEY=x", "AWS_SECRET_ACCESS_KEY=x", "GITHUB_TOKEN=x", "LD_PRELOAD=x",
 		"BASH_ENV=x", "NODE_OPTIONS=x", "GIT_DIR=x", "PROMPT_COMMAND=x", "SSH_AUTH_SOCK=x", "MINE=1", "LC_PASSWORD=x", "odd",
+		"PYTHONSTARTUP=x", "GIT_SSH_COMMAND=x", "GOPROXY" + "=https://me:pw@example.org", "LC_X=a http://me@example.org/", "LC_Y=http://example.org/@",
 	}
-	got := Environment(base, []string{"MINE", "GITHUB_TOKEN", "SET=a=b", "HOME=/other", "my_credential=x", "ABSENT"})
-	want := []string{"PATH=/bin", "LC_ALL=C", "MINE=1", "SET=a=b", "HOME=/other"}
+	got := Environment(base, []string{"MINE", "GITHUB_TOKEN", "SET=a=b", "HOME=/other", "my_credential=x", "ABSENT", "URL=ftp://u:p@h/"})
+	want := []string{"PATH=/bin", "LC_ALL=C", "MINE=1", "LC_Y=http://example.org/@", "SET=a=b", "HOME=/other"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -268,16 +267,47 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// TestRedirected: the caches of a confined command are folders of ours, and what a person has set stays.
+func TestRedirected(t *testing.T) {
+	home := t.TempDir()
+	must(t, os.MkdirAll(home+"/.cache/ms-playwright", 0o700))
+	env := []string{"HOME=" + home, "GOCACHE=/x", "npm_config_cache=/mine", "GOPATH=/a b:/c"}
+	named := func(name string) bool { return name == "npm_config_cache" }
+	for proxy, want := range map[string]map[string]string{
+		"": {
+			"XDG_CACHE_HOME": "/ours", "GOCACHE": "/ours/go-build", "npm_config_cache": "/mine", "PIP_CACHE_DIR": "/ours/pip", "GOMODCACHE": "",
+			"HTTPS_PROXY": "", "CARGO_HOME": "", "CARGO_NET_OFFLINE": "true", "PLAYWRIGHT_BROWSERS_PATH": home + "/.cache/ms-playwright", "COREPACK_HOME": "",
+		},
+		"http://127.0.0.1:1": {
+			"GOMODCACHE": "/ours/go-mod", "GOPROXY": "file:///a%20b/pkg/mod/cache/download," + goProxy, "CARGO_HOME": "/ours/cargo", "CARGO_NET_OFFLINE": "",
+			"HTTPS_PROXY": "http://127.0.0.1:1", "http_proxy": "http://127.0.0.1:1", "NO_PROXY": "localhost,127.0.0.1,::1", "GOCACHE": "/ours/go-build",
+		},
+	} {
+		got := redirected(env, "/ours", proxy, named)
+		for name, value := range want {
+			if have := lookup(got, name); have != value {
+				t.Errorf("proxy %q: %s is %q, want %q", proxy, name, have, value)
+			}
+		}
+	}
+	if lookup(env, "GOCACHE") != "/x" {
+		t.Error("the environment that was given has changed")
+	}
+	if got := lookup(redirected([]string{"GOMODCACHE=/m", "GOPROXY" + "=off"}, "/ours", "http://p", named), "GOPROXY"); got != "file:///m/cache/download,off" {
+		t.Error(got)
+	}
+}
+
 // Head and tail are what was written, the rest is counted to the byte, and no rune is cut.
 func TestKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		k := kept{half: rapid.IntRange(1, 20).Draw(t, "half")}
+		k := NewKept(2 * rapid.IntRange(1, 20).Draw(t, "half"))
 		var all strings.Builder
 		for _, s := range rapid.SliceOf(rapid.StringOf(rapid.SampledFrom([]rune("ab\näß…😀")))).Draw(t, "writes") {
 			all.WriteString(s)
 			k.Write([]byte(s))
 		}
-		got, gap := k.output()
+		got, gap := k.Output()
 		if all.Len() <= 2*k.half {
 			if got != all.String() || gap != (Gap{}) || gap.Mark(got) != got {
 				t.Fatalf("%q, gap %+v of %q", got, gap, all.String())

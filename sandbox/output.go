@@ -2,8 +2,8 @@ package sandbox
 
 import "unicode/utf8"
 
-// kept is what is kept of an output: its head, and a ring with its tail.
-type kept struct {
+// Kept is what is kept of an output: its head, and a ring with its tail. NewKept makes one. It may not be called concurrently.
+type Kept struct {
 	half  int
 	head  []byte
 	ring  []byte
@@ -12,7 +12,11 @@ type kept struct {
 	chars int64 // that began in everything that was written
 }
 
-func (k *kept) Write(p []byte) {
+// NewKept keeps size bytes, half of them of the beginning.
+func NewKept(size int) *Kept { return &Kept{half: max(1, size/2)} }
+
+// Write takes what comes next.
+func (k *Kept) Write(p []byte) {
 	k.chars += begun(p)
 	if room := k.half - len(k.head); room > 0 {
 		n := min(room, len(p))
@@ -46,8 +50,8 @@ func begun[T ~string | ~[]byte](p T) (n int64) {
 	return n
 }
 
-// output is what was kept, and what is missing from it. No rune is cut in two.
-func (k *kept) output() (string, Gap) {
+// Output is what was kept, and what is missing from it. No rune is cut in two.
+func (k *Kept) Output() (string, Gap) {
 	head, tail := k.head, append(k.ring[k.start:len(k.ring):len(k.ring)], k.ring[:k.start]...)
 	if k.lost == 0 {
 		return string(head) + string(tail), Gap{}

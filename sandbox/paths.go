@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -21,25 +20,25 @@ const (
 	maxLink = 40
 )
 
-// Paths is the one resolver of the paths that tools are given, and what confines them. The fields are set before the
-// first call and stay as they are; then all methods may be called concurrently. Roots are resolved once, at first use:
-// a root that is later replaced by a link to elsewhere leads nowhere.
+// Paths resolves the paths in the arguments of tools and confines them to roots. The fields are set before the first
+// call and then constant; all methods may be called concurrently. Roots are resolved once, at first use: what a root is
+// later replaced by is never entered.
 type Paths struct {
 	// Cwd is the absolute directory that relative paths start from.
 	Cwd string
 	// Read and Write are the absolute roots; what may be written may be read too.
 	Read, Write []string
-	// Unrestricted takes the confinement away; Strict refuses relative paths.
+	// Unrestricted permits all paths; Strict refuses relative ones.
 	Unrestricted, Strict bool
 	// Home is what ~ stands for.
 	Home string
-	// Folders are those that the work began in; no path may be used while one of them is replaced, see Intact.
+	// Folders are the session's; no path may be used while one of them is replaced, see Intact.
 	Folders []*Folder
-	// InPlace says of a file that a change of it goes to an editor, which saves in place and so into every name that the file has:
-	// such a file is Linked where it has several. It is called with a canonical path; nil is never.
+	// InPlace says, for a canonical path, that a change goes to an editor, which saves in place: a file with several
+	// names (hard links) is Linked then. nil is never.
 	InPlace func(path string) bool
-	// Roots is what the roots are added to, which are held open until Close. nil is one for these Paths alone. What others add to
-	// it changes no answer: a path is judged below these roots.
+	// Roots holds the roots open until Close, also those of other Paths, below which no path is judged here. nil is a
+	// new one.
 	Roots *Roots
 
 	once        sync.Once
@@ -51,7 +50,7 @@ type Paths struct {
 	holding, ended bool
 }
 
-// Close ends the hold on the roots. What is under way goes on, and so may what comes later.
+// Close releases the roots. Calls may go on, and open them for each call.
 func (p *Paths) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,8 +75,8 @@ func refuse(code, reason, path, format string, args ...any) error {
 	return &PathError{code, reason, path, fmt.Sprintf(format, args...)}
 }
 
-// Resolve makes the path that arg means absolute and clean, looking at no file: a leading @ is a mention, ~ the home
-// directory, file: URIs are understood. Variables are never expanded. An error is a *PathError.
+// Resolve makes arg an absolute and clean path without looking at any file: it removes the @ of a mention, and
+// understands ~ and file: URIs. Variables are never expanded. An error is a *PathError.
 func (p *Paths) Resolve(arg string) (abs string, err error) {
 	s := strings.TrimPrefix(arg, "@")
 	switch {
@@ -137,8 +136,8 @@ func fromURI(s string) (string, error) {
 	return u.Path, nil
 }
 
-// Readable resolves arg, follows its symbolic links, also those of the part that exists of a path that does not, and
-// gives its Place if that lies within a root and is not Internal. The path itself need not exist. An error is a *PathError.
+// Readable resolves arg, follows its symbolic links, and gives its Place if that is below a root and not Internal. The path
+// need not exist. An error is a *PathError.
 func (p *Paths) Readable(arg string) (Place, error) {
 	abs, canonical, err := p.canonical(arg)
 	if err != nil {
@@ -160,8 +159,7 @@ func (p *Paths) Readable(arg string) (Place, error) {
 	return place, nil
 }
 
-// Writable is Readable for a path that will be written to. What belongs to a repository's own .git is refused too, and
-// so is the configuration, also under another name.
+// Writable is Readable for a path that will be written. It also refuses .git, and the configuration under another name.
 func (p *Paths) Writable(arg string) (Place, error) {
 	abs, canonical, err := p.canonical(arg)
 	if err != nil {
@@ -199,8 +197,7 @@ func internal(arg, abs, canonical string) error {
 		shorten(arg), via(abs, canonical))
 }
 
-// Intact fails where one of the Folders is replaced: whoever began to work in it meant the one that was there. The error is a
-// *PathError with its path.
+// Intact fails if another folder has the path of one of the Folders. The error is a *PathError with that path.
 func (p *Paths) Intact() error {
 	for _, f := range p.Folders {
 		if f.Replaced() {
@@ -212,18 +209,7 @@ func (p *Paths) Intact() error {
 	return nil
 }
 
-// Root is the root that a canonical path lies in, "/" where it lies in none.
-func (p *Paths) Root(canonical string) string {
-	p.prepare()
-	for _, roots := range [][]string{p.read, p.write} {
-		if root := rootOf(roots, canonical); root != "" {
-			return root
-		}
-	}
-	return "/"
-}
-
-// Rel is abs as people and models are shown it: relative to Cwd, with forward slashes, where it lies within it.
+// Rel is abs for texts: relative to Cwd if it is below that, with forward slashes.
 func (p *Paths) Rel(abs string) string {
 	p.prepare()
 	for _, base := range []string{p.cwd, p.Cwd} {
@@ -287,9 +273,6 @@ func (p *Paths) canonical(arg string) (abs, canonical string, err error) {
 		return "", "", err
 	}
 	p.Roots.look()
-	if p.straight(abs) {
-		return abs, abs, nil
-	}
 	canonical, err = realpath(abs)
 	switch {
 	case err == nil:
@@ -306,24 +289,13 @@ func (p *Paths) canonical(arg string) (abs, canonical string, err error) {
 	return "", "", err
 }
 
-// straight says that something stands at a clean absolute path below a root and that no link is on the way: one look from the
-// root tells it, where each name would have to be read as a link otherwise.
-func (p *Paths) straight(abs string) bool {
-	if runtime.GOOS != "linux" || rootOf(p.read, abs) == "" && rootOf(p.write, abs) == "" {
-		return false
-	}
-	place, err := innermost(p.roots, abs)
-	if err != nil {
-		return false
-	}
-	info, err := place.Stat()
-	return err == nil && info.Mode()&fs.ModeSymlink == 0
-}
-
 // realpath follows every symbolic link of the clean absolute path, as the kernel would, and keeps the rest of the path
-// from the first name on that does not exist. A link to nowhere is followed too, for a file made through it would come
-// to be there.
+// from the first name on that does not exist. A dangling link is followed too, since a file that is created through it
+// would be there.
 func realpath(path string) (string, error) {
+	if unlinked(path) { // one system call instead of one for each name
+		return path, nil
+	}
 	done, rest := "/", strings.Split(path, "/")
 	links := 0
 	for len(rest) > 0 {
@@ -350,7 +322,6 @@ func realpath(path string) (string, error) {
 		case errors.Is(err, syscall.EINVAL): // there, and no link
 			done = next
 		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
-			// Nothing is there, so nothing can lead elsewhere.
 			return filepath.Join(append([]string{next}, rest...)...), nil
 		default:
 			return "", err
@@ -373,10 +344,11 @@ func rootOf(roots []string, path string) string {
 
 // within tells whether path lies below root; both are clean.
 func within(root, path string) bool {
-	return root != "" && strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
+	below, ok := strings.CutPrefix(path, strings.TrimSuffix(root, "/"))
+	return ok && root != "" && strings.HasPrefix(below, "/")
 }
 
-// inOwn tells whether one of the names of a path is that of a row of the class Own, however it is spelt.
+// inOwn tells whether name, in any spelling, is one of the names of a path.
 func inOwn(path, name string) bool {
 	return slices.ContainsFunc(namesOf(path), func(n string) bool {
 		stem, short := shortName(folded(n))
@@ -400,7 +372,7 @@ func except(list, without []string) (out []string) {
 	return out
 }
 
-// shorten keeps a path that somebody made up from flooding a message.
+// shorten limits the length of a path in a message.
 func shorten(s string) string {
 	if r := []rune(s); len(r) > 300 {
 		return string(r[:300]) + "…"

@@ -10,26 +10,26 @@ import (
 	"syscall"
 )
 
-// ErrNotRegular is what opening a Place answers where something stands that is neither a regular file nor a folder.
+// ErrNotRegular is the error of opening what is neither a regular file nor a folder.
 var ErrNotRegular = errors.New("not a regular file")
 
-// Place is a path that was judged, and the only way to open it: a root, which is held open, and the path below it. It names
-// what stands there at the moment of each call, not a file: a save by renaming puts another file at the same Place.
+// Place is a path that was judged, and the only way to open it: a root, which is held open, and the path below it. It
+// is not a file: a save by rename puts another file at the same Place.
 //
-// Each call walks anew from the root and follows no symbolic link, so whatever is exchanged on the way since the path was
-// judged, nothing outside of the root is reached: such a call fails with syscall.ELOOP or ENOTDIR. Nothing that stands there
-// need exist: such calls fail with fs.ErrNotExist. Errors are *fs.PathError, or *PathError where what was opened is of a
-// stricter class than the Place. Outside Linux a link that comes to stand below the root afterwards is followed, as long as it
-// stays below the root.
+// Each call resolves the path again from the root and follows no symbolic link (openat2 with RESOLVE_BENEATH). So
+// nothing outside of the root is reached, whatever was replaced since the path was judged: such a call fails with
+// syscall.ELOOP or ENOTDIR. The path need not exist: such a call fails with fs.ErrNotExist. Errors are *fs.PathError,
+// or *PathError if the opened file is of a stricter class than the Place. Outside Linux a link that is made afterwards
+// is followed as long as it stays below the root.
 //
-// The zero value is no place: every call fails. Places are values; all methods may be called concurrently.
+// With the zero value every call fails. Places are values; all methods may be called concurrently.
 type Place struct {
 	root  *root
 	rel   string // clean, with forward slashes, "." for the root
 	class Class
 }
 
-// Path is the canonical absolute path: a name for messages, maps and the journal, never to be opened.
+// Path is the canonical absolute path, for messages, as a key, and for the journal; never open it.
 func (p Place) Path() string {
 	if p.root == nil {
 		return ""
@@ -50,8 +50,8 @@ func (p Place) Root() string {
 // Rel is the path below the root, with forward slashes; "." is the root.
 func (p Place) Rel() string { return p.rel }
 
-// Class is the class of the path. That of a file which has further names is judged when it is opened. What is no place is of the
-// strictest class.
+// Class is the class of the path. A file with further names (hard links) is judged again when it is opened. The zero
+// Place is of the strictest class.
 func (p Place) Class() Class {
 	if p.root == nil {
 		return Internal
@@ -59,7 +59,8 @@ func (p Place) Class() Class {
 	return p.class
 }
 
-// Join is a Place below p, whose path need not exist, nor be UTF-8. It is the zero Place where rel is not relative or leads above p.
+// Join is a Place below p, which need not exist, nor be UTF-8. It is the zero Place if rel is not relative or leads
+// above p.
 func (p Place) Join(rel string) Place {
 	if p.root == nil || !filepath.IsLocal(filepath.FromSlash(path.Clean(rel))) {
 		return Place{}
@@ -75,7 +76,7 @@ func (p Place) Top() Place {
 	return p.root.place(".")
 }
 
-// Parent is the folder that the Place lies in, and its name there. That of a root is the root, with the name ".".
+// Parent is the folder of the Place, and its name there. The parent of a root is the root, with the name ".".
 func (p Place) Parent() (folder Place, name string) {
 	if p.root == nil || p.rel == "." {
 		return p, "."
@@ -83,17 +84,20 @@ func (p Place) Parent() (folder Place, name string) {
 	return p.root.place(path.Dir(p.rel)), path.Base(p.rel)
 }
 
-// Open opens a regular file for reading, without waiting for anything, and says what it is. A folder is syscall.EISDIR, anything
-// else ErrNotRegular.
+// Holds says that both have the same root, and q is p or below it.
+func (p Place) Holds(q Place) bool {
+	rest, below := strings.CutPrefix(q.rel, p.rel)
+	return p.root != nil && p.root == q.root && (p.rel == "." || below && (rest == "" || rest[0] == '/'))
+}
+
+// Open opens a regular file for reading. It never blocks. The error for a folder is syscall.EISDIR, for anything else
+// ErrNotRegular.
 func (p Place) Open() (*os.File, fs.FileInfo, error) {
 	if p.root == nil {
 		return nil, nil, p.failed("open", fs.ErrInvalid)
 	}
 	f, crossed, err := p.root.open(p.rel, forReading)
 	if err != nil {
-		if errors.Is(err, syscall.ENXIO) { // a socket
-			err = ErrNotRegular
-		}
 		return nil, nil, p.failed("open", err)
 	}
 	info, err := f.Stat()
@@ -113,7 +117,7 @@ func (p Place) Open() (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// Stat says what stands there; a symbolic link is not followed.
+// Stat is Lstat: a symbolic link is not followed.
 func (p Place) Stat() (fs.FileInfo, error) {
 	if p.root == nil {
 		return nil, p.failed("stat", fs.ErrInvalid)
@@ -125,7 +129,7 @@ func (p Place) Stat() (fs.FileInfo, error) {
 	return info, nil
 }
 
-// Dir opens a folder, for what is done in it by the names of its entries. One that may not be listed can be had all the same.
+// Dir opens a folder for system calls that take names in it, such as openat. It need not be permitted to list it.
 func (p Place) Dir() (*os.File, error) {
 	if p.root == nil {
 		return nil, p.failed("open", fs.ErrInvalid)
@@ -141,7 +145,7 @@ func (p Place) failed(op string, err error) error {
 	return &fs.PathError{Op: op, Path: p.Path(), Err: err}
 }
 
-// judge refuses what was opened where it is, under another name, of a class that may not be read, or not unasked.
+// judge refuses an opened file that under another name is of a class that may not be read, or not without a question.
 func (p Place) judge(info fs.FileInfo) error {
 	found := p.root.set.classOfFile(p, info, true)
 	if p.class.Is(found) {
@@ -151,8 +155,8 @@ func (p Place) judge(info fs.FileInfo) error {
 		shorten(p.Path()), map[Class]string{Secret: "keys or passwords", Internal: "Tandem's own configuration or state"}[found])
 }
 
-// identified is the class that the identity of what stands there tells, for who is about to write, and whether it is a file with
-// further names.
+// identified is the class of an existing file or folder by its device and inode number, and whether it is a file with
+// further names. It is for writing.
 func (p Place) identified() (class Class, further bool) {
 	info, err := p.Stat()
 	if err != nil {

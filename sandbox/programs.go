@@ -155,16 +155,18 @@ func (l *Local) environ() []string {
 // temporary files in one.
 func (l *Local) environment(in Surroundings) []string {
 	env := Environment(l.environ(), slices.Concat(l.Pass, in.Pass))
-	named := func(name string) bool {
-		return slices.ContainsFunc(slices.Concat(l.Pass, in.Pass), func(e string) bool { return strings.HasPrefix(e, name+"=") })
-	}
-	if !named("PATH") {
+	if !l.named(in, "PATH") {
 		env = set(env, "PATH", strings.Join(slices.Concat(in.Path, l.folders(in.Roots)), ":"))
 	}
-	if tmp := lookup(env, "TMPDIR"); tmp != "" && !named("TMPDIR") && (!filepath.IsAbs(tmp) || inside(tmp, in.Roots)) {
+	if tmp := lookup(env, "TMPDIR"); tmp != "" && !l.named(in, "TMPDIR") && (!filepath.IsAbs(tmp) || inside(tmp, in.Roots)) {
 		env = set(env, "TMPDIR", "")
 	}
 	return env
+}
+
+// named says that a person has set a variable for commands.
+func (l *Local) named(in Surroundings, name string) bool {
+	return slices.ContainsFunc(slices.Concat(l.Pass, in.Pass), func(e string) bool { return strings.HasPrefix(e, name+"=") })
 }
 
 func lookup(env []string, name string) string {

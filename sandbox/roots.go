@@ -10,20 +10,21 @@ import (
 	"sync"
 )
 
-// Roots are the folders that Places lie below. Each is held open while Paths have it for a root, until their Close, and otherwise
-// only during a call. The fields are set before the first call and stay as they are; all methods may be called concurrently.
+// Roots are the folders that Places lie below. Each is held open while it is a root of Paths, until their Close, and
+// otherwise only during a call. The fields are set before the first call and then constant; all methods may be called
+// concurrently.
 type Roots struct {
 	// Home is the absolute home folder, "" for none: some names hold keys only there.
 	Home string
-	// Own are absolute paths of files and folders, which need not exist, of the class Internal. Symbolic links on the way to
-	// them are followed, so what a link of the configuration leads to is Internal too.
+	// Own are absolute paths of the class Internal, which need not exist. Symbolic links in them are followed: the
+	// target of a link of the configuration is Internal too.
 	Own []string
 
 	mu       sync.Mutex
 	held     map[string]*root
 	home     string   // without links
-	internal []string // Own, and where its links led when look was called last
-	walks    bool     // a test wants it as where the kernel has no openat2
+	internal []string // Own, and the targets of its links at the last call of look
+	walks    bool     // for tests: do not use openat2
 }
 
 // root is a folder that is held open, and its canonical path.
@@ -33,17 +34,17 @@ type root struct {
 	names int // of the path
 
 	mu     sync.Mutex
-	users  int         // Paths, and calls under way: the folder is held while there are any
+	users  int         // reference count: Paths, and running calls
 	handle *os.File    // may be nil
-	info   fs.FileInfo // of the folder that is held
-	gone   bool        // another folder has its path: it is never opened anew
+	info   fs.FileInfo // of handle
+	gone   bool        // another folder has its path: it is never opened again
 }
 
-// add makes a canonical path a root. Where another folder has come to stand at the path of one that is there, the new one is
-// the root from now on; Places below the other one stay there.
+// add makes a canonical path a root. If another folder has the path of an existing root by now, it becomes a new root;
+// Places below the old one stay there.
 func (s *Roots) add(canonical string) *root {
 	if info, err := os.Stat(canonical); err == nil && !info.IsDir() {
-		canonical = filepath.Dir(canonical) // who is allowed one file has its folder for a root: Paths judges the rest
+		canonical = filepath.Dir(canonical) // the root of a single file is its folder: Paths judges the rest
 	}
 	s.look()
 	s.mu.Lock()
@@ -62,7 +63,7 @@ func (s *Roots) add(canonical string) *root {
 	return r
 }
 
-// look finds out where the links of Own lead now.
+// look resolves the links of Own.
 func (s *Roots) look() {
 	home, internal := "", make([]string, 0, 2*len(s.Own))
 	if s.Home != "" {
@@ -76,15 +77,15 @@ func (s *Roots) look() {
 	s.home, s.internal = home, internal
 }
 
-// Add makes an absolute path a root, as a folder of the workspace is. Symbolic links on the way to it are followed, now.
+// Add makes an absolute path a root. Its symbolic links are resolved now.
 func (s *Roots) Add(path string) {
 	if real, err := realpath(filepath.Clean(path)); err == nil && filepath.IsAbs(path) {
 		s.add(real)
 	}
 }
 
-// Wide says that a folder is too much to be a root without a question: the top, the home folder, what lies above it, and what the
-// configuration or the state lies in. Symbolic links on the way to it are followed.
+// Wide says that a folder must not become a root without a question: "/", the home folder, those above it, and those
+// that contain the configuration or the state. Symbolic links are resolved.
 func (s *Roots) Wide(folder string) bool {
 	folder = Canonical(folder)
 	holds := func(path string) bool {
@@ -93,8 +94,8 @@ func (s *Roots) Wide(folder string) bool {
 	return folder == "/" || holds(s.Home) || slices.ContainsFunc(s.Own, func(own string) bool { return within(folder, filepath.Clean(own)) })
 }
 
-// Place gives a canonical path its Place below the innermost root that it lies in, whoever added that. It judges no right: that is
-// for Paths, and so is the class that decides who is asked. The error, for a path below no root, is a *PathError.
+// Place gives a canonical path its Place below the innermost of all roots. It judges no permission, which Paths does.
+// The error, for a path below no root, is a *PathError.
 func (s *Roots) Place(canonical string) (Place, error) {
 	s.mu.Lock()
 	all := slices.Collect(maps.Values(s.held))
@@ -113,7 +114,7 @@ func innermost(roots []*root, canonical string) (Place, error) {
 	}
 	if best == nil {
 		return Place{}, refuse("OUTSIDE_ROOTS", "outside", canonical,
-			"%s lies in no folder of the workspace. Ask the user to open its folder.", shorten(canonical))
+			"%s is in no folder of the workspace. Ask the user to open its folder.", shorten(canonical))
 	}
 	return best.place(relative(best.path, canonical)), nil
 }
@@ -140,9 +141,9 @@ func (s *Roots) classOfPath(canonical string, root int) Class {
 	return classOf(namesOf(canonical), home, root)
 }
 
-// classOfFile judges what stands at a Place by its identity: whether it, or a folder that it lies in, is one of Own. With further,
-// since it has names elsewhere, it may also be one of the files in those folders, or one of those that hold keys. info is nil
-// where nothing stands there.
+// classOfFile judges by device and inode number: whether the file, or a folder above it, is one of Own. With further
+// names, it may also be one of the files in those folders, or one with keys. info is nil if nothing exists at the
+// Place.
 func (s *Roots) classOfFile(p Place, info fs.FileInfo, further bool) Class {
 	var chain []fs.FileInfo
 	if info != nil {
@@ -169,7 +170,7 @@ func (s *Roots) classOfFile(p Place, info fs.FileInfo, further bool) Class {
 	return Plain
 }
 
-// secrets are paths in the home folder, and of the topmost level of a root, at which keys are kept.
+// secrets are the paths of the class Secret in the home folder and at the topmost level of a root.
 func (s *Roots) secrets(root string) []string {
 	var out []string
 	if s.Home != "" {
@@ -190,7 +191,7 @@ func (s *Roots) secrets(root string) []string {
 	return out
 }
 
-// filesIn are the paths of what stands in a folder.
+// filesIn are the paths of the entries of a folder.
 func filesIn(folder string) (out []string) {
 	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
@@ -207,7 +208,7 @@ func namesOf(path string) []string {
 	return strings.Split(path, "/")
 }
 
-// relative is a clean path, which lies in base or is it, as seen from it.
+// relative is a clean path relative to base, which it is or lies below.
 func relative(base, path string) string {
 	if rel := strings.Trim(strings.TrimPrefix(path, strings.TrimSuffix(base, "/")), "/"); rel != "" {
 		return filepath.ToSlash(rel)
@@ -215,7 +216,7 @@ func relative(base, path string) string {
 	return "."
 }
 
-// replaced says that another folder stands at the root's path than the one that is held.
+// replaced says that another folder than the held one has the root's path.
 func (r *root) replaced() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,19 +224,26 @@ func (r *root) replaced() bool {
 	return err == nil && r.handle != nil && !os.SameFile(r.info, now)
 }
 
-// retire says that another folder has the root's path from now on.
+// held describes the folder that is held, nil where none is.
+func (r *root) held() fs.FileInfo {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.info
+}
+
+// retire says that another root has the path from now on.
 func (r *root) retire() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.gone = true
 }
 
-// hold keeps the folder open, if it is there, until release.
+// hold keeps the folder open, if it exists, until release.
 func (r *root) hold() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.users++
-	_ = r.opened() // what is not there yet, or cannot be opened, is tried again
+	_ = r.opened() // on an error it is tried again at the next use
 }
 
 // release ends one hold, or one use of folder.
@@ -245,7 +253,7 @@ func (r *root) release() {
 	r.drop()
 }
 
-// drop takes one user away, and closes the folder after the last one. r.mu is held.
+// drop decrements users, and closes the folder at 0. r.mu is held.
 func (r *root) drop() {
 	if r.users--; r.users == 0 && r.handle != nil {
 		_ = r.handle.Close()
@@ -274,8 +282,8 @@ func (r *root) opened() error {
 	return nil
 }
 
-// folder gives the folder, for use until release, which must be called unless there is an error. While nothing, or something else,
-// stands at the root's path, there is none: what is done by a path is done to what has that path.
+// folder gives the folder for use until release, which must be called unless there is an error. It fails while the
+// root's path does not exist or is another folder's.
 func (r *root) folder() (*os.File, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -21,8 +22,33 @@ const (
 // Profile says what a command may do. The zero value is none and does not run.
 type Profile uint8
 
-// Unconfined is the profile of a command that has all the rights of the user.
-const Unconfined Profile = 1
+// The profiles. All but Unconfined read what is not hidden, and start nothing that outlives the command. What they may change are
+// temporary files of their own and, from Write on, the folders of Surroundings.Write without what is protected there.
+const (
+	// Unconfined has all the rights of the user.
+	Unconfined Profile = iota + 1
+	// ReadOnly changes nothing and reaches no network: rg and other helpers, and git where it only looks.
+	ReadOnly
+	// Write reaches no network.
+	Write
+	// Loopback reaches a loopback interface of its own, which has nothing in common with the host's. It is the profile of the
+	// commands of a model.
+	Loopback
+	// Proxy reaches a proxy of this process at that interface, and no other network.
+	Proxy
+)
+
+// String is the name of the profile in settings and records.
+func (p Profile) String() string {
+	names := [...]string{"none", "unconfined", "ro", "write", "write+loopback", "write+proxy"}
+	if int(p) < len(names) {
+		return names[p]
+	}
+	return fmt.Sprintf("profile %d", p)
+}
+
+// ErrNotConfined is what a Runner answers that cannot confine a command as its profile demands. The command did not run.
+var ErrNotConfined = errors.New("no sandbox can confine the command")
 
 // Surroundings say where programs are looked for and what a command gets of the environment.
 type Surroundings struct {
@@ -32,6 +58,11 @@ type Surroundings struct {
 	// Path are absolute folders that a person has named: PATH begins with them, wherever they are. Pass is what they have
 	// named of the environment, see Environment.
 	Path, Pass []string
+	// Hosts are what a command of the profile Proxy reaches, each with or without a port, see proxy.New.
+	Hosts []string
+	// Paths say what a confined command may change and read, the same as for tools that work with files. Without them it may
+	// change nothing.
+	Paths *Paths
 }
 
 // Command is one command as a Runner starts it: an argument vector, never a line for a shell to split.
@@ -45,10 +76,10 @@ type Command struct {
 	// Env is the whole environment, "NAME=value"; nil means the filtered one of Environment.
 	Env          []string
 	Surroundings Surroundings
-	// Privileged keeps the capabilities that this process has; without it the command has none.
+	// Privileged keeps the capabilities that this process has; without it, and when it is confined, the command has none.
 	Privileged bool
 	// Leave lets processes live that the command leaves in the background: a program that a person has configured may
-	// begin an agent of theirs. All others are killed.
+	// begin an agent of theirs. All others are killed. A confined command leaves nothing.
 	Leave bool
 	// Stdin is what the command reads; nothing else is there to be read.
 	Stdin string
@@ -79,7 +110,7 @@ type Outcome struct {
 	// Background is how many processes the command had left in the background when it ended by itself. They were killed.
 	// Left is how many processes of it could not be killed; systems other than Linux do not say.
 	Background, Left int
-	// Level is what confined the command, a Level.Name.
+	// Level is what confined the command, a Level.Name: LevelNone where its profile is Unconfined.
 	Level string
 }
 
@@ -98,8 +129,40 @@ func (g Gap) Mark(s string) string {
 	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", s[:g.At], g.Bytes, s[g.At:])
 }
 
-// Level says what a Runner confines commands with: "full", "landlock+seccomp" or "none", and why.
-type Level struct{ Name, Reason string }
+// The names of the levels.
+const (
+	// LevelFull confines by namespaces, Landlock and seccomp.
+	LevelFull = "full"
+	// LevelPart confines without namespaces: what is below the folders that may be written is not protected there, and modes and
+	// owners of other files of the user can be changed.
+	LevelPart = "landlock+seccomp"
+	// LevelNone confines nothing.
+	LevelNone = "none"
+)
+
+// Level says what a Runner confines commands with, by the name of a level, and why it is no more.
+type Level struct {
+	Name, Reason string
+	// Below says that other systems of the kind can do more: a person is told.
+	Below bool
+}
+
+// Confines says that commands of all profiles but Unconfined are confined.
+func (l Level) Confines() bool { return l.Name == LevelFull || l.Name == LevelPart }
+
+// Under is the level in force under the setting sandbox.level, and where commands are to keep their capabilities: then they cannot
+// be confined.
+func (l Level) Under(setting string, capabilities bool) Level {
+	switch {
+	case setting == "off":
+		return Level{Name: LevelNone, Reason: "commands run with all the rights of this user: sandbox.level is off"}
+	case capabilities:
+		return Level{Name: LevelNone, Reason: "commands run with all the rights of this user: commands.capabilities is keep, and a confined command has none"}
+	case setting == "strict" && l.Name == LevelPart:
+		return Level{LevelNone, "sandbox.level is strict, and this system confines commands only in part: " + l.Reason, l.Below}
+	}
+	return l
+}
 
 // Runner starts commands. It may be called concurrently.
 type Runner interface {
@@ -109,7 +172,9 @@ type Runner interface {
 	Find(name string, in Surroundings) (string, error)
 	// Start starts a command, which ends with the context at the latest. An error means that it never ran; a command that
 	// failed, timed out or was cancelled is an Outcome, also where the context had ended before.
+	// With ErrNotConfined the sandbox is not what Level says.
 	Start(ctx context.Context, c Command) (Process, error)
+	// Level is found out by trying, once; the first call waits for that.
 	Level() Level
 }
 

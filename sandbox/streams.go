@@ -14,7 +14,7 @@ type streams struct {
 
 	stdin, stdout *os.File    // our ends, of an interactive command
 	readers       [2]*os.File // nil where the command's starter reads
-	kept          [2]kept
+	kept          [2]*Kept
 	done          sync.WaitGroup
 }
 
@@ -39,7 +39,7 @@ func capture(c Command) (_ *streams, err error) {
 	}
 	var one sync.Mutex
 	for i := range s.readers {
-		s.kept[i].half = max(1, c.MaxOutput/2)
+		s.kept[i] = NewKept(c.MaxOutput)
 		r, w, err := os.Pipe()
 		if err != nil {
 			return nil, err

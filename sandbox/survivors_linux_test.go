@@ -21,7 +21,11 @@ type lifeline struct {
 
 func newLifeline(t *testing.T) lifeline {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "lifeline")
+	return lifelineAt(t, filepath.Join(t.TempDir(), "lifeline"))
+}
+
+func lifelineAt(t *testing.T, path string) lifeline {
+	t.Helper()
 	must(t, syscall.Mkfifo(path, 0o600))
 	r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	must(t, err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tandem/sandbox"
+	"tandem/tools/shell"
 )
 
 // Act is what a call does to something. From Nothing to Replaces a greater act includes the smaller ones.
@@ -29,12 +30,18 @@ func (a Act) Writes() bool { return a >= Creates && a <= Replaces }
 // Need is one thing that a call is about to touch, and what it does to it. The zero value is unknown.
 type Need struct {
 	Act Act
-	// Place is the file or folder, of Runs the folder that the command begins in.
+	// Place is the file or folder, of Runs the folder that the command begins in. Arg is the parameter that names it, for rules
+	// about that parameter; "" is none.
 	Place sandbox.Place
+	Arg   string
 	// Argv is the command, Profile what it may do, and Confined says that a sandbox is in force for it.
 	Argv     []string
 	Profile  sandbox.Profile
 	Confined bool
+	// Shell is what is known of the command line that Runs is about. The zero value is a line of which nothing is known.
+	Shell shell.Command
+	// Danger is how much the act could break, by the arguments; "" is what the tool says of itself.
+	Danger Danger
 	// Host is what Reaches is about.
 	Host string
 }
@@ -55,6 +62,13 @@ func (n Need) Within(judged Need) bool {
 	return false
 }
 
+// Covers says that whoever judged the need has judged reading a file too: it is the need's own, or lies below its folder and is
+// not of those that searches leave out.
+func (n Need) Covers(p sandbox.Place) bool {
+	return n.Act >= Reads && n.Act <= Replaces && n.Place.Holds(p) &&
+		(p.Path() == n.Place.Path() || !p.Class().Unlisted() || n.Place.Class().Unlisted())
+}
+
 // samePlace says that both are about one path, and that it was judged to be of one class.
 func (n Need) samePlace(judged Need) bool {
 	return n.Place.Path() == judged.Place.Path() && n.Place.Class() == judged.Place.Class()
@@ -73,22 +87,32 @@ func Always[I any](needs ...Need) func(*Env, I) ([]Need, error) {
 	return func(*Env, I) ([]Need, error) { return needs, nil }
 }
 
-// ToRead are the needs of a call that reads what arg names, a path as the model wrote it. The error is a *sandbox.PathError.
-func ToRead(env *Env, arg string) ([]Need, error) {
-	place, err := env.Paths.Readable(arg)
+// PathArg is the name of the parameter that says which file a call is about, in every tool that has one.
+const PathArg = "path"
+
+// JobOutput and JobKill are the names of the tools for commands in the background, which are of use where one was started.
+const (
+	JobOutput = "job_output"
+	JobKill   = "job_kill"
+)
+
+// ToRead are the needs of a call that reads what its parameter path names, as the model wrote it. The error is a
+// *sandbox.PathError.
+func ToRead(env *Env, path string) ([]Need, error) {
+	place, err := env.Paths.Readable(path)
 	if err != nil {
 		return nil, err
 	}
-	return []Need{{Act: Reads, Place: place}}, nil
+	return []Need{{Act: Reads, Place: place, Arg: PathArg}}, nil
 }
 
-// ToWrite are the needs of a call that changes the file that arg names. The error is a *sandbox.PathError.
-func ToWrite(env *Env, act Act, arg string) ([]Need, error) {
-	place, err := env.Paths.Writable(arg)
+// ToWrite are the needs of a call that changes the file that its parameter path names. The error is a *sandbox.PathError.
+func ToWrite(env *Env, act Act, path string) ([]Need, error) {
+	place, err := env.Paths.Writable(path)
 	if err != nil {
 		return nil, err
 	}
-	return []Need{{Act: act, Place: place}}, nil
+	return []Need{{Act: act, Place: place, Arg: PathArg}}, nil
 }
 
 // Command is what the plan runs, word for word, for a person to judge; "" where it runs nothing.

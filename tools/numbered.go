@@ -70,17 +70,27 @@ func room(env *Env) int {
 
 const maxWhole = 20_000
 
+// Grow makes room in memory for about so many lines, of so many bytes together.
+func (e *Excerpt) Grow(lines, bytes int) {
+	const head = len("1000 | \n")
+	e.body.Grow(max(0, min(e.Room, bytes+lines*head)))
+}
+
 // Line takes in a line of size characters, of which line has all, or the first Width at least. Of one that is too long the
 // part around the byte offset at is shown. It is false where there is no room for it.
 func (e *Excerpt) Line(number int, line string, size, at int) bool {
 	if e.full = e.full || e.Most > 0 && e.count == e.Most; e.full {
 		return false
 	}
-	digits := strconv.Itoa(number)
-	head := "    "[min(len(digits), 4):] + digits + " | "
+	var front [48]byte
+	head := front[:0]
 	if e.count > 0 && number != e.next {
-		head = "     …\n" + head
+		head = append(head, "     …\n"...)
 	}
+	for least := 1000; number < least && least > 1; least /= 10 {
+		head = append(head, ' ')
+	}
+	head = append(strconv.AppendInt(head, int64(number), 10), " | "...)
 	shown, cut := window(line, size, at, e.Width)
 	if need := len(head) + len(shown) + 1; need > e.Room {
 		const least, mark = 80, 64
@@ -92,7 +102,7 @@ func (e *Excerpt) Line(number int, line string, size, at int) bool {
 			shown, cut = window(line, size, at, utf8.RuneCountInString(line[:keep]))
 		}
 	}
-	e.body.WriteString(head)
+	e.body.Write(head)
 	e.body.WriteString(strings.ToValidUTF8(shown, "\uFFFD"))
 	e.body.WriteByte('\n')
 	e.Room -= len(head) + len(shown) + 1

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -33,14 +34,14 @@ type Layer struct {
 }
 
 // NewLayer makes a layer of tools, whose names and aliases are unique together, whatever the case of their letters. A tool
-// without a name, or with one that an earlier tool has, is left out, and the error says so.
+// without a name, with one that an earlier tool has, or that cannot be compared is left out, and the error says so.
 func NewLayer(rank Rank, name string, list ...Tool) (Layer, error) {
 	l := Layer{Rank: rank, Name: name}
 	holders := map[string]string{}
 	var errs []error
 	for _, t := range list {
 		spec := t.Spec()
-		if err := claim(holders, spec); err != nil {
+		if err := claim(holders, t); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -52,9 +53,13 @@ func NewLayer(rank Rank, name string, list ...Tool) (Layer, error) {
 	return l, errors.Join(errs...)
 }
 
-func claim(holders map[string]string, spec Spec) error {
+func claim(holders map[string]string, t Tool) error {
+	spec := t.Spec()
 	if strings.TrimSpace(spec.Name) == "" {
 		return errors.New("tools: a tool needs a name")
+	}
+	if !reflect.ValueOf(t).Comparable() {
+		return fmt.Errorf("tools: the tool %s cannot be compared with ==", spec.Name)
 	}
 	for _, n := range append([]string{spec.Name}, spec.Aliases...) {
 		if by, taken := holders[strings.ToLower(n)]; taken {
@@ -134,15 +139,6 @@ type Set struct {
 
 // NewSet makes a set of layers. Of two layers of the same rank and name the later one counts.
 func NewSet(layers ...Layer) *Set { return (&Set{}).with(layers, nil) }
-
-// SetOf is a set of one layer of built-in tools. It panics where NewLayer gives an error, which is a mistake in the program.
-func SetOf(list ...Tool) *Set {
-	l, err := NewLayer(RankBuiltin, "", list...)
-	if err != nil {
-		panic(err)
-	}
-	return NewSet(l)
-}
 
 // With is the set with a layer put in, in the place of one of the same rank and name.
 func (s *Set) With(l Layer) *Set { return s.with([]Layer{l}, nil) }

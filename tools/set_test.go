@@ -15,6 +15,7 @@ import (
 
 	"tandem/filetime/text"
 	"tandem/tools"
+	"tandem/tools/toolstest"
 )
 
 type noArgs struct{}
@@ -41,7 +42,7 @@ func equal(t *testing.T, what string, got, want any) {
 }
 
 func TestF016_F227Names(t *testing.T) {
-	s := tools.SetOf(named("read_file", "read", "Read", "view"), named("glob"))
+	s := toolstest.SetOf(named("read_file", "read", "Read", "view"), named("glob"))
 	for _, n := range []string{"read_file", "READ_FILE", "Read", "view"} {
 		if x := s.Get(n); x == nil || x.Spec().Name != "read_file" {
 			t.Errorf("%s: %v", n, x)
@@ -90,7 +91,7 @@ func layer(t *testing.T, rank tools.Rank, name string, list ...tools.Tool) tools
 // The nearest layer wins, and what it covers is there again without it. The sets before stay as they were.
 func TestF003Layers(t *testing.T) {
 	ours, theirs, other := named("bash", "shell"), named("bash"), named("run", "SHELL", "bash")
-	base := tools.SetOf(ours, named("glob"))
+	base := toolstest.SetOf(ours, named("glob"))
 	client := base.With(layer(t, tools.RankClient, "c", theirs))
 	turn := client.With(layer(t, tools.RankTurn, "", other))
 	for _, c := range []struct {
@@ -123,7 +124,7 @@ func TestF003Layers(t *testing.T) {
 
 func TestF004Disabled(t *testing.T) {
 	off := tools.Without("config", []string{"Read", "to_come"})
-	s := tools.SetOf(named("read_file", "read"), named("bash")).Narrow(off)
+	s := toolstest.SetOf(named("read_file", "read"), named("bash")).Narrow(off)
 	if s.Get("read_file") != nil {
 		t.Error("disabling by an alias does not work")
 	}
@@ -138,7 +139,7 @@ func TestF004Disabled(t *testing.T) {
 }
 
 func TestF114Nearest(t *testing.T) {
-	s := tools.SetOf(named("read_file", "view"), named("edit_file", "str_replace"), named("write_file"),
+	s := toolstest.SetOf(named("read_file", "view"), named("edit_file", "str_replace"), named("write_file"),
 		named("glob"), named("off_file")).Narrow(tools.Without("config", []string{"off_file"}))
 	for name, want := range map[string][]string{
 		"read_files":  {"read_file"},
@@ -164,7 +165,7 @@ func TestF038Concurrently(t *testing.T) {
 		name := fmt.Sprintf("tool_%02d", i)
 		list = append(list, named(name, name+"_alias"))
 	}
-	s := tools.SetOf(list...)
+	s := toolstest.SetOf(list...)
 	var wg sync.WaitGroup
 	for i := range 80 {
 		wg.Go(func() {
@@ -295,7 +296,7 @@ func TestF024Views(t *testing.T) {
 		Spec: tools.Spec{Name: "trial", Kind: tools.Read, Flag: "dreams", Providers: []string{"openai"}},
 		Plan: func(context.Context, *tools.Env, noArgs) (*tools.Plan, error) { return nil, nil },
 	})
-	all := tools.SetOf(named("read_file", "read"), named("bash"), named("glob"), trial)
+	all := toolstest.SetOf(named("read_file", "read"), named("bash"), named("glob"), trial)
 	s := all.Narrow(tools.WithFlags(nil))
 	equal(t, "a flag that is not set", names(s.List()), []string{"bash", "glob", "read_file"})
 	equal(t, "by", s.DroppedBy("trial"), "flag")
@@ -309,4 +310,28 @@ func TestF024Views(t *testing.T) {
 	equal(t, "only some", names(s.List()), []string{"read_file"})
 	equal(t, "by the first view that drops it", []string{s.DroppedBy("glob"), s.DroppedBy("bash"), s.DroppedBy("read")}, []string{"config", "mode", ""})
 	equal(t, "none", len(all.Narrow(tools.Only("config", nil)).List()), 0)
+}
+
+// TestUncomparable: a tool that cannot be compared is left out of a layer, since a set finds its tools by comparing them.
+func TestUncomparable(t *testing.T) {
+	for _, bad := range []tools.Tool{listed{named("a"), nil}, boxed{named("a"), []int{}}} {
+		l, err := tools.NewLayer(tools.RankClient, "", bad, named("b"))
+		if err == nil {
+			t.Errorf("%T: no error", bad)
+		}
+		s := tools.NewSet(l)
+		if s.Get("a") != nil || s.Get("b") == nil || s.Holds(s.Get("b")) != true {
+			t.Errorf("%T: the set has %v", bad, names(s.List()))
+		}
+	}
+}
+
+type listed struct {
+	tools.Tool
+	more []int
+}
+
+type boxed struct {
+	tools.Tool
+	more any
 }

@@ -13,6 +13,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
+	"tandem/tools/jobs"
 	"tandem/tools/schema"
 )
 
@@ -64,6 +65,7 @@ const (
 	Alone      Together = iota
 	WithReads           // with every other call of this class
 	OtherFiles          // with edits of other files
+	Commands            // with other calls of this class, where each provably only reads; one that fails ends the others
 )
 
 // Spec is what a tool declares about itself.
@@ -104,7 +106,9 @@ type Limits struct {
 	MaxImageBytes      int // also of a document
 	ToolTimeout        time.Duration
 	BashTimeout        time.Duration
-	KillGrace          time.Duration
+	// BashReadOnlyTimeout is that of a command that provably only reads; 0 is BashTimeout.
+	BashReadOnlyTimeout time.Duration
+	KillGrace           time.Duration
 }
 
 // Env is what a tool may touch; each call gets its own.
@@ -112,25 +116,56 @@ type Env struct {
 	Session, Call string
 	Turn          int
 	Paths         *sandbox.Paths
-	Files         filetime.Files
 	FileTime      *filetime.FileTime
+	// Needs are those of the call as they were judged; Needs of the tool is called without.
+	Needs []Need
+	// Read gives what a file says now, unsaved text included; see filetime.Files. The pipeline refuses files that Needs does not
+	// cover.
+	Read func(ctx context.Context, p sandbox.Place) (filetime.Snapshot, error)
 	// Open lists the paths of the documents that are open with unsaved text, so that searches read the buffers.
 	Open func() []string
 	// Runner runs the commands that Needs name, and no other. Helpers starts programs that the tool itself chose and that only
 	// read, such as a searcher.
 	Runner, Helpers sandbox.Runner
-	Limits          Limits
-	RequireRead     bool
+	// Quarantine is an absolute folder for what a command puts into the workspace that would be executed later; see planted.Quarantine.
+	// With "" it stays where it is, and is told.
+	Quarantine string
+	// Confined is the profile of a command that the model writes, where something confines it; 0 is sandbox.Loopback.
+	Confined    sandbox.Profile
+	Limits      Limits
+	RequireRead bool
+	// Checked says that the arguments have been validated and hold the defaults, as the pipeline does; a tool that finds them
+	// unchecked validates them itself.
+	Checked bool
 	// MayRead says that a call of read_file for a place would go on without a question. nil says so of every place.
 	MayRead func(sandbox.Place) bool
 	// Progress shows a person how a running call gets on; never blocks. May be nil.
 	Progress func(Progress)
+	// Again judges, while a call runs, what has only shown now, as if the call had these arguments and needs, and asks the person under
+	// title where that takes it. An error ends the call. The person's time is not the call's. Set by the pipeline.
+	Again func(ctx context.Context, title string, args json.RawMessage, needs []Need) error
 	// Clarify asks the person a question and returns when there is an answer, ctx has ended, or q.Timeout has passed since
 	// the question was shown, which is context.DeadlineExceeded. "" is no answer, errors.ErrUnsupported says that nobody can
 	// be asked. nil where the host asks nobody.
 	Clarify func(ctx context.Context, q Clarification) (answer string, err error)
-	Now     func() time.Time
+	// Jobs are the session's commands in the background; nil where it has none.
+	Jobs *jobs.Jobs
+	// WebSearch is the service that web_search asks; nil where the person has configured none.
+	WebSearch *WebSearch
+	Now       func() time.Time
 }
+
+// WebSearch is a service that searches the web, as the person has configured it.
+type WebSearch struct {
+	// Provider is "tavily" or "searxng"; BaseURL is "" for the service's own address.
+	Provider, BaseURL string
+	// Key gives the service's key, "" where there is none. KeyEnv is the variable that it is looked for in.
+	Key    func() (string, error)
+	KeyEnv string
+}
+
+// Place is that of the first need, for a tool that has one need.
+func (e *Env) Place() sandbox.Place { return e.Needs[0].Place }
 
 // Name is an absolute path as it stands in a text for a model or a person: Paths.Rel in one line, with nothing invisible in it.
 func (e *Env) Name(path string) string { return show.Visible(e.Paths.Rel(path), false) }
@@ -295,6 +330,9 @@ const (
 	ExecutionError      filetime.Code = "EXECUTION_ERROR"
 	ClarifyTimeout      filetime.Code = "CLARIFY_TIMEOUT"
 	BudgetExceeded      filetime.Code = "BUDGET_EXCEEDED"
+	PlanMode            filetime.Code = "PLAN_MODE"
+	SiblingCancelled    filetime.Code = "SIBLING_CANCELLED"
+	NetworkDenied       filetime.Code = "NETWORK_DENIED"
 )
 
 // ExitCode is the code of a command that ended with n.
@@ -316,6 +354,16 @@ func Refuse(code filetime.Code, reason, format string, args ...any) error {
 	return &Refusal{Fail(code, reason, format, args...)}
 }
 
+// Invalid refuses arguments that do not fit a tool's schema.
+func Invalid(issues []schema.Issue) error {
+	r := Fail(InvalidArgs, "", "Parameter validation failed:")
+	for _, i := range issues {
+		r.Data += "\n" + i.Message
+	}
+	r.Issues = issues
+	return &Refusal{Result: r}
+}
+
 // Tool is a tool with its argument type erased; Define makes one. All methods may be called concurrently. Tools are compared
 // with ==.
 type Tool interface {
@@ -326,7 +374,7 @@ type Tool interface {
 	// Needs are what the call is about to touch at most: the one answer that scheduler, locks and permissions share. It
 	// resolves paths and reads no file. args have been validated; nil is unknown. Errors are as of Plan.
 	Needs(env *Env, args json.RawMessage) ([]Need, error)
-	// Plan works the call out. args have been validated and hold the defaults. Errors are *Refusal, *filetime.Error or
+	// Plan works the call out. args have been validated and hold the defaults where env.Checked says so. Errors are *Refusal, *filetime.Error or
 	// *filetime.Conflict where the model is meant to read them.
 	Plan(ctx context.Context, env *Env, args json.RawMessage) (*Plan, error)
 }
@@ -368,6 +416,13 @@ func (t *defined[I]) Needs(env *Env, args json.RawMessage) ([]Need, error) {
 }
 
 func (t *defined[I]) Plan(ctx context.Context, env *Env, args json.RawMessage) (*Plan, error) {
+	if !env.Checked {
+		checked := t.schema().Check(args, true)
+		if len(checked.Issues) > 0 {
+			return nil, Invalid(checked.Issues)
+		}
+		args = checked.Args
+	}
 	var in I
 	if err := json.Unmarshal(args, &in); err != nil {
 		return nil, Refuse(InvalidArgs, "", "Parameter validation failed:\n%v", err)

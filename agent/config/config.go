@@ -28,9 +28,9 @@ type Config struct {
 	// Model services by name. A name that is built in changes that one.
 	Providers map[string]Provider `json:"providers"`
 	// What the agent may do without asking. ask: read and search. acceptEdits: also edit and create files. auto: also
-	// overwrite, delete and move, and run commands that a sandbox confines. readOnly: read and search; all else is
-	// refused.
-	Mode string `json:"mode" enum:"ask,acceptEdits,readOnly,auto" later:"plan=readOnly" instead:"the mode is readOnly" ws:"order:auto,acceptEdits,ask,readOnly"`
+	// overwrite, delete and move, and run commands that a sandbox confines. plan: read and search; changes are not made.
+	// readOnly: read and search; all else is refused.
+	Mode string `json:"mode" enum:"ask,acceptEdits,plan,readOnly,auto" ws:"order:auto,acceptEdits,ask,plan,readOnly"`
 	// The tools on offer; simple is bash, read_file and edit_file.
 	Toolset string `json:"toolset" enum:"all,simple" ws:"order:all,simple"`
 	// Rules about calls of tools, on top of what the mode says.
@@ -58,8 +58,7 @@ type Config struct {
 	Coerce string `json:"coerce" enum:"auto,on,off" ws:"free"`
 	// Which changes may happen at the same time: those of different files, or none.
 	Writes string `json:"writes" enum:"byFile,serial" ws:"free"`
-	// Which commands may run at the same time: those that provably only read, or none. This version cannot prove it, so
-	// commands run one at a time either way.
+	// Which commands may run at the same time: those that provably only read, or none.
 	Shell string `json:"shell" enum:"readOnlyTogether,serial" ws:"free"`
 	// Tools that the model gets only when it searches for them.
 	DeferTools DeferTools `json:"deferTools" later:"*" ws:"free"`
@@ -82,16 +81,18 @@ type Config struct {
 	Hooks Hooks `json:"hooks"`
 	// Folders with a plugin.json, whose tools are offered too.
 	Plugins []string `json:"plugins" later:"*"`
+	// The service that the tool web_search asks. Without one the tool is not offered.
+	WebSearch WebSearch `json:"webSearch"`
 	// Folder of persistent state; empty means tandem below $XDG_STATE_HOME.
 	StateDir string `json:"stateDir" restart:"true" form:"absolute"`
 	// The log on standard error and in a file.
 	Log Log `json:"log"`
 }
 
-// Permissions are rules about calls. Deny overrides ask, and both override the mode.
+// Permissions are rules about calls. Deny overrides ask, ask overrides allow, and all override what the mode asks.
 type Permissions struct {
-	// Calls that are allowed without asking.
-	Allow []Rule `json:"allow" later:"*"`
+	// Calls that are allowed without asking, unless they are asked about each time.
+	Allow []Rule `json:"allow" adds:"true"`
 	// Calls that are refused.
 	Deny []Rule `json:"deny" adds:"true" ws:"more"`
 	// Calls that ask in every mode.
@@ -102,8 +103,16 @@ type Permissions struct {
 type Rule struct {
 	// Name or alias of the tool; * stands for any letters.
 	Tool string `json:"tool" required:"true" form:"glob"`
-	// Patterns that arguments must match, by the name of the parameter.
-	Params map[string]string `json:"params" later:"*" instead:"the rule is about every call of the tool"`
+	// Patterns that arguments must match, by the name of the parameter: globs of paths, commands word by word.
+	Params map[string]string `json:"params"`
+	// The permission class of the tools.
+	Class string `json:"class" enum:"read,write,execute,network"`
+	// Absolute path of the only folder whose sessions the rule is for.
+	Workspace string `json:"workspace" form:"absolute"`
+	// The most that an allow rule allows to be done to a file.
+	Act string `json:"act" enum:"create,edit,replace"`
+	// The only sandbox profile of commands that an allow rule is for.
+	Profile string `json:"profile" enum:"ro,write,write+loopback,write+proxy"`
 }
 
 // DeferTools says when tools are deferred.
@@ -114,11 +123,13 @@ type DeferTools struct {
 
 // Sandbox is what confines commands.
 type Sandbox struct {
-	// What happens if no sandbox is available: auto asks before every command, strict refuses them; off uses none, and
-	// asks. This version has no sandbox.
+	// auto uses what the system offers, and asks before every command where that is nothing; strict refuses commands where it is
+	// not everything (level full); off uses no sandbox, and asks.
 	Level string `json:"level" enum:"auto,strict,off" ws:"order:off,auto,strict"`
-	// What confined commands may reach. Without a sandbox nothing keeps a command from the network once it was allowed.
-	Network string `json:"network" enum:"deny" ws:"order:deny"`
+	// What confined commands may reach: deny is nothing, loopback a loopback interface of their own for servers and clients in
+	// tests, and {"hosts": ["example.org", "example.org:8443"]} beside that these hosts, at the ports 80 and 443 or the one that is
+	// written, by a proxy (HTTP_PROXY). Without a sandbox nothing keeps a command from the network once it was allowed.
+	Network Network `json:"network" enum:"deny,loopback" form:"network" ws:"network"`
 }
 
 // Commands is the environment of commands.
@@ -194,6 +205,27 @@ type Provider struct {
 	Prices map[string]Price `json:"prices"`
 }
 
+// WebSearch is a service that searches the web.
+type WebSearch struct {
+	// Which service it is.
+	Provider string `json:"provider" enum:"tavily,searxng"`
+	// Its address, such as http://127.0.0.1:8888; empty is Tavily's own. On this machine or a network of yours it has to be an IP
+	// address or localhost.
+	BaseURL string `json:"baseUrl" secret:"url"`
+	// The environment variable that holds the key; for Tavily TAVILY_API_KEY if empty.
+	APIKeyEnv string `json:"apiKeyEnv" form:"variable"`
+	// A command, as a list of its words, that prints the key if the variable is not set.
+	APIKeyCommand []string `json:"apiKeyCommand" secret:"words"`
+}
+
+// KeyEnv is the variable that holds the key, "" where there is none.
+func (w WebSearch) KeyEnv() string {
+	if w.APIKeyEnv == "" && w.Provider == "tavily" {
+		return "TAVILY_API_KEY"
+	}
+	return w.APIKeyEnv
+}
+
 // Price is the price of a million tokens in US dollars.
 type Price struct {
 	// Tokens that the model reads.
@@ -237,7 +269,7 @@ type Limits struct {
 	// Time of a command that names none itself.
 	BashTimeoutMs int `json:"bashTimeoutMs" min:"1" max:"600000" ws:"free"`
 	// Time of a command that provably only reads and names none itself; 0 is bashTimeoutMs.
-	BashReadOnlyTimeoutMs int `json:"bashReadOnlyTimeoutMs" min:"0" max:"600000" later:"*" ws:"free"`
+	BashReadOnlyTimeoutMs int `json:"bashReadOnlyTimeoutMs" min:"0" max:"600000" ws:"free"`
 	// Time between TERM and KILL for a command.
 	KillGraceMs int `json:"killGraceMs" min:"0" max:"60000" ws:"free"`
 	// Bytes of one page of a read.
@@ -264,7 +296,7 @@ func Default() Config {
 		Mode: "ask", Toolset: "all", RequireRead: true, ClosedFiles: "auto", Apply: "auto", Review: "after", Coerce: "auto",
 		Writes: "byFile", Shell: "readOnlyTogether", DeferTools: DeferTools{Threshold: 24}, Messages: "auto",
 		Retry:   Retry{Attempts: 3, BackoffMs: 200},
-		Sandbox: Sandbox{Level: "auto", Network: "deny"}, Commands: Commands{Capabilities: "drop"},
+		Sandbox: Sandbox{Level: "auto", Network: "loopback"}, Commands: Commands{Capabilities: "drop"},
 		Budget: Budget{MaxTurnRequests: 100},
 		Limits: Limits{
 			MaxToolOutputChars: 30_000, MaxConcurrency: 8, ToolTimeoutMs: 30_000, BashTimeoutMs: 30_000, KillGraceMs: 5_000,

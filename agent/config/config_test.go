@@ -133,11 +133,9 @@ func TestProblems(t *testing.T) {
 			`bad initializationOptions: "apply" must be "auto", "editor", "disk" or "none", not "never"`,
 		}},
 		{"not in this version", "client", `{"review": "before", "permissions": {"allow": [{"tool": "x"}]},
-			"messages": "zh-CN", "limits": {"bashReadOnlyTimeoutMs": 5}, "mcpServers": {}, "hooks": {"turnEnd": [{}]}}`, []string{
+			"messages": "zh-CN", "mcpServers": {}, "hooks": {"turnEnd": [{}]}}`, []string{
 			`bad initializationOptions: "review" "before" is not in this version: every change asks before it lands; use "after"`,
-			`hint initializationOptions: "permissions.allow" is not in this version: it has no effect`,
 			`hint initializationOptions: "messages" "zh-CN" is not in this version: it has no effect; use "auto" or "en"`,
-			`hint initializationOptions: "limits.bashReadOnlyTimeoutMs" is not in this version: it has no effect`,
 			`hint initializationOptions: "hooks.turnEnd" is not in this version: it has no effect`,
 		}},
 		{"a provider", "client", `{"providers": {"p": {"api": "openia", "apiKeyEnv": "sk-123",
@@ -199,7 +197,7 @@ func TestRestrictionsThatFail(t *testing.T) {
 		{`{"mode": "auto", "hooks": {"beforeToolCall": {}}}`, "ask"},
 		{`{"mode": "auto", "review": "before"}`, "ask"},
 		{`{"mode": "acceptEdits", "review": "befor"}`, "ask"},
-		{`{"mode": "plan", "review": "before"}`, "readOnly"},
+		{`{"mode": "plan", "review": "before"}`, "plan"},
 		{`{"mode": "auto", "requireRead": 1}`, "ask"},
 		{`{"mode": "auto", "disabledTools": "bash"}`, "ask"},
 		{`{"mode": "auto", "disabledTool": ["bash"]}`, "ask"},
@@ -211,7 +209,10 @@ func TestRestrictionsThatFail(t *testing.T) {
 		{`{"mode": "auto", "maxCostUsd": 1}`, "ask"},
 		{`{"mode": "auto",, }`, "ask"},
 		{`{"mode": "readonly"}`, "ask"},
-		{`{"mode": "plan"}`, "readOnly"},
+		{`{"mode": "plan"}`, "plan"},
+		{`{"mode": "auto", "permissions": {"deny": [{"tool": "bash", "param": {"command": "x"}}]}}`, "ask"},
+		{`{"mode": "auto", "permissions": {"deny": [{"tool": "bash", "params": {"command": 1}}]}}`, "ask"},
+		{`{"mode": "auto", "permissions": {"allow": [{"tool": "bash", "params": {"command": 1}}]}}`, "auto"},
 	} {
 		got, problems, _ := load(t, map[string]string{"user": c.user})
 		if got.Mode != c.mode {
@@ -222,7 +223,7 @@ func TestRestrictionsThatFail(t *testing.T) {
 			t.Errorf("%s: mode %s by a flag: %q", c.user, got.Mode, problems)
 		}
 	}
-	const said = `bad mode: "ask" instead of "auto", until what is wrong in the configuration is put right`
+	const said = `bad mode: "ask" instead of "auto", until the errors in the configuration are corrected`
 	if _, problems, _ := load(t, map[string]string{"flags": `{"mode": "auto", "review": "before"}`}); !slices.Contains(problems, said) {
 		t.Errorf("%q", problems)
 	}
@@ -259,10 +260,22 @@ func TestRulesAddUp(t *testing.T) {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{
-		`bad /user.json:1:44: "permissions.deny[0].params" is not in this version: the rule is about every call of the tool`,
 		`bad initializationOptions: "hooks.beforeToolCall" is not in this version: the tools that they match are refused`,
 	}, problems); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestRuleWithAMistake wants an allow rule with a mistake in it to be none: without its condition it would allow more.
+func TestRuleWithAMistake(t *testing.T) {
+	for _, rule := range []string{
+		`{"tool": "bash", "params": {"command": 1}}`, `{"tool": "bash", "parms": {"command": "ls"}}`, `{"tool": "bash", "params": "ls"}`,
+		`{"tool": "bash", "act": "everything"}`, `{"tool": "bash", "workspace": "src"}`, `{"params": {"command": "ls"}}`,
+	} {
+		got, problems, _ := load(t, map[string]string{"user": `{"permissions": {"allow": [` + rule + `, {"tool": "grep"}]}}`})
+		if diff := cmp.Diff([]Rule{{Tool: "grep"}}, got.Permissions.Allow); diff != "" || len(problems) == 0 {
+			t.Errorf("%s: %s, %q", rule, diff, problems)
+		}
 	}
 }
 

@@ -18,17 +18,19 @@ import (
 // Problem is an error or a hint about the configuration.
 type Problem struct {
 	// Bad says that a value was invalid or that a restriction cannot be enforced; otherwise it is a hint.
-	Bad bool
+	Bad bool `json:"bad"`
 	// Unserved says that the key or the value is valid but not in this version.
-	Unserved bool
+	Unserved bool `json:"-"`
 	// Source is a file's path or the name of the layer. Line and Column count from 1; both are 0 outside files.
-	Source       string
-	Line, Column int
+	Source string `json:"source"`
+	Line   int    `json:"line,omitzero"`
+	Column int    `json:"column,omitzero"`
 	// Start and End are byte offsets in the file's text; both are 0 outside files.
-	Start, End int
+	Start int `json:"-"`
+	End   int `json:"-"`
 	// Key is the dotted path of the key, "" for the whole text.
-	Key     string
-	Message string
+	Key     string `json:"key,omitempty"`
+	Message string `json:"message"`
 }
 
 func (p Problem) String() string {
@@ -85,7 +87,7 @@ func (d *decoder) wrong(at span, key string, tag reflect.StructTag, format strin
 // guards says that a key is a restriction.
 func guards(tag reflect.StructTag) bool {
 	rule, _, _ := strings.Cut(tag.Get("ws"), ":")
-	return tag.Get("guard") != "" || slices.Contains([]string{"order", "true", "more", "roots", "budget"}, rule)
+	return tag.Get("guard") != "" || slices.Contains([]string{"order", "true", "more", "roots", "budget", "network"}, rule)
 }
 
 // maxBrackets bounds how deep a text can nest, since the parser recurses.
@@ -154,6 +156,9 @@ func (d *decoder) value(v hujson.Value, to reflect.Value, key string, tag reflec
 			return true
 		}
 	default:
+		if o, ok := v.Value.(*hujson.Object); ok && tag.Get("form") == "network" {
+			return d.network(o, at, to, key, tag)
+		}
 		if l, ok := v.Value.(hujson.Literal); ok {
 			if taken, rightType := d.literal(at, l, to, key, tag); rightType {
 				return taken
@@ -169,10 +174,15 @@ func (d *decoder) elements(a *hujson.Array, to reflect.Value, key string, tag re
 	list := reflect.MakeSlice(to.Type(), 0, len(a.Elements))
 	for i, e := range a.Elements {
 		name, element := fmt.Sprintf("%s[%d]", key, i), reflect.New(to.Type().Elem()).Elem()
+		known := len(d.problems)
 		taken := d.value(e, element, name, tag)
 		if missing := lacks(element); taken && missing != "" {
 			taken = false
 			d.wrong(span{e.StartOffset, e.EndOffset}, name, tag, "%q lacks %q", name, missing)
+		}
+		if element.Type() == reflect.TypeFor[Rule]() && len(d.problems) > known {
+			// A rule with a mistake in it is none: without its condition it could allow more.
+			taken, d.askAlways = false, d.askAlways || guards(tag)
 		}
 		if taken && (element.Kind() == reflect.Struct || !element.IsZero()) {
 			list = reflect.Append(list, element)
@@ -272,8 +282,8 @@ func (d *decoder) word(at span, s string, to reflect.Value, key string, tag refl
 	return false
 }
 
-// wellFormed says why a string is not the name of an environment variable, an absolute path, or a glob pattern, as form
-// demands.
+// wellFormed says why a string is not the name of an environment variable, an absolute path, a host, or a glob pattern, as
+// form demands.
 func wellFormed(form, s string) string {
 	switch form {
 	case "variable":
@@ -286,6 +296,8 @@ func wellFormed(form, s string) string {
 		if s != "" && !filepath.IsAbs(s) {
 			return "must be an absolute path: it would lie somewhere else with every folder that Tandem is started in"
 		}
+	case "host":
+		return host(s)
 	case "glob":
 		if _, err := path.Match(s, ""); err != nil {
 			return "is no pattern: " + err.Error()
@@ -499,7 +511,11 @@ func expected(to reflect.Value, tag reflect.StructTag) string {
 	case reflect.Float64:
 		return "a number"
 	}
-	if enum := tag.Get("enum"); enum != "" {
+	enum := tag.Get("enum")
+	switch {
+	case tag.Get("form") == "network":
+		return either(enum) + ` or {"hosts": [...]}`
+	case enum != "":
 		return either(enum)
 	}
 	return "a string"

@@ -98,7 +98,11 @@ func takes(f reflect.StructField) string {
 	switch f.Type.Kind() {
 	case reflect.String:
 		if enum := f.Tag.Get("enum"); enum != "" {
-			return "`" + strings.ReplaceAll(enum, ",", "` `") + "`"
+			out := "`" + strings.ReplaceAll(enum, ",", "` `") + "`"
+			if f.Tag.Get("form") == "network" {
+				out += " `{\"hosts\": […]}`"
+			}
+			return out
 		}
 	case reflect.Int, reflect.Float64:
 		return fmt.Sprintf("%s to %s", f.Tag.Get("min"), f.Tag.Get("max"))
@@ -211,7 +215,15 @@ func describe(
 		}
 	case reflect.String:
 		s.Type = "string"
-		if enum := tag.Get("enum"); enum != "" {
+		if tag.Get("form") == "network" {
+			s.Type, s.AnyOf = "", []*jsonschema.Schema{
+				describe(t, typ, reflect.Zero(typ), reflect.StructTag(fmt.Sprintf("enum:%q", tag.Get("enum"))), docs),
+				{
+					Type: "object", Required: []string{"hosts"}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+					Properties: map[string]*jsonschema.Schema{"hosts": {Type: "array", Items: &jsonschema.Schema{Type: "string"}}},
+				},
+			}
+		} else if enum := tag.Get("enum"); enum != "" {
 			for _, v := range strings.Split(enum, ",") {
 				s.Enum = append(s.Enum, v)
 			}

@@ -34,43 +34,47 @@ func nested(key, value string) string {
 // none of those lets more be read, changed, run, sent or spent.
 func loosenings() map[string][2]string {
 	return map[string][2]string{
-		"model":                  {`"a/b"`, `"evil/m"`},
-		"fallbackModels":         {`["a/b"]`, `["evil/m"]`},
-		"providers":              {`{"p": {"baseUrl": "http://mine"}}`, `{"p": {"baseUrl": "http://evil"}, "openai": {"baseUrl": "http://evil"}}`},
-		"mode":                   {`"readOnly"`, `"auto"`},
-		"toolset":                {`"simple"`, `"all"`},
-		"permissions.allow":      {`[]`, `[{"tool": "bash"}]`},
-		"permissions.deny":       {`[{"tool": "bash"}]`, `[]`},
-		"permissions.ask":        {`[{"tool": "bash"}]`, `[]`},
-		"disabledTools":          {`["bash"]`, `[]`},
-		"featureFlags":           {`{"x": false}`, `{"x": true}`},
-		"requireRead":            {`true`, `false`},
-		"strictPaths":            {`true`, `false`},
-		"writeRoots":             {`["/nowhere/at/all"]`, `[]`},
-		"readRoots":              {`[]`, `["/"]`},
-		"closedFiles":            {`"editor"`, `"disk"`},
-		"apply":                  {`"none"`, `"disk"`},
-		"review":                 {`"after"`, `"sometimes"`},
-		"retry.attempts":         {`1`, `10`},
-		"retry.backoffMs":        {`500`, `1`},
-		"sandbox.level":          {`"strict"`, `"off"`},
-		"sandbox.network":        {`"deny"`, `"allow"`},
-		"commands.env":           {`[]`, `["LD_PRELOAD=/evil"]`},
-		"commands.path":          {`[]`, `["evil"]`},
-		"commands.capabilities":  {`"drop"`, `"keep"`},
-		"budget.maxToolCalls":    {`5`, `0`},
-		"budget.maxToolTimeMs":   {`5`, `6`},
-		"budget.maxTurnRequests": {`5`, `6`},
-		"budget.maxCostUsd":      {`0.5`, `0`},
-		"mcpServers":             {`{}`, `{"evil": {"command": "sh"}}`},
-		"hooks.beforeToolCall":   {`[{"matcher": "bash"}]`, `[{"command": ["sh"]}]`},
-		"hooks.afterToolCall":    {`[]`, `[{"command": ["sh"]}]`},
-		"hooks.sessionStart":     {`[]`, `[{"command": ["sh"]}]`},
-		"hooks.turnEnd":          {`[]`, `[{"command": ["sh"]}]`},
-		"plugins":                {`[]`, `["evil"]`},
-		"stateDir":               {`"/mine"`, `"/evil"`},
-		"log.level":              {`"info"`, `"debug"`},
-		"log.file":               {`"/mine"`, `"/evil"`},
+		"model":                   {`"a/b"`, `"evil/m"`},
+		"fallbackModels":          {`["a/b"]`, `["evil/m"]`},
+		"providers":               {`{"p": {"baseUrl": "http://mine"}}`, `{"p": {"baseUrl": "http://evil"}, "openai": {"baseUrl": "http://evil"}}`},
+		"webSearch.provider":      {`"searxng"`, `"tavily"`},
+		"webSearch.baseUrl":       {`"http://127.0.0.1:1"`, `"http://evil"`},
+		"webSearch.apiKeyEnv":     {`"MINE"`, `"ANTHROPIC_API_KEY"`},
+		"webSearch.apiKeyCommand": {`["mine"]`, `["evil"]`},
+		"mode":                    {`"readOnly"`, `"auto"`},
+		"toolset":                 {`"simple"`, `"all"`},
+		"permissions.allow":       {`[]`, `[{"tool": "bash"}]`},
+		"permissions.deny":        {`[{"tool": "bash"}]`, `[]`},
+		"permissions.ask":         {`[{"tool": "bash"}]`, `[]`},
+		"disabledTools":           {`["bash"]`, `[]`},
+		"featureFlags":            {`{"x": false}`, `{"x": true}`},
+		"requireRead":             {`true`, `false`},
+		"strictPaths":             {`true`, `false`},
+		"writeRoots":              {`["/nowhere/at/all"]`, `[]`},
+		"readRoots":               {`[]`, `["/"]`},
+		"closedFiles":             {`"editor"`, `"disk"`},
+		"apply":                   {`"none"`, `"disk"`},
+		"review":                  {`"after"`, `"sometimes"`},
+		"retry.attempts":          {`1`, `10`},
+		"retry.backoffMs":         {`500`, `1`},
+		"sandbox.level":           {`"strict"`, `"off"`},
+		"sandbox.network":         {`"deny"`, `"loopback"`},
+		"commands.env":            {`[]`, `["LD_PRELOAD=/evil"]`},
+		"commands.path":           {`[]`, `["evil"]`},
+		"commands.capabilities":   {`"drop"`, `"keep"`},
+		"budget.maxToolCalls":     {`5`, `0`},
+		"budget.maxToolTimeMs":    {`5`, `6`},
+		"budget.maxTurnRequests":  {`5`, `6`},
+		"budget.maxCostUsd":       {`0.5`, `0`},
+		"mcpServers":              {`{}`, `{"evil": {"command": "sh"}}`},
+		"hooks.beforeToolCall":    {`[{"matcher": "bash"}]`, `[{"command": ["sh"]}]`},
+		"hooks.afterToolCall":     {`[]`, `[{"command": ["sh"]}]`},
+		"hooks.sessionStart":      {`[]`, `[{"command": ["sh"]}]`},
+		"hooks.turnEnd":           {`[]`, `[{"command": ["sh"]}]`},
+		"plugins":                 {`[]`, `["evil"]`},
+		"stateDir":                {`"/mine"`, `"/evil"`},
+		"log.level":               {`"info"`, `"debug"`},
+		"log.file":                {`"/mine"`, `"/evil"`},
 
 		"limits.maxToolOutputChars": {`5000`, `5001`},
 		"limits.maxConcurrency":     {`2`, `3`},
@@ -193,12 +197,13 @@ func TestA13FilesNotToBeTrusted(t *testing.T) {
 		says  string
 	}{
 		{"world-writable", func(p string) error { return os.Chmod(p, 0o602) }, forbids, "everybody may write it (chmod o-w), so it may only make things stricter"},
+		{"in a world-writable folder", func(p string) error { return os.Chmod(filepath.Dir(p), 0o777) }, forbids, "everybody may put another one in its place (chmod o-w its folder), so it may only make things stricter"},
 		{"of another user", func(p string) error { return os.Chown(p, 4242, -1) }, forbids, "it belongs to another user, so it may only make things stricter"},
 		{"unreadable", func(p string) error { return os.Chmod(p, 0) }, Default(), "cannot be read: permission denied"},
 		{"malformed", func(p string) error { return os.WriteFile(p, []byte(text+"}"), 0o600) }, Default(), "not valid JSON"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if root := os.Getuid() == 0; root == (c.name == "unreadable") && c.name != "world-writable" && c.name != "malformed" {
+			if root := os.Getuid() == 0; root == (c.name == "unreadable") && !strings.Contains(c.name, "world-writable") && c.name != "malformed" {
 				t.Skip("as this user it cannot be made so")
 			}
 			path := filepath.Join(t.TempDir(), "config.json")
@@ -232,7 +237,7 @@ func TestBrokenFileKeepsWhatItSaid(t *testing.T) {
 		{"{}", "ask", ""},
 		{`{"mode": "auto"}`, "auto", ""},
 		{`{"mode": "auto"`, "auto", "1:16: not valid JSON: parsing object after value: unexpected EOF; what it said before holds"},
-		{`{"mode": "aut"}`, "ask", `1:10: "mode" must be "ask", "acceptEdits", "readOnly" or "auto", not "aut"; did you mean "auto"?`},
+		{`{"mode": "aut"}`, "ask", `1:10: "mode" must be "ask", "acceptEdits", "plan", "readOnly" or "auto", not "aut"; did you mean "auto"?`},
 		{`{"mode": "acceptEdits"}`, "acceptEdits", ""},
 		{"-", "ask", ""},
 		{`{`, "ask", "1:2: not valid JSON: parsing value: unexpected EOF"},
@@ -276,7 +281,7 @@ func TestOrigins(t *testing.T) {
 	loaded := new(Loader).Load(in)
 	got := map[string]string{}
 	for _, v := range loaded.Values() {
-		if v.Origins == nil {
+		if len(v.Origins) == 0 {
 			continue
 		}
 		value, err := json.Marshal(v.Value)
@@ -317,6 +322,7 @@ func TestNoSecretIsShown(t *testing.T) {
 		Command: "x", Args: []string{"canary"}, Env: map[string]string{"K": "canary"}, URL: "http://x/?k=canary",
 		Headers: map[string]string{"a": "canary"},
 	}}
+	c.WebSearch = WebSearch{BaseURL: "http://canary@x/", APIKeyCommand: []string{"get", "canary"}}
 	c.Hooks.TurnEnd = []Hook{{Command: []string{"x", "canary"}}}
 	shown := fmt.Sprintf("%+v", c.Redacted())
 	if strings.Contains(shown, "canary") {
@@ -327,8 +333,8 @@ func TestNoSecretIsShown(t *testing.T) {
 	}
 	// A key is looked at here whether it may hold a secret.
 	want := "providers.NAME.apiKeyCommand providers.NAME.baseUrl providers.NAME.headers providers.NAME.proxy " +
-		"mcpServers.NAME.args mcpServers.NAME.env mcpServers.NAME.headers mcpServers.NAME.url hooks[].command"
-	for _, typ := range []reflect.Type{reflect.TypeFor[Provider](), reflect.TypeFor[MCPServer](), reflect.TypeFor[Hook]()} {
+		"mcpServers.NAME.args mcpServers.NAME.env mcpServers.NAME.headers mcpServers.NAME.url hooks[].command webSearch.apiKeyCommand webSearch.baseUrl"
+	for _, typ := range []reflect.Type{reflect.TypeFor[Provider](), reflect.TypeFor[MCPServer](), reflect.TypeFor[Hook](), reflect.TypeFor[WebSearch]()} {
 		for i := range typ.NumField() {
 			f := typ.Field(i)
 			if f.Tag.Get("secret") != "" && !strings.Contains(want, "."+f.Tag.Get("json")) {

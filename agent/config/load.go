@@ -15,7 +15,8 @@ import (
 
 // Inputs are the layers of a configuration, in ascending precedence. Empty ones are skipped.
 type Inputs struct {
-	// UserFile is the path of the user's own file, see UserFile.
+	// UserFile is the path of the user's own file, see UserFile. Below it is the layer of RulesFile, of which permissions alone
+	// holds.
 	UserFile string
 	// Workspace is the folder whose .tandem/config.json is read, More are further folders, whose files are read after it.
 	// Such a file came with its repository, so it may only make things stricter.
@@ -49,7 +50,7 @@ func WorkspaceFile(folder string) string { return filepath.Join(folder, ".tandem
 func (in Inputs) Files() []string {
 	var files []string
 	if in.UserFile != "" {
-		files = append(files, in.UserFile)
+		files = append(files, RulesFile(in.UserFile), in.UserFile)
 	}
 	for _, folder := range in.folders() {
 		files = append(files, WorkspaceFile(folder))
@@ -66,8 +67,9 @@ func (in Inputs) folders() []string {
 
 // Origin is the place of a value. Line and Column count from 1; both are 0 outside files.
 type Origin struct {
-	Source       string
-	Line, Column int
+	Source string `json:"source"`
+	Line   int    `json:"line,omitzero"`
+	Column int    `json:"column,omitzero"`
 }
 
 func (o Origin) String() string {
@@ -86,6 +88,8 @@ type Loaded struct {
 	Origins map[string][]Origin
 	// Texts are the files that were read, by path.
 	Texts map[string][]byte
+	// Sources are where the rules of Permissions were written, by SourceKey.
+	Sources map[string]Origin
 	// AskAlways says that a restriction could not be parsed: every change and command must ask, also in a session with a
 	// looser mode.
 	AskAlways bool
@@ -105,14 +109,15 @@ type Loader struct{ good map[string][]byte }
 // Load merges the layers.
 func (l *Loader) Load(in Inputs) Loaded {
 	a := assembly{
-		Loaded: Loaded{Config: Default(), Origins: map[string][]Origin{}, Texts: map[string][]byte{}},
+		Loaded: Loaded{Config: Default(), Origins: map[string][]Origin{}, Texts: map[string][]byte{}, Sources: map[string]Origin{}},
 		loader: l, folders: in.folders(),
 	}
 	if in.UserFile != "" {
-		a.file(in.UserFile, "")
+		a.file(RulesFile(in.UserFile), "", (*decoder).onlyRules)
+		a.file(in.UserFile, "", nil)
 	}
 	for _, folder := range a.folders {
-		a.file(WorkspaceFile(folder), folder)
+		a.file(WorkspaceFile(folder), folder, nil)
 	}
 	a.editor(in, "initializationOptions", in.Client, in.OwnClient, nil)
 	// The section comes last, since it can be changed while the server runs.
@@ -122,7 +127,7 @@ func (l *Loader) Load(in Inputs) Loaded {
 	if loose := a.Mode == "auto" || a.Mode == "acceptEdits"; a.askAlways && loose {
 		a.Problems = append(a.Problems, Problem{
 			Bad: true, Source: "mode", Key: "mode",
-			Message: fmt.Sprintf("%q instead of %q, until what is wrong in the configuration is put right", "ask", a.Mode),
+			Message: fmt.Sprintf("%q instead of %q, until the errors in the configuration are corrected", "ask", a.Mode),
 		})
 		a.Mode = "ask"
 	}
@@ -150,6 +155,13 @@ func (a *assembly) lay(d *decoder, accept func(d *decoder, base, next *Config)) 
 		accept(d, &base, &next)
 	}
 	a.Config = next
+	for effect, rules := range next.Permissions.ByEffect() {
+		for _, r := range rules {
+			if k := SourceKey(effect, r); a.Sources[k] == (Origin{}) {
+				a.Sources[k] = Origin{Source: d.source}
+			}
+		}
+	}
 	a.askAlways = a.askAlways || d.askAlways || d.broken
 	a.Problems = append(a.Problems, d.problems...)
 	for key := range d.set {
@@ -186,8 +198,9 @@ func (a *assembly) origin(d *decoder, key string) {
 	a.Origins[key] = []Origin{o}
 }
 
-// file merges a file, if it exists. One of a folder, or one that other users can write, may only make things stricter.
-func (a *assembly) file(path, folder string) {
+// file merges a file, if it exists. One of a folder, or one that other users can write, may only make things stricter. accept
+// is as of lay, for a file of the user's own; may be nil.
+func (a *assembly) file(path, folder string, accept func(d *decoder, base, next *Config)) {
 	text, foreign, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		delete(a.loader.good, path)
@@ -234,7 +247,7 @@ func (a *assembly) file(path, folder string) {
 		d.report(true, span{}, "", "%s, so it may only make things stricter", foreign)
 		a.lay(d, func(d *decoder, base, next *Config) { d.narrowed("this file", "", a.folders, base, next) })
 	default:
-		a.lay(d, nil)
+		a.lay(d, accept)
 	}
 }
 
@@ -260,23 +273,33 @@ func ReadFile(path string) ([]byte, error) {
 
 // read is ReadFile; foreign says why the file may not be the user's own.
 func read(path string) (text []byte, foreign string, err error) {
+	irregular := func(info fs.FileInfo, err error) error {
+		if err == nil && !info.Mode().IsRegular() {
+			err = errors.New("it is not a regular file")
+		}
+		return err
+	}
+	if err := irregular(os.Stat(path)); err != nil { // opening a device may do something
+		return nil, "", err
+	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, "", err
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil {
+	if err := irregular(info, err); err != nil {
 		return nil, "", err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, "", errors.New("it is not a regular file")
 	}
 	switch {
 	case info.Mode().Perm()&0o002 != 0:
 		foreign = "everybody may write it (chmod o-w)"
 	case notOurs(info):
 		foreign = "it belongs to another user"
+	default:
+		if in, err := os.Stat(filepath.Dir(path)); err == nil && in.Mode().Perm()&0o002 != 0 && in.Mode()&fs.ModeSticky == 0 {
+			foreign = "everybody may put another one in its place (chmod o-w its folder)"
+		}
 	}
 	text, err = io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err == nil && len(text) > maxFile {

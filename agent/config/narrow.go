@@ -79,6 +79,7 @@ func (d *decoder) narrowed(who, folder string, folders []string, base, next *Con
 //	more     a list that is added to, as always
 //	order:   a value after the present one
 //	roots    see narrowRoots
+//	network  see Network.narrower
 //
 // A key without the tag may not be set. The tags are the only table of this.
 func (d *decoder) narrow(who, key string, base, next reflect.Value) {
@@ -132,6 +133,8 @@ func within(rule string, base, next reflect.Value) bool {
 	switch kind {
 	case "free", "more", "roots":
 		return true
+	case "network":
+		return Network(next.String()).narrower(Network(base.String()))
 	case "true":
 		return next.Bool() || !base.Bool()
 	case "order":

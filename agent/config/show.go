@@ -18,9 +18,10 @@ func Schema() string { return schema }
 
 // Value is the value of a key with its origins; without any it is the default.
 type Value struct {
-	Key     string
-	Value   any
-	Origins []Origin
+	Key   string `json:"key"`
+	Value any    `json:"value"`
+	// Origins are empty, not nil, for a default.
+	Origins []Origin `json:"origins"`
 }
 
 // Values lists every key with its value, redacted.
@@ -28,7 +29,7 @@ func (l Loaded) Values() []Value {
 	var out []Value
 	c := l.Redacted()
 	walk(reflect.ValueOf(c), "", func(key string, v reflect.Value) {
-		out = append(out, Value{key, v.Interface(), l.originsOf(key)})
+		out = append(out, Value{key, v.Interface(), append([]Origin{}, l.originsOf(key)...)})
 	})
 	return out
 }

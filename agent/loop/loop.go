@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"tandem/agent/model"
@@ -164,8 +165,9 @@ func (l *Loop) request(ctx context.Context) (resp model.Response, more bool, err
 	l.Conversation.Next(ctx)
 	host := l.Host()
 	host.Budget = l.Calls
+	offer := offered(host)
 	a := &answer{loop: l, ctx: ctx, tools: host.Tools, calls: run.NewStream(ctx, host)}
-	resp, err = l.stream(ctx, a)
+	resp, err = l.stream(ctx, a, offer)
 	results := a.calls.Wait()
 	if resp.Usage != (model.Usage{}) {
 		l.usage = l.usage.Add(resp.Usage)
@@ -198,23 +200,28 @@ func (l *Loop) overBudget() bool {
 }
 
 // stream sends the request. A panic of the driver becomes the error of the request.
-func (l *Loop) stream(ctx context.Context, a *answer) (resp model.Response, err error) {
+func (l *Loop) stream(ctx context.Context, a *answer, offer []tools.Tool) (resp model.Response, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			l.Log.Error("model driver panicked", "model", l.Model.Name(), "panic", v, "stack", string(debug.Stack()))
 			err = &model.Error{Kind: "bad_response", Message: fmt.Sprintf("The driver of %s failed: %v.", l.Model.Name(), v)}
 		}
 	}()
-	return model.Bounded(l.Model).Stream(ctx, l.compose(a.tools), a.delta)
+	return model.Bounded(l.Model).Stream(ctx, l.compose(offer), a.delta)
 }
 
-func (l *Loop) compose(offer *tools.Set) model.Request {
+// offered are the tools that a request shows the model.
+func offered(h *run.Host) []tools.Tool {
+	return slices.DeleteFunc(h.Tools.List(), func(t tools.Tool) bool { return h.Offers != nil && !h.Offers(t.Spec()) })
+}
+
+func (l *Loop) compose(offer []tools.Tool) model.Request {
 	if l.messages == nil {
 		l.messages = []model.Message{{Role: model.System, Text: l.System()}}
 	}
 	l.messages = append(l.messages, l.Conversation.Since(len(l.messages)-1)...)
 	r := model.Request{Messages: l.messages[:len(l.messages):len(l.messages)], Session: l.Key}
-	for _, tool := range offer.List() {
+	for _, tool := range offer {
 		spec := tool.Spec()
 		r.Tools = append(r.Tools, model.ToolSpec{
 			Name: spec.Name, Description: spec.Description, Parameters: tool.Schema().JSON(),

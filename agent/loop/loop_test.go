@@ -17,6 +17,7 @@ import (
 	"tandem/tools"
 	"tandem/tools/gate"
 	"tandem/tools/run"
+	"tandem/tools/toolstest"
 )
 
 // memory is a conversation that is kept nowhere, as that of a subagent is.
@@ -88,7 +89,7 @@ func newLoop(t *testing.T, m model.Model, c loop.Conversation) *loop.Loop {
 	type in struct {
 		Text string `json:"text" doc:"What to note"`
 	}
-	set := tools.SetOf(tools.Define(tools.Definition[in]{
+	set := toolstest.SetOf(tools.Define(tools.Definition[in]{
 		Spec:  tools.Spec{Name: "note", Kind: tools.Think, Description: "Notes something."},
 		Needs: tools.Always[in](tools.Need{Act: tools.Reads}),
 		Plan: func(_ context.Context, _ *tools.Env, in in) (*tools.Plan, error) {

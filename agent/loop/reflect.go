@@ -41,5 +41,5 @@ func (r *reflector) hint(tool string, result tools.Result) string {
 	}
 	r.hints++
 	return fmt.Sprintf("\n\nThis is the same mistake as before. Do not send these arguments again: compare each with "+
-		"what %s expects, change what is named above, or reach your aim another way.", tool)
+		"what %s expects, change the arguments that are named above, or reach your aim another way.", tool)
 }

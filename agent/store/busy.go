@@ -30,9 +30,8 @@ func (d *database) begin(came time.Time) (*sql.Tx, error) {
 		return nil, d.locked()
 	}
 	tx, err := d.db.Begin()
-	var e *sqlite.Error
 	switch {
-	case errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY:
+	case busy(err):
 		d.stuck.at = time.Now()
 		if !d.stuck.brief {
 			_, err := d.db.Exec(fmt.Sprintf("PRAGMA busy_timeout = %d", stuckWait))
@@ -45,6 +44,12 @@ func (d *database) begin(came time.Time) (*sql.Tx, error) {
 		}
 	}
 	return tx, err
+}
+
+// busy says that another connection holds a lock.
+func busy(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
 // locked is the error that names the process with the write lock.

@@ -20,7 +20,7 @@ func (h holder) alive() bool {
 	if h.pid == 0 {
 		return false
 	}
-	if gone(h.pid) {
+	if Gone(h.pid) {
 		return false
 	}
 	start := started(h.pid)

@@ -128,7 +128,7 @@ func keep(tx *sql.Tx, intent int64, hash, path string, now time.Time, packed []b
 
 // Keep implements disk.Journal.
 func (d *database) Keep(intent int64, path string, data []byte) (string, error) {
-	hash, packed := hashOf(string(data)), pack(string(data))
+	hash, packed := hashOf(string(data)), d.packer.pack(data)
 	if err := d.surely(func(tx *sql.Tx) error { return keep(tx, intent, hash, path, d.now(), packed) }); err != nil {
 		return "", err
 	}
@@ -327,7 +327,7 @@ func (d *database) beside(ids []int64) (all []loose, err error) {
 		return nil, reason(err)
 	}
 	for i := range all {
-		all[i].data = pack(string(all[i].data[1:]))
+		all[i].data = d.packer.pack(all[i].data[1:])
 	}
 	return all, nil
 }
@@ -373,7 +373,7 @@ func (d *database) stow(ids []int64, all []loose) error {
 			continue
 		}
 		if err == nil {
-			packed := pack(text)
+			packed := d.packer.pack([]byte(text))
 			err = d.write(func(tx *sql.Tx) error {
 				_, err := tx.Exec("UPDATE blob SET data = ? WHERE hash = ?", packed, h)
 				return err

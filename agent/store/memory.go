@@ -31,6 +31,7 @@ type memory struct {
 	blobs    map[string]*shared
 	intents  map[int64]*jotted
 	last     int64 // the newest intent
+	audit    []link
 	size     int64
 }
 
@@ -84,6 +85,10 @@ func (m *memory) Append(id string, entries ...Entry) error {
 	}
 	k.Updated = m.now()
 	for _, e := range entries {
+		if e.Kind == Audit {
+			m.chain(linkOf(new(packer), id, e))
+			continue
+		}
 		e.Blobs = slices.Clone(e.Blobs)
 		for i, b := range e.Blobs {
 			e.Blobs[i] = Blob{Hash: hashOf(b.Data)}
@@ -97,6 +102,96 @@ func (m *memory) Append(id string, entries ...Entry) error {
 		m.collect(m.quota, time.Time{})
 	}
 	return nil
+}
+
+// Intend implements Store. Nothing survives the process.
+func (m *memory) Intend(id string, _ bool, entries ...Entry) error { return m.Append(id, entries...) }
+
+// chain appends a record to the audit.
+func (m *memory) chain(l link) {
+	var prev []byte
+	if n := len(m.audit); n > 0 {
+		prev, l.seq = m.audit[n-1].hash, m.audit[n-1].seq
+	}
+	l.seq++
+	l.hash = l.sum(prev)
+	m.audit = append(m.audit, l)
+	m.size += l.size()
+}
+
+func (l *link) size() int64 { return int64(len(l.body) + len(l.text)) }
+
+// eraseAudit deletes the texts of a session's records.
+func (m *memory) eraseAudit(session string) {
+	done := false
+	for i := range m.audit {
+		if l := &m.audit[i]; l.session == session && l.text != nil {
+			m.size -= int64(len(l.text))
+			l.text, done = nil, true
+		}
+	}
+	if done {
+		m.chain(own(m.now(), erased, session))
+	}
+}
+
+// Audited implements Store.
+func (m *memory) Audited(q AuditQuery, visit func(Audited) bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range slices.Backward(m.audit) {
+		if l.session == "" || q.Session != "" && l.session != q.Session || !q.Since.IsZero() && l.at < q.Since.UnixMicro() {
+			continue
+		}
+		a, err := l.audited()
+		if err != nil || !visit(a) {
+			return err
+		}
+	}
+	return nil
+}
+
+// VerifyAudit implements Store.
+func (m *memory) VerifyAudit() (AuditState, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var start []byte
+	for _, l := range m.audit {
+		if l.session == "" && l.call == dropped {
+			start = l.body
+		}
+	}
+	c, err := follow(start)
+	if err != nil {
+		return AuditState{}, err
+	}
+	for _, l := range m.audit {
+		if err := c.add(l); err != nil {
+			return c.state, err
+		}
+	}
+	return c.end(0)
+}
+
+// dropAudit drops the records before a time, and says how many.
+func (m *memory) dropAudit(before time.Time) int64 {
+	n := slices.IndexFunc(m.audit, func(l link) bool { return l.at >= before.UnixMicro() })
+	if n < 0 {
+		n = len(m.audit)
+	}
+	for n > 0 && m.audit[n-1].session == "" {
+		n--
+	}
+	if n == 0 {
+		return 0
+	}
+	newest := m.audit[n-1]
+	m.chain(own(m.now(), dropped, gap{newest.seq, hex.EncodeToString(newest.hash)}))
+	for _, l := range m.audit[:n] {
+		m.size -= l.size()
+	}
+	m.audit = slices.Delete(m.audit, 0, n)
+	return int64(n)
 }
 
 // put stores a text, unless it exceeds the quota.
@@ -144,6 +239,7 @@ func (m *memory) Delete(id string) error {
 
 func (m *memory) forget(id string) {
 	k := m.sessions[id]
+	m.eraseAudit(id)
 	delete(m.sessions, id)
 	m.size -= k.size
 	for _, e := range k.entries {
@@ -281,6 +377,11 @@ func (m *memory) collect(most int64, before time.Time) (c Collected) {
 			c.Intents++
 		}
 	}
+	aged := m.now().Add(-keepAudit)
+	if before.After(aged) {
+		aged = before
+	}
+	c.Records = m.dropAudit(aged)
 	var free []*kept
 	for _, k := range m.sessions {
 		if !k.held {

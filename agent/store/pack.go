@@ -5,7 +5,9 @@ import (
 	"compress/flate"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/klauspost/compress/s2"
 )
@@ -17,14 +19,24 @@ const (
 	snappy   = 2 // S2, a superset of Snappy
 )
 
-// pack compresses a text with S2, a fast codec, if that makes it smaller.
-func pack(s string) []byte {
-	const little = 512
+// packer compresses texts with S2, a fast codec. It may be used concurrently.
+type packer struct{ buffers sync.Pool }
+
+// pack gives a text as it is stored: compressed, if that makes it smaller.
+func (p *packer) pack(s []byte) []byte {
+	const little, large = 512, 256 << 10
 	if most := s2.MaxEncodedLen(len(s)); len(s) >= little && most > 0 {
-		packed := make([]byte, 1+most)
-		packed[0] = snappy
-		if small := s2.Encode(packed[1:], []byte(s)); len(small) < len(s) {
-			return bytes.Clone(packed[:1+len(small)]) // frees the rest of the buffer
+		buffer, _ := p.buffers.Get().(*[]byte)
+		if buffer == nil {
+			buffer = new([]byte)
+		}
+		*buffer = slices.Grow((*buffer)[:0], most)
+		small := s2.Encode((*buffer)[:most], s)
+		if most <= large { // a larger one would be held for texts that are rare
+			defer p.buffers.Put(buffer)
+		}
+		if len(small) < len(s) {
+			return append([]byte{snappy}, small...)
 		}
 	}
 	return append([]byte{plain}, s...)

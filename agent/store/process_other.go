@@ -4,8 +4,8 @@ package store
 
 import "os"
 
-// gone says that no process has the id. A process of another user may count as gone.
-func gone(pid int) bool {
+// Gone says that no process has the id. A process of another user may count as gone.
+func Gone(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err == nil {
 		_ = p.Release()

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// gone says that no process has the id.
-func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+// Gone says that no process has the id.
+func Gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
 // inode is a file's inode number, 0 if there is no such file.
 func inode(path string) uint64 {

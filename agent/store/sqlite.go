@@ -69,7 +69,14 @@ CREATE TABLE kept (
 	time INTEGER NOT NULL, PRIMARY KEY (intent, hash, path)
 ) WITHOUT ROWID;
 CREATE INDEX kept_hash ON kept (hash);
-`, `` /* texts are compressed with S2 */}
+`, `` /* texts are compressed with S2 */, `
+CREATE TABLE audit (
+	seq INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL, session TEXT NOT NULL, call TEXT NOT NULL, body BLOB NOT NULL,
+	text BLOB, texthash BLOB NOT NULL, hash BLOB NOT NULL
+);
+CREATE TRIGGER audit_append_only BEFORE UPDATE ON audit WHEN NEW.text IS NOT NULL OR NEW.seq <> OLD.seq OR NEW.hash <> OLD.hash
+BEGIN SELECT RAISE(ABORT, 'the audit is append-only'); END;
+`}
 }
 
 // application marks the file as ours ("Tndm").
@@ -92,12 +99,15 @@ type database struct {
 	jotted   jotting
 	wrote    atomic.Int64 // appends so far
 	full     atomic.Bool  // over quota: blobs are dropped
-	untidy   atomic.Bool  // a truncation of the log is scheduled
+	packer   packer
+	untidy   atomic.Bool // a truncation of the log is scheduled
 	// tidy is the delay before the log is truncated, after the start and after each failure.
 	tidy time.Duration
 
-	// The prepared statements of Append.
+	// The prepared statements of Append and Intend.
 	mine, touch, insert *sql.Stmt
+	// head reads the newest record of the audit, chain appends one.
+	head, chain *sql.Stmt
 }
 
 func open(path string, o Options, steps []string) (Store, error) {
@@ -112,7 +122,7 @@ func open(path string, o Options, steps []string) (Store, error) {
 	}
 	log, err := os.Stat(path + "-wal")
 	left := err == nil && log.Size() > 0 // by another process, or by one that was killed
-	db, err := connect(path, "synchronous(full)", "foreign_keys(on)", "secure_delete(on)", "journal_size_limit(4194304)")
+	db, err := connect(path, "synchronous(full)", "foreign_keys(on)", "secure_delete(on)", "journal_size_limit(4194304)", "cache_size(-512)")
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +135,12 @@ func open(path string, o Options, steps []string) (Store, error) {
 		tidy: 10 * time.Second,
 		ends: endings{large: map[int64]bool{}},
 	}
-	if err = d.migrate(steps); err == nil {
+	// While another process makes the store, its change to a write-ahead log is a lock that SQLite's busy timeout does not wait for.
+	err = d.migrate(steps)
+	for end := time.Now().Add(busyWait * time.Millisecond); busy(err) && time.Now().Before(end); err = d.migrate(steps) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err == nil {
 		d.mine, err = db.Prepare("SELECT key, updated FROM session WHERE id = ? AND nonce = ?")
 	}
 	if err == nil {
@@ -133,6 +148,12 @@ func open(path string, o Options, steps []string) (Store, error) {
 	}
 	if err == nil {
 		d.insert, err = db.Prepare("INSERT INTO entry (session, time, turn, kind, call, text, body, blobs) VALUES (?,?,?,?,?,?,?,?)")
+	}
+	if err == nil {
+		d.head, err = db.Prepare("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")
+	}
+	if err == nil {
+		d.chain, err = db.Prepare("INSERT INTO audit (" + linkColumns + ") VALUES (?,?,?,?,?,?,?,?)")
 	}
 	if err != nil {
 		_ = errors.Join(finder.Close(), db.Close())
@@ -420,7 +441,14 @@ const touched = time.Second
 const letGo = "pid = 0, start = 0, nonce = '', updated =" +
 	" max(updated, coalesce((SELECT time FROM entry WHERE session = session.key ORDER BY seq DESC LIMIT 1), 0))"
 
-func (d *database) Append(id string, entries ...Entry) error {
+func (d *database) Append(id string, entries ...Entry) error { return d.appendAll(id, false, entries) }
+
+// Intend implements Store.
+func (d *database) Intend(id string, synced bool, entries ...Entry) error {
+	return d.appendAll(id, synced, entries)
+}
+
+func (d *database) appendAll(id string, synced bool, entries []Entry) error {
 	const often = 100
 	if d.wrote.Add(1)%often == 0 {
 		if err := d.bound(); err != nil {
@@ -432,21 +460,29 @@ func (d *database) Append(id string, entries ...Entry) error {
 		body, hashes any
 		blobs        map[string][]byte
 	}
+	var links []link
+	entries = slices.Clone(entries)
+	entries = slices.DeleteFunc(entries, func(e Entry) bool {
+		if e.Kind == Audit {
+			links = append(links, linkOf(&d.packer, id, e))
+		}
+		return e.Kind == Audit
+	})
 	all := make([]packed, len(entries))
 	for i, e := range entries {
-		p := packed{body: pack(string(e.Body)), blobs: map[string][]byte{}}
+		p := packed{body: d.packer.pack(e.Body), blobs: map[string][]byte{}}
 		var hashes []string
 		for _, b := range e.Blobs {
 			h := hashOf(b.Data)
 			hashes = append(hashes, h)
 			if !d.full.Load() {
-				p.blobs[h] = pack(b.Data)
+				p.blobs[h] = d.packer.pack([]byte(b.Data))
 			}
 		}
 		p.hashes = strings.Join(hashes, " ")
 		all[i] = p
 	}
-	return d.write(func(tx *sql.Tx) error {
+	return d.transact(synced, func(tx *sql.Tx) error {
 		var key, updated int64
 		err := tx.Stmt(d.mine).QueryRow(id, d.me.nonce).Scan(&key, &updated)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -478,7 +514,10 @@ func (d *database) Append(id string, entries ...Entry) error {
 				}
 			}
 		}
-		return nil
+		if len(links) == 0 {
+			return nil
+		}
+		return d.auditInto(tx, links)
 	})
 }
 
@@ -502,7 +541,7 @@ func (d *database) Delete(id string) error {
 		if err := d.free(r); err != nil {
 			return err
 		}
-		return forget(tx, r)
+		return d.forget(tx, r)
 	})
 	if err != nil {
 		return err
@@ -510,8 +549,11 @@ func (d *database) Delete(id string) error {
 	return d.shrink()
 }
 
-// forget deletes a session with its intents. Open intents stay without bytes, for recovery.
-func forget(tx *sql.Tx, r row) error {
+// forget deletes a session with its intents and the texts of its audit. Open intents stay without bytes, for recovery.
+func (d *database) forget(tx *sql.Tx, r row) error {
+	if err := d.eraseAudit(tx, r.ID); err != nil {
+		return err
+	}
 	hashes, err := hashesOf(tx, "SELECT hash FROM blob_use WHERE session = ?", r.key)
 	if err != nil {
 		return err
@@ -702,6 +744,30 @@ func (d *database) Collect(most int64, before time.Time) (c Collected, err error
 			return c, err
 		}
 	}
+	aged := d.now().Add(-keepAudit)
+	if before.After(aged) {
+		aged = before
+	}
+	err = d.write(func(tx *sql.Tx) error {
+		if size > most {
+			middle, err := d.middleOfAudit(tx, most)
+			if err != nil {
+				return err
+			}
+			if middle.After(aged) {
+				aged = middle
+			}
+		}
+		var err error
+		c.Records, err = d.dropAudit(tx, aged)
+		return err
+	})
+	if err != nil {
+		return c, err
+	}
+	if size, err = d.Size(); err != nil {
+		return c, err
+	}
 	all, _, err := d.Sessions(Query{})
 	if err != nil {
 		return c, err
@@ -720,7 +786,7 @@ func (d *database) Collect(most int64, before time.Time) (c Collected, err error
 			if err != nil {
 				return err
 			}
-			return forget(tx, r)
+			return d.forget(tx, r)
 		})
 		switch {
 		case errors.As(err, &held), errors.Is(err, ErrUnknown): // another process took or deleted it meanwhile
@@ -745,7 +811,7 @@ func (d *database) Collect(most int64, before time.Time) (c Collected, err error
 		}
 	}
 	c.Bytes = max(0, had-size)
-	if c.Sessions+c.Intents == 0 && before.IsZero() {
+	if c.Sessions+c.Intents == 0 && c.Records == 0 && before.IsZero() {
 		return c, nil
 	}
 	return c, d.shrink()

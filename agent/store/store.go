@@ -70,6 +70,9 @@ const (
 	// Notice is a message shown to the user, Decision the user's verdict on changes.
 	Notice   Kind = "notice"
 	Decision Kind = "decision"
+	// Audit is a record of the audit. It has its own list, and is not among the session's entries. It outlives the session, without its
+	// Text.
+	Audit Kind = "audit"
 )
 
 // Entry is one event of a session. All its text except Blobs is UTF-8.
@@ -120,6 +123,7 @@ type Query struct {
 // Collected counts what Collect deleted.
 type Collected struct {
 	Sessions, Intents int
+	Records           int64 // of the audit
 	Bytes             int64
 }
 
@@ -145,6 +149,14 @@ type Store interface {
 	Take(id string) (Session, []Entry, error)
 	// Append adds entries to a session that this store has locked.
 	Append(id string, entries ...Entry) error
+	// Intend is Append before an effect, which must not happen if it fails. With synced the entries survive a crash of the
+	// machine too, else only once a later transaction is synced, such as one of disk.Journal.
+	Intend(id string, synced bool, entries ...Entry) error
+	// Audited visits the records of the audit that q selects, the newest first, until visit returns false. visit must not use
+	// the store.
+	Audited(q AuditQuery, visit func(Audited) bool) error
+	// VerifyAudit checks the whole chain. An error may be a *TamperedError.
+	VerifyAudit() (AuditState, error)
 	// Release unlocks a session.
 	Release(id string) error
 	// Delete deletes a session and the bytes of its intents. Open intents are deleted when they end.
@@ -166,7 +178,8 @@ type Store interface {
 	Stats() (Stats, error)
 	// Collect deletes ended intents and unlocked sessions: those last used before the time before, then the oldest until
 	// most bytes or fewer are in use. Intents are deleted first, and two weeks after their end in any case. Open intents
-	// that began before the time before and belong to no session lose their bytes.
+	// that began before the time before and belong to no session lose their bytes. Records of the audit are deleted after a year,
+	// or where they are older than before.
 	Collect(most int64, before time.Time) (Collected, error)
 	// Close unlocks every session, leaves open intents to the next process's recovery, and closes the store.
 	Close() error

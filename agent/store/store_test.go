@@ -249,8 +249,9 @@ func TestQuota(t *testing.T) {
 }
 
 func TestPack(t *testing.T) {
+	var p packer // whose buffers are used again
 	for _, s := range []string{"", "x", strings.Repeat("ab", 5000), random(newClock(), 5000), strings.Repeat("x", 512)} {
-		b := pack(s)
+		b := p.pack([]byte(s))
 		if got, err := unpack(b); err != nil || got != s {
 			t.Errorf("%.20q came back as %.20q, %v", s, got, err)
 		}

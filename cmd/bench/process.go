@@ -119,22 +119,6 @@ func (p *process) resident() (float64, error) {
 	return last, nil
 }
 
-// cpu is the processor time that it has used.
-func (p *process) cpu() (time.Duration, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	// The name is in brackets and may hold anything. User and system time are the 14th and 15th field, in hundredths.
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	if len(fields) < 13 {
-		return 0, fmt.Errorf("%q is no stat", stat)
-	}
-	user, err1 := strconv.Atoi(fields[11])
-	system, err2 := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * 10 * time.Millisecond, errors.Join(err1, err2)
-}
-
 // editor is a running server with an editor at its other end.
 type editor struct {
 	*client.Client

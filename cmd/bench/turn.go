@@ -233,12 +233,8 @@ func (b *bench) long(ctx context.Context) error {
 		}
 		used = append(used, float64(after-before)/reads)
 	}
-	for name, some := range map[string][]float64{"first": used[1:5], "last": used[turns-4:]} { // the clock has few ticks: sums
-		sum := 0.0
-		for _, ns := range some {
-			sum += ns
-		}
-		b.add("Turn/long/"+name, len(some)*reads, sum/float64(len(some)), "ns/op")
+	for name, some := range map[string][]float64{"first": used[1:5], "last": used[turns-4:]} {
+		b.add("Turn/long/"+name, len(some)*reads, median(some), "ns/op")
 	}
 	return nil
 }

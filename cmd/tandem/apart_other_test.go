@@ -2,5 +2,10 @@
 
 package main
 
+import "os"
+
 // apart has nothing to do: nobody is asked on a terminal here.
 func apart() {}
+
+// tryLock has no locks to take here.
+func tryLock(*os.File) bool { return true }

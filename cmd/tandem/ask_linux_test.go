@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tandem/lspserver/protocol"
+	"tandem/lspserver/terminal"
 )
 
 // tty is a pseudoterminal. What is on its screen is what the program has written and the terminal has echoed.
@@ -108,29 +109,26 @@ func (y *tty) press(keys string) {
 }
 
 // person is somebody at the terminal for whom time passes when the test lets it.
-func (y *tty) person() (p *person, waits chan chan struct{}) {
+func (y *tty) person() (p *terminal.Person, waits chan chan struct{}) {
 	waits = make(chan chan struct{})
-	return &person{
-		in: y.device, out: visible{y.device},
-		drop: func() error { return dropTyped(y.device) },
-		size: func() (int, int) { return window(y.device) },
-		wait: func(ctx context.Context, d time.Duration) error {
-			if d != settle {
-				return errors.New("it waits for another time")
-			}
-			over := make(chan struct{})
-			waits <- over
-			<-over
-			return ctx.Err()
-		},
-	}, waits
+	p = terminal.On(y.device)
+	p.Wait = func(ctx context.Context, d time.Duration) error {
+		if d != 300*time.Millisecond {
+			return errors.New("it waits for another time")
+		}
+		over := make(chan struct{})
+		waits <- over
+		<-over
+		return ctx.Err()
+	}
+	return p, waits
 }
 
 // askInto sends the answer, which is a no where nobody can be asked.
-func (p *person) askInto(ctx context.Context, q protocol.PermissionParams, answer chan<- bool) {
+func askInto(ctx context.Context, p *terminal.Person, q protocol.PermissionParams, answer chan<- bool) {
 	go func() {
-		allowed, err := p.permission(ctx, q)
-		answer <- allowed && err == nil
+		option, err := p.Permission(ctx, q)
+		answer <- option == "allow_once" && err == nil
 	}()
 }
 
@@ -155,7 +153,7 @@ func TestFindingS3S22NothingTypedAheadIsAnAnswer(t *testing.T) {
 		y.press("y\n")
 		y.await("y\n")
 		answer := make(chan bool)
-		p.askInto(t.Context(), command("make"), answer)
+		askInto(t.Context(), p, command("make"), answer)
 		over := <-waits
 		y.await("  | make\n")
 		y.press("yes\ny")
@@ -179,7 +177,7 @@ func TestFindingS3NoAnswerIsANo(t *testing.T) {
 	p, waits := y.person()
 	answer := make(chan bool)
 	ctx, cancel := context.WithCancel(t.Context())
-	ask := func() { p.askInto(ctx, command("make"), answer) }
+	ask := func() { askInto(ctx, p, command("make"), answer) }
 	ask()
 	close(<-waits)
 	y.await("Allow? [y/N] ")
@@ -215,7 +213,7 @@ func TestFindingS3S17AllIsShown(t *testing.T) {
 	y := newTTY(t, 24, 80)
 	p, waits := y.person()
 	answer := make(chan bool)
-	ask := func() { p.askInto(t.Context(), command(text.String()), answer) }
+	ask := func() { askInto(t.Context(), p, command(text.String()), answer) }
 	ask()
 	seen := ""
 	for pages := 0; ; pages++ {
@@ -326,15 +324,56 @@ func TestFindingS3AskedOnTheControllingTerminal(t *testing.T) {
 	}
 }
 
+// TestF204AnswersAtTheTerminal: "always" is kept as the rule that was shown, asks nothing afterwards, and can be taken back.
+func TestF204AnswersAtTheTerminal(t *testing.T) {
+	const script = `call write_file {"path": "sub/a", "content": "x"}` + "\n\n" + `call write_file {"path": "sub/b", "content": "x"}` + "\n\nsay Done.\n"
+	cmd := runs(t, script)
+	y := newTTY(t, 24, 100)
+	y.on(cmd)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if asked := y.await("Allow? [y/N] "); !strings.Contains(asked, "\n  a: Always allow in this workspace: write_file sub/**\n") {
+		t.Errorf("asked %q", asked)
+	}
+	y.press("a\n")
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"a", "b"} {
+		if _, err := os.Stat(filepath.Join(cmd.Dir, "sub", name)); err != nil {
+			t.Error(err)
+		}
+	}
+	permissions := func(args ...string) string {
+		c := exec.CommandContext(t.Context(), program, append([]string{"permissions"}, args...)...)
+		c.Dir, c.Env = cmd.Dir, cmd.Env
+		out, err := c.Output()
+		if err != nil {
+			t.Error(args, err)
+		}
+		return string(out)
+	}
+	list := permissions("list")
+	if !strings.Contains(list, "  allow  write_file sub/**  ("+cmd.Dir+", ") {
+		t.Errorf("%q", list)
+	}
+	permissions("remove", strings.Fields(list)[0])
+	if list = permissions("list"); list != "" {
+		t.Errorf("%q", list)
+	}
+}
+
 // The end of a turn takes back the question that stands, and what came meanwhile is printed.
 func TestFindingS3TheEndPrintsWhatWaits(t *testing.T) {
 	y := newTTY(t, 24, 100)
 	asked, waits := y.person()
 	var out bytes.Buffer
-	p := &printer{out: &out, info: io.Discard, person: asked}
+	p := terminal.NewPrinter(&out, io.Discard, asked)
+	h := p.Handlers()
 	outcome := make(chan protocol.PermissionOutcome)
 	ask := func() {
-		o, err := p.permission(t.Context(), command("make"))
+		o, err := h.Permission(t.Context(), command("make"))
 		if err != nil {
 			t.Error(err)
 		}
@@ -343,14 +382,14 @@ func TestFindingS3TheEndPrintsWhatWaits(t *testing.T) {
 	go ask()
 	close(<-waits)
 	y.await("Allow? [y/N] ")
-	p.update(protocol.UpdateParams{Update: protocol.Update{
+	h.Update(protocol.UpdateParams{Update: protocol.Update{
 		SessionUpdate: "agent_message_chunk", Content: map[string]any{"type": "text", "text": "Said meanwhile."},
 	}})
-	go p.end()
+	go p.End()
 	if o := <-outcome; o.Outcome != "cancelled" {
 		t.Errorf("%+v", o)
 	}
-	p.end()
+	p.End()
 	if out.String() != "Said meanwhile.\n" {
 		t.Errorf("printed %q", out.String())
 	}
@@ -399,7 +438,7 @@ func TestFindingS3S22P13RunAsksOnATerminal(t *testing.T) {
 		y.await("model ")
 		y.press("y\ny\n")
 		asked := y.await("Allow? [y/N] ")
-		for _, want := range []string{"Run a command in " + filepath.Join(cmd.Dir, "sub"), "2 lines, 50 bytes:\n  | touch ran; echo boom >&2; exit 3\n  | # \\u{1b}]52;c;cm0=\\u{7}\\u{202e}\n"} {
+		for _, want := range []string{"Run a command in " + filepath.Join(cmd.Dir, "sub"), "2 lines, 64 bytes:\n  | touch ran; echo boom >&2; exit 3\n  | # \\u{1b}]52;c;cm0=\\u{7}\\u{202e}\n"} {
 			if !strings.Contains(asked, want) {
 				t.Errorf("the question lacks %q:\n%q", want, asked)
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"tandem/agent/config"
+	"tandem/lspserver/terminal"
 )
 
 type configCmd struct {
@@ -30,77 +32,31 @@ func (s *configShowCmd) Run(c *cli) error {
 	if err != nil {
 		return err
 	}
-	values, problems := shown(loaded)
 	if s.Origin && s.JSON {
-		return printJSON(struct {
-			Values   []shownValue   `json:"values"`
-			Problems []shownProblem `json:"problems"`
-		}{values, problems})
+		return terminal.PrintJSON(struct {
+			Values   []config.Value   `json:"values"`
+			Problems []config.Problem `json:"problems"`
+		}{loaded.Values(), append([]config.Problem{}, loaded.Problems...)})
 	}
 	for _, p := range loaded.Problems {
-		fmt.Fprintln(stderr(), "!", p)
+		fmt.Fprintln(terminal.Stderr(), "!", p)
 	}
 	if !s.Origin {
-		return printJSON(loaded.Redacted())
+		return terminal.PrintJSON(loaded.Redacted())
 	}
-	w := tabwriter.NewWriter(stdout(), 0, 0, 2, ' ', 0)
-	for _, v := range values {
-		from := "default"
-		if len(v.Origins) > 0 {
-			from = strings.Join(v.from(), ", ")
+	w := tabwriter.NewWriter(terminal.Stdout(), 0, 0, 2, ' ', 0)
+	for _, v := range loaded.Values() {
+		from := []string{}
+		for _, o := range v.Origins {
+			from = append(from, o.String())
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", oneLine(v.Key), v.Value, oneLine(from))
+		value, err := json.Marshal(v.Value)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", terminal.OneLine(v.Key), value, terminal.OneLine(cmp.Or(strings.Join(from, ", "), "default")))
 	}
 	return w.Flush()
-}
-
-// shownValue is a key as a program reads it.
-type shownValue struct {
-	Key     string          `json:"key"`
-	Value   json.RawMessage `json:"value"`
-	Origins []shownOrigin   `json:"origins"`
-}
-
-type shownOrigin struct {
-	Source string `json:"source"`
-	Line   int    `json:"line,omitzero"`
-	Column int    `json:"column,omitzero"`
-}
-
-func (v shownValue) from() (out []string) {
-	for _, o := range v.Origins {
-		out = append(out, config.Origin(o).String())
-	}
-	return out
-}
-
-// shownProblem is something that is wrong with the configuration as a program reads it.
-type shownProblem struct {
-	Bad     bool   `json:"bad"`
-	Source  string `json:"source"`
-	Line    int    `json:"line,omitzero"`
-	Column  int    `json:"column,omitzero"`
-	Key     string `json:"key,omitempty"`
-	Message string `json:"message"`
-}
-
-func shown(l config.Loaded) (values []shownValue, problems []shownProblem) {
-	values, problems = []shownValue{}, []shownProblem{}
-	for _, v := range l.Values() {
-		raw, err := json.Marshal(v.Value)
-		if err != nil { // strings, numbers and booleans
-			panic(err)
-		}
-		out := shownValue{Key: v.Key, Value: raw, Origins: []shownOrigin{}}
-		for _, o := range v.Origins {
-			out.Origins = append(out.Origins, shownOrigin(o))
-		}
-		values = append(values, out)
-	}
-	for _, p := range l.Problems {
-		problems = append(problems, shownProblem{p.Bad, p.Source, p.Line, p.Column, p.Key, p.Message})
-	}
-	return values, problems
 }
 
 type configPathCmd struct {
@@ -118,7 +74,7 @@ func (p *configPathCmd) Run(c *cli) error {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 			there = " (not there)"
 		}
-		fmt.Fprintln(stdout(), oneLine(path)+there)
+		fmt.Fprintln(terminal.Stdout(), terminal.OneLine(path)+there)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,17 +13,15 @@ import (
 	"testing"
 
 	"tandem/agent/config"
-	"tandem/agent/model/registry"
-	"tandem/sandbox"
 )
 
 // TestFilesToBeginWith takes the // away, as a person does, and wants each line to be right.
 func TestFilesToBeginWith(t *testing.T) {
-	none, some := registry.Choice{}, registry.Choice{Model: "a/m", Why: "it is there"}
+	none, some := config.Choice{}, config.Choice{Model: "a/m", Why: "it is there"}
 	off := regexp.MustCompile(`(?m)^(\s*)// (".*)$`)
 	for name, text := range map[string]string{
-		"nothing found": userText(none, nil), "found": userText(some, []registry.Choice{{Model: "b/m", Why: "so is it"}}),
-		"workspace": workspaceText(),
+		"nothing found": config.UserStarter(none, nil), "found": config.UserStarter(some, []config.Choice{{Model: "b/m", Why: "so is it"}}),
+		"workspace": config.WorkspaceStarter(),
 	} {
 		for _, text := range []string{text, off.ReplaceAllString(text, "$1$2")} {
 			dir := t.TempDir()
@@ -108,49 +105,5 @@ func TestDoctorAsksTheService(t *testing.T) {
 				t.Errorf("a key is shown:\n%s", out)
 			}
 		})
-	}
-}
-
-// TestDoctorLooks has what a test cannot bring about in the whole program.
-func TestDoctorLooks(t *testing.T) {
-	home := t.TempDir()
-	for _, dir := range []string{".vscode/extensions/tandem.tandem-0.1.0", "proc"} {
-		if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	proc := filepath.Join(home, "proc")
-	for name, n := range map[string]string{"max_user_watches": "1024\n", "max_user_instances": "128\n"} {
-		if err := os.WriteFile(filepath.Join(proc, name), []byte(n), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	strict := config.Default()
-	strict.Sandbox.Level = "strict"
-	strict.StateDir = filepath.Join(proc, "max_user_watches", "state")
-	x := &examination{cfg: strict, getenv: func(string) string { return home }, find: func(name string) string {
-		return map[string]string{"code": "/bin/code", "nvim": "/bin/nvim"}[name]
-	}}
-	x.editors()
-	x.inotify(proc)
-	x.inotify(filepath.Join(proc, "none"))
-	x.sandbox((&sandbox.Local{}).Level())
-	x.state()
-	x.program(context.Background(), "ripgrep", "rg", "searches are slow", "install ripgrep")
-	var got []string
-	for _, f := range x.findings {
-		got = append(got, f.Status+" "+strings.ReplaceAll(f.Detail, home, "~")+" | "+f.Next)
-	}
-	want := []string{
-		"ok ~/.vscode/extensions/tandem.tandem-0.1.0 | ",
-		"note is there; Tandem was not found in the usual places for its extensions | put editors/nvim on its runtime path, see docs/neovim.md",
-		"warn at most 1024 folders, 128 watchers for all programs together, which is few; what is over that is looked at now and then | sysctl fs.inotify.max_user_watches=65536 fs.inotify.max_user_instances=128",
-		"note the system's limits cannot be read; files that it does not watch are looked at now and then | ",
-		`warn none, and sandbox.level is strict: every command is refused | "auto" asks before every command instead`,
-		"fail ~/proc/max_user_watches is no folder | remove it, or set stateDir to another folder",
-		"note rg is not on the PATH: searches are slow | install ripgrep",
-	}
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("%s", strings.Join(got, "\n"))
 	}
 }

@@ -2,17 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"regexp"
-	"strings"
 
 	"tandem/agent/config"
 	"tandem/agent/model"
 	"tandem/lspserver"
 	"tandem/lspserver/backend"
 	"tandem/lspserver/conformance"
+	"tandem/lspserver/terminal"
 	"tandem/sandbox"
 	"tandem/tools/builtin"
 )
@@ -39,7 +38,7 @@ func (c *conformanceCmd) Run(ctx context.Context) error {
 		return usageError(fmt.Sprintf("--run: %v", err))
 	}
 	if c.List {
-		return listChecks(stdout(), only, c.JSON)
+		return listChecks(terminal.Stdout(), only, c.JSON)
 	}
 	if c.Client == "" {
 		return usageError("conformance needs --client.\n\n" + conformance.ClientHelp())
@@ -56,9 +55,9 @@ func (c *conformanceCmd) Run(ctx context.Context) error {
 		return usageError(fmt.Sprintf("--run: no row is called like %q; see --list", c.Only))
 	}
 	if c.JSON {
-		err = printJSON(found)
+		err = terminal.PrintJSON(found)
 	} else {
-		err = printConformance(stdout(), found, c.Verbose)
+		err = found.Print(terminal.Stdout(), c.Verbose)
 	}
 	if err == nil && found.Not > 0 {
 		return exitCode(1)
@@ -83,7 +82,7 @@ func listChecks(w io.Writer, only *regexp.Regexp, asJSON bool) error {
 		}
 	}
 	if asJSON {
-		return printJSON(checks)
+		return terminal.PrintJSON(checks)
 	}
 	for _, f := range checks {
 		if _, err := fmt.Fprintf(w, "%-18s%s\n", f.Name, f.What); err != nil {
@@ -91,29 +90,4 @@ func listChecks(w io.Writer, only *regexp.Regexp, asJSON bool) error {
 		}
 	}
 	return nil
-}
-
-func printConformance(w io.Writer, found *conformance.Conformance, verbose bool) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s is %s, with positions in %s.\n\n", found.Client, found.Name, found.Encoding)
-	for _, f := range found.Rows {
-		fmt.Fprintf(&b, "%-13s%-18s%s\n", f.Verdict, f.Name, f.What)
-		fmt.Fprintf(&b, "%31s%s\n", "", f.Reason)
-		if f.Tandem != "" {
-			fmt.Fprintf(&b, "%31sTandem: %s\n", "", f.Tandem)
-		}
-	}
-	var failed error
-	if verbose {
-		for _, p := range found.Plays {
-			fmt.Fprintf(&b, "\n%s, %d ms\n", p.Scenario, p.Millis)
-			for _, wrong := range p.Wrong {
-				b.WriteString(wrong + "\n")
-			}
-			failed = errors.Join(failed, p.Transcript(&b))
-		}
-	}
-	fmt.Fprintf(&b, "\n%d honoured, %d not, %d unsupported\n", found.Honoured, found.Not, found.Unsupported)
-	_, err := io.WriteString(w, b.String())
-	return errors.Join(failed, err)
 }

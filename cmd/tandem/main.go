@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"tandem/lspserver/terminal"
 	"tandem/sandbox"
 )
 
@@ -21,16 +22,21 @@ var version = "0.1.0-dev"
 type cli struct {
 	Stdio bool   `help:"Answer an editor on standard input and output (the same as 'serve --stdio')."`
 	Model string `help:"Model as provider/model, or script:/path for a model script." env:"TANDEM_MODEL" placeholder:"NAME"`
-	Mode  string `help:"What may be done without asking: readOnly, ask, acceptEdits or auto." placeholder:"MODE" enum:",readOnly,ask,acceptEdits,auto" default:""`
+	Mode  string `help:"What may be done without asking: readOnly, plan, ask, acceptEdits or auto." placeholder:"MODE" enum:",readOnly,plan,ask,acceptEdits,auto" default:""`
 
-	Serve   serveCmd   `cmd:"" help:"Answer an editor."`
-	Acp     acpCmd     `cmd:"" help:"Answer an editor that drives agents by the Agent Client Protocol, on standard input and output."`
-	Run     runCmd     `cmd:"" help:"Run one prompt in a folder and print what happens."`
-	Init    initCmd    `cmd:"" help:"Write a configuration to begin with."`
-	Doctor  doctorCmd  `cmd:"" help:"Find out what is missing or wrong here, and what to do about it."`
-	Config  configCmd  `cmd:"" help:"Show the configuration, and where each value was set."`
-	Tool    toolCmd    `cmd:"" help:"List the tools, or call one."`
-	Session sessionCmd `cmd:"" help:"Look at the sessions that are kept, or forget them."`
+	Serve       serveCmd       `cmd:"" help:"Answer an editor."`
+	Acp         acpCmd         `cmd:"" help:"Answer an editor that drives agents by the Agent Client Protocol, on standard input and output."`
+	Run         runCmd         `cmd:"" help:"Run one prompt in a folder and print what happens."`
+	Init        initCmd        `cmd:"" help:"Write a configuration to begin with."`
+	Doctor      doctorCmd      `cmd:"" help:"Find out what is missing or wrong here, and what to do about it."`
+	Config      configCmd      `cmd:"" help:"Show the configuration, and where each value was set."`
+	Tool        toolCmd        `cmd:"" help:"List the tools, or call one."`
+	Session     sessionCmd     `cmd:"" help:"Look at the sessions that are kept, or forget them."`
+	Permissions permissionsCmd `cmd:"" help:"List the rules about what the agent may do, or take one back."`
+
+	Quarantine quarantineCmd `cmd:"" help:"Look at what commands of the agent made that would be executed later, and put it back."`
+
+	Audit   auditCmd   `cmd:"" help:"Look at what is recorded of tool calls, and verify it."`
 	Demo    demoCmd    `cmd:"" help:"Watch an edit land while somebody types into the same file."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
@@ -63,7 +69,7 @@ func start(ctx context.Context, args []string) int {
 		kong.Bind(&c),
 	)
 	if err != nil {
-		fmt.Fprintln(stderr(), "tandem:", err)
+		fmt.Fprintln(terminal.Stderr(), "tandem:", err)
 		return 2
 	}
 	switch {
@@ -74,7 +80,7 @@ func start(ctx context.Context, args []string) int {
 	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(stderr(), "tandem: %v\nTry 'tandem --help'.\n", err)
+		fmt.Fprintf(terminal.Stderr(), "tandem: %v\nTry 'tandem --help'.\n", err)
 		return 2
 	}
 	return ended(parsed.Run())
@@ -89,7 +95,7 @@ func ended(err error) int {
 	if errors.As(err, &code) {
 		return int(code)
 	}
-	fmt.Fprintln(stderr(), "tandem:", err)
+	fmt.Fprintln(terminal.Stderr(), "tandem:", err)
 	var usage usageError
 	if errors.As(err, &usage) {
 		return 2

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"tandem/agent/store"
 	"tandem/lspserver/conformance"
 )
 
@@ -230,21 +231,48 @@ func (e *editor) stubborn() (pids []int) {
 		return err == nil
 	})
 	for _, f := range strings.Fields(string(raw)) {
-		pid, err := strconv.Atoi(f)
-		if err != nil {
-			t.Fatal(err)
+		found := e.p.below(f)
+		if len(found) != 1 {
+			t.Fatalf("process %s is %v", f, found)
 		}
-		command, err := os.FindProcess(pid)
+		command, err := os.FindProcess(found[0])
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = command.Kill() })
-		pids = append(pids, pid)
+		pids = append(pids, found...)
 	}
 	if len(pids) != 2 {
 		t.Fatalf("%q", raw)
 	}
 	return pids
+}
+
+// below gives the processes below the program that call themselves pid, as a command in a namespace of its own does.
+func (p *process) below(pid string) (found []int) {
+	parents, inside := map[int]int{}, map[int]string{}
+	files, _ := filepath.Glob("/proc/[0-9]*/status")
+	for _, f := range files {
+		text, _ := os.ReadFile(f)
+		own, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+		for line := range strings.Lines(string(text)) {
+			switch name, value, _ := strings.Cut(strings.TrimSpace(line), ":"); name {
+			case "PPid":
+				parents[own], _ = strconv.Atoi(strings.TrimSpace(value))
+			case "NSpid":
+				all := strings.Fields(value)
+				inside[own] = all[len(all)-1]
+			}
+		}
+	}
+	for own, name := range inside {
+		for at := own; name == pid && at != 0; at = parents[at] {
+			if at == p.cmd.Process.Pid {
+				found = append(found, own)
+			}
+		}
+	}
+	return found
 }
 
 // gone wants processes to be dead, collected by whoever has to or not.
@@ -253,7 +281,7 @@ func gone(t *testing.T, pids []int) {
 	for _, pid := range pids {
 		until(t, fmt.Sprintf("process %d is gone", pid), func() bool {
 			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-			return noProcess(pid) || err == nil && strings.Contains(string(stat), ") Z ")
+			return store.Gone(pid) || err == nil && strings.Contains(string(stat), ") Z ")
 		})
 	}
 }

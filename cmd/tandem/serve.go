@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/user"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -23,6 +22,7 @@ import (
 	"tandem/lspserver"
 	"tandem/lspserver/backend"
 	"tandem/lspserver/logs"
+	"tandem/lspserver/state"
 	"tandem/lspserver/wire"
 	"tandem/sandbox"
 	"tandem/tools/builtin"
@@ -52,15 +52,16 @@ func (c *cli) answer(trace string, serve func(o lspserver.Options, conn conn) (c
 	l := logs.New(os.Stderr, logs.Options{Version: version, Now: time.Now, Environ: os.Environ()})
 	defer l.Close()
 	o := c.options(l.Logger())
-	outlive(&o)
+	outlive(&o, l)
 	o.Watch, o.Orphaned, o.Started = true, orphaned, configured(l)
 	o.Crashes = l.Crashes()
-	o.Opener = opener(func(argv []string) (string, error) {
+	secretly := func(argv []string) (string, error) {
 		out, err := printed(argv)
 		key, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
 		l.Hide(key)
 		return out, err
-	})
+	}
+	o.Opener, o.Key = opener(secretly), registry.Keys{Getenv: os.Getenv, Command: secretly}.Find
 	if trace != "" {
 		record, closeFile, err := l.Trace(trace)
 		if err != nil {
@@ -87,24 +88,13 @@ func (c *cli) options(log *slog.Logger) lspserver.Options {
 	return lspserver.Options{Version: version, Options: backend.Options{
 		Inputs: c.inputs(""),
 		Opener: opener(printed),
+		Key:    registry.Keys{Getenv: os.Getenv, Command: printed}.Find,
 		Rules:  func() string { return userRules(os.Getenv, log) },
 		Tools:  builtin.Tools(),
-		Runner: &sandbox.Local{},
-		Own:    own,
-		Log:    log,
+		Runner: &sandbox.Local{Cache: state.Cache()},
+		Own:    state.Own, Quarantine: state.Quarantine,
+		Log: log,
 	}}
-}
-
-// own are the configuration with what lies beside it, the state and the log.
-func own(cfg config.Config) []string {
-	paths := []string{stateDir(cfg)}
-	if file := config.UserFile(os.Getenv); file != "" {
-		paths = append(paths, filepath.Dir(file), file)
-	}
-	if cfg.Log.File != "" {
-		paths = append(paths, cfg.Log.File)
-	}
-	return paths
 }
 
 // opener gives what opens models by a configuration. command runs an apiKeyCommand.
@@ -166,7 +156,7 @@ func orphaned(ctx context.Context, pid int) <-chan struct{} {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if noProcess(pid) {
+				if store.Gone(pid) {
 					close(gone)
 					return
 				}
@@ -176,16 +166,10 @@ func orphaned(ctx context.Context, pid int) <-chan struct{} {
 	return gone
 }
 
-// outlive makes a server keep what outlives it, and mind what other processes do to the same files.
-func outlive(o *lspserver.Options) {
-	o.Locks = func(cfg config.Config) string {
-		dir := filepath.Join(stateDir(cfg), "locks")
-		if store.Private(stateDir(cfg)) != nil || store.Private(dir) != nil {
-			return "" // the store says why
-		}
-		return dir
-	}
-	o.Store, o.Stored = openStore, stored
+// outlive makes a server keep what outlives it, without the secrets that l knows, and mind what other processes do to the same
+// files.
+func outlive(o *lspserver.Options, l *logs.Logs) {
+	o.Locks, o.Store, o.Stored, o.Redact = state.Locks, state.OpenStore, state.Stored, l.Redact
 }
 
 // inProcess starts a server in this process and gives the editor's end of the connection.
@@ -198,39 +182,19 @@ func inProcess(ctx context.Context, o lspserver.Options) io.ReadWriteCloser {
 // configured gives what sets the log up by a configuration.
 func configured(l *logs.Logs) func(config.Config) {
 	return func(cfg config.Config) {
+		l.Hide(os.Getenv(cfg.WebSearch.KeyEnv()))
 		for _, p := range cfg.Providers {
 			l.Hide(os.Getenv(p.APIKeyEnv))
 			for name, value := range p.Headers {
 				l.HideNamed(name, value)
 			}
 		}
-		state := stateDir(cfg)
-		if err := store.Private(state); err != nil {
+		dir := state.Dir(cfg)
+		if err := store.Private(dir); err != nil {
 			l.Logger().Warn("neither a log file nor crash reports are written to the state folder", "error", err)
 			l.Configure(cfg.Log.Level, cmp.Or(cfg.Log.File, os.DevNull), os.DevNull)
 			return
 		}
-		l.Configure(cfg.Log.Level, cmp.Or(cfg.Log.File, filepath.Join(state, "tandem.log")), filepath.Join(state, "crashes"))
+		l.Configure(cfg.Log.Level, state.LogFile(cfg), filepath.Join(dir, "crashes"))
 	}
-}
-
-// stateDir is where what outlives the process lies.
-func stateDir(cfg config.Config) string {
-	if cfg.StateDir != "" {
-		return cfg.StateDir
-	}
-	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "tandem")
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		// Not the folder for temporary files: anybody may have made ours there, to read along.
-		if u, err := user.Current(); err == nil {
-			home = u.HomeDir
-		}
-	}
-	if !filepath.IsAbs(home) {
-		home = os.DevNull // no folder: nothing is kept then, which is told
-	}
-	return filepath.Join(home, ".local", "state", "tandem")
 }

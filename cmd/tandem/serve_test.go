@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"tandem/agent/config"
 	"tandem/lspserver/conformance"
 )
 
@@ -90,17 +89,5 @@ func TestTraceAndLog(t *testing.T) {
 	}
 	if log := texts["tandem.log"]; !strings.Contains(log, "level=DEBUG") || strings.Contains(log, "my words") {
 		t.Errorf("the log:\n%s", log)
-	}
-}
-
-// TestStateWithoutHome wants nothing to be kept where anybody may have made the folder before.
-func TestStateWithoutHome(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", "")
-	t.Setenv("TMPDIR", t.TempDir())
-	for _, home := range []string{"", "relative"} {
-		t.Setenv("HOME", home)
-		if dir := stateDir(config.Default()); !filepath.IsAbs(dir) || strings.HasPrefix(dir, os.TempDir()) {
-			t.Errorf("HOME=%s: %s", home, dir)
-		}
 	}
 }

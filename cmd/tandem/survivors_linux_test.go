@@ -4,7 +4,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,6 +11,26 @@ import (
 
 	"tandem/lspserver/conformance"
 )
+
+// lifeline makes a FIFO of that name in a folder and opens both of its ends. The end of what r reads, once w is closed, is the
+// death of the last process that holds it open.
+func lifeline(t *testing.T, dir string) (r, w *os.File) {
+	t.Helper()
+	path := filepath.Join(dir, "lifeline")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	if w, err = os.OpenFile(path, os.O_WRONLY, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	return r, w
+}
 
 // TestFindingS8ServerEnds ends the program while a command of it runs with 60 processes, half of them in sessions of their own,
 // by a kill that it cannot see and by the end of its input. All of them hold a pipe open, whose end is the death of the last.
@@ -22,20 +41,7 @@ func TestFindingS8ServerEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := run(t, nil, nil, "--stdio").editor(conformance.Options{Ask: func(int, conformance.Ask) string { return "allow_once" }})
-			path := filepath.Join(e.p.root, "lifeline")
-			if err := syscall.Mkfifo(path, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close()
-			w, err := os.OpenFile(path, os.O_WRONLY, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer w.Close()
+			r, w := lifeline(t, e.p.root)
 			e.Begin("tandem/tools/call", map[string]any{
 				"sessionId": e.session("ask"), "name": "bash", "arguments": map[string]any{
 					"command": `exec 9>lifeline; for i in $(seq 30); do (echo $PPID >&9; exec sleep 300) & ` +
@@ -54,17 +60,101 @@ func TestFindingS8ServerEnds(t *testing.T) {
 				said.Write(buf[:n])
 			}
 			_ = w.Close()
+			seen := map[string]bool{}
 			var keepers []int
 			for _, f := range strings.Fields(said.String()) {
-				if pid, err := strconv.Atoi(f); err == nil {
-					keepers = append(keepers, pid) // or a shell between, which is gone as well
+				if !seen[f] {
+					keepers = append(keepers, e.p.below(f)...) // or a shell between, which is gone as well
 				}
+				seen[f] = true
 			}
 			end(e)
 			if _, err := io.ReadAll(r); err != nil {
 				t.Errorf("something of the command is alive: %v", err)
 			}
 			gone(t, keepers)
+		})
+	}
+}
+
+// TestF170aJobsEndWithTheirSession leaves a command running behind the turn of a model: it goes on, is of its session alone, and ends
+// with that session or with the program, however that ends.
+func TestF170aJobsEndWithTheirSession(t *testing.T) {
+	for name, end := range map[string]func(e *editor, session string){
+		"killed":         func(e *editor, _ string) { _ = e.p.cmd.Process.Kill() },
+		"the input ends": func(e *editor, _ string) { e.HangUp() },
+		"shutdown":       func(e *editor, _ string) { e.leaves() },
+		"closed": func(e *editor, session string) {
+			e.ask("tandem/session/close", map[string]any{"sessionId": session}, nil)
+		},
+		"deleted": func(e *editor, session string) {
+			e.ask("tandem/session/delete", map[string]any{"sessionId": session}, nil)
+		},
+		"job_kill": func(e *editor, session string) {
+			if got := e.tool(session, "job_kill", map[string]any{"job_id": "job_1"}); !strings.Contains(got, "job_1 was ended.") {
+				t.Error(got)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			script := filepath.Join(t.TempDir(), "script")
+			if err := os.WriteFile(script, []byte(`call bash {"command":"exec 9>lifeline; echo begun; (setsid sleep 300 &); echo >&9; sleep 300","background":true}
+
+see /Started in the background as job_1/
+say Started.
+`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			heard := newNews()
+			e := run(t, map[string]any{"model": "script:" + script}, nil, "--stdio").editor(conformance.Options{
+				Heard: heard.hear, Ask: func(int, conformance.Ask) string { return "allow_once" },
+			})
+			r, w := lifeline(t, e.p.root)
+			session := e.session("ask")
+			var over struct{ StopReason string }
+			e.ask("tandem/session/prompt", map[string]any{
+				"sessionId": session, "prompt": []any{map[string]any{"type": "text", "text": "Go."}},
+			}, &over)
+			if err := r.SetReadDeadline(time.Now().Add(patience)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Read(make([]byte, 1)); err != nil || over.StopReason != "end_turn" {
+				t.Fatalf("the command has not begun: %v, %s", err, over.StopReason)
+			}
+			_ = w.Close()
+			heard.mu.Lock()
+			if said := heard.said.String(); !strings.Contains(said, "noti: Goes on in the background until the session is closed: $ exec 9>lifeline") {
+				t.Error(said)
+			}
+			heard.mu.Unlock()
+			until(t, "the command prints after its turn", func() bool {
+				got := e.tool(session, "job_output", map[string]any{"job_id": "job_1"})
+				if !strings.HasSuffix(got, "job_1 is running.") {
+					t.Fatal(got)
+				}
+				return strings.Contains(got, "output:\nbegun\n")
+			})
+			var status struct {
+				Jobs []struct{ SessionID, JobID, Title string }
+			}
+			e.ask("tandem/status", map[string]any{}, &status)
+			if len(status.Jobs) != 1 || status.Jobs[0].SessionID != session || status.Jobs[0].JobID != "job_1" {
+				t.Errorf("%+v", status)
+			}
+			var other struct{ Success bool }
+			e.ask("tandem/tools/call", map[string]any{
+				"sessionId": e.session("ask"), "name": "job_kill", "arguments": map[string]any{"job_id": "job_1"},
+			}, &other)
+			if other.Success {
+				t.Error("another session ends the command")
+			}
+			end(e, session)
+			if err := r.SetReadDeadline(time.Now().Add(patience)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadAll(r); err != nil {
+				t.Errorf("something of the command is alive: %v", err)
+			}
 		})
 	}
 }

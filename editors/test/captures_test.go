@@ -56,8 +56,6 @@ call bash {"command":"echo ok example.com/shop/cart; sleep 300"}
 say never
 `, func(e *terminal) {
 		e.ex("Tandem " + question)
-		e.see(`(?s)asks to run.*Esc: later`)
-		e.choose(1)
 		e.see(`running · ok`)
 		e.text("}oA line of my own")
 		e.see(`A line of my own`)

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -93,30 +92,55 @@ say Then not.
 	})
 }
 
+// "Always" is kept as the rule that the question shows, and :Tandem permissions takes it back.
+func TestF204NvimAlways(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		e := session(t, nvim, "ask", `call read_file {"path":"cart.go"}
+
+`+mendTotal+`say Mended.
+
+say Again.
+`, options{files: map[string]string{"cart.go": shop}, open: "cart.go"})
+		e.ex("Tandem fix Total")
+		e.see(`Always allow in this workspace: edit_file \*`)
+		e.choose(6)
+		e.see(`Mended\.`)
+		e.turn(1)
+		e.lua("(function() vim.ui.select = function(items, o, done) _G.picked = (o.format_item or tostring)(items[#items]); done(items[#items], #items) end return 1 end)()")
+		e.ex("Tandem permissions")
+		e.until("the rule is taken back", func() bool { return e.try("tostring(_G.picked)") == "Take it back" })
+		e.see(`the rule was taken back`)
+		e.lua("(function() _G.picked = nil return 1 end)()")
+		e.ex("Tandem permissions")
+		e.see(`there are no permission rules`)
+	})
+}
+
+// sleeps says that a process of this machine runs sleep for a number of seconds. The process ids that a command sees are those
+// of its own namespace.
+func sleeps(seconds string) bool {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	return slices.ContainsFunc(lines, func(name string) bool {
+		line, _ := os.ReadFile(name)
+		return string(line) == "sleep\x00"+seconds+"\x00"
+	})
+}
+
 // A command that runs is ended with all that it started.
 func TestNvimStopARunningCommand(t *testing.T) {
 	eachNvim(t, func(t *testing.T, nvim string) {
-		e := session(t, nvim, "ask", `call bash {"command":"echo begun; echo $$ > pid; sleep 300"}
+		e := session(t, nvim, "ask", `call bash {"command":"echo begun; sleep 8123456"}
 
 say never said
 `, options{files: map[string]string{"a.txt": "one\n"}, open: "a.txt"})
 		e.ex("Tandem go")
-		e.see(`(?s)asks to run.*echo begun; echo \$\$ > pid; sleep 300`)
-		e.choose(1)
 		e.see(`(?s)running · begun`)
-		pid := 0
-		e.until("the command has told its number", func() bool {
-			n, _ := fmt.Sscan(e.disk("pid"), &pid)
-			return n == 1
-		})
+		e.until("the command sleeps", func() bool { return sleeps("8123456") })
 		e.ex("Tandem stop")
 		e.see(`■ Stopped\.`)
 		e.turn(1)
-		e.until("the command is gone", func() bool {
-			p, err := os.FindProcess(pid)
-			return err != nil || p.Signal(syscall.Signal(0)) != nil
-		})
-		e.see(`❯ \$ echo begun.*…  stopped`)
+		e.until("the command is gone", func() bool { return !sleeps("8123456") })
+		e.see(`❯ \$ echo begun.*  stopped`)
 	})
 }
 

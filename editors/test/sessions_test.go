@@ -204,7 +204,7 @@ func TestFindingU4NvimModeBeforeTheServer(t *testing.T) {
 	eachNvim(t, func(t *testing.T, nvim string) {
 		e := session(t, nvim, "ask", "say Yes.\n\nsay And yes.\n", options{files: map[string]string{"a.txt": "one\n"}, open: "a.txt"})
 		e.ex("Tandem mode fast")
-		e.see(`:Tandem mode takes one of readOnly, ask, acceptEdits, auto`)
+		e.see(`:Tandem mode takes one of readOnly, plan, ask, acceptEdits, auto`)
 		e.ex("Tandem mode auto")
 		e.see(`the next session here has the mode auto`)
 		if got := e.lua("#require('tandem.client').all()"); got != "0" {
@@ -214,7 +214,7 @@ func TestFindingU4NvimModeBeforeTheServer(t *testing.T) {
 		e.see(`(?s)Tandem .* · auto.*▎ hello.*Yes\.`)
 		e.turn(1)
 		e.ex("Tandem mode slow")
-		e.see(`:Tandem mode takes one of readOnly, ask, acceptEdits, auto`)
+		e.see(`:Tandem mode takes one of readOnly, plan, ask, acceptEdits, auto`)
 		e.ex("Tandem model nobody/nothing")
 		e.see(`There is no provider`)
 		e.ex("Tandem mode readOnly")

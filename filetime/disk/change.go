@@ -18,9 +18,9 @@ type Change struct {
 	mu      sync.Mutex
 	intents []*written
 	dirs    []string // to be synced
-	holds   int      // what must be over before its end is written down
-	left    bool     // something stands that could not be removed
-	lately  [][]byte // further versions that somebody may be about to save anew
+	holds   int      // reference count; at 0 the outcome is written to the journal
+	left    bool     // a temporary file could not be removed
+	lately  [][]byte // further versions that another program may have read
 	outcome Outcome
 }
 
@@ -32,13 +32,13 @@ type written struct {
 	n    int  // counts the names given
 }
 
-// Change begins a change. like says who makes it; nothing is written yet.
+// Change begins a change. like names its author; nothing is written yet.
 func (d *Disk) Change(like Intent) *Change {
 	like.ID, like.Files = 0, nil
 	return &Change{d: d, like: like, holds: 1}
 }
 
-// Begin writes down what is going to be done. Replace and so on do so by themselves for what has not been written. The
+// Begin writes an intent to the journal. Replace and the others do so themselves for files that no intent names. The
 // error is a *JournalError.
 func (c *Change) Begin(files ...Planned) error {
 	w := &written{Intent: c.like}
@@ -54,14 +54,14 @@ func (c *Change) Begin(files ...Planned) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, o := range c.intents { // what was planned before came to nothing
+	for _, o := range c.intents { // an earlier plan for the same file was not carried out
 		o.old = o.old || len(files) == 1 && len(o.Files) == 1 && o.Files[0].Path == files[0].Path
 	}
 	c.intents = append(c.intents, w)
 	return nil
 }
 
-// markOf tells apart what two journals have numbered alike.
+// markOf distinguishes intents of two journals that have the same number.
 func markOf(in Intent) string {
 	parts := []string{in.Session, in.Call}
 	for _, f := range in.Files {
@@ -75,10 +75,11 @@ func (w *written) temp(file int) string {
 	return fmt.Sprintf("%s%d-%s-%d-", TempPrefix, w.ID, w.mark, file)
 }
 
-// Lately names versions that the file of the next Replace had a moment ago: who has read one of them may save it anew.
+// Lately adds recent versions of the file of the next Replace, which another program may have read and may save with
+// changes.
 func (c *Change) Lately(versions [][]byte) { c.lately = versions }
 
-// End says how the change ended. It is written down once nothing of it stands any more.
+// End sets the outcome. It is written to the journal once all temporary files of the change are removed.
 func (c *Change) End(o Outcome) {
 	c.mu.Lock()
 	c.outcome = o
@@ -92,7 +93,7 @@ func (c *Change) hold() {
 	c.mu.Unlock()
 }
 
-// leave says that something stands for good: the intents stay open, so that recovery will look at it.
+// leave keeps the intents open, so that recovery removes what could not be removed now.
 func (c *Change) leave() {
 	c.mu.Lock()
 	c.left = true
@@ -112,7 +113,7 @@ func (c *Change) release() {
 	}
 }
 
-// write tells the journal how the change ended.
+// write writes the outcome to the journal.
 func (c *Change) write() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,7 +131,7 @@ func (c *Change) write() {
 	}
 }
 
-// keep stores what somebody saved.
+// keep stores in the journal what another program saved.
 func (c *Change) keep(at place, data []byte) (string, error) {
 	if c.d.o.Journal == nil {
 		return "", errors.New("there is no journal")
@@ -149,14 +150,14 @@ type work struct {
 	dir    Dir
 	in     *written
 	file   int             // of the intent
-	mine   map[string]bool // hashes of what is ours, or in the journal as what was there before
-	theirs map[string]bool // hashes of what others saved, even if that is what we would write
+	mine   map[string]bool // hashes of our versions, and of those that the journal has
+	theirs map[string]bool // hashes of what others saved, even if we would write the same
 	safe   map[string]bool // those of them that are merged with ours
-	gone   bool            // the file is to go
+	gone   bool            // the file is to be deleted
 	spent  []spent
 }
 
-// spent is a displaced file that nobody can write to any more.
+// spent is a displaced file that no other process has open for writing.
 type spent struct {
 	temp string
 	v    *seen
@@ -172,7 +173,7 @@ func (c *Change) work(path string) (*work, error) {
 	return w, err
 }
 
-// begin finds the intent that says what is about to be done, or writes it down.
+// begin finds the intent for p, or writes one to the journal.
 func (w *work) begin(p Planned) error {
 	if !w.covered(p) {
 		if err := w.c.Begin(p); err != nil {
@@ -198,14 +199,14 @@ func (w *work) covered(p Planned) bool {
 	return false
 }
 
-// touched says that a folder is one to be synced.
+// touched adds a folder to those to be synced.
 func (w *work) touched(dir string) {
 	w.c.mu.Lock()
 	w.c.dirs = append(w.c.dirs, dir)
 	w.c.mu.Unlock()
 }
 
-// close removes what is spent, for which nobody has to wait.
+// close removes the displaced files in the background.
 func (w *work) close() {
 	if len(w.spent) == 0 {
 		_ = w.dir.Close()
@@ -225,13 +226,13 @@ func (w *work) close() {
 	})
 }
 
-// name gives a name that nothing has.
+// name is an unused name for a temporary file.
 func (w *work) name() string {
 	w.in.n++
 	return fmt.Sprintf("%s%d", w.in.temp(w.file), w.in.n)
 }
 
-// check refuses, before anything is written down, what cannot be changed.
+// check refuses files that cannot be changed, before an intent is written.
 func (w *work) check() (Stat, error) {
 	st, err := w.dir.Stat(w.at.name)
 	switch {
@@ -245,7 +246,7 @@ func (w *work) check() (Stat, error) {
 	return st, w.dir.Writable(w.at.name)
 }
 
-// missing says that a file that should be there is not.
+// missing is ErrChanged for a file that does not exist any more.
 func missing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", ErrChanged, err)
@@ -253,19 +254,18 @@ func missing(err error) error {
 	return err
 }
 
-// Result is what a change of a file came to.
+// Result is the result of a change of one file.
 type Result struct {
-	// After is what the path holds: what was to be written, merged with what others saved meanwhile.
+	// After is the new content: what was to be written, merged with what others saved meanwhile.
 	After []byte
-	// Versions are what the path held before and meanwhile, the newest last, as far as somebody may be about to save it anew.
+	// Versions are recent contents, the newest last, which another program may have read and may save with changes.
 	Versions [][]byte
-	// Warnings are what a person should know; the name of the file comes before each.
+	// Warnings are for a person; the name of the file comes before each.
 	Warnings []string
 }
 
-// Replace puts ours in the place of base. If somebody saves the file meanwhile, what they did is merged with it, as often
-// as that happens. The error is ErrChanged where the file was gone, or Merge's where it conflicts with what was saved; that
-// is then in its place.
+// Replace replaces base by ours. What other programs save meanwhile is merged. The error is ErrChanged if the file does not
+// exist, or Merge's if ours conflicts with what was saved, which then stays.
 func (c *Change) Replace(path string, base, ours []byte) (Result, error) {
 	w, err := c.work(path)
 	if err != nil {
@@ -276,7 +276,7 @@ func (c *Change) Replace(path string, base, ours []byte) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	// What has no name yet is nothing that happens: it goes to the disk while the intent does.
+	// A file without a name has no effect, so it is written while the intent is.
 	d := w.prepare(sideOf(ours), w.at.name)
 	was, now := sideOf(base), sideOf(ours)
 	if err := w.begin(Planned{Op: Edit, Path: path, Before: base, BeforeHash: was.sum(), AfterHash: now.sum()}); err != nil {
@@ -295,10 +295,10 @@ func (c *Change) Replace(path string, base, ours []byte) (Result, error) {
 	return r, err
 }
 
-// Create makes a file, with the folders that it needs. The error is ErrChanged where there is something already.
+// Create makes a file, with the folders that it needs. The error is ErrChanged if the path exists.
 func (c *Change) Create(path string, content []byte) (Result, error) {
 	w, err := c.work(path)
-	made := errors.Is(err, fs.ErrNotExist) // the folder is to be, too
+	made := errors.Is(err, fs.ErrNotExist) // the folder is missing too
 	switch {
 	case err == nil:
 		defer w.close()
@@ -354,7 +354,7 @@ func (w *work) create(d *draft) error {
 	return err
 }
 
-// folders makes what is missing of a folder and gives what it made, the outermost first.
+// folders is mkdir -p; it gives the folders that it made, the outermost first.
 func (w *work) folders(path string) (made []place, err error) {
 	dir, err := w.d.o.FS.Open(path)
 	if err == nil {
@@ -382,7 +382,7 @@ func (w *work) folders(path string) (made []place, err error) {
 	return made, err
 }
 
-// unmake removes folders that were made for a file that did not come to be, as far as they are empty.
+// unmake removes the folders that were made for a file that could not be created, unless they are not empty.
 func (w *work) unmake(made []place) {
 	for i := len(made) - 1; i >= 0; i-- {
 		dir, err := w.d.o.FS.Open(made[i].dir)
@@ -397,7 +397,7 @@ func (w *work) unmake(made []place) {
 	}
 }
 
-// expect refuses a file that cannot be changed, or says something else than was.
+// expect refuses a file that cannot be changed, or whose content is not was.
 func (c *Change) expect(path string, was side) (*work, error) {
 	w, err := c.work(path)
 	if err != nil {
@@ -440,7 +440,7 @@ func (c *Change) Delete(path string, base []byte) (Result, error) {
 		w.discard(temp, v)
 		return Result{}, nil
 	}
-	// Somebody saved it at the last moment. If they have even made it anew by now, that is what stays.
+	// Another program saved it at the last moment. If the path exists again by now, that file stays.
 	switch put := w.d.place(w.dir, temp, w.at.name); {
 	case put == nil:
 		v.close()
@@ -497,10 +497,11 @@ func (w *work) move(to place) error {
 	return err
 }
 
-// unfinished ends the name of a file while it is being written, so that half of one is never taken for what somebody saved.
+// unfinished ends the name of a temporary file while it is being written, so that recovery never takes a part for the
+// whole.
 const unfinished = ".part"
 
-// patience is how long a file that somebody is writing at this moment is waited for, and step how often it is looked at.
+// patience is how long to wait for a file that another process has open for writing, and step the polling interval.
 const (
 	patience = 20 * time.Millisecond
 	step     = time.Millisecond

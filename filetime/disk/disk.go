@@ -12,40 +12,40 @@ import (
 	"time"
 )
 
-// TempPrefix begins the name of every file that stands beside the one being changed. After it come the number of the
-// intent, a mark of what it is about, the file's place in it, and a number that counts.
+// TempPrefix begins the names of temporary files. After it come the number of the intent, a hash of its content, the
+// index of the file in it, and a counter.
 const TempPrefix = ".tandem-tmp-"
 
 const (
-	// hold is how long a displaced file stands that another program may still write to.
+	// hold is how long a displaced file is kept that another program may still write to.
 	hold = 2 * time.Second
-	// maxMore is how often a displaced file is held for as long again because somebody still has it open.
+	// maxMore is how often that is extended because another process still has the file open.
 	maxMore = 14
-	// settling is how long the ends of changes are gathered, so that many share one sync of their folder.
+	// settling is the debounce of the ends of changes, so that many share one sync of their folder.
 	settling = 100 * time.Millisecond
-	// How much may be held at a time; the oldest goes before its time is up.
+	// How much may be held at a time; the oldest is released early.
 	maxHeld      = 64
 	maxHeldBytes = 64 << 20
 )
 
-// Why a change did not happen. The file is as somebody else has left it.
+// Why a change did not happen. The file has the content that others gave it.
 var (
-	// ErrChanged says that the file is not what the change was made for: it is to be looked at again.
-	ErrChanged = errors.New("somebody else has changed the file meanwhile")
+	// ErrChanged says that the file has not the content that the change was made for: read it again.
+	ErrChanged = errors.New("another program has changed the file meanwhile")
 	// ErrNotRegular is a directory, a link, a device and so on.
 	ErrNotRegular = errors.New("it is not a regular file")
 	// ErrTooLarge is a file beyond the limit.
 	ErrTooLarge = errors.New("it is too large to be compared")
-	// ErrNoBackup says that the file system can neither swap two files nor give one a second name, and nothing else keeps
-	// what stood there.
+	// ErrNoBackup says that the file system has neither exchange nor hard links, and there is no journal to keep the
+	// old content.
 	ErrNoBackup = errors.New("the file system can neither exchange files nor link them")
 )
 
-// JournalError is a change that could not be written down, and so did not begin.
+// JournalError is a change that did not begin because the journal could not be written.
 type JournalError struct{ Err error }
 
 func (e *JournalError) Error() string {
-	return "it could not be written down beforehand: " + e.Err.Error()
+	return "it could not be written to the journal beforehand: " + e.Err.Error()
 }
 
 func (e *JournalError) Unwrap() error { return e.Err }
@@ -53,7 +53,7 @@ func (e *JournalError) Unwrap() error { return e.Err }
 // Late is what another program wrote to a file after it had been displaced.
 type Late struct {
 	Path string
-	// Merged says that it is in the file by now, Kept is its Hash in the journal.
+	// Merged says that it was merged into the file, Kept is its Hash in the journal.
 	Merged bool
 	Kept   string
 }
@@ -61,22 +61,21 @@ type Late struct {
 // Options are what a Disk works with.
 type Options struct {
 	FS FS // nil is System(nil)
-	// Journal keeps what is about to happen, and what must not be lost. Without one a crash may leave files behind.
+	// Journal is the write-ahead log. Without one a crash may leave temporary files behind.
 	Journal Journal
-	// Merge gives a text with what ours and what theirs did to base. An error is a conflict, and theirs stays; it is what
-	// the change then fails with. nil never merges.
+	// Merge is a three-way merge. An error is a conflict: theirs stays, and the change fails with it. nil never merges.
 	Merge func(path string, base, ours, theirs []byte) ([]byte, error)
-	// Nearest says which of several versions of a file somebody had before them who saved it as data: an exchange can come
-	// between their reading and their saving. The first is the newest, and where Nearest is nil it is that one.
+	// Nearest says which of several versions another program had read that has saved data: an exchange can come between its
+	// read and its write. The first is the newest, and the result if Nearest is nil.
 	Nearest func(versions [][]byte, data []byte) int
 	// Limit is the size in bytes of the largest file that is compared, 0 for any.
 	Limit int64
-	// Late is told of what was written to a displaced file. May be nil.
+	// Late is called for what was written to a displaced file. May be nil.
 	Late func(Late)
 	Now  func() time.Time
 	// After is time.AfterFunc; what it gives stops it.
 	After func(time.Duration, func()) (stop func() bool)
-	// Go runs a function beside what goes on; nil is a goroutine.
+	// Go runs a function concurrently; nil is a goroutine.
 	Go  func(func())
 	Log *slog.Logger
 }
@@ -87,7 +86,7 @@ type Disk struct {
 
 	mu    sync.Mutex
 	quiet *sync.Cond // running is 0
-	// running counts what is ending changes at this moment.
+	// running counts the functions that are ending changes.
 	running int
 	held    []*held // the oldest first
 	bytes   int
@@ -132,17 +131,17 @@ func Hash(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// held is a displaced file that stands until nobody can write to it any more.
+// held is a displaced file that is kept until no other process has it open for writing.
 type held struct {
 	c    *Change
 	at   place
 	temp string
-	file File   // where it has no name any more
-	data []byte // what it said when it was displaced
+	file File   // if it has no name any more
+	data []byte // its content when it was displaced
 	gone bool   // the change was to delete it
-	// apart says that what was written to it could not be merged, and is only kept.
+	// apart says that what was written to it conflicted, and is only in the journal.
 	apart bool
-	more  int // how often its time was made longer
+	more  int // how often its time was extended
 	stop  func() bool
 }
 
@@ -191,7 +190,7 @@ func (d *Disk) release(h *held) {
 	}
 }
 
-// rest says that one of running has ended.
+// rest decrements running.
 func (d *Disk) rest() {
 	d.mu.Lock()
 	d.running--
@@ -199,8 +198,8 @@ func (d *Disk) rest() {
 	d.quiet.Broadcast()
 }
 
-// let looks at a displaced file, takes in what was written to it, and removes it; unless another program still has it open
-// and its time was not made longer as often as more says.
+// let merges what was written to a displaced file and removes it, unless another program still has it open and its time was
+// extended less than more times.
 func (d *Disk) let(h *held, more int) {
 	dir, err := d.o.FS.Open(h.at.dir)
 	if err == nil {
@@ -247,7 +246,7 @@ func (h *held) finish(dir Dir, more int) error {
 		return lost
 	}
 	h.apart = !late.Merged
-	if h.file != nil && late.Merged { // it is there anew, and takes in what is written from now on
+	if h.file != nil && late.Merged { // it was created again, and gets what is written from now on
 		h.gone = false
 	}
 	return h.leave(dir, v, longer, more)
@@ -264,7 +263,7 @@ func (h *held) look(dir Dir) (*seen, error) {
 	return h.c.d.see(f)
 }
 
-// leave removes a displaced file that says what v does, or holds it longer.
+// leave removes a displaced file that has the content of v, or holds it longer.
 func (h *held) leave(dir Dir, v *seen, longer bool, more int) error {
 	if h.file == nil && v.alone && h.more < more {
 		gone, err := v.removed(dir, h.temp, h)
@@ -284,7 +283,7 @@ func (h *held) leave(dir Dir, v *seen, longer bool, more int) error {
 	return dir.Remove(h.temp)
 }
 
-// late brings what was written to a displaced file into the one that took its place.
+// late merges what was written to a displaced file into the one that replaced it.
 func (c *Change) late(dir Dir, h *held, written []byte) (bool, error) {
 	if h.gone && h.file != nil {
 		more := c.d.Change(c.like)
@@ -303,7 +302,7 @@ func (c *Change) late(dir Dir, h *held, written []byte) (bool, error) {
 	}
 	v, err := c.d.look(dir, h.at.name)
 	if err != nil {
-		return false, nil // it was removed, or is no file: what was written is kept
+		return false, nil // it was removed, or is no file: what was written is in the journal
 	}
 	v.close()
 	merged, err := c.d.o.Merge(h.at.path(), h.data, v.data, written)
@@ -323,8 +322,8 @@ func outcome(err error) Outcome {
 	return Landed
 }
 
-// ended takes in a change of which nothing stands any more. Its end is written down once its folders are on the disk, so
-// that the journal never says more than the disk does.
+// ended takes a change whose temporary files are all removed. Its outcome is written once its folders are synced, so
+// that the journal is never ahead of the disk.
 func (d *Disk) ended(c *Change) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -349,7 +348,7 @@ func (d *Disk) sync() {
 				continue
 			}
 			synced[path] = true
-			// A folder that is gone, or cannot be read, cannot be synced either; what was done in it was done.
+			// A folder that does not exist any more, or cannot be read, cannot be synced.
 			if dir, err := d.o.FS.Open(path); err == nil {
 				_ = dir.Sync()
 				_ = dir.Close()
@@ -359,8 +358,8 @@ func (d *Disk) sync() {
 	}
 }
 
-// Settle ends what is still standing: displaced files go, and the journal is told of all that has ended. It is for the
-// end of the process; changes may go on.
+// Settle removes displaced files and writes the outcomes of all changes that have ended. It is for the end of the process;
+// changes may go on.
 func (d *Disk) Settle() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -382,14 +381,14 @@ func (d *Disk) Settle() {
 	}
 }
 
-// place is where a file is.
+// place is the folder and the name of a file.
 type place struct{ dir, name string }
 
 func placeOf(path string) place { return place{filepath.Dir(path), filepath.Base(path)} }
 
 func (p place) path() string { return filepath.Join(p.dir, p.name) }
 
-// place gives a file a name that nothing has, and so takes its old one.
+// place is a rename that does not replace.
 func (d *Disk) place(dir Dir, name, as string) error {
 	err := dir.Place(name, dir, as)
 	if !unsupported(err) {

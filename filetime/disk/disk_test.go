@@ -81,7 +81,7 @@ func TestF152LateWriter(t *testing.T) {
 func TestF152NothingStands(t *testing.T) {
 	w := newWorld(t, filepath.Join(memory(t), "w"), map[string]string{"f": pre})
 	w.start(0)
-	w.d = New(Options{Journal: w.j, Merge: w.merge})
+	w.d = New(Options{Journal: w.j, Merge: w.merge, After: w.sim.after})
 	one(w)
 	w.d.Settle()
 	if n := temps(t, w.dir); w.err != nil || len(n) > 0 {

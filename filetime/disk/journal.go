@@ -2,7 +2,7 @@ package disk
 
 import "time"
 
-// Op is what is done to a file.
+// Op is an operation on a file.
 type Op string
 
 // The operations.
@@ -13,7 +13,7 @@ const (
 	Move   Op = "move"
 )
 
-// Intent is one change of one or more files, as it is written down before anything of it happens.
+// Intent is one change of one or more files, as it is in the write-ahead log.
 type Intent struct {
 	// ID is the journal's number for it, 0 before Begin. It is never given twice.
 	ID            int64
@@ -22,17 +22,17 @@ type Intent struct {
 	// Tool is the canonical name of the tool.
 	Tool string
 	Time time.Time
-	// Files are what it does, in the order in which it is done.
+	// Files are its operations, in order.
 	Files []Planned
 }
 
-// Planned is what an Intent does to one file.
+// Planned is one operation of an Intent.
 type Planned struct {
 	Op   Op
 	Path string // absolute, symbolic links resolved
 	// To is where a Move leads.
 	To string
-	// Buffer says that the change goes to the editor's buffer. Nobody can say after a crash whether it landed there.
+	// Buffer says that the change goes to the editor's buffer. After a crash it is not known whether it landed there.
 	Buffer bool
 	// Before are the bytes of the file, nil where there is none. A journal keeps them until the intent is collected.
 	Before []byte
@@ -47,21 +47,20 @@ type Outcome string
 const (
 	Open      Outcome = ""
 	Landed    Outcome = "landed"
-	NotLanded Outcome = "not_landed" // nothing of it is in the files
-	Partly    Outcome = "partly"     // some of its files could neither be changed nor put back
-	Unknown   Outcome = "unknown"    // nobody can tell: a buffer at the moment of a crash
-	Foreign   Outcome = "foreign"    // the file says something that is neither before nor after
+	NotLanded Outcome = "not_landed" // no file has any of it
+	Partly    Outcome = "partly"     // some of its files were changed and could not be reverted
+	Unknown   Outcome = "unknown"    // a buffer at the moment of a crash
+	Foreign   Outcome = "foreign"    // the file has neither the content before nor the one after
 )
 
-// Journal keeps intents and bytes over the end of the process and of the machine. All methods may be called
+// Journal is a write-ahead log, which survives crashes of the process and of the machine. All methods may be called
 // concurrently, also by several processes on the same journal.
 type Journal interface {
-	// Begin writes an intent down with the bytes before it and gives its ID. Once it returns, both are on the disk for
-	// good.
+	// Begin writes an intent with the bytes before it and gives its ID. Once it returns, both are synced.
 	Begin(Intent) (int64, error)
-	// Keep stores bytes of a file under their Hash, for good once it returns; path and intent say what they were.
+	// Keep stores bytes of a file under their Hash, and has synced them once it returns.
 	Keep(intent int64, path string, data []byte) (hash string, err error)
-	// End writes down how an intent ended. It may be lost with the machine: recovery then judges by the files.
+	// End writes an outcome. It need not be synced: recovery judges by the files if it is lost.
 	End(id int64, o Outcome) error
 	// Orphans gives the open intents of processes that have ended, with the bytes before, and makes them this
 	// process's own.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Recovered is an intent that a process had left open, and what became of it.
+// Recovered is an intent of a process that ended without an outcome, and its outcome.
 type Recovered struct {
 	Intent
 	Outcome Outcome
@@ -18,20 +18,20 @@ type Recovered struct {
 	Files []RecoveredFile
 }
 
-// RecoveredFile is one file's part.
+// RecoveredFile is the outcome of one operation.
 type RecoveredFile struct {
 	Outcome Outcome
-	// Merged says that something another program had saved was found beside the file and is in it now, Kept that it is in
-	// the journal, by its Hash.
+	// Merged says that what another program had saved was in a temporary file and is merged into the file now. Kept are the
+	// hashes of such contents in the journal.
 	Merged bool
 	Kept   []string
 }
 
-// Recover judges what processes have left open that have ended: by the files, which it changes only to put back what
-// somebody else had saved. What stood beside them is gone afterwards. It gives the oldest first.
+// Recover finds the outcomes of open intents of processes that have ended, the oldest first. It judges by the content
+// of the files, removes temporary files, and changes a file only to restore what another program had saved.
 //
-// A file that says what the intent was to make of it has landed, one that says what it did before has not, and a buffer is
-// unknown. Anything else is foreign: somebody has saved it since, and it stays.
+// A file with the content after the intent has landed, one with the content before has not, and a buffer is unknown.
+// Any other content is foreign: another program has saved it since, and it stays.
 func (d *Disk) Recover() ([]Recovered, error) {
 	if d.o.Journal == nil {
 		return nil, nil
@@ -59,18 +59,17 @@ func (d *Disk) Recover() ([]Recovered, error) {
 // recovery goes from the newest intent to the oldest.
 type recovery struct {
 	d     *Disk
-	temps map[string][]string // by folder: what stands there
+	temps map[string][]string // temporary files by folder
 	files map[string]*trail   // by path
 }
 
-// trail is what is known of a file on the way back through its intents.
+// trail is the state of a file on the way back through its intents.
 type trail struct {
 	data   []byte
 	exists bool
-	err    error // it is there and cannot be read
+	err    error // it exists and cannot be read
 	hash   string
-	// was is the hash of what it said when the next intent began; ours says that only our own changes lie between that and
-	// now.
+	// was is the hash of the content when the next intent began; ours says that only our own changes came after that.
 	was  string
 	ours bool
 }
@@ -99,17 +98,17 @@ func (r *recovery) intent(in Intent) Recovered {
 	return out
 }
 
-// file judges one file and clears up beside it.
+// file judges one file and removes its temporary files.
 func (r *recovery) file(c *Change, i int, out *RecoveredFile) {
 	p := c.intents[0].Files[i]
 	w, err := c.work(p.Path)
 	if err != nil {
 		out.Outcome = Foreign
 		switch {
-		case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP): // something else has the folder's name for good
+		case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP): // the folder was replaced by something else
 		case !errors.Is(err, fs.ErrNotExist):
 			c.leave()
-		case p.BeforeHash == "": // the folder was not even made
+		case p.BeforeHash == "": // not even the folder was made
 			out.Outcome = NotLanded
 		}
 		return
@@ -158,13 +157,13 @@ func (t *trail) look(w *work) {
 	}
 }
 
-// beside lists what an intent has left beside one of its files, in the order in which it was made.
+// beside lists the temporary files of an operation in the order in which they were made.
 func (r *recovery) beside(w *work) []string {
 	all, ok := r.temps[w.at.dir]
 	if !ok {
 		names, err := w.dir.Names()
 		if err != nil {
-			w.d.o.Log.Warn("a folder cannot be searched for what was left behind", "path", w.at.dir, "error", err)
+			w.d.o.Log.Warn("a folder cannot be searched for temporary files", "path", w.at.dir, "error", err)
 			w.c.leave()
 			return nil
 		}
@@ -188,8 +187,8 @@ func (r *recovery) beside(w *work) []string {
 	return out
 }
 
-// clear removes what stands beside a file. What is neither from before nor ours was saved by somebody: where the file still
-// says what we put in its place, it goes into the file; in any case it is kept.
+// clear removes a temporary file. If its content is neither the one before nor ours, another program saved it: it is
+// kept in the journal, and merged into the file if that still has our content.
 func (r *recovery) clear(w *work, p Planned, name string, t *trail, out *RecoveredFile) {
 	leave := func(err error) {
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
@@ -207,7 +206,6 @@ func (r *recovery) clear(w *work, p Planned, name string, t *trail, out *Recover
 		leave(err)
 		return
 	}
-	// Where the file still says what we put there, it takes its place again.
 	back := out.Outcome == Landed && t.ours && t.exists != w.gone
 	switch {
 	case err != nil && !back:
@@ -231,10 +229,10 @@ func (r *recovery) clear(w *work, p Planned, name string, t *trail, out *Recover
 	switch {
 	case !back:
 		w.discard(name, v)
-	case w.gone: // it was to be deleted, and somebody saved it at that moment
+	case w.gone: // it was to be deleted, and another program saved it at that moment
 		v.close()
 		err := w.d.place(w.dir, name, w.at.name)
-		if errors.Is(err, fs.ErrExist) && v != nil { // and somebody made it anew
+		if errors.Is(err, fs.ErrExist) && v != nil { // and the path exists again
 			err = w.dir.Remove(name)
 		}
 		leave(err)
@@ -245,14 +243,14 @@ func (r *recovery) clear(w *work, p Planned, name string, t *trail, out *Recover
 	}
 }
 
-// reunite brings what somebody had saved into the file that says what we made of it. Where both conflict, or nobody knows
-// any more what both were made of, theirs is the file again.
+// reunite merges what another program had saved into the file with our content. If they conflict, or the base of the
+// merge is lost, theirs replaces the file.
 func (r *recovery) reunite(w *work, p Planned, name string, v *seen, t *trail, out *RecoveredFile) {
 	var merged []byte
 	err := ErrNotRegular
 	switch {
 	case v == nil:
-	case p.Before == nil && p.BeforeHash != "": // the journal has forgotten what was there
+	case p.Before == nil && p.BeforeHash != "": // the journal has dropped the content before
 		err = ErrChanged
 	default:
 		merged, err = w.d.o.Merge(w.at.path(), p.Before, t.data, v.data)
@@ -267,10 +265,10 @@ func (r *recovery) reunite(w *work, p Planned, name string, v *seen, t *trail, o
 		var temp string
 		if temp, _, err = w.write(sideOf(merged), w.at.name, true); err != nil {
 			v.close()
-			w.c.leave() // it stays for the next start
+			w.c.leave()
 			break
 		}
-		// Where somebody saves at this moment what it conflicts with, that stays, and this is kept.
+		// If another program saves something in conflict at this moment, that stays.
 		_, err = w.swap(temp, sideOf(t.data), sideOf(merged))
 		out.Merged = err == nil
 		if err != nil {
@@ -284,7 +282,7 @@ func (r *recovery) reunite(w *work, p Planned, name string, v *seen, t *trail, o
 			v.close()
 		}
 		if _, err := w.swap(name, sideOf(t.data), theirs); err != nil {
-			w.d.o.Log.Error("what somebody had saved could not be put back", "path", w.at.path(), "error", err)
+			w.d.o.Log.Error("what another program had saved could not be restored", "path", w.at.path(), "error", err)
 			w.c.leave()
 		}
 		out.Outcome, t.ours = Foreign, false

@@ -14,23 +14,23 @@ import (
 	"time"
 )
 
-// unsupported says that a file system does not know a call, rather than that it failed.
+// unsupported says that the file system does not implement a call.
 func unsupported(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP)
 }
 
-// unlinked says that a file system gives no file a second name.
+// unlinked says that the file system has no hard links, or no more of this file.
 func unlinked(err error) bool {
 	return unsupported(err) || errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EMLINK) || errors.Is(err, syscall.EXDEV)
 }
 
-// seen is a file that was looked at, and is still open.
+// seen is a file that was read, and is still open.
 type seen struct {
 	side
 	file  File
 	stat  Stat
-	alone bool // nobody can write to it until it is closed
-	sure  bool // the system knows whether it is alone
+	alone bool // no other process can write to it until it is closed, see File.Alone
+	sure  bool
 }
 
 func (v *seen) close() {
@@ -94,8 +94,7 @@ func (d *Disk) see(f File) (_ *seen, err error) {
 	return v, nil
 }
 
-// displaced is look for a file of which something else is expected: where somebody is writing it at this moment, they are waited
-// for a little.
+// displaced is look that waits a little for a process that is writing the file, if the content is not the expected one.
 func (w *work) displaced(temp string, expected side) (*seen, error) {
 	v, err := w.d.look(w.dir, temp)
 	for waited := time.Duration(0); err == nil && !v.is(expected) && !v.alone && waited < patience; waited += step {
@@ -111,14 +110,14 @@ func (w *work) displaced(temp string, expected side) (*seen, error) {
 // draft is a new file on its way to the disk.
 type draft struct {
 	content  side
-	like     string // the file that it is to be as in all but its content, "" for none
+	like     string // the file whose metadata it gets, "" for none
 	f        File
 	warnings []string
 	err      error
 	ready    chan struct{}
 }
 
-// prepare begins to write a file that has no name yet.
+// prepare begins to write an anonymous file.
 func (w *work) prepare(content side, like string) *draft {
 	d := &draft{content: content, like: like, ready: make(chan struct{})}
 	w.d.o.Go(func() {
@@ -151,7 +150,7 @@ func (w *work) fill(d *draft, sync bool, open func(fs.FileMode) (File, error)) (
 	return err
 }
 
-// drop forgets what has no name yet.
+// drop closes an anonymous file.
 func (d *draft) drop() {
 	<-d.ready
 	if d.f != nil {
@@ -160,7 +159,7 @@ func (d *draft) drop() {
 	}
 }
 
-// put gives a draft its name beside the file.
+// put gives a draft a name.
 func (w *work) put(d *draft) (name string, warnings []string, err error) {
 	<-d.ready
 	if err = d.err; err == nil {
@@ -173,24 +172,23 @@ func (w *work) put(d *draft) (name string, warnings []string, err error) {
 			err = cerr
 		}
 	}
-	// Not every file system has files without a name, and not every container has what it takes to name them.
+	// Not every file system has anonymous files, and not every container has the /proc that is needed to name them.
 	if !anonymous && (unsupported(err) || errors.Is(err, syscall.EISDIR)) || anonymous && d.err == nil && err != nil && !full(err) {
 		return w.write(d.content, d.like, true)
 	}
 	return name, d.warnings, err
 }
 
-// full says that there is no room.
 func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// write makes a file beside the one to be changed, under a name that says that it is unfinished, and gives its name then.
+// write makes a temporary file, which has the suffix unfinished until it is complete.
 func (w *work) write(content side, like string, sync bool) (name string, warnings []string, err error) {
 	name = w.name()
 	d := &draft{content: content, like: like}
 	err = w.fill(d, sync, func(mode fs.FileMode) (File, error) { return w.dir.Create(name+unfinished, mode) })
 	if d.f == nil {
 		if errors.Is(err, fs.ErrPermission) {
-			err = fmt.Errorf("nothing may be made in its folder, which a safe change needs: %w", err)
+			err = fmt.Errorf("no file can be made in its folder, which a safe change needs: %w", err)
 		}
 		return "", nil, err
 	}
@@ -208,8 +206,8 @@ func (w *work) write(content side, like string, sync bool) (name string, warning
 	return name, d.warnings, nil
 }
 
-// resemble gives f the mode without setuid and setgid, the owner and the attributes of another file. The attribute that gives
-// a program rights of the system goes too.
+// resemble gives f the mode without setuid and setgid, the owner and the attributes of another file. The attribute that
+// gives a program rights of the system goes too.
 func resemble(f, model File) (warnings []string, err error) {
 	st, err := model.Stat()
 	if err != nil {
@@ -247,7 +245,7 @@ func resemble(f, model File) (warnings []string, err error) {
 		return nil, err
 	}
 	delete(want, "security.capability")
-	for name := range have { // what the folder gives to new files
+	for name := range have { // inherited from the folder
 		if _, ok := want[name]; !ok {
 			want[name] = nil
 		}
@@ -256,7 +254,7 @@ func resemble(f, model File) (warnings []string, err error) {
 		if old, ok := have[name]; ok && value != nil && string(old) == string(value) {
 			continue
 		}
-		// What the system guards is not for everybody to set.
+		// Privileged attributes cannot always be set.
 		err := f.SetXattr(name, value)
 		if err != nil && !strings.HasPrefix(name, "security.") && !strings.HasPrefix(name, "trusted.") {
 			return nil, err
@@ -265,14 +263,14 @@ func resemble(f, model File) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// discard has what was displaced removed, once nobody can write to it any more. What somebody saved is kept first. It
-// closes v sooner or later.
+// discard removes a displaced file once no other process has it open for writing. What another program saved goes to
+// the journal first. It takes ownership of v.
 func (w *work) discard(temp string, v *seen) {
 	if (w.theirs[v.sum()] || !w.mine[v.sum()]) && (w.d.o.Journal != nil || !w.safe[v.sum()]) {
 		if _, err := w.c.keep(w.at, v.data); err != nil {
-			w.d.o.Log.Error("what somebody saved could not be kept and stands where it is", "path",
+			w.d.o.Log.Error("what another program saved could not be kept in the journal and stays where it is", "path",
 				filepath.Join(w.at.dir, temp), "error", err)
-			w.c.leave() // recovery will try again
+			w.c.leave()
 			v.close()
 			return
 		}
@@ -285,8 +283,8 @@ func (w *work) discard(temp string, v *seen) {
 	w.d.hold(&held{c: w.c, at: w.at, temp: temp, data: v.data, gone: w.gone})
 }
 
-// dispose removes a displaced file that nobody could write to when it was looked at. If somebody has come to do so since, it
-// stands for as long as they need, even if it has lost its name by then.
+// dispose removes a displaced file that no other process had open for writing. If one has opened it since, the file is
+// held.
 func (w *work) dispose(s spent) {
 	h := &held{c: w.c, at: w.at, temp: s.temp, data: s.v.data, gone: w.gone}
 	gone, err := s.v.removed(w.dir, s.temp, h)
@@ -299,8 +297,8 @@ func (w *work) dispose(s spent) {
 	}
 }
 
-// removed removes a file unless somebody waits to write to it. Where somebody has begun to wait in the meantime, h gets the
-// file, to go on without a name.
+// removed removes a file unless a process waits to open it for writing. If one began to wait meanwhile, h gets the
+// file, which has no name then.
 func (v *seen) removed(dir Dir, name string, h *held) (gone bool, err error) {
 	if alone, _ := v.file.Alone(); !alone {
 		return false, nil
@@ -315,7 +313,7 @@ func (v *seen) removed(dir Dir, name string, h *held) (gone bool, err error) {
 	return err != nil, err
 }
 
-// remove removes what stands beside the file. What cannot be removed is for the next start.
+// remove removes a temporary file, or leaves that to recovery.
 func (w *work) remove(temp string) {
 	if err := w.dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		w.left(temp, err)
@@ -328,13 +326,13 @@ func (w *work) left(temp string, err error) {
 }
 
 const (
-	// How often a text is brought to the disk before it takes the path. After that it is brought there afterwards, or a
-	// file that is saved all the time could never be changed on a slow disk.
+	// How often content is synced before the exchange. After that it is synced afterwards, since a file that is saved
+	// all the time could never be changed on a slow disk otherwise.
 	firstSynced = 3
 	maxTries    = 200
-	// How often it is looked before the first exchange, and before each further one, whether somebody has saved the file.
+	// How often the file is read before the first exchange, and before each further one, to merge what others have saved.
 	manyLooks, someLooks = 20, 2
-	// How many versions of a file, and bytes of them, are remembered that somebody may be about to save anew.
+	// How many versions of a file, and bytes of them, are kept that another program may have read.
 	maxVersions     = 32
 	maxVersionBytes = 16 << 20
 )
@@ -342,7 +340,7 @@ const (
 // errBusy says that a file was saved too often.
 var errBusy = errors.New("it is being saved all the time")
 
-// StuckError is a change that could be neither finished nor taken back: what somebody else had saved stands in Temp until
+// StuckError is a change that could be neither finished nor reverted: what another program had saved is in Temp until
 // the next start.
 type StuckError struct {
 	Temp string
@@ -350,7 +348,7 @@ type StuckError struct {
 }
 
 func (e *StuckError) Error() string {
-	return fmt.Sprintf("%v; what another program had saved stands in %s", e.Err, e.Temp)
+	return fmt.Sprintf("%v; what another program had saved is in %s", e.Err, e.Temp)
 }
 
 func (e *StuckError) Unwrap() error { return e.Err }
@@ -358,7 +356,7 @@ func (e *StuckError) Unwrap() error { return e.Err }
 // side is one side of an exchange: bytes, or something that cannot be read as such.
 type side struct {
 	data    []byte
-	hash    string // of data, once it was asked for
+	hash    string // of data, computed lazily
 	unknown bool
 }
 
@@ -371,7 +369,7 @@ func (s *side) sum() string {
 	return s.hash
 }
 
-// is reports whether both have the same bytes, and then has s know the other's hash.
+// is reports whether both have the same bytes, and copies the hash then.
 func (s *side) is(o side) bool {
 	same := !s.unknown && !o.unknown && bytes.Equal(s.data, o.data)
 	if same {
@@ -380,15 +378,15 @@ func (s *side) is(o side) bool {
 	return same
 }
 
-// swap exchanges temp, which holds now, with the file, which is to hold expected. What comes out tells whether it did: if
-// not, somebody has saved it, and what they did is merged with now and put in place by another exchange, or what they
-// saved goes back, until one brings out what was put there before.
+// swap exchanges temp, with the content now, and the file, which should have the content expected. If the displaced
+// file has another content, another program has saved it: that is merged with now, or in a conflict restored, and
+// exchanged again, until the displaced content is the one that was put there before.
 func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 	type displaced struct {
 		temp string
 		v    *seen
 	}
-	var merged []displaced // what others saved, which is in now
+	var merged []displaced // what others saved and now contains
 	stuck := func(err error) (Result, error) {
 		w.c.leave()
 		for _, m := range merged {
@@ -404,7 +402,7 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 	}()
 	var refused error
 	unsynced := false
-	read := append(slices.Clone(w.c.lately), expected.data) // what they may have before them who save now
+	read := append(slices.Clone(w.c.lately), expected.data) // what programs may have read that save now
 	if w.mine[now.sum()] && !now.unknown {
 		a := w.catchUp(attempt{temp, expected, now}, &read, manyLooks)
 		unsynced = a.temp != temp
@@ -424,7 +422,7 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 		case try == 1 && w.mine[now.sum()]:
 			w.remove(temp)
 			return Result{}, missing(err)
-		case errors.Is(err, fs.ErrNotExist): // removed after our text was there: that is how it stays
+		case errors.Is(err, fs.ErrNotExist): // removed after our exchange: it stays removed
 			if v, err := w.d.look(w.dir, temp); err == nil {
 				w.discard(temp, v)
 			} else {
@@ -438,8 +436,8 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 		if err == nil && v.is(expected) {
 			r := Result{After: now.data, Versions: latest(read)}
 			if unsynced {
-				if err := w.sync(w.at.name); err != nil { // it is in place all the same
-					r.Warnings = []string{fmt.Sprintf("could not be brought to the disk (%v): a power cut may lose the change", err)}
+				if err := w.sync(w.at.name); err != nil {
+					r.Warnings = []string{fmt.Sprintf("could not be synced to the disk (%v): a power cut may lose the change", err)}
 				}
 			}
 			w.discard(temp, v)
@@ -458,11 +456,11 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 		}
 		if err == nil {
 			versions := append([][]byte{expected.data}, read...)
-			if refused != nil { // what is on its way back is theirs, too
+			if refused != nil { // what is being restored is theirs, too
 				versions = append([][]byte{now.data}, versions...)
 			}
 			switch base := w.d.o.Nearest(versions, v.data); {
-			case refused != nil && base != 1: // and they have saved it again, not knowing of ours: the newest is what stays
+			case refused != nil && base != 1: // it was saved again without ours: the newest stays
 				err = refused
 			default:
 				next.data, err = w.d.o.Merge(w.at.path(), versions[base], now.data, v.data)
@@ -504,13 +502,13 @@ func latest(versions [][]byte) [][]byte {
 	return versions
 }
 
-// catchUp merges what others save before the exchange: what is not seen before is seen after it, but then they may have read
-// what was in the file in between.
+// catchUp merges what others save before the exchange. A save that it misses is found after the exchange, but then
+// other programs may have read the content in between.
 func (w *work) catchUp(a attempt, read *[][]byte, looks int) attempt {
 	for range looks {
 		v, err := w.d.look(w.dir, w.at.name)
 		if err != nil {
-			return a // the exchange tells what that is
+			return a // the exchange finds the same error
 		}
 		v.close()
 		if v.is(a.base) {
@@ -534,18 +532,18 @@ func (w *work) catchUp(a attempt, read *[][]byte, looks int) attempt {
 	return a
 }
 
-// sync brings to the disk what was written without.
+// sync syncs a file that was written without.
 func (w *work) sync(name string) error {
 	f, err := w.dir.Open(name)
 	if err != nil {
-		return nil // it is another one by now, or none
+		return nil // it was replaced or removed
 	}
 	defer f.Close()
 	return f.Sync()
 }
 
-// replace is swap for file systems without an exchange: a second name keeps what stood there until it has been compared.
-// Between that and the renaming, a save by renaming would be overwritten.
+// replace is swap for file systems without exchange: a hard link keeps the old file until it has been compared. A save
+// by rename between the comparison and our rename is overwritten.
 func (w *work) replace(temp string, base, target side) (Result, error) {
 	for try := 1; ; try++ {
 		r, next, err := w.tryReplace(temp, base, target)
@@ -570,7 +568,7 @@ func (w *work) replace(temp string, base, target side) (Result, error) {
 	}
 }
 
-// attempt is what replace tries next.
+// attempt is one try of replace: temp has the content target, the file should have base.
 type attempt struct {
 	temp         string
 	base, target side

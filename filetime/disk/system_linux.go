@@ -197,7 +197,7 @@ func (f regular) Xattrs() (map[string][]byte, error) {
 		case err == nil:
 			out[name] = value
 		case errors.Is(err, unix.ENODATA), errors.Is(err, fs.ErrPermission), errors.Is(err, unix.ENOTSUP):
-			err = nil // it is gone by now, or not for this user to see
+			err = nil // it does not exist any more, or this user may not read it
 		}
 	}
 	if errors.Is(err, unix.ENOTSUP) {
@@ -225,12 +225,13 @@ func (f regular) SetXattr(name string, value []byte) error {
 }
 
 func (f regular) Alone() (alone, sure bool) {
-	// A lease for reading is had only while nobody has the file open for writing; who wants to open it so waits.
+	// A read lease is granted only while no process has the file open for writing; one that opens it so waits.
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 	if err != nil {
 		return false, errors.Is(err, unix.EAGAIN)
 	}
-	// Who waits and gets a signal begins anew and does not have the file open in between, but the lease is still to end.
+	// A process that waits and gets a signal begins again and has not the file open in between, but the lease is still
+	// to be broken.
 	kind, err := unix.FcntlInt(f.Fd(), unix.F_GETLEASE, 0)
 	return err == nil && kind == unix.F_RDLCK, true
 }

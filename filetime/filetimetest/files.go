@@ -3,17 +3,26 @@
 package filetimetest
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"sync"
+	"unicode/utf8"
 
 	"tandem/filetime"
 	"tandem/filetime/text"
 )
 
-// Files is a filetime.Files in memory.
+// MaxSize is the size above which a file on disk is refused, in bytes.
+const MaxSize = 1 << 20
+
+// Files is a filetime.Files in memory, over the disk: a file that no method of it has changed is what the disk has, and none
+// writes to the disk.
 type Files struct {
 	// Enter, when set, is called inside each Commit that applies something, before anything is judged, with the locks held.
 	Enter func(filetime.Change)
@@ -27,7 +36,9 @@ type Files struct {
 }
 
 type file struct {
+	ours    bool // a method has changed it: the disk does not count any more
 	text    text.Text
+	mode    fs.FileMode
 	rev     uint64
 	history []filetime.Revision
 	exists  bool
@@ -40,13 +51,63 @@ func New() *Files {
 	return &Files{files: map[string]*file{}, locks: map[string]chan struct{}{}}
 }
 
-func (f *Files) file(path string) *file {
+// file is the state of path, with what the disk has by now where that counts. The error is about the disk.
+func (f *Files) file(path string) (*file, error) {
 	k := f.files[path]
 	if k == nil {
 		f.rev++
 		k = &file{rev: f.rev}
 		f.files[path] = k
 	}
+	if k.ours {
+		return k, nil
+	}
+	now, mode, err := load(path)
+	gone := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !gone {
+		return k, err
+	}
+	if !now.Equal(k.text) || gone == k.exists {
+		f.record(k, filetime.Revision{Set: text.Diff(k.text, now), Author: filetime.Disk})
+	}
+	k.mode, k.exists = mode, !gone
+	return k, nil
+}
+
+func load(path string) (text.Text, fs.FileMode, error) {
+	refuse := func(code filetime.Code, reason, message string) (text.Text, fs.FileMode, error) {
+		return text.Text{}, 0, &filetime.Error{Code: code, Reason: reason, Path: path, Message: message}
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return text.Text{}, 0, err
+	case err != nil:
+		return refuse(filetime.ReadError, "unreadable", err.Error())
+	case info.IsDir():
+		return refuse(filetime.IsDirectory, "is_directory", path+" is a directory, not a file.")
+	case !info.Mode().IsRegular():
+		return refuse(filetime.ReadError, "not_regular", "It is no regular file.")
+	case info.Size() > MaxSize:
+		return text.Text{}, 0, filetime.TooLarge(path, info.Size(), MaxSize)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return refuse(filetime.ReadError, "unreadable", err.Error())
+	}
+	if bytes.IndexByte(b, 0) >= 0 || !utf8.Valid(b) {
+		return refuse(filetime.BinaryFile, "", "It is binary.")
+	}
+	return text.New(string(b)), info.Mode(), nil
+}
+
+// own is the state of path, from now on without the disk.
+func (f *Files) own(path string) *file {
+	k, err := f.file(path)
+	if err != nil {
+		k.text, k.exists = text.Text{}, false
+	}
+	k.ours = true
 	return k
 }
 
@@ -54,7 +115,7 @@ func (f *Files) file(path string) *file {
 func (f *Files) Put(path, content string, open bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	k := f.file(path)
+	k := f.own(path)
 	k.text, k.exists, k.open, k.version = text.New(content), true, open, 1
 }
 
@@ -62,26 +123,27 @@ func (f *Files) Put(path, content string, open bool) {
 func (f *Files) Type(path string, set text.Set, author filetime.Author) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	k := f.file(path)
+	k := f.own(path)
 	f.record(k, filetime.Revision{Set: set, Author: author})
 	k.exists = true
 }
 
-// Remove takes the file away.
+// Remove takes the file away, from the disk as well, where tools look for names.
 func (f *Files) Remove(path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	k := f.file(path)
+	k := f.own(path)
 	f.record(k, filetime.Revision{Set: text.Set{{Start: 0, End: k.text.Len()}}, Author: filetime.Disk})
 	k.exists = false
+	os.Remove(path)
 }
 
 // Text is what path says, and whether it is there.
 func (f *Files) Text(path string) (string, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	k := f.file(path)
-	return k.text.String(), k.exists
+	k, err := f.file(path)
+	return k.text.String(), k.exists && err == nil
 }
 
 func (f *Files) record(k *file, r filetime.Revision) {
@@ -92,7 +154,7 @@ func (f *Files) record(k *file, r filetime.Revision) {
 }
 
 func (k *file) snapshot(path string) filetime.Snapshot {
-	s := filetime.Snapshot{Path: path, Text: k.text, Rev: k.rev, Open: k.open, Dirty: k.open, Exists: k.exists}
+	s := filetime.Snapshot{Path: path, Text: k.text, Rev: k.rev, Open: k.open, Dirty: k.open, Exists: k.exists, Mode: k.mode}
 	if k.open {
 		s.Version = k.version
 	}
@@ -103,19 +165,26 @@ func (k *file) snapshot(path string) filetime.Snapshot {
 func (f *Files) Read(ctx context.Context, path string) (filetime.Snapshot, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.file(path).snapshot(path), ctx.Err()
+	if ctx.Err() != nil {
+		return filetime.Snapshot{}, context.Cause(ctx)
+	}
+	k, err := f.file(path)
+	if err != nil {
+		return filetime.Snapshot{Path: path}, err
+	}
+	return k.snapshot(path), nil
 }
 
 // History implements filetime.Files.
 func (f *Files) History(path string, rev uint64) ([]filetime.Revision, filetime.Snapshot, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	k := f.file(path)
+	k, err := f.file(path)
 	i := slices.IndexFunc(k.history, func(r filetime.Revision) bool { return r.Rev > rev })
 	if i < 0 {
 		i = len(k.history)
 	}
-	return slices.Clone(k.history[i:]), k.snapshot(path), true
+	return slices.Clone(k.history[i:]), k.snapshot(path), err == nil
 }
 
 // Commit implements filetime.Files for changes of any number of files.
@@ -150,7 +219,10 @@ func (f *Files) Commit(ctx context.Context, c filetime.Change) (filetime.Landed,
 }
 
 func (f *Files) commit(c filetime.Change, e filetime.FileEdit) (filetime.LandedFile, error) {
-	k := f.file(e.Path)
+	k, err := f.file(e.Path)
+	if err != nil {
+		return filetime.LandedFile{}, err
+	}
 	if e.Create && k.exists {
 		return filetime.LandedFile{}, &filetime.Error{
 			Code: filetime.FileExists, Path: e.Path, Now: k.text, Known: true, Reason: "exists",
@@ -193,7 +265,7 @@ func (f *Files) commit(c filetime.Change, e filetime.FileEdit) (filetime.LandedF
 		return l, nil
 	}
 	f.record(k, filetime.Revision{Set: r.Set, Author: filetime.Agent, Session: c.Session, Call: c.Call})
-	k.exists = true
+	k.exists, k.ours = true, true
 	l.Rev, l.Applied = k.rev, true
 	return l, nil
 }
@@ -225,9 +297,16 @@ func (f *Files) Lock(ctx context.Context, paths ...string) (func(), error) {
 	return release, nil
 }
 
-// Paths lists the files that there are or were.
+// Open lists the files that are open in the editor.
+func (f *Files) Open() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(f.files)), func(path string) bool { return !f.files[path].open })
+}
+
+// Paths lists the files that a method changed.
 func (f *Files) Paths() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Sorted(maps.Keys(f.files))
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(f.files)), func(path string) bool { return !f.files[path].ours })
 }

@@ -12,7 +12,7 @@
 //
 // # Two people edit one text
 //
-// [Rebase] and [Mirror] bring the edits of the agent and those of the user together,
+// [Rebase] and [RebaseTheirs] bring the edits of the agent and those of the user together,
 // both made for the same base. Every edit takes away a range of the base and puts
 // text in its place; one that takes nothing away is an insertion. Whatever is not
 // named by the following rules lands, and both ways lead to the same text.

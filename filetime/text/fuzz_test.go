@@ -51,7 +51,7 @@ func FuzzRebase(f *testing.F) {
 	f.Add("a\xf0\x9f\r\n", []byte{3, 0, 2, 0x98, 0x80}, []byte{0, 1, 0})
 	f.Fuzz(func(t *testing.T, base string, x, y []byte) {
 		ours, theirs := setOf(base, x), setOf(base, y)
-		r, m := Rebase(New(base), ours, theirs), Mirror(New(base), theirs, ours)
+		r, m := Rebase(New(base), ours, theirs), RebaseTheirs(New(base), theirs, ours)
 		if len(r.Conflicts) > 0 {
 			checkConflicts(t, base, r)
 			return

@@ -22,7 +22,7 @@ type meeting struct {
 func (tt meeting) check(t *testing.T) {
 	t.Helper()
 	base := New(tt.base)
-	r, m := Rebase(base, tt.ours, tt.theirs), Mirror(base, tt.theirs, tt.ours)
+	r, m := Rebase(base, tt.ours, tt.theirs), RebaseTheirs(base, tt.theirs, tt.ours)
 	if tt.want == "" {
 		if len(r.Conflicts) != 1 || r.Conflicts[0].Rule != tt.rule || !slices.Equal(r.Conflicts, m.Conflicts) {
 			t.Fatalf("got %+v and %+v, want a conflict by %s", r, m, tt.rule)

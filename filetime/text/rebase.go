@@ -23,7 +23,7 @@ const (
 	RuleWord    = "R11" // one side adds to a word that the other replaced or deleted
 )
 
-// Rebased is the outcome of [Rebase] and [Mirror].
+// Rebased is the outcome of [Rebase] and [RebaseTheirs].
 type Rebased struct {
 	Set       Set        // nil when there are conflicts
 	Coalesced int        // edits that the other side has made already
@@ -39,21 +39,21 @@ func Rebase(base Text, ours, theirs Set) Rebased {
 	return m.rebased(theirs, m.apart(theirs))
 }
 
-// Mirror carries theirs, the user's edits, over ours, the agent's: the other side of
+// RebaseTheirs carries theirs, the user's edits, over ours, the agent's: the other side of
 // [Rebase], so that without a conflict both ways lead to the same text:
 //
 //	Rebase(base, ours, theirs).Set.Apply(theirs.Apply(base))
-//	Mirror(base, theirs, ours).Set.Apply(ours.Apply(base))
-func Mirror(base Text, theirs, ours Set) Rebased {
+//	RebaseTheirs(base, theirs, ours).Set.Apply(ours.Apply(base))
+func RebaseTheirs(base Text, theirs, ours Set) Rebased {
 	m := merge(base, ours, theirs)
 	return m.mirrored(ours, m.apart(theirs))
 }
 
-// TakeBack carries back over theirs, where back is to take away what should not be there. It has no conflicts: what the user
+// Revert carries back over theirs, where back is to take away what should not be there. It has no conflicts: what the user
 // has typed into that stays, all else of it goes, line ends too, and what it had replaced comes to stand before what was
-// typed, unless the user has put it back already. typed is theirs over back, as [Mirror] would have it; where it has
+// typed, unless the user has put it back already. typed is theirs over back, as [RebaseTheirs] would have it; where it has
 // conflicts, it says what they are.
-func TakeBack(base Text, back, theirs Set) (set Set, typed Rebased) {
+func Revert(base Text, back, theirs Set) (set Set, typed Rebased) {
 	m := merge(base, back, theirs)
 	typed = m.mirrored(back, nil)
 	if len(m.Conflicts) == 0 {

@@ -306,7 +306,7 @@ func TestRebaseAgainstIdentity(t *testing.T) {
 		if got := r.Set.Apply(now).String(); got != want {
 			t.Fatalf("%q, ours %v, theirs %v: %q, want %q", base, ours, theirs, got, want)
 		}
-		m := Mirror(New(base), theirs, ours)
+		m := RebaseTheirs(New(base), theirs, ours)
 		if got := m.Set.Apply(ours.Apply(New(base))).String(); got != want {
 			t.Fatalf("%q, ours %v, theirs %v: mirrored %q, want %q", base, ours, theirs, got, want)
 		}
@@ -331,9 +331,9 @@ func checkConflicts(t failer, base string, r Rebased) {
 	}
 }
 
-// TestTakeBackLosesNothing has somebody change what is to be taken back, or take some of it back as well: all that was put in
+// TestRevertLosesNothing has somebody change what is to be taken back, or take some of it back as well: all that was put in
 // goes, all that was typed stays, and what had been there comes once.
-func TestTakeBackLosesNothing(t *testing.T) {
+func TestRevertLosesNothing(t *testing.T) {
 	t.Parallel()
 	met, put := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -341,7 +341,7 @@ func TestTakeBackLosesNothing(t *testing.T) {
 		back := drawApart(t, "back", base, &alphabet{'가', '①', ";\n", false}, nil)
 		theirs := drawApart(t, "theirs", base, &alphabet{'а', '─', "\r", false}, back)
 		now := theirs.Apply(New(base))
-		got, typed := TakeBack(New(base), back, theirs)
+		got, typed := Revert(New(base), back, theirs)
 		if err := got.Validate(now); err != nil {
 			t.Fatalf("%q, back %v, theirs %v: %v: %v", base, back, theirs, got, err)
 		}
@@ -391,7 +391,7 @@ func TestRebaseConverges(t *testing.T) {
 		}
 		theirs := ComposeAll(keys)
 		ours := drawSet(t, "ours", base, 4)
-		r, m := Rebase(New(base), ours, theirs), Mirror(New(base), theirs, ours)
+		r, m := Rebase(New(base), ours, theirs), RebaseTheirs(New(base), theirs, ours)
 		if (len(r.Conflicts) == 0) != (len(m.Conflicts) == 0) {
 			t.Fatalf("conflicts %v and %v", r.Conflicts, m.Conflicts)
 		}
@@ -575,12 +575,12 @@ func TestRebaseRules(t *testing.T) {
 	}
 }
 
-// TestMirrorAroundNewCharacters has the agent complete a character beside which, not
+// TestRebaseTheirsAroundNewCharacters has the agent complete a character beside which, not
 // in which, the user has edited.
-func TestMirrorAroundNewCharacters(t *testing.T) {
+func TestRebaseTheirsAroundNewCharacters(t *testing.T) {
 	base := New("a\xf0\x9f")
 	ours, theirs := Set{{3, 3, "\x98\x80"}}, Set{{0, 2, ""}}
-	m := Mirror(base, theirs, ours)
+	m := RebaseTheirs(base, theirs, ours)
 	if err := m.Set.Validate(ours.Apply(base)); err != nil || m.Set.Apply(ours.Apply(base)).String() != "\x9f\x98\x80" {
 		t.Errorf("%+v: %v", m, err)
 	}
@@ -644,7 +644,7 @@ func TestSameEveryTime(t *testing.T) {
 			found, err := Locate(x, old, new, false)
 			return []any{
 				Diff(x, y), Minimize(x, ours), Canonical(x, ours), Overwrite(x, other), found, err,
-				Rebase(x, ours, theirs), Mirror(x, theirs, ours),
+				Rebase(x, ours, theirs), RebaseTheirs(x, theirs, ours),
 			}
 		}
 		if a, b := all(), all(); !reflect.DeepEqual(a, b) {

@@ -62,6 +62,9 @@ type server struct {
 
 type initializeParams struct {
 	ClientCapabilities clientCapabilities `json:"clientCapabilities"`
+	ClientInfo         struct {
+		Name string `json:"name"`
+	} `json:"clientInfo"`
 }
 
 // clientCapabilities is what is used of what a client says that it can do.
@@ -79,6 +82,7 @@ func (s *server) initialize(_ context.Context, p initializeParams) (map[string]a
 	<-s.ready
 	s.client = p.ClientCapabilities
 	err := s.b.Start(s.conn.Context(), backend.Client{
+		Name:     p.ClientInfo.Name,
 		Editor:   files{s},
 		Features: workspace.Features{Versionless: s.client.FS.ReadTextFile && s.client.FS.WriteTextFile},
 	})
@@ -135,7 +139,7 @@ func (f face) Ask(ctx context.Context, se *backend.Session, q run.Question) run.
 		f.s.log.Debug("permission was not answered", "error", err)
 		return run.Answer{Outcome: run.Unanswered}
 	}
-	answer, ok := updates.Answer(r)
+	answer, ok := updates.Answer(q, r)
 	if !ok {
 		f.s.log.Warn("an answer to a permission request that was not on offer", "outcome", r.Outcome.Outcome)
 	}

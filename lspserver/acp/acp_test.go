@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -112,6 +113,13 @@ func TestFindingL10OverAPipe(t *testing.T) {
 	}
 	if len(asked) != 1 || buffer != "one, typed\n2\n" {
 		t.Errorf("asked %d times, the buffer says %q", len(asked), buffer)
+	}
+	var question struct{ ToolCall map[string]any }
+	if err := json.Unmarshal(<-asked, &question); err != nil || question.ToolCall["toolCallId"] == nil || question.ToolCall["kind"] != "edit" {
+		t.Errorf("asked %v, %v", question, err)
+	}
+	if _, there := question.ToolCall["sessionUpdate"]; there {
+		t.Errorf("the call of a question is no update: %v", question.ToolCall)
 	}
 	p["sessionId"] = "s-none"
 	if err := conn.Call(ctx, "session/prompt", p, nil); codeOf(err) != codeNotFound {

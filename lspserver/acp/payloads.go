@@ -20,7 +20,7 @@ type (
 	}
 	toolContent struct {
 		protocol.ToolContent
-		Content *textBlock `json:"content,omitempty"`
+		Content any `json:"content,omitempty"`
 	}
 	notice struct {
 		SessionUpdate string         `json:"sessionUpdate"`
@@ -41,6 +41,15 @@ type (
 	choice struct {
 		Value string `json:"value"`
 		Name  string `json:"name"`
+	}
+	// question asks for permission. Its call is no update.
+	question struct {
+		protocol.PermissionParams
+		ToolCall call `json:"toolCall"`
+	}
+	call struct {
+		protocol.Update
+		SessionUpdate string `json:"sessionUpdate,omitempty"`
 	}
 	// options are an update, or the answer to session/set_config_option.
 	options struct {
@@ -73,12 +82,14 @@ func payload(u protocol.Update, notices bool) (out any, ok bool) {
 func content(c any) any {
 	switch c := c.(type) {
 	case protocol.ContentBlock:
-		return textBlock{c.Type, c.Text}
+		if c.Type == "text" {
+			return textBlock{c.Type, c.Text}
+		}
 	case []protocol.ToolContent:
 		out := make([]toolContent, len(c))
 		for i, one := range c {
 			if out[i].ToolContent = one; one.Content != nil {
-				out[i].Content = &textBlock{one.Content.Type, one.Content.Text}
+				out[i].Content = content(*one.Content)
 			}
 		}
 		return out
@@ -87,7 +98,7 @@ func content(c any) any {
 }
 
 // permission is a question for permission in the protocol's form.
-func permission(p protocol.PermissionParams) protocol.PermissionParams {
-	p.ToolCall.SessionUpdate, p.ToolCall.Content = "", content(p.ToolCall.Content)
-	return p
+func permission(p protocol.PermissionParams) question {
+	p.ToolCall.Content = content(p.ToolCall.Content)
+	return question{p, call{Update: p.ToolCall}}
 }

@@ -66,3 +66,16 @@ func TestFindingL10Payloads(t *testing.T) {
 		}
 	}
 }
+
+// A picture of a result reaches the client whole.
+func TestContentOfOtherTypes(t *testing.T) {
+	u, _ := payload(protocol.Update{SessionUpdate: "tool_call_update", ToolCallID: "c", Content: []protocol.ToolContent{
+		{Type: "content", Content: &protocol.ContentBlock{Type: "image", MimeType: "image/png", Data: "eA=="}},
+		{Type: "content", Content: &protocol.ContentBlock{Type: "text"}},
+	}}, false)
+	raw, err := json.Marshal(u.(protocol.Update).Content)
+	const want = `[{"type":"content","content":{"type":"image","mimeType":"image/png","data":"eA=="}},{"type":"content","content":{"type":"text","text":""}}]`
+	if err != nil || string(raw) != want {
+		t.Errorf("%s, %v", raw, err)
+	}
+}

@@ -32,6 +32,8 @@ type Options struct {
 	Inputs config.Inputs
 	// Opener makes the Opener of models for a configuration. lend asks the client's own model; it is nil if there is none.
 	Opener func(c config.Config, lend model.Lend) model.Opener
+	// Key finds the key of a service that is no model's; see agent.Options.
+	Key func(variable string, command []string) (string, error)
 	// Rules gives the text of the user's own rules file; it is called when a session begins. nil for none.
 	Rules func() string
 	// Tools are the tools on offer.
@@ -42,6 +44,8 @@ type Options struct {
 	Store func(config.Config) (store.Store, error)
 	// Stored says whether the store exists, so that there may be changes of a crashed process to recover. May be nil.
 	Stored func(config.Config) bool
+	// Redact takes secrets out of what the audit keeps; nil takes none out.
+	Redact func([]byte) []byte
 	// Locks gives the folder of the lock files that serialise changes of a file between processes; nil for none.
 	Locks func(config.Config) string
 	// Watch enables watching for changes on disk.
@@ -51,6 +55,8 @@ type Options struct {
 	// Own gives the absolute paths of the program's own files and folders: configuration and state. No tool reads or
 	// writes them. nil for none.
 	Own func(config.Config) []string
+	// Quarantine gives the folder for what commands plant in a workspace; nil is none.
+	Quarantine func(config.Config) string
 	// Started is called with the configuration once the client has sent its own, and after each change; may be nil.
 	Started func(config.Config)
 }
@@ -85,6 +91,7 @@ type View interface {
 
 // Client describes the program at the other end of a Face.
 type Client struct {
+	Name     string   // what it calls itself, "" where it does not say
 	Folders  []string // absolute and existing
 	Editor   workspace.Editor
 	Features workspace.Features
@@ -111,6 +118,7 @@ type Backend struct {
 	allTools *tools.Set                // of Options
 	tools    atomic.Pointer[tools.Set] // filtered by the configuration
 	places   *run.Places
+	user     func() string // the account of the process
 
 	// Set by Start and then read-only.
 	ctx     context.Context
@@ -159,6 +167,7 @@ func New(o Options, face Face) *Backend {
 		o: o, log: o.Log, face: face, sessions: map[string]*Session{}, stats: map[string]*ToolStats{},
 	}
 	b.places = run.NewPlaces(func() int { return max(mostCalls, b.config().Limits.MaxConcurrency) }, nil)
+	b.user = sync.OnceValue(account)
 	shipped, err := tools.NewLayer(tools.RankBuiltin, "", o.Tools...)
 	if err != nil {
 		o.Log.Error("tools are left out", "error", err)
@@ -194,11 +203,7 @@ func (b *Backend) Start(ctx context.Context, c Client) error {
 	if b.o.Own != nil {
 		b.roots.Own = b.o.Own(cfg)
 	}
-	for _, folder := range c.Folders {
-		if !b.roots.Wide(folder) { // that has no rights until a person was asked, see allow
-			b.roots.Add(folder)
-		}
-	}
+	b.addRoots(c.Folders)
 	o := workspace.Options{
 		Roots:  b.roots,
 		Editor: c.Editor, Features: c.Features, Apply: filetime.Apply(cfg.Apply), Closed: filetime.Apply(cfg.ClosedFiles),
@@ -215,6 +220,16 @@ func (b *Backend) Start(ctx context.Context, c Client) error {
 	return nil
 }
 
+// addRoots makes folders of the workspace roots, so that open documents in them are compared with the disk. A wide one is none
+// until a person was asked, see allow.
+func (b *Backend) addRoots(folders []string) {
+	for _, folder := range folders {
+		if !b.roots.Wide(folder) {
+			b.roots.Add(folder)
+		}
+	}
+}
+
 // Ready does the rest of the start, for which the client does not wait: it reports problems of the configuration,
 // watches its files and recovers changes of crashed processes. The client has sent its section of settings before, if
 // it has one.
@@ -223,6 +238,7 @@ func (b *Backend) Ready(ctx context.Context) {
 		b.o.Started(b.config())
 	}
 	b.TellProblems(ctx)
+	b.tellSandbox()
 	b.watchSettings()
 	if b.o.Stored != nil && b.o.Stored(b.config()) {
 		b.recover()

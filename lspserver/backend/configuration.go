@@ -34,6 +34,8 @@ type settings struct {
 	loader config.Loader // under Backend.configuring
 	texts  map[string][]byte
 
+	sources map[string]config.Origin // see config.Loaded, under Backend.mu as the rest
+
 	askAlways bool // see config.Loaded, under Backend.mu as the rest
 
 	others []string        // folders of sessions outside of the workspace
@@ -72,6 +74,7 @@ func (b *Backend) ChangeFolders(out, in []string) {
 		}
 	}
 	b.mu.Unlock()
+	b.addRoots(in)
 	b.Later(func(ctx context.Context) {
 		b.watchSettings()
 		b.reconfigure(ctx)
@@ -115,7 +118,7 @@ func (b *Backend) reload() bool {
 	changed := first || !reflect.DeepEqual(b.cfg, loaded.Config)
 	news := changed || !slices.Equal(b.problems, loaded.Problems)
 	b.cfg, b.problems, b.settings.texts = loaded.Config, loaded.Problems, loaded.Texts
-	b.settings.askAlways = loaded.AskAlways
+	b.settings.askAlways, b.settings.sources = loaded.AskAlways, loaded.Sources
 	if changed {
 		b.opener = b.o.Opener(b.cfg, b.client.Lend)
 	}
@@ -223,6 +226,9 @@ func (b *Backend) TellProblems(ctx context.Context) {
 // viewsOf are the filters of the tools by a configuration.
 func viewsOf(c config.Config) []tools.View {
 	views := []tools.View{tools.Without("config", c.ToolsOff), tools.WithFlags(c.FeatureFlags)}
+	if c.WebSearch.Provider == "" {
+		views = append(views, tools.Without("config", []string{"web_search"}))
+	}
 	if c.Toolset == "simple" {
 		views = append(views, tools.Only("config", []string{"bash", "read_file", "edit_file"}))
 	}

@@ -77,6 +77,8 @@ type NewSession struct {
 	More  []string // further folders
 	Mode  string
 	Model string
+	// History is a conversation to go on with, see agent.Options.
+	History []model.Message
 }
 
 // New begins a session, in the workspace's folders if none are given.
@@ -100,7 +102,7 @@ func (b *Backend) New(n NewSession) (*Session, error) {
 		}
 	}
 	se := b.makeSession("s-"+strings.ToLower(rand.Text()), cwd)
-	if err := b.begin(se, agent.Options{More: more, Mode: gate.Mode(n.Mode), Model: n.Model}); err != nil {
+	if err := b.begin(se, agent.Options{More: more, Mode: gate.Mode(n.Mode), Model: n.Model, History: n.History}); err != nil {
 		return nil, err
 	}
 	return se, b.admit(se, true)
@@ -136,6 +138,9 @@ func (b *Backend) begin(se *Session, o agent.Options) error {
 	o.Config, o.Models = b.cfg, b.opener
 	b.mu.Unlock()
 	o.Roots, o.Home = b.roots, b.roots.Home
+	if b.o.Quarantine != nil {
+		o.Quarantine = b.o.Quarantine(o.Config)
+	}
 	if b.o.Rules != nil {
 		o.Rules = b.o.Rules()
 	}
@@ -143,7 +148,12 @@ func (b *Backend) begin(se *Session, o agent.Options) error {
 	o.Runner, o.OpenDocuments = shortGrace{b.o.Runner, b.closing.Done()}, b.ws.Unsaved
 	o.Places, o.InPlace = b.places, b.ws.InPlace
 	o.Seen, o.Landed, o.BeforeCommand, o.Store = b.ws.Seen, b.landed(se), b.ws.SaveForCommand, b.store
+	if b.rulesFile() != "" {
+		o.Remember = b.remember
+	}
 	o.Now, o.Log = b.o.Now, b.log.With("session", se.id)
+	o.Who, o.Redact = agent.Who{User: b.user(), Client: b.client.Name}, b.o.Redact
+	o.Key = b.o.Key
 	made, err := agent.New(o)
 	if err != nil {
 		return Refused(err)

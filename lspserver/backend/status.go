@@ -21,8 +21,31 @@ type Status struct {
 	Models                              []string
 	Usage                               model.Usage
 	PerTool                             []ToolStats
+	// Jobs are the commands that sessions run in the background, sorted by session.
+	Jobs []Job
 	// Remarks are notes on the configuration, each a sentence.
 	Remarks []string
+}
+
+// Job is a command that a session runs in the background.
+type Job struct{ Session, ID, Title string }
+
+// sandbox is the level of the commands under the configuration.
+func (b *Backend) sandbox() sandbox.Level {
+	c := b.config()
+	return b.o.Runner.Level().Under(c.Sandbox.Level, c.Commands.Capabilities == "keep")
+}
+
+// tellSandbox finds out what confines commands, before the first one waits for that, and tells the user where it is less than
+// it could be.
+func (b *Backend) tellSandbox() {
+	if b.o.Runner == nil || b.config().Sandbox.Level == "off" {
+		return
+	}
+	if l := b.sandbox(); l.Below {
+		b.log.Warn("the sandbox", "level", l.Name, "reason", l.Reason)
+		b.face.Warn("the sandbox for commands is not complete here (level " + l.Name + "): 'tandem doctor' says why")
+	}
 }
 
 // Status gives the state without waiting for a busy store.
@@ -32,7 +55,7 @@ func (b *Backend) Status(ctx context.Context) Status {
 		r.Watcher = b.watcher.State()
 	}
 	if b.o.Runner != nil {
-		r.Sandbox = b.o.Runner.Level()
+		r.Sandbox = b.sandbox()
 	}
 	r.Documents, r.Suspect = b.ws.Documents()
 	b.mu.Lock()
@@ -43,6 +66,11 @@ func (b *Backend) Status(ctx context.Context) Status {
 	}
 	if b.cfg.WriteRoots != nil && len(b.cfg.WriteRoots) == 0 {
 		r.Remarks = append(r.Remarks, `"writeRoots" is []: files may be changed anywhere`)
+	}
+	for _, id := range slices.Sorted(maps.Keys(b.sessions)) {
+		for _, j := range b.sessions[id].Jobs() {
+			r.Jobs = append(r.Jobs, Job{id, j.ID, j.Title})
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.stats)) {
 		r.PerTool = append(r.PerTool, *b.stats[name])

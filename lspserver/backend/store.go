@@ -34,8 +34,22 @@ func (b *Backend) store() store.Store {
 				"sessions are not kept, they end with the editor, and what a crash leaves is not cleared up: %v.%s", err, next))
 		}
 		b.kept = store.NewMemory(memoryQuota, b.o.Now)
+		if err != nil {
+			b.kept = unaudited{b.kept, err}
+		}
 	})
 	return b.kept
+}
+
+// unaudited stands for a store that could not be opened: sessions go on in memory, and what needs a record before its effect is
+// refused.
+type unaudited struct {
+	store.Store
+	why error
+}
+
+func (u unaudited) Intend(string, bool, ...store.Entry) error {
+	return fmt.Errorf("the audit cannot be written: %w", u.why)
 }
 
 // journal is the store's journal, opened on first use.

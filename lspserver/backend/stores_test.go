@@ -94,6 +94,9 @@ func moved(t *testing.T, file, dir string) string {
 	if err != nil || len(all) != 1 || all[0].Cwd != fixture {
 		t.Fatalf("the store has %+v, %v", all, err)
 	}
+	if _, err := st.VerifyAudit(); err != nil {
+		t.Error(err)
+	}
 	k, _, err := st.Take(all[0].ID)
 	if err != nil {
 		t.Fatal(err)

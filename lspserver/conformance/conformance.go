@@ -5,6 +5,7 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -399,4 +400,30 @@ func (s *Scenario) forAnyEditor() bool {
 	other := slices.ContainsFunc(s.steps, func(st step) bool { return st.verb == "wait" || st.verb == "probe" })
 	return len(f.profiles) == 3 && !other && f.exit == 0 && f.encoding == string(UTF16) &&
 		f.there+f.back+f.hold+f.window == 0 && !f.merge && !f.split && !f.whole && !f.replyFirst && !f.trim && !f.full && len(f.reply) == 0
+}
+
+// Print writes the findings for a person; verbose adds what passed between the client and the server.
+func (found *Conformance) Print(w io.Writer, verbose bool) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is %s, with positions in %s.\n\n", found.Client, found.Name, found.Encoding)
+	for _, f := range found.Rows {
+		fmt.Fprintf(&b, "%-13s%-18s%s\n", f.Verdict, f.Name, f.What)
+		fmt.Fprintf(&b, "%31s%s\n", "", f.Reason)
+		if f.Tandem != "" {
+			fmt.Fprintf(&b, "%31sTandem: %s\n", "", f.Tandem)
+		}
+	}
+	var failed error
+	if verbose {
+		for _, p := range found.Plays {
+			fmt.Fprintf(&b, "\n%s, %d ms\n", p.Scenario, p.Millis)
+			for _, wrong := range p.Wrong {
+				b.WriteString(wrong + "\n")
+			}
+			failed = errors.Join(failed, p.Transcript(&b))
+		}
+	}
+	fmt.Fprintf(&b, "\n%d honoured, %d not, %d unsupported\n", found.Honoured, found.Not, found.Unsupported)
+	_, err := io.WriteString(w, b.String())
+	return errors.Join(failed, err)
 }

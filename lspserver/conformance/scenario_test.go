@@ -7,6 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"tandem/agent/agenttest"
+	"tandem/agent/store"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens of the scenarios")
@@ -25,7 +29,9 @@ func TestScenario(t *testing.T) {
 			}
 			for i, profile := range s.Profiles() {
 				t.Run(string(profile), func(t *testing.T) {
-					r := perform(t, s, profile, serve)
+					kept := store.NewMemory(store.Quota, time.Now)
+					r := perform(t, s, profile, keeping(kept))
+					agenttest.Audited(t, kept)
 					if *update && i == 0 {
 						if err := os.WriteFile(path, s.Update(r), 0o644); err != nil {
 							t.Fatal(err)

@@ -9,14 +9,29 @@ import (
 	"tandem/agent/config"
 	"tandem/agent/model"
 	"tandem/agent/model/registry"
+	"tandem/agent/store"
 	"tandem/lspserver"
 	"tandem/lspserver/backend"
 	"tandem/sandbox"
 	"tandem/tools/builtin"
 )
 
+// keeping is serve with a store that can be looked into afterwards.
+func keeping(st store.Store) Server {
+	return func(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, runner sandbox.Runner, own []byte) int {
+		return serveWith(ctx, rwc, models, runner, own, func(config.Config) (store.Store, error) { return st, nil })
+	}
+}
+
 // serve is the real server, without a watch on the disk, whose events come in the time of the machine.
 func serve(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, runner sandbox.Runner, own []byte) int {
+	return serveWith(ctx, rwc, models, runner, own, nil)
+}
+
+func serveWith(
+	ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, runner sandbox.Runner, own []byte,
+	st func(config.Config) (store.Store, error),
+) int {
 	log := slog.New(slog.DiscardHandler)
 	if os.Getenv("LSPTEST_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -28,6 +43,6 @@ func serve(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, run
 			}
 			return models
 		}, Tools: builtin.Tools(),
-		Runner: runner, Log: log,
+		Runner: runner, Log: log, Store: st,
 	}})
 }

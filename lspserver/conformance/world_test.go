@@ -1025,7 +1025,7 @@ func (w *world) live(r *rand.Rand, turns int) {
 			w.fault("the turn ended with %+v", end)
 		}
 		if r.IntN(3) == 0 {
-			w.takeBack(r, session.SessionID, end.Turn)
+			w.revert(r, session.SessionID, end.Turn)
 		}
 		time.Sleep(5 * time.Second)
 		w.quiet()
@@ -1189,8 +1189,8 @@ func (w *world) wait(r *rand.Rand, method string, params, result any) {
 	}
 }
 
-// takeBack has the server take back what the agent did in a turn, while the person goes on.
-func (w *world) takeBack(r *rand.Rand, session string, turn int) {
+// revert has the server take back what the agent did in a turn, while the person goes on.
+func (w *world) revert(r *rand.Rand, session string, turn int) {
 	var back struct {
 		Changed   []string
 		Conflicts []struct{ URI, Reason string }

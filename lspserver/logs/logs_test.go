@@ -121,6 +121,16 @@ func TestE03HeadersOfAConfiguration(t *testing.T) {
 	}
 }
 
+// A password in an address is one, whatever it looks like.
+func TestE03Addresses(t *testing.T) {
+	l := newLogs(io.Discard)
+	text := `"https://ann:hunter22@example.org/a?b=c@d" http://ann@example.org:80/x@y postgres://:pw@db/x https://example.org:443/a:b@c`
+	want := `"https://ann:[redacted]@example.org/a?b=c@d" http://ann@example.org:80/x@y postgres://:[redacted]@db/x https://example.org:443/a:b@c`
+	if got := l.hidden.redact([]byte(text)); string(got) != want {
+		t.Errorf("%s", got)
+	}
+}
+
 // What is no key stays as it is.
 func TestE03NoTextIsLost(t *testing.T) {
 	l := newLogs(io.Discard)

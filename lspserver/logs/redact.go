@@ -46,6 +46,9 @@ func (h *hidden) add(text string) {
 	}
 }
 
+// maxUserinfo is the length of the longest user and password of a URL that are looked for.
+const maxUserinfo = 4 << 10
+
 // span is a part of a text.
 type span struct{ start, end int }
 
@@ -135,6 +138,17 @@ func shaped(text []byte) (found []span) {
 			return end
 		})
 	}
+	each(text, []byte("://"), func(at int) int {
+		start := at + len("://")
+		end := start
+		for end < len(text) && end-start < maxUserinfo && bytes.IndexByte([]byte("/?#@ \"'<>\\\r\n\t"), text[end]) < 0 {
+			end++
+		}
+		if colon := bytes.IndexByte(text[start:end], ':'); end < len(text) && text[end] == '@' && colon >= 0 && start+colon+1 < end {
+			found = append(found, span{start + colon + 1, end})
+		}
+		return end
+	})
 	each(text, []byte("-----BEGIN "), func(at int) int {
 		const name, last = "PRIVATE KEY-----", "-----END "
 		head := bytes.Index(text[at:min(len(text), at+64)], []byte(name))

@@ -68,7 +68,7 @@ type ReviewTarget struct {
 // AskTarget is the argument of the command tandem.ask.
 type AskTarget struct {
 	URI   string     `json:"uri" doc:"The file that it is about. The session is that of the workspace folder which it lies in, or else of its own folder; the first prompt begins it."`
-	Range *lsp.Range `json:"range,omitempty" doc:"Where the cursor is, or what is selected."`
+	Range *lsp.Range `json:"range,omitempty" doc:"The cursor, or the selection."`
 	Text  string     `json:"text" doc:"The prompt."`
 }
 
@@ -131,7 +131,7 @@ type FileTimeParams struct {
 	URIs []string `json:"uris,omitempty"`
 }
 
-// FileLock is a lock that somebody holds.
+// FileLock is a lock and its holder.
 type FileLock struct {
 	Holder     string `json:"holder" doc:"The id of a session, maybe one of another process."`
 	ToolCallID string `json:"toolCallId,omitempty"`
@@ -139,7 +139,7 @@ type FileLock struct {
 	PID        int    `json:"pid,omitzero" doc:"The process that the session is in."`
 }
 
-// FileTimeState is what is known of one file.
+// FileTimeState is the state of one file.
 type FileTimeState struct {
 	URI     string    `json:"uri"`
 	State   string    `json:"state" doc:"read, stale, written or conflict; empty where the file was never seen."`
@@ -179,8 +179,16 @@ type StatusResult struct {
 	Usage     Usage        `json:"usage"`
 	Documents int          `json:"documents" doc:"Open documents."`
 	Suspect   int          `json:"suspect" doc:"Open documents in which positions came that did not fit."`
-	Config    []string     `json:"config" doc:"What is wrong with the configuration."`
+	Config    []string     `json:"config" doc:"Errors and hints of the configuration."`
 	Store     StoreState   `json:"store"`
+	Jobs      []JobState   `json:"jobs,omitempty" doc:"Commands that run in the background."`
+}
+
+// JobState is a command that a session runs in the background.
+type JobState struct {
+	SessionID string `json:"sessionId"`
+	JobID     string `json:"jobId"`
+	Title     string `json:"title"`
 }
 
 // StoreState is what keeps the sessions and the journal of changes.

@@ -38,7 +38,7 @@ type Method struct {
 	Since          string // the version of the tandem/* methods that it came with, "LSP" for what LSP defines
 }
 
-// Methods is the table of all methods that are spoken, in the order in which a reader wants them: what is not in it is
+// Methods is the table of all methods that are spoken, in the order in which a reader wants them: a method that is missing is
 // answered with -32601. Each call gives a fresh one.
 func Methods() []Method {
 	routes := slices.Concat(lifecycle(), sessions(), lending(), documents(), changes(), toolbox())
@@ -150,7 +150,7 @@ var (
 		"Something that a person must know, such as a mistake in the configuration.")
 	WindowLogMessage               = tellClient[lsp.LogMessageParams]("window/logMessage", "Something that a person may want to know.")
 	TextDocumentPublishDiagnostics = tellClient[lsp.PublishDiagnosticsParams]("textDocument/publishDiagnostics",
-		"What is wrong in a file of the configuration, to clients that declare it.")
+		"Errors and hints in a file of the configuration, to clients that declare it.")
 	WindowWorkDoneProgressCreate = askClient[lsp.WorkDoneProgressCreateParams, None]("window/workDoneProgress/create",
 		"Announces the progress of a turn, to a client that shows progress.")
 	Progress = tellClient[lsp.ProgressParams]("$/progress", "A turn: its prompt with the begin, a sentence on how it ended with "+
@@ -298,7 +298,7 @@ var (
 		"Marks hunks as kept.")
 	ChangesReject = ask[HunksParams, HunksResult]("tandem/changes/reject",
 		"Takes hunks back, each whole or not at all, in one edit a file, and keeps everything that was typed "+
-			"since. A hunk into which somebody has typed, or which a later call builds upon, stays and is named in "+
+			"since. A hunk that was typed into, or that a later call builds upon, stays and is named in "+
 			"conflicts. A file that the call made goes once nothing else is in it, a deleted one comes back. The "+
 			"model is told of what was rejected at the head of the next prompt.")
 	TextDocumentCodeLens = ask[lsp.CodeLensParams, []lsp.CodeLens]("textDocument/codeLens",
@@ -323,15 +323,14 @@ var (
 			"what its calls did, what a command did to files that the session had seen (shell), and what a person took "+
 			"back (undo, with the hunks' own turn). Texts of up to 1 MiB are kept.")
 	ChangesRedo = ask[UndoParams, UndoResult]("tandem/changes/redo",
-		"Brings again what tandem/changes/undo or reject took back. Where somebody has since changed the text that "+
-			"it would change, or deleted what stood around it, it stays away and is named in conflicts. Without a turn "+
-			"it is the turn of what was taken back last.")
+		"Applies again the changes that tandem/changes/undo or reject reverted. A change whose text, or the text around it, was "+
+			"changed or deleted since is left out and named in conflicts. Without a turn it is the turn that was reverted last.")
 	ChangesDidChange = tellClient[DidChangeParams]("tandem/changes/didChange", "The hunks of these files have changed: made, accepted, taken back, or "+
 		"changed by what was typed, at most ten times a second. That they only moved is not told.")
 	FileTimeGet = ask[FileTimeParams, FileTimeResult]("tandem/fileTime/get",
-		"What is known of files: of those asked for, else of all that were seen.")
+		"The state of files: of those asked for, else of all that were seen.")
 	FileTimeChanged = tellClient[FileTimeNotice]("tandem/fileTime",
-		"A file that the agent has seen was read, written, or changed by somebody else.")
+		"A file that the agent has seen was read, written, or changed by others.")
 )
 
 func changes() []route {
@@ -342,8 +341,12 @@ func changes() []route {
 	}
 }
 
-// Tools, and how the server is.
+// Tools, the audit of their calls, and how the server is.
 var (
+	AuditQuery = ask[AuditParams, AuditResult]("tandem/audit/query",
+		"The records of tool calls, in the order in which they ended: one entry a call, also of one that failed validation or "+
+			"was refused, of the sessions of all folders and processes that share the store. The records are append-only and "+
+			"outlive their sessions; 'tandem audit verify' finds out whether they were changed.")
 	ToolsList = ask[ListToolsParams, ListToolsResult]("tandem/tools/list", "The tools on offer.")
 	ToolsGet  = ask[GetToolParams, *ToolInfo]("tandem/tools/get",
 		"One tool by its name or an alias; null if there is none of that name, or it is disabled.")
@@ -352,8 +355,14 @@ var (
 			"as in a turn. A tool that fails is a result with success false, never a JSON-RPC error. With "+
 			"apply \"none\" nothing is applied and edit is for the host to apply. -32014 as for tandem/session/prompt.")
 	ToolsBatch = ask[BatchParams, BatchResult]("tandem/tools/batch",
-		"Runs several calls as a model's answer with several calls would run: what is safe together runs "+
+		"Runs several calls as a model's answer with several calls would run: calls that are safe together run "+
 			"together. Results are in the order of the calls.")
+	ToolsAssess = ask[AssessParams, AssessResult]("tandem/tools/assess",
+		"What would become of a call, without anything of it being done: how dangerous it is, and what the mode and the rules say.")
+	PermissionsList = ask[ListRulesParams, RulesResult]("tandem/permissions/list",
+		"The rules that hold, the strictest first.")
+	PermissionsSet = ask[SetRulesParams, RulesResult]("tandem/permissions/set",
+		"Adds rules and takes others back; the answer lists all. A rule in a file that people write is taken back there (-32014).")
 	ToolsEvent = tellClient[ToolEvent]("tandem/tools/event",
 		"A tool was registered, taken away, run, or failed. To clients that declared events.")
 	Status = ask[None, StatusResult]("tandem/status", "How the server is; answered at once whatever else goes on.")
@@ -361,6 +370,6 @@ var (
 
 func toolbox() []route {
 	return []route{
-		ToolsList, ToolsGet, ToolsCall, ToolsBatch, ToolsEvent, Status,
+		ToolsList, ToolsGet, ToolsCall, ToolsBatch, ToolsAssess, PermissionsList, PermissionsSet, ToolsEvent, AuditQuery, Status,
 	}
 }

@@ -40,7 +40,7 @@ type ChatCall struct {
 	Function ChatFunction `json:"function"`
 }
 
-// ChatFunction says what is called.
+// ChatFunction names the function that is called.
 type ChatFunction struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments" doc:"An object, as JSON."`

@@ -58,6 +58,7 @@ type NewSessionParams struct {
 	AdditionalDirectories []string          `json:"additionalDirectories,omitempty" doc:"Absolute; further roots."`
 	Model                 string            `json:"model,omitempty" doc:"provider/model; the configuration says if absent."`
 	Mode                  string            `json:"mode,omitempty" doc:"The configuration says if absent."`
+	Messages              []ChatMessage     `json:"messages,omitempty" doc:"A conversation to go on with: the system prompt, if any, then the user's message first, every call with its result, the assistant's message last. The model gets it before the first prompt, and it is kept with the session."`
 	MCPServers            []json.RawMessage `json:"mcpServers,omitempty" doc:"Not served yet: anything but an empty list is refused."`
 }
 
@@ -149,7 +150,7 @@ type SessionInfo struct {
 	Meta      *SessionMeta `json:"_meta,omitempty" doc:"In tandem/session/list; absent where it could not be found out in time."`
 }
 
-// SessionMeta is what is ours beside a session.
+// SessionMeta holds our own fields of a session.
 type SessionMeta struct {
 	Tandem SessionState `json:"tandem"`
 }
@@ -175,7 +176,7 @@ type PromptParams struct {
 	Meta      *PromptMeta       `json:"_meta,omitempty"`
 }
 
-// PromptMeta is what is ours beside a prompt.
+// PromptMeta holds our own fields of a prompt.
 type PromptMeta struct {
 	Tandem PromptContext `json:"tandem,omitzero"`
 }
@@ -247,7 +248,7 @@ type MentionResult struct {
 type MentionItem struct {
 	Label  string `json:"label"`
 	Kind   string `json:"kind" doc:"file or folder. Others may follow."`
-	Insert string `json:"insert" doc:"What is to stand in the prompt, with the @."`
+	Insert string `json:"insert" doc:"The text for the prompt, with the @."`
 }
 
 // SetModeParams of tandem/session/setMode.
@@ -302,7 +303,7 @@ type Location struct {
 	Line int    `json:"line,omitzero" doc:"1-based."`
 }
 
-// Meta is what is ours in a payload of the Agent Client Protocol.
+// Meta holds our own fields of a payload of the Agent Client Protocol.
 type Meta struct {
 	Tandem any `json:"tandem" as:"UpdateMeta,DiffMeta,PermissionMeta"`
 }
@@ -366,8 +367,9 @@ type PermissionOption struct {
 
 // PermissionMeta is _meta.tandem of a permission request.
 type PermissionMeta struct {
-	Danger string `json:"danger" enum:"safe,moderate,dangerous"`
-	Reason string `json:"reason"`
+	Danger        string          `json:"danger" enum:"safe,moderate,dangerous"`
+	Reason        string          `json:"reason"`
+	SuggestedRule *PermissionRule `json:"suggestedRule,omitempty" doc:"What allow_session and allow_always allow from then on; absent where the answers are for once only."`
 }
 
 // PermissionResult of tandem/session/requestPermission.
@@ -446,7 +448,7 @@ type ResyncResult struct {
 	Version int32  `json:"version"`
 }
 
-// ApplyEditParams are LSP's with what is ours beside them. A plain client, one that did not declare experimental.tandem,
+// ApplyEditParams are LSP's with fields of our own. A plain client, one that did not declare experimental.tandem,
 // gets the edit alone.
 type ApplyEditParams struct {
 	Label  string            `json:"label,omitempty"`

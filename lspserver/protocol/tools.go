@@ -36,11 +36,13 @@ type ListToolsParams struct {
 	ReadOnly        *bool  `json:"readOnly,omitempty"`
 	Provider        string `json:"provider,omitempty"`
 	IncludeDisabled bool   `json:"includeDisabled,omitzero" doc:"With disabledBy."`
+	Explain         bool   `json:"explain,omitzero" doc:"Say in dropped which tools are not offered, and why."`
 }
 
 // ListToolsResult of tandem/tools/list, sorted by name.
 type ListToolsResult struct {
-	Tools []ToolInfo `json:"tools"`
+	Tools   []ToolInfo    `json:"tools"`
+	Dropped []DroppedTool `json:"dropped,omitempty"`
 }
 
 // GetToolParams of tandem/tools/get.
@@ -72,7 +74,7 @@ type BatchParams struct {
 	Calls     []BatchCall `json:"calls"`
 	Apply     string      `json:"apply,omitempty" enum:"auto,editor,disk,none"`
 	Trace     bool        `json:"trace,omitzero"`
-	Parallel  bool        `json:"parallel,omitzero" doc:"Not served yet: refused."`
+	Parallel  bool        `json:"parallel,omitzero" doc:"All calls run at the same time, whatever they do. A command that fails ends the other commands."`
 	DryRun    bool        `json:"dryRun,omitzero" doc:"Only say which calls would run together."`
 }
 

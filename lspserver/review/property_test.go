@@ -167,9 +167,9 @@ func (w *truth) listed() map[string]bool {
 	return out
 }
 
-// takeBack checks what an undo or a rejection left: of every call that it says is gone nothing, and of all others
+// revert checks what an undo or a rejection left: of every call that it says is gone nothing, and of all others
 // everything that was there, typed text above all.
-func (w *truth) takeBack(what string, calls []string, do func() (conflicts int)) {
+func (w *truth) revert(what string, calls []string, do func() (conflicts int)) {
 	before := w.text()
 	// Of what has no name the runes know less than the list, which check compares.
 	listed := w.listed()
@@ -243,7 +243,7 @@ func (w *truth) tell(line string) {
 	}
 	ctx := w.t.Context()
 	undo := func(s Scope, calls []string) {
-		w.takeBack(line, calls, func() int { return len(w.log.Undo(ctx, s).Conflicts) })
+		w.revert(line, calls, func() int { return len(w.log.Undo(ctx, s).Conflicts) })
 	}
 	switch {
 	case read("type %d %d %q", &start, &end, &fresh):
@@ -327,7 +327,7 @@ func (w *truth) reject(n int) {
 	}
 	id := hunks[n-1].ID
 	is := func(h Hunk) bool { return h.ID == id }
-	w.takeBack(fmt.Sprint("reject ", n), []string{hunks[n-1].Call}, func() int {
+	w.revert(fmt.Sprint("reject ", n), []string{hunks[n-1].Call}, func() int {
 		j := w.log.Reject(w.t.Context(), "", []string{id})
 		if len(j.Changed)+len(j.Conflicts) != 1 {
 			w.fatalf("one hunk was asked for: %+v", j)

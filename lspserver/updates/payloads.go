@@ -122,12 +122,11 @@ func resultContent(r *tools.Result, k tools.Kind, most int) []protocol.ToolConte
 			}
 			out = append(out, diffContent(d, f.Created, most))
 		}
-		if len(out) > 0 {
-			return out
-		}
 	}
-	block := Text(r.Shown(k))
-	out = []protocol.ToolContent{{Type: "content", Content: &block}}
+	if len(out) == 0 {
+		block := Text(r.Shown(k))
+		out = []protocol.ToolContent{{Type: "content", Content: &block}}
+	}
 	for _, p := range Parts(r) {
 		out = append(out, protocol.ToolContent{Type: "content", Content: &p})
 	}

@@ -529,6 +529,7 @@ func TestMisshapenAnswers(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"error":{"code":1e9,"message":"m"}}`:        "error response of another shape",
 		`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":7}}`: "m",
 		`{"jsonrpc":"2.0","id":1,"result":"x"}`:                              "unmarshal",
+		`{"jsonrpc":"2.0","id":1,"result":5,"half":"\ud83d"}`:                "<nil>",
 	} {
 		bubble(t, nil, func(g *rig) {
 			failed := make(chan error, 1)
@@ -583,12 +584,16 @@ func TestCodec(t *testing.T) {
 	type mixed struct {
 		Edit protocol.WorkspaceEdit `json:"edit"`
 		Own  int                    `json:"own"`
+		Text string                 `json:"text,omitempty"`
 	}
 	create := &protocol.CreateFile{Kind: "create", URI: "file:///x"}
 	edit := protocol.WorkspaceEdit{DocumentChanges: []protocol.DocumentChange{create}}
-	raw, err := codec{}.Marshal(mixed{Edit: edit, Own: 1})
+	raw, err := codec{}.Marshal(mixed{Edit: edit, Own: 1, Text: "half \xff"})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if library, err := protocol.Marshal(mixed{Edit: edit, Own: 1, Text: "half \xff"}); err != nil || string(library) != string(raw) {
+		t.Errorf("%s is %s, %v, with the library alone", raw, library, err)
 	}
 	if v, err := decoder[mixed]()(raw); err != nil || len(v.Edit.DocumentChanges) != 1 || v.Own != 1 {
 		t.Errorf("%+v, %v", v, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
@@ -101,7 +102,7 @@ func (r *Router) claim(method string) {
 // equal names wins, as for any server; in ours a name that stands twice is an error, because what was checked must be
 // what is executed.
 func decoder[P any]() func([]byte) (P, error) {
-	lsp := reflect.TypeFor[P]().PkgPath() == reflect.TypeFor[protocol.Position]().PkgPath()
+	lsp := ofLSP(reflect.TypeFor[P]())
 	return func(raw []byte) (p P, err error) {
 		switch {
 		case len(raw) == 0 || string(raw) == "null":
@@ -112,6 +113,9 @@ func decoder[P any]() func([]byte) (P, error) {
 		return p, codec{}.Unmarshal(raw, &p)
 	}
 }
+
+// ofLSP says that a type is one of go.lsp.dev/protocol.
+func ofLSP(t reflect.Type) bool { return t.PkgPath() == reflect.TypeFor[protocol.Position]().PkgPath() }
 
 // codec reads and writes everything by the rules of go.lsp.dev/protocol, which knows the unions of LSP, also inside
 // types of ours. For those it follows encoding/json/v2: unknown members are ignored, names match by case, a nil slice is
@@ -125,7 +129,13 @@ func (codec) Marshal(v any) ([]byte, error) {
 	if raw, ok := v.(jsonrpc2.RawMessage); ok {
 		return raw, nil
 	}
+	if t := reflect.TypeOf(v); t != nil && t.Kind() == reflect.Struct && !ofLSP(t) {
+		return json.Marshal(v, loose) // as protocol.Marshal does, which copies the text once more
+	}
 	return protocol.Marshal(v)
 }
+
+// loose are the options of protocol.Marshal.
+var loose = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 func (codec) Unmarshal(data []byte, v any) error { return protocol.Unmarshal(data, v) }

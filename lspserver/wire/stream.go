@@ -113,8 +113,13 @@ func (s *stream) read() (*message, error) {
 		s.trace(true, body)
 	}
 	m, bad := s.parse(body)
-	if bad != nil && bytes.Contains(body, []byte(`"textDocument/did`)) && mend(body) {
-		m, bad = s.parse(body) // a document must not be lost for half a character
+	if bad != nil && mend(body) { // half a character
+		mended, still := s.parse(body)
+		if mended.response || bytes.Contains(body, []byte(`"textDocument/did`)) {
+			m, bad = mended, still // neither a document nor the answer to a request of ours may be lost
+		} else if still == nil {
+			m.id = mended.id // so that the refusal reaches whoever waits for the answer
+		}
 	}
 	switch {
 	case bad != nil:

@@ -3,21 +3,22 @@ package workspace
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io/fs"
 	"slices"
+	"time"
 
 	"tandem/filetime"
 	"tandem/filetime/disk"
 	"tandem/filetime/text"
 )
 
-// errOpened says that a file was opened while its change was on the way to the disk.
+// errOpened says that a file was opened while its change was to go to the disk.
 var errOpened = errors.New("the document was opened")
 
-// errClosed says that a document was closed while its edit was on the way to the editor.
+// errClosed says that a document was closed while its edit was to go to the editor.
 var errClosed = errors.New("the document was closed")
 
-// plan is an edit carried to the present: set is over before.
+// plan is an edit rebased to the present text: set is over before.
 type plan struct {
 	before, after text.Text
 	version       *int32
@@ -34,29 +35,24 @@ func (p plan) landed(f *file, applied bool) filetime.LandedFile {
 	return l
 }
 
-// already is the landing of an edit that somebody else has made, in a file that is changed on disk.
+// already is the landing, on disk, of an edit that another author has made already.
 func (p plan) already(f *file) filetime.LandedFile {
 	l := p.landed(f, true)
 	l.Source, l.Already = "disk", true
 	return l
 }
 
-// prepare carries e over everything that happened to the file since. f.mu is held.
+// prepare rebases e over all later changes of the file. f.mu is held.
 func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 	if e.Create && (f.exists || f.open) {
-		return plan{}, &filetime.Error{
-			Code: filetime.FileExists, Reason: "exists", Path: f.path, Now: f.text, Known: true,
-			Message: fmt.Sprintf("%s exists by now: somebody else created it. Read it, then edit it.", f.path),
-		}
+		return plan{}, f.fail(filetime.FileExists, "exists", "%s exists by now: another program or the user created it. Read it, then edit it.", f.path)
 	}
 	if f.open && (f.suspect || f.rivals > 0) {
 		return plan{}, outOfStep(f)
 	}
 	if !e.Create && !f.exists && !f.open {
-		return plan{}, &filetime.Error{
-			Code: filetime.EditConflict, Reason: "deleted", Path: f.path,
-			Message: fmt.Sprintf("%s was deleted since it was read; nothing was written. Use write_file to create it anew.", f.path),
-		}
+		return plan{}, fail(f.path, filetime.EditConflict, "deleted",
+			"%s was deleted since it was read; nothing was written. Use write_file to create it again.", f.path)
 	}
 	theirs := e.Since
 	revs, ok := f.since(e.Rev)
@@ -84,7 +80,7 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 	}
 	p.rebased = text.Rebase(e.Base, e.Edits, theirs)
 	if len(p.rebased.Conflicts) == 0 && !text.SameSpans(e.Base, e.Edits, f.text, p.rebased.Set) {
-		w.o.Log.Error("a rebased edit would delete other text than it was made for", "path", f.path)
+		w.o.Log.Error("a rebased edit would delete other text than the original", "path", f.path)
 		p.rebased.Conflicts = []text.Conflict{{Rule: "span"}}
 	}
 	if len(p.rebased.Conflicts) > 0 {
@@ -97,17 +93,14 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 
 const outOfStepReason = "out_of_step"
 
-// outOfStep refuses to edit a document whose text is not known for certain.
+// outOfStep refuses to edit a document whose text may differ from the editor's.
 func outOfStep(f *file) error {
-	e := &filetime.Error{
-		Code: filetime.EditConflict, Reason: outOfStepReason, Path: f.path, Message: fmt.Sprintf(
-			"What the editor shows of %s is not known for certain. Ask the user to close and open it, then read it again.", f.path),
-	}
 	if f.rivals > 0 {
-		e.Reason, e.Message = "opened_twice", fmt.Sprintf(
+		return fail(f.path, filetime.EditConflict, "opened_twice",
 			"%s is open in the editor under two names. Ask the user to close one of them, then try again.", f.path)
 	}
-	return e
+	return fail(f.path, filetime.EditConflict, outOfStepReason,
+		"The text of %s in the editor is not known for certain. Ask the user to close and open it, then read it again.", f.path)
 }
 
 func (w *Workspace) conflict(f *file, e filetime.FileEdit, theirs text.Set, found []text.Conflict, revs []filetime.Revision) error {
@@ -128,7 +121,7 @@ func (f *file) claim(i, j int, c filetime.Change) {
 	f.history = append(append(f.history[:i:i], one), f.history[j:]...)
 }
 
-// revisionOf is a change as it stands in a file's history.
+// revisionOf is a change as an entry of a history.
 func revisionOf(c filetime.Change, rev uint64, set text.Set) filetime.Revision {
 	if c.ForUser {
 		return filetime.Revision{Rev: rev, Set: set, Author: filetime.User}
@@ -136,12 +129,12 @@ func revisionOf(c filetime.Change, rev uint64, set text.Set) filetime.Revision {
 	return filetime.Revision{Rev: rev, Set: set, Author: filetime.Agent, Session: c.Session, Call: c.Call}
 }
 
-// job is one change on its way: what of it was written down, and what a person should know of how it landed.
+// job is one change that is landing: what of it is in the journal, and warnings for a person.
 type job struct {
 	w        *Workspace
 	change   filetime.Change
 	disk     *disk.Change
-	buffers  map[string]bool // what the journal knows of already
+	buffers  map[string]bool // the paths that are in the journal
 	warnings []string
 }
 
@@ -150,7 +143,7 @@ func (w *Workspace) job(c filetime.Change) *job {
 	return &job{w: w, change: c, disk: w.disk.Change(in), buffers: map[string]bool{}}
 }
 
-// end writes down how it ended: err is what the last of it failed with.
+// end writes the outcome to the journal; err is the last error.
 func (j *job) end(err error) {
 	var doubt *filetime.Error
 	switch {
@@ -163,7 +156,7 @@ func (j *job) end(err error) {
 	}
 }
 
-// buffer writes down, before the editor is asked, that a change goes there.
+// buffer writes to the journal that a change goes to the editor, before it does.
 func (j *job) buffer(f *file, e filetime.FileEdit) error {
 	if j.w.o.Journal == nil || j.buffers[f.path] {
 		return nil
@@ -185,7 +178,7 @@ func (j *job) begin(files ...disk.Planned) error {
 	return nil
 }
 
-// planned is what is about to happen to a file, without what it will say. f.mu is held.
+// planned is the operation on a file for the journal, without the content after it. f.mu is held.
 func (f *file) planned(e filetime.FileEdit) disk.Planned {
 	p := disk.Planned{Op: disk.Edit, Path: f.path}
 	switch {
@@ -201,8 +194,8 @@ func (f *file) planned(e filetime.FileEdit) disk.Planned {
 	return p
 }
 
-// plan works a change of several files out and refuses it where one of them cannot be changed. What will be done is
-// written down as one.
+// plan works out a change of several files, writes one intent for them, and refuses the change if one of them cannot be
+// changed.
 func (j *job) plan(ctx context.Context) error {
 	var files []disk.Planned
 	for _, e := range j.change.Files {
@@ -232,7 +225,7 @@ func (j *job) plan(ctx context.Context) error {
 	return j.begin(files...)
 }
 
-// foresee works out what will be done to a file.
+// foresee works out the operation on a file for the journal.
 func (w *Workspace) foresee(f *file, e filetime.FileEdit) (disk.Planned, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -266,8 +259,8 @@ func (w *Workspace) foresee(f *file, e filetime.FileEdit) (disk.Planned, error) 
 	return p, nil
 }
 
-// Commit implements filetime.Files. The caller holds the locks of the paths. Where one of several files cannot be changed
-// after others were, those are taken back, and the error is a *filetime.Incomplete.
+// Commit implements filetime.Files. The caller holds the locks of the paths. If one of several files cannot be changed
+// after others were, those are reverted, and the error is a *filetime.Incomplete.
 func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (filetime.Landed, error) {
 	var out filetime.Landed
 	j := w.job(c)
@@ -290,10 +283,10 @@ func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (filetime.Lan
 			j.end(err)
 			return out, err
 		}
-		report := j.takeBack(ctx, out.Files, i, err)
+		report := j.revert(ctx, out.Files, i, err)
 		out.Files = slices.DeleteFunc(out.Files, func(l filetime.LandedFile) bool {
 			return slices.ContainsFunc(report.Files, func(r filetime.FileReport) bool {
-				return r.Path == l.Path && r.State == filetime.TakenBack
+				return r.Path == l.Path && r.State == filetime.Reverted
 			})
 		})
 		out.Warnings = j.warnings
@@ -309,9 +302,9 @@ func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (filetime.Lan
 	return out, nil
 }
 
-// takeBack takes back what has landed, because file k of the change did not. What others did to those files since stays;
-// where it stands in the way, the file stays changed.
-func (j *job) takeBack(ctx context.Context, landed []filetime.LandedFile, k int, err error) *filetime.Incomplete {
+// revert reverts what has landed, because file k of the change did not. Later changes by others stay; where they
+// conflict, the file stays changed.
+func (j *job) revert(ctx context.Context, landed []filetime.LandedFile, k int, err error) *filetime.Incomplete {
 	report := &filetime.Incomplete{Err: err}
 	for i, e := range j.change.Files {
 		state := filetime.Untouched
@@ -338,7 +331,7 @@ func (j *job) takeBack(ctx context.Context, landed []filetime.LandedFile, k int,
 		back := j.w.job(j.change)
 		_, err := j.w.commitFile(ctx, e, back)
 		back.end(err)
-		report.Files[i].State, report.Files[i].Err = filetime.TakenBack, err
+		report.Files[i].State, report.Files[i].Err = filetime.Reverted, err
 		if err != nil {
 			report.Files[i].State = filetime.Stays
 		}
@@ -360,7 +353,10 @@ func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, j *job)
 		case filetime.None:
 			l, err = w.commitNowhere(f, e)
 		case filetime.Editor:
-			if err = j.buffer(f, e); err == nil {
+			if err = w.oneName(f, e); err == nil {
+				err = j.buffer(f, e)
+			}
+			if err == nil {
 				l, err = w.commitEditor(ctx, f, e, j.change)
 			}
 		default:
@@ -369,13 +365,13 @@ func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, j *job)
 		var doubt *filetime.Error
 		fell := errors.As(err, &doubt) && doubt.Reason == outOfStepReason && w.o.Features.Resync && tries < 2
 		if fell || errors.Is(err, errOpened) || errors.Is(err, errClosed) {
-			continue // it fell out of step on the way, or goes the other way now
+			continue // it fell out of step, or goes to the other sink now
 		}
 		return l, err
 	}
 }
 
-// instead empties an open file that the editor cannot delete.
+// instead turns the deletion of an open file into emptying it, if the editor cannot delete files.
 func (w *Workspace) instead(f *file, e filetime.FileEdit) filetime.FileEdit {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -385,7 +381,7 @@ func (w *Workspace) instead(f *file, e filetime.FileEdit) filetime.FileEdit {
 	return e
 }
 
-// place decides where a change of f goes: the editor, the disk or nowhere.
+// place chooses the sink of a change of f: the editor, the disk or none.
 func (w *Workspace) place(f *file, want filetime.Apply, e filetime.FileEdit) (filetime.Apply, error) {
 	if err := w.openElsewhere(f.path); err != nil {
 		return "", err
@@ -403,18 +399,15 @@ func (w *Workspace) place(f *file, want filetime.Apply, e filetime.FileEdit) (fi
 	f.mu.Lock()
 	open, dirty := f.open, f.dirty
 	f.mu.Unlock()
-	refuse := func(code filetime.Code, reason, message string) (filetime.Apply, error) {
-		return "", &filetime.Error{Code: code, Reason: reason, Path: f.path, Message: message}
-	}
 	switch {
 	case want == filetime.Editor && !can:
-		return refuse(filetime.WriteError, "no_editor", "The editor cannot apply edits (workspace/applyEdit is not served).")
+		return "", fail(f.path, filetime.WriteError, "no_editor", "The editor cannot apply edits (workspace/applyEdit is not served).")
 	case open && can:
 		return filetime.Editor, nil
 	case open && w.o.Features.Plain:
-		return refuse(filetime.Unsupported, "no_apply_edit", f.path+" is open in an editor that cannot apply edits "+
+		return "", fail(f.path, filetime.Unsupported, "no_apply_edit", "%s is open in an editor that cannot apply edits "+
 			"(it does not serve workspace/applyEdit), so it was not changed: the editor would not notice a change on disk. "+
-			"Ask the user to close it, or to make the change.")
+			"Ask the user to close it, or to make the change.", f.path)
 	case open && dirty:
 		return "", unsaved(f.path)
 	case open, !can, want == filetime.OnDisk, e.Create && !w.o.Features.Create, e.Delete && !w.o.Features.Delete:
@@ -425,10 +418,25 @@ func (w *Workspace) place(f *file, want filetime.Apply, e filetime.FileEdit) (fi
 	return filetime.OnDisk, nil
 }
 
-// InPlace says that a change of the file that stands at a canonical path would go to the editor now, which saves in place.
+// InPlace says that a change of the file at a canonical path would go to the editor now, which saves in place.
 func (w *Workspace) InPlace(path string) bool {
 	where, err := w.place(w.file(path), "", filetime.FileEdit{})
-	return err == nil && where == filetime.Editor
+	return err == nil && (where == filetime.Editor || w.o.Features.Versionless)
+}
+
+// oneName refuses an edit that was judged for one name of a file, if the editor would write into further ones.
+func (w *Workspace) oneName(f *file, e filetime.FileEdit) error {
+	if !e.OneName {
+		return nil
+	}
+	info, err := bounded(f.path, hung, func() (fs.FileInfo, error) { return w.statDisk(f.path) })
+	if err != nil || statOf(info, time.Time{}).links < 2 {
+		return nil
+	}
+	refused := fail(f.path, filetime.EditConflict, "linked", "%s has further names (hard links), and the editor would write into all of "+
+		"them; permission was given for one. Nothing was written. Send the same call again.", f.path)
+	refused.Person = "The editor would change further names (hard links) of this file too. It was not changed."
+	return refused
 }
 
 // commitNowhere works the edit out for a host that applies it itself.

@@ -214,7 +214,7 @@ func TestF152SeveralFiles(t *testing.T) {
 			[]string{"open: four>4", "b: ", "new: new", "a: two>2", "last: last>x"},
 			nil,
 			map[string]string{"a": files["a"], "b": files["b"], "open": files["open"], "new": "-"},
-			[]filetime.FileState{filetime.TakenBack, filetime.TakenBack, filetime.TakenBack, filetime.TakenBack, filetime.Refused},
+			[]filetime.FileState{filetime.Reverted, filetime.Reverted, filetime.Reverted, filetime.Reverted, filetime.Refused},
 			"edit open in its buffer, delete b, create new, edit a, edit last: not_landed; edit a: landed; delete new: landed; " +
 				"create b: landed; edit open in its buffer: landed",
 		},
@@ -223,7 +223,7 @@ func TestF152SeveralFiles(t *testing.T) {
 			[]string{"a: two>2", "last: last>x", "open: four>4"},
 			nil,
 			map[string]string{"a": files["a"], "open": files["open"]},
-			[]filetime.FileState{filetime.TakenBack, filetime.Refused, filetime.Untouched},
+			[]filetime.FileState{filetime.Reverted, filetime.Refused, filetime.Untouched},
 			"edit a, edit last, edit open in its buffer: not_landed; edit a: landed",
 		},
 		{
@@ -234,7 +234,7 @@ func TestF152SeveralFiles(t *testing.T) {
 				b.typeAt(len(b.text), "typed\n")
 			},
 			map[string]string{"a": "one\ntwo\nthree\nmore\n", "open": "four\nfive\ntyped\n"},
-			[]filetime.FileState{filetime.TakenBack, filetime.TakenBack, filetime.Refused},
+			[]filetime.FileState{filetime.Reverted, filetime.Reverted, filetime.Refused},
 			"",
 		},
 		{
@@ -326,7 +326,7 @@ func TestF275Refused(t *testing.T) {
 			}
 			_, err := w.Commit(t.Context(), change)
 			var refused *filetime.Error
-			if !errors.As(err, &refused) || refused.Code != tt.code || refused.Reason != tt.reason || !strings.HasSuffix(refused.Message, "The file is as it was.") &&
+			if !errors.As(err, &refused) || refused.Code != tt.code || refused.Reason != tt.reason || !strings.HasSuffix(refused.Message, "The file is unchanged.") &&
 				!strings.Contains(refused.Message, "Nothing was done.") || strings.Contains(refused.Message, disk.TempPrefix) {
 				t.Errorf("got %v", err)
 			}

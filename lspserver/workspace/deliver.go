@@ -15,12 +15,11 @@ import (
 )
 
 const (
-	// budget is how long an edit may look for its moment.
+	// budget is how long an edit is sent again.
 	budget = 10 * time.Second
-	// grace is how long the reply to the last try is waited for, and how long a repair may look for its moment while its call
-	// waits.
+	// grace is the timeout of the reply to the last try, and how much longer a call waits for a repair.
 	grace = 4 * time.Second
-	// silence is how long a reply without an echo is waited for.
+	// silence is the timeout of the echo after a reply.
 	silence = 2 * time.Second
 	// patience is the number of quick refusals after which sending waits for a gap in the typing.
 	patience = 5
@@ -31,18 +30,18 @@ const (
 	mending = 10 * time.Minute
 )
 
-// event is one change of the document that arrived while an edit was on its way.
+// event is one change of the document while an edit is in flight.
 type event struct {
 	set           text.Set
 	before, after text.Text
 	rev           uint64
-	part          bool // the editor tells of the next one in the same notification
-	gathered      bool // the editor tells of several changes by it
-	disk          bool // the document was closed, and this is how the file differs from what it was
+	part          bool // the next one came in the same notification
+	gathered      bool // it may be several changes, coalesced by the editor
+	disk          bool // the document was closed, and this is the difference to the disk
 	opened        bool // the document was opened with another text
 }
 
-// delivery is an edit on its way: what was sent, for which text, and what has happened to the document since.
+// delivery is an edit in flight: what was sent, for which text, and the changes of the document since.
 type delivery struct {
 	base   text.Text
 	set    text.Set
@@ -50,7 +49,7 @@ type delivery struct {
 	events []event
 
 	searched int     // events that find has looked at
-	taken    int     // events after which something that had landed at a wrong place was taken back
+	taken    int     // events after which something misplaced was reverted
 	starts   []start // one for each of them
 	theirs   text.Set
 	size     int
@@ -60,44 +59,42 @@ type delivery struct {
 	traced   bool // what it has found in one of them
 }
 
-// start is what the edit would be if it began after the first so many events: carried along, or at the sent positions.
+// start is the edit as it would be after the first n events: rebased, or at the sent positions.
 type start struct {
 	right, wrong         text.Set
-	rightSize, wrongSize int // by how much they make the text grow
-	size                 int // by how much the events before have made it grow
+	rightSize, wrongSize int // by how many bytes they make the text grow
+	size                 int // by how many the events before have made it grow
 
-	rightBegun, wrongBegun bool // some of the edit is there before
+	rightBegun, wrongBegun bool // a part of the edit is in the text before
 }
 
-// verdict is what the events say of an edit that was sent.
+// verdict is the result of looking for an edit in the events.
 type verdict uint8
 
 const (
 	absent    verdict = iota
 	landed            // events i to j are the edit
 	misplaced         // events i to j are the edit at the coordinates of an older text
-	merged            // the edit came in one notification with somebody's typing
+	merged            // the edit came in one notification with typing
 )
 
-// finding is a verdict with its place.
+// finding is a verdict with its events.
 type finding struct {
 	verdict verdict
 	i, j    int
 }
 
-// commitEditor has the editor apply an edit: it sends the edit for the version it was computed for, takes the reply as a
-// hint, and counts it as landed when the document's own changes show it. An edit that the document moved away from is
-// rebased and sent again; one that landed at old coordinates is repaired.
+// commitEditor lands an edit in the editor: it sends the edit for the version that it was computed for, takes the reply
+// as a hint, and the echo, the document's own changes, as proof. If the document has changed meanwhile, the edit is
+// rebased and sent again; if it was applied at old coordinates, it is repaired.
 func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEdit, c filetime.Change) (filetime.LandedFile, error) {
 	a := &attempt{w: w, f: f, e: e, c: c}
 	f.mu.Lock()
 	held := f.held
 	f.mu.Unlock()
 	if held {
-		return filetime.LandedFile{}, &filetime.Error{
-			Code: filetime.Timeout, Reason: heldReason, Path: f.path, Message: fmt.Sprintf("%s was not edited: the editor has not "+
-				"told yet what became of the edit before. Nothing of this one is in the text; try again later.", f.path),
-		}
+		return filetime.LandedFile{}, fail(f.path, filetime.Timeout, heldReason, "%s was not edited: the editor has not "+
+			"shown the previous edit yet. Nothing of this one is in the text; try again later.", f.path)
 	}
 	turn := time.NewTimer(budget)
 	defer turn.Stop()
@@ -108,7 +105,7 @@ func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEd
 	case <-turn.C:
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		return filetime.LandedFile{}, a.timeout("waited in vain for an edit before it")
+		return filetime.LandedFile{}, a.timeout("waited for an earlier edit")
 	}
 	a.deadline = w.o.Now().Add(budget)
 	l, err := a.run(ctx)
@@ -119,7 +116,7 @@ func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEd
 	case reasonOf(err) != heldReason: // else the document stays taken, see file.heard
 		<-f.slot
 	}
-	if err == nil && l.Applied && !e.Delete && a.lent() {
+	if err == nil && l.Applied && !e.Delete && a.openedForEdit() {
 		l.Stale = w.save(ctx, f)
 	}
 	return l, err
@@ -135,7 +132,7 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// heard lets the next edit go, where the last one was answered with a yes and no word of it had come since. f.mu is held.
+// heard releases the slot after a notification, if the last edit was "applied" without an echo. f.mu is held.
 func (f *file) heard() {
 	if f.held {
 		f.held = false
@@ -143,24 +140,24 @@ func (f *file) heard() {
 	}
 }
 
-// errMending says that the time of an edit is up that landed at the wrong place and has not been repaired yet.
+// errMending says that the time of a misplaced edit is up before it could be repaired.
 var errMending = errors.New("the repair goes on")
 
-// lent says that the document is open only because of the edit, and so is to be saved. Where somebody has typed into it
-// since it was opened, that is for them to do. An editor may put a line end to the text of its own accord, and take it away.
-func (a *attempt) lent() bool {
+// openedForEdit says that the document is open only because of the edit, and so is to be saved, unless something was
+// typed into it. An editor may add or remove the line end at the end of the text.
+func (a *attempt) openedForEdit() bool {
 	f := a.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !a.closed && !f.lent {
+	if !a.closed && !f.openedForEdit {
 		return false
 	}
 	typed := a.typed || strings.TrimRight(unified(f.text), "\n") != strings.TrimRight(unified(a.sent.after), "\n")
-	f.lent = f.lent && !(f.open && typed)
+	f.openedForEdit = f.openedForEdit && !(f.open && typed)
 	return !f.open || !typed
 }
 
-// attempt is one edit's way to the editor, over as many tries as it takes.
+// attempt is the delivery of one edit, in one or more tries.
 type attempt struct {
 	w        *Workspace
 	f        *file
@@ -170,17 +167,17 @@ type attempt struct {
 
 	tries    int
 	refusals int
-	refusal  string // what the editor said at the last one
-	first    uint64 // the revision that the first try was made for
+	refusal  string // the reason of the last one
+	first    uint64 // the revision of the first try
 	silences int
 	rtt      time.Duration
-	closed   bool // was not open: it is to be saved
-	sent     plan // what the last try was
-	dirty    bool // the user had unsaved text before the edit came
-	typed    bool // somebody has typed into what was opened for the edit
+	closed   bool // it was not open, so it is to be saved
+	sent     plan // of the last try
+	dirty    bool // the user had unsaved text before the edit
+	typed    bool // into a document that was opened for the edit
 	repairs  int
-	lingers  bool    // the call has been answered: what is left is to take back
-	detour   *detour // what the repairs are about
+	lingers  bool    // the call has returned: the misplaced edit is only reverted
+	detour   *detour // nil without repairs
 }
 
 // reply is the editor's answer to one try.
@@ -198,7 +195,7 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 				return filetime.LandedFile{}, a.overdue()
 			}
 		case a.refusals >= patience:
-			// Not for ever: where no gap comes, some try must hit upon the moment between two keys.
+			// With a limit: without any gap, some try must hit the moment between two keys.
 			a.waitForGap(ctx, gap, a.w.o.Now().Add(2*gap))
 		}
 		if err := ctx.Err(); err != nil && a.repairs == 0 {
@@ -235,8 +232,7 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 	}
 }
 
-// tellTyped tells of what the user typed while the edit was on its way: only now it is known what of the changes was
-// typed. f.mu is held.
+// tellTyped notifies of typing while the edit was in flight, which is known only now. f.mu is held.
 func (a *attempt) tellTyped(d *delivery) {
 	if len(d.events) == 0 || a.c.ForUser {
 		return
@@ -252,7 +248,7 @@ func (a *attempt) tellTyped(d *delivery) {
 	}
 }
 
-// prepare carries the edit to the present and notes what is about to be sent.
+// prepare rebases the edit to the present text and sets up its delivery.
 func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	f := a.f
 	f.mu.Lock()
@@ -271,7 +267,7 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	if !f.open && a.tries > 0 && !a.closed {
 		return plan{}, nil, false, errClosed
 	}
-	a.closed = a.closed || !f.open || f.lent
+	a.closed = a.closed || !f.open || f.openedForEdit
 	if a.tries > 0 && a.e.Create && (f.open || f.exists) && f.text.Len() == 0 {
 		// The editor made the file in an earlier try and then refused the text.
 		a.e.Create, a.e.Base, a.e.Since, a.e.Rev = false, f.text, nil, f.rev
@@ -281,11 +277,11 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 		return p, nil, false, err
 	}
 	if len(p.set) == 0 && !a.e.Create && !a.e.Delete {
-		return p, nil, true, nil // somebody has made the same change already
+		return p, nil, true, nil // another author has made the same change already
 	}
 	if a.tries == 0 {
 		a.first = f.rev
-		a.dirty = f.open && f.dirty && !f.touched && !f.lent
+		a.dirty = f.open && f.dirty && !f.touched && !f.openedForEdit
 	}
 	if a.tries > 0 && a.repairs == 0 {
 		a.typed = f.open && f.dirty && !f.touched
@@ -304,7 +300,7 @@ func (a *attempt) ranges(base text.Text, set text.Set) []TextEdit {
 	return out
 }
 
-// send asks the editor and waits until the document's changes, or their absence, say what became of the edit.
+// send sends the edit and waits until the document's changes, or their absence, show the result.
 func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *reply) {
 	f := a.f
 	a.tries++
@@ -314,7 +310,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 	}
 	replies := make(chan reply, 1)
 	sent := a.w.o.Now()
-	// A turn that was cancelled must not leave it open whether its edit landed: the reply is waited for all the same.
+	// Also in a cancelled turn the reply is waited for, so that it is known whether the edit landed.
 	limit := max(a.deadline.Sub(sent), grace)
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
@@ -327,7 +323,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 
 	var got *reply
 	settled, shown := false, false
-	after := 0 // events that were there when the reply came
+	after := 0 // the number of events when the reply came
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	cancelled := ctx.Done()
@@ -377,7 +373,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 				f.mu.Lock()
 				now := a.find(d).verdict != absent
 				f.mu.Unlock()
-				if now && !shown { // a client that never answers is judged by its echo alone, whatever is typed after it
+				if now && !shown { // a client that never replies is judged by its echo alone
 					timer.Reset(silence)
 				}
 				shown = shown || now
@@ -388,7 +384,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 	}
 }
 
-// judge settles one try. f.mu is held.
+// judge decides about one try. f.mu is held.
 func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetime.LandedFile, bool, error) {
 	refused := got != nil && (got.err != nil || !got.applied)
 	if refused && got.err != nil && (found.verdict == landed || found.verdict == misplaced) {
@@ -405,7 +401,7 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 		}
 		first, last := d.events[found.i], d.events[found.j-1]
 		p.before, p.after = first.before, last.after
-		if a.detour == nil { // the history keeps it as it was told, and so finds in it what is told of the same place later
+		if a.detour == nil { // the history keeps it as it was sent, to match later changes of the same place
 			a.claim(first.rev, last.rev, nil)
 			p.set = text.Canonical(p.before, composed(d.events[found.i:found.j]))
 		} else {
@@ -428,7 +424,7 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 	var never *RefusedError
 	switch {
 	case refused && errors.As(got.err, &never) && d.told() == 0 && a.repairs == 0:
-		return filetime.LandedFile{}, false, a.refused(never)
+		return filetime.LandedFile{}, false, refusedBy(a.f.path, never)
 	case refused:
 		a.refusals++
 		a.refusal = got.reason
@@ -436,9 +432,9 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 		return filetime.LandedFile{}, false, a.unknown("the editor did not answer")
 	case a.traced(d), d.hidden():
 		return filetime.LandedFile{}, false, a.unknown("the editor applied it, but it does not stand where it should")
-	case d.told() == 0 && a.w.o.Features.Plain && a.f.open: // sent once more it could stand there twice
+	case d.told() == 0 && a.w.o.Features.Plain && a.f.open: // sent again it could be applied twice
 		a.f.held = true
-		return filetime.LandedFile{}, false, a.doubt(heldReason, "the editor says that it applied the edit and has not told of it yet")
+		return filetime.LandedFile{}, false, a.f.doubt(heldReason, "the editor says that it applied the edit and has not told of it yet")
 	case d.told() == 0:
 		if a.silences++; a.silences > 1 {
 			return filetime.LandedFile{}, false, a.unknown("the editor says that it applied the edit and does not show it")
@@ -456,7 +452,7 @@ func (a *attempt) landed(p plan, rev uint64) filetime.LandedFile {
 	return l
 }
 
-// onDisk says that the edit shows on disk: an editor may work on a file without opening it. f.mu is held.
+// onDisk says that the disk has the edit: an editor may change a file without opening it. f.mu is held.
 func (a *attempt) onDisk(p plan) bool {
 	f := a.f
 	if a.e.Delete {
@@ -484,8 +480,8 @@ func (a *attempt) landedOnDisk(p plan) filetime.LandedFile {
 	return l
 }
 
-// exact is what events i to j of a finding did: want, where that does it as it stands, or else what the editor told of it,
-// which may hold as much as the words around.
+// exact is the change of events i to j of a finding: want if it leads to the same text, else the editor's, which may
+// include unchanged words around.
 func (d *delivery) exact(found finding, want text.Set) text.Set {
 	if want.Apply(d.events[found.i].before).Equal(d.events[found.j-1].after) {
 		return want
@@ -493,7 +489,7 @@ func (d *delivery) exact(found finding, want text.Set) text.Set {
 	return composed(d.events[found.i:found.j])
 }
 
-// claim marks the revisions from first to last as one by the agent: set, or what they are together where that is nil.
+// claim makes the revisions from first to last one by the agent: set, or their composition if that is nil.
 func (a *attempt) claim(first, last uint64, set text.Set) {
 	i, j := -1, -1
 	for k, r := range a.f.history {
@@ -511,7 +507,7 @@ func (a *attempt) claim(first, last uint64, set text.Set) {
 	}
 }
 
-// split makes of the events, which hold the edit and somebody's typing in one, two revisions.
+// split makes two revisions of events that have the edit and typing in one change.
 func (a *attempt) split(d *delivery) uint64 {
 	f := a.f
 	first, last := d.events[0], d.events[len(d.events)-1]
@@ -530,7 +526,7 @@ func (a *attempt) split(d *delivery) uint64 {
 	return last.rev
 }
 
-// told is how many changes the editor has told of: a text that a document is opened or closed with says nothing of the edit.
+// told counts the changes by the editor: the text with which a document is opened or closed proves nothing.
 func (d *delivery) told() int {
 	n := 0
 	for _, e := range d.events {
@@ -541,16 +537,16 @@ func (d *delivery) told() int {
 	return n
 }
 
-// partly says that some of the edit's places show it and others do not yet: an editor may tell of each on its own.
+// partly says that the text has a part of the edit: an editor may send each place in its own notification.
 func (d *delivery) partly() bool {
 	r := text.Rebase(d.base, d.set, text.Minimize(d.base, composed(d.events)))
 	return r.Coalesced > 0 && len(r.Conflicts) == 0 && len(r.Set) > 0
 }
 
-// traced says that something of what the edit puts in has come into the text, though not as the edit would have put it: to
-// send it again could make it stand there twice. f.mu is held.
+// traced says that text of the edit has been inserted, but not as the edit would: sent again it could be there twice.
+// f.mu is held.
 func (a *attempt) traced(d *delivery) bool {
-	const enough = 4 // bytes that nobody types by chance
+	const enough = 4 // bytes that are not typed by chance
 	if d.traced || len(d.events) == d.followed {
 		return d.traced
 	}
@@ -569,8 +565,8 @@ func (a *attempt) traced(d *delivery) bool {
 	return d.traced
 }
 
-// hidden says that the edit, if it was applied, may not show, because the editor tells in one of it and of what somebody did
-// in the same place.
+// hidden says that the edit, if it was applied, may be undetectable, because the editor sends one change for it and for
+// typing in the same place.
 func (d *delivery) hidden() bool {
 	if !slices.ContainsFunc(d.events, func(e event) bool { return e.gathered }) {
 		return false
@@ -581,7 +577,7 @@ func (d *delivery) hidden() bool {
 	})
 }
 
-// scattered says that the runes of s stand in t in their order, with others between them perhaps.
+// scattered says that the runes of s are a subsequence of t.
 func scattered(s, t string) bool {
 	for _, r := range s {
 		i := strings.IndexRune(t, r)
@@ -601,13 +597,12 @@ func composed(events []event) text.Set {
 	return text.ComposeAll(sets)
 }
 
-// find looks for the edit in what happened to the document. What it has looked at before it does not look at again: a
-// client that does not answer may have much typed into it. f.mu is held.
+// find looks for the edit in the events. It is incremental, since there may be much typing before a reply. f.mu is held.
 func (a *attempt) find(d *delivery) finding {
-	// What takes something back may be done by the user's own undo as well: then what comes after it is the edit.
+	// The user's own undo may revert a misplaced edit too: then the edit comes after it.
 	again := a.detour != nil || a.c.ForUser
 	widest := max(len(d.set)+1, 8)
-	closed := 1 + lastIndex(d.events, func(e event) bool { return e.disk }) // before that it is not the editor who tells
+	closed := 1 + lastIndex(d.events, func(e event) bool { return e.disk }) // the editor has sent only those after that
 	for d.searched < len(d.events) && (d.found.verdict == absent || again && d.found.verdict == landed) {
 		from := d.searched
 		for more := true; more; d.searched++ {
@@ -616,15 +611,15 @@ func (a *attempt) find(d *delivery) finding {
 			more = e.part
 		}
 		found := finding{}
-		if from >= max(closed, d.taken) { // most tell of an edit in a notification of its own
+		if from >= max(closed, d.taken) { // most editors send an edit in a notification of its own
 			if found = d.match(from, d.searched, false); found.verdict == absent && d.searched-from > 1 {
 				found = d.match(from, d.searched, true)
 			}
 		}
 		for j := from + 1; j <= d.searched; j++ {
 			first := max(closed, j-widest, d.found.j, d.taken)
-			// The fewest events first: with more of them, somebody's typing and an edit that took it away may look like one. But
-			// what is left to do after a part of the edit is done is the whole of it only where somebody else has done that part.
+			// The fewest events first: with more of them, typing and an edit that deletes it may look like one. But the
+			// rest of an edit of which a part is in the text is a match only if another author has made that part.
 			for i := j - 1; i >= first && found.verdict == absent; i-- {
 				found = d.match(i, j, false)
 			}
@@ -648,7 +643,7 @@ func (a *attempt) find(d *delivery) finding {
 	return finding{}
 }
 
-// match says what events i to j are: the whole edit, or what is left of it where a part of it had begun.
+// match compares events i to j with the edit, or with the rest of it if a part is in the text before.
 func (d *delivery) match(i, j int, begun bool) finding {
 	s, before, after := d.starts[i], d.events[i].before, d.events[j-1].after
 	grown := d.size - s.size
@@ -670,7 +665,7 @@ func (d *delivery) match(i, j int, begun bool) finding {
 	return finding{}
 }
 
-// begin looks at the next event as the first that may show the edit.
+// begin adds a start at the next event.
 func (d *delivery) begin(e event, wrong text.Set) {
 	s := start{size: d.size}
 	if r := text.Rebase(d.base, d.set, d.theirs); len(r.Conflicts) == 0 {
@@ -688,9 +683,9 @@ func (d *delivery) begin(e event, wrong text.Set) {
 	d.size += grown(e.before, e.set)
 }
 
-// within says that after holds the edit beside somebody's typing: there is less to do from the edited text to it than from
-// the text before, none of that touches what the edit put in, and what it takes out is gone. Lines may be so alike that the
-// wrong one gone looks like the right one gone and a word changed.
+// within says that after has the edit and typing: its distance to the edited text is less than to the text before, no
+// change touches what the edit inserts, and what it deletes is absent. Lines may be so alike that the deletion of the
+// wrong one looks like that of the right one and a changed word.
 func within(d *delivery, after text.Text) bool {
 	edited := d.set.Apply(d.base)
 	rest := text.Diff(edited, after)
@@ -708,7 +703,7 @@ func within(d *delivery, after text.Text) bool {
 		from, to := e.Start+shift, e.Start+shift+len(e.New)
 		shift += len(e.New) - (e.End - e.Start)
 		for _, r := range rest {
-			// A word that grows at its end is not touched where the edit put it in.
+			// Typing at the end of an inserted word does not touch it.
 			old := edited.Slice(r.Start, r.End)
 			pre := prefix(old, r.New)
 			if post := suffix(old[pre:], r.New[pre:]); r.Start+pre < to && r.End-post > from {
@@ -752,7 +747,7 @@ func weight(s text.Set) int {
 	return n
 }
 
-// reposition is what the sent positions mean in another text.
+// reposition converts the sent positions to offsets of another text.
 func (a *attempt) reposition(t text.Text, edits []TextEdit) text.Set {
 	enc := a.w.o.Features.Encoding
 	var out text.Set
@@ -789,7 +784,7 @@ func equalSets(a, b text.Set) bool {
 	return true
 }
 
-// grown is by how much a set makes a text grow, without the carriage returns that an editor puts in or leaves out.
+// grown is by how many bytes a set makes a text grow, without carriage returns, which an editor may add or remove.
 func grown(before text.Text, s text.Set) int {
 	n := 0
 	for _, e := range s {
@@ -799,7 +794,7 @@ func grown(before text.Text, s text.Set) int {
 	return n
 }
 
-// removed is how many bytes a set takes out.
+// removed is how many bytes a set deletes.
 func removed(s text.Set) int {
 	n := 0
 	for _, e := range s {
@@ -808,8 +803,8 @@ func removed(s text.Set) int {
 	return n
 }
 
-// blind says that the client will not notice that an edit is for an older text: it gets changes without a version, or has a
-// document of version 0, which some never check.
+// blind says that the client does not compare versions: it gets edits without one, or the document has version 0, which
+// some clients never check.
 func (a *attempt) blind() bool {
 	a.f.mu.Lock()
 	defer a.f.mu.Unlock()
@@ -817,7 +812,7 @@ func (a *attempt) blind() bool {
 	return have.Plain && a.f.open && (!have.Versions || a.f.version == 0)
 }
 
-// waitForGap waits until nobody has typed for a moment, which it says, but not for longer than until.
+// waitForGap waits for a gap in the typing, at most until a time, and says whether there was one.
 func (a *attempt) waitForGap(ctx context.Context, gap time.Duration, until time.Time) bool {
 	for a.w.o.Now().Before(until) {
 		a.f.mu.Lock()
@@ -848,7 +843,7 @@ func (a *attempt) finish(p plan, done bool) filetime.LandedFile {
 	return l
 }
 
-// overdue ends an attempt whose time is up. A repair goes on beside the call.
+// overdue ends an attempt whose time is up. A repair continues in the background.
 func (a *attempt) overdue() error {
 	if a.repairs > 0 && !a.lingers {
 		return errMending
@@ -860,40 +855,32 @@ func (a *attempt) expired() error {
 	a.f.mu.Lock()
 	defer a.f.mu.Unlock()
 	if a.repairs > 0 {
-		return a.unknown("the editor put it at the wrong place, and the user's typing has left no moment to repair that yet")
+		return a.unknown("the editor put it at the wrong place, and the user's typing has left no gap to repair that yet")
 	}
 	if a.first == a.f.rev && a.refusal != "" {
 		return a.timeout(fmt.Sprintf("was refused by the editor (%q, %d tries)", a.refusal, a.tries))
 	}
-	return a.timeout(fmt.Sprintf("found no moment between the user's keystrokes (%d tries)", a.tries))
+	return a.timeout(fmt.Sprintf("found no gap between the user's keystrokes (%d tries)", a.tries))
 }
 
-// refused is that the editor will not make the edit, however often it is asked.
-func (a *attempt) refused(by *RefusedError) error {
-	return &filetime.Error{
-		Code: filetime.WriteError, Reason: "refused", Path: a.f.path,
-		Message: fmt.Sprintf("The editor refused the edit of %s: %s\nNothing of it is in the text. Asking again does not help; "+
-			"tell the user what you wanted to change.", a.f.path, strings.TrimSpace(by.Words)),
-	}
+// refusedBy is the error of an edit that the editor cannot make.
+func refusedBy(path string, by *RefusedError) error {
+	return fail(path, filetime.WriteError, "refused", "The editor refused the edit of %s: %s\nNothing of it is in the text. Asking again "+
+		"does not help; tell the user what you wanted to change.", path, strings.TrimSpace(by.Words))
 }
 
 func (a *attempt) timeout(what string) error {
-	return &filetime.Error{
-		Code: filetime.Timeout, Reason: "editor_busy", Path: a.f.path, Now: a.f.text, Known: true,
-		Message: fmt.Sprintf("The edit of %s %s in %v. Nothing of it is in the text; try again.", a.f.path, what, budget),
-	}
+	return a.f.fail(filetime.Timeout, "editor_busy", "The edit of %s %s in %v. Nothing of it is in the text; try again.", a.f.path, what, budget)
 }
 
-func (a *attempt) unknown(why string) error { return a.doubt("no_echo", why) }
+func (a *attempt) unknown(why string) error { return a.f.doubt("no_echo", why) }
 
-func (a *attempt) doubt(reason, why string) error {
-	return &filetime.Error{
-		Code: filetime.Unknown, Reason: reason, Path: a.f.path, Now: a.f.text, Known: true,
-		Message: fmt.Sprintf("It is not known whether the edit of %s landed: %s. Read the file before going on.", a.f.path, why),
-	}
+// doubt is the error of an edit of which it is not known whether it landed. f.mu is held.
+func (f *file) doubt(reason, why string) error {
+	return f.fail(filetime.Unknown, reason, "It is not known whether the edit of %s landed: %s. Read the file before going on.", f.path, why)
 }
 
-// save has a document saved that was opened only to take an edit, and says where it was not; see filetime.LandedFile.Stale.
+// save saves a document that was opened only to apply an edit, and says why it was not; see filetime.LandedFile.Stale.
 func (w *Workspace) save(ctx context.Context, f *file) (stale string) {
 	f.mu.Lock()
 	uri, open := f.uri, f.open

@@ -17,33 +17,33 @@ import (
 	"tandem/sandbox"
 )
 
-// diskOptions are how the files are changed that no editor has open.
+// diskOptions are for changing files that no editor has open.
 func (w *Workspace) diskOptions(system disk.FS) disk.Options {
 	o := disk.Options{
 		FS: system, Journal: w.o.Journal, Merge: w.merge, Nearest: nearest, Now: w.o.Now, Log: w.o.Log,
-		// It may come from within a change of the same file.
+		// In a goroutine, since it may be called from within a change of the same file.
 		Late:  func(l disk.Late) { go w.safely(func() { w.Changed(l.Path, true) }) },
 		Go:    func(f func()) { go w.safely(f) },
 		After: func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, func() { w.safely(f) }).Stop },
 	}
 	if w.o.MaxFileBytes > 0 {
-		o.Limit = 2*w.o.MaxFileBytes + 1<<20 // somebody may have saved more than what may be edited
+		o.Limit = 2*w.o.MaxFileBytes + 1<<20 // another program may have saved more than may be edited
 	}
 	return o
 }
 
-// Settle ends what changes have left standing on disk for a moment. It is for the end of the connection.
+// Settle removes the temporary files of changes. It is for the end of the connection.
 func (w *Workspace) Settle() {
 	w.settleWakes()
 	w.disk.Settle()
 	w.recovery.Settle()
 }
 
-// Recover judges the changes that processes left open which have ended; see disk.Disk.Recover. Their paths were judged by those
-// processes, so they need lie below no root of this one; no link is followed on the way to them.
+// Recover ends changes that were interrupted by the end of their process; see disk.Disk.Recover. Their paths were
+// judged by that process, and need not be below a root of this one; no link is followed on the way to them.
 func (w *Workspace) Recover() ([]disk.Recovered, error) { return w.recovery.Recover() }
 
-// dir opens a folder in which files are changed.
+// dir opens a folder, for changing files in it.
 func (w *Workspace) dir(path string) (*os.File, error) {
 	p, err := w.o.Roots.Place(path)
 	if err != nil {
@@ -52,10 +52,10 @@ func (w *Workspace) dir(path string) (*os.File, error) {
 	return p.Dir()
 }
 
-// racy is how young a modification time must not be to be trusted: a second write may carry the same one.
+// racy is the age that a modification time must have to prove anything: a second write may have the same time.
 const racy = 2 * time.Second
 
-// stat is what tells an unchanged file without reading it, and how its bytes are read and written.
+// stat is the metadata by which an unchanged file is recognised, and its charset.
 type stat struct {
 	size    int64
 	mtime   time.Time
@@ -78,14 +78,14 @@ func statOf(info fs.FileInfo, now time.Time) stat {
 	return s
 }
 
-// onDisk is what one look at a path found.
+// onDisk is the result of reading a path.
 type onDisk struct {
 	exists bool
 	text   text.Text
 	stat   stat
 }
 
-// refresh makes f say what the disk says; what is new becomes one revision. f.mu is held and f is not open.
+// refresh reads the disk; a new text becomes one revision. f.mu is held and f is not open.
 func (w *Workspace) refresh(f *file) error {
 	if w.o.Features.Versionless {
 		return w.ask(f)
@@ -107,14 +107,14 @@ func (w *Workspace) refresh(f *file) error {
 	return nil
 }
 
-// How long a look at the disk may take: a mount whose server is gone never answers. A message of the editor's waits for
-// less, as it holds up all that come after it.
+// Timeouts of the disk: a network mount may never answer. For a message of the editor it is shorter, since all later
+// ones wait.
 const (
 	hung     = 10 * time.Second
 	hungOpen = time.Second
 )
 
-// bounded is what do gives, or an error when that takes too long; do then goes on for nobody.
+// bounded runs do with a timeout, after which its result is dropped.
 func bounded[T any](path string, limit time.Duration, do func() (T, error)) (T, error) {
 	type outcome struct {
 		v     T
@@ -135,25 +135,22 @@ func bounded[T any](path string, limit time.Duration, do func() (T, error)) (T, 
 	select {
 	case o := <-done:
 		if o.fault != nil {
-			panic(o.fault) // who asked is guarded
+			panic(o.fault) // the caller recovers
 		}
 		return o.v, o.err
 	case <-timer.C:
 		var none T
-		return none, &filetime.Error{
-			Code: filetime.ReadError, Reason: "timeout", Path: path,
-			Message: fmt.Sprintf("Read file failed: the disk with %s gave no answer within %v.", path, limit),
-		}
+		return none, fail(path, filetime.ReadError, "timeout", "Read file failed: the disk of %s did not answer within %v.", path, limit)
 	}
 }
 
-// lookAt reads a file for the editor's side, which asks only whether a buffer says the same.
+// lookAt reads a file to compare it with a buffer.
 func (w *Workspace) lookAt(f *file) (onDisk, error) {
 	path := f.path
 	return bounded(path, hungOpen, func() (onDisk, error) { return w.readDisk(path, w.o.MaxFileBytes) })
 }
 
-// adopt takes in what was found on disk. f.mu is held.
+// adopt makes a text that was read the present one. f.mu is held.
 func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
 	d.stat.checked = w.o.Now()
 	f.disk = d.stat
@@ -181,10 +178,7 @@ func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
 	f.settle()
 }
 
-// sniffed is how much of a file is looked at for NULs, which tell that it is no text.
-const sniffed = 8192
-
-// statDisk says what stands at a path.
+// statDisk is Lstat of a path at its Place.
 func (w *Workspace) statDisk(path string) (fs.FileInfo, error) {
 	p, err := w.o.Roots.Place(path)
 	if err != nil {
@@ -193,11 +187,11 @@ func (w *Workspace) statDisk(path string) (fs.FileInfo, error) {
 	return p.Stat()
 }
 
-// readDisk reads a regular file that is text: in UTF-8 or, where its byte order mark says so, in UTF-16. It never waits for
-// one that is not regular. A link that has come to stand there since the path was judged is not followed.
+// readDisk reads a regular file in UTF-8 or, with a byte order mark, UTF-16. It never blocks on other files, and
+// follows no link that was made since the path was judged.
 func (w *Workspace) readDisk(path string, limit int64) (onDisk, error) {
 	fail := func(code filetime.Code, reason, format string, args ...any) (onDisk, error) {
-		return onDisk{}, &filetime.Error{Code: code, Reason: reason, Path: path, Message: fmt.Sprintf(format, args...)}
+		return onDisk{}, fail(path, code, reason, format, args...)
 	}
 	p, err := w.o.Roots.Place(path)
 	var h *os.File
@@ -213,10 +207,10 @@ func (w *Workspace) readDisk(path string, limit int64) (onDisk, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			return onDisk{}, nil
 		case errors.Is(err, syscall.ENOTDIR):
-			return fail(filetime.ReadError, "enotdir", "%s lies below something that is no directory (ENOTDIR).", path)
+			return fail(filetime.ReadError, "enotdir", "%s is below something that is not a directory (ENOTDIR).", path)
 		case errors.Is(err, syscall.ELOOP):
-			return fail(filetime.ReadError, "not_regular", "Read file failed: a symbolic link has come to stand on the way to %s. "+
-				"Nothing was done. Look again what is there.", path)
+			return fail(filetime.ReadError, "not_regular", "Read file failed: a symbolic link was made on the way to %s "+
+				"since the path was judged. Nothing was done. List the directory again.", path)
 		case errors.Is(err, syscall.ENAMETOOLONG):
 			return fail(filetime.ReadError, "name_too_long", "Read file failed: the path is too long (ENAMETOOLONG).")
 		case errors.Is(err, fs.ErrPermission):
@@ -254,40 +248,28 @@ func (w *Workspace) readDisk(path string, limit int64) (onDisk, error) {
 	return d, nil
 }
 
-// decode takes the bytes of a file for text, if they are.
+// decode decodes the bytes of a text file.
 func decode(path string, raw []byte) (onDisk, error) {
-	fail := func(reason, format string, args ...any) (onDisk, error) {
-		return onDisk{}, &filetime.Error{
-			Code: filetime.BinaryFile, Reason: reason, Path: path, Message: fmt.Sprintf(format, args...),
-		}
-	}
 	t, charset, err := text.Decode(raw)
 	var unknown *text.CharsetError
-	marked := errors.As(err, &unknown) && unknown.Marked // it says that it is text, and UTF-16 and UTF-32 are full of NULs
+	marked := errors.As(err, &unknown) && unknown.Marked // with a mark it is text, and UTF-16 and UTF-32 have NULs
 	head := raw
 	if err == nil {
-		head = []byte(t.Slice(0, min(t.Len(), sniffed)))
+		head = []byte(t.Slice(0, min(t.Len(), text.Sniffed)))
 	}
-	if !marked && bytes.IndexByte(head[:min(len(head), sniffed)], 0) >= 0 {
-		return fail("binary", "Looks like a binary file: %s. It cannot be read or edited as text.", path)
+	if !marked && text.Binary(head[:min(len(head), text.Sniffed)]) {
+		return onDisk{}, fail(path, filetime.BinaryFile, "binary", "Looks like a binary file: %s. It cannot be read or edited as text.", path)
 	}
 	if err != nil {
-		return fail("encoding", "%s cannot be read or edited as text: %v. Convert it to UTF-8 first.", path, err)
+		return onDisk{}, fail(path, filetime.BinaryFile, "encoding", "%s cannot be read or edited as text: %v. Convert it to UTF-8 first.", path, err)
 	}
 	return onDisk{exists: true, text: t, stat: stat{charset: charset}}, nil
 }
 
-// commitDisk lands an edit on disk by compare-and-swap. If somebody saved in between, what they did is merged with it.
-func (w *Workspace) commitDisk(ctx context.Context, f *file, e filetime.FileEdit, c filetime.Change) (filetime.LandedFile, error) {
-	j := w.job(c)
-	l, err := w.putOnDisk(ctx, f, e, j)
-	j.end(err)
-	return l, err
-}
-
-// maxAgain is how often in a row a file may turn out to be another one than was read a moment before.
+// maxAgain is how often the compare-and-swap of a file is tried.
 const maxAgain = 100
 
+// putOnDisk lands an edit on disk by compare-and-swap, merged with what others have saved meanwhile.
 func (w *Workspace) putOnDisk(ctx context.Context, f *file, e filetime.FileEdit, j *job) (filetime.LandedFile, error) {
 	for range maxAgain {
 		if err := ctx.Err(); err != nil {
@@ -298,10 +280,10 @@ func (w *Workspace) putOnDisk(ctx context.Context, f *file, e filetime.FileEdit,
 			return l, err
 		}
 	}
-	return filetime.LandedFile{}, writeError(f.path, errors.New("another program changes it all the time"))
+	return filetime.LandedFile{}, writeError(f.path, errors.New("another program keeps changing it"))
 }
 
-// tryDisk is one try; again says that somebody else was there first and nothing was changed.
+// tryDisk is one try; again says that the comparison failed and nothing was changed.
 func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, j *job) (l filetime.LandedFile, again bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -357,8 +339,7 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, j *job) (l filetime.La
 	return l, false, nil
 }
 
-// swap has the disk change one file as planned and gives what it says then: the new text, merged with what somebody saved
-// while it was on its way.
+// swap changes one file on disk as planned and gives its text then, merged with what others have saved meanwhile.
 func (w *Workspace) swap(f *file, p plan, charset text.Charset, e filetime.FileEdit, j *job) (onDisk, error) {
 	if w.o.Features.Versionless {
 		if !e.Delete {
@@ -399,8 +380,8 @@ func (w *Workspace) swap(f *file, p plan, charset text.Charset, e filetime.FileE
 	return decode(f.path, r.After)
 }
 
-// tryBehind lands an edit on disk although the document is open: the editor cannot apply edits, and the buffer is what the
-// disk says. The buffer changes once the editor has read the file again. f.mu is held.
+// tryBehind lands an edit on disk although the document is open: the editor cannot apply edits, and the buffer is
+// saved. The buffer changes when the editor reads the file again. f.mu is held.
 func (w *Workspace) tryBehind(f *file, e filetime.FileEdit, j *job) (l filetime.LandedFile, again bool, err error) {
 	d, err := w.readDisk(f.path, w.o.MaxFileBytes)
 	if err != nil {
@@ -440,13 +421,11 @@ func (w *Workspace) tryBehind(f *file, e filetime.FileEdit, j *job) (l filetime.
 }
 
 func unsaved(path string) error {
-	return &filetime.Error{
-		Code: filetime.EditConflict, Reason: "unsaved", Path: path, Message: fmt.Sprintf(
-			"%s is open with unsaved text and the editor cannot apply edits. Ask the user to save it, then try again.", path),
-	}
+	return fail(path, filetime.EditConflict, "unsaved",
+		"%s is open with unsaved text and the editor cannot apply edits. Ask the user to save it, then try again.", path)
 }
 
-// mergeConflict says that somebody saved text that the edit cannot be merged with; theirs is in place.
+// mergeConflict is an edit in conflict with what another program saved, which stays.
 type mergeConflict struct {
 	base, theirs text.Text
 	ours         text.Set
@@ -455,13 +434,13 @@ type mergeConflict struct {
 
 func (*mergeConflict) Error() string { return "the file was saved meanwhile" }
 
-// merge brings what somebody saved together with what is to be written, in the charset of theirs.
+// merge is a three-way merge of what another program saved with what is to be written, in the charset of theirs.
 func (w *Workspace) merge(path string, base, ours, theirs []byte) ([]byte, error) {
 	var sides [3]onDisk
 	for i, raw := range [][]byte{base, ours, theirs} {
 		d, err := decode(path, raw)
 		if err != nil {
-			return nil, errors.New("it was replaced by something that is no text")
+			return nil, errors.New("it was replaced by something that is not text")
 		}
 		sides[i] = d
 	}
@@ -474,8 +453,8 @@ func (w *Workspace) merge(path string, base, ours, theirs []byte) ([]byte, error
 	return text.Encode(merged.Set.Apply(t), sides[2].stat.charset)
 }
 
-// overtaken words why a change did not land: a conflict with what somebody saved at the last moment, or an error of the
-// disk's. f.mu is held.
+// overtaken makes an error of the disk one for the model: a conflict with what another program saved, or a write error.
+// f.mu is held.
 func (w *Workspace) overtaken(f *file, err error) error {
 	var met *mergeConflict
 	var worded *filetime.Error
@@ -499,13 +478,13 @@ func (w *Workspace) overtaken(f *file, err error) error {
 	return filetime.Collision(e, theirs, f.text, met.conflicts, filetime.Disk)
 }
 
-// writeError words what the disk refused.
+// writeError makes an error of the disk one for the model.
 func writeError(path string, err error) error {
 	var charset *text.CharsetError
 	var journal *disk.JournalError
 	var stuck *disk.StuckError
 	var system *fs.PathError
-	reason, state := "io", "The file is as it was."
+	reason, state := "io", "The file is unchanged."
 	switch {
 	case errors.As(err, &charset):
 		reason = "encoding"
@@ -531,10 +510,18 @@ func writeError(path string, err error) error {
 		reason = "name_too_long"
 	}
 	if stuck == nil && journal == nil && errors.As(err, &system) {
-		err = system.Err // its path may be that of a file that nobody knows
+		err = system.Err // its path may be that of a temporary file
 	}
-	return &filetime.Error{
-		Code: filetime.WriteError, Reason: reason, Path: path,
-		Message: fmt.Sprintf("Write file failed: %v. %s", err, state),
-	}
+	return fail(path, filetime.WriteError, reason, "Write file failed: %v. %s", err, state)
+}
+
+func fail(path string, code filetime.Code, reason, format string, args ...any) *filetime.Error {
+	return &filetime.Error{Code: code, Reason: reason, Path: path, Message: fmt.Sprintf(format, args...)}
+}
+
+// fail is an error with the present text. f.mu is held.
+func (f *file) fail(code filetime.Code, reason, format string, args ...any) error {
+	e := fail(f.path, code, reason, format, args...)
+	e.Now, e.Known = f.text, true
+	return e
 }

@@ -15,7 +15,7 @@ type ContentChange struct {
 	Text  string
 }
 
-// Open takes in a didOpen. path is where the document lies; uri is the editor's own spelling.
+// Open handles didOpen. path is the document's; uri is the editor's spelling.
 func (w *Workspace) Open(path, uri string, version int32, content string) {
 	path = w.o.Canonical(path)
 	w.mu.Lock()
@@ -26,7 +26,7 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.open && f.uri != uri {
-		f.rivals++ // one file under two names: the first keeps it, and nobody edits it until one is closed
+		f.rivals++ // one file under two names: the first keeps it, and edits are refused until one is closed
 		w.o.Log.Warn("file is open under two names", "uri", f.uri, "other", uri)
 		return
 	}
@@ -47,15 +47,15 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 		f.begin(opened, w.next())
 	}
 	if !f.open {
-		f.lent = f.out != nil
+		f.openedForEdit = f.out != nil
 	}
 	f.open, f.known, f.suspect = true, true, false
 	w.lookOpened(f)
 	f.touched = false
 }
 
-// lookOpened finds out whether a buffer that was just opened is dirty: the disk decides, since an editor may well open text that
-// it never saved. A document that has no Place is taken for dirty until it has one. f.mu is held.
+// lookOpened compares a buffer that was just opened with the disk, since an editor may open a document with unsaved text. A
+// document without a Place counts as dirty until it has one. f.mu is held.
 func (w *Workspace) lookOpened(f *file) {
 	_, none := w.o.Roots.Place(f.path)
 	if f.unseen = none != nil; f.unseen {
@@ -73,9 +73,8 @@ func (w *Workspace) lookOpened(f *file) {
 	}
 }
 
-// Elsewhere says which files the editor has open and changed in something that is no text document, such as a notebook:
-// all of them, in the place of those named before. No change of one lands until it is named no more, since the editor
-// would neither show it nor keep it at the next save.
+// Elsewhere sets the files with unsaved changes in editors that are not text documents, such as notebooks. No change of
+// one lands, since the editor would neither show it nor keep it at the next save.
 func (w *Workspace) Elsewhere(paths []string) {
 	named := make(map[string]bool, len(paths))
 	for _, p := range paths {
@@ -86,20 +85,18 @@ func (w *Workspace) Elsewhere(paths []string) {
 	w.mu.Unlock()
 }
 
-// openElsewhere is the refusal of a change of a file that Elsewhere named, nil for every other file.
+// openElsewhere refuses a change of a file that Elsewhere has set.
 func (w *Workspace) openElsewhere(path string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.elsewhere[path] {
 		return nil
 	}
-	return &filetime.Error{
-		Code: filetime.EditConflict, Reason: "open_elsewhere", Path: path, Message: path + " is open with unsaved changes in a " +
-			"notebook or another editor that is no text document. Nothing was changed. Ask the user to save it, then try again.",
-	}
+	return fail(path, filetime.EditConflict, "open_elsewhere", "%s is open with unsaved changes in a notebook or another editor that "+
+		"is not a text document. Nothing was changed. Ask the user to save it, then try again.", path)
 }
 
-// Change takes in a didChange. Changes apply one after another, as LSP has it.
+// Change handles didChange. The changes apply one after another, as in LSP.
 func (w *Workspace) Change(uri string, version int32, changes []ContentChange) bool {
 	w.mu.Lock()
 	f := w.uris[uri]
@@ -138,15 +135,14 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 	case f.text.Equal(written): // the editor has read again what we wrote
 		f.dirty = false
 	case f.out == nil:
-		f.lent = false
+		f.openedForEdit = false
 		w.tell(f, "stale", "user")
 	}
 	return true
 }
 
-// Typed says that the latest change of a document was a person's: it is neither the echo of an edit of ours nor what an
-// editor reads again when a program has written to the file. It looks at the disk, so it must not be called where messages
-// wait for it.
+// Typed says that the latest change of a document was typed: it is neither the echo of an edit of ours nor a reload
+// after a program has written the file. It reads the disk, so it must not be called in the order of messages.
 func (w *Workspace) Typed(uri string) bool {
 	w.mu.Lock()
 	f := w.uris[uri]
@@ -185,8 +181,8 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 	end, bad2 := f.text.Offset(c.Range.End, w.o.Features.Encoding)
 	if bad1 || bad2 || end < start {
 		f.clamped++
-		// What a place past the end of a line means is agreed on, and some editors write so; one inside a character, or an end
-		// before its start, is none of the editor's text. Where it costs a question only, every doubt is worth it.
+		// A position past the end of a line is defined by LSP and some editors send it; one inside a character, or an
+		// end before its start, means that the texts differ. With Resync every doubt is cheap.
 		f.suspect = f.suspect || end < start || w.o.Features.Resync ||
 			bad1 && inside(f.text, c.Range.Start, start) || bad2 && inside(f.text, c.Range.End, end)
 		w.o.Log.Warn("position outside the text, clamped", "uri", f.uri, "version", f.version)
@@ -197,8 +193,7 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 	case text.Infers(f.text, set):
 		return text.Infer(f.text, set.Apply(f.text))
 	case start < end && c.Text != "":
-		// An editor that gathers changes reports one range from the first to the last of them: most of it is unchanged, even
-		// of a single line.
+		// An editor that coalesces changes reports one range from the first to the last of them: most of it is unchanged.
 		return text.Minimize(f.text, set)
 	}
 	return set
@@ -210,7 +205,7 @@ func inside(t text.Text, p text.Position, off int) bool {
 	return p.Line == line && off < t.LineEnd(line)
 }
 
-// catchUp goes back to what the editor shows of a file that was written on disk behind it. f.mu is held.
+// catchUp goes back to the editor's text of a file that was written on disk behind it. f.mu is held.
 func (w *Workspace) catchUp(f *file) {
 	if f.behind != nil {
 		w.record(f, text.Diff(f.text, *f.behind), filetime.Disk)
@@ -218,8 +213,7 @@ func (w *Workspace) catchUp(f *file) {
 	}
 }
 
-// Suspect says that something about a document could not be understood: its text is not known until the editor gives it
-// whole.
+// Suspect says that a notification about a document was malformed: its text is uncertain until the editor sends it whole.
 func (w *Workspace) Suspect(uri string) {
 	w.mu.Lock()
 	f := w.uris[uri]
@@ -231,7 +225,7 @@ func (w *Workspace) Suspect(uri string) {
 	}
 }
 
-// Saved takes in a didSave; content is nil where the editor does not send the text.
+// Saved handles didSave; content is nil if the editor does not send the text.
 func (w *Workspace) Saved(uri string, content *string) {
 	w.mu.Lock()
 	f := w.uris[uri]
@@ -259,13 +253,13 @@ func (w *Workspace) Saved(uri string, content *string) {
 		if !f.dirty {
 			f.settle()
 		}
-		f.suspect = f.suspect && f.dirty // what was saved is what the editor says
+		f.suspect = f.suspect && f.dirty // the saved text is the editor's
 	}
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
 
-// Close takes in a didClose: from now on the file is what the disk says.
+// Close handles didClose: from now on the text is the disk's.
 func (w *Workspace) Close(uri string) {
 	w.mu.Lock()
 	f := w.uris[uri]
@@ -278,17 +272,17 @@ func (w *Workspace) Close(uri string) {
 	defer f.mu.Unlock()
 	if f.rivals > 0 {
 		f.rivals--
-		if f.uri == uri { // the other name stays, with a text that was never followed
+		if f.uri == uri { // the changes under the other name were not applied
 			f.suspect = true
 		}
 		return
 	}
 	f.heard()
 	f.behind, f.edited = nil, false
-	f.open, f.dirty, f.lent, f.touched, f.suspect, f.unseen = false, false, false, false, false, false
+	f.open, f.dirty, f.openedForEdit, f.touched, f.suspect, f.unseen = false, false, false, false, false, false
 	f.version = 0
 	f.disk = stat{}
-	f.wake = nil // the disk is not what the buffer was, and nobody has taken anything away
+	f.wake = nil // the disk differs from the buffer, which is no stale save
 	if err := w.refresh(f); err != nil {
 		f.last = f.hash()
 		f.known = false
@@ -298,11 +292,11 @@ func (w *Workspace) Close(uri string) {
 	f.changed = make(chan struct{})
 }
 
-// maxResyncs is how often in a row a whole text is asked for that is older than what was typed by the time it comes.
+// maxResyncs is how often Resync is repeated because its text was out of date when it came.
 const maxResyncs = 5
 
-// trusted asks the editor for the whole text of a document of which it is not certain what it says. Where nobody answers
-// the document stays in doubt, and the next call asks again.
+// trusted requests the whole text of a document whose text is uncertain. If there is no answer, the next call requests
+// it again.
 func (w *Workspace) trusted(ctx context.Context, f *file) {
 	for range maxResyncs {
 		f.mu.Lock()
@@ -314,7 +308,7 @@ func (w *Workspace) trusted(ctx context.Context, f *file) {
 	}
 }
 
-// resync asks once; false means that there was no answer.
+// resync requests it once; false means that there was no answer.
 func (w *Workspace) resync(ctx context.Context, f *file, uri string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -335,7 +329,7 @@ func (w *Workspace) resync(ctx context.Context, f *file, uri string) bool {
 	return true
 }
 
-// sameText compares what editors do not tell apart: a byte order mark and the kind of line end.
+// sameText compares texts without byte order mark and kind of line end, which editors may change.
 func sameText(a, b text.Text) bool {
 	if a.Equal(b) {
 		return true
@@ -343,7 +337,7 @@ func sameText(a, b text.Text) bool {
 	return unified(a) == unified(b)
 }
 
-// unified is a text with the one kind of line end and no byte order mark.
+// unified is a text with \n as line end and no byte order mark.
 func unified(t text.Text) string {
 	return strings.ReplaceAll(strings.TrimPrefix(t.String(), "\ufeff"), "\r\n", "\n")
 }

@@ -94,11 +94,7 @@ func TestFindingT4OneChangeOfAFileAtATime(t *testing.T) {
 						paths = append(paths, f.Path)
 					}
 					done.Go(func() {
-						err := filetime.New(w, call, nil).WithLock(t.Context(), paths, func() error {
-							_, err := w.Commit(t.Context(), c)
-							return err
-						})
-						if err != nil {
+						if err := locked(t.Context(), w, c, paths...); err != nil {
 							t.Error(call, err)
 						}
 					})

@@ -13,21 +13,21 @@ const (
 	maxHistory = 20_000   // revisions
 	maxWeight  = 32 << 20 // bytes
 	maxRun     = 64       // revisions that become one
-	maxGiven   = 256      // revisions that are kept apart because somebody has asked for them
+	maxGiven   = 256      // revisions that are kept apart because snapshots had them
 )
 
-// begin makes a text the first that is known of the file, as revision rev. f.mu is held.
+// begin sets the first known text of the file, as revision rev. f.mu is held.
 func (f *file) begin(t text.Text, rev uint64) {
 	f.text, f.known = t, true
 	f.rev, f.base = rev, rev
 	f.history, f.weight, f.given = nil, 0, nil
 }
 
-// remember makes r the newest of the history. f.mu is held.
+// remember appends r to the history. f.mu is held.
 func (f *file) remember(r filetime.Revision) {
 	f.history = append(f.history, r)
 	f.weight += weigh(r)
-	// An edit on its way looks its own revisions up, so that nothing is folded then.
+	// An edit in flight looks up its own revisions, so nothing is folded then.
 	if f.out != nil || len(f.history) <= maxHistory && f.weight <= maxWeight {
 		return
 	}
@@ -37,13 +37,13 @@ func (f *file) remember(r filetime.Revision) {
 		if half == 0 {
 			return
 		}
-		// Who still has a text from before that goes on by comparing.
+		// Older snapshots are carried on by a diff.
 		f.base = f.history[half-1].Rev
 		f.history = slices.Clone(f.history[half:])
 	}
 }
 
-// weigh is about how many bytes a revision takes.
+// weigh estimates the size of a revision in bytes.
 func weigh(r filetime.Revision) int {
 	n := 80
 	for _, e := range r.Set {
@@ -59,8 +59,8 @@ func (f *file) weighAll() {
 	}
 }
 
-// fold composes the older half of the history in runs, which is exact; only revisions between are lost, and none of an
-// agent's or that somebody has asked for.
+// fold composes runs of revisions in the older half of the history, which is exact. Revisions of the agent, and those that
+// snapshots had, are kept.
 func (f *file) fold() {
 	half := len(f.history) / 2
 	var kept []filetime.Revision
@@ -78,7 +78,7 @@ func (f *file) fold() {
 	f.history = append(kept, f.history[half:]...)
 }
 
-// since gives the revisions after rev; ok is false when rev is none that the history still knows. f.mu is held.
+// since gives the revisions after rev; ok is false if the history does not have rev any more. f.mu is held.
 func (f *file) since(rev uint64) ([]filetime.Revision, bool) {
 	if rev == f.rev {
 		return nil, true
@@ -95,7 +95,7 @@ func (f *file) since(rev uint64) ([]filetime.Revision, bool) {
 	return slices.Clone(f.history[i+1:]), true
 }
 
-// together is what revisions that follow one another do in all.
+// together composes consecutive revisions.
 func together(revs []filetime.Revision) text.Set {
 	sets := make([]text.Set, len(revs))
 	for i, r := range revs {
@@ -104,11 +104,11 @@ func together(revs []filetime.Revision) text.Set {
 	return text.ComposeAll(sets)
 }
 
-// settle notes that the disk has the text, too. f.mu is held.
+// settle notes that the disk has the present text. f.mu is held.
 func (f *file) settle() { f.saved, f.savedRev = f.text, f.rev }
 
-// discard is how the text becomes now where that is what was last saved: what was done since is taken back, which a
-// comparison of the two texts would only guess at. f.mu is held.
+// discard is the change to now if that is the last saved text: the inverse of all changes since, which a diff would
+// only guess. f.mu is held.
 func (f *file) discard(now text.Text) (text.Set, bool) {
 	if f.savedRev == 0 || f.savedRev == f.rev || !f.saved.Equal(now) {
 		return nil, false
@@ -124,10 +124,10 @@ func (f *file) discard(now text.Text) (text.Set, bool) {
 	return all.Inverse(f.saved), true
 }
 
-// dropped says that revision rev is among what the editor threw away last. f.mu is held.
+// dropped says that revision rev is among those that the editor discarded last. f.mu is held.
 func (f *file) dropped(rev uint64) bool { return f.back[0] < rev && rev < f.back[1] }
 
-// give is the snapshot for somebody who will ask what has happened since. f.mu is held.
+// give is a snapshot whose revision the history will keep. f.mu is held.
 func (f *file) give() filetime.Snapshot {
 	if n := len(f.given); n == 0 || f.given[n-1] != f.rev {
 		f.given = append(f.given, f.rev)

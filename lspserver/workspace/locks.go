@@ -25,14 +25,14 @@ type locks struct {
 type lock struct {
 	slot    chan struct{}
 	waiting int
-	holder  filetime.Holder // the zero one while nobody holds it
-	// blocked is since when the holder, and those before it who gave up, have waited for another process.
+	holder  filetime.Holder // zero while it is free
+	// blocked is since when the holder, or earlier ones that timed out, have waited for another process.
 	blocked time.Time
 }
 
-// Lock implements filetime.Files: the locks are taken in sorted order, so that two calls never wait for each other. Those
-// of files that are written on disk are shared with other processes. Another process is waited for no longer than lockWait
-// in all, whether by this call or by one of this process that it waits for.
+// Lock implements filetime.Files. The locks are taken in sorted order, against deadlocks. Those of files that are
+// written on disk are shared with other processes. The time that this call, and those of this process that it waits
+// for, wait for another process is limited to lockWait in all.
 func (w *Workspace) Lock(ctx context.Context, paths ...string) (func(), error) {
 	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
 	who := filetime.HolderOf(ctx)
@@ -67,7 +67,7 @@ func (w *Workspace) Lock(ctx context.Context, paths ...string) (func(), error) {
 		if wait.since.IsZero() {
 			wait.since = time.Now()
 		}
-		w.locks.block(inside, time.Time{}) // no other process has them, whatever a holder before waited for
+		w.locks.block(inside, time.Time{}) // no other process has them, whatever an earlier holder waited for
 		w.locks.block(outside, wait.since)
 		letGo, err := w.shared.lock(ctx, outside, who, wait.since)
 		if err != nil {
@@ -80,15 +80,15 @@ func (w *Workspace) Lock(ctx context.Context, paths ...string) (func(), error) {
 	return sync.OnceFunc(release), nil
 }
 
-// waiter is a call that waits for another process.
+// waiter is the time that a call has waited for another process.
 type waiter struct {
 	began time.Time
-	most  time.Duration // how long it may; 0 where there is no other process
-	// since is when it has begun to, or somebody whom it has waited for; zero for not yet.
+	most  time.Duration // the limit; 0 without shared locks
+	// since is when it, or a call that it waits for, began to wait; zero for not yet.
 	since time.Time
 }
 
-// from is when it has begun to wait, where it waits for a call that has waited for another process since blocked.
+// from is when it began to wait, if it waits for a call that has waited for another process since blocked.
 func (w *waiter) from(blocked time.Time) time.Time {
 	switch {
 	case !w.since.IsZero():
@@ -115,7 +115,7 @@ func (w *Workspace) inBuffer(path string) bool {
 	return f.open
 }
 
-// take waits for a lock: as long as its holder goes on, or for as long as wait says where the holder waits itself.
+// take waits for a lock: without limit while its holder works, and up to the limit while that waits for another process.
 func (l *locks) take(ctx context.Context, path string, who filetime.Holder, wait *waiter) error {
 	l.mu.Lock()
 	if l.held == nil {
@@ -166,7 +166,7 @@ func (l *locks) take(ctx context.Context, path string, who filetime.Holder, wait
 	}
 }
 
-// block says since when another process keeps this one from the files of paths, which the caller has locked here.
+// block sets since when the locks, which the caller has in this process, are waited for in another one.
 func (l *locks) block(paths []string, since time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -198,7 +198,7 @@ func (l *locks) taken(path string) bool {
 	return l.held[path] != nil
 }
 
-// holder is who has the lock of a path, in this process or in another.
+// holder is the holder of the lock of a path, in this process or in another.
 func (w *Workspace) holder(path string) (filetime.Holder, bool) {
 	w.locks.mu.Lock()
 	k := w.locks.held[path]
@@ -217,7 +217,7 @@ func (w *Workspace) holder(path string) (filetime.Holder, bool) {
 // URI is the file URI of an absolute path.
 func URI(path string) string { return string(uri.File(path)) }
 
-// hexHash is the hash of what a file holds that has a text in a charset.
+// hexHash is the hash of a text in a charset.
 func hexHash(t text.Text, c text.Charset) string {
 	h := t.Hash()
 	if c != text.CharsetUTF8 {

@@ -9,42 +9,42 @@ import (
 	"tandem/filetime/text"
 )
 
-// detour is the way of an edit that landed at the wrong place first. The text that would stand there without it is never
-// lost sight of: back leads to it from what stands there, and what was meant is carried along in it.
+// detour is the repair of a misplaced edit. It always knows the text as it would be without it: back leads there from
+// the present text, and the intended edit is rebased over it.
 type detour struct {
-	meant  filetime.FileEdit // the edit before any repair
-	base   text.Text         // what it was sent for
-	sent   text.Set          // the edit as it was sent
-	theirs text.Set          // what others did until it landed, over meant.Base
-	before text.Text         // what stood there before it landed
+	meant  filetime.FileEdit // the intended edit
+	base   text.Text         // the text that it was sent for
+	sent   text.Set          // the edit that was sent
+	theirs text.Set          // changes by others until it landed, over meant.Base
+	before text.Text         // the text before it landed
 	first  uint64            // the first revision after that
-	right  text.Rebased      // the edit as it was meant, over before; its conflicts are over base
+	right  text.Rebased      // the intended edit over before; its conflicts are over base
 
 	stage
 	rev   uint64
-	trail []stage // before and after each edit and repair that landed at a wrong place
+	trail []stage // before and after each misplaced edit and repair
 
-	rebased text.Rebased // the edit as it was meant, over the text without what landed at a wrong place
-	done    bool         // the last repair does it, too
+	rebased text.Rebased // the intended edit, over the text without what was misplaced
+	done    bool         // the last repair includes it
 }
 
-// stage is where the repairs stand.
+// stage is a state of the repairs.
 type stage struct {
 	now   text.Text
-	back  text.Set // over now: takes away all that landed at a wrong place, and puts back what that took away
-	since text.Set // over detour.before: what others did meanwhile, to the text that back leads to
-	met   bool     // somebody has typed into what landed at a wrong place
+	back  text.Set // over now: reverts all that was misplaced
+	since text.Set // over detour.before: the changes by others, to the text that back leads to
+	met   bool     // something was typed into what was misplaced
 }
 
-// carry takes in what somebody did to the text. Each change is looked at by itself: who takes something back with the
-// editor's own undo comes by a text that stood there before, and then nothing is left to do of what was done since.
+// carry rebases the state over a change by others. Each change is compared with the trail: the editor's own undo leads
+// back to an earlier text, and then the state is that one's.
 func (t *detour) carry(set text.Set) {
 	now := set.Apply(t.now)
 	if i := t.stood(now); i >= 0 {
 		t.stage = t.trail[i]
 		return
 	}
-	back, typed := text.TakeBack(t.now, t.back, set)
+	back, typed := text.Revert(t.now, t.back, set)
 	if len(typed.Conflicts) > 0 {
 		typed.Set = text.Diff(t.back.Apply(t.now), back.Apply(now))
 		t.met = t.met || slices.ContainsFunc(typed.Conflicts, func(c text.Conflict) bool { return c.Rule == text.RuleOverlap })
@@ -52,7 +52,7 @@ func (t *detour) carry(set text.Set) {
 	t.now, t.back, t.since = now, back, text.Compose(t.since, typed.Set)
 }
 
-// stood says where on the trail a text stood, -1 for nowhere.
+// stood is the index of a text in the trail, or -1.
 func (t *detour) stood(now text.Text) int {
 	for i, s := range slices.Backward(t.trail) {
 		if s.now.Equal(now) {
@@ -62,8 +62,8 @@ func (t *detour) stood(now text.Text) int {
 	return -1
 }
 
-// right says that an edit came to the right place. A repair did where the text is what it should be, by all that others did
-// until then.
+// right says that an edit is at the right place; for a repair, that the text is the intended one with the changes by
+// others.
 func (a *attempt) right(d *delivery, found finding) bool {
 	if a.detour == nil {
 		return found.verdict == landed
@@ -74,7 +74,7 @@ func (a *attempt) right(d *delivery, found finding) bool {
 	return sameText(a.wanted().Apply(a.detour.now), d.events[found.j-1].after)
 }
 
-// repair takes in that the edit, or a repair of it, landed at a wrong place.
+// repair records that the edit, or a repair of it, was misplaced.
 func (a *attempt) repair(d *delivery, found finding) {
 	first, last := d.events[found.i], d.events[found.j-1]
 	wrong := d.exact(found, a.reposition(first.before, d.ranges))
@@ -100,8 +100,8 @@ func (a *attempt) repair(d *delivery, found finding) {
 	}
 }
 
-// mended makes the edit one that takes away from the present text what landed at a wrong place and does what was meant, if
-// that can be done still. f.mu is held.
+// mended makes the edit one that reverts what was misplaced and, if there is no conflict, makes the intended edit. f.mu
+// is held.
 func (a *attempt) mended() {
 	f, t := a.f, a.detour
 	if revs, ok := f.since(t.rev); ok {
@@ -115,7 +115,7 @@ func (a *attempt) mended() {
 	a.e = filetime.FileEdit{Path: a.e.Path, Base: f.text, Edits: a.wanted(), Rev: f.rev}
 }
 
-// wanted is what is to be done to the text as far as it is known by the detour.
+// wanted is the next edit by the detour.
 func (a *attempt) wanted() text.Set {
 	t := a.detour
 	if t.rebased = t.right; len(t.rebased.Conflicts) == 0 {
@@ -127,7 +127,7 @@ func (a *attempt) wanted() text.Set {
 	return text.Trim(t.now, text.Compose(t.back, t.rebased.Set))
 }
 
-// restart forgets what landed at the wrong place, because the document was closed without it.
+// restart drops the detour, because the document was closed without the misplaced edit.
 func (a *attempt) restart() {
 	a.e = a.detour.meant
 	if a.lingers {
@@ -136,17 +136,18 @@ func (a *attempt) restart() {
 	a.repairs, a.detour = 0, nil
 }
 
-// salvage goes on with a repair that cannot go to the editor, for the reason in cause. A document that was closed is repaired
-// on disk.
+// salvage continues a repair that cannot go to the editor, for the reason in cause. A closed document is repaired on disk.
 func (a *attempt) salvage(ctx context.Context, cause error) (filetime.LandedFile, bool, error) {
 	if errors.Is(cause, errClosed) {
-		l, err := a.w.commitDisk(ctx, a.f, a.e, a.c)
+		j := a.w.job(a.c)
+		l, err := a.w.putOnDisk(ctx, a.f, a.e, j)
+		j.end(err)
 		var conflict *filetime.Conflict
 		switch {
 		case err == nil:
 			l, err = a.settled(l)
 			return l, true, err
-		case errors.Is(err, errOpened), errors.As(err, &conflict): // somebody was there first
+		case errors.Is(err, errOpened), errors.As(err, &conflict): // it changed meanwhile
 			return l, false, nil
 		}
 	}
@@ -155,7 +156,7 @@ func (a *attempt) salvage(ctx context.Context, cause error) (filetime.LandedFile
 	return filetime.LandedFile{}, false, a.unknown("the editor put it at the wrong place, and that cannot be repaired")
 }
 
-// settled ends a repair after which nothing is left to do.
+// settled ends a repair that is complete.
 func (a *attempt) settled(l filetime.LandedFile) (filetime.LandedFile, error) {
 	a.f.mu.Lock()
 	defer a.f.mu.Unlock()
@@ -163,7 +164,7 @@ func (a *attempt) settled(l filetime.LandedFile) (filetime.LandedFile, error) {
 	return l, err
 }
 
-// settle ends an edit that has landed with revision last, or a repair that only took back what should not have landed.
+// settle ends an edit that has landed with revision last, or a repair that was only a revert.
 func (a *attempt) settle(l filetime.LandedFile, last uint64) (filetime.LandedFile, bool, error) {
 	t := a.detour
 	if t == nil {
@@ -183,9 +184,9 @@ func (a *attempt) settle(l filetime.LandedFile, last uint64) (filetime.LandedFil
 	return l, true, nil
 }
 
-// straighten leaves in the history, and in what is told, one edit that was meant, over the text as it would have been without
-// the detour. What landed at a wrong place, and that it was taken away, is put down to the user, so that a view and an undo
-// know nothing of it; the texts between stay known.
+// straighten leaves one edit in the history and in the result: the intended one, over the text as it would be without
+// the detour. The misplaced edit and its revert become changes by the user, so that views and undo are not affected by
+// them.
 func (a *attempt) straighten(l filetime.LandedFile, last uint64) filetime.LandedFile {
 	f, t := a.f, a.detour
 	clean := t.back.Apply(t.now)
@@ -210,8 +211,8 @@ func (a *attempt) straighten(l filetime.LandedFile, last uint64) filetime.Landed
 	return l
 }
 
-// mend takes back what landed at the wrong place, and puts it nowhere: its call has been answered. It goes on until that is
-// done, the document is closed or the editor has left. It owns the document's slot.
+// mend reverts what was misplaced, after the call has returned. It continues until that is done, the document is closed
+// or the editor has disconnected. It owns the document's slot.
 func (a *attempt) mend() {
 	a.deadline = a.w.o.Now().Add(mending)
 	a.lingers = true

@@ -20,17 +20,17 @@ import (
 const (
 	// shards is the number of locks that the paths of all processes are spread over.
 	shards = 256
-	// lockWait is how long another process is waited for, in all.
+	// lockWait is the limit of waiting for other processes.
 	lockWait = budget
-	// The time between two looks at a lock that somebody has.
+	// The polling interval of a lock.
 	lockSoon, lockLate = 200 * time.Microsecond, 10 * time.Millisecond
 	// The files of a shard.
 	theLock, theTurn = "lock", "turn"
 )
 
-// shared are the locks of paths that processes share which have one folder for their state: flock on the files of that
-// folder, one for each of a fixed number of shards. The kernel lets go of those of a process that was killed. They keep
-// processes from hindering each other; that nothing gets lost rests on the compare-and-swap alone.
+// shared are advisory locks of paths between processes with the same state folder: flock on files there, one for each
+// of a fixed number of shards. The kernel releases those of a killed process. They only avoid conflicts; correctness
+// rests on the compare-and-swap.
 type shared struct {
 	dir  string
 	log  *slog.Logger
@@ -38,17 +38,17 @@ type shared struct {
 
 	mu     sync.Mutex
 	shards map[int]*shard
-	none   bool // there are no such locks here
+	none   bool // they do not work here
 }
 
-// shard is one of the locks, as this process has it: for all of its calls together, since they have their own.
+// shard is one of the locks. The calls of this process share it, since they exclude each other by locks of their own.
 type shard struct {
 	slot    chan struct{} // guards the fields below
 	file    *os.File      // nil while the lock is free
 	holding []holding
 }
 
-// holding is a line in the file of a lock.
+// holding is a line in a lock file.
 type holding struct {
 	PID     int       `json:"pid"`
 	Session string    `json:"session,omitempty"`
@@ -71,8 +71,8 @@ func (s *shared) name(n int, what string) string {
 	return filepath.Join(s.dir, fmt.Sprintf("%02x.%s", n, what))
 }
 
-// lock takes the locks of paths in the order of their shards, so that two processes never wait for each other. since is when
-// the call began to wait for another process.
+// lock takes the locks of paths in the order of their shards, against deadlocks. since is when the call began to wait
+// for another process.
 func (s *shared) lock(ctx context.Context, paths []string, who filetime.Holder, since time.Time) (release func(), err error) {
 	paths = slices.Clone(paths)
 	slices.SortFunc(paths, func(a, b string) int { return cmp.Compare(shardOf(a), shardOf(b)) })
@@ -109,7 +109,7 @@ func (s *shared) lock(ctx context.Context, paths []string, who filetime.Holder, 
 
 var errLocked = errors.New("another process has the lock")
 
-// waited is a lock that was not to be had.
+// waited is a lock that timed out.
 type waited struct {
 	what string
 	err  error
@@ -119,7 +119,7 @@ func (w *waited) Error() string { return w.err.Error() }
 
 func (w *waited) Unwrap() error { return w.err }
 
-// refusal says who has a lock, or waits for it and does not go on.
+// refusal is the error of a lock that timed out, with its holder.
 func (s *shared) refusal(path string, err error) error {
 	what := []string{theLock, theTurn}
 	var w *waited
@@ -141,19 +141,16 @@ func (s *shared) refusal(path string, err error) error {
 		}
 		switch {
 		case k == theTurn:
-			does = "waits before this one and does not go on"
+			does = "is before this one in the queue and does not proceed"
 		case h.Path != path:
 			does = "is changing " + h.Path + ", which has the same lock"
 		}
 		break
 	}
-	return &filetime.Error{
-		Code: filetime.Timeout, Reason: "locked", Path: path, Message: fmt.Sprintf(
-			"%s could not be locked within %v: %s %s. Nothing was written; try again.", path, s.wait, who, does),
-	}
+	return fail(path, filetime.Timeout, "locked", "%s could not be locked within %v: %s %s. Nothing was written; try again.", path, s.wait, who, does)
 }
 
-// shard gives a shard with its slot taken, nil where there are no locks.
+// shard gives a shard with its slot taken, nil if locks do not work here.
 func (s *shared) shard(ctx context.Context, path string) (*shard, error) {
 	n := shardOf(path)
 	s.mu.Lock()
@@ -168,7 +165,7 @@ func (s *shared) shard(ctx context.Context, path string) (*shard, error) {
 		return nil, nil
 	}
 	select {
-	case k.slot <- struct{}{}: // it is looked at even where there is no time to wait
+	case k.slot <- struct{}{}: // it is tried even if there is no time to wait
 		return k, nil
 	default:
 	}
@@ -197,8 +194,7 @@ func (s *shared) take(ctx context.Context, path string, who filetime.Holder) err
 	return nil
 }
 
-// acquire waits for a lock. Who waits holds the turn, which comes first, so that a process that has the lock again and
-// again cannot keep another from it.
+// acquire takes a FIFO ticket lock, so that a process that takes the lock repeatedly cannot starve another.
 func (s *shared) acquire(ctx context.Context, who holding) (*os.File, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
@@ -212,7 +208,7 @@ func (s *shared) acquire(ctx context.Context, who holding) (*os.File, error) {
 	return s.flock(ctx, n, theLock, func() { write(turn, holding{PID: who.PID, Since: who.Since}) })
 }
 
-// flock takes one of the files of a shard; waits is called if somebody has it.
+// flock locks one of the files of a shard; waits is called if it is locked.
 func (s *shared) flock(ctx context.Context, n int, what string, waits func()) (*os.File, error) {
 	f, err := os.OpenFile(s.name(n, what), os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 	if err != nil {
@@ -240,10 +236,10 @@ func (s *shared) flock(ctx context.Context, n int, what string, waits func()) (*
 	}
 }
 
-// errHeld says that a lock is taken.
+// errHeld says that a file is locked.
 var errHeld = errors.New("the lock is taken")
 
-// letGo unlocks before it closes: a child that is just being started may have the file, too.
+// letGo unlocks before it closes: a child process that is being started may have inherited the file.
 func letGo(f *os.File) {
 	unlock(f)
 	_ = f.Close()
@@ -251,12 +247,12 @@ func letGo(f *os.File) {
 
 func (s *shared) release(path string) {
 	s.mu.Lock()
-	k := s.shards[shardOf(path)] // not by shard: what is held is let go of where there are no locks by now, too
+	k := s.shards[shardOf(path)] // not by shard, which gives none if locks have stopped to work
 	s.mu.Unlock()
 	if k == nil {
 		return
 	}
-	k.slot <- struct{}{} // nobody holds a slot for long while the lock is taken
+	k.slot <- struct{}{} // no call holds a slot for long while the lock is taken
 	defer func() { <-k.slot }()
 	i := slices.IndexFunc(k.holding, func(h holding) bool { return h.Path == path })
 	if i < 0 {
@@ -270,7 +266,7 @@ func (s *shared) release(path string) {
 	}
 }
 
-// write says in a file who holds it. It is for those who ask, and nothing rests on it.
+// write writes the holder into a lock file, for information only.
 func write(f *os.File, all ...holding) {
 	var b []byte
 	for _, h := range all {
@@ -281,13 +277,13 @@ func write(f *os.File, all ...holding) {
 	_, _ = f.WriteAt(b, 0)
 }
 
-// holder is who has the lock of a path in another process.
+// holder is the holder of the lock of a path in another process.
 func (s *shared) holder(path string) (filetime.Holder, bool) {
 	h, ok := s.reads(shardOf(path), theLock, func(h holding) bool { return h.Path == path })
 	return filetime.Holder{PID: h.PID, Session: h.Session, Call: h.Call, Since: h.Since}, ok
 }
 
-// reads finds in one of the files of a shard who holds it. What a killed process has left there does not count.
+// reads reads the holder from a lock file; that of a killed process does not count.
 func (s *shared) reads(n int, what string, is func(holding) bool) (holding, bool) {
 	f, err := os.OpenFile(s.name(n, what), os.O_RDONLY|noFollow, 0)
 	if err != nil {
@@ -303,4 +299,22 @@ func (s *shared) reads(n int, what string, is func(holding) bool) (holding, bool
 			return h, tryLock(f, false) != nil
 		}
 	}
+}
+
+// EmptyLocks empties the lock files of a folder that killed processes have left. The files stay, since a process may
+// lock one at any moment.
+func EmptyLocks(dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.lock"))
+	for _, name := range files {
+		f, openErr := os.OpenFile(name, os.O_RDWR|noFollow, 0)
+		if openErr != nil {
+			err = errors.Join(err, openErr)
+			continue
+		}
+		if locked := tryLock(f, true); locked == nil || errors.Is(locked, errors.ErrUnsupported) {
+			err = errors.Join(err, f.Truncate(0))
+		}
+		err = errors.Join(err, f.Close())
+	}
+	return err
 }

@@ -7,14 +7,14 @@ import (
 	"tandem/filetime/text"
 )
 
-// Shown is a document as the editor shows it now, as far as it has told.
+// Shown is an open document.
 type Shown struct {
 	Path, URI string
 	Text      text.Text
 	rev       uint64
 }
 
-// Shown lists the open documents, those that were opened or changed last first. It waits for nobody.
+// Shown lists the open documents, those that were opened or changed last first. It never blocks.
 func (w *Workspace) Shown() []Shown {
 	var out []Shown
 	for uri, f := range w.opened() {

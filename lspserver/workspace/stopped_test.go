@@ -161,7 +161,7 @@ func TestF241StoppedProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = first.Wait()
-	refused(second, ": ", "waits before this one and does not go on.", "/w/a")
+	refused(second, ": ", "is before this one in the queue and does not proceed.", "/w/a")
 	if err := second.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"tandem/sandbox"
 	"tandem/tools/edit"
 	"tandem/tools/read"
-	"tandem/tools/run/runtest"
+	"tandem/tools/toolstest"
 	"tandem/tools/write"
 )
 
@@ -21,9 +21,9 @@ import (
 func TestF093ToolsKeepUTF16(t *testing.T) {
 	for name, endian := range map[string]unicode.Endianness{"le": unicode.LittleEndian, "be": unicode.BigEndian} {
 		t.Run(name, func(t *testing.T) {
-			world := runtest.NewWorld(t, read.New(), edit.New(), write.New())
+			world := toolstest.NewWorld(t, read.New(), edit.New(), write.New())
 			files := workspace.New(workspace.Options{Roots: everything()})
-			world.Env.Files = files
+			world.Host.Files = files
 			world.Env.FileTime = filetime.New(files, "s", files.Seen)
 			path := world.Path("f.txt")
 			coded := func(s string) string {
@@ -66,9 +66,9 @@ func TestF093ToolsKeepUTF16(t *testing.T) {
 
 // TestLinkStays has the tools change a file through a link: the file changes, and the link stays one.
 func TestLinkStays(t *testing.T) {
-	world := runtest.NewWorld(t, read.New(), edit.New(), write.New())
+	world := toolstest.NewWorld(t, read.New(), edit.New(), write.New())
 	files := workspace.New(workspace.Options{Roots: everything()})
-	world.Env.Files = files
+	world.Host.Files = files
 	world.Env.FileTime = filetime.New(files, "s", files.Seen)
 	if err := os.WriteFile(world.Path("f.txt"), []byte("one\n"), 0o644); err != nil {
 		t.Fatal(err)

@@ -10,22 +10,22 @@ import (
 	"tandem/filetime/text"
 )
 
-// stale saves: a program that reads a file, changes it and saves it knows nothing of an edit that lands in between, and takes
-// it away without meaning to. While an edit is on its way, the disk looks after that itself. For a moment afterwards, the
-// wake of the edit tells such a save from one that was made for the text with the edit.
+// Stale saves (lost updates): a program that reads a file, changes it and saves it overwrites an edit that lands in
+// between. While an edit is landing, filetime/disk merges such saves. For a moment afterwards, the wake of the edit has
+// the texts before it, by which such a save is told from one of a program that has read the edit.
 
-// wakeTime is how long after an edit a save may be one that was made for the text before it. A program saves what it has read
-// within that time, and a person does not.
+// wakeTime is how long after an edit a save may be stale. A program saves what it has read within that time, and a
+// person does not.
 const wakeTime = time.Second
 
-// wake is what a file said a moment ago, before and while an edit landed on disk.
+// wake has the texts of a file before and while an edit landed on disk.
 type wake struct {
 	until    time.Time
 	versions [][]byte
 	commands uint64 // how many commands the agent had begun
 }
 
-// leaveWake notes what a landing has left in others' hands. f.mu is held.
+// leaveWake keeps the versions that other programs may have read before a landing. f.mu is held.
 func (w *Workspace) leaveWake(f *file, versions [][]byte) {
 	made := &wake{until: w.o.Now().Add(wakeTime), versions: versions, commands: w.commands.Load()}
 	f.wake = made
@@ -40,7 +40,7 @@ func (w *Workspace) leaveWake(f *file, versions [][]byte) {
 	})
 }
 
-// lately is what the file's wake holds. f.mu is held.
+// lately are the versions of the file's wake. f.mu is held.
 func (w *Workspace) lately(f *file) [][]byte {
 	if f.wake == nil || w.o.Now().After(f.wake.until) || f.wake.commands != w.commands.Load() {
 		return nil
@@ -48,9 +48,8 @@ func (w *Workspace) lately(f *file) [][]byte {
 	return f.wake.versions
 }
 
-// restore puts an edit back that a save has taken away which was made for a text before it: what was saved is merged with
-// the edit. It gives what the disk says then. A save of just what there was before the edit takes it back on purpose, and
-// so may a command of the agent's. f.mu is held.
+// restore merges a stale save with the edit that it has overwritten, and gives the disk's text then. A save of exactly
+// the text before the edit reverts it on purpose, and a command of the agent may. f.mu is held.
 func (w *Workspace) restore(f *file, d onDisk) onDisk {
 	lately := w.lately(f)
 	if len(lately) == 0 || !f.known || !f.exists || !d.exists || f.text.Equal(d.text) {
@@ -82,17 +81,17 @@ func (w *Workspace) restore(f *file, d onDisk) onDisk {
 	}
 	c.End(disk.Landed)
 	f.wake.versions = r.Versions
-	w.o.Log.Debug("a save that was made for an older text had taken an edit away; both are there now", "path", f.path)
+	w.o.Log.Debug("a stale save had overwritten an edit; both are merged now", "path", f.path)
 	put, err := decode(f.path, r.After)
 	if err != nil {
 		return d
 	}
-	// What the file says by now is not asked: it may again be such a save, and is looked at as one the next time.
+	// The file is not read again: another stale save is found the next time.
 	put.stat.ctime, put.stat.mtime, put.stat.mode, put.stat.links = d.stat.ctime, d.stat.mtime, d.stat.mode, d.stat.links
 	return put
 }
 
-// settleWakes looks for the last time whether a save has taken an edit away.
+// settleWakes looks for stale saves for the last time.
 func (w *Workspace) settleWakes() {
 	w.mu.Lock()
 	files := slices.Collect(maps.Values(w.files))
@@ -108,7 +107,7 @@ func (w *Workspace) settleWakes() {
 	}
 }
 
-// nearest is the version that differs from data in the fewest lines, the first of them in doubt.
+// nearest is the first of the versions that differ from data in the fewest lines.
 func nearest(versions [][]byte, data []byte) int {
 	best, least := 0, -1
 	for i, v := range versions {
@@ -119,8 +118,8 @@ func nearest(versions [][]byte, data []byte) int {
 	return best
 }
 
-// differ counts the lines that only one of two texts has; where they are limit or more it may say so at once, unless that is
-// negative.
+// differ counts the lines that only one of two texts has. With limit >= 0 the result may be any number from limit on if
+// there are as many.
 func differ(a, b []byte, limit int) int {
 	start, end := 0, 0
 	for start < len(a) && start < len(b) && a[start] == b[start] {

@@ -1,7 +1,7 @@
-// Package workspace says what the files of a workspace are right now, unsaved text included: the editor's open documents
-// over the disk. It implements filetime.Files, and lands changes through one of two sinks: the editor, which applies a
-// versioned edit in its own undo stack and confirms it by the didChange that follows, or the disk, by compare-and-swap.
-// Nothing else in the program knows that there is an editor's buffer.
+// Package workspace has the present texts of the files of a workspace: the editor's open documents, unsaved text
+// included, over the disk. It implements filetime.Files, and lands changes through one of two sinks: the editor, which
+// applies a versioned edit in its own undo stack and confirms it by the didChange that follows, or the disk, by
+// compare-and-swap. Nothing else in the program knows that there is an editor's buffer.
 package workspace
 
 import (
@@ -33,10 +33,10 @@ type TextEdit struct {
 	New   string
 }
 
-// Delivery is one edit of one document as the editor is asked to apply it.
+// Delivery is the request to the editor to apply one edit of one document.
 type Delivery struct {
 	URI string
-	// Version is what the edit was computed for; nil for a document that is not open.
+	// Version is the document's version that the edit is for; nil for a document that is not open.
 	Version *int32
 	// Create makes the file first, Delete removes it instead of editing it.
 	Create, Delete bool
@@ -45,45 +45,44 @@ type Delivery struct {
 	Session, Call  string
 	Tool           string
 	Turn           int
-	// Old and New are the whole text before and after, for the diff that goes along.
+	// Old and New are the whole texts before and after, for a diff.
 	Old, New text.Text
-	// Save says that the document will be asked to be saved.
+	// Save says that a request to save the document will follow.
 	Save bool
 }
 
-// ErrGone is what an Editor answers that has left.
-var ErrGone = errors.New("the editor has left")
+// ErrGone is the error of an Editor whose connection has ended.
+var ErrGone = errors.New("the editor has disconnected")
 
-// RefusedError is what an Editor answers that cannot make an edit at all, in its own words, which are for a person.
+// RefusedError is the error of an Editor that cannot make an edit at all; Words are for a person.
 type RefusedError struct{ Words string }
 
 func (e *RefusedError) Error() string { return e.Words }
 
 // Editor is the client as this package needs it. Methods may be called concurrently.
 type Editor interface {
-	// Apply asks for an edit. applied is a hint and no more; err is a reply that never came or was an error.
+	// Apply requests an edit. applied is only a hint; err is an error reply, or that there was none.
 	Apply(ctx context.Context, d Delivery) (applied bool, reason string, err error)
-	// Save asks for documents to be saved and gives those that were not, with the reason.
+	// Save requests that documents be saved and gives those that were not, with the reason.
 	Save(ctx context.Context, uris []string) (failed map[string]string, err error)
-	// Resync asks for a document's whole text.
+	// Resync requests a document's whole text.
 	Resync(ctx context.Context, uri string) (text string, version int32, err error)
 }
 
-// Features is what the editor said of itself.
+// Features are the capabilities of the editor.
 type Features struct {
 	Encoding text.Encoding
 	// Apply: workspace/applyEdit is served. Create: it may create files. Save, Resync: those requests are served.
 	Apply, Create, Delete, Save, Resync bool
-	// Plain: the client knows nothing of Tandem but LSP. What it has open never goes to disk, and how late it tells of its
-	// changes is not known.
+	// Plain: the client has only LSP. Changes of its open documents never go to the disk, and it may delay didChange.
 	Plain bool
-	// Versions: an edit says which version it is for.
+	// Versions: edits carry the version that they are for.
 	Versions bool
-	// Versionless: the editor tells of no document; see versionless.go. None of the others holds then.
+	// Versionless: the editor sends no document notifications; see versionless.go. All others are false then.
 	Versionless bool
 }
 
-// State is what tandem/fileTime tells.
+// State is the state of a file as in tandem/fileTime.
 type State struct {
 	Path    string
 	URI     string
@@ -98,7 +97,7 @@ type State struct {
 	// Size and Hash are of the bytes of the file, or of the buffer as UTF-8. Hash is in States only.
 	Size int
 	Hash string
-	// Lock is who has the lock of the file, nil for nobody. It is in States only.
+	// Lock is the holder of the file's lock, or nil. It is in States only.
 	Lock *filetime.Holder
 }
 
@@ -106,23 +105,23 @@ type State struct {
 type Options struct {
 	Editor   Editor
 	Features Features
-	// Closed is the default place of files that are not open: filetime.Editor, filetime.OnDisk or filetime.Auto.
+	// Closed is the default sink of files that are not open: filetime.Editor, filetime.OnDisk or filetime.Auto.
 	Closed filetime.Apply
-	// Apply is the default place of every change.
+	// Apply is the default sink of every change.
 	Apply filetime.Apply
 	// MaxFileBytes refuses larger files on disk.
 	MaxFileBytes int64
-	// Roots is what files are opened below. nil is none: only open documents are had then.
+	// Roots are what files are opened below. nil is none: only open documents can be read then.
 	Roots *sandbox.Roots
 	// Canonical resolves the symbolic links of a path that may not exist.
 	Canonical func(string) string
-	// Notify is told when what was read, or written, changes its state; it must not block. May be nil.
+	// Notify is called when the state of a file that was read or written changes; it must not block. May be nil.
 	Notify func(State)
 	// Locks is the folder of the locks that are shared with other processes, "" for none.
 	Locks string
-	// Watch is asked to watch the folder of a file that was seen; may be nil.
+	// Watch is called with each file that a session has seen; may be nil.
 	Watch func(path string)
-	// Journal keeps changes over the end of the process; see disk.Journal. May be nil.
+	// Journal is the write-ahead log. May be nil.
 	Journal disk.Journal
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -133,15 +132,15 @@ type Options struct {
 type Workspace struct {
 	o    Options
 	disk *disk.Disk
-	// recovery is a disk that opens what earlier processes left in the midst of a change, also below no root of this one.
+	// recovery is a disk for interrupted changes of earlier processes, whose files may be below no root of this one.
 	recovery *disk.Disk
 	revs     atomic.Uint64
 
 	mu    sync.Mutex
 	files map[string]*file // by canonical path
-	gone  map[string]*file // what is left of files that were forgotten and that a session has seen: its state and its hash
+	gone  map[string]*file // state and hash of files that a session has seen and whose texts were dropped
 	uris  map[string]*file // open documents, by the editor's own spelling
-	// elsewhere are the files that the editor has unsaved in something that is no text document; see Elsewhere.
+	// elsewhere are the files that the editor has unsaved in an editor that is not a text document; see Elsewhere.
 	elsewhere map[string]bool
 
 	clock    uint64        // counts the uses of files
@@ -190,44 +189,44 @@ type file struct {
 	used uint64        // guarded by Workspace.mu
 	slot chan struct{} // one edit on its way at a time
 
-	mu      sync.Mutex
-	text    text.Text
-	rev     uint64
-	base    uint64 // the revision before the oldest entry of history
-	history []filetime.Revision
-	weight  int      // of the history, in bytes, as record counted it
-	given   []uint64 // revisions that somebody has asked for, ascending: fold keeps them apart
-	known   bool     // text is what the file said when last looked at
-	exists  bool
-	open    bool
-	dirty   bool
-	version int32
-	lent    bool       // opened by the editor only to take our edit
-	unseen  bool       // it was opened where it has no Place, so that nobody knows what the disk says
-	suspect bool       // positions that did not fit: its text may not be the editor's
-	rivals  int        // further names that the editor has it open under
-	clamped int        // positions that were cut to fit
-	held    bool       // the editor has said yes to an edit and not told of it: the slot stays taken until it tells of anything
-	edited  bool       // the agent changed the buffer since it was saved
-	behind  *text.Text // what the editor shows, where the file was written on disk because it cannot apply edits
-	touched bool       // the agent changed the buffer and the user had not made it dirty before
-	disk    stat
-	wake    *wake // of an edit that landed on disk
-	out     *delivery
-	echo    bool          // the latest change made the document say what out was to make of it
-	changed chan struct{} // closed at every change
+	mu            sync.Mutex
+	text          text.Text
+	rev           uint64
+	base          uint64 // the revision before the oldest entry of history
+	history       []filetime.Revision
+	weight        int      // of the history, in bytes, as record counted it
+	given         []uint64 // revisions that snapshots had, ascending: fold keeps them apart
+	known         bool     // text is the file's when it was last read
+	exists        bool
+	open          bool
+	dirty         bool
+	version       int32
+	openedForEdit bool       // opened by the editor only to apply our edit
+	unseen        bool       // it was opened without a Place, so that it was not compared with the disk
+	suspect       bool       // a position did not fit: the text may differ from the editor's
+	rivals        int        // further names that the editor has it open under
+	clamped       int        // positions that were cut to fit
+	held          bool       // the editor replied that it applied an edit and has not shown it: the slot stays taken until the next notification
+	edited        bool       // the agent changed the buffer since it was saved
+	behind        *text.Text // the editor's text, if the file was written on disk because it cannot apply edits
+	touched       bool       // the agent changed the buffer and the user had not made it dirty before
+	disk          stat
+	wake          *wake // of an edit that landed on disk
+	out           *delivery
+	echo          bool          // the latest change made the text the one that out was to lead to
+	changed       chan struct{} // closed at every change
 
-	last     [sha256.Size]byte // of the text that the disk had when last looked at while the document was open, or forgotten
-	saved    text.Text         // the text of savedRev, which the disk had, too
+	last     [sha256.Size]byte // of the disk's text when it was last read while the document was open, or of a text that was dropped
+	saved    text.Text         // the text of savedRev, which the disk had too
 	savedRev uint64
-	back     [2]uint64 // the revision whose text came back when the editor threw away what was not saved, and the one after that
+	back     [2]uint64 // when the editor discarded unsaved text: the revision of the text that came back, and the new one
 
-	seen   string // the state last told: "", read, stale, written
+	seen   string // the state last notified: "", read, stale, written
 	readAt time.Time
 }
 
-// next gives a revision number. They grow over all files, so that a file that was forgotten and met again never reuses
-// one; every second is kept free for a change that turns out to be two.
+// next gives a revision number. They grow over all files, so that a file whose text was dropped never reuses one; every
+// second one is reserved for a change that turns out to be two.
 func (w *Workspace) next() uint64 { return w.revs.Add(2) }
 
 func (w *Workspace) file(path string) *file {
@@ -254,10 +253,10 @@ func (w *Workspace) fileLocked(path string) *file {
 	return f
 }
 
-// maxFiles is how many files are kept track of that are not open.
+// maxFiles is how many texts of files that are not open are kept.
 const maxFiles = 512
 
-// forget drops the texts of files that nobody has asked for in a while. A view of one goes on, by comparing. w.mu is held.
+// forget drops the least recently used texts. Views of such a file are carried on by a diff. w.mu is held.
 func (w *Workspace) forget() {
 	if len(w.files) < maxFiles {
 		return
@@ -276,7 +275,7 @@ func (w *Workspace) forget() {
 	}
 }
 
-// hash is that of the text, or of what it was when it was forgotten. f.mu is held.
+// hash is that of the text, or of the one that was dropped. f.mu is held.
 func (f *file) hash() [sha256.Size]byte {
 	if f.known {
 		return f.text.Hash()
@@ -342,7 +341,7 @@ func (w *Workspace) Seen(path string) {
 	}
 }
 
-// tell notifies of a new state, once. f.mu is held.
+// tell notifies of a new state, not twice in a row. f.mu is held.
 func (w *Workspace) tell(f *file, state, by string) {
 	if state == "stale" && (f.seen == "" || f.seen == "stale") {
 		return
@@ -361,7 +360,7 @@ func (f *file) state(by string) State {
 	}
 }
 
-// States lists what is known of the files that were seen, or of the given paths.
+// States lists the states of the files that sessions have seen, or of the given paths.
 func (w *Workspace) States(paths []string) []State {
 	w.mu.Lock()
 	var list []*file
@@ -398,8 +397,8 @@ func (w *Workspace) States(paths []string) []State {
 	return out
 }
 
-// Changed is told by the watch that something happened to a path on disk. What is found there decides; the workspace's
-// own writes are known by their text. With lost, a file is read even where its stat says that nothing happened.
+// Changed handles an event of the watcher, which is only a hint: the content decides. With lost, a file is read even if
+// its stat is unchanged.
 func (w *Workspace) Changed(path string, lost bool) {
 	w.mu.Lock()
 	f := w.files[path]
@@ -428,7 +427,7 @@ func (w *Workspace) Changed(path string, lost bool) {
 	}
 }
 
-// safely runs what nobody waits for. A fault there must not end the process.
+// safely runs a function in the background. A panic there must not end the process.
 func (w *Workspace) safely(fn func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -438,11 +437,11 @@ func (w *Workspace) safely(fn func()) {
 	fn()
 }
 
-// beside is how long an editor may take to tell of what it has just saved.
+// beside is how long an editor may delay didSave.
 const beside = 200 * time.Millisecond
 
-// lookBeside tells of a save of an open document that was not its editor's: the disk says what neither the buffer nor the
-// last save does, and goes on to say it. f.mu is held.
+// lookBeside notifies that another program has saved an open document: the disk has neither the buffer's text nor that
+// of the last save, also after a while. f.mu is held.
 func (w *Workspace) lookBeside(f *file, first bool) {
 	if !f.open || f.seen == "" || f.seen == "stale" {
 		return
@@ -479,7 +478,7 @@ func (w *Workspace) Unsaved() []string {
 	return out
 }
 
-// Documents counts the open documents and those whose positions once did not fit.
+// Documents counts the open documents, and those of them with a position that did not fit.
 func (w *Workspace) Documents() (open, suspect int) {
 	for _, f := range w.opened() {
 		open++
@@ -492,7 +491,7 @@ func (w *Workspace) Documents() (open, suspect int) {
 	return open, suspect
 }
 
-// opened gives the open documents by URI, so that nothing is waited for under w.mu.
+// opened is a copy of the open documents by URI, so that w.mu is not held while locking them.
 func (w *Workspace) opened() map[string]*file {
 	w.mu.Lock()
 	defer w.mu.Unlock()

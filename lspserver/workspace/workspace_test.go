@@ -301,6 +301,17 @@ func TestFindingU5RefusedForGood(t *testing.T) {
 	}
 }
 
+// locked commits a change under the locks of its files.
+func locked(ctx context.Context, w *Workspace, c filetime.Change, paths ...string) error {
+	unlock, err := w.Lock(ctx, paths...)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	_, err = w.Commit(ctx, c)
+	return err
+}
+
 func TestF187FiftyEditsOfOneFile(t *testing.T) {
 	var lines []string
 	for i := range 50 {
@@ -321,12 +332,7 @@ func TestF187FiftyEditsOfOneFile(t *testing.T) {
 				wg.Go(func() {
 					c := replaceIn(s, fmt.Sprintf("line %d", i), fmt.Sprintf("agent %d", i))
 					c.Apply = where
-					ft := filetime.New(w, "s", nil)
-					err := ft.WithLock(t.Context(), []string{path}, func() error {
-						_, err := w.Commit(t.Context(), c)
-						return err
-					})
-					if err != nil {
+					if err := locked(t.Context(), w, c, path); err != nil {
 						t.Error(err)
 					}
 				})
@@ -343,18 +349,18 @@ func TestF187FiftyEditsOfOneFile(t *testing.T) {
 func TestF186View(t *testing.T) {
 	w, b, path := opened(t, doc)
 	ft := filetime.New(w, "s", nil)
+	s, _ := w.Read(t.Context(), path)
 	var refused *filetime.Error
-	if _, _, err := ft.Assert(t.Context(), path, false); !errors.As(err, &refused) || refused.Code != filetime.NotRead {
+	if _, err := ft.Assert(s, false); !errors.As(err, &refused) || refused.Code != filetime.NotRead {
 		t.Fatalf("unread file: %v", err)
 	}
-	s, _ := w.Read(t.Context(), path)
 	ft.Read(s, 1, 1)
-	if _, _, err := ft.Assert(t.Context(), path, true); !errors.As(err, &refused) || refused.Code != filetime.NotRead {
+	if _, err := ft.Assert(s, true); !errors.As(err, &refused) || refused.Code != filetime.NotRead {
 		t.Fatalf("file read in part: %v", err)
 	}
 	ft.Read(s, 2, 4)
 	b.typeAt(0, "zero ")
-	_, views, err := ft.Assert(t.Context(), path, true)
+	views, err := ft.Assert(s, true)
 	if err != nil || len(views) != 1 || views[0].Text.String() != doc || views[0].Since.Apply(views[0].Text).String() != "zero "+doc {
 		t.Fatalf("views %+v, %v", views, err)
 	}
@@ -364,7 +370,7 @@ func TestF186View(t *testing.T) {
 		t.Fatal(err)
 	}
 	ft.Wrote(landed.Files[0])
-	_, views, _ = ft.Assert(t.Context(), path, true)
+	views, _ = ft.Assert(now, true)
 	if got := views[0].Text.String(); got != strings.Replace(doc, "four", "FOUR", 1) {
 		t.Errorf("the model's own edit is not in its view: %q", got)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -32,6 +33,13 @@ type Keeper struct {
 	cmd    *exec.Cmd
 	socket *os.File
 	answer time.Duration
+	first  bool   // it is pid 1 of a namespace: all that is below it ends with it
+	bounds string // what it was told last, encoded
+
+	// Proxied, if set before the first Run, is called by the first Run of a policy whose network is a proxy, in a goroutine of its
+	// own, with the listener at ProxyAddress in the network of the commands. Close closes it.
+	Proxied  func(net.Listener)
+	listener net.Listener
 
 	close   sync.Once
 	closing chan struct{} // closed by Close
@@ -42,15 +50,15 @@ type Keeper struct {
 	left int // what Destroy has given
 }
 
-// New starts a keeper. It holds a goroutine and its thread until Close.
-func New() (*Keeper, error) {
+// New starts a keeper, in namespaces of its own or without. It holds a goroutine and its thread until Close.
+func New(namespaces bool) (*Keeper, error) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args[0] = name
-	return start(cmd)
+	return start(cmd, namespaces)
 }
 
 // start starts the program that is to be a keeper.
-func start(cmd *exec.Cmd) (*Keeper, error) {
+func start(cmd *exec.Cmd, namespaces bool) (*Keeper, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("no socket for the keeper of a command: %w", err)
@@ -67,7 +75,15 @@ func start(cmd *exec.Cmd) (*Keeper, error) {
 	// In a session of its own it gets no keys typed into a terminal. A keeper that a command has stopped does not see the
 	// end of its socket; so the kernel continues it when this process ends.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT}
-	k := &Keeper{cmd: cmd, socket: ours, answer: answer, closing: make(chan struct{})}
+	if namespaces {
+		// It has these capabilities within its own namespaces alone. Nobody there can stop it.
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Setsid: true, Pdeathsig: syscall.SIGKILL,
+			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC,
+			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP},
+		}
+	}
+	k := &Keeper{cmd: cmd, socket: ours, answer: answer, first: namespaces, closing: make(chan struct{})}
 	started := make(chan error)
 	go k.attend(started)
 	if err := <-started; err != nil {
@@ -115,10 +131,20 @@ func (k *Keeper) attend(started chan<- error) {
 // ErrGone says that a keeper had ended before it began with anything, so another one can be asked.
 var ErrGone = errors.New("the keeper has ended")
 
+// UnfitError says that a keeper could not confine a command, which did not run.
+type UnfitError struct {
+	// Changed says that a folder of the policy is another one than it was, or came into being: a new keeper may do.
+	Changed bool
+	// Layer is which layer failed, and how.
+	Layer string
+}
+
+func (e *UnfitError) Error() string { return e.Layer }
+
 // Run starts a command and gives its process id. An *os.PathError says why it could not be started; after it the keeper can
-// be used again. After any other error it is of no more use: with ErrGone nothing has begun; with the error of ctx, which has
-// ended before the keeper answered, and with any other one, the command may have begun, and was killed. A keeper that does
-// not answer within five seconds is destroyed.
+// be used again. After any other error it is of no more use: with ErrGone and *UnfitError nothing has begun; with the error of
+// ctx, which has ended before the keeper answered, and with any other one, the command may have begun, and was killed. A
+// keeper that does not answer within five seconds is destroyed.
 func (k *Keeper) Run(ctx context.Context, s *Spec) (pid int, err error) {
 	body, err := s.encode()
 	if err != nil {
@@ -129,7 +155,9 @@ func (k *Keeper) Run(ctx context.Context, s *Spec) (pid int, err error) {
 	answered, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		k.resume()
+		if !k.first { // no command can stop the first process of a namespace; a person may have
+			k.resume()
+		}
 		done := ctx.Done()
 		again := time.NewTicker(resuming) // the command may stop the keeper before the keeper has answered
 		defer again.Stop()
@@ -147,10 +175,18 @@ func (k *Keeper) Run(ctx context.Context, s *Spec) (pid int, err error) {
 			}
 		}
 	}()
-	sent := send(k.socket, msgStart, body, s.Dir, s.Stdin, s.Stdout, s.Stderr)
+	var sent error
+	if b := s.Bounds.encode(); b != k.bounds {
+		sent = send(k.socket, msgConfine, []byte(b))
+		k.bounds = b
+	}
+	if sent == nil {
+		sent = send(k.socket, msgStart, body, s.Dir, s.Stdin, s.Stdout, s.Stderr)
+	}
 	var kind byte
+	var files []*os.File
 	if err = sent; err == nil {
-		kind, body, _, err = receive(k.socket)
+		kind, body, files, err = receive(k.socket)
 	}
 	close(answered)
 	<-ended
@@ -161,9 +197,10 @@ func (k *Keeper) Run(ctx context.Context, s *Spec) (pid int, err error) {
 		}
 		if sent == nil { // what a killed process has not read makes ECONNRESET here
 			_ = k.socket.SetDeadline(time.Now().Add(k.answer))
-			kind, body, _, err = receive(k.socket)
+			kind, body, files, err = receive(k.socket)
 		}
 	}
+	k.proxied(files)
 	_ = k.socket.SetDeadline(time.Time{})
 	switch {
 	case sent != nil, errors.Is(err, syscall.ECONNRESET): // it has not read everything, and it begins only then
@@ -177,10 +214,28 @@ func (k *Keeper) Run(ctx context.Context, s *Spec) (pid int, err error) {
 		return 0, err
 	case kind == msgStarted:
 		return n[0], nil
+	case kind == msgUnfit:
+		return 0, &UnfitError{n[0] != 0, string(body[4:])}
 	case kind == msgFailed:
 		return 0, &os.PathError{Op: string(body[4:]), Path: s.Argv[0], Err: syscall.Errno(n[0])}
 	}
 	return 0, errMessage
+}
+
+// proxied takes the socket for a proxy, where one has come.
+func (k *Keeper) proxied(files []*os.File) {
+	for _, f := range files {
+		l, err := net.FileListener(f)
+		_ = f.Close()
+		switch {
+		case err != nil: // the commands reach nothing then
+		case k.Proxied == nil || k.listener != nil:
+			_ = l.Close()
+		default:
+			k.listener = l
+			go k.Proxied(l)
+		}
+	}
 }
 
 // resume continues the keeper, where its command has stopped it.
@@ -205,7 +260,9 @@ func (k *Keeper) Destroy() (left int) {
 	defer k.mu.Unlock()
 	if !k.over {
 		k.over = true
-		k.left = killBelow(k.cmd.Process.Pid)
+		if !k.first {
+			k.left = killBelow(k.cmd.Process.Pid)
+		}
 		_ = k.cmd.Process.Kill()
 	}
 	return k.left
@@ -230,6 +287,9 @@ func (k *Keeper) Close() {
 	k.close.Do(func() {
 		k.resume()
 		_ = k.socket.Close()
+		if k.listener != nil {
+			_ = k.listener.Close()
+		}
 		close(k.closing)
 	})
 }

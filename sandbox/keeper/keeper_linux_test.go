@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tandem/sandbox/confine"
 )
 
 // specOf is a bash command, with standard output to the file given.
@@ -47,7 +51,7 @@ func collected(t *testing.T, k *Keeper) {
 // TestFindingS8Destroy destroys a keeper that does not go on, since processes of its command stop it again and again:
 // nothing of the command is left, nor the keeper.
 func TestFindingS8Destroy(t *testing.T) {
-	k, err := New()
+	k, err := New(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +89,7 @@ func TestFindingS8Destroy(t *testing.T) {
 // have begun nothing.
 func TestFindingS8SilentKeeper(t *testing.T) {
 	deaf := func(answer time.Duration) *Keeper {
-		k, err := start(exec.Command("/bin/sleep", "600"))
+		k, err := start(exec.Command("/bin/sleep", "600"), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,4 +133,33 @@ func TestWatchEnds(t *testing.T) {
 			t.Fatal("it watches")
 		}
 	}
+}
+
+// TestProxied: what listens for the commands of a keeper is the server's, which accepts what they connect to, one command after
+// the other, until the keeper is closed.
+func TestProxied(t *testing.T) {
+	b := boundsOf()
+	b.Policy.Network = confine.Proxy
+	k := confined(t)
+	ended := make(chan struct{})
+	k.Proxied = func(l net.Listener) {
+		defer close(ended)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			got := make([]byte, 3)
+			_, _ = io.ReadFull(c, got)
+			_, _ = c.Write(append(got[:2], "!\n"...))
+			_ = c.Close()
+		}
+	}
+	for range 3 {
+		if got := says(t, k, b, "/", "exec 3<>/dev/tcp/"+strings.ReplaceAll(ProxyAddress, ":", "/")+"; echo hi >&3; cat <&3"); got != "hi!" {
+			t.Errorf("%q", got)
+		}
+	}
+	k.Close()
+	<-ended
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,12 +16,14 @@ import (
 // The messages on the socket. Each is one byte for its kind, four for the length of its body, and the body.
 const (
 	// to the keeper
+	msgConfine   = 'c' // the Bounds of the commands that follow
 	msgStart     = 's' // a Spec, with its files
 	msgTerminate = 't' // TERM to the process group of the command
 	msgKill      = 'k' // end everything now
 	// from the keeper
 	msgStarted = 'p' // the process id
 	msgFailed  = 'f' // the error number, and what failed
+	msgUnfit   = 'u' // whether something has changed, and which layer failed; the keeper ends
 	msgEnded   = 'e' // an End
 )
 
@@ -31,14 +34,19 @@ const maxBody = 16 << 20
 type Spec struct {
 	// Argv begins with the absolute path of the program. Env is the whole environment.
 	Argv, Env []string
-	// Dir is an open handle of the folder to start in.
-	Dir *os.File
+	// Dir is an open handle of the folder to start in, Path its path. In namespaces a handle of the host leads out of what
+	// the mounts show: the path is entered, and must be that of the same folder.
+	Dir  *os.File
+	Path string
 	// Stdin, Stdout and Stderr are the streams of the command.
 	Stdin, Stdout, Stderr *os.File
 	// Privileged keeps the capabilities of this process; without it the command has none.
 	Privileged bool
 	// Leave lets processes live that the command leaves behind. The keeper is of no more use then.
 	Leave bool
+	// Bounds are what the command is confined to, nil for nothing. A keeper that has once confined one does nothing else, and all
+	// its commands have the same Namespaces and Network.
+	Bounds *Bounds
 }
 
 // End is how a command ended.
@@ -49,12 +57,10 @@ type End struct {
 }
 
 func (s *Spec) encode() ([]byte, error) {
-	fields := []string{strconv.FormatBool(s.Privileged), strconv.FormatBool(s.Leave), strconv.Itoa(len(s.Argv))}
-	for _, f := range append(s.Argv[:len(s.Argv):len(s.Argv)], s.Env...) {
-		if strings.IndexByte(f, 0) >= 0 {
-			return nil, syscall.EINVAL
-		}
-		fields = append(fields, f)
+	fields := []string{strconv.FormatBool(s.Privileged), strconv.FormatBool(s.Leave), s.Path, strconv.Itoa(len(s.Argv))}
+	fields = slices.Concat(fields, s.Argv, s.Env)
+	if slices.ContainsFunc(fields, func(f string) bool { return strings.IndexByte(f, 0) >= 0 }) {
+		return nil, syscall.EINVAL
 	}
 	body := []byte(strings.Join(fields, "\x00"))
 	if len(body) > maxBody {
@@ -67,15 +73,15 @@ var errMessage = errors.New("a message to a keeper that makes no sense")
 
 func decodeSpec(body []byte, files []*os.File) (*Spec, error) {
 	fields := strings.Split(string(body), "\x00")
-	if len(fields) < 4 || len(files) != 4 {
+	if len(fields) < 5 || len(files) != 4 {
 		return nil, errMessage
 	}
-	n, err := strconv.Atoi(fields[2])
-	if err != nil || n < 1 || n > len(fields)-3 {
+	n, err := strconv.Atoi(fields[3])
+	if err != nil || n < 1 || n > len(fields)-4 {
 		return nil, errMessage
 	}
 	return &Spec{
-		Privileged: fields[0] == "true", Leave: fields[1] == "true", Argv: fields[3 : 3+n], Env: fields[3+n:],
+		Privileged: fields[0] == "true", Leave: fields[1] == "true", Path: fields[2], Argv: fields[4 : 4+n], Env: fields[4+n:],
 		Dir: files[0], Stdin: files[1], Stdout: files[2], Stderr: files[3],
 	}, nil
 }

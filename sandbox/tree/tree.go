@@ -35,6 +35,8 @@ type Tree struct {
 	all      bool
 	ignore   []rule
 	withheld atomic.Int64
+	// OnWithheld is told of each of those entries; nil is nobody. It is set before the first walk.
+	OnWithheld func(sandbox.Place)
 }
 
 // Entry is one file, directory or link of a tree.
@@ -89,6 +91,9 @@ func (t *Tree) Withholds(name string) bool {
 
 // Withheld says how many entries the walks so far have left out for that.
 func (t *Tree) Withheld() int { return int(t.withheld.Load()) }
+
+// Everything makes walks visit what is ignored too. It is called before the first walk.
+func (t *Tree) Everything() { t.all = true }
 
 // ruleFiles are the files of a folder that say what programs ignore in it.
 func ruleFiles() []string {
@@ -168,6 +173,9 @@ func (t *Tree) walk(
 		below := path.Join(at, name)
 		if t.Withholds(below) {
 			t.withheld.Add(1)
+			if t.OnWithheld != nil {
+				t.OnWithheld(t.at(below))
+			}
 			continue
 		}
 		err := visit(Entry{Path: below, Type: e.Type(), Info: t.at(below).Stat})

@@ -1,18 +1,25 @@
-// Package bash is the tool bash: a command line, run by the shell.
+// Package bash is the tool bash, a command line that the shell runs, and the tools job_output and job_kill for those that go on in
+// the background.
 package bash
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"tandem/filetime"
 	"tandem/sandbox"
+	"tandem/sandbox/planted"
 	"tandem/tools"
 	"tandem/tools/schema"
+	"tandem/tools/shell"
 )
 
 //go:embed bash.md
@@ -24,8 +31,9 @@ const maxOutput = 256 << 10
 type input struct {
 	Command     string   `json:"command" desc:"The command line." minlen:"1" alias:"cmd,script" nocoerce:"true"`
 	TimeoutMS   *int     `json:"timeout_ms" desc:"Time limit in milliseconds, 0 for none." absent:"30000" min:"0" max:"600000"`
-	Timeout     *float64 `json:"timeout" desc:"Time limit in seconds, instead of timeout_ms." above:"0" max:"600"`
-	Cwd         string   `json:"cwd,omitempty" desc:"The directory to run in; the session's where absent." alias:"workdir" nocoerce:"true"`
+	Timeout     *float64 `json:"timeout" desc:"The same in seconds." above:"0" max:"600"`
+	Cwd         string   `json:"cwd,omitempty" desc:"The directory to run in." alias:"workdir" nocoerce:"true"`
+	Background  bool     `json:"background,omitempty" desc:"Go on after the answer, as a job." alias:"run_in_background"`
 	Description string   `json:"description,omitempty" desc:"What the command is for, in a few words, for the user."`
 }
 
@@ -42,7 +50,7 @@ func New() tools.Tool {
 		Spec: tools.Spec{
 			Name: "bash", Aliases: []string{"shell", "execute"}, Kind: tools.Execute, Category: "shell",
 			Description: strings.TrimSpace(description), Danger: tools.Moderate, Class: tools.ClassExecute,
-			Together: tools.Alone, Source: "builtin", NoTimeout: true,
+			Together: tools.Commands, Source: "builtin", NoTimeout: true,
 		},
 		Title: title,
 		Needs: needs,
@@ -57,7 +65,15 @@ func (in input) dir() string {
 	return in.Cwd
 }
 
+// title is the line, and that it goes on after the call.
 func title(in input) string {
+	if in.Background {
+		return line(in) + " (goes on in the background)"
+	}
+	return line(in)
+}
+
+func line(in input) string {
 	line, rest, _ := strings.Cut(strings.TrimSpace(in.Command), "\n")
 	if r := []rune(line); len(r) > 80 {
 		line, rest = string(r[:80]), "…"
@@ -68,27 +84,30 @@ func title(in input) string {
 	return "$ " + line
 }
 
-// argv is the command. Its last word is what the shell calls itself in its messages.
-func (in input) argv(env *tools.Env) ([]string, error) {
-	shell, err := env.Runner.Find("bash", sandbox.Surroundings{})
-	if err != nil {
-		return nil, &tools.Refusal{Result: notStarted(err)}
-	}
-	return []string{shell, "-c", in.Command, "bash"}, nil
-}
-
 func needs(env *tools.Env, in input) ([]tools.Need, error) {
 	dir, err := env.Paths.Readable(in.dir())
 	if err != nil {
 		return nil, err
 	}
-	argv, err := in.argv(env)
+	program, err := env.Runner.Find("bash", sandbox.Surroundings{})
 	if err != nil {
-		return nil, err
+		return nil, &tools.Refusal{Result: notStarted(err)}
 	}
-	return []tools.Need{{
-		Act: tools.Runs, Place: dir, Argv: argv, Profile: sandbox.Unconfined, Confined: env.Runner.Level().Name != "none",
-	}}, nil
+	keep := slices.DeleteFunc(slices.Concat([]string{env.Paths.Home}, env.Paths.Read, env.Paths.Write), func(p string) bool { return p == "" })
+	parsed := shell.Parse(in.Command, dir.Path(), keep...)
+	reads, why := operands(env, dir, parsed.Reads)
+	if why != "" {
+		parsed = parsed.Doubted(why)
+	}
+	profile := sandbox.Unconfined
+	if env.Runner.Level().Confines() {
+		profile = cmp.Or(env.Confined, sandbox.Loopback)
+	}
+	return append([]tools.Need{{
+		Act: tools.Runs, Place: dir, Arg: "cwd", Argv: []string{program, "-c", in.Command, "bash"}, // the last word is its name in its messages
+		Profile: profile, Confined: profile != sandbox.Unconfined,
+		Shell: parsed, Danger: tools.Danger(parsed.Danger.String()),
+	}}, reads...), nil
 }
 
 func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
@@ -99,30 +118,40 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	place, err := env.Paths.Readable(in.dir())
-	if err != nil {
-		return nil, err
+	if in.Background && env.Jobs == nil {
+		return nil, noJobs()
 	}
-	dir := place.Path()
+	place, need := env.Place(), env.Needs[0]
 	judged, err := place.Stat()
 	if err != nil || !judged.IsDir() {
-		return nil, notThere(env, dir, judged)
-	}
-	argv, err := in.argv(env)
-	if err != nil {
-		return nil, err
+		return nil, notThere(env, place.Path(), judged)
 	}
 	return &tools.Plan{
-		Title: title(in), Kind: tools.Execute, Danger: danger(in.Command), Semantic: "write",
+		Title: title(in), Kind: tools.Execute, Danger: need.Danger, Semantic: semantic(need.Shell),
+		Locations: []tools.Location{{Path: place.Path()}},
 		Run: func(ctx context.Context) (tools.Result, error) {
 			folder, err := place.Enter(judged)
 			if err != nil {
 				return notStarted(err), nil
 			}
 			defer folder.Close()
-			return run(ctx, env, in, argv, folder, timeout)
+			if in.Background {
+				return goesOn(ctx, env, in, need, folder)
+			}
+			return run(ctx, env, in, need, folder, timeout)
 		},
 	}, nil
+}
+
+// semantic is what a client that folds what only looks is told.
+func semantic(c shell.Command) string {
+	switch {
+	case c.Searches:
+		return "search"
+	case c.ReadOnly:
+		return "read"
+	}
+	return "write"
 }
 
 func notThere(env *tools.Env, dir string, info fs.FileInfo) error {
@@ -143,6 +172,9 @@ func (in input) timeout(env *tools.Env) (time.Duration, error) {
 	case in.TimeoutMS != nil:
 		return time.Duration(*in.TimeoutMS) * time.Millisecond, nil
 	}
+	if d := env.Limits.BashReadOnlyTimeout; d > 0 && env.Needs[0].Shell.ReadOnly {
+		return d, nil
+	}
 	return env.Limits.BashTimeout, nil
 }
 
@@ -153,17 +185,68 @@ func invalid(path, expected, message string) error {
 	return &tools.Refusal{Result: r}
 }
 
-func run(ctx context.Context, env *tools.Env, in input, argv []string, dir *sandbox.Folder, timeout time.Duration) (tools.Result, error) {
+func run(ctx context.Context, env *tools.Env, in input, need tools.Need, dir *sandbox.Folder, timeout time.Duration) (tools.Result, error) {
+	guard := planted.Guard{Paths: env.Paths, Session: env.Session, Call: env.Call, Name: env.Name}
+	if env.Quarantine != "" {
+		guard.Quarantine = &planted.Quarantine{Dir: env.Quarantine, Now: env.Now}
+	}
+	guarded := !need.Shell.ReadOnly
+	if guarded {
+		guard.Begin()
+	}
 	news := reporter{env: env}
 	o, err := sandbox.Run(ctx, env.Runner, sandbox.Command{
-		Argv: argv, Dir: dir, Profile: sandbox.Unconfined, Timeout: timeout,
+		Argv: need.Argv, Dir: dir, Profile: need.Profile, Timeout: timeout,
 		Grace: env.Limits.KillGrace, MaxOutput: maxOutput, Output: news.output,
 	})
 	if err != nil {
-		return notStarted(err), nil
+		return refused(err), nil
 	}
 	news.flush()
-	return answer(title(in), o, timeout), nil
+	r := answer(title(in), o, timeout)
+	if guarded {
+		r.Warnings = guard.End()
+		for _, w := range r.Warnings {
+			r.Data += "\n" + w
+		}
+	}
+	if names := hidden(env, need, o); len(names) > 0 {
+		r.Data += "\nThe sandbox hides files with keys or passwords from every command: " + strings.Join(names, ", ") +
+			". They stay hidden; leave them out of the command."
+	}
+	return r, nil
+}
+
+// refused is what a Runner does not start.
+func refused(err error) tools.Result {
+	if errors.Is(err, sandbox.ErrNotConfined) {
+		return tools.Fail(tools.GateDenied, "sandbox", "The command was not run: %v.", err)
+	}
+	return notStarted(err)
+}
+
+// hidden are the names in what a failed command said of files that the sandbox hid from it: those that hold keys, at the top of a root.
+// The level below full does not hide them.
+func hidden(env *tools.Env, need tools.Need, o sandbox.Outcome) (names []string) {
+	if o.ExitCode == 0 || !need.Confined || env.Runner.Level().Name != "full" {
+		return nil
+	}
+	for _, word := range strings.FieldsFunc(o.Stderr, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`()[]:;,", r) }) {
+		if !filepath.IsAbs(word) {
+			word = filepath.Join(need.Place.Path(), word)
+		}
+		place, err := env.Paths.Readable(word)
+		if err != nil || !place.Class().Is(sandbox.Secret) || strings.Contains(place.Rel(), "/") {
+			continue
+		}
+		if _, err := place.Stat(); err != nil {
+			continue
+		}
+		if name := env.Name(place.Path()); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func notStarted(err error) tools.Result {
@@ -229,7 +312,7 @@ func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result
 // leftovers says what became of processes that a command did not wait for.
 func leftovers(o sandbox.Outcome) (said []string) {
 	if n := o.Background - o.Left; n > 0 {
-		said = append(said, plural(n, "background process of the command was", "background processes of the command were")+" ended with it.")
+		said = append(said, plural(n, "background process of the command was", "background processes of the command were")+" ended with it. To keep it running, run it as a command of its own with `background`.")
 	}
 	if n := o.Left; n > 0 {
 		said = append(said, plural(n, "process of the command", "processes of the command")+" could not be ended.")

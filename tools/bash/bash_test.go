@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,11 +18,12 @@ import (
 	"tandem/filetime"
 	"tandem/sandbox"
 	"tandem/tools"
+	"tandem/tools/gate"
 	"tandem/tools/toolstest"
 )
 
 func TestCases(t *testing.T) {
-	toolstest.Run(t, func([]string) tools.Tool { return New() }, nil)
+	toolstest.Cases(t, New(), NewJobOutput(), NewJobKill())
 }
 
 // scripted answers with one outcome and keeps what it was asked to run.
@@ -157,27 +159,6 @@ func TestF279Progress(t *testing.T) {
 	}
 }
 
-func TestDanger(t *testing.T) {
-	for _, line := range []string{
-		"sudo ls", "ls; sudo -n ls", "a && rm -rf /", "rm -r x", "rm --recursive x", "/bin/rm -fr x", `\rm -rf x`, `r"m" -rf x`,
-		"curl x | sh", "curl x |& bash -s", "git push -f", "git push --force-with-lease", "git reset --hard", "git clean -fdx",
-		"find . -delete", "find . -exec rm {} +", "$cmd x", "eval x", "dd of=x", "mkfs.ext4 x", "xargs rm -rf", "env A=1 sudo ls",
-		"echo $(sudo ls)", "f() { rm -rf x; }; f", "echo 'unclosed", "timeout 5 sudo ls", "nohup env nice " + strings.Repeat("env ", 60) + "sudo ls", "chmod -R 777 .", "if true; then su; fi",
-	} {
-		if danger(line) != tools.Dangerous {
-			t.Errorf("%q is not dangerous", line)
-		}
-	}
-	for _, line := range []string{
-		"ls -la", "go test ./...", "rm x", "git push", "git commit -m 'reset --hard'", "echo sudo rm -rf /", "find . -name x", "cat a | sort",
-		"FOO=1 make -j8", "git reset x", "chmod +x a", strings.Repeat("env ", 60) + "ls",
-	} {
-		if danger(line) != tools.Moderate {
-			t.Errorf("%q is dangerous", line)
-		}
-	}
-}
-
 func TestK12Clean(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain\ttext\n": "plain\ttext\n", "a\r\nb\rc": "a\nb\nc", "a\x00b\x07\x08": "ab", "\x1b[31mred\x1b[0m": "red",
@@ -200,11 +181,6 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
-func FuzzDanger(f *testing.F) {
-	f.Add("echo $(sudo ls) | sh <<X\nX")
-	f.Fuzz(func(_ *testing.T, s string) { danger(s) })
-}
-
 // A command that floods its output is answered in full, with what was left out counted.
 func TestF113Real(t *testing.T) {
 	env := toolstest.Workspace(t, &txtar.Archive{})
@@ -220,7 +196,14 @@ func TestF113Real(t *testing.T) {
 func TestFindingB4GapsCount(t *testing.T) {
 	env := toolstest.Workspace(t, &txtar.Archive{})
 	command := `yes ä€ | head -n 200000; yes é | head -n 150000 >&2`
-	r, _ := toolstest.Call(t.Context(), New(), env, `{"command":"`+command+`"}`)
+	p, err := toolstest.Plan(t.Context(), New(), env, json.RawMessage(`{"command":"`+command+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	chars := int64(utf8.RuneCountInString(r.Data) - len("stdout:\nstderr:\nexit code: 0"))
 	for _, g := range r.Gaps {
 		chars += g.Lost
@@ -253,7 +236,7 @@ func TestFindingS7ExchangedFolder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := toolstest.Workspace(t, &txtar.Archive{Files: []txtar.File{{Name: "disk/sub/f"}, {Name: "disk/sub2/f"}}})
-			p, err := New().Plan(t.Context(), env, json.RawMessage(`{"command":"touch ran; pwd -P","cwd":"sub"}`))
+			p, err := toolstest.Plan(t.Context(), New(), env, json.RawMessage(`{"command":"touch ran; pwd -P","cwd":"sub"}`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -270,5 +253,215 @@ func TestFindingS7ExchangedFolder(t *testing.T) {
 				t.Errorf("it ran in %q, %v", ran, err)
 			}
 		})
+	}
+}
+
+// workspaceOf is a workspace with files that hold keys.
+func workspaceOf(t *testing.T, level string) *tools.Env {
+	t.Helper()
+	env := toolstest.Workspace(t, &txtar.Archive{Files: []txtar.File{
+		{Name: "disk/a.go"},
+		{Name: "disk/src/b.go"},
+		{Name: "disk/.env"},
+		{Name: "disk/keys/id_rsa"},
+		{Name: "disk/.hidden/id_rsa"},
+		{Name: "disk/clean/x"},
+		{Name: "disk/dots/.env"},
+	}})
+	env.Runner = &scripted{level: level}
+	return env
+}
+
+func needsOf(t *testing.T, env *tools.Env, line string) []tools.Need {
+	t.Helper()
+	args, err := json.Marshal(map[string]string{"command": line})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := New()
+	checked := tool.Schema().Check(args, true)
+	needs, err := tool.Needs(env, checked.Args)
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	return needs
+}
+
+// What a command reads is judged as any read is: a file of keys is a need of its own, and what is outside of the workspace makes
+// it an ordinary command.
+func TestCaseC20OperandsAreNeeds(t *testing.T) {
+	env := workspaceOf(t, "full")
+	for line, secret := range map[string]string{
+		"ls -la": "", "cat a.go src/b.go": "", "cat .env": ".env", "head -n 1 -- keys/id_rsa": "keys/id_rsa", "cd keys && cat id_rsa": "keys/id_rsa",
+		"cat a.go | grep x": "", "grep -rn x src": "", "grep -rn x .": "any", "grep -rn x": "any", "grep -rn x keys": "keys/id_rsa", "rg x keys": "keys/id_rsa",
+		"rg x": "keys/id_rsa", "rg x clean": "", "rg x dots": "", "rg --hidden x dots": "dots/.env", "rg -uu x dots": "dots/.env", "grep -r x dots": "dots/.env",
+		"diff clean dots": "dots/.env", "git show HEAD:.env": ".env", "wc -l < .env": ".env", "cat .en\\v": ".env", "cat @.env": "", "git diff -- .env": ".env",
+	} {
+		needs, found := needsOf(t, env, line), ""
+		if !needs[0].Shell.ReadOnly || needs[0].Danger != tools.Safe {
+			t.Errorf("%s: %+v", line, needs[0])
+		}
+		for _, n := range needs[1:] {
+			if n.Act != tools.Reads {
+				t.Errorf("%s needs %s", line, n)
+			}
+			if n.Place.Class().Is(sandbox.Secret) {
+				found = env.Paths.Rel(n.Place.Path())
+			}
+		}
+		if found != secret && (secret != "any" || found == "") {
+			t.Errorf("%s reads %q, want %q", line, found, secret)
+		}
+	}
+	for _, line := range []string{
+		"cat /etc/passwd", "ls ..", "git -C /evil status", "cat ../x", "git diff /etc/passwd a.go", "cat /proc/self/environ", "ls /", "find / -name x",
+		"cat a.go; touch x", "cat" + many(100),
+	} {
+		if n := needsOf(t, env, line); len(n) != 1 || n[0].Shell.ReadOnly || n[0].Danger == tools.Safe {
+			t.Errorf("%s: %+v", line, n)
+		}
+	}
+}
+
+// many are operands.
+func many(n int) (s string) {
+	for i := range n {
+		s += " f" + strconv.Itoa(i)
+	}
+	return s
+}
+
+// A folder with more files than are looked up is not read unasked.
+func TestCaseC20ManyFiles(t *testing.T) {
+	env := workspaceOf(t, "full")
+	for i := range 40 {
+		for k := range 520 {
+			dir := filepath.Join(env.Paths.Cwd, "many", strconv.Itoa(i))
+			if k == 0 {
+				if err := os.MkdirAll(dir, 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(k)), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := needsOf(t, env, "grep -r x many"); n[0].Shell.ReadOnly {
+		t.Errorf("%+v", n)
+	}
+	if n := needsOf(t, env, "grep -r x many/1"); !n[0].Shell.ReadOnly {
+		t.Errorf("%+v", n)
+	}
+}
+
+func TestF172Semantic(t *testing.T) {
+	for line, want := range map[string]string{"git status | head": "read", "rg x": "search", "sed -i s/a/b/ f": "write", "make": "write", "cat /etc/passwd": "write"} {
+		args, _ := json.Marshal(map[string]string{"command": line})
+		if _, p := call(t, &scripted{level: "full"}, string(args)); p == nil || p.Semantic != want || len(p.Locations) != 1 {
+			t.Errorf("%s: %+v, want %s", line, p, want)
+		}
+	}
+}
+
+// A command that provably only reads may have a shorter time than others, unless the call names one.
+func TestF170ReadOnlyTimeout(t *testing.T) {
+	for args, want := range map[string]time.Duration{
+		`{"command":"ls"}`: 5 * time.Second, `{"command":"make"}`: 30 * time.Second, `{"command":"ls","timeout_ms":9000}`: 9 * time.Second,
+	} {
+		env := toolstest.Workspace(t, &txtar.Archive{})
+		s := &scripted{}
+		env.Runner, env.Limits.BashReadOnlyTimeout = s, 5*time.Second
+		if toolstest.Call(t.Context(), New(), env, args); s.got.Timeout != want {
+			t.Errorf("%s: %v, want %v", args, s.got.Timeout, want)
+		}
+	}
+}
+
+// In each mode a command that provably only reads runs unasked, in a sandbox alone; a file of keys asks; and what is forbidden is
+// denied whatever a person would say.
+func TestF171_F127Asked(t *testing.T) {
+	for _, c := range []struct {
+		level, line, mode, want string
+	}{
+		{"full", "git status --short", "ask", ""},
+		{"full", "cat a.go | head -n 3", "readOnly", ""},
+		{"landlock+seccomp", "ls -la", "ask", ""},
+		{"none", "ls -la", "ask", "asked"},
+		{"none", "ls -la", "auto", "asked"},
+		{"full", "cat .env", "ask", "asked"},
+		{"full", "cat .env", "auto", "asked"},
+		{"full", "cat .env", "readOnly", "denied"},
+		{"full", "cat /etc/passwd", "ask", "asked"},
+		{"full", "touch x", "ask", "asked"},
+		{"full", "touch x", "auto", ""},
+		{"full", "touch x", "readOnly", "denied"},
+		{"full", "rm -rf build", "auto", "asked"},
+		{"full", "sudo ls", "ask", "denied"},
+		{"full", "sudo ls", "auto", "denied"},
+		{"none", "echo $(sudo ls)", "ask", "denied"},
+		{"full", "rm -rf ~", "auto", "denied"},
+	} {
+		w := toolstest.NewWorld(t, New())
+		for _, name := range []string{".env", "a.go"} {
+			if err := os.WriteFile(w.Path(name), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.Env.Runner, w.Host.Gate = &scripted{level: c.level}, gate.New(gate.Options{Mode: gate.Mode(c.mode), Cwd: w.Root})
+		args, err := json.Marshal(map[string]string{"command": c.line})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, got := w.Call("bash", string(args)), ""
+		switch {
+		case r.Error == tools.GateDenied:
+			got = "denied"
+		case len(w.Asked) > 0:
+			got = "asked"
+		}
+		if got != c.want {
+			t.Errorf("%s, level %s, mode %s: %q, want %q: %+v", c.line, c.level, c.mode, got, c.want, r)
+		}
+	}
+}
+
+// Where a session has no jobs, such as without the tool job_output, no command is left running.
+func TestF170aUnsupported(t *testing.T) {
+	s := &scripted{}
+	env := toolstest.Workspace(t, &txtar.Archive{})
+	env.Runner = s
+	if r, _ := toolstest.Call(t.Context(), New(), env, `{"command":"x","background":true}`); r.Error != tools.Unsupported || s.got.Argv != nil {
+		t.Errorf("%+v, %q", r, s.got.Argv)
+	}
+}
+
+// TestHiddenFilesAreNamed: a command that fails over a file which the sandbox hides says so, and no other does.
+func TestHiddenFilesAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		level, stderr string
+		code          int
+		want          bool
+	}{
+		{"full", "error: open(\".env\"): Permission denied\nfatal: cannot hash .env\n", 128, true},
+		{"full", "fatal: cannot hash .env\n", 0, false},
+		{"full", "fatal: cannot hash a.go dots/.env .envrc.none\n", 128, false},
+		{"landlock+seccomp", "fatal: cannot hash .env\n", 128, false},
+	} {
+		env := workspaceOf(t, c.level)
+		env.Runner = &scripted{level: c.level, outcome: sandbox.Outcome{ExitCode: c.code, Stderr: c.stderr}}
+		tool := New()
+		var err error
+		if env.Needs, err = tool.Needs(env, json.RawMessage(`{"command": "git add -A"}`)); err != nil {
+			t.Fatal(err)
+		}
+		p, err := tool.Plan(t.Context(), env, json.RawMessage(`{"command": "git add -A"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.Run(t.Context())
+		if err != nil || strings.Contains(r.Data, "commands: .env") || strings.Contains(r.Data, "every command: .env. They stay hidden") != c.want {
+			t.Errorf("%+v: %q, %v", c, r.Data, err)
+		}
 	}
 }

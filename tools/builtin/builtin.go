@@ -6,10 +6,13 @@ import (
 	"tandem/tools/bash"
 	"tandem/tools/clarify"
 	"tandem/tools/edit"
+	"tandem/tools/fetch"
 	"tandem/tools/glob"
 	"tandem/tools/grep"
 	"tandem/tools/list"
 	"tandem/tools/read"
+	"tandem/tools/web"
+	"tandem/tools/websearch"
 	"tandem/tools/write"
 )
 
@@ -17,12 +20,16 @@ import (
 func Tools() []tools.Tool {
 	return []tools.Tool{
 		bash.New(),
+		bash.NewJobOutput(),
+		bash.NewJobKill(),
 		clarify.New(),
 		edit.New(),
+		fetch.New(web.Client{}),
 		glob.New(),
 		grep.New(),
 		list.New(),
 		read.New(),
+		websearch.New(web.Client{}),
 		write.New(),
 	}
 }

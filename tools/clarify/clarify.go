@@ -18,15 +18,15 @@ import (
 var description string
 
 type option struct {
-	ID    string `json:"id" desc:"What is answered where the user takes this option." minlen:"1" nocoerce:"true"`
+	ID    string `json:"id" desc:"What is answered then." minlen:"1" nocoerce:"true"`
 	Label string `json:"label" desc:"What the user reads." minlen:"1" nocoerce:"true"`
 }
 
 type input struct {
 	Question string   `json:"question" desc:"The question, a whole sentence." minlen:"1" alias:"prompt,message" nocoerce:"true"`
-	Options  []option `json:"options,omitempty" desc:"The answers to choose from; the user may still answer freely."`
-	Default  string   `json:"default_answer,omitempty" desc:"The answer that holds if none comes in time." alias:"defaultAnswer" nocoerce:"true"`
-	Timeout  int      `json:"timeout_ms,omitempty" desc:"How long to wait, in milliseconds; as long as the turn lives if absent." min:"0" max:"86400000" alias:"timeoutMs"`
+	Options  []option `json:"options,omitempty" desc:"The user may still answer freely."`
+	Default  string   `json:"default_answer,omitempty" desc:"Holds if none comes in time." alias:"defaultAnswer" nocoerce:"true"`
+	Timeout  int      `json:"timeout_ms,omitempty" desc:"How long to wait; as long as the turn if absent." min:"0" max:"86400000" alias:"timeoutMs"`
 }
 
 type value struct {

@@ -22,7 +22,7 @@ var description string
 // Args are the arguments of edit_file.
 type Args struct {
 	Path       string `json:"path" desc:"The file to edit." minlen:"1" alias:"file_path,file,filename" nocoerce:"true"`
-	OldText    string `json:"old_text" desc:"The text to replace, exactly as it stands in the file, at one place only." alias:"old_string,old_str" nocoerce:"true"`
+	OldText    string `json:"old_text" desc:"The text to replace, exactly as in the file." alias:"old_string,old_str" nocoerce:"true"`
 	NewText    string `json:"new_text" desc:"The text to put in its place. Empty deletes." alias:"new_string,new_str" nocoerce:"true"`
 	ReplaceAll bool   `json:"replace_all,omitempty" desc:"Replace every place where old_text stands." default:"false"`
 }
@@ -56,15 +56,15 @@ func plan(ctx context.Context, env *tools.Env, in Args) (*tools.Plan, error) {
 	if in.OldText == in.NewText {
 		return nil, noChange()
 	}
-	place, err := env.Paths.Writable(in.Path)
+	now, err := env.Read(ctx, env.Place())
 	if err != nil {
 		return nil, err
 	}
-	path := place.Path()
-	now, views, err := tools.Seen(ctx, env, path, false)
+	path := env.Place().Path()
 	s := search{env: env, in: in, path: path, now: now, name: env.Name(path)}
+	views, err := tools.Seen(env, now, false)
 	switch {
-	case tools.Unread(env, path, err):
+	case tools.Unread(env, err):
 		return nil, s.unread()
 	case err != nil:
 		return nil, err
@@ -234,7 +234,7 @@ func (s *search) moved(v filetime.View, found []text.Conflict) error {
 func (s *search) ambiguous(v filetime.View, at []int) error {
 	now := v.Since.Apply(v.Text)
 	var names []string
-	e, shows := tools.Places(s.env), tools.Shows(s.env, s.path)
+	e, shows := tools.Places(s.env), tools.Shows(s.env)
 	for i, l := range at {
 		start := v.Since.MapPos(v.Text.LineStart(l-1), true)
 		if l = now.Line(start) + 1; i == 20 {
@@ -327,7 +327,7 @@ func (s *search) missing(views []filetime.View) error {
 	found, err := text.Locate(s.now.Text, s.in.OldText, s.in.NewText, true)
 	line, how := differs(s.now.Text, s.in.OldText)
 	switch {
-	case !tools.Shows(s.env, s.path):
+	case !tools.Shows(s.env):
 		b.WriteString("Read the file with read_file.")
 		return tools.Refuse(tools.TextNotFound, "not_found", "%s", b.String())
 	case err == nil:

@@ -13,10 +13,10 @@ import (
 	"tandem/tools"
 	"tandem/tools/edit"
 	"tandem/tools/read"
-	"tandem/tools/run/runtest"
+	"tandem/tools/toolstest"
 )
 
-func TestCases(t *testing.T) { runtest.Cases(t, edit.New(), read.New()) }
+func TestCases(t *testing.T) { toolstest.Cases(t, edit.New(), read.New()) }
 
 // While the agent edits one word after the other, quoting whole lines as it once saw them, a person types all over the
 // file. Every edit lands once, or is refused with nothing of it in the text; every character typed stays, in order.
@@ -24,7 +24,7 @@ func TestF157EditsUnderTyping(t *testing.T) {
 	const lines, words = 3, 4
 	conflicts, landed := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
-		w := runtest.NewWorld(t, edit.New())
+		w := toolstest.NewWorld(t, edit.New())
 		var body strings.Builder
 		for i := range lines * words {
 			end := " "
@@ -103,7 +103,7 @@ func TestF157EditsUnderTyping(t *testing.T) {
 
 // One small edit of a file of 1 MB, from the call to its result.
 func BenchmarkEditMegabyte(b *testing.B) {
-	w := runtest.NewWorld(b, edit.New())
+	w := toolstest.NewWorld(b, edit.New())
 	var body strings.Builder
 	for i := range 20_000 {
 		fmt.Fprintf(&body, "line %05d of a file that is a megabyte long, all in all\n", i)
@@ -125,7 +125,7 @@ func BenchmarkEditMegabyte(b *testing.B) {
 
 // TestFindingC8Region has an answer stay small whatever was put in, and show the part of a long line that was changed.
 func TestFindingC8Region(t *testing.T) {
-	w := runtest.NewWorld(t, edit.New())
+	w := toolstest.NewWorld(t, edit.New())
 	long := strings.Repeat("0123456789", 24_000)
 	w.Files.Put(w.Path("f"), "one\ntwo\n"+long[:120_000]+"HERE"+long[:120_000]+"\nthree\n", true)
 	if err := w.See("f", 1, 0); err != nil {

@@ -1,10 +1,28 @@
-// Package gate judges what calls need: may one go on, must a person be asked, or is it refused. It is a pure function of the
-// mode, the rules, the tool and its needs; nothing here asks anybody.
+// Package gate judges calls of tools: may a call go on, must a person be asked, or is it refused. It is a pure function of the
+// mode, the rules and the call; nothing here asks anybody, and nothing is looked up.
+//
+// A call needs things: files, a command, a host (tools.Need). Each need is judged by itself, and the strictest verdict on one
+// of them is the verdict on the call; deny is stricter than queue, queue than ask, ask than allow. For one need the first line
+// that applies decides:
+//
+//	1 deny   no tool may do it: Tandem's own files, .git, a forbidden command. Nothing switches this off.
+//	2 deny   a deny rule covers it, whoever wrote the rule.
+//	3 deny   sandbox.level is strict, and no sandbox confines the command.
+//	4 deny   the mode denies it, or queues it (plan).
+//	5 ask    it is asked about each time: keys, what runs later, danger, a command without a sandbox, what is not declared, and
+//	         what may be covered by a deny rule. No rule and no earlier answer allows it.
+//	6 ask    an ask rule covers it.
+//	7 allow  an allow rule covers it, from the user's own configuration or from an answer.
+//	8        what the mode says.
+//
+// So the order of rules means nothing, a deny cannot be undone, and an allow rule only answers questions: it never lifts a
+// refusal of the mode. A rule names a tool, and patterns of its parameters: paths as globs, commands word by word, see Rule.
+// Whether the rules of a repository may allow anything is decided where rules are read: they may not.
 package gate
 
 import (
+	"encoding/json"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -17,8 +35,9 @@ type Verdict uint8
 
 // The verdicts, from the strictest on.
 const (
-	Deny Verdict = iota
-	Ask          // a person decides
+	Deny  Verdict = iota
+	Queue         // it is not done now, but may become part of a plan
+	Ask           // a person decides
 	Allow
 )
 
@@ -28,144 +47,266 @@ func (v Verdict) String() string {
 		return "allow"
 	case Ask:
 		return "ask"
+	case Queue:
+		return "queue"
 	}
 	return "deny"
 }
 
-// Decision is a verdict with its grounds: a sentence for a person and a model, the rule that decided, and the layer that
-// the rule belongs to.
+// Layers name who decided.
+const (
+	LayerBuiltin = "protected" // line 1
+	LayerRules   = "rules"     // lines 2, 6 and 7
+	LayerSandbox = "sandbox"   // line 3
+	LayerMode    = "mode"      // lines 4, 5 and 8
+)
+
+// Call is what is judged.
+type Call struct {
+	Tool tools.Tool
+	// Args are the checked arguments, with their canonical names and the defaults; nil where only the needs are known.
+	Args  json.RawMessage
+	Needs []tools.Need
+	// Turn is that of the call; 0 is none.
+	Turn int
+}
+
+// Decision is a verdict with its grounds: a sentence for a person and a model, the id of the rule that decided or the name of
+// the mode, and the layer that it belongs to.
 type Decision struct {
 	Verdict Verdict
 	Reason  string
 	Rule    string
 	Layer   string
+	// Once says of Ask that an answer is about this call alone.
+	Once bool
+	// Allows and Denies are the rules by which the question need not be asked again; nil where there is none, as with Once.
+	Allows, Denies *Rule
+	// Edits are the files, by canonical path, where the question is only about edits of files; nil otherwise.
+	Edits []string
 }
 
-// Mode is how much a session may do without asking. It is a run.Gate.
-type Mode string
+// Policy is a mode and the rules on top of it. It is never changed; all methods may be called concurrently.
+type Policy struct {
+	mode     Mode
+	row      ModeRow
+	known    bool
+	confined bool
+	rules    map[Verdict][]*rule
+}
 
-// The modes, from the strictest on.
-const (
-	ModeReadOnly    Mode = "readOnly"
-	ModeAsk         Mode = "ask"
-	ModeAcceptEdits Mode = "acceptEdits"
-	ModeAuto        Mode = "auto"
-)
-
-// ModeRow is everything that there is to know of one mode: Name tells a person what it does, the others are what it says
-// to each operation.
-type ModeRow struct {
+// Options make a Policy.
+type Options struct {
 	Mode Mode
-	Name string
-
-	Look, Edit, Overwrite, Command, Unconfined, Network, Unknown Verdict
-	// Secret is about reading or changing what holds keys and passwords, LaterCode about changing what runs later, or changes
-	// under other names too, each where the other columns do not say something stricter. See sandbox.Class.
-	Secret, LaterCode Verdict
+	// Strict refuses commands that no sandbox confines.
+	Strict bool
+	// Cwd is the canonical folder of the session, which relative patterns start from.
+	Cwd   string
+	Rules []Rule
 }
 
-// Modes is the table of modes, the strictest first. Settings, flags and clients that list the modes are compared with it.
-func Modes() []ModeRow {
-	return []ModeRow{
-		{Mode: ModeReadOnly, Name: "Only look", Look: Allow},
-		{
-			Mode: ModeAsk, Name: "Ask before every change",
-			Look: Allow, Edit: Ask, Overwrite: Ask, Command: Ask, Unconfined: Ask, Network: Ask, Unknown: Ask, Secret: Ask, LaterCode: Ask,
-		},
-		{
-			Mode: ModeAcceptEdits, Name: "Ask before overwriting, deleting and moving",
-			Look: Allow, Edit: Allow, Overwrite: Ask, Command: Ask, Unconfined: Ask, Network: Ask, Unknown: Ask, Secret: Ask, LaterCode: Ask,
-		},
-		{
-			Mode: ModeAuto, Name: "Edit without asking",
-			Look: Allow, Edit: Allow, Overwrite: Allow, Command: Allow, Unconfined: Ask, Network: Ask, Unknown: Ask, Secret: Ask, LaterCode: Ask,
-		},
-	}
-}
-
-// row is the table's row for m. ok is false where there is no such mode, and then the row denies everything.
-func (m Mode) row() (r ModeRow, ok bool) {
-	rows := Modes()
-	if i := slices.IndexFunc(rows, func(r ModeRow) bool { return r.Mode == m }); i >= 0 {
-		return rows[i], true
-	}
-	return r, false
-}
-
-// Known says that there is such a mode.
-func (m Mode) Known() bool {
-	_, ok := m.row()
-	return ok
-}
-
-// AtMost is m, or limit where m is looser.
-func (m Mode) AtMost(limit Mode) Mode {
-	order := func(m Mode) int { return slices.IndexFunc(Modes(), func(r ModeRow) bool { return r.Mode == m }) }
-	if order(m) > order(limit) {
-		return limit
-	}
-	return m
-}
-
-const forbidden = "touches what no tool may touch"
-
-// of is what a person is told of a need, and what the row says to it.
-func (r ModeRow) of(n tools.Need) (what string, v Verdict) {
-	switch n.Act {
-	case tools.Nothing, tools.Reads:
-		what, v = "only looks", r.Look
-	case tools.Creates:
-		what, v = "makes a new file", r.Edit
-	case tools.Edits:
-		what, v = "changes a file", r.Edit
-	case tools.Replaces:
-		what, v = "replaces, deletes or moves a file", r.Overwrite
-	case tools.Runs:
-		if n.Confined {
-			return "runs a command", r.Command
+// New makes a policy. Rules for other workspaces are left out.
+func New(o Options) *Policy {
+	p := &Policy{mode: o.Mode, confined: o.Strict, rules: map[Verdict][]*rule{}}
+	p.row, p.known = o.Mode.row()
+	for _, r := range o.Rules {
+		if r.here(o.Cwd) {
+			p.rules[r.Effect] = append(p.rules[r.Effect], compile(r, o.Cwd))
 		}
-		return "runs a command with no sandbox in force", r.Unconfined
-	case tools.Reaches:
-		return "reaches out to the network", r.Network
-	default:
-		return "does not say what it does", r.Unknown
 	}
-	if n.Place == (sandbox.Place{}) { // it is about no file in particular
-		return what, v
-	}
-	switch class := n.Place.Class(); {
-	case class.Is(sandbox.Internal), class.Is(sandbox.Own) && n.Act.Writes():
-		return forbidden, Deny
-	case class.Is(sandbox.Secret) && n.Act.Writes():
-		return "changes a file that holds keys or passwords", min(v, r.Secret)
-	case class.Is(sandbox.Secret):
-		return "reads a file that holds keys or passwords", min(v, r.Secret)
-	case class.Is(sandbox.LaterCode) && n.Act.Writes():
-		return "changes a file that runs later or tells programs what to do", min(v, r.LaterCode)
-	case class.Is(sandbox.Linked) && n.Act.Writes():
-		return "changes a file that has other names (hard links), which change with it", min(v, r.LaterCode)
-	}
-	return what, v
+	return p
 }
 
-// Judge says what the mode says to the needs of a call: the strictest of what it says to each. A mode that is not known
-// denies everything, and no needs are unknown ones.
-func (m Mode) Judge(t tools.Tool, needs []tools.Need) Decision {
-	row, known := m.row()
-	what, verdict := row.of(tools.Need{})
+// Judge says what the rules and the mode say to a call. A mode that is not known denies everything, and no needs are unknown
+// ones.
+func (p *Policy) Judge(c Call) Decision {
+	name := c.Tool.Spec().Name
+	if !p.known {
+		return Decision{Reason: fmt.Sprintf("there is no mode %q", string(p.mode)), Rule: string(p.mode), Layer: LayerMode}
+	}
+	needs := c.Needs
+	if len(needs) == 0 {
+		needs = []tools.Need{{}}
+	}
+	var worst Decision
+	var asked []tools.Need
 	for i, n := range needs {
-		if w, v := row.of(honest(t, n)); i == 0 || v < verdict {
-			what, verdict = w, v
+		d := p.judge(c, honest(c.Tool, n))
+		if d.Verdict == Ask {
+			asked = append(asked, n)
+		}
+		if i == 0 || d.Verdict < worst.Verdict || d.Verdict == worst.Verdict && d.Once && !worst.Once {
+			worst = d
 		}
 	}
-	d := Decision{Verdict: verdict, Reason: fmt.Sprintf("%s %s", t.Spec().Name, what), Layer: "mode", Rule: string(m)}
+	worst.Reason = name + " " + worst.Reason
+	if worst.Verdict == Ask && !worst.Once {
+		worst.Allows, worst.Denies, worst.Edits = derive(c, asked)
+	}
+	return worst
+}
+
+// judge is the eight lines for one need. The reason follows the name of the tool.
+func (p *Policy) judge(c Call, n tools.Need) Decision {
+	op := p.row.of(c.Tool, n)
+	if op.never != "" {
+		return Decision{Reason: op.never, Rule: "built-in", Layer: LayerBuiltin}
+	}
+	denying, covered := p.covering(Deny, c, n)
+	if covered == yes {
+		return Decision{Reason: "is refused by " + denying.name(), Rule: denying.ID(), Layer: LayerRules}
+	}
+	if p.confined && n.Act == tools.Runs && !n.Confined {
+		return Decision{
+			Reason: "is refused: sandbox.level is strict, and there is no sandbox that could confine the command",
+			Rule:   "sandbox.level", Layer: LayerSandbox,
+		}
+	}
+	d := Decision{Verdict: op.verdict, Reason: op.what, Rule: string(p.mode), Layer: LayerMode}
 	switch {
-	case !known:
-		d.Reason = fmt.Sprintf("there is no mode %q", string(m))
-	case verdict == Deny && what != forbidden:
-		d.Reason += ", and the mode is " + string(m)
+	case d.Verdict < Ask:
+		d.Reason += ", and the mode is " + string(p.mode)
+		return d
+	case op.each:
+		d.Verdict, d.Once = Ask, true
+		return d
+	case covered == maybe:
+		return Decision{
+			Verdict: Ask, Once: true, Rule: denying.ID(), Layer: LayerRules,
+			Reason: fmt.Sprintf("%s, and nobody can tell whether %s is about it", op.what, denying.name()),
+		}
+	}
+	if r, covers := p.covering(Ask, c, n); covers != no {
+		return Decision{
+			Verdict: Ask, Reason: fmt.Sprintf("%s, and %s wants a question", op.what, r.name()), Rule: r.ID(), Layer: LayerRules,
+			Once: true,
+		}
+	}
+	if d.Verdict == Ask {
+		if r := p.allowing(c, n); r != nil {
+			return Decision{Verdict: Allow, Reason: fmt.Sprintf("%s, which %s allows", op.what, r.name()), Rule: r.ID(), Layer: LayerRules}
+		}
 	}
 	return d
+}
+
+// covering finds the rule of an effect that covers the most of a need: any part of it is enough.
+func (p *Policy) covering(effect Verdict, c Call, n tools.Need) (found *rule, most match) {
+	for _, r := range p.rules[effect] {
+		for _, argv := range parts(n) {
+			if m := r.covers(c, n, argv); m > most {
+				found, most = r, m
+			}
+		}
+	}
+	return found, most
+}
+
+// allowing finds the rules that cover all parts of a need, and gives the first.
+func (p *Policy) allowing(c Call, n tools.Need) (first *rule) {
+	for _, argv := range parts(n) {
+		i := slices.IndexFunc(p.rules[Allow], func(r *rule) bool { return r.covers(c, n, argv) == yes })
+		if i < 0 {
+			return nil
+		}
+		if first == nil {
+			first = p.rules[Allow][i]
+		}
+	}
+	return first
+}
+
+// parts are the simple commands of a command line, else one part that is all of it, nil.
+func parts(n tools.Need) [][]string {
+	if n.Act == tools.Runs && len(n.Shell.Calls) > 0 {
+		return n.Shell.Calls
+	}
+	return [][]string{nil}
+}
+
+// Drops says at which stage a tool is left out of what a model is offered, since every call of it is denied: "mode" or "deny",
+// and the reason; "" is offered.
+func (p *Policy) Drops(s tools.Spec) (stage, reason string) {
+	for _, r := range p.rules[Deny] {
+		if len(r.Params) == 0 && r.about(s) {
+			return "deny", "is refused by " + r.name()
+		}
+	}
+	denied := false
+	switch s.Class {
+	case tools.ClassWrite:
+		denied = max(p.row.Edit, p.row.Overwrite) == Deny
+	case tools.ClassNetwork:
+		denied = p.row.Network == Deny
+	}
+	if denied {
+		return "mode", "the mode is " + string(p.mode)
+	}
+	return "", ""
+}
+
+// operation is what a need is about, as a person is told, and what the mode says to it. each is asked about each time, never is
+// why it is denied in every mode.
+type operation struct {
+	what    string
+	verdict Verdict
+	each    bool
+	never   string
+}
+
+// of finds the column of the table.
+func (r ModeRow) of(t tools.Tool, n tools.Need) operation {
+	var op operation
+	switch n.Act {
+	case tools.Nothing, tools.Reads:
+		op = operation{what: "only looks", verdict: r.Look}
+	case tools.Creates:
+		op = operation{what: "makes a new file", verdict: r.Edit}
+	case tools.Edits:
+		op = operation{what: "changes a file", verdict: r.Edit}
+	case tools.Replaces:
+		op = operation{what: "replaces, deletes or moves a file", verdict: r.Overwrite}
+	case tools.Runs:
+		op = operation{what: "runs a command", verdict: r.Command}
+		if n.Shell.ReadOnly && n.Shell.Forbidden == "" {
+			op = operation{what: "runs a command that only reads", verdict: r.Look}
+		}
+	case tools.Reaches:
+		op = operation{what: "reaches out to the network", verdict: r.Network}
+	default:
+		op = operation{what: "does not say what it does", verdict: r.Unknown, each: true}
+	}
+	each := func(what string, v Verdict) {
+		op = operation{what: what, verdict: min(op.verdict, v), each: true, never: op.never}
+	}
+	if n.Danger == tools.Dangerous || t.Spec().Danger == tools.Dangerous {
+		each(op.what+", and it is dangerous", r.Dangerous)
+	}
+	if n.Act == tools.Runs {
+		if !n.Confined {
+			each("runs a command with no sandbox in force", r.Unconfined)
+		}
+		if n.Shell.Forbidden != "" {
+			op.never = "is refused: " + n.Shell.Forbidden
+		}
+		return op
+	}
+	if n.Place == (sandbox.Place{}) { // it is about no file in particular
+		return op
+	}
+	switch class, writes := n.Place.Class(), n.Act.Writes(); {
+	case class.Is(sandbox.Internal), class.Is(sandbox.Own) && writes:
+		op.never = "touches what no tool may touch"
+	case class.Is(sandbox.Secret) && writes:
+		each("changes a file that holds keys or passwords", r.Secret)
+	case class.Is(sandbox.Secret):
+		each("reads a file that holds keys or passwords", r.Secret)
+	case class.Is(sandbox.LaterCode) && writes:
+		each("changes a file that runs later or tells programs what to do", r.LaterCode)
+	case class.Is(sandbox.Linked) && writes:
+		each("changes a file that has other names (hard links), which change with it", r.LaterCode)
+	}
+	return op
 }
 
 // honest is the need, except that a tool which may change something cannot pass for one that only looks.
@@ -182,48 +323,15 @@ func honest(t tools.Tool, n tools.Need) tools.Need {
 	return n
 }
 
-// Policy is a mode with what the configuration says on top of it. It is a run.Gate.
-type Policy struct {
-	Mode Mode
-	// Deny and Ask are rules about tools. A refusal counts more than a question, and both more than the mode's yes.
-	Deny, Ask []Rule
-	// Confined refuses commands that no sandbox confines.
-	Confined bool
-}
-
-// Rule is about the tools whose name or alias Tool matches, whatever the case of the letters; * stands for any of them.
-// A pattern that is none matches every tool. Name is what the rule is called before a person.
-type Rule struct{ Tool, Name string }
-
-func (r Rule) matches(s tools.Spec) bool {
-	return slices.ContainsFunc(append([]string{s.Name}, s.Aliases...), func(name string) bool {
-		ok, err := path.Match(strings.ToLower(r.Tool), strings.ToLower(name))
-		return ok || err != nil
-	})
-}
-
-// Judge says what the rules and the mode say to the needs of a call.
-func (p Policy) Judge(t tools.Tool, needs []tools.Need) Decision {
-	spec := t.Spec()
-	about := func(r Rule) bool { return r.matches(spec) }
-	if i := slices.IndexFunc(p.Deny, about); i >= 0 {
-		return Decision{
-			Verdict: Deny, Reason: fmt.Sprintf("%s is refused by %s", spec.Name, p.Deny[i].Name), Rule: p.Deny[i].Tool, Layer: "rules",
-		}
+// text is an argument as a pattern sees it: a string as it is, any other value as JSON. ok is false where it is absent.
+func (c Call) text(param string) (s string, ok bool) {
+	var args map[string]json.RawMessage
+	if json.Unmarshal(c.Args, &args) != nil {
+		return "", false
 	}
-	d := p.Mode.Judge(t, needs)
-	if p.Confined && d.Verdict != Deny && slices.ContainsFunc(needs, unconfined) {
-		return Decision{
-			Verdict: Deny, Reason: "sandbox.level is strict, and there is no sandbox that could confine the command",
-			Rule: "sandbox.level", Layer: "sandbox",
-		}
+	raw, ok := args[param]
+	if ok && json.Unmarshal(raw, &s) != nil {
+		s = strings.TrimSpace(string(raw))
 	}
-	if i := slices.IndexFunc(p.Ask, about); i >= 0 && d.Verdict == Allow {
-		d = Decision{
-			Verdict: Ask, Reason: fmt.Sprintf("%s, and %s wants a question", d.Reason, p.Ask[i].Name), Rule: p.Ask[i].Tool, Layer: "rules",
-		}
-	}
-	return d
+	return s, ok
 }
-
-func unconfined(n tools.Need) bool { return n.Act == tools.Runs && !n.Confined }

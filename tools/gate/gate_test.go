@@ -8,6 +8,8 @@ import (
 	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/gate"
+	"tandem/tools/schema"
+	shellparse "tandem/tools/shell"
 )
 
 type tool struct {
@@ -16,6 +18,25 @@ type tool struct {
 }
 
 func (t tool) Spec() tools.Spec { return t.spec }
+
+func (tool) Schema() *schema.Schema {
+	s, err := schema.For[struct {
+		Path    string `json:"path,omitempty" alias:"file_path"`
+		Command string `json:"command,omitempty"`
+		Cwd     string `json:"cwd,omitempty"`
+		Mode    string `json:"mode,omitempty"`
+		URL     string `json:"url,omitempty"`
+	}]()
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// judged is what a mode says to needs of a tool.
+func judged(m gate.Mode, t tools.Tool, needs []tools.Need) gate.Decision {
+	return m.Judge(gate.Call{Tool: t, Needs: needs})
+}
 
 // place is one below a root, whose class is that of its name.
 func place(t *testing.T, name string) sandbox.Place {
@@ -42,64 +63,70 @@ func linkedPlace(t *testing.T) sandbox.Place {
 	return p
 }
 
-func TestF167_F205_F212TableOfModes(t *testing.T) {
+func TestF167_F205_F207_F212_F214TableOfModes(t *testing.T) {
 	code, secret, git := place(t, ".vscode/tasks.json"), place(t, ".env"), place(t, ".git/config")
+	reads := shellparse.Command{Calls: [][]string{{"ls"}}, Literal: true, ReadOnly: true}
 	both, linked := place(t, ".docker/.git/config"), linkedPlace(t)
 	for _, c := range []struct {
 		kind             tools.Kind
 		need             tools.Need
 		ask, edits, auto string
-		only             string
+		only, plan       string
 		reason           string
 	}{
-		{tools.Read, tools.Need{Act: tools.Reads}, "allow", "allow", "allow", "allow", "x only looks"},
-		{tools.Search, tools.Need{Act: tools.Reads}, "allow", "allow", "allow", "allow", "x only looks"},
-		{tools.Execute, tools.Need{Act: tools.Reads}, "allow", "allow", "allow", "allow", "x only looks"},
-		{tools.Think, tools.Need{Act: tools.Nothing}, "allow", "allow", "allow", "allow", "x only looks"},
-		{tools.Edit, tools.Need{Act: tools.Edits}, "ask", "allow", "allow", "deny", "x changes a file"},
-		{tools.Edit, tools.Need{Act: tools.Creates}, "ask", "allow", "allow", "deny", "x makes a new file"},
-		{tools.Edit, tools.Need{Act: tools.Replaces}, "ask", "ask", "allow", "deny", "x replaces, deletes or moves a file"},
-		{tools.Execute, tools.Need{Act: tools.Runs, Confined: true}, "ask", "ask", "allow", "deny", "x runs a command"},
-		{tools.Execute, tools.Need{Act: tools.Runs}, "ask", "ask", "ask", "deny", "x runs a command with no sandbox in force"},
-		{tools.Fetch, tools.Need{Act: tools.Reaches}, "ask", "ask", "ask", "deny", "x reaches out to the network"},
-		{tools.Edit, tools.Need{Act: 200}, "ask", "ask", "ask", "deny", "x does not say what it does"},
+		{tools.Read, tools.Need{Act: tools.Reads}, "allow", "allow", "allow", "allow", "allow", "x only looks"},
+		{tools.Search, tools.Need{Act: tools.Reads}, "allow", "allow", "allow", "allow", "allow", "x only looks"},
+		{tools.Execute, tools.Need{Act: tools.Reads}, "allow", "allow", "allow", "allow", "allow", "x only looks"},
+		{tools.Think, tools.Need{Act: tools.Nothing}, "allow", "allow", "allow", "allow", "allow", "x only looks"},
+		{tools.Edit, tools.Need{Act: tools.Edits}, "ask", "allow", "allow", "deny", "queue", "x changes a file"},
+		{tools.Edit, tools.Need{Act: tools.Creates}, "ask", "allow", "allow", "deny", "queue", "x makes a new file"},
+		{tools.Edit, tools.Need{Act: tools.Replaces}, "ask", "ask", "allow", "deny", "queue", "x replaces, deletes or moves a file"},
+		{tools.Execute, tools.Need{Act: tools.Runs, Confined: true}, "ask", "ask", "allow", "deny", "queue", "x runs a command"},
+		{tools.Execute, tools.Need{Act: tools.Runs}, "ask", "ask", "ask", "deny", "deny", "x runs a command with no sandbox in force"},
+		{tools.Execute, tools.Need{Act: tools.Runs, Confined: true, Shell: reads}, "allow", "allow", "allow", "allow", "allow", "x runs a command that only reads"},
+		{tools.Execute, tools.Need{Act: tools.Runs, Shell: reads}, "ask", "ask", "ask", "deny", "deny", "x runs a command with no sandbox in force"},
+		{tools.Execute, tools.Need{Act: tools.Runs, Confined: true, Danger: tools.Dangerous}, "ask", "ask", "ask", "deny", "queue", "x runs a command, and it is dangerous"},
+		{tools.Execute, tools.Need{Act: tools.Runs, Confined: true, Shell: shellparse.Command{ReadOnly: true, Forbidden: "no"}}, "deny", "deny", "deny", "deny", "deny", ""},
+		{tools.Delete, tools.Need{Act: tools.Replaces, Danger: tools.Dangerous}, "ask", "ask", "ask", "deny", "queue", "x replaces, deletes or moves a file, and it is dangerous"},
+		{tools.Fetch, tools.Need{Act: tools.Reaches}, "ask", "ask", "ask", "deny", "ask", "x reaches out to the network"},
+		{tools.Edit, tools.Need{Act: 200}, "ask", "ask", "ask", "deny", "deny", "x does not say what it does"},
 		// What may change something does not pass for a read.
-		{tools.Edit, tools.Need{Act: tools.Reads}, "ask", "ask", "allow", "deny", "x replaces, deletes or moves a file"},
-		{tools.Other, tools.Need{Act: tools.Reads}, "ask", "ask", "ask", "deny", "x reaches out to the network"},
+		{tools.Edit, tools.Need{Act: tools.Reads}, "ask", "ask", "allow", "deny", "queue", "x replaces, deletes or moves a file"},
+		{tools.Other, tools.Need{Act: tools.Reads}, "ask", "ask", "ask", "deny", "ask", "x reaches out to the network"},
 		// By class.
-		{tools.Read, tools.Need{Act: tools.Reads, Place: code}, "allow", "allow", "allow", "allow", "x only looks"},
-		{tools.Edit, tools.Need{Act: tools.Edits, Place: code}, "ask", "ask", "ask", "deny", "x changes a file that runs later or tells programs what to do"},
-		{tools.Edit, tools.Need{Act: tools.Creates, Place: code}, "ask", "ask", "ask", "deny", "x changes a file that runs later or tells programs what to do"},
-		{tools.Read, tools.Need{Act: tools.Reads, Place: secret}, "ask", "ask", "ask", "deny", "x reads a file that holds keys or passwords"},
-		{tools.Edit, tools.Need{Act: tools.Edits, Place: secret}, "ask", "ask", "ask", "deny", "x changes a file that holds keys or passwords"},
-		{tools.Read, tools.Need{Act: tools.Reads, Place: git}, "allow", "allow", "allow", "allow", "x only looks"},
-		{tools.Read, tools.Need{Act: tools.Reads, Place: linked}, "allow", "allow", "allow", "allow", "x only looks"},
+		{tools.Read, tools.Need{Act: tools.Reads, Place: code}, "allow", "allow", "allow", "allow", "allow", "x only looks"},
+		{tools.Edit, tools.Need{Act: tools.Edits, Place: code}, "ask", "ask", "ask", "deny", "deny", "x changes a file that runs later or tells programs what to do"},
+		{tools.Edit, tools.Need{Act: tools.Creates, Place: code}, "ask", "ask", "ask", "deny", "deny", "x changes a file that runs later or tells programs what to do"},
+		{tools.Read, tools.Need{Act: tools.Reads, Place: secret}, "ask", "ask", "ask", "deny", "ask", "x reads a file that holds keys or passwords"},
+		{tools.Edit, tools.Need{Act: tools.Edits, Place: secret}, "ask", "ask", "ask", "deny", "queue", "x changes a file that holds keys or passwords"},
+		{tools.Read, tools.Need{Act: tools.Reads, Place: git}, "allow", "allow", "allow", "allow", "allow", "x only looks"},
+		{tools.Read, tools.Need{Act: tools.Reads, Place: linked}, "allow", "allow", "allow", "allow", "allow", "x only looks"},
 		{
 			tools.Edit,
 			tools.Need{Act: tools.Edits, Place: linked},
-			"ask", "ask", "ask", "deny",
+			"ask", "ask", "ask", "deny", "deny",
 			"x changes a file that has other names (hard links), which change with it",
 		},
-		{tools.Read, tools.Need{Act: tools.Reads, Place: both}, "ask", "ask", "ask", "deny", "x reads a file that holds keys or passwords"},
-		{tools.Edit, tools.Need{Act: tools.Edits, Place: both}, "deny", "deny", "deny", "deny", "x touches what no tool may touch"},
-		{tools.Edit, tools.Need{Act: tools.Edits, Place: git}, "deny", "deny", "deny", "deny", "x touches what no tool may touch"},
+		{tools.Read, tools.Need{Act: tools.Reads, Place: both}, "ask", "ask", "ask", "deny", "ask", "x reads a file that holds keys or passwords"},
+		{tools.Edit, tools.Need{Act: tools.Edits, Place: both}, "deny", "deny", "deny", "deny", "deny", "x touches what no tool may touch"},
+		{tools.Edit, tools.Need{Act: tools.Edits, Place: git}, "deny", "deny", "deny", "deny", "deny", "x touches what no tool may touch"},
 	} {
 		x := tool{spec: tools.Spec{Name: "x", Kind: c.kind}}
 		for mode, want := range map[gate.Mode]string{
-			gate.ModeAsk: c.ask, gate.ModeAcceptEdits: c.edits, gate.ModeAuto: c.auto, gate.ModeReadOnly: c.only, "readonly": "deny", "plan": "deny",
+			gate.ModeAsk: c.ask, gate.ModeAcceptEdits: c.edits, gate.ModeAuto: c.auto, gate.ModeReadOnly: c.only, gate.ModePlan: c.plan, "readonly": "deny",
 		} {
-			d := mode.Judge(x, []tools.Need{c.need})
+			d := judged(mode, x, []tools.Need{c.need})
 			if d.Verdict.String() != want {
 				t.Errorf("%s, %s by a tool of kind %s: %s, want %s", mode, c.need, c.kind, d.Verdict, want)
 			}
-			if want != "deny" && d.Reason != c.reason {
+			if (want == "ask" || want == "allow") && d.Reason != c.reason {
 				t.Errorf("reason %q, want %q", d.Reason, c.reason)
 			}
 		}
 		// The strictest need decides, wherever it stands.
 		for _, needs := range [][]tools.Need{{{Act: tools.Reads}, c.need}, {c.need, {Act: tools.Reads}}} {
 			x := tool{spec: tools.Spec{Name: "x", Kind: tools.Execute}}
-			if got, want := gate.ModeAuto.Judge(x, needs).Verdict, gate.ModeAuto.Judge(x, []tools.Need{c.need}).Verdict; got != want {
+			if got, want := judged(gate.ModeAuto, x, needs).Verdict, judged(gate.ModeAuto, x, []tools.Need{c.need}).Verdict; got != want {
 				t.Errorf("%v: %s, want %s", needs, got, want)
 			}
 		}
@@ -111,10 +138,10 @@ func TestFindingB5UndeclaredAsks(t *testing.T) {
 	for _, kind := range []tools.Kind{tools.Read, tools.Search, tools.Think, tools.Execute, tools.Edit, tools.Other, ""} {
 		x := tool{spec: tools.Spec{Name: "x", Kind: kind}}
 		for mode, want := range map[gate.Mode]string{
-			gate.ModeAsk: "ask", gate.ModeAcceptEdits: "ask", gate.ModeAuto: "ask", gate.ModeReadOnly: "deny",
+			gate.ModeAsk: "ask", gate.ModeAcceptEdits: "ask", gate.ModeAuto: "ask", gate.ModeReadOnly: "deny", gate.ModePlan: "deny",
 		} {
 			for _, needs := range [][]tools.Need{nil, {}, {{}}, {{Act: tools.Nothing}, {}}} {
-				if d := mode.Judge(x, needs); d.Verdict.String() != want {
+				if d := judged(mode, x, needs); d.Verdict.String() != want {
 					t.Errorf("%s, kind %q, %v: %s, want %s", mode, kind, needs, d.Verdict, want)
 				}
 			}
@@ -128,47 +155,12 @@ func TestF130SchedulingIsNoPermission(t *testing.T) {
 		for act := tools.Unknown; act <= tools.Reaches; act++ {
 			verdicts := map[gate.Verdict]bool{}
 			for _, together := range []tools.Together{tools.Alone, tools.WithReads, tools.OtherFiles} {
-				d := mode.Judge(tool{spec: tools.Spec{Name: "x", Kind: tools.Execute, Together: together}}, []tools.Need{{Act: act}})
+				d := judged(mode, tool{spec: tools.Spec{Name: "x", Kind: tools.Execute, Together: together}}, []tools.Need{{Act: act}})
 				verdicts[d.Verdict] = true
 			}
 			if len(verdicts) != 1 {
 				t.Errorf("%s, act %d: %v", mode, act, verdicts)
 			}
-		}
-	}
-}
-
-func TestF016_F206_F227PolicyBeforeMode(t *testing.T) {
-	x := tool{spec: tools.Spec{Name: "edit_file", Aliases: []string{"Edit"}, Kind: tools.Edit}}
-	rule := func(name string) []gate.Rule {
-		return []gate.Rule{{Tool: "grep"}, {Tool: name, Name: "permissions.deny"}}
-	}
-	for _, c := range []struct {
-		policy                 gate.Policy
-		need                   tools.Need
-		verdict, layer, reason string
-	}{
-		{gate.Policy{Mode: gate.ModeAuto}, tools.Need{Act: tools.Edits}, "allow", "mode", "edit_file changes a file"},
-		{gate.Policy{Mode: gate.ModeAuto, Deny: rule("edit_file")}, tools.Need{Act: tools.Edits}, "deny", "rules", "edit_file is refused by permissions.deny"},
-		{gate.Policy{Mode: gate.ModeAuto, Deny: rule("EDIT")}, tools.Need{Act: tools.Reads}, "deny", "rules", "edit_file is refused by permissions.deny"},
-		{gate.Policy{Mode: gate.ModeAuto, Deny: rule("edit_*")}, tools.Need{Act: tools.Edits}, "deny", "rules", "edit_file is refused by permissions.deny"},
-		{gate.Policy{Mode: gate.ModeAuto, Deny: rule("[")}, tools.Need{Act: tools.Edits}, "deny", "rules", "edit_file is refused by permissions.deny"},
-		{gate.Policy{Mode: gate.ModeAuto, Deny: rule("write_file")}, tools.Need{Act: tools.Edits}, "allow", "mode", "edit_file changes a file"},
-		{gate.Policy{Mode: gate.ModeAuto, Ask: rule("*")}, tools.Need{Act: tools.Edits}, "ask", "rules", "edit_file changes a file, and permissions.deny wants a question"},
-		{gate.Policy{Mode: gate.ModeReadOnly, Ask: rule("*")}, tools.Need{Act: tools.Edits}, "deny", "mode", "edit_file changes a file, and the mode is readOnly"},
-		{gate.Policy{Mode: gate.ModeAuto, Ask: rule("*"), Deny: rule("edit")}, tools.Need{Act: tools.Edits}, "deny", "rules", "edit_file is refused by permissions.deny"},
-		{
-			gate.Policy{Mode: gate.ModeAuto, Confined: true},
-			tools.Need{Act: tools.Runs},
-			"deny", "sandbox",
-			"sandbox.level is strict, and there is no sandbox that could confine the command",
-		},
-		{gate.Policy{Mode: gate.ModeAuto, Confined: true}, tools.Need{Act: tools.Runs, Confined: true}, "allow", "mode", "edit_file runs a command"},
-		{gate.Policy{Mode: gate.ModeReadOnly, Confined: true}, tools.Need{Act: tools.Runs}, "deny", "mode", "edit_file runs a command with no sandbox in force, and the mode is readOnly"},
-	} {
-		d := c.policy.Judge(x, []tools.Need{c.need})
-		if d.Verdict.String() != c.verdict || d.Layer != c.layer || d.Reason != c.reason {
-			t.Errorf("%+v: %+v", c, d)
 		}
 	}
 }
@@ -186,6 +178,9 @@ func TestZeroVerdictDenies(t *testing.T) {
 	}
 	for i, r := range gate.Modes()[1:] { // from the strictest on
 		before := gate.Modes()[i]
+		if r.Secret != r.LaterCode && r.Mode != gate.ModePlan {
+			t.Errorf("%+v", r)
+		}
 		for _, pair := range [][2]gate.Verdict{
 			{before.Edit, r.Edit},
 			{before.Overwrite, r.Overwrite},
@@ -193,6 +188,9 @@ func TestZeroVerdictDenies(t *testing.T) {
 			{before.Unconfined, r.Unconfined},
 			{before.Network, r.Network},
 			{before.Unknown, r.Unknown},
+			{before.Dangerous, r.Dangerous},
+			{before.Secret, r.Secret},
+			{before.LaterCode, r.LaterCode},
 		} {
 			if pair[1] < pair[0] {
 				t.Errorf("%s is stricter than %s in one thing: %v, %v", r.Mode, before.Mode, pair[1], pair[0])

@@ -72,10 +72,7 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	if err != nil {
 		return nil, tools.Refuse(tools.InvalidArgs, "pattern", "Parameter validation failed:\npattern: %v", err)
 	}
-	place, err := env.Paths.Readable(in.place())
-	if err != nil {
-		return nil, err
-	}
+	place := env.Place()
 	return &tools.Plan{
 		Title: "Find " + in.Pattern, Kind: tools.Search, Danger: tools.Safe,
 		Semantic: "search",

@@ -14,7 +14,7 @@ import (
 )
 
 func TestCases(t *testing.T) {
-	toolstest.Run(t, func([]string) tools.Tool { return New() }, nil)
+	toolstest.Cases(t, New())
 }
 
 // An absolute pattern names the place itself.
@@ -58,7 +58,7 @@ func TestMany(t *testing.T) {
 func TestPlan(t *testing.T) {
 	env := toolstest.Workspace(t, &txtar.Archive{})
 	tool := New()
-	p, err := tool.Plan(t.Context(), env, json.RawMessage(`{"pattern":"*.go","path":"."}`))
+	p, err := toolstest.Plan(t.Context(), tool, env, json.RawMessage(`{"pattern":"*.go","path":"."}`))
 	if err != nil || p.Run == nil {
 		t.Errorf("%+v, %v", p, err)
 	}

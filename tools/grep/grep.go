@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -38,10 +37,10 @@ type input struct {
 	Glob       string `json:"glob,omitempty" desc:"Search only files whose path fits, for example *.go or src/**/*.ts." alias:"include"`
 	Type       string `json:"type,omitempty" desc:"Search only files of this type, for example go, py, ts, rust."`
 	OutputMode string `json:"output_mode" desc:"What to show." default:"content" enum:"content,files_with_matches,count"`
-	IgnoreCase bool   `json:"case_insensitive,omitempty" desc:"Take capital and small letters for the same." alias:"ignore_case,-i"`
+	IgnoreCase bool   `json:"case_insensitive,omitempty" desc:"Ignore case." alias:"ignore_case,-i"`
 	Word       bool   `json:"word,omitempty" desc:"Match whole words only." alias:"-w"`
 	Fixed      bool   `json:"fixed,omitempty" desc:"Take the pattern literally." alias:"fixed_strings,literal,-F"`
-	Multiline  bool   `json:"multiline,omitempty" desc:"Let a match run over several lines; . then stands for their ends too." alias:"-U"`
+	Multiline  bool   `json:"multiline,omitempty" desc:"Let a match run over lines; . fits their ends too." alias:"-U"`
 	Before     int    `json:"before,omitempty" desc:"Lines to show before each match." min:"0" max:"100" alias:"-B"`
 	After      int    `json:"after,omitempty" desc:"Lines to show after each match." min:"0" max:"100" alias:"-A"`
 	Context    int    `json:"context,omitempty" desc:"Lines to show before and after each match." min:"0" max:"100" alias:"-C"`
@@ -94,10 +93,7 @@ func plan(env *tools.Env, in input, searchers []searcher) (*tools.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	place, err := env.Paths.Readable(in.Path)
-	if err != nil {
-		return nil, err
-	}
+	place := env.Place()
 	return &tools.Plan{
 		Title: "Search " + in.Pattern, Kind: tools.Search, Danger: tools.Safe,
 		Semantic: "search",
@@ -218,7 +214,7 @@ func (q *query) overlay(ctx context.Context, env *tools.Env) error {
 		if !below || q.file != "" && rel != q.file || q.file == "" && (!q.wants(rel) || q.tree.Ignored(rel) || q.tree.Withholds(rel)) {
 			continue
 		}
-		snap, err := env.Files.Read(ctx, p)
+		snap, err := env.Read(ctx, q.folder.Join(rel))
 		if err != nil && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -246,7 +242,7 @@ func see(ctx context.Context, env *tools.Env, q *query, c *collector) error {
 		byPath[h.path] = append(byPath[h.path], h.lines...)
 	}
 	for _, p := range order {
-		snap, err := env.Files.Read(ctx, filepath.Join(q.dir, p))
+		snap, err := env.Read(ctx, q.folder.Join(p))
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

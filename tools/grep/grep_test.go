@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"go/build"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,38 +31,39 @@ import (
 	"tandem/tools/toolstest"
 )
 
-func prepare(t *testing.T, env *tools.Env, flags []string) {
+func prepare(t *testing.T, env *tools.Env, flag string) bool {
 	put := func(name, content string) {
 		if err := os.WriteFile(filepath.Join(env.Paths.Cwd, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, f := range flags {
-		switch f {
-		case "binary":
-			put("prog", "match\x00match\n")
-		case "odd":
-			put("latin1.txt", "caf\xe9 match\n")
-			put("dos.txt", "\uFEFFmatch one\r\nother\r\nmatch two\r\n")
-			put("a[b]{c}.txt", "match in an odd name\n")
-		case "config":
-			put(".ripgreprc", "--pre=./evil\n")
-			put("evil", "#!/bin/sh\ntouch executed\n")
-			if err := os.Chmod(env.Paths.Cwd+"/evil", 0o755); err != nil {
-				t.Fatal(err)
-			}
-			t.Setenv("RIPGREP_CONFIG_PATH", env.Paths.Cwd+"/.ripgreprc")
-			t.Cleanup(func() {
-				if _, err := os.Stat(env.Paths.Cwd + "/executed"); err == nil {
-					t.Error("the program of the configuration was run")
-				}
-			})
-		case "fifo":
-			if err := syscall.Mkfifo(env.Paths.Cwd+"/pipe", 0o600); err != nil {
-				t.Fatal(err)
-			}
+	switch flag {
+	case "binary":
+		put("prog", "match\x00match\n")
+	case "odd":
+		put("latin1.txt", "caf\xe9 match\n")
+		put("dos.txt", "\uFEFFmatch one\r\nother\r\nmatch two\r\n")
+		put("a[b]{c}.txt", "match in an odd name\n")
+	case "config":
+		put(".ripgreprc", "--pre=./evil\n")
+		put("evil", "#!/bin/sh\ntouch executed\n")
+		if err := os.Chmod(env.Paths.Cwd+"/evil", 0o755); err != nil {
+			t.Fatal(err)
 		}
+		t.Setenv("RIPGREP_CONFIG_PATH", env.Paths.Cwd+"/.ripgreprc")
+		t.Cleanup(func() {
+			if _, err := os.Stat(env.Paths.Cwd + "/executed"); err == nil {
+				t.Error("the program of the configuration was run")
+			}
+		})
+	case "fifo":
+		if err := syscall.Mkfifo(env.Paths.Cwd+"/pipe", 0o600); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		return false
 	}
+	return true
 }
 
 // Both ways to search give the same answers, to the letter.
@@ -70,10 +72,10 @@ func TestCases(t *testing.T) {
 		if _, err := exec.LookPath("rg"); err != nil {
 			t.Skip("no rg")
 		}
-		toolstest.Run(t, func([]string) tools.Tool { return define(ripgrep{}) }, prepare)
+		toolstest.Prepared(t, prepare, define(ripgrep{}))
 	})
 	t.Run("engine", func(t *testing.T) {
-		toolstest.Run(t, func([]string) tools.Tool { return define(engine{}) }, prepare)
+		toolstest.Prepared(t, prepare, define(engine{}))
 	})
 }
 
@@ -140,7 +142,7 @@ func TestF165Pages(t *testing.T) {
 
 // A line longer than can be shown is cut around the match and does not count as seen; a log of 100 MB is searched without
 // being held.
-func TestF092LongAndLarge(t *testing.T) {
+func TestF092_F257LongAndLarge(t *testing.T) {
 	both(t, func(t *testing.T, tool tools.Tool) {
 		env := workspace(t, txtar.File{Name: "disk/min.js", Data: []byte(strings.Repeat("é", 5000) + "NEEDLE" + strings.Repeat("x", 9000) + "\n")})
 		r := call(t, tool, env, `{"pattern":"NEEDLE"}`)
@@ -309,10 +311,48 @@ func TestF165WithoutRipgrep(t *testing.T) {
 	}
 }
 
+// babbler is a runner whose program prints more matches than anybody asks for, and ends when it is told to.
+type babbler struct {
+	none
+	ctx chan context.Context
+	end chan struct{}
+}
+
+func (b babbler) Start(ctx context.Context, c sandbox.Command) (sandbox.Process, error) {
+	b.ctx <- ctx
+	c.Output(sandbox.Stdout, []byte(`{"type":"begin","data":{"path":{"text":"./a"}}}`+"\n"))
+	for n := 1; n <= 200; n++ {
+		c.Output(sandbox.Stdout, fmt.Appendf(nil, `{"type":"match","data":{"lines":{"text":"match\n"},"line_number":%d,"submatches":[{}]}}`+"\n", n))
+	}
+	return b, nil
+}
+
+func (b babbler) Stdin() io.WriteCloser { return nil }
+func (b babbler) Stdout() io.ReadCloser { return nil }
+func (b babbler) Stop()                 {}
+
+func (b babbler) Wait() sandbox.Outcome {
+	<-b.end
+	return sandbox.Outcome{Cancelled: true, ExitCode: -1}
+}
+
+// TestEnoughIsNotWaitedFor: once there are as many matches as were asked for, the searcher is told to end, and the answer does not
+// wait until it has.
+func TestEnoughIsNotWaitedFor(t *testing.T) {
+	env := workspace(t, txtar.File{Name: "disk/a", Data: []byte(strings.Repeat("match\n", 200))})
+	b := babbler{ctx: make(chan context.Context, 1), end: make(chan struct{})}
+	defer close(b.end)
+	env.Helpers = b
+	if r := call(t, define(ripgrep{}), env, `{"pattern":"match"}`); !strings.HasPrefix(r.Data, "First 100 matches (more: offset=100)") {
+		t.Errorf("%+v", r)
+	}
+	<-(<-b.ctx).Done()
+}
+
 func TestCancelled(t *testing.T) {
 	both(t, func(t *testing.T, tool tools.Tool) {
 		env := workspace(t, txtar.File{Name: "disk/a", Data: []byte("match\n")})
-		p, err := tool.Plan(t.Context(), env, json.RawMessage(`{"pattern":"match","path":"."}`))
+		p, err := toolstest.Plan(t.Context(), tool, env, json.RawMessage(`{"pattern":"match","path":"."}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -328,7 +368,7 @@ func TestCancelled(t *testing.T) {
 func TestPlan(t *testing.T) {
 	env := workspace(t)
 	tool := New()
-	p, err := tool.Plan(t.Context(), env, json.RawMessage(`{"pattern":"x","path":"."}`))
+	p, err := toolstest.Plan(t.Context(), tool, env, json.RawMessage(`{"pattern":"x","path":"."}`))
 	if err != nil || p.Run == nil || p.Kind != tools.Search {
 		t.Errorf("%+v, %v", p, err)
 	}

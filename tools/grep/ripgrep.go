@@ -132,14 +132,18 @@ func (r ripgrep) run(
 		return fmt.Errorf("%w: %w", errUnavailable, err)
 	}
 	defer dir.Close()
+	profile := sandbox.Unconfined
+	if env.Helpers.Level().Confines() {
+		profile = sandbox.ReadOnly
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var pending []byte
-	enough, skipping := false, false
-	o, err := sandbox.Run(ctx, env.Helpers, sandbox.Command{
-		Argv: argv, Dir: dir, Profile: sandbox.Unconfined, Stdin: stdin, MaxOutput: 64 << 10,
+	enough, skipping := make(chan struct{}), false
+	p, err := env.Helpers.Start(ctx, sandbox.Command{
+		Argv: argv, Dir: dir, Profile: profile, Stdin: stdin, MaxOutput: 64 << 10,
 		Output: func(s sandbox.Stream, chunk []byte) {
-			if s != sandbox.Stdout || enough {
+			if s != sandbox.Stdout || closed(enough) {
 				return
 			}
 			for len(chunk) > 0 {
@@ -157,18 +161,25 @@ func (r ripgrep) run(
 					piece = append(pending, piece...)
 				}
 				if !skipping && !to.take(piece) {
-					enough = true
-					stop()
+					close(enough)
 					return
 				}
 				pending, skipping, chunk = pending[:0], false, chunk[end+1:]
 			}
 		},
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("%w: %w", errUnavailable, err)
-	case enough:
+	}
+	ended := make(chan sandbox.Outcome, 1)
+	go func() { ended <- p.Wait() }()
+	var o sandbox.Outcome
+	select {
+	case o = <-ended:
+	case <-enough: // the program is stopped, which nobody has to wait for
+	}
+	switch {
+	case closed(enough):
 		return nil
 	case o.TimedOut || o.Cancelled:
 		return context.Canceled
@@ -176,6 +187,15 @@ func (r ripgrep) run(
 		return r.complain(q, o)
 	}
 	return nil
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // complain words what ripgrep has against the question. With --no-messages it is silent about files that it cannot

@@ -15,6 +15,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/tools"
+	"tandem/tools/toolstest"
 )
 
 // TestFindingS11CostlyPatterns refuses patterns that are too long or repeat too much, and ends a search with one that is
@@ -37,7 +38,7 @@ func TestFindingS11CostlyPatterns(t *testing.T) {
 			`{"pattern":"([ab]{1,900}x|[ab]{1,800}y){1}q","path":"many.txt"}`,
 			`{"pattern":"([ab\\s]{1,900}x|[ab\\s]{1,800}y){1}q","path":"many.txt","multiline":true}`,
 		} {
-			plan, err := tool.Plan(t.Context(), env, []byte(args))
+			plan, err := toolstest.Plan(t.Context(), tool, env, []byte(args))
 			if err != nil {
 				t.Fatal(args, err)
 			}

@@ -54,13 +54,9 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 			return nil, tools.Refuse(tools.InvalidArgs, "pattern", "Parameter validation failed:\npattern: %v", err)
 		}
 	}
-	place, err := env.Paths.Readable(in.Path)
-	if err != nil {
-		return nil, err
-	}
-	path := place.Path()
+	place := env.Place()
 	return &tools.Plan{
-		Title: "List " + env.Name(path), Kind: tools.Read, Danger: tools.Safe,
+		Title: "List " + env.Name(place.Path()), Kind: tools.Read, Danger: tools.Safe,
 		Semantic: "read",
 		Run:      func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in, place) },
 	}, nil

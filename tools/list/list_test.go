@@ -17,20 +17,21 @@ import (
 )
 
 func TestCases(t *testing.T) {
-	toolstest.Run(t, func([]string) tools.Tool { return New() }, func(t *testing.T, env *tools.Env, flags []string) {
-		for _, f := range flags {
-			var err error
-			switch f {
-			case "fifo":
-				err = syscall.Mkfifo(env.Paths.Cwd+"/pipe", 0o600)
-			case "empty":
-				err = os.Mkdir(env.Paths.Cwd+"/empty", 0o755)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+	toolstest.Prepared(t, func(t *testing.T, env *tools.Env, flag string) bool {
+		var err error
+		switch flag {
+		case "fifo":
+			err = syscall.Mkfifo(env.Paths.Cwd+"/pipe", 0o600)
+		case "empty":
+			err = os.Mkdir(env.Paths.Cwd+"/empty", 0o755)
+		default:
+			return false
 		}
-	})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return true
+	}, New())
 }
 
 // More than the limit, and more than is ever counted.
@@ -60,7 +61,7 @@ func TestMany(t *testing.T) {
 func TestPlan(t *testing.T) {
 	env := toolstest.Workspace(t, &txtar.Archive{})
 	tool := New()
-	p, err := tool.Plan(t.Context(), env, json.RawMessage(`{"path":"."}`))
+	p, err := toolstest.Plan(t.Context(), tool, env, json.RawMessage(`{"path":"."}`))
 	if err != nil || p.Run == nil {
 		t.Errorf("%+v, %v", p, err)
 	}

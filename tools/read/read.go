@@ -71,10 +71,7 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	place, err := env.Paths.Readable(in.Path)
-	if err != nil {
-		return nil, err
-	}
+	place := env.Place()
 	path := place.Path()
 	return &tools.Plan{
 		Title: "Read " + env.Name(path), Kind: tools.Read, Danger: tools.Safe,
@@ -118,7 +115,7 @@ func invalid(path, expected, message string) error {
 
 func run(ctx context.Context, env *tools.Env, place sandbox.Place, w window) (tools.Result, error) {
 	path := place.Path()
-	snap, err := env.Files.Read(ctx, path)
+	snap, err := env.Read(ctx, place)
 	var fe *filetime.Error
 	switch {
 	case errors.As(err, &fe):
@@ -170,11 +167,15 @@ const blockBytes = 64 << 10
 
 // fill takes the lines out of t, of which it looks at no more than what can fit.
 func (p *page) fill(t text.Text) {
-	for at := t.LineStart(p.first - 1); at < t.Len() && p.more(); {
+	start := t.LineStart(p.first - 1)
+	if lines := min(p.most, t.LineCount()-p.first+1); lines > 0 {
+		p.Grow(lines, t.LineStart(p.first-1+lines)-start)
+	}
+	for at := start; at < t.Len() && p.more(); {
 		block := t.Slice(at, min(t.Len(), at+blockBytes))
 		used := 0
 		for p.more() {
-			i := strings.IndexAny(block[used:], "\r\n")
+			i := lineEnd(block[used:])
 			if i < 0 || used+i+1 == len(block) {
 				break
 			}
@@ -190,6 +191,18 @@ func (p *page) fill(t text.Text) {
 		}
 		at += used
 	}
+}
+
+// lineEnd is where the first line end of s begins, -1 for none.
+func lineEnd(s string) int {
+	i := strings.IndexByte(s, '\n')
+	if i < 0 {
+		return strings.IndexByte(s, '\r')
+	}
+	if before := strings.IndexByte(s[:i], '\r'); before >= 0 {
+		return before
+	}
+	return i
 }
 
 // add takes in the next line.

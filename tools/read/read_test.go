@@ -17,34 +17,36 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/toolstest"
 )
 
 func TestCases(t *testing.T) {
-	toolstest.Run(t, func([]string) tools.Tool { return New() }, func(t *testing.T, env *tools.Env, flags []string) {
+	toolstest.Prepared(t, func(t *testing.T, env *tools.Env, flag string) bool {
 		put := func(name, content string) {
 			if err := os.WriteFile(filepath.Join(env.Paths.Cwd, name), []byte(content), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for _, f := range flags {
-			switch f {
-			case "fifo":
-				if err := syscall.Mkfifo(filepath.Join(env.Paths.Cwd, "pipe"), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			case "nul":
-				put("prog", "\x7fELF\x00\x01")
-			case "crlf":
-				put("dos.txt", "\uFEFFone\r\ntwo\rthree\r\n")
-			case "large":
-				put("log", strings.Repeat("0123456789\n", 200_000))
-			case "narrow":
-				env.Limits.MaxReadBytes = 20
+		switch flag {
+		case "fifo":
+			if err := syscall.Mkfifo(filepath.Join(env.Paths.Cwd, "pipe"), 0o600); err != nil {
+				t.Fatal(err)
 			}
+		case "nul":
+			put("prog", "\x7fELF\x00\x01")
+		case "dos":
+			put("dos.txt", "\uFEFFone\r\ntwo\rthree\r\n")
+		case "large":
+			put("log", strings.Repeat("0123456789\n", 200_000))
+		case "narrow":
+			env.Limits.MaxReadBytes = 20
+		default:
+			return false
 		}
-	})
+		return true
+	}, New())
 }
 
 func many(t *testing.T, lines int, line string) *tools.Env {
@@ -59,7 +61,7 @@ func call(t *testing.T, env *tools.Env, args string) tools.Result {
 
 func whole(t *testing.T, env *tools.Env) bool {
 	t.Helper()
-	_, _, err := env.FileTime.Assert(t.Context(), env.Paths.Cwd+"/f", true)
+	_, err := env.FileTime.Assert(filetime.Snapshot{Path: env.Paths.Cwd + "/f", Exists: true}, true)
 	return err == nil
 }
 
@@ -139,10 +141,7 @@ func TestFindingB2Bound(t *testing.T) {
 		for _, limit := range []int{51_200, 1000} {
 			env := many(t, c.lines, c.line)
 			env.Limits.MaxFileBytes, env.Limits.MaxReadBytes = 100<<20, limit
-			env.Files = held{Files: env.Files, snap: filetime.Snapshot{
-				Path: env.Paths.Cwd + "/f", Text: text.New(strings.Repeat(c.line, c.lines)), Rev: 1, Exists: true,
-			}}
-			env.FileTime = filetime.New(env.Files, "s", nil)
+			hold(env, text.New(strings.Repeat(c.line, c.lines)))
 			r := call(t, env, `{"path":"f","limit":300000}`)
 			if !r.Success || len(r.Data) > limit || len(r.Data) < limit/3 && limit > 1000 && c.lines > 1 && !c.cut {
 				t.Errorf("%s, limit %d: %d bytes", name, limit, len(r.Data))
@@ -169,12 +168,11 @@ func TestFindingB2CutLineOfLargeFile(t *testing.T) {
 		env := many(t, 1, content)
 		env.Limits.MaxFileBytes = limit
 		if limit == 0 {
-			env.Files = held{Files: env.Files, snap: filetime.Snapshot{
-				Path: env.Paths.Cwd + "/f", Text: text.New(content), Rev: 1, Exists: true,
-			}}
-			env.FileTime = filetime.New(env.Files, "s", nil)
+			hold(env, text.New(content))
 		} else {
-			env.Files = refusing{env.Files}
+			env.Read = func(_ context.Context, p sandbox.Place) (filetime.Snapshot, error) {
+				return filetime.Snapshot{}, filetime.TooLarge(p.Path(), 2000, 1000)
+			}
 		}
 		r := call(t, env, `{"path":"f","start_line":1,"end_line":5}`)
 		body, _, _ := strings.Cut(r.Data, "</file>")
@@ -184,13 +182,6 @@ func TestFindingB2CutLineOfLargeFile(t *testing.T) {
 	if held != streamed || !strings.Contains(held, "[line cut: 2000 of 400000 characters]") || !strings.Contains(held, "   5 | five\n") {
 		t.Errorf("held:\n%.5000s\nstreamed:\n%.5000s", held, streamed)
 	}
-}
-
-// refusing are files that are all too large.
-type refusing struct{ filetime.Files }
-
-func (refusing) Read(_ context.Context, path string) (filetime.Snapshot, error) {
-	return filetime.Snapshot{}, filetime.TooLarge(path, 2000, 1000)
 }
 
 // Whatever the ends of lines and the limits are: pages joined together are the file.
@@ -226,7 +217,7 @@ func TestPagesAreTheFile(t *testing.T) {
 
 func TestF148Seen(t *testing.T) {
 	env := many(t, 10, "x\n")
-	if _, _, err := env.FileTime.Assert(t.Context(), env.Paths.Cwd+"/f", false); err == nil {
+	if env.FileTime.Knows(env.Paths.Cwd + "/f") {
 		t.Error("seen before it was read")
 	}
 	call(t, env, `{"path":"f"}`)
@@ -238,7 +229,7 @@ func TestF148Seen(t *testing.T) {
 func TestPlan(t *testing.T) {
 	env := many(t, 1, "x\n")
 	tool := New()
-	p, err := tool.Plan(t.Context(), env, json.RawMessage(`{"path":"@f","offset":3}`))
+	p, err := toolstest.Plan(t.Context(), tool, env, json.RawMessage(`{"path":"@f","offset":3}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +247,7 @@ func TestPlan(t *testing.T) {
 
 func TestCancelled(t *testing.T) {
 	env := many(t, 300_000, "x x x\n")
-	p, err := New().Plan(t.Context(), env, json.RawMessage(`{"path":"f","offset":1,"limit":2}`))
+	p, err := toolstest.Plan(t.Context(), New(), env, json.RawMessage(`{"path":"f","offset":1,"limit":2}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,8 +263,7 @@ func BenchmarkRead(b *testing.B) {
 	env := toolstest.Workspace(b, &txtar.Archive{Files: []txtar.File{
 		{Name: "buffer/f", Data: []byte(strings.Repeat("\treturn nil, fmt.Errorf(x)\n", 300_000))},
 	}})
-	env.Files = held{Files: env.Files, snap: must(env.Files.Read(b.Context(), env.Paths.Cwd+"/f"))}
-	env.FileTime = filetime.New(env.Files, "s", nil)
+	hold(env, text.New(strings.Repeat("\treturn nil, fmt.Errorf(x)\n", 300_000)))
 	tool := New()
 	for b.Loop() {
 		if r, _ := toolstest.Call(b.Context(), tool, env, `{"path":"f","start_line":250000}`); !r.Success {
@@ -282,21 +272,19 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// held are files of which one is open and held as the editor's side holds it.
+// hold makes the file f say t.
+func hold(env *tools.Env, t text.Text) {
+	h := held{snap: filetime.Snapshot{Path: env.Paths.Cwd + "/f", Text: t, Rev: 1, Exists: true}}
+	env.FileTime = filetime.New(h, "s", nil)
+	env.Read = func(context.Context, sandbox.Place) (filetime.Snapshot, error) { return h.snap, nil }
+}
+
+// held are files of which one never changes.
 type held struct {
 	filetime.Files
 	snap filetime.Snapshot
 }
 
-func (h held) Read(context.Context, string) (filetime.Snapshot, error) { return h.snap, nil }
-
 func (h held) History(string, uint64) ([]filetime.Revision, filetime.Snapshot, bool) {
 	return nil, h.snap, true
-}
-
-func must(s filetime.Snapshot, err error) filetime.Snapshot {
-	if err != nil {
-		panic(err)
-	}
-	return s
 }

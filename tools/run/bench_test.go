@@ -7,7 +7,7 @@ import (
 
 	"tandem/tools"
 	"tandem/tools/run"
-	"tandem/tools/run/runtest"
+	"tandem/tools/toolstest"
 )
 
 // BenchmarkDispatch is a call of a tool that does nothing, with everything that happens around it, and what it takes to
@@ -23,13 +23,13 @@ func BenchmarkDispatch(b *testing.B) {
 		}
 	})
 	b.Run("noop", func(b *testing.B) {
-		w := runtest.NewWorld(b, probe(tools.Spec{Name: "noop", Together: tools.WithReads},
+		w := toolstest.NewWorld(b, probe(tools.Spec{Name: "noop", Together: tools.WithReads},
 			func(context.Context, *tools.Env, args) (tools.Result, error) { return done("nothing"), nil }))
 		events := 0
 		w.Host.Observe = func(run.Event) { events++ }
 		b.ReportAllocs()
 		for b.Loop() {
-			if r := runtest.One(b.Context(), w.Host, run.Call{ID: "c", Name: "noop", Arguments: arguments}); !r.Success {
+			if r := toolstest.One(b.Context(), w.Host, run.Call{ID: "c", Name: "noop", Arguments: arguments}); !r.Success {
 				b.Fatal(r.Data)
 			}
 		}

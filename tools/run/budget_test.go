@@ -10,13 +10,13 @@ import (
 	"tandem/tools"
 	"tandem/tools/edit"
 	"tandem/tools/run"
-	"tandem/tools/run/runtest"
+	"tandem/tools/toolstest"
 	"tandem/tools/write"
 )
 
 func TestF211_F248BudgetOfCalls(t *testing.T) {
 	var s sleeper
-	w := runtest.NewWorld(t, s.tool("read", tools.WithReads))
+	w := toolstest.NewWorld(t, s.tool("read", tools.WithReads))
 	w.Host.Budget = &run.Budget{MaxCalls: 3}
 	first, _ := run.Batch(t.Context(), w.Host, calls(`read {}`, `nope {}`))
 	if w.Host.Budget.Refused() || !first[0].Success {
@@ -40,7 +40,7 @@ func TestF211_F248BudgetOfCalls(t *testing.T) {
 func TestF211BudgetOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s sleeper
-		w := runtest.NewWorld(t, s.tool("read", tools.WithReads), s.tool("alone", tools.Alone))
+		w := toolstest.NewWorld(t, s.tool("read", tools.WithReads), s.tool("alone", tools.Alone))
 		w.Host.Budget = &run.Budget{MaxTime: time.Second}
 		began := time.Now()
 		// Two that run together take both their times.
@@ -62,7 +62,7 @@ func TestF211QuestionsAreFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s sleeper
 		asks := s.tool("clarify", tools.Alone)
-		w := runtest.NewWorld(t, thinking{asks}, s.tool("read", tools.WithReads))
+		w := toolstest.NewWorld(t, thinking{asks}, s.tool("read", tools.WithReads))
 		w.Host.Budget = &run.Budget{MaxTime: time.Second}
 		results, _ := run.Batch(t.Context(), w.Host, calls(`clarify {"ms":5000}`, `read {"ms":900}`))
 		equal(t, "results", data(results), []string{"slept 5000", "slept 900"})
@@ -79,7 +79,7 @@ func (t thinking) Spec() tools.Spec {
 
 func TestF125Serial(t *testing.T) {
 	var s sleeper
-	w := runtest.NewWorld(t, s.tool("read", tools.WithReads), edit.New(), write.New())
+	w := toolstest.NewWorld(t, s.tool("read", tools.WithReads), edit.New(), write.New())
 	list := calls(`read {}`, `read {}`, `write_file {"path":"a","content":"x"}`, `write_file {"path":"b","content":"x"}`)
 	equal(t, "by file", run.Partition(w.Host, list), [][]int{{0, 1}, {2, 3}})
 	w.Host.Serial = true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ import (
 var (
 	errTimeout       = errors.New("the tool's time is over")
 	errTurnCancelled = errors.New("the turn was cancelled by a person")
+	errSibling       = errors.New("a command of the same batch failed")
 )
 
 // call is one call on its way through the stages.
@@ -31,6 +33,7 @@ type call struct {
 	host *Host
 	// cancelTurn is pulled where a person answers a question by ending the turn.
 	cancelTurn func(cause error)
+	where      *slot // nil until it is known
 	batch      int
 	group      string
 	begun      time.Time
@@ -42,7 +45,8 @@ type call struct {
 	title   string
 	needs   []tools.Need // as they were judged before there was a plan
 	plan    *tools.Plan
-	asks    string // why a person must be asked, "" where nobody must
+	judged  gate.Decision // by a person too, where one was asked
+	failed  string        // the stage that failed, "" while none has
 	// feedback is what the person said with their answer.
 	feedback string
 	landed   filetime.Landed
@@ -51,6 +55,8 @@ type call struct {
 
 	mu    sync.Mutex // guards state and the order of events: progress comes from other goroutines
 	state State
+
+	pause pause // of a running call
 }
 
 // stage is one step of a call.
@@ -74,6 +80,7 @@ func stages() []stage {
 		{name: "execute", do: (*call).execute},
 		{name: "truncate", do: (*call).truncate, always: true},
 		{name: "record", do: (*call).record, always: true},
+		{name: "audit", do: (*call).audit, always: true},
 		{name: "emit", do: (*call).emit, always: true},
 	}
 }
@@ -81,10 +88,9 @@ func stages() []stage {
 // run carries the call out. It always gives a Result, whatever the tool does.
 func (c *call) run() tools.Result {
 	c.begun = c.host.now()
-	failed := false
 	var trace []tools.Stage
 	for _, s := range stages() {
-		if failed && !s.always {
+		if c.failed != "" && !s.always {
 			continue
 		}
 		since := c.host.now()
@@ -94,7 +100,7 @@ func (c *call) run() tools.Result {
 		case s.always: // the outcome stands: what has landed has landed
 			c.log(err)
 		default:
-			failed = true
+			c.failed = s.name
 			if worse := catch(func() error { c.result = c.failure(err); return nil }); worse != nil {
 				c.result = tools.Fail(tools.ExecutionError, "", "Exception: %s", clip(err.Error(), 500))
 				c.log(worse)
@@ -147,7 +153,8 @@ func (c *call) find() error {
 	if c.tool == nil {
 		if c.tool = c.host.Tools.Get(c.Name); c.tool != nil {
 			c.env = c.host.Env(c.Call)
-			c.env.Progress, c.env.MayRead = c.progress, c.mayRead
+			c.env.Progress, c.env.MayRead, c.env.Read = c.progress, c.mayRead, c.judgedRead(c.env.Read)
+			c.env.Again = c.again
 			if c.env.Runner != nil {
 				c.env.Runner = &judgedRunner{c.env.Runner, c}
 			}
@@ -179,21 +186,17 @@ func (c *call) normalise() error {
 }
 
 func (c *call) validate() error {
-	if len(c.checked.Issues) == 0 {
-		return nil
+	if len(c.checked.Issues) > 0 {
+		return tools.Invalid(c.checked.Issues)
 	}
-	lines := []string{"Parameter validation failed:"}
-	for _, i := range c.checked.Issues {
-		lines = append(lines, i.Message)
-	}
-	r := tools.Fail(tools.InvalidArgs, "", "%s", strings.Join(lines, "\n"))
-	r.Issues = c.checked.Issues
-	return &tools.Refusal{Result: r}
+	c.env.Checked = true
+	return nil
 }
 
 // need finds what the call is about to touch.
 func (c *call) need() (err error) {
 	c.needs, err = c.tool.Needs(c.env, c.checked.Args)
+	c.env.Needs = c.needs
 	return err
 }
 
@@ -240,6 +243,11 @@ func (c *call) makePlan() error {
 		if ch.Label == "" {
 			ch.Label = plan.Title
 		}
+		for i, f := range ch.Files {
+			ch.Files[i].OneName = !slices.ContainsFunc(plan.Needs, func(n tools.Need) bool {
+				return n.Place.Path() == f.Path && n.Place.Class().Is(sandbox.Linked)
+			})
+		}
 	}
 	c.mu.Lock()
 	c.plan = plan
@@ -263,15 +271,15 @@ func (c *call) place() (leave func(), err error) {
 // policy refuses what no answer of a person would allow, before the tool reads anything for it.
 func (c *call) policy() error { return c.judge(c.needs) }
 
-// judge asks the gate about needs, and notes why a person must be asked.
+// judge asks the gate about needs, and fails where it refuses.
 func (c *call) judge(needs []tools.Need) error {
-	d := c.host.Gate.Judge(c.tool, needs)
-	switch c.asks = ""; d.Verdict {
-	case gate.Allow:
+	d := c.host.Gate.Judge(gate.Call{Tool: c.tool, Args: c.checked.Args, Needs: needs, Turn: c.env.Turn})
+	switch c.judged = d; d.Verdict {
+	case gate.Allow, gate.Ask:
 		return nil
-	case gate.Ask:
-		c.asks = d.Reason
-		return nil
+	case gate.Queue:
+		return tools.Refuse(tools.PlanMode, "plan", "The session only plans: %s. Nothing was done. Reads, searches and commands that only "+
+			"read go on as ever. Say what you would do, and leave it to the user to change the mode.", d.Reason)
 	}
 	return denied(tools.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: "policy"},
 		"Permission denied: %s (%s %s). Nothing was done. This rule denies the same call every time: go on without it, "+
@@ -284,7 +292,8 @@ func (c *call) mayRead(p sandbox.Place) bool {
 	if t == nil {
 		return c.host.Tools.DroppedBy(tools.ReadFile) == ""
 	}
-	return c.host.Gate.Judge(t, []tools.Need{{Act: tools.Reads, Place: p}}).Verdict == gate.Allow
+	need := tools.Need{Act: tools.Reads, Place: p, Arg: tools.PathArg}
+	return c.host.Gate.Judge(gate.Call{Tool: t, Needs: []tools.Need{need}, Turn: c.env.Turn}).Verdict == gate.Allow
 }
 
 // permission judges what the plan has turned out to need, by what holds now, and asks a person where it takes that, with
@@ -293,47 +302,61 @@ func (c *call) permission() error {
 	if err := c.judge(c.plan.Needs); err != nil {
 		return err
 	}
-	if c.asks == "" {
+	if c.judged.Verdict == gate.Allow {
 		return nil
 	}
 	diffs, err := c.preview()
 	if err != nil {
 		return err
 	}
+	option, err := c.consent(Question{Plan: c.plan, Args: c.checked.Args, Judged: c.judged, Diffs: diffs})
+	if err != nil {
+		return err
+	}
+	c.judged = gate.Decision{Verdict: gate.Allow, Rule: string(option), Layer: "person"}
+	if c.plan.Change != nil {
+		c.plan.Change.Allowed = true
+	}
+	return nil
+}
+
+// consent asks a person, and fails where they do not allow what is asked.
+func (c *call) consent(q Question) (Option, error) {
 	answer := Answer{Outcome: Unavailable}
-	if c.host.Asker != nil {
-		answer = c.host.Asker.Ask(c.ctx, Question{Call: c.Call, Tool: c.tool, Plan: c.plan, Reason: c.asks, Diffs: diffs})
+	if q.Call, q.Tool, q.Turn = c.Call, c.tool, c.env.Turn; c.host.Asker != nil {
+		answer = c.host.Asker.Ask(c.ctx, q)
+	}
+	if err := c.alive(); err != nil {
+		return "", err
 	}
 	if answer.Outcome == Cancelled {
 		c.cancelTurn(errTurnCancelled)
-		return errTurnCancelled
-	}
-	if err := c.alive(); err != nil {
-		return err
+		return "", errTurnCancelled
 	}
 	switch answer.Outcome {
 	case Allowed:
 		c.feedback = feedback(answer)
-		if c.plan.Change != nil {
-			c.plan.Change.Allowed = true
-		}
-		return nil
+		return answer.Option, nil
 	case Unavailable:
-		return denied(tools.Denial{Reason: "nobody is there who could be asked for permission", Layer: "person", Source: "unattended"},
+		return "", denied(tools.Denial{Reason: "nobody is there who could be asked for permission", Layer: "person", Source: "unattended"},
 			"Permission denied: the user has to be asked first (%s), and nobody can be asked here. Calls of this kind cannot "+
-				"run in this session at all. Nothing was done. Go on without them, and say what is left to do.", c.asks)
+				"run in this session at all. Nothing was done. Go on without them, and say what is left to do.", q.Judged.Reason)
 	case Unanswered:
-		return denied(tools.Denial{
+		return "", denied(tools.Denial{
 			Reason: "the editor gave no valid answer to the question for permission", Layer: "person", Source: "unanswered",
 		}, "Permission denied: the editor gave no valid answer to the question for permission. Nothing was done. "+
 			"Stop here and tell the user that the question was not answered.")
 	}
 	d := tools.Denial{Reason: "the user denied this call", Layer: "person", Source: "user"}
+	if answer.Outcome == RejectedBefore {
+		return "", denied(d, "Permission denied: the user has denied this very call before, in this turn, and was not asked again. Nothing was "+
+			"done. Do not repeat it. Say what you wanted to do and wait for what the user says.")
+	}
 	if c.feedback = feedback(answer); c.feedback != "" {
-		return denied(d, "Permission denied: the user denied this call. Nothing was done. Do not reach the same end in another way; "+
+		return "", denied(d, "Permission denied: the user denied this call. Nothing was done. Do not reach the same end in another way; "+
 			"do what follows from what the user says.")
 	}
-	return denied(d, "Permission denied: the user denied this call. Nothing was done. Stop here: do not reach the same end in "+
+	return "", denied(d, "Permission denied: the user denied this call. Nothing was done. Stop here: do not reach the same end in "+
 		"another way. Say what you wanted to do and wait for what the user says.")
 }
 
@@ -359,15 +382,19 @@ func (c *call) execute() error {
 	if err != nil {
 		return err
 	}
-	defer leave()
+	c.leave(leave)
+	defer c.leave(nil)
 	if err := c.env.Paths.Intact(); err != nil { // a person may have thought for long
+		return err
+	}
+	if err := c.intend(); err != nil {
 		return err
 	}
 	c.enter(Executing, Event{Phase: "use"})
 	ctx, done := c.limited()
 	defer done()
 	if since := c.host.now(); c.tool.Spec().Kind != tools.Think {
-		defer func() { c.host.Budget.spend(c.host.now().Sub(since)) }()
+		defer func() { c.host.Budget.spend(c.host.now().Sub(since) - c.asking()) }()
 	}
 	if c.plan.Run != nil {
 		var warnings []string
@@ -378,6 +405,9 @@ func (c *call) execute() error {
 		if err == nil && !r.Success && errors.Is(context.Cause(ctx), errBudget) {
 			why := c.host.Budget.stopped()
 			r.Error, r.Reason, r.Data = why.Result.Error, why.Result.Reason, r.Data+"\n"+why.Result.Data
+		}
+		if err == nil && r.Error == filetime.Cancelled && errors.Is(context.Cause(ctx), errSibling) {
+			r.Error, r.Reason, r.Data = tools.SiblingCancelled, "sibling", r.Data+"\n"+siblingFailed
 		}
 		for _, w := range warnings {
 			r.Data += "\n" + w
@@ -394,21 +424,23 @@ func (c *call) execute() error {
 		paths = append(paths, f.Path)
 	}
 	// A landing is always waited for: nobody may be told that it failed while it is still on its way.
-	locking := filetime.WithHolder(ctx, filetime.Holder{Call: c.ID})
-	err = c.env.FileTime.WithLock(locking, paths, func() error {
-		var err error
-		c.landed, err = c.env.Files.Commit(ctx, *c.plan.Change)
-		for _, f := range c.landed.Files {
-			c.env.FileTime.Wrote(f)
-		}
-		return err
-	})
+	unlock, err := c.host.Files.Lock(filetime.WithHolder(ctx, filetime.Holder{Session: c.env.Session, Call: c.ID}), paths...)
+	if err != nil {
+		return c.why(ctx, err)
+	}
+	defer unlock()
+	c.landed, err = c.host.Files.Commit(ctx, *c.plan.Change)
+	for _, f := range c.landed.Files {
+		c.env.FileTime.Wrote(f)
+	}
 	if err != nil {
 		return c.why(ctx, err)
 	}
 	c.result = c.plan.Done(c.landed)
 	return nil
 }
+
+const siblingFailed = "A command that ran beside it failed, so it was stopped. Look at that one first; then ask for this one again if it is still of use."
 
 // alive fails where the turn is over, so that nothing new is begun.
 func (c *call) alive() error {
@@ -521,8 +553,8 @@ func (c *call) record() error {
 	return nil
 }
 
-// emit gives the result out.
-func (c *call) emit() error {
+// finish makes the result what is kept and given out.
+func (c *call) finish() {
 	r := &c.result
 	if !r.Success && r.Error == "" {
 		r.Error = tools.ExecutionError
@@ -543,8 +575,12 @@ func (c *call) emit() error {
 	default:
 		c.phase = "error"
 	}
+}
+
+// emit gives the result out.
+func (c *call) emit() error {
 	c.enter(Executing, Event{Phase: "use"})
-	c.enter(Completed, Event{Phase: c.phase, Result: r})
+	c.enter(Completed, Event{Phase: c.phase, Result: &c.result})
 	return nil
 }
 

@@ -7,31 +7,11 @@ import (
 
 	"github.com/sourcegraph/conc"
 	"github.com/sourcegraph/conc/panics"
-	"github.com/sourcegraph/conc/pool"
 )
 
 // Everything that this package takes of conc is in this file.
-//
-// A batch is a bounded pool. conc's stream would bring the results in order too, but it takes in no more tasks than its
-// limit while the first one still runs: a call that waits for a person would hold up all that follow it.
 
-// workers runs the calls of one batch, never more than its limit at once. One goroutine at a time may use it.
-type workers struct{ p *pool.Pool }
-
-func newWorkers(limit int) workers { return workers{pool.New().WithMaxGoroutines(max(1, limit))} }
-
-// start runs fn as soon as a worker is free, and blocks until then.
-func (w workers) start(fn func()) {
-	w.p.Go(func() {
-		roomy()
-		fn()
-	})
-}
-
-// wait returns when all that was started has ended; the workers are of no use afterwards.
-func (w workers) wait() { w.p.Wait() }
-
-// background is a group of goroutines that somebody waits for.
+// background is a group of goroutines that somebody waits for. A panic of one is that of wait.
 type background struct{ wg conc.WaitGroup }
 
 func (b *background) start(fn func()) {

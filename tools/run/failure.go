@@ -59,6 +59,8 @@ func (c *call) failure(err error) tools.Result {
 			c.env.Limits.ToolTimeout)
 	case errors.Is(err, context.DeadlineExceeded):
 		return tools.Fail(filetime.Timeout, "deadline", "The time that there was for all of this is over.")
+	case errors.Is(err, errSibling):
+		return tools.Fail(tools.SiblingCancelled, "sibling", siblingFailed)
 	case errors.Is(err, errTurnCancelled), errors.Is(err, context.Canceled), c.ctx.Err() != nil && errors.Is(err, context.Cause(c.ctx)):
 		if c.reached(Executing) {
 			return tools.Fail(filetime.Cancelled, "turn",
@@ -147,7 +149,7 @@ func (c *call) conflict(k *filetime.Conflict) tools.Result {
 
 // saw notes that the model has been shown e, if it is still what the file says.
 func (c *call) saw(e *tools.Excerpt, path string, now text.Text) {
-	if snap, err := c.env.Files.Read(context.WithoutCancel(c.ctx), path); err == nil && snap.Text.Equal(now) {
+	if snap, err := c.host.Files.Read(context.WithoutCancel(c.ctx), path); err == nil && snap.Text.Equal(now) {
 		e.Seen(c.env.FileTime, snap)
 	}
 }

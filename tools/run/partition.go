@@ -1,6 +1,10 @@
 package run
 
 import (
+	"context"
+	"strings"
+
+	"tandem/filetime"
 	"tandem/tools"
 )
 
@@ -10,11 +14,18 @@ type slot struct {
 	files    []string // canonical; only for OtherFiles
 }
 
+// asked is the class of calls that somebody wants to run together, whatever they do.
+const asked tools.Together = 255
+
 // batch is the calls that run at the same time.
 type batch struct {
 	begun    bool
 	together tools.Together
 	files    map[string]bool
+	limit    int // how many of them run at once
+
+	commands context.Context // of the commands among them
+	stop     context.CancelCauseFunc
 }
 
 // join says whether a call may run together with all that are in the batch, and makes it one of them if so.
@@ -62,11 +73,18 @@ func Partition(host *Host, calls []Call) [][]int {
 // slot works out where a prepared call belongs: a function of the tool, its arguments and the files that they lead to.
 // Whatever is not known to be safe is alone, and so is a call that will be refused.
 func (c *call) slot() (s slot) {
+	if c.host.Parallel {
+		return slot{together: asked}
+	}
 	err := catch(func() error {
 		if c.tool == nil || !c.normal || len(c.checked.Issues) > 0 {
 			return nil
 		}
 		switch c.tool.Spec().Together {
+		case tools.Commands:
+			if !c.host.SerialCommands && c.onlyReads() {
+				s.together = tools.Commands
+			}
 		case tools.WithReads:
 			s.together = tools.WithReads
 		case tools.OtherFiles:
@@ -80,6 +98,21 @@ func (c *call) slot() (s slot) {
 		return slot{}
 	}
 	return s
+}
+
+// onlyReads says that the call is a command that provably only reads.
+func (c *call) onlyReads() bool {
+	needs, err := c.tool.Needs(c.env, c.checked.Args)
+	return err == nil && len(needs) > 0 && needs[0].Act == tools.Runs && needs[0].Shell.ReadOnly
+}
+
+// fails says that the call is a command that failed, so that the commands beside it are ended. A search that finds nothing is none.
+func (c *call) fails() bool {
+	if c.tool == nil || c.tool.Spec().Together != tools.Commands || c.result.Success {
+		return false
+	}
+	nothing := c.result.Error == tools.ExitCode(1) && len(c.needs) > 0 && c.needs[0].Shell.Searches
+	return c.result.Error == filetime.Timeout || strings.HasPrefix(string(c.result.Error), "EXIT_CODE_") && !nothing
 }
 
 // writes gives the canonical paths of the files that the call changes; nil where that cannot be told.

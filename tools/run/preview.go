@@ -20,7 +20,7 @@ func (c *call) preview() ([]DiffPreview, error) {
 	}
 	change := *c.plan.Change
 	change.Apply = filetime.None
-	worked, err := c.env.Files.Commit(c.ctx, change)
+	worked, err := c.host.Files.Commit(c.ctx, change)
 	if err != nil {
 		return nil, c.why(c.ctx, err)
 	}

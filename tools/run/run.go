@@ -49,40 +49,92 @@ type Event struct {
 	At    time.Time
 }
 
-// Gate judges what a call needs, before anything is read for it and anybody is asked; a pure function of its arguments.
+// Gate judges calls, before anything is read for them and anybody is asked; a pure function of its argument.
 type Gate interface {
-	Judge(t tools.Tool, needs []tools.Need) gate.Decision
+	Judge(c gate.Call) gate.Decision
 }
 
 // Outcome is how a question to a person ended. The zero value refuses.
 type Outcome uint8
 
 // The outcomes. Cancelled ends the turn; Unavailable means that there is nobody to ask, Unanswered that what came back was no
-// answer to the question.
+// answer to the question, RejectedBefore that the same call was rejected in this turn and nobody was asked again.
 const (
 	Rejected Outcome = iota
 	Allowed
 	Cancelled
 	Unavailable
 	Unanswered
+	RejectedBefore
 )
 
-// Answer is what a person said to a question. Option is the id of the answer that they chose among several, "" where there
-// was no choice; Feedback is what they wrote with it, which the model reads.
+// Answer is what a person said to a question. Option is the one that they chose among Question.Options, "" where they had no
+// choice, which is about this call alone; Feedback is what they wrote with it, which the model reads.
 type Answer struct {
 	Outcome  Outcome
-	Option   string
+	Option   Option
 	Feedback string
+}
+
+// Option is the id of an answer.
+type Option string
+
+// The answers. What is called always is a rule, which Judged of the question shows; it outlives the session.
+const (
+	AllowOnce    Option = "allow_once"
+	AllowTurn    Option = "allow_turn"  // all edits of this turn
+	AllowFiles   Option = "allow_files" // edits of these files in this session
+	AllowSession Option = "allow_session"
+	AllowAlways  Option = "allow_always"
+	RejectOnce   Option = "reject_once"
+	RejectAlways Option = "reject_always"
+)
+
+// Outcome is what a chosen answer says to the call.
+func (o Option) Outcome() Outcome {
+	switch o {
+	case AllowOnce, AllowTurn, AllowFiles, AllowSession, AllowAlways:
+		return Allowed
+	case RejectOnce, RejectAlways:
+		return Rejected
+	}
+	return Unanswered
 }
 
 // Question is what a person is asked before a call goes on.
 type Question struct {
-	Call   Call
-	Tool   tools.Tool
-	Plan   *tools.Plan
-	Reason string
+	Call Call
+	Tool tools.Tool
+	Plan *tools.Plan
+	// Turn is that of the call; 0 is none.
+	Turn int
+	// Args are the checked arguments.
+	Args json.RawMessage
+	// Folder is the canonical one of the session, which the paths of rules are shown from; the Asker sets it.
+	Folder string
+	// Judged is the decision to ask: its reason, and the rules that Options mean.
+	Judged gate.Decision
 	// Diffs are what the plan would change as things stand.
 	Diffs []DiffPreview
+}
+
+// Options are the answers on offer, those for once first: clients number them, and a hand knows the first two. What is asked about
+// each time has no others.
+func (q Question) Options() []Option {
+	d, out := q.Judged, []Option{AllowOnce, RejectOnce}
+	if d.Edits != nil && q.Turn != 0 {
+		out = append(out, AllowTurn)
+	}
+	if d.Edits != nil {
+		out = append(out, AllowFiles)
+	}
+	if d.Allows != nil {
+		out = append(out, AllowSession, AllowAlways)
+	}
+	if d.Denies != nil {
+		out = append(out, RejectAlways)
+	}
+	return out
 }
 
 // DiffPreview is one file of a plan as it is and as it would be.
@@ -105,8 +157,14 @@ type Host struct {
 	// Present gives the session's tools as they are now: a call of a tool that is not among them any more does not begin. nil
 	// where nothing is taken out meanwhile.
 	Present func() *tools.Set
-	Gate    Gate
-	Asker   Asker
+	// Offers leaves tools out of what a model is offered, since a call of them would be refused or of no use; nil offers all.
+	Offers func(tools.Spec) bool
+	Gate   Gate
+	Asker  Asker
+	// Files is what changes land in.
+	Files filetime.Files
+	// Audit keeps a record of every call; nil keeps none.
+	Audit Audit
 	// Env makes the environment of one call.
 	Env func(call Call) *tools.Env
 	// Observe gets every event; it must not block. May be nil.
@@ -122,6 +180,9 @@ type Host struct {
 	Trace bool
 	// Serial lets no two changes happen at the same time, also of different files.
 	Serial bool
+	// SerialCommands lets no two commands run at the same time, also where they only read. Parallel makes one batch of all calls,
+	// whatever they do.
+	SerialCommands, Parallel bool
 	// Places bounds the calls that run at the same time, also of other runs; nil is no bound.
 	Places *Places
 	// Budget bounds the calls of the turn; nil is no bound.

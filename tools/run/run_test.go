@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -30,7 +31,8 @@ import (
 	"tandem/tools/edit"
 	"tandem/tools/gate"
 	"tandem/tools/run"
-	"tandem/tools/run/runtest"
+	"tandem/tools/shell"
+	"tandem/tools/toolstest"
 	"tandem/tools/write"
 )
 
@@ -140,7 +142,7 @@ func equal(t *testing.T, what string, got, want any) {
 
 func TestF124Partition(t *testing.T) {
 	var s sleeper
-	w := runtest.NewWorld(t, s.tool("read", tools.WithReads), s.tool("bash", tools.Alone), edit.New(), write.New())
+	w := toolstest.NewWorld(t, s.tool("read", tools.WithReads), s.tool("bash", tools.Alone), edit.New(), write.New())
 	if err := os.MkdirAll(w.Path("dir"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +202,7 @@ func TestF131BatchFollowsPartition(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var s sleeper
 			var r recorder
-			w := runtest.NewWorld(t,
+			w := toolstest.NewWorld(t,
 				s.tool("read", tools.WithReads), s.tool("edit", tools.OtherFiles), s.tool("bash", tools.Alone))
 			w.Env.Limits.MaxConcurrency = 3
 			w.Host.Observe = r.observe
@@ -243,7 +245,7 @@ func TestF131_F136RequestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s sleeper
 		var r recorder
-		w := runtest.NewWorld(t, s.tool("read", tools.WithReads))
+		w := toolstest.NewWorld(t, s.tool("read", tools.WithReads))
 		w.Host.Observe = r.observe
 		began := time.Now()
 		results, _ := run.Batch(t.Context(), w.Host, calls(`read {"ms":300}`, `read {"ms":100}`))
@@ -260,7 +262,7 @@ func TestF132_F134Progress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r recorder
 		var late func(tools.Progress)
-		w := runtest.NewWorld(t, probe(tools.Spec{Name: "read", Together: tools.WithReads},
+		w := toolstest.NewWorld(t, probe(tools.Spec{Name: "read", Together: tools.WithReads},
 			func(_ context.Context, env *tools.Env, in args) (tools.Result, error) {
 				if env.Call == "1" {
 					late = env.Progress
@@ -286,7 +288,7 @@ func TestF132_F134Progress(t *testing.T) {
 // F134 for calls that never run.
 func TestF134StatesOfRefusals(t *testing.T) {
 	var r recorder
-	w := runtest.NewWorld(t, write.New())
+	w := toolstest.NewWorld(t, write.New())
 	w.Host.Gate, w.Answer, w.Host.Observe = gate.ModeAsk, run.Answer{}, r.observe
 	run.Batch(t.Context(), w.Host, calls(`nope {}`, `write_file {}`, `write_file {"path":"a","content":"b"}`))
 	equal(t, "unknown", r.of("1"), []string{"queued use", "executing use", "completed error", "yielded error"})
@@ -303,7 +305,7 @@ func TestF135_F139StartsWhileTheModelWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s sleeper
 		var r recorder
-		w := runtest.NewWorld(t, s.tool("read", tools.WithReads), s.tool("bash", tools.Alone))
+		w := toolstest.NewWorld(t, s.tool("read", tools.WithReads), s.tool("bash", tools.Alone))
 		w.Host.Observe = r.observe
 		st := run.NewStream(t.Context(), w.Host)
 		list := calls(`read {"ms":1000}`, `read {"ms":1000}`, `bash {"ms":1000}`, `read {"ms":1000}`)
@@ -325,7 +327,7 @@ func TestF135_F139StartsWhileTheModelWrites(t *testing.T) {
 func TestF139aBoundedPool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s sleeper
-		w := runtest.NewWorld(t, s.tool("read", tools.WithReads))
+		w := toolstest.NewWorld(t, s.tool("read", tools.WithReads))
 		w.Env.Limits.MaxConcurrency = 4
 		began := time.Now()
 		_, batches := run.Batch(t.Context(), w.Host, calls(slices.Repeat([]string{`read {"ms":100}`}, 20)...))
@@ -336,7 +338,7 @@ func TestF139aBoundedPool(t *testing.T) {
 }
 
 // landings watches how many changes of each file land at the same time.
-func landings(w *runtest.World) (most map[string]int, overlap *bool) {
+func landings(w *toolstest.World) (most map[string]int, overlap *bool) {
 	most, overlap = map[string]int{}, new(bool)
 	var mu sync.Mutex
 	now := map[string]int{}
@@ -359,7 +361,7 @@ func landings(w *runtest.World) (most map[string]int, overlap *bool) {
 
 func TestF125WritesOfOneFileNeverOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := runtest.NewWorld(t, edit.New())
+		w := toolstest.NewWorld(t, edit.New())
 		w.Files.Put(w.Path("f"), "a b c\n", true)
 		if err := w.See("f", 1, 0); err != nil {
 			t.Fatal(err)
@@ -384,7 +386,7 @@ func TestF125WritesOfOneFileNeverOverlap(t *testing.T) {
 
 func TestF126OtherFilesOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := runtest.NewWorld(t, write.New())
+		w := toolstest.NewWorld(t, write.New())
 		_, overlap := landings(w)
 		began := time.Now()
 		run.Batch(t.Context(), w.Host,
@@ -396,7 +398,7 @@ func TestF126OtherFilesOverlap(t *testing.T) {
 
 // F187: calls of other turns and sessions come past the scheduler; the locks keep them apart.
 func TestF187ManyEditsOfOneFile(t *testing.T) {
-	w := runtest.NewWorld(t, edit.New())
+	w := toolstest.NewWorld(t, edit.New())
 	var body strings.Builder
 	for i := range 50 {
 		fmt.Fprintf(&body, "line %02d\n", i)
@@ -409,7 +411,7 @@ func TestF187ManyEditsOfOneFile(t *testing.T) {
 	for i := range 50 {
 		wg.Go(func() {
 			c := calls(fmt.Sprintf(`edit_file {"path":"f","old_text":"line %02d","new_text":"LINE %02d"}`, i, i))[0]
-			if r := runtest.One(t.Context(), w.Host, c); !r.Success {
+			if r := toolstest.One(t.Context(), w.Host, c); !r.Success {
 				t.Errorf("edit %d: %s", i, r.Data)
 			}
 		})
@@ -442,8 +444,8 @@ func newAsker() *asker {
 // askFor asks for the calls of one file only.
 type askFor string
 
-func (a askFor) Judge(_ tools.Tool, needs []tools.Need) gate.Decision {
-	if strings.HasSuffix(needs[0].Place.Path(), string(a)) {
+func (a askFor) Judge(c gate.Call) gate.Decision {
+	if strings.HasSuffix(c.Needs[0].Place.Path(), string(a)) {
 		return gate.Decision{Verdict: gate.Ask, Reason: "it is that file"}
 	}
 	return gate.Decision{Verdict: gate.Allow}
@@ -453,7 +455,7 @@ func TestF129PermissionDoesNotBlockOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r recorder
 		a := newAsker()
-		w := runtest.NewWorld(t, write.New())
+		w := toolstest.NewWorld(t, write.New())
 		w.Host.Gate, w.Host.Asker, w.Host.Observe = askFor("a"), a, r.observe
 		st := run.NewStream(t.Context(), w.Host)
 		for _, c := range calls(`write_file {"path":"a","content":"x"}`, `write_file {"path":"b","content":"x"}`,
@@ -462,7 +464,7 @@ func TestF129PermissionDoesNotBlockOthers(t *testing.T) {
 		}
 		synctest.Wait()
 		q := <-a.asked
-		equal(t, "question", []string{q.Plan.Title, q.Reason, q.Diffs[0].New}, []string{"Create a", "it is that file", "x"})
+		equal(t, "question", []string{q.Plan.Title, q.Judged.Reason, q.Diffs[0].New}, []string{"Create a", "it is that file", "x"})
 		equal(t, "asked for", r.of("1"), []string{"queued use"})
 		equal(t, "others", append(r.of("2"), r.of("3")...), []string{
 			"queued use", "executing use", "completed result", "queued use", "executing use", "completed result",
@@ -477,7 +479,7 @@ func TestF129CancelledByPerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s sleeper
 		a := newAsker()
-		w := runtest.NewWorld(t, write.New(), s.tool("bash", tools.Alone), s.tool("read", tools.OtherFiles))
+		w := toolstest.NewWorld(t, write.New(), s.tool("bash", tools.Alone), s.tool("read", tools.OtherFiles))
 		w.Host.Gate, w.Host.Asker = askFor("a"), a
 		st := run.NewStream(t.Context(), w.Host)
 		for _, c := range calls(`write_file {"path":"a","content":"x"}`, `read {"path":"b","ms":60000}`, `bash {}`) {
@@ -507,7 +509,7 @@ func TestF085Cancel(t *testing.T) {
 
 func cancelled(t *testing.T, cause error) {
 	var s sleeper
-	w := runtest.NewWorld(t, write.New(), s.tool("bash", tools.Alone))
+	w := toolstest.NewWorld(t, write.New(), s.tool("bash", tools.Alone))
 	w.Host.Gate, w.Host.Asker = askFor("a"), newAsker()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	st := run.NewStream(ctx, w.Host)
@@ -533,7 +535,7 @@ type partFiles struct{ *filetimetest.Files }
 func (f partFiles) Commit(ctx context.Context, _ filetime.Change) (filetime.Landed, error) {
 	<-ctx.Done()
 	return filetime.Landed{}, &filetime.Incomplete{Err: context.Cause(ctx), Files: []filetime.FileReport{
-		{Path: "first", State: filetime.TakenBack}, {Path: "second", State: filetime.Refused},
+		{Path: "first", State: filetime.Reverted}, {Path: "second", State: filetime.Refused},
 	}}
 }
 
@@ -554,14 +556,14 @@ func TestF085CancelInTheMidstOfAChange(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := runtest.NewWorld(t, write.New())
-				w.Env.Files, w.Env.Limits.ToolTimeout = partFiles{w.Files}, c.limit
+				w := toolstest.NewWorld(t, write.New())
+				w.Host.Files, w.Env.Limits.ToolTimeout = partFiles{w.Files}, c.limit
 				w.Host.Budget = &run.Budget{MaxTime: c.most}
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Minute, func() { cancel(c.end) })
-				r := runtest.One(ctx, w.Host, calls(`write_file {"path":"a","content":"x"}`)[0])
+				r := toolstest.One(ctx, w.Host, calls(`write_file {"path":"a","content":"x"}`)[0])
 				equal(t, "code", r.Error, c.code)
-				for _, want := range []string{c.says, "first had been changed already; that was taken back."} {
+				for _, want := range []string{c.says, "first had been changed already; that was reverted."} {
 					if !strings.Contains(r.Data, want) {
 						t.Errorf("%q does not say %q", r.Data, want)
 					}
@@ -577,17 +579,17 @@ func TestF138Block(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			return done("whole"), ctx.Err()
 		}
-		w := runtest.NewWorld(t, probe(tools.Spec{Name: "slow", Block: true}, slow))
+		w := toolstest.NewWorld(t, probe(tools.Spec{Name: "slow", Block: true}, slow))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		equal(t, "result", runtest.One(ctx, w.Host, calls(`slow {}`)[0]).Data, "whole")
+		equal(t, "result", toolstest.One(ctx, w.Host, calls(`slow {}`)[0]).Data, "whole")
 	})
 }
 
 func TestF084Timeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s sleeper
-		w := runtest.NewWorld(t, s.tool("read", tools.WithReads),
+		w := toolstest.NewWorld(t, s.tool("read", tools.WithReads),
 			probe(tools.Spec{Name: "deaf"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
 				time.Sleep(time.Hour)
 				return done("late"), nil
@@ -618,7 +620,7 @@ func TestF084GivenUp(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var s sleeper
 			deaf := func() { time.Sleep(time.Hour) }
-			w := runtest.NewWorld(t, s.tool("read", tools.WithReads), tools.Define(tools.Definition[args]{
+			w := toolstest.NewWorld(t, s.tool("read", tools.WithReads), tools.Define(tools.Definition[args]{
 				Spec: tools.Spec{Name: "deaf", Kind: tools.Read, Together: tools.WithReads},
 				Plan: func(context.Context, *tools.Env, args) (*tools.Plan, error) {
 					if planning {
@@ -663,7 +665,7 @@ func TestF117_F273Panic(t *testing.T) {
 	planned := func(name string, title func(args) string, plan planner) tools.Tool {
 		return tools.Define(tools.Definition[args]{Spec: tools.Spec{Name: name, Kind: tools.Read}, Title: title, Plan: plan})
 	}
-	w := runtest.NewWorld(t,
+	w := toolstest.NewWorld(t,
 		probe(tools.Spec{Name: "boom", Together: tools.WithReads},
 			func(context.Context, *tools.Env, args) (tools.Result, error) { panic("the dam broke") }),
 		probe(tools.Spec{Name: "fail"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
@@ -693,10 +695,11 @@ func TestF117_F273Panic(t *testing.T) {
 
 func TestF046F047F048ValidatedBeforeRunning(t *testing.T) {
 	entered := 0
-	w := runtest.NewWorld(t, probe(tools.Spec{Name: "spy"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
+	w := toolstest.NewWorld(t, probe(tools.Spec{Name: "spy"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
 		entered++
 		return done("ok"), nil
 	}))
+	w.Host.Coerce = false
 	asked := 0
 	w.Host.Gate = gate.ModeAsk
 	w.Host.Asker = askFunc(func(run.Question) run.Answer { asked++; return run.Answer{Outcome: run.Allowed} })
@@ -725,7 +728,7 @@ type askFunc func(run.Question) run.Answer
 func (f askFunc) Ask(_ context.Context, q run.Question) run.Answer { return f(q) }
 
 func TestF114ToolNotFound(t *testing.T) {
-	w := runtest.NewWorld(t, edit.New(), write.New())
+	w := toolstest.NewWorld(t, edit.New(), write.New())
 	w.Host.Tools = w.Host.Tools.Narrow(tools.Without("config", []string{"create_file"}))
 	r := w.Call("edit_files", `{}`)
 	equal(t, "code", r.Error, tools.ToolNotFound)
@@ -740,7 +743,7 @@ func TestF114ToolNotFound(t *testing.T) {
 // What is carried out is what was judged: a plan that needs, changes or runs anything else is a fault of the tool, and nothing
 // of it is done.
 func TestJudgedIsRun(t *testing.T) {
-	w := runtest.NewWorld(t)
+	w := toolstest.NewWorld(t)
 	place := func(name string) sandbox.Place {
 		p, err := w.Env.Paths.Writable(name)
 		if err != nil {
@@ -768,7 +771,25 @@ func TestJudgedIsRun(t *testing.T) {
 			}}
 		}
 	}
-	a, b := place("a"), place("b")
+	with := func(cmd sandbox.Command) planner {
+		return func(env *tools.Env) *tools.Plan {
+			return &tools.Plan{Run: func(ctx context.Context) (tools.Result, error) {
+				cmd.Argv, cmd.Dir = sh("ls"), sandbox.OpenFolder(w.Root)
+				_, err := env.Runner.Start(ctx, cmd)
+				return tools.Result{Success: true, Data: "ran"}, err
+			}}
+		}
+	}
+	reads := func(p sandbox.Place) planner {
+		return func(env *tools.Env) *tools.Plan {
+			return &tools.Plan{Run: func(ctx context.Context) (tools.Result, error) {
+				_, err := env.Read(ctx, p)
+				return tools.Result{Success: true, Data: "read"}, err
+			}}
+		}
+	}
+	a, b, top := place("a"), place("b"), place(".")
+	list, look := []tools.Need{{Act: tools.Runs, Argv: sh("ls"), Place: top}}, []tools.Need{{Act: tools.Reads, Place: top}}
 	for _, c := range []struct {
 		name   string
 		judged []tools.Need
@@ -785,10 +806,26 @@ func TestJudgedIsRun(t *testing.T) {
 		{"the command", []tools.Need{{Act: tools.Runs, Argv: sh("ls"), Place: a}}, runs("ls", "a"), true},
 		{"another command", []tools.Need{{Act: tools.Runs, Argv: sh("ls"), Place: a}}, runs("rm", "a"), false},
 		{"elsewhere", []tools.Need{{Act: tools.Runs, Argv: sh("ls"), Place: a}}, runs("ls", "b"), false},
+		{"a command that waits", list, with(sandbox.Command{Timeout: time.Second, Grace: time.Second, MaxOutput: 1, Interactive: true}), true},
+		{"an environment", list, with(sandbox.Command{Env: []string{}}), false},
+		{"an input", list, with(sandbox.Command{Stdin: "rm"}), false},
+		{"capabilities", list, with(sandbox.Command{Privileged: true}), false},
+		{"processes that stay", list, with(sandbox.Command{Leave: true}), false},
+		{"the file", []tools.Need{{Act: tools.Reads, Place: a}}, reads(a), true},
+		{"the file to be edited", []tools.Need{{Act: tools.Edits, Place: a}}, reads(a), true},
+		{"a file of the folder", look, reads(top.Join("sub/x")), true},
+		{"keys in the folder", look, reads(top.Join("sub/.env")), false},
+		{"the keys", []tools.Need{{Act: tools.Reads, Place: place(".env")}}, reads(place(".env")), true},
+		{"keys in their folder", []tools.Need{{Act: tools.Reads, Place: place(".ssh")}}, reads(place(".ssh/x")), true},
+		{"a file beside", []tools.Need{{Act: tools.Reads, Place: a}}, reads(top.Join("ab")), false},
+		{"a file above", []tools.Need{{Act: tools.Reads, Place: top.Join("sub")}}, reads(a), false},
+		{"no place", look, reads(sandbox.Place{}), false},
+		{"a read of a command", list, reads(a), false},
+		{"a read of nothing judged", nil, reads(a), false},
 		{"a command of a read", []tools.Need{{Act: tools.Reads, Place: a}}, runs("ls", "a"), false},
 	} {
 		commands.n = 0
-		w.Host.Tools = tools.SetOf(tools.Define(tools.Definition[args]{
+		w.Host.Tools = toolstest.SetOf(tools.Define(tools.Definition[args]{
 			Spec:  tools.Spec{Name: "x", Kind: tools.Execute},
 			Needs: func(*tools.Env, args) ([]tools.Need, error) { return c.judged, nil },
 			Plan: func(_ context.Context, env *tools.Env, _ args) (*tools.Plan, error) {
@@ -808,11 +845,23 @@ func TestJudgedIsRun(t *testing.T) {
 	}
 }
 
+// Each field of a command is judged, or gives it no rights, or is refused; a new one belongs to one of these lists.
+func TestEveryFieldOfACommandIsJudged(t *testing.T) {
+	known := strings.Fields(`Argv Dir Profile
+		Surroundings Interactive Timeout Grace Hurry MaxOutput Output
+		Env Privileged Leave Stdin`)
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[sandbox.Command]()) {
+		if !slices.Contains(known, f.Name) {
+			t.Errorf("the pipeline does not know whether a tool may set %s", f.Name)
+		}
+	}
+}
+
 type planner = func(*tools.Env) *tools.Plan
 
 type allowing struct{}
 
-func (allowing) Judge(tools.Tool, []tools.Need) gate.Decision {
+func (allowing) Judge(gate.Call) gate.Decision {
 	return gate.Decision{Verdict: gate.Allow}
 }
 
@@ -833,7 +882,7 @@ func (*counting) Level() sandbox.Level { return sandbox.Level{Name: "full"} }
 // A call that is refused reads nothing, and says so before what would have been wrong with it.
 func TestDeniedReadsNothing(t *testing.T) {
 	planned := 0
-	w := runtest.NewWorld(t, tools.Define(tools.Definition[args]{
+	w := toolstest.NewWorld(t, tools.Define(tools.Definition[args]{
 		Spec:  tools.Spec{Name: "x", Kind: tools.Edit},
 		Needs: func(env *tools.Env, in args) ([]tools.Need, error) { return tools.ToWrite(env, tools.Edits, in.Path) },
 		Plan: func(context.Context, *tools.Env, args) (*tools.Plan, error) {
@@ -841,7 +890,9 @@ func TestDeniedReadsNothing(t *testing.T) {
 			return nil, tools.Refuse(filetime.NotRead, "", "You have not read it. It says: secret.")
 		},
 	}))
-	for _, g := range []run.Gate{gate.ModeReadOnly, gate.Policy{Mode: gate.ModeAuto, Deny: []gate.Rule{{Tool: "x", Name: "permissions.deny"}}}} {
+	for _, g := range []run.Gate{gate.ModeReadOnly, gate.New(gate.Options{
+		Mode: gate.ModeAuto, Rules: []gate.Rule{{Effect: gate.Deny, Tool: "x", Source: "permissions.deny"}},
+	})} {
 		w.Host.Gate = g
 		if r := w.Call("x", `{"path":"a"}`); r.Error != tools.GateDenied || planned > 0 {
 			t.Errorf("%+v, planned %d times", r, planned)
@@ -853,7 +904,7 @@ func TestDeniedReadsNothing(t *testing.T) {
 // begin, and a tool that is covered meanwhile is still the one that the request offered.
 func TestPinnedSet(t *testing.T) {
 	var present atomic.Pointer[tools.Set]
-	var w *runtest.World
+	var w *toolstest.World
 	began, names := make(chan string, 9), []string{}
 	say := func(word string, last bool) func(context.Context, *tools.Env, args) (tools.Result, error) {
 		return func(context.Context, *tools.Env, args) (tools.Result, error) {
@@ -864,7 +915,7 @@ func TestPinnedSet(t *testing.T) {
 			return done("%s", word), nil
 		}
 	}
-	w = runtest.NewWorld(t, probe(tools.Spec{Name: "ours"}, say("ours", false)))
+	w = toolstest.NewWorld(t, probe(tools.Spec{Name: "ours"}, say("ours", false)))
 	w.Host.Tools = w.Host.Tools.With(layer(t, tools.RankClient, probe(tools.Spec{Name: "theirs"}, say("theirs", true))))
 	present.Store(w.Host.Tools)
 	w.Host.Present = present.Load
@@ -893,7 +944,7 @@ func layer(t *testing.T, rank tools.Rank, list ...tools.Tool) tools.Layer {
 
 // A person's refusal says stop and wait, a rule is named, and where nobody can be asked it says that such calls cannot run.
 func TestF116_FindingP1GateDenied(t *testing.T) {
-	w := runtest.NewWorld(t, write.New())
+	w := toolstest.NewWorld(t, write.New())
 	for _, c := range []struct {
 		name         string
 		gate         run.Gate
@@ -901,7 +952,7 @@ func TestF116_FindingP1GateDenied(t *testing.T) {
 		source, next string
 	}{
 		{"mode", gate.Mode("nope"), w, "policy", "(mode nope)"},
-		{"rule", gate.Policy{Mode: gate.ModeAuto, Deny: []gate.Rule{{Tool: "write*", Name: "permissions.deny"}}}, w, "policy", "permissions.deny (rules write*)"},
+		{"rule", gate.New(gate.Options{Mode: gate.ModeAuto, Rules: []gate.Rule{{Effect: gate.Deny, Tool: "write*", Source: "permissions.deny"}}}), w, "policy", "permissions.deny (rules r"},
 		{"person", gate.ModeAsk, askFunc(func(run.Question) run.Answer { return run.Answer{Outcome: run.Rejected} }), "user", "Stop here: do not reach the same end in another way"},
 		{"no valid answer", gate.ModeAsk, askFunc(func(run.Question) run.Answer { return run.Answer{Outcome: run.Unanswered} }), "unanswered", "Stop here"},
 		{"nobody answers", gate.ModeAsk, askFunc(func(run.Question) run.Answer { return run.Answer{Outcome: run.Unavailable} }), "unattended", "cannot run in this session at all"},
@@ -923,7 +974,7 @@ func TestF116_FindingP1GateDenied(t *testing.T) {
 
 // What a person writes with an answer is told to the model, whatever the answer is.
 func TestFeedbackReachesTheModel(t *testing.T) {
-	w := runtest.NewWorld(t, write.New())
+	w := toolstest.NewWorld(t, write.New())
 	w.Host.Gate = gate.ModeAsk
 	for _, c := range []struct {
 		outcome run.Outcome
@@ -946,7 +997,7 @@ func TestFeedbackReachesTheModel(t *testing.T) {
 // Texts keep to what an answer may have in all, and what is too large is named in its place.
 func TestPartsKeepToTheLimits(t *testing.T) {
 	var parts []tools.Part
-	w := runtest.NewWorld(t, probe(tools.Spec{Name: "x"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
+	w := toolstest.NewWorld(t, probe(tools.Spec{Name: "x"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
 		return tools.Result{Success: true, Data: "0123456789", Parts: parts}, nil
 	}))
 	w.Env.Limits.MaxToolOutputChars, w.Env.Limits.MaxImageBytes = 30, 4
@@ -977,7 +1028,7 @@ func TestPartsKeepToTheLimits(t *testing.T) {
 func TestF087Truncation(t *testing.T) {
 	long := strings.Repeat("ä😀", 50_000)
 	answer := func(context.Context, *tools.Env, args) (tools.Result, error) { return done("%s", long), nil }
-	w := runtest.NewWorld(t,
+	w := toolstest.NewWorld(t,
 		probe(tools.Spec{Name: "long"}, answer), probe(tools.Spec{Name: "paged", Pages: true}, answer))
 	r := w.Call("long", `{}`)
 	head, tail, ok := strings.Cut(r.Data, "\n… [70000 characters cut] …\n")
@@ -995,7 +1046,7 @@ func TestF087Truncation(t *testing.T) {
 func TestFindingB4MarksCount(t *testing.T) {
 	mark := regexp.MustCompile(`\n… \[(\d+) characters cut\] …\n`)
 	var answer tools.Result
-	w := runtest.NewWorld(t, probe(tools.Spec{Name: "long"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
+	w := toolstest.NewWorld(t, probe(tools.Spec{Name: "long"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
 		return answer, nil
 	}))
 	rapid.Check(t, func(t *rapid.T) {
@@ -1021,7 +1072,7 @@ func TestFindingB4MarksCount(t *testing.T) {
 }
 
 func TestF219Trace(t *testing.T) {
-	w := runtest.NewWorld(t, write.New())
+	w := toolstest.NewWorld(t, write.New())
 	stages := func(r tools.Result) (names []string) {
 		for _, s := range r.Meta.Trace {
 			names = append(names, s.Stage)
@@ -1031,15 +1082,15 @@ func TestF219Trace(t *testing.T) {
 	equal(t, "untraced", stages(w.Call("write_file", `{"path":"a","content":"b"}`)), []string(nil))
 	w.Host.Trace = true
 	equal(t, "traced", stages(w.Call("write_file", `{"path":"b","content":"b"}`)), []string{
-		"resolve", "normalise", "validate", "needs", "policy", "plan", "permission", "execute", "truncate", "record", "emit",
+		"resolve", "normalise", "validate", "needs", "policy", "plan", "permission", "execute", "truncate", "record", "audit", "emit",
 	})
 	equal(t, "refused", stages(w.Call("write_file", `{}`)), []string{
-		"resolve", "normalise", "validate", "truncate", "record", "emit",
+		"resolve", "normalise", "validate", "truncate", "record", "audit", "emit",
 	})
 }
 
 func TestF240ResultOfAChange(t *testing.T) {
-	w := runtest.NewWorld(t, edit.New())
+	w := toolstest.NewWorld(t, edit.New())
 	path := w.Path("f")
 	w.Files.Put(path, "a\nb\n", true)
 	if err := w.See("f", 1, 0); err != nil {
@@ -1049,7 +1100,6 @@ func TestF240ResultOfAChange(t *testing.T) {
 	w.Host.Landed = func(c filetime.Change, l filetime.Landed) {
 		heard = append(heard, fmt.Sprintln(c.Session, c.Call, c.Turn, c.Tool, c.Label, l.Files[0].Path == path))
 	}
-	w.Host.Coerce = true
 	r := w.Call("edit", `{"path":"f","oldString":"a","new_text":"A","replace_all":"false"}`)
 	if !r.Success {
 		t.Fatal(r.Data)
@@ -1068,7 +1118,7 @@ func TestF240ResultOfAChange(t *testing.T) {
 
 // A failure while the change lands is told as what it is, and nothing is taken for seen.
 func TestLandingFails(t *testing.T) {
-	w := runtest.NewWorld(t, write.New())
+	w := toolstest.NewWorld(t, write.New())
 	w.Host.Log = slog.New(slog.DiscardHandler)
 	for _, c := range []struct {
 		err  error
@@ -1098,22 +1148,22 @@ func (f halfway) Commit(ctx context.Context, c filetime.Change) (filetime.Landed
 
 // What did land of a change that failed is neither hidden nor forgotten.
 func TestLandsInPart(t *testing.T) {
-	w := runtest.NewWorld(t, write.New(), edit.New())
-	w.Env.Files = halfway{w.Files}
+	w := toolstest.NewWorld(t, write.New(), edit.New())
+	w.Host.Files = halfway{w.Files}
 	heard := 0
 	w.Host.Landed = func(filetime.Change, filetime.Landed) { heard++ }
 	r := w.Call("write_file", `{"path":"a","content":"b\n"}`)
 	equal(t, "code", r.Error, filetime.WriteError)
 	equal(t, "text", r.Data, "The second file could not be written.\na was changed already, before this failed.")
 	equal(t, "landed", []int{len(r.Landed.Files), len(r.Diffs), heard}, []int{1, 1, 1})
-	w.Env.Files = w.Files
+	w.Host.Files = w.Files
 	r = w.Call("edit_file", `{"path":"a","old_text":"b","new_text":"c"}`)
 	equal(t, "what landed counts as seen", r.Success, true)
 }
 
 // F122, F098, F100, F102: whatever is asked for, there is an answer of the one shape.
 func TestF122RandomCalls(t *testing.T) {
-	w := runtest.NewWorld(t, edit.New(), write.New())
+	w := toolstest.NewWorld(t, edit.New(), write.New())
 	w.Host.Log = slog.New(slog.DiscardHandler)
 	n := 0
 	word := rapid.SampledFrom([]string{
@@ -1155,7 +1205,7 @@ func TestF122RandomCalls(t *testing.T) {
 				Name: rapid.SampledFrom([]string{"edit_file", "write_file", "EDIT", "write", "nope", ""}).Draw(rt, "tool"),
 			}
 			w.Host.Coerce = n%2 == 0
-			r := runtest.One(t.Context(), w.Host, c)
+			r := toolstest.One(t.Context(), w.Host, c)
 			switch {
 			case r.Success != (r.Error == ""):
 				rt.Fatalf("success %v with error %q", r.Success, r.Error)
@@ -1172,5 +1222,101 @@ func TestF122RandomCalls(t *testing.T) {
 	})
 	if n < 10_000 && !testing.Short() {
 		t.Errorf("%d calls", n)
+	}
+}
+
+// commands are a tool of commands, each of which only reads if it says so.
+func (s *sleeper) commands() tools.Tool {
+	type in struct {
+		Name string `json:"name,omitempty"`
+		MS   int    `json:"ms,omitempty"`
+		Code int    `json:"code,omitempty"`
+		Only bool   `json:"only,omitempty"`
+		Find bool   `json:"find,omitempty"`
+	}
+	return tools.Define(tools.Definition[in]{
+		Spec: tools.Spec{Name: "bash", Kind: tools.Execute, Together: tools.Commands, NoTimeout: true},
+		Needs: func(_ *tools.Env, in in) ([]tools.Need, error) {
+			return []tools.Need{{Act: tools.Runs, Shell: shell.Command{ReadOnly: in.Only, Searches: in.Find}}}, nil
+		},
+		Plan: func(_ context.Context, _ *tools.Env, in in) (*tools.Plan, error) {
+			return &tools.Plan{Run: func(ctx context.Context) (tools.Result, error) {
+				select {
+				case <-ctx.Done():
+					return tools.Fail(filetime.Cancelled, "cancelled", "cut"), nil
+				case <-time.After(time.Duration(in.MS) * time.Millisecond):
+				}
+				if in.Code != 0 {
+					return tools.Fail(tools.ExitCode(in.Code), "", "failed"), nil
+				}
+				return done("ended"), nil
+			}}, nil
+		},
+	})
+}
+
+func TestF127CommandsTogether(t *testing.T) {
+	var s sleeper
+	w := toolstest.NewWorld(t, s.tool("read", tools.WithReads), s.commands())
+	list := calls(`read {}`, `bash {"only":true}`, `bash {"only":true}`, `read {}`, `bash {"only":true}`, `bash {}`, `bash {}`)
+	equal(t, "batches", run.Partition(w.Host, list), [][]int{{0}, {1, 2}, {3}, {4}, {5}, {6}})
+	w.Host.SerialCommands = true
+	equal(t, "serial", run.Partition(w.Host, list), [][]int{{0}, {1}, {2}, {3}, {4}, {5}, {6}})
+	w.Host.Parallel = true
+	equal(t, "asked for", run.Partition(w.Host, list), [][]int{{0, 1, 2, 3, 4, 5, 6}})
+}
+
+// A command that fails ends those beside it. Reads finish, and a search that finds nothing has not failed.
+func TestF133SiblingsAreCancelled(t *testing.T) {
+	for name, c := range map[string]struct {
+		parallel bool
+		calls    []string
+		want     []string
+	}{
+		"fails": {
+			false,
+			[]string{`bash {"only":true,"code":1,"ms":10}`, `bash {"only":true,"ms":5000}`, `bash {"only":true,"ms":1}`},
+			[]string{"EXIT_CODE_1", "SIBLING_CANCELLED", ""},
+		},
+		"finds nothing": {
+			false,
+			[]string{`bash {"only":true,"code":1,"find":true}`, `bash {"only":true,"ms":5000}`},
+			[]string{"EXIT_CODE_1", ""},
+		},
+		"search fails": {
+			false,
+			[]string{`bash {"only":true,"code":2,"find":true}`, `bash {"only":true,"ms":5000}`},
+			[]string{"EXIT_CODE_2", "SIBLING_CANCELLED"},
+		},
+		"with reads": {
+			true,
+			[]string{`bash {"code":1,"ms":10}`, `bash {"ms":5000}`, `read {"ms":5000}`},
+			[]string{"EXIT_CODE_1", "SIBLING_CANCELLED", ""},
+		},
+		"the next batch": {
+			false,
+			[]string{`bash {"only":true,"code":1}`, `read {}`, `bash {"only":true,"ms":10}`},
+			[]string{"EXIT_CODE_1", "", ""},
+		},
+		"not begun": {
+			false,
+			[]string{`bash {"only":true,"code":1,"ms":10}`, `bash {"only":true,"ms":5000}`, `bash {"only":true,"ms":5000}`, `bash {"only":true,"ms":5000}`},
+			[]string{"EXIT_CODE_1", "SIBLING_CANCELLED", "SIBLING_CANCELLED", "SIBLING_CANCELLED"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var s sleeper
+				w := toolstest.NewWorld(t, s.tool("read", tools.WithReads), s.commands())
+				w.Env.Limits.MaxConcurrency = 3
+				w.Host.Parallel = c.parallel
+				results, _ := run.Batch(t.Context(), w.Host, calls(c.calls...))
+				var got []string
+				for _, r := range results {
+					got = append(got, string(r.Error))
+				}
+				equal(t, "errors", got, c.want)
+			})
+		})
 	}
 }

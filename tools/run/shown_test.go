@@ -8,7 +8,7 @@ import (
 	"tandem/tools"
 	"tandem/tools/gate"
 	"tandem/tools/run"
-	"tandem/tools/run/runtest"
+	"tandem/tools/toolstest"
 	"tandem/tools/write"
 )
 
@@ -27,7 +27,7 @@ func TestFindingS3S4TitlesAreVisible(t *testing.T) {
 			}}, nil
 		},
 	})
-	w := runtest.NewWorld(t, tool)
+	w := toolstest.NewWorld(t, tool)
 	var titles []string
 	w.Host.Observe = func(e run.Event) { titles = append(titles, e.Title) }
 	w.Host.Gate, w.Host.Asker = gate.ModeAsk, askFunc(func(q run.Question) run.Answer {
@@ -49,7 +49,7 @@ func TestFindingS3S4TitlesAreVisible(t *testing.T) {
 // A question always has the whole change in it, whatever limit there is for changes that are only told of. What is too large
 // for that is not asked about.
 func TestFindingS17NothingIsAllowedUnseen(t *testing.T) {
-	w := runtest.NewWorld(t, write.New())
+	w := toolstest.NewWorld(t, write.New())
 	asked := 0
 	w.Host.Gate, w.Host.Asker = gate.ModeAsk, askFunc(func(q run.Question) run.Answer {
 		asked++

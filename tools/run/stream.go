@@ -13,21 +13,19 @@ import (
 //
 // Submit and Cancelled may be called concurrently. Wait must be called once, after the last Submit.
 type Stream struct {
-	host   *Host
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	feeder background
+	host    *Host
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	running background
 
 	mu      sync.Mutex
 	calls   []*call // in order
-	feeding bool    // a goroutine hands calls to the workers
-	fed     int     // how many of the calls it has taken
+	begun   int     // how many of them were started
+	busy    int     // how many of those have not ended
+	feeding bool    // a goroutine is in feed
+	open    batch   // what the last ones that were started belong to
 	batches [][]int
 	closed  bool
-
-	// The feeder's own.
-	open    batch
-	workers workers
 
 	order   sync.Mutex // held while results are given out
 	done    map[*call]bool
@@ -53,52 +51,72 @@ func (s *Stream) Submit(asked Call) {
 		panic("run: Submit after Wait")
 	}
 	s.calls = append(s.calls, c)
-	if !s.feeding {
-		s.feeding = true
-		s.feeder.start(s.feed)
-	}
+	s.feed()
 }
 
-// feed starts the calls that are there, each as soon as it may run.
+// feed starts the next calls as long as they may run with those that do: whoever adds a call, or has carried one out, does it,
+// one goroutine at a time, so that no goroutine of its own has to be woken for that. s.mu is held, and released while it is
+// found out where a call belongs.
 func (s *Stream) feed() {
-	for {
-		s.mu.Lock()
-		i := s.fed
-		if i == len(s.calls) {
-			s.feeding = false
+	if s.feeding {
+		return
+	}
+	s.feeding = true
+	defer func() { s.feeding = false }()
+	for s.begun < len(s.calls) {
+		c := s.calls[s.begun]
+		if c.where == nil {
 			s.mu.Unlock()
+			where := c.slot()
+			s.mu.Lock()
+			c.where = &where
+		}
+		if !s.join(c) {
 			return
 		}
-		c := s.calls[i]
-		s.fed++
-		s.mu.Unlock()
-		s.start(i, c)
+		s.busy++
+		s.begun++
+		stop := s.open.stop
+		if c.tool != nil && c.tool.Spec().Together == tools.Commands {
+			c.ctx = s.open.commands
+		}
+		s.running.start(func() {
+			defer s.ended()
+			if c.run(); c.fails() {
+				stop(errSibling)
+			}
+			s.yield(c)
+		})
 	}
 }
 
-func (s *Stream) start(i int, c *call) {
-	where := c.slot()
-	fresh := !s.open.begun
-	if !s.open.join(where) {
-		s.workers.wait()
-		s.open = batch{}
-		s.open.join(where)
-		fresh = true
+// join makes the next call one of the open batch, or where all calls of that one have ended, of a new one. It is false while the
+// call has to wait. s.mu is held.
+func (s *Stream) join(c *call) bool {
+	if s.open.begun && s.busy == s.open.limit {
+		return false
 	}
-	s.mu.Lock()
-	if fresh {
-		s.workers = newWorkers(c.limit())
+	if !s.open.begun || !s.open.join(*c.where) {
+		if s.busy > 0 {
+			return false
+		}
+		s.open = batch{limit: max(1, c.limit())}
+		s.open.commands, s.open.stop = context.WithCancelCause(s.ctx)
+		s.open.join(*c.where)
 		s.batches = append(s.batches, nil)
 	}
 	last := len(s.batches) - 1
-	s.batches[last] = append(s.batches[last], i)
-	c.group = s.calls[s.batches[last][0]].ID
-	s.mu.Unlock()
-	c.batch = last + 1
-	s.workers.start(func() {
-		c.run()
-		s.yield(c)
-	})
+	s.batches[last] = append(s.batches[last], s.begun)
+	c.batch, c.group = last+1, s.calls[s.batches[last][0]].ID
+	return true
+}
+
+// ended starts what may run now that a call has ended.
+func (s *Stream) ended() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy--
+	s.feed()
 }
 
 // yield gives out the results that are ready and whose turn it is.
@@ -125,10 +143,7 @@ func (s *Stream) Wait() []tools.Result {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.feeder.wait()
-	if s.open.begun {
-		s.workers.wait()
-	}
+	s.running.wait()
 	results := make([]tools.Result, len(s.calls))
 	for i, c := range s.calls {
 		results[i] = c.result

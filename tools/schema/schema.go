@@ -115,6 +115,15 @@ func Raw(js json.RawMessage) (*Schema, error) {
 // JSON is the schema as the model is shown it: the same bytes at every call, owned by the schema.
 func (s *Schema) JSON() json.RawMessage { return s.json }
 
+// Param is the canonical name of a parameter, from any name that a call may give it; ok is false where there is none.
+func (s *Schema) Param(name string) (canonical string, ok bool) {
+	if _, ok := s.root.props[name]; ok {
+		return name, true
+	}
+	canonical, ok = s.root.folded[fold(name)]
+	return canonical, ok
+}
+
 // describe adds to s what the tags of t say, and builds the validator's form of it. s is the schema of t as
 // jsonschema.For made it.
 func describe(s *jsonschema.Schema, t reflect.Type) (*node, error) {

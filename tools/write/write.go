@@ -56,30 +56,26 @@ func needs(env *tools.Env, in Args) ([]tools.Need, error) {
 }
 
 func plan(ctx context.Context, env *tools.Env, in Args) (*tools.Plan, error) {
-	place, err := env.Paths.Writable(in.Path)
+	place := env.Place()
+	now, err := env.Read(ctx, place)
 	if err != nil {
 		return nil, err
 	}
-	path := place.Path()
-	now, err := env.Files.Read(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	w := writing{env: env, in: in, path: path, name: env.Name(path)}
+	w := writing{env: env, in: in, path: place.Path(), name: env.Name(place.Path()), now: now}
 	switch {
 	case !now.Exists:
 		w.create()
 	case in.Mode == "append":
-		err = w.add(ctx)
+		err = w.add()
 	default:
-		err = w.overwrite(ctx)
+		err = w.overwrite()
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &tools.Plan{
 		Title: w.verb + " " + w.name, Danger: tools.Moderate, Semantic: "write",
-		Needs:  []tools.Need{{Act: w.act, Place: place}},
+		Needs:  []tools.Need{{Act: w.act, Place: place, Arg: tools.PathArg}},
 		Change: &filetime.Change{Files: []filetime.FileEdit{w.edit}},
 		Done:   w.done,
 	}, nil
@@ -92,6 +88,7 @@ type writing struct {
 	path, name string
 	verb, told string
 	act        tools.Act
+	now        filetime.Snapshot
 	deleted    bool // the file was there when the model saw it last
 	edit       filetime.FileEdit
 }
@@ -108,11 +105,12 @@ func (w *writing) create() {
 }
 
 // add puts the content after what the file says now; any part of it must have been seen.
-func (w *writing) add(ctx context.Context) error {
+func (w *writing) add() error {
 	w.verb, w.told, w.act = "Append to", "Appended to file", tools.Edits
-	now, _, err := tools.Seen(ctx, w.env, w.path, false)
+	now := w.now
+	_, err := tools.Seen(w.env, now, false)
 	switch {
-	case tools.Unread(w.env, w.path, err):
+	case tools.Unread(w.env, err):
 		return w.unreadEnd(now)
 	case err != nil:
 		return err
@@ -129,12 +127,12 @@ func (w *writing) add(ctx context.Context) error {
 }
 
 // overwrite makes the file say the content where the model saw something else; what others wrote since then stays.
-func (w *writing) overwrite(ctx context.Context) error {
+func (w *writing) overwrite() error {
 	w.verb, w.told, w.act = "Overwrite", "File overwritten", tools.Replaces
-	now, views, err := tools.Seen(ctx, w.env, w.path, true)
+	views, err := tools.Seen(w.env, w.now, true)
 	switch {
-	case tools.Unread(w.env, w.path, err):
-		return w.unread(now)
+	case tools.Unread(w.env, err):
+		return w.unread(w.now)
 	case err != nil:
 		return err
 	}
@@ -150,7 +148,7 @@ func (w *writing) overwrite(ctx context.Context) error {
 	case len(w.edit.Edits) == 0:
 		return tools.Refuse(tools.NoChange, "same", "%s says that already: nothing was written.", w.name)
 	case len(r.Set) == 0:
-		return &tools.Refusal{Result: w.already(tools.Unchanged(now), v.Author)}
+		return &tools.Refusal{Result: w.already(tools.Unchanged(w.now), v.Author)}
 	}
 	return nil
 }

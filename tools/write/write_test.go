@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"tandem/tools/read"
-	"tandem/tools/run/runtest"
+	"tandem/tools/toolstest"
 	"tandem/tools/write"
 )
 
-func TestCases(t *testing.T) { runtest.Cases(t, write.New(), read.New()) }
+func TestCases(t *testing.T) { toolstest.Cases(t, write.New(), read.New()) }

@@ -50,7 +50,7 @@ func (m *messages) Stream(ctx context.Context, r model.Request, on func(model.De
 	var resp *http.Response
 	var err error
 	if x.Body, err = m.body(r); err == nil {
-		empty := []byte("{}") // what is sent is x.Body
+		empty := []byte("{}") // x.Body is sent instead
 		err = client.Post(x.Context(), "v1/messages", empty, &resp, option.WithHeader("Accept", "text/event-stream"))
 	}
 	if err != nil {

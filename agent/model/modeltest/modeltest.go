@@ -91,7 +91,7 @@ func Corpus(t *testing.T, open func(wire.Service) (model.Model, error)) int {
 	return len(paths)
 }
 
-// Case is one recorded answer, and what is made of it.
+// Case is one recorded answer, and the expected decoding.
 type Case struct {
 	Name string
 	// Want is as the section of that name has it.

@@ -59,7 +59,7 @@ type output struct {
 
 // item is what has come of one output item.
 type item struct {
-	call int // -1 for what is none
+	call int // -1 for other items
 	// parts is how much of each part of a message has been said.
 	parts    map[int]int
 	thought  bool
@@ -155,7 +155,7 @@ func (a *answer) say(it *item, part int, text string) {
 	}
 }
 
-// rest says what is missing of a text that is now known as a whole.
+// rest is the part of a text that was not streamed, now that the whole text is known.
 func (a *answer) rest(it *item, part int, whole string) {
 	if n := it.parts[part]; n < len(whole) {
 		a.say(it, part, whole[n:])

@@ -9,7 +9,7 @@ import (
 )
 
 // prices are those of the services' own lists, in US dollars for a million tokens, as of November 2026 and without what
-// very long prompts cost more. What is configured takes precedence.
+// very long prompts cost more. The configuration takes precedence.
 func prices() map[string]model.Price {
 	return map[string]model.Price{
 		"anthropic/claude-fable-5-1":  {Input: 10, Output: 50, CachedInput: 0.25, CacheWrite: 12.5},

@@ -3,6 +3,7 @@ package registry
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -192,7 +193,7 @@ func (r *Registry) openProvider(provider, id string) (model.Model, error) {
 	return model.Retrying(m, retry.Attempts, time.Duration(retry.BackoffMs)*time.Millisecond), nil
 }
 
-// service gives what is needed to speak to a provider, and the protocol that it speaks.
+// service gives the client for a provider, and the protocol of its service.
 func (r *Registry) service(provider, id string) (s wire.Service, api string, err error) {
 	p, configured := r.Config.Providers[provider]
 	built, isPreset := presetOf(provider)
@@ -228,27 +229,41 @@ func (r *Registry) service(provider, id string) (s wire.Service, api string, err
 
 // key gives the provider's key, "" where there is none.
 func (r *Registry) key(provider string, p config.Provider) (string, error) {
-	if p.APIKeyEnv != "" {
-		if key := strings.TrimSpace(r.Getenv(p.APIKeyEnv)); key != "" {
+	key, err := Keys{r.Getenv, r.Command}.Find(p.APIKeyEnv, p.APIKeyCommand)
+	if err != nil {
+		return "", unavailable("The key of the provider %s cannot be had: providers.%s.apiKeyCommand %v.", provider, provider, err)
+	}
+	return key, nil
+}
+
+// Keys finds the keys of services, those of models and others. It may be used concurrently.
+type Keys struct {
+	// Getenv and Command are those of a Registry.
+	Getenv  func(string) string
+	Command func(argv []string) (string, error)
+}
+
+// Find gives what the variable holds, else the first line that the command prints, and "" where there is neither. An error is the
+// predicate of a sentence about the command.
+func (k Keys) Find(variable string, command []string) (string, error) {
+	if variable != "" {
+		if key := strings.TrimSpace(k.Getenv(variable)); key != "" {
 			return key, nil
 		}
 	}
-	if len(p.APIKeyCommand) == 0 {
+	if len(command) == 0 {
 		return "", nil
 	}
-	if r.Command == nil {
-		return "", unavailable("The key of the provider %s cannot be had: providers.%s.apiKeyCommand is not run here.",
-			provider, provider)
+	if k.Command == nil {
+		return "", errors.New("is not run here")
 	}
-	out, err := r.Command(p.APIKeyCommand)
+	out, err := k.Command(command)
 	key, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
 	switch {
 	case err != nil:
-		return "", unavailable("The key of the provider %s cannot be had: providers.%s.apiKeyCommand failed: %v.",
-			provider, provider, err)
+		return "", fmt.Errorf("failed: %w", err)
 	case key == "":
-		return "", unavailable("The key of the provider %s cannot be had: providers.%s.apiKeyCommand printed nothing.",
-			provider, provider)
+		return "", errors.New("printed nothing")
 	}
 	return strings.TrimSpace(key), nil
 }

@@ -41,7 +41,7 @@ func (c *Calls) Name(at int) string { return c.list[at].name }
 // Done says that a call was declared complete.
 func (c *Calls) Done(at int) bool { return c.list[at].done }
 
-// Identify adds what is known of id and name later than New; a call that has begun keeps both.
+// Identify adds an id or a name that came later than New; a call that has begun keeps both.
 func (c *Calls) Identify(at int, id, name string) {
 	k := c.list[at]
 	if k.begun {

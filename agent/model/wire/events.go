@@ -24,7 +24,7 @@ var errTooLong = errors.New("an event of too many bytes")
 type events struct {
 	lines *bufio.Reader
 	alive func()
-	// part is the data of an event that is not whole yet, head the beginning of what is no event.
+	// part is the data of an incomplete event, head the beginning of a body that is no event stream.
 	part, head []byte
 	any        bool
 	// more is what follows in a line where carriage returns alone end lines too.

@@ -48,7 +48,10 @@ run("FindingL10 a prompt, an edit asked for and allowed", { "calc.go": calc }, m
   const r = await e.prompt("add is wrong");
   assert.equal(r.stopReason, "end_turn");
   assert.equal(e.asked.length, 1);
-  assert.deepEqual(e.asked[0].options.map((o) => o.optionId), ["allow_once", "reject_once"]);
+  assert.deepEqual(
+    e.asked[0].options.map((o) => o.optionId),
+    ["allow_once", "reject_once", "allow_turn", "allow_files", "allow_session", "allow_always", "reject_always"],
+  );
   assert.equal(e.asked[0].toolCall.content[0].newText, calc.replace("a - b", "a + b"));
   assert.match(at.read("calc.go"), /a \+ b/);
   assert.match(e.said(), /It subtracts.*Done\./s);

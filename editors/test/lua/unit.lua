@@ -1096,8 +1096,8 @@ test('FindingU4 the words of :Tandem are commands whatever follows, and what is 
   end
   for text, want in pairs({
     ['accept the first one'] = ':Tandem accept takes one of file, all',
-    ['mode fast'] = ':Tandem mode takes one of readOnly, ask, acceptEdits, auto',
-    ['mode auto please'] = ':Tandem mode takes one of readOnly, ask, acceptEdits, auto',
+    ['mode fast'] = ':Tandem mode takes one of readOnly, plan, ask, acceptEdits, auto',
+    ['mode auto please'] = ':Tandem mode takes one of readOnly, plan, ask, acceptEdits, auto',
     ['model two words'] = ':Tandem model takes one word; :Tandem ask model … asks',
     ['next to last'] = ':Tandem next takes nothing more; :Tandem ask next … asks',
   }) do

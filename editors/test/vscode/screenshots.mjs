@@ -70,10 +70,8 @@ const STATES = {
   async running(p) {
     await auto(p);
     p.model.reply(READS, [FOUND, MEND], ['Now to see that it builds.', { call: 'bash', args: { command: 'go build ./... && echo built' } }]);
-    await p.ask(QUESTION);
-    await p.chat.locator('.question.open').waitFor();
     p.model.reply(['It builds. I look for other places that forget the quantity: ', gate().promise]);
-    await p.answer('Allow');
+    await p.ask(QUESTION);
     await p.sees('other places');
   },
 

@@ -10,6 +10,7 @@ import { lend, lendable } from './model.ts';
 import type { ModelStreamParams, ModelStreamResult } from './protocol.ts';
 import { Proposed } from './proposed.ts';
 import { Review } from './review.ts';
+import { showRules } from './rules.ts';
 import { Server } from './server.ts';
 import { Status } from './status.ts';
 
@@ -91,6 +92,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   });
   command('newSession', () => chat.newSession());
   command('sessions', () => chat.chooseSession());
+  command('permissions', () => showRules(backend, chat.currentSession()));
   command('stop', () => chat.stop());
   command('acceptHunk', (uri?: string, id?: string) => review.decideHunk('accept', uri, id));
   command('rejectHunk', (uri?: string, id?: string) => review.decideHunk('reject', uri, id));

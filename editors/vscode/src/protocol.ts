@@ -40,8 +40,9 @@ export const FAILURES: Readonly<Record<string, string>> = {
   'FILE_TOO_LARGE': 'The file is too large. The setting limits.maxFileBytes raises the limit.',
   'GATE_DENIED': 'Permission was denied. Nothing was done.',
   'GATE_DENIED/mode': 'The mode of this session does not allow this. Change the mode to allow it.',
+  'GATE_DENIED/protected': 'No tool may do this, in any mode. Nothing was done.',
   'GATE_DENIED/rules': 'A permission rule denies this. Change the rule in your settings to allow it.',
-  'GATE_DENIED/sandbox': 'Your settings require a sandbox, and this system has none. Nothing was run.',
+  'GATE_DENIED/sandbox': 'The sandbox that the command needs is not there. Nothing was run.',
   'GATE_DENIED/too_large': 'The change is too large to be shown, so you were not asked. Nothing was done.',
   'GATE_DENIED/unanswered': 'The question for permission got no valid answer. Nothing was done.',
   'GATE_DENIED/unattended': 'Nobody could be asked for permission. Nothing was done.',
@@ -49,6 +50,7 @@ export const FAILURES: Readonly<Record<string, string>> = {
   'INVALID_ARGS': 'The model called the tool with wrong arguments. It was told what is wrong.',
   'IS_DIRECTORY': 'This is a folder, not a file.',
   'NETWORK_DENIED': 'The network may not be used here. The setting sandbox.network allows hosts.',
+  'NETWORK_DENIED/address': 'That is not on the public internet.',
   'NOT_READ': 'The model had not read this text yet. Nothing was changed.',
   'NO_CHANGE': 'There was nothing to change.',
   'OUTSIDE_ROOTS': 'The path is outside the folders of this session. The setting readRoots adds folders.',
@@ -181,7 +183,7 @@ export interface ApplyEditInfo {
   save: boolean;
 }
 
-/** ApplyEditParams are LSP's with what is ours beside them. A plain client, one that did not declare experimental.tandem, gets the edit alone. */
+/** ApplyEditParams are LSP's with fields of our own. A plain client, one that did not declare experimental.tandem, gets the edit alone. */
 export interface ApplyEditParams {
   label?: string;
   edit: WorkspaceEdit;
@@ -192,10 +194,93 @@ export interface ApplyEditParams {
 export interface AskTarget {
   /** The file that it is about. The session is that of the workspace folder which it lies in, or else of its own folder; the first prompt begins it. */
   uri: string;
-  /** Where the cursor is, or what is selected. */
+  /** The cursor, or the selection. */
   range?: Range;
   /** The prompt. */
   text: string;
+}
+
+/** AssessParams of tandem/tools/assess. */
+export interface AssessParams {
+  name: string;
+  arguments: unknown;
+  /** Else the one that was used last, or a new one of the first folder. */
+  sessionId?: string;
+}
+
+/** AssessResult of tandem/tools/assess. */
+export interface AssessResult {
+  danger: 'safe' | 'moderate' | 'dangerous';
+  readOnly: boolean;
+  concurrencySafe: boolean;
+  paths: string[];
+  /** What a person might write for calls like this one. No answer makes it. */
+  derivedRule?: PermissionRule;
+  /** What an answer for longer than once makes. */
+  exactRule?: PermissionRule;
+  decision: 'allow' | 'ask' | 'deny';
+  reason: string;
+}
+
+/** AuditAgent is the agent whose model asked for a call. */
+export interface AuditAgent {
+  session: string;
+  /** The session of the agent that started this one. */
+  parent?: string;
+}
+
+/** AuditEntry is the record of one call. */
+export interface AuditEntry {
+  /** When the call began, RFC 3339. */
+  time: string;
+  who: AuditWho;
+  sessionId: string;
+  callId: string;
+  /** The canonical name, or the name that was asked for where there is no such tool. */
+  tool: string;
+  /** The arguments as they were checked. What looks like a secret is replaced by [redacted], and long texts are cut. Arguments that are no JSON are a string. */
+  args: unknown;
+  /** SHA-256 of the whole arguments: JSON without blanks and with sorted keys, as in meta.effectiveArgs. */
+  argsHash: string;
+  /** SHA-256 of the result's data; empty where the end is not recorded. */
+  resultHash: string;
+  /** deny also where the call ended before anybody had allowed it. */
+  decision: 'allow' | 'deny';
+  /** What decided: a mode, a rule, or the option that a person chose. */
+  rule: string;
+  /** What the rule belongs to: mode, rules, sandbox, person, audit and so on, or the stage at which the call ended undecided. */
+  layer: string;
+  /** The level and the profile that the call's command ran with; empty where it runs none. */
+  sandbox: string;
+  durationMs: number;
+  /** As in ToolResult. */
+  error?: string;
+  /** The call has not ended, or its process ended before it. */
+  pending?: boolean;
+}
+
+/** AuditParams of tandem/audit/query. */
+export interface AuditParams {
+  /** Of all sessions if absent; it need not be kept any more. */
+  sessionId?: string;
+  /** RFC 3339: calls that began then or later. */
+  since?: string;
+  /** How many of the newest entries, 1000 if absent. */
+  limit?: number;
+}
+
+/** AuditResult of tandem/audit/query. */
+export interface AuditResult {
+  entries: AuditEntry[];
+}
+
+/** AuditWho is who made a call. */
+export interface AuditWho {
+  /** The account of the server's process. */
+  user: string;
+  /** What the client calls itself. */
+  client: string;
+  agent: AuditAgent;
 }
 
 /** BatchCall is one call of a batch. */
@@ -212,7 +297,7 @@ export interface BatchParams {
   calls: BatchCall[];
   apply?: 'auto' | 'editor' | 'disk' | 'none';
   trace?: boolean;
-  /** Not served yet: refused. */
+  /** All calls run at the same time, whatever they do. A command that fails ends the other commands. */
   parallel?: boolean;
   /** Only say which calls would run together. */
   dryRun?: boolean;
@@ -290,7 +375,7 @@ export interface ChatCall {
   function: ChatFunction;
 }
 
-/** ChatFunction says what is called. */
+/** ChatFunction names the function that is called. */
 export interface ChatFunction {
   name: string;
   /** An object, as JSON. */
@@ -447,6 +532,13 @@ export interface DiffMeta {
   unified: string;
 }
 
+/** DroppedTool is a tool that a model is not offered. */
+export interface DroppedTool {
+  name: string;
+  stage: 'mode' | 'deny' | 'enabled' | 'pool';
+  reason: string;
+}
+
 /** EditorContext is what a person has in front of them. With it the model is told of the document, the cursor and the selected text, up to 8 KiB of it, and of up to 20 other open documents by name; never of what lies outside of the session's folders, nor of files such as .env, *.pem or id_rsa. */
 export interface EditorContext {
   /** The document with the cursor. */
@@ -498,7 +590,7 @@ export interface FileDiff {
   truncated?: boolean;
 }
 
-/** FileLock is a lock that somebody holds. */
+/** FileLock is a lock and its holder. */
 export interface FileLock {
   /** The id of a session, maybe one of another process. */
   holder: string;
@@ -529,7 +621,7 @@ export interface FileTimeResult {
   files: FileTimeState[];
 }
 
-/** FileTimeState is what is known of one file. */
+/** FileTimeState is the state of one file. */
 export interface FileTimeState {
   uri: string;
   /** read, stale, written or conflict; empty where the file was never seen. */
@@ -590,6 +682,13 @@ export interface Issue {
   message: string;
 }
 
+/** JobState is a command that a session runs in the background. */
+export interface JobState {
+  sessionId: string;
+  jobId: string;
+  title: string;
+}
+
 /** ListChangesParams of tandem/changes/list. */
 export interface ListChangesParams {
   sessionId: string;
@@ -599,6 +698,12 @@ export interface ListChangesParams {
 /** ListChangesResult of tandem/changes/list. */
 export interface ListChangesResult {
   files: ChangedFile[];
+}
+
+/** ListRulesParams of tandem/permissions/list. */
+export interface ListRulesParams {
+  /** Its own rules too. */
+  sessionId?: string;
 }
 
 /** ListSessionsParams of tandem/session/list. */
@@ -623,11 +728,14 @@ export interface ListToolsParams {
   provider?: string;
   /** With disabledBy. */
   includeDisabled?: boolean;
+  /** Say in dropped which tools are not offered, and why. */
+  explain?: boolean;
 }
 
 /** ListToolsResult of tandem/tools/list, sorted by name. */
 export interface ListToolsResult {
   tools: ToolInfo[];
+  dropped?: DroppedTool[];
 }
 
 /** LoadSessionParams of tandem/session/load. */
@@ -650,7 +758,7 @@ export interface MentionItem {
   label: string;
   /** file or folder. Others may follow. */
   kind: string;
-  /** What is to stand in the prompt, with the @. */
+  /** The text for the prompt, with the @. */
   insert: string;
 }
 
@@ -669,7 +777,7 @@ export interface MentionResult {
   items: MentionItem[];
 }
 
-/** Meta is what is ours in a payload of the Agent Client Protocol. */
+/** Meta holds our own fields of a payload of the Agent Client Protocol. */
 export interface Meta {
   tandem: UpdateMeta | DiffMeta | PermissionMeta;
 }
@@ -745,6 +853,8 @@ export interface NewSessionParams {
   model?: string;
   /** The configuration says if absent. */
   mode?: string;
+  /** A conversation to go on with: the system prompt, if any, then the user's message first, every call with its result, the assistant's message last. The model gets it before the first prompt, and it is kept with the session. */
+  messages?: ChatMessage[];
   /** Not served yet: anything but an empty list is refused. */
   mcpServers?: unknown[];
 }
@@ -760,6 +870,8 @@ export interface NewSessionResult {
 export interface PermissionMeta {
   danger: 'safe' | 'moderate' | 'dangerous';
   reason: string;
+  /** What allow_session and allow_always allow from then on; absent where the answers are for once only. */
+  suggestedRule?: PermissionRule;
 }
 
 /** PermissionOption is one answer that a person can give. */
@@ -790,12 +902,41 @@ export interface PermissionResult {
   _meta?: AnswerMeta;
 }
 
+/** PermissionRule is a rule about calls of tools. In tandem/permissions/set a client gives tool, params, class, act and profile. */
+export interface PermissionRule {
+  id?: string;
+  /** Name or alias; * stands for any letters. */
+  tool: string;
+  /** Patterns that arguments must match: globs of paths, commands word by word. */
+  params?: Record<string, string>;
+  effect?: 'allow' | 'ask' | 'deny';
+  scope?: 'session' | 'workspace' | 'user';
+  /** Where it was written: a file, a layer of the configuration, or an answer. */
+  source?: string;
+  /** Only tools of this permission class. */
+  class?: 'read' | 'write' | 'execute' | 'network';
+  /** The most that it allows to be done to a file. */
+  act?: 'create' | 'edit' | 'replace';
+  /** The only sandbox profile of commands that it allows. */
+  profile?: string;
+  /** The only folder whose sessions it is for. */
+  workspace?: string;
+  /** The only files, of an answer. */
+  files?: string[];
+  /** The only turn, of an answer. */
+  turn?: number;
+  /** The rule in one line, for a person. */
+  text?: string;
+  /** tandem/permissions/set can take it back; another one is in a file that people write. */
+  removable?: boolean;
+}
+
 /** PromptContext is _meta.tandem of a prompt. */
 export interface PromptContext {
   editor?: EditorContext;
 }
 
-/** PromptMeta is what is ours beside a prompt. */
+/** PromptMeta holds our own fields of a prompt. */
 export interface PromptMeta {
   tandem?: PromptContext;
 }
@@ -890,6 +1031,11 @@ export interface ReviewTarget {
   turn?: number;
 }
 
+/** RulesResult of tandem/permissions/list and set. */
+export interface RulesResult {
+  rules: PermissionRule[];
+}
+
 /** SandboxState is what commands are confined with. */
 export interface SandboxState {
   /** full, landlock+seccomp or none. */
@@ -948,7 +1094,7 @@ export interface SessionInfo {
   _meta?: SessionMeta;
 }
 
-/** SessionMeta is what is ours beside a session. */
+/** SessionMeta holds our own fields of a session. */
 export interface SessionMeta {
   tandem: SessionState;
 }
@@ -979,6 +1125,20 @@ export interface SetModelParams {
   model: string;
 }
 
+/** SetRulesParams of tandem/permissions/set. */
+export interface SetRulesParams {
+  /** Where allow, ask and deny are added: for a session, for the workspace, or everywhere. The last two are kept in the person's own file. */
+  scope: 'session' | 'workspace' | 'user';
+  /** For the scope session; its folder is the one of the scope workspace, else the first of the workspace. */
+  sessionId?: string;
+  /** PermissionRules: tool, params, class, act, profile. Another member is refused. */
+  allow?: unknown[];
+  ask?: unknown[];
+  deny?: unknown[];
+  /** Ids of rules, of any scope. */
+  remove?: string[];
+}
+
 /** StatusResult of tandem/status. */
 export interface StatusResult {
   version: string;
@@ -996,9 +1156,11 @@ export interface StatusResult {
   documents: number;
   /** Open documents in which positions came that did not fit. */
   suspect: number;
-  /** What is wrong with the configuration. */
+  /** Errors and hints of the configuration. */
   config: string[];
   store: StoreState;
+  /** Commands that run in the background. */
+  jobs?: JobState[];
 }
 
 /** SteerParams of tandem/session/steer. */
@@ -1282,15 +1444,15 @@ export interface ServerRequests {
   'tandem/changes/list': { params: ListChangesParams; result: ListChangesResult };
   /** Marks hunks as kept. */
   'tandem/changes/accept': { params: HunksParams; result: HunksResult };
-  /** Takes hunks back, each whole or not at all, in one edit a file, and keeps everything that was typed since. A hunk into which somebody has typed, or which a later call builds upon, stays and is named in conflicts. A file that the call made goes once nothing else is in it, a deleted one comes back. The model is told of what was rejected at the head of the next prompt. */
+  /** Takes hunks back, each whole or not at all, in one edit a file, and keeps everything that was typed since. A hunk that was typed into, or that a later call builds upon, stays and is named in conflicts. A file that the call made goes once nothing else is in it, a deleted one comes back. The model is told of what was rejected at the head of the next prompt. */
   'tandem/changes/reject': { params: HunksParams; result: HunksResult };
   /** Takes changes back and keeps what a person has typed since, beside them. Text that was changed over is left and named in conflicts, and so is what was changed before the session was loaded where the text before it is not kept any more. Calls outside a turn carry turn 0 and are undone by toolCall. */
   'tandem/changes/undo': { params: UndoParams; result: UndoResult };
   /** Every change of a file that a session has made, the oldest first, also from before the session was loaded: what its calls did, what a command did to files that the session had seen (shell), and what a person took back (undo, with the hunks' own turn). Texts of up to 1 MiB are kept. */
   'tandem/changes/records': { params: RecordsParams; result: RecordsResult };
-  /** Brings again what tandem/changes/undo or reject took back. Where somebody has since changed the text that it would change, or deleted what stood around it, it stays away and is named in conflicts. Without a turn it is the turn of what was taken back last. */
+  /** Applies again the changes that tandem/changes/undo or reject reverted. A change whose text, or the text around it, was changed or deleted since is left out and named in conflicts. Without a turn it is the turn that was reverted last. */
   'tandem/changes/redo': { params: UndoParams; result: UndoResult };
-  /** What is known of files: of those asked for, else of all that were seen. */
+  /** The state of files: of those asked for, else of all that were seen. */
   'tandem/fileTime/get': { params: FileTimeParams; result: FileTimeResult };
   /** The tools on offer. */
   'tandem/tools/list': { params: ListToolsParams; result: ListToolsResult };
@@ -1298,8 +1460,16 @@ export interface ServerRequests {
   'tandem/tools/get': { params: GetToolParams; result: ToolInfo | null };
   /** Runs one tool, for a host that brings a model of its own: the same checks, questions and edits as in a turn. A tool that fails is a result with success false, never a JSON-RPC error. With apply "none" nothing is applied and edit is for the host to apply. -32014 as for tandem/session/prompt. */
   'tandem/tools/call': { params: CallToolParams; result: ToolResult };
-  /** Runs several calls as a model's answer with several calls would run: what is safe together runs together. Results are in the order of the calls. */
+  /** Runs several calls as a model's answer with several calls would run: calls that are safe together run together. Results are in the order of the calls. */
   'tandem/tools/batch': { params: BatchParams; result: BatchResult };
+  /** What would become of a call, without anything of it being done: how dangerous it is, and what the mode and the rules say. */
+  'tandem/tools/assess': { params: AssessParams; result: AssessResult };
+  /** The rules that hold, the strictest first. */
+  'tandem/permissions/list': { params: ListRulesParams; result: RulesResult };
+  /** Adds rules and takes others back; the answer lists all. A rule in a file that people write is taken back there (-32014). */
+  'tandem/permissions/set': { params: SetRulesParams; result: RulesResult };
+  /** The records of tool calls, in the order in which they ended: one entry a call, also of one that failed validation or was refused, of the sessions of all folders and processes that share the store. The records are append-only and outlive their sessions; 'tandem audit verify' finds out whether they were changed. */
+  'tandem/audit/query': { params: AuditParams; result: AuditResult };
   /** How the server is; answered at once whatever else goes on. */
   'tandem/status': { params: unknown; result: StatusResult };
 }
@@ -1340,7 +1510,7 @@ export interface ClientNotifications {
   'tandem/session/update': UpdateParams;
   /** The hunks of these files have changed: made, accepted, taken back, or changed by what was typed, at most ten times a second. That they only moved is not told. */
   'tandem/changes/didChange': DidChangeParams;
-  /** A file that the agent has seen was read, written, or changed by somebody else. */
+  /** A file that the agent has seen was read, written, or changed by others. */
   'tandem/fileTime': FileTimeNotice;
   /** A tool was registered, taken away, run, or failed. To clients that declared events. */
   'tandem/tools/event': ToolEvent;

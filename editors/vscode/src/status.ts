@@ -97,6 +97,7 @@ export class Status implements vscode.Disposable {
         this.chat.running ? entry('$(debug-stop) Stop', 'tandem.stop') : entry('$(add) New Session', 'tandem.newSession'),
       );
       items.push(entry('$(history) Sessions…', 'tandem.sessions'));
+      items.push(entry('$(shield) Permission Rules…', 'tandem.permissions'));
       if (hunks > 0) {
         items.push(
           line(`${hunks} ${hunks === 1 ? 'change' : 'changes'}`),

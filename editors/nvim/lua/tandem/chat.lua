@@ -149,7 +149,7 @@ local function looks(item)
   local semantic = item.meta and item.meta.semantic or item.kind
   return item.type == 'call'
     and (semantic == 'read' or semantic == 'search')
-    and item.kind ~= 'execute'
+    and (item.kind ~= 'execute' or item.meta ~= nil and item.meta.collapsible == true)
     and not item.asked
 end
 

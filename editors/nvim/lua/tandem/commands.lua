@@ -7,7 +7,7 @@ local M = {}
 ---@field any? boolean so may another word
 
 --- The modes, before a session names them.
-M.MODES = { 'readOnly', 'ask', 'acceptEdits', 'auto' }
+M.MODES = { 'readOnly', 'plan', 'ask', 'acceptEdits', 'auto' }
 
 ---@param field string
 ---@param key string
@@ -42,6 +42,7 @@ M.commands = {
   stop = { run = call('cancel') },
   new = { run = call('new') },
   sessions = { run = call('sessions') },
+  permissions = { run = call('permissions') },
   answer = { run = call('answer') },
   mode = { run = call('mode'), arguments = choices('modes', 'id', M.MODES) },
   model = { run = call('model'), arguments = choices('models', 'modelId'), any = true },

@@ -248,6 +248,13 @@ function M.sessions()
   end)
 end
 
+--- Lists the rules about what the agent may do; one that was kept for an answer can be taken back.
+function M.permissions()
+  with_session(function(instance)
+    require('tandem.rules').choose(instance)
+  end)
+end
+
 ---@param instance tandem.Instance
 local function undo(instance)
   -- With no turn named it is the last one whose changes still stand.

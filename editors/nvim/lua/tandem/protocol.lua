@@ -18,7 +18,7 @@ local M = {}
 ---@field unified tandem.UnifiedDiff[]
 ---@field save boolean The document will be asked to be saved.
 
---- ApplyEditParams are LSP's with what is ours beside them. A plain client, one that did not declare experimental.tandem, gets the edit alone.
+--- ApplyEditParams are LSP's with fields of our own. A plain client, one that did not declare experimental.tandem, gets the edit alone.
 ---@class tandem.ApplyEditParams
 ---@field label? string
 ---@field edit lsp.WorkspaceEdit
@@ -27,8 +27,64 @@ local M = {}
 --- AskTarget is the argument of the command tandem.ask.
 ---@class tandem.AskTarget
 ---@field uri string The file that it is about. The session is that of the workspace folder which it lies in, or else of its own folder; the first prompt begins it.
----@field range? lsp.Range Where the cursor is, or what is selected.
+---@field range? lsp.Range The cursor, or the selection.
 ---@field text string The prompt.
+
+--- AssessParams of tandem/tools/assess.
+---@class tandem.AssessParams
+---@field name string
+---@field arguments any
+---@field sessionId? string Else the one that was used last, or a new one of the first folder.
+
+--- AssessResult of tandem/tools/assess.
+---@class tandem.AssessResult
+---@field danger 'safe'|'moderate'|'dangerous'
+---@field readOnly boolean
+---@field concurrencySafe boolean
+---@field paths string[]
+---@field derivedRule? tandem.PermissionRule What a person might write for calls like this one. No answer makes it.
+---@field exactRule? tandem.PermissionRule What an answer for longer than once makes.
+---@field decision 'allow'|'ask'|'deny'
+---@field reason string
+
+--- AuditAgent is the agent whose model asked for a call.
+---@class tandem.AuditAgent
+---@field session string
+---@field parent? string The session of the agent that started this one.
+
+--- AuditEntry is the record of one call.
+---@class tandem.AuditEntry
+---@field time string When the call began, RFC 3339.
+---@field who tandem.AuditWho
+---@field sessionId string
+---@field callId string
+---@field tool string The canonical name, or the name that was asked for where there is no such tool.
+---@field args any The arguments as they were checked. What looks like a secret is replaced by [redacted], and long texts are cut. Arguments that are no JSON are a string.
+---@field argsHash string SHA-256 of the whole arguments: JSON without blanks and with sorted keys, as in meta.effectiveArgs.
+---@field resultHash string SHA-256 of the result's data; empty where the end is not recorded.
+---@field decision 'allow'|'deny' deny also where the call ended before anybody had allowed it.
+---@field rule string What decided: a mode, a rule, or the option that a person chose.
+---@field layer string What the rule belongs to: mode, rules, sandbox, person, audit and so on, or the stage at which the call ended undecided.
+---@field sandbox string The level and the profile that the call's command ran with; empty where it runs none.
+---@field durationMs number
+---@field error? string As in ToolResult.
+---@field pending? boolean The call has not ended, or its process ended before it.
+
+--- AuditParams of tandem/audit/query.
+---@class tandem.AuditParams
+---@field sessionId? string Of all sessions if absent; it need not be kept any more.
+---@field since? string RFC 3339: calls that began then or later.
+---@field limit? integer How many of the newest entries, 1000 if absent.
+
+--- AuditResult of tandem/audit/query.
+---@class tandem.AuditResult
+---@field entries tandem.AuditEntry[]
+
+--- AuditWho is who made a call.
+---@class tandem.AuditWho
+---@field user string The account of the server's process.
+---@field client string What the client calls itself.
+---@field agent tandem.AuditAgent
 
 --- BatchCall is one call of a batch.
 ---@class tandem.BatchCall
@@ -42,7 +98,7 @@ local M = {}
 ---@field calls tandem.BatchCall[]
 ---@field apply? 'auto'|'editor'|'disk'|'none'
 ---@field trace? boolean
----@field parallel? boolean Not served yet: refused.
+---@field parallel? boolean All calls run at the same time, whatever they do. A command that fails ends the other commands.
 ---@field dryRun? boolean Only say which calls would run together.
 
 --- BatchResult of tandem/tools/batch, in the order of the calls.
@@ -98,7 +154,7 @@ local M = {}
 ---@field type 'function'
 ---@field function tandem.ChatFunction
 
---- ChatFunction says what is called.
+--- ChatFunction names the function that is called.
 ---@class tandem.ChatFunction
 ---@field name string
 ---@field arguments string An object, as JSON.
@@ -212,6 +268,12 @@ local M = {}
 ---@class tandem.DiffMeta
 ---@field unified string
 
+--- DroppedTool is a tool that a model is not offered.
+---@class tandem.DroppedTool
+---@field name string
+---@field stage 'mode'|'deny'|'enabled'|'pool'
+---@field reason string
+
 --- EditorContext is what a person has in front of them. With it the model is told of the document, the cursor and the selected text, up to 8 KiB of it, and of up to 20 other open documents by name; never of what lies outside of the session's folders, nor of files such as .env, *.pem or id_rsa.
 ---@class tandem.EditorContext
 ---@field uri string The document with the cursor.
@@ -251,7 +313,7 @@ local M = {}
 ---@field hunks? tandem.DiffHunk[]
 ---@field truncated? boolean
 
---- FileLock is a lock that somebody holds.
+--- FileLock is a lock and its holder.
 ---@class tandem.FileLock
 ---@field holder string The id of a session, maybe one of another process.
 ---@field toolCallId? string
@@ -274,7 +336,7 @@ local M = {}
 ---@class tandem.FileTimeResult
 ---@field files tandem.FileTimeState[]
 
---- FileTimeState is what is known of one file.
+--- FileTimeState is the state of one file.
 ---@class tandem.FileTimeState
 ---@field uri string
 ---@field state string read, stale, written or conflict; empty where the file was never seen.
@@ -316,6 +378,12 @@ local M = {}
 ---@field received string At most 60 characters.
 ---@field message string
 
+--- JobState is a command that a session runs in the background.
+---@class tandem.JobState
+---@field sessionId string
+---@field jobId string
+---@field title string
+
 --- ListChangesParams of tandem/changes/list.
 ---@class tandem.ListChangesParams
 ---@field sessionId string
@@ -324,6 +392,10 @@ local M = {}
 --- ListChangesResult of tandem/changes/list.
 ---@class tandem.ListChangesResult
 ---@field files tandem.ChangedFile[]
+
+--- ListRulesParams of tandem/permissions/list.
+---@class tandem.ListRulesParams
+---@field sessionId? string Its own rules too.
 
 --- ListSessionsParams of tandem/session/list.
 ---@class tandem.ListSessionsParams
@@ -342,10 +414,12 @@ local M = {}
 ---@field readOnly? boolean
 ---@field provider? string
 ---@field includeDisabled? boolean With disabledBy.
+---@field explain? boolean Say in dropped which tools are not offered, and why.
 
 --- ListToolsResult of tandem/tools/list, sorted by name.
 ---@class tandem.ListToolsResult
 ---@field tools tandem.ToolInfo[]
+---@field dropped? tandem.DroppedTool[]
 
 --- LoadSessionParams of tandem/session/load.
 ---@class tandem.LoadSessionParams
@@ -361,7 +435,7 @@ local M = {}
 ---@class tandem.MentionItem
 ---@field label string
 ---@field kind string file or folder. Others may follow.
----@field insert string What is to stand in the prompt, with the @.
+---@field insert string The text for the prompt, with the @.
 
 --- MentionParams of tandem/mentions/complete.
 ---@class tandem.MentionParams
@@ -373,7 +447,7 @@ local M = {}
 ---@class tandem.MentionResult
 ---@field items tandem.MentionItem[]
 
---- Meta is what is ours in a payload of the Agent Client Protocol.
+--- Meta holds our own fields of a payload of the Agent Client Protocol.
 ---@class tandem.Meta
 ---@field tandem tandem.UpdateMeta|tandem.DiffMeta|tandem.PermissionMeta
 
@@ -428,6 +502,7 @@ local M = {}
 ---@field additionalDirectories? string[] Absolute; further roots.
 ---@field model? string provider/model; the configuration says if absent.
 ---@field mode? string The configuration says if absent.
+---@field messages? tandem.ChatMessage[] A conversation to go on with: the system prompt, if any, then the user's message first, every call with its result, the assistant's message last. The model gets it before the first prompt, and it is kept with the session.
 ---@field mcpServers? any[] Not served yet: anything but an empty list is refused.
 
 --- NewSessionResult of tandem/session/new.
@@ -440,6 +515,7 @@ local M = {}
 ---@class tandem.PermissionMeta
 ---@field danger 'safe'|'moderate'|'dangerous'
 ---@field reason string
+---@field suggestedRule? tandem.PermissionRule What allow_session and allow_always allow from then on; absent where the answers are for once only.
 
 --- PermissionOption is one answer that a person can give.
 ---@class tandem.PermissionOption
@@ -464,11 +540,28 @@ local M = {}
 ---@field outcome tandem.PermissionOutcome
 ---@field _meta? tandem.AnswerMeta
 
+--- PermissionRule is a rule about calls of tools. In tandem/permissions/set a client gives tool, params, class, act and profile.
+---@class tandem.PermissionRule
+---@field id? string
+---@field tool string Name or alias; * stands for any letters.
+---@field params? table<string, string> Patterns that arguments must match: globs of paths, commands word by word.
+---@field effect? 'allow'|'ask'|'deny'
+---@field scope? 'session'|'workspace'|'user'
+---@field source? string Where it was written: a file, a layer of the configuration, or an answer.
+---@field class? 'read'|'write'|'execute'|'network' Only tools of this permission class.
+---@field act? 'create'|'edit'|'replace' The most that it allows to be done to a file.
+---@field profile? string The only sandbox profile of commands that it allows.
+---@field workspace? string The only folder whose sessions it is for.
+---@field files? string[] The only files, of an answer.
+---@field turn? integer The only turn, of an answer.
+---@field text? string The rule in one line, for a person.
+---@field removable? boolean tandem/permissions/set can take it back; another one is in a file that people write.
+
 --- PromptContext is _meta.tandem of a prompt.
 ---@class tandem.PromptContext
 ---@field editor? tandem.EditorContext
 
---- PromptMeta is what is ours beside a prompt.
+--- PromptMeta holds our own fields of a prompt.
 ---@class tandem.PromptMeta
 ---@field tandem? tandem.PromptContext
 
@@ -536,6 +629,10 @@ local M = {}
 ---@field hunkId? string For acceptHunk and rejectHunk.
 ---@field turn? integer For undoTurn: the last turn that changed something if absent.
 
+--- RulesResult of tandem/permissions/list and set.
+---@class tandem.RulesResult
+---@field rules tandem.PermissionRule[]
+
 --- SandboxState is what commands are confined with.
 ---@class tandem.SandboxState
 ---@field level string full, landlock+seccomp or none.
@@ -578,7 +675,7 @@ local M = {}
 ---@field updatedAt string RFC 3339.
 ---@field _meta? tandem.SessionMeta In tandem/session/list; absent where it could not be found out in time.
 
---- SessionMeta is what is ours beside a session.
+--- SessionMeta holds our own fields of a session.
 ---@class tandem.SessionMeta
 ---@field tandem tandem.SessionState
 
@@ -601,6 +698,15 @@ local M = {}
 ---@field sessionId string
 ---@field model string provider/model; empty for the one that the configuration says, now and after it has changed.
 
+--- SetRulesParams of tandem/permissions/set.
+---@class tandem.SetRulesParams
+---@field scope 'session'|'workspace'|'user' Where allow, ask and deny are added: for a session, for the workspace, or everywhere. The last two are kept in the person's own file.
+---@field sessionId? string For the scope session; its folder is the one of the scope workspace, else the first of the workspace.
+---@field allow? any[] PermissionRules: tool, params, class, act, profile. Another member is refused.
+---@field ask? any[]
+---@field deny? any[]
+---@field remove? string[] Ids of rules, of any scope.
+
 --- StatusResult of tandem/status.
 ---@class tandem.StatusResult
 ---@field version string
@@ -614,8 +720,9 @@ local M = {}
 ---@field usage tandem.Usage
 ---@field documents integer Open documents.
 ---@field suspect integer Open documents in which positions came that did not fit.
----@field config string[] What is wrong with the configuration.
+---@field config string[] Errors and hints of the configuration.
 ---@field store tandem.StoreState
+---@field jobs? tandem.JobState[] Commands that run in the background.
 
 --- SteerParams of tandem/session/steer.
 ---@class tandem.SteerParams
@@ -830,8 +937,9 @@ M.FAILURES = {
   ['FILE_TOO_LARGE'] = 'The file is too large. The setting limits.maxFileBytes raises the limit.',
   ['GATE_DENIED'] = 'Permission was denied. Nothing was done.',
   ['GATE_DENIED/mode'] = 'The mode of this session does not allow this. Change the mode to allow it.',
+  ['GATE_DENIED/protected'] = 'No tool may do this, in any mode. Nothing was done.',
   ['GATE_DENIED/rules'] = 'A permission rule denies this. Change the rule in your settings to allow it.',
-  ['GATE_DENIED/sandbox'] = 'Your settings require a sandbox, and this system has none. Nothing was run.',
+  ['GATE_DENIED/sandbox'] = 'The sandbox that the command needs is not there. Nothing was run.',
   ['GATE_DENIED/too_large'] = 'The change is too large to be shown, so you were not asked. Nothing was done.',
   ['GATE_DENIED/unanswered'] = 'The question for permission got no valid answer. Nothing was done.',
   ['GATE_DENIED/unattended'] = 'Nobody could be asked for permission. Nothing was done.',
@@ -839,6 +947,7 @@ M.FAILURES = {
   ['INVALID_ARGS'] = 'The model called the tool with wrong arguments. It was told what is wrong.',
   ['IS_DIRECTORY'] = 'This is a folder, not a file.',
   ['NETWORK_DENIED'] = 'The network may not be used here. The setting sandbox.network allows hosts.',
+  ['NETWORK_DENIED/address'] = 'That is not on the public internet.',
   ['NOT_READ'] = 'The model had not read this text yet. Nothing was changed.',
   ['NO_CHANGE'] = 'There was nothing to change.',
   ['OUTSIDE_ROOTS'] = 'The path is outside the folders of this session. The setting readRoots adds folders.',
@@ -972,6 +1081,10 @@ M.ServerRequests = {
   'tandem/tools/get',
   'tandem/tools/call',
   'tandem/tools/batch',
+  'tandem/tools/assess',
+  'tandem/permissions/list',
+  'tandem/permissions/set',
+  'tandem/audit/query',
   'tandem/status',
 }
 

@@ -172,9 +172,9 @@ export class Person {
     }
   }
 
-  /** Presses a button of the open question. */
+  /** Presses the button of that name of the open question. */
   async answer(name) {
-    await this.chat.locator('.question.open button', { hasText: name }).click();
+    await this.chat.locator('.question.open').getByRole('button', { name, exact: true }).click();
   }
 
   async command(title) {

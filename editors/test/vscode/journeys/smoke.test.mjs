@@ -34,7 +34,7 @@ describe(`a short walk in code-server ${oldest}`, { skip: unable(oldest), timeou
     await p.page.keyboard.press('Control+S');
     const disk = () => readFile(join(p.editor.workspace, 'a.txt'), 'utf8');
     await p.until(async () => (await disk()) === 'one and a half\nTWO\n', disk);
-    model.reply([{ call: 'bash', args: { command: 'echo it ran' } }], ['That too.']);
+    model.reply([{ call: 'bash', args: { command: 'echo it ran > ran.txt' } }], ['That too.']);
     await p.ask('run something');
     await p.leaveChat();
     const toast = p.page.locator('.notifications-toasts .notification-toast', { hasText: 'echo it ran' });

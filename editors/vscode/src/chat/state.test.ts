@@ -165,6 +165,16 @@ describe('tool calls', () => {
     assert.equal(new Set(rows(c.items).map((r) => r.key)).size, shape.length);
   });
 
+  it('F172 folds a command away where the server says that it only reads', () => {
+    const c = after([
+      call('1', { kind: 'execute', _meta: { tandem: { semantic: 'read', collapsible: true } } }),
+      call('2', { kind: 'execute', _meta: { tandem: { semantic: 'search', collapsible: true } } }),
+      call('3', { kind: 'execute', _meta: { tandem: { semantic: 'write' } } }),
+    ]);
+    const shape = rows(c.items).map((r) => ('group' in r ? r.group.map((t) => t.id).join('+') : (r.item as ToolCall).id));
+    assert.deepEqual(shape, ['1+2', '3']);
+  });
+
   it('F278 FindingU12 takes the boundary before writing as news for programs, with words or without', () => {
     for (const text of ['', 'The turn goes from reading to writing.']) {
       const content = { type: 'text', text };

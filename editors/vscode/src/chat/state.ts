@@ -486,7 +486,6 @@ function permissionOf(id: number, p: PermissionParams): Permission {
   const content = Array.isArray(p.toolCall.content) ? p.toolCall.content : [];
   const input = p.toolCall.rawInput;
   const named = typeof input === 'object' && input !== null && 'command' in input ? input.command : undefined;
-  const rule = p._meta?.tandem?.suggestedRule;
   const command = typeof named === 'string' ? named : p.toolCall.kind === 'execute' ? textIn(content) : undefined;
   return {
     type: 'permission',
@@ -497,7 +496,7 @@ function permissionOf(id: number, p: PermissionParams): Permission {
     diffs: command === undefined ? [...diffsIn(content), ...largeIn(content, p.toolCall.locations ?? [])] : diffsIn(content),
     danger: p._meta?.tandem?.danger,
     reason: p._meta?.tandem?.reason,
-    rule: rule === undefined ? undefined : typeof rule === 'string' ? rule : JSON.stringify(rule),
+    rule: p._meta?.tandem?.suggestedRule?.text,
   };
 }
 
@@ -609,9 +608,10 @@ function folds(t: ToolCall): boolean {
   return looks(t) || (t.group !== undefined && !changes && !t.question);
 }
 
+/** Whether a call only looks; of a command the server says so, where its words prove it. */
 function looks(t: ToolCall): boolean {
   const semantic = t.semantic ?? t.kind;
-  return (semantic === 'read' || semantic === 'search') && t.kind !== 'execute' && !t.question;
+  return (semantic === 'read' || semantic === 'search') && (t.kind !== 'execute' || t.collapsible === true) && !t.question;
 }
 
 /** A conversation in the form in which recorded transcripts say what it must come to. */

@@ -58,8 +58,7 @@ export interface PermissionParams {
   sessionId: string;
   toolCall: Update;
   options: PermissionOption[];
-  /** A rule that would settle such questions; the server suggests none yet. */
-  _meta?: Meta<protocol.PermissionMeta & { suggestedRule: unknown }>;
+  _meta?: Meta<protocol.PermissionMeta>;
 }
 
 export interface PermissionResult {

@@ -1,0 +1,41 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+
+	"tandem/tools/jobs"
+)
+
+// Jobs are the commands that the session runs in the background now.
+func (s *Session) Jobs() []jobs.Job { return s.jobs.Alive() }
+
+// runningJobs tells a person what goes on after a turn; "" is nothing.
+func runningJobs(list []jobs.Job) string {
+	if len(list) == 0 {
+		return ""
+	}
+	var titles []string
+	for _, j := range list {
+		titles = append(titles, fmt.Sprintf("%s (%s)", j.Title, j.ID))
+	}
+	return "Goes on in the background until the session is closed: " + strings.Join(titles, ", ") + "."
+}
+
+// endedJobs tells a model which jobs have ended since it last looked, a line each; "" is none.
+func endedJobs(list []jobs.Job) string {
+	var lines []string
+	for _, j := range list {
+		lines = append(lines, fmt.Sprintf("The background command %s (%s) has ended with exit code %d. job_output gives the rest of what it printed.",
+			j.ID, j.Title, j.ExitCode))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// joined are texts, each from a line of its own on.
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n" + b
+}

@@ -1,0 +1,10 @@
+//go:build !linux
+
+package main
+
+import (
+	"errors"
+	"time"
+)
+
+func (p *process) cpu() (time.Duration, error) { return 0, errors.ErrUnsupported }

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"tandem/lspserver/state"
+	"tandem/lspserver/terminal"
+	"tandem/sandbox/planted"
+)
+
+type quarantineCmd struct {
+	List    quarantineListCmd    `cmd:"" help:"List what was moved out of workspaces, the last one at the end."`
+	Restore quarantineRestoreCmd `cmd:"" help:"Put things back to where they stood."`
+}
+
+type quarantineListCmd struct {
+	JSON bool `name:"json" help:"Print it as JSON."`
+}
+
+func (c *cli) quarantine() *planted.Quarantine {
+	return &planted.Quarantine{Dir: state.Quarantine(c.settings()), Now: time.Now}
+}
+
+// Run lists what is in the quarantine.
+func (l *quarantineListCmd) Run(c *cli) error {
+	q := c.quarantine()
+	all, err := q.List()
+	if err != nil {
+		return err
+	}
+	if l.JSON {
+		return terminal.PrintJSON(append([]planted.Taken{}, all...))
+	}
+	for _, t := range all {
+		fmt.Fprintf(terminal.Stdout(), "%s  %s  (session %s, content in %s)\n", t.ID, terminal.OneLine(filepath.Join(t.Root, t.Path)),
+			terminal.OneLine(t.Session), terminal.OneLine(filepath.Join(q.Dir, t.ID)))
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(terminal.Stderr(), "nothing is in quarantine")
+	}
+	return nil
+}
+
+type quarantineRestoreCmd struct {
+	ID []string `arg:"" name:"id" help:"What to put back, as the list names it."`
+}
+
+// Run puts things back.
+func (r *quarantineRestoreCmd) Run(c *cli) error {
+	for _, id := range r.ID {
+		t, err := c.quarantine().Restore(id)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(terminal.Stdout(), terminal.OneLine(filepath.Join(t.Root, t.Path)))
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package lspserver
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"tandem/lspserver/backend"
+	"tandem/lspserver/protocol"
+	"tandem/lspserver/updates"
+	"tandem/tools"
+	"tandem/tools/gate"
+	"tandem/tools/run"
+)
+
+func (s *server) listRules(_ context.Context, p protocol.ListRulesParams) (protocol.RulesResult, error) {
+	se, err := s.sessionOr(p.SessionID)
+	if err != nil {
+		return protocol.RulesResult{}, err
+	}
+	return s.rules(se), nil
+}
+
+// sessionOr finds a session; "" is none.
+func (s *server) sessionOr(id string) (*backend.Session, error) {
+	if id == "" {
+		return nil, nil
+	}
+	return s.b.Find(id)
+}
+
+func (s *server) rules(se *backend.Session) protocol.RulesResult {
+	r := protocol.RulesResult{Rules: []protocol.PermissionRule{}}
+	for _, k := range s.b.Rules(se) {
+		rule := updates.Rule(k.Rule)
+		rule.Removable = k.Removable
+		r.Rules = append(r.Rules, rule)
+	}
+	return r
+}
+
+func (s *server) setRules(_ context.Context, p protocol.SetRulesParams) (protocol.RulesResult, error) {
+	se, err := s.sessionOr(p.SessionID)
+	if err != nil {
+		return protocol.RulesResult{}, err
+	}
+	var add []gate.Rule
+	for _, list := range []struct {
+		effect gate.Verdict
+		rules  []json.RawMessage
+	}{{gate.Allow, p.Allow}, {gate.Ask, p.Ask}, {gate.Deny, p.Deny}} {
+		for _, raw := range list.rules {
+			rule, err := ruleOf(list.effect, raw)
+			if err != nil {
+				return protocol.RulesResult{}, err
+			}
+			add = append(add, rule)
+		}
+	}
+	if err := s.b.SetRules(p.Scope, se, add, p.Remove); err != nil {
+		return protocol.RulesResult{}, err
+	}
+	return s.rules(se), nil
+}
+
+// ruleOf reads a rule. A member that is not known is refused: without its condition a rule could allow more.
+func ruleOf(effect gate.Verdict, raw json.RawMessage) (gate.Rule, error) {
+	var in struct {
+		Tool    string            `json:"tool"`
+		Params  map[string]string `json:"params"`
+		Class   tools.Class       `json:"class"`
+		Act     string            `json:"act"`
+		Profile string            `json:"profile"`
+	}
+	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&in); err != nil {
+		return gate.Rule{}, invalid("a rule is {tool, params, class, act, profile}: %v", err)
+	}
+	most, ok := gate.MostOf(in.Act)
+	if !ok {
+		return gate.Rule{}, invalid("act is one of create, edit and replace, not %.40q.", in.Act)
+	}
+	return gate.Rule{Effect: effect, Tool: in.Tool, Params: in.Params, Class: in.Class, Most: most, Profile: in.Profile}, nil
+}
+
+func (s *server) assess(_ context.Context, p protocol.AssessParams) (protocol.AssessResult, error) {
+	se, err := s.sessionOr(p.SessionID)
+	if se == nil && err == nil {
+		if se = s.b.Latest(); se == nil {
+			if se, err = s.b.New(backend.NewSession{}); err == nil {
+				defer func() { _ = s.b.Close(se.ID()) }()
+			}
+		}
+	}
+	if err != nil {
+		return protocol.AssessResult{}, err
+	}
+	a := se.Assess(run.Call{Name: p.Name, Arguments: p.Arguments})
+	out := protocol.AssessResult{
+		Danger: string(a.Danger), ReadOnly: a.ReadOnly, ConcurrencySafe: a.Together, Paths: []string{}, Reason: a.Decision.Reason,
+		Decision: a.Decision.Verdict.String(),
+	}
+	out.Paths = append(out.Paths, a.Paths...)
+	if a.Decision.Verdict == gate.Queue {
+		out.Decision = gate.Deny.String()
+	}
+	rule := func(r *gate.Rule) *protocol.PermissionRule {
+		if r == nil {
+			return nil
+		}
+		payload := updates.Rule(r.In(se.Workspace()))
+		return &payload
+	}
+	out.DerivedRule, out.ExactRule = rule(a.Wide), rule(a.Decision.Allows)
+	return out, nil
+}

@@ -1,0 +1,184 @@
+package confine
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// What Landlock must offer. The ABI of a kernel is the version of what it knows, see ABI.
+const (
+	// LeastABI is enough beside namespaces: files can be moved between folders from ABI 2 on (Linux 5.19). Truncation (3) and
+	// signals (6) are held by the mounts and the PID namespace.
+	LeastABI = 2
+	// LeastABIAlone is enough without them: signals to other processes are bounded from ABI 6 on (Linux 6.12).
+	LeastABIAlone = 6
+)
+
+// The rights that Landlock knows for files. Making devices is given to nobody.
+const (
+	readRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	fileRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
+		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	writeRights = math.MaxUint64 &^ (unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK)
+)
+
+// rightsOf are the rights for files that an ABI handles.
+func rightsOf(abi int) uint64 {
+	all := uint64(1)<<13 - 1
+	if abi >= 2 {
+		all |= unix.LANDLOCK_ACCESS_FS_REFER
+	}
+	if abi >= 3 {
+		all |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	}
+	if abi >= 5 {
+		all |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	}
+	return all
+}
+
+// ABI gives the version of Landlock that the kernel has. An error means that it has none, or that it is switched off.
+func ABI() (int, error) {
+	abi, _, no := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if no != 0 {
+		return 0, fmt.Errorf("the kernel has no Landlock: %w", no)
+	}
+	return int(abi), nil
+}
+
+// landlock gives the descriptor of a ruleset that gives what a policy gives. All rights that the kernel knows are handled, so
+// that what no rule gives is refused. basis comes to hold what the ruleset was made of.
+func landlock(p Policy, namespaces bool, basis *Basis) (ruleset int, err error) {
+	abi, err := ABI()
+	if err != nil {
+		return -1, err
+	}
+	least := LeastABIAlone
+	if namespaces {
+		least = LeastABI
+	}
+	if abi < least {
+		return -1, fmt.Errorf("the kernel has ABI %d, and %d is the least", abi, least)
+	}
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: rightsOf(abi)}
+	if abi >= 4 && (p.Network == NoNetwork || !namespaces) {
+		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
+	}
+	if abi >= 6 {
+		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
+	}
+	fd, _, no := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if no != 0 {
+		return -1, no
+	}
+	for _, g := range grants(p, namespaces, basis.list) {
+		if err := basis.allow(int(fd), g, attr.Handled_access_fs); err != nil {
+			_ = unix.Close(int(fd))
+			return -1, fmt.Errorf("%s: %w", g.path, err)
+		}
+	}
+	return int(fd), nil
+}
+
+// grant is what Landlock gives: rights for a path and everything below it.
+type grant struct {
+	path   string
+	rights uint64
+}
+
+// grants are what a policy gives, in terms of Landlock: a grant holds for everything below its path, and nothing can be taken
+// away from it. So a folder that is read but for hidden ones below it is replaced by what is in it. Beside mounts, which put
+// something empty over what is hidden, it can be listed nevertheless. A folder that may be written is given as a whole. list
+// gives the names in a folder, without links.
+func grants(p Policy, namespaces bool, list func(dir string) []string) (out []grant) {
+	rules := p.sorted()
+	for i, r := range rules {
+		if r.Access == Private {
+			rules[i].Access = Hidden
+			if namespaces {
+				rules[i].Access = Write
+			}
+		}
+	}
+	hiddenBelow := func(dir string) bool {
+		return slices.ContainsFunc(rules, func(r Rule) bool { return r.Access == Hidden && r.Path != dir && covers(dir, r.Path) })
+	}
+	var read func(name string)
+	read = func(name string) {
+		if !hiddenBelow(name) {
+			out = append(out, grant{name, readRights})
+			return
+		}
+		names := list(name)
+		for _, r := range rules { // where the folder cannot be listed
+			if rest, below := strings.CutPrefix(r.Path, strings.TrimSuffix(name, "/")+"/"); below {
+				first, _, _ := strings.Cut(rest, "/")
+				names = append(names, first)
+			}
+		}
+		slices.Sort(names)
+		for _, n := range slices.Compact(names) {
+			child := path.Join(name, n)
+			if !slices.ContainsFunc(rules, func(r Rule) bool { return r.Path == child }) {
+				read(child)
+			}
+		}
+	}
+	for _, r := range rules {
+		switch r.Access {
+		case Write:
+			out = append(out, grant{r.Path, writeRights})
+		case Read:
+			if namespaces && hiddenBelow(r.Path) {
+				out = append(out, grant{r.Path, unix.LANDLOCK_ACCESS_FS_READ_DIR})
+			}
+			read(r.Path)
+		}
+	}
+	return out
+}
+
+// allow adds a grant to a ruleset. What is not there, is a link or cannot be reached gets no rights.
+func (b *Basis) allow(ruleset int, g grant, handled uint64) error {
+	fd, s := look(g.path, unix.O_PATH|unix.O_NOFOLLOW)
+	b.granted = append(b.granted, s)
+	switch s.err {
+	case nil:
+	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES:
+		return nil
+	default:
+		return s.err
+	}
+	defer unix.Close(fd)
+	rights := g.rights & handled
+	switch s.kind {
+	case unix.S_IFDIR:
+	case unix.S_IFLNK, unix.S_IFSOCK:
+		return nil
+	default:
+		rights &= fileRights
+	}
+	if rights == 0 {
+		return nil
+	}
+	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
+	_, _, no := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	if no != 0 {
+		return no
+	}
+	return nil
+}
+
+// restrictSelf puts the calling thread, and what it starts, under a ruleset. It needs no_new_privs.
+func restrictSelf(ruleset int) error {
+	if _, _, no := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0, 0); no != 0 {
+		return no
+	}
+	return nil
+}

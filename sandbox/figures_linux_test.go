@@ -1,0 +1,200 @@
+package sandbox
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// times is how much TestFigures… measures. The figures that are written down are those of 100, see "make security".
+var times = flag.Int("times", 1, "how often the figures of the sandbox are measured")
+
+// scenarios are the ways in which a command tries to outlive its end. Each of its processes holds the lifeline. ends says
+// that the command ends by itself; the others are ended by their time.
+var scenarios = map[string]struct {
+	line string
+	ends bool
+}{
+	"sleeps":                      {line: `sleep 600; :`},
+	"ignores TERM":                {line: `trap "" TERM; while :; do sleep 1; done`},
+	"grandchildren ignore TERM":   {line: `for i in 1 2 3; do bash -c 'trap "" TERM; while :; do sleep 1; done' & done; wait`},
+	"another session":             {line: `setsid sleep 600 & sleep 600; :`},
+	"daemon, the leader ends":     {line: `( setsid sh -c 'sleep 600 & exit' & ); exit 0`, ends: true},
+	"daemon that holds stdout":    {line: `setsid sleep 600 & echo out; exit 0`, ends: true},
+	"200 daemons":                 {line: `for i in $(seq 200); do setsid sleep 600 & done; wait`},
+	"stopped":                     {line: `sh -c 'kill -STOP $$; sleep 600' & sleep 600; :`},
+	"jobs in groups of their own": {line: `set -m; sleep 600 & sleep 600 & wait`},
+	"floods its output":           {line: `yes & yes`},
+	"forks on":                    {line: `f() { sleep 0.02; f & }; f; f; f; wait; sleep 600`},
+	"no environment, no files":    {line: `env -i setsid sleep 600 >/dev/null 2>&1 </dev/null & sleep 600; :`},
+}
+
+// TestFiguresSurvivors runs each scenario at each level, as whoever runs the test, and as root also as an ordinary user. No
+// process may be left, and the command returns soon after its time and its grace.
+func TestFiguresSurvivors(t *testing.T) {
+	timeout, grace := 300*time.Millisecond, 200*time.Millisecond
+	if *times > 1 {
+		timeout, grace = 700*time.Millisecond, 300*time.Millisecond
+	}
+	for _, level := range []string{LevelNone, LevelPart, LevelFull} {
+		t.Run(level, func(t *testing.T) {
+			s := newSuite(t, level)
+			var mu sync.Mutex
+			runs, left, late := 0, 0, []time.Duration{}
+			run := func(t *testing.T, name string) {
+				l := lifelineAt(t, filepath.Join(s.app, strings.ReplaceAll(name, " ", "-")))
+				defer os.Remove(l.path)
+				c := l.holding(scenarios[name].line)
+				c.Dir, c.Surroundings, c.Timeout, c.Grace = s.folder, s.in, timeout, grace
+				if c.Profile = Loopback; level == LevelNone {
+					c.Profile = Unconfined
+				}
+				if scenarios[name].ends {
+					c.Timeout = time.Minute
+				}
+				p, err := s.start(t.Context(), c, level)
+				must(t, err)
+				l.begun(t, 1)
+				o := p.Wait()
+				if o.TimedOut == scenarios[name].ends { // Left counts those that die slowly on a busy machine too
+					t.Errorf("%+v", o)
+				}
+				must(t, l.r.SetReadDeadline(time.Now().Add(2*time.Second)))
+				_, err = io.ReadAll(l.r)
+				mu.Lock()
+				defer mu.Unlock()
+				runs++
+				if o.TimedOut {
+					late = append(late, o.Duration-timeout-grace)
+				}
+				if err != nil {
+					left++
+					t.Errorf("something is alive: %v", err)
+				}
+			}
+			t.Run("all", func(t *testing.T) {
+				for name := range scenarios {
+					t.Run(name, func(t *testing.T) {
+						t.Parallel()
+						for range *times {
+							run(t, name)
+						}
+					})
+				}
+			})
+			slices.Sort(late)
+			t.Logf("uid %d, level %s: %d survivors in %d runs of %d scenarios; after time and grace p50 %v, p99 %v",
+				os.Getuid(), level, left, runs, len(scenarios), quantile(late, 50), quantile(late, 99))
+			if late := quantile(late, 99); late > 2*time.Second {
+				t.Errorf("it returns %v late", late)
+			}
+		})
+	}
+	asUser(t)
+}
+
+// TestFiguresStart measures what a start costs at each level, beside one that os/exec makes.
+func TestFiguresStart(t *testing.T) {
+	took := map[string][]time.Duration{}
+	plain := func() error { return exec.CommandContext(t.Context(), "/bin/true").Run() }
+	starts := map[string]func() error{"plain": plain}
+	for _, level := range []string{LevelNone, LevelPart, LevelFull} {
+		t.Run(level, func(t *testing.T) { newSuite(t, level) }) // says where there is none
+		s := &suite{Local: local(t)}
+		if s.try(level) != nil {
+			continue
+		}
+		s = newSuite(t, level)
+		starts[level] = func() error {
+			c := bash("")
+			c.Argv, c.Profile, c.Dir, c.Surroundings = []string{"/bin/true"}, Loopback, s.folder, s.in
+			if level == LevelNone {
+				c.Profile = Unconfined
+			}
+			p, err := s.start(t.Context(), c, level)
+			if err != nil {
+				return err
+			}
+			p.Wait()
+			return nil
+		}
+		must(t, starts[level]()) // the keeper is there from now on
+	}
+	for range 20 * *times {
+		for name, start := range starts {
+			begun := time.Now()
+			must(t, start())
+			took[name] = append(took[name], time.Since(begun))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(took)) {
+		slices.Sort(took[name])
+		t.Logf("%-18s p50 %8v  p99 %8v  more than plain: p50 %8v  p99 %8v", name, quantile(took[name], 50), quantile(took[name], 99),
+			quantile(took[name], 50)-quantile(took["plain"], 50), quantile(took[name], 99)-quantile(took["plain"], 99))
+	}
+}
+
+// TestFiguresFlood reads what a command writes without end, and keeps its head and tail.
+func TestFiguresFlood(t *testing.T) {
+	s := newSuite(t, LevelFull)
+	size := int64(*times) * 100 << 20
+	peak := func() int {
+		text, err := os.ReadFile("/proc/self/status")
+		must(t, err)
+		_, rest, _ := strings.Cut(string(text), "VmHWM:")
+		n, err := strconv.Atoi(strings.Fields(rest)[0])
+		must(t, err)
+		return n
+	}
+	must(t, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)) // the peak begins here
+	before := peak()
+	o := s.does(t, Loopback, fmt.Sprintf("head -c %d /dev/zero", size))
+	grown := (peak() - before) >> 10
+	t.Logf("%d MB of output: memory grows by %d MB at its peak, in %v", size>>20, grown, o.Duration)
+	if grown > 64 || int64(len(o.Stdout))+o.StdoutGap.Bytes != size {
+		t.Errorf("%d bytes kept, %d left out", len(o.Stdout), o.StdoutGap.Bytes)
+	}
+}
+
+func quantile(sorted []time.Duration, percent int) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[(len(sorted)-1)*percent/100].Round(10 * time.Microsecond)
+}
+
+// asUser runs the test again as an ordinary user, where it runs as root.
+func asUser(t *testing.T) {
+	t.Run("as an ordinary user", func(t *testing.T) {
+		if os.Getuid() != 0 {
+			return
+		}
+		dir, err := os.MkdirTemp("", "figures")
+		must(t, err)
+		t.Cleanup(func() { _ = os.RemoveAll(dir) })
+		self, err := os.ReadFile("/proc/self/exe")
+		must(t, err, os.Chmod(dir, 0o755), os.WriteFile(dir+"/test", self, 0o755))
+		name, _, _ := strings.Cut(t.Name(), "/")
+		again := exec.CommandContext(t.Context(), dir+"/test", "-test.v", "-test.run=^"+name+"$", "-times="+strconv.Itoa(*times))
+		again.Dir = dir
+		again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		out, err := again.CombinedOutput()
+		for l := range strings.Lines(string(out)) {
+			if strings.Contains(l, "level ") || err != nil {
+				t.Log(strings.TrimSpace(l))
+			}
+		}
+		must(t, err)
+	})
+}

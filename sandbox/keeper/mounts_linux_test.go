@@ -1,0 +1,251 @@
+package keeper
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"tandem/sandbox/confine"
+)
+
+// boundsOf are bounds in namespaces: the rules beside those that every command has.
+func boundsOf(rules ...confine.Rule) *Bounds {
+	p := confine.Policy{Network: confine.Loopback, Rules: append(rules,
+		confine.Rule{Path: "/", Access: confine.Read}, confine.Rule{Path: "/proc", Access: confine.Private},
+		confine.Rule{Path: "/tmp", Access: confine.Private}, confine.Rule{Path: "/dev", Access: confine.Private},
+		confine.Rule{Path: "/dev/null", Access: confine.Write}, confine.Rule{Path: "/dev/pts", Access: confine.Private},
+		confine.Rule{Path: "/dev/shm", Access: confine.Private}, confine.Rule{Path: "/proc/sys", Access: confine.Read},
+	)}
+	slices.SortFunc(p.Rules, func(a, b confine.Rule) int { return strings.Compare(a.Path, b.Path) })
+	return &Bounds{Policy: p, Namespaces: true, UID: os.Geteuid(), GID: os.Getegid()}
+}
+
+// says runs a bash command at a folder and gives what it writes.
+func says(t *testing.T, k *Keeper, b *Bounds, dir, line string) string {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	s := specOf(t, line, w)
+	s.Stderr, s.Bounds, s.Path = w, b, dir
+	if s.Dir, err = os.Open(dir); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Dir.Close()
+	if _, err := k.Run(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Close()
+	out, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return string(bytes.TrimSpace(out))
+}
+
+func confined(t *testing.T) *Keeper {
+	t.Helper()
+	k, err := New(true)
+	if err != nil {
+		t.Skip("no namespaces: ", err)
+	}
+	t.Cleanup(k.Close)
+	return k
+}
+
+// lines are what a command says, one line for each of some commands.
+func lines(t *testing.T, k *Keeper, b *Bounds, dir string, commands ...string) []string {
+	t.Helper()
+	line := ""
+	for _, c := range commands {
+		line += "{ " + c + "; } 2>&1 | tr '\\n' ' ' | sed 's/ *$//'; echo\n"
+	}
+	return strings.Split(says(t, k, b, dir, line), "\n")
+}
+
+// files makes files below a new folder, with their names for content.
+func files(t *testing.T, names ...string) (dir string) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(name), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestView tries what commands can do with what the rules are about.
+func TestView(t *testing.T) {
+	dir := files(t, "app/.git/hooks/x", "app/.git/config", "app/.git/HEAD", "app/.env", "app/real", "home/.ssh/id", "home/x")
+	app := dir + "/app"
+	if err := errors.Join(os.Symlink("real", app+"/.envrc"), os.Symlink("/etc", app+"/.vscode")); err != nil {
+		t.Fatal(err)
+	}
+	rules := []confine.Rule{
+		{Path: dir + "/home", Access: confine.Read},
+		{Path: dir + "/home/.ssh", Access: confine.Hidden},
+		{Path: app, Access: confine.Write},
+		{Path: app + "/.git", Access: confine.Write},
+		{Path: app + "/.git/hooks", Access: confine.Read},
+		{Path: app + "/.git/config", Access: confine.Read},
+		{Path: app + "/.git/info", Access: confine.Read}, // is not there
+		{Path: app + "/.env", Access: confine.Hidden},
+		{Path: app + "/.envrc", Access: confine.Read},
+		{Path: app + "/.vscode", Access: confine.Read}, // links
+	}
+	b, k := boundsOf(rules...), confined(t)
+	tries := [][2]string{
+		{"pwd", app},
+		{"echo x >new && cat new", "x"},
+		{"touch .git/new && ls .git", "HEAD config hooks new"},
+		{"touch /tmp/t /dev/shm/t && ls /tmp/t /dev/shm/t", "/dev/shm/t /tmp/t"},
+		{"cat " + dir + "/home/x", "home/x"},
+		{"echo x >/dev/null; cat <(echo fd)", "fd"},
+		{"touch /etc/x", "touch: cannot touch '/etc/x': Read-only file system"},
+		{"touch .git/hooks/y", "touch: cannot touch '.git/hooks/y': Read-only file system"},
+		{"chmod 700 .git/hooks", "chmod: changing permissions of '.git/hooks': Read-only file system"},
+		{"mv .git .git2", "mv: cannot move '.git' to '.git2': Device or resource busy"},
+		{"mv .git/hooks .git/h2", "mv: cannot move '.git/hooks' to '.git/h2': Device or resource busy"},
+		{"mv .git/HEAD .git/config", "mv: cannot move '.git/HEAD' to '.git/config': Device or resource busy"},
+		{"rm -f .git/config", "rm: cannot remove '.git/config': Device or resource busy"},
+		{"cat .env", "cat: .env: Permission denied"},
+		{"rm -f .env", "rm: cannot remove '.env': Device or resource busy"},
+		{"ls " + dir + "/home/.ssh", "ls: cannot open directory '" + dir + "/home/.ssh': Permission denied"},
+		{"cat .envrc", "app/real"},
+		{"rm -f .envrc .vscode", "rm: cannot remove '.envrc': Device or resource busy rm: cannot remove '.vscode': Device or resource busy"},
+		{"ls .vscode/", "ls: cannot access '.vscode/': Not a directory"},
+		{"kill -KILL 1 2>/dev/null || kill -STOP 1 2>/dev/null || echo no", "no"},
+		{"mount -t tmpfs x /mnt >/dev/null 2>&1 || unshare -r true 2>/dev/null || echo no", "no"},
+		{"grep -E 'Cap(Eff|Bnd|Amb)|NoNew|Seccomp:' /proc/self/status | tr -d '\\t'", "CapEff:0000000000000000 CapBnd:0000000000000000 CapAmb:0000000000000000 NoNewPrivs:1 Seccomp:2"},
+	}
+	var commands []string
+	for _, try := range tries {
+		commands = append(commands, try[0])
+	}
+	for i, said := range lines(t, k, b, app, commands...) {
+		if i < len(tries) && said != tries[i][1] {
+			t.Errorf("%s\nsays  %s\nwants %s", tries[i][0], said, tries[i][1])
+		}
+	}
+	for name, want := range map[string]string{app + "/new": "x\n", "/tmp/t": "", app + "/.git/config": "app/.git/config"} {
+		if text, _ := os.ReadFile(name); string(text) != want {
+			t.Errorf("%s is %q on the host", name, text)
+		}
+	}
+}
+
+// TestViewFollows: what the host exchanges loses its mount. The next command sees the rules kept nevertheless, and what is new
+// comes to be protected; a root that is exchanged makes the keeper unfit.
+func TestViewFollows(t *testing.T) {
+	dir := files(t, "app/.git/config", "other/x")
+	app := dir + "/app"
+	rules := []confine.Rule{
+		{Path: app, Access: confine.Write}, {Path: app + "/.git", Access: confine.Write}, {Path: app + "/.git/config", Access: confine.Read},
+	}
+	b, k := boundsOf(rules...), confined(t)
+	var now unix.Stat_t
+	if err := unix.Stat(app, &now); err != nil {
+		t.Fatal(err)
+	}
+	b.Marks = map[string]Mark{app: markOf(&now)}
+	try := func() string { return says(t, k, b, app, "echo x >.git/config; touch .envrc /tmp/kept; ls -a; exit 0") }
+	if said := try(); !strings.Contains(said, "config: Read-only") || strings.Contains(said, "touch") {
+		t.Error(said)
+	}
+	if err := errors.Join(os.WriteFile(app+"/.git/new", nil, 0o644), os.Rename(app+"/.git/new", app+"/.git/config")); err != nil {
+		t.Fatal(err)
+	}
+	b.Policy.Rules = boundsOf(append(rules, confine.Rule{Path: app + "/.envrc", Access: confine.Read})...).Policy.Rules
+	if said := says(t, k, b, app, "echo x >.git/config; echo x >.envrc; ls /tmp; exit 0"); !strings.Contains(said, "config: Read-only") ||
+		!strings.Contains(said, ".envrc: Read-only") || !strings.Contains(said, "kept") {
+		t.Error(said)
+	}
+	if err := errors.Join(os.Rename(app, dir+"/away"), os.Rename(dir+"/other", app)); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []*Keeper{k, confined(t)} {
+		s := specOf(t, "touch here", nil)
+		s.Bounds, s.Path = b, "/"
+		var unfit *UnfitError
+		if _, err := k.Run(t.Context(), s); err == nil { // it goes on with the one that it has
+			_, err = k.Wait()
+			if err != nil {
+				t.Error(err)
+			}
+		} else if !errors.As(err, &unfit) || !unfit.Changed {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(app + "/here"); err == nil {
+		t.Error("it wrote into the other folder")
+	}
+}
+
+// TestUnfit: a keeper that cannot confine a command runs none.
+func TestUnfit(t *testing.T) {
+	for what, change := range map[string]func(b *Bounds){
+		"the keeper is one of another kind": func(b *Bounds) { b.Namespaces = false },
+		"no rule gives the whole":           func(b *Bounds) { b.Policy.Rules = b.Policy.Rules[1:] },
+		"not permitted":                     func(b *Bounds) { b.UID += 7 },
+	} {
+		b, k := boundsOf(), confined(t)
+		change(b)
+		s := specOf(t, "true", nil)
+		s.Bounds, s.Path = b, "/"
+		var unfit *UnfitError
+		if _, err := k.Run(t.Context(), s); !errors.As(err, &unfit) || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+		collected(t, k)
+	}
+}
+
+// TestNamespaceEnds: a command in namespaces that ends leaves nothing behind, whatever left its process group.
+func TestNamespaceEnds(t *testing.T) {
+	b, k := boundsOf(), confined(t)
+	for range 3 {
+		s := specOf(t, "for i in $(seq 50); do setsid sleep 600 & done; (setsid bash -c 'trap \"\" TERM; sleep 600' &)", nil)
+		s.Bounds, s.Path = b, "/"
+		if _, err := k.Run(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if end, err := k.Wait(); err != nil || end.Status != 0 || end.Background < 51 || end.Left != 0 {
+			t.Errorf("%+v, %v", end, err)
+		}
+		if said := says(t, k, b, "/", "set -- /proc/[0-9]*; echo $#"); said != "2" { // the keeper and bash
+			t.Errorf("%s processes", said)
+		}
+	}
+}
+
+// TestBounds: what is told a keeper is what it was to be told.
+func TestBounds(t *testing.T) {
+	b := boundsOf(confine.Rule{Path: "/a \n;b", Access: confine.Write})
+	b.Marks = map[string]Mark{"/a \n;b": {1, 1 << 63}}
+	got, err := decodeBounds(b.encode())
+	if err != nil || got.encode() != b.encode() || !got.Namespaces || got.Marks["/a \n;b"] != b.Marks["/a \n;b"] || got.UID != b.UID {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, text := range []string{"", "x", "true 0 0  ", "true 0 0 1,1; " + b.Policy.Encode(), "true x 0 " + strings.Repeat("0,0;", 9) + " " + b.Policy.Encode()} {
+		if _, err := decodeBounds(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+// Package planted finds what a command has put into the workspace that is executed later with the rights of the user, outside of the
+// sandbox: hooks and settings of git, files of editors, shells and agents. It compares two listings, one from before the command
+// and one from after it, and moves what it finds into a quarantine.
+package planted
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Kind is what an Entry is to the one who executes it.
+type Kind uint8
+
+// The kinds.
+const (
+	Later   Kind = iota + 1 // a file of the class LaterCode or Own, but for those of a repository
+	Hook                    // in the folder of hooks of a repository, or that folder as a link
+	Config                  // a configuration of git
+	Pointer                 // says where a repository, or a part of it, lies
+)
+
+// Entry is a file, a link or another thing that is no folder. Text is what is in a file or a link, if Whole; a longer one, and one
+// that cannot be read, is told from another by its Mark.
+type Entry struct {
+	Kind  Kind
+	Mode  fs.FileMode
+	Text  string
+	Whole bool
+	Mark  string
+	// Folder is the folder whose entry has the name that decides: that of .vscode for .vscode/tasks.json.
+	Folder string
+	// Root is the write root.
+	Root string
+}
+
+func (e Entry) same(o Entry) bool {
+	return e.Mode == o.Mode && e.Whole == o.Whole && e.Text == o.Text && (e.Whole || e.Mark == o.Mark)
+}
+
+// Listing is what stands in the write roots at one time. Paths are absolute, with forward slashes.
+type Listing struct {
+	Entries map[string]Entry
+	// Folders are those that were looked through, Repositories the folders of git's own data.
+	Folders, Repositories map[string]bool
+	// Cut says that not all folders were looked through.
+	Cut bool
+}
+
+// Action is what is done about a Finding.
+type Action uint8
+
+// The actions.
+const (
+	Take   Action = iota + 1 // it goes into the quarantine
+	Revert                   // it goes there, and what was there before comes back
+	Tell                     // it stays and is told
+	Count                    // it stays and is counted: it came in a folder that is new itself, such as a clone
+)
+
+// Finding is an Entry that the command has made or changed. Was is what it was before.
+type Finding struct {
+	Path   string
+	Now    Entry
+	Was    Entry
+	Action Action
+	// Why are the settings of a Config that execute something.
+	Why []string
+}
+
+// Compare gives what came to stand or changed between two listings and is executed later, sorted by path.
+func Compare(before, after *Listing) (found []Finding) {
+	for at, now := range after.Entries {
+		was, had := before.Entries[at]
+		if had && was.same(now) {
+			continue
+		}
+		f := Finding{Path: at, Now: now, Was: was, Action: Take}
+		switch now.Kind {
+		case Config:
+			old := settings(was.Text)
+			f.Why = slices.DeleteFunc(settings(now.Text), func(s string) bool { return slices.Contains(old, s) })
+			if len(f.Why) == 0 && now.Whole && now.Mode.IsRegular() {
+				continue
+			}
+		case Pointer:
+			if leads(at, now, after) {
+				continue
+			}
+		case Hook:
+			if strings.HasSuffix(at, ".sample") {
+				continue
+			}
+		}
+		known := before.Folders[now.Folder]
+		switch {
+		case had && was.Whole:
+			f.Action = Revert
+		case had, before.Cut && !known:
+			f.Action = Tell
+		case now.Kind == Later && !known && now.Folder != now.Root:
+			f.Action = Count
+		}
+		found = append(found, f)
+	}
+	slices.SortFunc(found, func(a, b Finding) int { return strings.Compare(a.Path, b.Path) })
+	return found
+}
+
+// name is the path of a finding below its root.
+func (f Finding) name() string {
+	return path.Clean(strings.TrimPrefix(strings.TrimPrefix(f.Path, f.Now.Root), "/"))
+}

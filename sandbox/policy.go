@@ -1,0 +1,217 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tandem/sandbox/confine"
+)
+
+// rules are what a policy says of files: a path has one access.
+type rules map[string]confine.Access
+
+// set gives what is there an access, whatever it had. Links on the way to it are followed.
+func (r rules) set(access confine.Access, paths ...string) {
+	for _, path := range paths {
+		if !filepath.IsAbs(path) {
+			continue
+		}
+		if path = Canonical(path); there(path) {
+			r[path] = access
+		}
+	}
+}
+
+// put is set for paths that were canonical when they were judged: a link that stands there now is not followed.
+func (r rules) put(access confine.Access, paths ...string) {
+	for _, path := range paths {
+		if there(path) {
+			r[path] = access
+		}
+	}
+}
+
+func (r rules) sorted() (out []confine.Rule) {
+	for path, access := range r {
+		out = append(out, confine.Rule{Path: path, Access: access})
+	}
+	slices.SortFunc(out, func(a, b confine.Rule) int { return strings.Compare(a.Path, b.Path) })
+	return out
+}
+
+// limits bound each process of a confined command. Processes are counted within its user namespace.
+var limits = confine.Limits{Processes: 4096}
+
+// policy is what a command of a profile may reach; see Surroundings for whose files. It is made of what is there now, so it is made
+// anew for each command. dir is the folder that it begins in. namespaces says that there are mounts to make it of; temp is the folder
+// for temporary files where there are none, and cache the one for caches, "" for none.
+func policy(profile Profile, in Surroundings, dir string, namespaces bool, temp, cache string) confine.Policy {
+	p, r := in.Paths, rules{}
+	r.set(confine.Read, "/")
+	r.set(confine.Hidden, os.Getenv("XDG_RUNTIME_DIR")) // sockets of services, also in the next line
+	r.set(confine.Hidden, services()...)
+	r.set(confine.Private, "/tmp", "/var/tmp", "/dev", "/dev/shm", "/dev/pts")
+	r.set(confine.Write, "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+	if namespaces {
+		r.set(confine.Private, "/proc")
+		for _, name := range []string{"sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi"} { // root could change the host by them
+			r.set(confine.Read, "/proc/"+name)
+		}
+	} else {
+		r.set(confine.Write, temp)
+	}
+	var read, write []string
+	home := ""
+	if p != nil {
+		p.prepare()
+		read, write = p.read, p.write
+		if p.Unrestricted {
+			write = append(slices.Clone(write), "/")
+			r.set(confine.Read, "/sys")
+		}
+		home = p.Roots.Home
+		r.hide(p.Roots, home)
+		for _, own := range p.Roots.Own {
+			r.set(confine.Hidden, own)
+		}
+	}
+	r.put(confine.Read, read...)
+	if profile == ReadOnly {
+		r.put(confine.Read, write...)
+		r.see(append(in.Path[:len(in.Path):len(in.Path)], dir))
+		return confine.Policy{Rules: r.sorted(), Network: confine.NoNetwork, Limits: limits}
+	}
+	r.put(confine.Write, write...)
+	r.see(append(in.Path[:len(in.Path):len(in.Path)], dir))
+	r.set(confine.Write, cache)
+	for _, root := range slices.Concat(read, write) {
+		r.protect(p.Roots, root, slices.Contains(write, root))
+	}
+	network := map[Profile]confine.Network{Write: confine.NoNetwork, Loopback: confine.Loopback, Proxy: confine.Proxy}[profile]
+	return confine.Policy{Rules: r.sorted(), Network: network, Limits: limits}
+}
+
+// services are the folders where services have their sockets. NixOS has its programs beside them.
+func services() []string {
+	if !there("/run/current-system") {
+		return []string{"/run", "/var/run"}
+	}
+	all, _ := filepath.Glob("/run/*")
+	return slices.DeleteFunc(all, func(path string) bool {
+		return slices.Contains([]string{"current-system", "booted-system", "opengl-driver", "opengl-driver-32", "wrappers"}, filepath.Base(path))
+	})
+}
+
+// see gives folders that nothing is seen of to be read.
+func (r rules) see(folders []string) {
+	for _, folder := range folders {
+		if r.covered(Canonical(folder)) {
+			r.set(confine.Read, folder)
+		}
+	}
+}
+
+// covered says that a path cannot be seen.
+func (r rules) covered(path string) bool {
+	access, ok := r[path]
+	for ; !ok && path != filepath.Dir(path); access, ok = r[path] { // the innermost rule decides, as in a confine.Policy
+		path = filepath.Dir(path)
+	}
+	return access == confine.Hidden || access == confine.Private
+}
+
+// hide hides what holds keys in the home folder, and the homes of others.
+func (r rules) hide(roots *Roots, home string) {
+	if home == "" {
+		return
+	}
+	home = Canonical(home)
+	for _, dir := range []string{home, filepath.Join(home, ".config"), filepath.Join(home, ".local/share")} {
+		r.each(roots, dir, func(path string, class Class) {
+			if class.Is(Secret) {
+				r[path] = confine.Hidden
+			}
+		})
+	}
+}
+
+// protect gives what stands in a root its access by its class. Below what a command may not change it makes no difference what runs
+// later. What a command makes anew, and what lies deeper, is not known here.
+func (r rules) protect(roots *Roots, root string, writes bool) {
+	r.each(roots, root, func(path string, class Class) {
+		switch {
+		case class.Is(Secret):
+			r[path] = confine.Hidden
+		case !writes:
+		case filepath.Base(path) == ".git" && isDir(path):
+			// A mount point of its own cannot be renamed, so nobody can put another one in its place.
+			r[path] = confine.Write
+			for _, name := range []string{"hooks", "config", "config.worktree", "info", "modules", "worktrees", "commondir"} {
+				if at := filepath.Join(path, name); there(at) {
+					r[at] = confine.Read
+				}
+			}
+		case class.Is(LaterCode), class.Is(Own):
+			r[path] = confine.Read
+		}
+	})
+}
+
+// each calls f with what stands in a folder and is of a class, also where the class is that of several names.
+func (r rules) each(roots *Roots, dir string, f func(path string, class Class)) {
+	entries, _ := os.ReadDir(dir)
+	depth, seen := len(namesOf(dir)), folders{}
+	for _, e := range entries {
+		name, path := e.Name(), filepath.Join(dir, e.Name())
+		class := roots.classOfPath(path, depth)
+		if class != Plain {
+			f(path, class)
+		}
+		if class.Is(Secret) || class.Is(Own) {
+			continue // and so is all below
+		}
+		for _, row := range classes().exact[folded(name)] {
+			if len(row.names) == 1 {
+				continue
+			}
+			for _, below := range seen.spelled(path, row.names[1:]) {
+				if class := roots.classOfPath(below, depth); class != Plain {
+					f(below, class)
+				}
+			}
+		}
+	}
+}
+
+// folders are the entries of folders that were listed: for each folded name those that have it.
+type folders map[string]map[string][]string
+
+// spelled are the paths below a folder whose names are these, in whatever spelling.
+func (f folders) spelled(dir string, names []string) (paths []string) {
+	if len(names) == 0 {
+		return []string{dir}
+	}
+	if f[dir] == nil {
+		f[dir] = map[string][]string{}
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			f[dir][folded(e.Name())] = append(f[dir][folded(e.Name())], e.Name())
+		}
+	}
+	for _, name := range f[dir][names[0]] {
+		paths = append(paths, f.spelled(filepath.Join(dir, name), names[1:])...)
+	}
+	return paths
+}
+
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,111 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"tandem/sandbox/keeper"
+)
+
+// probe tries the levels out, the highest first: what a confined command of this program can do says which one is in force.
+func (l *Local) probe() Level {
+	full := l.try(LevelFull)
+	if full == nil {
+		return Level{Name: LevelFull, Reason: "commands run in namespaces with mounts of their own, below Landlock and seccomp"}
+	}
+	why := full.Error() + hint("/")
+	part := l.try(LevelPart)
+	if part == nil {
+		return Level{LevelPart, "commands run below Landlock and seccomp alone, so what runs later is not protected within the " +
+			"workspace, and modes of files outside can be changed. There are no namespaces: " + why, true}
+	}
+	return Level{LevelNone, "commands run with all the rights of this user: no sandbox can be had. With namespaces: " + why +
+		"; without: " + part.Error(), true}
+}
+
+// try runs a command at a level that tries what it must not be able to do.
+func (l *Local) try(level string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	dir, err := os.MkdirTemp("", "tandem-probe-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	dir = Canonical(dir)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := errors.Join(
+		os.MkdirAll(at(keeper.ProbeHooks), 0o700), os.Mkdir(at(keeper.ProbeOutside), 0o700), os.MkdirAll(filepath.Dir(at(keeper.ProbeKey)), 0o700),
+		os.WriteFile(at(keeper.ProbeKey), nil, 0o600),
+	); err != nil {
+		return err
+	}
+	port := ""
+	for _, address := range [][2]string{{"tcp", "127.0.0.1:0"}, {"unix", at(keeper.ProbeSocket)}, {"unix", "@" + at(keeper.ProbeSocket)}} {
+		listener, err := net.Listen(address[0], address[1])
+		if err != nil {
+			continue // then nobody can reach it
+		}
+		defer listener.Close()
+		if tcp, ok := listener.Addr().(*net.TCPAddr); ok {
+			port = strconv.Itoa(tcp.Port)
+		}
+	}
+	if err := os.WriteFile(at(keeper.ProbePort), []byte(port), 0o600); err != nil {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	folder := OpenFolder(at(keeper.ProbeInside))
+	defer folder.Close()
+	paths := &Paths{
+		Cwd: folder.path, Write: []string{folder.path}, Read: []string{at(keeper.ProbeOutside), at("home")},
+		Home: at("home"),
+	}
+	defer paths.Close()
+	kind := "no namespaces"
+	if level == LevelFull {
+		kind = "full"
+	}
+	p, err := l.start(ctx, Command{
+		Argv: []string{program, keeper.ProbeName, dir, strconv.Itoa(os.Getpid()), kind}, Dir: folder, Profile: Loopback, Env: []string{},
+		Surroundings: Surroundings{Paths: paths, Path: []string{filepath.Dir(program)}}, Grace: time.Second,
+	}, level)
+	if err != nil {
+		return err
+	}
+	switch o := p.Wait(); {
+	case o.ExitCode != 0:
+		return fmt.Errorf("the trial ended with %d: %s", o.ExitCode, strings.TrimSpace(o.Stdout+o.Stderr))
+	case o.Stdout != "":
+		return errors.New(strings.ReplaceAll(strings.TrimSpace(o.Stdout), "\n", "; "))
+	}
+	return nil
+}
+
+// hint says what is known to keep a system from having namespaces. root is where its files are.
+func hint(root string) (why string) {
+	for _, h := range []struct{ file, bad, says string }{
+		{"proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor restricts user namespaces (kernel.apparmor_restrict_unprivileged_userns)"},
+		{"proc/sys/kernel/unprivileged_userns_clone", "0", "user namespaces are switched off (kernel.unprivileged_userns_clone)"},
+		{"proc/sys/user/max_user_namespaces", "0", "user namespaces are switched off (user.max_user_namespaces)"},
+	} {
+		if text, err := os.ReadFile(filepath.Join(root, h.file)); err == nil && strings.TrimSpace(string(text)) == h.bad {
+			why += "; " + h.says
+		}
+	}
+	status, _ := os.ReadFile(filepath.Join(root, "proc/self/status"))
+	if strings.Contains(string(status), "\nSeccomp:\t2\n") {
+		why += "; Tandem itself runs in a sandbox or a container"
+	}
+	return why
+}

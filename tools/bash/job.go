@@ -1,0 +1,157 @@
+package bash
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tandem/filetime/text/show"
+	"tandem/sandbox"
+	"tandem/tools"
+	"tandem/tools/jobs"
+)
+
+//go:embed job_output.md
+var outputDescription string
+
+//go:embed job_kill.md
+var killDescription string
+
+type outputInput struct {
+	JobID  string `json:"job_id" desc:"As bash gave it." minlen:"1" alias:"jobId,id" nocoerce:"true"`
+	WaitMS int    `json:"wait_ms,omitempty" desc:"Wait so long for its end." default:"0" min:"0" max:"600000" alias:"waitMs"`
+}
+
+type killInput struct {
+	JobID string `json:"job_id" desc:"As bash gave it." minlen:"1" alias:"jobId,id" nocoerce:"true"`
+}
+
+type started struct {
+	JobID string `json:"jobId"`
+}
+
+type jobValue struct {
+	JobID    string `json:"jobId"`
+	Running  bool   `json:"running"`
+	ExitCode *int   `json:"exitCode,omitempty"`
+	TimedOut bool   `json:"timedOut,omitempty"`
+	Output   string `json:"output"`
+}
+
+// NewJobOutput makes the tool job_output, which looks at a command that bash has left running.
+func NewJobOutput() tools.Tool {
+	return tools.Define(tools.Definition[outputInput]{
+		Spec: tools.Spec{
+			Name: tools.JobOutput, Kind: tools.Read, Category: "shell", Description: strings.TrimSpace(outputDescription),
+			Danger: tools.Safe, Class: tools.ClassRead, Together: tools.WithReads, NotDestructive: true, Source: "builtin", NoTimeout: true,
+		},
+		Title: func(in outputInput) string { return "Output of " + in.JobID },
+		Needs: tools.Always[outputInput](tools.Need{Act: tools.Nothing}),
+		Plan: func(_ context.Context, env *tools.Env, in outputInput) (*tools.Plan, error) {
+			return jobPlan(env, tools.Read, tools.Safe, func(ctx context.Context) (jobs.Look, error) {
+				return env.Jobs.Look(ctx, in.JobID, time.Duration(in.WaitMS)*time.Millisecond)
+			})
+		},
+	})
+}
+
+// NewJobKill makes the tool job_kill, which ends a command that bash has left running.
+func NewJobKill() tools.Tool {
+	return tools.Define(tools.Definition[killInput]{
+		Spec: tools.Spec{
+			Name: tools.JobKill, Kind: tools.Execute, Category: "shell", Description: strings.TrimSpace(killDescription),
+			Danger: tools.Moderate, Class: tools.ClassExecute, Together: tools.Alone, Source: "builtin", NoTimeout: true,
+		},
+		Title: func(in killInput) string { return "End " + in.JobID },
+		Needs: tools.Always[killInput](tools.Need{Act: tools.Nothing}),
+		Plan: func(_ context.Context, env *tools.Env, in killInput) (*tools.Plan, error) {
+			return jobPlan(env, tools.Execute, tools.Moderate, func(ctx context.Context) (jobs.Look, error) {
+				return env.Jobs.Kill(ctx, in.JobID)
+			})
+		},
+	})
+}
+
+func jobPlan(env *tools.Env, kind tools.Kind, danger tools.Danger, look func(context.Context) (jobs.Look, error)) (*tools.Plan, error) {
+	if env.Jobs == nil {
+		return nil, noJobs()
+	}
+	return &tools.Plan{Kind: kind, Danger: danger, Run: func(ctx context.Context) (tools.Result, error) {
+		l, err := look(ctx)
+		if errors.Is(err, jobs.ErrUnknown) {
+			return tools.Fail(tools.InvalidArgs, "unknown_job", "There is no such job in this session. Use the id that bash gave when it started the command; "+
+				"if that is it, the job ended long ago."), nil
+		}
+		if err != nil {
+			return tools.Result{}, err
+		}
+		return looked(l), nil
+	}}, nil
+}
+
+func noJobs() error {
+	return tools.Refuse(tools.Unsupported, "background",
+		"Commands cannot go on in the background here. Nothing was run. Run the command without `background`, with a `timeout_ms` that is long enough.")
+}
+
+// goesOn starts a command that goes on after the call.
+func goesOn(ctx context.Context, env *tools.Env, in input, need tools.Need, dir *sandbox.Folder) (tools.Result, error) {
+	var timeout time.Duration
+	if in.Timeout != nil || in.TimeoutMS != nil {
+		timeout, _ = in.timeout(env) // it was valid in the plan
+	}
+	id, err := env.Jobs.Start(ctx, env.Runner, show.Visible(line(in), false), sandbox.Command{
+		Argv: need.Argv, Dir: dir, Profile: need.Profile, Timeout: timeout, Grace: env.Limits.KillGrace,
+	})
+	switch {
+	case errors.Is(err, jobs.ErrTooMany):
+		return tools.Fail(tools.ExecutionError, "too_many_jobs", "The command was not run: %d commands go on in the background already. "+
+			"End one with job_kill first.", jobs.MaxRunning), nil
+	case err != nil && ctx.Err() != nil:
+		return tools.Result{}, context.Cause(ctx)
+	case err != nil:
+		return refused(err), nil
+	}
+	return tools.Result{
+		Success: true, Value: &started{id}, Summary: title(in),
+		Data: fmt.Sprintf("Started in the background as %s. It goes on until it ends, job_kill ends it, or the session is closed. "+
+			"job_output gives what it prints.", id),
+	}, nil
+}
+
+// looked words what a look at a job has shown.
+func looked(l jobs.Look) tools.Result {
+	v := &jobValue{JobID: l.ID, Running: l.Running, Output: clean(l.Gap.Mark(l.Text))}
+	r := tools.Result{Success: true, Value: v, Truncated: l.Gap.Bytes > 0}
+	head, tail := clean(l.Text[:l.Gap.At]), strings.TrimRight(clean(l.Text[l.Gap.At:]), "\n")
+	if strings.TrimSpace(head+tail) == "" {
+		r.Data = "(no new output)"
+	} else {
+		r.Data = "output:\n" + head
+		if l.Gap.Chars > 0 {
+			r.Gaps = []tools.Gap{{At: len(r.Data), Lost: l.Gap.Chars}}
+		}
+		r.Data += tail
+	}
+	state := l.ID + " is running."
+	if o := l.Outcome; !l.Running {
+		v.ExitCode, v.TimedOut = &o.ExitCode, o.TimedOut
+		for _, said := range leftovers(o) {
+			r.Data += "\n" + said
+		}
+		switch {
+		case o.TimedOut:
+			state = l.ID + " was ended: its time was over."
+		case o.Cancelled:
+			state = l.ID + " was ended."
+		default:
+			state = fmt.Sprintf("%s has ended, exit code: %d", l.ID, o.ExitCode)
+		}
+	}
+	r.Data += "\n" + state
+	r.Summary = strings.TrimSuffix(state, ".")
+	return r
+}

@@ -1,0 +1,516 @@
+package gate
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"tandem/sandbox"
+	"tandem/tools"
+)
+
+// Rule says what becomes of the calls that it covers: all those of a tool, or those whose parameters fit patterns too.
+//
+// A path is compared as a glob: * stands for any characters but /, ** for any folders. A relative pattern starts from the
+// session's folder. What is compared is the canonical path, behind symbolic links. A deny and an ask rule cover what lies below a
+// folder that fits, compare also the path as it was written, and do not tell capital from small letters.
+//
+// A command is compared word by word, as the shell would run it: each simple command of the line by itself, never the text. The
+// pattern is written like a command; * in a word stands for any characters, * or ** as the last word for any further words,
+// quotes take their meaning away. An allow rule covers a line only if it covers all simple commands in it and there is nothing
+// else in the line (shell.Command.Literal), and with a * none of a program that runs what it is told. A deny and an ask rule
+// cover a line if they cover one of its commands, wherever it stands.
+//
+// Any other parameter is compared as a glob of its text.
+type Rule struct {
+	Effect Verdict // Deny, Ask or Allow
+	// Tool is a name or alias; * stands for any letters.
+	Tool   string
+	Params map[string]string
+	// Class leaves only tools of that permission class; "" is any.
+	Class tools.Class
+	// Workspace is the canonical folder of the sessions that the rule is for; "" is all.
+	Workspace string
+	// Most is the greatest act that an allow rule covers, Profile the name of the only sandbox profile; "" and Unknown are any.
+	Most    tools.Act
+	Profile string
+	// Files, where it is not nil, are the only files, by canonical path, and Turn, where it is not 0, the only turn: for answers.
+	Files []string
+	Turn  int
+	// Scope is "session", "workspace" or "user"; Source is where the rule was written, for a person.
+	Scope, Source string
+}
+
+// acts are the names of acts in rules, by what Rule.Most is.
+func acts() map[tools.Act]string {
+	return map[tools.Act]string{tools.Unknown: "", tools.Creates: "create", tools.Edits: "edit", tools.Replaces: "replace"}
+}
+
+// Act is Most as it stands in settings and payloads: create, edit, replace, or "" for any act.
+func (r Rule) Act() string { return acts()[r.Most] }
+
+// MostOf is the Most that a name stands for. ok is false for a name that is none, and then it is any act.
+func MostOf(name string) (most tools.Act, ok bool) {
+	for a, n := range acts() {
+		if n == name {
+			return a, true
+		}
+	}
+	return tools.Unknown, false
+}
+
+// ID names a rule: the same one for the same rule in the same scope.
+func (r Rule) ID() string {
+	r.Source = ""
+	if r.Scope != "session" { // the other scopes are told by Workspace
+		r.Scope = ""
+	}
+	raw, _ := json.Marshal(r) // strings and numbers
+	return fmt.Sprintf("r%x", sha256.Sum256(raw))[:11]
+}
+
+// String is the rule for a person: the tool, and what its parameters must be.
+func (r Rule) String() string {
+	out := r.Tool
+	if r.Class != "" {
+		out += " (" + string(r.Class) + ")"
+	}
+	for _, p := range slices.Sorted(maps.Keys(r.Params)) {
+		switch v := r.Params[p]; {
+		case p == commandParam || p == tools.PathArg:
+			out += " " + v
+		case p == "cwd" && v == ".":
+		case p == "cwd":
+			out += " in " + v
+		default:
+			out += fmt.Sprintf(" %s=%s", p, v)
+		}
+	}
+	return out
+}
+
+func (r Rule) name() string { return cmp.Or(r.Source, "a rule") }
+
+// commandParam is the name of the parameter that is a command line, in every tool that has one.
+const commandParam = "command"
+
+// here says that the rule is for sessions in a folder. What forbids is for the folders below too.
+func (r Rule) here(cwd string) bool {
+	return r.Workspace == "" || r.Workspace == cwd || r.Effect != Allow && strings.HasPrefix(cwd, strings.TrimSuffix(r.Workspace, "/")+"/")
+}
+
+// rule is a Rule that is ready to be compared. base is the folder that relative patterns start from.
+type rule struct {
+	Rule
+	id    string
+	base  string
+	words []word // of the command
+}
+
+func compile(r Rule, cwd string) *rule {
+	return &rule{Rule: r, id: r.ID(), base: cmp.Or(r.Workspace, cwd), words: wordsOf(r.Params[commandParam])}
+}
+
+// ID is that of the rule, made once.
+func (r *rule) ID() string { return r.id }
+
+// match is how sure it is that a pattern covers something. maybe stands for what is known at run time only.
+type match uint8
+
+const (
+	no match = iota
+	maybe
+	yes
+)
+
+// about says that the rule is about a tool.
+func (r *rule) about(s tools.Spec) bool {
+	if r.Class != "" && r.Class != s.Class {
+		return false
+	}
+	return slices.ContainsFunc(append([]string{s.Name}, s.Aliases...), func(name string) bool {
+		ok, err := path.Match(strings.ToLower(r.Tool), strings.ToLower(name))
+		return ok || err != nil && r.Effect != Allow
+	})
+}
+
+// covers says whether the rule covers a need of a call; of a command line it is about the simple command argv.
+func (r *rule) covers(c Call, n tools.Need, argv []string) match {
+	switch {
+	case !r.about(c.Tool.Spec()),
+		r.Turn != 0 && r.Turn != c.Turn,
+		r.Effect == Allow && r.Most != tools.Unknown && (n.Act > r.Most || n.Act == tools.Unknown),
+		r.Effect == Allow && r.Profile != "" && (n.Act != tools.Runs || n.Profile.String() != r.Profile),
+		r.Files != nil && !slices.Contains(r.Files, n.Place.Path()):
+		return no
+	}
+	all := yes
+	for param, pattern := range r.Params {
+		all = min(all, r.fits(c, n, argv, param, pattern))
+	}
+	return all
+}
+
+// fits compares one parameter.
+func (r *rule) fits(c Call, n tools.Need, argv []string, param, pattern string) match {
+	name, known := c.Tool.Schema().Param(param)
+	if !known {
+		if r.Effect == Allow || strings.Contains(r.Tool, "*") {
+			return no
+		}
+		return yes // a prohibition with a mistake in it forbids more, not less
+	}
+	written, there := c.text(name)
+	switch {
+	case name == commandParam && n.Act == tools.Runs:
+		return r.fitsCommand(n, argv)
+	case name == n.Arg && n.Place != sandbox.Place{}:
+		if r.fitsPath(pattern, n.Place.Path()) || r.Effect != Allow && there && r.fitsPath(pattern, filepath.Join(r.base, written)) {
+			return yes
+		}
+		return no
+	case !there:
+		return no
+	}
+	ok, err := doublestar.Match(r.folded(pattern), r.folded(written))
+	if ok || err != nil && r.Effect != Allow {
+		return yes
+	}
+	return no
+}
+
+// folded is a text without regard to the case of its letters, for what forbids.
+func (r *rule) folded(s string) string {
+	if r.Effect == Allow {
+		return s
+	}
+	return strings.ToLower(s)
+}
+
+// fitsPath compares an absolute path.
+func (r *rule) fitsPath(pattern, abs string) bool {
+	if strings.HasSuffix(pattern, "/") {
+		pattern += "**"
+	}
+	pattern = path.Clean(pattern)
+	at := filepath.ToSlash(abs)
+	if !path.IsAbs(pattern) {
+		rel, err := filepath.Rel(r.base, abs)
+		if err != nil || r.Effect == Allow && !filepath.IsLocal(rel) && !strings.HasPrefix(pattern, "../") {
+			return false
+		}
+		at = filepath.ToSlash(rel)
+	}
+	for {
+		ok, err := doublestar.Match(r.folded(pattern), r.folded(at))
+		if ok || err != nil && r.Effect != Allow {
+			return true
+		}
+		above := path.Dir(at)
+		if r.Effect == Allow || above == at || above == "." {
+			return false
+		}
+		at = above
+	}
+}
+
+// fitsCommand compares a simple command. argv is nil where nobody can tell what the line runs.
+func (r *rule) fitsCommand(n tools.Need, argv []string) match {
+	if r.Effect == Allow {
+		wild := slices.ContainsFunc(r.words, word.wild)
+		if !n.Shell.Literal || len(argv) == 0 || len(n.Shell.Calls) > 1 && slices.ContainsFunc(n.Shell.Calls, changesShell) || wild && runsOthers(argv) || fit(r.words, argv, false) != yes {
+			return no
+		}
+		return yes
+	}
+	if len(argv) == 0 {
+		return maybe
+	}
+	return max(fit(r.words, argv, true), fit(r.words, append([]string{path.Base(argv[0])}, argv[1:]...), true))
+}
+
+// word is one word of a command pattern, in pieces: the odd ones stand for any characters.
+type word struct {
+	pieces []string
+	rest   bool // any further words
+}
+
+func (w word) wild() bool { return w.rest || len(w.pieces) > 1 }
+
+// wordsOf reads a command pattern.
+func wordsOf(pattern string) []word {
+	var words []word
+	var now []string
+	in, quote := false, rune(0)
+	piece := func(s string) {
+		if now == nil {
+			now = []string{""}
+		}
+		now[len(now)-1] += s
+	}
+	end := func() {
+		if in {
+			words = append(words, word{pieces: now})
+		}
+		now, in = nil, false
+	}
+	escaped := false
+	for _, c := range pattern {
+		switch {
+		case escaped:
+			piece(string(c))
+			escaped = false
+		case c == '\\' && quote != '\'':
+			in, escaped = true, true
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			piece(string(c))
+		case c == '\'' || c == '"':
+			in, quote = true, c
+			piece("")
+		case c == ' ' || c == '\t' || c == '\n':
+			end()
+		case c == '*':
+			in = true
+			piece("")
+			now = append(now, "")
+		default:
+			in = true
+			piece(string(c))
+		}
+	}
+	end()
+	if i := len(words) - 1; i >= 0 && len(words[i].pieces) > 1 && strings.Join(words[i].pieces, "") == "" {
+		words[i] = word{rest: true}
+	}
+	return words
+}
+
+func (w word) fits(s string) bool {
+	first := w.pieces[0]
+	if len(w.pieces) == 1 {
+		return s == first
+	}
+	last := w.pieces[len(w.pieces)-1]
+	if len(s) < len(first)+len(last) || !strings.HasPrefix(s, first) || !strings.HasSuffix(s, last) {
+		return false
+	}
+	s = s[len(first) : len(s)-len(last)]
+	for _, p := range w.pieces[1 : len(w.pieces)-1] {
+		_, after, ok := strings.Cut(s, p)
+		if !ok {
+			return false
+		}
+		s = after
+	}
+	return true
+}
+
+// fit compares a pattern with a command. With open a word "" is one that is known at run time only, and a command that has the
+// words of the pattern with others between them, such as options, may be covered.
+func fit(words []word, argv []string, open bool) match {
+	for i, w := range words {
+		switch {
+		case w.rest:
+			return yes
+		case i == len(argv):
+			return no
+		case open && argv[i] == "":
+			return maybe
+		case w.fits(argv[i]):
+			continue
+		case open && i > 0 && scattered(words[i:], argv[i:]):
+			return maybe
+		}
+		return no
+	}
+	if len(words) == len(argv) {
+		return yes
+	}
+	return no
+}
+
+// scattered says that the words fit some of argv, in order, or may.
+func scattered(words []word, argv []string) bool {
+	for _, w := range words {
+		if w.rest {
+			return true
+		}
+		i := slices.IndexFunc(argv, func(a string) bool { return a == "" || w.fits(a) })
+		if i < 0 {
+			return false
+		}
+		if argv[i] == "" {
+			return true
+		}
+		argv = argv[i+1:]
+	}
+	return true
+}
+
+// changesShell says that a command changes what those after it in the line do: where they run, or what their words mean.
+func changesShell(argv []string) bool {
+	switch argv[0] {
+	case "cd", "pushd", "popd", "export", "alias", "unalias", "set", "shopt", "source", ".", "eval", "exec", "trap", "declare", "typeset",
+		"readonly", "local", "hash", "enable", "unset", "builtin", "command", "umask", "ulimit", "read", "mapfile", "readarray", "printf",
+		"getopts", "let":
+		return true
+	}
+	return false
+}
+
+// runsOthers says that a command runs what its arguments tell, so that a pattern with * would allow anything.
+func runsOthers(argv []string) bool {
+	name := strings.TrimRight(path.Base(argv[0]), "0123456789.")
+	switch name {
+	case "sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh", "busybox", "env", "xargs", "sudo", "doas", "su", "nohup", "nice",
+		"ionice", "time", "timeout", "setsid", "stdbuf", "watch", "parallel", "script", "unshare", "nsenter", "chroot", "ssh", "exec",
+		"command", "builtin", "eval", "source", "", "python", "pypy", "perl", "ruby", "node", "deno", "bun", "php", "lua", "luajit", "awk",
+		"gawk", "mawk", "nawk", "sed", "tclsh", "Rscript", "osascript", "pwsh", "powershell", "gdb", "lldb", "vi", "vim", "nvim", "ed", "emacs", "strace", "flock":
+		return true
+	}
+	if name == "git" && len(argv) > 1 {
+		switch argv[1] {
+		case "bisect", "config", "credential", "daemon", "difftool", "filter-branch", "hook", "instaweb", "mergetool", "send-email":
+			return true
+		case "submodule":
+			return slices.Contains(argv, "foreach")
+		}
+	}
+	risky := map[string][]string{
+		"git": {
+			"-c", "--git-dir", "--work-tree", "-C", "-p", "--paginate", "-O", "-x",
+			// The shortest forms that git takes for --upload-pack, --receive-pack, --ext-diff, --extcmd, --exec, --textconv and so on.
+			"--upl", "--rece", "--ext", "--exe", "--textc", "--open", "--out", "--conf", "--templ", "ext::",
+		},
+		"find": {"-exec", "-ok", "-delete", "-fprint", "-fls"},
+		"rg":   {"--pre", "--hostname-bin"},
+		"sort": {"-o", "--o", "--compress-program"},
+		"tar":  {"-I", "--use-compress-program", "--to-command", "--checkpoint-action", "--rsh-command"},
+		"go":   {"-exec", "-toolexec", "-overlay", "-modfile"},
+	}[name]
+	return slices.ContainsFunc(argv[1:], func(a string) bool {
+		return slices.ContainsFunc(risky, func(r string) bool { return strings.HasPrefix(a, r) })
+	})
+}
+
+// quoted writes a command as a pattern that fits it alone.
+func quoted(argv []string) string {
+	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=./:,@%^"
+	out := make([]string, len(argv))
+	for i, a := range argv {
+		if out[i] = a; a == "" || strings.Trim(a, plain) != "" {
+			out[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// derive makes the rules that answer the question about needs for good, none of which covers more than a person can see in it:
+// for a command its exact words, its folder and its sandbox profile; for a file the same act of the same tool in its folder; for
+// a host the same scheme and host. edits are the files where all needs are edits of files.
+func derive(c Call, asked []tools.Need) (allows, denies *Rule, edits []string) {
+	for _, n := range asked {
+		if n.Act != tools.Creates && n.Act != tools.Edits || n.Place == (sandbox.Place{}) {
+			edits = nil
+			break
+		}
+		edits = append(edits, n.Place.Path())
+	}
+	if len(asked) != 1 {
+		return nil, nil, edits
+	}
+	n, spec := asked[0], c.Tool.Spec()
+	pair := func(allow, deny map[string]string, most tools.Act, profile string) (*Rule, *Rule, []string) {
+		return &Rule{Effect: Allow, Tool: spec.Name, Params: allow, Most: most, Profile: profile},
+			&Rule{Effect: Deny, Tool: spec.Name, Params: deny}, edits
+	}
+	switch {
+	case n.Act == tools.Runs && n.Shell.Literal && len(n.Shell.Calls) == 1 && n.Arg != "":
+		argv, at := quoted(n.Shell.Calls[0]), literal(n.Place.Path())
+		return pair(map[string]string{commandParam: argv, n.Arg: at}, map[string]string{commandParam: argv}, 0, n.Profile.String())
+	case n.Act.Writes() && n.Arg != "" && n.Place != sandbox.Place{}:
+		folder, _ := n.Place.Parent()
+		within := literal(folder.Path()) + "/**"
+		if folder.Rel() == "." { // every file of the workspace would be too much
+			within = literal(folder.Path()) + "/*"
+		}
+		return pair(map[string]string{n.Arg: within}, map[string]string{n.Arg: literal(n.Place.Path())}, n.Act, "")
+	case n.Act == tools.Reaches && n.Host != "":
+		if u, ok := c.text("url"); ok {
+			if scheme, _, ok := strings.Cut(u, "://"); ok {
+				at := map[string]string{"url": literal(strings.ToLower(scheme)+"://"+n.Host) + "/**"}
+				return pair(at, at, 0, "")
+			}
+		}
+	}
+	return nil, nil, edits
+}
+
+// Exact are the rules of the answers to a question about all of a call, whatever the mode says; nil where there are none: where each
+// such call asks again, and where nobody can allow it.
+func Exact(c Call) (allows, denies *Rule) {
+	if d := New(Options{Mode: ModeAsk}).Judge(c); d.Once || d.Verdict == Deny {
+		return nil, nil
+	}
+	allows, denies, _ = derive(c, slices.DeleteFunc(slices.Clone(c.Needs), func(n tools.Need) bool {
+		return len(c.Needs) > 1 && n.Act == tools.Reads // the operands of a command
+	}))
+	return allows, denies
+}
+
+// Wide is the rule that a person might write for calls like this one: that of an answer, and for a command that only reads its first
+// word and anything after it, in the same folder and sandbox profile. It is a proposal: no answer makes it. nil where no rule can
+// allow the call in a sandbox, and where the pattern would not cover it.
+func Wide(c Call) *Rule {
+	c.Needs = slices.Clone(c.Needs)
+	for i := range c.Needs {
+		c.Needs[i].Confined = true
+	}
+	wide, _ := Exact(c)
+	if wide == nil || wide.Params[commandParam] == "" {
+		return wide
+	}
+	for _, n := range c.Needs {
+		if n.Act != tools.Runs || !n.Shell.ReadOnly || len(n.Shell.Calls[0]) == 1 {
+			continue
+		}
+		argv := n.Shell.Calls[0]
+		wide.Params[commandParam] = quoted(argv[:1]) + " **"
+		if compile(*wide, "").fitsCommand(n, argv) != yes {
+			return nil
+		}
+	}
+	return wide
+}
+
+// literal is a glob that fits a text alone.
+func literal(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`).Replace(s)
+}
+
+// In is the rule with its paths relative to a folder that they lie in, as a person reads and keeps it.
+func (r Rule) In(folder string) Rule {
+	params := map[string]string{}
+	for p, v := range r.Params {
+		if params[p] = v; p == commandParam {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(v, literal(folder)+"/"); ok {
+			params[p] = rest
+		} else if v == literal(folder) {
+			params[p] = "."
+		}
+	}
+	r.Params = params
+	return r
+}

@@ -1,0 +1,298 @@
+// Package jobs runs the commands of a session that go on in the background: what they print is kept until somebody looks, and
+// they end with the session at the latest.
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"tandem/sandbox"
+)
+
+const (
+	// MaxRunning is how many jobs of a session run at once.
+	MaxRunning = 8
+	// maxEnded is how many jobs that have ended can still be looked at: the latest.
+	maxEnded = 16
+	// maxOutput is how many bytes are kept of what a job prints between two looks: half of them the first, half the last.
+	maxOutput = 128 << 10
+)
+
+// Why a job is not started or not found.
+var (
+	ErrTooMany = errors.New("too many jobs are running")
+	ErrClosed  = errors.New("the session is closed")
+	ErrUnknown = errors.New("there is no such job")
+)
+
+// Jobs are the background commands of one session. All methods may be called concurrently.
+type Jobs struct {
+	ctx     context.Context // ends all of them
+	end     context.CancelFunc
+	running sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	count  int // of all that were ever started
+	list   []*job
+}
+
+type job struct {
+	id, title string
+	stop      context.CancelFunc
+	ended     chan struct{}
+	outcome   sandbox.Outcome // once ended is closed
+
+	mu       sync.Mutex
+	out      *sandbox.Kept // since the last look
+	goesOn   bool          // was given by Running
+	endKnown bool          // was given by Ended or by a look
+}
+
+// Job is a job as a person and a model are told of it.
+type Job struct {
+	ID, Title string
+	// ExitCode is that of a job that has ended, see sandbox.Outcome.
+	ExitCode int
+}
+
+// Look is what a job has printed since the last look, and how it is now.
+type Look struct {
+	Job
+	// Text is of both streams, in the order in which it came. Gap is what is missing from it.
+	Text    string
+	Gap     sandbox.Gap
+	Running bool
+	// Outcome is how the job has ended; its outputs are not set.
+	Outcome sandbox.Outcome
+}
+
+// New makes the jobs of a session. They must be closed.
+func New() *Jobs {
+	j := &Jobs{}
+	j.ctx, j.end = context.WithCancel(context.Background())
+	return j
+}
+
+// Start starts a command with r, and gives the id of the job. The end of ctx ends the command only while it is being started. The
+// output of c is the job's. Errors are ErrTooMany, ErrClosed and those of r; then nothing runs.
+func (j *Jobs) Start(ctx context.Context, r sandbox.Runner, title string, c sandbox.Command) (id string, err error) {
+	b := &job{title: title, ended: make(chan struct{}), out: sandbox.NewKept(maxOutput)}
+	life, stop := context.WithCancel(j.ctx)
+	b.stop = stop
+	if err := j.admit(b); err != nil {
+		stop()
+		return "", err
+	}
+	c.MaxOutput, c.Output = 1, b.print
+	detach := context.AfterFunc(ctx, stop)
+	p, err := r.Start(life, c)
+	if !detach() && err == nil {
+		p.Wait()
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		stop()
+		j.forget(b)
+		j.running.Done()
+		return "", err
+	}
+	go func() {
+		defer j.running.Done()
+		defer stop()
+		b.outcome = p.Wait()
+		close(b.ended)
+	}()
+	return b.id, nil
+}
+
+// admit gives a job its id and its place among those that run.
+func (j *Jobs) admit(b *job) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	over := 0
+	for _, o := range j.list {
+		if o.over() {
+			over++
+		}
+	}
+	switch {
+	case j.closed:
+		return ErrClosed
+	case len(j.list)-over >= MaxRunning:
+		return ErrTooMany
+	}
+	j.list = slices.DeleteFunc(j.list, func(o *job) bool {
+		if over <= maxEnded || !o.over() {
+			return false
+		}
+		over--
+		return true
+	})
+	j.count++
+	b.id = fmt.Sprintf("job_%d", j.count)
+	j.list = append(j.list, b)
+	j.running.Add(1)
+	return nil
+}
+
+func (j *Jobs) forget(b *job) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.list = slices.DeleteFunc(j.list, func(o *job) bool { return o == b })
+}
+
+// Any says that there is a job which runs or can be looked at: so it is from the first that was started on.
+func (j *Jobs) Any() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.list) > 0
+}
+
+// Look gives what a job has printed since the last look, once it has ended, wait has passed or ctx has ended. What one look gives no
+// other does. Errors are ErrUnknown and that of ctx.
+func (j *Jobs) Look(ctx context.Context, id string, wait time.Duration) (Look, error) {
+	b := j.find(id)
+	if b == nil {
+		return Look{}, ErrUnknown
+	}
+	if wait > 0 {
+		t := time.NewTimer(wait)
+		defer t.Stop()
+		select {
+		case <-b.ended:
+		case <-t.C:
+		case <-ctx.Done():
+			return Look{}, context.Cause(ctx)
+		}
+	}
+	return b.look(), nil
+}
+
+// Kill ends a job: TERM, after its grace KILL. It returns when the job has ended, which may have been before, and is a Look then.
+func (j *Jobs) Kill(ctx context.Context, id string) (Look, error) {
+	b := j.find(id)
+	if b == nil {
+		return Look{}, ErrUnknown
+	}
+	b.stop()
+	select {
+	case <-b.ended:
+		return b.look(), nil
+	case <-ctx.Done():
+		return Look{}, context.Cause(ctx)
+	}
+}
+
+// Running are the jobs that run and that it has not given before.
+func (j *Jobs) Running() []Job {
+	return j.which(func(b *job) bool {
+		first := !b.goesOn && !b.over()
+		b.goesOn = b.goesOn || first
+		return first
+	})
+}
+
+// Ended are the jobs whose end neither it nor a look has given before.
+func (j *Jobs) Ended() []Job {
+	return j.which(func(b *job) bool {
+		first := !b.endKnown && b.over()
+		b.endKnown = b.endKnown || first
+		return first
+	})
+}
+
+func (j *Jobs) which(is func(*job) bool) (found []Job) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, b := range j.list {
+		b.mu.Lock()
+		if is(b) {
+			found = append(found, b.about())
+		}
+		b.mu.Unlock()
+	}
+	return found
+}
+
+// Alive are the jobs that run.
+func (j *Jobs) Alive() []Job { return j.which(func(b *job) bool { return !b.over() }) }
+
+// Close ends all jobs and waits for their end. No other is started.
+func (j *Jobs) Close() {
+	j.mu.Lock()
+	j.closed = true
+	j.mu.Unlock()
+	j.end()
+	j.running.Wait()
+}
+
+func (j *Jobs) find(id string) *job {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	i := slices.IndexFunc(j.list, func(b *job) bool { return b.id == id })
+	if i < 0 {
+		return nil
+	}
+	return j.list[i]
+}
+
+func (b *job) print(_ sandbox.Stream, chunk []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.out.Write(chunk)
+}
+
+func (b *job) over() bool {
+	select {
+	case <-b.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+func (b *job) about() Job {
+	about := Job{ID: b.id, Title: b.title}
+	if b.over() {
+		about.ExitCode = b.outcome.ExitCode
+	}
+	return about
+}
+
+// look takes what was printed. A character that has not come whole is left to the next look.
+func (b *job) look() Look {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := Look{Running: !b.over(), Job: b.about()}
+	l.Text, l.Gap = b.out.Output()
+	b.out = sandbox.NewKept(maxOutput)
+	if l.Running {
+		whole := len(l.Text) - part(l.Text)
+		b.out.Write([]byte(l.Text[whole:]))
+		l.Text = l.Text[:whole]
+		return l
+	}
+	b.endKnown = true
+	l.Outcome = b.outcome
+	l.Outcome.Stdout, l.Outcome.StdoutGap, l.Outcome.Stderr, l.Outcome.StderrGap = "", sandbox.Gap{}, "", sandbox.Gap{}
+	return l
+}
+
+// part is how many bytes at the end of s are the beginning of a character.
+func part(s string) int {
+	for n := 1; n <= min(utf8.UTFMax-1, len(s)); n++ {
+		if c := s[len(s)-n:]; utf8.RuneStart(c[0]) {
+			if utf8.FullRuneInString(c) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}

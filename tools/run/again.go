@@ -1,0 +1,67 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"tandem/tools"
+	"tandem/tools/gate"
+)
+
+// pause is what a running call gives up while a person is asked about what has only shown meanwhile: its place, and its share of
+// the turn's time.
+type pause struct {
+	mu     sync.Mutex
+	leave  func() // nil where the call has no place
+	asking time.Duration
+}
+
+// leave gives up the place that the call has, and takes over another, nil for none.
+func (c *call) leave(next func()) {
+	c.pause.mu.Lock()
+	defer c.pause.mu.Unlock()
+	if c.pause.leave != nil {
+		c.pause.leave()
+	}
+	c.pause.leave = next
+}
+
+// asking is how long a person has been asked while the call ran.
+func (c *call) asking() time.Duration {
+	c.pause.mu.Lock()
+	defer c.pause.mu.Unlock()
+	return c.pause.asking
+}
+
+// again implements tools.Env.Again: the same gate, rules and person as for the call itself.
+func (c *call) again(ctx context.Context, title string, args json.RawMessage, needs []tools.Need) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	d := c.host.Gate.Judge(gate.Call{Tool: c.tool, Args: args, Needs: needs, Turn: c.env.Turn})
+	switch d.Verdict {
+	case gate.Allow:
+		return nil
+	case gate.Ask:
+		plan := *c.plan
+		plan.Title, plan.Needs = title, needs
+		c.leave(nil)
+		since := c.host.now()
+		_, err := c.consent(Question{Plan: &plan, Args: args, Judged: d})
+		c.pause.mu.Lock()
+		c.pause.asking += c.host.now().Sub(since)
+		c.pause.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		place, err := c.place()
+		if err == nil {
+			c.leave(place)
+		}
+		return err
+	}
+	return denied(tools.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: "policy"},
+		"Permission denied: %s (%s %s). The call ended there. Go on without it, and tell the user what you could not do.", d.Reason, d.Layer, d.Rule)
+}

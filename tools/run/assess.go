@@ -1,0 +1,59 @@
+package run
+
+import (
+	"context"
+
+	"tandem/tools"
+	"tandem/tools/gate"
+)
+
+// Assessment is what would become of a call, without anything of it being done.
+type Assessment struct {
+	// Tool is nil where there is no such tool.
+	Tool tools.Tool
+	// Danger is how much the call could break, ReadOnly that it only looks, Together that it may run with others.
+	Danger             tools.Danger
+	ReadOnly, Together bool
+	Paths              []string
+	Decision           gate.Decision
+	// Wide is the rule that a person might write for such calls; nil where no rule can allow this one. See gate.Wide.
+	Wide *gate.Rule
+	// Failed is the result of a call that ends before it is judged; nil otherwise.
+	Failed *tools.Result
+}
+
+// Assess goes as far as the judgement of a call, which reads no file.
+func Assess(host *Host, asked Call) (a Assessment) {
+	c := &call{Call: asked, host: host, ctx: context.Background()}
+	fail := func(err error) Assessment {
+		r := c.failure(err)
+		a.Failed, a.Danger = &r, tools.Dangerous
+		a.Decision = gate.Decision{Reason: r.Data, Layer: "call", Rule: string(r.Error)}
+		return a
+	}
+	for _, do := range []func() error{c.find, c.normalise, c.validate, c.need} {
+		if err := catch(do); err != nil {
+			return fail(err)
+		}
+	}
+	a.Tool = c.tool
+	spec := c.tool.Spec()
+	if a.Danger = spec.Danger; a.Danger == "" {
+		a.Danger = tools.Moderate
+	}
+	a.ReadOnly, a.Together = spec.Kind.ReadOnly(), c.slot().together != tools.Alone
+	for _, n := range c.needs {
+		if p := n.Place.Path(); p != "" {
+			a.Paths = append(a.Paths, p)
+		}
+		if n.Danger != "" {
+			a.Danger = n.Danger
+		}
+		a.ReadOnly = a.ReadOnly || n.Act == tools.Runs && n.Shell.ReadOnly
+	}
+	gated := gate.Call{Tool: c.tool, Args: c.checked.Args, Needs: c.needs, Turn: c.env.Turn}
+	a.Decision = host.Gate.Judge(gated)
+	a.Decision.Allows, _ = gate.Exact(gated)
+	a.Wide = gate.Wide(gated)
+	return a
+}

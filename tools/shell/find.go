@@ -1,0 +1,473 @@
+package shell
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxNested is how many lines within lines are looked into. What is nested deeper is forbidden.
+const maxNested = 8
+
+// maxDirs is how many folders are kept in mind that commands may run in. Where there are more, nothing may be deleted with all
+// that is below it.
+const maxDirs = 16
+
+// Limits of what is parsed, so that a text cannot make the parser recurse without end: brackets that stand open at once, signs and
+// exclamation marks in a row, and keywords in all. No line that does something comes near them.
+const (
+	maxOpen     = 256
+	maxSigns    = 1024
+	maxKeywords = 3000
+)
+
+var errUnparsable = errors.New("longer or deeper than a command can be")
+
+// search finds the commands of a line, wherever they stand, and what is forbidden or dangerous of them.
+type search struct {
+	dirs []string // folders that commands may run in, as far as cd says; "" where it is not known
+	keep []string
+
+	lost      bool // there are more folders than dirs
+	depth     int
+	found     [][]string
+	runs      bool // some command runs others, or changes what later ones mean
+	forbidden string
+	danger    Danger
+}
+
+func (s *search) forbid(why string) {
+	if s.forbidden == "" {
+		s.forbidden = why
+	}
+	s.danger = Dangerous
+}
+
+// line looks into a line for a shell. What could be parsed is looked into also where the rest cannot: bash runs a line up to
+// where it does not understand it.
+func (s *search) line(text string) (stmts []*syntax.Stmt, err error) {
+	if !parsable(text) {
+		err = errUnparsable
+	} else {
+		for stmt, e := range syntax.NewParser(syntax.Variant(syntax.LangBash)).StmtsSeq(strings.NewReader(text)) {
+			if err != nil { // the library goes on after a loop that ended at an error
+				continue
+			}
+			if err = e; err != nil {
+				continue
+			}
+			stmts = append(stmts, stmt)
+			s.tree(stmt)
+		}
+	}
+	if err != nil {
+		s.danger = Dangerous
+		s.rough(text)
+	}
+	return stmts, err
+}
+
+// keywords begin something that has an end.
+var keywords = set("if while until for case select time function coproc")
+
+// parsable says that a text is within the limits of what is parsed.
+func parsable(text string) bool {
+	open, signs, words, begun := 0, 0, 0, 0
+	for i := range len(text) {
+		switch c := text[i]; c {
+		case '(', '{', '[':
+			open++
+		case ')', '}', ']':
+			open = max(0, open-1)
+		case '!', '~', '-', '+':
+			signs++
+			if begun = i + 1; signs > maxSigns {
+				return false
+			}
+			continue
+		case ' ', '\t', '\n':
+			if keywords[text[begun:i]] {
+				words++
+			}
+			begun = i + 1
+			continue
+		case ';', '|', '&', '`', '"':
+			begun = i + 1
+		}
+		if signs = 0; open > maxOpen || words > maxKeywords {
+			return false
+		}
+	}
+	return len(text) <= maxParsed
+}
+
+// nested looks into a line that is an argument of a command.
+func (s *search) nested(w word) {
+	s.runs = true
+	if strings.Contains(w.text, unknown) {
+		s.danger = Dangerous // nobody can say what it does
+	}
+	if s.depth++; s.depth > maxNested {
+		s.forbid("it has lines for shells within each other, deeper than anybody can look")
+	} else {
+		s.line(strings.ReplaceAll(w.text, unknown, "$_"))
+	}
+	s.depth--
+}
+
+// rough looks into a text that cannot be parsed: at what stands where a command could begin.
+func (s *search) rough(text string) {
+	cut := func(r rune) bool { return strings.ContainsRune("\n;|&(){}`", r) }
+	for part := range strings.FieldsFuncSeq(text, cut) {
+		var words []word
+		for _, f := range strings.Fields(part) {
+			words = append(words, word{strings.NewReplacer(`\`, "", `"`, "", `'`, "").Replace(f), false})
+		}
+		if len(words) > 0 {
+			s.command(words, texts(words), false)
+		}
+	}
+}
+
+// tree looks into a part of the syntax tree.
+func (s *search) tree(node syntax.Node) {
+	// What stands open around a node: functions by name, and pipes and commands in the background.
+	var stack []func()
+	functions, apart := map[string]int{}, 0
+	syntax.Walk(node, func(n syntax.Node) bool {
+		leave := func() {}
+		switch n := n.(type) {
+		case nil:
+			stack[len(stack)-1]()
+			stack = stack[:len(stack)-1]
+			return true
+		case *syntax.CallExpr:
+			if words := wordsOf(n.Args); len(words) > 0 {
+				if apart > 0 && functions[words[0].text] > 0 {
+					s.forbid("it starts processes without end")
+				}
+				s.command(words, texts(words), false)
+			}
+		case *syntax.DeclClause:
+			s.runs = true
+			s.found = append(s.found, []string{n.Variant.Value})
+		case *syntax.FuncDecl:
+			s.runs = true
+			if n.Name != nil {
+				functions[n.Name.Value]++
+				leave = func() { functions[n.Name.Value]-- }
+			}
+		case *syntax.BinaryCmd:
+			if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
+				s.piped(n)
+				apart++
+				leave = func() { apart-- }
+			}
+		case *syntax.Stmt:
+			for _, r := range n.Redirs {
+				s.redirect(n, r)
+			}
+			if n.Background {
+				apart++
+				leave = func() { apart-- }
+			}
+		}
+		stack = append(stack, leave)
+		return true
+	})
+}
+
+// piped looks at what an interpreter reads from a pipe.
+func (s *search) piped(b *syntax.BinaryCmd) {
+	call, ok := b.Y.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return
+	}
+	words := wordsOf(call.Args)
+	if !interprets(words) {
+		return
+	}
+	s.danger = Dangerous
+	if from, ok := b.X.Cmd.(*syntax.CallExpr); ok && len(from.Args) > 1 {
+		if printed := wordsOf(from.Args); slices.Contains([]string{"echo", "printf"}, base(printed[0])) {
+			if base(printed[0]) == "echo" {
+				printed = []word{{}, joined(printed[1:])}
+			}
+			for _, w := range printed[1:] {
+				s.nested(w)
+			}
+		}
+	}
+}
+
+// redirect looks at where a redirect writes to, and at what a shell reads from one.
+func (s *search) redirect(stmt *syntax.Stmt, r *syntax.Redirect) {
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		call, ok := stmt.Cmd.(*syntax.CallExpr)
+		if !ok || len(call.Args) == 0 || !interprets(wordsOf(call.Args)) {
+			return
+		}
+		s.danger = Dangerous
+		if r.Op == syntax.WordHdoc {
+			s.nested(wordOf(r.Word))
+		} else if r.Hdoc != nil {
+			s.nested(wordOf(r.Hdoc))
+		}
+	case syntax.RdrIn, syntax.DplIn, syntax.DplOut:
+	default:
+		if r.Word != nil && device(wordOf(r.Word).text) {
+			s.forbid("it writes to a device that holds a file system")
+		}
+	}
+}
+
+// command looks at one command, then at what it runs. names are the words as they are reported. Of several is said what the
+// command does to an unknown number of operands.
+func (s *search) command(words []word, names []string, many bool) {
+	loose := false
+	for {
+		s.found = append(s.found, names)
+		if len(words) == 0 {
+			return
+		}
+		name := base(words[0])
+		if name[0] == '%' || reserved[name] { // % is a job; mvdan/sh takes some reserved words for commands
+			s.runs = true
+		}
+		if strings.ContainsAny(name, unknown+"*?{") {
+			s.danger = Dangerous // nobody can say what it does
+			return
+		}
+		s.judge(name, words, many)
+		if changes[name] || name == "printf" && assigns(words) {
+			s.runs = true
+		}
+		if shells[name] {
+			s.shell(words)
+			return
+		}
+		switch name {
+		case "cd", "pushd":
+			s.enter(words)
+			return
+		case "find":
+			s.executed(words, names, "-exec", "-execdir", "-ok", "-okdir")
+			return
+		case "fd", "fdfind":
+			s.executed(words, names, "-x", "--exec", "-X", "--exec-batch")
+			return
+		}
+		row := runners()[name]
+		if row == nil {
+			return
+		}
+		at, unsure, ok := s.inner(row, words)
+		if unsure && !loose {
+			s.loose(words[1:])
+			loose = true
+		}
+		if !ok {
+			return
+		}
+		s.runs = true
+		words, names, many = words[at:], names[at:], many || row.flags["MANY"]
+		if len(words) == 0 {
+			return
+		}
+	}
+}
+
+// inner finds the command that a runner runs among its operands. It is unsure where an option is not known, for the word behind it
+// could be its value; ok is false where no command is run.
+func (s *search) inner(row *program, words []word) (at int, unsure, ok bool) {
+	at = 1
+	skip := row.flags["SKIP"]
+	for ; at < len(words); at++ {
+		w := words[at].text
+		if w == "--" {
+			at++
+			break
+		}
+		if len(w) < 2 || w[0] != '-' {
+			break
+		}
+		name, value, joinedValue := strings.Cut(w, "=")
+		o, known := row.options[name]
+		if !known && !strings.HasPrefix(w, "--") {
+			for i := 1; i < len(w); i++ {
+				if o, known = row.options["-"+w[i:i+1]]; !known || o.kind != "" {
+					value, joinedValue = w[i+1:], i+1 < len(w)
+					break
+				}
+			}
+		}
+		switch {
+		case known && o.kind == "none": // such as command -v, which runs nothing
+			return 0, unsure, false
+		case !known: // it may have a value, which would be taken for the command
+			unsure = unsure || !(row.flags["NUMBERS"] && isNumber(w[1:]))
+		case o.kind == "" || o.optional:
+		case !joinedValue:
+			if at++; at < len(words) && o.kind == "line" {
+				s.nested(words[at])
+			}
+		case o.kind == "line":
+			s.nested(word{value, words[at].exact})
+		}
+	}
+	for ; row.flags["ASSIGN"] && at < len(words) && strings.Contains(words[at].text, "="); at++ {
+	}
+	if skip {
+		at++
+	}
+	at = min(at, len(words))
+	if row.flags["LINE"] {
+		s.nested(joined(words[at:]))
+		return 0, unsure, false
+	}
+	return at, unsure, true
+}
+
+// loose looks for what is forbidden at each word, where it cannot be told which one is the command.
+func (s *search) loose(words []word) {
+	removed := false
+	for i, w := range words {
+		switch name := base(w); {
+		case users[name]:
+			s.forbid("it takes the rights of another user (" + name + ")")
+		case name == "rm" && !removed: // the words behind a further one are among its operands
+			s.judge(name, words[i:], true)
+			removed = true
+		}
+	}
+}
+
+// shell looks into the line that a shell is given.
+func (s *search) shell(words []word) {
+	s.runs = true
+	for i := 1; i < len(words); i++ {
+		w := words[i].text
+		if strings.HasPrefix(w, "--") {
+			continue
+		}
+		if (strings.HasPrefix(w, "-") || strings.HasPrefix(w, "+")) && len(w) > 1 {
+			if strings.Contains(w, "c") {
+				for i++; i < len(words) && (strings.HasPrefix(words[i].text, "-") || strings.HasPrefix(words[i].text, "+")); i++ {
+				}
+				if i < len(words) {
+					s.nested(words[i])
+				}
+				return
+			}
+			if strings.HasSuffix(w, "o") || strings.HasSuffix(w, "O") {
+				i++
+			}
+			continue
+		}
+		if strings.Contains(w, unknown) {
+			s.danger = Dangerous
+		}
+		return // a script
+	}
+}
+
+// executed looks at what find and its kin run for each file.
+func (s *search) executed(words []word, names []string, options ...string) {
+	for i := 1; i < len(words); i++ {
+		if !slices.Contains(options, words[i].text) {
+			continue
+		}
+		s.runs = true
+		end := i + 1
+		for end < len(words) && words[end].text != ";" && !(words[end].text == "+" && words[end-1].text == "{}") {
+			end++
+		}
+		if i+1 < end {
+			s.command(words[i+1:end], names[i+1:end:end], true)
+		}
+		i = end
+	}
+}
+
+// enter notes the folder that cd goes to.
+func (s *search) enter(words []word) {
+	to := "~"
+	for _, w := range words[1:] {
+		if to = w.text; !strings.HasPrefix(to, "-") {
+			break
+		}
+	}
+	if strings.Contains(to, unknown) {
+		to = ""
+	}
+	for _, dir := range slices.Clone(s.dirs) {
+		if dir = under(dir, to); slices.Contains(s.dirs, dir) {
+			continue
+		}
+		if s.dirs = append(s.dirs, dir); len(s.dirs) > maxDirs {
+			s.dirs, s.lost = s.dirs[:maxDirs], true
+		}
+	}
+}
+
+// under is a path from a folder, both lexically; "" where either is not known.
+func under(dir, p string) string {
+	switch {
+	case p == "":
+		return ""
+	case path.IsAbs(p), p == "~", strings.HasPrefix(p, "~/"):
+		return path.Clean(p)
+	case dir == "":
+		return ""
+	}
+	return path.Join(dir, p)
+}
+
+// base is the name of the program that a word stands for.
+func base(w word) string { return path.Base(w.text) }
+
+func texts(words []word) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		if w.exact {
+			out[i] = w.text
+		}
+	}
+	return out
+}
+
+// joined is a line made of words, as eval makes it.
+func joined(words []word) word {
+	out := word{exact: true}
+	var list []string
+	for _, w := range words {
+		list = append(list, w.text)
+		out.exact = out.exact && w.exact
+	}
+	out.text = strings.Join(list, " ")
+	return out
+}
+
+// interprets says that a command runs what it reads.
+func interprets(words []word) bool {
+	for len(words) > 0 {
+		name := base(words[0])
+		if shells[name] || slices.Contains(interpreters, strings.TrimRight(name, "0123456789.")) {
+			return true
+		}
+		row := runners()[name]
+		if row == nil {
+			return false
+		}
+		at, _, ok := (&search{depth: maxNested}).inner(row, words)
+		if !ok {
+			return false
+		}
+		words = words[at:]
+	}
+	return false
+}

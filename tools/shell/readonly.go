@@ -1,0 +1,506 @@
+package shell
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// structured says in half a sentence why a line is more than literal commands joined by |, &&, || and ;. "" is that it is not.
+func structured(stmts []*syntax.Stmt) string {
+	if len(stmts) == 0 {
+		return "runs nothing"
+	}
+	for _, s := range stmts {
+		if why := structuredStmt(s); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func structuredStmt(s *syntax.Stmt) string {
+	if s.Background || s.Coprocess || s.Disown {
+		return "leaves a command in the background"
+	}
+	for _, r := range s.Redirs {
+		if !harmless(r) {
+			return "redirects to or from more than /dev/null"
+		}
+	}
+	switch c := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		if len(c.Assigns) > 0 || len(c.Args) == 0 {
+			return "sets variables"
+		}
+		for _, w := range c.Args {
+			if !wordOf(w).exact {
+				return "has words that the shell expands"
+			}
+		}
+		return ""
+	case *syntax.BinaryCmd:
+		if why := structuredStmt(c.X); why != "" {
+			return why
+		}
+		return structuredStmt(c.Y)
+	}
+	return "has more structure than a list of commands"
+}
+
+// harmless says that a redirect opens nothing but /dev/null, or a file for reading.
+func harmless(r *syntax.Redirect) bool {
+	number := ""
+	if r.N != nil {
+		number = r.N.Value
+	}
+	w := wordOf(r.Word)
+	if !w.exact || !slices.Contains([]string{"", "0", "1", "2"}, number) {
+		return false
+	}
+	switch r.Op {
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll:
+		return w.text == "/dev/null"
+	case syntax.DplOut:
+		return w.text == "1" || w.text == "2"
+	case syntax.RdrIn: // bash connects to hosts by names below these two
+		return number == "" && w.text != "" && !strings.HasPrefix(w.text, "/dev/tcp/") && !strings.HasPrefix(w.text, "/dev/udp/")
+	}
+	return false
+}
+
+// readsFiles says that a command reads a file as its input. The structure is known.
+func readsFiles(stmts []*syntax.Stmt) bool {
+	return slices.ContainsFunc(stmts, func(s *syntax.Stmt) bool {
+		if b, ok := s.Cmd.(*syntax.BinaryCmd); ok && readsFiles([]*syntax.Stmt{b.X, b.Y}) {
+			return true
+		}
+		return slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.RdrIn && wordOf(r.Word).text != "/dev/null" })
+	})
+}
+
+// reader judges the commands of a line in the order in which bash runs them, with the folders that each may run in.
+type reader struct {
+	reads    []Read
+	searches bool
+	opaque   string
+	entered  int
+}
+
+// readOnly says what a line reads, or why it is not known to only read. The structure of the line is known.
+func readOnly(stmts []*syntax.Stmt) (reads []Read, searches bool, opaque string) {
+	r := &reader{}
+	in := []string{""}
+	for _, s := range stmts {
+		yes, no := r.stmt(s, in)
+		in = union(yes, no)
+	}
+	return r.reads, r.searches, r.opaque
+}
+
+// stmt judges a statement that runs in one of the folders in, and gives those that the next one may run in: after a success, and
+// after a failure.
+func (r *reader) stmt(s *syntax.Stmt, in []string) (yes, no []string) {
+	for _, redirect := range s.Redirs {
+		if redirect.Op == syntax.RdrIn {
+			r.read(in, Read{Path: wordOf(redirect.Word).text})
+		}
+	}
+	if b, ok := s.Cmd.(*syntax.BinaryCmd); ok {
+		switch b.Op {
+		case syntax.AndStmt:
+			first, failed := r.stmt(b.X, in)
+			yes, no = r.stmt(b.Y, first)
+			no = union(no, failed)
+		case syntax.OrStmt:
+			first, failed := r.stmt(b.X, in)
+			yes, no = r.stmt(b.Y, failed)
+			yes = union(yes, first)
+		default: // the parts of a pipe are processes of their own
+			r.stmt(b.X, in)
+			r.stmt(b.Y, in)
+			yes, no = in, in
+		}
+	} else {
+		yes, no = r.call(wordsOf(s.Cmd.(*syntax.CallExpr).Args), in)
+	}
+	if s.Negated {
+		yes, no = no, yes
+	}
+	return yes, no
+}
+
+// call judges one command.
+func (r *reader) call(words []word, in []string) (yes, no []string) {
+	var argv []string
+	for _, w := range words {
+		argv = append(argv, w.text)
+	}
+	if argv[0] == "cd" {
+		if r.entered++; len(argv) != 2 || argv[1] == "" || strings.HasPrefix(argv[1], "-") || r.entered > 2 {
+			r.refuse("changes the folder in a way that is not understood")
+			return in, in
+		}
+		r.read(in, Read{Path: argv[1]})
+		for _, dir := range in {
+			yes = union(yes, []string{joinPath(dir, argv[1])})
+		}
+		return yes, in
+	}
+	reads, searches, why := onlyReads(argv)
+	if why != "" {
+		r.refuse(why)
+	}
+	r.searches = r.searches || searches
+	r.read(in, reads...)
+	return in, in
+}
+
+func (r *reader) refuse(why string) {
+	if r.opaque == "" {
+		r.opaque = why
+	}
+}
+
+// read notes paths that are read in one of the folders.
+func (r *reader) read(in []string, reads ...Read) {
+	for _, read := range reads {
+		if upAfterName(read.Path) || len(in) > 0 && in[0] != "" && (read.Path == ".." || strings.HasPrefix(read.Path, "../")) {
+			// The system follows links before it goes up, and paths are judged without that.
+			r.refuse("goes up from a folder that it has named")
+			continue
+		}
+		for _, dir := range in {
+			full := Read{joinPath(dir, read.Path), read.Below, read.Visible}
+			switch {
+			case slices.Contains(r.reads, full):
+			case len(r.reads) == maxReads:
+				r.refuse("has too many operands")
+			default:
+				r.reads = append(r.reads, full)
+			}
+		}
+	}
+}
+
+// maxReads is how many operands a line may have that are looked up.
+const maxReads = 64
+
+// upAfterName says that a path has a .. behind the name of a folder.
+func upAfterName(p string) bool {
+	named := false
+	for name := range strings.SplitSeq(p, "/") {
+		switch name {
+		case "", ".":
+		case "..":
+			if named {
+				return true
+			}
+		default:
+			named = true
+		}
+	}
+	return false
+}
+
+func joinPath(dir, p string) string {
+	if dir == "" || strings.HasPrefix(p, "/") {
+		return p
+	}
+	return dir + "/" + p
+}
+
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// onlyReads says what a command reads, or why it is not known to only read.
+func onlyReads(argv []string) (reads []Read, searches bool, why string) {
+	name, args := argv[0], argv[1:]
+	if name == "git" {
+		var dir string
+		for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+			switch {
+			case args[0] == "--no-pager", args[0] == "--no-optional-locks":
+				args = args[1:]
+				continue
+			case args[0] == "-C" && len(args) > 1 && dir == "" && !strings.HasPrefix(args[1], ".."):
+				dir, args = args[1], args[2:]
+				continue
+			}
+			break
+		}
+		defer func() {
+			if dir == "" {
+				return
+			}
+			for i := range reads {
+				if strings.HasPrefix(reads[i].Path, "..") {
+					why = "goes up from a folder that it has named"
+				}
+				reads[i].Path = joinPath(dir, reads[i].Path)
+			}
+			reads = append([]Read{{Path: dir}}, reads...)
+		}()
+	}
+	if name == "test" || name == "[" {
+		if name == "[" {
+			if len(args) == 0 || args[len(args)-1] != "]" {
+				return nil, false, "runs [ without ]"
+			}
+			args = args[:len(args)-1]
+		}
+		reads, ok := tests(args)
+		if !ok {
+			return nil, false, "runs test with more than one simple test"
+		}
+		return reads, false, ""
+	}
+	rows := programs()
+	p, full := rows[name], name
+	for i, words := 0, name; i < min(2, len(args)); i++ { // a subcommand may have two words
+		if words += " " + args[i]; rows[words] != nil {
+			p, full = rows[words], words
+		}
+	}
+	if p == nil {
+		if len(args) > 0 && name == "git" {
+			full += " " + args[0]
+		}
+		return nil, false, "runs " + shown(full) + ", which is not known to only read"
+	}
+	args, name = args[strings.Count(full, " "):], full
+	reads, bad := p.reads(args)
+	if bad != "" {
+		return nil, false, "runs " + shown(name) + " with " + bad
+	}
+	return reads, p.flags["SEARCHES"], ""
+}
+
+// tests says what the builtin test reads. Tests of variables are not permitted, for bash runs commands in their names.
+func tests(args []string) (reads []Read, ok bool) {
+	if len(args) > 1 && args[0] == "!" {
+		args = args[1:]
+	}
+	switch len(args) {
+	case 1:
+		return nil, true
+	case 2:
+		if strings.HasPrefix(args[0], "-") && len(args[0]) == 2 && strings.Contains("bcdefghkprsuwxLNOGS", args[0][1:]) {
+			return []Read{{Path: args[1]}}, true
+		}
+		return nil, args[0] == "-n" || args[0] == "-z"
+	case 3:
+		switch a, b := args[0], args[2]; args[1] {
+		case "=", "==", "!=":
+			return nil, true
+		case "-eq", "-ne", "-lt", "-le", "-gt", "-ge":
+			return nil, isNumber(a) && isNumber(b)
+		case "-nt", "-ot", "-ef":
+			return []Read{{Path: a}, {Path: b}}, true
+		}
+	}
+	return nil, false
+}
+
+// shown is a word for a sentence.
+func shown(s string) string {
+	if len(s) > 60 {
+		s = s[:60] + "…"
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// reads says which operands are read where the arguments are none but those that the row permits, or what is not permitted.
+func (p *program) reads(args []string) (reads []Read, bad string) {
+	var operands []string
+	first, below := false, false
+	take := func(name string, o option, value string) bool {
+		first, below = first || o.first, below || o.below
+		if o.kind == "" {
+			return true
+		}
+		switch o.kind {
+		case "path":
+			reads = append(reads, Read{Path: value})
+		case "rev":
+			reads = append(reads, revPaths(value)...)
+		}
+		return kinds[o.kind](value)
+	}
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case p.flags["RAW"], a == "-", a == "":
+			operands = append(operands, a)
+		case a == "--" && !p.flags["WHOLE"]:
+			operands = append(operands, args[i+1:]...)
+			i = len(args)
+		case p.flags["WHOLE"] || strings.HasPrefix(a, "--"):
+			name, value, joined := a, "", false
+			if !p.flags["WHOLE"] {
+				name, value, joined = strings.Cut(a, "=")
+			}
+			o, ok := p.options[name]
+			switch {
+			case !ok && p.flags["WHOLE"] && !strings.HasPrefix(a, "-"):
+				operands = append(operands, a)
+				continue
+			case !ok || joined && o.kind == "":
+				return nil, shown(a)
+			case o.kind != "" && !joined && !o.optional:
+				if i++; i == len(args) {
+					return nil, shown(a)
+				}
+				value = args[i]
+			}
+			if !(o.optional && !joined) && !take(name, o, value) {
+				return nil, shown(a)
+			}
+			first, below = first || o.first, below || o.below
+		case strings.HasPrefix(a, "-"):
+			if p.flags["NUMBERS"] && isNumber(a[1:]) {
+				continue
+			}
+			for j := 1; j < len(a); j++ {
+				name := "-" + a[j:j+1]
+				o, ok := p.options[name]
+				rest := a[j+1:]
+				switch {
+				case !ok || !o.many:
+					return nil, shown(a)
+				case o.kind == "" || o.optional && rest == "":
+					first, below = first || o.first, below || o.below
+					continue
+				case rest == "":
+					if i++; i == len(args) {
+						return nil, shown(a)
+					}
+					rest = args[i]
+				}
+				if !take(name, o, rest) {
+					return nil, shown(a)
+				}
+				break
+			}
+		default:
+			operands = append(operands, a)
+		}
+	}
+	expected := p.operands
+	if first && len(expected) > 0 {
+		expected = expected[1:]
+	}
+	named := false
+	for _, e := range expected {
+		n := len(operands)
+		switch e.count {
+		case '1':
+			if n == 0 {
+				return nil, "too few operands"
+			}
+			n = 1
+		case '?':
+			n = min(n, 1)
+		}
+		for _, o := range operands[:n] {
+			if !kinds[e.kind](o) {
+				return nil, shown(o)
+			}
+			switch e.kind {
+			case "path", "below":
+				if o != "-" {
+					reads = append(reads, Read{o, below || e.kind == "below", p.flags["HERE"] && !below})
+				}
+				named = true
+			case "rev":
+				reads = append(reads, revPaths(o)...)
+			}
+		}
+		operands = operands[n:]
+	}
+	if len(operands) > 0 {
+		return nil, "more operands than it should have"
+	}
+	if !named && (below || p.flags["HERE"]) {
+		reads = append(reads, Read{".", true, !below})
+	}
+	return reads, ""
+}
+
+// revPaths are the paths that a git command may mean by an operand: a path, or one behind a revision and a colon.
+func revPaths(o string) (reads []Read) {
+	if o == "" || excludes(o) {
+		return nil
+	}
+	reads = append(reads, Read{Path: o})
+	if _, file, ok := strings.Cut(o, ":"); ok && file != "" {
+		reads = append(reads, Read{Path: file})
+	}
+	return reads
+}
+
+// excludes says that an operand of git leaves out files.
+func excludes(o string) bool { return strings.HasPrefix(o, ":!") || strings.HasPrefix(o, ":^") }
+
+func isNumber(s string) bool { return kinds["num"](s) }
+
+func pattern(expr string) func(string) bool {
+	return regexp.MustCompile(`^(?:` + expr + `)$`).MatchString
+}
+
+// kinds say which values and operands are permitted. Of path, below and rev is reported what they read.
+var kinds = map[string]func(string) bool{
+	"text":  func(string) bool { return true },
+	"num":   pattern(`[+-]?[0-9]+[bkKMGT]?`),
+	"path":  func(s string) bool { return s != "" },
+	"below": func(s string) bool { return s != "" },
+	// A path with magic, such as :(attr), is none of these, but for one that leaves files out.
+	"rev": func(s string) bool {
+		return excludes(s) || !strings.HasPrefix(s, ":") && !strings.HasPrefix(s, "-")
+	},
+	// Addresses and p, = or q; or a substitution without the flags e and w.
+	"sed": pattern(sedScript + `(?:;` + sedScript + `)*;?`),
+	// Bash has %n, which sets a variable, and an option that does.
+	"fmt": func(s string) bool { return !strings.HasPrefix(s, "-") && !assigning(s) },
+	// What git prints with %G is what gpg says, which the configuration names.
+	"gitfmt": func(s string) bool { return !strings.Contains(s, "%G") },
+	"date":   func(s string) bool { return strings.HasPrefix(s, "+") },
+	// Modules and files of jq are read by words.
+	"jq":     func(s string) bool { return !jqReads(s) },
+	"gomod":  pattern(`readonly|vendor`),
+	"gitkey": pattern(`(user|core|init|branch|remote|pull|push|merge|diff|color|alias|commit|fetch|rebase|status|log)\..*`),
+}
+
+const (
+	sedAddress = `(?:[0-9]+|\$|/[^/\\\n]*/)`
+	sedScript  = ` *(?:` + sedAddress + `(?:,(?:` + sedAddress + `|[+~][0-9]+))?)? *!? *(?:[p=qd]|` +
+		`s(?:` + sedSlash + `|` + sedBar + `|` + sedComma + `|` + sedHash + `)[gpiI0-9]*) *`
+	sedSlash = `/(?:[^/\\\n]|\\[^/\n])*/(?:[^/\\\n]|\\[^/\n])*/`
+	sedBar   = `\|(?:[^|\\\n]|\\[^|\n])*\|(?:[^|\\\n]|\\[^|\n])*\|`
+	sedComma = `,(?:[^,\\\n]|\\[^,\n])*,(?:[^,\\\n]|\\[^,\n])*,`
+	sedHash  = `#(?:[^#\\\n]|\\[^#\n])*#(?:[^#\\\n]|\\[^#\n])*#`
+)
+
+// jqReads finds the words by which a program of jq reads more than its operands: modules, and the environment.
+var jqReads = regexp.MustCompile(`\b(import|include|modulemeta|env|ENV)\b`).MatchString
+
+var assigningFormat = regexp.MustCompile(`%[^%a-zA-Z]*[hlLqjzt]*n`).MatchString
+
+// assigning says that a format of printf sets a variable.
+func assigning(format string) bool {
+	return assigningFormat(format)
+}
+
+// assigns says that a call of printf may set a variable.
+func assigns(words []word) bool {
+	return len(words) > 1 && (strings.HasPrefix(words[1].text, "-") || assigning(words[1].text))
+}

@@ -1,0 +1,134 @@
+// Package shell tells what a command line for bash does, from its text alone: which commands it consists of, whether it
+// provably only reads, how much it could break, and whether it is one that nobody may run.
+//
+// The answer "only reads" is an allow-list at each step: the characters of the text, the structure of the syntax tree, the
+// words (literal ones), the programs, their options by exact name, and the number of their operands. Whatever is not in a
+// list is opaque, which is the zero value. The answer "forbidden" is the opposite: it is looked for in every part of the
+// tree, also in parts that are opaque, behind programs that run others, and in lines that are given to a further shell.
+//
+// That a line only reads is no protection: a repository's configuration may make git run programs. Such a line still runs in
+// the sandbox. The files that it reads are in Reads, and whoever lets the line run without a question judges them first.
+package shell
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxLine is the length in bytes up to which a line can be said to only read.
+const MaxLine = 16 << 10
+
+// maxParsed is the length in bytes up to which a line is parsed: Linux takes no longer one as an argument.
+const maxParsed = 128 << 10
+
+// Command is what is known of a command line. The zero value is a line of which nothing is known.
+type Command struct {
+	// Calls are the argument vectors of the simple commands in it, wherever they stand: also in substitutions, behind programs
+	// that run others, and in lines that are given to a further shell. A word that is known only at run time is "".
+	Calls [][]string
+	// Literal says that Calls is all that happens: literal words, joined by |, &&, || and ; alone, without assignments,
+	// redirects of files, or programs that run others. Only then a rule may allow it.
+	Literal bool
+	// ReadOnly says that it provably only reads, if what Reads names may be read. Searches says that it looks for something.
+	ReadOnly, Searches bool
+	// Reads are the files and folders that a line which only reads has as operands, in order.
+	Reads []Read
+	// Opaque is why it is not known to only read, for a person: half a sentence, "" where it is.
+	Opaque string
+	// Forbidden is why no mode, rule or answer lets it run; "" is not forbidden.
+	Forbidden string
+	// Danger is how much it could break: Safe where it only reads.
+	Danger Danger
+}
+
+// Doubted is the command without its claim to only read, for a reason: half a sentence.
+func (c Command) Doubted(why string) Command {
+	c.ReadOnly, c.Searches, c.Reads, c.Opaque, c.Danger = false, false, nil, why, min(c.Danger, Moderate)
+	return c
+}
+
+// Read is one operand of a command that only reads: a path as it stands in the line, relative to the folder that the line runs
+// in. Below says that the content of everything below it is read too, if it is a folder; with Visible only that of files which
+// are neither ignored by git nor have a name that begins with a dot.
+type Read struct {
+	Path           string
+	Below, Visible bool
+}
+
+// Danger is how much a command line could break. The zero value is that nobody can say.
+type Danger uint8
+
+// The levels, from the greatest on.
+const (
+	Dangerous Danger = iota
+	Moderate
+	Safe
+)
+
+func (d Danger) String() string {
+	switch d {
+	case Safe:
+		return "safe"
+	case Moderate:
+		return "moderate"
+	}
+	return "dangerous"
+}
+
+// Parse tells what is known of a line that bash runs in the absolute folder dir. keep are absolute folders which no command
+// may delete, beside those of the system: the home folder and the roots of the workspace. It reads nothing but its arguments.
+func Parse(line, dir string, keep ...string) Command {
+	s := search{dirs: []string{dir}, keep: keep, danger: Moderate}
+	stmts, err := s.line(line)
+	c := Command{Forbidden: s.forbidden, Danger: s.danger, Calls: s.found}
+	structure := structured(stmts)
+	switch why := unreadable(line); {
+	case len(line) > MaxLine:
+		c.Opaque = "is longer than 16 KiB"
+	case why != "":
+		c.Opaque = "has " + why
+	case err != nil:
+		c.Opaque = "cannot be parsed"
+	case structure != "":
+		c.Opaque = structure
+	case s.runs:
+		c.Opaque = "runs a program through another one"
+	default:
+		c.Literal = !readsFiles(stmts)
+		c.Reads, c.Searches, c.Opaque = readOnly(stmts)
+	}
+	switch {
+	case c.Forbidden != "":
+		c.Danger, c.Reads, c.Opaque = Dangerous, nil, "is forbidden: "+c.Forbidden
+	case c.Opaque != "":
+		c.Reads = nil
+	default:
+		c.ReadOnly, c.Danger = true, Safe
+	}
+	return c
+}
+
+// unreadable names the first thing in a text that people or parsers may read in two ways; "" is nothing.
+func unreadable(line string) string {
+	if !utf8.ValidString(line) {
+		return "bytes that are no text"
+	}
+	if strings.Contains(line, "\\\n") {
+		return "a line that goes on behind a backslash"
+	}
+	for _, r := range line {
+		switch {
+		case r == '\n' || r == '\t' || r >= ' ' && r < 0x7f:
+		case unicode.IsControl(r):
+			return "control characters"
+		case r < 0x7f || unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) || unicode.IsPunct(r) || unicode.IsSymbol(r):
+			if unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r) {
+				return "characters that are not seen"
+			}
+		default:
+			return "characters that are not seen"
+		}
+	}
+	return ""
+}

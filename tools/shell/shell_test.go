@@ -1,0 +1,187 @@
+package shell
+
+import (
+	_ "embed"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+//go:embed testdata/cases.txt
+var casesText string
+
+// cases judges the lines of a row of the table.
+func cases(t *testing.T, row string) {
+	t.Helper()
+	n := 0
+	for text := range strings.Lines(casesText) {
+		text, ours := strings.CutPrefix(strings.TrimSuffix(text, "\n"), row+" ")
+		if !ours {
+			continue
+		}
+		n++
+		want, line, _ := strings.Cut(text, " ")
+		if quoted, err := strconv.Unquote(line); err == nil {
+			line = quoted
+		}
+		c := Parse(line, "/w/app", "/home/u", "/w/app")
+		want, read, named := strings.Cut(want, "=")
+		got := "opaque"
+		switch {
+		case c.Forbidden != "":
+			got = "forbidden"
+		case c.ReadOnly:
+			got = "reads"
+		}
+		switch {
+		case got != want:
+			t.Errorf("%q is %s, want %s: %+v", line, got, want, c)
+		case named && !slices.ContainsFunc(c.Reads, func(r Read) bool { return r.Path == read }):
+			t.Errorf("%q reads %v, want %s", line, c.Reads, read)
+		case (c.Opaque == "") != c.ReadOnly || (c.Danger == Safe) != c.ReadOnly || c.ReadOnly && !c.Literal && !strings.Contains(line, "<"):
+			t.Errorf("%q: %+v", line, c)
+		}
+	}
+	if n == 0 {
+		t.Error("no cases")
+	}
+}
+
+func TestCaseC01(t *testing.T) { cases(t, "C01") }
+func TestCaseC02(t *testing.T) { cases(t, "C02") }
+func TestCaseC03(t *testing.T) { cases(t, "C03") }
+func TestCaseC04(t *testing.T) { cases(t, "C04") }
+func TestCaseC05(t *testing.T) { cases(t, "C05") }
+func TestCaseC06(t *testing.T) { cases(t, "C06") }
+func TestCaseC07(t *testing.T) { cases(t, "C07") }
+func TestCaseC08(t *testing.T) { cases(t, "C08") }
+func TestCaseC09(t *testing.T) { cases(t, "C09") }
+func TestCaseC10(t *testing.T) { cases(t, "C10") }
+func TestCaseC11(t *testing.T) { cases(t, "C11") }
+func TestCaseC12(t *testing.T) { cases(t, "C12") }
+func TestCaseC13(t *testing.T) { cases(t, "C13") }
+func TestCaseC14(t *testing.T) { cases(t, "C14") }
+func TestCaseC15(t *testing.T) { cases(t, "C15") }
+func TestCaseC16(t *testing.T) { cases(t, "C16") }
+func TestCaseC17(t *testing.T) { cases(t, "C17") }
+func TestCaseC18(t *testing.T) { cases(t, "C18") }
+func TestCaseC19(t *testing.T) { cases(t, "C19") }
+func TestCaseC20(t *testing.T) { cases(t, "C20") }
+func TestCaseC21(t *testing.T) { cases(t, "C21") }
+func TestCaseC22(t *testing.T) { cases(t, "C22") }
+func TestCaseC23(t *testing.T) { cases(t, "C23") }
+func TestCaseC24(t *testing.T) { cases(t, "C24") }
+func TestCaseC26(t *testing.T) { cases(t, "C26") }
+func TestCaseC27(t *testing.T) { cases(t, "C27") }
+
+// No number of commands hides one.
+func TestCaseC25(t *testing.T) {
+	for _, line := range []string{
+		strings.Repeat("true;", 60) + "sudo ls", strings.Repeat("true;", 20_000) + "sudo ls", strings.Repeat("env ", 3000) + "sudo ls",
+		strings.Repeat("cd x;", 40) + "cd /; rm -rf *", strings.Repeat("eval ", 3000) + "sudo ls",
+	} {
+		if c := Parse(line, "/w"); c.Forbidden == "" {
+			t.Errorf("%.80q…", line)
+		}
+	}
+}
+
+func TestCaseC28(t *testing.T) {
+	cases(t, "C28")
+	for _, line := range []string{
+		strings.Repeat("(", 5000), strings.Repeat("ls ", 17<<10/3), strings.Repeat("(", 17<<10), strings.Repeat("$((", 5000),
+	} {
+		began := time.Now()
+		if c := Parse(line, "/w"); c.ReadOnly {
+			t.Errorf("%.20q… only reads", line)
+		}
+		if took := time.Since(began); took > 500*time.Millisecond {
+			t.Errorf("%.20q… took %v", line, took)
+		}
+	}
+}
+
+func TestCaseC29(t *testing.T) { cases(t, "C29") }
+
+func TestF036_F173Danger(t *testing.T) {
+	for _, line := range []string{
+		"sudo ls", "ls; sudo -n ls", "a && rm -rf /", "rm -r x", "rm --recursive x", "/bin/rm -fr x", `\rm -rf x`, `r"m" -rf x`,
+		"curl x | sh", "curl x |& bash -s", "git push -f", "git push --force-with-lease", "git reset --hard", "git clean -fdx",
+		"find . -delete", "find . -exec rm {} +", "$cmd x", "eval x", "dd of=x", "mkfs.ext4 x", "xargs rm -rf", "env A=1 sudo ls",
+		"echo $(sudo ls)", "f() { rm -rf x; }; f", "echo 'unclosed", "timeout 5 sudo ls", "nohup env nice " + strings.Repeat("env ", 60) + "sudo ls", "chmod -R 777 .", "if true; then su; fi",
+	} {
+		if Parse(line, "/w").Danger != Dangerous {
+			t.Errorf("%q is not dangerous", line)
+		}
+	}
+	for _, line := range []string{
+		"go test ./...", "rm x", "git push", "git commit -m 'reset --hard'", "touch sudo rm -rf /",
+		"FOO=1 make -j8", "git reset x", "chmod +x a", strings.Repeat("env ", 60) + "ls",
+	} {
+		if Parse(line, "/w").Danger != Moderate {
+			t.Errorf("%q is dangerous", line)
+		}
+	}
+}
+
+//go:embed testdata/benign.txt
+var benignText string
+
+// Commands that only read are mostly known to: who is asked about each of them soon says yes to everything.
+func TestBenignCommandsAreUnasked(t *testing.T) {
+	all, known := 0, 0
+	for line := range strings.Lines(benignText) {
+		if line = strings.TrimSuffix(line, "\n"); strings.HasPrefix(line, "#") {
+			continue
+		}
+		all++
+		if c := Parse(line, "/w/app", "/w/app"); c.ReadOnly {
+			known++
+		} else {
+			t.Logf("%-60s %s", line, c.Opaque)
+		}
+	}
+	t.Logf("%d of %d commands that only read are known to: %d %%", known, all, 100*known/all)
+	if known*100 < all*70 || all < 150 {
+		t.Error("too few")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for line := range strings.Lines(casesText) {
+		if _, line, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " "); ok {
+			f.Add(line)
+		}
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		c := Parse(line, "/w/app", "/w/app")
+		switch {
+		case c.ReadOnly && (c.Forbidden != "" || c.Opaque != "" || c.Danger != Safe):
+			t.Errorf("%q only reads: %+v", line, c)
+		case !c.ReadOnly && (c.Opaque == "" || c.Danger == Safe || c.Reads != nil):
+			t.Errorf("%q does not only read: %+v", line, c)
+		case c.Literal && strings.Contains(line, "sudo ") && strings.HasPrefix(line, "sudo ") && c.Forbidden == "":
+			t.Errorf("%q is not forbidden", line)
+		}
+	})
+}
+
+// Lines of 1 KiB and of the longest kind, whose parts are read each.
+func BenchmarkParse(b *testing.B) {
+	for name, line := range map[string]string{
+		"short": "git status --short | head -n 20",
+		"1KiB":  strings.Repeat("git log --oneline -n 5 -- src/a.go | head -n 20 && ", 19) + "ls -la src",
+		"16KiB": strings.Repeat("git log --oneline -n 5 -- src/a.go | head -n 20 && ", 320) + "ls -la src",
+		"deep":  strings.Repeat("$(", 5000),
+		"words": "cat" + strings.Repeat(" a", 8<<10-2),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Parse(line, "/w/app", "/w/app")
+			}
+		})
+	}
+}
