@@ -28,7 +28,7 @@ func Overwrite(t Text, content string) Set {
 		}
 		return Set{{0, 0, content}}
 	}
-	v := project(t.String(), 0)
+	v := project(t.String(), leading)
 	var out Set
 	for _, e := range diffStrings(v.s, toLF(t, content)) {
 		e.Start, e.End = v.src(e.Start), v.src(e.End)
@@ -70,15 +70,16 @@ func eolAt(t Text, off int) string {
 	return t.Slice(t.LineEnd(line), t.LineStart(line+1))
 }
 
-// fold says what a view leaves out beside the BOM and the kinds of line ends.
+// fold says what a view leaves out beside the kinds of line ends.
 type fold uint8
 
 const (
-	trailing fold = 1 << iota // blanks at line ends
+	leading  fold = 1 << iota // the BOM that s begins with: s is the beginning of a text
+	trailing                  // blanks at line ends
 	glyphs                    // the difference between typographic and plain signs
 )
 
-// view is a text as a model is shown it, with every line end as \n and no BOM, and
+// view is a text as a model is shown it, with every line end as \n, and
 // a way back to the bytes it stands for.
 type view struct {
 	s     string
@@ -94,8 +95,8 @@ type mark struct {
 
 // project makes a view of s.
 func project(s string, how fold) view {
-	plain := !strings.HasPrefix(s, bom) && strings.IndexByte(s, '\r') < 0
-	if plain && how == 0 {
+	marked := how&leading != 0 && strings.HasPrefix(s, bom)
+	if !marked && how&^leading == 0 && strings.IndexByte(s, '\r') < 0 {
 		return view{s: s}
 	}
 	var v view
@@ -109,7 +110,7 @@ func project(s string, how fold) view {
 		}
 	}
 	i := 0
-	if strings.HasPrefix(s, bom) {
+	if marked {
 		i = len(bom)
 		skip(-1, i, false)
 	}

@@ -88,9 +88,9 @@ func TestViewGoesBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawText(t, "text", 15)
-		for _, how := range []fold{0, trailing, trailing | glyphs} {
+		for _, how := range []fold{0, leading, leading | trailing, leading | trailing | glyphs} {
 			v := project(s, how)
-			if strings.Contains(v.s, "\r") || how == 0 && strings.Count(v.s, "\n") != countEOL(s) {
+			if strings.Contains(v.s, "\r") || how&^leading == 0 && strings.Count(v.s, "\n") != countEOL(s) {
 				t.Fatalf("%q became %q", s, v.s)
 			}
 			last := -1
@@ -99,7 +99,7 @@ func TestViewGoesBack(t *testing.T) {
 				if off <= last || off > len(s) || v.srcAfter(p) < off || v.find(off) != p {
 					t.Fatalf("%q: %d of %q stands for %d, and back for %d", s, p, v.s, off, v.find(off))
 				}
-				if p < len(v.s) && v.s[p] != '\n' && how == 0 && s[off] != v.s[p] {
+				if p < len(v.s) && v.s[p] != '\n' && how&^leading == 0 && s[off] != v.s[p] {
 					t.Fatalf("%q: %d of %q stands for %d", s, p, v.s, off)
 				}
 				last = off

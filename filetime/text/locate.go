@@ -111,7 +111,7 @@ func Locate(t Text, old, new string, all bool) (Found, error) {
 			return f, nil
 		}
 	}
-	return Found{}, &NotFoundError{Candidates: similar(project(t.String(), 0).s, l.old)}
+	return Found{}, &NotFoundError{Candidates: similar(project(t.String(), leading).s, l.old)}
 }
 
 type locator struct {
@@ -133,7 +133,7 @@ func (l *locator) exact() (Found, error) { return l.literal(l.old, l.new) }
 // there byte for byte means those places only.
 func (l *locator) literal(old, new string) (Found, error) {
 	text := l.t.String()
-	tv := project(text, 0)
+	tv := project(text, leading)
 	ov := project(old, 0)
 	places := l.places(&tv, ov.s)
 	var same []match
@@ -163,7 +163,7 @@ func (l *locator) folded(how fold, tier int) (Found, error) {
 	if strings.TrimSpace(ov.s) == "" {
 		return Found{}, nil
 	}
-	tv := project(l.t.String(), how)
+	tv := project(l.t.String(), leading|how)
 	var ms []match
 	for _, at := range l.places(&tv, ov.s) {
 		end := at + len(ov.s)
@@ -243,7 +243,7 @@ func (l *locator) indent() (Found, error) {
 		return Found{}, nil
 	}
 	key := strings.TrimLeft(quoted[first], " \t")
-	tv := project(l.t.String(), trailing)
+	tv := project(l.t.String(), leading|trailing)
 	lines := strings.Split(tv.s, "\n")
 	room := len(lines)
 	if !open {

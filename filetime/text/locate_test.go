@@ -51,6 +51,7 @@ func TestF155EditUnique(t *testing.T) {
 		{"F093 CRs tell the place", "a\r\nb\na\nb\n", "a\r\nb", "x\r\nb", "x\r\nb\na\nb\n", TierExact, []int{1}},
 		{"BOM", bom + "a\nb\n", "a\n", "x\n", bom + "x\nb\n", TierExact, []int{1}},
 		{"BOM quoted", bom + "a\nb\n", bom + "a\n", bom + "x\n", bom + "x\nb\n", TierExact, []int{1}},
+		{"BOM within", "foo" + bom + bom + bom + "a", bom + bom + bom + "a", "b", "foo" + bom + "b", TierExact, []int{1}},
 		{"BOM quoted, not there", "a\nb\n", bom + "a\n", "x\n", "x\nb\n", TierExact, []int{1}},
 
 		{"trailing blanks in the file", "a  \nb\t\nc\n", "a\nb\nc\n", "a\nx\nc\n", "a  \nx\t\nc\n", TierTrailing, []int{1}},

@@ -251,7 +251,7 @@ func Moved(seen Text, at Range, since Set, now Text, found Range) bool {
 // linesOf returns the lines of a place, whatever they end in.
 func (t Text) linesOf(r Range) string {
 	first, last := t.Line(r.Start), t.Line(max(r.Start, r.End-1))
-	return project(t.Slice(t.LineStart(first), t.LineEnd(last)), 0).s
+	return project(t.Slice(t.LineStart(first), t.LineEnd(last)), leading).s
 }
 
 // apart reports whether a token ends at an offset.
