@@ -13,12 +13,16 @@ export CGO_ENABLED = 0
 demo:
 	go run ./cmd/tandem demo
 
-# Everything but the tests that drive editors.
-PACKAGES = $$(go list ./... | grep -v /editors/)
+# Everything but the tests that drive editors. Property tests draw the same cases each time, so that a change passes or
+# fails by itself; make nightly draws others. Only packages with such tests know the flag.
+DRAWN = $$(.ci/drawn)
+PLAIN = $$(go list ./... | grep -v /editors/ | grep -vxF "$$(.ci/drawn)")
+SEED ?= 7919
 
 test: build
 	go vet ./...
-	go test $(PACKAGES)
+	go test $(PLAIN)
+	go test $(DRAWN) -rapid.seed=$(SEED)
 
 # Real editors; installs them into a cache folder first.
 test-editors: build
@@ -41,7 +45,8 @@ lint:
 	.ci/deadcode
 
 race:
-	CGO_ENABLED=1 go test -race -timeout 20m $(PACKAGES)
+	CGO_ENABLED=1 go test -race -timeout 20m $(PLAIN)
+	CGO_ENABLED=1 go test -race -timeout 20m $(DRAWN) -rapid.seed=$(SEED)
 
 # Writes everything that is generated from the code: docs, schemas, golden files of documentation.
 generate:
