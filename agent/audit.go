@@ -169,7 +169,7 @@ type AuditQuery struct {
 // stand where they began.
 func ReadAudit(st store.Store, q AuditQuery) (found []Audited, err error) {
 	type id struct{ session, call string }
-	ended := map[id]bool{}
+	known := map[id]bool{}
 	var broken error
 	err = st.Audited(store.AuditQuery{Session: q.Session, Since: q.Since}, func(r store.Audited) bool {
 		a := Audited{Time: r.Time, Session: r.Session, Call: r.Call}
@@ -180,12 +180,10 @@ func ReadAudit(st store.Store, q AuditQuery) (found []Audited, err error) {
 			return false
 		}
 		of := id{r.Session, r.Call}
-		if a.Phase == intent && ended[of] {
+		if a.Pending = a.Phase == intent; a.Pending && known[of] { // a call that asks again has another intent
 			return true
 		}
-		if a.Pending = a.Phase == intent; !a.Pending {
-			ended[of] = true
-		}
+		known[of] = true
 		found = append(found, a)
 		return q.Limit <= 0 || len(found) < q.Limit
 	})

@@ -76,11 +76,11 @@ func TestF206RulesOfTheConfiguration(t *testing.T) {
 		{`{"mode": "auto", "permissions": {"deny": [{"tool": "PUT"}]}}`, edit, "deny rules"},
 		{`{"mode": "auto", "permissions": {"deny": [{"tool": "put", "params": {"path": "x"}}]}}`, edit, "deny rules"},
 		{`{"mode": "auto", "permissions": {"ask": [{"tool": "p*"}]}}`, edit, "ask rules"},
-		{`{"mode": "auto", "permissions": {"allow": [{"tool": "put"}]}}`, command, "ask mode"},
+		{`{"mode": "auto", "permissions": {"allow": [{"tool": "put"}]}}`, command, "ask sandbox"},
 		{`{"mode": "auto", "hooks": {"beforeToolCall": [{"matcher": "put", "command": ["x"]}]}}`, edit, "deny rules"},
 		{`{"mode": "auto", "hooks": {"beforeToolCall": [{"command": ["x"]}]}}`, edit, "deny rules"},
 		{`{"mode": "auto", "hooks": {"afterToolCall": [{"command": ["x"]}]}}`, edit, "allow mode"},
-		{`{"mode": "auto", "sandbox": {"level": "off"}}`, command, "ask mode"},
+		{`{"mode": "auto", "sandbox": {"level": "off"}}`, command, "ask sandbox"},
 		{`{"mode": "auto", "sandbox": {"level": "strict"}}`, command, "deny sandbox"},
 		{`{"mode": "auto", "review": "before"}`, edit, "ask mode"},
 	} {

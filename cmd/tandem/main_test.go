@@ -25,6 +25,10 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if os.Getenv(underFilter) != "" {
+		fmt.Fprintln(os.Stderr, filtered(os.Getenv(underFilter), os.Args[1:]))
+		os.Exit(1)
+	}
 	apart()
 	dir, err := os.MkdirTemp("", "tandem-test-")
 	if err == nil {

@@ -40,6 +40,9 @@ type process struct {
 	out  *os.File // what it prints
 	root string
 	err  bytes.Buffer
+	// host makes the command one on another kind of host; nil is this one.
+	host func(*exec.Cmd)
+	env  []string
 
 	mu    sync.Mutex
 	heard bytes.Buffer // all that it printed
@@ -50,6 +53,14 @@ type process struct {
 
 // run starts the program in a folder of its own, with a home of its own that config, if any, is the settings of.
 func run(t *testing.T, config any, env []string, args ...string) *process {
+	t.Helper()
+	p := prepared(t, config)
+	p.start(append(env, p.env...), args)
+	return p
+}
+
+// prepared is what run starts.
+func prepared(t *testing.T, config any) *process {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -67,7 +78,7 @@ func run(t *testing.T, config any, env []string, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.start(append(env, "PATH="+os.Getenv("PATH"), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home), args)
+	p.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_STATE_HOME=" + home}
 	return p
 }
 
@@ -87,6 +98,9 @@ func (p *process) start(env, args []string) {
 	p.ended = make(chan struct{})
 	p.cmd = exec.CommandContext(ctx, program, args...)
 	p.cmd.Dir, p.cmd.Env = p.root, env
+	if p.host != nil {
+		p.host(p.cmd)
+	}
 	p.cmd.Stderr = &p.err
 	stdin, in, err1 := os.Pipe()
 	out, stdout, err2 := os.Pipe()

@@ -110,6 +110,11 @@ type Ask struct {
 		OptionID string `json:"optionId"`
 		Kind     string `json:"kind"`
 	} `json:"options"`
+	Meta struct {
+		Tandem struct {
+			Reason string `json:"reason"`
+		} `json:"tandem"`
+	} `json:"_meta"`
 }
 
 // Splice replaces the bytes from Start to End of a text by New.

@@ -42,6 +42,8 @@ type value struct {
 	Stdout   string `json:"stdout"`
 	Stderr   string `json:"stderr"`
 	TimedOut bool   `json:"timedOut"`
+	// Sandbox is the level that the command ran at.
+	Sandbox string `json:"sandbox,omitempty"`
 }
 
 // New makes the tool.
@@ -138,7 +140,7 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 			if in.Background {
 				return goesOn(ctx, env, in, need, folder)
 			}
-			return run(ctx, env, in, need, folder, timeout)
+			return runs(ctx, env, in, need, folder, timeout)
 		},
 	}, nil
 }
@@ -185,7 +187,7 @@ func invalid(path, expected, message string) error {
 	return &tools.Refusal{Result: r}
 }
 
-func run(ctx context.Context, env *tools.Env, in input, need tools.Need, dir *sandbox.Folder, timeout time.Duration) (tools.Result, error) {
+func runs(ctx context.Context, env *tools.Env, in input, need tools.Need, dir *sandbox.Folder, timeout time.Duration) (tools.Result, error) {
 	guard := planted.Guard{Paths: env.Paths, Session: env.Session, Call: env.Call, Name: env.Name}
 	if env.Quarantine != "" {
 		guard.Quarantine = &planted.Quarantine{Dir: env.Quarantine, Now: env.Now}
@@ -200,7 +202,7 @@ func run(ctx context.Context, env *tools.Env, in input, need tools.Need, dir *sa
 		Grace: env.Limits.KillGrace, MaxOutput: maxOutput, Output: news.output,
 	})
 	if err != nil {
-		return refused(err), nil
+		return refused(err)
 	}
 	news.flush()
 	r := answer(title(in), o, timeout)
@@ -217,12 +219,12 @@ func run(ctx context.Context, env *tools.Env, in input, need tools.Need, dir *sa
 	return r, nil
 }
 
-// refused is what a Runner does not start.
-func refused(err error) tools.Result {
+// refused is what a Runner does not start. A command that the sandbox cannot confine may go on without one: that is judged anew.
+func refused(err error) (tools.Result, error) {
 	if errors.Is(err, sandbox.ErrNotConfined) {
-		return tools.Fail(tools.GateDenied, "sandbox", "The command was not run: %v.", err)
+		return tools.Result{}, err
 	}
-	return notStarted(err)
+	return notStarted(err), nil
 }
 
 // hidden are the names in what a failed command said of files that the sandbox hid from it: those that hold keys, at the top of a root.
@@ -259,6 +261,7 @@ func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result
 	r := tools.Result{
 		Value: &value{
 			ExitCode: o.ExitCode, Stdout: clean(o.StdoutGap.Mark(o.Stdout)), Stderr: clean(o.StderrGap.Mark(o.Stderr)), TimedOut: o.TimedOut,
+			Sandbox: o.Level,
 		},
 		Truncated: o.StdoutGap.Bytes+o.StderrGap.Bytes > 0,
 	}

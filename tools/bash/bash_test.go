@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,8 @@ import (
 	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/gate"
+	"tandem/tools/jobs"
+	"tandem/tools/run"
 	"tandem/tools/toolstest"
 )
 
@@ -104,7 +107,7 @@ func TestF119TimedOut(t *testing.T) {
 	} {
 		s := &scripted{outcome: sandbox.Outcome{ExitCode: -1, TimedOut: true, Stdout: tt.stdout, Duration: 3 * time.Second}}
 		r, _ := call(t, s, `{"command":"x","timeout":2}`)
-		if r.Error != filetime.Timeout || r.Data != tt.want || *r.Value.(*value) != (value{-1, tt.stdout, "", true}) {
+		if r.Error != filetime.Timeout || r.Data != tt.want || *r.Value.(*value) != (value{ExitCode: -1, Stdout: tt.stdout, TimedOut: true}) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -463,5 +466,69 @@ func TestHiddenFilesAreNamed(t *testing.T) {
 		if err != nil || strings.Contains(r.Data, "commands: .env") || strings.Contains(r.Data, "every command: .env. They stay hidden") != c.want {
 			t.Errorf("%+v: %q, %v", c, r.Data, err)
 		}
+	}
+}
+
+// failing is a sandbox of which a layer fails at each call.
+type failing struct {
+	scripted
+	tried []sandbox.Profile
+}
+
+func (f *failing) Start(ctx context.Context, c sandbox.Command) (sandbox.Process, error) {
+	f.tried = append(f.tried, c.Profile)
+	if c.Profile != sandbox.Unconfined {
+		return nil, fmt.Errorf("cannot start x: %w: namespaces: no space", sandbox.ErrNotConfined)
+	}
+	return f.scripted.Start(ctx, c)
+}
+
+// TestCaseS12ALayerFails: a command that the sandbox there is cannot confine is judged and asked about once more, as one without a
+// sandbox.
+func TestCaseS12ALayerFails(t *testing.T) {
+	const why = "bash runs a command with no sandbox in force: the one that there is failed (namespaces: no space)"
+	allow := run.Answer{Outcome: run.Allowed, Option: run.AllowOnce}
+	for _, c := range []struct {
+		name   string
+		gate   run.Gate
+		answer run.Answer
+		args   string
+		asked  []string // why
+		tried  int
+		denied tools.Denial
+	}{
+		{"allowed", gate.ModeAuto, allow, "", []string{why}, 2, tools.Denial{}},
+		{"asked before too", gate.ModeAsk, allow, "", []string{"bash runs a command", why}, 2, tools.Denial{}},
+		{"in the background", gate.ModeAuto, allow, `,"background":true`, []string{why}, 2, tools.Denial{}},
+		{"rejected", gate.ModeAuto, run.Answer{}, "", []string{why}, 1, tools.Denial{Layer: "person", Source: "user"}},
+		{"unattended", gate.ModeAuto, run.Answer{Outcome: run.Unavailable}, "", []string{why}, 1, tools.Denial{Layer: "sandbox", Source: "unattended"}},
+		{"strict", gate.New(gate.Options{Mode: gate.ModeAuto, Strict: true}), allow, "", nil, 1, tools.Denial{Layer: "sandbox", Source: "policy"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := toolstest.NewWorld(t, New())
+			f := &failing{scripted: scripted{level: sandbox.LevelFull, outcome: sandbox.Outcome{Stdout: "x\n", Level: sandbox.LevelNone}}}
+			w.Env.Runner, w.Host.Gate, w.Answer = f, c.gate, c.answer
+			w.Env.Jobs = jobs.New()
+			defer w.Env.Jobs.Close()
+			r := w.Call("bash", `{"command":"make"`+c.args+`}`)
+			var asked []string
+			for _, q := range w.Asked {
+				asked = append(asked, q.Judged.Reason)
+			}
+			if !slices.Equal(asked, c.asked) || len(f.tried) != c.tried {
+				t.Errorf("asked %q, tried %v", asked, f.tried)
+			}
+			if n := len(w.Asked); n > 0 && !slices.Equal(w.Asked[n-1].Options(), []run.Option{run.RejectOnce, run.AllowOnce}) {
+				t.Errorf("options %v", w.Asked[n-1].Options())
+			}
+			switch {
+			case c.denied == (tools.Denial{}):
+				if !r.Success || f.got.Profile != sandbox.Unconfined {
+					t.Errorf("%+v, profile %v", r, f.got.Profile)
+				}
+			case r.Error != tools.GateDenied || r.Denial.Layer != c.denied.Layer || r.Denial.Source != c.denied.Source:
+				t.Errorf("%+v, denial %+v", r, r.Denial)
+			}
+		})
 	}
 }

@@ -39,6 +39,7 @@ type jobValue struct {
 	ExitCode *int   `json:"exitCode,omitempty"`
 	TimedOut bool   `json:"timedOut,omitempty"`
 	Output   string `json:"output"`
+	Sandbox  string `json:"sandbox,omitempty"`
 }
 
 // NewJobOutput makes the tool job_output, which looks at a command that bash has left running.
@@ -113,7 +114,7 @@ func goesOn(ctx context.Context, env *tools.Env, in input, need tools.Need, dir 
 	case err != nil && ctx.Err() != nil:
 		return tools.Result{}, context.Cause(ctx)
 	case err != nil:
-		return refused(err), nil
+		return refused(err)
 	}
 	return tools.Result{
 		Success: true, Value: &started{id}, Summary: title(in),
@@ -138,7 +139,7 @@ func looked(l jobs.Look) tools.Result {
 	}
 	state := l.ID + " is running."
 	if o := l.Outcome; !l.Running {
-		v.ExitCode, v.TimedOut = &o.ExitCode, o.TimedOut
+		v.ExitCode, v.TimedOut, v.Sandbox = &o.ExitCode, o.TimedOut, o.Level
 		for _, said := range leftovers(o) {
 			r.Data += "\n" + said
 		}

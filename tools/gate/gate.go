@@ -21,6 +21,7 @@
 package gate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -57,7 +58,7 @@ func (v Verdict) String() string {
 const (
 	LayerBuiltin = "protected" // line 1
 	LayerRules   = "rules"     // lines 2, 6 and 7
-	LayerSandbox = "sandbox"   // line 3
+	LayerSandbox = "sandbox"   // line 3, and lines 4 and 5 for a command that would be judged otherwise in a sandbox
 	LayerMode    = "mode"      // lines 4, 5 and 8
 )
 
@@ -162,7 +163,7 @@ func (p *Policy) judge(c Call, n tools.Need) Decision {
 			Rule:   "sandbox.level", Layer: LayerSandbox,
 		}
 	}
-	d := Decision{Verdict: op.verdict, Reason: op.what, Rule: string(p.mode), Layer: LayerMode}
+	d := Decision{Verdict: op.verdict, Reason: op.what, Rule: string(p.mode), Layer: cmp.Or(op.layer, LayerMode)}
 	switch {
 	case d.Verdict < Ask:
 		d.Reason += ", and the mode is " + string(p.mode)
@@ -246,12 +247,13 @@ func (p *Policy) Drops(s tools.Spec) (stage, reason string) {
 }
 
 // operation is what a need is about, as a person is told, and what the mode says to it. each is asked about each time, never is
-// why it is denied in every mode.
+// why it is denied in every mode. layer is what else than the mode is the ground of the verdict, "" for none.
 type operation struct {
 	what    string
 	verdict Verdict
 	each    bool
 	never   string
+	layer   string
 }
 
 // of finds the column of the table.
@@ -277,13 +279,16 @@ func (r ModeRow) of(t tools.Tool, n tools.Need) operation {
 		op = operation{what: "does not say what it does", verdict: r.Unknown, each: true}
 	}
 	each := func(what string, v Verdict) {
-		op = operation{what: what, verdict: min(op.verdict, v), each: true, never: op.never}
+		op.what, op.verdict, op.each = what, min(op.verdict, v), true
 	}
 	if n.Danger == tools.Dangerous || t.Spec().Danger == tools.Dangerous {
 		each(op.what+", and it is dangerous", r.Dangerous)
 	}
 	if n.Act == tools.Runs {
 		if !n.Confined {
+			if op.verdict > Deny {
+				op.layer = LayerSandbox
+			}
 			each("runs a command with no sandbox in force", r.Unconfined)
 		}
 		if n.Shell.Forbidden != "" {

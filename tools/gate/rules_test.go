@@ -85,7 +85,7 @@ func TestF016_F206_F213_F227PolicyBeforeMode(t *testing.T) {
 		{gate.ModePlan, rules("allow edit_file"), false, edits, edit, "queue", "mode", ""},
 		{gate.ModeAuto, nil, true, shell, bare, "deny", "sandbox", "bash is refused: sandbox.level is strict, and there is no sandbox that could confine the command"},
 		{gate.ModeAuto, nil, true, shell, run, "allow", "mode", "bash runs a command"},
-		{gate.ModeAsk, rules("allow bash"), false, shell, bare, "ask", "mode", "bash runs a command with no sandbox in force"},
+		{gate.ModeAsk, rules("allow bash"), false, shell, bare, "ask", "sandbox", "bash runs a command with no sandbox in force"},
 		{gate.ModeAsk, rules("allow bash"), false, shell, run, "allow", "rules", ""},
 		{gate.ModeAsk, rules("allow *"), false, shell, tools.Need{}, "ask", "mode", ""},
 		{"yolo", rules("allow *"), false, edits, edit, "deny", "mode", ""},

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,8 @@ type call struct {
 	plan    *tools.Plan
 	judged  gate.Decision // by a person too, where one was asked
 	failed  string        // the stage that failed, "" while none has
+	// lost is why no sandbox could confine the call's command, though there is one; "" as long as one can.
+	lost string
 	// feedback is what the person said with their answer.
 	feedback string
 	landed   filetime.Landed
@@ -89,7 +92,9 @@ func stages() []stage {
 func (c *call) run() tools.Result {
 	c.begun = c.host.now()
 	var trace []tools.Stage
-	for _, s := range stages() {
+	list := stages()
+	for i := 0; i < len(list); i++ {
+		s := list[i]
 		if c.failed != "" && !s.always {
 			continue
 		}
@@ -97,6 +102,8 @@ func (c *call) run() tools.Result {
 		err := catch(func() error { return s.do(c) })
 		switch {
 		case err == nil:
+		case c.loses(err):
+			i = slices.IndexFunc(list, func(s stage) bool { return s.name == "needs" }) - 1
 		case s.always: // the outcome stands: what has landed has landed
 			c.log(err)
 		default:
@@ -112,6 +119,17 @@ func (c *call) run() tools.Result {
 		}
 	}
 	return c.result
+}
+
+// loses says that a call goes back to its needs: its command was not run, since the sandbox that there is failed. What it needs now is
+// the command without one, which is judged and asked about as such, once.
+func (c *call) loses(err error) bool {
+	if c.lost != "" || !errors.Is(err, sandbox.ErrNotConfined) {
+		return false
+	}
+	_, why, _ := strings.Cut(err.Error(), sandbox.ErrNotConfined.Error()+": ")
+	c.lost = "the one that there is failed (" + cmp.Or(why, err.Error()) + ")"
+	return true
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -274,6 +292,9 @@ func (c *call) policy() error { return c.judge(c.needs) }
 // judge asks the gate about needs, and fails where it refuses.
 func (c *call) judge(needs []tools.Need) error {
 	d := c.host.Gate.Judge(gate.Call{Tool: c.tool, Args: c.checked.Args, Needs: needs, Turn: c.env.Turn})
+	if c.lost != "" {
+		d.Reason += ": " + c.lost
+	}
 	switch c.judged = d; d.Verdict {
 	case gate.Allow, gate.Ask:
 		return nil
@@ -338,7 +359,11 @@ func (c *call) consent(q Question) (Option, error) {
 		c.feedback = feedback(answer)
 		return answer.Option, nil
 	case Unavailable:
-		return "", denied(tools.Denial{Reason: "nobody is there who could be asked for permission", Layer: "person", Source: "unattended"},
+		d := tools.Denial{Reason: "nobody is there who could be asked for permission", Layer: "person", Source: "unattended"}
+		if q.Judged.Layer == gate.LayerSandbox {
+			d.Layer = gate.LayerSandbox
+		}
+		return "", denied(d,
 			"Permission denied: the user has to be asked first (%s), and nobody can be asked here. Calls of this kind cannot "+
 				"run in this session at all. Nothing was done. Go on without them, and say what is left to do.", q.Judged.Reason)
 	case Unanswered:

@@ -13,6 +13,7 @@ import (
 	"tandem/filetime/text"
 	"tandem/sandbox"
 	"tandem/tools"
+	"tandem/tools/gate"
 )
 
 // speaks says that an error is one that a model is meant to read.
@@ -52,6 +53,10 @@ func (c *call) failure(err error) tools.Result {
 			c.saw(e, file.Path, file.Now)
 			r.Data += fmt.Sprintf("\nThe file says now (%s):\n%s", tools.Count(tools.Lines(file.Now), "line"), e)
 		}
+		return r
+	case errors.Is(err, sandbox.ErrNotConfined):
+		r := tools.Fail(tools.GateDenied, "denied", "The command was not run: %v.", err)
+		r.Denial = &tools.Denial{Reason: err.Error(), Layer: gate.LayerSandbox, Source: "policy"}
 		return r
 	case errors.Is(err, errTimeout):
 		return tools.Fail(filetime.Timeout, "tool_timeout",

@@ -28,6 +28,14 @@ type judgedRunner struct {
 	c *call
 }
 
+// Level is none for a call whose command no sandbox could confine.
+func (r *judgedRunner) Level() sandbox.Level {
+	if r.c.lost != "" {
+		return sandbox.Level{Name: sandbox.LevelNone, Reason: r.c.lost}
+	}
+	return r.Runner.Level()
+}
+
 // Start starts cmd where the call's needs name it, in the folder and with the profile that they name. Nothing may be asked for
 // with it that needs do not tell.
 func (r *judgedRunner) Start(ctx context.Context, cmd sandbox.Command) (sandbox.Process, error) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"time"
 
 	"tandem/filetime"
@@ -119,9 +120,12 @@ type Question struct {
 }
 
 // Options are the answers on offer, those for once first: clients number them, and a hand knows the first two. What is asked about
-// each time has no others.
+// each time has no others. A command without a sandbox is refused by the answer that allows elsewhere.
 func (q Question) Options() []Option {
 	d, out := q.Judged, []Option{AllowOnce, RejectOnce}
+	if d.Layer == gate.LayerSandbox {
+		slices.Reverse(out)
+	}
 	if d.Edits != nil && q.Turn != 0 {
 		out = append(out, AllowTurn)
 	}
