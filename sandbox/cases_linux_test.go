@@ -343,6 +343,24 @@ func TestCaseS04Tools(t *testing.T) {
 	}
 }
 
+// TestTmp: what a command leaves in its /tmp is there for the next one, and cannot keep it from its workspace, which here lies below /tmp.
+func TestTmp(t *testing.T) {
+	s := newSuite(t, LevelFull)
+	if !strings.HasPrefix(s.app, "/tmp/") {
+		t.Skip("the workspace does not lie below /tmp")
+	}
+	top := "/tmp/" + strings.SplitN(s.app, "/", 4)[2]
+	s.may(t, "echo x >/tmp/left", "[ $(cat /tmp/left) = x ] && mv "+top+" /tmp/moved && ln -s /etc "+top, "touch "+s.app+"/new")
+	if !there(s.app + "/new") {
+		t.Error("it wrote elsewhere")
+	}
+	for _, path := range []string{"/tmp/left", "/tmp/moved"} {
+		if there(path) {
+			t.Errorf("%s is there on the host", path)
+		}
+	}
+}
+
 // TestCaseR05RootExchanged: where a root is exchanged for a link, commands do not write to where that leads, also those that
 // begin in another root; nor where a folder above is.
 func TestCaseR05RootExchanged(t *testing.T) {

@@ -95,12 +95,12 @@ func (s *system) start(ctx context.Context, l launch) (child, error) {
 		}
 		pid, err := k.Run(ctx, &spec)
 		var failed *os.PathError
-		var unfit *keeper.UnfitError
+		var unfit keeper.UnfitError
 		switch {
 		case errors.As(err, &failed):
 			s.give(k, kind)
 			return nil, err
-		case errors.Is(err, keeper.ErrGone) && used, errors.As(err, &unfit) && unfit.Changed && used:
+		case errors.Is(err, keeper.ErrGone) && used, errors.As(err, &unfit) && used:
 			k.Close()
 			k = nil
 			continue
@@ -120,8 +120,8 @@ func (s *system) start(ctx context.Context, l launch) (child, error) {
 // bounds are what a command is confined to. Keepers are of one kind for the same profile and the same folders.
 func (s *system) bounds(l launch) (kind string, b *keeper.Bounds) {
 	b = &keeper.Bounds{
-		Policy:     policy(l.profile, l.in, l.dir.path, l.level == LevelFull, s.temp(l.level), l.cache),
-		Namespaces: l.level == LevelFull, Marks: map[string]keeper.Mark{}, UID: os.Geteuid(), GID: os.Getegid(),
+		Policy: policy(l.profile, l.in, l.dir.path, l.level == LevelFull, s.temp(l.level), l.cache),
+		Marks:  map[string]keeper.Mark{},
 	}
 	kind = fmt.Sprintf("%v %s %q", l.profile, l.level, l.in.Hosts)
 	if l.in.Paths == nil {

@@ -3,6 +3,7 @@ package confine
 import (
 	"fmt"
 	"math"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -53,8 +54,8 @@ func ABI() (int, error) {
 }
 
 // landlock gives the descriptor of a ruleset that gives what a policy gives. All rights that the kernel knows are handled, so
-// that what no rule gives is refused. basis comes to hold what the ruleset was made of.
-func landlock(p Policy, namespaces bool, basis *Basis) (ruleset int, err error) {
+// that what no rule gives is refused.
+func landlock(p Policy, namespaces bool) (ruleset int, err error) {
 	abi, err := ABI()
 	if err != nil {
 		return -1, err
@@ -77,8 +78,8 @@ func landlock(p Policy, namespaces bool, basis *Basis) (ruleset int, err error) 
 	if no != 0 {
 		return -1, no
 	}
-	for _, g := range grants(p, namespaces, basis.list) {
-		if err := basis.allow(int(fd), g, attr.Handled_access_fs); err != nil {
+	for _, g := range grants(p, namespaces, list) {
+		if err := allow(int(fd), g, attr.Handled_access_fs); err != nil {
 			_ = unix.Close(int(fd))
 			return -1, fmt.Errorf("%s: %w", g.path, err)
 		}
@@ -94,8 +95,8 @@ type grant struct {
 
 // grants are what a policy gives, in terms of Landlock: a grant holds for everything below its path, and nothing can be taken
 // away from it. So a folder that is read but for hidden ones below it is replaced by what is in it. Beside mounts, which put
-// something empty over what is hidden, it can be listed nevertheless. A folder that may be written is given as a whole. list
-// gives the names in a folder, without links.
+// something empty over what is hidden, it can be listed nevertheless. A folder that may be written is given as a whole, and the rules
+// below it change nothing. list gives the names in a folder, without links.
 func grants(p Policy, namespaces bool, list func(dir string) []string) (out []grant) {
 	rules := p.sorted()
 	for i, r := range rules {
@@ -106,6 +107,10 @@ func grants(p Policy, namespaces bool, list func(dir string) []string) (out []gr
 			}
 		}
 	}
+	all := slices.Clone(rules)
+	rules = slices.DeleteFunc(rules, func(r Rule) bool {
+		return slices.ContainsFunc(all, func(o Rule) bool { return o.Access == Write && o.Path != r.Path && covers(o.Path, r.Path) })
+	})
 	hiddenBelow := func(dir string) bool {
 		return slices.ContainsFunc(rules, func(r Rule) bool { return r.Access == Hidden && r.Path != dir && covers(dir, r.Path) })
 	}
@@ -144,20 +149,45 @@ func grants(p Policy, namespaces bool, list func(dir string) []string) (out []gr
 	return out
 }
 
+// list gives the names in a folder without those of links, nothing where it cannot be listed.
+func list(dir string) (names []string) {
+	fd, err := open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil
+	}
+	f := os.NewFile(uintptr(fd), dir)
+	defer f.Close()
+	entries, _ := f.ReadDir(-1)
+	for _, e := range entries {
+		if e.Type()&os.ModeSymlink == 0 {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// open opens a path without following a link in any part of it.
+func open(path string, flags uint64) (int, error) {
+	return unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+}
+
 // allow adds a grant to a ruleset. What is not there, is a link or cannot be reached gets no rights.
-func (b *Basis) allow(ruleset int, g grant, handled uint64) error {
-	fd, s := look(g.path, unix.O_PATH|unix.O_NOFOLLOW)
-	b.granted = append(b.granted, s)
-	switch s.err {
+func allow(ruleset int, g grant, handled uint64) error {
+	fd, err := open(g.path, unix.O_PATH|unix.O_NOFOLLOW)
+	switch err {
 	case nil:
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES:
 		return nil
 	default:
-		return s.err
+		return err
 	}
 	defer unix.Close(fd)
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
+		return err
+	}
 	rights := g.rights & handled
-	switch s.kind {
+	switch stat.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
 	case unix.S_IFLNK, unix.S_IFSOCK:
 		return nil

@@ -17,19 +17,17 @@ import (
 //
 // Resource limits are those of the whole process, which therefore has one policy.
 //
-// A thread can start further commands of the same policy while the Basis holds. An error says which layer the kernel refused.
-// Nothing may be started from the thread then.
-func Restrict(p Policy, namespaces bool) (*Basis, error) {
+// An error says which layer the kernel refused. Nothing may be started from the thread then.
+func Restrict(p Policy, namespaces bool) error {
 	if err := p.Check(); err != nil {
-		return nil, err
+		return err
 	}
-	basis := &Basis{}
-	rules, err := landlock(p, namespaces, basis)
+	rules, err := landlock(p, namespaces)
 	if err != nil {
-		return nil, fmt.Errorf("landlock: %w", err)
+		return fmt.Errorf("landlock: %w", err)
 	}
 	defer unix.Close(rules)
-	return basis, restrict(p, namespaces, rules)
+	return restrict(p, namespaces, rules)
 }
 
 // restrict restricts the thread, to a ruleset of Landlock among others.

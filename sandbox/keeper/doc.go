@@ -9,18 +9,27 @@
 // share descendants, and one after the other as many as it is given, since starting this program costs more than most
 // commands.
 //
-// There are three kinds of keepers, which differ in what they do before a command starts:
+// How a command is started, in this order, each time anew:
 //
-//   - Without Bounds it is the subreaper of its commands, which have the same rights as the keeper.
-//   - With Bounds it calls confine.Restrict on the thread that then forks: Landlock, seccomp, no capabilities. The thread starts
-//     the next command too while its confine.Basis holds; otherwise a new one is restricted.
-//   - With Bounds.Namespaces it is also the first process (pid 1, "init") of a user, mount, PID, IPC and network namespace. The
-//     mounts are made of the rules of the policy (see view), once, and are compared with the rules before each command.
+//  1. The keeper makes a thread, whose current folder is its own (unshare). Nothing takes back what restricts a thread, so it ends after
+//     its command.
+//  2. In namespaces the thread gets a copy of the keeper's mounts (its ground) and makes them what the rules of the policy say
+//     (show): it clones what is to be seen, makes the world read-only, and attaches the clones.
+//  3. It enters the folder. With a handle of the host a command would be outside of the mounts, so there it is entered by its path, and
+//     must be the same as that of the handle.
+//  4. With Bounds it is restricted by confine.Restrict: limits, no capabilities, Landlock, seccomp. Without Bounds it loses its
+//     capabilities.
+//  5. It forks, and the program is executed.
 //
-// In a PID namespace the kernel does what the keeper does elsewhere by itself: kill(-1) reaches every process of the command
-// at once, all of it dies with the keeper, and no process in there can kill or stop the first one. A keeper without
-// namespaces can be stopped by its commands. The server therefore continues it (SIGCONT) with each message, and the kernel
-// does when the server ends. Destroy ends a keeper that does not answer even so.
+// The keeper itself never changes: it is neither restricted nor does it see other files than before. So one keeper serves commands of
+// any policy, what the host exchanges meanwhile is seen by the next command, and what a command has made of its mounts ends
+// with it. Of a command in namespaces there stay the content of the private folders (/tmp), its shared memory and the socket of the
+// proxy; whoever keeps keepers decides who shares these.
+//
+// A keeper in namespaces (user, mount, PID, IPC, network) is their first process (pid 1, "init"). kill(-1) reaches every process of
+// a command at once, all of them die with the keeper, and no process in there can kill or stop the first one. A keeper without
+// namespaces finds its descendants in /proc, and can be stopped by its commands. The server therefore continues it (SIGCONT) with
+// each message, and the kernel does when the server ends. Destroy ends a keeper that does not answer even so.
 //
 // What is not promised without namespaces: a command can kill its keeper. Then the kernel kills the program that the keeper
 // started, and the process group is killed, but not what has left that group; nor the group, where the keeper was killed before

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -33,8 +34,7 @@ type Keeper struct {
 	cmd    *exec.Cmd
 	socket *os.File
 	answer time.Duration
-	first  bool   // it is pid 1 of a namespace: all that is below it ends with it
-	bounds string // what it was told last, encoded
+	first  bool // it is pid 1 of a namespace: all that is below it ends with it
 
 	// Proxied, if set before the first Run, is called by the first Run of a policy whose network is a proxy, in a goroutine of its
 	// own, with the listener at ProxyAddress in the network of the commands. Close closes it.
@@ -51,10 +51,16 @@ type Keeper struct {
 }
 
 // New starts a keeper, in namespaces of its own or without. It holds a goroutine and its thread until Close.
-func New(namespaces bool) (*Keeper, error) {
+func New(namespaces bool) (*Keeper, error) { return start(program(namespaces), namespaces) }
+
+// program is this one as a keeper, which is told what user it is to be in its namespaces.
+func program(namespaces bool) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args[0] = name
-	return start(cmd, namespaces)
+	if namespaces {
+		cmd.Args = append(cmd.Args, strconv.Itoa(os.Geteuid()), strconv.Itoa(os.Getegid()))
+	}
+	return cmd
 }
 
 // start starts the program that is to be a keeper.
@@ -131,18 +137,13 @@ func (k *Keeper) attend(started chan<- error) {
 // ErrGone says that a keeper had ended before it began with anything, so another one can be asked.
 var ErrGone = errors.New("the keeper has ended")
 
-// UnfitError says that a keeper could not confine a command, which did not run.
-type UnfitError struct {
-	// Changed says that a folder of the policy is another one than it was, or came into being: a new keeper may do.
-	Changed bool
-	// Layer is which layer failed, and how.
-	Layer string
-}
+// UnfitError says that a keeper could not confine a command, which did not run: which layer failed, and how.
+type UnfitError string
 
-func (e *UnfitError) Error() string { return e.Layer }
+func (e UnfitError) Error() string { return string(e) }
 
 // Run starts a command and gives its process id. An *os.PathError says why it could not be started; after it the keeper can
-// be used again. After any other error it is of no more use: with ErrGone and *UnfitError nothing has begun; with the error of
+// be used again. After any other error it is of no more use: with ErrGone and UnfitError nothing has begun; with the error of
 // ctx, which has ended before the keeper answered, and with any other one, the command may have begun, and was killed. A
 // keeper that does not answer within five seconds is destroyed.
 func (k *Keeper) Run(ctx context.Context, s *Spec) (pid int, err error) {
@@ -175,14 +176,7 @@ func (k *Keeper) Run(ctx context.Context, s *Spec) (pid int, err error) {
 			}
 		}
 	}()
-	var sent error
-	if b := s.Bounds.encode(); b != k.bounds {
-		sent = send(k.socket, msgConfine, []byte(b))
-		k.bounds = b
-	}
-	if sent == nil {
-		sent = send(k.socket, msgStart, body, s.Dir, s.Stdin, s.Stdout, s.Stderr)
-	}
+	sent := send(k.socket, msgStart, body, s.Dir, s.Stdin, s.Stdout, s.Stderr)
 	var kind byte
 	var files []*os.File
 	if err = sent; err == nil {
@@ -209,13 +203,14 @@ func (k *Keeper) Run(ctx context.Context, s *Spec) (pid int, err error) {
 		k.Destroy()
 		return 0, err
 	}
+	if kind == msgUnfit {
+		return 0, UnfitError(body)
+	}
 	switch n, err := parseNumbers(body[:min(4, len(body))], 1); {
 	case err != nil:
 		return 0, err
 	case kind == msgStarted:
 		return n[0], nil
-	case kind == msgUnfit:
-		return 0, &UnfitError{n[0] != 0, string(body[4:])}
 	case kind == msgFailed:
 		return 0, &os.PathError{Op: string(body[4:]), Path: s.Argv[0], Err: syscall.Errno(n[0])}
 	}

@@ -124,7 +124,7 @@ func TestWatchEnds(t *testing.T) {
 		return
 	}
 	for range 100 {
-		c := command{dead: make(chan struct{}), collected: make(chan struct{})}
+		c := command{kill: func() int { return 0 }, dead: make(chan struct{}), collected: make(chan struct{})}
 		go c.watch()
 		c.sweep()
 		select {

@@ -17,84 +17,35 @@ import (
 	"tandem/sandbox/confine"
 )
 
-// view is what the commands of a keeper that is pid 1 see of the files: its mounts, derived from the rules of a policy.
+// ground is what a keeper that is pid 1 makes once: it stays as the host's files are seen, and each command has a copy of it (a
+// mount namespace), which show brings to the rules of the command's policy. What the host changes meanwhile is therefore seen by
+// the next command, and no mount outlives its command.
 //
-// The whole world becomes read-only in one call. What may be written is a clone of its mount that was taken before, attached
-// at its own path again; so is what is only read within it. Hidden and private folders are folders of one tmpfs, the
-// scratch. A mount point cannot be renamed, replaced or removed by those who see it. But it can be by everybody else, and
-// then the mount is gone; so the view is compared with the rules before each command.
-type view struct {
-	scratch  *os.Root
-	at       *os.File          // the folder of scratch
-	made     int               // how many things were made there
-	covers   map[string]string // covered path → its folder in the scratch
-	attached map[string]bool   // paths of rules
+// The scratch is a tmpfs over the host's /proc, where nobody has anything to read. It holds the file systems of the namespaces and
+// what stands in the place of hidden and private folders. The private ones keep what commands write there.
+type ground struct {
+	scratch *os.Root
+	made    map[string]string // path of a rule → its folder in the scratch
 }
 
-// way is how the rule for a path is brought about.
-type way uint8
-
+// Where the scratch is, and what it holds beside the folders of ground.made.
 const (
-	nothing way = iota // what lies above shows it as the rule says
-	carry              // a clone of the mount in the host's view, taken before anything is attached
-	inside             // a clone of the mount that was attached above
-	cover              // a folder or a file of the scratch
-	kernel             // a file system of the namespaces
+	scratchAt    = "/proc"
+	hiddenFolder = "folder"
+	hiddenFile   = "file"
 )
 
-// step is a rule and the way it is brought about. over is the covered path that it lies in, "" for none.
-type step struct {
-	confine.Rule
-	how  way
-	over string
+// kernels are the private folders that are a file system of the namespaces, and where that is in the scratch.
+var kernels = map[string]struct{ name, kind, options string }{
+	"/proc":    {"proc", "proc", ""},
+	"/dev/pts": {"pts", "devpts", "newinstance,ptmxmode=0666,mode=0620"},
 }
 
-// kernels are the private folders that are a file system of the namespaces.
-var kernels = map[string]struct{ kind, options string }{
-	"/proc":    {"proc", ""},
-	"/dev/pts": {"devpts", "newinstance,ptmxmode=0666,mode=0620"},
-}
-
-// stepsOf gives the steps for rules, each after those that lie above it.
-func stepsOf(rules []confine.Rule) []step {
-	steps := make([]step, len(rules))
-	for i, r := range rules {
-		s := &steps[i]
-		s.Rule = r
-		if i == 0 {
-			continue // it is about /
-		}
-		a := steps[0]
-		for _, before := range steps[1:i] {
-			if strings.HasPrefix(r.Path, before.Path+"/") {
-				a = before
-			}
-		}
-		if a.how == cover {
-			s.over = a.Path
-		}
-		_, ours := kernels[r.Path]
-		switch {
-		case r.Access == confine.Private && ours:
-			s.how = kernel
-		case r.Access == confine.Private, r.Access == confine.Hidden && a.how != cover:
-			s.how = cover
-		case r.Access == confine.Hidden: // nothing is there
-		case a.how == cover, a.Access == confine.Read && a.how != kernel && r.Access == confine.Write:
-			s.how = carry
-		case a.how == kernel, a.Access == confine.Write:
-			s.how = inside
-		}
-	}
-	return steps
-}
-
-// newView makes this process, which has just been started in namespaces of its own, a user of them: the same one as outside.
-func newView(b *Bounds) (*view, error) {
+// newGround makes this process, which has just been started in namespaces of its own, a user of them, the same one as outside,
+// and makes what its commands see. It switches the loopback interface on.
+func newGround(uid, gid string) (*ground, error) {
 	for _, f := range []struct{ name, text string }{
-		{"setgroups", "deny"},
-		{"uid_map", fmt.Sprintf("%d %d 1", b.UID, b.UID)},
-		{"gid_map", fmt.Sprintf("%d %d 1", b.GID, b.GID)},
+		{"setgroups", "deny"}, {"uid_map", uid + " " + uid + " 1"}, {"gid_map", gid + " " + gid + " 1"},
 	} {
 		if err := os.WriteFile("/proc/self/"+f.name, []byte(f.text), 0); err != nil {
 			return nil, err
@@ -103,219 +54,180 @@ func newView(b *Bounds) (*view, error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return nil, fmt.Errorf("part with the mounts of the host: %w", err)
 	}
-	return &view{covers: map[string]string{}, attached: map[string]bool{}}, nil
-}
-
-// begin makes the world what its rule says, and the scratch.
-func (v *view) begin(world confine.Access) error {
-	if world == confine.Read {
-		if err := restrict(unix.AT_FDCWD, "/", unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV); err != nil {
-			return fmt.Errorf("make everything read-only: %w", err)
+	if err := unix.Mount("tmpfs", scratchAt, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0700"); err != nil {
+		return nil, fmt.Errorf("mount a tmpfs: %w", err)
+	}
+	scratch, err := os.OpenRoot(scratchAt)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range kernels {
+		err := scratch.Mkdir(k.name, 0o755)
+		if err == nil {
+			err = unix.Mount(k.kind, path.Join(scratchAt, k.name), k.kind, unix.MS_NOSUID|unix.MS_NOEXEC, k.options)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("mount a %s: %w", k.kind, err)
 		}
 	}
-	// The scratch has to be mounted somewhere. The /proc of the namespaces comes to lie over it.
-	if err := unix.Mount("tmpfs", "/proc", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0700"); err != nil {
-		return fmt.Errorf("mount a tmpfs: %w", err)
-	}
-	var err error
-	if v.scratch, err = os.OpenRoot("/proc"); err == nil {
-		v.at, err = v.scratch.Open(".")
-	}
-	return err
+	return &ground{scratch, map[string]string{}}, errors.Join(scratch.Mkdir(hiddenFolder, 0), scratch.WriteFile(hiddenFile, nil, 0), up())
 }
 
-// errChanged is for rules that a view cannot be brought to: a new one has to be made.
-var errChanged = errors.New("what a rule is about was exchanged or made meanwhile")
+// step is what is attached at the path of a rule: what is at from before anything is attached, "" for what hides. place is where in
+// the scratch the path comes to lie, "" if that is not there.
+type step struct {
+	confine.Rule
+	from, place string
+}
 
-// show brings the view to the rules of b.
-func (v *view) show(b *Bounds) error {
-	steps := stepsOf(b.Policy.Rules)
-	if len(steps) == 0 || steps[0].Path != "/" || covered(steps[0].Access) {
-		return errors.New("no rule gives the whole file system")
+// steps are those that a policy needs, each after what it lies in. They make the folders of the scratch that they show.
+func (g *ground) steps(p confine.Policy) (out []step, err error) {
+	// shown is how the rules before are: where the host has what lies below them, and where the scratch has the folder that is
+	// seen instead.
+	shown := make([]step, 0, len(p.Rules))
+	for _, r := range p.Rules {
+		if r.Path == "/" {
+			shown = append(shown, step{Rule: r})
+			continue
+		}
+		above := shown[0]
+		for _, o := range shown[1:] {
+			if strings.HasPrefix(r.Path, o.Path+"/") {
+				above = o
+			}
+		}
+		rest := strings.TrimPrefix(r.Path, strings.TrimSuffix(above.Path, "/"))
+		this, below := step{Rule: r, from: above.from + rest}, step{Rule: r, from: above.from + rest}
+		if above.place != "" {
+			this.place = above.place + rest
+		}
+		needed := true
+		k, kernel := kernels[r.Path]
+		switch {
+		case r.Access == confine.Private && kernel:
+			this.from = path.Join(scratchAt, k.name)
+			below.from = this.from
+		case r.Access == confine.Hidden && this.place != "": // nothing is there
+			below.place, needed = this.place, false
+		case r.Access == confine.Hidden && !slices.ContainsFunc(p.Rules, func(o confine.Rule) bool {
+			return o.Access != confine.Hidden && strings.HasPrefix(o.Path, r.Path+"/")
+		}):
+			this.from, below.place = "", hiddenFolder
+		case r.Access == confine.Hidden, r.Access == confine.Private:
+			if below.place, err = g.folder(r.Path); err != nil {
+				return nil, err
+			}
+			this.from = path.Join(scratchAt, below.place)
+		default: // a folder in one that may be written is a mount point too
+			needed = this.place != "" || above.Access != r.Access || r.Access == confine.Write
+		}
+		if shown = append(shown, below); needed {
+			out = append(out, this)
+		}
 	}
-	first := len(v.attached) == 0
-	carried := map[string]int{}
+	return out, nil
+}
+
+// folder makes the folder of the scratch that stands at a path.
+func (g *ground) folder(at string) (name string, err error) {
+	if name, ok := g.made[at]; ok {
+		return name, nil
+	}
+	name = strconv.Itoa(len(g.made))
+	err = g.scratch.Mkdir(name, 0o755)
+	if at == "/dev" {
+		for link, to := range map[string]string{
+			"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx",
+		} {
+			err = errors.Join(err, g.scratch.Symlink(to, name+"/"+link))
+		}
+	}
+	if err == nil {
+		g.made[at] = name
+	}
+	return name, err
+}
+
+// show makes the calling thread's copy of the ground what bounds say. The thread is in a mount namespace of its own. Everything that is
+// to be seen is cloned first, then the world becomes read-only in one call, and then the clones are attached. A mount point cannot
+// be renamed, replaced or removed by those who see it.
+func (g *ground) show(b *Bounds) error {
+	world := b.Policy.At("/")
+	if world != confine.Read && world != confine.Write || b.Policy.At(scratchAt) != confine.Private {
+		return errors.New("no rule gives the whole file system and a /proc")
+	}
+	steps, err := g.steps(b.Policy)
+	if err != nil {
+		return err
+	}
+	trees := make(map[string]int, len(steps))
 	defer func() {
-		for _, tree := range carried {
+		for _, tree := range trees {
 			_ = unix.Close(tree)
 		}
 	}()
 	for _, s := range steps {
-		if s.how != carry || v.attached[s.Path] && mountPoint(s.Path) {
-			continue
-		}
-		if !first { // it lies where the host is not seen any more
-			return errChanged
-		}
-		tree, err := clone(s.Path, s.Access, b.Marks[s.Path])
+		tree, err := clone(s, b)
 		switch {
 		case absent(err):
 		case err != nil:
 			return fmt.Errorf("%s: %w", s.Path, err)
 		default:
-			carried[s.Path] = tree
+			trees[s.Path] = tree
 		}
 	}
-	if first {
-		if err := v.begin(steps[0].Access); err != nil {
-			return err
+	if world == confine.Read {
+		if err := restrict(unix.AT_FDCWD, "/", unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV); err != nil {
+			return fmt.Errorf("make everything read-only: %w", err)
 		}
 	}
 	for _, s := range steps {
-		if s.how == nothing || v.attached[s.Path] && mountPoint(s.Path) {
-			continue
-		}
-		below := slices.ContainsFunc(steps, func(o step) bool { return o.over == s.Path })
-		if err := v.attach(s, carried, below); err != nil && !absent(err) {
-			return fmt.Errorf("%s: %w", s.Path, err)
+		if tree, ok := trees[s.Path]; ok {
+			if err := g.attach(s, tree); err != nil {
+				return fmt.Errorf("%s: %w", s.Path, err)
+			}
 		}
 	}
 	return nil
 }
 
-// attach takes a step, other than those that need nothing. below says that more is to be attached in what is covered.
-func (v *view) attach(s step, carried map[string]int, below bool) error {
-	tree, folder := -1, true
-	var err error
-	switch s.how {
-	case carry:
-		var ok bool
-		if tree, ok = carried[s.Path]; !ok {
-			return nil // it is not there
-		}
-		folder, err = isFolder(tree)
-	case inside:
-		tree, err = clone(s.Path, s.Access, Mark{})
-		if errors.Is(err, errLink) {
-			tree, err = v.cover(s, false)
-		}
-	case cover:
-		tree, err = v.cover(s, below)
-	}
+// clone takes the mount that a step attaches, with all mounts below it. In place of a link there is the file that it leads to, where
+// the policy lets that be read.
+func clone(s step, b *Bounds) (tree int, err error) {
+	at, stat, err := open(cmp.Or(s.from, s.Path))
 	if err != nil {
-		return err
+		return -1, err
 	}
-	if s.how != carry && tree >= 0 {
-		defer unix.Close(tree)
+	defer func() { _ = unix.Close(at) }()
+	if mark := b.Marks[s.Path]; mark != (Mark{}) && mark != markOf(&stat) {
+		return -1, errors.New("it is another one than was allowed")
 	}
-	if s.over != "" {
-		if err := v.place(s, folder); err != nil {
-			return err
-		}
-	}
-	v.attached[s.Path] = true
-	if k, ok := kernels[s.Path]; ok && s.how == kernel {
-		return unix.Mount(k.kind, s.Path, k.kind, unix.MS_NOSUID|unix.MS_NOEXEC, k.options)
-	}
-	at, err := open(s.Path)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(at)
-	return unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
-}
-
-// cover makes what lies over a path that is hidden or private, or over a link: a folder or a file of the scratch. below says that
-// more is to be attached in it.
-func (v *view) cover(s step, below bool) (tree int, err error) {
-	folder := s.Access == confine.Private
-	if !folder {
-		at, err := open(s.Path)
-		if err != nil {
-			return -1, err
-		}
-		folder, err = isFolder(at)
+	kind := stat.Mode & unix.S_IFMT
+	if s.from == "" || kind == unix.S_IFLNK {
 		_ = unix.Close(at)
+		switch {
+		case kind == unix.S_IFDIR:
+			at, _, err = open(path.Join(scratchAt, hiddenFolder))
+		case s.from == "":
+			at, _, err = open(path.Join(scratchAt, hiddenFile))
+		default:
+			s.Access = confine.Read
+			at, err = follow(s.Path, b.Policy)
+		}
 		if err != nil {
 			return -1, err
 		}
 	}
-	v.made++
-	name, mode := strconv.Itoa(v.made), os.FileMode(0)
-	switch {
-	case below: // in a folder with the sticky bit, devices could not be opened with O_CREAT, as shells do
-		mode = 0o755
-	case s.Access == confine.Private:
-		mode = 0o777 | os.ModeSticky
-	}
-	if folder {
-		v.covers[s.Path] = name
-		err = v.scratch.Mkdir(name, 0o700)
-	} else {
-		err = v.scratch.WriteFile(name, nil, 0o600)
-	}
-	if err == nil && s.Path == "/dev" {
-		for _, link := range []string{"fd", "stdin fd/0", "stdout fd/1", "stderr fd/2"} {
-			from, to, _ := strings.Cut(link, " ")
-			err = errors.Join(err, v.scratch.Symlink("/proc/self/"+cmp.Or(to, "fd"), name+"/"+from))
-		}
-		err = errors.Join(err, v.scratch.Symlink("pts/ptmx", name+"/ptmx"))
-	}
-	if err == nil {
-		err = v.scratch.Chmod(name, mode)
-	}
-	if err != nil {
-		return -1, err
-	}
-	tree, err = unix.OpenTree(int(v.at.Fd()), name, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
-	if err == nil && s.Access != confine.Private {
-		err = restrict(tree, "", unix.MOUNT_ATTR_RDONLY)
-	}
-	return tree, err
-}
-
-// place makes what the mount of a step is attached to, in the folder that covers its path.
-func (v *view) place(s step, folder bool) error {
-	name := v.covers[s.over] + strings.TrimPrefix(s.Path, s.over)
-	if folder {
-		return v.scratch.MkdirAll(name, 0o755)
-	}
-	if err := v.scratch.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return err
-	}
-	f, err := v.scratch.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o600)
-	if err == nil {
-		err = f.Close()
-	}
-	return err
-}
-
-// clone takes the mount of what is at a path, as it is seen now, with all mounts below it. mark says which file or folder it must
-// be, where one is given.
-func clone(name string, access confine.Access, mark Mark) (tree int, err error) {
-	at, err := open(name)
-	if err != nil {
-		return -1, err
-	}
-	defer unix.Close(at)
-	var s unix.Stat_t
-	if err := unix.Fstat(at, &s); err != nil {
-		return -1, err
-	}
-	if mark != (Mark{}) && mark != markOf(&s) {
-		return -1, errChanged
-	}
-	from, kind := at, s.Mode&unix.S_IFMT
-	if kind == unix.S_IFLNK { // what it leads to is shown in its place, where that is a file
-		if from, err = unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0); err != nil {
-			return -1, errLink
-		}
-		defer unix.Close(from)
-		if err := unix.Fstat(from, &s); err != nil || s.Mode&unix.S_IFMT != unix.S_IFREG {
-			return -1, errLink
-		}
-		access = confine.Read
-	}
-	tree, err = unix.OpenTree(from, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE|unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+	tree, err = unix.OpenTree(at, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE|unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 	if err != nil {
 		return -1, fmt.Errorf("clone its mount: %w", err)
 	}
 	attributes := uint64(unix.MOUNT_ATTR_NOSUID)
-	if kind != unix.S_IFCHR {
-		attributes |= unix.MOUNT_ATTR_NODEV
-	}
-	if access == confine.Read {
+	if s.Access == confine.Read || s.Access == confine.Hidden {
 		attributes |= unix.MOUNT_ATTR_RDONLY
+	}
+	if s.Access != confine.Private && kind != unix.S_IFCHR { // private are also the terminals of the namespaces
+		attributes |= unix.MOUNT_ATTR_NODEV
 	}
 	if err := restrict(tree, "", attributes); err != nil {
 		_ = unix.Close(tree)
@@ -324,33 +236,72 @@ func clone(name string, access confine.Access, mark Mark) (tree int, err error) 
 	return tree, nil
 }
 
-// errLink is for a link to what cannot be shown in its place.
-var errLink = errors.New("it is a link")
+// attach shows a clone at the path of its step. What is not there any more needs none.
+func (g *ground) attach(s step, tree int) error {
+	if s.place != "" {
+		if err := g.makePlace(s.place, tree); err != nil {
+			return err
+		}
+	}
+	at, _, err := open(s.Path)
+	if absent(err) && s.place == "" {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at)
+	return unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+}
 
-// covered says that what the host has at a path is not seen.
-func covered(a confine.Access) bool { return a == confine.Hidden || a == confine.Private }
+// makePlace makes what a clone can be attached to, a folder or a file as it is one itself.
+func (g *ground) makePlace(name string, tree int) error {
+	var s unix.Stat_t
+	if err := unix.Fstat(tree, &s); err != nil {
+		return err
+	}
+	if s.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return g.scratch.MkdirAll(name, 0o755)
+	}
+	if err := g.scratch.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	f, err := g.scratch.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = f.Close()
+	}
+	return err
+}
 
 // absent is for what is not there.
 func absent(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) }
 
 // open names what is at a path, a link itself included. No link on the way is followed.
-func open(name string) (int, error) {
-	return unix.Openat2(unix.AT_FDCWD, name, &unix.OpenHow{
+func open(name string) (at int, s unix.Stat_t, err error) {
+	at, err = unix.Openat2(unix.AT_FDCWD, name, &unix.OpenHow{
 		Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,
 	})
+	if err == nil {
+		if err = unix.Fstat(at, &s); err != nil {
+			_ = unix.Close(at)
+		}
+	}
+	return at, s, err
 }
 
-func isFolder(at int) (bool, error) {
+// follow names the file that a link leads to, where a policy lets that be read, otherwise what hides.
+func follow(link string, p confine.Policy) (at int, err error) {
 	var s unix.Stat_t
-	err := unix.Fstat(at, &s)
-	return s.Mode&unix.S_IFMT == unix.S_IFDIR, err
-}
-
-// mountPoint says that a mount is attached at a path.
-func mountPoint(name string) bool {
-	var s unix.Statx_t
-	err := unix.Statx(unix.AT_FDCWD, name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, 0, &s)
-	return err == nil && s.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
+	if at, err = unix.Open(link, unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
+		target, err := os.Readlink(path.Join(scratchAt, kernels["/proc"].name, "self/fd", strconv.Itoa(at)))
+		access := p.At(target)
+		if err == nil && unix.Fstat(at, &s) == nil && s.Mode&unix.S_IFMT == unix.S_IFREG && (access == confine.Read || access == confine.Write) {
+			return at, nil
+		}
+		_ = unix.Close(at)
+	}
+	at, _, err = open(path.Join(scratchAt, hiddenFile))
+	return at, err
 }
 
 // restrict sets attributes of a mount and of all mounts below it.

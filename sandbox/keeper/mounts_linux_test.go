@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func boundsOf(rules ...confine.Rule) *Bounds {
 		confine.Rule{Path: "/dev/shm", Access: confine.Private}, confine.Rule{Path: "/proc/sys", Access: confine.Read},
 	)}
 	slices.SortFunc(p.Rules, func(a, b confine.Rule) int { return strings.Compare(a.Path, b.Path) })
-	return &Bounds{Policy: p, Namespaces: true, UID: os.Geteuid(), GID: os.Getegid()}
+	return &Bounds{Policy: p}
 }
 
 // says runs a bash command at a folder and gives what it writes.
@@ -95,7 +96,7 @@ func files(t *testing.T, names ...string) (dir string) {
 func TestView(t *testing.T) {
 	dir := files(t, "app/.git/hooks/x", "app/.git/config", "app/.git/HEAD", "app/.env", "app/real", "home/.ssh/id", "home/x")
 	app := dir + "/app"
-	if err := errors.Join(os.Symlink("real", app+"/.envrc"), os.Symlink("/etc", app+"/.vscode")); err != nil {
+	if err := errors.Join(os.Symlink("real", app+"/.envrc"), os.Symlink("/etc", app+"/.vscode"), os.Symlink("../home/.ssh/id", app+"/.npmrc")); err != nil {
 		t.Fatal(err)
 	}
 	rules := []confine.Rule{
@@ -109,6 +110,7 @@ func TestView(t *testing.T) {
 		{Path: app + "/.env", Access: confine.Hidden},
 		{Path: app + "/.envrc", Access: confine.Read},
 		{Path: app + "/.vscode", Access: confine.Read}, // links
+		{Path: app + "/.npmrc", Access: confine.Read},
 	}
 	b, k := boundsOf(rules...), confined(t)
 	tries := [][2]string{
@@ -130,6 +132,7 @@ func TestView(t *testing.T) {
 		{"ls " + dir + "/home/.ssh", "ls: cannot open directory '" + dir + "/home/.ssh': Permission denied"},
 		{"cat .envrc", "app/real"},
 		{"rm -f .envrc .vscode", "rm: cannot remove '.envrc': Device or resource busy rm: cannot remove '.vscode': Device or resource busy"},
+		{"cat .npmrc", "cat: .npmrc: Permission denied"}, // what it leads to is hidden
 		{"ls .vscode/", "ls: cannot access '.vscode/': Not a directory"},
 		{"kill -KILL 1 2>/dev/null || kill -STOP 1 2>/dev/null || echo no", "no"},
 		{"mount -t tmpfs x /mnt >/dev/null 2>&1 || unshare -r true 2>/dev/null || echo no", "no"},
@@ -183,13 +186,8 @@ func TestViewFollows(t *testing.T) {
 	for _, k := range []*Keeper{k, confined(t)} {
 		s := specOf(t, "touch here", nil)
 		s.Bounds, s.Path = b, "/"
-		var unfit *UnfitError
-		if _, err := k.Run(t.Context(), s); err == nil { // it goes on with the one that it has
-			_, err = k.Wait()
-			if err != nil {
-				t.Error(err)
-			}
-		} else if !errors.As(err, &unfit) || !unfit.Changed {
+		var unfit UnfitError
+		if _, err := k.Run(t.Context(), s); !errors.As(err, &unfit) {
 			t.Error(err)
 		}
 	}
@@ -200,16 +198,30 @@ func TestViewFollows(t *testing.T) {
 
 // TestUnfit: a keeper that cannot confine a command runs none.
 func TestUnfit(t *testing.T) {
-	for what, change := range map[string]func(b *Bounds){
-		"the keeper is one of another kind": func(b *Bounds) { b.Namespaces = false },
-		"no rule gives the whole":           func(b *Bounds) { b.Policy.Rules = b.Policy.Rules[1:] },
-		"not permitted":                     func(b *Bounds) { b.UID += 7 },
+	confined(t).Close()
+	for what, change := range map[string]func(b *Bounds, cmd *exec.Cmd) *Bounds{
+		"not to be confined": func(*Bounds, *exec.Cmd) *Bounds { return nil },
+		"no rule gives the whole": func(b *Bounds, _ *exec.Cmd) *Bounds {
+			b.Policy.Rules = b.Policy.Rules[1:]
+			return b
+		},
+		"and a /proc": func(b *Bounds, _ *exec.Cmd) *Bounds {
+			b.Policy.Rules = slices.DeleteFunc(b.Policy.Rules, func(r confine.Rule) bool { return r.Path == "/proc" })
+			return b
+		},
+		"not permitted": func(b *Bounds, cmd *exec.Cmd) *Bounds { // another user
+			cmd.Args[1] += "7"
+			return b
+		},
 	} {
-		b, k := boundsOf(), confined(t)
-		change(b)
+		cmd := program(true)
 		s := specOf(t, "true", nil)
-		s.Bounds, s.Path = b, "/"
-		var unfit *UnfitError
+		s.Bounds, s.Path = change(boundsOf(), cmd), "/"
+		k, err := start(cmd, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var unfit UnfitError
 		if _, err := k.Run(t.Context(), s); !errors.As(err, &unfit) || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -240,12 +252,16 @@ func TestBounds(t *testing.T) {
 	b := boundsOf(confine.Rule{Path: "/a \n;b", Access: confine.Write})
 	b.Marks = map[string]Mark{"/a \n;b": {1, 1 << 63}}
 	got, err := decodeBounds(b.encode())
-	if err != nil || got.encode() != b.encode() || !got.Namespaces || got.Marks["/a \n;b"] != b.Marks["/a \n;b"] || got.UID != b.UID {
+	if err != nil || got.encode() != b.encode() || got.Marks["/a \n;b"] != b.Marks["/a \n;b"] {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, text := range []string{"", "x", "true 0 0  ", "true 0 0 1,1; " + b.Policy.Encode(), "true x 0 " + strings.Repeat("0,0;", 9) + " " + b.Policy.Encode()} {
-		if _, err := decodeBounds(text); err == nil {
-			t.Errorf("%q is accepted", text)
+	if got, err := decodeBounds(""); got != nil || err != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	mark := strings.Repeat("m", 16)
+	for _, fields := range [][]string{{"x"}, {b.Policy.Encode()}, {b.Policy.Encode(), mark}, {"1\x000\x000\x000\x002/", "m"}, {"1\x000\x000\x000\x002/", mark, mark}} {
+		if _, err := decodeBounds(string(join(fields))); err == nil {
+			t.Errorf("%q is accepted", fields)
 		}
 	}
 }

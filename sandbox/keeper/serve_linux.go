@@ -20,21 +20,26 @@ const name = "tandem-keeper"
 // A program of which this package is a part becomes a keeper before anything else of it is set up. That it happens here,
 // and not in main, also holds for test programs.
 func init() {
-	if len(os.Args) == 1 && os.Args[0] == name {
-		syscall.Exit(serve()) // at once: nothing of the program is to be put away
+	if os.Args[0] == name && (len(os.Args) == 1 || len(os.Args) == 3) {
+		syscall.Exit(serve(os.Args[1:])) // at once: nothing of the program is to be put away
 	}
 	if len(os.Args) == 5 && os.Args[1] == ProbeName {
 		syscall.Exit(probe(os.Args[2], os.Args[3], os.Args[4] == "full"))
 	}
 }
 
-// serve is the keeper's life. It returns when the socket has ended and nothing runs any more.
-func serve() int {
+// serve is the keeper's life. It returns when the socket has ended and nothing runs any more. user are the numbers of the user and the
+// group to be in namespaces, where there are some.
+func serve(user []string) int {
 	debug.SetGCPercent(20) // a heap of 4 MB before the first collection, as usual, would be most of what a keeper needs
-	k := guard{first: os.Getpid() == 1}
-	if !k.first {
-		conceal()
+	var k guard
+	if k.first = len(user) > 0; k.first {
+		if os.Getpid() != 1 {
+			return 1
+		}
+		k.ground, k.broken = newGround(user[0], user[1])
 	}
+	conceal() // not before: the files in /proc that newGround writes would not be this user's
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 1
 	}
@@ -65,22 +70,16 @@ func (k *guard) obey() int {
 		}
 	}()
 	for r := range requests {
-		switch r.kind {
-		case msgConfine:
-			b, err := decodeBounds(string(r.body))
-			if err != nil {
-				return 1
-			}
-			k.bounds = b
-		case msgStart:
-			spec, err := decodeSpec(r.body, r.files)
-			if err != nil {
-				return 1
-			}
-			if spec.Bounds = k.bounds; !k.run(spec, requests) {
-				return 0
-			}
-		} // anything else was meant for a command that has ended by itself
+		if r.kind != msgStart { // it was meant for a command that has ended by itself
+			continue
+		}
+		spec, err := decodeSpec(r.body, r.files)
+		if err != nil {
+			return 1
+		}
+		if !k.run(spec, requests) {
+			return 0
+		}
 	}
 	return 0
 }
@@ -91,52 +90,21 @@ func conceal() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 // guard is a keeper, seen from within.
 type guard struct {
 	socket *os.File
-	first  bool    // it is pid 1
-	bounds *Bounds // nil for none
-	view   *view   // nil before the first command, and without namespaces
+	first  bool    // it is pid 1 of namespaces
+	ground *ground // of these
+	broken error   // why there is none
 
-	starter   *starter   // nil before the first command
+	listened  bool
 	listening []*os.File // the socket for a proxy, until the server has it
 }
 
-// prepare makes what the commands are to see.
-func (k *guard) prepare() error {
-	switch {
-	case k.bounds == nil || k.first != k.bounds.Namespaces:
-		if k.first || k.bounds != nil {
-			return errors.New("namespaces: the keeper is one of another kind")
-		}
-		return nil
-	case !k.first:
-		return nil
-	case k.view == nil:
-		v, err := newView(k.bounds)
-		conceal() // not before: the files in /proc that newView writes would not be this user's
-		if err == nil && k.bounds.Policy.Network != confine.NoNetwork {
-			err = up()
-		}
-		if err == nil && k.bounds.Policy.Network == confine.Proxy {
-			k.listening, err = listen()
-		}
-		if err != nil {
-			return fmt.Errorf("namespaces: %w", err)
-		}
-		k.view = v
+// kill gives what kills a command and all that it has started.
+func (k *guard) kill() func() (alive int) {
+	if k.first {
+		return killNamespace
 	}
-	if err := k.view.show(k.bounds); err != nil {
-		return fmt.Errorf("mounts: %w", err)
-	}
-	return nil
-}
-
-// unfit says that a command cannot be confined. The keeper has to end.
-func (k *guard) unfit(err error) bool {
-	changed := 0
-	if errors.Is(err, errChanged) {
-		changed = 1
-	}
-	_ = send(k.socket, msgUnfit, append(numbers(changed), err.Error()...))
-	return false
+	self, found := os.Getpid(), map[int]bool{}
+	return func() int { return killAll(self, found) }
 }
 
 type request struct {
@@ -147,29 +115,25 @@ type request struct {
 
 // run runs one command to its end and says whether another one can follow.
 func (k *guard) run(spec *Spec, requests <-chan request) bool {
-	socket := k.socket
-	if err := k.prepare(); err != nil {
-		return k.unfit(err)
-	}
-	pid, op, err := k.spawn(spec)
+	socket, over := k.socket, make(chan struct{})
+	defer close(over)
+	pid, op, err := k.spawn(spec, over)
 	for _, f := range []*os.File{spec.Dir, spec.Stdin, spec.Stdout, spec.Stderr} {
 		_ = f.Close()
 	}
-	var unfit unfitError
-	switch {
-	case errors.As(err, &unfit):
-		return k.unfit(unfit)
-	case err != nil:
-		var no syscall.Errno
-		errors.As(err, &no)
+	switch no, plain := err.(syscall.Errno); {
+	case plain:
 		return send(socket, msgFailed, append(numbers(int(no)), op...)) == nil
+	case err != nil: // it cannot be confined, and this keeper has to end
+		_ = send(socket, msgUnfit, []byte(err.Error()))
+		return false
 	}
 	connected := send(socket, msgStarted, numbers(pid), k.listening...) == nil
 	for _, f := range k.listening { // it is the server's from now on
 		_ = f.Close()
 	}
 	k.listening = nil
-	c := command{pid: pid, dead: make(chan struct{}), collected: make(chan struct{})}
+	c := command{pid: pid, kill: k.kill(), dead: make(chan struct{}), collected: make(chan struct{})}
 	go c.watch()
 	for connected {
 		select {
@@ -201,96 +165,81 @@ func (k *guard) run(spec *Spec, requests <-chan request) bool {
 	return false
 }
 
-// starter is a thread that is restricted as commands are to be, and starts one after another. Nothing takes back what restricts
-// it, so the thread ends with the goroutine that is locked to it. The signal at the death of the parent hangs on that thread too:
-// it lives at least as long as the command.
-type starter struct {
-	bounds     *Bounds
-	privileged bool
-	basis      *confine.Basis // nil without bounds
-	starts     chan func()
-}
-
-// newStarter makes a starter for commands such as spec.
-func newStarter(spec *Spec) (*starter, error) {
-	s := &starter{bounds: spec.Bounds, privileged: spec.Privileged, starts: make(chan func())}
-	restricted := make(chan error)
+// spawn starts the command in a session of its own, from a thread that is restricted as the command is to be. Nothing takes that
+// back, so the thread ends with the goroutine that is locked to it, once over is closed: the signal at the death of the parent
+// hangs on it. A syscall.Errno is why the command could not be started, and op what failed; any other error is why it cannot be
+// confined.
+func (k *guard) spawn(spec *Spec, over <-chan struct{}) (pid int, op string, err error) {
+	started := make(chan struct{})
 	go func() {
 		runtime.LockOSThread()
-		err := s.restrict()
-		if restricted <- err; err != nil {
-			return
+		if op, err = k.restrict(spec); err == nil {
+			op = "fork/exec"
+			pid, err = syscall.ForkExec(spec.Argv[0], spec.Argv, &syscall.ProcAttr{
+				Env: spec.Env, Files: []uintptr{spec.Stdin.Fd(), spec.Stdout.Fd(), spec.Stderr.Fd()},
+				Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+			})
 		}
-		for start := range s.starts {
-			start()
-		}
+		close(started)
+		<-over
 	}()
-	return s, <-restricted
+	<-started
+	return pid, op, err
 }
 
-// restrict restricts the calling thread.
-func (s *starter) restrict() (err error) {
+// restrict makes the calling thread what a command is to be started from: its view of the files, its folder and its rights.
+func (k *guard) restrict(spec *Spec) (op string, err error) {
+	b := spec.Bounds
 	switch {
-	case s.bounds != nil:
-		s.basis, err = confine.Restrict(s.bounds.Policy, s.bounds.Namespaces)
-	case !s.privileged:
+	case !k.first:
+		err = unix.Unshare(unix.CLONE_FS) // the folder is that of this thread alone
+	case k.broken != nil:
+		return "", fmt.Errorf("namespaces: %w", k.broken)
+	case b == nil:
+		return "", errors.New("namespaces: a command that is not to be confined")
+	default:
+		if b.Policy.Network == confine.Proxy && !k.listened {
+			k.listened = true
+			if k.listening, err = listen(); err != nil {
+				return "", fmt.Errorf("network: %v", err)
+			}
+		}
+		if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+			return "", fmt.Errorf("namespaces: %w", err)
+		}
+		if err := k.ground.show(b); err != nil {
+			return "", fmt.Errorf("mounts: %w", err)
+		}
+	}
+	if err == nil {
+		err = enter(spec, k.first)
+	}
+	if err != nil {
+		return "enter the folder of", err
+	}
+	switch {
+	case b != nil:
+		return "", confine.Restrict(b.Policy, k.first)
+	case !spec.Privileged:
 		err = confine.DropCapabilities()
 	}
-	return err
+	return "drop the capabilities of", err
 }
 
-// fits says that commands such as spec can be started.
-func (s *starter) fits(spec *Spec) bool {
-	return s.bounds == spec.Bounds && s.privileged == spec.Privileged && (s.basis == nil || s.basis.Holds())
-}
-
-// unfitError is for a thread that could not be restricted.
-type unfitError struct{ error }
-
-// spawn starts the command in a session of its own. op is what failed.
-func (k *guard) spawn(spec *Spec) (pid int, op string, err error) {
-	// All threads share the folder, but only one command runs.
-	if err := enter(spec); err != nil {
-		return 0, "enter the folder of", err
-	}
-	defer func() { _ = unix.Chdir("/") }()
-	if k.starter == nil || !k.starter.fits(spec) {
-		if k.starter != nil {
-			close(k.starter.starts)
-			k.starter = nil
-		}
-		s, err := newStarter(spec)
-		switch {
-		case err != nil && spec.Bounds == nil:
-			return 0, "drop the capabilities of", err
-		case err != nil:
-			return 0, "", unfitError{err}
-		}
-		k.starter = s
-	}
-	started := make(chan struct{})
-	k.starter.starts <- func() {
-		defer close(started)
-		pid, err = syscall.ForkExec(spec.Argv[0], spec.Argv, &syscall.ProcAttr{
-			Env: spec.Env, Files: []uintptr{spec.Stdin.Fd(), spec.Stdout.Fd(), spec.Stderr.Fd()},
-			Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
-		})
-	}
-	<-started
-	return pid, "fork/exec", err
-}
-
-// enter makes the folder of the handle the one of this process, and no other one, whatever its path leads to now.
-func enter(spec *Spec) error {
+// enter makes the folder of the handle the one of this thread, and no other one, whatever its path leads to now.
+func enter(spec *Spec, namespaces bool) error {
 	dir := int(spec.Dir.Fd())
-	if spec.Bounds == nil || !spec.Bounds.Namespaces {
+	if !namespaces {
 		return unix.Fchdir(dir)
 	}
 	if err := unix.Chdir(spec.Path); err != nil {
 		return err
 	}
 	var here, handle unix.Stat_t
-	if err := errors.Join(unix.Stat(".", &here), unix.Fstat(dir, &handle)); err != nil {
+	if err := unix.Stat(".", &here); err != nil {
+		return err
+	}
+	if err := unix.Fstat(dir, &handle); err != nil {
 		return err
 	}
 	if markOf(&here) != markOf(&handle) {

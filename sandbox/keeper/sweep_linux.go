@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// patience is how long a sweep goes on while nothing ends and nothing new is found.
-	patience = 200 * time.Millisecond
+	// patience is how long a sweep goes on while nothing ends. What was killed may need that long on a busy machine or a slow disk; what
+	// has not ended then belongs to another user or hangs in the kernel.
+	patience = 2 * time.Second
 	// interval is the time between two looks of a sweep for what has been forked meanwhile.
 	interval = 10 * time.Millisecond
 )
@@ -21,7 +22,9 @@ const (
 // command is what a keeper runs: one program and all that descends from it.
 type command struct {
 	pid    int
-	ended  bool // the program itself
+	kill   func() (alive int) // kills all of it, as far as that is there already
+	ended  bool               // the program itself
+	others int                // how many others have ended
 	status syscall.WaitStatus
 	// dead says that a child has ended; it is collected before collected is answered. It is closed when there are no
 	// children left.
@@ -57,6 +60,8 @@ func (c *command) collect() {
 			return
 		case pid == c.pid:
 			c.ended, c.status = true, status
+		default:
+			c.others++
 		}
 	}
 }
@@ -69,8 +74,8 @@ func (c *command) sweep() End {
 		<-c.dead
 		return End{Status: c.status}
 	}
-	self, found := os.Getpid(), map[int]bool{}
-	killAll(self, found)
+	before := c.others
+	c.kill()
 	last := time.Now()
 	again := time.NewTimer(interval)
 	defer again.Stop()
@@ -78,23 +83,26 @@ func (c *command) sweep() End {
 		select {
 		case _, more := <-c.dead:
 			if !more {
-				return End{c.status, len(found), 0}
+				return End{c.status, c.others - before, 0}
 			}
 			c.collect()
 			c.collected <- struct{}{}
 			last = time.Now()
 		case <-again.C:
-			n := len(found)
-			left := killAll(self, found)
-			if len(found) > n {
-				last = time.Now()
-			}
-			if left > 0 && time.Since(last) > patience { // otherwise dead is about to be closed
-				return End{c.status, len(found), left}
+			if left := c.kill(); left > 0 && time.Since(last) > patience { // otherwise dead is about to be closed
+				return End{c.status, c.others - before, left}
 			}
 			again.Reset(interval)
 		}
 	}
+}
+
+// killNamespace kills all processes of the namespace that this one is the first of, but this one.
+func killNamespace() (alive int) {
+	if unix.Kill(-1, unix.SIGKILL) == nil {
+		return 1 // at least
+	}
+	return 0
 }
 
 // killBelow kills everything below another process, a keeper, and gives how many processes do not die. What loses its
@@ -102,12 +110,11 @@ func (c *command) sweep() End {
 func killBelow(keeper int) (left int) {
 	found := map[int]bool{}
 	for last, none := time.Now(), 0; none < 2; time.Sleep(interval) { // one look may miss a child of one that just ended
-		n := len(found)
-		left = killAll(keeper, found)
-		switch {
+		known, before := len(found), left
+		switch left = killAll(keeper, found); {
 		case left == 0:
 			none++
-		case len(found) > n:
+		case len(found) > known || left < before:
 			last, none = time.Now(), 0
 		case time.Since(last) > patience:
 			return left

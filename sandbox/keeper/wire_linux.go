@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -16,21 +15,20 @@ import (
 // The messages on the socket. Each is one byte for its kind, four for the length of its body, and the body.
 const (
 	// to the keeper
-	msgConfine   = 'c' // the Bounds of the commands that follow
 	msgStart     = 's' // a Spec, with its files
 	msgTerminate = 't' // TERM to the process group of the command
 	msgKill      = 'k' // end everything now
 	// from the keeper
 	msgStarted = 'p' // the process id
 	msgFailed  = 'f' // the error number, and what failed
-	msgUnfit   = 'u' // whether something has changed, and which layer failed; the keeper ends
+	msgUnfit   = 'u' // which layer failed; the keeper ends
 	msgEnded   = 'e' // an End
 )
 
 // maxBody is more than a command can be: the kernel takes 6 MiB of arguments and environment at the most.
 const maxBody = 16 << 20
 
-// Spec is what a keeper starts. The strings hold no NUL byte.
+// Spec is what a keeper starts.
 type Spec struct {
 	// Argv begins with the absolute path of the program. Env is the whole environment.
 	Argv, Env []string
@@ -44,8 +42,7 @@ type Spec struct {
 	Privileged bool
 	// Leave lets processes live that the command leaves behind. The keeper is of no more use then.
 	Leave bool
-	// Bounds are what the command is confined to, nil for nothing. A keeper that has once confined one does nothing else, and all
-	// its commands have the same Namespaces and Network.
+	// Bounds are what the command is confined to, nil for nothing, which a keeper in namespaces does not do.
 	Bounds *Bounds
 }
 
@@ -57,12 +54,8 @@ type End struct {
 }
 
 func (s *Spec) encode() ([]byte, error) {
-	fields := []string{strconv.FormatBool(s.Privileged), strconv.FormatBool(s.Leave), s.Path, strconv.Itoa(len(s.Argv))}
-	fields = slices.Concat(fields, s.Argv, s.Env)
-	if slices.ContainsFunc(fields, func(f string) bool { return strings.IndexByte(f, 0) >= 0 }) {
-		return nil, syscall.EINVAL
-	}
-	body := []byte(strings.Join(fields, "\x00"))
+	fields := []string{strconv.FormatBool(s.Privileged), strconv.FormatBool(s.Leave), s.Path, s.Bounds.encode(), strconv.Itoa(len(s.Argv))}
+	body := join(slices.Concat(fields, s.Argv, s.Env))
 	if len(body) > maxBody {
 		return nil, syscall.E2BIG
 	}
@@ -72,18 +65,42 @@ func (s *Spec) encode() ([]byte, error) {
 var errMessage = errors.New("a message to a keeper that makes no sense")
 
 func decodeSpec(body []byte, files []*os.File) (*Spec, error) {
-	fields := strings.Split(string(body), "\x00")
-	if len(fields) < 5 || len(files) != 4 {
+	const fixed = 5
+	fields, err := split(body)
+	if err != nil || len(fields) <= fixed || len(files) != 4 {
 		return nil, errMessage
 	}
-	n, err := strconv.Atoi(fields[3])
-	if err != nil || n < 1 || n > len(fields)-4 {
+	n, err := strconv.Atoi(fields[fixed-1])
+	argv := fields[fixed:]
+	if err != nil || n < 1 || n > len(argv) {
 		return nil, errMessage
 	}
+	b, err := decodeBounds(fields[3])
 	return &Spec{
-		Privileged: fields[0] == "true", Leave: fields[1] == "true", Path: fields[2], Argv: fields[4 : 4+n], Env: fields[4+n:],
+		Privileged: fields[0] == "true", Leave: fields[1] == "true", Path: fields[2], Bounds: b, Argv: argv[:n], Env: argv[n:],
 		Dir: files[0], Stdin: files[1], Stdout: files[2], Stderr: files[3],
-	}, nil
+	}, err
+}
+
+// join makes one text of several, each after its length.
+func join(fields []string) (body []byte) {
+	for _, f := range fields {
+		body = append(binary.AppendUvarint(body, uint64(len(f))), f...)
+	}
+	return body
+}
+
+// split gives what was joined.
+func split(body []byte) (fields []string, err error) {
+	for len(body) > 0 {
+		n, head := binary.Uvarint(body)
+		if head <= 0 || n > uint64(len(body)-head) {
+			return nil, errMessage
+		}
+		fields = append(fields, string(body[head:head+int(n)]))
+		body = body[head+int(n):]
+	}
+	return fields, nil
 }
 
 func numbers(n ...int) []byte {
