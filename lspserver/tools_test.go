@@ -105,7 +105,7 @@ func TestF013_F035ToolInfo(t *testing.T) {
 	r := start(t, conformance.Options{}, options(nil, measure))
 	const want = `{"name":"measure","aliases":["gauge"],"title":"measure","kind":"search","category":"probes",` +
 		`"description":"Measures.","parameters":{"type":"object","properties":{"a":{"type":"string"},` +
-		`"b":{"type":"string","description":"Another. (default none)","default":"none"}},"required":["a"],` +
+		`"b":{"type":"string","description":"Another.","default":"none"}},"required":["a"],` +
 		`"additionalProperties":false},"readOnly":true,"concurrencySafe":true,"destructive":false,"danger":"moderate",` +
 		`"permissionClass":"network","interrupt":"block","inputStreaming":true,"providers":["openai","local"],` +
 		`"source":"builtin","deferred":false,"enabled":true}`

@@ -32,9 +32,9 @@ type input struct {
 	Command     string   `json:"command" desc:"The command line." minlen:"1" alias:"cmd,script" nocoerce:"true"`
 	TimeoutMS   *int     `json:"timeout_ms" desc:"Time limit in milliseconds, 0 for none." absent:"30000" min:"0" max:"600000"`
 	Timeout     *float64 `json:"timeout" desc:"The same in seconds." above:"0" max:"600"`
-	Cwd         string   `json:"cwd,omitempty" desc:"The directory to run in." alias:"workdir" nocoerce:"true"`
+	Cwd         string   `json:"cwd,omitempty" desc:"Where to run." alias:"workdir" nocoerce:"true"`
 	Background  bool     `json:"background,omitempty" desc:"Go on after the answer, as a job." alias:"run_in_background"`
-	Description string   `json:"description,omitempty" desc:"What the command is for, in a few words, for the user."`
+	Description string   `json:"description,omitempty" desc:"What it is for, in a few words."`
 }
 
 type value struct {

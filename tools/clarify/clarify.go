@@ -26,7 +26,7 @@ type input struct {
 	Question string   `json:"question" desc:"The question, a whole sentence." minlen:"1" alias:"prompt,message" nocoerce:"true"`
 	Options  []option `json:"options,omitempty" desc:"The user may still answer freely."`
 	Default  string   `json:"default_answer,omitempty" desc:"Holds if none comes in time." alias:"defaultAnswer" nocoerce:"true"`
-	Timeout  int      `json:"timeout_ms,omitempty" desc:"How long to wait; as long as the turn if absent." min:"0" max:"86400000" alias:"timeoutMs"`
+	Timeout  int      `json:"timeout_ms,omitempty" desc:"How long to wait; the turn if absent." min:"0" max:"86400000" alias:"timeoutMs"`
 }
 
 type value struct {

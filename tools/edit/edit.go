@@ -22,9 +22,9 @@ var description string
 // Args are the arguments of edit_file.
 type Args struct {
 	Path       string `json:"path" desc:"The file to edit." minlen:"1" alias:"file_path,file,filename" nocoerce:"true"`
-	OldText    string `json:"old_text" desc:"The text to replace, exactly as in the file." alias:"old_string,old_str" nocoerce:"true"`
-	NewText    string `json:"new_text" desc:"The text to put in its place. Empty deletes." alias:"new_string,new_str" nocoerce:"true"`
-	ReplaceAll bool   `json:"replace_all,omitempty" desc:"Replace every place where old_text stands." default:"false"`
+	OldText    string `json:"old_text" desc:"The text to replace." alias:"old_string,old_str" nocoerce:"true"`
+	NewText    string `json:"new_text" desc:"What replaces it; empty deletes." alias:"new_string,new_str" nocoerce:"true"`
+	ReplaceAll bool   `json:"replace_all,omitempty" desc:"Replace it at every place." default:"false"`
 }
 
 // Value is what a program gets of an edit that landed.

@@ -24,9 +24,9 @@ var description string
 const counted = 10_000
 
 type input struct {
-	Pattern string `json:"pattern" desc:"What the paths look like, for example **/*.go." minlen:"1" alias:"glob" nocoerce:"true"`
-	Path    string `json:"path" desc:"The directory to look in." default:"." alias:"directory,dir,folder" nocoerce:"true"`
-	Limit   int    `json:"limit" desc:"How many files to show at most." default:"200" min:"1"`
+	Pattern string `json:"pattern" desc:"For example **/*.go." minlen:"1" alias:"glob" nocoerce:"true"`
+	Path    string `json:"path" desc:"The directory." default:"." alias:"directory,dir,folder" nocoerce:"true"`
+	Limit   int    `json:"limit" desc:"Files at most." default:"200" min:"1"`
 }
 
 type value struct {

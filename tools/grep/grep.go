@@ -32,20 +32,20 @@ const (
 )
 
 type input struct {
-	Pattern    string `json:"pattern" desc:"The regular expression to look for." minlen:"1" alias:"regex,query" nocoerce:"true"`
-	Path       string `json:"path" desc:"The directory or file to search in." default:"." alias:"directory,dir" nocoerce:"true"`
-	Glob       string `json:"glob,omitempty" desc:"Search only files whose path fits, for example *.go or src/**/*.ts." alias:"include"`
-	Type       string `json:"type,omitempty" desc:"Search only files of this type, for example go, py, ts, rust."`
+	Pattern    string `json:"pattern" desc:"A regular expression." minlen:"1" alias:"regex,query" nocoerce:"true"`
+	Path       string `json:"path" desc:"Directory or file." default:"." alias:"directory,dir" nocoerce:"true"`
+	Glob       string `json:"glob,omitempty" desc:"Only files whose path fits: *.go, src/**/*.ts." alias:"include"`
+	Type       string `json:"type,omitempty" desc:"Only files of this type: go, py, ts, rust."`
 	OutputMode string `json:"output_mode" desc:"What to show." default:"content" enum:"content,files_with_matches,count"`
 	IgnoreCase bool   `json:"case_insensitive,omitempty" desc:"Ignore case." alias:"ignore_case,-i"`
 	Word       bool   `json:"word,omitempty" desc:"Match whole words only." alias:"-w"`
 	Fixed      bool   `json:"fixed,omitempty" desc:"Take the pattern literally." alias:"fixed_strings,literal,-F"`
 	Multiline  bool   `json:"multiline,omitempty" desc:"Let a match run over lines; . fits their ends too." alias:"-U"`
-	Before     int    `json:"before,omitempty" desc:"Lines to show before each match." min:"0" max:"100" alias:"-B"`
-	After      int    `json:"after,omitempty" desc:"Lines to show after each match." min:"0" max:"100" alias:"-A"`
-	Context    int    `json:"context,omitempty" desc:"Lines to show before and after each match." min:"0" max:"100" alias:"-C"`
-	Offset     int    `json:"offset,omitempty" desc:"How many results to skip." min:"0"`
-	HeadLimit  int    `json:"head_limit" desc:"How many results to show at most." default:"100" min:"1" alias:"limit,max_results"`
+	Before     int    `json:"before,omitempty" desc:"Lines before each match." min:"0" max:"100" alias:"-B"`
+	After      int    `json:"after,omitempty" desc:"Lines after each match." min:"0" max:"100" alias:"-A"`
+	Context    int    `json:"context,omitempty" desc:"Lines before and after each match." min:"0" max:"100" alias:"-C"`
+	Offset     int    `json:"offset,omitempty" desc:"Results to skip." min:"0"`
+	HeadLimit  int    `json:"head_limit" desc:"Results at most." default:"100" min:"1" alias:"limit,max_results"`
 }
 
 // New makes the tool. It searches with the program rg through the call's Helpers; where that cannot be started, by

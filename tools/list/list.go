@@ -21,9 +21,9 @@ const counted = 10_000
 
 type input struct {
 	Path    string `json:"path" desc:"The directory." default:"." alias:"directory,dir,folder" nocoerce:"true"`
-	Pattern string `json:"pattern,omitempty" desc:"Only files whose path fits, for example *.go or src/**/*.ts." alias:"glob"`
+	Pattern string `json:"pattern,omitempty" desc:"Only files whose path fits: *.go, src/**/*.ts." alias:"glob"`
 	Depth   int    `json:"depth" desc:"How many levels to show." default:"1" min:"1"`
-	Limit   int    `json:"limit" desc:"How many entries to show at most." default:"500" min:"1"`
+	Limit   int    `json:"limit" desc:"Entries at most." default:"500" min:"1"`
 }
 
 type value struct {

@@ -30,10 +30,10 @@ const (
 
 type input struct {
 	Path      string `json:"path" desc:"The file to read." minlen:"1" alias:"file_path,file,filename" nocoerce:"true"`
-	StartLine *int   `json:"start_line" desc:"First line to show, counted from 1." min:"1"`
-	EndLine   *int   `json:"end_line" desc:"Last line to show, included." min:"1"`
-	Offset    *int   `json:"offset" desc:"How many lines to skip, instead of start_line." min:"0"`
-	Limit     int    `json:"limit" desc:"How many lines to show." default:"2000" min:"1"`
+	StartLine *int   `json:"start_line" desc:"First line, from 1." min:"1"`
+	EndLine   *int   `json:"end_line" desc:"Last line, included." min:"1"`
+	Offset    *int   `json:"offset" desc:"Lines to skip, instead of start_line." min:"0"`
+	Limit     int    `json:"limit" desc:"Lines at most." default:"2000" min:"1"`
 }
 
 type value struct {

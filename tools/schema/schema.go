@@ -225,14 +225,13 @@ func readTags(p *jsonschema.Schema, n *node, f reflect.StructField) error {
 		if p.Type == "string" {
 			p.Default, _ = json.Marshal(v)
 		}
-		if v != "" && v != "0" && v != "false" {
+		if len(p.Enum) > 0 {
 			p.Description += fmt.Sprintf(" (default %s)", v)
 		}
 	}
 	n.keywords(p)
 	if v, ok := f.Tag.Lookup("absent"); ok {
 		p.Default = json.RawMessage(v)
-		p.Description += fmt.Sprintf(" (default %s)", v)
 	}
 	if n.def == nil {
 		return nil

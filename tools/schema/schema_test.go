@@ -49,7 +49,7 @@ func TestF059_F276Schema(t *testing.T) {
 		`"path":{"type":"string","description":"Which file.","minLength":1},` +
 		`"old_text":{"type":"string","description":"What to look for."},` +
 		`"mode":{"type":"string","description":"How. (default overwrite)","default":"overwrite","enum":["overwrite","append"]},` +
-		`"limit":{"type":"integer","description":"How many. (default 2000)","default":2000,"minimum":1},` +
+		`"limit":{"type":"integer","description":"How many.","default":2000,"minimum":1},` +
 		`"timeout_ms":{"type":"integer","description":"Milliseconds.","minimum":0,"maximum":600000},` +
 		`"timeout":{"type":"number","description":"Seconds.","exclusiveMinimum":0},` +
 		`"replace_all":{"type":"boolean","description":"Every place.","default":false},` +
