@@ -258,7 +258,7 @@ func (r *raw) answers(until string, n int) (out []string) {
 }
 
 // Every row is sent to the same server, which must answer as it should and serve the next request.
-func TestJMalformedThroughTheWholeServer(t *testing.T) {
+func TestCaseJ01J02J04J05J06J07J08J09J10Server(t *testing.T) {
 	r := dialRaw(t, options(nil))
 	r.send(request("1", "tandem/status", "{}"))
 	r.send(request("2", "initialize", fmt.Sprintf(`{"processId":null,"rootUri":%q,"capabilities":{}}`, conformance.ToURI(folder(t)))))

@@ -73,7 +73,7 @@ func (r *raw) bye() {
 }
 
 // Whatever comes in, the server is there afterwards, and answers what can be answered. All rows go to one server.
-func TestMalformed(t *testing.T) {
+func TestCaseJ01J02J04J05J07J08J10Malformed(t *testing.T) {
 	dir := folder(t)
 	r := dialRaw(t, options(nil))
 	r.begin(dir)

@@ -187,9 +187,9 @@ func TestFindingS2SecretsAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestFindingS2WideRoots (P35): a folder as wide as the home folder has no rights until a person was asked, at the first session, with
+// TestCaseP35FindingS2WideRoots (P35): a folder as wide as the home folder has no rights until a person was asked, at the first session, with
 // the refusing answer first; initialize does not wait for that. Without a yes there is no session.
-func TestFindingS2WideRoots(t *testing.T) {
+func TestCaseP35FindingS2WideRoots(t *testing.T) {
 	home := folder(t)
 	t.Setenv("HOME", home)
 	if err := os.WriteFile(filepath.Join(home, "a.txt"), []byte("one\n"), 0o644); err != nil {

@@ -140,7 +140,7 @@ func TestRun(t *testing.T) {
 }
 
 // A command that minds TERM, one that does not, and one whose grandchildren do not: all are gone in time.
-func TestF086Killed(t *testing.T) {
+func TestCaseK01K02K03K08_F086Killed(t *testing.T) {
 	const stubborn = `trap '' TERM; echo $BASHPID >>"$F"; while :; do sleep 1; done`
 	tests := []struct {
 		id, line string
@@ -172,7 +172,7 @@ func TestF086Killed(t *testing.T) {
 
 // A command that ends at once but leaves something behind in its group, with the outputs open or closed: what was left
 // behind is killed and nobody waits for it.
-func TestLeftovers(t *testing.T) {
+func TestCaseK05K06Leftovers(t *testing.T) {
 	for id, redirect := range map[string]string{"K05": ">/dev/null 2>&1", "K06": ""} {
 		t.Run(id, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "pids")
@@ -198,7 +198,7 @@ func TestPipeHolder(t *testing.T) {
 	gone(t, held)
 }
 
-func TestK10Flood(t *testing.T) {
+func TestCaseK10Flood(t *testing.T) {
 	c := bash(`printf head; yes | head -c 50000000; printf tail`)
 	c.MaxOutput = 4096
 	var streamed int64
@@ -212,7 +212,7 @@ func TestK10Flood(t *testing.T) {
 	}
 }
 
-func TestK14Cancel(t *testing.T) {
+func TestCaseK14Cancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var once sync.Once
 	c := bash(`echo started; sleep 60`)

@@ -190,7 +190,7 @@ func TestF076Unrestricted(t *testing.T) {
 }
 
 // A root that is replaced by a link to elsewhere after the start does not lead there (R05).
-func TestRootReplaced(t *testing.T) {
+func TestCaseR05RootReplaced(t *testing.T) {
 	p, dir := jail(t, map[string]string{"app/x": "x", "outside/x": "secret"})
 	if _, err := p.Readable("x"); err != nil {
 		t.Fatal(err)

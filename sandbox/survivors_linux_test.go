@@ -78,8 +78,8 @@ var forms = map[string]string{
 	"deep":           `setsid bash -c 'for i in 1 2 3 4 5; do (setsid bash -c "sleep 600; :" &) ; done; echo begun >&9; sleep 600; :' &`,
 }
 
-// TestFindingS8NormalEnd: a command that ends by itself leaves nothing behind, however it tries, and says that it did.
-func TestFindingS8NormalEnd(t *testing.T) {
+// TestCaseK04K05K06K08FindingS8NormalEnd: a command that ends by itself leaves nothing behind, however it tries, and says that it did.
+func TestCaseK04K05K06K08FindingS8NormalEnd(t *testing.T) {
 	for name, line := range forms {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -99,8 +99,8 @@ func TestFindingS8NormalEnd(t *testing.T) {
 	}
 }
 
-// TestFindingS8Stopped ends commands from outside, by their time and by a cancel.
-func TestFindingS8Stopped(t *testing.T) {
+// TestCaseK04K08FindingS8Stopped ends commands from outside, by their time and by a cancel.
+func TestCaseK04K08FindingS8Stopped(t *testing.T) {
 	all := ""
 	for _, line := range forms {
 		all += line + " "
@@ -159,9 +159,9 @@ func TestFindingS8ForkBomb(t *testing.T) {
 	l.over(t, 10*time.Second)
 }
 
-// TestFindingS8KilledServer kills a program that runs commands, with 30 ordinary and 30 setsid processes of them, by a
+// TestCaseK11FindingS8KilledServer kills a program that runs commands, with 30 ordinary and 30 setsid processes of them, by a
 // signal that it cannot see: nothing of them is left.
-func TestFindingS8KilledServer(t *testing.T) {
+func TestCaseK11FindingS8KilledServer(t *testing.T) {
 	if path := os.Getenv("LIFELINE"); path != "" { // the program that is killed
 		l := lifeline{path: path}
 		many := func(form string) string { return strings.Repeat(form+" ", 15) }
@@ -172,7 +172,7 @@ func TestFindingS8KilledServer(t *testing.T) {
 		select {}
 	}
 	l := newLifeline(t)
-	server := exec.Command("/proc/self/exe", "-test.run=^TestFindingS8KilledServer$")
+	server := exec.Command("/proc/self/exe", "-test.run=^TestCaseK11FindingS8KilledServer$")
 	server.Env = append(os.Environ(), "LIFELINE="+l.path)
 	must(t, server.Start())
 	t.Cleanup(func() { _ = server.Process.Kill() })

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -195,4 +197,46 @@ func (e *editor) must(err error) {
 	if err != nil {
 		e.p.t.Fatal(err)
 	}
+}
+
+// TestCaseR07OneOfTwo lets two calls change the same text at the same time: one lands, the other is told of it, and the text is that
+// of the one that landed. What does not touch the same text lands as well.
+func TestCaseR07OneOfTwo(t *testing.T) {
+	p := run(t, map[string]any{"requireRead": false}, nil, "--stdio")
+	e := p.editor(quick(t, conformance.Options{}))
+	s := e.session("auto")
+	path := filepath.Join(p.root, "a.txt")
+	for range 20 {
+		if err := os.WriteFile(path, []byte("the text\nanother\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		e.tool(s, "read_file", map[string]any{"path": "a.txt"})
+		var answers []func(context.Context) (json.RawMessage, error)
+		for _, change := range [][2]string{{"the text", "mine"}, {"the text", "yours"}, {"another", "ours"}} {
+			answers = append(answers, e.Begin("tandem/tools/call", map[string]any{
+				"sessionId": s, "name": "edit_file", "arguments": map[string]any{"path": "a.txt", "old_text": change[0], "new_text": change[1]},
+			}))
+		}
+		var landed []string
+		for i, answer := range answers {
+			var r struct {
+				Success bool
+				Error   string
+			}
+			raw, err := answer(e.ctx)
+			if err != nil || json.Unmarshal(raw, &r) != nil {
+				t.Fatalf("%s %v", raw, err)
+			}
+			switch {
+			case r.Success:
+				landed = append(landed, []string{"mine", "yours", "ours"}[i])
+			case r.Error != "EDIT_CONFLICT" && r.Error != "TEXT_NOT_FOUND":
+				t.Errorf("%s", raw)
+			}
+		}
+		if text, err := os.ReadFile(path); err != nil || len(landed) != 2 || string(text) != strings.Join(landed, "\n")+"\n" {
+			t.Errorf("%v landed, and the text is %q, %v", landed, text, err)
+		}
+	}
+	e.leaves()
 }

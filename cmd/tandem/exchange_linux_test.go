@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -25,9 +26,9 @@ var tries = flag.Int("tries", 20000, "how many calls are made while what they na
 // The text of every file outside.
 const canary = "OUTSIDE-CANARY"
 
-// TestFindingS1ExchangedPaths: a program exchanges a file, a folder, a folder above, a link and a FIFO for links to outside, again
+// TestCaseR01R02R03FindingS1ExchangedPaths: a program exchanges a file, a folder, a folder above, a link and a FIFO for links to outside, again
 // and again, while tools read, search, list and write there. No byte from outside is told, and none is changed.
-func TestFindingS1ExchangedPaths(t *testing.T) {
+func TestCaseR01R02R03FindingS1ExchangedPaths(t *testing.T) {
 	const most = 1000 // of one process
 	for done := 0; done < *tries && !t.Failed(); done += most {
 		exchangedPaths(t, min(most, *tries-done))
@@ -100,6 +101,9 @@ func exchangedPaths(t *testing.T, calls int) {
 			arguments["path"] = filepath.Dir(path)
 		case n%10 == 3:
 			name, arguments = "glob", map[string]any{"pattern": "**/*", "path": filepath.Dir(path)}
+		case n%10 == 4: // of what a call before has written
+			name = "edit_file"
+			arguments["old_text"], arguments["new_text"] = "n", "N"
 		case n%5 == 4:
 			name = "write_file"
 			arguments["content"] = fmt.Sprintf("written %d\n", i)
@@ -127,8 +131,17 @@ func exchangedPaths(t *testing.T, calls int) {
 	if after := hashes(t, outside); after != before {
 		t.Errorf("outside, before:\n%s\nafter:\n%s", before, after)
 	}
+	whole := regexp.MustCompile(`^(i[nN]side|writte[nN])( [\w/]+)?\n$`)
+	e.must(filepath.WalkDir(p.root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if text, err := os.ReadFile(path); err != nil || !whole.Match(text) {
+				t.Errorf("%s: %q, %v", path, text, err)
+			}
+		}
+		return err
+	}))
 	t.Logf("%d exchanges during %d calls, of which succeeded: %v", rounds, calls, did)
-	for _, name := range []string{"read_file", "list_files", "glob", "write_file"} {
+	for _, name := range []string{"read_file", "list_files", "glob", "write_file", "edit_file"} {
 		if did[name] == 0 {
 			t.Errorf("no call of %s was done", name)
 		}
@@ -144,18 +157,28 @@ func saidIt(raw []byte, tool string) bool {
 	return tool == "edit_file" && json.Unmarshal(raw, &r) == nil && !r.Success && strings.Count(string(raw), canary+" ") == 0
 }
 
-// hashes are the names and contents of all that lies in a folder.
+// hashes are the names, modes and contents of all that lies in a folder.
 func hashes(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			fmt.Fprintln(&b, path)
+		if err != nil {
 			return err
 		}
-		content, err := os.ReadFile(path)
-		fmt.Fprintf(&b, "%s %x\n", path, sha256.Sum256(content))
-		return err
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "%s %v", path, info.Mode())
+		if info.Mode().IsRegular() {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&b, " %x", sha256.Sum256(content))
+		}
+		fmt.Fprintln(&b)
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)

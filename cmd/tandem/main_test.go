@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 	apart()
 	dir, err := os.MkdirTemp("", "tandem-test-")
 	if err == nil {
+		err = os.Chmod(dir, 0o755) // some tests run it as another user
+	}
+	if err == nil {
 		program = filepath.Join(dir, "tandem")
 		args := []string{"build", "-o", program}
 		if wiretest.Raced() { // then the program runs under the race detector too

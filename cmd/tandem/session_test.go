@@ -98,7 +98,7 @@ func (p *process) litter() (paths []string) {
 // A server that is killed in the midst of a turn that writes and writes: the next process goes on with the session. All
 // that the client was told had ended is there, what was under way is known to be unknown, nothing is done twice, and no
 // file is torn.
-func TestSessionSurvivesKill(t *testing.T) {
+func TestCaseR08SessionSurvivesKill(t *testing.T) {
 	rounds := *kills
 	if wiretest.Raced() { // a start takes twenty times as long then
 		rounds = min(rounds, 8)

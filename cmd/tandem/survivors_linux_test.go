@@ -32,9 +32,9 @@ func lifeline(t *testing.T, dir string) (r, w *os.File) {
 	return r, w
 }
 
-// TestFindingS8ServerEnds ends the program while a command of it runs with 60 processes, half of them in sessions of their own,
+// TestCaseK11FindingS8ServerEnds ends the program while a command of it runs with 60 processes, half of them in sessions of their own,
 // by a kill that it cannot see and by the end of its input. All of them hold a pipe open, whose end is the death of the last.
-func TestFindingS8ServerEnds(t *testing.T) {
+func TestCaseK11FindingS8ServerEnds(t *testing.T) {
 	for name, end := range map[string]func(e *editor){
 		"killed":         func(e *editor) { _ = e.p.cmd.Process.Kill() },
 		"the input ends": func(e *editor) { e.HangUp() },
@@ -74,6 +74,35 @@ func TestFindingS8ServerEnds(t *testing.T) {
 			}
 			gone(t, keepers)
 		})
+	}
+}
+
+// TestCaseK13ManyAtOnce ends the program in order while fifty commands of it run or wait for their turn, in two sessions of which
+// one has commands in the background.
+func TestCaseK13ManyAtOnce(t *testing.T) {
+	e := run(t, nil, nil, "--stdio").editor(conformance.Options{})
+	r, w := lifeline(t, e.p.root)
+	first, second := e.session("auto"), e.session("auto")
+	for i := range 50 {
+		arguments := map[string]any{"command": `exec 9>lifeline; echo >&9; setsid sleep 300 & trap "" TERM; sleep 300`, "timeout_ms": 0}
+		session := first
+		if i%2 == 1 {
+			session, arguments["background"] = second, i%4 == 1
+		}
+		e.Begin("tandem/tools/call", map[string]any{"sessionId": session, "name": "bash", "arguments": arguments})
+	}
+	if err := r.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	for begun, buf := 0, make([]byte, 1); begun < 16; begun++ { // as many as run at once
+		if _, err := r.Read(buf); err != nil {
+			t.Fatalf("%d commands have begun: %v", begun, err)
+		}
+	}
+	_ = w.Close()
+	e.leaves()
+	if _, err := io.ReadAll(r); err != nil {
+		t.Errorf("something of the commands is alive: %v", err)
 	}
 }
 

@@ -44,7 +44,7 @@ func holdUntilDone(ended chan<- struct{}) func(context.Context, struct{}) (struc
 	}
 }
 
-func TestJ09Lifecycle(t *testing.T) {
+func TestCaseJ09Lifecycle(t *testing.T) {
 	wiretest.Bubble(t, func(t *testing.T) {
 		r := NewRouter()
 		var notes []string
@@ -431,7 +431,7 @@ func TestCancel(t *testing.T) {
 }
 
 // J08: a request under an id still in flight is refused, and not under that id.
-func TestJ08IDInFlight(t *testing.T) {
+func TestCaseJ08IDInFlight(t *testing.T) {
 	bubble(t, nil, func(g *rig) {
 		g.send(request("7", "wait"))
 		expect(t, g.send(request("7", "ping")), "null error -32600")

@@ -11,8 +11,8 @@ import (
 	"tandem/lspserver/wire/wiretest"
 )
 
-// TestMalformed sends damage to an initialized server; want is what it answers. A ping must be served afterwards.
-func TestMalformed(t *testing.T) {
+// TestCaseJ01J02J04J05J07J08J10Malformed sends damage to an initialized server; want is what it answers. A ping must be served afterwards.
+func TestCaseJ01J02J04J05J07J08J10Malformed(t *testing.T) {
 	const parse, invalid = "null error -32700", "null error -32600"
 	long := strings.Repeat("x", 1<<20)
 	deep := strings.Repeat("[", 9000) + strings.Repeat("]", 9000)
@@ -166,7 +166,7 @@ func TestMemoryFollowsTheBytes(t *testing.T) {
 }
 
 // J06: 24 MB of small values grow the process by less than three times that, and are never turned into Go values.
-func TestJ06ManyValues(t *testing.T) {
+func TestCaseJ06ManyValues(t *testing.T) {
 	const size = 24 << 20
 	values := strings.Repeat("{},", size/3) + "{}"
 	for name, body := range map[string]string{
@@ -202,7 +202,7 @@ func TestJ06ManyValues(t *testing.T) {
 }
 
 // J03: a body shorter than declared, then the end.
-func TestJ03BodyCutByTheEnd(t *testing.T) {
+func TestCaseJ03BodyCutByTheEnd(t *testing.T) {
 	ended := make(chan struct{})
 	r := NewRouter()
 	Handle(r, "hold", holdUntilDone(ended))
