@@ -10,25 +10,47 @@ import (
 	"testing"
 )
 
-const findingsFile = "docs/findings.md"
+// page is a table whose lines have tests named after them.
+type page struct {
+	file string
+	// word stands before the keys in a test's name: FindingU2Lines, FindingS3S4_titles, CaseP22P23_git.
+	word string
+	// row has a line's key, all of the line but the last column, which is generated, and what must have a test.
+	row *regexp.Regexp
+	// must says by the last part of row that a line has a test.
+	must func(state string) bool
+}
 
-// findings are the lines of docs/findings.md that a test's name says it keeps: FindingU2Lines, FindingS3S4_titles.
-var findingNames = regexp.MustCompile(`Finding((?:[A-Z]\d+)+)`)
+var pages = []page{
+	{
+		"docs/findings.md", "Finding",
+		regexp.MustCompile(`^\| ([A-Z]\d+) \| .+? \| (mended|partly|open) \|`),
+		func(state string) bool { return state == "mended" },
+	},
+	{
+		"docs/security-cases.md", "Case",
+		regexp.MustCompile(`^\| ([A-Z]\d\d) \| .+? \| (.+?) \|`),
+		func(state string) bool { return !strings.HasSuffix(state, "*)") }, // (*later*), (*open*)
+	},
+}
 
-// findingTests finds every test that names a line, by the line's key.
-func findingTests(t *testing.T, r *repository) map[string][]string {
+// tests finds every test that names a line of the page, by the line's key.
+func (p page) tests(t *testing.T, r *repository) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
 	key := regexp.MustCompile(`[A-Z]\d+`)
+	keys := regexp.MustCompile(p.word + `((?:[A-Z]\d+)+)`)
 	add := func(where, name string) {
-		for _, m := range findingNames.FindAllStringSubmatch(name, 1) {
+		for _, m := range keys.FindAllStringSubmatch(name, 1) {
 			for _, k := range key.FindAllString(m[1], -1) {
 				out[k] = append(out[k], where+" "+strings.ReplaceAll(name, "|", `\|`))
 			}
 		}
 	}
 	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w*)\(`)
-	quoted := regexp.MustCompile("[\"'`](Finding[A-Z]\\d[^\"'`]*)")
+	quoted := regexp.MustCompile("[\"'`](" + p.word + "[A-Z]\\d[^\"'`]*)")
+	// The cases of a tool are all of one kind, and leave the word out.
+	short := regexp.MustCompile(`^([A-Z]\d\d)_`)
 	for _, name := range r.files {
 		switch base := path.Base(name); {
 		case strings.HasSuffix(name, "_test.go"):
@@ -38,10 +60,12 @@ func findingTests(t *testing.T, r *repository) map[string][]string {
 			}
 		case path.Ext(name) == ".txtar":
 			dir, below, cases := strings.Cut(name, "/testdata/")
-			if cases {
-				add(dir, below)
-			} else {
-				add(path.Dir(name), base)
+			if !cases {
+				dir, below = path.Dir(name), base
+			}
+			add(dir, below)
+			if m := short.FindStringSubmatch(base); m != nil && p.word == "Case" && strings.HasPrefix(name, "tools/") {
+				out[m[1]] = append(out[m[1]], dir+" "+below)
 			}
 		case strings.HasPrefix(name, "editors/") && slices.Contains([]string{".lua", ".ts", ".mjs", ".el"}, path.Ext(name)):
 			content, _ := text(t, name)
@@ -53,44 +77,49 @@ func findingTests(t *testing.T, r *repository) map[string][]string {
 	return out
 }
 
-// TestFindings keeps the last column of docs/findings.md: which tests keep each line mended. A line that is said to be
-// mended must have one.
+// TestFindings keeps the last columns of docs/findings.md and docs/security-cases.md: which tests keep each line mended, and
+// which try each attack. A line that is said to hold must have one.
 func TestFindings(t *testing.T) {
-	content, _ := text(t, findingsFile)
-	have := findingTests(t, repo(t))
-	row := regexp.MustCompile(`^\| ([A-Z]\d+) \| (.+?) \| (mended|partly|open) \|`)
+	for _, p := range pages {
+		t.Run(p.word, p.check)
+	}
+}
+
+func (p page) check(t *testing.T) {
+	content, _ := text(t, p.file)
+	have := p.tests(t, repo(t))
 	known := map[string]bool{}
 	var out strings.Builder
 	for line := range strings.Lines(content) {
-		m := row.FindStringSubmatch(line)
+		m := p.row.FindStringSubmatch(line)
 		if m == nil {
 			out.WriteString(line)
 			continue
 		}
 		if known[m[1]] {
-			t.Errorf("%s stands in %s twice", m[1], findingsFile)
+			t.Errorf("%s stands in %s twice", m[1], p.file)
 		}
 		known[m[1]] = true
 		names := have[m[1]]
-		slices.SortFunc(names, func(a, b string) int { return cmp.Compare(a, b) })
+		slices.SortFunc(names, cmp.Compare[string])
 		names = slices.Compact(names)
-		if m[3] == "mended" && len(names) == 0 {
-			t.Errorf("%s is said to be mended in %s and no test is named after it", m[1], findingsFile)
+		if p.must(m[2]) && len(names) == 0 {
+			t.Errorf("%s is said to hold in %s and no test is named after it", m[1], p.file)
 		}
 		out.WriteString(m[0] + " " + strings.Join(names, "<br>") + " |\n")
 	}
 	for k, names := range have {
 		if !known[k] {
-			t.Errorf("%s names line %s, which %s does not have", names[0], k, findingsFile)
+			t.Errorf("%s names line %s, which %s does not have", names[0], k, p.file)
 		}
 	}
 	if out.String() == content {
 		return
 	}
 	if !*update {
-		t.Fatalf("%s is not what the tests' names say: go test . -run TestFindings -update", findingsFile)
+		t.Fatalf("%s is not what the tests' names say: go test . -run TestFindings -update", p.file)
 	}
-	if err := os.WriteFile(findingsFile, []byte(out.String()), 0o644); err != nil {
+	if err := os.WriteFile(p.file, []byte(out.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

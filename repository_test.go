@@ -5,9 +5,12 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/version"
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -120,4 +123,14 @@ func text(t *testing.T, name string) (content string, ok bool) {
 		t.Fatal(err)
 	}
 	return string(b), bytes.IndexByte(b, 0) < 0
+}
+
+// TestCaseP10Toolchain: the Go that builds the program does not follow a link to outside of a root where a slash stands at its end
+// (CVE-2026-39822).
+func TestCaseP10Toolchain(t *testing.T) {
+	content, _ := text(t, "go.mod")
+	m := regexp.MustCompile(`(?m)^toolchain (go\S+)$`).FindStringSubmatch(content)
+	if m == nil || version.Compare(m[1], "go1.26.5") < 0 || version.Compare(runtime.Version(), "go1.26.5") < 0 {
+		t.Errorf("go.mod has %q, and this is built by %s", m, runtime.Version())
+	}
 }
