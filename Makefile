@@ -67,6 +67,7 @@ bench:
 TIMES ?= 5
 security:
 	@go test -count=1 -v -timeout 120m -run '^TestFigures' ./sandbox ./sandbox/planted -times=$(TIMES)
+	@go test -count=1 -run '^$$' -bench '^BenchmarkAudit$$' ./agent/store
 
 # Long sweeps: every fuzz target for a minute, the property tests with more cases.
 nightly:

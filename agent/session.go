@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -669,12 +668,12 @@ func (s *Session) admit(calls []run.Call) error {
 	if s.closed {
 		return ErrClosed
 	}
-	taken := maps.Clone(s.ids)
+	named := map[string]bool{}
 	for _, c := range calls {
-		if c.ID != "" && taken[c.ID] {
+		if c.ID != "" && (s.ids[c.ID] || named[c.ID]) {
 			return &CallIDError{c.ID}
 		}
-		taken[c.ID] = true
+		named[c.ID] = true
 	}
 	for i, c := range calls {
 		if c.ID == "" {

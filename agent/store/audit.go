@@ -11,6 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // The audit is a hash chain: an append-only list of records, each with the SHA-256 of itself and of the hash before it, so that a record
@@ -206,28 +209,37 @@ func (c *chain) end(last int64) (AuditState, error) {
 	return c.state, nil
 }
 
-// auditInto appends records to the chain, in a transaction.
+// auditInto appends records to the chain, in a transaction. The newest record is remembered: if another process has appended one
+// since, that has the number of the first of these, and the newest is looked up.
 func (d *database) auditInto(tx *sql.Tx, links []link) error {
-	var seq int64
-	var prev []byte
-	err := tx.Stmt(d.head).QueryRow().Scan(&seq, &prev)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	if err != nil {
-		return unaudited(err)
-	}
 	insert := tx.Stmt(d.chain)
 	for _, l := range links {
-		seq++
-		l.seq = seq
-		l.hash = l.sum(prev)
-		if _, err := insert.Exec(l.seq, l.at, l.session, l.call, l.body, l.text, l.textHash, l.hash); err != nil {
-			return unaudited(err)
+		for known := d.newest != nil; ; known = false {
+			if !known {
+				d.newest = &link{}
+				if err := tx.Stmt(d.head).QueryRow().Scan(&d.newest.seq, &d.newest.hash); err != nil && !errors.Is(err, sql.ErrNoRows) {
+					return unaudited(err)
+				}
+			}
+			l.seq = d.newest.seq + 1
+			l.hash = l.sum(d.newest.hash)
+			_, err := insert.Exec(l.seq, l.at, l.session, l.call, l.body, l.text, l.textHash, l.hash)
+			if err == nil {
+				break
+			}
+			if !known || !taken(err) {
+				return unaudited(err)
+			}
 		}
-		prev = l.hash
+		d.newest = &link{seq: l.seq, hash: l.hash}
 	}
 	return nil
+}
+
+// taken says that a number is another record's.
+func taken(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_CONSTRAINT
 }
 
 func unaudited(err error) error { return fmt.Errorf("the audit cannot be written: %w", err) }

@@ -190,6 +190,39 @@ func TestAuditOfTwoProcesses(t *testing.T) {
 	}
 }
 
+// TestAuditRemembersTheNewest appends after a transaction that was taken back, and after another connection has appended: what is
+// remembered of the chain is what stands in it.
+func TestAuditRemembersTheNewest(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	var both [2]*database
+	for i := range both {
+		s, err := Open(path, Options{})
+		must(t, err)
+		defer func() { must(t, s.Close()) }()
+		both[i] = s.(*database)
+		must(t, s.Save(Session{ID: fmt.Sprint(i)}))
+	}
+	n := 0
+	append := func(i int) {
+		n++
+		must(t, both[i].Append(fmt.Sprint(i), record(fmt.Sprint(n))))
+	}
+	taken := errors.New("taken back")
+	for _, i := range []int{0, 0, 1, 0, 1, 1, 0} {
+		append(i)
+		err := both[i].transact(false, func(tx *sql.Tx) error {
+			return errors.Join(both[i].auditInto(tx, []link{linkOf(&both[i].packer, "x", record("never"))}), taken)
+		})
+		if err.Error() != taken.Error() {
+			t.Error(err)
+		}
+		append(i)
+	}
+	if st, err := both[0].VerifyAudit(); err != nil || st.Records != int64(n) {
+		t.Errorf("%+v %v", st, err)
+	}
+}
+
 // BenchmarkAudit is what a record costs that is written together with an entry, besides the entry.
 func BenchmarkAudit(b *testing.B) {
 	s, err := Open(filepath.Join(b.TempDir(), "sessions.db"), Options{})

@@ -94,6 +94,7 @@ type database struct {
 	writing  sync.Mutex
 	unsynced bool  // commits are not synced to the disk; under writing
 	stuck    stuck // under writing
+	newest   *link // of the audit, as far as this process knows; nil is unknown; under writing
 	ends     endings
 	jotting  sync.Mutex // guards jotted
 	jotted   jotting
@@ -242,12 +243,19 @@ func (d *database) transact(synced bool, f func(*sql.Tx) error) error {
 	if err != nil {
 		return reason(err)
 	}
-	defer func() { _ = tx.Rollback() }() // also after a panic, for the only connection; a no-op after a commit
+	committed := false
+	defer func() { // also after a panic, for the only connection
+		if !committed {
+			d.newest = nil
+			_ = tx.Rollback()
+		}
+	}()
 	if err := f(tx); err != nil {
 		return reason(err)
 	}
 	ended := d.joinEnds(tx)
 	err = reason(tx.Commit())
+	committed = err == nil
 	ended(err)
 	return err
 }

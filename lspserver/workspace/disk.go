@@ -227,7 +227,7 @@ func (w *Workspace) readDisk(path string, limit int64) (onDisk, error) {
 		return onDisk{}, filetime.TooLarge(path, info.Size(), limit)
 	}
 	var b bytes.Buffer
-	b.Grow(int(info.Size()) + 1)
+	b.Grow(int(info.Size()) + bytes.MinRead) // which ReadFrom wants to see the end
 	r := io.Reader(h)
 	if limit > 0 {
 		r = io.LimitReader(h, limit+1)
