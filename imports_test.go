@@ -105,7 +105,7 @@ var rooms = map[string]room{
 		append([]string{"tools", "sandbox/dial"}, base...), "it reaches hosts of the public internet through the one judge of addresses",
 	},
 	"tools/bash": {
-		append([]string{"tools", "tools/jobs", "tools/schema", "tools/shell", "sandbox/planted", "sandbox/tree"}, base...), "it runs what a model writes, and looks at what that has left",
+		append([]string{"tools", "tools/jobs", "tools/schema", "tools/shell", "sandbox/planted", "sandbox/tracked", "sandbox/tree"}, base...), "it runs what a model writes, and looks at what that has left",
 	},
 	"tools/fetch":     {append([]string{"tools", "tools/schema", "tools/web"}, base...), "it reaches the network through the one client of tools"},
 	"tools/*":         {append([]string{"tools", "tools/jobs", "tools/schema", "tools/shell", "sandbox/tree"}, base...), "no tool knows another"},
@@ -122,6 +122,7 @@ var rooms = map[string]room{
 	"sandbox/dial":       {nil, "an address is judged by itself"},
 	"sandbox/proxy":      {[]string{"sandbox/dial"}, "it connects commands to hosts and starts none"},
 	"sandbox/planted":    {[]string{"sandbox"}, "it compares listings of the write roots and knows no tool"},
+	"sandbox/tracked":    {nil, "the names in an index are plain data, whoever judges them"},
 	"sandbox/tree":       {[]string{"sandbox"}, "it walks below the roots and knows no tool"},
 }
 

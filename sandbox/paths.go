@@ -159,6 +159,12 @@ func (p *Paths) Readable(arg string) (Place, error) {
 	return place, nil
 }
 
+// ClassOf is the class of a canonical path by its names, wherever it lies.
+func (p *Paths) ClassOf(canonical string) Class {
+	p.prepare()
+	return p.Roots.classOfPath(canonical, 0)
+}
+
 // Writable is Readable for a path that will be written. It also refuses .git, and the configuration under another name.
 func (p *Paths) Writable(arg string) (Place, error) {
 	abs, canonical, err := p.canonical(arg)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"tandem/sandbox"
+	"tandem/sandbox/tracked"
 	"tandem/sandbox/tree"
 	"tandem/tools"
 	"tandem/tools/shell"
@@ -29,15 +31,51 @@ func operands(env *tools.Env, dir sandbox.Place, reads []shell.Read) (needs []to
 			return nil, "reads what is not in the workspace"
 		}
 		needs = append(needs, tools.Need{Act: tools.Reads, Place: place})
-		if !r.Below {
+		switch r.Extent {
+		case shell.Below, shell.Visible:
+			keys, all := keysBelow(place, r.Extent == shell.Visible, &entries)
+			if keys != (sandbox.Place{}) {
+				needs = append(needs, tools.Need{Act: tools.Reads, Place: keys})
+			}
+			if !all {
+				return nil, "reads a folder with more files than are looked up"
+			}
+		case shell.Tracked, shell.TrackedBelow:
+			keys, why := keysTracked(env.Paths, place, r.Extent == shell.TrackedBelow)
+			if why != "" {
+				return nil, why
+			}
+			needs = append(needs, keys...)
+		}
+	}
+	return needs, ""
+}
+
+// maxTracked is how many files of keys that git tracks are named in a question.
+const maxTracked = 8
+
+// keysTracked are the needs of a command that shows what git tracks in the repository of a place, of that only what is at the place or
+// below it, or why that cannot be told.
+func keysTracked(paths *sandbox.Paths, place sandbox.Place, below bool) (needs []tools.Need, why string) {
+	repository, err := tracked.Find(place.Path())
+	if err != nil {
+		return nil, "shows what git tracks, which cannot be told here"
+	}
+	if repository == nil {
+		return nil, ""
+	}
+	for _, name := range repository.Names {
+		path := filepath.Join(repository.Top, name)
+		if !paths.ClassOf(path).Is(sandbox.Secret) || below && path != place.Path() && !strings.HasPrefix(path, place.Path()+"/") {
 			continue
 		}
-		keys, all := keysBelow(place, r.Visible, &entries)
-		if keys != (sandbox.Place{}) {
-			needs = append(needs, tools.Need{Act: tools.Reads, Place: keys})
+		rel, err := filepath.Rel(place.Root(), path)
+		at := place.Top().Join(filepath.ToSlash(rel)) // what a link leads to is not what git shows
+		if err != nil || at == (sandbox.Place{}) {
+			return nil, "shows what git tracks, with keys or passwords outside of the workspace"
 		}
-		if !all {
-			return nil, "reads a folder with more files than are looked up"
+		if needs = append(needs, tools.Need{Act: tools.Reads, Place: at}); len(needs) == maxTracked {
+			break
 		}
 	}
 	return needs, ""

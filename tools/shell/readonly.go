@@ -173,7 +173,7 @@ func (r *reader) read(in []string, reads ...Read) {
 			continue
 		}
 		for _, dir := range in {
-			full := Read{joinPath(dir, read.Path), read.Below, read.Visible}
+			full := Read{joinPath(dir, read.Path), read.Extent}
 			switch {
 			case slices.Contains(r.reads, full):
 			case len(r.reads) == maxReads:
@@ -321,10 +321,13 @@ func shown(s string) string {
 
 // reads says which operands are read where the arguments are none but those that the row permits, or what is not permitted.
 func (p *program) reads(args []string) (reads []Read, bad string) {
-	var operands []string
-	first, below := false, false
+	var operands, paths []string
+	first, below, shows, instead := false, false, false, false
+	given := func(o option) {
+		first, below, shows, instead = first || o.first, below || o.below, shows || o.shows, instead || o.instead
+	}
 	take := func(name string, o option, value string) bool {
-		first, below = first || o.first, below || o.below
+		given(o)
 		if o.kind == "" {
 			return true
 		}
@@ -342,7 +345,9 @@ func (p *program) reads(args []string) (reads []Read, bad string) {
 		case p.flags["RAW"], a == "-", a == "":
 			operands = append(operands, a)
 		case a == "--" && !p.flags["WHOLE"]:
-			operands = append(operands, args[i+1:]...)
+			if paths = args[i+1:]; !p.flags["PATHS"] {
+				operands, paths = append(operands, paths...), nil
+			}
 			i = len(args)
 		case p.flags["WHOLE"] || strings.HasPrefix(a, "--"):
 			name, value, joined := a, "", false
@@ -365,7 +370,7 @@ func (p *program) reads(args []string) (reads []Read, bad string) {
 			if !(o.optional && !joined) && !take(name, o, value) {
 				return nil, shown(a)
 			}
-			first, below = first || o.first, below || o.below
+			given(o)
 		case strings.HasPrefix(a, "-"):
 			if p.flags["NUMBERS"] && isNumber(a[1:]) {
 				continue
@@ -378,7 +383,7 @@ func (p *program) reads(args []string) (reads []Read, bad string) {
 				case !ok || !o.many:
 					return nil, shown(a)
 				case o.kind == "" || o.optional && rest == "":
-					first, below = first || o.first, below || o.below
+					given(o)
 					continue
 				case rest == "":
 					if i++; i == len(args) {
@@ -399,7 +404,7 @@ func (p *program) reads(args []string) (reads []Read, bad string) {
 	if first && len(expected) > 0 {
 		expected = expected[1:]
 	}
-	named := false
+	named, object := false, false
 	for _, e := range expected {
 		n := len(operands)
 		switch e.count {
@@ -418,11 +423,12 @@ func (p *program) reads(args []string) (reads []Read, bad string) {
 			switch e.kind {
 			case "path", "below":
 				if o != "-" {
-					reads = append(reads, Read{o, below || e.kind == "below", p.flags["HERE"] && !below})
+					reads = append(reads, Read{o, p.extent(below, e.kind == "below")})
 				}
 				named = true
-			case "rev":
+			case "rev", "object":
 				reads = append(reads, revPaths(o)...)
+				object = object || e.kind == "object" && !isHead(o)
 			}
 		}
 		operands = operands[n:]
@@ -431,9 +437,39 @@ func (p *program) reads(args []string) (reads []Read, bad string) {
 		return nil, "more operands than it should have"
 	}
 	if !named && (below || p.flags["HERE"]) {
-		reads = append(reads, Read{".", true, !below})
+		reads = append(reads, Read{".", p.extent(below, true)})
+	}
+	// An object is shown whatever the paths say.
+	whole, content := object, object || shows || p.flags["TRACKED"] && !instead
+	within := 0
+	for _, o := range paths {
+		switch {
+		case !kinds["rev"](o):
+			return nil, shown(o)
+		case excludes(o):
+			continue
+		case content && !strings.ContainsAny(o, `*?[\`):
+			reads = append(reads, Read{o, TrackedBelow})
+			within++
+			continue
+		}
+		reads, whole = append(reads, Read{Path: o}), true
+	}
+	if content && (whole || within == 0) {
+		reads = append(reads, Read{".", Tracked})
 	}
 	return reads, ""
+}
+
+// extent is how much is read of a path: below says that an option wants what is below it, all that the operand is of that kind.
+func (p *program) extent(below, all bool) Extent {
+	switch {
+	case !below && !all:
+		return Itself
+	case p.flags["HERE"] && !below:
+		return Visible
+	}
+	return Below
 }
 
 // revPaths are the paths that a git command may mean by an operand: a path, or one behind a revision and a colon.
@@ -448,6 +484,14 @@ func revPaths(o string) (reads []Read) {
 	return reads
 }
 
+// isHead says that an operand of git is a commit for certain: the present one, or one before it.
+var isHead = pattern(`(?:HEAD|@)(?:[~^][0-9]*)*`)
+
+// revision is a revision or a path.
+func revision(s string) bool {
+	return excludes(s) || !strings.HasPrefix(s, ":") && !strings.HasPrefix(s, "-")
+}
+
 // excludes says that an operand of git leaves out files.
 func excludes(o string) bool { return strings.HasPrefix(o, ":!") || strings.HasPrefix(o, ":^") }
 
@@ -459,14 +503,15 @@ func pattern(expr string) func(string) bool {
 
 // kinds say which values and operands are permitted. Of path, below and rev is reported what they read.
 var kinds = map[string]func(string) bool{
-	"text":  func(string) bool { return true },
-	"num":   pattern(`[+-]?[0-9]+[bkKMGT]?`),
-	"path":  func(s string) bool { return s != "" },
-	"below": func(s string) bool { return s != "" },
+	"object": revision,
+	"text":   func(string) bool { return true },
+	"num":    pattern(`[+-]?[0-9]+[bkKMGT]?`),
+	"path":   func(s string) bool { return s != "" },
+	"below":  func(s string) bool { return s != "" },
 	// A path with magic, such as :(attr), is none of these, but for one that leaves files out.
-	"rev": func(s string) bool {
-		return excludes(s) || !strings.HasPrefix(s, ":") && !strings.HasPrefix(s, "-")
-	},
+	"rev": revision,
+	// The content of a submodule is not in the index of the repository.
+	"submodule": pattern(`short|log`),
 	// Addresses and p, = or q; or a substitution without the flags e and w.
 	"sed": pattern(sedScript + `(?:;` + sedScript + `)*;?`),
 	// Bash has %n, which sets a variable, and an option that does.

@@ -32,7 +32,7 @@ type Command struct {
 	Literal bool
 	// ReadOnly says that it provably only reads, if what Reads names may be read. Searches says that it looks for something.
 	ReadOnly, Searches bool
-	// Reads are the files and folders that a line which only reads has as operands, in order.
+	// Reads is what a line that only reads shows of files and folders, in order.
 	Reads []Read
 	// Opaque is why it is not known to only read, for a person: half a sentence, "" where it is.
 	Opaque string
@@ -48,13 +48,29 @@ func (c Command) Doubted(why string) Command {
 	return c
 }
 
-// Read is one operand of a command that only reads: a path as it stands in the line, relative to the folder that the line runs
-// in. Below says that the content of everything below it is read too, if it is a folder; with Visible only that of files which
-// are neither ignored by git nor have a name that begins with a dot.
+// Read is one thing that a command which only reads shows: a path as it stands in the line, relative to the folder that the line
+// runs in, and how much of it.
 type Read struct {
-	Path           string
-	Below, Visible bool
+	Path   string
+	Extent Extent
 }
+
+// Extent is how much is read of a path.
+type Extent uint8
+
+// The extents.
+const (
+	// Itself is the file, or the names in the folder.
+	Itself Extent = iota
+	// Below is the content of everything below it too, if it is a folder; Visible only of files that are neither ignored by git nor
+	// have a name that begins with a dot.
+	Below
+	Visible
+	// Tracked is the content of everything that git tracks in the repository that the path lies in, TrackedBelow of that only what
+	// is at the path or below it.
+	Tracked
+	TrackedBelow
+)
 
 // Danger is how much a command line could break. The zero value is that nobody can say.
 type Danger uint8

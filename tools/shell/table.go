@@ -21,6 +21,8 @@ type option struct {
 	optional bool // the value, which then stands in the same word
 	below    bool // operands are read with all that is below them
 	first    bool // stands for the first operand
+	shows    bool // content of what git tracks is shown
+	instead  bool // something else is shown instead of such content
 	many     bool // it may be given in one word with others: -abc
 }
 
@@ -81,7 +83,7 @@ func table(text string) map[string]*program {
 	return rows
 }
 
-var optionSyntax = regexp.MustCompile(`^(--?[A-Za-z0-9.][A-Za-z0-9._-]*|[(),!])(?:([:=])|(\?))?=?([a-z]*)([~^]*)$`)
+var optionSyntax = regexp.MustCompile(`^(--?[A-Za-z0-9.][A-Za-z0-9._-]*|[(),!])(?:([:=])|(\?))?=?([a-z]*)([~^+%]*)$`)
 
 // row reads what a row permits, word by word:
 //
@@ -93,7 +95,8 @@ var optionSyntax = regexp.MustCompile(`^(--?[A-Za-z0-9.][A-Za-z0-9._-]*|[(),!])(
 //	--color?=text  a long one that may have a value, behind =
 //	-name:text   in a row that says WHOLE, where one dash begins a long name
 //
-// ^ at the end says that operands are read with all that is below them, ~ that the option stands for the first operand.
+// ^ at the end says that operands are read with all that is below them, ~ that the option stands for the first operand, + that
+// content of what git tracks is shown, % that something else is shown in its place.
 // Words in capitals are operands by kind, with ? or * for their number, or say something of the row: see operandKinds.
 func row(permitted string) *program {
 	p := &program{options: map[string]option{}, flags: map[string]bool{}}
@@ -123,6 +126,7 @@ func row(permitted string) *program {
 		o := option{
 			kind: m[4], optional: m[3] != "",
 			below: strings.Contains(m[5], "^"), first: strings.Contains(m[5], "~"),
+			shows: strings.Contains(m[5], "+"), instead: strings.Contains(m[5], "%"),
 		}
 		if (m[2] != "" || m[3] != "") != (o.kind != "") {
 			panic(fmt.Sprintf("no kind of value in %q", f))
@@ -142,8 +146,9 @@ func row(permitted string) *program {
 
 // rowFlags are the words in capitals that say something of a row: WHOLE see row; NUMBERS are options such as -20; RAW has no
 // options, all words are operands; SEARCHES looks for something; HERE reads
-// the folder where no operand is named, and only what is visible unless an option with ^ is given; the
-// others are about runners, see runners.txt.
+// the folder where no operand is named, and only what is visible unless an option with ^ is given; TRACKED shows content of what git
+// tracks, unless an option with % says otherwise; PATHS says that operands behind -- are paths alone; the others are about
+// runners, see runners.txt.
 var rowFlags = map[string]bool{
-	"WHOLE": true, "NUMBERS": true, "RAW": true, "SEARCHES": true, "HERE": true, "MANY": true, "SKIP": true, "ASSIGN": true, "LINE": true,
+	"WHOLE": true, "NUMBERS": true, "RAW": true, "SEARCHES": true, "HERE": true, "TRACKED": true, "PATHS": true, "MANY": true, "SKIP": true, "ASSIGN": true, "LINE": true,
 }

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package tracked
+
+const nonblock = 0
