@@ -201,7 +201,7 @@ func TestCaseP35FindingS2WideRoots(t *testing.T) {
 	if err := os.MkdirAll(own, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, root := range []string{"/", home, filepath.Dir(home), own} {
+	for _, root := range []string{"/", home, filepath.Dir(home), own, "/etc", "/usr"} {
 		for _, answer := range []string{"Work in it", "Reject", ""} {
 			var asked [][]string
 			r := start(t, conformance.Options{Root: root, Pick: func(_ string, actions []string) string {

@@ -149,13 +149,18 @@ func TestCaseS02GitAbsent(t *testing.T) {
 func TestCaseS06MoreSecrets(t *testing.T) {
 	levels(t, func(t *testing.T, s *suite) {
 		for _, name := range strings.Fields(`.claude.json .claude/.credentials.json .codex/auth.json .cargo/credentials.toml .config/rclone/rclone.conf
-			.config/github-copilot/hosts.json .config/git/credentials .config/Code/User/globalStorage/state.vscdb .bash_history .my.cnf`) {
+			.config/github-copilot/hosts.json .config/git/credentials .config/Code/User/globalStorage/state.vscdb .bash_history .my.cnf
+			.m2/settings.xml .gradle/gradle.properties .curlrc .wgetrc .condarc .pip/pip.conf .config/pip/pip.conf .mozilla/firefox/x/logins.json
+			.config/google-chrome/Default/Cookies .config/vivaldi/Default/Cookies .local/share/keyrings/login.keyring .gnome2/keyrings/login.keyring
+			.local/share/kwalletd/kdewallet.kwl .pki/nssdb/key4.db .sbt/.credentials .NuGet/NuGet/NuGet.Config`) {
 			path := filepath.Join(s.home, name)
 			must(t, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("key"), 0o644))
 			s.blocked(t, "cat $HOME/"+name)
 		}
-		must(t, os.WriteFile(s.home+"/.cargo/config.toml", nil, 0o644))
-		s.may(t, "cat $HOME/.cargo/config.toml")
+		for _, name := range []string{"/.cargo/config.toml", "/.m2/toolchains.xml", "/.gradle/init.gradle", "/.config/other"} {
+			must(t, os.WriteFile(s.home+name, nil, 0o644))
+			s.may(t, "cat $HOME"+name)
+		}
 	})
 }
 

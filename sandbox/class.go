@@ -110,6 +110,13 @@ var classes = sync.OnceValue(func() *table {
 		.config/rclone .config/doctl .config/fly .fly .config/op .config/sops .config/containers/auth.json .config/helm .config/solana
 		.config/.wrangler .wrangler .oci .s3cfg .boto .databrickscfg .snowsql .terraformrc .terraform.d
 		.cargo/credentials .cargo/credentials.toml .gem/credentials .composer/auth.json .config/composer/auth.json
+		.m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties .ivy2/.credentials .sbt/.credentials .nuget/nuget/nuget.config
+		.pip .config/pip .condarc .config/conda .curlrc .config/curlrc .wgetrc .bundle/config .config/configstore .lftprc .config/filezilla
+		.config/vivaldi .config/opera .librewolf .waterfox .config/qutebrowser .local/share/qutebrowser .config/epiphany .local/share/epiphany
+		.config/chrome-remote-desktop .pki .gnome2/keyrings .kde .local/share/kwalletd .config/keepassxc .config/1password .config/bitwarden
+		.config/hcloud .config/scw .config/linode-cli .config/stripe .config/heroku .local/share/heroku .config/netlify .netlify .railway
+		.config/ngrok .ngrok2 .local/share/com.vercel.cli .config/remmina .local/share/remmina .dbeaver .local/share/dbeaverdata
+		library/keychains library/cookies library/safari
 		.my.cnf .authinfo .authinfo.gpg .msmtprc .config/msmtp .bitcoin .ethereum .electrum
 		.bash_history .zsh_history .python_history .node_repl_history .psql_history .mysql_history .sqlite_history`)
 	add(Internal, true, `.config/tandem .local/state/tandem`)

@@ -404,3 +404,20 @@ func TestFindingS2LateLinkOfOwn(t *testing.T) {
 		t.Errorf("with the link gone: %v", err)
 	}
 }
+
+// TestCaseP35Wide: about what folders a person is asked before they become a root.
+func TestCaseP35Wide(t *testing.T) {
+	s := &Roots{Home: "/home/u", Own: []string{"/home/u/.config/tandem"}}
+	for folder, want := range map[string]bool{
+		"/": true, "/home": true, "/home/u": true, "/home/other": true, "/root": true, "/etc": true, "/etc/nginx/sites": true, "/var": true,
+		"/var/lib": true, "/var/lib/postgresql": true, "/usr": true, "/usr/lib/python3": true, "/usr/local": true, "/usr/local/bin": true, "/opt": true,
+		"/srv": true, "/tmp": true, "/dev": true, "/proc/1": true, "/sys/kernel": true, "/run/user/1000": true, "/boot": true, "/mnt": true,
+		"/home/u/.config": true, "/home/u/project": false, "/home/other/project": false, "/root/project": false, "/var/www/site": false,
+		"/usr/local/src/project": false, "/usr/src/linux": false, "/opt/project": false, "/srv/project": false, "/tmp/x": false, "/dev/shm/x": false,
+		"/work": false, "/app": false, "/workspaces/x": false, "/etcetera": false, "/mnt/c": false, "/home/u/.config/other": false,
+	} {
+		if got := s.Wide(folder); got != want {
+			t.Errorf("%s: %v", folder, got)
+		}
+	}
+}

@@ -84,14 +84,28 @@ func (s *Roots) Add(path string) {
 	}
 }
 
-// Wide says that a folder must not become a root without a question: "/", the home folder, those above it, and those
-// that contain the configuration or the state. Symbolic links are resolved.
+// Wide says that a folder must not become a root without a question: "/", the home folder, those above it, those that
+// contain the configuration or the state, folders that the system consists of, and homes of others. Symbolic links are resolved.
 func (s *Roots) Wide(folder string) bool {
 	folder = Canonical(folder)
 	holds := func(path string) bool {
 		return path != "" && (Canonical(path) == folder || within(folder, Canonical(path)) || within(folder, filepath.Clean(path)))
 	}
-	return folder == "/" || holds(s.Home) || slices.ContainsFunc(s.Own, func(own string) bool { return within(folder, filepath.Clean(own)) })
+	return folder == filepath.Dir(folder) || systems(folder) || holds(s.Home) ||
+		slices.ContainsFunc(s.Own, func(own string) bool { return within(folder, filepath.Clean(own)) })
+}
+
+// systems says that a canonical folder is one that a system consists of, or the home of some user. Behind the names that end in
+// /** nobody has projects; of the others that end in /* this is said of what is directly in them.
+func systems(folder string) bool {
+	return slices.ContainsFunc(strings.Fields(`/etc/** /boot/** /proc/** /sys/** /bin/** /sbin/** /lib/** /lib32/** /lib64/** /usr/bin/**
+		/usr/sbin/** /usr/lib/** /usr/lib64/** /usr/libexec/** /usr/share/** /usr/include/** /usr/* /usr/local/* /var/* /var/lib/* /var/spool/**
+		/dev/* /run/* /run/user/* /opt /srv /mnt /media /tmp /root /home/* /Users/* /Volumes /System/** /Library/** /Applications/**
+		/private /private/etc/** /private/var/* /private/tmp`), func(pattern string) bool {
+		top, below := strings.CutSuffix(pattern, "/**")
+		top, inside := strings.CutSuffix(top, "/*")
+		return folder == top || below && within(top, folder) || inside && filepath.Dir(folder) == top
+	})
 }
 
 // Place gives a canonical path its Place below the innermost of all roots. It judges no permission, which Paths does.

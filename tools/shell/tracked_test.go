@@ -100,8 +100,8 @@ func TestCaseC20TrackedMarks(t *testing.T) {
 				lines = append(lines, append(args, tail...))
 			}
 		}
-		for i, o := range all {
-			lines = append(lines, append([]string{o}, tails[i%len(tails)]...))
+		for _, o := range all {
+			lines = append(lines, append([]string{o}, tails[0]...))
 		}
 		for _, args := range lines {
 			argv := append(strings.Fields(name), args...)
