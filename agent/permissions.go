@@ -84,7 +84,7 @@ func RuleOf(effect gate.Verdict, r config.Rule) gate.Rule {
 	most, _ := gate.MostOf(r.Act)
 	return gate.Rule{
 		Effect: effect, Tool: r.Tool, Params: r.Params, Class: tools.Class(r.Class), Workspace: r.Workspace, Profile: r.Profile,
-		Most: most, Scope: scope,
+		Most: most, Scripts: r.Scripts, Scope: scope,
 		Source: "a rule of the configuration (permissions." + effect.String() + ")",
 	}
 }
@@ -115,6 +115,7 @@ func (s *Session) Assess(c run.Call) run.Assessment {
 func ConfigRule(r gate.Rule) config.Rule {
 	return config.Rule{
 		Tool: r.Tool, Params: r.Params, Class: string(r.Class), Workspace: r.Workspace, Act: r.Act(), Profile: r.Profile,
+		Scripts: r.Scripts,
 	}
 }
 

@@ -71,17 +71,18 @@ func ruleOf(effect gate.Verdict, raw json.RawMessage) (gate.Rule, error) {
 		Class   tools.Class       `json:"class"`
 		Act     string            `json:"act"`
 		Profile string            `json:"profile"`
+		Scripts string            `json:"scripts"`
 	}
 	dec := json.NewDecoder(strings.NewReader(string(raw)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&in); err != nil {
-		return gate.Rule{}, invalid("a rule is {tool, params, class, act, profile}: %v", err)
+		return gate.Rule{}, invalid("a rule is {tool, params, class, act, profile, scripts}: %v", err)
 	}
 	most, ok := gate.MostOf(in.Act)
 	if !ok {
 		return gate.Rule{}, invalid("act is one of create, edit and replace, not %.40q.", in.Act)
 	}
-	return gate.Rule{Effect: effect, Tool: in.Tool, Params: in.Params, Class: in.Class, Most: most, Profile: in.Profile}, nil
+	return gate.Rule{Effect: effect, Tool: in.Tool, Params: in.Params, Class: in.Class, Most: most, Profile: in.Profile, Scripts: in.Scripts}, nil
 }
 
 func (s *server) assess(_ context.Context, p protocol.AssessParams) (protocol.AssessResult, error) {

@@ -40,6 +40,9 @@ type Need struct {
 	Confined bool
 	// Shell is what is known of the command line that Runs is about. The zero value is a line of which nothing is known.
 	Shell shell.Command
+	// Scripts are the files that say what the command does beside its words, and a hash of their content behind a blank; "" is
+	// that no file does.
+	Scripts string
 	// Danger is how much the act could break, by the arguments; "" is what the tool says of itself.
 	Danger Danger
 	// Host is what Reaches is about.

@@ -113,6 +113,8 @@ type Rule struct {
 	Act string `json:"act" enum:"create,edit,replace"`
 	// The only sandbox profile of commands that an allow rule is for.
 	Profile string `json:"profile" enum:"ro,write,write+loopback,write+proxy"`
+	// What the scripts that a command runs must be for an allow rule to hold: their names and a hash, as answers write it.
+	Scripts string `json:"scripts"`
 }
 
 // DeferTools says when tools are deferred.

@@ -116,7 +116,7 @@ func (r Rule) compact() map[string]any {
 	if len(r.Params) > 0 {
 		out["params"] = r.Params
 	}
-	for k, v := range map[string]string{"class": r.Class, "workspace": r.Workspace, "act": r.Act, "profile": r.Profile} {
+	for k, v := range map[string]string{"class": r.Class, "workspace": r.Workspace, "act": r.Act, "profile": r.Profile, "scripts": r.Scripts} {
 		if v != "" {
 			out[k] = v
 		}

@@ -59,7 +59,11 @@ func (b *Backend) keepRules(add []gate.Rule, remove []string) error {
 	err := config.EditRules(b.rulesFile(), func(p *config.Permissions) {
 		for effect, list := range map[gate.Verdict]*[]config.Rule{gate.Allow: &p.Allow, gate.Ask: &p.Ask, gate.Deny: &p.Deny} {
 			*list = slices.DeleteFunc(*list, func(r config.Rule) bool {
-				return slices.Contains(remove, agent.RuleOf(effect, r).ID())
+				return slices.Contains(remove, agent.RuleOf(effect, r).ID()) || slices.ContainsFunc(add, func(a gate.Rule) bool {
+					old := agent.RuleOf(effect, r) // for what its scripts were
+					old.Scripts = a.Scripts
+					return a.Effect == gate.Allow && a.Scripts != "" && old.ID() == a.ID()
+				})
 			})
 			for _, r := range add {
 				if r.Effect == effect {

@@ -48,7 +48,7 @@ type DroppedTool struct {
 	Reason string `json:"reason"`
 }
 
-// PermissionRule is a rule about calls of tools. In tandem/permissions/set a client gives tool, params, class, act and profile.
+// PermissionRule is a rule about calls of tools. In tandem/permissions/set a client gives tool, params, class, act, profile and scripts.
 type PermissionRule struct {
 	ID        string            `json:"id,omitempty"`
 	Tool      string            `json:"tool" doc:"Name or alias; * stands for any letters."`
@@ -59,6 +59,7 @@ type PermissionRule struct {
 	Class     string            `json:"class,omitempty" enum:"read,write,execute,network" doc:"Only tools of this permission class."`
 	Act       string            `json:"act,omitempty" enum:"create,edit,replace" doc:"The most that it allows to be done to a file."`
 	Profile   string            `json:"profile,omitempty" doc:"The only sandbox profile of commands that it allows."`
+	Scripts   string            `json:"scripts,omitempty" doc:"What the scripts that a command runs must be for it to allow that: their names and a hash."`
 	Workspace string            `json:"workspace,omitempty" doc:"The only folder whose sessions it is for."`
 	Files     []string          `json:"files,omitempty" doc:"The only files, of an answer."`
 	Turn      int               `json:"turn,omitzero" doc:"The only turn, of an answer."`

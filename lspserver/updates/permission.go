@@ -86,7 +86,7 @@ func suggested(q run.Question) *protocol.PermissionRule {
 func Rule(r gate.Rule) protocol.PermissionRule {
 	return protocol.PermissionRule{
 		ID: r.ID(), Tool: r.Tool, Params: r.Params, Class: string(r.Class), Effect: r.Effect.String(), Scope: r.Scope, Source: r.Source,
-		Workspace: r.Workspace, Act: r.Act(), Profile: r.Profile, Files: r.Files, Turn: r.Turn, Text: show.Visible(r.String(), false),
+		Workspace: r.Workspace, Act: r.Act(), Profile: r.Profile, Scripts: r.Scripts, Files: r.Files, Turn: r.Turn, Text: show.Visible(r.String(), false),
 	}
 }
 

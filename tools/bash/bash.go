@@ -108,7 +108,7 @@ func needs(env *tools.Env, in input) ([]tools.Need, error) {
 	return append([]tools.Need{{
 		Act: tools.Runs, Place: dir, Arg: "cwd", Argv: []string{program, "-c", in.Command, "bash"}, // the last word is its name in its messages
 		Profile: profile, Confined: profile != sandbox.Unconfined,
-		Shell: parsed, Danger: tools.Danger(parsed.Danger.String()),
+		Shell: parsed, Danger: tools.Danger(parsed.Danger.String()), Scripts: scripts(env, dir, parsed),
 	}}, reads...), nil
 }
 

@@ -187,6 +187,9 @@ func (p *Policy) judge(c Call, n tools.Need) Decision {
 		if r := p.allowing(c, n); r != nil {
 			return Decision{Verdict: Allow, Reason: fmt.Sprintf("%s, which %s allows", op.what, r.name()), Rule: r.ID(), Layer: LayerRules}
 		}
+		if names := p.changed(c, n); names != "" {
+			d.Reason += ", which was allowed for " + names + " as it was then: it has changed since"
+		}
 	}
 	return d
 }
@@ -215,6 +218,20 @@ func (p *Policy) allowing(c Call, n tools.Need) (first *rule) {
 		}
 	}
 	return first
+}
+
+// changed names the scripts of a need that a rule would allow if they were as they were when it was made; "" where there is none.
+func (p *Policy) changed(c Call, n tools.Need) string {
+	for _, r := range p.rules[Allow] {
+		if n.Scripts != "" && r.Scripts != "" {
+			then := n
+			then.Scripts = r.Scripts
+			if (&Policy{rules: map[Verdict][]*rule{Allow: {r}}}).allowing(c, then) != nil {
+				return cmp.Or(scriptNames(n.Scripts), scriptNames(r.Scripts))
+			}
+		}
+	}
+	return ""
 }
 
 // parts are the simple commands of a command line, else one part that is all of it, nil.

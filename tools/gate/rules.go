@@ -42,6 +42,8 @@ type Rule struct {
 	// Most is the greatest act that an allow rule covers, Profile the name of the only sandbox profile; "" and Unknown are any.
 	Most    tools.Act
 	Profile string
+	// Scripts is what tools.Need.Scripts must be for an allow rule to cover a command; "" is anything.
+	Scripts string `json:",omitempty"`
 	// Files, where it is not nil, are the only files, by canonical path, and Turn, where it is not 0, the only turn: for answers.
 	Files []string
 	Turn  int
@@ -94,8 +96,14 @@ func (r Rule) String() string {
 			out += fmt.Sprintf(" %s=%s", p, v)
 		}
 	}
+	if names := scriptNames(r.Scripts); names != "" {
+		out += ", as long as nobody changes " + names
+	}
 	return out
 }
+
+// scriptNames are the files of Rule.Scripts, without the hash.
+func scriptNames(scripts string) string { return scripts[:max(0, strings.LastIndexByte(scripts, ' '))] }
 
 func (r Rule) name() string { return cmp.Or(r.Source, "a rule") }
 
@@ -148,6 +156,7 @@ func (r *rule) covers(c Call, n tools.Need, argv []string) match {
 	case !r.about(c.Tool.Spec()),
 		r.Turn != 0 && r.Turn != c.Turn,
 		r.Effect == Allow && r.Most != tools.Unknown && (n.Act > r.Most || n.Act == tools.Unknown),
+		r.Effect == Allow && r.Scripts != "" && r.Scripts != n.Scripts,
 		r.Effect == Allow && r.Profile != "" && (n.Act != tools.Runs || n.Profile.String() != r.Profile),
 		r.Files != nil && !slices.Contains(r.Files, n.Place.Path()):
 		return no
@@ -416,7 +425,7 @@ func quoted(argv []string) string {
 }
 
 // derive makes the rules that answer the question about needs for good, none of which covers more than a person can see in it:
-// for a command its exact words, its folder and its sandbox profile; for a file the same act of the same tool in its folder; for
+// for a command its exact words, its folder, its sandbox profile and the scripts that it runs as they are; for a file the same act of the same tool in its folder; for
 // a host the same scheme and host. edits are the files where all needs are edits of files.
 func derive(c Call, asked []tools.Need) (allows, denies *Rule, edits []string) {
 	for _, n := range asked {
@@ -431,7 +440,7 @@ func derive(c Call, asked []tools.Need) (allows, denies *Rule, edits []string) {
 	}
 	n, spec := asked[0], c.Tool.Spec()
 	pair := func(allow, deny map[string]string, most tools.Act, profile string) (*Rule, *Rule, []string) {
-		return &Rule{Effect: Allow, Tool: spec.Name, Params: allow, Most: most, Profile: profile},
+		return &Rule{Effect: Allow, Tool: spec.Name, Params: allow, Most: most, Profile: profile, Scripts: n.Scripts},
 			&Rule{Effect: Deny, Tool: spec.Name, Params: deny}, edits
 	}
 	switch {

@@ -22,7 +22,7 @@ type Assessment struct {
 	Failed *tools.Result
 }
 
-// Assess goes as far as the judgement of a call, which reads no file.
+// Assess goes as far as the judgement of a call, which changes nothing.
 func Assess(host *Host, asked Call) (a Assessment) {
 	c := &call{Call: asked, host: host, ctx: context.Background()}
 	fail := func(err error) Assessment {

@@ -902,7 +902,7 @@ export interface PermissionResult {
   _meta?: AnswerMeta;
 }
 
-/** PermissionRule is a rule about calls of tools. In tandem/permissions/set a client gives tool, params, class, act and profile. */
+/** PermissionRule is a rule about calls of tools. In tandem/permissions/set a client gives tool, params, class, act, profile and scripts. */
 export interface PermissionRule {
   id?: string;
   /** Name or alias; * stands for any letters. */
@@ -919,6 +919,8 @@ export interface PermissionRule {
   act?: 'create' | 'edit' | 'replace';
   /** The only sandbox profile of commands that it allows. */
   profile?: string;
+  /** What the scripts that a command runs must be for it to allow that: their names and a hash. */
+  scripts?: string;
   /** The only folder whose sessions it is for. */
   workspace?: string;
   /** The only files, of an answer. */

@@ -540,7 +540,7 @@ local M = {}
 ---@field outcome tandem.PermissionOutcome
 ---@field _meta? tandem.AnswerMeta
 
---- PermissionRule is a rule about calls of tools. In tandem/permissions/set a client gives tool, params, class, act and profile.
+--- PermissionRule is a rule about calls of tools. In tandem/permissions/set a client gives tool, params, class, act, profile and scripts.
 ---@class tandem.PermissionRule
 ---@field id? string
 ---@field tool string Name or alias; * stands for any letters.
@@ -551,6 +551,7 @@ local M = {}
 ---@field class? 'read'|'write'|'execute'|'network' Only tools of this permission class.
 ---@field act? 'create'|'edit'|'replace' The most that it allows to be done to a file.
 ---@field profile? string The only sandbox profile of commands that it allows.
+---@field scripts? string What the scripts that a command runs must be for it to allow that: their names and a hash.
 ---@field workspace? string The only folder whose sessions it is for.
 ---@field files? string[] The only files, of an answer.
 ---@field turn? integer The only turn, of an answer.
