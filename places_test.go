@@ -97,7 +97,7 @@ func TestFindingS1OnlyPlacesAreOpened(t *testing.T) {
 
 // The program runs no git of its own, so that no configuration of a repository runs through it: it reads .gitignore files itself,
 // and only the doctor asks for the version. The other rooms name git to judge commands of a model.
-func TestCaseG01_G02_G04_G06NoGitOfOurOwn(t *testing.T) {
+func TestCaseG01G02G04G06NoGitOfOurOwn(t *testing.T) {
 	named := map[string]bool{"lspserver/doctor": true, "tools/shell": true, "tools/gate": true}
 	for _, f := range repo(t).code {
 		if !f.product() || named[f.dir] {
