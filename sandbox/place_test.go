@@ -412,7 +412,7 @@ func TestCaseP35Wide(t *testing.T) {
 		"/": true, "/home": true, "/home/u": true, "/home/other": true, "/root": true, "/etc": true, "/etc/nginx/sites": true, "/var": true,
 		"/var/lib": true, "/var/lib/postgresql": true, "/usr": true, "/usr/lib/python3": true, "/usr/local": true, "/usr/local/bin": true, "/opt": true,
 		"/srv": true, "/tmp": true, "/dev": true, "/proc/1": true, "/sys/kernel": true, "/run/user/1000": true, "/boot": true, "/mnt": true,
-		"/home/u/.config": true, "/home/u/project": false, "/home/other/project": false, "/root/project": false, "/var/www/site": false,
+		"/home/u/.config": true, "/home/u/project": false, "/home/other/project": false, "/var/www/site": false,
 		"/usr/local/src/project": false, "/usr/src/linux": false, "/opt/project": false, "/srv/project": false, "/tmp/x": false, "/dev/shm/x": false,
 		"/work": false, "/app": false, "/workspaces/x": false, "/etcetera": false, "/mnt/c": false, "/home/u/.config/other": false,
 	} {
