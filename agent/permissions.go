@@ -33,8 +33,8 @@ type question struct {
 	end   context.CancelCauseFunc
 }
 
-// errGranted ends a question that an answer to another one has answered too.
-var errGranted = errors.New("a rule allows it now")
+// ErrGranted is the cause with which a question ends that an answer to another one has answered too.
+var ErrGranted = errors.New("a rule allows it now")
 
 // Judge implements run.Gate by the present mode and rules.
 func (s *Session) Judge(c gate.Call) gate.Decision {
@@ -143,7 +143,7 @@ func (s *Session) reconsider() {
 	defer s.mu.Unlock()
 	for q := range s.grants.open {
 		if s.policy.Judge(q.about).Verdict == gate.Allow {
-			q.end(errGranted)
+			q.end(ErrGranted)
 		}
 	}
 }
@@ -225,7 +225,7 @@ func (a asker) ask(ctx context.Context, q run.Question) run.Answer {
 		a.s.mu.Unlock()
 	}()
 	answer := a.s.o.Client.Ask(ctx, a.s.o.ID, q)
-	if answer.Outcome != run.Allowed && answer.Outcome != run.Rejected && errors.Is(context.Cause(ctx), errGranted) {
+	if answer.Outcome != run.Allowed && answer.Outcome != run.Rejected && errors.Is(context.Cause(ctx), ErrGranted) {
 		return run.Answer{Outcome: run.Allowed}
 	}
 	return answer

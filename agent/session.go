@@ -161,6 +161,7 @@ func New(o Options) (_ *Session, err error) {
 		jobs:     jobs.New(),
 		cacheKey: fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, o.ID, o.Cwd, date.UnixNano())))[:32],
 	}
+	s.jobs.Changed = func() { s.Tell(Event{Jobs: true}) }
 	for _, path := range slices.Concat([]string{o.Cwd}, o.More) {
 		s.folders = append(s.folders, sandbox.OpenFolder(path))
 	}

@@ -30,7 +30,9 @@ func (f face) Clarify(ctx context.Context, se *backend.Session, q tools.Clarific
 			ctx, cancel = context.WithTimeout(ctx, q.Timeout)
 			defer cancel()
 		}
-		err = call(ctx, s.conn, protocol.SessionClarify, p, &r)
+		if err = call(ctx, s.conn, protocol.SessionClarify, p, &r); err != nil {
+			s.resolved(ctx, id, q.Call)
+		}
 		answer = clone(r.Answer)
 	case len(q.Options) > 0:
 		answer, err = s.questions.clarify(ctx, id, q)

@@ -40,6 +40,7 @@ func (f face) Ask(ctx context.Context, se *backend.Session, q run.Question) run.
 func (s *server) askPermission(ctx context.Context, id string, q run.Question) (run.Answer, error) {
 	var r protocol.PermissionResult
 	if err := call(ctx, s.conn, protocol.SessionRequestPermission, updates.Permission(id, q, s.b.MaxDiff()), &r); err != nil {
+		s.resolved(ctx, id, q.Call.ID)
 		return run.Answer{}, err
 	}
 	answer, ok := updates.Answer(q, r)
@@ -47,6 +48,17 @@ func (s *server) askPermission(ctx context.Context, id string, q run.Question) (
 		s.log.Warn("an answer to a permission request that was not on offer", "outcome", r.Outcome.Outcome)
 	}
 	return answer, nil
+}
+
+// resolved tells the client of a question that ended before it was answered there.
+func (s *server) resolved(ctx context.Context, id, call string) {
+	if ctx.Err() == nil {
+		return
+	}
+	by, option := backend.ResolvedBy(ctx)
+	notify(s, protocol.SessionResolved, protocol.ResolvedParams{
+		SessionID: id, ToolCallID: call, OptionID: string(option), By: by, AlreadyResolved: true,
+	})
 }
 
 // Called sends a notification of each call to clients that subscribed.

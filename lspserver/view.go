@@ -25,7 +25,7 @@ func (f face) View(se *backend.Session) backend.View {
 		Send: func(u protocol.Update) {
 			notify(s, protocol.SessionUpdate, protocol.UpdateParams{SessionID: id, Update: u})
 		},
-		Waiting: s.conn.Backlog, MaxDiff: s.b.MaxDiff,
+		Waiting: s.conn.Backlog, MaxDiff: s.b.MaxDiff, Jobs: func() []protocol.JobState { return updates.Jobs(se.Session) },
 		Guard: func(fn func()) { s.b.Guard("updates", fn) },
 	})}
 }

@@ -34,6 +34,8 @@ type Event struct {
 	Mode    string
 	// Hunks are the files whose hunks, what there is to review of the session's changes, are not what they were.
 	Hunks []string
+	// Jobs says that the commands in the background are not what they were.
+	Jobs bool
 }
 
 // StopReason is why a turn ended; the values are those of the wire.

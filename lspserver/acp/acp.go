@@ -117,7 +117,7 @@ func (f face) View(se *backend.Session) backend.View {
 				s.update(id, p)
 			}
 		},
-		Waiting: s.conn.Backlog, MaxDiff: s.b.MaxDiff,
+		Waiting: s.conn.Backlog, MaxDiff: s.b.MaxDiff, Jobs: func() []protocol.JobState { return updates.Jobs(se.Session) },
 		Guard: func(fn func()) { s.b.Guard("updates", fn) },
 	})}
 }

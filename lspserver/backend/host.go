@@ -40,7 +40,7 @@ func (h host) Ask(ctx context.Context, id string, q run.Question) run.Answer {
 	if err != nil {
 		return run.Answer{Outcome: run.Unavailable}
 	}
-	return h.b.face.Ask(ctx, se, q)
+	return resolveOnce(ctx, h.b.clients(), se, q)
 }
 
 func (h host) Clarify(ctx context.Context, id string, q tools.Clarification) (string, error) {

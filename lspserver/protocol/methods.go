@@ -218,13 +218,15 @@ var (
 	SessionClarify = askClient[ClarifyParams, ClarifyResult]("tandem/session/clarify",
 		"A question of the model's, for a person. To clients that declared clarify; a question with options "+
 			"goes to others by window/showMessageRequest. It is cancelled when its time or the turn is over.")
+	SessionResolved = tellClient[ResolvedParams]("tandem/session/resolved",
+		"A question that the client has not answered needs no answer any more. $/cancelRequest of the question comes before it.")
 )
 
 func sessions() []route {
 	return []route{
 		SessionNew, SessionList, SessionLoad, SessionPrompt, SessionSteer, SessionCancel, SessionSetMode,
 		MentionsComplete, SessionSetModel, SessionClose, SessionDelete, SessionRename, SessionSearch, SessionExport,
-		SessionUpdate, SessionRequestPermission, SessionClarify,
+		SessionUpdate, SessionRequestPermission, SessionClarify, SessionResolved,
 	}
 }
 

@@ -332,6 +332,7 @@ type UpdateMeta struct {
 	Denial       *Denial          `json:"denial,omitempty" doc:"With phase rejected."`
 	Output       string           `json:"output,omitempty" doc:"Text that a running command has printed since the last update."`
 	Turn         int              `json:"turn,omitzero"`
+	Jobs         *[]JobState      `json:"jobs,omitzero" doc:"Of a session_info_update: the commands of the session that run in the background now."`
 }
 
 // Render is how a call can be shown: Markdown, and widgets beside it.
@@ -413,6 +414,15 @@ type ClarifyOption struct {
 // ClarifyResult of tandem/session/clarify.
 type ClarifyResult struct {
 	Answer string `json:"answer" doc:"Text, or the id of an option; empty where the person gave none."`
+}
+
+// ResolvedParams of tandem/session/resolved.
+type ResolvedParams struct {
+	SessionID       string `json:"sessionId"`
+	ToolCallID      string `json:"toolCallId"`
+	OptionID        string `json:"optionId,omitempty" doc:"What another client chose."`
+	By              string `json:"by" doc:"The name of the client that answered; rule: an answer to another question covers this one; end: the turn, the session or the time for it is over."`
+	AlreadyResolved bool   `json:"alreadyResolved" doc:"Always true: an answer that comes now is ignored."`
 }
 
 // ElsewhereParams of tandem/documents/elsewhere.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tandem/agent"
 	"tandem/agent/model"
 	"tandem/filetime/text/show"
 	"tandem/lspserver/protocol"
@@ -200,4 +201,13 @@ func Cost(u model.Usage) *protocol.Cost {
 		return nil
 	}
 	return &protocol.Cost{Amount: u.CostUSD, Currency: "USD"}
+}
+
+// Jobs are the commands that a session runs in the background, at least [].
+func Jobs(s *agent.Session) []protocol.JobState {
+	out := []protocol.JobState{}
+	for _, j := range s.Jobs() {
+		out = append(out, protocol.JobState{SessionID: s.ID(), JobID: j.ID, Title: j.Title})
+	}
+	return out
 }

@@ -79,6 +79,8 @@ type Options struct {
 	Guard func(func())
 	// MaxDiff is how many bytes of a change go out as whole texts.
 	MaxDiff func() int
+	// Jobs are the commands of the session that run in the background.
+	Jobs func() []protocol.JobState
 }
 
 // New makes the stream of a session.
@@ -107,6 +109,9 @@ func (u *Stream) On(e agent.Event) {
 		u.now(protocol.Update{SessionUpdate: "notice", Content: Text(show.Visible(e.Notice, true))}, nil)
 	case e.Mode != "":
 		u.now(protocol.Update{SessionUpdate: "current_mode_update", CurrentModeID: e.Mode}, nil)
+	case e.Jobs:
+		jobs := u.Jobs()
+		u.now(protocol.Update{SessionUpdate: "session_info_update", Meta: &protocol.Meta{Tandem: protocol.UpdateMeta{Jobs: &jobs}}}, nil)
 	}
 }
 

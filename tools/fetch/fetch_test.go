@@ -111,9 +111,16 @@ func TestF174_CaseN01(t *testing.T) {
 		"http://169.254.169.254/latest/meta-data", "http://localhost:22", "http://[::1]", "http://10.0.0.1", "https://192.168.1.1/", "127.0.0.1:80",
 		"http://[::ffff:127.0.0.1]/", "https://a.localhost/", "https://LOCALHOST./", "http://0.0.0.0/", "http://[fe80::1]/", "http://user@[::1]:443/",
 	} {
-		if r := w.Call("fetch", get(u)); r.Error != "NETWORK_DENIED" || r.Reason != "address" {
+		r := w.Call("fetch", get(u))
+		if r.Error != "NETWORK_DENIED" || r.Reason != "address" {
 			t.Errorf("%s: %+v", u, r)
 		}
+		if host, _, ok := strings.Cut(r.Data, " cannot be reached: it "); !ok || strings.Count(r.Data, host) != 1 {
+			t.Errorf("%s is not named once: %s", u, r.Data)
+		}
+	}
+	if r := w.Call("fetch", get("http://localhost:22")); !strings.HasPrefix(r.Data, "localhost cannot be reached: it leads to 127.0.0.1, which is ") {
+		t.Error(r.Data)
 	}
 	if len(w.Asked) != 0 {
 		t.Errorf("asked %d times", len(w.Asked))

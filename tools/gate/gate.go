@@ -284,7 +284,7 @@ func (r ModeRow) of(t tools.Tool, n tools.Need) operation {
 	case tools.Edits:
 		op = operation{what: "changes a file", verdict: r.Edit}
 	case tools.Replaces:
-		op = operation{what: "replaces, deletes or moves a file", verdict: r.Overwrite}
+		op = operation{what: replacing(t.Spec().Kind), verdict: r.Overwrite}
 	case tools.Runs:
 		op = operation{what: "runs a command", verdict: r.Command}
 		if n.Shell.ReadOnly && n.Shell.Forbidden == "" {
@@ -329,6 +329,19 @@ func (r ModeRow) of(t tools.Tool, n tools.Need) operation {
 		each("changes a file that has other names (hard links), which change with it", r.LaterCode)
 	}
 	return op
+}
+
+// replacing is what a tool of a kind does to a file at most. One that writes a whole file may find that there is none yet.
+func replacing(k tools.Kind) string {
+	switch k {
+	case tools.Edit:
+		return "writes a whole file"
+	case tools.Delete:
+		return "deletes a file"
+	case tools.Move:
+		return "moves a file"
+	}
+	return "replaces, deletes or moves a file"
 }
 
 // honest is the need, except that a tool which may change something cannot pass for one that only looks.

@@ -32,6 +32,9 @@ var (
 
 // Jobs are the background commands of one session. All methods may be called concurrently.
 type Jobs struct {
+	// Changed, which may be nil, is called when a job was started or has ended. It must not block.
+	Changed func()
+
 	ctx     context.Context // ends all of them
 	end     context.CancelFunc
 	running sync.WaitGroup
@@ -107,8 +110,16 @@ func (j *Jobs) Start(ctx context.Context, r sandbox.Runner, title string, c sand
 		defer stop()
 		b.outcome = p.Wait()
 		close(b.ended)
+		j.changed()
 	}()
+	j.changed()
 	return b.id, nil
+}
+
+func (j *Jobs) changed() {
+	if j.Changed != nil {
+		j.Changed()
+	}
 }
 
 // admit gives a job its id and its place among those that run.

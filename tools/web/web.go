@@ -142,10 +142,17 @@ func (c Client) Refuses(a netip.Addr) error {
 	return c.Judge(a)
 }
 
-// Unreachable is the refusal of a host whose address is not to be connected to.
+// Unreachable is the refusal of a host, with or without a port, whose address is not to be connected to.
 func Unreachable(host string, err error) error {
-	return tools.Refuse(tools.NetworkDenied, "address", "%s cannot be reached: %v. Only hosts on the public internet are. Tell the user if "+
-		"you need what is there.", show.Visible(host, false), err)
+	why := err.Error()
+	if refused := (*dial.RefusedError)(nil); errors.As(err, &refused) {
+		why = "it is " + refused.Why
+		if name := (&url.URL{Host: host}).Hostname(); name != refused.Addr.String() && host != refused.Addr.String() {
+			why = fmt.Sprintf("it leads to %s, which is %s", refused.Addr, refused.Why)
+		}
+	}
+	return tools.Refuse(tools.NetworkDenied, "address", "%s cannot be reached: %s. Only hosts on the public internet are. Tell the user if "+
+		"you need what is there.", show.Visible(host, false), why)
 }
 
 // Block is a text from outside as the model gets it: in a block that says so, and that the text can neither end nor forge.

@@ -994,6 +994,18 @@ export interface Render {
   widgets?: Widget[];
 }
 
+/** ResolvedParams of tandem/session/resolved. */
+export interface ResolvedParams {
+  sessionId: string;
+  toolCallId: string;
+  /** What another client chose. */
+  optionId?: string;
+  /** The name of the client that answered; rule: an answer to another question covers this one; end: the turn, the session or the time for it is over. */
+  by: string;
+  /** Always true: an answer that comes now is ignored. */
+  alreadyResolved: boolean;
+}
+
 /** ResultMeta is how a call went. */
 export interface ResultMeta {
   effectiveArgs?: unknown;
@@ -1375,6 +1387,8 @@ export interface UpdateMeta {
   /** Text that a running command has printed since the last update. */
   output?: string;
   turn?: number;
+  /** Of a session_info_update: the commands of the session that run in the background now. */
+  jobs?: JobState[];
 }
 
 /** UpdateParams of tandem/session/update. */
@@ -1510,6 +1524,8 @@ export interface ClientRequests {
 export interface ClientNotifications {
   /** News of a session. Streamed text and progress are gathered to at most 30 updates a second; the order is that of the events. */
   'tandem/session/update': UpdateParams;
+  /** A question that the client has not answered needs no answer any more. $/cancelRequest of the question comes before it. */
+  'tandem/session/resolved': ResolvedParams;
   /** The hunks of these files have changed: made, accepted, taken back, or changed by what was typed, at most ten times a second. That they only moved is not told. */
   'tandem/changes/didChange': DidChangeParams;
   /** A file that the agent has seen was read, written, or changed by others. */

@@ -602,6 +602,14 @@ local M = {}
 ---@field markdown string
 ---@field widgets? tandem.Widget[]
 
+--- ResolvedParams of tandem/session/resolved.
+---@class tandem.ResolvedParams
+---@field sessionId string
+---@field toolCallId string
+---@field optionId? string What another client chose.
+---@field by string The name of the client that answered; rule: an answer to another question covers this one; end: the turn, the session or the time for it is over.
+---@field alreadyResolved boolean Always true: an answer that comes now is ignored.
+
 --- ResultMeta is how a call went.
 ---@class tandem.ResultMeta
 ---@field effectiveArgs? any
@@ -879,6 +887,7 @@ local M = {}
 ---@field denial? tandem.Denial With phase rejected.
 ---@field output? string Text that a running command has printed since the last update.
 ---@field turn? integer
+---@field jobs? tandem.JobState[] Of a session_info_update: the commands of the session that run in the background now.
 
 --- UpdateParams of tandem/session/update.
 ---@class tandem.UpdateParams
@@ -1111,6 +1120,7 @@ M.ClientRequests = {
 --- What the server tells.
 M.ClientNotifications = {
   'tandem/session/update',
+  'tandem/session/resolved',
   'tandem/changes/didChange',
   'tandem/fileTime',
   'tandem/tools/event',
