@@ -81,7 +81,7 @@ func TestJobsAreTold(t *testing.T) {
 	}}
 	r := start(t, o, own(t, "{}"))
 	s := r.session(nil)
-	want := protocol.JobState{SessionID: s, JobID: "job_1", Title: "sleep 8123458"}
+	want := protocol.JobState{SessionID: s, JobID: "job_1", Title: "$ sleep 8123458"}
 	if got := r.call(s, "bash", `{"command": "sleep 8123458", "background": true}`); !got.Success {
 		t.Fatal(got.raw)
 	}

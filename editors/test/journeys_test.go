@@ -92,27 +92,152 @@ say Then not.
 	})
 }
 
-// "Always" is kept as the rule that the question shows, and :Tandem permissions takes it back.
+// "Always" is kept as the rule that the question shows: it is not asked again, :Tandem permissions lists the rule and takes it back,
+// and then it is asked again.
 func TestF204NvimAlways(t *testing.T) {
 	eachNvim(t, func(t *testing.T, nvim string) {
 		e := session(t, nvim, "ask", `call read_file {"path":"cart.go"}
 
 `+mendTotal+`say Mended.
 
-say Again.
+`+mendCount+`say Again.
+
+call edit_file {"path":"cart.go","old_text":"n := len(items)","new_text":"m := len(items)"}
+
+say Not any more.
 `, options{files: map[string]string{"cart.go": shop}, open: "cart.go"})
 		e.ex("Tandem fix Total")
-		e.see(`Always allow in this workspace: edit_file \*`)
-		e.choose(6)
+		e.see(`7  Always allow in this workspace: edit_file \*`)
+		e.show("the question")
+		e.choose(7)
 		e.see(`Mended\.`)
 		e.turn(1)
-		e.lua("(function() vim.ui.select = function(items, o, done) _G.picked = (o.format_item or tostring)(items[#items]); done(items[#items], #items) end return 1 end)()")
+		e.ex("Tandem fix Count")
+		e.see(`Again\.`) // unasked
+		e.turn(2)
 		e.ex("Tandem permissions")
-		e.until("the rule is taken back", func() bool { return e.try("tostring(_G.picked)") == "Take it back" })
+		e.see(`(?s)Permission rules.*1: allow edit_file \*  \(`)
+		e.show("the rules")
+		e.text("1")
+		e.keys("Enter")
+		e.see(`2: Take it back`)
+		e.text("2")
+		e.keys("Enter")
 		e.see(`the rule was taken back`)
-		e.lua("(function() _G.picked = nil return 1 end)()")
 		e.ex("Tandem permissions")
 		e.see(`there are no permission rules`)
+		e.ex("Tandem rename it")
+		e.see(`(?s)Tandem asks.*7  Always allow in this workspace: edit_file \*`)
+		e.choose(2)
+		e.see(`Not any more\.`)
+	})
+}
+
+// A refusal says why: the agent reads it and goes on by it.
+func TestNvimRejectAndSayWhy(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		e := session(t, nvim, "ask", `call read_file {"path":"cart.go"}
+
+`+mendTotal+`see /The user says: keep it as it is/
+say As you like.
+`, options{files: map[string]string{"cart.go": shop}, open: "cart.go"})
+		e.ex("Tandem fix Total")
+		e.see(`3  Reject, and say why …`)
+		e.choose(3)
+		e.see(`Reject, and tell the agent why`)
+		e.text("keep it as it is")
+		e.show("the reason")
+		e.keys("Enter")
+		e.see(`As you like\.`)
+		e.turn(1)
+		e.holds("cart.go", shop, "after the refusal")
+	})
+}
+
+// Of two questions that stand, the answer to one covers the other, which goes away; and a cancelled turn takes its questions along.
+func TestF216NvimQuestionsGoAway(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		const two = `call write_file {"path":"one.txt","content":"1\n"}
+call write_file {"path":"two.txt","content":"2\n"}
+
+`
+		e := session(t, nvim, "ask", two+`say Both are there.
+
+call bash {"command":"touch never.txt"}
+
+say not said
+`, options{files: map[string]string{"cart.go": shop}, open: "cart.go"})
+		waiting := func(n string) {
+			t.Helper()
+			e.until(n+" questions wait", func() bool {
+				return e.try("require('tandem.question').waiting(require('tandem.client').all()[1].session)") == n
+			})
+		}
+		e.ex("Tandem two files")
+		waiting("2")
+		e.see(`4  Allow all edits of this turn`)
+		e.choose(4)
+		e.see(`Both are there\.`)
+		e.turn(1)
+		waiting("0")
+		if e.disk("one.txt") != "1\n" || e.disk("two.txt") != "2\n" {
+			t.Error("they are not written")
+		}
+		e.ex("Tandem a command")
+		waiting("1")
+		e.ex("Tandem stop")
+		e.see(`■ Stopped\.`)
+		waiting("0")
+	})
+}
+
+// Commands in the background are counted above the chat and listed, and one can be ended.
+func TestNvimJobs(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		e := session(t, nvim, "auto", `call bash {"command":"sleep 8123459","background":true}
+
+say It runs.
+`, options{files: map[string]string{"a.txt": "one\n"}, open: "a.txt"})
+		e.ex("Tandem jobs")
+		e.see(`no command runs in the background`)
+		e.ex("Tandem go")
+		e.see(`It runs\.`)
+		e.turn(1)
+		e.see(`(?m)1 job$`)
+		e.ex("Tandem jobs")
+		e.see(`(?s)Commands in the background.*1: job_1  \$ sleep 8123459`)
+		e.show("the jobs")
+		e.text("1")
+		e.keys("Enter")
+		e.see(`2: End it`)
+		e.text("2")
+		e.keys("Enter")
+		e.see(`job_1 has ended`)
+		e.until("the command is gone", func() bool { return !sleeps("8123459") })
+		e.until("nothing is counted", func() bool { return !strings.Contains(e.screen(), "1 job") })
+	})
+}
+
+// In the mode plan a change is refused in plain words, and the mode can be left.
+func TestNvimPlan(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		e := session(t, nvim, "ask", `call write_file {"path":"new.txt","content":"x\n"}
+
+say I would write it.
+`, options{files: map[string]string{"a.txt": "one\n"}, open: "a.txt"})
+		e.ex("Tandem")
+		e.ex("Tandem mode plan")
+		e.see(`Tandem model.txt · plan`)
+		e.ex("Tandem write")
+		e.see(`I would write it\.`)
+		e.turn(1)
+		e.see(`(?s)The mode is plan`)
+		e.show("the refusal")
+		if _, err := os.Stat(e.path("new.txt")); err == nil {
+			t.Error("it was written")
+		}
+		e.ex("Tandem mode ask")
+		e.see(`Tandem model.txt · ask`)
 	})
 }
 

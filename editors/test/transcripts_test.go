@@ -161,7 +161,7 @@ func pick(e *terminal, question, answer json.RawMessage) {
 	}
 	e.t.Helper()
 	var asked struct {
-		Options []struct{ ID, OptionID string }
+		Options []struct{ ID, OptionID, Kind string }
 	}
 	var given struct {
 		Answer  string
@@ -169,10 +169,14 @@ func pick(e *terminal, question, answer json.RawMessage) {
 	}
 	decode(e.t, question, &asked)
 	decode(e.t, answer, &given)
-	for i, o := range asked.Options {
-		if o.ID+o.OptionID == given.Answer+given.Outcome.OptionID {
-			e.choose(i + 1)
+	row := 0
+	for _, o := range asked.Options {
+		if row++; o.ID+o.OptionID == given.Answer+given.Outcome.OptionID {
+			e.choose(row)
 			return
+		}
+		if o.Kind == "reject_once" {
+			row++ // the refusal that says why
 		}
 	}
 	e.t.Fatalf("%s is none of %s", answer, question)

@@ -30,7 +30,6 @@ func ResolvedBy(ctx context.Context) (by string, option run.Option) {
 	return "end", ""
 }
 
-
 // resolveOnce puts a question to all clients at the same time (ResolveOnce). The first that a person answers counts and ends the
 // question at the others, whose answers are ignored from then on. Where no person answers, it is Unanswered, or Unavailable where
 // nobody could be asked anywhere.

@@ -76,7 +76,7 @@ var failures = map[string]string{
 	"GATE_DENIED/protected":  "No tool may do this, in any mode. Nothing was done.",
 	"GATE_DENIED/too_large":  "The change is too large to be shown, so you were not asked. Nothing was done.",
 	"GATE_DENIED/sandbox":    "The sandbox that the command needs is not there. Nothing was run.",
-	"PLAN_MODE":              "The session only plans, and this cannot be planned. Change the mode to allow it.",
+	"PLAN_MODE":              "The mode is plan: nothing is changed or run. Choose another mode to allow it.",
 	"OUTSIDE_ROOTS":          "The path is outside the folders of this session. The setting readRoots adds folders.",
 	"OUTSIDE_ROOTS/replaced": "The folder was deleted and made anew. Open the session again or begin a new one. Nothing was done.",
 	"OUTSIDE_WRITE_ROOTS":    "The path is outside the folders that may be changed. The setting writeRoots adds folders.",

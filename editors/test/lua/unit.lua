@@ -850,14 +850,14 @@ local function ask(instance, id, more)
     sessionId = 's',
     toolCall = { toolCallId = id, title = 'Run ' .. id, rawInput = { command = command } },
     options = OPTIONS,
-  }, more or {}), function(outcome)
-    answered = outcome
+  }, more or {}), function(result)
+    answered = result
   end)
   return function()
     eventually('question ' .. id .. ' is answered', function()
       return answered ~= nil
     end)
-    return answered
+    return answered.outcome, answered._meta
   end
 end
 
@@ -871,7 +871,8 @@ test('FindingS4 a question shows all of a command and what is hidden in it; a nu
   DANGEROUS: it deletes
 
  1  Allow
- 2  Reject]])
+ 2  Reject
+ 3  Reject, and say why …]])
   press('<CR>') -- no option is chosen
   equal(question.waiting('s'), 1)
   press('1<CR>')
@@ -932,6 +933,29 @@ test('FindingS17 a question that is higher than its window is allowed when all o
   has_keyboard('Edit f')
   press('2<CR>')
   equal(answer(), { outcome = 'selected', optionId = 'reject_once' })
+end)
+
+test('a refusal can say why; words that are not sent leave the question open', function()
+  local instance = new_instance('q6')
+  local answer = ask(instance, 'w1')
+  has_keyboard('w1')
+  press('3<CR>')
+  equal(vim.bo.filetype, 'tandem-prompt')
+  press('<CR>') -- nothing is written
+  equal(vim.bo.filetype, 'tandem-prompt')
+  press('<Esc>')
+  equal(question.waiting('s'), 1)
+  eventually('the question is back', function()
+    question.answer()
+    return vim.bo.filetype == 'tandem-question'
+  end)
+  has_keyboard('w1')
+  press('3<CR>')
+  api.nvim_buf_set_lines(0, 0, -1, true, { 'use make', 'instead' })
+  press('<CR>')
+  local outcome, meta = answer()
+  equal(outcome, { outcome = 'selected', optionId = 'reject_once' })
+  equal(meta, { tandem = { feedback = 'use make\ninstead' } })
 end)
 
 test('one question is asked at a time, a withdrawn one is cancelled, Escape leaves it open', function()

@@ -58,7 +58,7 @@ export const FAILURES: Readonly<Record<string, string>> = {
   'OUTSIDE_WRITE_ROOTS': 'The path is outside the folders that may be changed. The setting writeRoots adds folders.',
   'PATCH_FAILED': 'The patch does not fit the files. Nothing was changed.',
   'PATCH_PARSE_ERROR': 'The patch is malformed. Nothing was changed.',
-  'PLAN_MODE': 'The session only plans, and this cannot be planned. Change the mode to allow it.',
+  'PLAN_MODE': 'The mode is plan: nothing is changed or run. Choose another mode to allow it.',
   'PROTECTED_PATH': 'This path is protected. Nothing was changed.',
   'READ_ERROR': 'This could not be read.',
   'READ_ERROR/eacces': 'You have no permission to read this. Check the permissions of the file.',

@@ -21,6 +21,8 @@ local modern = vim.fn.has('nvim-0.11') == 1
 ---@field models? tandem.ModelChoice[]
 ---@field usage? tandem.Usage of the turn
 ---@field cost? tandem.Cost of the session
+---@field jobs tandem.JobState[] the commands that its session runs in the background
+---@field sandbox? tandem.SandboxState
 ---@field later? tandem.ContentBlock[] the next prompt
 ---@field quiet? boolean it was started only to see whether changes wait: nothing is said, and where none do it ends
 ---@field private loading? {id: string, updates: tandem.Update[]} the session that is being loaded
@@ -157,6 +159,9 @@ vim.lsp.protocol.ErrorCodes[REQUEST_FAILED] = vim.lsp.protocol.ErrorCodes[REQUES
 local MESSAGE_HIGHLIGHT = { 'DiagnosticError', 'DiagnosticWarn', 'DiagnosticInfo' }
 local MESSAGE_LEVEL = { vim.log.levels.ERROR, vim.log.levels.WARN }
 
+--- What is said of a question that ended without an answer here, by who or what ended it; another client by its name.
+local RESOLVED = { ['end'] = '', rule = 'your answer to another question covers this one' }
+
 ---@return table<string, function>
 function Instance:handlers()
   local on = {}
@@ -198,17 +203,21 @@ function Instance:handlers()
   on['tandem/session/requestPermission'] = function(params)
     -- What the question shows is not yet what the call did.
     self.chat:call(vim.tbl_extend('force', params.toolCall, { content = {} }))
-    return {
-      outcome = await(function(done)
-        require('tandem.question').permission(self, params, done)
-      end),
-    }
+    return await(function(done)
+      require('tandem.question').permission(self, params, done)
+    end)
   end
   on['tandem/session/clarify'] = function(params)
     local answer = await(function(done)
       require('tandem.question').clarify(self, params, done)
     end)
     return { answer = answer or '' }
+  end
+  on['tandem/session/resolved'] = function(params)
+    if require('tandem.question').withdraw(params.sessionId, params.toolCallId) and RESOLVED[params.by] ~= '' then
+      local by = RESOLVED[params.by] or require('tandem.visible').line(params.by) .. ' has answered'
+      require('tandem.chat').tell(by .. ', so you are not asked any more')
+    end
   end
   on['tandem/session/update'] = function(params)
     if self.loading and params.sessionId == self.loading.id then
@@ -242,6 +251,9 @@ function Instance:show(update)
     return require('tandem.status').changed()
   elseif update.sessionUpdate == 'usage_update' then
     self.usage, self.cost = update.usage or self.usage, update.cost or self.cost
+    return require('tandem.status').changed()
+  elseif update.sessionUpdate == 'session_info_update' then
+    self.jobs = vim.tbl_get(update, '_meta', 'tandem', 'jobs') or self.jobs
     return require('tandem.status').changed()
   end
   self.chat:update(update)
@@ -345,8 +357,24 @@ function Instance:adopt(result)
   self.modes = vim.tbl_get(result, 'modes', 'availableModes')
   self.model = vim.tbl_get(result, 'models', 'currentModelId')
   self.models = vim.tbl_get(result, 'models', 'availableModels')
+  self.jobs = {}
   self.review:start()
+  self:look()
   require('tandem.status').changed()
+end
+
+--- Asks the server what confines commands, and which run in the background.
+function Instance:look()
+  self:request('tandem/status', vim.empty_dict(), function(err, result)
+    if err then
+      return
+    end
+    self.sandbox = result.sandbox
+    self.jobs = vim.tbl_filter(function(job)
+      return job.sessionId == self.session
+    end, result.jobs or {})
+    require('tandem.status').changed()
+  end)
 end
 
 --- Begins a session. The remarks are said in its chat.
@@ -670,7 +698,7 @@ function M.ensure(root, callback, quiet)
   if not instance then
     chats[root] = chats[root] or require('tandem.chat').new(vim.fs.basename(root))
     instance = setmetatable({
-      root = root, chat = chats[root], running = false, waiting = {}, after = {}, quiet = quiet,
+      root = root, chat = chats[root], running = false, jobs = {}, waiting = {}, after = {}, quiet = quiet,
     }, Instance)
     instance.review = require('tandem.review').new(instance)
     instance.chat.instance = instance

@@ -255,6 +255,13 @@ function M.permissions()
   end)
 end
 
+--- Lists the commands that go on in the background; one can be ended.
+function M.jobs()
+  with_session(function(instance)
+    require('tandem.jobs').choose(instance)
+  end)
+end
+
 ---@param instance tandem.Instance
 local function undo(instance)
   -- With no turn named it is the last one whose changes still stand.

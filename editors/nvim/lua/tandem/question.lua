@@ -15,10 +15,10 @@ local M = {}
 ---@field call string
 ---@field title string
 ---@field body fun(p: tandem.Sheet)
----@field options {id?: string, name: string, allows?: boolean, opens?: boolean}[]
+---@field options {id?: string, name: string, allows?: boolean, opens?: boolean, words?: boolean}[] with `words` some are written
 ---@field unseen? string what is asked about, which is too large for the window: nothing allows it before it was opened
 ---@field heading? string what stands over words of the person's own
----@field respond? fun(answer?: string) nil once it is answered; called with nil where nobody answers
+---@field respond? fun(answer?: string, words?: string) nil once it is answered; called with nil where nobody answers
 ---@field offered? boolean it has taken the keyboard once
 ---@field hidden? boolean somebody has closed its window
 ---@field writing? boolean the answer is being written
@@ -37,6 +37,9 @@ local SETTLE_MS = 300
 
 --- A command of more lines is told to go on below.
 local MANY_LINES = 40
+
+--- What stands over the words that go with a refusal.
+local REASON = 'Reject, and tell the agent why'
 
 --- What stands before a line that belongs to the one above.
 local GOES_ON = '  ┆ '
@@ -158,7 +161,8 @@ end
 
 ---@param question tandem.Question
 ---@param given? string
-local function answer(question, given)
+---@param words? string
+local function answer(question, given, words)
   local respond = question.respond
   question.respond = nil
   for i, other in ipairs(queue) do
@@ -172,7 +176,7 @@ local function answer(question, given)
   end
   if respond then
     question.instance.chat:asking(question.call, false)
-    respond(given)
+    respond(given, words)
   end
   require('tandem.status').changed()
 end
@@ -187,13 +191,14 @@ local function later()
 end
 
 ---@param question tandem.Question
-local function in_own_words(question)
+---@param id? string the option that the words go with; without one they are the answer
+local function in_own_words(question, id)
   hide()
   question.writing = true
   require('tandem.prompt').open({
-    title = question.heading or question.title,
+    title = id and REASON or question.heading or question.title,
     on_submit = function(text)
-      answer(question, text)
+      answer(question, id or text, id and text)
     end,
     on_close = function()
       question.writing = false
@@ -259,6 +264,8 @@ local function confirm()
     api.nvim_win_set_cursor(0, { first_unseen(question), 0 })
     vim.cmd('normal! zt')
     require('tandem.chat').tell('not all of it was on the screen; here is the next part')
+  elseif option and option.words then
+    in_own_words(question, option.id)
   elseif option then
     answer(question, option.id)
   elseif row then
@@ -561,26 +568,31 @@ local function permission(question, params)
   end
 end
 
---- Asks whether a tool call may run. respond is called once, now or later, with an ACP permission outcome; where nobody
---- answers it is cancelled.
+--- Asks whether a tool call may run. respond is called once, now or later; where nobody answers the outcome is cancelled.
 ---@param instance tandem.Instance
 ---@param params tandem.PermissionParams
----@param respond fun(outcome: tandem.PermissionOutcome)
+---@param respond fun(result: tandem.PermissionResult)
 function M.permission(instance, params, respond)
   local options = {}
-  for i, option in ipairs(params.options or {}) do
-    options[i] = { id = option.optionId, name = option.name, allows = vim.startswith(option.kind or '', 'allow') }
+  for _, option in ipairs(params.options or {}) do
+    options[#options + 1] = { id = option.optionId, name = option.name, allows = vim.startswith(option.kind or '', 'allow') }
+    if option.kind == 'reject_once' then
+      options[#options + 1] = { id = option.optionId, name = option.name .. ', and say why …', words = true }
+    end
   end
   if #options == 0 then
-    return respond({ outcome = 'cancelled' })
+    return respond({ outcome = { outcome = 'cancelled' } })
   end
   local question = { ---@type tandem.Question
     instance = instance,
     session = params.sessionId,
     call = vim.tbl_get(params, 'toolCall', 'toolCallId'),
     options = options,
-    respond = function(id)
-      respond(id and { outcome = 'selected', optionId = id } or { outcome = 'cancelled' })
+    respond = function(id, words)
+      respond({
+        outcome = id and { outcome = 'selected', optionId = id } or { outcome = 'cancelled' },
+        _meta = words and { tandem = { feedback = words } },
+      })
     end,
   }
   permission(question, params)
@@ -646,12 +658,16 @@ end
 --- Takes back the questions of a session, or those of one of its calls, that are still open.
 ---@param session string
 ---@param call? string
+---@return boolean any
 function M.withdraw(session, call)
+  local any = false
   for _, question in ipairs(vim.list_slice(queue)) do
     if question.session == session and (not call or question.call == call) then
       answer(question)
+      any = true
     end
   end
+  return any
 end
 
 return M

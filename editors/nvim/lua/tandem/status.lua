@@ -75,9 +75,16 @@ function M.winbar()
     parts[#parts + 1] = ('%%<%%#TandemDim#%s · %s%%* '):format(plain(vim.fs.basename(it.model)), plain(it.mode or ''))
   end
   parts[#parts + 1] = '%='
+  if it.sandbox and it.sandbox.level ~= 'full' then
+    local level = it.sandbox.level == 'none' and 'no sandbox' or 'sandbox: ' .. it.sandbox.level
+    parts[#parts + 1] = ('%%#TandemWaiting#%s%%*  '):format(plain(level))
+  end
   local spent = used(it)
   if spent then
     parts[#parts + 1] = ('%%#TandemDim#%s%%*  '):format(plain(spent))
+  end
+  if #it.jobs > 0 then
+    parts[#parts + 1] = ('%%#TandemRunning#%d job%s%%*  '):format(#it.jobs, #it.jobs == 1 and '' or 's')
   end
   local _, hunks = it.review:pending()
   if hunks > 0 then
