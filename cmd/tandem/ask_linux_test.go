@@ -127,7 +127,7 @@ func (y *tty) person() (p *terminal.Person, waits chan chan struct{}) {
 // askInto sends the answer, which is a no where nobody can be asked.
 func askInto(ctx context.Context, p *terminal.Person, q protocol.PermissionParams, answer chan<- bool) {
 	go func() {
-		option, err := p.Permission(ctx, q)
+		option, _, err := p.Permission(ctx, q)
 		answer <- option == "allow_once" && err == nil
 	}()
 }
@@ -364,6 +364,31 @@ func TestF204AnswersAtTheTerminal(t *testing.T) {
 	}
 }
 
+// A refusal at the terminal says why, in the letters that were typed, and the model reads it.
+func TestTheTerminalRejectsAndSaysWhy(t *testing.T) {
+	const script = `call write_file {"path": "a", "content": "x"}` + "\n\nsee /The user says: Not in A, in B\\./\nsay Done.\n"
+	cmd := runs(t, script)
+	y := newTTY(t, 24, 100)
+	y.on(cmd)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if asked := y.await("Allow? [y/N] "); !strings.Contains(asked, "\n  w: Reject, and say why\n") {
+		t.Errorf("asked %q", asked)
+	}
+	y.press("w\n")
+	y.await("Why, or what instead? ")
+	y.press(" Not in A, in B.\n")
+	if err := cmd.Wait(); err != nil || !strings.Contains(out.String(), "Done.") {
+		t.Error(err, out.String())
+	}
+	if _, err := os.Stat(filepath.Join(cmd.Dir, "a")); err == nil {
+		t.Error("it was written")
+	}
+}
+
 // The end of a turn takes back the question that stands, and what came meanwhile is printed.
 func TestFindingS3TheEndPrintsWhatWaits(t *testing.T) {
 	y := newTTY(t, 24, 100)
@@ -377,7 +402,7 @@ func TestFindingS3TheEndPrintsWhatWaits(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		outcome <- o
+		outcome <- o.Outcome
 	}
 	go ask()
 	close(<-waits)

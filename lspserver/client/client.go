@@ -21,7 +21,7 @@ type Handlers struct {
 	// Update gets every tandem/session/update, in order; it must not block.
 	Update func(protocol.UpdateParams)
 	// Permission answers tandem/session/requestPermission. The error ErrNobody says that nobody can be asked.
-	Permission func(context.Context, protocol.PermissionParams) (protocol.PermissionOutcome, error)
+	Permission func(context.Context, protocol.PermissionParams) (protocol.PermissionResult, error)
 	// Buffer is the document that is open.
 	Buffer *Buffer
 	// Message gets what window/showMessage and window/logMessage say; it must not block.
@@ -42,11 +42,7 @@ func Dial(ctx context.Context, rwc io.ReadWriteCloser, folder string, options js
 		wire.Notify(r, "tandem/session/update", func(_ context.Context, p protocol.UpdateParams) { h.Update(p) })
 	}
 	if h.Permission != nil {
-		wire.Handle(r, "tandem/session/requestPermission",
-			func(ctx context.Context, p protocol.PermissionParams) (protocol.PermissionResult, error) {
-				outcome, err := h.Permission(ctx, p)
-				return protocol.PermissionResult{Outcome: outcome}, err
-			})
+		wire.Handle(r, "tandem/session/requestPermission", h.Permission)
 	}
 	if h.Permission != nil { // a question of two answers, the first of which refuses, is one of those
 		wire.Handle(r, "window/showMessageRequest",
@@ -54,14 +50,14 @@ func Dial(ctx context.Context, rwc io.ReadWriteCloser, folder string, options js
 				if len(p.Actions) != 2 {
 					return nil, ErrNobody
 				}
-				outcome, err := h.Permission(ctx, protocol.PermissionParams{
+				answer, err := h.Permission(ctx, protocol.PermissionParams{
 					ToolCall: protocol.Update{Title: p.Message, Kind: "other"},
 					Options: []protocol.PermissionOption{
 						{OptionID: "allow_once", Name: p.Actions[1].Title, Kind: "allow_once"},
 						{OptionID: "reject_once", Name: p.Actions[0].Title, Kind: "reject_once"},
 					},
 				})
-				if err != nil || outcome.OptionID != "allow_once" {
+				if err != nil || answer.Outcome.OptionID != "allow_once" {
 					return &p.Actions[0], err
 				}
 				return &p.Actions[1], nil

@@ -77,13 +77,16 @@ var letters = [...]struct{ letter, option string }{
 	{"t", "allow_turn"}, {"f", "allow_files"}, {"s", "allow_session"}, {"a", "allow_always"}, {"d", "reject_always"},
 }
 
-// Permission asks whether a call may go on, and gives the id of the answer. All of what it would do is shown first, page by page;
-// anything but an answer that was offered after the last page is a no, and so is the end of ctx. An error says why nobody can be
-// asked.
-func (p *Person) Permission(ctx context.Context, q protocol.PermissionParams) (option string, err error) {
+// why is what is typed to reject and say why.
+const why = "w"
+
+// Permission asks whether a call may go on, and gives the id of the answer and what the person wrote with it. All of what it would do
+// is shown first, page by page; anything but an answer that was offered after the last page is a no, and so is the end of ctx. An
+// error says why nobody can be asked.
+func (p *Person) Permission(ctx context.Context, q protocol.PermissionParams) (option, words string, err error) {
 	const no = "reject_once"
 	if err := p.drop(); err != nil {
-		return no, err
+		return no, "", err
 	}
 	height, columns := p.size()
 	if columns <= 0 {
@@ -102,22 +105,31 @@ func (p *Person) Permission(ctx context.Context, q protocol.PermissionParams) (o
 		}
 		more, ok := p.line(ctx, fmt.Sprintf("-- %d of %d rows. Enter shows more, n denies: ", to, len(all)))
 		if !ok || more != "" {
-			return no, nil
+			return no, "", nil
 		}
 	}
 	answer, ok := p.line(ctx, "Allow? [y/N] ")
+	answer = strings.ToLower(answer)
 	switch {
 	case !ok:
-		return no, nil
+		return no, "", nil
 	case answer == "y" || answer == "yes":
-		return "allow_once", nil
+		return "allow_once", "", nil
+	case answer == why && explains(q):
+		words, _ = p.line(ctx, "Why, or what instead? ")
+		return no, words, nil
 	}
 	for _, l := range letters {
 		if answer == l.letter && slices.ContainsFunc(q.Options, func(o protocol.PermissionOption) bool { return o.OptionID == l.option }) {
-			return l.option, nil
+			return l.option, "", nil
 		}
 	}
-	return no, nil
+	return no, "", nil
+}
+
+// explains says that a refusal can come with words: the question is about a call, whose model reads them.
+func explains(q protocol.PermissionParams) bool {
+	return q.ToolCall.ToolCallID != "" && slices.ContainsFunc(q.Options, func(o protocol.PermissionOption) bool { return o.OptionID == "reject_once" })
 }
 
 // line prompts for a line that is typed from now on. ok is false where none came. Once ctx has ended, a read of the terminal
@@ -154,7 +166,7 @@ func (p *Person) read() (line string, ok bool) {
 		n, err := p.in.Read(one)
 		switch {
 		case n > 0 && one[0] == '\n':
-			return strings.ToLower(strings.TrimSpace(string(typed))), true
+			return strings.TrimSpace(string(typed)), true
 		case n > 0:
 			typed = append(typed, one[0])
 		case err != nil:
@@ -198,6 +210,9 @@ func question(q protocol.PermissionParams, columns int) []string {
 			raw = fmt.Append(nil, call.RawInput)
 		}
 		out = append(out, between("the arguments, ", string(raw), columns)...)
+	}
+	if explains(q) {
+		out = append(out, "  "+why+": Reject, and say why")
 	}
 	for _, l := range letters {
 		for _, o := range q.Options {

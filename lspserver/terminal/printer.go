@@ -162,7 +162,7 @@ func last(text string) string {
 func (p *Printer) message(s string) { p.Infof("! %s", s) }
 
 // permission asks the person. Nothing else is printed meanwhile.
-func (p *Printer) permission(ctx context.Context, q protocol.PermissionParams) (protocol.PermissionOutcome, error) {
+func (p *Printer) permission(ctx context.Context, q protocol.PermissionParams) (protocol.PermissionResult, error) {
 	p.asking.Lock()
 	defer p.asking.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
@@ -174,7 +174,7 @@ func (p *Printer) permission(ctx context.Context, q protocol.PermissionParams) (
 		cancel()
 	}
 	p.mu.Unlock()
-	option, err := p.person.Permission(ctx, q)
+	option, words, err := p.person.Permission(ctx, q)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked = false
@@ -189,11 +189,15 @@ func (p *Printer) permission(ctx context.Context, q protocol.PermissionParams) (
 			p.newline()
 			fmt.Fprintf(p.info, "! %v, so nobody can be asked, and what needs permission is refused\n", err)
 		}
-		return protocol.PermissionOutcome{}, client.ErrNobody
+		return protocol.PermissionResult{}, client.ErrNobody
 	case ctx.Err() != nil:
-		return protocol.PermissionOutcome{Outcome: "cancelled"}, nil
+		return protocol.PermissionResult{Outcome: protocol.PermissionOutcome{Outcome: "cancelled"}}, nil
 	}
-	return protocol.PermissionOutcome{Outcome: "selected", OptionID: option}, nil
+	r := protocol.PermissionResult{Outcome: protocol.PermissionOutcome{Outcome: "selected", OptionID: option}}
+	if words != "" {
+		r.Meta = &protocol.AnswerMeta{Tandem: protocol.AnswerWords{Feedback: words}}
+	}
+	return r, nil
 }
 
 // contentText is the text of a content block that came as free JSON.

@@ -5,6 +5,7 @@ import type { Actions } from './actions.ts';
 import { handleApplyEdit, watchTyping } from './apply.ts';
 import { registerChat } from './chat/view.ts';
 import { serveDocuments } from './documents.ts';
+import { showJobs } from './jobs.ts';
 import { Keys } from './keys.ts';
 import { lend, lendable } from './model.ts';
 import type { ModelStreamParams, ModelStreamResult } from './protocol.ts';
@@ -93,6 +94,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   command('newSession', () => chat.newSession());
   command('sessions', () => chat.chooseSession());
   command('permissions', () => showRules(backend, chat.currentSession()));
+  command('jobs', () => showJobs(backend));
   command('stop', () => chat.stop());
   command('acceptHunk', (uri?: string, id?: string) => review.decideHunk('accept', uri, id));
   command('rejectHunk', (uri?: string, id?: string) => review.decideHunk('reject', uri, id));

@@ -3,7 +3,10 @@
 import * as vscode from 'vscode';
 import type { Chat } from './actions.ts';
 import type { Backend, BackendState } from './backend.ts';
+import type { StatusResult } from './protocol.ts';
 import type { Review } from './review.ts';
+import { visible } from './chat/visible.ts';
+import type { UpdateParams } from './chat/wire.ts';
 
 const MODES: Record<string, string> = {
   ask: 'asks before changes and commands',
@@ -24,6 +27,8 @@ const WORDS: Record<BackendState, string> = {
 export class Status implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('tandem.status', vscode.StatusBarAlignment.Right, 90);
   private readonly disposables: vscode.Disposable[];
+  /** What the server said of itself last. */
+  private server?: Pick<StatusResult, 'sandbox' | 'jobs'>;
 
   constructor(
     private readonly backend: Backend,
@@ -33,11 +38,17 @@ export class Status implements vscode.Disposable {
     this.item.name = 'Tandem';
     this.item.command = 'tandem.menu';
     const draw = () => this.draw();
+    const look = () => void this.look();
     this.disposables = [
       this.item,
-      backend.onState(draw),
-      chat.onRunning(draw),
-      chat.onSession(draw),
+      backend.onState(look),
+      chat.onRunning(look),
+      chat.onSession(look),
+      backend.onNotification<UpdateParams>('tandem/session/update', ({ update }) => {
+        if (update.sessionUpdate === 'session_info_update' && update._meta?.tandem?.jobs) {
+          look();
+        }
+      }),
       review.onChanged(draw),
       vscode.workspace.onDidGrantWorkspaceTrust(draw),
     ];
@@ -49,13 +60,22 @@ export class Status implements vscode.Disposable {
     this.disposables.forEach((one) => one.dispose());
   }
 
+  /** Asks the server what confines commands, and which of them run in the background. */
+  private async look(): Promise<void> {
+    this.draw();
+    const running = this.backend.state === 'running';
+    this.server = running ? await this.backend.request<StatusResult>('tandem/status', {}).catch(() => undefined) : undefined;
+    this.draw();
+  }
+
   private draw(): void {
     const { state, failure } = this.backend;
     const { files, hunks } = this.review.pending;
     const bad = state === 'failed' || state === 'missing';
     const busy = state === 'starting' || (state === 'running' && this.chat.running);
     const icon = bad ? '$(error)' : busy ? '$(loading~spin)' : '$(sparkle)';
-    this.item.text = `${icon} Tandem${hunks > 0 ? ` ${hunks}` : ''}`;
+    const { sandbox, jobs = [] } = this.server ?? {};
+    this.item.text = `${icon} Tandem${hunks > 0 ? ` ${hunks}` : ''}${jobs.length > 0 ? ` $(terminal) ${jobs.length}` : ''}`;
     const color = state === 'failed' ? 'error' : 'warning';
     this.item.backgroundColor = bad ? new vscode.ThemeColor(`statusBarItem.${color}Background`) : undefined;
     const tip = new vscode.MarkdownString('', true);
@@ -64,9 +84,15 @@ export class Status implements vscode.Disposable {
       tip.appendText(failure);
     } else {
       const { model, mode } = this.chat;
+      const level = sandbox && (sandbox.level === 'full' || !sandbox.reason ? sandbox.level : `${sandbox.level} (${sandbox.reason})`);
       tip.appendText(
-        [model && `Model: ${model}`, mode && `Mode: ${mode} (${MODES[mode] ?? ''})`].filter(Boolean).join('\n'),
+        [model && `Model: ${model}`, mode && `Mode: ${mode} (${MODES[mode] ?? ''})`, level && `Sandbox of commands: ${level}`]
+          .filter(Boolean)
+          .join('\n'),
       );
+      for (const job of jobs) {
+        tip.appendText(`\nIn the background: ${visible(job.title, false)}`);
+      }
       if (hunks > 0) {
         tip.appendText(`\n${hunks} ${hunks === 1 ? 'change waits' : 'changes wait'} in ${files} ${files === 1 ? 'file' : 'files'}`);
       }
@@ -97,7 +123,11 @@ export class Status implements vscode.Disposable {
         this.chat.running ? entry('$(debug-stop) Stop', 'tandem.stop') : entry('$(add) New Session', 'tandem.newSession'),
       );
       items.push(entry('$(history) Sessions…', 'tandem.sessions'));
-      items.push(entry('$(shield) Permission Rules…', 'tandem.permissions'));
+      const { sandbox, jobs = [] } = this.server ?? {};
+      items.push(entry('$(shield) Permission Rules…', 'tandem.permissions', sandbox && `sandbox of commands: ${sandbox.level}`));
+      if (jobs.length > 0) {
+        items.push(entry('$(terminal) Commands in the Background…', 'tandem.jobs', String(jobs.length)));
+      }
       if (hunks > 0) {
         items.push(
           line(`${hunks} ${hunks === 1 ? 'change' : 'changes'}`),

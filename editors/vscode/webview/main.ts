@@ -230,9 +230,9 @@ function unused(): boolean {
   return !at || at === document.body || at === scroller || (composer.focused && composer.empty);
 }
 
-/** The card of the question that a key answers: the one that has the keyboard, else the first. Keys of a prompt answer none. */
+/** The card of the question that a key answers: the one that has the keyboard, else the first. Keys of a prompt, and of words that go with an answer, answer none. */
 function addressed(): HTMLElement | null {
-  if (composer.focused && composer.writing) {
+  if ((composer.focused && composer.writing) || document.activeElement?.matches('.card input')) {
     return null;
   }
   const focused = document.activeElement?.closest<HTMLElement>('.question.open .card');

@@ -28,9 +28,10 @@ export class QuestionView {
       this.element.replaceChildren(h('div', { class: 'answered' }, ...answered(q)));
     } else {
       const card = q.type === 'permission' ? permission(t, q) : clarification(q);
+      const back = kept(this.element, card);
       this.element.replaceChildren(card);
       if (focused) {
-        card.focus({ preventScroll: true });
+        (back ?? card).focus({ preventScroll: true });
       }
     }
     if (!open) {
@@ -39,10 +40,30 @@ export class QuestionView {
   }
 }
 
+/** Takes over into a card that is drawn anew what is unfolded in the old one and what was written there; gives the field that had the keyboard. */
+function kept(old: HTMLElement, card: HTMLElement): HTMLElement | undefined {
+  let back: HTMLElement | undefined;
+  for (const part of old.querySelectorAll<HTMLDetailsElement>('.card details[open]')) {
+    const now = card.querySelector<HTMLDetailsElement>(`details.${part.className}`);
+    const [was, is] = [part.querySelector('input'), now?.querySelector('input')];
+    if (now) {
+      now.open = true;
+    }
+    if (was && is) {
+      is.value = was.value;
+      back = was === document.activeElement ? is : back;
+    }
+  }
+  return back;
+}
+
 function answered(q: Permission | Clarification): Child[] {
   const a = q.answer;
   if (a === undefined || a === 'withdrawn') {
     return [icon('circle-slash'), 'No answer needed any more'];
+  }
+  if ('by' in a) {
+    return [icon('check'), a.by === 'rule' ? 'Your answer to another question covers this one' : `Answered in ${visible(a.by, false)}`];
   }
   if (q.type === 'clarify') {
     return [icon('comment'), `${q.question} `, h('strong', null, a.text || '(no answer)')];
@@ -77,14 +98,22 @@ function permission(t: ToolCall, q: Permission): HTMLElement {
   const options = q.options.map((o, i) => {
     const key = KEYS[o.kind];
     const allows = !o.kind.startsWith('reject');
-    return button(o.name, () => post({ type: 'answer', id: q.id, optionId: o.optionId }), {
+    const [what, rule] = split(o.name);
+    const answer = button(what, () => post({ type: 'answer', id: q.id, optionId: o.optionId }), {
       class: i === 0 ? 'primary' : 'secondary',
       'data-kind': o.kind,
+      'data-option': o.optionId,
       'data-answer': !allows ? 'any' : hidden ? 'never' : 'allow',
       disabled: true,
       title: hidden && allows ? 'Open the whole change first' : key ? `${o.name} (${key})` : o.name,
     });
+    answer.append(...(rule ? [' ', h('code', null, rule)] : []));
+    return answer;
   });
+  // What is answered most stands in sight; the rest is a list, in which each answer has a row.
+  const first = options.filter((o) => KEYS[o.dataset.kind ?? '']);
+  const others = options.filter((o) => !first.includes(o));
+  const no = q.options.find((o) => o.kind === 'reject_once');
   const reason = q.reason && visible(q.reason, true);
   return card(
     q.id,
@@ -97,8 +126,58 @@ function permission(t: ToolCall, q: Permission): HTMLElement {
       diffPart(d, q.diffs.length > 1 ? d.path : undefined, () => post({ type: 'proposal', id: q.id, path: d.path || undefined })),
     ),
     hidden && h('div', { class: 'reason', role: 'note' }, 'This change is too large to show all of it here. It can be allowed once it was opened.'),
-    q.rule ? h('div', { class: 'reason' }, '“Always” means ', h('code', null, visible(q.rule, false))) : undefined,
-    h('div', { class: 'buttons' }, ...options, !hidden && h('span', { class: 'keys' })),
+    h('div', { class: 'buttons' }, ...first, !hidden && h('span', { class: 'keys' })),
+    no && folded('why', `${no.name}, and say why`, why(q.id, no.optionId)),
+    others.length > 0 && folded('more', `More answers (${others.length})`, h('div', { class: 'answers' }, ...others)),
+  );
+}
+
+/** The name of an answer without the rule that it makes, and that rule. */
+function split(name: string): [string, string?] {
+  const at = name.indexOf(': ');
+  return at < 0 ? [name] : [name.slice(0, at + 1), visible(name.slice(at + 2), false)];
+}
+
+/** A part of a card that is unfolded when it is wanted, and comes into sight then. */
+function folded(name: string, title: string, content: HTMLElement): HTMLElement {
+  const part: HTMLDetailsElement = h('details', { class: name }, h('summary', null, icon('chevron-right'), title), content);
+  part.addEventListener('toggle', () => {
+    if (part.open && part.isConnected) {
+      part.scrollIntoView({ block: 'nearest' });
+      part.querySelector('input')?.focus({ preventScroll: true });
+    }
+  });
+  return part;
+}
+
+/** Words that go with a refusal, for the model. */
+function why(id: number, optionId: string): HTMLElement {
+  const input = h('input', { type: 'text', maxlength: 4000, placeholder: 'What to do instead', 'aria-label': 'Why it is rejected, for the agent' });
+  input.addEventListener('keydown', (e) => {
+    if (e.key === 'Escape') {
+      e.preventDefault(); // it ends the writing, and not the turn
+      input.closest<HTMLElement>('.card')?.focus({ preventScroll: true });
+      input.closest('details')!.open = false;
+    }
+  });
+  return words(input, (text) => post({ type: 'answer', id, optionId, text }));
+}
+
+/** A field for words of one's own, with its button. Without a word nothing is sent. */
+function words(input: HTMLInputElement, send: (text: string) => void): HTMLElement {
+  return h(
+    'form',
+    {
+      class: 'own',
+      onsubmit: (e) => {
+        e.preventDefault();
+        if (input.value.trim()) {
+          send(input.value.trim());
+        }
+      },
+    },
+    input,
+    h('button', { type: 'submit', class: 'secondary', 'data-answer': 'any', disabled: true }, 'Send'),
   );
 }
 
@@ -141,20 +220,7 @@ function clarification(q: Clarification): HTMLElement {
           }),
         ),
       ),
-    h(
-      'form',
-      {
-        class: 'own',
-        onsubmit: (e) => {
-          e.preventDefault();
-          if (input.value.trim()) {
-            send(input.value.trim());
-          }
-        },
-      },
-      input,
-      h('button', { type: 'submit', class: 'secondary', 'data-answer': 'any', disabled: true }, 'Send'),
-    ),
+    words(input, send),
   );
 }
 

@@ -3,6 +3,7 @@
 
 import * as vscode from 'vscode';
 import type { Backend } from '../backend.ts';
+import type { ResolvedParams } from '../protocol.ts';
 import type { Answer, Event } from './state.ts';
 import { plain } from './visible.ts';
 import type { ClarifyParams, PermissionParams, PermissionResult } from './wire.ts';
@@ -29,9 +30,11 @@ export class Questions implements vscode.Disposable {
     this.subscriptions.push(
       backend.onRequest<PermissionParams, PermissionResult>('tandem/session/requestPermission', async (p, token) => {
         const given = await this.ask(p, p.toolCall.toolCallId, token, (id) => ({ type: 'permission', id, params: p }));
-        return given?.optionId !== undefined
-          ? { outcome: { outcome: 'selected', optionId: given.optionId } }
-          : { outcome: { outcome: 'cancelled' } };
+        if (given?.optionId === undefined) {
+          return { outcome: { outcome: 'cancelled' } };
+        }
+        const words = given.text ? { _meta: { tandem: { feedback: given.text } } } : {};
+        return { outcome: { outcome: 'selected', optionId: given.optionId }, ...words };
       }),
       backend.onRequest<ClarifyParams, { answer: string }>('tandem/session/clarify', async (p, token) => {
         const given = await this.ask(p, p.toolCallId, token, (id) => ({ type: 'clarify', id, params: p }));
@@ -40,12 +43,13 @@ export class Questions implements vscode.Disposable {
         }
         return { answer: given.text };
       }),
-      backend.onNotification<{ sessionId: string; toolCallId?: string }>('tandem/session/resolved', (r) => {
+      backend.onNotification<ResolvedParams>('tandem/session/resolved', (r) => {
         for (const [id, q] of this.open) {
           if (q.session === r.sessionId && q.call === r.toolCallId) {
             this.answer(id, undefined);
           }
         }
+        this.dispatch(r.sessionId, { type: 'resolved', call: r.toolCallId, by: r.by });
       }),
     );
   }
@@ -158,5 +162,6 @@ function wordsOf(p: PermissionParams | ClarifyParams, given: { optionId?: string
     return { text: p.options?.find((o) => o.id === given.text)?.label ?? given.text ?? '' };
   }
   const option = p.options.find((o) => o.optionId === given.optionId);
-  return { text: option?.name ?? '', allowed: option?.kind.startsWith('allow') };
+  const name = option?.name ?? '';
+  return { text: given.text ? `${name}: ${given.text}` : name, allowed: option?.kind.startsWith('allow') };
 }

@@ -50,7 +50,6 @@ export interface Permission {
   readonly diffs: readonly Diff[];
   readonly danger?: string;
   readonly reason?: string;
-  readonly rule?: string;
   readonly answer?: Answer;
 }
 
@@ -63,8 +62,8 @@ export interface Clarification {
   readonly answer?: Answer;
 }
 
-/** `withdrawn`: nobody waits for it any more, or somebody else has answered. */
-export type Answer = { readonly text: string; readonly allowed?: boolean } | 'withdrawn';
+/** `withdrawn`: nobody waits for it any more, or somebody else has answered: `by` is who or what, once that is known. */
+export type Answer = { readonly text: string; readonly allowed?: boolean } | { readonly by: string } | 'withdrawn';
 
 export interface Diff {
   readonly path: string;
@@ -168,6 +167,8 @@ export type Event =
   /** The change of a file that a question is about was opened beside the chat; without a path the one that has none. */
   | { type: 'looked'; id: number; path?: string }
   | { type: 'answered'; id: number; answer: Answer }
+  /** Who or what has answered a question that was withdrawn. */
+  | { type: 'resolved'; call: string; by: string }
   | { type: 'mode'; id: string }
   | { type: 'model'; id: string }
   | { type: 'changes'; files: ChangedFile[] }
@@ -236,6 +237,14 @@ export function reduce(c: Conversation, e: Event): Conversation {
       return questioned(c, e.id, (q) => (q.type === 'permission' ? looked(q, e.path ?? '') : q));
     case 'answered':
       return questioned(c, e.id, (q) => ({ ...q, answer: e.answer }));
+    case 'resolved': {
+      const i = find(c, e.call);
+      const item = c.items[i] as ToolCall | undefined;
+      const left = item?.question && (!item.question.answer || item.question.answer === 'withdrawn');
+      return item?.question && left && e.by !== 'end'
+        ? replace(c, i, { ...item, question: { ...item.question, answer: { by: e.by } } })
+        : c;
+    }
     case 'mode':
       return { ...c, mode: e.id };
     case 'model':
@@ -496,7 +505,6 @@ function permissionOf(id: number, p: PermissionParams): Permission {
     diffs: command === undefined ? [...diffsIn(content), ...largeIn(content, p.toolCall.locations ?? [])] : diffsIn(content),
     danger: p._meta?.tandem?.danger,
     reason: p._meta?.tandem?.reason,
-    rule: p._meta?.tandem?.suggestedRule?.text,
   };
 }
 

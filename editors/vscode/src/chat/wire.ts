@@ -63,6 +63,7 @@ export interface PermissionParams {
 
 export interface PermissionResult {
   outcome: { outcome: 'selected'; optionId: string } | { outcome: 'cancelled' };
+  _meta?: { tandem: protocol.AnswerWords };
 }
 
 export type ChangedFile = Omit<Open<protocol.ChangedFile>, 'hunks' | 'unified' | 'truncated'> & {
