@@ -271,80 +271,177 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
     assert.ok(all && inside > 38 && inside < 42, `${inside} lines are in sight`);
   });
 
-  it('FindingS22 a question cannot be allowed in the moment in which it appears', async () => {
-    await input().focus();
-    await page.evaluate(() => {
-      window.allowed = [];
-      const seen = new MutationObserver(() => {
-        const button = document.querySelector('.question.open [data-kind="allow_once"]');
-        if (button) {
-          window.allowed.push([performance.now(), button.disabled]);
-          button.click();
-          const key = { key: 'Enter', ctrlKey: true, bubbles: true, cancelable: true };
-          document.activeElement.dispatchEvent(new KeyboardEvent('keydown', key));
+  /**
+   * Stops the clock of the page: its time goes on by steps alone. After each the page has drawn, and has been told what is in sight,
+   * however long that takes on this machine.
+   */
+  const stopTime = async () => {
+    await page.evaluate(() => (window.frame = window.requestAnimationFrame.bind(window)));
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 60_000);
+    const step = async () => {
+      await page.clock.runFor(STEP);
+      await page.evaluate(() => new Promise((done) => window.frame(() => window.frame(() => window.frame(done)))));
+    };
+    const now = () => page.evaluate(() => Date.now());
+    return {
+      step,
+      now,
+      /** Goes on until no button counts. */
+      hidden: async () => {
+        for (let n = 0; n === 0 || (await counting()).length > 0; n++) {
+          assert.ok(n < 50, 'a button counts');
+          await step();
         }
-      });
-      seen.observe(document.body, { subtree: true, childList: true, attributes: true, attributeFilter: ['disabled'] });
-    });
+      },
+      /**
+       * Goes on until the buttons of those names count, and no other does. None may before its moment is over; until the first does,
+       * `hurry` tries to answer each time.
+       */
+      moment: async (names, hurry) => {
+        const [from, begun] = [await now(), new Map()];
+        for (let passed = 0; begun.size < names.length; passed = (await now()) - from) {
+          const all = await counting();
+          all.filter((name) => !begun.has(name)).forEach((name) => begun.set(name, passed));
+          if (all.length === 0) {
+            await hurry();
+            assert.deepEqual(await posted(), [], `after ${passed} ms`);
+          }
+          assert.ok(passed < 10 * MOMENT, `after ${passed} ms only these count: ${all}`);
+          await step();
+        }
+        assert.deepEqual([...begun.keys()].sort(), names);
+        assert.ok([...begun.values()].every((ms) => ms >= MOMENT), JSON.stringify([...begun]));
+        assert.deepEqual(await posted(), []);
+      },
+    };
+  };
+  /** The buttons that count, each behind the number of its question. */
+  const counting = () =>
+    page.evaluate(() => [...document.querySelectorAll('.question.open .card button[data-answer]:enabled')].map((e) => e.closest('.card').dataset.question + e.textContent).sort());
+  /** So long a button has been in sight before it counts, and a step of the time. */
+  const [MOMENT, STEP] = [300, 20];
+
+  it('FindingS22 a question cannot be allowed in the moment in which it appears', async () => {
+    const time = await stopTime();
+    await input().focus();
     await events(permission(1, 'execute', {}, { command: 'make' }));
-    await page.waitForFunction(() => window.allowed.some(([, disabled]) => !disabled));
-    const [first, ...later] = await page.evaluate(() => window.allowed);
-    assert.equal(first[1], true);
-    assert.ok(later.at(-1)[0] - first[0] >= 290, `after ${later.at(-1)[0] - first[0]} ms`);
-    // Neither the click nor the key of before have counted.
-    const sent = (await posted()).filter((m) => m.type === 'answer');
-    assert.deepEqual(sent[0], { type: 'answer', id: 1, optionId: 'allow_once' });
-    assert.ok(sent.length <= 4, 'one click and one key when each of the two buttons began to count');
+    await time.moment(['1Allow', '1Reject'], () =>
+      page.evaluate(() => {
+        document.querySelector('.question.open [data-kind="allow_once"]')?.click();
+        const key = { key: 'Enter', ctrlKey: true, bubbles: true, cancelable: true };
+        document.activeElement.dispatchEvent(new KeyboardEvent('keydown', key));
+      }),
+    );
+    await page.evaluate(() => document.querySelector('.question.open [data-kind="allow_once"]').click());
+    assert.deepEqual(await posted(), [{ type: 'answer', id: 1, optionId: 'allow_once' }], 'what was pressed before did not count later');
   });
 
   it('FindingS22 no answer counts in the first moment of a question, nor in that in which it takes the place of another', async () => {
+    const time = await stopTime();
     const ask = (id) => permission(id, 'execute', {}, { command: `make ${id}` });
     const question = { sessionId: 's', toolCallId: 'c', question: 'Which?', options: [{ id: 'a', label: 'A' }] };
-    await page.evaluate(() => {
-      window.begun = [];
-      const seen = new MutationObserver((all) => {
-        for (const { target } of all) {
-          const card = target.closest?.('.question.open .card');
-          if (card && target.disabled === false) {
-            window.begun.push([card.dataset.question, target.textContent, performance.now()]);
-          }
-        }
-      });
-      seen.observe(document.body, { subtree: true, attributes: true, attributeFilter: ['disabled'] });
-    });
-    // Each button with the time from here on in which it counts for the first time.
-    const after = async (n) => {
-      const from = await page.evaluate(() => (window.begun.length = 0, performance.now()));
-      return async () => {
-        await page.waitForFunction((wanted) => window.begun.length >= wanted, n);
-        return (await page.evaluate(() => window.begun)).map(([id, name, at]) => ({ id, name, ms: at - from }));
-      };
+    const hurry = async () => {
+      await page.keyboard.press('Control+Enter');
+      await page.keyboard.press('Control+Backspace');
     };
-    let first = await after(6);
     await events(ask(1), ask(2), { type: 'clarify', id: 3, params: question });
-    await page.keyboard.press('Control+Backspace');
-    let all = await first();
-    assert.deepEqual(all.map(({ id, name }) => id + name).sort(), ['1Allow', '1Reject', '2Allow', '2Reject', '3A', '3Send']);
-    assert.ok(all.every(({ ms }) => ms >= 295), JSON.stringify(all));
-    assert.deepEqual(await posted(), []);
+    await time.moment(['1Allow', '1Reject', '2Allow', '2Reject', '3A', '3Send'], hurry);
     // One goes, and the others begin anew: what was meant for it meets none of them.
-    first = await after(4);
     await events({ type: 'answered', id: 1, answer: 'withdrawn' });
-    await page.locator('[data-question="1"]').waitFor({ state: 'detached' });
-    await page.keyboard.press('Control+Enter');
-    await page.keyboard.press('Control+Backspace');
-    all = await first();
-    assert.deepEqual(all.map(({ id, name }) => id + name).sort(), ['2Allow', '2Reject', '3A', '3Send']);
-    assert.ok(all.every(({ ms }) => ms >= 295), JSON.stringify(all));
-    assert.deepEqual(await posted(), []);
+    await time.hidden();
+    await time.moment(['2Allow', '2Reject', '3A', '3Send'], hurry);
     // So does one that comes back into sight.
     await events(say('line\n\n'.repeat(60)));
-    await page.waitForFunction(() => document.querySelectorAll('.agent p').length === 60);
-    await page.waitForFunction(() => document.querySelector('[data-question="2"] button').disabled);
-    first = await after(4);
+    await time.hidden();
+    assert.equal(await page.locator('.agent p').count(), 60);
     await page.locator('.scroller').evaluate((e) => (e.scrollTop = 0));
-    all = await first();
-    assert.ok(all.every(({ ms }) => ms >= 295), JSON.stringify(all));
+    await time.moment(['2Allow', '2Reject', '3A', '3Send'], async () => {});
+  });
+
+  const SEVEN = [
+    ['allow_once', 'Allow', 'allow_once'],
+    ['reject_once', 'Reject', 'reject_once'],
+    ['allow_turn', 'Allow all edits of this turn', 'allow_always'],
+    ['allow_files', 'Allow edits of this file in this session', 'allow_always'],
+    ['allow_session', 'Allow in this session: edit_file a/rather/long/folder/of/the/project/**', 'allow_always'],
+    ['allow_always', 'Always allow in this workspace: edit_file a/rather/long/folder/of/the/project/**', 'allow_always'],
+    ['reject_always', 'Never allow in this workspace: edit_file a/rather/long/folder/of/the/project/a.go', 'reject_always'],
+  ].map(([optionId, name, kind]) => ({ optionId, name, kind }));
+  const seven = (id) => {
+    const question = permission(id, 'edit', { content: diff(1) });
+    return { ...question, params: { ...question.params, options: SEVEN } };
+  };
+
+  it('F204 seven answers have room in a narrow panel: two in sight, the others folded, each with its rule in full', async () => {
+    await page.setViewportSize({ width: 240, height: 700 });
+    await events(seven(1));
+    await counts('[data-question="1"] [data-kind="allow_once"]');
+    assert.deepEqual(await counting(), ['1Allow', '1Reject']);
+    await page.locator('summary', { hasText: 'More answers (5)' }).click();
+    await counts('[data-option="reject_always"]');
+    assert.equal((await counting()).length, 7);
+    for (const { optionId, name } of SEVEN.slice(2)) {
+      const button = page.locator(`[data-option="${optionId}"]`);
+      assert.equal(await button.innerText(), name, 'what is not shown must not be allowed');
+      const inside = await button.evaluate((e) => e.scrollWidth <= e.clientWidth && e.getBoundingClientRect().right <= innerWidth);
+      assert.ok(inside, `${name} is in sight to its last letter`);
+    }
+    await page.locator('[data-option="allow_always"]').click();
+    assert.deepEqual(await posted(), [{ type: 'answer', id: 1, optionId: 'allow_always' }]);
+    // The same by keyboard alone.
+    await events({ type: 'answered', id: 1, answer: { text: 'Always', allowed: true } }, seven(2));
+    await counts('[data-question="2"] [data-kind="allow_once"]');
+    await page.waitForFunction(() => document.activeElement.matches('.card'));
+    const at = () => page.evaluate(() => document.activeElement.dataset.option ?? document.activeElement.textContent);
+    const tabTo = async (wanted) => {
+      for (let n = 0; (await at()) !== wanted; n++) {
+        assert.ok(n < 12, `${wanted} cannot be reached`);
+        await page.keyboard.press('Tab');
+      }
+    };
+    await tabTo('More answers (5)');
+    await page.keyboard.press('Enter');
+    await counts('[data-question="2"] [data-option="allow_turn"]');
+    await tabTo('allow_turn');
+    await page.keyboard.press('Enter');
+    assert.deepEqual(await posted(), [{ type: 'answer', id: 2, optionId: 'allow_turn' }]);
+  });
+
+  it('a refusal can say why, and no key of that is another answer', async () => {
+    await events(seven(1));
+    await counts('[data-question="1"] [data-kind="allow_once"]');
+    await page.locator('summary', { hasText: 'Reject, and say why' }).click();
+    await counts('.why button');
+    assert.ok(await page.evaluate(() => document.activeElement.matches('.why input')), 'it has the keyboard');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('use make instead');
+    await page.keyboard.press('Control+Enter');
+    await page.keyboard.press('Control+Backspace');
+    assert.deepEqual(await posted(), []);
+    // What is written stays where the card is drawn anew, and Escape ends the writing alone.
+    await events({ type: 'looked', id: 1, path: '/project/a.go' });
+    await page.locator('.looked').waitFor();
+    assert.equal(await page.locator('.why input').inputValue(), 'use make ');
+    await page.keyboard.press('Escape');
+    await page.locator('.why input').waitFor({ state: 'hidden' });
+    assert.deepEqual(await posted(), []);
+    await page.locator('summary', { hasText: 'Reject, and say why' }).click();
+    await counts('.why button');
+    await page.keyboard.type('test');
+    await page.keyboard.press('Enter');
+    assert.deepEqual(await posted(), [{ type: 'answer', id: 1, optionId: 'reject_once', text: 'use make test' }]);
+  });
+
+  it('F216 a question that is answered elsewhere says so', async () => {
+    await events(permission(1, 'execute', {}, { command: 'make' }), { type: 'answered', id: 1, answer: 'withdrawn' });
+    await page.locator('.answered', { hasText: 'No answer needed any more' }).waitFor();
+    await events({ type: 'resolved', call: 'q1', by: 'rule' });
+    await page.locator('.answered', { hasText: 'Your answer to another question covers this one' }).waitFor();
+    await events(permission(2, 'execute', {}, { command: 'make' }), { type: 'answered', id: 2, answer: 'withdrawn' }, { type: 'resolved', call: 'q2', by: 'Neovim' });
+    await page.locator('.answered', { hasText: 'Answered in Neovim' }).waitFor();
+    await events({ type: 'resolved', call: 'of nobody', by: 'rule' }, { type: 'resolved', call: 'q1', by: 'end' });
+    assert.equal(await page.locator('.answered').count(), 2);
   });
 
   it('FindingS22 a key answers the question that has the keyboard, else the first, and only where it is in sight', async () => {
