@@ -64,6 +64,23 @@ say never
 		e.ex("Tandem " + question)
 		e.see(`(?s)Tandem asks .*Esc: later`)
 	}},
+	{"reason", "ask", looksAround + findsIt, func(e *terminal) {
+		e.ex("Tandem " + question)
+		e.choose(3)
+		e.text("Mend Count, too, in the same edit.")
+		e.see(`in the same edit\.`)
+	}},
+	{"jobs", "auto", looksAround + `say I start the shop, to see it in use.
+call bash {"command":"sleep 300","background":true}
+
+say It runs on.
+`, func(e *terminal) {
+		e.ex("Tandem " + question)
+		e.turn(1)
+		e.see(`(?m)1 job$`)
+		e.ex("Tandem jobs")
+		e.see(`1: job_1`)
+	}},
 	{"review", "auto", looksAround + findsIt + "say `Count` has the same mistake.\n" +
 		`call edit_file {"path":"cart/cart.go","old_text":"\treturn len(items)\n",` +
 		`"new_text":"\tn := 0\n\tfor _, item := range items {\n\t\tn += item.Quantity\n\t}\n\treturn n\n"}

@@ -96,7 +96,7 @@ vscode() {
     echo "run.sh: ready after $(($(date +%s) - begun)) s"
     export TANDEM_BINARY="$tmp/tandem" TANDEM_VSIX="$tmp/tandem.vsix"
     [ $# -gt 0 ] || set -- host.test.mjs journeys/day.test.mjs journeys/windows.test.mjs journeys/keys.test.mjs \
-        journeys/sessions.test.mjs journeys/smoke.test.mjs journeys/page.test.mjs
+        journeys/sessions.test.mjs journeys/answers.test.mjs journeys/smoke.test.mjs journeys/page.test.mjs
     journeys 2 "$@" || {
         # A browser without a graphics card on a busy machine is late now and then.
         echo "run.sh: what drives VS Code FAILED; all of it is tried once more, one file at a time" >&2
@@ -105,7 +105,8 @@ vscode() {
     }
     if [ -n "${TANDEM_EDITORS_ALL:-}" ]; then
         (cd vscode && VSCODE_VERSION=4.104.0 node --test --test-concurrency=2 --test-reporter=spec \
-            journeys/day.test.mjs journeys/windows.test.mjs journeys/keys.test.mjs journeys/sessions.test.mjs)
+            journeys/day.test.mjs journeys/windows.test.mjs journeys/keys.test.mjs journeys/sessions.test.mjs \
+            journeys/answers.test.mjs)
     fi
     echo "run.sh: VS Code took $(($(date +%s) - begun)) s"
 }

@@ -595,7 +595,7 @@ func (c *call) finish() {
 	switch {
 	case r.Success:
 		c.phase = "result"
-	case r.Error == tools.GateDenied:
+	case r.Error == tools.GateDenied, r.Error == tools.PlanMode:
 		c.phase = "rejected"
 	default:
 		c.phase = "error"

@@ -81,6 +81,12 @@ const STATES = {
     await p.chat.locator('.question.open .diff').waitFor();
   },
 
+  async answers(p) {
+    await STATES.permission(p);
+    await p.chat.locator('.question.open summary', { hasText: 'More answers' }).click();
+    await p.chat.locator('[data-option="reject_always"]:enabled').waitFor();
+  },
+
   async review(p) {
     await auto(p);
     p.model.reply(READS, [FOUND, MEND], ['`Count` has the same mistake.', COUNT], ['Both functions now heed the quantity.']);

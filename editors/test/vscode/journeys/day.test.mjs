@@ -1,12 +1,12 @@
 // What a person does with Tandem on a day, in a real VS Code that is typed and clicked in.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { gate } from './model.mjs';
-import { begin, serverOf, unable } from './person.mjs';
+import { begin, serverOf, sleeps, unable } from './person.mjs';
 
 const skip = unable();
 const CALC = 'package calc\n\nfunc add(a, b int) int { return a - b }\n\n// below\n';
@@ -26,12 +26,7 @@ describe('a day with Tandem', { skip, timeout: 600_000 }, () => {
   const disk = (name) => readFile(join(p.editor.workspace, name), 'utf8');
   const last = () => p.model.requests.at(-1).messages.at(-1);
 
-  /** Begins a session whose mode is that, with nothing running. */
-  async function fresh(mode) {
-    await p.command('Tandem: New Session');
-    await p.chat.locator('.welcome').waitFor();
-    await p.mode(mode);
-  }
+  const fresh = (mode) => p.fresh(mode);
 
   /** Saves the file that is open; gives what is on the disk when that is what is wanted. */
   async function saved(name, wanted) {
@@ -372,14 +367,3 @@ describe('a day with Tandem', { skip, timeout: 600_000 }, () => {
     assert.equal(last().role, 'user');
   });
 });
-
-/** Whether a process of this machine runs sleep for so long. The process ids that a command sees are those of its own namespace. */
-function sleeps(seconds) {
-  return readdirSync('/proc').some((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') === `sleep\0${seconds}\0`;
-    } catch {
-      return false; // it has ended
-    }
-  });
-}

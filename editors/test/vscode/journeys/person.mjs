@@ -96,6 +96,13 @@ export class Person {
     await this.chat.locator('select[aria-label="Mode"]').selectOption(name);
   }
 
+  /** Begins a session whose mode is that, with nothing running. */
+  async fresh(mode) {
+    await this.command('Tandem: New Session');
+    await this.chat.locator('.welcome').waitFor();
+    await this.mode(mode);
+  }
+
   /** Shows the chat, and waits until it can be used. */
   async openChat() {
     await this.page.locator('.activitybar .action-item:has([aria-label^="Tandem"])').click();
@@ -242,6 +249,17 @@ export async function serverOf(editor) {
     }
   }
   throw new Error('no server runs');
+}
+
+/** Whether a process of this machine runs sleep for so long. The process ids that a command sees are those of its own namespace. */
+export function sleeps(seconds) {
+  return readdirSync('/proc').some((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') === `sleep\0${seconds}\0`;
+    } catch {
+      return false; // it has ended
+    }
+  });
 }
 
 /** What the server has complained of in its log. */
