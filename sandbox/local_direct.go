@@ -4,44 +4,51 @@ package sandbox
 
 import (
 	"context"
+	"fmt"
 	"os/exec"
 	"sync"
 )
 
 // system starts commands as children of this process. What leaves their process group is out of its reach, and nothing is
 // known of what they leave in the background.
-type system struct{}
-
-func (*system) close() {}
-
-func (*system) temp(string) string { return "" }
+type system struct{ confiner }
 
 // start enters the folder by its path, after it has compared it. It may be exchanged between the two.
-func (*system) start(_ context.Context, l launch) (child, error) {
+func (s *system) start(_ context.Context, l launch) (child, error) {
 	if l.dir.Replaced() {
 		return nil, ErrExchanged
 	}
+	argv, release := l.argv, func() {}
+	if l.profile != Unconfined {
+		var err error
+		if argv, release, err = s.confined(l); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrNotConfined, err)
+		}
+	}
 	cmd := &exec.Cmd{
-		Path: l.argv[0], Args: l.argv, Env: l.env, Dir: l.dir.path,
+		Path: argv[0], Args: argv, Env: l.env, Dir: l.dir.path,
 		Stdin: l.streams[0], Stdout: l.streams[1], Stderr: l.streams[2], SysProcAttr: separate(),
 	}
 	if err := cmd.Start(); err != nil {
+		release()
 		return nil, err
 	}
-	return &direct{cmd: cmd, leave: l.leave, left: make(chan struct{})}, nil
+	return &direct{cmd: cmd, release: release, leave: l.leave, left: make(chan struct{})}, nil
 }
 
 type direct struct {
-	cmd   *exec.Cmd
-	leave bool
-	once  sync.Once
-	left  chan struct{}
+	cmd     *exec.Cmd
+	release func() // once the command has ended
+	leave   bool
+	once    sync.Once
+	left    chan struct{}
 }
 
 func (d *direct) wait() end {
 	ended := make(chan struct{})
 	go func() {
 		_ = d.cmd.Wait()
+		d.release()
 		close(ended)
 	}()
 	select {

@@ -532,3 +532,32 @@ func TestCaseS12ALayerFails(t *testing.T) {
 		})
 	}
 }
+
+// TestCaseS12EveryCommandAsks: where there is no sandbox, as on Windows, each command asks in each mode that has commands, also one
+// that only reads, and is refused in the others. An answer is for once.
+func TestCaseS12EveryCommandAsks(t *testing.T) {
+	for _, row := range gate.Modes() {
+		for _, line := range []string{"ls", "pwd && git status --short", "echo x >made", "rm -r sub", "go test ./..."} {
+			w := toolstest.NewWorld(t, New())
+			w.Host.Gate, w.Answer = row.Mode, run.Answer{Outcome: run.Rejected}
+			args, _ := json.Marshal(map[string]string{"command": line})
+			for range 2 {
+				asked := len(w.Asked)
+				r := w.Call("bash", string(args))
+				if r.Success || r.Error != "GATE_DENIED" {
+					t.Errorf("%s: %s: %+v", row.Mode, line, r)
+				}
+				want := 1
+				if row.Unconfined != gate.Ask {
+					want = 0
+				}
+				if len(w.Asked)-asked != want {
+					t.Errorf("%s: %s: asked %d times", row.Mode, line, len(w.Asked)-asked)
+				}
+			}
+			if _, err := os.Lstat(w.Path("made")); err == nil {
+				t.Errorf("%s: it ran", row.Mode)
+			}
+		}
+	}
+}
