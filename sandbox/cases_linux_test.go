@@ -27,7 +27,7 @@ type suite struct {
 func newSuite(t *testing.T, level string) *suite {
 	t.Helper()
 	s := &suite{Local: local(t), level: level, dir: Canonical(t.TempDir())}
-	if err := s.try(level); err != nil {
+	if err := try(level); err != nil {
 		t.Skipf("level %s is not to be had: %v", level, err)
 	}
 	s.app, s.home = s.dir+"/app", s.dir+"/home"

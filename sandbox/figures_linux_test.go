@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,44 +103,61 @@ func TestFiguresSurvivors(t *testing.T) {
 	asUser(t)
 }
 
-// TestFiguresStart measures what a start costs at each level, beside one that os/exec makes.
+// TestFiguresStart measures what a start costs at each level, beside one that os/exec makes. The spare has been started some starts
+// before it is used.
 func TestFiguresStart(t *testing.T) {
-	took := map[string][]time.Duration{}
-	plain := func() error { return exec.CommandContext(t.Context(), "/bin/true").Run() }
-	starts := map[string]func() error{"plain": plain}
-	for _, level := range []string{LevelNone, LevelPart, LevelFull} {
-		t.Run(level, func(t *testing.T) { newSuite(t, level) }) // says where there is none
-		s := &suite{Local: local(t)}
-		if s.try(level) != nil {
-			continue
+	type way struct {
+		name           string
+		prepare, start func()
+	}
+	ways := []way{{"plain", func() {}, func() { must(t, exec.CommandContext(t.Context(), "/bin/true").Run()) }}}
+	add := func(name, level string, prepare func(s *system)) {
+		t.Run(name, func(t *testing.T) { newSuite(t, level) }) // says where there is none
+		if try(level) != nil {
+			return
 		}
-		s = newSuite(t, level)
-		starts[level] = func() error {
-			c := bash("")
-			c.Argv, c.Profile, c.Dir, c.Surroundings = []string{"/bin/true"}, Loopback, s.folder, s.in
-			if level == LevelNone {
-				c.Profile = Unconfined
-			}
+		s := newSuite(t, level)
+		s.system.sparing = true // so that no spare comes by itself
+		c := bash("")
+		c.Argv, c.Profile, c.Dir, c.Surroundings = []string{"/bin/true"}, Loopback, s.folder, s.in
+		if level == LevelNone {
+			c.Profile = Unconfined
+		}
+		w := way{name, func() { prepare(&s.system) }, func() {
 			p, err := s.start(t.Context(), c, level)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			p.Wait()
-			return nil
-		}
-		must(t, starts[level]()) // the keeper is there from now on
+		}}
+		w.start() // the keeper is there from now on
+		ways = append(ways, w)
 	}
+	waits := func(*system) {}
+	for _, level := range []string{LevelNone, LevelPart, LevelFull} {
+		add(level, level, waits)
+	}
+	add("new keeper, none", LevelNone, (*system).close)
+	add("new keeper, full", LevelFull, (*system).close)
+	add("spare keeper, full", LevelFull, func(s *system) {
+		s.close()
+		s.sparing = false
+		s.ahead()
+		s.sparing = true
+	})
+	took := make([][]time.Duration, len(ways))
 	for range 20 * *times {
-		for name, start := range starts {
+		for _, w := range ways {
+			w.prepare()
+		}
+		for i, w := range ways {
 			begun := time.Now()
-			must(t, start())
-			took[name] = append(took[name], time.Since(begun))
+			w.start()
+			took[i] = append(took[i], time.Since(begun))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(took)) {
-		slices.Sort(took[name])
-		t.Logf("%-18s p50 %8v  p99 %8v  more than plain: p50 %8v  p99 %8v", name, quantile(took[name], 50), quantile(took[name], 99),
-			quantile(took[name], 50)-quantile(took["plain"], 50), quantile(took[name], 99)-quantile(took["plain"], 99))
+	for i, w := range ways {
+		slices.Sort(took[i])
+		p50, p99 := quantile(took[i], 50), quantile(took[i], 99)
+		t.Logf("%-18s p50 %8v  p99 %8v  more than plain: p50 %8v  p99 %8v", w.name, p50, p99, p50-quantile(took[0], 50), p99-quantile(took[0], 99))
 	}
 }
 

@@ -28,15 +28,20 @@ const (
 
 // system starts commands below keepers, and has those at hand that have nothing to do.
 type system struct {
-	mu   sync.Mutex
-	idle []idle // the longest idle first
-	end  *time.Timer
+	mu      sync.Mutex
+	idle    []idle // the longest idle first
+	end     *time.Timer
+	closed  int  // how often
+	sparing bool // a spare is being started
 
 	dialer dial.Dialer // of the proxy of commands
 
 	made   sync.Once
 	folder string // for temporary files, where there are no mounts
 }
+
+// spare is the kind of a keeper in namespaces that was started ahead and has run nothing: it will do for any command there.
+const spare = "spare"
 
 // idle is a keeper that has nothing to do. It is used again for commands of the same kind.
 type idle struct {
@@ -80,6 +85,11 @@ func (s *system) start(ctx context.Context, l launch) (child, error) {
 		return nil, fmt.Errorf("the hosts that commands may reach: %w", err)
 	}
 	k := s.take(kind)
+	if k == nil && l.level == LevelFull {
+		if k = s.take(spare); k != nil {
+			k.Proxied = reached.Serve
+		}
+	}
 	for {
 		used := k != nil
 		if !used {
@@ -113,7 +123,7 @@ func (s *system) start(ctx context.Context, l launch) (child, error) {
 		}
 		// Where there is another error, the command has ended its keeper already: waiting will show it.
 		begun = true
-		return &guarded{system: s, keeper: k, kind: kind, pid: pid, leave: l.leave, guard: guard}, nil
+		return &guarded{system: s, keeper: k, kind: kind, full: l.level == LevelFull, pid: pid, leave: l.leave, guard: guard}, nil
 	}
 }
 
@@ -152,7 +162,28 @@ func (s *system) temp(level string) string {
 	return s.folder
 }
 
-// take gives a keeper of a kind that has run a command and has nothing to do, or nil.
+// ahead starts a spare, where there is none.
+func (s *system) ahead() {
+	s.mu.Lock()
+	closed, none := s.closed, !s.sparing && !slices.ContainsFunc(s.idle, func(k idle) bool { return k.kind == spare })
+	s.sparing = s.sparing || none
+	s.mu.Unlock()
+	if !none {
+		return
+	}
+	k, err := keeper.New(true)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.sparing = false; {
+	case err != nil: // the next command says why
+	case closed != s.closed:
+		k.Close()
+	default:
+		s.put(k, spare)
+	}
+}
+
+// take gives a keeper of a kind that has nothing to do, or nil.
 func (s *system) take(kind string) *keeper.Keeper {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,10 +196,15 @@ func (s *system) take(kind string) *keeper.Keeper {
 	return nil
 }
 
-// give takes a keeper back that has nothing to do. Where there are too many, the one ends that has been idle for the longest time.
+// give takes a keeper back that has nothing to do.
 func (s *system) give(k *keeper.Keeper, kind string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.put(k, kind)
+}
+
+// put is give, with the lock. Where there are too many, the one ends that has been idle for the longest time.
+func (s *system) put(k *keeper.Keeper, kind string) {
 	last := rest
 	if kind != "" {
 		last = restConfined
@@ -221,6 +257,7 @@ func (s *system) close() {
 		k.Close()
 	}
 	s.idle = nil
+	s.closed++
 	if s.end != nil {
 		s.end.Stop()
 	}
@@ -234,6 +271,7 @@ func (s *system) close() {
 type guarded struct {
 	system *system
 	kind   string
+	full   bool
 	pid    int
 	leave  bool
 	guard  gitGuard
@@ -263,6 +301,9 @@ func (g *guarded) wait() end {
 		k.Close()
 	default:
 		g.system.give(k, g.kind)
+	}
+	if g.full { // not before: starting one takes the time of commands
+		go g.system.ahead()
 	}
 	return end{exitCode(e.Status), e.Background, e.Left}
 }

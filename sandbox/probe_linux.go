@@ -16,12 +16,13 @@ import (
 
 // probe tries the levels out, the highest first: what a confined command of this program can do says which one is in force.
 func (l *Local) probe() Level {
-	full := l.try(LevelFull)
+	full := try(LevelFull)
 	if full == nil {
+		go l.system.ahead()
 		return Level{Name: LevelFull, Reason: "commands run in namespaces with mounts of their own, below Landlock and seccomp"}
 	}
 	why := full.Error() + hint("/")
-	part := l.try(LevelPart)
+	part := try(LevelPart)
 	if part == nil {
 		return Level{LevelPart, "commands run below Landlock and seccomp alone, so what runs later is not protected within the " +
 			"workspace, and modes of files outside can be changed. There are no namespaces: " + why, true}
@@ -31,7 +32,9 @@ func (l *Local) probe() Level {
 }
 
 // try runs a command at a level that tries what it must not be able to do.
-func (l *Local) try(level string) error {
+func try(level string) error {
+	l := Local{system: system{sparing: true}} // without a spare
+	defer l.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "tandem-probe-")

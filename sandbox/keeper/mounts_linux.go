@@ -282,9 +282,11 @@ func open(name string) (at int, s unix.Stat_t, err error) {
 		Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,
 	})
 	if err == nil {
-		if err = unix.Fstat(at, &s); err != nil {
-			_ = unix.Close(at)
-		}
+		err = unix.Fstat(at, &s)
+	}
+	if err != nil && at >= 0 {
+		_ = unix.Close(at)
+		at = -1
 	}
 	return at, s, err
 }

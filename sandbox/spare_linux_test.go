@@ -1,0 +1,115 @@
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tandem/sandbox/keeper"
+)
+
+// waiting are the keepers of a kind that wait.
+func waiting(s *system, kind string) (out []*keeper.Keeper) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range s.idle {
+		if k.kind == kind {
+			out = append(out, k.Keeper)
+		}
+	}
+	return out
+}
+
+// until waits for something that another goroutine is about to bring about.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it never holds that %s", what)
+		}
+	}
+}
+
+// TestSpare: one keeper is started ahead, never two. The first command of a kind has it, then another one is started, and none after
+// the end.
+func TestSpare(t *testing.T) {
+	s := newSuite(t, LevelFull)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(s.system.ahead)
+	}
+	all.Wait()
+	spares := waiting(&s.system, spare)
+	if len(spares) != 1 {
+		t.Fatalf("%d spares", len(spares))
+	}
+	for i, profile := range []Profile{Loopback, ReadOnly, Write} {
+		l := launch{profile: profile, level: LevelFull, in: s.in, dir: s.folder}
+		kind, _ := s.system.bounds(l)
+		s.does(t, profile, "true")
+		if have := waiting(&s.system, kind); len(have) != 1 || have[0] != spares[0] {
+			t.Errorf("command %d ran below %v, not the spare", i, have)
+		}
+		until(t, "there is another spare", func() bool { return len(waiting(&s.system, spare)) == 1 })
+		spares = waiting(&s.system, spare)
+	}
+	if o := s.does(t, ReadOnly, "touch x"); o.ExitCode == 0 {
+		t.Error("what a spare runs is not confined")
+	}
+	// One that is closed while it is being started is not kept.
+	s.system.close()
+	s.system.mu.Lock()
+	ended := make(chan struct{})
+	go func() { defer close(ended); s.system.ahead() }()
+	s.system.mu.Unlock()
+	until(t, "it is being started", func() bool {
+		s.system.mu.Lock()
+		defer s.system.mu.Unlock()
+		return s.system.sparing || len(s.system.idle) > 0
+	})
+	s.Close()
+	<-ended
+	if n := len(waiting(&s.system, spare)); n != 0 {
+		t.Errorf("%d spares after the end", n)
+	}
+}
+
+// TestSpareEndsWithServer kills a program that has a spare, by a signal that it cannot see.
+func TestSpareEndsWithServer(t *testing.T) {
+	newSuite(t, LevelFull)
+	const name = "SPARE"
+	if path := os.Getenv(name); path != "" { // the program that is killed
+		l := local(t)
+		l.system.ahead()
+		must(t, os.WriteFile(path+".new", nil, 0o600), os.Rename(path+".new", path))
+		select {}
+	}
+	path := filepath.Join(t.TempDir(), "ready")
+	server := exec.Command("/proc/self/exe", "-test.run=^TestSpareEndsWithServer$")
+	server.Env = append(os.Environ(), name+"="+path)
+	must(t, server.Start())
+	t.Cleanup(func() { _ = server.Process.Kill() })
+	until(t, "it has a spare", func() bool { return there(path) })
+	var spares []int
+	tasks, err := filepath.Glob("/proc/" + strconv.Itoa(server.Process.Pid) + "/task/*/children")
+	must(t, err)
+	for _, task := range tasks {
+		text, _ := os.ReadFile(task)
+		for _, f := range strings.Fields(string(text)) {
+			pid, err := strconv.Atoi(f)
+			must(t, err)
+			spares = append(spares, pid)
+		}
+	}
+	if len(spares) != 1 {
+		t.Errorf("children %v", spares)
+	}
+	must(t, server.Process.Kill())
+	_ = server.Wait()
+	gone(t, spares)
+}
