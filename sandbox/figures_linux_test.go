@@ -42,10 +42,7 @@ var scenarios = map[string]struct {
 // TestFiguresSurvivors runs each scenario at each level, as whoever runs the test, and as root also as an ordinary user. No
 // process may be left, and the command returns soon after its time and its grace.
 func TestFiguresSurvivors(t *testing.T) {
-	timeout, grace := 300*time.Millisecond, 200*time.Millisecond
-	if *times > 1 {
-		timeout, grace = 700*time.Millisecond, 300*time.Millisecond
-	}
+	timeout, grace := time.Second, 300*time.Millisecond
 	for _, level := range []string{LevelNone, LevelPart, LevelFull} {
 		t.Run(level, func(t *testing.T) {
 			s := newSuite(t, level)
@@ -74,7 +71,7 @@ func TestFiguresSurvivors(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				runs++
-				if o.TimedOut {
+				if o.TimedOut && o.Duration > timeout+grace { // others do not need the grace
 					late = append(late, o.Duration-timeout-grace)
 				}
 				if err != nil {
@@ -93,10 +90,10 @@ func TestFiguresSurvivors(t *testing.T) {
 				}
 			})
 			slices.Sort(late)
-			t.Logf("uid %d, level %s: %d survivors in %d runs of %d scenarios; after time and grace p50 %v, p99 %v",
-				os.Getuid(), level, left, runs, len(scenarios), quantile(late, 50), quantile(late, 99))
-			if late := quantile(late, 99); late > 2*time.Second {
-				t.Errorf("it returns %v late", late)
+			t.Logf("uid %d, level %s: %d survivors in %d runs of %d scenarios; %d needed the grace; after time and grace p50 %v, p99 %v, last %v",
+				os.Getuid(), level, left, runs, len(scenarios), len(late), quantile(late, 50), quantile(late, 99), quantile(late, 100))
+			if last := quantile(late, 100); last > 2*time.Second {
+				t.Errorf("it returns %v late", last)
 			}
 		})
 	}

@@ -128,7 +128,7 @@ func (l *Local) start(ctx context.Context, c Command, level string) (Process, er
 	go func() {
 		defer close(p.ended)
 		defer p.stop()
-		p.attend(ctx, running, c)
+		p.attend(ctx, running, c, begun)
 		out.finish()
 		p.outcome.Stdout, p.outcome.StdoutGap = out.kept[0].Output()
 		p.outcome.Stderr, p.outcome.StderrGap = out.kept[1].Output()
@@ -204,10 +204,11 @@ func (p *process) Stdout() io.ReadCloser {
 }
 
 // attend waits until the command has ended by itself, or ends it: TERM first, KILL after the grace.
-func (p *process) attend(ctx context.Context, running child, c Command) {
+// Its time began before it was started, since a busy machine may take long for that.
+func (p *process) attend(ctx context.Context, running child, c Command, begun time.Time) {
 	var expired <-chan time.Time
 	if c.Timeout > 0 {
-		t := time.NewTimer(c.Timeout)
+		t := time.NewTimer(time.Until(begun.Add(c.Timeout)))
 		defer t.Stop()
 		expired = t.C
 	}

@@ -221,7 +221,7 @@ func TestFindingS8KeeperStopped(t *testing.T) {
 	runner := local(t)
 	l := newLifeline(t)
 	c := l.holding(forms["setsid"] + `echo $PPID; kill -STOP $PPID; sleep 600`)
-	c.Timeout = 300 * time.Millisecond
+	c.Timeout = 2 * time.Second
 	p, err := runner.Start(t.Context(), c)
 	must(t, err)
 	l.begun(t, 2)

@@ -189,8 +189,8 @@ func (k *Keeper) Run(ctx context.Context, s *Spec) (pid int, err error) {
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		if sent == nil { // what a killed process has not read makes ECONNRESET here
-			_ = k.socket.SetDeadline(time.Now().Add(k.answer))
+		if sent == nil { // what a killed process has not read makes ECONNRESET here, once it is dead
+			_ = k.socket.SetDeadline(time.Now().Add(answer))
 			kind, body, files, err = receive(k.socket)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -61,10 +62,20 @@ func TestFindingS8Destroy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	_, err = k.Run(t.Context(), specOf(t, `K=$PPID; export K; for i in 1 2 3; do
-		setsid bash -c 'trap "" TERM; while :; do kill -STOP $K; [ $K = 0 ] || echo x; sleep 0.001; done' & done; wait`, w))
-	_ = w.Close()
+	s := specOf(t, `read -r _; K=$PPID; export K; for i in 1 2 3; do
+		setsid bash -c 'trap "" TERM; while :; do kill -STOP $K; [ $K = 0 ] || echo x; sleep 0.001; done' & done; wait`, w)
+	stdin, begin, err := os.Pipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	defer begin.Close()
+	s.Stdin = stdin
+	_, err = k.Run(t.Context(), s)
+	_, _ = w.Close(), stdin.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := begin.WriteString("\n"); err != nil { // not before the keeper has answered
 		t.Fatal(err)
 	}
 	if _, err := io.ReadFull(r, make([]byte, 20)); err != nil { // they are at it
@@ -110,6 +121,39 @@ func TestFindingS8SilentKeeper(t *testing.T) {
 	}
 	collected(t, k)
 	collected(t, deaf(time.Hour)) // closed without a word
+}
+
+// TestDescendants: what the kernel lists is what a look at all processes finds.
+func TestDescendants(t *testing.T) {
+	if lists, _ := filepath.Glob("/proc/self/task/*/children"); len(lists) == 0 {
+		t.Skip("the kernel lists no children")
+	}
+	cmd := exec.Command("/bin/bash", "-c", `(sleep 600 & setsid sleep 600 & wait) & (exit 0) & echo; read -r _; exec sleep 600`)
+	stdin, err1 := cmd.StdinPipe()
+	stdout, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		killBelow(os.Getpid())
+		_, _ = stdin.Close(), cmd.Wait()
+	}()
+	if _, err := io.ReadFull(stdout, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	below := func(children func(int) []int) (n int) {
+		for next := []int{os.Getpid()}; len(next) > 0; next = next[1:] {
+			for _, pid := range children(next[0]) {
+				n, next = n+1, append(next, pid)
+			}
+		}
+		return n
+	}
+	for deadline := time.Now().Add(20 * time.Second); below(everybody()) < 4 || below(listed) != below(everybody()); {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d are listed, %d found", below(listed), below(everybody()))
+		}
+	}
 }
 
 // TestWatchEnds: when nothing is left to sweep, the watch over the children has ended too, so that it does not wait for the

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -147,36 +149,61 @@ func killAll(root int, found map[int]bool) (alive int) {
 
 // descendants are the processes below one, and whether they have ended and wait to be collected.
 func descendants(root int) map[int]bool {
-	type process struct {
-		pid   int
-		ended bool
-	}
-	children := map[int][]process{}
-	names, _ := os.ReadDir("/proc")
-	for _, name := range names {
-		pid, err := strconv.Atoi(name.Name())
-		if err != nil {
-			continue
-		}
-		stat, err := os.ReadFile("/proc/" + name.Name() + "/stat")
-		if err != nil {
-			continue // it is gone
-		}
-		// PID (NAME) STATE PARENT …; the name may hold anything.
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) < 2 {
-			continue
-		}
-		if parent, err := strconv.Atoi(string(fields[1])); err == nil {
-			children[parent] = append(children[parent], process{pid, fields[0][0] == 'Z' || fields[0][0] == 'X'})
-		}
-	}
 	below := map[int]bool{}
+	children := listed
+	if lists, _ := filepath.Glob("/proc/self/task/*/children"); len(lists) == 0 { // it is an option of the kernel (CONFIG_PROC_CHILDREN)
+		children = everybody()
+	}
 	for next := []int{root}; len(next) > 0; next = next[1:] {
-		for _, p := range children[next[0]] {
-			below[p.pid] = p.ended
-			next = append(next, p.pid)
+		for _, pid := range children(next[0]) {
+			if _, ended, ok := status(pid); ok {
+				below[pid] = ended
+				next = append(next, pid)
+			}
 		}
 	}
 	return below
+}
+
+// listed gives the children of a process as the kernel lists them, one list for each thread.
+func listed(parent int) (children []int) {
+	lists, _ := filepath.Glob("/proc/" + strconv.Itoa(parent) + "/task/*/children")
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		for field := range strings.FieldsSeq(string(text)) {
+			if pid, err := strconv.Atoi(field); err == nil {
+				children = append(children, pid)
+			}
+		}
+	}
+	return children
+}
+
+// everybody looks at all processes of the machine, and gives what tells the children of each.
+func everybody() func(parent int) (children []int) {
+	children := map[int][]int{}
+	names, _ := os.ReadDir("/proc")
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name.Name()); err == nil {
+			if parent, _, ok := status(pid); ok {
+				children[parent] = append(children[parent], pid)
+			}
+		}
+	}
+	return func(parent int) []int { return children[parent] }
+}
+
+// status gives the parent of a process and whether it has ended. It is not ok if there is no such process.
+func status(pid int) (parent int, ended, ok bool) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, false, false
+	}
+	// PID (NAME) STATE PARENT …; the name may hold anything.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 2 {
+		return 0, false, false
+	}
+	parent, err = strconv.Atoi(string(fields[1]))
+	return parent, fields[0][0] == 'Z' || fields[0][0] == 'X', err == nil
 }
