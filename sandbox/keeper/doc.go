@@ -11,8 +11,7 @@
 //
 // How a command is started, in this order, each time anew:
 //
-//  1. The keeper makes a thread, whose current folder is its own (unshare). Nothing takes back what restricts a thread, so it ends after
-//     its command.
+//  1. The keeper makes a thread. Nothing takes back what restricts a thread, so it ends after its command.
 //  2. In namespaces the thread gets a copy of the keeper's mounts (its ground) and makes them what the rules of the policy say
 //     (show): it clones what is to be seen, makes the world read-only, and attaches the clones.
 //  3. It enters the folder. With a handle of the host a command would be outside of the mounts, so there it is entered by its path, and

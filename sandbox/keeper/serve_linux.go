@@ -184,6 +184,9 @@ func (k *guard) spawn(spec *Spec, over <-chan struct{}) (pid int, op string, err
 		<-over
 	}()
 	<-started
+	if !k.first { // all threads have the same folder; unshare, which would change that, is refused in many containers
+		_ = unix.Chdir("/")
+	}
 	return pid, op, err
 }
 
@@ -192,7 +195,6 @@ func (k *guard) restrict(spec *Spec) (op string, err error) {
 	b := spec.Bounds
 	switch {
 	case !k.first:
-		err = unix.Unshare(unix.CLONE_FS) // the folder is that of this thread alone
 	case k.broken != nil:
 		return "", fmt.Errorf("namespaces: %w", k.broken)
 	case b == nil:
