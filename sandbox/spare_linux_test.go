@@ -81,7 +81,6 @@ func TestSpare(t *testing.T) {
 
 // TestSpareEndsWithServer kills a program that has a spare, by a signal that it cannot see.
 func TestSpareEndsWithServer(t *testing.T) {
-	newSuite(t, LevelFull)
 	const name = "SPARE"
 	if path := os.Getenv(name); path != "" { // the program that is killed
 		l := local(t)
@@ -89,6 +88,7 @@ func TestSpareEndsWithServer(t *testing.T) {
 		must(t, os.WriteFile(path+".new", nil, 0o600), os.Rename(path+".new", path))
 		select {}
 	}
+	newSuite(t, LevelFull)
 	path := filepath.Join(t.TempDir(), "ready")
 	server := exec.Command("/proc/self/exe", "-test.run=^TestSpareEndsWithServer$")
 	server.Env = append(os.Environ(), name+"="+path)

@@ -1,18 +1,26 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"tandem/lspserver/wire/wiretest"
+	"tandem/sandbox"
 )
+
+// testLevel names the variable that declares which level of the sandbox this machine can do. A script begins with [!full] or [!part]
+// where it needs that level or a higher one. Without a declaration Linux has to be able to do all.
+const testLevel = "TANDEM_TEST_LEVEL"
 
 // program is the built binary that all tests here run.
 var program string
@@ -65,6 +73,15 @@ func TestScripts(t *testing.T) {
 			return os.Mkdir(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Condition: func(condition string) (bool, error) {
+			level, known := map[string]string{"full": sandbox.LevelFull, "part": sandbox.LevelPart}[condition]
+			if !known {
+				return false, fmt.Errorf("there is no condition %q", condition)
+			}
+			levels := []string{sandbox.LevelNone, sandbox.LevelPart, sandbox.LevelFull}
+			declared := slices.Index(levels, cmp.Or(os.Getenv(testLevel), sandbox.LevelFull))
+			return runtime.GOOS == "linux" && slices.Index(levels, level) <= declared, nil
+		},
 	})
 }
 

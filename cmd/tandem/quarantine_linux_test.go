@@ -30,10 +30,7 @@ func TestPlantedFilesAreQuarantined(t *testing.T) {
 		}
 		return string(out)
 	}
-	var local sandbox.Local
-	if level := local.Level(); level.Name != sandbox.LevelFull {
-		t.Skipf("level %s: %s", level.Name, level.Reason)
-	}
+	full(t)
 	bash := func(line string) string {
 		t.Helper()
 		args, _ := json.Marshal(map[string]string{"command": line})
