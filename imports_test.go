@@ -64,7 +64,7 @@ var rooms = map[string]room{
 	},
 	"lspserver/wire":     {nil, "the wire does not know what it carries"},
 	"lspserver/protocol": {nil, "what is on the wire is plain data"},
-	"lspserver/logs":     {nil, "it writes what it is given and knows no meaning"},
+	"lspserver/logs":     {[]string{"sandbox/userinfo"}, "it writes what it is given and knows no meaning"},
 	"lspserver/state": {
 		[]string{"lspserver/workspace", "agent/config", "agent/store"},
 		"it knows where each of them keeps its files, and no session",
@@ -99,13 +99,13 @@ var rooms = map[string]room{
 	"tools/schema":  {nil, "a schema is about types"},
 	"tools/shell":   {nil, "what a command line says is a function of its text"},
 	"tools/gate":    {append([]string{"tools"}, base...), "it judges what calls need and runs none"},
-	"tools/run":     {append([]string{"tools", "tools/schema", "tools/gate"}, base...), "it runs what the gate lets go on"},
+	"tools/run":     {append([]string{"sandbox/userinfo", "tools", "tools/schema", "tools/gate"}, base...), "it runs what the gate lets go on"},
 	"tools/builtin": {[]string{"tools/..."}, "the one list of all tools"},
 	"tools/web": {
 		append([]string{"tools", "sandbox/dial"}, base...), "it reaches hosts of the public internet through the one judge of addresses",
 	},
 	"tools/bash": {
-		append([]string{"tools", "tools/jobs", "tools/schema", "tools/shell", "sandbox/planted", "sandbox/tracked", "sandbox/tree"}, base...), "it runs what a model writes, and looks at what that has left",
+		append([]string{"tools", "tools/jobs", "tools/schema", "tools/shell", "sandbox/planted", "sandbox/tracked", "sandbox/tree", "sandbox/userinfo"}, base...), "it runs what a model writes, and looks at what that has left",
 	},
 	"tools/fetch":     {append([]string{"tools", "tools/schema", "tools/web"}, base...), "it reaches the network through the one client of tools"},
 	"tools/*":         {append([]string{"tools", "tools/jobs", "tools/schema", "tools/shell", "sandbox/tree"}, base...), "no tool knows another"},
@@ -123,6 +123,7 @@ var rooms = map[string]room{
 	"sandbox/proxy":      {[]string{"sandbox/dial"}, "it connects commands to hosts and starts none"},
 	"sandbox/planted":    {[]string{"sandbox"}, "it compares listings of the write roots and knows no tool"},
 	"sandbox/tracked":    {nil, "the names in an index are plain data, whoever judges them"},
+	"sandbox/userinfo":   {nil, "a URL is judged by its text"},
 	"sandbox/tree":       {[]string{"sandbox"}, "it walks below the roots and knows no tool"},
 }
 

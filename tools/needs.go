@@ -72,6 +72,11 @@ func (n Need) Covers(p sandbox.Place) bool {
 		(p.Path() == n.Place.Path() || !p.Class().Unlisted() || n.Place.Class().Unlisted())
 }
 
+// ReadsOwn says that it reads the settings of a repository or of Tandem, which no tool may write.
+func (n Need) ReadsOwn() bool {
+	return n.Act == Reads && n.Place != (sandbox.Place{}) && n.Place.Class().Is(sandbox.Own)
+}
+
 // samePlace says that both are about one path, and that it was judged to be of one class.
 func (n Need) samePlace(judged Need) bool {
 	return n.Place.Path() == judged.Place.Path() && n.Place.Class() == judged.Place.Class()

@@ -7,9 +7,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"tandem/sandbox/userinfo"
 )
 
-const gone = "[redacted]"
+const gone = userinfo.Gone
 
 // shortest is the length from which on a text is a secret: a shorter one would be found in everything.
 const shortest = 8
@@ -45,9 +47,6 @@ func (h *hidden) add(text string) {
 		}
 	}
 }
-
-// maxUserinfo is the length of the longest user and password of a URL that are looked for.
-const maxUserinfo = 4 << 10
 
 // span is a part of a text.
 type span struct{ start, end int }
@@ -138,17 +137,9 @@ func shaped(text []byte) (found []span) {
 			return end
 		})
 	}
-	each(text, []byte("://"), func(at int) int {
-		start := at + len("://")
-		end := start
-		for end < len(text) && end-start < maxUserinfo && bytes.IndexByte([]byte("/?#@ \"'<>\\\r\n\t"), text[end]) < 0 {
-			end++
-		}
-		if colon := bytes.IndexByte(text[start:end], ':'); end < len(text) && text[end] == '@' && colon >= 0 && start+colon+1 < end {
-			found = append(found, span{start + colon + 1, end})
-		}
-		return end
-	})
+	for _, at := range userinfo.Passwords(text) {
+		found = append(found, span{at[0], at[1]})
+	}
 	each(text, []byte("-----BEGIN "), func(at int) int {
 		const name, last = "PRIVATE KEY-----", "-----END "
 		head := bytes.Index(text[at:min(len(text), at+64)], []byte(name))

@@ -7,12 +7,19 @@ import (
 	"unicode/utf8"
 
 	"tandem/sandbox"
+	"tandem/sandbox/userinfo"
 	"tandem/tools"
 )
 
 // clean makes the output of a program fit to be shown as text: what would move a terminal's cursor, colour it or set
-// its clipboard is taken out, ends of lines become \n, what is no UTF-8 is replaced.
+// its clipboard is taken out, ends of lines become \n, what is no UTF-8 is replaced, and so are passwords in URLs: git and others
+// print those of remotes.
 func clean(s string) string {
+	return userinfo.Without(plain(s))
+}
+
+// plain is clean without a look at what the text says.
+func plain(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	var b strings.Builder
 	b.Grow(len(s))

@@ -15,6 +15,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
+	"tandem/sandbox/userinfo"
 	"tandem/tools"
 	"tandem/tools/gate"
 	"tandem/tools/schema"
@@ -519,6 +520,11 @@ func (c *call) truncate() error {
 	r.Data = strings.ToValidUTF8(r.Data, "\uFFFD")
 	if c.env == nil {
 		return nil
+	}
+	if slices.ContainsFunc(c.needs, tools.Need.ReadsOwn) {
+		if without := userinfo.Without(r.Data); without != r.Data {
+			r.Data, r.Gaps = without, nil // nobody edits the settings of a repository by what they look like
+		}
 	}
 	limits := c.env.Limits
 	if c.tool != nil && c.tool.Spec().Pages && r.Success {
