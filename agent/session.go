@@ -125,6 +125,7 @@ type Session struct {
 	close        context.CancelFunc
 	working      sync.WaitGroup
 	jobs         *jobs.Jobs
+	keys         run.Keys
 
 	mu      sync.Mutex
 	config  config.Config
@@ -721,7 +722,7 @@ func (s *Session) host(turn int, began time.Time, endTurn func()) *run.Host {
 				s.outbox.flush() // the client hears of the call before its effects
 			}
 		},
-		Places: s.places, Files: s.o.Files,
+		Places: s.places, Keys: &s.keys, Files: s.o.Files,
 		Landed: s.o.Landed, BeforeCommand: s.o.BeforeCommand, Serial: c.Writes == "serial", SerialCommands: c.Shell == "serial",
 		Coerce: c.Coerce != "off", Now: s.o.Now, Log: s.o.Log,
 	}

@@ -47,6 +47,8 @@ type Need struct {
 	Danger Danger
 	// Host is what Reaches is about.
 	Host string
+	// Secret says that what leaves the machine has text of a file that holds keys or passwords.
+	Secret bool
 }
 
 // Within says that whoever judged the other need has judged this one too.

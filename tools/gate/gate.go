@@ -301,6 +301,9 @@ func (r ModeRow) of(t tools.Tool, n tools.Need) operation {
 	if n.Danger == tools.Dangerous || t.Spec().Danger == tools.Dangerous {
 		each(op.what+", and it is dangerous", r.Dangerous)
 	}
+	if n.Secret {
+		each(op.what+", and the request contains a secret: text of a file that holds keys or passwords", r.Secret)
+	}
 	if n.Act == tools.Runs {
 		if !n.Confined {
 			if op.verdict > Deny {

@@ -40,7 +40,7 @@ func (c *call) again(ctx context.Context, title string, args json.RawMessage, ne
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	d := c.host.Gate.Judge(gate.Call{Tool: c.tool, Args: args, Needs: needs, Turn: c.env.Turn})
+	d := c.host.Gate.Judge(gate.Call{Tool: c.tool, Args: args, Needs: c.host.Keys.flagged(args, needs), Turn: c.env.Turn})
 	switch d.Verdict {
 	case gate.Allow:
 		return nil

@@ -51,7 +51,7 @@ func Assess(host *Host, asked Call) (a Assessment) {
 		}
 		a.ReadOnly = a.ReadOnly || n.Act == tools.Runs && n.Shell.ReadOnly
 	}
-	gated := gate.Call{Tool: c.tool, Args: c.checked.Args, Needs: c.needs, Turn: c.env.Turn}
+	gated := gate.Call{Tool: c.tool, Args: c.checked.Args, Needs: host.Keys.flagged(c.checked.Args, c.needs), Turn: c.env.Turn}
 	a.Decision = host.Gate.Judge(gated)
 	a.Decision.Allows, _ = gate.Exact(gated)
 	a.Wide = gate.Wide(gated)

@@ -292,6 +292,7 @@ func (c *call) policy() error { return c.judge(c.needs) }
 
 // judge asks the gate about needs, and fails where it refuses.
 func (c *call) judge(needs []tools.Need) error {
+	needs = c.host.Keys.flagged(c.checked.Args, needs)
 	d := c.host.Gate.Judge(gate.Call{Tool: c.tool, Args: c.checked.Args, Needs: needs, Turn: c.env.Turn})
 	if c.lost != "" {
 		d.Reason += ": " + c.lost
@@ -525,6 +526,9 @@ func (c *call) truncate() error {
 		if without := userinfo.Without(r.Data); without != r.Data {
 			r.Data, r.Gaps = without, nil // nobody edits the settings of a repository by what they look like
 		}
+	}
+	if slices.ContainsFunc(c.needs, func(n tools.Need) bool { return n.Place != (sandbox.Place{}) && n.Place.Class().Is(sandbox.Secret) }) {
+		c.host.Keys.learn(r.Data)
 	}
 	limits := c.env.Limits
 	if c.tool != nil && c.tool.Spec().Pages && r.Success {

@@ -191,6 +191,8 @@ type Host struct {
 	Places *Places
 	// Budget bounds the calls of the turn; nil is no bound.
 	Budget *Budget
+	// Keys are what the session was told of files that hold keys; nil remembers none.
+	Keys *Keys
 	// Coerce lets the validator turn "true" into true and the like.
 	Coerce bool
 	Now    func() time.Time
