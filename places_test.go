@@ -111,3 +111,35 @@ func TestCaseG01G02G04G06NoGitOfOurOwn(t *testing.T) {
 		})
 	}
 }
+
+// TestCaseE05NoFixedNames: nothing of ours has a name in a folder for temporary files that another user could know, and so make first:
+// such names come from os.MkdirTemp and os.CreateTemp, which make what was not there.
+func TestCaseE05NoFixedNames(t *testing.T) {
+	made := 0
+	for _, f := range repo(t).code {
+		if !f.product() {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.SelectorExpr:
+				if x, ok := n.X.(*ast.Ident); ok && x.Name == "os" {
+					switch n.Sel.Name {
+					case "TempDir":
+						t.Errorf("%s asks for the folder itself", f.fset.Position(n.Pos()))
+					case "MkdirTemp", "CreateTemp":
+						made++
+					}
+				}
+			case *ast.BasicLit:
+				if n.Kind == token.STRING && (strings.HasPrefix(n.Value, `"/tmp/`) || strings.HasPrefix(n.Value, `"/var/tmp/`)) {
+					t.Errorf("%s: a fixed name: %s", f.fset.Position(n.Pos()), n.Value)
+				}
+			}
+			return true
+		})
+	}
+	if made < 3 {
+		t.Errorf("only %d names are made: the test looks for the wrong thing", made)
+	}
+}

