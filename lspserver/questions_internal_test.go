@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -139,6 +140,28 @@ func TestFindingL1AChangeCanBeSeen(t *testing.T) {
 	}
 	if m := s.shown[1].Message; !strings.Contains(m, "-two") || !strings.Contains(m, "+three") {
 		t.Error(m)
+	}
+}
+
+// A plain client is asked about this call alone, whatever answers there are for longer: it cannot show the rule that they make.
+func TestF204APlainClientAnswersOnce(t *testing.T) {
+	for name, q := range map[string]run.Question{"a command": command("make"), "a change": change("a.txt", "one\n", "two\n")} {
+		rule := gate.Rule{Effect: gate.Allow, Tool: "*"}
+		q.Turn, q.Judged.Allows, q.Judged.Denies, q.Judged.Edits = 1, &rule, &rule, []string{"a.txt"}
+		if n := len(q.Options()); n != 7 {
+			t.Fatalf("%s: %d options", name, n)
+		}
+		s := newScreen(agree)
+		if got, err := s.permission(t.Context(), "s", q); err != nil || got != (run.Answer{Outcome: run.Allowed}) {
+			t.Errorf("%s: %+v %v", name, got, err)
+		}
+		for _, p := range s.shown {
+			for _, a := range p.Actions {
+				if !slices.Contains([]string{"Reject", "Show command", "Run once", "Allow once", "Show the diff"}, a.Title) {
+					t.Errorf("%s offers %q", name, a.Title)
+				}
+			}
+		}
 	}
 }
 

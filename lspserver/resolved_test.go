@@ -2,6 +2,8 @@ package lspserver_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -100,4 +102,53 @@ func TestJobsAreTold(t *testing.T) {
 		t.Errorf("%+v", jobs)
 	}
 	r.end()
+}
+
+// TestF216AQuestionEnds: a question that stands ends with its turn, with its session and with the end of the input; the client hears of
+// it where it can, and what was asked about is not done.
+func TestF216AQuestionEnds(t *testing.T) {
+	for name, end := range map[string]func(r *rig, session string){
+		"cancel":           func(r *rig, s string) { r.Notify("tandem/session/cancel", map[string]any{"sessionId": s}) },
+		"close":            func(r *rig, s string) { r.ask("tandem/session/close", map[string]any{"sessionId": s}, nil) },
+		"end of the input": func(r *rig, _ string) { go r.HangUp() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked, over := make(chan struct{}), make(chan struct{})
+			resolved := make(chan protocol.ResolvedParams, 1)
+			r := start(t, conformance.Options{
+				Ask: func(int, conformance.Ask) string {
+					close(asked)
+					<-over
+					return "allow_once" // too late
+				},
+				Heard: func(method string, params json.RawMessage) {
+					var p protocol.ResolvedParams
+					if method == "tandem/session/resolved" && json.Unmarshal(params, &p) == nil {
+						resolved <- p
+					}
+				},
+			}, own(t, "{}"))
+			s := r.session(map[string]any{"model": r.script("call write_file " + create("a.txt") + "\n\nsay Done.\n"), "mode": "ask"})
+			turn := r.Begin("tandem/session/prompt", prompt(s, "go"))
+			<-asked
+			end(r, s)
+			if name == "end of the input" {
+				r.ended(1)
+				close(over)
+			} else {
+				if p := <-resolved; p.SessionID != s || p.By != "end" || !p.AlreadyResolved {
+					t.Errorf("%+v", p)
+				}
+				close(over)
+				var ended turnEnd
+				if raw, err := turn(r.ctx); err != nil || json.Unmarshal(raw, &ended) != nil || ended.StopReason != "cancelled" {
+					t.Errorf("%s %v", raw, err)
+				}
+				r.end()
+			}
+			if _, err := os.Stat(filepath.Join(r.root, "a.txt")); err == nil {
+				t.Error("it was written")
+			}
+		})
+	}
 }

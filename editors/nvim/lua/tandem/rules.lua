@@ -5,7 +5,8 @@ local M = {}
 ---@return string
 local function line(rule)
   local visible = require('tandem.visible').line
-  local where = rule.scope == 'session' and 'this session' or rule.workspace or 'everywhere'
+  local folder = rule.workspace and vim.fn.fnamemodify(rule.workspace, ':~')
+  local where = rule.scope == 'session' and 'this session' or folder or 'everywhere'
   local text = ('%-5s %s  (%s)'):format(rule.effect or '', rule.text or rule.tool, where)
   return visible(rule.removable and text or ('%s, written in %s'):format(text, rule.source or 'the configuration'))
 end
