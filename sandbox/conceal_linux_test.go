@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestE01NobodyReadsOurMemory(t *testing.T) {
+func TestCaseE01NobodyReadsOurMemory(t *testing.T) {
 	dumpable := func() int {
 		n, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
 		if err != nil {

@@ -35,7 +35,7 @@ func newLogs(w io.Writer) *Logs {
 }
 
 // What looks like a key, and what is known to be one, is nowhere: not in the log, its file, the trace, a report.
-func TestE03NoKeyIsWritten(t *testing.T) {
+func TestCaseE03NoKeyIsWritten(t *testing.T) {
 	dir := t.TempDir()
 	var out strings.Builder
 	l := newLogs(&out)
@@ -112,7 +112,7 @@ func TestE03NoKeyIsWritten(t *testing.T) {
 }
 
 // Any header that a configuration names may be a key, whatever it is called.
-func TestE03HeadersOfAConfiguration(t *testing.T) {
+func TestCaseE03HeadersOfAConfiguration(t *testing.T) {
 	l := newLogs(io.Discard)
 	text := `{"headers": {"X-Team" : "canary","X-\"Other": "can\"ary"},"url":"x","headers":{"b":""},"a":"headers"}`
 	want := `{"headers": {"X-Team" : "[redacted]","X-\"Other": "[redacted]"},"url":"x","headers":{"b":""},"a":"headers"}`
@@ -122,7 +122,7 @@ func TestE03HeadersOfAConfiguration(t *testing.T) {
 }
 
 // A password in an address is one, whatever it looks like.
-func TestE03Addresses(t *testing.T) {
+func TestCaseE03Addresses(t *testing.T) {
 	l := newLogs(io.Discard)
 	text := `"https://ann:hunter22@example.org/a?b=c@d" http://ann@example.org:80/x@y postgres://:pw@db/x https://example.org:443/a:b@c`
 	want := `"https://ann:[redacted]@example.org/a?b=c@d" http://ann@example.org:80/x@y postgres://:[redacted]@db/x https://example.org:443/a:b@c`
@@ -132,7 +132,7 @@ func TestE03Addresses(t *testing.T) {
 }
 
 // What is no key stays as it is.
-func TestE03NoTextIsLost(t *testing.T) {
+func TestCaseE03NoTextIsLost(t *testing.T) {
 	l := newLogs(io.Discard)
 	for _, text := range []string{
 		`{"inputTokens":12,"token":"tandem-abc","apiKeyEnv":"OPENAI_API_KEY","apiKey":null}`, "the key is in the lock", "sk-1 is short",
