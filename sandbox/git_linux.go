@@ -1,36 +1,39 @@
 package sandbox
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"tandem/sandbox/gitdir"
 )
 
 // commonHere is what commondir says while a command runs: that the repository is in the folder where it is.
 const commonHere = ".\n"
 
-// gitGuard holds what must be in the .git of each root while a command may write there. Git reads hooks and settings from files
+// gitGuard holds what must be in each repository while a command may write there. Git reads hooks and settings from files
 // that a repository need not have: from the folder that commondir names, and from hooks. What is not there cannot be a mount
 // point, so a command could make it, and the next git of a person would run what it names. Both are made without changing what
 // the repository is. commondir goes with the last command that needs it; the lock counts them, those of other processes too.
 type gitGuard []*os.File
 
-// guardGit makes what is missing in the roots that may be written. What cannot be made because the file system does not permit
-// it, a command cannot make either.
-func guardGit(roots []string) (gitGuard, error) {
+// guardGit makes what is missing in repositories. What cannot be made because the file system does not permit it, a command cannot
+// make either.
+func guardGit(repositories []repository) (gitGuard, error) {
 	var g gitGuard
-	for _, root := range roots {
-		git := filepath.Join(root, ".git")
-		if !isDir(git) || !there(filepath.Join(git, "HEAD")) {
-			continue
+	for _, r := range repositories {
+		err := g.add(r.at)
+		if r.common != "" { // else a commit could not note what it did
+			if err2 := os.Mkdir(filepath.Join(r.common, "logs"), 0o777); err2 != nil && !errors.Is(err2, fs.ErrExist) {
+				err = errors.Join(err, err2)
+			}
 		}
-		err := g.add(git)
 		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, unix.EROFS) {
 			g.release()
 			return nil, fmt.Errorf("%w: %w", ErrNotConfined, err)
@@ -40,10 +43,13 @@ func guardGit(roots []string) (gitGuard, error) {
 }
 
 func (g *gitGuard) add(git string) error {
-	if err := os.Mkdir(filepath.Join(git, "hooks"), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	common := git
+	if to := settled(filepath.Join(git, "commondir")); to != "" && to != commonHere {
+		common = gitdir.From(git, strings.TrimSpace(to))
+	} else if err := os.Mkdir(filepath.Join(git, "hooks"), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if settings, _ := os.ReadFile(filepath.Join(git, "config")); bytes.Contains(bytes.ToLower(settings), []byte("worktreeconfig")) {
+	if strings.Contains(strings.ToLower(settled(filepath.Join(common, "config"))), "worktreeconfig") {
 		f, err := os.OpenFile(filepath.Join(git, "config.worktree"), os.O_CREATE|os.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o644)
 		if err != nil && !errors.Is(err, unix.ELOOP) && !errors.Is(err, unix.ENXIO) {
 			return err
@@ -115,11 +121,11 @@ func sameFile(f *os.File, name string) bool {
 	return err == nil && err2 == nil && os.SameFile(a, b)
 }
 
-// writable are the roots that a command of a profile may write in.
-func (p *Paths) writable(profile Profile) []string {
+// guarded are the repositories that a command of a profile may write in.
+func (p *Paths) guarded(profile Profile) []repository {
 	if p == nil || !slices.Contains([]Profile{Write, Loopback, Proxy}, profile) {
 		return nil
 	}
 	p.prepare()
-	return p.write
+	return p.repositories()
 }

@@ -67,7 +67,7 @@ func (s *system) start(ctx context.Context, l launch) (child, error) {
 	var guard gitGuard
 	if l.level == LevelFull {
 		var err error
-		if guard, err = guardGit(l.in.Paths.writable(l.profile)); err != nil {
+		if guard, err = guardGit(l.in.Paths.guarded(l.profile)); err != nil {
 			return nil, err
 		}
 	}
@@ -145,6 +145,7 @@ func (s *system) bounds(l launch) (kind string, b *keeper.Bounds) {
 		}
 		kind += fmt.Sprintf("\x00%s %v", r.path, b.Marks[r.path])
 	}
+	kind += fmt.Sprintf("\x00%q", l.in.Paths.Linked()) // a keeper takes back no mount
 	return kind, b
 }
 

@@ -48,6 +48,7 @@ type Paths struct {
 
 	mu             sync.Mutex
 	holding, ended bool
+	found          []string // see Found
 }
 
 // Close releases the roots. Calls may go on, and open them for each call.
@@ -253,6 +254,7 @@ func (p *Paths) prepare() {
 			}
 		}
 		p.hold()
+		p.Roots.name(p)
 		p.cwd = p.Cwd
 		if real := resolve([]string{p.Cwd}); real != nil {
 			p.cwd = real[0]

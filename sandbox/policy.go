@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tandem/sandbox/confine"
+	"tandem/sandbox/gitdir"
 )
 
 // rules are what a policy says of files: a path has one access.
@@ -87,7 +88,12 @@ func policy(profile Profile, in Surroundings, dir string, namespaces bool, temp,
 	r.see(append(in.Path[:len(in.Path):len(in.Path)], dir))
 	r.set(confine.Write, cache)
 	for _, root := range slices.Concat(read, write) {
-		r.protect(p.Roots, root, slices.Contains(write, root))
+		r.protect(p, root, slices.Contains(write, root))
+	}
+	if p != nil {
+		for _, git := range p.repositories() {
+			r.repository(p, git)
+		}
 	}
 	network := map[Profile]confine.Network{Write: confine.NoNetwork, Loopback: confine.Loopback, Proxy: confine.Proxy}[profile]
 	return confine.Policy{Rules: r.sorted(), Network: network, Limits: limits}
@@ -139,24 +145,76 @@ func (r rules) hide(roots *Roots, home string) {
 
 // protect gives what stands in a root its access by its class. Below what a command may not change it makes no difference what runs
 // later. What a command makes anew, and what lies deeper, is not known here.
-func (r rules) protect(roots *Roots, root string, writes bool) {
-	r.each(roots, root, func(path string, class Class) {
+func (r rules) protect(p *Paths, root string, writes bool) {
+	r.each(p.Roots, root, func(path string, class Class) {
 		switch {
 		case class.Is(Secret):
 			r[path] = confine.Hidden
 		case !writes:
 		case filepath.Base(path) == ".git" && isDir(path):
-			// A mount point of its own cannot be renamed, so nobody can put another one in its place.
-			r[path] = confine.Write
-			for _, name := range []string{"hooks", "config", "config.worktree", "info", "modules", "worktrees", "commondir"} {
-				if at := filepath.Join(path, name); there(at) {
-					r[at] = confine.Read
-				}
-			}
+			r.repository(p, repository{at: path})
 		case class.Is(LaterCode), class.Is(Own):
-			r[path] = confine.Read
+			r.executed(p, path)
 		}
 	})
+	if !writes {
+		return
+	}
+	for _, n := range p.Roots.namedIn(root) {
+		switch {
+		case !within(root, n.Path) && (n.Path != root || !n.Known):
+		case n.Known:
+			for _, at := range filesIn(n.Path) {
+				if gitdir.Hook(filepath.Base(at)) {
+					r.executed(p, at)
+				}
+			}
+		case Canonical(n.Path) == n.Path:
+			r.executed(p, n.Path)
+		default:
+			r.behind(p, n.Path)
+		}
+	}
+}
+
+// repository gives a folder of git's own data its access. It is a mount point of its own, which cannot be renamed, so nobody can put
+// another one in its place; and so is that without which git takes another folder.
+func (r rules) repository(p *Paths, git repository) {
+	if git.common != "" {
+		r.see([]string{git.common})
+	}
+	r.put(confine.Write, git.at)
+	for _, name := range gitdir.Data() {
+		if at := filepath.Join(git.at, name); isDir(at) {
+			r[at] = confine.Write
+		}
+	}
+	for _, name := range gitdir.Executed() {
+		r.executed(p, filepath.Join(git.at, name))
+	}
+	for _, at := range filesIn(filepath.Join(git.at, "hooks")) {
+		r.behind(p, at)
+	}
+	if git.common != "" { // a commit writes these, and nothing else there
+		for _, name := range append(gitdir.Data(), "logs") {
+			if at := filepath.Join(git.common, name); isDir(at) {
+				r[at] = confine.Write
+			}
+		}
+	}
+}
+
+// executed makes a path read-only, and if it is a link, what that leads to.
+func (r rules) executed(p *Paths, path string) {
+	r.put(confine.Read, path)
+	r.behind(p, path)
+}
+
+// behind makes read-only what a link leads to.
+func (r rules) behind(p *Paths, path string) {
+	if to := Canonical(path); to != path && rootOf(p.write, to) != "" && !slices.Contains(p.write, to) {
+		r.put(confine.Read, to)
+	}
 }
 
 // each calls f with what stands in a folder and is of a class, also where the class is that of several names.
@@ -204,14 +262,4 @@ func (f folders) spelled(dir string, names []string) (paths []string) {
 		paths = append(paths, f.spelled(filepath.Join(dir, name), names[1:])...)
 	}
 	return paths
-}
-
-func there(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
-func isDir(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.IsDir()
 }

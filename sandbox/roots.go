@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"tandem/sandbox/gitdir"
 )
 
 // Roots are the folders that Places lie below. Each is held open while it is a root of Paths, until their Close, and
@@ -22,9 +24,10 @@ type Roots struct {
 
 	mu       sync.Mutex
 	held     map[string]*root
-	home     string   // without links
-	internal []string // Own, and the targets of its links at the last call of look
-	walks    bool     // for tests: do not use openat2
+	home     string                    // without links
+	internal []string                  // Own, and the targets of its links at the last call of look
+	named    map[string][]gitdir.Named // of each write root: what the settings of its repository name
+	walks    bool                      // for tests: do not use openat2
 }
 
 // root is a folder that is held open, and its canonical path.
@@ -143,7 +146,12 @@ func (r *root) place(rel string) Place {
 // classOfPath judges by the names of a canonical path, of which the first few are those of its root.
 func (s *Roots) classOfPath(canonical string, root int) Class {
 	s.mu.Lock()
-	internal, top := s.internal, s.home
+	internal, top, class := s.internal, s.home, Plain
+	for _, named := range s.named {
+		if executes(named, canonical) {
+			class = LaterCode
+		}
+	}
 	s.mu.Unlock()
 	if rootOf(internal, canonical) != "" {
 		return Internal
@@ -152,7 +160,7 @@ func (s *Roots) classOfPath(canonical string, root int) Class {
 	if top != "" && within(top, canonical) {
 		home = len(namesOf(top))
 	}
-	return classOf(namesOf(canonical), home, root)
+	return class | classOf(namesOf(canonical), home, root)
 }
 
 // classOfFile judges by device and inode number: whether the file, or a folder above it, is one of Own. With further

@@ -25,14 +25,14 @@ func (g *Guard) Begin() { g.before = Look(g.Paths, MaxEntries) }
 // before anything else is done.
 func (g *Guard) End() (said []string) {
 	after := Look(g.Paths, MaxEntries)
-	var moved, back, left, failed []string
+	var moved, back, mended, left, failed []string
 	count := 0
 	for _, f := range Compare(g.before, after) {
 		name := g.Name(f.Path)
 		if len(f.Why) > 0 {
 			keys := make([]string, len(f.Why))
 			for i, why := range f.Why {
-				keys[i], _, _ = strings.Cut(why, "=")
+				keys[i] = why.Key
 			}
 			name += " (" + strings.Join(keys, ", ") + ")"
 		}
@@ -41,6 +41,12 @@ func (g *Guard) End() (said []string) {
 			count++
 		case f.Action == Tell, g.Quarantine == nil:
 			left = append(left, name)
+		case f.Action == Mend:
+			if err := mend(f); err != nil {
+				failed = append(failed, fmt.Sprintf("%s (%v)", name, err))
+			} else {
+				mended = append(mended, name)
+			}
 		default:
 			if _, err := g.Quarantine.Take(f, g.Session, g.Call); err != nil {
 				failed = append(failed, fmt.Sprintf("%s (%v)", name, err))
@@ -59,6 +65,9 @@ func (g *Guard) End() (said []string) {
 	if len(back) > 0 {
 		said = append(said, fmt.Sprintf("The command changed %s. The former text was put back, and the new one is in quarantine: %s. "+
 			"Do not change it again: the user gets the new text by `tandem quarantine list`.", listed(back), later))
+	}
+	if len(mended) > 0 {
+		said = append(said, fmt.Sprintf("The command removed %s, without which git takes another folder as the repository: it was put back.", listed(mended)))
 	}
 	if len(failed) > 0 {
 		said = append(said, fmt.Sprintf("The command made or changed %s, which could not be moved into quarantine: %s. Tell the user.", listed(failed), later))

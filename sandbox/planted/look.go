@@ -7,10 +7,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
 	"tandem/sandbox"
+	"tandem/sandbox/gitdir"
 )
 
 const (
@@ -29,8 +31,9 @@ func Look(paths *sandbox.Paths, most int) *Listing {
 		paths:   paths, left: most, room: maxAll,
 	}
 	for _, root := range paths.WriteRoots() {
-		w.root(root)
+		w.within(root, w.root)
 	}
+	w.named()
 	return &w.Listing
 }
 
@@ -40,33 +43,41 @@ type walk struct {
 	top        *os.Root
 	at         string // of top
 	left, room int
-	folders    []string // still to be looked through, relative to top
 }
 
-func (w *walk) root(root string) {
-	top, err := os.OpenRoot(root)
+// within calls f with a root as the top.
+func (w *walk) within(root string, f func()) {
+	top, err := os.OpenRoot(filepath.FromSlash(root))
 	if err != nil {
 		return
 	}
 	defer top.Close()
-	w.top, w.at, w.folders = top, filepath.ToSlash(root), []string{"."}
-	for len(w.folders) > 0 {
-		dir := w.folders[0]
-		w.folders = w.folders[1:]
+	w.top, w.at = top, filepath.ToSlash(root)
+	f()
+}
+
+func (w *walk) root() {
+	for folders := []string{"."}; len(folders) > 0; folders = folders[1:] {
 		if w.left <= 0 {
 			w.Cut = true
 			return
 		}
-		w.folder(dir)
+		folders = append(folders, w.folder(folders[0])...)
 	}
 }
 
-func (w *walk) folder(dir string) {
+// folder looks through a folder, and gives those in it that are still to be looked through.
+func (w *walk) folder(dir string) (folders []string) {
 	entries, ok := w.list(dir)
 	if !ok {
-		return
+		return nil
 	}
 	w.Folders[w.abs(dir)] = true
+	if gitdir.Is(func(name string) bool {
+		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.EqualFold(e.Name(), name) })
+	}) {
+		w.repository(dir, w.abs(dir))
+	}
 	for _, e := range entries {
 		name, at := e.Name(), path.Join(dir, e.Name())
 		switch class := sandbox.EntryClass(path.Base(dir), name); {
@@ -82,9 +93,10 @@ func (w *walk) folder(dir string) {
 				w.below(at, e, w.abs(dir))
 			}
 		case e.IsDir() && name != "node_modules":
-			w.folders = append(w.folders, at)
+			folders = append(folders, at)
 		}
 	}
+	return folders
 }
 
 // special says that an entry of a class is executed later, or belongs to git. Keys are neither.
@@ -106,23 +118,41 @@ func (w *walk) below(at string, e fs.DirEntry, folder string) {
 
 // repository keeps what git executes of a repository, of its submodules and its work trees.
 func (w *walk) repository(at, folder string) {
-	w.Repositories[w.abs(at)] = true
+	w.Repositories[w.abs(at)] = gitdir.Is(func(name string) bool {
+		_, err := w.top.Lstat(path.Join(at, name))
+		return err == nil
+	})
+	if path.Base(at) == ".git" {
+		head := path.Join(at, "HEAD")
+		w.keep(head, Head, folder)
+		e := w.Entries[w.abs(head)]
+		w.Repositories[w.abs(at)] = w.Repositories[w.abs(at)] && (!e.Mode.IsRegular() || gitdir.Head(e.Text))
+	}
 	for name, kind := range map[string]Kind{"config": Config, "config.worktree": Config, "commondir": Pointer} {
 		w.keep(path.Join(at, name), kind, folder)
 	}
-	hooks := path.Join(at, "hooks")
-	if info, err := w.top.Lstat(hooks); err == nil && !info.IsDir() {
-		w.keep(hooks, Hook, folder)
-	} else if err == nil {
-		entries, _ := w.list(hooks)
-		for _, e := range entries {
-			if !e.IsDir() && path.Ext(e.Name()) != ".sample" {
-				w.keep(path.Join(hooks, e.Name()), Hook, folder)
-			}
-		}
-	}
+	w.hooks(path.Join(at, "hooks"), folder, false)
 	w.repositories(path.Join(at, "modules"), folder)
 	w.repositories(path.Join(at, "worktrees"), folder)
+}
+
+// hooks keeps what is in a folder of hooks, or what stands in its place. Of a folder that has other files too, known says that only
+// those are kept whose names are those of hooks.
+func (w *walk) hooks(at, folder string, known bool) {
+	info, err := w.top.Lstat(at)
+	if err != nil {
+		return
+	}
+	if !info.IsDir() {
+		w.keep(at, Hook, folder)
+		return
+	}
+	entries, _ := w.list(at)
+	for _, e := range entries {
+		if !e.IsDir() && path.Ext(e.Name()) != ".sample" && (!known || gitdir.Hook(e.Name())) {
+			w.keep(path.Join(at, e.Name()), Hook, folder)
+		}
+	}
 }
 
 func (w *walk) repositories(at, folder string) {
@@ -137,6 +167,69 @@ func (w *walk) repositories(at, folder string) {
 		} else {
 			w.repositories(below, folder)
 		}
+	}
+}
+
+// named keeps what the configurations of repositories name. A configuration that is included may name more.
+func (w *walk) named() {
+	trees := map[string][]string{} // the topmost folders of work trees, of each repository
+	for at, e := range w.Entries {
+		if target, ok := gitdir.Pointer(e.Text); ok && path.Base(at) == ".git" {
+			target = gitdir.From(path.Dir(at), target)
+			trees[target] = append(trees[target], path.Dir(at))
+		}
+	}
+	for at := range w.Repositories {
+		trees[at] = append(trees[at], at, path.Dir(at))
+	}
+	for at := range w.Repositories {
+		if main := path.Dir(path.Dir(at)); path.Base(path.Dir(at)) == "worktrees" {
+			trees[main] = append(trees[main], trees[at]...)
+		}
+	}
+	own := w.paths.GitSettings()
+	for at := range w.Repositories {
+		for _, name := range []string{"config", "config.worktree"} {
+			w.configured(path.Join(at, name), w.Entries[path.Join(at, name)].Text, trees[at])
+		}
+		for name, text := range own {
+			w.configured(name, text, trees[at])
+		}
+	}
+}
+
+// configured keeps what one configuration names.
+func (w *walk) configured(config, text string, trees []string) {
+	for _, n := range gitdir.NamedBy(text, config, w.paths.Home, trees) {
+		if _, there := w.Entries[n.Path]; !there {
+			w.executed(n, trees)
+		}
+	}
+}
+
+// executed keeps what is at a path that a configuration names.
+func (w *walk) executed(n gitdir.Named, trees []string) {
+	for _, root := range w.paths.WriteRoots() {
+		name, below := strings.CutPrefix(n.Path, root+"/")
+		if n.Path == root {
+			name, below = ".", true
+		}
+		if !below {
+			continue
+		}
+		w.within(root, func() {
+			switch n.Role {
+			case gitdir.Hooks:
+				w.hooks(name, path.Dir(n.Path), n.Known)
+			case gitdir.Program:
+				w.keep(name, Hook, path.Dir(n.Path))
+			case gitdir.Include:
+				w.keep(name, Config, path.Dir(n.Path))
+				if e, there := w.Entries[n.Path]; there {
+					w.configured(n.Path, e.Text, trees)
+				}
+			}
+		})
 	}
 }
 

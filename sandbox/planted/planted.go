@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"tandem/sandbox/gitdir"
 )
 
 // Kind is what an Entry is to the one who executes it.
@@ -16,9 +18,10 @@ type Kind uint8
 // The kinds.
 const (
 	Later   Kind = iota + 1 // a file of the class LaterCode or Own, but for those of a repository
-	Hook                    // in the folder of hooks of a repository, or that folder as a link
+	Hook                    // in the folder of hooks of a repository, or that folder as a link; or a program that a configuration names
 	Config                  // a configuration of git
 	Pointer                 // says where a repository, or a part of it, lies
+	Head                    // the HEAD of a repository named .git, without which it is none
 )
 
 // Entry is a file, a link or another thing that is no folder. Text is what is in a file or a link, if Whole; a longer one, and one
@@ -42,8 +45,10 @@ func (e Entry) same(o Entry) bool {
 // Listing is what stands in the write roots at one time. Paths are absolute, with forward slashes.
 type Listing struct {
 	Entries map[string]Entry
-	// Folders are those that were looked through, Repositories the folders of git's own data.
-	Folders, Repositories map[string]bool
+	// Folders are those that were looked through.
+	Folders map[string]bool
+	// Repositories are the folders of git's own data. The value says that git takes it as a repository.
+	Repositories map[string]bool
 	// Cut says that not all folders were looked through.
 	Cut bool
 }
@@ -57,6 +62,7 @@ const (
 	Revert                   // it goes there, and what was there before comes back
 	Tell                     // it stays and is told
 	Count                    // it stays and is counted: it came in a folder that is new itself, such as a clone
+	Mend                     // it is gone, and comes back
 )
 
 // Finding is an Entry that the command has made or changed. Was is what it was before.
@@ -66,30 +72,26 @@ type Finding struct {
 	Was    Entry
 	Action Action
 	// Why are the settings of a Config that execute something.
-	Why []string
+	Why []gitdir.Setting
 }
 
 // Compare gives what came to stand or changed between two listings and is executed later, sorted by path.
 func Compare(before, after *Listing) (found []Finding) {
 	for at, now := range after.Entries {
 		was, had := before.Entries[at]
-		if had && was.same(now) {
+		if had && was.same(now) || now.Kind == Head {
 			continue
 		}
 		f := Finding{Path: at, Now: now, Was: was, Action: Take}
 		switch now.Kind {
 		case Config:
-			old := settings(was.Text)
-			f.Why = slices.DeleteFunc(settings(now.Text), func(s string) bool { return slices.Contains(old, s) })
+			old := gitdir.Settings(was.Text)
+			f.Why = slices.DeleteFunc(gitdir.Settings(now.Text), func(s gitdir.Setting) bool { return slices.Contains(old, s) })
 			if len(f.Why) == 0 && now.Whole && now.Mode.IsRegular() {
 				continue
 			}
 		case Pointer:
 			if leads(at, now, after) {
-				continue
-			}
-		case Hook:
-			if strings.HasSuffix(at, ".sample") {
 				continue
 			}
 		}
@@ -104,6 +106,16 @@ func Compare(before, after *Listing) (found []Finding) {
 		}
 		found = append(found, f)
 	}
+	for at, was := range before.Entries {
+		if taken, there := after.Repositories[path.Dir(at)]; was.Kind != Head || !before.Repositories[path.Dir(at)] || taken || !there {
+			continue
+		}
+		f := Finding{Path: at, Now: was, Was: was, Action: Mend}
+		if now, there := after.Entries[at]; there {
+			f.Now, f.Action = now, Revert
+		}
+		found = append(found, f)
+	}
 	slices.SortFunc(found, func(a, b Finding) int { return strings.Compare(a.Path, b.Path) })
 	return found
 }
@@ -111,4 +123,18 @@ func Compare(before, after *Listing) (found []Finding) {
 // name is the path of a finding below its root.
 func (f Finding) name() string {
 	return path.Clean(strings.TrimPrefix(strings.TrimPrefix(f.Path, f.Now.Root), "/"))
+}
+
+// leads says that what a .git file or a commondir says leads where git itself has it lead: into a repository that was found below the
+// write roots, which is examined too.
+func leads(at string, e Entry, now *Listing) bool {
+	if !e.Mode.IsRegular() || !e.Whole {
+		return false
+	}
+	if path.Base(at) == "commondir" {
+		text := strings.TrimRight(e.Text, "\r\n")
+		return text == "." || text == "../.." && path.Base(path.Dir(path.Dir(at))) == "worktrees"
+	}
+	target, ok := gitdir.Pointer(e.Text)
+	return ok && now.Repositories[gitdir.From(path.Dir(at), target)]
 }

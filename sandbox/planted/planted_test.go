@@ -39,7 +39,7 @@ func must(t testing.TB, errs ...error) {
 	}
 }
 
-// TestCases runs the shell script of each case, between the two looks. "before" and "now" are scripts; "take", "revert" and "count"
+// TestCases runs the shell script of each case, between the two looks. "before" and "now" are scripts; "take", "revert", "mend" and "count"
 // name what is found, "say" is what the answer has.
 func TestCases(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.txtar")
@@ -73,7 +73,7 @@ func TestCases(t *testing.T) {
 			for _, f := range Compare(g.before, Look(g.Paths, MaxEntries)) {
 				got[f.Action] = append(got[f.Action], f.name())
 			}
-			for part, action := range map[string]Action{"take": Take, "revert": Revert, "tell": Tell, "count": Count} {
+			for part, action := range map[string]Action{"take": Take, "revert": Revert, "tell": Tell, "count": Count, "mend": Mend} {
 				if want := strings.Fields(parts[part]); !slices.Equal(got[action], want) {
 					t.Errorf("%s %q, want %q", part, got[action], want)
 				}
@@ -170,21 +170,6 @@ func TestNoQuarantine(t *testing.T) {
 	must(t, os.WriteFile(app+"/.envrc", nil, 0o644))
 	if said := g.End(); len(said) != 1 || !strings.Contains(said[0], ".envrc, which was left as it is") {
 		t.Errorf("%q", said)
-	}
-}
-
-func TestSettings(t *testing.T) {
-	for text, want := range map[string]int{
-		"[core]\n\tbare = false\n[remote \"o\"]\n\turl = x\n\tfetch = y\n[branch \"main\"]\n\tremote = o\n[user]\n\tname = a\n": 0,
-		"[core]\nfsmonitor = true\n": 0, "[core]\nfsmonitor = ./x\n": 1, "[CORE] hooksPath = x\n": 1, "[core]sshCommand=x": 1,
-		"[alias]\nst = status\n": 0, "[alias]\nst = !x\n": 1, "[alias]\nst = \"!x\"\n": 1, "[filter \"a]b\"]\nclean = x\n": 1,
-		"[filter.a]\nsmudge = x\n": 1, "[diff]\nexternal = x\n": 1, "[diff \"x\"]\ntextconv = y\n": 1, "[include]\npath = x\n": 1,
-		"[includeIf \"gitdir:x\"]\npath = x\n": 1, "[user]\nname = a\\\n[core]\nfsmonitor = x\n": 2, "\ufeff[core]\nhookspath=x": 1,
-		"[credential \"https://x\"]\nhelper = !x\n": 1, "[core\nx": 1, "# fsmonitor\n; x\n": 0, "[core]\r\n\teditor = x\r\n": 1,
-	} {
-		if got := settings(text); len(got) != want {
-			t.Errorf("%q: %q", text, got)
-		}
 	}
 }
 

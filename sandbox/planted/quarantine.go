@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"tandem/sandbox/gitdir"
 )
 
 // Quarantine is a folder with what was taken out of workspaces. Each thing has a folder of its own there, with its description and
@@ -87,9 +89,35 @@ func (q *Quarantine) Take(f Finding, session, call string) (t Taken, err error) 
 		err = top.Remove(name)
 	}
 	if err == nil && f.Action == Revert {
-		err = put(top, name, f.Was.Mode, f.Was.Text, strings.NewReader(f.Was.Text))
+		err = f.back(top)
 	}
 	return t, err
+}
+
+// mend puts back what is gone.
+func mend(f Finding) error {
+	top, err := os.OpenRoot(filepath.FromSlash(f.Now.Root))
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	return f.back(top)
+}
+
+// back puts back what was there before. With the HEAD of a repository comes what git wants beside it.
+func (f Finding) back(top *os.Root) error {
+	name := filepath.FromSlash(f.name())
+	if f.Was.Kind == Head {
+		for _, folder := range gitdir.Data() {
+			if err := top.MkdirAll(filepath.Join(filepath.Dir(name), folder), 0o777); err != nil {
+				return err
+			}
+		}
+	}
+	if err := put(top, name, f.Was.Mode, f.Was.Text, strings.NewReader(f.Was.Text)); !errors.Is(err, fs.ErrExist) || f.Action != Mend {
+		return err
+	}
+	return nil
 }
 
 // copied copies a regular file.

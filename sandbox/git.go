@@ -1,0 +1,212 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tandem/sandbox/gitdir"
+)
+
+// maxRepositories is how many repositories below the roots are protected from commands before they run.
+const maxRepositories = 64
+
+// repository is a folder of git's own data that commands work with.
+type repository struct {
+	at string
+	// linked says that it lies outside of the write roots and serves one of them as its only work tree. common is the repository that
+	// it is a part of, where that is another one: that of a linked work tree.
+	linked bool
+	common string
+}
+
+// Found keeps what a look at the write roots has found: the folders of git's own data, the topmost first. Commands that begin later
+// cannot change what git executes in them.
+func (p *Paths) Found(repositories []string) {
+	p.mu.Lock()
+	p.found = repositories
+	p.mu.Unlock()
+	p.prepare()
+	p.Roots.name(p)
+}
+
+// name finds out what git executes in the roots by the settings of their repositories.
+func (s *Roots) name(p *Paths) {
+	own := p.GitSettings()
+	for _, root := range p.write {
+		found := namedOf(root, p.Home, own)
+		s.mu.Lock()
+		if s.named == nil {
+			s.named = map[string][]gitdir.Named{}
+		}
+		s.named[root] = found
+		s.mu.Unlock()
+	}
+}
+
+// repositories are those that a command which may write works with: the ones of the roots, those that a look has found, and what lies
+// in the folders modules and worktrees of all of these.
+func (p *Paths) repositories() (all []repository) {
+	add := func(r repository) {
+		if len(all) < maxRepositories && !slices.ContainsFunc(all, func(o repository) bool { return o.at == r.at }) && isDir(r.at) {
+			all = append(all, r)
+		}
+	}
+	for _, root := range p.write {
+		git := filepath.Join(root, ".git")
+		if isGit(git) {
+			add(repository{at: git})
+		} else if r, ok := p.linked(root); ok {
+			add(r)
+		}
+	}
+	p.mu.Lock()
+	found := p.found
+	p.mu.Unlock()
+	for _, at := range found {
+		if root := rootOf(p.write, at); root != "" && isGit(at) && Canonical(at) == at {
+			add(repository{at: at})
+		}
+	}
+	for i := 0; i < len(all); i++ {
+		if all[i].common == "" {
+			for _, below := range []string{"modules", "worktrees"} {
+				repositoriesIn(filepath.Join(all[i].at, below), 4, func(at string) { add(repository{at: at}) })
+			}
+		}
+	}
+	return all
+}
+
+// repositoriesIn calls f with the repositories in a folder.
+func repositoriesIn(folder string, depth int, f func(at string)) {
+	for _, at := range filesIn(folder) {
+		switch {
+		case !isDir(at):
+		case isGit(at):
+			f(at)
+		case depth > 0:
+			repositoriesIn(at, depth-1, f)
+		}
+	}
+}
+
+// linked gives the repository that the .git file of a root names, if that lies outside of the write roots and says itself that it
+// belongs to the root. What a file in the root says alone would open any repository of the user to commands.
+func (p *Paths) linked(root string) (r repository, ok bool) {
+	git := filepath.Join(root, ".git")
+	target, ok := gitdir.Pointer(settled(git))
+	if !ok {
+		return r, false
+	}
+	if r.at = Canonical(gitdir.From(root, target)); !isGit(r.at) || rootOf(p.write, r.at) != "" {
+		return r, false
+	}
+	r.linked = true
+	if tree := gitdir.Value(settled(filepath.Join(r.at, "config")), "core.worktree"); tree != "" {
+		return r, Canonical(gitdir.From(r.at, tree)) == root
+	}
+	if filepath.Base(filepath.Dir(r.at)) != "worktrees" || strings.TrimSpace(settled(filepath.Join(r.at, "commondir"))) != "../.." {
+		return r, false
+	}
+	r.common = filepath.Dir(filepath.Dir(r.at))
+	back := strings.TrimSpace(settled(filepath.Join(r.at, "gitdir")))
+	return r, isGit(r.common) && back != "" && Canonical(gitdir.From(r.at, back)) == git
+}
+
+// Linked are the folders outside of the write roots that commands may write, since git keeps the data of a root there.
+func (p *Paths) Linked() (all []string) {
+	p.prepare()
+	for _, root := range p.write {
+		if r, ok := p.linked(root); ok {
+			all = append(all, r.at)
+		}
+	}
+	return all
+}
+
+// isGit says that git takes a folder as a repository.
+func isGit(at string) bool {
+	return gitdir.Is(func(name string) bool { return there(filepath.Join(at, name)) })
+}
+
+// settled is the text of a regular file that is not long; "" of everything else.
+func settled(name string) string {
+	info, err := os.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+		return ""
+	}
+	text, _ := os.ReadFile(name)
+	return string(text)
+}
+
+// GitSettings are the texts of the person's own configurations of git, by their paths.
+func (p *Paths) GitSettings() map[string]string {
+	texts := map[string]string{}
+	for _, name := range []string{".gitconfig", ".config/git/config"} {
+		if p.Home == "" {
+			continue
+		}
+		at := filepath.Join(p.Home, name)
+		if text := settled(Canonical(at)); text != "" {
+			texts[filepath.ToSlash(at)] = text
+		}
+	}
+	return texts
+}
+
+// namedOf is what the settings of the repository of a root name, that of a folder above it included. own are those of the person.
+func namedOf(root, home string, own map[string]string) []gitdir.Named {
+	for top := root; ; top = filepath.Dir(top) {
+		git := filepath.Join(top, ".git")
+		target, pointer := gitdir.Pointer(settled(git))
+		if pointer {
+			git = gitdir.From(top, target)
+			if common := strings.TrimSpace(settled(filepath.Join(git, "commondir"))); common != "" {
+				git = gitdir.From(git, common)
+			}
+		}
+		if isGit(git) {
+			var found []gitdir.Named
+			for _, name := range []string{"config", "config.worktree"} {
+				at := filepath.Join(git, name)
+				found = append(found, gitdir.NamedBy(settled(at), at, home, []string{top})...)
+			}
+			for at, text := range own {
+				found = append(found, gitdir.NamedBy(text, at, home, []string{top})...)
+			}
+			return found
+		}
+		if top == filepath.Dir(top) {
+			return nil
+		}
+	}
+}
+
+// namedIn is what the settings of the repository of a write root name.
+func (s *Roots) namedIn(root string) []gitdir.Named {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.named[root]
+}
+
+// executes says that git executes what is at a canonical path, or reads settings from it, because a setting names it.
+func executes(all []gitdir.Named, canonical string) bool {
+	return slices.ContainsFunc(all, func(n gitdir.Named) bool {
+		if n.Known {
+			return filepath.Dir(canonical) == n.Path && gitdir.Hook(filepath.Base(canonical))
+		}
+		return canonical == n.Path || n.Role == gitdir.Hooks && within(n.Path, canonical)
+	})
+}
+
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
+}

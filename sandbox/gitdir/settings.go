@@ -1,0 +1,194 @@
+package gitdir
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Setting is one entry of a configuration. Key is its section and its name, joined by a dot, in lower case and without what stands
+// between the two; or it is a line that can be read in several ways.
+type Setting struct {
+	Key, Value string
+	plain      bool
+}
+
+// runs are the keys of a repository's configuration whose value git executes, or that make it read more configuration, each as
+// section.key; the names between the two do not matter.
+var runs = regexp.MustCompile(`^(core\.(fsmonitor|hookspath|sshcommand|pager|editor|askpass|gitproxy|alternaterefscommand)|` +
+	`sequence\.editor|pager\..*|diff\.(external|command|textconv)|merge\.driver|(merge|diff)tool\.(cmd|path)|` +
+	`filter\.(clean|smudge|process)|credential\.helper|gpg\.program|remote\.(uploadpack|receivepack|vcs)|` +
+	`uploadpack\.packobjectshook|includeif?\.path|include\.path|interactive\.difffilter|(browser|man)\.(cmd|path)|` +
+	`trailer\.(command|cmd)|protocol\.allow|sendemail\..*|ssh\.variant|hook\..*|tar\.command|gui\..*|guitool\..*|instaweb\..*|` +
+	`submodule\.update|alias\..*|url\..*|init\.templatedir|credential\.usehttppath)$`)
+
+var keyName = regexp.MustCompile(`^[a-z][-a-z0-9]*$`)
+
+// Settings are the entries of a configuration that execute something. What may be read in two ways counts as one: a line that cannot
+// be parsed, and one that goes on in the next.
+func Settings(text string) []Setting {
+	return slices.DeleteFunc(entries(text), func(s Setting) bool { return s.plain && (!runs.MatchString(s.Key) || s.harmless()) })
+}
+
+// Value is that of the last entry with a key; "" is none.
+func Value(text, key string) (value string) {
+	for _, s := range entries(text) {
+		if s.plain && s.Key == key {
+			value = unquoted(s.Value)
+		}
+	}
+	return value
+}
+
+// entries are all of a configuration, and the lines that are none.
+func entries(text string) (found []Setting) {
+	section := ""
+	for line := range strings.SplitSeq(strings.TrimPrefix(text, "\ufeff"), "\n") {
+		line = strings.TrimSpace(line)
+		if strings.HasSuffix(line, `\`) {
+			found = append(found, Setting{Key: line})
+			continue
+		}
+		if strings.HasPrefix(line, "[") {
+			name, rest, ok := header(line)
+			if !ok {
+				found = append(found, Setting{Key: line})
+				continue
+			}
+			section, line = name, rest
+		}
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		key, value, _ := strings.Cut(line, "=")
+		key, value = strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)
+		if name, _, commented := strings.Cut(key, "#"); commented {
+			key = strings.TrimSpace(name)
+		}
+		if keyName.MatchString(key) {
+			found = append(found, Setting{section + "." + key, value, true})
+		} else {
+			found = append(found, Setting{Key: line})
+		}
+	}
+	return found
+}
+
+// harmless says by the value that an entry executes nothing after all.
+func (s Setting) harmless() bool {
+	switch s.Key {
+	case "core.fsmonitor":
+		return slices.Contains([]string{"true", "false", "0", "1", "yes", "no", "on", "off"}, strings.ToLower(s.Value))
+	case "submodule.update":
+		return !strings.ContainsAny(s.Value, `!"\`)
+	}
+	return strings.HasPrefix(s.Key, "alias.") && !strings.ContainsAny(s.Value, `!"\`)
+}
+
+// Role is what the path that a setting names is to git.
+type Role uint8
+
+// The roles.
+const (
+	Hooks   Role = iota + 1 // a folder of hooks
+	Include                 // a further configuration
+	Program                 // a file that is executed
+)
+
+// Named is a path that a setting names.
+type Named struct {
+	Path string
+	Role Role
+	// Known says of a folder of hooks that it has other files too: it is the topmost folder of a work tree.
+	Known bool
+}
+
+// NamedBy are the paths that the settings of a configuration name. config is its path, trees are the topmost folders of its work trees,
+// home the home folder.
+func NamedBy(text, config, home string, trees []string) (found []Named) {
+	for _, s := range Settings(text) {
+		role, names := s.names()
+		starts := trees
+		if role == Include {
+			starts = []string{path.Dir(config)}
+		}
+		for _, name := range names {
+			if below, ok := strings.CutPrefix(name, "~/"); ok && home != "" {
+				name = path.Join(home, below)
+			}
+			for _, start := range starts {
+				n := Named{From(start, name), role, false}
+				n.Known = role == Hooks && slices.Contains(trees, n.Path)
+				if !slices.Contains(found, n) {
+					found = append(found, n)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// From is a path that starts from a folder unless it is absolute.
+func From(dir, name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(dir, name)
+}
+
+// names are the paths that a setting names, as they are written. That of Include starts from the folder of the configuration, others
+// from the topmost folder of the work tree. What is run only by its own name, an alias, names none.
+func (s Setting) names() (Role, []string) {
+	value := unquoted(s.Value)
+	switch {
+	case s.Key == "core.hookspath":
+		return Hooks, []string{value}
+	case s.Key == "include.path", s.Key == "includeif.path":
+		return Include, []string{value}
+	case strings.HasPrefix(s.Key, "alias."), strings.HasPrefix(s.Key, "url."):
+		return Program, nil
+	}
+	words := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t;|&()<>'`$!", r) })
+	return Program, slices.DeleteFunc(words, func(w string) bool { return !strings.Contains(w, "/") })
+}
+
+// unquoted is a value without its quotes, its escapes and the comment behind it.
+func unquoted(value string) string {
+	var b strings.Builder
+	quoted := false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case c == '\\' && i+1 < len(value):
+			i++
+			b.WriteByte(value[i])
+		case c == '"':
+			quoted = !quoted
+		case (c == '#' || c == ';') && !quoted:
+			return strings.TrimSpace(b.String())
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// header parses the head of a section, and gives its name without what stands in quotes or behind a dot, and what follows.
+func header(line string) (section, rest string, ok bool) {
+	quoted := false
+	for i := 1; i < len(line); i++ {
+		switch c := line[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case c == ']' && !quoted:
+			section = strings.ToLower(line[1:i])
+			if at := strings.IndexAny(section, " \t\"."); at >= 0 {
+				section = section[:at]
+			}
+			return section, strings.TrimSpace(line[i+1:]), true
+		}
+	}
+	return "", "", false
+}
