@@ -84,7 +84,7 @@ var rooms = map[string]room{
 	"lspserver/workspace": {append([]string{"filetime/disk"}, base...), "files know nothing of agents and tools"},
 	"lspserver/review":    {base, "undo is about files, whoever changed them"},
 
-	"agent":                {[]string{"agent/...", "tools/...", "filetime", "filetime/disk", "sandbox"}, "it never sees the editor"},
+	"agent":                {[]string{"agent/...", "tools/...", "filetime", "filetime/disk", "filetime/text/show", "sandbox", "sandbox/planted"}, "it never sees the editor"},
 	"agent/loop":           {[]string{"agent/model", "tools/...", "filetime"}, "it knows neither sessions nor what keeps them nor settings"},
 	"agent/config":         {[]string{"sandbox/dial"}, "settings are plain data, and a host is one as it is dialled"},
 	"agent/prompt":         {[]string{"filetime/text/show"}, "a prompt is made of plain data"},
@@ -93,7 +93,7 @@ var rooms = map[string]room{
 	"agent/store":          {[]string{"filetime/disk"}, "it keeps what it is given and knows no meaning"},
 	"agent/model/registry": {[]string{"agent/config", "agent/model/..."}, "it finds the model that a name stands for"},
 
-	"tools":         {append([]string{"tools/jobs", "tools/schema", "tools/shell", "tools/words", "sandbox/tree"}, base...), "the contract knows no tool"},
+	"tools":         {append([]string{"tools/jobs", "tools/schema", "tools/shell", "tools/words", "sandbox/planted", "sandbox/tree"}, base...), "the contract knows no tool"},
 	"tools/words":   {nil, "what people are told is plain data"},
 	"tools/jobs":    {[]string{"sandbox"}, "it runs commands and knows no call and no tool"},
 	"tools/schema":  {nil, "a schema is about types"},
@@ -105,7 +105,7 @@ var rooms = map[string]room{
 		append([]string{"tools", "sandbox/dial"}, base...), "it reaches hosts of the public internet through the one judge of addresses",
 	},
 	"tools/bash": {
-		append([]string{"tools", "tools/jobs", "tools/schema", "tools/shell", "sandbox/planted", "sandbox/tracked", "sandbox/tree", "sandbox/userinfo"}, base...), "it runs what a model writes, and looks at what that has left",
+		append([]string{"tools", "tools/jobs", "tools/schema", "tools/shell", "sandbox/tracked", "sandbox/tree", "sandbox/userinfo"}, base...), "it runs what a model writes, and looks at what that has left",
 	},
 	"tools/fetch":     {append([]string{"tools", "tools/schema", "tools/web"}, base...), "it reaches the network through the one client of tools"},
 	"tools/*":         {append([]string{"tools", "tools/jobs", "tools/schema", "tools/shell", "sandbox/tree"}, base...), "no tool knows another"},

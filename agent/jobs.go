@@ -28,6 +28,7 @@ func endedJobs(list []jobs.Job) string {
 	for _, j := range list {
 		lines = append(lines, fmt.Sprintf("The background command %s (%s) has ended with exit code %d. job_output gives the rest of what it printed.",
 			j.ID, j.Title, j.ExitCode))
+		lines = append(lines, j.Said...)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -21,7 +21,9 @@ import (
 	"tandem/agent/prompt"
 	"tandem/agent/store"
 	"tandem/filetime"
+	"tandem/filetime/text/show"
 	"tandem/sandbox"
+	"tandem/sandbox/planted"
 	"tandem/tools"
 	"tandem/tools/gate"
 	"tandem/tools/jobs"
@@ -78,7 +80,8 @@ type Options struct {
 	Client Client
 	Files  filetime.Files
 	Runner sandbox.Runner
-	// Quarantine is the folder for what commands plant in the workspace, "" for none; see tools.Env.
+	// Quarantine is the absolute folder for what commands plant in the workspace, see planted.Quarantine. With "" it stays where it is,
+	// and is told.
 	Quarantine string
 	// Places is a semaphore on the running calls of all sessions; nil is no limit. The configuration limits one session's.
 	Places *run.Places
@@ -126,6 +129,7 @@ type Session struct {
 	working      sync.WaitGroup
 	jobs         *jobs.Jobs
 	keys         run.Keys
+	planted      *planted.Guard
 
 	mu      sync.Mutex
 	config  config.Config
@@ -262,6 +266,13 @@ func (s *Session) confine() {
 	}
 	if len(s.config.WriteRoots) > 0 {
 		s.paths.Write = s.absolute(s.config.WriteRoots)
+	}
+	paths := s.paths
+	s.planted = &planted.Guard{
+		Paths: paths, Session: s.o.ID, Name: func(path string) string { return show.Visible(paths.Rel(path), false) },
+	}
+	if s.o.Quarantine != "" {
+		s.planted.Quarantine = &planted.Quarantine{Dir: s.o.Quarantine, Now: s.o.Now}
 	}
 }
 
@@ -743,7 +754,7 @@ func (s *Session) env(turn int, call run.Call) *tools.Env {
 	env := &tools.Env{
 		Session: s.o.ID, Call: call.ID, Turn: turn,
 		Paths: s.paths, FileTime: s.fileTime, Read: s.read, Open: s.o.OpenDocuments, Runner: s.runner(), Helpers: s.runner(), Confined: confined(s.config.Sandbox.Network),
-		Quarantine:  s.o.Quarantine,
+		Planted:     s.planted,
 		RequireRead: s.config.RequireRead, Now: s.o.Now,
 		Limits: tools.Limits{
 			MaxToolOutputChars: l.MaxToolOutputChars, MaxConcurrency: l.MaxConcurrency,

@@ -13,6 +13,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
+	"tandem/sandbox/planted"
 	"tandem/tools/jobs"
 	"tandem/tools/schema"
 )
@@ -127,9 +128,8 @@ type Env struct {
 	// Runner runs the commands that Needs name, and no other. Helpers starts programs that the tool itself chose and that only
 	// read, such as a searcher.
 	Runner, Helpers sandbox.Runner
-	// Quarantine is an absolute folder for what a command puts into the workspace that would be executed later; see planted.Quarantine.
-	// With "" it stays where it is, and is told.
-	Quarantine string
+	// Planted looks for what commands put into the workspace that would be executed later; nil does not look.
+	Planted *planted.Guard
 	// Confined is the profile of a command that the model writes, where something confines it; 0 is sandbox.Loopback.
 	Confined    sandbox.Profile
 	Limits      Limits

@@ -36,10 +36,10 @@ func TestPlantedFilesAreQuarantined(t *testing.T) {
 		args, _ := json.Marshal(map[string]string{"command": line})
 		return tandem("--mode=auto", "tool", "call", "bash", string(args))
 	}
-	if said := bash("git init -q sub; git init -q clone; mkdir out; echo x >out/y; echo done"); strings.Contains(said, "quarantine") {
+	if said := bash("git init -q clone; mkdir out; echo x >out/y; echo done"); strings.Contains(said, "quarantine") {
 		t.Errorf("says\n%s", said)
 	}
-	said := bash("echo evil >.envrc; mkdir -p sub/.git/hooks; echo hook >sub/.git/hooks/pre-commit; chmod +x sub/.git/hooks/pre-commit")
+	said := bash("git init -q sub; echo evil >.envrc; mkdir -p sub/.git/hooks; echo hook >sub/.git/hooks/pre-commit; chmod +x sub/.git/hooks/pre-commit")
 	if !strings.Contains(said, "The command made .envrc, sub/.git/hooks/pre-commit. That was moved into quarantine") {
 		t.Errorf("says\n%s", said)
 	}

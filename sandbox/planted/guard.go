@@ -1,33 +1,110 @@
 package planted
 
 import (
+	"cmp"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 
 	"tandem/sandbox"
 )
 
-// Guard is one command's look at the workspace.
+// Guard looks after the workspace of a session while its commands run. What comes to stand there from the beginning of the first of
+// them to the end of the last is theirs, if it is not vouched for. A nil Guard looks at nothing. All methods may be called concurrently.
 type Guard struct {
 	Paths      *sandbox.Paths
 	Quarantine *Quarantine // nil moves nothing, and all is told
-	// Session and Call are whose command it is. Name writes a path for a text.
-	Session, Call string
-	Name          func(path string) string
+	Session    string
+	// Name writes a path for a text.
+	Name func(path string) string
+	// Vouched says that a person or another tool has written a file as it is now. nil says so of none.
+	Vouched func(path, text string) bool
+	// Most is how many entries are looked at, 0 for MaxEntries.
+	Most int
 
-	before *Listing
+	mu      sync.Mutex
+	looker  *Looker
+	running int
+	before  *Listing        // what is there by right
+	first   map[string]bool // the repositories of the first look
 }
 
-// Begin lists what is there. It is called before the command is started.
-func (g *Guard) Begin() { g.before = Look(g.Paths, MaxEntries) }
+// Begin is called before a command is started, and each Begin has its End. It says what commands that still run have planted.
+func (g *Guard) Begin(call string) (said []string) {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.running++; g.running > 1 {
+		return g.sweep(call)
+	}
+	g.before = g.look()
+	if g.first == nil {
+		g.first = g.before.Repositories
+	}
+	var known []string // what a command has made itself, it may remove as well
+	for at := range g.before.Repositories {
+		if g.first[at] {
+			known = append(known, at)
+		}
+	}
+	slices.SortFunc(known, func(a, b string) int {
+		return cmp.Or(strings.Count(a, "/")-strings.Count(b, "/"), strings.Compare(a, b))
+	})
+	g.Paths.Found(known)
+	return nil
+}
 
-// End finds what the command has planted, moves it away, and says so in whole sentences. It is called after the command has ended and
+// Check says what commands that still run have planted. Where none runs it does nothing.
+func (g *Guard) Check(call string) (said []string) {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.running == 0 {
+		return nil
+	}
+	return g.sweep(call)
+}
+
+// End finds what a command has planted, moves it away, and says so in whole sentences. It is called after the command has ended and
 // before anything else is done.
-func (g *Guard) End() (said []string) {
-	after := Look(g.Paths, MaxEntries)
+func (g *Guard) End(call string) (said []string) {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	said = g.sweep(call)
+	if g.running--; g.running == 0 {
+		g.before = nil
+	}
+	return said
+}
+
+func (g *Guard) look() *Listing {
+	if g.looker == nil {
+		g.looker = &Looker{Paths: g.Paths, Most: g.Most}
+	}
+	return g.looker.Look()
+}
+
+// sweep compares what is there with what may be. What it leaves or does not find fault with is there by right from now on.
+func (g *Guard) sweep(call string) (said []string) {
+	before, after := g.before, g.look()
+	next := *before
+	next.Entries = after.Entries
+	defer func() { g.before = &next }()
 	var moved, back, mended, left, failed []string
 	count := 0
-	for _, f := range Compare(g.before, after) {
+	for _, f := range Compare(before, after) {
+		if g.Vouched != nil && f.Action != Mend && f.Now.Whole && f.Now.Mode.IsRegular() && g.Vouched(filepath.FromSlash(f.Path), f.Now.Text) {
+			continue
+		}
 		name := g.Name(f.Path)
 		if len(f.Why) > 0 {
 			keys := make([]string, len(f.Why))
@@ -46,14 +123,17 @@ func (g *Guard) End() (said []string) {
 				failed = append(failed, fmt.Sprintf("%s (%v)", name, err))
 			} else {
 				mended = append(mended, name)
+				next.Entries[f.Path] = f.Was
 			}
 		default:
-			if _, err := g.Quarantine.Take(f, g.Session, g.Call); err != nil {
+			if _, err := g.Quarantine.Take(f, g.Session, call); err != nil {
 				failed = append(failed, fmt.Sprintf("%s (%v)", name, err))
 			} else if f.Action == Revert {
 				back = append(back, name)
+				next.Entries[f.Path] = f.Was
 			} else {
 				moved = append(moved, name)
+				delete(next.Entries, f.Path)
 			}
 		}
 	}
@@ -78,8 +158,9 @@ func (g *Guard) End() (said []string) {
 	if count > 0 {
 		said = append(said, fmt.Sprintf("In folders that the command made are files that editors, shells or agents read (%d): they were left as they are.", count))
 	}
-	if g.before.Cut || after.Cut {
-		said = append(said, fmt.Sprintf("The workspace has more than %d entries: the deepest folders were not searched for files that are executed later.", MaxEntries))
+	if before.Cut || after.Cut {
+		said = append(said, fmt.Sprintf("The workspace has more than %d entries: the deepest folders were not searched for files that are executed later.",
+			cmp.Or(g.Most, MaxEntries)))
 	}
 	return said
 }

@@ -1,6 +1,7 @@
 package planted
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"tandem/sandbox"
 	"tandem/sandbox/gitdir"
@@ -23,26 +25,64 @@ const (
 	maxAll  = 32 << 20
 )
 
-// Look lists what is executed later in the folders that commands may write, the topmost folders first. It looks at no more than most
-// entries. node_modules is not looked into: what lies there is code of others that is run anyway.
-func Look(paths *sandbox.Paths, most int) *Listing {
+// Looker lists what is executed later in the folders that commands may write. What it has seen of a folder holds as long as the
+// system's own time of its last change (ctime), which nobody can set, stays the same; so a second look opens few. It is for one goroutine at a time.
+type Looker struct {
+	Paths *sandbox.Paths
+	// Most is how many entries are looked at, 0 for MaxEntries.
+	Most int
+
+	folders map[string]*folder
+	now     func() time.Time // nil is time.Now
+}
+
+// Look lists what is there now, the topmost folders first. node_modules is not looked into: what lies there is code of others that is
+// run anyway.
+func (l *Looker) Look() *Listing {
 	w := walk{
 		Listing: Listing{Entries: map[string]Entry{}, Folders: map[string]bool{}, Repositories: map[string]bool{}},
-		paths:   paths, left: most, room: maxAll,
+		Looker:  l, left: cmp.Or(l.Most, MaxEntries), room: maxAll, seen: map[string]*folder{}, begun: time.Now(),
 	}
-	for _, root := range paths.WriteRoots() {
+	if l.now != nil {
+		w.begun = l.now()
+	}
+	for _, root := range l.Paths.WriteRoots() {
 		w.within(root, w.root)
 	}
+	for _, git := range l.Paths.Linked() {
+		w.within(git, func() { w.repository(".", w.at) })
+	}
+	w.follow()
 	w.named()
+	w.follow()
+	l.folders = w.seen
 	return &w.Listing
+}
+
+// folder is what a folder was found to have.
+type folder struct {
+	stamp   stamp
+	names   []name
+	count   int
+	git     bool   // git takes it as a repository
+	folders []name // that are to be looked through
+	special []name // that are executed later, or hold what is
+}
+
+type name struct {
+	string
+	dir bool
 }
 
 type walk struct {
 	Listing
-	paths      *sandbox.Paths
+	*Looker
 	top        *os.Root
 	at         string // of top
 	left, room int
+	seen       map[string]*folder
+	links      []string // entries that lead elsewhere
+	begun      time.Time
 }
 
 // within calls f with a root as the top.
@@ -68,51 +108,41 @@ func (w *walk) root() {
 
 // folder looks through a folder, and gives those in it that are still to be looked through.
 func (w *walk) folder(dir string) (folders []string) {
-	entries, ok := w.list(dir)
-	if !ok {
+	f := w.list(dir)
+	if f == nil {
 		return nil
 	}
 	w.Folders[w.abs(dir)] = true
-	if gitdir.Is(func(name string) bool {
-		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.EqualFold(e.Name(), name) })
-	}) {
+	if f.git {
 		w.repository(dir, w.abs(dir))
 	}
-	for _, e := range entries {
-		name, at := e.Name(), path.Join(dir, e.Name())
-		switch class := sandbox.EntryClass(path.Base(dir), name); {
-		case w.special(class, at):
-			switch {
-			case strings.EqualFold(name, ".git") && e.IsDir():
-				w.repository(at, w.abs(dir))
-			case strings.EqualFold(name, ".git"):
-				w.keep(at, Pointer, w.abs(dir))
-			case name == ".gitmodules": // git reads commands from it, but not the paths and URLs that it is for
-				w.keep(at, Config, w.abs(dir))
-			default:
-				w.below(at, e, w.abs(dir))
-			}
-		case e.IsDir() && name != "node_modules":
-			folders = append(folders, at)
+	for _, e := range f.special {
+		switch at := path.Join(dir, e.string); {
+		case w.Paths.Internal(w.abs(at)):
+		case strings.EqualFold(e.string, ".git") && e.dir:
+			w.repository(at, w.abs(dir))
+		case strings.EqualFold(e.string, ".git"):
+			w.keep(at, Pointer, w.abs(dir))
+		case e.string == ".gitmodules": // git reads commands from it, but not the paths and URLs that it is for
+			w.keep(at, Config, w.abs(dir))
+		default:
+			w.below(at, e.dir, w.abs(dir))
 		}
+	}
+	for _, e := range f.folders {
+		folders = append(folders, path.Join(dir, e.string))
 	}
 	return folders
 }
 
-// special says that an entry of a class is executed later, or belongs to git. Keys are neither.
-func (w *walk) special(class sandbox.Class, at string) bool {
-	return class.Is(sandbox.LaterCode) && (class.Is(sandbox.Own) || !class.Is(sandbox.Secret)) && !w.paths.Internal(w.abs(at))
-}
-
 // below keeps all that lies in a folder that is executed later, or the file itself.
-func (w *walk) below(at string, e fs.DirEntry, folder string) {
-	if !e.IsDir() {
+func (w *walk) below(at string, dir bool, folder string) {
+	if !dir {
 		w.keep(at, Later, folder)
 		return
 	}
-	entries, _ := w.list(at)
-	for _, e := range entries {
-		w.below(path.Join(at, e.Name()), e, folder)
+	for _, e := range w.names(at) {
+		w.below(path.Join(at, e.string), e.dir, folder)
 	}
 }
 
@@ -147,19 +177,17 @@ func (w *walk) hooks(at, folder string, known bool) {
 		w.keep(at, Hook, folder)
 		return
 	}
-	entries, _ := w.list(at)
-	for _, e := range entries {
-		if !e.IsDir() && path.Ext(e.Name()) != ".sample" && (!known || gitdir.Hook(e.Name())) {
-			w.keep(path.Join(at, e.Name()), Hook, folder)
+	for _, e := range w.names(at) {
+		if !e.dir && path.Ext(e.string) != ".sample" && (!known || gitdir.Hook(e.string)) {
+			w.keep(path.Join(at, e.string), Hook, folder)
 		}
 	}
 }
 
 func (w *walk) repositories(at, folder string) {
-	entries, _ := w.list(at)
-	for _, e := range entries {
-		below := path.Join(at, e.Name())
-		if !e.IsDir() {
+	for _, e := range w.names(at) {
+		below := path.Join(at, e.string)
+		if !e.dir {
 			continue
 		}
 		if _, err := w.top.Lstat(path.Join(below, "HEAD")); err == nil {
@@ -187,7 +215,7 @@ func (w *walk) named() {
 			trees[main] = append(trees[main], trees[at]...)
 		}
 	}
-	own := w.paths.GitSettings()
+	own := w.Paths.GitSettings()
 	for at := range w.Repositories {
 		for _, name := range []string{"config", "config.worktree"} {
 			w.configured(path.Join(at, name), w.Entries[path.Join(at, name)].Text, trees[at])
@@ -200,7 +228,7 @@ func (w *walk) named() {
 
 // configured keeps what one configuration names.
 func (w *walk) configured(config, text string, trees []string) {
-	for _, n := range gitdir.NamedBy(text, config, w.paths.Home, trees) {
+	for _, n := range gitdir.NamedBy(text, config, w.Paths.Home, trees) {
 		if _, there := w.Entries[n.Path]; !there {
 			w.executed(n, trees)
 		}
@@ -209,45 +237,120 @@ func (w *walk) configured(config, text string, trees []string) {
 
 // executed keeps what is at a path that a configuration names.
 func (w *walk) executed(n gitdir.Named, trees []string) {
-	for _, root := range w.paths.WriteRoots() {
-		name, below := strings.CutPrefix(n.Path, root+"/")
-		if n.Path == root {
-			name, below = ".", true
+	w.rooted(n.Path, func(name string) {
+		switch n.Role {
+		case gitdir.Hooks:
+			w.hooks(name, path.Dir(n.Path), n.Known)
+		case gitdir.Program:
+			w.keep(name, Hook, path.Dir(n.Path))
+		case gitdir.Include:
+			w.keep(name, Config, path.Dir(n.Path))
+			if e, there := w.Entries[n.Path]; there {
+				w.configured(n.Path, e.Text, trees)
+			}
 		}
-		if !below {
+	})
+}
+
+// follow keeps what links lead to that are executed later.
+func (w *walk) follow() {
+	for ; len(w.links) > 0; w.links = w.links[1:] {
+		from := w.Entries[w.links[0]]
+		to := filepath.ToSlash(sandbox.Canonical(filepath.FromSlash(w.links[0])))
+		if _, there := w.Entries[to]; there || to == w.links[0] {
 			continue
 		}
-		w.within(root, func() {
-			switch n.Role {
-			case gitdir.Hooks:
-				w.hooks(name, path.Dir(n.Path), n.Known)
-			case gitdir.Program:
-				w.keep(name, Hook, path.Dir(n.Path))
-			case gitdir.Include:
-				w.keep(name, Config, path.Dir(n.Path))
-				if e, there := w.Entries[n.Path]; there {
-					w.configured(n.Path, e.Text, trees)
-				}
+		w.rooted(to, func(name string) {
+			info, err := w.top.Lstat(filepath.FromSlash(name))
+			switch {
+			case err != nil || name == ".":
+			case info.IsDir() && from.Kind == Hook:
+				w.hooks(name, path.Dir(to), false)
+			case info.IsDir() && from.Kind == Later:
+				w.below(name, true, path.Dir(to))
+			case !info.IsDir() && from.Kind == Config:
+				w.keep(name, Config, path.Dir(to))
+			case !info.IsDir() && (from.Kind == Hook || from.Kind == Later):
+				w.keep(name, Hook, path.Dir(to))
 			}
 		})
 	}
 }
 
-// list gives the entries of a folder, and counts them.
-func (w *walk) list(dir string) ([]fs.DirEntry, bool) {
+// rooted calls f with the name of a path below its root, if it lies in one, which is the top then.
+func (w *walk) rooted(at string, f func(name string)) {
+	for _, root := range w.Paths.WriteRoots() {
+		if root = filepath.ToSlash(root); at == root {
+			w.within(root, func() { f(".") })
+		} else if name, ok := strings.CutPrefix(at, strings.TrimSuffix(root, "/")+"/"); ok {
+			w.within(root, func() { f(name) })
+		}
+	}
+}
+
+// names are the entries of a folder.
+func (w *walk) names(dir string) []name {
+	if f := w.list(dir); f != nil {
+		return f.names
+	}
+	return nil
+}
+
+// list gives what is in a folder, nil where it cannot be read, and counts it.
+func (w *walk) list(dir string) *folder {
+	at := w.abs(dir)
+	if f := w.seen[at]; f != nil {
+		return f
+	}
 	if w.left <= 0 {
 		w.Cut = true
-		return nil, false
+		return nil
 	}
 	// Not below w.top, whose folders look each entry up. Whatever a link in the way shows, it is read and moved below w.top alone.
-	f, err := os.OpenFile(filepath.FromSlash(w.abs(dir)), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, false
+	info, err := os.Lstat(filepath.FromSlash(at))
+	if err != nil || !info.IsDir() {
+		return nil
 	}
-	defer f.Close()
-	entries, err := f.ReadDir(-1)
-	w.left -= len(entries) + 1
-	return entries, err == nil
+	now := stampOf(info, w.begun)
+	f := w.folders[at]
+	if f == nil || !f.stamp.holds(now) {
+		if f = read(at, now); f == nil {
+			return nil
+		}
+	}
+	w.left -= f.count
+	w.seen[at] = f
+	return f
+}
+
+// read reads a folder.
+func read(at string, now stamp) *folder {
+	dir, err := os.OpenFile(filepath.FromSlash(at), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	entries, err := dir.ReadDir(-1)
+	if err != nil {
+		return nil
+	}
+	f := &folder{stamp: now, count: len(entries) + 1}
+	f.git = gitdir.Is(func(name string) bool {
+		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.EqualFold(e.Name(), name) })
+	})
+	base := path.Base(at)
+	for _, e := range entries {
+		n := name{e.Name(), e.IsDir()}
+		f.names = append(f.names, n)
+		class := sandbox.EntryClass(base, n.string)
+		switch {
+		case class.Is(sandbox.LaterCode) && (class.Is(sandbox.Own) || !class.Is(sandbox.Secret)): // keys are executed by nobody
+			f.special = append(f.special, n)
+		case n.dir && n.string != "node_modules":
+			f.folders = append(f.folders, n)
+		}
+	}
+	return f
 }
 
 // keep keeps what stands at a path, if anything.
@@ -262,7 +365,8 @@ func (w *walk) keep(at string, kind Kind, folder string) {
 	case info.Mode()&fs.ModeSymlink != 0:
 		e.Text, err = w.top.Readlink(name)
 		e.Whole = err == nil
-	case info.Mode().IsRegular():
+		w.links = append(w.links, w.abs(at))
+	case info.Mode().IsRegular(): // a mapped file may change without a new time, so its text is read each time
 		e.Text, e.Whole = w.read(name)
 	}
 	w.Entries[w.abs(at)] = e

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -27,7 +28,7 @@ func guard(t testing.TB) (*Guard, string) {
 		Cwd: app, Home: dir + "/home", Write: []string{app}, Roots: &sandbox.Roots{Home: dir + "/home", Own: []string{dir + "/state"}},
 	}
 	t.Cleanup(paths.Close)
-	return &Guard{Paths: paths, Quarantine: &Quarantine{Dir: dir + "/state/quarantine", Now: time.Now}, Session: "s", Call: "c", Name: paths.Rel}, app
+	return &Guard{Paths: paths, Quarantine: &Quarantine{Dir: dir + "/state/quarantine", Now: time.Now}, Session: "s", Name: paths.Rel}, app
 }
 
 func must(t testing.TB, errs ...error) {
@@ -67,10 +68,11 @@ func TestCases(t *testing.T) {
 				}
 			}
 			script(parts["before"])
-			g.Begin()
+			g.Begin("c")
+			before := g.before
 			script(parts["now"])
 			got := map[Action][]string{}
-			for _, f := range Compare(g.before, Look(g.Paths, MaxEntries)) {
+			for _, f := range Compare(before, g.look()) {
 				got[f.Action] = append(got[f.Action], f.name())
 			}
 			for part, action := range map[string]Action{"take": Take, "revert": Revert, "tell": Tell, "count": Count, "mend": Mend} {
@@ -78,7 +80,7 @@ func TestCases(t *testing.T) {
 					t.Errorf("%s %q, want %q", part, got[action], want)
 				}
 			}
-			said := strings.Join(g.End(), "\n")
+			said := strings.Join(g.End("c"), "\n")
 			for want := range strings.Lines(parts["say"]) {
 				if !strings.Contains(said, strings.TrimSpace(want)) {
 					t.Errorf("says\n%s\nwithout\n%s", said, want)
@@ -92,7 +94,7 @@ func TestCases(t *testing.T) {
 					t.Errorf("%s is there still", name)
 				}
 			}
-			if len(Compare(g.before, Look(g.Paths, MaxEntries))) != len(got[Tell])+len(got[Count]) {
+			if len(Compare(before, g.look())) != len(got[Tell])+len(got[Count]) {
 				t.Error("something is left")
 			}
 			script(parts["after"])
@@ -103,10 +105,10 @@ func TestCases(t *testing.T) {
 // TestRestore puts what was taken back: files with their mode and links; never over what stands there.
 func TestRestore(t *testing.T) {
 	g, app := guard(t)
-	g.Begin()
+	g.Begin("c")
 	must(t, os.MkdirAll(app+"/sub/.git/hooks", 0o755), os.WriteFile(app+"/sub/.git/hooks/pre-commit", []byte("hook"), 0o755),
 		os.Symlink("elsewhere", app+"/.envrc"))
-	if said := g.End(); len(said) != 1 {
+	if said := g.End("c"); len(said) != 1 {
 		t.Fatalf("%q", said)
 	}
 	all, err := g.Quarantine.List()
@@ -152,9 +154,11 @@ func TestRestore(t *testing.T) {
 func TestCut(t *testing.T) {
 	g, app := guard(t)
 	must(t, os.MkdirAll(app+"/a/b/c", 0o755), os.WriteFile(app+"/a/b/c/.envrc", nil, 0o644))
-	g.before = Look(g.Paths, 3)
+	g.Most = 3
+	g.Begin("c")
+	g.looker, g.Most = nil, 0
 	must(t, os.WriteFile(app+"/.envrc", nil, 0o644))
-	said := strings.Join(g.End(), "\n")
+	said := strings.Join(g.End("c"), "\n")
 	for _, want := range []string{"made .envrc. That was moved", "a/b/c/.envrc, which was left", "were not searched"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("says\n%s\nwithout %s", said, want)
@@ -166,9 +170,14 @@ func TestCut(t *testing.T) {
 func TestNoQuarantine(t *testing.T) {
 	g, app := guard(t)
 	g.Quarantine = nil
-	g.Begin()
+	g.Begin("c")
 	must(t, os.WriteFile(app+"/.envrc", nil, 0o644))
-	if said := g.End(); len(said) != 1 || !strings.Contains(said[0], ".envrc, which was left as it is") {
+	g.Begin("d")
+	if said := g.End("d"); len(said) != 0 {
+		t.Errorf("says twice %q", said)
+	}
+	must(t, os.WriteFile(app+"/.envrc", []byte("x"), 0o644))
+	if said := g.End("c"); len(said) != 1 || !strings.Contains(said[0], ".envrc, which was left as it is") {
 		t.Errorf("%q", said)
 	}
 }
@@ -185,7 +194,7 @@ func TestFiguresPlanted(t *testing.T) {
 	found, all := 0, 0
 	for range *times {
 		begun := time.Now()
-		g.Begin()
+		g.Begin("c")
 		took := time.Since(begun)
 		for i := range 20 {
 			dir := fmt.Sprintf("%s/d%d/d%d", app, i, i)
@@ -193,7 +202,7 @@ func TestFiguresPlanted(t *testing.T) {
 			all++
 		}
 		begun = time.Now()
-		g.End()
+		g.End("c")
 		took += time.Since(begun)
 		worst = max(worst, took)
 		for i := range 20 {
@@ -226,6 +235,91 @@ func BenchmarkLook(b *testing.B) {
 	g, app := guard(b)
 	big(b, app, 50)
 	for b.Loop() {
-		Look(g.Paths, MaxEntries)
+		g.look()
+	}
+}
+
+// TestWhileOthersRun: what a command that goes on plants is found when the next one begins, at each check, and at its end. What comes
+// to stand while none runs is a person's.
+func TestWhileOthersRun(t *testing.T) {
+	g, app := guard(t)
+	taken := func(said []string, names ...string) {
+		t.Helper()
+		all := strings.Join(said, "\n")
+		if len(names) == 0 && all != "" {
+			t.Errorf("says %q", all)
+		}
+		for _, name := range names {
+			if _, err := os.Lstat(filepath.Join(app, name)); err == nil || !strings.Contains(all, name) {
+				t.Errorf("%s is there, and it says %q", name, all)
+			}
+		}
+	}
+	plant := func(name, text string) { must(t, os.WriteFile(filepath.Join(app, name), []byte(text), 0o644)) }
+	taken(g.Check("c"))
+	plant(".envrc", "mine")
+	taken(g.Begin("job"))
+	plant(".mcp.json", "x")
+	taken(g.Begin("c"), ".mcp.json")
+	plant(".mcp.json", "x")
+	taken(g.End("c"), ".mcp.json")
+	plant(".tool-versions", "x")
+	taken(g.Check("d"), ".tool-versions")
+	plant(".envrc", "theirs")
+	plant(".npmrc", "x")
+	taken(g.End("job"), ".npmrc")
+	plant(".npmrc", "x")
+	taken(g.Check("e"))
+	taken(g.Begin("f"))
+	taken(g.End("f"))
+	if text, _ := os.ReadFile(app + "/.envrc"); string(text) != "mine" {
+		t.Errorf("%q", text)
+	}
+}
+
+// TestVouched leaves what a person or another tool has written, as long as it is as they have written it.
+func TestVouched(t *testing.T) {
+	g, app := guard(t)
+	g.Vouched = func(path, text string) bool { return path == app+"/.envrc" && text == "saved" }
+	g.Begin("c")
+	must(t, os.WriteFile(app+"/.envrc", []byte("saved"), 0o644), os.WriteFile(app+"/.mcp.json", []byte("saved"), 0o644))
+	if said := g.End("c"); len(said) != 1 || strings.Contains(said[0], ".envrc") {
+		t.Errorf("%q", said)
+	}
+	g.Begin("c")
+	must(t, os.WriteFile(app+"/.envrc", []byte("other"), 0o644))
+	if said := g.End("c"); len(said) != 1 {
+		t.Errorf("%q", said)
+	}
+	if text, _ := os.ReadFile(app + "/.envrc"); string(text) != "saved" {
+		t.Errorf("%q", text)
+	}
+}
+
+// TestStampsHold: a folder that has not changed for a while is not read again, and one that has changed is, however its other times are set.
+func TestStampsHold(t *testing.T) {
+	g, app := guard(t)
+	must(t, os.MkdirAll(app+"/a/b", 0o755))
+	old := time.Now().Add(-time.Hour)
+	g.looker = &Looker{Paths: g.Paths, now: func() time.Time { return time.Now().Add(time.Minute) }}
+	g.look()
+	first := g.looker.folders[app+"/a/b"]
+	g.look()
+	if runtime.GOOS == "linux" && g.looker.folders[app+"/a/b"] != first {
+		t.Error("it is read again")
+	}
+	must(t, os.WriteFile(app+"/a/b/.envrc", nil, 0o644), os.Chtimes(app+"/a/b", old, old))
+	if l := g.look(); len(l.Entries) != 1 {
+		t.Errorf("%v", l.Entries)
+	}
+	must(t, os.Rename(app+"/a/b", app+"/c"), os.Mkdir(app+"/a/b", 0o755))
+	if l := g.look(); len(l.Entries) != 1 || l.Entries[app+"/c/.envrc"].Kind != Later {
+		t.Errorf("%v", l.Entries)
+	}
+	must(t, os.Mkdir(app+"/a/b/.vscode", 0o755), os.Mkdir(app+"/a/b/.vscode/x", 0o755))
+	g.look()
+	must(t, os.WriteFile(app+"/a/b/.vscode/x/y", nil, 0o644))
+	if l := g.look(); len(l.Entries) != 2 {
+		t.Errorf("%v", l.Entries)
 	}
 }

@@ -16,7 +16,6 @@ import (
 
 	"tandem/filetime"
 	"tandem/sandbox"
-	"tandem/sandbox/planted"
 	"tandem/tools"
 	"tandem/tools/schema"
 	"tandem/tools/shell"
@@ -188,35 +187,37 @@ func invalid(path, expected, message string) error {
 }
 
 func runs(ctx context.Context, env *tools.Env, in input, need tools.Need, dir *sandbox.Folder, timeout time.Duration) (tools.Result, error) {
-	guard := planted.Guard{Paths: env.Paths, Session: env.Session, Call: env.Call, Name: env.Name}
-	if env.Quarantine != "" {
-		guard.Quarantine = &planted.Quarantine{Dir: env.Quarantine, Now: env.Now}
+	begin, end := env.Planted.Check, func(string) []string { return nil }
+	if !need.Shell.ReadOnly {
+		begin, end = env.Planted.Begin, env.Planted.End
 	}
-	guarded := !need.Shell.ReadOnly
-	if guarded {
-		guard.Begin()
-	}
+	said := begin(env.Call)
 	news := reporter{env: env}
 	o, err := sandbox.Run(ctx, env.Runner, sandbox.Command{
 		Argv: need.Argv, Dir: dir, Profile: need.Profile, Timeout: timeout,
 		Grace: env.Limits.KillGrace, MaxOutput: maxOutput, Output: news.output,
 	})
+	said = append(said, end(env.Call)...)
 	if err != nil {
-		return refused(err)
+		r, err := refused(err)
+		return warned(r, said), err
 	}
 	news.flush()
-	r := answer(title(in), o, timeout)
-	if guarded {
-		r.Warnings = guard.End()
-		for _, w := range r.Warnings {
-			r.Data += "\n" + w
-		}
-	}
+	r := warned(answer(title(in), o, timeout), said)
 	if names := hidden(env, need, o); len(names) > 0 {
 		r.Data += "\nThe sandbox hides files with keys or passwords from every command: " + strings.Join(names, ", ") +
 			". They stay hidden; leave them out of the command."
 	}
 	return r, nil
+}
+
+// warned is a result with what was said about files that commands have planted.
+func warned(r tools.Result, said []string) tools.Result {
+	r.Warnings = append(r.Warnings, said...)
+	for _, w := range said {
+		r.Data += "\n" + w
+	}
+	return r
 }
 
 // refused is what a Runner does not start. A command that the sandbox cannot confine may go on without one: that is judged anew.

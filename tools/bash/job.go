@@ -89,7 +89,11 @@ func jobPlan(env *tools.Env, kind tools.Kind, danger tools.Danger, look func(con
 		if err != nil {
 			return tools.Result{}, err
 		}
-		return looked(l), nil
+		said := env.Planted.Check(env.Call)
+		if !l.Running {
+			said = append(l.Said, said...)
+		}
+		return warned(looked(l), said), nil
 	}}, nil
 }
 
@@ -104,23 +108,28 @@ func goesOn(ctx context.Context, env *tools.Env, in input, need tools.Need, dir 
 	if in.Timeout != nil || in.TimeoutMS != nil {
 		timeout, _ = in.timeout(env) // it was valid in the plan
 	}
+	said := env.Planted.Begin(env.Call)
 	id, err := env.Jobs.Start(ctx, env.Runner, show.Visible(line(in), false), sandbox.Command{
 		Argv: need.Argv, Dir: dir, Profile: need.Profile, Timeout: timeout, Grace: env.Limits.KillGrace,
-	})
+	}, func() []string { return env.Planted.End(env.Call) })
+	if err != nil {
+		said = append(said, env.Planted.End(env.Call)...)
+	}
 	switch {
 	case errors.Is(err, jobs.ErrTooMany):
-		return tools.Fail(tools.ExecutionError, "too_many_jobs", "The command was not run: %d commands go on in the background already. "+
-			"End one with job_kill first.", jobs.MaxRunning), nil
+		return warned(tools.Fail(tools.ExecutionError, "too_many_jobs", "The command was not run: %d commands go on in the background already. "+
+			"End one with job_kill first.", jobs.MaxRunning), said), nil
 	case err != nil && ctx.Err() != nil:
 		return tools.Result{}, context.Cause(ctx)
 	case err != nil:
-		return refused(err)
+		r, err := refused(err)
+		return warned(r, said), err
 	}
-	return tools.Result{
+	return warned(tools.Result{
 		Success: true, Value: &started{id}, Summary: title(in),
 		Data: fmt.Sprintf("Started in the background as %s. It goes on until it ends, job_kill ends it, or the session is closed. "+
 			"job_output gives what it prints.", id),
-	}, nil
+	}, said), nil
 }
 
 // looked words what a look at a job has shown.

@@ -50,6 +50,7 @@ type job struct {
 	stop      context.CancelFunc
 	ended     chan struct{}
 	outcome   sandbox.Outcome // once ended is closed
+	said      []string        // once ended is closed
 
 	mu       sync.Mutex
 	out      *sandbox.Kept // since the last look
@@ -62,6 +63,8 @@ type Job struct {
 	ID, Title string
 	// ExitCode is that of a job that has ended, see sandbox.Outcome.
 	ExitCode int
+	// Said is what was said at its end, see Start.
+	Said []string
 }
 
 // Look is what a job has printed since the last look, and how it is now.
@@ -83,8 +86,8 @@ func New() *Jobs {
 }
 
 // Start starts a command with r, and gives the id of the job. The end of ctx ends the command only while it is being started. The
-// output of c is the job's. Errors are ErrTooMany, ErrClosed and those of r; then nothing runs.
-func (j *Jobs) Start(ctx context.Context, r sandbox.Runner, title string, c sandbox.Command) (id string, err error) {
+// output of c is the job's. last is called when the command has ended, before anybody is told. Errors are ErrTooMany, ErrClosed and those of r; then nothing runs.
+func (j *Jobs) Start(ctx context.Context, r sandbox.Runner, title string, c sandbox.Command, last func() []string) (id string, err error) {
 	b := &job{title: title, ended: make(chan struct{}), out: sandbox.NewKept(maxOutput)}
 	life, stop := context.WithCancel(j.ctx)
 	b.stop = stop
@@ -109,6 +112,7 @@ func (j *Jobs) Start(ctx context.Context, r sandbox.Runner, title string, c sand
 		defer j.running.Done()
 		defer stop()
 		b.outcome = p.Wait()
+		b.said = last()
 		close(b.ended)
 		j.changed()
 	}()
@@ -271,7 +275,7 @@ func (b *job) over() bool {
 func (b *job) about() Job {
 	about := Job{ID: b.id, Title: b.title}
 	if b.over() {
-		about.ExitCode = b.outcome.ExitCode
+		about.ExitCode, about.Said = b.outcome.ExitCode, b.said
 	}
 	return about
 }

@@ -50,11 +50,13 @@ func (r *played) Start(ctx context.Context, c sandbox.Command) (sandbox.Process,
 	return p, nil
 }
 
+func silent() []string { return nil }
+
 func play() *played { return &played{feeds: make(chan string), over: make(chan struct{})} }
 
 func start(t *testing.T, j *Jobs, r sandbox.Runner, title string) string {
 	t.Helper()
-	id, err := j.Start(t.Context(), r, title, sandbox.Command{Grace: 5 * time.Second})
+	id, err := j.Start(t.Context(), r, title, sandbox.Command{Grace: 5 * time.Second}, silent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,14 +130,14 @@ func TestF170aPlaces(t *testing.T) {
 		j, r := New(), play()
 		defer j.Close()
 		broken := errors.New("broken")
-		if _, err := j.Start(t.Context(), &played{err: broken}, "x", sandbox.Command{}); !errors.Is(err, broken) || j.Any() {
+		if _, err := j.Start(t.Context(), &played{err: broken}, "x", sandbox.Command{}, silent); !errors.Is(err, broken) || j.Any() {
 			t.Errorf("%v, %v", err, j.Any())
 		}
 		var ids []string
 		for i := range MaxRunning {
 			ids = append(ids, start(t, j, r, fmt.Sprint(i)))
 		}
-		if _, err := j.Start(t.Context(), r, "x", sandbox.Command{}); !errors.Is(err, ErrTooMany) {
+		if _, err := j.Start(t.Context(), r, "x", sandbox.Command{}, silent); !errors.Is(err, ErrTooMany) {
 			t.Error(err)
 		}
 		if l := j.Running(); len(l) != MaxRunning || j.Running() != nil {
@@ -167,13 +169,13 @@ func TestF170aClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, r := New(), play()
 		call, over := context.WithCancel(t.Context())
-		id, err := j.Start(call, r, "x", sandbox.Command{Grace: 5 * time.Second})
+		id, err := j.Start(call, r, "x", sandbox.Command{Grace: 5 * time.Second}, silent)
 		over()
 		synctest.Wait()
 		if l := look(t, j, id, 0); err != nil || !l.Running {
 			t.Errorf("%+v, %v", l, err)
 		}
-		if _, err := j.Start(call, r, "x", sandbox.Command{}); !errors.Is(err, context.Canceled) {
+		if _, err := j.Start(call, r, "x", sandbox.Command{}, silent); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		begun := time.Now()
@@ -181,7 +183,7 @@ func TestF170aClose(t *testing.T) {
 		if l := look(t, j, id, 0); l.Running || time.Since(begun) != 5*time.Second {
 			t.Errorf("%+v after %v", l, time.Since(begun))
 		}
-		if _, err := j.Start(t.Context(), r, "x", sandbox.Command{}); !errors.Is(err, ErrClosed) {
+		if _, err := j.Start(t.Context(), r, "x", sandbox.Command{}, silent); !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
 	})
