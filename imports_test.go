@@ -105,7 +105,7 @@ var rooms = map[string]room{
 		append([]string{"tools", "sandbox/dial"}, base...), "it reaches hosts of the public internet through the one judge of addresses",
 	},
 	"tools/bash": {
-		append([]string{"tools", "tools/jobs", "tools/schema", "tools/shell", "sandbox/tracked", "sandbox/tree", "sandbox/userinfo"}, base...), "it runs what a model writes, and looks at what that has left",
+		append([]string{"tools", "tools/jobs", "tools/schema", "tools/shell", "sandbox/gitdir", "sandbox/tracked", "sandbox/tree", "sandbox/userinfo"}, base...), "it runs what a model writes, and looks at what that has left",
 	},
 	"tools/fetch":     {append([]string{"tools", "tools/schema", "tools/web"}, base...), "it reaches the network through the one client of tools"},
 	"tools/*":         {append([]string{"tools", "tools/jobs", "tools/schema", "tools/shell", "sandbox/tree"}, base...), "no tool knows another"},

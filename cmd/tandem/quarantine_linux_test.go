@@ -39,7 +39,7 @@ func TestPlantedFilesAreQuarantined(t *testing.T) {
 	if said := bash("git init -q clone; mkdir out; echo x >out/y; echo done"); strings.Contains(said, "quarantine") {
 		t.Errorf("says\n%s", said)
 	}
-	said := bash("git init -q sub; echo evil >.envrc; mkdir -p sub/.git/hooks; echo hook >sub/.git/hooks/pre-commit; chmod +x sub/.git/hooks/pre-commit")
+	said := bash("e=.envrc h=sub/.git/hooks; git init -q sub; echo evil >$e; mkdir -p $h; echo hook >$h/pre-commit; chmod +x $h/pre-commit")
 	if !strings.Contains(said, "The command made .envrc, sub/.git/hooks/pre-commit. That was moved into quarantine") {
 		t.Errorf("says\n%s", said)
 	}

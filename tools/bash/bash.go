@@ -104,11 +104,15 @@ func needs(env *tools.Env, in input) ([]tools.Need, error) {
 	if env.Runner.Level().Confines() {
 		profile = cmp.Or(env.Confined, sandbox.Loopback)
 	}
-	return append([]tools.Need{{
+	writes, err := targets(env, parsed.Writes)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat([]tools.Need{{
 		Act: tools.Runs, Place: dir, Arg: "cwd", Argv: []string{program, "-c", in.Command, "bash"}, // the last word is its name in its messages
 		Profile: profile, Confined: profile != sandbox.Unconfined,
 		Shell: parsed, Danger: tools.Danger(parsed.Danger.String()), Scripts: scripts(env, dir, parsed),
-	}}, reads...), nil
+	}}, reads, writes), nil
 }
 
 func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {

@@ -383,7 +383,8 @@ func TestF170ReadOnlyTimeout(t *testing.T) {
 
 // In each mode a command that provably only reads runs unasked, in a sandbox alone; a file of keys asks; and what is forbidden is
 // denied whatever a person would say.
-func TestF171_F127Asked(t *testing.T) {
+// A command that plainly writes a file of later code, of keys or of git asks as an edit of it does, or is refused.
+func TestF171_F127_CaseP24_A12Asked(t *testing.T) {
 	for _, c := range []struct {
 		level, line, mode, want string
 	}{
@@ -404,12 +405,30 @@ func TestF171_F127Asked(t *testing.T) {
 		{"full", "sudo ls", "auto", "denied"},
 		{"none", "echo $(sudo ls)", "ask", "denied"},
 		{"full", "rm -rf ~", "auto", "denied"},
+		{"full", "echo x >.envrc", "auto", "asked"},
+		{"full", "echo x >.envrc", "readOnly", "denied"},
+		{"full", "cp a.go .git/hooks/pre-commit", "auto", "denied"},
+		{"full", "cd sub && tee -a .vscode/tasks.json <a.go", "auto", "asked"},
+		{"full", "sed -i s/a/b/ .mcp.json", "auto", "asked"},
+		{"full", "cp sub/.envrc .", "auto", "asked"},
+		{"full", "make && bash -c 'mv x AGENTS.md'", "auto", "asked"},
+		{"full", "echo x >.GIT/config", "auto", "denied"},
+		{"full", "echo x >link", "auto", "asked"},
+		{"full", "echo KEY=1 >>.env", "auto", "asked"},
+		{"full", "cp .envrc copy && echo x >a.go", "auto", ""},
+		{"full", "rm -f .git/index.lock && rm -rf sub/.git && make", "auto", "asked"}, // for rm -rf
+		{"full", "rm -f .git/index.lock; git add .envrc", "auto", ""},
+		{"full", "echo x >/dev/null; make >../x", "auto", ""},
+		{"full", "echo x >.tandem/config.json", "auto", "denied"},
 	} {
 		w := toolstest.NewWorld(t, New())
 		for _, name := range []string{".env", "a.go"} {
 			if err := os.WriteFile(w.Path(name), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if err := errors.Join(os.MkdirAll(w.Path("sub/.git"), 0o700), os.Symlink(".mcp.json", w.Path("link"))); err != nil {
+			t.Fatal(err)
 		}
 		w.Env.Runner, w.Host.Gate = &scripted{level: c.level}, gate.New(gate.Options{Mode: gate.Mode(c.mode), Cwd: w.Root})
 		args, err := json.Marshal(map[string]string{"command": c.line})
@@ -418,7 +437,7 @@ func TestF171_F127Asked(t *testing.T) {
 		}
 		r, got := w.Call("bash", string(args)), ""
 		switch {
-		case r.Error == tools.GateDenied:
+		case r.Error == tools.GateDenied, r.Error == "PROTECTED_PATH":
 			got = "denied"
 		case len(w.Asked) > 0:
 			got = "asked"

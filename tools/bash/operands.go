@@ -2,11 +2,14 @@ package bash
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tandem/sandbox"
+	"tandem/sandbox/gitdir"
 	"tandem/sandbox/tracked"
 	"tandem/sandbox/tree"
 	"tandem/tools"
@@ -79,6 +82,41 @@ func keysTracked(paths *sandbox.Paths, place sandbox.Place, below bool) (needs [
 		}
 	}
 	return needs, ""
+}
+
+// maxWrites is how many files that a command writes are looked up.
+const maxWrites = 256
+
+// targets are the needs of a command for files that it writes and that are executed later or hold keys: it asks as an edit of them
+// does. What only the sandbox may forbid is left to it; what it would let pass in part only, since no edit may do it, is refused here.
+func targets(env *tools.Env, writes []shell.Write) (needs []tools.Need, err error) {
+	for _, w := range writes[:min(len(writes), maxWrites)] {
+		if folder, err := env.Paths.Readable(filepath.Dir(w.Path)); w.In {
+			if info, err2 := folder.Stat(); err != nil || err2 != nil || !info.IsDir() {
+				continue
+			}
+		}
+		place, err := env.Paths.Writable(w.Path)
+		var refused *sandbox.PathError
+		switch {
+		case errors.As(err, &refused) && refused.Code == "PROTECTED_PATH" && executed(w.Path):
+			return nil, err
+		case err != nil, place.Class() == sandbox.Plain, place.Class() == sandbox.Linked:
+		default:
+			if info, err := place.Stat(); err != nil || !info.IsDir() || place.Class().Is(sandbox.LaterCode) {
+				needs = append(needs, tools.Need{Act: tools.Edits, Place: place})
+			}
+		}
+	}
+	return needs, nil
+}
+
+// executed says that a path is of what git executes in a repository or reads settings from, or of Tandem's own: git itself changes the
+// rest of a repository, and who removes all of it puts nothing there.
+func executed(path string) bool {
+	names := strings.Split(filepath.ToSlash(filepath.Clean(path)), "/")
+	i := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, ".git") })
+	return i < 0 || i+1 < len(names) && slices.Contains(gitdir.Executed(), strings.ToLower(names[i+1]))
 }
 
 // keysBelow finds a file below a folder that holds keys, the zero Place where there is none. all is false where there are too many

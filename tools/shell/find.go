@@ -34,7 +34,8 @@ type search struct {
 	lost      bool // there are more folders than dirs
 	depth     int
 	found     [][]string
-	runs      bool // some command runs others, or changes what later ones mean
+	written   []Write // the files that the commands write, as far as they are known
+	runs      bool    // some command runs others, or changes what later ones mean
 	forbidden string
 	danger    Danger
 }
@@ -222,6 +223,9 @@ func (s *search) redirect(stmt *syntax.Stmt, r *syntax.Redirect) {
 		if r.Word != nil && device(wordOf(r.Word).text) {
 			s.forbid("it writes to a device that holds a file system")
 		}
+		if r.Word != nil {
+			s.write(wordOf(r.Word))
+		}
 	}
 }
 
@@ -243,6 +247,7 @@ func (s *search) command(words []word, names []string, many bool) {
 			return
 		}
 		s.judge(name, words, many)
+		s.writes(name, words[1:])
 		if changes[name] || name == "printf" && assigns(words) {
 			s.runs = true
 		}

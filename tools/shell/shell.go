@@ -34,6 +34,9 @@ type Command struct {
 	ReadOnly, Searches bool
 	// Reads is what a line that only reads shows of files and folders, in order.
 	Reads []Read
+	// Writes is what the line is known to write, wherever that stands in it: what redirects lead to, and operands of programs that
+	// write them. There may be more.
+	Writes []Write
 	// Opaque is why it is not known to only read, for a person: half a sentence, "" where it is.
 	Opaque string
 	// Forbidden is why no mode, rule or answer lets it run; "" is not forbidden.
@@ -53,6 +56,13 @@ func (c Command) Doubted(why string) Command {
 type Read struct {
 	Path   string
 	Extent Extent
+}
+
+// Write is a path that a line writes, absolute or with ~ in front. In says that it is so only if there is a folder above it: the
+// operand that something is copied to.
+type Write struct {
+	Path string
+	In   bool
 }
 
 // Extent is how much is read of a path.
@@ -97,7 +107,7 @@ func (d Danger) String() string {
 func Parse(line, dir string, keep ...string) Command {
 	s := search{dirs: []string{dir}, keep: keep, danger: Moderate}
 	stmts, err := s.line(line)
-	c := Command{Forbidden: s.forbidden, Danger: s.danger, Calls: s.found}
+	c := Command{Forbidden: s.forbidden, Danger: s.danger, Calls: s.found, Writes: s.written}
 	structure := structured(stmts)
 	switch why := unreadable(line); {
 	case len(line) > MaxLine:
