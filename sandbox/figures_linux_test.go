@@ -100,55 +100,66 @@ func TestFiguresSurvivors(t *testing.T) {
 	asUser(t)
 }
 
-// TestFiguresStart measures what a start costs at each level, beside one that os/exec makes. The spare has been started some starts
-// before it is used.
+// TestFiguresStart measures what a start costs at each level, beside one that os/exec makes. What is prepared for a start has ten starts
+// of os/exec to come to rest.
 func TestFiguresStart(t *testing.T) {
 	type way struct {
 		name           string
 		prepare, start func()
 	}
-	ways := []way{{"plain", func() {}, func() { must(t, exec.CommandContext(t.Context(), "/bin/true").Run()) }}}
+	plain := func() { must(t, exec.CommandContext(t.Context(), "/bin/true").Run()) }
+	ways := []way{{"plain", nil, plain}}
 	add := func(name, level string, prepare func(s *system)) {
 		t.Run(name, func(t *testing.T) { newSuite(t, level) }) // says where there is none
 		if try(level) != nil {
 			return
 		}
 		s := newSuite(t, level)
-		s.system.sparing = true // so that no spare comes by itself
+		s.system.alone = true
 		c := bash("")
 		c.Argv, c.Profile, c.Dir, c.Surroundings = []string{"/bin/true"}, Loopback, s.folder, s.in
 		if level == LevelNone {
 			c.Profile = Unconfined
 		}
-		w := way{name, func() { prepare(&s.system) }, func() {
+		w := way{name: name, start: func() {
 			p, err := s.start(t.Context(), c, level)
 			must(t, err)
 			p.Wait()
 		}}
+		if prepare != nil {
+			w.prepare = func() { prepare(&s.system) }
+		}
 		w.start() // the keeper is there from now on
 		ways = append(ways, w)
 	}
-	waits := func(*system) {}
 	for _, level := range []string{LevelNone, LevelPart, LevelFull} {
-		add(level, level, waits)
+		add(level, level, nil)
 	}
 	add("new keeper, none", LevelNone, (*system).close)
 	add("new keeper, full", LevelFull, (*system).close)
 	add("spare keeper, full", LevelFull, func(s *system) {
 		s.close()
-		s.sparing = false
+		s.alone = false
 		s.ahead()
-		s.sparing = true
+		s.alone = true
 	})
 	took := make([][]time.Duration, len(ways))
-	for range 20 * *times {
-		for _, w := range ways {
-			w.prepare()
-		}
-		for i, w := range ways {
-			begun := time.Now()
-			w.start()
-			took[i] = append(took[i], time.Since(begun))
+	for _, prepared := range []bool{false, true} {
+		for range 20 * *times {
+			for i, w := range ways {
+				if (w.prepare != nil) != prepared {
+					continue
+				}
+				if prepared {
+					w.prepare()
+					for range 10 {
+						plain()
+					}
+				}
+				begun := time.Now()
+				w.start()
+				took[i] = append(took[i], time.Since(begun))
+			}
 		}
 	}
 	for i, w := range ways {

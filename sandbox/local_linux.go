@@ -28,11 +28,12 @@ const (
 
 // system starts commands below keepers, and has those at hand that have nothing to do.
 type system struct {
-	mu      sync.Mutex
-	idle    []idle // the longest idle first
-	end     *time.Timer
-	closed  int  // how often
-	sparing bool // a spare is being started
+	mu       sync.Mutex
+	idle     []idle // the longest idle first
+	end      *time.Timer
+	closed   int           // how often
+	starting chan struct{} // closed when the spare that is being started is there; nil if none is
+	alone    bool          // no spare is started
 
 	dialer dial.Dialer // of the proxy of commands
 
@@ -86,7 +87,7 @@ func (s *system) start(ctx context.Context, l launch) (child, error) {
 	}
 	k := s.take(kind)
 	if k == nil && l.level == LevelFull {
-		if k = s.take(spare); k != nil {
+		if k = s.spare(); k != nil {
 			k.Proxied = reached.Serve
 		}
 	}
@@ -163,25 +164,39 @@ func (s *system) temp(level string) string {
 	return s.folder
 }
 
-// ahead starts a spare, where there is none.
+// ahead begins to start a spare, where there is none.
 func (s *system) ahead() {
 	s.mu.Lock()
-	closed, none := s.closed, !s.sparing && !slices.ContainsFunc(s.idle, func(k idle) bool { return k.kind == spare })
-	s.sparing = s.sparing || none
-	s.mu.Unlock()
-	if !none {
+	defer s.mu.Unlock()
+	if s.alone || s.starting != nil || slices.ContainsFunc(s.idle, func(k idle) bool { return k.kind == spare }) {
 		return
 	}
-	k, err := keeper.New(true)
+	started, closed := make(chan struct{}), s.closed
+	s.starting = started
+	go func() {
+		defer close(started)
+		k, err := keeper.New(true)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		switch s.starting = nil; {
+		case err != nil: // the next command says why
+		case closed != s.closed:
+			k.Close()
+		default:
+			s.put(k, spare)
+		}
+	}()
+}
+
+// spare takes the spare, or nil. One that is being started is there sooner than another new one.
+func (s *system) spare() *keeper.Keeper {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch s.sparing = false; {
-	case err != nil: // the next command says why
-	case closed != s.closed:
-		k.Close()
-	default:
-		s.put(k, spare)
+	starting := s.starting
+	s.mu.Unlock()
+	if starting != nil {
+		<-starting
 	}
+	return s.take(spare)
 }
 
 // take gives a keeper of a kind that has nothing to do, or nil.
@@ -304,7 +319,7 @@ func (g *guarded) wait() end {
 		g.system.give(k, g.kind)
 	}
 	if g.full { // not before: starting one takes the time of commands
-		go g.system.ahead()
+		g.system.ahead()
 	}
 	return end{exitCode(e.Status), e.Background, e.Left}
 }

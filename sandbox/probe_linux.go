@@ -18,7 +18,7 @@ import (
 func (l *Local) probe() Level {
 	full := try(LevelFull)
 	if full == nil {
-		go l.system.ahead()
+		l.system.ahead()
 		return Level{Name: LevelFull, Reason: "commands run in namespaces with mounts of their own, below Landlock and seccomp"}
 	}
 	why := full.Error() + hint("/")
@@ -33,7 +33,7 @@ func (l *Local) probe() Level {
 
 // try runs a command at a level that tries what it must not be able to do.
 func try(level string) error {
-	l := Local{system: system{sparing: true}} // without a spare
+	l := Local{system: system{alone: true}}
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

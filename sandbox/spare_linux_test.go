@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -39,11 +38,10 @@ func until(t *testing.T, what string, holds func() bool) {
 // the end.
 func TestSpare(t *testing.T) {
 	s := newSuite(t, LevelFull)
-	var all sync.WaitGroup
 	for range 4 {
-		all.Go(s.system.ahead)
+		s.system.ahead()
 	}
-	all.Wait()
+	until(t, "there is a spare", func() bool { return len(waiting(&s.system, spare)) > 0 })
 	spares := waiting(&s.system, spare)
 	if len(spares) != 1 {
 		t.Fatalf("%d spares", len(spares))
@@ -63,17 +61,12 @@ func TestSpare(t *testing.T) {
 	}
 	// One that is closed while it is being started is not kept.
 	s.system.close()
+	s.system.ahead()
 	s.system.mu.Lock()
-	ended := make(chan struct{})
-	go func() { defer close(ended); s.system.ahead() }()
+	started := s.system.starting
 	s.system.mu.Unlock()
-	until(t, "it is being started", func() bool {
-		s.system.mu.Lock()
-		defer s.system.mu.Unlock()
-		return s.system.sparing || len(s.system.idle) > 0
-	})
 	s.Close()
-	<-ended
+	<-started
 	if n := len(waiting(&s.system, spare)); n != 0 {
 		t.Errorf("%d spares after the end", n)
 	}
@@ -85,6 +78,7 @@ func TestSpareEndsWithServer(t *testing.T) {
 	if path := os.Getenv(name); path != "" { // the program that is killed
 		l := local(t)
 		l.system.ahead()
+		until(t, "there is a spare", func() bool { return len(waiting(&l.system, spare)) == 1 })
 		must(t, os.WriteFile(path+".new", nil, 0o600), os.Rename(path+".new", path))
 		select {}
 	}
