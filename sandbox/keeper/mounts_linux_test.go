@@ -138,6 +138,7 @@ func TestView(t *testing.T) {
 		{"cat .npmrc", "cat: .npmrc: Permission denied"}, // what it leads to is hidden
 		{"ls .vscode/", "ls: cannot access '.vscode/': Not a directory"},
 		{"kill -KILL 1 2>/dev/null || kill -STOP 1 2>/dev/null || echo no", "no"},
+		{"ls -d /proc/1/root/. /proc/1/cwd/. /proc/1/task/1/root/. /proc/1/fd/*/. 2>/dev/null; cat /proc/1/maps /proc/1/environ 2>/dev/null || echo no", "no"}, // the keeper sees more
 		{"mount -t tmpfs x /mnt >/dev/null 2>&1 || unshare -r true 2>/dev/null || echo no", "no"},
 		{"grep -E 'Cap(Eff|Bnd|Amb)|NoNew|Seccomp:' /proc/self/status | tr -d '\\t'", "CapEff:0000000000000000 CapBnd:0000000000000000 CapAmb:0000000000000000 NoNewPrivs:1 Seccomp:2"},
 	}
@@ -149,6 +150,9 @@ func TestView(t *testing.T) {
 		if i < len(tries) && said != tries[i][1] {
 			t.Errorf("%s\nsays  %s\nwants %s", tries[i][0], said, tries[i][1])
 		}
+	}
+	if said := says(t, k, b, app, "ls /proc/self/fd"); said != "0\n1\n2\n3" { // the three, and the folder
+		t.Errorf("open files %q", said)
 	}
 	for name, want := range map[string]string{app + "/new": "x\n", "/tmp/t": "", app + "/.git/config": "app/.git/config"} {
 		if text, _ := os.ReadFile(name); string(text) != want {

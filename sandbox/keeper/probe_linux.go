@@ -71,6 +71,8 @@ func probe(dir, server string, full bool) int {
 		}
 	}
 	if full {
+		_, err := os.ReadDir("/proc/1/root") // the keeper, which sees what the server does
+		could("the files of the host can be reached", err)
 		could("what is protected can be written", os.WriteFile(at(ProbeHooks+"/x"), nil, 0o600))
 		could("what is protected can be renamed", os.Rename(at(ProbeInside+"/.git"), at(ProbeInside+"/git")))
 		could("modes outside can be changed", os.Chmod(at(ProbePort), 0o644))
