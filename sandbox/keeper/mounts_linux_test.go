@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -95,9 +96,24 @@ func files(t *testing.T, names ...string) (dir string) {
 	return dir
 }
 
+// entries is how many names a listing shows.
+func entries(t *testing.T, dir string) (n int) {
+	t.Helper()
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		if !strings.HasPrefix(e.Name(), ".") {
+			n++
+		}
+	}
+	return n
+}
+
 // TestView tries what commands can do with what the rules are about.
 func TestView(t *testing.T) {
-	dir := files(t, "app/.git/hooks/x", "app/.git/config", "app/.git/HEAD", "app/.env", "app/real", "home/.ssh/id", "home/x")
+	dir := files(t, "app/.git/hooks/x", "app/.git/config", "app/.git/HEAD", "app/.env", "app/real", "home/.ssh/id", "home/x", "closed/bin/x", "closed/y")
 	app := dir + "/app"
 	if err := errors.Join(os.Symlink("real", app+"/.envrc"), os.Symlink("/etc", app+"/.vscode"), os.Symlink("../home/.ssh/id", app+"/.npmrc")); err != nil {
 		t.Fatal(err)
@@ -114,6 +130,11 @@ func TestView(t *testing.T) {
 		{Path: app + "/.envrc", Access: confine.Read},
 		{Path: app + "/.vscode", Access: confine.Read}, // links
 		{Path: app + "/.npmrc", Access: confine.Read},
+		{Path: dir + "/closed", Access: confine.Hidden}, // below a private folder, if dir is below /tmp
+		{Path: dir + "/closed/bin", Access: confine.Read},
+		{Path: "/var", Access: confine.Hidden}, // not below one
+		{Path: "/var/cache", Access: confine.Hidden},
+		{Path: "/var/lib", Access: confine.Read},
 	}
 	b, k := boundsOf(rules...), confined(t)
 	tries := [][2]string{
@@ -123,6 +144,8 @@ func TestView(t *testing.T) {
 		{"touch /tmp/t /dev/shm/t && ls /tmp/t /dev/shm/t", "/dev/shm/t /tmp/t"},
 		{"cat " + dir + "/home/x", "home/x"},
 		{"echo x >/dev/null; cat <(echo fd)", "fd"},
+		{"ls " + dir + "/closed; cat " + dir + "/closed/bin/x", "bin closed/bin/x"},
+		{"ls /var; ls /var/lib | grep -c .", "lib " + strconv.Itoa(entries(t, "/var/lib"))},
 		{"touch /etc/x", "touch: cannot touch '/etc/x': Read-only file system"},
 		{"touch .git/hooks/y", "touch: cannot touch '.git/hooks/y': Read-only file system"},
 		{"chmod 700 .git/hooks", "chmod: changing permissions of '.git/hooks': Read-only file system"},
