@@ -32,12 +32,16 @@ func lifeline(t *testing.T, dir string) (r, w *os.File) {
 	return r, w
 }
 
-// TestCaseK11FindingS8ServerEnds ends the program while a command of it runs with 60 processes, half of them in sessions of their own,
-// by a kill that it cannot see and by the end of its input. All of them hold a pipe open, whose end is the death of the last.
-func TestCaseK11FindingS8ServerEnds(t *testing.T) {
+// TestCaseJ03K11FindingS8ServerEnds ends the program while a command of it runs with 60 processes, half of them in sessions of their own,
+// by a kill that it cannot see and by the end of its input, also within a message. All of them hold a pipe open, whose end is the death of the last.
+func TestCaseJ03K11FindingS8ServerEnds(t *testing.T) {
 	for name, end := range map[string]func(e *editor){
 		"killed":         func(e *editor) { _ = e.p.cmd.Process.Kill() },
 		"the input ends": func(e *editor) { e.HangUp() },
+		"the input ends in a message": func(e *editor) {
+			e.Raw([]byte("Content-Length: 100\r\n\r\n{"))
+			e.HangUp()
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := run(t, nil, nil, "--stdio").editor(conformance.Options{Ask: func(int, conformance.Ask) string { return "allow_once" }})
