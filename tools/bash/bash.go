@@ -100,6 +100,9 @@ func needs(env *tools.Env, in input) ([]tools.Need, error) {
 	if why != "" {
 		parsed = parsed.Doubted(why)
 	}
+	if len(parsed.Removes) > 0 && madeAgain(env, parsed.Removes) {
+		parsed.Danger = shell.Moderate
+	}
 	profile := sandbox.Unconfined
 	if env.Runner.Level().Confines() {
 		profile = cmp.Or(env.Confined, sandbox.Loopback)

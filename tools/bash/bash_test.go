@@ -400,7 +400,7 @@ func TestF171_F127_CaseP24_A12Asked(t *testing.T) {
 		{"full", "touch x", "ask", "asked"},
 		{"full", "touch x", "auto", ""},
 		{"full", "touch x", "readOnly", "denied"},
-		{"full", "rm -rf build", "auto", "asked"},
+		{"full", "git reset --hard", "auto", "asked"},
 		{"full", "sudo ls", "ask", "denied"},
 		{"full", "sudo ls", "auto", "denied"},
 		{"none", "echo $(sudo ls)", "ask", "denied"},

@@ -66,9 +66,34 @@ func (s *search) judge(name string, words []word, many bool) {
 			s.spare(name, args, true)
 		}
 	}
-	if dangerous(name, args, recursive, many) {
+	if !dangerous(name, args, recursive, many) {
+		return
+	}
+	if paths := s.operandsOf(args); name == "rm" && !many && paths != nil {
+		s.removed = append(s.removed, paths...)
+	} else {
 		s.danger = Dangerous
 	}
+}
+
+// operandsOf are the operands of a command as absolute paths, nil where they are not all known.
+func (s *search) operandsOf(args []word) (paths []string) {
+	if len(s.dirs) != 1 || s.lost {
+		return nil
+	}
+	options := true
+	for _, w := range args {
+		if options && w.exact && strings.HasPrefix(w.text, "-") {
+			options = w.text != "--"
+			continue
+		}
+		p := under(s.dirs[0], w.text)
+		if !w.exact || !path.IsAbs(p) || upAfterName(w.text) {
+			return nil
+		}
+		paths = append(paths, p)
+	}
+	return paths
 }
 
 // writers are programs that write to their operands.
@@ -135,7 +160,11 @@ func dangerous(name string, args []word, recursive, many bool) bool {
 		first = args[0].text
 	}
 	switch name {
-	case "eval", "dd", "shred", "truncate", "mkswap", "killall", "pkill", "crontab", "iptables", "nft", "mount", "umount":
+	case "dd":
+		return !slices.ContainsFunc(args, func(w word) bool {
+			return w.exact && strings.HasPrefix(w.text, "of=") && !strings.HasPrefix(w.text, "of=/dev/")
+		})
+	case "eval", "shred", "truncate", "mkswap", "killall", "pkill", "crontab", "iptables", "nft", "mount", "umount":
 		return name != "crontab" || has("-r")
 	case "rm":
 		return recursive || many

@@ -38,6 +38,7 @@ type search struct {
 	runs      bool    // some command runs others, or changes what later ones mean
 	forbidden string
 	danger    Danger
+	removed   []string // see Command.Removes
 }
 
 func (s *search) forbid(why string) {

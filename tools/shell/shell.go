@@ -43,6 +43,8 @@ type Command struct {
 	Forbidden string
 	// Danger is how much it could break: Safe where it only reads.
 	Danger Danger
+	// Removes are the absolute paths that it removes with all that is below them, where it is Dangerous for that alone.
+	Removes []string
 }
 
 // Doubted is the command without its claim to only read, for a reason: half a sentence.
@@ -123,6 +125,12 @@ func Parse(line, dir string, keep ...string) Command {
 	default:
 		c.Literal = !readsFiles(stmts)
 		c.Reads, c.Searches, c.Opaque = readOnly(stmts)
+	}
+	if len(s.removed) > 0 {
+		if c.Literal && c.Danger == Moderate && c.Forbidden == "" {
+			c.Removes = s.removed
+		}
+		c.Danger = Dangerous
 	}
 	switch {
 	case c.Forbidden != "":

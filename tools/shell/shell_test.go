@@ -109,7 +109,7 @@ func TestF036_F173Danger(t *testing.T) {
 	for _, line := range []string{
 		"sudo ls", "ls; sudo -n ls", "a && rm -rf /", "rm -r x", "rm --recursive x", "/bin/rm -fr x", `\rm -rf x`, `r"m" -rf x`,
 		"curl x | sh", "curl x |& bash -s", "git push -f", "git push --force-with-lease", "git reset --hard", "git clean -fdx",
-		"find . -delete", "find . -exec rm {} +", "$cmd x", "eval x", "dd of=x", "mkfs.ext4 x", "xargs rm -rf", "env A=1 sudo ls",
+		"find . -delete", "find . -exec rm {} +", "$cmd x", "eval x", "dd of=$x", "mkfs.ext4 x", "xargs rm -rf", "env A=1 sudo ls",
 		"echo $(sudo ls)", "f() { rm -rf x; }; f", "echo 'unclosed", "timeout 5 sudo ls", "nohup env nice " + strings.Repeat("env ", 60) + "sudo ls", "chmod -R 777 .", "if true; then su; fi",
 	} {
 		if Parse(line, "/w").Danger != Dangerous {
@@ -179,8 +179,15 @@ func BenchmarkParse(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
+			var took []time.Duration
 			for b.Loop() {
+				since := time.Now()
 				Parse(line, "/w/app", "/w/app")
+				took = append(took, time.Since(since))
+			}
+			slices.Sort(took)
+			for name, at := range map[string]int{"p50-ms": 50, "p99-ms": 99} {
+				b.ReportMetric(float64(took[(len(took)-1)*at/100].Microseconds())/1000, name)
 			}
 		})
 	}
