@@ -168,31 +168,6 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Lines of 1 KiB and of the longest kind, whose parts are read each.
-func BenchmarkParse(b *testing.B) {
-	for name, line := range map[string]string{
-		"short": "git status --short | head -n 20",
-		"1KiB":  strings.Repeat("git log --oneline -n 5 -- src/a.go | head -n 20 && ", 19) + "ls -la src",
-		"16KiB": strings.Repeat("git log --oneline -n 5 -- src/a.go | head -n 20 && ", 320) + "ls -la src",
-		"deep":  strings.Repeat("$(", 5000),
-		"words": "cat" + strings.Repeat(" a", 8<<10-2),
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			var took []time.Duration
-			for b.Loop() {
-				since := time.Now()
-				Parse(line, "/w/app", "/w/app")
-				took = append(took, time.Since(since))
-			}
-			slices.Sort(took)
-			for name, at := range map[string]int{"p50-ms": 50, "p99-ms": 99} {
-				b.ReportMetric(float64(took[(len(took)-1)*at/100].Microseconds())/1000, name)
-			}
-		})
-	}
-}
-
 // TestWrites: what a line is known to write, wherever that stands.
 func TestWrites(t *testing.T) {
 	for line, want := range map[string]string{
