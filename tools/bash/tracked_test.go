@@ -79,6 +79,9 @@ func TestCaseC20Tracked(t *testing.T) {
 			t.Errorf("%s reads %q, want %q", line, got, want)
 		}
 	}
+	if d := judgedBy(t, env, "git log -p"); d.Reason != "bash reads a file that holds keys or passwords (.env)" || !d.Once {
+		t.Errorf("%+v", d)
+	}
 	benign := repository(t, "a.go", ".env.example", "docs/x")
 	if err := os.WriteFile(filepath.Join(benign.Paths.Cwd, ".env"), nil, 0o600); err != nil { // not tracked
 		t.Fatal(err)

@@ -27,6 +27,7 @@ import (
 	"slices"
 	"strings"
 
+	"tandem/filetime/text/show"
 	"tandem/sandbox"
 	"tandem/tools"
 )
@@ -325,7 +326,11 @@ func (r ModeRow) of(t tools.Tool, n tools.Need) operation {
 	case class.Is(sandbox.Secret) && writes:
 		each("changes a file that holds keys or passwords", r.Secret)
 	case class.Is(sandbox.Secret):
-		each("reads a file that holds keys or passwords", r.Secret)
+		what := "reads a file that holds keys or passwords"
+		if t.Spec().Kind == tools.Execute { // its line need not name the file
+			what += " (" + show.Visible(n.Place.Rel(), false) + ")"
+		}
+		each(what, r.Secret)
 	case class.Is(sandbox.LaterCode) && writes:
 		each("changes a file that runs later or tells programs what to do", r.LaterCode)
 	case class.Is(sandbox.Linked) && writes:
