@@ -190,7 +190,8 @@ func TestFiguresPlanted(t *testing.T) {
 		n = 50
 	}
 	entries := big(t, app, n)
-	var worst time.Duration
+	g.looker = &Looker{Paths: g.Paths, now: func() time.Time { return time.Now().Add(time.Minute) }} // the folders are not new
+	var first, worst time.Duration
 	found, all := 0, 0
 	for range *times {
 		begun := time.Now()
@@ -204,7 +205,11 @@ func TestFiguresPlanted(t *testing.T) {
 		begun = time.Now()
 		g.End("c")
 		took += time.Since(begun)
-		worst = max(worst, took)
+		if first == 0 {
+			first = took
+		} else {
+			worst = max(worst, took)
+		}
 		for i := range 20 {
 			if _, err := os.Lstat(fmt.Sprintf("%s/d%d/d%d/.envrc", app, i, i)); err != nil {
 				found++
@@ -214,7 +219,8 @@ func TestFiguresPlanted(t *testing.T) {
 	if found != all {
 		t.Errorf("%d of %d", found, all)
 	}
-	t.Logf("planted found: %d of %d; before and after a command with %d entries at most %v", found, all, entries, worst.Round(time.Millisecond))
+	t.Logf("planted found: %d of %d; before and after a command with %d entries %v for the first one, then at most %v",
+		found, all, entries, first.Round(time.Millisecond), worst.Round(time.Millisecond))
 }
 
 // big makes 20 n² entries, and gives how many these are.
