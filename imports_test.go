@@ -50,7 +50,7 @@ var rooms = map[string]room{
 		[]string{
 			"lspserver/workspace", "lspserver/review", "agent", "agent/config", "agent/model", "agent/prompt", "agent/store",
 			"tools", "tools/gate", "tools/run", "filetime", "filetime/disk", "filetime/text", "filetime/text/show", "filetime/watch",
-			"sandbox", "sandbox/tree",
+			"sandbox", "sandbox/baseline", "sandbox/tree",
 		},
 		"the application, which knows no wire",
 	},
@@ -125,6 +125,8 @@ var rooms = map[string]room{
 	"sandbox/planted":    {[]string{"sandbox", "sandbox/gitdir"}, "it compares listings of the write roots and knows no tool"},
 	"sandbox/tracked":    {nil, "the names in an index are plain data, whoever judges them"},
 	"sandbox/userinfo":   {nil, "a URL is judged by its text"},
+	"sandbox/baseline":   {[]string{"sandbox", "sandbox/git", "sandbox/tree"}, "it compares looks at the write roots and knows no session"},
+	"sandbox/git":        {nil, "it reads what git has written, and runs nothing"},
 	"sandbox/tree":       {[]string{"sandbox"}, "it walks below the roots and knows no tool"},
 }
 

@@ -1,13 +1,11 @@
 package agent
 
 import (
-	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
-	"sync"
 	"time"
 
 	"tandem/agent/store"
@@ -17,7 +15,7 @@ import (
 // Operation is the kind of a FileChange.
 type Operation string
 
-// The operations. Shell is a command's change of a file that the session had seen, Undo a revert by the user.
+// The operations. Shell is a command's change, Undo a revert by the user.
 const (
 	OpCreate Operation = "create"
 	OpEdit   Operation = "edit"
@@ -38,6 +36,8 @@ type FileChange struct {
 	Operation Operation
 	// BeforeHash and AfterHash are the SHA-256 of the texts, empty where there was no file.
 	BeforeHash, AfterHash string
+	// Mode is the permissions of a file that a command created or deleted, 0 if they are not known.
+	Mode fs.FileMode
 	// Allowed says that the user permitted this change.
 	Allowed bool
 	// Decision, if not nil, is an argument of Session.Decided; the other fields but Time are empty then.
@@ -74,7 +74,7 @@ func changesOf(st store.Store, id string, kinds ...store.Kind) (out []FileChange
 		n++
 		out = append(out, FileChange{
 			ID: fmt.Sprintf("r%d", n), Time: e.Time, Turn: e.Turn, Call: e.Call, Path: b.Path, Operation: b.Operation,
-			BeforeHash: b.Before, AfterHash: b.After, Allowed: b.Allowed, blobs: e.Blobs,
+			BeforeHash: b.Before, AfterHash: b.After, Mode: b.Mode, Allowed: b.Allowed, blobs: e.Blobs,
 		})
 	}
 	return out, nil
@@ -121,6 +121,15 @@ func (s *Session) Changed(c filetime.Change, l filetime.Landed) {
 	s.record.add(entries...)
 }
 
+// Commanded stores changes of a command that were found after its call has ended.
+func (s *Session) Commanded(c filetime.Change, l filetime.Landed) {
+	var entries []store.Entry
+	for _, f := range l.Files {
+		entries = append(entries, s.record.landedAs(c.Turn, c.Call, body{Operation: OpShell, Mode: f.Mode}, f, f.Deleted))
+	}
+	s.record.add(entries...)
+}
+
 // change is the entry of a change; b has its operation and path.
 func (r *record) change(turn int, call string, b body, before, after filetime.Snapshot) store.Entry {
 	b.Before, b.After = hashOf(before), hashOf(after)
@@ -148,77 +157,4 @@ func (r *record) landedAs(turn int, call string, b body, f filetime.LandedFile, 
 // deletes says whether a change deletes a file.
 func deletes(files []filetime.FileEdit, path string) bool {
 	return slices.ContainsFunc(files, func(e filetime.FileEdit) bool { return e.Delete && e.Path == path })
-}
-
-// commands detects which files a command changed, by snapshots before and after of the files that the session has seen.
-type commands struct {
-	files filetime.Files
-
-	mu     sync.Mutex
-	seen   []string // the most recently seen last
-	before map[string]map[string]filetime.Snapshot
-}
-
-// saw records that the session has seen a file.
-func (c *commands) saw(path string) {
-	const most = 256
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.seen = append(slices.DeleteFunc(c.seen, func(p string) bool { return p == path }), path)
-	if len(c.seen) > most {
-		c.seen = slices.Delete(c.seen, 0, 1)
-	}
-}
-
-// begins takes the snapshots before a command.
-func (c *commands) begins(call string) {
-	c.mu.Lock()
-	paths := slices.Clone(c.seen)
-	c.mu.Unlock()
-	found := map[string]filetime.Snapshot{}
-	for _, p := range paths {
-		if s, err := c.files.Read(context.Background(), p); err == nil && !s.Open {
-			found[p] = s
-		}
-	}
-	c.mu.Lock()
-	if c.before == nil {
-		c.before = map[string]map[string]filetime.Snapshot{}
-	}
-	c.before[call] = found
-	c.mu.Unlock()
-}
-
-// shelled is a command's change of a file.
-type shelled struct {
-	path          string
-	before, after filetime.Snapshot
-}
-
-// ended gives the files that changed on disk since begins, other than by this program.
-func (c *commands) ended(call string) (out []shelled) {
-	c.mu.Lock()
-	before := c.before[call]
-	delete(c.before, call)
-	c.mu.Unlock()
-	for path, was := range before {
-		if s, err := c.files.Read(context.Background(), path); err != nil || s.Open {
-			continue
-		}
-		revs, now, ok := c.files.History(path, was.Rev)
-		if !ok || now.Open || now.Exists == was.Exists && now.Text.Equal(was.Text) ||
-			slices.ContainsFunc(revs, func(r filetime.Revision) bool { return r.Author != filetime.Disk }) {
-			continue
-		}
-		out = append(out, shelled{path, was, now})
-		c.mu.Lock()
-		for _, other := range c.before { // not to be attributed to a concurrent command too
-			if _, ok := other[path]; ok {
-				other[path] = now
-			}
-		}
-		c.mu.Unlock()
-	}
-	slices.SortFunc(out, func(a, b shelled) int { return cmp.Compare(a.path, b.path) })
-	return out
 }

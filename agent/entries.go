@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -31,9 +32,10 @@ type body struct {
 	Path      string    `json:"path,omitempty"`
 	Operation Operation `json:"operation,omitempty"`
 	// Before and After are the hashes of texts, empty where there was no file.
-	Before  string `json:"before,omitempty"`
-	After   string `json:"after,omitempty"`
-	Allowed bool   `json:"allowed,omitempty"`
+	Before  string      `json:"before,omitempty"`
+	Mode    fs.FileMode `json:"mode,omitempty"`
+	After   string      `json:"after,omitempty"`
+	Allowed bool        `json:"allowed,omitempty"`
 
 	Stop  StopReason   `json:"stop,omitempty"`
 	Usage *model.Usage `json:"usage,omitempty"`
@@ -106,10 +108,6 @@ func (r *record) saw(turn int, e run.Event) *batch {
 		r.mu.Unlock()
 		b.Name, b.Arguments = e.Call.Name, string(e.Call.Arguments)
 		return r.soon(r.entry(turn, store.Call, id, said, b))
-	case run.Executing:
-		if e.Phase == "use" && e.Plan != nil && e.Plan.Command() != "" { // that it runs is written: see auditor.Intend
-			r.commands.begins(id)
-		}
 	case run.Completed:
 		if e.Result == nil {
 			return nil
@@ -149,24 +147,24 @@ func places(p *tools.Plan) []tools.Location {
 
 // changes are the entries of a call's changes.
 func (r *record) changes(turn int, e run.Event) (out []store.Entry) {
-	if l := e.Result.Landed; l != nil && e.Plan != nil && e.Plan.Change != nil {
-		for _, f := range l.Files {
-			if !f.Applied || f.Already {
-				continue
-			}
-			deleted, op := deletes(e.Plan.Change.Files, f.Path), OpEdit
-			switch {
-			case f.Created:
-				op = OpCreate
-			case deleted:
-				op = OpDelete
-			}
-			out = append(out, r.landedAs(turn, e.Call.ID, body{Operation: op, Allowed: e.Plan.Change.Allowed}, f, deleted))
-			r.commands.saw(f.Path)
-		}
+	if e.Result.Landed == nil || e.Plan == nil {
+		return nil
 	}
-	for _, c := range r.commands.ended(e.Call.ID) {
-		out = append(out, r.change(turn, e.Call.ID, body{Operation: OpShell, Path: c.path}, c.before, c.after))
+	for _, f := range e.Result.Landed.Files {
+		if !f.Applied || f.Already {
+			continue
+		}
+		b := body{Operation: OpEdit}
+		switch {
+		case e.Plan.Change == nil:
+			b.Operation, b.Mode = OpShell, f.Mode
+		case f.Created:
+			b.Operation = OpCreate
+		case f.Deleted:
+			b.Operation = OpDelete
+		}
+		b.Allowed = e.Plan.Change != nil && e.Plan.Change.Allowed
+		out = append(out, r.landedAs(turn, e.Call.ID, b, f, f.Deleted))
 	}
 	return out
 }

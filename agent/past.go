@@ -299,10 +299,7 @@ func landed(st store.Store, changes []store.Entry) *filetime.Landed {
 		if json.Unmarshal(e.Body, &b) != nil || len(e.Blobs) != 2 {
 			return nil
 		}
-		if b.Operation == OpShell { // not part of the call's result
-			continue
-		}
-		f := filetime.LandedFile{Path: b.Path, Created: b.Operation == OpCreate, Applied: true}
+		f := filetime.LandedFile{Path: b.Path, Created: b.Before == "", Deleted: b.After == "", Applied: true}
 		before, err1 := st.Blob(e.Blobs[0].Hash)
 		after, err2 := st.Blob(e.Blobs[1].Hash)
 		if err1 != nil || err2 != nil {

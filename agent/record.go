@@ -22,8 +22,6 @@ type record struct {
 	log    *slog.Logger
 	failed func(error) // told of the first failure, and with nil once everything is written again
 
-	commands commands
-
 	saving  sync.Mutex  // one Save at a time, so that the last one holds the latest
 	resave  *time.Timer // flushes where one has failed; under saving
 	writing sync.Mutex  // one Append at a time, so that entries stay in their order
@@ -277,7 +275,7 @@ func (r *record) set(change func(*store.Session)) {
 func (s *Session) resume() {
 	o := s.o
 	s.record = &record{
-		open: o.Store, now: o.Now, log: o.Log, saying: map[string]string{}, results: map[string]model.Message{}, commands: commands{files: o.Files},
+		open: o.Store, now: o.Now, log: o.Log, saying: map[string]string{}, results: map[string]model.Message{},
 		meta: store.Session{ID: o.ID, Cwd: o.Cwd, More: o.More, CacheKey: s.cacheKey},
 		failed: func(err error) {
 			if err == nil {

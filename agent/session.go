@@ -107,7 +107,7 @@ type Options struct {
 	// Key gives what a variable of the environment holds, else what a command prints; nil finds no key.
 	Key func(variable string, command []string) (string, error)
 	// BeforeCommand is called before a command runs, see run.Host; may be nil.
-	BeforeCommand func(ctx context.Context) []string
+	BeforeCommand func(ctx context.Context, c run.Command) run.Began
 	Now           func() time.Time
 	Log           *slog.Logger
 }
@@ -181,7 +181,6 @@ func New(o Options) (_ *Session, err error) {
 	s.resume()
 	s.fileTime = filetime.New(o.Files, o.ID, func(path string) {
 		s.rules.see(path)
-		s.record.commands.saw(path)
 		if o.Seen != nil {
 			o.Seen(path)
 		}
@@ -604,7 +603,6 @@ func (s *Session) message(in Input) (model.Message, error) {
 func (s *Session) see(in Input) {
 	for _, path := range prompt.Paths(s.o.Cwd, in.Blocks, in.Editor) {
 		s.rules.see(path)
-		s.record.commands.saw(path)
 	}
 }
 

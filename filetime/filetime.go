@@ -20,9 +20,10 @@ type Author uint8
 
 // The authors of a Revision.
 const (
-	User  Author = iota // typed, or arrived from the editor
-	Disk                // found on disk
-	Agent               // one of our own changes
+	User    Author = iota // typed, or arrived from the editor
+	Disk                  // found on disk
+	Agent                 // one of our own changes
+	Command               // found on disk after a command of a session, which has not seen it
 )
 
 // Snapshot is the state of one file at one moment. It is immutable.
@@ -48,7 +49,7 @@ type Revision struct {
 	Rev    uint64
 	Set    text.Set
 	Author Author
-	// Session and Call name the tool call that made it, where Author is Agent.
+	// Session and Call name the tool call that made it, where Author is Agent or Command; both are empty else.
 	Session, Call string
 	// Part says that the editor reported the next revision in the same notification.
 	Part bool
@@ -104,6 +105,8 @@ type FileEdit struct {
 	Create bool
 	// Delete removes the file if it is unchanged since Base; Edits are then empty.
 	Delete bool
+	// Mode is the permissions of a file that is created; 0 is the usual ones.
+	Mode fs.FileMode
 	// OneName refuses the edit where the file has further names (hard links) and an editor would write into all of them.
 	OneName bool
 	Base    text.Text
@@ -126,8 +129,10 @@ type LandedFile struct {
 	// BeforeVersion is the editor's version of Before, nil where the document was not open.
 	BeforeVersion *int32
 	// Rev is the revision that the landing made, or the file's where nothing was applied.
-	Rev     uint64
-	Created bool
+	Rev              uint64
+	Created, Deleted bool
+	// Mode is the permissions of a file that was created or deleted; 0 if they are not known.
+	Mode fs.FileMode
 	// Applied is false for Apply None.
 	Applied bool
 	// Already says that the text had the same change by another author: Set is empty.

@@ -69,7 +69,7 @@ func TestUndoOfWhatLandedBeforeAKill(t *testing.T) {
 	}
 	_, err1 := c.Replace(at("a.txt"), []byte("one\n"), []byte("ONE\n"))
 	_, err2 := c.Replace(at("le.txt"), []byte(le), []byte(le2))
-	_, err3 := c.Create(at("new.txt"), []byte("new\n"))
+	_, err3 := c.Create(at("new.txt"), []byte("new\n"), 0)
 	_, err4 := c.Delete(at("gone.txt"), []byte("gone\n"))
 	if err := errors.Join(err1, err2, err3, err4, st.Close()); err != nil { // as the kernel does it
 		t.Fatal(err)

@@ -54,6 +54,8 @@ func Already(env *Env, l filetime.LandedFile, by filetime.Author, at ...text.Ran
 	switch by {
 	case filetime.Disk:
 		who, you = "something outside the editor", "the same change was made on disk"
+	case filetime.Command:
+		who, you = "a command", "a command made the same change"
 	case filetime.Agent:
 		who, you = "another agent", "another agent made the same change"
 	}

@@ -209,6 +209,8 @@ type Plan struct {
 	Done   func(filetime.Landed) Result
 	// Run does the work of a plan that changes no file of the workspace itself.
 	Run func(ctx context.Context) (Result, error)
+	// GoesOn says that Run starts a command that goes on after the call.
+	GoesOn bool
 	// Semantic is "read", "search" or "write", for a client that folds what only looks.
 	Semantic string
 }

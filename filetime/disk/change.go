@@ -277,7 +277,7 @@ func (c *Change) Replace(path string, base, ours []byte) (Result, error) {
 		return Result{}, err
 	}
 	// A file without a name has no effect, so it is written while the intent is.
-	d := w.prepare(sideOf(ours), w.at.name)
+	d := w.prepare(sideOf(ours), w.at.name, 0)
 	was, now := sideOf(base), sideOf(ours)
 	if err := w.begin(Planned{Op: Edit, Path: path, Before: base, BeforeHash: was.sum(), AfterHash: now.sum()}); err != nil {
 		d.drop()
@@ -295,8 +295,9 @@ func (c *Change) Replace(path string, base, ours []byte) (Result, error) {
 	return r, err
 }
 
-// Create makes a file, with the folders that it needs. The error is ErrChanged if the path exists.
-func (c *Change) Create(path string, content []byte) (Result, error) {
+// Create makes a file with some permissions, less those that the process may not give, and with the folders that it needs; 0 is the usual
+// ones. The error is ErrChanged if the path exists.
+func (c *Change) Create(path string, content []byte, mode fs.FileMode) (Result, error) {
 	w, err := c.work(path)
 	made := errors.Is(err, fs.ErrNotExist) // the folder is missing too
 	switch {
@@ -314,7 +315,7 @@ func (c *Change) Create(path string, content []byte) (Result, error) {
 	now := sideOf(content)
 	var d *draft
 	if !made {
-		d = w.prepare(now, "")
+		d = w.prepare(now, "", mode)
 	}
 	if err := w.begin(Planned{Op: Create, Path: path, AfterHash: Hash(content)}); err != nil {
 		if d != nil {
@@ -331,7 +332,7 @@ func (c *Change) Create(path string, content []byte) (Result, error) {
 	}
 	if err == nil {
 		defer w.close()
-		err = w.create(w.prepare(now, ""))
+		err = w.create(w.prepare(now, "", mode))
 	}
 	if err != nil {
 		w.unmake(folders)

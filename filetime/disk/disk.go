@@ -287,7 +287,7 @@ func (h *held) leave(dir Dir, v *seen, longer bool, more int) error {
 func (c *Change) late(dir Dir, h *held, written []byte) (bool, error) {
 	if h.gone && h.file != nil {
 		more := c.d.Change(c.like)
-		_, err := more.Create(h.at.path(), written)
+		_, err := more.Create(h.at.path(), written, 0)
 		more.End(outcome(err))
 		return err == nil, nil
 	}

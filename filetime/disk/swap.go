@@ -110,7 +110,8 @@ func (w *work) displaced(temp string, expected side) (*seen, error) {
 // draft is a new file on its way to the disk.
 type draft struct {
 	content  side
-	like     string // the file whose metadata it gets, "" for none
+	like     string      // the file whose metadata it gets, "" for none
+	mode     fs.FileMode // without one; 0 is the usual
 	f        File
 	warnings []string
 	err      error
@@ -118,8 +119,8 @@ type draft struct {
 }
 
 // prepare begins to write an anonymous file.
-func (w *work) prepare(content side, like string) *draft {
-	d := &draft{content: content, like: like, ready: make(chan struct{})}
+func (w *work) prepare(content side, like string, mode fs.FileMode) *draft {
+	d := &draft{content: content, like: like, mode: mode, ready: make(chan struct{})}
 	w.d.o.Go(func() {
 		defer close(d.ready)
 		d.err = w.fill(d, true, w.dir.Anonymous)
@@ -128,7 +129,7 @@ func (w *work) prepare(content side, like string) *draft {
 }
 
 func (w *work) fill(d *draft, sync bool, open func(fs.FileMode) (File, error)) (err error) {
-	mode := fs.FileMode(0o666)
+	mode := cmp.Or(d.mode.Perm(), 0o666)
 	var model File
 	if d.like != "" {
 		if model, err = w.dir.Open(d.like); err != nil {

@@ -184,7 +184,7 @@ func (w *world) edit(name, old, new string) func(*Change) error {
 func (w *world) create(name, content string) func(*Change) error {
 	w.whole[content] = true
 	return func(c *Change) error {
-		_, err := c.Create(w.path(name), []byte(content))
+		_, err := c.Create(w.path(name), []byte(content), 0)
 		return err
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"tandem/filetime/watch"
 	"tandem/lspserver/workspace"
 	"tandem/sandbox"
+	"tandem/sandbox/baseline"
 	"tandem/tools"
 	"tandem/tools/run"
 )
@@ -118,7 +119,8 @@ type Backend struct {
 	allTools *tools.Set                // of Options
 	tools    atomic.Pointer[tools.Set] // filtered by the configuration
 	places   *run.Places
-	user     func() string // the account of the process
+	memory   baseline.Memory // of what commands may change
+	user     func() string   // the account of the process
 
 	// Set by Start and then read-only.
 	ctx     context.Context

@@ -43,9 +43,9 @@ func (b *Backend) restore(ctx context.Context, changes *review.Log, id string) e
 		}
 		steps[i] = review.Step{
 			Path: c.Path, Call: c.Call, Turn: c.Turn,
-			Created: c.Operation == agent.OpCreate, Deleted: c.Operation == agent.OpDelete,
+			Created: c.BeforeHash == "", Deleted: c.AfterHash == "", Mode: c.Mode,
 			Before: text.New(before), After: text.New(after), Lost: !kept, Allowed: c.Allowed,
-			Person: c.Operation == agent.OpUndo || c.Operation == agent.OpShell,
+			Person: c.Operation == agent.OpUndo,
 		}
 	}
 	return changes.Restore(ctx, steps)

@@ -2,7 +2,9 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +17,7 @@ import (
 )
 
 // Commands is a sandbox.Runner that plays a script and starts no process. A block begins with "$ COMMAND" and says, a
-// line each, what the command does: "out TEXT", "err TEXT", "write FILE "TEXT"" (below its folder), "wait 2s", "hang"
+// line each, what the command does: "out TEXT", "err TEXT", "write FILE "TEXT"", "remove FILE", "move FILE FILE", "mode FILE 755" (below its folder), "wait 2s", "hang"
 // (until it is ended), "stubborn" (the same, and deaf to TERM), "exit N". Each block is played once. There are shells
 // and no other programs: a tool that would like to use one of its own has to do without.
 type Commands struct {
@@ -49,7 +51,7 @@ func NewCommands(script string, first int) (*Commands, error) {
 		}
 		b := &c.blocks[len(c.blocks)-1]
 		switch word, _, _ := strings.Cut(line, " "); word {
-		case "out", "err", "write", "wait", "hang", "stubborn", "exit":
+		case "out", "err", "write", "remove", "move", "mode", "wait", "hang", "stubborn", "exit":
 			b.lines = append(b.lines, line)
 		default:
 			return nil, fmt.Errorf("%d: no command can %q", first+i, word)
@@ -138,8 +140,8 @@ func (s *scene) Wait() (out sandbox.Outcome) {
 			if s.cmd.Output != nil {
 				s.cmd.Output(stream, []byte(rest+"\n"))
 			}
-		case "write":
-			if err := writeFor(s.cmd.Dir.Path(), rest); err != nil {
+		case "write", "remove", "move", "mode":
+			if err := change(s.cmd.Dir.Path(), word, rest); err != nil {
 				s.of.problem(err.Error())
 			}
 		case "exit":
@@ -181,11 +183,22 @@ func (c *Commands) problem(what string) {
 	c.problems = append(c.problems, what)
 }
 
-func writeFor(dir, rest string) error {
+func change(dir, how, rest string) error {
 	name, quoted, _ := strings.Cut(rest, " ")
+	switch how {
+	case "remove":
+		return os.Remove(filepath.Join(dir, filepath.FromSlash(name)))
+	case "move":
+		to := filepath.Join(dir, filepath.FromSlash(quoted))
+		return errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Rename(filepath.Join(dir, filepath.FromSlash(name)), to))
+	case "mode":
+		mode, err := strconv.ParseUint(quoted, 8, 9)
+		return errors.Join(err, os.Chmod(filepath.Join(dir, filepath.FromSlash(name)), fs.FileMode(mode)))
+	}
 	text, err := strconv.Unquote(quoted)
 	if err != nil {
 		return fmt.Errorf("not a quoted string: %s", quoted)
 	}
-	return os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(text), 0o644)
+	at := filepath.Join(dir, filepath.FromSlash(name))
+	return errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o644))
 }

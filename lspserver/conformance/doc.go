@@ -54,6 +54,7 @@
 // exactly one place, JSON goes on to the end of the line. A line that begins with # is a remark.
 //
 //	open FILE, close FILE, save FILE        as a person does in an editor
+//	reload FILE                             the editor reads a saved document again that somebody else has written
 //	type FILE /re/ "text"                   types after the match
 //	delete FILE /re/, replace FILE /re/ "text"
 //	burst FILE /re/ "text"                  types after the match, a key every 4 ms, beside what follows

@@ -196,7 +196,7 @@ func list(s string) []string {
 
 // verbs says how many arguments each verb takes at least and at most.
 var verbs = map[string][2]int{
-	"open": {1, 1}, "close": {1, 1}, "save": {1, 1}, "editor-undo": {1, 1},
+	"open": {1, 1}, "close": {1, 1}, "reload": {1, 1}, "save": {1, 1}, "editor-undo": {1, 1},
 	"type": {3, 3}, "delete": {2, 2}, "replace": {3, 3}, "burst": {3, 3}, "probe": {2, 2},
 	"write-disk": {2, 2}, "remove-disk": {1, 1}, "link-disk": {2, 2},
 	"prompt": {1, 2}, "call": {2, 3}, "batch": {1, 1}, "undo": {2, 2}, "steer": {1, 1}, "cancel": {0, 0}, "mode": {1, 1}, "session": {0, 0},
@@ -205,7 +205,7 @@ var verbs = map[string][2]int{
 
 // whileServed are the verbs that may stand behind a trigger: they do not wait for the server.
 var whileServed = []string{
-	"open", "close", "save", "editor-undo", "type", "delete", "replace", "burst", "write-disk", "remove-disk", "cancel", "steer",
+	"open", "close", "save", "reload", "editor-undo", "type", "delete", "replace", "burst", "write-disk", "remove-disk", "cancel", "steer",
 	"answer", "expect", "hang-up",
 }
 

@@ -32,6 +32,8 @@ func (r *run) do(st *step) error {
 		return r.e.CloseFile(args[0])
 	case "save":
 		return r.e.Save(args[0])
+	case "reload":
+		return r.e.Reload(args[0])
 	case "editor-undo":
 		return r.e.Undo(args[0])
 	case "type", "delete", "replace":

@@ -2,6 +2,7 @@ package review
 
 import (
 	"context"
+	"io/fs"
 	"slices"
 
 	"tandem/filetime"
@@ -27,6 +28,8 @@ type Step struct {
 	Path, Call       string
 	Turn             int
 	Created, Deleted bool
+	// Mode is the permissions of a file that was created or deleted; 0 if they are not known.
+	Mode fs.FileMode
 	// Before and After are what the file said; Lost says that they are not known any more.
 	Before, After text.Text
 	Lost          bool
@@ -113,7 +116,7 @@ func (l *Log) restored(s *Step) {
 	}
 	t.saw(s.Before)
 	o := l.add(t, op{
-		turn: s.Turn, call: s.Call, created: s.Created, deleted: s.Deleted, told: true,
+		turn: s.Turn, call: s.Call, created: s.Created, deleted: s.Deleted, mode: s.Mode, told: true,
 		before: s.Before, after: s.After,
 	})
 	o.allow(s.Allowed)

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"slices"
@@ -59,7 +60,8 @@ type op struct {
 	call    string
 	created bool
 	deleted bool
-	told    bool // by Landed, not found in the file's history
+	mode    fs.FileMode // of a file that was created or deleted
+	told    bool        // by Landed, not found in the file's history
 	before  text.Text
 	after   text.Text
 	set     text.Set // leads from before to after, see add
@@ -157,7 +159,7 @@ func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
 		l.tracks[f.Path] = t
 	}
 	if o := t.at(f.Rev); o != nil && o.call == c.Call { // found in the history before we were told
-		o.turn, o.created, o.deleted, o.told = c.Turn, f.Created, deleted, true
+		o.turn, o.created, o.deleted, o.mode, o.told = c.Turn, f.Created, deleted, f.Mode, true
 		o.allow(c.Allowed)
 		return
 	}
@@ -166,7 +168,8 @@ func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
 		after = text.New("")
 	}
 	o := l.add(t, op{
-		rev: f.Rev, turn: c.Turn, call: c.Call, created: f.Created, deleted: deleted, told: true, before: f.Before, after: after,
+		rev: f.Rev, turn: c.Turn, call: c.Call, created: f.Created, deleted: deleted, mode: f.Mode, told: true,
+		before: f.Before, after: after,
 	})
 	o.allow(c.Allowed)
 	t.latest = nil
@@ -253,7 +256,7 @@ func (l *Log) follow(t *track, w *weave, revs []filetime.Revision) {
 			return
 		}
 		o := t.at(r.Rev)
-		ours := r.Author == filetime.Agent && r.Session == l.session
+		ours := r.Session == l.session
 		w.keep()
 		alone := true
 		switch {
@@ -292,7 +295,7 @@ func (l *Log) follow(t *track, w *weave, revs []filetime.Revision) {
 func (t *track) recall(w *weave, revs []filetime.Revision) int {
 	now := w.text
 	for i, r := range revs {
-		if r.Author == filetime.Agent || t.undos[r.Rev].edits != nil || r.Set.Validate(now) != nil {
+		if r.Session != "" || t.undos[r.Rev].edits != nil || r.Set.Validate(now) != nil {
 			return 0
 		}
 		if now = r.Set.Apply(now); r.Part {
@@ -365,7 +368,7 @@ func does(from text.Text, set text.Set, revs []filetime.Revision) (int, text.Tex
 	gone, fresh := sizes(set)
 	now, at, one := from, 0, true
 	for i, r := range revs[:min(len(revs), len(set)+2)] {
-		if r.Author == filetime.Agent {
+		if r.Session != "" {
 			break
 		}
 		g, f := sizes(r.Set)
@@ -911,7 +914,9 @@ func (l *Log) plan(path string, k taking, p *plan) {
 			made, deleted = deleted, made
 		}
 		e.Delete = e.Delete || made && there && set.Apply(v.w.text).Len() == 0
-		e.Create = e.Create || deleted && !there
+		if deleted && !there {
+			e.Create, e.Mode = true, h.op.mode
+		}
 	}
 	if e.Delete {
 		e.Edits = nil

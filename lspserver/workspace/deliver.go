@@ -447,7 +447,7 @@ func (a *attempt) landed(p plan, rev uint64) filetime.LandedFile {
 	f := a.f
 	f.touched = f.open && !a.dirty
 	l := p.landed(f, true)
-	l.Rev, l.Attempts, l.Created = rev, a.tries, a.e.Create
+	l.Rev, l.Attempts, l.Created, l.Deleted = rev, a.tries, a.e.Create, a.e.Delete
 	a.w.tell(f, "written", "agent")
 	return l
 }

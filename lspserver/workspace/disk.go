@@ -328,7 +328,7 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, j *job) (l filetime.La
 	w.record(f, p.set, filetime.User)
 	f.claim(len(f.history)-1, len(f.history), j.change)
 	l = p.landed(f, true)
-	l.Source, l.Created = "disk", e.Create
+	l.Source, l.Created, l.Deleted = "disk", e.Create, e.Delete
 	if w.o.Features.Versionless && !e.Delete {
 		l.Source, l.Stale = "buffer", w.saved(f)
 	}
@@ -364,7 +364,7 @@ func (w *Workspace) swap(f *file, p plan, charset text.Charset, e filetime.FileE
 	case e.Delete:
 		r, err = j.disk.Delete(f.path, before)
 	case !f.exists:
-		r, err = j.disk.Create(f.path, after)
+		r, err = j.disk.Create(f.path, after, e.Mode)
 	default:
 		j.disk.Lately(w.lately(f))
 		if r, err = j.disk.Replace(f.path, before, after); err == nil {

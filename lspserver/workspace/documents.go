@@ -127,6 +127,7 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 			f.out.events[len(f.out.events)-1].part = part
 		}
 	}
+	w.arrived(f)
 	f.echo = f.out != nil && f.text.Equal(f.out.set.Apply(f.out.base))
 	if f.out != nil && gathered {
 		f.out.events[len(f.out.events)-1].gathered = true
@@ -246,6 +247,9 @@ func (w *Workspace) Saved(uri string, content *string) {
 		}
 		f.suspect = false
 	}
+	w.arrived(f)
+	f.saves++
+	f.expected = nil // the person's text has replaced it, or it has arrived
 	f.dirty, f.touched, f.edited, f.exists, f.unseen = false, false, false, true, false
 	if d, err := w.lookAt(f); err == nil && d.exists {
 		f.disk, f.last = d.stat, d.text.Hash()
@@ -288,6 +292,8 @@ func (w *Workspace) Close(uri string) {
 		f.known = false
 		w.o.Log.Debug("closed document cannot be read", "path", f.path, "error", err)
 	}
+	w.arrived(f)
+	f.expected = nil
 	close(f.changed)
 	f.changed = make(chan struct{})
 }

@@ -69,7 +69,7 @@ func (f *file) fold() {
 		run = append(run, r.Set)
 		next := f.history[i+1]
 		_, given := slices.BinarySearch(f.given, r.Rev)
-		if given || len(run) == maxRun || i+1 == half || r.Author == filetime.Agent || next.Author != r.Author {
+		if given || len(run) == maxRun || i+1 == half || r.Session != "" || next.Author != r.Author {
 			r.Set = text.ComposeAll(run)
 			kept = append(kept, r)
 			run = nil

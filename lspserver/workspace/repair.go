@@ -196,7 +196,7 @@ func (a *attempt) straighten(l filetime.LandedFile, last uint64) filetime.Landed
 		switch {
 		case r.Rev < t.first || r.Rev > last:
 		case r.Rev != l.Rev || !made:
-			if r.Author == filetime.Agent {
+			if r.Session != "" {
 				r.Author, r.Session, r.Call = filetime.User, "", ""
 			}
 		case r.Rev == last && l.Before.Equal(t.now) && t.rebased.Set.Apply(clean).Equal(l.After):

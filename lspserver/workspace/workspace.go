@@ -221,6 +221,9 @@ type file struct {
 	savedRev uint64
 	back     [2]uint64 // when the editor discarded unsaved text: the revision of the text that came back, and the new one
 
+	saves    int       // counts didSave
+	expected *expected // what the editor has yet to read of a command's changes
+
 	seen   string // the state last notified: "", read, stale, written
 	readAt time.Time
 }

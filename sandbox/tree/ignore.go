@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -92,4 +93,31 @@ func matches(glob, names []string) bool {
 		g++
 	}
 	return g == len(glob)
+}
+
+// Rules are what the files that say what is ignored have said so far, on the way down to a folder. They are immutable; the zero value
+// ignores nothing.
+type Rules struct{ list []rule }
+
+// Add adds the lines of a file. folder are the names of its folder, relative to where the rules begin.
+func (r Rules) Add(text string, folder []string) Rules {
+	r.list = slices.Clip(r.list)
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" && line[0] != '#' {
+			if rule, ok := parseRule(line, folder); ok {
+				r.list = append(r.list, rule)
+			}
+		}
+	}
+	return r
+}
+
+// Ignore tells whether an entry of a folder that is not ignored itself is. names are its path from where the rules begin.
+func (r Rules) Ignore(names []string, isFolder bool) bool { return excluded(r.list, names, isFolder) }
+
+// Equal says that both are the same rules.
+func (r Rules) Equal(o Rules) bool {
+	return slices.EqualFunc(r.list, o.list, func(a, b rule) bool {
+		return slices.Equal(a.glob, b.glob) && a.depth == b.depth && a.negated == b.negated && a.folders == b.folders && a.anchored == b.anchored
+	})
 }

@@ -3,9 +3,9 @@
 package tree
 
 import (
-	"bufio"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -254,15 +254,11 @@ func (t *Tree) rules(rules []rule, file string, domain []string) []rule {
 		return rules
 	}
 	defer f.Close()
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		if line := strings.TrimSuffix(lines.Text(), "\r"); line != "" && line[0] != '#' {
-			if r, ok := parseRule(line, domain); ok {
-				rules = append(rules, r)
-			}
-		}
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return rules
 	}
-	return rules
+	return Rules{rules}.Add(string(text), domain).list
 }
 
 func components(rel string) []string {

@@ -136,7 +136,7 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	}
 	return &tools.Plan{
 		Title: title(in), Kind: tools.Execute, Danger: need.Danger, Semantic: semantic(need.Shell),
-		Locations: []tools.Location{{Path: place.Path()}},
+		Locations: []tools.Location{{Path: place.Path()}}, GoesOn: in.Background,
 		Run: func(ctx context.Context) (tools.Result, error) {
 			folder, err := place.Enter(judged)
 			if err != nil {

@@ -53,6 +53,7 @@ type call struct {
 	lost string
 	// feedback is what the person said with their answer.
 	feedback string
+	change   filetime.Change // what has landed; of a command too
 	landed   filetime.Landed
 	result   tools.Result
 	phase    string // that the result is told with
@@ -424,10 +425,7 @@ func (c *call) execute() error {
 		defer func() { c.host.Budget.spend(c.host.now().Sub(since) - c.asking()) }()
 	}
 	if c.plan.Run != nil {
-		var warnings []string
-		if c.plan.Command() != "" && c.host.BeforeCommand != nil {
-			warnings = c.host.BeforeCommand(ctx)
-		}
+		began := c.beforeCommand(ctx)
 		r, err := patient(ctx, c.grace(), c.plan.Run)
 		if err == nil && !r.Success && errors.Is(context.Cause(ctx), errBudget) {
 			why := c.host.Budget.stopped()
@@ -436,10 +434,13 @@ func (c *call) execute() error {
 		if err == nil && r.Error == filetime.Cancelled && errors.Is(context.Cause(ctx), errSibling) {
 			r.Error, r.Reason, r.Data = tools.SiblingCancelled, "sibling", r.Data+"\n"+siblingFailed
 		}
-		for _, w := range warnings {
+		for _, w := range began.Warnings {
 			r.Data += "\n" + w
 		}
-		r.Warnings = append(r.Warnings, warnings...)
+		r.Warnings = append(r.Warnings, began.Warnings...)
+		if began.Ended != nil && err == nil { // whatever ended it, what it has changed is found
+			c.affected(&r, began.Ended(context.WithoutCancel(ctx)))
+		}
 		c.result = r
 		if err == nil && !r.Success && r.Error == "" {
 			err = errors.New("the tool answered neither success nor an error")
@@ -456,6 +457,7 @@ func (c *call) execute() error {
 		return c.why(ctx, err)
 	}
 	defer unlock()
+	c.change = *c.plan.Change
 	c.landed, err = c.host.Files.Commit(ctx, *c.plan.Change)
 	for _, f := range c.landed.Files {
 		c.env.FileTime.Wrote(f)
@@ -465,6 +467,37 @@ func (c *call) execute() error {
 	}
 	c.result = c.plan.Done(c.landed)
 	return nil
+}
+
+// beforeCommand tells the host of a command that is about to run.
+func (c *call) beforeCommand(ctx context.Context) Began {
+	if c.plan.Command() == "" || c.host.BeforeCommand == nil {
+		return Began{}
+	}
+	e := c.env
+	about := Command{
+		Change: filetime.Change{Session: e.Session, Call: e.Call, Turn: e.Turn, Tool: c.tool.Spec().Name, Label: c.plan.Title},
+		Paths:  e.Paths, Seen: e.FileTime.Paths(), Unwatched: c.plan.GoesOn,
+	}
+	for _, n := range c.plan.Needs {
+		about.Unwatched = about.Unwatched || n.Act == tools.Runs && n.Shell.ReadOnly
+	}
+	return c.host.BeforeCommand(ctx, about)
+}
+
+// affected takes what a command has changed into its result.
+func (c *call) affected(r *tools.Result, e tools.Effects) {
+	c.change, c.landed = e.Change, e.Landed
+	told := e.Told(c.env)
+	if told == "" {
+		return
+	}
+	at := strings.LastIndexByte(r.Data, '\n') + 1
+	if last := r.Data[at:]; strings.HasPrefix(last, "exit code: ") || strings.HasPrefix(last, "[Exit code: ") { // it stays the last line
+		r.Data = r.Data[:at] + told + "\n" + last
+	} else {
+		r.Data += "\n" + told
+	}
 }
 
 const siblingFailed = "A command that ran beside it failed, so it was stopped. Look at that one first; then ask for this one again if it is still of use."
@@ -564,7 +597,7 @@ func (c *call) record() error {
 		if f.Applied && !f.Already {
 			m.Modified = append(m.Modified, f.Path)
 		}
-		if f.Applied && !f.Already && !c.result.Success {
+		if f.Applied && !f.Already && !c.result.Success && c.plan.Change != nil {
 			c.result.Data += fmt.Sprintf("\n%s was changed already, before this failed.", name)
 		}
 		if f.SameLine {
@@ -578,7 +611,7 @@ func (c *call) record() error {
 		m.Source, m.Version = c.landed.Files[0].Source, c.landed.Files[0].BeforeVersion
 	}
 	if c.host.Landed != nil && len(m.Modified) > 0 {
-		c.host.Landed(*c.plan.Change, c.landed)
+		c.host.Landed(c.change, c.landed)
 	}
 	if c.result.Diffs == nil {
 		for _, f := range c.landed.Files {

@@ -109,6 +109,8 @@ func (c *call) conflict(k *filetime.Conflict) tools.Result {
 		who, author = "something outside the editor", "disk"
 	case filetime.Agent:
 		who, author = "another edit by an agent", "agent"
+	case filetime.Command:
+		who, author = "a command that was run", "agent"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Edit conflict in %s: %s changed the same text since it was read. Nothing was applied.\n", name, who)

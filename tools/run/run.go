@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tandem/filetime"
+	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/gate"
 )
@@ -153,6 +154,24 @@ type Asker interface {
 	Ask(ctx context.Context, q Question) Answer
 }
 
+// Command is a command that is about to run.
+type Command struct {
+	// Change is the call, without files.
+	Change filetime.Change
+	Paths  *sandbox.Paths
+	// Seen are the files that the session has seen.
+	Seen []string
+	// Unwatched says that nobody asks what it changes: it provably only reads, or it goes on after its call.
+	Unwatched bool
+}
+
+// Began is a command that runs. The disk is as new as the buffers then, as far as that is possible: Warnings name what stays older.
+type Began struct {
+	Warnings []string
+	// Ended says what the command has changed, after its end; nil if nobody asks.
+	Ended func(ctx context.Context) tools.Effects
+}
+
 // Host is everything a run needs of the session that it belongs to.
 type Host struct {
 	// Tools are what may be called. They belong to the request whose calls these are, and stay as they are until the last of
@@ -173,9 +192,8 @@ type Host struct {
 	Env func(call Call) *tools.Env
 	// Observe gets every event; it must not block. May be nil.
 	Observe func(Event)
-	// BeforeCommand makes the disk as new as the buffers, as far as it can, and gives a warning for what stays older. May be
-	// nil.
-	BeforeCommand func(ctx context.Context) []string
+	// BeforeCommand is called before a command runs; may be nil.
+	BeforeCommand func(ctx context.Context, c Command) Began
 	// Landed is told of every change that landed, before the result is given out; calls of one batch tell concurrently.
 	// May be nil.
 	Landed func(c filetime.Change, l filetime.Landed)

@@ -1,0 +1,87 @@
+package backend
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"tandem/filetime"
+	"tandem/lspserver/workspace"
+	"tandem/sandbox/baseline"
+	"tandem/tools"
+	"tandem/tools/run"
+)
+
+// maxEffects is how many changes of one command can be undone. Review shows each of them.
+const maxEffects = 1000
+
+// beforeCommand saves what a command of a session has to see, and looks at the files that it may change.
+func (b *Backend) beforeCommand(se *Session) func(ctx context.Context, c run.Command) run.Began {
+	return func(ctx context.Context, c run.Command) run.Began {
+		began := run.Began{Warnings: b.ws.SaveForCommand(ctx)}
+		if c.Unwatched {
+			return began
+		}
+		before, mark := b.memory.Before(ctx, c.Paths, c.Seen), b.ws.Mark()
+		began.Ended = func(ctx context.Context) tools.Effects {
+			return b.effects(c.Change, mark, before.After(ctx), func(late filetime.Change, l filetime.Landed) {
+				b.Guard("a change of a command", func() { b.late(se, late, l) })
+			})
+		}
+		return began
+	}
+}
+
+// late takes in a change of a command that the editor has read after the call had ended.
+func (b *Backend) late(se *Session, c filetime.Change, l filetime.Landed) {
+	b.landed(se)(c, l)
+	se.Commanded(c, l)
+	for _, f := range l.Files {
+		se.news.hunksChanged(f.Path)
+	}
+}
+
+// effects lands what a command has changed, as far as its former content is kept.
+func (b *Backend) effects(c filetime.Change, mark *workspace.Mark, found baseline.Changes, late func(filetime.Change, filetime.Landed)) tools.Effects {
+	out := tools.Effects{Moved: map[string]string{}, Ignored: found.Ignored, Cut: found.Cut}
+	how := map[string]string{}
+	leave := func(path, how, why string) { out.Left = append(out.Left, tools.Left{Path: path, How: how, Why: why}) }
+	var kept []workspace.Effect
+	for _, f := range found.Files {
+		how[f.Path] = f.How()
+		if f.From != "" {
+			out.Moved[f.Path] = f.From
+		}
+		why := cmp.Or(f.Before.Why, f.After.Why)
+		if why == "" && len(kept) == maxEffects {
+			why = "more than 1,000 changed files"
+		}
+		if why != "" {
+			leave(f.Path, f.How(), why)
+			continue
+		}
+		e := workspace.Effect{
+			Path: f.Path, Before: f.Before.Content, After: f.After.Content, Created: !f.Before.Exists, Deleted: !f.After.Exists, Mode: f.After.Mode,
+		}
+		if e.Deleted {
+			e.Mode = f.Before.Mode
+		}
+		if f.Before.Exists && f.After.Exists {
+			if f.Before.Mode != f.After.Mode {
+				leave(f.Path, "changed the mode of", f.Before.Mode.String()+" to "+f.After.Mode.String())
+			}
+			if bytes.Equal(e.Before, e.After) {
+				continue
+			}
+		}
+		kept = append(kept, e)
+	}
+	l := mark.Land(c, kept, late)
+	out.Change, out.Landed, out.Awaited = l.Change, l.Landed, l.Awaited
+	for _, path := range slices.Sorted(maps.Keys(l.Left)) {
+		leave(path, how[path], l.Left[path].Error())
+	}
+	return out
+}

@@ -1,0 +1,237 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+)
+
+// A command changes files beneath the workspace, which finds out afterwards. Mark says how far the history of each file was before the
+// command; Land takes what has come after it for the command's, as if it were an edit that has landed on disk.
+
+// Effect is what a command has done to a file, whose path is canonical.
+type Effect struct {
+	Path             string
+	Before, After    []byte
+	Created, Deleted bool
+	// Mode is the permissions of a file that was created or deleted.
+	Mode fs.FileMode
+}
+
+// Mark is the state of the files before a command.
+type Mark struct {
+	w     *Workspace
+	files map[string]mark
+}
+
+type mark struct {
+	rev         uint64
+	text        text.Text
+	open, dirty bool
+	saves       int
+}
+
+// expected is a change of a command that the editor has yet to read into the buffer of an open document.
+type expected struct {
+	mark   mark
+	after  text.Text
+	change filetime.Change
+	late   func(filetime.Change, filetime.Landed)
+}
+
+// Why an effect is not among what has landed.
+var (
+	errUnsaved  = errors.New("is open in the editor with unsaved text")
+	errKept     = errors.New("is open in the editor, which still has its text")
+	errTwice    = errors.New("was changed by others while the command ran")
+	errNotText  = errors.New("is no text")
+	errBySaving = errors.New("was saved in the editor")
+)
+
+// Mark notes the state of the files that are known.
+func (w *Workspace) Mark() *Mark {
+	w.mu.Lock()
+	files := make([]*file, 0, len(w.files))
+	for _, f := range w.files {
+		files = append(files, f)
+	}
+	w.mu.Unlock()
+	m := &Mark{w: w, files: make(map[string]mark, len(files))}
+	for _, f := range files {
+		f.mu.Lock()
+		if f.known {
+			m.files[f.path] = mark{f.give().Rev, f.text, f.open, f.open && f.dirty, f.saves}
+		}
+		f.mu.Unlock()
+	}
+	return m
+}
+
+// Landing is what became of the effects of a command.
+type Landing struct {
+	// Change is the command's, with the files that have landed.
+	Change filetime.Change
+	Landed filetime.Landed
+	// Awaited are open documents: their change lands once the editor has read the file.
+	Awaited []string
+	// Left are those that did not land, and why.
+	Left map[string]error
+}
+
+// Land takes effects of a command in, as the changes of c, which has no files yet. late is told of each Awaited change that lands, on a
+// goroutine of its own. What a person has saved meanwhile is no effect.
+func (m *Mark) Land(c filetime.Change, effects []Effect, late func(filetime.Change, filetime.Landed)) Landing {
+	out := Landing{Change: c, Left: map[string]error{}}
+	for _, e := range effects {
+		l, err := m.w.take(c, e, m.files[e.Path], late)
+		switch {
+		case errors.Is(err, errBySaving):
+		case err != nil:
+			out.Left[e.Path] = err
+		case l == nil:
+			out.Awaited = append(out.Awaited, e.Path)
+		default:
+			out.Change.Files = append(out.Change.Files, filetime.FileEdit{Path: e.Path, Create: e.Created, Delete: e.Deleted})
+			out.Landed.Files = append(out.Landed.Files, *l)
+		}
+	}
+	return out
+}
+
+// take takes one effect in; nil without an error is one that is expected.
+func (w *Workspace) take(c filetime.Change, e Effect, was mark, late func(filetime.Change, filetime.Landed)) (*filetime.LandedFile, error) {
+	before, err := textOf(e.Path, e.Before, !e.Created)
+	if err != nil {
+		return nil, err
+	}
+	after, err := textOf(e.Path, e.After, !e.Deleted)
+	if err != nil {
+		return nil, err
+	}
+	f := w.file(e.Path)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open {
+		return w.takeOpen(f, expected{was, after, c, late}, e)
+	}
+	if was.open && was.dirty || f.saves != was.saves {
+		return nil, errTwice
+	}
+	if was.rev == 0 {
+		if slices.ContainsFunc(f.history, func(r filetime.Revision) bool { return r.Author != filetime.Disk }) {
+			return nil, errTwice
+		}
+		f.begin(before, w.next())
+		f.exists = !e.Created
+		was = mark{rev: f.rev, text: f.text}
+	}
+	if err := w.refresh(f); err != nil {
+		return nil, err
+	}
+	if !f.text.Equal(after) || f.exists == e.Deleted {
+		return nil, errTwice
+	}
+	revs, ok := f.since(was.rev)
+	if !ok || slices.ContainsFunc(revs, func(r filetime.Revision) bool { return r.Author != filetime.Disk }) {
+		return nil, errTwice
+	}
+	if len(revs) == 0 && (!before.Equal(after) || !was.text.Equal(after)) {
+		w.record(f, nil, filetime.Disk)
+		revs = f.history[len(f.history)-1:]
+	}
+	l := filetime.LandedFile{
+		Path: f.path, Before: before, After: after, Set: text.Diff(before, after), Rev: f.rev, Created: e.Created, Deleted: e.Deleted, Mode: e.Mode,
+		Applied: true, Source: "disk",
+	}
+	if n := len(revs); n > 0 {
+		last := revs[n-1].Rev
+		f.history = f.history[:len(f.history)-n]
+		if !was.text.Equal(before) { // it was changed before the command, and nobody had looked
+			f.history = append(f.history, filetime.Revision{Rev: last - 1, Set: text.Diff(was.text, before), Author: filetime.Disk})
+		}
+		f.history = append(f.history, byCommand(c, last, l.Set))
+	}
+	return &l, nil
+}
+
+// byCommand is a change by a command as an entry of a history.
+func byCommand(c filetime.Change, rev uint64, set text.Set) filetime.Revision {
+	return filetime.Revision{Rev: rev, Set: set, Author: filetime.Command, Session: c.Session, Call: c.Call}
+}
+
+// textOf decodes what a file says; one that is not there says nothing.
+func textOf(path string, raw []byte, there bool) (text.Text, error) {
+	if !there {
+		return text.Text{}, nil
+	}
+	d, err := decode(path, raw)
+	if err != nil {
+		return text.Text{}, errNotText
+	}
+	return d.text, nil
+}
+
+// takeOpen takes in the change of a file that is open. f.mu is held.
+func (w *Workspace) takeOpen(f *file, x expected, e Effect) (*filetime.LandedFile, error) {
+	switch {
+	case e.Deleted:
+		return nil, errKept
+	case f.saves != x.mark.saves && sameText(f.text, x.after):
+		return nil, errBySaving
+	case x.mark.dirty:
+		return nil, errUnsaved
+	case !x.mark.open || f.saves != x.mark.saves:
+		return nil, errTwice
+	}
+	if l := f.reloaded(x); l != nil {
+		return l, nil
+	}
+	if f.dirty {
+		return nil, errUnsaved
+	}
+	f.expected = &x
+	return nil, nil
+}
+
+// reloaded makes the changes by which the editor has read a file again those of a command; nil if it has not. f.mu is held.
+func (f *file) reloaded(x expected) *filetime.LandedFile {
+	revs, ok := f.since(x.mark.rev)
+	if !ok {
+		return nil
+	}
+	now := x.mark.text
+	for i, r := range revs {
+		if r.Session != "" || r.Set.Validate(now) != nil {
+			return nil
+		}
+		if now = r.Set.Apply(now); !sameText(now, x.after) {
+			continue
+		}
+		first := len(f.history) - len(revs)
+		one := byCommand(x.change, r.Rev, together(revs[:i+1]))
+		one.Part = r.Part
+		f.history = append(append(f.history[:first:first], one), f.history[first+i+1:]...)
+		return &filetime.LandedFile{Path: f.path, Before: x.mark.text, After: now, Set: one.Set, Rev: r.Rev, Applied: true, Source: "disk"}
+	}
+	return nil
+}
+
+// arrived tells of a change of a command that the editor has just read. f.mu is held.
+func (w *Workspace) arrived(f *file) {
+	if f.expected == nil {
+		return
+	}
+	x := *f.expected
+	l := f.reloaded(x)
+	if l == nil {
+		return
+	}
+	f.expected = nil
+	x.change.Files = []filetime.FileEdit{{Path: f.path}}
+	if x.late != nil {
+		go w.safely(func() { x.late(x.change, filetime.Landed{Files: []filetime.LandedFile{*l}}) })
+	}
+}
