@@ -123,11 +123,7 @@ func (s *Session) Changed(c filetime.Change, l filetime.Landed) {
 
 // Commanded stores changes of a command that were found after its call has ended.
 func (s *Session) Commanded(c filetime.Change, l filetime.Landed) {
-	var entries []store.Entry
-	for _, f := range l.Files {
-		entries = append(entries, s.record.landedAs(c.Turn, c.Call, body{Operation: OpShell, Mode: f.Mode}, f, f.Deleted))
-	}
-	s.record.add(entries...)
+	s.record.add(s.record.effects(c.Turn, c.Call, l)...)
 }
 
 // change is the entry of a change; b has its operation and path.

@@ -9,6 +9,7 @@ import (
 	"tandem/agent/loop"
 	"tandem/agent/model"
 	"tandem/agent/store"
+	"tandem/filetime"
 	"tandem/tools"
 	"tandem/tools/run"
 )
@@ -113,7 +114,7 @@ func (r *record) saw(turn int, e run.Event) *batch {
 			return nil
 		}
 		result := *e.Result
-		result.Landed, result.Meta, result.Diffs = nil, tools.Meta{}, slices.Clone(result.Diffs)
+		result.Landed, result.Effects, result.Meta, result.Diffs = nil, nil, tools.Meta{}, slices.Clone(result.Diffs)
 		for i := range result.Diffs {
 			result.Diffs[i].Hunks = nil // redundant: Unified has them
 		}
@@ -147,24 +148,31 @@ func places(p *tools.Plan) []tools.Location {
 
 // changes are the entries of a call's changes.
 func (r *record) changes(turn int, e run.Event) (out []store.Entry) {
-	if e.Result.Landed == nil || e.Plan == nil {
-		return nil
+	if l := e.Result.Landed; l != nil && e.Plan != nil && e.Plan.Change != nil {
+		for _, f := range l.Files {
+			if !f.Applied || f.Already {
+				continue
+			}
+			op := OpEdit
+			switch {
+			case f.Created:
+				op = OpCreate
+			case f.Deleted:
+				op = OpDelete
+			}
+			out = append(out, r.landedAs(turn, e.Call.ID, body{Operation: op, Allowed: e.Plan.Change.Allowed}, f, f.Deleted))
+		}
 	}
-	for _, f := range e.Result.Landed.Files {
-		if !f.Applied || f.Already {
-			continue
-		}
-		b := body{Operation: OpEdit}
-		switch {
-		case e.Plan.Change == nil:
-			b.Operation, b.Mode = OpShell, f.Mode
-		case f.Created:
-			b.Operation = OpCreate
-		case f.Deleted:
-			b.Operation = OpDelete
-		}
-		b.Allowed = e.Plan.Change != nil && e.Plan.Change.Allowed
-		out = append(out, r.landedAs(turn, e.Call.ID, b, f, f.Deleted))
+	if l := e.Result.Effects; l != nil {
+		out = append(out, r.effects(turn, e.Call.ID, *l)...)
+	}
+	return out
+}
+
+// effects are the entries of a command's changes.
+func (r *record) effects(turn int, call string, l filetime.Landed) (out []store.Entry) {
+	for _, f := range l.Files {
+		out = append(out, r.landedAs(turn, call, body{Operation: OpShell, Mode: f.Mode}, f, f.Deleted))
 	}
 	return out
 }

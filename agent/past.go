@@ -299,7 +299,10 @@ func landed(st store.Store, changes []store.Entry) *filetime.Landed {
 		if json.Unmarshal(e.Body, &b) != nil || len(e.Blobs) != 2 {
 			return nil
 		}
-		f := filetime.LandedFile{Path: b.Path, Created: b.Before == "", Deleted: b.After == "", Applied: true}
+		if b.Operation == OpShell { // it is no edit that a client could apply
+			continue
+		}
+		f := filetime.LandedFile{Path: b.Path, Created: b.Operation == OpCreate, Applied: true}
 		before, err1 := st.Blob(e.Blobs[0].Hash)
 		after, err2 := st.Blob(e.Blobs[1].Hash)
 		if err1 != nil || err2 != nil {

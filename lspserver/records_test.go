@@ -115,6 +115,7 @@ say Done.
 1 edit open.txt "open\n" -> "opened\n"
 1 edit big.txt (hash) -> (hash)
 1 shell one.txt "alpha\nBETA\n" -> "alpha\nBETA\ngamma\n"
+1 shell unseen.txt - -> "unseen\n"
 2 create new/two.txt - -> "two\n"
 2 shell one.txt "alpha\nBETA\ngamma\n" -> -
 0 create three.txt - -> "three\n"
@@ -130,7 +131,7 @@ say Done.
 		want int
 		more []any
 	}{
-		{4, []any{"turn", 1}},
+		{5, []any{"turn", 1}},
 		{2, []any{"turn", 2}},
 		{2, []any{"turn", 0}},
 		{0, []any{"turn", 3}},

@@ -232,7 +232,9 @@ type Result struct {
 	Value any
 	Diffs []show.File
 	// Landed is set for calls that change files; the editor's side turns it into a WorkspaceEdit.
-	Landed    *filetime.Landed
+	Landed *filetime.Landed
+	// Effects are what a command changed in files; see the type Effects.
+	Effects   *filetime.Landed
 	Warnings  []string
 	Issues    []schema.Issue
 	Denial    *Denial

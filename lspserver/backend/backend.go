@@ -120,6 +120,7 @@ type Backend struct {
 	tools    atomic.Pointer[tools.Set] // filtered by the configuration
 	places   *run.Places
 	memory   baseline.Memory // of what commands may change
+	commands []*command      // that run, and those that others ran beside
 	user     func() string   // the account of the process
 
 	// Set by Start and then read-only.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"tandem/filetime"
 	"tandem/lspserver/workspace"
@@ -17,6 +18,12 @@ import (
 // maxEffects is how many changes of one command can be undone. Review shows each of them.
 const maxEffects = 1000
 
+// command is one that changes files, or has.
+type command struct{ began, ended time.Time }
+
+// tick is how coarse the times of files are.
+const tick = 20 * time.Millisecond
+
 // beforeCommand saves what a command of a session has to see, and looks at the files that it may change.
 func (b *Backend) beforeCommand(se *Session) func(ctx context.Context, c run.Command) run.Began {
 	return func(ctx context.Context, c run.Command) run.Began {
@@ -24,14 +31,46 @@ func (b *Backend) beforeCommand(se *Session) func(ctx context.Context, c run.Com
 		if c.Unwatched {
 			return began
 		}
+		me := &command{began: time.Now()} // as the file system's
+		b.mu.Lock()
+		b.commands = append(b.commands, me)
+		b.mu.Unlock()
 		before, mark := b.memory.Before(ctx, c.Paths, c.Seen), b.ws.Mark()
 		began.Ended = func(ctx context.Context) tools.Effects {
-			return b.effects(c.Change, mark, before.After(ctx), func(late filetime.Change, l filetime.Landed) {
+			found := before.After(ctx)
+			return b.effects(c.Change, mark, found, b.beside(me), func(late filetime.Change, l filetime.Landed) {
 				b.Guard("a change of a command", func() { b.late(se, late, l) })
 			})
 		}
 		return began
 	}
+}
+
+// beside ends a command, and gives the others that ran at the same time. It drops those that nobody asks for any more.
+func (b *Backend) beside(me *command) (out []command) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	me.ended = time.Now()
+	first := me.ended
+	for _, c := range b.commands {
+		if c.ended.IsZero() && c.began.Before(first) {
+			first = c.began
+		}
+	}
+	for _, c := range b.commands {
+		if c != me && (c.ended.IsZero() || c.ended.After(me.began)) {
+			out = append(out, *c)
+		}
+	}
+	b.commands = slices.DeleteFunc(b.commands, func(c *command) bool { return !c.ended.IsZero() && c.ended.Before(first) })
+	return out
+}
+
+// mixed says that a change may be by one of several commands that ran at the same time.
+func mixed(f baseline.Change, others []command) bool {
+	return slices.ContainsFunc(others, func(c command) bool {
+		return !f.After.Exists || f.After.Changed.After(c.began.Add(-tick)) && (c.ended.IsZero() || f.After.Changed.Before(c.ended.Add(tick)))
+	})
 }
 
 // late takes in a change of a command that the editor has read after the call had ended.
@@ -44,7 +83,9 @@ func (b *Backend) late(se *Session, c filetime.Change, l filetime.Landed) {
 }
 
 // effects lands what a command has changed, as far as its former content is kept.
-func (b *Backend) effects(c filetime.Change, mark *workspace.Mark, found baseline.Changes, late func(filetime.Change, filetime.Landed)) tools.Effects {
+func (b *Backend) effects(
+	c filetime.Change, mark *workspace.Mark, found baseline.Changes, others []command, late func(filetime.Change, filetime.Landed),
+) tools.Effects {
 	out := tools.Effects{Moved: map[string]string{}, Ignored: found.Ignored, Cut: found.Cut}
 	how := map[string]string{}
 	leave := func(path, how, why string) { out.Left = append(out.Left, tools.Left{Path: path, How: how, Why: why}) }
@@ -55,7 +96,10 @@ func (b *Backend) effects(c filetime.Change, mark *workspace.Mark, found baselin
 			out.Moved[f.Path] = f.From
 		}
 		why := cmp.Or(f.Before.Why, f.After.Why)
-		if why == "" && len(kept) == maxEffects {
+		switch {
+		case why == "" && mixed(f, others):
+			why = "another command ran at the same time, and may have done it"
+		case why == "" && len(kept) == maxEffects:
 			why = "more than 1,000 changed files"
 		}
 		if why != "" {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tandem/agent"
+	"tandem/filetime"
 	"tandem/lspserver/review"
 	"tandem/tools/run"
 )
@@ -39,12 +40,17 @@ func newReviewNews(changes *review.Log, guard func(func()), send func(agent.Even
 // landed looks for changes in an event of the session. They are in the store then, so there is no news of what a crash could
 // lose.
 func (n *reviewNews) landed(e agent.Event) {
-	if e.Call == nil || e.Call.State != run.Completed || e.Call.Result == nil || e.Call.Result.Landed == nil {
+	if e.Call == nil || e.Call.State != run.Completed || e.Call.Result == nil {
 		return
 	}
-	for _, f := range e.Call.Result.Landed.Files {
-		if f.Applied && !f.Already {
-			n.hunksChanged(f.Path)
+	for _, l := range []*filetime.Landed{e.Call.Result.Landed, e.Call.Result.Effects} {
+		if l == nil {
+			continue
+		}
+		for _, f := range l.Files {
+			if f.Applied && !f.Already {
+				n.hunksChanged(f.Path)
+			}
 		}
 	}
 }

@@ -1,12 +1,17 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/filetime/text/show"
 )
 
 // A command changes files beneath the workspace, which finds out afterwards. Mark says how far the history of each file was before the
@@ -50,6 +55,63 @@ var (
 	errNotText  = errors.New("is no text")
 	errBySaving = errors.New("was saved in the editor")
 )
+
+// saving is how long an editor may take to save documents before a command.
+const saving = 10 * time.Second
+
+// SaveForCommand saves the open documents that the agent changed and the user had not made dirty before, so that a
+// command sees them; it gives a sentence for each whose disk stays older than its buffer.
+func (w *Workspace) SaveForCommand(ctx context.Context) []string {
+	ask := map[string]*file{} // by URI
+	stale := map[*file]string{}
+	w.commands.Add(1)
+	for uri, f := range w.opened() {
+		f.mu.Lock()
+		switch {
+		case f.dirty && f.touched && w.o.Features.Save:
+			ask[uri] = f
+		case f.dirty && f.edited:
+			stale[f] = ""
+		}
+		f.mu.Unlock()
+	}
+	if len(ask) > 0 {
+		ctx, cancel := context.WithTimeout(ctx, saving)
+		defer cancel()
+		failed, err := w.o.Editor.Save(ctx, slices.Sorted(maps.Keys(ask)))
+		for uri, f := range ask {
+			switch why, bad := failed[uri]; {
+			case err != nil:
+				stale[f] = ". The editor did not save it: " + err.Error()
+			case bad:
+				stale[f] = ". The editor did not save it: " + why
+			default:
+				w.savedForCommand(f)
+			}
+		}
+	}
+	var out []string
+	for f, why := range stale {
+		out = append(out, f.path+" on disk is older than the editor's buffer: the command sees the text that was last saved"+
+			strings.TrimSuffix(show.Visible(why, false), ".")+".")
+	}
+	slices.Sort(out)
+	return out
+}
+
+// savedForCommand takes in that a document was saved, for didSave may come after the reply.
+func (w *Workspace) savedForCommand(f *file) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.open || !f.dirty {
+		return
+	}
+	if d, err := w.lookAt(f); err == nil && d.exists && sameText(d.text, f.text) {
+		f.dirty, f.touched, f.edited, f.exists = false, false, false, true
+		f.disk, f.last = d.stat, d.text.Hash()
+		f.settle()
+	}
+}
 
 // Mark notes the state of the files that are known.
 func (w *Workspace) Mark() *Mark {

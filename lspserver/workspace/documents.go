@@ -248,7 +248,9 @@ func (w *Workspace) Saved(uri string, content *string) {
 		f.suspect = false
 	}
 	w.arrived(f)
-	f.saves++
+	if f.dirty {
+		f.saves++
+	}
 	f.expected = nil // the person's text has replaced it, or it has arrived
 	f.dirty, f.touched, f.edited, f.exists, f.unseen = false, false, false, true, false
 	if d, err := w.lookAt(f); err == nil && d.exists {

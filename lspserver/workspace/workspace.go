@@ -221,7 +221,7 @@ type file struct {
 	savedRev uint64
 	back     [2]uint64 // when the editor discarded unsaved text: the revision of the text that came back, and the new one
 
-	saves    int       // counts didSave
+	saves    int       // counts how often unsaved text was saved
 	expected *expected // what the editor has yet to read of a command's changes
 
 	seen   string // the state last notified: "", read, stale, written
@@ -499,36 +499,4 @@ func (w *Workspace) opened() map[string]*file {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.uris)
-}
-
-// SaveForCommand saves the open documents that the agent changed and the user had not made dirty before, so that a
-// command sees them; it gives a sentence for each whose disk stays older than its buffer.
-func (w *Workspace) SaveForCommand(ctx context.Context) []string {
-	ask := map[string]*file{} // by URI
-	var stale []*file
-	w.commands.Add(1)
-	for uri, f := range w.opened() {
-		f.mu.Lock()
-		switch {
-		case f.dirty && f.touched && w.o.Features.Save:
-			ask[uri] = f
-		case f.dirty && f.edited:
-			stale = append(stale, f)
-		}
-		f.mu.Unlock()
-	}
-	if len(ask) > 0 {
-		failed, err := w.o.Editor.Save(ctx, slices.Sorted(maps.Keys(ask)))
-		for uri, f := range ask {
-			if _, bad := failed[uri]; bad || err != nil {
-				stale = append(stale, f)
-			}
-		}
-	}
-	var out []string
-	for _, f := range stale {
-		out = append(out, f.path+" on disk is older than the editor's buffer: the command sees the text that was last saved.")
-	}
-	slices.Sort(out)
-	return out
 }

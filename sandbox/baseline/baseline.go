@@ -63,6 +63,8 @@ type File struct {
 	Exists bool
 	Mode   fs.FileMode
 	Size   int64
+	// Changed is when the file or its metadata were last changed.
+	Changed time.Time
 	// Content is what it says; Why, where it is not known, says why.
 	Content []byte
 	Why     string
@@ -285,9 +287,15 @@ func (f *folder) pairs(g *folder, each func(name string, was, is *entry)) {
 	}
 }
 
+// file is a file without its content.
+func (e entry) file() File {
+	return File{Exists: true, Mode: e.fileMode(), Size: e.size, Changed: time.Unix(0, max(e.mtime, e.ctime))}
+}
+
 // former is a file as it was.
 func (w *walk) former(e entry) File {
-	f := File{Exists: true, Mode: e.fileMode(), Size: e.size, Why: e.why}
+	f := e.file()
+	f.Why = e.why
 	switch e.in {
 	case memory:
 		f.Content = e.content
@@ -307,7 +315,7 @@ func (w *walk) former(e entry) File {
 
 // present is a file as it is, and keeps what was read for the next look.
 func (w *walk) present(at string, e *entry) File {
-	f := File{Exists: true, Mode: e.fileMode(), Size: e.size}
+	f := e.file()
 	if e.in == unknown {
 		w.read(at, e, min(MaxSeen, w.room))
 		w.room -= int64(len(e.content))

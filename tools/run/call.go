@@ -53,8 +53,8 @@ type call struct {
 	lost string
 	// feedback is what the person said with their answer.
 	feedback string
-	change   filetime.Change // what has landed; of a command too
 	landed   filetime.Landed
+	effects  tools.Effects // of a command
 	result   tools.Result
 	phase    string // that the result is told with
 
@@ -457,7 +457,6 @@ func (c *call) execute() error {
 		return c.why(ctx, err)
 	}
 	defer unlock()
-	c.change = *c.plan.Change
 	c.landed, err = c.host.Files.Commit(ctx, *c.plan.Change)
 	for _, f := range c.landed.Files {
 		c.env.FileTime.Wrote(f)
@@ -487,13 +486,13 @@ func (c *call) beforeCommand(ctx context.Context) Began {
 
 // affected takes what a command has changed into its result.
 func (c *call) affected(r *tools.Result, e tools.Effects) {
-	c.change, c.landed = e.Change, e.Landed
+	c.effects = e
 	told := e.Told(c.env)
 	if told == "" {
 		return
 	}
 	at := strings.LastIndexByte(r.Data, '\n') + 1
-	if last := r.Data[at:]; strings.HasPrefix(last, "exit code: ") || strings.HasPrefix(last, "[Exit code: ") { // it stays the last line
+	if last := r.Data[at:]; strings.HasPrefix(last, "[Exit code: ") { // it stays the last line
 		r.Data = r.Data[:at] + told + "\n" + last
 	} else {
 		r.Data += "\n" + told
@@ -584,6 +583,15 @@ func (c *call) record() error {
 	if c.feedback != "" {
 		c.result.Data += "\nThe user says: " + c.feedback
 	}
+	if l := c.effects.Landed; len(l.Files) > 0 {
+		c.result.Effects = &l
+		for _, f := range l.Files {
+			m.Modified = append(m.Modified, f.Path)
+		}
+		if c.host.Landed != nil {
+			c.host.Landed(c.effects.Change, l)
+		}
+	}
 	if len(c.landed.Files) == 0 {
 		return nil
 	}
@@ -597,7 +605,7 @@ func (c *call) record() error {
 		if f.Applied && !f.Already {
 			m.Modified = append(m.Modified, f.Path)
 		}
-		if f.Applied && !f.Already && !c.result.Success && c.plan.Change != nil {
+		if f.Applied && !f.Already && !c.result.Success {
 			c.result.Data += fmt.Sprintf("\n%s was changed already, before this failed.", name)
 		}
 		if f.SameLine {
@@ -611,7 +619,7 @@ func (c *call) record() error {
 		m.Source, m.Version = c.landed.Files[0].Source, c.landed.Files[0].BeforeVersion
 	}
 	if c.host.Landed != nil && len(m.Modified) > 0 {
-		c.host.Landed(c.change, c.landed)
+		c.host.Landed(*c.plan.Change, c.landed)
 	}
 	if c.result.Diffs == nil {
 		for _, f := range c.landed.Files {
