@@ -108,8 +108,10 @@ type Options struct {
 	Key func(variable string, command []string) (string, error)
 	// BeforeCommand is called before a command runs, see run.Host; may be nil.
 	BeforeCommand func(ctx context.Context, c run.Command) run.Began
-	Now           func() time.Time
-	Log           *slog.Logger
+	// Unkept is for the question about a command, see run.Host; may be nil.
+	Unkept func(ctx context.Context, c run.Command) string
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
 // Session is one conversation with its model, its mode and what the model has seen of the files. All methods may be
@@ -732,7 +734,7 @@ func (s *Session) host(turn int, began time.Time, endTurn func()) *run.Host {
 			}
 		},
 		Places: s.places, Keys: &s.keys, Files: s.o.Files,
-		Landed: s.o.Landed, BeforeCommand: s.o.BeforeCommand, Serial: c.Writes == "serial", SerialCommands: c.Shell == "serial",
+		Landed: s.o.Landed, BeforeCommand: s.o.BeforeCommand, Unkept: s.o.Unkept, Serial: c.Writes == "serial", SerialCommands: c.Shell == "serial",
 		Coerce: c.Coerce != "off", Now: s.o.Now, Log: s.o.Log,
 	}
 	if s.o.Store != nil {

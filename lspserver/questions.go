@@ -325,6 +325,9 @@ func (q *questions) pagesOf(about run.Question) []page {
 		for _, l := range about.Plan.Locations {
 			lines = append(lines, "in "+show.Visible(l.Path, false))
 		}
+		if about.Unkept != "" {
+			lines = append(lines, show.Visible(about.Unkept, false))
+		}
 		add("", "Show command", q.paged("a command asks to be run", append(lines, why), false))
 		add("Run once", "", q.paged("this is the command", strings.Split(show.Visible(command, true), "\n"), true))
 		return out

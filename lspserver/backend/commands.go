@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"tandem/filetime"
@@ -17,6 +19,9 @@ import (
 
 // maxEffects is how many changes of one command can be undone. Review shows each of them.
 const maxEffects = 1000
+
+// maxNamed is how many files are named in a question.
+const maxNamed = 5
 
 // command is one that changes files, or has.
 type command struct{ began, ended time.Time }
@@ -44,6 +49,26 @@ func (b *Backend) beforeCommand(se *Session) func(ctx context.Context, c run.Com
 		}
 		return began
 	}
+}
+
+// forGood names the files that a command may change for good.
+func (b *Backend) forGood(ctx context.Context, c run.Command) string {
+	if c.Unwatched {
+		return ""
+	}
+	beyond := b.memory.Before(ctx, c.Paths, c.Seen).Beyond()
+	var named []string
+	for _, path := range slices.Sorted(maps.Keys(beyond)) {
+		if len(named) == maxNamed {
+			named = append(named, fmt.Sprintf("%d more", len(beyond)-maxNamed))
+			break
+		}
+		named = append(named, fmt.Sprintf("%s (%s)", b.Short(path), beyond[path]))
+	}
+	if len(named) == 0 {
+		return ""
+	}
+	return "What it changes in these files cannot be undone: " + strings.Join(named, ", ") + "."
 }
 
 // beside ends a command, and gives the others that ran at the same time. It drops those that nobody asks for any more.

@@ -148,6 +148,7 @@ func (b *Backend) begin(se *Session, o agent.Options) error {
 	o.Runner, o.OpenDocuments = shortGrace{b.o.Runner, b.closing.Done()}, b.ws.Unsaved
 	o.Places, o.InPlace = b.places, b.ws.InPlace
 	o.Seen, o.Landed, o.BeforeCommand, o.Store = b.ws.Seen, b.landed(se), b.beforeCommand(se), b.store
+	o.Unkept = b.forGood
 	if b.rulesFile() != "" {
 		o.Remember = b.remember
 	}

@@ -103,8 +103,9 @@ type Options struct {
 type Ask struct {
 	SessionID string `json:"sessionId"`
 	ToolCall  struct {
-		ToolCallID string `json:"toolCallId"`
-		Title      string `json:"title"`
+		ToolCallID string          `json:"toolCallId"`
+		Title      string          `json:"title"`
+		Content    json.RawMessage `json:"content"`
 	} `json:"toolCall"`
 	Options []struct {
 		OptionID string `json:"optionId"`

@@ -33,6 +33,10 @@ func Permission(session string, q run.Question, maxDiff int) protocol.Permission
 		block := Text(show.Visible(command, true))
 		content = append(content, protocol.ToolContent{Type: "content", Content: &block})
 	}
+	if q.Unkept != "" {
+		block := Text(show.Visible(q.Unkept, false))
+		content = append(content, protocol.ToolContent{Type: "content", Content: &block})
+	}
 	if len(content) > 0 {
 		p.ToolCall.Content = content
 	}

@@ -410,13 +410,16 @@ func (w *Workspace) place(f *file, want filetime.Apply, e filetime.FileEdit) (fi
 			"Ask the user to close it, or to make the change.", f.path)
 	case open && dirty:
 		return "", unsaved(f.path)
-	case open, !can, want == filetime.OnDisk, e.Create && !w.o.Features.Create, e.Delete && !w.o.Features.Delete:
+	case open, !can, want == filetime.OnDisk, e.Create && (!w.o.Features.Create || ownMode(e)), e.Delete && !w.o.Features.Delete:
 		return filetime.OnDisk, nil
 	case want == filetime.Editor, closed == filetime.Editor, (closed == filetime.Auto || closed == "") && w.o.Features.Save:
 		return filetime.Editor, nil
 	}
 	return filetime.OnDisk, nil
 }
+
+// ownMode says that a file is made with permissions that an editor would not give it.
+func ownMode(e filetime.FileEdit) bool { return e.Mode != 0 && e.Mode.Perm() != 0o644 }
 
 // InPlace says that a change of the file at a canonical path would go to the editor now, which saves in place.
 func (w *Workspace) InPlace(path string) bool {

@@ -177,13 +177,13 @@ func (m *Memory) Before(ctx context.Context, paths *sandbox.Paths, seen []string
 	return b
 }
 
-// Beyond are the files whose content is not kept, by their absolute paths, and why. Those that hold keys are left out: commands do not
-// see them.
+// Beyond are the files whose content is not kept, by their absolute paths, and why. Those that hold keys, which commands do not see, and
+// what is no regular file are left out.
 func (b *Baseline) Beyond() map[string]string {
 	out := map[string]string{}
 	for at, f := range b.look.folders {
 		for _, e := range f.entries {
-			if e.in == nowhere && !e.ignored && e.why != Secret {
+			if e.in == nowhere && !e.ignored && e.why != Secret && e.why != Special {
 				out[path.Join(at, e.name)] = e.why
 			}
 		}

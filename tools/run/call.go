@@ -333,7 +333,7 @@ func (c *call) permission() error {
 	if err != nil {
 		return err
 	}
-	option, err := c.consent(Question{Plan: c.plan, Args: c.checked.Args, Judged: c.judged, Diffs: diffs})
+	option, err := c.consent(Question{Plan: c.plan, Args: c.checked.Args, Judged: c.judged, Diffs: diffs, Unkept: c.unkept()})
 	if err != nil {
 		return err
 	}
@@ -468,20 +468,38 @@ func (c *call) execute() error {
 	return nil
 }
 
-// beforeCommand tells the host of a command that is about to run.
-func (c *call) beforeCommand(ctx context.Context) Began {
-	if c.plan.Command() == "" || c.host.BeforeCommand == nil {
-		return Began{}
+// command is what the host is told of a command; ok is false where the call runs none.
+func (c *call) command() (about Command, ok bool) {
+	if c.plan.Command() == "" {
+		return Command{}, false
 	}
 	e := c.env
-	about := Command{
+	about = Command{
 		Change: filetime.Change{Session: e.Session, Call: e.Call, Turn: e.Turn, Tool: c.tool.Spec().Name, Label: c.plan.Title},
 		Paths:  e.Paths, Seen: e.FileTime.Paths(), Unwatched: c.plan.GoesOn,
 	}
 	for _, n := range c.plan.Needs {
 		about.Unwatched = about.Unwatched || n.Act == tools.Runs && n.Shell.ReadOnly
 	}
+	return about, true
+}
+
+// beforeCommand tells the host of a command that is about to run.
+func (c *call) beforeCommand(ctx context.Context) Began {
+	about, ok := c.command()
+	if !ok || c.host.BeforeCommand == nil {
+		return Began{}
+	}
 	return c.host.BeforeCommand(ctx, about)
+}
+
+// unkept is what a person who is asked is told of files that the command may change for good.
+func (c *call) unkept() string {
+	about, ok := c.command()
+	if !ok || c.host.Unkept == nil {
+		return ""
+	}
+	return c.host.Unkept(c.ctx, about)
 }
 
 // affected takes what a command has changed into its result.

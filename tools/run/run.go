@@ -118,6 +118,8 @@ type Question struct {
 	Judged gate.Decision
 	// Diffs are what the plan would change as things stand.
 	Diffs []DiffPreview
+	// Unkept is what a command may change for good, a sentence; "" is nothing.
+	Unkept string
 }
 
 // Options are the answers on offer, those for once first: clients number them, and a hand knows the first two. What is asked about
@@ -192,6 +194,8 @@ type Host struct {
 	Env func(call Call) *tools.Env
 	// Observe gets every event; it must not block. May be nil.
 	Observe func(Event)
+	// Unkept says, in a sentence for a person who is asked about a command, what it may change for good; "" is nothing. May be nil.
+	Unkept func(ctx context.Context, c Command) string
 	// BeforeCommand is called before a command runs; may be nil.
 	BeforeCommand func(ctx context.Context, c Command) Began
 	// Landed is told of every change that landed, before the result is given out; calls of one batch tell concurrently.
