@@ -438,7 +438,7 @@ func (c *call) execute() error {
 			r.Data += "\n" + w
 		}
 		r.Warnings = append(r.Warnings, began.Warnings...)
-		if began.Ended != nil && err == nil { // whatever ended it, what it has changed is found
+		if began.Ended != nil { // whatever ended it, what it has changed is found
 			c.affected(&r, began.Ended(context.WithoutCancel(ctx)))
 		}
 		c.result = r
