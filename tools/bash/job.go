@@ -30,7 +30,8 @@ type killInput struct {
 }
 
 type started struct {
-	JobID string `json:"jobId"`
+	JobID   string `json:"jobId"`
+	Sandbox string `json:"sandbox"`
 }
 
 type jobValue struct {
@@ -125,8 +126,12 @@ func goesOn(ctx context.Context, env *tools.Env, in input, need tools.Need, dir 
 		r, err := refused(err)
 		return warned(r, said), err
 	}
+	level := sandbox.LevelNone
+	if need.Profile != sandbox.Unconfined {
+		level = env.Runner.Level().Name
+	}
 	return warned(tools.Result{
-		Success: true, Value: &started{id}, Summary: title(in),
+		Success: true, Value: &started{id, level}, Summary: title(in),
 		Data: fmt.Sprintf("Started in the background as %s. It goes on until it ends, job_kill ends it, or the session is closed. "+
 			"job_output gives what it prints.", id),
 	}, said), nil
