@@ -68,7 +68,7 @@ func TestCaseC20Tracked(t *testing.T) {
 		"git diff --stat -p": all, "git log --oneline -3 -U1": all, "git whatchanged -p": all, "cd src && git diff": all, "git -C src log -p": all,
 		"git diff -- '*.go'": all, "git diff -- ':!docs'": all, "git show 1234abcd -- docs": all, "git diff HEAD docs/x": all,
 		"git diff -- src": "src/tls/id_rsa", "git log -p -- src/tls": "src/tls/id_rsa", "git show HEAD -- src/a.go docs": "", "git grep KEY -- docs": "",
-		"cd src && git diff -- tls": "src/tls/id_rsa", "git diff -- .env": ".env", "git show HEAD:.env": all, "git blame .env": ".env", "git annotate .env": ".env",
+		"cd src && git diff -- tls": "src/tls/id_rsa", "git diff -- .env": ".env", "git show HEAD:.env": ".env", "git show main:docs/x": "", "git show HEAD:docs/x HEAD": all, "git show HEAD:docs/x main:.env": ".env", "git show -p HEAD:docs/x": all, "git show --all HEAD:docs/x": all, "git blame .env": ".env", "git annotate .env": ".env",
 		"git log": "", "git log --oneline -5": "", "git log --stat": "", "git status": "", "git diff --stat": "", "git diff --name-only HEAD~1": "",
 		"git show --stat": "", "git show --name-only HEAD~2": "", "git show -s --format=%h": "", "git diff --quiet": "", "git ls-files": "",
 		"git cat-file -t 1234abcd": "", "git diff-tree HEAD": "", "git blame docs/x": "", "git branch -a": "", "git rev-parse HEAD": "",

@@ -405,6 +405,7 @@ func (p *program) reads(args []string) (reads []Read, bad string) {
 		expected = expected[1:]
 	}
 	named, object := false, false
+	files := 0 // operands that name a file of a revision
 	for _, e := range expected {
 		n := len(operands)
 		switch e.count {
@@ -428,7 +429,11 @@ func (p *program) reads(args []string) (reads []Read, bad string) {
 				named = true
 			case "rev", "object":
 				reads = append(reads, revPaths(o)...)
-				object = object || e.kind == "object" && !isHead(o)
+				if _, file, ok := strings.Cut(o, ":"); e.kind == "object" && ok && file != "" {
+					files++
+				} else {
+					object = object || e.kind == "object" && !isHead(o)
+				}
 			}
 		}
 		operands = operands[n:]
@@ -441,6 +446,9 @@ func (p *program) reads(args []string) (reads []Read, bad string) {
 	}
 	// An object is shown whatever the paths say.
 	whole, content := object, object || shows || p.flags["TRACKED"] && !instead
+	if files > 0 && files == len(args) {
+		content = false // nothing else is shown
+	}
 	within := 0
 	for _, o := range paths {
 		switch {

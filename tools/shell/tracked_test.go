@@ -83,7 +83,7 @@ func TestCaseC20TrackedMarks(t *testing.T) {
 			continue
 		}
 		all := options(p)
-		tails := [][]string{nil, {"HEAD"}, {"HEAD", "side"}, {blob}, {"main..side", "side..main"}}
+		tails := [][]string{nil, {"HEAD"}, {"HEAD", "side"}, {blob}, {"main..side", "side..main"}, {"HEAD:a.go"}, {"HEAD:a.go", "HEAD:.env"}, {"HEAD:a.go", "side"}}
 		if strings.Contains(name, "grep") {
 			tails = [][]string{{"KEY"}, {"KEY", "HEAD"}}
 		}
