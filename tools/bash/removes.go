@@ -2,7 +2,6 @@ package bash
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"strings"
 
@@ -12,7 +11,7 @@ import (
 	"tandem/tools"
 )
 
-// madeAgain says that nothing is lost for good where some paths are removed with all below: each is not there, a plain file, or a
+// madeAgain says that nothing is lost for good where some paths are removed with all below: each is a plain file, or a
 // folder of the workspace that its repository ignores, with nothing in it that git tracks, no file of keys and no other repository. That is what builds
 // and package managers make.
 func madeAgain(env *tools.Env, paths []string) bool {
@@ -21,12 +20,7 @@ func madeAgain(env *tools.Env, paths []string) bool {
 		if err != nil || place.Class() != sandbox.Plain || place.Rel() == "." {
 			return false
 		}
-		info, err := place.Stat()
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return false
-		case info.IsDir() && !ignored(place):
+		if info, err := place.Stat(); err != nil || info.IsDir() && !ignored(place) {
 			return false
 		}
 	}

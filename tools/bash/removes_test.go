@@ -27,7 +27,7 @@ func TestCaseA12Removes(t *testing.T) {
 	commit(t, w.Path("nested/r"), "x")
 	w.Env.Runner, w.Host.Gate = &scripted{level: "full"}, gate.New(gate.Options{Mode: gate.ModeAuto, Cwd: w.Root})
 	for line, asks := range map[string]bool{
-		"rm -rf node_modules": false, "rm -rf build": false, "rm -rf ./build/out node_modules": false, "rm -rf -- build": false, "rm -rf absent": false,
+		"rm -rf node_modules": false, "rm -rf build": false, "rm -rf ./build/out node_modules": false, "rm -rf -- build": false, "rm -rf absent": true,
 		"rm -rf f.txt": false, "rm -rf sub/node_modules": false, "rm -rf node_modules && npm ci": false, "dd if=/dev/zero of=disk.img bs=1M count=1": false,
 		"rm -rf src": true, "rm -rf build src": true, "rm -rf kept": true, "rm -rf new": true, "rm -rf secrets": true, "rm -rf build/*": true,
 		"rm -rf $X": true, "rm -rf .git": true, "rm -rf nested": true, "rm -rf nested/r": true, "rm -rf sub": true, "cd sub; rm -rf node_modules": true,
