@@ -530,10 +530,18 @@ func TestCaseS12ALayerFails(t *testing.T) {
 			w.Env.Runner, w.Host.Gate, w.Answer = f, c.gate, c.answer
 			w.Env.Jobs = jobs.New()
 			defer w.Env.Jobs.Close()
+			looks := 0
+			w.Host.BeforeCommand = func(context.Context, run.Command) run.Began {
+				looks++
+				return run.Began{Warnings: []string{"seen each time", fmt.Sprint("seen by look ", looks)}}
+			}
 			r := w.Call("bash", `{"command":"make"`+c.args+`}`)
 			var asked []string
 			for _, q := range w.Asked {
 				asked = append(asked, q.Judged.Reason)
+			}
+			if strings.Count(r.Data, "seen each time") != 1 || strings.Count(r.Data, "seen by look 1") != 1 {
+				t.Errorf("the warnings of the lost attempt: %s", r.Data)
 			}
 			if !slices.Equal(asked, c.asked) || len(f.tried) != c.tried {
 				t.Errorf("asked %q, tried %v", asked, f.tried)

@@ -51,6 +51,8 @@ type call struct {
 	failed  string        // the stage that failed, "" while none has
 	// lost is why no sandbox could confine the call's command, though there is one; "" as long as one can.
 	lost string
+	// before are the warnings of the attempt that was lost.
+	before []string
 	// feedback is what the person said with their answer.
 	feedback string
 	landed   filetime.Landed
@@ -130,6 +132,7 @@ func (c *call) loses(err error) bool {
 		return false
 	}
 	_, why, _ := strings.Cut(err.Error(), sandbox.ErrNotConfined.Error()+": ")
+	c.before = c.result.Warnings
 	c.lost = "the one that there is failed (" + cmp.Or(why, err.Error()) + ")"
 	return true
 }
@@ -608,6 +611,12 @@ func (c *call) record() error {
 		}
 		if c.host.Landed != nil {
 			c.host.Landed(c.effects.Change, l)
+		}
+	}
+	for _, w := range c.before {
+		if !slices.Contains(c.result.Warnings, w) {
+			c.result.Data += "\n" + w
+			c.result.Warnings = append(c.result.Warnings, w)
 		}
 	}
 	if len(c.landed.Files) == 0 {
