@@ -40,7 +40,8 @@ func (b *Backend) beforeCommand(se *Session) func(ctx context.Context, c run.Com
 		b.mu.Lock()
 		b.commands = append(b.commands, me)
 		b.mu.Unlock()
-		before, mark := b.memory.Before(ctx, c.Paths, c.Seen), b.ws.Mark()
+		mark := b.ws.Mark() // first, so that an edit of another session that lands before the look is told from the command
+		before := b.memory.Before(ctx, c.Paths, c.Seen)
 		began.Ended = func(ctx context.Context) tools.Effects {
 			found := before.After(ctx)
 			return b.effects(c.Change, mark, found, b.beside(me), func(late filetime.Change, l filetime.Landed) {
