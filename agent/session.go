@@ -92,6 +92,9 @@ type Options struct {
 	Landed func(c filetime.Change, l filetime.Landed)
 	// InPlace says that a change of a file goes to an editor, see sandbox.Paths; may be nil.
 	InPlace func(path string) bool
+	// Wrote says that since a time the editor has saved a file with this content, or a tool has landed it there; see planted.Guard. May
+	// be nil.
+	Wrote func(path, content string, since time.Time) bool
 	// Store opens the store at the session's first write; nil keeps nothing. Past is the stored session to continue, which
 	// the Store has locked; may be nil.
 	Store func() store.Store
@@ -270,7 +273,7 @@ func (s *Session) confine() {
 	}
 	paths := s.paths
 	s.planted = &planted.Guard{
-		Paths: paths, Session: s.o.ID, Name: func(path string) string { return show.Visible(paths.Rel(path), false) },
+		Paths: paths, Session: s.o.ID, Now: s.o.Now, Wrote: s.o.Wrote, Name: func(path string) string { return show.Visible(paths.Rel(path), false) },
 	}
 	if s.o.Quarantine != "" {
 		s.planted.Quarantine = &planted.Quarantine{Dir: s.o.Quarantine, Now: s.o.Now}

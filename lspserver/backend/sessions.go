@@ -147,6 +147,7 @@ func (b *Backend) begin(se *Session, o agent.Options) error {
 	o.ID, o.Cwd, o.Tools, o.Client, o.Files = se.id, se.cwd, b.Tools, host{b}, b.ws
 	o.Runner, o.OpenDocuments = shortGrace{b.o.Runner, b.closing.Done()}, b.ws.Unsaved
 	o.Places, o.InPlace = b.places, b.ws.InPlace
+	o.Wrote = b.ws.Wrote
 	o.Seen, o.Landed, o.BeforeCommand, o.Store = b.ws.Seen, b.landed(se), b.beforeCommand(se), b.store
 	o.Unkept = b.forGood
 	if b.rulesFile() != "" {

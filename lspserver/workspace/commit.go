@@ -277,6 +277,9 @@ func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (filetime.Lan
 				j.warnings = append(j.warnings, l.Path+" "+l.Stale)
 			}
 			out.Files = append(out.Files, l)
+			if l.Applied {
+				w.noteWritten(l.Path, l.After)
+			}
 			continue
 		}
 		if i == 0 {

@@ -257,6 +257,7 @@ func (w *Workspace) Saved(uri string, content *string) {
 		f.disk, f.last = d.stat, d.text.Hash()
 		f.dirty = !sameText(d.text, f.text)
 		if !f.dirty {
+			w.noteWritten(f.path, f.text)
 			f.settle()
 		}
 		f.suspect = f.suspect && f.dirty // the saved text is the editor's

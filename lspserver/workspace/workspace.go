@@ -143,6 +143,8 @@ type Workspace struct {
 	// elsewhere are the files that the editor has unsaved in an editor that is not a text document; see Elsewhere.
 	elsewhere map[string]bool
 
+	wrote map[string]wrote // by canonical path
+
 	clock    uint64        // counts the uses of files
 	commands atomic.Uint64 // counts the commands that the agent has begun
 
@@ -167,7 +169,7 @@ func New(o Options) *Workspace {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &Workspace{o: o, files: map[string]*file{}, gone: map[string]*file{}, uris: map[string]*file{}}
+	w := &Workspace{o: o, files: map[string]*file{}, gone: map[string]*file{}, uris: map[string]*file{}, wrote: map[string]wrote{}}
 	if o.Locks != "" {
 		w.shared = newShared(o.Locks, o.Log)
 	}

@@ -7,26 +7,29 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"tandem/sandbox"
 )
 
 // Guard looks after the workspace of a session while its commands run. What comes to stand there from the beginning of the first of
-// them to the end of the last is theirs, if it is not vouched for. A nil Guard looks at nothing. All methods may be called concurrently.
+// them to the end of the last is theirs, if nobody else is known to have written it. A nil Guard looks at nothing. All methods may be called concurrently.
 type Guard struct {
 	Paths      *sandbox.Paths
 	Quarantine *Quarantine // nil moves nothing, and all is told
 	Session    string
 	// Name writes a path for a text.
 	Name func(path string) string
-	// Vouched says that a person or another tool has written a file as it is now. nil says so of none.
-	Vouched func(path, text string) bool
+	// Wrote says that a person or another tool has written a file as it is now, since a time. nil says so of none.
+	Wrote func(path, content string, since time.Time) bool
+	Now   func() time.Time // may be nil where Wrote is
 	// Most is how many entries are looked at, 0 for MaxEntries.
 	Most int
 
 	mu      sync.Mutex
 	looker  *Looker
 	running int
+	begun   time.Time       // of the first that runs
 	before  *Listing        // what is there by right
 	first   map[string]bool // the repositories of the first look
 }
@@ -40,6 +43,9 @@ func (g *Guard) Begin(call string) (said []string) {
 	defer g.mu.Unlock()
 	if g.running++; g.running > 1 {
 		return g.sweep(call)
+	}
+	if g.Wrote != nil {
+		g.begun = g.Now()
 	}
 	g.before = g.look()
 	if g.first == nil {
@@ -102,7 +108,7 @@ func (g *Guard) sweep(call string) (said []string) {
 	var moved, back, mended, left, failed []string
 	count := 0
 	for _, f := range Compare(before, after) {
-		if g.Vouched != nil && f.Action != Mend && f.Now.Whole && f.Now.Mode.IsRegular() && g.Vouched(filepath.FromSlash(f.Path), f.Now.Text) {
+		if g.Wrote != nil && f.Action != Mend && f.Now.Whole && f.Now.Mode.IsRegular() && g.Wrote(filepath.FromSlash(f.Path), f.Now.Text, g.begun) {
 			continue
 		}
 		name := g.Name(f.Path)

@@ -283,10 +283,14 @@ func TestWhileOthersRun(t *testing.T) {
 	}
 }
 
-// TestVouched leaves what a person or another tool has written, as long as it is as they have written it.
-func TestVouched(t *testing.T) {
+// TestWrote leaves what a person or another tool has written, as long as it is as they have written it.
+func TestWrote(t *testing.T) {
 	g, app := guard(t)
-	g.Vouched = func(path, text string) bool { return path == app+"/.envrc" && text == "saved" }
+	begun := time.Now()
+	g.Now = func() time.Time { return begun }
+	g.Wrote = func(path, text string, since time.Time) bool {
+		return path == app+"/.envrc" && text == "saved" && since.Equal(begun)
+	}
 	g.Begin("c")
 	must(t, os.WriteFile(app+"/.envrc", []byte("saved"), 0o644), os.WriteFile(app+"/.mcp.json", []byte("saved"), 0o644))
 	if said := g.End("c"); len(said) != 1 || strings.Contains(said[0], ".envrc") {
