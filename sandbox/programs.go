@@ -13,15 +13,17 @@ import (
 // Entry is a folder of a PATH. Why says what keeps programs from being looked for in it, "" for nothing.
 type Entry struct{ Dir, Why string }
 
-// SearchPath judges the folders of a PATH. One that is relative is another one in every folder, and in one that others
-// may write anybody can put a program.
-func SearchPath(path string) (entries []Entry) {
+// SearchPath judges the folders of a PATH. One that is relative is another one in every folder, in one that others may write
+// anybody can put a program, and so can a repository in one below a root.
+func SearchPath(path string, roots []string) (entries []Entry) {
 	for _, dir := range filepath.SplitList(path) {
 		switch e := (Entry{Dir: filepath.Clean(dir)}); {
 		case dir == "":
 		case slices.ContainsFunc(entries, func(have Entry) bool { return have.Dir == e.Dir }):
 		case !filepath.IsAbs(dir):
 			entries = append(entries, Entry{e.Dir, "it is relative"})
+		case inside(e.Dir, roots):
+			entries = append(entries, Entry{e.Dir, "it is in the workspace"})
 		default:
 			e.Why = writable(e.Dir)
 			entries = append(entries, e)
@@ -58,7 +60,7 @@ func writable(dir string) string {
 // leaves them all.
 func (l *Local) folders(roots []string) (dirs []string) {
 	l.judged.Do(func() {
-		for _, e := range SearchPath(lookup(l.environ(), "PATH")) {
+		for _, e := range SearchPath(lookup(l.environ(), "PATH"), nil) {
 			if e.Why == "" {
 				l.path = append(l.path, e.Dir)
 			}

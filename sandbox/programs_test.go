@@ -114,8 +114,8 @@ func TestFindingS20Surroundings(t *testing.T) {
 
 func TestSearchPath(t *testing.T) {
 	dir := t.TempDir()
-	entries := SearchPath("/usr/bin::rel:/usr/bin:" + dir + ":/tmp:/nowhere/at/all")
-	why := []string{"", "it is relative", "", "everybody may write /tmp", ""}
+	entries := SearchPath("/usr/bin::rel:/usr/bin:"+dir+":/tmp:/nowhere/at/all:/repository/bin", []string{"/repository"})
+	why := []string{"", "it is relative", "", "everybody may write /tmp", "", "it is in the workspace"}
 	for i, e := range entries {
 		if i >= len(why) || e.Why != why[i] {
 			t.Errorf("%+v", entries)

@@ -25,7 +25,13 @@ func (d *doctorCmd) Run(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	x := &doctor.Examination{Version: version, Getenv: os.Getenv, Find: find, Command: printed, Offline: d.Offline, Timeout: d.Timeout}
+	dir, err := filepath.Abs(d.Cwd)
+	if err != nil {
+		return err
+	}
+	x := &doctor.Examination{
+		Version: version, Getenv: os.Getenv, Find: find, Roots: opened(dir), Command: printed, Offline: d.Offline, Timeout: d.Timeout,
+	}
 	findings := x.Examine(ctx, loaded, c.inputs(d.Cwd).Files())
 	broken := slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Status == doctor.Fails })
 	if d.JSON {

@@ -69,6 +69,8 @@ type Examination struct {
 	Getenv  func(string) string
 	// Find gives the path of a program, "" where it is not on the path.
 	Find func(name string) string
+	// Roots are the folders of the workspace, from which no program is run.
+	Roots []string
 	// Command is what a command of the configuration prints, such as one that gives a key.
 	Command func(argv []string) (string, error)
 	// Offline asks no service of a model; else one may take Timeout to answer.
@@ -214,7 +216,7 @@ func (x *Examination) chosen(check string, c registry.Checked) {
 
 // path tells of the folders in which no program is looked for.
 func (x *Examination) path() {
-	for _, e := range sandbox.SearchPath(x.Getenv("PATH")) {
+	for _, e := range sandbox.SearchPath(x.Getenv("PATH"), x.Roots) {
 		if e.Why != "" {
 			x.add("PATH", note, fmt.Sprintf("%s is not used for commands: %s", e.Dir, e.Why),
 				"correct it, or name the folder in commands.path of your own configuration")
@@ -236,7 +238,7 @@ func (x *Examination) program(ctx context.Context, check, name, without, next st
 	defer runner.Close()
 	folder := sandbox.OpenFolder(dir)
 	defer folder.Close()
-	program, err := runner.Find(name, sandbox.Surroundings{})
+	program, err := runner.Find(name, sandbox.Surroundings{Roots: x.Roots})
 	var out sandbox.Outcome
 	if err == nil {
 		out, err = sandbox.Run(ctx, &runner, sandbox.Command{
