@@ -21,7 +21,7 @@ var runs = regexp.MustCompile(`^(core\.(fsmonitor|hookspath|sshcommand|pager|edi
 	`filter\.(clean|smudge|process)|credential\.helper|gpg\.program|remote\.(uploadpack|receivepack|vcs)|` +
 	`uploadpack\.packobjectshook|includeif?\.path|include\.path|interactive\.difffilter|(browser|man)\.(cmd|path)|` +
 	`trailer\.(command|cmd)|protocol\.allow|sendemail\..*|ssh\.variant|hook\..*|tar\.command|gui\..*|guitool\..*|instaweb\..*|` +
-	`submodule\.update|alias\..*|url\..*|init\.templatedir|credential\.usehttppath)$`)
+	`submodule\.update|alias\..*|url\..*|init\.templatedir|credential\.usehttppath|options\.strategy)$`)
 
 var keyName = regexp.MustCompile(`^[a-z][-a-z0-9]*$`)
 
@@ -29,6 +29,26 @@ var keyName = regexp.MustCompile(`^[a-z][-a-z0-9]*$`)
 // be parsed, and one that goes on in the next.
 func Settings(text string) []Setting {
 	return slices.DeleteFunc(entries(text), func(s Setting) bool { return s.plain && (!runs.MatchString(s.Key) || s.harmless()) })
+}
+
+// Todo are the lines of the todo list of a rebase that execute something.
+func Todo(text string) (found []Setting) {
+	for line := range strings.SplitSeq(text, "\n") {
+		words := strings.FieldsFunc(line, func(r rune) bool { return r <= ' ' })
+		if len(words) > 0 && (words[0] == "exec" || words[0] == "x") {
+			found = append(found, Setting{Key: "exec", Value: line})
+		}
+	}
+	return found
+}
+
+// Strategy is the name of a strategy of merging, if git takes it as a path: it runs git-merge-NAME, and looks for that in its own
+// folders unless there is a slash in it.
+func Strategy(name string) (found []Setting) {
+	if strings.Contains(name, "/") {
+		found = []Setting{{Key: "strategy", Value: name}}
+	}
+	return found
 }
 
 // Value is that of the last entry with a key; "" is none.
@@ -82,6 +102,8 @@ func (s Setting) harmless() bool {
 		return slices.Contains([]string{"true", "false", "0", "1", "yes", "no", "on", "off"}, strings.ToLower(s.Value))
 	case "submodule.update":
 		return !strings.ContainsAny(s.Value, `!"\`)
+	case "options.strategy": // of sequencer/opts
+		return len(Strategy(s.Value)) == 0
 	}
 	return strings.HasPrefix(s.Key, "alias.") && !strings.ContainsAny(s.Value, `!"\`)
 }

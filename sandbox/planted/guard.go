@@ -117,7 +117,7 @@ func (g *Guard) sweep(call string) (said []string) {
 			for i, why := range f.Why {
 				keys[i] = why.Key
 			}
-			name += " (" + strings.Join(keys, ", ") + ")"
+			name += " (" + strings.Join(slices.Compact(keys), ", ") + ")"
 		}
 		switch {
 		case f.Action == Count:

@@ -161,6 +161,17 @@ func (w *walk) repository(at, folder string) {
 	for name, kind := range map[string]Kind{"config": Config, "config.worktree": Config, "commondir": Pointer} {
 		w.keep(path.Join(at, name), kind, folder)
 	}
+	for dir, files := range map[string]map[string]Kind{
+		"rebase-merge": {"git-rebase-todo": Todo, "strategy": Strategy}, "sequencer": {"opts": Config},
+	} {
+		dir = path.Join(at, dir)
+		w.keep(dir, Pointer, folder) // a link, which leads to a repository never
+		for _, e := range w.names(dir) {
+			if kind := files[e.string]; kind != 0 {
+				w.keep(path.Join(dir, e.string), kind, folder)
+			}
+		}
+	}
 	w.hooks(path.Join(at, "hooks"), folder, false)
 	w.repositories(path.Join(at, "modules"), folder)
 	w.repositories(path.Join(at, "worktrees"), folder)

@@ -17,12 +17,17 @@ type Kind uint8
 
 // The kinds.
 const (
-	Later   Kind = iota + 1 // a file of the class LaterCode or Own, but for those of a repository
-	Hook                    // in the folder of hooks of a repository, or that folder as a link; or a program that a configuration names
-	Config                  // a configuration of git
-	Pointer                 // says where a repository, or a part of it, lies
-	Head                    // the HEAD of a repository named .git, without which it is none
+	Later    Kind = iota + 1 // a file of the class LaterCode or Own, but for those of a repository
+	Hook                     // in the folder of hooks of a repository, or that folder as a link; or a program that a configuration names
+	Config                   // a configuration of git
+	Pointer                  // says where a repository, or a part of it, lies
+	Head                     // the HEAD of a repository named .git, without which it is none
+	Todo                     // what a rebase that has stopped goes on with
+	Strategy                 // the name of a program that a rebase merges with
 )
+
+// executes is what git executes of a text of a kind.
+var executes = map[Kind]func(text string) []gitdir.Setting{Config: gitdir.Settings, Todo: gitdir.Todo, Strategy: gitdir.Strategy}
 
 // Entry is a file, a link or another thing that is no folder. Text is what is in a file or a link, if Whole; a longer one, and one
 // that cannot be read, is told from another by its Mark.
@@ -71,7 +76,7 @@ type Finding struct {
 	Now    Entry
 	Was    Entry
 	Action Action
-	// Why are the settings of a Config that execute something.
+	// Why is what is new of what git executes of a Config, a Todo or a Strategy.
 	Why []gitdir.Setting
 }
 
@@ -83,17 +88,15 @@ func Compare(before, after *Listing) (found []Finding) {
 			continue
 		}
 		f := Finding{Path: at, Now: now, Was: was, Action: Take}
-		switch now.Kind {
-		case Config:
-			old := gitdir.Settings(was.Text)
-			f.Why = slices.DeleteFunc(gitdir.Settings(now.Text), func(s gitdir.Setting) bool { return slices.Contains(old, s) })
+		if of := executes[now.Kind]; of != nil {
+			old := of(was.Text)
+			f.Why = slices.DeleteFunc(of(now.Text), func(s gitdir.Setting) bool { return slices.Contains(old, s) })
 			if len(f.Why) == 0 && now.Whole && now.Mode.IsRegular() {
 				continue
 			}
-		case Pointer:
-			if leads(at, now, after) {
-				continue
-			}
+		}
+		if now.Kind == Pointer && leads(at, now, after) {
+			continue
 		}
 		known := before.Folders[now.Folder]
 		switch {
