@@ -105,7 +105,7 @@ var rooms = map[string]room{
 		append([]string{"tools", "sandbox/dial"}, base...), "it reaches hosts of the public internet through the one judge of addresses",
 	},
 	"tools/bash": {
-		append([]string{"tools", "tools/jobs", "tools/schema", "tools/shell", "sandbox/gitdir", "sandbox/tracked", "sandbox/tree", "sandbox/userinfo"}, base...), "it runs what a model writes, and looks at what that has left",
+		append([]string{"tools", "tools/jobs", "tools/schema", "tools/shell", "sandbox/git", "sandbox/gitdir", "sandbox/tree", "sandbox/userinfo"}, base...), "it runs what a model writes, and looks at what that has left",
 	},
 	"tools/fetch":     {append([]string{"tools", "tools/schema", "tools/web"}, base...), "it reaches the network through the one client of tools"},
 	"tools/*":         {append([]string{"tools", "tools/jobs", "tools/schema", "tools/shell", "sandbox/tree"}, base...), "no tool knows another"},
@@ -123,10 +123,9 @@ var rooms = map[string]room{
 	"sandbox/proxy":      {[]string{"sandbox/dial"}, "it connects commands to hosts and starts none"},
 	"sandbox/gitdir":     {nil, "what git takes as a repository is a function of names and texts"},
 	"sandbox/planted":    {[]string{"sandbox", "sandbox/gitdir"}, "it compares listings of the write roots and knows no tool"},
-	"sandbox/tracked":    {nil, "the names in an index are plain data, whoever judges them"},
 	"sandbox/userinfo":   {nil, "a URL is judged by its text"},
 	"sandbox/baseline":   {[]string{"sandbox", "sandbox/git", "sandbox/tree"}, "it compares looks at the write roots and knows no session"},
-	"sandbox/git":        {nil, "it reads what git has written, and runs nothing"},
+	"sandbox/git":        {[]string{"sandbox/gitdir"}, "it reads what git has written, and runs nothing"},
 	"sandbox/tree":       {[]string{"sandbox"}, "it walks below the roots and knows no tool"},
 }
 

@@ -1,5 +1,5 @@
 // Package git reads what git keeps of files, the index and the objects, from the files of a repository. It runs no program and reads no
-// setting but the format of the repository, so nothing that a hostile repository holds is executed.
+// setting, so nothing that a hostile repository holds is executed.
 package git
 
 import (
@@ -12,10 +12,13 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"tandem/sandbox/gitdir"
 )
 
 // Repository is a repository with a work tree. Its methods may be called concurrently.
 type Repository struct {
+	top    string // folder of the work tree
 	dir    string // has the index
 	common string // has the objects
 }
@@ -23,52 +26,68 @@ type Repository struct {
 // ErrFormat is the error of what this package cannot read.
 var ErrFormat = errors.New("an unknown format of a repository")
 
-// maxFile is how large a file of a repository may be that is read whole.
+// maxFile is how large a file of a repository may be that is read whole: an index of two million files.
 const maxFile = 256 << 20
 
-// Open opens the repository of a work tree, whose folder has an entry .git. Errors are those of os, and ErrFormat.
+// Find opens the repository that git finds from an absolute folder, which need not exist; nil where there is none. What it opens may lie
+// anywhere. Errors are those of os, and ErrFormat.
+func Find(folder string) (*Repository, error) {
+	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
+		if r, err := open(at); r != nil || err != nil || at == filepath.Dir(at) {
+			return r, err
+		}
+	}
+}
+
+// Open opens the repository of a work tree. Errors are those of os, fs.ErrNotExist where there is no repository, and ErrFormat.
 func Open(worktree string) (*Repository, error) {
-	r := &Repository{dir: filepath.Join(worktree, ".git")}
-	if info, err := os.Lstat(r.dir); err != nil {
+	r, err := open(worktree)
+	if r == nil && err == nil {
+		err = fmt.Errorf("%s is no work tree: %w", worktree, fs.ErrNotExist)
+	}
+	return r, err
+}
+
+// open opens the repository of a work tree; nil where git goes on above the folder.
+func open(top string) (*Repository, error) {
+	dir := filepath.Join(top, ".git")
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return nil, nil
+	case err != nil:
 		return nil, err
-	} else if info.Mode().IsRegular() { // a submodule, or a further work tree
-		text, err := whole(r.dir, 4<<10)
+	case info.IsDir():
+		if !gitdir.Is(func(name string) bool { _, err := os.Lstat(filepath.Join(dir, name)); return err == nil }) {
+			return nil, nil
+		}
+	default: // a submodule, or a further work tree
+		text, err := whole(dir, 64<<10)
 		if err != nil {
 			return nil, err
 		}
-		at, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+		named, ok := gitdir.Pointer(string(text))
 		if !ok {
-			return nil, fmt.Errorf("%w: %s", ErrFormat, r.dir)
+			return nil, fmt.Errorf("%w: %s", ErrFormat, dir)
 		}
-		r.dir = beside(worktree, at)
+		dir = gitdir.From(top, named)
 	}
-	r.common = r.dir
-	if text, err := whole(filepath.Join(r.dir, "commondir"), 4<<10); err == nil {
-		r.common = beside(r.dir, strings.TrimSpace(string(text)))
-	}
-	settings, err := whole(filepath.Join(r.common, "config"), 1<<20)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	if bytes.Contains(bytes.ToLower(settings), []byte("objectformat")) { // SHA-256
-		return nil, fmt.Errorf("%w: %s", ErrFormat, r.common)
+	r := &Repository{top, dir, dir}
+	if text, err := whole(filepath.Join(dir, "commondir"), 4<<10); err == nil {
+		r.common = gitdir.From(dir, strings.TrimSpace(string(text)))
 	}
 	return r, nil
 }
 
+// Top is the folder of the work tree.
+func (r *Repository) Top() string { return r.top }
+
 // IndexFile is the path of the index.
 func (r *Repository) IndexFile() string { return filepath.Join(r.dir, "index") }
 
-func beside(folder, path string) string {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(folder, path)
-	}
-	return filepath.Clean(path)
-}
-
 // whole reads a regular file of at most limit bytes. It never blocks.
 func whole(path string, limit int64) ([]byte, error) {
-	f, size, err := open(path)
+	f, size, err := regular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +101,8 @@ func whole(path string, limit int64) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-func open(path string) (*os.File, int64, error) {
+// regular opens a regular file, and blocks at nothing else.
+func regular(path string) (*os.File, int64, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, 0, err

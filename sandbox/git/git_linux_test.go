@@ -1,7 +1,9 @@
 package git
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +13,7 @@ import (
 )
 
 // gitIn runs git, which writes what this package reads.
-func gitIn(t *testing.T, dir string, args ...string) string {
+func gitIn(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"}, args...)...)
 	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
@@ -106,29 +108,33 @@ func packOf(t *testing.T, dir string) string {
 	return found[0]
 }
 
-// A repository whose objects have other names, and one that blocks whoever opens its files, is no repository here.
+// A repository whose objects have other names has no entries here, and one that blocks whoever opens its files does not block.
 func TestRefuses(t *testing.T) {
-	for name, make := range map[string]func(dir string) error{
-		"sha256": func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, ".git/config"), []byte("[extensions]\n\tobjectFormat = sha256\n"), 0o600)
-		},
-		"pipe": func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, ".git/config"), 0o600) },
-		"nowhere": func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, ".git"), []byte("elsewhere"), 0o600)
-		},
-	} {
-		dir := t.TempDir()
-		if name != "nowhere" {
-			if err := os.Mkdir(filepath.Join(dir, ".git"), 0o700); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := make(dir); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Open(dir); err == nil {
-			t.Errorf("%s: it was opened", name)
-		}
+	dir := t.TempDir()
+	gitIn(t, dir, "init", "-q", "--object-format=sha256")
+	write(t, dir, "a")
+	gitIn(t, dir, "add", "a")
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if index, err := r.Index(); !errors.Is(err, ErrFormat) {
+		t.Errorf("SHA-256: %v, %v", index, err)
+	}
+	if err := errors.Join(os.Remove(r.IndexFile()), syscall.Mkfifo(r.IndexFile(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Names(); !errors.Is(err, ErrFormat) {
+		t.Errorf("a pipe: %v", err)
+	}
+	if err := errors.Join(os.RemoveAll(dir+"/.git"), os.WriteFile(dir+"/.git", []byte("elsewhere"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); !errors.Is(err, ErrFormat) {
+		t.Errorf("nowhere: %v", err)
+	}
+	if _, err := Open(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no repository: %v", err)
 	}
 }
 
@@ -160,11 +166,6 @@ func TestDamagedObject(t *testing.T) {
 	if _, err := r.Objects().Blob(ids[1], 1<<20); err == nil {
 		t.Error("the content of another object was given")
 	}
-}
-
-func FuzzIndex(f *testing.F) {
-	f.Add([]byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x01"))
-	f.Fuzz(func(_ *testing.T, raw []byte) { _, _ = parseIndex(raw) })
 }
 
 func FuzzDelta(f *testing.F) {

@@ -74,7 +74,7 @@ func BlobID(content []byte) (id ID) {
 
 func (o *Objects) loose(id ID, limit int) ([]byte, error) {
 	name := id.String()
-	f, _, err := open(filepath.Join(o.dir, name[:2], name[2:]))
+	f, _, err := regular(filepath.Join(o.dir, name[:2], name[2:]))
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func openPack(index string) (*pack, error) {
 	if p.count > len(raw)/28 || len(raw) < names+p.count*28 {
 		return nil, fmt.Errorf("%w: %s", ErrFormat, index)
 	}
-	p.data, p.size, err = open(strings.TrimSuffix(index, ".idx") + ".pack")
+	p.data, p.size, err = regular(strings.TrimSuffix(index, ".idx") + ".pack")
 	return p, err
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"tandem/sandbox"
+	"tandem/sandbox/git"
 	"tandem/sandbox/gitdir"
-	"tandem/sandbox/tracked"
 	"tandem/sandbox/tree"
 	"tandem/tools"
 	"tandem/tools/shell"
@@ -60,15 +60,19 @@ const maxTracked = 8
 // keysTracked are the needs of a command that shows what git tracks in the repository of a place, of that only what is at the place or
 // below it, or why that cannot be told.
 func keysTracked(paths *sandbox.Paths, place sandbox.Place, below bool) (needs []tools.Need, why string) {
-	repository, err := tracked.Find(place.Path())
+	repository, err := git.Find(place.Path())
+	if repository == nil && err == nil {
+		return nil, ""
+	}
+	var names []string
+	if err == nil {
+		names, err = repository.Names()
+	}
 	if err != nil {
 		return nil, "shows what git tracks, which cannot be told here"
 	}
-	if repository == nil {
-		return nil, ""
-	}
-	for _, name := range repository.Names {
-		path := filepath.Join(repository.Top, name)
+	for _, name := range names {
+		path := filepath.Join(repository.Top(), name)
 		if !paths.ClassOf(path).Is(sandbox.Secret) || below && path != place.Path() && !strings.HasPrefix(path, place.Path()+"/") {
 			continue
 		}

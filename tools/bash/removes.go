@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"tandem/sandbox"
-	"tandem/sandbox/tracked"
+	"tandem/sandbox/git"
 	"tandem/sandbox/tree"
 	"tandem/tools"
 )
@@ -32,12 +32,16 @@ const maxRemoved = 200_000
 
 // ignored says that a folder is ignored, and that nothing in it is tracked, holds keys or is a repository of its own.
 func ignored(folder sandbox.Place) bool {
-	repository, err := tracked.Find(folder.Path())
-	if err != nil || repository == nil || folder.Path() == repository.Top || strings.HasPrefix(repository.Top, folder.Path()+"/") {
+	repository, err := git.Find(folder.Path())
+	if err != nil || repository == nil || folder.Path() == repository.Top() || strings.HasPrefix(repository.Top(), folder.Path()+"/") {
 		return false
 	}
-	for _, name := range repository.Names {
-		if at := repository.Top + "/" + name; at == folder.Path() || strings.HasPrefix(at, folder.Path()+"/") {
+	names, err := repository.Names()
+	if err != nil {
+		return false
+	}
+	for _, name := range names {
+		if at := repository.Top() + "/" + name; at == folder.Path() || strings.HasPrefix(at, folder.Path()+"/") {
 			return false
 		}
 	}

@@ -1,28 +1,15 @@
-package tracked
+package git
 
 import (
 	"errors"
+	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
-
-// git runs git in a folder, without settings of this machine.
-func git(t testing.TB, dir string, args ...string) string {
-	t.Helper()
-	c := exec.Command("git", append([]string{"-c", "user.name=x", "-c", "user.email=x@y", "-c", "init.defaultBranch=main"}, args...)...)
-	c.Dir = dir
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "HOME=/nonexistent"}
-	out, err := c.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %q: %v\n%s", args, err, out)
-	}
-	return string(out)
-}
 
 func write(t testing.TB, top string, names ...string) {
 	t.Helper()
@@ -34,6 +21,16 @@ func write(t testing.TB, top string, names ...string) {
 	}
 }
 
+// found is the work tree that is found from a folder, with what is tracked in it.
+func found(folder string) (top string, names []string, err error) {
+	r, err := Find(folder)
+	if r == nil || err != nil {
+		return "", nil, err
+	}
+	names, err = r.Names()
+	return r.Top(), names, err
+}
+
 // TestNames compares with what git lists, for each form of an index that git writes.
 func TestNames(t *testing.T) {
 	long := strings.Repeat("d/"+strings.Repeat("n", 200)+"/", 8) + "end"
@@ -42,30 +39,36 @@ func TestNames(t *testing.T) {
 		files = append(files, "many/"+strconv.Itoa(i)+"/file"+strings.Repeat("x", i%9))
 	}
 	for name, prepare := range map[string]func(top string){
-		"2": func(top string) { git(t, top, "update-index", "--index-version", "2") },
-		"3": func(top string) { git(t, top, "update-index", "--index-version", "3"); git(t, top, "add", "-N", "new") },
-		"4": func(top string) { git(t, top, "update-index", "--index-version", "4"); git(t, top, "add", "-N", "new") },
+		"2": func(top string) { gitIn(t, top, "update-index", "--index-version", "2") },
+		"3": func(top string) {
+			gitIn(t, top, "update-index", "--index-version", "3")
+			gitIn(t, top, "add", "-N", "new")
+		},
+		"4": func(top string) {
+			gitIn(t, top, "update-index", "--index-version", "4")
+			gitIn(t, top, "add", "-N", "new")
+		},
 		"caches": func(top string) {
-			git(t, top, "commit", "-qm", "x")
-			git(t, top, "status")
-			git(t, top, "update-index", "--untracked-cache")
+			gitIn(t, top, "commit", "-qm", "x")
+			gitIn(t, top, "status")
+			gitIn(t, top, "update-index", "--untracked-cache")
 		},
 	} {
 		for _, format := range []string{"sha1", "sha256"} {
 			t.Run(name+" "+format, func(t *testing.T) {
 				top := t.TempDir()
-				git(t, top, "init", "-q", "--object-format="+format)
+				gitIn(t, top, "init", "-q", "--object-format="+format)
 				write(t, top, files...)
-				git(t, top, "add", ".")
+				gitIn(t, top, "add", ".")
 				write(t, top, "new")
 				prepare(top)
-				r, err := Find(filepath.Join(top, "b", "not", "there"))
-				if err != nil || r.Top != top {
-					t.Fatalf("%+v, %v", r, err)
+				at, names, err := found(filepath.Join(top, "b", "not", "there"))
+				if err != nil || at != top {
+					t.Fatalf("%s, %v", at, err)
 				}
-				want := strings.Split(strings.TrimSuffix(git(t, top, "ls-files", "-z"), "\x00"), "\x00")
-				if !slices.Equal(r.Names, want) {
-					t.Errorf("%d names, want %d: %q", len(r.Names), len(want), r.Names)
+				want := strings.Split(strings.TrimSuffix(gitIn(t, top, "ls-files", "-z"), "\x00"), "\x00")
+				if !slices.Equal(names, want) {
+					t.Errorf("%d names, want %d: %q", len(names), len(want), names)
 				}
 			})
 		}
@@ -75,34 +78,34 @@ func TestNames(t *testing.T) {
 // What does not name all files is not understood, and no part of an index passes for a whole one.
 func TestUnknown(t *testing.T) {
 	top := t.TempDir()
-	git(t, top, "init", "-q")
-	if _, err := Find(top); !errors.Is(err, ErrUnknown) {
+	gitIn(t, top, "init", "-q")
+	if _, _, err := found(top); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no index: %v", err)
 	}
 	write(t, top, "a", "b/c", "d/e", ".env")
-	git(t, top, "add", ".")
-	git(t, top, "commit", "-qm", "x")
+	gitIn(t, top, "add", ".")
+	gitIn(t, top, "commit", "-qm", "x")
 	index, err := os.ReadFile(top + "/.git/index")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := range index {
-		if names, err := parse(index[:n]); err == nil {
-			t.Fatalf("the first %d of %d bytes give %q", n, len(index), names)
+		if files, _, err := parse(index[:n]); err == nil {
+			t.Fatalf("the first %d of %d bytes give %v", n, len(index), files)
 		}
 	}
 	split := filepath.Join(t.TempDir(), "split")
-	git(t, top, "worktree", "add", "-q", split)
-	if r, err := Find(split + "/b"); err != nil || r.Top != split || len(r.Names) != 4 {
-		t.Errorf("a linked worktree: %+v, %v", r, err)
+	gitIn(t, top, "worktree", "add", "-q", split)
+	if at, names, err := found(split + "/b"); err != nil || at != split || len(names) != 4 {
+		t.Errorf("a linked worktree: %s, %q, %v", at, names, err)
 	}
-	git(t, split, "update-index", "--split-index")
-	if _, err := Find(split); !errors.Is(err, ErrUnknown) {
+	gitIn(t, split, "update-index", "--split-index")
+	if _, _, err := found(split); !errors.Is(err, ErrFormat) {
 		t.Errorf("a split index: %v", err)
 	}
-	git(t, top, "sparse-checkout", "set", "--sparse-index", "b")
-	if r, err := Find(top); !errors.Is(err, ErrUnknown) {
-		t.Errorf("a sparse index: %+v, %v", r, err)
+	gitIn(t, top, "sparse-checkout", "set", "--sparse-index", "b")
+	if _, names, err := found(top); !errors.Is(err, ErrFormat) {
+		t.Errorf("a sparse index: %q, %v", names, err)
 	}
 }
 
@@ -112,9 +115,9 @@ func TestFind(t *testing.T) {
 	if r, err := Find(top); r != nil || err != nil {
 		t.Errorf("%+v, %v", r, err)
 	}
-	git(t, top, "init", "-q")
+	gitIn(t, top, "init", "-q")
 	write(t, top, ".env", "sub/x")
-	git(t, top, "add", ".")
+	gitIn(t, top, "add", ".")
 	for i, prepare := range []func() error{
 		func() error { return os.Mkdir(top+"/sub/.git", 0o755) },
 		func() error { return os.WriteFile(top+"/sub/.git/index", []byte("DIRC"), 0o644) },
@@ -123,26 +126,26 @@ func TestFind(t *testing.T) {
 		if err := prepare(); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Find(top + "/sub")
-		if shown := strings.TrimSpace(git(t, top+"/sub", "rev-parse", "--show-toplevel")); err != nil || r.Top != shown || len(r.Names) != 2 {
-			t.Errorf("%d: %+v, %v, git says %s", i, r, err, shown)
+		at, names, err := found(top + "/sub")
+		if shown := strings.TrimSpace(gitIn(t, top+"/sub", "rev-parse", "--show-toplevel")); err != nil || at != shown || len(names) != 2 {
+			t.Errorf("%d: %s, %q, %v, git says %s", i, at, names, err, shown)
 		}
 	}
 	if err := errors.Join(os.RemoveAll(top+"/sub/.git"), os.WriteFile(top+"/sub/.git", []byte("gitdir: ../nothing\n"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Find(top + "/sub"); !errors.Is(err, ErrUnknown) {
+	if _, _, err := found(top + "/sub"); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzIndex(f *testing.F) {
 	top := f.TempDir()
-	git(f, top, "init", "-q")
+	gitIn(f, top, "init", "-q")
 	write(f, top, "a", "b/c", ".env")
-	git(f, top, "add", ".")
+	gitIn(f, top, "add", ".")
 	for _, version := range []string{"2", "4"} {
-		git(f, top, "update-index", "--index-version", version)
+		gitIn(f, top, "update-index", "--index-version", version)
 		index, err := os.ReadFile(top + "/.git/index")
 		if err != nil {
 			f.Fatal(err)
@@ -154,13 +157,13 @@ func FuzzParse(f *testing.F) {
 
 func BenchmarkFind(b *testing.B) {
 	top := b.TempDir()
-	git(b, top, "init", "-q")
+	gitIn(b, top, "init", "-q")
 	for i := range 10_000 {
 		write(b, top, "folder"+strconv.Itoa(i%100)+"/source/file"+strconv.Itoa(i)+".go")
 	}
-	git(b, top, "add", ".")
+	gitIn(b, top, "add", ".")
 	for b.Loop() {
-		if r, err := Find(top); err != nil || len(r.Names) != 10_000 {
+		if _, names, err := found(top); err != nil || len(names) != 10_000 {
 			b.Fatal(err)
 		}
 	}

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package tracked
-
-const nonblock = 0
