@@ -57,6 +57,27 @@ func TestNotSavedForCommand(t *testing.T) {
 	}
 }
 
+// A document with unsaved text of the user's is not saved, and is named once the agent has changed it.
+func TestUnsavedForCommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, b, path := opened(t, "one\n")
+		b.typeAt(0, "mine ")
+		if said := w.SaveForCommand(t.Context()); len(said) != 0 {
+			t.Errorf("typed alone: %q", said)
+		}
+		s, err := w.Read(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Commit(t.Context(), replaceIn(s, "one", "1")); err != nil {
+			t.Fatal(err)
+		}
+		if said := w.SaveForCommand(t.Context()); len(said) != 1 || !strings.HasSuffix(said[0], "the command sees the text that was last saved.") {
+			t.Errorf("typed and edited: %q", said)
+		}
+	})
+}
+
 const one, two = "a\nb\nc\n", "a\nB\nc\n"
 
 func command() filetime.Change {

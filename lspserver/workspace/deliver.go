@@ -445,7 +445,7 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 
 func (a *attempt) landed(p plan, rev uint64) filetime.LandedFile {
 	f := a.f
-	f.touched = f.open && !a.dirty
+	f.touched, f.edited = f.open && !a.dirty, f.open
 	l := p.landed(f, true)
 	l.Rev, l.Attempts, l.Created, l.Deleted = rev, a.tries, a.e.Create, a.e.Delete
 	a.w.tell(f, "written", "agent")
