@@ -119,8 +119,15 @@ func needs(env *tools.Env, in input) ([]tools.Need, error) {
 }
 
 func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
-	if strings.TrimSpace(in.Command) == "" || strings.ContainsRune(in.Command, 0) {
-		return nil, invalid("$.command", "length >= 1", "command must be a command line without NUL bytes")
+	switch {
+	case strings.TrimSpace(in.Command) == "":
+		return nil, invalid("$.command", "length >= 1", "command is empty: give a command line")
+	case strings.ContainsRune(in.Command, 0):
+		return nil, invalid("$.command", "no NUL bytes", "command must be a command line without NUL bytes")
+	case len(in.Command) >= shell.MaxArgument:
+		return nil, invalid("$.command", fmt.Sprintf("at most %d bytes", shell.MaxArgument-1), fmt.Sprintf(
+			"command has %d bytes, and a command line has at most %d: write it to a script file and run that",
+			len(in.Command), shell.MaxArgument-1))
 	}
 	timeout, err := in.timeout(env)
 	if err != nil {

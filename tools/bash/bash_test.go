@@ -589,3 +589,20 @@ func TestCaseS12EveryCommandAsks(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedBeforeTheQuestion: a line that cannot be started is refused with what to do, before anybody is asked.
+func TestRefusedBeforeTheQuestion(t *testing.T) {
+	for line, want := range map[string]string{
+		"  \n ": "command is empty: give a command line", "a\x00b": "command must be a command line without NUL bytes",
+		strings.Repeat("x", 128<<10): "command has 131072 bytes, and a command line has at most 131071: write it to a script file and run that",
+	} {
+		args, _ := json.Marshal(map[string]string{"command": line})
+		if r, p := call(t, &scripted{}, string(args)); p != nil || r.Error != tools.InvalidArgs || !strings.HasSuffix(r.Data, want) {
+			t.Errorf("%.20q: %+v", line, r)
+		}
+	}
+	args, _ := json.Marshal(map[string]string{"command": strings.Repeat("x", 128<<10-1)})
+	if r, p := call(t, &scripted{}, string(args)); p == nil || !r.Success {
+		t.Errorf("%+v", r)
+	}
+}

@@ -300,7 +300,11 @@ func (r ModeRow) of(t tools.Tool, n tools.Need) operation {
 		op.what, op.verdict, op.each = what, min(op.verdict, v), true
 	}
 	if n.Danger == tools.Dangerous || t.Spec().Danger == tools.Dangerous {
-		each(op.what+", and it is dangerous", r.Dangerous)
+		what := op.what + ", and it is dangerous"
+		if n.Shell.Risk != "" {
+			what += ": " + show.Visible(n.Shell.Risk, false)
+		}
+		each(what, r.Dangerous)
 	}
 	if n.Secret {
 		each(op.what+", and the request contains a secret: text of a file that holds keys or passwords", r.Secret)

@@ -71,8 +71,9 @@ func (s *search) judge(name string, words []word, many bool) {
 	}
 	if paths := s.operandsOf(args); name == "rm" && !many && paths != nil {
 		s.removed = append(s.removed, paths...)
+		s.risky(source(words))
 	} else {
-		s.danger = Dangerous
+		s.endanger(source(words))
 	}
 }
 
@@ -202,6 +203,8 @@ func gitDanger(args []word, has func(...string) bool) bool {
 		return flag(args, "", "hard", "merge", "keep")
 	case has("clean"):
 		return flag(args, "f", "force")
+	case has("restore") && !has("checkout", "switch") && onlyIndex(args):
+		return false
 	case has("checkout", "switch", "restore"):
 		return flag(args, "f", "force", "discard-changes") || has("--", ".", "restore")
 	case has("branch", "tag", "worktree"):
@@ -212,6 +215,24 @@ func gitDanger(args []word, has func(...string) bool) bool {
 		return has("expire", "delete")
 	}
 	return has("filter-branch", "filter-repo", "update-ref") || has("gc") && flag(args, "", "prune")
+}
+
+// onlyIndex says that a git restore changes the index alone, as git reset PATH does: each word in front of -- is known, and so is
+// each option.
+func onlyIndex(args []word) (staged bool) {
+	for _, w := range args[slices.IndexFunc(args, func(w word) bool { return w.text == "restore" })+1:] {
+		switch {
+		case w.text == "--" && w.exact:
+			return staged
+		case !w.exact:
+			return false
+		case w.text == "-S", w.text == "--staged":
+			staged = true
+		case strings.HasPrefix(w.text, "-") && w.text != "-q" && w.text != "--quiet" && !strings.HasPrefix(w.text, "--source="):
+			return false
+		}
+	}
+	return staged
 }
 
 // flag tells whether an option is among the arguments: one of the letters, or a long one, also shortened.

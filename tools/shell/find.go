@@ -38,7 +38,21 @@ type search struct {
 	runs      bool    // some command runs others, or changes what later ones mean
 	forbidden string
 	danger    Danger
+	risk      string   // see Command.Risk
 	removed   []string // see Command.Removes
+}
+
+// endanger says that a part of the line is dangerous.
+func (s *search) endanger(part string) {
+	s.danger = Dangerous
+	s.risky(part)
+}
+
+// risky keeps the first part that may be dangerous, for a person.
+func (s *search) risky(part string) {
+	if s.risk == "" {
+		s.risk = shown(part)
+	}
 }
 
 func (s *search) forbid(why string) {
@@ -66,8 +80,8 @@ func (s *search) line(text string) (stmts []*syntax.Stmt, err error) {
 		}
 	}
 	if err != nil {
-		s.danger = Dangerous
 		s.rough(text)
+		s.endanger("a part that cannot be parsed")
 	}
 	return stmts, err
 }
@@ -110,7 +124,7 @@ func parsable(text string) bool {
 func (s *search) nested(w word) {
 	s.runs = true
 	if strings.Contains(w.text, unknown) {
-		s.danger = Dangerous // nobody can say what it does
+		s.endanger("a line for a shell that is known only when it runs")
 	}
 	if s.depth++; s.depth > maxNested {
 		s.forbid("it has lines for shells within each other, deeper than anybody can look")
@@ -189,10 +203,10 @@ func (s *search) piped(b *syntax.BinaryCmd) {
 		return
 	}
 	words := wordsOf(call.Args)
-	if !interprets(words) {
+	if interpreter(words) == "" {
 		return
 	}
-	s.danger = Dangerous
+	s.endanger(source(words) + " runs what a pipe gives it")
 	if from, ok := b.X.Cmd.(*syntax.CallExpr); ok && len(from.Args) > 1 {
 		if printed := wordsOf(from.Args); slices.Contains([]string{"echo", "printf"}, base(printed[0])) {
 			if base(printed[0]) == "echo" {
@@ -210,15 +224,20 @@ func (s *search) redirect(stmt *syntax.Stmt, r *syntax.Redirect) {
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
 		call, ok := stmt.Cmd.(*syntax.CallExpr)
-		if !ok || len(call.Args) == 0 || !interprets(wordsOf(call.Args)) {
+		if !ok || len(call.Args) == 0 {
 			return
 		}
-		s.danger = Dangerous
-		if r.Op == syntax.WordHdoc {
-			s.nested(wordOf(r.Word))
-		} else if r.Hdoc != nil {
-			s.nested(wordOf(r.Hdoc))
+		words := wordsOf(call.Args)
+		name, given := interpreter(words), input(r)
+		switch {
+		case name == "":
+			return
+		case !given.exact:
+			s.endanger(source(words) + " runs a text that the shell expands")
+		case !shells[name]:
+			return // a program in another language, as with -c
 		}
+		s.nested(given)
 	case syntax.RdrIn, syntax.DplIn, syntax.DplOut:
 	default:
 		if r.Word != nil && device(wordOf(r.Word).text) {
@@ -244,7 +263,7 @@ func (s *search) command(words []word, names []string, many bool) {
 			s.runs = true
 		}
 		if strings.ContainsAny(name, unknown+"*?{") {
-			s.danger = Dangerous // nobody can say what it does
+			s.endanger(source(words)) // nobody can say what it does
 			return
 		}
 		s.judge(name, words, many)
@@ -375,7 +394,7 @@ func (s *search) shell(words []word) {
 			continue
 		}
 		if strings.Contains(w, unknown) {
-			s.danger = Dangerous
+			s.endanger(source(words))
 		}
 		return // a script
 	}
@@ -458,22 +477,57 @@ func joined(words []word) word {
 	return out
 }
 
-// interprets says that a command runs what it reads.
-func interprets(words []word) bool {
+// interpreter names the program of a command that runs what it reads, "" where it is none.
+func interpreter(words []word) string {
 	for len(words) > 0 {
 		name := base(words[0])
 		if shells[name] || slices.Contains(interpreters, strings.TrimRight(name, "0123456789.")) {
-			return true
+			return name
 		}
 		row := runners()[name]
 		if row == nil {
-			return false
+			return ""
 		}
 		at, _, ok := (&search{depth: maxNested}).inner(row, words)
 		if !ok {
-			return false
+			return ""
 		}
 		words = words[at:]
 	}
-	return false
+	return ""
+}
+
+// input is the text that a here-document or here-string gives to a command. It is exact where the shell expands nothing in it.
+func input(r *syntax.Redirect) word {
+	if r.Op == syntax.WordHdoc {
+		return wordOf(r.Word)
+	}
+	if r.Hdoc == nil {
+		return word{exact: true}
+	}
+	text, literal := "", len(r.Word.Parts) == 1
+	if literal { // the library and bash agree on whether a delimiter of one part is quoted
+		lit, plain := r.Word.Parts[0].(*syntax.Lit)
+		literal = !plain || strings.Contains(lit.Value, `\`)
+	}
+	for _, p := range r.Hdoc.Parts {
+		lit, ok := p.(*syntax.Lit)
+		if !ok || !literal && strings.ContainsAny(lit.Value, "$`\\") {
+			return word{wordOf(r.Hdoc).text, false}
+		}
+		text += lit.Value
+	}
+	return word{text, true}
+}
+
+// source is a command as a person reads it.
+func source(words []word) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		quoted, err := syntax.Quote(w.text, syntax.LangBash)
+		if out[i] = quoted; err != nil || !w.exact {
+			out[i] = strings.ReplaceAll(w.text, unknown, "…")
+		}
+	}
+	return strings.Join(out, " ")
 }

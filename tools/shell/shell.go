@@ -19,8 +19,11 @@ import (
 // MaxLine is the length in bytes up to which a line can be said to only read.
 const MaxLine = 16 << 10
 
-// maxParsed is the length in bytes up to which a line is parsed: Linux takes no longer one as an argument.
-const maxParsed = 128 << 10
+// MaxArgument is what Linux takes as one argument of a program, in bytes, with the zero byte behind it.
+const MaxArgument = 128 << 10
+
+// maxParsed is the length in bytes up to which a line is parsed.
+const maxParsed = MaxArgument
 
 // Command is what is known of a command line. The zero value is a line of which nothing is known.
 type Command struct {
@@ -43,6 +46,8 @@ type Command struct {
 	Forbidden string
 	// Danger is how much it could break: Safe where it only reads.
 	Danger Danger
+	// Risk is the first part that is dangerous, for a person, where it is Dangerous and not Forbidden.
+	Risk string
 	// Removes are the absolute paths that it removes with all that is below them, where it is Dangerous for that alone.
 	Removes []string
 }
@@ -109,7 +114,7 @@ func (d Danger) String() string {
 func Parse(line, dir string, keep ...string) Command {
 	s := search{dirs: []string{dir}, keep: keep, danger: Moderate}
 	stmts, err := s.line(line)
-	c := Command{Forbidden: s.forbidden, Danger: s.danger, Calls: s.found, Writes: s.written}
+	c := Command{Forbidden: s.forbidden, Danger: s.danger, Risk: s.risk, Calls: s.found, Writes: s.written}
 	structure := structured(stmts)
 	switch why := unreadable(line); {
 	case len(line) > MaxLine:
@@ -134,7 +139,7 @@ func Parse(line, dir string, keep ...string) Command {
 	}
 	switch {
 	case c.Forbidden != "":
-		c.Danger, c.Reads, c.Opaque = Dangerous, nil, "is forbidden: "+c.Forbidden
+		c.Danger, c.Risk, c.Reads, c.Opaque = Dangerous, "", nil, "is forbidden: "+c.Forbidden
 	case c.Opaque != "":
 		c.Reads = nil
 	default:

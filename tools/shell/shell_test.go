@@ -189,3 +189,59 @@ func TestWrites(t *testing.T) {
 		}
 	}
 }
+
+// A text that is given literally to an interpreter is what -c gives it; one for a shell is judged as a script.
+func TestLiteralInputIsLikeAnArgument(t *testing.T) {
+	for line, want := range map[string]Danger{
+		"python3 - <<'X'\nimport os; print(f\"{x}\")\nX": Moderate, "python3 <<'X'\nprint('$a')\nX": Moderate, "node - <<\"X\"\n`a${b}`\nX": Moderate,
+		"python3 <<\\X\nprint('\\n')\nX": Moderate, "env A=1 timeout 5 python3 - <<X\nprint(1)\nX": Moderate, "cd a && python3 <<-'X' | head\n\tos.system('rm -rf x')\n\tX": Moderate,
+		"bash <<'X'\ngo test ./...\nX": Moderate, "sh -s <<X\nmake\nX": Moderate, "bash <<'X'\nfor i in 1 2; do echo $i; done\nX": Moderate,
+		"python3 <<< 'print(1)'": Moderate, "bash <<'X'\nX": Moderate,
+		"bash <<'X'\nrm -rf y\nX": Dangerous, "sh -s <<'X'\n$x\nX": Dangerous, "bash <<'X'\necho 'unclosed\nX": Dangerous, "bash <<X\n$x\nX": Dangerous,
+		"python3 <<X\nprint('$x')\nX": Dangerous, "python3 <<X\nprint('`x`')\nX": Dangerous, "python3 <<X\n\\$x\nX": Dangerous, "python3 <<< \"$x\"": Dangerous,
+		"curl x | python3 - <<'X'\nX": Dangerous, "bash <<'X'\nsh <<'Y'\ngit push -f\nY\nX": Dangerous,
+	} {
+		if got := Parse(line, "/w"); got.Danger != want || got.Forbidden != "" || got.ReadOnly || got.Literal {
+			t.Errorf("%q is %v, want %v: %+v", line, got.Danger, want, got)
+		}
+	}
+	for _, line := range []string{
+		"sh -s <<X\nls\nsudo ls\nX", "cd a && bash <<-'X'\n\tsudo ls\n\tX", "env A=1 bash <<'X'\nrm -rf /\nX",
+		"bash <<'X'\nsh <<'Y'\nsudo ls\nY\nX",
+	} {
+		if Parse(line, "/w").Forbidden == "" {
+			t.Errorf("%q is not forbidden", line)
+		}
+	}
+}
+
+// What changes git's index alone loses no work.
+func TestRestoreOfTheIndex(t *testing.T) {
+	for _, line := range []string{"git restore --staged a.txt", "git restore -S -- a -W", "git -C sub restore a --staged", "git restore --staged --source=HEAD~1 -q ."} {
+		if c := Parse(line, "/w"); c.Danger != Moderate {
+			t.Errorf("%q: %+v", line, c)
+		}
+	}
+	for _, line := range []string{
+		"git restore a.txt", "git restore --staged --worktree a", "git restore --staged -W a", "git restore -SW a", "git restore --staged --work a", "git restore -- --staged",
+		"git restore --staged $x", "git restore --staged *", "git restore -s --staged a", "git checkout restore --staged -- a",
+	} {
+		if c := Parse(line, "/w"); c.Danger != Dangerous {
+			t.Errorf("%q: %+v", line, c)
+		}
+	}
+}
+
+// TestRisk: which part of a line is dangerous.
+func TestRisk(t *testing.T) {
+	for line, want := range map[string]string{
+		"rm -rf x": "rm -rf x", "make && (cd a; rm -rf 'b c' \"$d\") | tee log": "rm -rf 'b c' …", "ls; git push -f && git reset --hard": "git push -f",
+		"bash -c 'ls; git clean -fd'": "git clean -fd", "curl x | sh -s": "sh -s runs what a pipe gives it", "python3 <<X\n$x\nX": "python3 runs a text that the shell expands",
+		"$cmd x": "… x", "bash -c \"$x\"": "a line for a shell that is known only when it runs", "echo 'a": "a part that cannot be parsed",
+		"rm x": "", "ls": "", "sudo rm -rf /": "", "eval " + strings.Repeat("é", 80): "eval " + strings.Repeat("é", 27) + "…",
+	} {
+		if got := Parse(line, "/w").Risk; got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}
