@@ -128,7 +128,7 @@ func (r rules) covered(path string) bool {
 	return access == confine.Hidden || access == confine.Private
 }
 
-// hide hides what holds keys in the home folder, and the homes of others.
+// hide hides what holds keys in the home folder.
 func (r rules) hide(roots *Roots, home string) {
 	if home == "" {
 		return
