@@ -42,6 +42,10 @@ describe(`a short walk in code-server ${oldest}`, { skip: unable(oldest), timeou
     await p.answer('Allow');
     await p.sees('That too.');
     assert.equal(await p.call('echo it ran').getAttribute('data-status'), 'done');
+    // What a command changed was not in the question: it waits for a word.
+    await p.sees('1 file changed', '.changes');
+    await p.chat.locator('.changes .judge button', { hasText: 'Accept' }).click();
+    await p.chat.locator('.changes').waitFor({ state: 'hidden' });
     await p.mode('auto');
     model.reply([{ call: 'edit_file', args: { path: 'a.txt', old_text: 'TWO', new_text: 'two' } }], ['Back again.']);
     await p.ask('and softer');
