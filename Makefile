@@ -7,7 +7,7 @@ BIN         = bin/tandem
 # Without C the binary is static, which starts sooner. The race detector needs it.
 export CGO_ENABLED = 0
 
-.PHONY: demo test test-editors build build-others lint race bench security nightly generate install clean
+.PHONY: demo test test-editors build build-others lint race bench live security nightly generate install clean
 
 # The main job on the embedded model: an edit lands while somebody types, is shown as a diff and undone.
 demo:
@@ -45,8 +45,8 @@ lint:
 	.ci/deadcode
 
 race:
-	CGO_ENABLED=1 go test -race -timeout 20m $(PLAIN)
-	CGO_ENABLED=1 go test -race -timeout 20m $(DRAWN) -rapid.seed=$(SEED)
+	CGO_ENABLED=1 go test -race -timeout 40m $(PLAIN)
+	CGO_ENABLED=1 go test -race -timeout 40m $(DRAWN) -rapid.seed=$(SEED)
 
 # Writes everything that is generated from the code: docs, schemas, golden files of documentation.
 generate:
@@ -61,6 +61,12 @@ generate:
 COUNT ?= 1
 bench:
 	@go run ./cmd/bench -count $(COUNT) -o docs/benchmarks.md
+
+# Has a real model do the small tasks in cmd/live/tasks and says what came of them. It needs a key in the environment and costs
+# money; with TANDEM_MODEL=ollama/NAME it asks a model on this machine. ONLY names some tasks.
+ONLY ?=
+live:
+	@go run ./cmd/live -only '$(ONLY)'
 
 # Measures the sandbox: what outlives a command, what a start costs, what a flood of output takes, which
 # planted files are found. TIMES=100 is what is written down.

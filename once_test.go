@@ -21,6 +21,7 @@ var once = []struct {
 			"agent/config":          "it judges folders that settings name, before there is a session",
 			"cmd/tandem":            "the command line names folders from where it is typed",
 			"cmd/bench":             "the command line names folders from where it is typed",
+			"cmd/live":              "it makes the folders that it names to the server",
 			"docs/examples/embed":   "it is as a program elsewhere would be",
 			"lspserver/conformance": "it plays the editor, which names folders in its own way",
 		},
@@ -28,6 +29,7 @@ var once = []struct {
 	{
 		pkg: "context", names: []string{"WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause"},
 		in: []string{"tools/...", "agent/loop"}, home: "tools/run",
+		except: map[string]string{"tools/mcp": "a server that begins, or tells its tools, is waited for in no call"},
 	},
 	{pkg: "bytes", names: []string{"IndexByte"}, zero: true, in: []string{"tools/...", "filetime/..."}, home: "filetime/text"},
 	{pkg: "strings", names: []string{"IndexByte"}, zero: true, in: []string{"tools/...", "filetime/..."}, home: "filetime/text"},

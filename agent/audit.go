@@ -73,7 +73,13 @@ func (a auditor) Intend(r run.Record) error {
 }
 
 // Ended implements run.Audit.
-func (a auditor) Ended(r run.Record) { a.soon(a.entryOf(r, outcome)) }
+func (a auditor) Ended(r run.Record) {
+	entries := []store.Entry{a.entryOf(r, outcome)}
+	if dead, ok := a.letter(r); ok {
+		entries = append(entries, dead)
+	}
+	a.soon(entries...)
+}
 
 func (a auditor) entryOf(r run.Record, phase string) store.Entry {
 	b := auditBody{

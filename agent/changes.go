@@ -15,7 +15,7 @@ import (
 // Operation is the kind of a FileChange.
 type Operation string
 
-// The operations. Shell is a command's change, Undo a revert by the user.
+// The operations. Shell is a command's change, Undo takes changes of the session back.
 const (
 	OpCreate Operation = "create"
 	OpEdit   Operation = "edit"
@@ -28,11 +28,15 @@ const (
 // FileChange is one stored change of one file.
 type FileChange struct {
 	// ID is stable and unique within the session.
-	ID        string
-	Time      time.Time
-	Turn      int
-	Call      string
-	Path      string
+	ID   string
+	Time time.Time
+	Turn int
+	Call string
+	Path string
+	// Origin is where the file was before it was moved to Path, "" where it was not.
+	Origin string
+	// Entry is what was changed; of one that is no text the hashes are empty.
+	Entry     filetime.Entry
 	Operation Operation
 	// BeforeHash and AfterHash are the SHA-256 of the texts, empty where there was no file.
 	BeforeHash, AfterHash string
@@ -73,7 +77,7 @@ func changesOf(st store.Store, id string, kinds ...store.Kind) (out []FileChange
 		}
 		n++
 		out = append(out, FileChange{
-			ID: fmt.Sprintf("r%d", n), Time: e.Time, Turn: e.Turn, Call: e.Call, Path: b.Path, Operation: b.Operation,
+			ID: fmt.Sprintf("r%d", n), Time: e.Time, Turn: e.Turn, Call: e.Call, Path: b.Path, Origin: b.Origin, Entry: b.Entry, Operation: b.Operation,
 			BeforeHash: b.Before, AfterHash: b.After, Mode: b.Mode, Allowed: b.Allowed, blobs: e.Blobs,
 		})
 	}
@@ -110,7 +114,7 @@ func (c FileChange) Texts(st store.Store) (before, after string, kept bool, err 
 	return before, after, err == nil, err
 }
 
-// Changed stores a change of the user who undid or rejected changes of the session.
+// Changed stores a change that takes changes of the session back: of the user, or of a call with Change.Undo.
 func (s *Session) Changed(c filetime.Change, l filetime.Landed) {
 	var entries []store.Entry
 	for _, f := range l.Files {
@@ -145,7 +149,10 @@ func hashOf(s filetime.Snapshot) string {
 
 // landedAs is the entry of a change that landed.
 func (r *record) landedAs(turn int, call string, b body, f filetime.LandedFile, deleted bool) store.Entry {
-	b.Path = f.Path
+	b.Path, b.Origin, b.Entry = f.Path, f.Origin, f.Entry
+	if f.Entry != filetime.File {
+		return r.entry(turn, store.Change, call, "", b)
+	}
 	return r.change(turn, call, b,
 		filetime.Snapshot{Text: f.Before, Exists: !f.Created}, filetime.Snapshot{Text: f.After, Exists: !deleted})
 }

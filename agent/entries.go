@@ -30,16 +30,23 @@ type body struct {
 	Locations []tools.Location `json:"locations,omitempty"`
 	Result    *tools.Result    `json:"result,omitempty"`
 
-	Path      string    `json:"path,omitempty"`
-	Operation Operation `json:"operation,omitempty"`
+	Path      string         `json:"path,omitempty"`
+	Operation Operation      `json:"operation,omitempty"`
+	Origin    string         `json:"origin,omitempty"`
+	Entry     filetime.Entry `json:"entry,omitempty"`
 	// Before and After are the hashes of texts, empty where there was no file.
 	Before  string      `json:"before,omitempty"`
 	Mode    fs.FileMode `json:"mode,omitempty"`
 	After   string      `json:"after,omitempty"`
 	Allowed bool        `json:"allowed,omitempty"`
 
+	Tasks []tools.Task `json:"tasks,omitempty"`
+
 	Stop  StopReason   `json:"stop,omitempty"`
 	Usage *model.Usage `json:"usage,omitempty"`
+
+	// Names are the tools of Loaded.
+	Names []string `json:"names,omitempty"`
 
 	// Intent is the intent of a notice.
 	Intent int64 `json:"intent,omitempty"`
@@ -148,7 +155,7 @@ func places(p *tools.Plan) []tools.Location {
 
 // changes are the entries of a call's changes.
 func (r *record) changes(turn int, e run.Event) (out []store.Entry) {
-	if l := e.Result.Landed; l != nil && e.Plan != nil && e.Plan.Change != nil {
+	if l := e.Result.Landed; l != nil && e.Plan != nil && e.Plan.Change != nil && !e.Plan.Change.Undo { // see Changed
 		for _, f := range l.Files {
 			if !f.Applied || f.Already {
 				continue
@@ -159,8 +166,10 @@ func (r *record) changes(turn int, e run.Event) (out []store.Entry) {
 				op = OpCreate
 			case f.Deleted:
 				op = OpDelete
+			case f.Origin != "":
+				op = OpMove
 			}
-			out = append(out, r.landedAs(turn, e.Call.ID, body{Operation: op, Allowed: e.Plan.Change.Allowed}, f, f.Deleted))
+			out = append(out, r.landedAs(turn, e.Call.ID, body{Operation: op, Mode: f.Mode, Allowed: e.Plan.Change.Allowed}, f, f.Deleted))
 		}
 	}
 	if l := e.Result.Effects; l != nil {

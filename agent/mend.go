@@ -114,6 +114,8 @@ func (m mender) landed(c *pastCall) (out []store.Entry) {
 		switch {
 		case err != nil:
 			continue
+		case c.tool == tools.UndoFile, c.tool == tools.UndoTurn:
+			op = OpUndo
 		case !was.Exists:
 			op = OpCreate
 		case !now.Exists:

@@ -25,6 +25,8 @@ type Past struct {
 	turns   int
 	usage   model.Usage
 	ids     map[string]bool
+	tasks   []tools.Task
+	loaded  map[string]bool // tools
 }
 
 // Events are the session's events as its client got them, without transient ones.
@@ -187,7 +189,7 @@ func newPast(st store.Store, s store.Session, entries []store.Entry) (*Past, err
 	if err != nil {
 		return nil, err
 	}
-	p := &Past{Session: s, entries: entries, turns: r.turns, ids: map[string]bool{}}
+	p := &Past{Session: s, entries: entries, turns: r.turns, ids: map[string]bool{}, loaded: map[string]bool{}}
 	for id := range r.calls {
 		p.ids[id] = true
 	}
@@ -227,6 +229,10 @@ func newPast(st store.Store, s store.Session, entries []store.Entry) (*Past, err
 			if !r.named[e.Call] {
 				p.call(st, r.calls[e.Call])
 			}
+		case store.Loaded:
+			for _, name := range b.Names {
+				p.loaded[name] = true
+			}
 		case store.End, store.Notice:
 			if u := b.Usage; u != nil && *u != (model.Usage{}) {
 				p.usage = p.usage.Add(*u)
@@ -235,7 +241,12 @@ func newPast(st store.Store, s store.Session, entries []store.Entry) (*Past, err
 			if e.Text != "" {
 				p.events = append(p.events, Event{Turn: e.Turn, Notice: e.Text})
 			}
+		case store.Tasks:
+			p.tasks = append([]tools.Task{}, b.Tasks...)
 		}
+	}
+	if p.tasks != nil {
+		p.events = append(p.events, Event{Tasks: p.tasks})
 	}
 	if last != nil {
 		p.events = append(p.events, *last)
@@ -296,13 +307,19 @@ func landed(st store.Store, changes []store.Entry) *filetime.Landed {
 	var out filetime.Landed
 	for _, e := range changes {
 		var b body
-		if json.Unmarshal(e.Body, &b) != nil || len(e.Blobs) != 2 {
+		if json.Unmarshal(e.Body, &b) != nil || len(e.Blobs) != 2 && b.Entry == filetime.File {
 			return nil
+		}
+		if b.Entry != filetime.File {
+			out.Files = append(out.Files, filetime.LandedFile{
+				Path: b.Path, Origin: b.Origin, Entry: b.Entry, Created: b.Operation == OpCreate, Deleted: b.Operation == OpDelete, Applied: true,
+			})
+			continue
 		}
 		if b.Operation == OpShell { // it is no edit that a client could apply
 			continue
 		}
-		f := filetime.LandedFile{Path: b.Path, Created: b.Operation == OpCreate, Applied: true}
+		f := filetime.LandedFile{Path: b.Path, Origin: b.Origin, Entry: b.Entry, Created: b.Operation == OpCreate, Deleted: b.Operation == OpDelete, Applied: true}
 		before, err1 := st.Blob(e.Blobs[0].Hash)
 		after, err2 := st.Blob(e.Blobs[1].Hash)
 		if err1 != nil || err2 != nil {

@@ -1,11 +1,11 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"tandem/agent/config"
@@ -46,7 +46,7 @@ func (s *Session) Judge(c gate.Call) gate.Decision {
 
 // decide makes the policy anew. s.mu is held.
 func (s *Session) decide() {
-	mode, rules := s.mode, slices.Concat(RulesOf(s.config), s.grants.rules)
+	mode, rules := s.mode, slices.Concat(RulesOf(s.config, s.sources), s.grants.rules)
 	if s.grants.askAlways {
 		mode = mode.AtMost(gate.ModeAsk)
 		rules = slices.DeleteFunc(rules, func(r gate.Rule) bool { return r.Effect == gate.Allow })
@@ -56,23 +56,37 @@ func (s *Session) decide() {
 	})
 }
 
-// RulesOf are the rules of a configuration. A hook, which cannot be run, refuses the tools that it matches.
-func RulesOf(c config.Config) []gate.Rule {
+// RulesOf are the rules of a configuration. sources say where they were written, as config.Loaded.Sources has it.
+func RulesOf(c config.Config, sources map[string]config.Origin) []gate.Rule {
 	var out []gate.Rule
 	for _, list := range []struct {
 		effect gate.Verdict
 		rules  []config.Rule
 	}{{gate.Deny, c.Permissions.Deny}, {gate.Ask, c.Permissions.Ask}, {gate.Allow, c.Permissions.Allow}} {
 		for _, r := range list.rules {
-			out = append(out, RuleOf(list.effect, r))
+			rule := RuleOf(list.effect, r)
+			if at := sources[config.SourceKey(list.effect.String(), r)].Source; at != "" {
+				rule.Source = writtenIn(list.effect, at)
+			}
+			out = append(out, rule)
 		}
 	}
-	for _, h := range c.Hooks.BeforeToolCall {
-		out = append(out, gate.Rule{
-			Effect: gate.Deny, Tool: cmp.Or(h.Matcher, "*"), Source: "a hook of the configuration (hooks.beforeToolCall), since this version runs none",
-		})
-	}
 	return out
+}
+
+// writtenIn says where a rule is written, for a person and a model.
+func writtenIn(effect gate.Verdict, at string) string {
+	name := at
+	if filepath.IsAbs(at) {
+		name = filepath.Base(at)
+		if folder := filepath.Base(filepath.Dir(at)); folder == ".tandem" {
+			name = folder + "/" + name
+		}
+	}
+	if name == filepath.Base(config.RulesFile(at)) {
+		return "a rule of " + name + ", where answers are kept"
+	}
+	return "a rule of " + name + " (permissions." + effect.String() + ")"
 }
 
 // RuleOf is a rule of the configuration as the gate compares it; ConfigRule is the way back.
@@ -90,7 +104,7 @@ func RuleOf(effect gate.Verdict, r config.Rule) gate.Rule {
 }
 
 // Drops says at which stage a tool is left out of what the session's model is offered, and why; see gate.Policy. Those for commands
-// in the background are offered once one was started: before, they would only cost the model its attention. "pool" is that stage.
+// in the background are offered once one was started: before, they would only cost the model its attention; those about code, where there are language servers. "pool" is that stage.
 func (s *Session) Drops(spec tools.Spec) (stage, reason string) {
 	s.mu.Lock()
 	p := s.policy
@@ -98,17 +112,18 @@ func (s *Session) Drops(spec tools.Spec) (stage, reason string) {
 	if (spec.Name == tools.JobOutput || spec.Name == tools.JobKill) && !s.jobs.Any() {
 		return "pool", "no command was started in the background"
 	}
+	if spec.Category == tools.Code && !s.coded() {
+		return NoLanguages()
+	}
 	return p.Drops(spec)
 }
 
-func (s *Session) offers(spec tools.Spec) bool {
-	stage, _ := s.Drops(spec)
-	return stage == ""
-}
+// NoLanguages says at which stage tools are left out that ask language servers where there are none.
+func NoLanguages() (stage, reason string) { return "pool", "no language server can be asked" }
 
 // Assess says what would become of a call.
 func (s *Session) Assess(c run.Call) run.Assessment {
-	return run.Assess(s.host(0, s.o.Now(), func() {}), c)
+	return run.Assess(s.host(0, s.o.Now(), func() {}, s.Tools), c)
 }
 
 // ConfigRule is a rule as it is kept.

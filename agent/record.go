@@ -292,6 +292,8 @@ func (s *Session) resume() {
 		s.instructions, s.history = splitSystem(p.history)
 		s.turns, s.cacheKey, s.usage = p.turns, p.CacheKey, p.usage
 		maps.Copy(s.ids, p.ids)
+		s.tasks.now = p.tasks
+		maps.Copy(s.loaded, p.loaded)
 		s.record.meta, s.record.begun = p.Session, true
 		return
 	}

@@ -24,9 +24,13 @@ import (
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
 	"tandem/sandbox/planted"
+	"tandem/sandbox/tree"
 	"tandem/tools"
 	"tandem/tools/gate"
 	"tandem/tools/jobs"
+	"tandem/tools/mcp"
+	"tandem/tools/messages"
+	"tandem/tools/outputs"
 	"tandem/tools/run"
 )
 
@@ -85,11 +89,19 @@ type Options struct {
 	Quarantine string
 	// Places is a semaphore on the running calls of all sessions; nil is no limit. The configuration limits one session's.
 	Places *run.Places
+	// Claims are what calls of all sessions are about to change; nil takes none.
+	Claims *run.Claims
+	// Indexes are what searches of all sessions remember of the files; nil remembers nothing.
+	Indexes *tree.Indexes
 	// OpenDocuments lists the paths of the documents with unsaved text; may be nil.
 	OpenDocuments func() []string
 	// Seen is called with every path that the model sees, Landed with every landed change; neither may block. May be nil.
 	Seen   func(path string)
 	Landed func(c filetime.Change, l filetime.Landed)
+	// Languages makes what asks language servers about code, with the environment that it starts some in; nil where there are none.
+	Languages func(env func() *tools.Env) tools.Languages
+	// Undo takes changes of the session back, for tools; nil where the host keeps none.
+	Undo tools.Undo
 	// InPlace says that a change of a file goes to an editor, see sandbox.Paths; may be nil.
 	InPlace func(path string) bool
 	// Wrote says that since a time the editor has saved a file with this content, or a tool has landed it there; see planted.Guard. May
@@ -102,8 +114,18 @@ type Options struct {
 	// History is a conversation from elsewhere to begin with, where Past is nil. Its system messages follow the rules of the
 	// system prompt. Every call in it has its result.
 	History []model.Message
+	// Servers are the MCP servers that the client has named for the session. Proposed gives those that the workspace names, about which a
+	// person is asked; it may be nil. Pins keep what their tools were, see mcp.Options.
+	Servers  []mcp.Entry
+	Proposed func() []mcp.Entry
+	Pins     mcp.Pins
+	// ServersChanged is called when Tools or MCPServers gives something else, since a server has begun, failed or changed its tools. It
+	// must not block. May be nil.
+	ServersChanged func()
 	// Remember keeps a rule beyond the session and has every session follow it; nil where rules cannot be kept.
 	Remember func(r gate.Rule) error
+	// Locale is the language of the client's user, as LSP names it; "" where it does not say.
+	Locale string
 	// Who is whom the records of the audit name; Redact takes secrets out of them, nil takes none out.
 	Who    Who
 	Redact func([]byte) []byte
@@ -113,8 +135,11 @@ type Options struct {
 	BeforeCommand func(ctx context.Context, c run.Command) run.Began
 	// Unkept is for the question about a command, see run.Host; may be nil.
 	Unkept func(ctx context.Context, c run.Command) string
-	Now    func() time.Time
-	Log    *slog.Logger
+	// Scratch makes a temporary file for answers that were too long for the model, which are kept until the session is closed; nil keeps
+	// what memory can hold.
+	Scratch func() (outputs.File, error)
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 // Session is one conversation with its model, its mode and what the model has seen of the files. All methods may be
@@ -122,8 +147,12 @@ type Options struct {
 type Session struct {
 	o        Options
 	fileTime *filetime.FileTime
-	system   func() string
-	rules    *rules
+	findings tools.Findings
+	// languages asks language servers; nil where there are none. coded says that there is reason to offer the tools that ask them.
+	languages tools.Languages
+	coded     func() bool
+	system    func() string
+	rules     *rules
 	// instructions are the system messages of the history that the session began with.
 	instructions []string
 	cacheKey     string
@@ -133,12 +162,18 @@ type Session struct {
 	close        context.CancelFunc
 	working      sync.WaitGroup
 	jobs         *jobs.Jobs
+	tasks        tasks
+	outputs      outputs.Outputs
 	keys         run.Keys
+	beginning    beginning
 	planted      *planted.Guard
+	servers      *mcp.Servers
+	started      map[string]bool // the launches of servers that a person has allowed; under mu
 
 	mu      sync.Mutex
 	config  config.Config
-	folders []*sandbox.Folder // Cwd and More
+	sources map[string]config.Origin // of its rules
+	folders []*sandbox.Folder        // Cwd and More
 	paths   *sandbox.Paths
 	places  *run.Places
 	policy  *gate.Policy // of the configuration, the mode and the grants
@@ -148,6 +183,9 @@ type Session struct {
 	// ownMode and ownModel say that the user chose them for this session, so that they do not follow the configuration.
 	ownMode, ownModel bool
 	services          int // a generation: incremented when the configuration of models changes
+
+	tools  toolset         // under its own lock
+	loaded map[string]bool // the deferred tools that the model has asked for, by name
 
 	models  model.Opener
 	opened  map[string]model.Model // a cache by name: a scripted model has state from turn to turn
@@ -167,10 +205,11 @@ func New(o Options) (_ *Session, err error) {
 	date := o.Now()
 	s := &Session{
 		o: o, rules: &rules{files: o.Files, log: o.Log, root: o.Cwd, read: map[string]bool{}, fresh: map[string]bool{}},
-		opened: map[string]model.Model{}, ids: map[string]bool{},
+		opened: map[string]model.Model{}, ids: map[string]bool{}, loaded: map[string]bool{}, started: map[string]bool{},
 		jobs:     jobs.New(),
 		cacheKey: fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, o.ID, o.Cwd, date.UnixNano())))[:32],
 	}
+	s.outputs.Spill = o.Scratch
 	s.jobs.Changed = func() { s.Tell(Event{Jobs: true}) }
 	for _, path := range slices.Concat([]string{o.Cwd}, o.More) {
 		s.folders = append(s.folders, sandbox.OpenFolder(path))
@@ -178,6 +217,9 @@ func New(o Options) (_ *Session, err error) {
 	defer func() {
 		if err != nil {
 			s.jobs.Close()
+			if s.servers != nil {
+				s.servers.Close()
+			}
 			s.closeFolders()
 		}
 	}()
@@ -191,11 +233,19 @@ func New(o Options) (_ *Session, err error) {
 		}
 	})
 	s.ctx, s.close = context.WithCancel(context.Background())
+	s.servers = s.newServers()
+	s.coded = func() bool { return false }
+	if o.Languages != nil {
+		s.languages = o.Languages(func() *tools.Env { return s.env(0, run.Call{}, s.Tools) })
+		s.coded = sync.OnceValue(func() bool { return s.languages.Serves(o.Cwd) })
+	}
 	s.SetConfig(o.Config, o.Models)
 	s.system = sync.OnceValue(func() string {
 		sys := prompt.System{Root: o.Cwd, More: o.More, Date: date, Platform: runtime.GOOS + "/" + runtime.GOARCH}
-		for _, t := range o.Tools().List() {
-			sys.Tools = append(sys.Tools, t.Spec().Name)
+		for _, t := range s.Tools().List() {
+			if spec := t.Spec(); !spec.Unlisted {
+				sys.Tools = append(sys.Tools, spec.Name)
+			}
 		}
 		if o.Rules != "" {
 			sys.Rules = append(sys.Rules, prompt.Rule{Text: o.Rules})
@@ -217,6 +267,7 @@ func New(o Options) (_ *Session, err error) {
 		return nil, err
 	}
 	s.ownModel = o.Model != ""
+	s.begins()
 	return s, nil
 }
 
@@ -251,6 +302,7 @@ func (s *Session) SetConfig(c config.Config, models model.Opener) {
 	}
 	follow := s.mode != "" && before.Mode != c.Mode
 	s.mu.Unlock()
+	s.servers.Configure(s.entries())
 	s.reconsider()
 	if follow {
 		_ = s.setMode(gate.Mode(c.Mode), false) // a configuration's mode is valid
@@ -312,11 +364,11 @@ func (s *Session) closeFolders() {
 	}
 }
 
-// SetAskAlways sets whether every change and command asks, whatever the mode: a restriction in the configuration could
-// not be parsed.
-func (s *Session) SetAskAlways(on bool) {
+// SetOrigins says of the configuration where its rules were written, as config.Loaded.Sources has it, and whether every change and
+// command asks, whatever the mode: a restriction in it could not be parsed.
+func (s *Session) SetOrigins(sources map[string]config.Origin, askAlways bool) {
 	s.mu.Lock()
-	s.grants.askAlways = on
+	s.grants.askAlways, s.sources = askAlways, sources
 	s.decide()
 	s.mu.Unlock()
 }
@@ -436,6 +488,8 @@ type Input struct {
 	Blocks []prompt.Block
 	Editor prompt.Editor
 	Model  string
+	// Tools are on offer in this turn alone; nil is none.
+	Tools *tools.Layer
 	// Shown is the text of the prompt in transcripts, Title the title of a session that has none.
 	Shown, Title string
 	// News gives text for the model that precedes Blocks, or ""; it is called when the turn is opened. May be nil.
@@ -475,14 +529,15 @@ func (s *Session) Begin(in Input) (*Turn, error) {
 		name: cmp.Or(in.Model, s.model), opened: make(chan struct{}),
 	}
 	t.budget = &run.Budget{MaxCalls: b.MaxToolCalls, MaxTime: time.Duration(b.MaxToolTimeMs) * time.Millisecond}
-	t.ctx, t.cancel = context.WithCancel(s.ctx)
+	t.life, t.kill = context.WithCancel(s.ctx)
+	t.ctx, t.cancel = context.WithCancel(t.life)
 	s.running = t
 	s.working.Add(1)
 	return t, nil
 }
 
 // Open prepares the turn, which may take a while: a command may have to print the key of its model. It must be called
-// once. The end of ctx cancels the turn; for a cancelled turn Open returns at once. After an error, such as a
+// once. The end of ctx cancels the turn; for a cancelled turn Open returns at once. After an error, such as a *CommandError, a
 // *model.Error of kind "unavailable" or a *sandbox.PathError for a replaced folder, nothing has happened and the turn
 // is over; else it must be run.
 func (t *Turn) Open(ctx context.Context) error {
@@ -502,9 +557,13 @@ func (t *Turn) Open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var news string
+	s.prepareServers(t.ctx)
+	if err := t.expand(t.ctx); err != nil {
+		return err
+	}
+	news := s.atBegin(t.ctx)
 	if t.in.News != nil && t.ctx.Err() == nil {
-		news = t.in.News(t.ctx)
+		news = joined(news, t.in.News(t.ctx))
 	}
 	if news = joined(news, endedJobs(s.jobs.Ended())); news != "" {
 		t.in.Blocks = slices.Insert(slices.Clone(t.in.Blocks), 0, prompt.Block{Type: "text", Text: news})
@@ -568,6 +627,7 @@ func (t *Turn) find() (model.Model, error) {
 // end releases the session from the turn.
 func (t *Turn) end() {
 	t.cancel()
+	t.kill()
 	t.s.mu.Lock()
 	t.s.running, t.over = nil, true
 	t.s.mu.Unlock()
@@ -611,12 +671,15 @@ func (s *Session) see(in Input) {
 	}
 }
 
-// Cancel cancels the running turn, if any; its Run returns with Stop Cancelled.
+// Cancel cancels the running turn, if any; its Run returns with Stop Cancelled. A call that a cancel waits for is ended by the second one.
 func (s *Session) Cancel() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.running != nil {
-		s.running.cancel()
+	if t := s.running; t != nil {
+		if t.ctx.Err() != nil {
+			t.kill()
+		}
+		t.cancel()
 	}
 }
 
@@ -627,7 +690,9 @@ func (s *Session) Close() {
 	s.mu.Unlock()
 	s.close()
 	s.jobs.Close()
+	s.servers.Close()
 	s.working.Wait()
+	s.outputs.Close()
 	s.outbox.flush()
 	s.record.release()
 	s.closeFolders()
@@ -650,7 +715,7 @@ type CallOptions struct {
 // *CallIDError, or a *sandbox.PathError for a replaced folder; then nothing has happened.
 func (s *Session) CallTools(ctx context.Context, calls []run.Call, o CallOptions) ([]tools.Result, [][]int, error) {
 	calls = slices.Clone(calls)
-	host := s.host(0, s.o.Now(), func() {})
+	host := s.host(0, s.o.Now(), func() {}, s.Tools)
 	host.Trace, host.Parallel = o.Trace, o.Parallel
 	if o.Apply != "" {
 		host.Apply = o.Apply
@@ -722,13 +787,13 @@ func (s *Session) callID(wanted string) string {
 }
 
 // host is the environment of the calls of a turn; 0 is none.
-func (s *Session) host(turn int, began time.Time, endTurn func()) *run.Host {
+func (s *Session) host(turn int, began time.Time, endTurn func(), set func() *tools.Set) *run.Host {
 	s.mu.Lock()
 	c := s.config
 	s.mu.Unlock()
 	h := &run.Host{
-		Tools: s.o.Tools(), Present: s.o.Tools, Gate: s, Offers: s.offers, Asker: asker{s, turn, endTurn},
-		Env: func(call run.Call) *tools.Env { return s.env(turn, call) },
+		Life: s.ctx, Tools: set(), Present: set, Resolve: s.servers.Resolve, Gate: s, Offer: s.offer, Asker: asker{s, turn, endTurn}, Hooks: s.hooks(),
+		Env: func(call run.Call) *tools.Env { return s.env(turn, call, set) },
 		Observe: func(e run.Event) {
 			written := s.record.saw(turn, e)
 			s.outbox.put(Event{Turn: turn, At: max(0, e.At.Sub(began)), Call: &e}, written)
@@ -736,9 +801,10 @@ func (s *Session) host(turn int, began time.Time, endTurn func()) *run.Host {
 				s.outbox.flush() // the client hears of the call before its effects
 			}
 		},
-		Places: s.places, Keys: &s.keys, Files: s.o.Files,
+		Places: s.places, Keys: &s.keys, Claims: s.o.Claims, Files: s.o.Files,
 		Landed: s.o.Landed, BeforeCommand: s.o.BeforeCommand, Unkept: s.o.Unkept, Serial: c.Writes == "serial", SerialCommands: c.Shell == "serial",
-		Coerce: c.Coerce != "off", Now: s.o.Now, Log: s.o.Log,
+		Coerce: c.Coerce != "off", Messages: s.language(turn, c.Messages), Now: s.o.Now, Log: s.o.Log,
+		Retry: run.Retry{Attempts: c.Retry.Attempts, Backoff: time.Duration(c.Retry.BackoffMs) * time.Millisecond},
 	}
 	if s.o.Store != nil {
 		h.Audit = auditor{record: s.record, who: s.o.Who, turn: turn, redact: s.o.Redact}
@@ -749,15 +815,32 @@ func (s *Session) host(turn int, began time.Time, endTurn func()) *run.Host {
 	return h
 }
 
-func (s *Session) env(turn int, call run.Call) *tools.Env {
+// language is that of the messages to the model of a turn for the setting, or, of turn 0, to that of the host, which is taken to speak
+// the language of its user.
+func (s *Session) language(turn int, setting string) messages.Language {
+	if l := messages.Language(setting); l == messages.English || l == messages.Chinese {
+		return l
+	}
+	if turn == 0 && strings.HasPrefix(strings.ToLower(s.o.Locale), "zh") {
+		return messages.Chinese
+	}
+	return messages.English
+}
+
+func (s *Session) env(turn int, call run.Call, set func() *tools.Set) *tools.Env {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.config.Limits
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	env := &tools.Env{
 		Session: s.o.ID, Call: call.ID, Turn: turn,
-		Paths: s.paths, FileTime: s.fileTime, Read: s.read, Open: s.o.OpenDocuments, Runner: s.runner(), Helpers: s.runner(), Confined: confined(s.config.Sandbox.Network),
+		Paths: s.paths, FileTime: s.fileTime, Read: s.read, Open: s.o.OpenDocuments, Indexes: s.o.Indexes, Runner: s.runner(), Confined: confined(s.config.Sandbox.Network),
 		Planted:     s.planted,
+		Undo:        s.o.Undo,
+		Tasks:       turnTasks{s, turn, call.ID},
+		Outputs:     &s.outputs,
+		Languages:   s.languages,
+		Findings:    &s.findings,
 		RequireRead: s.config.RequireRead, Now: s.o.Now,
 		Limits: tools.Limits{
 			MaxToolOutputChars: l.MaxToolOutputChars, MaxConcurrency: l.MaxConcurrency,
@@ -766,7 +849,8 @@ func (s *Session) env(turn int, call run.Call) *tools.Env {
 			BashReadOnlyTimeout: ms(l.BashReadOnlyTimeoutMs), KillGrace: ms(l.KillGraceMs),
 		},
 	}
-	if set := s.o.Tools(); set.Get(tools.JobOutput) != nil && set.Get(tools.JobKill) != nil {
+	env.Catalogue = &tools.Catalogue{Offer: func() tools.Offer { return s.offer(set()) }, Load: s.load}
+	if set := s.base(); set.Get(tools.JobOutput) != nil && set.Get(tools.JobKill) != nil {
 		env.Jobs = s.jobs
 	}
 	if w := s.config.WebSearch; w.Provider != "" {

@@ -111,6 +111,7 @@ func (o opener) Open(name string) (model.Model, error) {
 }
 
 func (o opener) Names() []string { return []string{"main"} }
+func (opener) API(string) string { return "" }
 
 func play(t *testing.T, text string) model.Model {
 	t.Helper()
@@ -130,7 +131,7 @@ type action func(context.Context, *tools.Env, note) (tools.Result, error)
 
 func tool(name string, kind tools.Kind, together tools.Together, act tools.Act, do action) tools.Tool {
 	return tools.Define(tools.Definition[note]{
-		Spec:  tools.Spec{Name: name, Kind: kind, Together: together, Description: "Does " + name + "."},
+		Spec:  tools.Spec{Name: name, Kind: kind, Together: together, Description: "Does " + name + ".", InputStreaming: name == "look"},
 		Needs: tools.Always[note](tools.Need{Act: act}),
 		Plan: func(_ context.Context, env *tools.Env, in note) (*tools.Plan, error) {
 			return &tools.Plan{Title: name, Kind: kind, Run: func(ctx context.Context) (tools.Result, error) {
@@ -254,7 +255,6 @@ say Done.`)})
 1    0ms thought "Hm."
 1    0ms text "Looking."
 1    0ms call_1_1 slow read writes 
-1    0ms call_1_1 slow read writes {"text": "this"}
 1    0ms call_1_1 slow queued use
 1    0ms call_1_1 slow executing use
 1  200ms call_1_2 look read writes 
@@ -281,12 +281,17 @@ assistant: Done.
 	})
 }
 
+// The arguments of a tool that takes them piece by piece are told so; of another tool the client is told that it is called.
 func TestF015PartialInput(t *testing.T) {
 	c := &client{}
-	s := session(t, c, opener{"main": play(t, `call look {"text": "a long text in pieces"}`)})
+	s := session(t, c, opener{"main": play(t, "call look {\"text\": \"a long text in pieces\"}\ncall slow {\"text\": \"another text in pieces\"}")})
 	ask(t, s, "go")
 	c.told(t, `call_1_1 look read writes {"text": "a long`+"\n")
 	c.told(t, `call_1_1 look read writes {"text": "a long text in pieces"}`+"\n")
+	c.told(t, "call_1_2 slow read writes \n")
+	if got := c.transcript(); strings.Count(got, "slow read writes") != 1 {
+		t.Error(got)
+	}
 }
 
 func TestFailedCallsAreToldWithTheirCode(t *testing.T) {
@@ -716,7 +721,7 @@ func TestModeAndConfigurationChange(t *testing.T) {
 	conf.Limits.MaxToolOutputChars, conf.Limits.KillGraceMs, conf.RequireRead = 1234, 5, false
 	conf.WriteRoots, conf.ReadRoots, conf.StrictPaths = []string{"src", "/else"}, []string{"/mod"}, true
 	s.SetConfig(conf, s.models)
-	env := s.env(1, run.Call{ID: "x"})
+	env := s.env(1, run.Call{ID: "x"}, s.Tools)
 	if env.Limits.MaxToolOutputChars != 1234 || env.Limits.KillGrace != 5*time.Millisecond || env.RequireRead {
 		t.Errorf("%+v", env)
 	}
@@ -724,7 +729,7 @@ func TestModeAndConfigurationChange(t *testing.T) {
 		t.Errorf("%v %v %v", p.Strict, p.Write, p.Read)
 	}
 	conf.WriteRoots = []string{}
-	if s.SetConfig(conf, s.models); !s.env(1, run.Call{}).Paths.Unrestricted {
+	if s.SetConfig(conf, s.models); !s.env(1, run.Call{}, s.Tools).Paths.Unrestricted {
 		t.Error("an empty list is no limit")
 	}
 }

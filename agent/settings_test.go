@@ -59,7 +59,7 @@ func TestF211_F248BudgetEndsTheTurn(t *testing.T) {
 	}
 }
 
-// TestF206RulesOfTheConfiguration decides about calls by rules, hooks and the sandbox before anybody is asked.
+// TestF206RulesOfTheConfiguration decides about calls by rules and the sandbox before anybody is asked.
 func TestF206RulesOfTheConfiguration(t *testing.T) {
 	edit, command := []tools.Need{{Act: tools.Edits}}, []tools.Need{{Act: tools.Runs}}
 	for _, c := range []struct {
@@ -77,9 +77,6 @@ func TestF206RulesOfTheConfiguration(t *testing.T) {
 		{`{"mode": "auto", "permissions": {"deny": [{"tool": "put", "params": {"path": "x"}}]}}`, edit, "deny rules"},
 		{`{"mode": "auto", "permissions": {"ask": [{"tool": "p*"}]}}`, edit, "ask rules"},
 		{`{"mode": "auto", "permissions": {"allow": [{"tool": "put"}]}}`, command, "ask sandbox"},
-		{`{"mode": "auto", "hooks": {"beforeToolCall": [{"matcher": "put", "command": ["x"]}]}}`, edit, "deny rules"},
-		{`{"mode": "auto", "hooks": {"beforeToolCall": [{"command": ["x"]}]}}`, edit, "deny rules"},
-		{`{"mode": "auto", "hooks": {"afterToolCall": [{"command": ["x"]}]}}`, edit, "allow mode"},
 		{`{"mode": "auto", "sandbox": {"level": "off"}}`, command, "ask sandbox"},
 		{`{"mode": "auto", "sandbox": {"level": "strict"}}`, command, "deny sandbox"},
 		{`{"mode": "auto", "review": "before"}`, edit, "ask mode"},
@@ -134,7 +131,7 @@ func TestSettingsFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.SetConfig(settings(t, `{"model": "main", "writes": "serial"}`), models)
-	if s.Model() != "main" || !s.host(0, s.o.Now(), nil).Serial {
+	if s.Model() != "main" || !s.host(0, s.o.Now(), nil, s.Tools).Serial {
 		t.Errorf("model %s", s.Model())
 	}
 	// It is that of now, not the one of when it was first asked for.

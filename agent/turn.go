@@ -25,6 +25,9 @@ type Turn struct {
 	began  time.Time
 	ctx    context.Context
 	cancel context.CancelFunc
+	// life is that of calls that a cancel waits for; kill ends them.
+	life context.Context
+	kill context.CancelFunc
 	// opened is closed when Open has returned; failed is its result.
 	opened chan struct{}
 	failed bool
@@ -38,6 +41,7 @@ type Turn struct {
 	keeping sync.Mutex // held while they are stored
 	// budget limits the turn's calls.
 	budget *run.Budget
+	tools  toolset
 }
 
 // Number counts the session's turns from 1.
@@ -80,6 +84,7 @@ func (t *Turn) Run(ctx context.Context) TurnResult {
 		t.tell(Event{Notice: notice})
 	}
 	s.outbox.flush()
+	t.runEndHooks(stop)
 	return TurnResult{Stop: stop, Usage: t.usage, Turn: t.number, Err: err}
 }
 
@@ -111,7 +116,11 @@ func (t *Turn) answer() (StopReason, error) {
 	}
 	l := &loop.Loop{
 		Model: t.model, System: s.system, Conversation: conversation{t}, Calls: t.budget,
-		Host:   func() *run.Host { return s.host(t.number, t.began, t.cancel) },
+		Host: func() *run.Host {
+			h := s.host(t.number, t.began, t.cancel, t.Tools)
+			h.Life = t.life
+			return h
+		},
 		Limits: s.limits, Key: s.cacheKey, Now: s.o.Now, Log: s.o.Log,
 	}
 	return l.Run(t.ctx)

@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +43,8 @@ type Snapshot struct {
 	Mode    fs.FileMode
 	ModTime time.Time
 	Links   uint64
+	// Cached says that the text was in memory and proven to be the present one, so that the file was not read.
+	Cached bool
 }
 
 // Revision is one change of a file: Set is over the text before it, Rev is the revision that it made.
@@ -93,14 +96,55 @@ type Change struct {
 	ForUser bool
 	// Allowed says that a person was shown this change and allowed it.
 	Allowed bool
-	Apply   Apply
-	Files   []FileEdit
+	// Undo says that a call of the session takes earlier changes of the session back.
+	Undo  bool
+	Apply Apply
+	Files []FileEdit
+}
+
+// Makes says that file i is created where the change deletes what is no text before.
+func (c Change) Makes(i int) bool {
+	return c.Files[i].Create && slices.ContainsFunc(c.Files[:i], func(e FileEdit) bool {
+		return e.Path == c.Files[i].Path && e.Delete && e.Entry != File
+	})
+}
+
+// Made is what becomes of a file that is created, worked out and not applied.
+func (e FileEdit) Made() LandedFile {
+	return LandedFile{Path: e.Path, After: e.Edits.Apply(text.Text{}), Set: e.Edits, Created: true, Source: "disk"}
+}
+
+// Entry is what stands at a path.
+type Entry string
+
+// The entries. Of all but a File nothing is edited, and nothing but a move can be undone: a folder is made, removed where it is empty, or
+// moved with what is in it; the others are removed or moved as they are. A link is never followed.
+const (
+	File   Entry = ""      // a file that is text
+	Bytes  Entry = "bytes" // a file that is no text, or too large to be read as one
+	Folder Entry = "folder"
+	Link   Entry = "link"
+)
+
+// Mark distinguishes the states of an entry that is no text, as far as its metadata do.
+func Mark(info fs.FileInfo) string {
+	if info.IsDir() { // it changes with what is in it
+		return "folder"
+	}
+	return fmt.Sprintf("%v %d %d", info.Mode(), info.Size(), info.ModTime().UnixNano())
 }
 
 // FileEdit is the edit of one file: Edits are over Base, the text that the model had seen; Since leads from Base to the
 // file's text at Rev. Commit extends Since to the moment of landing and rebases Edits over all of it in one step.
 type FileEdit struct {
 	Path string
+	// To moves the file to this path, which nothing may have; "" leaves it where it is. What others changed since Base moves
+	// along. A Change that deletes what is at To names that first.
+	To string
+	// Entry is what stands at Path; Was, where it is not "", is its Mark when the caller saw it, and what is something else by then
+	// stays as it is. Was is for all but a File.
+	Entry Entry
+	Was   string
 	// Create says that there is no such file yet; Edits are then over the empty text.
 	Create bool
 	// Delete removes the file if it is unchanged since Base; Edits are then empty.
@@ -118,12 +162,20 @@ type FileEdit struct {
 // Landed is a change as it landed, one entry for each of its files.
 type Landed struct {
 	Files    []LandedFile
-	Warnings []string
+	Warnings []Warning
 }
+
+// Warning is something to know of a file, for the model and a person. Says is the rest of a sentence that begins with the file's
+// name, which whoever tells it knows: it depends on where they stand.
+type Warning struct{ Path, Says string }
 
 // LandedFile is one file's part: Set is over Before and leads to After.
 type LandedFile struct {
-	Path          string
+	// Path is where After is now.
+	Path string
+	// Origin is where the file was before it was moved, "" if it was not.
+	Origin        string
+	Entry         Entry
 	Before, After text.Text
 	Set           text.Set
 	// BeforeVersion is the editor's version of Before, nil where the document was not open.

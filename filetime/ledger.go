@@ -1,8 +1,12 @@
 package filetime
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"tandem/filetime/text"
@@ -45,50 +49,145 @@ type FileTime struct {
 	mu    sync.Mutex
 	views map[string][]*view // the oldest first
 	made  map[string][]made  // the oldest first
+	bytes map[string][sha256.Size]byte
+	sent  map[string]*sent
+}
+
+// sent are the lines of a file that were sent at one revision, sorted and apart, 1-based and half-open.
+type sent struct {
+	rev   uint64
+	lines []span
 }
 
 // New makes the FileTime of a session. observe, which may be nil, is called with each path that the model sees; it must
 // not block.
 func New(files Files, session string, observe func(path string)) *FileTime {
-	return &FileTime{files: files, session: session, observe: observe, views: map[string][]*view{}, made: map[string][]made{}}
+	return &FileTime{
+		files: files, session: session, observe: observe, views: map[string][]*view{}, made: map[string][]made{}, bytes: map[string][sha256.Size]byte{}, sent: map[string]*sent{},
+	}
+}
+
+// ReadBytes records that a file that is no text was put in front of the model; sum is the SHA-256 of its bytes.
+func (f *FileTime) ReadBytes(path string, sum [sha256.Size]byte) {
+	f.mu.Lock()
+	f.bytes[path] = sum
+	f.mu.Unlock()
+	if f.observe != nil {
+		f.observe(path)
+	}
+}
+
+// AssertBytes is Assert for a file that is no text: sum is that of its present bytes. The errors are NOT_READ where the model has not
+// been shown the file, and EDIT_CONFLICT where it was shown other bytes.
+func (f *FileTime) AssertBytes(path string, sum [sha256.Size]byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	was, ok := f.bytes[path]
+	switch {
+	case !ok:
+		return &Error{
+			Code: NotRead, Reason: "not_read", Path: path,
+			Message: fmt.Sprintf("%s has not been read in this session. Read it with read_file, then try again.", path),
+		}
+	case was != sum:
+		return &Error{
+			Code: EditConflict, Reason: "changed", Path: path,
+			Message: fmt.Sprintf("%s was changed since you read it. Nothing was done. Read it again with read_file, then try again.", path),
+		}
+	}
+	return nil
 }
 
 // Read records that lines first to last (1-based, inclusive) of s were sent to the model. Lines of the same text add up.
-func (f *FileTime) Read(s Snapshot, first, last int) {
+func (f *FileTime) Read(s Snapshot, first, last int) { f.read(s, span{first, last + 1}) }
+
+// ReadLines is Read for some lines, in ascending order.
+func (f *FileTime) ReadLines(s Snapshot, lines []int) {
+	var all []span
+	for _, n := range lines {
+		if i := len(all) - 1; i >= 0 && all[i].end == n {
+			all[i].end++
+		} else {
+			all = append(all, span{n, n + 1})
+		}
+	}
+	if len(all) > 0 {
+		f.read(s, all...)
+	}
+}
+
+// read records that ranges of lines were sent.
+func (f *FileTime) read(s Snapshot, lines ...span) {
 	if !s.Exists {
 		return
 	}
-	seen := span{s.Text.LineStart(first - 1), s.Text.Len()}
-	if last < s.Text.LineCount() {
-		seen.end = s.Text.LineStart(last)
-	}
-	if last < first {
-		seen.end = seen.start
+	seen := make([]span, len(lines))
+	for i, l := range lines {
+		seen[i] = span{s.Text.LineStart(l.start - 1), s.Text.Len()}
+		if l.end <= s.Text.LineCount() {
+			seen[i].end = s.Text.LineStart(l.end - 1)
+		}
+		if l.end <= l.start {
+			seen[i].end = seen[i].start
+		}
 	}
 	f.mu.Lock()
 	f.see(s, seen)
+	at := f.sent[s.Path]
+	if at == nil || at.rev != s.Rev {
+		at = &sent{rev: s.Rev}
+		f.sent[s.Path] = at
+	}
+	lines = slices.DeleteFunc(lines, func(l span) bool { return l.end <= l.start })
+	at.lines = joined(append(at.lines, lines...))
 	f.mu.Unlock()
 	if f.observe != nil {
 		f.observe(s.Path)
 	}
 }
 
-func (f *FileTime) see(s Snapshot, seen span) {
+// Sent says that lines first to last of s were sent to the model, and that the file has not changed since.
+func (f *FileTime) Sent(s Snapshot, first, last int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	at := f.sent[s.Path]
+	return at != nil && at.rev == s.Rev && slices.ContainsFunc(at.lines, func(r span) bool { return r.start <= first && last < r.end })
+}
+
+// Since gives what others have changed since the model was last sent the file, which leads to the text of s, and who made the last of
+// the changes. It is empty where they have changed nothing, or the model has seen nothing of the file.
+func (f *FileTime) Since(s Snapshot) (text.Set, Author) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.advance(s.Path, f.views[s.Path])
+	list := f.views[s.Path]
+	if len(list) == 0 || list[len(list)-1].Rev != s.Rev {
+		return nil, User
+	}
+	v := list[len(list)-1]
+	return v.Since, v.Author
+}
+
+func (f *FileTime) see(s Snapshot, seen []span) {
+	bytes := 0
+	for _, r := range seen {
+		bytes += r.end - r.start
+	}
 	f.advance(s.Path, f.views[s.Path])
 	list := f.views[s.Path]
 	for i, v := range list {
 		if v.Rev == s.Rev && len(v.Since) == 0 {
-			v.bytes += seen.end - seen.start
-			v.show(seen)
+			v.bytes += bytes
+			v.show(seen...)
 			f.views[s.Path] = append(slices.Delete(list, i, i+1), v) // an old text that holds again is the newest
 			return
 		}
 	}
-	v := &view{View: View{Text: s.Text, Rev: s.Rev}, bytes: seen.end - seen.start}
+	v := &view{View: View{Text: s.Text, Rev: s.Rev}, bytes: bytes}
 	if n := len(list); n > 0 && list[n-1].Rev == s.Rev {
 		v.shown = carrySpans(list[n-1].shown, list[n-1].Since, false)
 	}
-	v.show(seen)
+	v.show(seen...)
 	f.keep(s.Path, append(list, v))
 }
 
@@ -146,15 +245,26 @@ func (f *FileTime) Assert(now Snapshot, whole bool) ([]View, error) {
 func (f *FileTime) Wrote(l LandedFile) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if l.Origin != "" && l.Applied {
+		rename(f.views, l.Origin, l.Path)
+		rename(f.made, l.Origin, l.Path)
+		rename(f.bytes, l.Origin, l.Path)
+	}
+	if l.Entry != File {
+		return
+	}
 	f.advance(l.Path, f.views[l.Path])
 	list := f.views[l.Path]
+	if l.Origin != "" && l.Applied && len(l.Set) == 0 {
+		return // it says what it said
+	}
 	if !l.Applied {
 		f.expect(l, list)
 		return
 	}
 	after := Snapshot{Path: l.Path, Text: l.After, Rev: l.Rev, Exists: true}
 	if l.Created {
-		f.see(after, span{0, l.After.Len()})
+		f.see(after, []span{{0, l.After.Len()}})
 		return
 	}
 	for _, v := range list {
@@ -173,6 +283,19 @@ func (f *FileTime) Wrote(l LandedFile) {
 	v.show(span{})
 	f.keep(l.Path, append(list, v))
 	f.advance(l.Path, f.views[l.Path])
+}
+
+// rename gives what is known by a path, and by all below it, the path that it was moved to.
+func rename[V any](known map[string]V, from, to string) {
+	moved := map[string]V{}
+	for path, v := range known {
+		if rest, ok := strings.CutPrefix(path, from); ok && (rest == "" || rest[0] == filepath.Separator) {
+			moved[to+rest] = v
+			delete(known, path)
+		}
+	}
+	delete(known, to) // what it took the place of
+	maps.Copy(known, moved)
 }
 
 // expect records a change that the host applies itself: the model believes the text after it, while the file has the
@@ -270,23 +393,30 @@ func (v *view) own(set text.Set) bool {
 	return true
 }
 
-// show adds a span and settles what Whole says.
-func (v *view) show(s span) {
-	if s.end > s.start {
-		v.shown = append(v.shown, s)
+// show adds spans and settles what Whole says.
+func (v *view) show(spans ...span) {
+	for _, s := range spans {
+		if s.end > s.start {
+			v.shown = append(v.shown, s)
+		}
 	}
-	slices.SortFunc(v.shown, func(a, b span) int { return a.start - b.start })
-	merged := v.shown[:0]
-	for _, s := range v.shown {
+	v.shown = joined(v.shown)
+	size := v.Text.Len()
+	v.Whole = size == 0 || len(v.shown) == 1 && v.shown[0].start == 0 && v.shown[0].end == size
+}
+
+// joined sorts spans and joins those that touch.
+func joined(list []span) []span {
+	slices.SortFunc(list, func(a, b span) int { return a.start - b.start })
+	merged := list[:0]
+	for _, s := range list {
 		if n := len(merged); n > 0 && s.start <= merged[n-1].end {
 			merged[n-1].end = max(merged[n-1].end, s.end)
 			continue
 		}
 		merged = append(merged, s)
 	}
-	v.shown = merged
-	size := v.Text.Len()
-	v.Whole = size == 0 || len(merged) == 1 && merged[0].start == 0 && merged[0].end == size
+	return merged
 }
 
 // carrySpans maps spans through a set. What the set inserted is part of them only where own says that it counts.

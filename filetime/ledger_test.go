@@ -194,3 +194,53 @@ func TestF183SeenAgain(t *testing.T) {
 		t.Errorf("%v %+v", err, views)
 	}
 }
+
+// Sent knows the lines that were sent at the present revision, and no others.
+func TestF150Sent(t *testing.T) {
+	s := newShelf("1\n2\n3\n4\n5\n")
+	f := New(s, "me", nil)
+	sent := func(first, last int, want bool) {
+		t.Helper()
+		if got := f.Sent(s.snapshot(), first, last); got != want {
+			t.Errorf("lines %d-%d: %v", first, last, got)
+		}
+	}
+	sent(1, 1, false)
+	f.Read(s.snapshot(), 1, 2)
+	f.Read(s.snapshot(), 4, 4)
+	sent(1, 2, true)
+	sent(2, 2, true)
+	sent(1, 3, false)
+	sent(4, 4, true)
+	f.Read(s.snapshot(), 3, 3)
+	sent(1, 4, true)
+	sent(1, 5, false)
+	s.change(text.Set{{Start: 0, End: 1, New: "x"}}, User, "")
+	sent(2, 2, false)
+	f.Read(s.snapshot(), 2, 2)
+	sent(2, 2, true)
+	sent(1, 1, false)
+}
+
+// Since is what others have done since the last that was sent, and by whom; own edits are none of it.
+func TestR7Since(t *testing.T) {
+	s := newShelf("1\n2\n3\n")
+	f := New(s, "me", nil)
+	if since, _ := f.Since(s.snapshot()); len(since) > 0 {
+		t.Errorf("%v", since)
+	}
+	f.Read(s.snapshot(), 1, 4)
+	s.change(text.Set{{Start: 0, End: 1, New: "own"}}, Agent, "me")
+	if since, _ := f.Since(s.snapshot()); len(since) > 0 {
+		t.Errorf("%v", since)
+	}
+	s.change(text.Set{{Start: 4, End: 5, New: "theirs"}}, Disk, "")
+	since, by := f.Since(s.snapshot())
+	if len(since) != 1 || since[0].New != "theirs" || by != Disk {
+		t.Errorf("%v by %d", since, by)
+	}
+	f.Read(s.snapshot(), 1, 4)
+	if since, _ := f.Since(s.snapshot()); len(since) > 0 {
+		t.Errorf("%v", since)
+	}
+}

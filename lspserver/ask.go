@@ -19,7 +19,6 @@ import (
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/updates"
 	"tandem/lspserver/wire"
-	"tandem/tools/run"
 	"tandem/tools/words"
 )
 
@@ -273,14 +272,9 @@ func (a *answer) take() string {
 	return said
 }
 
-// plainly shows an event in a client without updates: the running call, notices.
+// plainly shows an event in a client without updates: notices.
 func (v *view) plainly(e agent.Event) {
-	switch {
-	case e.Notice != "":
+	if e.Notice != "" {
 		v.s.say(lsp.MessageTypeInfo, failureLine, e.Notice)
-	case e.Call != nil && e.Call.State == run.Executing:
-		if p := v.progress.Load(); p != nil {
-			p.report(v.s.oneLine(e.Call.Title))
-		}
 	}
 }

@@ -19,6 +19,7 @@ type listener struct{ requests []model.Request }
 
 func (l *listener) Open(string) (model.Model, error) { return l, nil }
 func (l *listener) Names() []string                  { return []string{l.Name()} }
+func (*listener) API(string) string                  { return "" }
 func (l *listener) Name() string                     { return "test/listener" }
 
 func (l *listener) Stream(_ context.Context, r model.Request, on func(model.Delta)) (model.Response, error) {

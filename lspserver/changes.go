@@ -48,6 +48,9 @@ func (s *server) listChanges(ctx context.Context, p protocol.ListChangesParams) 
 			URI: workspace.URI(f.Path), Status: f.Status, Additions: f.Diff.Additions, Deletions: f.Diff.Deletions,
 			Unified: f.Diff.Unified, Truncated: f.Diff.Truncated, Hunks: []protocol.ChangedHunk{},
 		}
+		if out.Entry = string(f.Entry); f.Origin != "" {
+			out.From = workspace.URI(f.Origin)
+		}
 		for _, h := range f.Hunks {
 			out.Hunks = append(out.Hunks, protocol.ChangedHunk{
 				ID: h.ID, Range: s.toRange(h.Now, h.Start, h.End), OldText: h.Old, NewText: h.New, Status: h.Status,
@@ -155,13 +158,32 @@ func (s *server) status(ctx context.Context, _ protocol.None) (protocol.StatusRe
 		Store: protocol.StoreState(st.Store), Version: s.o.Version, Clients: 1, Tools: st.Tools, Watcher: st.Watcher,
 		Sandbox:   protocol.SandboxState{Level: st.Sandbox.Name, Reason: st.Sandbox.Reason},
 		Documents: st.Documents, Suspect: st.Suspect, Models: st.Models, Sessions: st.Sessions, Usage: updates.Usage(st.Usage),
+		Cache:   protocol.CacheStats{Hits: st.Hits, Misses: st.Misses},
 		PerTool: []protocol.ToolStats{}, Config: append([]string{}, st.Remarks...),
+	}
+	r.Deferred = protocol.DeferredTools{Names: []string{}, TokensSaved: st.Offer.Saved()}
+	for _, t := range st.Offer.Named {
+		if st.Offer.Deferred(t) {
+			r.Deferred.Names = append(r.Deferred.Names, t.Spec().Name)
+		}
 	}
 	for _, t := range st.PerTool {
 		r.PerTool = append(r.PerTool, protocol.ToolStats(t))
 	}
 	for _, j := range st.Jobs {
 		r.Jobs = append(r.Jobs, protocol.JobState{SessionID: j.Session, JobID: j.ID, Title: j.Title})
+	}
+	for _, p := range st.Plugins {
+		r.Plugins = append(r.Plugins, protocol.PluginState{Folder: p.Folder, ID: p.ID, Tools: p.Tools, Reason: p.Reason})
+	}
+	for _, x := range st.Searched {
+		r.Searched = append(r.Searched, protocol.SearchedRoot(x))
+	}
+	for _, v := range st.Servers {
+		r.MCPServers = append(r.MCPServers, protocol.MCPServerState{
+			SessionID: v.Session, Name: v.Name, Source: v.Source, Proposed: !v.Own && v.Source != "", Command: v.Command,
+			State: v.State.State, Reason: v.Reason, Tools: v.Tools, Held: v.Held, Remarks: v.Remarks,
+		})
 	}
 	return r, nil
 }

@@ -1,9 +1,11 @@
 package lspserver
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	lsp "go.lsp.dev/protocol"
@@ -12,6 +14,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/filetime/text/show"
+	"tandem/lspserver/languages"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
 	"tandem/lspserver/workspace"
@@ -27,11 +30,15 @@ func (e editor) Apply(ctx context.Context, d workspace.Delivery) (applied bool, 
 	switch {
 	case !s.client.plain:
 		path, _ := pathOf(d.URI)
+		old := ""
+		if to, ok := pathOf(d.To); ok {
+			path, old = to, s.b.Short(path)
+		}
 		p.Label = d.Label
 		p.Tandem = &protocol.ApplyEditInfo{
 			SessionID: d.Session, ToolCallID: d.Call, Turn: d.Turn, Save: d.Save,
 			Unified: []protocol.UnifiedDiff{{URI: d.URI, Diff: show.Diff(s.b.Short(path), d.Old, d.New, show.Options{
-				Created: d.Create, Deleted: d.Delete, MaxBytes: s.b.MaxDiff(),
+				Created: d.Create, Deleted: d.Delete, MaxBytes: s.b.MaxDiff(), OldPath: old,
 			}).Unified}},
 		}
 	case !s.client.documents:
@@ -72,11 +79,53 @@ func (e editor) Resync(ctx context.Context, uri string) (string, int32, error) {
 	return clone(r.Text), r.Version, err
 }
 
+// Serves is part of languages.Server: which languages the editor's servers know shows when they are asked.
+func (e editor) Serves(string) bool { return true }
+
+// Ask implements languages.Server by a request to the client.
+func (e editor) Ask(ctx context.Context, r languages.Request) ([]languages.Reply, error) {
+	var answer protocol.EditorRequestResult
+	if r.Running && !r.Open && strings.HasPrefix(r.Method, "textDocument/") {
+		return nil, nil
+	}
+	defer e.s.ws.Asking(r.Path)()
+	err := call(ctx, e.s.conn, protocol.EditorRequest, protocol.EditorRequestParams{
+		URI: workspace.URI(r.Path), Method: r.Method, Params: r.Params(e.s.client.encoding), Resolve: r.Resolve,
+	}, &answer)
+	var coded *wire.Error
+	if errors.As(err, &coded) && coded.Code == wire.CodeMethodNotFound { // it does not answer this method
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := make([]languages.Reply, len(answer.Results))
+	for i, a := range answer.Results {
+		out[i] = languages.Reply{Server: clone(a.Server), Encoding: e.s.client.encoding, Version: a.Version, Result: bytes.Clone(a.Result)}
+		for encoding, name := range positionEncodings {
+			if string(name) == a.PositionEncoding {
+				out[i].Encoding = encoding
+			}
+		}
+	}
+	return out, nil
+}
+
 // workspaceEdit converts a delivery to LSP.
 func (s *server) workspaceEdit(d workspace.Delivery) lsp.WorkspaceEdit {
 	u := uri.URI(d.URI)
-	if d.Delete {
-		return lsp.WorkspaceEdit{DocumentChanges: []lsp.DocumentChange{protocol.NewDeleteFile(u)}}
+	switch {
+	case d.To != "":
+		return lsp.WorkspaceEdit{DocumentChanges: []lsp.DocumentChange{protocol.NewRenameFile(u, uri.URI(d.To))}}
+	case d.Delete:
+		w := lsp.WorkspaceEdit{DocumentChanges: []lsp.DocumentChange{protocol.NewDeleteFile(u)}}
+		if d.Version != nil && !s.client.plain { // what is typed until then keeps the file: an edit of nothing has a version
+			guard := &lsp.TextDocumentEdit{TextDocument: lsp.OptionalVersionedTextDocumentIdentifier{
+				TextDocumentIdentifier: lsp.TextDocumentIdentifier{URI: u}, Version: d.Version,
+			}, Edits: []lsp.TextDocumentEditElement{}}
+			w.DocumentChanges = append([]lsp.DocumentChange{guard}, w.DocumentChanges...)
+		}
+		return w
 	}
 	var w lsp.WorkspaceEdit
 	var note lsp.ChangeAnnotationIdentifier
@@ -123,7 +172,20 @@ func (s *server) editOf(l filetime.Landed, call string) *lsp.WorkspaceEdit {
 		if f.Already {
 			continue
 		}
-		d := workspace.Delivery{URI: workspace.URI(f.Path), Version: f.BeforeVersion, Create: f.Created, Call: call}
+		if f.Entry == filetime.Folder && f.Created {
+			continue // there is no operation for that
+		}
+		if f.Origin != "" {
+			out.DocumentChanges = append(out.DocumentChanges,
+				protocol.NewRenameFile(uri.URI(workspace.URI(f.Origin)), uri.URI(workspace.URI(f.Path))))
+			if len(f.Set) == 0 {
+				continue
+			}
+		}
+		d := workspace.Delivery{URI: workspace.URI(f.Path), Version: f.BeforeVersion, Create: f.Created, Delete: f.Deleted, Call: call}
+		if f.Deleted {
+			d.Version = nil
+		}
 		for _, e := range f.Set {
 			d.Edits = append(d.Edits, workspace.TextEdit{
 				Range: workspace.Range{Start: s.position(f.Before, e.Start), End: s.position(f.Before, e.End)}, New: e.New,

@@ -1,13 +1,16 @@
 package lspserver
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 
 	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/updates"
 	"tandem/lspserver/wire"
+	"tandem/tools"
 	"tandem/tools/run"
 )
 
@@ -59,6 +62,33 @@ func (s *server) resolved(ctx context.Context, id, call string) {
 	notify(s, protocol.SessionResolved, protocol.ResolvedParams{
 		SessionID: id, ToolCallID: call, OptionID: string(option), By: by, AlreadyResolved: true,
 	})
+}
+
+// ToolsChanged sends a notification of each tool to clients that subscribed, those that are gone first.
+func (f face) ToolsChanged(session string, gone, come []tools.Tool) {
+	if !f.s.client.tandem.Events {
+		return
+	}
+	send := func(what string, list []tools.Tool) {
+		for _, t := range list {
+			notify(f.s, protocol.ToolsEvent, protocol.ToolEvent{Type: what, Name: t.Spec().Name, Source: run.Source(t.Spec()), SessionID: session})
+		}
+	}
+	send("unregister", gone)
+	send("register", come)
+}
+
+// Invoke sends the call to the client.
+func (f face) Invoke(ctx context.Context, i backend.Invocation) ([]byte, error) {
+	var answer json.RawMessage
+	err := call(ctx, f.s.conn, protocol.ToolsInvoke, protocol.InvokeToolParams{
+		Name: i.Tool, Arguments: i.Arguments, SessionID: i.Session, CallID: i.Call,
+	}, &answer)
+	var coded *wire.Error
+	if errors.As(err, &coded) && coded.Code == wire.CodeMethodNotFound {
+		return nil, errors.ErrUnsupported
+	}
+	return bytes.Clone(answer), err
 }
 
 // Called sends a notification of each call to clients that subscribed.

@@ -25,8 +25,8 @@ type asked struct {
 	}
 	Tools []struct {
 		Function struct {
-			Name       string
-			Parameters struct{ Type string }
+			Name, Description string
+			Parameters        struct{ Type string }
 		}
 	}
 	Options struct{ Model string }

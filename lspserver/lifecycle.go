@@ -10,6 +10,7 @@ import (
 
 	"tandem/filetime/text"
 	"tandem/lspserver/backend"
+	"tandem/lspserver/languages"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
 	"tandem/lspserver/workspace"
@@ -32,9 +33,9 @@ func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.Init
 		close(s.fetched)
 	}
 	err := s.b.Start(s.conn.Context(), backend.Client{
-		Name: p.ClientInfo.Name, Folders: foldersOf(p), Editor: editor{s}, Features: s.client.features(), Options: []byte(p.InitializationOptions),
+		Name: p.ClientInfo.Name, Locale: locale(p), Folders: foldersOf(p), Editor: editor{s}, Features: s.client.features(), Options: []byte(p.InitializationOptions),
 		Own: !s.client.plain, OwnSection: s.client.tandem.SettingsAreOwn, Lend: s.lender(),
-		AskFolder: s.questions.folder,
+		AskFolder: s.questions.folder, Languages: s.languages(),
 	})
 	if err != nil {
 		return lsp.InitializeResult{}, err
@@ -52,6 +53,14 @@ func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.Init
 		}()
 	}
 	return s.capabilities()
+}
+
+// languages are the editor's language servers, nil if the editor does not ask them for us.
+func (s *server) languages() languages.Server {
+	if !s.client.tandem.EditorRequest {
+		return nil
+	}
+	return editor{s}
 }
 
 // literals are the names, in lower case, of clients that show messages and buttons verbatim, without Markdown: Neovim,
@@ -109,6 +118,7 @@ func (c client) features() workspace.Features {
 	if f.Apply && c.documents {
 		f.Create = slices.Contains(w.WorkspaceEdit.ResourceOperations, lsp.ResourceOperationKindCreate)
 		f.Delete = slices.Contains(w.WorkspaceEdit.ResourceOperations, lsp.ResourceOperationKindDelete)
+		f.Rename = slices.Contains(w.WorkspaceEdit.ResourceOperations, lsp.ResourceOperationKindRename)
 	}
 	return f
 }
@@ -134,6 +144,11 @@ func foldersOf(p lsp.InitializeParams) []string {
 	return out
 }
 
+// positionEncodings are the names of encodings. It is never changed.
+var positionEncodings = map[text.Encoding]lsp.PositionEncodingKind{
+	text.UTF8: lsp.PositionEncodingKindUTF8, text.UTF16: lsp.PositionEncodingKindUTF16, text.UTF32: lsp.PositionEncodingKindUTF32,
+}
+
 func (s *server) capabilities() (lsp.InitializeResult, error) {
 	yes, sync := true, lsp.TextDocumentSyncKindIncremental
 	ours, err := json.Marshal(map[string]any{"tandem": protocol.ServerExperimental{
@@ -142,13 +157,10 @@ func (s *server) capabilities() (lsp.InitializeResult, error) {
 	if err != nil {
 		return lsp.InitializeResult{}, err
 	}
-	encoding := map[text.Encoding]lsp.PositionEncodingKind{
-		text.UTF8: lsp.PositionEncodingKindUTF8, text.UTF16: lsp.PositionEncodingKindUTF16, text.UTF32: lsp.PositionEncodingKindUTF32,
-	}
 	r := lsp.InitializeResult{
 		ServerInfo: lsp.ServerInfo{Name: "tandem", Version: lsp.NewOptional(s.o.Version)},
 		Capabilities: lsp.ServerCapabilities{
-			PositionEncoding: encoding[s.client.encoding],
+			PositionEncoding: positionEncodings[s.client.encoding],
 			TextDocumentSync: &lsp.TextDocumentSyncOptions{
 				OpenClose: &yes, Change: &sync, Save: &lsp.SaveOptions{IncludeText: &yes},
 			},
@@ -183,4 +195,12 @@ func (s *server) initialized(context.Context, lsp.InitializedParams) {
 func (s *server) shutdown(context.Context, protocol.None) (protocol.None, error) {
 	s.b.Shutdown()
 	return protocol.None{}, nil
+}
+
+// locale is the language of the client's user, "" where it does not say.
+func locale(p lsp.InitializeParams) string {
+	if p.Locale == nil {
+		return ""
+	}
+	return *p.Locale
 }

@@ -234,7 +234,7 @@ func TestCaseJ01J02J04J05J07J08J10Malformed(t *testing.T) {
 		if row.want != "?" && !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", row.name, got, want)
 		}
-		if took := time.Since(began); took > 10*time.Second {
+		if took := time.Since(began); took > 30*time.Second {
 			t.Errorf("%s: took %v", row.name, took)
 		}
 	}
@@ -424,7 +424,7 @@ func TestHugeDocuments(t *testing.T) {
 	r.send(b.String())
 	began := time.Now()
 	r.alive(6, 0)
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("%d documents took %v", many, took)
 	}
 	var read struct{ Data string }

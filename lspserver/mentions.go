@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 
+	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
 )
@@ -18,9 +19,9 @@ func (s *server) completeMention(ctx context.Context, p protocol.MentionParams) 
 	limit := min(cmp.Or(max(p.Limit, 0), 20), 200)
 	found, err := s.b.Complete(ctx, p.SessionID, strings.TrimPrefix(p.Prefix, "@"), limit)
 	for _, m := range found {
-		item := protocol.MentionItem{Label: m.Label, Kind: "file", Insert: "@" + m.Insert}
-		if m.Folder {
-			item.Kind = "folder"
+		item := protocol.MentionItem{Label: m.Label, Kind: string(m.Kind), Insert: "@" + m.Insert}
+		if m.Kind == backend.MentionCommand {
+			item.Insert = "/" + m.Insert
 		}
 		out.Items = append(out.Items, item)
 	}

@@ -1,19 +1,24 @@
 package lspserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	lsp "go.lsp.dev/protocol"
 
+	"tandem/filetime/text/show"
 	"tandem/lspserver/protocol"
+	"tandem/tools"
 	"tandem/tools/words"
 )
 
-// progress shows a turn by $/progress: the prompt, in plain clients each call as it begins, and a sentence at the end.
+// progress shows a turn by $/progress: the prompt, each call as it begins and how it gets on, and a sentence at the end.
 // Reports wait until the client has accepted the token. The zero value is for a client without progress.
 type progress struct {
 	notify func(value lsp.LSPAny)
@@ -21,9 +26,13 @@ type progress struct {
 
 	mu     sync.Mutex
 	begun  bool
-	latest string // the report to be sent
-	end    string // the last message, "" before the end
+	latest string      // the report to be sent
+	timer  *time.Timer // sends it; nil while none waits
+	end    string      // the last message, "" before the end
 }
+
+// calm is how long what a call tells of itself waits: the newest goes out then.
+const calm = 200 * time.Millisecond
 
 // newProgress creates the token and begins the progress.
 func (s *server) newProgress(title string) *progress {
@@ -55,11 +64,50 @@ func (p *progress) begin() {
 	}
 }
 
-// report sends one line.
-func (p *progress) report(what string) {
+// running reports a call: its title as it begins, and from then on the last line that it printed, or how far it has come.
+func (p *progress) running(title string, news *tools.Progress) {
+	if p.notify == nil {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.latest = cut(what, shortLine); p.begun && p.end == "" {
+	if news == nil {
+		p.latest = cut(title, shortLine)
+		p.report()
+		return
+	}
+	line := ""
+	for l := range strings.Lines(news.Text) {
+		line = cmp.Or(strings.TrimSpace(show.Visible(strings.TrimSpace(l), false)), line)
+	}
+	switch {
+	case news.Total > 0:
+		line = fmt.Sprintf("%d of %d", news.Value, news.Total)
+	case news.Value > 0:
+		line = strconv.FormatInt(news.Value, 10)
+	}
+	if line == "" {
+		return
+	}
+	p.latest = cut(cut(title, shortLine/2)+": "+line, shortLine)
+	if p.timer == nil {
+		p.timer = time.AfterFunc(calm, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.timer != nil {
+				p.report()
+			}
+		})
+	}
+}
+
+// report sends the report that waits. p.mu is held.
+func (p *progress) report() {
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
+	if p.begun && p.end == "" {
 		p.notify(protocol.ProgressReport(p.latest))
 	}
 }

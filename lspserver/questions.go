@@ -319,9 +319,12 @@ func (q *questions) pagesOf(about run.Question) []page {
 			out = append(out, p)
 		}
 	}
-	why := reasonOf(about)
+	why := show.Visible(about.Judged.Reason, false)
 	if command := about.Plan.Command(); command != "" {
 		lines := []string{counted(command)}
+		if title := about.Plan.Title; !strings.HasPrefix(title, "$ ") { // more than the line itself
+			lines = append(lines, show.Visible(title, false))
+		}
 		for _, l := range about.Plan.Locations {
 			lines = append(lines, "in "+show.Visible(l.Path, false))
 		}
@@ -347,14 +350,6 @@ func (q *questions) pagesOf(about run.Question) []page {
 		add("Allow once", "", q.paged("this is the change", diff, true))
 	}
 	return out
-}
-
-func reasonOf(q run.Question) string {
-	why := show.Visible(q.Judged.Reason, false)
-	if q.Plan.Danger == tools.Dangerous {
-		return strings.TrimPrefix(why+"; this is dangerous", "; ")
-	}
-	return why
 }
 
 // counted describes the size of a command.

@@ -20,7 +20,7 @@ func (s *server) changeRecords(_ context.Context, p protocol.RecordsParams) (pro
 	found, err := s.b.Records(se, path, p.Turn, p.Contents)
 	for _, c := range found {
 		r.Records = append(r.Records, protocol.ChangeRecord{
-			ID: c.ID, FilePath: c.Path, Operation: string(c.Operation), TurnNumber: c.Turn,
+			ID: c.ID, FilePath: c.Path, From: c.Origin, Entry: string(c.Entry), Operation: string(c.Operation), TurnNumber: c.Turn,
 			ToolCallID: c.Call, Time: stamp(c.Time),
 			BeforeHash: c.BeforeHash, AfterHash: c.AfterHash, ContentBefore: c.Before, ContentAfter: c.After,
 		})

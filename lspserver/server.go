@@ -111,6 +111,7 @@ func (s *server) routes(r *wire.Router) {
 	s.changeRoutes(r)
 	s.recordRoutes(r)
 	s.auditRoutes(r)
+	s.deadLetterRoutes(r)
 	s.reviewRoutes(r)
 	handle(r, protocol.Status, s.status)
 	r.Always(protocol.Status.Name)

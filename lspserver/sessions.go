@@ -60,8 +60,9 @@ func coded(err error) error {
 }
 
 func (s *server) newSession(ctx context.Context, p protocol.NewSessionParams) (protocol.NewSessionResult, error) {
-	if len(p.MCPServers) > 0 {
-		return protocol.NewSessionResult{}, invalid("mcpServers are not served by this version; leave the list empty.")
+	servers, err := updates.Servers(p.MCPServers)
+	if err != nil {
+		return protocol.NewSessionResult{}, invalid("%v.", err)
 	}
 	history, err := updates.History(p.Messages)
 	if err != nil {
@@ -73,10 +74,11 @@ func (s *server) newSession(ctx context.Context, p protocol.NewSessionParams) (p
 	case <-time.After(time.Second):
 	case <-ctx.Done():
 	}
-	se, err := s.b.New(backend.NewSession{Cwd: p.Cwd, More: p.AdditionalDirectories, Mode: p.Mode, Model: p.Model, History: history})
+	se, err := s.b.New(backend.NewSession{Cwd: p.Cwd, More: p.AdditionalDirectories, Mode: p.Mode, Model: p.Model, History: history, Servers: servers})
 	if err != nil {
 		return protocol.NewSessionResult{}, err
 	}
+	wire.After(ctx, func() { s.b.Met(se) })
 	return s.setup(se), nil
 }
 
@@ -101,12 +103,13 @@ func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(contex
 	if err != nil {
 		return nil, err
 	}
-	if len(p.Tools) > 0 {
-		return nil, invalid("tools of a single turn are not served by this version; leave the list empty.")
+	specs, err := toolSpecs(p.Tools)
+	if err != nil {
+		return nil, err
 	}
 	title := updates.Title(p.Prompt)
 	run, err := s.b.Prompt(se, backend.Prompt{
-		Blocks: updates.Blocks(p.Prompt), Title: title, Model: p.Model, Attention: attentionOf(p.Meta),
+		Blocks: updates.Blocks(p.Prompt), Title: title, Model: p.Model, Tools: specs, Attention: attentionOf(p.Meta),
 	})
 	if err != nil {
 		return nil, err
@@ -189,7 +192,7 @@ func (s *server) setModel(_ context.Context, p protocol.SetModelParams) (protoco
 	if err != nil {
 		return protocol.Empty{}, err
 	}
-	return protocol.Empty{}, backend.Refused(se.SetModel(p.Model))
+	return protocol.Empty{}, s.b.SetModel(se, p.Model)
 }
 
 func (s *server) closeSession(_ context.Context, p protocol.SessionParams) (protocol.Empty, error) {

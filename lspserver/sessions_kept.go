@@ -7,6 +7,7 @@ import (
 
 	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
+	"tandem/lspserver/wire"
 )
 
 func infoOf(i backend.Info) protocol.SessionInfo {
@@ -44,6 +45,7 @@ func (s *server) loadSession(ctx context.Context, p protocol.LoadSessionParams) 
 	if err != nil {
 		return protocol.NewSessionResult{}, err
 	}
+	wire.After(ctx, func() { s.b.Met(se) })
 	return s.setup(se), nil
 }
 

@@ -45,6 +45,7 @@ func (m models) Open(name string) (model.Model, error) {
 }
 
 func (m models) Names() []string { return nil }
+func (models) API(string) string { return "" }
 
 func ended() (model.Response, error) { return model.Response{Stop: model.StopEnd}, nil }
 

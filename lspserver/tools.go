@@ -1,7 +1,9 @@
 package lspserver
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"slices"
 
@@ -11,7 +13,6 @@ import (
 	"tandem/filetime/text/show"
 	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
-	"tandem/lspserver/updates"
 	"tandem/lspserver/wire"
 	"tandem/lspserver/workspace"
 	"tandem/tools"
@@ -21,7 +22,10 @@ import (
 func (s *server) toolRoutes(r *wire.Router) {
 	handle(r, protocol.ToolsList, s.listTools)
 	handle(r, protocol.ToolsGet, s.getTool)
+	handle(r, protocol.ToolsSearch, s.searchTools)
 	handle(r, protocol.ToolsCall, s.callTool)
+	handleInOrder(r, protocol.ToolsRegister, s.registerTools)
+	handleInOrder(r, protocol.ToolsUnregister, s.unregisterTools)
 	handle(r, protocol.ToolsBatch, s.batchTools)
 	handle(r, protocol.ToolsAssess, s.assess)
 	handle(r, protocol.PermissionsList, s.listRules)
@@ -29,17 +33,13 @@ func (s *server) toolRoutes(r *wire.Router) {
 }
 
 func (s *server) listTools(_ context.Context, p protocol.ListToolsParams) (protocol.ListToolsResult, error) {
-	drops := s.b.Drops
-	if p.SessionID != "" {
-		se, err := s.b.Find(p.SessionID)
-		if err != nil {
-			return protocol.ListToolsResult{}, err
-		}
-		drops = se.Drops
+	of, err := s.toolsOf(p.SessionID)
+	if err != nil {
+		return protocol.ListToolsResult{}, err
 	}
-	set := s.b.Tools()
+	set := of.set
 	if p.Provider != "" {
-		set = set.Narrow(tools.ForProvider(p.Provider))
+		set = s.b.Tools().Narrow(tools.ForProvider(p.Provider, s.b.API(p.Provider)))
 	}
 	list := set.List()
 	if p.IncludeDisabled {
@@ -53,39 +53,86 @@ func (s *server) listTools(_ context.Context, p protocol.ListToolsParams) (proto
 			p.ReadOnly != nil && *p.ReadOnly != spec.Kind.ReadOnly():
 			continue
 		}
-		info := toolInfo(set, t)
-		if stage, _ := drops(spec); stage != "" && info.Enabled {
-			if !p.IncludeDisabled {
-				continue
-			}
+		info := toolInfo(set, of.offer, t)
+		if stage, _ := of.drops(t); stage != "" && info.Enabled {
 			info.Enabled, info.DisabledBy = false, stage
+		}
+		if info.Enabled && of.offer.Hides(t) && !p.IncludeDeferred || !info.Enabled && !p.IncludeDisabled {
+			continue
 		}
 		r.Tools = append(r.Tools, info)
 	}
 	if p.Explain {
-		r.Dropped = droppedOf(set, drops)
+		r.Dropped = droppedOf(set, of.drops)
 	}
 	return r, nil
 }
 
+// onOffer is a set, what a request shows of it, and what says at which stage a tool is left out of that and why.
+type onOffer struct {
+	set   *tools.Set
+	offer tools.Offer
+	drop  func(tools.Spec) (stage, reason string)
+}
+
+// drops says too that tool_search is of no use where nothing is deferred.
+func (o onOffer) drops(t tools.Tool) (stage, reason string) {
+	stage, reason = o.drop(t.Spec())
+	if stage == "" && t.Spec().Name == tools.ToolSearch && !slices.Contains(o.offer.Full, t) {
+		return "pool", "no tool is deferred"
+	}
+	return stage, reason
+}
+
+// toolsOf gives the tools of a session, of all sessions where id is "".
+func (s *server) toolsOf(id string) (onOffer, error) {
+	if id == "" {
+		return onOffer{s.b.Tools(), s.b.Offer(), s.b.Drops()}, nil
+	}
+	se, err := s.b.Find(id)
+	if err != nil {
+		return onOffer{}, err
+	}
+	return onOffer{se.Tools(), se.Offer(), se.Drops}, nil
+}
+
 func (s *server) getTool(_ context.Context, p protocol.GetToolParams) (*protocol.ToolInfo, error) {
-	set := s.b.Tools()
-	t := set.Get(p.Name)
+	of, err := s.toolsOf(p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	t := of.set.Get(p.Name)
 	if t == nil {
 		return nil, nil
 	}
-	info := toolInfo(set, t)
+	info := toolInfo(of.set, of.offer, t)
 	return &info, nil
 }
 
+// searchTools finds tools, those that are deferred too.
+func (s *server) searchTools(_ context.Context, p protocol.SearchToolsParams) (protocol.SearchToolsResult, error) {
+	r := protocol.SearchToolsResult{Tools: []protocol.ToolInfo{}}
+	of, err := s.toolsOf(p.SessionID)
+	if err != nil {
+		return r, err
+	}
+	if p.Limit < 0 {
+		return r, invalid("limit must be >= 0, got %d", p.Limit)
+	}
+	found, _ := tools.Find(of.offer.All(), p.Query, cmp.Or(p.Limit, 5))
+	for _, t := range found {
+		r.Tools = append(r.Tools, toolInfo(of.set, of.offer, t))
+	}
+	return r, nil
+}
+
 // droppedOf says which tools are not offered: those that views of the set leave out, and those that are always refused.
-func droppedOf(set *tools.Set, drops func(tools.Spec) (stage, reason string)) (out []protocol.DroppedTool) {
+func droppedOf(set *tools.Set, drops func(tools.Tool) (stage, reason string)) (out []protocol.DroppedTool) {
 	for _, t := range set.All() {
-		spec := t.Spec()
-		d := protocol.DroppedTool{Name: spec.Name}
-		if by := set.DroppedBy(spec.Name); by != "" {
+		d := protocol.DroppedTool{Name: t.Spec().Name}
+		if by := set.DroppedBy(d.Name); by != "" {
 			d.Stage, d.Reason = "enabled", "it is disabled by "+by
-		} else if d.Stage, d.Reason = drops(spec); d.Stage == "" {
+		} else if d.Stage, d.Reason = drops(t); d.Stage == "" {
 			continue
 		}
 		out = append(out, d)
@@ -94,14 +141,14 @@ func droppedOf(set *tools.Set, drops func(tools.Spec) (stage, reason string)) (o
 }
 
 // toolInfo describes a tool of a set.
-func toolInfo(set *tools.Set, t tools.Tool) protocol.ToolInfo {
+func toolInfo(set *tools.Set, offer tools.Offer, t tools.Tool) protocol.ToolInfo {
 	spec := t.Spec()
 	info := protocol.ToolInfo{
-		Name: spec.Name, Aliases: spec.Aliases, Title: spec.Name, Kind: string(spec.Kind), Category: spec.Category,
-		Description: spec.Description, Parameters: t.Schema().JSON(), ReadOnly: spec.Kind.ReadOnly(),
+		Name: spec.Name, Aliases: spec.Aliases, Title: cmp.Or(spec.Title, spec.Name), Kind: string(spec.Kind), Category: spec.Category,
+		Description: offer.Description(t), Parameters: t.Schema().JSON(), ReadOnly: spec.Kind.ReadOnly(),
 		ConcurrencySafe: spec.Together == tools.WithReads, Destructive: !spec.NotDestructive, Danger: string(spec.Danger),
 		PermissionClass: string(spec.Class), Interrupt: "cancel", InputStreaming: spec.InputStreaming,
-		Providers: spec.Providers, Source: backend.Source(spec), Enabled: true,
+		Providers: spec.Providers, Source: run.Source(spec), Deferred: offer.Deferred(t), Enabled: true,
 	}
 	if spec.Block {
 		info.Interrupt = "block"
@@ -165,7 +212,11 @@ func (s *server) toolResult(r tools.Result) protocol.ToolResult {
 	if d := r.Denial; d != nil {
 		out.Denial = &protocol.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: d.Source}
 	}
-	out.Content = updates.Parts(&r)
+	for _, p := range r.Parts {
+		out.Content = append(out.Content, protocol.ContentPart{
+			Type: string(p.Kind), Text: p.Text, MediaType: p.MIMEType, Name: p.Name, Data: base64.StdEncoding.EncodeToString(p.Data),
+		})
+	}
 	if l := r.Landed; l != nil {
 		out.Edit = s.editOf(*l, r.Call)
 		applied := len(l.Files) > 0
@@ -222,8 +273,8 @@ func (s *server) diffWithHunks(d show.File, after text.Text) protocol.FileDiff {
 
 func metaOf(m tools.Meta) *protocol.ResultMeta {
 	out := &protocol.ResultMeta{
-		EffectiveArgs: m.EffectiveArgs, Coerced: m.Coerced, Source: m.Source, Version: m.Version, Attempts: m.Attempts,
-		Tier: m.Tier, RebasedOver: m.RebasedOver,
+		EffectiveArgs: m.EffectiveArgs, Coerced: m.Coerced, Source: m.Source, Version: m.Version, Cache: m.Cache, Attempts: m.Attempts,
+		Tier: m.Tier, RebasedOver: m.RebasedOver, Output: m.Output,
 	}
 	for _, p := range m.Modified {
 		out.Modified = append(out.Modified, workspace.URI(p))

@@ -504,8 +504,8 @@ func TestPartsOnTheWire(t *testing.T) {
 		Content json.RawMessage `json:"content"`
 	}
 	r.ask("tandem/tools/call", map[string]any{"sessionId": s, "callId": "c", "name": "show", "arguments": map[string]any{}}, &raw)
-	equal(t, "content", string(raw.Content), `[{"type":"text","text":"A caption."},{"type":"image","mimeType":"image/png","data":"cG5n"},`+
-		`{"type":"resource","resource":{"uri":"tandem:c/part/2","blob":"cGRm","mimeType":"application/pdf"}}]`)
+	equal(t, "content", string(raw.Content), `[{"type":"text","text":"A caption."},{"type":"image","mediaType":"image/png","data":"cG5n"},`+
+		`{"type":"document","mediaType":"application/pdf","name":"a.pdf","data":"cGRm"}]`)
 	r.end()
 }
 
@@ -513,7 +513,7 @@ func TestF220TraceOfADispatch(t *testing.T) {
 	r := start(t, conformance.Options{Ask: func(int, conformance.Ask) string { return "reject_once" }}, options(nil))
 	r.write("a.txt", "one\n")
 	s := r.session(map[string]any{"mode": "auto"})
-	stages := []string{"resolve", "normalise", "validate", "needs", "policy", "plan", "permission", "execute"}
+	stages := []string{"resolve", "normalise", "validate", "before-hooks", "needs", "policy", "plan", "permission", "claim", "execute"}
 	for _, c := range []struct {
 		name, args, err, last string
 	}{
@@ -530,7 +530,7 @@ func TestF220TraceOfADispatch(t *testing.T) {
 		}
 		equal(t, c.name, got.Error, c.err)
 		want := slices.Clone(stages[:slices.Index(stages, c.last)+1])
-		sameList(t, c.name+" "+c.args, trace, append(want, "truncate", "record", "audit", "emit")...)
+		sameList(t, c.name+" "+c.args, trace, append(want, "after-hooks", "truncate", "record", "syntax", "audit", "emit")...)
 		if untraced := r.call(s, c.name, c.args); untraced.Meta.Trace != nil {
 			t.Errorf("%s: a trace that was not requested", c.name)
 		}

@@ -7,6 +7,7 @@ import (
 	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/updates"
+	"tandem/tools/run"
 )
 
 // view implements backend.View by messages to the client.
@@ -26,7 +27,8 @@ func (f face) View(se *backend.Session) backend.View {
 			notify(s, protocol.SessionUpdate, protocol.UpdateParams{SessionID: id, Update: u})
 		},
 		Waiting: s.conn.Backlog, MaxDiff: s.b.MaxDiff, Jobs: func() []protocol.JobState { return updates.Jobs(se.Session) },
-		Guard: func(fn func()) { s.b.Guard("updates", fn) },
+		Commands: func() []protocol.Command { return updates.Commands(se.Session) },
+		Guard:    func(fn func()) { s.b.Guard("updates", fn) },
 	})}
 }
 
@@ -40,6 +42,11 @@ func (v *view) On(e agent.Event) {
 		return
 	}
 	v.answer.on(e)
+	if e.Call != nil && e.Call.State == run.Executing {
+		if p := v.progress.Load(); p != nil {
+			p.running(v.s.oneLine(e.Call.Title), e.Call.Progress)
+		}
+	}
 	if v.s.client.plain {
 		v.plainly(e)
 		return

@@ -13,13 +13,18 @@ import (
 const unused = 30 * 24 * time.Hour
 
 // cache gives the folder in which a confined command keeps what it can make or download again, "" for none. What a command puts
-// there runs in later ones, so those of other workspaces have another folder.
+// there runs in later ones, so those of other workspaces have another folder, and so has what is confined to ReadOnly: nothing of it
+// runs where the workspace may be written.
 func (l *Local) cache(c Command) string {
-	if l.Cache == "" || c.Profile == ReadOnly || c.Surroundings.Paths == nil {
+	if l.Cache == "" || c.Profile == ReadOnly && c.Keeps == "" || c.Surroundings.Paths == nil {
 		return ""
 	}
-	c.Surroundings.Paths.prepare()
-	key := sha256.Sum256([]byte(strings.Join(c.Surroundings.Paths.write, "\x00")))
+	of := c.Keeps
+	if c.Profile != ReadOnly {
+		c.Surroundings.Paths.prepare()
+		of = strings.Join(c.Surroundings.Paths.write, "\x00")
+	}
+	key := sha256.Sum256([]byte(of))
 	dir, now := filepath.Join(l.Cache, hex.EncodeToString(key[:8])), time.Now()
 	if os.MkdirAll(dir, 0o700) != nil || os.Chtimes(dir, now, now) != nil {
 		return ""

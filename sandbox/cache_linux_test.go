@@ -46,6 +46,30 @@ func TestCaseS04Caches(t *testing.T) {
 		if o := s.does(t, ReadOnly, "touch "+cache+"/x"); o.ExitCode == 0 {
 			t.Error("a command that only reads writes a cache")
 		}
+		reads := func(s *suite, keeps, line string) string {
+			c := bash(line)
+			c.Profile, c.Dir, c.Surroundings, c.Keeps = ReadOnly, s.folder, s.in, keeps
+			p, err := s.start(t.Context(), c, s.level)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.TrimSpace(p.Wait().Stdout)
+		}
+		own := reads(s, "a server", "touch $XDG_CACHE_HOME/x && echo $XDG_CACHE_HOME")
+		if filepath.Dir(own) != s.Cache || own == cache || !there(own+"/x") {
+			t.Errorf("what only reads and keeps something has the cache %q", own)
+		}
+		if at := reads(s, "a server", "ls $XDG_CACHE_HOME/x; touch "+s.folder.path+"/y "+cache+"/y "+s.Cache+"/y"); at != own+"/x" ||
+			there(s.folder.path+"/y") || there(cache+"/y") || there(s.Cache+"/y") {
+			t.Errorf("the next of that name finds %q", at)
+		}
+		if at := reads(s, "another", "touch "+own+"/y; echo $XDG_CACHE_HOME"); at == own || there(own+"/y") {
+			t.Errorf("another name has the cache %q", at)
+		}
+		if at := reads(s, "", "touch "+own+"/y; echo $XDG_CACHE_HOME"); filepath.Dir(at) == s.Cache || there(own+"/y") {
+			t.Errorf("without a name it is %q", at)
+		}
+		s.blocked(t, "touch "+own+"/y")
 		s.Cache = "" // then it is among the temporary files
 		s.may(t, `mkdir -p $XDG_CACHE_HOME && test $XDG_CACHE_HOME = $TMPDIR/cache`)
 		other := newSuite(t, s.level)

@@ -61,49 +61,67 @@ func (c Class) String() string {
 // Unlisted says that searches and lists omit files of the class.
 func (c Class) Unlisted() bool { return c.Is(Secret) }
 
-// row is one row of the table: one name or several consecutive ones, in lower case, at any depth, and all that lies below.
-// A name may end in *. Rows with home apply directly in the home folder only.
+// row is one row of the table: one name or several consecutive ones, in lower case, and all that lies below. A name may
+// begin or end in *, which stands for any characters.
 type row struct {
 	names []string
 	class Class
-	home  bool
+	in    place
 }
 
-// table indexes the rows by their first name, by the prefix before *, and by the 8.3 name (DOS) of the first name.
+// place is where a row applies: at any depth, or directly in one folder only.
+type place uint8
+
+const (
+	anywhere place = iota
+	inHome         // the home folder of a user
+	inEtc          // the settings of the system
+)
+
+// depths say how many names the folder of each place has that a path lies below, -1 where it lies below none.
+type depths [inEtc + 1]int
+
+// nowhere is the depths of a path that lies below no place.
+var nowhere = depths{-1, -1, -1}
+
+// holds says that a row of a place applies to the i-th name of a path.
+func (d depths) holds(in place, i int) bool { return in == anywhere || d[in] == i }
+
+// table indexes the rows by their first name, and by its 8.3 name (DOS). open are the rows whose first name has a *.
 type table struct {
 	exact, short map[string][]row
-	prefix       []row
+	open         []row
 }
 
 var classes = sync.OnceValue(func() *table {
 	t := &table{exact: map[string][]row{}, short: map[string][]row{}}
-	add := func(class Class, home bool, patterns string) {
+	add := func(class Class, in place, patterns string) {
 		for _, p := range strings.Fields(patterns) {
-			r := row{strings.Split(p, "/"), class, home}
-			if first := r.names[0]; strings.HasSuffix(first, "*") {
-				t.prefix = append(t.prefix, r)
+			r := row{strings.Split(p, "/"), class, in}
+			if first := r.names[0]; strings.Contains(first, "*") {
+				t.open = append(t.open, r)
 			} else {
 				t.exact[first] = append(t.exact[first], r)
 				t.short[shortened(first)] = append(t.short[shortened(first)], r)
 			}
 		}
 	}
-	add(Own, false, ".git .tandem")
+	add(Own, anywhere, ".git .tandem")
 	// Files that programs execute without a question: hooks, settings of editors and agents, jobs, shells, package
 	// managers; and instructions for models.
-	add(LaterCode, false, `.gitmodules .gitconfig .husky .githooks .pre-commit-config.yaml lefthook.yml .lefthook.yml
-		.vscode .idea .zed .fleet .helix .cursor .cursorrules .windsurf .windsurfrules .claude .claude.json .gemini .codex .continue
+	add(LaterCode, anywhere, `.gitmodules .gitconfig .husky .githooks .pre-commit-config.yaml lefthook.yml .lefthook.yml
+		*.code-workspace .vscode .idea .zed .fleet .helix .cursor .cursorrules .windsurf .windsurfrules .claude .claude.json .gemini .codex .continue
 		.aider.conf.yml .mcp.json .devcontainer .devcontainer.json
 		.github/workflows .github/actions .gitlab-ci.yml .circleci .travis.yml
-		.envrc .direnv .tool-versions .mise.toml mise.toml .mise .asdfrc
+		.envrc .envrc.* .direnv .tool-versions .mise.toml mise.toml .mise .asdfrc
 		.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .cshrc .tcshrc
 		.login .kshrc .inputrc .xprofile .xinitrc .xsession .pam_environment .config/fish .config/autostart .config/systemd .local/bin
 		.nvim.lua .nvimrc .vimrc .gvimrc .exrc .vim .config/nvim .config/helix .config/zed .emacs .emacs.d .dir-locals.el .dir-locals-2.el
-		.editorconfig .npmrc .yarnrc* .pnpmfile.cjs .pypirc pip.conf .cargo/config .cargo/config.toml .ripgreprc .gdbinit .lldbinit
+		.editorconfig .npmrc .yarnrc* .pnpmfile.cjs .pypirc pip.conf .cargo/config .cargo/config.toml .bazelrc sitecustomize.py usercustomize.py .ripgreprc .gdbinit .lldbinit
 		agents.md agents.override.md claude.md claude.local.md gemini.md .github/copilot-instructions.md`)
-	add(Secret, false, `.env .env.* .netrc _netrc .git-credentials .pgpass .ssh .gnupg .aws .azure .kube .docker .password-store
+	add(Secret, anywhere, `.env .env.* .netrc _netrc .git-credentials .pgpass .ssh .gnupg .aws .azure .kube .docker .password-store
 		.config/gcloud .config/gh .vault-token id_rsa id_rsa.* id_dsa id_dsa.* id_ecdsa id_ecdsa.* id_ed25519 id_ed25519.*`)
-	add(Secret, true, `.npmrc .pypirc .yarnrc* .mozilla .thunderbird .config/google-chrome .config/chromium .config/microsoft-edge
+	add(Secret, inHome, `.npmrc .pypirc .yarnrc* .mozilla .thunderbird .config/google-chrome .config/chromium .config/microsoft-edge
 		.config/bravesoftware .config/code/user/globalstorage .local/share/keyrings .xauthority .iceauthority
 		.config/git/credentials .config/hub .config/glab-cli .config/github-copilot .subversion/auth
 		.claude.json .claude/.credentials.json .codex/auth.json .gemini/oauth_creds.json .huggingface .cache/huggingface/token
@@ -119,13 +137,19 @@ var classes = sync.OnceValue(func() *table {
 		library/keychains library/cookies library/safari
 		.my.cnf .authinfo .authinfo.gpg .msmtprc .config/msmtp .bitcoin .ethereum .electrum
 		.bash_history .zsh_history .python_history .node_repl_history .psql_history .mysql_history .sqlite_history`)
-	add(Internal, true, `.config/tandem .local/state/tandem`)
+	// What only the system's administrator may read. A .git is a record of all of it (etckeeper).
+	add(Secret, inEtc, `shadow shadow- gshadow gshadow- master.passwd opasswd security/opasswd sudoers sudoers.d doas.conf
+		ssh/ssh_host_* ssl/private pki/tls/private pki/ca-trust/private letsencrypt/archive letsencrypt/keys letsencrypt/accounts
+		krb5.keytab krb5kdc wireguard ipsec.secrets ipsec.d/private swanctl/private openvpn ppp/chap-secrets ppp/pap-secrets
+		wpa_supplicant networkmanager/system-connections netplan credstore credstore.encrypted
+		sssd/sssd.conf libvirt/secrets samba/private exim4/passwd.client postfix/sasl_passwd* mysql/debian.cnf .git`)
+	add(Internal, inHome, `.config/tandem .local/state/tandem`)
 	return t
 })
 
-// classOf is the class of a clean absolute path by its names. home is how many of them are the home folder's, -1 if the
-// path is not below that, and root how many are the root's: a root is not later-code by the name of a folder above it.
-func classOf(names []string, home, root int) (class Class) {
+// classOf is the class of a clean absolute path by its names. below says in which places the path lies, and root how many names are
+// the root's: a root is not later-code by the name of a folder above it.
+func classOf(names []string, below depths, root int) (class Class) {
 	t := classes()
 	for i, name := range names {
 		name = folded(name)
@@ -133,13 +157,13 @@ func classOf(names []string, home, root int) (class Class) {
 		if stem, ok := shortName(name); ok {
 			rows = append(slices.Clone(rows), t.short[stem]...)
 		}
-		for _, r := range t.prefix {
-			if strings.HasPrefix(name, strings.TrimSuffix(r.names[0], "*")) && !example(name) {
+		for _, r := range t.open {
+			if matches(r.names[0], name) {
 				rows = append(slices.Clone(rows), r)
 			}
 		}
 		for _, r := range rows {
-			if !class.Is(r.class) && !(r.home && i != home) && !(r.class == LaterCode && i+len(r.names) <= root) && r.follows(names[i:]) {
+			if !class.Is(r.class) && below.holds(r.in, i) && !(r.class == LaterCode && i+len(r.names) <= root) && r.follows(names[i:]) {
 				class |= r.class
 			}
 		}
@@ -153,11 +177,18 @@ func (r row) follows(names []string) bool {
 		return false
 	}
 	for i, want := range r.names[1:] {
-		if folded(names[i+1]) != want {
+		if !matches(want, folded(names[i+1])) {
 			return false
 		}
 	}
 	return true
+}
+
+// matches says that a folded name is the one that a row wants.
+func matches(want, name string) bool {
+	begin, begins := strings.CutSuffix(want, "*")
+	end, ends := strings.CutPrefix(want, "*")
+	return name == want || (begins && strings.HasPrefix(name, begin) || ends && strings.HasSuffix(name, end)) && !example(name)
 }
 
 // example says by the ending that a file has no keys although it is named like one that has.

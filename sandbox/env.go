@@ -78,6 +78,18 @@ var caches = [][2]string{
 // where it is.
 var installed = [][2]string{{"PLAYWRIGHT_BROWSERS_PATH", "ms-playwright"}, {"COREPACK_HOME", "node/corepack"}}
 
+// toolchains are the folders in an environment in which tools are installed, or what they have downloaded.
+func toolchains(env []string) (folders []string) {
+	for _, name := range []string{"GOPATH", "GOMODCACHE", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "PLAYWRIGHT_BROWSERS_PATH", "COREPACK_HOME"} {
+		for _, at := range filepath.SplitList(lookup(env, name)) {
+			if filepath.IsAbs(at) {
+				folders = append(folders, at)
+			}
+		}
+	}
+	return folders
+}
+
 // goProxy is what go asks for modules where a person has set nothing.
 const goProxy = "https://proxy.golang" + ".org,direct"
 

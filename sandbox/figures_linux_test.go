@@ -66,7 +66,7 @@ func TestFiguresSurvivors(t *testing.T) {
 				if o.TimedOut == scenarios[name].ends { // Left counts those that die slowly on a busy machine too
 					t.Errorf("%+v", o)
 				}
-				must(t, l.r.SetReadDeadline(time.Now().Add(2*time.Second)))
+				must(t, l.r.SetReadDeadline(time.Now().Add(20*time.Second)))
 				said, err := io.ReadAll(l.r)
 				mu.Lock()
 				defer mu.Unlock()
@@ -94,7 +94,7 @@ func TestFiguresSurvivors(t *testing.T) {
 			slices.Sort(late)
 			t.Logf("uid %d, level %s: %d survivors in %d runs of %d scenarios, of which %d did not come to begin; %d needed the grace; after time and grace p50 %v, p99 %v, last %v",
 				os.Getuid(), level, left, runs, len(scenarios), idle, len(late), quantile(late, 50), quantile(late, 99), quantile(late, 100))
-			if last := quantile(late, 100); last > 2*time.Second {
+			if last := quantile(late, 100); last > 10*time.Second {
 				t.Errorf("it returns %v late", last)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,8 +45,8 @@ type Local struct {
 	found   map[string]string   // programs
 	outside map[string][]string // folders, by the roots that they do not lie in
 
-	probing sync.Once
-	level   Level
+	probing sync.Mutex // guards level
+	level   Level      // the zero value is not known yet
 
 	tidied sync.Once
 	system system // what starts commands here
@@ -53,10 +54,28 @@ type Local struct {
 
 var _ Runner = (*Local)(nil)
 
-// Level tries the sandbox out, once.
+// Level tries the sandbox out, once. It is LevelNone from then on that a command could not be confined and a new trial has failed too.
 func (l *Local) Level() Level {
-	l.probing.Do(func() { l.level = l.probe() })
+	l.probing.Lock()
+	defer l.probing.Unlock()
+	if l.level.Name == "" {
+		l.level = l.probe()
+	}
 	return l.level
+}
+
+// doubt tries the sandbox out again after it has failed at a command. Where the trial succeeds, it was about that command alone. A lower
+// level is no way out: nobody was told that commands run at it.
+func (l *Local) doubt(level string, failure error) {
+	l.probing.Lock()
+	defer l.probing.Unlock()
+	if l.level.Name != level { // it was found out already
+		return
+	}
+	if err := l.again(level); err != nil {
+		l.level = Level{LevelNone, "commands run with all the rights of this user: the level " + level + " was to be had when Tandem started, and " +
+			"has failed since (" + failure.Error() + "), also at a new trial (" + err.Error() + "). It is not tried again before Tandem starts anew", true}
+	}
 }
 
 // Close ends the processes that wait for the next command. It may be called at any time, and Local used again.
@@ -80,7 +99,11 @@ func (l *Local) Start(ctx context.Context, c Command) (Process, error) {
 			return nil, fmt.Errorf("cannot start %s: %w: %s", c.Argv[0], ErrNotConfined, level.Reason)
 		}
 	}
-	return l.start(ctx, c, level.Name)
+	p, err := l.start(ctx, c, level.Name)
+	if errors.Is(err, ErrNotConfined) {
+		l.doubt(level.Name, err)
+	}
+	return p, err
 }
 
 // start starts a command at a level, which is LevelNone for Unconfined alone.
@@ -100,7 +123,11 @@ func (l *Local) start(ctx context.Context, c Command, level string) (Process, er
 		cache = l.cache(c)
 		env = redirected(env, cmp.Or(cache, filepath.Join(temp, "cache")), proxyURL(c.Profile, level, keeper.ProxyAddress),
 			func(name string) bool { return l.named(in, name) })
-		in.Path = slices.Concat(in.Path, l.folders(in.Roots))
+		in.Path = slices.Concat(in.Path, l.folders(in.Roots), toolchains(env))
+	}
+	for _, g := range c.Given {
+		name, _, _ := strings.Cut(g, "=")
+		env = append(set(env, name, ""), g)
 	}
 	env = append(env[:len(env):len(env)], "PWD="+c.Dir.path)
 	out, err := capture(c)

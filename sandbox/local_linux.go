@@ -128,13 +128,13 @@ func (s *system) start(ctx context.Context, l launch) (child, error) {
 	}
 }
 
-// bounds are what a command is confined to. Keepers are of one kind for the same profile and the same folders.
+// bounds are what a command is confined to. Keepers are of one kind for the same profile and the same folders, that of caches included.
 func (s *system) bounds(l launch) (kind string, b *keeper.Bounds) {
 	b = &keeper.Bounds{
 		Policy: policy(l.profile, l.in, l.dir.path, l.level == LevelFull, s.temp(l.level), l.cache),
 		Marks:  map[string]keeper.Mark{},
 	}
-	kind = fmt.Sprintf("%v %s %q", l.profile, l.level, l.in.Hosts)
+	kind = fmt.Sprintf("%v %s %q %q", l.profile, l.level, l.in.Hosts, l.cache)
 	if l.in.Paths == nil {
 		return kind, b
 	}

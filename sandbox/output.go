@@ -1,6 +1,9 @@
 package sandbox
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // Kept is what is kept of an output: its head, and a ring with its tail. NewKept makes one. It may not be called concurrently.
 type Kept struct {
@@ -9,7 +12,7 @@ type Kept struct {
 	ring  []byte
 	start int // of the oldest byte in a full ring
 	lost  int64
-	chars int64 // that began in everything that was written
+	lines int64 // that ended in everything that was written
 }
 
 // NewKept keeps size bytes, half of them of the beginning.
@@ -17,7 +20,7 @@ func NewKept(size int) *Kept { return &Kept{half: max(1, size/2)} }
 
 // Write takes what comes next.
 func (k *Kept) Write(p []byte) {
-	k.chars += begun(p)
+	k.lines += int64(bytes.Count(p, newline))
 	if room := k.half - len(k.head); room > 0 {
 		n := min(room, len(p))
 		k.head = append(k.head, p[:n]...)
@@ -40,15 +43,7 @@ func (k *Kept) Write(p []byte) {
 	}
 }
 
-// begun counts the characters that begin in p.
-func begun[T ~string | ~[]byte](p T) (n int64) {
-	for i := range len(p) {
-		if utf8.RuneStart(p[i]) {
-			n++
-		}
-	}
-	return n
-}
+var newline = []byte("\n")
 
 // Output is what was kept, and what is missing from it. No rune is cut in two.
 func (k *Kept) Output() (string, Gap) {
@@ -68,5 +63,5 @@ func (k *Kept) Output() (string, Gap) {
 	for i := 0; i < utf8.UTFMax && len(tail) > 0 && !utf8.RuneStart(tail[0]); i++ {
 		tail, lost = tail[1:], lost+1
 	}
-	return string(head) + string(tail), Gap{At: len(head), Bytes: lost, Chars: k.chars - begun(head) - begun(tail)}
+	return string(head) + string(tail), Gap{At: len(head), Bytes: lost, Lines: k.lines - int64(bytes.Count(head, newline)+bytes.Count(tail, newline))}
 }

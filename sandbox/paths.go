@@ -91,7 +91,7 @@ func (p *Paths) Resolve(arg string) (abs string, err error) {
 		}
 	case s == "~" || strings.HasPrefix(s, "~/"):
 		if p.Home == "" {
-			return "", refuse("READ_ERROR", "invalid_path", arg, "There is no home directory for %q: use another path.", arg)
+			return "", refuse("READ_ERROR", "invalid_path", arg, "Home directory not found for %q: use another path.", arg)
 		}
 		s = p.Home + s[1:]
 	}
@@ -124,13 +124,13 @@ func fromURI(s string) (string, error) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil:
-		return "", bad("is no URI")
+		return "", bad("is not a valid URI")
 	case u.Scheme != "file":
-		return "", bad("names no file")
+		return "", bad("is not the path of a file")
 	case u.Host != "" && u.Host != "localhost" || u.User != nil:
 		return "", bad("is a file of another host")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || !strings.HasPrefix(u.Path, "/"):
-		return "", bad("is no plain file URI")
+		return "", bad("is not a plain file URI")
 	case strings.ContainsRune(u.Path, 0):
 		return "", bad("contains a NUL byte")
 	}
@@ -160,10 +160,26 @@ func (p *Paths) Readable(arg string) (Place, error) {
 	return place, nil
 }
 
-// ClassOf is the class of a canonical path by its names, wherever it lies.
+// ClassOf is the class of a canonical path by its names, wherever it lies: that of its Place where it has one.
 func (p *Paths) ClassOf(canonical string) Class {
 	p.prepare()
-	return p.Roots.classOfPath(canonical, 0)
+	names := 0
+	for _, r := range p.roots {
+		if canonical == r.path || within(r.path, canonical) {
+			names = max(names, r.names)
+		}
+	}
+	return p.Roots.classOfPath(canonical, names)
+}
+
+// HoldsKeys says that arg is a file or a folder that is there and holds keys or passwords, by its name, in a root or not.
+func (p *Paths) HoldsKeys(arg string) bool {
+	abs, err := p.Resolve(arg)
+	if err != nil {
+		return false
+	}
+	real := Canonical(abs)
+	return p.ClassOf(real).Is(Secret) && there(real)
 }
 
 // Writable is Readable for a path that will be written. It also refuses .git, and the configuration under another name.
@@ -189,13 +205,39 @@ func (p *Paths) Writable(arg string) (Place, error) {
 	case class.Is(Internal), class.Is(Own) && inOwn(canonical, ".tandem"):
 		return Place{}, internal(arg, abs, canonical)
 	case class.Is(Own):
-		return Place{}, refuse("PROTECTED_PATH", "protected", arg,
-			"Path %q%s belongs to git itself and is never written by a tool. Use git commands.",
-			shorten(arg), via(abs, canonical))
+		return Place{}, protected(arg, abs, canonical)
 	default:
 		place.class = class
 	}
 	return place, nil
+}
+
+// Entry is Writable for what stands at a path itself: a symbolic link in the last name is not followed.
+func (p *Paths) Entry(arg string) (Place, error) {
+	abs, err := p.Resolve(arg)
+	if err != nil {
+		return Place{}, err
+	}
+	if info, err := os.Lstat(abs); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return p.Writable(arg)
+	}
+	folder, err := p.Writable(filepath.Dir(abs))
+	if err != nil {
+		return Place{}, err
+	}
+	place := folder.Join(filepath.Base(abs))
+	switch class := place.Class(); {
+	case class.Is(Internal), class.Is(Own) && inOwn(place.Path(), ".tandem"):
+		return Place{}, internal(arg, abs, place.Path())
+	case class.Is(Own):
+		return Place{}, protected(arg, abs, place.Path())
+	}
+	return place, nil
+}
+
+func protected(arg, abs, canonical string) error {
+	return refuse("PROTECTED_PATH", "protected", arg,
+		"Path %q%s belongs to git itself and is never written by a tool. Use git commands.", shorten(arg), via(abs, canonical))
 }
 
 func internal(arg, abs, canonical string) error {

@@ -129,6 +129,9 @@ func (p Place) Stat() (fs.FileInfo, error) {
 	return info, nil
 }
 
+// Same says that what Stat gave of two places is one entry, which has both names.
+func Same(a, b fs.FileInfo) bool { return os.SameFile(a, b) }
+
 // Dir opens a folder for system calls that take names in it, such as openat. It need not be permitted to list it.
 func (p Place) Dir() (*os.File, error) {
 	if p.root == nil {

@@ -186,7 +186,8 @@ func TestFindingS2S6Classes(t *testing.T) {
 	for class, paths := range map[Class]string{
 		Own: "/w/.git /w/.git/config /w/.GIT/Hooks/x /w/a/.git/x /w/.git. /w/.git::$INDEX_ALLOCATION/x /w/git~1/config /w/GIT~2/x " +
 			"/w/.g\u200cit/config /w/.tandem/x /w/.Tandem /w/.gıt/../.git",
-		LaterCode: "/w/.vscode/tasks.json /w/.VSCode/x /w/.husky/pre-commit /w/.github/workflows/ci.yml /w/.GitHub/Workflows/ci.yml " +
+		LaterCode: "/w/a.code-workspace /w/sub/My.CODE-Workspace /w/.bazelrc /w/lib/sitecustomize.py /w/usercustomize.py /w/.envrc.local " +
+			"/w/.vscode/tasks.json /w/.VSCode/x /w/.husky/pre-commit /w/.github/workflows/ci.yml /w/.GitHub/Workflows/ci.yml " +
 			"/w/.gitlab-ci.yml /w/.envrc /w/.nvim.lua /w/.mcp.json /w/.npmrc /w/AGENTS.md /w/sub/agents.md /w/CLAUDE.md /w/.gitmodules " +
 			"/w/.claude/settings.json /w/vscode~1/x /w/.cargo/config.toml /w/.bashrc /home/me/.bashrc /w/.yarnrc.yml /w/.ſvn/../.bashrc /w/.vſcode/x",
 		Secret: "/w/.env /w/a/.env.local /w/.ENV /home/me/.ssh/id_rsa /home/me/.ssh /home/me/.npmrc /home/me/.pypirc /home/me/.config/gh/hosts.yml " +

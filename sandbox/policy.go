@@ -64,28 +64,32 @@ func policy(profile Profile, in Surroundings, dir string, namespaces bool, temp,
 		r.set(confine.Write, temp)
 	}
 	var read, write []string
-	home := ""
+	roots := &Roots{}
 	if p != nil {
 		p.prepare()
+		roots = p.Roots
 		read, write = p.read, p.write
 		if p.Unrestricted {
 			write = append(slices.Clone(write), "/")
 			r.set(confine.Read, "/sys")
 		}
-		home = p.Roots.Home
-		r.hide(p.Roots, home)
-		for _, own := range p.Roots.Own {
-			r.set(confine.Hidden, own)
-		}
+	}
+	others := r.machine(roots)
+	r.hide(roots, roots.Home)
+	for _, own := range roots.Own {
+		r.set(confine.Hidden, own)
 	}
 	r.put(confine.Read, read...)
 	if profile == ReadOnly {
 		r.put(confine.Read, write...)
-		r.see(append(in.Path[:len(in.Path):len(in.Path)], dir))
+		r.tools(roots, others, in.Path)
+		r.see([]string{dir})
+		r.set(confine.Write, cache)
 		return confine.Policy{Rules: r.sorted(), Network: confine.NoNetwork, Limits: limits}
 	}
 	r.put(confine.Write, write...)
-	r.see(append(in.Path[:len(in.Path):len(in.Path)], dir))
+	r.tools(roots, others, in.Path)
+	r.see([]string{dir})
 	r.set(confine.Write, cache)
 	for _, root := range slices.Concat(read, write) {
 		r.protect(p, root, slices.Contains(write, root))
@@ -117,6 +121,48 @@ func (r rules) see(folders []string) {
 			r.set(confine.Read, folder)
 		}
 	}
+}
+
+// tools gives folders with programs to be read. A program in the home folder of another user comes with what is installed beside its
+// folder, and without keys.
+func (r rules) tools(roots *Roots, others, folders []string) {
+	for _, folder := range folders {
+		at := Canonical(folder)
+		if !r.covered(at) {
+			continue
+		}
+		if home := rootOf(others, at); home != "" {
+			if beside := filepath.Dir(at); within(home, beside) {
+				at = beside
+			}
+			r.set(confine.Read, at)
+			r.hide(roots, home)
+			continue
+		}
+		r.set(confine.Read, at)
+	}
+}
+
+// machine hides what only some users of the system may read, and gives the home folders of others. The person's own can be read
+// wherever it lies.
+func (r rules) machine(roots *Roots) (others []string) {
+	roots.look()
+	roots.mu.Lock()
+	machine, home := roots.machine, roots.home
+	roots.mu.Unlock()
+	for _, keys := range keysIn(inEtc, machine.etc) {
+		r.put(confine.Hidden, keys)
+		r.set(confine.Hidden, keys) // and what a link leads to
+	}
+	r.put(confine.Hidden, machine.kept()...)
+	for _, other := range machine.users() {
+		if other != home {
+			others = append(others, other)
+		}
+	}
+	r.put(confine.Hidden, others...)
+	r.put(confine.Read, home)
+	return others
 }
 
 // covered says that a path cannot be seen.
@@ -258,8 +304,13 @@ func (f folders) spelled(dir string, names []string) (paths []string) {
 			f[dir][folded(e.Name())] = append(f[dir][folded(e.Name())], e.Name())
 		}
 	}
-	for _, name := range f[dir][names[0]] {
-		paths = append(paths, f.spelled(filepath.Join(dir, name), names[1:])...)
+	for have, spellings := range f[dir] {
+		if !matches(names[0], have) {
+			continue
+		}
+		for _, name := range spellings {
+			paths = append(paths, f.spelled(filepath.Join(dir, name), names[1:])...)
+		}
 	}
 	return paths
 }

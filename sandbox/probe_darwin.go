@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -39,65 +36,38 @@ nc -w 1 -U ../outside/socket </dev/null
 /bin/launchctl list >/dev/null && echo "it asks launchd"
 `
 
+// again tries it out once more.
+func (l *Local) again(string) error { return l.try() }
+
 // try runs a command that tries what it must not be able to do.
 func (l *Local) try() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	dir, err := os.MkdirTemp("", "tandem-probe-")
+	g, err := newGrounds()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	dir = Canonical(dir)
-	at := func(name string) string { return filepath.Join(dir, name) }
-	if err := errors.Join(
-		os.MkdirAll(at("inside/.git/hooks"), 0o700), os.Mkdir(at("outside"), 0o700), os.MkdirAll(at("home/.ssh"), 0o700),
-		os.WriteFile(at("home/.ssh/id_ed25519"), []byte("key\n"), 0o600),
-	); err != nil {
-		return err
-	}
-	var reached atomic.Bool
-	port := ""
-	for _, address := range [][2]string{{"tcp", "127.0.0.1:0"}, {"unix", at("outside/socket")}} {
-		listener, err := net.Listen(address[0], address[1])
-		if err != nil {
-			return err
-		}
-		defer listener.Close()
-		if tcp, ok := listener.Addr().(*net.TCPAddr); ok {
-			port = strconv.Itoa(tcp.Port)
-		}
-		go func() {
-			if c, err := listener.Accept(); err == nil {
-				reached.Store(true)
-				_ = c.Close()
-			}
-		}()
-	}
-	folder := OpenFolder(at("inside"))
-	defer folder.Close()
-	paths := &Paths{Cwd: folder.path, Write: []string{folder.path}, Read: []string{at("outside"), at("home")}, Home: at("home"), Roots: &Roots{Home: at("home")}}
-	defer paths.Close()
+	defer g.close()
 	p, err := l.start(ctx, Command{
-		Argv: []string{"/bin/bash", "-c", trial, "trial", strconv.Itoa(os.Getpid()), port}, Dir: folder, Profile: Loopback,
-		Env: []string{"PATH=/usr/bin:/bin"}, Surroundings: Surroundings{Paths: paths}, Grace: time.Second,
+		Argv: []string{"/bin/bash", "-c", trial, "trial", strconv.Itoa(os.Getpid()), g.port}, Dir: g.folder, Profile: Loopback,
+		Env: []string{"PATH=/usr/bin:/bin"}, Surroundings: Surroundings{Paths: g.paths}, Grace: time.Second,
 	}, LevelPart)
 	if err != nil {
 		return err
 	}
 	o := p.Wait()
 	said := strings.TrimSpace(o.Stdout)
-	info, err := os.Stat(at("outside"))
+	info, err := os.Stat(g.at("outside"))
 	switch {
-	case !there(at("inside/written")):
+	case !there(g.at("inside/written")):
 		return fmt.Errorf("the trial ended with %d: %s", o.ExitCode, strings.TrimSpace(o.Stdout+o.Stderr))
 	case said != "":
 		return errors.New(strings.ReplaceAll(said, "\n", "; "))
-	case there(at("outside/written")), there(at("outside/link")), err != nil, info.Mode().Perm() != 0o700:
+	case there(g.at("outside/written")), there(g.at("outside/link")), err != nil, info.Mode().Perm() != 0o700:
 		return errors.New("it writes elsewhere")
-	case !there(at("inside/.git/hooks")), there(at("inside/.git/hooks/pre-commit")):
+	case !there(g.at("inside/.git/hooks")), there(g.at("inside/.git/hooks/pre-commit")):
 		return errors.New("it changes hooks of git")
-	case reached.Load():
+	case g.reached.Load():
 		return errors.New("it connects to services")
 	}
 	return nil

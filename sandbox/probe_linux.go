@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -31,57 +30,31 @@ func (l *Local) probe() Level {
 		"; without: " + part.Error(), true}
 }
 
+// again tries one level out.
+func (l *Local) again(level string) error { return try(level) }
+
 // try runs a command at a level that tries what it must not be able to do.
 func try(level string) error {
 	l := Local{system: system{alone: true}}
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	dir, err := os.MkdirTemp("", "tandem-probe-")
+	g, err := newGrounds()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	dir = Canonical(dir)
-	at := func(name string) string { return filepath.Join(dir, name) }
-	if err := errors.Join(
-		os.MkdirAll(at(keeper.ProbeHooks), 0o700), os.Mkdir(at(keeper.ProbeOutside), 0o700), os.MkdirAll(filepath.Dir(at(keeper.ProbeKey)), 0o700),
-		os.WriteFile(at(keeper.ProbeKey), nil, 0o600),
-	); err != nil {
-		return err
-	}
-	port := ""
-	for _, address := range [][2]string{{"tcp", "127.0.0.1:0"}, {"unix", at(keeper.ProbeSocket)}, {"unix", "@" + at(keeper.ProbeSocket)}} {
-		listener, err := net.Listen(address[0], address[1])
-		if err != nil {
-			continue // then nobody can reach it
-		}
-		defer listener.Close()
-		if tcp, ok := listener.Addr().(*net.TCPAddr); ok {
-			port = strconv.Itoa(tcp.Port)
-		}
-	}
-	if err := os.WriteFile(at(keeper.ProbePort), []byte(port), 0o600); err != nil {
-		return err
-	}
+	defer g.close()
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	folder := OpenFolder(at(keeper.ProbeInside))
-	defer folder.Close()
-	paths := &Paths{
-		Cwd: folder.path, Write: []string{folder.path}, Read: []string{at(keeper.ProbeOutside), at("home")},
-		Home: at("home"),
-	}
-	defer paths.Close()
 	kind := "no namespaces"
 	if level == LevelFull {
 		kind = "full"
 	}
 	p, err := l.start(ctx, Command{
-		Argv: []string{program, keeper.ProbeName, dir, strconv.Itoa(os.Getpid()), kind}, Dir: folder, Profile: Loopback, Env: []string{},
-		Surroundings: Surroundings{Paths: paths, Path: []string{filepath.Dir(program)}}, Grace: time.Second,
+		Argv: []string{program, keeper.ProbeName, g.dir, strconv.Itoa(os.Getpid()), kind}, Dir: g.folder, Profile: Loopback, Env: []string{},
+		Surroundings: Surroundings{Paths: g.paths, Path: []string{filepath.Dir(program)}}, Grace: time.Second,
 	}, level)
 	if err != nil {
 		return err

@@ -25,6 +25,7 @@ type Roots struct {
 	mu       sync.Mutex
 	held     map[string]*root
 	home     string                    // without links
+	machine  machine                   // at the first call of look
 	internal []string                  // Own, and the targets of its links at the last call of look
 	named    map[string][]gitdir.Named // of each write root: what the settings of its repository name
 	walks    bool                      // for tests: do not use openat2
@@ -77,7 +78,9 @@ func (s *Roots) look() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.home, s.internal = home, internal
+	if s.home, s.internal = home, internal; s.machine.etc == "" {
+		s.machine = thisMachine()
+	}
 }
 
 // Add makes an absolute path a root. Its symbolic links are resolved now.
@@ -146,7 +149,7 @@ func (r *root) place(rel string) Place {
 // classOfPath judges by the names of a canonical path, of which the first few are those of its root.
 func (s *Roots) classOfPath(canonical string, root int) Class {
 	s.mu.Lock()
-	internal, top, class := s.internal, s.home, Plain
+	internal, top, machine, class := s.internal, s.home, s.machine, Plain
 	for _, named := range s.named {
 		if executes(named, canonical) {
 			class = LaterCode
@@ -156,11 +159,18 @@ func (s *Roots) classOfPath(canonical string, root int) Class {
 	if rootOf(internal, canonical) != "" {
 		return Internal
 	}
-	home := -1
+	below := nowhere
 	if top != "" && within(top, canonical) {
-		home = len(namesOf(top))
+		below[inHome] = len(namesOf(top))
+	} else if other := machine.home(canonical); other != "" && other != top {
+		if below[inHome] = len(namesOf(other)); below[inHome] > root { // one that is opened, or holds what is, is read as any folder
+			class |= Secret
+		}
 	}
-	return class | classOf(namesOf(canonical), home, root)
+	if within(machine.etc, canonical) {
+		below[inEtc] = len(namesOf(machine.etc))
+	}
+	return class | classOf(namesOf(canonical), below, root)
 }
 
 // classOfFile judges by device and inode number: whether the file, or a folder above it, is one of Own. With further
@@ -192,22 +202,41 @@ func (s *Roots) classOfFile(p Place, info fs.FileInfo, further bool) Class {
 	return Plain
 }
 
-// secrets are the paths of the class Secret in the home folder and at the topmost level of a root.
+// secrets are the paths of the class Secret in the home folder, in the settings of the system and at the topmost level of a root.
 func (s *Roots) secrets(root string) []string {
+	s.mu.Lock()
+	etc := s.machine.etc
+	s.mu.Unlock()
 	var out []string
 	if s.Home != "" {
-		for first, rows := range classes().exact {
-			for _, r := range rows {
-				if r.class == Secret {
-					out = append(out, filepath.Join(s.Home, first, filepath.Join(r.names[1:]...)))
-				}
-			}
-		}
-		out = append(out, filesIn(filepath.Join(s.Home, ".ssh"))...)
+		out = slices.Concat(keysIn(anywhere, s.Home), keysIn(inHome, s.Home), filesIn(filepath.Join(s.Home, ".ssh")))
 	}
+	out = append(out, keysIn(inEtc, etc)...)
 	for _, path := range filesIn(root) {
 		if s.classOfPath(path, len(namesOf(root))).Unlisted() {
 			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// keysIn are the paths in a folder that rows of a place say are Secret.
+func keysIn(in place, folder string) (out []string) {
+	for first, rows := range classes().exact {
+		for _, r := range rows {
+			if r.class != Secret || r.in != in {
+				continue
+			}
+			at := filepath.Join(folder, first, filepath.Join(r.names[1:]...))
+			if !strings.HasSuffix(at, "*") {
+				out = append(out, at)
+				continue
+			}
+			for _, found := range filesIn(filepath.Dir(at)) {
+				if matches(filepath.Base(at), folded(filepath.Base(found))) {
+					out = append(out, found)
+				}
+			}
 		}
 	}
 	return out

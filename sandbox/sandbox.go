@@ -23,7 +23,7 @@ const (
 type Profile uint8
 
 // The profiles. All but Unconfined read what is not hidden, and start nothing that outlives the command. What they may change are
-// temporary files of their own and, from Write on, the folders of Surroundings.Write without what is protected there.
+// temporary files of their own, a cache and, from Write on, the folders of Surroundings.Write without what is protected there.
 const (
 	// Unconfined has all the rights of the user.
 	Unconfined Profile = iota + 1
@@ -73,9 +73,15 @@ type Command struct {
 	// compared before it is entered by its path. Start only borrows it.
 	Dir     *Folder
 	Profile Profile
+	// Keeps names the cache that a command of the profile ReadOnly has, which outlives it and is that of all with this name. Without a
+	// name it has one that ends with it. A command that may write has the cache of its workspace. It must not be a list of folders.
+	Keeps string
 	// Env is the whole environment, "NAME=value"; nil means the filtered one of Environment.
 	Env          []string
 	Surroundings Surroundings
+	// Given are variables, "NAME=value", that a person has written down for this very program: it gets them as they are, on top of
+	// the environment, whatever their names look like.
+	Given []string
 	// Privileged keeps the capabilities that this process has; without it, and when it is confined, the command has none.
 	Privileged bool
 	// Leave lets processes live that the command leaves in the background: a program that a person has configured may
@@ -114,11 +120,11 @@ type Outcome struct {
 	Level string
 }
 
-// Gap is what was not kept of an output: Bytes bytes, in which Chars characters begin, are missing at the byte offset At.
+// Gap is what was not kept of an output: Bytes bytes, with Lines line ends among them, are missing at the byte offset At.
 // The zero Gap is none.
 type Gap struct {
 	At           int
-	Bytes, Chars int64
+	Bytes, Lines int64
 }
 
 // Mark puts a line in the place of what is missing from s.
@@ -172,9 +178,9 @@ type Runner interface {
 	Find(name string, in Surroundings) (string, error)
 	// Start starts a command, which ends with the context at the latest. An error means that it never ran; a command that
 	// failed, timed out or was cancelled is an Outcome, also where the context had ended before.
-	// With ErrNotConfined the sandbox is not what Level says.
+	// With ErrNotConfined the sandbox was not what Level had said. Level says then what holds from now on.
 	Start(ctx context.Context, c Command) (Process, error)
-	// Level is found out by trying, once; the first call waits for that.
+	// Level is found out by trying, at first and again after each ErrNotConfined; the call waits for that. It gets lower at most.
 	Level() Level
 }
 

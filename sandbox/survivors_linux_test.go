@@ -55,10 +55,10 @@ func (l lifeline) begun(t *testing.T, n int) {
 	_ = l.w.Close()
 }
 
-// over wants no process to hold the lifeline any more. atMost is how long that may take.
-func (l lifeline) over(t *testing.T, atMost time.Duration) {
+// over wants no process to hold the lifeline any more.
+func (l lifeline) over(t *testing.T) {
 	t.Helper()
-	must(t, l.r.SetReadDeadline(time.Now().Add(atMost)))
+	must(t, l.r.SetReadDeadline(time.Now().Add(time.Minute)))
 	if _, err := io.ReadAll(l.r); err != nil {
 		t.Errorf("something of the command is alive: %v", err)
 	}
@@ -94,7 +94,7 @@ func TestCaseK04K05K06K08FindingS8NormalEnd(t *testing.T) {
 			if o.ExitCode != 0 || !strings.HasSuffix(o.Stdout, "done\n") || o.Background < 1 || o.Left != 0 || o.Level != "none" {
 				t.Errorf("%+v", o)
 			}
-			l.over(t, time.Second) // the kernel closes files a moment after a process is seen to be dead
+			l.over(t) // the kernel closes files a moment after a process is seen to be dead
 		})
 	}
 }
@@ -114,7 +114,7 @@ func TestCaseK04K08FindingS8Stopped(t *testing.T) {
 		if o := p.Wait(); !o.Cancelled || o.ExitCode != -1 || o.Background != 0 || o.Left != 0 {
 			t.Errorf("%+v", o)
 		}
-		l.over(t, time.Second)
+		l.over(t)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestFindingS8TwoAtOnce(t *testing.T) {
 		l.begun(t, 3)
 		p.Stop()
 		p.Wait()
-		l.over(t, time.Second)
+		l.over(t)
 		first = newLifeline(t)
 	}
 	must(t, second.r.SetReadDeadline(time.Now()))
@@ -142,7 +142,7 @@ func TestFindingS8TwoAtOnce(t *testing.T) {
 	}
 	stays.Stop()
 	stays.Wait()
-	second.over(t, time.Second)
+	second.over(t)
 }
 
 // TestFindingS8ForkBomb ends a command that forks as fast as it can.
@@ -156,7 +156,7 @@ func TestFindingS8ForkBomb(t *testing.T) {
 	if o := p.Wait(); o.Left != 0 {
 		t.Errorf("%d are left", o.Left)
 	}
-	l.over(t, 10*time.Second)
+	l.over(t)
 }
 
 // TestCaseK11FindingS8KilledServer kills a program that runs commands, with 30 ordinary and 30 setsid processes of them, by a
@@ -179,7 +179,7 @@ func TestCaseK11FindingS8KilledServer(t *testing.T) {
 	l.begun(t, 2+60)
 	must(t, server.Process.Kill())
 	_ = server.Wait()
-	l.over(t, 20*time.Second)
+	l.over(t)
 }
 
 // TestFindingS8KeeperKilled: a command that kills its keeper loses its process group at least, and the next command runs.
@@ -199,7 +199,7 @@ func TestFindingS8KeeperKilled(t *testing.T) {
 	if o.ExitCode != 128+int(syscall.SIGKILL) {
 		t.Errorf("%+v", o)
 	}
-	l.over(t, time.Second)
+	l.over(t)
 	if o := run(t, bash("echo fine")); o.Stdout != "fine\n" {
 		t.Errorf("%+v", o)
 	}
@@ -229,7 +229,7 @@ func TestFindingS8KeeperStopped(t *testing.T) {
 	if !o.TimedOut || o.ExitCode != -1 || o.Left != 0 || o.Duration > stuck {
 		t.Errorf("%+v", o)
 	}
-	l.over(t, time.Second)
+	l.over(t)
 	next, err := Run(t.Context(), runner, bash("echo $PPID"))
 	if err != nil || next.Stdout != o.Stdout {
 		t.Errorf("%q, %q, %v", o.Stdout, next.Stdout, err)
@@ -275,7 +275,7 @@ func TestFindingS8KeeperStoppedServerKilled(t *testing.T) {
 	l.begun(t, 3)
 	must(t, server.Process.Kill())
 	_ = server.Wait()
-	l.over(t, 20*time.Second)
+	l.over(t)
 	gone(t, pids(t, l.path+".keeper", 1))
 }
 
@@ -337,5 +337,5 @@ func TestLeave(t *testing.T) {
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(p.Wait().Stdout))
 	must(t, err, syscall.Kill(pid, syscall.SIGKILL))
-	l.over(t, time.Minute)
+	l.over(t)
 }

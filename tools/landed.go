@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -13,15 +14,19 @@ import (
 
 // Diff shows what landed in one file. The unified diff names the path as people know it, Path is absolute.
 func Diff(env *Env, l filetime.LandedFile) show.File {
-	opts := show.Options{MaxBytes: env.Limits.MaxDiffBytes, Created: l.Created}
+	opts := show.Options{MaxBytes: env.Limits.MaxDiffBytes, Created: l.Created, Deleted: l.Deleted}
+	if l.Origin != "" {
+		opts.OldPath = env.Paths.Rel(l.Origin)
+	}
 	d := show.Diff(env.Paths.Rel(l.Path), l.Before, l.After, opts)
 	d.Path = l.Path
 	return d
 }
 
 // Told words what landed in one file, for the model: the changes of others that it was carried over, and the regions
-// that it changed as they are now. What is told counts as seen.
-func Told(env *Env, l filetime.LandedFile) string {
+// that it changed as they are now. What is told counts as seen. If the model has sent what was put in, character for character, many
+// lines of it are not repeated: the first and the last say where it is.
+func Told(env *Env, l filetime.LandedFile, sent bool) string {
 	var b strings.Builder
 	if l.Over > 0 {
 		who := "by the user"
@@ -33,8 +38,19 @@ func Told(env *Env, l filetime.LandedFile) string {
 	if l.SameLine {
 		b.WriteString("somebody else changed another part of the same line, or put text right beside what you replaced: both changes are in it\n")
 	}
-	b.WriteString(regions(env, l))
+	b.WriteString(regions(env, l, sent && l.Over == 0))
 	return b.String()
+}
+
+// Changed says, in a line for the model, what others have changed in a file since the model was last sent it; "" is nothing.
+func Changed(env *Env, s filetime.Snapshot) string {
+	since, by := env.FileTime.Since(s)
+	places := numbers(linesOf(since, s.Text))
+	if places == "" {
+		return ""
+	}
+	who := map[filetime.Author]string{filetime.Disk: "on disk", filetime.Agent: "by another agent", filetime.Command: "by a command"}[by]
+	return fmt.Sprintf("(changed since you read it (%s), %s)", cmp.Or(who, "by the user"), places)
 }
 
 // Unchanged is the landing of an edit in a file that says what it was to say.
@@ -131,12 +147,20 @@ func meets(at []lines, r lines) bool {
 const maxRanges = 5
 
 func ranges(at []lines) string {
+	if places := numbers(at); places != "" {
+		return " (" + places + ")"
+	}
+	return ""
+}
+
+// numbers names lines, such as line 3, or lines 3, 7-9; "" is none.
+func numbers(at []lines) string {
 	at = joined(at, 1)
 	if len(at) == 0 {
 		return ""
 	}
 	if len(at) == 1 && at[0].first == at[0].last {
-		return fmt.Sprintf(" (line %d)", at[0].first)
+		return fmt.Sprintf("line %d", at[0].first)
 	}
 	var parts []string
 	for _, r := range at[:min(maxRanges, len(at))] {
@@ -149,7 +173,7 @@ func ranges(at []lines) string {
 	if len(at) > maxRanges {
 		parts = append(parts, "…")
 	}
-	return fmt.Sprintf(" (lines %s)", strings.Join(parts, ", "))
+	return "lines " + strings.Join(parts, ", ")
 }
 
 // joined sorts ranges and joins those with fewer than gap lines between them.
@@ -172,21 +196,45 @@ const (
 	around = 3
 	// maxRegion is how many lines are shown in all.
 	maxRegion = 80
+	// maxRepeated is how many lines of what the model has sent are shown to it.
+	maxRepeated = 4
 )
 
-func regions(env *Env, l filetime.LandedFile) string {
+// inside are the lines of t all of whose text is from start to end.
+func inside(t text.Text, start, end int) lines {
+	first, last := t.Line(start), t.Line(end)
+	if t.LineStart(first) < start {
+		first++
+	}
+	if end < t.LineEnd(last) || end == t.LineStart(last) {
+		last--
+	}
+	return lines{first + 1, last + 1}
+}
+
+func regions(env *Env, l filetime.LandedFile, sent bool) string {
 	at, others := linesOf(l.Set, l.After), othersIn(l)
 	focus := make([]int, len(l.Set))
+	var known []lines
 	shift := 0
 	for i, e := range l.Set {
 		focus[i] = e.Start + shift
 		shift += len(e.New) - (e.End - e.Start)
+		if in := inside(l.After, focus[i], focus[i]+len(e.New)); sent && in.last-in.first >= maxRepeated {
+			known = append(known, lines{in.first + 1, in.last - 1})
+		}
 	}
 	e := Excerpt{Room: maxPlaces, Width: maxContext, Most: maxRegion}
 	met := false
 	for _, r := range joined(at, 2*around+1) {
 		r = lines{r.first - around, r.last + around}
 		met = met || meets(others, r)
+		for _, k := range known {
+			if r.first <= k.first && k.last <= r.last {
+				e.Lines(l.After, r.first, k.first-1, focus...)
+				r.first = k.last + 1
+			}
+		}
 		e.Lines(l.After, r.first, r.last, focus...)
 	}
 	// Without others' words in it, the region says what the texts that were seen say with the edit in them; one more

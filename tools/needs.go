@@ -34,6 +34,12 @@ type Need struct {
 	// about that parameter; "" is none.
 	Place sandbox.Place
 	Arg   string
+	// Written is the path as the model wrote it, where Arg is no parameter of the tool; "" else.
+	Written string
+	// Below says that a need to change a folder is an upper bound: the plan names the files below it, which are judged then, each by itself.
+	Below bool
+	// Does is what Replaces does to the file, where the kind of the tool does not say it: Edit, Delete or Move.
+	Does Kind
 	// Argv is the command, Profile what it may do, and Confined says that a sandbox is in force for it.
 	Argv     []string
 	Profile  sandbox.Profile
@@ -43,6 +49,8 @@ type Need struct {
 	// Scripts are the files that say what the command does beside its words, and a hash of their content behind a blank; "" is
 	// that no file does.
 	Scripts string
+	// Keys is a file which holds keys or passwords, in no root, that the command line names; "" is none.
+	Keys string
 	// Danger is how much the act could break, by the arguments; "" is what the tool says of itself.
 	Danger Danger
 	// Host is what Reaches is about.
@@ -57,7 +65,7 @@ func (n Need) Within(judged Need) bool {
 	case Nothing:
 		return judged.Act != Unknown
 	case Reads, Creates, Edits, Replaces:
-		return judged.Act >= n.Act && judged.Act <= Replaces && n.samePlace(judged)
+		return judged.Act >= n.Act && judged.Act <= Replaces && (n.samePlace(judged) || judged.Below && judged.Place.Holds(n.Place))
 	case Runs:
 		return judged.Act == Runs && slices.Equal(n.Argv, judged.Argv) && n.samePlace(judged) &&
 			n.Profile == judged.Profile && (n.Confined || !judged.Confined)
@@ -125,6 +133,17 @@ func ToWrite(env *Env, act Act, path string) ([]Need, error) {
 	return []Need{{Act: act, Place: place, Arg: PathArg}}, nil
 }
 
+// Targets are the canonical paths of the files and folders that needs are about, each once, in their order.
+func Targets(needs []Need) []string {
+	var out []string
+	for _, n := range needs {
+		if p := n.Place.Path(); p != "" && !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 // Command is what the plan runs, word for word, for a person to judge; "" where it runs nothing.
 func (p *Plan) Command() string {
 	for _, n := range p.Needs {
@@ -151,11 +170,14 @@ func (p *Plan) Unjudged(judged []Need) error {
 		switch {
 		case f.Create:
 			act = Creates
-		case f.Delete:
+		case f.Delete, f.To != "":
 			act = Replaces
 		}
-		if !slices.ContainsFunc(p.Needs, func(n Need) bool { return n.Act.Writes() && n.Act >= act && n.Place.Path() == f.Path }) {
-			return fmt.Errorf("it changes %s, which was not judged", f.Path)
+		for path, act := range map[string]Act{f.Path: act, f.To: Creates} {
+			judged := func(n Need) bool { return n.Act.Writes() && n.Act >= act && n.Place.Path() == path }
+			if path != "" && !slices.ContainsFunc(p.Needs, judged) {
+				return fmt.Errorf("it changes %s, which was not judged", path)
+			}
 		}
 	}
 	return nil

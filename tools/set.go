@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"tandem/tools/schema"
+	"tandem/tools/near"
 )
 
 // Rank says how near to a call a layer is; the nearest wins.
@@ -32,6 +32,9 @@ type Layer struct {
 	Name  string
 	tools []Tool
 }
+
+// Len is how many tools there are.
+func (l Layer) Len() int { return len(l.tools) }
 
 // NewLayer makes a layer of tools, whose names and aliases are unique together, whatever the case of their letters. A tool
 // without a name, with one that an earlier tool has, or that cannot be compared is left out, and the error says so.
@@ -103,9 +106,10 @@ func WithFlags(flags map[string]bool) View {
 	return View{"flag", func(s Spec) bool { return s.Flag != "" && !flags[s.Flag] }}
 }
 
-// ForProvider drops the tools that models of that provider do not take.
-func ForProvider(name string) View {
-	return View{"provider", func(s Spec) bool { return len(s.Providers) > 0 && !slices.Contains(s.Providers, name) }}
+// ForProvider drops the tools that models of that provider do not take: it is named by none of these, its name and its protocol.
+func ForProvider(names ...string) View {
+	named := func(name string) bool { return name != "" && slices.Contains(names, name) }
+	return View{"provider", func(s Spec) bool { return len(s.Providers) > 0 && !slices.ContainsFunc(s.Providers, named) }}
 }
 
 func folded(names []string) map[string]bool {
@@ -155,6 +159,33 @@ func (s *Set) Without(rank Rank, name string) *Set {
 		}
 	}
 	return n.with(nil, nil)
+}
+
+// Layer gives the tools of the layer of that rank and name, views or not.
+func (s *Set) Layer(rank Rank, name string) []Tool {
+	if s == nil {
+		return nil
+	}
+	for _, l := range s.layers {
+		if l.Rank == rank && l.Name == name {
+			return slices.Clone(l.tools)
+		}
+	}
+	return nil
+}
+
+// Holder gives the tool of the layers that holds the name or an alias of t, views or not, and that name; nil where none does.
+func (s *Set) Holder(t Tool) (by Tool, name string) {
+	if s == nil {
+		return nil, ""
+	}
+	spec := t.Spec()
+	for _, n := range append([]string{spec.Name}, spec.Aliases...) {
+		if by := s.names[strings.ToLower(n)]; by != nil {
+			return by, n
+		}
+	}
+	return nil, ""
 }
 
 // Narrow is the set seen through further views.
@@ -262,35 +293,28 @@ func (s *Set) Explain() []Dropped {
 	return out
 }
 
-// Nearest gives up to three names of tools that can be had and that name was probably meant to be, the likeliest first.
+// Nearest gives up to three names of tools that can be had and of which name is a slip. A name that only has a word in common with that
+// of a tool means something else.
 func (s *Set) Nearest(name string) []string {
-	name = strings.ToLower(name)
-	type candidate struct {
-		name     string
-		distance int
-	}
-	var found []candidate
-	for _, t := range s.List() {
-		spec := t.Spec()
-		best := candidate{spec.Name, len(name) + len(spec.Name)}
-		for _, n := range append([]string{spec.Name}, spec.Aliases...) {
-			n = strings.ToLower(n)
-			d := schema.Distance(name[:min(len(name), 64)], n) // a model may have written anything
-			if len(name) > 2 && (strings.Contains(n, name) || strings.Contains(name, n)) {
-				d = 1
-			}
-			if d <= max(1, min(len(name), len(n))/3) {
-				best.distance = min(best.distance, d)
-			}
-		}
-		if best.distance < len(name)+len(spec.Name) {
-			found = append(found, best)
-		}
-	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
 	var names []string
-	for _, c := range found[:min(3, len(found))] {
-		names = append(names, c.name)
+	for _, t := range s.List() {
+		slip := func(n string) bool { return near.Slip(strings.ToLower(name), n) }
+		if spec := t.Spec(); !spec.Unlisted && len(names) < 3 && slices.ContainsFunc(namesOf(spec), slip) {
+			names = append(names, spec.Name)
+		}
 	}
 	return names
+}
+
+// Told are the names of the tools that a model is told of: all of them, or, of more than 40, those that are never deferred, and the
+// number of the rest.
+func (s *Set) Told() (names []string, rest int) {
+	const most = 40
+	list := slices.DeleteFunc(s.List(), func(t Tool) bool { return t.Spec().Unlisted })
+	for _, t := range list {
+		if name := t.Spec().Name; len(list) <= most || slices.Contains(upfront, name) {
+			names = append(names, name)
+		}
+	}
+	return names, len(list) - len(names)
 }

@@ -6,7 +6,9 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +16,10 @@ import (
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
 	"tandem/sandbox/planted"
+	"tandem/sandbox/tree"
 	"tandem/tools/jobs"
+	"tandem/tools/messages"
+	"tandem/tools/outputs"
 	"tandem/tools/schema"
 )
 
@@ -37,6 +42,11 @@ const (
 // ReadOnly says that tools of this kind change nothing.
 func (k Kind) ReadOnly() bool { return k == Read || k == Search }
 
+// Known says that there is such a kind.
+func (k Kind) Known() bool {
+	return slices.Contains([]Kind{Read, Search, Edit, Delete, Move, Execute, Fetch, Think, Other}, k)
+}
+
 // Danger is how much a call could break.
 type Danger string
 
@@ -58,6 +68,11 @@ const (
 	ClassNetwork Class = "network"
 )
 
+// Known says that there is such a class.
+func (c Class) Known() bool {
+	return slices.Contains([]Class{ClassRead, ClassWrite, ClassExecute, ClassNetwork}, c)
+}
+
 // Together says with which other calls a call may run at the same time.
 type Together uint8
 
@@ -73,7 +88,9 @@ const (
 type Spec struct {
 	Name    string
 	Aliases []string
-	Kind    Kind
+	// Title names the tool for a person; "" is Name.
+	Title string
+	Kind  Kind
 	// Category groups tools for people: "files", "search", "edit", "shell", …
 	Category string
 	// Description is what the model reads: when to use it, when not, how to mend an error.
@@ -81,12 +98,24 @@ type Spec struct {
 	Danger      Danger
 	Class       Class
 	Together    Together
+	// InOrder lets calls of the tools of one category, of which Together says that they may run with others, go one after another in the
+	// order of the request, since they work on one thing.
+	InOrder bool
+	// Unlisted says that a model which calls the tool is served, and that none is offered it: it knows the name from elsewhere.
+	Unlisted bool
 	// NotDestructive takes back the default that a tool may destroy something.
 	NotDestructive bool
-	// Block lets a running call finish when the turn is cancelled.
-	Block          bool
+	// Idempotent says that a second call with the same arguments does no more than the first: one that failed for a reason that may
+	// pass is made again. Calls of the kinds that only look are without it; changes and commands never are.
+	Idempotent bool
+	// Block lets a running call finish when the turn is cancelled; a second cancel, and the end of the session, end it.
+	Block bool
+	// InputStreaming shows a person the arguments while the model writes them.
 	InputStreaming bool
-	Providers      []string
+	// Providers are those whose models take it, each by its name or by the protocol that it speaks; without any all do.
+	Providers []string
+	// Deferred says that few tasks need the tool: a model that can search for tools is told of it by name alone; see Offer.
+	Deferred bool
 	// Flag is the feature flag that an experimental tool stands behind; without it the tool cannot be had.
 	Flag string
 	// Source is "builtin", "plugin:<id>", "mcp:<server>", "client" or "turn".
@@ -96,6 +125,13 @@ type Spec struct {
 	// NoTimeout says that the tool minds its time itself.
 	NoTimeout bool
 }
+
+// Sources of tools that have no name of their own.
+const (
+	SourceBuiltin = "builtin"
+	SourceClient  = "client"
+	SourceTurn    = "turn"
+)
 
 // Limits are the sizes and times that a call must keep to.
 type Limits struct {
@@ -125,9 +161,10 @@ type Env struct {
 	Read func(ctx context.Context, p sandbox.Place) (filetime.Snapshot, error)
 	// Open lists the paths of the documents that are open with unsaved text, so that searches read the buffers.
 	Open func() []string
-	// Runner runs the commands that Needs name, and no other. Helpers starts programs that the tool itself chose and that only
-	// read, such as a searcher.
-	Runner, Helpers sandbox.Runner
+	// Indexes are what searches remember of the files; nil remembers nothing.
+	Indexes *tree.Indexes
+	// Runner runs the commands that Needs name, and no other.
+	Runner sandbox.Runner
 	// Planted looks for what commands put into the workspace that would be executed later; nil does not look.
 	Planted *planted.Guard
 	// Confined is the profile of a command that the model writes, where something confines it; 0 is sandbox.Loopback.
@@ -150,8 +187,20 @@ type Env struct {
 	Clarify func(ctx context.Context, q Clarification) (answer string, err error)
 	// Jobs are the session's commands in the background; nil where it has none.
 	Jobs *jobs.Jobs
+	// Undo takes the session's own changes back; nil where the host keeps none of them.
+	Undo Undo
+	// Tasks is the session's task list; nil where it has none.
+	Tasks Tasks
+	// Catalogue is what the model has of the tools; nil where no model of ours is shown them.
+	Catalogue *Catalogue
+	// Outputs are the session's answers that were too long for its model; nil keeps none.
+	Outputs *outputs.Outputs
 	// WebSearch is the service that web_search asks; nil where the person has configured none.
 	WebSearch *WebSearch
+	// Languages asks language servers about code; nil where there are none. Findings remembers what they said of files before the
+	// session changed them; nil remembers nothing.
+	Languages Languages
+	Findings  *Findings
 	Now       func() time.Time
 }
 
@@ -207,10 +256,17 @@ type Plan struct {
 	// Change is committed by the pipeline under the files' locks; Done then words the answer.
 	Change *filetime.Change
 	Done   func(filetime.Landed) Result
+	// Failed words the error of a Change that was refused when it was previewed or committed; nil leaves it as it is.
+	Failed func(error) error
 	// Run does the work of a plan that changes no file of the workspace itself.
 	Run func(ctx context.Context) (Result, error)
+	// Block lets the call finish when the turn is cancelled, as Spec.Block does for all calls of a tool; a second cancel ends it.
+	Block bool
 	// GoesOn says that Run starts a command that goes on after the call.
 	GoesOn bool
+	// Touches says that Run has a process at work that may change files of the workspace though the plan runs no command: they are
+	// looked at before and after.
+	Touches bool
 	// Semantic is "read", "search" or "write", for a client that folds what only looks.
 	Semantic string
 }
@@ -220,10 +276,14 @@ type Plan struct {
 type Result struct {
 	Success bool
 	// Data is plain language for the model; never empty.
-	Data  string
+	Data string
+	// Said is what a failure's Data begins with, for Speak.
+	Said  messages.Text `json:"-"`
 	Error filetime.Code
 	// Reason is the detail of an error, one word in lower case.
 	Reason string
+	// Retryable says of a failure that its reason may pass by itself in a moment, such as a connection that broke: see Spec.Idempotent.
+	Retryable bool `json:",omitempty"`
 	// Parts are what the model gets after Data.
 	Parts []Part `json:",omitempty"`
 	// Summary is one line for a person, which a failure need not have: see Line.
@@ -241,6 +301,8 @@ type Result struct {
 	Truncated bool
 	// Gaps are where the tool itself left something out of Data, in order; the pipeline puts a mark there.
 	Gaps []Gap
+	// Again, if not nil, says that the model was sent these lines before and nothing has changed since; see Repeat.
+	Again *Repeat `json:"-"`
 	// Render is how a person is shown the result where the tool knows better than the editor's side; may be nil.
 	Render *Render
 	Meta   Meta
@@ -274,11 +336,15 @@ func (p Part) Describe() string {
 	return strings.TrimSpace(fmt.Sprintf("%s (%s, %d bytes)", show.Visible(p.Name, false), show.Visible(p.MIMEType, false), len(p.Data)))
 }
 
-// Gap is text that a tool did not keep: Lost characters are missing from Data at the byte offset At.
+// Gap is text that a tool did not keep: so many bytes, with so many line ends among them, are missing from Data at the byte offset At.
 type Gap struct {
-	At   int
-	Lost int64
+	At           int
+	Lines, Bytes int64
 }
+
+// Repeat is what of an answer a model may have already. Where a result stands in its messages that begins with Head and has the Lines, the
+// model is sent Instead.
+type Repeat struct{ Head, Lines, Instead string }
 
 // Render is a result for a person: Markdown, and things to be drawn where a client can draw them.
 type Render struct {
@@ -310,10 +376,14 @@ type Meta struct {
 	Modified      []string        `json:"modified,omitempty"`
 	Source        string          `json:"source,omitempty"`
 	Version       *int32          `json:"version,omitempty"`
-	Attempts      int             `json:"attempts,omitempty"`
-	Tier          string          `json:"tier,omitempty"`
-	RebasedOver   int             `json:"rebasedOver,omitempty"`
-	Trace         []Stage         `json:"trace,omitempty"`
+	// Cache of a read is "hit" where the file was not read for it, else "miss".
+	Cache       string `json:"cache,omitempty"`
+	Attempts    int    `json:"attempts,omitempty"`
+	Tier        string `json:"tier,omitempty"`
+	RebasedOver int    `json:"rebasedOver,omitempty"`
+	// Output is the id under which all of a result that was cut is kept, see Env.Outputs.
+	Output string  `json:"output,omitempty"`
+	Trace  []Stage `json:"trace,omitempty"`
 }
 
 // Stage is one step of the pipeline with its time in milliseconds.
@@ -330,12 +400,15 @@ const (
 	GateDenied          filetime.Code = "GATE_DENIED"
 	TextNotFound        filetime.Code = "TEXT_NOT_FOUND"
 	TextMultipleMatches filetime.Code = "TEXT_MULTIPLE_MATCHES"
+	PatchParseError     filetime.Code = "PATCH_PARSE_ERROR"
+	PatchFailed         filetime.Code = "PATCH_FAILED"
 	Unsupported         filetime.Code = filetime.Unsupported
 	ExecutionError      filetime.Code = "EXECUTION_ERROR"
 	ClarifyTimeout      filetime.Code = "CLARIFY_TIMEOUT"
 	BudgetExceeded      filetime.Code = "BUDGET_EXCEEDED"
 	PlanMode            filetime.Code = "PLAN_MODE"
 	SiblingCancelled    filetime.Code = "SIBLING_CANCELLED"
+	Claimed             filetime.Code = "CLAIMED"
 	NetworkDenied       filetime.Code = "NETWORK_DENIED"
 )
 
@@ -344,7 +417,17 @@ func ExitCode(n int) filetime.Code { return filetime.Code(fmt.Sprintf("EXIT_CODE
 
 // Fail is a failed Result; format must give a whole sentence with the next step.
 func Fail(code filetime.Code, reason, format string, args ...any) Result {
-	return Result{Error: code, Reason: reason, Data: fmt.Sprintf(format, args...)}
+	said := messages.Of(format, args...)
+	return Result{Error: code, Reason: reason, Said: said, Data: said.String()}
+}
+
+// Speak has Data begin in another language, where it begins as Fail worded it.
+func (r *Result) Speak(l messages.Language) {
+	english := r.Said.String()
+	if rest, ok := strings.CutPrefix(r.Data, english); ok && english != "" && len(r.Gaps) == 0 {
+		r.Data = r.Said.In(l) + rest
+	}
+	r.Said = messages.Text{}
 }
 
 // Refusal is a Result as an error, for a tool's Plan or Run to return early with: a failure, or the success of a call that
@@ -357,6 +440,22 @@ func (r *Refusal) Error() string { return r.Result.Data }
 func Refuse(code filetime.Code, reason, format string, args ...any) error {
 	return &Refusal{Fail(code, reason, format, args...)}
 }
+
+// Transient is Refuse for a reason that may pass, see Result.Retryable.
+func Transient(code filetime.Code, reason, format string, args ...any) error {
+	r := Fail(code, reason, format, args...)
+	r.Retryable = true
+	return &Refusal{r}
+}
+
+// Joined is the failures of a call that changes several files, for Plan and Plan.Failed: each is worded as it would be alone, and Join makes one
+// Result of them.
+type Joined struct {
+	Errs []error
+	Join func([]Result) Result
+}
+
+func (j *Joined) Error() string { return errors.Join(j.Errs...).Error() }
 
 // Invalid refuses arguments that do not fit a tool's schema.
 func Invalid(issues []schema.Issue) error {
@@ -388,8 +487,13 @@ type Tool interface {
 type Definition[I any] struct {
 	Spec  Spec
 	Title func(in I) string
-	Needs func(env *Env, in I) ([]Need, error)
-	Plan  func(ctx context.Context, env *Env, in I) (*Plan, error)
+	// Subject is what a call is about, as a person writes it: a path, a command, a pattern. Outcome is what came of one, in a few words
+	// ("247 lines", "exit 0"); with "", or nil, it is the lines that it changed, else the result's one line. They make the tool a Renderer;
+	// without Subject the host words its calls.
+	Subject func(in I) string
+	Outcome func(r *Result) string
+	Needs   func(env *Env, in I) ([]Need, error)
+	Plan    func(ctx context.Context, env *Env, in I) (*Plan, error)
 }
 
 // Define erases the argument type of d. It panics when I cannot be described, which is a mistake in the program.

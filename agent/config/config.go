@@ -61,11 +61,12 @@ type Config struct {
 	// Which commands may run at the same time: those that provably only read, or none.
 	Shell string `json:"shell" enum:"readOnlyTogether,serial" ws:"free"`
 	// Tools that the model gets only when it searches for them.
-	DeferTools DeferTools `json:"deferTools" later:"*" ws:"free"`
-	// Retries of a model request that failed before the answer began.
+	DeferTools DeferTools `json:"deferTools" ws:"free"`
+	// Repetition of what failed for a reason that may pass: of a model request before its answer began, and of a call of a tool that
+	// only looks or that may be repeated, such as fetch. Changes and commands are never repeated.
 	Retry Retry `json:"retry"`
-	// The language of messages to the model; auto follows the model, and is English by default.
-	Messages string `json:"messages" enum:"auto,en" later:"zh-CN" ws:"free"`
+	// The language of messages to the model about its calls; auto is English, and for a host with a model of its own its locale.
+	Messages string `json:"messages" enum:"auto,en,zh-CN" ws:"free"`
 	// What confines commands.
 	Sandbox Sandbox `json:"sandbox"`
 	// The environment of commands. It has no folders of PATH that lie in a workspace, are relative or writable by other
@@ -75,12 +76,15 @@ type Config struct {
 	Budget Budget `json:"budget"`
 	// Limits of size and time of a tool call.
 	Limits Limits `json:"limits"`
-	// MCP servers by name, whose tools are offered too.
-	MCPServers map[string]MCPServer `json:"mcpServers" later:"*"`
-	// Commands that are called on events, and may judge them.
+	// MCP servers by name, whose tools are offered too. Those in the file of a workspace are proposals, about which you are asked.
+	MCPServers map[string]MCPServer `json:"mcpServers" ws:"proposal"`
+	// Programs of yours that run on events, and may judge calls of tools; see hooks.md.
 	Hooks Hooks `json:"hooks"`
-	// Folders with a plugin.json, whose tools are offered too.
-	Plugins []string `json:"plugins" later:"*"`
+	// Absolute paths of folders with a plugin.json, whose tools are offered too.
+	Plugins []string `json:"plugins"`
+	// Language servers that are started where the editor's own do not answer, by name: gopls, typescript-language-server, pyright,
+	// rust-analyzer and clangd are known, others need all of command, extensions and roots.
+	LanguageServers map[string]LanguageServer `json:"languageServers"`
 	// The service that the tool web_search asks. Without one the tool is not offered.
 	WebSearch WebSearch `json:"webSearch"`
 	// Folder of persistent state; empty means tandem below $XDG_STATE_HOME.
@@ -119,8 +123,9 @@ type Rule struct {
 
 // DeferTools says when tools are deferred.
 type DeferTools struct {
-	// Number of tools from which on tools are deferred.
-	Threshold int `json:"threshold" min:"0" max:"10000" later:"*" ws:"free"`
+	// Up to so many tools are sent to the model in full, besides the rarer built-in ones and those of MCP servers, which are sent as one line
+	// each. Of more than that, all that are not always needed are sent as one line each.
+	Threshold int `json:"threshold" min:"0" max:"10000" ws:"free"`
 }
 
 // Sandbox is what confines commands.
@@ -153,35 +158,54 @@ type MCPServer struct {
 	Command string `json:"command"`
 	// Its arguments.
 	Args []string `json:"args" secret:"all"`
-	// Environment variables for it.
+	// Environment variables for it. ${NAME} in a value is replaced by the variable NAME of Tandem's own environment.
 	Env map[string]string `json:"env" secret:"all"`
-	// Its working directory.
+	// Its working directory, below the folders that may be read; the session's if empty.
 	Cwd string `json:"cwd"`
+	// off runs it without the sandbox that confines commands, with all your rights: for a server that needs the network.
+	Sandbox string `json:"sandbox" enum:"on,off"`
 	// Its address.
 	URL string `json:"url" secret:"url"`
-	// Headers to send with every request.
+	// Headers to send with every request. ${NAME} is replaced as in env.
 	Headers map[string]string `json:"headers" secret:"all"`
+	// A command, as a list of its words, that prints a key, which is sent to the url as the header Authorization: Bearer KEY. It runs
+	// when the server is first needed, and again when the server takes the key no more.
+	APIKeyCommand []string `json:"apiKeyCommand" secret:"words"`
 }
 
-// Hooks are commands by event.
+// LanguageServer is a language server on standard input and output. It runs in the sandbox, where it reads and changes nothing.
+type LanguageServer struct {
+	// The program. One that is named here also runs where there is no sandbox.
+	Command string `json:"command"`
+	// Its arguments.
+	Args []string `json:"args"`
+	// Names of languages, as LSP has them, by the endings of files: ".go": "go".
+	Extensions map[string]string `json:"extensions"`
+	// Names of files in whose folder a project is.
+	Roots []string `json:"roots"`
+	// off never starts it.
+	Use string `json:"use" enum:"auto,off"`
+}
+
+// Hooks are programs by event.
 type Hooks struct {
-	// Before a call; a hook that fails or prints nothing denies it.
-	BeforeToolCall []Hook `json:"beforeToolCall" later:"*" instead:"the tools that they match are refused" adds:"true" guard:"true"`
-	// After a call.
-	AfterToolCall []Hook `json:"afterToolCall" later:"*" adds:"true"`
-	// When a session begins.
-	SessionStart []Hook `json:"sessionStart" later:"*" adds:"true"`
+	// Before a call: may deny it and change its arguments; one that fails or prints nothing denies it.
+	BeforeToolCall []Hook `json:"beforeToolCall" adds:"true" guard:"true"`
+	// After a call: may change what the model reads of its result.
+	AfterToolCall []Hook `json:"afterToolCall" adds:"true"`
+	// When a session begins: what it prints precedes the first message to the model.
+	SessionStart []Hook `json:"sessionStart" adds:"true"`
 	// When a turn has ended.
-	TurnEnd []Hook `json:"turnEnd" later:"*" adds:"true"`
+	TurnEnd []Hook `json:"turnEnd" adds:"true"`
 }
 
-// Hook is one command.
+// Hook is one program.
 type Hook struct {
-	// Names of the tools; * stands for any letters. Empty means all.
+	// Names of the tools; * stands for any letters. Empty means all. For sessionStart and turnEnd it has no meaning.
 	Matcher string `json:"matcher" form:"glob"`
 	// The command, as a list of its words.
 	Command []string `json:"command" secret:"words"`
-	// Time limit.
+	// Time limit; 0 is 5000.
 	TimeoutMs int `json:"timeoutMs" min:"0" max:"600000"`
 }
 
@@ -240,7 +264,7 @@ type Price struct {
 	CacheWrite float64 `json:"cacheWrite" min:"0" max:"10000"`
 }
 
-// Retry is the policy of repeated requests, with exponential backoff.
+// Retry is the policy of repeated requests and calls, with exponential backoff.
 type Retry struct {
 	// Tries in all.
 	Attempts int `json:"attempts" min:"1" max:"10"`
@@ -274,6 +298,8 @@ type Limits struct {
 	BashReadOnlyTimeoutMs int `json:"bashReadOnlyTimeoutMs" min:"0" max:"600000" ws:"free"`
 	// Time between TERM and KILL for a command.
 	KillGraceMs int `json:"killGraceMs" min:"0" max:"60000" ws:"free"`
+	// Time after which an MCP server that is a process and has no call is ended; the next call starts it again. 0 is never.
+	MCPIdleMs int `json:"mcpIdleMs" min:"0" max:"86400000" ws:"free"`
 	// Bytes of one page of a read.
 	MaxReadBytes int `json:"maxReadBytes" min:"1000" max:"10000000" ws:"smaller"`
 	// Size of the largest file that is read or edited.
@@ -301,7 +327,7 @@ func Default() Config {
 		Sandbox: Sandbox{Level: "auto", Network: "loopback"}, Commands: Commands{Capabilities: "drop"},
 		Budget: Budget{MaxTurnRequests: 100},
 		Limits: Limits{
-			MaxToolOutputChars: 30_000, MaxConcurrency: 8, ToolTimeoutMs: 30_000, BashTimeoutMs: 30_000, KillGraceMs: 5_000,
+			MaxToolOutputChars: 30_000, MaxConcurrency: 8, ToolTimeoutMs: 30_000, BashTimeoutMs: 30_000, KillGraceMs: 5_000, MCPIdleMs: 1_800_000,
 			MaxReadBytes: 50 << 10, MaxFileBytes: 10 << 20, MaxImageBytes: 5 << 20, MaxDiffBytes: 1 << 20,
 		},
 		Log: Log{Level: "info"},

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
+
+	"tandem/tools/near"
 )
 
 // Problem is an error or a hint about the configuration.
@@ -445,7 +447,10 @@ func nearest(name string, valid []string) string {
 	}
 	best, limit := "", max(2, len(name)/3)+1
 	for _, v := range valid {
-		if n := distance(strings.ToLower(name), strings.ToLower(v), limit); n < limit {
+		if max(len(name)-len(v), len(v)-len(name)) >= limit {
+			continue
+		}
+		if n := near.Distance(strings.ToLower(name), strings.ToLower(v)); n < limit {
 			best, limit = v, n
 		}
 	}
@@ -456,29 +461,6 @@ func nearest(name string, valid []string) string {
 		}
 	}
 	return best
-}
-
-// distance is the Levenshtein distance, at most limit.
-func distance(a, b string, limit int) int {
-	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
-		return limit
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			next := min(row[j]+1, row[j+1]+1, diagonal)
-			if a[i] != b[j] {
-				next = min(row[j], row[j+1], diagonal) + 1
-			}
-			diagonal, row[j+1] = row[j+1], next
-		}
-	}
-	return row[len(b)]
 }
 
 func either(enum string) string {

@@ -152,13 +152,15 @@ func says(tag reflect.StructTag) string {
 		return "no say"
 	case "free":
 		return "free"
+	case "proposal":
+		return "proposal"
 	}
 	return "stricter only"
 }
 
 // where is where a key may be set.
 func where(tag reflect.StructTag) string {
-	return map[string]string{"no say": "yours", "stricter only": "yours; stricter anywhere", "free": "anywhere"}[says(tag)]
+	return map[string]string{"no say": "yours", "stricter only": "yours; stricter anywhere", "free": "anywhere", "proposal": "yours; a proposal in a workspace"}[says(tag)]
 }
 
 // comments gives what is written above each field of the package's structs, by "Type.Field".
@@ -186,7 +188,7 @@ func describe(
 		s.Extra["deprecationMessage"] = strings.Trim(strings.TrimSpace(remarks(reflect.StructTag(
 			fmt.Sprintf(`later:"*" instead:%q`, tag.Get("instead"))))), "*")
 	}
-	if tag.Get("ws") != "" {
+	if tag.Get("ws") != "" && says(tag) != "proposal" {
 		s.Extra["x-workspace"] = says(tag) // for what makes settings of this
 	}
 	switch typ.Kind() {

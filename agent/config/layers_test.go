@@ -67,6 +67,7 @@ func loosenings() map[string][2]string {
 		"budget.maxTurnRequests":  {`5`, `6`},
 		"budget.maxCostUsd":       {`0.5`, `0`},
 		"mcpServers":              {`{}`, `{"evil": {"command": "sh"}}`},
+		"languageServers":         {`{}`, `{"gopls": {"command": "evil"}}`},
 		"hooks.beforeToolCall":    {`[{"matcher": "bash"}]`, `[{"command": ["sh"]}]`},
 		"hooks.afterToolCall":     {`[]`, `[{"command": ["sh"]}]`},
 		"hooks.sessionStart":      {`[]`, `[{"command": ["sh"]}]`},
@@ -83,7 +84,7 @@ func loosenings() map[string][2]string {
 		"limits.maxImageBytes":      {`5000`, `5001`},
 		"limits.maxDiffBytes":       {`5000`, `5001`},
 
-		"limits.toolTimeoutMs": {}, "limits.bashTimeoutMs": {}, "limits.bashReadOnlyTimeoutMs": {}, "limits.killGraceMs": {},
+		"limits.toolTimeoutMs": {}, "limits.bashTimeoutMs": {}, "limits.bashReadOnlyTimeoutMs": {}, "limits.killGraceMs": {}, "limits.mcpIdleMs": {},
 		"coerce": {}, "writes": {}, "shell": {}, "deferTools.threshold": {}, "messages": {},
 	}
 }
@@ -129,6 +130,25 @@ func everyKey(t *testing.T, layer, who string) {
 	}
 	for key := range all {
 		t.Errorf("there is no key %s", key)
+	}
+}
+
+// TestProposals has a workspace's file name servers: they are proposals, with nothing of the person's own server of the same name.
+func TestProposals(t *testing.T) {
+	layers := map[string]string{
+		"user":      `{"mcpServers": {"x": {"command": "mine", "env": {"KEY": "mine"}}}}`,
+		"workspace": `{"mcpServers": {"x": {"args": ["theirs"]}, "y": {"url": "https://y", "typo": 1}}, "mode": "readOnly"}`,
+	}
+	c, problems, in := load(t, layers)
+	if c.Mode != "readOnly" || len(c.MCPServers) != 1 || c.MCPServers["x"].Args != nil || len(problems) != 1 || !strings.Contains(problems[0], "typo") {
+		t.Errorf("%+v %q", c.MCPServers, problems)
+	}
+	l := new(Loader).Load(Inputs{Workspace: filepath.Join(in, "ws"), UserFile: filepath.Join(in, "user.json")})
+	want := []Proposal{{filepath.Join(in, "ws"), WorkspaceFile(filepath.Join(in, "ws")), map[string]MCPServer{
+		"x": {Args: []string{"theirs"}}, "y": {URL: "https://y"},
+	}}}
+	if diff := cmp.Diff(want, l.Proposed); diff != "" || l.Origins["mcpServers.y.url"] != nil {
+		t.Errorf("%s %v", diff, l.Origins)
 	}
 }
 
@@ -320,7 +340,7 @@ func TestNoSecretIsShown(t *testing.T) {
 	}}
 	c.MCPServers = map[string]MCPServer{"m": {
 		Command: "x", Args: []string{"canary"}, Env: map[string]string{"K": "canary"}, URL: "http://x/?k=canary",
-		Headers: map[string]string{"a": "canary"},
+		Headers: map[string]string{"a": "canary"}, APIKeyCommand: []string{"get", "canary"},
 	}}
 	c.WebSearch = WebSearch{BaseURL: "http://canary@x/", APIKeyCommand: []string{"get", "canary"}}
 	c.Hooks.TurnEnd = []Hook{{Command: []string{"x", "canary"}}}
@@ -333,7 +353,7 @@ func TestNoSecretIsShown(t *testing.T) {
 	}
 	// A key is looked at here whether it may hold a secret.
 	want := "providers.NAME.apiKeyCommand providers.NAME.baseUrl providers.NAME.headers providers.NAME.proxy " +
-		"mcpServers.NAME.args mcpServers.NAME.env mcpServers.NAME.headers mcpServers.NAME.url hooks[].command webSearch.apiKeyCommand webSearch.baseUrl"
+		"mcpServers.NAME.args mcpServers.NAME.env mcpServers.NAME.headers mcpServers.NAME.url mcpServers.NAME.apiKeyCommand hooks[].command webSearch.apiKeyCommand webSearch.baseUrl"
 	for _, typ := range []reflect.Type{reflect.TypeFor[Provider](), reflect.TypeFor[MCPServer](), reflect.TypeFor[Hook](), reflect.TypeFor[WebSearch]()} {
 		for i := range typ.NumField() {
 			f := typ.Field(i)

@@ -88,11 +88,19 @@ type Loaded struct {
 	Origins map[string][]Origin
 	// Texts are the files that were read, by path.
 	Texts map[string][]byte
+	// Proposed are the MCP servers that files of folders name; they are in no Config.
+	Proposed []Proposal
 	// Sources are where the rules of Permissions were written, by SourceKey.
 	Sources map[string]Origin
 	// AskAlways says that a restriction could not be parsed: every change and command must ask, also in a session with a
 	// looser mode.
 	AskAlways bool
+}
+
+// Proposal is what a folder's file would have as MCP servers. What it takes of a person's own configuration is nothing.
+type Proposal struct {
+	Folder, Source string
+	Servers        map[string]MCPServer
 }
 
 // Load merges the layers. It always gives a usable configuration: an invalid value is reported and the layer below
@@ -242,6 +250,9 @@ func (a *assembly) file(path, folder string, accept func(d *decoder, base, next 
 	d = &decoder{source: path, inFile: true, text: text}
 	switch {
 	case folder != "":
+		if proposed := (&decoder{text: text}).over(Config{}).MCPServers; len(proposed) > 0 {
+			a.Proposed = append(a.Proposed, Proposal{folder, path, proposed})
+		}
 		a.lay(d, func(d *decoder, base, next *Config) { d.narrowed("a workspace", folder, a.folders, base, next) })
 	case foreign != "":
 		d.report(true, span{}, "", "%s, so it may only make things stricter", foreign)

@@ -61,6 +61,11 @@ func (d *decoder) keepLimit(base, next *Config) {
 
 // narrowed reverts the keys that a layer which may only make things stricter may not set. who names it in messages.
 func (d *decoder) narrowed(who, folder string, folders []string, base, next *Config) {
+	if folder != "" { // proposals, see Loaded
+		next.MCPServers = base.MCPServers
+		delete(d.at, "mcpServers")
+		maps.DeleteFunc(d.set, func(k string, _ bool) bool { return k == "mcpServers" || strings.HasPrefix(k, "mcpServers.") })
+	}
 	d.narrow(who, "", reflect.ValueOf(base).Elem(), reflect.ValueOf(next).Elem())
 	if at, set := d.at["writeRoots"]; set {
 		next.WriteRoots = d.narrowRoots(at, folder, folders, base.WriteRoots, next.WriteRoots)
@@ -80,6 +85,7 @@ func (d *decoder) narrowed(who, folder string, folders []string, base, next *Con
 //	order:   a value after the present one
 //	roots    see narrowRoots
 //	network  see Network.narrower
+//	proposal in the file of a folder it is one, see Loaded.Proposed, elsewhere it may not be set
 //
 // A key without the tag may not be set. The tags are the only table of this.
 func (d *decoder) narrow(who, key string, base, next reflect.Value) {
@@ -96,7 +102,7 @@ func (d *decoder) narrow(who, key string, base, next reflect.Value) {
 		case rule == "" && f.Type.Kind() == reflect.Struct && decides(f.Type):
 			d.narrow(who, full, b, n)
 			continue
-		case rule == "":
+		case rule == "", rule == "proposal":
 			why = who + " may not decide it"
 		case within(rule, b, n):
 			continue

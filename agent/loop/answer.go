@@ -33,6 +33,8 @@ type asked struct {
 	tool  string
 	args  strings.Builder
 	done  bool
+	// streams says that the client is told of the arguments piece by piece, told that it knows of the call.
+	streams, told bool
 	// place is the call's index among the submitted ones, -1 before that.
 	place int
 }
@@ -63,8 +65,15 @@ func (a *answer) callDelta(d model.CallDelta) {
 	}
 	c.args.WriteString(d.Arguments)
 	if !d.Done {
-		e := c.event(a.loop.Now(), run.Queued, "use")
-		a.loop.Conversation.Tell(Event{Call: &e, Partial: c.args.String()})
+		if !c.told || c.streams {
+			c.told = true
+			call := c.event(a.loop.Now(), run.Queued, "use")
+			e := Event{Call: &call}
+			if c.streams {
+				e.Partial = c.args.String()
+			}
+			a.loop.Conversation.Tell(e)
+		}
 		return
 	}
 	c.done = true
@@ -93,7 +102,8 @@ func (a *answer) find(d model.CallDelta) *asked {
 		call: run.Call{ID: a.loop.Conversation.CallID(d.ID), Name: d.Name},
 	}
 	if tool := a.tools.Get(d.Name); tool != nil {
-		c.tool, c.kind = tool.Spec().Name, tool.Spec().Kind
+		spec := tool.Spec()
+		c.tool, c.kind, c.streams = spec.Name, spec.Kind, spec.InputStreaming
 	}
 	a.asked = append(a.asked, c)
 	return c
@@ -137,10 +147,31 @@ func (a *answer) messages(results []tools.Result) []model.Message {
 		messages[0].Calls = append(messages[0].Calls,
 			model.Call{ID: c.call.ID, Name: c.call.Name, Arguments: c.args.String()})
 		m := ResultMessage(c.call, r)
+		if again := r.Again; again != nil && unchanged(*again, a.loop.messages, messages) {
+			m.Text = again.Instead
+		}
 		m.Text += a.loop.reflector.hint(c.call.Name, r)
 		messages = append(messages, m)
 	}
 	return messages
+}
+
+// unchanged says that the messages, which the model will be sent again, have what it read again, and no word since that it has: whoever
+// asks once more after that word gets the text.
+func unchanged(again tools.Repeat, before ...[]model.Message) bool {
+	there := false
+	for _, list := range before {
+		for _, m := range list {
+			switch {
+			case m.Role != model.Tool || m.Failed:
+			case m.Text == again.Instead:
+				there = false
+			case strings.HasPrefix(m.Text, again.Head) && strings.Contains(m.Text, again.Lines):
+				there = true
+			}
+		}
+	}
+	return there
 }
 
 // ResultMessage is a call's result as a message for the model.

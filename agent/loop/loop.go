@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"tandem/agent/model"
@@ -34,8 +33,12 @@ type Event struct {
 	Mode    string
 	// Hunks are the files whose hunks, what there is to review of the session's changes, are not what they were.
 	Hunks []string
+	// Tasks, where not nil, is the session's task list as it is now.
+	Tasks []tools.Task
 	// Jobs says that the commands in the background are not what they were.
 	Jobs bool
+	// Commands says that the commands which a person can call by /name are not what they were.
+	Commands bool
 }
 
 // StopReason is why a turn ended; the values are those of the wire.
@@ -167,7 +170,10 @@ func (l *Loop) request(ctx context.Context) (resp model.Response, more bool, err
 	l.Conversation.Next(ctx)
 	host := l.Host()
 	host.Budget = l.Calls
-	offer := offered(host)
+	offer := tools.Offer{Full: host.Tools.List()}
+	if host.Offer != nil {
+		offer = host.Offer(host.Tools)
+	}
 	a := &answer{loop: l, ctx: ctx, tools: host.Tools, calls: run.NewStream(ctx, host)}
 	resp, err = l.stream(ctx, a, offer)
 	results := a.calls.Wait()
@@ -202,7 +208,7 @@ func (l *Loop) overBudget() bool {
 }
 
 // stream sends the request. A panic of the driver becomes the error of the request.
-func (l *Loop) stream(ctx context.Context, a *answer, offer []tools.Tool) (resp model.Response, err error) {
+func (l *Loop) stream(ctx context.Context, a *answer, offer tools.Offer) (resp model.Response, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			l.Log.Error("model driver panicked", "model", l.Model.Name(), "panic", v, "stack", string(debug.Stack()))
@@ -212,21 +218,15 @@ func (l *Loop) stream(ctx context.Context, a *answer, offer []tools.Tool) (resp 
 	return model.Bounded(l.Model).Stream(ctx, l.compose(offer), a.delta)
 }
 
-// offered are the tools that a request shows the model.
-func offered(h *run.Host) []tools.Tool {
-	return slices.DeleteFunc(h.Tools.List(), func(t tools.Tool) bool { return h.Offers != nil && !h.Offers(t.Spec()) })
-}
-
-func (l *Loop) compose(offer []tools.Tool) model.Request {
+func (l *Loop) compose(offer tools.Offer) model.Request {
 	if l.messages == nil {
 		l.messages = []model.Message{{Role: model.System, Text: l.System()}}
 	}
 	l.messages = append(l.messages, l.Conversation.Since(len(l.messages)-1)...)
 	r := model.Request{Messages: l.messages[:len(l.messages):len(l.messages)], Session: l.Key}
-	for _, tool := range offer {
-		spec := tool.Spec()
+	for _, tool := range offer.Full {
 		r.Tools = append(r.Tools, model.ToolSpec{
-			Name: spec.Name, Description: spec.Description, Parameters: tool.Schema().JSON(),
+			Name: tool.Spec().Name, Description: offer.Description(tool), Parameters: tool.Schema().Shown(),
 		})
 	}
 	return r

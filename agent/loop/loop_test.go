@@ -201,3 +201,48 @@ func TestEveryCallHasItsResult(t *testing.T) {
 		})
 	}
 }
+
+// A model that reads again what it has, unchanged, is told so in a line, once; and only as long as it has it.
+func TestR38Unchanged(t *testing.T) {
+	const text = "<file path=\"a\" lines=\"1-1\" total=\"1\">\n   1 | x\n</file>"
+	again := &tools.Repeat{Head: "<file path=\"a\" ", Lines: "\n   1 | x\n", Instead: "Unchanged."}
+	result := tools.Result{Success: true, Data: text}
+	answers := []*tools.Repeat{nil, again, again, again, {Head: "<file path=\"b\" ", Lines: again.Lines, Instead: "b"}, {Head: again.Head, Lines: "\n   1 | y\n", Instead: "y"}}
+	mem := &memory{messages: []model.Message{{Role: model.User, Text: "begin"}}}
+	var steps []func(func(model.Delta)) (model.Response, error)
+	for range answers {
+		steps = append(steps, says("", model.StopCalls, model.CallDelta{ID: "r", Name: "show", Arguments: "{}", Done: true}))
+	}
+	l := newLoop(t, &scripted{steps: append(steps, says("end", model.StopEnd))}, mem)
+	l.Limits = func() loop.Limits { return loop.Limits{Requests: 20} }
+	n := 0
+	set := toolstest.SetOf(tools.Define(tools.Definition[struct{}]{
+		Spec: tools.Spec{Name: "show", Kind: tools.Think}, Needs: tools.Always[struct{}](tools.Need{Act: tools.Reads}),
+		Plan: func(context.Context, *tools.Env, struct{}) (*tools.Plan, error) {
+			return &tools.Plan{Run: func(context.Context) (tools.Result, error) {
+				r := result
+				r.Again = answers[n]
+				n++
+				return r, nil
+			}}, nil
+		},
+	}))
+	host := l.Host
+	l.Host = func() *run.Host {
+		h := host()
+		h.Tools = set
+		return h
+	}
+	if stop, err := l.Run(t.Context()); stop != loop.EndTurn || err != nil {
+		t.Fatal(stop, err)
+	}
+	var got []string
+	for _, m := range mem.messages {
+		if m.Role == model.Tool {
+			got = append(got, strings.ReplaceAll(m.Text, text, "text"))
+		}
+	}
+	if want := []string{"text", "Unchanged.", "text", "Unchanged.", "text", "text"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

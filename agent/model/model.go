@@ -260,4 +260,6 @@ type Opener interface {
 	Open(name string) (Model, error)
 	// Names lists what can be opened now, the default first.
 	Names() []string
+	// API is the protocol that a provider speaks, as in its configuration; "" where that is not known.
+	API(provider string) string
 }

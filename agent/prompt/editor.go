@@ -116,12 +116,21 @@ var mention = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|[\s("'` + "`" + `])@([^\s"'` + "`" + `]+)`)
 })
 
-// mentioned gives the paths that a text names with @. Whether there is anything of that name is not looked at.
-func mentioned(root, text string) []string {
+// Mentions are the words that a text names with @, at most 50, without punctuation behind them.
+func Mentions(text string) []string {
 	const most = 50
 	var out []string
 	for _, m := range mention().FindAllStringSubmatch(text, most) {
-		if path := strings.TrimRight(m[1], ".,;:!?)]}"); filepath.IsLocal(path) {
+		out = append(out, strings.TrimRight(m[1], ".,;:!?)]}"))
+	}
+	return out
+}
+
+// mentioned gives the paths that a text names with @. Whether there is anything of that name is not looked at.
+func mentioned(root, text string) []string {
+	var out []string
+	for _, path := range Mentions(text) {
+		if filepath.IsLocal(path) {
 			out = append(out, folderOr(path, filepath.Join(root, path)))
 		} else if filepath.IsAbs(path) {
 			out = append(out, folderOr(path, filepath.Clean(path)))

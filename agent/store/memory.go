@@ -32,6 +32,8 @@ type memory struct {
 	intents  map[int64]*jotted
 	last     int64 // the newest intent
 	audit    []link
+	dead     []Dead // the oldest first
+	lastDead int64  // the newest that there ever was
 	size     int64
 }
 
@@ -87,6 +89,10 @@ func (m *memory) Append(id string, entries ...Entry) error {
 	for _, e := range entries {
 		if e.Kind == Audit {
 			m.chain(linkOf(new(packer), id, e))
+			continue
+		}
+		if e.Kind == DeadLetter {
+			m.die(id, e)
 			continue
 		}
 		e.Blobs = slices.Clone(e.Blobs)
@@ -240,6 +246,7 @@ func (m *memory) Delete(id string) error {
 func (m *memory) forget(id string) {
 	k := m.sessions[id]
 	m.eraseAudit(id)
+	m.bury(func(l Dead) bool { return l.Session == id })
 	delete(m.sessions, id)
 	m.size -= k.size
 	for _, e := range k.entries {

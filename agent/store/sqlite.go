@@ -76,6 +76,11 @@ CREATE TABLE audit (
 );
 CREATE TRIGGER audit_append_only BEFORE UPDATE ON audit WHEN NEW.text IS NOT NULL OR NEW.seq <> OLD.seq OR NEW.hash <> OLD.hash
 BEGIN SELECT RAISE(ABORT, 'the audit is append-only'); END;
+`, `
+CREATE TABLE dead_letter (
+	id INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL, session TEXT NOT NULL, call TEXT NOT NULL, body BLOB NOT NULL
+);
+CREATE INDEX dead_letter_session ON dead_letter (session);
 `}
 }
 
@@ -469,12 +474,16 @@ func (d *database) appendAll(id string, synced bool, entries []Entry) error {
 		blobs        map[string][]byte
 	}
 	var links []link
+	var dead []Entry
 	entries = slices.Clone(entries)
 	entries = slices.DeleteFunc(entries, func(e Entry) bool {
-		if e.Kind == Audit {
+		switch e.Kind {
+		case Audit:
 			links = append(links, linkOf(&d.packer, id, e))
+		case DeadLetter:
+			dead = append(dead, e)
 		}
-		return e.Kind == Audit
+		return e.Kind == Audit || e.Kind == DeadLetter
 	})
 	all := make([]packed, len(entries))
 	for i, e := range entries {
@@ -520,6 +529,11 @@ func (d *database) appendAll(id string, synced bool, entries []Entry) error {
 				if _, err := tx.Exec("INSERT OR IGNORE INTO blob_use (session, hash) VALUES (?,?)", key, h); err != nil {
 					return err
 				}
+			}
+		}
+		if len(dead) > 0 {
+			if err := d.deadInto(tx, id, dead); err != nil {
+				return err
 			}
 		}
 		if len(links) == 0 {
@@ -570,6 +584,9 @@ func (d *database) forget(tx *sql.Tx, r row) error {
 		return err
 	}
 	if err := dropBlobs(tx, hashes); err != nil {
+		return err
+	}
+	if _, err := tx.Exec("DELETE FROM dead_letter WHERE session = ?", r.ID); err != nil {
 		return err
 	}
 	return forgetIntents(tx, r.ID)

@@ -67,12 +67,18 @@ const (
 	// Steer is a user's message to the running turn, queued until it joins the conversation. End is the end of a turn.
 	Steer Kind = "steer"
 	End   Kind = "end"
+	// Loaded names deferred tools whose parameters the model has got.
+	Loaded Kind = "loaded"
 	// Notice is a message shown to the user, Decision the user's verdict on changes.
 	Notice   Kind = "notice"
 	Decision Kind = "decision"
+	// Tasks is the session's task list as it was from then on.
+	Tasks Kind = "tasks"
 	// Audit is a record of the audit. It has its own list, and is not among the session's entries. It outlives the session, without its
 	// Text.
 	Audit Kind = "audit"
+	// DeadLetter is a call that failed for good. It has its own list too, see Dead.
+	DeadLetter Kind = "dead_letter"
 )
 
 // Entry is one event of a session. All its text except Blobs is UTF-8.
@@ -157,6 +163,10 @@ type Store interface {
 	Audited(q AuditQuery, visit func(Audited) bool) error
 	// VerifyAudit checks the whole chain. An error may be a *TamperedError.
 	VerifyAudit() (AuditState, error)
+	// DeadLetters gives the dead letters of all sessions, the newest first. Discard drops those with the ids, and says how many of these
+	// there were.
+	DeadLetters() ([]Dead, error)
+	Discard(ids ...int64) (n int, err error)
 	// Release unlocks a session.
 	Release(id string) error
 	// Delete deletes a session and the bytes of its intents. Open intents are deleted when they end.

@@ -47,7 +47,7 @@ func TestTwins(t *testing.T) {
 		id := rapid.SampledFrom([]string{"a", "b", "c"})
 		text := rapid.SampledFrom([]string{"", "x", "Two words", "größer", "100%", "a_b", strings.Repeat("long ", 200)})
 		for range rapid.IntRange(1, 25).Draw(t, "operations") {
-			op := rapid.IntRange(0, 12).Draw(t, "operation")
+			op := rapid.IntRange(0, 14).Draw(t, "operation")
 			i, one, other := id.Draw(t, "id"), text.Draw(t, "one"), text.Draw(t, "other")
 			limit := rapid.IntRange(0, 2).Draw(t, "limit")
 			clock.now() // goes on
@@ -94,6 +94,21 @@ func TestTwins(t *testing.T) {
 					found, err := s.Backups(path)
 					slices.SortFunc(found, func(a, b Backup) int { return cmp.Compare(a.Hash, b.Hash) })
 					got[k] = outcome(found, err)
+				case 13:
+					found, err := s.DeadLetters()
+					got[k] = outcome(found, err)
+				case 14:
+					found, err := s.DeadLetters()
+					if err != nil {
+						t.Fatal(err)
+					}
+					var ids []int64
+					for n, l := range found {
+						if n%2 == limit%2 {
+							ids = append(ids, l.ID, l.ID+1000)
+						}
+					}
+					got[k] = outcome(s.Discard(ids...))
 				case 11:
 					found, err := s.Orphans()
 					got[k] = outcome(found, err)
@@ -108,6 +123,7 @@ func TestTwins(t *testing.T) {
 					}
 					got[k] = outcome(nil, s.Append(i,
 						Entry{Turn: limit, Kind: Message, Text: one, Body: []byte(`{"x":1}`)},
+						Entry{Time: clock.at, Kind: DeadLetter, Call: one, Body: []byte(`{"y":1}`)},
 						Entry{Turn: limit, Kind: Change, Call: "c", Body: []byte(`{}`), Blobs: []Blob{{Data: one}, {Data: other}}},
 					))
 				}

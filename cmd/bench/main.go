@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -33,6 +34,8 @@ func run(ctx context.Context) (err error) {
 	only := flag.String("only", "", "measure only what matches `regexp`, of "+fmt.Sprint(keys()))
 	count := flag.Int("count", 1, "measure everything so many `times`")
 	program := flag.String("program", "", "measure the server in `file`, not one that is built for it")
+	large := flag.String("large", "", "measure searches of a copy of these `folders` too, of 60,000 files at least")
+	rg := flag.String("rg", "", "compare searches with the ripgrep in `file`, not the one that npm ships")
 	page := flag.String("o", "", "write the page of figures to `file`; of all figures only")
 	flag.Parse()
 	wanted, err := regexp.Compile(*only)
@@ -46,7 +49,9 @@ func run(ctx context.Context) (err error) {
 	case *page != "" && (*short || *only != "" || *program != ""):
 		return fmt.Errorf("the page is for all figures of this version: no -only, -short and -program")
 	}
-	b := &bench{short: *short, out: os.Stdout, log: slog.New(slog.DiscardHandler), found: map[string][]float64{}}
+	b := &bench{
+		short: *short, out: os.Stdout, log: slog.New(slog.DiscardHandler), found: map[string][]float64{}, large: *large, rg: *rg,
+	}
 	if *program != "" {
 		if b.program, err = filepath.Abs(*program); err != nil {
 			return err
@@ -78,7 +83,10 @@ func run(ctx context.Context) (err error) {
 		}
 	}
 	table, _ := b.table()
-	fmt.Fprint(os.Stderr, "\n", table)
+	fmt.Fprint(os.Stderr, "\n", table, "\n", b.searched())
+	if len(b.failed) > 0 {
+		return fmt.Errorf("searches do not find what they have to:\n%s", strings.Join(b.failed, "\n"))
+	}
 	if *page == "" {
 		return nil
 	}
@@ -96,7 +104,10 @@ func measurements() []measurement {
 		{"start", (*bench).start},
 		{"memory", (*bench).memory},
 		{"turn", (*bench).turns},
-		{"search", (*bench).search},
+		{"shell", (*bench).shell},
+		{"search", (*bench).sourceTree},
+		{"small", (*bench).smallTree},
+		{"large", (*bench).largeTree},
 		{"disk", (*bench).edits},
 	}
 	for _, p := range inside() {
@@ -124,6 +135,11 @@ type bench struct {
 	empty   string // the least that a Go program can do
 	pkg     string // what the last figures are of
 	found   map[string][]float64
+	large   string   // folders for largeTree
+	rg      string   // the program
+	finder  string   // its version
+	trees   []tree   // that were searched
+	failed  []string // gates that were missed
 }
 
 // build makes the programs, both in the same way.

@@ -57,8 +57,7 @@ func rows() []row {
 		row{"100 hunks rebased over 1,000 keys in 20 bursts, 5 MB", "Rebase/20bursts", "Rebase/git", "`git merge-file` of the same files", ms / 2, false},
 		row{"the same, each key at another place", "Rebase/1000bursts", "Rebase/git", "`git merge-file` of the same files", ms / 2, false},
 		row{"diff by lines and words of 1 MB, 40 % of the lines changed", "Diff/400permille", "Diff/git", "`git diff --no-index`, by lines", 80 * ms, false},
-		row{"search for a word in 3 of 4,000 files", "Search/rare", "Search/rare/ripgrep", "`rg --json` run directly", 0, false},
-		row{"search for what is 33 times in each of them", "Search/common", "Search/common/ripgrep", "`rg --json` run directly", 0, false},
+		row{"a search by the tool", "Shell/grep", "Shell/rg", "the same by `rg` in a command of the agent", 0, false},
 		row{"a command, without a sandbox", "Run/ours", "Run/plain", "`os/exec`", 0, false},
 		row{"a journalled edit of a file of 4 KiB that is not open", "Begin/4KiB/edit-p50-us", "Begin/4KiB/fsync-p50-us", fsync, 3, true},
 		row{"the same, 64 KiB", "Begin/64KiB/edit-p50-us", "Begin/64KiB/fsync-p50-us", fsync, 3, true},
@@ -151,7 +150,7 @@ func (b *bench) page(m machineInfo, now time.Time) string {
 		table += "\nNot measured on this machine, since something to compare with was not there: " + strings.Join(missing, "; ") + ".\n"
 	}
 	return strings.NewReplacer(
-		"{date}", now.Format("2006-01-02"), "{machine}", m.String(), "{table}\n", table,
+		"{date}", now.Format("2006-01-02"), "{machine}", m.String(), "{table}\n", table, "{searches}\n", b.searched(),
 	).Replace(text)
 }
 

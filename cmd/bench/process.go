@@ -21,8 +21,10 @@ import (
 // process is a program that answers an editor on its standard input and output.
 type process struct {
 	*exec.Cmd
-	in  io.WriteCloser
-	out io.ReadCloser
+	in     io.WriteCloser
+	out    io.ReadCloser
+	reader *bufio.Reader // of ask
+	asked  int           // requests by ask
 }
 
 func (p *process) Read(b []byte) (int, error)  { return p.out.Read(b) }
@@ -30,10 +32,14 @@ func (p *process) Write(b []byte) (int, error) { return p.in.Write(b) }
 func (p *process) Close() error                { return errors.Join(p.in.Close(), p.out.Close()) }
 
 // spawn starts a program with an environment of its own: nothing of the person's is read or written.
-func (b *bench) spawn(program string) (*process, error) {
+func (b *bench) spawn(program string) (*process, error) { return b.spawnIn(b.work, program) }
+
+// spawnIn starts it in a folder, with more in its environment.
+func (b *bench) spawnIn(folder, program string, env ...string) (*process, error) {
 	p := &process{Cmd: exec.Command(program, "--stdio")}
 	p.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(b.dir, "home"), "NO_PROXY=*"}
-	p.Dir = b.work
+	p.Env = append(p.Env, env...)
+	p.Dir = folder
 	var err error
 	if p.in, err = p.StdinPipe(); err != nil {
 		return nil, err
@@ -56,46 +62,100 @@ func (p *process) kill() error {
 
 // initialize sends the first request of a plain editor and reads the answer.
 func (p *process) initialize(folder string) error {
-	request, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": map[string]any{
+	answer, _, err := p.ask("initialize", map[string]any{
 		"processId":        os.Getpid(),
 		"workspaceFolders": []map[string]any{{"uri": "file://" + folder, "name": "bench"}},
 		"capabilities": map[string]any{
 			"workspace": map[string]any{"applyEdit": true, "workspaceEdit": map[string]any{"documentChanges": true}},
 			"general":   map[string]any{"positionEncodings": []string{"utf-8"}},
 		},
-	}})
+	})
+	if err == nil {
+		_, err = result[json.RawMessage](answer)
+	}
+	return err
+}
+
+// send writes one message.
+func (p *process) send(message map[string]any) error {
+	message["jsonrpc"] = "2.0"
+	raw, err := json.Marshal(message)
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(p.in, "Content-Length: %d\r\n\r\n%s", len(request), request); err != nil {
-		return err
+	_, err = fmt.Fprintf(p.in, "Content-Length: %d\r\n\r\n%s", len(raw), raw)
+	return err
+}
+
+// ask sends a request and gives the answer as it came, and how long it took to the last byte. What is made of it takes no part of that.
+func (p *process) ask(method string, params any) (answer []byte, took time.Duration, err error) {
+	if p.reader == nil {
+		p.reader = bufio.NewReaderSize(p.out, 1<<20)
 	}
-	in, n := bufio.NewReader(p.out), 0
+	p.asked++
+	began := time.Now()
+	if err := p.send(map[string]any{"id": p.asked, "method": method, "params": params}); err != nil {
+		return nil, 0, err
+	}
 	for {
-		line, err := in.ReadString('\n')
+		body, err := p.receive()
+		took := time.Since(began)
 		if err != nil {
-			return err
+			return nil, 0, err
+		}
+		const small = 1 << 16 // what the server asks and tells by itself is less
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if len(body) < small {
+			if err := json.Unmarshal(body, &m); err != nil {
+				return nil, 0, err
+			}
+		}
+		switch {
+		case m.Method == "":
+			return body, took, nil
+		case m.ID != nil:
+			if err := p.send(map[string]any{"id": m.ID, "error": map[string]any{"code": -32601, "message": "not served"}}); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+}
+
+// receive reads one message.
+func (p *process) receive() ([]byte, error) {
+	n := 0
+	for {
+		line, err := p.reader.ReadString('\n')
+		if err != nil {
+			return nil, err
 		}
 		if line = strings.TrimSpace(line); line == "" {
 			break
 		}
 		if s, ok := strings.CutPrefix(line, "Content-Length: "); ok {
 			if n, err = strconv.Atoi(s); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	var answer struct {
-		Result json.RawMessage `json:"result"`
-	}
 	body := make([]byte, n)
-	if _, err := io.ReadFull(in, body); err != nil {
-		return err
+	_, err := io.ReadFull(p.reader, body)
+	return body, err
+}
+
+// result is that of an answer.
+func result[T any](answer []byte) (out T, err error) {
+	m := struct {
+		Result *T
+		Error  json.RawMessage
+	}{Result: &out}
+	if err = json.Unmarshal(answer, &m); err == nil && m.Error != nil {
+		err = fmt.Errorf("%s", m.Error)
 	}
-	if err := json.Unmarshal(body, &answer); err != nil || answer.Result == nil {
-		return fmt.Errorf("%s: initialize: %s", p.Path, body)
-	}
-	return nil
+	return out, err
 }
 
 // resident is the memory of it that lies in the machine's, in bytes, once it has been the same for a while.

@@ -23,7 +23,7 @@ func (d *demoCmd) Run(ctx context.Context, c *cli) error {
 	if !d.Keep {
 		defer os.RemoveAll(folder)
 	}
-	ok, err := terminal.Demo(ctx, terminal.Stdout(), folder, func() io.ReadWriteCloser { return inProcess(ctx, c.options(slog.New(slog.DiscardHandler))) })
+	ok, err := terminal.Demo(ctx, terminal.Stdout(), folder, func() io.ReadWriteCloser { return inProcess(ctx, c.options(slog.New(slog.DiscardHandler), nil)) })
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (d *doctorCmd) Run(ctx context.Context, c *cli) error {
 		return err
 	}
 	x := &doctor.Examination{
-		Version: version, Getenv: os.Getenv, Find: find, Roots: opened(dir), Command: printed, Offline: d.Offline, Timeout: d.Timeout,
+		Version: version, Getenv: os.Getenv, Find: find, Roots: opened(dir), Command: func(argv []string) (string, error) { return printed(argv, opened(dir)...) }, Offline: d.Offline, Timeout: d.Timeout,
 	}
 	findings := x.Examine(ctx, loaded, c.inputs(d.Cwd).Files())
 	broken := slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Status == doctor.Fails })

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -137,7 +139,7 @@ func TestCaseS12WithoutASandbox(t *testing.T) {
 		lose   bool
 	}{
 		"never there": {bare, sandbox.LevelNone, none, false},
-		"lost": {own, sandbox.LevelFull, none + ": the one that there is failed (namespaces: the keeper of a command cannot be started: " +
+		"lost": {own, sandbox.LevelFull, none + "; the sandbox that there is failed (namespaces: the keeper of a command cannot be started: " +
 			"fork/exec /proc/self/exe: no space left on device)", true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +147,14 @@ func TestCaseS12WithoutASandbox(t *testing.T) {
 			p.host = c.host
 			p.start(p.env, []string{"--stdio"})
 			var who asked
-			e := p.editor(who.options())
+			var warned atomic.Int32
+			o := who.options()
+			o.Heard = func(method string, params json.RawMessage) {
+				if method == "window/showMessage" && strings.Contains(string(params), "the sandbox for commands has failed") {
+					warned.Add(1)
+				}
+			}
+			e := p.editor(o)
 			var status struct {
 				Sandbox struct{ Level, Reason string }
 			}
@@ -159,12 +168,19 @@ func TestCaseS12WithoutASandbox(t *testing.T) {
 				if out, err := lose.CombinedOutput(); err != nil {
 					t.Fatalf("%v %s", err, out)
 				}
-				for _, keeper := range children(t, p.cmd.Process.Pid) { // one waits for the first command
-					_ = syscall.Kill(keeper, syscall.SIGKILL)
-				}
+				until(t, "no keeper waits for the first command", func() bool {
+					alive := 0
+					for _, keeper := range children(t, p.cmd.Process.Pid) {
+						if !over(keeper) {
+							alive++
+							_ = syscall.Kill(keeper, syscall.SIGKILL)
+						}
+					}
+					return alive == 0
+				})
 			}
 			session := e.session("auto")
-			bash := func(answer string) (r ran) {
+			bash := func(answer, reason string) (r ran) {
 				t.Helper()
 				who = asked{answer: answer}
 				e.ask("tandem/tools/call", map[string]any{
@@ -174,7 +190,7 @@ func TestCaseS12WithoutASandbox(t *testing.T) {
 					t.Fatalf("asked %d times", len(who.all))
 				}
 				q := who.all[0]
-				if q.Meta.Tandem.Reason != c.reason {
+				if q.Meta.Tandem.Reason != reason {
 					t.Errorf("asked %q", q.Meta.Tandem.Reason)
 				}
 				if len(q.Options) != 2 || q.Options[0].OptionID != "reject_once" || q.Options[1].OptionID != "allow_once" {
@@ -182,14 +198,17 @@ func TestCaseS12WithoutASandbox(t *testing.T) {
 				}
 				return r
 			}
-			if r := bash("reject_once"); r.Error != "GATE_DENIED" || r.Denial.Source != "user" {
+			if r := bash("reject_once", c.reason); r.Error != "GATE_DENIED" || r.Denial.Source != "user" {
 				t.Errorf("%+v", r)
 			}
 			if _, err := os.Lstat(filepath.Join(p.root, "ran")); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("it ran: %v", err)
 			}
-			for range 2 { // an answer is not kept
-				if r := bash("allow_once"); !r.Success || r.Result.Stdout != "here\n" || r.Result.Sandbox != "none" {
+			if e.ask("tandem/status", nil, &status); status.Sandbox.Level != "none" || c.lose != strings.Contains(status.Sandbox.Reason, "at a new trial") {
+				t.Errorf("the status: %+v", status.Sandbox)
+			}
+			for range 2 { // an answer is not kept, and what was lost is not tried again
+				if r := bash("allow_once", none); !r.Success || r.Result.Stdout != "here\n" || r.Result.Sandbox != "none" {
 					t.Errorf("%+v", r)
 				}
 			}
@@ -213,6 +232,9 @@ func TestCaseS12WithoutASandbox(t *testing.T) {
 				t.Errorf("a session that plans: %+v", r)
 			}
 			e.leaves()
+			if n := warned.Load(); n != map[bool]int32{true: 1}[c.lose] {
+				t.Errorf("the person was told %d times that it is lost", n)
+			}
 		})
 	}
 }

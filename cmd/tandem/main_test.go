@@ -16,6 +16,7 @@ import (
 
 	"tandem/lspserver/wire/wiretest"
 	"tandem/sandbox"
+	"tandem/tools/mcp/mcptest"
 )
 
 // testLevel names the variable that declares which level of the sandbox this machine can do. A script begins with [!full] or [!part]
@@ -26,6 +27,7 @@ const testLevel = "TANDEM_TEST_LEVEL"
 var program string
 
 func TestMain(m *testing.M) {
+	mcptest.Main()
 	if way := os.Getenv("TANDEM_TEST_BESIDE"); way != "" {
 		if err := besides(way, os.Getenv("TANDEM_TEST_PATH")); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -30,7 +30,7 @@ import (
 const patience = 30 * time.Second
 
 // shortly is what ought to take no time at all, on a machine that has much else to do.
-const shortly = 5 * time.Second
+const shortly = 15 * time.Second
 
 // process is the program with pipes at both ends.
 type process struct {
@@ -43,6 +43,7 @@ type process struct {
 	// host makes the command one on another kind of host; nil is this one.
 	host func(*exec.Cmd)
 	env  []string
+	life time.Duration // how long it may run; 0 is what ends a test that hangs
 
 	mu    sync.Mutex
 	heard bytes.Buffer // all that it printed
@@ -93,7 +94,7 @@ func (p *process) another(args ...string) *process {
 func (p *process) start(env, args []string) {
 	t := p.t
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), max(p.life, 2*patience))
 	t.Cleanup(cancel)
 	p.ended = make(chan struct{})
 	p.cmd = exec.CommandContext(ctx, program, args...)
@@ -181,7 +182,7 @@ func (p *process) frames() (out []string) {
 // editor connects an editor to the program.
 func (p *process) editor(o conformance.Options) *editor {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(p.t.Context(), max(p.life, patience))
 	p.t.Cleanup(cancel)
 	o.Root = p.root
 	e, err := conformance.Start(ctx, p, o)
@@ -293,11 +294,14 @@ func (p *process) below(pid string) (found []int) {
 func gone(t *testing.T, pids []int) {
 	t.Helper()
 	for _, pid := range pids {
-		until(t, fmt.Sprintf("process %d is gone", pid), func() bool {
-			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-			return store.Gone(pid) || err == nil && strings.Contains(string(stat), ") Z ")
-		})
+		until(t, fmt.Sprintf("process %d is gone", pid), func() bool { return over(pid) })
 	}
+}
+
+// over says that a process has ended, whether or not anybody has asked how.
+func over(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return store.Gone(pid) || err == nil && strings.Contains(string(stat), ") Z ")
 }
 
 func until(t *testing.T, what string, ok func() bool) {

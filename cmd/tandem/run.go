@@ -157,7 +157,7 @@ func (c *cli) dial(ctx context.Context, d dialing, p *terminal.Printer) (*client
 		log = slog.New(slog.NewTextHandler(terminal.Stderr(), nil))
 	}
 	serving := context.WithoutCancel(ctx)
-	o := c.options(log)
+	o := c.options(log, nil)
 	params := protocol.NewSessionParams{Cwd: folder}
 	if outlive(&o, logs.New(io.Discard, logs.Options{Version: version, Now: time.Now, Environ: os.Environ()})); !d.kept {
 		o.Store, o.Stored = nil, nil

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,17 +52,10 @@ func (c *cli) answer(trace string, serve func(o lspserver.Options, conn conn) (c
 	}
 	l := logs.New(os.Stderr, logs.Options{Version: version, Now: time.Now, Environ: os.Environ()})
 	defer l.Close()
-	o := c.options(l.Logger())
+	o := c.options(l.Logger(), l.Hide)
 	outlive(&o, l)
 	o.Watch, o.Orphaned, o.Started = true, orphaned, configured(l)
 	o.Crashes = l.Crashes()
-	secretly := func(argv []string) (string, error) {
-		out, err := printed(argv)
-		key, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
-		l.Hide(key)
-		return out, err
-	}
-	o.Opener, o.Key = opener(secretly), registry.Keys{Getenv: os.Getenv, Command: secretly}.Find
 	if trace != "" {
 		record, closeFile, err := l.Trace(trace)
 		if err != nil {
@@ -83,16 +77,18 @@ func (e usageError) Error() string { return string(e) }
 
 const errNoTransport = usageError("serve needs --stdio: editors speak to it over standard input and output")
 
-// options wires a server together.
-func (c *cli) options(log *slog.Logger) lspserver.Options {
+// options wires a server together. hide is told of each key that a command of the configuration prints; nil is nobody.
+func (c *cli) options(log *slog.Logger, hide func(key string)) lspserver.Options {
+	keys := &keys{hide: hide}
 	return lspserver.Options{Version: version, Options: backend.Options{
 		Inputs: c.inputs(""),
-		Opener: opener(printed),
-		Key:    registry.Keys{Getenv: os.Getenv, Command: printed}.Find,
+		Opener: opener(keys.printed),
+		Key:    registry.Keys{Getenv: os.Getenv, Command: keys.printed}.Find,
+		Opened: keys.add,
 		Rules:  func() string { return userRules(os.Getenv, log) },
 		Tools:  builtin.Tools(),
 		Runner: &sandbox.Local{Cache: state.Cache()},
-		Own:    state.Own, Quarantine: state.Quarantine,
+		Own:    state.Own, Quarantine: state.Quarantine, Scratch: state.Scratch, Pins: state.Pins,
 		Log: log,
 	}}
 }
@@ -107,9 +103,42 @@ func opener(command func(argv []string) (string, error)) func(config.Config, mod
 	}
 }
 
+// keys runs the commands that print keys. All methods may be called concurrently.
+type keys struct {
+	hide func(key string) // nil is nobody
+
+	mu      sync.Mutex
+	folders []string // in which sessions work, or have
+}
+
+// add is told of folders that a session works in. The home folder holds the person's own programs, see opened.
+func (k *keys) add(folders ...string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, folder := range folders {
+		for _, dir := range opened(folder) {
+			if !slices.Contains(k.folders, dir) {
+				k.folders = append(k.folders, dir)
+			}
+		}
+	}
+}
+
+// printed is what a command prints that gives a key.
+func (k *keys) printed(argv []string) (string, error) {
+	k.mu.Lock()
+	folders := slices.Clone(k.folders)
+	k.mu.Unlock()
+	out, err := printed(argv, folders...)
+	if key, _, _ := strings.Cut(strings.TrimSpace(out), "\n"); k.hide != nil {
+		k.hide(key)
+	}
+	return out, err
+}
+
 // printed is what a command of the configuration prints, such as one that gives a key. It has the whole environment, since
-// programs that keep keys live from it.
-func printed(argv []string) (string, error) {
+// programs that keep keys live from it. Programs are looked for neither in the folder that this process is in nor in some others.
+func printed(argv []string, folders ...string) (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
@@ -118,7 +147,7 @@ func printed(argv []string) (string, error) {
 	defer runner.Close()
 	folder := sandbox.OpenFolder(dir)
 	defer folder.Close()
-	program, err := runner.Find(argv[0], sandbox.Surroundings{Roots: opened(dir)})
+	program, err := runner.Find(argv[0], sandbox.Surroundings{Roots: append(opened(dir), folders...)})
 	if err != nil {
 		return "", err
 	}

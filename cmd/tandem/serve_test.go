@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"tandem/lspserver/conformance"
+	"tandem/sandbox"
 )
 
 func TestPrinted(t *testing.T) {
@@ -21,6 +23,51 @@ func TestPrinted(t *testing.T) {
 	}
 	if _, err := printed([]string{"/nowhere/at/all"}); err == nil {
 		t.Error("a command that is not there gives no error")
+	}
+}
+
+// TestFindingS20KeysOutsideOfRoots: the program that prints a key is looked for in no folder that a session may change, also where that
+// is not the folder that the server was started in. Elsewhere it is found.
+func TestFindingS20KeysOutsideOfRoots(t *testing.T) {
+	key := func(dir string) string {
+		bin := filepath.Join(dir, "bin")
+		if err := errors.Join(os.MkdirAll(bin, 0o755), os.WriteFile(filepath.Join(bin, "tandem-key"), []byte("#!/bin/sh\n: > "+dir+"/ran\necho k-1\n"), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		return bin
+	}
+	top := sandbox.Canonical(t.TempDir())
+	cloned, written, tools := filepath.Join(top, "cloned"), filepath.Join(top, "cloned/../written"), filepath.Join(top, "tools")
+	path := key(cloned) + ":" + key(written) + ":" + key(tools)
+	for _, c := range []struct {
+		path, ran string
+	}{{path, tools}, {strings.Join(strings.Split(path, ":")[:2], ":"), ""}} {
+		for _, dir := range []string{cloned, written, tools} {
+			_ = os.Remove(filepath.Join(dir, "ran"))
+		}
+		p := prepared(t, map[string]any{
+			"model": "mock/m", "writeRoots": []string{".", "../written"},
+			"providers": map[string]any{"mock": map[string]any{
+				"api": "openai-chat", "baseUrl": "http://127.0.0.1:1/v1", "apiKeyCommand": []string{"tandem-key"},
+			}},
+		})
+		p.start(append(p.env, "PATH="+c.path+":"+os.Getenv("PATH")), []string{"--stdio"})
+		e, err := conformance.Start(t.Context(), p, conformance.Options{Root: p.root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The model of a session is opened, with its key, before there is an answer.
+		if raw, err := e.Request(t.Context(), "tandem/session/new", map[string]any{"cwd": cloned}); (err == nil) != (c.ran != "") {
+			t.Errorf("PATH %s: %s, %v", c.path, raw, err)
+		}
+		if err := e.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for _, dir := range []string{cloned, written, tools} {
+			if _, err := os.Stat(filepath.Join(dir, "ran")); (err == nil) != (dir == c.ran) {
+				t.Errorf("PATH %s: the program in %s: %v", c.path, dir, err)
+			}
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 
 // settings are those that hold in the folder of the process.
 func (c *cli) settings() config.Config {
-	in := c.options(nil).Inputs
+	in := c.options(nil, nil).Inputs
 	if dir, err := os.Getwd(); err == nil {
 		in.Workspace = dir
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // soon is when a change is told of, with a machine that has other work to do; figures tell how soon it is indeed.
-const soon = 10 * time.Second
+const soon = 30 * time.Second
 
 // fileTimes are the tandem/fileTime that an editor has heard, each with when.
 type fileTimes struct {

@@ -209,9 +209,7 @@ func (e *terminal) launch(open string) {
 	if open != "" {
 		args = append(args[:len(args):len(args)], open)
 	}
-	if out, err := e.command(args...).CombinedOutput(); err != nil {
-		e.t.Fatalf("starting tmux: %v\n%s", err, out)
-	}
+	e.until("tmux has started, which fails while its last server is on its way out", func() bool { return e.command(args...).Run() == nil })
 	e.until("Neovim is up", func() bool { return e.try("1") == "1" })
 }
 

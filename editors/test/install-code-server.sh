@@ -21,7 +21,8 @@ fail() { echo "install-code-server.sh: $*" >&2; exit 1; }
 mkdir -p "$cache"
 exec 9>"$dest.lock"
 flock 9
-if [ -e "$dest/installed" ]; then
+code=$dest/node_modules/code-server/lib/vscode
+if [ -e "$dest/installed" ] && [ -e "$code/extensions/node_modules/typescript" ]; then
     echo "$dest"
     exit 0
 fi
@@ -39,9 +40,12 @@ export PATH="$dest/node/bin:$PATH"
 cd "$dest"
 echo '{"name":"code-server-here","private":true}' >package.json
 npm_install "code-server@$version"
-code=$dest/node_modules/code-server/lib/vscode
 cd "$code"
 npm_install --omit=dev
+# What the extension for TypeScript starts, and nothing else of what extensions need.
+(cd "$dest/download" && npm pack --silent typescript@5.9.3 >/dev/null && tar xzf typescript-5*.tgz)
+mkdir -p extensions/node_modules
+mv "$dest/download/package" extensions/node_modules/typescript
 (cd bin/remote-cli && ln -sf code-linux.sh code-server)
 (cd bin/helpers && ln -sf browser-linux.sh browser.sh)
 

@@ -521,7 +521,7 @@ func TestNvimCapabilitiesAndErrors(t *testing.T) {
 		for _, want := range []string{
 			`"tandem":{[^}]*"permission":true`, `"tandem":{[^}]*"save":true`, `"tandem":{[^}]*"clarify":true`,
 			`"tandem":{[^}]*"review":true`, `"positionEncodings":\["utf-8"\]`,
-			`"resourceOperations":\["create"\]`,
+			`"resourceOperations":\["create","rename","delete"\]`,
 		} {
 			if !regexp.MustCompile(want).Match(s.init) {
 				t.Errorf("initialize does not say %s: %s", want, s.init)

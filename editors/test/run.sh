@@ -3,6 +3,8 @@
 # (editors without a plug-in), "acp" or "vscode" as the first argument only those tests run; what follows goes to "go test", or
 # is the files below vscode/ to run. Without CI in the environment an editor that cannot be installed is skipped.
 #
+# "servers" tries the language servers that Tandem starts without an editor.
+#
 #   TANDEM_EDITORS_ALL=1   every journey in every version, not only in the newest
 set -eu
 cd "$(dirname "$0")"
@@ -12,10 +14,24 @@ skip() {
     [ -z "${CI:-}" ] || exit 1
 }
 
+servers() {
+    cache=${TANDEM_EDITORS:-${XDG_CACHE_HOME:-$HOME/.cache}/tandem-editors}
+    [ -x "$cache/gopls/bin/gopls" ] || GOBIN=$cache/gopls/bin GOFLAGS= go install golang.org/x/tools/gopls@v0.23.0 ||
+        skip "gopls cannot be installed; what needs it is skipped"
+    if [ ! -e "$cache/servers/installed" ]; then
+        mkdir -p "$cache/servers"
+        npm install --prefix "$cache/servers" --ignore-scripts --no-audit --no-fund --no-package-lock --loglevel=error \
+            typescript@5.9.3 typescript-language-server@5.3.0 pyright@1.1.414 &&
+            touch "$cache/servers/installed" || skip "servers of npm cannot be installed; what needs them is skipped"
+    fi
+    [ "${1:-}" = installed ] || go test -count=1 -v -run LanguageServers "$@" ../../cmd/tandem
+}
+
 nvim() {
     for suite in sid trixie; do
         ./install-debian.sh nvim "$suite" || skip "no Neovim of $suite; its tests are skipped"
     done
+    servers installed
     go test -count=1 -timeout 20m -skip PlainEditors "$@" .
 }
 
@@ -112,12 +128,13 @@ vscode() {
 }
 
 case ${1:-} in
-nvim | plain | acp | vscode)
+nvim | plain | acp | vscode | servers)
     only=$1
     shift
     "$only" "$@"
     ;;
 *)
+    servers
     nvim "$@"
     plain "$@"
     acp

@@ -169,6 +169,56 @@ say ok
 	})
 }
 
+// A buffer with unsaved text moves with its file, can be saved there, and moves back; a buffer goes with a file that is deleted, but
+// not where there is unsaved text in it.
+func TestNvimF162MovesAndDeletes(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		e := session(t, nvim, "auto", `call read_file {"path":"a.txt"}
+call read_file {"path":"b.txt"}
+
+call move_file {"path":"a.txt","destination":"d/new.txt"}
+
+call delete_file {"path":"d/new.txt"}
+
+call delete_file {"path":"b.txt"}
+
+see /EDIT_CONFLICT. d.new.txt is open in the editor with unsaved text/
+say ok
+`, options{files: map[string]string{"a.txt": "one\ntwo\n", "b.txt": "b\n"}, open: "a.txt"})
+		e.ex("badd b.txt")
+		e.ex("call bufload('b.txt')")
+		e.keys("O")
+		e.text("typed")
+		e.keys("Escape")
+		e.ex("Tandem go")
+		e.turn(1)
+		if got := e.lua(`vim.fn.fnamemodify(vim.api.nvim_buf_get_name(vim.fn.bufnr("new.txt")), ":t") .. " " .. tostring(vim.bo[vim.fn.bufnr("new.txt")].modified)`); got != "new.txt true" {
+			t.Errorf("the buffer is %q", got)
+		}
+		if got := e.lua(`vim.fn.bufnr("a.txt") .. " " .. vim.fn.bufnr("b.txt")`); got != "-1 -1" {
+			t.Errorf("buffers stay behind: %s", got)
+		}
+		if got := e.disk("d/new.txt"); got != "one\ntwo\n" {
+			t.Errorf("on disk: %q", got)
+		}
+		e.lua(`vim.api.nvim_buf_call(vim.fn.bufnr("new.txt"), function() vim.cmd("silent write") end)`)
+		if got := e.disk("d/new.txt"); got != "typed\none\ntwo\n" {
+			t.Errorf("saved: %q", got)
+		}
+		if _, err := os.Stat(e.path("b.txt")); err == nil {
+			t.Error("b.txt is there")
+		}
+		e.ex("Tandem undo")
+		e.see(`undone in`)
+		if got := e.disk("a.txt"); got != "typed\none\ntwo\n" {
+			t.Errorf("moved back: %q", got)
+		}
+		if got := e.disk("b.txt"); got != "b\n" {
+			t.Errorf("made again: %q", got)
+		}
+	})
+}
+
 // Five hundred keystrokes while thirty edits of the agent land in the same file, through the whole server. The person
 // also saves, undoes and redoes whatever came last, and takes back what was typed by mistake: no keystroke is lost, and
 // every edit is in the text once, or its call says that it failed.

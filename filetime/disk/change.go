@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -456,8 +457,9 @@ func (c *Change) Delete(path string, base []byte) (Result, error) {
 	return Result{}, errors.Join(ErrChanged, err)
 }
 
-// Move gives a file that says base another name, which nothing may have. The error is ErrChanged where the file says
-// something else, or where there is something already.
+// Move gives a file that says base another name, which nothing may have, in a folder that is made where it is missing. What
+// another program saves meanwhile moves along. The error is ErrChanged where the file says something else, or where there is
+// something already, and ErrAcross where to is on another file system.
 func (c *Change) Move(from, to string, base []byte) (Result, error) {
 	was := sideOf(base)
 	w, err := c.expect(from, was)
@@ -469,6 +471,10 @@ func (c *Change) Move(from, to string, base []byte) (Result, error) {
 	if err := w.begin(p); err != nil {
 		return Result{}, err
 	}
+	return Result{After: base}, w.rename(to)
+}
+
+func (w *work) rename(to string) error {
 	there := placeOf(to)
 	made, err := w.folders(there.dir)
 	if err == nil {
@@ -477,7 +483,7 @@ func (c *Change) Move(from, to string, base []byte) (Result, error) {
 	if err != nil {
 		w.unmake(made)
 	}
-	return Result{After: base}, err
+	return err
 }
 
 func (w *work) move(to place) error {
@@ -487,15 +493,81 @@ func (w *work) move(to place) error {
 	}
 	defer dir.Close()
 	w.touched(to.dir)
-	if err = w.dir.Place(w.at.name, dir, to.name); unsupported(err) {
-		if err = w.dir.Link(w.at.name, dir, to.name); err == nil {
-			return w.dir.Remove(w.at.name)
-		}
+	err = w.dir.Place(w.at.name, dir, to.name)
+	switch {
+	case unsupported(err):
+		err = w.relink(dir, to)
+	case errors.Is(err, fs.ErrExist) && w.spelled(dir, to):
+		err = w.dir.Rename(w.at.name, to.name)
 	}
-	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %w", ErrChanged, err)
+	case errors.Is(err, syscall.EXDEV):
+		return fmt.Errorf("%w: %w", ErrAcross, err)
 	}
 	return err
+}
+
+// relink is a rename that does not replace, for a file system that has only hard links for that.
+func (w *work) relink(dir Dir, to place) error {
+	if err := w.dir.Link(w.at.name, dir, to.name); err != nil {
+		return err
+	}
+	temp := w.name()
+	if err := w.dir.Rename(w.at.name, temp); err != nil {
+		return errors.Join(err, dir.Remove(to.name))
+	}
+	if same(w.dir, temp, dir, to.name) {
+		return w.dir.Remove(temp)
+	}
+	// Another program has saved the file just now: it stays.
+	switch err := w.d.place(w.dir, temp, w.at.name); {
+	case errors.Is(err, fs.ErrExist): // and once more: what it was in between is kept
+		if v, err := w.d.look(w.dir, temp); err == nil {
+			w.discard(temp, v)
+		}
+	case err != nil:
+		w.c.leave()
+	}
+	return errors.Join(ErrChanged, dir.Remove(to.name))
+}
+
+// same says that two names are those of one file.
+func same(a Dir, name string, b Dir, as string) bool {
+	x, err1 := a.Stat(name)
+	y, err2 := b.Stat(as)
+	return err1 == nil && err2 == nil && x.Ino == y.Ino && x.Dev == y.Dev
+}
+
+// spelled says that a name that is taken is the file's own, in letters of another case.
+func (w *work) spelled(dir Dir, to place) bool {
+	if to.dir != w.at.dir || to.name == w.at.name || !strings.EqualFold(to.name, w.at.name) {
+		return false
+	}
+	st, err := dir.Stat(to.name)
+	return err == nil && (st.Links == 1 || st.Mode.IsDir()) && same(w.dir, w.at.name, dir, to.name)
+}
+
+// Folders makes a folder, with those that it needs, and gives those that it made, the outermost first. Unmake removes those
+// of them that are empty. Neither is in the journal: a crash leaves an empty folder at most.
+func (c *Change) Folders(path string) (made []string, err error) {
+	w := &work{c: c, d: c.d}
+	at, err := w.folders(path)
+	for _, p := range at {
+		made = append(made, p.path())
+	}
+	return made, err
+}
+
+// Unmake is the inverse of Folders.
+func (c *Change) Unmake(made []string) {
+	w := &work{c: c, d: c.d}
+	var at []place
+	for _, p := range made {
+		at = append(at, placeOf(p))
+	}
+	w.unmake(at)
 }
 
 // unfinished ends the name of a temporary file while it is being written, so that recovery never takes a part for the

@@ -67,6 +67,18 @@ func theirs(w *world) error {
 	return nil
 }
 
+// moved wants what others wrote in f or g.
+func moved(w *world) error {
+	f, _ := w.read("f")
+	g, _ := w.read("g")
+	for _, m := range w.marks {
+		if !strings.Contains(f+g, m) {
+			return fmt.Errorf("f says %q and g %q after %v: %s is missing", f, g, w.err, m)
+		}
+	}
+	return nil
+}
+
 func anything(*world) error { return nil }
 
 var post = strings.Replace(pre, "three", "THREE", 1)
@@ -89,6 +101,7 @@ func scenarios() []scenario {
 	open := func(w *world) { later(w, func(*os.File) {}) }
 	removal := func(w *world) { w.change(w.remove("f", pre)) }
 	making := func(w *world) { w.change(w.create("f", "new\n")) }
+	moving := func(w *world) { w.change(w.move("f", "g")) }
 	none := map[string]string{"g": "g\n"}
 	return []scenario{
 		{name: "edit", do: one, want: says("f", post)},
@@ -129,6 +142,19 @@ func scenarios() []scenario {
 		{name: "delete a file that a program has open", set: open, do: removal, want: says("f", "-")},
 		{name: "move", do: func(w *world) { w.change(w.move("f", "a/g")) }, want: says("f", "-", "a/g", pre)},
 		{name: "move without place", lacks: "place", do: func(w *world) { w.change(w.move("f", "g")) }, want: says("f", "-", "g", pre)},
+		{name: "move and edit", do: func(w *world) {
+			w.change(w.move("f", "g"))
+			w.change(w.edit("g", "three", "THREE"))
+		}, want: says("f", "-", "g", post)},
+		{name: "edit and move", do: func(w *world) { one(w); w.change(w.move("f", "g")) }, want: says("f", "-", "g", post)},
+		{name: "move there and back", do: func(w *world) {
+			w.change(w.move("f", "a/g"))
+			w.change(w.move("a/g", "f"))
+		}, want: says("f", pre, "a/g", "-")},
+		{name: "move over a deleted file", files: map[string]string{"f": pre, "g": "g\n"}, do: func(w *world) {
+			w.change(w.remove("g", "g\n"))
+			w.change(w.move("f", "g"))
+		}, want: says("f", "-", "g", pre)},
 		{name: "several files", files: map[string]string{"f": pre, "g": "g\n", "h": "h\n"}, do: several, want: says(
 			"f", post, "g", "-", "h", "H\n", "a/i", "i\n")},
 		{
@@ -162,6 +188,13 @@ func scenarios() []scenario {
 		{name: "a write to the deleted file that was open", late: true, set: open, do: removal, other: writes, want: theirs},
 		{name: "another makes the file", files: none, do: making, other: func(w *world) bool { return w.make("f") }, want: anything},
 		{name: "another makes the deleted file", do: removal, other: func(w *world) bool { return w.make("f") }, want: anything},
+		{name: "append meets move", do: moving, other: appends, want: moved},
+		{name: "save meets move", do: moving, other: saves, want: moved},
+		{name: "a write to the moved file that was open", set: open, do: moving, other: writes, want: moved},
+		{name: "another makes the destination", do: moving, other: func(w *world) bool { return w.make("g") }, want: anything},
+		{name: "no place: append meets move", lacks: "place", do: moving, other: appends, want: moved},
+		{name: "no place: save meets move", lacks: "place", do: moving, other: saves, want: moved},
+		{name: "no place: another makes the moved file", lacks: "place", do: moving, other: func(w *world) bool { return w.make("f") }, want: anything},
 		{name: "no exchange: append meets edit", lacks: "exchange", do: one, other: appends, want: both},
 		{name: "no exchange: save meets edit", lacks: "exchange", do: one, other: saves, want: both},
 		{name: "no exchange, no links: append meets edit", lacks: "exchange link", do: one, other: appends, want: both},

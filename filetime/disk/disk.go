@@ -34,6 +34,8 @@ var (
 	ErrChanged = errors.New("another program has changed the file meanwhile")
 	// ErrNotRegular is a directory, a link, a device and so on.
 	ErrNotRegular = errors.New("it is not a regular file")
+	// ErrAcross is a move to another file system, which cannot be one step.
+	ErrAcross = errors.New("the destination is on another file system")
 	// ErrTooLarge is a file beyond the limit.
 	ErrTooLarge = errors.New("it is too large to be compared")
 	// ErrNoBackup says that the file system has neither exchange nor hard links, and there is no journal to keep the

@@ -118,7 +118,9 @@ func (r *recovery) file(c *Change, i int, out *RecoveredFile) {
 	w.mine[p.BeforeHash], w.mine[p.AfterHash] = true, true
 	w.touched(w.at.dir)
 	if p.Op == Move {
+		r.unlinked(w, p)
 		out.Outcome = w.moved(p)
+		r.moved(c, p, out.Outcome)
 		return
 	}
 	t := r.files[p.Path]
@@ -288,6 +290,48 @@ func (r *recovery) reunite(w *work, p Planned, name string, v *seen, t *trail, o
 		out.Outcome, t.ours = Foreign, false
 	}
 	t.look(w)
+}
+
+// moved takes in a Move: what older intents say of the path that it led from is about the file where it is now. What they left
+// beside it there is kept in the journal and not merged any more.
+func (r *recovery) moved(c *Change, p Planned, o Outcome) {
+	if o != Landed {
+		if t := r.files[p.Path]; t != nil {
+			t.was = p.BeforeHash
+		}
+		return
+	}
+	t := r.files[p.To]
+	if t == nil {
+		t = &trail{}
+		if there, err := c.work(p.To); err == nil {
+			t.look(there)
+			there.close()
+		}
+	}
+	t.was, t.ours = p.BeforeHash, false
+	r.files[p.Path], r.files[p.To] = t, &trail{}
+}
+
+// unlinked ends a relink: the name that the file had in between is removed if it is that of the moved file, else it is what another
+// program had saved, and that goes back.
+func (r *recovery) unlinked(w *work, p Planned) {
+	to := placeOf(p.To)
+	for _, name := range r.beside(w) {
+		dir, err := w.d.o.FS.Open(to.dir)
+		if err == nil && same(w.dir, name, dir, to.name) {
+			err = w.dir.Remove(name)
+		} else if err == nil {
+			err = w.d.place(w.dir, name, w.at.name)
+		}
+		if dir != nil {
+			_ = dir.Close()
+		}
+		if err != nil {
+			w.d.o.Log.Error("a file is left behind", "path", place{w.at.dir, name}.path(), "error", err)
+			w.c.leave()
+		}
+	}
 }
 
 // moved judges a Move.

@@ -83,6 +83,40 @@ func Contract(t *testing.T, begin func(t *testing.T) Subject) {
 				t.Errorf("again: %v", err)
 			}
 		},
+		"a file is moved, edited on the way, and its history goes on": func(t *testing.T, s Subject, path string, e filetime.FileEdit) {
+			e.To = path + "x"
+			if l, err := s.commit(t, filetime.None, e); err != nil || l.Applied || l.Path != e.To || l.Origin != path {
+				t.Errorf("worked out: %+v, %v", l, err)
+			}
+			s.Write(t, path, "0\n"+was)
+			l, err := s.commit(t, "", e)
+			if err != nil || l.Path != e.To || l.Origin != path || !l.Applied || l.Over == 0 || s.text(t, e.To) != "0\none\n2\nthree\n" {
+				t.Errorf("%+v, %v: %q", l, err, s.text(t, e.To))
+			}
+			if snap, err := s.Files.Read(t.Context(), path); err != nil || snap.Exists || snap.Text.Len() > 0 {
+				t.Errorf("what it left: %+v, %v", snap, err)
+			}
+			if revs, now, ok := s.Files.History(e.To, e.Rev); !ok || len(revs) < 2 || now.Rev != l.Rev {
+				t.Errorf("history %+v, %+v, %v", revs, now, ok)
+			}
+		},
+		"a file is not moved over another": func(t *testing.T, s Subject, path string, e filetime.FileEdit) {
+			e.To, e.Edits = path+"x", nil
+			s.Write(t, e.To, "in the way\n")
+			var refused *filetime.Error
+			if _, err := s.commit(t, "", e); !errors.As(err, &refused) || refused.Code != filetime.FileExists || s.text(t, path) != was {
+				t.Errorf("%v", err)
+			}
+			del := filetime.FileEdit{Path: e.To, Delete: true}
+			snap, err := s.Files.Read(t.Context(), e.To)
+			if err != nil {
+				t.Fatal(err)
+			}
+			del.Base, del.Rev = snap.Text, snap.Rev
+			if l, err := s.commit(t, "", del, e); err != nil || !l.Deleted || s.text(t, e.To) != was {
+				t.Errorf("once that is deleted: %+v, %v", l, err)
+			}
+		},
 		"a file that was deleted is not made again": func(t *testing.T, s Subject, path string, e filetime.FileEdit) {
 			s.Remove(t, path)
 			var refused *filetime.Error

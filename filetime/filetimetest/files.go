@@ -10,7 +10,9 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -202,13 +204,20 @@ func (f *Files) Commit(ctx context.Context, c filetime.Change) (filetime.Landed,
 	defer f.mu.Unlock()
 	only := c
 	only.Apply = filetime.None
-	for _, e := range c.Files {
+	for i, e := range c.Files {
+		if c.Makes(i) {
+			continue
+		}
 		if _, err := f.commit(only, e); err != nil {
 			return filetime.Landed{}, err
 		}
 	}
 	var out filetime.Landed
-	for _, e := range c.Files {
+	for i, e := range c.Files {
+		if c.Apply == filetime.None && c.Makes(i) {
+			out.Files = append(out.Files, e.Made())
+			continue
+		}
 		l, err := f.commit(c, e)
 		if err != nil {
 			return filetime.Landed{}, err
@@ -219,6 +228,9 @@ func (f *Files) Commit(ctx context.Context, c filetime.Change) (filetime.Landed,
 }
 
 func (f *Files) commit(c filetime.Change, e filetime.FileEdit) (filetime.LandedFile, error) {
+	if e.Entry != filetime.File {
+		return f.entry(c, e)
+	}
 	k, err := f.file(e.Path)
 	if err != nil {
 		return filetime.LandedFile{}, err
@@ -227,6 +239,12 @@ func (f *Files) commit(c filetime.Change, e filetime.FileEdit) (filetime.LandedF
 		return filetime.LandedFile{}, &filetime.Error{
 			Code: filetime.FileExists, Path: e.Path, Now: k.text, Known: true, Reason: "exists",
 			Message: fmt.Sprintf("%s exists by now: somebody else made it.", e.Path),
+		}
+	}
+	free := func(o filetime.FileEdit) bool { return c.Apply == filetime.None && o.Delete && o.Path == e.To }
+	if to, err := f.file(e.To); e.To != "" && (err != nil || to.exists) && !slices.ContainsFunc(c.Files, free) {
+		return filetime.LandedFile{}, &filetime.Error{
+			Code: filetime.FileExists, Path: e.To, Reason: "exists", Message: fmt.Sprintf("%s exists by now: somebody else made it.", e.To),
 		}
 	}
 	if !e.Create && !k.exists {
@@ -244,6 +262,10 @@ func (f *Files) commit(c filetime.Change, e filetime.FileEdit) (filetime.LandedF
 	}
 	since := text.ComposeAll(sets)
 	shown := text.Canonical(e.Base, since)
+	if n := len(shown); e.Delete && n > 0 {
+		at := []text.Conflict{{Start: shown[0].Start, End: shown[n-1].End}}
+		return filetime.LandedFile{}, filetime.Collision(e, since, k.text, at, author)
+	}
 	r := text.Rebase(e.Base, e.Edits, since)
 	if len(r.Conflicts) > 0 {
 		return filetime.LandedFile{}, filetime.Collision(e, since, k.text, r.Conflicts, author)
@@ -257,16 +279,82 @@ func (f *Files) commit(c filetime.Change, e filetime.FileEdit) (filetime.LandedF
 		l.BeforeVersion, l.Source = &v, "buffer"
 	}
 	l.After = r.Set.Apply(k.text)
-	if l.Already = len(r.Set) == 0 && !e.Create; l.Already {
+	if e.Delete {
+		l.Deleted, l.After, l.Set = true, text.Text{}, nil
+		if l.Before.Len() > 0 {
+			l.Set = text.Set{{Start: 0, End: l.Before.Len()}}
+		}
+	}
+	if e.To != "" {
+		l.Path, l.Origin = e.To, e.Path
+	}
+	if l.Already = len(r.Set) == 0 && !e.Create && !e.Delete && e.To == ""; l.Already {
 		l.Rev, l.Applied = k.rev, true
 		return l, nil
 	}
 	if c.Apply == filetime.None {
 		return l, nil
 	}
-	f.record(k, filetime.Revision{Set: r.Set, Author: filetime.Agent, Session: c.Session, Call: c.Call})
-	k.exists, k.ours = true, true
+	if e.Delete { // also from the disk, where tools look for names
+		os.Remove(e.Path)
+	}
+	if e.To != "" { // the file goes on there, and there is another one here
+		if os.MkdirAll(filepath.Dir(e.To), 0o755) == nil {
+			_ = os.Rename(e.Path, e.To)
+		}
+		k.ours = true
+		f.rev++
+		f.files[e.To], f.files[e.Path] = k, &file{rev: f.rev, ours: true}
+	}
+	by := filetime.Revision{Set: l.Set, Author: filetime.Agent, Session: c.Session, Call: c.Call}
+	if c.ForUser {
+		by.Author, by.Session, by.Call = filetime.User, "", ""
+	}
+	f.record(k, by)
+	k.exists, k.ours = !e.Delete, true
 	l.Rev, l.Applied = k.rev, true
+	return l, nil
+}
+
+// entry changes what is no text, on disk.
+func (f *Files) entry(c filetime.Change, e filetime.FileEdit) (filetime.LandedFile, error) {
+	l := filetime.LandedFile{Path: e.Path, Entry: e.Entry, Created: e.Create, Deleted: e.Delete, Source: "disk", Attempts: 1}
+	if e.To != "" {
+		l.Path, l.Origin = e.To, e.Path
+	}
+	info, err := os.Lstat(e.Path)
+	if err == nil && e.Was != "" && e.Was != filetime.Mark(info) {
+		return l, &filetime.Error{
+			Code: filetime.EditConflict, Reason: "changed", Path: e.Path, Message: e.Path + " has changed since it was looked at.",
+		}
+	}
+	if _, err := os.Lstat(e.To); e.To != "" && err == nil {
+		return l, &filetime.Error{Code: filetime.FileExists, Reason: "exists", Path: e.To, Message: e.To + " exists by now."}
+	}
+	if c.Apply == filetime.None {
+		return l, nil
+	}
+	switch l.Already = e.Create && err == nil; {
+	case e.Create:
+		err = os.MkdirAll(e.Path, 0o755)
+	case e.Delete:
+		err = os.Remove(e.Path)
+	default:
+		if err = os.MkdirAll(filepath.Dir(e.To), 0o755); err == nil {
+			err = os.Rename(e.Path, e.To)
+		}
+		for path, k := range maps.Clone(f.files) {
+			if rest, ok := strings.CutPrefix(path, e.Path+"/"); ok {
+				delete(f.files, path)
+				f.files[e.To+"/"+rest] = k
+			}
+		}
+	}
+	if err != nil {
+		return l, &filetime.Error{Code: filetime.WriteError, Reason: "io", Path: e.Path, Message: err.Error()}
+	}
+	f.rev++
+	l.Applied, l.Rev = true, f.rev
 	return l, nil
 }
 

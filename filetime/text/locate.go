@@ -27,6 +27,7 @@ const (
 	TierTrailing = 2 // other blanks at line ends
 	TierIndent   = 3 // all lines indented by the same more or less
 	TierGlyphs   = 4 // typographic quotes, dashes and spaces
+	TierTrim     = 5 // each line indented in another way; only [LocateBlock]
 	TierEscapes  = 6 // escaped once too often
 )
 
@@ -42,6 +43,8 @@ func tierName(tier int) string {
 		return "indentation"
 	case TierGlyphs:
 		return "typographic signs"
+	case TierTrim:
+		return "the indentation of each line"
 	}
 	return "escapes"
 }

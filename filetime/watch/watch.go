@@ -52,6 +52,9 @@ type Watcher struct {
 	names    map[string]bool // the folders that came or went since the last flush
 	dirty    map[string]bool
 	overflow bool
+	covered  map[string]bool // the files that the system tells of
+	events   map[string]uint64
+	moved    uint64 // counts what happened to folders, and losses of events
 	timer    *time.Timer
 	polling  bool
 	err      error
@@ -78,18 +81,39 @@ func New(changed func(path string, lost bool), root func(path string) string, lo
 	return &Watcher{
 		changed: changed, root: root, log: log, add: (*fsnotify.Watcher).Add, remote: remote, racy: racy,
 		watched: map[string]bool{}, far: map[string]error{}, files: map[string]bool{}, folders: map[string]bool{}, looks: map[string]look{},
-		names: map[string]bool{}, dirty: map[string]bool{}, ended: make(chan struct{}),
+		names: map[string]bool{}, dirty: map[string]bool{}, covered: map[string]bool{}, events: map[string]uint64{}, ended: make(chan struct{}),
 	}
 }
 
-// Add begins to watch a file, given by its absolute path. Adding it again costs nothing. Where the system gives no watch,
-// the file is looked at every now and then instead, and State says so.
+// Add begins to watch a file that was read before, given by its absolute path. Adding it again costs nothing. Where the system gives no
+// watch, the file is looked at every now and then instead, and State says so.
 func (w *Watcher) Add(path string) {
+	if w.begin(path) {
+		// What happened since it was read is looked for.
+		w.mu.Lock()
+		w.mark(path)
+		w.mu.Unlock()
+	}
+}
+
+// Watch is Add for a file that is read only after it returns.
+func (w *Watcher) Watch(path string) { w.begin(path) }
+
+// Covers says whether the system tells of changes of a file. events is a number that grows with every event of it, before changed is
+// called for that; what has happened an instant ago may not be in it yet.
+func (w *Watcher) Covers(path string) (live bool, events uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.covered[path], w.events[path] + w.moved
+}
+
+// begin begins to watch a file; false means that it was watched before, or that the Watcher is closed.
+func (w *Watcher) begin(path string) bool {
 	w.mu.Lock()
 	_, known := w.files[path]
 	w.mu.Unlock()
 	if known {
-		return
+		return false
 	}
 	w.setup.Lock()
 	defer w.setup.Unlock()
@@ -98,7 +122,7 @@ func (w *Watcher) Add(path string) {
 	_, known = w.files[path]
 	if known || w.done() {
 		w.mu.Unlock()
-		return
+		return false
 	}
 	w.files[path] = false
 	for _, dir := range chain {
@@ -106,10 +130,7 @@ func (w *Watcher) Add(path string) {
 	}
 	w.mu.Unlock()
 	w.follow(path)
-	// Whoever adds a file has read it before: what happened in between is looked for.
-	w.mu.Lock()
-	w.mark(path)
-	w.mu.Unlock()
+	return true
 }
 
 // State says how files are watched: "on", or "polling" with the reason where some or all are looked at every now and then.
@@ -196,7 +217,7 @@ func (w *Watcher) follow(path string) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.files[path] = why != nil
+	w.files[path], w.covered[path] = why != nil, why == nil && w.watched[filepath.Dir(path)]
 	if why == nil {
 		delete(w.looks, path)
 		return
@@ -249,6 +270,7 @@ func (w *Watcher) hear(fs *fsnotify.Watcher) {
 			}
 			if w.folders[e.Name] && e.Op.Has(fsnotify.Create|fsnotify.Remove|fsnotify.Rename) {
 				w.names[e.Name] = true
+				w.moved++
 				w.arm()
 			}
 			w.mu.Unlock()
@@ -260,6 +282,7 @@ func (w *Watcher) hear(fs *fsnotify.Watcher) {
 			if errors.Is(err, fsnotify.ErrEventOverflow) {
 				w.mu.Lock()
 				w.overflow = true
+				w.moved++
 				w.arm()
 				w.mu.Unlock()
 			} else {
@@ -272,6 +295,7 @@ func (w *Watcher) hear(fs *fsnotify.Watcher) {
 // mark notes that something happened to a file. w.mu is held.
 func (w *Watcher) mark(path string) {
 	w.dirty[path] = true
+	w.events[path]++
 	w.arm()
 }
 

@@ -315,3 +315,43 @@ func TestNothingIsOpenedBeforeTheFirstFile(t *testing.T) {
 		t.Error("a watch after Close")
 	}
 }
+
+// What the system tells of is covered from the moment that it is watched, and an event is counted before it is told.
+func TestF150Covers(t *testing.T) {
+	asked := make(chan uint64, 100)
+	r := watching(t, func(w *Watcher) {
+		tell := w.changed
+		w.changed = func(path string, lost bool) {
+			_, events := w.Covers(path)
+			asked <- events
+			tell(path, lost)
+		}
+	})
+	r.write("a", "1")
+	covers := func(name string, want bool) uint64 {
+		t.Helper()
+		live, events := r.Covers(r.path(name))
+		if live != want {
+			t.Errorf("%s: live %v", name, live)
+		}
+		return events
+	}
+	covers("a", false)
+	r.Watch(r.path("a"))
+	was := covers("a", true)
+	r.write("a", "2")
+	r.is("a")
+	if at := <-asked; at <= was {
+		t.Errorf("%d events when it was told of, %d before", at, was)
+	}
+	r.Watch(r.path("none/b")) // its folder is not there
+	was = covers("none/b", false)
+	r.must(os.Mkdir(r.path("none"), 0o755))
+	r.is("none/b")
+	if now := covers("none/b", true); now <= was {
+		t.Errorf("%d events, %d before", now, was)
+	}
+	r.Add(r.path("c"))
+	covers("c", true)
+	r.is("c") // it may have changed since it was read
+}

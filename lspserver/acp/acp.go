@@ -118,7 +118,8 @@ func (f face) View(se *backend.Session) backend.View {
 			}
 		},
 		Waiting: s.conn.Backlog, MaxDiff: s.b.MaxDiff, Jobs: func() []protocol.JobState { return updates.Jobs(se.Session) },
-		Guard: func(fn func()) { s.b.Guard("updates", fn) },
+		Commands: func() []protocol.Command { return updates.Commands(se.Session) },
+		Guard:    func(fn func()) { s.b.Guard("updates", fn) },
 	})}
 }
 
@@ -171,3 +172,11 @@ func (f face) Problems(_ context.Context, all []backend.Problem, _ func(string) 
 // FileState and Called are of what this protocol does not tell of.
 func (face) FileState(workspace.State)         {}
 func (face) Called(string, *run.Event, string) {}
+
+// ToolsChanged is of what this protocol does not tell of either.
+func (face) ToolsChanged(string, []tools.Tool, []tools.Tool) {}
+
+// Invoke has no way to ask: this protocol has no tools of clients.
+func (face) Invoke(context.Context, backend.Invocation) ([]byte, error) {
+	return nil, errors.ErrUnsupported
+}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,7 +33,8 @@ func (m models) Open(string) (model.Model, error) {
 	return script.New("script/test", s), nil
 }
 
-func (models) Names() []string { return []string{"script/test"} }
+func (models) Names() []string   { return []string{"script/test"} }
+func (models) API(string) string { return "" }
 
 // serve starts an agent that plays a script, and the editor's end of a connection to it with these handlers.
 func serve(t *testing.T, text string, r *wire.Router) *wire.Conn {
@@ -125,7 +128,7 @@ func TestFindingL10OverAPipe(t *testing.T) {
 	if err := conn.Call(ctx, "session/prompt", p, nil); codeOf(err) != codeNotFound {
 		t.Errorf("an unknown session: %v", err)
 	}
-	servers := []any{is{"name": "x", "command": "/bin/true", "args": []any{}, "env": []any{}}}
+	servers := []any{is{"type": "sse", "name": "x", "url": "http://127.0.0.1:1/"}}
 	if err := conn.Call(ctx, "session/new", is{"cwd": dir, "mcpServers": servers}, nil); codeOf(err) != wire.CodeInvalidParams {
 		t.Errorf("a server of tools: %v", err)
 	}
@@ -148,5 +151,76 @@ func TestFindingL10StopReasons(t *testing.T) {
 		if got.StopReason != tt.want || codeOf(err) != tt.code {
 			t.Errorf("%s, %v: %q, %v", tt.r.Stop, tt.r.Err, got.StopReason, err)
 		}
+	}
+}
+
+// TestF158PatchOverACP has a person of an ACP client see the diffs of all files of a patch, and a file of unsaved text get its part of it.
+func TestF158PatchOverACP(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{filepath.Join(dir, "a.txt"): "one, typed\ntwo\n", filepath.Join(dir, "b.txt"): "red\n"}
+	for path, s := range texts {
+		if err := os.WriteFile(path, []byte(strings.Replace(s, ", typed", "", 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var mu sync.Mutex
+	r := wire.NewRouter()
+	asked := make(chan jsontext.Value, 8)
+	wire.Notify(r, "session/update", func(context.Context, jsontext.Value) {})
+	wire.Handle(r, "session/request_permission", func(_ context.Context, p jsontext.Value) (is, error) {
+		asked <- p
+		return is{"outcome": is{"outcome": "selected", "optionId": "allow_once"}}, nil
+	})
+	wire.Handle(r, "fs/read_text_file", func(_ context.Context, p fileParams) (is, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		s, there := texts[p.Path]
+		if !there {
+			return nil, os.ErrNotExist
+		}
+		return is{"content": s}, nil
+	})
+	wire.Handle(r, "fs/write_text_file", func(_ context.Context, p fileParams) (is, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		texts[p.Path] = *p.Content
+		return is{}, errors.Join(os.MkdirAll(filepath.Dir(p.Path), 0o755), os.WriteFile(p.Path, []byte(*p.Content), 0o644))
+	})
+	conn := serve(t, "call read_file {\"path\":\"a.txt\"}\ncall read_file {\"path\":\"b.txt\"}\n\n"+
+		`call patch {"patch":"*** Update File: a.txt\n-two\n+2\n*** Update File: b.txt\n-red\n+RED\n*** Add File: n/c.txt\n+new"}`+"\n\nsay done\n", r)
+	ctx := t.Context()
+	can := is{"fs": is{"readTextFile": true, "writeTextFile": true}}
+	var made choices
+	var ended promptResult
+	err = errors.Join(conn.Call(ctx, "initialize", is{"protocolVersion": 1, "clientCapabilities": can}, nil),
+		conn.Call(ctx, "session/new", is{"cwd": dir, "mcpServers": []any{}}, &made))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := is{"sessionId": made.SessionID, "prompt": []any{is{"type": "text", "text": "go"}}}
+	if err := conn.Call(ctx, "session/prompt", p, &ended); err != nil || ended.StopReason != "end_turn" {
+		t.Fatalf("%+v, %v", ended, err)
+	}
+	var question struct {
+		ToolCall struct {
+			Content []struct{ Type, Path, NewText string }
+		}
+	}
+	if err := json.Unmarshal(<-asked, &question); err != nil || len(question.ToolCall.Content) != 3 {
+		t.Fatalf("%+v, %v", question, err)
+	}
+	for i, want := range []string{"one, typed\n2\n", "RED\n", "new\n"} {
+		if c := question.ToolCall.Content[i]; c.Type != "diff" || c.NewText != want {
+			t.Errorf("diff %d is %+v, want %q", i, c, want)
+		}
+	}
+	if a, b := texts[filepath.Join(dir, "a.txt")], texts[filepath.Join(dir, "b.txt")]; a != "one, typed\n2\n" || b != "RED\n" {
+		t.Errorf("%q, %q", a, b)
+	}
+	if c, err := os.ReadFile(filepath.Join(dir, "n", "c.txt")); err != nil || string(c) != "new\n" {
+		t.Errorf("%q, %v", c, err)
 	}
 }

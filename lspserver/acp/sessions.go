@@ -75,28 +75,32 @@ type choices struct {
 	ConfigOptions []option           `json:"configOptions"`
 }
 
-func (s *server) newSession(_ context.Context, p setup) (choices, error) {
-	return s.open(p, func() (*backend.Session, error) {
-		return s.b.New(backend.NewSession{Cwd: p.Cwd, More: p.AdditionalDirectories})
+func (s *server) newSession(ctx context.Context, p setup) (choices, error) {
+	return s.open(ctx, p, func(servers []backend.MCPServer) (*backend.Session, error) {
+		return s.b.New(backend.NewSession{Cwd: p.Cwd, More: p.AdditionalDirectories, Servers: servers})
 	})
 }
 
 func (s *server) loadSession(ctx context.Context, p setup) (choices, error) {
-	return s.open(p, func() (*backend.Session, error) { return s.b.Load(ctx, p.SessionID, p.Cwd) })
+	return s.open(ctx, p, func(servers []backend.MCPServer) (*backend.Session, error) {
+		return s.b.Load(ctx, p.SessionID, p.Cwd, servers...)
+	})
 }
 
 // open begins a session or goes on with one, and says what it can be set to.
-func (s *server) open(p setup, begin func() (*backend.Session, error)) (choices, error) {
-	switch {
-	case p.Cwd == "":
+func (s *server) open(ctx context.Context, p setup, begin func(servers []backend.MCPServer) (*backend.Session, error)) (choices, error) {
+	if p.Cwd == "" {
 		return choices{}, invalid("cwd is missing: the absolute path of the folder to work in.")
-	case len(p.MCPServers) > 0:
-		return choices{}, invalid("MCP servers are not served by this version; leave mcpServers empty.")
 	}
-	se, err := begin()
+	servers, err := updates.Servers(p.MCPServers)
+	if err != nil {
+		return choices{}, invalid("%v.", err)
+	}
+	se, err := begin(servers)
 	if err != nil {
 		return choices{}, err
 	}
+	wire.After(ctx, func() { s.b.Met(se) })
 	c := choices{
 		SessionID: se.ID(), ConfigOptions: s.optionsOf(se), Modes: protocol.ModeState{CurrentModeID: string(se.Mode())},
 	}

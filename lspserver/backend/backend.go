@@ -20,10 +20,14 @@ import (
 	"tandem/agent/store"
 	"tandem/filetime"
 	"tandem/filetime/watch"
+	"tandem/lspserver/languages"
 	"tandem/lspserver/workspace"
 	"tandem/sandbox"
 	"tandem/sandbox/baseline"
+	"tandem/sandbox/tree"
 	"tandem/tools"
+	"tandem/tools/mcp"
+	"tandem/tools/outputs"
 	"tandem/tools/run"
 )
 
@@ -35,6 +39,8 @@ type Options struct {
 	Opener func(c config.Config, lend model.Lend) model.Opener
 	// Key finds the key of a service that is no model's; see agent.Options.
 	Key func(variable string, command []string) (string, error)
+	// Opened is told of folders that sessions may change, before anything is done for a session there; nil for nobody.
+	Opened func(folders ...string)
 	// Rules gives the text of the user's own rules file; it is called when a session begins. nil for none.
 	Rules func() string
 	// Tools are the tools on offer.
@@ -58,6 +64,10 @@ type Options struct {
 	Own func(config.Config) []string
 	// Quarantine gives the folder for what commands plant in a workspace; nil is none.
 	Quarantine func(config.Config) string
+	// Pins gives what keeps the tools of MCP servers as they were; nil keeps nothing.
+	Pins func(config.Config) mcp.Pins
+	// Scratch makes a temporary file for what a session keeps until it is closed; nil is memory alone.
+	Scratch func(config.Config) (outputs.File, error)
 	// Started is called with the configuration once the client has sent its own, and after each change; may be nil.
 	Started func(config.Config)
 }
@@ -78,6 +88,11 @@ type Face interface {
 	FileState(st workspace.State)
 	// Called reports a call that has ended.
 	Called(session string, e *run.Event, source string)
+	// ToolsChanged says that tools are gone from the set of a session, of all sessions where session is "", and that others have come.
+	ToolsChanged(session string, gone, come []tools.Tool)
+	// Invoke has the client run one of its own tools, and gives the answer as it came. errors.ErrUnsupported says that the client
+	// cannot.
+	Invoke(ctx context.Context, i Invocation) ([]byte, error)
 }
 
 // View is the display of one session.
@@ -93,6 +108,7 @@ type View interface {
 // Client describes the program at the other end of a Face.
 type Client struct {
 	Name     string   // what it calls itself, "" where it does not say
+	Locale   string   // the language of its user, such as zh-CN, "" where it does not say
 	Folders  []string // absolute and existing
 	Editor   workspace.Editor
 	Features workspace.Features
@@ -103,6 +119,8 @@ type Client struct {
 	OwnSection bool
 	// Lend asks the client's own model; nil if it has none.
 	Lend model.Lend
+	// Languages asks the client's own language servers; nil if it cannot.
+	Languages languages.Server
 	// AskFolder asks the user whether to work in a folder as wide as the home folder; nil if the client cannot ask.
 	AskFolder func(ctx context.Context, folder string) bool
 }
@@ -116,10 +134,11 @@ type Backend struct {
 	o        Options
 	log      *slog.Logger
 	face     Face
-	allTools *tools.Set                // of Options
-	tools    atomic.Pointer[tools.Set] // filtered by the configuration
+	toolbox  toolbox
 	places   *run.Places
+	claims   run.Claims      // of all sessions
 	memory   baseline.Memory // of what commands may change
+	indexes  tree.Indexes    // of the files that are searched
 	commands []*command      // that run, and those that others ran beside
 	user     func() string   // the account of the process
 
@@ -131,8 +150,10 @@ type Backend struct {
 	asking  sync.Mutex      // held while a person is asked about folders
 	allowed map[string]bool // the wide folders that a person has allowed, guarded by asking
 	watcher *watch.Watcher
-	closing context.Context // ends when commands get the short grace period
-	hurry   context.CancelFunc
+	// programs are the language servers that run beside the client's.
+	programs *languages.Pool
+	closing  context.Context // ends when commands get the short grace period
+	hurry    context.CancelFunc
 
 	configuring sync.Mutex // held while the configuration is loaded
 
@@ -140,6 +161,7 @@ type Backend struct {
 	settings settings
 	cfg      config.Config
 	problems []config.Problem
+	plugins  []Plugin
 	section  []byte
 	opener   model.Opener
 	folders  []string
@@ -151,6 +173,7 @@ type Backend struct {
 	opening sync.Once
 	kept    store.Store // once opened
 	opened  atomic.Bool
+	lost    atomic.Bool // see tellLost
 	figures storeFigures
 	loading sync.Mutex // one session is loaded at a time
 	judging sync.Mutex // one recovery at a time
@@ -170,13 +193,14 @@ func New(o Options, face Face) *Backend {
 		o: o, log: o.Log, face: face, sessions: map[string]*Session{}, stats: map[string]*ToolStats{},
 	}
 	b.places = run.NewPlaces(func() int { return max(mostCalls, b.config().Limits.MaxConcurrency) }, nil)
+	b.indexes.Later, b.indexes.Now = b.Later, o.Now
 	b.user = sync.OnceValue(account)
 	shipped, err := tools.NewLayer(tools.RankBuiltin, "", o.Tools...)
 	if err != nil {
 		o.Log.Error("tools are left out", "error", err)
 	}
-	b.allTools = tools.NewSet(shipped)
-	b.tools.Store(b.allTools.Narrow(viewsOf(config.Default())...))
+	b.toolbox.layers = tools.NewSet(shipped)
+	b.viewTools(viewsOf(config.Default()))
 	return b
 }
 
@@ -196,10 +220,12 @@ func (b *Backend) Start(ctx context.Context, c Client) error {
 			b.Guard("watching files", func() {
 				b.settingsChanged(path)
 				b.ws.Changed(path, lost)
+				b.programs.Changed(path)
 			})
 		}, b.above, b.log)
 	}
 	b.reload()
+	b.openTools()
 	cfg := b.config()
 	b.roots = &sandbox.Roots{}
 	b.roots.Home, _ = os.UserHomeDir() // "" protects no names below it
@@ -214,12 +240,15 @@ func (b *Backend) Start(ctx context.Context, c Client) error {
 		Journal: journal{b},
 	}
 	if b.watcher != nil {
-		o.Watch = b.watcher.Add
+		o.Watcher = b.watcher
 	}
 	if b.o.Locks != nil {
 		o.Locks = b.o.Locks(cfg)
 	}
 	b.ws = workspace.New(o)
+	b.programs = languages.NewPool(ctx, languages.Options{
+		Programs: func() []languages.Program { return languagePrograms(b.config()) }, Read: b.ws.Read, Unsaved: b.ws.Unsaved, Log: b.log,
+	})
 	return nil
 }
 
@@ -250,9 +279,6 @@ func (b *Backend) Ready(ctx context.Context) {
 
 // Workspace is the file access, open documents included.
 func (b *Backend) Workspace() *workspace.Workspace { return b.ws }
-
-// Tools is the set of tools by the present configuration.
-func (b *Backend) Tools() *tools.Set { return b.tools.Load() }
 
 // Later runs fn in the background; End waits for it.
 func (b *Backend) Later(fn func(ctx context.Context)) {
@@ -304,6 +330,7 @@ func (b *Backend) End() {
 	}
 	b.background.Wait()
 	if b.ws != nil {
+		b.programs.Close()
 		b.ws.Settle()
 	}
 	b.closeStore()

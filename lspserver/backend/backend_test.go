@@ -2,6 +2,7 @@ package backend_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -66,6 +67,18 @@ func (f *face) Problems(_ context.Context, all []backend.Problem, _ func(string)
 }
 func (f *face) FileState(workspace.State)         {}
 func (f *face) Called(string, *run.Event, string) {}
+func (f *face) ToolsChanged(session string, gone, come []tools.Tool) {
+	for _, t := range gone {
+		f.say("gone: %s %s", t.Spec().Name, session)
+	}
+	for _, t := range come {
+		f.say("come: %s %s", t.Spec().Name, session)
+	}
+}
+
+func (f *face) Invoke(_ context.Context, i backend.Invocation) ([]byte, error) {
+	return json.Marshal(map[string]any{"success": true, "data": i.Tool + " " + string(i.Arguments)})
+}
 
 // view shows a session by its events.
 type view struct {
@@ -120,7 +133,8 @@ func (m models) Open(string) (model.Model, error) {
 	}
 	return script.New("script/test", s), nil
 }
-func (models) Names() []string { return []string{"script/test"} }
+func (models) Names() []string   { return []string{"script/test"} }
+func (models) API(string) string { return "" }
 
 func start(t *testing.T, f *face, state, text string, folders ...string) *backend.Backend {
 	t.Helper()

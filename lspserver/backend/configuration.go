@@ -10,6 +10,7 @@ import (
 
 	"tandem/agent/config"
 	"tandem/filetime"
+	"tandem/lspserver/languages"
 	"tandem/tools"
 )
 
@@ -35,6 +36,8 @@ type settings struct {
 	texts  map[string][]byte
 
 	sources map[string]config.Origin // see config.Loaded, under Backend.mu as the rest
+
+	proposed []config.Proposal // see config.Loaded, under Backend.mu as the rest
 
 	askAlways bool // see config.Loaded, under Backend.mu as the rest
 
@@ -118,22 +121,25 @@ func (b *Backend) reload() bool {
 	changed := first || !reflect.DeepEqual(b.cfg, loaded.Config)
 	news := changed || !slices.Equal(b.problems, loaded.Problems)
 	b.cfg, b.problems, b.settings.texts = loaded.Config, loaded.Problems, loaded.Texts
-	b.settings.askAlways, b.settings.sources = loaded.AskAlways, loaded.Sources
+	b.settings.askAlways, b.settings.sources, b.settings.proposed = loaded.AskAlways, loaded.Sources, loaded.Proposed
 	if changed {
 		b.opener = b.o.Opener(b.cfg, b.client.Lend)
 	}
 	opener, sessions := b.opener, slices.Collect(maps.Values(b.sessions))
 	b.mu.Unlock()
 	for _, se := range sessions {
-		se.SetAskAlways(loaded.AskAlways)
+		se.SetOrigins(loaded.Sources, loaded.AskAlways)
 	}
 	if !changed {
 		return news
 	}
 	cfg := loaded.Config
-	b.tools.Store(b.allTools.Narrow(viewsOf(cfg)...))
+	b.viewTools(viewsOf(cfg))
+	b.plug(cfg)
 	for _, se := range sessions {
+		b.tellOpened(se, cfg)
 		se.SetConfig(cfg, opener)
+		b.tellSession(se)
 	}
 	if b.ws != nil {
 		b.ws.Configure(filetime.Apply(cfg.Apply), filetime.Apply(cfg.ClosedFiles))
@@ -186,6 +192,7 @@ func (b *Backend) above(path string) string {
 func (b *Backend) Changed(path string) {
 	b.settingsChanged(path)
 	b.ws.Changed(real(path), false)
+	b.programs.Changed(real(path))
 }
 
 // settingsChanged reloads the configuration if path is one of its files.
@@ -221,6 +228,35 @@ func (b *Backend) TellProblems(ctx context.Context) {
 	}
 	b.mu.Unlock()
 	b.face.Problems(ctx, all, func(file string) string { return string(texts[file]) })
+}
+
+// languagePrograms are the language servers that may be started by a configuration.
+func languagePrograms(c config.Config) []languages.Program {
+	list := languages.Presets()
+	for _, name := range slices.Sorted(maps.Keys(c.LanguageServers)) {
+		s := c.LanguageServers[name]
+		i := slices.IndexFunc(list, func(p languages.Program) bool { return p.Name == name })
+		if i < 0 {
+			i, list = len(list), append(list, languages.Program{Name: name, Install: s.Command})
+		}
+		p := &list[i]
+		if s.Command != "" {
+			p.Command, p.Named = s.Command, true
+		}
+		if s.Args != nil {
+			p.Args = s.Args
+		}
+		if s.Extensions != nil {
+			p.Languages = s.Extensions
+		}
+		if s.Roots != nil {
+			p.Roots = s.Roots
+		}
+		if s.Use == "off" {
+			list = slices.Delete(list, i, i+1)
+		}
+	}
+	return list
 }
 
 // viewsOf are the filters of the tools by a configuration.

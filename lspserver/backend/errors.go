@@ -58,6 +58,7 @@ func Refused(err error) error {
 	var m *model.Error
 	var mode *agent.ModeError
 	var id *agent.CallIDError
+	var command *agent.CommandError
 	var folder *sandbox.PathError
 	switch {
 	case errors.As(err, &folder):
@@ -71,7 +72,7 @@ func Refused(err error) error {
 		return refuse(NoTurn, "No prompt is being answered; send this one with tandem/session/prompt.")
 	case errors.Is(err, agent.ErrClosed):
 		return refuse(UnknownSession, "The session is closed.")
-	case errors.As(err, &mode), errors.As(err, &id), errors.Is(err, agent.ErrEmpty):
+	case errors.As(err, &mode), errors.As(err, &id), errors.As(err, &command), errors.Is(err, agent.ErrEmpty):
 		return refuse(Invalid, "%v", err)
 	}
 	return err

@@ -57,15 +57,14 @@ type ToolStats struct {
 	Calls, Errors int64
 	MS            float64 // milliseconds in all
 	Bytes         int64   // of the results for the model
+	Tokens        int64   // that these are about, at four bytes each: no service counts them by tool
 }
 
 // count updates the figures of a tool after a call.
 func (b *Backend) count(id string, e *run.Event) {
 	r := e.Result
-	name, source := e.Tool, ""
-	if t := b.Tools().Get(name); t != nil {
-		source = Source(t.Spec())
-	} else {
+	name := e.Tool
+	if e.Source == "" {
 		name = "(unknown)"
 	}
 	b.mu.Lock()
@@ -77,29 +76,27 @@ func (b *Backend) count(id string, e *run.Event) {
 	st.Calls++
 	st.MS += float64(r.Duration.Microseconds()) / 1000
 	st.Bytes += int64(len(r.Data))
+	st.Tokens = (st.Bytes + 3) / 4
 	if !r.Success {
 		st.Errors++
 	}
 	b.mu.Unlock()
-	b.face.Called(id, e, source)
+	b.face.Called(id, e, e.Source)
 }
 
-// Source is the origin of a tool.
-func Source(spec tools.Spec) string {
-	if spec.Source == "" {
-		return "builtin"
-	}
-	return spec.Source
-}
-
-// shortGrace is a Runner that shortens the grace period of commands once the connection has ended.
-type shortGrace struct {
+// runner is a Runner that shortens the grace period of commands once the connection has ended, and tells of a sandbox that is lost.
+type runner struct {
 	sandbox.Runner
 	over <-chan struct{}
+	lost func(sandbox.Level)
 }
 
 // Start starts c.
-func (g shortGrace) Start(ctx context.Context, c sandbox.Command) (sandbox.Process, error) {
-	c.Hurry = g.over
-	return g.Runner.Start(ctx, c)
+func (r runner) Start(ctx context.Context, c sandbox.Command) (sandbox.Process, error) {
+	c.Hurry = r.over
+	p, err := r.Runner.Start(ctx, c)
+	if errors.Is(err, sandbox.ErrNotConfined) {
+		r.lost(r.Level())
+	}
+	return p, err
 }

@@ -154,7 +154,7 @@ func (b *Backend) Search(text string, limit int) ([]Info, error) {
 
 // Load opens a stored session, or replays one that is open here. If cwd is not empty it must be the session's folder.
 // An error may be an *Error.
-func (b *Backend) Load(ctx context.Context, id, cwd string) (*Session, error) {
+func (b *Backend) Load(ctx context.Context, id, cwd string, servers ...MCPServer) (*Session, error) {
 	b.loading.Lock()
 	defer b.loading.Unlock()
 	if se, err := b.Find(id); err == nil {
@@ -171,6 +171,7 @@ func (b *Backend) Load(ctx context.Context, id, cwd string) (*Session, error) {
 		return nil, b.refusal(id, err)
 	}
 	se := b.makeSession(past.ID, past.Cwd)
+	se.servers = servers
 	more := slices.DeleteFunc(past.More, func(f string) bool { return !isFolder(f) })
 	o := agent.Options{More: more, Past: past, Mode: gate.Mode(past.Mode), Model: past.Model}
 	notice := ""

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"tandem/agent"
 	"tandem/sandbox"
 	"tandem/sandbox/tree"
 )
@@ -31,15 +32,30 @@ type listing struct {
 	all  []Mention
 }
 
-// Mention is a file or a folder that a message can name. Label is the path relative to its root, prefixed by the root's
+// Mention is what a message can name. Of a file or a folder Label is the path relative to its root, prefixed by the root's
 // name unless it is the first, with a final slash for a folder. Insert is the text for the message: the path relative
-// to the first root, or the absolute one.
+// to the first root, or the absolute one. Of a resource and a command both are the name, see agent.Session.
 type Mention struct {
 	Label, Insert string
-	Folder        bool
+	Kind          MentionKind
 
 	path string
 }
+
+// MentionKind is what a Mention is of.
+type MentionKind string
+
+// The kinds.
+const (
+	MentionFile     MentionKind = "file"
+	MentionFolder   MentionKind = "folder"
+	MentionResource MentionKind = "resource"
+	MentionCommand  MentionKind = "command"
+	// MentionSymbol is something that language servers know; the others are what they hold against files and what is selected.
+	MentionSymbol      MentionKind = "symbol"
+	MentionSelection   MentionKind = "selection"
+	MentionDiagnostics MentionKind = "diagnostics"
+)
 
 // of gives the files and folders below the folders, without ignored ones and those not found within the time limit.
 func (l *listing) of(ctx context.Context, folders []string, now time.Time) ([]Mention, error) {
@@ -53,7 +69,10 @@ func (l *listing) of(ctx context.Context, folders []string, now time.Time) ([]Me
 	var all []Mention
 	for i, folder := range folders {
 		err := below(short, folder, mostListed-len(all), func(canonical, rel string) {
-			m := Mention{path: canonical, Label: rel, Insert: rel, Folder: strings.HasSuffix(rel, "/")}
+			m := Mention{path: canonical, Label: rel, Insert: rel, Kind: MentionFile}
+			if strings.HasSuffix(rel, "/") {
+				m.Kind = MentionFolder
+			}
 			if i > 0 {
 				m.Label = filepath.Base(folder) + "/" + rel
 				m.Insert = strings.TrimSuffix(folder, "/") + "/" + rel
@@ -96,21 +115,61 @@ func below(ctx context.Context, folder string, most int, found func(canonical, r
 	return err
 }
 
-// Complete gives up to limit mentions that match a prefix, the best first, from the folders of a session, or of the
-// workspace if id is empty.
+// symbolsFor bounds how long a completion waits for language servers, leastOfSymbol is from how many letters on they are asked.
+const (
+	symbolsFor    = 250 * time.Millisecond
+	leastOfSymbol = 2
+)
+
+// symbols are what the language servers of a session know by a part of a name.
+func (se *Session) symbols(ctx context.Context, part string) (out []Mention) {
+	if len(part) < leastOfSymbol || strings.ContainsAny(part, "/") {
+		return nil
+	}
+	short, cancel := context.WithTimeout(ctx, symbolsFor)
+	defer cancel()
+	for _, name := range se.Symbols(short, part) {
+		out = append(out, Mention{Label: name, Insert: agent.MentionSymbol + name, Kind: MentionSymbol})
+	}
+	return out
+}
+
+// Complete gives up to limit mentions that match a prefix, the best first, from the folders, the MCP servers and the language servers of a
+// session, or from the folders of the workspace if id is empty; commands, and nothing else, for a prefix that begins with a slash, and
+// symbols alone for one that begins as their mentions do.
 func (b *Backend) Complete(ctx context.Context, id, prefix string, limit int) ([]Mention, error) {
 	folders, list := b.Folders(), &listing{}
+	var commands, more []Mention
 	if id != "" {
 		se, err := b.Find(id)
 		if err != nil {
 			return nil, err
 		}
 		folders, list = se.folders, &se.mentions
+		for _, c := range se.Commands() {
+			commands = append(commands, Mention{Label: c.Command, Insert: c.Command, Kind: MentionCommand})
+		}
+		for _, r := range se.Resources() {
+			more = append(more, Mention{Label: r.Mention, Insert: r.Mention, Kind: MentionResource})
+		}
+		if part, is := strings.CutPrefix(prefix, agent.MentionSymbol); is {
+			return fitting(se.symbols(ctx, part), nil, part, limit), nil
+		}
+		for _, word := range []MentionKind{MentionSelection, MentionDiagnostics} {
+			if prefix != "" && strings.HasPrefix(string(word), prefix) {
+				more = append(more, Mention{Label: string(word), Insert: string(word), Kind: word})
+			}
+		}
+		more = append(more, se.symbols(ctx, prefix)...)
+	}
+	if name, is := strings.CutPrefix(prefix, "/"); is {
+		return fitting(commands, nil, name, limit), nil
 	}
 	all, err := list.of(ctx, folders, b.o.Now())
 	if err != nil {
 		return nil, err
 	}
+	all = slices.Concat(all, more)
 	open := map[string]int{}
 	for i, d := range b.ws.Shown() {
 		open[d.Path] = len(all) - i // the higher, the more recently used

@@ -50,6 +50,9 @@ func (n *reviewNews) landed(e agent.Event) {
 		for _, f := range l.Files {
 			if f.Applied && !f.Already {
 				n.hunksChanged(f.Path)
+				if f.Origin != "" {
+					n.hunksChanged(f.Origin)
+				}
 			}
 		}
 	}

@@ -25,11 +25,7 @@ func (b *Backend) Rules(se *Session) []KnownRule {
 	b.mu.Unlock()
 	files := b.inputs().Files()
 	var out []KnownRule
-	for _, r := range agent.RulesOf(cfg) {
-		if r.Scope == "" { // a hook
-			out = append(out, KnownRule{Rule: r})
-			continue
-		}
+	for _, r := range agent.RulesOf(cfg, sources) {
 		known := KnownRule{Rule: r}
 		if at, ok := sources[config.SourceKey(r.Effect.String(), agent.ConfigRule(r))]; ok {
 			known.Source = at.Source
@@ -145,6 +141,15 @@ func (b *Backend) SetRules(scope string, se *Session, add []gate.Rule, remove []
 }
 
 // Drops says which tools no session is offered, whatever its mode; see gate.Policy.
-func (b *Backend) Drops(spec tools.Spec) (stage, reason string) {
-	return gate.New(gate.Options{Mode: gate.ModeAuto, Rules: agent.RulesOf(b.config())}).Drops(spec)
+func (b *Backend) Drops() func(tools.Spec) (stage, reason string) {
+	b.mu.Lock()
+	cfg, sources := b.cfg, b.settings.sources
+	b.mu.Unlock()
+	p := gate.New(gate.Options{Mode: gate.ModeAuto, Rules: agent.RulesOf(cfg, sources)})
+	return func(spec tools.Spec) (stage, reason string) {
+		if spec.Category == tools.Code && b.client.Languages == nil { // a session may know a server of its own
+			return agent.NoLanguages()
+		}
+		return p.Drops(spec)
+	}
 }

@@ -16,6 +16,8 @@ type Prompt struct {
 	Title string
 	// Model overrides the session's model for this prompt, unless "".
 	Model string
+	// Tools are those that the client runs, on offer in this turn alone.
+	Tools []ToolSpec
 	// Attention is the editor's context, nil if unknown.
 	Attention *Attention
 }
@@ -26,6 +28,9 @@ type Prompt struct {
 func (b *Backend) Prompt(se *Session, p Prompt) (run func(ctx context.Context, begun func()) (agent.TurnResult, error), err error) {
 	in := se.input(p.Blocks)
 	in.Model, in.Title = p.Model, p.Title
+	if in.Tools, err = b.turnTools(p.Tools); err != nil {
+		return nil, err
+	}
 	in.Editor = b.attention(se, p.Attention, in.Blocks)
 	told := func() {}
 	if in.Shown != "" {

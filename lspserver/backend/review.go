@@ -8,6 +8,7 @@ import (
 	"tandem/agent/store"
 	"tandem/filetime"
 	"tandem/lspserver/review"
+	"tandem/tools"
 )
 
 // Accept accepts hunks of a session: those of ids, or all of a path, or with neither all pending ones. An error is an
@@ -104,6 +105,7 @@ func (b *Backend) Records(se *Session, path string, turn *int, contents bool) ([
 // recorded is file access whose changes a session stores as reverts by the user.
 type recorded struct {
 	filetime.Files
+	b       *Backend
 	session *Session
 }
 
@@ -111,5 +113,28 @@ type recorded struct {
 func (r recorded) Commit(ctx context.Context, c filetime.Change) (filetime.Landed, error) {
 	l, err := r.Files.Commit(ctx, c)
 	r.session.Changed(c, l)
+	r.b.movedFor(r.session, l)
 	return l, err
+}
+
+// undo is the review of a session as its tools see it.
+type undo struct{ changes *review.Log }
+
+// Turn implements tools.Undo.
+func (u undo) Turn() int { return u.changes.LastTurn() }
+
+// Paths implements tools.Undo.
+func (u undo) Paths(turn int) []string { return u.changes.ChangedIn(turn) }
+
+// Origins implements tools.Undo.
+func (u undo) Origins(path string) []string { return u.changes.Origins(path) }
+
+// RevertTurn implements tools.Undo.
+func (u undo) RevertTurn(ctx context.Context, call, path string, turn int) tools.Revert {
+	return tools.Revert(u.changes.RevertTurn(ctx, call, path, turn))
+}
+
+// RevertLast implements tools.Undo.
+func (u undo) RevertLast(ctx context.Context, call, path string) tools.Revert {
+	return tools.Revert(u.changes.RevertLast(ctx, call, path))
 }

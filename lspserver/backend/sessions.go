@@ -9,15 +9,21 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tandem/agent"
+	"tandem/agent/config"
 	"tandem/agent/model"
 	"tandem/filetime"
 	"tandem/filetime/text/show"
+	"tandem/lspserver/languages"
 	"tandem/lspserver/review"
 	"tandem/sandbox"
+	"tandem/tools"
 	"tandem/tools/gate"
+	"tandem/tools/mcp"
+	"tandem/tools/outputs"
 )
 
 // Session is one conversation. All methods may be called concurrently.
@@ -30,6 +36,13 @@ type Session struct {
 	id, cwd string
 	news    *reviewNews
 	touched time.Time // under Backend.mu
+	servers []MCPServer
+	telling sync.Mutex // held while the client is told of tools
+	// extra and lacks are the tools by which the session's differ from those of all sessions, as the client knows; under telling.
+	extra, lacks []tools.Tool
+	// met says that the client knows the session, commands are those that it was told of; under telling.
+	met      bool
+	commands []mcp.Prompt
 	// folders are cwd and the workspace's other folders; mentions caches the files below them.
 	folders  []string
 	mentions listing
@@ -79,6 +92,8 @@ type NewSession struct {
 	Model string
 	// History is a conversation to go on with, see agent.Options.
 	History []model.Message
+	// Servers are MCP servers of this session alone.
+	Servers []MCPServer
 }
 
 // New begins a session, in the workspace's folders if none are given.
@@ -102,6 +117,7 @@ func (b *Backend) New(n NewSession) (*Session, error) {
 		}
 	}
 	se := b.makeSession("s-"+strings.ToLower(rand.Text()), cwd)
+	se.servers = n.Servers
 	if err := b.begin(se, agent.Options{More: more, Mode: gate.Mode(n.Mode), Model: n.Model, History: n.History}); err != nil {
 		return nil, err
 	}
@@ -121,7 +137,7 @@ func (b *Backend) Canonical(path string) string { return real(path) }
 
 func (b *Backend) makeSession(id, cwd string) *Session {
 	se := &Session{id: id, cwd: cwd, touched: b.o.Now()}
-	se.Changes = review.New(recorded{b.ws, se}, id, se.decided)
+	se.Changes = review.New(recorded{b.ws, b, se}, id, se.decided)
 	guard := func(fn func()) { b.Guard("news of hunks", fn) }
 	se.news = newReviewNews(se.Changes, guard, func(e agent.Event) { se.Tell(e) })
 	se.View = b.face.View(se)
@@ -133,34 +149,50 @@ func (b *Backend) begin(se *Session, o agent.Options) error {
 	if err := b.allow(append([]string{se.cwd}, o.More...)...); err != nil {
 		return err
 	}
-	b.addFolders(append([]string{se.cwd}, o.More...)...)
+	se.folders = append([]string{se.cwd}, o.More...)
+	b.addFolders(se.folders...)
 	b.mu.Lock()
 	o.Config, o.Models = b.cfg, b.opener
 	b.mu.Unlock()
+	b.tellOpened(se, o.Config)
 	o.Roots, o.Home = b.roots, b.roots.Home
 	if b.o.Quarantine != nil {
 		o.Quarantine = b.o.Quarantine(o.Config)
+	}
+	if b.o.Scratch != nil {
+		cfg := o.Config
+		o.Scratch = func() (outputs.File, error) { return b.o.Scratch(cfg) }
 	}
 	if b.o.Rules != nil {
 		o.Rules = b.o.Rules()
 	}
 	o.ID, o.Cwd, o.Tools, o.Client, o.Files = se.id, se.cwd, b.Tools, host{b}, b.ws
-	o.Runner, o.OpenDocuments = shortGrace{b.o.Runner, b.closing.Done()}, b.ws.Unsaved
-	o.Places, o.InPlace = b.places, b.ws.InPlace
-	o.Wrote = b.ws.Wrote
+	o.Runner, o.OpenDocuments = runner{b.o.Runner, b.closing.Done(), b.tellLost}, b.ws.Unsaved
+	o.Places, o.Claims, o.InPlace = b.places, &b.claims, b.ws.InPlace
+	o.Wrote, o.Indexes = b.ws.Wrote, &b.indexes
 	o.Seen, o.Landed, o.BeforeCommand, o.Store = b.ws.Seen, b.landed(se), b.beforeCommand(se), b.store
-	o.Unkept = b.forGood
+	o.Unkept, o.Undo = b.forGood, undo{se.Changes}
+	o.Languages = func(env func() *tools.Env) tools.Languages {
+		return languages.New(b.client.Languages, b.programs.Session(env))
+	}
 	if b.rulesFile() != "" {
 		o.Remember = b.remember
 	}
 	o.Now, o.Log = b.o.Now, b.log.With("session", se.id)
 	o.Who, o.Redact = agent.Who{User: b.user(), Client: b.client.Name}, b.o.Redact
-	o.Key = b.o.Key
+	o.Key, o.Locale = b.o.Key, b.client.Locale
+	o.Servers, o.Proposed, o.ServersChanged = se.servers, func() []MCPServer { return b.proposals(se.folders) }, b.serversChanged(se)
+	if b.o.Pins != nil {
+		o.Pins = b.o.Pins(o.Config)
+	}
 	made, err := agent.New(o)
 	if err != nil {
 		return Refused(err)
 	}
-	se.Session, se.folders = made, append([]string{se.cwd}, o.More...)
+	se.Session = made
+	se.telling.Lock()
+	se.extra, se.lacks = b.differs(se)
+	se.telling.Unlock()
 	// What the first turn needs is made in the background, so that it does not wait for it: the store is opened, and the schemas
 	// of the tools, each made once, are encoded.
 	b.Later(func(context.Context) {
@@ -170,6 +202,21 @@ func (b *Backend) begin(se *Session, o agent.Options) error {
 		}
 	})
 	return nil
+}
+
+// tellOpened tells of the folders that a session may change by a configuration.
+func (b *Backend) tellOpened(se *Session, c config.Config) {
+	if b.o.Opened == nil {
+		return
+	}
+	folders := slices.Clone(se.folders)
+	for _, root := range c.WriteRoots {
+		if !filepath.IsAbs(root) {
+			root = filepath.Join(se.cwd, root)
+		}
+		folders = append(folders, root)
+	}
+	b.o.Opened(folders...)
 }
 
 // allow makes folders roots. About each one that is wide a person is asked, once; without a yes it is none.
@@ -196,14 +243,16 @@ func (b *Backend) allow(folders ...string) error {
 func (b *Backend) admit(se *Session, isNew bool) error {
 	b.configuring.Lock()
 	b.mu.Lock()
-	ended, opener, cfg, askAlways := b.ended, b.opener, b.cfg, b.settings.askAlways
+	ended, opener, cfg := b.ended, b.opener, b.cfg
+	sources, askAlways := b.settings.sources, b.settings.askAlways
 	closed := !isNew && b.sessions[se.id] != se
 	if !ended && !closed {
 		b.sessions[se.id] = se
 	}
 	b.mu.Unlock()
+	b.tellOpened(se, cfg)
 	se.SetConfig(cfg, opener) // may have changed since the session was made
-	se.SetAskAlways(askAlways)
+	se.SetOrigins(sources, askAlways)
 	b.configuring.Unlock()
 	if ended {
 		se.Close()
@@ -222,6 +271,14 @@ func (b *Backend) Models() []string {
 	return opener.Names()
 }
 
+// API is the protocol that a provider speaks, "" where that is not known.
+func (b *Backend) API(provider string) string {
+	b.mu.Lock()
+	opener := b.opener
+	b.mu.Unlock()
+	return opener.API(provider)
+}
+
 // Short is a path for display: relative to the workspace folder that it lies in.
 func (b *Backend) Short(path string) string {
 	for _, f := range b.Folders() {
@@ -236,11 +293,16 @@ func (b *Backend) Short(path string) string {
 // landed handles the landed changes of a session.
 func (b *Backend) landed(se *Session) func(filetime.Change, filetime.Landed) {
 	return func(c filetime.Change, l filetime.Landed) {
+		if c.Undo {
+			se.Changed(c, l) // before the decision that Landed makes of it
+		}
 		se.Changes.Landed(c, l)
+		b.movedFor(se, l)
 		for _, f := range l.Files {
 			if !f.Applied || f.Already {
 				continue
 			}
+			b.programs.Changed(f.Path)
 			if f.Stale != "" {
 				se.Tell(agent.Event{Turn: c.Turn, Notice: b.Short(f.Path) + " " + f.Stale})
 			}
@@ -249,6 +311,21 @@ func (b *Backend) landed(se *Session) func(filetime.Change, filetime.Landed) {
 			} else if near > 0 {
 				se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf(
 					"The agent's edit of %s landed right beside what was changed meanwhile (line %d).", b.Short(f.Path), near)})
+			}
+		}
+	}
+}
+
+// movedFor tells the other sessions of files that one of them has moved.
+func (b *Backend) movedFor(se *Session, l filetime.Landed) {
+	for _, f := range l.Files {
+		if !f.Applied || f.Origin == "" {
+			continue
+		}
+		for _, other := range b.All() {
+			if other != se && (other.Changes.Tracks(f.Origin) || other.Changes.Tracks(f.Path)) {
+				other.Changes.Moved(f.Origin, f.Path)
+				other.news.hunksChanged(f.Origin, f.Path)
 			}
 		}
 	}

@@ -6,7 +6,11 @@ import (
 	"slices"
 
 	"tandem/agent/model"
+	"tandem/filetime/text/show"
 	"tandem/sandbox"
+	"tandem/sandbox/tree"
+	"tandem/tools"
+	"tandem/tools/run"
 )
 
 // Status is the state of the backend.
@@ -18,11 +22,21 @@ type Status struct {
 	Sandbox sandbox.Level
 	// Documents counts the open ones, Suspect those whose text may differ from the editor's.
 	Documents, Suspect, Tools, Sessions int
-	Models                              []string
-	Usage                               model.Usage
-	PerTool                             []ToolStats
+	// Hits counts reads of files that were answered from memory, Misses the others.
+	Hits, Misses int64
+	Models       []string
+	Usage        model.Usage
+	PerTool      []ToolStats
 	// Jobs are the commands that sessions run in the background, sorted by session.
 	Jobs []Job
+	// Servers are the MCP servers of the sessions, sorted by session and name.
+	Servers []Server
+	// Searched are the roots that were searched.
+	Searched []tree.State
+	// Offer is what the next request of the session used last shows of the tools.
+	Offer tools.Offer
+	// Plugins are those of the configuration, in its order.
+	Plugins []Plugin
 	// Remarks are notes on the configuration, each a sentence.
 	Remarks []string
 }
@@ -48,6 +62,16 @@ func (b *Backend) tellSandbox() {
 	}
 }
 
+// tellLost tells the user once that commands are not confined any more.
+func (b *Backend) tellLost(now sandbox.Level) {
+	if now.Confines() || !b.lost.CompareAndSwap(false, true) {
+		return
+	}
+	b.log.Warn("the sandbox is lost", "level", now.Name, "reason", now.Reason)
+	b.face.Warn("the sandbox for commands has failed, so from now on each command asks, or is refused where nobody can be asked, until Tandem " +
+		"is started anew: " + show.Visible(now.Reason, false))
+}
+
 // Status gives the state without waiting for a busy store.
 func (b *Backend) Status(ctx context.Context) Status {
 	r := Status{Store: b.storeState(ctx), Tools: len(b.Tools().List()), Watcher: "off"}
@@ -58,9 +82,17 @@ func (b *Backend) Status(ctx context.Context) Status {
 		r.Sandbox = b.sandbox()
 	}
 	r.Documents, r.Suspect = b.ws.Documents()
+	if se := b.Latest(); se != nil {
+		r.Offer = se.Offer()
+	} else {
+		r.Offer = b.Offer()
+	}
+	r.Hits, r.Misses = b.ws.Cache()
+	r.Searched = b.indexes.States()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r.Models, r.Sessions, r.Usage = b.opener.Names(), len(b.sessions), b.usage
+	r.Plugins = slices.Clone(b.plugins)
 	for _, p := range b.problems {
 		r.Remarks = append(r.Remarks, p.String())
 	}
@@ -71,9 +103,15 @@ func (b *Backend) Status(ctx context.Context) Status {
 		for _, j := range b.sessions[id].Jobs() {
 			r.Jobs = append(r.Jobs, Job{id, j.ID, j.Title})
 		}
+		for _, v := range b.sessions[id].MCPServers() {
+			r.Servers = append(r.Servers, Server{id, v})
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.stats)) {
 		r.PerTool = append(r.PerTool, *b.stats[name])
 	}
 	return r
 }
+
+// Claims are what calls are about to change, of one session or with "" of all.
+func (b *Backend) Claims(session string) []run.Claim { return b.claims.List(session) }

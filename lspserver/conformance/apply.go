@@ -311,9 +311,12 @@ func (e *Editor) operate(c documentChange) error {
 		if err := os.Rename(from, to); err != nil {
 			return err
 		}
-		if d := e.docs[c.OldURI]; d != nil {
-			e.close(d)
-			e.open(to, d.text, d.lent).onDisk = d.onDisk
+		for _, uri := range slices.Sorted(maps.Keys(e.docs)) { // those in a folder move along
+			rest, ok := strings.CutPrefix(uri, c.OldURI)
+			if d := e.docs[uri]; ok && (rest == "" || rest[0] == '/') {
+				e.close(d)
+				e.open(to+FromURI("file://"+rest), d.text, d.lent).onDisk = d.onDisk
+			}
 		}
 		return nil
 	}

@@ -17,7 +17,9 @@
 //	steps              what the person does, a line each
 //	model              the model's script (see tandem/agent/model/script), the same for all sessions
 //	commands           what the commands that the agent runs do, see [Commands]
-//	@updates           golden: the calls in the order in which they were made and what became of each, notices, ends
+//	languages          what the editor's language servers answer to tandem/editor/request: a method and the results on each
+//	                   line, in their order; the last line of a method counts again
+//	@updates           golden: the calls in the order in which they were made and what became of each, plans, notices, ends
 //	@buffer/PATH       golden: how an open document differs from its start, without context
 //	@disk/PATH         golden: the same for a file; (gone) and (empty) where that says it
 //	@outside/PATH      golden: the same for a file beside the workspace

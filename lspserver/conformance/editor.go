@@ -57,6 +57,8 @@ type Options struct {
 	ProcessID        int
 	// NoFolder opens files and no workspace folder.
 	NoFolder bool
+	// Locale is the language of the user, "" says none.
+	Locale string
 
 	// Hold keeps changes of a buffer back for that long, so that one didChange tells of several, and the answer to an
 	// applyEdit comes before its echo. A request sends what is held first. With Merge a held run goes out as one range.
@@ -212,6 +214,9 @@ func Start(ctx context.Context, rwc io.ReadWriteCloser, o Options) (*Editor, err
 	}
 	if o.NoFolder {
 		params["rootUri"], params["workspaceFolders"] = nil, nil
+	}
+	if o.Locale != "" {
+		params["locale"] = o.Locale
 	}
 	if o.ProcessID != 0 {
 		params["processId"] = o.ProcessID

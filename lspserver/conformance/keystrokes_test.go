@@ -146,6 +146,7 @@ type editing struct {
 func (m *editing) Name() string { return "script/editing" }
 
 func (m *editing) Names() []string { return []string{m.Name()} }
+func (*editing) API(string) string { return "" }
 
 func (m *editing) Open(string) (model.Model, error) { return m, nil }
 

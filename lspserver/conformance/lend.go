@@ -4,15 +4,45 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"tandem/agent/model"
 )
 
-// lent answers for the model that an editor lends, with the scenario's own.
-func (r *run) lent(method string, params json.RawMessage) (any, error) {
-	if method != "tandem/model/stream" {
-		return nil, &RPCError{Code: -32601, Message: "no such method here: " + method}
+// invoked answers requests of the server that are no matter of documents.
+func (r *run) invoked(method string, params json.RawMessage) (any, error) {
+	switch method {
+	case "tandem/model/stream":
+		return r.lent(params)
+	case "tandem/editor/request":
+		return r.asked(params)
 	}
+	return nil, &RPCError{Code: -32601, Message: "no such method here: " + method}
+}
+
+// asked answers for the language servers of the editor: with the next line for the method, or the last one again.
+func (r *run) asked(params json.RawMessage) (any, error) {
+	var p struct{ Method string }
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.languages == nil {
+		r.languages = map[string]int{}
+	}
+	r.languages[p.Method]++
+	results, n := json.RawMessage("[]"), 0
+	for line := range strings.Lines(r.known["languages"]) {
+		if method, answer, ok := strings.Cut(strings.TrimSpace(r.fill(line)), " "); ok && method == p.Method && n < r.languages[p.Method] {
+			results, n = json.RawMessage(answer), n+1
+		}
+	}
+	return map[string]any{"results": results}, nil
+}
+
+// lent answers for the model that an editor lends, with the scenario's own.
+func (r *run) lent(params json.RawMessage) (any, error) {
 	var asked struct {
 		StreamID string
 		Messages []struct {

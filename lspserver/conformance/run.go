@@ -63,8 +63,10 @@ type run struct {
 	heard    []heard
 	problems []string
 	gone     bool
-	recall   func() // ends what the lent model says
-	loading  bool   // a session is being loaded: what is told has happened before
+	// languages counts the requests to language servers by method.
+	languages map[string]int
+	recall    func() // ends what the lent model says
+	loading   bool   // a session is being loaded: what is told has happened before
 }
 
 // call is one tool call, as the model or the person asked for it and as the editor saw it go on.
@@ -175,7 +177,7 @@ func (r *run) options(profile Profile, capabilities map[string]any) (Options, er
 		Ask:         r.ask,
 		Pick:        r.pick,
 		Heard:       r.hear,
-		Invoke:      r.lent,
+		Invoke:      r.invoked,
 	}
 	if f.trim {
 		trailing := regexp.MustCompile(`[ \t]+(\r?\n|$)`)
@@ -400,7 +402,17 @@ type sessionUpdate struct {
 	Meta          struct {
 		Tandem struct{ State, Error, Reason, Summary, Boundary string }
 	} `json:"_meta"`
-	Kind string
+	Kind    string
+	Entries []struct{ Content, Priority, Status string }
+}
+
+// plan is a plan in one line.
+func (u sessionUpdate) plan() string {
+	var words []string
+	for _, e := range u.Entries {
+		words = append(words, e.Content+": "+e.Status)
+	}
+	return strings.TrimSpace("plan " + strings.Join(words, ", "))
 }
 
 func (r *run) update(u sessionUpdate) {
@@ -411,6 +423,9 @@ func (r *run) update(u sessionUpdate) {
 		if u.Meta.Tandem.State == "completed" && c != nil {
 			r.say("loaded %d %s", c.n, strings.TrimSpace(u.Status+" "+u.Meta.Tandem.Error))
 		}
+		if u.SessionUpdate == "plan" {
+			r.say("loaded %s", u.plan())
+		}
 		return
 	}
 	switch u.SessionUpdate {
@@ -420,6 +435,8 @@ func (r *run) update(u sessionUpdate) {
 		r.streamed.WriteString(chunk(u.Content))
 	case "user_message_chunk":
 		r.say("steered: %s", chunk(u.Content))
+	case "plan":
+		r.say("%s", u.plan())
 	case "notice":
 		if u.Meta.Tandem.Boundary == "" { // that a turn has begun to write shows in its calls
 			r.say("notice %s", chunk(u.Content))
@@ -681,6 +698,7 @@ func (r *run) steady(v any) any {
 type opener struct{ r *run }
 
 func (o opener) Names() []string { return []string{o.r.player.Name()} }
+func (opener) API(string) string { return "" }
 
 func (o opener) Open(name string) (model.Model, error) {
 	if name != "" && name != o.r.player.Name() {

@@ -120,7 +120,7 @@ func Parse(file string, data []byte) (*Scenario, error) {
 
 func knownSection(name string) bool {
 	switch name {
-	case "flags", "steps", "model", "commands", "capabilities.json", "settings.json", "@updates", "@wire", "@result":
+	case "flags", "steps", "model", "commands", "languages", "capabilities.json", "settings.json", "@updates", "@wire", "@result":
 		return true
 	}
 	for _, prefix := range []string{"disk/", "outside/", "buffer/", "@disk/", "@outside/", "@buffer/"} {

@@ -25,6 +25,7 @@ type twenty struct {
 func (m twenty) Name() string { return "script/twenty" }
 
 func (m twenty) Names() []string { return []string{m.Name()} }
+func (twenty) API(string) string { return "" }
 
 func (m twenty) Open(string) (model.Model, error) { return m, nil }
 

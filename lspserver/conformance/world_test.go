@@ -341,6 +341,7 @@ type view struct {
 func (m *tinker) Name() string { return "script/tinker" }
 
 func (m *tinker) Names() []string { return []string{m.Name()} }
+func (*tinker) API(string) string { return "" }
 
 func (m *tinker) Open(string) (model.Model, error) { return m, nil }
 
@@ -388,6 +389,13 @@ func (m *tinker) heed(messages []model.Message) {
 	if last := messages[len(messages)-1]; m.wants != "" && strings.HasPrefix(last.CallID, "read_") {
 		w.look(w.o.Root + "/" + m.wants)
 		disk, _ := os.ReadFile(w.o.Root + "/" + m.wants)
+		if strings.HasPrefix(last.Text, "Unchanged: ") { // what it has already is what it would have been sent
+			for _, before := range messages {
+				if before.Role == model.Tool && strings.HasPrefix(before.Text, fmt.Sprintf("<file path=%q ", m.wants)) {
+					last.Text = before.Text
+				}
+			}
+		}
 		if v := w.match(m.wants, numbered(last.Text)); v != nil {
 			m.views[m.wants] = v
 		} else if p := plain(string(disk)); alike(p, numbered(last.Text)) {

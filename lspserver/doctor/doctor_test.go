@@ -36,7 +36,7 @@ func TestDoctorLooks(t *testing.T) {
 	x.inotify(filepath.Join(proc, "none"))
 	x.sandbox(sandbox.Level{Name: sandbox.LevelNone, Reason: "nothing there"})
 	x.state()
-	x.program(context.Background(), "ripgrep", "rg", "searches are slow", "install ripgrep")
+	x.program(context.Background(), "git", "git", "commands cannot use it", "install git")
 	var got []string
 	for _, f := range x.findings {
 		got = append(got, f.Status+" "+strings.ReplaceAll(f.Detail, home, "~")+" | "+f.Next)
@@ -48,7 +48,34 @@ func TestDoctorLooks(t *testing.T) {
 		"note the system's limits cannot be read; files that it does not watch are looked at now and then | ",
 		`warn none, and sandbox.level is strict, so every command is refused: nothing there | "auto" asks before every command instead`,
 		"fail ~/proc/max_user_watches is no folder | remove it, or set stateDir to another folder",
-		"note rg is not on the PATH: searches are slow | install ripgrep",
+		"note git is not on the PATH: commands cannot use it | install git",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%s", strings.Join(got, "\n"))
+	}
+}
+
+func TestDoctorLooksAtServersAndPlugins(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "plugin.json"), []byte(`{"id": "p", "tools": [{"name": "t", "description": "d", "command": ["x"]}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Default()
+	cfg.MCPServers = map[string]config.MCPServer{
+		"a": {Command: "there"}, "b": {Command: "none"}, "c": {Command: "/none/at/all"}, "d": {URL: "https://mcp.example.org/mcp"},
+		"e": {Command: "there", URL: "https://mcp.example.org/mcp"}, "f": {Command: "there", Sandbox: "off"},
+	}
+	cfg.Plugins = []string{dir, filepath.Join(dir, "none")}
+	x := &Examination{cfg: cfg, Find: func(name string) string { return map[string]string{"there": "/bin/there"}[name] }}
+	x.servers()
+	x.plugins()
+	var got []string
+	for _, f := range x.findings {
+		got = append(got, f.Status+" "+strings.ReplaceAll(f.Detail, dir, "~"))
+	}
+	want := []string{
+		"ok a: there", "warn b: there is no program none", "warn c: there is no program /none/at/all", "ok d, over HTTP",
+		"fail e: it must have either a command or a url", "ok f: there, without a sandbox", "ok p: 1 tools", "fail ~/none/plugin.json: no such file or directory",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%s", strings.Join(got, "\n"))

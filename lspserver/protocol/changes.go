@@ -17,6 +17,8 @@ type ListChangesResult struct {
 type ChangedFile struct {
 	URI       string        `json:"uri"`
 	Status    string        `json:"status" enum:"added,modified,deleted,renamed"`
+	From      string        `json:"from,omitempty" doc:"The URI that a renamed file had."`
+	Entry     string        `json:"entry,omitempty" enum:"bytes,folder,link" doc:"What it is, where it is no text."`
 	Additions int           `json:"additions"`
 	Deletions int           `json:"deletions"`
 	Unified   string        `json:"unified"`
@@ -105,14 +107,16 @@ type RecordsParams struct {
 type ChangeRecord struct {
 	ID            string  `json:"id" doc:"Unique in the session, for good."`
 	FilePath      string  `json:"filePath" doc:"Absolute."`
+	Entry         string  `json:"entry,omitempty" enum:"bytes,folder,link" doc:"What was changed, where it is no text: the hashes are empty then."`
+	From          string  `json:"from,omitempty" doc:"Where the file was before it was moved to filePath; absolute."`
 	Operation     string  `json:"operation" enum:"create,edit,delete,move,shell,undo"`
 	TurnNumber    int     `json:"turnNumber" doc:"0 outside a turn."`
 	ToolCallID    string  `json:"toolCallId"`
 	Time          string  `json:"time" doc:"RFC 3339."`
 	BeforeHash    string  `json:"beforeHash" doc:"SHA-256 of the text before, empty where there was no file."`
 	AfterHash     string  `json:"afterHash" doc:"SHA-256 of the text after, empty where there is no file any more."`
-	ContentBefore *string `json:"contentBefore,omitempty" doc:"Absent where there was no file, or its text was too large to keep or was forgotten."`
-	ContentAfter  *string `json:"contentAfter,omitempty" doc:"Likewise."`
+	ContentBefore *string `json:"contentBefore,omitzero" doc:"Absent where there was no file, or its text was too large to keep or was forgotten."`
+	ContentAfter  *string `json:"contentAfter,omitzero" doc:"Likewise."`
 }
 
 // RecordsResult of tandem/changes/records.
@@ -168,20 +172,62 @@ type FileTimeNotice struct {
 
 // StatusResult of tandem/status.
 type StatusResult struct {
-	Version   string       `json:"version"`
-	Models    []string     `json:"models" doc:"What can be used now, the default first."`
-	Sessions  int          `json:"sessions"`
-	Clients   int          `json:"clients"`
-	Tools     int          `json:"tools"`
-	Sandbox   SandboxState `json:"sandbox"`
-	Watcher   string       `json:"watcher" doc:"on, off, or why it is off."`
-	PerTool   []ToolStats  `json:"perTool"`
-	Usage     Usage        `json:"usage"`
-	Documents int          `json:"documents" doc:"Open documents."`
-	Suspect   int          `json:"suspect" doc:"Open documents in which positions came that did not fit."`
-	Config    []string     `json:"config" doc:"Errors and hints of the configuration."`
-	Store     StoreState   `json:"store"`
-	Jobs      []JobState   `json:"jobs,omitempty" doc:"Commands that run in the background."`
+	Version    string           `json:"version"`
+	Models     []string         `json:"models" doc:"What can be used now, the default first."`
+	Sessions   int              `json:"sessions"`
+	Clients    int              `json:"clients"`
+	Tools      int              `json:"tools"`
+	Sandbox    SandboxState     `json:"sandbox"`
+	Watcher    string           `json:"watcher" doc:"on, off, or why it is off."`
+	PerTool    []ToolStats      `json:"perTool"`
+	Usage      Usage            `json:"usage"`
+	Documents  int              `json:"documents" doc:"Open documents."`
+	Suspect    int              `json:"suspect" doc:"Open documents in which positions came that did not fit."`
+	Cache      CacheStats       `json:"cache"`
+	Config     []string         `json:"config" doc:"Errors and hints of the configuration."`
+	Store      StoreState       `json:"store"`
+	Jobs       []JobState       `json:"jobs,omitempty" doc:"Commands that run in the background."`
+	MCPServers []MCPServerState `json:"mcpServers,omitempty" doc:"The MCP servers of the sessions."`
+	Plugins    []PluginState    `json:"plugins,omitempty" doc:"The plug-ins of the configuration."`
+	Deferred   DeferredTools    `json:"deferred"`
+	Searched   []SearchedRoot   `json:"searched,omitempty" doc:"The folders in which grep has searched."`
+}
+
+// SearchedRoot is a folder of the workspace in which grep has searched.
+type SearchedRoot struct {
+	Root   string `json:"root"`
+	State  string `json:"state" enum:"walking,building,ready" doc:"ready: an index says in which files a search can find something."`
+	Reason string `json:"reason,omitempty" doc:"Why there is no index, and each file is read."`
+	Files  int    `json:"files,omitzero" doc:"In the index."`
+	Bytes  int    `json:"bytes,omitzero" doc:"That the index takes in memory, about."`
+}
+
+// DeferredTools are those that the next request of the session used last tells a model of by name alone.
+type DeferredTools struct {
+	Names       []string `json:"names"`
+	TokensSaved int      `json:"tokensSaved" doc:"In each request, about: a token for four bytes."`
+}
+
+// PluginState is a plug-in of the configuration.
+type PluginState struct {
+	Folder string `json:"folder"`
+	ID     string `json:"id,omitempty"`
+	Tools  int    `json:"tools"`
+	Reason string `json:"reason,omitempty" doc:"Why it has no tools."`
+}
+
+// MCPServerState is an MCP server of a session.
+type MCPServerState struct {
+	SessionID string   `json:"sessionId"`
+	Name      string   `json:"name"`
+	Source    string   `json:"source,omitempty" doc:"Where it was written down."`
+	Proposed  bool     `json:"proposed,omitzero" doc:"It was not the user who wrote it down, so they are asked before it is started."`
+	Command   string   `json:"command,omitempty" doc:"Its program, or its URL."`
+	State     string   `json:"state" enum:"off,starting,ready"`
+	Reason    string   `json:"reason,omitempty" doc:"Why it is off. Without a reason it was not needed yet."`
+	Tools     []string `json:"tools,omitempty" doc:"On offer."`
+	Held      []string `json:"held,omitempty" doc:"Tools that are not what they were when they were first seen, and are not on offer until the user has accepted them."`
+	Remarks   []string `json:"remarks,omitempty" doc:"What else is to be known, each a sentence."`
 }
 
 // JobState is a command that a session runs in the background.
@@ -209,11 +255,18 @@ type SandboxState struct {
 	Reason string `json:"reason"`
 }
 
+// CacheStats counts reads of files.
+type CacheStats struct {
+	Hits   int64 `json:"hits" doc:"Answered from memory: the buffer of an open document, or a text that is proven to be what the disk has."`
+	Misses int64 `json:"misses" doc:"For which a file was read."`
+}
+
 // ToolStats is how often a tool was called and what it took.
 type ToolStats struct {
 	Name   string  `json:"name"`
 	Calls  int64   `json:"calls"`
 	Errors int64   `json:"errors"`
 	MS     float64 `json:"ms"`
-	Bytes  int64   `json:"bytes"`
+	Bytes  int64   `json:"bytes" doc:"Of the results, as the model gets them."`
+	Tokens int64   `json:"tokens" doc:"About how many these are, at four bytes each."`
 }

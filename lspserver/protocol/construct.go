@@ -13,6 +13,11 @@ func NewCreateFile(u uri.URI) *lsp.CreateFile {
 	return &lsp.CreateFile{Kind: "create", URI: u, Options: &lsp.CreateFileOptions{IgnoreIfExists: &yes}}
 }
 
+// NewRenameFile is a RenameFile with its kind filled in, which overwrites nothing.
+func NewRenameFile(from, to uri.URI) *lsp.RenameFile {
+	return &lsp.RenameFile{Kind: string(lsp.ResourceOperationKindRename), OldURI: from, NewURI: to}
+}
+
 // NewDeleteFile is a DeleteFile with its kind filled in.
 func NewDeleteFile(u uri.URI) *lsp.DeleteFile {
 	yes := true

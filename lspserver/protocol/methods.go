@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -197,8 +198,10 @@ var (
 	SessionSetMode = ask[SetModeParams, Empty]("tandem/session/setMode",
 		"How much the session may do unasked: ask, or auto.")
 	MentionsComplete = ask[MentionParams, MentionResult]("tandem/mentions/complete",
-		"What may be meant by an @ and the letters behind it: files and folders of the session's folder, the likeliest "+
-			"first, without what .gitignore excludes.")
+		"What may be meant by an @ and the letters behind it: files and folders of the session's folders, the likeliest "+
+			"first, without what .gitignore excludes; symbols that language servers know, from the second letter on; and the words "+
+			"selection and diagnostics. In a prompt @symbol:NAME is the lines where NAME is defined, @diagnostics what the language "+
+			"servers report, and @selection what is selected in the editor.")
 	SessionSetModel = ask[SetModelParams, Empty]("tandem/session/setModel",
 		"Which model answers, from the next turn on. It is refused where the model cannot be had.")
 	SessionClose = ask[SessionParams, Empty]("tandem/session/close",
@@ -278,12 +281,14 @@ var (
 	DocumentsResync = askClient[ResyncParams, ResyncResult]("tandem/documents/resync",
 		"Asks what a document says, when it and what the server was told have come apart. To clients that"+
 			" declared resync.")
+	EditorRequest = askClient[EditorRequestParams, EditorRequestResult]("tandem/editor/request",
+		"Asks the other language servers of the editor about code. To clients that declared editorRequest.")
 )
 
 func documents() []route {
 	return []route{
 		TextDocumentDidOpen, TextDocumentDidChange, TextDocumentWillSave, TextDocumentDidSave, TextDocumentDidClose,
-		WorkspaceDidChangeWatchedFiles, DocumentsElsewhere, WorkspaceApplyEdit, DocumentsSave, DocumentsResync,
+		WorkspaceDidChangeWatchedFiles, DocumentsElsewhere, WorkspaceApplyEdit, DocumentsSave, DocumentsResync, EditorRequest,
 	}
 }
 
@@ -365,13 +370,40 @@ var (
 		"The rules that hold, the strictest first.")
 	PermissionsSet = ask[SetRulesParams, RulesResult]("tandem/permissions/set",
 		"Adds rules and takes others back; the answer lists all. A rule in a file that people write is taken back there (-32014).")
+	ToolsSearch = ask[SearchToolsParams, SearchToolsResult]("tandem/tools/search",
+		"Finds tools by words or by their exact names, those that are deferred too. Unlike a call of tool_search it loads none.")
+	ToolsRegister = ask[RegisterToolsParams, Empty]("tandem/tools/register",
+		"Adds tools that the client runs, for all sessions, until the connection ends: all of them or, with an error, none. A name or an "+
+			"alias that a tool has already is refused, naming that tool. Models are offered them from the next request on; calls of them "+
+			"are checked, judged by the mode and the rules, asked about and recorded like any other, and then sent as "+
+			"tandem/tools/invoke.")
+	ToolsUnregister = ask[UnregisterToolsParams, Empty]("tandem/tools/unregister",
+		"Takes tools away that the client has registered, all of them or, with an error, none. Calls that run end as they are; those "+
+			"that have not begun fail with TOOL_NOT_FOUND.")
+	ToolsInvoke = askClient[InvokeToolParams, json.RawMessage]("tandem/tools/invoke",
+		"Runs a tool of the client's. The answer is a ToolResult, of which success, data, error, reason, summary, result, content and "+
+			"warnings are heeded; any other JSON value is the result of a success, a string its text. An error fails the "+
+			"call with EXECUTION_ERROR. It is cancelled when the turn is, and when limits.toolTimeoutMs is over.")
 	ToolsEvent = tellClient[ToolEvent]("tandem/tools/event",
 		"A tool was registered, taken away, run, or failed. To clients that declared events.")
-	Status = ask[None, StatusResult]("tandem/status", "How the server is; answered at once whatever else goes on.")
+	ClaimsList = ask[ClaimsParams, ClaimsResult]("tandem/claims/list",
+		"What calls of tools are about to change: from the permission to its end a call claims the text that it replaces, or the whole file. "+
+			"A call of another session that would change a part of that fails with CLAIMED, which names the holder.")
+	DeadLettersList = ask[DeadLettersParams, DeadLettersResult]("tandem/deadLetters/list",
+		"Calls that failed for good, the newest first, of the sessions of all folders and processes that share the store: the tool broke "+
+			"(EXECUTION_ERROR), its time was over (TIMEOUT), what became of it is not known (UNKNOWN), a file could not be written "+
+			"(WRITE_ERROR), or the network failed in each attempt. What was refused, had wrong arguments, or found other text than it expected is "+
+			"none, nor is a command with an exit code. The newest 200 are kept, as long as their sessions are.")
+	DeadLettersRetry = ask[DeadLetterParams, RetryResult]("tandem/deadLetters/retry",
+		"Makes calls again, one after another, each in its session, which must be open (-32011): judged, asked about and recorded as any "+
+			"call. The letter is dropped then; a call that fails for good again is a new one. An id that is none is -32602, and nothing is done.")
+	DeadLettersDiscard = ask[DeadLetterParams, Empty]("tandem/deadLetters/discard", "Drops dead letters: all of them or, with an error, none.")
+	Status             = ask[None, StatusResult]("tandem/status", "How the server is; answered at once whatever else goes on.")
 )
 
 func toolbox() []route {
 	return []route{
-		ToolsList, ToolsGet, ToolsCall, ToolsBatch, ToolsAssess, PermissionsList, PermissionsSet, ToolsEvent, AuditQuery, Status,
+		ToolsList, ToolsGet, ToolsCall, ToolsBatch, ToolsAssess, PermissionsList, PermissionsSet,
+		ToolsSearch, ToolsRegister, ToolsUnregister, ToolsInvoke, ToolsEvent, AuditQuery, ClaimsList, DeadLettersList, DeadLettersRetry, DeadLettersDiscard, Status,
 	}
 }

@@ -1,6 +1,10 @@
 package protocol
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	lsp "go.lsp.dev/protocol"
+)
 
 // ListRulesParams of tandem/permissions/list.
 type ListRulesParams struct {
@@ -65,4 +69,23 @@ type PermissionRule struct {
 	Turn      int               `json:"turn,omitzero" doc:"The only turn, of an answer."`
 	Text      string            `json:"text,omitempty" doc:"The rule in one line, for a person."`
 	Removable bool              `json:"removable,omitzero" doc:"tandem/permissions/set can take it back; another one is in a file that people write."`
+}
+
+// ClaimsParams of tandem/claims/list.
+type ClaimsParams struct {
+	SessionID string `json:"sessionId,omitempty" doc:"Of all sessions if absent."`
+}
+
+// ClaimsResult of tandem/claims/list, in the order in which they were taken.
+type ClaimsResult struct {
+	Claims []Claim `json:"claims"`
+}
+
+// Claim is what a call is about to change.
+type Claim struct {
+	URI        string     `json:"uri"`
+	Range      *lsp.Range `json:"range,omitempty" doc:"Absent for the whole file: it is made, overwritten, deleted or moved."`
+	Holder     string     `json:"holder" doc:"The session."`
+	ToolCallID string     `json:"toolCallId"`
+	Since      string     `json:"since" doc:"RFC 3339."`
 }

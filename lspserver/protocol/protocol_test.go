@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/google/jsonschema-go/jsonschema"
 	lsp "go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
@@ -260,7 +261,7 @@ func TestF272PayloadsFitTheSchema(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"FileDiff", "Denial", "ContentBlock"} {
+	for _, want := range []string{"FileDiff", "Denial", "ContentBlock", "ContentPart", "PatchOp", "ShellResult"} {
 		if d.types[want] == nil {
 			t.Errorf("%s is not published", want)
 		}
@@ -425,4 +426,21 @@ func identOf(s *ast.SelectorExpr) (string, bool) {
 		return "", false
 	}
 	return id.Name, true
+}
+
+// A text that is empty is there: a file that is deleted or emptied has a new text.
+func TestEmptyTexts(t *testing.T) {
+	var empty string
+	for _, c := range []struct {
+		value any
+		want  string
+	}{
+		{ToolContent{Type: "diff", Path: "/a", OldText: &empty, NewText: &empty}, `{"type":"diff","path":"/a","oldText":"","newText":""}`},
+		{ToolContent{Type: "diff", Path: "/a", NewText: &empty}, `{"type":"diff","path":"/a","newText":""}`},
+	} {
+		got, err := jsonv2.Marshal(c.value)
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s, %v; want %s", got, err, c.want)
+		}
+	}
 }

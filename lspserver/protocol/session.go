@@ -59,7 +59,24 @@ type NewSessionParams struct {
 	Model                 string            `json:"model,omitempty" doc:"provider/model; the configuration says if absent."`
 	Mode                  string            `json:"mode,omitempty" doc:"The configuration says if absent."`
 	Messages              []ChatMessage     `json:"messages,omitempty" doc:"A conversation to go on with: the system prompt, if any, then the user's message first, every call with its result, the assistant's message last. The model gets it before the first prompt, and it is kept with the session."`
-	MCPServers            []json.RawMessage `json:"mcpServers,omitempty" doc:"Not served yet: anything but an empty list is refused."`
+	MCPServers            []json.RawMessage `json:"mcpServers,omitempty" doc:"MCP servers of this session alone, each an MCPServer. They count as the user's own."`
+}
+
+// MCPServer is an MCP server in tandem/session/new, as in the Agent Client Protocol.
+type MCPServer struct {
+	Type    string     `json:"type,omitempty" enum:"stdio,http" doc:"stdio if absent."`
+	Name    string     `json:"name"`
+	Command string     `json:"command,omitempty" doc:"The program, for stdio."`
+	Args    []string   `json:"args,omitempty"`
+	Env     []Variable `json:"env,omitempty"`
+	URL     string     `json:"url,omitempty" doc:"For http."`
+	Headers []Variable `json:"headers,omitempty"`
+}
+
+// Variable is a name with its value.
+type Variable struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // Choice is a mode or a model that a session can have.
@@ -169,11 +186,11 @@ type ListSessionsResult struct {
 
 // PromptParams of tandem/session/prompt.
 type PromptParams struct {
-	SessionID string            `json:"sessionId"`
-	Prompt    []ContentBlock    `json:"prompt"`
-	Model     string            `json:"model,omitempty" doc:"For this turn alone."`
-	Tools     []json.RawMessage `json:"tools,omitempty" doc:"Not served yet: anything but an empty list is refused."`
-	Meta      *PromptMeta       `json:"_meta,omitempty"`
+	SessionID string         `json:"sessionId"`
+	Prompt    []ContentBlock `json:"prompt"`
+	Model     string         `json:"model,omitempty" doc:"For this turn alone."`
+	Tools     []ToolSpec     `json:"tools,omitempty" doc:"For this turn alone, run by the client: see tandem/tools/invoke. A name that another tool has stands for this one meanwhile."`
+	Meta      *PromptMeta    `json:"_meta,omitempty"`
 }
 
 // PromptMeta holds our own fields of a prompt.
@@ -235,7 +252,7 @@ type PromptResult struct {
 // MentionParams of tandem/mentions/complete.
 type MentionParams struct {
 	SessionID string `json:"sessionId,omitempty" doc:"Its folder is looked at; that of the workspace if absent."`
-	Prefix    string `json:"prefix" doc:"The letters behind the @."`
+	Prefix    string `json:"prefix" doc:"The letters behind the @. With a / at its beginning commands are meant, which stand at the beginning of a prompt."`
 	Limit     int    `json:"limit,omitzero" doc:"The most items to give, up to 200; 20 if absent."`
 }
 
@@ -247,8 +264,8 @@ type MentionResult struct {
 // MentionItem is something that can be mentioned.
 type MentionItem struct {
 	Label  string `json:"label"`
-	Kind   string `json:"kind" doc:"file or folder. Others may follow."`
-	Insert string `json:"insert" doc:"The text for the prompt, with the @."`
+	Kind   string `json:"kind" doc:"file, folder, resource (of an MCP server), symbol, selection, diagnostics or command. Others may follow."`
+	Insert string `json:"insert" doc:"The text for the prompt, with the @, or the / of a command."`
 }
 
 // SetModeParams of tandem/session/setMode.
@@ -271,20 +288,41 @@ type UpdateParams struct {
 
 // Update is one piece of news; SessionUpdate says which of the fields it has.
 type Update struct {
-	SessionUpdate string     `json:"sessionUpdate" doc:"user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, current_mode_update, usage_update or notice. Others may follow."`
-	Content       any        `json:"content,omitzero" as:"ContentBlock,[]ToolContent" doc:"A block of a message or a notice, a list for a tool call."`
-	ToolCallID    string     `json:"toolCallId,omitempty"`
-	Title         string     `json:"title,omitempty"`
-	Kind          string     `json:"kind,omitempty" doc:"read, search, edit, delete, move, execute, fetch, think or other."`
-	Status        string     `json:"status,omitempty" enum:"pending,in_progress,completed,failed"`
-	Locations     []Location `json:"locations,omitempty"`
-	RawInput      any        `json:"rawInput,omitzero" doc:"The arguments; text where they are no JSON."`
-	RawOutput     any        `json:"rawOutput,omitzero" doc:"The result of ToolResult."`
-	CurrentModeID string     `json:"currentModeId,omitempty"`
-	Usage         *Usage     `json:"usage,omitempty" doc:"Of the turn so far, in a usage_update."`
-	Used          int64      `json:"used,omitzero" doc:"Tokens of the conversation as the model has read it last, in a usage_update."`
-	Cost          *Cost      `json:"cost,omitempty" doc:"Of the session so far, in a usage_update, where the price is known."`
-	Meta          *Meta      `json:"_meta,omitempty"`
+	SessionUpdate string      `json:"sessionUpdate" doc:"user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, plan, current_mode_update, available_commands_update, usage_update or notice. Others may follow."`
+	Content       any         `json:"content,omitzero" as:"ContentBlock,[]ToolContent" doc:"A block of a message or a notice, a list for a tool call."`
+	ToolCallID    string      `json:"toolCallId,omitempty"`
+	Title         string      `json:"title,omitempty"`
+	Kind          string      `json:"kind,omitempty" doc:"read, search, edit, delete, move, execute, fetch, think or other."`
+	Status        string      `json:"status,omitempty" enum:"pending,in_progress,completed,failed"`
+	Locations     []Location  `json:"locations,omitempty"`
+	RawInput      any         `json:"rawInput,omitzero" doc:"The arguments; text where they are no JSON."`
+	RawOutput     any         `json:"rawOutput,omitzero" doc:"The result of ToolResult."`
+	CurrentModeID string      `json:"currentModeId,omitempty"`
+	Commands      []Command   `json:"availableCommands,omitzero" doc:"Of an available_commands_update: all of them as they are now."`
+	Entries       []PlanEntry `json:"entries,omitzero" doc:"Of a plan: all of it as it is now."`
+	Usage         *Usage      `json:"usage,omitempty" doc:"Of the turn so far, in a usage_update."`
+	Used          int64       `json:"used,omitzero" doc:"Tokens of the conversation as the model has read it last, in a usage_update."`
+	Cost          *Cost       `json:"cost,omitempty" doc:"Of the session so far, in a usage_update, where the price is known."`
+	Meta          *Meta       `json:"_meta,omitempty"`
+}
+
+// Command is what a person can call by /name, and words behind it, at the beginning of a prompt.
+type Command struct {
+	Name        string        `json:"name" doc:"Without the /."`
+	Description string        `json:"description" doc:"One line."`
+	Input       *CommandInput `json:"input,omitempty" doc:"Absent where it takes no words."`
+}
+
+// CommandInput is what a command takes.
+type CommandInput struct {
+	Hint string `json:"hint" doc:"The names of the words that it takes; those in brackets may be left out."`
+}
+
+// PlanEntry is one task of the model's own list. Cancelled ones are left out.
+type PlanEntry struct {
+	Content  string `json:"content" doc:"One line."`
+	Priority string `json:"priority" enum:"high,medium,low"`
+	Status   string `json:"status" enum:"pending,in_progress,completed"`
 }
 
 // ToolContent is something that a tool call shows.
@@ -292,8 +330,8 @@ type ToolContent struct {
 	Type    string        `json:"type" enum:"content,diff"`
 	Content *ContentBlock `json:"content,omitempty"`
 	Path    string        `json:"path,omitempty"`
-	OldText *string       `json:"oldText,omitempty" doc:"Absent for a new file."`
-	NewText *string       `json:"newText,omitempty"`
+	OldText *string       `json:"oldText,omitzero" doc:"Absent for a new file."`
+	NewText *string       `json:"newText,omitzero"`
 	Meta    *Meta         `json:"_meta,omitempty"`
 }
 
@@ -328,6 +366,7 @@ type UpdateMeta struct {
 	Boundary     string           `json:"boundary,omitempty" enum:"writes" doc:"Of a notice without text, once in a turn: from here on the turn changes things."`
 	Summary      string           `json:"summary,omitempty" doc:"One line for a person: of a failure the sentence for its error and reason."`
 	Error        string           `json:"error,omitempty" doc:"The class of a failure."`
+	Issues       []Issue          `json:"issues,omitempty" doc:"What is wrong with the arguments, with error INVALID_ARGS: the same as in the result, and as the model reads."`
 	Reason       string           `json:"reason,omitempty" doc:"The detail of a failure, one word in lower case; of a denied permission who denied it: user, unattended, unanswered, mode, rules or sandbox, or too_large where nobody could be shown it."`
 	Denial       *Denial          `json:"denial,omitempty" doc:"With phase rejected."`
 	Output       string           `json:"output,omitempty" doc:"Text that a running command has printed since the last update."`
@@ -445,6 +484,27 @@ type SaveFailure struct {
 type SaveResult struct {
 	Saved  []string      `json:"saved"`
 	Failed []SaveFailure `json:"failed"`
+}
+
+// EditorRequestParams of tandem/editor/request.
+type EditorRequestParams struct {
+	URI     string `json:"uri" doc:"The file, which says the language servers that are asked. That of a folder is all of them."`
+	Method  string `json:"method" doc:"textDocument/definition, textDocument/references, textDocument/documentSymbol, textDocument/diagnostic, textDocument/rename, textDocument/formatting, textDocument/codeAction, workspace/symbol or workspace/diagnostic."`
+	Params  any    `json:"params" doc:"Those of the method. Positions are in the encoding that this server and the client have agreed upon; the client converts them for a language server with another one. To the context of textDocument/codeAction it adds the diagnostics of the range."`
+	Resolve string `json:"resolve,omitempty" doc:"Of textDocument/codeAction: the title of the action whose edit is wanted. Where it has none yet the client resolves it."`
+}
+
+// EditorRequestResult of tandem/editor/request. It is empty where no language server serves the file.
+type EditorRequestResult struct {
+	Results []EditorReply `json:"results"`
+}
+
+// EditorReply is the answer of one language server.
+type EditorReply struct {
+	Server           string          `json:"server,omitempty" doc:"What a person calls it."`
+	PositionEncoding string          `json:"positionEncoding,omitempty" enum:"utf-8,utf-16,utf-32" doc:"That of the positions in result; that of the connection if absent."`
+	Version          *int32          `json:"version,omitempty" doc:"Of textDocument/diagnostic: the version of the document, as this server was told it, that the answer is about, any older one if it is about an older text; absent where it is not known."`
+	Result           json.RawMessage `json:"result" doc:"The result of the method. Of textDocument/diagnostic a full report, also where the language server publishes its diagnostics."`
 }
 
 // ResyncParams of tandem/documents/resync.

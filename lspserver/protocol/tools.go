@@ -24,7 +24,7 @@ type ToolInfo struct {
 	InputStreaming  bool            `json:"inputStreaming"`
 	Providers       []string        `json:"providers"`
 	Source          string          `json:"source" doc:"builtin, or where else it comes from."`
-	Deferred        bool            `json:"deferred"`
+	Deferred        bool            `json:"deferred" doc:"A model is told of it by name alone, in the description of tool_search, until it has searched for it."`
 	Enabled         bool            `json:"enabled"`
 	DisabledBy      string          `json:"disabledBy,omitempty"`
 }
@@ -34,7 +34,8 @@ type ListToolsParams struct {
 	SessionID       string `json:"sessionId,omitempty"`
 	Kind            string `json:"kind,omitempty"`
 	ReadOnly        *bool  `json:"readOnly,omitempty"`
-	Provider        string `json:"provider,omitempty"`
+	Provider        string `json:"provider,omitempty" doc:"Without the tools that models of this provider do not take. If absent, the provider of the session's model."`
+	IncludeDeferred bool   `json:"includeDeferred,omitzero" doc:"With the tools that are deferred because there are more than deferTools.threshold, or because they are an MCP server's."`
 	IncludeDisabled bool   `json:"includeDisabled,omitzero" doc:"With disabledBy."`
 	Explain         bool   `json:"explain,omitzero" doc:"Say in dropped which tools are not offered, and why."`
 }
@@ -43,6 +44,57 @@ type ListToolsParams struct {
 type ListToolsResult struct {
 	Tools   []ToolInfo    `json:"tools"`
 	Dropped []DroppedTool `json:"dropped,omitempty"`
+}
+
+// ToolSpec describes a tool that the client runs. What it does not declare is assumed to be the worst: a person is asked about each
+// call, and no other call runs at the same time.
+type ToolSpec struct {
+	Name            string          `json:"name" doc:"Up to 64 letters, digits, _ and -."`
+	Aliases         []string        `json:"aliases,omitempty" doc:"Other names that are understood, never shown to a model."`
+	Title           string          `json:"title,omitempty" doc:"What a person knows it by."`
+	Description     string          `json:"description" doc:"What the model reads: when to use it, when not, what to do about an error."`
+	Parameters      json.RawMessage `json:"parameters,omitempty" doc:"A JSON Schema; absent, or no object, is no constraints."`
+	Kind            string          `json:"kind,omitempty" enum:"read,search,edit,write,delete,move,execute,fetch,think,other" doc:"other if absent; write is edit."`
+	Category        string          `json:"category,omitempty"`
+	ReadOnly        *bool           `json:"readOnly,omitempty" doc:"true is the kind read where there is no kind. Only the kinds read and search are read-only."`
+	ConcurrencySafe *bool           `json:"concurrencySafe,omitempty" doc:"It may run at the same time as reads and others that say so; false if absent."`
+	Destructive     *bool           `json:"destructive,omitempty" doc:"true if absent, and the kind is neither read nor search."`
+	Danger          string          `json:"danger,omitempty" enum:"safe,moderate,dangerous" doc:"If absent, dangerous for a destructive tool, else moderate, or safe for one that only reads."`
+	PermissionClass string          `json:"permissionClass,omitempty" enum:"read,write,execute,network" doc:"By the kind if absent."`
+	Interrupt       string          `json:"interrupt,omitempty" enum:"cancel,block" doc:"cancel if absent."`
+	InputStreaming  bool            `json:"inputStreaming,omitzero" doc:"Its arguments are shown while the model writes them."`
+	Providers       []string        `json:"providers,omitempty" doc:"The providers whose models take it, each by its name or by the protocol that it speaks (anthropic, openai, openai-chat); all if empty."`
+	FeatureFlag     string          `json:"featureFlag,omitempty" doc:"The key of featureFlags that it stands behind."`
+}
+
+// RegisterToolsParams of tandem/tools/register.
+type RegisterToolsParams struct {
+	Tools []ToolSpec `json:"tools"`
+}
+
+// UnregisterToolsParams of tandem/tools/unregister.
+type UnregisterToolsParams struct {
+	Names []string `json:"names"`
+}
+
+// InvokeToolParams of tandem/tools/invoke.
+type InvokeToolParams struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments" doc:"Checked against parameters, with its defaults."`
+	SessionID string          `json:"sessionId"`
+	CallID    string          `json:"callId"`
+}
+
+// SearchToolsParams of tandem/tools/search.
+type SearchToolsParams struct {
+	Query     string `json:"query" doc:"Words of the name or the description; select:name,name for exactly these."`
+	Limit     int    `json:"limit,omitzero" doc:"5 if absent."`
+	SessionID string `json:"sessionId,omitempty"`
+}
+
+// SearchToolsResult of tandem/tools/search, the best first.
+type SearchToolsResult struct {
+	Tools []ToolInfo `json:"tools"`
 }
 
 // GetToolParams of tandem/tools/get.
@@ -93,7 +145,7 @@ type ToolResult struct {
 	Reason     string             `json:"reason,omitempty" doc:"The detail of an error, one word in lower case."`
 	Summary    string             `json:"summary,omitempty" doc:"One line for a person."`
 	Result     any                `json:"result,omitzero" doc:"Structured data for a program."`
-	Content    []ContentBlock     `json:"content,omitempty"`
+	Content    []ContentPart      `json:"content,omitempty" doc:"What there is beside data."`
 	Diff       any                `json:"diff,omitzero" as:"FileDiff,[]FileDiff" doc:"A list for several files."`
 	Edit       *lsp.WorkspaceEdit `json:"edit,omitempty" doc:"What a changing call changes, as documentChanges."`
 	Applied    *bool              `json:"applied,omitempty" doc:"Whether edit has landed."`
@@ -104,6 +156,34 @@ type ToolResult struct {
 	DurationMs float64            `json:"durationMs"`
 	CallID     string             `json:"callId"`
 	Meta       *ResultMeta        `json:"meta,omitempty"`
+}
+
+// ContentPart is a part of a result.
+type ContentPart struct {
+	Type      string `json:"type" enum:"text,image,document"`
+	Text      string `json:"text,omitempty"`
+	MediaType string `json:"mediaType,omitempty" doc:"application/octet-stream where the content is not what the file's name says."`
+	Name      string `json:"name,omitempty"`
+	Data      string `json:"data,omitempty" doc:"Base64."`
+}
+
+// PatchOp is what became of one file of a patch: an element of result.operations of the tool patch. Paths are absolute.
+type PatchOp struct {
+	Op        string `json:"op" enum:"add,delete,update"`
+	Path      string `json:"path"`
+	To        string `json:"to,omitempty" doc:"Where an update has moved the file."`
+	Additions int    `json:"additions" doc:"Lines."`
+	Deletions int    `json:"deletions"`
+	Already   bool   `json:"already,omitzero" doc:"Somebody else had made the same change."`
+}
+
+// ShellResult is the result of the tool bash.
+type ShellResult struct {
+	ExitCode int    `json:"exitCode" doc:"-1 where the command was stopped."`
+	Stdout   string `json:"stdout"`
+	Stderr   string `json:"stderr"`
+	TimedOut bool   `json:"timedOut"`
+	Sandbox  string `json:"sandbox,omitempty" doc:"The level that the command ran at."`
 }
 
 // Issue is one thing wrong with the arguments of a call.
@@ -130,9 +210,11 @@ type ResultMeta struct {
 	Modified      []string        `json:"modified,omitempty" doc:"URIs."`
 	Source        string          `json:"source,omitempty" enum:"buffer,disk"`
 	Version       *int32          `json:"version,omitempty"`
+	Cache         string          `json:"cache,omitempty" enum:"hit,miss" doc:"Of a read: whether the text was in memory and proven to be the present one."`
 	Attempts      int             `json:"attempts,omitzero"`
 	Tier          string          `json:"tier,omitempty" doc:"How the old text was found where it was not there character by character."`
 	RebasedOver   int             `json:"rebasedOver,omitzero" doc:"Changes by others that the edit was carried over."`
+	Output        string          `json:"output,omitempty" doc:"Of a result that was cut: what read_file shows all of it by, with the path output: and this id."`
 	Trace         []TraceStage    `json:"trace,omitempty"`
 }
 

@@ -25,7 +25,11 @@ type Decision struct {
 type Step struct {
 	Decision *Decision
 
-	Path, Call       string
+	Path, Call string
+	// Origin is where the file was before the change moved it to Path, "" where it did not.
+	Origin string
+	// Entry is what was moved; of one that is no text nothing else is kept.
+	Entry            filetime.Entry
 	Turn             int
 	Created, Deleted bool
 	// Mode is the permissions of a file that was created or deleted; 0 if they are not known.
@@ -88,7 +92,13 @@ func (l *Log) Restore(ctx context.Context, steps []Step) error {
 			continue
 		}
 		done(s.Path)
+		if s.Origin != "" {
+			done(s.Origin)
+			l.rename(s.Origin, s.Path)
+			now[s.Path], _ = l.files.Read(ctx, s.Path)
+		}
 		switch {
+		case s.Entry != filetime.File && (s.Person || s.Origin == ""):
 		case !s.Person:
 			l.restored(s)
 		case l.tracks[s.Path] != nil && !s.Lost:
@@ -105,19 +115,23 @@ func (l *Log) Restore(ctx context.Context, steps []Step) error {
 
 // restored takes in a change of the agent's.
 func (l *Log) restored(s *Step) {
+	if s.Entry != filetime.File {
+		l.landedEntry(filetime.Change{Turn: s.Turn, Call: s.Call, Allowed: s.Allowed}, filetime.LandedFile{Path: s.Path, Origin: s.Origin, Entry: s.Entry})
+		return
+	}
 	if s.Lost {
 		l.lost = append(l.lost, lost{s.Path, s.Call, s.Turn})
 		return
 	}
 	t := l.tracks[s.Path]
 	if t == nil {
-		t = &track{path: s.Path, undos: map[uint64]turned{}, settled: newWeave(s.Before, 0)}
+		t = newTrack(s.Path, newWeave(s.Before, 0))
 		l.tracks[s.Path] = t
 	}
 	t.saw(s.Before)
 	o := l.add(t, op{
 		turn: s.Turn, call: s.Call, created: s.Created, deleted: s.Deleted, mode: s.Mode, told: true,
-		before: s.Before, after: s.After,
+		before: s.Before, after: s.After, origin: s.Origin, dest: s.Path,
 	})
 	o.allow(s.Allowed)
 	t.land(t.settled, o)
@@ -144,10 +158,10 @@ func (l *Log) decided(d Decision, by *Step) {
 		}
 	}
 	for _, h := range l.named(d.Accepted) {
-		h.accepted, h.conflict = true, false
+		h.accepted, h.kept, h.conflict = true, true, false
 	}
 	for _, h := range l.named(d.Conflict) {
-		h.accepted, h.conflict = false, true
+		h.accepted, h.kept, h.conflict = false, false, true
 	}
 	t := l.tracks[d.Path]
 	if t == nil {

@@ -6,8 +6,11 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"tandem/filetime/text/show"
 )
 
 // What the model is told of a review is bounded: a person may have judged hundreds of hunks.
@@ -56,7 +59,10 @@ func (l *Log) News(ctx context.Context, name func(path string) string) (news str
 					continue
 				}
 				said[h] = digest(how)
-				if how == "" {
+				switch {
+				case how == "" && h.move:
+					fate, how = restored, "this move, of which you were told that it was rejected, is done again: the file is where you moved it.\n"
+				case how == "":
 					fate, how = restored, "this change, of which you were told that it was rejected or amended, "+
 						"is in the file again as you made it:\n"+diffLines("-", h.old)+diffLines("+", h.new)
 				}
@@ -172,6 +178,10 @@ func digest(how string) string {
 // tell words what a person made of a hunk, "" where it is as the agent left it.
 func (v view) tell(h *hunk) (fate, string) {
 	switch {
+	case h.move && h.gone:
+		return rejected, fmt.Sprintf("your move of it to %s was rejected; do not move it again unasked.\n", show.Visible(filepath.Base(h.op.dest), false))
+	case h.move:
+		return rejected, ""
 	case !v.stands(h):
 		byOthers := len(h.edits) == 0 || slices.ContainsFunc(h.edits, func(e int) bool {
 			return v.facts[e].gone || !v.facts[e].trace

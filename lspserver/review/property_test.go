@@ -272,6 +272,15 @@ func (w *truth) tell(line string) {
 		undo(Scope{Path: w.path}, w.calls)
 	case line == "undo all":
 		undo(Scope{All: true}, w.calls)
+	case read("call undoes turn %d", &turn):
+		calls := slices.DeleteFunc(slices.Clone(w.calls), func(c string) bool { return w.turns[c] != turn })
+		w.own(line, calls, func(call string) Revert { return w.log.RevertTurn(ctx, call, w.path, turn) })
+	case strings.HasPrefix(line, "call undoes its last change"):
+		var calls []string
+		if marks := w.log.Marks(w.path); len(marks) > 0 {
+			calls = []string{marks[len(marks)-1].Call}
+		}
+		w.own(line, calls, func(call string) Revert { return w.log.RevertLast(ctx, call, w.path) })
 	case read("reject %d", &turn):
 		w.reject(turn)
 	case line == "accept":
@@ -317,6 +326,35 @@ func (w *truth) bringAgain(what string, s Scope, calls []string) {
 			w.fatalf("%s brought %c, which %q wrote and %q took away\n%q\n%q", what, r, w.wrote[r], killer[r], before, w.text())
 		}
 	}
+}
+
+// own is a call of the session that takes changes back.
+func (w *truth) own(line string, calls []string, plan func(call string) Revert) {
+	w.n++
+	id := fmt.Sprintf("undo%d", w.n)
+	w.revert(line, calls, func() int {
+		r := plan(id)
+		if r.Err != nil {
+			w.fatalf("%v", r.Err)
+		}
+		if r.Edit != nil {
+			c := filetime.Change{Session: "s", Call: id, Turn: 9, Undo: true, Files: []filetime.FileEdit{*r.Edit}}
+			l, err := w.w.Commit(w.t.Context(), c)
+			if err != nil {
+				w.fatalf("%v", err)
+			}
+			if strings.HasSuffix(line, "looked at before told") {
+				w.log.Marks(w.path)
+			}
+			w.log.Landed(c, l)
+		} else if r.Taken > 0 {
+			w.fatalf("%d changes are taken back by nothing", r.Taken)
+		}
+		if r.Edit == nil && len(r.Stay)+r.Accepted == 0 && len(w.log.Marks(w.path)) > 0 {
+			return 1 // what remains is another turn's, or cancels itself out
+		}
+		return len(r.Stay) + r.Accepted
+	})
 }
 
 // reject takes back the n-th hunk that is listed, from 1 on.
@@ -428,6 +466,16 @@ func TestReviewProperty(t *testing.T) {
 				}
 			},
 			"accept": func(*rapid.T) { w.tell("accept") },
+			"own undo": func(*rapid.T) {
+				line := "call undoes its last change"
+				if rapid.Bool().Draw(rt, "of a turn") {
+					line = fmt.Sprintf("call undoes turn %d", turn())
+				}
+				if rapid.Bool().Draw(rt, "looked") {
+					line += " looked at before told"
+				}
+				w.tell(line)
+			},
 		})
 	})
 }

@@ -12,7 +12,9 @@ import (
 	"io/fs"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"tandem/filetime"
@@ -27,7 +29,8 @@ type Log struct {
 	keep    func(Decision)
 
 	mu     sync.Mutex
-	tracks map[string]*track
+	tracks map[string]*track // by present path
+	under  []*track          // of deleted files at whose paths there are moved ones now, the newest last
 	ids    map[string]*hunk
 	keys   map[string]*hunk
 	order  int // counts the operations
@@ -38,12 +41,14 @@ type Log struct {
 // track is one file's changes.
 type track struct {
 	path  string
+	entry filetime.Entry // other than a file, it has nothing but moves
 	ops   []*op
 	edits []*hunk // the hunk that each edit belongs to, by number from 1
 	// settled has everything up to the last change of ours, latest more. What is newer than settled may yet turn out to be
 	// an edit that is on its way.
 	settled, latest *weave
-	undos           map[uint64]turned // the revisions of our own that take edits back, or bring them again
+	undos           map[uint64]turned    // the revisions of our own that take edits back, or bring them again
+	reverts         map[string]reverting // by call of the session
 }
 
 // turned are edits that were taken back, or brought again.
@@ -60,6 +65,8 @@ type op struct {
 	call    string
 	created bool
 	deleted bool
+	origin  string // where the file was before the operation moved it to dest; "" where it did not
+	dest    string
 	mode    fs.FileMode // of a file that was created or deleted
 	told    bool        // by Landed, not found in the file's history
 	before  text.Text
@@ -78,8 +85,10 @@ type hunk struct {
 	old, new string // whole lines
 	edits    []int
 	tail     bool // the last line goes on behind the last edit
-	gone     bool // of a hunk without edits: the empty file was deleted
+	move     bool // it has no edits, and is that the file was moved
+	gone     bool // of a hunk without edits: the empty file was deleted, or the file moved back
 	accepted bool
+	kept     bool   // a person has accepted it after it was made
 	conflict bool   // somebody wanted to reject it and could not
 	said     string // what the model was told of it, see digest
 	taken    int    // the count at which we last took it back, 0 for never
@@ -88,6 +97,9 @@ type hunk struct {
 // File is what a session changed in one file.
 type File struct {
 	Path, Status string
+	Entry        filetime.Entry
+	// Origin is where a renamed file was, "" for any other.
+	Origin string
 	// Diff is between the text without the session's changes that still stand, and the present one.
 	Diff  show.File
 	Hunks []Hunk
@@ -138,27 +150,89 @@ func New(files filetime.Files, session string, keep func(Decision)) *Log {
 
 // Landed records a change.
 func (l *Log) Landed(c filetime.Change, landed filetime.Landed) {
+	if c.Undo {
+		l.reverted(c, landed)
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range landed.Files {
 		deleted := slices.ContainsFunc(c.Files, func(e filetime.FileEdit) bool { return e.Path == f.Path && e.Delete })
-		if f.Applied && (len(f.Set) > 0 || f.Created || deleted) {
+		switch {
+		case f.Entry != filetime.File:
+			if f.Applied && f.Origin != "" {
+				l.landedEntry(c, f)
+			}
+		case f.Applied && (len(f.Set) > 0 || f.Created || deleted || f.Origin != ""):
 			l.landed(c, f, deleted)
 		}
 	}
 }
 
+// Moved takes in that somebody else has moved a file.
+func (l *Log) Moved(from, to string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rename(from, to)
+}
+
+// landedEntry takes in that something other than a text was moved, with all that is below it.
+func (l *Log) landedEntry(c filetime.Change, f filetime.LandedFile) {
+	l.rename(f.Origin, f.Path)
+	t := l.tracks[f.Path]
+	if t == nil || t.entry == filetime.File { // what is known of a file that was there before waits, see rename
+		t = newTrack(f.Path, newWeave(text.Text{}, f.Rev))
+		t.entry = f.Entry
+		l.tracks[f.Path] = t
+	}
+	l.add(t, op{rev: f.Rev, turn: c.Turn, call: c.Call, told: true, origin: f.Origin, dest: f.Path}).allow(c.Allowed)
+}
+
+// rename gives the track at a path, and those below it, another one. What was known of a deleted file there waits until the path is free
+// again.
+func (l *Log) rename(from, to string) {
+	if from == to {
+		return
+	}
+	for path, t := range maps.Clone(l.tracks) {
+		if rest, ok := strings.CutPrefix(path, from+string(filepath.Separator)); ok {
+			delete(l.tracks, path)
+			t.path, t.latest = filepath.Join(to, rest), nil
+			l.tracks[t.path] = t
+		}
+	}
+	if old := l.tracks[to]; old != nil {
+		l.under = append(l.under, old)
+		delete(l.tracks, to)
+	}
+	if t := l.tracks[from]; t != nil {
+		delete(l.tracks, from)
+		t.path, t.latest = to, nil
+		l.tracks[to] = t
+	}
+	for i, old := range slices.Backward(l.under) {
+		if old.path == from {
+			l.under, l.tracks[from] = slices.Delete(l.under, i, i+1), old
+			old.latest = nil
+			break
+		}
+	}
+}
+
 func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
+	if f.Origin != "" {
+		l.rename(f.Origin, f.Path)
+	}
 	t := l.tracks[f.Path]
 	if t == nil {
 		from := f.Before
 		if f.From.Len() > 0 {
 			from = f.From
 		}
-		t = &track{path: f.Path, undos: map[uint64]turned{}, settled: newWeave(from, f.Rev)}
+		t = newTrack(f.Path, newWeave(from, f.Rev))
 		l.tracks[f.Path] = t
 	}
-	if o := t.at(f.Rev); o != nil && o.call == c.Call { // found in the history before we were told
+	if o := t.at(f.Rev); o != nil && o.call == c.Call && f.Origin == "" { // found in the history before we were told
 		o.turn, o.created, o.deleted, o.mode, o.told = c.Turn, f.Created, deleted, f.Mode, true
 		o.allow(c.Allowed)
 		return
@@ -169,7 +243,7 @@ func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
 	}
 	o := l.add(t, op{
 		rev: f.Rev, turn: c.Turn, call: c.Call, created: f.Created, deleted: deleted, mode: f.Mode, told: true,
-		before: f.Before, after: after,
+		before: f.Before, after: after, origin: f.Origin, dest: f.Path,
 	})
 	o.allow(c.Allowed)
 	t.latest = nil
@@ -183,6 +257,10 @@ func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
 	}
 	t.land(w, o)
 	w.rev = f.Rev
+}
+
+func newTrack(path string, w *weave) *track {
+	return &track{path: path, undos: map[uint64]turned{}, reverts: map[string]reverting{}, settled: w}
 }
 
 func (t *track) at(rev uint64) *op {
@@ -213,8 +291,11 @@ func (l *Log) add(t *track, o op) *op {
 		o.set = append(o.set, edits...)
 		l.name(h, i)
 	}
-	if len(o.set) == 0 {
+	if len(o.set) == 0 && o.origin == "" {
 		l.name(&hunk{op: made, track: t}, 0)
+	}
+	if o.origin != "" {
+		l.name(&hunk{op: made, track: t, move: true}, len(o.hunks))
 	}
 	t.ops = append(t.ops, made)
 	slices.SortStableFunc(t.ops, func(a, b *op) int { return cmp.Compare(a.rev, b.rev) })
@@ -262,6 +343,8 @@ func (l *Log) follow(t *track, w *weave, revs []filetime.Revision) {
 		switch {
 		case o != nil && o.call == r.Call && o.before.Equal(w.text) && o.after.Equal(r.Set.Apply(w.text)):
 			t.land(w, o)
+		case ours && t.reverts[r.Call].edits != nil:
+			t.reverts[r.Call].turned(w, r.Set)
 		case o == nil && ours:
 			o = l.add(t, op{rev: r.Rev, call: r.Call, before: w.text, after: r.Set.Apply(w.text)})
 			t.land(w, o)
@@ -403,6 +486,9 @@ func sizes(s text.Set) (gone, fresh int) {
 
 // now gives the weave of a file's present text.
 func (l *Log) now(t *track) (*weave, filetime.Snapshot) {
+	if t.entry != filetime.File {
+		return t.settled, filetime.Snapshot{Path: t.path, Exists: true}
+	}
 	from := t.latest
 	if from == nil {
 		from = t.settled
@@ -456,7 +542,7 @@ func (l *Log) view(t *track) view {
 
 func (v view) stands(h *hunk) bool {
 	if len(h.edits) == 0 {
-		return h.op.created && !h.gone && (v.now.Exists || v.now.Open)
+		return (h.op.created || h.move) && !h.gone && (v.now.Exists || v.now.Open)
 	}
 	return slices.ContainsFunc(h.edits, func(e int) bool { return v.facts[e].stands() })
 }
@@ -498,10 +584,55 @@ func (v view) status() string {
 				status = "added"
 			case o.deleted && !v.now.Exists && !v.now.Open:
 				return "deleted"
+			case status == "modified" && v.origin() != "":
+				status = "renamed"
 			}
 		}
 	}
 	return status
+}
+
+// origin is where the file was before the moves that stand, "" where none does.
+func (v view) origin() string {
+	for _, o := range v.t.ops {
+		for _, h := range o.hunks {
+			if h.move && v.stands(h) {
+				return o.origin
+			}
+		}
+	}
+	return ""
+}
+
+// home says where the file goes if those hunks are taken back, or brought again, that are moves, and gives those with which that can be
+// done: each leads from where the one before has led to. "" is nowhere else.
+func (v view) home(wanted []*hunk, again bool) (to string, done []*hunk) {
+	var moves []*hunk
+	for _, o := range v.t.ops {
+		for _, h := range o.hunks {
+			if h.move && h.gone == again {
+				moves = append(moves, h)
+			}
+		}
+	}
+	if !again {
+		slices.Reverse(moves)
+	}
+	at := v.t.path
+	for _, h := range moves {
+		from, next := h.op.dest, h.op.origin
+		if again {
+			from, next = next, from
+		}
+		if from != at || !slices.Contains(wanted, h) {
+			break
+		}
+		at, done = next, append(done, h)
+	}
+	if at == v.t.path {
+		return "", done
+	}
+	return at, done
 }
 
 // List shows what stands, the files sorted by path; path "" means all. name is how diffs call a file.
@@ -532,7 +663,7 @@ func (l *Log) list(
 ) []File {
 	var out []File
 	for _, p := range l.fresh(ctx, path) {
-		if f, ok := l.file(p, name(p), so, pick); ok {
+		if f, ok := l.file(p, name, so, pick); ok {
 			out = append(out, f)
 		}
 	}
@@ -556,11 +687,14 @@ func (l *Log) fresh(ctx context.Context, path string) []string {
 
 // file shows one file. Its diff is between the text without the agent's standing changes and the present one, so that what
 // the user typed is on both sides.
-func (l *Log) file(path, name string, so show.Options, pick func(*hunk) bool) (File, bool) {
+func (l *Log) file(path string, name func(path string) string, so show.Options, pick func(*hunk) bool) (File, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.tracks[path] == nil { // it has just been moved
+		return File{}, false
+	}
 	v := l.view(l.tracks[path])
-	f := File{Path: path, Status: v.status(), Now: v.w.text}
+	f := File{Path: path, Status: v.status(), Now: v.w.text, Entry: v.t.entry}
 	shown := map[int]bool{}
 	for _, o := range v.t.ops {
 		for _, h := range o.hunks {
@@ -578,7 +712,11 @@ func (l *Log) file(path, name string, so show.Options, pick func(*hunk) bool) (F
 	}
 	without, _ := v.w.turn(func(e int) bool { return shown[e] }, false)
 	so.Created, so.Deleted = f.Status == "added", f.Status == "deleted"
-	f.Diff = show.Back(name, v.w.text, without, so)
+	if f.Status == "renamed" {
+		f.Origin = v.origin()
+		so.OldPath = name(f.Origin)
+	}
+	f.Diff = show.Back(name(path), v.w.text, without, so)
 	return f, true
 }
 
@@ -669,7 +807,7 @@ func (l *Log) accept(path string, ids []string) (out Judged, keys []string) {
 		for _, o := range v.t.ops {
 			for _, h := range o.hunks {
 				if (ids == nil || slices.Contains(ids, h.id)) && !h.accepted && v.stands(h) {
-					h.accepted, h.conflict = true, false
+					h.accepted, h.kept, h.conflict = true, true, false
 					out.Changed, keys = append(out.Changed, h.id), append(keys, h.key)
 				}
 			}
@@ -685,7 +823,7 @@ func (l *Log) accept(path string, ids []string) (out Judged, keys []string) {
 func (l *Log) Reject(ctx context.Context, path string, ids []string) Judged {
 	var out Judged
 	for _, p := range l.fresh(ctx, path) {
-		gone, stay, err := l.take(ctx, p, taking{label: "Reject agent changes", pick: func(h *hunk) bool {
+		gone, stay, now, err := l.take(ctx, p, taking{label: "Reject agent changes", pick: func(h *hunk) bool {
 			return ids == nil && !h.accepted || slices.Contains(ids, h.id)
 		}})
 		for _, h := range gone {
@@ -694,7 +832,7 @@ func (l *Log) Reject(ctx context.Context, path string, ids []string) Judged {
 		var d Decision
 		l.mu.Lock()
 		for _, h := range stay {
-			h.conflict, h.accepted = true, false
+			h.conflict, h.accepted, h.kept = true, false, false
 			out.Conflicts, d.Conflict = append(out.Conflicts, h.id), append(d.Conflict, h.key)
 		}
 		l.mu.Unlock()
@@ -703,6 +841,9 @@ func (l *Log) Reject(ctx context.Context, path string, ids []string) Judged {
 		}
 		if len(gone)+len(stay) > 0 || err != nil {
 			out.Paths = append(out.Paths, p)
+		}
+		if now != p {
+			out.Paths = append(out.Paths, now)
 		}
 	}
 	return out
@@ -737,19 +878,40 @@ func (l *Log) turnAll(ctx context.Context, s Scope, k taking) Undone {
 	if k.again {
 		stays = "stay away"
 	}
-	for _, p := range l.fresh(ctx, s.Path) {
-		done, not, err := l.take(ctx, p, k)
-		if len(done) > 0 {
-			out.Changed = append(out.Changed, p)
+	// One file may be in the way of another that goes back to its path, and there is more at a path that has become free.
+	over := map[*track]bool{}
+	for range tries {
+		moved := false
+		for _, p := range l.fresh(ctx, s.Path) {
+			l.mu.Lock()
+			t := l.tracks[p]
+			l.mu.Unlock()
+			if t == nil || over[t] {
+				continue
+			}
+			done, not, now, err := l.take(ctx, p, k)
+			over[t] = err == nil
+			if delete(out.Conflicts, p); len(done) > 0 {
+				out.Changed = append(out.Changed, p)
+				moved = true
+			}
+			if now != p {
+				out.Changed = append(out.Changed, now)
+			}
+			switch {
+			case err != nil:
+				out.Conflicts[p] = err.Error()
+			case len(not) > 0:
+				all := len(done) + len(not)
+				out.Conflicts[p] = fmt.Sprintf("%d of %d changes %s: their text was changed since", len(not), all, stays)
+			}
 		}
-		switch {
-		case err != nil:
-			out.Conflicts[p] = err.Error()
-		case len(not) > 0:
-			all := len(done) + len(not)
-			out.Conflicts[p] = fmt.Sprintf("%d of %d changes %s: their text was changed since", len(not), all, stays)
+		if !moved {
+			break
 		}
 	}
+	slices.Sort(out.Changed)
+	out.Changed = slices.Compact(out.Changed)
 	return out
 }
 
@@ -760,6 +922,7 @@ const tries = 5
 type taking struct {
 	label string
 	again bool
+	dry   bool // only planned: nothing is noted
 	pick  func(*hunk) bool
 }
 
@@ -783,58 +946,70 @@ func (v view) due(k taking) (out []*hunk) {
 	return out
 }
 
-// take takes hunks of a file back, or brings them again, as one edit, and says with which that was done and with which not.
-func (l *Log) take(ctx context.Context, path string, k taking) (done, not []*hunk, err error) {
+// take takes hunks of a file back, or brings them again, as one edit, and says with which that was done and with which not, and where the
+// file is now.
+func (l *Log) take(ctx context.Context, path string, k taking) (done, not []*hunk, now string, err error) {
 	l.mu.Lock()
-	any := len(l.view(l.tracks[path]).due(k)) > 0
-	l.mu.Unlock()
-	if !any {
-		return nil, nil, nil
+	t := l.tracks[path]
+	if t == nil || len(l.view(t).due(k)) == 0 {
+		l.mu.Unlock()
+		return nil, nil, path, nil
 	}
-	unlock, err := l.files.Lock(ctx, path)
+	paths := []string{path}
+	for _, o := range t.ops {
+		if o.origin != "" {
+			paths = append(paths, o.origin, o.dest)
+		}
+	}
+	l.mu.Unlock()
+	unlock, err := l.files.Lock(ctx, paths...)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, path, err
 	}
 	defer unlock()
 	var p plan
 	for n := 0; ; n++ {
-		if _, err := l.files.Read(ctx, path); err != nil {
-			return nil, nil, err
+		if _, err := l.files.Read(ctx, path); err != nil && t.entry == filetime.File {
+			return nil, nil, path, err
 		}
-		l.plan(path, k, &p)
+		l.plan(t, k, &p)
 		if p.change == nil {
 			break
 		}
 		landed, err := l.files.Commit(ctx, *p.change)
 		var met *filetime.Conflict
+		var refused *filetime.Error
 		switch {
 		case errors.As(err, &met) && n < tries:
 			continue // the next plan knows what was typed
 		case errors.As(err, &met):
 			p.in = nil
+		case errors.As(err, &refused) && refused.Code == filetime.FileExists && p.change.Files[0].To != "":
+			p.stays = err // its path is taken: the rest of it can be done where it is
+			continue
 		case err != nil:
-			return nil, p.wanted, err
+			return nil, p.wanted, path, err
 		default:
-			l.took(path, landed, p, k.again)
+			l.took(t, landed, p, k.again)
 		}
 		break
 	}
-	done, not, about := l.outcome(path, p, k.again)
+	done, not, about := l.outcome(t, p, k.again)
 	if len(about) > 0 {
-		d := Decision{Path: path, Taken: about}
+		d := Decision{Path: t.path, Taken: about}
 		if k.again {
 			d.Taken, d.Again = nil, about
 		}
 		l.keep(d)
 	}
-	return done, not, nil
+	return done, not, t.path, p.stays
 }
 
 // outcome says what a plan came to, and which hunks it was about, whether they were to be seen or not.
-func (l *Log) outcome(path string, p plan, again bool) (done, not []*hunk, about []string) {
+func (l *Log) outcome(t *track, p plan, again bool) (done, not []*hunk, about []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v := l.view(l.tracks[path])
+	v := l.view(t)
 	in := func(h *hunk) bool { return slices.ContainsFunc(h.edits, func(e int) bool { return p.in[e] }) }
 	for _, h := range p.wanted {
 		// What is brought again may be under a later call's text, as it was before.
@@ -871,14 +1046,16 @@ type plan struct {
 	wanted []*hunk
 	hidden []*hunk // to be taken back with them, though nothing is to be seen of them
 	in     map[int]bool
+	moves  []*hunk          // those that are done by moving the file
+	stays  error            // why it cannot be moved
 	change *filetime.Change // nil where there is nothing to change
 }
 
 // plan makes the change for those hunks with which it can be done. The first plan says what is wanted.
-func (l *Log) plan(path string, k taking, p *plan) {
+func (l *Log) plan(t *track, k taking, p *plan) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v := l.view(l.tracks[path])
+	v := l.view(t)
 	// The file is locked: no edit of ours is on its way, and everything up to now is as it will be.
 	v.t.settled = v.w.clone()
 	if p.wanted == nil {
@@ -898,7 +1075,7 @@ func (l *Log) plan(path string, k taking, p *plan) {
 		p.in = v.free(slices.Concat(p.wanted, p.hidden), v.w.clashes)
 	}
 	set, after := v.w.turn(func(e int) bool { return p.in[e] }, k.again)
-	e := filetime.FileEdit{Path: path, Base: v.w.text, Edits: set, Rev: v.now.Rev}
+	e := filetime.FileEdit{Path: t.path, Entry: t.entry, Base: v.w.text, Edits: set, Rev: v.now.Rev}
 	there := v.now.Exists || v.now.Open
 	c := &filetime.Change{Session: l.session, Call: "undo", Tool: "undo", Label: k.label, ForUser: true}
 	if k.again {
@@ -921,8 +1098,17 @@ func (l *Log) plan(path string, k taking, p *plan) {
 	if e.Delete {
 		e.Edits = nil
 	}
-	if len(e.Edits) == 0 && !e.Delete && !e.Create { // what one call did another took back: only the books change
+	if p.moves = nil; !e.Delete && !e.Create && p.stays == nil {
+		e.To, p.moves = v.home(p.wanted, k.again)
+	}
+	if len(e.Edits) == 0 && !e.Delete && !e.Create && e.To == "" { // what one call did another took back: only the books change
+		if k.dry {
+			return
+		}
 		v.t.settled.pieces, v.t.latest = after, nil
+		for _, h := range p.moves { // there and back again
+			h.gone = !k.again
+		}
 		return
 	}
 	c.Files = []filetime.FileEdit{e}
@@ -952,18 +1138,21 @@ func (v view) free(hunks []*hunk, clashes func(n int, in func(edit int) bool) []
 }
 
 // took takes in that a change of ours has landed which takes edits back, or brings them again.
-func (l *Log) took(path string, landed filetime.Landed, p plan, again bool) {
+func (l *Log) took(t *track, landed filetime.Landed, p plan, again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	t := l.tracks[path]
 	for _, f := range landed.Files {
-		if f.Path == path && f.Applied {
+		if f.Origin != "" {
+			l.rename(f.Origin, f.Path)
+		}
+		if f.Path == t.path && f.Applied {
 			t.undos[f.Rev] = turned{p.in, again}
 		}
 	}
 	t.latest = nil
+	e := p.change.Files[0]
 	for _, h := range p.wanted {
-		if len(h.edits) == 0 {
+		if len(h.edits) == 0 && (!h.move || e.Create || e.Delete || slices.Contains(p.moves, h)) {
 			h.gone = !again
 		}
 	}

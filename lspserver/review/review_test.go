@@ -436,7 +436,7 @@ type keeper struct {
 func (k keeper) Commit(ctx context.Context, c filetime.Change) (filetime.Landed, error) {
 	l, err := k.Files.Commit(ctx, c)
 	for _, f := range l.Files {
-		*k.steps = append(*k.steps, Step{Path: f.Path, Person: true, Before: f.Before, After: f.After})
+		*k.steps = append(*k.steps, Step{Path: f.Path, Origin: f.Origin, Created: f.Created, Deleted: f.Deleted, Person: true, Before: f.Before, After: f.After})
 	}
 	return l, err
 }

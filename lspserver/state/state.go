@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"tandem/agent/config"
 	"tandem/agent/store"
 	"tandem/lspserver/workspace"
+	"tandem/tools/mcp"
 )
 
 // Dir is the folder of all that outlives a process. It need not be there.
@@ -70,6 +72,45 @@ func locks(cfg config.Config) string { return filepath.Join(Dir(cfg), "locks") }
 // Quarantine is the folder of what commands have planted in workspaces. It is there once something is in it.
 func Quarantine(cfg config.Config) string { return filepath.Join(Dir(cfg), "quarantine") }
 
+// Pins keep what the tools of MCP servers were.
+func Pins(cfg config.Config) mcp.Pins { return pins(pinned(cfg)) }
+
+func pinned(cfg config.Config) string { return filepath.Join(Dir(cfg), "mcp") }
+
+// pins is a folder with a file for each server.
+type pins string
+
+// Load implements mcp.Pins.
+func (p pins) Load(name string) ([]byte, error) {
+	raw, err := os.ReadFile(filepath.Join(string(p), filepath.Base(name)+".json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return raw, err
+}
+
+// Save implements mcp.Pins.
+func (p pins) Save(name string, data []byte) error {
+	for _, dir := range []string{filepath.Dir(string(p)), string(p)} {
+		if err := store.Private(dir); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	f, err := os.CreateTemp(string(p), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), filepath.Join(string(p), filepath.Base(name)+".json"))
+}
+
 // Cache is where confined commands keep what they can make or download again, "" where the user has no folder for caches.
 func Cache() string {
 	dir, err := os.UserCacheDir()
@@ -112,6 +153,9 @@ func DeleteAll(cfg config.Config) (done Deleted, err error) {
 	}
 	// A server that runs goes on writing into the same file.
 	if err := os.Truncate(LogFile(cfg), 0); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return done, err
+	}
+	if err := os.RemoveAll(pinned(cfg)); err != nil {
 		return done, err
 	}
 	if err := os.RemoveAll(Quarantine(cfg)); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"tandem/agent"
 	"tandem/agent/model"
+	"tandem/filetime"
 	"tandem/filetime/text/show"
 	"tandem/lspserver/protocol"
 	"tandem/tools"
@@ -30,6 +31,19 @@ func semanticOf(e *run.Event) string {
 		return "write"
 	}
 	return ""
+}
+
+// plan is the task list of a session as a person sees it.
+func plan(tasks []tools.Task) []protocol.PlanEntry {
+	out := []protocol.PlanEntry{}
+	for _, t := range tasks {
+		if t.Status != tools.TaskCancelled {
+			out = append(out, protocol.PlanEntry{
+				Content: show.Visible(t.Title, false), Priority: cmp.Or(t.Priority, "medium"), Status: string(t.Status),
+			})
+		}
+	}
+	return out
 }
 
 // tail is the end of what a model is writing: all of it again and again would be too much.
@@ -54,21 +68,23 @@ func statusOf(e *run.Event) string {
 	return "pending"
 }
 
-// renderOf is how a person is shown the result of a call: what the tool made for it, or else its one line with the
+// renderOf is how a person is shown the result of a call: what the tool says of it, or else its one line, with the
 // diffs, the output or the reason of a failure below it.
 func renderOf(e *run.Event) *protocol.Render {
 	r := e.Result
-	if r.Render != nil {
-		out := &protocol.Render{Markdown: r.Render.Markdown}
-		for _, w := range r.Render.Widgets {
-			out.Widgets = append(out.Widgets, protocol.Widget(w))
-		}
+	out := rendered(r.Render)
+	switch {
+	case out == nil:
+		out = &protocol.Render{Markdown: tools.Escaped(cmp.Or(r.Line(), e.Title))}
+	case len(out.Widgets) > 0:
 		return out
 	}
-	out := &protocol.Render{Markdown: escaped(cmp.Or(r.Line(), e.Title))}
 	switch text := r.Shown(e.Kind); {
 	case r.Landed != nil && r.Success:
 		for i, f := range r.Landed.Files {
+			if f.Entry != filetime.File {
+				continue
+			}
 			w := protocol.Widget{Type: "diff", Path: f.Path, Title: show.Visible(filepath.Base(f.Path), false)}
 			if i < len(r.Diffs) {
 				d := r.Diffs[i]
@@ -82,20 +98,16 @@ func renderOf(e *run.Event) *protocol.Render {
 	return out
 }
 
-// escaped keeps text from being read as Markdown.
-func escaped(s string) string {
-	const special = "\\`*_<[#"
-	if !strings.ContainsAny(s, special) {
-		return s
+// rendered is what a tool says of itself, nil where it says nothing.
+func rendered(r *tools.Render) *protocol.Render {
+	if r == nil {
+		return nil
 	}
-	var b strings.Builder
-	for i := range len(s) {
-		if strings.IndexByte(special, s[i]) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(s[i])
+	out := &protocol.Render{Markdown: r.Markdown}
+	for _, w := range r.Widgets {
+		out.Widgets = append(out.Widgets, protocol.Widget(w))
 	}
-	return b.String()
+	return out
 }
 
 // fenced is text as a block of code, whatever fences are in it. What is long is cut: the whole is in the content.
@@ -117,6 +129,9 @@ func resultContent(r *tools.Result, k tools.Kind, most int) []protocol.ToolConte
 	var out []protocol.ToolContent
 	if r.Landed != nil {
 		for i, f := range r.Landed.Files {
+			if f.Entry != filetime.File {
+				continue
+			}
 			d := run.DiffPreview{Path: f.Path, Old: f.Before.String(), New: f.After.String()}
 			if i < len(r.Diffs) {
 				d.Unified = r.Diffs[i].Unified
@@ -208,6 +223,19 @@ func Jobs(s *agent.Session) []protocol.JobState {
 	out := []protocol.JobState{}
 	for _, j := range s.Jobs() {
 		out = append(out, protocol.JobState{SessionID: s.ID(), JobID: j.ID, Title: j.Title})
+	}
+	return out
+}
+
+// Commands are those that a person can call in a session.
+func Commands(s *agent.Session) []protocol.Command {
+	out := []protocol.Command{}
+	for _, p := range s.Commands() {
+		c := protocol.Command{Name: p.Command, Description: cmp.Or(p.Description, p.Title, p.Command)}
+		if hint := p.Hint(); hint != "" {
+			c.Input = &protocol.CommandInput{Hint: hint}
+		}
+		out = append(out, c)
 	}
 	return out
 }

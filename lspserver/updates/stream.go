@@ -64,6 +64,7 @@ type callState struct {
 	output    []byte
 	cut       int             // bytes of output that were left out
 	step      *tools.Progress // how far it has come
+	head      string          // what the tool says that it is about, "" where it says nothing
 	grouped   bool            // it is in its group
 	told      protocol.Update // the last update, without its times
 	toldOf    string          // its state
@@ -81,6 +82,8 @@ type Options struct {
 	MaxDiff func() int
 	// Jobs are the commands of the session that run in the background.
 	Jobs func() []protocol.JobState
+	// Commands are those that a person can call in the session.
+	Commands func() []protocol.Command
 }
 
 // New makes the stream of a session.
@@ -109,6 +112,10 @@ func (u *Stream) On(e agent.Event) {
 		u.now(protocol.Update{SessionUpdate: "notice", Content: Text(show.Visible(e.Notice, true))}, nil)
 	case e.Mode != "":
 		u.now(protocol.Update{SessionUpdate: "current_mode_update", CurrentModeID: e.Mode}, nil)
+	case e.Tasks != nil:
+		u.now(protocol.Update{SessionUpdate: "plan", Entries: plan(e.Tasks)}, nil)
+	case e.Commands:
+		u.now(protocol.Update{SessionUpdate: "available_commands_update", Commands: u.Commands()}, nil)
 	case e.Jobs:
 		jobs := u.Jobs()
 		u.now(protocol.Update{SessionUpdate: "session_info_update", Meta: &protocol.Meta{Tandem: protocol.UpdateMeta{Jobs: &jobs}}}, nil)
@@ -228,7 +235,7 @@ func (p *piece) words() (up protocol.Update, says bool) {
 	if !p.urgent {
 		m.PartialInput = c.partial
 		if c.step != nil {
-			m.Render = &protocol.Render{Markdown: up.Title, Widgets: []protocol.Widget{
+			m.Render = &protocol.Render{Markdown: cmp.Or(c.head, tools.Escaped(up.Title)), Widgets: []protocol.Widget{
 				{Type: "progress", Value: c.step.Value, Total: c.step.Total},
 			}}
 			c.step = nil
@@ -270,7 +277,7 @@ func (u *Stream) hold(up protocol.Update, c *callState) {
 		case c != nil && p.call == c:
 			p.update, p.urgent = later(p.update, up), true
 			return
-		case up.SessionUpdate == "usage_update" && p.update.SessionUpdate == up.SessionUpdate:
+		case slices.Contains([]string{"usage_update", "plan", "available_commands_update"}, up.SessionUpdate) && p.update.SessionUpdate == up.SessionUpdate:
 			p.update = up
 			return
 		}
@@ -301,6 +308,9 @@ func later(a, b protocol.Update) protocol.Update {
 	bm.Render, bm.Denial = cmp.Or(bm.Render, am.Render), cmp.Or(bm.Denial, am.Denial)
 	if bm.Calls == nil {
 		bm.Calls = am.Calls
+	}
+	if bm.Issues == nil {
+		bm.Issues = am.Issues
 	}
 	b.Meta = &protocol.Meta{Tandem: bm}
 	return b
@@ -358,8 +368,17 @@ func (u *Stream) call(e agent.Event) {
 			up.Locations = append(up.Locations, protocol.Location{Path: l.Path, Line: l.Line})
 		}
 	}
+	if r := rendered(ev.Render); r != nil {
+		c.head = r.Markdown
+		if !wait {
+			meta.Render = r
+		}
+	}
 	if r := ev.Result; r != nil {
 		meta.Summary, meta.Error, meta.Reason = r.Line(), string(r.Error), r.Detail()
+		for _, i := range r.Issues {
+			meta.Issues = append(meta.Issues, protocol.Issue(i))
+		}
 		if d := r.Denial; d != nil {
 			meta.Denial = &protocol.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: d.Source}
 		}
@@ -389,7 +408,7 @@ func (u *Stream) call(e agent.Event) {
 	if !wait {
 		u.tellCall(c, up, meta)
 		if grouped {
-			meta.Phase, meta.Calls, meta.Render = "grouped", slices.Clone(together), nil
+			meta.Phase, meta.Calls, meta.Render = "grouped", slices.Clone(together), u.grouped(together)
 			u.now(protocol.Update{
 				SessionUpdate: "tool_call_update", ToolCallID: id, Title: ev.Title, Kind: c.kind, Status: up.Status,
 				Meta: &protocol.Meta{Tandem: meta},
@@ -426,6 +445,20 @@ func (u *Stream) tellCall(c *callState, up protocol.Update, meta protocol.Update
 		}
 	}
 	u.now(up, c)
+}
+
+// grouped is how calls that run together are shown: what each of them is about.
+func (u *Stream) grouped(ids []string) *protocol.Render {
+	var heads []string
+	for _, id := range ids {
+		if c := u.calls[id]; c != nil && c.head != "" {
+			heads = append(heads, c.head)
+		}
+	}
+	if len(heads) == 0 {
+		return nil
+	}
+	return &protocol.Render{Markdown: fmt.Sprintf("%d at once: %s", len(ids), strings.Join(heads, ", "))}
 }
 
 // join puts a call that begins to run into the group of those that run with it, and says whether that is one of several.

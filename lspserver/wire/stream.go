@@ -54,8 +54,9 @@ type stream struct {
 	limit   int      // of waiting
 	told    bool     // that the peer is slow
 	encode  []byte
-	open    int  // requests shown to jsonrpc2 and not answered yet
-	closing bool // nothing more is queued
+	after   map[string][]func() // what runs behind answers, by how an answer begins
+	open    int                 // requests shown to jsonrpc2 and not answered yet
+	closing bool                // nothing more is queued
 	flushed chan struct{}
 }
 
@@ -185,6 +186,20 @@ func (s *stream) WriteFrame(context.Context, []byte) (int64, error) {
 	return 0, io.ErrClosedPipe
 }
 
+// behind has functions run once the answer to a request is queued.
+func (s *stream) behind(id jsonrpc2.ID, run []func()) {
+	if len(run) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.after == nil {
+		s.after = map[string][]func(){}
+	}
+	begins, _, _ := bytes.Cut(jsonrpc2.AppendMessage(nil, jsonrpc2.NewResponse(id, jsonrpc2.RawMessage("0"), nil)), []byte(`"result":0`))
+	s.after[string(begins)] = run
+}
+
 // put queues msg; ours says that jsonrpc2 sends it, so that a response in it closes an open request.
 func (s *stream) put(msg jsonrpc2.Message, ours bool) (int64, error) {
 	s.mu.Lock()
@@ -193,6 +208,16 @@ func (s *stream) put(msg jsonrpc2.Message, ours bool) (int64, error) {
 	if ours && bytes.HasPrefix(s.encode, []byte(`{"jsonrpc":"2.0","id":`)) { // a call has its id last
 		if s.open--; s.open == 0 {
 			s.idle.Broadcast()
+		}
+	}
+	for begins, run := range s.after {
+		if ours && bytes.HasPrefix(s.encode, []byte(begins)) {
+			delete(s.after, begins)
+			defer func() {
+				for _, fn := range run {
+					go fn()
+				}
+			}()
 		}
 	}
 	if s.closing {

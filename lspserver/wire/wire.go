@@ -104,6 +104,7 @@ const (
 type (
 	connKey   struct{}
 	inlineKey struct{}
+	afterKey  struct{}
 )
 
 // Serve starts a connection on rwc, which it owns from now on, and returns at once. The connection ends with the end
@@ -160,6 +161,14 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, r *Router, o Options) *C
 func From(ctx context.Context) *Conn {
 	c, _ := ctx.Value(connKey{}).(*Conn)
 	return c
+}
+
+// After has fn run once the answer to the request that ctx is of is on its way, so that what it tells the client comes behind the
+// answer. It does not run where the request fails. fn runs in a goroutine of its own.
+func After(ctx context.Context, fn func()) {
+	if after, ok := ctx.Value(afterKey{}).(*[]func()); ok {
+		*after = append(*after, fn)
+	}
 }
 
 // Context ends with the connection. Its cause says why.
@@ -295,7 +304,8 @@ func (c *Conn) serve(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	if m.method == "shutdown" && !c.acp {
 		parent = context.WithoutCancel(c.ctx) // exit follows closely and must not cut it short
 	}
-	rctx, cancel := context.WithCancelCause(parent)
+	var after []func()
+	rctx, cancel := context.WithCancelCause(context.WithValue(parent, afterKey{}, &after))
 	c.mu.Lock()
 	c.inflight[m.id] = cancel
 	c.held += len(m.params)
@@ -330,6 +340,7 @@ func (c *Conn) serve(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 		c.phase = running
 		c.mu.Unlock()
 	}
+	c.stream.behind(m.id, after)
 	return result, nil
 }
 

@@ -60,8 +60,8 @@ var (
 const saving = 10 * time.Second
 
 // SaveForCommand saves the open documents that the agent changed and the user had not made dirty before, so that a
-// command sees them; it gives a sentence for each whose disk stays older than its buffer.
-func (w *Workspace) SaveForCommand(ctx context.Context) []string {
+// command sees them; it gives a warning for each whose disk stays older than its buffer.
+func (w *Workspace) SaveForCommand(ctx context.Context) []filetime.Warning {
 	ask := map[string]*file{} // by URI
 	stale := map[*file]string{}
 	w.commands.Add(1)
@@ -90,12 +90,15 @@ func (w *Workspace) SaveForCommand(ctx context.Context) []string {
 			}
 		}
 	}
-	var out []string
+	var out []filetime.Warning
 	for f, why := range stale {
-		out = append(out, f.path+" on disk is older than the editor's buffer: the command sees the text that was last saved"+
-			strings.TrimSuffix(show.Visible(why, false), ".")+".")
+		out = append(out, filetime.Warning{
+			Path: f.path,
+			Says: "on disk is older than the editor's buffer: the command sees the text that was last saved" +
+				strings.TrimSuffix(show.Visible(why, false), ".") + ".",
+		})
 	}
-	slices.Sort(out)
+	slices.SortFunc(out, func(a, b filetime.Warning) int { return strings.Compare(a.Path, b.Path) })
 	return out
 }
 

@@ -50,7 +50,7 @@ func TestNotSavedForCommand(t *testing.T) {
 			}
 			began := time.Now()
 			said := w.SaveForCommand(t.Context())
-			if len(said) != 1 || !strings.HasSuffix(said[0], want) || time.Since(began) > saving {
+			if len(said) != 1 || !strings.HasSuffix(said[0].Says, want) || time.Since(began) > saving {
 				t.Errorf("%q after %v, want %q", said, time.Since(began), want)
 			}
 		})
@@ -72,7 +72,7 @@ func TestUnsavedForCommand(t *testing.T) {
 		if _, err := w.Commit(t.Context(), replaceIn(s, "one", "1")); err != nil {
 			t.Fatal(err)
 		}
-		if said := w.SaveForCommand(t.Context()); len(said) != 1 || !strings.HasSuffix(said[0], "the command sees the text that was last saved.") {
+		if said := w.SaveForCommand(t.Context()); len(said) != 1 || !strings.HasSuffix(said[0].Says, "the command sees the text that was last saved.") {
 			t.Errorf("typed and edited: %q", said)
 		}
 	})

@@ -133,9 +133,10 @@ func revisionOf(c filetime.Change, rev uint64, set text.Set) filetime.Revision {
 type job struct {
 	w        *Workspace
 	change   filetime.Change
+	reverts  bool // it takes back what has landed of another
 	disk     *disk.Change
 	buffers  map[string]bool // the paths that are in the journal
-	warnings []string
+	warnings []filetime.Warning
 }
 
 func (w *Workspace) job(c filetime.Change) *job {
@@ -198,25 +199,48 @@ func (f *file) planned(e filetime.FileEdit) disk.Planned {
 // changed.
 func (j *job) plan(ctx context.Context) error {
 	var files []disk.Planned
-	for _, e := range j.change.Files {
+	for i, e := range j.change.Files {
+		if e.Entry != filetime.File {
+			if err := j.w.unchanged(e); err != nil {
+				return err
+			}
+			continue
+		}
+		if j.change.Makes(i) {
+			after := e.Edits.Apply(text.Text{})
+			files = append(files, disk.Planned{Op: disk.Create, Path: e.Path, AfterHash: disk.Hash([]byte(after.String()))})
+			continue
+		}
 		f := j.w.file(e.Path)
 		j.w.trusted(ctx, f)
-		if e = j.w.instead(f, e); j.w.o.Journal == nil {
+		if e.To != "" {
+			if err := j.w.vacant(f, j.w.file(e.To), j.change.Files[:i]); err != nil {
+				return err
+			}
+		}
+		if e = j.instead(f, e); j.w.o.Journal == nil {
 			if _, err := j.w.commitNowhere(f, e); err != nil {
 				return err
 			}
 			continue
 		}
 		where, err := j.w.place(f, j.change.Apply, e)
+		if err == nil {
+			err = j.keeps(f, e)
+		}
 		if err != nil {
 			return err
 		}
-		p, err := j.w.foresee(f, e)
+		planned, err := j.w.foresee(f, e)
 		if err != nil {
 			return err
 		}
-		if p.Buffer = where == filetime.Editor || j.w.o.Features.Versionless && !e.Delete; where != filetime.None {
-			files = append(files, p)
+		for i, p := range planned {
+			p.Buffer = p.Op != disk.Move && (where == filetime.Editor || j.w.o.Features.Versionless && !e.Delete)
+			planned[i] = p
+		}
+		if where != filetime.None {
+			files = append(files, planned...)
 		}
 	}
 	if len(files) == 0 {
@@ -225,38 +249,51 @@ func (j *job) plan(ctx context.Context) error {
 	return j.begin(files...)
 }
 
-// foresee works out the operation on a file for the journal.
-func (w *Workspace) foresee(f *file, e filetime.FileEdit) (disk.Planned, error) {
+// foresee works out the operations on a file for the journal: two where it is moved and edited.
+func (w *Workspace) foresee(f *file, e filetime.FileEdit) ([]disk.Planned, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.open {
 		if err := w.refresh(f); err != nil {
-			return disk.Planned{}, err
+			return nil, err
 		}
 	}
 	worked, err := w.prepare(f, e)
 	if err != nil {
-		return disk.Planned{}, err
+		return nil, err
 	}
 	p := f.planned(e)
 	if f.open {
-		return p, nil
+		return afterMove(p, e), nil
 	}
 	charset := f.disk.charset
 	if f.exists {
 		if p.Before, err = text.Encode(worked.before, charset); err != nil {
-			return p, writeError(f.path, err)
+			return nil, writeError(f.path, err)
 		}
 		p.BeforeHash = disk.Hash(p.Before)
 	}
 	if !e.Delete {
 		after, err := text.Encode(worked.after, charset)
 		if err != nil {
-			return p, writeError(f.path, err)
+			return nil, writeError(f.path, err)
 		}
 		p.AfterHash = disk.Hash(after)
 	}
-	return p, nil
+	return afterMove(p, e), nil
+}
+
+// afterMove puts the move before an operation where a file is moved, and leaves the move alone where that is all.
+func afterMove(p disk.Planned, e filetime.FileEdit) []disk.Planned {
+	if e.To == "" {
+		return []disk.Planned{p}
+	}
+	m := p
+	m.Op, m.To, m.AfterHash = disk.Move, e.To, m.BeforeHash
+	if p.Path = e.To; len(e.Edits) == 0 {
+		return []disk.Planned{m}
+	}
+	return []disk.Planned{m, p}
 }
 
 // Commit implements filetime.Files. The caller holds the locks of the paths. If one of several files cannot be changed
@@ -271,13 +308,18 @@ func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (filetime.Lan
 		}
 	}
 	for i, e := range c.Files {
+		if c.Apply == filetime.None && c.Makes(i) { // what is there is still there
+			out.Files = append(out.Files, e.Made())
+			continue
+		}
+		w.watch(e.Path)
 		l, err := w.commitFile(ctx, e, j)
 		if err == nil {
 			if l.Stale != "" {
-				j.warnings = append(j.warnings, l.Path+" "+l.Stale)
+				j.warnings = append(j.warnings, filetime.Warning{Path: l.Path, Says: l.Stale})
 			}
 			out.Files = append(out.Files, l)
-			if l.Applied {
+			if l.Applied && l.Entry == filetime.File {
 				w.noteWritten(l.Path, l.After)
 			}
 			continue
@@ -305,6 +347,9 @@ func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (filetime.Lan
 	return out, nil
 }
 
+// errForGood says that a removal cannot be reverted.
+var errForGood = errors.New("what was deleted was no text, and no copy of it is kept")
+
 // revert reverts what has landed, because file k of the change did not. Later changes by others stay; where they
 // conflict, the file stays changed.
 func (j *job) revert(ctx context.Context, landed []filetime.LandedFile, k int, err error) *filetime.Incomplete {
@@ -322,16 +367,22 @@ func (j *job) revert(ctx context.Context, landed []filetime.LandedFile, k int, e
 		if !l.Applied {
 			continue
 		}
-		e := filetime.FileEdit{Path: l.Path, Base: l.After, Rev: l.Rev}
+		e := filetime.FileEdit{Path: l.Path, Base: l.After, Rev: l.Rev, Entry: l.Entry}
 		switch was := j.change.Files[i]; {
+		case l.Entry != filetime.File && was.Delete && l.Entry != filetime.Folder:
+			report.Files[i].State, report.Files[i].Err = filetime.Stays, errForGood
+			continue
+		case l.Entry != filetime.File:
+			e.Create, e.Delete, e.To = was.Delete, was.Create && !l.Already, l.Origin
 		case was.Create:
 			e.Delete = true
 		case was.Delete:
-			e.Create, e.Base, e.Edits = true, text.Text{}, text.Set{{New: l.Before.String()}}
+			e.Create, e.Base, e.Edits, e.Mode = true, text.Text{}, text.Set{{New: l.Before.String()}}, l.Mode
 		default:
-			e.Edits = l.Set.Inverse(l.Before)
+			e.To, e.Edits = l.Origin, l.Set.Inverse(l.Before)
 		}
 		back := j.w.job(j.change)
+		back.reverts = true
 		_, err := j.w.commitFile(ctx, e, back)
 		back.end(err)
 		report.Files[i].State, report.Files[i].Err = filetime.Reverted, err
@@ -343,12 +394,21 @@ func (j *job) revert(ctx context.Context, landed []filetime.LandedFile, k int, e
 }
 
 func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, j *job) (filetime.LandedFile, error) {
+	switch {
+	case e.Entry != filetime.File:
+		return j.commitEntry(ctx, e)
+	case e.To != "":
+		return j.commitMove(ctx, e)
+	}
 	f := w.file(e.Path)
 	for tries := 0; ; tries++ {
 		w.trusted(ctx, f)
-		e := w.instead(f, e)
+		e := j.instead(f, e)
 		where, err := w.place(f, j.change.Apply, e)
 		if err != nil {
+			return filetime.LandedFile{}, err
+		}
+		if err := j.keeps(f, e); err != nil {
 			return filetime.LandedFile{}, err
 		}
 		var l filetime.LandedFile
@@ -374,14 +434,34 @@ func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, j *job)
 	}
 }
 
-// instead turns the deletion of an open file into emptying it, if the editor cannot delete files.
-func (w *Workspace) instead(f *file, e filetime.FileEdit) filetime.FileEdit {
+// instead turns the deletion of an open file that takes back its creation into emptying it, if the editor cannot delete files.
+func (j *job) instead(f *file, e filetime.FileEdit) filetime.FileEdit {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if e.Delete && f.open && w.o.Features.Apply && !w.o.Features.Delete {
+	can := j.w.o.Features
+	if e.Delete && f.open && can.Apply && !can.Delete && (j.reverts || j.change.ForUser) {
 		e.Delete, e.Edits = false, text.Set{{Start: 0, End: e.Base.Len()}}
 	}
 	return e
+}
+
+// keeps refuses to delete an open document with text that the user has typed and not saved.
+func (j *job) keeps(f *file, e filetime.FileEdit) error {
+	if !e.Delete || j.reverts || j.change.ForUser {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.open || !f.dirty {
+		return nil
+	}
+	revs, ok := f.since(f.savedRev)
+	typed := func(r filetime.Revision) bool { return r.Author == filetime.User }
+	if ok && f.savedRev > 0 && !slices.ContainsFunc(revs, typed) {
+		return nil
+	}
+	return fail(f.path, filetime.EditConflict, "unsaved", "%s is open in the editor with unsaved text of the user, so it was not deleted. "+
+		"Ask the user to save or close it, then try again.", f.path)
 }
 
 // place chooses the sink of a change of f: the editor, the disk or none.
@@ -403,6 +483,8 @@ func (w *Workspace) place(f *file, want filetime.Apply, e filetime.FileEdit) (fi
 	open, dirty := f.open, f.dirty
 	f.mu.Unlock()
 	switch {
+	case open && (e.To != "" && !w.o.Features.Rename || e.Delete && can && !w.o.Features.Delete):
+		return "", unserved(f.path, e)
 	case want == filetime.Editor && !can:
 		return "", fail(f.path, filetime.WriteError, "no_editor", "The editor cannot apply edits (workspace/applyEdit is not served).")
 	case open && can:
@@ -413,12 +495,23 @@ func (w *Workspace) place(f *file, want filetime.Apply, e filetime.FileEdit) (fi
 			"Ask the user to close it, or to make the change.", f.path)
 	case open && dirty:
 		return "", unsaved(f.path)
-	case open, !can, want == filetime.OnDisk, e.Create && (!w.o.Features.Create || ownMode(e)), e.Delete && !w.o.Features.Delete:
+	case open, !can, want == filetime.OnDisk, e.Create && (!w.o.Features.Create || ownMode(e)), e.Delete && !w.o.Features.Delete,
+		e.To != "" && !w.o.Features.Rename:
 		return filetime.OnDisk, nil
 	case want == filetime.Editor, closed == filetime.Editor, (closed == filetime.Auto || closed == "") && w.o.Features.Save:
 		return filetime.Editor, nil
 	}
 	return filetime.OnDisk, nil
+}
+
+// unserved refuses to move or delete an open document behind an editor that cannot do so itself.
+func unserved(path string, e filetime.FileEdit) error {
+	what, op := "move", "rename"
+	if e.Delete {
+		what, op = "delete", "delete"
+	}
+	return fail(path, filetime.Unsupported, "no_"+op, "%s is open in an editor that does not %s files when asked (no %q among its resourceOperations). "+
+		"Nothing was done: the editor would go on with the old file. Ask the user to close it, or to %s it, then go on.", path, what, op, what)
 }
 
 // ownMode says that a file is made with permissions that an editor would not give it.
@@ -445,6 +538,14 @@ func (w *Workspace) oneName(f *file, e filetime.FileEdit) error {
 	return refused
 }
 
+// allOf is the removal of all of a text.
+func allOf(t text.Text) text.Set {
+	if t.Len() == 0 {
+		return nil
+	}
+	return text.Set{{Start: 0, End: t.Len()}}
+}
+
 // commitNowhere works the edit out for a host that applies it itself.
 func (w *Workspace) commitNowhere(f *file, e filetime.FileEdit) (filetime.LandedFile, error) {
 	f.mu.Lock()
@@ -457,6 +558,9 @@ func (w *Workspace) commitNowhere(f *file, e filetime.FileEdit) (filetime.Landed
 	p, err := w.prepare(f, e)
 	l := p.landed(f, false)
 	l.Created = e.Create
+	if e.Delete && err == nil {
+		l.Deleted, l.Set, l.After = true, allOf(p.before), text.Text{}
+	}
 	if err == nil && len(p.set) == 0 && !e.Create && !e.Delete {
 		l.Applied, l.Already = true, true
 	}

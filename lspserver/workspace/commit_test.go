@@ -63,6 +63,9 @@ func (j *written) told(w *Workspace) string {
 		var files []string
 		for _, f := range in.Files {
 			s := fmt.Sprintf("%s %s", f.Op, filepath.Base(f.Path))
+			if f.To != "" {
+				s += " to " + filepath.Base(f.To)
+			}
 			if f.Buffer {
 				s += " in its buffer"
 			}
@@ -350,7 +353,7 @@ func TestF152HardLinks(t *testing.T) {
 	if on(t, path, "a") != "1\n" || on(t, path, "second") != "one\n" {
 		t.Errorf("a says %q, second %q", on(t, path, "a"), on(t, path, "second"))
 	}
-	if len(landed.Warnings) != 1 || !strings.Contains(landed.Warnings[0], "nlink > 1") {
+	if len(landed.Warnings) != 1 || !strings.Contains(landed.Warnings[0].Says, "nlink > 1") {
 		t.Errorf("warnings %q", landed.Warnings)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -116,7 +117,7 @@ func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEd
 	case reasonOf(err) != heldReason: // else the document stays taken, see file.heard
 		<-f.slot
 	}
-	if err == nil && l.Applied && !e.Delete && a.openedForEdit() {
+	if err == nil && l.Applied && !e.Delete && a.openedForUs() {
 		l.Stale = w.save(ctx, f)
 	}
 	return l, err
@@ -143,17 +144,17 @@ func (f *file) heard() {
 // errMending says that the time of a misplaced edit is up before it could be repaired.
 var errMending = errors.New("the repair goes on")
 
-// openedForEdit says that the document is open only because of the edit, and so is to be saved, unless something was
-// typed into it. An editor may add or remove the line end at the end of the text.
-func (a *attempt) openedForEdit() bool {
+// openedForUs says that the document is open only because of the edit, or of a request before it, and so is to be saved, unless
+// something was typed into it. An editor may add or remove the line end at the end of the text.
+func (a *attempt) openedForUs() bool {
 	f := a.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !a.closed && !f.openedForEdit {
+	if !a.closed && !f.openedForUs {
 		return false
 	}
 	typed := a.typed || strings.TrimRight(unified(f.text), "\n") != strings.TrimRight(unified(a.sent.after), "\n")
-	f.openedForEdit = f.openedForEdit && !(f.open && typed)
+	f.openedForUs = f.openedForUs && !(f.open && typed)
 	return !f.open || !typed
 }
 
@@ -174,6 +175,7 @@ type attempt struct {
 	closed   bool // it was not open, so it is to be saved
 	sent     plan // of the last try
 	dirty    bool // the user had unsaved text before the edit
+	mode     fs.FileMode
 	typed    bool // into a document that was opened for the edit
 	repairs  int
 	lingers  bool    // the call has returned: the misplaced edit is only reverted
@@ -267,7 +269,7 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	if !f.open && a.tries > 0 && !a.closed {
 		return plan{}, nil, false, errClosed
 	}
-	a.closed = a.closed || !f.open || f.openedForEdit
+	a.closed = a.closed || !f.open || f.openedForUs
 	if a.tries > 0 && a.e.Create && (f.open || f.exists) && f.text.Len() == 0 {
 		// The editor made the file in an earlier try and then refused the text.
 		a.e.Create, a.e.Base, a.e.Since, a.e.Rev = false, f.text, nil, f.rev
@@ -280,8 +282,8 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 		return p, nil, true, nil // another author has made the same change already
 	}
 	if a.tries == 0 {
-		a.first = f.rev
-		a.dirty = f.open && f.dirty && !f.touched && !f.openedForEdit
+		a.first, a.mode = f.rev, f.disk.mode
+		a.dirty = f.open && f.dirty && !f.touched && !f.openedForUs
 	}
 	if a.tries > 0 && a.repairs == 0 {
 		a.typed = f.open && f.dirty && !f.touched
@@ -448,6 +450,9 @@ func (a *attempt) landed(p plan, rev uint64) filetime.LandedFile {
 	f.touched, f.edited = f.open && !a.dirty, f.open
 	l := p.landed(f, true)
 	l.Rev, l.Attempts, l.Created, l.Deleted = rev, a.tries, a.e.Create, a.e.Delete
+	if a.e.Delete {
+		l.Set, l.After, l.Mode = allOf(l.Before), text.Text{}, a.mode
+	}
 	a.w.tell(f, "written", "agent")
 	return l
 }

@@ -67,9 +67,13 @@ type stat struct {
 	charset text.Charset
 }
 
+func (s stat) same(t stat) bool {
+	return s.ino == t.ino && s.size == t.size && s.mtime.Equal(t.mtime) && s.ctime.Equal(t.ctime)
+}
+
+// unchanged says that the content is the same too, since both are old enough to prove it.
 func (s stat) unchanged(t stat) bool {
-	return s.ino == t.ino && s.size == t.size && s.mtime.Equal(t.mtime) && s.ctime.Equal(t.ctime) &&
-		s.checked.Sub(s.mtime) > racy && s.checked.Sub(s.ctime) > racy
+	return s.same(t) && s.checked.Sub(s.mtime) > racy && s.checked.Sub(s.ctime) > racy
 }
 
 func statOf(info fs.FileInfo, now time.Time) stat {
@@ -85,26 +89,72 @@ type onDisk struct {
 	stat   stat
 }
 
+// proof is why the text of a file is what the disk has as long as its stat stays the same, also if the stat is too young to prove that
+// by itself: the system tells of changes, and has told of none since.
+type proof uint8
+
+const (
+	unsure proof = iota
+	wasRead
+	// wasWritten is a change by us or the editor. That the system tells of it, a moment later, proves nothing; with Changed it is over.
+	wasWritten
+)
+
 // refresh reads the disk; a new text becomes one revision. f.mu is held and f is not open.
 func (w *Workspace) refresh(f *file) error {
+	_, err := w.renew(f)
+	return err
+}
+
+// renew is refresh; cached says that the file was not read, since it has not changed.
+func (w *Workspace) renew(f *file) (cached bool, err error) {
 	if w.o.Features.Versionless {
-		return w.ask(f)
+		return false, w.ask(f)
 	}
+	live, changes := w.covers(f.path)
+	sure := live && (f.sure == wasWritten || f.sure == wasRead && f.changes == changes)
 	path, was, compare := f.path, f.disk, f.known && f.exists
 	d, err := bounded(path, hung, func() (*onDisk, error) {
 		if compare {
-			if info, err := w.statDisk(path); err == nil && was.unchanged(statOf(info, w.o.Now())) {
-				return nil, nil
+			if info, err := w.statDisk(path); err == nil {
+				if now := statOf(info, w.o.Now()); sure && was.same(now) || was.unchanged(now) {
+					return nil, nil
+				}
 			}
 		}
 		d, err := w.readDisk(path, w.o.MaxFileBytes)
 		return &d, err
 	})
-	if err != nil || d == nil {
-		return err
+	if err != nil {
+		f.sure = unsure
+		return false, err
 	}
-	w.adopt(f, w.restore(f, *d), filetime.Disk)
-	return nil
+	if d != nil {
+		w.adopt(f, w.restore(f, *d), filetime.Disk)
+		f.sure = unsure
+	}
+	if live && f.sure != wasWritten {
+		f.sure, f.changes = wasRead, changes
+	}
+	return d == nil, nil
+}
+
+// distrust has the file read again, whatever its stat says. f.mu is held.
+func (f *file) distrust() { f.disk.checked, f.sure = time.Time{}, unsure }
+
+// watch begins to watch a file that is to be read or written.
+func (w *Workspace) watch(path string) {
+	if w.o.Watcher != nil {
+		w.o.Watcher.Watch(path)
+	}
+}
+
+// covers is that of the Watcher.
+func (w *Workspace) covers(path string) (live bool, changes uint64) {
+	if w.o.Watcher == nil {
+		return false, 0
+	}
+	return w.o.Watcher.Covers(path)
 }
 
 // Timeouts of the disk: a network mount may never answer. For a message of the editor it is shorter, since all later
@@ -306,13 +356,15 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, j *job) (l filetime.La
 	if len(p.set) == 0 && !e.Create && !e.Delete {
 		return p.already(f), false, nil
 	}
-	charset := f.disk.charset
+	charset, mode := f.disk.charset, f.disk.mode
 	if e.Delete {
-		p.set, p.after = text.Set{{Start: 0, End: p.before.Len()}}, text.Text{}
+		p.set, p.after = allOf(p.before), text.Text{}
 	}
+	live, _ := w.covers(f.path)
+	f.sure = unsure
 	final, err := w.swap(f, p, charset, e, j)
 	if again = errors.Is(err, disk.ErrChanged); err != nil {
-		f.disk.checked = time.Time{} // it is to be read again
+		f.distrust() // it is to be read again
 	}
 	if again {
 		return l, true, nil
@@ -322,13 +374,18 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, j *job) (l filetime.La
 	}
 	f.exists = !e.Delete
 	if info, err := w.statDisk(f.path); err == nil {
-		f.disk = statOf(info, w.o.Now())
+		if f.disk = statOf(info, w.o.Now()); live && f.exists {
+			f.sure = wasWritten
+		}
 	}
 	f.disk.charset = final.stat.charset
 	w.record(f, p.set, filetime.User)
 	f.claim(len(f.history)-1, len(f.history), j.change)
 	l = p.landed(f, true)
 	l.Source, l.Created, l.Deleted = "disk", e.Create, e.Delete
+	if l.Mode = e.Mode; e.Delete {
+		l.Mode = mode
+	}
 	if w.o.Features.Versionless && !e.Delete {
 		l.Source, l.Stale = "buffer", w.saved(f)
 	}
@@ -372,7 +429,7 @@ func (w *Workspace) swap(f *file, p plan, charset text.Charset, e filetime.FileE
 		}
 	}
 	for _, warning := range r.Warnings {
-		j.warnings = append(j.warnings, f.path+" "+warning+".")
+		j.warnings = append(j.warnings, filetime.Warning{Path: f.path, Says: warning + "."})
 	}
 	if err != nil || bytes.Equal(r.After, after) {
 		return onDisk{exists: !e.Delete, text: p.after, stat: stat{charset: charset}}, err

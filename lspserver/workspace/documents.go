@@ -18,6 +18,7 @@ type ContentChange struct {
 // Open handles didOpen. path is the document's; uri is the editor's spelling.
 func (w *Workspace) Open(path, uri string, version int32, content string) {
 	path = w.o.Canonical(path)
+	w.takeOver(path)
 	w.mu.Lock()
 	f := w.fileLocked(path)
 	w.uris[uri] = f
@@ -47,11 +48,26 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 		f.begin(opened, w.next())
 	}
 	if !f.open {
-		f.openedForEdit = f.out != nil
+		f.openedForUs = f.out != nil || f.asked > 0
 	}
 	f.open, f.known, f.suspect = true, true, false
 	w.lookOpened(f)
 	f.touched = false
+}
+
+// Asking says until done is called that the editor is asked about a file: if it opens the file meanwhile, that is no person's doing.
+func (w *Workspace) Asking(path string) (done func()) {
+	w.mu.Lock()
+	f := w.fileLocked(w.o.Canonical(path))
+	f.mu.Lock()
+	f.asked++
+	f.mu.Unlock()
+	w.mu.Unlock()
+	return func() {
+		f.mu.Lock()
+		f.asked--
+		f.mu.Unlock()
+	}
 }
 
 // lookOpened compares a buffer that was just opened with the disk, since an editor may open a document with unsaved text. A
@@ -136,7 +152,7 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 	case f.text.Equal(written): // the editor has read again what we wrote
 		f.dirty = false
 	case f.out == nil:
-		f.openedForEdit = false
+		f.openedForUs = false
 		w.tell(f, "stale", "user")
 	}
 	return true
@@ -286,14 +302,22 @@ func (w *Workspace) Close(uri string) {
 	}
 	f.heard()
 	f.behind, f.edited = nil, false
-	f.open, f.dirty, f.openedForEdit, f.touched, f.suspect, f.unseen = false, false, false, false, false, false
+	f.open, f.dirty, f.openedForUs, f.touched, f.suspect, f.unseen = false, false, false, false, false, false
 	f.version = 0
-	f.disk = stat{}
-	f.wake = nil // the disk differs from the buffer, which is no stale save
+	f.disk, f.sure = stat{}, unsure
+	f.wake = nil           // the disk differs from the buffer, which is no stale save
+	if w.leaving(f.path) { // its text goes on at the new path
+		close(f.changed)
+		f.changed = make(chan struct{})
+		return
+	}
+	rev := f.rev
 	if err := w.refresh(f); err != nil {
 		f.last = f.hash()
 		f.known = false
 		w.o.Log.Debug("closed document cannot be read", "path", f.path, "error", err)
+	} else if f.rev == rev && f.sure == wasRead {
+		f.sure = wasWritten // by the editor
 	}
 	w.arrived(f)
 	f.expected = nil

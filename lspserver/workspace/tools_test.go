@@ -12,6 +12,7 @@ import (
 	"tandem/lspserver/workspace"
 	"tandem/sandbox"
 	"tandem/tools/edit"
+	"tandem/tools/patch"
 	"tandem/tools/read"
 	"tandem/tools/toolstest"
 	"tandem/tools/write"
@@ -98,4 +99,11 @@ func everything() *sandbox.Roots {
 	r := &sandbox.Roots{}
 	r.Add("/")
 	return r
+}
+
+// TestF161PatchesOnDisk plays the cases of patch on files of the disk, while another program writes into each of them.
+func TestF161PatchesOnDisk(t *testing.T) {
+	toolstest.VariantsOnDisk(t, "../../tools/patch/testdata", func(*toolstest.World) filetime.Files {
+		return workspace.New(workspace.Options{Roots: everything()})
+	}, patch.New(), edit.New())
 }

@@ -38,8 +38,10 @@ type Delivery struct {
 	URI string
 	// Version is the document's version that the edit is for; nil for a document that is not open.
 	Version *int32
-	// Create makes the file first, Delete removes it instead of editing it.
+	// Create makes the file first, Delete removes it instead of editing it. To, where it is not "", is the URI that the file or
+	// folder is renamed to instead.
 	Create, Delete bool
+	To             string
 	Edits          []TextEdit
 	Label          string
 	Session, Call  string
@@ -72,8 +74,8 @@ type Editor interface {
 // Features are the capabilities of the editor.
 type Features struct {
 	Encoding text.Encoding
-	// Apply: workspace/applyEdit is served. Create: it may create files. Save, Resync: those requests are served.
-	Apply, Create, Delete, Save, Resync bool
+	// Apply: workspace/applyEdit is served. Create, Delete, Rename: it may do that to files. Save, Resync: those requests are served.
+	Apply, Create, Delete, Rename, Save, Resync bool
 	// Plain: the client has only LSP. Changes of its open documents never go to the disk, and it may delay didChange.
 	Plain bool
 	// Versions: edits carry the version that they are for.
@@ -119,12 +121,21 @@ type Options struct {
 	Notify func(State)
 	// Locks is the folder of the locks that are shared with other processes, "" for none.
 	Locks string
-	// Watch is called with each file that a session has seen; may be nil.
-	Watch func(path string)
+	// Watcher is what tells of changes on disk, by Changed; may be nil.
+	Watcher Watcher
 	// Journal is the write-ahead log. May be nil.
 	Journal disk.Journal
 	Now     func() time.Time
 	Log     *slog.Logger
+}
+
+// Watcher watches files. All methods may be called concurrently.
+type Watcher interface {
+	// Add begins to watch a file that was read before, Watch one that is read after it returns. Again either does nothing.
+	Add(path string)
+	Watch(path string)
+	// Covers says whether the system tells of changes of a file; the number grows with every change of it, before it is told.
+	Covers(path string) (live bool, changes uint64)
 }
 
 // Workspace is the files of one connection. All methods may be called concurrently; Open, Change, Saved and Close must
@@ -142,8 +153,11 @@ type Workspace struct {
 	uris  map[string]*file // open documents, by the editor's own spelling
 	// elsewhere are the files that the editor has unsaved in an editor that is not a text document; see Elsewhere.
 	elsewhere map[string]bool
+	moves     []*moving
 
 	wrote map[string]wrote // by canonical path
+
+	hits, misses atomic.Int64 // of reads
 
 	clock    uint64        // counts the uses of files
 	commands atomic.Uint64 // counts the commands that the agent has begun
@@ -191,32 +205,35 @@ type file struct {
 	used uint64        // guarded by Workspace.mu
 	slot chan struct{} // one edit on its way at a time
 
-	mu            sync.Mutex
-	text          text.Text
-	rev           uint64
-	base          uint64 // the revision before the oldest entry of history
-	history       []filetime.Revision
-	weight        int      // of the history, in bytes, as record counted it
-	given         []uint64 // revisions that snapshots had, ascending: fold keeps them apart
-	known         bool     // text is the file's when it was last read
-	exists        bool
-	open          bool
-	dirty         bool
-	version       int32
-	openedForEdit bool       // opened by the editor only to apply our edit
-	unseen        bool       // it was opened without a Place, so that it was not compared with the disk
-	suspect       bool       // a position did not fit: the text may differ from the editor's
-	rivals        int        // further names that the editor has it open under
-	clamped       int        // positions that were cut to fit
-	held          bool       // the editor replied that it applied an edit and has not shown it: the slot stays taken until the next notification
-	edited        bool       // the agent changed the buffer since it was saved
-	behind        *text.Text // the editor's text, if the file was written on disk because it cannot apply edits
-	touched       bool       // the agent changed the buffer and the user had not made it dirty before
-	disk          stat
-	wake          *wake // of an edit that landed on disk
-	out           *delivery
-	echo          bool          // the latest change made the text the one that out was to lead to
-	changed       chan struct{} // closed at every change
+	mu          sync.Mutex
+	text        text.Text
+	rev         uint64
+	base        uint64 // the revision before the oldest entry of history
+	history     []filetime.Revision
+	weight      int      // of the history, in bytes, as record counted it
+	given       []uint64 // revisions that snapshots had, ascending: fold keeps them apart
+	known       bool     // text is the file's when it was last read
+	exists      bool
+	open        bool
+	dirty       bool
+	version     int32
+	openedForUs bool       // opened by the editor only to apply our edit, or to answer a request about it
+	asked       int        // such requests that are under way
+	unseen      bool       // it was opened without a Place, so that it was not compared with the disk
+	suspect     bool       // a position did not fit: the text may differ from the editor's
+	rivals      int        // further names that the editor has it open under
+	clamped     int        // positions that were cut to fit
+	held        bool       // the editor replied that it applied an edit and has not shown it: the slot stays taken until the next notification
+	edited      bool       // the agent changed the buffer since it was saved
+	behind      *text.Text // the editor's text, if the file was written on disk because it cannot apply edits
+	touched     bool       // the agent changed the buffer and the user had not made it dirty before
+	disk        stat
+	sure        proof  // that text is what the disk has while disk is its stat
+	changes     uint64 // of which the system had told when it was read, with wasRead
+	wake        *wake  // of an edit that landed on disk
+	out         *delivery
+	echo        bool          // the latest change made the text the one that out was to lead to
+	changed     chan struct{} // closed at every change
 
 	last     [sha256.Size]byte // of the disk's text when it was last read while the document was open, or of a text that was dropped
 	saved    text.Text         // the text of savedRev, which the disk had too
@@ -269,7 +286,7 @@ func (w *Workspace) forget() {
 	old := slices.SortedFunc(maps.Values(w.files), func(a, b *file) int { return cmp.Compare(a.used, b.used) })
 	for _, f := range old[:maxFiles/4] {
 		if f.mu.TryLock() {
-			if !f.open && f.out == nil && len(f.slot) == 0 && !w.locks.taken(f.path) {
+			if !f.open && f.out == nil && f.asked == 0 && len(f.slot) == 0 && !w.locks.taken(f.path) {
 				delete(w.files, f.path)
 				if f.seen != "" {
 					w.gone[f.path] = &file{path: f.path, uri: f.uri, seen: f.seen, readAt: f.readAt, last: f.hash()}
@@ -312,18 +329,31 @@ func (f *file) snapshot() filetime.Snapshot {
 func (w *Workspace) Read(ctx context.Context, path string) (filetime.Snapshot, error) {
 	f := w.file(path)
 	w.trusted(ctx, f)
+	w.watch(path)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.unseen {
 		w.lookOpened(f)
 	}
+	cached, err := f.open, error(nil)
 	if !f.open {
-		if err := w.refresh(f); err != nil {
-			return filetime.Snapshot{Path: path}, err
-		}
+		cached, err = w.renew(f)
 	}
-	return f.give(), nil
+	if cached {
+		w.hits.Add(1)
+	} else {
+		w.misses.Add(1)
+	}
+	if err != nil {
+		return filetime.Snapshot{Path: path}, err
+	}
+	s := f.give()
+	s.Cached = cached
+	return s, nil
 }
+
+// Cache counts the reads that were answered from memory, and those for which a file was read.
+func (w *Workspace) Cache() (hits, misses int64) { return w.hits.Load(), w.misses.Load() }
 
 // History implements filetime.Files.
 func (w *Workspace) History(path string, rev uint64) ([]filetime.Revision, filetime.Snapshot, bool) {
@@ -341,8 +371,8 @@ func (w *Workspace) Seen(path string) {
 	f.readAt = w.o.Now()
 	w.tell(f, "read", "agent")
 	f.mu.Unlock()
-	if w.o.Watch != nil {
-		w.o.Watch(path)
+	if w.o.Watcher != nil {
+		w.o.Watcher.Add(path)
 	}
 }
 
@@ -417,8 +447,9 @@ func (w *Workspace) Changed(path string, lost bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	was, known := f.hash(), f.known
+	f.sure = unsure
 	if lost {
-		f.disk.checked = time.Time{}
+		f.distrust()
 	}
 	switch {
 	case f.open:

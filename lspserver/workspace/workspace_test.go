@@ -36,6 +36,8 @@ type buffer struct {
 	join   string        // typed at the start, in the same notification as the edit
 	late   time.Duration // echo after the reply
 	whole  bool          // tells whole texts
+	closes bool          // of a rename, tells first that the document is closed
+	stays  bool          // has a renamed document open under its old name
 	tries  int
 	saved  []string
 
@@ -88,6 +90,14 @@ func (b *buffer) Apply(ctx context.Context, d Delivery) (bool, string, error) {
 	if b.fails != nil || b.says != "" {
 		return false, b.says, b.fails
 	}
+	if d.To != "" {
+		return b.rename(d)
+	}
+	if d.Delete {
+		err := os.Remove(strings.TrimPrefix(d.URI, "file://"))
+		b.w.Close(d.URI)
+		return err == nil, "", nil
+	}
 	if *d.Version != b.ver && !b.blind {
 		return b.lies, "version", nil
 	}
@@ -112,6 +122,36 @@ func (b *buffer) Apply(ctx context.Context, d Delivery) (bool, string, error) {
 		<-ctx.Done()
 		b.mu.Lock()
 		return false, "", ctx.Err()
+	}
+	return true, "", nil
+}
+
+// rename renames as an editor does: on disk, and its document from one name to the other, with the text that is not saved.
+func (b *buffer) rename(d Delivery) (bool, string, error) {
+	from := strings.TrimPrefix(d.URI, "file://")
+	to := strings.TrimPrefix(d.To, "file://")
+	if err := os.Rename(from, to); err != nil {
+		return false, err.Error(), nil
+	}
+	if _, open := below(d.URI, b.uri); !open || b.stays {
+		return true, "", nil
+	}
+	old, now := b.uri, d.To+strings.TrimPrefix(b.uri, d.URI)
+	path := strings.TrimPrefix(now, "file://")
+	tell := func() {
+		b.uri, b.ver = now, 1
+		if b.closes {
+			b.w.Close(old)
+		}
+		b.w.Open(path, now, 1, b.text)
+		if !b.closes {
+			b.w.Close(old)
+		}
+	}
+	if b.late > 0 {
+		time.AfterFunc(b.late, tell)
+	} else {
+		tell()
 	}
 	return true, "", nil
 }

@@ -16,17 +16,6 @@ import (
 // the folder of the trial and the process id of the server. What it could do is on its standard output, nothing if all is well.
 const ProbeName = "tandem-sandbox-probe"
 
-// The names in the folder of a trial. ProbeInside may be written, ProbeOutside only read, and ProbeKey not even that. ProbeSocket
-// is a socket of the server, and so is an abstract one of the same name. ProbePort holds the number of a TCP port of the server.
-const (
-	ProbeInside  = "inside"
-	ProbeHooks   = "inside/.git/hooks"
-	ProbeOutside = "outside"
-	ProbePort    = "outside/port"
-	ProbeSocket  = "outside/socket"
-	ProbeKey     = "home/.ssh/id_ed25519"
-)
-
 // probe is the command of a trial. full says that there are namespaces.
 func probe(dir, server string, full bool) int {
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -10,8 +10,8 @@ import (
 // rule is one line of a .gitignore file. It is about the entries below the file's folder, whose rules a walk reads before
 // it looks at them: an entry of an ignored folder is never judged, so a rule is matched with whole paths only.
 type rule struct {
-	glob  []string // a pattern for each name of a path; ** is any number of names
-	depth int      // of the rule's folder below the top
+	glob  []piece // a pattern for each name of a path; ** is any number of names
+	depth int     // of the rule's folder below the top
 
 	negated  bool // ! takes entries back in
 	folders  bool // a slash at the end: folders only
@@ -33,8 +33,47 @@ func parseRule(line string, folder []string) (r rule, ok bool) {
 		line += "/*" // what is in the folder, not the folder
 	}
 	glob := withoutBraces(line)
-	r.glob = strings.Split(glob, "/")
+	for name := range strings.SplitSeq(glob, "/") {
+		r.glob = append(r.glob, pieceOf(name))
+	}
 	return r, line != "" && doublestar.ValidatePattern(glob)
+}
+
+// piece is the pattern of one name. Most are a name, or a star and an ending, for which no pattern has to be matched.
+type piece struct {
+	glob string
+	kind byte
+}
+
+// The kinds of pieces.
+const (
+	aPattern byte = iota
+	aName
+	anEnding // the glob without its star
+	anyNames // **
+)
+
+func pieceOf(glob string) piece {
+	const signs = `*?[]{}\`
+	switch {
+	case glob == "**":
+		return piece{glob, anyNames}
+	case !strings.ContainsAny(glob, signs):
+		return piece{glob, aName}
+	case glob[0] == '*' && !strings.ContainsAny(glob[1:], signs):
+		return piece{glob[1:], anEnding}
+	}
+	return piece{glob, aPattern}
+}
+
+func (p piece) matches(name string) bool {
+	switch p.kind {
+	case aName:
+		return p.glob == name
+	case anEnding:
+		return strings.HasSuffix(name, p.glob)
+	}
+	return doublestar.MatchUnvalidated(p.glob, name)
 }
 
 // withoutBraces escapes braces, which mean nothing in a .gitignore file.
@@ -54,8 +93,17 @@ func withoutBraces(glob string) string {
 	return b.String()
 }
 
-// excluded tells whether the last of the rules that match an entry excludes it. parts are its path relative to the top.
-func excluded(rules []rule, parts []string, folder bool) bool {
+// verdict is what rules say of an entry.
+type verdict uint8
+
+const (
+	silent verdict = iota
+	excludes
+	includes
+)
+
+// judge gives the verdict of the last of the rules that match an entry. parts are its path relative to the top.
+func judge(rules []rule, parts []string, folder bool) verdict {
 	for i := len(rules) - 1; i >= 0; i-- {
 		r := &rules[i]
 		if r.folders && !folder {
@@ -65,23 +113,27 @@ func excluded(rules []rule, parts []string, folder bool) bool {
 		if r.anchored {
 			subject = parts[r.depth:]
 		}
-		if matches(r.glob, subject) {
-			return !r.negated
+		switch {
+		case !matches(r.glob, subject):
+		case r.negated:
+			return includes
+		default:
+			return excludes
 		}
 	}
-	return false
+	return silent
 }
 
 // matches is glob matching over names: each ** tries to match as few as possible, and only the latest is tried again.
-func matches(glob, names []string) bool {
+func matches(glob []piece, names []string) bool {
 	star, next := -1, 0 // the latest **, and the first name that it has not been tried with
 	g, n := 0, 0
 	for n < len(names) {
 		switch {
-		case g < len(glob) && glob[g] == "**":
+		case g < len(glob) && glob[g].kind == anyNames:
 			star, next = g, n+1
 			g++
-		case g < len(glob) && doublestar.MatchUnvalidated(glob[g], names[n]):
+		case g < len(glob) && glob[g].matches(names[n]):
 			g, n = g+1, n+1
 		case star >= 0:
 			g, n, next = star+1, next, next+1
@@ -89,10 +141,37 @@ func matches(glob, names []string) bool {
 			return false
 		}
 	}
-	for g < len(glob) && glob[g] == "**" {
+	for g < len(glob) && glob[g].kind == anyNames {
 		g++
 	}
 	return g == len(glob)
+}
+
+// layers are the rules that apply in a folder by the kind of their files: what one says is not asked of those after it.
+type layers struct{ ripgrep, search, git Rules }
+
+// ruleFile is a kind of files that say what is ignored in their folder.
+func (l *layers) ruleFile(name string) *Rules {
+	switch name {
+	case ".rgignore":
+		return &l.ripgrep
+	case ".ignore":
+		return &l.search
+	}
+	return &l.git
+}
+
+// ruleFiles are the names of the files that say what is ignored in their folder.
+func ruleFiles() [3]string { return [3]string{".gitignore", ".ignore", ".rgignore"} }
+
+// excludes tells whether an entry of a folder that is not ignored itself is.
+func (l *layers) excludes(parts []string, folder bool) bool {
+	for _, r := range [...]Rules{l.ripgrep, l.search, l.git} {
+		if v := judge(r.list, parts, folder); v != silent {
+			return v == excludes
+		}
+	}
+	return false
 }
 
 // Rules are what the files that say what is ignored have said so far, on the way down to a folder. They are immutable; the zero value
@@ -113,7 +192,9 @@ func (r Rules) Add(text string, folder []string) Rules {
 }
 
 // Ignore tells whether an entry of a folder that is not ignored itself is. names are its path from where the rules begin.
-func (r Rules) Ignore(names []string, isFolder bool) bool { return excluded(r.list, names, isFolder) }
+func (r Rules) Ignore(names []string, isFolder bool) bool {
+	return judge(r.list, names, isFolder) == excludes
+}
 
 // Equal says that both are the same rules.
 func (r Rules) Equal(o Rules) bool {

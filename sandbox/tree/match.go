@@ -16,7 +16,7 @@ func Matcher(pattern string) (func(path string) bool, error) {
 	anywhere := !strings.Contains(pattern, "/")
 	pattern = strings.TrimPrefix(pattern, "/")
 	if !doublestar.ValidatePattern(pattern) {
-		return nil, fmt.Errorf("%q is no pattern of file names: a bracket or a brace is not closed", pattern)
+		return nil, fmt.Errorf("%q is not a valid pattern of file names: a bracket or a brace is not closed", pattern)
 	}
 	return func(p string) bool {
 		if anywhere {

@@ -33,7 +33,7 @@ type Tree struct {
 	base     string
 	// all says that the directory itself is ignored: who asks for it all the same means what is in it.
 	all      bool
-	ignore   []rule
+	ignore   layers
 	withheld atomic.Int64
 	// OnWithheld is told of each of those entries; nil is nobody. It is set before the first walk.
 	OnWithheld func(sandbox.Place)
@@ -44,9 +44,14 @@ type Entry struct {
 	// Path is relative to the tree's directory, with forward slashes.
 	Path string
 	Type fs.FileMode
-	// Info looks the rest up.
-	Info func() (fs.FileInfo, error)
+
+	tree *Tree
+	dir  *sandbox.Dir // it is open as long as the visit lasts; nil where the entry comes from a table
+	name string       // in dir
 }
+
+// Info looks the rest up.
+func (e Entry) Info() (fs.FileInfo, error) { return e.tree.at(e.Path).Stat() }
 
 // Open takes a Place, at which there must be a directory. Errors are those of os.
 func Open(place sandbox.Place) (*Tree, error) {
@@ -65,11 +70,11 @@ func Open(place sandbox.Place) (*Tree, error) {
 			break
 		}
 	}
-	t.ignore = t.rules(nil, ".git/info/exclude", nil)
+	t.ignore.git = t.rules(Rules{}, exclude, nil)
 	down := components(t.dir)
 	for i := range down {
-		t.ignore = t.dirRules(t.ignore, down[:i])
-		t.all = t.all || excluded(t.ignore, down[:i+1], true)
+		t.ignore = t.rulesIn(t.ignore, down[:i], t.has(down[:i]))
+		t.all = t.all || t.ignore.excludes(down[:i+1], true)
 	}
 	return t, nil
 }
@@ -98,90 +103,68 @@ func (t *Tree) ItselfIgnored() bool { return t.all }
 // Everything makes walks visit what is ignored too. It is called before the first walk.
 func (t *Tree) Everything() { t.all = true }
 
-// ruleFiles are the files of a folder that say what programs ignore in it.
-func ruleFiles() []string {
-	return []string{".gitignore", ".ignore", ".rgignore", ".git/info/exclude", ".git/commondir"}
-}
-
-// Blocks tells whether a file that says what is ignored, in the directory or above it, is something else, such as a pipe: a
-// program that reads it may wait for ever. BlocksBelow looks for one further down.
-func (t *Tree) Blocks() bool {
-	for at := t.base; ; at = filepath.Dir(at) {
-		for _, name := range ruleFiles() {
-			if info, err := os.Stat(filepath.Join(at, name)); err == nil && unfit(info.Mode()) {
-				return true
-			}
-		}
-		if at == filepath.Dir(at) {
-			return false
-		}
-	}
-}
-
-// BlocksBelow walks to find out, until ctx ends.
-func (t *Tree) BlocksBelow(ctx context.Context) (blocks bool) {
-	_, _ = t.Walk(ctx, 0, func(e Entry) error {
-		if !e.Type.IsDir() {
-			return nil
-		}
-		for _, name := range ruleFiles() {
-			if info, err := os.Stat(filepath.Join(t.base, e.Path, name)); err == nil && unfit(info.Mode()) {
-				blocks = true
-				return fs.SkipAll
-			}
-		}
-		return nil
-	})
-	return blocks
-}
-
-// unfit says that opening or reading something may take for ever.
-func unfit(m fs.FileMode) bool { return !m.IsRegular() && !m.IsDir() }
-
 // Walk visits what is in the directory down to a depth, 0 meaning all of it, sorted by the names on the way. A
 // directory is visited before what is in it; visit may answer fs.SkipDir and fs.SkipAll. What cannot be read is left
 // out. It gives how many entries were left out because they are ignored. The only errors are those of visit and of
 // ctx.
 func (t *Tree) Walk(ctx context.Context, depth int, visit func(Entry) error) (ignored int, err error) {
-	ignored, err = t.walk(ctx, ".", depth, t.ignore, visit)
+	if err := ctx.Err(); err != nil {
+		return 0, context.Cause(ctx)
+	}
+	d, err := t.at(".").OpenDir()
+	if err != nil {
+		return 0, nil
+	}
+	ignored, err = t.walk(ctx, d, ".", depth, t.ignore, visit)
 	if errors.Is(err, fs.SkipAll) || errors.Is(err, fs.SkipDir) {
 		err = nil
 	}
 	return ignored, err
 }
 
+// walk visits what is in d, which it closes.
 func (t *Tree) walk(
-	ctx context.Context, at string, depth int, rules []rule, visit func(Entry) error,
+	ctx context.Context, d *sandbox.Dir, at string, depth int, rules layers, visit func(Entry) error,
 ) (ignored int, err error) {
+	defer d.Close()
 	if err := ctx.Err(); err != nil {
 		return 0, context.Cause(ctx)
 	}
-	entries, err := t.read(at)
+	entries, err := d.Entries()
 	if err != nil {
 		return 0, nil
 	}
-	domain := components(path.Join(t.dir, at))
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	parts := components(path.Join(t.dir, at))
 	if !t.all {
-		rules = t.dirRules(rules[:len(rules):len(rules)], domain)
+		rules = t.rulesIn(rules, parts, func(name string) bool {
+			_, found := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
+			return found
+		})
 	}
+	parts = append(parts, "")
 	for _, e := range entries {
 		name := e.Name()
 		if Hidden(name) {
 			continue
 		}
-		if !t.all && excluded(rules, append(domain, name), e.IsDir()) {
+		if parts[len(parts)-1] = name; !t.all && rules.excludes(parts, e.IsDir()) {
 			ignored++
 			continue
 		}
-		below := path.Join(at, name)
-		if t.Withholds(below) {
+		below := name
+		if at != "." {
+			below = at + "/" + name
+		}
+		place := d.Place(name)
+		if place.Class().Unlisted() && !t.place.Class().Unlisted() {
 			t.withheld.Add(1)
 			if t.OnWithheld != nil {
-				t.OnWithheld(t.at(below))
+				t.OnWithheld(place)
 			}
 			continue
 		}
-		err := visit(Entry{Path: below, Type: e.Type(), Info: t.at(below).Stat})
+		err := visit(Entry{Path: below, Type: e.Type(), tree: t, dir: d, name: name})
 		switch {
 		case errors.Is(err, fs.SkipDir) && e.IsDir():
 			continue
@@ -189,7 +172,11 @@ func (t *Tree) walk(
 			return ignored, err
 		}
 		if e.IsDir() && depth != 1 {
-			n, err := t.walk(ctx, below, depth-1, rules, visit)
+			sub, err := d.Sub(name)
+			if err != nil {
+				continue
+			}
+			n, err := t.walk(ctx, sub, below, depth-1, rules, visit)
 			ignored += n
 			if err != nil {
 				return ignored, err
@@ -199,32 +186,21 @@ func (t *Tree) walk(
 	return ignored, nil
 }
 
-func (t *Tree) read(at string) ([]fs.DirEntry, error) {
-	f, err := t.at(at).Dir()
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	entries, err := f.ReadDir(-1)
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return entries, err
-}
-
 // Ignored tells whether a walk leaves out the file of that path relative to the directory, which need not exist.
 func (t *Tree) Ignored(name string) bool {
 	rules := t.ignore
-	domain := components(t.dir)
-	parts := components(name)
-	for i, part := range parts {
+	parts := components(t.dir)
+	names := components(name)
+	for i, part := range names {
 		if Hidden(part) {
 			return true
 		}
 		if t.all {
 			continue
 		}
-		rules = t.dirRules(rules[:len(rules):len(rules)], domain)
-		domain = append(domain[:len(domain):len(domain)], part)
-		if excluded(rules, domain, i < len(parts)-1) {
+		rules = t.rulesIn(rules, parts, t.has(parts))
+		parts = append(parts[:len(parts):len(parts)], part)
+		if rules.excludes(parts, i < len(names)-1) {
 			return true
 		}
 	}
@@ -239,16 +215,35 @@ func (t *Tree) Rel(canonical string) (rel string, ok bool) {
 	return "", false
 }
 
-// dirRules adds the rules that the directory domain, relative to top, brings.
-func (t *Tree) dirRules(rules []rule, domain []string) []rule {
-	at := path.Join(domain...)
-	for _, name := range []string{".gitignore", ".ignore"} {
-		rules = t.rules(rules, path.Join(at, name), domain)
+// exclude is the file of a repository that says what is ignored in all of it.
+const exclude = ".git/info/exclude"
+
+// rulesIn adds the rules that a folder brings; parts are its path relative to top, has says which entries it has. What
+// git ignores in a repository around another one is not said of that.
+func (t *Tree) rulesIn(rules layers, parts []string, has func(name string) bool) layers {
+	at := path.Join(parts...)
+	if len(parts) > 0 && has(".git") {
+		rules.git = t.rules(Rules{}, path.Join(at, exclude), parts)
+	}
+	for _, name := range ruleFiles() {
+		if has(name) {
+			of := rules.ruleFile(name)
+			*of = t.rules(*of, path.Join(at, name), parts)
+		}
 	}
 	return rules
 }
 
-func (t *Tree) rules(rules []rule, file string, domain []string) []rule {
+// has tells which entries a folder relative to top has.
+func (t *Tree) has(parts []string) func(string) bool {
+	return func(name string) bool {
+		_, err := t.root.Join(path.Join(t.top, path.Join(parts...), name)).Stat()
+		return err == nil
+	}
+}
+
+// rules adds those of a file.
+func (t *Tree) rules(rules Rules, file string, parts []string) Rules {
 	f, _, err := t.root.Join(path.Join(t.top, file)).Open()
 	if err != nil {
 		return rules
@@ -258,7 +253,7 @@ func (t *Tree) rules(rules []rule, file string, domain []string) []rule {
 	if err != nil {
 		return rules
 	}
-	return Rules{rules}.Add(string(text), domain).list
+	return rules.Add(strings.TrimPrefix(string(text), "\uFEFF"), parts)
 }
 
 func components(rel string) []string {

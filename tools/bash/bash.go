@@ -24,16 +24,21 @@ import (
 //go:embed bash.md
 var description string
 
-// maxOutput is what is kept of each stream.
-const maxOutput = 256 << 10
+const (
+	// maxOutput is how many bytes are kept of each stream, for a model to read on where the answer was cut.
+	maxOutput = 8 << 20
+	// maxValue is how many bytes of each a program is given.
+	maxValue = 256 << 10
+)
 
 type input struct {
 	Command     string   `json:"command" desc:"The command line." minlen:"1" alias:"cmd,script" nocoerce:"true"`
-	TimeoutMS   *int     `json:"timeout_ms" desc:"Time limit in milliseconds, 0 for none." absent:"30000" min:"0" max:"600000"`
-	Timeout     *float64 `json:"timeout" desc:"The same in seconds." above:"0" max:"600"`
-	Cwd         string   `json:"cwd,omitempty" desc:"Where to run." alias:"workdir" nocoerce:"true"`
-	Background  bool     `json:"background,omitempty" desc:"Go on after the answer, as a job." alias:"run_in_background"`
-	Description string   `json:"description,omitempty" desc:"What it is for, in a few words."`
+	TimeoutMS   *int     `json:"timeout_ms" desc:"At most 600000; 0 is no limit." absent:"30000" min:"0" max:"600000"`
+	Timeout     *float64 `json:"timeout" desc:"The same in seconds." above:"0" max:"600" shown:"false" unit:"it is in seconds; timeout_ms takes milliseconds"`
+	Cwd         string   `json:"cwd,omitempty" desc:"Where to run." alias:"workdir,directory,dir_path,working_directory" nocoerce:"true"`
+	Background  bool     `json:"background,omitempty" desc:"Go on as a job." alias:"run_in_background,is_background"`
+	Interrupt   string   `json:"interrupt,omitempty" desc:"block: a cancel waits for it." enum:"cancel,block"`
+	Description string   `json:"description,omitempty" desc:"Its purpose, briefly." alias:"justification,explanation"`
 }
 
 type value struct {
@@ -49,14 +54,32 @@ type value struct {
 func New() tools.Tool {
 	return tools.Define(tools.Definition[input]{
 		Spec: tools.Spec{
-			Name: "bash", Aliases: []string{"shell", "execute"}, Kind: tools.Execute, Category: "shell",
+			Name: "bash", Aliases: []string{
+				"shell", "execute", "execute_command", "exec_command", "local_shell", "run_command", "run_shell_command", "run_terminal_cmd", "run_in_terminal",
+			}, Kind: tools.Execute, Category: "shell",
 			Description: strings.TrimSpace(description), Danger: tools.Moderate, Class: tools.ClassExecute,
-			Together: tools.Commands, Source: "builtin", NoTimeout: true,
+			Together: tools.Commands, Source: "builtin", NoTimeout: true, InputStreaming: true,
 		},
-		Title: title,
-		Needs: needs,
-		Plan:  plan,
+		Title:   title,
+		Subject: func(in input) string { return strings.TrimPrefix(line(in), "$ ") },
+		Outcome: outcome,
+		Needs:   needs,
+		Plan:    plan,
 	})
+}
+
+// outcome is how a command ended.
+func outcome(r *tools.Result) string {
+	switch v := r.Value.(type) {
+	case *started:
+		return v.JobID
+	case *value:
+		if v.TimedOut {
+			return "timed out"
+		}
+		return fmt.Sprintf("exit %d", v.ExitCode)
+	}
+	return ""
 }
 
 func (in input) dir() string {
@@ -69,7 +92,7 @@ func (in input) dir() string {
 // title is the line, and that it goes on after the call.
 func title(in input) string {
 	if in.Background {
-		return line(in) + " (goes on in the background)"
+		return line(in) + " (in the background)"
 	}
 	return line(in)
 }
@@ -114,7 +137,7 @@ func needs(env *tools.Env, in input) ([]tools.Need, error) {
 	return slices.Concat([]tools.Need{{
 		Act: tools.Runs, Place: dir, Arg: "cwd", Argv: []string{program, "-c", in.Command, "bash"}, // the last word is its name in its messages
 		Profile: profile, Confined: profile != sandbox.Unconfined,
-		Shell: parsed, Danger: tools.Danger(parsed.Danger.String()), Scripts: scripts(env, dir, parsed),
+		Shell: parsed, Keys: keysNamed(env, parsed.Named), Danger: tools.Danger(parsed.Danger.String()), Scripts: scripts(env, dir, parsed),
 	}}, reads, writes), nil
 }
 
@@ -143,7 +166,7 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	}
 	return &tools.Plan{
 		Title: title(in), Kind: tools.Execute, Danger: need.Danger, Semantic: semantic(need.Shell),
-		Locations: []tools.Location{{Path: place.Path()}}, GoesOn: in.Background,
+		Locations: []tools.Location{{Path: place.Path()}}, GoesOn: in.Background, Block: in.Interrupt == "block" && !in.Background,
 		Run: func(ctx context.Context) (tools.Result, error) {
 			folder, err := place.Enter(judged)
 			if err != nil {
@@ -171,10 +194,10 @@ func semantic(c shell.Command) string {
 
 func notThere(env *tools.Env, dir string, info fs.FileInfo) error {
 	if info == nil {
-		return tools.Refuse(filetime.ReadError, "enoent", "There is no directory %s to run in (ENOENT). Nothing was run.",
+		return tools.Refuse(filetime.ReadError, "enoent", "Directory not found: %s (ENOENT). The command was not run.",
 			env.Name(dir))
 	}
-	return tools.Refuse(filetime.ReadError, "not_directory", "%s is no directory to run in. Nothing was run.",
+	return tools.Refuse(filetime.ReadError, "not_directory", "%s is not a directory. The command was not run.",
 		env.Name(dir))
 }
 
@@ -211,13 +234,16 @@ func runs(ctx context.Context, env *tools.Env, in input, need tools.Need, dir *s
 		Argv: need.Argv, Dir: dir, Profile: need.Profile, Timeout: timeout,
 		Grace: env.Limits.KillGrace, MaxOutput: maxOutput, Output: news.output,
 	})
+	news.flush()
 	said = append(said, end(env.Call)...)
 	if err != nil {
 		r, err := refused(err)
 		return warned(r, said), err
 	}
-	news.flush()
 	r := warned(answer(title(in), o, timeout), said)
+	if say := hint(need.Shell); say != "" && r.Success {
+		r.Data += "\n" + say
+	}
 	if names := hidden(env, need, o); len(names) > 0 {
 		r.Data += "\nThe sandbox hides files with keys or passwords from every command: " + strings.Join(names, ", ") +
 			". They stay hidden; leave them out of the command."
@@ -275,7 +301,7 @@ func notStarted(err error) tools.Result {
 func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result {
 	r := tools.Result{
 		Value: &value{
-			ExitCode: o.ExitCode, Stdout: clean(o.StdoutGap.Mark(o.Stdout)), Stderr: clean(o.StderrGap.Mark(o.Stderr)), TimedOut: o.TimedOut,
+			ExitCode: o.ExitCode, Stdout: forProgram(o.Stdout, o.StdoutGap), Stderr: forProgram(o.Stderr, o.StderrGap), TimedOut: o.TimedOut,
 			Sandbox: o.Level,
 		},
 		Truncated: o.StdoutGap.Bytes+o.StderrGap.Bytes > 0,
@@ -290,8 +316,8 @@ func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result
 			continue
 		}
 		data.WriteString(s.name + ":\n" + head)
-		if s.gap.Chars > 0 {
-			r.Gaps = append(r.Gaps, tools.Gap{At: data.Len(), Lost: s.gap.Chars})
+		if s.gap.Bytes > 0 {
+			r.Gaps = append(r.Gaps, tools.Gap{At: data.Len(), Lines: s.gap.Lines, Bytes: s.gap.Bytes})
 		}
 		data.WriteString(tail + "\n")
 	}
@@ -303,7 +329,7 @@ func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result
 		if took == 0 || o.Duration < timeout {
 			took = o.Duration
 		}
-		parts = append(parts, fmt.Sprintf("Command timed out after %s", seconds(took)), "[Exit code: -1]")
+		parts = append(parts, timedOut(took, timeout), "[Exit code: -1]")
 	case o.Cancelled:
 		r.Error, r.Reason = filetime.Cancelled, "cancelled"
 		parts = append(parts, "The command was cancelled before its end.", "[Exit code: -1]")
@@ -311,6 +337,9 @@ func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result
 		r.Error = tools.ExitCode(o.ExitCode)
 		if data.Len() == 0 {
 			parts = append(parts, "(no output)")
+		}
+		if why := signalled(o.ExitCode); why != "" {
+			parts = append(parts, why)
 		}
 		parts = append(parts, fmt.Sprintf("[Exit code: %d]", o.ExitCode))
 	default:
@@ -325,6 +354,17 @@ func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result
 	}
 	r.Data = data.String() + strings.Join(parts, "\n")
 	return r
+}
+
+// forProgram is an output as a program is given it: its head and tail, if it is long.
+func forProgram(text string, gap sandbox.Gap) string {
+	if len(text) > maxValue {
+		k := sandbox.NewKept(maxValue)
+		k.Write([]byte(text))
+		less, more := k.Output()
+		text, gap = less, sandbox.Gap{At: more.At, Bytes: more.Bytes + gap.Bytes}
+	}
+	return clean(gap.Mark(text))
 }
 
 // leftovers says what became of processes that a command did not wait for.

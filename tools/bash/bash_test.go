@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -34,7 +35,6 @@ type scripted struct {
 	level   string
 	outcome sandbox.Outcome
 	err     error
-	prints  []string
 	got     sandbox.Command
 }
 
@@ -46,9 +46,6 @@ func (s *scripted) Find(name string, _ sandbox.Surroundings) (string, error) {
 
 func (s *scripted) Start(_ context.Context, c sandbox.Command) (sandbox.Process, error) {
 	s.got = c
-	for _, p := range s.prints {
-		c.Output(sandbox.Stdout, []byte(p))
-	}
 	return over{outcome: s.outcome}, s.err
 }
 
@@ -102,8 +99,8 @@ func TestFindingB3NamedTimeHolds(t *testing.T) {
 
 func TestF119TimedOut(t *testing.T) {
 	for name, tt := range map[string]struct{ stdout, want string }{
-		"F267 nothing": {"", "Command timed out after 2 seconds\n[Exit code: -1]"},
-		"F267 some":    {"half\n", "stdout:\nhalf\nCommand timed out after 2 seconds\n[Exit code: -1]"},
+		"F267 nothing": {"", "Command timed out after 2 seconds and was stopped. If it needs more time (a build, tests), send it again with `timeout_ms` 120000, or run it with `background`.\n[Exit code: -1]"},
+		"F267 some":    {"half\n", "stdout:\nhalf\nCommand timed out after 2 seconds and was stopped. If it needs more time (a build, tests), send it again with `timeout_ms` 120000, or run it with `background`.\n[Exit code: -1]"},
 	} {
 		s := &scripted{outcome: sandbox.Outcome{ExitCode: -1, TimedOut: true, Stdout: tt.stdout, Duration: 3 * time.Second}}
 		r, _ := call(t, s, `{"command":"x","timeout":2}`)
@@ -147,19 +144,28 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A person is told of whole lines, not more often than can be read, and of the rest at the end.
-func TestF279Progress(t *testing.T) {
-	env := toolstest.Workspace(t, &txtar.Archive{})
-	now := time.Unix(0, 0)
-	env.Now = func() time.Time { now = now.Add(20 * time.Millisecond); return now }
-	env.Runner = &scripted{prints: []string{"a\nb", "c\n", "d\n", "\x1b[31mred", "\x1b[0m\n", strings.Repeat("x", 20_000) + "\nend"}}
-	var got []string
-	env.Progress = func(p tools.Progress) { got = append(got, p.Text) }
-	toolstest.Call(t.Context(), New(), env, `{"command":"x"}`)
-	want := []string{"a\n", "bc\nd\n", strings.Repeat("x", newsBytes-4) + "\nend"}
-	if !slices.Equal(got, want) {
-		t.Errorf("%.60q", got)
-	}
+// A person is told of whole lines, at once after a silence and then not more often than can be read, and of the rest at the end. What is
+// printed before a silence does not wait for its end.
+func TestF225_F279Progress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var got []string
+		r := reporter{env: &tools.Env{Progress: func(p tools.Progress) {
+			got = append(got, fmt.Sprintf("%v %s", time.Since(began), p.Text))
+		}}}
+		for _, chunk := range []string{"a\nb", "c\n", "d\n", "\x1b[31mred", "\x1b[0m\n", strings.Repeat("x", 20_000) + "\nend"} {
+			r.output(sandbox.Stdout, []byte(chunk))
+			time.Sleep(15 * time.Millisecond)
+		}
+		time.Sleep(time.Hour)
+		r.output(sandbox.Stdout, []byte(" of it\nlast"))
+		r.flush()
+		time.Sleep(time.Hour)
+		want := []string{"0s a\n", "50ms bc\nd\n", "100ms " + strings.Repeat("x", newsBytes-4) + "\n", "1h0m0.09s end of it\n", "1h0m0.09s last"}
+		if !slices.Equal(got, want) {
+			t.Errorf("%.60q", got)
+		}
+	})
 }
 
 func TestK12Clean(t *testing.T) {
@@ -190,7 +196,7 @@ func TestF113Real(t *testing.T) {
 	r, _ := toolstest.Call(t.Context(), New(), env, `{"command":"seq 1000000; exit 3"}`)
 	v := r.Value.(*value)
 	if r.Error != "EXIT_CODE_3" || !r.Truncated || !strings.HasSuffix(r.Data, "\n1000000\n[Exit code: 3]") ||
-		!strings.Contains(v.Stdout, " bytes left out …]") || len(v.Stdout) > maxOutput+100 {
+		!strings.Contains(v.Stdout, " bytes left out …]") || len(v.Stdout) > maxValue+100 {
 		t.Errorf("%s, %d bytes", r.Error, len(v.Stdout))
 	}
 }
@@ -198,7 +204,7 @@ func TestF113Real(t *testing.T) {
 // What was printed is what stands in the answer and what its gaps count, also beyond what is kept of a stream.
 func TestFindingB4GapsCount(t *testing.T) {
 	env := toolstest.Workspace(t, &txtar.Archive{})
-	command := `yes ä€ | head -n 200000; yes é | head -n 150000 >&2`
+	command := `yes ä€ | head -n 2000000; yes é | head -n 3000000 >&2`
 	p, err := toolstest.Plan(t.Context(), New(), env, json.RawMessage(`{"command":"`+command+`"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -207,12 +213,12 @@ func TestFindingB4GapsCount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chars := int64(utf8.RuneCountInString(r.Data) - len("stdout:\nstderr:\nexit code: 0"))
+	bytes, lines := int64(len(r.Data)-len("stdout:\nstderr:\nexit code: 0")), int64(strings.Count(r.Data, "\n")-2)
 	for _, g := range r.Gaps {
-		chars += g.Lost
+		bytes, lines = bytes+g.Bytes, lines+g.Lines
 	}
-	if want := int64(3*200_000 + 2*150_000); len(r.Gaps) != 2 || chars != want {
-		t.Errorf("%d gaps, %d characters, want %d", len(r.Gaps), chars, want)
+	if wantBytes, want := int64(6*2_000_000+3*3_000_000), int64(5_000_000); len(r.Gaps) != 2 || bytes != wantBytes || lines != want {
+		t.Errorf("%d gaps, %d bytes, want %d, %d lines, want %d", len(r.Gaps), bytes, wantBytes, lines, want)
 	}
 }
 
@@ -506,7 +512,7 @@ func (f *failing) Start(ctx context.Context, c sandbox.Command) (sandbox.Process
 // TestCaseS12ALayerFails: a command that the sandbox there is cannot confine is judged and asked about once more, as one without a
 // sandbox.
 func TestCaseS12ALayerFails(t *testing.T) {
-	const why = "bash runs a command with no sandbox in force: the one that there is failed (namespaces: no space)"
+	const why = "bash runs a command with no sandbox in force; the sandbox that there is failed (namespaces: no space)"
 	allow := run.Answer{Outcome: run.Allowed, Option: run.AllowOnce}
 	for _, c := range []struct {
 		name   string
@@ -533,7 +539,7 @@ func TestCaseS12ALayerFails(t *testing.T) {
 			looks := 0
 			w.Host.BeforeCommand = func(context.Context, run.Command) run.Began {
 				looks++
-				return run.Began{Warnings: []string{"seen each time", fmt.Sprint("seen by look ", looks)}}
+				return run.Began{Warnings: []filetime.Warning{{Path: "/a", Says: "seen each time"}, {Path: "/b", Says: fmt.Sprint("seen by look ", looks)}}}
 			}
 			r := w.Call("bash", `{"command":"make"`+c.args+`}`)
 			var asked []string

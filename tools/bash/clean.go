@@ -3,6 +3,7 @@ package bash
 import (
 	"bytes"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -80,29 +81,56 @@ const (
 
 // reporter passes the output on to whoever looks on, whole lines at a time and no more than can be read.
 type reporter struct {
-	env     *tools.Env
+	env *tools.Env
+
+	mu      sync.Mutex
 	pending []byte
-	last    time.Time
+	timer   *time.Timer // tells what waits; nil while nothing has been told for a while
+	over    bool
 }
 
 func (r *reporter) output(_ sandbox.Stream, chunk []byte) {
 	if r.env.Progress == nil {
 		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.pending = append(r.pending, chunk...)
 	if over := len(r.pending) - newsBytes; over > 0 {
 		r.pending = append(r.pending[:0], r.pending[over:]...)
 	}
-	if now := r.env.Now(); now.Sub(r.last) >= newsEvery {
-		if end := bytes.LastIndexByte(r.pending, '\n') + 1; end > 0 {
-			r.last = now
-			r.send(end)
-		}
+	if r.timer == nil {
+		r.lines()
 	}
 }
 
-func (r *reporter) flush() { r.send(len(r.pending)) }
+// lines tells the whole lines that wait, and again after a while as long as there are any. r.mu is held.
+func (r *reporter) lines() {
+	r.timer = nil
+	end := bytes.LastIndexByte(r.pending, '\n') + 1
+	if end == 0 || r.over {
+		return
+	}
+	r.send(end)
+	r.timer = time.AfterFunc(newsEvery, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.lines()
+	})
+}
 
+// flush tells what is left; nothing is told after it.
+func (r *reporter) flush() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+	r.over = true
+	r.send(len(r.pending))
+}
+
+// send tells the first n bytes of what waits. r.mu is held.
 func (r *reporter) send(n int) {
 	if text := clean(string(r.pending[:n])); text != "" {
 		r.env.Progress(tools.Progress{Text: text})

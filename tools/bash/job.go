@@ -21,12 +21,12 @@ var outputDescription string
 var killDescription string
 
 type outputInput struct {
-	JobID  string `json:"job_id" desc:"As bash gave it." minlen:"1" alias:"jobId,id" nocoerce:"true"`
+	JobID  string `json:"job_id" desc:"As bash gave it." minlen:"1" alias:"id,bash_id,shell_id,task_id"`
 	WaitMS int    `json:"wait_ms,omitempty" desc:"Wait so long for its end." default:"0" min:"0" max:"600000" alias:"waitMs"`
 }
 
 type killInput struct {
-	JobID string `json:"job_id" desc:"As bash gave it." minlen:"1" alias:"jobId,id" nocoerce:"true"`
+	JobID string `json:"job_id" desc:"As bash gave it." minlen:"1" alias:"id,bash_id,shell_id,task_id"`
 }
 
 type started struct {
@@ -47,11 +47,12 @@ type jobValue struct {
 func NewJobOutput() tools.Tool {
 	return tools.Define(tools.Definition[outputInput]{
 		Spec: tools.Spec{
-			Name: tools.JobOutput, Kind: tools.Read, Category: "shell", Description: strings.TrimSpace(outputDescription),
-			Danger: tools.Safe, Class: tools.ClassRead, Together: tools.WithReads, NotDestructive: true, Source: "builtin", NoTimeout: true,
+			Name: tools.JobOutput, Aliases: []string{"BashOutput", "TaskOutput"}, Kind: tools.Read, Category: "shell", Description: strings.TrimSpace(outputDescription),
+			Danger: tools.Safe, Class: tools.ClassRead, Together: tools.WithReads, NotDestructive: true, Source: "builtin", Deferred: true, NoTimeout: true,
 		},
-		Title: func(in outputInput) string { return "Output of " + in.JobID },
-		Needs: tools.Always[outputInput](tools.Need{Act: tools.Nothing}),
+		Title:   func(in outputInput) string { return "Output of " + in.JobID },
+		Subject: func(in outputInput) string { return in.JobID },
+		Needs:   tools.Always[outputInput](tools.Need{Act: tools.Nothing}),
 		Plan: func(_ context.Context, env *tools.Env, in outputInput) (*tools.Plan, error) {
 			return jobPlan(env, tools.Read, tools.Safe, func(ctx context.Context) (jobs.Look, error) {
 				return env.Jobs.Look(ctx, in.JobID, time.Duration(in.WaitMS)*time.Millisecond)
@@ -64,11 +65,12 @@ func NewJobOutput() tools.Tool {
 func NewJobKill() tools.Tool {
 	return tools.Define(tools.Definition[killInput]{
 		Spec: tools.Spec{
-			Name: tools.JobKill, Kind: tools.Execute, Category: "shell", Description: strings.TrimSpace(killDescription),
-			Danger: tools.Moderate, Class: tools.ClassExecute, Together: tools.Alone, Source: "builtin", NoTimeout: true,
+			Name: tools.JobKill, Aliases: []string{"KillShell", "KillBash", "TaskStop"}, Kind: tools.Execute, Category: "shell", Description: strings.TrimSpace(killDescription),
+			Danger: tools.Moderate, Class: tools.ClassExecute, Together: tools.Alone, Source: "builtin", Deferred: true, NoTimeout: true,
 		},
-		Title: func(in killInput) string { return "End " + in.JobID },
-		Needs: tools.Always[killInput](tools.Need{Act: tools.Nothing}),
+		Title:   func(in killInput) string { return "End " + in.JobID },
+		Subject: func(in killInput) string { return in.JobID },
+		Needs:   tools.Always[killInput](tools.Need{Act: tools.Nothing}),
 		Plan: func(_ context.Context, env *tools.Env, in killInput) (*tools.Plan, error) {
 			return jobPlan(env, tools.Execute, tools.Moderate, func(ctx context.Context) (jobs.Look, error) {
 				return env.Jobs.Kill(ctx, in.JobID)
@@ -84,7 +86,7 @@ func jobPlan(env *tools.Env, kind tools.Kind, danger tools.Danger, look func(con
 	return &tools.Plan{Kind: kind, Danger: danger, Run: func(ctx context.Context) (tools.Result, error) {
 		l, err := look(ctx)
 		if errors.Is(err, jobs.ErrUnknown) {
-			return tools.Fail(tools.InvalidArgs, "unknown_job", "There is no such job in this session. Use the id that bash gave when it started the command; "+
+			return tools.Fail(tools.InvalidArgs, "unknown_job", "Job not found in this session. Use the id that bash gave when it started the command; "+
 				"if that is it, the job ended long ago."), nil
 		}
 		if err != nil {
@@ -139,15 +141,15 @@ func goesOn(ctx context.Context, env *tools.Env, in input, need tools.Need, dir 
 
 // looked words what a look at a job has shown.
 func looked(l jobs.Look) tools.Result {
-	v := &jobValue{JobID: l.ID, Running: l.Running, Output: clean(l.Gap.Mark(l.Text))}
+	v := &jobValue{JobID: l.ID, Running: l.Running, Output: forProgram(l.Text, l.Gap)}
 	r := tools.Result{Success: true, Value: v, Truncated: l.Gap.Bytes > 0}
 	head, tail := clean(l.Text[:l.Gap.At]), strings.TrimRight(clean(l.Text[l.Gap.At:]), "\n")
 	if strings.TrimSpace(head+tail) == "" {
 		r.Data = "(no new output)"
 	} else {
 		r.Data = "output:\n" + head
-		if l.Gap.Chars > 0 {
-			r.Gaps = []tools.Gap{{At: len(r.Data), Lost: l.Gap.Chars}}
+		if l.Gap.Bytes > 0 {
+			r.Gaps = []tools.Gap{{At: len(r.Data), Lines: l.Gap.Lines, Bytes: l.Gap.Bytes}}
 		}
 		r.Data += tail
 	}

@@ -54,6 +54,14 @@ func operands(env *tools.Env, dir sandbox.Place, reads []shell.Read) (needs []to
 	return needs, ""
 }
 
+// keysNamed is a file or folder that holds keys or passwords and that a command names, whatever it does with it; "" where there is none.
+func keysNamed(env *tools.Env, named []string) string {
+	if i := slices.IndexFunc(named, env.Paths.HoldsKeys); i >= 0 {
+		return named[i]
+	}
+	return ""
+}
+
 // maxTracked is how many files of keys that git tracks are named in a question.
 const maxTracked = 8
 

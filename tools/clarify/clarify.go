@@ -18,15 +18,15 @@ import (
 var description string
 
 type option struct {
-	ID    string `json:"id" desc:"What is answered then." minlen:"1" nocoerce:"true"`
-	Label string `json:"label" desc:"What the user reads." minlen:"1" nocoerce:"true"`
+	ID    string `json:"id" desc:"What is answered then." minlen:"1"`
+	Label string `json:"label" desc:"What the user reads." minlen:"1"`
 }
 
 type input struct {
-	Question string   `json:"question" desc:"The question, a whole sentence." minlen:"1" alias:"prompt,message" nocoerce:"true"`
-	Options  []option `json:"options,omitempty" desc:"The user may still answer freely."`
-	Default  string   `json:"default_answer,omitempty" desc:"Holds if none comes in time." alias:"defaultAnswer" nocoerce:"true"`
-	Timeout  int      `json:"timeout_ms,omitempty" desc:"How long to wait; the turn if absent." min:"0" max:"86400000" alias:"timeoutMs"`
+	Question string   `json:"question" desc:"A whole sentence." minlen:"1" alias:"prompt,message"`
+	Options  []option `json:"options,omitempty" desc:"The user may answer freely too."`
+	Default  string   `json:"default_answer,omitempty" desc:"Holds if none comes in time." alias:"defaultAnswer"`
+	Timeout  int      `json:"timeout_ms,omitempty" desc:"How long to wait." min:"0" max:"86400000" alias:"timeoutMs"`
 }
 
 type value struct {
@@ -38,13 +38,14 @@ type value struct {
 func New() tools.Tool {
 	return tools.Define(tools.Definition[input]{
 		Spec: tools.Spec{
-			Name: "clarify", Aliases: []string{"ask_user"}, Kind: tools.Think, Category: "dialog",
+			Name: "clarify", Aliases: []string{"ask_user", "AskUserQuestion", "ask_followup_question", "request_user_input"}, Kind: tools.Think, Category: "dialog",
 			Description: strings.TrimSpace(description), Danger: tools.Safe, Class: tools.ClassExecute,
 			Together: tools.Alone, NotDestructive: true, Source: "builtin", NoTimeout: true,
 		},
-		Title: func(in input) string { return "Ask: " + line(in.Question) },
-		Needs: tools.Always[input](tools.Need{Act: tools.Nothing}),
-		Plan:  plan,
+		Title:   func(in input) string { return "Ask: " + line(in.Question) },
+		Subject: func(in input) string { return in.Question },
+		Needs:   tools.Always[input](tools.Need{Act: tools.Nothing}),
+		Plan:    plan,
 	})
 }
 
@@ -79,7 +80,7 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 
 func unsupported() error {
 	return tools.Refuse(tools.Unsupported, "no_client",
-		"The user cannot be asked here: the editor does not take questions. Decide by yourself and say what you took for granted.")
+		"The user cannot be asked here: the editor does not take questions. Decide yourself and say what you assumed.")
 }
 
 func run(ctx context.Context, env *tools.Env, in input) (tools.Result, error) {
@@ -103,7 +104,7 @@ func run(ctx context.Context, env *tools.Env, in input) (tools.Result, error) {
 		why = fmt.Sprintf("The user did not answer within %v.", q.Timeout)
 	}
 	return tools.Fail(tools.ClarifyTimeout, "no_answer",
-		"%s Decide by yourself and say what you took for granted, or end the turn with the question.", why), nil
+		"%s Decide yourself and say what you assumed, or end the turn with the question.", why), nil
 }
 
 func answered(in input, answer, source string) tools.Result {

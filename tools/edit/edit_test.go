@@ -145,7 +145,7 @@ func TestFindingC8Region(t *testing.T) {
 	if r := call("HERE", "THERE"); !strings.Contains(r.Data, "9THERE0") || !strings.Contains(r.Data, "[line cut: characters 1198") {
 		t.Errorf("%.4000s", r.Data)
 	}
-	if r := call("three", strings.Repeat("many lines of a text\n", 5000)); !strings.HasSuffix(r.Data, "4924 lines more") {
+	if r := call("three", strings.Repeat("many lines of a text\n", 5000)); !strings.HasSuffix(r.Data, "   5 | many lines of a text\n     …\n5004 | many lines of a text\n5005 | ") {
 		t.Errorf("%.4000s", r.Data)
 	}
 }

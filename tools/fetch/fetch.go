@@ -50,13 +50,25 @@ func New(client web.Client) tools.Tool {
 		Spec: tools.Spec{
 			Name: "fetch", Aliases: []string{"WebFetch", "web_fetch"}, Kind: tools.Fetch, Category: "web",
 			Description: strings.TrimSpace(description), Danger: tools.Moderate, Class: tools.ClassNetwork,
-			Together: tools.WithReads, NotDestructive: true, Source: "builtin", Pages: true, NoTimeout: true,
+			Together: tools.WithReads, NotDestructive: true, Source: "builtin", Deferred: true, Pages: true, NoTimeout: true, Idempotent: true,
 		},
 		Title: func(in input) string {
 			if u, err := web.Parse(in.URL); err == nil {
 				return "Fetch " + u.String()
 			}
 			return "Fetch " + in.URL
+		},
+		Subject: func(in input) string {
+			if u, err := web.Parse(in.URL); err == nil {
+				return u.String()
+			}
+			return in.URL
+		},
+		Outcome: func(r *tools.Result) string {
+			if v, ok := r.Value.(*value); ok {
+				return fmt.Sprintf("status %d", v.Status)
+			}
+			return ""
 		},
 		Needs: func(_ *tools.Env, in input) ([]tools.Need, error) { return f.needs(in.URL) },
 		Plan:  f.plan,
@@ -161,7 +173,7 @@ func result(ctx context.Context, env *tools.Env, in input, u *url.URL, answer *w
 		kind, _, _ = mime.ParseMediaType(http.DetectContentType(body))
 	}
 	if !textual(kind) && !utf8.Valid(body) {
-		return tools.Result{}, tools.Refuse(filetime.BinaryFile, "binary", "%s is no text but %s (%d bytes).", u, show.Visible(kind, false), len(body))
+		return tools.Result{}, tools.Refuse(filetime.BinaryFile, "binary", "%s is not text: its type is %s (%d bytes).", u, show.Visible(kind, false), len(body))
 	}
 	text := strings.ToValidUTF8(string(body), "\uFFFD")
 	if kind == "text/html" || kind == "application/xhtml+xml" {
@@ -188,6 +200,7 @@ func result(ctx context.Context, env *tools.Env, in input, u *url.URL, answer *w
 	r.Summary = fmt.Sprintf("Fetched %s (%d bytes)", u, len(body))
 	r.Data = web.Block(fmt.Sprintf("url=%q status=\"%d\" type=%q", u.String(), answer.Status, show.Visible(kind, false)), text) + note
 	if answer.Status >= 400 {
+		r.Retryable = answer.Passing()
 		r.Success, r.Error, r.Reason = false, filetime.ReadError, fmt.Sprintf("http_%d", answer.Status)
 		r.Data = fmt.Sprintf("%s answers with the status %d.\n%s", u, answer.Status, r.Data)
 	}

@@ -326,3 +326,30 @@ func TestHTTPS(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestF222BusyServer: a server that is busy, or breaks the connection off, is asked again; one that says no is not.
+func TestF222BusyServer(t *testing.T) {
+	asked := 0
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		switch {
+		case r.URL.Path == "/gone":
+			http.Error(w, "gone", http.StatusNotFound)
+		case asked == 1:
+			http.Error(w, "busy", http.StatusServiceUnavailable)
+		case asked == 2:
+			panic(http.ErrAbortHandler)
+		default:
+			fmt.Fprint(w, "at last")
+		}
+	})
+	w := world(t, web.Client{Judge: anywhere}, run.Allowed)
+	w.Host.Retry = run.Retry{Attempts: 3, Backoff: time.Millisecond}
+	if r := w.Call("fetch", get(s.URL)); !r.Success || !strings.Contains(r.Data, "at last") || r.Meta.Attempts != 3 {
+		t.Errorf("%d attempts: %s", r.Meta.Attempts, r.Data)
+	}
+	asked = 0
+	if r := w.Call("fetch", get(s.URL+"/gone")); r.Success || asked != 1 || r.Meta.Attempts != 0 {
+		t.Errorf("asked %d times: %s", asked, r.Data)
+	}
+}

@@ -132,13 +132,15 @@ func (p *Policy) Judge(c Call) Decision {
 	}
 	var worst Decision
 	var asked []tools.Need
+	var act tools.Act // of the worst
 	for i, n := range needs {
 		d := p.judge(c, honest(c.Tool, n))
 		if d.Verdict == Ask {
 			asked = append(asked, n)
 		}
-		if i == 0 || d.Verdict < worst.Verdict || d.Verdict == worst.Verdict && d.Once && !worst.Once {
-			worst = d
+		more := d.Once && !worst.Once || d.Once == worst.Once && n.Act > act && n.Act.Writes() && act.Writes()
+		if i == 0 || d.Verdict < worst.Verdict || d.Verdict == worst.Verdict && more {
+			worst, act = d, n.Act
 		}
 	}
 	worst.Reason = name + " " + worst.Reason
@@ -246,6 +248,9 @@ func parts(n tools.Need) [][]string {
 // Drops says at which stage a tool is left out of what a model is offered, since every call of it is denied: "mode" or "deny",
 // and the reason; "" is offered.
 func (p *Policy) Drops(s tools.Spec) (stage, reason string) {
+	if s.Unlisted {
+		return "pool", "it is there for models that know its name, and not offered"
+	}
 	for _, r := range p.rules[Deny] {
 		if len(r.Params) == 0 && r.about(s) {
 			return "deny", "is refused by " + r.name()
@@ -275,8 +280,7 @@ type operation struct {
 }
 
 // of finds the column of the table.
-func (r ModeRow) of(t tools.Tool, n tools.Need) operation {
-	var op operation
+func (r ModeRow) of(t tools.Tool, n tools.Need) (op operation) {
 	switch n.Act {
 	case tools.Nothing, tools.Reads:
 		op = operation{what: "only looks", verdict: r.Look}
@@ -285,7 +289,7 @@ func (r ModeRow) of(t tools.Tool, n tools.Need) operation {
 	case tools.Edits:
 		op = operation{what: "changes a file", verdict: r.Edit}
 	case tools.Replaces:
-		op = operation{what: replacing(t.Spec().Kind), verdict: r.Overwrite}
+		op = operation{what: replacing(cmp.Or(n.Does, t.Spec().Kind)), verdict: r.Overwrite}
 	case tools.Runs:
 		op = operation{what: "runs a command", verdict: r.Command}
 		if n.Shell.ReadOnly && n.Shell.Forbidden == "" {
@@ -300,16 +304,20 @@ func (r ModeRow) of(t tools.Tool, n tools.Need) operation {
 		op.what, op.verdict, op.each = what, min(op.verdict, v), true
 	}
 	if n.Danger == tools.Dangerous || t.Spec().Danger == tools.Dangerous {
-		what := op.what + ", and it is dangerous"
+		each(op.what, r.Dangerous)
+		risk := ", and it is dangerous" // also where it is asked about for more than that
 		if n.Shell.Risk != "" {
-			what += ": " + show.Visible(n.Shell.Risk, false)
+			risk += ": " + show.Visible(n.Shell.Risk, false)
 		}
-		each(what, r.Dangerous)
+		defer func() { op.what += risk }()
 	}
 	if n.Secret {
 		each(op.what+", and the request contains a secret: text of a file that holds keys or passwords", r.Secret)
 	}
 	if n.Act == tools.Runs {
+		if n.Keys != "" {
+			each("runs a command that names a file which holds keys or passwords ("+show.Visible(n.Keys, false)+")", r.Secret)
+		}
 		if !n.Confined {
 			if op.verdict > Deny {
 				op.layer = LayerSandbox

@@ -88,6 +88,8 @@ func TestF167_F205_F207_F212_F214TableOfModes(t *testing.T) {
 		{tools.Execute, tools.Need{Act: tools.Runs, Confined: true, Danger: tools.Dangerous}, "ask", "ask", "ask", "deny", "queue", "x runs a command, and it is dangerous"},
 		{tools.Execute, tools.Need{Act: tools.Runs, Confined: true, Danger: tools.Dangerous, Shell: shellparse.Command{Risk: "rm -rf a\n"}}, "ask", "ask", "ask", "deny", "queue", "x runs a command, and it is dangerous: rm -rf a\\u{a}"},
 		{tools.Execute, tools.Need{Act: tools.Runs, Confined: true, Shell: shellparse.Command{ReadOnly: true, Forbidden: "no"}}, "deny", "deny", "deny", "deny", "deny", ""},
+		{tools.Execute, tools.Need{Act: tools.Runs, Danger: tools.Dangerous, Shell: shellparse.Command{Risk: "rm -rf a"}}, "ask", "ask", "ask", "deny", "deny", "x runs a command with no sandbox in force, and it is dangerous: rm -rf a"},
+		{tools.Execute, tools.Need{Act: tools.Runs, Confined: true, Keys: "/etc/shadow"}, "ask", "ask", "ask", "deny", "queue", "x runs a command that names a file which holds keys or passwords (/etc/shadow)"},
 		{tools.Delete, tools.Need{Act: tools.Replaces, Danger: tools.Dangerous}, "ask", "ask", "ask", "deny", "queue", "x deletes a file, and it is dangerous"},
 		{tools.Move, tools.Need{Act: tools.Replaces}, "ask", "ask", "allow", "deny", "queue", "x moves a file"},
 		{tools.Fetch, tools.Need{Act: tools.Reaches}, "ask", "ask", "ask", "deny", "ask", "x reaches out to the network"},

@@ -105,7 +105,8 @@ func (r Rule) String() string {
 // scriptNames are the files of Rule.Scripts, without the hash.
 func scriptNames(scripts string) string { return scripts[:max(0, strings.LastIndexByte(scripts, ' '))] }
 
-func (r Rule) name() string { return cmp.Or(r.Source, "a rule") }
+// name is the rule in a sentence: where it is written, and its id.
+func (r *rule) name() string { return cmp.Or(r.Source, "a rule") + " (" + r.id + ")" }
 
 // commandParam is the name of the parameter that is a command line, in every tool that has one.
 const commandParam = "command"
@@ -171,6 +172,9 @@ func (r *rule) covers(c Call, n tools.Need, argv []string) match {
 // fits compares one parameter.
 func (r *rule) fits(c Call, n tools.Need, argv []string, param, pattern string) match {
 	name, known := c.Tool.Schema().Param(param)
+	if !known && n.Written != "" && param == n.Arg { // a path within another parameter
+		name, known = param, true
+	}
 	if !known {
 		if r.Effect == Allow || strings.Contains(r.Tool, "*") {
 			return no
@@ -178,6 +182,9 @@ func (r *rule) fits(c Call, n tools.Need, argv []string, param, pattern string) 
 		return yes // a prohibition with a mistake in it forbids more, not less
 	}
 	written, there := c.text(name)
+	if n.Written != "" && name == n.Arg {
+		written, there = n.Written, true
+	}
 	switch {
 	case name == commandParam && n.Act == tools.Runs:
 		return r.fitsCommand(n, argv)
@@ -425,8 +432,8 @@ func quoted(argv []string) string {
 }
 
 // derive makes the rules that answer the question about needs for good, none of which covers more than a person can see in it:
-// for a command its exact words, its folder, its sandbox profile and the scripts that it runs as they are; for a file the same act of the same tool in its folder; for
-// a host the same scheme and host. edits are the files where all needs are edits of files.
+// for a command its exact words, its folder, its sandbox profile and the scripts that it runs as they are; for files the same acts of the same
+// tool in their common folder; for a host the same scheme and host. edits are the files where all needs are edits of files.
 func derive(c Call, asked []tools.Need) (allows, denies *Rule, edits []string) {
 	for _, n := range asked {
 		if n.Act != tools.Creates && n.Act != tools.Edits || n.Place == (sandbox.Place{}) {
@@ -435,10 +442,16 @@ func derive(c Call, asked []tools.Need) (allows, denies *Rule, edits []string) {
 		}
 		edits = append(edits, n.Place.Path())
 	}
+	spec := c.Tool.Spec()
+	if within, these, most := folderOf(asked); within != "" {
+		arg := asked[0].Arg
+		return &Rule{Effect: Allow, Tool: spec.Name, Params: map[string]string{arg: within}, Most: most},
+			&Rule{Effect: Deny, Tool: spec.Name, Params: map[string]string{arg: these}}, edits
+	}
 	if len(asked) != 1 {
 		return nil, nil, edits
 	}
-	n, spec := asked[0], c.Tool.Spec()
+	n := asked[0]
 	pair := func(allow, deny map[string]string, most tools.Act, profile string) (*Rule, *Rule, []string) {
 		return &Rule{Effect: Allow, Tool: spec.Name, Params: allow, Most: most, Profile: profile, Scripts: n.Scripts},
 			&Rule{Effect: Deny, Tool: spec.Name, Params: deny}, edits
@@ -447,13 +460,10 @@ func derive(c Call, asked []tools.Need) (allows, denies *Rule, edits []string) {
 	case n.Act == tools.Runs && n.Shell.Literal && len(n.Shell.Calls) == 1 && n.Arg != "":
 		argv, at := quoted(n.Shell.Calls[0]), literal(n.Place.Path())
 		return pair(map[string]string{commandParam: argv, n.Arg: at}, map[string]string{commandParam: argv}, 0, n.Profile.String())
-	case n.Act.Writes() && n.Arg != "" && n.Place != sandbox.Place{}:
-		folder, _ := n.Place.Parent()
-		within := literal(folder.Path()) + "/**"
-		if folder.Rel() == "." { // every file of the workspace would be too much
-			within = literal(folder.Path()) + "/*"
-		}
-		return pair(map[string]string{n.Arg: within}, map[string]string{n.Arg: literal(n.Place.Path())}, n.Act, "")
+	case n.Act == tools.Reaches && strings.HasPrefix(spec.Source, "mcp:"): // all calls of the tool
+		return pair(nil, nil, 0, "")
+	case n.Act == tools.Runs && strings.HasPrefix(spec.Source, "plugin:"):
+		return pair(nil, nil, 0, n.Profile.String())
 	case n.Act == tools.Reaches && n.Host != "":
 		if u, ok := c.text("url"); ok {
 			if scheme, _, ok := strings.Cut(u, "://"); ok {
@@ -463,6 +473,46 @@ func derive(c Call, asked []tools.Need) (allows, denies *Rule, edits []string) {
 		}
 	}
 	return nil, nil, edits
+}
+
+// folderOf makes patterns of needs that all write files which one parameter names: of the folder that they have in common, and of the
+// files alone. most is the greatest act. There are none where every file of the workspace would be covered.
+func folderOf(needs []tools.Need) (within, these string, most tools.Act) {
+	var folder sandbox.Place
+	for i, n := range needs {
+		if !n.Act.Writes() || n.Arg == "" || n.Arg != needs[0].Arg || n.Place == (sandbox.Place{}) {
+			return "", "", 0
+		}
+		if most = max(most, n.Act); i == 0 {
+			folder, _ = n.Place.Parent()
+		}
+		for !folder.Holds(n.Place) {
+			if folder.Rel() == "." {
+				return "", "", 0
+			}
+			folder, _ = folder.Parent()
+		}
+	}
+	if len(needs) == 0 {
+		return "", "", 0
+	}
+	at, all := literal(folder.Path())+"/", "**"
+	var names []string
+	for _, n := range needs {
+		name, err := filepath.Rel(folder.Path(), n.Place.Path())
+		if err != nil {
+			return "", "", 0
+		}
+		if names = append(names, literal(filepath.ToSlash(name))); folder.Rel() == "." {
+			if all = "*"; strings.Contains(name, "/") {
+				return "", "", 0
+			}
+		}
+	}
+	if len(names) == 1 {
+		return at + all, at + names[0], most
+	}
+	return at + all, at + "{" + strings.Join(names, ",") + "}", most
 }
 
 // Exact are the rules of the answers to a question about all of a call, whatever the mode says; nil where there are none: where each
@@ -504,7 +554,7 @@ func Wide(c Call) *Rule {
 
 // literal is a glob that fits a text alone.
 func literal(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`).Replace(s)
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`, ",", `\,`).Replace(s)
 }
 
 // In is the rule with its paths relative to a folder that they lie in, as a person reads and keeps it.

@@ -24,8 +24,8 @@ var description string
 const counted = 10_000
 
 type input struct {
-	Pattern string `json:"pattern" desc:"For example **/*.go." minlen:"1" alias:"glob" nocoerce:"true"`
-	Path    string `json:"path" desc:"The directory." default:"." alias:"directory,dir,folder" nocoerce:"true"`
+	Pattern string `json:"pattern" desc:"Such as src/**/*.{ts,tsx}." minlen:"1" alias:"glob" nocoerce:"true"`
+	Path    string `json:"path" desc:"The directory." default:"." alias:"directory,dir,folder,dir_path" nocoerce:"true"`
 	Limit   int    `json:"limit" desc:"Files at most." default:"200" min:"1"`
 }
 
@@ -33,6 +33,14 @@ type value struct {
 	Files     []string `json:"files"`
 	Total     int      `json:"total"`
 	Truncated bool     `json:"truncated"`
+}
+
+// outcome is how many files were found.
+func outcome(r *tools.Result) string {
+	if v, ok := r.Value.(*value); ok {
+		return tools.Count(v.Total, "file")
+	}
+	return ""
 }
 
 // New makes the tool.
@@ -43,9 +51,11 @@ func New() tools.Tool {
 			Description: strings.TrimSpace(description), Danger: tools.Safe, Class: tools.ClassRead,
 			Together: tools.WithReads, NotDestructive: true, Source: "builtin", Pages: true,
 		},
-		Title: func(in input) string { return "Find " + in.Pattern },
-		Needs: func(env *tools.Env, in input) ([]tools.Need, error) { return tools.ToRead(env, in.place()) },
-		Plan:  plan,
+		Title:   func(in input) string { return "Find " + in.Pattern },
+		Subject: func(in input) string { return in.Pattern },
+		Outcome: outcome,
+		Needs:   func(env *tools.Env, in input) ([]tools.Need, error) { return tools.ToRead(env, in.place()) },
+		Plan:    plan,
 	})
 }
 
@@ -89,7 +99,7 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, fit
 	v := &value{Files: []string{}}
 	var names []string
 	room := env.Limits.MaxToolOutputChars
-	_, err = dir.Walk(ctx, 0, func(e tree.Entry) error {
+	_, err = env.Indexes.Walk(ctx, dir, 0, func(e tree.Entry) error {
 		if e.Type.IsDir() || !fits(e.Path) {
 			return nil
 		}

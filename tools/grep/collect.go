@@ -1,11 +1,12 @@
 package grep
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
+	"strconv"
 	"unicode/utf8"
 
 	"tandem/filetime"
@@ -20,7 +21,7 @@ const maxLine = 500
 type hit struct {
 	path  string
 	n     int
-	lines []line // in their order; the match is the first of those that match
+	lines []line // in their order, a part of those of the file; the match is the first of those that match
 }
 
 func (h hit) match() line {
@@ -37,23 +38,16 @@ type collector struct {
 	q       *query
 	buffers []buffer
 	hits    []hit
+	// room is how many bytes the answer may have, 0 for any number; size is less than what those of the hits take.
+	room, size int
 	// results counts the results, matches the lines that match, fileN the files.
 	results, matches, fileN int
 	stopped                 bool
-
-	path    string
-	begun   bool
-	pending []line
-	last    *hit
-	end     int
 }
 
-func newCollector(q *query) *collector { return &collector{q: q} }
-
-func (c *collector) start(path string) bool {
+func (c *collector) take(path string, f found) bool {
 	c.flush(path)
-	c.path, c.begun, c.pending, c.last, c.end = path, false, nil, nil, 0
-	return !c.stopped
+	return !c.stopped && c.play(path, f)
 }
 
 // flush lets in the buffers that come before path, all that are left where it is empty.
@@ -61,122 +55,89 @@ func (c *collector) flush(path string) {
 	for len(c.buffers) > 0 && (path == "" || compare(c.buffers[0].path, path) < 0) {
 		b := c.buffers[0]
 		c.buffers = c.buffers[1:]
-		b.found.play(b.path, c)
+		c.play(b.path, b.found)
 	}
 }
 
-func (c *collector) line(l line) bool {
-	l = shorten(l)
-	after := c.last != nil && l.n <= c.end+c.q.after
+// play adds what was found in a file or a buffer.
+func (c *collector) play(path string, f found) bool {
 	switch {
-	case !l.match && after:
-		c.last.lines = append(c.last.lines, l)
-	case !l.match:
-		c.pending = append(c.pending, l)
-	case l.more && c.last != nil:
-		c.last.lines = append(c.last.lines, l)
-		c.end = l.n
+	case f.hits == 0:
+		return true
+	case c.q.OutputMode != content:
+		c.matches += f.hits
+		c.add(hit{path: path, n: f.hits})
+	case c.q.crammed.Load():
+		c.matches += f.hits
+		c.results += f.hits
 	default:
-		c.matches++
-		if c.q.OutputMode == content {
-			c.add(hit{path: c.path, lines: append(c.pending, l)})
-		} else if c.begin() {
-			c.add(hit{path: c.path, n: 1})
-		} else if c.last != nil {
-			c.last.n++
-		}
-		c.begin()
-		c.pending, c.end = nil, l.n
+		c.lines(path, f.lines)
 	}
-	return !c.stopped
-}
-
-func (c *collector) begin() bool {
-	if c.begun {
-		return false
-	}
-	c.begun = true
 	c.fileN++
-	return true
+	c.stopped = c.results >= c.q.enough()
+	return !c.stopped
 }
 
-func (c *collector) total(n int) bool {
-	c.matches += n
-	if c.begin() {
-		c.add(hit{path: c.path, n: n})
+// lines adds the matches of a file. To each belong the lines before it that are none of the last one's, those that go on with it, and some
+// after it.
+func (c *collector) lines(path string, all []line) {
+	for from := 0; from < len(all) && c.results < c.q.enough(); {
+		to := from
+		for to < len(all) && !all[to].match {
+			to++
+		}
+		if to == len(all) {
+			return
+		}
+		for last := all[to].n; ; {
+			if to++; to == len(all) || all[to].match && !all[to].more || !all[to].match && all[to].n > last+c.q.after {
+				break
+			}
+			if all[to].match {
+				last = all[to].n
+			}
+		}
+		c.matches++
+		c.add(hit{path: path, lines: all[from:to]})
+		from = to
 	}
-	return !c.stopped
 }
 
 func (c *collector) add(h hit) {
 	c.results++
-	c.last = &hit{}
-	if c.results > c.q.Offset && len(c.hits) < c.q.HeadLimit {
-		c.hits = append(c.hits, h)
-		c.last = &c.hits[len(c.hits)-1]
-	}
-	c.stopped = c.results >= c.q.enough()
-}
-
-// shorten cuts a long line to what stands around the match.
-func shorten(l line) line {
-	if len(l.text) <= maxLine {
-		return l
-	}
-	from := max(0, min(l.at-maxLine/4, len(l.text)-maxLine))
-	to := min(len(l.text), from+maxLine)
-	for from > 0 && !utf8.RuneStart(l.text[from]) {
-		from--
-	}
-	for to < len(l.text) && !utf8.RuneStart(l.text[to]) {
-		to++
-	}
-	text := l.text[from:to]
-	if from > 0 {
-		text = "…" + text
-	}
-	if to < len(l.text) {
-		text += "…"
-	}
-	l.text, l.cut = text, true
-	return l
-}
-
-// recorder keeps what is found in a buffer until its turn comes.
-type recorder struct {
-	most  int
-	lines []line
-	n     int
-}
-
-func (r *recorder) start(string) bool { return true }
-
-func (r *recorder) line(l line) bool {
-	r.lines = append(r.lines, l)
-	if l.match && !l.more {
-		r.n++
-	}
-	return r.n < r.most
-}
-
-func (r *recorder) total(n int) bool {
-	r.n = n
-	return true
-}
-
-func (r *recorder) play(path string, to *collector) {
-	if r.n == 0 {
+	if c.results <= c.q.Offset || len(c.hits) == c.q.HeadLimit || c.q.crammed.Load() {
 		return
 	}
-	to.path, to.begun, to.pending, to.last, to.end = path, false, nil, nil, 0
-	for _, l := range r.lines {
-		if !to.line(l) {
-			return
-		}
+	c.hits = append(c.hits, h)
+	c.size += len(h.path)
+	for _, l := range h.lines {
+		c.size += len(l.text)
 	}
-	if len(r.lines) == 0 {
-		to.total(r.n)
+	if c.room > 0 && c.size > c.room {
+		c.q.crammed.Store(true)
 	}
+}
+
+// shorten adds to b a text, cut to what stands around the match at a place of it where it is long.
+func shorten(b, text []byte, at int) (_ []byte, cut bool) {
+	if len(text) <= maxLine {
+		return append(b, text...), false
+	}
+	from := max(0, min(at-maxLine/4, len(text)-maxLine))
+	to := min(len(text), from+maxLine)
+	for from > 0 && !utf8.RuneStart(text[from]) {
+		from--
+	}
+	for to < len(text) && !utf8.RuneStart(text[to]) {
+		to++
+	}
+	if from > 0 {
+		b = append(b, "…"...)
+	}
+	if b = append(b, text[from:to]...); to < len(text) {
+		b = append(b, "…"...)
+	}
+	return b, true
 }
 
 type value struct {
@@ -202,16 +163,16 @@ type countValue struct {
 func (c *collector) result(env *tools.Env, q *query) tools.Result {
 	v := &value{}
 	r := tools.Result{Success: true, Value: v}
-	body := body{c: c, env: env}
+	body := body{q: q, env: env}
 	shown := 0
 	for i, h := range c.hits {
-		was := body.Len()
+		was := len(body.text)
 		body.add(q.Offset+i+1, h)
-		if room := env.Limits.MaxToolOutputChars; i > 0 && room > 0 && body.Len() > room-300 {
-			body.cut = was
+		if room := env.Limits.MaxToolOutputChars; i > 0 && room > 0 && len(body.text) > room-300 {
+			body.text = body.text[:was]
 			break
 		}
-		v.add(q, h)
+		v.add(q.OutputMode, body.file, h)
 		shown++
 	}
 	c.hits = c.hits[:shown]
@@ -231,15 +192,14 @@ func (c *collector) result(env *tools.Env, q *query) tools.Result {
 	case shown == 0:
 		r.Data = fmt.Sprintf("%s, none of them after the first %d.", head, q.Offset)
 	default:
-		r.Data = head + ":\n" + strings.TrimSuffix(body.text(), "\n")
+		r.Data = head + ":\n" + string(bytes.TrimSuffix(body.text, []byte("\n")))
 		if v.Truncated && !c.stopped {
 			r.Data += fmt.Sprintf("\n… %d more (offset=%d)", c.results-end, end)
 		}
 	}
-	if q.literally != "" {
-		note := fmt.Sprintf("The pattern is no regular expression (%s), so it was taken literally.", q.literally)
-		r.Data += "\n" + note
-		r.Warnings = append(r.Warnings, note)
+	if q.note != "" {
+		r.Data += "\n" + q.note
+		r.Warnings = append(r.Warnings, q.note)
 	}
 	return r
 }
@@ -288,58 +248,57 @@ func count(n int, one, many string) string {
 // body is the list of results as it is shown: numbered, or, where lines around the matches are wanted, one block for each
 // file with its name once and its lines in ascending order behind one gutter.
 type body struct {
-	strings.Builder
-	c    *collector
+	text []byte
+	q    *query
 	env  *tools.Env
-	cut  int // where it ends, where not all of it has room
-	path string
-	last int // line of path that was written last
-}
-
-func (b *body) text() string {
-	if b.cut > 0 {
-		return b.String()[:b.cut]
-	}
-	return b.String()
+	path string // of the last result
+	name string // as it is shown
+	file string // from the root on
+	last int    // line of path that was written last
 }
 
 // add writes result number n.
 func (b *body) add(n int, h hit) {
-	q := b.c.q
-	name := b.env.Name(filepath.Join(q.dir, h.path))
-	switch {
-	case q.OutputMode == names:
-		fmt.Fprintf(b, "%d. %s\n", n, name)
-	case q.OutputMode == counts:
-		fmt.Fprintf(b, "%d. %s: %d\n", n, name, h.n)
-	case q.before+q.after == 0:
-		for i, l := range h.lines {
-			if i == 0 {
-				fmt.Fprintf(b, "%d. %s:%d → %s\n", n, name, l.n, valid(l.text))
-			} else { // of a match over several lines
-				fmt.Fprintf(b, "   %4d | %s\n", l.n, valid(l.text))
-			}
-		}
-	default:
-		b.block(name, h)
+	fresh := b.path != h.path
+	if fresh {
+		b.path, b.file = h.path, filepath.Join(b.q.dir, h.path)
+		b.name = b.env.Name(b.file)
 	}
+	if b.q.OutputMode == content && b.q.before+b.q.after > 0 {
+		b.block(fresh, h)
+		return
+	}
+	b.text = strconv.AppendInt(b.text, int64(n), 10)
+	b.text = append(append(b.text, ". "...), b.name...)
+	switch b.q.OutputMode {
+	case names:
+	case counts:
+		b.text = strconv.AppendInt(append(b.text, ": "...), int64(h.n), 10)
+	default:
+		b.text = strconv.AppendInt(append(b.text, ':'), int64(h.lines[0].n), 10)
+		b.text = append(append(b.text, " → "...), h.lines[0].text...)
+		for _, l := range h.lines[1:] { // of a match over several lines
+			b.text = append(fmt.Appendf(b.text, "\n   %4d | ", l.n), l.text...)
+		}
+	}
+	b.text = append(b.text, '\n')
 }
 
-// block writes a match with the lines around it.
-func (b *body) block(name string, h hit) {
+// block writes a match with the lines around it; fresh says that it is the first one of its file.
+func (b *body) block(fresh bool, h hit) {
 	switch {
-	case name != b.path:
-		fmt.Fprintf(b, "%s\n", name)
-		b.path = name
+	case fresh:
+		b.text = append(append(b.text, b.name...), '\n')
 	case h.lines[0].n > b.last+1:
-		b.WriteString("--\n")
+		b.text = append(b.text, "--\n"...)
 	}
 	for _, l := range h.lines {
 		mark := ' '
 		if l.match {
 			mark = '>'
 		}
-		fmt.Fprintf(b, "%c%3d | %s\n", mark, l.n, valid(l.text))
+		b.text = append(fmt.Appendf(b.text, "%c%3d | ", mark, l.n), l.text...)
+		b.text = append(b.text, '\n')
 		b.last = l.n
 	}
 }
@@ -356,17 +315,14 @@ func (v *value) ensure(q *query) {
 	}
 }
 
-func (v *value) add(q *query, h hit) {
-	file := filepath.Join(q.dir, h.path)
-	switch q.OutputMode {
+func (v *value) add(mode, file string, h hit) {
+	switch mode {
 	case names:
 		v.Files = append(v.Files, file)
 	case counts:
 		v.Counts = append(v.Counts, countValue{file, h.n})
 	default:
 		m := h.match()
-		v.Matches = append(v.Matches, matchValue{file, m.n, valid(m.text)})
+		v.Matches = append(v.Matches, matchValue{file, m.n, m.text})
 	}
 }
-
-func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

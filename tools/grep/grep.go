@@ -1,13 +1,12 @@
-// Package grep is the tool grep: text in files, by ripgrep where there is one, else by an engine of our own with the
-// same answers. Unsaved text is searched in place of what is on disk.
+// Package grep is the tool grep: text in files, as ripgrep finds it. Unsaved text is searched in place of what is on disk.
 package grep
 
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"io"
 	"io/fs"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -32,39 +31,40 @@ const (
 )
 
 type input struct {
-	Pattern    string `json:"pattern" desc:"A regular expression." minlen:"1" alias:"regex,query" nocoerce:"true"`
-	Path       string `json:"path" desc:"Directory or file." default:"." alias:"directory,dir" nocoerce:"true"`
-	Glob       string `json:"glob,omitempty" desc:"Only files whose path fits: *.go, src/**/*.ts." alias:"include"`
-	Type       string `json:"type,omitempty" desc:"Only files of this type: go, py, ts, rust."`
-	OutputMode string `json:"output_mode" desc:"What to show." default:"content" enum:"content,files_with_matches,count"`
-	IgnoreCase bool   `json:"case_insensitive,omitempty" desc:"Ignore case." alias:"ignore_case,-i"`
-	Word       bool   `json:"word,omitempty" desc:"Match whole words only." alias:"-w"`
-	Fixed      bool   `json:"fixed,omitempty" desc:"Take the pattern literally." alias:"fixed_strings,literal,-F"`
-	Multiline  bool   `json:"multiline,omitempty" desc:"Let a match run over lines; . fits their ends too." alias:"-U"`
-	Before     int    `json:"before,omitempty" desc:"Lines before each match." min:"0" max:"100" alias:"-B"`
-	After      int    `json:"after,omitempty" desc:"Lines after each match." min:"0" max:"100" alias:"-A"`
-	Context    int    `json:"context,omitempty" desc:"Lines before and after each match." min:"0" max:"100" alias:"-C"`
-	Offset     int    `json:"offset,omitempty" desc:"Results to skip." min:"0"`
-	HeadLimit  int    `json:"head_limit" desc:"Results at most." default:"100" min:"1" alias:"limit,max_results"`
+	Pattern    string   `json:"pattern" desc:"A regular expression." minlen:"1" alias:"regex,query"`
+	Path       string   `json:"path" desc:"Directory or file." default:"." alias:"directory,dir,dir_path" nocoerce:"true"`
+	Glob       string   `json:"glob,omitempty" desc:"Only these files: src/**/*.ts." alias:"include,include_pattern,file_pattern" nocoerce:"true"`
+	Type       string   `json:"type,omitempty" desc:"Only this type: go, py."`
+	OutputMode string   `json:"output_mode" desc:"What to show." default:"content" enum:"content,files_with_matches,count"`
+	IgnoreCase bool     `json:"case_insensitive,omitempty" desc:"Ignore case." alias:"ignore_case,-i"`
+	Word       bool     `json:"word,omitempty" desc:"Whole words." alias:"-w"`
+	Fixed      bool     `json:"fixed,omitempty" desc:"Take the pattern literally." alias:"fixed_strings,literal,-F"`
+	Multiline  bool     `json:"multiline,omitempty" desc:"Matches may span lines, and . too." alias:"-U"`
+	Before     int      `json:"before,omitempty" desc:"Lines before it." min:"0" max:"100" alias:"-B,before_context"`
+	After      int      `json:"after,omitempty" desc:"Lines after it." min:"0" max:"100" alias:"-A,after_context"`
+	Context    int      `json:"context,omitempty" desc:"Before and after." min:"0" max:"100" alias:"-C,context_lines"`
+	Offset     int      `json:"offset,omitempty" desc:"Results to skip." min:"0"`
+	HeadLimit  int      `json:"head_limit" desc:"Results at most." default:"100" min:"1" alias:"limit,max_results,max_matches"`
+	_          struct{} `always:"-n,line_numbers"`
 }
 
-// New makes the tool. It searches with the program rg through the call's Helpers; where that cannot be started, by
-// itself.
-func New() tools.Tool { return define(ripgrep{}, engine{}) }
+// New makes the tool.
+func New() tools.Tool { return define(engine{}) }
 
-func define(searchers ...searcher) tools.Tool {
+func define(s searcher) tools.Tool {
 	// More searches than there are processors end no sooner when they run at once, and hold everybody else up.
 	places := make(chan struct{}, runtime.GOMAXPROCS(0))
 	return tools.Define(tools.Definition[input]{
 		Spec: tools.Spec{
-			Name: "grep", Aliases: []string{"search_code", "search_files"}, Kind: tools.Search, Category: "search",
+			Name: "grep", Aliases: []string{"search_code", "search_files", "search_file_content", "grep_search", "grep_files"}, Kind: tools.Search, Category: "search",
 			Description: strings.TrimSpace(description), Danger: tools.Safe, Class: tools.ClassRead,
 			Together: tools.WithReads, NotDestructive: true, Source: "builtin", Pages: true,
 		},
-		Title: func(in input) string { return "Search " + in.Pattern },
-		Needs: func(env *tools.Env, in input) ([]tools.Need, error) { return tools.ToRead(env, in.Path) },
+		Title:   func(in input) string { return "Search " + in.Pattern },
+		Subject: func(in input) string { return in.Pattern },
+		Needs:   func(env *tools.Env, in input) ([]tools.Need, error) { return tools.ToRead(env, in.Path) },
 		Plan: func(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
-			p, err := plan(env, in, searchers)
+			p, err := plan(env, in, s)
 			if err != nil {
 				return nil, err
 			}
@@ -88,7 +88,7 @@ func define(searchers ...searcher) tools.Tool {
 	})
 }
 
-func plan(env *tools.Env, in input, searchers []searcher) (*tools.Plan, error) {
+func plan(env *tools.Env, in input, s searcher) (*tools.Plan, error) {
 	q, err := parse(in)
 	if err != nil {
 		return nil, err
@@ -97,53 +97,39 @@ func plan(env *tools.Env, in input, searchers []searcher) (*tools.Plan, error) {
 	return &tools.Plan{
 		Title: "Search " + in.Pattern, Kind: tools.Search, Danger: tools.Safe,
 		Semantic: "search",
-		Run:      func(ctx context.Context) (tools.Result, error) { return run(ctx, env, q, place, searchers) },
+		Run:      func(ctx context.Context) (tools.Result, error) { return run(ctx, env, q, place, s) },
 	}, nil
 }
 
-func run(ctx context.Context, env *tools.Env, q *query, place sandbox.Place, searchers []searcher) (tools.Result, error) {
+func run(ctx context.Context, env *tools.Env, q *query, place sandbox.Place, s searcher) (tools.Result, error) {
 	if err := q.open(ctx, env, place); err != nil {
 		return tools.Result{}, err
 	}
-	var c *collector
-	for _, s := range searchers {
-		c = newCollector(q)
-		_, foreign := s.(ripgrep)
-		err := search(ctx, env, s, q, c)
-		switch {
-		case ctx.Err() != nil:
-			c.flush("")
-			c.stopped = true // there may be more
-			if foreign && !c.stands() {
-				c.hits, c.results = nil, 0
-			}
-			r := cutShort(ctx, c.result(env, q), c.results)
-			return r, see(context.WithoutCancel(ctx), env, q, c)
-		case err == nil && foreign && !c.stands(): // somebody changes what lies there, or where paths lead
-			continue
-		case err == nil:
-			r := c.result(env, q)
-			r.Data += tools.Withheld(q.withheld)
-			return r, see(ctx, env, q, c)
-		case !errors.Is(err, errUnavailable):
-			return tools.Result{}, err
-		}
+	c := &collector{q: q, room: env.Limits.MaxToolOutputChars}
+	err := gather(ctx, s, q, c)
+	switch {
+	case ctx.Err() != nil:
+		c.flush("")
+		c.stopped = true // there may be more
+		r := cutShort(ctx, c.result(env, q), c.results)
+		return r, see(context.WithoutCancel(ctx), env, q, c)
+	case err != nil:
+		return tools.Result{}, err
 	}
-	return tools.Fail(tools.Unsupported, "no_engine", "There is no way to search here."), nil
+	r := c.result(env, q)
+	r.Data += tools.Withheld(q.withheld)
+	return r, see(ctx, env, q, c)
 }
 
-// search lets s search the buffers first, then the disk, and brings both into the order of their paths.
-func search(ctx context.Context, env *tools.Env, s searcher, q *query, c *collector) error {
+// gather lets s search the buffers first, then the disk, and brings both into the order of their paths.
+func gather(ctx context.Context, s searcher, q *query, c *collector) error {
 	for i := range q.buffers {
 		b := &q.buffers[i]
-		b.found = recorder{most: q.enough()}
-		if err := s.text(ctx, env, q, b.snap.Text.String(), &b.found); err != nil {
-			return err
-		}
+		b.found = s.text(ctx, q, b.snap.Text.String())
 	}
 	c.buffers = q.buffers
 	if q.file == "" || len(q.buffers) == 0 {
-		if err := s.files(ctx, env, q, c); err != nil {
+		if err := s.files(ctx, q, c); err != nil {
 			return err
 		}
 	}
@@ -163,7 +149,7 @@ func (q *query) open(ctx context.Context, env *tools.Env, place sandbox.Place) e
 	if err != nil {
 		return q.missing(env, at)
 	}
-	q.tree = t
+	q.tree, q.indexes = t, env.Indexes
 	if q.file == "" { // of those further down nothing is told: whether a search comes by them says what is in them
 		if _, err := t.Walk(ctx, 1, func(tree.Entry) error { return nil }); err != nil {
 			return err
@@ -183,7 +169,7 @@ func (q *query) searchable(env *tools.Env, at string, info fs.FileInfo) error {
 		return q.missing(env, at)
 	}
 	if !info.Mode().IsRegular() {
-		return tools.Refuse(filetime.ReadError, "not_regular", "%s is no regular file and cannot be searched.", name)
+		return tools.Refuse(filetime.ReadError, "not_regular", "%s is not a regular file and cannot be searched.", name)
 	}
 	f, err := q.tree.Open(q.file)
 	if err != nil {
@@ -192,14 +178,14 @@ func (q *query) searchable(env *tools.Env, at string, info fs.FileInfo) error {
 	defer f.Close()
 	head := make([]byte, text.Sniffed)
 	n, _ := io.ReadFull(f, head)
-	if text.Binary(head[:n]) {
-		return tools.Refuse(filetime.BinaryFile, "", "%s: Looks like a binary file, which is not searched.", name)
+	if text.Binary(head[:n]) && !marked16(head[:n]) {
+		return tools.Refuse(filetime.BinaryFile, "", "%s: Looks like a binary file. Binary files are not searched.", name)
 	}
 	return nil
 }
 
 func (q *query) missing(env *tools.Env, at string) error {
-	return tools.Refuse(filetime.ReadError, "enoent", "There is no %s to search in (ENOENT). Look for it with glob.",
+	return tools.Refuse(filetime.ReadError, "enoent", "File or directory not found: %s (ENOENT). Look for it with glob.",
 		env.Name(at))
 }
 
@@ -228,20 +214,40 @@ func (q *query) overlay(ctx context.Context, env *tools.Env) error {
 
 // wants tells whether a file that a walk comes by is searched.
 func (q *query) wants(rel string) bool {
-	return (q.fits == nil || q.fits(rel) != q.negated) && (q.kind == "" || hasType(q.kind, rel))
+	return (q.fits == nil || q.globbed(rel)) && (q.kind == "" || hasType(q.kind, rel))
 }
+
+// globbed tells whether a path passes the glob. What a negated one names is left out with all that is below it.
+func (q *query) globbed(rel string) bool {
+	if !q.negated {
+		return q.fits(rel)
+	}
+	for ; rel != "."; rel = path.Dir(rel) {
+		if q.fits(rel) {
+			return false
+		}
+	}
+	return true
+}
+
+// mostSeen is in how many files of one answer lines count as seen: each is read once more for that. An answer of the usual length
+// has fewer.
+const mostSeen = 500
 
 // see records the lines that were shown whole and stand in the text as it is now.
 func see(ctx context.Context, env *tools.Env, q *query, c *collector) error {
 	byPath := map[string][]line{}
 	var order []string
 	for _, h := range c.hits {
+		if len(h.lines) == 0 {
+			continue // a file that is named or counted
+		}
 		if byPath[h.path] == nil {
 			order = append(order, h.path)
 		}
 		byPath[h.path] = append(byPath[h.path], h.lines...)
 	}
-	for _, p := range order {
+	for _, p := range order[:min(len(order), mostSeen)] {
 		snap, err := env.Read(ctx, q.folder.Join(p))
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -250,11 +256,13 @@ func see(ctx context.Context, env *tools.Env, q *query, c *collector) error {
 			continue
 		}
 		t := snap.Text
+		var same []int
 		for _, l := range byPath[p] {
 			if !l.cut && l.n <= t.LineCount() && t.Slice(t.LineStart(l.n-1), t.LineEnd(l.n-1)) == l.text {
-				env.FileTime.Read(snap, l.n, l.n)
+				same = append(same, l.n)
 			}
 		}
+		env.FileTime.ReadLines(snap, same)
 	}
 	return nil
 }

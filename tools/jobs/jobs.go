@@ -20,7 +20,7 @@ const (
 	// maxEnded is how many jobs that have ended can still be looked at: the latest.
 	maxEnded = 16
 	// maxOutput is how many bytes are kept of what a job prints between two looks: half of them the first, half the last.
-	maxOutput = 128 << 10
+	maxOutput = 1 << 20
 )
 
 // Why a job is not started or not found.

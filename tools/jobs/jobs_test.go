@@ -108,12 +108,12 @@ func TestF170aBounded(t *testing.T) {
 		j, r := New(), play()
 		defer j.Close()
 		id := start(t, j, r, "x")
-		for range 1000 {
+		for range 2000 {
 			r.feeds <- strings.Repeat("x", 999) + "\n"
 		}
 		synctest.Wait()
 		l := look(t, j, id, 0)
-		if len(l.Text) != maxOutput || l.Gap != (sandbox.Gap{At: maxOutput / 2, Bytes: 1_000_000 - maxOutput, Chars: 1_000_000 - maxOutput}) {
+		if len(l.Text) != maxOutput || l.Gap != (sandbox.Gap{At: maxOutput / 2, Bytes: 2_000_000 - maxOutput, Lines: 2000 - 524 - 525}) {
 			t.Errorf("%d bytes, %+v", len(l.Text), l.Gap)
 		}
 		r.feeds <- "end"

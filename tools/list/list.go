@@ -20,9 +20,9 @@ var description string
 const counted = 10_000
 
 type input struct {
-	Path    string `json:"path" desc:"The directory." default:"." alias:"directory,dir,folder" nocoerce:"true"`
-	Pattern string `json:"pattern,omitempty" desc:"Only files whose path fits: *.go, src/**/*.ts." alias:"glob"`
-	Depth   int    `json:"depth" desc:"How many levels to show." default:"1" min:"1"`
+	Path    string `json:"path" desc:"The directory." default:"." alias:"directory,dir,folder,dir_path" nocoerce:"true"`
+	Pattern string `json:"pattern,omitempty" desc:"Only these files: src/**/*.ts." alias:"glob" nocoerce:"true"`
+	Depth   int    `json:"depth" desc:"Levels to show." default:"1" min:"1"`
 	Limit   int    `json:"limit" desc:"Entries at most." default:"500" min:"1"`
 }
 
@@ -34,17 +34,31 @@ type value struct {
 	Truncated bool          `json:"truncated"`
 }
 
+// outcome is how much there is.
+func outcome(r *tools.Result) string {
+	v, ok := r.Value.(*value)
+	switch {
+	case !ok:
+		return ""
+	case v.Total == 1:
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", v.Total)
+}
+
 // New makes the tool.
 func New() tools.Tool {
 	return tools.Define(tools.Definition[input]{
 		Spec: tools.Spec{
-			Name: "list_files", Aliases: []string{"ls", "list_dir"}, Kind: tools.Read, Category: "files",
+			Name: "list_files", Aliases: []string{"ls", "list_dir", "list_directory"}, Kind: tools.Read, Category: "files",
 			Description: strings.TrimSpace(description), Danger: tools.Safe, Class: tools.ClassRead,
 			Together: tools.WithReads, NotDestructive: true, Source: "builtin", Pages: true,
 		},
-		Title: func(in input) string { return "List " + in.Path },
-		Needs: func(env *tools.Env, in input) ([]tools.Need, error) { return tools.ToRead(env, in.Path) },
-		Plan:  plan,
+		Title:   func(in input) string { return "List " + in.Path },
+		Subject: func(in input) string { return in.Path },
+		Outcome: outcome,
+		Needs:   func(env *tools.Env, in input) ([]tools.Need, error) { return tools.ToRead(env, in.Path) },
+		Plan:    plan,
 	})
 }
 
@@ -78,7 +92,7 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place) (to
 	v := &value{Path: path, Entries: []tools.Entry{}}
 	var lines []string
 	room := env.Limits.MaxToolOutputChars
-	v.Ignored, err = dir.Walk(ctx, depth, func(e tree.Entry) error {
+	v.Ignored, err = env.Indexes.Walk(ctx, dir, depth, func(e tree.Entry) error {
 		if in.Pattern != "" && e.Type.IsDir() || !fits(e.Path) {
 			return nil
 		}

@@ -15,8 +15,11 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/filetime/text/show"
 	"tandem/sandbox"
 	"tandem/tools"
+	"tandem/tools/entry"
+	"tandem/tools/outputs"
 	"tandem/tools/schema"
 )
 
@@ -29,11 +32,11 @@ const (
 )
 
 type input struct {
-	Path      string `json:"path" desc:"The file to read." minlen:"1" alias:"file_path,file,filename" nocoerce:"true"`
+	Path      string `json:"path" desc:"The file." minlen:"1" alias:"file_path,absolute_path,file,filename" nocoerce:"true"`
 	StartLine *int   `json:"start_line" desc:"First line, from 1." min:"1"`
 	EndLine   *int   `json:"end_line" desc:"Last line, included." min:"1"`
-	Offset    *int   `json:"offset" desc:"Lines to skip, instead of start_line." min:"0"`
-	Limit     int    `json:"limit" desc:"Lines at most." default:"2000" min:"1"`
+	Offset    *int   `json:"offset" desc:"Lines to skip." min:"0" shown:"false"`
+	Limit     int    `json:"limit" desc:"Lines at most." default:"2000" min:"1" shown:"false"`
 }
 
 type value struct {
@@ -45,18 +48,40 @@ type value struct {
 	Version    *int32 `json:"version,omitempty"`
 }
 
+// outcome is how much of the file was read.
+func outcome(r *tools.Result) string {
+	v, ok := r.Value.(*value)
+	switch {
+	case !ok:
+		return ""
+	case v.StartLine <= 1 && v.EndLine == v.TotalLines:
+		return tools.Count(v.TotalLines, "line")
+	}
+	return fmt.Sprintf("lines %d-%d of %d", v.StartLine, v.EndLine, v.TotalLines)
+}
+
 // New makes the tool.
 func New() tools.Tool {
 	return tools.Define(tools.Definition[input]{
 		Spec: tools.Spec{
-			Name: "read_file", Aliases: []string{"read", "view", "cat_file"}, Kind: tools.Read, Category: "files",
+			Name: "read_file", Aliases: []string{"read", "view", "cat_file", "view_image"}, Kind: tools.Read, Category: "files",
 			Description: strings.TrimSpace(description), Danger: tools.Safe, Class: tools.ClassRead,
 			Together: tools.WithReads, NotDestructive: true, Source: "builtin", Pages: true,
 		},
-		Title: func(in input) string { return "Read " + in.Path },
-		Needs: func(env *tools.Env, in input) ([]tools.Need, error) { return tools.ToRead(env, in.Path) },
-		Plan:  plan,
+		Title:   func(in input) string { return "Read " + in.Path },
+		Subject: func(in input) string { return in.Path },
+		Outcome: outcome,
+		Needs:   needs,
+		Plan:    plan,
 	})
+}
+
+// needs are none for an output of the session, which is no file.
+func needs(env *tools.Env, in input) ([]tools.Need, error) {
+	if _, ok := strings.CutPrefix(in.Path, outputs.Prefix); ok {
+		return []tools.Need{{Act: tools.Nothing}}, nil
+	}
+	return tools.ToRead(env, in.Path)
 }
 
 // window is which lines are wanted: first counts from 1, most is how many at most, 0 meaning all the rest.
@@ -70,6 +95,12 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	w, err := in.window()
 	if err != nil {
 		return nil, err
+	}
+	if id, ok := strings.CutPrefix(in.Path, outputs.Prefix); ok {
+		return &tools.Plan{
+			Title: "Read " + in.Path, Kind: tools.Read, Danger: tools.Safe, Semantic: "read",
+			Run: func(context.Context) (tools.Result, error) { return kept(env, id, w) },
+		}, nil
 	}
 	place := env.Place()
 	path := place.Path()
@@ -85,7 +116,7 @@ func (in input) window() (window, error) {
 	byLine := in.StartLine != nil || in.EndLine != nil
 	switch {
 	case byLine && (in.Offset != nil || in.Limit != 0 && in.Limit != defaultLimit):
-		return w, invalid("$.offset", "absent", "start_line and end_line do not go with offset and limit: give one pair.")
+		return w, invalid("$.offset", "absent", "start_line and end_line cannot be combined with offset and limit: give one pair.")
 	case in.StartLine != nil && in.EndLine != nil && *in.EndLine < *in.StartLine:
 		return w, invalid("$.end_line", fmt.Sprintf(">= %d", *in.StartLine),
 			fmt.Sprintf("end_line %d lies before start_line %d.", *in.EndLine, *in.StartLine))
@@ -115,6 +146,9 @@ func invalid(path, expected, message string) error {
 
 func run(ctx context.Context, env *tools.Env, place sandbox.Place, w window) (tools.Result, error) {
 	path := place.Path()
+	if r := shown(ctx, env, place); r != nil {
+		return *r, nil
+	}
 	snap, err := env.Read(ctx, place)
 	var fe *filetime.Error
 	switch {
@@ -128,21 +162,67 @@ func run(ctx context.Context, env *tools.Env, place sandbox.Place, w window) (to
 			Message: fmt.Sprintf("File not found: %s (ENOENT). Look for it with glob.", path),
 		}
 	}
+	if !w.asked {
+		if r := notebook(env, snap); r != nil {
+			return *r, nil
+		}
+	}
 	total := tools.Lines(snap.Text)
-	p := newPage(env, path, w)
+	p := newPage(env, env.Name(path), w)
 	p.fill(snap.Text)
 	r, err := p.result(path, total)
 	if err != nil {
 		return r, err
 	}
 	v := r.Value.(*value)
-	v.Source, r.Meta.Source = "disk", "disk"
-	if snap.Open {
-		v.Source, v.Version = "buffer", &snap.Version
-		r.Meta.Source, r.Meta.Version = "buffer", &snap.Version
+	v.Source, v.Version = from(&r, snap)
+	if note := tools.Changed(env, snap); note != "" {
+		r.Data += "\n" + note
+	} else if p.Count() > 0 && !p.Cut() && env.FileTime.Sent(snap, p.first, p.last()) {
+		r.Again = &tools.Repeat{
+			Head: p.head(), Lines: "\n" + p.String(),
+			Instead: fmt.Sprintf("Unchanged: lines %d-%d of %s are as you read them before, see the earlier result.", p.first, p.last(), p.name),
+		}
 	}
 	p.Seen(env.FileTime, snap)
 	return r, nil
+}
+
+// from notes in a result where its text comes from, and gives that.
+func from(r *tools.Result, snap filetime.Snapshot) (source string, version *int32) {
+	source = "disk"
+	if snap.Open {
+		source, version = "buffer", &snap.Version
+	}
+	r.Meta.Source, r.Meta.Version, r.Meta.Cache = source, version, "miss"
+	if snap.Cached {
+		r.Meta.Cache = "hit"
+	}
+	return source, version
+}
+
+// kept shows an answer of the session that was too long for the model.
+func kept(env *tools.Env, id string, w window) (tools.Result, error) {
+	name := outputs.Prefix + id
+	s, err := "", outputs.ErrGone
+	if env.Outputs != nil {
+		s, err = env.Outputs.Get(id)
+	}
+	switch {
+	case errors.Is(err, outputs.ErrGone):
+		return tools.Fail(filetime.ReadError, "output_gone", "Output not found: %q. Outputs that were cut are kept until the session is closed, "+
+			"and the oldest are dropped. Make the call again, and have it give less. A file of this name is read as ./%[1]s.", name), nil
+	case err != nil:
+		return tools.Fail(filetime.ReadError, "unreadable", "The output cannot be read: %v. Make the call again.", err), nil
+	}
+	t := text.New(s)
+	p := newPage(env, show.Visible(name, false), w)
+	p.fill(t)
+	r, err := p.result(name, tools.Lines(t))
+	if v, ok := r.Value.(*value); ok {
+		v.Source = "output"
+	}
+	return r, err
 }
 
 // page gathers the lines of a window as long as they fit.
@@ -152,15 +232,16 @@ type page struct {
 	name string
 }
 
-func newPage(env *tools.Env, path string, w window) *page {
-	p := &page{window: w, name: env.Name(path)}
+func newPage(env *tools.Env, name string, w window) *page {
+	p := &page{window: w, name: name}
 	const frame = 300 // bytes of all that is written around the lines
 	p.Room, p.Width, p.Most = cmp.Or(env.Limits.MaxReadBytes, defaultBytes)-frame-len(p.name), tools.MaxLine, w.most
 	return p
 }
 
-func (p *page) last() int  { return p.first + p.Count() - 1 }
-func (p *page) more() bool { return !p.Full() && p.Count() < p.most }
+func (p *page) head() string { return fmt.Sprintf("<file path=%q ", p.name) }
+func (p *page) last() int    { return p.first + p.Count() - 1 }
+func (p *page) more() bool   { return !p.Full() && p.Count() < p.most }
 
 // blockBytes is how much of a text is looked at in one piece.
 const blockBytes = 64 << 10
@@ -225,7 +306,7 @@ func (p *page) put(line string, size int) {
 func (p *page) result(path string, total int) (tools.Result, error) {
 	if p.first > total && p.first > 1 {
 		return tools.Result{}, invalid("$.start_line", fmt.Sprintf("<= %d", total),
-			fmt.Sprintf("%s has %d lines: there is no line %d.", p.name, total, p.first))
+			fmt.Sprintf("%s has %s: there is no line %d.", p.name, tools.Count(total, "line"), p.first))
 	}
 	r := tools.Result{Success: true, Summary: fmt.Sprintf("Read %s (%s)", p.name, tools.Count(p.Count(), "line"))}
 	first, lines := p.first, p.String()
@@ -234,7 +315,7 @@ func (p *page) result(path string, total int) (tools.Result, error) {
 	}
 	var b strings.Builder
 	b.Grow(len(lines) + len(p.name) + 300)
-	fmt.Fprintf(&b, "<file path=%q lines=\"%d-%d\" total=\"%d\">\n%s</file>", p.name, first, p.last(), total, lines)
+	fmt.Fprintf(&b, "%slines=\"%d-%d\" total=\"%d\">\n%s</file>", p.head(), first, p.last(), total, lines)
 	if rest := p.last() < total; rest && (p.Full() || !p.asked) {
 		fmt.Fprintf(&b, "\n(continue with start_line=%d)", p.last()+1)
 		r.Truncated = true
@@ -253,6 +334,9 @@ func (p *page) result(path string, total int) (tools.Result, error) {
 func refused(ctx context.Context, env *tools.Env, place sandbox.Place, w window, fe *filetime.Error) (tools.Result, error) {
 	switch {
 	case fe.Code == filetime.BinaryFile && fe.Reason != "encoding":
+		if sum, ok := entry.Sum(place); ok { // there is no more of it to see
+			env.FileTime.ReadBytes(place.Path(), sum)
+		}
 		return binary(env.Name(place.Path()), fe.Reason), nil
 	case fe.Code == filetime.FileTooLarge && w.asked:
 		return large(ctx, env, place, w)
@@ -273,7 +357,7 @@ func large(ctx context.Context, env *tools.Env, place sandbox.Place, w window) (
 		return tools.Fail(filetime.ReadError, "unreadable", "%s cannot be read: %v.", env.Name(path), err), nil
 	}
 	defer f.Close()
-	p := newPage(env, path, w)
+	p := newPage(env, env.Name(path), w)
 	in := bufio.NewReaderSize(f, 256<<10)
 	if head, _ := in.Peek(text.Sniffed); text.Binary(head) {
 		return binary(p.name, "binary"), nil

@@ -42,10 +42,8 @@ func Assess(host *Host, asked Call) (a Assessment) {
 		a.Danger = tools.Moderate
 	}
 	a.ReadOnly, a.Together = spec.Kind.ReadOnly(), c.slot().together != tools.Alone
+	a.Paths = tools.Targets(c.needs)
 	for _, n := range c.needs {
-		if p := n.Place.Path(); p != "" {
-			a.Paths = append(a.Paths, p)
-		}
 		if n.Danger != "" {
 			a.Danger = n.Danger
 		}

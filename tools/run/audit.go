@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"tandem/filetime"
 	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/gate"
@@ -37,6 +38,22 @@ type Record struct {
 	// Result and Duration are those of a call that has ended.
 	Result   *tools.Result
 	Duration time.Duration
+	// Attempts is how often the tool has tried; 0 where the call ended before. Trace are its stages so far.
+	Attempts int
+	Trace    []tools.Stage
+}
+
+// Dead says that the call failed for good, and not by its arguments, by anybody's decision, or by what it was to look at: its tool broke,
+// its time was over, what became of it is not known, the disk or the network failed. The same call may succeed later.
+func (r Record) Dead() bool {
+	if r.Result == nil || r.Result.Success || r.Attempts == 0 {
+		return false
+	}
+	switch r.Result.Error {
+	case tools.ExecutionError, filetime.Timeout, filetime.Unknown, filetime.WriteError:
+		return true
+	}
+	return r.Result.Retryable
 }
 
 // auditRecord is what there is to keep of the call so far.
@@ -102,6 +119,10 @@ func (c *call) audit() error {
 		return nil
 	}
 	r := c.auditRecord()
+	r.Trace = c.trace
+	if c.failed == "plan" || c.reached(Executing) {
+		r.Attempts = max(1, c.tried, c.result.Meta.Attempts)
+	}
 	r.Result, r.Duration = &c.result, c.result.Duration
 	switch d := c.result.Denial; {
 	case d != nil:

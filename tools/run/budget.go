@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tandem/tools"
+	"tandem/tools/messages"
 )
 
 var errBudget = errors.New("the turn's time for tools is over")
@@ -75,11 +76,11 @@ func (b *Budget) stopped() *tools.Refusal {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refused = true
-	return spent("tool_time", "The call was stopped: the %v that the tools of one turn may take (budget.maxToolTimeMs) are "+
-		"over. It may have done a part of its work.", b.MaxTime)
+	return spent("tool_time", "The call was stopped: the tools of one turn may take %v (budget.maxToolTimeMs), and that time is "+
+		"over. Part of its work may have been done.", b.MaxTime)
 }
 
 func spent(reason, format string, args ...any) *tools.Refusal {
-	return &tools.Refusal{Result: tools.Fail(tools.BudgetExceeded, reason,
-		format+" Call no more tools: say what is done and what is left.", args...)}
+	return &tools.Refusal{Result: tools.Fail(tools.BudgetExceeded, reason, "%s Call no more tools: say what is done and what is left.",
+		messages.Of(format, args...))}
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"tandem/filetime"
 	"tandem/filetime/text/show"
@@ -19,6 +18,7 @@ import (
 	"tandem/tools"
 	"tandem/tools/gate"
 	"tandem/tools/schema"
+	"tandem/tools/syntax"
 )
 
 // Why a call's context ended.
@@ -36,27 +36,36 @@ type call struct {
 	// cancelTurn is pulled where a person answers a question by ending the turn.
 	cancelTurn func(cause error)
 	where      *slot // nil until it is known
+	hooking    bool  // its hooks run ahead of it; under Stream.mu
 	batch      int
 	group      string
 	begun      time.Time
 
+	late    *tools.Set // with a tool that was made known for the call
 	tool    tools.Tool
 	env     *tools.Env
 	normal  bool // checked is set
 	checked schema.Checked
+	hooked  hooked
 	title   string
-	needs   []tools.Need // as they were judged before there was a plan
+	renders func(tools.Showing) *tools.Render // nil where the tool leaves that to the host
+	needs   []tools.Need                      // as they were judged before there was a plan
 	plan    *tools.Plan
 	judged  gate.Decision // by a person too, where one was asked
 	failed  string        // the stage that failed, "" while none has
+	trace   []tools.Stage // those that are over
 	// lost is why no sandbox could confine the call's command, though there is one; "" as long as one can.
 	lost string
 	// before are the warnings of the attempt that was lost.
 	before []string
+	// tried counts the attempts that have failed for a reason that may pass.
+	tried int
 	// feedback is what the person said with their answer.
 	feedback string
+	claims   []*claim
 	landed   filetime.Landed
-	effects  tools.Effects // of a command
+	found    map[string][]tools.Finding // what was wrong before, by path
+	effects  tools.Effects              // of a command
 	result   tools.Result
 	phase    string // that the result is told with
 
@@ -80,13 +89,17 @@ func stages() []stage {
 		{name: "resolve", do: (*call).resolve},
 		{name: "normalise", do: (*call).normalise},
 		{name: "validate", do: (*call).validate},
+		{name: "before-hooks", do: (*call).beforeHooks},
 		{name: "needs", do: (*call).need},
 		{name: "policy", do: (*call).policy},
 		{name: "plan", do: (*call).makePlan},
 		{name: "permission", do: (*call).permission},
+		{name: "claim", do: (*call).claim},
 		{name: "execute", do: (*call).execute},
+		{name: "after-hooks", do: (*call).afterHooks, always: true},
 		{name: "truncate", do: (*call).truncate, always: true},
 		{name: "record", do: (*call).record, always: true},
+		{name: "syntax", do: (*call).syntax, always: true},
 		{name: "audit", do: (*call).audit, always: true},
 		{name: "emit", do: (*call).emit, always: true},
 	}
@@ -94,9 +107,10 @@ func stages() []stage {
 
 // run carries the call out. It always gives a Result, whatever the tool does.
 func (c *call) run() tools.Result {
+	defer c.unclaim()
 	c.begun = c.host.now()
-	var trace []tools.Stage
 	list := stages()
+	ahead := map[string]time.Duration{"before-hooks": c.hooked.took} // what was done before the call's turn came
 	for i := 0; i < len(list); i++ {
 		s := list[i]
 		if c.failed != "" && !s.always {
@@ -117,9 +131,9 @@ func (c *call) run() tools.Result {
 				c.log(worse)
 			}
 		}
-		trace = append(trace, tools.Stage{Stage: s.name, MS: milliseconds(c.host.now().Sub(since))})
+		c.trace = append(c.trace, tools.Stage{Stage: s.name, MS: milliseconds(c.host.now().Sub(since) + ahead[s.name])})
 		if c.host.Trace {
-			c.result.Meta.Trace = trace
+			c.result.Meta.Trace = c.trace
 		}
 	}
 	return c.result
@@ -133,7 +147,7 @@ func (c *call) loses(err error) bool {
 	}
 	_, why, _ := strings.Cut(err.Error(), sandbox.ErrNotConfined.Error()+": ")
 	c.before = c.result.Warnings
-	c.lost = "the one that there is failed (" + cmp.Or(why, err.Error()) + ")"
+	c.lost = "the sandbox that there is failed (" + cmp.Or(why, err.Error()) + ")"
 	return true
 }
 
@@ -154,6 +168,9 @@ func (c *call) prepare() {
 		if t := c.tool.Title(c.checked.Args); t != "" {
 			c.title = show.Visible(t, false)
 		}
+		if r, ok := c.tool.(tools.Renderer); ok && len(c.checked.Issues) == 0 {
+			c.renders = r.Renders(c.checked.Args)
+		}
 		return nil
 	})
 	if err != nil {
@@ -169,12 +186,38 @@ func (c *call) resolve() error {
 	if err := c.host.Budget.take(); err != nil {
 		return err
 	}
+	if err := c.resolveLate(); err != nil {
+		return err
+	}
 	return c.find()
+}
+
+// resolveLate has a tool made known that is in no set yet.
+func (c *call) resolveLate() error {
+	h := c.host
+	if c.tool != nil || h.Resolve == nil || h.Present == nil || h.Tools.Get(c.Name) != nil || h.Tools.DroppedBy(c.Name) != "" {
+		return nil
+	}
+	there, err := h.Resolve(c.ctx, c.Name)
+	if err := c.alive(); err != nil {
+		return err
+	}
+	if err != nil {
+		return tools.Refuse(tools.ToolNotFound, "off", "Tool %q cannot be had: %s. Go on without it, and tell the user.", clip(c.Name, 80),
+			strings.TrimRight(show.Visible(err.Error(), false), "."))
+	}
+	if there {
+		c.late = h.Present()
+	}
+	return nil
 }
 
 func (c *call) find() error {
 	if c.tool == nil {
-		if c.tool = c.host.Tools.Get(c.Name); c.tool != nil {
+		if c.tool = c.host.Tools.Get(c.Name); c.tool == nil && c.late != nil {
+			c.tool = c.late.Get(c.Name)
+		}
+		if c.tool != nil {
 			c.env = c.host.Env(c.Call)
 			c.env.Progress, c.env.MayRead, c.env.Read = c.progress, c.mayRead, c.judgedRead(c.env.Read)
 			c.env.Again = c.again
@@ -193,16 +236,20 @@ func (c *call) find() error {
 	if by := offer.DroppedBy(c.Name); by != "" {
 		return tools.Refuse(tools.ToolNotFound, "disabled", "Tool %q is disabled by %s. Do it with another tool.", c.Name, by)
 	}
-	hint := "Use one of the tools that you were offered."
 	if near := offer.Nearest(c.Name); len(near) > 0 {
-		hint = "Did you mean " + strings.Join(near, ", ") + "?"
+		return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. Did you mean %s?", clip(c.Name, 60), strings.Join(near, ", "))
 	}
-	return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. %s", clip(c.Name, 60), hint)
+	names, rest := offer.Told()
+	if rest > 0 {
+		return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. The tools are %s; tool_search finds %d more.", clip(c.Name, 60),
+			strings.Join(names, ", "), rest)
+	}
+	return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. The tools are %s.", clip(c.Name, 60), strings.Join(names, ", "))
 }
 
 func (c *call) normalise() error {
 	if !c.normal {
-		c.checked = c.tool.Schema().Check(c.Arguments, c.host.Coerce)
+		c.checked = c.tool.Schema().CheckIn(c.host.Messages, c.Arguments, c.host.Coerce)
 		c.normal = true
 	}
 	return nil
@@ -210,10 +257,20 @@ func (c *call) normalise() error {
 
 func (c *call) validate() error {
 	if len(c.checked.Issues) > 0 {
-		return tools.Invalid(c.checked.Issues)
+		return c.unseen(tools.Invalid(c.checked.Issues))
 	}
 	c.env.Checked = true
 	return nil
+}
+
+// unseen adds the parameters to a refusal of arguments that were a guess, since the model was told of the tool by name alone.
+func (c *call) unseen(err error) error {
+	var refusal *tools.Refusal
+	if all := c.env.Catalogue; all != nil && all.Offer().Deferred(c.tool) && errors.As(err, &refusal) {
+		refusal.Result.Data += "\nThe tool and its parameters:\n" + tools.Schema(c.tool)
+		all.Load(c.tool.Spec().Name)
+	}
+	return err
 }
 
 // need finds what the call is about to touch.
@@ -248,10 +305,8 @@ func (c *call) makePlan() error {
 		return fmt.Errorf("a fault of the tool %s: %w; nothing was done", c.tool.Spec().Name, err)
 	}
 	if plan.Locations == nil {
-		for _, n := range plan.Needs {
-			if path := n.Place.Path(); path != "" {
-				plan.Locations = append(plan.Locations, tools.Location{Path: path})
-			}
+		for _, path := range tools.Targets(plan.Needs) {
+			plan.Locations = append(plan.Locations, tools.Location{Path: path})
 		}
 	}
 	if plan.Title = show.Visible(plan.Title, false); plan.Title == "" {
@@ -299,18 +354,22 @@ func (c *call) judge(needs []tools.Need) error {
 	needs = c.host.Keys.flagged(c.checked.Args, needs)
 	d := c.host.Gate.Judge(gate.Call{Tool: c.tool, Args: c.checked.Args, Needs: needs, Turn: c.env.Turn})
 	if c.lost != "" {
-		d.Reason += ": " + c.lost
+		d.Reason += "; " + c.lost
 	}
 	switch c.judged = d; d.Verdict {
 	case gate.Allow, gate.Ask:
 		return nil
 	case gate.Queue:
 		return tools.Refuse(tools.PlanMode, "plan", "The session only plans: %s. Nothing was done. Reads, searches and commands that only "+
-			"read go on as ever. Say what you would do, and leave it to the user to change the mode.", d.Reason)
+			"read are still allowed. Say what you would do, and leave it to the user to change the mode.", d.Reason)
+	}
+	ground := d.Layer
+	if d.Layer != gate.LayerRules { // where the reason names the rule
+		ground += " " + d.Rule
 	}
 	return denied(tools.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: "policy"},
-		"Permission denied: %s (%s %s). Nothing was done. This rule denies the same call every time: go on without it, "+
-			"and tell the user what you could not do.", d.Reason, d.Layer, d.Rule)
+		"Permission denied: %s (%s). Nothing was done. This rule denies the same call every time: go on without it, "+
+			"and tell the user what you could not do.", d.Reason, ground)
 }
 
 // mayRead says that reading a place would be allowed without a question. A host without the tool has no rule about it.
@@ -380,16 +439,19 @@ func (c *call) consent(q Question) (Option, error) {
 	}
 	d := tools.Denial{Reason: "the user denied this call", Layer: "person", Source: "user"}
 	if answer.Outcome == RejectedBefore {
-		return "", denied(d, "Permission denied: the user has denied this very call before, in this turn, and was not asked again. Nothing was "+
+		return "", denied(d, "Permission denied: the user already denied this same call in this turn and was not asked again. Nothing was "+
 			"done. Do not repeat it. Say what you wanted to do and wait for what the user says.")
 	}
 	if c.feedback = feedback(answer); c.feedback != "" {
-		return "", denied(d, "Permission denied: the user denied this call. Nothing was done. Do not reach the same end in another way; "+
+		return "", denied(d, "Permission denied: the user denied this call. Nothing was done. Do not try to get the same result another way; "+
 			"do what follows from what the user says.")
 	}
-	return "", denied(d, "Permission denied: the user denied this call. Nothing was done. Stop here: do not reach the same end in "+
-		"another way. Say what you wanted to do and wait for what the user says.")
+	return "", denied(d, "Permission denied: the user denied this call. Nothing was done. Stop here: do not try to get the same result "+
+		"another way. Say what you wanted to do and wait for the user's answer.")
 }
+
+// told is a warning as the model reads it.
+func (c *call) told(w filetime.Warning) string { return c.env.Name(w.Path) + " " + w.Says }
 
 // feedback is what a person said with their answer, as the model reads it.
 func feedback(a Answer) string {
@@ -429,7 +491,7 @@ func (c *call) execute() error {
 	}
 	if c.plan.Run != nil {
 		began := c.beforeCommand(ctx)
-		r, err := patient(ctx, c.grace(), c.plan.Run)
+		r, err := c.attempts(ctx)
 		if err == nil && !r.Success && errors.Is(context.Cause(ctx), errBudget) {
 			why := c.host.Budget.stopped()
 			r.Error, r.Reason, r.Data = why.Result.Error, why.Result.Reason, r.Data+"\n"+why.Result.Data
@@ -438,9 +500,9 @@ func (c *call) execute() error {
 			r.Error, r.Reason, r.Data = tools.SiblingCancelled, "sibling", r.Data+"\n"+siblingFailed
 		}
 		for _, w := range began.Warnings {
-			r.Data += "\n" + w
+			r.Data += "\n" + c.told(w)
+			r.Warnings = append(r.Warnings, c.told(w))
 		}
-		r.Warnings = append(r.Warnings, began.Warnings...)
 		if began.Ended != nil { // whatever ended it, what it has changed is found
 			c.affected(&r, began.Ended(context.WithoutCancel(ctx)))
 		}
@@ -452,8 +514,11 @@ func (c *call) execute() error {
 	}
 	var paths []string
 	for _, f := range c.plan.Change.Files {
-		paths = append(paths, f.Path)
+		if paths = append(paths, f.Path); f.To != "" {
+			paths = append(paths, f.To)
+		}
 	}
+	c.lookBefore(ctx)
 	// A landing is always waited for: nobody may be told that it failed while it is still on its way.
 	unlock, err := c.host.Files.Lock(filetime.WithHolder(ctx, filetime.Holder{Session: c.env.Session, Call: c.ID}), paths...)
 	if err != nil {
@@ -465,15 +530,15 @@ func (c *call) execute() error {
 		c.env.FileTime.Wrote(f)
 	}
 	if err != nil {
-		return c.why(ctx, err)
+		return c.refused(c.why(ctx, err))
 	}
 	c.result = c.plan.Done(c.landed)
 	return nil
 }
 
-// command is what the host is told of a command; ok is false where the call runs none.
+// command is what the host is told of a command, or of a process at work; ok is false where the call has none.
 func (c *call) command() (about Command, ok bool) {
-	if c.plan.Command() == "" {
+	if c.plan.Command() == "" && !c.plan.Touches {
 		return Command{}, false
 	}
 	e := c.env
@@ -520,7 +585,15 @@ func (c *call) affected(r *tools.Result, e tools.Effects) {
 	}
 }
 
-const siblingFailed = "A command that ran beside it failed, so it was stopped. Look at that one first; then ask for this one again if it is still of use."
+const siblingFailed = "A command that ran beside it failed, so it was stopped. Look at that one first, then run this one again if it is still needed."
+
+// refused is the error of a change that was not made, as the tool words it.
+func (c *call) refused(err error) error {
+	if err == nil || c.plan.Failed == nil {
+		return err
+	}
+	return c.plan.Failed(err)
+}
 
 // alive fails where the turn is over, so that nothing new is begun.
 func (c *call) alive() error {
@@ -532,9 +605,9 @@ func (c *call) alive() error {
 
 // limited gives the context that the tool works under.
 func (c *call) limited() (context.Context, context.CancelFunc) {
-	ctx := c.ctx
-	if c.tool.Spec().Block {
-		ctx = context.WithoutCancel(ctx)
+	ctx, free := c.ctx, func() {}
+	if c.tool.Spec().Block || c.plan != nil && c.plan.Block {
+		ctx, free = c.blocking()
 	}
 	d, cause := c.env.Limits.ToolTimeout, errTimeout
 	if c.tool.Spec().NoTimeout {
@@ -545,9 +618,28 @@ func (c *call) limited() (context.Context, context.CancelFunc) {
 		d, cause = left, errBudget
 	}
 	if d > 0 {
-		return context.WithTimeoutCause(ctx, d, cause)
+		ctx, done := context.WithTimeoutCause(ctx, d, cause)
+		return ctx, func() { done(); free() }
 	}
-	return context.WithCancel(ctx)
+	ctx, done := context.WithCancel(ctx)
+	return ctx, func() { done(); free() }
+}
+
+// blocking is the context of a call that a cancel waits for: only the end of Host.Life ends it.
+func (c *call) blocking() (ctx context.Context, free func()) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.ctx))
+	told := context.AfterFunc(c.ctx, func() {
+		c.progress(tools.Progress{Text: "(cancelled: this finishes first; cancel once more to end it)\n"})
+	})
+	over := func() bool { return true }
+	if life := c.host.Life; life != nil {
+		over = context.AfterFunc(life, func() { cancel(context.Cause(life)) })
+	}
+	return ctx, func() {
+		told()
+		over()
+		cancel(nil)
+	}
 }
 
 // grace is how long a tool may take to notice that its time is over: a command is first asked to end, then killed.
@@ -568,9 +660,11 @@ func (c *call) why(ctx context.Context, err error) error {
 	return context.Cause(ctx)
 }
 
-// truncate cuts the middle out of an answer that is too long for the model, and leaves out of it what is too large.
+// truncate cuts the middle out of an answer that is too long for the model, keeps all of it for read_file, and leaves out what is too
+// large.
 func (c *call) truncate() error {
 	r := &c.result
+	r.Speak(c.host.Messages)
 	r.Data = strings.ToValidUTF8(r.Data, "\uFFFD")
 	if c.env == nil {
 		return nil
@@ -587,10 +681,7 @@ func (c *call) truncate() error {
 	if c.tool != nil && c.tool.Spec().Pages && r.Success {
 		limits.MaxToolOutputChars = 0
 	}
-	used := utf8.RuneCountInString(r.Data)
-	data, cut := cutMiddle(r.Data, r.Gaps, limits.MaxToolOutputChars)
-	parts, cutToo := fit(r.Parts, used, limits)
-	r.Data, r.Gaps, r.Parts, r.Truncated = data, nil, parts, r.Truncated || cut || cutToo
+	shorten(r, c.env, limits)
 	return nil
 }
 
@@ -601,6 +692,7 @@ func (c *call) record() error {
 		m.EffectiveArgs = c.checked.Args
 	}
 	m.Coerced = c.checked.Coerced
+	c.tellAttempts()
 	if c.feedback != "" {
 		c.result.Data += "\nThe user says: " + c.feedback
 	}
@@ -613,10 +705,12 @@ func (c *call) record() error {
 			c.host.Landed(c.effects.Change, l)
 		}
 	}
+	if changed := c.changedArgs(); changed != "" {
+		c.warn(changed)
+	}
 	for _, w := range c.before {
 		if !slices.Contains(c.result.Warnings, w) {
-			c.result.Data += "\n" + w
-			c.result.Warnings = append(c.result.Warnings, w)
+			c.warn(w)
 		}
 	}
 	if len(c.landed.Files) == 0 {
@@ -624,12 +718,11 @@ func (c *call) record() error {
 	}
 	c.result.Landed = &c.landed
 	for _, w := range c.landed.Warnings {
-		c.result.Data += "\n" + w
+		c.warn(c.told(w))
 	}
-	c.result.Warnings = append(c.result.Warnings, c.landed.Warnings...)
 	for _, f := range c.landed.Files {
 		name := c.env.Name(f.Path)
-		if f.Applied && !f.Already {
+		if f.Applied && !f.Already && !slices.Contains(m.Modified, f.Path) { // one that is replaced is removed and made
 			m.Modified = append(m.Modified, f.Path)
 		}
 		if f.Applied && !f.Already && !c.result.Success {
@@ -656,6 +749,89 @@ func (c *call) record() error {
 	return nil
 }
 
+// syntax warns of files that do not parse after the change. Nothing is taken back for it: a change may take several edits.
+func (c *call) syntax() error {
+	for _, f := range c.landed.Files {
+		if f.Already || f.Deleted || f.Entry != filetime.File || len(f.Set) == 0 {
+			continue
+		}
+		if !syntax.Parses(f.Path) {
+			c.lookAfter(f.Path)
+			continue
+		}
+		if says := syntax.Broken(f.Path, f.Before.String(), f.After.String()); says != "" {
+			c.warn(c.told(filetime.Warning{Path: f.Path, Says: says}))
+		}
+	}
+	return nil
+}
+
+// The limits of what language servers say after an edit.
+const (
+	awaited   = 500 * time.Millisecond
+	mostFound = 5
+)
+
+// lookBefore remembers what language servers hold against the files that a change is about to edit. Servers that do not run are not
+// started for it, and what they know already is not waited for longer than what they find later.
+func (c *call) lookBefore(ctx context.Context) {
+	if c.env.Languages == nil || c.env.Findings == nil {
+		return
+	}
+	ctx, done := context.WithTimeout(ctx, awaited)
+	defer done()
+	for _, f := range c.plan.Change.Files {
+		if f.Delete || f.Entry != filetime.File || syntax.Parses(f.Path) && c.env.Findings.Kept(f.Path) {
+			continue
+		}
+		var d tools.Diagnosis
+		if !f.Create {
+			now, err := c.host.Files.Read(ctx, f.Path)
+			if err == nil {
+				d, err = c.env.Languages.Glance(ctx, now, 0)
+			}
+			if err != nil {
+				continue
+			}
+		}
+		c.env.Findings.Keep(f.Path, d.Findings)
+		if c.found == nil {
+			c.found = map[string][]tools.Finding{}
+		}
+		c.found[f.Path] = d.Findings
+	}
+}
+
+// lookAfter warns of errors that language servers find in a file that was edited and that they did not find before.
+func (c *call) lookAfter(path string) {
+	before, looked := c.found[path]
+	if !looked || c.alive() != nil {
+		return
+	}
+	now, err := c.host.Files.Read(c.ctx, path)
+	if err != nil {
+		return
+	}
+	d, err := c.env.Languages.Glance(c.ctx, now, awaited)
+	if err != nil || !d.Fresh { // what was wrong with an older text is no news of this one
+		return
+	}
+	list := slices.DeleteFunc(tools.NewFindings(before, d.Findings), func(f tools.Finding) bool { return f.Severity != tools.SeverityError })
+	for i, f := range list {
+		if i == mostFound {
+			c.warn(fmt.Sprintf("… %d more new errors: see diagnostics", len(list)-i))
+			break
+		}
+		c.warn("New: " + f.Says(c.env))
+	}
+}
+
+// warn adds a sentence to what the model and the person are told.
+func (c *call) warn(says string) {
+	c.result.Data += "\n" + says
+	c.result.Warnings = append(c.result.Warnings, says)
+}
+
 // finish makes the result what is kept and given out.
 func (c *call) finish() {
 	r := &c.result
@@ -677,6 +853,9 @@ func (c *call) finish() {
 		c.phase = "rejected"
 	default:
 		c.phase = "error"
+	}
+	if r.Render == nil && c.renders != nil {
+		r.Render = c.renders(tools.Showing{Phase: c.phase, Result: r})
 	}
 }
 
@@ -724,13 +903,20 @@ func (c *call) tell(e Event) {
 	e.Plan = c.plan
 	e.Tool, e.Kind, e.Title = c.Name, tools.Other, c.title
 	if c.tool != nil {
-		e.Tool, e.Kind = c.tool.Spec().Name, c.tool.Spec().Kind
+		spec := c.tool.Spec()
+		e.Tool, e.Kind, e.Source = spec.Name, spec.Kind, Source(spec)
 	}
 	if c.plan != nil {
 		e.Kind, e.Title = c.plan.Kind, c.plan.Title
 	}
+	if e.Result == nil && c.renders != nil {
+		e.Render = c.renders(tools.Showing{Phase: e.Phase, Progress: e.Progress})
+	}
 	c.host.Observe(e)
 }
+
+// Source is where a tool comes from; one that does not say is shipped.
+func Source(s tools.Spec) string { return cmp.Or(s.Source, tools.SourceBuiltin) }
 
 func order(s State) int {
 	switch s {

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"tandem/filetime"
 	"tandem/filetime/text"
@@ -22,7 +20,8 @@ func speaks(err error) bool {
 	var conflict *filetime.Conflict
 	var file *filetime.Error
 	var path *sandbox.PathError
-	return errors.As(err, &refusal) || errors.As(err, &conflict) || errors.As(err, &file) || errors.As(err, &path)
+	var joined *tools.Joined
+	return errors.As(err, &joined) || errors.As(err, &refusal) || errors.As(err, &conflict) || errors.As(err, &file) || errors.As(err, &path)
 }
 
 // failure is the Result that an error stands for.
@@ -32,7 +31,16 @@ func (c *call) failure(err error) tools.Result {
 	var file *filetime.Error
 	var path *sandbox.PathError
 	var part *filetime.Incomplete
+	var joined *tools.Joined
 	switch {
+	case errors.As(err, &joined):
+		var each []tools.Result
+		for _, err := range joined.Errs {
+			r := c.failure(err)
+			r.Speak(c.host.Messages)
+			each = append(each, r)
+		}
+		return joined.Join(each)
 	case errors.As(err, &part):
 		r := c.failure(part.Err)
 		if report := part.Report(); report != "" {
@@ -60,18 +68,18 @@ func (c *call) failure(err error) tools.Result {
 		return r
 	case errors.Is(err, errTimeout):
 		return tools.Fail(filetime.Timeout, "tool_timeout",
-			"The tool was stopped: it did not end within %v. Ask for less at once, or do it another way.",
+			"The tool was stopped: it did not finish within %v. Ask for less at once, or do it another way.",
 			c.env.Limits.ToolTimeout)
 	case errors.Is(err, context.DeadlineExceeded):
-		return tools.Fail(filetime.Timeout, "deadline", "The time that there was for all of this is over.")
+		return tools.Fail(filetime.Timeout, "deadline", "The time limit for this call has passed. Ask for less at once.")
 	case errors.Is(err, errSibling):
 		return tools.Fail(tools.SiblingCancelled, "sibling", siblingFailed)
 	case errors.Is(err, errTurnCancelled), errors.Is(err, context.Canceled), c.ctx.Err() != nil && errors.Is(err, context.Cause(c.ctx)):
 		if c.reached(Executing) {
 			return tools.Fail(filetime.Cancelled, "turn",
-				"Cancelled by a person while it ran: it may have done a part of its work.")
+				"Cancelled by the user while it was running: part of its work may have been done.")
 		}
-		return tools.Fail(filetime.Cancelled, "turn", "Cancelled by a person before it began: nothing was done.")
+		return tools.Fail(filetime.Cancelled, "turn", "Cancelled by the user before it began: nothing was done.")
 	}
 	c.log(err)
 	return tools.Fail(tools.ExecutionError, "", "Exception: %s\nThis is a fault of the tool, not of the arguments.",
@@ -159,57 +167,6 @@ func (c *call) saw(e *tools.Excerpt, path string, now text.Text) {
 	if snap, err := c.host.Files.Read(context.WithoutCancel(c.ctx), path); err == nil && snap.Text.Equal(now) {
 		e.Seen(c.env.FileTime, snap)
 	}
-}
-
-// cutMiddle cuts s down to limit characters, the head and the tail kept, and marks there and at every gap how many
-// characters are missing. A gap in what is cut counts with it.
-func cutMiddle(s string, gaps []tools.Gap, limit int) (string, bool) {
-	if n := utf8.RuneCountInString(s); limit > 0 && n > limit {
-		from := skip(s, (limit+1)/2)
-		to := skip(s[from:], n-limit) + from
-		cut := tools.Gap{At: from, Lost: int64(n - limit)}
-		var outside []tools.Gap
-		for _, g := range gaps {
-			switch {
-			case g.At < from:
-				outside = append(outside, g)
-			case g.At > to:
-				outside = append(outside, tools.Gap{At: g.At - (to - from), Lost: g.Lost})
-			default:
-				cut.Lost += g.Lost
-			}
-		}
-		at, _ := slices.BinarySearchFunc(outside, cut, func(a, b tools.Gap) int { return cmp.Compare(a.At, b.At) })
-		s, gaps = s[:from]+s[to:], slices.Insert(outside, at, cut)
-	}
-	for _, g := range slices.Backward(gaps) {
-		s = fmt.Sprintf("%s\n… [%d characters cut] …\n%s", s[:g.At], g.Lost, s[g.At:])
-	}
-	return s, len(gaps) > 0
-}
-
-// fit gives parts that keep to the limits, after an answer of so many characters. What is left out is named in its place.
-func fit(parts []tools.Part, used int, l tools.Limits) (out []tools.Part, cut bool) {
-	for _, p := range parts {
-		switch {
-		case p.Kind == tools.TextPart:
-			p = tools.Part{Kind: p.Kind, Text: strings.ToValidUTF8(p.Text, "\uFFFD")}
-			whole := p.Text
-			n := utf8.RuneCountInString(whole)
-			if room := l.MaxToolOutputChars - used; l.MaxToolOutputChars > 0 && n > room {
-				p.Text, cut = fmt.Sprintf("… [%d characters cut] …", n), true
-				if room > 0 {
-					p.Text, _ = cutMiddle(whole, nil, room)
-				}
-			}
-			used += n
-		case len(p.Data) > l.MaxImageBytes:
-			p = tools.Part{Kind: tools.TextPart, Text: fmt.Sprintf("[Not shown, since it is larger than %d bytes: %s]", l.MaxImageBytes, p.Describe())}
-			cut = true
-		}
-		out = append(out, p)
-	}
-	return out, cut
 }
 
 // skip gives the offset after n runes.

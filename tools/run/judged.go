@@ -42,7 +42,8 @@ func (r *judgedRunner) Start(ctx context.Context, cmd sandbox.Command) (sandbox.
 	judged := func(n tools.Need) bool {
 		return n.Act == tools.Runs && slices.Equal(n.Argv, cmd.Argv) && cmd.Dir != nil && n.Place.Path() == cmd.Dir.Path() && n.Profile == cmd.Profile
 	}
-	more := cmd.Env != nil || cmd.Stdin != "" || cmd.Privileged || cmd.Leave
+	input := cmd.Stdin != "" && cmd.Stdin != string(r.c.checked.Args) // those were judged
+	more := cmd.Env != nil || cmd.Given != nil || input || cmd.Privileged || cmd.Leave || cmd.Keeps != ""
 	if r.c.plan == nil || more || !slices.ContainsFunc(r.c.plan.Needs, judged) {
 		return nil, r.c.unjudged("command")
 	}

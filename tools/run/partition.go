@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"tandem/filetime"
@@ -28,16 +29,16 @@ type batch struct {
 	stop     context.CancelCauseFunc
 }
 
-// join says whether a call may run together with all that are in the batch, and makes it one of them if so.
-func (b *batch) join(s slot) bool {
+// takes says whether a call may run together with all that are in the batch.
+func (b *batch) takes(s slot) bool {
 	if b.begun && (b.together != s.together || s.together == tools.Alone) {
 		return false
 	}
-	for _, f := range s.files {
-		if b.files[f] {
-			return false
-		}
-	}
+	return !slices.ContainsFunc(s.files, func(f string) bool { return b.files[f] })
+}
+
+// add makes a call one of the batch, which takes it.
+func (b *batch) add(s slot) {
 	if b.files == nil {
 		b.files = map[string]bool{}
 	}
@@ -45,27 +46,31 @@ func (b *batch) join(s slot) bool {
 		b.files[f] = true
 	}
 	b.begun, b.together = true, s.together
-	return true
 }
 
 // Partition says which of the calls run together: the indexes of each batch, in order. Consecutive calls that only look
-// form one, consecutive edits of different files too; every other call is alone. It is the plan that Batch carries out.
+// form one, consecutive edits of different files too; every other call is alone. It is the plan that Batch carries out, as long as no
+// hook changes what a call is about: hooks are not run here.
 func Partition(host *Host, calls []Call) [][]int {
-	var out [][]int
-	var open batch
-	for i, c := range calls {
+	var slots []slot
+	for _, c := range calls {
 		p := &call{Call: c, host: host}
 		p.prepare()
-		s := p.slot()
-		if open.join(s) && len(out) > 0 {
-			out[len(out)-1] = append(out[len(out)-1], i)
-			continue
-		}
-		if len(out) > 0 {
+		slots = append(slots, p.slot())
+	}
+	return partition(slots)
+}
+
+// partition is the pure part of Partition.
+func partition(slots []slot) (out [][]int) {
+	var open batch
+	for i, s := range slots {
+		if len(out) == 0 || !open.takes(s) {
 			open = batch{}
-			open.join(s)
+			out = append(out, nil)
 		}
-		out = append(out, []int{i})
+		open.add(s)
+		out[len(out)-1] = append(out[len(out)-1], i)
 	}
 	return out
 }
@@ -87,6 +92,9 @@ func (c *call) slot() (s slot) {
 			}
 		case tools.WithReads:
 			s.together = tools.WithReads
+			if spec := c.tool.Spec(); spec.InOrder {
+				s.files = []string{spec.Category} // no path: those are absolute
+			}
 		case tools.OtherFiles:
 			if files := c.writes(); len(files) > 0 && !c.host.Serial {
 				s = slot{together: tools.OtherFiles, files: files}
@@ -118,17 +126,10 @@ func (c *call) fails() bool {
 // writes gives the canonical paths of the files that the call changes; nil where that cannot be told.
 func (c *call) writes() []string {
 	needs, err := c.tool.Needs(c.env, c.checked.Args)
-	if err != nil {
+	if err != nil || slices.ContainsFunc(needs, func(n tools.Need) bool { return !n.Act.Writes() }) {
 		return nil
 	}
-	var files []string
-	for _, n := range needs {
-		if !n.Act.Writes() {
-			return nil
-		}
-		files = append(files, n.Place.Path())
-	}
-	return files
+	return tools.Targets(needs)
 }
 
 // limit is how many calls of a batch run at once.

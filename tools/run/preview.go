@@ -22,11 +22,18 @@ func (c *call) preview() ([]DiffPreview, error) {
 	change.Apply = filetime.None
 	worked, err := c.host.Files.Commit(c.ctx, change)
 	if err != nil {
-		return nil, c.why(c.ctx, err)
+		return nil, c.refused(c.why(c.ctx, err))
 	}
 	var out []DiffPreview
 	for _, f := range worked.Files {
-		diff := show.Diff(c.env.Paths.Rel(f.Path), f.Before, f.After, show.Options{MaxBytes: maxAsked, Created: f.Created})
+		if f.Entry != filetime.File {
+			continue // the title and the locations of the plan say it
+		}
+		opts := show.Options{MaxBytes: maxAsked, Created: f.Created, Deleted: f.Deleted}
+		if f.Origin != "" {
+			opts.OldPath = c.env.Paths.Rel(f.Origin)
+		}
+		diff := show.Diff(c.env.Paths.Rel(f.Path), f.Before, f.After, opts)
 		if diff.Truncated {
 			reason := fmt.Sprintf("the change of %s is larger than %d MiB, so nobody could see what they allow", c.env.Name(f.Path), maxAsked>>20)
 			r := tools.Fail(tools.GateDenied, "too_large", "Permission denied: %s. Nothing was done. Make it in several smaller calls.", reason)

@@ -13,6 +13,7 @@ import (
 	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/gate"
+	"tandem/tools/messages"
 )
 
 // Call is one call as somebody asked for it: Arguments is raw and may be anything.
@@ -35,17 +36,21 @@ const (
 
 // Event is news of one call, sent as it happens, also out of order between calls.
 type Event struct {
-	Call  Call
-	Tool  string // canonical name, or the name asked for where there is no such tool
-	Kind  tools.Kind
-	State State
+	Call Call
+	Tool string // canonical name, or the name asked for where there is no such tool
+	Kind tools.Kind
+	// Source is where the tool comes from, "" where there is no such tool.
+	Source string
+	State  State
 	// Phase is "use", "progress", "result", "rejected" or "error".
 	Phase    string
 	Title    string
 	Plan     *tools.Plan     // once it is known
 	Result   *tools.Result   // from Completed on
 	Progress *tools.Progress // with phase "progress"
-	Batch    int
+	// Render is what the tool says of the call in this phase, until there is a Result; nil where it says nothing.
+	Render *tools.Render
+	Batch  int
 	// Group is the id of the first call of the batch; it names the batch in the whole session.
 	Group string
 	At    time.Time
@@ -169,7 +174,7 @@ type Command struct {
 
 // Began is a command that runs. The disk is as new as the buffers then, as far as that is possible: Warnings name what stays older.
 type Began struct {
-	Warnings []string
+	Warnings []filetime.Warning
 	// Ended says what the command has changed, after its end; nil if nobody asks.
 	Ended func(ctx context.Context) tools.Effects
 }
@@ -182,14 +187,24 @@ type Host struct {
 	// Present gives the session's tools as they are now: a call of a tool that is not among them any more does not begin. nil
 	// where nothing is taken out meanwhile.
 	Present func() *tools.Set
-	// Offers leaves tools out of what a model is offered, since a call of them would be refused or of no use; nil offers all.
-	Offers func(tools.Spec) bool
-	Gate   Gate
-	Asker  Asker
+	// Resolve makes a tool known that is in no set yet, so that Present has it then; false is that there is none, and an error says why
+	// not. It is asked in the call's turn and may take long. May be nil.
+	Resolve func(ctx context.Context, name string) (bool, error)
+	// Offer says what of a set a model is shown; nil shows all in full.
+	Offer func(*tools.Set) tools.Offer
+	// Hooks stand around the calls of the tools that they match, in order: before a call each gets the arguments that the one before
+	// it has left, after it the text.
+	Hooks []Hook
+	Gate  Gate
+	Asker Asker
+	// Claims are those of all sessions; nil takes none.
+	Claims *Claims
 	// Files is what changes land in.
 	Files filetime.Files
 	// Audit keeps a record of every call; nil keeps none.
 	Audit Audit
+	// Life ends calls that a cancel waits for: a second cancel, or the end of the session. nil never ends.
+	Life context.Context
 	// Env makes the environment of one call.
 	Env func(call Call) *tools.Env
 	// Observe gets every event; it must not block. May be nil.
@@ -213,8 +228,12 @@ type Host struct {
 	Places *Places
 	// Budget bounds the calls of the turn; nil is no bound.
 	Budget *Budget
+	// Retry is for calls that only look, and those that their tool declares to be idempotent.
+	Retry Retry
 	// Keys are what the session was told of files that hold keys; nil remembers none.
 	Keys *Keys
+	// Messages is the language of what the model reads.
+	Messages messages.Language
 	// Coerce lets the validator turn "true" into true and the like.
 	Coerce bool
 	Now    func() time.Time

@@ -9,9 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"reflect"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,6 +30,7 @@ import (
 	"tandem/tools/gate"
 	"tandem/tools/run"
 	"tandem/tools/shell"
+	"tandem/tools/task"
 	"tandem/tools/toolstest"
 	"tandem/tools/write"
 )
@@ -143,6 +142,7 @@ func equal(t *testing.T, what string, got, want any) {
 func TestF124Partition(t *testing.T) {
 	var s sleeper
 	w := toolstest.NewWorld(t, s.tool("read", tools.WithReads), s.tool("bash", tools.Alone), edit.New(), write.New())
+	w.Host.Tools = toolstest.SetOf(append(w.Host.Tools.List(), task.New()...)...)
 	if err := os.MkdirAll(w.Path("dir"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -181,6 +181,11 @@ func TestF124Partition(t *testing.T) {
 			[][]int{{0}, {1}},
 		},
 		{"reads and edits", []string{`read {"path":"a"}`, e("a"), `read {"path":"a"}`}, [][]int{{0}, {1}, {2}}},
+		{
+			"tasks beside reads, but one after another",
+			[]string{`task_create {"title":"a"}`, `read {"path":"a"}`, `task_create {"title":"b"}`, `read {"path":"b"}`, `task_list {}`},
+			[][]int{{0, 1}, {2, 3}, {4}},
+		},
 		{
 			"what will be refused",
 			[]string{`read {"ms":"x"}`, `read {}`, `nope {}`, e("/etc/passwd"), e("/etc/group")},
@@ -549,8 +554,8 @@ func TestF085CancelInTheMidstOfAChange(t *testing.T) {
 		code  filetime.Code
 		says  string
 	}{
-		{"cancelled", time.Hour, 0, nil, filetime.Cancelled, "a part of its work"},
-		{"cancelled by the client", time.Hour, 0, errors.New("by the client"), filetime.Cancelled, "a part of its work"},
+		{"cancelled", time.Hour, 0, nil, filetime.Cancelled, "part of its work"},
+		{"cancelled by the client", time.Hour, 0, errors.New("by the client"), filetime.Cancelled, "part of its work"},
 		{"the tool's time", time.Second, 0, nil, filetime.Timeout, "1s"},
 		{"the turn's time", time.Hour, time.Second, nil, tools.BudgetExceeded, "budget"},
 	} {
@@ -584,6 +589,50 @@ func TestF138Block(t *testing.T) {
 		defer cancel()
 		equal(t, "result", toolstest.One(ctx, w.Host, calls(`slow {}`)[0]).Data, "whole")
 	})
+	// A plan may ask for it as well; the end of the host's life ends it all the same, and so does its own time.
+	for _, c := range []struct {
+		name        string
+		block       bool
+		life, limit time.Duration
+		want        string
+		took        time.Duration
+	}{
+		{"one that does not", false, 0, 0, "CANCELLED", time.Second},
+		{"one that does", true, 0, 0, "", 5 * time.Second},
+		{"cancelled again", true, 2 * time.Second, 0, "CANCELLED", 2 * time.Second},
+		{"a limit", true, 0, 3 * time.Second, "TIMEOUT", 3 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := toolstest.NewWorld(t, tools.Define(tools.Definition[args]{
+				Spec: tools.Spec{Name: "slow", Kind: tools.Read}, Needs: tools.Always[args](tools.Need{Act: tools.Reads}),
+				Plan: func(context.Context, *tools.Env, args) (*tools.Plan, error) {
+					return &tools.Plan{Block: c.block, Run: func(ctx context.Context) (tools.Result, error) {
+						select {
+						case <-time.After(5 * time.Second):
+							return done("whole"), nil
+						case <-ctx.Done():
+							return tools.Result{}, ctx.Err()
+						}
+					}}, nil
+				},
+			}))
+			var told recorder
+			w.Host.Observe = told.observe
+			w.Env.Limits.ToolTimeout = c.limit
+			life, kill := context.WithCancel(t.Context())
+			defer kill()
+			if w.Host.Life = life; c.life > 0 {
+				time.AfterFunc(c.life, kill)
+			}
+			ctx, cancel := context.WithCancel(life)
+			time.AfterFunc(time.Second, cancel)
+			began := time.Now()
+			r := toolstest.One(ctx, w.Host, calls(`slow {}`)[0])
+			equal(t, c.name, string(r.Error), c.want)
+			equal(t, "time of "+c.name, time.Since(began), c.took)
+			equal(t, "told of "+c.name, slices.Contains(told.of("1"), "executing progress"), c.block)
+		})
+	}
 }
 
 func TestF084Timeout(t *testing.T) {
@@ -603,7 +652,7 @@ func TestF084Timeout(t *testing.T) {
 		equal(t, "code", r.Error, filetime.Timeout)
 		equal(t, "duration", r.Duration, 30*time.Second)
 		equal(t, "text", r.Data,
-			"The tool was stopped: it did not end within 30s. Ask for less at once, or do it another way.")
+			"The tool was stopped: it did not finish within 30s. Ask for less at once, or do it another way.")
 		r = w.Call("deaf", `{}`)
 		equal(t, "code of one that does not listen", r.Error, filetime.Timeout)
 		equal(t, "its duration", r.Duration, 37*time.Second)
@@ -734,7 +783,7 @@ func TestF114ToolNotFound(t *testing.T) {
 	equal(t, "code", r.Error, tools.ToolNotFound)
 	equal(t, "text", r.Data, `Tool "edit_files" does not exist. Did you mean edit_file?`)
 	equal(t, "text", w.Call("frobnicate", `{}`).Data,
-		`Tool "frobnicate" does not exist. Use one of the tools that you were offered.`)
+		`Tool "frobnicate" does not exist. The tools are edit_file.`)
 	r = w.Call("Write_File", `{}`)
 	equal(t, "disabled", []string{string(r.Error), r.Reason, r.Data},
 		[]string{"TOOL_NOT_FOUND", "disabled", `Tool "Write_File" is disabled by config. Do it with another tool.`})
@@ -811,6 +860,8 @@ func TestJudgedIsRun(t *testing.T) {
 		{"an input", list, with(sandbox.Command{Stdin: "rm"}), false},
 		{"capabilities", list, with(sandbox.Command{Privileged: true}), false},
 		{"processes that stay", list, with(sandbox.Command{Leave: true}), false},
+		{"a cache that stays", list, with(sandbox.Command{Keeps: "x"}), false},
+		{"variables of its own", list, with(sandbox.Command{Given: []string{"A=b"}}), false},
 		{"the file", []tools.Need{{Act: tools.Reads, Place: a}}, reads(a), true},
 		{"the file to be edited", []tools.Need{{Act: tools.Edits, Place: a}}, reads(a), true},
 		{"a file of the folder", look, reads(top.Join("sub/x")), true},
@@ -849,7 +900,7 @@ func TestJudgedIsRun(t *testing.T) {
 func TestEveryFieldOfACommandIsJudged(t *testing.T) {
 	known := strings.Fields(`Argv Dir Profile
 		Surroundings Interactive Timeout Grace Hurry MaxOutput Output
-		Env Privileged Leave Stdin`)
+		Env Given Privileged Leave Keeps Stdin`)
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[sandbox.Command]()) {
 		if !slices.Contains(known, f.Name) {
 			t.Errorf("the pipeline does not know whether a tool may set %s", f.Name)
@@ -952,8 +1003,8 @@ func TestF116_FindingP1GateDenied(t *testing.T) {
 		source, next string
 	}{
 		{"mode", gate.Mode("nope"), w, "policy", "(mode nope)"},
-		{"rule", gate.New(gate.Options{Mode: gate.ModeAuto, Rules: []gate.Rule{{Effect: gate.Deny, Tool: "write*", Source: "permissions.deny"}}}), w, "policy", "permissions.deny (rules r"},
-		{"person", gate.ModeAsk, askFunc(func(run.Question) run.Answer { return run.Answer{Outcome: run.Rejected} }), "user", "Stop here: do not reach the same end in another way"},
+		{"rule", gate.New(gate.Options{Mode: gate.ModeAuto, Rules: []gate.Rule{{Effect: gate.Deny, Tool: "write*", Source: "permissions.deny"}}}), w, "policy", "write_file is refused by permissions.deny (r"},
+		{"person", gate.ModeAsk, askFunc(func(run.Question) run.Answer { return run.Answer{Outcome: run.Rejected} }), "user", "Stop here: do not try to get the same result another way"},
 		{"no valid answer", gate.ModeAsk, askFunc(func(run.Question) run.Answer { return run.Answer{Outcome: run.Unanswered} }), "unanswered", "Stop here"},
 		{"nobody answers", gate.ModeAsk, askFunc(func(run.Question) run.Answer { return run.Answer{Outcome: run.Unavailable} }), "unattended", "cannot run in this session at all"},
 		{"nobody is there", gate.ModeAsk, nil, "unattended", "cannot run in this session at all"},
@@ -981,7 +1032,7 @@ func TestFeedbackReachesTheModel(t *testing.T) {
 		want    string
 	}{
 		{run.Allowed, "File created: a (1 line, 1 byte)"},
-		{run.Rejected, "Permission denied: the user denied this call. Nothing was done. Do not reach the same end in another way; do what follows from what the user says."},
+		{run.Rejected, "Permission denied: the user denied this call. Nothing was done. Do not try to get the same result another way; do what follows from what the user says."},
 	} {
 		w.Host.Asker = askFunc(func(run.Question) run.Answer {
 			return run.Answer{Outcome: c.outcome, Feedback: " Use tabs.\xff" + strings.Repeat("x", 10_000)}
@@ -1013,7 +1064,7 @@ func TestPartsKeepToTheLimits(t *testing.T) {
 		{[]tools.Part{say(strings.Repeat("x", 20)), say("")}, []tools.Part{say(strings.Repeat("x", 20)), say("")}, false},
 		{
 			[]tools.Part{say("abcdefghijklmnopqrstuvwxyz"), image, say("more")},
-			[]tools.Part{say("abcdefghij\n… [6 characters cut] …\nqrstuvwxyz"), image, say("… [4 characters cut] …")},
+			[]tools.Part{say("abcdefghij\n… [6 bytes cut] …\nqrstuvwxyz"), image, say("… [4 bytes cut] …\n")},
 			true,
 		},
 		{[]tools.Part{large}, []tools.Part{say(`[Not shown, since it is larger than 4 bytes: a\u{a}.pdf (application/pdf, 5 bytes)]`)}, true},
@@ -1023,52 +1074,6 @@ func TestPartsKeepToTheLimits(t *testing.T) {
 		equal(t, "parts", r.Parts, c.want)
 		equal(t, "truncated", r.Truncated, c.cut)
 	}
-}
-
-func TestF087Truncation(t *testing.T) {
-	long := strings.Repeat("ä😀", 50_000)
-	answer := func(context.Context, *tools.Env, args) (tools.Result, error) { return done("%s", long), nil }
-	w := toolstest.NewWorld(t,
-		probe(tools.Spec{Name: "long"}, answer), probe(tools.Spec{Name: "paged", Pages: true}, answer))
-	r := w.Call("long", `{}`)
-	head, tail, ok := strings.Cut(r.Data, "\n… [70000 characters cut] …\n")
-	kept := utf8.RuneCountInString(head) + utf8.RuneCountInString(tail)
-	if !ok || !r.Truncated || kept != 30_000 || !utf8.ValidString(r.Data) {
-		t.Errorf("%d characters, truncated %v", utf8.RuneCountInString(r.Data), r.Truncated)
-	}
-	if !strings.HasPrefix(long, head) || !strings.HasSuffix(long, tail) {
-		t.Error("head and tail are not those of the output")
-	}
-	equal(t, "a tool that pages", w.Call("paged", `{}`).Data, long)
-}
-
-// What is kept and what the marks count is the whole, whatever was left out where, and by whom.
-func TestFindingB4MarksCount(t *testing.T) {
-	mark := regexp.MustCompile(`\n… \[(\d+) characters cut\] …\n`)
-	var answer tools.Result
-	w := toolstest.NewWorld(t, probe(tools.Spec{Name: "long"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
-		return answer, nil
-	}))
-	rapid.Check(t, func(t *rapid.T) {
-		w.Env.Limits.MaxToolOutputChars = rapid.IntRange(1, 60).Draw(t, "limit")
-		answer = done("x")
-		all := 1
-		for _, s := range rapid.SliceOfN(rapid.StringOfN(rapid.SampledFrom([]rune("aä😀")), 1, 30, -1), 0, 5).Draw(t, "pieces") {
-			lost := rapid.Int64Range(1, 1e6).Draw(t, "lost")
-			answer.Gaps = append(answer.Gaps, tools.Gap{At: len(answer.Data), Lost: lost})
-			answer.Data += s
-			all += utf8.RuneCountInString(s) + int(lost)
-		}
-		r := w.Call("long", `{}`)
-		got := utf8.RuneCountInString(mark.ReplaceAllString(r.Data, ""))
-		for _, m := range mark.FindAllStringSubmatch(r.Data, -1) {
-			n, _ := strconv.Atoi(m[1])
-			got += n
-		}
-		if got != all || r.Truncated != (len(answer.Gaps) > 0 || all > w.Env.Limits.MaxToolOutputChars) {
-			t.Fatalf("%d characters in %q, want %d", got, r.Data, all)
-		}
-	})
 }
 
 func TestF219Trace(t *testing.T) {
@@ -1082,11 +1087,24 @@ func TestF219Trace(t *testing.T) {
 	equal(t, "untraced", stages(w.Call("write_file", `{"path":"a","content":"b"}`)), []string(nil))
 	w.Host.Trace = true
 	equal(t, "traced", stages(w.Call("write_file", `{"path":"b","content":"b"}`)), []string{
-		"resolve", "normalise", "validate", "needs", "policy", "plan", "permission", "execute", "truncate", "record", "audit", "emit",
+		"resolve", "normalise", "validate", "before-hooks", "needs", "policy", "plan", "permission", "claim", "execute", "after-hooks",
+		"truncate", "record", "syntax", "audit", "emit",
 	})
 	equal(t, "refused", stages(w.Call("write_file", `{}`)), []string{
-		"resolve", "normalise", "validate", "truncate", "record", "audit", "emit",
+		"resolve", "normalise", "validate", "after-hooks", "truncate", "record", "syntax", "audit", "emit",
 	})
+}
+
+func TestF196SyntaxOfEditedFiles(t *testing.T) {
+	w := toolstest.NewWorld(t, write.New())
+	r := w.Call("write_file", `{"path":"a.go","content":"package a\n\nfunc f() {\n"}`)
+	says := "a.go does not parse after this edit: line 3: expected '}', found 'EOF'."
+	equal(t, "warnings", r.Warnings, []string{says})
+	if !r.Success || !strings.HasSuffix(r.Data, "\n"+says) {
+		t.Errorf("the edit did not land, or the model is not told: %s", r.Data)
+	}
+	equal(t, "repaired", w.Call("write_file", `{"path":"a.go","content":"}\n","mode":"append"}`).Warnings, []string(nil))
+	equal(t, "refused", w.Call("write_file", `{"path":"../../x.go","content":"{"}`).Warnings, []string(nil))
 }
 
 func TestF240ResultOfAChange(t *testing.T) {

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"maps"
 	"sync"
 
 	"tandem/tools"
@@ -62,18 +63,18 @@ func (s *Stream) feed() {
 		return
 	}
 	s.feeding = true
-	defer func() { s.feeding = false }()
 	for s.begun < len(s.calls) {
 		c := s.calls[s.begun]
-		if c.where == nil {
-			s.mu.Unlock()
-			where := c.slot()
-			s.mu.Lock()
-			c.where = &where
+		if !s.fits(s.place(c)) {
+			break
 		}
-		if !s.join(c) {
-			return
+		if c.hooking || c.awaitsHooks() { // which may take long, and change what the call is about
+			if s.hookTogether(); c.hooking {
+				break
+			}
+			continue
 		}
+		s.join(c)
 		s.busy++
 		s.begun++
 		stop := s.open.stop
@@ -88,27 +89,67 @@ func (s *Stream) feed() {
 			s.yield(c)
 		})
 	}
+	s.feeding = false
 }
 
-// join makes the next call one of the open batch, or where all calls of that one have ended, of a new one. It is false while the
-// call has to wait. s.mu is held.
-func (s *Stream) join(c *call) bool {
-	if s.open.begun && s.busy == s.open.limit {
-		return false
+// place is where a call belongs, by what is known of it. s.mu is held, and released while it is found out.
+func (s *Stream) place(c *call) slot {
+	if c.where == nil {
+		s.mu.Unlock()
+		where := c.slot()
+		s.mu.Lock()
+		c.where = &where
 	}
-	if !s.open.begun || !s.open.join(*c.where) {
-		if s.busy > 0 {
-			return false
+	return *c.where
+}
+
+// hookTogether starts the hooks of the next call, and of those behind it that may run together with it by what is known of them. Each is
+// placed anew when its hooks have run. s.mu is held, and released in between; s.feeding is set.
+func (s *Stream) hookTogether() {
+	next := batch{limit: max(1, s.calls[s.begun].limit())}
+	room := next.limit
+	if s.busy > 0 {
+		next.files, room = maps.Clone(s.open.files), s.open.limit-s.busy
+		next.begun, next.together = s.open.begun, s.open.together
+	}
+	for i := s.begun; i < len(s.calls) && room > 0; i++ {
+		c := s.calls[i]
+		where := s.place(c)
+		if next.begun && !next.takes(where) {
+			return
 		}
+		next.add(where)
+		room--
+		if c.hooking || !c.awaitsHooks() {
+			continue
+		}
+		c.hooking = true
+		s.running.start(func() {
+			_ = c.beforeHooks() // the error is that of its stage
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			c.where, c.hooking = nil, false
+			s.feed()
+		})
+	}
+}
+
+// fits says whether a call may begin now: it joins the open batch, or all calls of that one have ended. s.mu is held.
+func (s *Stream) fits(where slot) bool {
+	return s.busy == 0 || s.busy < s.open.limit && s.open.takes(where)
+}
+
+// join makes the next call, which fits, one of the open batch, or of a new one. s.mu is held.
+func (s *Stream) join(c *call) {
+	if !s.open.begun || !s.open.takes(*c.where) {
 		s.open = batch{limit: max(1, c.limit())}
 		s.open.commands, s.open.stop = context.WithCancelCause(s.ctx)
-		s.open.join(*c.where)
 		s.batches = append(s.batches, nil)
 	}
+	s.open.add(*c.where)
 	last := len(s.batches) - 1
 	s.batches[last] = append(s.batches[last], s.begun)
 	c.batch, c.group = last+1, s.calls[s.batches[last][0]].ID
-	return true
 }
 
 // ended starts what may run now that a call has ended.

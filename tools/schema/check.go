@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"tandem/tools/messages"
+	"tandem/tools/near"
 )
 
 // Issue is one thing that is wrong with the arguments. Path is written $.items[2].name, Pointer as RFC 6901 has it;
@@ -39,13 +41,18 @@ const (
 	maxValues = 200_000
 )
 
-// Check checks raw, which may be anything, and tells everything that is wrong with it at once. Other names of a
-// parameter are always understood; values of another type are turned into what the schema wants only with coerce.
+// Check is CheckIn with messages in English.
 func (s *Schema) Check(raw json.RawMessage, coerce bool) Checked {
-	c := checker{coerce: coerce}
+	return s.CheckIn(messages.English, raw, coerce)
+}
+
+// CheckIn checks raw, which may be anything, and tells everything that is wrong with it at once, with messages in a language. Other names
+// of a parameter are always understood; values of another type are turned into what the schema wants only with coerce.
+func (s *Schema) CheckIn(language messages.Language, raw json.RawMessage, coerce bool) Checked {
+	c := checker{coerce: coerce, language: language}
 	v, err := decode(raw)
 	if err != nil {
-		c.fail(place{}, "object", cut(strconv.Quote(cut(string(raw)))), "the arguments are not valid JSON: %v", err)
+		c.fail(place{}, "object", cut(strconv.Quote(cut(string(raw)))), "the arguments are not valid JSON: %s. %s", broken(bytes.TrimSpace(raw), err), s.wanted(errors.Is(err, io.ErrUnexpectedEOF)))
 		return Checked{Issues: c.issues}
 	}
 	if v == nil {
@@ -84,6 +91,54 @@ func (s *Schema) judge(args json.RawMessage) (err error) {
 	return s.foreign.Validate(plain)
 }
 
+// wanted says what arguments have to be that were no JSON, perhaps since they were cut off.
+func (s *Schema) wanted(cut bool) messages.Text {
+	object := messages.Of("one JSON object")
+	if names := strings.Join(s.root.required, ", "); names != "" {
+		object = messages.Of("one JSON object with %s", names)
+	}
+	if cut {
+		return messages.Of("Send the whole call again, %s; if it was too long, do it in several smaller calls", object)
+	}
+	return messages.Of("Send %s", object)
+}
+
+// broken says how much of a text that is no JSON came, where it stops being JSON, and why.
+func broken(raw []byte, err error) messages.Text {
+	const most = 40
+	var syntax *json.SyntaxError
+	var limit limitError
+	at, why := len(raw), messages.Of("they end in the middle")
+	switch {
+	case errors.As(err, &limit):
+		return messages.Text(limit)
+	case errors.Is(err, errMore):
+		why = messages.Of("there is more after the first value")
+		d := json.NewDecoder(bytes.NewReader(raw))
+		if d.Decode(new(json.RawMessage)) == nil {
+			at = int(d.InputOffset())
+		}
+	case errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF):
+		at, why = max(0, int(syntax.Offset)-1), messages.Of("%s", strings.TrimPrefix(syntax.Error(), "json: "))
+	}
+	if at == 0 {
+		return messages.Of("%s: they begin with %q", why, strings.ToValidUTF8(string(raw[:min(most, len(raw))]), "\uFFFD"))
+	}
+	before := strings.ToValidUTF8(string(raw[max(0, at-most):at]), "\uFFFD")
+	if at == len(raw) {
+		return messages.Of("%s after %d bytes, which end with %q", why, len(raw), before)
+	}
+	return messages.Of("%s at byte %d of %d, after %q", why, at, len(raw), before)
+}
+
+// errMore is what decode says of a second value.
+var errMore = errors.New("there is more after the first value")
+
+// limitError is what measure says of a text that it does not decode.
+type limitError messages.Text
+
+func (e limitError) Error() string { return messages.Text(e).String() }
+
 // decode reads exactly one JSON value, numbers as they are written; nothing at all is null.
 func decode(raw []byte) (any, error) {
 	raw = bytes.TrimSpace(raw)
@@ -97,13 +152,10 @@ func decode(raw []byte) (any, error) {
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, errors.New("they end in the middle")
-		}
 		return nil, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is more after the first value")
+		return nil, errMore
 	}
 	return v, nil
 }
@@ -127,10 +179,10 @@ func measure(raw []byte) error {
 			values++
 		}
 		if depth > maxDepth {
-			return fmt.Errorf("nested deeper than %d levels", maxDepth)
+			return limitError(messages.Of("they are nested deeper than %d levels", maxDepth))
 		}
 		if values > maxValues {
-			return fmt.Errorf("more than %d values", maxValues)
+			return limitError(messages.Of("they have more than %d values", maxValues))
 		}
 	}
 	return nil
@@ -152,11 +204,11 @@ func (p place) index(i int) place {
 }
 
 // name is how a message speaks of the place.
-func (p place) name() string {
+func (p place) name() messages.Text {
 	if p.path == "" {
-		return "the arguments"
+		return messages.Of("the arguments")
 	}
-	return strings.TrimPrefix(p.path, ".")
+	return messages.Of("%s", strings.TrimPrefix(p.path, "."))
 }
 
 func plainKey(k string) bool {
@@ -169,13 +221,14 @@ func plainKey(k string) bool {
 }
 
 type checker struct {
-	coerce  bool
-	coerced []string
-	issues  []Issue
+	coerce   bool
+	language messages.Language
+	coerced  []string
+	issues   []Issue
 }
 
 func (c *checker) fail(at place, expected, received, format string, args ...any) {
-	c.issues = append(c.issues, Issue{"$" + at.path, at.pointer, expected, received, fmt.Sprintf(format, args...)})
+	c.issues = append(c.issues, Issue{"$" + at.path, at.pointer, expected, received, messages.Of(format, args...).In(c.language)})
 }
 
 func (c *checker) note(at place) {
@@ -210,13 +263,13 @@ func (c *checker) value(n *node, v any, at place) any {
 	case json.Number:
 		return c.number(n, w, at)
 	case string:
-		c.length(n.minLen, n.maxLen, utf8.RuneCountInString(w), "character", v, at)
+		c.length(n.minLen, n.maxLen, utf8.RuneCountInString(w), v, at)
 		if n.pattern != nil && !n.pattern.MatchString(w) {
 			c.fail(at, "pattern "+n.pattern.String(), describeValue(v), "%s must match %s, got %s",
 				at.name(), n.pattern, describeValue(v))
 		}
 	case []any:
-		c.length(n.minItems, n.maxItm, len(w), "item", v, at)
+		c.length(n.minItems, n.maxItm, len(w), v, at)
 		for i := range w {
 			if n.items != nil {
 				w[i] = c.value(n.items, w[i], at.index(i))
@@ -279,21 +332,29 @@ func (c *checker) number(n *node, v json.Number, at place) any {
 	} {
 		if b.bound != nil && !b.ok(*b.bound) {
 			want := b.sign + " " + strconv.FormatFloat(*b.bound, 'f', -1, 64)
-			c.fail(at, want, describeValue(v), "%s must be %s, got %s", at.name(), want, cut(v.String()))
+			got := messages.Of("%s", cut(v.String()))
+			if n.unit != "" {
+				got = messages.Of("%s (%s)", got, n.unit)
+			}
+			c.fail(at, want, describeValue(v), "%s must be %s, got %s", at.name(), want, got)
 		}
 	}
 	return v
 }
 
-func (c *checker) length(least, most *int, n int, unit string, v any, at place) {
+func (c *checker) length(least, most *int, n int, v any, at place) {
+	unit := messages.Of("characters")
+	if _, list := v.([]any); list {
+		unit = messages.Of("items")
+	}
 	switch {
 	case least != nil && n < *least && n == 0:
 		c.fail(at, fmt.Sprintf("length >= %d", *least), describeValue(v), "%s cannot be empty", at.name())
 	case least != nil && n < *least:
-		c.fail(at, fmt.Sprintf("length >= %d", *least), describeValue(v), "%s must have at least %d %ss, got %d",
+		c.fail(at, fmt.Sprintf("length >= %d", *least), describeValue(v), "%s must have at least %d %s, got %d",
 			at.name(), *least, unit, n)
 	case most != nil && n > *most:
-		c.fail(at, fmt.Sprintf("length <= %d", *most), describeValue(v), "%s must have at most %d %ss, got %d",
+		c.fail(at, fmt.Sprintf("length <= %d", *most), describeValue(v), "%s must have at most %d %s, got %d",
 			at.name(), *most, unit, n)
 	}
 }
@@ -316,6 +377,13 @@ func (c *checker) object(n *node, m map[string]any, at place) {
 			m[name] = m[key]
 			delete(m, key)
 			c.note(at.key(name))
+		case n.always[fold(key)]:
+			if on, ok := c.fit(&node{types: []string{"boolean"}}, m[key]); m[key] == true || ok && on == true {
+				delete(m, key)
+				c.note(at.key(key))
+				continue
+			}
+			c.fail(at.key(key), "absent", describeValue(m[key]), "%q cannot be switched off: leave it out", cut(key))
 		case n.closed:
 			c.fail(at.key(key), "absent", describeValue(m[key]), "unknown parameter %q%s", cut(key), n.hint(key, m))
 		case n.extra != nil:
@@ -355,27 +423,16 @@ func (n *node) takesNull() bool {
 	return false
 }
 
-// hint names the parameter that the unknown one was probably meant to be, else all there are.
-func (n *node) hint(key string, given map[string]any) string {
+// hint names the parameter that the unknown one is a slip of, else all there are: a guess that is wrong costs a call.
+func (n *node) hint(key string, given map[string]any) messages.Text {
 	if len(n.order) == 0 {
-		return "; there are no parameters here"
+		return messages.Of("; there are no parameters here")
 	}
-	best, least := "", math.MaxInt
 	for _, written := range slices.Sorted(maps.Keys(n.folded)) {
 		name := n.folded[written]
-		if _, taken := given[name]; taken {
-			continue
-		}
-		d := Distance(fold(cut(key)), written)
-		if d > 1+len(written)/4 && !(len(key) >= 3 && strings.HasPrefix(written, fold(key))) {
-			continue
-		}
-		if d < least {
-			best, least = name, d
+		if _, taken := given[name]; !taken && near.Slip(fold(key), written) {
+			return messages.Of(", did you mean %q?", name)
 		}
 	}
-	if best != "" {
-		return fmt.Sprintf(", did you mean %q?", best)
-	}
-	return "; the parameters are " + strings.Join(n.order, ", ")
+	return messages.Of("; the parameters are %s", strings.Join(n.order, ", "))
 }

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -17,6 +19,13 @@ type node struct {
 	nullable bool
 	// strict values are never coerced; goInt ones end up in a Go integer of 64 bits.
 	strict, goInt bool
+	// argv begins an array in place of a text, of which the last element is meant.
+	argv string
+	// unshown is a property that a model is not told of.
+	unshown bool
+
+	// unit is what a message about a bound adds.
+	unit string
 
 	enum             []any
 	min, max         *float64
@@ -38,6 +47,8 @@ type node struct {
 	extra  *node
 	// folded leads from every way to write a name to the name.
 	folded map[string]string
+	// always are names that stand for true where the tool does so in any case.
+	always map[string]bool
 }
 
 func fromKeywords(s *jsonschema.Schema) *node {
@@ -78,6 +89,16 @@ func (n *node) add(name string, child *node) {
 	}
 }
 
+// exact are the names of what is a path, an address or a command, as far as a name tells, since a JSON Schema cannot declare it.
+var exact = regexp.MustCompile(`(path|file|dir|directory|folder|directories|cwd|command|cmd|script|url|uri)s?$`)
+
+// exact makes the values of n, and those in a list of it, never be made of values of another type.
+func (n *node) exact() {
+	for ; n != nil; n = n.items {
+		n.strict = true
+	}
+}
+
 // alias makes another name lead to the property name.
 func (n *node) alias(alias, name string) error {
 	if alias == "" {
@@ -90,8 +111,11 @@ func (n *node) alias(alias, name string) error {
 	return nil
 }
 
-// fold drops the differences between filePath, file_path, FilePath and filepath.
+// fold drops the differences between filePath, file_path, FilePath and filepath. An option of a command keeps its case: -B is not -b.
 func fold(name string) string {
+	if strings.HasPrefix(name, "-") {
+		return name
+	}
 	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(name, "_", ""), "-", ""))
 }
 
@@ -130,13 +154,12 @@ func (c *compiler) compile(s *jsonschema.Schema) *node {
 	if s.Items != nil && s.PrefixItems == nil {
 		n.items = c.compile(s.Items)
 	}
-	names := make([]string, 0, len(s.Properties))
-	for name := range s.Properties {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		n.add(name, c.compile(s.Properties[name]))
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		child := c.compile(s.Properties[name])
+		if exact.MatchString(fold(name)) {
+			child.exact()
+		}
+		n.add(name, child)
 	}
 	n.required = s.Required
 	if a := s.AdditionalProperties; a != nil && s.PatternProperties == nil {
@@ -145,6 +168,29 @@ func (c *compiler) compile(s *jsonschema.Schema) *node {
 		}
 	}
 	return n
+}
+
+// inOrder brings the properties of n into the order of the schema that it was compiled from, which the library does not keep.
+func (n *node) inOrder(js json.RawMessage) {
+	var s struct{ Properties, Items json.RawMessage }
+	if n == nil || json.Unmarshal(js, &s) != nil {
+		return
+	}
+	n.items.inOrder(s.Items)
+	d := json.NewDecoder(bytes.NewReader(s.Properties))
+	_, _ = d.Token()
+	at := map[string]int{}
+	for d.More() {
+		name, _ := d.Token()
+		key, ok := name.(string)
+		var below json.RawMessage
+		if !ok || d.Decode(&below) != nil {
+			return
+		}
+		at[key] = len(at)
+		n.props[key].inOrder(below)
+	}
+	slices.SortStableFunc(n.order, func(a, b string) int { return cmp.Compare(at[a], at[b]) })
 }
 
 // local is the definition that ref names inside the schema itself, nil for any other ref.

@@ -1,5 +1,5 @@
 // Package schema makes one definition of a tool's arguments serve three readers: the Go struct that the tool works
-// with, the JSON Schema that the model is shown, and the validator that stands between them.
+// with, the JSON Schema that programs and in short the model are shown, and the validator that stands between them.
 //
 // A struct says everything in its tags:
 //
@@ -8,18 +8,28 @@
 //	default:"2000"         put in where the parameter is absent
 //	absent:"30000"         what the tool takes where the parameter is absent, told as the default and not put in
 //	enum:"a,b"             the values allowed
+//	const:"a"              the only value allowed
+//	types:"string,integer" the types allowed, for a field of type any
 //	min:"1" max:"9"        bounds of a number; above:"0" is an exclusive lower bound
+//	unit:"in seconds"      told with a bound that is not kept
 //	minlen:"1" maxlen:"9"  bounds of a text in characters, or of a list in items
 //	alias:"oldString"      other names that models use, separated by commas, never shown to them; variants in case and
 //	                       in underscores are understood without being listed
-//	nocoerce:"true"        for paths and commands: a value of another type is never turned into text
+//	nocoerce:"true"        a value of another type is never turned into text; so it is with lists of such values, and without the tag where
+//	                       the name says that it is a path, an address or a command
+//	argv:"apply_patch"     for a text: an array that begins with this word is another agent's command line, and its last text is meant
+//	shown:"false"          for a second way to say what another parameter says: accepted, and not shown to the model
+//
+// A field _ with always:"-n" names parameters of other tools that are switches for what this one does in any case: true is dropped.
 package schema
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,8 +39,8 @@ import (
 
 // Schema describes the arguments of one tool. It is immutable; all methods may be called concurrently.
 type Schema struct {
-	json json.RawMessage
-	root *node
+	json, shown json.RawMessage
+	root        *node
 	// foreign judges what root cannot say; nil for every schema that comes from a Go type.
 	foreign *jsonschema.Resolved
 }
@@ -48,12 +58,13 @@ func Lazy[I any]() func() *Schema {
 }
 
 // For describes the struct type I. An error says which of its fields or tags cannot be expressed.
-func For[I any]() (*Schema, error) {
-	t := reflect.TypeFor[I]()
+func For[I any]() (*Schema, error) { return of(reflect.TypeFor[I]()) }
+
+func of(t reflect.Type) (*Schema, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("schema: arguments must be a struct, not %v", t)
 	}
-	root, err := jsonschema.For[I](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+	root, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {},
 	}})
 	if err != nil {
@@ -67,7 +78,35 @@ func For[I any]() (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %v: %w", t, err)
 	}
-	return &Schema{json: js, root: n}, nil
+	shown, err := bare(root, n).MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("schema: %v: %w", t, err)
+	}
+	return &Schema{json: js, shown: shown, root: n}, nil
+}
+
+// bare is s, of which n is the validator's form, without what a check alone needs.
+func bare(s *jsonschema.Schema, n *node) *jsonschema.Schema {
+	out := *s
+	out.Minimum, out.Maximum, out.ExclusiveMinimum = nil, nil, nil
+	out.MinLength, out.MaxLength, out.MinItems, out.MaxItems = nil, nil, nil, nil
+	if closed := s.AdditionalProperties; closed != nil && closed.Not != nil {
+		out.AdditionalProperties = nil
+	}
+	if len(s.Enum) > 0 || string(s.Default) == "false" {
+		out.Default = nil // the description has it, or absent says the same
+	}
+	if n.items != nil {
+		out.Items = bare(s.Items, n.items)
+	}
+	out.Properties = maps.Clone(s.Properties)
+	for name, p := range s.Properties {
+		if out.Properties[name] = bare(p, n.props[name]); n.props[name].unshown {
+			delete(out.Properties, name)
+		}
+	}
+	out.PropertyOrder = slices.DeleteFunc(slices.Clone(s.PropertyOrder), func(name string) bool { return n.props[name].unshown })
+	return &out
 }
 
 // maxSchemas bounds the work that a foreign schema may cause for each value.
@@ -79,7 +118,8 @@ const maxSchemas = 10_000
 func Raw(js json.RawMessage) (*Schema, error) {
 	js = bytes.TrimSpace(js)
 	if len(js) == 0 || js[0] != '{' {
-		return &Schema{json: json.RawMessage(`{"type":"object"}`), root: &node{types: []string{"object"}}}, nil
+		anything := json.RawMessage(`{"type":"object"}`)
+		return &Schema{json: anything, shown: anything, root: &node{types: []string{"object"}}}, nil
 	}
 	var root jsonschema.Schema
 	if err := json.Unmarshal(js, &root); err != nil {
@@ -91,6 +131,7 @@ func Raw(js json.RawMessage) (*Schema, error) {
 	}
 	c := compiler{root: &root, done: map[*jsonschema.Schema]*node{}}
 	s := &Schema{root: c.compile(&root)}
+	s.root.inOrder(js)
 	if budget := maxSchemas; c.beyond && c.bounded(&root, &budget) {
 		s.foreign = resolved
 	}
@@ -109,11 +150,17 @@ func Raw(js json.RawMessage) (*Schema, error) {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
 	s.json = compact.Bytes()
+	s.shown = s.json
 	return s, nil
 }
 
-// JSON is the schema as the model is shown it: the same bytes at every call, owned by the schema.
+// JSON is the whole schema, for programs: the same bytes at every call, owned by the schema. It accepts what Check accepts without coercion.
 func (s *Schema) JSON() json.RawMessage { return s.json }
+
+// Shown is the schema as a model is shown it: the same bytes at every call, owned by the schema. One that comes from a Go type has
+// names, types, descriptions, choices and defaults in it, and no bounds: a model keeps them without being told, and Check answers the
+// call that does not with a sentence. It has one way to say each thing. One that somebody else wrote is shown whole.
+func (s *Schema) Shown() json.RawMessage { return s.shown }
 
 // Param is the canonical name of a parameter, from any name that a call may give it; ok is false where there is none.
 func (s *Schema) Param(name string) (canonical string, ok bool) {
@@ -123,6 +170,9 @@ func (s *Schema) Param(name string) (canonical string, ok bool) {
 	canonical, ok = s.root.folded[fold(name)]
 	return canonical, ok
 }
+
+// Params are the canonical names of the parameters, in the order in which a model is shown them.
+func (s *Schema) Params() []string { return slices.Clone(s.root.order) }
 
 // describe adds to s what the tags of t say, and builds the validator's form of it. s is the schema of t as
 // jsonschema.For made it.
@@ -151,6 +201,7 @@ func describe(s *jsonschema.Schema, t reflect.Type) (*node, error) {
 
 func describeFields(s *jsonschema.Schema, n *node, t reflect.Type) error {
 	fields := map[string]reflect.StructField{}
+	n.always = map[string]bool{}
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" {
@@ -158,6 +209,9 @@ func describeFields(s *jsonschema.Schema, n *node, t reflect.Type) error {
 		}
 		if f.IsExported() && !f.Anonymous {
 			fields[name] = f
+		}
+		for switched := range strings.SplitSeq(f.Tag.Get("always"), ",") {
+			n.always[fold(switched)] = true
 		}
 	}
 	required := map[string]bool{}
@@ -174,6 +228,9 @@ func describeFields(s *jsonschema.Schema, n *node, t reflect.Type) error {
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
+		}
+		if f.Tag.Get("nocoerce") == "true" || exact.MatchString(fold(name)) {
+			child.exact()
 		}
 		n.add(name, child)
 		if required[name] && f.Type.Kind() != reflect.Pointer && p.Default == nil {
@@ -192,7 +249,7 @@ func describeFields(s *jsonschema.Schema, n *node, t reflect.Type) error {
 // readTags reads the tags of f into the schema p of the field and into its validator.
 func readTags(p *jsonschema.Schema, n *node, f reflect.StructField) error {
 	p.Description = f.Tag.Get("desc")
-	n.strict = f.Tag.Get("nocoerce") == "true"
+	n.unshown, n.argv = f.Tag.Get("shown") == "false", f.Tag.Get("argv")
 	for tag, dst := range map[string]**float64{"min": &p.Minimum, "max": &p.Maximum, "above": &p.ExclusiveMinimum} {
 		if v, ok := f.Tag.Lookup(tag); ok {
 			x, err := strconv.ParseFloat(v, 64)
@@ -220,6 +277,13 @@ func readTags(p *jsonschema.Schema, n *node, f reflect.StructField) error {
 			p.Enum = append(p.Enum, e)
 		}
 	}
+	if v, ok := f.Tag.Lookup("const"); ok {
+		p.Const = jsonschema.Ptr(any(v))
+	}
+	if v, ok := f.Tag.Lookup("types"); ok {
+		p.Types = strings.Split(v, ",")
+		n.types = p.Types
+	}
 	if v, ok := f.Tag.Lookup("default"); ok {
 		p.Default = json.RawMessage(v)
 		if p.Type == "string" {
@@ -230,6 +294,7 @@ func readTags(p *jsonschema.Schema, n *node, f reflect.StructField) error {
 		}
 	}
 	n.keywords(p)
+	n.unit = f.Tag.Get("unit")
 	if v, ok := f.Tag.Lookup("absent"); ok {
 		p.Default = json.RawMessage(v)
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"tandem/tools/messages"
 )
 
 func hasType(types []string, v any) bool {
@@ -49,6 +51,10 @@ func integer(v json.Number) (int64, bool) {
 
 // fit turns v into a value of one of the types of n, where coercion is on and the value leaves no doubt.
 func (c *checker) fit(n *node, v any) (any, bool) {
+	if list, ok := v.([]any); ok && n.argv != "" && len(list) == 2 && list[0] == any(n.argv) {
+		text, ok := list[1].(string)
+		return text, ok
+	}
 	if !c.coerce || n.strict {
 		return nil, false
 	}
@@ -138,32 +144,12 @@ func cut(s string) string {
 	return s
 }
 
-func article(want string) string {
+func article(want string) messages.Text {
 	switch {
 	case strings.Contains(want, "|"):
-		return "one of " + strings.ReplaceAll(want, "|", ", ")
+		return messages.Of("one of %s", strings.ReplaceAll(want, "|", ", "))
 	case strings.ContainsAny(want[:1], "aeiou"):
-		return "an " + want
+		return messages.Of("an %s", want)
 	}
-	return "a " + want
-}
-
-// Distance is how many bytes must be put in, taken out or changed to get from a to b, two short names.
-func Distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
+	return messages.Of("a %s", want)
 }

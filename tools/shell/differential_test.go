@@ -137,7 +137,7 @@ func expected(line string, status int) (ran []string) {
 		}
 		return is
 	}
-	stmts, _ := (&search{}).line(line)
+	stmts, _ := newSearch("", nil).line(line)
 	for _, s := range stmts {
 		run(s)
 	}

@@ -34,12 +34,27 @@ type search struct {
 	lost      bool // there are more folders than dirs
 	depth     int
 	found     [][]string
-	written   []Write // the files that the commands write, as far as they are known
-	runs      bool    // some command runs others, or changes what later ones mean
+	written   []Write  // the files that the commands write, as far as they are known
+	named     []string // see Command.Named
+	runs      bool     // some command runs others, or changes what later ones mean
 	forbidden string
 	danger    Danger
 	risk      string   // see Command.Risk
 	removed   []string // see Command.Removes
+	inputs    map[*syntax.Stmt]input
+	judged    map[judged]bool
+	functions map[string]*syntax.Stmt // their bodies
+	called    int
+	prints    map[*syntax.Stmt][]word // see printed
+	seen      map[string]bool         // of named
+}
+
+// newSearch looks into lines that begin in a folder.
+func newSearch(dir string, keep []string) *search {
+	return &search{
+		dirs: []string{dir}, keep: keep, danger: Moderate, inputs: map[*syntax.Stmt]input{}, judged: map[judged]bool{},
+		functions: map[string]*syntax.Stmt{}, prints: map[*syntax.Stmt][]word{}, seen: map[string]bool{},
+	}
 }
 
 // endanger says that a part of the line is dangerous.
@@ -160,6 +175,8 @@ func (s *search) tree(node syntax.Node) {
 			stack[len(stack)-1]()
 			stack = stack[:len(stack)-1]
 			return true
+		case *syntax.Word:
+			s.names(wordOf(n).text)
 		case *syntax.CallExpr:
 			if words := wordsOf(n.Args); len(words) > 0 {
 				if apart > 0 && functions[words[0].text] > 0 {
@@ -174,17 +191,21 @@ func (s *search) tree(node syntax.Node) {
 			s.runs = true
 			if n.Name != nil {
 				functions[n.Name.Value]++
+				s.functions[n.Name.Value] = n.Body
 				leave = func() { functions[n.Name.Value]-- }
 			}
 		case *syntax.BinaryCmd:
 			if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
-				s.piped(n)
 				apart++
 				leave = func() { apart-- }
 			}
 		case *syntax.Stmt:
+			if _, fed := s.inputs[n]; !fed { // within a word, or at the top
+				s.feed(n, input{})
+			}
+			s.reads(n)
 			for _, r := range n.Redirs {
-				s.redirect(n, r)
+				s.redirect(r)
 			}
 			if n.Background {
 				apart++
@@ -196,49 +217,30 @@ func (s *search) tree(node syntax.Node) {
 	})
 }
 
-// piped looks at what an interpreter reads from a pipe.
-func (s *search) piped(b *syntax.BinaryCmd) {
-	call, ok := b.Y.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) == 0 {
-		return
-	}
-	words := wordsOf(call.Args)
-	if interpreter(words) == "" {
-		return
-	}
-	s.endanger(source(words) + " runs what a pipe gives it")
-	if from, ok := b.X.Cmd.(*syntax.CallExpr); ok && len(from.Args) > 1 {
-		if printed := wordsOf(from.Args); slices.Contains([]string{"echo", "printf"}, base(printed[0])) {
-			if base(printed[0]) == "echo" {
-				printed = []word{{}, joined(printed[1:])}
+// maxNamed is how many paths are noted that a line names.
+const maxNamed = 1024
+
+// names notes the paths in a word: it may be one, or have one in it, as --file=/etc/x or open('/etc/x').
+func (s *search) names(text string) {
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("\x00\"'`()[]{}<>=:;,@|&$ \t\r\n", r) }) {
+		if i := strings.IndexAny(part, "/~"); strings.HasPrefix(part, "-") && i > 0 {
+			part = part[i:] // an option of one letter with its value
+		}
+		for _, dir := range s.dirs {
+			p := under(dir, part)
+			if p == "" || p == s.dirs[0] || strings.HasPrefix(p, s.dirs[0]+"/") || s.seen[p] || len(s.named) == maxNamed {
+				continue
 			}
-			for _, w := range printed[1:] {
-				s.nested(w)
-			}
+			s.seen[p] = true
+			s.named = append(s.named, p)
 		}
 	}
 }
 
-// redirect looks at where a redirect writes to, and at what a shell reads from one.
-func (s *search) redirect(stmt *syntax.Stmt, r *syntax.Redirect) {
+// redirect looks at where a redirect writes to.
+func (s *search) redirect(r *syntax.Redirect) {
 	switch r.Op {
-	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
-		call, ok := stmt.Cmd.(*syntax.CallExpr)
-		if !ok || len(call.Args) == 0 {
-			return
-		}
-		words := wordsOf(call.Args)
-		name, given := interpreter(words), input(r)
-		switch {
-		case name == "":
-			return
-		case !given.exact:
-			s.endanger(source(words) + " runs a text that the shell expands")
-		case !shells[name]:
-			return // a program in another language, as with -c
-		}
-		s.nested(given)
-	case syntax.RdrIn, syntax.DplIn, syntax.DplOut:
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc, syntax.RdrIn, syntax.DplIn, syntax.DplOut:
 	default:
 		if r.Word != nil && device(wordOf(r.Word).text) {
 			s.forbid("it writes to a device that holds a file system")
@@ -477,28 +479,8 @@ func joined(words []word) word {
 	return out
 }
 
-// interpreter names the program of a command that runs what it reads, "" where it is none.
-func interpreter(words []word) string {
-	for len(words) > 0 {
-		name := base(words[0])
-		if shells[name] || slices.Contains(interpreters, strings.TrimRight(name, "0123456789.")) {
-			return name
-		}
-		row := runners()[name]
-		if row == nil {
-			return ""
-		}
-		at, _, ok := (&search{depth: maxNested}).inner(row, words)
-		if !ok {
-			return ""
-		}
-		words = words[at:]
-	}
-	return ""
-}
-
-// input is the text that a here-document or here-string gives to a command. It is exact where the shell expands nothing in it.
-func input(r *syntax.Redirect) word {
+// given is the text that a here-document or here-string gives to a command. It is exact where the shell expands nothing in it.
+func given(r *syntax.Redirect) word {
 	if r.Op == syntax.WordHdoc {
 		return wordOf(r.Word)
 	}

@@ -40,6 +40,9 @@ type Command struct {
 	// Writes is what the line is known to write, wherever that stands in it: what redirects lead to, and operands of programs that
 	// write them. There may be more.
 	Writes []Write
+	// Named are the paths outside of the folder that the line begins in that stand in its words, absolute or with ~ in front: whatever
+	// the line does with them, and whether or not they are there.
+	Named []string
 	// Opaque is why it is not known to only read, for a person: half a sentence, "" where it is.
 	Opaque string
 	// Forbidden is why no mode, rule or answer lets it run; "" is not forbidden.
@@ -112,9 +115,9 @@ func (d Danger) String() string {
 // Parse tells what is known of a line that bash runs in the absolute folder dir. keep are absolute folders which no command
 // may delete, beside those of the system: the home folder and the roots of the workspace. It reads nothing but its arguments.
 func Parse(line, dir string, keep ...string) Command {
-	s := search{dirs: []string{dir}, keep: keep, danger: Moderate}
+	s := newSearch(dir, keep)
 	stmts, err := s.line(line)
-	c := Command{Forbidden: s.forbidden, Danger: s.danger, Risk: s.risk, Calls: s.found, Writes: s.written}
+	c := Command{Forbidden: s.forbidden, Danger: s.danger, Risk: s.risk, Calls: s.found, Writes: s.written, Named: s.named}
 	structure := structured(stmts)
 	switch why := unreadable(line); {
 	case len(line) > MaxLine:

@@ -30,10 +30,11 @@ var update = flag.Bool("update", false, "rewrite the golden sections of txtar ca
 
 // Cases plays every testdata/*.txtar of the package under test with the given tools. A case is prose and then files:
 //
-//	flags          words: requireRead=false, apply=none, mode=ask, answer=reject, and crlf=PATH, bom=PATH, noeol=PATH,
-//	               which give a file that form
+//	flags          words: requireRead=false, apply=none, mode=ask, answer=reject, denyPath=GLOB, and crlf=PATH, bom=PATH, noeol=PATH,
+//	               zero=PATH, which give a file that form
 //	disk/PATH      a file; a content "-> TARGET" makes a symbolic link
 //	buffer/PATH    a file that is open in the editor with this text
+//	arg/NAME       a text: in the arguments of a call, "@arg/NAME" stands for it
 //	steps          what happens, a line each:
 //	               see PATH [FIRST LAST]        the model was shown the lines, or all
 //	               type PATH /REGEXP/ "TEXT"    the user puts TEXT in after the match
@@ -41,6 +42,7 @@ var update = flag.Bool("update", false, "rewrite the golden sections of txtar ca
 //	               outside PATH /REGEXP/ "TEXT" the same, on disk
 //	               during PATH /REGEXP/ "TEXT"  the user replaces the match while the next call lands
 //	               asking PATH /REGEXP/ "TEXT"  the user does so before answering the next question
+//	               made PATH "TEXT"             somebody makes the file while the next call lands
 //	               remove PATH                  the file is deleted; gone PATH: while the next call lands
 //	               call NAME {JSON}
 //	               seen                         the files that count as seen, and whether as a whole
@@ -84,6 +86,11 @@ func play(t *testing.T, name string, prepare func(*testing.T, *tools.Env, string
 			flags = string(f.Data)
 		case f.Name == "steps":
 			steps = string(f.Data)
+		case kind == "arg":
+			if w.args == nil {
+				w.args = map[string]string{}
+			}
+			w.args[f.Name] = string(f.Data)
 		case kind != "disk" && kind != "buffer":
 			t.Fatalf("%s: unknown section %s", name, f.Name)
 		}
@@ -98,7 +105,7 @@ func play(t *testing.T, name string, prepare func(*testing.T, *tools.Env, string
 	}
 	before := map[string]string{}
 	for _, f := range inputs {
-		if _, path, ok := strings.Cut(f.Name, "/"); ok {
+		if kind, path, ok := strings.Cut(f.Name, "/"); ok && kind != "arg" {
 			before[path] = form(string(f.Data), forms[path])
 			w.lay(t, f.Name, before[path])
 		}
@@ -153,6 +160,9 @@ func form(s, how string) string {
 	if strings.Contains(how, "crlf") {
 		s = strings.ReplaceAll(s, "\n", "\r\n")
 	}
+	if strings.Contains(how, "zero") {
+		s += "\x00"
+	}
 	if strings.Contains(how, "bom") {
 		s = "\uFEFF" + s
 	}
@@ -187,11 +197,14 @@ func (w *World) flag(word string, forms map[string]string) bool {
 			rule.Effect = gate.Deny
 		}
 		w.Host.Gate = gate.New(gate.Options{Mode: gate.ModeAuto, Cwd: w.Root, Rules: []gate.Rule{rule}})
+	case "denyPath": // a rule about paths of all tools
+		rule := gate.Rule{Effect: gate.Deny, Tool: "*", Params: map[string]string{"path": value}, Source: "denyPath"}
+		w.Host.Gate = gate.New(gate.Options{Mode: gate.ModeAuto, Cwd: w.Root, Rules: []gate.Rule{rule}})
 	case "answer":
 		w.Answer.Outcome = map[string]run.Outcome{
 			"reject": run.Rejected, "allow": run.Allowed, "cancel": run.Cancelled, "nobody": run.Unavailable,
 		}[value]
-	case "crlf", "bom", "noeol":
+	case "crlf", "bom", "noeol", "zero":
 		forms[value] += key
 	default:
 		return false
@@ -229,6 +242,16 @@ func (w *World) step(line string, out *strings.Builder) error {
 	case "asking":
 		w.onAsk = func() error { return w.change(path, rest, false, filetime.User) }
 		return nil
+	case "made":
+		content, err := strconv.Unquote(rest)
+		if err != nil {
+			return err
+		}
+		w.Files.Enter = func(filetime.Change) {
+			w.Files.Enter = nil
+			w.Files.Put(path, content, false)
+		}
+		return nil
 	case "gone":
 		w.Files.Enter = func(filetime.Change) {
 			w.Files.Enter = nil
@@ -240,7 +263,7 @@ func (w *World) step(line string, out *strings.Builder) error {
 		return nil
 	case "call":
 		asked := len(w.Asked)
-		r := w.Call(name, strings.ReplaceAll(rest, "$ROOT", w.Root))
+		r := w.Call(name, w.arguments(rest))
 		fmt.Fprintf(out, "> %s %s\n", name, rest)
 		for _, q := range w.Asked[asked:] {
 			fmt.Fprintf(out, "asked: %s (%s)\n", q.Plan.Title, q.Judged.Reason)
@@ -255,6 +278,19 @@ func (w *World) step(line string, out *strings.Builder) error {
 		return nil
 	}
 	return fmt.Errorf("unknown verb %q", verb)
+}
+
+// arguments are those of a call as a case writes them.
+func (w *World) arguments(s string) string {
+	s = strings.ReplaceAll(s, "$ROOT", w.Root)
+	for name, content := range w.args {
+		raw, err := json.Marshal(strings.ReplaceAll(content, "$ROOT", w.Root))
+		if err != nil {
+			panic(err)
+		}
+		s = strings.ReplaceAll(s, `"@`+name+`"`, string(raw))
+	}
+	return s
 }
 
 // seen lists the files of which the model was shown something.

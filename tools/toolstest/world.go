@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,6 +35,7 @@ type World struct {
 	Asked  []run.Question
 
 	calls  int
+	args   map[string]string // the texts of a case
 	asking sync.Mutex
 	onAsk  func() error
 }
@@ -62,7 +64,8 @@ func NewWorld(t testing.TB, list ...tools.Tool) *World {
 			return w.Host.Files.Read(ctx, p.Path())
 		},
 		Open:   w.Files.Open,
-		Runner: unconfined{&runner}, Helpers: unconfined{&runner},
+		Tasks:  &taskList{},
+		Runner: unconfined{&runner},
 		Limits: tools.Limits{
 			MaxToolOutputChars: 30_000, MaxConcurrency: 8, MaxReadBytes: 50 << 10, MaxFileBytes: filetimetest.MaxSize, MaxDiffBytes: 1 << 20,
 			MaxImageBytes: 5 << 20, ToolTimeout: 30 * time.Second, BashTimeout: 30 * time.Second, KillGrace: 5 * time.Second,
@@ -77,6 +80,28 @@ func NewWorld(t testing.TB, list ...tools.Tool) *World {
 		},
 	}
 	return w
+}
+
+// taskList is a task list in memory.
+type taskList struct {
+	mu  sync.Mutex
+	now []tools.Task
+}
+
+func (l *taskList) Get() []tools.Task {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.now)
+}
+
+func (l *taskList) Change(change func([]tools.Task) ([]tools.Task, error)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	next, err := change(slices.Clone(l.now))
+	if err == nil {
+		l.now = next
+	}
+	return err
 }
 
 // SetOf is a set of one layer of built-in tools.
@@ -115,7 +140,15 @@ func (w *World) lay(t testing.TB, name, content string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for ; path != w.Root; path = filepath.Dir(path) { // so that answers are the same each time
+		if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSymlink == 0 {
+			_ = os.Chtimes(path, laid, laid)
+		}
+	}
 }
+
+// laid is the time of all files of a World.
+var laid = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // Ask implements run.Asker.
 func (w *World) Ask(_ context.Context, q run.Question) run.Answer {

@@ -3,6 +3,7 @@ package web
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 // the scheme's own, and no user. The error is a refusal.
 func Parse(raw string) (*url.URL, error) {
 	invalid := func(format string, args ...any) error {
-		return tools.Refuse(tools.InvalidArgs, "invalid_url", "%q is no URL that can be fetched: %s. Use one such as https://example.org/page.",
+		return tools.Refuse(tools.InvalidArgs, "invalid_url", "%q is not a URL that can be fetched: %s. Use one such as https://example.org/page.",
 			show.Visible(raw, false), fmt.Sprintf(format, args...))
 	}
 	raw = strings.TrimSpace(raw)
@@ -51,6 +52,25 @@ func Parse(raw string) (*url.URL, error) {
 		u.Path = "/"
 	}
 	return u, nil
+}
+
+// Named is the judge of the address of a service that a person has named: where its host is an address, or localhost, it may be this
+// machine or one of its network. What another name leads to is judged by judge.
+func Named(u *url.URL, judge func(netip.Addr) error) func(netip.Addr) error {
+	host := u.Hostname()
+	wanted, err := netip.ParseAddr(host)
+	return func(a netip.Addr) error {
+		if a = a.Unmap(); err == nil && a == wanted.Unmap() || host == "localhost" && a.IsLoopback() {
+			return nil
+		}
+		return judge(a)
+	}
+}
+
+// Here says that the host of a URL is this machine.
+func Here(u *url.URL) bool {
+	a, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && a.IsLoopback()
 }
 
 // isPort says that what follows a colon is a port: then it was no scheme that stood before it.

@@ -52,6 +52,15 @@ type Answer struct {
 	Cut  bool
 }
 
+// Passing says that the server could not answer just then: the same request may succeed in a moment.
+func (a *Answer) Passing() bool {
+	switch a.Status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
 // Location is where the answer redirects to, "" where it does not.
 func (a *Answer) Location() string {
 	if a.Status < 300 || a.Status >= 400 {
@@ -74,13 +83,13 @@ func (c Client) Do(ctx context.Context, env *tools.Env, request *http.Request, w
 		case errors.As(err, &refused):
 			return Unreachable(request.URL.Host, refused)
 		case errors.As(err, &late) && late.Timeout():
-			return tools.Refuse(filetime.Timeout, "", "%s did not answer whole within %s.", what, client.Timeout)
+			return tools.Refuse(filetime.Timeout, "", "%s did not send a complete answer within %s.", what, client.Timeout)
 		}
 		var why *url.Error
 		if errors.As(err, &why) {
 			err = why.Err
 		}
-		return tools.Refuse(filetime.ReadError, "network", "%s cannot be reached: %s.", what, show.Visible(err.Error(), false))
+		return tools.Transient(filetime.ReadError, "network", "%s cannot be reached: %s.", what, show.Visible(err.Error(), false))
 	}
 	request.Header.Set("User-Agent", "tandem")
 	answer, err := client.Do(request.WithContext(ctx))

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"unicode/utf8"
@@ -27,7 +26,7 @@ var description string
 const maxExcerpt = 1000
 
 type input struct {
-	Query string `json:"query" desc:"What to search for." minlen:"1" nocoerce:"true"`
+	Query string `json:"query" desc:"What to search for." minlen:"1"`
 	Limit int    `json:"limit" desc:"Results at most." min:"1" max:"20" default:"5" alias:"max_results"`
 }
 
@@ -50,11 +49,12 @@ func New(client web.Client) tools.Tool {
 	s := search{client}
 	return tools.Define(tools.Definition[input]{
 		Spec: tools.Spec{
-			Name: "web_search", Aliases: []string{"tavily", "WebSearch"}, Kind: tools.Fetch, Category: "web",
+			Name: "web_search", Aliases: []string{"tavily", "WebSearch", "google_web_search"}, Kind: tools.Fetch, Category: "web",
 			Description: strings.TrimSpace(description), Danger: tools.Moderate, Class: tools.ClassNetwork,
-			Together: tools.WithReads, NotDestructive: true, Source: "builtin", NoTimeout: true,
+			Together: tools.WithReads, NotDestructive: true, Source: "builtin", Deferred: true, NoTimeout: true, Idempotent: true,
 		},
-		Title: title,
+		Title:   title,
+		Subject: func(in input) string { return in.Query },
 		Needs: func(env *tools.Env, _ input) ([]tools.Need, error) {
 			u, err := address(env)
 			if err != nil {
@@ -94,19 +94,6 @@ func address(env *tools.Env) (*url.URL, error) {
 	return u.JoinPath("search"), nil
 }
 
-// named is the judge of the address of a service: the person has named its host, so where that is an address, or localhost, it
-// may be this machine or one of its network. What another name leads to is judged as everywhere.
-func (s search) named(u *url.URL) func(netip.Addr) error {
-	host := u.Hostname()
-	wanted, err := netip.ParseAddr(host)
-	return func(a netip.Addr) error {
-		if a = a.Unmap(); err == nil && a == wanted.Unmap() || host == "localhost" && a.IsLoopback() {
-			return nil
-		}
-		return s.Refuses(a)
-	}
-}
-
 func (s search) plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	u, err := address(env)
 	if err != nil {
@@ -119,19 +106,13 @@ func (s search) plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, 
 	if key == "" && env.WebSearch.Provider == "tavily" {
 		return nil, unsupported("the service needs a key. The environment variable %s holds none, and webSearch.apiKeyCommand prints none.", env.WebSearch.KeyEnv)
 	}
-	if key != "" && u.Scheme != "https" && !here(u.Hostname()) {
+	if key != "" && u.Scheme != "https" && !web.Here(u) {
 		return nil, unsupported("its key would be sent to %s unencrypted. The setting webSearch.baseUrl needs https://.", u.Host)
 	}
 	return &tools.Plan{
 		Title: title(in), Kind: tools.Fetch, Danger: tools.Moderate, Semantic: "search",
 		Run: func(ctx context.Context) (tools.Result, error) { return s.run(ctx, env, in, u, key) },
 	}, nil
-}
-
-// here says that a host is this machine.
-func here(host string) bool {
-	a, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && a.IsLoopback()
 }
 
 // request is what a service wants to be asked.
@@ -166,7 +147,7 @@ func (s search) run(ctx context.Context, env *tools.Env, in input, u *url.URL, k
 		return tools.Result{}, err
 	}
 	client := s.Client
-	client.Judge = s.named(u)
+	client.Judge = web.Named(u, s.Refuses)
 	answer, err := client.Do(ctx, env, r, u.Host)
 	if err != nil {
 		return tools.Result{}, err
@@ -178,12 +159,16 @@ func (s search) run(ctx context.Context, env *tools.Env, in input, u *url.URL, k
 		} else if env.WebSearch.Provider == "searxng" && answer.Status == http.StatusForbidden {
 			why = "A SearXNG answers so where its settings do not list json among search.formats."
 		}
-		return tools.Result{}, tools.Refuse(filetime.ReadError, fmt.Sprintf("http_%d", answer.Status), "%s answers with the status %d. %s",
+		refuse := tools.Refuse
+		if answer.Passing() {
+			refuse, why = tools.Transient, "It may answer later."
+		}
+		return tools.Result{}, refuse(filetime.ReadError, fmt.Sprintf("http_%d", answer.Status), "%s answers with the status %d. %s",
 			u.Host, answer.Status, why)
 	}
 	var found struct{ Results []result }
 	if err := json.Unmarshal(answer.Body, &found); err != nil {
-		return tools.Result{}, tools.Refuse(filetime.ReadError, "format", "What %s answers is not what the service %s answers to a search.",
+		return tools.Result{}, tools.Refuse(filetime.ReadError, "format", "The answer of %s is not a search result of the service %s.",
 			u.Host, env.WebSearch.Provider)
 	}
 	return worded(in, found.Results), nil

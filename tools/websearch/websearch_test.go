@@ -175,7 +175,7 @@ func TestF175Judge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := (search{}).named(u)(netip.MustParseAddr(row.addr)); (err == nil) != row.ok {
+		if err := web.Named(u, search{}.Refuses)(netip.MustParseAddr(row.addr)); (err == nil) != row.ok {
 			t.Errorf("%s at %s: %v", row.base, row.addr, err)
 		}
 	}

@@ -4,6 +4,7 @@ package write
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,9 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/filetime/text/show"
+	"tandem/sandbox"
 	"tandem/tools"
+	"tandem/tools/entry"
 )
 
 //go:embed write.md
@@ -19,9 +22,9 @@ var description string
 
 // Args are the arguments of write_file.
 type Args struct {
-	Path    string `json:"path" desc:"The file to write." minlen:"1" alias:"file_path,file,filename" nocoerce:"true"`
-	Content string `json:"content" desc:"The whole content, or with append what is added." alias:"text,contents,file_text" nocoerce:"true"`
-	Mode    string `json:"mode,omitempty" desc:"overwrite replaces all of it; append adds at its end, with no line end of its own." enum:"overwrite,append" default:"overwrite"`
+	Path    string `json:"path" desc:"The file." minlen:"1" alias:"file_path,file,filename" nocoerce:"true"`
+	Content string `json:"content" desc:"All of it, or what to append." alias:"text,contents,file_text"`
+	Mode    string `json:"mode,omitempty" desc:"append adds no line end." enum:"overwrite,append" default:"overwrite"`
 }
 
 // Value is what a program gets of a write that landed; Bytes is the size of the file.
@@ -38,13 +41,14 @@ type Value struct {
 func New() tools.Tool {
 	return tools.Define(tools.Definition[Args]{
 		Spec: tools.Spec{
-			Name: "write_file", Aliases: []string{"write", "create_file"},
-			Kind: tools.Edit, Category: "files", Description: description,
-			Danger: tools.Moderate, Class: tools.ClassWrite, Together: tools.OtherFiles, Source: "builtin",
+			Name: "write_file", Aliases: []string{"write", "create_file", "write_to_file"},
+			Kind: tools.Edit, Category: "files", Description: strings.TrimSpace(description),
+			Danger: tools.Moderate, Class: tools.ClassWrite, Together: tools.OtherFiles, Source: "builtin", InputStreaming: true,
 		},
-		Title: func(in Args) string { return "Write " + in.Path },
-		Needs: needs,
-		Plan:  plan,
+		Title:   func(in Args) string { return "Write " + in.Path },
+		Subject: func(in Args) string { return in.Path },
+		Needs:   needs,
+		Plan:    plan,
 	})
 }
 
@@ -58,11 +62,12 @@ func needs(env *tools.Env, in Args) ([]tools.Need, error) {
 func plan(ctx context.Context, env *tools.Env, in Args) (*tools.Plan, error) {
 	place := env.Place()
 	now, err := env.Read(ctx, place)
-	if err != nil {
-		return nil, err
-	}
-	w := writing{env: env, in: in, path: place.Path(), name: env.Name(place.Path()), now: now}
+	w := writing{env: env, in: in, path: place.Path(), name: env.Name(place.Path()), now: now, danger: tools.Moderate}
+	var no *filetime.Error
 	switch {
+	case errors.As(err, &no) && no.Code == filetime.BinaryFile && no.Reason != "encoding" && in.Mode != "append":
+		err = w.bytes(place, err)
+	case err != nil:
 	case !now.Exists:
 		w.create()
 	case in.Mode == "append":
@@ -74,9 +79,9 @@ func plan(ctx context.Context, env *tools.Env, in Args) (*tools.Plan, error) {
 		return nil, err
 	}
 	return &tools.Plan{
-		Title: w.verb + " " + w.name, Danger: tools.Moderate, Semantic: "write",
-		Needs:  []tools.Need{{Act: w.act, Place: place, Arg: tools.PathArg}},
-		Change: &filetime.Change{Files: []filetime.FileEdit{w.edit}},
+		Title: w.verb + " " + w.name + w.note, Danger: w.danger, Semantic: "write",
+		Needs:  []tools.Need{{Act: w.act, Place: place, Arg: tools.PathArg, Danger: w.needs}},
+		Change: &filetime.Change{Files: append(w.first, w.edit)},
 		Done:   w.done,
 	}, nil
 }
@@ -87,10 +92,14 @@ type writing struct {
 	in         Args
 	path, name string
 	verb, told string
+	note       string // after the title
 	act        tools.Act
 	now        filetime.Snapshot
 	deleted    bool // the file was there when the model saw it last
 	edit       filetime.FileEdit
+	first      []filetime.FileEdit // comes before edit: the removal of what is no text
+	danger     tools.Danger
+	needs      tools.Danger // where the need says it by itself
 }
 
 func (w *writing) create() {
@@ -110,7 +119,7 @@ func (w *writing) add() error {
 	now := w.now
 	_, err := tools.Seen(w.env, now, false)
 	switch {
-	case tools.Unread(w.env, err):
+	case tools.Unread(w.env, w.env.Place(), err):
 		return w.unreadEnd(now)
 	case err != nil:
 		return err
@@ -131,8 +140,8 @@ func (w *writing) overwrite() error {
 	w.verb, w.told, w.act = "Overwrite", "File overwritten", tools.Replaces
 	views, err := tools.Seen(w.env, w.now, true)
 	switch {
-	case tools.Unread(w.env, err):
-		return w.unread(w.now)
+	case tools.Unread(w.env, w.env.Place(), err):
+		return tools.UnreadWhole(w.env, w.now, "replaced", "change parts of it with edit_file")
 	case err != nil:
 		return err
 	}
@@ -146,32 +155,31 @@ func (w *writing) overwrite() error {
 	case len(r.Conflicts) > 0:
 		return filetime.Collision(w.edit, v.Since, v.Since.Apply(v.Text), r.Conflicts, v.Author)
 	case len(w.edit.Edits) == 0:
-		return tools.Refuse(tools.NoChange, "same", "%s says that already: nothing was written.", w.name)
+		return tools.Refuse(tools.NoChange, "same", "%s already has this content: nothing was written.", w.name)
 	case len(r.Set) == 0:
 		return &tools.Refusal{Result: w.already(tools.Unchanged(w.now), v.Author)}
 	}
 	return nil
 }
 
-// unread refuses to replace what the model has not seen all of, and shows it, as far as there is room: that counts as read
-// then.
-func (w *writing) unread(now filetime.Snapshot) error {
-	e := tools.WholeFile(w.env)
-	total := tools.Lines(now.Text)
-	e.Lines(now.Text, 1, total)
-	e.Seen(w.env.FileTime, now)
-	next := "This is all of it, and counts as read now. If it may be replaced, send the same call again."
-	switch {
-	case e.Cut():
-		next = fmt.Sprintf("Lines of more than %d characters cannot be shown whole, so that this file cannot be overwritten: "+
-			"change parts of it with edit_file.", tools.MaxLine)
-	case e.Count() < total:
-		next = fmt.Sprintf("These lines count as read now. Read the others with read_file, from start_line %d on, "+
-			"then send the same call again.", e.Count()+1)
+// bytes replaces a file that is no text, which the model was shown or told of: it is deleted, and another one made.
+func (w *writing) bytes(place sandbox.Place, refused error) error {
+	there, err := entry.At(w.env, place)
+	if err != nil {
+		return err
 	}
-	return tools.Refuse(filetime.NotRead, "not_read",
-		"%s has not been read whole in this session, so nothing was written. It says (%s):\n%s%s",
-		w.name, tools.Count(total, "line"), e, next)
+	sum, ok := entry.Sum(place)
+	if !ok {
+		return refused
+	}
+	if err := w.env.FileTime.AssertBytes(w.path, sum); err != nil {
+		return err
+	}
+	w.create()
+	w.verb, w.told, w.act, w.note = "Overwrite", "File overwritten", tools.Replaces, " (what is there cannot be restored)"
+	w.deleted, w.danger, w.needs = false, tools.Dangerous, tools.Dangerous
+	w.first = []filetime.FileEdit{{Path: w.path, Delete: true, Entry: filetime.Bytes, Was: filetime.Mark(there.Info)}}
+	return nil
 }
 
 // unreadEnd refuses to append to a file of which the model has seen nothing, and shows its end.
@@ -182,8 +190,8 @@ func (w *writing) unreadEnd(now filetime.Snapshot) error {
 	e.Lines(now.Text, total-shown+1, total)
 	e.Seen(w.env.FileTime, now)
 	return tools.Refuse(filetime.NotRead, "not_read",
-		"%s has not been read in this session, so nothing was written. It ends like this, which counts as read now "+
-			"(%s in all):\n%sIf the content belongs there, send the same call again.", w.name, tools.Count(total, "line"), e)
+		"%s has not been read in this session, so nothing was written. It ends like this "+
+			"(%s in all); these lines now count as read:\n%sIf the content belongs at the end, send the same call again.", w.name, tools.Count(total, "line"), e)
 }
 
 // already answers a write that by has made.
@@ -195,7 +203,7 @@ func (w *writing) already(l filetime.LandedFile, by filetime.Author) tools.Resul
 
 // done words what landed.
 func (w *writing) done(landed filetime.Landed) tools.Result {
-	l := landed.Files[0]
+	l := landed.Files[len(landed.Files)-1]
 	if l.Already {
 		return w.already(l, tools.MadeBy(l))
 	}
@@ -203,6 +211,9 @@ func (w *writing) done(landed filetime.Landed) tools.Result {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s (%s, %s)\n", w.told, w.name,
 		tools.Count(tools.Lines(l.After), "line"), tools.Count(l.After.Len(), "byte"))
+	if len(w.first) > 0 {
+		b.WriteString("What was there was no text and cannot be restored.\n")
+	}
 	if w.deleted {
 		b.WriteString("The file had been deleted since you last saw it.\n")
 	}
@@ -212,21 +223,21 @@ func (w *writing) done(landed filetime.Landed) tools.Result {
 	if !l.Created {
 		fmt.Fprintf(&b, "Changes: %d +/ %d -\n", d.Additions, d.Deletions)
 		if l.Over > 0 {
-			b.WriteString(tools.Told(w.env, l))
+			b.WriteString(tools.Told(w.env, l, true))
 		}
 	}
-	verb := "Modified"
+	verb, created := "Modified", l.Created && len(w.first) == 0
 	switch {
 	case w.deleted:
 		verb = "Created, after it had been deleted"
-	case l.Created:
+	case created:
 		verb = "Created"
 	}
 	return tools.Result{
 		Success: true,
 		Data:    strings.TrimSuffix(b.String(), "\n"),
 		Summary: fmt.Sprintf("%s: %s (+%d -%d)", verb, filepath.Base(w.path), d.Additions, d.Deletions),
-		Value:   Value{Path: l.Path, Bytes: l.After.Len(), Created: l.Created, Deleted: w.deleted},
+		Value:   Value{Path: l.Path, Bytes: l.After.Len(), Created: created, Deleted: w.deleted},
 		Diffs:   []show.File{d},
 	}
 }

@@ -86,7 +86,7 @@ func (m *messages) body(r model.Request) (wire.Body, error) {
 	if n := len(req.System); n > 0 {
 		req.System[n-1].CacheControl = sdk.NewCacheControlEphemeralParam()
 	}
-	head, err := req.MarshalJSON()
+	head, err := wire.Encode(req)
 	head = append(bytes.TrimSuffix(head, []byte("}")), `,"stream":true}`...)
 	body := wire.Body{head}
 	if err == nil && len(r.Tools) > 0 {

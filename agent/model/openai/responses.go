@@ -5,7 +5,6 @@ package openai
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -103,7 +102,7 @@ func (m *responses) body(req client.CreateResponseRequest, r model.Request, thin
 	if len(r.Tools) > 0 {
 		req.Tools = []client.ResponseTool{tool}
 	}
-	head, err := json.Marshal(req)
+	head, err := wire.Encode(req)
 	body := wire.Body{head}
 	if err == nil && len(r.Tools) > 0 {
 		body, err = m.tools.Fill(body, tool, r.Tools, offered())

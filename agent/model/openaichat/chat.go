@@ -57,7 +57,7 @@ func (m *chat) body(req openai.ChatCompletionRequest, r model.Request) (wire.Bod
 	if len(r.Tools) > 0 {
 		req.Tools = []openai.Tool{tool}
 	}
-	head, err := json.Marshal(req)
+	head, err := wire.Encode(req)
 	body := wire.Body{head}
 	if err == nil && len(r.Tools) > 0 {
 		body, err = m.tools.Fill(body, tool, r.Tools, offered())

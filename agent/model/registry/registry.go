@@ -101,6 +101,12 @@ func (r *Registry) Names() []string {
 	})
 }
 
+// API is the protocol that a provider speaks, "" where there is no such provider.
+func (r *Registry) API(provider string) string {
+	built, _ := presetOf(provider)
+	return cmp.Or(r.Config.Providers[provider].API, built.api)
+}
+
 // KeyVariables lists the environment variables that may hold a key; commands must never see them.
 func (r *Registry) KeyVariables() []string {
 	var names []string
@@ -202,7 +208,6 @@ func (r *Registry) service(provider, id string) (s wire.Service, api string, err
 	}
 	needsKey := p.APIKeyEnv != "" || len(p.APIKeyCommand) > 0
 	if isPreset {
-		p.API = cmp.Or(p.API, built.api)
 		p.BaseURL = cmp.Or(p.BaseURL, r.Getenv(variable(provider, "BASE_URL")), built.baseURL)
 		p.APIKeyEnv = cmp.Or(p.APIKeyEnv, variable(provider, "API_KEY"))
 		needsKey = needsKey || !built.local
@@ -224,7 +229,7 @@ func (r *Registry) service(provider, id string) (s wire.Service, api string, err
 		Provider: provider, Model: id, BaseURL: p.BaseURL, Key: key, KeyEnv: p.APIKeyEnv, Headers: p.Headers,
 		InClear: p.SendKeyInClear,
 		Idle:    r.Idle, Transport: transport, Price: priceOf(provider, id, p, p.BaseURL == built.baseURL),
-	}, p.API, nil
+	}, r.API(provider), nil
 }
 
 // key gives the provider's key, "" where there is none.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 )
 
@@ -89,7 +90,7 @@ func put(b Body, piece []byte) Body {
 // Fill puts a list into body in the place of the one that holds mark alone. What from holds must not be changed
 // afterwards.
 func (g *Grown[S, T]) Fill(body Body, mark T, from []S, w Writing[S, T]) (Body, error) {
-	place, err := encode(mark)
+	place, err := Encode(mark)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +131,7 @@ func (g *Grown[S, T]) Fill(body Body, mark T, from []S, w Writing[S, T]) (Body, 
 		default:
 			item, special = more[i-len(g.items)], true
 		}
-		raw, err := encode(item)
+		raw, err := Encode(item)
 		if err != nil {
 			return nil, err
 		}
@@ -179,10 +180,27 @@ func (g *Grown[S, T]) write(from []S, w Writing[S, T]) {
 	g.from = from
 }
 
-// encode is json.Marshal without its second look at what a type's own method has made.
-func encode(v any) ([]byte, error) {
-	if own, ok := v.(json.Marshaler); ok {
-		return own.MarshalJSON()
+// Encode is json.Marshal without its second look at what a type's own method has made, and without its escapes of <, > and &,
+// which are for web pages: code has many of them.
+func Encode(v any) ([]byte, error) {
+	own, ok := v.(json.Marshaler)
+	if !ok {
+		raw, err := json.Marshal(v)
+		return unescaped(raw), err
 	}
-	return json.Marshal(v)
+	raw, err := own.MarshalJSON()
+	return unescaped(raw), err
 }
+
+// unescaped writes <, > and & as themselves in JSON, which is not changed in place.
+func unescaped(raw []byte) []byte {
+	if !bytes.Contains(raw, []byte(`\u00`)) {
+		return raw
+	}
+	return []byte(forWebPages().Replace(string(raw)))
+}
+
+// forWebPages takes a backslash that stands for itself first, so that what follows it begins nothing.
+var forWebPages = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+})

@@ -126,7 +126,7 @@ func TestGrownKeepsNoLargeItem(t *testing.T) {
 }
 
 // Whatever the lists before were, the request is what a fresh one would be.
-func TestFindingC1GrownIsWhatMarshalSays(t *testing.T) {
+func TestFindingC1GrownIsWhatEncodeSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var written, told int
 		var g Grown[string, said]
@@ -149,7 +149,7 @@ func TestFindingC1GrownIsWhatMarshalSays(t *testing.T) {
 				}
 			}
 			from = append(from, rapid.SliceOfN(line, 0, 3).Draw(t, "more")...)
-			want, err := json.Marshal(append([]said{}, w.Items(from)...))
+			want, err := Encode(append([]said{}, w.Items(from)...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,4 +172,18 @@ func fill(g *Grown[string, said], body string, mark said, from []string, w Writi
 		err = fmt.Errorf("%d bytes are sent of %d", len(sent), made.Len())
 	}
 	return sent, err
+}
+
+// Code is sent as it is, not with the escapes that JSON in a web page needs, and says the same.
+func TestEncodeEscapesNothingForWebPages(t *testing.T) {
+	for _, s := range []string{"a < b && c > d", `\u003c`, `\\u003c <`, "\\", `"<`, "\x01 \u2028 <é>", ""} {
+		raw, err := Encode(map[string]string{"s": s})
+		var back map[string]string
+		if err != nil || json.Unmarshal(raw, &back) != nil || back["s"] != s {
+			t.Errorf("%q: %v, %s", s, err, raw)
+		}
+		if strings.ContainsAny(s, "<>&") && bytes.Count(raw, []byte(`\u003`)) != strings.Count(s, `\u003`) {
+			t.Errorf("%q: %s", s, raw)
+		}
+	}
 }

@@ -41,8 +41,9 @@ func plain(s string) string {
 	}, s)
 }
 
-// Object gives the arguments of an earlier call as a JSON object. Several services parse them again and refuse the
-// whole conversation for ever when a model once wrote something else.
+// Object gives the arguments of an earlier call as a JSON object: an empty one where the model wrote something else, of which several
+// services would refuse the whole conversation for ever. The answer to the call says what came. No parameter is made up in its place,
+// since a model would use it again.
 func Object(args string) string {
 	args = strings.TrimSpace(args)
 	if args == "" {
@@ -51,8 +52,7 @@ func Object(args string) string {
 	if args[0] == '{' && json.Valid([]byte(args)) {
 		return args
 	}
-	wrapped, _ := json.Marshal(map[string]string{"invalid_arguments": args})
-	return string(wrapped)
+	return "{}"
 }
 
 // Schema gives the parameters of a tool as an object schema.

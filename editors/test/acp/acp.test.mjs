@@ -1,6 +1,7 @@
 // The main job of "tandem acp", as an editor made of the protocol's own SDK sees it.
 import assert from "node:assert/strict";
 import { existsSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import * as acp from "@agentclientprotocol/sdk";
 import { allow, Editor, reject, workspace } from "./client.mjs";
@@ -202,7 +203,7 @@ run("modes, the model, and what is refused", { "calc.go": calc }, mend, {}, asyn
   assert.equal(await code(agent.session.prompt, { sessionId: "s-none", prompt: [] }), -32002);
   assert.equal(await code(agent.session.load, { sessionId: "s-none", cwd: at.dir, mcpServers: [] }), -32002);
   assert.equal(await code(agent.session.new, { cwd: at.path("nowhere"), mcpServers: [] }), -32602);
-  const mcpServers = [{ name: "x", command: "/bin/true", args: [], env: [] }];
+  const mcpServers = [{ type: "sse", name: "x", url: "http://127.0.0.1:1/", headers: [] }];
   assert.equal(await code(agent.session.new, { cwd: at.dir, mcpServers }), -32602);
   await e.agent.request(agent.session.close, { sessionId: e.session });
   assert.equal(await code(agent.session.prompt, { sessionId: e.session, prompt: [{ type: "text", text: "x" }] }), -32002);
@@ -211,4 +212,37 @@ run("modes, the model, and what is refused", { "calc.go": calc }, mend, {}, asyn
 run("a model that fails is an error of the prompt", {}, "see /something else/\n", {}, async (e) => {
   await e.begin();
   await assert.rejects(e.prompt("say"), (err) => typeof err.code === "number" && err.message.length > 10);
+});
+
+// The reference servers of the Model Context Protocol, which the client names for the session. They run in the sandbox, where node_modules
+// can be read since it lies below a folder of the session.
+const servers = (at) =>
+  ["everything", "filesystem"].map((name) => ({
+    name, command: process.execPath, env: [],
+    args: [join(import.meta.dirname, "node_modules/@modelcontextprotocol", `server-${name}`, "dist/index.js"), ...(name === "filesystem" ? [at.dir] : ["stdio"])],
+  }));
+
+const uses = `call mcp__everything__echo {"message": "over MCP"}
+call mcp__filesystem__read_text_file {"path": "notes.txt"}
+call mcp__filesystem__write_file {"path": "made.txt", "content": "by a server"}
+call mcp__filesystem__read_text_file {"path": "/etc/hostname"}
+
+see /Echo: over MCP/
+see /kept in a file/
+see /created made.txt/
+see /Access denied/
+say Done.
+`;
+
+run("the reference MCP servers", { "notes.txt": "kept in a file\n" }, uses, {}, async (e, at) => {
+  await e.initialize();
+  const made = await e.agent.request(agent.session.new, {
+    cwd: at.dir, mcpServers: servers(at), additionalDirectories: [import.meta.dirname],
+  });
+  e.session = made.sessionId;
+  const r = await e.prompt("go");
+  assert.equal(r.stopReason, "end_turn", JSON.stringify(e.updates.slice(-8), null, 1));
+  assert.match(e.said(), /Done/);
+  assert.equal(at.read("made.txt"), "by a server");
+  assert.equal(e.asked.length, 4);
 });

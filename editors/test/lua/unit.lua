@@ -482,8 +482,15 @@ test('what cannot be applied is refused', function()
     return why
   end
   assert(never({ changes = {} }):find('without documentChanges', 1, true))
-  assert(never({ documentChanges = { { kind = 'delete', uri = uri } } }):find('"delete"', 1, true))
+  assert(never({ documentChanges = { { kind = 'copy', uri = uri } } }):find('"copy"', 1, true))
   equal(server.docs[uri].text, 'one\n')
+  vim.cmd('normal! ix')
+  local delete = { kind = 'delete', uri = uri }
+  equal(edits.apply(server.documents, { documentChanges = { delete } }).failureReason, 'version')
+  local guard = { textDocument = { uri = uri, version = 1 }, edits = {} }
+  equal(edits.apply(server.documents, { documentChanges = { guard, delete } }).failureReason, 'version')
+  equal(server.docs[uri].text, 'xone\n')
+  vim.cmd('normal! u')
   server.stop()
 end)
 
@@ -1157,10 +1164,10 @@ test('every method that the plugin names is one of the protocol', function()
     end
   end
   assert(seen > 10)
-  -- What the server asks of a client that says that it answers, it answers. There is no model to lend.
+  -- What the server asks of a client that says that it answers, it answers. It lends no model and registers no tools.
   local handlers = on_disk(plugin .. '/lua/tandem/client.lua')
   for _, method in ipairs(protocol.ClientRequests) do
-    if vim.startswith(method, 'tandem/') and method ~= 'tandem/model/stream' then
+    if vim.startswith(method, 'tandem/') and method ~= 'tandem/model/stream' and method ~= 'tandem/tools/invoke' then
       assert(handlers:find(("on['%s']"):format(method), 1, true), 'nothing answers ' .. method)
     end
   end
@@ -1193,6 +1200,44 @@ local function folds(chat)
     return result
   end)
 end
+
+test('F237 the chat shows what a tool says of its call', function()
+  local chat = new_instance('render1').chat
+  chat:open()
+  local function call(id, kind, render)
+    chat:update({
+      sessionUpdate = 'tool_call', toolCallId = id, title = 'Title ' .. id, kind = kind, status = 'completed',
+      _meta = { tandem = { state = 'completed', phase = 'result', render = render } },
+    })
+  end
+  call('1', 'execute', { markdown = '`npm test` → exit 0' })
+  call('2', 'other', { markdown = '`x` → a\\_b', widgets = { { type = 'chart', title = 'Chart\27[2J', markdown = 'one\ntwo' } } })
+  local text = shown(chat)
+  assert(text:find('Title 1  exit 0', 1, true), text)
+  assert(text:find('Title 2  a_b', 1, true), text)
+  assert(text:find('    Chart[^\27\n]*\n    one\n    two'), text)
+end)
+
+test('F178 the chat shows the tasks of the model in one place', function()
+  local chat = new_instance('plan1').chat
+  chat:open()
+  local function plan(...)
+    local entries = {}
+    for i, status in ipairs({ ... }) do
+      entries[i] = { content = 'Step ' .. i .. '\27[2J', priority = 'medium', status = status }
+    end
+    chat:update({ sessionUpdate = 'plan', entries = entries })
+  end
+  plan('pending', 'pending')
+  plan('completed', 'in_progress', 'pending')
+  chat:update({ sessionUpdate = 'agent_message_chunk', content = { type = 'text', text = 'One is done.' } })
+  plan('completed', 'completed', 'pending')
+  local text = shown(chat)
+  assert(text:find('One is done.\n\n?☰ Plan: 2 of 3 done\n    ✓ Step 1[^\27]*\n    ✓ Step 2[^\27]*\n    ○ Step 3'), text)
+  equal(select(2, text:gsub('Plan:', '')), 1, 'plans')
+  plan()
+  assert(not shown(chat):find('Plan:'), shown(chat))
+end)
 
 test('the chat shows a turn', function()
   local chat = new_instance('chat1').chat
@@ -1345,13 +1390,13 @@ local function reviewed(content, hunks)
   local instance = new_instance('review')
   instance.documents = server.documents
   instance.review:start()
-  local function answer(list)
+  local function answer(list, file)
     eventually('the changes are asked for', function()
       return #instance.requests > 0
     end)
     local request = table.remove(instance.requests)
     equal(request.method, 'tandem/changes/list')
-    local file = { uri = uri, status = 'modified', additions = 1, deletions = 1, unified = '', hunks = list }
+    file = vim.tbl_extend('force', { uri = uri, status = 'modified', additions = 1, deletions = 1, unified = '', hunks = list }, file or {})
     request.answer(nil, { files = #list > 0 and { file } or {} })
   end
   instance.review:later({ uri })
@@ -1402,6 +1447,27 @@ test('changes are marked where they are, and the marks move with the text', func
   vim.cmd('cclose')
   instance.review:clear()
   equal(marked(buf), {})
+  server.stop()
+end)
+
+test('a file that was moved says from where', function()
+  local instance, _, uri, server, answer = reviewed('one\nTWO\n', {})
+  local from = vim.uri_from_fname(vim.fs.joinpath(vim.fn.getcwd(), 'before.txt'))
+  local bare = hunk('a', 0, 0, '', '')
+  for _, case in ipairs({
+    { { bare }, { 'moved from before.txt' } },
+    { { hunk('b', 1, 2, 'two\n', 'TWO\n') }, { '+1 −1, moved from before.txt  TWO' } },
+    { { bare, hunk('b', 1, 2, 'two\n', 'TWO\n') }, { 'moved from before.txt', '+1 −1  TWO' } },
+  }) do
+    instance.review:later({ uri })
+    answer(case[1], { status = 'renamed', from = from })
+    instance.review:list()
+    equal(vim.tbl_map(function(item)
+      return item.text
+    end, vim.fn.getqflist()), case[2])
+    vim.cmd('cclose')
+  end
+  instance.review:clear()
   server.stop()
 end)
 

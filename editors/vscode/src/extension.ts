@@ -5,6 +5,7 @@ import type { Actions } from './actions.ts';
 import { handleApplyEdit, watchTyping } from './apply.ts';
 import { registerChat } from './chat/view.ts';
 import { serveDocuments } from './documents.ts';
+import { serveLanguages } from './languages.ts';
 import { showJobs } from './jobs.ts';
 import { Keys } from './keys.ts';
 import { lend, lendable } from './model.ts';
@@ -69,7 +70,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   );
   const chat = registerChat(context, backend, actions);
   const status = new Status(backend, chat, review);
-  context.subscriptions.push(log, lending, backend, review, proposed, chat, status, watchTyping(), ...serveDocuments(backend));
+  context.subscriptions.push(log, lending, backend, review, proposed, chat, status, watchTyping(), ...serveDocuments(backend), serveLanguages(backend));
   chat.onSession((session) => review.show(session));
   chat.onFocus(() => review.keyboardLeft());
   chat.onRunning((running) => void vscode.commands.executeCommand('setContext', 'tandem.running', running));

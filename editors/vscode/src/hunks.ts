@@ -1,7 +1,21 @@
 // What a review needs to know of hunks, without an editor.
 
-import type { ChangedHunk, Position, Range } from './protocol.ts';
+import type { ChangedFile, ChangedHunk, Position, Range } from './protocol.ts';
 import type { TextEdit } from './textedits.ts';
+
+/** What has happened to a file as a whole, in a word or two; '' where only its text has changed. name is a URI for a person. */
+export function fate(file: Pick<ChangedFile, 'status' | 'from'>, name: (uri: string) => string): string {
+  switch (file.status) {
+    case 'added':
+      return 'new';
+    case 'deleted':
+      return 'deleted';
+    case 'renamed':
+      return file.from === undefined ? 'moved' : `moved from ${name(file.from)}`;
+    default:
+      return '';
+  }
+}
 
 /** A hunk that waits for somebody's word. */
 export function isOpen(hunk: ChangedHunk): boolean {

@@ -310,6 +310,14 @@ export interface BatchResult {
   batches: number[][];
 }
 
+/** CacheStats counts reads of files. */
+export interface CacheStats {
+  /** Answered from memory: the buffer of an open document, or a text that is proven to be what the disk has. */
+  hits: number;
+  /** For which a file was read. */
+  misses: number;
+}
+
 /** CallToolParams of tandem/tools/call. */
 export interface CallToolParams {
   sessionId: string;
@@ -328,6 +336,10 @@ export interface ChangeRecord {
   id: string;
   /** Absolute. */
   filePath: string;
+  /** What was changed, where it is no text: the hashes are empty then. */
+  entry?: 'bytes' | 'folder' | 'link';
+  /** Where the file was before it was moved to filePath; absolute. */
+  from?: string;
   operation: 'create' | 'edit' | 'delete' | 'move' | 'shell' | 'undo';
   /** 0 outside a turn. */
   turnNumber: number;
@@ -348,6 +360,10 @@ export interface ChangeRecord {
 export interface ChangedFile {
   uri: string;
   status: 'added' | 'modified' | 'deleted' | 'renamed';
+  /** The URI that a renamed file had. */
+  from?: string;
+  /** What it is, where it is no text. */
+  entry?: 'bytes' | 'folder' | 'link';
   additions: number;
   deletions: number;
   unified: string;
@@ -426,6 +442,29 @@ export interface Choice {
   name: string;
 }
 
+/** Claim is what a call is about to change. */
+export interface Claim {
+  uri: string;
+  /** Absent for the whole file: it is made, overwritten, deleted or moved. */
+  range?: Range;
+  /** The session. */
+  holder: string;
+  toolCallId: string;
+  /** RFC 3339. */
+  since: string;
+}
+
+/** ClaimsParams of tandem/claims/list. */
+export interface ClaimsParams {
+  /** Of all sessions if absent. */
+  sessionId?: string;
+}
+
+/** ClaimsResult of tandem/claims/list, in the order in which they were taken. */
+export interface ClaimsResult {
+  claims: Claim[];
+}
+
 /** ClarifyOption is one answer on offer. */
 export interface ClarifyOption {
   id: string;
@@ -475,6 +514,22 @@ export interface ClientExperimental {
   events?: boolean;
 }
 
+/** Command is what a person can call by /name, and words behind it, at the beginning of a prompt. */
+export interface Command {
+  /** Without the /. */
+  name: string;
+  /** One line. */
+  description: string;
+  /** Absent where it takes no words. */
+  input?: CommandInput;
+}
+
+/** CommandInput is what a command takes. */
+export interface CommandInput {
+  /** The names of the words that it takes; those in brackets may be left out. */
+  hint: string;
+}
+
 /** ContentBlock is a piece of a prompt or of a message, as the Agent Client Protocol has it. */
 export interface ContentBlock {
   type: 'text' | 'resource_link' | 'resource' | 'image';
@@ -487,11 +542,65 @@ export interface ContentBlock {
   resource?: EmbeddedResource;
 }
 
+/** ContentPart is a part of a result. */
+export interface ContentPart {
+  type: 'text' | 'image' | 'document';
+  text?: string;
+  /** application/octet-stream where the content is not what the file's name says. */
+  mediaType?: string;
+  name?: string;
+  /** Base64. */
+  data?: string;
+}
+
 /** Cost is an amount of money. */
 export interface Cost {
   amount: number;
   /** USD. */
   currency: string;
+}
+
+/** DeadLetter is a call that failed for good. */
+export interface DeadLetter {
+  id: string;
+  /** When the call began, RFC 3339. */
+  time: string;
+  sessionId: string;
+  callId: string;
+  turn?: number;
+  tool: string;
+  /** The arguments that were sent. What looks like a secret is replaced by [redacted], and long texts are cut; null where they were too long to be kept. */
+  args: unknown;
+  /** As in ToolResult. */
+  error?: string;
+  reason?: string;
+  /** The beginning of what the model read. */
+  message: string;
+  attempts: number;
+  trace: TraceStage[];
+}
+
+/** DeadLetterParams of tandem/deadLetters/retry and discard. */
+export interface DeadLetterParams {
+  ids: string[];
+}
+
+/** DeadLettersParams of tandem/deadLetters/list. */
+export interface DeadLettersParams {
+  /** Of all sessions if absent. */
+  sessionId?: string;
+}
+
+/** DeadLettersResult of tandem/deadLetters/list, the newest first. */
+export interface DeadLettersResult {
+  items: DeadLetter[];
+}
+
+/** DeferredTools are those that the next request of the session used last tells a model of by name alone. */
+export interface DeferredTools {
+  names: string[];
+  /** In each request, about: a token for four bytes. */
+  tokensSaved: number;
 }
 
 /** Denial says who refused a call and why. */
@@ -548,6 +657,35 @@ export interface EditorContext {
   selection?: Range;
   /** What can be seen of the document. */
   visible?: Range;
+}
+
+/** EditorReply is the answer of one language server. */
+export interface EditorReply {
+  /** What a person calls it. */
+  server?: string;
+  /** That of the positions in result; that of the connection if absent. */
+  positionEncoding?: 'utf-8' | 'utf-16' | 'utf-32';
+  /** Of textDocument/diagnostic: the version of the document, as this server was told it, that the answer is about, any older one if it is about an older text; absent where it is not known. */
+  version?: number;
+  /** The result of the method. Of textDocument/diagnostic a full report, also where the language server publishes its diagnostics. */
+  result: unknown;
+}
+
+/** EditorRequestParams of tandem/editor/request. */
+export interface EditorRequestParams {
+  /** The file, which says the language servers that are asked. That of a folder is all of them. */
+  uri: string;
+  /** textDocument/definition, textDocument/references, textDocument/documentSymbol, textDocument/diagnostic, textDocument/rename, textDocument/formatting, textDocument/codeAction, workspace/symbol or workspace/diagnostic. */
+  method: string;
+  /** Those of the method. Positions are in the encoding that this server and the client have agreed upon; the client converts them for a language server with another one. To the context of textDocument/codeAction it adds the diagnostics of the range. */
+  params: unknown;
+  /** Of textDocument/codeAction: the title of the action whose edit is wanted. Where it has none yet the client resolves it. */
+  resolve?: string;
+}
+
+/** EditorRequestResult of tandem/editor/request. It is empty where no language server serves the file. */
+export interface EditorRequestResult {
+  results: EditorReply[];
 }
 
 /** ElsewhereParams of tandem/documents/elsewhere. */
@@ -670,6 +808,15 @@ export interface InlineSpan {
   op: 'insert' | 'delete';
 }
 
+/** InvokeToolParams of tandem/tools/invoke. */
+export interface InvokeToolParams {
+  name: string;
+  /** Checked against parameters, with its defaults. */
+  arguments: unknown;
+  sessionId: string;
+  callId: string;
+}
+
 /** Issue is one thing wrong with the arguments of a call. */
 export interface Issue {
   /** $.items[2].name */
@@ -725,7 +872,10 @@ export interface ListToolsParams {
   sessionId?: string;
   kind?: string;
   readOnly?: boolean;
+  /** Without the tools that models of this provider do not take. If absent, the provider of the session's model. */
   provider?: string;
+  /** With the tools that are deferred because there are more than deferTools.threshold, or because they are an MCP server's. */
+  includeDeferred?: boolean;
   /** With disabledBy. */
   includeDisabled?: boolean;
   /** Say in dropped which tools are not offered, and why. */
@@ -753,12 +903,33 @@ export interface Location {
   line?: number;
 }
 
+/** MCPServerState is an MCP server of a session. */
+export interface MCPServerState {
+  sessionId: string;
+  name: string;
+  /** Where it was written down. */
+  source?: string;
+  /** It was not the user who wrote it down, so they are asked before it is started. */
+  proposed?: boolean;
+  /** Its program, or its URL. */
+  command?: string;
+  state: 'off' | 'starting' | 'ready';
+  /** Why it is off. Without a reason it was not needed yet. */
+  reason?: string;
+  /** On offer. */
+  tools?: string[];
+  /** Tools that are not what they were when they were first seen, and are not on offer until the user has accepted them. */
+  held?: string[];
+  /** What else is to be known, each a sentence. */
+  remarks?: string[];
+}
+
 /** MentionItem is something that can be mentioned. */
 export interface MentionItem {
   label: string;
-  /** file or folder. Others may follow. */
+  /** file, folder, resource (of an MCP server), symbol, selection, diagnostics or command. Others may follow. */
   kind: string;
-  /** The text for the prompt, with the @. */
+  /** The text for the prompt, with the @, or the / of a command. */
   insert: string;
 }
 
@@ -766,7 +937,7 @@ export interface MentionItem {
 export interface MentionParams {
   /** Its folder is looked at; that of the workspace if absent. */
   sessionId?: string;
-  /** The letters behind the @. */
+  /** The letters behind the @. With a / at its beginning commands are meant, which stand at the beginning of a prompt. */
   prefix: string;
   /** The most items to give, up to 200; 20 if absent. */
   limit?: number;
@@ -855,7 +1026,7 @@ export interface NewSessionParams {
   mode?: string;
   /** A conversation to go on with: the system prompt, if any, then the user's message first, every call with its result, the assistant's message last. The model gets it before the first prompt, and it is kept with the session. */
   messages?: ChatMessage[];
-  /** Not served yet: anything but an empty list is refused. */
+  /** MCP servers of this session alone, each an MCPServer. They count as the user's own. */
   mcpServers?: unknown[];
 }
 
@@ -864,6 +1035,19 @@ export interface NewSessionResult {
   sessionId: string;
   modes: ModeState;
   models: ModelState;
+}
+
+/** PatchOp is what became of one file of a patch: an element of result.operations of the tool patch. Paths are absolute. */
+export interface PatchOp {
+  op: 'add' | 'delete' | 'update';
+  path: string;
+  /** Where an update has moved the file. */
+  to?: string;
+  /** Lines. */
+  additions: number;
+  deletions: number;
+  /** Somebody else had made the same change. */
+  already?: boolean;
 }
 
 /** PermissionMeta is _meta.tandem of a permission request. */
@@ -933,6 +1117,23 @@ export interface PermissionRule {
   removable?: boolean;
 }
 
+/** PlanEntry is one task of the model's own list. Cancelled ones are left out. */
+export interface PlanEntry {
+  /** One line. */
+  content: string;
+  priority: 'high' | 'medium' | 'low';
+  status: 'pending' | 'in_progress' | 'completed';
+}
+
+/** PluginState is a plug-in of the configuration. */
+export interface PluginState {
+  folder: string;
+  id?: string;
+  tools: number;
+  /** Why it has no tools. */
+  reason?: string;
+}
+
 /** PromptContext is _meta.tandem of a prompt. */
 export interface PromptContext {
   editor?: EditorContext;
@@ -949,8 +1150,8 @@ export interface PromptParams {
   prompt: ContentBlock[];
   /** For this turn alone. */
   model?: string;
-  /** Not served yet: anything but an empty list is refused. */
-  tools?: unknown[];
+  /** For this turn alone, run by the client: see tandem/tools/invoke. A name that another tool has stands for this one meanwhile. */
+  tools?: ToolSpec[];
   _meta?: PromptMeta;
 }
 
@@ -979,6 +1180,11 @@ export interface RecordsParams {
 /** RecordsResult of tandem/changes/records. */
 export interface RecordsResult {
   records: ChangeRecord[];
+}
+
+/** RegisterToolsParams of tandem/tools/register. */
+export interface RegisterToolsParams {
+  tools: ToolSpec[];
 }
 
 /** RenameParams of tandem/session/rename. */
@@ -1014,11 +1220,15 @@ export interface ResultMeta {
   modified?: string[];
   source?: 'buffer' | 'disk';
   version?: number;
+  /** Of a read: whether the text was in memory and proven to be the present one. */
+  cache?: 'hit' | 'miss';
   attempts?: number;
   /** How the old text was found where it was not there character by character. */
   tier?: string;
   /** Changes by others that the edit was carried over. */
   rebasedOver?: number;
+  /** Of a result that was cut: what read_file shows all of it by, with the path output: and this id. */
+  output?: string;
   trace?: TraceStage[];
 }
 
@@ -1031,6 +1241,11 @@ export interface ResyncParams {
 export interface ResyncResult {
   text: string;
   version: number;
+}
+
+/** RetryResult of tandem/deadLetters/retry, in the order of the ids. */
+export interface RetryResult {
+  results: ToolResult[];
 }
 
 /** ReviewTarget is the argument of the commands tandem.acceptHunk, rejectHunk, acceptFile, rejectFile, acceptAll and undoTurn. */
@@ -1085,6 +1300,33 @@ export interface SearchParams {
 /** SearchResult of tandem/session/search. */
 export interface SearchResult {
   sessions: SessionInfo[];
+}
+
+/** SearchToolsParams of tandem/tools/search. */
+export interface SearchToolsParams {
+  /** Words of the name or the description; select:name,name for exactly these. */
+  query: string;
+  /** 5 if absent. */
+  limit?: number;
+  sessionId?: string;
+}
+
+/** SearchToolsResult of tandem/tools/search, the best first. */
+export interface SearchToolsResult {
+  tools: ToolInfo[];
+}
+
+/** SearchedRoot is a folder of the workspace in which grep has searched. */
+export interface SearchedRoot {
+  root: string;
+  /** ready: an index says in which files a search can find something. */
+  state: 'walking' | 'building' | 'ready';
+  /** Why there is no index, and each file is read. */
+  reason?: string;
+  /** In the index. */
+  files?: number;
+  /** That the index takes in memory, about. */
+  bytes?: number;
 }
 
 /** ServerExperimental is capabilities.experimental.tandem of the initialize result. */
@@ -1153,6 +1395,17 @@ export interface SetRulesParams {
   remove?: string[];
 }
 
+/** ShellResult is the result of the tool bash. */
+export interface ShellResult {
+  /** -1 where the command was stopped. */
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+  timedOut: boolean;
+  /** The level that the command ran at. */
+  sandbox?: string;
+}
+
 /** StatusResult of tandem/status. */
 export interface StatusResult {
   version: string;
@@ -1170,11 +1423,19 @@ export interface StatusResult {
   documents: number;
   /** Open documents in which positions came that did not fit. */
   suspect: number;
+  cache: CacheStats;
   /** Errors and hints of the configuration. */
   config: string[];
   store: StoreState;
   /** Commands that run in the background. */
   jobs?: JobState[];
+  /** The MCP servers of the sessions. */
+  mcpServers?: MCPServerState[];
+  /** The plug-ins of the configuration. */
+  plugins?: PluginState[];
+  deferred: DeferredTools;
+  /** The folders in which grep has searched. */
+  searched?: SearchedRoot[];
 }
 
 /** SteerParams of tandem/session/steer. */
@@ -1243,6 +1504,7 @@ export interface ToolInfo {
   providers: string[];
   /** builtin, or where else it comes from. */
   source: string;
+  /** A model is told of it by name alone, in the description of tool_search, until it has searched for it. */
   deferred: boolean;
   enabled: boolean;
   disabledBy?: string;
@@ -1263,7 +1525,8 @@ export interface ToolResult {
   summary?: string;
   /** Structured data for a program. */
   result?: unknown;
-  content?: ContentBlock[];
+  /** What there is beside data. */
+  content?: ContentPart[];
   /** A list for several files. */
   diff?: FileDiff | FileDiff[];
   /** What a changing call changes, as documentChanges. */
@@ -1279,13 +1542,51 @@ export interface ToolResult {
   meta?: ResultMeta;
 }
 
+/** ToolSpec describes a tool that the client runs. What it does not declare is assumed to be the worst: a person is asked about each call, and no other call runs at the same time. */
+export interface ToolSpec {
+  /** Up to 64 letters, digits, _ and -. */
+  name: string;
+  /** Other names that are understood, never shown to a model. */
+  aliases?: string[];
+  /** What a person knows it by. */
+  title?: string;
+  /** What the model reads: when to use it, when not, what to do about an error. */
+  description: string;
+  /** A JSON Schema; absent, or no object, is no constraints. */
+  parameters?: unknown;
+  /** other if absent; write is edit. */
+  kind?: 'read' | 'search' | 'edit' | 'write' | 'delete' | 'move' | 'execute' | 'fetch' | 'think' | 'other';
+  category?: string;
+  /** true is the kind read where there is no kind. Only the kinds read and search are read-only. */
+  readOnly?: boolean;
+  /** It may run at the same time as reads and others that say so; false if absent. */
+  concurrencySafe?: boolean;
+  /** true if absent, and the kind is neither read nor search. */
+  destructive?: boolean;
+  /** If absent, dangerous for a destructive tool, else moderate, or safe for one that only reads. */
+  danger?: 'safe' | 'moderate' | 'dangerous';
+  /** By the kind if absent. */
+  permissionClass?: 'read' | 'write' | 'execute' | 'network';
+  /** cancel if absent. */
+  interrupt?: 'cancel' | 'block';
+  /** Its arguments are shown while the model writes them. */
+  inputStreaming?: boolean;
+  /** The providers whose models take it, each by its name or by the protocol that it speaks (anthropic, openai, openai-chat); all if empty. */
+  providers?: string[];
+  /** The key of featureFlags that it stands behind. */
+  featureFlag?: string;
+}
+
 /** ToolStats is how often a tool was called and what it took. */
 export interface ToolStats {
   name: string;
   calls: number;
   errors: number;
   ms: number;
+  /** Of the results, as the model gets them. */
   bytes: number;
+  /** About how many these are, at four bytes each. */
+  tokens: number;
 }
 
 /** TraceStage is one stage of the pipeline. */
@@ -1328,9 +1629,14 @@ export interface UnifiedDiff {
   diff: string;
 }
 
+/** UnregisterToolsParams of tandem/tools/unregister. */
+export interface UnregisterToolsParams {
+  names: string[];
+}
+
 /** Update is one piece of news; SessionUpdate says which of the fields it has. */
 export interface Update {
-  /** user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, current_mode_update, usage_update or notice. Others may follow. */
+  /** user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, plan, current_mode_update, available_commands_update, usage_update or notice. Others may follow. */
   sessionUpdate: string;
   /** A block of a message or a notice, a list for a tool call. */
   content?: ContentBlock | ToolContent[];
@@ -1345,6 +1651,10 @@ export interface Update {
   /** The result of ToolResult. */
   rawOutput?: unknown;
   currentModeId?: string;
+  /** Of an available_commands_update: all of them as they are now. */
+  availableCommands?: Command[];
+  /** Of a plan: all of it as it is now. */
+  entries?: PlanEntry[];
   /** Of the turn so far, in a usage_update. */
   usage?: Usage;
   /** Tokens of the conversation as the model has read it last, in a usage_update. */
@@ -1380,6 +1690,8 @@ export interface UpdateMeta {
   summary?: string;
   /** The class of a failure. */
   error?: string;
+  /** What is wrong with the arguments, with error INVALID_ARGS: the same as in the result, and as the model reads. */
+  issues?: Issue[];
   /** The detail of a failure, one word in lower case; of a denied permission who denied it: user, unattended, unanswered, mode, rules or sandbox, or too_large where nobody could be shown it. */
   reason?: string;
   /** With phase rejected. */
@@ -1440,7 +1752,7 @@ export interface ServerRequests {
   'tandem/session/steer': { params: SteerParams; result: Empty };
   /** How much the session may do unasked: ask, or auto. */
   'tandem/session/setMode': { params: SetModeParams; result: Empty };
-  /** What may be meant by an @ and the letters behind it: files and folders of the session's folder, the likeliest first, without what .gitignore excludes. */
+  /** What may be meant by an @ and the letters behind it: files and folders of the session's folders, the likeliest first, without what .gitignore excludes; symbols that language servers know, from the second letter on; and the words selection and diagnostics. In a prompt @symbol:NAME is the lines where NAME is defined, @diagnostics what the language servers report, and @selection what is selected in the editor. */
   'tandem/mentions/complete': { params: MentionParams; result: MentionResult };
   /** Which model answers, from the next turn on. It is refused where the model cannot be had. */
   'tandem/session/setModel': { params: SetModelParams; result: Empty };
@@ -1484,8 +1796,22 @@ export interface ServerRequests {
   'tandem/permissions/list': { params: ListRulesParams; result: RulesResult };
   /** Adds rules and takes others back; the answer lists all. A rule in a file that people write is taken back there (-32014). */
   'tandem/permissions/set': { params: SetRulesParams; result: RulesResult };
+  /** Finds tools by words or by their exact names, those that are deferred too. Unlike a call of tool_search it loads none. */
+  'tandem/tools/search': { params: SearchToolsParams; result: SearchToolsResult };
+  /** Adds tools that the client runs, for all sessions, until the connection ends: all of them or, with an error, none. A name or an alias that a tool has already is refused, naming that tool. Models are offered them from the next request on; calls of them are checked, judged by the mode and the rules, asked about and recorded like any other, and then sent as tandem/tools/invoke. */
+  'tandem/tools/register': { params: RegisterToolsParams; result: Empty };
+  /** Takes tools away that the client has registered, all of them or, with an error, none. Calls that run end as they are; those that have not begun fail with TOOL_NOT_FOUND. */
+  'tandem/tools/unregister': { params: UnregisterToolsParams; result: Empty };
   /** The records of tool calls, in the order in which they ended: one entry a call, also of one that failed validation or was refused, of the sessions of all folders and processes that share the store. The records are append-only and outlive their sessions; 'tandem audit verify' finds out whether they were changed. */
   'tandem/audit/query': { params: AuditParams; result: AuditResult };
+  /** What calls of tools are about to change: from the permission to its end a call claims the text that it replaces, or the whole file. A call of another session that would change a part of that fails with CLAIMED, which names the holder. */
+  'tandem/claims/list': { params: ClaimsParams; result: ClaimsResult };
+  /** Calls that failed for good, the newest first, of the sessions of all folders and processes that share the store: the tool broke (EXECUTION_ERROR), its time was over (TIMEOUT), what became of it is not known (UNKNOWN), a file could not be written (WRITE_ERROR), or the network failed in each attempt. What was refused, had wrong arguments, or found other text than it expected is none, nor is a command with an exit code. The newest 200 are kept, as long as their sessions are. */
+  'tandem/deadLetters/list': { params: DeadLettersParams; result: DeadLettersResult };
+  /** Makes calls again, one after another, each in its session, which must be open (-32011): judged, asked about and recorded as any call. The letter is dropped then; a call that fails for good again is a new one. An id that is none is -32602, and nothing is done. */
+  'tandem/deadLetters/retry': { params: DeadLetterParams; result: RetryResult };
+  /** Drops dead letters: all of them or, with an error, none. */
+  'tandem/deadLetters/discard': { params: DeadLetterParams; result: Empty };
   /** How the server is; answered at once whatever else goes on. */
   'tandem/status': { params: unknown; result: StatusResult };
 }
@@ -1516,8 +1842,12 @@ export interface ClientRequests {
   'tandem/documents/save': { params: SaveParams; result: SaveResult };
   /** Asks what a document says, when it and what the server was told have come apart. To clients that declared resync. */
   'tandem/documents/resync': { params: ResyncParams; result: ResyncResult };
+  /** Asks the other language servers of the editor about code. To clients that declared editorRequest. */
+  'tandem/editor/request': { params: EditorRequestParams; result: EditorRequestResult };
   /** Hunks have changed, to a client that shows the server's code lenses and says that it takes this. */
   'workspace/codeLens/refresh': { params: unknown; result: unknown };
+  /** Runs a tool of the client's. The answer is a ToolResult, of which success, data, error, reason, summary, result, content and warnings are heeded; any other JSON value is the result of a success, a string its text. An error fails the call with EXECUTION_ERROR. It is cancelled when the turn is, and when limits.toolTimeoutMs is over. */
+  'tandem/tools/invoke': { params: InvokeToolParams; result: unknown };
 }
 
 /** What the server tells. */

@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { Backend } from './backend.ts';
-import { before, count, follow, ghost, hunkAt, isOpen, lines, markdown, neighbour } from './hunks.ts';
+import { before, count, fate, follow, ghost, hunkAt, isOpen, lines, markdown, neighbour } from './hunks.ts';
 import type {
   ChangedFile,
   ChangedHunk,
@@ -212,15 +212,20 @@ export class Review implements vscode.Disposable {
     const file = vscode.Uri.parse(target);
     const left = file.with({ scheme: BEFORE, query: target });
     const right = this.find(target)?.status === 'deleted' ? file.with({ scheme: BEFORE, query: '' }) : file;
-    const name = vscode.workspace.asRelativePath(file);
+    const what = this.fate(this.find(target));
     this.textsChanged.fire(left);
-    await vscode.commands.executeCommand('vscode.diff', left, right, `${name} (before ↔ now)`);
+    const title = `${vscode.workspace.asRelativePath(file)} (${what === '' ? '' : `${what}, `}before ↔ now)`;
+    await vscode.commands.executeCommand('vscode.diff', left, right, title);
   }
 
   private active(): string | undefined {
     const uri = vscode.window.activeTextEditor?.document.uri;
     const known = uri?.scheme === BEFORE ? uri.query : uri?.toString();
     return known && this.find(known)?.uri;
+  }
+
+  private fate(file: ChangedFile | undefined): string {
+    return file ? fate(file, (uri) => vscode.workspace.asRelativePath(vscode.Uri.parse(uri))) : '';
   }
 
   private find(uri: string): ChangedFile | undefined {
@@ -360,11 +365,12 @@ export class Review implements vscode.Disposable {
     }
     const top = new vscode.Range(0, 0, 0, 0);
     const n = file.hunks.length;
+    const what = this.fate(file);
     const lens = (range: vscode.Range, title: string, command: string, ...args: unknown[]) =>
       // VS Code drops a plain blank behind an icon.
       new vscode.CodeLens(range, { title: title.replace(') ', ')\u00a0'), command, arguments: args });
     const out = [
-      lens(top, `Tandem: ${n} ${n === 1 ? 'change' : 'changes'}`, 'tandem.openDiff', file.uri),
+      lens(top, `Tandem: ${n} ${n === 1 ? 'change' : 'changes'}${what === '' ? '' : `, ${what}`}`, 'tandem.openDiff', file.uri),
       lens(top, '$(check-all) Accept File', 'tandem.acceptFile', file.uri),
       lens(top, '$(discard) Reject File', 'tandem.rejectFile', file.uri),
     ];
@@ -372,10 +378,11 @@ export class Review implements vscode.Disposable {
       const line = Math.min(lines(hunk)?.first ?? hunk.range.start.line, document.lineCount - 1);
       const at = new vscode.Range(line, 0, line, 0);
       const { added, removed } = count(hunk);
+      const size = added + removed === 0 && what !== '' ? what : `+${added} −${removed}`;
       out.push(
         lens(at, '$(check) Accept', 'tandem.acceptHunk', file.uri, hunk.id),
         lens(at, '$(discard) Reject', 'tandem.rejectHunk', file.uri, hunk.id),
-        lens(at, hunk.status === 'conflict' ? '$(warning) changed since' : `+${added} −${removed}`, 'tandem.openDiff', file.uri),
+        lens(at, hunk.status === 'conflict' ? '$(warning) changed since' : size, 'tandem.openDiff', file.uri),
       );
     }
     return out;

@@ -29,6 +29,7 @@ const DECLARED: Record<string, Exclude<keyof ClientExperimental, 'protocolVersio
   'tandem/session/clarify': 'clarify',
   'tandem/documents/save': 'save',
   'tandem/documents/resync': 'resync',
+  'tandem/editor/request': 'editorRequest',
   'tandem/model/stream': 'model',
 };
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { before, count, follow, ghost, hunkAt, lines, markdown, neighbour } from '../src/hunks.ts';
+import { before, count, fate, follow, ghost, hunkAt, lines, markdown, neighbour } from '../src/hunks.ts';
 import type { ChangedHunk } from '../src/protocol.ts';
 
 const hunk = (
@@ -30,6 +30,15 @@ test('the text from before has what was taken away and not what came', () => {
   assert.equal(before(crlf, [changed, removed]), 'one\r\ntwo\r\nthree\r\nfour\r\nfive\r\nsix\r\n');
   assert.equal(before('a\nB', [hunk('c', [1, 0, 1, 1], 'b', 'B')]), 'a\nb');
   assert.equal(before('', [hunk('c', [0, 0, 0, 0], 'all\n', '')]), 'all\n');
+});
+
+test('what has happened to a file is told in a word', () => {
+  const name = (uri: string) => uri.replace('file:///w/', '');
+  assert.equal(fate({ status: 'renamed', from: 'file:///w/a.ts' }, name), 'moved from a.ts');
+  assert.equal(fate({ status: 'renamed' }, name), 'moved');
+  assert.equal(fate({ status: 'added' }, name), 'new');
+  assert.equal(fate({ status: 'deleted' }, name), 'deleted');
+  assert.equal(fate({ status: 'modified' }, name), '');
 });
 
 test('a hunk stands on its whole lines, or on none', () => {

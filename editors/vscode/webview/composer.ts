@@ -187,7 +187,9 @@ export class Composer {
       post({ type: 'mentions', request: this.request, prefix: mention[1] ?? '' });
     } else if (command) {
       const fitting = this.commands.filter((c) => c.name.startsWith(command[1] ?? ''));
-      this.suggest(fitting.map((c) => ({ label: `/${c.name}`, detail: c.description ?? '', insert: `/${c.name}` })));
+      this.suggest(
+        fitting.map((c) => ({ label: `/${c.name} ${c.input?.hint ?? ''}`.trim(), detail: c.description ?? '', insert: `/${c.name}` })),
+      );
     } else {
       this.suggest([]);
     }
@@ -322,7 +324,7 @@ function hint(c: Conversation, setup: Setup): string {
   if (c.running) {
     return setup.can.steer ? 'Tell it more while it works' : 'Tandem is working. Escape stops it.';
   }
-  return setup.can.mentions ? 'Ask Tandem, @ names files' : 'Ask Tandem';
+  return setup.can.mentions ? 'Ask Tandem, @ names files and symbols' : 'Ask Tandem';
 }
 
 function money({ amount, currency }: Cost): string {

@@ -2,6 +2,7 @@
 
 import type { Setup, ToPage } from '../src/chat/messages.ts';
 import { type Conversation, empty, reduce, waiting } from '../src/chat/state.ts';
+import { fate } from '../src/hunks.ts';
 import { press } from './answers.ts';
 import { Composer, WRITING_MS } from './composer.ts';
 import { button, h, icon } from './dom.ts';
@@ -127,7 +128,7 @@ function drawChanges(): void {
           button('Reject', () => post({ type: 'reject', uri }), { class: 'secondary small', title: uri ? 'Reject the changes of this file' : 'Reject all changes' }),
         ]
       : [];
-  const path = (uri: string) => decodeURIComponent(new URL(uri).pathname);
+  const path = (uri: string) => relative(decodeURIComponent(new URL(uri).pathname), setup.folder);
   changes.replaceChildren(
     h(
       'details',
@@ -146,7 +147,8 @@ function drawChanges(): void {
           h(
             'li',
             null,
-            h('button', { type: 'button', class: 'link file', title: 'Open the diff', onclick: () => post({ type: 'diff', path: f.uri }) }, relative(path(f.uri), setup.folder)),
+            h('button', { type: 'button', class: 'link file', title: 'Open the diff', onclick: () => post({ type: 'diff', path: f.uri }) }, path(f.uri)),
+            h('span', { class: 'fate' }, fate(f, path)),
             h('span', { class: 'counts' }, h('span', { class: 'plus' }, `+${f.additions}`), ' ', h('span', { class: 'minus' }, `−${f.deletions}`)),
             ...(files.length > 1 ? judge(f.uri) : []),
           ),

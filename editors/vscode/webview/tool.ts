@@ -160,6 +160,7 @@ export class ToolView {
       this.drawn = t.output;
       parts.push(this.output);
     }
+    parts.push(...t.images.map((src) => h('img', { class: 'picture', src, alt: t.title })));
     this.body.replaceChildren(...parts.filter((p): p is Node | string => Boolean(p)));
     if (this.output && t.status === 'in_progress') {
       this.output.scrollTop = this.output.scrollHeight;
@@ -170,7 +171,7 @@ export class ToolView {
 function hasBody(t: ToolCall): boolean {
   const said = sentence(t);
   const more = said === undefined ? t.text || t.render : t.text !== said && t.text;
-  return Boolean(t.diffs.length || more || t.output || (commandOf(t)?.length ?? 0) > LONG);
+  return Boolean(t.diffs.length || t.images.length || more || t.output || (commandOf(t)?.length ?? 0) > LONG);
 }
 
 /** Why a call failed, for a person, where its row and its question do not say so already. */

@@ -15,8 +15,9 @@ local MAX_BODY = 200
 local INDENT = '    ' -- Markdown takes nothing in it for a fence or a list
 
 ---@class tandem.Item
----@field type 'message'|'thought'|'call'|'notice'|'ending'|'info'
+---@field type 'message'|'thought'|'call'|'plan'|'notice'|'ending'|'info'
 ---@field role? 'user'|'agent'
+---@field entries? tandem.PlanEntry[] of a plan
 ---@field text? string
 ---@field open? boolean more text may come
 ---@field id? string of a call, and what is known of it:
@@ -48,6 +49,7 @@ local INDENT = '    ' -- Markdown takes nothing in it for a fence or a list
 ---@field private echo string what is still to come of a prompt that is sent back
 ---@field private welcome? boolean the buffer says how to begin
 ---@field private holding? boolean nothing is drawn for now
+---@field private plan? tandem.Item the model's tasks
 local Chat = {}
 Chat.__index = Chat
 
@@ -193,6 +195,30 @@ local function one_line(text)
   return visible.line(vim.split(text, '\n', { plain = true })[1])
 end
 
+--- What a tool says that came of a call, without the marks of Markdown: its words behind the arrow.
+---@param meta tandem.UpdateMeta
+---@return string?
+local function outcome(meta)
+  local text = meta.render and meta.render.markdown and meta.render.markdown:match(' → (.*)$')
+  return text and one_line((text:gsub('\\(%p)', '%1')))
+end
+
+--- What a tool shows of a call that this window has no other place for, as text: parts to be unfolded but for the output,
+--- which stands there anyway, and widgets of a kind that is not known.
+---@param item tandem.Item
+---@return string[]
+local function widgets(item)
+  local out = {}
+  for _, widget in ipairs(item.meta and item.meta.render and item.meta.render.widgets or {}) do
+    local known = widget.type == 'progress' or widget.type == 'diff'
+    if not known and not (widget.type == 'collapsible' and widget.title == 'Output') then
+      local text = vim.trim((widget.title or '') .. '\n' .. (widget.markdown or ''))
+      vim.list_extend(out, vim.split(text ~= '' and text or widget.type or '', '\n', { plain = true }))
+    end
+  end
+  return vim.tbl_map(visible.line, out)
+end
+
 ---@param item tandem.Item
 ---@return string? text what is to be said of the call beside its title
 ---@return string? highlight
@@ -213,6 +239,8 @@ local function remark(item)
     return last and 'running · ' .. vim.fn.strtrans(vim.fn.strcharpart(last, 0, 60)) or 'running', 'TandemRunning'
   elseif item.status == 'pending' then
     return 'coming', 'TandemWaiting'
+  elseif item.kind ~= 'edit' and outcome(meta) then
+    return outcome(meta), 'TandemDim'
   elseif item.kind ~= 'read' and item.kind ~= 'edit' and meta.summary then
     local summary = one_line(meta.summary)
     return summary ~= one_line(item.title) and summary or nil, 'TandemDim'
@@ -303,6 +331,7 @@ local function draw_call(p, item, width)
   if type(command) == 'string' and (command:find('\n') or not whole) then
     draw_body(p, printed(command), {}, false)
   end
+  draw_body(p, widgets(item), {}, false)
   if item.unified then
     local lines, highlights = M.diff_lines(item.unified)
     draw_body(p, lines, highlights, false)
@@ -340,6 +369,28 @@ local function draw_group(p, items, width)
   end
 end
 
+local TASKS = {
+  completed = { '✓', 'TandemDone' },
+  in_progress = { '▸', 'TandemRunning' },
+  pending = { '○', 'TandemDim' },
+}
+
+--- Draws the model's tasks: how many are done, and a line for each.
+---@param p tandem.Page
+---@param entries tandem.PlanEntry[]
+local function draw_plan(p, entries)
+  local done = 0
+  for _, entry in ipairs(entries) do
+    done = done + (entry.status == 'completed' and 1 or 0)
+  end
+  add(p, { { ('☰ Plan: %d of %d done'):format(done, #entries), 'TandemThought' } })
+  for _, entry in ipairs(entries) do
+    local mark = TASKS[entry.status] or TASKS.pending
+    local content = one_line(entry.content or '')
+    add(p, { { INDENT }, mark, { ' ' .. content, entry.status == 'completed' and 'TandemDim' or nil } })
+  end
+end
+
 ---@param block tandem.Block
 ---@param width integer
 ---@return tandem.Page
@@ -362,6 +413,8 @@ local function draw(block, width)
         add(p, { { INDENT .. line, 'TandemThought' } })
       end
     end
+  elseif item.type == 'plan' then
+    draw_plan(p, item.entries)
   elseif item.role == 'user' then
     for i, line in ipairs(lines) do
       -- What went along, as a session that goes on tells it.
@@ -639,7 +692,7 @@ end
 
 --- Empties the chat for a new session.
 function Chat:clear()
-  self.items, self.calls, self.blocks, self.echo = {}, {}, {}, ''
+  self.items, self.calls, self.blocks, self.echo, self.plan = {}, {}, {}, '', nil
   self:change(function()
     self:each_window(function()
       vim.cmd('silent! normal! zE')
@@ -756,6 +809,8 @@ local function take_content(content, item)
       unified[#unified + 1] = vim.tbl_get(part, '_meta', 'tandem', 'unified')
     elseif type(part.content) == 'table' and part.content.text then
       text[#text + 1] = part.content.text
+    elseif type(part.content) == 'table' and part.content.type == 'image' then
+      text[#text + 1] = ('[image: %s, %d bytes]'):format(part.content.mimeType or '', math.floor(#(part.content.data or '') * 3 / 4))
     end
   end
   item.unified = #unified > 0 and table.concat(unified) or nil
@@ -828,8 +883,29 @@ function Chat:update(update)
   elseif kind == 'tool_call' or kind == 'tool_call_update' then
     self.echo = ''
     self:call(update)
+  elseif kind == 'plan' then
+    self:show_plan(update.entries or {})
   elseif kind == 'notice' and text ~= '' then
     self:notice(text)
+  end
+end
+
+--- Shows the model's tasks, in one place: below all that was said and done when they changed last.
+---@private
+---@param entries tandem.PlanEntry[]
+function Chat:show_plan(entries)
+  local old = self.plan
+  if old and #entries > 0 and self.items[#self.items] == old then
+    old.entries = entries
+    return self:touch(old)
+  end
+  if old then
+    self:remove(old)
+  end
+  self.plan = #entries > 0 and { type = 'plan', entries = entries } or nil
+  if self.plan then
+    self:close_text()
+    self:append(self.plan)
   end
 end
 

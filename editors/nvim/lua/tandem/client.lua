@@ -4,6 +4,8 @@ local protocol = require('tandem.protocol')
 
 local M = {}
 
+require('tandem.languages').listen()
+
 -- From 0.11 on, a client's functions are methods and it can be started without a buffer.
 local modern = vim.fn.has('nvim-0.11') == 1
 
@@ -142,11 +144,12 @@ local function capabilities()
   result.workspace.applyEdit = true
   result.workspace.workspaceEdit = {
     documentChanges = true,
-    resourceOperations = { 'create' },
+    resourceOperations = { 'create', 'rename', 'delete' },
     failureHandling = 'abort',
   }
   ---@type tandem.ClientExperimental
   local tandem = { permission = true, clarify = true, save = true, resync = true, review = true, settingsAreOwn = true }
+  tandem.editorRequest = true
   tandem.protocolVersion = protocol.VERSION
   result.experimental = { tandem = tandem }
   return result
@@ -199,6 +202,11 @@ function Instance:handlers()
       return nil, vim.lsp.rpc_response_error(vim.lsp.protocol.ErrorCodes.InvalidParams, 'the document is not open')
     end
     return { text = text, version = version }
+  end
+  on['tandem/editor/request'] = function(params)
+    return await(function(done)
+      require('tandem.languages').ask(self.documents, params, done)
+    end)
   end
   on['tandem/session/requestPermission'] = function(params)
     -- What the question shows is not yet what the call did.

@@ -354,6 +354,128 @@ local function prepare(docs, part)
   end
 end
 
+--- The buffers of a file, or of the files in a folder.
+---@param path string
+---@return integer[]
+local function buffers_at(path)
+  return vim.tbl_filter(function(buf)
+    local name = api.nvim_buf_get_name(buf)
+    return vim.bo[buf].buftype == '' and (name == path or vim.startswith(name, path .. '/'))
+  end, api.nvim_list_bufs())
+end
+
+--- Gives a buffer another name. Text that is not saved stays so, and can be saved: Neovim does not write a buffer that was
+--- renamed until it has read its file, so it reads it, and undo brings the text again.
+---@param docs tandem.Documents
+---@param buf integer
+---@param path string
+local function rename_buffer(docs, buf, path)
+  local open, old = docs:get(buf) ~= nil, api.nvim_buf_get_name(buf)
+  docs:close(buf)
+  api.nvim_buf_set_name(buf, path)
+  for _, left in ipairs(api.nvim_list_bufs()) do
+    if left ~= buf and api.nvim_buf_get_name(left) == old then
+      api.nvim_buf_delete(left, { force = true })
+    end
+  end
+  if not api.nvim_buf_is_loaded(buf) then
+    return
+  end
+  local views = {}
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    views[win] = api.nvim_win_call(win, vim.fn.winsaveview)
+  end
+  local modified, undoreload = vim.bo[buf].modified, vim.go.undoreload
+  vim.go.undoreload = -1
+  api.nvim_buf_call(buf, function()
+    vim.cmd('silent keepalt lockmarks edit!')
+    if modified then
+      vim.cmd('silent lockmarks undo')
+    end
+  end)
+  vim.go.undoreload = undoreload
+  for win, view in pairs(views) do
+    api.nvim_win_call(win, function()
+      vim.fn.winrestview(view)
+    end)
+  end
+  if open then
+    docs:open(buf)
+  end
+end
+
+---@param docs tandem.Documents
+---@param from string
+---@param to string
+---@return tandem.Reply
+local function rename(docs, from, to)
+  if vim.uv.fs_lstat(to) then
+    return refuse('there is a file of that name')
+  end
+  local buffers = buffers_at(from)
+  vim.fn.mkdir(vim.fs.dirname(to), 'p')
+  local ok, err = vim.uv.fs_rename(from, to)
+  if not ok then
+    return refuse(err or 'it cannot be renamed')
+  end
+  for _, buf in ipairs(buffers) do
+    rename_buffer(docs, buf, to .. api.nvim_buf_get_name(buf):sub(#from + 1))
+  end
+  return { applied = true }
+end
+
+---@param docs tandem.Documents
+---@param path string
+---@param known boolean whether what is in its buffer is known to who deletes it
+---@return tandem.Reply
+local function remove(docs, path, known)
+  for _, buf in ipairs(buffers_at(path)) do
+    if vim.bo[buf].modified and not known then
+      return refuse('version')
+    end
+  end
+  local ok, err, code = vim.uv.fs_unlink(path)
+  if not ok and code ~= 'ENOENT' then
+    return refuse(err or 'it cannot be deleted')
+  end
+  for _, buf in ipairs(buffers_at(path)) do
+    docs:close(buf)
+    for _, win in ipairs(vim.fn.win_findbuf(buf)) do -- which would close with it
+      api.nvim_win_set_buf(win, api.nvim_create_buf(true, false))
+    end
+    api.nvim_buf_delete(buf, { force = true })
+  end
+  return { applied = true }
+end
+
+--- Renames or deletes a file, where that is what an edit ends with. Before it stand the versions that it is for.
+---@param docs tandem.Documents
+---@param changes table[]
+---@return tandem.Reply? reply nil for any other edit
+local function carry_out(docs, changes)
+  local last = changes[#changes]
+  if not last or (last.kind ~= 'rename' and last.kind ~= 'delete') then
+    return nil
+  end
+  for i = 1, #changes - 1 do
+    local document = changes[i].textDocument
+    local buf = document and documents.buffer(vim.uri_to_fname(document.uri))
+    local doc = buf and docs:get(buf)
+    if not document or #changes[i].edits > 0 then
+      return refuse('a file operation with others')
+    elseif doc then
+      docs:refresh(buf)
+    end
+    if not doc or doc.version ~= document.version then
+      return refuse('version')
+    end
+  end
+  if last.kind == 'rename' then
+    return rename(docs, vim.uri_to_fname(last.oldUri), vim.uri_to_fname(last.newUri))
+  end
+  return remove(docs, vim.uri_to_fname(last.uri), #changes > 1)
+end
+
 --- Applies a WorkspaceEdit, or refuses it: `failureReason` "version" means that a text has changed since. What it can
 --- never take it answers with a sentence for a person instead.
 ---@param docs tandem.Documents
@@ -361,6 +483,10 @@ end
 ---@return tandem.Reply?
 ---@return string? never
 function M.apply(docs, edit)
+  local reply = carry_out(docs, edit.documentChanges or {})
+  if reply then
+    return reply
+  end
   local parts, never = parts_of(edit)
   if not parts then
     return nil, never

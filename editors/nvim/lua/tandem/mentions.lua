@@ -1,4 +1,4 @@
---- Completes what can be mentioned behind an @: files and folders, as the server lists them.
+--- Completes what can be mentioned behind an @: files, folders, symbols and others, as the server lists them.
 local api = vim.api
 
 local M = {}

@@ -106,6 +106,11 @@ local M = {}
 ---@field results tandem.ToolResult[]
 ---@field batches integer[][] Which calls ran together, by their place in the request.
 
+--- CacheStats counts reads of files.
+---@class tandem.CacheStats
+---@field hits integer Answered from memory: the buffer of an open document, or a text that is proven to be what the disk has.
+---@field misses integer For which a file was read.
+
 --- CallToolParams of tandem/tools/call.
 ---@class tandem.CallToolParams
 ---@field sessionId string
@@ -119,6 +124,8 @@ local M = {}
 ---@class tandem.ChangeRecord
 ---@field id string Unique in the session, for good.
 ---@field filePath string Absolute.
+---@field entry? 'bytes'|'folder'|'link' What was changed, where it is no text: the hashes are empty then.
+---@field from? string Where the file was before it was moved to filePath; absolute.
 ---@field operation 'create'|'edit'|'delete'|'move'|'shell'|'undo'
 ---@field turnNumber integer 0 outside a turn.
 ---@field toolCallId string
@@ -132,6 +139,8 @@ local M = {}
 ---@class tandem.ChangedFile
 ---@field uri string
 ---@field status 'added'|'modified'|'deleted'|'renamed'
+---@field from? string The URI that a renamed file had.
+---@field entry? 'bytes'|'folder'|'link' What it is, where it is no text.
 ---@field additions integer
 ---@field deletions integer
 ---@field unified string
@@ -192,6 +201,22 @@ local M = {}
 ---@field id string
 ---@field name string
 
+--- Claim is what a call is about to change.
+---@class tandem.Claim
+---@field uri string
+---@field range? lsp.Range Absent for the whole file: it is made, overwritten, deleted or moved.
+---@field holder string The session.
+---@field toolCallId string
+---@field since string RFC 3339.
+
+--- ClaimsParams of tandem/claims/list.
+---@class tandem.ClaimsParams
+---@field sessionId? string Of all sessions if absent.
+
+--- ClaimsResult of tandem/claims/list, in the order in which they were taken.
+---@class tandem.ClaimsResult
+---@field claims tandem.Claim[]
+
 --- ClarifyOption is one answer on offer.
 ---@class tandem.ClarifyOption
 ---@field id string
@@ -223,6 +248,16 @@ local M = {}
 ---@field settingsAreOwn? boolean The tandem section never holds a repository's settings. Without it the section may only make things stricter, like a workspace's file.
 ---@field events? boolean tandem/tools/event.
 
+--- Command is what a person can call by /name, and words behind it, at the beginning of a prompt.
+---@class tandem.Command
+---@field name string Without the /.
+---@field description string One line.
+---@field input? tandem.CommandInput Absent where it takes no words.
+
+--- CommandInput is what a command takes.
+---@class tandem.CommandInput
+---@field hint string The names of the words that it takes; those in brackets may be left out.
+
 --- ContentBlock is a piece of a prompt or of a message, as the Agent Client Protocol has it.
 ---@class tandem.ContentBlock
 ---@field type 'text'|'resource_link'|'resource'|'image'
@@ -233,10 +268,50 @@ local M = {}
 ---@field data? string Base64, for an image.
 ---@field resource? tandem.EmbeddedResource
 
+--- ContentPart is a part of a result.
+---@class tandem.ContentPart
+---@field type 'text'|'image'|'document'
+---@field text? string
+---@field mediaType? string application/octet-stream where the content is not what the file's name says.
+---@field name? string
+---@field data? string Base64.
+
 --- Cost is an amount of money.
 ---@class tandem.Cost
 ---@field amount number
 ---@field currency string USD.
+
+--- DeadLetter is a call that failed for good.
+---@class tandem.DeadLetter
+---@field id string
+---@field time string When the call began, RFC 3339.
+---@field sessionId string
+---@field callId string
+---@field turn? integer
+---@field tool string
+---@field args any The arguments that were sent. What looks like a secret is replaced by [redacted], and long texts are cut; null where they were too long to be kept.
+---@field error? string As in ToolResult.
+---@field reason? string
+---@field message string The beginning of what the model read.
+---@field attempts integer
+---@field trace tandem.TraceStage[]
+
+--- DeadLetterParams of tandem/deadLetters/retry and discard.
+---@class tandem.DeadLetterParams
+---@field ids string[]
+
+--- DeadLettersParams of tandem/deadLetters/list.
+---@class tandem.DeadLettersParams
+---@field sessionId? string Of all sessions if absent.
+
+--- DeadLettersResult of tandem/deadLetters/list, the newest first.
+---@class tandem.DeadLettersResult
+---@field items tandem.DeadLetter[]
+
+--- DeferredTools are those that the next request of the session used last tells a model of by name alone.
+---@class tandem.DeferredTools
+---@field names string[]
+---@field tokensSaved integer In each request, about: a token for four bytes.
 
 --- Denial says who refused a call and why.
 ---@class tandem.Denial
@@ -280,6 +355,24 @@ local M = {}
 ---@field cursor lsp.Position
 ---@field selection? lsp.Range The text is that of the document as the server was told of it.
 ---@field visible? lsp.Range What can be seen of the document.
+
+--- EditorReply is the answer of one language server.
+---@class tandem.EditorReply
+---@field server? string What a person calls it.
+---@field positionEncoding? 'utf-8'|'utf-16'|'utf-32' That of the positions in result; that of the connection if absent.
+---@field version? integer Of textDocument/diagnostic: the version of the document, as this server was told it, that the answer is about, any older one if it is about an older text; absent where it is not known.
+---@field result any The result of the method. Of textDocument/diagnostic a full report, also where the language server publishes its diagnostics.
+
+--- EditorRequestParams of tandem/editor/request.
+---@class tandem.EditorRequestParams
+---@field uri string The file, which says the language servers that are asked. That of a folder is all of them.
+---@field method string textDocument/definition, textDocument/references, textDocument/documentSymbol, textDocument/diagnostic, textDocument/rename, textDocument/formatting, textDocument/codeAction, workspace/symbol or workspace/diagnostic.
+---@field params any Those of the method. Positions are in the encoding that this server and the client have agreed upon; the client converts them for a language server with another one. To the context of textDocument/codeAction it adds the diagnostics of the range.
+---@field resolve? string Of textDocument/codeAction: the title of the action whose edit is wanted. Where it has none yet the client resolves it.
+
+--- EditorRequestResult of tandem/editor/request. It is empty where no language server serves the file.
+---@class tandem.EditorRequestResult
+---@field results tandem.EditorReply[]
 
 --- ElsewhereParams of tandem/documents/elsewhere.
 ---@class tandem.ElsewhereParams
@@ -370,6 +463,13 @@ local M = {}
 ---@field end integer
 ---@field op 'insert'|'delete' A span of newText, or of oldText.
 
+--- InvokeToolParams of tandem/tools/invoke.
+---@class tandem.InvokeToolParams
+---@field name string
+---@field arguments any Checked against parameters, with its defaults.
+---@field sessionId string
+---@field callId string
+
 --- Issue is one thing wrong with the arguments of a call.
 ---@class tandem.Issue
 ---@field path string $.items[2].name
@@ -412,7 +512,8 @@ local M = {}
 ---@field sessionId? string
 ---@field kind? string
 ---@field readOnly? boolean
----@field provider? string
+---@field provider? string Without the tools that models of this provider do not take. If absent, the provider of the session's model.
+---@field includeDeferred? boolean With the tools that are deferred because there are more than deferTools.threshold, or because they are an MCP server's.
 ---@field includeDisabled? boolean With disabledBy.
 ---@field explain? boolean Say in dropped which tools are not offered, and why.
 
@@ -431,16 +532,29 @@ local M = {}
 ---@field path string Absolute.
 ---@field line? integer 1-based.
 
+--- MCPServerState is an MCP server of a session.
+---@class tandem.MCPServerState
+---@field sessionId string
+---@field name string
+---@field source? string Where it was written down.
+---@field proposed? boolean It was not the user who wrote it down, so they are asked before it is started.
+---@field command? string Its program, or its URL.
+---@field state 'off'|'starting'|'ready'
+---@field reason? string Why it is off. Without a reason it was not needed yet.
+---@field tools? string[] On offer.
+---@field held? string[] Tools that are not what they were when they were first seen, and are not on offer until the user has accepted them.
+---@field remarks? string[] What else is to be known, each a sentence.
+
 --- MentionItem is something that can be mentioned.
 ---@class tandem.MentionItem
 ---@field label string
----@field kind string file or folder. Others may follow.
----@field insert string The text for the prompt, with the @.
+---@field kind string file, folder, resource (of an MCP server), symbol, selection, diagnostics or command. Others may follow.
+---@field insert string The text for the prompt, with the @, or the / of a command.
 
 --- MentionParams of tandem/mentions/complete.
 ---@class tandem.MentionParams
 ---@field sessionId? string Its folder is looked at; that of the workspace if absent.
----@field prefix string The letters behind the @.
+---@field prefix string The letters behind the @. With a / at its beginning commands are meant, which stand at the beginning of a prompt.
 ---@field limit? integer The most items to give, up to 200; 20 if absent.
 
 --- MentionResult of tandem/mentions/complete.
@@ -503,13 +617,22 @@ local M = {}
 ---@field model? string provider/model; the configuration says if absent.
 ---@field mode? string The configuration says if absent.
 ---@field messages? tandem.ChatMessage[] A conversation to go on with: the system prompt, if any, then the user's message first, every call with its result, the assistant's message last. The model gets it before the first prompt, and it is kept with the session.
----@field mcpServers? any[] Not served yet: anything but an empty list is refused.
+---@field mcpServers? any[] MCP servers of this session alone, each an MCPServer. They count as the user's own.
 
 --- NewSessionResult of tandem/session/new.
 ---@class tandem.NewSessionResult
 ---@field sessionId string
 ---@field modes tandem.ModeState
 ---@field models tandem.ModelState
+
+--- PatchOp is what became of one file of a patch: an element of result.operations of the tool patch. Paths are absolute.
+---@class tandem.PatchOp
+---@field op 'add'|'delete'|'update'
+---@field path string
+---@field to? string Where an update has moved the file.
+---@field additions integer Lines.
+---@field deletions integer
+---@field already? boolean Somebody else had made the same change.
 
 --- PermissionMeta is _meta.tandem of a permission request.
 ---@class tandem.PermissionMeta
@@ -558,6 +681,19 @@ local M = {}
 ---@field text? string The rule in one line, for a person.
 ---@field removable? boolean tandem/permissions/set can take it back; another one is in a file that people write.
 
+--- PlanEntry is one task of the model's own list. Cancelled ones are left out.
+---@class tandem.PlanEntry
+---@field content string One line.
+---@field priority 'high'|'medium'|'low'
+---@field status 'pending'|'in_progress'|'completed'
+
+--- PluginState is a plug-in of the configuration.
+---@class tandem.PluginState
+---@field folder string
+---@field id? string
+---@field tools integer
+---@field reason? string Why it has no tools.
+
 --- PromptContext is _meta.tandem of a prompt.
 ---@class tandem.PromptContext
 ---@field editor? tandem.EditorContext
@@ -571,7 +707,7 @@ local M = {}
 ---@field sessionId string
 ---@field prompt tandem.ContentBlock[]
 ---@field model? string For this turn alone.
----@field tools? any[] Not served yet: anything but an empty list is refused.
+---@field tools? tandem.ToolSpec[] For this turn alone, run by the client: see tandem/tools/invoke. A name that another tool has stands for this one meanwhile.
 ---@field _meta? tandem.PromptMeta
 
 --- PromptResult of tandem/session/prompt, sent when the turn is over.
@@ -591,6 +727,10 @@ local M = {}
 --- RecordsResult of tandem/changes/records.
 ---@class tandem.RecordsResult
 ---@field records tandem.ChangeRecord[]
+
+--- RegisterToolsParams of tandem/tools/register.
+---@class tandem.RegisterToolsParams
+---@field tools tandem.ToolSpec[]
 
 --- RenameParams of tandem/session/rename.
 ---@class tandem.RenameParams
@@ -617,9 +757,11 @@ local M = {}
 ---@field modified? string[] URIs.
 ---@field source? 'buffer'|'disk'
 ---@field version? integer
+---@field cache? 'hit'|'miss' Of a read: whether the text was in memory and proven to be the present one.
 ---@field attempts? integer
 ---@field tier? string How the old text was found where it was not there character by character.
 ---@field rebasedOver? integer Changes by others that the edit was carried over.
+---@field output? string Of a result that was cut: what read_file shows all of it by, with the path output: and this id.
 ---@field trace? tandem.TraceStage[]
 
 --- ResyncParams of tandem/documents/resync.
@@ -630,6 +772,10 @@ local M = {}
 ---@class tandem.ResyncResult
 ---@field text string
 ---@field version integer
+
+--- RetryResult of tandem/deadLetters/retry, in the order of the ids.
+---@class tandem.RetryResult
+---@field results tandem.ToolResult[]
 
 --- ReviewTarget is the argument of the commands tandem.acceptHunk, rejectHunk, acceptFile, rejectFile, acceptAll and undoTurn.
 ---@class tandem.ReviewTarget
@@ -669,6 +815,24 @@ local M = {}
 --- SearchResult of tandem/session/search.
 ---@class tandem.SearchResult
 ---@field sessions tandem.SessionInfo[]
+
+--- SearchToolsParams of tandem/tools/search.
+---@class tandem.SearchToolsParams
+---@field query string Words of the name or the description; select:name,name for exactly these.
+---@field limit? integer 5 if absent.
+---@field sessionId? string
+
+--- SearchToolsResult of tandem/tools/search, the best first.
+---@class tandem.SearchToolsResult
+---@field tools tandem.ToolInfo[]
+
+--- SearchedRoot is a folder of the workspace in which grep has searched.
+---@class tandem.SearchedRoot
+---@field root string
+---@field state 'walking'|'building'|'ready' ready: an index says in which files a search can find something.
+---@field reason? string Why there is no index, and each file is read.
+---@field files? integer In the index.
+---@field bytes? integer That the index takes in memory, about.
 
 --- ServerExperimental is capabilities.experimental.tandem of the initialize result.
 ---@class tandem.ServerExperimental
@@ -716,6 +880,14 @@ local M = {}
 ---@field deny? any[]
 ---@field remove? string[] Ids of rules, of any scope.
 
+--- ShellResult is the result of the tool bash.
+---@class tandem.ShellResult
+---@field exitCode integer -1 where the command was stopped.
+---@field stdout string
+---@field stderr string
+---@field timedOut boolean
+---@field sandbox? string The level that the command ran at.
+
 --- StatusResult of tandem/status.
 ---@class tandem.StatusResult
 ---@field version string
@@ -729,9 +901,14 @@ local M = {}
 ---@field usage tandem.Usage
 ---@field documents integer Open documents.
 ---@field suspect integer Open documents in which positions came that did not fit.
+---@field cache tandem.CacheStats
 ---@field config string[] Errors and hints of the configuration.
 ---@field store tandem.StoreState
 ---@field jobs? tandem.JobState[] Commands that run in the background.
+---@field mcpServers? tandem.MCPServerState[] The MCP servers of the sessions.
+---@field plugins? tandem.PluginState[] The plug-ins of the configuration.
+---@field deferred tandem.DeferredTools
+---@field searched? tandem.SearchedRoot[] The folders in which grep has searched.
 
 --- SteerParams of tandem/session/steer.
 ---@class tandem.SteerParams
@@ -785,7 +962,7 @@ local M = {}
 ---@field inputStreaming boolean
 ---@field providers string[]
 ---@field source string builtin, or where else it comes from.
----@field deferred boolean
+---@field deferred boolean A model is told of it by name alone, in the description of tool_search, until it has searched for it.
 ---@field enabled boolean
 ---@field disabledBy? string
 
@@ -798,7 +975,7 @@ local M = {}
 ---@field reason? string The detail of an error, one word in lower case.
 ---@field summary? string One line for a person.
 ---@field result? any Structured data for a program.
----@field content? tandem.ContentBlock[]
+---@field content? tandem.ContentPart[] What there is beside data.
 ---@field diff? tandem.FileDiff|tandem.FileDiff[] A list for several files.
 ---@field edit? lsp.WorkspaceEdit What a changing call changes, as documentChanges.
 ---@field applied? boolean Whether edit has landed.
@@ -810,13 +987,33 @@ local M = {}
 ---@field callId string
 ---@field meta? tandem.ResultMeta
 
+--- ToolSpec describes a tool that the client runs. What it does not declare is assumed to be the worst: a person is asked about each call, and no other call runs at the same time.
+---@class tandem.ToolSpec
+---@field name string Up to 64 letters, digits, _ and -.
+---@field aliases? string[] Other names that are understood, never shown to a model.
+---@field title? string What a person knows it by.
+---@field description string What the model reads: when to use it, when not, what to do about an error.
+---@field parameters? any A JSON Schema; absent, or no object, is no constraints.
+---@field kind? 'read'|'search'|'edit'|'write'|'delete'|'move'|'execute'|'fetch'|'think'|'other' other if absent; write is edit.
+---@field category? string
+---@field readOnly? boolean true is the kind read where there is no kind. Only the kinds read and search are read-only.
+---@field concurrencySafe? boolean It may run at the same time as reads and others that say so; false if absent.
+---@field destructive? boolean true if absent, and the kind is neither read nor search.
+---@field danger? 'safe'|'moderate'|'dangerous' If absent, dangerous for a destructive tool, else moderate, or safe for one that only reads.
+---@field permissionClass? 'read'|'write'|'execute'|'network' By the kind if absent.
+---@field interrupt? 'cancel'|'block' cancel if absent.
+---@field inputStreaming? boolean Its arguments are shown while the model writes them.
+---@field providers? string[] The providers whose models take it, each by its name or by the protocol that it speaks (anthropic, openai, openai-chat); all if empty.
+---@field featureFlag? string The key of featureFlags that it stands behind.
+
 --- ToolStats is how often a tool was called and what it took.
 ---@class tandem.ToolStats
 ---@field name string
 ---@field calls integer
 ---@field errors integer
 ---@field ms number
----@field bytes integer
+---@field bytes integer Of the results, as the model gets them.
+---@field tokens integer About how many these are, at four bytes each.
 
 --- TraceStage is one stage of the pipeline.
 ---@class tandem.TraceStage
@@ -851,9 +1048,13 @@ local M = {}
 ---@field uri string
 ---@field diff string
 
+--- UnregisterToolsParams of tandem/tools/unregister.
+---@class tandem.UnregisterToolsParams
+---@field names string[]
+
 --- Update is one piece of news; SessionUpdate says which of the fields it has.
 ---@class tandem.Update
----@field sessionUpdate string user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, current_mode_update, usage_update or notice. Others may follow.
+---@field sessionUpdate string user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, plan, current_mode_update, available_commands_update, usage_update or notice. Others may follow.
 ---@field content? tandem.ContentBlock|tandem.ToolContent[] A block of a message or a notice, a list for a tool call.
 ---@field toolCallId? string
 ---@field title? string
@@ -863,6 +1064,8 @@ local M = {}
 ---@field rawInput? any The arguments; text where they are no JSON.
 ---@field rawOutput? any The result of ToolResult.
 ---@field currentModeId? string
+---@field availableCommands? tandem.Command[] Of an available_commands_update: all of them as they are now.
+---@field entries? tandem.PlanEntry[] Of a plan: all of it as it is now.
 ---@field usage? tandem.Usage Of the turn so far, in a usage_update.
 ---@field used? integer Tokens of the conversation as the model has read it last, in a usage_update.
 ---@field cost? tandem.Cost Of the session so far, in a usage_update, where the price is known.
@@ -883,6 +1086,7 @@ local M = {}
 ---@field boundary? 'writes' Of a notice without text, once in a turn: from here on the turn changes things.
 ---@field summary? string One line for a person: of a failure the sentence for its error and reason.
 ---@field error? string The class of a failure.
+---@field issues? tandem.Issue[] What is wrong with the arguments, with error INVALID_ARGS: the same as in the result, and as the model reads.
 ---@field reason? string The detail of a failure, one word in lower case; of a denied permission who denied it: user, unattended, unanswered, mode, rules or sandbox, or too_large where nobody could be shown it.
 ---@field denial? tandem.Denial With phase rejected.
 ---@field output? string Text that a running command has printed since the last update.
@@ -1094,7 +1298,14 @@ M.ServerRequests = {
   'tandem/tools/assess',
   'tandem/permissions/list',
   'tandem/permissions/set',
+  'tandem/tools/search',
+  'tandem/tools/register',
+  'tandem/tools/unregister',
   'tandem/audit/query',
+  'tandem/claims/list',
+  'tandem/deadLetters/list',
+  'tandem/deadLetters/retry',
+  'tandem/deadLetters/discard',
   'tandem/status',
 }
 
@@ -1114,7 +1325,9 @@ M.ClientRequests = {
   'workspace/applyEdit',
   'tandem/documents/save',
   'tandem/documents/resync',
+  'tandem/editor/request',
   'workspace/codeLens/refresh',
+  'tandem/tools/invoke',
 }
 
 --- What the server tells.

@@ -514,6 +514,16 @@ function Review:jump(place)
   end
 end
 
+--- What has happened to a file as a whole; nil where only its text has changed.
+---@param file tandem.ChangedFile
+---@return string?
+local function fate(file)
+  if file.status == 'renamed' then
+    return file.from and 'moved from ' .. vim.fn.fnamemodify(vim.uri_to_fname(file.from), ':~:.') or 'moved'
+  end
+  return file.status == 'added' and 'new' or nil
+end
+
 --- Puts the changes that wait into the quickfix list.
 function Review:list()
   local items = {}
@@ -523,12 +533,15 @@ function Review:list()
     for _, place in ipairs(self:places(uri)) do
       rows[place.hunk.id] = place.first + 1
     end
-    for _, hunk in ipairs(entry.hunks) do
+    for i, hunk in ipairs(entry.hunks) do
       local first = lines_of(hunk.newText)[1] or lines_of(hunk.oldText)[1] or ''
+      local bare = hunk.newText == '' and hunk.oldText == ''
+      local what = (i == 1 or bare) and fate(entry.file) or nil
+      local about = bare and what or size(hunk) .. (what and ', ' .. what or '')
       items[#items + 1] = {
         filename = vim.uri_to_fname(uri),
         lnum = rows[hunk.id] or hunk.range.start.line + 1,
-        text = ('%s  %s'):format(size(hunk), vim.trim(first)),
+        text = vim.trim(('%s  %s'):format(about, vim.trim(first))),
         type = hunk.status == 'conflict' and 'W' or '',
       }
     end

@@ -187,37 +187,30 @@ describe('edits', () => {
   });
 
   it('changes and makes closed files on disk, and opens no tab', async () => {
-    await put('d/x.txt', 'one\r\ntwo\r\nthree');
-    // VS Code itself shows a document that stays unsaved for 800 ms, as it may on a machine that is very busy.
-    const dirtySince = new Map<vscode.TextDocument, number>();
-    let slowest = 0;
-    const watch = [
-      vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
-        if (contentChanges.length > 0 && !dirtySince.has(document)) {
-          dirtySince.set(document, Date.now());
-        }
-      }),
-      vscode.workspace.onDidSaveTextDocument((document) => {
-        slowest = Math.max(slowest, Date.now() - (dirtySince.get(document) ?? Date.now()));
-        dirtySince.delete(document);
-      }),
-    ];
-    const session = await Session.start(
-      read('d/x.txt') +
-        '\n' +
-        replace('d/x.txt', 'two', 'TWO') +
-        call('write_file', { path: 'd/new/n.txt', content: 'hello\n' }) +
-        '\nsay ok\n',
-    );
-    await session.run();
-    assert.equal(await disk('d/x.txt'), 'one\r\nTWO\r\nthree');
-    assert.equal(await disk('d/new/n.txt'), 'hello\n');
-    const dirty = vscode.workspace.textDocuments.filter((doc) => doc.isDirty).map((doc) => doc.uri.fsPath);
-    assert.deepEqual(dirty, []);
-    watch.forEach((one) => one.dispose());
-    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs).map((tab) => tab.label);
-    assert.ok(tabs.length === 0 || slowest > 500, `after ${slowest} ms there are tabs: ${tabs.join()}`);
-    await session.end();
+    // VS Code itself shows a document that stays unsaved for 800 ms, as it may on a machine that is very busy: then it is tried again.
+    let shown: string[] = [];
+    for (let turn = 1; turn === 1 || (shown.length > 0 && turn <= 5); turn++) {
+      await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+      await until('no tab is there', () => vscode.window.tabGroups.all.every((group) => group.tabs.length === 0));
+      shown = [];
+      const watch = vscode.window.tabGroups.onDidChangeTabs(({ opened }) => shown.push(...opened.map((tab) => tab.label)));
+      await put(`d${turn}/x.txt`, 'one\r\ntwo\r\nthree');
+      const session = await Session.start(
+        read(`d${turn}/x.txt`) +
+          '\n' +
+          replace(`d${turn}/x.txt`, 'two', 'TWO') +
+          call('write_file', { path: `d${turn}/new/n.txt`, content: 'hello\n' }) +
+          '\nsay ok\n',
+      );
+      await session.run();
+      assert.equal(await disk(`d${turn}/x.txt`), 'one\r\nTWO\r\nthree');
+      assert.equal(await disk(`d${turn}/new/n.txt`), 'hello\n');
+      // The window tells this process of what it has saved.
+      await until('nothing is left unsaved', () => vscode.workspace.textDocuments.every((doc) => !doc.isDirty));
+      await session.end();
+      watch.dispose();
+    }
+    assert.deepEqual(shown, []);
   });
 
   it('keeps the line ends of a file', async () => {

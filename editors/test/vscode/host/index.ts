@@ -13,6 +13,7 @@ export async function run(): Promise<void> {
   mocha.suite.emit('pre-require', globalThis, '', mocha);
   await import('./edits.test.ts');
   await import('./documents.test.ts');
+  await import('./languages.test.ts');
   await import('./review.test.ts');
   await import('./server.test.ts');
   await import('./model.test.ts');

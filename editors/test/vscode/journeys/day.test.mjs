@@ -16,7 +16,7 @@ const MEND = { path: 'calc.go', old_text: 'return a - b', new_text: 'return a + 
 describe('a day with Tandem', { skip, timeout: 600_000 }, () => {
   let p;
   before(async () => {
-    const files = { 'calc.go': CALC, 'alike.txt': ALIKE, 'crlf.txt': 'one\r\ntwo\r\nthree\r\n', 'closed.txt': 'shut\n', 'mixed.txt': 'top\nmiddle\nend\n' };
+    const files = { 'calc.go': CALC, 'alike.txt': ALIKE, 'crlf.txt': 'one\r\ntwo\r\nthree\r\n', 'closed.txt': 'shut\n', 'mixed.txt': 'top\nmiddle\nend\n', 'here.txt': 'one\ntwo\n', 'old.txt': 'old\n' };
     p = await begin({ files: { ...files, 'dirty.txt': 'first\nsecond\n', 'turn.txt': 'one\ntwo\nthree\n', 'hunks.txt': 'a\nb\nc\nd\ne\nf\ng\n' } });
     await p.openChat();
   });
@@ -227,6 +227,31 @@ describe('a day with Tandem', { skip, timeout: 600_000 }, () => {
     await p.chat.locator('.changes').waitFor({ state: 'hidden' });
     await p.goTo(1);
     await saved('turn.txt', 'eins\ntwo mine\nthree\n');
+  });
+
+  it('F158 a patch moves one file and deletes another, the review says so, and all of it is taken back', async () => {
+    await fresh('auto');
+    await p.openFile('here.txt');
+    const patch = '*** Begin Patch\n*** Update File: here.txt\n*** Move to: sub/there.txt\n-two\n+2\n*** Delete File: old.txt\n*** End Patch';
+    p.model.reply(
+      [{ call: 'read_file', args: { path: 'here.txt' } }, { call: 'read_file', args: { path: 'old.txt' } }],
+      [{ call: 'patch', args: { patch } }],
+      ['Tidied.'],
+    );
+    await p.ask('tidy up');
+    await p.sees('Tidied.');
+    await p.idle();
+    const fates = p.chat.locator('.changes .fate');
+    await fates.filter({ hasText: 'moved from here.txt' }).waitFor({ state: 'attached' });
+    await fates.filter({ hasText: 'deleted' }).waitFor({ state: 'attached' });
+    const there = () => readdirSync(p.editor.workspace, { recursive: true }).filter((f) => /(here|old)\.txt$/.test(f)).sort().join(' ');
+    assert.equal(there(), join('sub', 'there.txt'));
+    await p.reads('one\n2\n');
+    await p.command('Tandem: Undo Last Turn');
+    await p.until(() => there() === 'here.txt old.txt', () => `there are ${there()}`);
+    await p.reads('one\ntwo\n');
+    assert.equal(await disk('old.txt'), 'old\n');
+    await p.chat.locator('.changes').waitFor({ state: 'hidden' });
   });
 
   it('undo goes back over own edits and the agent\'s, one step each', async () => {

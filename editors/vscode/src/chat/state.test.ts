@@ -57,6 +57,17 @@ function replay(wire: string): Conversation {
   return c;
 }
 
+describe('F178 the plan', () => {
+  it('is what the newest update says', () => {
+    const plan = (...entries: Update['entries'] & {}) => update({ sessionUpdate: 'plan', entries });
+    const one = { content: 'Read', priority: 'medium', status: 'completed' };
+    const two = { content: 'Write', priority: 'high', status: 'pending' };
+    assert.deepEqual(after([plan(one), plan(one, two)]).plan, [one, two]);
+    assert.deepEqual(after([plan(one), plan()]).plan, []);
+    assert.deepEqual(after([plan(one), { type: 'reset' }]).plan, []);
+  });
+});
+
 describe('F243 recorded transcripts', () => {
   const names = readdirSync(transcripts).filter((f) => f.endsWith('.txtar'));
   assert.ok(names.length >= 6);

@@ -99,6 +99,8 @@ export interface ToolCall {
   /** What a running command has printed; the last part of it where that is much. */
   readonly output: string;
   readonly text: string;
+  /** Data URLs of the pictures of the result. */
+  readonly images: readonly string[];
   readonly diffs: readonly Diff[];
   readonly locations: readonly Location[];
   readonly render?: Render;
@@ -141,7 +143,7 @@ export interface Conversation {
   readonly model?: string;
   readonly models: readonly Choice[];
   readonly plan: readonly PlanEntry[];
-  readonly commands: readonly { name: string; description?: string }[];
+  readonly commands: readonly { name: string; description?: string; input?: { hint?: string } }[];
   /** Tokens of the present or last turn, and of all turns before it. */
   readonly usage?: Usage;
   readonly before: number;
@@ -406,6 +408,7 @@ function tool(c: Conversation, u: Update): Conversation {
       status: 'pending',
       output: '',
       text: '',
+      images: [],
       diffs: [],
       locations: [],
     });
@@ -435,6 +438,7 @@ function tool(c: Conversation, u: Update): Conversation {
     partial: u.rawInput !== undefined ? undefined : (meta.partialInput ?? old.partial),
     output: meta.output ? ending(old.output + meta.output) : old.output,
     text: content ? textIn(content) : old.text,
+    images: content ? imagesIn(content) : old.images,
     diffs: content ? diffsIn(content) : old.diffs,
     locations: u.locations ?? old.locations,
     render: meta.render && meta.phase !== 'grouped' ? meta.render : old.render,
@@ -450,7 +454,16 @@ function textIn(content: ToolContent[]): string {
   return content
     .filter((x) => x.type === 'content')
     .map((x) => x.content?.text ?? x.content?.resource?.text ?? '')
+    .filter((text) => text !== '')
     .join('\n');
+}
+
+/** The pictures of a result; what is no picture of a type that every web view shows has its name in the text. */
+function imagesIn(content: ToolContent[]): string[] {
+  return content.flatMap((x) => {
+    const { type, mimeType, data } = x.content ?? {};
+    return type === 'image' && data && /^image\/(png|jpeg|gif|webp)$/.test(mimeType ?? '') ? [`data:${mimeType};base64,${data}`] : [];
+  });
 }
 
 function diffsIn(content: ToolContent[]): Diff[] {

@@ -528,8 +528,8 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
     this.changesAsked = false;
     try {
       const { files } = await this.backend.request<{ files: ChangedFile[] }>('tandem/changes/list', { sessionId });
-      const short = files.map(({ uri, status, additions, deletions, hunks }) => {
-        return { uri, status, additions, deletions, hunks: hunks.map((h) => ({ status: h.status })) };
+      const short = files.map(({ uri, status, from, additions, deletions, hunks }) => {
+        return { uri, status, ...(from === undefined ? {} : { from }), additions, deletions, hunks: hunks.map((h) => ({ status: h.status })) };
       });
       this.dispatch({ type: 'changes', files: short }, sessionId);
     } catch {

@@ -30,18 +30,13 @@ export interface ToolContent extends Omit<Open<protocol.ToolContent>, '_meta'> {
 /** A parent is of a call that an agent's own helper makes; the server does not say so yet. */
 export type UpdateMeta = Partial<Omit<Open<protocol.UpdateMeta>, 'render'>> & { render?: Render; parentId?: string };
 
-/** A plan and the commands are those of the Agent Client Protocol. */
-export interface PlanEntry {
-  content: string;
-  status?: string;
-  priority?: string;
-}
+export type PlanEntry = Partial<Open<protocol.PlanEntry>> & { content: string };
 
-export interface Update extends Omit<Open<protocol.Update>, 'content' | 'usage' | '_meta'> {
+/** The commands are those of the Agent Client Protocol. */
+export interface Update extends Omit<Open<protocol.Update>, 'content' | 'usage' | 'entries' | '_meta'> {
   content?: ContentBlock | ToolContent[];
   usage?: Usage;
   entries?: PlanEntry[];
-  availableCommands?: { name: string; description?: string }[];
   _meta?: { tandem?: UpdateMeta };
 }
 

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// MaxDead is how many dead letters a store keeps; a further one drops the oldest.
+const MaxDead = 200
+
+// Dead is an entry of the kind DeadLetter. It stays until it is discarded, its session is deleted, or MaxDead newer ones came.
+type Dead struct {
+	// ID is the letter's own, and never another's.
+	ID      int64
+	Time    time.Time
+	Session string
+	Call    string
+	Body    json.RawMessage
+}
+
+const insertDead = "INSERT INTO dead_letter (time, session, call, body) VALUES (?,?,?,?)"
+
+// deadInto adds letters, in a transaction.
+func (d *database) deadInto(tx *sql.Tx, session string, letters []Entry) error {
+	for _, e := range letters {
+		if _, err := tx.Exec(insertDead, e.Time.UnixMicro(), session, e.Call, d.packer.pack(e.Body)); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec("DELETE FROM dead_letter WHERE id <= (SELECT id FROM dead_letter ORDER BY id DESC LIMIT 1 OFFSET ?)", MaxDead)
+	return err
+}
+
+// DeadLetters implements Store.
+func (d *database) DeadLetters() (found []Dead, err error) {
+	rows, err := d.finder.Query("SELECT id, time, session, call, body FROM dead_letter ORDER BY id DESC")
+	if err != nil {
+		return nil, reason(err)
+	}
+	defer func() { _ = rows.Close() }() // its error is rows.Err
+	for rows.Next() {
+		var l Dead
+		var at int64
+		var body []byte
+		if err := rows.Scan(&l.ID, &at, &l.Session, &l.Call, &body); err != nil {
+			return nil, reason(err)
+		}
+		plain, err := unpack(body)
+		if err != nil {
+			return nil, err
+		}
+		l.Time, l.Body = time.UnixMicro(at), json.RawMessage(plain)
+		found = append(found, l)
+	}
+	return found, reason(rows.Err())
+}
+
+// Discard implements Store.
+func (d *database) Discard(ids ...int64) (n int, err error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	args := make([]any, len(ids))
+	for i, id := range ids {
+		args[i] = id
+	}
+	err = d.write(func(tx *sql.Tx) error {
+		r, err := tx.Exec("DELETE FROM dead_letter WHERE id IN (?"+strings.Repeat(",?", len(ids)-1)+")", args...)
+		if err != nil {
+			return err
+		}
+		gone, err := r.RowsAffected()
+		n = int(gone)
+		return err
+	})
+	return n, err
+}
+
+// DeadLetters implements Store.
+func (m *memory) DeadLetters() (found []Dead, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := len(m.dead) - 1; i >= 0; i-- {
+		found = append(found, m.dead[i])
+	}
+	return found, nil
+}
+
+// Discard implements Store.
+func (m *memory) Discard(ids ...int64) (n int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	named := map[int64]bool{}
+	for _, id := range ids {
+		named[id] = true
+	}
+	return m.bury(func(l Dead) bool { return named[l.ID] }), nil
+}
+
+// bury drops letters. m.mu is held.
+func (m *memory) bury(drops func(Dead) bool) (n int) {
+	var kept []Dead
+	for _, l := range m.dead {
+		if drops(l) {
+			n++
+			m.size -= int64(len(l.Body))
+			continue
+		}
+		kept = append(kept, l)
+	}
+	m.dead = kept
+	return n
+}
+
+// die adds a letter. m.mu is held.
+func (m *memory) die(session string, e Entry) {
+	m.lastDead++
+	m.dead = append(m.dead, Dead{ID: m.lastDead, Time: e.Time, Session: session, Call: e.Call, Body: e.Body})
+	m.size += int64(len(e.Body))
+	if len(m.dead) > MaxDead {
+		oldest := m.dead[0].ID
+		m.bury(func(l Dead) bool { return l.ID == oldest })
+	}
+}

@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"tandem/agent/store"
+	"tandem/tools"
+)
+
+// toolset is a cache of one set: the tools of all sessions, as models of a provider take them, with the layer of a turn. The zero
+// value is empty.
+type toolset struct {
+	mu       sync.Mutex
+	base     *tools.Set
+	provider [2]string
+	set      *tools.Set
+}
+
+// of gives the set for a base. The layer, which may be nil, is the same at every call.
+func (t *toolset) of(base *tools.Set, provider [2]string, layer *tools.Layer) *tools.Set {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.set == nil || t.base != base || t.provider != provider {
+		t.base, t.provider, t.set = base, provider, base
+		if layer != nil {
+			t.set = t.set.With(*layer)
+		}
+		t.set = t.set.Narrow(tools.ForProvider(provider[:]...))
+	}
+	return t.set
+}
+
+// Tools is the present set of the session's tools: those that its model's provider takes. A turn may have more.
+func (s *Session) Tools() *tools.Set { return s.tools.of(s.base(), s.provider(s.Model()), nil) }
+
+// Tools is the present set of the turn's tools.
+func (t *Turn) Tools() *tools.Set { return t.tools.of(t.s.base(), t.s.provider(t.name), t.in.Tools) }
+
+// provider is the first part of a model's name, "anthropic" of "anthropic/…" and "script" of "script:…", and the protocol that it
+// speaks.
+func (s *Session) provider(name string) [2]string {
+	if i := strings.IndexAny(name, "/:"); i >= 0 {
+		name = name[:i]
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return [2]string{name, s.models.API(name)}
+}
+
+// Offer is what the next request of the session's model shows of its tools.
+func (s *Session) Offer() tools.Offer { return s.offer(s.Tools()) }
+
+// offer leaves tools out whose calls would be refused or of no use, and defers others.
+func (s *Session) offer(set *tools.Set) tools.Offer {
+	s.mu.Lock()
+	threshold, loaded := s.config.DeferTools.Threshold, maps.Clone(s.loaded)
+	s.mu.Unlock()
+	list := slices.DeleteFunc(set.List(), func(t tools.Tool) bool {
+		stage, _ := s.Drops(t.Spec())
+		return stage != ""
+	})
+	return tools.NewOffer(list, threshold, func(name string) bool {
+		return loaded[name] || name == tools.JobOutput || name == tools.JobKill // these are on offer where a command needs them
+	})
+}
+
+// load has the following requests show deferred tools in full, in this session for good.
+func (s *Session) load(names ...string) {
+	s.mu.Lock()
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return s.loaded[n] })
+	for _, n := range names {
+		s.loaded[n] = true
+	}
+	turn := s.turns
+	s.mu.Unlock()
+	if len(names) > 0 {
+		s.record.add(s.record.entry(turn, store.Loaded, "", "", body{Names: names}))
+	}
+}

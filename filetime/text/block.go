@@ -1,0 +1,467 @@
+package text
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Op is what becomes of a [Line].
+type Op byte
+
+// The operations, as a patch writes them before a line.
+const (
+	Keep   Op = ' '
+	Remove Op = '-'
+	Add    Op = '+'
+)
+
+// Line is one line of a [Block], without its line end.
+type Line struct {
+	Op   Op
+	Text string
+}
+
+// Block is a hunk of a patch: lines that stand together in a text, and what becomes of them. All fields but Lines narrow the
+// search. A block that only adds goes below the innermost line of Under, to the start with AtStart, else to the end of the text.
+type Block struct {
+	Lines []Line
+	// Under are lines that the block stands below, the outermost first: each has a block of its own of the lines that are
+	// indented more, and the search is in there; only where nothing is found, in all that follows.
+	Under []string
+	// Section is one more such line, if the text has it.
+	Section string
+	// Number is the line (from 1) at which the block begins, for choosing among several places; 0 is not known.
+	Number int
+	// AtStart and AtEnd say that the block begins and ends with the text.
+	AtStart, AtEnd bool
+	// Open says that the last line that is added gets no line end, if it becomes the last of the text.
+	Open bool
+	// Loose takes lines for the same that differ in their indentation.
+	Loose bool
+}
+
+// Old is the text that the block is looked for by: the lines that are kept and removed.
+func (b Block) Old() string { return b.join(Add) }
+
+// New is what stands there after it.
+func (b Block) New() string { return b.join(Remove) }
+
+func (b Block) join(without Op) string {
+	var out strings.Builder
+	for _, l := range b.Lines {
+		if l.Op != without {
+			out.WriteString(l.Text + "\n")
+		}
+	}
+	return out.String()
+}
+
+// ContextError says that a text lacks a line of [Block].Under.
+type ContextError struct{ Line string }
+
+func (e *ContextError) Error() string { return fmt.Sprintf("there is no line %q", e.Line) }
+
+// LocateBlock finds the only place of a block in t, and the edits that its lines make there: of whole lines, and with the
+// lines that are kept as t has them. Where several places fit, those from the byte offset from on are preferred, then the one at the line
+// b.Number. A block that changes nothing has no edits.
+//
+// The errors are [*NotFoundError], [*AmbiguousError] and [*ContextError].
+func LocateBlock(t Text, b Block, from int) (Found, error) {
+	l := blocks{t: t, b: b, from: from}
+	for _, line := range b.Lines {
+		if line.Op != Add {
+			l.old = append(l.old, line.Text)
+		}
+	}
+	plain := l.read(leading)
+	near, far, err := l.scopes(plain)
+	if err != nil {
+		return Found{}, err
+	}
+	if len(l.old) == 0 {
+		return l.insert(plain, near)
+	}
+	scopes := [][]scope{near}
+	if len(b.Under) > 0 || b.Section != "" {
+		scopes = append(scopes, []scope{far})
+	}
+	tiers := []int{TierExact, TierTrailing, TierIndent, TierGlyphs}
+	if b.Loose {
+		tiers = append(tiers, TierTrim)
+	}
+	for _, within := range scopes {
+		for _, tier := range tiers {
+			p := l.places(plain, tier, within)
+			switch n := len(p.at); {
+			case n == 1:
+				return l.found(plain, p, tier)
+			case n > 1:
+				return Found{}, p.ambiguous()
+			}
+		}
+	}
+	return Found{}, &NotFoundError{Candidates: similar(plain.s, strings.Join(l.old, "\n"))}
+}
+
+type blocks struct {
+	t    Text
+	b    Block
+	from int
+	old  []string
+}
+
+// lined is a view in lines. A text that ends with a line end has no further line.
+type lined struct {
+	view
+	lines []string
+	at    []int // of each line, and the end
+	open  bool  // the last line has no line end
+}
+
+func (l *blocks) read(how fold) *lined {
+	v := &lined{view: project(l.t.String(), how)}
+	at := 0
+	for line := range strings.Lines(v.s) {
+		v.at = append(v.at, at)
+		at += len(line)
+		line, closed := strings.CutSuffix(line, "\n")
+		v.lines, v.open = append(v.lines, line), !closed
+	}
+	v.at = append(v.at, at)
+	return v
+}
+
+// scope is a range of lines, from 0, without the last.
+type scope struct{ start, end int }
+
+// scopes gives where to look first: the blocks below the lines of Under; and where to look else: in all that follows the first of
+// the outermost.
+func (l *blocks) scopes(v *lined) (near []scope, far scope, err error) {
+	whole := scope{0, len(v.lines)}
+	near, far = []scope{whole}, whole
+	narrow := func(line string) bool {
+		at := v.like(line, near)
+		if len(at) == 0 {
+			at = v.like(line, []scope{far})
+		}
+		if len(at) == 0 {
+			return false
+		}
+		far.start, near = at[0], nil
+		for _, i := range at {
+			near = append(near, scope{i, v.scopeEnd(i)})
+		}
+		return true
+	}
+	for _, line := range l.b.Under {
+		if !narrow(line) {
+			return nil, far, &ContextError{Line: line}
+		}
+	}
+	if l.b.Section != "" {
+		narrow(l.b.Section)
+	}
+	return near, far, nil
+}
+
+// outer leaves the scopes that lie in no other.
+func outer(within []scope) []scope {
+	var out []scope
+	for _, w := range within {
+		if n := len(out); n > 0 && w.end <= out[n-1].end {
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// like gives the lines within scopes that are like one: the same, the same but for blanks around them, with plain signs, or else
+// that begin with it.
+func (v *lined) like(line string, within []scope) []int {
+	bare := strings.TrimSpace(line)
+	plain := func(s string) string { return project(strings.TrimSpace(s), glyphs).s }
+	same := []func(string) bool{
+		func(s string) bool { return s == line },
+		func(s string) bool { return strings.TrimSpace(s) == bare },
+		func(s string) bool { return plain(s) == plain(line) },
+		func(s string) bool { return bare != "" && strings.HasPrefix(strings.TrimSpace(s), bare) },
+	}
+	for _, is := range same {
+		var at []int
+		for _, w := range within {
+			for i := w.start; i < w.end; i++ {
+				if is(v.lines[i]) {
+					at = append(at, i)
+				}
+			}
+		}
+		if len(at) > 0 {
+			slices.Sort(at)
+			return slices.Compact(at)
+		}
+	}
+	return nil
+}
+
+// scopeEnd is the line after the block that line i begins: the next that is indented no more and closes nothing.
+func (v *lined) scopeEnd(i int) int {
+	depth := columns(v.lines[i])
+	for j := i + 1; j < len(v.lines); j++ {
+		line := strings.TrimLeft(v.lines[j], " \t")
+		if line == "" || strings.ContainsRune("{}[]()", rune(line[0])) && columns(v.lines[j]) == depth {
+			continue
+		}
+		if columns(v.lines[j]) <= depth {
+			return j
+		}
+	}
+	return len(v.lines)
+}
+
+// columns is how far a line is indented.
+func columns(line string) int {
+	n := 0
+	for _, c := range []byte(line) {
+		switch c {
+		case ' ':
+			n++
+		case '\t':
+			n += 8 - n%8
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+// fit is the places where a block stands; shifted are its lines as each place has them.
+type fit struct {
+	at      []int // lines, from 0
+	shifted []indentation
+}
+
+func (p fit) ambiguous() error {
+	e := &AmbiguousError{Count: len(p.at)}
+	for _, i := range p.at[:min(maxLines, len(p.at))] {
+		e.Lines = append(e.Lines, i+1)
+	}
+	return e
+}
+
+// places gives where the block stands at a tier. Of several it leaves the one that the order of blocks or a line number tells.
+func (l *blocks) places(plain *lined, tier int, within []scope) fit {
+	lines, old := plain.lines, l.old
+	fold := func(how func(string) string) {
+		lines, old = mapped(lines, how), mapped(old, how)
+	}
+	bare := func(s string) string { return strings.TrimRight(s, " \t") }
+	switch tier {
+	case TierTrailing, TierIndent:
+		fold(bare)
+	case TierGlyphs:
+		fold(func(s string) string { return bare(project(s, glyphs).s) })
+	case TierTrim:
+		fold(func(s string) string { return strings.TrimSpace(project(s, glyphs).s) })
+	}
+	if strings.TrimSpace(strings.Join(old, "")) == "" && tier != TierExact {
+		return fit{}
+	}
+	var p fit
+	for _, w := range outer(within) {
+		for i := w.start; i+len(old) <= w.end; i++ {
+			s, ok := indentation{}, false
+			if tier == TierIndent {
+				s, ok = shifted(old, lines[i:i+len(old)])
+			} else {
+				ok = slices.Equal(old, lines[i:i+len(old)])
+			}
+			if !ok || l.b.AtStart && i > 0 || l.b.AtEnd && i+len(old) < len(lines) || len(p.at) > 0 && i <= p.at[len(p.at)-1] {
+				continue
+			}
+			p.at, p.shifted = append(p.at, i), append(p.shifted, s)
+		}
+	}
+	p.keep(func(i int) bool { return l.t.LineStart(i) >= l.from })
+	p.keep(func(i int) bool { return i+1 == l.b.Number })
+	return p
+}
+
+// keep leaves the places that is true for, if there are several and some of those.
+func (p *fit) keep(is func(line int) bool) {
+	var some fit
+	for k, i := range p.at {
+		if is(i) {
+			some.at, some.shifted = append(some.at, i), append(some.shifted, p.shifted[k])
+		}
+	}
+	if len(p.at) > 1 && len(some.at) > 0 {
+		*p = some
+	}
+}
+
+// shifted finds the piece of indentation that all lines have more, or less.
+func shifted(old, lines []string) (indentation, bool) {
+	words, first := 0, -1
+	for i, o := range old {
+		if o == "" {
+			continue
+		}
+		if words++; first < 0 {
+			first = i
+		}
+	}
+	if words < 2 {
+		return indentation{}, false
+	}
+	s, ok := shiftOf(old[first], lines[first])
+	if ok = ok && strings.TrimLeft(s.piece, " \t") == ""; !ok {
+		return s, false
+	}
+	for i := range old {
+		if !s.fits(old[i], lines[i]) {
+			return s, false
+		}
+	}
+	return s, true
+}
+
+// found makes the edits of a block that stands at one place.
+func (l *blocks) found(plain *lined, p fit, tier int) (Found, error) {
+	how := map[int]fold{TierTrailing: trailing, TierIndent: trailing, TierGlyphs: trailing | glyphs}[tier]
+	v := plain
+	if how != 0 {
+		v = l.read(leading | how)
+	}
+	first, end := p.at[0], p.at[0]+len(l.old)
+	quoted := func(s string) string { return s }
+	switch tier {
+	case TierIndent:
+		quoted = p.shifted[0].apply
+	case TierTrim:
+		reindent := newReindent(l.old, plain.lines[first:end])
+		quoted = reindent.apply
+	}
+	loc := locator{t: l.t}
+	f := Found{
+		Count: 1, Tier: tier, Lines: []int{first + 1},
+		Matches: []Range{{plain.src(plain.at[first]), plain.src(plain.at[end])}},
+	}
+	at := first
+	for i := 0; i < len(l.b.Lines); {
+		if l.b.Lines[i].Op == Keep {
+			i, at = i+1, at+1
+			continue
+		}
+		from, old, add := at, "", ""
+		for ; i < len(l.b.Lines) && l.b.Lines[i].Op != Keep; i++ {
+			switch line := l.b.Lines[i]; {
+			case line.Op == Add:
+				add += quoted(line.Text) + "\n"
+			case tier == TierTrim:
+				old += plain.lines[at] + "\n"
+				at++
+			default:
+				old += quoted(line.Text) + "\n"
+				at++
+			}
+		}
+		old, add = l.ends(v, from, at, i == len(l.b.Lines), old, add)
+		in, fold := v, how
+		if old == "" {
+			in, fold = plain, 0
+		}
+		run, err := loc.found(&in.view, fold, []match{{in.at[from], old, add}}, tier)
+		if err != nil {
+			return Found{}, err
+		}
+		for _, e := range run.Edits {
+			f.Edits = put(f.Edits, e)
+		}
+	}
+	if tier == TierExact && strings.TrimSuffix(l.t.Slice(f.Matches[0].Start, f.Matches[0].End), "\n") != strings.Join(l.old, "\n") {
+		f.Tier = TierLineEnds
+	}
+	f.TierName = tierName(f.Tier)
+	return f, nil
+}
+
+// ends puts the line ends right at the end of the text: the lines from from to at of v are replaced by add.
+func (l *blocks) ends(v *lined, from, at int, last bool, old, add string) (string, string) {
+	if at < len(v.lines) {
+		return old, add
+	}
+	if v.open && from < at {
+		old = strings.TrimSuffix(old, "\n")
+	}
+	if v.open && from == at && add != "" && from > 0 {
+		add = "\n" + add
+	}
+	if l.b.Open && last {
+		add = strings.TrimSuffix(add, "\n")
+	}
+	return old, add
+}
+
+// insert makes the edit of a block that only adds.
+func (l *blocks) insert(v *lined, within []scope) (Found, error) {
+	at := []int{len(v.lines)}
+	switch {
+	case len(l.b.Under) > 0:
+		at = nil
+		for _, w := range within {
+			at = append(at, w.start+1)
+		}
+	case l.b.AtStart:
+		at[0] = 0
+	}
+	p := fit{at: at, shifted: make([]indentation, len(at))}
+	p.keep(func(i int) bool { return i == len(v.lines) || l.t.LineStart(i) >= l.from })
+	if len(p.at) > 1 {
+		return Found{}, p.ambiguous()
+	}
+	return l.found(v, p, TierExact)
+}
+
+// reindent gives lines the indentation of a text.
+type reindent struct{ from, to []string }
+
+func newReindent(old, lines []string) reindent {
+	var r reindent
+	for i := range old {
+		if strings.TrimSpace(old[i]) != "" {
+			r.from, r.to = append(r.from, indentOf(old[i])), append(r.to, indentOf(lines[i]))
+		}
+	}
+	return r
+}
+
+// apply gives a line the indentation that a line of the text has which was quoted with the line's own, else what the longest shorter
+// one has and the rest of its own.
+func (r reindent) apply(line string) string {
+	if strings.TrimSpace(line) == "" {
+		return line
+	}
+	own := indentOf(line)
+	best := -1
+	for i, from := range r.from {
+		if strings.HasPrefix(own, from) && (best < 0 || len(from) > len(r.from[best])) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return line
+	}
+	return r.to[best] + strings.TrimPrefix(line, r.from[best])
+}
+
+func indentOf(line string) string { return line[:len(line)-len(strings.TrimLeft(line, " \t"))] }
+
+func mapped(lines []string, how func(string) string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = how(l)
+	}
+	return out
+}

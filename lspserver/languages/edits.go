@@ -1,0 +1,201 @@
+package languages
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	lsp "go.lsp.dev/protocol"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+	"tandem/sandbox"
+	"tandem/tools"
+)
+
+func (l *asked) Rename(ctx context.Context, at tools.Spot, name string) ([]tools.FileEdits, error) {
+	replies, err := l.ask(ctx, Request{Path: at.File.Path, Method: "textDocument/rename", Params: func(e text.Encoding) any {
+		p := params(at.File.Path)
+		p["position"], p["newName"] = position(at.File.Text.Position(at.Offset, e)), name
+		return p
+	}})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range replies {
+		list, err := changes(r.Result, r.Encoding)
+		if err != nil {
+			return nil, &filetime.Error{
+				Code: filetime.Unsupported, Reason: "files",
+				Message: "The language server cannot be followed here: " + err.Error() + ". Nothing was changed. Use edit_file and move_file.",
+			}
+		}
+		if len(list) > 0 { // a second server would say the same again
+			return list, nil
+		}
+	}
+	return nil, nil
+}
+
+func (l *asked) Format(ctx context.Context, file filetime.Snapshot) ([]tools.FileEdits, error) {
+	replies, err := l.ask(ctx, Request{Path: file.Path, Method: "textDocument/formatting", Params: func(text.Encoding) any {
+		p := params(file.Path)
+		p["options"] = indentation(file.Text.String())
+		return p
+	}})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range replies {
+		var list []textEdit
+		if err := json.Unmarshal(r.Result, &list); err != nil {
+			return nil, err
+		}
+		if len(list) > 0 { // the edits of two formatters would overlap
+			return []tools.FileEdits{{Path: file.Path, Encoding: r.Encoding, Edits: spanEdits(file.Path, list, r.Encoding)}}, nil
+		}
+	}
+	return nil, nil
+}
+
+// indentation tells a formatter that has no settings of its own how a text is indented: with tabs if most of its lines that are indented
+// are, else with as many blanks as the least of them.
+func indentation(s string) map[string]any {
+	tabs, blanks, least := 0, 0, 8
+	for line := range strings.Lines(s) {
+		n := len(line) - len(strings.TrimLeft(line, " "))
+		switch {
+		case strings.HasPrefix(line, "\t"):
+			tabs++
+		case n > 1 && strings.TrimSpace(line) != "":
+			blanks, least = blanks+1, min(least, n)
+		}
+	}
+	if blanks == 0 {
+		least = 4
+	}
+	return map[string]any{"tabSize": least, "insertSpaces": tabs <= blanks}
+}
+
+func (l *asked) Actions(ctx context.Context, file filetime.Snapshot, start, end int, title string) ([]tools.Action, error) {
+	replies, err := l.ask(ctx, Request{Path: file.Path, Method: "textDocument/codeAction", Resolve: title, Params: func(e text.Encoding) any {
+		p := params(file.Path)
+		p["range"] = lsp.Range{Start: position(file.Text.Position(start, e)), End: position(file.Text.Position(end, e))}
+		p["context"] = map[string]any{"diagnostics": []any{}, "triggerKind": 1}
+		return p
+	}})
+	if err != nil {
+		return nil, err
+	}
+	var out []tools.Action
+	for _, r := range replies {
+		for _, raw := range list(r.Result) {
+			if a, ok := action(raw, r); ok {
+				out = append(out, a)
+			}
+		}
+	}
+	return out, nil
+}
+
+// action is a CodeAction of LSP, or a Command in its place.
+func action(raw json.RawMessage, r Reply) (tools.Action, bool) {
+	var a struct {
+		Title     string                   `json:"title"`
+		Kind      string                   `json:"kind"`
+		Preferred bool                     `json:"isPreferred"`
+		Disabled  *struct{ Reason string } `json:"disabled"`
+		Edit      json.RawMessage          `json:"edit"`
+		Command   json.RawMessage          `json:"command"`
+	}
+	if json.Unmarshal(raw, &a) != nil || a.Title == "" {
+		return tools.Action{}, false
+	}
+	out := tools.Action{Title: a.Title, Kind: a.Kind, Preferred: a.Preferred}
+	if len(a.Command) > 0 && json.Unmarshal(a.Command, &out.Command) != nil { // of a CodeAction it is a Command
+		var c struct{ Command string }
+		if json.Unmarshal(a.Command, &c) == nil {
+			out.Command = c.Command
+		}
+	}
+	var err error
+	if given(a.Edit) {
+		out.Edits, err = changes(a.Edit, r.Encoding)
+	}
+	switch {
+	case a.Disabled != nil:
+		out.Refused = cmp.Or(strings.TrimSuffix(a.Disabled.Reason, "."), "the language server does not say why")
+	case err != nil:
+		out.Refused = err.Error()
+	case out.Command != "" && len(out.Edits) == 0:
+		out.Refused = "it is the command " + out.Command + " of the language server, which does not say what it changes"
+	}
+	return out, true
+}
+
+// given says that a value is there and not null.
+func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// textEdit is a TextEdit of LSP, also one with an annotation.
+type textEdit struct {
+	Range   lsp.Range `json:"range"`
+	NewText string    `json:"newText"`
+}
+
+// changes are the edits of a WorkspaceEdit, sorted by path. One that makes, moves or deletes files is refused.
+func changes(edit json.RawMessage, encoding text.Encoding) ([]tools.FileEdits, error) {
+	var w struct {
+		Changes         map[string][]textEdit `json:"changes"`
+		DocumentChanges []struct {
+			Kind         string               `json:"kind"`
+			TextDocument struct{ URI string } `json:"textDocument"`
+			Edits        []textEdit           `json:"edits"`
+		} `json:"documentChanges"`
+	}
+	if err := json.Unmarshal(edit, &w); err != nil {
+		return nil, err
+	}
+	byPath := map[string][]tools.SpanEdit{}
+	add := func(u string, list []textEdit) error {
+		path, ok := pathOf(u)
+		if !ok {
+			return fmt.Errorf("it wants to change something that is no file: %s", u)
+		}
+		path = sandbox.Canonical(path)
+		byPath[path] = append(byPath[path], spanEdits(path, list, encoding)...)
+		return nil
+	}
+	for _, c := range w.DocumentChanges {
+		if c.Kind != "" {
+			return nil, fmt.Errorf("it wants to %s a file too", c.Kind)
+		}
+		if err := add(c.TextDocument.URI, c.Edits); err != nil {
+			return nil, err
+		}
+	}
+	if len(w.DocumentChanges) == 0 {
+		for u, list := range w.Changes {
+			if err := add(u, list); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var out []tools.FileEdits
+	for path, list := range byPath {
+		out = append(out, tools.FileEdits{Path: path, Encoding: encoding, Edits: list})
+	}
+	slices.SortFunc(out, func(a, b tools.FileEdits) int { return strings.Compare(a.Path, b.Path) })
+	return out, nil
+}
+
+func spanEdits(path string, list []textEdit, encoding text.Encoding) []tools.SpanEdit {
+	out := make([]tools.SpanEdit, len(list))
+	for i, e := range list {
+		s := spanOf(path, e.Range, encoding)
+		out[i] = tools.SpanEdit{Start: s.Start, End: s.End, New: e.NewText}
+	}
+	return out
+}

@@ -1,0 +1,215 @@
+package languages_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tandem/lspserver/languages"
+	"tandem/sandbox"
+	"tandem/tools"
+	"tandem/tools/code"
+	"tandem/tools/toolstest"
+)
+
+// gopls is the program, which a person installs with Go.
+func gopls(t *testing.T) string {
+	t.Helper()
+	candidates := []string{"gopls"}
+	if cache, err := os.UserCacheDir(); err == nil {
+		candidates = append(candidates, filepath.Join(cache, "tandem-editors", "gopls", "bin", "gopls"))
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		candidates = append(candidates, filepath.Join(home, "go", "bin", "gopls"))
+	}
+	for _, name := range candidates {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("gopls is missing: go install golang.org/x/tools/gopls@latest")
+	return ""
+}
+
+// world is a World whose language servers are started beside it.
+func world(t *testing.T, files map[string]string, programs ...languages.Program) (*toolstest.World, *languages.Pool) {
+	w := toolstest.NewWorld(t, code.NewDefinition(), code.NewReferences(), code.NewOutline(), code.NewFind(), code.NewDiagnostics(), code.NewRename(),
+		code.NewFormat(), code.NewActions())
+	for name, content := range files {
+		path := w.Path(name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pool := languages.NewPool(context.Background(), languages.Options{
+		Programs: func() []languages.Program { return programs }, Read: w.Files.Read, Unsaved: w.Files.Open, Log: slog.New(slog.DiscardHandler),
+	})
+	t.Cleanup(pool.Close)
+	w.Env.Languages = languages.New(pool.Session(func() *tools.Env { env := w.Env; return &env }))
+	w.Env.Findings = &tools.Findings{}
+	return w, pool
+}
+
+func preset(name string) languages.Program {
+	for _, p := range languages.Presets() {
+		if p.Name == name {
+			return p
+		}
+	}
+	panic("no preset " + name)
+}
+
+// gopls without an editor: files of the disk, a buffer with unsaved text, a file that somebody writes, and diagnostics of each.
+func TestGopls(t *testing.T) {
+	p := preset("gopls")
+	p.Command, p.Named = gopls(t), true
+	w, pool := world(t, map[string]string{
+		"go.mod":  "module calc\n\ngo 1.24\n",
+		"calc.go": "package calc\n\nfunc Add(a, b int) int { return a + b }\n",
+		"use.go":  "package calc\n\nvar three = Add(1, 2)\n",
+	}, p)
+	if !w.Env.Languages.Serves(w.Root) || w.Env.Languages.Serves(filepath.Dir(w.Root)) {
+		t.Error("the tools are offered in another folder than that of the project")
+	}
+	call := func(name, args string, want ...string) {
+		t.Helper()
+		r := w.Call(name, args)
+		for _, part := range want {
+			if !r.Success || !strings.Contains(r.Data, part) {
+				t.Errorf("%s %s: %s %s\nwants %q", name, args, r.Error, r.Data, part)
+			}
+		}
+	}
+	began := time.Now()
+	call("definition", `{"path":"use.go","line":3,"symbol":"Add"}`, "Found 1 definition", "calc.go:3\n", "   3 | func Add(a, b int)")
+	t.Logf("the first answer came after %v", time.Since(began).Round(time.Millisecond))
+	began = time.Now()
+	call("references", `{"path":"calc.go","line":3,"symbol":"Add"}`, "Found 2 references", "1. calc.go:3 → func Add", "2. use.go:3 → var three")
+	t.Logf("the second after %v", time.Since(began).Round(time.Millisecond))
+	call("document_symbols", `{"path":"use.go"}`, "3 | variable three")
+	call("workspace_symbols", `{"query":"Add"}`, "calc.go:3 → function")
+	call("diagnostics", `{"path":"calc.go"}`, "No diagnostics in calc.go.")
+
+	// Unsaved text counts, also of a file that was not asked about.
+	w.Files.Put(w.Path("calc.go"), "package calc\n\n// Add adds.\nfunc Add(a, b, c int) int { return a + b + c }\n", true)
+	call("definition", `{"path":"use.go","line":3,"symbol":"Add"}`, "calc.go:4\n")
+	r := w.Call("diagnostics", `{"path":"use.go"}`)
+	if !r.Success || !strings.Contains(r.Data, "use.go:3 error: not enough arguments in call to Add") || strings.Contains(r.Data, "not known") {
+		t.Errorf("after the signature was changed: %s", r.Data)
+	}
+
+	// A rename reaches the buffer and the disk, and the comment of what it renames.
+	call("rename_symbol", `{"path":"use.go","line":3,"symbol":"Add","new_name":"Sum"}`, "Renamed `Add` to `Sum` at 3 places in 2 files.")
+	for name, want := range map[string]string{
+		"calc.go": "package calc\n\n// Sum adds.\nfunc Sum(a, b, c int) int { return a + b + c }\n", "use.go": "package calc\n\nvar three = Sum(1, 2)\n",
+	} {
+		if now, err := w.Files.Read(t.Context(), w.Path(name)); err != nil || now.Text.String() != want {
+			t.Errorf("%s is %q, %v", name, now.Text.String(), err)
+		}
+	}
+	if r := w.Call("rename_symbol", `{"path":"use.go","line":3,"symbol":"Sum","new_name":"9"}`); r.Success || !strings.Contains(r.Data, "gopls cannot answer") {
+		t.Errorf("%s: %s", r.Error, r.Data)
+	}
+
+	// A file that somebody else writes.
+	if err := os.WriteFile(w.Path("more.go"), []byte("package calc\n\nfunc More() {}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	pool.Changed(w.Path("more.go"))
+	call("workspace_symbols", `{"query":"More"}`, "more.go:3 → function")
+}
+
+// gopls formats and repairs, in a file of the disk with other line ends and in unsaved text.
+func TestGoplsFormatsAndRepairs(t *testing.T) {
+	p := preset("gopls")
+	p.Command, p.Named = gopls(t), true
+	w, _ := world(t, map[string]string{
+		"go.mod":    "module calc\n\ngo 1.24\n",
+		"calc.go":   "package calc\r\n\r\nfunc   Add(a, b int) int {\r\nreturn a+b\r\n}\r\n",
+		"unused.go": "package calc\n\nvar x = 1\n",
+	}, p)
+	check := func(name, args, want, path, content string) {
+		t.Helper()
+		r := w.Call(name, args)
+		if !strings.Contains(r.Data, want) {
+			t.Errorf("%s %s: %s %s\nwants %q", name, args, r.Error, r.Data, want)
+		}
+		if now, err := w.Files.Read(t.Context(), w.Path(path)); err != nil || now.Text.String() != content {
+			t.Errorf("%s is %q, %v", path, now.Text.String(), err)
+		}
+	}
+	formatted := "package calc\r\n\r\nfunc Add(a, b int) int {\r\n\treturn a + b\r\n}\r\n"
+	check("format", `{"path":"calc.go"}`, "Formatted calc.go.", "calc.go", formatted)
+	check("format", `{"path":"calc.go"}`, "nothing to change", "calc.go", formatted)
+
+	const unsaved = "package calc\n\nimport \"fmt\"\n\nfunc Use() {\n\ty := Add(1, 2)\n}\n"
+	w.Files.Put(w.Path("unused.go"), unsaved, true)
+	check("code_actions", `{"path":"unused.go","start_line":3}`, "Organize Imports (source.organizeImports)", "unused.go", unsaved)
+	check("code_actions", `{"path":"unused.go","apply":"Organize Imports"}`, "Applied `Organize Imports`", "unused.go",
+		"package calc\n\nfunc Use() {\n\ty := Add(1, 2)\n}\n")
+	// It offers repairs once its analysis in the background has come to them.
+	for end := time.Now().Add(time.Minute); !strings.Contains(w.Call("code_actions", `{"path":"unused.go","start_line":4}`).Data, "(quickfix)"); {
+		if time.Now().After(end) {
+			t.Fatal("no repair is offered")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	r := w.Call("code_actions", `{"path":"unused.go","start_line":4,"apply":"Remove variable y"}`)
+	now, err := w.Files.Read(t.Context(), w.Path("unused.go"))
+	if !r.Success || err != nil || strings.Contains(now.Text.String(), "y :=") || !strings.Contains(now.Text.String(), "Add(1, 2)") {
+		t.Errorf("%s: %s\n%q, %v", r.Error, r.Data, now.Text.String(), err)
+	}
+}
+
+// A server that is not there: what to install. Where nothing confines it, a preset is not started.
+func TestNoServer(t *testing.T) {
+	missing := preset("gopls")
+	missing.Command, missing.Named = "gopls-that-is-not-there", true
+	for name, c := range map[string]struct {
+		program languages.Program
+		want    string
+	}{
+		"missing":    {missing, "No language server answers here. Tell the user that one can be installed: go install golang.org/x/tools/gopls@latest."},
+		"unconfined": {preset("gopls"), "None is started without a sandbox unless the user names its command in languageServers."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := world(t, map[string]string{"go.mod": "module m\n", "a.go": "package a\n", "a.txt": "a\n"}, c.program)
+			if name == "missing" {
+				w.Env.Runner = confined{w.Env.Runner}
+			}
+			if r := w.Call("document_symbols", `{"path":"a.go"}`); r.Error != tools.Unsupported || !strings.Contains(r.Data, c.want) {
+				t.Errorf("%s: %s", r.Error, r.Data)
+			}
+			if r := w.Call("document_symbols", `{"path":"a.txt"}`); r.Error != tools.Unsupported || !strings.Contains(r.Data, "The editor runs none") {
+				t.Errorf("%s: %s", r.Error, r.Data)
+			}
+			if w.Env.Languages.Serves(w.Root) {
+				t.Error("tools are offered that nobody answers")
+			}
+		})
+	}
+}
+
+// A server that ends at once is an error, and the next call starts another one.
+func TestServerEnds(t *testing.T) {
+	p := languages.Program{Name: "false", Command: "false", Named: true, Languages: map[string]string{".x": "x"}}
+	w, _ := world(t, map[string]string{"a.x": "a\n"}, p)
+	for range 2 {
+		if r := w.Call("document_symbols", `{"path":"a.x"}`); r.Success || !strings.Contains(r.Data, "the language server false does not run") {
+			t.Errorf("%s: %s", r.Error, r.Data)
+		}
+	}
+}
+
+// confined is a Runner that says that it confines.
+type confined struct{ sandbox.Runner }
+
+func (confined) Level() sandbox.Level { return sandbox.Level{Name: sandbox.LevelFull} }

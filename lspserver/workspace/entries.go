@@ -1,0 +1,144 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"syscall"
+
+	"tandem/filetime"
+	"tandem/filetime/disk"
+)
+
+// commitEntry lands what is done to a folder, a link, or a file that is no text: on disk, except that the editor moves a folder in which it
+// has documents open.
+func (j *job) commitEntry(ctx context.Context, e filetime.FileEdit) (filetime.LandedFile, error) {
+	w := j.w
+	l := filetime.LandedFile{Path: e.Path, Entry: e.Entry, Created: e.Create, Deleted: e.Delete, Source: "disk", Attempts: 1}
+	if e.To != "" {
+		l.Path, l.Origin = e.To, e.Path
+	}
+	if err := w.openElsewhere(e.Path); err != nil {
+		return l, err
+	}
+	if err := w.unchanged(e); err != nil {
+		return l, err
+	}
+	if e.To != "" {
+		if err := w.vacant(w.file(e.Path), w.file(e.To), j.earlier()); err != nil {
+			return l, err
+		}
+	}
+	w.mu.Lock()
+	where := j.change.Apply
+	if where == "" {
+		where = w.o.Apply
+	}
+	w.mu.Unlock()
+	if where == filetime.None {
+		return l, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return l, context.Cause(ctx)
+	}
+	var err error
+	switch {
+	case e.Create && w.isFolder(e.Path):
+		l.Already = true
+	case e.To != "":
+		l.Source, l.Stale, err = j.moveEntry(ctx, e)
+	case e.Create:
+		_, err = j.disk.Folders(e.Path)
+	case e.Entry == filetime.Folder:
+		err = j.disk.RemoveFolder(e.Path)
+	default:
+		err = j.disk.Remove(e.Path)
+	}
+	var worded *filetime.Error
+	switch {
+	case err == nil || errors.As(err, &worded):
+	case errors.Is(err, syscall.ENOTEMPTY), errors.Is(err, fs.ErrExist) && e.Delete:
+		err = fail(e.Path, filetime.EditConflict, "not_empty", "%s is not empty: something was put there meanwhile. It was not deleted. List it, then decide.", e.Path)
+	case errors.Is(err, disk.ErrAcross):
+		err = across(e.Path, e.To)
+	case errors.Is(err, disk.ErrChanged) && errors.Is(err, fs.ErrExist):
+		err = taken(e.To)
+	case errors.Is(err, disk.ErrChanged) && errors.Is(err, fs.ErrNotExist):
+		err = gone(e.Path)
+	default:
+		err = writeError(e.Path, err)
+	}
+	l.Applied = err == nil
+	l.Rev = w.next()
+	return l, err
+}
+
+func (w *Workspace) isFolder(path string) bool {
+	info, err := w.statDisk(path)
+	return err == nil && info.IsDir()
+}
+
+// earlier are the files of a change that is only worked out, which have not been carried out when it comes to a later one.
+func (j *job) earlier() []filetime.FileEdit {
+	if j.change.Apply == filetime.None {
+		return j.change.Files
+	}
+	return nil
+}
+
+// unchanged refuses what is done to an entry that is not what the caller saw, or not of that kind.
+func (w *Workspace) unchanged(e filetime.FileEdit) error {
+	info, err := bounded(e.Path, hung, func() (fs.FileInfo, error) { return w.statDisk(e.Path) })
+	switch {
+	case e.Create && err == nil && info.IsDir():
+		return nil
+	case e.Create && err == nil:
+		return fail(e.Path, filetime.FileExists, "exists", "%s exists now and is not a directory.", e.Path)
+	case e.Create && errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return gone(e.Path)
+	case err != nil:
+		return writeError(e.Path, err)
+	}
+	kind := filetime.Bytes
+	switch {
+	case info.IsDir():
+		kind = filetime.Folder
+	case info.Mode()&fs.ModeSymlink != 0:
+		kind = filetime.Link
+	case !info.Mode().IsRegular():
+		return fail(e.Path, filetime.WriteError, "not_regular", "%s is not a file, a directory or a link. Nothing was done.", e.Path)
+	}
+	if kind != e.Entry || e.Was != "" && e.Was != filetime.Mark(info) {
+		return fail(e.Path, filetime.EditConflict, "changed", "%s has changed since it was read. Nothing was done. Look at it again, then decide.", e.Path)
+	}
+	return nil
+}
+
+// moveEntry moves an entry with all that is in it, and gives where that landed and why the editor still has an old name.
+func (j *job) moveEntry(ctx context.Context, e filetime.FileEdit) (source, stale string, err error) {
+	w := j.w
+	if len(w.openBelow(e.Path)) > 0 {
+		if !w.o.Features.Rename {
+			return "", "", fail(e.Path, filetime.Unsupported, "no_rename", "Documents in %s are open in an editor that does not rename files when asked. "+
+				"Nothing was moved: the editor would go on with the old files. Ask the user to close them, or to rename it, then go on.", e.Path)
+		}
+		if w.o.Journal != nil {
+			if err := j.begin(disk.Planned{Op: disk.Move, Path: e.Path, To: e.To}); err != nil {
+				return "", "", err
+			}
+		}
+		stale, err = w.renameInEditor(ctx, e.Path, e.To, j)
+		return "buffer", stale, err
+	}
+	if err := j.disk.MoveEntry(e.Path, e.To); err != nil {
+		return "", "", err
+	}
+	w.inheritAll(e.Path, e.To, nil)
+	return "disk", "", nil
+}
+
+func taken(path string) error {
+	return fail(path, filetime.FileExists, "exists", "%s exists now: another program or the user created it. Nothing was moved.", path)
+}

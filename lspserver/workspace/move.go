@@ -1,0 +1,456 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tandem/filetime"
+	"tandem/filetime/disk"
+	"tandem/filetime/text"
+)
+
+// A move gives a file's state another path: its text, its history and its revisions go on there, so that everything that was worked
+// out for it still holds, and at the old path there is nothing. In the editor a move is LSP's RenameFile: the document is closed under one name and opened under
+// the other, in any order, with the text that it had.
+
+// moving is a move that the editor is carrying out. It is guarded by Workspace.mu.
+type moving struct {
+	from, to string
+	over     map[string]bool // the new paths that have got their state
+}
+
+// below is the rest of path after dir, "" for dir itself; ok is false where it is neither.
+func below(dir, path string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(path, dir)
+	return rest, ok && (rest == "" || rest[0] == filepath.Separator)
+}
+
+// takeOver gives a path the state of the file that the editor is moving there, once.
+func (w *Workspace) takeOver(path string) {
+	w.mu.Lock()
+	for _, m := range w.moves {
+		rest, ok := below(m.to, path)
+		if !ok || m.over[path] {
+			continue
+		}
+		m.over[path] = true
+		if from := w.files[m.from+rest]; from != nil {
+			to := w.fileLocked(path)
+			w.mu.Unlock()
+			w.inherit(to, from)
+			return
+		}
+	}
+	w.mu.Unlock()
+}
+
+// leaving says that the editor is moving a file away whose new path has not got its state yet.
+func (w *Workspace) leaving(path string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.moves, func(m *moving) bool {
+		rest, ok := below(m.from, path)
+		return ok && !m.over[m.to+rest]
+	})
+}
+
+// both locks two files.
+func both(a, b *file) (unlock func()) {
+	if a.path > b.path {
+		a, b = b, a
+	}
+	a.mu.Lock()
+	b.mu.Lock()
+	return func() {
+		b.mu.Unlock()
+		a.mu.Unlock()
+	}
+}
+
+// inherit makes to what from is, and from a path at which there is nothing.
+func (w *Workspace) inherit(to, from *file) {
+	unlock := both(to, from)
+	defer unlock()
+	if !from.known && from.seen == "" {
+		return
+	}
+	to.text, to.rev, to.base, to.history, to.weight, to.given = from.text, from.rev, from.base, from.history, from.weight, from.given
+	to.known, to.exists, to.last = from.known, from.exists, from.last
+	to.disk, to.saved, to.savedRev, to.back = from.disk, from.saved, from.savedRev, from.back
+	to.distrust() // a rename changes the times of a file
+	to.dirty, to.edited, to.touched = from.dirty, from.edited, from.touched
+	to.seen, to.readAt = from.seen, from.readAt
+	from.begin(text.Text{}, w.next())
+	from.known, from.exists, from.dirty, from.edited, from.touched = false, false, false, false, false
+	from.seen, from.readAt, from.last, from.disk, from.wake, from.behind, from.expected = "", time.Time{}, [32]byte{}, stat{}, nil, nil, nil
+	for _, f := range []*file{to, from} {
+		close(f.changed)
+		f.changed = make(chan struct{})
+	}
+	if to.seen != "" && w.o.Watcher != nil {
+		w.o.Watcher.Add(to.path)
+	}
+}
+
+// inheritAll gives what is at or below from to the paths below to, except for what has been taken over already.
+func (w *Workspace) inheritAll(from, to string, over map[string]bool) {
+	var pairs [][2]*file
+	w.mu.Lock()
+	for path, f := range w.files {
+		if rest, ok := below(from, path); ok && !over[to+rest] {
+			pairs = append(pairs, [2]*file{nil, f})
+		}
+	}
+	for i, p := range pairs {
+		rest, _ := below(from, p[1].path)
+		pairs[i][0] = w.fileLocked(to + rest)
+	}
+	w.mu.Unlock()
+	for _, p := range pairs {
+		w.inherit(p[0], p[1])
+	}
+}
+
+// openBelow lists the open documents at or below a path.
+func (w *Workspace) openBelow(path string) (out []*file) {
+	for _, f := range w.opened() {
+		if _, ok := below(path, f.path); ok {
+			out = append(out, f)
+		}
+	}
+	slices.SortFunc(out, func(a, b *file) int { return cmp.Compare(a.path, b.path) })
+	return slices.Compact(out)
+}
+
+// commitMove moves a file, and then edits it at its new path.
+func (j *job) commitMove(ctx context.Context, e filetime.FileEdit) (filetime.LandedFile, error) {
+	w, f, t := j.w, j.w.file(e.Path), j.w.file(e.To)
+	w.trusted(ctx, f)
+	if err := w.movable(f, e); err != nil { // before anything has happened
+		return filetime.LandedFile{}, err
+	}
+	if err := w.vacant(f, t, j.earlier()); err != nil {
+		return filetime.LandedFile{}, err
+	}
+	only, edit := e, e
+	only.Edits, only.Since = nil, nil
+	edit.Path, edit.To = e.To, ""
+	for range maxAgain {
+		if err := ctx.Err(); err != nil {
+			return filetime.LandedFile{}, context.Cause(ctx)
+		}
+		where, err := w.place(f, j.change.Apply, only)
+		if err != nil {
+			return filetime.LandedFile{}, err
+		}
+		var l filetime.LandedFile
+		switch where {
+		case filetime.None:
+			l, err := w.commitNowhere(f, e)
+			l.Path, l.Origin, l.Already, l.Applied = e.To, e.Path, false, false
+			return l, err
+		case filetime.Editor:
+			l, err = w.moveInEditor(ctx, f, t, j)
+		default:
+			l, err = w.moveOnDisk(f, t, j)
+		}
+		switch {
+		case errors.Is(err, errOpened), errors.Is(err, errClosed), errors.Is(err, disk.ErrChanged):
+			continue
+		case err != nil || len(e.Edits) == 0:
+			return l, err
+		}
+		edited, err := w.commitFile(ctx, edit, j)
+		if err == nil {
+			edited.Origin = e.Path
+			edited.Attempts += l.Attempts
+			return edited, nil
+		}
+		back := w.job(j.change)
+		back.reverts = true
+		_, failed := back.commitMove(context.WithoutCancel(ctx), filetime.FileEdit{Path: e.To, To: e.Path, Base: l.After, Rev: l.Rev})
+		back.end(failed)
+		if failed != nil {
+			return l, &filetime.Incomplete{Err: err, Files: []filetime.FileReport{{Path: e.To, State: filetime.Stays, Err: failed}}}
+		}
+		return filetime.LandedFile{}, err
+	}
+	return filetime.LandedFile{}, writeError(f.path, errors.New("another program keeps changing it"))
+}
+
+// movable refuses the move of a file that is not there, or whose edits conflict.
+func (w *Workspace) movable(f *file, e filetime.FileEdit) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.open {
+		if err := w.refresh(f); err != nil {
+			return err
+		}
+	}
+	_, err := w.prepare(f, e)
+	return err
+}
+
+// vacant refuses a move to a path at which there is something, unless an earlier part of the change takes that away.
+func (w *Workspace) vacant(f, t *file, earlier []filetime.FileEdit) error {
+	if slices.ContainsFunc(earlier, func(e filetime.FileEdit) bool { return e.Path == t.path && (e.Delete || e.To != "") }) {
+		return nil
+	}
+	t.mu.Lock()
+	open := t.open
+	t.mu.Unlock()
+	info, err := bounded(t.path, hung, func() (fs.FileInfo, error) { return w.statDisk(t.path) })
+	var slow *filetime.Error
+	switch {
+	case errors.As(err, &slow):
+		return err
+	case err == nil && !open && strings.EqualFold(f.path, t.path) && filepath.Dir(f.path) == filepath.Dir(t.path):
+		if was, err := w.statDisk(f.path); err == nil && statOf(was, time.Time{}).ino == statOf(info, time.Time{}).ino {
+			return nil // one name to a file system that does not tell letters by their case
+		}
+	case err != nil && !open:
+		return nil // what else is wrong there shows when it is moved
+	}
+	return taken(t.path)
+}
+
+// moved words a move that has landed. f.mu is held.
+func (w *Workspace) moved(f, t *file, c filetime.Change, source string) filetime.LandedFile {
+	w.record(t, nil, filetime.User)
+	t.claim(len(t.history)-1, len(t.history), c)
+	l := filetime.LandedFile{
+		Path: t.path, Origin: f.path, Before: t.text, After: t.text, Rev: t.rev, Applied: true, Source: source, Attempts: 1,
+		Mode: t.disk.mode,
+	}
+	if t.open {
+		v := t.version
+		l.BeforeVersion = &v
+	}
+	w.tell(t, "written", "agent")
+	return l
+}
+
+// moveOnDisk moves a file that no editor has open.
+func (w *Workspace) moveOnDisk(f, t *file, j *job) (l filetime.LandedFile, err error) {
+	if err := w.openElsewhere(f.path); err != nil {
+		return l, err
+	}
+	if err := w.moveFile(f, t, j); err != nil {
+		return l, err
+	}
+	w.inherit(t, f)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := w.refresh(t); err != nil {
+		w.o.Log.Debug("moved file cannot be read", "path", t.path, "error", err)
+	}
+	return w.moved(f, t, j.change, "disk"), nil
+}
+
+func (w *Workspace) moveFile(f, t *file, j *job) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open {
+		return errOpened
+	}
+	if err := w.refresh(f); err != nil {
+		return err
+	}
+	if w.o.Features.Versionless {
+		d, err := w.readDisk(f.path, w.o.MaxFileBytes)
+		if err == nil && d.exists && !sameText(d.text, f.text) {
+			err = fail(f.path, filetime.EditConflict, "unsaved", "%s has unsaved text in the editor. Ask the user to save it, then try again.", f.path)
+		}
+		if err != nil {
+			return err
+		}
+		f.disk.charset, f.text = d.stat.charset, d.text
+	}
+	before, err := text.Encode(f.text, f.disk.charset)
+	if err != nil {
+		return err
+	}
+	f.distrust()
+	_, err = j.disk.Move(f.path, t.path, before)
+	switch {
+	case errors.Is(err, disk.ErrChanged) && errors.Is(err, fs.ErrExist):
+		return taken(t.path)
+	case errors.Is(err, disk.ErrAcross):
+		return across(f.path, t.path)
+	case errors.Is(err, disk.ErrChanged):
+		if err := w.refresh(f); err != nil || !f.exists {
+			return cmp.Or(err, gone(f.path))
+		}
+		return err
+	case err != nil:
+		return w.overtaken(f, err)
+	}
+	return nil
+}
+
+func gone(path string) error {
+	return fail(path, filetime.EditConflict, "deleted", "%s was deleted since it was read. Nothing was moved.", path)
+}
+
+func across(from, to string) error {
+	return fail(from, filetime.Unsupported, "other_file_system", "%s is on another file system than %s, so it cannot be moved in one step. Nothing was moved. "+
+		"Write the file there with write_file, then delete this one with delete_file.", to, from)
+}
+
+// moveInEditor has the editor rename a file, and waits until the document is open under its new name.
+func (w *Workspace) moveInEditor(ctx context.Context, f, t *file, j *job) (l filetime.LandedFile, err error) {
+	held := heldSlot(f)
+	if held {
+		return l, fail(f.path, filetime.Timeout, heldReason, "%s was not moved: the editor has not shown the previous edit yet. Try again later.", f.path)
+	}
+	select {
+	case f.slot <- struct{}{}:
+		defer func() { <-f.slot }()
+	case <-ctx.Done():
+		return l, context.Cause(ctx)
+	}
+	f.mu.Lock()
+	p := f.planned(filetime.FileEdit{})
+	f.mu.Unlock()
+	p.Op, p.To, p.AfterHash = disk.Move, t.path, p.BeforeHash
+	if _, begun := j.buffers[f.path]; w.o.Journal != nil && !begun {
+		if err := j.begin(p); err != nil {
+			return l, err
+		}
+	}
+	warning, err := w.renameInEditor(ctx, f.path, t.path, j)
+	if err != nil {
+		return l, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	source := "buffer"
+	if !t.open {
+		source = "disk"
+		if err := w.refresh(t); err != nil {
+			w.o.Log.Debug("moved file cannot be read", "path", t.path, "error", err)
+		}
+	}
+	l = w.moved(f, t, j.change, source)
+	l.Stale = warning
+	return l, nil
+}
+
+func heldSlot(f *file) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.held
+}
+
+// renameInEditor sends one RenameFile and judges by the disk and the documents what became of it. stale is why the editor still has the
+// old name, "" where it does not.
+func (w *Workspace) renameInEditor(ctx context.Context, from, to string, j *job) (stale string, err error) {
+	made, err := j.disk.Folders(filepath.Dir(to))
+	if err != nil {
+		j.disk.Unmake(made)
+		return "", writeError(to, err)
+	}
+	m := &moving{from: from, to: to, over: map[string]bool{}}
+	docs := w.openBelow(from)
+	w.mu.Lock()
+	w.moves = append(w.moves, m)
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		w.moves = slices.DeleteFunc(w.moves, func(o *moving) bool { return o == m })
+		over := m.over
+		w.mu.Unlock()
+		if err != nil {
+			j.disk.Unmake(made)
+		} else {
+			w.inheritAll(from, to, over)
+		}
+	}()
+	c := j.change
+	ask := Delivery{
+		URI: URI(from), To: URI(to), Label: c.Label, Session: c.Session, Call: c.Call, Tool: c.Tool, Turn: c.Turn,
+	}
+	if f := w.file(from); len(docs) == 1 && docs[0] == f {
+		f.mu.Lock()
+		ask.URI = f.uri
+		f.mu.Unlock()
+	}
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), budget+grace)
+	defer cancel()
+	replies := make(chan reply, 1)
+	go w.safely(func() {
+		ok, reason, err := w.o.Editor.Apply(call, ask)
+		replies <- reply{ok, reason, err}
+	})
+	got := <-replies
+	moved := func() bool { return w.renamed(from, to) }
+	until := w.o.Now().Add(silence)
+	if !got.applied || got.err != nil {
+		until = w.o.Now()
+	}
+	for !moved() || !w.reopened(docs, from, to) {
+		left := until.Sub(w.o.Now())
+		if left <= 0 {
+			break
+		}
+		pause := time.NewTimer(min(left, step))
+		<-pause.C
+	}
+	var never *RefusedError
+	switch {
+	case moved() && w.reopened(docs, from, to):
+		return "", nil
+	case moved():
+		return "has been moved, and the editor still has a document open under its old name.", nil
+	case errors.As(got.err, &never):
+		return "", fail(from, filetime.WriteError, "refused", "The editor refused to move %s: %s\nNothing was moved. Asking again does not help; "+
+			"tell the user what you wanted to move.", from, strings.TrimSpace(never.Words))
+	case errors.Is(got.err, ErrGone):
+		return "", ErrGone
+	case got.err != nil && call.Err() != nil:
+		return "", fail(from, filetime.Unknown, "no_reply", "It is not known whether %s was moved: the editor did not answer. List the folder before going on.", from)
+	case !got.applied:
+		return "", fail(from, filetime.WriteError, "refused", "The editor did not move %s (%q). Nothing was moved. Tell the user what you wanted to move.",
+			from, cmp.Or(got.reason, "no reason given"))
+	}
+	return "", fail(from, filetime.Unknown, "no_echo", "It is not known whether %s was moved: the editor says so, and the disk does not show it. "+
+		"List the folder before going on.", from)
+}
+
+// step is how often the disk is looked at for a rename by the editor.
+const step = 10 * time.Millisecond
+
+// renamed says that the disk has a file under its new name and not under the old one.
+func (w *Workspace) renamed(from, to string) bool {
+	after, err := w.statDisk(to)
+	if err != nil {
+		return false
+	}
+	before, err := w.statDisk(from)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && strings.EqualFold(from, to) && os.SameFile(before, after)
+}
+
+// reopened says that all of some documents are closed under their old names and open under the new ones.
+func (w *Workspace) reopened(docs []*file, from, to string) bool {
+	for _, f := range docs {
+		rest, _ := below(from, f.path)
+		t := w.file(to + rest)
+		f.mu.Lock()
+		old := f.open
+		f.mu.Unlock()
+		t.mu.Lock()
+		now := t.open
+		t.mu.Unlock()
+		if old || !now {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,606 @@
+package tree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tandem/sandbox"
+)
+
+// Indexes are what is remembered of roots between scans: a table of the files of each, and which trigrams are in them. The index of a
+// root is built in the background once a scan has shown that it is worth it. A scan believes a folder to be as it was where the
+// system's queue of events says so, and compares each file of the others with the file system; what has changed since is read, and so
+// is each file with a hit. The fields are set before the first scan; the methods may be called concurrently. The zero value without
+// Later builds none.
+type Indexes struct {
+	// Later runs a function in a goroutine of its own, with a context that ends with the process.
+	Later func(func(context.Context))
+	Now   func() time.Time
+	// Files and Bytes are how large an index may become; 0 is the default.
+	Files, Bytes int
+	// Least is how many files a root has that is indexed; 0 is the default.
+	Least int
+
+	unwatched bool // folders get no watch; for tests
+	mu        sync.Mutex
+	roots     map[string]*index
+}
+
+const (
+	mostFiles = 400_000
+	mostBytes = 128 << 20
+	leastOf   = 2000
+	// perEntry is how many bytes an entry of a table takes, roughly.
+	perEntry = 160
+	// checkEvery is how often what no event tells of is looked for, while there are scans.
+	checkEvery = 2 * time.Second
+	// stale is how many files that are not indexed have the index brought up to date, also where they are less than an eighth of all.
+	stale = 64
+)
+
+// State is that of the index of a root: building, ready, or walking with a reason.
+type State struct {
+	Root, State, Reason string
+	Files, Bytes        int
+}
+
+// States are those of the roots that were searched, by their paths.
+func (x *Indexes) States() (out []State) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for root, i := range x.roots {
+		i.told.Lock()
+		s := i.state
+		i.told.Unlock()
+		s.Root = root
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b State) int { return strings.Compare(a.Root, b.Root) })
+	return out
+}
+
+// Doubt has the next scan look at everything, as after a command, which may change files in ways that no event tells of.
+func (x *Indexes) Doubt() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, i := range x.roots {
+		i.doubted.Store(true)
+	}
+}
+
+// index is that of one root.
+type index struct {
+	of      *Indexes
+	doubted atomic.Bool // see Doubt
+
+	told     sync.Mutex
+	state    State
+	building bool // under told
+
+	mu       sync.Mutex // held during a pass
+	top      *folder
+	above    *layers
+	segments []*segment
+	files    int    // when it was last indexed
+	w        *watch // nil where there is none, or no more
+	checked  time.Time
+}
+
+// of finds the index for a tree, nil where there is none.
+func (x *Indexes) of(t *Tree) *index {
+	if x == nil || x.Later == nil || t.all || t.root.Class().Unlisted() || t.place.Class().Unlisted() {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.roots == nil {
+		x.roots = map[string]*index{}
+	}
+	i := x.roots[t.root.Path()]
+	if i == nil {
+		i = &index{of: x, state: State{State: "walking", Reason: "not searched often enough yet"}}
+		x.roots[t.root.Path()] = i
+	}
+	return i
+}
+
+func (x *Indexes) limit(set, otherwise int) int {
+	if set > 0 {
+		return set
+	}
+	return otherwise
+}
+
+// say sets the state.
+func (i *index) say(s State) {
+	i.told.Lock()
+	i.state = s
+	i.told.Unlock()
+}
+
+// walked says how many files a walk over a tree has come by, which may be reason enough to build the index.
+func (i *index) walked(t *Tree, files int) {
+	if files >= i.of.limit(i.of.Least, leastOf) {
+		i.build(t)
+	}
+}
+
+// build builds the index in the background, or brings it up to date, unless that is going on or was given up.
+func (i *index) build(t *Tree) {
+	i.told.Lock()
+	defer i.told.Unlock()
+	if i.building {
+		return
+	}
+	i.building = true
+	root := t.root
+	i.of.Later(func(ctx context.Context) {
+		err := i.work(ctx, root)
+		i.told.Lock()
+		defer i.told.Unlock()
+		if i.building = errors.As(err, new(given)); err != nil {
+			i.state = State{State: "walking", Reason: err.Error()}
+		}
+	})
+}
+
+// job is a file to be indexed.
+type job struct {
+	e     *entry
+	path  string
+	ident sandbox.Ident
+	text  int32
+}
+
+// work indexes what is not indexed. An error says why that cannot be.
+func (i *index) work(ctx context.Context, root sandbox.Place) error {
+	t, err := Open(root)
+	if err != nil {
+		return err
+	}
+	var jobs []job
+	if jobs, err = i.pending(ctx, t); err != nil {
+		return err
+	}
+	i.told.Lock()
+	if i.state.State != "ready" {
+		i.state = State{State: "building", Files: len(jobs)}
+	}
+	i.told.Unlock()
+	lower()
+	b, buf := newBuilder(), make([]byte, 256<<10)
+	for len(jobs) > 0 && ctx.Err() == nil {
+		n := 0
+		for n < len(jobs) && !b.full() && ctx.Err() == nil {
+			buf = i.read(t, &jobs[n], b, buf)
+			n++
+		}
+		if ctx.Err() == nil {
+			i.install(b.finish(), jobs[:n])
+		}
+		jobs = jobs[n:]
+		if size := i.size(); size > i.of.limit(i.of.Bytes, mostBytes) {
+			i.forget()
+			return given(fmt.Sprintf("an index would take more than %d MiB", i.of.limit(i.of.Bytes, mostBytes)>>20))
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	size := i.size()
+	i.mu.Lock()
+	files := i.files
+	i.mu.Unlock()
+	i.say(State{State: "ready", Files: files, Bytes: size})
+	debug.FreeOSMemory()
+	return nil
+}
+
+// given is why an index is given up for good.
+type given string
+
+func (g given) Error() string { return string(g) }
+
+// pending brings the table up to date, or makes it, and lists the files that are to be indexed. Where most of what was
+// indexed is no more, all is indexed anew.
+func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	d, err := t.at(".").OpenDir()
+	if err != nil {
+		return nil, err
+	}
+	remote := d.Remote()
+	d.Close()
+	if remote {
+		return nil, given("the folder is on a file system that does not tell of changes")
+	}
+	if i.top == nil {
+		i.top = &folder{at: "."}
+	}
+	if i.w == nil && !i.of.unwatched {
+		i.listen(ctx)
+	}
+	if err := i.refresh(ctx, t, ""); err != nil {
+		return nil, err
+	}
+	now, most := i.of.Now(), i.of.limit(i.of.Files, mostFiles)
+	list := func() (live int) {
+		jobs = nil
+		_ = i.top.each("", func(f *folder, e *entry) error {
+			if e.sub != nil || e.ident.Type != 0 {
+				return nil
+			}
+			if live++; e.text == unread && e.ident.Settled(now) {
+				jobs = append(jobs, job{e: e, path: f.join(e.name), ident: e.ident})
+			}
+			return nil
+		})
+		return live
+	}
+	i.files = list()
+	if i.files > most {
+		i.forgotten()
+		return nil, given(fmt.Sprintf("it has more than %d files", most))
+	}
+	if indexed := i.files - len(jobs); len(i.segments)*segmentFiles > 2*indexed+4*segmentFiles {
+		i.segments = nil
+		_ = i.top.each("", func(_ *folder, e *entry) error { e.text = unread; return nil })
+		list()
+	}
+	return jobs, nil
+}
+
+// listen begins to hear of what happens in the folders, until ctx ends. i.mu is held.
+func (i *index) listen(ctx context.Context) {
+	w, err := newWatch()
+	if err != nil {
+		return
+	}
+	i.w = w
+	context.AfterFunc(ctx, func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if i.w == w {
+			i.deaf()
+		}
+	})
+}
+
+// deaf ends that: no folder is believed any more. i.mu is held.
+func (i *index) deaf() {
+	if i.w == nil {
+		return
+	}
+	i.w.close()
+	i.w = nil
+	if i.top != nil {
+		(&pass{}).doubt(i.top)
+	}
+}
+
+// refresh brings the part of the table up to date that lies at under, all of it where that is "". i.mu is held.
+func (i *index) refresh(ctx context.Context, t *Tree, under string) error {
+	if i.above == nil || !i.above.equal(&t.ignore) {
+		above := t.ignore
+		i.above = &above
+	}
+	p := &pass{t: t, w: i.w, now: i.of.Now(), under: under}
+	if i.doubted.Swap(false) {
+		i.top.disbelieve()
+	}
+	if i.w != nil {
+		paths, ok := i.w.since()
+		if !ok {
+			i.deaf()
+			p.w = nil
+		}
+		for path := range paths {
+			p.hear(i.top, path)
+		}
+		// What lies above the root has no watch: it may be another folder by now.
+		d, err := t.at(".").OpenDir()
+		if err != nil {
+			return err
+		}
+		if now, err := d.Ident("."); err != nil || now != i.top.ident {
+			p.doubt(i.top)
+		}
+		d.Close()
+	}
+	return p.refresh(ctx, i.top, i.above)
+}
+
+// check looks for what no event tells of: what is written by way of a mapping into memory, by a name elsewhere, or mounted.
+func (i *index) check(t *Tree) {
+	i.mu.Lock()
+	if i.top == nil {
+		i.mu.Unlock()
+		return
+	}
+	list := []*folder{i.top}
+	_ = i.top.each("", func(_ *folder, e *entry) error {
+		if e.sub != nil && e.sub.believed {
+			list = append(list, e.sub)
+		}
+		return nil
+	})
+	i.mu.Unlock()
+	for _, f := range list {
+		i.mu.Lock()
+		if f.believed && i.w != nil {
+			p := &pass{t: t, w: i.w, now: i.of.Now()}
+			p.check(f, f.above)
+		}
+		i.mu.Unlock()
+	}
+}
+
+// read reads a file for the segment that is built, and says with a number or otherwise what is known of it then.
+func (i *index) read(t *Tree, j *job, b *builder, buf []byte) []byte {
+	j.text = unread
+	folder, name := t.at(j.path).Parent()
+	d, err := folder.OpenDir()
+	if err != nil {
+		return buf
+	}
+	defer d.Close()
+	if now, err := d.Ident(name); err != nil || now != j.ident {
+		return buf
+	}
+	n, rest, err := d.Read(name, buf)
+	if err == nil && rest != nil {
+		buf, n, rest = more(buf, n, rest)
+	}
+	text := buf[:n]
+	switch {
+	case err != nil:
+	case rest != nil:
+		j.text = always
+		_ = rest.Close()
+	case bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")):
+		j.text = always // it is not searched as it stands
+	case bytes.IndexByte(text[:min(n, Sniffed)], 0) >= 0:
+		j.text = never
+	default:
+		j.text = int32(len(b.ends))
+		b.add(text)
+	}
+	return buf
+}
+
+// install adds a segment with the files that were read for it.
+func (i *index) install(s *segment, jobs []job) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	first := int32(len(i.segments) * segmentFiles)
+	i.segments = append(i.segments, s)
+	for _, j := range jobs {
+		if j.e.ident != j.ident || j.e.text != unread {
+			continue
+		}
+		if j.e.text = j.text; j.text >= 0 {
+			j.e.text += first
+		}
+	}
+}
+
+// size is how many bytes the index takes, roughly.
+func (i *index) size() (n int) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, s := range i.segments {
+		n += s.bytes()
+	}
+	return n + i.files*perEntry
+}
+
+func (i *index) forget() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.forgotten()
+}
+
+func (i *index) forgotten() {
+	i.deaf()
+	i.top, i.segments, i.files = nil, nil, 0
+}
+
+// Walk is Tree.Walk of a table that is brought up to date first, where there is one that the system keeps current. visit may not use
+// the Indexes.
+func (x *Indexes) Walk(ctx context.Context, t *Tree, depth int, visit func(Entry) error) (ignored int, err error) {
+	i := x.of(t)
+	if i != nil {
+		if ok, ignored, err := i.walk(ctx, t, depth, visit); ok {
+			return ignored, err
+		}
+	}
+	files := 0
+	ignored, err = t.Walk(ctx, depth, func(e Entry) error {
+		if e.Type.IsRegular() {
+			files++
+		}
+		return visit(e)
+	})
+	if i != nil && depth == 0 {
+		i.walked(t, files)
+	}
+	return ignored, err
+}
+
+// walk is Walk where the table can tell.
+func (i *index) walk(ctx context.Context, t *Tree, depth int, visit func(Entry) error) (ok bool, ignored int, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.w == nil {
+		return false, 0, nil
+	}
+	root, ok := i.root(t)
+	if !ok {
+		return false, 0, nil
+	}
+	if err := i.refresh(ctx, root, prefix(t)); err != nil {
+		return true, 0, err
+	}
+	top := i.top
+	for _, name := range components(t.dir) {
+		e := top.find(name)
+		if e == nil || e.sub == nil {
+			return false, 0, nil
+		}
+		top = e.sub
+	}
+	ignored, err = t.visit(ctx, top, prefix(t), depth, visit)
+	if errors.Is(err, fs.SkipAll) || errors.Is(err, fs.SkipDir) {
+		err = nil
+	}
+	return true, ignored, err
+}
+
+// visit visits what is in a folder of a table, whose paths begin with at where they lie in the tree.
+func (t *Tree) visit(ctx context.Context, f *folder, at string, depth int, visit func(Entry) error) (ignored int, err error) {
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
+	t.withheld.Add(int64(len(f.withheld)))
+	for _, name := range f.withheld {
+		if t.OnWithheld != nil {
+			t.OnWithheld(t.at(strings.TrimPrefix(f.join(name), at)))
+		}
+	}
+	ignored = f.ignored
+	for _, e := range f.entries {
+		if e.ident.Type == fs.ModeIrregular {
+			continue
+		}
+		err := visit(Entry{Path: strings.TrimPrefix(f.join(e.name), at), Type: e.ident.Type, tree: t})
+		switch {
+		case errors.Is(err, fs.SkipDir) && e.sub != nil:
+			continue
+		case err != nil:
+			return ignored, err
+		}
+		if e.sub != nil && depth != 1 {
+			n, err := t.visit(ctx, e.sub, at, depth-1, visit)
+			if ignored += n; err != nil {
+				return ignored, err
+			}
+		}
+	}
+	return ignored, nil
+}
+
+// root opens the root of the table for a tree in it; ok is false where there is no table, or the tree has rules of its own.
+func (i *index) root(t *Tree) (root *Tree, ok bool) {
+	if i.top == nil || len(i.segments) == 0 {
+		return nil, false
+	}
+	root, err := Open(t.root)
+	return root, err == nil && root.top == t.top && !root.all
+}
+
+// candidate is a file to be searched.
+type candidate struct {
+	in   *folder // of which only at is used
+	name string
+}
+
+// scan calls visit for the files of a tree that are wanted and may have one literal of each list, in the order of a walk; ok is false
+// where that cannot be told now.
+func (i *index) scan(
+	ctx context.Context, t *Tree, need [][]string, wants func(string) bool, visit func(d *sandbox.Dir, name, path string) error,
+) (ok bool, err error) {
+	if i == nil {
+		return false, nil
+	}
+	root, list, ok, err := i.candidates(ctx, t, need, wants)
+	if !ok || err != nil {
+		return ok, err
+	}
+	at := prefix(t)
+	var d *sandbox.Dir
+	var in *folder
+	defer func() {
+		if d != nil {
+			d.Close()
+		}
+	}()
+	for _, c := range list {
+		if ctx.Err() != nil {
+			return true, context.Cause(ctx)
+		}
+		if c.in != in {
+			if d != nil {
+				d.Close()
+			}
+			in = c.in
+			if d, err = root.at(in.at).OpenDir(); err != nil {
+				d = nil
+			}
+		}
+		if d == nil {
+			continue
+		}
+		if err := visit(d, c.name, strings.TrimPrefix(in.join(c.name), at)); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+// prefix is what the paths in a table begin with that lie in a tree.
+func prefix(t *Tree) string { return strings.Join(append(components(t.dir), ""), "/") }
+
+// candidates are the files that scan visits, as they are when it is called.
+func (i *index) candidates(
+	ctx context.Context, t *Tree, need [][]string, wants func(string) bool,
+) (root *Tree, list []candidate, ok bool, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if root, ok = i.root(t); !ok {
+		return nil, nil, false, nil
+	}
+	at := prefix(t)
+	if err := i.refresh(ctx, root, at); err != nil {
+		return nil, nil, true, err
+	}
+	var has []*marks
+	for _, s := range i.segments {
+		has = append(has, s.match(need))
+	}
+	dirty, now := 0, i.of.Now()
+	_ = i.top.each(at, func(f *folder, e *entry) error {
+		switch {
+		case e.sub != nil || e.ident.Type != 0 || e.text == never:
+			return nil
+		case e.text >= 0 && !has[e.text/segmentFiles].has(int(e.text%segmentFiles)):
+			return nil
+		}
+		rel, below := strings.CutPrefix(f.join(e.name), at)
+		if !below || !wants(rel) {
+			return nil
+		}
+		if e.text == unread && e.ident.Settled(now) {
+			dirty++
+		}
+		list = append(list, candidate{f, e.name})
+		return nil
+	})
+	if dirty >= stale || 8*dirty > i.files {
+		i.build(t)
+	}
+	if i.w != nil && now.Sub(i.checked) > checkEvery {
+		i.checked = now
+		i.of.Later(func(context.Context) { i.check(root) })
+	}
+	return root, list, true, nil
+}

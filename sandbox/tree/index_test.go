@@ -1,0 +1,292 @@
+//go:build linux
+
+package tree
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tandem/sandbox"
+)
+
+var rounds = flag.Int("rounds", 1000, "how often the files are changed and searched")
+
+// indexes makes Indexes that index every root, and a function that waits until what they do in the background is done.
+func indexes(t *testing.T) (*Indexes, func()) {
+	t.Helper()
+	tasks := make(chan func(context.Context), 100)
+	x := &Indexes{
+		Later: func(f func(context.Context)) { tasks <- f },
+		// What is written here is never written again at the same size and inode, so that the time of a change need not tell.
+		Now: func() time.Time { return time.Now().Add(time.Minute) }, Least: 1,
+	}
+	return x, func() {
+		for {
+			select {
+			case f := <-tasks:
+				done := make(chan struct{})
+				go func() { defer close(done); f(t.Context()) }()
+				<-done
+			default:
+				return
+			}
+		}
+	}
+}
+
+// holding lists the files of a tree that have a text, and how many were read for it.
+func holding(t *testing.T, tr *Tree, x *Indexes, text string) (out []string, read int) {
+	t.Helper()
+	err := Scan(t.Context(), tr, Options{Wants: func(string) bool { return true }, Need: [][]string{{text}}, Indexes: x},
+		func() func(File) (bool, bool) {
+			return func(f File) (bool, bool) {
+				return bytes.Contains(f.Head, []byte(text)) && !bytes.Contains(f.Head, []byte{0}), true
+			}
+		},
+		func(path string, has bool) bool {
+			if read++; has {
+				out = append(out, path)
+			}
+			return true
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out, read
+}
+
+// believed counts the folders of an index that a search does not look at, and those that it has.
+func (x *Indexes) believed() (believed, all int) {
+	for _, i := range x.roots {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		_ = i.top.each("", func(_ *folder, e *entry) error {
+			if e.sub != nil {
+				if all++; e.sub.believed {
+					believed++
+				}
+			}
+			return nil
+		})
+	}
+	return believed, all
+}
+
+// TestIndexIsNeverStale changes files, folders and rules between searches, in which an index that is brought up to date now and then
+// finds what a walk does.
+func TestIndexIsNeverStale(t *testing.T) {
+	for _, watched := range []bool{true, false} {
+		t.Run(fmt.Sprintf("watched=%t", watched), func(t *testing.T) { neverStale(t, watched) })
+	}
+}
+
+func neverStale(t *testing.T, watched bool) {
+	var files []string
+	for n := range 80 {
+		files = append(files, fmt.Sprintf("d%d/e%d/f%d=word%dx here\n", n%4, n%3, n%10, n))
+	}
+	p := workspace(t, append(files, ".gitignore=*.log\n", ".git/config", "bin=word1\x00")...)
+	x, settle := indexes(t)
+	x.unwatched = !watched
+	outside := t.TempDir()
+	r := rand.New(rand.NewPCG(5, 6))
+	words, size := 80, 10
+	at := func() string {
+		return filepath.Join(p.Cwd, fmt.Sprintf("d%d/e%d/f%d", r.IntN(4), r.IntN(3), r.IntN(10)))
+	}
+	must := func(err error) {
+		if err != nil && !os.IsNotExist(err) && !os.IsExist(err) && !strings.Contains(err.Error(), "not empty") &&
+			!strings.Contains(err.Error(), "directory") && !strings.Contains(err.Error(), "symbolic links") {
+			t.Fatal(err)
+		}
+	}
+	for round := range *rounds {
+		word := fmt.Sprintf("word%dx", r.IntN(words))
+		file, other := at(), at()
+		size++
+		content := []byte(fmt.Sprintf("%s WORD%d\n%s\n", word, words, strings.Repeat("x", size)))
+		switch r.IntN(34) {
+		case 0, 1, 2, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33:
+			words++
+			must(os.MkdirAll(filepath.Dir(file), 0o755))
+			must(os.WriteFile(file, content, 0o644))
+		case 3:
+			f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+			if must(err); err == nil {
+				_, err = f.Write(content)
+				must(err)
+				must(f.Close())
+			}
+		case 4:
+			must(os.WriteFile(filepath.Join(p.Cwd, "new"), content, 0o644))
+			must(os.Rename(filepath.Join(p.Cwd, "new"), file))
+		case 5:
+			must(os.Remove(file))
+		case 6:
+			must(os.Rename(file, other))
+		case 7:
+			must(os.Rename(filepath.Dir(file), filepath.Dir(other)))
+		case 8:
+			must(os.WriteFile(file+".log", content, 0o644))
+		case 9:
+			must(os.WriteFile(filepath.Join(p.Cwd, []string{".", "d1", "d2/e1"}[r.IntN(3)], []string{".gitignore", ".ignore"}[r.IntN(2)]),
+				[]byte([]string{"*.log\n", "f1\n", "e2\n", "!*.log\n", "d3/\n"}[r.IntN(5)]+strings.Repeat("#", size)+"\n"), 0o644))
+		case 10:
+			must(os.Symlink("f1", file))
+		case 11: // a name elsewhere, which is noticed now and then
+			must(os.Remove(filepath.Join(outside, "linked")))
+			must(os.Link(file, filepath.Join(outside, "linked")))
+			if r.IntN(2) == 0 {
+				x.check(tree(t, p, "."))
+				break
+			}
+			must(os.WriteFile(filepath.Join(outside, "linked"), content, 0o644))
+			x.Doubt() // as after a command
+		case 18, 19:
+			if _, err := os.Lstat(filepath.Join(outside, "linked")); err == nil {
+				must(os.WriteFile(filepath.Join(outside, "linked"), content, 0o644))
+			}
+		case 12: // a folder goes to where nobody looks, changes, and comes back, maybe elsewhere
+			must(os.RemoveAll(filepath.Join(outside, "folder")))
+			if err := os.Rename(filepath.Dir(file), filepath.Join(outside, "folder")); err == nil {
+				if r.IntN(2) == 0 {
+					holding(t, tree(t, p, "."), x, word)
+				}
+				must(os.WriteFile(filepath.Join(outside, "folder", "f1"), content, 0o644))
+				must(os.Rename(filepath.Join(outside, "folder"), filepath.Dir(other)))
+			}
+		case 13: // two folders change places, with what is in them
+			a, b := filepath.Join(p.Cwd, fmt.Sprintf("d%d", r.IntN(4))), filepath.Join(p.Cwd, fmt.Sprintf("d%d/e%d", r.IntN(4), r.IntN(3)))
+			if r.IntN(2) == 0 {
+				b = filepath.Join(p.Cwd, fmt.Sprintf("d%d", r.IntN(4)))
+			}
+			must(os.Rename(a, filepath.Join(p.Cwd, "between")))
+			must(os.Rename(b, a))
+			must(os.Rename(filepath.Join(p.Cwd, "between"), b))
+			must(os.Rename(filepath.Join(p.Cwd, "between"), a))
+			must(os.WriteFile(filepath.Join(a, "e1", "f1"), content, 0o644))
+			must(os.WriteFile(filepath.Join(b, "f1"), content, 0o644))
+		case 14: // a repository in a folder, with rules of its own
+			must(os.MkdirAll(filepath.Join(filepath.Dir(file), ".git", "info"), 0o755))
+			must(os.WriteFile(filepath.Join(filepath.Dir(file), ".git", "info", "exclude"), []byte(fmt.Sprintf("f%d*\n#%d", r.IntN(9), size)), 0o644))
+		case 15:
+			must(os.RemoveAll(filepath.Join(filepath.Dir(file), ".git")))
+		case 16: // through a descriptor that was opened before its folder got another name
+			f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+			if must(err); err == nil {
+				must(os.Rename(filepath.Dir(file), filepath.Join(p.Cwd, fmt.Sprintf("d%d/e%d", r.IntN(4), 3+r.IntN(2)))))
+				holding(t, tree(t, p, "."), x, word)
+				_, err = f.Write(content)
+				must(err)
+				must(f.Close())
+			}
+		case 17: // the same length, the same inode, and the time put back
+			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+				text, err := os.ReadFile(file)
+				must(err)
+				if at := bytes.Index(text, []byte("word")); at >= 0 {
+					text[at+3] ^= 1
+				}
+				must(os.WriteFile(file, text, 0o644))
+				must(os.Chtimes(file, info.ModTime(), info.ModTime()))
+			}
+		}
+		dir := []string{".", ".", "d1", "d2/e1"}[r.IntN(4)]
+		tr, err := open(p, filepath.Join(p.Cwd, dir))
+		if err != nil {
+			continue
+		}
+		want, _ := holding(t, tr, nil, word)
+		got, _ := holding(t, tr, x, word)
+		if !slices.Equal(got, want) {
+			t.Fatalf("round %d, %s in %s: %q\nwant %q", round, word, dir, got, want)
+		}
+		depth := r.IntN(3)
+		if got, want := listed(t, depth, func(visit func(Entry) error) (int, error) { return x.Walk(t.Context(), tr, depth, visit) }),
+			listed(t, depth, func(visit func(Entry) error) (int, error) { return tr.Walk(t.Context(), depth, visit) }); !slices.Equal(got, want) {
+			t.Fatalf("round %d, %s: %q\nwant %q", round, dir, got, want)
+		}
+		if round%10 == 5 {
+			top := tree(t, p, ".")
+			holding(t, top, x, word)
+			settle()
+			if believed, all := x.believed(); (believed > 0) != watched && all > 0 {
+				t.Fatalf("%d of %d folders are believed", believed, all)
+			}
+			_, all := holding(t, top, nil, "no such text")
+			if _, read := holding(t, top, x, "no such text"); all > 20 && 2*read > all && round > 100 {
+				t.Fatalf("round %d: %d of %d files were read", round, read, all)
+			}
+		}
+	}
+	if s := x.States(); len(s) != 1 || s[0].State != "ready" || s[0].Bytes == 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// listed is what a walk comes by.
+func listed(t *testing.T, depth int, walk func(func(Entry) error) (int, error)) (out []string) {
+	t.Helper()
+	ignored, err := walk(func(e Entry) error {
+		out = append(out, fmt.Sprint(e.Path, e.Type))
+		if depth == 2 && strings.HasSuffix(e.Path, "e1") {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(out, fmt.Sprint(ignored, " ignored"))
+}
+
+// check looks at what is believed, as is done now and then.
+func (x *Indexes) check(t *Tree) {
+	for _, i := range x.roots {
+		i.check(t)
+	}
+}
+
+func tree(t *testing.T, p *sandbox.Paths, dir string) *Tree {
+	t.Helper()
+	tr, err := open(p, filepath.Join(p.Cwd, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// An index that would become too large is given up, and the reason is told.
+func TestIndexTooLarge(t *testing.T) {
+	p := workspace(t, "a=some text", "b=more text", "c=text")
+	for want, limit := range map[string]func(*Indexes){
+		"it has more than 2 files":            func(x *Indexes) { x.Files = 2 },
+		"an index would take more than 0 MiB": func(x *Indexes) { x.Bytes = 300 },
+	} {
+		x, settle := indexes(t)
+		limit(x)
+		tr, err := open(p, p.Cwd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if got, read := holding(t, tr, x, "more"); len(got) != 1 || read != 3 {
+				t.Errorf("%v, %d read", got, read)
+			}
+			settle()
+		}
+		if s := x.States(); len(s) != 1 || s[0].State != "walking" || s[0].Reason != want {
+			t.Errorf("%+v", s)
+		}
+	}
+}

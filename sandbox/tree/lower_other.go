@@ -1,0 +1,6 @@
+//go:build !linux
+
+package tree
+
+// lower is for Linux only.
+func lower() {}

@@ -1,0 +1,320 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tandem/sandbox"
+)
+
+// entry is a file, folder or something else as it was last looked at.
+type entry struct {
+	name  string
+	ident sandbox.Ident
+	// text is the number of the file's text in the index, or one of the values below.
+	text int32
+	sub  *folder // of a folder
+}
+
+// What is known of a file that has no number.
+const (
+	unread int32 = -1 - iota // it is searched, and may be indexed
+	always                   // it is searched, and not indexed
+	never                    // it is binary and not searched
+)
+
+// folder is a folder as it was last looked at, with all of its entries: what is ignored or withheld is left out.
+type folder struct {
+	at      string // its path relative to the table's root
+	ident   sandbox.Ident
+	settled bool // see sandbox.Ident
+	// watched says that it has a watch, believed that nothing has happened in it since it was looked at, which the watch knows.
+	watched, believed bool
+	// above are the rules that the folder got from above, rules those in it.
+	above, rules *layers
+	files        []ruleFileIdent
+	entries      []*entry // by name
+	subs         []*folder
+	ignored      int      // how many entries are left out because they are ignored
+	withheld     []string // and because they hold keys
+}
+
+// ruleFileIdent is a file that says what is ignored, as it was read.
+type ruleFileIdent struct {
+	name    string
+	ident   sandbox.Ident
+	there   bool
+	settled bool
+}
+
+func (f *folder) join(name string) string {
+	if f.at == "." {
+		return name
+	}
+	return f.at + "/" + name
+}
+
+func (f *folder) find(name string) *entry {
+	if i, found := slices.BinarySearchFunc(f.entries, name, byName); found {
+		return f.entries[i]
+	}
+	return nil
+}
+
+func byName(e *entry, name string) int { return strings.Compare(e.name, name) }
+
+// pass brings a table up to date.
+type pass struct {
+	t     *Tree
+	w     *watch // may be nil
+	now   time.Time
+	under string // with a slash at its end, or "": what lies elsewhere is passed over
+}
+
+// refresh looks at a folder and what lies below it, one level after the other, where it is not believed to be as it was.
+func (p *pass) refresh(ctx context.Context, top *folder, above *layers) error {
+	type task struct {
+		f     *folder
+		above *layers
+	}
+	for level := []task{{top, above}}; len(level) > 0; {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		var look []task
+		for _, t := range level {
+			if !t.f.believed || t.f.above != t.above {
+				look = append(look, t)
+			}
+		}
+		var looking sync.WaitGroup
+		var next atomic.Int64
+		for range min(runtime.GOMAXPROCS(0), (len(look)+7)/8) {
+			looking.Go(func() {
+				for n := int(next.Add(1)); n <= len(look); n = int(next.Add(1)) {
+					p.check(look[n-1].f, look[n-1].above)
+				}
+			})
+		}
+		looking.Wait()
+		var below []task
+		for _, t := range level {
+			for _, sub := range t.f.subs {
+				if strings.HasPrefix(p.under, sub.at+"/") || strings.HasPrefix(sub.at+"/", p.under) {
+					below = append(below, task{sub, t.f.rules})
+				}
+			}
+		}
+		level = below
+	}
+	return nil
+}
+
+// check looks at a folder and each of its entries. One goroutine at a time does so for a folder.
+func (p *pass) check(f *folder, above *layers) {
+	f.believed = false
+	if !f.watched && p.w != nil {
+		// Before it is looked at, so that nothing is missed.
+		f.watched = p.w.add(filepath.Join(p.t.base, f.at)) == nil
+	}
+	d, err := p.t.at(f.at).OpenDir()
+	if err != nil {
+		p.drop(f)
+		return
+	}
+	defer d.Close()
+	if !p.current(d, f, above) && !p.list(d, f, above) {
+		p.drop(f)
+		return
+	}
+	single := true
+	for _, e := range f.entries {
+		now, err := d.Ident(e.name)
+		if err != nil {
+			now = sandbox.Ident{Type: fs.ModeIrregular} // it has gone
+		}
+		if now != e.ident {
+			e.ident, e.text = now, unread
+		}
+		single = single && !now.Linked()
+	}
+	// A file with more than one name may be changed by one that has no watch, a repository in the folder has rules that have none, and
+	// what is mounted goes without a word.
+	f.believed = f.watched && single && !d.Crossed() && !slices.ContainsFunc(f.files, func(r ruleFileIdent) bool { return r.name == exclude })
+}
+
+// drop forgets what is in a folder that is gone, or may be another one by now.
+func (p *pass) drop(f *folder) {
+	p.doubt(f)
+	f.ident, f.rules, f.entries, f.subs = sandbox.Ident{}, nil, nil, nil
+}
+
+// doubt ends what is believed of a folder and all below it, and their watches, which may be of folders that have other names by now.
+func (p *pass) doubt(f *folder) {
+	if f.watched && p.w != nil {
+		p.w.remove(filepath.Join(p.t.base, f.at))
+	}
+	f.believed, f.watched = false, false
+	for _, sub := range f.subs {
+		p.doubt(sub)
+	}
+}
+
+// disbelieve has a folder and all below it looked at again; their watches stay.
+func (f *folder) disbelieve() {
+	f.believed = false
+	for _, sub := range f.subs {
+		sub.disbelieve()
+	}
+}
+
+// hear takes in that something has happened at a path: the folder is looked at again, and so is all of a folder that has the path.
+func (p *pass) hear(top *folder, name string) {
+	rel, below := strings.CutPrefix(name, p.t.base)
+	if rel = strings.TrimPrefix(rel, "/"); !below || rel == "" {
+		p.doubt(top)
+		return
+	}
+	f := top
+	for {
+		first, rest, more := strings.Cut(rel, "/")
+		e := f.find(first)
+		switch {
+		case !more:
+			if f.believed = false; e != nil && e.sub != nil {
+				p.doubt(e.sub)
+			}
+			return
+		case e == nil || e.sub == nil: // it had another name
+			p.doubt(f)
+			return
+		}
+		f, rel = e.sub, rest
+	}
+}
+
+// current says that a folder would be listed as it was.
+func (p *pass) current(d *sandbox.Dir, f *folder, above *layers) bool {
+	now, err := d.Ident(".")
+	if err != nil || now != f.ident || !f.settled || f.above != above || f.rules == nil {
+		return false
+	}
+	return !slices.ContainsFunc(f.files, func(r ruleFileIdent) bool {
+		now, err := d.Ident(r.name)
+		return (err == nil) != r.there || r.there && (now != r.ident || !r.settled)
+	})
+}
+
+// list lists a folder again, and keeps what is known of its entries.
+func (p *pass) list(d *sandbox.Dir, f *folder, above *layers) bool {
+	ident, err := d.Ident(".")
+	if err != nil {
+		return false
+	}
+	files := p.ruleFiles(d, f.at)
+	listed, err := d.Entries()
+	if err != nil {
+		return false
+	}
+	slices.SortFunc(listed, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	parts := append(components(p.t.dir), components(f.at)...)
+	rules := p.t.rulesIn(*above, parts, func(name string) bool {
+		_, found := slices.BinarySearchFunc(listed, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
+		return found
+	})
+	if f.rules == nil || !f.rules.equal(&rules) {
+		f.rules = &rules
+	}
+	old := folder{entries: f.entries, subs: f.subs}
+	f.entries, f.subs, f.withheld, f.ignored = make([]*entry, 0, len(listed)), nil, nil, 0
+	parts = append(parts, "")
+	for _, l := range listed {
+		name := l.Name()
+		if Hidden(name) {
+			continue
+		}
+		if parts[len(parts)-1] = name; rules.excludes(parts, l.IsDir()) {
+			f.ignored++
+			continue
+		}
+		if d.Place(name).Class().Unlisted() {
+			f.withheld = append(f.withheld, name)
+			continue
+		}
+		e := old.find(name)
+		if e == nil || (e.sub != nil) != l.IsDir() {
+			e = &entry{name: name, text: unread}
+			if l.IsDir() {
+				e.sub = &folder{at: f.join(name)}
+			}
+		}
+		if f.entries = append(f.entries, e); e.sub != nil {
+			f.subs = append(f.subs, e.sub)
+		}
+	}
+	for _, sub := range old.subs {
+		if !slices.Contains(f.subs, sub) {
+			p.doubt(sub)
+		}
+	}
+	f.ident, f.settled, f.above, f.files = ident, ident.Settled(p.now), above, files
+	return true
+}
+
+// ruleFiles looks at the files of a folder that say what is ignored.
+func (p *pass) ruleFiles(d *sandbox.Dir, at string) (out []ruleFileIdent) {
+	names := ruleFiles()
+	list := names[:]
+	if at != "." {
+		list = append(list, ".git", exclude)
+	}
+	for _, name := range list {
+		ident, err := d.Ident(name)
+		if name == ".git" {
+			if err != nil {
+				break
+			}
+			continue
+		}
+		if err == nil || name == exclude {
+			out = append(out, ruleFileIdent{name, ident, err == nil, err == nil && ident.Settled(p.now)})
+		}
+	}
+	return out
+}
+
+func (l *layers) equal(o *layers) bool {
+	return l.ripgrep.Equal(o.ripgrep) && l.search.Equal(o.search) && l.git.Equal(o.git)
+}
+
+// each calls visit for the files and folders of a table in the order of a walk, a folder before what is in it. visit may answer
+// fs.SkipDir and fs.SkipAll.
+func (f *folder) each(under string, visit func(f *folder, e *entry) error) error {
+	for _, e := range f.entries {
+		if e.sub == nil {
+			if err := visit(f, e); err != nil {
+				return err
+			}
+			continue
+		}
+		if !strings.HasPrefix(under, e.sub.at+"/") && !strings.HasPrefix(e.sub.at+"/", under) {
+			continue
+		}
+		err := visit(f, e)
+		if err == nil {
+			err = e.sub.each(under, visit)
+		}
+		if err != nil && !errors.Is(err, fs.SkipDir) {
+			return err
+		}
+	}
+	return nil
+}

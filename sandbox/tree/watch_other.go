@@ -1,0 +1,14 @@
+//go:build !linux
+
+package tree
+
+import "errors"
+
+// watch is there on Linux alone: elsewhere there is no index either.
+type watch struct{}
+
+func newWatch() (*watch, error)                        { return nil, errors.ErrUnsupported }
+func (*watch) add(string) error                        { return errors.ErrUnsupported }
+func (*watch) remove(string)                           {}
+func (*watch) since() (paths map[string]bool, ok bool) { return nil, false }
+func (*watch) close()                                  {}

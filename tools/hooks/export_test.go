@@ -1,0 +1,4 @@
+package hooks
+
+// Parse is parse for tests.
+var Parse = parse

@@ -1,0 +1,4 @@
+package messages
+
+// Translations gives the translations by their English formats.
+var Translations = chinese

@@ -1,0 +1,100 @@
+package patch_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"tandem/tools/edit"
+	"tandem/tools/gate"
+	"tandem/tools/patch"
+	"tandem/tools/read"
+	"tandem/tools/toolstest"
+)
+
+func TestCases(t *testing.T) { toolstest.Cases(t, patch.New(), edit.New(), read.New()) }
+
+func TestF161Variants(t *testing.T) { toolstest.Variants(t, patch.New(), edit.New()) }
+
+// TestF201CommonFolder: the rule of an answer is about the folder that the files have in common.
+// TestF201CommonFolder: the rule of an answer is about the folder that the files have in common.
+func TestF201CommonFolder(t *testing.T) {
+	w := toolstest.NewWorld(t, patch.New())
+	policy := gate.New(gate.Options{Mode: gate.ModeAsk, Cwd: w.Root})
+	judge := func(p *gate.Policy, lines ...string) gate.Decision {
+		t.Helper()
+		args, err := json.Marshal(map[string]string{"patch": strings.Join(lines, "\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tool := patch.New()
+		needs, err := tool.Needs(&w.Env, args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Judge(gate.Call{Tool: tool, Args: args, Needs: needs})
+	}
+	for _, tt := range []struct{ patch, allows, denies string }{
+		{"*** Add File: src/a/x\n*** Add File: src/a/y", "src/a/**", "src/a/{x,y}"},
+		{"*** Add File: src/a/x\n*** Add File: src/b/c/y", "src/**", "src/{a/x,b/c/y}"},
+		{"*** Add File: src/a/x", "src/a/**", "src/a/x"},
+		{"*** Add File: x\n*** Add File: y", "*", "{x,y}"},
+		{"*** Add File: x\n*** Add File: src/y", "", ""},
+		{"*** Add File: src/a,b\n*** Add File: src/{c}", "src/**", `src/{a\,b,\{c\}}`},
+	} {
+		d := judge(policy, tt.patch)
+		if d.Verdict != gate.Ask || (d.Allows == nil) != (tt.allows == "") || (d.Denies == nil) != (tt.denies == "") || d.Edits == nil {
+			t.Fatalf("%q: %+v", tt.patch, d)
+		}
+		if d.Allows == nil {
+			continue
+		}
+		if a, n := d.Allows.In(w.Root).Params["path"], d.Denies.In(w.Root).Params["path"]; a != tt.allows || n != tt.denies {
+			t.Errorf("%q: allows %s, denies %s", tt.patch, a, n)
+		}
+		for effect, r := range map[gate.Verdict]gate.Rule{gate.Allow: *d.Allows, gate.Deny: *d.Denies} {
+			with := gate.New(gate.Options{Mode: gate.ModeAsk, Cwd: w.Root, Rules: []gate.Rule{r}})
+			if d := judge(with, tt.patch); d.Verdict != effect {
+				t.Errorf("%q with %s: %+v", tt.patch, r, d)
+			}
+			if d := judge(with, tt.patch, "*** Add File: other/z"); effect == gate.Allow && d.Verdict != gate.Ask {
+				t.Errorf("%q and a file elsewhere with %s: %+v", tt.patch, r, d)
+			}
+			if d := judge(with, strings.Replace(tt.patch, "Add", "Delete", 1)); effect == gate.Allow && d.Verdict != gate.Ask {
+				t.Errorf("%s covers a deletion: %+v", r, d)
+			}
+		}
+	}
+}
+
+// One patch with a hundred hunks in a file of 1 MB.
+func BenchmarkPatchMegabyte(b *testing.B) {
+	w := toolstest.NewWorld(b, patch.New())
+	var body strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&body, "line %05d of a file that is a megabyte long, all in all\n", i)
+	}
+	w.Files.Put(w.Path("f"), body.String(), true)
+	if err := w.See("f", 1, 0); err != nil {
+		b.Fatal(err)
+	}
+	for n := 0; b.Loop(); n++ {
+		from, to := "line", "LINE"
+		if n%2 == 1 {
+			from, to = to, from
+		}
+		var p strings.Builder
+		p.WriteString("*** Update File: f\n")
+		for i := 100; i < 20_000; i += 200 {
+			fmt.Fprintf(&p, "@@\n-%s %05d of a file that is a megabyte long, all in all\n+%s %05d of a file that is a megabyte long, all in all\n", from, i, to, i)
+		}
+		args, err := json.Marshal(map[string]string{"patch": p.String()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if r := w.Call("patch", string(args)); !r.Success {
+			b.Fatal(r.Data)
+		}
+	}
+}

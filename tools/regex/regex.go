@@ -1,0 +1,218 @@
+// Package regex is regular expressions as ripgrep reads them: the syntax of Rust's regex crate with all of Unicode, matched in linear
+// time by an automaton that is built while it runs, and with the literals that every match must have.
+package regex
+
+import "bytes"
+
+// Options say how a pattern is read.
+type Options struct {
+	IgnoreCase bool
+	Word       bool // no word character stands before or after a match
+	Fixed      bool // the pattern is a text
+	Multiline  bool // a match may run over several lines, and . fits their ends
+}
+
+// Regexp is a pattern. It is immutable and may be used concurrently.
+type Regexp struct {
+	program *program
+	perl    *perl // in place of program
+	// Multiline says that matches may run over several lines: it was asked for, or a line end stands in the pattern.
+	Multiline bool
+	// Braces says that a brace that repeats nothing was taken literally. Then the whole pattern as a text matches too.
+	Braces bool
+	need   [][]string
+	// finder finds those of need that are best looked for, nil where it is better not to. beginning finds where a match may begin, or is nil.
+	finder    *finder
+	beginning *window
+	// complete says that a line with one of those that finder finds matches.
+	complete bool
+}
+
+// Parse reads a pattern. The error is a *SyntaxError. A pattern that looks around or refers back is matched by another
+// engine, which may take long.
+func Parse(pattern string, o Options) (*Regexp, error) {
+	r, err := parse(pattern, o)
+	if se, is := err.(*SyntaxError); is && se.Kind == Perl {
+		return parsePerl(pattern, o, se)
+	}
+	return r, err
+}
+
+func parse(pattern string, o Options) (*Regexp, error) {
+	p := &parser{in: pattern, line: !o.Multiline, flags: flags{fold: o.IgnoreCase, dotAll: o.Multiline, multi: true}}
+	tree, err := p.tree(o)
+	if err != nil {
+		return nil, err
+	}
+	if p.newline && !o.Multiline {
+		o.Multiline = true
+		return parse(pattern, o)
+	}
+	if err := size(tree); err != nil {
+		return nil, err
+	}
+	if o.Word {
+		tree = &node{op: opConcat, subs: []*node{{op: opLook, look: lookHalfStart}, tree, {op: opLook, look: lookHalfEnd}}}
+	}
+	r := &Regexp{Multiline: o.Multiline, Braces: p.braces}
+	if r.program, err = link(tree); err != nil {
+		return nil, err
+	}
+	r.require(tree)
+	return r, nil
+}
+
+// tree parses the pattern, or takes it literally.
+func (p *parser) tree(o Options) (*node, error) {
+	n := &node{op: opConcat}
+	for _, c := range p.in {
+		n.subs = append(n.subs, p.literal(c))
+	}
+	if o.Fixed {
+		return n, nil
+	}
+	outer := p.newline
+	p.newline = false
+	p.in = "(?:" + p.in + ")" // as ripgrep does, so that ")(" is a pattern
+	read, err := p.parse()
+	if err == nil && p.braces {
+		p.newline = p.newline || outer
+		read = &node{op: opAlt, subs: []*node{read, n}}
+	}
+	return read, err
+}
+
+// size refuses a pattern that stands for too much, before it is written out.
+func size(n *node) error {
+	if count(n) > maxSteps {
+		return &SyntaxError{TooLarge, "pattern stands for too many characters or classes"}
+	}
+	return nil
+}
+
+func count(n *node) int {
+	total := 1
+	for _, sub := range n.subs {
+		total = min(total+count(sub), 2*maxSteps)
+	}
+	if n.op == opRepeat {
+		total *= max(1, n.min, n.max)
+	}
+	return min(total, 2*maxSteps)
+}
+
+// require finds the literals.
+func (r *Regexp) require(tree *node) {
+	a := &analysis{}
+	f := a.of(tree)
+	r.need = f.required()
+	r.beginning = r.program.beginning()
+	best := choose(r.need)
+	if best == nil {
+		return
+	}
+	r.finder = newFinder(best, a.fold)
+	r.complete = len(r.need) == 1 && f.exact != nil && !a.looks && !(a.fold && a.cased) && !r.Multiline
+	most := dense
+	if r.beginning != nil {
+		most = r.beginning.often
+	}
+	if !r.complete && r.finder.window.often > most {
+		r.finder = nil // to look at each character takes no longer
+	}
+}
+
+// Required gives texts that every text with a match has: one of each list. Upper and lower case of ASCII are not told apart.
+func (r *Regexp) Required() [][]string { return r.need }
+
+// Matcher makes a way to match, which is for one goroutine. Stop, where it is not nil, is asked now and then whether to give up;
+// what is found then means nothing.
+func (r *Regexp) Matcher(stop func() bool) *Matcher {
+	m := &Matcher{r: r, stop: stop}
+	if r.program != nil {
+		m.dfa = newDFA(r.program, r.beginning)
+		m.dfa.stop = stop
+		m.spans = spans{p: r.program, stop: stop}
+	}
+	return m
+}
+
+// Matcher looks for matches in texts. Lines end in \n alone.
+type Matcher struct {
+	r     *Regexp
+	dfa   *dfa
+	spans spans
+	stop  func() bool
+}
+
+// Lines calls visit with the bounds of each line that has a match, until it answers false. Only for patterns that are not
+// Multiline.
+func (m *Matcher) Lines(text []byte, visit func(start, end int) bool) {
+	for from := 0; from < len(text); {
+		start, end, ok := m.line(text, from)
+		if !ok || !visit(start, end) {
+			return
+		}
+		from = end + 1
+	}
+}
+
+// line finds the next line with a match. from is where a line begins.
+func (m *Matcher) line(text []byte, from int) (start, end int, ok bool) {
+	if m.r.perl != nil {
+		return m.perlLine(text, from)
+	}
+	if m.r.finder == nil {
+		last := len(text)
+		if text[last-1] == '\n' {
+			last--
+		}
+		at := m.dfa.find(text, from, last)
+		if at < 0 {
+			return 0, 0, false
+		}
+		start, end = bounds(text, at)
+		return start, end, true
+	}
+	for from < len(text) {
+		at := m.r.finder.find(text, from)
+		if at == len(text) {
+			return 0, 0, false
+		}
+		start, end = bounds(text, at)
+		if m.r.complete || m.dfa.find(text, start, end) >= 0 {
+			return start, end, true
+		}
+		if m.stop != nil && m.dfa.work == 0 && m.stop() {
+			return 0, 0, false
+		}
+		from = end + 1
+	}
+	return 0, 0, false
+}
+
+// bounds is the line around a position.
+func bounds(text []byte, at int) (start, end int) {
+	start = bytes.LastIndexByte(text[:at], '\n') + 1
+	if end = bytes.IndexByte(text[at:], '\n'); end < 0 {
+		return start, len(text)
+	}
+	return start, at + end
+}
+
+// Has says that a text has a match.
+func (m *Matcher) Has(text []byte) bool {
+	if m.r.perl != nil {
+		_, _, ok := m.Find(text, 0)
+		return ok
+	}
+	return (m.r.finder == nil || m.r.finder.find(text, 0) < len(text)) && m.dfa.find(text, 0, len(text)) >= 0
+}
+
+// Find gives the first match from a position on: of those that begin first the one that the pattern prefers.
+func (m *Matcher) Find(text []byte, from int) (start, end int, ok bool) {
+	if m.r.perl != nil {
+		return m.perlFind(text, from)
+	}
+	return m.spans.find(text, from)
+}

@@ -1,0 +1,162 @@
+// Package syntax finds out whether the text of a file parses: Go, JSON, YAML and TOML, by their parsers. It knows no meaning: what parses
+// may still be wrong.
+package syntax
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/tailscale/hujson"
+	"go.yaml.in/yaml/v4"
+
+	"tandem/filetime/text/show"
+)
+
+// brackets is how many of them are opened at most in a text that is parsed: some of the parsers are recursive without a limit, and a stack
+// that overflows ends the process.
+const brackets = 100_000
+
+// longest is how much of a parser's message is told: some quote the text.
+const longest = 200
+
+// most is the size of the largest text that is parsed, so that a check takes milliseconds.
+const most = 1 << 20
+
+// Broken says, as the rest of a sentence that begins with the file's name, why a text that was after an edit of the text before does not
+// parse; "" if it does, if its language is not known by the file's name, if it is
+// larger than 1 MiB, or if more than 100,000 brackets are opened in it. A language that a file did not
+// keep to before the edit, such as JSON without comments or YAML that is made from a template, is not asked of it after.
+func Broken(path, before, after string) string {
+	check := languages(path)
+	if check == nil || !checkable(after) {
+		return ""
+	}
+	err := check(before, after)
+	if err == nil {
+		return ""
+	}
+	still := ""
+	if checkable(before) && check(before, before) != nil {
+		still = " It did not parse before the edit either."
+	}
+	says := []rune(show.Visible(strings.Join(strings.Fields(err.Error()), " "), false))
+	if len(says) > longest {
+		says = append(says[:longest], '…')
+	}
+	return "does not parse after this edit: " + string(says) + "." + still
+}
+
+// Parses says that Broken knows the language of a file.
+func Parses(path string) bool { return languages(path) != nil }
+
+// checkable says that a text is neither empty nor too large.
+func checkable(s string) bool {
+	return len(s) <= most && strings.TrimSpace(s) != "" && strings.Count(s, "[")+strings.Count(s, "{")+strings.Count(s, "(") <= brackets
+}
+
+// languages gives the check of the language that a file is in by its name; nil where there is none. The check may look at the text that
+// the file had before.
+func languages(path string) func(before, after string) error {
+	name := strings.ToLower(filepath.Base(path))
+	switch filepath.Ext(name) {
+	case ".go":
+		return golang
+	case ".json":
+		if strings.HasPrefix(name, "tsconfig") || strings.HasPrefix(name, "jsconfig") || name == "devcontainer.json" ||
+			filepath.Base(filepath.Dir(path)) == ".vscode" {
+			return comments
+		}
+		return plain
+	case ".jsonc", ".code-workspace":
+		return comments
+	case ".yaml", ".yml":
+		return yamlDocuments
+	case ".toml":
+		return tomlDocument
+	}
+	return nil
+}
+
+// golang reports the first faults alone: those that follow are mostly of the same cause.
+func golang(_, after string) error {
+	_, err := parser.ParseFile(token.NewFileSet(), "", after, parser.SkipObjectResolution|parser.ParseComments)
+	var list scanner.ErrorList
+	if !errors.As(err, &list) || len(list) == 0 {
+		return err
+	}
+	return fmt.Errorf("line %d: %s", list[0].Pos.Line, list[0].Msg)
+}
+
+// plain is JSON without comments, unless the file had some before.
+func plain(before, after string) error {
+	d := json.NewDecoder(strings.NewReader(after))
+	var v any
+	err := d.Decode(&v)
+	if err == nil {
+		if _, err = d.Token(); err == io.EOF {
+			return nil
+		}
+		err = errors.New("there is more text after the end of the value")
+	}
+	if checkable(before) && !json.Valid([]byte(before)) && comments("", before) == nil {
+		return comments("", after)
+	}
+	at := d.InputOffset()
+	var fault *json.SyntaxError
+	if errors.As(err, &fault) {
+		at = fault.Offset
+	} else if errors.Is(err, io.ErrUnexpectedEOF) {
+		at, err = int64(len(strings.TrimSpace(after))), errors.New("unexpected end of the file")
+	}
+	return fmt.Errorf("line %d: %w", 1+strings.Count(after[:min(int(at), len(after))], "\n"), err)
+}
+
+var hujsonPlace = regexp.MustCompile(`^hujson: (?:line (\d+), column \d+): `)
+
+// comments is JSON with comments and trailing commas.
+func comments(_, after string) error {
+	_, err := hujson.Parse([]byte(after))
+	if err == nil {
+		return nil
+	}
+	return errors.New(hujsonPlace.ReplaceAllString(err.Error(), "line $1: "))
+}
+
+// yamlDocuments is a stream of YAML documents. They are not composed, so that aliases cost nothing.
+func yamlDocuments(_, after string) error {
+	if strings.Contains(after, "{{") || strings.Contains(after, "{%") {
+		return nil // YAML is made of it, and it is none itself
+	}
+	d := yaml.NewDecoder(bytes.NewReader([]byte(after)))
+	for {
+		var n yaml.Node
+		err := d.Decode(&n)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return errors.New(strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", " "), "yaml: "))
+		}
+	}
+}
+
+func tomlDocument(_, after string) error {
+	var v any
+	err := toml.Unmarshal([]byte(after), &v)
+	var fault *toml.DecodeError
+	if errors.As(err, &fault) {
+		line, _ := fault.Position()
+		return fmt.Errorf("line %d: %s", line, strings.TrimPrefix(fault.Error(), "toml: "))
+	}
+	return err
+}

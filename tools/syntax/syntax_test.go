@@ -1,0 +1,64 @@
+package syntax_test
+
+import (
+	"strings"
+	"testing"
+
+	"tandem/tools/syntax"
+)
+
+func TestF196Broken(t *testing.T) {
+	for _, c := range []struct{ name, path, before, after, want string }{
+		{"go", "a.go", "package a\n", "package a\n\nfunc f() {\n", "does not parse after this edit: line 3: expected '}', found 'EOF'."},
+		{"go still", "a.go", "package a\nfunc {\n", "package a\n\nfunc {\n", "does not parse after this edit: line 3: expected 'IDENT', found '{'. It did not parse before the edit either."},
+		{"go repaired", "a.go", "package a\nfunc {\n", "package a\n", ""},
+		{"go types", "a.go", "", "package a\nvar x int = \"\"\n", ""},
+		{"json", "a.json", "", "{\n \"a\": 1,\n}\n", "does not parse after this edit: line 3: invalid character '}' looking for beginning of object key string."},
+		{"json twice", "a.json", "", "{}\n{}\n", "does not parse after this edit: line 2: there is more text after the end of the value."},
+		{"json rest", "a.json", "", "{}\n}\n", "does not parse after this edit: line 2: there is more text after the end of the value."},
+		{"json cut", "a.json", "{}", "{\n\"a\": [1, 2\n", "does not parse after this edit: line 2: unexpected end of the file."},
+		{"json with comments before", "a.json", "{} // c\n", "{\"a\": 1,} // c\n", ""},
+		{"json with comments before, broken", "a.json", "{} // c\n", "{\n\"a\": 1 // c\n\"b\": 2\n}\n", "does not parse after this edit: line 3: invalid character '\"' after object value (expecting ',' or '}')."},
+		{"tsconfig", "/x/tsconfig.base.json", "", "{\n// c\n\"a\": 1,\n}", ""},
+		{"settings", "/x/.vscode/settings.json", "", "{\n// c\n\"a\": 1,\n}", ""},
+		{"yaml", "a.yml", "a: 1\n", "a: 1\nb: [1, 2\n", "does not parse after this edit: "},
+		{"yaml documents", "a.yaml", "", "a: 1\n---\nb: !Ref x\nc: &a [1]\nd: *a\n", ""},
+		{"yaml template", "a.yaml", "", "a: {{ .Values.a }}\n{{- if }}\n", ""},
+		{"toml", "a.toml", "", "[a]\nb = 1\nb = \n", "does not parse after this edit: line 3: "},
+		{"toml good", "Cargo.toml", "", "[a]\nb = 1\n[[c]]\nd = 2020-01-01\n", ""},
+		{"text", "a.txt", "", "{", ""},
+		{"empty", "a.json", "{}", "\n", ""},
+		{"large", "a.json", "", "{" + strings.Repeat(" ", 1<<20), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := syntax.Broken(c.path, c.before, c.after)
+			if got != c.want && (c.want == "" || !strings.HasSuffix(c.want, ": ") || !strings.HasPrefix(got, c.want)) {
+				t.Errorf("got  %q\nwant %q", got, c.want)
+			}
+			t.Log(got)
+		})
+	}
+}
+
+func TestDeepTexts(t *testing.T) {
+	for _, path := range []string{"a.go", "a.json", "tsconfig.json", "a.yaml", "a.toml"} {
+		for _, s := range []string{"[", "{\"a\":", "a = [", "a: [", "- ", "("} {
+			for _, times := range []int{99_999, (1 << 19) / len(s)} {
+				syntax.Broken(path, "", map[string]string{"a.go": "package a\nvar x = ", "a.toml": "a = "}[path]+strings.Repeat(s, times)) // it returns
+			}
+		}
+	}
+}
+
+func FuzzBroken(f *testing.F) {
+	for _, s := range []string{"package a", "{}", "a: [1]", "a = 1", "&a [*a]", "? - x\n: y", "[[a]]\n[a]", "\x00", "\ufeff{}", "\"0000\n\""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, path := range []string{"a.go", "a.json", "a.jsonc", "a.yaml", "a.toml"} {
+			if says := syntax.Broken(path, "", s); strings.Contains(says, "\n") {
+				t.Errorf("%s: %q", path, says)
+			}
+		}
+	})
+}
