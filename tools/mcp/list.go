@@ -277,7 +277,8 @@ func (s *server) present() []string {
 	return out
 }
 
-// offer makes the layer of these tools. s.mu is held.
+// offer makes the layer of these tools. One that is what it was stays the same value, so that a call that answers an earlier request finds
+// it. s.mu is held.
 func (s *server) offer(list []told) {
 	slices.SortFunc(list, func(a, b told) int { return compare(a.Name, b.Name) })
 	s.names, s.remarks, s.listed = map[string]string{}, nil, true
@@ -286,6 +287,8 @@ func (s *server) offer(list []told) {
 		s.seen[name] = true
 	}
 	var made []tools.Tool
+	before := s.made
+	s.made = map[string]tools.Tool{}
 	folded := map[string]bool{}
 	for _, t := range list {
 		s.seen[t.Name] = true
@@ -298,11 +301,16 @@ func (s *server) offer(list []told) {
 			}
 			s.remarks = append(s.remarks, fmt.Sprintf("The tool %s is named %s, since another one has that name.", line(t.Name), name))
 		}
-		tool, err := s.tool(name, t)
-		if err != nil {
-			s.remarks = append(s.remarks, fmt.Sprintf("The tool %s is left out: %v.", line(t.Name), err))
-			continue
+		id := name + " " + t.hash()
+		tool := before[id]
+		if tool == nil {
+			var err error
+			if tool, err = s.tool(name, t); err != nil {
+				s.remarks = append(s.remarks, fmt.Sprintf("The tool %s is left out: %v.", line(t.Name), err))
+				continue
+			}
 		}
+		s.made[id] = tool
 		folded[strings.ToLower(name)] = true
 		s.names[name] = t.Name
 		made = append(made, tool)

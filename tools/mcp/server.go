@@ -56,7 +56,8 @@ type server struct {
 	held     map[string]change // tools that are not what they were, by name
 	seen     map[string]bool   // the server's own names of the tools that it has now
 	layer    tools.Layer
-	names    map[string]string // of the tools that are offered: by their name among all tools, the server's own
+	made     map[string]tools.Tool // those of layer, by name and by the hash of what the server tells of them
+	names    map[string]string     // of the tools that are offered: by their name among all tools, the server's own
 	remarks  []string
 	further  offers
 	calls    map[any]*running // by progress token

@@ -81,6 +81,7 @@ type Servers struct {
 	closed  bool
 	work    sync.WaitGroup
 
+	making sync.Mutex // held while layers is made, so that what was made last is kept
 	layers atomic.Pointer[[]tools.Layer]
 	over   atomic.Pointer[over]
 }
@@ -185,6 +186,7 @@ func (s *Servers) Over(base *tools.Set) *tools.Set {
 
 // changed makes the layers anew.
 func (s *Servers) changed() {
+	s.making.Lock()
 	layers := []tools.Layer{}
 	for _, v := range s.servers() {
 		v.mu.Lock()
@@ -194,6 +196,7 @@ func (s *Servers) changed() {
 		v.mu.Unlock()
 	}
 	s.layers.Store(&layers)
+	s.making.Unlock()
 	s.o.Changed()
 }
 

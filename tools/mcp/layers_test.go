@@ -1,0 +1,91 @@
+package mcp
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tandem/tools"
+)
+
+// Servers are started at the same time, and each makes the layers anew: the last ones made must be those that are kept.
+func TestLayersOfServersThatStartAtOnce(t *testing.T) {
+	for range 2000 {
+		s := New(Options{Changed: func() {}})
+		var wg sync.WaitGroup
+		for range 4 {
+			s.list = append(s.list, newServer(s, Entry{Name: "x"}))
+		}
+		for _, v := range s.list {
+			wg.Go(func() {
+				v.mu.Lock()
+				v.listed = true
+				v.mu.Unlock()
+				s.changed()
+			})
+		}
+		wg.Wait()
+		if n := len(s.Layers()); n != len(s.list) {
+			t.Fatalf("%d servers have told their tools and there are %d layers", len(s.list), n)
+		}
+	}
+}
+
+// A server may take the first root for its working folder, as the reference server for files does.
+func TestRootsBeginWithTheFolderOfTheSession(t *testing.T) {
+	s := New(Options{Changed: func() {}, Folders: []string{"/z/session", "/a/more"}})
+	client := sdk.NewClient(&sdk.Implementation{Name: "tandem"}, &sdk.ClientOptions{Capabilities: s.capable()})
+	s.rooted(client)
+	here, there := sdk.NewInMemoryTransports()
+	session := make(chan *sdk.ServerSession, 1)
+	go func() {
+		server := sdk.NewServer(&sdk.Implementation{Name: "server"}, nil)
+		c, err := server.Connect(context.Background(), there, nil)
+		if err != nil {
+			t.Error(err)
+		}
+		session <- c
+	}()
+	c, err := client.Connect(context.Background(), here, &sdk.ClientSessionOptions{ProtocolVersion: protocolVersion})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	r, err := (<-session).ListRoots(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var uris []string
+	for _, root := range r.Roots {
+		uris = append(uris, root.URI)
+	}
+	if want := []string{"file:///z/session", "file:///a/more"}; !slices.Equal(uris, want) {
+		t.Errorf("the roots are %q, want %q", uris, want)
+	}
+}
+
+// A server that says that its tools have changed, and tells the same ones, takes none away: a call that answers an earlier request finds
+// its tool in the later set.
+func TestToolsThatAreToldAgainStayTheSame(t *testing.T) {
+	s := New(Options{Changed: func() {}})
+	v := newServer(s, Entry{Name: "x"})
+	s.list = []*server{v}
+	same := told{Name: "same", InputSchema: []byte(`{"type":"object"}`)}
+	v.compare([]told{same, {Name: "goes", InputSchema: []byte(`{"type":"object"}`)}})
+	base := tools.NewSet()
+	before := s.Over(base)
+	v.compare([]told{same})
+	after := s.Over(base)
+	for name, holds := range map[string]bool{"mcp__x__same": true, "mcp__x__goes": false} {
+		tool := before.Get(name)
+		if tool == nil {
+			t.Fatalf("there is no %s", name)
+		}
+		if after.Holds(tool) != holds {
+			t.Errorf("the later set holds %s: %v, want %v", name, !holds, holds)
+		}
+	}
+}
