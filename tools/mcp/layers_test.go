@@ -1,12 +1,8 @@
 package mcp
 
 import (
-	"context"
-	"slices"
 	"sync"
 	"testing"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tandem/tools"
 )
@@ -31,39 +27,6 @@ func TestLayersOfServersThatStartAtOnce(t *testing.T) {
 		if n := len(s.Layers()); n != len(s.list) {
 			t.Fatalf("%d servers have told their tools and there are %d layers", len(s.list), n)
 		}
-	}
-}
-
-// A server may take the first root for its working folder, as the reference server for files does.
-func TestRootsBeginWithTheFolderOfTheSession(t *testing.T) {
-	s := New(Options{Changed: func() {}, Folders: []string{"/z/session", "/a/more"}})
-	client := sdk.NewClient(&sdk.Implementation{Name: "tandem"}, &sdk.ClientOptions{Capabilities: s.capable()})
-	s.rooted(client)
-	here, there := sdk.NewInMemoryTransports()
-	session := make(chan *sdk.ServerSession, 1)
-	go func() {
-		server := sdk.NewServer(&sdk.Implementation{Name: "server"}, nil)
-		c, err := server.Connect(context.Background(), there, nil)
-		if err != nil {
-			t.Error(err)
-		}
-		session <- c
-	}()
-	c, err := client.Connect(context.Background(), here, &sdk.ClientSessionOptions{ProtocolVersion: protocolVersion})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	r, err := (<-session).ListRoots(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var uris []string
-	for _, root := range r.Roots {
-		uris = append(uris, root.URI)
-	}
-	if want := []string{"file:///z/session", "file:///a/more"}; !slices.Equal(uris, want) {
-		t.Errorf("the roots are %q, want %q", uris, want)
 	}
 }
 
