@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/bits"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -40,7 +42,7 @@ const (
 	mostBytes = 128 << 20
 	leastOf   = 2000
 	// perEntry is how many bytes an entry of a table takes, roughly.
-	perEntry = 160
+	perEntry = 180
 	// checkEvery is how often what no event tells of is looked for, while there are scans.
 	checkEvery = 2 * time.Second
 	// stale is how many files that are not indexed have the index brought up to date, also where they are less than an eighth of all.
@@ -86,6 +88,9 @@ type index struct {
 	state    State
 	building bool // under told
 
+	// usable says that there is a segment. Until then a scan does not wait for mu, which is held while the table is made.
+	usable atomic.Bool
+
 	mu       sync.Mutex // held during a pass
 	top      *folder
 	above    *layers
@@ -93,6 +98,10 @@ type index struct {
 	files    int    // when it was last indexed
 	w        *watch // nil where there is none, or no more
 	checked  time.Time
+	// whole says that all folders of the table were looked at, and that but for those in open, all are believed since.
+	whole bool
+	open  []*folder
+	flat  *flat // of the table as it is; nil where it has changed
 }
 
 // of finds the index for a tree, nil where there is none.
@@ -167,6 +176,9 @@ func (i *index) work(ctx context.Context, root sandbox.Place) error {
 	if err != nil {
 		return err
 	}
+	if !i.usable.Load() { // a scan does not wait for the first table
+		lower()
+	}
 	var jobs []job
 	if jobs, err = i.pending(ctx, t); err != nil {
 		return err
@@ -230,7 +242,11 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 	if i.w == nil && !i.of.unwatched {
 		i.listen(ctx)
 	}
-	if err := i.refresh(ctx, t, ""); err != nil {
+	workers := runtime.GOMAXPROCS(0)
+	if !i.usable.Load() { // nobody waits for it
+		workers = 1
+	}
+	if err := i.refresh(ctx, t, "", workers); err != nil {
 		return nil, err
 	}
 	now, most := i.of.Now(), i.of.limit(i.of.Files, mostFiles)
@@ -253,7 +269,7 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 		return nil, given(fmt.Sprintf("it has more than %d files", most))
 	}
 	if indexed := i.files - len(jobs); len(i.segments)*segmentFiles > 2*indexed+4*segmentFiles {
-		i.segments = nil
+		i.segments, i.flat = nil, nil
 		_ = i.top.each("", func(_ *folder, e *entry) error { e.text = unread; return nil })
 		list()
 	}
@@ -282,21 +298,27 @@ func (i *index) deaf() {
 		return
 	}
 	i.w.close()
-	i.w = nil
+	i.w, i.whole = nil, false
 	if i.top != nil {
 		(&pass{}).doubt(i.top)
 	}
 }
 
 // refresh brings the part of the table up to date that lies at under, all of it where that is "". i.mu is held.
-func (i *index) refresh(ctx context.Context, t *Tree, under string) error {
+func (i *index) refresh(ctx context.Context, t *Tree, under string, workers int) error {
 	if i.above == nil || !i.above.equal(&t.ignore) {
 		above := t.ignore
-		i.above = &above
+		i.above, i.whole = &above, false
 	}
-	p := &pass{t: t, w: i.w, now: i.of.Now(), under: under}
+	p := &pass{t: t, w: i.w, now: i.of.Now(), under: under, workers: workers}
+	defer func() {
+		if p.changed.Load() {
+			i.flat = nil
+		}
+	}()
 	if i.doubted.Swap(false) {
 		i.top.disbelieve()
+		i.whole = false
 	}
 	if i.w != nil {
 		paths, ok := i.w.since()
@@ -306,6 +328,7 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string) error {
 		}
 		for path := range paths {
 			p.hear(i.top, path)
+			i.whole = false
 		}
 		// What lies above the root has no watch: it may be another folder by now.
 		d, err := t.at(".").OpenDir()
@@ -314,10 +337,22 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string) error {
 		}
 		if now, err := d.Ident("."); err != nil || now != i.top.ident {
 			p.doubt(i.top)
+			i.whole = false
 		}
 		d.Close()
 	}
-	return p.refresh(ctx, i.top, i.above)
+	if i.whole {
+		together(workers, i.open, func(f *folder) { p.check(f, f.above) })
+		if !p.listed.Load() {
+			return nil
+		}
+		i.whole = false
+	}
+	err := p.refresh(ctx, i.top, i.above)
+	if i.whole = err == nil && under == "" && p.w != nil; i.whole {
+		i.open = i.top.open(nil)
+	}
+	return err
 }
 
 // check looks for what no event tells of: what is written by way of a mapping into memory, by a name elsewhere, or mounted.
@@ -338,8 +373,13 @@ func (i *index) check(t *Tree) {
 	for _, f := range list {
 		i.mu.Lock()
 		if f.believed && i.w != nil {
-			p := &pass{t: t, w: i.w, now: i.of.Now()}
-			p.check(f, f.above)
+			p := &pass{t: t, w: i.w, now: i.of.Now(), workers: 1}
+			if p.check(f, f.above); !f.believed || p.listed.Load() {
+				i.whole = false
+			}
+			if p.changed.Load() {
+				i.flat = nil
+			}
 		}
 		i.mu.Unlock()
 	}
@@ -383,7 +423,8 @@ func (i *index) install(s *segment, jobs []job) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	first := int32(len(i.segments) * segmentFiles)
-	i.segments = append(i.segments, s)
+	i.segments, i.flat = append(i.segments, s), nil
+	i.usable.Store(true)
 	for _, j := range jobs {
 		if j.e.ident != j.ident || j.e.text != unread {
 			continue
@@ -412,7 +453,8 @@ func (i *index) forget() {
 
 func (i *index) forgotten() {
 	i.deaf()
-	i.top, i.segments, i.files = nil, nil, 0
+	i.usable.Store(false)
+	i.top, i.segments, i.files, i.flat = nil, nil, 0, nil
 }
 
 // Walk is Tree.Walk of a table that is brought up to date first, where there is one that the system keeps current. visit may not use
@@ -439,6 +481,9 @@ func (x *Indexes) Walk(ctx context.Context, t *Tree, depth int, visit func(Entry
 
 // walk is Walk where the table can tell.
 func (i *index) walk(ctx context.Context, t *Tree, depth int, visit func(Entry) error) (ok bool, ignored int, err error) {
+	if !i.usable.Load() {
+		return false, 0, nil
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.w == nil {
@@ -448,7 +493,7 @@ func (i *index) walk(ctx context.Context, t *Tree, depth int, visit func(Entry) 
 	if !ok {
 		return false, 0, nil
 	}
-	if err := i.refresh(ctx, root, prefix(t)); err != nil {
+	if err := i.refresh(ctx, root, prefix(t), runtime.GOMAXPROCS(0)); err != nil {
 		return true, 0, err
 	}
 	top := i.top
@@ -514,12 +559,70 @@ type candidate struct {
 	name string
 }
 
+// flat is the regular files of a table in the order of a walk.
+type flat struct {
+	files []flatFile
+	// numbered are the places in files of those that have a number, by it; -1 is none.
+	numbered []int32
+	// others are the places of those that have none, and are searched.
+	others []int32
+}
+
+type flatFile struct {
+	in *folder
+	e  *entry
+}
+
+func newFlat(top *folder, segments int) *flat {
+	l := &flat{numbered: make([]int32, segments*segmentFiles)}
+	for n := range l.numbered {
+		l.numbered[n] = -1
+	}
+	_ = top.each("", func(f *folder, e *entry) error {
+		at := int32(len(l.files))
+		switch {
+		case e.sub != nil || e.ident.Type != 0 || e.text == never:
+			return nil
+		case e.text >= 0:
+			l.numbered[e.text] = at
+		default:
+			l.others = append(l.others, at)
+		}
+		l.files = append(l.files, flatFile{f, e})
+		return nil
+	})
+	return l
+}
+
+// each calls visit for the files that are marked, and the others, in their order.
+func (l *flat) each(marked []*marks, visit func(flatFile)) {
+	wanted := make([]uint64, (len(l.files)+63)/64)
+	want := func(at int32) { wanted[at/64] |= 1 << (at % 64) }
+	for n, m := range marked {
+		for i, word := range m {
+			for ; word != 0; word &= word - 1 {
+				if at := l.numbered[n*segmentFiles+i*64+bits.TrailingZeros64(word)]; at >= 0 {
+					want(at)
+				}
+			}
+		}
+	}
+	for _, at := range l.others {
+		want(at)
+	}
+	for i, word := range wanted {
+		for ; word != 0; word &= word - 1 {
+			visit(l.files[i*64+bits.TrailingZeros64(word)])
+		}
+	}
+}
+
 // scan calls visit for the files of a tree that are wanted and may have one literal of each list, in the order of a walk; ok is false
 // where that cannot be told now.
 func (i *index) scan(
 	ctx context.Context, t *Tree, need [][]string, wants func(string) bool, visit func(d *sandbox.Dir, name, path string) error,
 ) (ok bool, err error) {
-	if i == nil {
+	if i == nil || !i.usable.Load() {
 		return false, nil
 	}
 	root, list, ok, err := i.candidates(ctx, t, need, wants)
@@ -570,30 +673,26 @@ func (i *index) candidates(
 		return nil, nil, false, nil
 	}
 	at := prefix(t)
-	if err := i.refresh(ctx, root, at); err != nil {
+	if err := i.refresh(ctx, root, at, runtime.GOMAXPROCS(0)); err != nil {
 		return nil, nil, true, err
+	}
+	if i.flat == nil {
+		i.flat = newFlat(i.top, len(i.segments))
 	}
 	var has []*marks
 	for _, s := range i.segments {
 		has = append(has, s.match(need))
 	}
 	dirty, now := 0, i.of.Now()
-	_ = i.top.each(at, func(f *folder, e *entry) error {
-		switch {
-		case e.sub != nil || e.ident.Type != 0 || e.text == never:
-			return nil
-		case e.text >= 0 && !has[e.text/segmentFiles].has(int(e.text%segmentFiles)):
-			return nil
-		}
-		rel, below := strings.CutPrefix(f.join(e.name), at)
+	i.flat.each(has, func(file flatFile) {
+		rel, below := strings.CutPrefix(file.in.join(file.e.name), at)
 		if !below || !wants(rel) {
-			return nil
+			return
 		}
-		if e.text == unread && e.ident.Settled(now) {
+		if file.e.text == unread && file.e.ident.Settled(now) {
 			dirty++
 		}
-		list = append(list, candidate{f, e.name})
-		return nil
+		list = append(list, candidate{file.in, file.e.name})
 	})
 	if dirty >= stale || 8*dirty > i.files {
 		i.build(t)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -77,6 +76,41 @@ type pass struct {
 	w     *watch // may be nil
 	now   time.Time
 	under string // with a slash at its end, or "": what lies elsewhere is passed over
+	// workers is how many folders are looked at at a time.
+	workers int
+	// changed says that an entry is not what it was, listed that a folder was listed again.
+	changed, listed atomic.Bool
+}
+
+// together calls do for each of a list, so many at a time.
+func together[T any](workers int, list []T, do func(T)) {
+	if workers = min(workers, (len(list)+7)/8); workers <= 1 {
+		for _, x := range list {
+			do(x)
+		}
+		return
+	}
+	var working sync.WaitGroup
+	var next atomic.Int64
+	for range workers {
+		working.Go(func() {
+			for n := int(next.Add(1)); n <= len(list); n = int(next.Add(1)) {
+				do(list[n-1])
+			}
+		})
+	}
+	working.Wait()
+}
+
+// open adds to list the folders from f on that are not believed.
+func (f *folder) open(list []*folder) []*folder {
+	if !f.believed {
+		list = append(list, f)
+	}
+	for _, sub := range f.subs {
+		list = sub.open(list)
+	}
+	return list
 }
 
 // refresh looks at a folder and what lies below it, one level after the other, where it is not believed to be as it was.
@@ -95,20 +129,11 @@ func (p *pass) refresh(ctx context.Context, top *folder, above *layers) error {
 				look = append(look, t)
 			}
 		}
-		var looking sync.WaitGroup
-		var next atomic.Int64
-		for range min(runtime.GOMAXPROCS(0), (len(look)+7)/8) {
-			looking.Go(func() {
-				for n := int(next.Add(1)); n <= len(look); n = int(next.Add(1)) {
-					p.check(look[n-1].f, look[n-1].above)
-				}
-			})
-		}
-		looking.Wait()
+		together(p.workers, look, func(t task) { p.check(t.f, t.above) })
 		var below []task
 		for _, t := range level {
 			for _, sub := range t.f.subs {
-				if strings.HasPrefix(p.under, sub.at+"/") || strings.HasPrefix(sub.at+"/", p.under) {
+				if p.under == "" || strings.HasPrefix(p.under, sub.at+"/") || strings.HasPrefix(sub.at+"/", p.under) {
 					below = append(below, task{sub, t.f.rules})
 				}
 			}
@@ -143,6 +168,7 @@ func (p *pass) check(f *folder, above *layers) {
 		}
 		if now != e.ident {
 			e.ident, e.text = now, unread
+			p.changed.Store(true)
 		}
 		single = single && !now.Linked()
 	}
@@ -154,6 +180,8 @@ func (p *pass) check(f *folder, above *layers) {
 // drop forgets what is in a folder that is gone, or may be another one by now.
 func (p *pass) drop(f *folder) {
 	p.doubt(f)
+	p.changed.Store(true)
+	p.listed.Store(true)
 	f.ident, f.rules, f.entries, f.subs = sandbox.Ident{}, nil, nil, nil
 }
 
@@ -215,6 +243,8 @@ func (p *pass) current(d *sandbox.Dir, f *folder, above *layers) bool {
 
 // list lists a folder again, and keeps what is known of its entries.
 func (p *pass) list(d *sandbox.Dir, f *folder, above *layers) bool {
+	p.changed.Store(true)
+	p.listed.Store(true)
 	ident, err := d.Ident(".")
 	if err != nil {
 		return false
@@ -305,7 +335,7 @@ func (f *folder) each(under string, visit func(f *folder, e *entry) error) error
 			}
 			continue
 		}
-		if !strings.HasPrefix(under, e.sub.at+"/") && !strings.HasPrefix(e.sub.at+"/", under) {
+		if under != "" && !strings.HasPrefix(under, e.sub.at+"/") && !strings.HasPrefix(e.sub.at+"/", under) {
 			continue
 		}
 		err := visit(f, e)
