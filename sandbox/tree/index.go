@@ -32,9 +32,26 @@ type Indexes struct {
 	// Least is how many files a root has that is indexed; 0 is the default.
 	Least int
 
-	unwatched bool // folders get no watch; for tests
+	unwatched bool      // folders get no watch; for tests
+	buffers   sync.Pool // of those into which files are read
 	mu        sync.Mutex
 	roots     map[string]*index
+}
+
+// buffer is one into which files are read; reuse gives it back. x may be nil.
+func (x *Indexes) buffer() []byte {
+	if x != nil {
+		if b, is := x.buffers.Get().(*[]byte); is {
+			return *b
+		}
+	}
+	return make([]byte, 64<<10)
+}
+
+func (x *Indexes) reuse(buf []byte) {
+	if x != nil {
+		x.buffers.Put(&buf)
+	}
 }
 
 const (
@@ -168,6 +185,7 @@ type job struct {
 	path  string
 	ident sandbox.Ident
 	text  int32
+	parts int32
 }
 
 // work indexes what is not indexed. An error says why that cannot be.
@@ -413,7 +431,8 @@ func (i *index) read(t *Tree, j *job, b *builder, buf []byte) []byte {
 		j.text = never
 	default:
 		j.text = int32(len(b.ends))
-		b.add(text)
+		b.parts(text)
+		j.parts = int32(len(b.ends)) - j.text
 	}
 	return buf
 }
@@ -429,7 +448,7 @@ func (i *index) install(s *segment, jobs []job) {
 		if j.e.ident != j.ident || j.e.text != unread {
 			continue
 		}
-		if j.e.text = j.text; j.text >= 0 {
+		if j.e.text, j.e.parts = j.text, j.parts; j.text >= 0 {
 			j.e.text += first
 		}
 	}
@@ -562,10 +581,10 @@ type candidate struct {
 // flat is the regular files of a table in the order of a walk.
 type flat struct {
 	files []flatFile
-	// numbered are the places in files of those that have a number, by it; -1 is none.
+	// numbered are the places in files of those whose parts have a number, by it; -1 is none.
 	numbered []int32
-	// others are the places of those that have none, and are searched.
-	others []int32
+	// others are the places of those that have none, and are searched; several of those with more than one part.
+	others, several []int32
 }
 
 type flatFile struct {
@@ -584,7 +603,12 @@ func newFlat(top *folder, segments int) *flat {
 		case e.sub != nil || e.ident.Type != 0 || e.text == never:
 			return nil
 		case e.text >= 0:
-			l.numbered[e.text] = at
+			for n := range e.parts {
+				l.numbered[e.text+n] = at
+			}
+			if e.parts > 1 {
+				l.several = append(l.several, at)
+			}
 		default:
 			l.others = append(l.others, at)
 		}
@@ -594,8 +618,9 @@ func newFlat(top *folder, segments int) *flat {
 	return l
 }
 
-// each calls visit for the files that are marked, and the others, in their order.
-func (l *flat) each(marked []*marks, visit func(flatFile)) {
+// each calls visit for the files with a part that is marked, and for the others, in their order. Where a match needs no more than one line
+// the parts are told apart, as what it needs may be in several else.
+func (l *flat) each(marked []*marks, oneLine bool, visit func(flatFile)) {
 	wanted := make([]uint64, (len(l.files)+63)/64)
 	want := func(at int32) { wanted[at/64] |= 1 << (at % 64) }
 	for n, m := range marked {
@@ -610,6 +635,11 @@ func (l *flat) each(marked []*marks, visit func(flatFile)) {
 	for _, at := range l.others {
 		want(at)
 	}
+	if !oneLine {
+		for _, at := range l.several {
+			want(at)
+		}
+	}
 	for i, word := range wanted {
 		for ; word != 0; word &= word - 1 {
 			visit(l.files[i*64+bits.TrailingZeros64(word)])
@@ -620,12 +650,12 @@ func (l *flat) each(marked []*marks, visit func(flatFile)) {
 // scan calls visit for the files of a tree that are wanted and may have one literal of each list, in the order of a walk; ok is false
 // where that cannot be told now.
 func (i *index) scan(
-	ctx context.Context, t *Tree, need [][]string, wants func(string) bool, visit func(d *sandbox.Dir, name, path string) error,
+	ctx context.Context, t *Tree, o Options, visit func(d *sandbox.Dir, name, path string) error,
 ) (ok bool, err error) {
 	if i == nil || !i.usable.Load() {
 		return false, nil
 	}
-	root, list, ok, err := i.candidates(ctx, t, need, wants)
+	root, list, ok, err := i.candidates(ctx, t, o)
 	if !ok || err != nil {
 		return ok, err
 	}
@@ -664,9 +694,7 @@ func (i *index) scan(
 func prefix(t *Tree) string { return strings.Join(append(components(t.dir), ""), "/") }
 
 // candidates are the files that scan visits, as they are when it is called.
-func (i *index) candidates(
-	ctx context.Context, t *Tree, need [][]string, wants func(string) bool,
-) (root *Tree, list []candidate, ok bool, err error) {
+func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree, list []candidate, ok bool, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if root, ok = i.root(t); !ok {
@@ -681,12 +709,12 @@ func (i *index) candidates(
 	}
 	var has []*marks
 	for _, s := range i.segments {
-		has = append(has, s.match(need))
+		has = append(has, s.match(o.Need))
 	}
 	dirty, now := 0, i.of.Now()
-	i.flat.each(has, func(file flatFile) {
+	i.flat.each(has, o.OneLine, func(file flatFile) {
 		rel, below := strings.CutPrefix(file.in.join(file.e.name), at)
-		if !below || !wants(rel) {
+		if !below || !o.Wants(rel) {
 			return
 		}
 		if file.e.text == unread && file.e.ident.Settled(now) {

@@ -290,3 +290,49 @@ func TestIndexTooLarge(t *testing.T) {
 		}
 	}
 }
+
+// A large file is indexed in parts of whole lines: it is read for what one line of it may have, or, where a match may have several lines,
+// for what may be anywhere in it.
+func TestLargeFilesAreIndexedInParts(t *testing.T) {
+	filler := strings.Repeat("something else in a line\n", 8000)
+	p := workspace(t, "large=alpha one\n"+filler+"beta two\n"+filler+"alpha beta\n"+filler+"gamma", "small=alpha\nbeta\n")
+	x, settle := indexes(t)
+	tr := tree(t, p, ".")
+	holding(t, tr, x, "alpha")
+	settle()
+	for _, c := range []struct {
+		need    string
+		oneLine bool
+		read    int
+	}{
+		{"alpha one", true, 1},
+		{"alpha two", true, 0},
+		{"alpha,two", true, 0},
+		{"alpha,two", false, 1},
+		{"alpha,beta", true, 2},
+		{"gamma", true, 1},
+		{"gamma,one", true, 0},
+		{"gamma,one", false, 1},
+		{"nothing", false, 1}, // a file of several parts is always read then
+	} {
+		var need [][]string
+		for _, text := range strings.Split(c.need, ",") {
+			need = append(need, []string{text})
+		}
+		read := 0
+		err := Scan(t.Context(), tr, Options{Wants: func(string) bool { return true }, Need: need, OneLine: c.oneLine, Indexes: x},
+			func() func(File) (int, bool) { return func(f File) (int, bool) { return len(f.Head), true } },
+			func(path string, size int) bool {
+				if read++; path == "large" && size != 3*len(filler)+len("alpha one\nbeta two\nalpha beta\ngamma") {
+					t.Errorf("%d bytes of %s were read", size, path)
+				}
+				return true
+			})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read != c.read {
+			t.Errorf("%q in one line %t: %d files are read, want %d", c.need, c.oneLine, read, c.read)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"runtime"
 	"sync"
@@ -33,6 +34,8 @@ type Options struct {
 	// Need are texts that a file must have to be of use: one of each list, whatever the case of ASCII letters. Each of them lies within one
 	// line, or the part of it that does counts. Files without may be left out.
 	Need [][]string
+	// OneLine says that all that is needed has to be in the same line.
+	OneLine bool
 	// Indexes may know which files have them; may be nil.
 	Indexes *Indexes
 }
@@ -50,7 +53,8 @@ func Scan[T any](
 	var working sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		working.Go(func() {
-			work, buf := worker(), make([]byte, 64<<10)
+			work, buf := worker(), o.Indexes.buffer()
+			defer func() { o.Indexes.reuse(buf) }()
 			for b := range s.tasks {
 				if ctx.Err() == nil {
 					buf = b.read(ctx, work, buf)
@@ -103,7 +107,7 @@ func Scan[T any](
 // walk visits the files that are wanted, with the help of an index where there is one.
 func (o Options) walk(ctx context.Context, t *Tree, visit func(d *sandbox.Dir, name, path string) error) error {
 	x := o.Indexes.of(t)
-	if ok, err := x.scan(ctx, t, o.Need, o.Wants, visit); ok {
+	if ok, err := x.scan(ctx, t, o, visit); ok {
 		return err
 	}
 	files := 0
@@ -190,7 +194,14 @@ func (b *batch[T]) read(ctx context.Context, work func(File) (T, bool), buf []by
 // more reads on into a larger buffer, up to Head.
 func more(buf []byte, n int, rest io.ReadCloser) (_ []byte, _ int, _ io.ReadCloser) {
 	for n == len(buf) && n < Head {
-		buf = append(make([]byte, 0, min(4*len(buf), Head)), buf...)
+		room := 4 * len(buf)
+		if f, is := rest.(*os.File); is {
+			if info, err := f.Stat(); err == nil { // one more byte has the end noticed
+				room = int(min(max(info.Size(), int64(n))+1, Head))
+			}
+		}
+		room = min(max(room, 2*len(buf)), Head)
+		buf = append(make([]byte, 0, room), buf[:n]...)
 		buf = buf[:cap(buf)]
 		got, err := io.ReadFull(rest, buf[n:])
 		if n += got; err != nil {

@@ -18,9 +18,9 @@ import (
 type entry struct {
 	name  string
 	ident sandbox.Ident
-	// text is the number of the file's text in the index, or one of the values below.
-	text int32
-	sub  *folder // of a folder
+	// text is the number of the first part of the file's text in the index, or one of the values below; parts is how many there are.
+	text, parts int32
+	sub         *folder // of a folder
 }
 
 // What is known of a file that has no number.

@@ -1,13 +1,14 @@
 package tree
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 	"sort"
 )
 
-// A segment says of up to segmentFiles texts which trigrams they have: three bytes in a row in one line, upper and lower case of ASCII
-// being the same. Several trigrams share a bucket, so that a text may be named that does not have one, but none that has it is left
+// A segment says of up to segmentFiles texts, which are files or parts of large ones, which trigrams they have: three bytes in a row in one
+// line, upper and lower case of ASCII being the same. Several trigrams share a bucket, so that a text may be named that does not have one, but none that has it is left
 // out. It is immutable.
 type segment struct {
 	buckets []uint32 // in ascending order
@@ -77,7 +78,24 @@ func (b *builder) add(text []byte) {
 	b.own = b.own[:0]
 }
 
-func (b *builder) full() bool { return len(b.ends) == segmentFiles }
+// partSize is from how many bytes on a part of a file ends with the line that it is in: a large file has most trigrams, its parts have not.
+const partSize = 64 << 10
+
+// parts adds a file as texts of whole lines, at least one.
+func (b *builder) parts(text []byte) {
+	for len(text) > partSize {
+		n := bytes.IndexByte(text[partSize:], '\n')
+		if n < 0 {
+			break
+		}
+		b.add(text[:partSize+n+1])
+		text = text[partSize+n+1:]
+	}
+	b.add(text)
+}
+
+// full says that there may be no room for one more file.
+func (b *builder) full() bool { return len(b.ends)+Head/partSize+1 > segmentFiles }
 
 // finish gives the segment, after which the builder is empty.
 func (b *builder) finish() *segment {

@@ -40,7 +40,7 @@ func (engine) files(ctx context.Context, q *query, to sink) error {
 	return tree.Scan(ctx, q.tree,
 		tree.Options{
 			Wants: func(path string) bool { return q.wants(path) && !buffers[path] },
-			Need:  q.re.Required(), Indexes: q.indexes,
+			Need:  q.re.Required(), OneLine: !q.re.Multiline, Indexes: q.indexes,
 		},
 		func() func(tree.File) (found, bool) { return newSearch(ctx, q).file },
 		to.take,
