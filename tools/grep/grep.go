@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"tandem/filetime"
 	"tandem/filetime/text"
@@ -234,7 +235,7 @@ func (q *query) globbed(rel string) bool {
 // has fewer.
 const mostSeen = 500
 
-// see records the lines that were shown whole and stand in the text as it is now.
+// see records the lines that were shown whole and stand in the text as it is now. Files are read again for it, several at a time.
 func see(ctx context.Context, env *tools.Env, q *query, c *collector) error {
 	byPath := map[string][]line{}
 	var order []string
@@ -247,24 +248,56 @@ func see(ctx context.Context, env *tools.Env, q *query, c *collector) error {
 		}
 		byPath[h.path] = append(byPath[h.path], h.lines...)
 	}
-	for _, p := range order[:min(len(order), mostSeen)] {
-		snap, err := env.Read(ctx, q.folder.Join(p))
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err != nil || !snap.Exists {
-			continue
-		}
-		t := snap.Text
-		var same []int
-		for _, l := range byPath[p] {
-			if !l.cut && l.n <= t.LineCount() && t.Slice(t.LineStart(l.n-1), t.LineEnd(l.n-1)) == l.text {
-				same = append(same, l.n)
+	order = order[:min(len(order), mostSeen)]
+	seen := make([]func(), len(order))
+	var next atomic.Int64
+	var reading sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(order)) {
+		reading.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(order) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				snap, err := env.Read(ctx, q.folder.Join(order[i]))
+				if err != nil || !snap.Exists {
+					continue
+				}
+				if lines := standing(snap.Text, byPath[order[i]]); len(lines) > 0 {
+					seen[i] = func() { env.FileTime.ReadLines(snap, lines) }
+				}
 			}
+		})
+	}
+	reading.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	for _, record := range seen {
+		if record != nil {
+			record()
 		}
-		env.FileTime.ReadLines(snap, same)
 	}
 	return nil
+}
+
+// standing are the numbers of those lines, in their order, that are whole and stand in a text under their numbers.
+func standing(t text.Text, lines []line) (out []int) {
+	s := t.String()
+	if t.LineCount() != strings.Count(s, "\n")+1 {
+		return nil // lines end in other ways too, so that their numbers are not those of the text
+	}
+	at, n := 0, 1 // line n begins at at
+	for _, l := range lines {
+		for ; n < l.n; n++ {
+			end := strings.IndexByte(s[at:], '\n')
+			if end < 0 {
+				return out
+			}
+			at += end + 1
+		}
+		now, _, _ := strings.Cut(s[at:], "\n")
+		if n == l.n && !l.cut && strings.TrimSuffix(now, "\r") == l.text {
+			out = append(out, l.n)
+		}
+	}
+	return out
 }
 
 func invalid(path, expected, message string) error {
