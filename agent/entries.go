@@ -101,6 +101,10 @@ func (r *record) say(call, text string) {
 	}
 }
 
+// mostData is from how many bytes for a model on a result is kept without its Value, which says the same once more, for the program that
+// has it by now.
+const mostData = 1 << 20
+
 // saw stores an event of a call. The client gets it once the batch is written.
 func (r *record) saw(turn int, e run.Event) *batch {
 	if r.open == nil {
@@ -124,6 +128,9 @@ func (r *record) saw(turn int, e run.Event) *batch {
 		result.Landed, result.Effects, result.Meta, result.Diffs = nil, nil, tools.Meta{}, slices.Clone(result.Diffs)
 		for i := range result.Diffs {
 			result.Diffs[i].Hunks = nil // redundant: Unified has them
+		}
+		if len(result.Data) > mostData {
+			result.Value = nil
 		}
 		b.Phase, b.Result = e.Phase, &result
 		if e.Plan != nil {

@@ -100,3 +100,33 @@ func TestStoredImagesLoad(t *testing.T) {
 		t.Errorf("%+v, %v", b.Result, err)
 	}
 }
+
+// TestLargeResultsAreKeptOnce lets a tool answer at length: the store keeps what the model gets, and leaves out what a program gets besides.
+func TestLargeResultsAreKeptOnce(t *testing.T) {
+	for words, kept := range map[string]bool{"a few": true, strings.Repeat("very many ", 200_000): false} {
+		for name, st := range stores(t) {
+			t.Run(name, func(t *testing.T) {
+				show := tool("show", tools.Read, tools.Alone, tools.Reads, func(context.Context, *tools.Env, note) (tools.Result, error) {
+					return tools.Result{Success: true, Data: words, Value: map[string]string{"value": "for a program"}}, nil
+				})
+				s, _ := newKeptSession(t, st, nil, play(t, "call show {}\n\nsay Seen.\n"), show)
+				s.config.Limits.MaxToolOutputChars = 4 << 20
+				if r := ask(t, s, "go"); r.Stop != EndTurn {
+					t.Fatal(r)
+				}
+				s.Close()
+				past, err := ReadPast(st, "kept")
+				if err != nil {
+					t.Fatal(err)
+				}
+				jsonl, err := past.JSONL()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if has := strings.Contains(jsonl, "for a program"); has != kept {
+					t.Errorf("%.10s: the value is kept: %t", words, has)
+				}
+			})
+		}
+	}
+}
