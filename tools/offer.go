@@ -89,14 +89,28 @@ func (o Offer) Description(t Tool) string {
 	}
 	var b strings.Builder
 	b.WriteString(spec.Description)
-	b.WriteString("\n\nTools by name alone:")
+	b.WriteString("\n")
 	for _, n := range o.Named {
-		b.WriteString("\n- " + n.Spec().Name)
-		if s := n.Spec().Summary(); s != "" {
+		name := n.Spec().Name
+		b.WriteString("\n- " + name)
+		if s := n.Spec().Summary(); !repeats(s, name) {
 			b.WriteString(": " + s)
 		}
 	}
 	return b.String()
+}
+
+// repeats says that a summary has no words but those of the tool's name, as "Searches the web" has of web_search.
+func repeats(summary, name string) bool {
+	const ending = 2 // the longest that a word has more: searches, of search
+	names := wordsOf(name)
+	for _, w := range wordsOf(summary) {
+		of := func(n string) bool { return strings.HasPrefix(w, n) && len(w)-len(n) <= ending }
+		if !slices.Contains([]string{"a", "an", "the", "your"}, w) && !slices.ContainsFunc(names, of) {
+			return false
+		}
+	}
+	return true
 }
 
 // bytesPerToken is about what a token takes of JSON and English.

@@ -99,6 +99,27 @@ func TestF031Summaries(t *testing.T) {
 	}
 }
 
+// A line has a summary where that says more than the name.
+func TestFindingC7SummaryThatSaysMore(t *testing.T) {
+	for _, c := range []struct{ name, about, line string }{
+		{"web_search", "Searches the web. Use it so.", ""},
+		{"task_list", "Lists your tasks", ""},
+		{"mcp__x__echo", "Echo. It says what it is told.", ""},
+		{"nothing_known", "", ""},
+		{"task_list", "Lists your open tasks", ": Lists your open tasks"},
+		{"undo_turn", "Undoes all changes of a turn", ": Undoes all changes of a turn"},
+		{"fetch", "Gets a web page", ": Gets a web page"},
+		{"do", "Donates", ": Donates"},
+		{"dump", "列出表格", ": 列出表格"},
+	} {
+		list := toolstest.SetOf(plain("tool_search", "Finds.", ""), plain(c.name, c.about, "rare")).List()
+		o := tools.NewOffer(list, 24, func(string) bool { return false })
+		if got, want := o.Description(o.Full[0]), "Finds.\n\n- "+c.name+c.line; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // Where a model could not search, nothing is deferred.
 func TestF027NothingIsDeferredWithoutASearch(t *testing.T) {
 	var list []tools.Tool

@@ -37,14 +37,14 @@ type System struct {
 	Rules []Rule
 }
 
-// Has says that a tool is on offer.
-func (s System) Has(tool string) bool { return slices.Contains(s.Tools, tool) }
-
-// Reads names those tools for looking around that are on offer.
-func (s System) Reads() string {
+// BeforeBash names the tools on offer that do what a model would else do with bash, which is on offer too.
+func (s System) BeforeBash() string {
+	if !slices.Contains(s.Tools, "bash") {
+		return ""
+	}
 	var names []string
-	for _, t := range []string{"read_file", "list_files", "glob", "grep"} {
-		if s.Has(t) {
+	for _, t := range []string{"read_file", "list_files", "glob", "grep", "edit_file", "write_file"} {
+		if slices.Contains(s.Tools, t) {
 			names = append(names, t)
 		}
 	}

@@ -38,7 +38,7 @@ type input struct {
 	Cwd         string   `json:"cwd,omitempty" desc:"Where to run." alias:"workdir,directory,dir_path,working_directory" nocoerce:"true"`
 	Background  bool     `json:"background,omitempty" desc:"Go on as a job." alias:"run_in_background,is_background"`
 	Interrupt   string   `json:"interrupt,omitempty" desc:"block: a cancel waits for it." enum:"cancel,block"`
-	Description string   `json:"description,omitempty" desc:"Its purpose, briefly." alias:"justification,explanation"`
+	Description string   `json:"description,omitempty" desc:"Its purpose, briefly." shown:"false" alias:"justification,explanation"`
 }
 
 type value struct {

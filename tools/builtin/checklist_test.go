@@ -32,6 +32,7 @@ func TestF060EveryParameterIsDescribed(t *testing.T) {
 	}
 	for _, x := range builtin.Tools() {
 		look(x.Spec().Name, x.Schema().JSON())
+		look(x.Spec().Name+" as it is shown", x.Schema().Shown())
 	}
 	if seen < 30 {
 		t.Errorf("%d parameters", seen)

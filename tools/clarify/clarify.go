@@ -18,7 +18,7 @@ import (
 var description string
 
 type option struct {
-	ID    string `json:"id" desc:"What is answered then." minlen:"1"`
+	ID    string `json:"id" desc:"The answer then." minlen:"1"`
 	Label string `json:"label" desc:"What the user reads." minlen:"1"`
 }
 

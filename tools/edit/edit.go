@@ -16,9 +16,9 @@ var description string
 // Args are the arguments of edit_file.
 type Args struct {
 	Path       string `json:"path" desc:"The file." minlen:"1" alias:"file_path,file,filename" nocoerce:"true"`
-	OldText    string `json:"old_text" desc:"The text to replace." alias:"old_string,old_str"`
-	NewText    string `json:"new_text" desc:"What replaces it; empty deletes." alias:"new_string,new_str"`
-	ReplaceAll bool   `json:"replace_all,omitempty" desc:"Replace all places." default:"false"`
+	OldText    string `json:"old_text" desc:"The file's own text, without line numbers." alias:"old_string,old_str"`
+	NewText    string `json:"new_text" desc:"Its replacement; empty deletes." alias:"new_string,new_str"`
+	ReplaceAll bool   `json:"replace_all,omitempty" desc:"All places." default:"false"`
 }
 
 // New makes the tool.

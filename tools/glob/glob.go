@@ -26,7 +26,7 @@ const counted = 10_000
 type input struct {
 	Pattern string `json:"pattern" desc:"Such as src/**/*.{ts,tsx}." minlen:"1" alias:"glob" nocoerce:"true"`
 	Path    string `json:"path" desc:"The directory." default:"." alias:"directory,dir,folder,dir_path" nocoerce:"true"`
-	Limit   int    `json:"limit" desc:"Files at most." default:"200" min:"1"`
+	Limit   int    `json:"limit" desc:"Files at most." default:"200" shown:"nodefault" min:"1"`
 }
 
 type value struct {

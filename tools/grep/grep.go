@@ -34,18 +34,18 @@ const (
 type input struct {
 	Pattern    string   `json:"pattern" desc:"A regular expression." minlen:"1" alias:"regex,query"`
 	Path       string   `json:"path" desc:"Directory or file." default:"." alias:"directory,dir,dir_path" nocoerce:"true"`
-	Glob       string   `json:"glob,omitempty" desc:"Only these files: src/**/*.ts." alias:"include,include_pattern,file_pattern" nocoerce:"true"`
-	Type       string   `json:"type,omitempty" desc:"Only this type: go, py."`
-	OutputMode string   `json:"output_mode" desc:"What to show." default:"content" enum:"content,files_with_matches,count"`
+	Glob       string   `json:"glob,omitempty" desc:"Such as src/**/*.ts." alias:"include,include_pattern,file_pattern" nocoerce:"true"`
+	Type       string   `json:"type,omitempty" desc:"Only this type: go, py." shown:"false"`
+	OutputMode string   `json:"output_mode" default:"content" enum:"content,files_with_matches,count"`
 	IgnoreCase bool     `json:"case_insensitive,omitempty" desc:"Ignore case." alias:"ignore_case,-i"`
-	Word       bool     `json:"word,omitempty" desc:"Whole words." alias:"-w"`
+	Word       bool     `json:"word,omitempty" desc:"Whole words." shown:"false" alias:"-w"`
 	Fixed      bool     `json:"fixed,omitempty" desc:"Take the pattern literally." alias:"fixed_strings,literal,-F"`
-	Multiline  bool     `json:"multiline,omitempty" desc:"Matches may span lines, and . too." alias:"-U"`
-	Before     int      `json:"before,omitempty" desc:"Lines before it." min:"0" max:"100" alias:"-B,before_context"`
-	After      int      `json:"after,omitempty" desc:"Lines after it." min:"0" max:"100" alias:"-A,after_context"`
-	Context    int      `json:"context,omitempty" desc:"Before and after." min:"0" max:"100" alias:"-C,context_lines"`
+	Multiline  bool     `json:"multiline,omitempty" desc:"Matches may span lines, . too." alias:"-U"`
+	Before     int      `json:"before,omitempty" desc:"Lines before." min:"0" max:"100" alias:"-B,before_context"`
+	After      int      `json:"after,omitempty" desc:"Lines after." min:"0" max:"100" alias:"-A,after_context"`
+	Context    int      `json:"context,omitempty" desc:"Before and after." shown:"false" min:"0" max:"100" alias:"-C,context_lines"`
 	Offset     int      `json:"offset,omitempty" desc:"Results to skip." min:"0"`
-	HeadLimit  int      `json:"head_limit" desc:"Results at most." default:"100" min:"1" alias:"limit,max_results,max_matches"`
+	HeadLimit  int      `json:"head_limit" desc:"Results at most." default:"100" shown:"nodefault" min:"1" alias:"limit,max_results,max_matches"`
 	_          struct{} `always:"-n,line_numbers"`
 }
 

@@ -21,9 +21,9 @@ const counted = 10_000
 
 type input struct {
 	Path    string `json:"path" desc:"The directory." default:"." alias:"directory,dir,folder,dir_path" nocoerce:"true"`
-	Pattern string `json:"pattern,omitempty" desc:"Only these files: src/**/*.ts." alias:"glob" nocoerce:"true"`
+	Pattern string `json:"pattern,omitempty" desc:"Such as src/**/*.ts." alias:"glob" nocoerce:"true"`
 	Depth   int    `json:"depth" desc:"Levels to show." default:"1" min:"1"`
-	Limit   int    `json:"limit" desc:"Entries at most." default:"500" min:"1"`
+	Limit   int    `json:"limit" desc:"Entries at most." default:"500" shown:"nodefault" min:"1"`
 }
 
 type value struct {

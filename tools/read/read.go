@@ -33,8 +33,8 @@ const (
 
 type input struct {
 	Path      string `json:"path" desc:"The file." minlen:"1" alias:"file_path,absolute_path,file,filename" nocoerce:"true"`
-	StartLine *int   `json:"start_line" desc:"First line, from 1." min:"1"`
-	EndLine   *int   `json:"end_line" desc:"Last line, included." min:"1"`
+	StartLine *int   `json:"start_line" desc:"Counted from 1." min:"1"`
+	EndLine   *int   `json:"end_line" desc:"Included." min:"1"`
 	Offset    *int   `json:"offset" desc:"Lines to skip." min:"0" shown:"false"`
 	Limit     int    `json:"limit" desc:"Lines at most." default:"2000" min:"1" shown:"false"`
 }

@@ -23,6 +23,8 @@ type node struct {
 	argv string
 	// unshown is a property that a model is not told of.
 	unshown bool
+	// defaultUnshown is one that a model is told of without its default.
+	defaultUnshown bool
 
 	// unit is what a message about a bound adds.
 	unit string

@@ -18,7 +18,9 @@
 //	nocoerce:"true"        a value of another type is never turned into text; so it is with lists of such values, and without the tag where
 //	                       the name says that it is a path, an address or a command
 //	argv:"apply_patch"     for a text: an array that begins with this word is another agent's command line, and its last text is meant
-//	shown:"false"          for a second way to say what another parameter says: accepted, and not shown to the model
+//	shown:"false"          for what a call is no better with, such as a second way to say what another parameter says: accepted, and not
+//	                       shown to the model
+//	shown:"nodefault"      for a limit that an answer names when it is reached: its default is not shown to the model
 //
 // A field _ with always:"-n" names parameters of other tools that are switches for what this one does in any case: true is dropped.
 package schema
@@ -93,8 +95,8 @@ func bare(s *jsonschema.Schema, n *node) *jsonschema.Schema {
 	if closed := s.AdditionalProperties; closed != nil && closed.Not != nil {
 		out.AdditionalProperties = nil
 	}
-	if len(s.Enum) > 0 || string(s.Default) == "false" {
-		out.Default = nil // the description has it, or absent says the same
+	if len(s.Enum) > 0 || n.defaultUnshown || slices.Contains([]string{"false", `"."`}, string(s.Default)) {
+		out.Default = nil // the description or the answer has it, or absent says the same
 	}
 	if n.items != nil {
 		out.Items = bare(s.Items, n.items)
@@ -249,7 +251,16 @@ func describeFields(s *jsonschema.Schema, n *node, t reflect.Type) error {
 // readTags reads the tags of f into the schema p of the field and into its validator.
 func readTags(p *jsonschema.Schema, n *node, f reflect.StructField) error {
 	p.Description = f.Tag.Get("desc")
-	n.unshown, n.argv = f.Tag.Get("shown") == "false", f.Tag.Get("argv")
+	n.argv = f.Tag.Get("argv")
+	switch shown := f.Tag.Get("shown"); shown {
+	case "false":
+		n.unshown = true
+	case "nodefault":
+		n.defaultUnshown = true
+	case "":
+	default:
+		return fmt.Errorf("tag shown: %q", shown)
+	}
 	for tag, dst := range map[string]**float64{"min": &p.Minimum, "max": &p.Maximum, "above": &p.ExclusiveMinimum} {
 		if v, ok := f.Tag.Lookup(tag); ok {
 			x, err := strconv.ParseFloat(v, 64)
@@ -290,7 +301,7 @@ func readTags(p *jsonschema.Schema, n *node, f reflect.StructField) error {
 			p.Default, _ = json.Marshal(v)
 		}
 		if len(p.Enum) > 0 {
-			p.Description += fmt.Sprintf(" (default %s)", v)
+			p.Description = strings.TrimSpace(fmt.Sprintf("%s (default %s)", p.Description, v))
 		}
 	}
 	n.keywords(p)

@@ -73,6 +73,10 @@ func TestFindingC7SchemaShown(t *testing.T) {
 		Path  string         `json:"path" desc:"Which file." minlen:"1"`
 		Mode  string         `json:"mode" desc:"How." enum:"a,b" default:"b"`
 		Limit int            `json:"limit,omitempty" desc:"How many." min:"1" max:"9" shown:"false"`
+		Sort  string         `json:"sort" enum:"up,down" default:"up"`
+		Dir   string         `json:"dir" desc:"Where." default:"."`
+		Most  int            `json:"most" desc:"At most." default:"200" shown:"nodefault"`
+		Depth int            `json:"depth" desc:"How deep." default:"1"`
 		Items []item         `json:"items,omitempty" desc:"Several." minlen:"1"`
 		Raw   map[string]int `json:"raw,omitempty" desc:"Numbers."`
 	}
@@ -82,6 +86,9 @@ func TestFindingC7SchemaShown(t *testing.T) {
 	}
 	want := `{"type":"object","properties":{"path":{"type":"string","description":"Which file."},` +
 		`"mode":{"type":"string","description":"How. (default b)","enum":["a","b"]},` +
+		`"sort":{"type":"string","description":"(default up)","enum":["up","down"]},` +
+		`"dir":{"type":"string","description":"Where."},"most":{"type":"integer","description":"At most."},` +
+		`"depth":{"type":"integer","description":"How deep.","default":1},` +
 		`"items":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string","description":"Its name."},` +
 		`"n":{"type":"integer","description":"Its number."}},"required":["name"]},"description":"Several."},` +
 		`"raw":{"type":"object","description":"Numbers.","additionalProperties":{"type":"integer"}}},"required":["path"]}`
@@ -90,6 +97,16 @@ func TestFindingC7SchemaShown(t *testing.T) {
 	}
 	if c := s.Check(json.RawMessage(`{"path":"a","limit":10}`), false); len(c.Issues) != 1 || !strings.Contains(string(s.JSON()), `"limit"`) {
 		t.Errorf("%+v", c)
+	}
+	whole, c := string(s.JSON()), s.Check(json.RawMessage(`{"path":"a"}`), false)
+	if !strings.Contains(whole, `"default":200`) || !strings.Contains(whole, `"default":"."`) || !strings.Contains(string(c.Args), `"most":200`) {
+		t.Errorf("a default is not shown to a model, and is there all the same: %s, %s", whole, c.Args)
+	}
+	type slip struct {
+		Most int `json:"most" desc:"At most." default:"200" shown:"no"`
+	}
+	if _, err := For[slip](); err == nil {
+		t.Error("the tag has a word that says nothing")
 	}
 	js := json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","minLength":1}},"additionalProperties":false}`)
 	if s, err = Raw(js); err != nil || string(s.Shown()) != string(js) {

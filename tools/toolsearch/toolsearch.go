@@ -17,7 +17,7 @@ var description string
 
 type input struct {
 	Query string `json:"query" desc:"select:name,name, or words to look for." minlen:"1" maxlen:"1000"`
-	Limit int    `json:"limit" desc:"Tools at most." min:"1" max:"20" default:"5" alias:"max_results"`
+	Limit int    `json:"limit" desc:"Tools at most." shown:"false" min:"1" max:"20" default:"5" alias:"max_results"`
 }
 
 type value struct {
