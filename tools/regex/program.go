@@ -29,7 +29,9 @@ const (
 type program struct {
 	code  []instruction
 	start int32
-	looks bool // it has an iLook
+	// through are instructions by each of which every match comes, from the last to the first.
+	through []int32
+	looks   bool // it has an iLook
 
 	// starts and classes are the ranges of equal characters: from starts[i] on they are of classes[i].
 	starts  []rune
@@ -67,7 +69,7 @@ type compiler struct {
 func link(n *node) (*program, error) {
 	c := &compiler{p: &program{}}
 	match := c.emit(instruction{op: iMatch})
-	c.p.start = c.node(n, match)
+	c.p.start = c.always(n, match)
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -84,6 +86,24 @@ func (c *compiler) emit(i instruction) int32 {
 	}
 	c.p.code = append(c.p.code, i)
 	return int32(len(c.p.code) - 1)
+}
+
+// mostThrough is how many instructions are kept that every match comes by.
+const mostThrough = 128
+
+// always is node for what is part of every match.
+func (c *compiler) always(n *node, next int32) int32 {
+	if n.op == opConcat {
+		for _, sub := range slices.Backward(n.subs) {
+			next = c.always(sub, next)
+		}
+		return next
+	}
+	next = c.node(n, next)
+	if len(c.p.through) < mostThrough {
+		c.p.through = append(c.p.through, next)
+	}
+	return next
 }
 
 // node emits n, after which the program goes on at next, and answers where n begins.

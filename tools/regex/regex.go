@@ -21,9 +21,10 @@ type Regexp struct {
 	// Braces says that a brace that repeats nothing was taken literally. Then the whole pattern as a text matches too.
 	Braces bool
 	need   [][]string
-	// finder finds those of need that are best looked for, nil where it is better not to. beginning finds where a match may begin, or is nil.
-	finder    *finder
-	beginning *window
+	// finder finds those of need that are best looked for, inner bytes that each match has; one of them is nil, or both where it is better to
+	// look at each character. beginning finds where a match may begin, or is nil.
+	finder           *finder
+	inner, beginning *window
 	// complete says that a line with one of those that finder finds matches.
 	complete bool
 }
@@ -107,19 +108,36 @@ func (r *Regexp) require(tree *node) {
 	f := a.of(tree)
 	r.need = f.required()
 	r.beginning = r.program.beginning()
-	best := choose(r.need)
-	if best == nil {
-		return
-	}
-	r.finder = newFinder(best, a.fold)
-	r.complete = len(r.need) == 1 && f.exact != nil && !a.looks && !(a.fold && a.cased) && !r.Multiline
 	most := dense
 	if r.beginning != nil {
 		most = r.beginning.often
 	}
-	if !r.complete && r.finder.window.often > most {
-		r.finder = nil // to look at each character takes no longer
+	if best := choose(r.need); best != nil {
+		r.finder = newFinder(best, a.fold)
+		r.complete = len(r.need) == 1 && f.exact != nil && !a.looks && !(a.fold && a.cased) && !r.Multiline
+		if !r.complete && r.finder.window.often > most {
+			r.finder = nil // to look at each character takes no longer
+		}
 	}
+	if r.complete || r.Multiline {
+		return
+	}
+	if r.finder != nil {
+		most = r.finder.window.often
+	}
+	if r.inner = r.program.inner(most / 2); r.inner != nil {
+		r.finder = nil
+	}
+}
+
+// seek gives a place from a position on in a line that may have a match, where no other line before may. It is the length of the text where
+// there is none.
+func (r *Regexp) seek(text []byte, from int) int {
+	if r.finder != nil {
+		return r.finder.find(text, from)
+	}
+	at, _ := r.inner.find(text, from)
+	return at
 }
 
 // Required gives texts that every text with a match has: one of each list. Upper and lower case of ASCII are not told apart.
@@ -143,11 +161,17 @@ type Matcher struct {
 	dfa   *dfa
 	spans spans
 	stop  func() bool
+
+	// sought is how many lines of the present text were looked at without a match, passed how many bytes were passed over for them, crowded
+	// that these were too few: then each character is looked at.
+	sought, passed int
+	crowded        bool
 }
 
 // Lines calls visit with the bounds of each line that has a match, until it answers false. Only for patterns that are not
 // Multiline.
 func (m *Matcher) Lines(text []byte, visit func(start, end int) bool) {
+	m.sought, m.passed, m.crowded = 0, 0, false
 	for from := 0; from < len(text); {
 		start, end, ok := m.line(text, from)
 		if !ok || !visit(start, end) {
@@ -157,12 +181,15 @@ func (m *Matcher) Lines(text []byte, visit func(start, end int) bool) {
 	}
 }
 
+// leastPassed is how many bytes have to be passed over for a line that is looked at, on average, to be worth it.
+const leastPassed = 64
+
 // line finds the next line with a match. from is where a line begins.
 func (m *Matcher) line(text []byte, from int) (start, end int, ok bool) {
 	if m.r.perl != nil {
 		return m.perlLine(text, from)
 	}
-	if m.r.finder == nil {
+	if m.r.finder == nil && m.r.inner == nil || m.crowded {
 		last := len(text)
 		if text[last-1] == '\n' {
 			last--
@@ -175,7 +202,7 @@ func (m *Matcher) line(text []byte, from int) (start, end int, ok bool) {
 		return start, end, true
 	}
 	for from < len(text) {
-		at := m.r.finder.find(text, from)
+		at := m.r.seek(text, from)
 		if at == len(text) {
 			return 0, 0, false
 		}
@@ -186,7 +213,15 @@ func (m *Matcher) line(text []byte, from int) (start, end int, ok bool) {
 		if m.stop != nil && m.dfa.work == 0 && m.stop() {
 			return 0, 0, false
 		}
+		m.sought, m.passed = m.sought+1, m.passed+start-from
 		from = end + 1
+		if m.sought == 64 {
+			if m.passed < 64*leastPassed {
+				m.crowded = true
+				return m.line(text, min(from, len(text)-1))
+			}
+			m.sought, m.passed = 0, 0
+		}
 	}
 	return 0, 0, false
 }

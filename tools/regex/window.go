@@ -76,9 +76,8 @@ const ways = 8
 const dense = 1.0 / 24
 
 func newWindow(list []way) *window {
-	w := &window{fast: vectors()}
+	w := &window{fast: vectors(), often: often(list)}
 	for n, way := range list {
-		w.often += way.often()
 		bit := byte(1) << (n % ways)
 		for i := range width {
 			for b := range 256 {
@@ -134,21 +133,51 @@ const (
 
 // beginning is a window for the first characters of a match, nil where a match may be empty or where nearly anything may begin one.
 func (p *program) beginning() *window {
-	starts := p.closure(nil, []int32{p.start})
-	if len(starts) > mostWays {
+	list := p.ways(p.start, mostWays)
+	if list == nil || often(list) >= dense {
 		return nil
 	}
-	var list []way
+	return newWindow(list)
+}
+
+// inner is a window for three bytes that are in a row in each match: of all places that each comes by, the one that is the rarest. It is
+// nil where none is rarer than most.
+func (p *program) inner(most float64) *window {
+	var best []way
+	for _, pc := range p.through {
+		if list := p.ways(pc, 2*ways); list != nil {
+			if o := often(list); o < most {
+				best, most = list, o
+			}
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return newWindow(best)
+}
+
+// ways are those of what may follow an instruction, nil where that is nothing or where there are more than most.
+func (p *program) ways(pc int32, most int) (list []way) {
+	starts := p.closure(nil, []int32{pc})
+	if len(starts) > most {
+		return nil
+	}
 	for _, pc := range starts {
 		if p.code[pc].op == iMatch {
 			return nil
 		}
 		list = append(list, p.way(pc))
 	}
-	if w := newWindow(list); w.often < dense {
-		return w
+	return list
+}
+
+// often is how often a place of a text is allowed in one of several ways, roughly.
+func often(list []way) (sum float64) {
+	for _, w := range list {
+		sum += w.often()
 	}
-	return nil
+	return sum
 }
 
 // closure adds to list what instructions lead to without a character, whatever the looks on the way would say.

@@ -43,20 +43,28 @@ func TestSkipsLoseNothing(t *testing.T) {
 		})
 		return out
 	}
-	skipped := 0
+	skipped, inner := 0, 0
 	for i, p := range patterns(t) {
 		flags, pattern, _ := strings.Cut(p, " ")
 		re, err := Parse(pattern, options(flags))
-		if err != nil || re.perl != nil || re.Multiline || re.finder == nil && re.beginning == nil {
+		if err != nil || re.perl != nil || re.Multiline || re.finder == nil && re.inner == nil && re.beginning == nil {
 			continue
 		}
 		skipped++
+		if re.inner != nil {
+			inner++
+		}
 		slow, plain := *re, *re
-		plain.finder, plain.beginning, plain.complete = nil, nil, false
+		plain.finder, plain.inner, plain.beginning, plain.complete = nil, nil, nil, false
 		if re.finder != nil {
 			w := *re.finder.window
 			slow.finder = &finder{window: &w, texts: re.finder.texts, fold: re.finder.fold}
 			w.fast = false
+		}
+		if re.inner != nil {
+			w := *re.inner
+			w.fast = false
+			slow.inner = &w
 		}
 		if re.beginning != nil {
 			w := *re.beginning
@@ -73,8 +81,8 @@ func TestSkipsLoseNothing(t *testing.T) {
 			}
 		}
 	}
-	if skipped < 200 {
-		t.Errorf("only %d patterns skip anything", skipped)
+	if skipped < 200 || inner < 40 {
+		t.Errorf("only %d patterns skip anything, %d of them to what is inside of a match", skipped, inner)
 	}
 }
 
