@@ -238,7 +238,7 @@ func (s *search) give(b []byte, start int, match bool) int {
 	s.n += bytes.Count(b[s.counted:start], []byte("\n"))
 	s.counted = start
 	if match && len(l) > maxLine {
-		at, _, _ = s.m.Find(l, 0)
+		at = s.m.Near(l)
 	}
 	s.put(l, line{n: s.n, at: at, match: match})
 	s.given = min(end+1, len(b))

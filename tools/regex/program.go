@@ -99,11 +99,19 @@ func (c *compiler) always(n *node, next int32) int32 {
 		}
 		return next
 	}
-	next = c.node(n, next)
-	if len(c.p.through) < mostThrough {
-		c.p.through = append(c.p.through, next)
+	if n.op == opRepeat && n.min > 0 && n.max < 0 && n.subs[0].op == opSet {
+		c.keep(c.node(n.subs[0], next)) // nothing leads there, but the last character of the repetition is like it
 	}
+	next = c.node(n, next)
+	c.keep(next)
 	return next
+}
+
+// keep adds an instruction to those that every match comes by.
+func (c *compiler) keep(at int32) {
+	if len(c.p.through) < mostThrough {
+		c.p.through = append(c.p.through, at)
+	}
 }
 
 // node emits n, after which the program goes on at next, and answers where n begins.

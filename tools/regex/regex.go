@@ -244,6 +244,30 @@ func (m *Matcher) Has(text []byte) bool {
 	return (m.r.finder == nil || m.r.finder.find(text, 0) < len(text)) && m.dfa.find(text, 0, len(text)) >= 0
 }
 
+// Bounds of what Near looks at.
+const (
+	nearBefore = 8 << 10
+	nearAfter  = 1 << 10
+)
+
+// Near gives a place in a line that has a match, at which one begins, or near its end where it is longer than some kilobytes. It is the
+// first one, unless that is as far before the one that ends first.
+func (m *Matcher) Near(line []byte) int {
+	if m.r.perl != nil {
+		start, _, _ := m.perlFind(line, 0)
+		return start
+	}
+	end := m.dfa.find(line, 0, len(line))
+	if end < 0 {
+		return 0
+	}
+	from := max(0, end-nearBefore)
+	if start, _, ok := m.spans.find(line[:min(len(line), end+nearAfter)], from); ok {
+		return start
+	}
+	return end
+}
+
 // Find gives the first match from a position on: of those that begin first the one that the pattern prefers.
 func (m *Matcher) Find(text []byte, from int) (start, end int, ok bool) {
 	if m.r.perl != nil {

@@ -164,7 +164,7 @@ func (p *program) ways(pc int32, most int) (list []way) {
 		return nil
 	}
 	for _, pc := range starts {
-		if p.code[pc].op == iMatch {
+		if pc == lineEnd || p.code[pc].op == iMatch {
 			return nil
 		}
 		list = append(list, p.way(pc))
@@ -180,7 +180,11 @@ func often(list []way) (sum float64) {
 	return sum
 }
 
-// closure adds to list what instructions lead to without a character, whatever the looks on the way would say.
+// lineEnd stands for an instruction that leads on at the end of a line alone.
+const lineEnd int32 = -1
+
+// closure adds to list what instructions lead to without a character, whatever the looks on the way would say but that for the end of a
+// line.
 func (p *program) closure(list, from []int32) []int32 {
 	seen := map[int32]bool{}
 	for stack := slices.Clone(from); len(stack) > 0; {
@@ -193,6 +197,10 @@ func (p *program) closure(list, from []int32) []int32 {
 		case iSplit:
 			stack = append(stack, i.arg, i.next)
 		case iLook:
+			if i.look == lookLineEnd {
+				list = append(list, lineEnd)
+				continue
+			}
 			stack = append(stack, i.next)
 		default:
 			list = append(list, pc)
@@ -208,10 +216,17 @@ func (p *program) way(pc int32) (w way) {
 	for i := range w {
 		more := wide
 		if wide {
-			w[i] = w[i-1].union(noASCII())
+			w[i] = w[i].union(w[i-1]).union(noASCII())
 		}
 		var next []int32
 		for _, pc := range now {
+			if pc == lineEnd { // what follows is of another line
+				w[i].add('\n')
+				for k := i + 1; k < width; k++ {
+					w[k] = everyByte()
+				}
+				continue
+			}
 			in := p.code[pc]
 			if in.op == iMatch || len(now) > mostNow { // it may end here
 				for ; i < width; i++ {
