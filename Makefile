@@ -13,13 +13,15 @@ export CGO_ENABLED = 0
 demo:
 	go run ./cmd/tandem demo
 
-# Everything but the tests that drive editors. Property tests draw the same cases each time, so that a change passes or
-# fails by itself; make nightly draws others. Only packages with such tests know the flag.
+# Everything but the tests that drive editors. The ripgrep that searches are compared with is installed into a cache folder first. Property
+# tests draw the same cases each time, so that a change passes or fails by itself; make nightly draws others. Only packages with such tests
+# know the flag.
 DRAWN = $$(.ci/drawn)
 PLAIN = $$(go list ./... | grep -v /editors/ | grep -vxF "$$(.ci/drawn)")
 SEED ?= 7919
 
 test: build
+	@.ci/ripgrep
 	go vet ./...
 	go test $(PLAIN)
 	go test $(DRAWN) -rapid.seed=$(SEED)
@@ -45,6 +47,7 @@ lint:
 	.ci/deadcode
 
 race:
+	@.ci/ripgrep
 	CGO_ENABLED=1 go test -race -timeout 40m $(PLAIN)
 	CGO_ENABLED=1 go test -race -timeout 40m $(DRAWN) -rapid.seed=$(SEED)
 

@@ -3,94 +3,53 @@ package tree
 import (
 	"slices"
 	"strings"
-
-	"github.com/bmatcuk/doublestar/v4"
+	"unicode"
+	"unicode/utf8"
 )
 
 // rule is one line of a .gitignore file. It is about the entries below the file's folder, whose rules a walk reads before
 // it looks at them: an entry of an ignored folder is never judged, so a rule is matched with whole paths only.
 type rule struct {
-	glob  []piece // a pattern for each name of a path; ** is any number of names
-	depth int     // of the rule's folder below the top
+	line string // as it was written
+	glob *glob
+	// depth is how many names the path of the rule's folder has.
+	depth int
 
-	negated  bool // ! takes entries back in
-	folders  bool // a slash at the end: folders only
-	anchored bool // a slash elsewhere: the path has to match, not the name
+	negated bool // ! takes entries back in
+	folders bool // a slash at the end: folders only
 }
 
-// parseRule reads a line that is neither empty nor a remark; ok is false where it can match nothing. folder is where its
-// file lies, relative to the top.
-func parseRule(line string, folder []string) (r rule, ok bool) {
-	r.depth = len(folder)
-	line, r.negated = strings.CutPrefix(line, "!")
-	for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
-		line = line[:len(line)-1]
+// parseRule reads a line as ripgrep does; ok is false where it says nothing, and err is of a pattern that is none. openClass says that a
+// bracket need not be closed.
+func parseRule(line string, depth int, openClass bool) (r rule, ok bool, err error) {
+	if strings.HasPrefix(line, "#") {
+		return r, false, nil
 	}
-	line, r.folders = strings.CutSuffix(line, "/")
-	r.anchored = strings.Contains(line, "/")
-	line = strings.TrimPrefix(line, "/")
+	if !strings.HasSuffix(line, `\ `) {
+		line = strings.TrimRightFunc(line, unicode.IsSpace)
+	}
+	if line == "" {
+		return r, false, nil
+	}
+	r.line, r.depth = line, depth
+	anchored := false
+	if strings.HasPrefix(line, `\!`) || strings.HasPrefix(line, `\#`) {
+		line = line[1:]
+	} else {
+		line, r.negated = strings.CutPrefix(line, "!")
+		line, anchored = strings.CutPrefix(line, "/")
+	}
+	if line, r.folders = strings.CutSuffix(line, "/"); r.folders {
+		line = strings.TrimSuffix(line, `\`)
+	}
+	if !anchored && !strings.Contains(line, "/") && line != "**" {
+		line = "**/" + line
+	}
 	if strings.HasSuffix(line, "/**") {
 		line += "/*" // what is in the folder, not the folder
 	}
-	glob := withoutBraces(line)
-	for name := range strings.SplitSeq(glob, "/") {
-		r.glob = append(r.glob, pieceOf(name))
-	}
-	return r, line != "" && doublestar.ValidatePattern(glob)
-}
-
-// piece is the pattern of one name. Most are a name, or a star and an ending, for which no pattern has to be matched.
-type piece struct {
-	glob string
-	kind byte
-}
-
-// The kinds of pieces.
-const (
-	aPattern byte = iota
-	aName
-	anEnding // the glob without its star
-	anyNames // **
-)
-
-func pieceOf(glob string) piece {
-	const signs = `*?[]{}\`
-	switch {
-	case glob == "**":
-		return piece{glob, anyNames}
-	case !strings.ContainsAny(glob, signs):
-		return piece{glob, aName}
-	case glob[0] == '*' && !strings.ContainsAny(glob[1:], signs):
-		return piece{glob[1:], anEnding}
-	}
-	return piece{glob, aPattern}
-}
-
-func (p piece) matches(name string) bool {
-	switch p.kind {
-	case aName:
-		return p.glob == name
-	case anEnding:
-		return strings.HasSuffix(name, p.glob)
-	}
-	return doublestar.MatchUnvalidated(p.glob, name)
-}
-
-// withoutBraces escapes braces, which mean nothing in a .gitignore file.
-func withoutBraces(glob string) string {
-	if !strings.ContainsAny(glob, "{}") {
-		return glob
-	}
-	var b strings.Builder
-	escaped := false
-	for i := range len(glob) {
-		if c := glob[i]; !escaped && (c == '{' || c == '}') {
-			b.WriteByte('\\')
-		}
-		escaped = !escaped && glob[i] == '\\'
-		b.WriteByte(glob[i])
-	}
-	return b.String()
+	r.glob, err = parseGlob(line, openClass)
+	return r, err == nil, err
 }
 
 // verdict is what rules say of an entry.
@@ -102,53 +61,67 @@ const (
 	includes
 )
 
-// judge gives the verdict of the last of the rules that match an entry. parts are its path relative to the top.
-func judge(rules []rule, parts []string, folder bool) verdict {
+// subject is an entry that is judged, by the names of its path.
+type subject struct {
+	names  []string
+	folder bool
+	path   string // all names, "" until it is wanted
+}
+
+// below is the path without so many names.
+func (s *subject) below(depth int) string {
+	if s.path == "" {
+		s.path = strings.Join(s.names, "/")
+	}
+	from := 0
+	for _, name := range s.names[:depth] {
+		from += len(name) + 1
+	}
+	return s.path[from:]
+}
+
+// says is what a rule says of an entry.
+func (r *rule) says(s *subject) verdict {
+	if r.folders && !s.folder {
+		return silent
+	}
+	path, name := "", s.names[len(s.names)-1]
+	if k := r.glob.kind; k == aPattern || k == aPath {
+		if !strings.HasSuffix(name, r.glob.ending[strings.LastIndexByte(r.glob.ending, '/')+1:]) {
+			return silent
+		}
+		path = s.below(r.depth)
+	}
+	switch {
+	case !r.glob.fits(path, name):
+		return silent
+	case r.negated:
+		return includes
+	}
+	return excludes
+}
+
+// judge gives the verdict of the last of the rules that match an entry.
+func judge(rules []rule, s *subject) verdict {
 	for i := len(rules) - 1; i >= 0; i-- {
-		r := &rules[i]
-		if r.folders && !folder {
-			continue
-		}
-		subject := parts[len(parts)-1:]
-		if r.anchored {
-			subject = parts[r.depth:]
-		}
-		switch {
-		case !matches(r.glob, subject):
-		case r.negated:
-			return includes
-		default:
-			return excludes
+		if v := rules[i].says(s); v != silent {
+			return v
 		}
 	}
 	return silent
 }
 
-// matches is glob matching over names: each ** tries to match as few as possible, and only the latest is tried again.
-func matches(glob []piece, names []string) bool {
-	star, next := -1, 0 // the latest **, and the first name that it has not been tried with
-	g, n := 0, 0
-	for n < len(names) {
-		switch {
-		case g < len(glob) && glob[g].kind == anyNames:
-			star, next = g, n+1
-			g++
-		case g < len(glob) && glob[g].matches(names[n]):
-			g, n = g+1, n+1
-		case star >= 0:
-			g, n, next = star+1, next, next+1
-		default:
-			return false
-		}
-	}
-	for g < len(glob) && glob[g].kind == anyNames {
-		g++
-	}
-	return g == len(glob)
+// layers are the rules that apply in a folder by the kind of their files: what one says is not asked of those after it.
+type layers struct {
+	ripgrep, search, git Rules
+	global               Rules // where a repository begins
+	// repository says that the folder lies in a repository: elsewhere .gitignore says nothing.
+	repository bool
 }
 
-// layers are the rules that apply in a folder by the kind of their files: what one says is not asked of those after it.
-type layers struct{ ripgrep, search, git Rules }
+func (l *layers) equal(o *layers) bool {
+	return l.repository == o.repository && l.ripgrep.Equal(o.ripgrep) && l.search.Equal(o.search) && l.git.Equal(o.git) && l.global.Equal(o.global)
+}
 
 // ruleFile is a kind of files that say what is ignored in their folder.
 func (l *layers) ruleFile(name string) *Rules {
@@ -162,12 +135,17 @@ func (l *layers) ruleFile(name string) *Rules {
 }
 
 // ruleFiles are the names of the files that say what is ignored in their folder.
-func ruleFiles() [3]string { return [3]string{".gitignore", ".ignore", ".rgignore"} }
+func ruleFiles() [3]string { return [3]string{gitIgnore, ".ignore", ".rgignore"} }
+
+const gitIgnore = ".gitignore"
+
+// repositories are what a folder has that is the top of a repository.
+func repositories() [2]string { return [2]string{".git", ".jj"} }
 
 // excludes tells whether an entry of a folder that is not ignored itself is.
-func (l *layers) excludes(parts []string, folder bool) bool {
+func (l *layers) excludes(s *subject) bool {
 	for _, r := range [...]Rules{l.ripgrep, l.search, l.git} {
-		if v := judge(r.list, parts, folder); v != silent {
+		if v := judge(r.list, s); v != silent {
 			return v == excludes
 		}
 	}
@@ -178,14 +156,21 @@ func (l *layers) excludes(parts []string, folder bool) bool {
 // ignores nothing.
 type Rules struct{ list []rule }
 
-// Add adds the lines of a file. folder are the names of its folder, relative to where the rules begin.
+// Add adds the lines of a file. folder are the names of its folder, relative to where the rules begin. A line that is no pattern says
+// nothing, and one that is not UTF-8 ends the file, as ripgrep has it.
 func (r Rules) Add(text string, folder []string) Rules {
 	r.list = slices.Clip(r.list)
+	text = strings.TrimLeft(text, "\uFEFF")
 	for line := range strings.Lines(text) {
-		if line = strings.TrimRight(line, "\r\n"); line != "" && line[0] != '#' {
-			if rule, ok := parseRule(line, folder); ok {
-				r.list = append(r.list, rule)
-			}
+		if !utf8.ValidString(line) {
+			break
+		}
+		line, ended := strings.CutSuffix(line, "\n")
+		if ended {
+			line = strings.TrimSuffix(line, "\r")
+		}
+		if rule, ok, _ := parseRule(line, len(folder), true); ok {
+			r.list = append(r.list, rule)
 		}
 	}
 	return r
@@ -193,12 +178,10 @@ func (r Rules) Add(text string, folder []string) Rules {
 
 // Ignore tells whether an entry of a folder that is not ignored itself is. names are its path from where the rules begin.
 func (r Rules) Ignore(names []string, isFolder bool) bool {
-	return judge(r.list, names, isFolder) == excludes
+	return judge(r.list, &subject{names: names, folder: isFolder}) == excludes
 }
 
 // Equal says that both are the same rules.
 func (r Rules) Equal(o Rules) bool {
-	return slices.EqualFunc(r.list, o.list, func(a, b rule) bool {
-		return slices.Equal(a.glob, b.glob) && a.depth == b.depth && a.negated == b.negated && a.folders == b.folders && a.anchored == b.anchored
-	})
+	return slices.EqualFunc(r.list, o.list, func(a, b rule) bool { return a.line == b.line && a.depth == b.depth })
 }

@@ -123,7 +123,7 @@ type index struct {
 
 // of finds the index for a tree, nil where there is none.
 func (x *Indexes) of(t *Tree) *index {
-	if x == nil || x.Later == nil || t.all || t.root.Class().Unlisted() || t.place.Class().Unlisted() {
+	if x == nil || x.Later == nil || t.all || t.itself || t.root.Class().Unlisted() || t.place.Class().Unlisted() {
 		return nil
 	}
 	x.mu.Lock()
@@ -356,6 +356,8 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, workers int)
 		if now, err := d.Ident("."); err != nil || now != i.top.ident {
 			p.doubt(i.top)
 			i.whole = false
+		} else if i.top.unheard() && !i.top.sameRules(d) {
+			i.top.believed, i.whole = false, false
 		}
 		d.Close()
 	}
@@ -515,13 +517,12 @@ func (i *index) walk(ctx context.Context, t *Tree, depth int, visit func(Entry) 
 	if err := i.refresh(ctx, root, prefix(t), runtime.GOMAXPROCS(0)); err != nil {
 		return true, 0, err
 	}
-	top := i.top
-	for _, name := range components(t.dir) {
-		e := top.find(name)
-		if e == nil || e.sub == nil {
-			return false, 0, nil
-		}
-		top = e.sub
+	top := i.top.down(t.dir)
+	if top == nil {
+		return false, 0, nil
+	}
+	if _, known := t.named(top, prefix(t)); !known {
+		return false, 0, nil
 	}
 	ignored, err = t.visit(ctx, top, prefix(t), depth, visit)
 	if errors.Is(err, fs.SkipAll) || errors.Is(err, fs.SkipDir) {
@@ -541,12 +542,30 @@ func (t *Tree) visit(ctx context.Context, f *folder, at string, depth int, visit
 			t.OnWithheld(t.at(strings.TrimPrefix(f.join(name), at)))
 		}
 	}
-	ignored = f.ignored
+	ignored = len(f.ignored)
+	named := t.namedIn(f, at)
+	visitNamed := func(before string) error { // up to an entry
+		for ; len(named) > 0 && (before == "" || named[0].name < before); named = named[1:] {
+			ignored--
+			err := visit(Entry{Path: strings.TrimPrefix(f.join(named[0].name), at), Type: named[0].kind, tree: t})
+			if err != nil && !errors.Is(err, fs.SkipDir) {
+				return err
+			}
+		}
+		return nil
+	}
 	for _, e := range f.entries {
 		if e.ident.Type == fs.ModeIrregular {
 			continue
 		}
-		err := visit(Entry{Path: strings.TrimPrefix(f.join(e.name), at), Type: e.ident.Type, tree: t})
+		if err := visitNamed(e.name); err != nil {
+			return ignored, err
+		}
+		rel := strings.TrimPrefix(f.join(e.name), at)
+		if t.only.judge(rel, e.sub != nil) == excludes {
+			continue
+		}
+		err := visit(Entry{Path: rel, Type: e.ident.Type, tree: t})
 		switch {
 		case errors.Is(err, fs.SkipDir) && e.sub != nil:
 			continue
@@ -560,7 +579,7 @@ func (t *Tree) visit(ctx context.Context, f *folder, at string, depth int, visit
 			}
 		}
 	}
-	return ignored, nil
+	return ignored, visitNamed("")
 }
 
 // root opens the root of the table for a tree in it; ok is false where there is no table, or the tree has rules of its own.
@@ -568,8 +587,11 @@ func (i *index) root(t *Tree) (root *Tree, ok bool) {
 	if i.top == nil || len(i.segments) == 0 {
 		return nil, false
 	}
+	if t.dir == "." {
+		return t, true
+	}
 	root, err := Open(t.root)
-	return root, err == nil && root.top == t.top && !root.all
+	return root, err == nil
 }
 
 // candidate is a file to be searched.
@@ -712,9 +734,13 @@ func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree,
 		has = append(has, s.match(o.Need))
 	}
 	dirty, now := 0, i.of.Now()
+	if list, ok = t.named(i.top.down(t.dir), at); !ok {
+		return nil, nil, false, nil
+	}
+	extra := len(list)
 	i.flat.each(has, o.OneLine, func(file flatFile) {
 		rel, below := strings.CutPrefix(file.in.join(file.e.name), at)
-		if !below || !o.Wants(rel) {
+		if !below || !t.only.Fits(rel) || !o.Wants(rel) {
 			return
 		}
 		if file.e.text == unread && file.e.ident.Settled(now) {
@@ -722,6 +748,9 @@ func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree,
 		}
 		list = append(list, candidate{file.in, file.e.name})
 	})
+	if extra > 0 {
+		inOrder(list)
+	}
 	if dirty >= stale || 8*dirty > i.files {
 		i.build(t)
 	}

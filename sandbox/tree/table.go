@@ -42,8 +42,14 @@ type folder struct {
 	files        []ruleFileIdent
 	entries      []*entry // by name
 	subs         []*folder
-	ignored      int      // how many entries are left out because they are ignored
-	withheld     []string // and because they hold keys
+	ignored      []ignored // the entries that are left out because they are ignored, by name
+	withheld     []string  // and because they hold keys
+}
+
+// ignored is an entry that is left out unless it is named.
+type ignored struct {
+	name string
+	kind fs.FileMode
 }
 
 // ruleFileIdent is a file that says what is ignored, as it was read.
@@ -173,8 +179,8 @@ func (p *pass) check(f *folder, above *layers) {
 		single = single && !now.Linked()
 	}
 	// A file with more than one name may be changed by one that has no watch, a repository in the folder has rules that have none, and
-	// what is mounted goes without a word.
-	f.believed = f.watched && single && !d.Crossed() && !slices.ContainsFunc(f.files, func(r ruleFileIdent) bool { return r.name == exclude })
+	// what is mounted goes without a word. Of the root the rules are looked at each time.
+	f.believed = f.watched && single && !d.Crossed() && (f.at == "." || !f.unheard())
 }
 
 // drop forgets what is in a folder that is gone, or may be another one by now.
@@ -235,6 +241,11 @@ func (p *pass) current(d *sandbox.Dir, f *folder, above *layers) bool {
 	if err != nil || now != f.ident || !f.settled || f.above != above || f.rules == nil {
 		return false
 	}
+	return f.sameRules(d)
+}
+
+// sameRules says that the files of a folder that say what is ignored are as they were.
+func (f *folder) sameRules(d *sandbox.Dir) bool {
 	return !slices.ContainsFunc(f.files, func(r ruleFileIdent) bool {
 		now, err := d.Ident(r.name)
 		return (err == nil) != r.there || r.there && (now != r.ident || !r.settled)
@@ -249,14 +260,13 @@ func (p *pass) list(d *sandbox.Dir, f *folder, above *layers) bool {
 	if err != nil {
 		return false
 	}
-	files := p.ruleFiles(d, f.at)
+	files := p.ruleFiles(d)
 	listed, err := d.Entries()
 	if err != nil {
 		return false
 	}
 	slices.SortFunc(listed, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	parts := append(components(p.t.dir), components(f.at)...)
-	rules := p.t.rulesIn(*above, parts, func(name string) bool {
+	rules := p.t.rulesIn(*above, f.at, func(name string) bool {
 		_, found := slices.BinarySearchFunc(listed, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
 		return found
 	})
@@ -264,15 +274,15 @@ func (p *pass) list(d *sandbox.Dir, f *folder, above *layers) bool {
 		f.rules = &rules
 	}
 	old := folder{entries: f.entries, subs: f.subs}
-	f.entries, f.subs, f.withheld, f.ignored = make([]*entry, 0, len(listed)), nil, nil, 0
-	parts = append(parts, "")
+	f.entries, f.subs, f.withheld, f.ignored = make([]*entry, 0, len(listed)), nil, nil, nil
+	names := append(p.t.names(f.at), "")
 	for _, l := range listed {
 		name := l.Name()
 		if Hidden(name) {
 			continue
 		}
-		if parts[len(parts)-1] = name; rules.excludes(parts, l.IsDir()) {
-			f.ignored++
+		if names[len(names)-1] = name; rules.excludes(&subject{names: names, folder: l.IsDir()}) {
+			f.ignored = append(f.ignored, ignored{name, l.Type()})
 			continue
 		}
 		if d.Place(name).Class().Unlisted() {
@@ -300,29 +310,34 @@ func (p *pass) list(d *sandbox.Dir, f *folder, above *layers) bool {
 }
 
 // ruleFiles looks at the files of a folder that say what is ignored.
-func (p *pass) ruleFiles(d *sandbox.Dir, at string) (out []ruleFileIdent) {
+func (p *pass) ruleFiles(d *sandbox.Dir) (out []ruleFileIdent) {
 	names := ruleFiles()
-	list := names[:]
-	if at != "." {
-		list = append(list, ".git", exclude)
+	for _, name := range names {
+		if ident, err := d.Ident(name); err == nil {
+			out = append(out, ruleFileIdent{name, ident, true, ident.Settled(p.now)})
+		}
 	}
-	for _, name := range list {
-		ident, err := d.Ident(name)
-		if name == ".git" {
-			if err != nil {
-				break
-			}
-			continue
-		}
-		if err == nil || name == exclude {
-			out = append(out, ruleFileIdent{name, ident, err == nil, err == nil && ident.Settled(p.now)})
-		}
+	ident, err := d.Ident(".git")
+	switch {
+	case err != nil:
+	case ident.Type == 0: // what says which rules there are lies elsewhere, so it never counts as known
+		out = append(out, ruleFileIdent{name: gitFile, ident: ident, there: true})
+	default:
+		ident, err := d.Ident(excludeFile)
+		out = append(out, ruleFileIdent{excludeFile, ident, err == nil, err == nil && ident.Settled(p.now)})
 	}
 	return out
 }
 
-func (l *layers) equal(o *layers) bool {
-	return l.ripgrep.Equal(o.ripgrep) && l.search.Equal(o.search) && l.git.Equal(o.git)
+// The files of a repository that no watch tells of.
+const (
+	gitFile     = ".git"
+	excludeFile = gitFile + "/" + exclude
+)
+
+// unheard says that what is ignored in a folder may change without an event of that folder.
+func (f *folder) unheard() bool {
+	return slices.ContainsFunc(f.files, func(r ruleFileIdent) bool { return r.name == gitFile || r.name == excludeFile })
 }
 
 // each calls visit for the files and folders of a table in the order of a walk, a folder before what is in it. visit may answer

@@ -28,11 +28,12 @@ func Hidden(name string) bool { return name == ".git" || strings.HasPrefix(name,
 type Tree struct {
 	// place is the directory, root what it lies below.
 	place, root sandbox.Place
-	// top is where the rules about what is ignored begin, relative to root, dir the directory, relative to top.
-	top, dir string
-	base     string
-	// all says that the directory itself is ignored: who asks for it all the same means what is in it.
-	all      bool
+	// dir is the directory, relative to root, base its path.
+	dir, base string
+	// itself says that the directory is ignored, all that walks visit what is ignored too, only, where it is not nil, what they visit.
+	itself, all bool
+	only        *Glob
+	// ignore are the rules that the directory gets from above it.
 	ignore   layers
 	withheld atomic.Int64
 	// OnWithheld is told of each of those entries; nil is nobody. It is set before the first walk.
@@ -55,28 +56,26 @@ func (e Entry) Info() (fs.FileInfo, error) { return e.tree.at(e.Path).Stat() }
 
 // Open takes a Place, at which there must be a directory. Errors are those of os.
 func Open(place sandbox.Place) (*Tree, error) {
-	t := &Tree{place: place, root: place.Top(), base: place.Path(), top: place.Rel(), dir: "."}
+	t := &Tree{place: place, root: place.Top(), base: place.Path(), dir: place.Rel()}
 	switch info, err := place.Stat(); {
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
 		return nil, &fs.PathError{Op: "open", Path: t.base, Err: syscall.ENOTDIR}
 	}
-	names := components(t.top)
-	for n := len(names); n >= 0; n-- {
-		at := path.Join(names[:n]...)
-		if _, err := t.root.Join(path.Join(at, ".git")).Stat(); err == nil || n == 0 && place.Root() != "/" {
-			t.top, t.dir = path.Join(".", at), path.Join(names[n:]...)
-			break
-		}
-	}
-	t.ignore.git = t.rules(Rules{}, exclude, nil)
+	t.ignore = above(t.root.Path())
 	down := components(t.dir)
 	for i := range down {
-		t.ignore = t.rulesIn(t.ignore, down[:i], t.has(down[:i]))
-		t.all = t.all || t.ignore.excludes(down[:i+1], true)
+		at := path.Join(down[:i]...)
+		t.ignore = t.rulesIn(t.ignore, at, t.has(at))
+		t.itself = t.itself || t.ignore.excludes(&subject{names: t.names(path.Join(down[:i+1]...)), folder: true})
 	}
 	return t, nil
+}
+
+// names are those of the path of an entry of the root, from the root of the file system on: rules are about them.
+func (t *Tree) names(rel string) []string {
+	return append(components(strings.Trim(filepath.ToSlash(t.root.Path()), "/")), components(rel)...)
 }
 
 // Open opens a file for reading by its path relative to the directory. What is no regular file is refused at once.
@@ -86,7 +85,7 @@ func (t *Tree) Open(name string) (*os.File, error) {
 }
 
 // at is the Place of a path relative to the directory.
-func (t *Tree) at(name string) sandbox.Place { return t.root.Join(path.Join(t.top, t.dir, name)) }
+func (t *Tree) at(name string) sandbox.Place { return t.root.Join(path.Join(t.dir, name)) }
 
 // Withholds says that a walk leaves a path out because keys are kept there, or it is Tandem's own. Who may look into such a
 // directory itself may see what is in it.
@@ -97,8 +96,8 @@ func (t *Tree) Withholds(name string) bool {
 // Withheld says how many entries the walks so far have left out for that.
 func (t *Tree) Withheld() int { return int(t.withheld.Load()) }
 
-// ItselfIgnored says that the directory itself is ignored by the files .gitignore and .ignore of its repository.
-func (t *Tree) ItselfIgnored() bool { return t.all }
+// ItselfIgnored says that the directory itself is ignored. Walks visit what is in it all the same.
+func (t *Tree) ItselfIgnored() bool { return t.itself }
 
 // Everything makes walks visit what is ignored too. It is called before the first walk.
 func (t *Tree) Everything() { t.all = true }
@@ -135,26 +134,27 @@ func (t *Tree) walk(
 		return 0, nil
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	parts := components(path.Join(t.dir, at))
 	if !t.all {
-		rules = t.rulesIn(rules, parts, func(name string) bool {
+		rules = t.rulesIn(rules, path.Join(t.dir, at), func(name string) bool {
 			_, found := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
 			return found
 		})
 	}
-	parts = append(parts, "")
+	names := append(t.names(path.Join(t.dir, at)), "")
 	for _, e := range entries {
 		name := e.Name()
 		if Hidden(name) {
 			continue
 		}
-		if parts[len(parts)-1] = name; !t.all && rules.excludes(parts, e.IsDir()) {
-			ignored++
-			continue
-		}
 		below := name
 		if at != "." {
 			below = at + "/" + name
+		}
+		meant := t.only.judge(below, e.IsDir())
+		names[len(names)-1] = name
+		if meant != includes && !t.all && rules.excludes(&subject{names: names, folder: e.IsDir()}) {
+			ignored++
+			continue
 		}
 		place := d.Place(name)
 		if place.Class().Unlisted() && !t.place.Class().Unlisted() {
@@ -162,6 +162,9 @@ func (t *Tree) walk(
 			if t.OnWithheld != nil {
 				t.OnWithheld(place)
 			}
+			continue
+		}
+		if meant == excludes {
 			continue
 		}
 		err := visit(Entry{Path: below, Type: e.Type(), tree: t, dir: d, name: name})
@@ -188,19 +191,23 @@ func (t *Tree) walk(
 
 // Ignored tells whether a walk leaves out the file of that path relative to the directory, which need not exist.
 func (t *Tree) Ignored(name string) bool {
-	rules := t.ignore
-	parts := components(t.dir)
+	rules, at := t.ignore, t.dir
 	names := components(name)
 	for i, part := range names {
 		if Hidden(part) {
 			return true
 		}
+		folder := i < len(names)-1
+		meant := t.only.judge(path.Join(names[:i+1]...), folder)
+		if meant == excludes {
+			return true
+		}
 		if t.all {
 			continue
 		}
-		rules = t.rulesIn(rules, parts, t.has(parts))
-		parts = append(parts[:len(parts):len(parts)], part)
-		if rules.excludes(parts, i < len(names)-1) {
+		rules = t.rulesIn(rules, at, t.has(at))
+		at = path.Join(at, part)
+		if meant != includes && rules.excludes(&subject{names: t.names(at), folder: folder}) {
 			return true
 		}
 	}
@@ -215,45 +222,31 @@ func (t *Tree) Rel(canonical string) (rel string, ok bool) {
 	return "", false
 }
 
-// exclude is the file of a repository that says what is ignored in all of it.
-const exclude = ".git/info/exclude"
+// exclude is the file of what git has of a repository that says what is ignored in all of it.
+const exclude = "info/exclude"
 
-// rulesIn adds the rules that a folder brings; parts are its path relative to top, has says which entries it has. What
-// git ignores in a repository around another one is not said of that.
-func (t *Tree) rulesIn(rules layers, parts []string, has func(name string) bool) layers {
-	at := path.Join(parts...)
-	if len(parts) > 0 && has(".git") {
-		rules.git = t.rules(Rules{}, path.Join(at, exclude), parts)
-	}
-	for _, name := range ruleFiles() {
-		if has(name) {
-			of := rules.ruleFile(name)
-			*of = t.rules(*of, path.Join(at, name), parts)
-		}
-	}
-	return rules
+// rulesIn adds the rules that a folder of the root brings; has says which entries it has.
+func (t *Tree) rulesIn(rules layers, at string, has func(name string) bool) layers {
+	return rules.in(t.names(at), func(name string) (string, bool) { return t.text(path.Join(at, name)) }, has)
 }
 
-// has tells which entries a folder relative to top has.
-func (t *Tree) has(parts []string) func(string) bool {
+// has tells which entries a folder of the root has.
+func (t *Tree) has(at string) func(string) bool {
 	return func(name string) bool {
-		_, err := t.root.Join(path.Join(t.top, path.Join(parts...), name)).Stat()
+		_, err := t.root.Join(path.Join(at, name)).Stat()
 		return err == nil
 	}
 }
 
-// rules adds those of a file.
-func (t *Tree) rules(rules Rules, file string, parts []string) Rules {
-	f, _, err := t.root.Join(path.Join(t.top, file)).Open()
+// text reads a file of the root.
+func (t *Tree) text(name string) (string, bool) {
+	f, _, err := t.root.Join(name).Open()
 	if err != nil {
-		return rules
+		return "", false
 	}
 	defer f.Close()
 	text, err := io.ReadAll(f)
-	if err != nil {
-		return rules
-	}
-	return rules.Add(strings.TrimPrefix(string(text), "\uFEFF"), parts)
+	return string(text), err == nil
 }
 
 func components(rel string) []string {

@@ -78,7 +78,7 @@ func (in input) pattern() string {
 }
 
 func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
-	fits, err := tree.Matcher(in.pattern())
+	only, err := tree.ParseGlob(in.pattern())
 	if err != nil {
 		return nil, tools.Refuse(tools.InvalidArgs, "pattern", "Parameter validation failed:\npattern: %v", err)
 	}
@@ -86,21 +86,22 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	return &tools.Plan{
 		Title: "Find " + in.Pattern, Kind: tools.Search, Danger: tools.Safe,
 		Semantic: "search",
-		Run:      func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in, place, fits) },
+		Run:      func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in, place, only) },
 	}, nil
 }
 
-func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, fits func(string) bool) (tools.Result, error) {
+func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, only *tree.Glob) (tools.Result, error) {
 	base := place.Path()
 	dir, err := tools.Folder(env, place)
 	if err != nil {
 		return tools.Result{}, err
 	}
+	dir.Only(only)
 	v := &value{Files: []string{}}
 	var names []string
 	room := env.Limits.MaxToolOutputChars
 	_, err = env.Indexes.Walk(ctx, dir, 0, func(e tree.Entry) error {
-		if e.Type.IsDir() || !fits(e.Path) {
+		if !e.Type.IsRegular() {
 			return nil
 		}
 		v.Total++

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"io"
 	"io/fs"
-	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -157,6 +156,7 @@ func (q *query) open(ctx context.Context, env *tools.Env, place sandbox.Place) e
 		}
 		q.withheld = t.Withheld()
 	}
+	t.Only(q.glob)
 	if err = q.overlay(ctx, env); err == nil && q.file != "" && len(q.buffers) == 0 {
 		err = q.searchable(env, at, info)
 	}
@@ -214,22 +214,7 @@ func (q *query) overlay(ctx context.Context, env *tools.Env) error {
 }
 
 // wants tells whether a file that a walk comes by is searched.
-func (q *query) wants(rel string) bool {
-	return (q.fits == nil || q.globbed(rel)) && (q.kind == "" || hasType(q.kind, rel))
-}
-
-// globbed tells whether a path passes the glob. What a negated one names is left out with all that is below it.
-func (q *query) globbed(rel string) bool {
-	if !q.negated {
-		return q.fits(rel)
-	}
-	for ; rel != "."; rel = path.Dir(rel) {
-		if q.fits(rel) {
-			return false
-		}
-	}
-	return true
-}
+func (q *query) wants(rel string) bool { return q.kind == "" || hasType(q.kind, rel) }
 
 // mostSeen is in how many files of one answer lines count as seen: each is read once more for that. An answer of the usual length
 // has fewer.

@@ -62,10 +62,9 @@ type query struct {
 	before, after int
 	re            *regex.Regexp
 	// note says how the pattern was taken where that is not as it stands, "" otherwise.
-	note    string
-	fits    func(path string) bool
-	negated bool
-	kind    string
+	note string
+	glob *tree.Glob
+	kind string
 
 	dir, file string
 	folder    sandbox.Place // dir
@@ -95,13 +94,9 @@ func parse(in input) (*query, error) {
 		return nil, invalid("$.pattern", "string", fmt.Sprintf("pattern is %d bytes long, the limit is %d: look for a part of it",
 			len(in.Pattern), maxPattern))
 	}
-	glob, negated := strings.CutPrefix(in.Glob, "!")
-	if glob != "" {
-		fits, err := tree.Matcher(glob)
-		if err != nil {
-			return nil, invalid("$.glob", "glob", "glob: "+err.Error())
-		}
-		q.fits, q.negated = fits, negated
+	var err error
+	if q.glob, err = tree.ParseGlob(in.Glob); err != nil {
+		return nil, invalid("$.glob", "glob", "glob: "+err.Error())
 	}
 	if q.kind != "" && types()[q.kind] == nil {
 		return nil, invalid("$.type", "file type", "type "+q.kind+" is not known. Use glob instead, for example *."+q.kind)

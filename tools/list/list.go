@@ -63,37 +63,34 @@ func New() tools.Tool {
 }
 
 func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
-	if in.Pattern != "" {
-		if _, err := tree.Matcher(in.Pattern); err != nil {
-			return nil, tools.Refuse(tools.InvalidArgs, "pattern", "Parameter validation failed:\npattern: %v", err)
-		}
+	only, err := tree.ParseGlob(in.Pattern)
+	if err != nil {
+		return nil, tools.Refuse(tools.InvalidArgs, "pattern", "Parameter validation failed:\npattern: %v", err)
 	}
 	place := env.Place()
 	return &tools.Plan{
 		Title: "List " + env.Name(place.Path()), Kind: tools.Read, Danger: tools.Safe,
 		Semantic: "read",
-		Run:      func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in, place) },
+		Run:      func(ctx context.Context) (tools.Result, error) { return run(ctx, env, in, place, only) },
 	}, nil
 }
 
-func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place) (tools.Result, error) {
+func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, only *tree.Glob) (tools.Result, error) {
 	path := place.Path()
 	dir, err := tools.Folder(env, place)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	fits, what, depth := func(string) bool { return true }, "entry", in.Depth
+	what, depth := "entry", in.Depth
 	if in.Pattern != "" {
 		what, depth = "file", 0
-		if fits, err = tree.Matcher(in.Pattern); err != nil {
-			return tools.Result{}, err
-		}
 	}
+	dir.Only(only)
 	v := &value{Path: path, Entries: []tools.Entry{}}
 	var lines []string
 	room := env.Limits.MaxToolOutputChars
 	v.Ignored, err = env.Indexes.Walk(ctx, dir, depth, func(e tree.Entry) error {
-		if in.Pattern != "" && e.Type.IsDir() || !fits(e.Path) {
+		if in.Pattern != "" && !e.Type.IsRegular() {
 			return nil
 		}
 		v.Total++

@@ -1,0 +1,124 @@
+package tree
+
+import (
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// mostOfRules is how much is read of a file with rules that lies above a root.
+const mostOfRules = 1 << 20
+
+// above are the rules that a root gets from the folders above it, as ripgrep has them: nobody who searches reads those files,
+// what they say counts all the same. Links are followed, and what is no regular file is not opened.
+func above(root string) (l layers) {
+	names := components(strings.Trim(filepath.ToSlash(root), "/"))
+	l.global = global(names)
+	at := string(filepath.Separator)
+	for i := range names {
+		l = l.in(names[:i], func(name string) (string, bool) { return readAbove(filepath.Join(at, name)) },
+			func(name string) bool { _, err := os.Stat(filepath.Join(at, name)); return err == nil })
+		at = filepath.Join(at, names[i])
+	}
+	return l
+}
+
+// in adds the rules that a folder brings; read gives what is in one of its files, has tells whether there is an entry. What git ignores in a
+// repository around another one is not said of that.
+func (l layers) in(folder []string, read func(name string) (string, bool), has func(name string) bool) layers {
+	for _, name := range repositories() {
+		if has(name) {
+			l.repository, l.git = true, l.global
+			if text, ok := read(path.Join(common(folder, read), exclude)); ok {
+				l.git = l.git.Add(text, folder)
+			}
+			break
+		}
+	}
+	for _, name := range ruleFiles() {
+		if (name != gitIgnore || l.repository) && has(name) {
+			if text, ok := read(name); ok {
+				of := l.ruleFile(name)
+				*of = of.Add(text, folder)
+			}
+		}
+	}
+	return l
+}
+
+// common is the folder that has what the working trees of a repository share, relative to the top of one of them. That of another tree than
+// the first has a file .git, which says where.
+func common(folder []string, read func(name string) (string, bool)) string {
+	text, ok := read(".git")
+	if !ok {
+		return ".git"
+	}
+	relative := func(name string) string {
+		if filepath.IsAbs(name) {
+			name, _ = filepath.Rel("/"+path.Join(folder...), name)
+		}
+		return filepath.ToSlash(name)
+	}
+	line := func(text string) string {
+		line, _, _ := strings.Cut(text, "\n")
+		return strings.TrimSuffix(line, "\r")
+	}
+	dir, ok := strings.CutPrefix(line(text), "gitdir: ")
+	if !ok {
+		return ".git"
+	}
+	dir = relative(dir)
+	text, ok = read(path.Join(dir, "commondir"))
+	if !ok {
+		return ".git"
+	}
+	if to := line(text); strings.HasPrefix(to, ".") {
+		return path.Join(dir, to)
+	}
+	return relative(line(text))
+}
+
+func readAbove(name string) (string, bool) {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostOfRules))
+	return string(text), err == nil
+}
+
+var excludesFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?im)^\s*excludesfile\s*=\s*"?\s*(\S+?)\s*"?\s*$`) })
+
+// global are the rules of a person for all repositories: of the file that git's setting core.excludesFile names, or of the one that it
+// looks at by default. They are about what is below a folder.
+func global(folder []string) Rules {
+	home, config := os.Getenv("HOME"), os.Getenv("XDG_CONFIG_HOME")
+	if config == "" && home != "" {
+		config = filepath.Join(home, ".config")
+	}
+	name := filepath.Join(config, "git", "ignore")
+	for _, in := range []string{filepath.Join(home, ".gitconfig"), filepath.Join(config, "git", "config")} {
+		text, ok := readAbove(in)
+		if !ok {
+			continue
+		}
+		if found := excludesFile().FindStringSubmatch(text); found != nil {
+			name = strings.ReplaceAll(found[1], "~", home)
+			break
+		}
+	}
+	text, ok := readAbove(name)
+	if !ok || !filepath.IsAbs(name) {
+		return Rules{}
+	}
+	return Rules{}.Add(text, folder)
+}

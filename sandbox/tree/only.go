@@ -1,0 +1,127 @@
+package tree
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Glob says which files are meant by their names, as ripgrep's option -g does: with ! at its beginning it leaves out what it names, with all
+// that is below it, otherwise it leaves out all files that it does not name. A pattern without a slash, but one at its end, is about names at
+// any depth. What it names is taken whatever the files say that name what is ignored, and so is what is in a folder that it names.
+// It is immutable; nil says nothing.
+type Glob struct{ rule rule }
+
+// ParseGlob reads a pattern, which is relative to the directory of a tree. It is nil where the pattern says nothing.
+func ParseGlob(pattern string) (*Glob, error) {
+	r, ok, err := parseRule(strings.TrimPrefix(pattern, "./"), 0, false)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a valid pattern of file names: %w", pattern, err)
+	}
+	if !ok {
+		return nil, nil
+	}
+	return &Glob{r}, nil
+}
+
+// judge is what the pattern says of an entry by its path relative to the directory.
+func (g *Glob) judge(rel string, folder bool) verdict {
+	if g == nil {
+		return silent
+	}
+	v := g.rule.says(&subject{names: []string{path.Base(rel)}, path: rel, folder: folder})
+	switch {
+	case v == silent && !g.rule.negated && !folder:
+		return excludes
+	case v == silent:
+		return silent
+	case g.rule.negated:
+		return excludes
+	}
+	return includes
+}
+
+// Fits tells whether a file is meant, where nothing is ignored.
+func (g *Glob) Fits(rel string) bool {
+	if g.judge(rel, false) == excludes {
+		return false
+	}
+	for at := path.Dir(rel); at != "."; at = path.Dir(at) {
+		if g.judge(at, true) == excludes {
+			return false
+		}
+	}
+	return true
+}
+
+// Only makes walks come by the files that a pattern means alone, and by the folders that these may be in. It is called before the first walk.
+func (t *Tree) Only(g *Glob) { t.only = g }
+
+// enters is fs.SkipDir for a folder of a table that a walk does not look into.
+func (t *Tree) enters(f *folder, at string) error {
+	if rel, below := strings.CutPrefix(f.at, at); below && t.only.judge(rel, true) == excludes {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// namedIn are the entries of a folder that are ignored, and come by all the same.
+func (t *Tree) namedIn(f *folder, at string) (out []ignored) {
+	if t.only == nil {
+		return nil
+	}
+	for _, e := range f.ignored {
+		if t.only.judge(strings.TrimPrefix(f.join(e.name), at), e.kind.IsDir()) == includes {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// named are the files of a table that are ignored, and come by all the same, below a folder whose path is at; known is false where there is
+// such a folder, since a table does not have what is in it.
+func (t *Tree) named(f *folder, at string) (files []candidate, known bool) {
+	if t.only == nil || f == nil {
+		return nil, f != nil
+	}
+	for _, e := range t.namedIn(f, at) {
+		switch {
+		case e.kind.IsDir():
+			return nil, false
+		case e.kind.IsRegular():
+			files = append(files, candidate{f, e.name})
+		}
+	}
+	for _, sub := range f.subs {
+		if t.enters(sub, at) != nil {
+			continue
+		}
+		more, known := t.named(sub, at)
+		if !known {
+			return nil, false
+		}
+		files = append(files, more...)
+	}
+	return files, true
+}
+
+// down is a folder of a table by its path from f on, nil where there is none.
+func (f *folder) down(rel string) *folder {
+	for _, name := range components(rel) {
+		e := f.find(name)
+		if e == nil || e.sub == nil {
+			return nil
+		}
+		f = e.sub
+	}
+	return f
+}
+
+// inOrder sorts files as a walk comes by them.
+func inOrder(list []candidate) {
+	slices.SortFunc(list, func(a, b candidate) int {
+		return slices.Compare(strings.Split(a.in.join(a.name), "/"), strings.Split(b.in.join(b.name), "/"))
+	})
+}
