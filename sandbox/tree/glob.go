@@ -73,6 +73,9 @@ func parseGlob(pattern string, openClass bool) (*glob, error) {
 	return g, g.m.compile(tokens)
 }
 
+// ofName says that the pattern is about the last name of a path alone.
+func (g *glob) ofName() bool { return g.kind == aName || g.kind == anEnding || g.kind == aNamePattern }
+
 // fits says that the pattern is one of a path, whose last name is name.
 func (g *glob) fits(path, name string) bool {
 	switch g.kind {

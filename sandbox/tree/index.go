@@ -561,6 +561,9 @@ func (t *Tree) visit(ctx context.Context, f *folder, at string, depth int, visit
 		if err := visitNamed(e.name); err != nil {
 			return ignored, err
 		}
+		if e.sub == nil && t.only.rejects(e.name) {
+			continue
+		}
 		rel := strings.TrimPrefix(f.join(e.name), at)
 		if t.only.judge(rel, e.sub != nil) == excludes {
 			continue

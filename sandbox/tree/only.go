@@ -43,6 +43,11 @@ func (g *Glob) judge(rel string, folder bool) verdict {
 	return includes
 }
 
+// rejects tells whether a file is left out whatever its folder, since the pattern is about its name alone.
+func (g *Glob) rejects(name string) bool {
+	return g != nil && g.rule.glob.ofName() && g.judge(name, false) == excludes
+}
+
 // Fits tells whether a file is meant, where nothing is ignored.
 func (g *Glob) Fits(rel string) bool {
 	if g.judge(rel, false) == excludes {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -99,6 +100,7 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 	dir.Only(only)
 	v := &value{Files: []string{}}
 	var names []string
+	within := strings.TrimSuffix(base, string(filepath.Separator)) + string(filepath.Separator)
 	room := env.Limits.MaxToolOutputChars
 	_, err = env.Indexes.Walk(ctx, dir, 0, func(e tree.Entry) error {
 		if !e.Type.IsRegular() {
@@ -108,7 +110,7 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 		if v.Total > in.Limit+counted {
 			return fs.SkipAll
 		}
-		file := filepath.Join(base, e.Path)
+		file := within + filepath.FromSlash(e.Path)
 		name := env.Name(file)
 		room -= len(name) + 8
 		if v.Truncated = v.Truncated || v.Total > in.Limit || room < 0 && env.Limits.MaxToolOutputChars > 0; !v.Truncated {
@@ -134,7 +136,7 @@ func answer(place, pattern string, v *value, names []string) tools.Result {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Found %s:", tools.Count(v.Total, "file"))
 	for i, name := range names {
-		fmt.Fprintf(&b, "\n%d. %s", i+1, name)
+		b.WriteString("\n" + strconv.Itoa(i+1) + ". " + name)
 	}
 	if more := v.Total - len(names); more > counted {
 		fmt.Fprintf(&b, "\n… more than %d more: narrow the pattern", counted)

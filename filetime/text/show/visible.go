@@ -30,11 +30,16 @@ func Prose(text string) string {
 	})
 }
 
-// written writes out the characters that out says, and broken bytes.
+// written writes out the characters that out says, none of them one of ASCII that is printed, and broken bytes.
 func written(text string, out func(rune) bool) string {
 	from, symbol := 0, false
 	var b strings.Builder
 	for i := 0; i < len(text); {
+		if c := text[i]; c >= 0x20 && c < 0x7f { // nothing of ASCII that is printed is written out
+			symbol = false
+			i++
+			continue
+		}
 		r, n := rune(text[i]), 1
 		if r >= utf8.RuneSelf {
 			r, n = utf8.DecodeRuneInString(text[i:])
