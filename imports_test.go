@@ -80,7 +80,7 @@ var rooms = map[string]room{
 		"it plays the editor for a person who has none, and knows the server by the wire alone",
 	},
 	"lspserver/doctor": {
-		[]string{"lspserver/state", "agent/config", "agent/model", "agent/model/registry", "agent/store", "sandbox", "tools", "tools/mcp", "tools/plugin"},
+		[]string{"lspserver/state", "agent/config", "agent/model", "agent/model/registry", "agent/store", "sandbox", "sandbox/tree", "tools", "tools/mcp", "tools/plugin"},
 		"it looks at what a session would need, without one",
 	},
 	"lspserver/client": {

@@ -115,7 +115,7 @@ func TestHostileRepository(t *testing.T) {
 			}
 		}
 	}
-	says(run(program, "doctor"))
+	says(run(program, "doctor"), "too few for an index")
 	says(call("list_files", map[string]any{"path": "."}), "a.txt")
 	says(call("glob", map[string]any{"pattern": "**/*.txt"}), "a.txt")
 	says(call("grep", map[string]any{"pattern": "one|nobody"}), "a.txt")

@@ -9,8 +9,8 @@
 //
 //	flags              what kind of editor and session, see below
 //	disk/PATH          a file of the workspace as it is at the start
-//	outside/PATH       a file beside the workspace, in the folder $OUTSIDE
-//	buffer/PATH        what the editor shows when PATH is opened: text that was never saved
+//	outside/PATH       a file beside the workspace, in the folder $OUTSIDE, which is ../out of the workspace
+//	buffer/PATH        what the editor shows when PATH is opened: text that was never saved. PATH may be $OUTSIDE/…
 //	capabilities.json  laid over the editor's own capabilities; null takes one away. With experimental.tandem.model the
 //	                   script is that of a model which the editor lends
 //	settings.json      laid over initializationOptions; the person's own where the editor declares nothing of Tandem
@@ -25,6 +25,8 @@
 //	@outside/PATH      golden: the same for a file beside the workspace
 //	@result            golden: every answer in full; only looked at where the section is there
 //	@wire              golden: the messages named by -wire
+//
+// A FILE of a step is relative to the workspace, or begins with $OUTSIDE/.
 //
 // In all inputs $ROOT is the workspace folder, $OUTSIDE the one beside it and $SESSION the session's id; goldens have
 // the names again.
@@ -67,7 +69,7 @@
 //	cancel                                  cancels the turn
 //	call [apply=WHERE] NAME {json}, batch [json]   tandem/tools/call and batch
 //	undo turn N, undo call N                tandem/changes/undo
-//	mode NAME, session                      another mode, another session for what follows
+//	mode NAME, session [FOLDER…]            another mode, another session for what follows, with further roots
 //	request METHOD [json], notify METHOD [json]
 //	probe METHOD {json}                     asks the editor something in the server's place; the server sees no answer
 //	wait 2s                                 in the time of the bubble

@@ -147,7 +147,7 @@ func (r *run) perform(profile Profile, over map[string]any, serve Server) (*Repo
 	}
 	r.typing.Wait()
 	r.settle(s.flags.hold)
-	buffers := r.e.Buffers()
+	buffers := r.buffers()
 	r.leave(exit)
 
 	report := &Report{Goldens: map[string]string{}, tapped: r.tap.messages()}
@@ -574,6 +574,9 @@ func (r *run) goldens(goldens, disk, beyond, buffers map[string]string) (left ma
 	for name := range buffers {
 		if _, unsaved := r.known["buffer/"+name]; !unsaved {
 			before[name] = disk[name]
+			if rel, beside := strings.CutPrefix(name, "$OUTSIDE/"); beside {
+				before[name] = beyond[rel]
+			}
 		} else if before[name], err = r.source("buffer", name); err != nil {
 			return nil, err
 		}

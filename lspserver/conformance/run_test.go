@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,7 +22,11 @@ func play(t *testing.T, text string) (*Scenario, *Report) {
 
 func perform(t *testing.T, s *Scenario, p Profile, serve Server) (r *Report) {
 	t.Helper()
-	inside, outside := root(t), root(t)
+	top := root(t)
+	inside, outside := filepath.Join(top, "in"), filepath.Join(top, "out")
+	if err := errors.Join(os.Mkdir(inside, 0o755), os.Mkdir(outside, 0o755)); err != nil {
+		t.Fatal(err)
+	}
 	wiretest.Bubble(t, func(t *testing.T) {
 		var err error
 		if r, err = s.Run(t.Context(), p, inside, outside, serve); err != nil {

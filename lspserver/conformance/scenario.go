@@ -199,7 +199,7 @@ var verbs = map[string][2]int{
 	"open": {1, 1}, "close": {1, 1}, "reload": {1, 1}, "save": {1, 1}, "editor-undo": {1, 1},
 	"type": {3, 3}, "delete": {2, 2}, "replace": {3, 3}, "burst": {3, 3}, "probe": {2, 2},
 	"write-disk": {2, 2}, "remove-disk": {1, 1}, "link-disk": {2, 2},
-	"prompt": {1, 2}, "call": {2, 3}, "batch": {1, 1}, "undo": {2, 2}, "steer": {1, 1}, "cancel": {0, 0}, "mode": {1, 1}, "session": {0, 0},
+	"prompt": {1, 2}, "call": {2, 3}, "batch": {1, 1}, "undo": {2, 2}, "steer": {1, 1}, "cancel": {0, 0}, "mode": {1, 1}, "session": {0, 9},
 	"request": {1, 2}, "notify": {1, 2}, "wait": {1, 1}, "hang-up": {0, 0}, "expect": {2, 3}, "answer": {1, 1},
 }
 

@@ -24,18 +24,18 @@ func (r *run) do(st *step) error {
 			if err != nil {
 				return err
 			}
-			r.e.OpenUnsaved(args[0], text)
+			r.e.OpenUnsaved(r.fill(args[0]), text)
 			return nil
 		}
-		return r.e.Open(args[0])
+		return r.e.Open(r.fill(args[0]))
 	case "close":
-		return r.e.CloseFile(args[0])
+		return r.e.CloseFile(r.fill(args[0]))
 	case "save":
-		return r.e.Save(args[0])
+		return r.e.Save(r.fill(args[0]))
 	case "reload":
-		return r.e.Reload(args[0])
+		return r.e.Reload(r.fill(args[0]))
 	case "editor-undo":
-		return r.e.Undo(args[0])
+		return r.e.Undo(r.fill(args[0]))
 	case "type", "delete", "replace":
 		return r.keys(st.verb, args)
 	case "burst":
@@ -57,7 +57,11 @@ func (r *run) do(st *step) error {
 	case "mode":
 		return r.request("tandem/session/setMode", map[string]any{"sessionId": r.sid(), "mode": args[0]})
 	case "session":
-		return r.newSession()
+		more := []string{}
+		for _, folder := range args {
+			more = append(more, r.fill(folder))
+		}
+		return r.newSession(more...)
 	case "request", "notify":
 		params := json.RawMessage("{}")
 		if len(args) > 1 {
@@ -96,7 +100,7 @@ func (r *run) keys(verb string, args []string) error {
 		}
 	}
 	var failed error
-	err := r.e.Change(args[0], func(text string) []Splice {
+	err := r.e.Change(r.fill(args[0]), func(text string) []Splice {
 		start, end, err := place(text, args[1])
 		if err != nil {
 			failed = err
@@ -119,7 +123,8 @@ func (r *run) burst(args []string) error {
 	if err != nil {
 		return fmt.Errorf("%s is no quoted string", args[2])
 	}
-	now, _ := r.e.Text(args[0])
+	file := r.fill(args[0])
+	now, _ := r.e.Text(file)
 	start, end, err := place(now, args[1])
 	if err != nil {
 		return err
@@ -131,7 +136,7 @@ func (r *run) burst(args []string) error {
 			time.Sleep(keyGap)
 			_, size := utf8.DecodeRuneInString(text[len(typed):])
 			key := text[len(typed) : len(typed)+size]
-			if err := r.e.Change(args[0], func(now string) []Splice {
+			if err := r.e.Change(file, func(now string) []Splice {
 				at := strings.Index(now, before+typed)
 				if at < 0 {
 					return nil // an edit stands where it should not, until it is repaired
@@ -189,8 +194,13 @@ func (r *run) ensureSession() error {
 	return r.newSession()
 }
 
-func (r *run) newSession() error {
-	raw, err := r.wait("tandem/session/new", map[string]any{"cwd": r.root})
+// newSession begins a session in the workspace and in further folders.
+func (r *run) newSession(more ...string) error {
+	params := map[string]any{"cwd": r.root}
+	if len(more) > 0 {
+		params["additionalDirectories"] = more
+	}
+	raw, err := r.wait("tandem/session/new", params)
 	if err != nil {
 		return err
 	}
@@ -432,6 +442,18 @@ func (r *run) request(method string, params any) error {
 	return nil
 }
 
+// buffers gives the texts of the open documents by the names that a scenario has for them.
+func (r *run) buffers() map[string]string {
+	out := map[string]string{}
+	for name, text := range r.e.Buffers() {
+		if rel, err := filepath.Rel(r.outside, r.e.Path(name)); err == nil && filepath.IsLocal(rel) {
+			name = "$OUTSIDE/" + filepath.ToSlash(rel)
+		}
+		out[name] = text
+	}
+	return out
+}
+
 func (r *run) short(uri string) string {
 	rel, err := filepath.Rel(r.root, FromURI(uri))
 	if err != nil {
@@ -463,7 +485,7 @@ func (r *run) expect(args []string) error {
 		}
 		return nil
 	case "buffer":
-		text, ok := r.e.Buffers()[args[1]]
+		text, ok := r.buffers()[args[1]]
 		if !ok {
 			return fmt.Errorf("%s is not open", args[1])
 		}

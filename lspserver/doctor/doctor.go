@@ -52,6 +52,7 @@ func (x *Examination) Examine(ctx context.Context, loaded config.Loaded, files [
 	x.state()
 	x.store()
 	x.inotify("/proc/sys/fs/inotify")
+	x.searches(ctx)
 	x.editors()
 	var runner sandbox.Local
 	defer runner.Close()
@@ -74,7 +75,7 @@ type Examination struct {
 	Roots []string
 	// Command is what a command of the configuration prints, such as one that gives a key.
 	Command func(argv []string) (string, error)
-	// Offline asks no service of a model; else one may take Timeout to answer.
+	// Offline asks no service of a model; else one may take Timeout to answer. So may the look through a root.
 	Offline bool
 	Timeout time.Duration
 

@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tandem/agent/config"
 	"tandem/sandbox"
+	"tandem/sandbox/tree"
 )
 
 // TestDoctorLooks has what a test cannot bring about in the whole program.
@@ -49,6 +51,48 @@ func TestDoctorLooks(t *testing.T) {
 		`warn none, and sandbox.level is strict, so every command is refused: nothing there | "auto" asks before every command instead`,
 		"fail ~/proc/max_user_watches is no folder | remove it, or set stateDir to another folder",
 		"note git is not on the PATH: commands cannot use it | install git",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%s", strings.Join(got, "\n"))
+	}
+}
+
+func TestDoctorLooksAtSearches(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.txt", "b.log", ".gitignore", "sub/c.txt"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("*.log\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := &Examination{Getenv: func(string) string { return "" }, Roots: []string{dir, filepath.Join(dir, "none")}, Timeout: time.Minute}
+	x.searches(t.Context())
+	x.Roots, x.Timeout = x.Roots[:1], time.Nanosecond
+	x.searches(t.Context())
+	large := tree.Outlook{Files: 3000, Folders: 200, Most: 5000, Watched: 1000}
+	x.foreseen("/w", large, nil)
+	remote, many, wide := large, large, large
+	remote.Reason = "the folder is far away"
+	many.Files, many.Reason = 5001, "it has more than 5000 files"
+	wide.Folders = 20_000
+	for _, o := range []tree.Outlook{remote, many, wide} {
+		x.foreseen("/w", o, nil)
+	}
+	var got []string
+	for _, f := range x.findings {
+		got = append(got, f.Status+" "+strings.ReplaceAll(f.Detail, dir, "~")+" | "+f.Next)
+	}
+	want := []string{
+		"ok ~: 3 files in 2 folders, too few for an index, so each search reads all files | ",
+		"note ~/none cannot be looked through: stat ~/none: no such file or directory | ",
+		"note ~ cannot be looked through: it takes longer than 1ns | ",
+		"ok /w: 3000 files in 200 folders, which get an index after the first search | ",
+		"note /w: 3000 files in 200 folders, without an index, so each search reads all files: the folder is far away | ",
+		"note /w has no index, so each search reads all files: it has more than 5000 files | name what need not be searched in .ignore, or open a folder further down",
+		"note /w: 3000 files in 20000 folders, with an index, which each search compares with all files, since the system watches at most 1000 folders for it | sysctl fs.inotify.max_user_watches=80000",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%s", strings.Join(got, "\n"))

@@ -148,7 +148,7 @@ func TestGoplsFormatsAndRepairs(t *testing.T) {
 	}
 	formatted := "package calc\r\n\r\nfunc Add(a, b int) int {\r\n\treturn a + b\r\n}\r\n"
 	check("format", `{"path":"calc.go"}`, "Formatted calc.go.", "calc.go", formatted)
-	check("format", `{"path":"calc.go"}`, "nothing to change", "calc.go", formatted)
+	check("format", `{"path":"calc.go"}`, "Already formatted: calc.go.", "calc.go", formatted)
 
 	const unsaved = "package calc\n\nimport \"fmt\"\n\nfunc Use() {\n\ty := Add(1, 2)\n}\n"
 	w.Files.Put(w.Path("unused.go"), unsaved, true)

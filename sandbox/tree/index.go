@@ -133,7 +133,8 @@ func (x *Indexes) of(t *Tree) *index {
 	}
 	i := x.roots[t.root.Path()]
 	if i == nil {
-		i = &index{of: x, state: State{State: "walking", Reason: "not searched often enough yet"}}
+		reason := fmt.Sprintf("no search has come by %d files yet", x.limit(x.Least, leastOf))
+		i = &index{of: x, state: State{State: "walking", Reason: reason}}
 		x.roots[t.root.Path()] = i
 	}
 	return i
@@ -252,7 +253,7 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 	remote := d.Remote()
 	d.Close()
 	if remote {
-		return nil, given("the folder is on a file system that does not tell of changes")
+		return nil, remoteReason
 	}
 	if i.top == nil {
 		i.top = &folder{at: "."}
@@ -284,7 +285,7 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 	i.files = list()
 	if i.files > most {
 		i.forgotten()
-		return nil, given(fmt.Sprintf("it has more than %d files", most))
+		return nil, tooMany(most)
 	}
 	if indexed := i.files - len(jobs); len(i.segments)*segmentFiles > 2*indexed+4*segmentFiles {
 		i.segments, i.flat = nil, nil

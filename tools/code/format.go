@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"slices"
 
 	"tandem/filetime"
 	"tandem/filetime/text"
@@ -59,14 +58,21 @@ func formatPlan(ctx context.Context, env *tools.Env, in formatInput) (*tools.Pla
 	if err != nil {
 		return nil, err
 	}
-	places := 0
+	places, beyond := 0, false
 	if len(files) > 0 {
 		f := &p.Change.Files[0]
-		f.Edits = in.only(f.Base, f.Edits)
+		f.Edits, beyond = in.only(f.Base, f.Edits)
 		places = len(f.Edits)
 	}
-	if places == 0 {
-		return nil, tools.Refuse(tools.NoChange, "formatted", "The formatter has nothing to change in %s%s. Nothing was changed.", name, in.says())
+	switch {
+	case places == 0 && beyond:
+		return nil, tools.Refuse(tools.NoChange, "beyond",
+			"What the formatter would change in %s%s reaches beyond these lines. Nothing was changed. Give more lines.", name, in.says())
+	case places == 0:
+		done := "Already formatted: " + name + in.says()
+		return nil, &tools.Refusal{Result: tools.Result{
+			Success: true, Data: done + ". Nothing was changed.", Summary: done, Value: Formatted{Path: now.Path},
+		}}
 	}
 	p.Done = func(l filetime.Landed) tools.Result {
 		files := []ChangedFile{{l.Files[0].Path, places}}
@@ -78,10 +84,19 @@ func formatPlan(ctx context.Context, env *tools.Env, in formatInput) (*tools.Pla
 	return p, nil
 }
 
-// only are the edits that lie within the lines.
-func (s span) only(t text.Text, set text.Set) text.Set {
+// only are the edits that lie within the lines; beyond says that others reach into them.
+func (s span) only(t text.Text, set text.Set) (within text.Set, beyond bool) {
 	first, last, err := s.in(t)
-	return slices.DeleteFunc(slices.Clone(set), func(e text.Edit) bool {
-		return err != nil || t.Line(e.Start) < first || t.Line(max(e.Start, e.End-1)) > last
-	})
+	if err != nil {
+		return nil, false
+	}
+	for _, e := range set {
+		from, to := t.Line(e.Start), t.Line(max(e.Start, e.End-1))
+		if first <= from && to <= last {
+			within = append(within, e)
+		} else if from <= last && first <= to {
+			beyond = true
+		}
+	}
+	return within, beyond
 }

@@ -20,7 +20,7 @@ import (
 
 // toy is the language server of a language of which a line "def NAME" defines a name and a line "use NAME" uses one, in files that end in
 // .toy. It answers from the present texts of a folder, as an editor's servers do, in UTF-16 and in the shapes that real servers answer in:
-// a formatter replaces a whole text and knows line feeds alone, an action gets its edit when it is resolved.
+// a formatter replaces a whole text, joins lines that end with a backslash and knows line feeds alone, an action gets its edit when it is resolved.
 type toy struct{ env *tools.Env }
 
 func (toy) Serves(string) bool { return true }
@@ -178,7 +178,7 @@ func (t toy) answer(
 	}
 	if r.Method == "textDocument/formatting" {
 		var lines []string
-		for line := range strings.Lines(f.Text.String()) {
+		for line := range strings.Lines(strings.ReplaceAll(f.Text.String(), "\\\n", "")) {
 			lines = append(lines, strings.Join(strings.Fields(line), " "))
 		}
 		end := lsp.Position{Line: uint32(f.Text.LineCount())} // a line behind the last, as several servers say it

@@ -216,24 +216,34 @@ func (q *query) overlay(ctx context.Context, env *tools.Env) error {
 // wants tells whether a file that a walk comes by is searched.
 func (q *query) wants(rel string) bool { return q.kind == "" || hasType(q.kind, rel) }
 
-// mostSeen is in how many files of one answer lines count as seen: each is read once more for that. An answer of the usual length
-// has fewer.
-const mostSeen = 500
+// mostSeen is how many bytes of one answer have lines that count as seen: each of their files is read once more for that, and kept. An
+// answer of the usual length has fewer.
+const mostSeen = 64 << 10
 
 // see records the lines that were shown whole and stand in the text as it is now. Files are read again for it, several at a time.
 func see(ctx context.Context, env *tools.Env, q *query, c *collector) error {
 	byPath := map[string][]line{}
 	var order []string
+	size := 0
 	for _, h := range c.hits {
 		if len(h.lines) == 0 {
 			continue // a file that is named or counted
 		}
-		if byPath[h.path] == nil {
+		first := byPath[h.path] == nil
+		if first {
+			size += len(h.path)
+		}
+		for _, l := range h.lines {
+			size += len(l.text)
+		}
+		if size > mostSeen {
+			break
+		}
+		if first {
 			order = append(order, h.path)
 		}
 		byPath[h.path] = append(byPath[h.path], h.lines...)
 	}
-	order = order[:min(len(order), mostSeen)]
 	seen := make([]func(), len(order))
 	var next atomic.Int64
 	var reading sync.WaitGroup

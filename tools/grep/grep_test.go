@@ -117,6 +117,36 @@ func TestF165Pages(t *testing.T) {
 	}
 }
 
+// Lines count as seen in each file of an answer, however many there are. An answer beyond the usual length has some that do not, since
+// the session keeps the text of each file that was seen.
+func TestLinesOfManyFilesAreSeen(t *testing.T) {
+	for _, c := range []struct {
+		files, room, least, most int
+		line                     string
+	}{
+		{700, 30_000, 700, 700, "m"},
+		{300, 60_000, 300, 300, "m" + strings.Repeat("x", 150)},
+		{600, 1_000_000, 400, 500, "m" + strings.Repeat("x", 150)},
+	} {
+		var files []txtar.File
+		for i := range c.files {
+			files = append(files, txtar.File{Name: fmt.Sprintf("disk/%04d", i), Data: []byte(c.line + "\n")})
+		}
+		env := workspace(t, files...)
+		env.Limits.MaxToolOutputChars = c.room
+		r := call(t, New(), env, `{"pattern":"^m","head_limit":10000}`)
+		seen := env.FileTime.Paths()
+		if len(r.Value.(*value).Matches) != c.files || len(seen) < c.least || len(seen) > c.most {
+			t.Errorf("%d files in %d characters: %s, and %d are seen", c.files, len(r.Data), r.Summary, len(seen))
+		}
+		for i, p := range seen {
+			if filepath.Base(p) != fmt.Sprintf("%04d", i) {
+				t.Fatalf("%s is seen as number %d", p, i)
+			}
+		}
+	}
+}
+
 // A line longer than can be shown is cut around the match and does not count as seen; a log of 100 MB is searched without
 // being held.
 func TestF092_F257LongAndLarge(t *testing.T) {

@@ -1677,6 +1677,17 @@ test('FindingU1 commands that come while another session begins are answered, al
   end)
 end)
 
+test('how a folder is searched is one line', function()
+  local searches = require('tandem.health').searches
+  equal(searches({ root = '/w', state = 'ready', files = 3000, bytes = 24 * 2 ^ 20 }), 'searches of /w: with an index of 3000 files (24 MiB)')
+  equal(searches({ root = '/w', state = 'ready', files = 3000, bytes = 7 }), 'searches of /w: with an index of 3000 files (1 MiB)')
+  equal(searches({ root = '/w', state = 'building', files = 3000 }), 'searches of /w: an index of 3000 files is being built')
+  equal(
+    searches({ root = '/w\n', state = 'walking', reason = 'it has more than 400000 files' }),
+    'searches of /w\\u{a}: without an index (it has more than 400000 files)'
+  )
+end)
+
 vim.fn.delete(dir, 'rf')
 io.stdout:write(('%d passed, %d failed\n'):format(passed, failures))
 os.exit(failures == 0 and 0 or 1)

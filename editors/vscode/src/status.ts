@@ -6,6 +6,7 @@ import type { Backend, BackendState } from './backend.ts';
 import type { StatusResult } from './protocol.ts';
 import type { Review } from './review.ts';
 import { visible } from './chat/visible.ts';
+import { searchesOf } from './searched.ts';
 import type { UpdateParams } from './chat/wire.ts';
 
 const MODES: Record<string, string> = {
@@ -28,7 +29,10 @@ export class Status implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('tandem.status', vscode.StatusBarAlignment.Right, 90);
   private readonly disposables: vscode.Disposable[];
   /** What the server said of itself last. */
-  private server?: Pick<StatusResult, 'sandbox' | 'jobs'>;
+  private server?: Pick<StatusResult, 'sandbox' | 'jobs' | 'searched'>;
+
+  /** Looks again, while an index is built. */
+  private again?: NodeJS.Timeout;
 
   constructor(
     private readonly backend: Backend,
@@ -57,14 +61,20 @@ export class Status implements vscode.Disposable {
   }
 
   dispose(): void {
+    clearTimeout(this.again);
     this.disposables.forEach((one) => one.dispose());
   }
 
-  /** Asks the server what confines commands, and which of them run in the background. */
+  /** Asks the server what confines commands, which of them run in the background, and how searches are made. */
   private async look(): Promise<void> {
+    clearTimeout(this.again);
     this.draw();
     const running = this.backend.state === 'running';
     this.server = running ? await this.backend.request<StatusResult>('tandem/status', {}).catch(() => undefined) : undefined;
+    clearTimeout(this.again);
+    if (this.server?.searched?.some((root) => root.state === 'building')) {
+      this.again = setTimeout(() => void this.look(), 2000);
+    }
     this.draw();
   }
 
@@ -74,7 +84,7 @@ export class Status implements vscode.Disposable {
     const bad = state === 'failed' || state === 'missing';
     const busy = state === 'starting' || (state === 'running' && this.chat.running);
     const icon = bad ? '$(error)' : busy ? '$(loading~spin)' : '$(sparkle)';
-    const { sandbox, jobs = [] } = this.server ?? {};
+    const { sandbox, jobs = [], searched = [] } = this.server ?? {};
     this.item.text = `${icon} Tandem${hunks > 0 ? ` ${hunks}` : ''}${jobs.length > 0 ? ` $(terminal) ${jobs.length}` : ''}`;
     const color = state === 'failed' ? 'error' : 'warning';
     this.item.backgroundColor = bad ? new vscode.ThemeColor(`statusBarItem.${color}Background`) : undefined;
@@ -92,6 +102,9 @@ export class Status implements vscode.Disposable {
       );
       for (const job of jobs) {
         tip.appendText(`\nIn the background: ${visible(job.title, false)}`);
+      }
+      for (const root of searched) {
+        tip.appendText(`\n${searchesOf(root)}`);
       }
       if (hunks > 0) {
         tip.appendText(`\n${hunks} ${hunks === 1 ? 'change waits' : 'changes wait'} in ${files} ${files === 1 ? 'file' : 'files'}`);

@@ -5,6 +5,7 @@ import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { findProgram } from '../src/binary.ts';
 import { Restarts } from '../src/restarts.ts';
+import { searchesOf } from '../src/searched.ts';
 import { declaredIn, explicit } from '../src/settings.ts';
 import { pushesDown, shift } from '../src/textedits.ts';
 
@@ -92,4 +93,19 @@ test('how far edits move a line', () => {
   assert.ok(!pushesDown(edit(1, 0, 1, 0, 'a')));
   assert.ok(!pushesDown(edit(1, 3, 1, 3, '\n')));
   assert.ok(!pushesDown(edit(1, 0, 2, 0, 'a\n')));
+});
+
+test('how a folder is searched is one line', () => {
+  const lines = [
+    searchesOf({ root: '/w', state: 'ready', files: 3000, bytes: 24 << 20 }),
+    searchesOf({ root: '/w', state: 'ready', files: 3000, bytes: 7 }),
+    searchesOf({ root: '/w', state: 'building', files: 3000 }),
+    searchesOf({ root: '/w\n\u202e', state: 'walking', reason: 'it has more than 400000 files' }),
+  ];
+  assert.deepEqual(lines, [
+    'Searches of /w: with an index of 3000 files (24 MiB)',
+    'Searches of /w: with an index of 3000 files (1 MiB)',
+    'Searches of /w: an index of 3000 files is being built',
+    'Searches of /w\\u{a}\\u{202e}: without an index (it has more than 400000 files)',
+  ]);
 });

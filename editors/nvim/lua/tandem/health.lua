@@ -1,5 +1,23 @@
 --- `:checkhealth tandem`
+local visible = require('tandem.visible')
+
 local M = {}
+
+--- One line that says how a folder is searched.
+---@param root tandem.SearchedRoot
+---@return string
+function M.searches(root)
+  local how
+  if root.state == 'ready' then
+    local size = math.max(1, math.floor((root.bytes or 0) / 2 ^ 20 + 0.5))
+    how = ('with an index of %d files (%d MiB)'):format(root.files or 0, size)
+  elseif root.state == 'building' then
+    how = ('an index of %d files is being built'):format(root.files or 0)
+  else
+    how = 'without an index' .. (root.reason and (' (%s)'):format(root.reason) or '')
+  end
+  return visible.line(('searches of %s: %s'):format(root.root, how))
+end
 
 ---@param instance tandem.Instance
 local function check_server(instance)
@@ -24,6 +42,9 @@ local function check_server(instance)
   end
   if status.watcher ~= 'on' then
     health.info('changes of files on disk are not watched: ' .. status.watcher)
+  end
+  for _, root in ipairs(status.searched or {}) do
+    health.info(M.searches(root))
   end
 end
 
