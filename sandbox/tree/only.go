@@ -48,6 +48,9 @@ func (g *Glob) rejects(name string) bool {
 	return g != nil && g.rule.glob.ofName() && g.judge(name, false) == excludes
 }
 
+// Names says that the files which are meant are those that the pattern names.
+func (g *Glob) Names() bool { return g != nil && !g.rule.negated }
+
 // Fits tells whether a file is meant, where nothing is ignored.
 func (g *Glob) Fits(rel string) bool {
 	if g.judge(rel, false) == excludes {

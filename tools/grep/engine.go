@@ -4,17 +4,14 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"tandem/filetime/text"
 	"tandem/sandbox/tree"
 	"tandem/tools/regex"
 )
-
-// sniffed is how much of a file is looked at for a NUL before it is searched, and how much ripgrep reads at once.
-const sniffed = tree.Sniffed
 
 // engine searches files in the order of compare, several at a time.
 type engine struct{}
@@ -64,6 +61,9 @@ type search struct {
 	texts []byte
 	ends  []int
 
+	// binary says that there was a NUL.
+	binary bool
+
 	// n is the number of the line that begins at counted, due how many lines after a match are still to be given from given on.
 	n, counted, given, due int
 }
@@ -72,57 +72,53 @@ func newSearch(ctx context.Context, q *query) *search {
 	return &search{q: q, m: q.re.Matcher(func() bool { return ctx.Err() != nil })}
 }
 
-// plain is text without byte order mark, in UTF-8 and with single ends of lines. It changes b.
-func plain(b []byte) []byte {
-	if marked16(b) {
-		if t, _, err := text.Decode(b); err == nil {
-			b = []byte(t.String())
-		}
-	}
-	b = bytes.TrimPrefix(b, []byte("\uFEFF"))
-	to := bytes.Index(b, []byte("\r\n"))
-	if to < 0 {
-		return b
-	}
-	for from := to + 1; ; {
-		n := bytes.Index(b[from:], []byte("\r\n"))
-		if n < 0 {
-			return b[:to+copy(b[to:], b[from:])]
-		}
-		to += copy(b[to:], b[from:from+n])
-		from += n + 1
-	}
-}
-
-// marked16 says that a file begins with the byte order mark of UTF-16.
-func marked16(b []byte) bool {
-	return bytes.HasPrefix(b, []byte("\xff\xfe")) || bytes.HasPrefix(b, []byte("\xfe\xff"))
-}
-
-// file searches one file; ok is false where nothing was found. What is binary is passed over, from the piece of it on in which the first
-// NUL is.
+// file searches one file; ok is false where nothing was found. What is binary is searched as far as ripgrep does, which for a file that has a
+// NUL at its beginning is not at all.
 func (s *search) file(f tree.File) (_ found, ok bool) {
-	b := f.Head
-	if marked16(b) && f.Rest == nil {
-		b = plain(b)
+	if marked16(f.Head) {
+		in := io.Reader(bytes.NewReader(f.Head))
+		if f.Rest != nil {
+			in = io.MultiReader(in, f.Rest)
+		}
+		f.Rest = newDecoder(in)
+		f.Head, _ = io.ReadAll(io.LimitReader(f.Rest, tree.Head))
+		if len(f.Head) < tree.Head {
+			f.Rest = nil
+		}
 	}
-	nul := -1
-	if text.Binary(b) {
-		nul = bytes.Index(b, []byte{0})
+	if f.Rest != nil && s.q.re.Crosses() {
+		if f.Head, ok = whole(f.Head, f.Rest); !ok {
+			return found{}, false
+		}
+		f.Rest = nil
 	}
-	if len(b) == 0 || nul >= 0 && nul < sniffed || f.Rest != nil && s.q.re.Multiline {
+	b := bytes.TrimPrefix(f.Head, []byte("\uFEFF"))
+	if len(b) == 0 || bytes.IndexByte(b[:min(len(b), sniffed)], 0) >= 0 {
 		return found{}, false
 	}
 	s.found, s.n = found{most: s.q.enough()}, 1
-	if s.q.OutputMode == names {
+	switch s.q.OutputMode {
+	case names:
 		s.most = 1
+	case counts:
+		s.most = math.MaxInt
 	}
 	s.bare = s.q.OutputMode != content || s.q.crammed.Load()
 	s.lines, s.texts, s.ends = s.lines[:0], s.texts[:0], s.ends[:0]
+	s.binary = false
 	if f.Rest != nil {
-		s.stream(f)
+		s.stream(b, f.Rest)
 	} else {
-		s.text(plain(searchable(b, nul)))
+		if !s.q.re.Crosses() && bytes.IndexByte(b, 0) >= 0 {
+			pieces := newFills()
+			var n int
+			n, s.binary = pieces.until(b, true)
+			b = b[:n]
+		}
+		s.text(b)
+	}
+	if s.binary && s.q.OutputMode == counts && s.q.file == "" { // as ripgrep does, which does not say how many there would be
+		return found{}, false
 	}
 	s.found.lines = s.written()
 	return s.found, s.hits > 0
@@ -142,47 +138,30 @@ func (s *search) written() []line {
 	return slices.Clone(s.lines)
 }
 
-// searchable is what of a text is searched: with a NUL, what was read before the piece that it is in, as ripgrep reads.
-func searchable(b []byte, nul int) []byte {
-	if nul < 0 {
-		return b
-	}
-	end, lines, size := sniffed, 0, sniffed
-	for end <= nul {
-		if lines = bytes.LastIndexByte(b[:end], '\n') + 1; end-lines == size {
-			size *= 2
-		}
-		end = lines + size
-	}
-	return b[:lines]
-}
-
-// stream searches a large file piece by piece; a line that is longer than one is cut.
-func (s *search) stream(f tree.File) {
-	b := bytes.Clone(f.Head)
-	for more := true; more && len(b) > 0; {
-		end := bytes.LastIndexByte(b, '\n') + 1
-		if end == 0 {
-			end = len(b)
-		}
-		if text.Binary(b[:end]) {
-			return
-		}
-		kept := len(b) - end
-		part := plain(b[:end])
-		s.text(part)
-		s.n += bytes.Count(part[s.counted:], []byte("\n"))
-		if s.full() {
-			return
-		}
-		copy(b[:kept], b[end:])
-		n, err := io.ReadFull(f.Rest, b[kept:cap(b)])
-		b = b[:kept+n]
-		if more = err == nil; !more && len(b) > 0 {
-			if !text.Binary(b) {
-				s.text(plain(b))
+// stream searches a large file piece by piece; a line that is longer than can be held is cut.
+func (s *search) stream(b []byte, rest io.Reader) {
+	b = append(make([]byte, 0, tree.Head+1), b...)
+	pieces := newFills()
+	for more := true; len(b) > 0; {
+		n, err := io.ReadFull(rest, b[len(b):cap(b)])
+		b, more = b[:len(b)+n], err == nil
+		end, nul := pieces.until(b, !more)
+		if end == 0 && more && !nul {
+			if cap(b) < mostHeld {
+				b = append(make([]byte, 0, 2*cap(b)), b...)
+				continue
 			}
+			end = len(b)
+			pieces = newFills()
+			pieces.drop(-end)
 		}
+		s.text(b[:end])
+		s.n += bytes.Count(b[s.counted:end], []byte("\n"))
+		if s.binary = nul; s.full() || nul || !more {
+			return
+		}
+		b = b[:copy(b, b[end:])]
+		pieces.drop(end)
 	}
 }
 
@@ -192,7 +171,7 @@ func (s *search) text(b []byte) {
 	if len(b) == 0 {
 		return
 	}
-	if s.q.re.Multiline {
+	if s.q.re.Crosses() {
 		s.spans(b)
 		return
 	}
@@ -245,9 +224,9 @@ func (s *search) give(b []byte, start int, match bool) int {
 	return end + 1
 }
 
-// put adds a line and what it says, cut where it is long.
+// put adds a line and what it says, without the \r at its end and cut where it is long.
 func (s *search) put(text []byte, l line) {
-	s.texts, l.cut = shorten(s.texts, text, l.at)
+	s.texts, l.cut = shorten(s.texts, bytes.TrimSuffix(text, []byte("\r")), l.at)
 	s.lines, s.ends = append(s.lines, l), append(s.ends, len(s.texts))
 }
 
@@ -257,20 +236,25 @@ func (s *search) spans(b []byte) {
 		return
 	}
 	var matches []span
-	for from, last := 0, -1; from <= len(b); {
-		start, end, ok := s.m.Find(b, from)
+	for from := 0; from < len(b); {
+		start, end, ok := s.m.Find(b[from:], 0) // what is before does not count, as with ripgrep
 		if !ok {
 			break
 		}
+		start, end = from+start, from+end
+		matches = append(matches, span{start, end})
 		if from = end; start == end {
 			from++
-			if start == last {
-				continue
-			}
 		}
-		matches, last = append(matches, span{start, end}), end
 	}
 	all := mark(b, matches)
+	if n := binaryMatch(all); n >= 0 {
+		all, s.binary = all[:n], true
+	}
+	if s.q.OutputMode == counts && s.q.re.Crosses() {
+		s.hits = s.single(b, all)
+		return
+	}
 	given, due := 0, 0
 	for i, l := range all {
 		if !l.match && i >= due {
@@ -294,6 +278,49 @@ func (s *search) spans(b []byte) {
 			due = i + 1 + s.q.after
 		}
 	}
+}
+
+// single counts matches, and not lines, as ripgrep does where they may run over several.
+func (s *search) single(b []byte, all []marked) (n int) {
+	end := 0
+	for i := 0; i < len(all); i++ {
+		begin := end
+		if end += len(all[i].whole) + 1; !all[i].match {
+			continue
+		}
+		for ; i+1 < len(all) && all[i+1].match; i++ {
+			end += len(all[i+1].whole) + 1
+		}
+		before := n
+		for from, last := begin, -1; from <= len(b); {
+			start, stop, ok := s.m.Find(b, from)
+			if !ok || start >= end {
+				break
+			}
+			if from = stop; start == stop {
+				if from++; start == last {
+					continue
+				}
+			}
+			n, last = n+1, stop
+		}
+		n = max(n, before+1)
+	}
+	return n
+}
+
+// binaryMatch is where lines with matches begin one of which has a NUL, -1 for none: there ripgrep ends.
+func binaryMatch(all []marked) int {
+	begun := 0
+	for i, l := range all {
+		if l.match && (i == 0 || !all[i-1].match) {
+			begun = i
+		}
+		if l.match && bytes.IndexByte(l.whole, 0) >= 0 {
+			return begun
+		}
+	}
+	return -1
 }
 
 // span is where a match lies in a text, in bytes.

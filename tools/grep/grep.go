@@ -213,8 +213,8 @@ func (q *query) overlay(ctx context.Context, env *tools.Env) error {
 	return nil
 }
 
-// wants tells whether a file that a walk comes by is searched.
-func (q *query) wants(rel string) bool { return q.kind == "" || hasType(q.kind, rel) }
+// wants tells whether a file that a walk comes by is searched. Of what a glob names the type is not asked, as with ripgrep.
+func (q *query) wants(rel string) bool { return q.kind == "" || q.glob.Names() || hasType(q.kind, rel) }
 
 // mostSeen is how many bytes of one answer have lines that count as seen: each of their files is read once more for that, and kept. An
 // answer of the usual length has fewer.

@@ -9,29 +9,26 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"tandem/sandbox/tree"
+	"tandem/sandbox/tree/treetest"
 )
 
-// ripgrep is the searcher that engine is compared with: the program rg.
-type ripgrep struct{}
+// ripgrep is the searcher that engine is compared with: the program rg, with the option --hidden.
+type ripgrep struct{ program string }
 
-// oracle finds the program; without it, or with one before 13, a test is skipped.
+// oracle finds the program; without it, or with one before 15, a test is skipped.
 func oracle(t testing.TB) ripgrep {
 	t.Helper()
-	out, err := exec.Command("rg", "--version").Output()
-	version, _, _ := strings.Cut(strings.TrimPrefix(string(out), "ripgrep "), ".")
-	if n, _ := strconv.Atoi(version); err != nil || n < 13 {
-		t.Skipf("no ripgrep from 13 on: %.20q, %v", out, err)
-	}
-	return ripgrep{}
+	return ripgrep{treetest.Ripgrep(t)}
 }
 
 func (r ripgrep) files(ctx context.Context, q *query, to sink) error {
-	args := []string{"--sort=path", "--hidden", "--no-require-git", "--no-ignore-global"}
+	args := []string{"--sort=path", "--hidden"}
 	if q.Glob != "" && q.file == "" {
 		args = append(args, "--glob="+q.Glob)
 	}
@@ -67,7 +64,15 @@ func (r ripgrep) text(ctx context.Context, q *query, text string) (f found) {
 }
 
 func (r ripgrep) run(ctx context.Context, q *query, args []string, place, stdin string, take func(record)) error {
-	argv := append([]string{"--no-config", "--no-messages", "--crlf", "--json"}, args...)
+	argv := append([]string{"--no-config", "--no-messages"}, args...)
+	switch {
+	case q.OutputMode == content || q.file != "" || place == "-":
+		argv = append(argv, "--json")
+	case q.OutputMode == counts:
+		argv = append(argv, "--count", "--null")
+	default:
+		argv = append(argv, "--files-with-matches", "--null")
+	}
 	for flag, set := range map[string]bool{
 		"--ignore-case": q.IgnoreCase, "--word-regexp": q.Word, "--fixed-strings": q.Fixed || strings.Contains(q.note, "literally"),
 	} {
@@ -81,11 +86,31 @@ func (r ripgrep) run(ctx context.Context, q *query, args []string, place, stdin 
 	if q.OutputMode == content {
 		argv = append(argv, "--before-context="+strconv.Itoa(q.before), "--after-context="+strconv.Itoa(q.after))
 	}
-	cmd := exec.CommandContext(ctx, "rg", append(argv, "-e", q.Pattern, "--", place)...)
+	cmd := exec.CommandContext(ctx, r.program, append(argv, "-e", q.Pattern, "--", place)...)
 	cmd.Dir, cmd.Stdin = q.dir, strings.NewReader(stdin)
 	out, err := cmd.Output()
 	if e, failed := err.(*exec.ExitError); err != nil && (!failed || e.ExitCode() > 1 && len(e.Stderr) > 0) {
 		panic(string(e.Stderr))
+	}
+	if !slices.Contains(argv, "--json") {
+		for len(out) > 0 {
+			name, rest, _ := bytes.Cut(out, []byte{0})
+			var e record
+			e.Type, e.hits = "end", 1
+			if out = rest; q.OutputMode == counts {
+				count, rest, _ := bytes.Cut(rest, []byte("\n"))
+				if e.hits, err = strconv.Atoi(string(count)); err != nil {
+					return err
+				}
+				out = rest
+			}
+			text := string(name)
+			begin := record{Type: "begin"}
+			begin.Data.Path.Text = &text
+			take(begin)
+			take(e)
+		}
+		return ctx.Err()
 	}
 	scan := bufio.NewScanner(bytes.NewReader(out))
 	scan.Buffer(nil, 64<<20)
@@ -130,6 +155,7 @@ func (t textOrBytes) String() string {
 // record is a line of rg --json.
 type record struct {
 	Type string `json:"type"`
+	hits int    // that were counted
 	Data struct {
 		Path       textOrBytes `json:"path"`
 		Lines      textOrBytes `json:"lines"`
@@ -139,12 +165,16 @@ type record struct {
 }
 
 func (e record) into(q *query, f *found) {
+	f.hits += e.hits
 	if e.Type != "match" && e.Type != "context" {
 		return
 	}
 	var matches []span
 	for _, m := range e.Data.Submatches {
 		matches = append(matches, span{m.Start, m.End})
+	}
+	if e.Type == "match" && matches == nil { // it is empty and at the end
+		matches = []span{{}}
 	}
 	for _, l := range mark([]byte(e.Data.Lines.String()), matches) {
 		l.n += e.Data.LineNumber - 1

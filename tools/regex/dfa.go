@@ -24,7 +24,7 @@ type dfa struct {
 	// skip finds where a match may begin; nil where each character has to be looked at. begun has the states at such a place by what is
 	// before it, 0 where they are not known.
 	skip  *window
-	begun [isEdge << 1]uint32
+	begun [1 << 8]uint32
 	// gained is how many bytes the last skips were spared. Where that is too little, plain, which has no skip, looks at so many bytes as rest.
 	skips, gained, rest int
 	plain               *dfa
@@ -152,7 +152,7 @@ func (d *dfa) follow(from uint32, class uint16) uint32 {
 	clear(d.on)
 	d.work += len(d.on) / 16
 	d.list = list
-	n := d.state(list, to) | flag
+	n := d.state(list, d.p.after(s.before, class)) | flag
 	d.next[int(from)+int(class)] = n
 	return n
 }

@@ -37,6 +37,8 @@ const (
 	lookLineEnd
 	lookTextStart
 	lookTextEnd
+	lookCRLFStart // as lookLineStart, where lines end at \r, \n and \r\n
+	lookCRLFEnd
 	lookWord    // a word begins or ends
 	lookNotWord // neither
 	lookWordStart
@@ -66,7 +68,7 @@ type SyntaxError struct {
 func (e *SyntaxError) Error() string { return e.Message }
 
 // flags are what (?flags) sets.
-type flags struct{ fold, dotAll, multi, swap, ascii, spaced bool }
+type flags struct{ fold, dotAll, multi, swap, ascii, spaced, crlf bool }
 
 // parser reads the syntax of Rust's regex crate.
 type parser struct {
@@ -293,12 +295,15 @@ func (p *parser) atom() (*node, error) {
 		s := all()
 		if !p.flags.dotAll {
 			s = s.without(span{'\n', '\n'})
+			if p.flags.crlf {
+				s = s.without(span{'\r', '\r'})
+			}
 		}
 		return p.class(s), nil
 	case '^':
-		return p.place(lookLineStart, lookTextStart), nil
+		return p.place(lookLineStart, lookTextStart, lookCRLFStart), nil
 	case '$':
-		return p.place(lookLineEnd, lookTextEnd), nil
+		return p.place(lookLineEnd, lookTextEnd, lookCRLFEnd), nil
 	case '\\':
 		return p.escape()
 	default:
@@ -306,8 +311,11 @@ func (p *parser) atom() (*node, error) {
 	}
 }
 
-func (p *parser) place(multi, single look) *node {
-	if p.flags.multi || p.line {
+func (p *parser) place(multi, single, crlf look) *node {
+	switch {
+	case p.flags.multi && p.flags.crlf:
+		return &node{op: opLook, look: crlf}
+	case p.flags.multi || p.line:
 		return &node{op: opLook, look: multi}
 	}
 	return &node{op: opLook, look: single}
@@ -379,7 +387,8 @@ func (p *parser) setFlags() (alone bool, err error) {
 			p.flags.ascii = !on
 		case 'x':
 			p.flags.spaced = on
-		case 'R': // lines end at \r\n here anyhow
+		case 'R':
+			p.flags.crlf = on
 		case '-':
 			if !on {
 				return false, p.fail(Invalid, "flag negation operator repeated")

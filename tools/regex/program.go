@@ -32,6 +32,7 @@ type program struct {
 	// through are instructions by each of which every match comes, from the last to the first.
 	through []int32
 	looks   bool // it has an iLook
+	words   bool // which asks for words of all languages
 
 	// starts and classes are the ranges of equal characters: from starts[i] on they are of classes[i].
 	starts  []rune
@@ -43,8 +44,9 @@ type program struct {
 	// first says of each set which bytes its characters begin with, more whether some of them have more than one.
 	first []byteSet
 	more  []bool
-	// invalid is the class of bytes that are no character, end that of the end of a text.
-	invalid, end uint16
+	// invalid is the class of bytes that are no character, stray that of those of them that only go on with one, end that of the end of a
+	// text.
+	invalid, stray, end uint16
 }
 
 // kind is what an iLook can see of a character, or of the beginning or the end of a text.
@@ -56,6 +58,12 @@ const (
 	isNewline
 	isInvalid
 	isEdge // the beginning or the end
+	// oneFurther is how many stray bytes after a character are passed over by who asks whether a word is before them, times itself: with
+	// them it has four bytes at most. This is how Rust's regex crate looks back.
+	oneFurther
+	further = 3 * oneFurther
+	// isReturn is \r.
+	isReturn = 1 << 7
 )
 
 // compiler makes a program of a tree.
@@ -124,6 +132,7 @@ func (c *compiler) node(n *node, next int32) int32 {
 		return c.emit(instruction{op: iSet, arg: c.set(n.set), next: next})
 	case opLook:
 		c.p.looks = true
+		c.p.words = c.p.words || n.look >= lookWord && n.look&lookASCII == 0
 		return c.emit(instruction{op: iLook, look: n.look, next: next})
 	case opConcat:
 		for _, sub := range slices.Backward(n.subs) {
@@ -217,13 +226,16 @@ func (c *compiler) partition() {
 	}
 	sets := append(slices.Clone(c.sets), one('\n'))
 	if p.looks {
-		sets = append(sets, words(), asciiWords())
+		sets = append(sets, words(), asciiWords(), one('\r'))
 	}
 	cuts := []rune{0}
 	for _, s := range sets {
 		for _, r := range s {
 			cuts = append(cuts, r.lo, r.hi+1)
 		}
+	}
+	if p.words {
+		cuts = append(cuts, 1<<7, 1<<11, 1<<16) // where characters have one byte more
 	}
 	slices.Sort(cuts)
 	cuts = slices.Compact(cuts)
@@ -243,7 +255,11 @@ func (c *compiler) partition() {
 				bits[i/64] |= 1 << (i % 64)
 			}
 		}
-		key := make([]byte, 0, 8*width)
+		k := c.kind(bits)
+		if length := utf8.RuneLen(r); p.words && length > 0 {
+			k |= kind(utf8.UTFMax-length) * oneFurther
+		}
+		key := append(make([]byte, 0, 8*width+1), byte(k))
 		for _, b := range bits {
 			for range 8 {
 				key = append(key, byte(b))
@@ -255,15 +271,15 @@ func (c *compiler) partition() {
 			id = uint16(len(p.members))
 			known[string(key)] = id
 			p.members = append(p.members, bits)
-			p.kinds = append(p.kinds, c.kind(bits))
+			p.kinds = append(p.kinds, k)
 		}
 		p.starts, p.classes = append(p.starts, r), append(p.classes, id)
 	}
 	p.invalid = uint16(len(p.members))
-	p.end = p.invalid + 1
+	p.stray, p.end = p.invalid+1, p.invalid+2
 	none := make([]uint64, width)
-	p.members = append(p.members, none, none)
-	p.kinds = append(p.kinds, isInvalid, isEdge)
+	p.members = append(p.members, none, none, none)
+	p.kinds = append(p.kinds, isInvalid, isInvalid, isEdge)
 	for r := range rune(utf8.RuneSelf) {
 		p.ascii[r] = p.class(r)
 	}
@@ -271,7 +287,7 @@ func (c *compiler) partition() {
 
 // kind is what the bits of a class say beyond those of the sets of the pattern.
 func (c *compiler) kind(bits []uint64) (k kind) {
-	for i, flag := range []kind{isNewline, isWord, isASCIIWord} {
+	for i, flag := range []kind{isNewline, isWord, isASCIIWord, isReturn} {
 		if at := len(c.sets) + i; at/64 < len(bits) && bits[at/64]>>(at%64)&1 != 0 {
 			k |= flag
 		}
@@ -284,6 +300,20 @@ func (p *program) class(r rune) uint16 {
 	return p.classes[i-1]
 }
 
+// crosses says that the program reads ends of lines, or looks at where lines and the text begin and end.
+func (p *program) crosses() bool {
+	newline := p.class('\n')
+	return slices.ContainsFunc(p.code, func(i instruction) bool {
+		switch i.op {
+		case iSet:
+			return p.in(newline, i.arg)
+		case iLook:
+			return i.look <= lookCRLFEnd
+		}
+		return false
+	})
+}
+
 // symbol reads the character at i, which must be inside of text.
 func (p *program) symbol(text []byte, i int) (class uint16, n int) {
 	if b := text[i]; b < utf8.RuneSelf {
@@ -291,6 +321,9 @@ func (p *program) symbol(text []byte, i int) (class uint16, n int) {
 	}
 	r, n := utf8.DecodeRune(text[i:])
 	if r == utf8.RuneError && n == 1 {
+		if !utf8.RuneStart(text[i]) {
+			return p.stray, 1
+		}
 		return p.invalid, 1
 	}
 	return p.class(r), n
@@ -308,11 +341,41 @@ func (p *program) before(text []byte, i int) kind {
 	if b := text[i-1]; b < utf8.RuneSelf {
 		return p.kinds[p.ascii[b]]
 	}
-	r, n := utf8.DecodeLastRune(text[:i])
+	from := i - 1
+	for from > max(0, i-utf8.UTFMax) && !utf8.RuneStart(text[from]) {
+		from--
+	}
+	r, n := utf8.DecodeRune(text[from:i])
 	if r == utf8.RuneError && n == 1 {
 		return isInvalid
 	}
-	return p.kinds[p.class(r)]
+	k := p.kinds[p.class(r)]
+	for range i - from - n {
+		k = k.behind()
+	}
+	return k
+}
+
+// alone has each line looked at by itself: stray bytes at its beginning have nothing before them. Ripgrep does so where it looks for a literal
+// first. It is called before the program is used.
+func (p *program) alone() {
+	p.kinds[p.class('\n')] &^= further
+}
+
+// after is what stands before the next character, behind one of a class that had something before it.
+func (p *program) after(before kind, class uint16) kind {
+	if class == p.stray {
+		return before.behind()
+	}
+	return p.kinds[class]
+}
+
+// behind is what stands before a place with a stray byte between.
+func (k kind) behind() kind {
+	if k&further == 0 {
+		return isInvalid
+	}
+	return k&(isWord|further) - oneFurther
 }
 
 // holds says that a place between a and b is of the kind.
@@ -327,6 +390,10 @@ func (l look) holds(a, b kind) bool {
 		return a&(isEdge|isNewline) != 0
 	case lookLineEnd:
 		return b&(isEdge|isNewline) != 0
+	case lookCRLFStart:
+		return a&(isEdge|isNewline) != 0 || a&isReturn != 0 && b&isNewline == 0
+	case lookCRLFEnd:
+		return b&(isEdge|isReturn) != 0 || b&isNewline != 0 && a&isReturn == 0
 	case lookTextStart:
 		return a&isEdge != 0
 	case lookTextEnd:

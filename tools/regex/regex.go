@@ -107,6 +107,9 @@ func (r *Regexp) require(tree *node) {
 	a := &analysis{}
 	f := a.of(tree)
 	r.need = f.required()
+	if r.need != nil && !r.Multiline {
+		r.program.alone()
+	}
 	r.beginning = r.program.beginning()
 	most := dense
 	if r.beginning != nil {
@@ -140,6 +143,9 @@ func (r *Regexp) seek(text []byte, from int) int {
 	return at
 }
 
+// Crosses says that a match may have the end of a line in it, or depends on where one is: then a text is searched as one, by ripgrep too.
+func (r *Regexp) Crosses() bool { return r.Multiline && (r.program == nil || r.program.crosses()) }
+
 // Required gives texts that every text with a match has: one of each list. Upper and lower case of ASCII are not told apart.
 func (r *Regexp) Required() [][]string { return r.need }
 
@@ -168,16 +174,16 @@ type Matcher struct {
 	crowded        bool
 }
 
-// Lines calls visit with the bounds of each line that has a match, until it answers false. Only for patterns that are not
-// Multiline.
+// Lines calls visit with the bounds of each line that has a match, until it answers false. Only for patterns whose matches do not cross
+// ends of lines.
 func (m *Matcher) Lines(text []byte, visit func(start, end int) bool) {
 	m.sought, m.passed, m.crowded = 0, 0, false
 	for from := 0; from < len(text); {
-		start, end, ok := m.line(text, from)
-		if !ok || !visit(start, end) {
+		start, end, ok := m.line(text[from:], 0) // what is before does not count, as with ripgrep
+		if !ok || !visit(from+start, from+end) {
 			return
 		}
-		from = end + 1
+		from += end + 1
 	}
 }
 

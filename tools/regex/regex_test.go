@@ -11,9 +11,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"tandem/sandbox/tree/treetest"
 )
 
-var update = flag.Bool("update", false, "write what ripgrep, which must be 15 or later, finds")
+var update = flag.Bool("update", false, "write what ripgrep finds")
 
 // patterns are those of testdata/patterns and some made of pieces, each with flags before a blank.
 func patterns(t *testing.T) []string {
@@ -29,6 +31,7 @@ func patterns(t *testing.T) []string {
 	pieces := []string{
 		"a", "b", "foo", "ß", "é", "k", ".", `\w`, `\W`, `\d`, `\s`, `\S`, `\b`, `\B`, "^", "$", "[a-c]", "[^a-c]", `[\w-]`, "(", ")", "|", "(?:", "*", "+", "?", "{2}", "{1,3}", "{0,2}",
 		`\.`, `\(`, "_", " ", `[[:upper:]]`, `\p{Greek}`, `\p{Lu}`, "(?i)", `[a-z&&[^b]]`, "x{2,}", `\<`, `\>`, "*?", "=", `\x41`, "1",
+		`\r`, `\r?$`, "(?R)", "(?x)", "(?m)", "(?-m)", "(?s)", `\A`, `\z`, `\b{start}`, `\b{end-half}`, `\p{scx=Greek}`, `\p{Emoji}`, "(|a)", `[^\w]`, `(?-u:\b)`,
 	}
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 1500 {
@@ -102,7 +105,7 @@ func theirs(t *testing.T, p string) string {
 	for _, f := range strings.Trim(flags, "-") {
 		args = append(args, "-"+string(f))
 	}
-	out, err := exec.Command("rg", append(args, "-e", pattern, "--", "testdata/text")...).Output()
+	out, err := exec.Command(treetest.Ripgrep(t), append(args, "-e", pattern, "--", "testdata/text")...).Output()
 	if err, failed := err.(*exec.ExitError); failed && err.ExitCode() == 2 {
 		return "error"
 	}

@@ -54,7 +54,7 @@ func (v *spans) find(text []byte, from int) (start, end int, ok bool) {
 		if i == len(text) || ok && len(v.now) == 0 {
 			return start, end, ok
 		}
-		before = to
+		before = v.p.after(before, class)
 		i += width
 	}
 }

@@ -197,7 +197,7 @@ func (p *program) closure(list, from []int32) []int32 {
 		case iSplit:
 			stack = append(stack, i.arg, i.next)
 		case iLook:
-			if i.look == lookLineEnd {
+			if i.look == lookLineEnd || i.look == lookCRLFEnd {
 				list = append(list, lineEnd)
 				continue
 			}
@@ -222,6 +222,7 @@ func (p *program) way(pc int32) (w way) {
 		for _, pc := range now {
 			if pc == lineEnd { // what follows is of another line
 				w[i].add('\n')
+				w[i].add('\r')
 				for k := i + 1; k < width; k++ {
 					w[k] = everyByte()
 				}
