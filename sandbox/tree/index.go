@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"math/bits"
 	"runtime"
 	"runtime/debug"
@@ -604,6 +605,9 @@ type candidate struct {
 	name string
 }
 
+// path is that of the file, relative to the root of the table.
+func (c candidate) path() string { return c.in.join(c.name) }
+
 // flat is the regular files of a table in the order of a walk.
 type flat struct {
 	files []flatFile
@@ -614,8 +618,8 @@ type flat struct {
 }
 
 type flatFile struct {
-	in *folder
-	e  *entry
+	candidate
+	e *entry
 }
 
 func newFlat(top *folder, segments int) *flat {
@@ -638,18 +642,18 @@ func newFlat(top *folder, segments int) *flat {
 		default:
 			l.others = append(l.others, at)
 		}
-		l.files = append(l.files, flatFile{f, e})
+		l.files = append(l.files, flatFile{candidate{f, e.name}, e})
 		return nil
 	})
 	return l
 }
 
-// each calls visit for the files with a part that is marked, and for the others, in their order. Where a match needs no more than one line
-// the parts are told apart, as what it needs may be in several else.
-func (l *flat) each(marked []*marks, oneLine bool, visit func(flatFile)) {
+// marked are the files with a part that is marked, and the others, in their order. Where a match needs no more than one line the parts are told
+// apart, as what it needs may be in several else. It may be gone through when the table is another already.
+func (l *flat) marked(has []*marks, oneLine bool) iter.Seq[candidate] {
 	wanted := make([]uint64, (len(l.files)+63)/64)
 	want := func(at int32) { wanted[at/64] |= 1 << (at % 64) }
-	for n, m := range marked {
+	for n, m := range has {
 		for i, word := range m {
 			for ; word != 0; word &= word - 1 {
 				if at := l.numbered[n*segmentFiles+i*64+bits.TrailingZeros64(word)]; at >= 0 {
@@ -666,9 +670,13 @@ func (l *flat) each(marked []*marks, oneLine bool, visit func(flatFile)) {
 			want(at)
 		}
 	}
-	for i, word := range wanted {
-		for ; word != 0; word &= word - 1 {
-			visit(l.files[i*64+bits.TrailingZeros64(word)])
+	return func(yield func(candidate) bool) {
+		for i, word := range wanted {
+			for ; word != 0; word &= word - 1 {
+				if !yield(l.files[i*64+bits.TrailingZeros64(word)].candidate) {
+					return
+				}
+			}
 		}
 	}
 }
@@ -693,9 +701,13 @@ func (i *index) scan(
 			d.Close()
 		}
 	}()
-	for _, c := range list {
+	for c := range list {
 		if ctx.Err() != nil {
 			return true, context.Cause(ctx)
+		}
+		rel, below := strings.CutPrefix(c.path(), at)
+		if !below || !t.only.Fits(rel) || !o.Wants(rel) {
+			continue
 		}
 		if c.in != in {
 			if d != nil {
@@ -709,7 +721,7 @@ func (i *index) scan(
 		if d == nil {
 			continue
 		}
-		if err := visit(d, c.name, strings.TrimPrefix(in.join(c.name), at)); err != nil {
+		if err := visit(d, c.name, rel); err != nil {
 			return true, err
 		}
 	}
@@ -719,8 +731,8 @@ func (i *index) scan(
 // prefix is what the paths in a table begin with that lie in a tree.
 func prefix(t *Tree) string { return strings.Join(append(components(t.dir), ""), "/") }
 
-// candidates are the files that scan visits, as they are when it is called.
-func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree, list []candidate, ok bool, err error) {
+// candidates are the files that scan visits where they are below the tree and wanted, as they are when it is called.
+func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree, list iter.Seq[candidate], ok bool, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if root, ok = i.root(t); !ok {
@@ -730,6 +742,10 @@ func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree,
 	if err := i.refresh(ctx, root, at, runtime.GOMAXPROCS(0)); err != nil {
 		return nil, nil, true, err
 	}
+	named, known := t.named(i.top.down(t.dir), at)
+	if !known {
+		return nil, nil, false, nil
+	}
 	if i.flat == nil {
 		i.flat = newFlat(i.top, len(i.segments))
 	}
@@ -737,23 +753,15 @@ func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree,
 	for _, s := range i.segments {
 		has = append(has, s.match(o.Need))
 	}
-	dirty, now := 0, i.of.Now()
-	if list, ok = t.named(i.top.down(t.dir), at); !ok {
-		return nil, nil, false, nil
+	list = i.flat.marked(has, o.OneLine)
+	if len(named) > 0 {
+		list = inOrder(append(named, slices.Collect(list)...))
 	}
-	extra := len(list)
-	i.flat.each(has, o.OneLine, func(file flatFile) {
-		rel, below := strings.CutPrefix(file.in.join(file.e.name), at)
-		if !below || !t.only.Fits(rel) || !o.Wants(rel) {
-			return
-		}
-		if file.e.text == unread && file.e.ident.Settled(now) {
+	dirty, now := 0, i.of.Now()
+	for _, n := range i.flat.others {
+		if e := i.flat.files[n].e; e.text == unread && e.ident.Settled(now) {
 			dirty++
 		}
-		list = append(list, candidate{file.in, file.e.name})
-	})
-	if extra > 0 {
-		inOrder(list)
 	}
 	if dirty >= stale || 8*dirty > i.files {
 		i.build(t)

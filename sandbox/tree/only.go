@@ -3,6 +3,7 @@ package tree
 import (
 	"fmt"
 	"io/fs"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -53,6 +54,9 @@ func (g *Glob) Names() bool { return g != nil && !g.rule.negated }
 
 // Fits tells whether a file is meant, where nothing is ignored.
 func (g *Glob) Fits(rel string) bool {
+	if g == nil {
+		return true
+	}
 	if g.judge(rel, false) == excludes {
 		return false
 	}
@@ -127,9 +131,10 @@ func (f *folder) down(rel string) *folder {
 	return f
 }
 
-// inOrder sorts files as a walk comes by them.
-func inOrder(list []candidate) {
+// inOrder are files in the order of a walk.
+func inOrder(list []candidate) iter.Seq[candidate] {
 	slices.SortFunc(list, func(a, b candidate) int {
-		return slices.Compare(strings.Split(a.in.join(a.name), "/"), strings.Split(b.in.join(b.name), "/"))
+		return slices.Compare(strings.Split(a.path(), "/"), strings.Split(b.path(), "/"))
 	})
+	return slices.Values(list)
 }
