@@ -350,12 +350,12 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, workers int)
 			p.hear(i.top, path)
 			i.whole = false
 		}
-		// What lies above the root has no watch: it may be another folder by now.
+		// What lies above the root has no watch: it may be another folder by now. Of what happens in it there are events.
 		d, err := t.at(".").OpenDir()
 		if err != nil {
 			return err
 		}
-		if now, err := d.Ident("."); err != nil || now != i.top.ident {
+		if now, err := d.Ident("."); err != nil || !now.Same(i.top.ident) {
 			p.doubt(i.top)
 			i.whole = false
 		} else if i.top.unheard() && !i.top.sameRules(d) {

@@ -336,3 +336,39 @@ func TestLargeFilesAreIndexedInParts(t *testing.T) {
 		}
 	}
 }
+
+// A file that is made, changed or removed in the root has one folder looked at again, not all.
+func TestChangesInTheRoot(t *testing.T) {
+	p := workspace(t, "a/one=text", "b/two=text", "b/c/three=text")
+	x, settle := indexes(t)
+	tr := tree(t, p, ".")
+	holding(t, tr, x, "text")
+	settle()
+	holding(t, tr, x, "text")
+	name := filepath.Join(p.Cwd, "new")
+	for step, change := range []func() error{
+		func() error { return os.WriteFile(name, []byte("text"), 0o644) },
+		func() error { return os.WriteFile(name, []byte("other"), 0o644) },
+		func() error { return os.Remove(name) },
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range x.roots {
+			i.mu.Lock()
+			b := i.top.find("b").sub
+			b.settled = false // until it is looked at
+			i.mu.Unlock()
+			holding(t, tr, x, "text")
+			i.mu.Lock()
+			if b.settled {
+				t.Errorf("step %d: the folder b was looked at again", step)
+			}
+			i.mu.Unlock()
+		}
+		want, _ := holding(t, tr, nil, "text")
+		if got, _ := holding(t, tr, x, "text"); !slices.Equal(got, want) {
+			t.Errorf("step %d: %q, want %q", step, got, want)
+		}
+	}
+}
