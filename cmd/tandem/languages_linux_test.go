@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tandem/lspserver/conformance"
 	"tandem/lspserver/languages"
@@ -113,7 +114,8 @@ func servers(cache string) string {
 }
 
 // TestF219LanguageServers: the language servers that are known, as far as they are installed, each as the program starts it in the sandbox
-// for a client that is no editor: from the first question on an answer has all files, and what an edit breaks is said and taken back.
+// for a client that is no editor: from the first question on an answer has all files, also with the caches of an earlier start, and what an
+// edit breaks is said and taken back.
 func TestF219LanguageServers(t *testing.T) {
 	full(t)
 	for _, preset := range languages.Presets() {
@@ -131,9 +133,14 @@ func TestF219LanguageServers(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			p.start(append(p.env, "PATH="+path), []string{"--stdio"})
-			e := p.editor(conformance.Options{})
-			s := e.session("auto")
+			var e *editor
+			var s string
+			open := func() {
+				p.start(append(p.env, "PATH="+path), []string{"--stdio"})
+				e = p.editor(conformance.Options{})
+				s = e.session("auto")
+			}
+			open()
 			call := func(tool string, args map[string]any, want ...string) (data string) {
 				t.Helper()
 				var r struct {
@@ -150,7 +157,13 @@ func TestF219LanguageServers(t *testing.T) {
 			}
 			at := func(p place) map[string]any { return map[string]any{"path": p.file, "line": p.line, "symbol": p.name} }
 			made := map[string]any{"path": project.made.file}
-			call("references", at(project.made), project.made.file+":", project.used.file+":")
+			first := func(caches string) {
+				t.Helper()
+				begun := time.Now()
+				call("references", at(project.made), project.made.file+":", project.used.file+":")
+				t.Logf("the first answer, %s: %v", caches, time.Since(begun).Round(time.Millisecond))
+			}
+			first("with empty caches")
 			call("definition", at(project.used), "1 definition", project.made.file+":")
 			call("document_symbols", made, project.listed)
 			call("workspace_symbols", map[string]any{"query": "add"}, project.made.file+":")
@@ -177,6 +190,10 @@ func TestF219LanguageServers(t *testing.T) {
 			rename["new_name"] = "sum"
 			call("rename_symbol", rename, "Renamed `add` to `sum`")
 			call("read_file", map[string]any{"path": project.used.file}, project.renamed)
+			e.leaves()
+			project.made.name = "sum"
+			open()
+			first("with the caches of the start before")
 			e.leaves()
 		})
 	}

@@ -91,7 +91,12 @@ type Options struct {
 	Read    func(ctx context.Context, path string) (filetime.Snapshot, error)
 	Unsaved func() []string
 	Log     *slog.Logger
+	// Loading is how long a question waits for a server that reads the project; 0 is the default.
+	Loading time.Duration
 }
+
+// loading is the default of Options.Loading.
+const loading = 20 * time.Second
 
 // idle is after how long a server is ended that nobody has asked.
 const idle = 10 * time.Minute
@@ -270,7 +275,7 @@ func (p *Pool) get(ctx context.Context, s *session, env *tools.Env, program Prog
 		srv = &process{
 			program: program, root: root, ready: make(chan struct{}), open: map[string]*document{}, published: map[string]publication{},
 			working: map[string]bool{}, moved: make(chan struct{}), loaded: program.Loaded == nil,
-			read: p.o.Read, unsaved: p.o.Unsaved, log: p.o.Log,
+			read: p.o.Read, unsaved: p.o.Unsaved, log: p.o.Log, loading: cmp.Or(p.o.Loading, loading),
 		}
 		srv.ended = func() {
 			p.mu.Lock()
@@ -312,6 +317,7 @@ type process struct {
 	read    func(ctx context.Context, path string) (filetime.Snapshot, error)
 	unsaved func() []string
 	log     *slog.Logger
+	loading time.Duration // see Options
 	idle    *time.Timer
 	ended   func() // takes it out of the pool
 
@@ -576,29 +582,42 @@ func (s *process) call(ctx context.Context, method string, params any) (json.Raw
 	return slices.Clone(result), err
 }
 
+// errLoading ends a question that a server would answer when it has read the project.
+var errLoading = errors.New("the language server still reads the project")
+
 // whole sends a request when the server knows the project, and again where it has turned out meanwhile that it did not. What a server
-// knows of the other files is not said in its answer, so one that is not ready in time is no answer to a question about all of them.
+// knows of the other files is not said in its answer, so one that is not ready in time is no answer to a question about all of them. It
+// is not waited for either: such an answer may come long after the call has ended.
 func (s *process) whole(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	const loading = 20 * time.Second
-	limit, done := context.WithTimeout(ctx, loading)
+	limit, done := context.WithTimeout(ctx, s.loading)
 	defer done()
+	all := slices.Contains([]string{"textDocument/references", "textDocument/rename", "workspace/symbol"}, method)
+	asking, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if all {
+		defer context.AfterFunc(limit, func() {
+			if _, works := s.state(); works {
+				stop(errLoading)
+			}
+		})()
+	}
 	for first := true; ; first = false {
 		before, ready := s.settled(limit)
-		result, err := s.call(ctx, method, params)
-		if err != nil {
-			return nil, err
+		var result json.RawMessage
+		var err error
+		if ready || !all {
+			result, err = s.call(asking, method, params)
 		}
-		if now, works := s.state(); ready && !works && (now == before || !first) {
-			return result, nil
-		}
-		if limit.Err() == nil {
-			continue
-		}
-		if slices.Contains([]string{"textDocument/references", "textDocument/rename", "workspace/symbol"}, method) {
+		now, works := s.state()
+		switch {
+		case ctx.Err() == nil && (all && !ready || errors.Is(context.Cause(asking), errLoading)):
 			return nil, tools.Refuse(tools.ExecutionError, "language_server_loading",
 				"The language server %s still reads the project and does not know all files yet. Ask again after a while, or use grep.", s.program.Name)
+		case err != nil:
+			return nil, err
+		case ready && !works && (now == before || !first), limit.Err() != nil && (works || !first):
+			return result, ctx.Err()
 		}
-		return result, nil
 	}
 }
 

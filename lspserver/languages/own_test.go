@@ -1,11 +1,18 @@
 package languages_test
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"log/slog"
+	"net/textproto"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +43,9 @@ func gopls(t *testing.T) string {
 	return ""
 }
 
+// patience is how long servers may read the project; 0 is the default.
+var patience time.Duration
+
 // world is a World whose language servers are started beside it.
 func world(t *testing.T, files map[string]string, programs ...languages.Program) (*toolstest.World, *languages.Pool) {
 	w := toolstest.NewWorld(t, code.NewDefinition(), code.NewReferences(), code.NewOutline(), code.NewFind(), code.NewDiagnostics(), code.NewRename(),
@@ -51,6 +61,7 @@ func world(t *testing.T, files map[string]string, programs ...languages.Program)
 	}
 	pool := languages.NewPool(context.Background(), languages.Options{
 		Programs: func() []languages.Program { return programs }, Read: w.Files.Read, Unsaved: w.Files.Open, Log: slog.New(slog.DiscardHandler),
+		Loading: patience,
 	})
 	t.Cleanup(pool.Close)
 	w.Env.Languages = languages.New(pool.Session(func() *tools.Env { env := w.Env; return &env }))
@@ -206,6 +217,86 @@ func TestServerEnds(t *testing.T) {
 		if r := w.Call("document_symbols", `{"path":"a.x"}`); r.Success || !strings.Contains(r.Data, "the language server false does not run") {
 			t.Errorf("%s: %s", r.Error, r.Data)
 		}
+	}
+}
+
+func TestMain(m *testing.M) {
+	if slices.Contains(os.Args, reading) {
+		if err := read(os.Stdin, os.Stdout, os.Args[len(os.Args)-1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// reading is the first argument with which this program is a language server that never comes to the end of the project, the last one is
+// the method with which it begins to say so. It answers no question about all files.
+const reading = "-reads-for-ever"
+
+func read(r io.Reader, w io.Writer, begins string) error {
+	say := func(message map[string]any) {
+		message["jsonrpc"] = "2.0"
+		text, _ := json.Marshal(message)
+		fmt.Fprintf(w, "Content-Length: %d\r\n\r\n%s", len(text), text)
+	}
+	in := textproto.NewReader(bufio.NewReader(r))
+	for {
+		head, err := in.ReadMIMEHeader()
+		if err != nil {
+			return err
+		}
+		size, err := strconv.Atoi(head.Get("Content-Length"))
+		if err != nil {
+			return err
+		}
+		body := make([]byte, size)
+		if _, err := io.ReadFull(in.R, body); err != nil {
+			return err
+		}
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if err := json.Unmarshal(body, &m); err != nil {
+			return err
+		}
+		if m.Method == begins {
+			say(map[string]any{"id": 1, "method": "window/workDoneProgress/create", "params": map[string]any{"token": "t"}})
+			say(map[string]any{"method": "$/progress", "params": map[string]any{"token": "t", "value": map[string]any{"kind": "begin"}}})
+		}
+		switch m.Method {
+		case "exit":
+			return nil
+		case "initialize":
+			say(map[string]any{"id": m.ID, "result": map[string]any{"capabilities": map[string]any{}}})
+		case "textDocument/documentSymbol", "shutdown":
+			say(map[string]any{"id": m.ID, "result": nil})
+		}
+	}
+}
+
+// A server that does not come to the end of the project, and would answer when it does: a question about all files is refused in time,
+// whether it had begun to read before it was asked or not; one about a file is answered.
+func TestServerReadsForEver(t *testing.T) {
+	patience = 300 * time.Millisecond
+	t.Cleanup(func() { patience = 0 })
+	for _, begins := range []string{"initialized", "textDocument/references"} {
+		t.Run(begins, func(t *testing.T) {
+			w, _ := world(t, map[string]string{"a.x": "a\n"}, languages.Program{
+				Name: "reader", Command: os.Args[0], Args: []string{reading, begins}, Named: true, Languages: map[string]string{".x": "x"},
+			})
+			for range 2 {
+				r := w.Call("references", `{"path":"a.x","line":1,"symbol":"a"}`)
+				if r.Success || !strings.Contains(r.Data, "reader still reads the project and does not know all files yet") {
+					t.Errorf("%s: %s", r.Error, r.Data)
+				}
+			}
+			if r := w.Call("document_symbols", `{"path":"a.x"}`); !r.Success {
+				t.Errorf("%s: %s", r.Error, r.Data)
+			}
+		})
 	}
 }
 
