@@ -90,7 +90,18 @@ func (d depths) holds(in place, i int) bool { return in == anywhere || d[in] == 
 // table indexes the rows by their first name, and by its 8.3 name (DOS). open are the rows whose first name has a *.
 type table struct {
 	exact, short map[string][]row
-	open         []row
+	open         []openRow
+}
+
+// openRow is a row with what its first name begins with, or ends with.
+type openRow struct {
+	row
+	begin, end string
+}
+
+// fits says cheaply that a name may be its first.
+func (o *openRow) fits(name string) bool {
+	return o.begin != "" && strings.HasPrefix(name, o.begin) || o.end != "" && strings.HasSuffix(name, o.end)
 }
 
 var classes = sync.OnceValue(func() *table {
@@ -99,7 +110,14 @@ var classes = sync.OnceValue(func() *table {
 		for _, p := range strings.Fields(patterns) {
 			r := row{strings.Split(p, "/"), class, in}
 			if first := r.names[0]; strings.Contains(first, "*") {
-				t.open = append(t.open, r)
+				begin, begins := strings.CutSuffix(first, "*")
+				end, _ := strings.CutPrefix(first, "*")
+				if begins {
+					end = ""
+				} else {
+					begin = ""
+				}
+				t.open = append(t.open, openRow{r, begin, end})
 			} else {
 				t.exact[first] = append(t.exact[first], r)
 				t.short[shortened(first)] = append(t.short[shortened(first)], r)
@@ -157,9 +175,9 @@ func classOf(names []string, below depths, root int) (class Class) {
 		if stem, ok := shortName(name); ok {
 			rows = append(slices.Clone(rows), t.short[stem]...)
 		}
-		for _, r := range t.open {
-			if matches(r.names[0], name) {
-				rows = append(slices.Clone(rows), r)
+		for k := range t.open {
+			if o := &t.open[k]; o.fits(name) && matches(o.names[0], name) {
+				rows = append(slices.Clone(rows), o.row)
 			}
 		}
 		for _, r := range rows {

@@ -28,4 +28,6 @@ func (i Ident) Settled(now time.Time) bool {
 func (i Ident) Linked() bool { return i.linked }
 
 // Same says that both are of the same entry, whatever has become of it.
-func (i Ident) Same(o Ident) bool { return i.device == o.device && i.inode == o.inode && i.Type == o.Type }
+func (i Ident) Same(o Ident) bool {
+	return i.device == o.device && i.inode == o.inode && i.Type == o.Type
+}
