@@ -26,7 +26,7 @@ const (
 // marks are some texts of a segment.
 type marks [segmentFiles / 64]uint64
 
-func (m *marks) set(i int)      { m[i/64] |= 1 << (i % 64) }
+func (m *marks) set(i int) { m[i/64] |= 1 << (i % 64) }
 
 // bytes is how much memory a segment takes.
 func (s *segment) bytes() int { return 4*len(s.buckets) + 4*len(s.offsets) + len(s.data) }
