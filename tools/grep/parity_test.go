@@ -171,7 +171,9 @@ func TestParityOfUnsavedText(t *testing.T) {
 		t.Skip("no source of Go")
 	}
 	open, saved := &txtar.Archive{}, &txtar.Archive{}
-	add := func(a *txtar.Archive, name, text string) { a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(text)}) }
+	add := func(a *txtar.Archive, name, text string) {
+		a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(text)})
+	}
 	for _, a := range []*txtar.Archive{open, saved} {
 		add(a, "disk/.git/config", "")
 		add(a, "disk/.gitignore", "left_out*\n")
@@ -214,7 +216,9 @@ func TestParityOfUnsavedText(t *testing.T) {
 	built := make(chan struct{}, 100)
 	indexed.Indexes = &tree.Indexes{
 		Now: time.Now, Least: 1,
-		Later: func(f func(context.Context)) { go func() { f(context.WithoutCancel(t.Context())); built <- struct{}{} }() },
+		Later: func(f func(context.Context)) {
+			go func() { f(context.WithoutCancel(t.Context())); built <- struct{}{} }()
+		},
 	}
 	answer(t, New(), &indexed, []byte(`{"pattern":"nothing has this"}`))
 	<-built
