@@ -105,8 +105,8 @@ func global(folder []string) Rules {
 	if config == "" && home != "" {
 		config = filepath.Join(home, ".config")
 	}
-	name := filepath.Join(config, "git", "ignore")
-	for _, in := range []string{filepath.Join(home, ".gitconfig"), filepath.Join(config, "git", "config")} {
+	name := filepath.Join(config, "git/ignore")
+	for _, in := range []string{filepath.Join(home, ".gitconfig"), filepath.Join(config, "git/config")} {
 		text, ok := readAbove(in)
 		if !ok {
 			continue

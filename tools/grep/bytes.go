@@ -6,6 +6,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"tandem/filetime/text"
 	"tandem/sandbox/tree"
 )
 
@@ -35,7 +36,7 @@ func (f *fills) until(b []byte, all bool) (n int, nul bool) {
 			end = len(b)
 		}
 		piece := b[f.end:end]
-		if bytes.IndexByte(piece, 0) >= 0 {
+		if text.Binary(piece) {
 			return f.line, true
 		}
 		if all && end == len(b) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tandem/filetime/text"
 	"tandem/sandbox/tree"
 	"tandem/tools/regex"
 )
@@ -93,7 +94,7 @@ func (s *search) file(f tree.File) (_ found, ok bool) {
 		f.Rest = nil
 	}
 	b := bytes.TrimPrefix(f.Head, []byte("\uFEFF"))
-	if len(b) == 0 || bytes.IndexByte(b[:min(len(b), sniffed)], 0) >= 0 {
+	if len(b) == 0 || text.Binary(b[:min(len(b), sniffed)]) {
 		return found{}, false
 	}
 	s.found, s.n = found{most: s.q.enough()}, 1
@@ -109,7 +110,7 @@ func (s *search) file(f tree.File) (_ found, ok bool) {
 	if f.Rest != nil {
 		s.stream(b, f.Rest)
 	} else {
-		if !s.q.re.Crosses() && bytes.IndexByte(b, 0) >= 0 {
+		if !s.q.re.Crosses() && text.Binary(b) {
 			pieces := newFills()
 			var n int
 			n, s.binary = pieces.until(b, true)
@@ -316,7 +317,7 @@ func binaryMatch(all []marked) int {
 		if l.match && (i == 0 || !all[i-1].match) {
 			begun = i
 		}
-		if l.match && bytes.IndexByte(l.whole, 0) >= 0 {
+		if l.match && text.Binary(l.whole) {
 			return begun
 		}
 	}

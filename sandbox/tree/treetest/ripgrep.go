@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,4 +37,28 @@ func Ripgrep(t testing.TB) string {
 	}
 	t.Skipf("no ripgrep from %d on (.ci/ripgrep installs one)%s", least, why)
 	return ""
+}
+
+// Files are the files below a folder that ripgrep lists with the option --hidden, those that a glob names where it is not "", in the order
+// of their paths. They begin with the folder.
+func Files(t testing.TB, program, dir, glob string) []string {
+	t.Helper()
+	args := []string{"--no-config", "--no-messages", "--files", "--hidden", "--null"}
+	if glob != "" {
+		args = append(args, "--glob="+glob)
+	}
+	cmd := exec.Command(program, append(args, "--glob=!.git")...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if end, ok := err.(*exec.ExitError); err != nil && (!ok || end.ExitCode() > 1) {
+		t.Fatalf("rg --files --glob=%s in %s: %v", glob, dir, err)
+	}
+	var files []string
+	for name := range strings.SplitSeq(string(out), "\x00") {
+		if name != "" {
+			files = append(files, filepath.Join(dir, name))
+		}
+	}
+	slices.Sort(files)
+	return files
 }
