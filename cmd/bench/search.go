@@ -52,7 +52,7 @@ func (b *bench) ripgrep(ctx context.Context) (*finder, error) {
 func (f *finder) run(ctx context.Context, dir string, q query) (out []byte, took, cpu time.Duration, err error) {
 	args := append([]string{"--no-config", "--hidden", "--no-messages", "--color=never"}, q.flags...)
 	if q.tool == "grep" {
-		args = append(args, "--crlf", "--no-heading", "--line-number", "--with-filename", "-e", q.pattern)
+		args = append(args, "--no-heading", "--line-number", "--with-filename", "-e", q.pattern)
 		if !slices.Contains(q.flags, "-l") { // there each name would end with it
 			args = append(args, "--null")
 		}
@@ -78,7 +78,7 @@ func (f *finder) run(ctx context.Context, dir string, q query) (out []byte, took
 func (q query) places(out []byte) []string {
 	var found []string
 	for line := range bytes.Lines(out) {
-		line = bytes.TrimPrefix(bytes.TrimRight(line, "\r\n"), []byte("./")) // --crlf ends the lines of ripgrep's own so
+		line = bytes.TrimPrefix(bytes.TrimSuffix(line, []byte("\n")), []byte("./"))
 		name, rest, has := bytes.Cut(line, []byte{0})
 		number, _, _ := bytes.Cut(rest, []byte(":"))
 		if has && len(number) > 0 {
