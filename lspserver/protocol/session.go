@@ -296,7 +296,7 @@ type Update struct {
 	Status        string      `json:"status,omitempty" enum:"pending,in_progress,completed,failed"`
 	Locations     []Location  `json:"locations,omitempty"`
 	RawInput      any         `json:"rawInput,omitzero" doc:"The arguments; text where they are no JSON."`
-	RawOutput     any         `json:"rawOutput,omitzero" doc:"The result of ToolResult."`
+	RawOutput     any         `json:"rawOutput,omitzero" doc:"The result of ToolResult; absent where a result has more than 256 KiB for the model, of which content has the first lines."`
 	CurrentModeID string      `json:"currentModeId,omitempty"`
 	Commands      []Command   `json:"availableCommands,omitzero" doc:"Of an available_commands_update: all of them as they are now."`
 	Entries       []PlanEntry `json:"entries,omitzero" doc:"Of a plan: all of it as it is now."`

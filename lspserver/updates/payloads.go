@@ -123,6 +123,29 @@ func fenced(language, s string) string {
 	return fence + language + "\n" + strings.TrimSuffix(s, "\n") + "\n" + fence
 }
 
+// mostShown is how many bytes of a result a client is told in an update: who called the tool gets all of it as the answer.
+const mostShown = 256 << 10
+
+// program is what a result has for a program, nil where it is as large as that.
+func program(r *tools.Result) any {
+	if len(r.Data) > mostShown {
+		return nil
+	}
+	return r.Value
+}
+
+// firstLines are the lines of a text that a client is told.
+func firstLines(text string) string {
+	if len(text) <= mostShown {
+		return text
+	}
+	end := strings.LastIndexByte(text[:mostShown], '\n') + 1
+	if end == 0 {
+		end = mostShown
+	}
+	return strings.ToValidUTF8(text[:end], "") + fmt.Sprintf("… %d more bytes", len(text)-end)
+}
+
 // resultContent is what a person is shown of a result: diffs where there are some, else the text. Texts larger than most are
 // left out.
 func resultContent(r *tools.Result, k tools.Kind, most int) []protocol.ToolContent {
@@ -140,7 +163,7 @@ func resultContent(r *tools.Result, k tools.Kind, most int) []protocol.ToolConte
 		}
 	}
 	if len(out) == 0 {
-		block := Text(r.Shown(k))
+		block := Text(firstLines(r.Shown(k)))
 		out = []protocol.ToolContent{{Type: "content", Content: &block}}
 	}
 	for _, p := range Parts(r) {

@@ -383,7 +383,7 @@ func (u *Stream) call(e agent.Event) {
 			meta.Denial = &protocol.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: d.Source}
 		}
 		if ev.State == run.Completed {
-			up.Content, up.RawOutput, meta.Render = resultContent(r, ev.Kind, u.MaxDiff()), r.Value, renderOf(ev)
+			up.Content, up.RawOutput, meta.Render = resultContent(r, ev.Kind, u.MaxDiff()), program(r), renderOf(ev)
 		}
 	}
 	if p := ev.Progress; p != nil {

@@ -7,6 +7,8 @@ import (
 	"tandem/agent"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/updates"
+	"tandem/tools"
+	"tandem/tools/run"
 )
 
 // TestCaseI07Said: escape sequences, links of a terminal and characters that turn text around are written out in what a model says and
@@ -37,5 +39,34 @@ func TestCaseI07Said(t *testing.T) {
 	u.On(agent.Event{Text: prose})
 	if u.Flush(); said.String() != prose {
 		t.Errorf("%q", said.String())
+	}
+}
+
+// TestLargeResults: of a result that is large an update has the first lines, and not what a program gets as the answer of its call.
+func TestLargeResults(t *testing.T) {
+	for words, whole := range map[string]bool{"a line\n": true, strings.Repeat("a line of many\n", 30_000): false} {
+		var last protocol.Update
+		u := updates.New(updates.Options{
+			Send: func(p protocol.Update) {
+				if p.RawOutput != nil || p.Content != nil {
+					last = p
+				}
+			},
+			Waiting: func() int { return 0 }, Guard: func(f func()) { f() }, MaxDiff: func() int { return 0 },
+		})
+		result := tools.Result{Success: true, Data: words, Value: map[string]int{"n": 1}}
+		u.On(agent.Event{Call: &run.Event{Call: run.Call{ID: "c", Name: "grep"}, State: run.Completed, Kind: tools.Search, Result: &result}})
+		u.Flush()
+		content, _ := last.Content.([]protocol.ToolContent)
+		if len(content) != 1 {
+			t.Fatalf("%+v", last)
+		}
+		text := content[0].Content.Text
+		if (text == words) != whole || (last.RawOutput != nil) != whole {
+			t.Errorf("%d bytes: %d are told, and %v", len(words), len(text), last.RawOutput)
+		}
+		if !whole && !strings.HasSuffix(text, "\n… 187860 more bytes") {
+			t.Errorf("it ends %q", text[len(text)-40:])
+		}
 	}
 }

@@ -1648,7 +1648,7 @@ export interface Update {
   locations?: Location[];
   /** The arguments; text where they are no JSON. */
   rawInput?: unknown;
-  /** The result of ToolResult. */
+  /** The result of ToolResult; absent where a result has more than 256 KiB for the model, of which content has the first lines. */
   rawOutput?: unknown;
   currentModeId?: string;
   /** Of an available_commands_update: all of them as they are now. */

@@ -1062,7 +1062,7 @@ local M = {}
 ---@field status? 'pending'|'in_progress'|'completed'|'failed'
 ---@field locations? tandem.Location[]
 ---@field rawInput? any The arguments; text where they are no JSON.
----@field rawOutput? any The result of ToolResult.
+---@field rawOutput? any The result of ToolResult; absent where a result has more than 256 KiB for the model, of which content has the first lines.
 ---@field currentModeId? string
 ---@field availableCommands? tandem.Command[] Of an available_commands_update: all of them as they are now.
 ---@field entries? tandem.PlanEntry[] Of a plan: all of it as it is now.
