@@ -163,7 +163,10 @@ type countValue struct {
 func (c *collector) result(env *tools.Env, q *query) tools.Result {
 	v := &value{}
 	r := tools.Result{Success: true, Value: v}
-	body := body{q: q, env: env}
+	body := body{q: q, env: env, text: make([]byte, 0, c.size+32*len(c.hits))}
+	if q.OutputMode == content {
+		v.Matches = make([]matchValue, 0, len(c.hits))
+	}
 	shown := 0
 	for i, h := range c.hits {
 		was := len(body.text)
