@@ -51,9 +51,9 @@ func TestParity(t *testing.T) {
 			}
 			answer(t, New(), &indexed, []byte(`{"pattern":"nothing has this"}`))
 			<-built
-			found, n := 0, 70
+			found, n := 0, 70/share
 			if name == "odd" {
-				n = 40
+				n = 40 / share
 			}
 			for _, args := range questionsOf(t, dir, n) {
 				js, err := json.Marshal(args)
@@ -239,7 +239,7 @@ func TestParityOfUnsavedText(t *testing.T) {
 		git("add", "-A")
 	}
 	asked := 0
-	for _, args := range questionsOf(t, there.Paths.Cwd, 50) {
+	for _, args := range questionsOf(t, there.Paths.Cwd, 50/share) {
 		js, err := json.Marshal(args)
 		if err != nil {
 			t.Fatal(err)
