@@ -59,7 +59,7 @@ func TestDoctorLooks(t *testing.T) {
 
 func TestDoctorLooksAtSearches(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"a.txt", "b.log", ".gitignore", "sub/c.txt"} {
+	for _, name := range []string{".git/HEAD", "a.txt", "b.log", ".gitignore", "sub/c.txt"} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 // TestOutlook compares what is foreseen of a root with what becomes of it.
 func TestOutlook(t *testing.T) {
-	p := workspace(t, ".gitignore=*.log\nout\n", "a=word\n", "b/c=word\n", "b/d.log=word\n", "out/e=word\n")
+	p := workspace(t, ".git/HEAD=", ".gitignore=*.log\nout\n", "a=word\n", "b/c=word\n", "b/d.log=word\n", "out/e=word\n")
 	tr, err := open(p, p.Cwd)
 	if err != nil {
 		t.Fatal(err)
