@@ -16,6 +16,7 @@ func TestMentions(t *testing.T) {
 	for _, name := range strings.Fields("calc.go calc_test.go api/calc.go api/v2/server.go web/Calendar.tsx docs/örtlich.md node_modules/calc/x.js") {
 		r.write(name, "")
 	}
+	r.write(".git/HEAD", "")
 	r.write(".gitignore", "node_modules\n")
 	id := r.session(nil)
 	complete := func(params map[string]any) string {
