@@ -15,6 +15,19 @@ import (
 // It is immutable; nil says nothing.
 type Glob struct{ rule rule }
 
+// Everything says that a pattern is one of stars alone, which fits every file and so names none in particular.
+func Everything(pattern string) bool {
+	return slices.Contains([]string{"*", "**", "**/*", "**/**", "/**", "/**/*", "/**/**"}, strings.TrimPrefix(pattern, "./"))
+}
+
+// ParseList is ParseGlob for a list of files: what is ignored is not brought back by a pattern that fits everything.
+func ParseList(pattern string) (*Glob, error) {
+	if Everything(pattern) {
+		return nil, nil
+	}
+	return ParseGlob(pattern)
+}
+
 // ParseGlob reads a pattern, which is relative to the directory of a tree. It is nil where the pattern says nothing.
 func ParseGlob(pattern string) (*Glob, error) {
 	r, ok, err := parseRule(strings.TrimPrefix(pattern, "./"), 0, false)

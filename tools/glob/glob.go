@@ -79,7 +79,7 @@ func (in input) pattern() string {
 }
 
 func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
-	only, err := tree.ParseGlob(in.pattern())
+	only, err := tree.ParseList(in.pattern())
 	if err != nil {
 		return nil, tools.Refuse(tools.InvalidArgs, "pattern", "Parameter validation failed:\npattern: %v", err)
 	}

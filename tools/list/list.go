@@ -63,7 +63,7 @@ func New() tools.Tool {
 }
 
 func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
-	only, err := tree.ParseGlob(in.Pattern)
+	only, err := tree.ParseList(in.Pattern)
 	if err != nil {
 		return nil, tools.Refuse(tools.InvalidArgs, "pattern", "Parameter validation failed:\npattern: %v", err)
 	}
