@@ -175,6 +175,14 @@ func scenarios() []scenario {
 		{name: "append meets edit", do: one, other: appends, want: both},
 		{name: "save meets edit", do: one, other: saves, want: both},
 		{name: "rewriting meets edit", do: one, other: rewrites, want: both},
+		{name: "appends before each exchange meet edit", set: func(w *world) {
+			w.fail = func(op, _ string) error {
+				if op == "exchange" {
+					w.append("f")
+				}
+				return nil
+			}
+		}, do: one, want: both},
 		{name: "a save of the same line meets edit", do: one, other: clashes, want: theirs},
 		{name: "append meets two edits", do: func(w *world) { one(w); w.change(w.edit("f", "one", "ONE")) }, other: appends, want: theirs},
 		{name: "removal meets edit", do: one, other: func(w *world) bool { return w.delete("f") }, want: anything},

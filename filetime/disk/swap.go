@@ -327,9 +327,10 @@ func (w *work) left(temp string, err error) {
 }
 
 const (
-	// How often content is synced before the exchange. After that it is synced afterwards, since a file that is saved
-	// all the time could never be changed on a slow disk otherwise.
-	firstSynced = 3
+	// How often a merged text is put in place that is synced before, while other programs may write. A file that is saved
+	// faster than that could never be changed otherwise: from then on programs that write in place have to wait, and after a
+	// save by one that renames, which cannot be made to, the text is synced afterwards.
+	firstPinned = 3
 	maxTries    = 200
 	// How often the file is read before the first exchange, and before each further one, to merge what others have saved.
 	manyLooks, someLooks = 20, 2
@@ -404,8 +405,11 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 	var refused error
 	unsynced := false
 	read := append(slices.Clone(w.c.lately), expected.data) // what programs may have read that save now
+	var pinned *seen                                        // the file under a lease until it is exchanged
+	defer func() { pinned.close() }()
 	if w.mine[now.sum()] && !now.unknown {
-		a := w.catchUp(attempt{temp, expected, now}, &read, manyLooks)
+		var a attempt
+		a, pinned = w.catchUp(attempt{temp, expected, now}, &read, manyLooks, false)
 		unsynced = a.temp != temp
 		temp, expected, now = a.temp, a.base, a.target
 	}
@@ -434,6 +438,7 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 			return stuck(err)
 		}
 		v, err := w.displaced(temp, expected)
+		pinned.close()
 		if err == nil && v.is(expected) {
 			r := Result{After: now.data, Versions: latest(read)}
 			if unsynced {
@@ -452,7 +457,7 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 		}
 		var next side
 		var further string
-		if err == nil && now.unknown {
+		if err == nil && (now.unknown || try >= maxTries) {
 			err = errBusy
 		}
 		if err == nil {
@@ -467,18 +472,19 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 				next.data, err = w.d.o.Merge(w.at.path(), versions[base], now.data, v.data)
 			}
 		}
-		if err == nil && try >= maxTries {
-			err = errBusy
-		}
 		if err == nil {
-			unsynced = try >= firstSynced
+			unsynced = try >= firstPinned
 			further, _, err = w.write(next, temp, !unsynced)
 		}
 		if err == nil {
 			merged, w.safe[v.sum()] = append(merged, displaced{temp, v}), true
 			read = latest(append(read, v.data, now.data))
-			a := w.catchUp(attempt{further, now, next}, &read, someLooks)
+			var a attempt
+			a, pinned = w.catchUp(attempt{further, now, next}, &read, someLooks, try >= firstPinned)
 			unsynced = unsynced || a.temp != further
+			if pinned != nil && unsynced { // there is time for that
+				unsynced = w.sync(a.temp) != nil
+			}
 			temp, expected, now = a.temp, a.base, a.target
 			continue
 		}
@@ -504,33 +510,43 @@ func latest(versions [][]byte) [][]byte {
 }
 
 // catchUp merges what others save before the exchange. A save that it misses is found after the exchange, but then
-// other programs may have read the content in between.
-func (w *work) catchUp(a attempt, read *[][]byte, looks int) attempt {
+// other programs may have read the content in between. With pin it gives the file under its lease, if it gets one: a program
+// that opens the file for writing waits in the kernel until it is closed.
+func (w *work) catchUp(a attempt, read *[][]byte, looks int, pin bool) (_ attempt, pinned *seen) {
 	for range looks {
 		v, err := w.d.look(w.dir, w.at.name)
 		if err != nil {
-			return a // the exchange finds the same error
+			return a, nil // the exchange finds the same error
 		}
-		v.close()
+		if pin && v.alone {
+			pinned = v
+		} else {
+			v.close()
+		}
 		if v.is(a.base) {
-			return a
+			return a, pinned
 		}
 		versions := append([][]byte{a.base.data}, *read...)
 		merged, err := w.d.o.Merge(w.at.path(), versions[w.d.o.Nearest(versions, v.data)], a.target.data, v.data)
 		if err != nil {
-			return a
+			v.close()
+			return a, nil
 		}
 		next := sideOf(merged)
 		further, _, err := w.write(next, a.temp, false)
 		if err != nil {
-			return a
+			v.close()
+			return a, nil
 		}
 		w.remove(a.temp)
 		w.theirs[v.sum()], w.safe[v.sum()] = true, true
 		*read = latest(append(*read, v.data))
 		a = attempt{further, v.side, next}
+		if pinned != nil {
+			break
+		}
 	}
-	return a
+	return a, pinned
 }
 
 // sync syncs a file that was written without.

@@ -107,26 +107,24 @@ func (w *Workspace) settleWakes() {
 	}
 }
 
-// nearest is the first of the versions that differ from data in the fewest lines.
+// nearest is the version of which data was made most probably: the first of those that it takes the least to make it of.
 func nearest(versions [][]byte, data []byte) int {
 	best, least := 0, -1
 	for i, v := range versions {
-		if n := differ(v, data, least); least < 0 || n < least {
+		if n := distance(v, data, least); least < 0 || n < least {
 			best, least = i, n
 		}
 	}
 	return best
 }
 
-// differ counts the lines that only one of two texts has. With limit >= 0 the result may be any number from limit on if
-// there are as many.
-func differ(a, b []byte, limit int) int {
-	start, end := 0, 0
-	for start < len(a) && start < len(b) && a[start] == b[start] {
-		start++
-	}
+// distance is how many lines are added to a, and twice how many are taken out of it, to make b: programs add lines more often.
+// A line that is moved is taken out and added. With limit >= 0 the result may be any number from limit on if it is as much.
+func distance(a, b []byte, limit int) int {
+	start := common(a, b)
 	start = bytes.LastIndexByte(a[:start], '\n') + 1
 	a, b = a[start:], b[start:]
+	end := 0
 	for end < len(a) && end < len(b) && a[len(a)-1-end] == b[len(b)-1-end] {
 		end++
 	}
@@ -134,21 +132,38 @@ func differ(a, b []byte, limit int) int {
 		end -= i + 1
 		a, b = a[:len(a)-end], b[:len(b)-end]
 	}
-	if n := bytes.Count(b, []byte("\n")) - bytes.Count(a, []byte("\n")); limit >= 0 && max(n, -n) >= limit {
+	if n := bytes.Count(b, []byte("\n")) - bytes.Count(a, []byte("\n")); limit >= 0 && max(n, -2*n) >= limit {
 		return limit
 	}
-	n, left := 0, map[string]int{}
+	at, added := map[string][]int{}, 0 // where b has each line
 	for line := range bytes.Lines(b) {
-		left[string(line)]++
-		n++
+		at[string(line)] = append(at[string(line)], added)
+		added++
 	}
+	removed := 0
+	var kept []int // the longest ascending part of where b has the lines of a: by its length, the lowest last place
 	for line := range bytes.Lines(a) {
-		if left[string(line)] > 0 {
-			left[string(line)]--
-			n--
-		} else {
-			n++
+		removed++
+		if places := at[string(line)]; len(places) > 0 {
+			at[string(line)] = places[1:]
+			if n, _ := slices.BinarySearch(kept, places[0]); n < len(kept) {
+				kept[n] = places[0]
+			} else {
+				kept = append(kept, places[0])
+			}
 		}
+	}
+	return added - len(kept) + 2*(removed-len(kept))
+}
+
+// common is how many bytes a and b begin with that are the same.
+func common(a, b []byte) (n int) {
+	const step = 1 << 10
+	for n+step <= min(len(a), len(b)) && bytes.Equal(a[n:n+step], b[n:n+step]) {
+		n += step
+	}
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
 	}
 	return n
 }

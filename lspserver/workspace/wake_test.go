@@ -112,6 +112,13 @@ func TestNearest(t *testing.T) {
 			t.Errorf("%q is nearest to %d, want %d", data, got, want)
 		}
 	}
+	// The same lines in another order are another text, and lines that were added are nearer than one that has moved.
+	moved := [][]byte{[]byte("a\nc\nb\n"), []byte("a\nb\nd\nc\n"), []byte("a\nb\n")}
+	for data, want := range map[string]int{"a\nb\nc\n": 2, "a\nb\nc\nd\n": 2, "a\nb\nd\nc\ne\n": 1, "a\nc\nb\n": 0} {
+		if got := nearest(moved, []byte(data)); got != want {
+			t.Errorf("%q is nearest to %d, want %d", data, got, want)
+		}
+	}
 }
 
 // TestF188ManyFiles has more files read than are kept track of: a change of one of them all is told of.
