@@ -10,6 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
+
+	"tandem/tools/rawjson"
 )
 
 // Router says which methods are served. It is filled once, before the first connection, and may then be shared.
@@ -128,6 +130,9 @@ var _ jsonrpc2.Codec = codec{}
 func (codec) Marshal(v any) ([]byte, error) {
 	if raw, ok := v.(jsonrpc2.RawMessage); ok {
 		return raw, nil
+	}
+	if a, ok := v.(rawjson.Appender); ok {
+		return a.AppendJSON(make([]byte, 0, a.JSONSize()))
 	}
 	if t := reflect.TypeOf(v); t != nil && t.Kind() == reflect.Struct && !ofLSP(t) {
 		return json.Marshal(v, loose) // as protocol.Marshal does, which copies the text once more

@@ -54,9 +54,9 @@ type stream struct {
 	limit   int      // of waiting
 	told    bool     // that the peer is slow
 	encode  []byte
-	after   map[string][]func() // what runs behind answers, by how an answer begins
-	open    int                 // requests shown to jsonrpc2 and not answered yet
-	closing bool                // nothing more is queued
+	answers map[string]answer // what belongs to answers beside what jsonrpc2 sends, by how an answer begins
+	open    int               // requests shown to jsonrpc2 and not answered yet
+	closing bool              // nothing more is queued
 	flushed chan struct{}
 }
 
@@ -186,18 +186,29 @@ func (s *stream) WriteFrame(context.Context, []byte) (int64, error) {
 	return 0, io.ErrClosedPipe
 }
 
-// behind has functions run once the answer to a request is queued.
-func (s *stream) behind(id jsonrpc2.ID, run []func()) {
-	if len(run) == 0 {
-		return
+// answer is what belongs to the answer of a request beside what jsonrpc2 sends.
+type answer struct {
+	run   []func() // runs once the answer is queued
+	large []byte   // the result in the place of the one that jsonrpc2 has, so that its bytes are never copied
+}
+
+// accompany keeps what belongs to the answer of a request, and gives the result that jsonrpc2 sends.
+func (s *stream) accompany(id jsonrpc2.ID, run []func(), result jsonrpc2.RawMessage) jsonrpc2.RawMessage {
+	a := answer{run: run}
+	if len(result) > keepBuf && s.trace == nil && !s.lines {
+		a.large, result = result, jsonrpc2.RawMessage("0")
+	}
+	if len(run) == 0 && a.large == nil {
+		return result
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.after == nil {
-		s.after = map[string][]func(){}
+	if s.answers == nil {
+		s.answers = map[string]answer{}
 	}
 	begins, _, _ := bytes.Cut(jsonrpc2.AppendMessage(nil, jsonrpc2.NewResponse(id, jsonrpc2.RawMessage("0"), nil)), []byte(`"result":0`))
-	s.after[string(begins)] = run
+	s.answers[string(begins)] = a
+	return result
 }
 
 // put queues msg; ours says that jsonrpc2 sends it, so that a response in it closes an open request.
@@ -210,11 +221,15 @@ func (s *stream) put(msg jsonrpc2.Message, ours bool) (int64, error) {
 			s.idle.Broadcast()
 		}
 	}
-	for begins, run := range s.after {
+	var large []byte // comes before the last byte of encode
+	for begins, a := range s.answers {
 		if ours && bytes.HasPrefix(s.encode, []byte(begins)) {
-			delete(s.after, begins)
+			delete(s.answers, begins)
+			if large = a.large; large != nil {
+				s.encode = append(append(s.encode[:0], begins...), `"result":}`...)
+			}
 			defer func() {
-				for _, fn := range run {
+				for _, fn := range a.run {
 					go fn()
 				}
 			}()
@@ -238,17 +253,24 @@ func (s *stream) put(msg jsonrpc2.Message, ours bool) (int64, error) {
 		s.trace(false, s.encode)
 	}
 	out := s.room(len(s.encode) + len(lengthName) + 24)
-	before := len(*out)
+	n := -len(*out)
 	if s.lines {
 		*out = appendLine(*out, s.encode)
 	} else {
 		*out = append(*out, lengthName...)
 		*out = append(*out, ": "...)
-		*out = strconv.AppendInt(*out, int64(len(s.encode)), 10)
+		*out = strconv.AppendInt(*out, int64(len(s.encode)+len(large)), 10)
 		*out = append(*out, "\r\n\r\n"...)
-		*out = append(*out, s.encode...)
+		*out = append(*out, s.encode[:len(s.encode)-1]...)
+		if large != nil {
+			n += len(*out) + len(large)
+			s.queue = append(s.queue, large)
+			out = s.room(1)
+			n -= len(*out)
+		}
+		*out = append(*out, '}')
 	}
-	n := len(*out) - before
+	n += len(*out)
 	s.waiting += n
 	if cap(s.encode) > keepBuf {
 		s.encode = nil

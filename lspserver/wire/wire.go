@@ -340,8 +340,7 @@ func (c *Conn) serve(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 		c.phase = running
 		c.mu.Unlock()
 	}
-	c.stream.behind(m.id, after)
-	return result, nil
+	return c.stream.accompany(m.id, after, result), nil
 }
 
 // tell says that a message was dealt with.

@@ -7,10 +7,15 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"tandem/filetime"
 	"tandem/tools"
+	"tandem/tools/rawjson"
 )
 
 // maxLine is how much of a line is shown.
@@ -148,6 +153,51 @@ type value struct {
 	Truncated bool         `json:"truncated"`
 }
 
+// size is of fields, punctuation and a number of a match.
+const size = 40
+
+// JSONSize is about how many bytes AppendJSON appends.
+func (v *value) JSONSize() int {
+	n := 256
+	for _, m := range v.Matches {
+		n += len(m.Path) + rawjson.SizeOf(m.Text) + size
+	}
+	for _, f := range v.Files {
+		n += len(f) + size
+	}
+	for _, c := range v.Counts {
+		n += len(c.Path) + size
+	}
+	return n
+}
+
+// AppendJSON appends what encoding/json/v2 makes of the value, whose matches may be very many: a path is encoded once for all of its file.
+func (v *value) AppendJSON(b []byte) ([]byte, error) {
+	few := *v
+	few.Matches = nil
+	rest, err := json.Marshal(few, jsontext.AllowInvalidUTF8(true))
+	if err != nil || v.Matches == nil {
+		return append(b, rest...), err
+	}
+	b = append(b, `{"matches":[`...)
+	path, from, to := "", 0, 0
+	for i, m := range v.Matches {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"path":`...)
+		if at := len(b); i > 0 && m.Path == path {
+			b = append(b, b[from:to]...)
+		} else {
+			b = rawjson.AppendString(b, m.Path)
+			path, from, to = m.Path, at, len(b)
+		}
+		b = strconv.AppendInt(append(b, `,"line":`...), int64(m.Line), 10)
+		b = append(rawjson.AppendString(append(b, `,"text":`...), m.Text), '}')
+	}
+	return append(append(b, "],"...), rest[1:]...), nil
+}
+
 type matchValue struct {
 	Path string `json:"path"`
 	Line int    `json:"line"`
@@ -195,10 +245,16 @@ func (c *collector) result(env *tools.Env, q *query) tools.Result {
 	case shown == 0:
 		r.Data = fmt.Sprintf("%s, none of them after the first %d.", head, q.Offset)
 	default:
-		r.Data = head + ":\n" + string(bytes.TrimSuffix(body.text, []byte("\n")))
+		more := ""
 		if v.Truncated && !c.stopped {
-			r.Data += fmt.Sprintf("\n… %d more (offset=%d)", c.results-end, end)
+			more = fmt.Sprintf("\n… %d more (offset=%d)", c.results-end, end)
 		}
+		var data strings.Builder // of many megabytes, which are copied once
+		data.Grow(len(head) + len(body.text) + len(more) + 2)
+		data.WriteString(head + ":\n")
+		data.Write(bytes.TrimSuffix(body.text, []byte("\n")))
+		data.WriteString(more)
+		r.Data = data.String()
 	}
 	if q.note != "" {
 		r.Data += "\n" + q.note

@@ -18,6 +18,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
@@ -489,5 +491,25 @@ func TestIndexAndBuffers(t *testing.T) {
 	}
 	if s := env.Indexes.States(); len(s) != 1 || s[0].State != "ready" && runtime.GOOS == "linux" {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestValueWritesItself wants the same JSON of a value whether it writes itself or is marshalled.
+func TestValueWritesItself(t *testing.T) {
+	total := 7
+	for _, v := range []value{
+		{},
+		{Matches: []matchValue{}, Total: &total},
+		{Files: []string{"a", "b\""}},
+		{Counts: []countValue{{"a", 1}}, Truncated: true},
+		{Matches: []matchValue{{"/a b", 1, "x\t\"\\"}, {"/a b", 20, "\xff"}, {"/ü", 3, ""}, {"/a b", 1, "é"}}, Truncated: true},
+	} {
+		want, err := jsonv2.Marshal(v, jsontext.AllowInvalidUTF8(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := v.AppendJSON([]byte("x")); err != nil || string(got) != "x"+string(want) {
+			t.Errorf("%s, %v, want %s", got, err, want)
+		}
 	}
 }

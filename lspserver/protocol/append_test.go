@@ -1,0 +1,46 @@
+package protocol
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	lsp "go.lsp.dev/protocol"
+
+	"tandem/filetime/text/show"
+)
+
+// TestAppendJSON wants each result to say the same whether it writes itself or is marshalled.
+func TestAppendJSON(t *testing.T) {
+	applied := true
+	for _, r := range []ToolResult{
+		{},
+		{Success: true, Data: "a \"quoted\"\n\ttext \xff é", Summary: `"data":"","context":""`, CallID: "c"},
+		{Data: "no", Error: "NOT_FOUND", Reason: "path", Issues: []Issue{{Path: "$", Message: "x"}}, Truncated: true, DurationMs: 1.5},
+		{Success: true, Data: "d", Result: map[string]any{"data": "", "context": []int{1}}, Applied: &applied, Meta: &ResultMeta{Cache: "hit"}},
+		{Success: true, Data: strings.Repeat("long\n", 10000), Result: []string{}, Diff: []FileDiff{{Path: "p"}}, Edit: &lsp.WorkspaceEdit{}},
+		{Data: "d", Context: "another", Result: show.File{}},
+	} {
+		if r.Context == "" {
+			r.Context = r.Data
+		}
+		want, err := lsp.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.AppendJSON([]byte("before"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a, b any
+		if err := lsp.Unmarshal(got[len("before"):], &a); err != nil {
+			t.Fatalf("%v in %.300s", err, got)
+		}
+		if err := lsp.Unmarshal(want, &b); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(a, b) {
+			t.Errorf("%.300s is not %.300s", got, want)
+		}
+	}
+}
