@@ -69,7 +69,7 @@ var rooms = map[string]room{
 	},
 	"lspserver/languages": {[]string{"lspserver/wire", "filetime", "filetime/text", "filetime/text/show", "sandbox", "tools"}, "it knows the protocol of language servers and no tool"},
 	"lspserver/wire":      {nil, "the wire does not know what it carries"},
-	"lspserver/protocol":  {nil, "what is on the wire is plain data"},
+	"lspserver/protocol":  {[]string{"tools/rawjson"}, "what is on the wire is plain data"},
 	"lspserver/logs":      {[]string{"sandbox/userinfo"}, "it writes what it is given and knows no meaning"},
 	"lspserver/state": {
 		[]string{"lspserver/workspace", "agent/config", "agent/store", "tools/outputs", "tools/mcp"},
@@ -130,7 +130,8 @@ var rooms = map[string]room{
 	"tools/fetch":       {append([]string{"tools", "tools/schema", "tools/web"}, base...), "it reaches the network through the one client of tools"},
 	"tools/*":           {append([]string{"tools", "tools/jobs", "tools/schema", "tools/shell", "sandbox/tree"}, base...), "no tool knows another"},
 	"tools/websearch":   {append([]string{"tools", "tools/schema", "tools/web"}, base...), "it reaches the network through the one client of tools"},
-	"tools/grep":        {append([]string{"tools", "tools/schema", "tools/regex", "sandbox/tree"}, base...), "no tool knows another"},
+	"tools/grep":        {append([]string{"tools", "tools/rawjson", "tools/schema", "tools/regex", "sandbox/tree"}, base...), "no tool knows another"},
+	"tools/rawjson":     {nil, "how a text is written in JSON is a function of it"},
 	"tools/regex":       {nil, "what a pattern matches is a function of it and of a text"},
 	"tools/quote":       {append([]string{"tools"}, base...), "it finds quotations in files and knows no tool"},
 	"tools/entry":       {append([]string{"tools"}, base...), "it looks at what stands at a path and knows no tool"},

@@ -10,8 +10,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
-
-	"tandem/tools/rawjson"
 )
 
 // Router says which methods are served. It is filled once, before the first connection, and may then be shared.
@@ -131,13 +129,19 @@ func (codec) Marshal(v any) ([]byte, error) {
 	if raw, ok := v.(jsonrpc2.RawMessage); ok {
 		return raw, nil
 	}
-	if a, ok := v.(rawjson.Appender); ok {
+	if a, ok := v.(appender); ok {
 		return a.AppendJSON(make([]byte, 0, a.JSONSize()))
 	}
 	if t := reflect.TypeOf(v); t != nil && t.Kind() == reflect.Struct && !ofLSP(t) {
 		return json.Marshal(v, loose) // as protocol.Marshal does, which copies the text once more
 	}
 	return protocol.Marshal(v)
+}
+
+// appender is a value that writes itself by the same rules; JSONSize is about how many bytes that takes.
+type appender interface {
+	AppendJSON(b []byte) ([]byte, error)
+	JSONSize() int
 }
 
 // loose are the options of protocol.Marshal.

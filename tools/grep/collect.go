@@ -10,9 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"tandem/filetime"
 	"tandem/tools"
 	"tandem/tools/rawjson"
@@ -171,31 +168,48 @@ func (v *value) JSONSize() int {
 	return n
 }
 
-// AppendJSON appends what encoding/json/v2 makes of the value, whose matches may be very many: a path is encoded once for all of its file.
+// AppendJSON appends what encoding/json/v2 makes of the value, whose lists may be very long: a path is encoded once for all of its file.
 func (v *value) AppendJSON(b []byte) ([]byte, error) {
-	few := *v
-	few.Matches = nil
-	rest, err := json.Marshal(few, jsontext.AllowInvalidUTF8(true))
-	if err != nil || v.Matches == nil {
-		return append(b, rest...), err
+	b = append(b, '{')
+	if v.Matches != nil {
+		path, from, to := "", 0, 0
+		b = appendList(append(b, `"matches":`...), v.Matches, func(b []byte, m matchValue) []byte {
+			b = append(b, `{"path":`...)
+			if at := len(b); to > 0 && m.Path == path {
+				b = append(b, b[from:to]...)
+			} else {
+				b = rawjson.AppendString(b, m.Path)
+				path, from, to = m.Path, at, len(b)
+			}
+			b = strconv.AppendInt(append(b, `,"line":`...), int64(m.Line), 10)
+			return append(rawjson.AppendString(append(b, `,"text":`...), m.Text), '}')
+		})
 	}
-	b = append(b, `{"matches":[`...)
-	path, from, to := "", 0, 0
-	for i, m := range v.Matches {
+	if v.Files != nil {
+		b = appendList(append(b, `"files":`...), v.Files, rawjson.AppendString)
+	}
+	if v.Counts != nil {
+		b = appendList(append(b, `"counts":`...), v.Counts, func(b []byte, c countValue) []byte {
+			b = rawjson.AppendString(append(b, `{"path":`...), c.Path)
+			return append(strconv.AppendInt(append(b, `,"count":`...), int64(c.Count), 10), '}')
+		})
+	}
+	if v.Total != nil {
+		b = append(strconv.AppendInt(append(b, `"total":`...), int64(*v.Total), 10), ',')
+	}
+	return append(strconv.AppendBool(append(b, `"truncated":`...), v.Truncated), '}'), nil
+}
+
+// appendList appends a list and a comma.
+func appendList[T any](b []byte, list []T, element func([]byte, T) []byte) []byte {
+	b = append(b, '[')
+	for i, e := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, `{"path":`...)
-		if at := len(b); i > 0 && m.Path == path {
-			b = append(b, b[from:to]...)
-		} else {
-			b = rawjson.AppendString(b, m.Path)
-			path, from, to = m.Path, at, len(b)
-		}
-		b = strconv.AppendInt(append(b, `,"line":`...), int64(m.Line), 10)
-		b = append(rawjson.AppendString(append(b, `,"text":`...), m.Text), '}')
+		b = element(b, e)
 	}
-	return append(append(b, "],"...), rest[1:]...), nil
+	return append(b, "],"...)
 }
 
 type matchValue struct {

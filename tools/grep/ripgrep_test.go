@@ -66,10 +66,10 @@ func (r ripgrep) text(ctx context.Context, q *query, text string) (f found) {
 func (r ripgrep) run(ctx context.Context, q *query, args []string, place, stdin string, take func(record)) error {
 	argv := append([]string{"--no-config", "--no-messages"}, args...)
 	switch {
+	case q.OutputMode == counts: // with matches over several lines it counts those, of which --json tells the lines
+		argv = append(argv, "--count", "--null", "--with-filename")
 	case q.OutputMode == content || q.file != "" || place == "-":
 		argv = append(argv, "--json")
-	case q.OutputMode == counts:
-		argv = append(argv, "--count", "--null")
 	default:
 		argv = append(argv, "--files-with-matches", "--null")
 	}

@@ -4,8 +4,6 @@ package rawjson
 import (
 	"math/bits"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Appender is a value that writes itself. Both methods give the same for the same value.
@@ -22,8 +20,7 @@ func SizeOf(s string) int { return len(s) + len(s)/16 + 2 }
 // AppendString appends s to b as a JSON string (RFC 8259 §7), as encoding/json/v2 writes it: each byte that is no UTF-8 is U+FFFD.
 func AppendString(b []byte, s string) []byte {
 	if !utf8.ValidString(s) {
-		b, _ = jsontext.AppendQuote(b, s) // the error says that it is not valid
-		return b
+		s = string([]rune(s))
 	}
 	b = append(b, '"')
 	for {
