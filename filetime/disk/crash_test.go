@@ -25,6 +25,7 @@ type scenario struct {
 	do    func(w *world)
 	other func(w *world) bool
 	late  bool   // the other program writes to what it has opened before
+	busy  bool   // the other program writes all the time, so that texts are on the disk right after they take their path
 	lacks string // what the file system cannot do
 	// want are the files after it all went well, and err whether the last change may fail. Both are for no crash; with
 	// another program, for each of its moments.
@@ -175,7 +176,7 @@ func scenarios() []scenario {
 		{name: "append meets edit", do: one, other: appends, want: both},
 		{name: "save meets edit", do: one, other: saves, want: both},
 		{name: "rewriting meets edit", do: one, other: rewrites, want: both},
-		{name: "appends before each exchange meet edit", set: func(w *world) {
+		{name: "appends before each exchange meet edit", busy: true, set: func(w *world) {
 			w.fail = func(op, _ string) error {
 				if op == "exchange" {
 					w.append("f")

@@ -77,7 +77,7 @@ func TestFindingT1PowerCut(t *testing.T) {
 			for at, calls := 0, 0; at <= calls && (at == 0 || sc.other != nil); at++ {
 				runs++
 				w := sc.begun(t, filepath.Join(dir, fmt.Sprint(runs)), at, 0)
-				w.sim.power = &power{files: map[uint64]bool{}, folders: map[string]bool{}, later: at > 0, root: w.dir}
+				w.sim.power = &power{files: map[uint64]bool{}, folders: map[string]bool{}, later: at > 0 || sc.busy, root: w.dir}
 				if !sc.run(w) {
 					t.Fatal("it did not come to its end")
 				}

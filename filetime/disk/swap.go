@@ -327,9 +327,11 @@ func (w *work) left(temp string, err error) {
 }
 
 const (
-	// How often a merged text is put in place that is synced before, while other programs may write. A file that is saved
-	// faster than that could never be changed otherwise: from then on programs that write in place have to wait, and after a
-	// save by one that renames, which cannot be made to, the text is synced afterwards.
+	// How often content is synced before the exchange. After that it is synced afterwards, since a file that is saved
+	// all the time could never be changed on a slow disk otherwise.
+	firstSynced = 3
+	// A file that is saved faster than it is merged could never be changed either: from this exchange on programs that write in
+	// place have to wait.
 	firstPinned = 3
 	maxTries    = 200
 	// How often the file is read before the first exchange, and before each further one, to merge what others have saved.
@@ -433,12 +435,13 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 			} else {
 				return stuck(err)
 			}
-			return Result{After: now.data}, refused
+			return Result{After: now.data, Versions: latest(read)}, refused
 		default:
 			return stuck(err)
 		}
 		v, err := w.displaced(temp, expected)
 		pinned.close()
+		pinned = nil
 		if err == nil && v.is(expected) {
 			r := Result{After: now.data, Versions: latest(read)}
 			if unsynced {
@@ -450,6 +453,7 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 			return r, refused
 		}
 		if expected.unknown {
+			v.close()
 			return stuck(cmp.Or(refused, err, ErrNotRegular))
 		}
 		if err == nil && v.sum() != w.in.Files[w.file].BeforeHash {
@@ -473,7 +477,7 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 			}
 		}
 		if err == nil {
-			unsynced = try >= firstPinned
+			unsynced = try >= firstSynced
 			further, _, err = w.write(next, temp, !unsynced)
 		}
 		if err == nil {
@@ -482,9 +486,6 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 			var a attempt
 			a, pinned = w.catchUp(attempt{further, now, next}, &read, someLooks, try >= firstPinned)
 			unsynced = unsynced || a.temp != further
-			if pinned != nil && unsynced { // there is time for that
-				unsynced = w.sync(a.temp) != nil
-			}
 			temp, expected, now = a.temp, a.base, a.target
 			continue
 		}
@@ -516,35 +517,35 @@ func (w *work) catchUp(a attempt, read *[][]byte, looks int, pin bool) (_ attemp
 	for range looks {
 		v, err := w.d.look(w.dir, w.at.name)
 		if err != nil {
-			return a, nil // the exchange finds the same error
+			return a, pinned // the exchange finds the same error
 		}
-		if pin && v.alone {
+		same := v.is(a.base)
+		if !same { // the lease was on another file, or was broken
+			pinned.close()
+			pinned = nil
+		}
+		if pin && v.alone && pinned == nil {
 			pinned = v
 		} else {
 			v.close()
 		}
-		if v.is(a.base) {
+		if same {
 			return a, pinned
 		}
 		versions := append([][]byte{a.base.data}, *read...)
 		merged, err := w.d.o.Merge(w.at.path(), versions[w.d.o.Nearest(versions, v.data)], a.target.data, v.data)
-		if err != nil {
-			v.close()
-			return a, nil
+		next, further := sideOf(merged), ""
+		if err == nil {
+			further, _, err = w.write(next, a.temp, false)
 		}
-		next := sideOf(merged)
-		further, _, err := w.write(next, a.temp, false)
 		if err != nil {
-			v.close()
+			pinned.close()
 			return a, nil
 		}
 		w.remove(a.temp)
 		w.theirs[v.sum()], w.safe[v.sum()] = true, true
 		*read = latest(append(*read, v.data))
 		a = attempt{further, v.side, next}
-		if pinned != nil {
-			break
-		}
 	}
 	return a, pinned
 }

@@ -194,11 +194,8 @@ type answer struct {
 
 // accompany keeps what belongs to the answer of a request, and gives the result that jsonrpc2 sends.
 func (s *stream) accompany(id jsonrpc2.ID, run []func(), result jsonrpc2.RawMessage) jsonrpc2.RawMessage {
-	a := answer{run: run}
-	if len(result) > keepBuf && s.trace == nil && !s.lines {
-		a.large, result = result, jsonrpc2.RawMessage("0")
-	}
-	if len(run) == 0 && a.large == nil {
+	large := len(result) > keepBuf && s.trace == nil && !s.lines
+	if len(run) == 0 && !large {
 		return result
 	}
 	s.mu.Lock()
@@ -207,6 +204,11 @@ func (s *stream) accompany(id jsonrpc2.ID, run []func(), result jsonrpc2.RawMess
 		s.answers = map[string]answer{}
 	}
 	begins, _, _ := bytes.Cut(jsonrpc2.AppendMessage(nil, jsonrpc2.NewResponse(id, jsonrpc2.RawMessage("0"), nil)), []byte(`"result":0`))
+	a, twice := s.answers[string(begins)] // a peer may use an id again as soon as its request is through
+	a.run = append(a.run, run...)
+	if large && !twice {
+		a.large, result = result, jsonrpc2.RawMessage("0")
+	}
 	s.answers[string(begins)] = a
 	return result
 }
@@ -225,7 +227,8 @@ func (s *stream) put(msg jsonrpc2.Message, ours bool) (int64, error) {
 	for begins, a := range s.answers {
 		if ours && bytes.HasPrefix(s.encode, []byte(begins)) {
 			delete(s.answers, begins)
-			if large = a.large; large != nil {
+			if a.large != nil && string(s.encode[len(begins):]) == `"result":0}` {
+				large = a.large
 				s.encode = append(append(s.encode[:0], begins...), `"result":}`...)
 			}
 			defer func() {

@@ -140,21 +140,32 @@ func distance(a, b []byte, limit int) int {
 		at[string(line)] = append(at[string(line)], added)
 		added++
 	}
-	removed := 0
-	var kept []int // the longest ascending part of where b has the lines of a: by its length, the lowest last place
+	removed, pairs := 0, 0
 	for line := range bytes.Lines(a) {
 		removed++
-		if places := at[string(line)]; len(places) > 0 {
-			at[string(line)] = places[1:]
-			if n, _ := slices.BinarySearch(kept, places[0]); n < len(kept) {
-				kept[n] = places[0]
+		pairs += len(at[string(line)])
+	}
+	// The longest common subsequence (Hunt and Szymanski 1977) by its length: the lowest place in b that one ends at. Where lines
+	// repeat too often for that, the first of a is taken for the first of b, the second for the second.
+	var ends []int
+	for line := range bytes.Lines(a) {
+		places := at[string(line)]
+		if pairs > maxPairs && len(places) > 0 {
+			at[string(line)], places = places[1:], places[:1]
+		}
+		for _, p := range slices.Backward(places) {
+			if n, _ := slices.BinarySearch(ends, p); n < len(ends) {
+				ends[n] = p
 			} else {
-				kept = append(kept, places[0])
+				ends = append(ends, p)
 			}
 		}
 	}
-	return added - len(kept) + 2*(removed-len(kept))
+	return added - len(ends) + 2*(removed-len(ends))
 }
+
+// maxPairs is for how many pairs of like lines a common subsequence is looked for.
+const maxPairs = 1 << 18
 
 // common is how many bytes a and b begin with that are the same.
 func common(a, b []byte) (n int) {

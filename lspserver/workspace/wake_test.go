@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -118,6 +119,57 @@ func TestNearest(t *testing.T) {
 		if got := nearest(moved, []byte(data)); got != want {
 			t.Errorf("%q is nearest to %d, want %d", data, got, want)
 		}
+	}
+}
+
+// TestDistance compares with the longest common subsequence as the textbook has it, of lines that repeat.
+func TestDistance(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	text := func() (lines []string) {
+		for range r.IntN(9) {
+			lines = append(lines, string(rune('a'+r.IntN(4)))+"\n")
+		}
+		return lines
+	}
+	for range 5000 {
+		a, b := text(), text()
+		common := make([][]int, len(a)+1)
+		for i := range common {
+			common[i] = make([]int, len(b)+1)
+			for j := range common[i] {
+				switch {
+				case i == 0 || j == 0:
+				case a[i-1] == b[j-1]:
+					common[i][j] = common[i-1][j-1] + 1
+				default:
+					common[i][j] = max(common[i-1][j], common[i][j-1])
+				}
+			}
+		}
+		n := common[len(a)][len(b)]
+		want := len(b) - n + 2*(len(a)-n)
+		x, y := []byte(strings.Join(a, "")), []byte(strings.Join(b, ""))
+		if got := distance(x, y, -1); got != want {
+			t.Fatalf("from %q to %q it is %d, want %d", x, y, got, want)
+		}
+		if got := distance(x, y, want); got < want {
+			t.Fatalf("from %q to %q it is %d below %d", x, y, got, want)
+		}
+	}
+	// An agent's edit, and a save of the text with it, both of lines that are everywhere.
+	before := "top\nf0\ng0\n}\nmid\np0\nq0\n}\nend\n"
+	edited := strings.Replace(before, "mid\n", "mid\nagent\n}\n", 1)
+	saved := strings.Replace(edited, "top\n", "top\nnew\n}\n", 1) + "last\n"
+	if got := nearest([][]byte{[]byte(before), []byte(edited)}, []byte(saved)); got != 1 {
+		t.Error("the save is taken for one of the text before the edit")
+	}
+	deleted := strings.Replace(saved, "agent\n}\n", "", 1)
+	if got := nearest([][]byte{[]byte(edited), []byte(before)}, []byte(deleted)); got != 1 {
+		t.Error("the save is taken for one of the text with the edit")
+	}
+	many := strings.Repeat("}\n", 2000)
+	if got := distance([]byte("a\n"+many), []byte("b\n"+many+"c\n"), -1); got != 4 {
+		t.Errorf("it is %d with many like lines", got)
 	}
 }
 
