@@ -27,7 +27,10 @@ func (i Ident) Settled(now time.Time) bool {
 // Linked says that it is of a file with more than one name.
 func (i Ident) Linked() bool { return i.linked }
 
+// Bare is what tells which entry it is of, and nothing else.
+func (i Ident) Bare() Ident { return Ident{device: i.device, inode: i.inode, Type: i.Type} }
+
 // Same says that both are of the same entry, whatever has become of it.
 func (i Ident) Same(o Ident) bool {
-	return i.device == o.device && i.inode == o.inode && i.Type == o.Type
+	return i.Bare() == o.Bare()
 }

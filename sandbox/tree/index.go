@@ -118,8 +118,8 @@ type index struct {
 	checked  time.Time
 	// whole says that all folders of the table were looked at, and that but for those in open, all are believed since.
 	whole bool
-	open  []*folder
-	flat  *flat // of the table as it is; nil where it has changed
+	open  [][]*folder // by depth
+	flat  *flat       // of the table as it is; nil where it has changed
 }
 
 // of finds the index for a tree, nil where there is none.
@@ -288,7 +288,11 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 		i.forgotten()
 		return nil, tooMany(most)
 	}
-	if indexed := i.files - len(jobs); len(i.segments)*segmentFiles > 2*indexed+4*segmentFiles {
+	indexed, texts := i.files-len(jobs), 0
+	for _, s := range i.segments {
+		texts += s.texts
+	}
+	if texts > 2*indexed+4*segmentFiles {
 		i.segments, i.flat = nil, nil
 		_ = i.top.each("", func(_ *folder, e *entry) error { e.text = unread; return nil })
 		list()
@@ -364,7 +368,9 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, workers int)
 		d.Close()
 	}
 	if i.whole {
-		together(workers, i.open, func(f *folder) { p.check(f, f.above) })
+		for _, level := range i.open { // a folder may drop what is below it
+			together(workers, level, func(f *folder) { p.check(f, f.above) })
+		}
 		if !p.listed.Load() {
 			return nil
 		}
@@ -372,7 +378,7 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, workers int)
 	}
 	err := p.refresh(ctx, i.top, i.above)
 	if i.whole = err == nil && under == "" && p.w != nil; i.whole {
-		i.open = i.top.open(nil)
+		i.open = i.top.open(nil, 0)
 	}
 	return err
 }
@@ -393,17 +399,22 @@ func (i *index) check(t *Tree) {
 	})
 	i.mu.Unlock()
 	for _, f := range list {
-		i.mu.Lock()
-		if f.believed && i.w != nil {
-			p := &pass{t: t, w: i.w, now: i.of.Now(), workers: 1}
-			if p.check(f, f.above); !f.believed || p.listed.Load() {
-				i.whole = false
-			}
-			if p.changed.Load() {
-				i.flat = nil
-			}
-		}
-		i.mu.Unlock()
+		i.checkOne(t, f)
+	}
+}
+
+func (i *index) checkOne(t *Tree, f *folder) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if !f.believed || i.w == nil {
+		return
+	}
+	p := &pass{t: t, w: i.w, now: i.of.Now(), workers: 1}
+	if p.check(f, f.above); !f.believed || p.listed.Load() {
+		i.whole = false
+	}
+	if p.changed.Load() {
+		i.flat = nil
 	}
 }
 
@@ -421,11 +432,12 @@ func (i *index) read(t *Tree, j *job, b *builder, buf []byte) []byte {
 	}
 	n, rest, err := d.Read(name, buf)
 	if err == nil && rest != nil {
-		buf, n, rest = more(buf, n, rest)
+		buf, n, rest, err = more(buf, n, rest)
 	}
 	text := buf[:n]
 	switch {
-	case err != nil:
+	case err != nil: // nor can a search read it, as long as its metadata are the same
+		j.text = always
 	case rest != nil:
 		j.text = always
 		_ = rest.Close()
@@ -446,7 +458,9 @@ func (i *index) install(s *segment, jobs []job) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	first := int32(len(i.segments) * segmentFiles)
-	i.segments, i.flat = append(i.segments, s), nil
+	if i.flat = nil; s.texts > 0 || len(i.segments) == 0 {
+		i.segments = append(i.segments, s)
+	}
 	i.usable.Store(true)
 	for _, j := range jobs {
 		if j.e.ident != j.ident || j.e.text != unread {

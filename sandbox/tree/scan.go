@@ -76,6 +76,7 @@ func Scan[T any](
 		case order <- b:
 		case <-ctx.Done():
 			b.release()
+			b = &batch[T]{done: make(chan struct{})}
 			return
 		}
 		s.tasks <- b
@@ -177,7 +178,9 @@ func (b *batch[T]) read(ctx context.Context, work func(File) (T, bool), buf []by
 			continue
 		}
 		if rest != nil && len(buf) < Head {
-			buf, n, rest = more(buf, n, rest)
+			if buf, n, rest, err = more(buf, n, rest); err != nil {
+				continue
+			}
 		}
 		file := File{Path: f.path, Head: buf[:n]}
 		if rest != nil {
@@ -191,8 +194,8 @@ func (b *batch[T]) read(ctx context.Context, work func(File) (T, bool), buf []by
 	return buf
 }
 
-// more reads on into a larger buffer, up to Head.
-func more(buf []byte, n int, rest io.ReadCloser) (_ []byte, _ int, _ io.ReadCloser) {
+// more reads on into a larger buffer, up to Head. With an error there is no rest.
+func more(buf []byte, n int, rest io.ReadCloser) (_ []byte, _ int, _ io.ReadCloser, err error) {
 	for n == len(buf) && n < Head {
 		room := 4 * len(buf)
 		if f, is := rest.(*os.File); is {
@@ -206,10 +209,13 @@ func more(buf []byte, n int, rest io.ReadCloser) (_ []byte, _ int, _ io.ReadClos
 		got, err := io.ReadFull(rest, buf[n:])
 		if n += got; err != nil {
 			_ = rest.Close()
-			return buf, n, nil
+			if err == io.EOF || err == io.ErrUnexpectedEOF {
+				err = nil
+			}
+			return buf, n, nil, err
 		}
 	}
-	return buf, n, rest
+	return buf, n, rest, nil
 }
 
 func (b *batch[T]) release() {
@@ -229,7 +235,7 @@ func (t *Tree) Read(name string) (head []byte, rest io.ReadCloser, err error) {
 	buf := make([]byte, 64<<10)
 	n, rest, err := d.Read(base, buf)
 	if err == nil && rest != nil {
-		buf, n, rest = more(buf, n, rest)
+		buf, n, rest, err = more(buf, n, rest)
 	}
 	return buf[:n], rest, err
 }

@@ -108,15 +108,18 @@ func together[T any](workers int, list []T, do func(T)) {
 	working.Wait()
 }
 
-// open adds to list the folders from f on that are not believed.
-func (f *folder) open(list []*folder) []*folder {
+// open adds to levels the folders from f on that are not believed, by their depth.
+func (f *folder) open(levels [][]*folder, depth int) [][]*folder {
+	if len(levels) == depth {
+		levels = append(levels, nil)
+	}
 	if !f.believed {
-		list = append(list, f)
+		levels[depth] = append(levels[depth], f)
 	}
 	for _, sub := range f.subs {
-		list = sub.open(list)
+		levels = sub.open(levels, depth+1)
 	}
-	return list
+	return levels
 }
 
 // refresh looks at a folder and what lies below it, one level after the other, where it is not believed to be as it was.
@@ -149,12 +152,13 @@ func (p *pass) refresh(ctx context.Context, top *folder, above *layers) error {
 	return nil
 }
 
-// check looks at a folder and each of its entries. One goroutine at a time does so for a folder.
+// check looks at a folder and each of its entries. One goroutine at a time does so for a folder and for what is below it.
 func (p *pass) check(f *folder, above *layers) {
 	f.believed = false
+	path := filepath.Join(p.t.base, f.at)
 	if !f.watched && p.w != nil {
 		// Before it is looked at, so that nothing is missed.
-		f.watched = p.w.add(filepath.Join(p.t.base, f.at)) == nil
+		f.watched = p.w.add(path) == nil
 	}
 	d, err := p.t.at(f.at).OpenDir()
 	if err != nil {
@@ -162,7 +166,16 @@ func (p *pass) check(f *folder, above *layers) {
 		return
 	}
 	defer d.Close()
-	if !p.current(d, f, above) && !p.list(d, f, above) {
+	ident, err := d.Ident(".")
+	if err != nil {
+		p.drop(f)
+		return
+	}
+	if f.watched && !p.w.holds(path, ident) { // it is given one the next time
+		p.w.remove(path)
+		f.watched = false
+	}
+	if !p.current(d, f, ident, above) && !p.list(d, f, ident, above) {
 		p.drop(f)
 		return
 	}
@@ -173,6 +186,9 @@ func (p *pass) check(f *folder, above *layers) {
 			now = sandbox.Ident{Type: fs.ModeIrregular} // it has gone
 		}
 		if now != e.ident {
+			if e.sub != nil && !now.Same(e.ident) { // it is another folder, or something was mounted or unmounted
+				p.doubt(e.sub)
+			}
 			e.ident, e.text = now, unread
 			p.changed.Store(true)
 		}
@@ -236,9 +252,8 @@ func (p *pass) hear(top *folder, name string) {
 }
 
 // current says that a folder would be listed as it was.
-func (p *pass) current(d *sandbox.Dir, f *folder, above *layers) bool {
-	now, err := d.Ident(".")
-	if err != nil || now != f.ident || !f.settled || f.above != above || f.rules == nil {
+func (p *pass) current(d *sandbox.Dir, f *folder, now sandbox.Ident, above *layers) bool {
+	if now != f.ident || !f.settled || f.above != above || f.rules == nil {
 		return false
 	}
 	return f.sameRules(d)
@@ -253,13 +268,9 @@ func (f *folder) sameRules(d *sandbox.Dir) bool {
 }
 
 // list lists a folder again, and keeps what is known of its entries.
-func (p *pass) list(d *sandbox.Dir, f *folder, above *layers) bool {
+func (p *pass) list(d *sandbox.Dir, f *folder, ident sandbox.Ident, above *layers) bool {
 	p.changed.Store(true)
 	p.listed.Store(true)
-	ident, err := d.Ident(".")
-	if err != nil {
-		return false
-	}
 	files := p.ruleFiles(d)
 	listed, err := d.Entries()
 	if err != nil {

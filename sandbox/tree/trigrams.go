@@ -11,6 +11,7 @@ import (
 // line, upper and lower case of ASCII being the same. Several trigrams share a bucket, so that a text may be named that does not have one, but none that has it is left
 // out. It is immutable.
 type segment struct {
+	texts   int      // how many there are
 	buckets []uint32 // in ascending order
 	offsets []uint32 // where the list of each begins in data
 	data    []byte
@@ -21,6 +22,8 @@ const (
 	bucketBits   = 20
 	// dense is from how many texts on a list is a bitmap.
 	dense = segmentFiles / 8
+	// mostPairs is about how many trigrams of texts a segment is made of: each takes six bytes until then.
+	mostPairs = 8 << 20
 )
 
 // marks are some texts of a segment.
@@ -93,8 +96,10 @@ func (b *builder) parts(text []byte) {
 	b.add(text)
 }
 
-// full says that there may be no room for one more file.
-func (b *builder) full() bool { return len(b.ends)+Head/partSize+1 > segmentFiles }
+// full says that there may be no room for one more file, or that the segment takes enough memory until it is finished.
+func (b *builder) full() bool {
+	return len(b.ends)+Head/partSize+1 > segmentFiles || len(b.pairs) > mostPairs
+}
 
 // finish gives the segment, after which the builder is empty.
 func (b *builder) finish() *segment {
@@ -115,7 +120,7 @@ func (b *builder) finish() *segment {
 		}
 		from = end
 	}
-	s := &segment{}
+	s := &segment{texts: len(b.ends)}
 	for n := range uint32(1 << bucketBits) {
 		list := texts[starts[n]:starts[n+1]]
 		if len(list) == 0 {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 	"golang.org/x/sys/unix"
+
+	"tandem/sandbox"
 )
 
 const (
@@ -31,6 +33,10 @@ type watch struct {
 
 	mu    sync.Mutex
 	count int // of watched folders
+	// by is the path that each watched folder was found at, at the other way round. The kernel has one watch for a folder, whatever its
+	// path, and tells of it by the path that it was first added by.
+	by    map[sandbox.Ident]string
+	at    map[string]sandbox.Ident
 	heard map[string]bool
 	lost  bool
 
@@ -39,7 +45,9 @@ type watch struct {
 }
 
 func newWatch() (*watch, error) {
-	w := &watch{heard: map[string]bool{}, told: make(chan struct{}, 1), done: make(chan struct{}), most: mostWatches()}
+	w := &watch{
+		heard: map[string]bool{}, by: map[sandbox.Ident]string{}, at: map[string]sandbox.Ident{}, told: make(chan struct{}, 1), done: make(chan struct{}), most: mostWatches(),
+	}
 	var err error
 	if w.cookie, err = unix.MemfdCreate("tandem", unix.MFD_CLOEXEC); err != nil {
 		return nil, os.NewSyscallError("memfd_create", err)
@@ -111,13 +119,37 @@ func (w *watch) add(dir string) error {
 	if full {
 		return errors.New("there are too many folders")
 	}
-	return w.w.Add(dir)
+	err := w.w.Add(dir)
+	if err != nil {
+		w.mu.Lock()
+		w.count--
+		w.mu.Unlock()
+	}
+	return err
+}
+
+// holds says that the watch that was added for a path is on the folder that was found there since, and tells of it by that path. It is not
+// where the folder has been moved or is mounted twice, or something has been mounted on it or unmounted.
+func (w *watch) holds(dir string, found sandbox.Ident) bool {
+	found = found.Bare()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	path, watched := w.by[found]
+	if _, known := w.at[dir]; !watched && !known {
+		w.by[found], w.at[dir] = dir, found
+		return true
+	}
+	return watched && path == dir
 }
 
 // remove ends that for a folder that is watched.
 func (w *watch) remove(dir string) {
 	w.mu.Lock()
 	w.count--
+	if found, known := w.at[dir]; known {
+		delete(w.by, found)
+		delete(w.at, dir)
+	}
 	w.mu.Unlock()
 	_ = w.w.Remove(dir) // there is none where the folder is gone
 }

@@ -143,7 +143,7 @@ func (s *search) written() []line {
 func (s *search) stream(b []byte, rest io.Reader) {
 	b = append(make([]byte, 0, tree.Head+1), b...)
 	pieces := newFills()
-	for more := true; len(b) > 0; {
+	for more := true; more || len(b) > 0; {
 		n, err := io.ReadFull(rest, b[len(b):cap(b)])
 		b, more = b[:len(b)+n], err == nil
 		end, nul := pieces.until(b, !more)
