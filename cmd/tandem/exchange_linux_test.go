@@ -69,7 +69,7 @@ func exchangedPaths(t *testing.T, calls int) {
 	e.must(os.Symlink("file", filepath.Join(p.root, "link")))
 	exchanged("link", link(filepath.Join(outside, "f")))
 
-	ctx, stop := context.WithTimeout(t.Context(), patience)
+	ctx, stop := context.WithTimeout(t.Context(), 10*patience) // of all calls
 	defer stop()
 	var attack sync.WaitGroup
 	rounds := 0
