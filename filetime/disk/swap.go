@@ -327,12 +327,9 @@ func (w *work) left(temp string, err error) {
 }
 
 const (
-	// How often content is synced before the exchange. After that it is synced afterwards, since a file that is saved
-	// all the time could never be changed on a slow disk otherwise.
-	firstSynced = 3
-	// A file that is saved faster than it is merged could never be changed either: from this exchange on programs that write in
-	// place have to wait.
-	firstPinned = 3
+	// From this exchange on a file is one that is saved all the time, which could never be changed if it is saved faster than content
+	// is synced or merged: content is synced after the exchange, and programs that write in place have to wait for the exchange.
+	firstBusy = 3
 	maxTries    = 200
 	// How often the file is read before the first exchange, and before each further one, to merge what others have saved.
 	manyLooks, someLooks = 20, 2
@@ -477,14 +474,14 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 			}
 		}
 		if err == nil {
-			unsynced = try >= firstSynced
+			unsynced = try >= firstBusy
 			further, _, err = w.write(next, temp, !unsynced)
 		}
 		if err == nil {
 			merged, w.safe[v.sum()] = append(merged, displaced{temp, v}), true
 			read = latest(append(read, v.data, now.data))
 			var a attempt
-			a, pinned = w.catchUp(attempt{further, now, next}, &read, someLooks, try >= firstPinned)
+			a, pinned = w.catchUp(attempt{further, now, next}, &read, someLooks, try >= firstBusy)
 			unsynced = unsynced || a.temp != further
 			temp, expected, now = a.temp, a.base, a.target
 			continue

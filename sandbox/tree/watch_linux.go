@@ -46,7 +46,8 @@ type watch struct {
 
 func newWatch() (*watch, error) {
 	w := &watch{
-		heard: map[string]bool{}, by: map[sandbox.Ident]string{}, at: map[string]sandbox.Ident{}, told: make(chan struct{}, 1), done: make(chan struct{}), most: mostWatches(),
+		heard: map[string]bool{}, by: map[sandbox.Ident]string{}, at: map[string]sandbox.Ident{},
+		told: make(chan struct{}, 1), done: make(chan struct{}), most: mostWatches(),
 	}
 	var err error
 	if w.cookie, err = unix.MemfdCreate("tandem", unix.MFD_CLOEXEC); err != nil {

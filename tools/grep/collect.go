@@ -150,20 +150,20 @@ type value struct {
 	Truncated bool         `json:"truncated"`
 }
 
-// size is of fields, punctuation and a number of a match.
-const size = 40
+// perResult is how many bytes the names, the punctuation and the number of a result take in JSON, roughly.
+const perResult = 40
 
 // JSONSize is about how many bytes AppendJSON appends.
 func (v *value) JSONSize() int {
 	n := 256
 	for _, m := range v.Matches {
-		n += len(m.Path) + rawjson.SizeOf(m.Text) + size
+		n += len(m.Path) + rawjson.SizeOf(m.Text) + perResult
 	}
 	for _, f := range v.Files {
-		n += len(f) + size
+		n += len(f) + perResult
 	}
 	for _, c := range v.Counts {
-		n += len(c.Path) + size
+		n += len(c.Path) + perResult
 	}
 	return n
 }
