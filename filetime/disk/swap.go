@@ -330,7 +330,7 @@ const (
 	// From this exchange on a file is one that is saved all the time, which could never be changed if it is saved faster than content
 	// is synced or merged: content is synced after the exchange, and programs that write in place have to wait for the exchange.
 	firstBusy = 3
-	maxTries    = 200
+	maxTries  = 200
 	// How often the file is read before the first exchange, and before each further one, to merge what others have saved.
 	manyLooks, someLooks = 20, 2
 	// How many versions of a file, and bytes of them, are kept that another program may have read.
