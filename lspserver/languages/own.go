@@ -441,14 +441,15 @@ func (s *process) routes() *wire.Router {
 	none := func(context.Context, json.RawMessage) (any, error) { return nil, nil }
 	wire.Handle(r, "client/registerCapability", none)
 	wire.Handle(r, "client/unregisterCapability", none)
-	wire.Handle(r, "window/workDoneProgress/create", func(_ context.Context, p struct {
+	// In order, because some servers say that the work has begun without having waited for the answer.
+	wire.HandleInOrder(r, "window/workDoneProgress/create", func(_ context.Context, p struct {
 		Token json.RawMessage `json:"token"`
 	},
-	) (any, error) {
+	) (func(context.Context) (any, error), error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.working[string(p.Token)] = false
-		return nil, nil
+		return func(context.Context) (any, error) { return nil, nil }, nil
 	})
 	wire.Handle(r, "workspace/configuration", func(_ context.Context, p struct{ Items []json.RawMessage }) ([]any, error) {
 		out := make([]any, len(p.Items))
@@ -595,14 +596,18 @@ func (s *process) whole(ctx context.Context, method string, params any) (json.Ra
 	asking, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if all {
-		defer context.AfterFunc(limit, func() {
-			if _, works := s.state(); works {
+		go func() {
+			<-limit.Done()
+			if _, works := s.until(asking, true); works {
 				stop(errLoading)
 			}
-		})()
+		}()
 	}
 	for first := true; ; first = false {
-		before, ready := s.settled(limit)
+		before, ready := s.until(limit, false)
+		if !ready {
+			s.move(func() { s.loaded = true }) // it is not waited for again
+		}
 		var result json.RawMessage
 		var err error
 		if ready || !all {
@@ -621,20 +626,19 @@ func (s *process) whole(ctx context.Context, method string, params any) (json.Ra
 	}
 }
 
-// settled waits until the server does nothing by itself, and gives how many pieces of such work have ended.
-func (s *process) settled(ctx context.Context) (pieces int, ready bool) {
+// until waits until the server is at work by itself, or is not, and gives how many pieces of such work have ended.
+func (s *process) until(ctx context.Context, works bool) (pieces int, ok bool) {
 	for {
 		s.mu.Lock()
 		moved := s.moved
 		s.mu.Unlock()
-		pieces, works := s.state()
-		if !works {
+		pieces, now := s.state()
+		if now == works {
 			return pieces, true
 		}
 		select {
 		case <-moved:
 		case <-ctx.Done():
-			s.move(func() { s.loaded = true }) // it is not waited for again
 			return pieces, false
 		}
 	}
