@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -102,7 +103,7 @@ func (r *record) say(call, text string) {
 }
 
 // mostData is from how many bytes for a model on a result is kept without its Value, which says the same once more, for the program that
-// has it by now.
+// has it by now. Of a call that such a program has made no more than that is kept of the text either: no model goes on from it.
 const mostData = 1 << 20
 
 // saw stores an event of a call. The client gets it once the batch is written.
@@ -131,6 +132,11 @@ func (r *record) saw(turn int, e run.Event) *batch {
 		}
 		if len(result.Data) > mostData {
 			result.Value = nil
+			if turn == 0 { // no Message follows, see OfCall
+				kept := strings.ToValidUTF8(result.Data[:mostData], "")
+				result.Data = fmt.Sprintf("%s\n… [%d bytes more are not kept] …", kept, len(result.Data)-len(kept))
+				result.Truncated = true
+			}
 		}
 		b.Phase, b.Result = e.Phase, &result
 		if e.Plan != nil {

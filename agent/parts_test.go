@@ -4,11 +4,15 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"tandem/agent/model"
+	"tandem/agent/store"
 	"tandem/tools"
+	"tandem/tools/run"
 )
 
 // TestPartsAreKept lets a tool answer with parts of every kind: the model gets them, the store keeps them once, and another
@@ -127,6 +131,50 @@ func TestLargeResultsAreKeptOnce(t *testing.T) {
 					t.Errorf("%.10s: the value is kept: %t", words, has)
 				}
 			})
+		}
+	}
+}
+
+// TestLargeResultOfAProgram has a program call a tool that answers at length: the program gets all of it, the store its beginning.
+func TestLargeResultOfAProgram(t *testing.T) {
+	const end = "the end"
+	for size, whole := range map[int]bool{10: true, mostData - 1: false, 3 * mostData: false} { // with an é at the border
+		st := store.NewMemory(store.Quota, time.Now)
+		data := strings.Repeat("x", size%2) + strings.Repeat("é", size/2) + end
+		show := tool("show", tools.Read, tools.Alone, tools.Reads, func(context.Context, *tools.Env, note) (tools.Result, error) {
+			return tools.Result{Success: true, Data: data}, nil
+		})
+		s, _ := newKeptSession(t, st, nil, play(t, "say Hm."), show)
+		s.config.Limits.MaxToolOutputChars = 0
+		results, _, err := s.CallTools(t.Context(), []run.Call{{Name: "show", Arguments: json.RawMessage("{}")}}, CallOptions{})
+		if err != nil || len(results) != 1 || results[0].Data != data || results[0].Truncated {
+			t.Fatalf("%.200v, %v", results, err)
+		}
+		s.Close()
+		_, entries, err := st.Entries("kept")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kept *tools.Result
+		for _, e := range entries {
+			var b body
+			if err := json.Unmarshal([]byte(e.Body), &b); err != nil {
+				t.Fatal(err)
+			}
+			if b.Result != nil {
+				kept = b.Result
+			}
+		}
+		switch {
+		case kept == nil:
+			t.Errorf("%d bytes: no result is kept", len(data))
+		case whole != (kept.Data == data) || whole == kept.Truncated:
+			t.Errorf("%d bytes: %d are kept, truncated: %t", len(data), len(kept.Data), kept.Truncated)
+		case !whole:
+			text, note, _ := strings.Cut(kept.Data, "\n")
+			if want := fmt.Sprintf("… [%d bytes more are not kept] …", len(data)-len(text)); !strings.HasPrefix(data, text) || note != want {
+				t.Errorf("%d bytes: %q", len(data), note)
+			}
 		}
 	}
 }

@@ -34,6 +34,7 @@ type Indexes struct {
 	Least int
 
 	unwatched bool      // folders get no watch; for tests
+	turns     turns     // of scans, and of what builds
 	buffers   sync.Pool // of those into which files are read
 	mu        sync.Mutex
 	roots     map[string]*index
@@ -196,11 +197,14 @@ func (i *index) work(ctx context.Context, root sandbox.Place) error {
 	if err != nil {
 		return err
 	}
+	yields := &background{turns: &i.of.turns, now: i.of.Now, patience: mostWaited}
+	var first *background
 	if !i.usable.Load() { // a scan does not wait for the first table
 		lower()
+		first = yields
 	}
 	var jobs []job
-	if jobs, err = i.pending(ctx, t); err != nil {
+	if jobs, err = i.pending(ctx, t, first); err != nil {
 		return err
 	}
 	i.told.Lock()
@@ -213,6 +217,7 @@ func (i *index) work(ctx context.Context, root sandbox.Place) error {
 	for len(jobs) > 0 && ctx.Err() == nil {
 		n := 0
 		for n < len(jobs) && !b.full() && ctx.Err() == nil {
+			yields.yield(ctx)
 			buf = i.read(t, &jobs[n], b, buf)
 			n++
 		}
@@ -243,8 +248,8 @@ type given string
 func (g given) Error() string { return string(g) }
 
 // pending brings the table up to date, or makes it, and lists the files that are to be indexed. Where most of what was
-// indexed is no more, all is indexed anew.
-func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
+// indexed is no more, all is indexed anew. With b nobody waits for it.
+func (i *index) pending(ctx context.Context, t *Tree, b *background) (jobs []job, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	d, err := t.at(".").OpenDir()
@@ -262,11 +267,7 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 	if i.w == nil && !i.of.unwatched {
 		i.listen(ctx)
 	}
-	workers := runtime.GOMAXPROCS(0)
-	if !i.usable.Load() { // nobody waits for it
-		workers = 1
-	}
-	if err := i.refresh(ctx, t, "", workers); err != nil {
+	if err := i.refresh(ctx, t, "", b); err != nil {
 		return nil, err
 	}
 	now, most := i.of.Now(), i.of.limit(i.of.Files, mostFiles)
@@ -328,13 +329,17 @@ func (i *index) deaf() {
 	}
 }
 
-// refresh brings the part of the table up to date that lies at under, all of it where that is "". i.mu is held.
-func (i *index) refresh(ctx context.Context, t *Tree, under string, workers int) error {
+// refresh brings the part of the table up to date that lies at under, all of it where that is "", in the background where there is b.
+// i.mu is held.
+func (i *index) refresh(ctx context.Context, t *Tree, under string, b *background) error {
 	if i.above == nil || !i.above.equal(&t.ignore) {
 		above := t.ignore
 		i.above, i.whole = &above, false
 	}
-	p := &pass{t: t, w: i.w, now: i.of.Now(), under: under, workers: workers}
+	p := &pass{t: t, w: i.w, now: i.of.Now(), under: under, workers: runtime.GOMAXPROCS(0), yields: b}
+	if b != nil {
+		p.workers = 1
+	}
 	defer func() {
 		if p.changed.Load() {
 			i.flat = nil
@@ -369,7 +374,7 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, workers int)
 	}
 	if i.whole {
 		for _, level := range i.open { // a folder may drop what is below it
-			together(workers, level, func(f *folder) { p.check(f, f.above) })
+			together(p.workers, level, func(f *folder) { p.check(f, f.above) })
 		}
 		if !p.listed.Load() {
 			return nil
@@ -499,6 +504,7 @@ func (i *index) forgotten() {
 func (x *Indexes) Walk(ctx context.Context, t *Tree, depth int, visit func(Entry) error) (ignored int, err error) {
 	i := x.of(t)
 	if i != nil {
+		defer x.turns.begin()()
 		if ok, ignored, err := i.walk(ctx, t, depth, visit); ok {
 			return ignored, err
 		}
@@ -530,7 +536,7 @@ func (i *index) walk(ctx context.Context, t *Tree, depth int, visit func(Entry) 
 	if !ok {
 		return false, 0, nil
 	}
-	if err := i.refresh(ctx, root, prefix(t), runtime.GOMAXPROCS(0)); err != nil {
+	if err := i.refresh(ctx, root, prefix(t), nil); err != nil {
 		return true, 0, err
 	}
 	top := i.top.down(t.dir)
@@ -753,7 +759,7 @@ func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree,
 		return nil, nil, false, nil
 	}
 	at := prefix(t)
-	if err := i.refresh(ctx, root, at, runtime.GOMAXPROCS(0)); err != nil {
+	if err := i.refresh(ctx, root, at, nil); err != nil {
 		return nil, nil, true, err
 	}
 	named, known := t.named(i.top.down(t.dir), at)

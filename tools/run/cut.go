@@ -153,8 +153,11 @@ func shorten(r *tools.Result, env *tools.Env, l tools.Limits) {
 	}
 	pieces, cut, used := make([]*piece, len(texts)), false, 0
 	for i, t := range texts {
+		if l.MaxToolOutputChars <= 0 {
+			break
+		}
 		n, room := utf8.RuneCountInString(t.text), l.MaxToolOutputChars-used
-		if used += n; l.MaxToolOutputChars <= 0 || n <= room {
+		if used += n; n <= room {
 			continue
 		}
 		p := t.between(0, len(t.text))
@@ -172,12 +175,14 @@ func shorten(r *tools.Result, env *tools.Env, l tools.Limits) {
 		id = outputs.ID(env.Call)
 		env.Outputs.Keep(id, strings.Join(whole, "\n"))
 	}
-	before := ""
 	for i, t := range texts {
 		if *of[i] = t.text; pieces[i] != nil {
-			*of[i] = t.without(*pieces[i], id, before)
+			var before strings.Builder
+			for _, earlier := range texts[:i] {
+				before.WriteString(earlier.text + "\n")
+			}
+			*of[i] = t.without(*pieces[i], id, before.String())
 		}
-		before += t.text + "\n"
 	}
 	r.Gaps, r.Truncated, r.Meta.Output = nil, r.Truncated || cut, id
 }

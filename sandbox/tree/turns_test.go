@@ -1,0 +1,41 @@
+package tree
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// The background waits for the end of all searches, and no longer than it has patience for in all.
+func TestTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var turns turns
+		b := &background{turns: &turns, now: time.Now, patience: 3 * time.Second}
+		waited := func(ctx context.Context, want time.Duration, why string) {
+			t.Helper()
+			began := time.Now()
+			if b.yield(ctx); time.Since(began) != want {
+				t.Errorf("%s: waited %v, not %v", why, time.Since(began), want)
+			}
+		}
+		waited(t.Context(), 0, "without a search")
+		first, second := turns.begin(), turns.begin()
+		time.AfterFunc(time.Second/2, first)
+		time.AfterFunc(time.Second, second)
+		waited(t.Context(), time.Second, "two searches at a time")
+		waited(t.Context(), 0, "after them")
+		third := turns.begin()
+		waited(t.Context(), 2*time.Second, "a search without end")
+		waited(t.Context(), 0, "without patience")
+		third()
+
+		b.patience = time.Hour
+		defer turns.begin()()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		waited(ctx, time.Second, "cancelled")
+		b = nil
+		waited(t.Context(), 0, "in the foreground")
+	})
+}
