@@ -64,6 +64,8 @@ const (
 	perEntry = 180
 	// checkEvery is how often what no event tells of is looked for, while there are scans.
 	checkEvery = 2 * time.Second
+	// checkWaits is how long that waits for scans in all.
+	checkWaits = time.Second
 	// stale is how many files that are not indexed have the index brought up to date, also where they are less than an eighth of all.
 	stale = 64
 )
@@ -389,7 +391,8 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, b *backgroun
 }
 
 // check looks for what no event tells of: what is written by way of a mapping into memory, by a name elsewhere, or mounted.
-func (i *index) check(t *Tree) {
+func (i *index) check(ctx context.Context, t *Tree) {
+	yields := &background{turns: &i.of.turns, now: i.of.Now, patience: checkWaits}
 	i.mu.Lock()
 	if i.top == nil {
 		i.mu.Unlock()
@@ -404,6 +407,7 @@ func (i *index) check(t *Tree) {
 	})
 	i.mu.Unlock()
 	for _, f := range list {
+		yields.yield(ctx)
 		i.checkOne(t, f)
 	}
 }
@@ -788,7 +792,7 @@ func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree,
 	}
 	if i.w != nil && now.Sub(i.checked) > checkEvery {
 		i.checked = now
-		i.of.Later(func(context.Context) { i.check(root) })
+		i.of.Later(func(ctx context.Context) { i.check(ctx, root) })
 	}
 	return root, list, true, nil
 }

@@ -253,7 +253,7 @@ func listed(t *testing.T, depth int, walk func(func(Entry) error) (int, error)) 
 // check looks at what is believed, as is done now and then.
 func (x *Indexes) check(t *Tree) {
 	for _, i := range x.roots {
-		i.check(t)
+		i.check(context.Background(), t)
 	}
 }
 

@@ -151,7 +151,7 @@ func (q *query) open(ctx context.Context, env *tools.Env, place sandbox.Place) e
 	}
 	q.tree, q.indexes = t, env.Indexes
 	if q.file == "" { // of those further down nothing is told: whether a search comes by them says what is in them
-		if _, err := t.Walk(ctx, 1, func(tree.Entry) error { return nil }); err != nil {
+		if _, err := q.indexes.Walk(ctx, t, 1, func(tree.Entry) error { return nil }); err != nil {
 			return err
 		}
 		q.withheld = t.Withheld()
@@ -272,23 +272,11 @@ func see(ctx context.Context, env *tools.Env, q *query, c *collector) error {
 	return nil
 }
 
-// standing are the numbers of those lines, in their order, that are whole and stand in a text under their numbers.
+// standing are the numbers of those lines that are whole and that a text has under their numbers.
 func standing(t text.Text, lines []line) (out []int) {
-	s := t.String()
-	if t.LineCount() != strings.Count(s, "\n")+1 {
-		return nil // lines end in other ways too, so that their numbers are not those of the text
-	}
-	at, n := 0, 1 // line n begins at at
 	for _, l := range lines {
-		for ; n < l.n; n++ {
-			end := strings.IndexByte(s[at:], '\n')
-			if end < 0 {
-				return out
-			}
-			at += end + 1
-		}
-		now, _, _ := strings.Cut(s[at:], "\n")
-		if n == l.n && !l.cut && strings.TrimSuffix(now, "\r") == l.text {
+		at := t.LineStart(l.n - 1)
+		if !l.cut && l.n <= t.LineCount() && t.Slice(at, t.LineEnd(l.n-1)) == l.text {
 			out = append(out, l.n)
 		}
 	}
