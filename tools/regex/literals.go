@@ -13,6 +13,8 @@ const (
 	maxExact  = 16  // texts that a part of a pattern is known to be one of
 	maxLength = 256 // bytes of each of them
 	maxChoice = 64  // texts one of which a match must have
+	// mostWritten is how often what is repeated is looked at.
+	mostWritten = 8
 )
 
 // facts are what is known of the texts that a part of a pattern matches.
@@ -102,7 +104,7 @@ func (a *analysis) concat(subs []*node) facts {
 		out.need = facts{cur, out.need}.required()
 		cur, whole = []string{""}, false
 	}
-	for _, sub := range subs {
+	for _, sub := range written(subs) {
 		f := a.of(sub)
 		if f.exact != nil {
 			if p := product(cur, f.exact); p != nil {
@@ -120,6 +122,28 @@ func (a *analysis) concat(subs []*node) facts {
 		return facts{exact: cur}
 	}
 	flush()
+	return out
+}
+
+// written is a sequence with what is repeated in it written out, so that its literals go together with those before it: what comes at
+// least so many times that often, and then what more there may be, of which nothing is known.
+func written(subs []*node) (out []*node) {
+	for _, n := range subs {
+		if n.op != opRepeat || n.min == 0 {
+			out = append(out, n)
+			continue
+		}
+		times := min(n.min, mostWritten)
+		for range times {
+			out = append(out, written(n.subs)...)
+		}
+		switch {
+		case n.max < 0:
+			out = append(out, &node{op: opRepeat, subs: n.subs, max: n.max})
+		case n.max > times:
+			out = append(out, &node{op: opRepeat, subs: n.subs, max: n.max - times})
+		}
+	}
 	return out
 }
 
@@ -158,19 +182,13 @@ func (a *analysis) rest(subs []*node) (out []string) {
 }
 
 func (a *analysis) repeat(n *node) facts {
-	if n.min == 0 {
-		f := a.of(n.subs[0])
-		if n.max == 1 && f.exact != nil && len(f.exact) < maxExact {
-			return facts{exact: append(slices.Clip(f.exact), "")}
-		}
-		return facts{}
+	if n.min > 0 {
+		return a.concat([]*node{n})
 	}
-	times := min(n.min, 8)
-	f := a.concat(slices.Repeat(n.subs, times))
-	if n.max == n.min && times == n.min {
-		return f
+	if f := a.of(n.subs[0]); n.max == 1 && f.exact != nil && len(f.exact) < maxExact {
+		return facts{exact: append(slices.Clip(f.exact), "")}
 	}
-	return facts{need: f.required()}
+	return facts{}
 }
 
 // choose takes the list whose texts are the rarest to be found.
