@@ -66,6 +66,11 @@ func TestConformance(t *testing.T) {
 				for _, f := range found.Rows {
 					t.Logf("%s %s: %s (%s)", f.Verdict, f.Name, f.Reason, f.Tandem)
 				}
+				for _, p := range found.Plays {
+					for _, wrong := range p.Wrong {
+						t.Logf("%s: %s", p.Scenario, wrong)
+					}
+				}
 			}
 		})
 	}

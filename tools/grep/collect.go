@@ -1,7 +1,6 @@
 package grep
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -35,16 +34,30 @@ func (h hit) match() line {
 	return line{}
 }
 
-// collector is the sink that makes the answer. It lets the buffers in where they belong.
+// collector is the sink that makes the answer, while files are searched. It lets the buffers in where they belong.
 type collector struct {
 	q       *query
 	buffers []buffer
-	hits    []hit
-	// room is how many bytes the answer may have, 0 for any number; size is less than what those of the hits take.
-	room, size int
-	// results counts the results, matches the lines that match, fileN the files.
-	results, matches, fileN int
-	stopped                 bool
+	// room is how many bytes the answer may have, 0 for any number.
+	room  int
+	body  body
+	value *value
+	// results counts the results, shown those that the answer has, matches the lines that match, fileN the files.
+	results, shown, matches, fileN int
+	stopped                        bool
+	// seen are the files of the first results with the lines that are shown of them, which take size bytes, no more than mostSeen.
+	seen []shownFile
+	size int
+}
+
+// shownFile is a file with lines that an answer shows, in their order.
+type shownFile struct {
+	path  string
+	lines []line
+}
+
+func newCollector(env *tools.Env, q *query) *collector {
+	return &collector{q: q, room: env.Limits.MaxToolOutputChars, body: body{q: q, env: env}, value: &value{mode: q.OutputMode}}
 }
 
 func (c *collector) take(path string, f found) bool {
@@ -105,19 +118,76 @@ func (c *collector) lines(path string, all []line) {
 	}
 }
 
+// endRoom is how many bytes of an answer are left for what is said beside the results.
+const endRoom = 300
+
 func (c *collector) add(h hit) {
 	c.results++
-	if c.results <= c.q.Offset || len(c.hits) == c.q.HeadLimit || c.q.crammed.Load() {
+	if c.results <= c.q.Offset || c.shown == c.q.HeadLimit || c.q.crammed.Load() {
 		return
 	}
-	c.hits = append(c.hits, h)
-	c.size += len(h.path)
+	was := len(c.body.last)
+	c.body.add(c.q.Offset+c.shown+1, h)
+	if c.room > 0 && c.shown > 0 && c.body.size() > c.room-endRoom {
+		c.body.last = c.body.last[:was]
+		c.q.crammed.Store(true)
+		return
+	}
+	c.shown++
+	c.value.add(c.body.file, h)
+	c.show(h)
+	c.body.grown()
+	c.value.grown()
+}
+
+// show remembers the lines of a result, as long as those so far are not too many.
+func (c *collector) show(h hit) {
+	if len(h.lines) == 0 || c.size > mostSeen {
+		return // a file that is named or counted
+	}
+	fresh := len(c.seen) == 0 || c.seen[len(c.seen)-1].path != h.path
+	if fresh {
+		c.size += len(h.path)
+	}
 	for _, l := range h.lines {
 		c.size += len(l.text)
 	}
-	if c.room > 0 && c.size > c.room {
-		c.q.crammed.Store(true)
+	if c.size > mostSeen {
+		return
 	}
+	if fresh {
+		c.seen = append(c.seen, shownFile{path: h.path})
+	}
+	f := &c.seen[len(c.seen)-1]
+	f.lines = append(f.lines, h.lines...)
+}
+
+// growing is a text that may become very long and is not copied for it: pieces of it, and the last one, which may become longer.
+type growing struct {
+	pieces [][]byte
+	before int // bytes in pieces
+	last   []byte
+}
+
+// piece is about how long a piece becomes.
+const piece = 256 << 10
+
+func (g *growing) size() int { return g.before + len(g.last) }
+
+// grown begins another piece where the last one is long.
+func (g *growing) grown() {
+	if len(g.last) >= piece {
+		g.pieces, g.before = append(g.pieces, g.last), g.size()
+		g.last = make([]byte, 0, piece+piece/8)
+	}
+}
+
+// each calls use with the pieces, in their order.
+func (g *growing) each(use func([]byte)) {
+	for _, p := range g.pieces {
+		use(p)
+	}
+	use(g.last)
 }
 
 // shorten adds to b a text, cut to what stands around the match at a place of it where it is long.
@@ -142,113 +212,71 @@ func shorten(b, text []byte, at int) (_ []byte, cut bool) {
 	return b, true
 }
 
+// value is the answer for a program, of which the list is JSON already: matches, files or counts.
 type value struct {
-	Matches   []matchValue `json:"matches,omitzero"`
-	Files     []string     `json:"files,omitzero"`
-	Counts    []countValue `json:"counts,omitzero"`
-	Total     *int         `json:"total,omitempty"` // absent where the search ended before the end of the files
-	Truncated bool         `json:"truncated"`
+	growing
+	mode string
+	// path is the file of the last result, encoded is that as JSON.
+	path, encoded string
+	Total         *int // nil where the search ended before the end of the files
+	Truncated     bool
 }
 
-// perResult is how many bytes the names, the punctuation and the number of a result take in JSON, roughly.
-const perResult = 40
+// add adds a result to the list.
+func (v *value) add(file string, h hit) {
+	if v.size() > 0 {
+		v.last = append(v.last, ',')
+	}
+	if v.encoded == "" || v.path != file {
+		v.path, v.encoded = file, string(rawjson.AppendString(nil, file))
+	}
+	switch v.mode {
+	case names:
+		v.last = append(v.last, v.encoded...)
+	case counts:
+		v.last = append(append(v.last, `{"path":`...), v.encoded...)
+		v.last = append(strconv.AppendInt(append(v.last, `,"count":`...), int64(h.n), 10), '}')
+	default:
+		m := h.match()
+		v.last = append(append(v.last, `{"path":`...), v.encoded...)
+		v.last = strconv.AppendInt(append(v.last, `,"line":`...), int64(m.n), 10)
+		v.last = append(rawjson.AppendString(append(v.last, `,"text":`...), m.text), '}')
+	}
+}
 
 // JSONSize is about how many bytes AppendJSON appends.
-func (v *value) JSONSize() int {
-	n := 256
-	for _, m := range v.Matches {
-		n += len(m.Path) + rawjson.SizeOf(m.Text) + perResult
-	}
-	for _, f := range v.Files {
-		n += len(f) + perResult
-	}
-	for _, c := range v.Counts {
-		n += len(c.Path) + perResult
-	}
-	return n
-}
+func (v *value) JSONSize() int { return v.size() + 100 }
 
-// AppendJSON appends what encoding/json/v2 makes of the value, whose lists may be very long: a path is encoded once for all of its file.
+// AppendJSON appends the value.
 func (v *value) AppendJSON(b []byte) ([]byte, error) {
-	b = append(b, '{')
-	if v.Matches != nil {
-		path, from, to := "", 0, 0
-		b = appendList(append(b, `"matches":`...), v.Matches, func(b []byte, m matchValue) []byte {
-			b = append(b, `{"path":`...)
-			if at := len(b); to > 0 && m.Path == path {
-				b = append(b, b[from:to]...)
-			} else {
-				b = rawjson.AppendString(b, m.Path)
-				path, from, to = m.Path, at, len(b)
-			}
-			b = strconv.AppendInt(append(b, `,"line":`...), int64(m.Line), 10)
-			return append(rawjson.AppendString(append(b, `,"text":`...), m.Text), '}')
-		})
+	list := "matches"
+	switch v.mode {
+	case names:
+		list = "files"
+	case counts:
+		list = "counts"
 	}
-	if v.Files != nil {
-		b = appendList(append(b, `"files":`...), v.Files, rawjson.AppendString)
-	}
-	if v.Counts != nil {
-		b = appendList(append(b, `"counts":`...), v.Counts, func(b []byte, c countValue) []byte {
-			b = rawjson.AppendString(append(b, `{"path":`...), c.Path)
-			return append(strconv.AppendInt(append(b, `,"count":`...), int64(c.Count), 10), '}')
-		})
-	}
+	b = append(append(append(b, `{"`...), list...), `":[`...)
+	v.each(func(p []byte) { b = append(b, p...) })
+	b = append(b, `],`...)
 	if v.Total != nil {
 		b = append(strconv.AppendInt(append(b, `"total":`...), int64(*v.Total), 10), ',')
 	}
 	return append(strconv.AppendBool(append(b, `"truncated":`...), v.Truncated), '}'), nil
 }
 
-// appendList appends a list and a comma.
-func appendList[T any](b []byte, list []T, element func([]byte, T) []byte) []byte {
-	b = append(b, '[')
-	for i, e := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = element(b, e)
-	}
-	return append(b, "],"...)
-}
-
-type matchValue struct {
-	Path string `json:"path"`
-	Line int    `json:"line"`
-	Text string `json:"text"`
-}
-
-type countValue struct {
-	Path  string `json:"path"`
-	Count int    `json:"count"`
-}
+// MarshalJSON is AppendJSON.
+func (v *value) MarshalJSON() ([]byte, error) { return v.AppendJSON(nil) }
 
 // result words what was found. A search that ran to its end has totals, one that ended at the limit has none.
 func (c *collector) result(env *tools.Env, q *query) tools.Result {
-	v := &value{}
+	v, shown := c.value, c.shown
 	r := tools.Result{Success: true, Value: v}
-	body := body{q: q, env: env, text: make([]byte, 0, c.size+32*len(c.hits))}
-	if q.OutputMode == content {
-		v.Matches = make([]matchValue, 0, len(c.hits))
-	}
-	shown := 0
-	for i, h := range c.hits {
-		was := len(body.text)
-		body.add(q.Offset+i+1, h)
-		if room := env.Limits.MaxToolOutputChars; i > 0 && room > 0 && len(body.text) > room-300 {
-			body.text = body.text[:was]
-			break
-		}
-		v.add(q.OutputMode, body.file, h)
-		shown++
-	}
-	c.hits = c.hits[:shown]
-	v.ensure(q)
 	end := q.Offset + shown
 	v.Truncated = end < c.results
 	r.Truncated = v.Truncated
-	if !c.stopped {
-		v.Total = &c.results
+	if total := c.results; !c.stopped {
+		v.Total = &total
 	}
 	head := c.head(q, shown)
 	r.Summary = head
@@ -264,9 +292,9 @@ func (c *collector) result(env *tools.Env, q *query) tools.Result {
 			more = fmt.Sprintf("\n… %d more (offset=%d)", c.results-end, end)
 		}
 		var data strings.Builder // of many megabytes, which are copied once
-		data.Grow(len(head) + len(body.text) + len(more) + 2)
-		data.WriteString(head + ":\n")
-		data.Write(bytes.TrimSuffix(body.text, []byte("\n")))
+		data.Grow(len(head) + c.body.size() + len(more) + 2)
+		data.WriteString(head + ":")
+		c.body.each(func(p []byte) { data.Write(p) })
 		data.WriteString(more)
 		r.Data = data.String()
 	}
@@ -318,16 +346,16 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// body is the list of results as it is shown: numbered, or, where lines around the matches are wanted, one block for each
-// file with its name once and its lines in ascending order behind one gutter.
+// body is the list of results as it is shown, each line of it behind a line end: numbered, or, where lines around the matches are wanted,
+// one block for each file with its name once and its lines in ascending order behind one gutter.
 type body struct {
-	text []byte
+	growing
 	q    *query
 	env  *tools.Env
 	path string // of the last result
 	name string // as it is shown
 	file string // from the root on
-	last int    // line of path that was written last
+	line int    // of path that was written last
 }
 
 // add writes result number n.
@@ -341,61 +369,35 @@ func (b *body) add(n int, h hit) {
 		b.block(fresh, h)
 		return
 	}
-	b.text = strconv.AppendInt(b.text, int64(n), 10)
-	b.text = append(append(b.text, ". "...), b.name...)
+	b.last = strconv.AppendInt(append(b.last, '\n'), int64(n), 10)
+	b.last = append(append(b.last, ". "...), b.name...)
 	switch b.q.OutputMode {
 	case names:
 	case counts:
-		b.text = strconv.AppendInt(append(b.text, ": "...), int64(h.n), 10)
+		b.last = strconv.AppendInt(append(b.last, ": "...), int64(h.n), 10)
 	default:
-		b.text = strconv.AppendInt(append(b.text, ':'), int64(h.lines[0].n), 10)
-		b.text = append(append(b.text, " → "...), h.lines[0].text...)
+		b.last = strconv.AppendInt(append(b.last, ':'), int64(h.lines[0].n), 10)
+		b.last = append(append(b.last, " → "...), h.lines[0].text...)
 		for _, l := range h.lines[1:] { // of a match over several lines
-			b.text = append(fmt.Appendf(b.text, "\n   %4d | ", l.n), l.text...)
+			b.last = append(fmt.Appendf(b.last, "\n   %4d | ", l.n), l.text...)
 		}
 	}
-	b.text = append(b.text, '\n')
 }
 
 // block writes a match with the lines around it; fresh says that it is the first one of its file.
 func (b *body) block(fresh bool, h hit) {
 	switch {
 	case fresh:
-		b.text = append(append(b.text, b.name...), '\n')
-	case h.lines[0].n > b.last+1:
-		b.text = append(b.text, "--\n"...)
+		b.last = append(append(b.last, '\n'), b.name...)
+	case h.lines[0].n > b.line+1:
+		b.last = append(b.last, "\n--"...)
 	}
 	for _, l := range h.lines {
 		mark := ' '
 		if l.match {
 			mark = '>'
 		}
-		b.text = append(fmt.Appendf(b.text, "%c%3d | ", mark, l.n), l.text...)
-		b.text = append(b.text, '\n')
-		b.last = l.n
-	}
-}
-
-// ensure makes the list of the mode a list also where it is empty.
-func (v *value) ensure(q *query) {
-	switch {
-	case q.OutputMode == names && v.Files == nil:
-		v.Files = []string{}
-	case q.OutputMode == counts && v.Counts == nil:
-		v.Counts = []countValue{}
-	case q.OutputMode == content && v.Matches == nil:
-		v.Matches = []matchValue{}
-	}
-}
-
-func (v *value) add(mode, file string, h hit) {
-	switch mode {
-	case names:
-		v.Files = append(v.Files, file)
-	case counts:
-		v.Counts = append(v.Counts, countValue{file, h.n})
-	default:
-		m := h.match()
-		v.Matches = append(v.Matches, matchValue{file, m.n, m.text})
+		b.last = append(fmt.Appendf(b.last, "\n%c%3d | ", mark, l.n), l.text...)
+		b.line = l.n
 	}
 }

@@ -105,7 +105,7 @@ func run(ctx context.Context, env *tools.Env, q *query, place sandbox.Place, s s
 	if err := q.open(ctx, env, place); err != nil {
 		return tools.Result{}, err
 	}
-	c := &collector{q: q, room: env.Limits.MaxToolOutputChars}
+	c := newCollector(env, q)
 	err := gather(ctx, s, q, c)
 	switch {
 	case ctx.Err() != nil:
@@ -222,39 +222,17 @@ const mostSeen = 64 << 10
 
 // see records the lines that were shown whole and stand in the text as it is now. Files are read again for it, several at a time.
 func see(ctx context.Context, env *tools.Env, q *query, c *collector) error {
-	byPath := map[string][]line{}
-	var order []string
-	size := 0
-	for _, h := range c.hits {
-		if len(h.lines) == 0 {
-			continue // a file that is named or counted
-		}
-		first := byPath[h.path] == nil
-		if first {
-			size += len(h.path)
-		}
-		for _, l := range h.lines {
-			size += len(l.text)
-		}
-		if size > mostSeen {
-			break
-		}
-		if first {
-			order = append(order, h.path)
-		}
-		byPath[h.path] = append(byPath[h.path], h.lines...)
-	}
-	seen := make([]func(), len(order))
+	seen := make([]func(), len(c.seen))
 	var next atomic.Int64
 	var reading sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(order)) {
+	for range min(runtime.GOMAXPROCS(0), len(seen)) {
 		reading.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(order) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				snap, err := env.Read(ctx, q.folder.Join(order[i]))
+			for i := int(next.Add(1)) - 1; i < len(seen) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				snap, err := env.Read(ctx, q.folder.Join(c.seen[i].path))
 				if err != nil || !snap.Exists {
 					continue
 				}
-				if lines := standing(snap.Text, byPath[order[i]]); len(lines) > 0 {
+				if lines := standing(snap.Text, c.seen[i].lines); len(lines) > 0 {
 					seen[i] = func() { env.FileTime.ReadLines(snap, lines) }
 				}
 			}

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
@@ -90,13 +89,13 @@ func TestF165Pages(t *testing.T) {
 		txtar.File{Name: "disk/c", Data: []byte("match c\n")})
 	r := call(t, tool, env, `{"pattern":"match"}`)
 	if !strings.HasPrefix(r.Data, "First 100 matches (more: offset=100):\n1. a:1 → match a\n2. b:1 → match 0\n") ||
-		!strings.HasSuffix(r.Data, "\n100. b:99 → match 98") || !r.Truncated || r.Value.(*value).Total != nil {
+		!strings.HasSuffix(r.Data, "\n100. b:99 → match 98") || !r.Truncated || told(t, r).Total != nil {
 		t.Errorf("%.100s … %s", r.Data, r.Data[len(r.Data)-100:])
 	}
 	var all []string
 	for offset := 0; ; {
 		r := call(t, tool, env, fmt.Sprintf(`{"pattern":"match","offset":%d,"head_limit":700}`, offset))
-		v := r.Value.(*value)
+		v := told(t, r)
 		if len(v.Matches) == 0 {
 			t.Fatal(r.Data)
 		}
@@ -138,7 +137,7 @@ func TestLinesOfManyFilesAreSeen(t *testing.T) {
 		env.Limits.MaxToolOutputChars = c.room
 		r := call(t, New(), env, `{"pattern":"^m","head_limit":10000}`)
 		seen := env.FileTime.Paths()
-		if len(r.Value.(*value).Matches) != c.files || len(seen) < c.least || len(seen) > c.most {
+		if len(told(t, r).Matches) != c.files || len(seen) < c.least || len(seen) > c.most {
 			t.Errorf("%d files in %d characters: %s, and %d are seen", c.files, len(r.Data), r.Summary, len(seen))
 		}
 		for i, p := range seen {
@@ -188,7 +187,7 @@ func TestF092_F257LongAndLarge(t *testing.T) {
 func TestF166NoMatch(t *testing.T) {
 	tool := New()
 	r := call(t, tool, workspace(t, txtar.File{Name: "disk/a", Data: []byte("x\n")}), `{"pattern":"none"}`)
-	if !r.Success || r.Data != "No matches for none in ." || *r.Value.(*value).Total != 0 {
+	if !r.Success || r.Data != "No matches for none in ." || *told(t, r).Total != 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -229,7 +228,7 @@ func TestFindingB1CutShort(t *testing.T) {
 			if strings.Contains(r.Data, "No matches") || found > 0 != strings.Contains(r.Data, "1. a:1 → x\n2. a:2 → x") {
 				t.Errorf("%s: %s", name, r.Data)
 			}
-			if v := r.Value.(*value); len(v.Matches) != found || v.Total != nil {
+			if v := told(t, r); len(v.Matches) != found || v.Total != nil {
 				t.Errorf("%s: %+v", name, v)
 			}
 		}
@@ -369,7 +368,7 @@ func TestSameAnswers(t *testing.T) {
 		if d := cmp.Diff(a.Data, b.Data); d != "" {
 			t.Fatalf("%s (-rg +engine):\n%s", js, d)
 		}
-		if d := cmp.Diff(a.Value, b.Value); d != "" {
+		if d := cmp.Diff(told(t, a), told(t, b)); d != "" {
 			t.Fatalf("%s (-rg +engine):\n%s", js, d)
 		}
 	}
@@ -494,22 +493,81 @@ func TestIndexAndBuffers(t *testing.T) {
 	}
 }
 
-// TestValueWritesItself wants the same JSON of a value whether it writes itself or is marshalled.
+// toldValue is the value of an answer, as a program reads it.
+type toldValue struct {
+	Matches   []matchValue `json:"matches,omitzero"`
+	Files     []string     `json:"files,omitzero"`
+	Counts    []countValue `json:"counts,omitzero"`
+	Total     *int         `json:"total,omitempty"`
+	Truncated bool         `json:"truncated"`
+}
+
+type matchValue struct {
+	Path string `json:"path"`
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+type countValue struct {
+	Path  string `json:"path"`
+	Count int    `json:"count"`
+}
+
+func told(t rapid.TB, r tools.Result) *toldValue {
+	t.Helper()
+	text, err := json.Marshal(r.Value)
+	var v toldValue
+	if err == nil {
+		err = json.Unmarshal(text, &v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &v
+}
+
+// TestValueWritesItself wants of values what an encoder makes of their parts.
 func TestValueWritesItself(t *testing.T) {
 	total := 7
-	for _, v := range []value{
-		{},
+	long := []matchValue{{"/a b", 1, "x\t\"\\"}, {"/a b", 20, "\uFFFD"}, {"/ü", 3, ""}, {"/a b", 1, "é"}}
+	for range 3 * piece / 100 {
+		long = append(long, matchValue{"/c", len(long), strings.Repeat("y", 100)})
+	}
+	for _, want := range []toldValue{
+		{Matches: []matchValue{}},
 		{Matches: []matchValue{}, Total: &total},
-		{Files: []string{"a", "b\""}},
-		{Counts: []countValue{{"a", 1}}, Truncated: true},
-		{Matches: []matchValue{{"/a b", 1, "x\t\"\\"}, {"/a b", 20, "\xff"}, {"/ü", 3, ""}, {"/a b", 1, "é"}}, Truncated: true},
+		{Files: []string{"a", "b\""}, Total: &total},
+		{Files: []string{}},
+		{Counts: []countValue{{"a", 1}, {"", 30}}, Truncated: true},
+		{Matches: long, Truncated: true},
 	} {
-		want, err := jsonv2.Marshal(v, jsontext.AllowInvalidUTF8(true))
+		v := &value{mode: content, Total: want.Total, Truncated: want.Truncated}
+		switch {
+		case want.Files != nil:
+			v.mode = names
+		case want.Counts != nil:
+			v.mode = counts
+		}
+		for _, m := range want.Matches {
+			v.add(m.Path, hit{lines: []line{{n: m.Line - 1}, {n: m.Line, text: m.Text, match: true}}})
+			v.grown()
+		}
+		for _, f := range want.Files {
+			v.add(f, hit{})
+		}
+		for _, c := range want.Counts {
+			v.add(c.Path, hit{n: c.Count})
+		}
+		text, err := jsonv2.Marshal(want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := v.AppendJSON([]byte("x")); err != nil || string(got) != "x"+string(want) {
-			t.Errorf("%s, %v, want %s", got, err, want)
+		got, err := v.AppendJSON([]byte("x"))
+		if err != nil || string(got) != "x"+string(text) {
+			t.Errorf("%.500s, %v, want %.500s", got, err, text)
+		}
+		if n := v.JSONSize(); n < len(text) || n > len(text)+200 {
+			t.Errorf("%d bytes are said to be %d", len(text), n)
 		}
 	}
 }

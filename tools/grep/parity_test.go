@@ -79,13 +79,13 @@ func TestParity(t *testing.T) {
 
 // answer is the value of an answer, which must be one. Which part is shown of a long line is left out: where the first match begins far before
 // the one that ends first, it is not that of the first.
-func answer(t *testing.T, tool tools.Tool, env *tools.Env, js []byte) *value {
+func answer(t *testing.T, tool tools.Tool, env *tools.Env, js []byte) *toldValue {
 	t.Helper()
 	res, _ := toolstest.Call(t.Context(), tool, env, string(js))
 	if !res.Success {
 		t.Fatalf("%s: %s", js, res.Data)
 	}
-	v := res.Value.(*value)
+	v := told(t, res)
 	for i := range v.Matches {
 		if m := &v.Matches[i]; strings.HasPrefix(m.Text, "…") || strings.HasSuffix(m.Text, "…") {
 			m.Text = "…"
