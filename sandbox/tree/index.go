@@ -239,8 +239,8 @@ func (i *index) work(ctx context.Context, root sandbox.Place) error {
 	i.mu.Lock()
 	files := i.files
 	i.mu.Unlock()
-	i.say(State{State: "ready", Files: files, Bytes: size})
 	debug.FreeOSMemory()
+	i.say(State{State: "ready", Files: files, Bytes: size})
 	return nil
 }
 

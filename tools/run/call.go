@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"tandem/filetime"
 	"tandem/filetime/text/show"
@@ -665,7 +666,9 @@ func (c *call) why(ctx context.Context, err error) error {
 func (c *call) truncate() error {
 	r := &c.result
 	r.Speak(c.host.Messages)
-	r.Data = strings.ToValidUTF8(r.Data, "\uFFFD")
+	if !utf8.ValidString(r.Data) {
+		r.Data = strings.ToValidUTF8(r.Data, "\uFFFD")
+	}
 	if c.env == nil {
 		return nil
 	}
