@@ -21,7 +21,7 @@ import (
 	"tandem/lspserver/conformance"
 )
 
-var tries = flag.Int("tries", 20000, "how many calls are made while what they name is exchanged for links to outside")
+var tries = flag.Int("tries", 2000, "how many calls are made while what they name is exchanged for links to outside")
 
 // The text of every file outside.
 const canary = "OUTSIDE-CANARY"
