@@ -109,7 +109,7 @@ type index struct {
 	state    State
 	building bool // under told
 
-	// usable says that there is a segment. Until then a scan does not wait for mu, which is held while the table is made.
+	// usable says that there is a table. Until then a scan does not wait for mu, which is held while it is made.
 	usable atomic.Bool
 
 	mu       sync.Mutex // held during a pass
@@ -199,14 +199,11 @@ func (i *index) work(ctx context.Context, root sandbox.Place) error {
 	if err != nil {
 		return err
 	}
-	yields := &background{turns: &i.of.turns, now: i.of.Now, patience: mostWaited}
-	var first *background
 	if !i.usable.Load() { // a scan does not wait for the first table
 		lower()
-		first = yields
 	}
 	var jobs []job
-	if jobs, err = i.pending(ctx, t, first); err != nil {
+	if jobs, err = i.pending(ctx, t); err != nil {
 		return err
 	}
 	i.told.Lock()
@@ -215,6 +212,7 @@ func (i *index) work(ctx context.Context, root sandbox.Place) error {
 	}
 	i.told.Unlock()
 	lower()
+	yields := &background{turns: &i.of.turns, now: i.of.Now, patience: mostWaited}
 	b, buf := newBuilder(), make([]byte, 256<<10)
 	for len(jobs) > 0 && ctx.Err() == nil {
 		n := 0
@@ -250,8 +248,8 @@ type given string
 func (g given) Error() string { return string(g) }
 
 // pending brings the table up to date, or makes it, and lists the files that are to be indexed. Where most of what was
-// indexed is no more, all is indexed anew. With b nobody waits for it.
-func (i *index) pending(ctx context.Context, t *Tree, b *background) (jobs []job, err error) {
+// indexed is no more, all is indexed anew.
+func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	d, err := t.at(".").OpenDir()
@@ -269,7 +267,11 @@ func (i *index) pending(ctx context.Context, t *Tree, b *background) (jobs []job
 	if i.w == nil && !i.of.unwatched {
 		i.listen(ctx)
 	}
-	if err := i.refresh(ctx, t, "", b); err != nil {
+	workers := runtime.GOMAXPROCS(0)
+	if !i.usable.Load() { // nobody waits for it
+		workers = 1
+	}
+	if err := i.refresh(ctx, t, "", workers); err != nil {
 		return nil, err
 	}
 	now, most := i.of.Now(), i.of.limit(i.of.Files, mostFiles)
@@ -300,6 +302,7 @@ func (i *index) pending(ctx context.Context, t *Tree, b *background) (jobs []job
 		_ = i.top.each("", func(_ *folder, e *entry) error { e.text = unread; return nil })
 		list()
 	}
+	i.usable.Store(true)
 	return jobs, nil
 }
 
@@ -331,17 +334,13 @@ func (i *index) deaf() {
 	}
 }
 
-// refresh brings the part of the table up to date that lies at under, all of it where that is "", in the background where there is b.
-// i.mu is held.
-func (i *index) refresh(ctx context.Context, t *Tree, under string, b *background) error {
+// refresh brings the part of the table up to date that lies at under, all of it where that is "". i.mu is held.
+func (i *index) refresh(ctx context.Context, t *Tree, under string, workers int) error {
 	if i.above == nil || !i.above.equal(&t.ignore) {
 		above := t.ignore
 		i.above, i.whole = &above, false
 	}
-	p := &pass{t: t, w: i.w, now: i.of.Now(), under: under, workers: runtime.GOMAXPROCS(0), yields: b}
-	if b != nil {
-		p.workers = 1
-	}
+	p := &pass{t: t, w: i.w, now: i.of.Now(), under: under, workers: workers}
 	defer func() {
 		if p.changed.Load() {
 			i.flat = nil
@@ -376,7 +375,7 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, b *backgroun
 	}
 	if i.whole {
 		for _, level := range i.open { // a folder may drop what is below it
-			together(p.workers, level, func(f *folder) { p.check(f, f.above) })
+			together(workers, level, func(f *folder) { p.check(f, f.above) })
 		}
 		if !p.listed.Load() {
 			return nil
@@ -470,7 +469,6 @@ func (i *index) install(s *segment, jobs []job) {
 	if i.flat = nil; s.texts > 0 || len(i.segments) == 0 {
 		i.segments = append(i.segments, s)
 	}
-	i.usable.Store(true)
 	for _, j := range jobs {
 		if j.e.ident != j.ident || j.e.text != unread {
 			continue
@@ -540,7 +538,7 @@ func (i *index) walk(ctx context.Context, t *Tree, depth int, visit func(Entry) 
 	if !ok {
 		return false, 0, nil
 	}
-	if err := i.refresh(ctx, root, prefix(t), nil); err != nil {
+	if err := i.refresh(ctx, root, prefix(t), runtime.GOMAXPROCS(0)); err != nil {
 		return true, 0, err
 	}
 	top := i.top.down(t.dir)
@@ -613,7 +611,7 @@ func (t *Tree) visit(ctx context.Context, f *folder, at string, depth int, visit
 
 // root opens the root of the table for a tree in it; ok is false where there is no table, or the tree has rules of its own.
 func (i *index) root(t *Tree) (root *Tree, ok bool) {
-	if i.top == nil || len(i.segments) == 0 {
+	if i.top == nil {
 		return nil, false
 	}
 	if t.dir == "." {
@@ -763,7 +761,7 @@ func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree,
 		return nil, nil, false, nil
 	}
 	at := prefix(t)
-	if err := i.refresh(ctx, root, at, nil); err != nil {
+	if err := i.refresh(ctx, root, at, runtime.GOMAXPROCS(0)); err != nil {
 		return nil, nil, true, err
 	}
 	named, known := t.named(i.top.down(t.dir), at)

@@ -82,6 +82,31 @@ func (x *Indexes) believed() (believed, all int) {
 	return believed, all
 }
 
+// TestTableBeforeTexts searches and lists when the table has been made and no text was read: by the table, and with all files.
+func TestTableBeforeTexts(t *testing.T) {
+	p := workspace(t, "a=one\n", "b/c=two\n", ".gitignore=d\n", ".git/config", "d=one\n", "e=\x00one")
+	x, _ := indexes(t)
+	tr := tree(t, p, ".")
+	i := x.of(tr)
+	if _, err := i.pending(t.Context(), tr); err != nil {
+		t.Fatal(err)
+	}
+	if found, read := holding(t, tr, x, "one"); fmt.Sprint(found, read) != "[a] 4" {
+		t.Errorf("%v are found of %d", found, read)
+	}
+	if err := os.WriteFile(filepath.Join(p.Cwd, "f"), []byte("one\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if found, _ := holding(t, tr, x, "one"); fmt.Sprint(found) != "[a f]" {
+		t.Errorf("%v are found", found)
+	}
+	var names []string
+	ok, ignored, err := i.walk(t.Context(), tr, 0, func(e Entry) error { names = append(names, e.Path); return nil })
+	if fmt.Sprint(names, ok, ignored, err) != "[.gitignore a b b/c e f] true 1 <nil>" {
+		t.Error(names, ok, ignored, err)
+	}
+}
+
 // TestIndexIsNeverStale changes files, folders and rules between searches, in which an index that is brought up to date now and then
 // finds what a walk does.
 func TestIndexIsNeverStale(t *testing.T) {

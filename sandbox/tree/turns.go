@@ -34,8 +34,7 @@ func (t *turns) begin() (end func()) {
 // mostWaited is how long the background waits in all while an index is built.
 const mostWaited = 10 * time.Second
 
-// background is work that waits while there are searches, but in all no longer than its patience. It is for one goroutine. The zero
-// pointer waits for nothing.
+// background is work that waits while there are searches, but in all no longer than its patience. It is for one goroutine.
 type background struct {
 	turns    *turns
 	now      func() time.Time
@@ -44,7 +43,7 @@ type background struct {
 
 // yield waits until there is no search.
 func (b *background) yield(ctx context.Context) {
-	if b == nil || b.patience <= 0 {
+	if b.patience <= 0 {
 		return
 	}
 	b.turns.mu.Lock()
