@@ -605,7 +605,7 @@ func (s *process) whole(ctx context.Context, method string, params any) (json.Ra
 	}
 	for first := true; ; first = false {
 		before, ready := s.until(limit, false)
-		if !ready {
+		if !ready && ctx.Err() == nil {
 			s.move(func() { s.loaded = true }) // it is not waited for again
 		}
 		var result json.RawMessage
@@ -615,7 +615,7 @@ func (s *process) whole(ctx context.Context, method string, params any) (json.Ra
 		}
 		now, works := s.state()
 		switch {
-		case ctx.Err() == nil && (all && !ready || errors.Is(context.Cause(asking), errLoading)):
+		case ctx.Err() == nil && (all && !ready || err != nil && errors.Is(context.Cause(asking), errLoading)):
 			return nil, tools.Refuse(tools.ExecutionError, "language_server_loading",
 				"The language server %s still reads the project and does not know all files yet. Ask again after a while, or use grep.", s.program.Name)
 		case err != nil:

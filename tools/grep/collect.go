@@ -150,7 +150,7 @@ func (c *collector) show(h hit) {
 		c.size += len(h.path)
 	}
 	for _, l := range h.lines {
-		c.size += len(l.text)
+		c.size += len(l.text) + 1
 	}
 	if c.size > mostSeen {
 		return

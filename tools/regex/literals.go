@@ -105,6 +105,10 @@ func (a *analysis) concat(subs []*node) facts {
 		cur, whole = []string{""}, false
 	}
 	for _, sub := range written(subs) {
+		if sub == nil {
+			flush()
+			continue
+		}
 		f := a.of(sub)
 		if f.exact != nil {
 			if p := product(cur, f.exact); p != nil {
@@ -126,22 +130,19 @@ func (a *analysis) concat(subs []*node) facts {
 }
 
 // written is a sequence with what is repeated in it written out, so that its literals go together with those before it: what comes at
-// least so many times that often, and then what more there may be, of which nothing is known.
+// least so many times that often, and then nil where more may follow.
 func written(subs []*node) (out []*node) {
 	for _, n := range subs {
 		if n.op != opRepeat || n.min == 0 {
 			out = append(out, n)
 			continue
 		}
-		times := min(n.min, mostWritten)
+		once, times := written(n.subs), min(n.min, mostWritten)
 		for range times {
-			out = append(out, written(n.subs)...)
+			out = append(out, once...)
 		}
-		switch {
-		case n.max < 0:
-			out = append(out, &node{op: opRepeat, subs: n.subs, max: n.max})
-		case n.max > times:
-			out = append(out, &node{op: opRepeat, subs: n.subs, max: n.max - times})
+		if n.max != times {
+			out = append(out, nil)
 		}
 	}
 	return out
@@ -149,36 +150,22 @@ func written(subs []*node) (out []*node) {
 
 func (a *analysis) alt(subs []*node) facts {
 	var exact, choice []string
-	known := true
+	known, needed := true, true
 	for _, sub := range subs {
 		f := a.of(sub)
 		known = known && f.exact != nil && len(exact)+len(f.exact) <= maxExact
 		exact = append(exact, f.exact...)
 		best := choose(f.required())
-		if best == nil {
-			return facts{exact: map[bool][]string{true: a.rest(subs)}[known]}
-		}
+		needed = needed && best != nil
 		choice = append(choice, best...)
 	}
-	if known {
+	switch {
+	case known:
 		return facts{exact: exact}
+	case needed && len(choice) <= maxChoice:
+		return facts{need: [][]string{choice}}
 	}
-	if len(choice) > maxChoice {
-		return facts{}
-	}
-	return facts{need: [][]string{choice}}
-}
-
-// rest is the exact texts of alternatives of which one may be empty.
-func (a *analysis) rest(subs []*node) (out []string) {
-	for _, sub := range subs {
-		f := a.of(sub)
-		if f.exact == nil || len(out)+len(f.exact) > maxExact {
-			return nil
-		}
-		out = append(out, f.exact...)
-	}
-	return out
+	return facts{}
 }
 
 func (a *analysis) repeat(n *node) facts {

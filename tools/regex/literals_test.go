@@ -27,7 +27,8 @@ func TestRequired(t *testing.T) {
 		}
 		return p
 	})
-	text := rapid.StringOfN(rapid.SampledFrom([]rune("aaabbb00x1")), 0, 40, -1)
+	few := rapid.StringOfN(rapid.SampledFrom([]rune("aaabbb00x1")), 0, 40, -1)
+	text := rapid.OneOf(few, rapid.Map(rapid.IntRange(1, 11), func(n int) string { return strings.Repeat("a", n) + "b" }))
 	matches := 0
 	rapid.Check(t, func(t *rapid.T) {
 		p, fold := pattern.Draw(t, "pattern"), rapid.Bool().Draw(t, "fold")
@@ -41,7 +42,11 @@ func TestRequired(t *testing.T) {
 		}
 		match := regexp.MustCompile(theirs)
 		for _, s := range rapid.SliceOfN(text, 1, 20).Draw(t, "texts") {
-			if !match.MatchString(s) {
+			has := false
+			re.Matcher(nil).Lines([]byte(s), func(int, int) bool { has = true; return false })
+			if want := match.MatchString(s); has != want && s != "" {
+				t.Errorf("%s matches %q: %t, not %t", p, s, has, want)
+			} else if !want {
 				continue
 			}
 			matches++
@@ -68,6 +73,18 @@ func TestRequiredOverRepetitions(t *testing.T) {
 		}
 		if !slices.ContainsFunc(re.Required(), func(list []string) bool { return slices.Contains(list, want) }) {
 			t.Errorf("%s needs %q, which does not have %q", pattern, re.Required(), want)
+		}
+	}
+}
+
+// What is repeated in what is repeated is looked at once for each, however deep it lies.
+func TestRequiredOfNested(t *testing.T) {
+	for name, p := range map[string]string{
+		"stacked": "foo +" + strings.Repeat("+", 200), "groups": strings.Repeat("(", 60) + "a+" + strings.Repeat(")+", 60),
+		"empty": strings.Repeat("(", 60) + "a" + strings.Repeat("|)", 60), "optional": strings.Repeat("(", 60) + "a*" + strings.Repeat(")*", 60),
+	} {
+		if _, err := Parse(p, Options{}); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
