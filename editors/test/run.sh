@@ -77,6 +77,18 @@ journeys() {
     (cd vscode && node --test --test-concurrency="$at_once" --test-reporter=spec "$@")
 }
 
+# drive runs files of tests that drive VS Code, so many at a time.
+drive() {
+    at_once=$1
+    shift
+    journeys "$at_once" "$@" || {
+        # A browser without a graphics card on a busy machine is late now and then.
+        echo "run.sh: what drives VS Code FAILED; all of it is tried once more, one file at a time" >&2
+        journeys 1 "$@"
+        echo "run.sh: it passed the second time" >&2
+    }
+}
+
 vscode() {
     if ! command -v npm >/dev/null; then
         skip "no npm; the tests of VS Code are skipped"
@@ -111,14 +123,13 @@ vscode() {
     done
     echo "run.sh: ready after $(($(date +%s) - begun)) s"
     export TANDEM_BINARY="$tmp/tandem" TANDEM_VSIX="$tmp/tandem.vsix"
-    [ $# -gt 0 ] || set -- host.test.mjs journeys/day.test.mjs journeys/windows.test.mjs journeys/keys.test.mjs \
-        journeys/sessions.test.mjs journeys/answers.test.mjs journeys/smoke.test.mjs journeys/page.test.mjs
-    journeys 2 "$@" || {
-        # A browser without a graphics card on a busy machine is late now and then.
-        echo "run.sh: what drives VS Code FAILED; all of it is tried once more, one file at a time" >&2
-        journeys 1 "$@"
-        echo "run.sh: it passed the second time" >&2
-    }
+    if [ $# -gt 0 ]; then
+        drive 2 "$@"
+    else
+        drive 2 host.test.mjs journeys/day.test.mjs journeys/windows.test.mjs journeys/sessions.test.mjs journeys/answers.test.mjs \
+            journeys/smoke.test.mjs journeys/page.test.mjs
+        drive 1 journeys/keys.test.mjs # alone, since the editor has to answer each edit in time while somebody types
+    fi
     if [ -n "${TANDEM_EDITORS_ALL:-}" ]; then
         (cd vscode && VSCODE_VERSION=4.104.0 node --test --test-concurrency=2 --test-reporter=spec \
             journeys/day.test.mjs journeys/windows.test.mjs journeys/keys.test.mjs journeys/sessions.test.mjs \
