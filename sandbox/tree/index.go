@@ -64,8 +64,6 @@ const (
 	perEntry = 180
 	// checkEvery is how often what no event tells of is looked for, while there are scans.
 	checkEvery = 2 * time.Second
-	// checkWaits is how long that waits for scans in all.
-	checkWaits = time.Second
 	// stale is how many files that are not indexed have the index brought up to date, also where they are less than an eighth of all.
 	stale = 64
 )
@@ -212,7 +210,7 @@ func (i *index) work(ctx context.Context, root sandbox.Place) error {
 	}
 	i.told.Unlock()
 	lower()
-	yields := &background{turns: &i.of.turns, now: i.of.Now, patience: mostWaited}
+	yields := &background{turns: &i.of.turns, now: i.of.Now, patience: buildWaits}
 	b, buf := newBuilder(), make([]byte, 256<<10)
 	for len(jobs) > 0 && ctx.Err() == nil {
 		n := 0

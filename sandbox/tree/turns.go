@@ -31,8 +31,11 @@ func (t *turns) begin() (end func()) {
 	}
 }
 
-// mostWaited is how long the background waits in all while an index is built.
-const mostWaited = 10 * time.Second
+// How long the background waits in all while an index is built, and each time that what no event tells of is looked for.
+const (
+	buildWaits = 10 * time.Second
+	checkWaits = time.Second
+)
 
 // background is work that waits while there are searches, but in all no longer than its patience. It is for one goroutine.
 type background struct {
