@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tandem/sandbox"
@@ -395,5 +396,39 @@ func TestChangesInTheRoot(t *testing.T) {
 		if got, _ := holding(t, tr, x, "text"); !slices.Equal(got, want) {
 			t.Errorf("step %d: %q, want %q", step, got, want)
 		}
+	}
+}
+
+// While somebody searches, an index has a table and reads no text, but not for ever.
+func TestIndexIsBuiltBetweenSearches(t *testing.T) {
+	p := workspace(t, "a=one\n", "b/c=two\n")
+	tr := tree(t, p, ".")
+	now := time.Now().Add(time.Minute) // in a bubble it is another day
+	for _, forEver := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			later := func(f func(context.Context)) { go f(t.Context()) }
+			x := &Indexes{Later: later, Now: func() time.Time { return now }, unwatched: true}
+			i := x.of(tr)
+			segments := func() int {
+				i.mu.Lock()
+				defer i.mu.Unlock()
+				return len(i.segments)
+			}
+			end := x.turns.begin()
+			i.build(tr)
+			synctest.Wait()
+			if s := x.States()[0]; s.State != "building" || !i.usable.Load() || segments() != 0 {
+				t.Errorf("during a search: %+v, %d segments", s, segments())
+			}
+			if forEver {
+				time.Sleep(buildWaits)
+			} else {
+				end()
+			}
+			synctest.Wait()
+			if s := x.States()[0]; s.State != "ready" || segments() != 1 {
+				t.Errorf("after it: %+v, %d segments", s, segments())
+			}
+		})
 	}
 }

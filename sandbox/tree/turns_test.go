@@ -37,36 +37,3 @@ func TestTurns(t *testing.T) {
 		waited(ctx, time.Second, "cancelled")
 	})
 }
-
-// While somebody searches, an index has a table and reads no text, but not for ever.
-func TestIndexIsBuiltBetweenSearches(t *testing.T) {
-	p := workspace(t, "a=one\n", "b/c=two\n")
-	tr := tree(t, p, ".")
-	now := time.Now().Add(time.Minute) // in a bubble it is another day
-	for _, forEver := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			x := &Indexes{Later: func(f func(context.Context)) { go f(t.Context()) }, Now: func() time.Time { return now }, unwatched: true}
-			i := x.of(tr)
-			segments := func() int {
-				i.mu.Lock()
-				defer i.mu.Unlock()
-				return len(i.segments)
-			}
-			end := x.turns.begin()
-			i.build(tr)
-			synctest.Wait()
-			if s := x.States()[0]; s.State != "building" || !i.usable.Load() || segments() != 0 {
-				t.Errorf("during a search: %+v, %d segments", s, segments())
-			}
-			if forEver {
-				time.Sleep(buildWaits)
-			} else {
-				end()
-			}
-			synctest.Wait()
-			if s := x.States()[0]; s.State != "ready" || segments() != 1 {
-				t.Errorf("after it: %+v, %d segments", s, segments())
-			}
-		})
-	}
-}
