@@ -10,49 +10,38 @@ import (
 	"tandem/tools/rawjson"
 )
 
-// JSONSize is about how many bytes AppendJSON appends.
-func (r ToolResult) JSONSize() int {
-	n := 2*rawjson.SizeOf(r.Data) + 1024
-	if v, ok := r.Result.(rawjson.Appender); ok {
-		n += v.JSONSize()
-	}
-	return n
-}
-
-// AppendJSON appends the result as JSON. Data, which may have many megabytes, is encoded once, and Context, which is the same, is a
-// copy of that; Result writes itself, if it can.
-func (r ToolResult) AppendJSON(b []byte) ([]byte, error) {
+// JSONPieces are the result as JSON. Data, which may have many megabytes, is encoded once for Context as well, which is the same; Result
+// writes itself, if it can.
+func (r ToolResult) JSONPieces() ([][]byte, error) {
 	data, same, value := r.Data, r.Data == r.Context, r.Result
 	if !same {
-		return appendMarshalled(b, r)
+		return marshalled(r)
 	}
 	r.Data, r.Context, r.Result = "", "", nil
 	rest, err := lsp.Marshal(r)
 	if err != nil {
-		return b, err
+		return nil, err
 	}
 	before, after, ok := bytes.Cut(rest, []byte(`"data":"","context":""`))
 	if !ok {
-		return b, errors.New("a result has no data")
+		return nil, errors.New("a result has no data")
 	}
-	b = append(append(b, before...), `"data":`...)
-	from := len(b)
-	b = rawjson.AppendString(b, data)
-	to := len(b)
-	b = append(b, `,"context":`...)
-	b = append(b, b[from:to]...)
+	var shown [][]byte
 	if value != nil {
-		b = append(b, `,"result":`...)
-		if v, ok := value.(rawjson.Appender); ok {
-			b, err = v.AppendJSON(b)
+		if v, ok := value.(rawjson.Pieced); ok {
+			shown, err = v.JSONPieces()
 		} else {
-			b, err = appendMarshalled(b, value)
+			shown, err = marshalled(value)
 		}
+		shown = slices.Insert(shown, 0, []byte(`,"result":`))
 	}
-	return append(b, after...), err
+	text := rawjson.String(data)
+	return slices.Concat(
+		[][]byte{slices.Concat(before, []byte(`"data":`))}, text, [][]byte{[]byte(`,"context":`)}, text, shown, [][]byte{after},
+	), err
 }
 
-func appendMarshalled(b []byte, v any) ([]byte, error) {
+func marshalled(v any) ([][]byte, error) {
 	raw, err := lsp.Marshal(v)
-	return append(slices.Grow(b, len(raw)), raw...), err
+	return [][]byte{raw}, err
 }

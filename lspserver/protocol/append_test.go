@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,8 +11,8 @@ import (
 	"tandem/filetime/text/show"
 )
 
-// TestAppendJSON wants each result to say the same whether it writes itself or is marshalled.
-func TestAppendJSON(t *testing.T) {
+// TestJSONPieces wants each result to say the same whether it writes itself or is marshalled.
+func TestJSONPieces(t *testing.T) {
 	applied := true
 	for _, r := range []ToolResult{
 		{},
@@ -28,12 +29,13 @@ func TestAppendJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := r.AppendJSON([]byte("before"))
+		pieces, err := r.JSONPieces()
 		if err != nil {
 			t.Fatal(err)
 		}
+		got := slices.Concat(pieces...)
 		var a, b any
-		if err := lsp.Unmarshal(got[len("before"):], &a); err != nil {
+		if err := lsp.Unmarshal(got, &a); err != nil {
 			t.Fatalf("%v in %.300s", err, got)
 		}
 		if err := lsp.Unmarshal(want, &b); err != nil {

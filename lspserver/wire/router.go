@@ -129,20 +129,14 @@ func (codec) Marshal(v any) ([]byte, error) {
 	if raw, ok := v.(jsonrpc2.RawMessage); ok {
 		return raw, nil
 	}
-	if a, ok := v.(appender); ok {
-		return a.AppendJSON(make([]byte, 0, a.JSONSize()))
-	}
 	if t := reflect.TypeOf(v); t != nil && t.Kind() == reflect.Struct && !ofLSP(t) {
 		return json.Marshal(v, loose) // as protocol.Marshal does, which copies the text once more
 	}
 	return protocol.Marshal(v)
 }
 
-// appender is a value that writes itself by the same rules; JSONSize is about how many bytes that takes.
-type appender interface {
-	AppendJSON(b []byte) ([]byte, error)
-	JSONSize() int
-}
+// pieced is a result that writes itself by the same rules, in pieces that do not change any more.
+type pieced interface{ JSONPieces() ([][]byte, error) }
 
 // loose are the options of protocol.Marshal.
 var loose = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -47,7 +48,7 @@ type stream struct {
 	mu      sync.Mutex
 	wake    sync.Cond // on mu: queue or closing has changed
 	idle    sync.Cond // on mu: open has fallen to 0
-	queue   [][]byte  // frames to be written, several to a chunk, from head on; empty once all is taken
+	queue   []queued  // frames to be written, several to a chunk, from head on; empty once all is taken
 	head    int
 	spare   [][]byte // chunks to be used again
 	waiting int      // bytes of the queue and of the chunk that is being written
@@ -186,15 +187,24 @@ func (s *stream) WriteFrame(context.Context, []byte) (int64, error) {
 	return 0, io.ErrClosedPipe
 }
 
+// queued is a chunk, or what is not to be changed: a piece of an answer.
+type queued struct {
+	b     []byte
+	chunk bool
+}
+
 // answer is what belongs to the answer of a request beside what jsonrpc2 sends.
 type answer struct {
 	run   []func() // runs once the answer is queued
-	large []byte   // the result in the place of the one that jsonrpc2 has, so that its bytes are never copied
+	large [][]byte // the result in the place of the one that jsonrpc2 has, so that its bytes are never copied
 }
 
 // accompany keeps what belongs to the answer of a request, and gives the result that jsonrpc2 sends.
-func (s *stream) accompany(id jsonrpc2.ID, run []func(), result jsonrpc2.RawMessage) jsonrpc2.RawMessage {
-	large := len(result) > keepBuf && s.trace == nil && !s.lines
+func (s *stream) accompany(id jsonrpc2.ID, run []func(), pieces [][]byte) (result jsonrpc2.RawMessage) {
+	large := length(pieces) > keepBuf && s.trace == nil && !s.lines
+	if !large {
+		result = join(pieces)
+	}
 	if len(run) == 0 && !large {
 		return result
 	}
@@ -206,11 +216,28 @@ func (s *stream) accompany(id jsonrpc2.ID, run []func(), result jsonrpc2.RawMess
 	begins, _, _ := bytes.Cut(jsonrpc2.AppendMessage(nil, jsonrpc2.NewResponse(id, jsonrpc2.RawMessage("0"), nil)), []byte(`"result":0`))
 	a, twice := s.answers[string(begins)] // a peer may use an id again as soon as its request is through
 	a.run = append(a.run, run...)
-	if large && !twice {
-		a.large, result = result, jsonrpc2.RawMessage("0")
+	switch {
+	case large && twice:
+		result = join(pieces)
+	case large:
+		a.large, result = pieces, jsonrpc2.RawMessage("0")
 	}
 	s.answers[string(begins)] = a
 	return result
+}
+
+func join(pieces [][]byte) []byte {
+	if len(pieces) == 1 {
+		return pieces[0]
+	}
+	return slices.Concat(pieces...)
+}
+
+func length(pieces [][]byte) (n int) {
+	for _, p := range pieces {
+		n += len(p)
+	}
+	return n
 }
 
 // put queues msg; ours says that jsonrpc2 sends it, so that a response in it closes an open request.
@@ -223,7 +250,7 @@ func (s *stream) put(msg jsonrpc2.Message, ours bool) (int64, error) {
 			s.idle.Broadcast()
 		}
 	}
-	var large []byte // comes before the last byte of encode
+	var large [][]byte // comes before the last byte of encode
 	for begins, a := range s.answers {
 		if ours && bytes.HasPrefix(s.encode, []byte(begins)) {
 			delete(s.answers, begins)
@@ -262,12 +289,14 @@ func (s *stream) put(msg jsonrpc2.Message, ours bool) (int64, error) {
 	} else {
 		*out = append(*out, lengthName...)
 		*out = append(*out, ": "...)
-		*out = strconv.AppendInt(*out, int64(len(s.encode)+len(large)), 10)
+		*out = strconv.AppendInt(*out, int64(len(s.encode)+length(large)), 10)
 		*out = append(*out, "\r\n\r\n"...)
 		*out = append(*out, s.encode[:len(s.encode)-1]...)
 		if large != nil {
-			n += len(*out) + len(large)
-			s.queue = append(s.queue, large)
+			n += len(*out) + length(large)
+			for _, p := range large {
+				s.queue = append(s.queue, queued{b: p})
+			}
 			out = s.room(1)
 			n -= len(*out)
 		}
@@ -284,8 +313,8 @@ func (s *stream) put(msg jsonrpc2.Message, ours bool) (int64, error) {
 
 // room gives the chunk that n more bytes belong to. What waits is never copied to make room. s.mu is held.
 func (s *stream) room(n int) *[]byte {
-	if last := len(s.queue) - 1; last >= 0 && len(s.queue[last])+n <= chunk {
-		return &s.queue[last]
+	if last := len(s.queue) - 1; last >= 0 && s.queue[last].chunk && len(s.queue[last].b)+n <= chunk {
+		return &s.queue[last].b
 	}
 	var next []byte
 	if last := len(s.spare) - 1; last >= 0 {
@@ -294,8 +323,8 @@ func (s *stream) room(n int) *[]byte {
 	if cap(next) < n {
 		next = make([]byte, 0, max(n, chunk/8))
 	}
-	s.queue = append(s.queue, next)
-	return &s.queue[len(s.queue)-1]
+	s.queue = append(s.queue, queued{next, true})
+	return &s.queue[len(s.queue)-1].b
 }
 
 // backlog is how many bytes the peer has not taken.
@@ -318,22 +347,22 @@ func (s *stream) write() {
 			return
 		}
 		out := s.queue[s.head]
-		s.queue[s.head] = nil
+		s.queue[s.head] = queued{}
 		if s.head++; s.head == len(s.queue) {
 			s.queue, s.head = s.queue[:0], 0
 		}
 		s.mu.Unlock()
-		_, err := s.rwc.Write(out)
+		_, err := s.rwc.Write(out.b)
 		s.mu.Lock()
 		if err != nil {
 			s.end(err)
 			return
 		}
-		if s.waiting -= len(out); s.waiting == 0 {
+		if s.waiting -= len(out.b); s.waiting == 0 {
 			s.told = false
 		}
-		if cap(out) <= keepBuf && len(s.spare) < maxSpare {
-			s.spare = append(s.spare, out[:0])
+		if out.chunk && cap(out.b) <= keepBuf && len(s.spare) < maxSpare {
+			s.spare = append(s.spare, out.b[:0])
 		}
 	}
 }

@@ -330,7 +330,7 @@ func (c *Conn) serve(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	if !initialize {
 		jsonrpc2.Async(ctx)
 	}
-	var result jsonrpc2.RawMessage
+	var result [][]byte
 	result, failure = c.run(rctx, m, rest)
 	if failure != nil {
 		return nil, failure
@@ -394,7 +394,7 @@ func (c *Conn) admit(m message) (handler, *Error) {
 // run calls a handler and encodes its result. A panic is an error of this one request.
 func (c *Conn) run(
 	ctx context.Context, m message, handler func(context.Context) (any, error),
-) (raw jsonrpc2.RawMessage, failure error) {
+) (pieces [][]byte, failure error) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.log.Error("handler panicked", "method", m.method, "panic", p, "stack", string(debug.Stack()))
@@ -402,13 +402,17 @@ func (c *Conn) run(
 		}
 	}()
 	result, err := handler(ctx)
-	if err == nil {
+	if p, ok := result.(pieced); ok && err == nil {
+		pieces, err = p.JSONPieces()
+	} else if err == nil {
+		var raw jsonrpc2.RawMessage
 		raw, err = encode(result)
+		pieces = [][]byte{raw}
 	}
 	if err != nil {
 		return nil, c.coded(err, context.Cause(ctx))
 	}
-	return raw, nil
+	return pieces, nil
 }
 
 // note handles a notification on the reading goroutine.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -126,18 +127,18 @@ func (c *collector) add(h hit) {
 	if c.results <= c.q.Offset || c.shown == c.q.HeadLimit || c.q.crammed.Load() {
 		return
 	}
-	was := len(c.body.last)
+	was := len(c.body.Last)
 	c.body.add(c.q.Offset+c.shown+1, h)
-	if c.room > 0 && c.shown > 0 && c.body.size() > c.room-endRoom {
-		c.body.last = c.body.last[:was]
+	if c.room > 0 && c.shown > 0 && c.body.Size() > c.room-endRoom {
+		c.body.Last = c.body.Last[:was]
 		c.q.crammed.Store(true)
 		return
 	}
 	c.shown++
 	c.value.add(c.body.file, h)
 	c.show(h)
-	c.body.grown()
-	c.value.grown()
+	c.body.Grown()
+	c.value.Grown()
 }
 
 // show remembers the lines of a result, as long as those so far are not too many.
@@ -160,34 +161,6 @@ func (c *collector) show(h hit) {
 	}
 	f := &c.seen[len(c.seen)-1]
 	f.lines = append(f.lines, h.lines...)
-}
-
-// growing is a text that may become very long and is not copied for it: pieces of it, and the last one, which may become longer.
-type growing struct {
-	pieces [][]byte
-	before int // bytes in pieces
-	last   []byte
-}
-
-// piece is about how long a piece becomes.
-const piece = 256 << 10
-
-func (g *growing) size() int { return g.before + len(g.last) }
-
-// grown begins another piece where the last one is long.
-func (g *growing) grown() {
-	if len(g.last) >= piece {
-		g.pieces, g.before = append(g.pieces, g.last), g.size()
-		g.last = make([]byte, 0, piece+piece/8)
-	}
-}
-
-// each calls use with the pieces, in their order.
-func (g *growing) each(use func([]byte)) {
-	for _, p := range g.pieces {
-		use(p)
-	}
-	use(g.last)
 }
 
 // shorten adds to b a text, cut to what stands around the match at a place of it where it is long.
@@ -214,7 +187,7 @@ func shorten(b, text []byte, at int) (_ []byte, cut bool) {
 
 // value is the answer for a program, of which the list is JSON already: matches, files or counts.
 type value struct {
-	growing
+	rawjson.Text
 	mode string
 	// path is the file of the last result, encoded is that as JSON.
 	path, encoded string
@@ -224,31 +197,28 @@ type value struct {
 
 // add adds a result to the list.
 func (v *value) add(file string, h hit) {
-	if v.size() > 0 {
-		v.last = append(v.last, ',')
+	if v.Size() > 0 {
+		v.Last = append(v.Last, ',')
 	}
 	if v.encoded == "" || v.path != file {
 		v.path, v.encoded = file, string(rawjson.AppendString(nil, file))
 	}
 	switch v.mode {
 	case names:
-		v.last = append(v.last, v.encoded...)
+		v.Last = append(v.Last, v.encoded...)
 	case counts:
-		v.last = append(append(v.last, `{"path":`...), v.encoded...)
-		v.last = append(strconv.AppendInt(append(v.last, `,"count":`...), int64(h.n), 10), '}')
+		v.Last = append(append(v.Last, `{"path":`...), v.encoded...)
+		v.Last = append(strconv.AppendInt(append(v.Last, `,"count":`...), int64(h.n), 10), '}')
 	default:
 		m := h.match()
-		v.last = append(append(v.last, `{"path":`...), v.encoded...)
-		v.last = strconv.AppendInt(append(v.last, `,"line":`...), int64(m.n), 10)
-		v.last = append(rawjson.AppendString(append(v.last, `,"text":`...), m.text), '}')
+		v.Last = append(append(v.Last, `{"path":`...), v.encoded...)
+		v.Last = strconv.AppendInt(append(v.Last, `,"line":`...), int64(m.n), 10)
+		v.Last = append(rawjson.AppendString(append(v.Last, `,"text":`...), m.text), '}')
 	}
 }
 
-// JSONSize is about how many bytes AppendJSON appends.
-func (v *value) JSONSize() int { return v.size() + 100 }
-
-// AppendJSON appends the value.
-func (v *value) AppendJSON(b []byte) ([]byte, error) {
+// JSONPieces implements rawjson.Pieced.
+func (v *value) JSONPieces() ([][]byte, error) {
 	list := "matches"
 	switch v.mode {
 	case names:
@@ -256,17 +226,19 @@ func (v *value) AppendJSON(b []byte) ([]byte, error) {
 	case counts:
 		list = "counts"
 	}
-	b = append(append(append(b, `{"`...), list...), `":[`...)
-	v.each(func(p []byte) { b = append(b, p...) })
-	b = append(b, `],`...)
+	end := []byte("],")
 	if v.Total != nil {
-		b = append(strconv.AppendInt(append(b, `"total":`...), int64(*v.Total), 10), ',')
+		end = append(strconv.AppendInt(append(end, `"total":`...), int64(*v.Total), 10), ',')
 	}
-	return append(strconv.AppendBool(append(b, `"truncated":`...), v.Truncated), '}'), nil
+	end = append(strconv.AppendBool(append(end, `"truncated":`...), v.Truncated), '}')
+	return slices.Concat([][]byte{[]byte(`{"` + list + `":[`)}, v.Pieces(), [][]byte{end}), nil
 }
 
-// MarshalJSON is AppendJSON.
-func (v *value) MarshalJSON() ([]byte, error) { return v.AppendJSON(nil) }
+// MarshalJSON is JSONPieces in one.
+func (v *value) MarshalJSON() ([]byte, error) {
+	pieces, err := v.JSONPieces()
+	return slices.Concat(pieces...), err
+}
 
 // result words what was found. A search that ran to its end has totals, one that ended at the limit has none.
 func (c *collector) result(env *tools.Env, q *query) tools.Result {
@@ -292,9 +264,11 @@ func (c *collector) result(env *tools.Env, q *query) tools.Result {
 			more = fmt.Sprintf("\n… %d more (offset=%d)", c.results-end, end)
 		}
 		var data strings.Builder // of many megabytes, which are copied once
-		data.Grow(len(head) + c.body.size() + len(more) + 2)
+		data.Grow(len(head) + c.body.Size() + len(more) + 2)
 		data.WriteString(head + ":")
-		c.body.each(func(p []byte) { data.Write(p) })
+		for _, p := range c.body.Pieces() {
+			data.Write(p)
+		}
 		data.WriteString(more)
 		r.Data = data.String()
 	}
@@ -349,7 +323,7 @@ func count(n int, one, many string) string {
 // body is the list of results as it is shown, each line of it behind a line end: numbered, or, where lines around the matches are wanted,
 // one block for each file with its name once and its lines in ascending order behind one gutter.
 type body struct {
-	growing
+	rawjson.Text
 	q    *query
 	env  *tools.Env
 	path string // of the last result
@@ -369,17 +343,17 @@ func (b *body) add(n int, h hit) {
 		b.block(fresh, h)
 		return
 	}
-	b.last = strconv.AppendInt(append(b.last, '\n'), int64(n), 10)
-	b.last = append(append(b.last, ". "...), b.name...)
+	b.Last = strconv.AppendInt(append(b.Last, '\n'), int64(n), 10)
+	b.Last = append(append(b.Last, ". "...), b.name...)
 	switch b.q.OutputMode {
 	case names:
 	case counts:
-		b.last = strconv.AppendInt(append(b.last, ": "...), int64(h.n), 10)
+		b.Last = strconv.AppendInt(append(b.Last, ": "...), int64(h.n), 10)
 	default:
-		b.last = strconv.AppendInt(append(b.last, ':'), int64(h.lines[0].n), 10)
-		b.last = append(append(b.last, " → "...), h.lines[0].text...)
+		b.Last = strconv.AppendInt(append(b.Last, ':'), int64(h.lines[0].n), 10)
+		b.Last = append(append(b.Last, " → "...), h.lines[0].text...)
 		for _, l := range h.lines[1:] { // of a match over several lines
-			b.last = append(fmt.Appendf(b.last, "\n   %4d | ", l.n), l.text...)
+			b.Last = append(fmt.Appendf(b.Last, "\n   %4d | ", l.n), l.text...)
 		}
 	}
 }
@@ -388,16 +362,16 @@ func (b *body) add(n int, h hit) {
 func (b *body) block(fresh bool, h hit) {
 	switch {
 	case fresh:
-		b.last = append(append(b.last, '\n'), b.name...)
+		b.Last = append(append(b.Last, '\n'), b.name...)
 	case h.lines[0].n > b.line+1:
-		b.last = append(b.last, "\n--"...)
+		b.Last = append(b.Last, "\n--"...)
 	}
 	for _, l := range h.lines {
 		mark := ' '
 		if l.match {
 			mark = '>'
 		}
-		b.last = append(fmt.Appendf(b.last, "\n%c%3d | ", mark, l.n), l.text...)
+		b.Last = append(fmt.Appendf(b.Last, "\n%c%3d | ", mark, l.n), l.text...)
 		b.line = l.n
 	}
 }

@@ -3,54 +3,100 @@ package rawjson
 
 import (
 	"math/bits"
+	"slices"
 	"unicode/utf8"
 )
 
-// Appender is a value that writes itself. Both methods give the same for the same value.
-type Appender interface {
-	// AppendJSON appends the value to b.
-	AppendJSON(b []byte) ([]byte, error)
-	// JSONSize is about how many bytes AppendJSON appends.
-	JSONSize() int
+// Pieced is a value that writes itself.
+type Pieced interface {
+	// JSONPieces are the value as JSON. They are not to be changed; one may be there twice.
+	JSONPieces() ([][]byte, error)
 }
 
-// SizeOf is about how many bytes AppendString appends.
-func SizeOf(s string) int { return len(s) + len(s)/16 + 2 }
+// Text is a text that may become very long and is not copied for it. The zero value is an empty one.
+type Text struct {
+	pieces [][]byte
+	before int // bytes in pieces
+	// Last is the end of the text, for its user to append to.
+	Last []byte
+}
+
+// piece is about how long a piece becomes.
+const piece = 256 << 10
+
+// Size is how many bytes the text has.
+func (t *Text) Size() int { return t.before + len(t.Last) }
+
+// Grown begins another piece where the last one is long. It is called between two things that are appended.
+func (t *Text) Grown() {
+	if len(t.Last) >= piece {
+		t.pieces, t.before = append(t.pieces, t.Last), t.Size()
+		t.Last = make([]byte, 0, piece+piece/8)
+	}
+}
+
+// Pieces are the text.
+func (t *Text) Pieces() [][]byte { return append(slices.Clip(t.pieces), t.Last) }
+
+// String is s as a JSON string, see AppendString.
+func String(s string) [][]byte {
+	const most = piece / 2 // which becomes about a piece where every second byte is escaped
+	t := Text{Last: append(make([]byte, 0, min(len(s)+len(s)/8, piece)+16), '"')}
+	for len(s) > most {
+		n := most
+		for n > most-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		t.Last = appendEscaped(t.Last, s[:n])
+		t.Grown()
+		s = s[n:]
+	}
+	t.Last = append(appendEscaped(t.Last, s), '"')
+	return t.Pieces()
+}
 
 // AppendString appends s to b as a JSON string (RFC 8259 §7), as encoding/json/v2 writes it: each byte that is no UTF-8 is U+FFFD.
-func AppendString(b []byte, s string) []byte {
-	if !utf8.ValidString(s) {
-		s = string([]rune(s))
-	}
-	b = append(b, '"')
-	for {
-		n := plain(s)
-		b = append(b, s[:n]...)
-		if n == len(s) {
-			return append(b, '"')
+func AppendString(b []byte, s string) []byte { return append(appendEscaped(append(b, '"'), s), '"') }
+
+// appendEscaped appends what stands between the quotes.
+func appendEscaped(b []byte, s string) []byte {
+	from := 0 // what is before is appended
+	for i := 0; ; i++ {
+		if i += plain(s[i:]); i == len(s) {
+			return append(b, s[from:]...)
 		}
-		switch c := s[n]; c {
-		case '"', '\\':
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			if _, n := utf8.DecodeRuneInString(s[i:]); n > 1 {
+				i += n - 1
+				continue
+			}
+		}
+		b = append(b, s[from:i]...)
+		from = i + 1
+		switch {
+		case c >= utf8.RuneSelf:
+			b = append(b, "\uFFFD"...)
+		case c == '"', c == '\\':
 			b = append(b, '\\', c)
-		case '\n':
+		case c == '\n':
 			b = append(b, '\\', 'n')
-		case '\t':
+		case c == '\t':
 			b = append(b, '\\', 't')
-		case '\r':
+		case c == '\r':
 			b = append(b, '\\', 'r')
-		case '\b':
+		case c == '\b':
 			b = append(b, '\\', 'b')
-		case '\f':
+		case c == '\f':
 			b = append(b, '\\', 'f')
 		default:
 			const hex = "0123456789abcdef"
 			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 		}
-		s = s[n+1:]
 	}
 }
 
-// plain is how many bytes s begins with that stand in a JSON string as they are, eight looked at at a time.
+// plain is how many bytes s begins with that are ASCII and stand in a JSON string as they are, eight looked at at a time.
 func plain(s string) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	i := 0
@@ -58,8 +104,9 @@ func plain(s string) int {
 		w := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
 			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
 		quote, slash := w^ones*'"', w^ones*'\\'
-		// A byte's highest bit is set where the byte is below 0x20, or 0 after the exclusive or; the lowest such byte is certain.
-		found := (w - ones*0x20) &^ w
+		// A byte's highest bit is set where it was before, where the byte is below 0x20, or 0 after the exclusive or; the lowest such byte
+		// is certain.
+		found := (w - ones*0x20) | w
 		found |= (quote - ones) &^ quote
 		found |= (slash - ones) &^ slash
 		if found &= highs; found != 0 {
@@ -67,7 +114,7 @@ func plain(s string) int {
 		}
 	}
 	for ; i < len(s); i++ {
-		if c := s[i]; c < 0x20 || c == '"' || c == '\\' {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
 			break
 		}
 	}

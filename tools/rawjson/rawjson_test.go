@@ -1,6 +1,7 @@
 package rawjson
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,18 @@ func check(t *testing.T, s string) {
 	}
 	if got := AppendString([]byte("x"), s); string(got) != "x"+string(want) {
 		t.Errorf("%q is %q, want %q", s, got[1:], want)
+	}
+	if got := slices.Concat(String(s)...); string(got) != string(want) {
+		t.Errorf("%.300q in pieces is %.300q, want %.300q", s, got, want)
+	}
+}
+
+// TestString cuts characters, and bytes that are none, at every place.
+func TestString(t *testing.T) {
+	for _, odd := range []string{"a", "é", "€", "\U0001F600", "\n", "\x80", "\xe2\x82", "\x80\x80\x80\x80\x80\xc3"} {
+		for shift := range 4 {
+			check(t, strings.Repeat("b", shift)+strings.Repeat(odd, 3*piece/len(odd)))
+		}
 	}
 }
 
