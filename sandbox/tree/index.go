@@ -210,7 +210,7 @@ func (i *index) work(ctx context.Context, root sandbox.Place) error {
 	}
 	i.told.Unlock()
 	lower()
-	yields := &background{turns: &i.of.turns, now: i.of.Now, patience: buildWaits}
+	yields := &background{turns: &i.of.turns, now: i.of.Now, patience: buildWaits, share: buildShare}
 	b, buf := newBuilder(), make([]byte, 256<<10)
 	for len(jobs) > 0 && ctx.Err() == nil {
 		n := 0

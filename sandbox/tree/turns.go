@@ -31,10 +31,13 @@ func (t *turns) begin() (end func()) {
 	}
 }
 
-// How long the background waits in all while an index is built, and each time that what no event tells of is looked for.
+// How long the background waits in all while an index is built, beside a share of the time that it works, and each time that what no event
+// tells of is looked for.
 const (
 	buildWaits = 10 * time.Second
 	checkWaits = time.Second
+	// buildShare has it work a tenth of the time where searches never end.
+	buildShare = 9
 )
 
 // background is work that waits while there are searches, but in all no longer than its patience. It is for one goroutine.
@@ -42,22 +45,26 @@ type background struct {
 	turns    *turns
 	now      func() time.Time
 	patience time.Duration
+	// share is how much longer it may wait for the time that it works between two calls of yield.
+	share time.Duration
+	since time.Time // the last such call has ended
 }
 
 // yield waits until there is no search.
 func (b *background) yield(ctx context.Context) {
-	if b.patience <= 0 {
-		return
+	began := b.now()
+	if !b.since.IsZero() {
+		b.patience += b.share * began.Sub(b.since)
 	}
+	defer func() { b.since = b.now() }()
 	b.turns.mu.Lock()
 	none := b.turns.none
 	b.turns.mu.Unlock()
-	if none == nil {
+	if none == nil || b.patience <= 0 {
 		return
 	}
 	ctx, done := context.WithTimeout(ctx, b.patience)
 	defer done()
-	began := b.now()
 	select {
 	case <-none:
 		b.patience -= b.now().Sub(began)

@@ -28,6 +28,12 @@ func TestTurns(t *testing.T) {
 		third := turns.begin()
 		waited(t.Context(), 2*time.Second, "a search without end")
 		waited(t.Context(), 0, "without patience")
+
+		b.share = buildShare
+		time.Sleep(time.Second)
+		waited(t.Context(), 9*time.Second, "after a second of work")
+		waited(t.Context(), 0, "at once again")
+		b.share = 0
 		third()
 
 		b.patience = time.Hour
