@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,5 +52,56 @@ func TestLargeAnswers(t *testing.T) {
 	defer c.stream.mu.Unlock()
 	if n := len(c.stream.answers); n > 0 {
 		t.Errorf("%d answers are kept", n)
+	}
+}
+
+// inPieces is a result that writes itself.
+type inPieces [][]byte
+
+func (p inPieces) JSONPieces() ([][]byte, error) {
+	return slices.Concat([][]byte{[]byte(`"`)}, p, p, [][]byte{[]byte(`"`)}), nil
+}
+
+// TestPiecesStayAsTheyAre has results in pieces sent, some of them small, between other answers: they arrive whole, and what they are made
+// of does not change.
+func TestPiecesStayAsTheyAre(t *testing.T) {
+	server := NewRouter()
+	sizes := []int{1, 10, keepBuf / 8, chunk / 2, keepBuf / 4, 2 * keepBuf}
+	all := map[int]inPieces{}
+	for _, n := range sizes {
+		for i, size := range []int{n, 3, n, 0, n} {
+			b := slices.Grow([]byte(nil), chunk) // as large as one that is used again
+			all[n] = append(all[n], append(b, bytes.Repeat([]byte{byte('a' + i)}, size)...))
+		}
+	}
+	whole := func(n int) string {
+		s := string(slices.Concat(all[n]...))
+		return s + s
+	}
+	want := map[int]string{}
+	for _, n := range sizes {
+		want[n] = whole(n)
+	}
+	Handle(server, "pieces", func(_ context.Context, n int) (inPieces, error) { return all[n], nil })
+	Handle(server, "text", func(_ context.Context, n int) (string, error) { return strings.Repeat("x", n), nil })
+	_, c := pair(t, server, NewRouter())
+	var wg sync.WaitGroup
+	for _, n := range sizes {
+		for _, method := range []string{"pieces", "text"} {
+			wg.Go(func() {
+				for range 10 {
+					var got string
+					if err := c.Call(t.Context(), method, n, &got); err != nil || method == "pieces" && got != want[n] {
+						t.Errorf("%s %d: %d bytes, %v", method, n, len(got), err)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	for _, n := range sizes {
+		if whole(n) != want[n] {
+			t.Errorf("the pieces of %d have changed", n)
+		}
 	}
 }

@@ -90,7 +90,7 @@ function M.open(options)
   vim.keymap.set('n', '<CR>', submit, { buffer = buf, nowait = true })
   vim.keymap.set('i', '<CR>', function()
     if vim.fn.pumvisible() == 1 and vim.fn.complete_info({ 'selected' }).selected >= 0 then
-      return api.nvim_feedkeys(vim.keycode('<C-y>'), 'n', false) -- what is chosen in the menu is taken
+      return api.nvim_feedkeys(vim.keycode('<C-y>'), 'ni', false) -- what is chosen in the menu is taken, before the next key
     end
     submit()
   end, { buffer = buf, nowait = true })
