@@ -120,7 +120,7 @@ say Two declarations.
 		e.see(`Ready\.`)
 		e.turn(1)
 
-		// offered types the letters after what stands there, the last of them anew until the menu has what they begin: symbols are
+		// shown types the letters after what stands there, the last of them anew until the menu has what they begin: symbols are
 		// not waited for.
 		shown := func(letters, menu string) {
 			re := regexp.MustCompile(menu)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // TestLargeAnswers has answers of all sizes come at once, those that are sent without being copied among them, each with something that
@@ -85,13 +86,15 @@ func TestPiecesStayAsTheyAre(t *testing.T) {
 	Handle(server, "pieces", func(_ context.Context, n int) (inPieces, error) { return all[n], nil })
 	Handle(server, "text", func(_ context.Context, n int) (string, error) { return strings.Repeat("x", n), nil })
 	_, c := pair(t, server, NewRouter())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a frame that is not whole is waited for
+	defer cancel()
 	var wg sync.WaitGroup
 	for _, n := range sizes {
 		for _, method := range []string{"pieces", "text"} {
 			wg.Go(func() {
 				for range 10 {
 					var got string
-					if err := c.Call(t.Context(), method, n, &got); err != nil || method == "pieces" && got != want[n] {
+					if err := c.Call(ctx, method, n, &got); err != nil || method == "pieces" && got != want[n] {
 						t.Errorf("%s %d: %d bytes, %v", method, n, len(got), err)
 					}
 				}
