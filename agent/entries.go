@@ -104,7 +104,7 @@ func (r *record) say(call, text string) {
 
 // mostData is from how many bytes for a model on a result is kept without its Value, which says the same once more, for the program that
 // has it by now. Of a call that such a program has made no more than that is kept of the text either: no model goes on from it.
-const mostData = 1 << 20
+const mostData = 256 << 10
 
 // saw stores an event of a call. The client gets it once the batch is written.
 func (r *record) saw(turn int, e run.Event) *batch {

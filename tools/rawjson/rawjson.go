@@ -3,7 +3,10 @@ package rawjson
 
 import (
 	"math/bits"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 )
 
@@ -38,21 +41,34 @@ func (t *Text) Grown() {
 // Pieces are the text.
 func (t *Text) Pieces() [][]byte { return append(slices.Clip(t.pieces), t.Last) }
 
-// String is s as a JSON string, see AppendString.
+// String is s as a JSON string, see AppendString. The pieces of a long one are made at the same time.
 func String(s string) [][]byte {
 	const most = piece / 2 // which becomes about a piece where every second byte is escaped
-	t := Text{Last: append(make([]byte, 0, min(len(s)+len(s)/8, piece)+16), '"')}
-	for len(s) > most {
-		n := most
-		for n > most-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+	var parts []string
+	for rest := s; ; {
+		n := min(len(rest), most)
+		for n < len(rest) && n > most-utf8.UTFMax && !utf8.RuneStart(rest[n]) {
 			n--
 		}
-		t.Last = appendEscaped(t.Last, s[:n])
-		t.Grown()
-		s = s[n:]
+		if parts, rest = append(parts, rest[:n]), rest[n:]; rest == "" {
+			break
+		}
 	}
-	t.Last = append(appendEscaped(t.Last, s), '"')
-	return t.Pieces()
+	pieces := make([][]byte, len(parts)+2)
+	pieces[0], pieces[len(parts)+1] = []byte{'"'}, []byte{'"'}
+	var next atomic.Int32
+	escape := func() {
+		for i := int(next.Add(1)) - 1; i < len(parts); i = int(next.Add(1)) - 1 {
+			pieces[i+1] = appendEscaped(make([]byte, 0, len(parts[i])+len(parts[i])/4+8), parts[i])
+		}
+	}
+	var others sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(parts)) - 1 {
+		others.Go(escape)
+	}
+	escape()
+	others.Wait()
+	return pieces
 }
 
 // AppendString appends s to b as a JSON string (RFC 8259 §7), as encoding/json/v2 writes it: each byte that is no UTF-8 is U+FFFD.
