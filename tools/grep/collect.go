@@ -46,9 +46,8 @@ type collector struct {
 	// results counts the results, shown those that the answer has, matches the lines that match, fileN the files.
 	results, shown, matches, fileN int
 	stopped                        bool
-	// seen are the files of the first results with the lines that are shown of them, which take size bytes, no more than mostSeen.
+	// seen are the files of the first results, up to mostSeen, with the lines that are shown of them.
 	seen []shownFile
-	size int
 }
 
 // shownFile is a file with lines that an answer shows, in their order.
@@ -141,22 +140,12 @@ func (c *collector) add(h hit) {
 	c.value.Grown()
 }
 
-// show remembers the lines of a result, as long as those so far are not too many.
+// show remembers the lines of a result, as long as the answer is not too long.
 func (c *collector) show(h hit) {
-	if len(h.lines) == 0 || c.size > mostSeen {
+	if len(h.lines) == 0 || c.body.Size() > mostSeen {
 		return // a file that is named or counted
 	}
-	fresh := len(c.seen) == 0 || c.seen[len(c.seen)-1].path != h.path
-	if fresh {
-		c.size += len(h.path)
-	}
-	for _, l := range h.lines {
-		c.size += len(l.text) + 1
-	}
-	if c.size > mostSeen {
-		return
-	}
-	if fresh {
+	if len(c.seen) == 0 || c.seen[len(c.seen)-1].path != h.path {
 		c.seen = append(c.seen, shownFile{path: h.path})
 	}
 	f := &c.seen[len(c.seen)-1]

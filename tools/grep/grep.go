@@ -216,9 +216,9 @@ func (q *query) overlay(ctx context.Context, env *tools.Env) error {
 // wants tells whether a file that a walk comes by is searched. Of what a glob names the type is not asked, as with ripgrep.
 func (q *query) wants(rel string) bool { return q.kind == "" || q.glob.Names() || hasType(q.kind, rel) }
 
-// mostSeen is how many bytes of one answer have lines that count as seen: each of their files is read once more for that, and kept. An
-// answer of the usual length has fewer.
-const mostSeen = 64 << 10
+// mostSeen is how many bytes at the beginning of an answer have lines that count as seen: each of their files is read once more for that, and
+// kept. An answer of the usual length has fewer.
+const mostSeen = 128 << 10
 
 // see records the lines that were shown whole and stand in the text as it is now. Files are read again for it, several at a time.
 func see(ctx context.Context, env *tools.Env, q *query, c *collector) error {

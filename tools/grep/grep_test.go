@@ -127,7 +127,7 @@ func TestLinesOfManyFilesAreSeen(t *testing.T) {
 	}{
 		{700, 30_000, 700, 700, "m"},
 		{300, 60_000, 300, 300, "m" + strings.Repeat("x", 150)},
-		{600, 1_000_000, 400, 500, "m" + strings.Repeat("x", 150)},
+		{1200, 1_000_000, 700, 900, "m" + strings.Repeat("x", 150)},
 	} {
 		var files []txtar.File
 		for i := range c.files {
