@@ -220,31 +220,34 @@ func (q *query) wants(rel string) bool { return q.kind == "" || q.glob.Names() |
 // kept. An answer of the usual length has fewer.
 const mostSeen = 128 << 10
 
-// see records the lines that were shown whole and stand in the text as it is now. Files are read again for it, several at a time.
+// see records the lines that were shown whole and stand in the text as it is now. Files are read again for it, several at a time, and no
+// more before they are recorded than the workspace keeps.
 func see(ctx context.Context, env *tools.Env, q *query, c *collector) error {
-	seen := make([]func(), len(c.seen))
-	var next atomic.Int64
-	var reading sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(seen)) {
-		reading.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(seen) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				snap, err := env.Read(ctx, q.folder.Join(c.seen[i].path))
-				if err != nil || !snap.Exists {
-					continue
+	for files := range slices.Chunk(c.seen, 64) {
+		seen := make([]func(), len(files))
+		var next atomic.Int64
+		var reading sync.WaitGroup
+		for range min(runtime.GOMAXPROCS(0), len(files)) {
+			reading.Go(func() {
+				for i := int(next.Add(1)) - 1; i < len(files) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+					snap, err := env.Read(ctx, q.folder.Join(files[i].path))
+					if err != nil || !snap.Exists {
+						continue
+					}
+					if lines := standing(snap.Text, files[i].lines); len(lines) > 0 {
+						seen[i] = func() { env.FileTime.ReadLines(snap, lines) }
+					}
 				}
-				if lines := standing(snap.Text, c.seen[i].lines); len(lines) > 0 {
-					seen[i] = func() { env.FileTime.ReadLines(snap, lines) }
-				}
+			})
+		}
+		reading.Wait()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		for _, record := range seen {
+			if record != nil {
+				record()
 			}
-		})
-	}
-	reading.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	for _, record := range seen {
-		if record != nil {
-			record()
 		}
 	}
 	return nil
