@@ -121,11 +121,15 @@ func (f *FileTime) read(s Snapshot, lines ...span) {
 	if !s.Exists {
 		return
 	}
-	seen := make([]span, len(lines))
+	seen, bounds := make([]span, len(lines)), make([]int, 0, 2*len(lines))
+	for _, l := range lines {
+		bounds = append(bounds, l.start-1, l.end-1)
+	}
+	bounds = s.Text.LineStarts(bounds)
 	for i, l := range lines {
-		seen[i] = span{s.Text.LineStart(l.start - 1), s.Text.Len()}
+		seen[i] = span{bounds[2*i], s.Text.Len()}
 		if l.end <= s.Text.LineCount() {
-			seen[i].end = s.Text.LineStart(l.end - 1)
+			seen[i].end = bounds[2*i+1]
 		}
 		if l.end <= l.start {
 			seen[i].end = seen[i].start

@@ -46,29 +46,48 @@ func (t Text) Line(off int) int {
 
 // LineStart returns the offset of the first byte of a line, clamped to the text.
 func (t Text) LineStart(line int) int {
+	l := lineFinder{c: t.chunks()}
+	return l.start(line)
+}
+
+// LineStarts is LineStart for several lines. In ascending order they take as long as the last one.
+func (t Text) LineStarts(lines []int) []int {
+	starts, l := make([]int, len(lines)), lineFinder{c: t.chunks()}
+	for i, n := range lines {
+		starts[i] = l.start(n)
+	}
+	return starts
+}
+
+// lineFinder finds where lines start, from the one on that was found last.
+type lineFinder struct {
+	c *chunks
+	// line starts at at in a chunk, part, in which ended lines end before; the chunk starts at before.
+	line, part, before, at, ended int
+}
+
+func (l *lineFinder) start(line int) int {
 	if line <= 0 {
 		return 0
 	}
-	c := t.chunks()
-	if line > c.total.lines {
-		return c.total.bytes
+	if line > l.c.total.lines {
+		return l.c.total.bytes
 	}
-	off := 0
-	for i, p := range c.parts {
-		n := int(c.sums[i].lines)
-		if line > n {
-			line -= n
-			off += len(p)
-			continue
-		}
-		for k := 0; ; {
-			k += eolEnd(p[k:])
-			if line--; line == 0 {
-				return off + k
+	if line < l.line {
+		*l = lineFinder{c: l.c}
+	}
+	for ; l.part < len(l.c.parts); l.part++ {
+		p, left := l.c.parts[l.part], int(l.c.sums[l.part].lines)-l.ended
+		if line-l.line <= left {
+			for ; l.line < line; l.line++ {
+				l.at += eolEnd(p[l.at:])
+				l.ended++
 			}
+			return l.before + l.at
 		}
+		l.line, l.before, l.at, l.ended = l.line+left, l.before+len(p), 0, 0
 	}
-	return off
+	return l.before
 }
 
 // LineEnd returns the offset before the line end of a line, clamped to the text.

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -132,6 +133,29 @@ func FuzzPositions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string, line, char int) {
 		if len(s) < 200 {
 			checkPositions(t, s, line, char)
+		}
+	})
+}
+
+// TestLineStarts looks for lines in any order, all at once and each alone.
+func TestLineStarts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringOfN(rapid.SampledFrom([]rune("a\r\n\n\néb")), 0, 300, -1).Draw(t, "text")
+		s = strings.Repeat(s, rapid.IntRange(1, 60).Draw(t, "times")) // of several chunks
+		tx := New(s)
+		lines := rapid.SliceOfN(rapid.IntRange(-2, tx.LineCount()+2), 0, 30).Draw(t, "lines")
+		if rapid.Bool().Draw(t, "ascending") {
+			slices.Sort(lines)
+		}
+		starts, _ := plainLines(s)
+		for i, at := range tx.LineStarts(lines) {
+			want := len(s)
+			if n := lines[i]; n < len(starts) {
+				want = starts[max(n, 0)]
+			}
+			if at != want || tx.LineStart(lines[i]) != want {
+				t.Fatalf("line %d of %d starts at %d, alone at %d, not at %d", lines[i], len(starts), at, tx.LineStart(lines[i]), want)
+			}
 		}
 	})
 }

@@ -253,11 +253,17 @@ func see(ctx context.Context, env *tools.Env, q *query, c *collector) error {
 	return nil
 }
 
-// standing are the numbers of those lines that are whole and that a text has under their numbers.
+// standing are the numbers of those lines, in ascending order, that are whole and that a text has under their numbers.
 func standing(t text.Text, lines []line) (out []int) {
-	for _, l := range lines {
-		at := t.LineStart(l.n - 1)
-		if !l.cut && l.n <= t.LineCount() && t.Slice(at, t.LineEnd(l.n-1)) == l.text {
+	numbers := make([]int, len(lines))
+	for i, l := range lines {
+		numbers[i] = l.n - 1
+	}
+	for i, at := range t.LineStarts(numbers) {
+		l := lines[i]
+		end := at + len(l.text)
+		if !l.cut && l.n <= t.LineCount() && end <= t.Len() && t.Slice(at, end) == l.text && !strings.Contains(l.text, "\r") &&
+			(end == t.Len() || strings.ContainsAny(t.Slice(end, end+1), "\r\n")) {
 			out = append(out, l.n)
 		}
 	}
