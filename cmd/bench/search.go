@@ -306,6 +306,7 @@ func (b *bench) searchTree(ctx context.Context, t *tree, from ...string) error {
 	if err := os.Mkdir(filepath.Join(t.dir, ".git"), 0o700); err != nil { // without it .gitignore says nothing
 		return err
 	}
+	time.Sleep(3 * time.Second) // what was written a moment ago is not indexed yet
 	all := query{tool: "glob", flags: []string{"--files"}}
 	out, _, _, err := rg.run(ctx, t.dir, all)
 	if err != nil {
