@@ -11,6 +11,13 @@ import (
 	"tandem/filetime/text/show"
 )
 
+// inPieces is a value that writes itself.
+type inPieces struct{}
+
+func (inPieces) JSONPieces() ([][]byte, error) { return [][]byte{[]byte(`{"a":`), []byte(`[1]}`)}, nil }
+
+func (p inPieces) MarshalJSON() ([]byte, error) { return []byte(`{"a":[1]}`), nil }
+
 // TestJSONPieces wants each result to say the same whether it writes itself or is marshalled.
 func TestJSONPieces(t *testing.T) {
 	applied := true
@@ -21,6 +28,8 @@ func TestJSONPieces(t *testing.T) {
 		{Success: true, Data: "d", Result: map[string]any{"data": "", "context": []int{1}}, Applied: &applied, Meta: &ResultMeta{Cache: "hit"}},
 		{Success: true, Data: strings.Repeat("long\n", 10000), Result: []string{}, Diff: []FileDiff{{Path: "p"}}, Edit: &lsp.WorkspaceEdit{}},
 		{Data: "d", Context: "another", Result: show.File{}},
+		{Success: true, Data: "d", Result: inPieces{}},
+		{Data: "d", Context: "another", Result: inPieces{}},
 	} {
 		if r.Context == "" {
 			r.Context = r.Data

@@ -295,7 +295,9 @@ func (s *stream) put(msg jsonrpc2.Message, ours bool) (int64, error) {
 		if large != nil {
 			n += len(*out) + length(large)
 			for _, p := range large {
-				s.queue = append(s.queue, queued{b: p})
+				if len(p) > 0 {
+					s.queue = append(s.queue, queued{b: p})
+				}
 			}
 			out = s.room(1)
 			n -= len(*out)

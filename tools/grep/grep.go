@@ -112,13 +112,15 @@ func run(ctx context.Context, env *tools.Env, q *query, place sandbox.Place, s s
 		c.flush("")
 		c.stopped = true // there may be more
 		r := cutShort(ctx, c.result(env, q), c.results)
-		return r, see(context.WithoutCancel(ctx), env, q, c)
+		see(context.WithoutCancel(ctx), env, q, c)
+		return r, nil
 	case err != nil:
 		return tools.Result{}, err
 	}
 	r := c.result(env, q)
 	r.Data += tools.Withheld(q.withheld)
-	return r, see(ctx, env, q, c)
+	see(context.WithoutCancel(ctx), env, q, c)
+	return r, nil
 }
 
 // gather lets s search the buffers first, then the disk, and brings both into the order of their paths.
@@ -221,15 +223,15 @@ func (q *query) wants(rel string) bool { return q.kind == "" || q.glob.Names() |
 const mostSeen = 128 << 10
 
 // see records the lines that were shown whole and stand in the text as it is now. Files are read again for it, several at a time, and no
-// more before they are recorded than the workspace keeps.
-func see(ctx context.Context, env *tools.Env, q *query, c *collector) error {
+// more before they are recorded than the workspace keeps. It is not cancelled, since the answer that it is of is there.
+func see(ctx context.Context, env *tools.Env, q *query, c *collector) {
 	for files := range slices.Chunk(c.seen, 64) {
 		seen := make([]func(), len(files))
 		var next atomic.Int64
 		var reading sync.WaitGroup
 		for range min(runtime.GOMAXPROCS(0), len(files)) {
 			reading.Go(func() {
-				for i := int(next.Add(1)) - 1; i < len(files) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
 					snap, err := env.Read(ctx, q.folder.Join(files[i].path))
 					if err != nil || !snap.Exists {
 						continue
@@ -241,16 +243,12 @@ func see(ctx context.Context, env *tools.Env, q *query, c *collector) error {
 			})
 		}
 		reading.Wait()
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
 		for _, record := range seen {
 			if record != nil {
 				record()
 			}
 		}
 	}
-	return nil
 }
 
 // standing are the numbers of those lines, in ascending order, that are whole and that a text has under their numbers.

@@ -563,8 +563,10 @@ func TestValueWritesItself(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := v.MarshalJSON(); err != nil || string(got) != string(text) {
-			t.Errorf("%.500s, %v, want %.500s", got, err, text)
+		for range 2 {
+			if got, err := v.MarshalJSON(); err != nil || string(got) != string(text) {
+				t.Errorf("%.500s, %v, want %.500s", got, err, text)
+			}
 		}
 	}
 }

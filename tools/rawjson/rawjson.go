@@ -47,8 +47,11 @@ func String(s string) [][]byte {
 	var parts []string
 	for rest := s; ; {
 		n := min(len(rest), most)
-		for n < len(rest) && n > most-utf8.UTFMax && !utf8.RuneStart(rest[n]) {
-			n--
+		for back := 0; n < len(rest) && back < utf8.UTFMax; back++ { // where none begins near it, none goes over it
+			if utf8.RuneStart(rest[n-back]) {
+				n -= back
+				break
+			}
 		}
 		if parts, rest = append(parts, rest[:n]), rest[n:]; rest == "" {
 			break

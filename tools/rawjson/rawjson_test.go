@@ -26,8 +26,8 @@ func check(t *testing.T, s string) {
 // TestString cuts characters, and bytes that are none, at every place.
 func TestString(t *testing.T) {
 	for _, odd := range []string{"a", "é", "€", "\U0001F600", "\n", "\x80", "\xe2\x82", "\x80\x80\x80\x80\x80\xc3"} {
-		for shift := range 4 {
-			check(t, strings.Repeat("b", shift)+strings.Repeat(odd, 3*piece/len(odd)))
+		for shift := range 8 {
+			check(t, strings.Repeat("b", shift)+strings.Repeat(odd, piece/len(odd)))
 		}
 	}
 }
