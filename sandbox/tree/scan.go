@@ -47,9 +47,7 @@ type Options struct {
 func Scan[T any](
 	ctx context.Context, t *Tree, o Options, worker func() func(File) (T, bool), deliver func(path string, found T) bool,
 ) error {
-	if o.Indexes != nil {
-		defer o.Indexes.turns.begin()()
-	}
+	defer o.Indexes.Search()()
 	s := &scan[T]{deliver: deliver, tasks: make(chan *batch[T], 2*runtime.GOMAXPROCS(0))}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

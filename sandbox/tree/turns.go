@@ -14,6 +14,14 @@ type turns struct {
 	none     chan struct{} // closed when there is none any more; nil while there is none
 }
 
+// Search has what is done in the background wait until the end of a search that is more than a Scan or a Walk, which end gives. x may be nil.
+func (x *Indexes) Search() (end func()) {
+	if x == nil {
+		return func() {}
+	}
+	return x.turns.begin()
+}
+
 // begin notes that a search has begun; what it gives notes that it has ended.
 func (t *turns) begin() (end func()) {
 	t.mu.Lock()

@@ -102,6 +102,7 @@ func plan(env *tools.Env, in input, s searcher) (*tools.Plan, error) {
 }
 
 func run(ctx context.Context, env *tools.Env, q *query, place sandbox.Place, s searcher) (tools.Result, error) {
+	defer env.Indexes.Search()() // until it is recorded what was seen
 	if err := q.open(ctx, env, place); err != nil {
 		return tools.Result{}, err
 	}
