@@ -220,10 +220,13 @@ func (s *searches) state() (string, float64, error) {
 
 // ready waits until the index is there.
 func (s *searches) ready(ctx context.Context) error {
-	for {
+	for building := false; ; {
 		state, _, err := s.state()
 		if err != nil || state == "ready" {
 			return err
+		}
+		if building = building || state == "building"; building && state == "walking" {
+			return errors.New("the index was given up: 'tandem/status' says why")
 		}
 		select {
 		case <-ctx.Done():
