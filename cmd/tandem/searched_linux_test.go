@@ -344,7 +344,9 @@ func (s *sought) look() {
 		buffers = s.Buffers()
 	}
 	take := func(rel string, text []byte) {
-		s.files = append(s.files, rel)
+		if base := path.Base(rel); base != ".gitignore" && base != ".ignore" { // a program's text in the place of rules is more than look knows
+			s.files = append(s.files, rel)
+		}
 		if !bytes.Contains(text, []byte("zqtoken")) {
 			return
 		}
