@@ -197,7 +197,7 @@ type StatusResult struct {
 type SearchedRoot struct {
 	Root   string `json:"root"`
 	State  string `json:"state" enum:"walking,building,ready" doc:"ready: an index says in which files a search can find something."`
-	Reason string `json:"reason,omitempty" doc:"Why there is no index, and each file is read."`
+	Reason string `json:"reason,omitempty" doc:"Why there is no index, and each file is read, or why some files are not in it."`
 	Files  int    `json:"files,omitzero" doc:"In the index."`
 	Bytes  int    `json:"bytes,omitzero" doc:"That the index takes in memory, about."`
 }

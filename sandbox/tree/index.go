@@ -68,7 +68,8 @@ const (
 	stale = 64
 )
 
-// State is that of the index of a root: building, ready, or walking with a reason.
+// State is that of the index of a root: building, ready, which has a reason where it is not of all files, or walking with a reason. Files are those
+// that are in it.
 type State struct {
 	Root, State, Reason string
 	Files, Bytes        int
@@ -219,24 +220,32 @@ func (i *index) work(ctx context.Context, root sandbox.Place) error {
 			buf = i.read(t, &jobs[n], b, buf)
 			n++
 		}
-		if ctx.Err() == nil {
-			i.install(b.finish(), jobs[:n])
+		if ctx.Err() != nil {
+			break
 		}
+		s := b.finish()
+		if i.size()+s.bytes() > i.of.limit(i.of.Bytes, mostBytes) {
+			for n := range jobs {
+				jobs[n].text = beyond
+			}
+			s, n = &segment{}, len(jobs)
+		}
+		i.install(s, jobs[:n])
 		jobs = jobs[n:]
-		if size := i.size(); size > i.of.limit(i.of.Bytes, mostBytes) {
-			i.forget()
-			return given(fmt.Sprintf("an index would take more than %d MiB", i.of.limit(i.of.Bytes, mostBytes)>>20))
-		}
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	size := i.size()
+	ready := State{State: "ready", Bytes: i.size()}
 	i.mu.Lock()
-	files := i.files
+	c := i.top.count()
 	i.mu.Unlock()
 	debug.FreeOSMemory()
-	i.say(State{State: "ready", Files: files, Bytes: size})
+	if ready.Files = c.files - c.beyond; c.beyond > 0 {
+		ready.Reason = fmt.Sprintf("%d of %d files are read by each search, as with them it would take more than %d MiB",
+			c.beyond, c.files, i.of.limit(i.of.Bytes, mostBytes)>>20)
+	}
+	i.say(ready)
 	return nil
 }
 
@@ -245,8 +254,8 @@ type given string
 
 func (g given) Error() string { return string(g) }
 
-// pending brings the table up to date, or makes it, and lists the files that are to be indexed. Where most of what was
-// indexed is no more, all is indexed anew.
+// pending brings the table up to date, or makes it, and lists the files that are to be indexed. Where most of what was indexed is no more,
+// or enough of it to make room for files that had none, all is indexed anew.
 func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -272,34 +281,27 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 	if err := i.refresh(ctx, t, "", workers); err != nil {
 		return nil, err
 	}
-	now, most := i.of.Now(), i.of.limit(i.of.Files, mostFiles)
-	list := func() (live int) {
-		jobs = nil
-		_ = i.top.each("", func(f *folder, e *entry) error {
-			if e.sub != nil || e.ident.Type != 0 {
-				return nil
-			}
-			if live++; e.text == unread && e.ident.Settled(now) {
-				jobs = append(jobs, job{e: e, path: f.join(e.name), ident: e.ident})
-			}
-			return nil
-		})
-		return live
-	}
-	i.files = list()
-	if i.files > most {
-		i.forgotten()
+	c := i.top.count()
+	if most := i.of.limit(i.of.Files, mostFiles); c.files > most {
+		i.forget()
 		return nil, tooMany(most)
 	}
-	indexed, texts := i.files-len(jobs), 0
+	i.files = c.files
+	gone := -c.texts
 	for _, s := range i.segments {
-		texts += s.texts
+		gone += s.texts
 	}
-	if texts > 2*indexed+4*segmentFiles {
+	if gone > c.texts+4*segmentFiles || c.beyond > 0 && 4*gone > c.texts {
 		i.segments, i.flat = nil, nil
 		_ = i.top.each("", func(_ *folder, e *entry) error { e.text = unread; return nil })
-		list()
 	}
+	now := i.of.Now()
+	_ = i.top.each("", func(f *folder, e *entry) error {
+		if e.sub == nil && e.ident.Type == 0 && e.text == unread && e.ident.Settled(now) {
+			jobs = append(jobs, job{e: e, path: f.join(e.name), ident: e.ident})
+		}
+		return nil
+	})
 	i.usable.Store(true)
 	return jobs, nil
 }
@@ -464,7 +466,7 @@ func (i *index) install(s *segment, jobs []job) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	first := int32(len(i.segments) * segmentFiles)
-	if i.flat = nil; s.texts > 0 || len(i.segments) == 0 {
+	if i.flat = nil; s.texts > 0 {
 		i.segments = append(i.segments, s)
 	}
 	for _, j := range jobs {
@@ -488,12 +490,6 @@ func (i *index) size() (n int) {
 }
 
 func (i *index) forget() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.forgotten()
-}
-
-func (i *index) forgotten() {
 	i.deaf()
 	i.usable.Store(false)
 	i.top, i.segments, i.files, i.flat = nil, nil, 0, nil

@@ -292,29 +292,77 @@ func tree(t *testing.T, p *sandbox.Paths, dir string) *Tree {
 	return tr
 }
 
-// An index that would become too large is given up, and the reason is told.
-func TestIndexTooLarge(t *testing.T) {
+// An index of too many files is given up, and the reason is told.
+func TestTooManyFiles(t *testing.T) {
 	p := workspace(t, "a=some text", "b=more text", "c=text")
-	for want, limit := range map[string]func(*Indexes){
-		"it has more than 2 files":            func(x *Indexes) { x.Files = 2 },
-		"an index would take more than 0 MiB": func(x *Indexes) { x.Bytes = 300 },
-	} {
-		x, settle := indexes(t)
-		limit(x)
-		tr, err := open(p, p.Cwd)
-		if err != nil {
-			t.Fatal(err)
+	x, settle := indexes(t)
+	x.Files = 2
+	tr := tree(t, p, ".")
+	for range 3 {
+		if got, read := holding(t, tr, x, "more"); len(got) != 1 || read != 3 {
+			t.Errorf("%v, %d read", got, read)
 		}
-		for range 3 {
-			if got, read := holding(t, tr, x, "more"); len(got) != 1 || read != 3 {
-				t.Errorf("%v, %d read", got, read)
+		settle()
+	}
+	if s := x.States(); len(s) != 1 || s[0].State != "walking" || s[0].Reason != "it has more than 2 files" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestIndexHasWhatFits: an index takes files in until it is as large as it may be. The others are read by each search, until enough files are
+// gone for the rest.
+func TestIndexHasWhatFits(t *testing.T) {
+	p := workspace(t)
+	write := func(from, to int) {
+		t.Helper()
+		for n := from; n < to; n++ {
+			text := fmt.Sprintf("word%dx and %x\n", n, n*n*n*n)
+			if err := os.WriteFile(filepath.Join(p.Cwd, fmt.Sprintf("f%03d", n)), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
 			}
-			settle()
-		}
-		if s := x.States(); len(s) != 1 || s[0].State != "walking" || s[0].Reason != want {
-			t.Errorf("%+v", s)
 		}
 	}
+	remove := func(from, to int) {
+		t.Helper()
+		for n := from; n < to; n++ {
+			if err := os.Remove(filepath.Join(p.Cwd, fmt.Sprintf("f%03d", n))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	x, settle := indexes(t)
+	tr := tree(t, p, ".")
+	check := func(files int, reason string, read int, words ...int) {
+		t.Helper()
+		holding(t, tr, x, "no such text")
+		settle()
+		if s := x.States()[0]; s.State != "ready" || s.Files != files || s.Reason != reason || x.Bytes > 0 && s.Bytes > x.Bytes {
+			t.Errorf("%+v, want %d files, %q, %d bytes", s, files, reason, x.Bytes)
+		}
+		if _, n := holding(t, tr, x, "no such text"); n != read {
+			t.Errorf("%d files are read, want %d", n, read)
+		}
+		for _, n := range words {
+			word := fmt.Sprintf("word%dx", n)
+			want, _ := holding(t, tr, nil, word)
+			if got, _ := holding(t, tr, x, word); !slices.Equal(got, want) || len(want) == 0 {
+				t.Errorf("%s: %q, want %q", word, got, want)
+			}
+		}
+	}
+	write(0, 30)
+	check(30, "", 0, 0, 29)
+	x.Bytes = x.States()[0].Bytes + 70*perEntry + 100
+	write(30, 100)
+	const over = "70 of 100 files are read by each search, as with them it would take more than 0 MiB"
+	check(30, over, 70, 0, 29, 30, 99)
+	remove(50, 51)
+	write(50, 51)
+	check(30, over, 70, 50)
+	remove(5, 30)
+	remove(35, 100)
+	write(200, 215)
+	check(25, "", 0, 0, 34, 200)
 }
 
 // A large file is indexed in parts of whole lines: it is read for what one line of it may have, or, where a match may have several lines,

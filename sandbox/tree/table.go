@@ -27,6 +27,7 @@ type entry struct {
 const (
 	unread int32 = -1 - iota // it is searched, and may be indexed
 	always                   // it is searched, and not indexed
+	beyond                   // the same, since the index is as large as it may be
 	never                    // it is binary and not searched
 )
 
@@ -349,6 +350,25 @@ const (
 // unheard says that what is ignored in a folder may change without an event of that folder.
 func (f *folder) unheard() bool {
 	return slices.ContainsFunc(f.files, func(r ruleFileIdent) bool { return r.name == gitFile || r.name == excludeFile })
+}
+
+// counts are those of what is in a table: the regular files, those of them that are beyond the index, and the numbered texts.
+type counts struct{ files, beyond, texts int }
+
+func (f *folder) count() (c counts) {
+	_ = f.each("", func(_ *folder, e *entry) error {
+		if e.sub != nil || e.ident.Type != 0 {
+			return nil
+		}
+		if c.files++; e.text == beyond {
+			c.beyond++
+		}
+		if e.text >= 0 {
+			c.texts += int(e.parts)
+		}
+		return nil
+	})
+	return c
 }
 
 // each calls visit for the files and folders of a table in the order of a walk, a folder before what is in it. visit may answer

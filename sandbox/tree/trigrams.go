@@ -3,19 +3,29 @@ package tree
 import (
 	"bytes"
 	"encoding/binary"
+	"math/bits"
 	"slices"
-	"sort"
 )
 
 // A segment says of up to segmentFiles texts, which are files or parts of large ones, which trigrams they have: three bytes in a row in one
 // line, upper and lower case of ASCII being the same. Several trigrams share a bucket, so that a text may be named that does not have one, but none that has it is left
 // out. It is immutable.
 type segment struct {
-	texts   int      // how many there are
-	buckets []uint32 // in ascending order
-	offsets []uint32 // where the list of each begins in data
-	data    []byte
+	texts int // how many there are
+	// The buckets are in groups of 1<<shift, so that a group has some perGroup lists; starts is where each begins in data, and where the last ends.
+	shift  uint
+	starts []uint32
+	// data has the lists of a group one after the other, in ascending order of their buckets: how far the bucket is from the one before it,
+	// and in the two lower bits of that number what follows.
+	data []byte
 }
+
+// What a list of texts is, which follows its bucket.
+const (
+	oneText  = iota // the text
+	someText        // how many bytes, and in them how far each text is from the one before it
+	manyText        // marks
+)
 
 const (
 	segmentFiles = 1 << 13
@@ -24,6 +34,7 @@ const (
 	dense = segmentFiles / 8
 	// mostPairs is about how many trigrams of texts a segment is made of: each takes six bytes until then.
 	mostPairs = 8 << 20
+	perGroup  = 16
 )
 
 // marks are some texts of a segment.
@@ -32,7 +43,7 @@ type marks [segmentFiles / 64]uint64
 func (m *marks) set(i int) { m[i/64] |= 1 << (i % 64) }
 
 // bytes is how much memory a segment takes.
-func (s *segment) bytes() int { return 4*len(s.buckets) + 4*len(s.offsets) + len(s.data) }
+func (s *segment) bytes() int { return 4*len(s.starts) + len(s.data) }
 
 // fold is a byte as trigrams have it, 0 for those that end a line.
 func fold(b byte) uint32 {
@@ -120,34 +131,56 @@ func (b *builder) finish() *segment {
 		}
 		from = end
 	}
-	s := &segment{texts: len(b.ends)}
-	for n := range uint32(1 << bucketBits) {
-		list := texts[starts[n]:starts[n+1]]
-		if len(list) == 0 {
-			continue
+	s := &segment{texts: len(b.ends), shift: bucketBits}
+	lists := 0
+	for n := range len(starts) - 1 {
+		if starts[n] < starts[n+1] {
+			lists++
 		}
-		s.buckets, s.offsets = append(s.buckets, n), append(s.offsets, uint32(len(s.data)))
-		s.data = appendList(s.data, list)
 	}
-	s.buckets, s.offsets, s.data = slices.Clip(s.buckets), slices.Clip(s.offsets), slices.Clone(s.data)
+	for ; lists > perGroup && s.shift > 0; lists /= 2 {
+		s.shift--
+	}
+	var data []byte
+	last := uint32(0)
+	for n := range uint32(1 << bucketBits) {
+		if n&(1<<s.shift-1) == 0 {
+			s.starts, last = append(s.starts, uint32(len(data))), n
+		}
+		if list := texts[starts[n]:starts[n+1]]; len(list) > 0 {
+			data = appendList(data, n-last, list)
+			last = n
+		}
+	}
+	s.starts = slices.Clip(append(s.starts, uint32(len(data))))
+	s.data = slices.Clone(data)
 	b.pairs, b.ends = b.pairs[:0], b.ends[:0]
 	return s
 }
 
-// appendList adds the number of texts, and the distances between them or a bitmap.
-func appendList(data []byte, texts []uint16) []byte {
-	data = binary.AppendUvarint(data, uint64(len(texts)))
-	if len(texts) >= dense {
+// appendList adds the texts of a bucket that is so far from the one before it.
+func appendList(data []byte, far uint32, texts []uint16) []byte {
+	switch far <<= 2; {
+	case len(texts) == 1:
+		return binary.AppendUvarint(binary.AppendUvarint(data, uint64(far|oneText)), uint64(texts[0]))
+	case len(texts) >= dense:
 		var m marks
 		for _, t := range texts {
 			m.set(int(t))
 		}
+		data = binary.AppendUvarint(data, uint64(far|manyText))
 		for _, w := range m {
 			data = binary.LittleEndian.AppendUint64(data, w)
 		}
 		return data
 	}
-	last := uint16(0)
+	size, last := 0, uint16(0)
+	for _, t := range texts {
+		size += (bits.Len16(t-last|1) + 6) / 7
+		last = t
+	}
+	data = binary.AppendUvarint(binary.AppendUvarint(data, uint64(far|someText)), uint64(size))
+	last = 0
 	for _, t := range texts {
 		data = binary.AppendUvarint(data, uint64(t-last))
 		last = t
@@ -155,27 +188,50 @@ func appendList(data []byte, texts []uint16) []byte {
 	return data
 }
 
-// list marks the texts of a bucket, and says how many there are.
-func (s *segment) list(n uint32, m *marks) int {
-	i := sort.Search(len(s.buckets), func(i int) bool { return s.buckets[i] >= n })
-	if i == len(s.buckets) || s.buckets[i] != n {
-		return 0
+// list marks the texts of a bucket.
+func (s *segment) list(n uint32, m *marks) {
+	data := s.data[s.starts[n>>s.shift]:s.starts[n>>s.shift+1]]
+	number := func() uint64 {
+		n, width := binary.Uvarint(data)
+		data = data[width:]
+		return n
 	}
-	data := s.data[s.offsets[i]:]
-	count, width := binary.Uvarint(data)
-	if data = data[width:]; count >= dense {
-		for i := range m {
-			m[i] |= binary.LittleEndian.Uint64(data[8*i:])
+	for at := n >> s.shift << s.shift; len(data) > 0; {
+		head := number()
+		at += uint32(head >> 2)
+		switch head & 3 {
+		case oneText:
+			if text := number(); at == n {
+				m.set(int(text))
+			}
+		case someText:
+			size := number()
+			if at == n {
+				text := 0
+				for list := data[:size]; len(list) > 0; list = list[1:] {
+					far := int(list[0])
+					if far >= 0x80 { // it has 14 bits at most
+						list = list[1:]
+						far = far&0x7F | int(list[0])<<7
+					}
+					text += far
+					m.set(text)
+				}
+				return
+			}
+			data = data[size:]
+		case manyText:
+			if at == n {
+				for i := range m {
+					m[i] |= binary.LittleEndian.Uint64(data[8*i:])
+				}
+			}
+			data = data[8*len(m):]
 		}
-		return int(count)
+		if at >= n {
+			return
+		}
 	}
-	at := uint64(0)
-	for range count {
-		d, width := binary.Uvarint(data)
-		data, at = data[width:], at+d
-		m.set(int(at))
-	}
-	return int(count)
 }
 
 // literal marks the texts that may have a literal, and says whether that rules any out.

@@ -1680,7 +1680,11 @@ end)
 test('how a folder is searched is one line', function()
   local searches = require('tandem.health').searches
   equal(searches({ root = '/w', state = 'ready', files = 3000, bytes = 24 * 2 ^ 20 }), 'searches of /w: with an index of 3000 files (24 MiB)')
-  equal(searches({ root = '/w', state = 'ready', files = 3000, bytes = 7 }), 'searches of /w: with an index of 3000 files (1 MiB)')
+  local reason = '5 of 3005 files are read by each search'
+  equal(
+    searches({ root = '/w', state = 'ready', files = 3000, bytes = 7, reason = reason }),
+    'searches of /w: with an index of 3000 files (1 MiB); ' .. reason
+  )
   equal(searches({ root = '/w', state = 'building', files = 3000 }), 'searches of /w: an index of 3000 files is being built')
   equal(
     searches({ root = '/w\n', state = 'walking', reason = 'it has more than 400000 files' }),

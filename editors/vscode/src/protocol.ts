@@ -1321,7 +1321,7 @@ export interface SearchedRoot {
   root: string;
   /** ready: an index says in which files a search can find something. */
   state: 'walking' | 'building' | 'ready';
-  /** Why there is no index, and each file is read. */
+  /** Why there is no index, and each file is read, or why some files are not in it. */
   reason?: string;
   /** In the index. */
   files?: number;

@@ -7,7 +7,7 @@ export function searchesOf(root: SearchedRoot): string {
   const size = `${Math.max(1, Math.round((root.bytes ?? 0) / (1 << 20)))} MiB`;
   const how =
     root.state === 'ready'
-      ? `with an index of ${files} (${size})`
+      ? `with an index of ${files} (${size})${root.reason ? `; ${root.reason}` : ''}`
       : root.state === 'building'
         ? `an index of ${files} is being built`
         : `without an index${root.reason ? ` (${root.reason})` : ''}`;

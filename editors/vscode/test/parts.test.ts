@@ -98,13 +98,13 @@ test('how far edits move a line', () => {
 test('how a folder is searched is one line', () => {
   const lines = [
     searchesOf({ root: '/w', state: 'ready', files: 3000, bytes: 24 << 20 }),
-    searchesOf({ root: '/w', state: 'ready', files: 3000, bytes: 7 }),
+    searchesOf({ root: '/w', state: 'ready', files: 3000, bytes: 7, reason: '5 of 3005 files are read by each search' }),
     searchesOf({ root: '/w', state: 'building', files: 3000 }),
     searchesOf({ root: '/w\n\u202e', state: 'walking', reason: 'it has more than 400000 files' }),
   ];
   assert.deepEqual(lines, [
     'Searches of /w: with an index of 3000 files (24 MiB)',
-    'Searches of /w: with an index of 3000 files (1 MiB)',
+    'Searches of /w: with an index of 3000 files (1 MiB); 5 of 3005 files are read by each search',
     'Searches of /w: an index of 3000 files is being built',
     'Searches of /w\\u{a}\\u{202e}: without an index (it has more than 400000 files)',
   ]);

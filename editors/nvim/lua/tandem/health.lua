@@ -10,7 +10,7 @@ function M.searches(root)
   local how
   if root.state == 'ready' then
     local size = math.max(1, math.floor((root.bytes or 0) / 2 ^ 20 + 0.5))
-    how = ('with an index of %d files (%d MiB)'):format(root.files or 0, size)
+    how = ('with an index of %d files (%d MiB)'):format(root.files or 0, size) .. (root.reason and '; ' .. root.reason or '')
   elseif root.state == 'building' then
     how = ('an index of %d files is being built'):format(root.files or 0)
   else

@@ -830,7 +830,7 @@ local M = {}
 ---@class tandem.SearchedRoot
 ---@field root string
 ---@field state 'walking'|'building'|'ready' ready: an index says in which files a search can find something.
----@field reason? string Why there is no index, and each file is read.
+---@field reason? string Why there is no index, and each file is read, or why some files are not in it.
 ---@field files? integer In the index.
 ---@field bytes? integer That the index takes in memory, about.
 
