@@ -287,7 +287,7 @@ type Budget struct {
 // Limits are limits of size and time of a tool call.
 type Limits struct {
 	// Characters of one answer; a longer one is cut in the middle.
-	MaxToolOutputChars int `json:"maxToolOutputChars" min:"1000" max:"100000000" ws:"smaller"`
+	MaxToolOutputChars int `json:"maxToolOutputChars" min:"1000" max:"200000000" ws:"smaller"`
 	// Calls of a session that run at the same time; 32 of all sessions, or this where it is more.
 	MaxConcurrency int `json:"maxConcurrency" min:"1" max:"64" ws:"smaller"`
 	// Time of one call.

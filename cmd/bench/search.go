@@ -109,7 +109,7 @@ type searches struct {
 // searching starts the server on a tree.
 func (b *bench) searching(t *tree) (*searches, error) {
 	config := filepath.Join(b.dir, "config") // what makes limits wider is the person's own file alone
-	const settings = `{"mode": "auto", "limits": {"maxToolOutputChars": 100000000, "toolTimeoutMs": 600000}}`
+	const settings = `{"mode": "auto", "limits": {"maxToolOutputChars": 200000000, "toolTimeoutMs": 600000}}`
 	err := os.MkdirAll(filepath.Join(config, "tandem"), 0o700)
 	if err = errors.Join(err, os.WriteFile(filepath.Join(config, "tandem", "config.json"), []byte(settings), 0o600)); err != nil {
 		return nil, err

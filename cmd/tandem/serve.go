@@ -64,6 +64,7 @@ func (c *cli) answer(trace string, serve func(o lspserver.Options, conn conn) (c
 		defer closeFile()
 		o.Trace = record
 	}
+	widen(os.Stdout)
 	// What a turn has needed goes back to the machine when the editor is left alone.
 	if code := serve(o, newResting(wire.Join(in, os.Stdout), 30*time.Second, debug.FreeOSMemory)); code != 0 {
 		return exitCode(code)

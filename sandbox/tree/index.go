@@ -62,8 +62,10 @@ const (
 	leastOf   = 2000
 	// perEntry is how many bytes an entry of a table takes, roughly.
 	perEntry = 180
-	// checkEvery is how often what no event tells of is looked for, while there are scans.
+	// checkEvery is how long after it ended what no event tells of is looked for again, where there is a scan then; checkShare is how much longer
+	// than it has worked, where that is more.
 	checkEvery = 2 * time.Second
+	checkShare = 9
 	// stale is how many files that are not indexed have the index brought up to date, also where they are less than an eighth of all.
 	stale = 64
 )
@@ -117,7 +119,8 @@ type index struct {
 	segments []*segment
 	files    int    // when it was last indexed
 	w        *watch // nil where there is none, or no more
-	checked  time.Time
+	checking bool
+	checkDue time.Time
 	// whole says that all folders of the table were looked at, and that but for those in open, all are believed since.
 	whole bool
 	open  [][]*folder // by depth
@@ -392,6 +395,11 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, workers int)
 // check looks for what no event tells of: what is written by way of a mapping into memory, by a name elsewhere, or mounted.
 func (i *index) check(ctx context.Context, t *Tree) {
 	yields := &background{turns: &i.of.turns, now: i.of.Now, patience: checkWaits}
+	defer func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.checking, i.checkDue = false, i.of.Now().Add(max(checkEvery, checkShare*yields.worked))
+	}()
 	i.mu.Lock()
 	if i.top == nil {
 		i.mu.Unlock()
@@ -782,8 +790,8 @@ func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree,
 	if dirty >= stale || 8*dirty > i.files {
 		i.build(t)
 	}
-	if i.w != nil && now.Sub(i.checked) > checkEvery {
-		i.checked = now
+	if i.w != nil && !i.checking && now.After(i.checkDue) {
+		i.checking = true
 		i.of.Later(func(ctx context.Context) { i.check(ctx, root) })
 	}
 	return root, list, true, nil

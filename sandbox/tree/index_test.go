@@ -365,6 +365,39 @@ func TestIndexHasWhatFits(t *testing.T) {
 	check(25, "", 0, 0, 34, 200)
 }
 
+// TestHowOftenAllIsLookedAt: what no event tells of is looked for two seconds after the last look has ended, or nine times as long as it worked.
+func TestHowOftenAllIsLookedAt(t *testing.T) {
+	p := workspace(t, "a=one\n", "b/c=two\n")
+	x, settle := indexes(t)
+	now, tick := time.Now().Add(time.Minute), time.Duration(0)
+	x.Now = func() time.Time { now = now.Add(tick); return now }
+	looks, later := 0, x.Later
+	x.Later = func(f func(context.Context)) { looks++; later(f) }
+	tr := tree(t, p, ".")
+	holding(t, tr, x, "one")
+	settle() // the index is there
+	looks = 0
+	search := func(after time.Duration, want int, why string) {
+		t.Helper()
+		now = now.Add(after)
+		holding(t, tr, x, "one")
+		holding(t, tr, x, "one")
+		if looks != want {
+			t.Errorf("%s: %d looks, want %d", why, looks, want)
+		}
+		looks = 0
+		settle()
+	}
+	search(0, 1, "first")
+	search(0, 0, "at once")
+	search(checkEvery+time.Millisecond, 1, "later")
+	tick = time.Second // which each of two folders takes, and what is between
+	search(20*time.Second, 1, "slow")
+	tick = 0
+	search(checkEvery+time.Second, 0, "after a slow one")
+	search(time.Minute, 1, "long after it")
+}
+
 // A large file is indexed in parts of whole lines: it is read for what one line of it may have, or, where a match may have several lines,
 // for what may be anywhere in it.
 func TestLargeFilesAreIndexedInParts(t *testing.T) {

@@ -35,6 +35,9 @@ func TestTurns(t *testing.T) {
 		waited(t.Context(), 0, "at once again")
 		b.share = 0
 		third()
+		if waited(t.Context(), 0, "without a search"); b.worked != time.Second {
+			t.Errorf("worked %v, not a second", b.worked)
+		}
 
 		b.patience = time.Hour
 		defer turns.begin()()
