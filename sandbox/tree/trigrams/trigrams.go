@@ -1,16 +1,19 @@
-package tree
+// Package trigrams says which of many texts may have a literal: an inverted index from trigrams, three bytes in a row in one line, to texts. It is
+// made in segments that never change.
+package trigrams
 
 import (
 	"bytes"
 	"encoding/binary"
+	"iter"
 	"math/bits"
 	"slices"
 )
 
-// A segment says of up to segmentFiles texts, which are files or parts of large ones, which trigrams they have: three bytes in a row in one
-// line, upper and lower case of ASCII being the same. Several trigrams share a bucket, so that a text may be named that does not have one, but none that has it is left
-// out. It is immutable.
-type segment struct {
+// Segment says of up to Texts texts, which are files or parts of large ones, which trigrams they have, upper and lower case of ASCII being the
+// same. Several trigrams share a bucket, so that a text may be named that does not have one, but none that has it is left out. It may be used
+// concurrently.
+type Segment struct {
 	texts int // how many there are
 	// The buckets are in groups of 1<<shift, so that a group has some perGroup lists; starts is where each begins in data, and where the last ends.
 	shift  uint
@@ -27,23 +30,41 @@ const (
 	manyText        // marks
 )
 
+// Texts is how many a segment has at most.
+const Texts = 1 << 13
+
 const (
-	segmentFiles = 1 << 13
-	bucketBits   = 20
+	bucketBits = 20
 	// dense is from how many texts on a list is a bitmap.
-	dense = segmentFiles / 8
+	dense = Texts / 8
 	// mostPairs is about how many trigrams of texts a segment is made of: each takes six bytes until then.
 	mostPairs = 8 << 20
 	perGroup  = 16
 )
 
-// marks are some texts of a segment.
-type marks [segmentFiles / 64]uint64
+// Marks are some texts of a segment, by their numbers.
+type Marks [Texts / 64]uint64
 
-func (m *marks) set(i int) { m[i/64] |= 1 << (i % 64) }
+func (m *Marks) set(text int) { m[text/64] |= 1 << (text % 64) }
 
-// bytes is how much memory a segment takes.
-func (s *segment) bytes() int { return 4*len(s.starts) + len(s.data) }
+// All are the texts that are marked, in ascending order.
+func (m *Marks) All() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i, word := range m {
+			for ; word != 0; word &= word - 1 {
+				if !yield(64*i + bits.TrailingZeros64(word)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Texts is how many texts the segment has; their numbers are 0 and up.
+func (s *Segment) Texts() int { return s.texts }
+
+// Bytes is how much memory it takes.
+func (s *Segment) Bytes() int { return 4*len(s.starts) + len(s.data) }
 
 // fold is a byte as trigrams have it, 0 for those that end a line.
 func fold(b byte) uint32 {
@@ -58,18 +79,19 @@ func fold(b byte) uint32 {
 
 func bucket(trigram uint32) uint32 { return trigram * 0x9E3779B1 >> (32 - bucketBits) }
 
-// builder makes a segment.
-type builder struct {
+// Builder makes segments, one after the other. It is for one goroutine.
+type Builder struct {
 	seen  []uint64 // by bucket, of the present text
 	own   []uint32 // the buckets of the present text
 	pairs []uint32 // the buckets of all texts, one text after the other
 	ends  []int    // of each text in pairs
 }
 
-func newBuilder() *builder { return &builder{seen: make([]uint64, 1<<bucketBits/64)} }
+// NewBuilder makes one, which takes up to 50 MiB while it is used.
+func NewBuilder() *Builder { return &Builder{seen: make([]uint64, 1<<bucketBits/64)} }
 
 // add adds a text, whose number is how many were added before.
-func (b *builder) add(text []byte) {
+func (b *Builder) add(text []byte) {
 	trigram := uint32(0)
 	for _, c := range text {
 		f := fold(c)
@@ -94,8 +116,9 @@ func (b *builder) add(text []byte) {
 // partSize is from how many bytes on a part of a file ends with the line that it is in: a large file has most trigrams, its parts have not.
 const partSize = 64 << 10
 
-// parts adds a file as texts of whole lines, at least one.
-func (b *builder) parts(text []byte) {
+// Add adds a file as texts of whole lines, at least one: their numbers are first and the parts-1 after it. The text is not kept.
+func (b *Builder) Add(text []byte) (first, parts int) {
+	first = len(b.ends)
 	for len(text) > partSize {
 		n := bytes.IndexByte(text[partSize:], '\n')
 		if n < 0 {
@@ -105,15 +128,16 @@ func (b *builder) parts(text []byte) {
 		text = text[partSize+n+1:]
 	}
 	b.add(text)
+	return first, len(b.ends) - first
 }
 
-// full says that there may be no room for one more file, or that the segment takes enough memory until it is finished.
-func (b *builder) full() bool {
-	return len(b.ends)+Head/partSize+1 > segmentFiles || len(b.pairs) > mostPairs
+// Full says that there may be no room for a file of so many bytes, or that the segment takes enough memory until it is finished.
+func (b *Builder) Full(most int) bool {
+	return len(b.ends)+most/partSize+1 > Texts || len(b.pairs) > mostPairs
 }
 
-// finish gives the segment, after which the builder is empty.
-func (b *builder) finish() *segment {
+// Finish gives the segment, after which the builder is empty.
+func (b *Builder) Finish() *Segment {
 	starts := make([]uint32, 1<<bucketBits+1)
 	for _, n := range b.pairs {
 		starts[n+1]++
@@ -131,7 +155,7 @@ func (b *builder) finish() *segment {
 		}
 		from = end
 	}
-	s := &segment{texts: len(b.ends), shift: bucketBits}
+	s := &Segment{texts: len(b.ends), shift: bucketBits}
 	lists := 0
 	for n := range len(starts) - 1 {
 		if starts[n] < starts[n+1] {
@@ -164,7 +188,7 @@ func appendList(data []byte, far uint32, texts []uint16) []byte {
 	case len(texts) == 1:
 		return binary.AppendUvarint(binary.AppendUvarint(data, uint64(far|oneText)), uint64(texts[0]))
 	case len(texts) >= dense:
-		var m marks
+		var m Marks
 		for _, t := range texts {
 			m.set(int(t))
 		}
@@ -189,7 +213,7 @@ func appendList(data []byte, far uint32, texts []uint16) []byte {
 }
 
 // list marks the texts of a bucket.
-func (s *segment) list(n uint32, m *marks) {
+func (s *Segment) list(n uint32, m *Marks) {
 	data := s.data[s.starts[n>>s.shift]:s.starts[n>>s.shift+1]]
 	number := func() uint64 {
 		n, width := binary.Uvarint(data)
@@ -235,7 +259,7 @@ func (s *segment) list(n uint32, m *marks) {
 }
 
 // literal marks the texts that may have a literal, and says whether that rules any out.
-func (s *segment) literal(text string, m *marks) bool {
+func (s *Segment) literal(text string, m *Marks) bool {
 	rules := false
 	for i := range m {
 		m[i] = ^uint64(0)
@@ -245,7 +269,7 @@ func (s *segment) literal(text string, m *marks) bool {
 		if a == 0 || b == 0 || c == 0 {
 			continue
 		}
-		var one marks
+		var one Marks
 		s.list(bucket(a<<16|b<<8|c), &one)
 		any := uint64(0)
 		for i := range m {
@@ -259,17 +283,17 @@ func (s *segment) literal(text string, m *marks) bool {
 	return rules
 }
 
-// match marks the texts that may have one literal of each list.
-func (s *segment) match(need [][]string) *marks {
-	var out marks
+// Match marks the texts that may have one literal of each list, whatever the case of ASCII letters.
+func (s *Segment) Match(need [][]string) *Marks {
+	var out Marks
 	for i := range out {
 		out[i] = ^uint64(0)
 	}
 	for _, choice := range need {
-		var some marks
+		var some Marks
 		all := false
 		for _, text := range choice {
-			var m marks
+			var m Marks
 			if !s.literal(text, &m) {
 				all = true
 				break
