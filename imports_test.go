@@ -313,7 +313,7 @@ var libraries = map[string][]string{
 	"golang.org/x/net":                                {"tools/fetch"},
 	"github.com/modelcontextprotocol/go-sdk":          {"tools/mcp"},
 	"mvdan.cc/sh/v3":                                  {"tools/shell"},
-	"golang.org/x/sys":                                {"lspserver/terminal", "sandbox/...", "lspserver/workspace", "filetime/disk", "filetime/watch", "cmd/bench", "tools/regex"},
+	"golang.org/x/sys":                                {"lspserver/terminal", "sandbox/...", "lspserver/workspace", "filetime/disk", "filetime/watch", "cmd/bench", "cmd/tandem", "tools/regex"},
 	"golang.org/x/text":                               {"filetime/text"},
 	"golang.org/x/tools":                              {"lspserver/conformance", "cmd/live"},
 	"github.com/google/go-cmp":                        nil,
