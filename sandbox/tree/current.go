@@ -107,7 +107,9 @@ func (i *index) check(ctx context.Context, t *Tree) {
 	})
 	i.mu.Unlock()
 	for _, f := range list {
-		yields.yield(ctx)
+		if yields.yield(ctx); ctx.Err() != nil {
+			return
+		}
 		i.checkOne(t, f)
 	}
 }
