@@ -3,11 +3,16 @@ package wire
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"tandem/lspserver/wire/wiretest"
 )
 
 // TestLargeAnswers has answers of all sizes come at once, those that are sent without being copied among them, each with something that
@@ -107,4 +112,57 @@ func TestPiecesStayAsTheyAre(t *testing.T) {
 			t.Errorf("the pieces of %d have changed", n)
 		}
 	}
+}
+
+// TestLargeAnswerIsNoBacklog: one answer may be longer than what may wait for a peer, and other messages go on while it is read.
+func TestLargeAnswerIsNoBacklog(t *testing.T) {
+	wiretest.Bubble(t, func(t *testing.T) {
+		fromPeer, in := io.Pipe()
+		out, toPeer := io.Pipe()
+		server := NewRouter()
+		long := bytes.Repeat([]byte("x"), 4*keepBuf)
+		serveBasics(server)
+		Handle(server, "long", func(context.Context, struct{}) (inPieces, error) { return inPieces{long}, nil })
+		s := Serve(t.Context(), Join(fromPeer, toPeer), server, Options{})
+		s.stream.mu.Lock()
+		s.stream.limit = keepBuf
+		s.stream.mu.Unlock()
+		read := make([]byte, 10*keepBuf)
+		for _, method := range []string{"initialize", "long"} {
+			ask := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{}}`, method)
+			if _, err := fmt.Fprintf(in, "Content-Length: %d\r\n\r\n%s", len(ask), ask); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if method == "initialize" {
+				if _, err := out.Read(read); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		said := strings.Repeat("y", keepBuf/2)
+		for range 2 {
+			if err := s.Notify(t.Context(), "x", said); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n := 0
+		for n < 2*len(long)+2*len(said) {
+			m, err := out.Read(read[n:])
+			if n += m; err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if n := s.stream.backlog(); n > 0 || len(s.stream.larges) > 0 {
+			t.Errorf("%d bytes wait, of large answers %d", n, s.stream.larges)
+		}
+		sent := 0 // what others have to wait with is bounded as before
+		for ; sent < 10 && s.Notify(t.Context(), "x", said) == nil; sent++ {
+		}
+		if <-s.Done(); sent > 4 {
+			t.Errorf("%d messages wait, where there is room for 2", sent)
+		}
+		in.Close()
+	})
 }

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	maxQueue = 128 << 20 // bytes waiting for a peer that does not read
+	maxQueue = 128 << 20 // bytes waiting for a peer that does not read, beside one large answer
 	slow     = 8 << 20   // bytes waiting for a peer that is said to be slow
 	chunk    = 64 << 10  // bytes that are written at once, unless one frame is larger
 	keepBuf  = 1 << 20   // a larger buffer is not kept for reuse
@@ -52,7 +52,8 @@ type stream struct {
 	head    int
 	spare   [][]byte // chunks to be used again
 	waiting int      // bytes of the queue and of the chunk that is being written
-	limit   int      // of waiting
+	limit   int      // of what waits beside the oldest large answer
+	larges  []int    // bytes that still wait of each large answer, the oldest first
 	told    bool     // that the peer is slow
 	encode  []byte
 	answers map[string]answer // what belongs to answers beside what jsonrpc2 sends, by how an answer begins
@@ -191,6 +192,7 @@ func (s *stream) WriteFrame(context.Context, []byte) (int64, error) {
 type queued struct {
 	b     []byte
 	chunk bool
+	large bool // a piece of a large answer
 }
 
 // answer is what belongs to the answer of a request beside what jsonrpc2 sends.
@@ -268,14 +270,18 @@ func (s *stream) put(msg jsonrpc2.Message, ours bool) (int64, error) {
 	if s.closing {
 		return 0, io.ErrClosedPipe
 	}
+	unread := s.waiting
+	if len(s.larges) > 0 { // it may be longer than the limit, and its peer may be reading it
+		unread -= s.larges[0]
+	}
 	switch {
-	case s.waiting > s.limit:
+	case unread > s.limit:
 		if s.ctx.Err() == nil {
 			s.log.Error("the peer does not read: the connection is given up", "waiting", s.waiting)
 			s.end(errNotReading)
 		}
 		return 0, errNotReading
-	case s.waiting > slow && !s.told:
+	case unread > slow && !s.told:
 		s.told = true
 		s.log.Warn("the peer reads slowly or not at all", "waiting", s.waiting)
 	}
@@ -294,9 +300,10 @@ func (s *stream) put(msg jsonrpc2.Message, ours bool) (int64, error) {
 		*out = append(*out, s.encode[:len(s.encode)-1]...)
 		if large != nil {
 			n += len(*out) + length(large)
+			s.larges = append(s.larges, length(large))
 			for _, p := range large {
 				if len(p) > 0 {
-					s.queue = append(s.queue, queued{b: p})
+					s.queue = append(s.queue, queued{b: p, large: true})
 				}
 			}
 			out = s.room(1)
@@ -325,7 +332,7 @@ func (s *stream) room(n int) *[]byte {
 	if cap(next) < n {
 		next = make([]byte, 0, max(n, chunk/8))
 	}
-	s.queue = append(s.queue, queued{next, true})
+	s.queue = append(s.queue, queued{b: next, chunk: true})
 	return &s.queue[len(s.queue)-1].b
 }
 
@@ -362,6 +369,11 @@ func (s *stream) write() {
 		}
 		if s.waiting -= len(out.b); s.waiting == 0 {
 			s.told = false
+		}
+		if out.large {
+			if s.larges[0] -= len(out.b); s.larges[0] == 0 {
+				s.larges = s.larges[1:]
+			}
 		}
 		if out.chunk && cap(out.b) <= keepBuf && len(s.spare) < maxSpare {
 			s.spare = append(s.spare, out.b[:0])

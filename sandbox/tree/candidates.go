@@ -28,6 +28,7 @@ type flat struct {
 	numbered []int32
 	// others are the places of those that have none, and are searched; several of those with more than one part.
 	others, several []int32
+	counts          counts
 }
 
 type flatFile struct {
@@ -41,9 +42,13 @@ func newFlat(top *folder, segments int) *flat {
 		l.numbered[n] = -1
 	}
 	_ = top.each("", func(f *folder, e *entry) error {
+		if !e.regular() {
+			return nil
+		}
+		l.counts.add(e)
 		at := int32(len(l.files))
 		switch {
-		case e.sub != nil || e.ident.Type != 0 || e.text == never:
+		case e.text == never:
 			return nil
 		case e.text >= 0:
 			for n := range e.parts {
@@ -174,7 +179,7 @@ func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree,
 			dirty++
 		}
 	}
-	if dirty >= stale || 8*dirty > i.files {
+	if dirty >= stale || 8*dirty > i.files || i.wasteful(i.flat.counts) {
 		i.build(t)
 	}
 	if i.w != nil && !i.checking && now.After(i.checkDue) {

@@ -88,10 +88,13 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, workers int)
 // check looks for what no event tells of: what is written by way of a mapping into memory, by a name elsewhere, or mounted.
 func (i *index) check(ctx context.Context, t *Tree) {
 	yields := &background{turns: &i.of.turns, now: i.of.Now, patience: checkWaits}
+	began := i.of.Now()
 	defer func() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		i.checking, i.checkDue = false, i.of.Now().Add(max(checkEvery, checkShare*yields.worked))
+		now := i.of.Now()
+		worked := now.Sub(began) - yields.waited
+		i.checking, i.checkDue = false, now.Add(min(max(checkEvery, checkShare*worked), checkLeast))
 	}()
 	i.mu.Lock()
 	if i.top == nil {

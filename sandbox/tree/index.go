@@ -61,15 +61,16 @@ const (
 	// perEntry is how many bytes an entry of a table takes, roughly.
 	perEntry = 180
 	// checkEvery is how long after it ended what no event tells of is looked for again, where there is a scan then; checkShare is how much longer
-	// than it has worked, where that is more.
+	// than it has worked, where that is more, up to checkLeast.
 	checkEvery = 2 * time.Second
 	checkShare = 9
+	checkLeast = time.Minute
 	// stale is how many files that are not indexed have the index brought up to date, also where they are less than an eighth of all.
 	stale = 64
 )
 
-// State is that of the index of a root: building, ready, which has a reason where it is not of all files, or walking with a reason. Files are those
-// that are in it.
+// State is that of the index of a root: building, ready, which has a reason where it is not of all files, or walking with a reason. Files is of how
+// many files it is.
 type State struct {
 	Root, State, Reason string
 	Files, Bytes        int
@@ -213,23 +214,26 @@ func (i *index) work(ctx context.Context, root sandbox.Place) error {
 	i.told.Unlock()
 	lower()
 	yields := &background{turns: &i.of.turns, now: i.of.Now, patience: buildWaits, share: buildShare}
-	b, buf := trigrams.NewBuilder(), make([]byte, 256<<10)
+	b, buf, full := trigrams.NewBuilder(), make([]byte, 256<<10), false
 	for len(jobs) > 0 && ctx.Err() == nil {
 		n := 0
 		for n < len(jobs) && !b.Full(Head) && ctx.Err() == nil {
 			yields.yield(ctx)
-			buf = i.read(t, &jobs[n], b, buf)
+			buf = i.read(t, &jobs[n], b, buf, full)
 			n++
 		}
 		if ctx.Err() != nil {
 			break
 		}
 		s := b.Finish()
-		if i.size()+s.Bytes() > i.of.limit(i.of.Bytes, mostBytes) {
-			for n := range jobs {
-				jobs[n].text = beyond
+		if i.size()+s.Bytes() > i.most() {
+			full = true
+			for n := range jobs[:n] {
+				if jobs[n].text >= 0 {
+					jobs[n].text = beyond
+				}
 			}
-			s, n = &trigrams.Segment{}, len(jobs)
+			s = &trigrams.Segment{}
 		}
 		i.install(s, jobs[:n])
 		jobs = jobs[n:]
@@ -237,18 +241,21 @@ func (i *index) work(ctx context.Context, root sandbox.Place) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	ready := State{State: "ready", Bytes: i.size()}
 	i.mu.Lock()
 	c := i.top.count()
 	i.mu.Unlock()
 	debug.FreeOSMemory()
-	if ready.Files = c.files - c.beyond; c.beyond > 0 {
+	ready := State{State: "ready", Bytes: i.size(), Files: c.files - c.beyond}
+	if c.beyond > 0 {
 		ready.Reason = fmt.Sprintf("%d of %d files are read by each search, as with them it would take more than %d MiB",
-			c.beyond, c.files, i.of.limit(i.of.Bytes, mostBytes)>>20)
+			c.beyond, c.files, i.most()>>20)
 	}
 	i.say(ready)
 	return nil
 }
+
+// most is how many bytes the index may take.
+func (i *index) most() int { return i.of.limit(i.of.Bytes, mostBytes) }
 
 // given is why an index is given up for good.
 type given string
@@ -288,17 +295,16 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 		return nil, tooMany(most)
 	}
 	i.files = c.files
-	gone := -c.texts
-	for _, s := range i.segments {
-		gone += s.Texts()
+	if i.wasteful(c) {
+		i.say(State{State: "building", Files: c.files})
+		i.drop(0, unread)
 	}
-	if gone > c.texts+4*trigrams.Texts || c.beyond > 0 && 4*gone > c.texts {
-		i.segments, i.flat = nil, nil
-		_ = i.top.each("", func(_ *folder, e *entry) error { e.text = unread; return nil })
+	for i.bytes() > i.most() && len(i.segments) > 0 { // the table has grown
+		i.drop(len(i.segments)-1, beyond)
 	}
 	now := i.of.Now()
 	_ = i.top.each("", func(f *folder, e *entry) error {
-		if e.sub == nil && e.ident.Type == 0 && e.text == unread && e.ident.Settled(now) {
+		if e.regular() && e.text == unread && e.ident.Settled(now) {
 			jobs = append(jobs, job{e: e, path: f.join(e.name), ident: e.ident})
 		}
 		return nil
@@ -307,8 +313,29 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 	return jobs, nil
 }
 
-// read reads a file for the segment that is built, and says with a number or otherwise what is known of it then.
-func (i *index) read(t *Tree, j *job, b *trigrams.Builder, buf []byte) []byte {
+// wasteful says that of what is indexed enough is gone for all to be indexed anew. i.mu is held.
+func (i *index) wasteful(c counts) bool {
+	gone := -c.texts
+	for _, s := range i.segments {
+		gone += s.Texts()
+	}
+	return gone > c.texts+4*trigrams.Texts || c.beyond > 0 && 4*gone > c.texts
+}
+
+// drop ends the segments from one on. What is known of their files is known then; if that is unread it is so of all files. i.mu is held.
+func (i *index) drop(from int, known int32) {
+	i.segments, i.flat = slices.Delete(i.segments, from, len(i.segments)), nil
+	_ = i.top.each("", func(_ *folder, e *entry) error {
+		if known == unread || int(e.text) >= from*trigrams.Texts {
+			e.text = known
+		}
+		return nil
+	})
+}
+
+// read reads a file for the segment that is built, and says with a number or otherwise what is known of it then. full says that the index has no
+// room for it.
+func (i *index) read(t *Tree, j *job, b *trigrams.Builder, buf []byte, full bool) []byte {
 	j.text = unread
 	folder, name := t.at(j.path).Parent()
 	d, err := folder.OpenDir()
@@ -320,20 +347,24 @@ func (i *index) read(t *Tree, j *job, b *trigrams.Builder, buf []byte) []byte {
 		return buf
 	}
 	n, rest, err := d.Read(name, buf)
-	if err == nil && rest != nil {
+	if err == nil && rest != nil && !full {
 		buf, n, rest, err = more(buf, n, rest)
+	}
+	if rest != nil {
+		defer rest.Close()
 	}
 	text := buf[:n]
 	switch {
 	case err != nil: // nor can a search read it, as long as its metadata are the same
 		j.text = always
-	case rest != nil:
-		j.text = always
-		_ = rest.Close()
 	case bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")):
 		j.text = always // it is not searched as it stands
 	case bytes.IndexByte(text[:min(n, Sniffed)], 0) >= 0:
 		j.text = never
+	case full:
+		j.text = beyond
+	case rest != nil:
+		j.text = always
 	default:
 		first, parts := b.Add(text)
 		j.text, j.parts = int32(first), int32(parts)
@@ -360,15 +391,21 @@ func (i *index) install(s *trigrams.Segment, jobs []job) {
 }
 
 // size is how many bytes the index takes, roughly.
-func (i *index) size() (n int) {
+func (i *index) size() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	return i.bytes()
+}
+
+// bytes is size where i.mu is held.
+func (i *index) bytes() (n int) {
 	for _, s := range i.segments {
 		n += s.Bytes()
 	}
 	return n + i.files*perEntry
 }
 
+// forget has the index be as before the first search. i.mu is held.
 func (i *index) forget() {
 	i.deaf()
 	i.usable.Store(false)

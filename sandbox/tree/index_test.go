@@ -112,21 +112,23 @@ func TestTableBeforeTexts(t *testing.T) {
 // finds what a walk does.
 func TestIndexIsNeverStale(t *testing.T) {
 	for _, watched := range []bool{true, false} {
-		t.Run(fmt.Sprintf("watched=%t", watched), func(t *testing.T) { neverStale(t, watched) })
+		t.Run(fmt.Sprintf("watched=%t", watched), func(t *testing.T) { neverStale(t, watched, 0) })
 	}
+	t.Run("full", func(t *testing.T) { neverStale(t, true, 80*perEntry+4000) })
 }
 
-func neverStale(t *testing.T, watched bool) {
+// neverStale is with an index of so many bytes, 0 for all that it takes.
+func neverStale(t *testing.T, watched bool, room int) {
 	var files []string
 	for n := range 80 {
 		files = append(files, fmt.Sprintf("d%d/e%d/f%d=word%dx here\n", n%4, n%3, n%10, n))
 	}
 	p := workspace(t, append(files, ".gitignore=*.log\n", ".git/config", "bin=word1\x00")...)
 	x, settle := indexes(t)
-	x.unwatched = !watched
+	x.unwatched, x.Bytes = !watched, room
 	outside := t.TempDir()
 	r := rand.New(rand.NewPCG(5, 6))
-	words, size := 80, 10
+	words, size, partly := 80, 10, 0
 	at := func() string {
 		return filepath.Join(p.Cwd, fmt.Sprintf("d%d/e%d/f%d", r.IntN(4), r.IntN(3), r.IntN(10)))
 	}
@@ -250,10 +252,16 @@ func neverStale(t *testing.T, watched bool) {
 				t.Fatalf("%d of %d folders are believed", believed, all)
 			}
 			_, all := holding(t, top, nil, "no such text")
-			if _, read := holding(t, top, x, "no such text"); all > 20 && 2*read > all && round > 100 {
+			if _, read := holding(t, top, x, "no such text"); room == 0 && all > 20 && 2*read > all && round > 100 {
 				t.Fatalf("round %d: %d of %d files were read", round, read, all)
 			}
+			if s := x.States()[0]; s.Reason != "" {
+				partly++
+			}
 		}
+	}
+	if partly == 0 == (room > 0) {
+		t.Errorf("the index was full %d times", partly)
 	}
 	if s := x.States(); len(s) != 1 || s[0].State != "ready" || s[0].Bytes == 0 {
 		t.Errorf("%+v", s)
@@ -336,7 +344,7 @@ func TestIndexHasWhatFits(t *testing.T) {
 		t.Helper()
 		holding(t, tr, x, "no such text")
 		settle()
-		if s := x.States()[0]; s.State != "ready" || s.Files != files || s.Reason != reason || x.Bytes > 0 && s.Bytes > x.Bytes {
+		if s := x.States()[0]; s.State != "ready" || s.Files != files || s.Reason != reason || s.Files > 0 && x.Bytes > 0 && s.Bytes > x.Bytes {
 			t.Errorf("%+v, want %d files, %q, %d bytes", s, files, reason, x.Bytes)
 		}
 		if _, n := holding(t, tr, x, "no such text"); n != read {
@@ -353,16 +361,21 @@ func TestIndexHasWhatFits(t *testing.T) {
 	write(0, 30)
 	check(30, "", 0, 0, 29)
 	x.Bytes = x.States()[0].Bytes + 70*perEntry + 100
-	write(30, 100)
-	const over = "70 of 100 files are read by each search, as with them it would take more than 0 MiB"
-	check(30, over, 70, 0, 29, 30, 99)
+	write(30, 99)
+	if err := os.WriteFile(filepath.Join(p.Cwd, "f099"), []byte("word99x\x00"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const over = "%d of %d files are read by each search, as with them it would take more than 0 MiB"
+	check(31, fmt.Sprintf(over, 69, 100), 69, 0, 29, 30, 98) // a binary file is known to be one
 	remove(50, 51)
 	write(50, 51)
-	check(30, over, 70, 50)
+	check(31, fmt.Sprintf(over, 69, 100), 69, 50)
 	remove(5, 30)
 	remove(35, 100)
-	write(200, 215)
-	check(25, "", 0, 0, 34, 200)
+	check(10, "", 0, 0, 34)
+	x.Bytes = 70*perEntry + 10 // less than the table will take
+	write(100, 200)
+	check(0, fmt.Sprintf(over, 110, 110), 110, 0, 34, 100, 199)
 }
 
 // TestHowOftenAllIsLookedAt: what no event tells of is looked for two seconds after the last look has ended, or nine times as long as it worked.

@@ -23,6 +23,8 @@ type entry struct {
 	sub         *folder // of a folder
 }
 
+func (e *entry) regular() bool { return e.sub == nil && e.ident.Type == 0 }
+
 // What is known of a file that has no number.
 const (
 	unread int32 = -1 - iota // it is searched, and may be indexed
@@ -357,18 +359,21 @@ type counts struct{ files, beyond, texts int }
 
 func (f *folder) count() (c counts) {
 	_ = f.each("", func(_ *folder, e *entry) error {
-		if e.sub != nil || e.ident.Type != 0 {
-			return nil
-		}
-		if c.files++; e.text == beyond {
-			c.beyond++
-		}
-		if e.text >= 0 {
-			c.texts += int(e.parts)
+		if e.regular() {
+			c.add(e)
 		}
 		return nil
 	})
 	return c
+}
+
+func (c *counts) add(e *entry) {
+	if c.files++; e.text == beyond {
+		c.beyond++
+	}
+	if e.text >= 0 {
+		c.texts += int(e.parts)
+	}
 }
 
 // each calls visit for the files and folders of a table in the order of a walk, a folder before what is in it. visit may answer

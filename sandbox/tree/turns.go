@@ -56,15 +56,14 @@ type background struct {
 	// share is how much longer it may wait for the time that it works between two calls of yield.
 	share time.Duration
 	since time.Time // the last such call has ended
-	// worked is how long it has worked in all, up to the last such call.
-	worked time.Duration
+	// waited is how long it has waited in all.
+	waited time.Duration
 }
 
 // yield waits until there is no search.
 func (b *background) yield(ctx context.Context) {
 	began := b.now()
 	if !b.since.IsZero() {
-		b.worked += began.Sub(b.since)
 		b.patience += b.share * began.Sub(b.since)
 	}
 	defer func() { b.since = b.now() }()
@@ -82,4 +81,5 @@ func (b *background) yield(ctx context.Context) {
 	case <-ctx.Done():
 		b.patience = 0
 	}
+	b.waited += b.now().Sub(began)
 }

@@ -87,7 +87,7 @@ type Builder struct {
 	ends  []int    // of each text in pairs
 }
 
-// NewBuilder makes one, which takes up to 50 MiB while it is used.
+// NewBuilder makes one, which takes up to some 80 MiB while it makes a large segment.
 func NewBuilder() *Builder { return &Builder{seen: make([]uint64, 1<<bucketBits/64)} }
 
 // add adds a text, whose number is how many were added before.
@@ -185,8 +185,8 @@ func (b *Builder) Finish() *Segment {
 // appendList adds the texts of a bucket that is so far from the one before it.
 func appendList(data []byte, far uint32, texts []uint16) []byte {
 	switch far <<= 2; {
-	case len(texts) == 1:
-		return binary.AppendUvarint(binary.AppendUvarint(data, uint64(far|oneText)), uint64(texts[0]))
+	case len(texts) == 1: // far | oneText is far
+		return binary.AppendUvarint(binary.AppendUvarint(data, uint64(far)), uint64(texts[0]))
 	case len(texts) >= dense:
 		var m Marks
 		for _, t := range texts {
