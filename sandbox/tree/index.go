@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -203,8 +202,9 @@ func (i *index) work(ctx context.Context, root sandbox.Place) error {
 	if !i.usable.Load() { // a scan does not wait for the first table
 		lower()
 	}
-	var jobs []job
-	if jobs, err = i.pending(ctx, t); err != nil {
+	yields := &background{turns: &i.of.turns, now: i.of.Now, patience: buildWaits, share: buildShare}
+	jobs, err := i.pending(ctx, t, yields)
+	if err != nil {
 		return err
 	}
 	i.told.Lock()
@@ -213,7 +213,6 @@ func (i *index) work(ctx context.Context, root sandbox.Place) error {
 	}
 	i.told.Unlock()
 	lower()
-	yields := &background{turns: &i.of.turns, now: i.of.Now, patience: buildWaits, share: buildShare}
 	b, buf, full := trigrams.NewBuilder(), make([]byte, 256<<10), false
 	for len(jobs) > 0 && ctx.Err() == nil {
 		n := 0
@@ -264,7 +263,7 @@ func (g given) Error() string { return string(g) }
 
 // pending brings the table up to date, or makes it, and lists the files that are to be indexed. Where most of what was indexed is no more,
 // or enough of it to make room for files that had none, all is indexed anew.
-func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
+func (i *index) pending(ctx context.Context, t *Tree, yields *background) (jobs []job, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	d, err := t.at(".").OpenDir()
@@ -282,11 +281,10 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 	if i.w == nil && !i.of.unwatched {
 		i.listen(ctx)
 	}
-	workers := runtime.GOMAXPROCS(0)
-	if !i.usable.Load() { // nobody waits for it
-		workers = 1
+	if i.usable.Load() { // searches wait for it
+		yields = nil
 	}
-	if err := i.refresh(ctx, t, "", workers); err != nil {
+	if err := i.refresh(ctx, t, "", yields); err != nil {
 		return nil, err
 	}
 	c := i.top.count()
