@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"math/bits"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -154,7 +155,7 @@ func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree,
 		return nil, nil, false, nil
 	}
 	at := prefix(t)
-	if err := i.refresh(ctx, root, at, nil); err != nil {
+	if err := i.refresh(ctx, root, at, runtime.GOMAXPROCS(0)); err != nil {
 		return nil, nil, true, err
 	}
 	named, known := t.named(i.top.down(t.dir), at)

@@ -1,9 +1,6 @@
 package tree
 
-import (
-	"context"
-	"runtime"
-)
+import "context"
 
 // listen begins to hear of what happens in the folders, until ctx ends. i.mu is held.
 func (i *index) listen(ctx context.Context) {
@@ -33,17 +30,13 @@ func (i *index) deaf() {
 	}
 }
 
-// refresh brings the part of the table up to date that lies at under, all of it where that is "". Where nobody waits for that, yields has it done
-// by one goroutine, which waits for searches; it is nil otherwise. i.mu is held.
-func (i *index) refresh(ctx context.Context, t *Tree, under string, yields *background) error {
+// refresh brings the part of the table up to date that lies at under, all of it where that is "". i.mu is held.
+func (i *index) refresh(ctx context.Context, t *Tree, under string, workers int) error {
 	if i.above == nil || !i.above.equal(&t.ignore) {
 		above := t.ignore
 		i.above, i.whole = &above, false
 	}
-	p := &pass{t: t, w: i.w, now: i.of.Now(), under: under, workers: runtime.GOMAXPROCS(0), yields: yields}
-	if yields != nil {
-		p.workers = 1
-	}
+	p := &pass{t: t, w: i.w, now: i.of.Now(), under: under, workers: workers}
 	defer func() {
 		if p.changed.Load() {
 			i.flat = nil
@@ -78,7 +71,7 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, yields *back
 	}
 	if i.whole {
 		for _, level := range i.open { // a folder may drop what is below it
-			together(p.workers, level, func(f *folder) { p.check(f, f.above) })
+			together(workers, level, func(f *folder) { p.check(f, f.above) })
 		}
 		if !p.listed.Load() {
 			return nil

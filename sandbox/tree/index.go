@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -202,9 +203,8 @@ func (i *index) work(ctx context.Context, root sandbox.Place) error {
 	if !i.usable.Load() { // a scan does not wait for the first table
 		lower()
 	}
-	yields := &background{turns: &i.of.turns, now: i.of.Now, patience: buildWaits, share: buildShare}
-	jobs, err := i.pending(ctx, t, yields)
-	if err != nil {
+	var jobs []job
+	if jobs, err = i.pending(ctx, t); err != nil {
 		return err
 	}
 	i.told.Lock()
@@ -213,6 +213,7 @@ func (i *index) work(ctx context.Context, root sandbox.Place) error {
 	}
 	i.told.Unlock()
 	lower()
+	yields := &background{turns: &i.of.turns, now: i.of.Now, patience: buildWaits, share: buildShare}
 	b, buf, full := trigrams.NewBuilder(), make([]byte, 256<<10), false
 	for len(jobs) > 0 && ctx.Err() == nil {
 		n := 0
@@ -263,7 +264,7 @@ func (g given) Error() string { return string(g) }
 
 // pending brings the table up to date, or makes it, and lists the files that are to be indexed. Where most of what was indexed is no more,
 // or enough of it to make room for files that had none, all is indexed anew.
-func (i *index) pending(ctx context.Context, t *Tree, yields *background) (jobs []job, err error) {
+func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	d, err := t.at(".").OpenDir()
@@ -281,10 +282,11 @@ func (i *index) pending(ctx context.Context, t *Tree, yields *background) (jobs 
 	if i.w == nil && !i.of.unwatched {
 		i.listen(ctx)
 	}
-	if i.usable.Load() { // searches wait for it
-		yields = nil
+	workers := runtime.GOMAXPROCS(0)
+	if !i.usable.Load() { // nobody waits for it
+		workers = 1
 	}
-	if err := i.refresh(ctx, t, "", yields); err != nil {
+	if err := i.refresh(ctx, t, "", workers); err != nil {
 		return nil, err
 	}
 	c := i.top.count()

@@ -89,7 +89,7 @@ func TestTableBeforeTexts(t *testing.T) {
 	x, _ := indexes(t)
 	tr := tree(t, p, ".")
 	i := x.of(tr)
-	if _, err := i.pending(t.Context(), tr, nil); err != nil {
+	if _, err := i.pending(t.Context(), tr); err != nil {
 		t.Fatal(err)
 	}
 	if found, read := holding(t, tr, x, "one"); fmt.Sprint(found, read) != "[a] 4" {
@@ -493,7 +493,7 @@ func TestChangesInTheRoot(t *testing.T) {
 	}
 }
 
-// While somebody searches no folder is looked at for the first table of an index, and no text is read, but not for ever.
+// While somebody searches, an index has a table and reads no text, but not for ever.
 func TestIndexIsBuiltBetweenSearches(t *testing.T) {
 	p := workspace(t, "a=one\n", "b/c=two\n")
 	tr := tree(t, p, ".")
@@ -509,17 +509,9 @@ func TestIndexIsBuiltBetweenSearches(t *testing.T) {
 				return len(i.segments)
 			}
 			end := x.turns.begin()
-			if !forEver { // the table is there, and its texts wait
-				if _, err := i.pending(t.Context(), tr, nil); err != nil {
-					t.Fatal(err)
-				}
-			}
 			i.build(tr)
 			synctest.Wait()
-			if forEver && i.usable.Load() {
-				t.Error("during a search there is a table")
-			}
-			if s := x.States()[0]; !forEver && (s.State != "building" || segments() != 0) {
+			if s := x.States()[0]; s.State != "building" || !i.usable.Load() || segments() != 0 {
 				t.Errorf("during a search: %+v, %d segments", s, segments())
 			}
 			if forEver {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"runtime"
 	"strings"
 )
 
@@ -44,7 +45,7 @@ func (i *index) walk(ctx context.Context, t *Tree, depth int, visit func(Entry) 
 	if !ok {
 		return false, 0, nil
 	}
-	if err := i.refresh(ctx, root, prefix(t), nil); err != nil {
+	if err := i.refresh(ctx, root, prefix(t), runtime.GOMAXPROCS(0)); err != nil {
 		return true, 0, err
 	}
 	top := i.top.down(t.dir)

@@ -87,7 +87,6 @@ type pass struct {
 	under string // with a slash at its end, or "": what lies elsewhere is passed over
 	// workers is how many folders are looked at at a time.
 	workers int
-	yields  *background // before each folder; nil for a pass that is waited for
 	// changed says that an entry is not what it was, listed that a folder was listed again.
 	changed, listed atomic.Bool
 }
@@ -142,12 +141,7 @@ func (p *pass) refresh(ctx context.Context, top *folder, above *layers) error {
 				look = append(look, t)
 			}
 		}
-		together(p.workers, look, func(t task) {
-			if p.yields != nil {
-				p.yields.yield(ctx)
-			}
-			p.check(t.f, t.above)
-		})
+		together(p.workers, look, func(t task) { p.check(t.f, t.above) })
 		var below []task
 		for _, t := range level {
 			for _, sub := range t.f.subs {
