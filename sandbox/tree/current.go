@@ -94,7 +94,7 @@ func (i *index) check(ctx context.Context, t *Tree) {
 		defer i.mu.Unlock()
 		now := i.of.Now()
 		worked := now.Sub(began) - yields.waited
-		i.checking, i.checkDue = false, now.Add(min(max(checkEvery, checkShare*worked), checkLeast))
+		i.checking, i.checkDue = false, now.Add(min(max(checkEvery, checkShare*worked), checkMost))
 	}()
 	i.mu.Lock()
 	if i.top == nil {

@@ -61,10 +61,10 @@ const (
 	// perEntry is how many bytes an entry of a table takes, roughly.
 	perEntry = 180
 	// checkEvery is how long after it ended what no event tells of is looked for again, where there is a scan then; checkShare is how much longer
-	// than it has worked, where that is more, up to checkLeast.
+	// than it has worked, where that is more, up to checkMost.
 	checkEvery = 2 * time.Second
 	checkShare = 9
-	checkLeast = time.Minute
+	checkMost  = time.Minute
 	// stale is how many files that are not indexed have the index brought up to date, also where they are less than an eighth of all.
 	stale = 64
 )
@@ -263,7 +263,7 @@ type given string
 func (g given) Error() string { return string(g) }
 
 // pending brings the table up to date, or makes it, and lists the files that are to be indexed. Where most of what was indexed is no more,
-// or enough of it to make room for files that had none, all is indexed anew.
+// or enough of it to make room for files that had none, all is indexed anew; where the table has no room beside the segments, the last ones go.
 func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
