@@ -236,6 +236,9 @@ func (f regular) Alone() (alone, sure bool) {
 	return err == nil && kind == unix.F_RDLCK, true
 }
 
+// Alone is File.Alone of any file that is open for reading.
+func Alone(f *os.File) (alone, sure bool) { return regular{f}.Alone() }
+
 func (f regular) Again() (File, error) {
 	fd := -1
 	err := again(func() (err error) {

@@ -24,3 +24,6 @@ func (system) Open(path string) (Dir, error) {
 		Err: fmt.Errorf("on %s Tandem changes files through the editor only: %w", runtime.GOOS, errors.ErrUnsupported),
 	}
 }
+
+// Alone is File.Alone of any file that is open for reading: never sure, since there are no leases.
+func Alone(*os.File) (alone, sure bool) { return false, false }

@@ -114,6 +114,10 @@ func (w *Workspace) renew(f *file) (cached bool, err error) {
 	live, changes := w.covers(f.path)
 	sure := live && (f.sure == wasWritten || f.sure == wasRead && f.changes == changes)
 	path, was, compare := f.path, f.disk, f.known && f.exists
+	shorter := int64(0)
+	if compare {
+		shorter = was.size
+	}
 	d, err := bounded(path, hung, func() (*onDisk, error) {
 		if compare {
 			if info, err := w.statDisk(path); err == nil {
@@ -122,7 +126,7 @@ func (w *Workspace) renew(f *file) (cached bool, err error) {
 				}
 			}
 		}
-		d, err := w.readDisk(path, w.o.MaxFileBytes)
+		d, err := w.readWritten(path, shorter)
 		return &d, err
 	})
 	if err != nil {
@@ -237,11 +241,37 @@ func (w *Workspace) statDisk(path string) (fs.FileInfo, error) {
 	return p.Stat()
 }
 
+// A program that writes a file in place truncates it first, and what is read before it has written all is a text that nobody meant. A
+// file that is shorter than it was is therefore read again while a program has it open for writing: every writePoll, until writeWait
+// is over.
+const (
+	writePoll = 5 * time.Millisecond
+	writeWait = 100 * time.Millisecond
+)
+
+// readWritten is readDisk of a file that had that size, once the program that truncated it has written it.
+func (w *Workspace) readWritten(path string, was int64) (onDisk, error) {
+	for waited := time.Duration(0); ; waited += writePoll {
+		d, writing, err := w.readFile(path, w.o.MaxFileBytes, was)
+		if !writing || waited >= writeWait {
+			return d, err
+		}
+		time.Sleep(writePoll)
+	}
+}
+
 // readDisk reads a regular file in UTF-8 or, with a byte order mark, UTF-16. It never blocks on other files, and
 // follows no link that was made since the path was judged.
 func (w *Workspace) readDisk(path string, limit int64) (onDisk, error) {
-	fail := func(code filetime.Code, reason, format string, args ...any) (onDisk, error) {
-		return onDisk{}, fail(path, code, reason, format, args...)
+	d, _, err := w.readFile(path, limit, 0)
+	return d, err
+}
+
+// readFile is readDisk. writing says that the file is shorter than it was, and that a program has it open for writing; where the system
+// cannot tell that, it is said of an empty file.
+func (w *Workspace) readFile(path string, limit, was int64) (_ onDisk, writing bool, _ error) {
+	fail := func(code filetime.Code, reason, format string, args ...any) (onDisk, bool, error) {
+		return onDisk{}, writing, fail(path, code, reason, format, args...)
 	}
 	p, err := w.o.Roots.Place(path)
 	var h *os.File
@@ -255,7 +285,7 @@ func (w *Workspace) readDisk(path string, limit int64) (onDisk, error) {
 		case errors.As(err, &refused):
 			return fail(filetime.Code(refused.Code), refused.Reason, "%s", refused.Message)
 		case errors.Is(err, fs.ErrNotExist):
-			return onDisk{}, nil
+			return onDisk{}, false, nil
 		case errors.Is(err, syscall.ENOTDIR):
 			return fail(filetime.ReadError, "enotdir", "%s is below something that is not a directory (ENOTDIR).", path)
 		case errors.Is(err, syscall.ELOOP):
@@ -273,8 +303,12 @@ func (w *Workspace) readDisk(path string, limit int64) (onDisk, error) {
 		return fail(filetime.ReadError, "io", "Read file failed: %v.", err)
 	}
 	defer h.Close()
+	if info.Size() < was {
+		alone, sure := disk.Alone(h) // a program that opens it for writing now waits until it is closed
+		writing = !alone && (sure || info.Size() == 0)
+	}
 	if limit > 0 && info.Size() > limit {
-		return onDisk{}, filetime.TooLarge(path, info.Size(), limit)
+		return onDisk{}, writing, filetime.TooLarge(path, info.Size(), limit)
 	}
 	var b bytes.Buffer
 	b.Grow(int(info.Size()) + bytes.MinRead) // which ReadFrom wants to see the end
@@ -286,16 +320,17 @@ func (w *Workspace) readDisk(path string, limit int64) (onDisk, error) {
 		return fail(filetime.ReadError, "io", "Read file failed: %v.", err)
 	}
 	if limit > 0 && int64(b.Len()) > limit {
-		return onDisk{}, filetime.TooLarge(path, int64(b.Len()), limit) // it has grown since
+		return onDisk{}, writing, filetime.TooLarge(path, int64(b.Len()), limit) // it has grown since
 	}
+	writing = writing || int64(b.Len()) < min(info.Size(), was) // it was truncated since it was opened
 	d, err := decode(path, b.Bytes())
 	if err != nil {
-		return onDisk{}, err
+		return onDisk{}, writing, err
 	}
 	charset := d.stat.charset
 	d.stat = statOf(info, time.Time{})
 	d.stat.charset = charset
-	return d, nil
+	return d, writing, nil
 }
 
 // decode decodes the bytes of a text file.

@@ -2,6 +2,9 @@ package workspace
 
 import (
 	"errors"
+	"os"
+	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,4 +30,58 @@ func TestHungDisk(t *testing.T) {
 			t.Errorf("got %d, %v", n, err)
 		}
 	})
+}
+
+// TestF152WrittenInPlace reads a file that another program writes in place: what is read between its truncation and its last write is
+// no text of the file, unless the program leaves it so.
+func TestF152WrittenInPlace(t *testing.T) {
+	const before, after = "one\ntwo\nthree\n", "typed\none\ntwo\nthree\n"
+	rows := []struct {
+		name string
+		// program has the file open for writing, truncated.
+		program func(f *os.File)
+		want    string
+		waited  time.Duration
+	}{
+		{"writes it", func(f *os.File) { time.Sleep(12 * time.Millisecond); _, _ = f.WriteString(after); _ = f.Close() }, after, 15 * time.Millisecond},
+		{"writes it in two parts", func(f *os.File) {
+			_, _ = f.WriteString(after[:8])
+			time.Sleep(12 * time.Millisecond)
+			_, _ = f.WriteString(after[8:])
+			_ = f.Close()
+		}, after, 15 * time.Millisecond},
+		{"leaves it empty", func(f *os.File) { _ = f.Close() }, "", 0},
+		{"keeps it open", func(f *os.File) { time.Sleep(time.Minute); _ = f.Close() }, "", writeWait},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			w, b, path := opened(t, before)
+			w.Close(b.uri)
+			was, err := w.Read(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var program sync.WaitGroup
+				program.Go(func() { row.program(f) })
+				synctest.Wait()
+				defer program.Wait()
+				start := time.Now()
+				now, err := w.Read(t.Context(), path)
+				if err != nil || now.Text.String() != row.want {
+					t.Errorf("read %q, %v, want %q", now.Text, err, row.want)
+				}
+				if took := time.Since(start); took != row.waited && runtime.GOOS == "linux" {
+					t.Errorf("waited %v, want %v", took, row.waited)
+				}
+			})
+			if revs, _, ok := w.History(path, was.Rev); !ok || len(revs) != 1 {
+				t.Errorf("%+v: one change of the file", revs)
+			}
+		})
+	}
 }
