@@ -165,28 +165,63 @@ var classes = sync.OnceValue(func() *table {
 	return t
 })
 
-// classOf is the class of a clean absolute path by its names. below says in which places the path lies, and root how many names are
-// the root's: a root is not later-code by the name of a folder above it.
-func classOf(names []string, below depths, root int) (class Class) {
-	t := classes()
+// beginning are the rows whose first name is that one, which is folded.
+func (t *table) beginning(name string) []row {
+	rows := t.exact[name]
+	if stem, ok := shortName(name); ok {
+		rows = append(slices.Clone(rows), t.short[stem]...)
+	}
+	for k := range t.open {
+		if o := &t.open[k]; o.fits(name) && matches(o.names[0], name) {
+			rows = append(slices.Clone(rows), o.row)
+		}
+	}
+	return rows
+}
+
+// classOf is the class of a clean absolute path by its names, see classesIn.
+func classOf(names []string, below depths, root int) Class {
+	if len(names) == 0 {
+		return Plain
+	}
+	last := len(names) - 1
+	return classesIn(names[:last], below, root)(names[last])
+}
+
+// classesIn gives the classes of the entries of a folder by its names. below says in which places they lie, and root how many names are the
+// root's: a root is not later-code by the name of a folder above it.
+func classesIn(names []string, below depths, root int) func(entry string) Class {
+	t, all := classes(), Plain
+	counts := func(r row, i int) bool {
+		return below.holds(r.in, i) && !(r.class == LaterCode && i+len(r.names) <= root)
+	}
+	var ending []row // those of which all names but the last are the folder's last ones
 	for i, name := range names {
-		name = folded(name)
-		rows := t.exact[name]
-		if stem, ok := shortName(name); ok {
-			rows = append(slices.Clone(rows), t.short[stem]...)
-		}
-		for k := range t.open {
-			if o := &t.open[k]; o.fits(name) && matches(o.names[0], name) {
-				rows = append(slices.Clone(rows), o.row)
-			}
-		}
-		for _, r := range rows {
-			if !class.Is(r.class) && below.holds(r.in, i) && !(r.class == LaterCode && i+len(r.names) <= root) && r.follows(names[i:]) {
-				class |= r.class
+		for _, r := range t.beginning(folded(name)) {
+			switch n := len(names) - i; {
+			case !counts(r, i):
+			case r.follows(names[i:]):
+				all |= r.class
+			case len(r.names) == n+1 && (row{names: r.names[:n]}).follows(names[i:]):
+				ending = append(ending, r)
 			}
 		}
 	}
-	return class
+	return func(entry string) Class {
+		class := all
+		entry = folded(entry)
+		for _, r := range t.beginning(entry) {
+			if len(r.names) == 1 && counts(r, len(names)) {
+				class |= r.class
+			}
+		}
+		for _, r := range ending {
+			if matches(r.names[len(r.names)-1], entry) {
+				class |= r.class
+			}
+		}
+		return class
+	}
 }
 
 // follows says that names begins as the row does; the first is known to.

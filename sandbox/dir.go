@@ -40,6 +40,9 @@ func newDir(p Place, f *os.File, crossed bool) *Dir {
 // Place is the Place of an entry.
 func (d *Dir) Place(name string) Place { return d.place.root.place(path.Join(d.place.rel, name)) }
 
+// Classes gives the classes that the Places of the entries have now, by their names.
+func (d *Dir) Classes() func(entry string) Class { return d.place.classes() }
+
 // Crossed says that a mount lies between the root and the folder.
 func (d *Dir) Crossed() bool { return d.crossed }
 

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -159,18 +160,47 @@ func (s *Roots) classOfPath(canonical string, root int) Class {
 	if rootOf(internal, canonical) != "" {
 		return Internal
 	}
-	below := nowhere
+	below, others := places(top, machine, canonical, root)
+	return class | others | classOf(namesOf(canonical), below, root)
+}
+
+// places says in which places of the table a path lies. One in the home folder of another user is Secret.
+func places(top string, machine machine, canonical string, root int) (below depths, class Class) {
+	below = nowhere
 	if top != "" && within(top, canonical) {
 		below[inHome] = len(namesOf(top))
 	} else if other := machine.home(canonical); other != "" && other != top {
 		if below[inHome] = len(namesOf(other)); below[inHome] > root { // one that is opened, or holds what is, is read as any folder
-			class |= Secret
+			class = Secret
 		}
 	}
 	if within(machine.etc, canonical) {
 		below[inEtc] = len(namesOf(machine.etc))
 	}
-	return class | classOf(namesOf(canonical), below, root)
+	return below, class
+}
+
+// classes gives the classes of the entries of a folder: those that their Places have. Where no path that counts by itself is the folder or
+// in it, what all of them have in common is judged once.
+func (p Place) classes() func(entry string) Class {
+	s, folder, root := p.root.set, p.Path(), p.root.names
+	about := func(path string) bool { return path != "" && (path == folder || within(folder, path)) }
+	s.mu.Lock()
+	top, machine := s.home, s.machine
+	alike := !slices.ContainsFunc(s.internal, func(own string) bool { return about(own) || within(own, folder) }) &&
+		!about(top) && !about(machine.etc) && !about(machine.administrator) && !slices.ContainsFunc(machine.homes, about)
+	for _, named := range s.named {
+		for _, n := range named {
+			alike = alike && !about(n.Path) && !within(n.Path, folder)
+		}
+	}
+	s.mu.Unlock()
+	if !alike {
+		return func(entry string) Class { return p.root.place(path.Join(p.rel, entry)).class }
+	}
+	below, others := places(top, machine, folder, root)
+	in := classesIn(namesOf(folder), below, root)
+	return func(entry string) Class { return others | in(entry) }
 }
 
 // classOfFile judges by device and inode number: whether the file, or a folder above it, is one of Own. With further

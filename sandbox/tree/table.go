@@ -274,22 +274,23 @@ func (f *folder) sameRules(d *sandbox.Dir) bool {
 func (p *pass) list(d *sandbox.Dir, f *folder, ident sandbox.Ident, above *layers) bool {
 	p.changed.Store(true)
 	p.listed.Store(true)
-	files := p.ruleFiles(d)
 	listed, err := d.Entries()
 	if err != nil {
 		return false
 	}
 	slices.SortFunc(listed, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	rules := p.t.rulesIn(*above, f.at, func(name string) bool {
+	has := func(name string) bool {
 		_, found := slices.BinarySearchFunc(listed, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
 		return found
-	})
+	}
+	files := p.ruleFiles(d, has) // before they are read
+	rules := p.t.rulesIn(*above, f.at, has)
 	if f.rules == nil || !f.rules.equal(&rules) {
 		f.rules = &rules
 	}
 	old := folder{entries: f.entries, subs: f.subs}
 	f.entries, f.subs, f.withheld, f.ignored = make([]*entry, 0, len(listed)), nil, nil, nil
-	names := append(p.t.names(f.at), "")
+	names, classes := append(p.t.names(f.at), ""), d.Classes()
 	for _, l := range listed {
 		name := l.Name()
 		if Hidden(name) {
@@ -299,7 +300,7 @@ func (p *pass) list(d *sandbox.Dir, f *folder, ident sandbox.Ident, above *layer
 			f.ignored = append(f.ignored, ignored{name, l.Type()})
 			continue
 		}
-		if d.Place(name).Class().Unlisted() {
+		if classes(name).Unlisted() {
 			f.withheld = append(f.withheld, name)
 			continue
 		}
@@ -323,15 +324,20 @@ func (p *pass) list(d *sandbox.Dir, f *folder, ident sandbox.Ident, above *layer
 	return true
 }
 
-// ruleFiles looks at the files of a folder that say what is ignored.
-func (p *pass) ruleFiles(d *sandbox.Dir) (out []ruleFileIdent) {
-	names := ruleFiles()
-	for _, name := range names {
+// ruleFiles looks at the files of a folder that say what is ignored. has says which entries it has.
+func (p *pass) ruleFiles(d *sandbox.Dir, has func(name string) bool) (out []ruleFileIdent) {
+	for _, name := range ruleFiles() {
+		if !has(name) {
+			continue
+		}
 		if ident, err := d.Ident(name); err == nil {
 			out = append(out, ruleFileIdent{name, ident, true, ident.Settled(p.now)})
 		}
 	}
-	ident, err := d.Ident(".git")
+	if !has(gitFile) {
+		return out
+	}
+	ident, err := d.Ident(gitFile)
 	switch {
 	case err != nil:
 	case ident.Type == 0: // what says which rules there are lies elsewhere, so it never counts as known

@@ -140,7 +140,7 @@ func (t *Tree) walk(
 			return found
 		})
 	}
-	names := append(t.names(path.Join(t.dir, at)), "")
+	names, classes := append(t.names(path.Join(t.dir, at)), ""), d.Classes()
 	for _, e := range entries {
 		name := e.Name()
 		if Hidden(name) {
@@ -156,11 +156,10 @@ func (t *Tree) walk(
 			ignored++
 			continue
 		}
-		place := d.Place(name)
-		if place.Class().Unlisted() && !t.place.Class().Unlisted() {
+		if classes(name).Unlisted() && !t.place.Class().Unlisted() {
 			t.withheld.Add(1)
 			if t.OnWithheld != nil {
-				t.OnWithheld(place)
+				t.OnWithheld(d.Place(name))
 			}
 			continue
 		}

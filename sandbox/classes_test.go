@@ -1,0 +1,94 @@
+package sandbox
+
+import (
+	"path"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"tandem/sandbox/gitdir"
+)
+
+// plainly is the class of a path by each row at each of its names.
+func plainly(names []string, below depths, root int) (class Class) {
+	t := classes()
+	var all []row
+	for _, rows := range t.exact {
+		all = append(all, rows...)
+	}
+	for _, o := range t.open {
+		all = append(all, o.row)
+	}
+	for i := range names {
+		for _, r := range all {
+			if i+len(r.names) > len(names) || !below.holds(r.in, i) || r.class == LaterCode && i+len(r.names) <= root {
+				continue
+			}
+			fits := true
+			for n, want := range r.names {
+				name := folded(names[i+n])
+				stem, short := shortName(name)
+				fits = fits && (matches(want, name) || n == 0 && short && !strings.Contains(want, "*") && stem == shortened(want))
+			}
+			if fits {
+				class |= r.class
+			}
+		}
+	}
+	return class
+}
+
+// TestClassesOfEntries: the classes that a folder gives for its entries are those of their paths, which each row of the table says, at
+// each of their names.
+func TestClassesOfEntries(t *testing.T) {
+	var words []string
+	for _, rows := range classes().exact {
+		for _, r := range rows {
+			words = append(words, strings.Join(r.names, "/"), r.names[len(r.names)-1])
+			if n := len(r.names) - 1; n > 0 {
+				words = append(words, strings.Join(r.names[:n], "/"))
+			}
+		}
+	}
+	for _, o := range classes().open {
+		words = append(words, strings.ReplaceAll(strings.Join(o.names, "/"), "*", "x"), strings.ReplaceAll(o.names[0], "*", "x")+".pub")
+	}
+	words = append(words, "a", "b", "src", "home", "etc", "root", "me", "other", "own", "hooks", "GITHUB~1", "ssh~2", ".SSH", ".git ", "pre-commit", "Workflows")
+	name := rapid.SampledFrom(words)
+	plain := rapid.SampledFrom([]string{"home", "etc", "root", "me", "other", "own", "hooks", "a", ".config", ".github", "tandem", "pre-commit"})
+	paths := rapid.Custom(func(t *rapid.T) string {
+		return "/" + strings.Join(rapid.SliceOfN(rapid.OneOf(plain, plain, name), 0, 4).Draw(t, "path"), "/")
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		s := &Roots{home: rapid.SampledFrom([]string{"", "/home/me", "/a/me", "/root"}).Draw(t, "home")}
+		s.internal = rapid.SampledFrom([][]string{nil, {"/home/me/.config/tandem", "/own"}}).Draw(t, "own")
+		s.machine.etc = rapid.SampledFrom([]string{"/etc", "/a/etc", "/b/etc"}).Draw(t, "etc")
+		s.machine.homes = rapid.SampledFrom([][]string{nil, {"/home"}, {"/a/home"}}).Draw(t, "homes")
+		s.machine.administrator = rapid.SampledFrom([]string{"", "/root", "/a/root"}).Draw(t, "administrator")
+		s.named = map[string][]gitdir.Named{"/": {
+			{Path: "/hooks", Role: gitdir.Hooks}, {Path: "/a", Role: gitdir.Hooks, Known: true}, {Path: paths.Draw(t, "named")},
+		}}
+		top := path.Clean(paths.Draw(t, "root"))
+		r := &root{set: s, path: top, names: len(namesOf(top))}
+		rel := "."
+		if below := strings.TrimPrefix(path.Clean(paths.Draw(t, "below")), "/"); below != "" {
+			rel = below
+		}
+		folder := r.place(rel)
+		in := folder.classes()
+		for _, entry := range rapid.SliceOfN(rapid.OneOf(plain, name), 1, 8).Draw(t, "entries") {
+			if strings.Contains(entry, "/") {
+				entry = path.Base(entry)
+			}
+			p := r.place(path.Join(rel, entry))
+			if got := in(entry); got != p.class {
+				t.Errorf("%s: %v in its folder, %v by its path", p.Path(), got, p.class)
+			}
+			below, _ := places(s.home, s.machine, p.Path(), r.names)
+			if got, want := classOf(namesOf(p.Path()), below, r.names), plainly(namesOf(p.Path()), below, r.names); got != want {
+				t.Errorf("%s: %v by the table, want %v", p.Path(), got, want)
+			}
+		}
+	})
+}
