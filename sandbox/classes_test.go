@@ -75,8 +75,7 @@ func TestClassesOfEntries(t *testing.T) {
 		if below := strings.TrimPrefix(path.Clean(paths.Draw(t, "below")), "/"); below != "" {
 			rel = below
 		}
-		folder := r.place(rel)
-		in := folder.classes()
+		in := r.classes(rel)
 		for _, entry := range rapid.SliceOfN(rapid.OneOf(plain, name), 1, 8).Draw(t, "entries") {
 			if strings.Contains(entry, "/") {
 				entry = path.Base(entry)

@@ -6,42 +6,45 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"sync/atomic"
 )
 
 // Dir is a folder at a Place that is held open, for programs that look at many of its entries: what it opens is in that folder,
 // whatever its path leads to by now, and no symbolic link is followed. All methods may be called concurrently.
 type Dir struct {
-	place Place
-	f     *os.File
+	root *root
+	rel  string
+	f    *os.File
 	// crossed says that a mount lies between the root and the folder.
 	crossed bool
 	users   atomic.Int32
 }
 
-// OpenDir opens the folder. Errors are those of Place.
-func (p Place) OpenDir() (*Dir, error) {
-	if p.root == nil {
+// OpenDir opens the folder at a path relative to the Place. Errors are those of Place.
+func (p Place) OpenDir(rel string) (*Dir, error) {
+	if p.root == nil || !filepath.IsLocal(filepath.FromSlash(path.Clean(rel))) {
 		return nil, p.failed("open", fs.ErrInvalid)
 	}
-	f, crossed, err := p.root.open(p.rel, forFolder)
+	rel = path.Join(p.rel, rel)
+	f, crossed, err := p.root.open(rel, forFolder)
 	if err != nil {
-		return nil, p.failed("open", err)
+		return nil, p.root.place(rel).failed("open", err)
 	}
-	return newDir(p, f, crossed), nil
+	return newDir(p.root, rel, f, crossed), nil
 }
 
-func newDir(p Place, f *os.File, crossed bool) *Dir {
-	d := &Dir{place: p, f: f, crossed: crossed}
+func newDir(r *root, rel string, f *os.File, crossed bool) *Dir {
+	d := &Dir{root: r, rel: rel, f: f, crossed: crossed}
 	d.users.Store(1)
 	return d
 }
 
 // Place is the Place of an entry.
-func (d *Dir) Place(name string) Place { return d.place.root.place(path.Join(d.place.rel, name)) }
+func (d *Dir) Place(name string) Place { return d.root.place(path.Join(d.rel, name)) }
 
 // Classes gives the classes that the Places of the entries have now, by their names.
-func (d *Dir) Classes() func(entry string) Class { return d.place.classes() }
+func (d *Dir) Classes() func(entry string) Class { return d.root.classes(d.rel) }
 
 // Crossed says that a mount lies between the root and the folder.
 func (d *Dir) Crossed() bool { return d.crossed }

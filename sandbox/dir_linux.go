@@ -4,24 +4,25 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 
 	"golang.org/x/sys/unix"
 )
 
 // Sub opens a folder in the folder.
 func (d *Dir) Sub(name string) (*Dir, error) {
-	p := d.Place(name)
-	fd, crossed, err := beneath(int(d.f.Fd()), name, forFolder, p.root.set.walks)
+	fd, crossed, err := beneath(int(d.f.Fd()), name, forFolder, d.root.set.walks)
 	if err != nil {
-		return nil, p.failed("open", err)
+		return nil, d.Place(name).failed("open", err)
 	}
-	return newDir(p, os.NewFile(uintptr(fd), p.Path()), crossed || d.crossed), nil
+	p := Place{root: d.root, rel: path.Join(d.rel, name)}
+	return newDir(p.root, p.rel, os.NewFile(uintptr(fd), p.Path()), crossed || d.crossed), nil
 }
 
 // Read reads a file of the folder that its listing calls regular into buf, as much as has room. rest is nil, or what follows, until it is
 // closed. The errors are those of Place.Open.
 func (d *Dir) Read(name string, buf []byte) (n int, rest io.ReadCloser, err error) {
-	fd, crossed, err := beneath(int(d.f.Fd()), name, forReading, d.place.root.set.walks)
+	fd, crossed, err := beneath(int(d.f.Fd()), name, forReading, d.root.set.walks)
 	if err != nil {
 		return 0, nil, d.Place(name).failed("open", err)
 	}

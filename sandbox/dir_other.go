@@ -8,7 +8,7 @@ import (
 )
 
 // Sub opens a folder in the folder.
-func (d *Dir) Sub(name string) (*Dir, error) { return d.Place(name).OpenDir() }
+func (d *Dir) Sub(name string) (*Dir, error) { return (Place{root: d.root, rel: d.rel}).OpenDir(name) }
 
 // Read reads a file of the folder that its listing calls regular into buf, as much as has room. rest is nil, or what follows, until it is
 // closed. The errors are those of Place.Open.

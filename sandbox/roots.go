@@ -182,8 +182,8 @@ func places(top string, machine machine, canonical string, root int) (below dept
 
 // classes gives the classes of the entries of a folder: those that their Places have. Where no path that counts by itself is the folder or
 // in it, what all of them have in common is judged once.
-func (p Place) classes() func(entry string) Class {
-	s, folder, root := p.root.set, p.Path(), p.root.names
+func (r *root) classes(rel string) func(entry string) Class {
+	s, folder, root := r.set, Place{root: r, rel: rel}.Path(), r.names
 	about := func(path string) bool { return path != "" && (path == folder || within(folder, path)) }
 	s.mu.Lock()
 	top, machine := s.home, s.machine
@@ -196,7 +196,7 @@ func (p Place) classes() func(entry string) Class {
 	}
 	s.mu.Unlock()
 	if !alike {
-		return func(entry string) Class { return p.root.place(path.Join(p.rel, entry)).class }
+		return func(entry string) Class { return r.place(path.Join(rel, entry)).class }
 	}
 	below, others := places(top, machine, folder, root)
 	in := classesIn(namesOf(folder), below, root)

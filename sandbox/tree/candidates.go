@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"math/bits"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -102,7 +101,7 @@ func (l *flat) marked(has []*trigrams.Marks, oneLine bool) iter.Seq[candidate] {
 func (i *index) scan(
 	ctx context.Context, t *Tree, o Options, visit func(d *sandbox.Dir, name, path string) error,
 ) (ok bool, err error) {
-	if i == nil || !i.usable.Load() {
+	if i == nil || !i.await(ctx, t) {
 		return false, nil
 	}
 	root, list, ok, err := i.candidates(ctx, t, o)
@@ -130,7 +129,7 @@ func (i *index) scan(
 				d.Close()
 			}
 			in = c.in
-			if d, err = root.at(in.at).OpenDir(); err != nil {
+			if d, err = root.open(in.at); err != nil {
 				d = nil
 			}
 		}
@@ -155,7 +154,7 @@ func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree,
 		return nil, nil, false, nil
 	}
 	at := prefix(t)
-	if err := i.refresh(ctx, root, at, runtime.GOMAXPROCS(0)); err != nil {
+	if err := i.refresh(ctx, root, at, nil); err != nil {
 		return nil, nil, true, err
 	}
 	named, known := t.named(i.top.down(t.dir), at)

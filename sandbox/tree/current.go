@@ -30,13 +30,14 @@ func (i *index) deaf() {
 	}
 }
 
-// refresh brings the part of the table up to date that lies at under, all of it where that is "". i.mu is held.
-func (i *index) refresh(ctx context.Context, t *Tree, under string, workers int) error {
+// refresh brings the part of the table up to date that lies at under, all of it where that is "". hurried says that all processors are to
+// do it, and not this goroutine alone; nil is always. i.mu is held.
+func (i *index) refresh(ctx context.Context, t *Tree, under string, hurried func() bool) error {
 	if i.above == nil || !i.above.equal(&t.ignore) {
 		above := t.ignore
 		i.above, i.whole = &above, false
 	}
-	p := &pass{t: t, w: i.w, now: i.of.Now(), under: under, workers: workers}
+	p := &pass{t: t, w: i.w, now: i.of.Now(), under: under, hurried: hurried}
 	defer func() {
 		if p.changed.Load() {
 			i.flat = nil
@@ -57,7 +58,7 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, workers int)
 			i.whole = false
 		}
 		// What lies above the root has no watch: it may be another folder by now. Of what happens in it there are events.
-		d, err := t.at(".").OpenDir()
+		d, err := t.open(".")
 		if err != nil {
 			return err
 		}
@@ -71,7 +72,7 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, workers int)
 	}
 	if i.whole {
 		for _, level := range i.open { // a folder may drop what is below it
-			together(workers, level, func(f *folder) { p.check(f, f.above) })
+			together(p, level, func(f *folder) { p.check(f, f.above) })
 		}
 		if !p.listed.Load() {
 			return nil
@@ -123,7 +124,7 @@ func (i *index) checkOne(t *Tree, f *folder) {
 	if !f.believed || i.w == nil {
 		return
 	}
-	p := &pass{t: t, w: i.w, now: i.of.Now(), workers: 1}
+	p := &pass{t: t, w: i.w, now: i.of.Now()}
 	if p.check(f, f.above); !f.believed || p.listed.Load() {
 		i.whole = false
 	}

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
+	"path"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -109,8 +109,10 @@ type index struct {
 	state    State
 	building bool // under told
 
-	// usable says that there is a table. Until then a scan does not wait for mu, which is held while it is made.
-	usable atomic.Bool
+	// table is one of the values below. While the first one is made mu is held, and scans wait for first, which made closes then.
+	table atomic.Int32
+	first chan struct{}
+	made  func()
 
 	mu       sync.Mutex // held during a pass
 	top      *folder
@@ -126,6 +128,14 @@ type index struct {
 	flat  *flat       // of the table as it is; nil where it has changed
 }
 
+// What there is of a table.
+const (
+	none    int32 = iota
+	making        // by one goroutine of low priority
+	hurried       // by all processors, as a scan waits for it
+	usable
+)
+
 // of finds the index for a tree, nil where there is none.
 func (x *Indexes) of(t *Tree) *index {
 	if x == nil || x.Later == nil || t.all || t.itself || t.root.Class().Unlisted() || t.place.Class().Unlisted() {
@@ -139,7 +149,8 @@ func (x *Indexes) of(t *Tree) *index {
 	i := x.roots[t.root.Path()]
 	if i == nil {
 		reason := fmt.Sprintf("no search has come by %d files yet", x.limit(x.Least, leastOf))
-		i = &index{of: x, state: State{State: "walking", Reason: reason}}
+		first := make(chan struct{})
+		i = &index{of: x, state: State{State: "walking", Reason: reason}, first: first, made: sync.OnceFunc(func() { close(first) })}
 		x.roots[t.root.Path()] = i
 	}
 	return i
@@ -185,6 +196,21 @@ func (i *index) build(t *Tree) {
 	})
 }
 
+// await says that there is a table. It waits for the first one where that is being made, and then has all processors make it: this takes
+// about as long as a walk, and the scan after it needs none.
+func (i *index) await(ctx context.Context, t *Tree) bool {
+	if t.dir == "." {
+		i.table.CompareAndSwap(making, hurried)
+	}
+	if t.dir == "." && i.table.Load() == hurried {
+		select {
+		case <-i.first:
+		case <-ctx.Done():
+		}
+	}
+	return i.table.Load() == usable
+}
+
 // job is a file to be indexed.
 type job struct {
 	e     *entry
@@ -196,17 +222,19 @@ type job struct {
 
 // work indexes what is not indexed. An error says why that cannot be.
 func (i *index) work(ctx context.Context, root sandbox.Place) error {
+	defer i.made()
 	t, err := Open(root)
 	if err != nil {
 		return err
 	}
-	if !i.usable.Load() { // a scan does not wait for the first table
+	if i.table.CompareAndSwap(none, making); i.table.Load() == making {
 		lower()
 	}
 	var jobs []job
 	if jobs, err = i.pending(ctx, t); err != nil {
 		return err
 	}
+	i.made()
 	i.told.Lock()
 	if i.state.State != "ready" {
 		i.state = State{State: "building", Files: len(jobs)}
@@ -267,7 +295,7 @@ func (g given) Error() string { return string(g) }
 func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	d, err := t.at(".").OpenDir()
+	d, err := t.open(".")
 	if err != nil {
 		return nil, err
 	}
@@ -282,11 +310,7 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 	if i.w == nil && !i.of.unwatched {
 		i.listen(ctx)
 	}
-	workers := runtime.GOMAXPROCS(0)
-	if !i.usable.Load() { // nobody waits for it
-		workers = 1
-	}
-	if err := i.refresh(ctx, t, "", workers); err != nil {
+	if err := i.refresh(ctx, t, "", func() bool { return i.table.Load() != making }); err != nil {
 		return nil, err
 	}
 	c := i.top.count()
@@ -303,13 +327,16 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 		i.drop(len(i.segments)-1, beyond)
 	}
 	now := i.of.Now()
+	if i.table.Load() != usable { // all of it was looked at just now
+		i.checkDue = now.Add(checkEvery)
+	}
 	_ = i.top.each("", func(f *folder, e *entry) error {
 		if e.regular() && e.text == unread && e.ident.Settled(now) {
 			jobs = append(jobs, job{e: e, path: f.join(e.name), ident: e.ident})
 		}
 		return nil
 	})
-	i.usable.Store(true)
+	i.table.Store(usable)
 	return jobs, nil
 }
 
@@ -337,8 +364,8 @@ func (i *index) drop(from int, known int32) {
 // room for it.
 func (i *index) read(t *Tree, j *job, b *trigrams.Builder, buf []byte, full bool) []byte {
 	j.text = unread
-	folder, name := t.at(j.path).Parent()
-	d, err := folder.OpenDir()
+	dir, name := path.Split(j.path)
+	d, err := t.open(dir)
 	if err != nil {
 		return buf
 	}
@@ -408,6 +435,6 @@ func (i *index) bytes() (n int) {
 // forget has the index be as before the first search. i.mu is held.
 func (i *index) forget() {
 	i.deaf()
-	i.usable.Store(false)
+	i.table.Store(none)
 	i.top, i.segments, i.files, i.flat = nil, nil, 0, nil
 }

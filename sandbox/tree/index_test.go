@@ -511,7 +511,7 @@ func TestIndexIsBuiltBetweenSearches(t *testing.T) {
 			end := x.turns.begin()
 			i.build(tr)
 			synctest.Wait()
-			if s := x.States()[0]; s.State != "building" || !i.usable.Load() || segments() != 0 {
+			if s := x.States()[0]; s.State != "building" || i.table.Load() != usable || segments() != 0 {
 				t.Errorf("during a search: %+v, %d segments", s, segments())
 			}
 			if forEver {
@@ -525,4 +525,39 @@ func TestIndexIsBuiltBetweenSearches(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A scan of the whole root that comes while the first table is made waits for it, and until it is told to end; one of a folder does not.
+func TestScanWaitsForTheFirstTable(t *testing.T) {
+	p := workspace(t, "a=one\n", "b/c=two\n")
+	tr, below := tree(t, p, "."), tree(t, p, "b")
+	synctest.Test(t, func(t *testing.T) {
+		var build func(context.Context)
+		x := &Indexes{Later: func(f func(context.Context)) { build = f }, Now: time.Now, unwatched: true}
+		i := x.of(tr)
+		i.build(tr)
+		i.table.Store(making)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var waited, ended bool
+		go func() { waited = i.await(t.Context(), tr) }()
+		go func() { ended = !i.await(ctx, tr) }()
+		if i.await(t.Context(), below) {
+			t.Error("a scan of a folder waits")
+		}
+		synctest.Wait()
+		if waited || ended || i.table.Load() != hurried {
+			t.Errorf("before it is made: waited %t, ended %t, %d", waited, ended, i.table.Load())
+		}
+		cancel()
+		synctest.Wait()
+		if !ended {
+			t.Error("a scan that was told to end waits on")
+		}
+		build(t.Context())
+		synctest.Wait()
+		if !waited {
+			t.Error("the scan waits though there is a table")
+		}
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"runtime"
 	"strings"
 )
 
@@ -33,7 +32,7 @@ func (x *Indexes) Walk(ctx context.Context, t *Tree, depth int, visit func(Entry
 
 // walk is Walk where the table can tell.
 func (i *index) walk(ctx context.Context, t *Tree, depth int, visit func(Entry) error) (ok bool, ignored int, err error) {
-	if !i.usable.Load() {
+	if i.table.Load() != usable {
 		return false, 0, nil
 	}
 	i.mu.Lock()
@@ -45,7 +44,7 @@ func (i *index) walk(ctx context.Context, t *Tree, depth int, visit func(Entry) 
 	if !ok {
 		return false, 0, nil
 	}
-	if err := i.refresh(ctx, root, prefix(t), runtime.GOMAXPROCS(0)); err != nil {
+	if err := i.refresh(ctx, root, prefix(t), nil); err != nil {
 		return true, 0, err
 	}
 	top := i.top.down(t.dir)

@@ -40,7 +40,7 @@ func foresee(ctx context.Context, root sandbox.Place, least, most int) (Outlook,
 	if err != nil {
 		return o, err
 	}
-	d, err := t.at(".").OpenDir()
+	d, err := t.open(".")
 	if err != nil {
 		return o, err
 	}

@@ -228,7 +228,7 @@ func (b *batch[T]) release() {
 // Read reads the beginning of a file by its path relative to the directory. rest is nil, or what follows, until it is closed.
 func (t *Tree) Read(name string) (head []byte, rest io.ReadCloser, err error) {
 	dir, base := path.Split(name)
-	d, err := t.at(dir).OpenDir()
+	d, err := t.open(dir)
 	if err != nil {
 		return nil, nil, err
 	}

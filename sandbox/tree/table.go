@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -85,15 +86,19 @@ type pass struct {
 	w     *watch // may be nil
 	now   time.Time
 	under string // with a slash at its end, or "": what lies elsewhere is passed over
-	// workers is how many folders are looked at at a time.
-	workers int
+	hurried func() bool // see index.refresh
 	// changed says that an entry is not what it was, listed that a folder was listed again.
 	changed, listed atomic.Bool
 }
 
-// together calls do for each of a list, so many at a time.
-func together[T any](workers int, list []T, do func(T)) {
-	if workers = min(workers, (len(list)+7)/8); workers <= 1 {
+// together calls do for each folder of a list.
+func together[T any](p *pass, list []T, do func(T)) {
+	for p.hurried != nil && !p.hurried() && len(list) > 0 {
+		do(list[0])
+		list = list[1:]
+	}
+	workers := min(runtime.GOMAXPROCS(0), (len(list)+7)/8)
+	if workers <= 1 {
 		for _, x := range list {
 			do(x)
 		}
@@ -141,7 +146,7 @@ func (p *pass) refresh(ctx context.Context, top *folder, above *layers) error {
 				look = append(look, t)
 			}
 		}
-		together(p.workers, look, func(t task) { p.check(t.f, t.above) })
+		together(p, look, func(t task) { p.check(t.f, t.above) })
 		var below []task
 		for _, t := range level {
 			for _, sub := range t.f.subs {
@@ -163,7 +168,7 @@ func (p *pass) check(f *folder, above *layers) {
 		// Before it is looked at, so that nothing is missed.
 		f.watched = p.w.add(path) == nil
 	}
-	d, err := p.t.at(f.at).OpenDir()
+	d, err := p.t.open(f.at)
 	if err != nil {
 		p.drop(f)
 		return

@@ -87,6 +87,9 @@ func (t *Tree) Open(name string) (*os.File, error) {
 // at is the Place of a path relative to the directory.
 func (t *Tree) at(name string) sandbox.Place { return t.root.Join(path.Join(t.dir, name)) }
 
+// open opens a folder by its path relative to the directory.
+func (t *Tree) open(name string) (*sandbox.Dir, error) { return t.root.OpenDir(path.Join(t.dir, name)) }
+
 // Withholds says that a walk leaves a path out because keys are kept there, or it is Tandem's own. Who may look into such a
 // directory itself may see what is in it.
 func (t *Tree) Withholds(name string) bool {
@@ -110,7 +113,7 @@ func (t *Tree) Walk(ctx context.Context, depth int, visit func(Entry) error) (ig
 	if err := ctx.Err(); err != nil {
 		return 0, context.Cause(ctx)
 	}
-	d, err := t.at(".").OpenDir()
+	d, err := t.open(".")
 	if err != nil {
 		return 0, nil
 	}

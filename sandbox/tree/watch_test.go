@@ -21,7 +21,7 @@ func identOf(t *testing.T, dir string) sandbox.Ident {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := place.OpenDir()
+	d, err := place.OpenDir(".")
 	if err != nil {
 		t.Fatal(err)
 	}
