@@ -401,7 +401,8 @@ func TestHowOftenAllIsLookedAt(t *testing.T) {
 		looks = 0
 		settle()
 	}
-	search(0, 1, "first")
+	search(0, 0, "all was looked at for the table")
+	search(checkEvery+time.Millisecond, 1, "first")
 	search(0, 0, "at once")
 	search(checkEvery+time.Millisecond, 1, "later")
 	tick = time.Second // which each of two folders takes, and what is between

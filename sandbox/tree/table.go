@@ -82,10 +82,10 @@ func byName(e *entry, name string) int { return strings.Compare(e.name, name) }
 
 // pass brings a table up to date.
 type pass struct {
-	t     *Tree
-	w     *watch // may be nil
-	now   time.Time
-	under string // with a slash at its end, or "": what lies elsewhere is passed over
+	t       *Tree
+	w       *watch // may be nil
+	now     time.Time
+	under   string      // with a slash at its end, or "": what lies elsewhere is passed over
 	hurried func() bool // see index.refresh
 	// changed says that an entry is not what it was, listed that a folder was listed again.
 	changed, listed atomic.Bool
