@@ -175,25 +175,31 @@ func opened(dir string) []string {
 	return []string{dir}
 }
 
-// orphaned tells when the process with an id is gone.
+// orphaned gives a channel that is closed when the process with an id has ended, unless ctx ends before.
 func orphaned(ctx context.Context, pid int) <-chan struct{} {
 	gone := make(chan struct{})
 	go func() {
-		tick := time.NewTicker(500 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				if store.Gone(pid) {
-					close(gone)
-					return
-				}
-			}
+		if outlived(ctx, pid) {
+			close(gone)
 		}
 	}()
 	return gone
+}
+
+// pollOutlived is outlived by looking, again and again.
+func pollOutlived(ctx context.Context, pid int) bool {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+			if store.Gone(pid) {
+				return true
+			}
+		}
+	}
 }
 
 // outlive makes a server keep what outlives it, without the secrets that l knows, and mind what other processes do to the same
