@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,14 +67,23 @@ func TestClassesOfEntries(t *testing.T) {
 		s.machine.etc = rapid.SampledFrom([]string{"/etc", "/a/etc", "/b/etc"}).Draw(t, "etc")
 		s.machine.homes = rapid.SampledFrom([][]string{nil, {"/home"}, {"/a/home"}}).Draw(t, "homes")
 		s.machine.administrator = rapid.SampledFrom([]string{"", "/root", "/a/root"}).Draw(t, "administrator")
-		s.named = map[string][]gitdir.Named{"/": {
-			{Path: "/hooks", Role: gitdir.Hooks}, {Path: "/a", Role: gitdir.Hooks, Known: true}, {Path: paths.Draw(t, "named")},
-		}}
+		if rapid.Bool().Draw(t, "settings of git") {
+			s.named = map[string][]gitdir.Named{"/": {
+				{Path: "/hooks", Role: gitdir.Hooks}, {Path: "/a", Role: gitdir.Hooks, Known: true}, {Path: paths.Draw(t, "named")},
+			}}
+		}
+		special := slices.DeleteFunc(slices.Concat(s.internal, s.machine.homes, []string{s.home, s.machine.etc, s.machine.administrator}),
+			func(path string) bool { return path == "" })
+		paths := rapid.OneOf(paths, rapid.Map(rapid.SampledFrom(special), path.Dir), rapid.SampledFrom(special))
+		name := rapid.OneOf(name, rapid.Map(rapid.SampledFrom(special), path.Base))
 		top := path.Clean(paths.Draw(t, "root"))
 		r := &root{set: s, path: top, names: len(namesOf(top))}
 		rel := "."
-		if below := strings.TrimPrefix(path.Clean(paths.Draw(t, "below")), "/"); below != "" {
-			rel = below
+		if rapid.Bool().Draw(t, "not the root itself") {
+			rel = path.Join(".", paths.Draw(t, "below"))
+		}
+		if folder := paths.Draw(t, "folder"); within(top, folder) && rapid.Bool().Draw(t, "that folder") {
+			rel = relative(top, folder)
 		}
 		in := r.classes(rel)
 		for _, entry := range rapid.SliceOfN(rapid.OneOf(plain, name), 1, 8).Draw(t, "entries") {
@@ -90,4 +100,42 @@ func TestClassesOfEntries(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestClassesBesideWhatCounts: each path that counts by itself is the folder, in it or above it.
+func TestClassesBesideWhatCounts(t *testing.T) {
+	for name, set := range map[string]func(s *Roots, at string){
+		"home":          func(s *Roots, at string) { s.home = at },
+		"own":           func(s *Roots, at string) { s.internal = []string{at} },
+		"etc":           func(s *Roots, at string) { s.machine.etc = at },
+		"homes":         func(s *Roots, at string) { s.machine.homes = []string{at} },
+		"administrator": func(s *Roots, at string) { s.machine.administrator = at },
+		"hooks": func(s *Roots, at string) {
+			s.named = map[string][]gitdir.Named{"/a": {{Path: at, Role: gitdir.Hooks}}}
+		},
+		"known hooks": func(s *Roots, at string) {
+			s.named = map[string][]gitdir.Named{"/a": {{Path: at, Role: gitdir.Hooks, Known: true}}}
+		},
+	} {
+		s := &Roots{}
+		s.machine.etc = "/elsewhere"
+		set(s, "/a/b/c")
+		r := &root{set: s, path: "/a", names: 1}
+		others := 0
+		for _, rel := range []string{".", "b", "b/c", "b/c/d"} {
+			in := r.classes(rel)
+			for _, entry := range []string{"b", "c", "x", ".npmrc", "shadow", ".git", "pre-commit"} {
+				p := r.place(path.Join(rel, entry))
+				if p.class != Plain {
+					others++
+				}
+				if got := in(entry); got != p.class {
+					t.Errorf("%s at /a/b/c: %s: %v in its folder, %v by its path", name, p.Path(), got, p.class)
+				}
+			}
+		}
+		if others < 5 {
+			t.Errorf("%s: only %d are not plain", name, others)
+		}
+	}
 }

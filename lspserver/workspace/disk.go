@@ -113,11 +113,7 @@ func (w *Workspace) renew(f *file) (cached bool, err error) {
 	}
 	live, changes := w.covers(f.path)
 	sure := live && (f.sure == wasWritten || f.sure == wasRead && f.changes == changes)
-	path, was, compare := f.path, f.disk, f.known && f.exists
-	shorter := int64(0)
-	if compare {
-		shorter = was.size
-	}
+	path, was, size, compare := f.path, f.disk, f.size(), f.known && f.exists
 	d, err := bounded(path, hung, func() (*onDisk, error) {
 		if compare {
 			if info, err := w.statDisk(path); err == nil {
@@ -126,11 +122,11 @@ func (w *Workspace) renew(f *file) (cached bool, err error) {
 				}
 			}
 		}
-		d, err := w.readWritten(path, shorter)
+		d, err := w.readWritten(path, size)
 		return &d, err
 	})
 	if err != nil {
-		f.sure = unsure
+		f.sure, f.disk.size = unsure, 0 // it is not waited for again
 		return false, err
 	}
 	if d != nil {
@@ -251,13 +247,20 @@ const (
 
 // readWritten is readDisk of a file that had that size, once the program that truncated it has written it.
 func (w *Workspace) readWritten(path string, was int64) (onDisk, error) {
-	for waited := time.Duration(0); ; waited += writePoll {
-		d, writing, err := w.readFile(path, w.o.MaxFileBytes, was)
-		if !writing || waited >= writeWait {
+	for began := time.Now(); time.Since(began) < writeWait; time.Sleep(writePoll) {
+		if d, writing, err := w.readFile(path, w.o.MaxFileBytes, was); !writing {
 			return d, err
 		}
-		time.Sleep(writePoll)
 	}
+	return w.readDisk(path, w.o.MaxFileBytes)
+}
+
+// size is that of the file when it was last looked at, 0 where it did not exist.
+func (f *file) size() int64 {
+	if f.known && f.exists {
+		return f.disk.size
+	}
+	return 0
 }
 
 // readDisk reads a regular file in UTF-8 or, with a byte order mark, UTF-16. It never blocks on other files, and
@@ -267,11 +270,11 @@ func (w *Workspace) readDisk(path string, limit int64) (onDisk, error) {
 	return d, err
 }
 
-// readFile is readDisk. writing says that the file is shorter than it was, and that a program has it open for writing; where the system
-// cannot tell that, it is said of an empty file.
+// readFile is readDisk. writing says, in place of a result, that the file is shorter than it was, and that a program has it open for
+// writing; where the system cannot tell that, it is said of an empty file.
 func (w *Workspace) readFile(path string, limit, was int64) (_ onDisk, writing bool, _ error) {
 	fail := func(code filetime.Code, reason, format string, args ...any) (onDisk, bool, error) {
-		return onDisk{}, writing, fail(path, code, reason, format, args...)
+		return onDisk{}, false, fail(path, code, reason, format, args...)
 	}
 	p, err := w.o.Roots.Place(path)
 	var h *os.File
@@ -305,10 +308,12 @@ func (w *Workspace) readFile(path string, limit, was int64) (_ onDisk, writing b
 	defer h.Close()
 	if info.Size() < was {
 		alone, sure := disk.Alone(h) // a program that opens it for writing now waits until it is closed
-		writing = !alone && (sure || info.Size() == 0)
+		if !alone && (sure || info.Size() == 0) {
+			return onDisk{}, true, nil
+		}
 	}
 	if limit > 0 && info.Size() > limit {
-		return onDisk{}, writing, filetime.TooLarge(path, info.Size(), limit)
+		return onDisk{}, false, filetime.TooLarge(path, info.Size(), limit)
 	}
 	var b bytes.Buffer
 	b.Grow(int(info.Size()) + bytes.MinRead) // which ReadFrom wants to see the end
@@ -320,17 +325,19 @@ func (w *Workspace) readFile(path string, limit, was int64) (_ onDisk, writing b
 		return fail(filetime.ReadError, "io", "Read file failed: %v.", err)
 	}
 	if limit > 0 && int64(b.Len()) > limit {
-		return onDisk{}, writing, filetime.TooLarge(path, int64(b.Len()), limit) // it has grown since
+		return onDisk{}, false, filetime.TooLarge(path, int64(b.Len()), limit) // it has grown since
 	}
-	writing = writing || int64(b.Len()) < min(info.Size(), was) // it was truncated since it was opened
+	if int64(b.Len()) < min(info.Size(), was) { // it was truncated since it was opened
+		return onDisk{}, true, nil
+	}
 	d, err := decode(path, b.Bytes())
 	if err != nil {
-		return onDisk{}, writing, err
+		return onDisk{}, false, err
 	}
 	charset := d.stat.charset
 	d.stat = statOf(info, time.Time{})
 	d.stat.charset = charset
-	return d, writing, nil
+	return d, false, nil
 }
 
 // decode decodes the bytes of a text file.

@@ -304,7 +304,7 @@ func (w *Workspace) Close(uri string) {
 	f.behind, f.edited = nil, false
 	f.open, f.dirty, f.openedForUs, f.touched, f.suspect, f.unseen = false, false, false, false, false, false
 	f.version = 0
-	f.disk, f.sure = stat{}, unsure
+	f.disk, f.sure = stat{size: f.disk.size}, unsure
 	f.wake = nil           // the disk differs from the buffer, which is no stale save
 	if w.leaving(f.path) { // its text goes on at the new path
 		close(f.changed)

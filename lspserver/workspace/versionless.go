@@ -19,9 +19,9 @@ import (
 // ask reads the editor's text, or the disk's if the editor refuses. The disk is read first: files that may not be read
 // there, or are not text, are not requested. f.mu is held.
 func (w *Workspace) ask(f *file) error {
-	path, uri, author := f.path, f.uri, filetime.Disk
+	path, uri, author, was := f.path, f.uri, filetime.Disk, f.size()
 	d, err := bounded(path, hung, func() (onDisk, error) {
-		d, err := w.readDisk(path, w.o.MaxFileBytes)
+		d, err := w.readWritten(path, was)
 		if err != nil {
 			return d, err
 		}
@@ -45,6 +45,7 @@ func (w *Workspace) ask(f *file) error {
 		return d, nil
 	})
 	if err != nil {
+		f.disk.size = 0
 		return err
 	}
 	w.adopt(f, d, author)

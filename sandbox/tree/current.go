@@ -38,6 +38,9 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, hurried func
 		i.above, i.whole = &above, false
 	}
 	p := &pass{t: t, w: i.w, now: i.of.Now(), under: under, hurried: hurried}
+	if i.table.Load() != usable {
+		p.most = i.of.most()
+	}
 	defer func() {
 		if p.changed.Load() {
 			i.flat = nil

@@ -65,6 +65,8 @@ const (
 	checkEvery = 2 * time.Second
 	checkShare = 9
 	checkMost  = time.Minute
+	// tableWait is how long a scan waits for a table.
+	tableWait = 3 * time.Second
 	// stale is how many files that are not indexed have the index brought up to date, also where they are less than an eighth of all.
 	stale = 64
 )
@@ -109,10 +111,10 @@ type index struct {
 	state    State
 	building bool // under told
 
-	// table is one of the values below. While the first one is made mu is held, and scans wait for first, which made closes then.
+	// table is one of the values below. While the first one is made mu is held, and scans of the whole root wait for it.
 	table atomic.Int32
-	first chan struct{}
-	made  func()
+	// tried is closed when the table was made, or could not be.
+	tried chan struct{} // under told
 
 	mu       sync.Mutex // held during a pass
 	top      *folder
@@ -149,12 +151,14 @@ func (x *Indexes) of(t *Tree) *index {
 	i := x.roots[t.root.Path()]
 	if i == nil {
 		reason := fmt.Sprintf("no search has come by %d files yet", x.limit(x.Least, leastOf))
-		first := make(chan struct{})
-		i = &index{of: x, state: State{State: "walking", Reason: reason}, first: first, made: sync.OnceFunc(func() { close(first) })}
+		i = &index{of: x, state: State{State: "walking", Reason: reason}}
 		x.roots[t.root.Path()] = i
 	}
 	return i
 }
+
+// most is how many files an index may have.
+func (x *Indexes) most() int { return x.limit(x.Files, mostFiles) }
 
 func (x *Indexes) limit(set, otherwise int) int {
 	if set > 0 {
@@ -185,9 +189,10 @@ func (i *index) build(t *Tree) {
 		return
 	}
 	i.building = true
-	root := t.root
+	root, tried := t.root, make(chan struct{})
+	i.tried = tried
 	i.of.Later(func(ctx context.Context) {
-		err := i.work(ctx, root)
+		err := i.work(ctx, root, sync.OnceFunc(func() { close(tried) }))
 		i.told.Lock()
 		defer i.told.Unlock()
 		if i.building = errors.As(err, new(given)); err != nil {
@@ -197,14 +202,20 @@ func (i *index) build(t *Tree) {
 }
 
 // await says that there is a table. It waits for the first one where that is being made, and then has all processors make it: this takes
-// about as long as a walk, and the scan after it needs none.
+// about as long as one and a half walks, and most scans after it need none. Where it takes longer than tableWait the scan walks.
 func (i *index) await(ctx context.Context, t *Tree) bool {
 	if t.dir == "." {
 		i.table.CompareAndSwap(making, hurried)
 	}
 	if t.dir == "." && i.table.Load() == hurried {
+		i.told.Lock()
+		tried := i.tried
+		i.told.Unlock()
+		enough := time.NewTimer(tableWait)
+		defer enough.Stop()
 		select {
-		case <-i.first:
+		case <-tried:
+		case <-enough.C:
 		case <-ctx.Done():
 		}
 	}
@@ -220,21 +231,24 @@ type job struct {
 	parts int32
 }
 
-// work indexes what is not indexed. An error says why that cannot be.
-func (i *index) work(ctx context.Context, root sandbox.Place) error {
-	defer i.made()
+// work indexes what is not indexed. It calls tried when there is a table, or cannot be one. An error says why that cannot be.
+func (i *index) work(ctx context.Context, root sandbox.Place, tried func()) error {
+	i.table.CompareAndSwap(none, making)
+	defer func() {
+		if i.table.Load() != usable {
+			i.table.Store(none)
+		}
+		tried()
+	}()
 	t, err := Open(root)
 	if err != nil {
 		return err
-	}
-	if i.table.CompareAndSwap(none, making); i.table.Load() == making {
-		lower()
 	}
 	var jobs []job
 	if jobs, err = i.pending(ctx, t); err != nil {
 		return err
 	}
-	i.made()
+	tried()
 	i.told.Lock()
 	if i.state.State != "ready" {
 		i.state = State{State: "building", Files: len(jobs)}
@@ -311,10 +325,13 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 		i.listen(ctx)
 	}
 	if err := i.refresh(ctx, t, "", func() bool { return i.table.Load() != making }); err != nil {
+		if errors.As(err, new(given)) {
+			i.forget()
+		}
 		return nil, err
 	}
 	c := i.top.count()
-	if most := i.of.limit(i.of.Files, mostFiles); c.files > most {
+	if most := i.of.most(); c.files > most {
 		i.forget()
 		return nil, tooMany(most)
 	}

@@ -5,6 +5,7 @@ package tree
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -537,7 +538,7 @@ func TestScanWaitsForTheFirstTable(t *testing.T) {
 		x := &Indexes{Later: func(f func(context.Context)) { build = f }, Now: time.Now, unwatched: true}
 		i := x.of(tr)
 		i.build(tr)
-		i.table.Store(making)
+		i.table.Store(making) // as the build does first
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var waited, ended bool
@@ -561,4 +562,85 @@ func TestScanWaitsForTheFirstTable(t *testing.T) {
 			t.Error("the scan waits though there is a table")
 		}
 	})
+}
+
+// A first table that cannot be made lets those go that wait for it, and they walk; the next build begins as the first one.
+func TestNoFirstTable(t *testing.T) {
+	files := make([]string, 0, 30)
+	for n := range 30 {
+		files = append(files, fmt.Sprintf("d%d/f=text", n))
+	}
+	p := workspace(t, files...)
+	tr := tree(t, p, ".")
+	for name, ready := range map[string]func(x *Indexes){
+		"it has more than 10 files": func(x *Indexes) { x.Files = 10 },
+		"the end":                   func(*Indexes) {},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var build func(context.Context)
+			x := &Indexes{Later: func(f func(context.Context)) { build = f }, Now: time.Now, unwatched: true}
+			ready(x)
+			i := x.of(tr)
+			i.build(tr)
+			i.table.Store(making)
+			var waited time.Duration
+			go func() {
+				began := time.Now()
+				if i.await(t.Context(), tr) {
+					t.Error("there is a table")
+				}
+				waited = time.Since(began)
+			}()
+			synctest.Wait()
+			time.Sleep(time.Second)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			if name == "the end" {
+				cancel(errors.New(name))
+			}
+			build(ctx)
+			synctest.Wait()
+			if s := x.States()[0]; waited != time.Second || i.table.Load() != none || s.State != "walking" || s.Reason != name {
+				t.Errorf("%s: waited %v, %d, %+v", name, waited, i.table.Load(), s)
+			}
+			cancel(nil)
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		x := &Indexes{Later: func(func(context.Context)) {}, Now: time.Now, unwatched: true}
+		i := x.of(tr)
+		i.build(tr)
+		i.table.Store(making)
+		began := time.Now()
+		if i.await(t.Context(), tr) || time.Since(began) != tableWait {
+			t.Errorf("waited %v for a table that takes long", time.Since(began))
+		}
+	})
+}
+
+// A pass that begins on one thread and is hurried in the middle of a level makes the table that a walk sees.
+func TestHurriedPass(t *testing.T) {
+	files := make([]string, 0, 200)
+	for n := range 200 {
+		files = append(files, fmt.Sprintf("d%d/e%d/f=text", n%40, n))
+	}
+	p := workspace(t, files...)
+	tr := tree(t, p, ".")
+	var want []string
+	if _, err := tr.Walk(t.Context(), 0, func(e Entry) error { want = append(want, e.Path); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for _, after := range []int{0, 1, 20, 100, 1000} {
+		x := &Indexes{Later: func(func(context.Context)) {}, Now: time.Now, unwatched: true}
+		i := x.of(tr)
+		i.top = &folder{at: "."}
+		asked := 0
+		if err := i.refresh(t.Context(), tr, "", func() bool { asked++; return asked > after }); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		_ = i.top.each("", func(f *folder, e *entry) error { got = append(got, f.join(e.name)); return nil })
+		if !slices.Equal(got, want) {
+			t.Errorf("hurried after %d: %d entries, want %d", after, len(got), len(want))
+		}
+	}
 }

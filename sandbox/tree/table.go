@@ -87,15 +87,26 @@ type pass struct {
 	now     time.Time
 	under   string      // with a slash at its end, or "": what lies elsewhere is passed over
 	hurried func() bool // see index.refresh
+	// most is a number of files of which a pass that comes by twice as many ends; 0 is any. found is how many were listed.
+	most  int
+	found atomic.Int64
 	// changed says that an entry is not what it was, listed that a folder was listed again.
 	changed, listed atomic.Bool
 }
 
 // together calls do for each folder of a list.
 func together[T any](p *pass, list []T, do func(T)) {
-	for p.hurried != nil && !p.hurried() && len(list) > 0 {
-		do(list[0])
-		list = list[1:]
+	if p.hurried != nil && !p.hurried() {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			lower() // for this goroutine alone, which ends when a scan waits
+			for len(list) > 0 && !p.hurried() {
+				do(list[0])
+				list = list[1:]
+			}
+		}()
+		<-done
 	}
 	workers := min(runtime.GOMAXPROCS(0), (len(list)+7)/8)
 	if workers <= 1 {
@@ -139,6 +150,9 @@ func (p *pass) refresh(ctx context.Context, top *folder, above *layers) error {
 	for level := []task{{top, above}}; len(level) > 0; {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		if p.most > 0 && int(p.found.Load()) > 2*p.most { // the others need not be seen
+			return tooMany(p.most)
 		}
 		var look []task
 		for _, t := range level {
@@ -325,6 +339,7 @@ func (p *pass) list(d *sandbox.Dir, f *folder, ident sandbox.Ident, above *layer
 			p.doubt(sub)
 		}
 	}
+	p.found.Add(int64(len(f.entries) - len(f.subs)))
 	f.ident, f.settled, f.above, f.files = ident, ident.Settled(p.now), above, files
 	return true
 }
