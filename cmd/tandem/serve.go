@@ -179,15 +179,15 @@ func opened(dir string) []string {
 func orphaned(ctx context.Context, pid int) <-chan struct{} {
 	gone := make(chan struct{})
 	go func() {
-		if outlived(ctx, pid) {
+		if awaitExit(ctx, pid) {
 			close(gone)
 		}
 	}()
 	return gone
 }
 
-// pollOutlived is outlived by looking, again and again.
-func pollOutlived(ctx context.Context, pid int) bool {
+// pollExit is awaitExit by looking, again and again.
+func pollExit(ctx context.Context, pid int) bool {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -126,7 +126,7 @@ func (w *Workspace) renew(f *file) (cached bool, err error) {
 		return &d, err
 	})
 	if err != nil {
-		f.sure, f.disk.size = unsure, 0 // it is not waited for again
+		f.sure, f.waited = unsure, true
 		return false, err
 	}
 	if d != nil {
@@ -203,7 +203,7 @@ func (w *Workspace) lookAt(f *file) (onDisk, error) {
 // adopt makes a text that was read the present one. f.mu is held.
 func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
 	d.stat.checked = w.o.Now()
-	f.disk = d.stat
+	f.disk, f.waited = d.stat, false
 	was := f.exists
 	f.exists = d.exists
 	switch {
@@ -255,9 +255,9 @@ func (w *Workspace) readWritten(path string, was int64) (onDisk, error) {
 	return w.readDisk(path, w.o.MaxFileBytes)
 }
 
-// size is that of the file when it was last looked at, 0 where it did not exist.
+// size is that of the file when it was last read, 0 where it did not exist, or was waited for since.
 func (f *file) size() int64 {
-	if f.known && f.exists {
+	if f.known && f.exists && !f.waited {
 		return f.disk.size
 	}
 	return 0

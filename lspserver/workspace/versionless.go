@@ -45,7 +45,7 @@ func (w *Workspace) ask(f *file) error {
 		return d, nil
 	})
 	if err != nil {
-		f.disk.size = 0
+		f.waited = true
 		return err
 	}
 	w.adopt(f, d, author)

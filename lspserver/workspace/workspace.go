@@ -229,6 +229,7 @@ type file struct {
 	touched     bool       // the agent changed the buffer and the user had not made it dirty before
 	disk        stat
 	sure        proof  // that text is what the disk has while disk is its stat
+	waited      bool   // the last attempt to read it failed, see readWritten
 	changes     uint64 // of which the system had told when it was read, with wasRead
 	wake        *wake  // of an edit that landed on disk
 	out         *delivery

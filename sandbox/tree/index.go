@@ -204,10 +204,7 @@ func (i *index) build(t *Tree) {
 // await says that there is a table. It waits for the first one where that is being made, and then has all processors make it: this takes
 // about as long as one and a half walks, and most scans after it need none. Where it takes longer than tableWait the scan walks.
 func (i *index) await(ctx context.Context, t *Tree) bool {
-	if t.dir == "." {
-		i.table.CompareAndSwap(making, hurried)
-	}
-	if t.dir == "." && i.table.Load() == hurried {
+	if t.dir == "." && (i.table.CompareAndSwap(making, hurried) || i.table.Load() == hurried) {
 		i.told.Lock()
 		tried := i.tried
 		i.told.Unlock()

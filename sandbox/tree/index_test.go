@@ -623,6 +623,7 @@ func TestHurriedPass(t *testing.T) {
 	for n := range 200 {
 		files = append(files, fmt.Sprintf("d%d/e%d/f=text", n%40, n))
 	}
+	files = append(files, "d0/e0/g/h=text")
 	p := workspace(t, files...)
 	tr := tree(t, p, ".")
 	var want []string
@@ -639,6 +640,11 @@ func TestHurriedPass(t *testing.T) {
 		}
 		var got []string
 		_ = i.top.each("", func(f *folder, e *entry) error { got = append(got, f.join(e.name)); return nil })
+		x.Files = 10 // of twice as many files a first pass ends, before it goes deeper
+		i.top = &folder{at: "."}
+		if err := i.refresh(t.Context(), tr, "", nil); !errors.As(err, new(given)) || len(i.top.find("d0").sub.subs[0].entries) == 0 {
+			t.Errorf("a pass that is too large: %v", err)
+		}
 		if !slices.Equal(got, want) {
 			t.Errorf("hurried after %d: %d entries, want %d", after, len(got), len(want))
 		}

@@ -94,7 +94,8 @@ type pass struct {
 	changed, listed atomic.Bool
 }
 
-// together calls do for each folder of a list.
+// together calls do for each folder of a list: one after the other on a thread of low priority until the pass is hurried, then on all
+// processors.
 func together[T any](p *pass, list []T, do func(T)) {
 	if p.hurried != nil && !p.hurried() {
 		done := make(chan struct{})
@@ -298,10 +299,7 @@ func (p *pass) list(d *sandbox.Dir, f *folder, ident sandbox.Ident, above *layer
 		return false
 	}
 	slices.SortFunc(listed, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	has := func(name string) bool {
-		_, found := slices.BinarySearchFunc(listed, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
-		return found
-	}
+	has := among(listed)
 	files := p.ruleFiles(d, has) // before they are read
 	rules := p.t.rulesIn(*above, f.at, has)
 	if f.rules == nil || !f.rules.equal(&rules) {

@@ -138,10 +138,7 @@ func (t *Tree) walk(
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	if !t.all {
-		rules = t.rulesIn(rules, path.Join(t.dir, at), func(name string) bool {
-			_, found := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
-			return found
-		})
+		rules = t.rulesIn(rules, path.Join(t.dir, at), among(entries))
 	}
 	names, classes := append(t.names(path.Join(t.dir, at)), ""), d.Classes()
 	for _, e := range entries {
@@ -189,6 +186,14 @@ func (t *Tree) walk(
 		}
 	}
 	return ignored, nil
+}
+
+// among tells which names are those of entries, which are sorted by them.
+func among(entries []fs.DirEntry) func(name string) bool {
+	return func(name string) bool {
+		_, found := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
+		return found
+	}
 }
 
 // Ignored tells whether a walk leaves out the file of that path relative to the directory, which need not exist.
