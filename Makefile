@@ -78,7 +78,7 @@ security:
 	@go test -count=1 -v -timeout 120m -run '^TestFigures' ./sandbox ./sandbox/planted -times=$(TIMES)
 	@go test -count=1 -run '^$$' -bench '^BenchmarkAudit$$' ./agent/store
 
-# Long sweeps: every fuzz target for a minute, the property tests with more cases.
+# Long sweeps, some hours of them; .ci/nightly takes the names of sections to run a part.
 nightly:
 	.ci/nightly
 
