@@ -178,7 +178,8 @@ func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree,
 			dirty++
 		}
 	}
-	if dirty >= stale || 8*dirty > i.files || i.wasteful(i.flat.counts) {
+	unheard := i.w == nil && !i.of.unwatched && now.Sub(i.listened) >= listenAgain
+	if dirty >= stale || 8*dirty > i.files || i.wasteful(i.flat.counts) || unheard {
 		i.build(t)
 	}
 	if i.w != nil && !i.checking && now.After(i.checkDue) {

@@ -65,6 +65,9 @@ const (
 	checkEvery = 2 * time.Second
 	checkShare = 9
 	checkMost  = time.Minute
+	// listenAgain is how long after it was last tried to hear of changes that is tried again, where there is a scan then: a busy system may
+	// have told of them too late, or of too many.
+	listenAgain = 10 * time.Second
 	// tableWait is how long a scan waits for a table.
 	tableWait = 3 * time.Second
 	// stale is how many files that are not indexed have the index brought up to date, also where they are less than an eighth of all.
@@ -120,8 +123,9 @@ type index struct {
 	top      *folder
 	above    *layers
 	segments []*trigrams.Segment
-	files    int    // when it was last indexed
-	w        *watch // nil where there is none, or no more
+	files    int       // when it was last indexed
+	w        *watch    // nil where there is none, or no more
+	listened time.Time // when it was last tried to have one
 	checking bool
 	checkDue time.Time
 	// whole says that all folders of the table were looked at, and that but for those in open, all are believed since.
@@ -320,6 +324,7 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 	}
 	if i.w == nil && !i.of.unwatched {
 		i.listen(ctx)
+		i.listened = i.of.Now()
 	}
 	if err := i.refresh(ctx, t, "", func() bool { return i.table.Load() != making }); err != nil {
 		if errors.As(err, new(given)) {
