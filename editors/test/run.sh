@@ -127,13 +127,13 @@ vscode() {
         drive 2 "$@"
     else
         drive 2 host.test.mjs journeys/day.test.mjs journeys/windows.test.mjs journeys/sessions.test.mjs journeys/answers.test.mjs \
-            journeys/smoke.test.mjs journeys/page.test.mjs
+            journeys/mentions.test.mjs journeys/smoke.test.mjs journeys/page.test.mjs
         drive 1 journeys/keys.test.mjs # alone, since the editor has to answer each edit in time while somebody types
     fi
     if [ -n "${TANDEM_EDITORS_ALL:-}" ]; then
         (cd vscode && VSCODE_VERSION=4.104.0 node --test --test-concurrency=2 --test-reporter=spec \
             journeys/day.test.mjs journeys/windows.test.mjs journeys/keys.test.mjs journeys/sessions.test.mjs \
-            journeys/answers.test.mjs)
+            journeys/answers.test.mjs journeys/mentions.test.mjs)
     fi
     echo "run.sh: VS Code took $(($(date +%s) - begun)) s"
 }

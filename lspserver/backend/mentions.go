@@ -115,18 +115,20 @@ func below(ctx context.Context, folder string, most int, found func(canonical, r
 	return err
 }
 
-// symbolsFor bounds how long a completion waits for language servers, leastOfSymbol is from how many letters on they are asked.
+// How long a completion waits for language servers, beside files and where symbols alone are asked for; leastOfSymbol is from how many
+// letters on they are asked.
 const (
-	symbolsFor    = 250 * time.Millisecond
+	besideFiles   = 250 * time.Millisecond
+	symbolsAlone  = 3 * time.Second
 	leastOfSymbol = 2
 )
 
 // symbols are what the language servers of a session know by a part of a name.
-func (se *Session) symbols(ctx context.Context, part string) (out []Mention) {
+func (se *Session) symbols(ctx context.Context, part string, limit time.Duration) (out []Mention) {
 	if len(part) < leastOfSymbol || strings.ContainsAny(part, "/") {
 		return nil
 	}
-	short, cancel := context.WithTimeout(ctx, symbolsFor)
+	short, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for _, name := range se.Symbols(short, part) {
 		out = append(out, Mention{Label: name, Insert: agent.MentionSymbol + name, Kind: MentionSymbol})
@@ -153,14 +155,14 @@ func (b *Backend) Complete(ctx context.Context, id, prefix string, limit int) ([
 			more = append(more, Mention{Label: r.Mention, Insert: r.Mention, Kind: MentionResource})
 		}
 		if part, is := strings.CutPrefix(prefix, agent.MentionSymbol); is {
-			return fitting(se.symbols(ctx, part), nil, part, limit), nil
+			return fitting(se.symbols(ctx, part, symbolsAlone), nil, part, limit), nil
 		}
 		for _, word := range []MentionKind{MentionSelection, MentionDiagnostics} {
 			if prefix != "" && strings.HasPrefix(string(word), prefix) {
 				more = append(more, Mention{Label: string(word), Insert: string(word), Kind: word})
 			}
 		}
-		more = append(more, se.symbols(ctx, prefix)...)
+		more = append(more, se.symbols(ctx, prefix, besideFiles)...)
 	}
 	if name, is := strings.CutPrefix(prefix, "/"); is {
 		return fitting(commands, nil, name, limit), nil

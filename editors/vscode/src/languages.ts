@@ -26,9 +26,13 @@ function place(found: vscode.Location | vscode.LocationLink) {
     : { uri: found.uri.toString(), range: range(found.range) };
 }
 
-/** A symbol as LSP has it, which counts kinds from 1. */
+/**
+ * A symbol as LSP has it, which counts kinds from 1. The extension of TypeScript adds () to the names of functions that it finds in the
+ * workspace; here it is taken off.
+ */
 function symbol(found: vscode.DocumentSymbol | vscode.SymbolInformation): object {
-  const { name, kind } = found;
+  const { kind } = found;
+  const name = found.name.replace(/(?<=.)\(\)$/, '');
   return 'location' in found
     ? { name, kind: kind + 1, containerName: found.containerName, location: place(found.location) }
     : {
