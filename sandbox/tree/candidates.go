@@ -178,7 +178,7 @@ func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree,
 			dirty++
 		}
 	}
-	unheard := i.w == nil && !i.of.unwatched && now.Sub(i.listened) >= listenAgain
+	unheard := i.w == nil && !i.of.unwatched && !now.Before(i.listenDue)
 	if dirty >= stale || 8*dirty > i.files || i.wasteful(i.flat.counts) || unheard {
 		i.build(t)
 	}

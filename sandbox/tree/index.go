@@ -65,9 +65,10 @@ const (
 	checkEvery = 2 * time.Second
 	checkShare = 9
 	checkMost  = time.Minute
-	// listenAgain is how long after it was last tried to hear of changes that is tried again, where there is a scan then: a busy system may
-	// have told of them too late, or of too many.
+	// listenAgain is how long after it began to hear of changes it may begin anew: a busy system may have told of them too late, or of too many.
+	// listenLater is that where it could not begin.
 	listenAgain = 10 * time.Second
+	listenLater = 10 * time.Minute
 	// tableWait is how long a scan waits for a table.
 	tableWait = 3 * time.Second
 	// stale is how many files that are not indexed have the index brought up to date, also where they are less than an eighth of all.
@@ -119,15 +120,15 @@ type index struct {
 	// tried is closed when the table was made, or could not be.
 	tried chan struct{} // under told
 
-	mu       sync.Mutex // held during a pass
-	top      *folder
-	above    *layers
-	segments []*trigrams.Segment
-	files    int       // when it was last indexed
-	w        *watch    // nil where there is none, or no more
-	listened time.Time // when it was last tried to have one
-	checking bool
-	checkDue time.Time
+	mu        sync.Mutex // held during a pass
+	top       *folder
+	above     *layers
+	segments  []*trigrams.Segment
+	files     int       // when it was last indexed
+	w         *watch    // nil where there is none, or no more
+	listenDue time.Time // when to try to have one again, where there is a scan then
+	checking  bool
+	checkDue  time.Time
 	// whole says that all folders of the table were looked at, and that but for those in open, all are believed since.
 	whole bool
 	open  [][]*folder // by depth
@@ -323,8 +324,11 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 		i.top = &folder{at: "."}
 	}
 	if i.w == nil && !i.of.unwatched {
-		i.listen(ctx)
-		i.listened = i.of.Now()
+		next := listenAgain
+		if i.listen(ctx); i.w == nil {
+			next = listenLater
+		}
+		i.listenDue = i.of.Now().Add(next)
 	}
 	if err := i.refresh(ctx, t, "", func() bool { return i.table.Load() != making }); err != nil {
 		if errors.As(err, new(given)) {
