@@ -139,6 +139,7 @@ func (w *world) seen(s Sight) {
 		f.open, f.turned = false, time.Now()
 		disk, _ := os.ReadFile(s.Path)
 		if string(disk) != f.now { // the person threw away what was not saved
+			w.discard(f, string(disk))
 			w.note(s.Path, f, Sight{Deed: Typed, Text: string(disk), Splices: []Splice{difference(f.now, string(disk))}})
 		}
 		return
@@ -148,6 +149,23 @@ func (w *world) seen(s Sight) {
 	}
 	sum := sha256.Sum256([]byte(s.Text))
 	f.hashes[s.Version] = append(f.hashes[s.Version], hex.EncodeToString(sum[:]))
+}
+
+// discard notes that the person throws away the texts since the last one that is on disk: also what the agent had taken out of them.
+func (w *world) discard(f *tracked, disk string) {
+	for i, s := range slices.Backward(f.log) {
+		if s.Text != disk {
+			continue
+		}
+		for _, later := range f.log[i+1:] {
+			for _, r := range later.Text {
+				if m := w.runes[r]; m != nil && m.n == 0 && m.removed == Applied {
+					m.removed = Typed
+				}
+			}
+		}
+		return
+	}
 }
 
 // look takes in what the server may have done to a file that is not open.
