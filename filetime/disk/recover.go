@@ -319,7 +319,8 @@ func (r *recovery) unlinked(w *work, p Planned) {
 	to := placeOf(p.To)
 	for _, name := range r.beside(w) {
 		dir, err := w.d.o.FS.Open(to.dir)
-		if err == nil && same(w.dir, name, dir, to.name) {
+		// It is also in its place where an earlier recovery was stopped between the link and the removal.
+		if err == nil && (same(w.dir, name, dir, to.name) || same(w.dir, name, w.dir, w.at.name)) {
 			err = w.dir.Remove(name)
 		} else if err == nil {
 			err = w.d.place(w.dir, name, w.at.name)
