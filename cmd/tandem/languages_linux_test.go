@@ -108,6 +108,12 @@ func installed(t *testing.T, p languages.Program, probe []string) string {
 	return ""
 }
 
+// toolchains is the folder of the Rust compilers of whoever runs the tests: cargo and rust-analyzer look there for themselves.
+func toolchains() string {
+	home, _ := os.UserHomeDir()
+	return cmp.Or(os.Getenv("RUSTUP_HOME"), filepath.Join(home, ".rustup"))
+}
+
 // servers are the folders of programs below the cache of the editors' tests.
 func servers(cache string) string {
 	return ":" + filepath.Join(cache, "gopls", "bin") + ":" + filepath.Join(cache, "servers", "node_modules", ".bin")
@@ -136,7 +142,7 @@ func TestF219LanguageServers(t *testing.T) {
 			var e *editor
 			var s string
 			open := func() {
-				p.start(append(p.env, "PATH="+path), []string{"--stdio"})
+				p.start(append(p.env, "PATH="+path, "RUSTUP_HOME="+toolchains()), []string{"--stdio"})
 				e = p.editor(conformance.Options{})
 				s = e.session("auto")
 			}

@@ -42,6 +42,8 @@ type Program struct {
 	Settings any
 	// Loaded matches the line of its log that says that it knows the files of the project, where it does not say that as progress.
 	Loaded *regexp.Regexp
+	// Status says that it tells by experimental/serverStatus, an extension of LSP by rust-analyzer, that it knows them, or cannot read them.
+	Status bool
 	// TSServer says that it passes requests on to the server of TypeScript, which is asked for diagnostics: see tsDiagnostics.
 	TSServer bool
 	// Named says that the person has named the command, so that it runs also where nothing confines it.
@@ -72,7 +74,10 @@ func Presets() []Program {
 		},
 		{
 			Name: "rust-analyzer", Command: "rust-analyzer", Languages: map[string]string{".rs": "rust"}, Roots: []string{"Cargo.toml"},
-			Install: "rustup component add rust-analyzer",
+			Install: "rustup component add rust-analyzer", Status: true,
+			// The sandbox does not let it write, which cargo check would. Without cargo check only the experimental checks find a name that is
+			// nowhere defined.
+			Settings: map[string]any{"checkOnSave": false, "diagnostics": map[string]any{"experimental": map[string]any{"enable": true}}},
 		},
 		{
 			Name: "clangd", Command: "clangd", Languages: map[string]string{
@@ -274,7 +279,7 @@ func (p *Pool) get(ctx context.Context, s *session, env *tools.Env, program Prog
 		}
 		srv = &process{
 			program: program, root: root, ready: make(chan struct{}), open: map[string]*document{}, published: map[string]publication{},
-			working: map[string]bool{}, moved: make(chan struct{}), loaded: program.Loaded == nil,
+			working: map[string]bool{}, moved: make(chan struct{}), loaded: program.Loaded == nil && !program.Status,
 			read: p.o.Read, unsaved: p.o.Unsaved, log: p.o.Log, loading: cmp.Or(p.o.Loading, loading),
 		}
 		srv.ended = func() {
@@ -340,6 +345,7 @@ type process struct {
 	working map[string]bool
 	pieces  int
 	loaded  bool          // it has said so, or says it as progress
+	ill     string        // why it cannot read the project, "" where it can
 	moved   chan struct{} // closed and replaced when one of these changes
 }
 
@@ -432,7 +438,8 @@ var capabilities = json.RawMessage(`{
 		"codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["quickfix", "refactor", "source"]}}, "isPreferredSupport": true,
 			"disabledSupport": true, "dataSupport": true, "resolveSupport": {"properties": ["edit"]}},
 		"documentSymbol": {"hierarchicalDocumentSymbolSupport": true}, "publishDiagnostics": {"versionSupport": true, "dataSupport": true}
-	}
+	},
+	"experimental": {"serverStatusNotification": true}
 }`)
 
 // routes answers what servers ask of their client.
@@ -477,6 +484,21 @@ func (s *process) routes() *wire.Router {
 	) {
 		if s.program.Loaded != nil && s.program.Loaded.MatchString(p.Message) {
 			s.move(func() { s.loaded = true })
+		}
+	})
+	wire.Notify(r, "experimental/serverStatus", func(_ context.Context, p struct {
+		Health    string `json:"health"`
+		Quiescent bool   `json:"quiescent"`
+		Message   string `json:"message"`
+	},
+	) {
+		if s.program.Status {
+			s.move(func() {
+				s.loaded, s.ill = p.Quiescent, ""
+				if p.Health == "error" {
+					s.ill = strings.Clone(p.Message)
+				}
+			})
 		}
 	})
 	for _, method := range []string{"window/showMessage", "telemetry/event", "$/logTrace"} {
@@ -620,10 +642,20 @@ func (s *process) whole(ctx context.Context, method string, params any) (json.Ra
 				"The language server %s still reads the project and does not know all files yet. Ask again after a while, or use grep.", s.program.Name)
 		case err != nil:
 			return nil, err
+		case s.illness() != "" && (all || method == "textDocument/definition" || method == "textDocument/diagnostic"):
+			return nil, tools.Refuse(tools.ExecutionError, "language_server", "The language server %s cannot read the project: %s. Use grep.",
+				s.program.Name, strings.TrimSuffix(show.Visible(s.illness(), false), "."))
 		case ready && !works && (now == before || !first), limit.Err() != nil && (works || !first):
 			return result, ctx.Err()
 		}
 	}
+}
+
+// illness is why the server cannot read the project, as it says itself.
+func (s *process) illness() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ill
 }
 
 // until waits until the server is at work by itself, or is not, and gives how many pieces of such work have ended.

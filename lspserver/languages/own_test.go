@@ -235,6 +235,9 @@ func TestMain(m *testing.M) {
 // the method with which it begins to say so. It answers no question about all files.
 const reading = "-reads-for-ever"
 
+// unhealthy is the last argument with which it says that it cannot read the project, as rust-analyzer does.
+const unhealthy = "unhealthy"
+
 func read(r io.Reader, w io.Writer, begins string) error {
 	say := func(message map[string]any) {
 		message["jsonrpc"] = "2.0"
@@ -266,9 +269,18 @@ func read(r io.Reader, w io.Writer, begins string) error {
 			say(map[string]any{"id": 1, "method": "window/workDoneProgress/create", "params": map[string]any{"token": "t"}})
 			say(map[string]any{"method": "$/progress", "params": map[string]any{"token": "t", "value": map[string]any{"kind": "begin"}}})
 		}
+		if begins == unhealthy && m.Method == "initialized" {
+			say(map[string]any{"method": "experimental/serverStatus", "params": map[string]any{
+				"health": "error", "quiescent": true, "message": "Failed to load workspaces.",
+			}})
+		}
 		switch m.Method {
 		case "exit":
 			return nil
+		case "textDocument/references", "textDocument/definition":
+			if begins == unhealthy {
+				say(map[string]any{"id": m.ID, "result": []any{}})
+			}
 		case "initialize":
 			say(map[string]any{"id": m.ID, "result": map[string]any{"capabilities": map[string]any{}}})
 		case "textDocument/documentSymbol", "shutdown":
@@ -297,6 +309,24 @@ func TestServerReadsForEver(t *testing.T) {
 				t.Errorf("%s: %s", r.Error, r.Data)
 			}
 		})
+	}
+}
+
+// A server that says that it cannot read the project: its answers that there is nothing are none.
+func TestServerCannotRead(t *testing.T) {
+	patience = 10 * time.Second
+	t.Cleanup(func() { patience = 0 })
+	w, _ := world(t, map[string]string{"a.x": "a\n"}, languages.Program{
+		Name: "reader", Command: os.Args[0], Args: []string{reading, unhealthy}, Named: true, Languages: map[string]string{".x": "x"}, Status: true,
+	})
+	for _, tool := range []string{"references", "definition"} {
+		r := w.Call(tool, `{"path":"a.x","line":1,"symbol":"a"}`)
+		if r.Success || !strings.Contains(r.Data, "The language server reader cannot read the project: Failed to load workspaces. Use grep.") {
+			t.Errorf("%s: %s: %s", tool, r.Error, r.Data)
+		}
+	}
+	if r := w.Call("document_symbols", `{"path":"a.x"}`); !r.Success {
+		t.Errorf("%s: %s", r.Error, r.Data)
 	}
 }
 
