@@ -281,8 +281,10 @@ func read(r io.Reader, w io.Writer, begins string) error {
 			if begins == unhealthy {
 				say(map[string]any{"id": m.ID, "result": []any{}})
 			}
+		case "textDocument/diagnostic":
+			say(map[string]any{"id": m.ID, "result": map[string]any{"kind": "full", "items": []any{}}})
 		case "initialize":
-			say(map[string]any{"id": m.ID, "result": map[string]any{"capabilities": map[string]any{}}})
+			say(map[string]any{"id": m.ID, "result": map[string]any{"capabilities": map[string]any{"diagnosticProvider": map[string]any{}}}})
 		case "textDocument/documentSymbol", "shutdown":
 			say(map[string]any{"id": m.ID, "result": nil})
 		}
@@ -319,8 +321,12 @@ func TestServerCannotRead(t *testing.T) {
 	w, _ := world(t, map[string]string{"a.x": "a\n"}, languages.Program{
 		Name: "reader", Command: os.Args[0], Args: []string{reading, unhealthy}, Named: true, Languages: map[string]string{".x": "x"}, Status: true,
 	})
-	for _, tool := range []string{"references", "definition"} {
-		r := w.Call(tool, `{"path":"a.x","line":1,"symbol":"a"}`)
+	for _, tool := range []string{"references", "definition", "diagnostics"} {
+		args := `{"path":"a.x","line":1,"symbol":"a"}`
+		if tool == "diagnostics" {
+			args = `{"path":"a.x"}`
+		}
+		r := w.Call(tool, args)
 		if r.Success || !strings.Contains(r.Data, "The language server reader cannot read the project: Failed to load workspaces. Use grep.") {
 			t.Errorf("%s: %s: %s", tool, r.Error, r.Data)
 		}
