@@ -345,7 +345,7 @@ type process struct {
 	working map[string]bool
 	pieces  int
 	loaded  bool          // it has said so, or says it as progress
-	ill     string        // why it cannot read the project, "" where it can
+	unread  string        // why it cannot read the project, "" where it can
 	moved   chan struct{} // closed and replaced when one of these changes
 }
 
@@ -494,9 +494,9 @@ func (s *process) routes() *wire.Router {
 	) {
 		if s.program.Status {
 			s.move(func() {
-				s.loaded, s.ill = p.Quiescent, ""
+				s.loaded, s.unread = p.Quiescent, ""
 				if p.Health == "error" {
-					s.ill = strings.Clone(p.Message)
+					s.unread = strings.Clone(p.Message)
 				}
 			})
 		}
@@ -642,20 +642,20 @@ func (s *process) whole(ctx context.Context, method string, params any) (json.Ra
 				"The language server %s still reads the project and does not know all files yet. Ask again after a while, or use grep.", s.program.Name)
 		case err != nil:
 			return nil, err
-		case s.illness() != "" && (all || method == "textDocument/definition" || method == "textDocument/diagnostic"):
+		case s.cannotRead() != "" && (all || method == "textDocument/definition" || method == "textDocument/diagnostic"):
 			return nil, tools.Refuse(tools.ExecutionError, "language_server", "The language server %s cannot read the project: %s. Use grep.",
-				s.program.Name, strings.TrimSuffix(show.Visible(s.illness(), false), "."))
+				s.program.Name, strings.TrimSuffix(show.Visible(s.cannotRead(), false), "."))
 		case ready && !works && (now == before || !first), limit.Err() != nil && (works || !first):
 			return result, ctx.Err()
 		}
 	}
 }
 
-// illness is why the server cannot read the project, as it says itself.
-func (s *process) illness() string {
+// cannotRead is why the server cannot read the project, as it says itself.
+func (s *process) cannotRead() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.ill
+	return s.unread
 }
 
 // until waits until the server is at work by itself, or is not, and gives how many pieces of such work have ended.

@@ -31,8 +31,7 @@ describe('mentions', { skip: unable(), timeout: 300_000 }, () => {
     await p.page.keyboard.press('Enter');
     await p.sees(`About ${letters}.`);
     await p.idle();
-    const { content } = p.model.requests.at(-1).messages.findLast((m) => m.role === 'user');
-    return typeof content === 'string' ? content : content.map((part) => part.text ?? '').join('\n');
+    return p.model.requests.at(-1).messages.findLast((m) => m.role === 'user').content;
   }
 
   it('U10 a symbol of the language server, with its lines as they are in the buffer', async () => {
