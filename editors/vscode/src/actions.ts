@@ -39,8 +39,6 @@ export interface Chat extends Disposable {
   /** Whether a turn runs. */
   readonly running: boolean;
   readonly onRunning: Event<boolean>;
-  /** Told when the keyboard has come to the chat. */
-  readonly onFocus: Event<void>;
   /** The mode and the model of the current session. */
   readonly mode: string | undefined;
   readonly model: string | undefined;

@@ -72,7 +72,6 @@ export function activate(context: vscode.ExtensionContext): Api {
   const status = new Status(backend, chat, review);
   context.subscriptions.push(log, lending, backend, review, proposed, chat, status, watchTyping(), ...serveDocuments(backend), serveLanguages(backend));
   chat.onSession((session) => review.show(session));
-  chat.onFocus(() => review.keyboardLeft());
   chat.onRunning((running) => void vscode.commands.executeCommand('setContext', 'tandem.running', running));
 
   const command = (name: string, run: (...args: any[]) => unknown) =>

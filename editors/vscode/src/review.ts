@@ -17,6 +17,9 @@ import type {
 /** The scheme of texts as they were before the changes that wait. */
 const BEFORE = 'tandem-before';
 
+/** When VS Code is told again that lenses are others, if it has not asked for them since. */
+const TELL_AGAIN_MS = [600, 1200, 2400, 4800];
+
 /** What tandem/changes/accept and reject answer. */
 interface Reviewed {
   changed: string[];
@@ -36,6 +39,16 @@ function inDiff(editor: vscode.TextEditor): boolean {
   );
 }
 
+/** Whether an editor has marks and lenses. */
+function isPlain(editor: vscode.TextEditor): boolean {
+  return editor.document.uri.scheme === 'file' && !inDiff(editor);
+}
+
+/** The documents of those that do. */
+function inSight(): string[] {
+  return vscode.window.visibleTextEditors.filter(isPlain).map(({ document }) => document.uri.toString());
+}
+
 export class Review implements vscode.Disposable {
   private session: string | undefined;
   private files = new Map<string, ChangedFile>();
@@ -45,8 +58,9 @@ export class Review implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly due = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
-  /** Whether the lenses have changed since the keyboard was last seen to leave the editors. */
-  private lensesNew = false;
+  /** The documents in sight whose lenses VS Code has not asked for since they changed. */
+  private readonly unasked = new Set<string>();
+  private again: NodeJS.Timeout | undefined;
 
   /** Fires when the list of open changes is another. */
   readonly onChanged = this.changed.event;
@@ -104,6 +118,7 @@ export class Review implements vscode.Disposable {
 
   dispose(): void {
     clearTimeout(this.timer);
+    clearTimeout(this.again);
     this.disposables.forEach((one) => one.dispose());
   }
 
@@ -120,17 +135,6 @@ export class Review implements vscode.Disposable {
       void this.fetch({ sessionId: session });
     } else {
       this.clear();
-    }
-  }
-
-  /**
-   * Has VS Code ask for the lenses again. It asks a moment after they have changed, and drops that where the keyboard leaves
-   * the editor before; nothing else would make it ask until the editor has the keyboard again.
-   */
-  keyboardLeft(): void {
-    if (this.lensesNew) {
-      this.lensesNew = false;
-      this.lensesChanged.fire();
     }
   }
 
@@ -291,14 +295,30 @@ export class Review implements vscode.Disposable {
   private refreshed(): void {
     this.draw();
     this.setContext();
-    this.lensesNew = true;
-    this.lensesChanged.fire();
+    inSight().forEach((uri) => this.unasked.add(uri));
+    this.tellLenses();
     for (const doc of vscode.workspace.textDocuments) {
       if (doc.uri.scheme === BEFORE) {
         this.textsChanged.fire(doc.uri);
       }
     }
     this.changed.fire();
+  }
+
+  /**
+   * Has VS Code ask for the lenses. It asks a moment after it was told, and drops that where the keyboard leaves the editor
+   * before; so it is told again until it has asked, some times: where lenses are switched off it never asks.
+   */
+  private tellLenses(tries = 0): void {
+    clearTimeout(this.again);
+    this.lensesChanged.fire();
+    this.again = setTimeout(() => {
+      if (tries + 1 < TELL_AGAIN_MS.length && inSight().some((uri) => this.unasked.has(uri))) {
+        this.tellLenses(tries + 1);
+      } else {
+        this.unasked.clear();
+      }
+    }, TELL_AGAIN_MS[tries]);
   }
 
   private setContext(): void {
@@ -322,8 +342,7 @@ export class Review implements vscode.Disposable {
   private draw(): void {
     for (const editor of vscode.window.visibleTextEditors) {
       const { document } = editor;
-      const plain = document.uri.scheme === 'file' && !inDiff(editor);
-      const hunks = plain ? this.hunks(document.uri.toString()) : [];
+      const hunks = isPlain(editor) ? this.hunks(document.uri.toString()) : [];
       const added: vscode.DecorationOptions[] = [];
       const removed: vscode.DecorationOptions[] = [];
       const gone: vscode.DecorationOptions[] = [];
@@ -359,6 +378,7 @@ export class Review implements vscode.Disposable {
   }
 
   private lenses(document: vscode.TextDocument): vscode.CodeLens[] {
+    this.unasked.delete(document.uri.toString());
     const file = this.find(document.uri.toString());
     if (!file) {
       return [];

@@ -270,7 +270,6 @@ window.addEventListener('keydown', (e) => {
 });
 
 window.addEventListener('focus', () => {
-  post({ type: 'focused' });
   if (!document.activeElement || document.activeElement === document.body) {
     composer.focus();
   }

@@ -46,7 +46,14 @@ describe('review', () => {
     await drive('picture', { name: 'review' });
   });
 
-  it('FindingU1 has its lenses asked for also where the keyboard leaves the editor just after they changed', async () => {
+  it('FindingU1 has its lenses asked for also where the keyboard goes to the chat just after they changed', () =>
+    askedAfter('tandem.chat.focus'));
+
+  it('FindingU1 has its lenses asked for also where the keyboard goes to the list of files just after they changed', () =>
+    askedAfter('workbench.files.action.focusFilesExplorer'));
+
+  /** Has the keyboard leave the editor by a command, just after its lenses changed. */
+  async function askedAfter(leave: string): Promise<void> {
     const { review } = await running();
     let asked = 0;
     // Whoever has lenses is asked where one of them has others.
@@ -63,10 +70,10 @@ describe('review', () => {
     review.show(session.id);
     await changed;
     asked = 0;
-    await vscode.commands.executeCommand('tandem.chat.focus');
+    await vscode.commands.executeCommand(leave);
     await until('the lenses are asked for', () => asked > 0);
     other.dispose();
-  });
+  }
 
   it('gives the text from before for a diff', async () => {
     await vscode.commands.executeCommand('tandem.openDiff');

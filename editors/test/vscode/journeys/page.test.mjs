@@ -57,7 +57,7 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
       window.posted = [];
       let saved;
       window.acquireVsCodeApi = () => ({
-        postMessage: (m) => m.type !== 'focused' && window.posted.push(m),
+        postMessage: (m) => window.posted.push(m),
         getState: () => saved,
         setState: (s) => (saved = s),
       });

@@ -43,8 +43,6 @@ export type ToPage =
 /** From the page to the extension. */
 export type FromPage =
   | { type: 'ready' }
-  /** The keyboard has come to the page. */
-  | { type: 'focused' }
   | { type: 'ask'; text: string; context?: Context }
   | { type: 'stop' }
   | { type: 'newSession' }

@@ -72,10 +72,8 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
   private readonly questions: Questions;
   private readonly sessionEmitter = new vscode.EventEmitter<string | undefined>();
   private readonly runningEmitter = new vscode.EventEmitter<boolean>();
-  private readonly focusEmitter = new vscode.EventEmitter<void>();
-  private readonly subscriptions: vscode.Disposable[] = [this.sessionEmitter, this.runningEmitter, this.focusEmitter];
+  private readonly subscriptions: vscode.Disposable[] = [this.sessionEmitter, this.runningEmitter];
   readonly onRunning = this.runningEmitter.event;
-  readonly onFocus = this.focusEmitter.event;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
@@ -546,8 +544,6 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
         this.tellAll();
         this.tellAsked();
         return;
-      case 'focused':
-        return this.focusEmitter.fire();
       case 'ask':
         return this.prompt(m.text, m.context);
       case 'stop':
