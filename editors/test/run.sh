@@ -70,21 +70,23 @@ chromium() {
     apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null
 }
 
-# Runs files below vscode/, so many at once.
+# Runs files below vscode/, so many at once, and writes down which failed.
 journeys() {
     at_once=$1
     shift
-    (cd vscode && node --test --test-concurrency="$at_once" --test-reporter=spec "$@")
+    (cd vscode && node --test --test-concurrency="$at_once" --test-reporter=spec --test-reporter-destination=stdout \
+        --test-reporter=./failed.mjs --test-reporter-destination="$tmp/failed" "$@")
 }
 
 # drive runs files of tests that drive VS Code, so many at a time.
 drive() {
-    at_once=$1
-    shift
-    journeys "$at_once" "$@" || {
+    journeys "$@" || {
         # A browser without a graphics card on a busy machine is late now and then.
-        echo "run.sh: what drives VS Code FAILED; all of it is tried once more, one file at a time" >&2
-        journeys 1 "$@"
+        failed=$(cat "$tmp/failed")
+        [ -n "$failed" ] || return 1
+        echo "run.sh: what drives VS Code FAILED; tried once more, one file at a time:" $failed >&2
+        # shellcheck disable=SC2086 # a name a word
+        journeys 1 $failed
         echo "run.sh: it passed the second time" >&2
     }
 }

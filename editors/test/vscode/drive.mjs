@@ -7,7 +7,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
@@ -107,6 +107,14 @@ export async function write(folder, files) {
   }
 }
 
+/** Gives a file other content at once: whoever watches it never sees it empty, and is told of nothing where nothing changes. */
+async function replace(path, content) {
+  if ((await readFile(path, 'utf8')) !== content) {
+    await writeFile(`${path}.new`, content);
+    await rename(`${path}.new`, path);
+  }
+}
+
 /**
  * Starts a VS Code. Options:
  *   version   of code-server
@@ -127,12 +135,11 @@ export async function start(o) {
   await mkdir(workspace);
   await write(workspace, o.files ?? {});
   const program = await binary();
-  const configure = ({ settings, machine } = {}) =>
-    write(dir, {
-      'config.yaml': '',
-      'user/User/settings.json': JSON.stringify({ ...QUIET, ...settings }),
-      'user/Machine/settings.json': JSON.stringify({ 'tandem.path': program, ...machine }),
-    });
+  const configure = async ({ settings, machine } = {}) => {
+    await replace(join(dir, 'user', 'User', 'settings.json'), JSON.stringify({ ...QUIET, ...settings }));
+    await replace(join(dir, 'user', 'Machine', 'settings.json'), JSON.stringify({ 'tandem.path': program, ...machine }));
+  };
+  await write(dir, { 'config.yaml': '', 'user/User/settings.json': '', 'user/Machine/settings.json': '' });
   await configure(o);
   const common = ['--config', join(dir, 'config.yaml'), '--user-data-dir', join(dir, 'user')];
   common.push('--extensions-dir', join(dir, 'extensions'));

@@ -150,7 +150,15 @@ export class Person {
 
   /** Waits until so many changes of the file that is open can be accepted by their lenses. */
   async marks(count) {
-    await this.until(async () => (await this.lens('Accept').count()) === count, async () => `${await this.lens('Accept').count()} lenses, not ${count}`);
+    await this.until(
+      async () => (await this.lens('Accept').count()) === count,
+      async () => `${await this.lens('Accept').count()} lenses, not ${count}; the chat says: ${await this.said()}`,
+    );
+  }
+
+  /** All of the chat's words. */
+  async said() {
+    return this.chat.locator('body').innerText({ timeout: 5000 }).catch((err) => `nothing (${err.message})`);
   }
 
   /** Loads the window again, as "Developer: Reload Window" does. */
