@@ -20,11 +20,14 @@ DRAWN = $$(.ci/drawn)
 PLAIN = $$(go list ./... | grep -v /editors/ | grep -vxF "$$(.ci/drawn)")
 SEED ?= 7919
 
+# Tests wait for disks and other processes half of their time: twice as many packages as processors are tested at once.
+AT_ONCE = $$(( 2 * $$(getconf _NPROCESSORS_ONLN) ))
+
 test: build
 	@.ci/ripgrep
 	go vet ./...
-	go test $(PLAIN)
-	go test $(DRAWN) -rapid.seed=$(SEED)
+	go test -p $(AT_ONCE) $(PLAIN)
+	go test -p $(AT_ONCE) $(DRAWN) -rapid.seed=$(SEED)
 
 # Real editors; installs them into a cache folder first.
 test-editors: build
@@ -46,10 +49,13 @@ lint:
 	go run $(STATICCHECK) ./...
 	.ci/deadcode
 
+# All tests with the race detector; sweeps and properties try fewer cases than in make test. make nightly runs it with all of them.
+RACE = CGO_ENABLED=1 go test -race -short -p $(AT_ONCE) -timeout 40m
+
 race:
 	@.ci/ripgrep
-	CGO_ENABLED=1 go test -race -timeout 40m $(PLAIN)
-	CGO_ENABLED=1 go test -race -timeout 40m $(DRAWN) -rapid.seed=$(SEED)
+	$(RACE) $(PLAIN)
+	$(RACE) $(DRAWN) -rapid.seed=$(SEED)
 
 # Writes everything that is generated from the code: docs, schemas, golden files of documentation.
 generate:
