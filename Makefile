@@ -21,7 +21,7 @@ PLAIN = $$(go list ./... | grep -v /editors/ | grep -vxF "$$(.ci/drawn)")
 SEED ?= 7919
 
 # Tests wait for disks and other processes half of their time: twice as many packages as processors are tested at once.
-AT_ONCE = $$(( 2 * $$(getconf _NPROCESSORS_ONLN) ))
+AT_ONCE ?= $$(( 2 * $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN) ))
 
 test: build
 	@.ci/ripgrep
@@ -49,7 +49,7 @@ lint:
 	go run $(STATICCHECK) ./...
 	.ci/deadcode
 
-# All tests with the race detector; sweeps and properties try fewer cases than in make test. make nightly runs it with all of them.
+# The tests with the race detector. Sweeps and properties try fewer cases than in make test; .ci/nightly race runs all tests.
 RACE = CGO_ENABLED=1 go test -race -short -p $(AT_ONCE) -timeout 40m
 
 race:

@@ -21,7 +21,7 @@ import (
 func TestF122RandomCallsOverTheWire(t *testing.T) {
 	servers := 10
 	if testing.Short() {
-		servers = 1
+		servers = 3
 	}
 	for seed := range servers {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { randomCalls(t, rand.New(rand.NewPCG(1, uint64(seed)))) })

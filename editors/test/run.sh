@@ -82,10 +82,13 @@ journeys() {
 drive() {
     journeys "$@" || {
         # A browser without a graphics card on a busy machine is late now and then.
-        failed=$(cat "$tmp/failed")
-        [ -n "$failed" ] || return 1
-        echo "run.sh: what drives VS Code FAILED; tried once more, one file at a time:" $failed >&2
-        # shellcheck disable=SC2086 # a name a word
+        failed=$(tr '\n' ' ' <"$tmp/failed")
+        if [ -z "$failed" ]; then
+            echo "run.sh: what drives VS Code was cut off" >&2
+            return 1
+        fi
+        echo "run.sh: what drives VS Code FAILED; tried once more, one file at a time: $failed" >&2
+        # shellcheck disable=SC2086 # each name is a word
         journeys 1 $failed
         echo "run.sh: it passed the second time" >&2
     }

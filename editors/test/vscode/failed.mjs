@@ -2,11 +2,12 @@
 import { relative } from 'node:path';
 
 export default async function* failed(events) {
+  // Written at the end: where the run is cut off there are none, since what failed is not all that has to be run again.
   const files = new Set();
   for await (const { type, data } of events) {
-    if (type === 'test:fail' && data.file && !files.has(data.file)) {
-      files.add(data.file);
-      yield `${relative('', data.file)}\n`;
+    if (type === 'test:fail' && data.file) {
+      files.add(`${relative('', data.file)}\n`);
     }
   }
+  yield [...files].join('');
 }

@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import type { Backend } from './backend.ts';
 import { before, count, fate, follow, ghost, hunkAt, isOpen, lines, markdown, neighbour } from './hunks.ts';
+import { Lenses } from './lenses.ts';
 import type {
   ChangedFile,
   ChangedHunk,
@@ -16,9 +17,6 @@ import type {
 
 /** The scheme of texts as they were before the changes that wait. */
 const BEFORE = 'tandem-before';
-
-/** When VS Code is told again that lenses are others, if it has not asked for them since. */
-const TELL_AGAIN_MS = [600, 1200, 2400, 4800];
 
 /** What tandem/changes/accept and reject answer. */
 interface Reviewed {
@@ -39,14 +37,12 @@ function inDiff(editor: vscode.TextEditor): boolean {
   );
 }
 
-/** Whether an editor has marks and lenses. */
-function isPlain(editor: vscode.TextEditor): boolean {
-  return editor.document.uri.scheme === 'file' && !inDiff(editor);
-}
-
-/** The documents of those that do. */
-function inSight(): string[] {
-  return vscode.window.visibleTextEditors.filter(isPlain).map(({ document }) => document.uri.toString());
+/** The documents of the editors in sight that have lenses; those of diffs have none. */
+function withLenses(): string[] {
+  return vscode.window.visibleTextEditors
+    .filter(({ document, viewColumn }) => document.uri.scheme === 'file' && viewColumn !== undefined)
+    .filter(({ document }) => vscode.workspace.getConfiguration('editor', document).get('codeLens') !== false)
+    .map(({ document }) => document.uri.toString());
 }
 
 export class Review implements vscode.Disposable {
@@ -54,13 +50,11 @@ export class Review implements vscode.Disposable {
   private files = new Map<string, ChangedFile>();
   private readonly disposables: vscode.Disposable[] = [];
   private readonly lensesChanged = new vscode.EventEmitter<void>();
+  private readonly lenses = new Lenses(() => this.lensesChanged.fire(), withLenses);
   private readonly textsChanged = new vscode.EventEmitter<vscode.Uri>();
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly due = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
-  /** The documents in sight whose lenses VS Code has not asked for since they changed. */
-  private readonly unasked = new Set<string>();
-  private again: NodeJS.Timeout | undefined;
 
   /** Fires when the list of open changes is another. */
   readonly onChanged = this.changed.event;
@@ -95,6 +89,7 @@ export class Review implements vscode.Disposable {
       this.removed,
       this.gone,
       this.lensesChanged,
+      this.lenses,
       this.textsChanged,
       this.changed,
       backend.onNotification<DidChangeParams>('tandem/changes/didChange', ({ sessionId, uris }) => {
@@ -102,12 +97,15 @@ export class Review implements vscode.Disposable {
           this.later(uris, 30);
         }
       }),
-      vscode.window.onDidChangeVisibleTextEditors(() => this.draw()),
+      vscode.window.onDidChangeVisibleTextEditors(() => {
+        this.draw();
+        this.lenses.seen((uri) => this.find(uri) !== undefined);
+      }),
       vscode.window.onDidChangeActiveTextEditor(() => this.setContext()),
       vscode.workspace.onDidChangeTextDocument((event) => this.typed(event)),
       vscode.languages.registerCodeLensProvider(
         { scheme: 'file' },
-        { onDidChangeCodeLenses: this.lensesChanged.event, provideCodeLenses: (doc) => this.lenses(doc) },
+        { onDidChangeCodeLenses: this.lensesChanged.event, provideCodeLenses: (doc) => this.lensesOf(doc) },
       ),
       vscode.workspace.registerTextDocumentContentProvider(BEFORE, {
         onDidChange: this.textsChanged.event,
@@ -118,7 +116,7 @@ export class Review implements vscode.Disposable {
 
   dispose(): void {
     clearTimeout(this.timer);
-    clearTimeout(this.again);
+    this.session = undefined; // what it was asked for is nothing any more
     this.disposables.forEach((one) => one.dispose());
   }
 
@@ -295,30 +293,13 @@ export class Review implements vscode.Disposable {
   private refreshed(): void {
     this.draw();
     this.setContext();
-    inSight().forEach((uri) => this.unasked.add(uri));
-    this.tellLenses();
+    this.lenses.changed();
     for (const doc of vscode.workspace.textDocuments) {
       if (doc.uri.scheme === BEFORE) {
         this.textsChanged.fire(doc.uri);
       }
     }
     this.changed.fire();
-  }
-
-  /**
-   * Has VS Code ask for the lenses. It asks a moment after it was told, and drops that where the keyboard leaves the editor
-   * before; so it is told again until it has asked, some times: where lenses are switched off it never asks.
-   */
-  private tellLenses(tries = 0): void {
-    clearTimeout(this.again);
-    this.lensesChanged.fire();
-    this.again = setTimeout(() => {
-      if (tries + 1 < TELL_AGAIN_MS.length && inSight().some((uri) => this.unasked.has(uri))) {
-        this.tellLenses(tries + 1);
-      } else {
-        this.unasked.clear();
-      }
-    }, TELL_AGAIN_MS[tries]);
   }
 
   private setContext(): void {
@@ -342,7 +323,8 @@ export class Review implements vscode.Disposable {
   private draw(): void {
     for (const editor of vscode.window.visibleTextEditors) {
       const { document } = editor;
-      const hunks = isPlain(editor) ? this.hunks(document.uri.toString()) : [];
+      const plain = document.uri.scheme === 'file' && !inDiff(editor);
+      const hunks = plain ? this.hunks(document.uri.toString()) : [];
       const added: vscode.DecorationOptions[] = [];
       const removed: vscode.DecorationOptions[] = [];
       const gone: vscode.DecorationOptions[] = [];
@@ -377,8 +359,8 @@ export class Review implements vscode.Disposable {
     return text;
   }
 
-  private lenses(document: vscode.TextDocument): vscode.CodeLens[] {
-    this.unasked.delete(document.uri.toString());
+  private lensesOf(document: vscode.TextDocument): vscode.CodeLens[] {
+    this.lenses.wereAsked(document.uri.toString());
     const file = this.find(document.uri.toString());
     if (!file) {
       return [];

@@ -58,21 +58,24 @@ describe('review', () => {
     let asked = 0;
     // Whoever has lenses is asked where one of them has others.
     const other = vscode.languages.registerCodeLensProvider({ scheme: 'file' }, { provideCodeLenses: () => void asked++ });
-    await vscode.commands.executeCommand('tandem.chat.focus');
-    await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
-    await until('the editor has been asked about', () => asked > 0);
-    const changed = new Promise<void>((resolve) => {
-      const heard = review.onChanged(() => {
-        heard.dispose();
-        resolve();
+    try {
+      await vscode.commands.executeCommand('tandem.chat.focus');
+      await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
+      await until('the editor has been asked about', () => asked > 0);
+      const changed = new Promise<void>((resolve) => {
+        const heard = review.onChanged(() => {
+          heard.dispose();
+          resolve();
+        });
       });
-    });
-    review.show(session.id);
-    await changed;
-    asked = 0;
-    await vscode.commands.executeCommand(leave);
-    await until('the lenses are asked for', () => asked > 0);
-    other.dispose();
+      review.show(session.id);
+      await changed;
+      asked = 0;
+      await vscode.commands.executeCommand(leave);
+      await until('the lenses are asked for', () => asked > 0);
+    } finally {
+      other.dispose();
+    }
   }
 
   it('gives the text from before for a diff', async () => {
