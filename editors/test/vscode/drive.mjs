@@ -258,6 +258,14 @@ export async function open(editor, o = {}) {
   await page.goto(`${editor.url}/?${kind}=${encodeURIComponent(target)}${payload}`);
   if (o.ready !== false) {
     await page.waitForSelector('.monaco-workbench .part.editor');
+    if (kind === 'workspace') {
+      // VS Code in a browser may not read the file of a workspace when it starts, and shows no folder then.
+      const folder = page.locator('.explorer-folders-view .monaco-list-row').first();
+      await folder.waitFor({ timeout: 10_000 }).catch(async () => {
+        await page.reload();
+        await folder.waitFor();
+      });
+    }
   }
   return {
     page,
