@@ -29,6 +29,7 @@ export async function showRules(backend: Backend, sessionId: string | undefined)
   const take = 'Take Back';
   if ((await vscode.window.showWarningMessage(`Take back “${picked.label}”?`, { modal: true }, take)) === take) {
     await backend.request('tandem/permissions/set', { scope: 'user', sessionId, remove: [picked.rule.id] });
+    vscode.window.setStatusBarMessage(`$(check) “${picked.label}” is taken back.`, 5000);
   }
 }
 
