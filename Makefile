@@ -20,7 +20,7 @@ DRAWN = $$(.ci/drawn)
 PLAIN = $$(go list ./... | grep -v /editors/ | grep -vxF "$$(.ci/drawn)")
 SEED ?= 7919
 
-# Tests wait for disks and other processes half of their time: twice as many packages as processors are tested at once.
+# Tests wait for disks and other processes much of their time: twice as many packages as processors are tested at once.
 AT_ONCE ?= $$(( 2 * $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN) ))
 
 test: build

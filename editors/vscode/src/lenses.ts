@@ -1,7 +1,7 @@
 // Has VS Code ask for lenses when they have changed. It asks a moment after it was told so, once for each editor, and drops that where the
 // keyboard leaves the editor before. So it is told again until it has asked.
 
-/** How long VS Code has to ask, after each time that it was told. After the last one it is left alone: it never asks a hidden window. */
+/** How long VS Code has to ask, after each time that it was told. After the last one it is left alone, in case it never asks. */
 const ASK_MS = [600, 1200, 2400, 4800];
 
 export class Lenses {

@@ -45,6 +45,7 @@ describe('answers', { skip, timeout: 300_000 }, () => {
     assert.equal(await open().count(), 0);
     await pick('Tandem: Permission Rules…', 'edit_file *', 'Take Back');
     await p.page.locator('.part.statusbar', { hasText: 'edit_file *” is taken back' }).waitFor();
+    await p.picture('F204 taken back');
     p.model.reply(edit('three', 'THREE'), ['Not the third.']);
     await p.ask('and more');
     await p.answer('Reject');
