@@ -86,10 +86,29 @@ describe('FindingU1 lenses that have changed', () => {
     assert.equal(told, 2);
     lenses.wereAsked('b');
     later(60_000);
-    inSight = ['a'];
-    lenses.seen(() => true); // what was asked for before it went out of sight does not count
+    assert.equal(told, 2);
+  });
+
+  it('are asked for anew when a document comes back into sight', () => {
+    lenses.changed();
+    lenses.wereAsked('a');
     later(600);
-    assert.equal(told, 3);
+    inSight = ['b'];
+    lenses.seen(() => true);
+    lenses.wereAsked('b');
+    later(600);
+    inSight = ['a'];
+    lenses.seen(() => true);
+    later(600);
+    assert.equal(told, 2);
+  });
+
+  it('are not told of more often because other editors come into sight meanwhile', () => {
+    lenses.changed();
+    later(600);
+    lenses.seen(() => true);
+    later(60_000);
+    assert.equal(told, 4);
   });
 
   it('are not told of where that document has none, or is asked for', () => {
