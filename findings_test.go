@@ -28,6 +28,11 @@ var pages = []page{
 		func(state string) bool { return state == "mended" },
 	},
 	{
+		"docs/faults.md", "Fault",
+		regexp.MustCompile(`^\| ([A-Z]\d+) \| .+? \| (mended|partly|open) \|`),
+		func(state string) bool { return state == "mended" },
+	},
+	{
 		"docs/security-cases.md", "Case",
 		regexp.MustCompile(`^\| ([A-Z]\d\d) \| .+? \| (.+?) \|`),
 		func(state string) bool { return !strings.HasSuffix(state, "(*later*)") },
@@ -77,7 +82,7 @@ func (p page) tests(t *testing.T, r *repository) map[string][]string {
 	return out
 }
 
-// TestFindings keeps the last columns of docs/findings.md and docs/security-cases.md: which tests keep each line mended, and
+// TestFindings keeps the last columns of docs/findings.md, docs/faults.md and docs/security-cases.md: which tests keep each line mended, and
 // which try each attack. A line that is said to hold must have one.
 func TestFindings(t *testing.T) {
 	for _, p := range pages {

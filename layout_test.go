@@ -14,7 +14,7 @@ import (
 )
 
 func TestF244TopLevel(t *testing.T) {
-	want := []string{"agent", "cmd", "docs", "editors", "filetime", "lspserver", "sandbox", "tools"}
+	want := []string{"agent", "cmd", "docs", "editors", "filetime", "findings", "lspserver", "sandbox", "tools"}
 	have := map[string]bool{}
 	for _, f := range repo(t).files {
 		if top, _, below := strings.Cut(f, "/"); below && top[0] != '.' {
