@@ -48,6 +48,8 @@ func rows() []row {
 		}
 	}
 	return append(out,
+		row{"the first request of a session", "Request/first", "", "", 7872, false},
+		row{"what ten pairs of a read and an edit add to a request", "Request/pairs", "", "", 0, false},
 		row{"the first turn of a process, without tools, beyond the model's own time", "Turn/first", "Turn/third", "the third turn", 5 * ms, false},
 		row{"processor time of a read after 600 calls of one session", "Turn/long/last", "Turn/long/first", "the first of them", 1.2, true},
 		row{"a call of a tool that does nothing: checked, judged, run, told", "Dispatch/noop", "Dispatch/json", "decoding its arguments alone", 50 * us, false},
@@ -81,8 +83,11 @@ func (b *bench) cells(r row) (cells []string, ok bool) {
 		return nil, false
 	}
 	amount := duration
-	if strings.HasPrefix(r.ours, "Memory/") {
+	switch {
+	case strings.HasPrefix(r.ours, "Memory/"):
 		amount = size
+	case strings.HasPrefix(r.ours, "Request/"):
+		amount = byteCount
 	}
 	cells = []string{r.what, amount(ours), "", "", "", ""}
 	ratio, compared := 0.0, false
@@ -123,7 +128,9 @@ func duration(ns float64) string {
 	return fmt.Sprintf("%.0f ns", ns)
 }
 
-func size(bytes float64) string { return fmt.Sprintf("%.1f MiB", bytes/mib) }
+func size(n float64) string { return fmt.Sprintf("%.1f MiB", n/mib) }
+
+func byteCount(n float64) string { return fmt.Sprintf("%.0f bytes", n) }
 
 // table is what was found, as Markdown, and what was not measured.
 func (b *bench) table() (table string, missing []string) {

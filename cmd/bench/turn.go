@@ -25,10 +25,59 @@ func (b *bench) turns(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", api, err)
 		}
 	}
+	if err := b.requests(ctx); err != nil {
+		return err
+	}
 	if err := b.first(ctx); err != nil {
 		return err
 	}
 	return b.long(ctx)
+}
+
+// requests counts the bytes that a model is sent: the first request of a session, and the last request of a turn of ten pairs of a read
+// and an edit, which holds all of their answers.
+func (b *bench) requests(ctx context.Context) error {
+	const pairs = 10
+	s, err := newService()
+	if err != nil {
+		return err
+	}
+	defer s.server.Close()
+	path := filepath.Join(b.work, "pairs.go")
+	doc := client.NewBuffer(path, lines(150, 0))
+	e, err := b.edit(ctx, doc, object{
+		"model": "bench/m", "mode": "auto", "providers": object{"bench": object{"api": "openai-chat", "baseUrl": s.url + "/v1"}},
+	})
+	if err != nil {
+		return err
+	}
+	defer e.end(ctx) //nolint:errcheck // what was measured is measured
+	session, err := e.session(ctx)
+	if err != nil {
+		return err
+	}
+	var batches [][]call
+	for i := range pairs {
+		line := 15 * i // of the lines that begin with a value
+		old := fmt.Sprintf("\tvalue%d, err := call(ctx, 0, %d)\n", line, line*7919%1009)
+		batches = append(
+			batches,
+			[]call{{"read_file", object{"path": path, "offset": line, "limit": 20}}},
+			[]call{{"edit_file", object{"path": path, "old_text": old, "new_text": strings.Replace(old, "call(", "callAgain(", 1)}}},
+		)
+	}
+	if err := s.play("openai-chat", batches); err != nil {
+		return err
+	}
+	if err := e.ask(ctx, session); err != nil {
+		return err
+	}
+	if n := strings.Count(doc.Text(), "callAgain("); n != pairs {
+		return fmt.Errorf("%d of %d edits landed", n, pairs)
+	}
+	b.add("Request/first", 1, float64(len(s.asked[0].body)), "bytes")
+	b.add("Request/pairs", 1, float64(len(s.asked[len(s.asked)-1].body)-len(s.asked[0].body)), "bytes")
+	return nil
 }
 
 func (b *bench) turnsOver(ctx context.Context, api string) error {
