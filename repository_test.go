@@ -80,6 +80,9 @@ func read() (*repository, error) {
 		if err != nil || name == "." {
 			return err
 		}
+		if name == ".git" && !d.IsDir() { // in a linked work tree it is a file
+			return nil
+		}
 		if d.IsDir() && (d.Name() == ".git" || ignore.Match(strings.Split(name, "/"), true)) {
 			return fs.SkipDir
 		}
