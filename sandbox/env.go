@@ -2,11 +2,13 @@ package sandbox
 
 import (
 	"cmp"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -138,4 +140,17 @@ func redirected(env []string, dir, proxy string, named func(name string) bool) [
 	}
 	put("NODE_USE_ENV_PROXY", "1")
 	return env
+}
+
+// inertSettings keep git from programs and repositories that a clone can carry: a folder of ordinary files that is laid out as a bare
+// repository, the file system monitor, the check of signatures. The profile ReadOnly bounds what other settings make git run.
+var inertSettings = [][2]string{{"safe.bareRepository", "explicit"}, {"core.fsmonitor", "false"}, {"log.showSignature", "false"}}
+
+// inert gives the environment of a command that only reads: git has the settings above, takes no lock and fetches nothing.
+func inert(env []string) []string {
+	env = set(set(env, "GIT_OPTIONAL_LOCKS", "0"), "GIT_NO_LAZY_FETCH", "1")
+	for i, s := range inertSettings {
+		env = set(set(env, fmt.Sprintf("GIT_CONFIG_KEY_%d", i), s[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d", i), s[1])
+	}
+	return set(env, "GIT_CONFIG_COUNT", strconv.Itoa(len(inertSettings)))
 }

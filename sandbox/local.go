@@ -123,6 +123,9 @@ func (l *Local) start(ctx context.Context, c Command, level string) (Process, er
 		cache = l.cache(c)
 		env = redirected(env, cmp.Or(cache, filepath.Join(temp, "cache")), proxyURL(c.Profile, level, keeper.ProxyAddress),
 			func(name string) bool { return l.named(in, name) })
+		if c.Profile == ReadOnly {
+			env = inert(env)
+		}
 		in.Path = slices.Concat(in.Path, l.folders(in.Roots), toolchains(env))
 	}
 	for _, g := range c.Given {

@@ -85,6 +85,9 @@ func policy(profile Profile, in Surroundings, dir string, namespaces bool, temp,
 		r.tools(roots, others, in.Path)
 		r.see([]string{dir})
 		r.set(confine.Write, cache)
+		for _, root := range slices.Concat(read, write) {
+			r.protect(p, root, false)
+		}
 		return confine.Policy{Rules: r.sorted(), Network: confine.NoNetwork, Limits: limits}
 	}
 	r.put(confine.Write, write...)

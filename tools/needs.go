@@ -59,6 +59,12 @@ type Need struct {
 	Secret bool
 }
 
+// OnlyReads reports whether a command changes nothing: its line provably only reads, and the sandbox holds it to that. The line alone
+// proves little, since git runs what the settings of a repository name.
+func (n Need) OnlyReads() bool {
+	return n.Act == Runs && n.Shell.ReadOnly && n.Confined && n.Profile == sandbox.ReadOnly
+}
+
 // Within says that whoever judged the other need has judged this one too.
 func (n Need) Within(judged Need) bool {
 	switch n.Act {

@@ -127,7 +127,10 @@ func needs(env *tools.Env, in input) ([]tools.Need, error) {
 		parsed.Danger = shell.Moderate
 	}
 	profile := sandbox.Unconfined
-	if env.Runner.Level().Confines() {
+	switch confines := env.Runner.Level().Confines(); {
+	case confines && parsed.ReadOnly: // else a program that a repository makes git run could write
+		profile = sandbox.ReadOnly
+	case confines:
 		profile = cmp.Or(env.Confined, sandbox.Loopback)
 	}
 	writes, err := targets(env, parsed.Writes)
@@ -225,7 +228,7 @@ func invalid(path, expected, message string) error {
 
 func runs(ctx context.Context, env *tools.Env, in input, need tools.Need, dir *sandbox.Folder, timeout time.Duration) (tools.Result, error) {
 	begin, end := env.Planted.Check, func(string) []string { return nil }
-	if !need.Shell.ReadOnly {
+	if !need.OnlyReads() {
 		begin, end = env.Planted.Begin, env.Planted.End
 	}
 	said := begin(env.Call)

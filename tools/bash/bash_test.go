@@ -612,3 +612,32 @@ func TestRefusedBeforeTheQuestion(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestFaultS1Profile: a line that provably only reads is held to that by the sandbox, also where commands reach hosts; without a
+// sandbox it is judged as any other.
+func TestFaultS1Profile(t *testing.T) {
+	for _, c := range []struct {
+		level, line string
+		confined    sandbox.Profile
+		want        sandbox.Profile
+	}{
+		{"full", "git status", 0, sandbox.ReadOnly},
+		{"full", "git diff | head -3", sandbox.Proxy, sandbox.ReadOnly},
+		{"landlock+seccomp", "go list ./...", 0, sandbox.ReadOnly},
+		{"full", "git status > x", 0, sandbox.Loopback},
+		{"full", "git fetch", sandbox.Proxy, sandbox.Proxy},
+		{"none", "git status", 0, sandbox.Unconfined},
+	} {
+		env := toolstest.Workspace(t, &txtar.Archive{})
+		s := &scripted{level: c.level}
+		env.Runner, env.Confined = s, c.confined
+		args, err := json.Marshal(map[string]string{"command": c.line})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, p := toolstest.Call(t.Context(), New(), env, string(args))
+		if s.got.Profile != c.want || p.Needs[0].OnlyReads() != (c.want == sandbox.ReadOnly) {
+			t.Errorf("%s at %s: %v, %+v", c.line, c.level, s.got.Profile, p.Needs[0])
+		}
+	}
+}

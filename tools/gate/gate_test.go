@@ -83,7 +83,8 @@ func TestF167_F205_F207_F212_F214TableOfModes(t *testing.T) {
 		{tools.Edit, tools.Need{Act: tools.Replaces}, "ask", "ask", "allow", "deny", "queue", "x writes a whole file"},
 		{tools.Execute, tools.Need{Act: tools.Runs, Confined: true}, "ask", "ask", "allow", "deny", "queue", "x runs a command"},
 		{tools.Execute, tools.Need{Act: tools.Runs}, "ask", "ask", "ask", "deny", "deny", "x runs a command with no sandbox in force"},
-		{tools.Execute, tools.Need{Act: tools.Runs, Confined: true, Shell: reads}, "allow", "allow", "allow", "allow", "allow", "x runs a command that only reads"},
+		{tools.Execute, tools.Need{Act: tools.Runs, Confined: true, Profile: sandbox.ReadOnly, Shell: reads}, "allow", "allow", "allow", "allow", "allow", "x runs a command that only reads"},
+		{tools.Execute, tools.Need{Act: tools.Runs, Confined: true, Profile: sandbox.Loopback, Shell: reads}, "ask", "ask", "allow", "deny", "queue", "x runs a command"}, // FaultS1
 		{tools.Execute, tools.Need{Act: tools.Runs, Shell: reads}, "ask", "ask", "ask", "deny", "deny", "x runs a command with no sandbox in force"},
 		{tools.Execute, tools.Need{Act: tools.Runs, Confined: true, Danger: tools.Dangerous}, "ask", "ask", "ask", "deny", "queue", "x runs a command, and it is dangerous"},
 		{tools.Execute, tools.Need{Act: tools.Runs, Confined: true, Danger: tools.Dangerous, Shell: shellparse.Command{Risk: "rm -rf a\n"}}, "ask", "ask", "ask", "deny", "queue", "x runs a command, and it is dangerous: rm -rf a\\u{a}"},

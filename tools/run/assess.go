@@ -47,7 +47,7 @@ func Assess(host *Host, asked Call) (a Assessment) {
 		if n.Danger != "" {
 			a.Danger = n.Danger
 		}
-		a.ReadOnly = a.ReadOnly || n.Act == tools.Runs && n.Shell.ReadOnly
+		a.ReadOnly = a.ReadOnly || n.OnlyReads()
 	}
 	gated := gate.Call{Tool: c.tool, Args: c.checked.Args, Needs: host.Keys.flagged(c.checked.Args, c.needs), Turn: c.env.Turn}
 	a.Decision = host.Gate.Judge(gated)

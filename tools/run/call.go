@@ -548,7 +548,7 @@ func (c *call) command() (about Command, ok bool) {
 		Paths:  e.Paths, Seen: e.FileTime.Paths(), Unwatched: c.plan.GoesOn,
 	}
 	for _, n := range c.plan.Needs {
-		about.Unwatched = about.Unwatched || n.Act == tools.Runs && n.Shell.ReadOnly
+		about.Unwatched = about.Unwatched || n.OnlyReads()
 	}
 	return about, true
 }

@@ -59,7 +59,11 @@ func manyTools() *tools.Set {
 					case editor:
 						return tools.ToWrite(env, tools.Edits, in.Path)
 					case command:
-						return []tools.Need{{Act: tools.Runs, Argv: []string{"x"}, Profile: sandbox.Unconfined, Shell: shell.Command{ReadOnly: in.MS%2 == 0}}}, nil
+						need := tools.Need{Act: tools.Runs, Argv: []string{"x"}, Profile: sandbox.Unconfined, Shell: shell.Command{ReadOnly: in.MS%2 == 0}}
+						if in.MS%2 == 0 {
+							need.Confined, need.Profile = true, sandbox.ReadOnly
+						}
+						return []tools.Need{need}, nil
 					case forgetful:
 						return nil, nil
 					}

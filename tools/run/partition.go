@@ -111,7 +111,7 @@ func (c *call) slot() (s slot) {
 // onlyReads says that the call is a command that provably only reads.
 func (c *call) onlyReads() bool {
 	needs, err := c.tool.Needs(c.env, c.checked.Args)
-	return err == nil && len(needs) > 0 && needs[0].Act == tools.Runs && needs[0].Shell.ReadOnly
+	return err == nil && len(needs) > 0 && needs[0].OnlyReads()
 }
 
 // fails says that the call is a command that failed, so that the commands beside it are ended. A search that finds nothing is none.

@@ -1255,7 +1255,11 @@ func (s *sleeper) commands() tools.Tool {
 	return tools.Define(tools.Definition[in]{
 		Spec: tools.Spec{Name: "bash", Kind: tools.Execute, Together: tools.Commands, NoTimeout: true},
 		Needs: func(_ *tools.Env, in in) ([]tools.Need, error) {
-			return []tools.Need{{Act: tools.Runs, Shell: shell.Command{ReadOnly: in.Only, Searches: in.Find}}}, nil
+			need := tools.Need{Act: tools.Runs, Shell: shell.Command{ReadOnly: in.Only, Searches: in.Find}}
+			if in.Only {
+				need.Confined, need.Profile = true, sandbox.ReadOnly
+			}
+			return []tools.Need{need}, nil
 		},
 		Plan: func(_ context.Context, _ *tools.Env, in in) (*tools.Plan, error) {
 			return &tools.Plan{Run: func(ctx context.Context) (tools.Result, error) {
