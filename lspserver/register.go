@@ -11,7 +11,7 @@ import (
 func (s *server) registerTools(_ context.Context, p protocol.RegisterToolsParams) (func(context.Context) (protocol.Empty, error), error) {
 	specs, err := toolSpecs(p.Tools)
 	if err == nil {
-		err = s.b.Register(specs)
+		err = s.b.Register(specs, p.Replace)
 	}
 	return empty, err
 }

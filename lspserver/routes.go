@@ -13,6 +13,11 @@ func handle[P, R any](r *wire.Router, m protocol.ServerRequest[P, R], fn func(co
 	wire.Handle(r, m.Name, fn)
 }
 
+// handleExact registers fn for a request that may have no unknown members; see wire.HandleExact.
+func handleExact[P, R any](r *wire.Router, m protocol.ServerRequest[P, R], fn func(context.Context, P) (R, error)) {
+	wire.HandleExact(r, m.Name, fn)
+}
+
 // handleInOrder registers begin for a request that later messages refer to; see wire.HandleInOrder.
 func handleInOrder[P, R any](
 	r *wire.Router, m protocol.ServerRequest[P, R],

@@ -23,10 +23,10 @@ func (s *server) toolRoutes(r *wire.Router) {
 	handle(r, protocol.ToolsList, s.listTools)
 	handle(r, protocol.ToolsGet, s.getTool)
 	handle(r, protocol.ToolsSearch, s.searchTools)
-	handle(r, protocol.ToolsCall, s.callTool)
+	handleExact(r, protocol.ToolsCall, s.callTool)
 	handleInOrder(r, protocol.ToolsRegister, s.registerTools)
 	handleInOrder(r, protocol.ToolsUnregister, s.unregisterTools)
-	handle(r, protocol.ToolsBatch, s.batchTools)
+	handleExact(r, protocol.ToolsBatch, s.batchTools)
 	handle(r, protocol.ToolsAssess, s.assess)
 	handle(r, protocol.PermissionsList, s.listRules)
 	handle(r, protocol.PermissionsSet, s.setRules)
@@ -130,14 +130,25 @@ func (s *server) searchTools(_ context.Context, p protocol.SearchToolsParams) (p
 func droppedOf(set *tools.Set, drops func(tools.Tool) (stage, reason string)) (out []protocol.DroppedTool) {
 	for _, t := range set.All() {
 		d := protocol.DroppedTool{Name: t.Spec().Name}
-		if by := set.DroppedBy(d.Name); by != "" {
-			d.Stage, d.Reason = "enabled", "it is disabled by "+by
+		if v := set.Dropping(d.Name); v != nil {
+			d.Stage, d.Reason = droppedAt(*v)
 		} else if d.Stage, d.Reason = drops(t); d.Stage == "" {
 			continue
 		}
 		out = append(out, d)
 	}
 	return out
+}
+
+// droppedAt is the stage at which a view leaves tools out, and why.
+func droppedAt(v tools.View) (stage, reason string) {
+	switch {
+	case v.Setting != "":
+		return "enabled", "the setting " + v.Setting + " is missing"
+	case v.By == "toolset":
+		return "mode", "the setting toolset is simple"
+	}
+	return "enabled", "it is disabled by " + v.By
 }
 
 // toolInfo describes a tool of a set.
@@ -152,6 +163,9 @@ func toolInfo(set *tools.Set, offer tools.Offer, t tools.Tool) protocol.ToolInfo
 	}
 	if spec.Block {
 		info.Interrupt = "block"
+	}
+	if spec.Source == tools.SourceClient && set.Covers(t, tools.SourceBuiltin) {
+		info.Replaces = spec.Name
 	}
 	if by := set.DroppedBy(spec.Name); by != "" {
 		info.Enabled, info.DisabledBy = false, by

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"tandem/filetime/text/show"
+	"tandem/tools/near"
 )
 
 // ToolSearch is the name of the tool that gives a model the parameters of tools which it was told of by name alone.
@@ -79,6 +80,32 @@ func (o Offer) All() []Tool {
 	}
 	slices.SortFunc(out, func(a, b Tool) int { return cmp.Compare(a.Spec().Name, b.Spec().Name) })
 	return out
+}
+
+// Nearest are up to three tools of the Offer one of whose names may have been meant.
+func (o Offer) Nearest(name string) []string {
+	var names []string
+	for _, t := range o.All() {
+		slip := func(n string) bool { return near.Slip(strings.ToLower(name), n) }
+		if spec := t.Spec(); !spec.Unlisted && len(names) < 3 && slices.ContainsFunc(namesOf(spec), slip) {
+			names = append(names, spec.Name)
+		}
+	}
+	return names
+}
+
+// Names are those of the tools in Full, and how many others tool_search finds.
+func (o Offer) Names() (names []string, deferred int) {
+	for _, t := range o.All() {
+		switch spec := t.Spec(); {
+		case spec.Unlisted:
+		case o.Deferred(t):
+			deferred++
+		default:
+			names = append(names, spec.Name)
+		}
+	}
+	return names, deferred
 }
 
 // Description is what the model reads about a tool of Full. That of tool_search has a line for each tool that is deferred.

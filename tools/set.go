@@ -8,8 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"tandem/tools/near"
 )
 
 // Rank says how near to a call a layer is; the nearest wins.
@@ -86,30 +84,33 @@ func namesOf(s Spec) []string {
 type View struct {
 	By    string
 	Drops func(Spec) bool
+	// Setting, if not "", is what the person has to set to have the tools that the view drops: they are not turned off, they have
+	// nothing to work with.
+	Setting string
 }
 
 // Without drops the tools of these names or aliases, whatever the case of their letters.
 func Without(by string, names []string) View {
 	set := folded(names)
-	return View{by, func(s Spec) bool { return named(set, s) }}
+	return View{By: by, Drops: func(s Spec) bool { return named(set, s) }}
 }
 
 // Only drops all tools but those of these names or aliases.
 func Only(by string, names []string) View {
 	set := folded(names)
-	return View{by, func(s Spec) bool { return !named(set, s) }}
+	return View{By: by, Drops: func(s Spec) bool { return !named(set, s) }}
 }
 
 // WithFlags drops the tools that stand behind a feature flag which is not set.
 func WithFlags(flags map[string]bool) View {
 	flags = maps.Clone(flags)
-	return View{"flag", func(s Spec) bool { return s.Flag != "" && !flags[s.Flag] }}
+	return View{By: "flag", Drops: func(s Spec) bool { return s.Flag != "" && !flags[s.Flag] }}
 }
 
 // ForProvider drops the tools that models of that provider do not take: it is named by none of these, its name and its protocol.
 func ForProvider(names ...string) View {
 	named := func(name string) bool { return name != "" && slices.Contains(names, name) }
-	return View{"provider", func(s Spec) bool { return len(s.Providers) > 0 && !slices.ContainsFunc(s.Providers, named) }}
+	return View{By: "provider", Drops: func(s Spec) bool { return len(s.Providers) > 0 && !slices.ContainsFunc(s.Providers, named) }}
 }
 
 func folded(names []string) map[string]bool {
@@ -124,6 +125,13 @@ func named(set map[string]bool, s Spec) bool {
 	return slices.ContainsFunc(namesOf(s), func(n string) bool { return set[n] })
 }
 
+// NeedsSetting drops the tools of these names or aliases for lack of a setting.
+func NeedsSetting(setting string, names ...string) View {
+	v := Without("setting", names)
+	v.Setting = setting
+	return v
+}
+
 // Set is what may be called: layers, of which the nearest wins, seen through views. Names and aliases match
 // case-insensitively. A tool is there under its own name or not at all: where a nearer tool has its name, or an alias that
 // is its name, it is covered, and taking the nearer layer out uncovers it. A tool that a view drops still covers those below,
@@ -135,9 +143,9 @@ type Set struct {
 	layers []Layer // the nearest first
 	views  []View  // in the order in which they are asked
 
-	tools   []Tool            // sorted by name, those that views drop included
-	names   map[string]Tool   // by folded name and alias
-	dropped map[string]string // by folded name: the view
+	tools   []Tool           // sorted by name, those that views drop included
+	names   map[string]Tool  // by folded name and alias
+	dropped map[string]*View // by folded name: the first view that drops it
 	covered []Dropped
 }
 
@@ -174,6 +182,13 @@ func (s *Set) Layer(rank Rank, name string) []Tool {
 	return nil
 }
 
+// Covers says that a tool of the set covers one of its name from another source.
+func (s *Set) Covers(t Tool, source string) bool {
+	return slices.ContainsFunc(s.covered, func(d Dropped) bool {
+		return d.By == t.Spec().Name && strings.EqualFold(d.Tool.Spec().Name, d.By) && d.Tool.Spec().Source == source
+	})
+}
+
 // Holder gives the tool of the layers that holds the name or an alias of t, views or not, and that name; nil where none does.
 func (s *Set) Holder(t Tool) (by Tool, name string) {
 	if s == nil {
@@ -192,7 +207,7 @@ func (s *Set) Holder(t Tool) (by Tool, name string) {
 func (s *Set) Narrow(views ...View) *Set { return s.with(nil, views) }
 
 func (s *Set) with(layers []Layer, views []View) *Set {
-	n := &Set{names: map[string]Tool{}, dropped: map[string]string{}}
+	n := &Set{names: map[string]Tool{}, dropped: map[string]*View{}}
 	if s != nil {
 		n.layers, n.views = slices.Clone(s.layers), slices.Concat(s.views, views)
 	}
@@ -216,7 +231,7 @@ func (s *Set) with(layers []Layer, views []View) *Set {
 				}
 			}
 			if i := slices.IndexFunc(n.views, func(v View) bool { return v.Drops(spec) }); i >= 0 {
-				n.dropped[strings.ToLower(spec.Name)] = n.views[i].By
+				n.dropped[strings.ToLower(spec.Name)] = &n.views[i]
 			}
 		}
 	}
@@ -230,21 +245,29 @@ func (s *Set) Get(name string) Tool {
 		return nil
 	}
 	t := s.names[strings.ToLower(name)]
-	if t == nil || s.droppedBy(t) != "" {
+	if t == nil || s.dropping(t) != nil {
 		return nil
 	}
 	return t
 }
 
-func (s *Set) droppedBy(t Tool) string { return s.dropped[strings.ToLower(t.Spec().Name)] }
+func (s *Set) dropping(t Tool) *View { return s.dropped[strings.ToLower(t.Spec().Name)] }
 
-// DroppedBy says which view drops the tool of that name or alias, "" where none does or there is no such tool.
-func (s *Set) DroppedBy(name string) string {
+// Dropping is the view that drops the tool of that name or alias; nil where none does or there is no such tool.
+func (s *Set) Dropping(name string) *View {
 	if s == nil {
-		return ""
+		return nil
 	}
 	if t := s.names[strings.ToLower(name)]; t != nil {
-		return s.droppedBy(t)
+		return s.dropping(t)
+	}
+	return nil
+}
+
+// DroppedBy is By of the view that drops the tool of that name or alias; "" where none does or there is no such tool.
+func (s *Set) DroppedBy(name string) string {
+	if v := s.Dropping(name); v != nil {
+		return v.By
 	}
 	return ""
 }
@@ -261,7 +284,7 @@ func (s *Set) List() []Tool {
 	if s == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(s.tools), func(t Tool) bool { return s.droppedBy(t) != "" })
+	return slices.DeleteFunc(slices.Clone(s.tools), func(t Tool) bool { return s.dropping(t) != nil })
 }
 
 // All is List with the tools that views drop.
@@ -285,36 +308,10 @@ func (s *Set) Explain() []Dropped {
 	}
 	out := slices.Clone(s.covered)
 	for _, t := range s.tools {
-		if by := s.droppedBy(t); by != "" {
-			out = append(out, Dropped{t, by})
+		if v := s.dropping(t); v != nil {
+			out = append(out, Dropped{t, v.By})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Dropped) int { return cmp.Compare(a.Tool.Spec().Name, b.Tool.Spec().Name) })
 	return out
-}
-
-// Nearest gives up to three names of tools that can be had and of which name is a slip. A name that only has a word in common with that
-// of a tool means something else.
-func (s *Set) Nearest(name string) []string {
-	var names []string
-	for _, t := range s.List() {
-		slip := func(n string) bool { return near.Slip(strings.ToLower(name), n) }
-		if spec := t.Spec(); !spec.Unlisted && len(names) < 3 && slices.ContainsFunc(namesOf(spec), slip) {
-			names = append(names, spec.Name)
-		}
-	}
-	return names
-}
-
-// Told are the names of the tools that a model is told of: all of them, or, of more than 40, those that are never deferred, and the
-// number of the rest.
-func (s *Set) Told() (names []string, rest int) {
-	const most = 40
-	list := slices.DeleteFunc(s.List(), func(t Tool) bool { return t.Spec().Unlisted })
-	for _, t := range list {
-		if name := t.Spec().Name; len(list) <= most || slices.Contains(upfront, name) {
-			names = append(names, name)
-		}
-	}
-	return names, len(list) - len(names)
 }

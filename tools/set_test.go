@@ -55,7 +55,7 @@ func TestF016_F227Names(t *testing.T) {
 	}
 	equal(t, "sorted", names(s.List()), []string{"glob", "read_file"})
 	var none *tools.Set
-	if none.Get("glob") != nil || none.List() != nil || none.Nearest("glob") != nil || none.DroppedBy("glob") != "" || none.Holds(named("glob")) {
+	if none.Get("glob") != nil || none.List() != nil || (tools.Offer{}).Nearest("glob") != nil || none.DroppedBy("glob") != "" || none.Holds(named("glob")) {
 		t.Error("nil is no empty set")
 	}
 }
@@ -153,9 +153,9 @@ func TestF114Nearest(t *testing.T) {
 		"":            nil,
 		"of_file":     nil,
 	} {
-		equal(t, name, s.Nearest(name), want)
+		equal(t, name, (tools.Offer{Full: s.List()}).Nearest(name), want)
 	}
-	if got := s.Nearest(strings.Repeat("read_file", 100_000)); len(got) > 3 {
+	if got := (tools.Offer{Full: s.List()}).Nearest(strings.Repeat("read_file", 100_000)); len(got) > 3 {
 		t.Error(got)
 	}
 }
@@ -176,7 +176,7 @@ func TestF038Concurrently(t *testing.T) {
 			if mine.Get(name) != nil || mine.DroppedBy(name+"_alias") != "config" || len(mine.List()) != 79 {
 				t.Errorf("%s is there", name)
 			}
-			if s.Get(name+"_alias") == nil || len(s.List()) != 80 || len(s.Nearest(name)) == 0 {
+			if s.Get(name+"_alias") == nil || len(s.List()) != 80 || len((tools.Offer{Full: s.List()}).Nearest(name)) == 0 {
 				t.Errorf("%s is not there", name)
 			}
 		})

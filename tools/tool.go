@@ -269,6 +269,8 @@ type Plan struct {
 	Touches bool
 	// Semantic is "read", "search" or "write", for a client that folds what only looks.
 	Semantic string
+	// Args are the arguments with the defaults that depend on the session, for Meta.EffectiveArgs; nil is those that were checked.
+	Args json.RawMessage
 }
 
 // Result is what a call answers, the same shape for success and failure. Success is the only flag; Error is set exactly

@@ -263,10 +263,10 @@ func languagePrograms(c config.Config) []languages.Program {
 func viewsOf(c config.Config) []tools.View {
 	views := []tools.View{tools.Without("config", c.ToolsOff), tools.WithFlags(c.FeatureFlags)}
 	if c.WebSearch.Provider == "" {
-		views = append(views, tools.Without("config", []string{"web_search"}))
+		views = append(views, tools.NeedsSetting("webSearch.provider", "web_search"))
 	}
 	if c.Toolset == "simple" {
-		views = append(views, tools.Only("config", []string{"bash", "read_file", "edit_file"}))
+		views = append(views, tools.Only("toolset", []string{"bash", "read_file", "edit_file"}))
 	}
 	return views
 }

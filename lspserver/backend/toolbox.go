@@ -122,16 +122,17 @@ type Invocation struct {
 	Arguments           json.RawMessage
 }
 
-// Register puts tools that the client runs into its layer, all of them or none. An error is an *Error of the kind Invalid,
-// which names who holds a name that is taken.
-func (b *Backend) Register(specs []ToolSpec) error {
+// Register puts tools that the client runs into its layer, all of them or none. With replace a tool may have the name of a built-in one,
+// which it covers. An error is an *Error of the kind Invalid, which names who holds a name that is taken.
+func (b *Backend) Register(specs []ToolSpec, replace bool) error {
 	return b.changeTools(func(s *tools.Set) (*tools.Set, error) {
 		made, err := b.clientTools(tools.SourceClient, specs)
 		if err != nil {
 			return nil, err
 		}
 		for _, t := range made {
-			if by, name := s.Holder(t); by != nil {
+			by, name := s.Holder(t)
+			if by != nil && !(replace && strings.EqualFold(t.Spec().Name, by.Spec().Name) && by.Spec().Source == tools.SourceBuiltin) {
 				return nil, refuse(Invalid, "the name %q of the tool %s is taken by the tool %s (%s). Choose another name, or unregister that tool first.",
 					name, t.Spec().Name, by.Spec().Name, run.Source(by.Spec()))
 			}

@@ -45,22 +45,42 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestF101_F118Classes: the classes of failure that the code knows are those that the documentation explains and that the
-// schema has as its enum, so that a renamed one is noticed here.
-func TestF101_F118Classes(t *testing.T) {
+// TestF101_F118_FaultM1Classes: the classes of failure that the product emits are those that the documentation explains and that the
+// schema has as its enum, so that a renamed one, or one that a lower room words by itself, is noticed here. A class is a constant of
+// type Code, or the first argument of a function that makes a refusal.
+func TestF101_F118_FaultM1Classes(t *testing.T) {
 	class := regexp.MustCompile("^[A-Z]+(_[A-Z]+)+$|^[A-Z]{6,}$")
 	known := map[string]bool{}
-	for _, dir := range []string{"../../filetime", "../../tools"} {
+	take := func(e ast.Expr) {
+		if lit, ok := e.(*ast.BasicLit); ok {
+			if s, err := strconv.Unquote(lit.Value); err == nil && class.MatchString(s) {
+				known[s] = true
+			}
+		}
+	}
+	named := func(e ast.Expr) string {
+		switch e := e.(type) {
+		case *ast.Ident:
+			return e.Name
+		case *ast.SelectorExpr:
+			return e.Sel.Name
+		}
+		return ""
+	}
+	for _, dir := range []string{"../../filetime", "../../tools", "../../sandbox", "../../agent", "../../lspserver"} {
 		sources(t, dir, func(path string, f *ast.File) {
-			if filepath.Dir(path) != dir || strings.HasSuffix(path, "_test.go") {
+			if strings.HasSuffix(path, "_test.go") {
 				return
 			}
 			ast.Inspect(f, func(n ast.Node) bool {
-				if spec, ok := n.(*ast.ValueSpec); ok && spec.Type != nil && len(spec.Values) == 1 {
-					if lit, ok := spec.Values[0].(*ast.BasicLit); ok {
-						if s, err := strconv.Unquote(lit.Value); err == nil && class.MatchString(s) {
-							known[s] = true
-						}
+				switch n := n.(type) {
+				case *ast.ValueSpec:
+					if n.Type != nil && named(n.Type) == "Code" && len(n.Values) == 1 {
+						take(n.Values[0])
+					}
+				case *ast.CallExpr:
+					if slices.Contains([]string{"refuse", "Refuse", "Fail", "Code"}, named(n.Fun)) && len(n.Args) > 0 {
+						take(n.Args[0])
 					}
 				}
 				return true
@@ -85,7 +105,7 @@ func TestF101_F118Classes(t *testing.T) {
 }
 
 // TestTableIsServed compares the table with the server's source: every route is used there, the client's as an argument of
-// handle, handleInOrder or handleNote. The compiler sees to the types and the direction.
+// handle, handleExact, handleInOrder or handleNote. The compiler sees to the types and the direction.
 func TestTableIsServed(t *testing.T) {
 	handled, used := map[string]bool{}, map[string]bool{}
 	method := regexp.MustCompile(`^(tandem|window|workspace|textDocument|client|\$)/[A-Za-z/]+$`)
@@ -107,7 +127,7 @@ func TestTableIsServed(t *testing.T) {
 				}
 			case *ast.CallExpr:
 				fn, ok := n.Fun.(*ast.Ident)
-				if !ok || !slices.Contains([]string{"handle", "handleInOrder", "handleNote"}, fn.Name) || len(n.Args) != 3 {
+				if !ok || !slices.Contains([]string{"handle", "handleExact", "handleInOrder", "handleNote"}, fn.Name) || len(n.Args) != 3 {
 					break
 				}
 				if route, ok := n.Args[1].(*ast.SelectorExpr); ok {

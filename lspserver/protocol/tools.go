@@ -27,6 +27,7 @@ type ToolInfo struct {
 	Deferred        bool            `json:"deferred" doc:"A model is told of it by name alone, in the description of tool_search, until it has searched for it."`
 	Enabled         bool            `json:"enabled"`
 	DisabledBy      string          `json:"disabledBy,omitempty"`
+	Replaces        string          `json:"replaces,omitempty" doc:"The built-in tool whose place it has taken; see tandem/tools/register."`
 }
 
 // ListToolsParams of tandem/tools/list.
@@ -69,7 +70,8 @@ type ToolSpec struct {
 
 // RegisterToolsParams of tandem/tools/register.
 type RegisterToolsParams struct {
-	Tools []ToolSpec `json:"tools"`
+	Tools   []ToolSpec `json:"tools"`
+	Replace bool       `json:"replace,omitzero" doc:"A tool may take the place of a built-in one of its name, until it is unregistered."`
 }
 
 // UnregisterToolsParams of tandem/tools/unregister.

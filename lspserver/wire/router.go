@@ -51,6 +51,21 @@ func Handle[P, R any](r *Router, method string, fn func(context.Context, P) (R, 
 	}
 }
 
+// HandleExact is Handle for a request in which an unknown member is an error: it asks for something that would not be done. P has
+// no type of LSP in it.
+func HandleExact[P, R any](r *Router, method string, fn func(context.Context, P) (R, error)) {
+	Handle(r, method, func(ctx context.Context, raw jsontext.Value) (out R, err error) {
+		var p P
+		if len(raw) > 0 && string(raw) != "null" {
+			err = json.Unmarshal(raw, &p, loose, json.RejectUnknownMembers(true))
+		}
+		if err != nil {
+			return out, badParams(method, err)
+		}
+		return fn(ctx, p)
+	})
+}
+
 // HandleInOrder is Handle for a request that later messages are about: begin runs before anything later is looked at,
 // and must not block nor call the client; what it gives runs beside others and must be called.
 func HandleInOrder[P, R any](

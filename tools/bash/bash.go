@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,8 +34,8 @@ const (
 
 type input struct {
 	Command     string   `json:"command" desc:"The command line." minlen:"1" alias:"cmd,script" nocoerce:"true"`
-	TimeoutMS   *int     `json:"timeout_ms" desc:"At most 600000; 0 is no limit." absent:"30000" min:"0" max:"600000"`
-	Timeout     *float64 `json:"timeout" desc:"The same in seconds." above:"0" max:"600" shown:"false" unit:"it is in seconds; timeout_ms takes milliseconds"`
+	TimeoutMS   *int     `json:"timeout_ms,omitempty" desc:"At most 600000; 0 is no limit." absent:"30000" min:"0" max:"600000"`
+	Timeout     *float64 `json:"timeout,omitempty" desc:"The same in seconds." above:"0" max:"600" shown:"false" unit:"it is in seconds; timeout_ms takes milliseconds"`
 	Cwd         string   `json:"cwd,omitempty" desc:"Where to run." alias:"workdir,directory,dir_path,working_directory" nocoerce:"true"`
 	Background  bool     `json:"background,omitempty" desc:"Go on as a job." alias:"run_in_background,is_background"`
 	Interrupt   string   `json:"interrupt,omitempty" desc:"block: a cancel waits for it." enum:"cancel,block"`
@@ -167,8 +168,12 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	if err != nil || !judged.IsDir() {
 		return nil, notThere(env, place.Path(), judged)
 	}
+	args, err := in.effective(timeout)
+	if err != nil {
+		return nil, err
+	}
 	return &tools.Plan{
-		Title: title(in), Kind: tools.Execute, Danger: need.Danger, Semantic: semantic(need.Shell),
+		Args: args, Title: title(in), Kind: tools.Execute, Danger: need.Danger, Semantic: semantic(need.Shell),
 		Locations: []tools.Location{{Path: place.Path()}}, GoesOn: in.Background, Block: in.Interrupt == "block" && !in.Background,
 		Run: func(ctx context.Context) (tools.Result, error) {
 			folder, err := place.Enter(judged)
@@ -217,6 +222,15 @@ func (in input) timeout(env *tools.Env) (time.Duration, error) {
 		return d, nil
 	}
 	return env.Limits.BashTimeout, nil
+}
+
+// effective are the arguments with the time limit in force, which depends on the settings and on the command.
+func (in input) effective(timeout time.Duration) (json.RawMessage, error) {
+	if in.TimeoutMS == nil && in.Timeout == nil && !in.Background {
+		ms := int(timeout.Milliseconds())
+		in.TimeoutMS = &ms
+	}
+	return json.Marshal(in)
 }
 
 func invalid(path, expected, message string) error {

@@ -3,6 +3,7 @@ package foreign
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -49,6 +50,7 @@ type answer struct {
 	Content   []content       `json:"content"`
 	Warnings  []string        `json:"warnings"`
 	Truncated bool            `json:"truncated"`
+	Retryable bool            `json:"retryable"`
 	Diff      json.RawMessage `json:"diff"`
 	Edit      json.RawMessage `json:"edit"`
 }
@@ -99,13 +101,16 @@ func malformed(format string, args ...any) tools.Result {
 }
 
 func (a answer) result() (tools.Result, error) {
-	r := tools.Result{Reason: a.Reason, Summary: a.Summary, Warnings: a.Warnings, Truncated: a.Truncated, Error: filetime.Code(a.Error)}
+	r := tools.Result{Reason: a.Reason, Summary: a.Summary, Warnings: a.Warnings, Truncated: a.Truncated, Error: filetime.Code(a.Error), Retryable: a.Retryable}
 	if a.Success == nil {
 		return r, fmt.Errorf("success must be a boolean, got null")
 	}
 	r.Success = *a.Success
 	if r.Success && a.Error != "" {
 		return r, fmt.Errorf("success is true and error is %q", a.Error)
+	}
+	if r.Success && a.Retryable {
+		return r, errors.New("success is true and retryable is true")
 	}
 	for _, s := range []*string{a.Context, a.Data} {
 		if s != nil {
@@ -143,7 +148,7 @@ func clean(r tools.Result) tools.Result {
 		Success: r.Success, Data: text(r.Data), Summary: clip(show.Visible(r.Summary, false), maxLine), Truncated: r.Truncated, Issues: r.Issues,
 	}
 	if !r.Success {
-		out.Error, out.Reason, out.Retryable = r.Error, r.Reason, r.Retryable // that it may pass no answer says, only what carries it
+		out.Error, out.Reason, out.Retryable = r.Error, r.Reason, r.Retryable
 		if !slices.Contains(codes, r.Error) && !exitCodes.MatchString(string(r.Error)) {
 			out.Error = tools.ExecutionError
 		}

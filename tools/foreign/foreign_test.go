@@ -330,3 +330,33 @@ func TestF021F251Contract(t *testing.T) {
 		}
 	}
 }
+
+// TestFaultM7RetryableAnswers: an answer may say that its failure may pass, and a call that only reads is then made again.
+func TestFaultM7RetryableAnswers(t *testing.T) {
+	const busy = `{"success":false,"error":"READ_ERROR","data":"busy","retryable":true}`
+	for _, c := range []struct {
+		what, first string
+		kind        tools.Kind
+		calls       int
+		success     bool
+	}{
+		{"a read", busy, tools.Read, 2, true},
+		{"one that may write", busy, tools.Other, 1, false},
+		{"a failure for good", `{"success":false,"error":"READ_ERROR","data":"gone"}`, tools.Read, 1, false},
+		{"a success that may pass", `{"success":true,"data":"done","retryable":true}`, tools.Read, 1, false},
+	} {
+		calls := 0
+		tool := make1(t, foreign.Spec{Spec: tools.Spec{Name: "x", Kind: c.kind}}, func(context.Context, *tools.Env, json.RawMessage) (tools.Result, error) {
+			calls++
+			if calls == 1 {
+				return foreign.Parse([]byte(c.first)), nil
+			}
+			return foreign.Parse([]byte("at last")), nil
+		})
+		w := toolstest.NewWorld(t, tool)
+		w.Host.Retry = run.Retry{Attempts: 3}
+		if r := w.Call("x", `{}`); calls != c.calls || r.Success != c.success {
+			t.Errorf("%s: %d calls, %+v", c.what, calls, r)
+		}
+	}
+}

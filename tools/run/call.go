@@ -196,7 +196,7 @@ func (c *call) resolve() error {
 // resolveLate has a tool made known that is in no set yet.
 func (c *call) resolveLate() error {
 	h := c.host
-	if c.tool != nil || h.Resolve == nil || h.Present == nil || h.Tools.Get(c.Name) != nil || h.Tools.DroppedBy(c.Name) != "" {
+	if c.tool != nil || h.Resolve == nil || h.Present == nil || h.Tools.Get(c.Name) != nil || h.Tools.Dropping(c.Name) != nil {
 		return nil
 	}
 	there, err := h.Resolve(c.ctx, c.Name)
@@ -234,18 +234,26 @@ func (c *call) find() error {
 	if c.tool != nil && offer.Holds(c.tool) {
 		return nil
 	}
-	if by := offer.DroppedBy(c.Name); by != "" {
-		return tools.Refuse(tools.ToolNotFound, "disabled", "Tool %q is disabled by %s. Do it with another tool.", c.Name, by)
+	if v := offer.Dropping(c.Name); v != nil {
+		if v.Setting != "" {
+			return tools.Refuse(tools.Unsupported, "setting", "Tool %q needs the setting %s, which the user has not made. "+
+				"Go on without it, and tell the user.", c.Name, v.Setting)
+		}
+		return tools.Refuse(tools.ToolNotFound, "disabled", "Tool %q is disabled by %s. Do it with another tool.", c.Name, v.By)
 	}
-	if near := offer.Nearest(c.Name); len(near) > 0 {
+	shown := tools.Offer{Full: offer.List()}
+	if c.host.Offer != nil {
+		shown = c.host.Offer(offer)
+	}
+	if near := shown.Nearest(c.Name); len(near) > 0 {
 		return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. Did you mean %s?", clip(c.Name, 60), strings.Join(near, ", "))
 	}
-	names, rest := offer.Told()
-	if rest > 0 {
-		return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. The tools are %s; tool_search finds %d more.", clip(c.Name, 60),
-			strings.Join(names, ", "), rest)
+	names, deferred := shown.Names()
+	more := ""
+	if deferred > 0 {
+		more = fmt.Sprintf("; tool_search finds %d more", deferred)
 	}
-	return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. The tools are %s.", clip(c.Name, 60), strings.Join(names, ", "))
+	return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. The tools are %s%s.", clip(c.Name, 60), strings.Join(names, ", "), more)
 }
 
 func (c *call) normalise() error {
@@ -693,6 +701,9 @@ func (c *call) record() error {
 	m := &c.result.Meta
 	if c.normal && len(c.checked.Issues) == 0 {
 		m.EffectiveArgs = c.checked.Args
+		if c.plan != nil && c.plan.Args != nil {
+			m.EffectiveArgs = c.plan.Args
+		}
 	}
 	m.Coerced = c.checked.Coerced
 	c.tellAttempts()

@@ -1185,6 +1185,8 @@ export interface RecordsResult {
 /** RegisterToolsParams of tandem/tools/register. */
 export interface RegisterToolsParams {
   tools: ToolSpec[];
+  /** A tool may take the place of a built-in one of its name, until it is unregistered. */
+  replace?: boolean;
 }
 
 /** RenameParams of tandem/session/rename. */
@@ -1508,6 +1510,8 @@ export interface ToolInfo {
   deferred: boolean;
   enabled: boolean;
   disabledBy?: string;
+  /** The built-in tool whose place it has taken; see tandem/tools/register. */
+  replaces?: string;
 }
 
 /** ToolResult is what every call answers, the same shape for success and failure. */

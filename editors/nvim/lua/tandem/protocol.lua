@@ -731,6 +731,7 @@ local M = {}
 --- RegisterToolsParams of tandem/tools/register.
 ---@class tandem.RegisterToolsParams
 ---@field tools tandem.ToolSpec[]
+---@field replace? boolean A tool may take the place of a built-in one of its name, until it is unregistered.
 
 --- RenameParams of tandem/session/rename.
 ---@class tandem.RenameParams
@@ -965,6 +966,7 @@ local M = {}
 ---@field deferred boolean A model is told of it by name alone, in the description of tool_search, until it has searched for it.
 ---@field enabled boolean
 ---@field disabledBy? string
+---@field replaces? string The built-in tool whose place it has taken; see tandem/tools/register.
 
 --- ToolResult is what every call answers, the same shape for success and failure.
 ---@class tandem.ToolResult
