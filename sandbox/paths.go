@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,6 +36,8 @@ type Paths struct {
 	// InPlace says, for a canonical path, that a change goes to an editor, which saves in place: a file with several
 	// names (hard links) is Linked then. nil is never.
 	InPlace func(path string) bool
+	// Unsaved gives the canonical paths of the documents with unsaved text, which may not be on disk. nil is none.
+	Unsaved func() []string
 	// Roots holds the roots open until Close, also those of other Paths, below which no path is judged here. nil is a
 	// new one.
 	Roots *Roots
@@ -76,71 +77,12 @@ func refuse(code, reason, path, format string, args ...any) error {
 	return &PathError{code, reason, path, fmt.Sprintf(format, args...)}
 }
 
-// Resolve makes arg an absolute and clean path without looking at any file: it removes the @ of a mention, and
-// understands ~ and file: URIs. Variables are never expanded. An error is a *PathError.
-func (p *Paths) Resolve(arg string) (abs string, err error) {
-	s := strings.TrimPrefix(arg, "@")
-	switch {
-	case s == "":
-		return "", refuse("READ_ERROR", "invalid_path", arg, "The path is empty: name a file or a directory.")
-	case strings.ContainsRune(s, 0):
-		return "", refuse("READ_ERROR", "invalid_path", arg, "The path %q contains a NUL byte.", shorten(arg))
-	case strings.Contains(s, "://") || hasScheme(s, "file") || hasScheme(s, "untitled"):
-		if s, err = fromURI(s); err != nil {
-			return "", err
-		}
-	case s == "~" || strings.HasPrefix(s, "~/"):
-		if p.Home == "" {
-			return "", refuse("READ_ERROR", "invalid_path", arg, "Home directory not found for %q: use another path.", arg)
-		}
-		s = p.Home + s[1:]
-	}
-	if !filepath.IsAbs(s) {
-		if p.Strict {
-			return "", refuse("INVALID_ARGS", "relative", arg, "%q is a relative path: give the absolute one.", shorten(arg))
-		}
-		s = p.Cwd + "/" + s
-	}
-	s = filepath.Clean(s)
-	long := len(s) > maxPath
-	for name := range strings.SplitSeq(s, "/") {
-		long = long || len(name) > maxName
-	}
-	if long {
-		return "", refuse("READ_ERROR", "name_too_long", arg, "The path %q is too long for a file.", shorten(arg))
-	}
-	return s, nil
-}
-
-func hasScheme(s, scheme string) bool {
-	return len(s) > len(scheme) && s[len(scheme)] == ':' && strings.EqualFold(s[:len(scheme)], scheme)
-}
-
-// fromURI gives the path of a file: URI of this host; no other URI names a file.
-func fromURI(s string) (string, error) {
-	bad := func(why string) error {
-		return refuse("INVALID_ARGS", "invalid_uri", s, "%q %s: give a path or a file:///… URI.", shorten(s), why)
-	}
-	u, err := url.Parse(s)
-	switch {
-	case err != nil:
-		return "", bad("is not a valid URI")
-	case u.Scheme != "file":
-		return "", bad("is not the path of a file")
-	case u.Host != "" && u.Host != "localhost" || u.User != nil:
-		return "", bad("is a file of another host")
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || !strings.HasPrefix(u.Path, "/"):
-		return "", bad("is not a plain file URI")
-	case strings.ContainsRune(u.Path, 0):
-		return "", bad("contains a NUL byte")
-	}
-	return u.Path, nil
-}
-
-// Readable resolves arg, follows its symbolic links, and gives its Place if that is below a root and not Internal. The path
+// Readable resolves path, follows its symbolic links, and gives its Place if that is below a root and not Internal. The path
 // need not exist. An error is a *PathError.
-func (p *Paths) Readable(arg string) (Place, error) {
-	abs, canonical, err := p.canonical(arg)
+func (p *Paths) Readable(path string) (Place, error) { return p.readable(path, p.Resolve) }
+
+func (p *Paths) readable(arg string, resolve resolver) (Place, error) {
+	abs, canonical, err := p.canonical(arg, resolve)
 	if err != nil {
 		return Place{}, err
 	}
@@ -172,9 +114,9 @@ func (p *Paths) ClassOf(canonical string) Class {
 	return p.Roots.classOfPath(canonical, names)
 }
 
-// HoldsKeys says that arg is a file or a folder that is there and holds keys or passwords, by its name, in a root or not.
-func (p *Paths) HoldsKeys(arg string) bool {
-	abs, err := p.Resolve(arg)
+// HoldsKeys says that path is a file or a folder that is there and holds keys or passwords, by its name, in a root or not.
+func (p *Paths) HoldsKeys(path string) bool {
+	abs, err := p.Resolve(path)
 	if err != nil {
 		return false
 	}
@@ -183,8 +125,10 @@ func (p *Paths) HoldsKeys(arg string) bool {
 }
 
 // Writable is Readable for a path that will be written. It also refuses .git, and the configuration under another name.
-func (p *Paths) Writable(arg string) (Place, error) {
-	abs, canonical, err := p.canonical(arg)
+func (p *Paths) Writable(path string) (Place, error) { return p.writable(path, p.Resolve) }
+
+func (p *Paths) writable(arg string, resolve resolver) (Place, error) {
+	abs, canonical, err := p.canonical(arg, resolve)
 	if err != nil {
 		return Place{}, err
 	}
@@ -212,14 +156,15 @@ func (p *Paths) Writable(arg string) (Place, error) {
 	return place, nil
 }
 
-// Entry is Writable for what stands at a path itself: a symbolic link in the last name is not followed.
-func (p *Paths) Entry(arg string) (Place, error) {
-	abs, err := p.Resolve(arg)
+// EntryName is WritableName for what stands at a path itself: a symbolic link in the last name is not followed.
+func (p *Paths) EntryName(arg string) (Place, error) {
+	p.prepare()
+	abs, err := p.target(arg)
 	if err != nil {
 		return Place{}, err
 	}
 	if info, err := os.Lstat(abs); err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return p.Writable(arg)
+		return p.writable(arg, func(string) (string, error) { return abs, nil })
 	}
 	folder, err := p.Writable(filepath.Dir(abs))
 	if err != nil {
@@ -314,12 +259,12 @@ func (p *Paths) hold() {
 	}
 }
 
-func (p *Paths) canonical(arg string) (abs, canonical string, err error) {
+func (p *Paths) canonical(arg string, resolve resolver) (abs, canonical string, err error) {
 	p.prepare()
 	if err = p.Intact(); err != nil {
 		return "", "", err
 	}
-	if abs, err = p.Resolve(arg); err != nil {
+	if abs, err = resolve(arg); err != nil {
 		return "", "", err
 	}
 	p.Roots.look()

@@ -48,27 +48,27 @@ func jail(t testing.TB, entries map[string]string) (*Paths, string) {
 func TestF066F073Resolve(t *testing.T) {
 	p := &Paths{Cwd: "/w/app", Home: "/home/me"}
 	for arg, want := range map[string]string{
-		"a.go": "/w/app/a.go", "@a.go": "/w/app/a.go", "./a": "/w/app/a", ".": "/w/app", "/": "/", "a/": "/w/app/a",
-		"/a/b/../c": "/a/c", "../x": "/w/x", "sub/../../x": "/w/x", "~": "/home/me", "~/x": "/home/me/x", "@~/x": "/home/me/x",
-		"~you/x": "/w/app/~you/x", "$HOME/x": "/w/app/$HOME/x", "a:b": "/w/app/a:b", "./@x": "/w/app/@x",
-		"file:///w/app/a%20b": "/w/app/a b", "file://localhost/w/x": "/w/x", "FILE:///w/x": "/w/x",
+		"a.go": "/w/app/a.go", "./a": "/w/app/a", ".": "/w/app", "/": "/", "a/": "/w/app/a",
+		"/a/b/../c": "/a/c", "../x": "/w/x", "sub/../../x": "/w/x", "~": "/home/me", "~/x": "/home/me/x",
+		"~you/x": "/w/app/~you/x", "$HOME/x": "/w/app/$HOME/x", "a:b": "/w/app/a:b", "./@x": "/w/app/@x", "@": "/w/app/@",
+		"file:///w/app/a%20b": "/w/app/a b", "file://localhost/w/x": "/w/x", "FILE:///w/x": "/w/x", "file:a": "/w/app/file:a",
 		"file:///w/app/%2e%2e/secret": "/w/secret", "file:///w/app/..%2fsecret": "/w/secret", "a\\b": "/w/app/a\\b",
 	} {
-		if got, err := p.Resolve(arg); err != nil || got != want {
-			t.Errorf("Resolve(%q) = %q, %v; want %q", arg, got, err, want)
+		if got, err := p.Meant(arg); err != nil || got != want {
+			t.Errorf("%q means %q, %v; want %q", arg, got, err, want)
 		}
 	}
 	for arg, reason := range map[string]string{
-		"": "invalid_path", "@": "invalid_path", "name\x00x": "invalid_path",
+		"": "invalid_path", "name\x00x": "invalid_path",
 		strings.Repeat("x/", 2500): "name_too_long", strings.Repeat("x", 300): "name_too_long",
 		"file://evilhost/w/app/main.go": "invalid_uri", "http://x/y": "invalid_uri", "untitled:x": "invalid_uri",
-		"file:a": "invalid_uri", "file:///a?b": "invalid_uri", "file:///a#b": "invalid_uri", "file:///%zz": "invalid_uri",
+		"file:///a?b": "invalid_uri", "file:///a#b": "invalid_uri", "file:///%zz": "invalid_uri",
 		"file:///a%00b": "invalid_uri",
 	} {
-		_, err := p.Resolve(arg)
+		_, err := p.Meant(arg)
 		var pe *PathError
 		if !errors.As(err, &pe) || pe.Reason != reason || len(pe.Message) > 500 {
-			t.Errorf("Resolve(%.20q): %v, want reason %s", arg, err, reason)
+			t.Errorf("%.20q: %v, want reason %s", arg, err, reason)
 		}
 	}
 	strict := &Paths{Cwd: "/w", Strict: true}
@@ -82,7 +82,7 @@ func TestF066F073Resolve(t *testing.T) {
 
 func TestF071Mention(t *testing.T) {
 	p, dir := jail(t, map[string]string{"app/test.ts": "x"})
-	if got, err := p.Readable("@test.ts"); err != nil || got.Path() != dir+"/app/test.ts" {
+	if got, err := p.ReadableName("@test.ts"); err != nil || got.Path() != dir+"/app/test.ts" {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -142,7 +142,7 @@ func TestF073F074F075F077Confine(t *testing.T) {
 		{"link to itself", "self/self/self/main.go", "app/main.go", "app/main.go"},
 	}
 	for _, tt := range tests {
-		for verb, f := range map[string]func(string) (Place, error){"read": p.Readable, "write": p.Writable} {
+		for verb, f := range map[string]func(string) (Place, error){"read": p.ReadableName, "write": p.WritableName} {
 			want := tt.read
 			if verb == "write" {
 				want = tt.write
@@ -259,7 +259,7 @@ func FuzzResolve(f *testing.F) {
 		if err == nil && (!filepath.IsAbs(abs) || filepath.Clean(abs) != abs) {
 			t.Errorf("%q resolves to %q", arg, abs)
 		}
-		if got, err := p.Readable(arg); err == nil && got.Path() != "/w/app" && !strings.HasPrefix(got.Path(), "/w/app/") {
+		if got, err := p.ReadableName(arg); err == nil && got.Path() != "/w/app" && !strings.HasPrefix(got.Path(), "/w/app/") {
 			t.Errorf("%q may be read as %q", arg, got)
 		}
 	})

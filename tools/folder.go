@@ -154,6 +154,10 @@ func similar(ctx context.Context, env *Env, path string) []string {
 		distance float64
 	}
 	var found []candidate
+	var names []string
+	if full := env.Paths.Abbreviated(env.Paths.Rel(path)); full != "" {
+		names = append(names, env.Name(full))
+	}
 	want := strings.ToLower(filepath.Base(path))
 	_, _ = dir.Walk(ctx, 1, func(e tree.Entry) error {
 		if d := distance(want, strings.ToLower(e.Path)); !e.Type.IsDir() && d <= 0.34 {
@@ -162,9 +166,10 @@ func similar(ctx context.Context, env *Env, path string) []string {
 		return nil
 	})
 	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
-	var names []string
 	for _, c := range found[:min(3, len(found))] {
-		names = append(names, c.name)
+		if !slices.Contains(names, c.name) {
+			names = append(names, c.name)
+		}
 	}
 	return names
 }

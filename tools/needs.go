@@ -123,7 +123,7 @@ const (
 // ToRead are the needs of a call that reads what its parameter path names, as the model wrote it. The error is a
 // *sandbox.PathError.
 func ToRead(env *Env, path string) ([]Need, error) {
-	place, err := env.Paths.Readable(path)
+	place, err := env.Paths.ReadableName(path)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func ToRead(env *Env, path string) ([]Need, error) {
 
 // ToWrite are the needs of a call that changes the file that its parameter path names. The error is a *sandbox.PathError.
 func ToWrite(env *Env, act Act, path string) ([]Need, error) {
-	place, err := env.Paths.Writable(path)
+	place, err := env.Paths.WritableName(path)
 	if err != nil {
 		return nil, err
 	}

@@ -110,7 +110,7 @@ func line(in input) string {
 }
 
 func needs(env *tools.Env, in input) ([]tools.Need, error) {
-	dir, err := env.Paths.Readable(in.dir())
+	dir, err := env.Paths.FolderName(in.dir())
 	if err != nil {
 		return nil, err
 	}

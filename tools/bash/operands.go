@@ -56,7 +56,7 @@ func operands(env *tools.Env, dir sandbox.Place, reads []shell.Read) (needs []to
 
 // keysNamed is a file or folder that holds keys or passwords and that a command names, whatever it does with it; "" where there is none.
 func keysNamed(env *tools.Env, named []string) string {
-	if i := slices.IndexFunc(named, env.Paths.HoldsKeys); i >= 0 {
+	if i := slices.IndexFunc(named, func(word string) bool { return env.Paths.HoldsKeys(env.Paths.Expand(word)) }); i >= 0 {
 		return named[i]
 	}
 	return ""
@@ -103,12 +103,12 @@ const maxWrites = 256
 // does. What no edit may do is refused, but where the sandbox keeps commands from it.
 func targets(env *tools.Env, writes []shell.Write) (needs []tools.Need, err error) {
 	for _, w := range writes[:min(len(writes), maxWrites)] {
-		if folder, err := env.Paths.Readable(filepath.Dir(w.Path)); w.In {
+		if folder, err := env.Paths.Readable(filepath.Dir(env.Paths.Expand(w.Path))); w.In {
 			if info, err2 := folder.Stat(); err != nil || err2 != nil || !info.IsDir() {
 				continue
 			}
 		}
-		place, err := env.Paths.Writable(w.Path)
+		place, err := env.Paths.Writable(env.Paths.Expand(w.Path))
 		var refused *sandbox.PathError
 		switch {
 		case errors.As(err, &refused) && refused.Code == "PROTECTED_PATH" && executed(w.Path) && env.Runner.Level().Name != sandbox.LevelFull:

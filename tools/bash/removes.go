@@ -16,7 +16,7 @@ import (
 // and package managers make.
 func madeAgain(env *tools.Env, paths []string) bool {
 	for _, path := range paths {
-		place, err := env.Paths.Writable(path)
+		place, err := env.Paths.Writable(env.Paths.Expand(path))
 		if err != nil || place.Class() != sandbox.Plain || place.Rel() == "." {
 			return false
 		}

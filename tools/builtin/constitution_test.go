@@ -298,17 +298,21 @@ func TestConstitution_DegradesInsteadOfCrashing(t *testing.T) {
 	})
 }
 
-// TestConstitution_CrossCuttingOnce: paths are resolved by sandbox.Paths for every tool alike: a mention, a relative and an absolute
-// path, and a file URI name one file.
+// TestConstitution_CrossCuttingOnce: paths are resolved by sandbox.Paths for every tool alike: a relative and an absolute path and a file
+// URI name one file, and so does a mention in a call that reads.
 func TestConstitution_CrossCuttingOnce(t *testing.T) {
 	for _, tool := range builtin.Tools() {
 		if canonical, ok := tool.Schema().Param("path"); !ok || canonical != "path" {
 			continue
 		}
 		w := toolstest.NewWorld(t, tool)
-		w.Files.Put(w.Path("a.txt"), "one\n", false)
+		w.Files.Put(w.Path("a.txt"), "one\n", true)
 		places := map[sandbox.Place]bool{}
-		for _, path := range []string{"a.txt", "@a.txt", "x/../a.txt", w.Path("a.txt"), "file://" + w.Path("a.txt")} {
+		spellings := []string{"a.txt", "x/../a.txt", w.Path("a.txt"), "file://" + w.Path("a.txt")}
+		if tool.Spec().Class == tools.ClassRead {
+			spellings = append(spellings, "@a.txt")
+		}
+		for _, path := range spellings {
 			needs, err := tool.Needs(&w.Env, json.RawMessage(valid(t, tool, path)))
 			if err != nil || len(needs) == 0 {
 				t.Fatalf("%s %s: %v", tool.Spec().Name, path, err)

@@ -110,7 +110,7 @@ func run(ctx context.Context, env *tools.Env, in Args) (tools.Result, error) {
 
 // link is what a symbolic link at a path itself leads to, "" where there is none.
 func link(env *tools.Env, path string) string {
-	abs, err := env.Paths.Resolve(path)
+	abs, err := env.Paths.Meant(path)
 	if err != nil {
 		return ""
 	}

@@ -51,7 +51,7 @@ func prepare(e Entry, env *tools.Env) (Launch, error) {
 		return l, nil
 	}
 	var err error
-	if l.Place, err = env.Paths.Readable(cmp.Or(e.Cwd, ".")); err != nil {
+	if l.Place, err = env.Paths.FolderName(cmp.Or(e.Cwd, ".")); err != nil {
 		return l, fmt.Errorf("cwd: %w", err)
 	}
 	if info, err := l.Place.Stat(); err != nil || !info.IsDir() {

@@ -52,11 +52,11 @@ func New() tools.Tool {
 
 // needs are both ends of what is moved, and of all below a folder.
 func needs(env *tools.Env, in Args) ([]tools.Need, error) {
-	from, err := env.Paths.Entry(in.Path)
+	from, err := env.Paths.EntryName(in.Path)
 	if err != nil {
 		return nil, err
 	}
-	to, err := env.Paths.Entry(in.Destination)
+	to, err := env.Paths.EntryName(in.Destination)
 	if err != nil {
 		return nil, err
 	}

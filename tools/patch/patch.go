@@ -70,8 +70,8 @@ func targets(env *tools.Env, in Args) ([]target, error) {
 	seen := map[string]int{} // by path, the index in out
 	for _, o := range ops {
 		t := target{operation: o}
-		if t.place, err = env.Paths.Writable(o.path); err == nil && o.to != "" {
-			t.dest, err = env.Paths.Writable(o.to)
+		if t.place, err = env.Paths.WritableName(o.path); err == nil && o.to != "" {
+			t.dest, err = env.Paths.WritableName(o.to)
 		}
 		if err != nil {
 			return nil, err

@@ -78,8 +78,14 @@ func New() tools.Tool {
 
 // needs are none for an output of the session, which is no file.
 func needs(env *tools.Env, in input) ([]tools.Need, error) {
-	if _, ok := strings.CutPrefix(in.Path, outputs.Prefix); ok {
-		return []tools.Need{{Act: tools.Nothing}}, nil
+	if strings.HasPrefix(in.Path, outputs.Prefix) {
+		place, err := env.Paths.Readable(in.Path)
+		if err == nil {
+			_, err = place.Stat()
+		}
+		if err != nil { // no file has this very name
+			return []tools.Need{{Act: tools.Nothing}}, nil
+		}
 	}
 	return tools.ToRead(env, in.Path)
 }
@@ -96,7 +102,7 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if id, ok := strings.CutPrefix(in.Path, outputs.Prefix); ok {
+	if id, ok := strings.CutPrefix(in.Path, outputs.Prefix); ok && env.Needs[0].Act == tools.Nothing {
 		return &tools.Plan{
 			Title: "Read " + in.Path, Kind: tools.Read, Danger: tools.Safe, Semantic: "read",
 			Run: func(context.Context) (tools.Result, error) { return kept(env, id, w) },

@@ -60,7 +60,7 @@ func New() tools.Tool {
 }
 
 func needs(env *tools.Env, in Args) ([]tools.Need, error) {
-	place, err := env.Paths.Entry(in.Path)
+	place, err := env.Paths.EntryName(in.Path)
 	if err != nil {
 		return nil, err
 	}

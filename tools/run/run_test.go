@@ -172,7 +172,7 @@ func TestF124Partition(t *testing.T) {
 		{"edits of one file", []string{e("a"), e("b"), e("a"), e("c")}, [][]int{{0, 1}, {2, 3}}},
 		{
 			"one file by other names",
-			[]string{e("dir/a"), e("link/a"), e("@dir/a"), e("x/../dir/a")},
+			[]string{e("dir/a"), e("link/a"), e("./dir/a"), e("x/../dir/a")},
 			[][]int{{0}, {1}, {2}, {3}},
 		},
 		{

@@ -59,7 +59,7 @@ func NewWorld(t testing.TB, list ...tools.Tool) *World {
 	w.FileTime = filetime.New(w.Files, "s", nil)
 	w.Env = tools.Env{
 		Session: "s", Turn: 1, RequireRead: true, Now: time.Now, FileTime: w.FileTime,
-		Paths: &sandbox.Paths{Cwd: root, Read: []string{root}, Write: []string{root}, Home: "/home/somebody"},
+		Paths: &sandbox.Paths{Cwd: root, Read: []string{root}, Write: []string{root}, Home: "/home/somebody", Unsaved: w.Files.Open},
 		Read: func(ctx context.Context, p sandbox.Place) (filetime.Snapshot, error) {
 			return w.Host.Files.Read(ctx, p.Path())
 		},
