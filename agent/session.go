@@ -318,7 +318,7 @@ func (s *Session) confine() {
 	s.paths = &sandbox.Paths{
 		Cwd: s.o.Cwd, Home: s.o.Home, Strict: s.config.StrictPaths, Folders: s.folders, Roots: s.o.Roots, InPlace: s.o.InPlace,
 		Unsaved: s.o.OpenDocuments,
-		Read: slices.Concat(folders, s.absolute(s.config.ReadRoots)), Write: folders,
+		Read:    slices.Concat(folders, s.absolute(s.config.ReadRoots)), Write: folders,
 		Unrestricted: s.config.WriteRoots != nil && len(s.config.WriteRoots) == 0,
 	}
 	if len(s.config.WriteRoots) > 0 {
