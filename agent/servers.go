@@ -8,6 +8,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"tandem/agent/config"
@@ -35,7 +36,7 @@ func (s *Session) newServers() *mcp.Servers {
 				s.o.ServersChanged()
 			}
 		},
-		Told: func(sentence string) { s.Tell(Event{Notice: sentence}) },
+		Told: func(sentence string) { s.Tell(Event{Notice: sentence}) }, Planted: s.foundPlanted,
 		Key: func(command []string) (string, error) {
 			if s.o.Key == nil {
 				return "", errors.New("is not run here")
@@ -57,6 +58,33 @@ func (s *Session) newServers() *mcp.Servers {
 		}
 	}
 	return mcp.New(o)
+}
+
+// foundPlanted notifies the person of files that run later and that were found outside of a call. The model reads it with the next
+// prompt.
+func (s *Session) foundPlanted(said []string) {
+	if len(said) == 0 {
+		return
+	}
+	s.o.Log.Warn("files that run later", "session", s.o.ID, "found", said)
+	s.mu.Lock()
+	s.plantedNews = append(s.plantedNews, said...)
+	s.mu.Unlock()
+	s.Tell(Event{Notice: strings.Join(said, " ")})
+}
+
+// plantedSince looks for files that run later, put there since the last call by what still runs, and gives what was found since the
+// last prompt, a line each.
+func (s *Session) plantedSince() string {
+	s.mu.Lock()
+	guard := s.planted
+	s.mu.Unlock()
+	s.foundPlanted(guard.Check(""))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	news := strings.Join(s.plantedNews, "\n")
+	s.plantedNews = nil
+	return news
 }
 
 // serverIdle is after what time without a call the process of a server is ended; 0 is never.

@@ -167,6 +167,7 @@ type Session struct {
 	keys         run.Keys
 	beginning    beginning
 	planted      *planted.Guard
+	plantedNews  []string // that no prompt has told the model
 	servers      *mcp.Servers
 	started      map[string]bool // the launches of servers that a person has allowed; under mu
 
@@ -566,7 +567,7 @@ func (t *Turn) Open(ctx context.Context) error {
 	if t.in.News != nil && t.ctx.Err() == nil {
 		news = joined(news, t.in.News(t.ctx))
 	}
-	if news = joined(news, endedJobs(s.jobs.Ended())); news != "" {
+	if news = joined(joined(news, endedJobs(s.jobs.Ended())), s.plantedSince()); news != "" {
 		t.in.Blocks = slices.Insert(slices.Clone(t.in.Blocks), 0, prompt.Block{Type: "text", Text: news})
 		t.said, _ = s.message(t.in) // not empty, so without error
 	}

@@ -12,8 +12,8 @@ import (
 	"tandem/sandbox"
 )
 
-// Guard looks after the workspace of a session while its commands run. What comes to stand there from the beginning of the first of
-// them to the end of the last is theirs, if nobody else is known to have written it. A nil Guard looks at nothing. All methods may be called concurrently.
+// Guard looks after the workspace of a session while its commands and servers run. What comes to stand there from the beginning of
+// the first of them to the end of the last is theirs, if nobody else is known to have written it. A nil Guard looks at nothing. All methods may be called concurrently.
 type Guard struct {
 	Paths      *sandbox.Paths
 	Quarantine *Quarantine // nil moves nothing, and all is told
@@ -28,22 +28,27 @@ type Guard struct {
 
 	mu      sync.Mutex
 	looker  *Looker
-	running int
+	running []string        // who, as in Begin
 	begun   time.Time       // of the first that runs
 	before  *Listing        // what is there by right
 	first   map[string]bool // the repositories of the first look
+	cutSaid bool            // since the first that runs
 }
 
-// Begin is called before a command is started, and each Begin has its End. It says what commands that still run have planted.
-func (g *Guard) Begin(call string) (said []string) {
+// Begin is called before a command or a server is started, and each Begin has its End with the same who: a noun for the middle of a
+// sentence, or "" for a command. It says what those that still run have planted.
+func (g *Guard) Begin(call, who string) (said []string) {
 	if g == nil {
 		return nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.running++; g.running > 1 {
-		return g.sweep(call)
+	if len(g.running) > 0 {
+		said = g.sweep(call) // before who can have done anything
+		g.running = append(g.running, who)
+		return said
 	}
+	g.running, g.cutSaid = append(g.running, who), false
 	if g.Wrote != nil {
 		g.begun = g.Now()
 	}
@@ -64,32 +69,45 @@ func (g *Guard) Begin(call string) (said []string) {
 	return nil
 }
 
-// Check says what commands that still run have planted. Where none runs it does nothing.
+// Check says what those that still run have planted. Where none runs it does nothing.
 func (g *Guard) Check(call string) (said []string) {
 	if g == nil {
 		return nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.running == 0 {
+	if len(g.running) == 0 {
 		return nil
 	}
 	return g.sweep(call)
 }
 
-// End finds what a command has planted, moves it away, and says so in whole sentences. It is called after the command has ended and
-// before anything else is done.
-func (g *Guard) End(call string) (said []string) {
+// End finds what a command or a server has planted, moves it away, and says so in whole sentences. It is called after that has ended
+// and before anything else is done.
+func (g *Guard) End(call, who string) (said []string) {
 	if g == nil {
 		return nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	said = g.sweep(call)
-	if g.running--; g.running == 0 {
+	i := slices.Index(g.running, who)
+	if g.running = slices.Delete(g.running, i, i+1); len(g.running) == 0 {
 		g.before = nil
 	}
 	return said
+}
+
+// culprit is who may have planted what a sweep finds, for the beginning of a sentence: the one that runs, or one of several.
+func (g *Guard) culprit() string {
+	all := slices.Compact(slices.Sorted(slices.Values(g.running)))
+	if all[0] == "" {
+		all[0] = "the command"
+	}
+	if len(all) == 1 {
+		return strings.ToUpper(all[0][:1]) + all[0][1:]
+	}
+	return "Something that runs in this session (" + strings.Join(all, ", ") + ")"
 }
 
 func (g *Guard) look() *Listing {
@@ -143,28 +161,30 @@ func (g *Guard) sweep(call string) (said []string) {
 			}
 		}
 	}
+	who := g.culprit()
 	const later = "programs of the user execute or read it later, outside of the sandbox"
 	if len(moved) > 0 {
-		said = append(said, fmt.Sprintf("The command made %s. That was moved into quarantine: %s. "+
-			"Do not make it again: the user puts it back by `tandem quarantine restore`.", listed(moved), later))
+		said = append(said, fmt.Sprintf("%s made %s. That was moved into quarantine: %s. "+
+			"Do not make it again: the user puts it back by `tandem quarantine restore`.", who, listed(moved), later))
 	}
 	if len(back) > 0 {
-		said = append(said, fmt.Sprintf("The command changed %s. The former text was put back, and the new one is in quarantine: %s. "+
-			"Do not change it again: the user gets the new text by `tandem quarantine list`.", listed(back), later))
+		said = append(said, fmt.Sprintf("%s changed %s. The former text was put back, and the new one is in quarantine: %s. "+
+			"Do not change it again: the user gets the new text by `tandem quarantine list`.", who, listed(back), later))
 	}
 	if len(mended) > 0 {
-		said = append(said, fmt.Sprintf("The command removed %s, without which git takes another folder as the repository: it was put back.", listed(mended)))
+		said = append(said, fmt.Sprintf("%s removed %s, without which git takes another folder as the repository: it was put back.", who, listed(mended)))
 	}
 	if len(failed) > 0 {
-		said = append(said, fmt.Sprintf("The command made or changed %s, which could not be moved into quarantine: %s. Tell the user.", listed(failed), later))
+		said = append(said, fmt.Sprintf("%s made or changed %s, which could not be moved into quarantine: %s. Tell the user.", who, listed(failed), later))
 	}
 	if len(left) > 0 {
-		said = append(said, fmt.Sprintf("The command made or changed %s, which was left as it is: %s. Tell the user.", listed(left), later))
+		said = append(said, fmt.Sprintf("%s made or changed %s, which was left as it is: %s. Tell the user.", who, listed(left), later))
 	}
 	if count > 0 {
-		said = append(said, fmt.Sprintf("In folders that the command made are files that editors, shells or agents read (%d): they were left as they are.", count))
+		said = append(said, fmt.Sprintf("In new folders are files that editors, shells or agents read (%d): they were left as they are.", count))
 	}
-	if before.Cut || after.Cut {
+	if (before.Cut || after.Cut) && !g.cutSaid {
+		g.cutSaid = true
 		said = append(said, fmt.Sprintf("The workspace has more than %d entries: the deepest folders were not searched for files that are executed later.",
 			cmp.Or(g.Most, MaxEntries)))
 	}

@@ -68,7 +68,7 @@ func TestCases(t *testing.T) {
 				}
 			}
 			script(parts["before"])
-			g.Begin("c")
+			g.Begin("c", "")
 			before := g.before
 			script(parts["now"])
 			got := map[Action][]string{}
@@ -80,7 +80,7 @@ func TestCases(t *testing.T) {
 					t.Errorf("%s %q, want %q", part, got[action], want)
 				}
 			}
-			said := strings.Join(g.End("c"), "\n")
+			said := strings.Join(g.End("c", ""), "\n")
 			for want := range strings.Lines(parts["say"]) {
 				if !strings.Contains(said, strings.TrimSpace(want)) {
 					t.Errorf("says\n%s\nwithout\n%s", said, want)
@@ -105,10 +105,10 @@ func TestCases(t *testing.T) {
 // TestRestore puts what was taken back: files with their mode and links; never over what stands there.
 func TestRestore(t *testing.T) {
 	g, app := guard(t)
-	g.Begin("c")
+	g.Begin("c", "")
 	must(t, os.MkdirAll(app+"/sub/.git/hooks", 0o755), os.WriteFile(app+"/sub/.git/hooks/pre-commit", []byte("hook"), 0o755),
 		os.Symlink("elsewhere", app+"/.envrc"))
-	if said := g.End("c"); len(said) != 1 {
+	if said := g.End("c", ""); len(said) != 1 {
 		t.Fatalf("%q", said)
 	}
 	all, err := g.Quarantine.List()
@@ -155,10 +155,10 @@ func TestCut(t *testing.T) {
 	g, app := guard(t)
 	must(t, os.MkdirAll(app+"/a/b/c", 0o755), os.WriteFile(app+"/a/b/c/.envrc", nil, 0o644))
 	g.Most = 3
-	g.Begin("c")
+	g.Begin("c", "")
 	g.looker, g.Most = nil, 0
 	must(t, os.WriteFile(app+"/.envrc", nil, 0o644))
-	said := strings.Join(g.End("c"), "\n")
+	said := strings.Join(g.End("c", ""), "\n")
 	for _, want := range []string{"made .envrc. That was moved", "a/b/c/.envrc, which was left", "were not searched"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("says\n%s\nwithout %s", said, want)
@@ -170,14 +170,14 @@ func TestCut(t *testing.T) {
 func TestNoQuarantine(t *testing.T) {
 	g, app := guard(t)
 	g.Quarantine = nil
-	g.Begin("c")
+	g.Begin("c", "")
 	must(t, os.WriteFile(app+"/.envrc", nil, 0o644))
-	g.Begin("d")
-	if said := g.End("d"); len(said) != 0 {
+	g.Begin("d", "")
+	if said := g.End("d", ""); len(said) != 0 {
 		t.Errorf("says twice %q", said)
 	}
 	must(t, os.WriteFile(app+"/.envrc", []byte("x"), 0o644))
-	if said := g.End("c"); len(said) != 1 || !strings.Contains(said[0], ".envrc, which was left as it is") {
+	if said := g.End("c", ""); len(said) != 1 || !strings.Contains(said[0], ".envrc, which was left as it is") {
 		t.Errorf("%q", said)
 	}
 }
@@ -195,7 +195,7 @@ func TestFiguresPlanted(t *testing.T) {
 	found, all := 0, 0
 	for range *times {
 		begun := time.Now()
-		g.Begin("c")
+		g.Begin("c", "")
 		took := time.Since(begun)
 		for i := range 20 {
 			dir := fmt.Sprintf("%s/d%d/d%d", app, i, i)
@@ -203,7 +203,7 @@ func TestFiguresPlanted(t *testing.T) {
 			all++
 		}
 		begun = time.Now()
-		g.End("c")
+		g.End("c", "")
 		took += time.Since(begun)
 		if first == 0 {
 			first = took
@@ -264,20 +264,20 @@ func TestWhileOthersRun(t *testing.T) {
 	plant := func(name, text string) { must(t, os.WriteFile(filepath.Join(app, name), []byte(text), 0o644)) }
 	taken(g.Check("c"))
 	plant(".envrc", "mine")
-	taken(g.Begin("job"))
+	taken(g.Begin("job", ""))
 	plant(".mcp.json", "x")
-	taken(g.Begin("c"), ".mcp.json")
+	taken(g.Begin("c", ""), ".mcp.json")
 	plant(".mcp.json", "x")
-	taken(g.End("c"), ".mcp.json")
+	taken(g.End("c", ""), ".mcp.json")
 	plant(".tool-versions", "x")
 	taken(g.Check("d"), ".tool-versions")
 	plant(".envrc", "theirs")
 	plant(".npmrc", "x")
-	taken(g.End("job"), ".npmrc")
+	taken(g.End("job", ""), ".npmrc")
 	plant(".npmrc", "x")
 	taken(g.Check("e"))
-	taken(g.Begin("f"))
-	taken(g.End("f"))
+	taken(g.Begin("f", ""))
+	taken(g.End("f", ""))
 	if text, _ := os.ReadFile(app + "/.envrc"); string(text) != "mine" {
 		t.Errorf("%q", text)
 	}
@@ -291,14 +291,14 @@ func TestWrote(t *testing.T) {
 	g.Wrote = func(path, text string, since time.Time) bool {
 		return path == app+"/.envrc" && text == "saved" && since.Equal(begun)
 	}
-	g.Begin("c")
+	g.Begin("c", "")
 	must(t, os.WriteFile(app+"/.envrc", []byte("saved"), 0o644), os.WriteFile(app+"/.mcp.json", []byte("saved"), 0o644))
-	if said := g.End("c"); len(said) != 1 || strings.Contains(said[0], ".envrc") {
+	if said := g.End("c", ""); len(said) != 1 || strings.Contains(said[0], ".envrc") {
 		t.Errorf("%q", said)
 	}
-	g.Begin("c")
+	g.Begin("c", "")
 	must(t, os.WriteFile(app+"/.envrc", []byte("other"), 0o644))
-	if said := g.End("c"); len(said) != 1 {
+	if said := g.End("c", ""); len(said) != 1 {
 		t.Errorf("%q", said)
 	}
 	if text, _ := os.ReadFile(app + "/.envrc"); string(text) != "saved" {

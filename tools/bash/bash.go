@@ -241,18 +241,21 @@ func invalid(path, expected, message string) error {
 }
 
 func runs(ctx context.Context, env *tools.Env, in input, need tools.Need, dir *sandbox.Folder, timeout time.Duration) (tools.Result, error) {
-	begin, end := env.Planted.Check, func(string) []string { return nil }
-	if !need.OnlyReads() {
-		begin, end = env.Planted.Begin, env.Planted.End
+	var said []string
+	if need.OnlyReads() {
+		said = env.Planted.Check(env.Call)
+	} else {
+		said = env.Planted.Begin(env.Call, "")
 	}
-	said := begin(env.Call)
 	news := reporter{env: env}
 	o, err := sandbox.Run(ctx, env.Runner, sandbox.Command{
 		Argv: need.Argv, Dir: dir, Profile: need.Profile, Timeout: timeout,
 		Grace: env.Limits.KillGrace, MaxOutput: maxOutput, Output: news.output,
 	})
 	news.flush()
-	said = append(said, end(env.Call)...)
+	if !need.OnlyReads() {
+		said = append(said, env.Planted.End(env.Call, "")...)
+	}
 	if err != nil {
 		r, err := refused(err)
 		return warned(r, said), err

@@ -34,11 +34,11 @@ const unreached = -32005
 func (s *server) call(ctx context.Context, env *tools.Env, name string, args json.RawMessage) (tools.Result, error) {
 	said := []string(nil)
 	if s.entry.URL == "" && env.Planted != nil {
-		said = env.Planted.Begin(env.Call)
+		said = env.Planted.Begin(env.Call, s.who())
 	}
 	r, err := s.answered(ctx, env, name, args)
 	if s.entry.URL == "" && env.Planted != nil {
-		said = append(said, env.Planted.End(env.Call)...)
+		said = append(said, env.Planted.End(env.Call, s.who())...)
 	}
 	for _, w := range said {
 		r.Data += "\n" + w

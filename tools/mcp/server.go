@@ -73,6 +73,8 @@ type connection struct {
 	process sandbox.Process // nil for one with a URL
 	cancel  context.CancelFunc
 	tail    *tail // of its standard error
+	// release ends the look after the workspace that began with the process; nil without a sandbox.
+	release func()
 
 	once  sync.Once
 	ended chan struct{} // closed once nothing of it is left
@@ -89,6 +91,29 @@ func (c *connection) blame(err error) error {
 		c.why = err
 	}
 	return c.why
+}
+
+func (c *connection) free() {
+	if c.release != nil {
+		c.release()
+	}
+}
+
+// who is the server in a sentence.
+func (s *server) who() string { return fmt.Sprintf("the MCP server %s", line(s.entry.Name)) }
+
+// last is the id of the call that began last.
+func (s *server) last() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lastCall
+}
+
+// found passes on what was said outside of a call of files that run later.
+func (s *server) found(said []string) {
+	if len(said) > 0 && s.all.o.Planted != nil {
+		s.all.o.Planted(said)
+	}
 }
 
 // running is a call that waits for its answer.
@@ -240,18 +265,22 @@ func (s *server) connect(ctx context.Context, l Launch) (*connection, error) {
 			cancel()
 			return nil, err
 		}
+		if l.Confined && env.Planted != nil {
+			s.found(env.Planted.Begin(env.Call, s.who()))
+			c.release = func() { s.found(env.Planted.End(s.last(), s.who())) }
+		}
 		c.process, err = env.Runner.Start(life, sandbox.Command{
 			Argv: l.Argv, Dir: dir, Profile: l.Profile, Given: sorted(l.Env), Interactive: true, Grace: env.Limits.KillGrace,
 			Output: func(_ sandbox.Stream, chunk []byte) { c.tail.write(chunk) },
 		})
 		dir.Close()
+		if err == nil && c.process.Stdin() == nil {
+			err = errors.New("it was not started")
+		}
 		if err != nil {
+			c.free()
 			cancel()
 			return nil, err
-		}
-		if c.process.Stdin() == nil {
-			cancel()
-			return nil, errors.New("it was not started")
 		}
 		to = newPipe(c.process.Stdin(), c.process.Stdout(), func(err error) { s.broke(c, err) })
 	}
@@ -380,6 +409,7 @@ func (s *server) end(c *connection, why error) {
 		c.process.Stop()
 		<-gone
 		_ = c.process.Stdout().Close()
+		c.free()
 		c.cancel()
 		close(c.ended)
 	})

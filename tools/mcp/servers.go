@@ -30,7 +30,7 @@ type Pins interface {
 	Save(name string, data []byte) error
 }
 
-// Options are what the servers of a session need of it. Log, Pins, Told and Clarify may be nil; all else must be set, except where noted.
+// Options are what the servers of a session need of it. Log, Pins, Told, Planted and Clarify may be nil; all else must be set, except where noted.
 type Options struct {
 	// Env gives the environment of a call of the session, whose Runner starts what this room has judged by itself.
 	Env func() *tools.Env
@@ -43,6 +43,9 @@ type Options struct {
 	Changed func()
 	// Told is called with one sentence for a person when a server has failed; it must not block.
 	Told func(sentence string)
+	// Planted is called with whole sentences for a person and the model where a process has changed files that run later, other than
+	// in a call: see planted.Guard. It must not block.
+	Planted func(said []string)
 	// Clarify puts a question of a server's to the person, see tools.Env.
 	Clarify func(ctx context.Context, server string, q tools.Clarification) (string, error)
 	// Key gives the key that a command prints; an error is the predicate of a sentence about the command. It must be set where an entry
