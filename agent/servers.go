@@ -134,7 +134,7 @@ func (s *Session) entryOf(name string, c config.MCPServer) mcp.Entry {
 	}
 	return mcp.Entry{
 		Name: name, Command: c.Command, Args: c.Args, Env: expand(c.Env), Cwd: c.Cwd, URL: c.URL, Headers: expand(c.Headers),
-		KeyCommand: c.APIKeyCommand, Unconfined: c.Sandbox == "off", Own: true, Source: "your configuration",
+		KeyCommand: c.APIKeyCommand, Unconfined: c.Sandbox == "off", Writes: c.Writes, Own: true, Source: "your configuration",
 	}
 }
 

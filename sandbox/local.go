@@ -139,7 +139,7 @@ func (l *Local) start(ctx context.Context, c Command, level string) (Process, er
 	}
 	begun := time.Now()
 	running, err := l.system.start(ctx, launch{
-		argv: c.Argv, env: env, dir: c.Dir, streams: out.theirs, privileged: c.Privileged, leave: c.Leave,
+		argv: c.Argv, env: env, dir: c.Dir, streams: out.theirs, privileged: c.Privileged, leave: c.Leave, switched: c.Switched,
 		level: level, profile: c.Profile, in: in, cache: cache,
 	})
 	switch {
@@ -151,6 +151,7 @@ func (l *Local) start(ctx context.Context, c Command, level string) (Process, er
 		return nil, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
 	}
 	out.started(c.Stdin)
+	p.running = running
 	ctx, p.stop = context.WithCancel(ctx)
 	if c.Interactive {
 		p.stdin, p.stdout = out.stdin, out.stdout
@@ -173,6 +174,7 @@ type launch struct {
 	dir               *Folder
 	streams           [3]*os.File
 	privileged, leave bool
+	switched          bool
 
 	level   string
 	profile Profile
@@ -188,6 +190,8 @@ type child interface {
 	terminate()
 	// kill ends all of it.
 	kill()
+	// access is Process.Access.
+	access(write bool) error
 	// abandon makes wait return, though it may not be known that all is gone.
 	abandon()
 }
@@ -198,6 +202,7 @@ type end struct{ code, background, left int }
 // process is a Process of Local.
 type process struct {
 	stop    context.CancelFunc
+	running child // nil for one that was never begun
 	ended   chan struct{}
 	outcome Outcome // once ended is closed
 
@@ -217,6 +222,13 @@ func (p *process) Stop() { p.stop() }
 func (p *process) Wait() Outcome {
 	<-p.ended
 	return p.outcome
+}
+
+func (p *process) Access(write bool) error {
+	if p.running == nil {
+		return os.ErrProcessDone
+	}
+	return p.running.access(write)
 }
 
 func (p *process) Stdin() io.WriteCloser {

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"sync"
@@ -62,6 +63,7 @@ func (d *direct) wait() end {
 	return end{code: code(d.cmd)}
 }
 
-func (d *direct) terminate() { terminate(d.cmd) }
-func (d *direct) kill()      { kill(d.cmd) }
-func (d *direct) abandon()   { d.once.Do(func() { close(d.left) }) }
+func (d *direct) terminate()        { terminate(d.cmd) }
+func (d *direct) kill()             { kill(d.cmd) }
+func (d *direct) access(bool) error { return errors.ErrUnsupported }
+func (d *direct) abandon()          { d.once.Do(func() { close(d.left) }) }

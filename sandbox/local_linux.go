@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"tandem/sandbox/confine"
 	"tandem/sandbox/dial"
 	"tandem/sandbox/keeper"
 	"tandem/sandbox/proxy"
@@ -124,7 +126,7 @@ func (s *system) start(ctx context.Context, l launch) (child, error) {
 		}
 		// Where there is another error, the command has ended its keeper already: waiting will show it.
 		begun = true
-		return &guarded{system: s, keeper: k, kind: kind, full: l.level == LevelFull, pid: pid, leave: l.leave, guard: guard}, nil
+		return &guarded{system: s, keeper: k, kind: kind, full: l.level == LevelFull, pid: pid, leave: l.leave, guard: guard, ended: make(chan struct{})}, nil
 	}
 }
 
@@ -133,6 +135,9 @@ func (s *system) bounds(l launch) (kind string, b *keeper.Bounds) {
 	b = &keeper.Bounds{
 		Policy: policy(l.profile, l.in, l.dir.path, l.level == LevelFull, s.temp(l.level), l.cache),
 		Marks:  map[string]keeper.Mark{},
+	}
+	if l.switched && l.level == LevelFull {
+		b.Switched = switched(b.Policy, l.cache)
 	}
 	kind = fmt.Sprintf("%v %s %q %q", l.profile, l.level, l.in.Hosts, l.cache)
 	if l.in.Paths == nil {
@@ -148,6 +153,21 @@ func (s *system) bounds(l launch) (kind string, b *keeper.Bounds) {
 	}
 	kind += fmt.Sprintf("\x00%q", l.in.Paths.Linked()) // a keeper takes back no mount
 	return kind, b
+}
+
+// switched are the rules of a policy that let the workspace be written: all but those of devices and of the cache. There are none where
+// everything may be written.
+func switched(p confine.Policy, cache string) (paths []string) {
+	for _, r := range p.Rules {
+		switch {
+		case r.Access != confine.Write, r.Path == cache, strings.HasPrefix(r.Path, "/dev/"):
+		case r.Path == "/":
+			return nil
+		default:
+			paths = append(paths, r.Path)
+		}
+	}
+	return paths
 }
 
 // temp is the folder that the commands of a level have for temporary files: a /tmp of their own, or where there are no mounts, a
@@ -291,6 +311,9 @@ type guarded struct {
 	pid    int
 	leave  bool
 	guard  gitGuard
+	ended  chan struct{}
+
+	switching sync.Mutex // held while the access is switched
 
 	mu     sync.Mutex
 	keeper *keeper.Keeper // nil once the command has ended
@@ -301,6 +324,7 @@ func (g *guarded) wait() end {
 	k := g.keeper
 	g.mu.Unlock()
 	e, err := k.Wait()
+	close(g.ended)
 	defer g.guard.release()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -335,6 +359,18 @@ func (g *guarded) with(f func(*keeper.Keeper)) {
 
 func (g *guarded) terminate() { g.with((*keeper.Keeper).Terminate) }
 func (g *guarded) kill()      { g.with((*keeper.Keeper).Kill) }
+
+func (g *guarded) access(write bool) error {
+	g.switching.Lock()
+	defer g.switching.Unlock()
+	g.mu.Lock()
+	k := g.keeper
+	g.mu.Unlock()
+	if k == nil {
+		return os.ErrProcessDone
+	}
+	return k.Access(write, g.ended)
+}
 
 // abandon kills what is below the keeper from here.
 func (g *guarded) abandon() {

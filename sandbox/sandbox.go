@@ -91,6 +91,8 @@ type Command struct {
 	Stdin string
 	// Interactive leaves standard input and output to whoever starts the command, see Process.
 	Interactive bool
+	// Switched lets Process.Access be called.
+	Switched bool
 	// Timeout ends the command; 0 means that only the context does.
 	Timeout time.Duration
 	// Grace is the time between TERM and KILL of the whole process group.
@@ -190,6 +192,10 @@ type Process interface {
 	// ended; Stdout is read to its end and closed by whoever started the command, and is not in the Outcome.
 	Stdin() io.WriteCloser
 	Stdout() io.ReadCloser
+	// Access makes the folders that a confined command may write read-only for it, or lets them be written again, as at first. It keeps
+	// its temporary files and its cache. An error says that nothing has changed: it was not started as Command.Switched, it is not
+	// confined at LevelFull, a file is open for writing there (EBUSY), or it has ended.
+	Access(write bool) error
 	// Stop cancels the command: TERM, after its grace KILL. It does not wait.
 	Stop()
 	// Wait returns when the command has ended. On Linux nothing is alive then that it has started; elsewhere no process of

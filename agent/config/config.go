@@ -164,6 +164,8 @@ type MCPServer struct {
 	Cwd string `json:"cwd"`
 	// off runs it without the sandbox that confines commands, with all your rights: for a server that needs the network.
 	Sandbox string `json:"sandbox" enum:"on,off"`
+	// Whether it may change files of the workspace between its calls too, such as a server that formats what you save.
+	Writes bool `json:"writes"`
 	// Its address.
 	URL string `json:"url" secret:"url"`
 	// Headers to send with every request. ${NAME} is replaced as in env.

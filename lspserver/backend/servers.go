@@ -60,7 +60,7 @@ func proposal(name string, p config.Proposal) mcp.Entry {
 	s := p.Servers[name]
 	e := mcp.Entry{
 		Name: name, Command: s.Command, Args: s.Args, Env: s.Env, Cwd: p.Folder, URL: s.URL, Headers: s.Headers, KeyCommand: s.APIKeyCommand,
-		Unconfined: s.Sandbox == "off", Source: p.Source,
+		Unconfined: s.Sandbox == "off", Writes: s.Writes, Source: p.Source,
 	}
 	switch {
 	case filepath.IsAbs(s.Cwd):

@@ -41,6 +41,8 @@ type Keeper struct {
 	Proxied  func(net.Listener)
 	listener net.Listener
 
+	accessed chan syscall.Errno // answers to Access
+
 	close   sync.Once
 	closing chan struct{} // closed by Close
 
@@ -86,10 +88,10 @@ func start(cmd *exec.Cmd, namespaces bool) (*Keeper, error) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{
 			Setsid: true, Pdeathsig: syscall.SIGKILL,
 			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC,
-			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP},
+			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_CHROOT, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP},
 		}
 	}
-	k := &Keeper{cmd: cmd, socket: ours, answer: answer, first: namespaces, closing: make(chan struct{})}
+	k := &Keeper{cmd: cmd, socket: ours, answer: answer, first: namespaces, closing: make(chan struct{}), accessed: make(chan syscall.Errno, 1)}
 	started := make(chan error)
 	go k.attend(started)
 	if err := <-started; err != nil {
@@ -263,9 +265,35 @@ func (k *Keeper) Destroy() (left int) {
 	return k.left
 }
 
+// Access makes what Bounds.Switched names read-only for the command, or lets it be written again. While a file is open for writing
+// there, the kernel refuses to (EBUSY). It needs another goroutine in Wait, and returns when ended is closed at the latest. One call
+// at a time.
+func (k *Keeper) Access(write bool, ended <-chan struct{}) error {
+	select {
+	case <-k.accessed: // of a command that ended meanwhile
+	default:
+	}
+	how := "r"
+	if write {
+		how = "w"
+	}
+	if err := send(k.socket, msgAccess, []byte(how)); err != nil {
+		return err
+	}
+	select {
+	case no := <-k.accessed:
+		if no != 0 {
+			return no
+		}
+		return nil
+	case <-ended:
+		return os.ErrProcessDone
+	}
+}
+
 // Wait returns when the command has ended and nothing of it is left. An error means that the keeper itself has ended.
 func (k *Keeper) Wait() (End, error) {
-	kind, body, _, err := receive(k.socket)
+	kind, body, err := k.answered()
 	if err != nil {
 		return End{}, err
 	}
@@ -274,6 +302,24 @@ func (k *Keeper) Wait() (End, error) {
 		return End{}, errMessage
 	}
 	return End{syscall.WaitStatus(n[0]), n[1], n[2]}, nil
+}
+
+// answered receives the next message that is no answer to Access.
+func (k *Keeper) answered() (kind byte, body []byte, err error) {
+	for {
+		kind, body, _, err = receive(k.socket)
+		if err != nil || kind != msgAccess {
+			return kind, body, err
+		}
+		n, err := parseNumbers(body, 1)
+		if err != nil {
+			return 0, nil, err
+		}
+		select {
+		case k.accessed <- syscall.Errno(n[0]):
+		default: // nobody waits
+		}
+	}
 }
 
 // Close ends the keeper, and whatever it runs. It does not wait for that: a keeper that does not end by itself within a

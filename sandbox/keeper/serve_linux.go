@@ -94,6 +94,8 @@ type guard struct {
 	ground *ground // of these
 	broken error   // why there is none
 
+	mounts *os.File // the namespace of the command's mounts, where Bounds.Switched has some
+
 	listened  bool
 	listening []*os.File // the socket for a proxy, until the server has it
 }
@@ -117,6 +119,7 @@ type request struct {
 func (k *guard) run(spec *Spec, requests <-chan request) bool {
 	socket, over := k.socket, make(chan struct{})
 	defer close(over)
+	defer k.forget()
 	pid, op, err := k.spawn(spec, over)
 	for _, f := range []*os.File{spec.Dir, spec.Stdin, spec.Stdout, spec.Stderr} {
 		_ = f.Close()
@@ -147,6 +150,8 @@ func (k *guard) run(spec *Spec, requests <-chan request) bool {
 			case r.kind == msgTerminate:
 				_ = unix.Kill(-pid, unix.SIGTERM)
 				_ = unix.Kill(-pid, unix.SIGCONT) // one that is stopped could not even die
+			case r.kind == msgAccess:
+				connected = send(socket, msgAccess, numbers(int(k.access(spec, string(r.body) == "w")))) == nil
 			}
 		case <-c.dead:
 			c.collect()
@@ -211,6 +216,11 @@ func (k *guard) restrict(spec *Spec) (op string, err error) {
 		}
 		if err := k.ground.show(b); err != nil {
 			return "", fmt.Errorf("mounts: %w", err)
+		}
+		if len(b.Switched) > 0 {
+			if k.mounts, err = os.Open("/proc/thread-self/ns/mnt"); err != nil {
+				return "", fmt.Errorf("mounts: %w", err)
+			}
 		}
 	}
 	if err == nil {

@@ -18,6 +18,7 @@ const (
 	msgStart     = 's' // a Spec, with its files
 	msgTerminate = 't' // TERM to the process group of the command
 	msgKill      = 'k' // end everything now
+	msgAccess    = 'a' // whether the command may write now; the answer has the same kind and an error number
 	// from the keeper
 	msgStarted = 'p' // the process id
 	msgFailed  = 'f' // the error number, and what failed

@@ -40,14 +40,19 @@ func (s *server) call(ctx context.Context, env *tools.Env, name string, args jso
 	if s.entry.URL == "" && env.Planted != nil {
 		said = append(said, env.Planted.End(env.Call, s.who())...)
 	}
+	return warned(r, said), err
+}
+
+// warned is a result with what was said about files that run later.
+func warned(r tools.Result, said []string) tools.Result {
 	for _, w := range said {
 		r.Data += "\n" + w
 	}
 	r.Warnings = append(r.Warnings, said...)
-	return r, err
+	return r
 }
 
-func (s *server) answered(ctx context.Context, env *tools.Env, name string, args json.RawMessage) (tools.Result, error) {
+func (s *server) answered(ctx context.Context, env *tools.Env, name string, args json.RawMessage) (result tools.Result, err error) {
 	defer s.use()()
 	c, err := s.ready(ctx)
 	if err != nil {
@@ -56,6 +61,8 @@ func (s *server) answered(ctx context.Context, env *tools.Env, name string, args
 		}
 		return off(s.entry.Name, err), nil
 	}
+	writes := c.files.use()
+	defer func() { result = warned(result, writes()) }()
 	r, err := s.ask(ctx, env, c, name, args)
 	if errors.Is(err, sdk.ErrSessionMissing) { // the server has forgotten the session, so it has not begun the call
 		s.end(c, err)

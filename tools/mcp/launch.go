@@ -78,6 +78,9 @@ func prepare(e Entry, env *tools.Env) (Launch, error) {
 	}
 	var names []string
 	fmt.Fprintf(h, "%q %q %q %x\n", l.Argv, sorted(e.Env), l.Place.Path(), sum)
+	if e.Writes {
+		fmt.Fprintln(h, "writes between its calls")
+	}
 	for _, a := range e.Args {
 		if _, value, ok := strings.Cut(a, "="); ok && strings.HasPrefix(a, "-") {
 			a = value
@@ -144,6 +147,9 @@ func (l Launch) Told() string {
 	}
 	if h := keys(l.Headers); len(h) > 0 {
 		told += fmt.Sprintf(" It gets the headers %s.", strings.Join(h, ", "))
+	}
+	if l.url == nil && l.Writes {
+		told += " It may change files of the workspace at any time, also between its calls."
 	}
 	if l.url == nil && !l.Confined {
 		told += " No sandbox confines it."

@@ -41,6 +41,8 @@ type Entry struct {
 	KeyCommand []string `json:",omitempty"`
 	// Unconfined has the process run without a sandbox, with all the rights of the user.
 	Unconfined bool
+	// Writes has a confined process change files of the workspace between its calls too.
+	Writes bool `json:",omitempty"`
 	// Source is where it was written, for a person. Own says that the person has written it themselves; all others are proposals,
 	// about which a person is asked.
 	Source string

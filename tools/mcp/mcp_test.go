@@ -59,6 +59,7 @@ type bench struct {
 	launched []mcp.Launch
 	changes  []mcp.Change
 	told     []string
+	planted  []string
 	asked    []tools.Clarification
 	refuse   error // what Allow answers
 	reject   error // what Accept answers
@@ -103,6 +104,7 @@ func begin(t testing.TB, o mcp.Options, entries ...mcp.Entry) *bench {
 	}
 	o.Changed = func() {}
 	o.Told = func(s string) { b.locked(func() { b.told = append(b.told, s) }) }
+	o.Planted = func(said []string) { b.locked(func() { b.planted = append(b.planted, said...) }) }
 	o.Clarify = func(_ context.Context, _ string, q tools.Clarification) (answer string, err error) {
 		b.locked(func() {
 			b.asked = append(b.asked, q)

@@ -72,9 +72,8 @@ type connection struct {
 	session *sdk.ClientSession
 	process sandbox.Process // nil for one with a URL
 	cancel  context.CancelFunc
-	tail    *tail // of its standard error
-	// release ends the look after the workspace that began with the process; nil without a sandbox.
-	release func()
+	tail    *tail   // of its standard error
+	files   *access // nil without a sandbox
 
 	once  sync.Once
 	ended chan struct{} // closed once nothing of it is left
@@ -91,12 +90,6 @@ func (c *connection) blame(err error) error {
 		c.why = err
 	}
 	return c.why
-}
-
-func (c *connection) free() {
-	if c.release != nil {
-		c.release()
-	}
 }
 
 // who is the server in a sentence.
@@ -185,6 +178,7 @@ func (s *server) begin(ctx context.Context) (*connection, error) {
 	if err := s.learn(listing, c); err != nil {
 		s.all.o.log().Warn("MCP server", "server", s.entry.Name, "error", err)
 	}
+	s.found(c.files.settle())
 	s.mu.Lock()
 	s.conn, s.state, s.reason = c, Ready, ""
 	s.rest()
@@ -266,11 +260,16 @@ func (s *server) connect(ctx context.Context, l Launch) (*connection, error) {
 			return nil, err
 		}
 		if l.Confined && env.Planted != nil {
-			s.found(env.Planted.Begin(env.Call, s.who()))
-			c.release = func() { s.found(env.Planted.End(s.last(), s.who())) }
+			c.files = &access{
+				always: l.Writes,
+				begin:  func() []string { return env.Planted.Begin(s.last(), s.who()) },
+				end:    func() []string { return env.Planted.End(s.last(), s.who()) },
+			}
+			s.found(c.files.watch())
 		}
 		c.process, err = env.Runner.Start(life, sandbox.Command{
-			Argv: l.Argv, Dir: dir, Profile: l.Profile, Given: sorted(l.Env), Interactive: true, Grace: env.Limits.KillGrace,
+			Argv: l.Argv, Dir: dir, Profile: l.Profile, Given: sorted(l.Env), Interactive: true, Switched: true,
+			Grace:  env.Limits.KillGrace,
 			Output: func(_ sandbox.Stream, chunk []byte) { c.tail.write(chunk) },
 		})
 		dir.Close()
@@ -278,9 +277,12 @@ func (s *server) connect(ctx context.Context, l Launch) (*connection, error) {
 			err = errors.New("it was not started")
 		}
 		if err != nil {
-			c.free()
+			s.found(c.files.close())
 			cancel()
 			return nil, err
+		}
+		if c.files != nil {
+			c.files.process = c.process
 		}
 		to = newPipe(c.process.Stdin(), c.process.Stdout(), func(err error) { s.broke(c, err) })
 	}
@@ -409,7 +411,7 @@ func (s *server) end(c *connection, why error) {
 		c.process.Stop()
 		<-gone
 		_ = c.process.Stdout().Close()
-		c.free()
+		s.found(c.files.close())
 		c.cancel()
 		close(c.ended)
 	})
