@@ -990,7 +990,7 @@ func (w *world) outside(r *rand.Rand, name string) {
 		w.note(path, f, Sight{Deed: Typed, Text: text, Splices: []Splice{difference(f.now, text)}})
 	}
 	w.mu.Unlock()
-	if d != nil {
+	if d != nil && r.IntN(3) > 0 { // else the buffer stays older than the disk, as Neovim's does without autoread
 		_ = w.e.Reload(name)
 	}
 }

@@ -67,8 +67,11 @@ func (w *Workspace) SaveForCommand(ctx context.Context) []filetime.Warning {
 	w.commands.Add(1)
 	for uri, f := range w.opened() {
 		f.mu.Lock()
+		saves := f.dirty && f.touched && w.o.Features.Save
 		switch {
-		case f.dirty && f.touched && w.o.Features.Save:
+		case saves && w.overwrites(f):
+			stale[f] = ". Another program has saved the file meanwhile, so the editor was not asked to save over that"
+		case saves:
 			ask[uri] = f
 		case f.dirty && f.edited:
 			stale[f] = ""

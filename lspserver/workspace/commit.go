@@ -69,6 +69,11 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 		}
 		theirs = text.ComposeAll(sets)
 	}
+	if e.Delete && f.open {
+		if err := w.mayDelete(f); err != nil {
+			return plan{}, err
+		}
+	}
 	p := plan{before: f.text, theirs: text.Canonical(e.Base, theirs)}
 	if n := len(p.theirs); e.Delete && n > 0 {
 		start, end := p.theirs[0].Start, p.theirs[n-1].End
@@ -138,6 +143,9 @@ type job struct {
 	buffers  map[string]bool // the paths that are in the journal
 	warnings []filetime.Warning
 }
+
+// takesBack says that the change takes back what has landed of another.
+func (j *job) takesBack() bool { return j.reverts || j.change.ForUser || j.change.Undo }
 
 func (w *Workspace) job(c filetime.Change) *job {
 	in := disk.Intent{Session: c.Session, Call: c.Call, Turn: c.Turn, Tool: c.Tool}
@@ -299,6 +307,12 @@ func afterMove(p disk.Planned, e filetime.FileEdit) []disk.Planned {
 // Commit implements filetime.Files. The caller holds the locks of the paths. If one of several files cannot be changed
 // after others were, those are reverted, and the error is a *filetime.Incomplete.
 func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (filetime.Landed, error) {
+	landed, err := w.commit(ctx, c)
+	w.loadNewer(ctx, err, c)
+	return landed, err
+}
+
+func (w *Workspace) commit(ctx context.Context, c filetime.Change) (filetime.Landed, error) {
 	var out filetime.Landed
 	j := w.job(c)
 	if len(c.Files) > 1 {

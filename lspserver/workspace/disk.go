@@ -200,6 +200,87 @@ func (w *Workspace) lookAt(f *file) (onDisk, error) {
 	return bounded(path, hungOpen, func() (onDisk, error) { return w.readDisk(path, w.o.MaxFileBytes) })
 }
 
+// newerOnDisk reads the file of an open document. newer is true if another program has saved it and the editor has not loaded that: the
+// disk has neither the buffer's text nor the one last saved there. A command of the agent is no other program. f.mu is held.
+func (w *Workspace) newerOnDisk(f *file) (d onDisk, newer bool, err error) {
+	if d, err = w.lookAt(f); err != nil || !d.exists || d.text.Len() == 0 {
+		return d, false, err
+	}
+	known := func(t text.Text) bool { return sameButEnd(d.text, t) }
+	return d, !known(f.text) && !(f.savedRev > 0 && known(f.saved)) && !(f.expected != nil && known(f.expected.after)), nil
+}
+
+// overwrites says that saving the buffer would overwrite what another program has saved. f.mu is held.
+func (w *Workspace) overwrites(f *file) bool {
+	_, newer, err := w.newerOnDisk(f)
+	return err == nil && newer
+}
+
+const newerReason = "disk_newer"
+
+// deletion is a document that was deleted as its buffer and as its file, which may differ in line ends, charset and byte order mark.
+// An undo writes the file's.
+type deletion struct {
+	buffer, file text.Text
+	charset      text.Charset
+}
+
+// mayDelete refuses to delete an open document whose file is newer on disk: its buffer is not dirty, and deleting both would lose the
+// text that was saved. f.mu is held.
+func (w *Workspace) mayDelete(f *file) error {
+	d, newer, err := w.newerOnDisk(f)
+	switch {
+	case err != nil:
+		return err
+	case newer:
+		e := fail(f.path, filetime.EditConflict, newerReason, "%s is newer on disk than in the editor: another program has saved it. "+
+			"It was not deleted. Look at the newer text, then decide.", f.path)
+		e.Now, e.Known = d.text, true
+		return e
+	case d.exists:
+		f.disk.mode = d.stat.mode
+		if sameButEnd(d.text, f.text) {
+			f.removed = deletion{f.text, d.text, d.stat.charset}
+		}
+	}
+	return nil
+}
+
+// reloading is how long an editor has to load a changed file by itself.
+const reloading = time.Second
+
+// loadNewer puts the newer text of a file into its clean buffer, after a deletion was refused because of it and if the editor does not
+// load it by itself. Otherwise each later read would give the old text, and each deletion would be refused again.
+func (w *Workspace) loadNewer(ctx context.Context, refused error, c filetime.Change) {
+	var e *filetime.Error
+	if !errors.As(refused, &e) || e.Reason != newerReason || c.Apply == filetime.None || !w.o.Features.Apply {
+		return
+	}
+	f := w.file(e.Path)
+	f.mu.Lock()
+	changed := f.changed
+	f.mu.Unlock()
+	wait := time.NewTimer(reloading)
+	defer wait.Stop()
+	select {
+	case <-changed:
+	case <-wait.C:
+	case <-ctx.Done():
+	}
+	f.mu.Lock()
+	d, newer, err := w.newerOnDisk(f)
+	load := f.open && !f.dirty && newer && err == nil
+	edit := filetime.FileEdit{Path: f.path, Base: f.text, Rev: f.rev, Edits: text.Overwrite(f.text, d.text.String())}
+	f.mu.Unlock()
+	if !load {
+		return
+	}
+	by := filetime.Change{Session: c.Session, Call: c.Call, Turn: c.Turn, Tool: c.Tool, ForUser: true, Label: "Load from disk"}
+	if _, err := w.commitEditor(ctx, f, edit, by); err != nil {
+		w.o.Log.Debug("the editor did not take the newer text of a file", "path", f.path, "error", err)
+	}
+}
+
 // adopt makes a text that was read the present one. f.mu is held.
 func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
 	d.stat.checked = w.o.Now()
@@ -402,6 +483,9 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, j *job) (l filetime.La
 	if e.Delete {
 		p.set, p.after = allOf(p.before), text.Text{}
 	}
+	if was := f.removed; e.Create && j.takesBack() && was.buffer.Len() > 0 && was.buffer.Equal(p.after) {
+		p.after, p.set, charset = was.file, text.Set{{New: was.file.String()}}, was.charset
+	}
 	live, _ := w.covers(f.path)
 	f.sure = unsure
 	final, err := w.swap(f, p, charset, e, j)
@@ -450,8 +534,11 @@ func (w *Workspace) swap(f *file, p plan, charset text.Charset, e filetime.FileE
 		}
 		p.before, charset = stored.text, stored.stat.charset
 	}
-	before, err := text.Encode(p.before, charset)
-	var after []byte
+	var before, after []byte
+	var err error
+	if !e.Create {
+		before, err = text.Encode(p.before, charset)
+	}
 	if err == nil {
 		after, err = text.Encode(p.after, charset)
 	}

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -133,6 +134,7 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 		w.o.Log.Warn("document version did not grow", "uri", uri, "had", f.version, "got", version)
 	}
 	gathered := len(changes) == 1 && version > f.version+1
+	clean, first := !f.dirty, len(f.history)
 	f.version, f.dirty = version, true
 	for i, c := range changes {
 		set := w.convert(f, c)
@@ -142,6 +144,9 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 		if f.out != nil {
 			f.out.events[len(f.out.events)-1].part = part
 		}
+	}
+	if clean {
+		w.lookReloaded(f, len(f.history)-first)
 	}
 	w.arrived(f)
 	f.echo = f.out != nil && f.text.Equal(f.out.set.Apply(f.out.base))
@@ -156,6 +161,33 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 		w.tell(f, "stale", "user")
 	}
 	return true
+}
+
+// lookReloaded recognises the change by which an editor loads a file that another program has written: the buffer was clean, and is again.
+// Its n revisions are the disk's. Typing costs one stat for the first key after a save. f.mu is held.
+func (w *Workspace) lookReloaded(f *file, n int) {
+	info, err := bounded(f.path, hungOpen, func() (fs.FileInfo, error) { return w.statDisk(f.path) })
+	if err != nil || f.disk.same(statOf(info, time.Time{})) {
+		return
+	}
+	d, err := w.lookAt(f)
+	if err != nil || !d.exists || !sameText(d.text, f.text) {
+		return
+	}
+	f.dirty, f.touched, f.edited, f.exists = false, false, false, true
+	f.disk, f.last = d.stat, d.text.Hash()
+	f.settle()
+	f.reloads = min(n, len(f.history))
+	f.reloadedBy(filetime.Disk)
+}
+
+// reloadedBy names the author of the revisions that lookReloaded has found. f.mu is held.
+func (f *file) reloadedBy(a filetime.Author) {
+	for i := range min(f.reloads, len(f.history)) {
+		if r := &f.history[len(f.history)-1-i]; r.Session == "" {
+			r.Author = a
+		}
+	}
 }
 
 // Typed says that the latest change of a document was typed: it is neither the echo of an edit of ours nor a reload
@@ -264,7 +296,9 @@ func (w *Workspace) Saved(uri string, content *string) {
 		f.suspect = false
 	}
 	w.arrived(f)
-	if f.dirty {
+	if f.dirty || f.reloads > 0 { // it was no reload: the save was on disk before its didChange was handled
+		f.reloadedBy(filetime.User)
+		f.reloads = 0
 		f.saves++
 	}
 	f.expected = nil // the person's text has replaced it, or it has arrived
@@ -368,6 +402,11 @@ func sameText(a, b text.Text) bool {
 		return true
 	}
 	return unified(a) == unified(b)
+}
+
+// sameButEnd is sameText for texts of which one may lack the final line end: editors add it when they save.
+func sameButEnd(a, b text.Text) bool {
+	return strings.TrimSuffix(unified(a), "\n") == strings.TrimSuffix(unified(b), "\n")
 }
 
 // unified is a text with \n as line end and no byte order mark.

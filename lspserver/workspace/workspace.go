@@ -241,6 +241,8 @@ type file struct {
 	savedRev uint64
 	back     [2]uint64 // when the editor discarded unsaved text: the revision of the text that came back, and the new one
 
+	removed  deletion  // the last text of the document that was deleted
+	reloads  int       // how many of the latest revisions are a reload from disk, see lookReloaded
 	saves    int       // counts how often unsaved text was saved
 	expected *expected // what the editor has yet to read of a command's changes
 
@@ -309,7 +311,7 @@ func (f *file) hash() [sha256.Size]byte {
 // record makes set the file's next revision. f.mu is held.
 func (w *Workspace) record(f *file, set text.Set, author filetime.Author) {
 	before := f.text
-	f.text = set.Apply(before)
+	f.text, f.reloads = set.Apply(before), 0
 	f.rev = w.next()
 	f.remember(filetime.Revision{Rev: f.rev, Set: set, Author: author})
 	if f.out != nil {

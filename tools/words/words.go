@@ -121,6 +121,7 @@ var failures = map[string]string{
 	"PATCH_FAILED":               "The patch does not fit the files. Nothing was changed.",
 	"EDIT_CONFLICT":              "This text was changed by somebody else meanwhile. The edit was not applied.",
 	"EDIT_CONFLICT/unsaved":      "The file has unsaved changes, and the editor cannot apply edits. Save the file first.",
+	"EDIT_CONFLICT/disk_newer":   "The file is newer on disk than in the editor. Load it from disk first. It was not deleted.",
 	"EDIT_CONFLICT/deleted":      "The file was deleted meanwhile. Nothing was written.",
 	"EDIT_CONFLICT/out_of_step":  "The editor shows another text than it told. Close the file and open it again.",
 	"EDIT_CONFLICT/opened_twice": "The editor has this file open under two names. Close one of them.",

@@ -494,6 +494,40 @@ test('what cannot be applied is refused', function()
   server.stop()
 end)
 
+test('FaultE10 a file that is newer than its buffer is not deleted', function()
+  for _, autoread in ipairs({ true, false }) do
+    local server = new_server()
+    local buf, path, uri = open('one\n')
+    vim.bo[buf].autoread = autoread
+    local delete = { kind = 'delete', uri = uri }
+    local guard = { textDocument = { uri = uri, version = server.documents:get(buf).version }, edits = {} }
+    vim.uv.sleep(20)
+    vim.fn.writefile({ 'one', 'saved elsewhere' }, path)
+    for _, changes in ipairs({ { guard, delete }, { delete } }) do
+      local reply = edits.apply(server.documents, { documentChanges = changes })
+      if not autoread or changes[2] then
+        equal(reply.applied, false)
+      end
+      if not autoread then
+        equal(reply.failureReason, 'disk')
+        equal(vim.fn.readfile(path), { 'one', 'saved elsewhere' })
+      end
+    end
+    server.stop()
+  end
+end)
+
+test('FaultE10 a file with the text of its buffer is deleted, whatever its times are', function()
+  local server = new_server()
+  local buf, path, uri = open('one\n')
+  local guard = { textDocument = { uri = uri, version = server.documents:get(buf).version }, edits = {} }
+  vim.uv.sleep(20)
+  vim.fn.writefile({ 'one' }, path)
+  equal(edits.apply(server.documents, { documentChanges = { guard, { kind = 'delete', uri = uri } } }), { applied = true })
+  equal(vim.uv.fs_stat(path), nil)
+  server.stop()
+end)
+
 test('one edit is one undo step', function()
   local server = new_server()
   local buf, _, uri = open('one\ntwo\nthree\n')

@@ -7,7 +7,7 @@
 import * as vscode from 'vscode';
 import type { ApplyWorkspaceEditParams, ApplyWorkspaceEditResult } from 'vscode-languageclient';
 import { carry, Changes } from './carry.ts';
-import { pushesDown, shift, type TextEdit } from './textedits.ts';
+import { pushesDown, sameText, shift, type TextEdit } from './textedits.ts';
 
 type Operation = { kind: 'create' | 'delete'; uri: string } | { kind: 'rename'; oldUri: string; newUri: string };
 type DocumentEdit = { kind?: undefined; textDocument: { uri: string; version: number | null }; edits: TextEdit[] };
@@ -62,6 +62,9 @@ export async function handleApplyEdit({ edit }: ApplyWorkspaceEditParams): Promi
     if (unseen) {
       return refuse(MOVED_ON);
     }
+    if (await newerOnDisk(changes)) {
+      return refuse('disk');
+    }
     return await applyNow(changes, texts, created);
   } catch (err) {
     return refuse(err instanceof Error ? err.message : String(err));
@@ -111,6 +114,24 @@ async function openClosed(texts: DocumentEdit[], created: Set<string>): Promise<
     }
   }
   return unseen;
+}
+
+/** Whether a document that is to be deleted has a file that another program has written since: VS Code would delete both. */
+async function newerOnDisk(changes: Change[]): Promise<boolean> {
+  for (const change of changes) {
+    const doc = change.kind === 'delete' ? openDocument(change.uri) : undefined;
+    if (!doc || doc.isDirty) {
+      continue;
+    }
+    const stored = await vscode.workspace.fs.readFile(doc.uri).then(
+      (bytes) => vscode.workspace.decode(bytes, { uri: doc.uri }),
+      () => undefined, // no file is nothing newer
+    );
+    if (stored !== undefined && !sameText(stored, doc.getText())) {
+      return true;
+    }
+  }
+  return false;
 }
 
 function applyNow(changes: Change[], texts: DocumentEdit[], created: Set<string>): Promise<ApplyWorkspaceEditResult> {

@@ -36,3 +36,9 @@ export function pushesDown({ range, newText }: TextEdit): boolean {
   const { start, end } = range;
   return start.line === end.line && start.character === 0 && end.character === 0 && /[\r\n]$/.test(newText);
 }
+
+/** Whether two texts are the same but for their line ends and a byte order mark, which a document does not have. */
+export function sameText(a: string, b: string): boolean {
+  const plain = (text: string): string => text.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n');
+  return plain(a) === plain(b);
+}

@@ -285,6 +285,28 @@ function Documents:release()
   end
 end
 
+--- Why a document's file is not what Neovim read or wrote last, as v:fcs_reason has it: "time" and "mode" are the same
+--- text. Nobody is asked. A buffer without changes is loaded where 'autoread' is set, and is as new as its file then.
+---@param buf integer
+---@return string? reason
+function Documents:newer(buf)
+  local doc = self.open_documents[buf]
+  local reason = doc and doc.stale and 'conflict' or nil ---@type string?
+  local guard = api.nvim_create_autocmd('FileChangedShell', {
+    buffer = buf,
+    callback = function()
+      reason = reason or vim.v.fcs_reason
+      vim.v.fcs_choice = ''
+    end,
+  })
+  pcall(vim.cmd.checktime, buf)
+  pcall(api.nvim_del_autocmd, guard)
+  if doc and (reason == 'changed' or reason == 'conflict') then
+    doc.stale = true -- Neovim tells of each change once
+  end
+  return reason
+end
+
 --- Writes a document to its file. The reason is that of a failure, in Neovim's words.
 ---@param path string
 ---@return string? reason
@@ -295,17 +317,7 @@ function Documents:save(path)
     return 'not open'
   end
   -- Neovim would ask whether to overwrite a file that is newer than its buffer, and wait for the answer.
-  local newer = doc.stale
-  local guard = api.nvim_create_autocmd('FileChangedShell', {
-    buffer = buf,
-    callback = function()
-      newer = true
-      vim.v.fcs_choice = ''
-    end,
-  })
-  pcall(vim.cmd.checktime, buf)
-  pcall(api.nvim_del_autocmd, guard)
-  if newer then
+  if self:newer(buf) then
     doc.stale = true
     return 'the file has changed on disk'
   end

@@ -430,7 +430,13 @@ end
 ---@return tandem.Reply
 local function remove(docs, path, known)
   for _, buf in ipairs(buffers_at(path)) do
-    if vim.bo[buf].modified and not known then
+    local doc = docs:get(buf)
+    local version = doc and doc.version
+    -- In the same tick as the deletion: what another program has saved since is no text that anybody deletes.
+    local newer = api.nvim_buf_is_loaded(buf) and docs:newer(buf)
+    if newer == 'changed' or newer == 'conflict' then
+      return refuse('disk')
+    elseif (vim.bo[buf].modified and not known) or (doc and doc.version ~= version) then
       return refuse('version')
     end
   end

@@ -1144,6 +1144,7 @@ M.FAILURES = {
   ['CLARIFY_TIMEOUT'] = 'The question was not answered in time.',
   ['EDIT_CONFLICT'] = 'This text was changed by somebody else meanwhile. The edit was not applied.',
   ['EDIT_CONFLICT/deleted'] = 'The file was deleted meanwhile. Nothing was written.',
+  ['EDIT_CONFLICT/disk_newer'] = 'The file is newer on disk than in the editor. Load it from disk first. It was not deleted.',
   ['EDIT_CONFLICT/opened_twice'] = 'The editor has this file open under two names. Close one of them.',
   ['EDIT_CONFLICT/out_of_step'] = 'The editor shows another text than it told. Close the file and open it again.',
   ['EDIT_CONFLICT/unsaved'] = 'The file has unsaved changes, and the editor cannot apply edits. Save the file first.',
