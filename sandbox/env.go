@@ -142,6 +142,29 @@ func redirected(env []string, dir, proxy string, named func(name string) bool) [
 	return env
 }
 
+// noTerminal are the variables of a command at whose terminal nobody sits. An editor would wait there for nobody: in its place stands a
+// command that says what to pass and fails. git gives the first two to a shell. Other programs split the value into words as often as
+// they give it to a shell, so it is an option that a program of every system refuses by its name.
+var noTerminal = [][2]string{
+	{"GIT_EDITOR", "echo 'No editor is opened here: pass the text with -m or -F, or --no-edit to keep it (git config: NAME VALUE).' >&2; false"},
+	{"GIT_SEQUENCE_EDITOR", "echo 'No editor is opened here: set GIT_SEQUENCE_EDITOR to a command that changes the list, such as a sed -i.' >&2; false"},
+	{"EDITOR", noEditor},
+	{"VISUAL", noEditor},
+	{"TERM", "dumb"},
+}
+
+const noEditor = "ls --no-editor-is-opened-here:pass-the-text-as-an-argument"
+
+// unattended gives env with noTerminal, but for what named says that a person has set.
+func unattended(env []string, named func(name string) bool) []string {
+	for _, v := range noTerminal {
+		if !named(v[0]) {
+			env = set(env, v[0], v[1])
+		}
+	}
+	return env
+}
+
 // inertSettings keep git from programs and repositories that a clone can carry: a folder of ordinary files that is laid out as a bare
 // repository, the file system monitor, the check of signatures. The profile ReadOnly bounds what other settings make git run.
 var inertSettings = [][2]string{{"safe.bareRepository", "explicit"}, {"core.fsmonitor", "false"}, {"log.showSignature", "false"}}

@@ -114,7 +114,7 @@ func (l *Local) start(ctx context.Context, c Command, level string) (Process, er
 	}
 	env := c.Env
 	if env == nil {
-		env = l.environment(c.Surroundings)
+		env = unattended(l.environment(c.Surroundings), func(name string) bool { return l.named(c.Surroundings, name) })
 	}
 	in, cache := c.Surroundings, ""
 	if level != LevelNone {
