@@ -19,6 +19,8 @@ type repository struct {
 	// it is a part of, where that is another one: that of a linked work tree.
 	linked bool
 	common string
+	// shown says that commands may only read it: the .git of the root leads there, and it does not say that it belongs to the root.
+	shown bool
 }
 
 // Found keeps what a look at the write roots has found: the folders of git's own data, the topmost first. Commands that begin later
@@ -54,8 +56,7 @@ func (p *Paths) repositories() (all []repository) {
 		}
 	}
 	for _, root := range p.write {
-		git := filepath.Join(root, ".git")
-		if isGit(git) {
+		if git := filepath.Join(root, ".git"); isDir(git) && isGit(git) {
 			add(repository{at: git})
 		} else if r, ok := p.linked(root); ok {
 			add(r)
@@ -70,7 +71,7 @@ func (p *Paths) repositories() (all []repository) {
 		}
 	}
 	for i := 0; i < len(all); i++ {
-		if all[i].common == "" {
+		if all[i].common == "" && !all[i].shown {
 			for _, below := range []string{"modules", "worktrees"} {
 				repositoriesIn(filepath.Join(all[i].at, below), 4, func(at string) { add(repository{at: at}) })
 			}
@@ -92,34 +93,36 @@ func repositoriesIn(folder string, depth int, f func(at string)) {
 	}
 }
 
-// linked gives the repository that the .git file of a root names, if that lies outside of the write roots and says itself that it
-// belongs to the root. What a file in the root says alone would open any repository of the user to commands.
+// linked gives the repository that the .git of a root leads to, which is a file that names it or a symbolic link, if that lies outside
+// of the write roots. Where it does not say itself that it belongs to the root, it is only shown: what stands in the root alone would
+// open any repository of the user to commands.
 func (p *Paths) linked(root string) (r repository, ok bool) {
 	git := filepath.Join(root, ".git")
-	target, ok := gitdir.Pointer(settled(git))
-	if !ok {
+	at := Canonical(git)
+	if target, ok := gitdir.Pointer(settled(at)); ok {
+		at = Canonical(gitdir.From(root, target))
+	}
+	if r = (repository{at: at, linked: true}); at == git || !isGit(at) || rootOf(p.write, at) != "" {
 		return r, false
 	}
-	if r.at = Canonical(gitdir.From(root, target)); !isGit(r.at) || rootOf(p.write, r.at) != "" {
-		return r, false
+	if tree := gitdir.Value(settled(filepath.Join(at, "config")), "core.worktree"); tree != "" {
+		r.shown = Canonical(gitdir.From(at, tree)) != root
+		return r, true
 	}
-	r.linked = true
-	if tree := gitdir.Value(settled(filepath.Join(r.at, "config")), "core.worktree"); tree != "" {
-		return r, Canonical(gitdir.From(r.at, tree)) == root
+	r.shown = true
+	if filepath.Base(filepath.Dir(at)) == "worktrees" && strings.TrimSpace(settled(filepath.Join(at, "commondir"))) == "../.." {
+		r.common = filepath.Dir(filepath.Dir(at))
+		back := strings.TrimSpace(settled(filepath.Join(at, "gitdir")))
+		r.shown = !isGit(r.common) || back == "" || Canonical(gitdir.From(at, back)) != git
 	}
-	if filepath.Base(filepath.Dir(r.at)) != "worktrees" || strings.TrimSpace(settled(filepath.Join(r.at, "commondir"))) != "../.." {
-		return r, false
-	}
-	r.common = filepath.Dir(filepath.Dir(r.at))
-	back := strings.TrimSpace(settled(filepath.Join(r.at, "gitdir")))
-	return r, isGit(r.common) && back != "" && Canonical(gitdir.From(r.at, back)) == git
+	return r, true
 }
 
 // Linked are the folders outside of the write roots that commands may write, since git keeps the data of a root there.
 func (p *Paths) Linked() (all []string) {
 	p.prepare()
 	for _, root := range p.write {
-		if r, ok := p.linked(root); ok {
+		if r, ok := p.linked(root); ok && !r.shown {
 			all = append(all, r.at)
 		}
 	}

@@ -127,5 +127,5 @@ func (p *Paths) guarded(profile Profile) []repository {
 		return nil
 	}
 	p.prepare()
-	return p.repositories()
+	return slices.DeleteFunc(p.repositories(), func(r repository) bool { return r.shown })
 }

@@ -107,3 +107,55 @@ func TestCaseS04LinkedSubmodule(t *testing.T) {
 	s.git(t, git, "config", "core.worktree", "../../../lib")
 	s.blocked(t, commit)
 }
+
+// TestFaultW13GitIsALink: git works in commands where the .git of a root is a link, or a file, that leads to a repository elsewhere. One
+// that does not say that it belongs to the root is only read. What is hidden stays hidden.
+func TestFaultW13GitIsALink(t *testing.T) {
+	link := func(s *suite, to string) error { return os.Symlink(to, s.app+"/.git") }
+	file := func(s *suite, to string) error { return os.WriteFile(s.app+"/.git", []byte("gitdir: "+to+"\n"), 0o644) }
+	for _, c := range []struct {
+		name, at, settings string
+		lead               func(s *suite, to string) error
+		sees, commits      bool
+	}{
+		{"a link", "store/q.git", "", link, true, false},
+		{"a link to the folder of another work tree", "other/.git", "", link, true, false},
+		{"a link to one of the root's own", "store/q.git", "[core]\n\tworktree = ../../app\n", link, true, true},
+		{"a link to one of another root's own", "store/q.git", "[core]\n\tworktree = ../../other\n", link, false, false},
+		{"a file", "store/q.git", "", file, true, false},
+		{"a file for one of the root's own", "store/q.git", "[core]\n\tworktree = ../../app\n", file, true, true},
+		{"a link to what is hidden", "home/.aws", "", link, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			levels(t, func(t *testing.T, s *suite) {
+				must(t, os.RemoveAll(s.app+"/.git"))
+				at := s.dir + "/" + c.at
+				s.git(t, s.app, "init", "-q", "-b", "main")
+				s.git(t, s.app, "add", "-f", "a.txt")
+				s.git(t, s.app, "commit", "-qm", "x")
+				must(t, os.RemoveAll(at), os.MkdirAll(filepath.Dir(at), 0o755), os.Rename(s.app+"/.git", at))
+				config, err := os.ReadFile(at + "/config")
+				must(t, err, os.WriteFile(at+"/config", append(config, c.settings...), 0o644), c.lead(s, at), os.WriteFile(s.app+"/a.txt", []byte("b\n"), 0o644))
+				for _, profile := range []Profile{Loopback, ReadOnly} {
+					o := s.does(t, profile, "git log --format=%s && git status --short a.txt")
+					if (o.ExitCode == 0 && o.Stdout == "x\n M a.txt\n") != c.sees {
+						t.Errorf("level %s, %v: %d %q %s", s.level, profile, o.ExitCode, o.Stdout, o.Stderr)
+					}
+				}
+				before := listing(t, at)
+				if o := s.does(t, Loopback, asGit+"git commit -qam y"); (o.ExitCode == 0) != c.commits {
+					t.Errorf("level %s: a commit: %d %s", s.level, o.ExitCode, o.Stderr)
+				}
+				if !c.commits && listing(t, at) != before {
+					t.Errorf("level %s: the repository was changed", s.level)
+				}
+				if !c.commits || s.full() {
+					s.blocked(t, "git config core.fsmonitor ./x", "echo x >"+at+"/hooks/pre-commit")
+				}
+				if s.full() {
+					s.blocked(t, "rm .git", "mv .git x", "ln -sfn sub .git")
+				}
+			})
+		})
+	}
+}

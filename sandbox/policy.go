@@ -80,6 +80,15 @@ func policy(profile Profile, in Surroundings, dir string, namespaces bool, temp,
 		r.set(confine.Hidden, own)
 	}
 	r.put(confine.Read, read...)
+	var repositories []repository
+	if p != nil {
+		repositories = p.repositories()
+	}
+	for _, git := range repositories {
+		if !git.shown || r.at(git.at) == confine.Private { // what is hidden stays so, whatever a root leads to
+			r.see([]string{git.at, git.common})
+		}
+	}
 	if profile == ReadOnly {
 		r.put(confine.Read, write...)
 		r.tools(roots, others, in.Path)
@@ -97,10 +106,8 @@ func policy(profile Profile, in Surroundings, dir string, namespaces bool, temp,
 	for _, root := range slices.Concat(read, write) {
 		r.protect(p, root, slices.Contains(write, root))
 	}
-	if p != nil {
-		for _, git := range p.repositories() {
-			r.repository(p, git)
-		}
+	for _, git := range repositories {
+		r.repository(p, git)
 	}
 	network := map[Profile]confine.Network{Write: confine.NoNetwork, Loopback: confine.Loopback, Proxy: confine.Proxy}[profile]
 	return confine.Policy{Rules: r.sorted(), Network: network, Limits: limits}
@@ -168,12 +175,18 @@ func (r rules) machine(roots *Roots) (others []string) {
 	return others
 }
 
-// covered says that a path cannot be seen.
-func (r rules) covered(path string) bool {
+// at gives the access that a path has: the innermost rule decides, as in a confine.Policy.
+func (r rules) at(path string) confine.Access {
 	access, ok := r[path]
-	for ; !ok && path != filepath.Dir(path); access, ok = r[path] { // the innermost rule decides, as in a confine.Policy
+	for ; !ok && path != filepath.Dir(path); access, ok = r[path] {
 		path = filepath.Dir(path)
 	}
+	return access
+}
+
+// covered says that a path cannot be seen.
+func (r rules) covered(path string) bool {
+	access := r.at(path)
 	return access == confine.Hidden || access == confine.Private
 }
 
@@ -229,8 +242,8 @@ func (r rules) protect(p *Paths, root string, writes bool) {
 // repository gives a folder of git's own data its access. It is a mount point of its own, which cannot be renamed, so nobody can put
 // another one in its place; and so is that without which git takes another folder.
 func (r rules) repository(p *Paths, git repository) {
-	if git.common != "" {
-		r.see([]string{git.common})
+	if git.shown {
+		return
 	}
 	r.put(confine.Write, git.at)
 	for _, name := range gitdir.Data() {

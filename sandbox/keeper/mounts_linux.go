@@ -25,7 +25,7 @@ import (
 // what stands in the place of hidden and private folders. The private ones keep what commands write there.
 type ground struct {
 	scratch *os.Root
-	made    map[string]string // path of a rule → its folder in the scratch
+	made    map[string]string // path of a rule → its folder or file in the scratch
 }
 
 // Where the scratch is, and what it holds beside the folders of ground.made.
@@ -167,7 +167,7 @@ func (g *ground) show(b *Bounds) error {
 		}
 	}()
 	for _, s := range steps {
-		tree, err := clone(s, b)
+		tree, err := g.clone(s, b)
 		switch {
 		case absent(err):
 		case err != nil:
@@ -193,7 +193,7 @@ func (g *ground) show(b *Bounds) error {
 
 // clone takes the mount that a step attaches, with all mounts below it. In place of a link there is the file that it leads to, where
 // the policy lets that be read.
-func clone(s step, b *Bounds) (tree int, err error) {
+func (g *ground) clone(s step, b *Bounds) (tree int, err error) {
 	at, stat, err := open(cmp.Or(s.from, s.Path))
 	if err != nil {
 		return -1, err
@@ -212,7 +212,7 @@ func clone(s step, b *Bounds) (tree int, err error) {
 			at, _, err = open(path.Join(scratchAt, hiddenFile))
 		default:
 			s.Access = confine.Read
-			at, err = follow(s.Path, b.Policy)
+			at, err = g.follow(s.Path, b.Policy)
 		}
 		if err != nil {
 			return -1, err
@@ -291,18 +291,39 @@ func open(name string) (at int, s unix.Stat_t, err error) {
 	return at, s, err
 }
 
-// follow names the file that a link leads to, where a policy lets that be read, otherwise what hides.
-func follow(link string, p confine.Policy) (at int, err error) {
+// follow names the file that a link leads to, where a policy lets that be read, otherwise what hides. No folder can be attached in the
+// place of a link: where .git leads to one, a file says so, which is the same for git.
+func (g *ground) follow(link string, p confine.Policy) (at int, err error) {
 	var s unix.Stat_t
 	if at, err = unix.Open(link, unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
 		target, err := os.Readlink(path.Join(scratchAt, kernels["/proc"].name, "self/fd", strconv.Itoa(at)))
 		access := p.At(target)
-		if err == nil && unix.Fstat(at, &s) == nil && s.Mode&unix.S_IFMT == unix.S_IFREG && (access == confine.Read || access == confine.Write) {
-			return at, nil
+		if err == nil && unix.Fstat(at, &s) == nil && (access == confine.Read || access == confine.Write) {
+			switch {
+			case s.Mode&unix.S_IFMT == unix.S_IFREG:
+				return at, nil
+			case path.Base(link) == ".git":
+				_ = unix.Close(at)
+				return g.pointer(link, target)
+			}
 		}
 		_ = unix.Close(at)
 	}
 	at, _, err = open(path.Join(scratchAt, hiddenFile))
+	return at, err
+}
+
+// pointer makes a file by which git finds a repository from where a link stands.
+func (g *ground) pointer(link, repository string) (at int, err error) {
+	name, ok := g.made[link]
+	if !ok {
+		name = strconv.Itoa(len(g.made))
+		g.made[link] = name
+	}
+	if err := g.scratch.WriteFile(name, []byte("gitdir: "+repository+"\n"), 0o644); err != nil {
+		return -1, err
+	}
+	at, _, err = open(path.Join(scratchAt, name))
 	return at, err
 }
 
