@@ -36,7 +36,7 @@ func TestCaseG02G03G04Programs(t *testing.T) {
 			"[core]\n\thooksPath = ./hooks\n":                            "git commit -qm y --allow-empty",
 			"[alias]\n\tst = !./evil a.txt\n":                            "git st",
 			"[gpg]\n\tprogram = ./evil\n[commit]\n\tgpgSign = true\n":    "git commit -qm y --allow-empty",
-			"[core]\n\teditor = ./evil\n[sequence]\n\teditor = ./evil\n": "git commit --allow-empty",
+			"[core]\n\teditor = ./evil\n[sequence]\n\teditor = ./evil\n": "unset GIT_EDITOR; git commit --allow-empty",
 		} {
 			must(t, os.WriteFile(s.app+"/evil", []byte(runsWhat), 0o755), os.MkdirAll(s.app+"/hooks", 0o755),
 				os.WriteFile(s.app+"/hooks/pre-commit", []byte(runsWhat), 0o755), os.WriteFile(s.app+"/.gitattributes", []byte("*.txt diff=y filter=y\n"), 0o644),
