@@ -230,7 +230,15 @@ func (in input) effective(timeout time.Duration) (json.RawMessage, error) {
 		ms := int(timeout.Milliseconds())
 		in.TimeoutMS = &ms
 	}
-	return json.Marshal(in)
+	js, err := json.Marshal(in)
+	if err != nil {
+		return nil, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(js, &members); err != nil {
+		return nil, err
+	}
+	return json.Marshal(members) // with sorted keys, as the checked arguments have them
 }
 
 func invalid(path, expected, message string) error {

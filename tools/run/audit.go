@@ -66,7 +66,7 @@ func (c *call) auditRecord() Record {
 		r.Tool = c.tool.Spec().Name
 	}
 	if c.normal && len(c.checked.Issues) == 0 {
-		r.Args = c.checked.Args
+		r.Args = c.effective()
 	}
 	return r
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -696,14 +697,19 @@ func (c *call) truncate() error {
 	return nil
 }
 
+// effective are the arguments with all defaults, those that depend on the session too once there is a plan.
+func (c *call) effective() json.RawMessage {
+	if c.plan != nil && c.plan.Args != nil {
+		return c.plan.Args
+	}
+	return c.checked.Args
+}
+
 // record notes what the call did: in its result, and with whoever keeps the changes.
 func (c *call) record() error {
 	m := &c.result.Meta
 	if c.normal && len(c.checked.Issues) == 0 {
-		m.EffectiveArgs = c.checked.Args
-		if c.plan != nil && c.plan.Args != nil {
-			m.EffectiveArgs = c.plan.Args
-		}
+		m.EffectiveArgs = c.effective()
 	}
 	m.Coerced = c.checked.Coerced
 	c.tellAttempts()
