@@ -899,7 +899,7 @@ func TestJudgedIsRun(t *testing.T) {
 // Each field of a command is judged, or gives it no rights, or is refused; a new one belongs to one of these lists.
 func TestEveryFieldOfACommandIsJudged(t *testing.T) {
 	known := strings.Fields(`Argv Dir Profile
-		Surroundings Interactive Timeout Grace Hurry MaxOutput Output
+		Surroundings Interactive Timeout Grace Hurry MaxOutput Output Switched
 		Env Given Privileged Leave Keeps Stdin`)
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[sandbox.Command]()) {
 		if !slices.Contains(known, f.Name) {
