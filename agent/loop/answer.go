@@ -32,6 +32,7 @@ type asked struct {
 	kind  tools.Kind
 	tool  string
 	args  strings.Builder
+	extra *model.Extra
 	done  bool
 	// streams says that the client is told of the arguments piece by piece, told that it knows of the call.
 	streams, told bool
@@ -60,6 +61,10 @@ func (a *answer) delta(d model.Delta) {
 
 func (a *answer) callDelta(d model.CallDelta) {
 	c := a.find(d)
+	if d.Extra != nil {
+		c.extra = d.Extra
+		return
+	}
 	if c.done {
 		return
 	}
@@ -101,12 +106,30 @@ func (a *answer) find(d model.CallDelta) *asked {
 		index: d.Index, tool: d.Name, kind: tools.Other, place: -1,
 		call: run.Call{ID: a.loop.Conversation.CallID(d.ID), Name: d.Name},
 	}
-	if tool := a.tools.Get(d.Name); tool != nil {
+	tool := a.tools.Get(d.Name)
+	if tool == nil && a.tools.DroppedBy(d.Name) == "" {
+		if plain := unprefixed(d.Name); a.tools.Get(plain) != nil {
+			c.call.Name, tool = plain, a.tools.Get(plain)
+		}
+	}
+	if tool != nil {
 		spec := tool.Spec()
 		c.tool, c.kind, c.streams = spec.Name, spec.Kind, spec.InputStreaming
 	}
 	a.asked = append(a.asked, c)
 	return c
+}
+
+// unprefixed is the name of a tool without what several models put before it: blanks, and a namespace that services make
+// up for tools that have none.
+func unprefixed(name string) string {
+	name = strings.TrimSpace(name)
+	for _, space := range []string{"functions.", "functions:", "default_api.", "default_api:", "tools."} {
+		if rest, ok := strings.CutPrefix(name, space); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return name
 }
 
 func (c *asked) event(at time.Time, s run.State, phase string) run.Event {
@@ -145,7 +168,7 @@ func (a *answer) messages(results []tools.Result) []model.Message {
 			r = results[c.place]
 		}
 		messages[0].Calls = append(messages[0].Calls,
-			model.Call{ID: c.call.ID, Name: c.call.Name, Arguments: c.args.String()})
+			model.Call{ID: c.call.ID, Name: c.call.Name, Arguments: c.args.String(), Extra: c.extra})
 		m := ResultMessage(c.call, r)
 		if again := r.Again; again != nil && unchanged(*again, a.loop.messages, messages) {
 			m.Text = again.Instead

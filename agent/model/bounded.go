@@ -38,6 +38,9 @@ func (d Delta) size() int {
 	n := len(d.Text) + len(d.Thought)
 	if d.Call != nil {
 		n += len(d.Call.ID) + len(d.Call.Name) + len(d.Call.Arguments)
+		if d.Call.Extra != nil {
+			n += len(d.Call.Extra.Fields)
+		}
 	}
 	if d.Kept != nil {
 		n += len(d.Kept.Sealed) // its text came as Thought

@@ -42,7 +42,7 @@ type Message struct {
 // Same says that two messages are the same. It is quick for a message and its copy, which share their texts.
 func (m Message) Same(o Message) bool {
 	return m.Role == o.Role && m.Text == o.Text && m.CallID == o.CallID && m.Name == o.Name && m.Failed == o.Failed &&
-		slices.Equal(m.Calls, o.Calls) &&
+		slices.EqualFunc(m.Calls, o.Calls, Call.same) &&
 		SameAttachments(m.Attachments, o.Attachments) &&
 		slices.EqualFunc(m.Thoughts, o.Thoughts, Thought.same)
 }
@@ -94,16 +94,19 @@ type Thought struct {
 	// Model is the name of that model.
 	Model string `json:"model"`
 	Text  string `json:"text,omitempty"`
-	// Sealed is the thought in its service's own opaque form.
+	// Sealed is the thought in its service's own opaque form, or fields of the message that the service added to its
+	// protocol.
 	Sealed json.RawMessage `json:"sealed,omitempty"`
+	// Field is the name of the field that Text came in, where a protocol has several; empty for its usual one.
+	Field string `json:"field,omitempty"`
 	// Text and Calls of its message before the thought: bytes, and number of calls.
 	AfterText  int `json:"afterText,omitempty"`
 	AfterCalls int `json:"afterCalls,omitempty"`
 }
 
 func (t Thought) same(o Thought) bool {
-	return t.Model == o.Model && t.Text == o.Text && bytes.Equal(t.Sealed, o.Sealed) && t.AfterText == o.AfterText &&
-		t.AfterCalls == o.AfterCalls
+	return t.Model == o.Model && t.Text == o.Text && bytes.Equal(t.Sealed, o.Sealed) && t.Field == o.Field &&
+		t.AfterText == o.AfterText && t.AfterCalls == o.AfterCalls
 }
 
 // Part is one piece of an assistant's message: exactly one of its fields is set.
@@ -142,6 +145,25 @@ type Call struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
+	// Extra may be nil.
+	Extra *Extra `json:"extra,omitempty"`
+}
+
+func (c Call) same(o Call) bool {
+	return c.ID == o.ID && c.Name == o.Name && c.Arguments == o.Arguments && c.Extra.same(o.Extra)
+}
+
+// Extra is what a service added to a call beyond its protocol and must get back, such as a signature. It is sent only to
+// the model that wrote it.
+type Extra struct {
+	// Model is the name of that model. It also gets the call's id as it wrote it, which may carry a signature.
+	Model string `json:"model"`
+	// Fields is a JSON object, or empty.
+	Fields json.RawMessage `json:"fields,omitempty"`
+}
+
+func (e *Extra) same(o *Extra) bool {
+	return e == o || e != nil && o != nil && e.Model == o.Model && bytes.Equal(e.Fields, o.Fields)
 }
 
 // ToolSpec describes a tool to a model.
@@ -216,12 +238,14 @@ type Delta struct {
 }
 
 // CallDelta is a piece of a tool call. ID and Name come with the first piece. Done carries no text and comes once, as
-// soon as the call's arguments are known to be complete.
+// soon as the call's arguments are known to be complete. Extra may come later than that.
 type CallDelta struct {
 	Index     int
 	ID, Name  string
 	Arguments string
 	Done      bool
+	// Extra replaces the one of an earlier piece.
+	Extra *Extra
 }
 
 // Response is the end of an answer.

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"strings"
 
@@ -11,41 +12,43 @@ import (
 
 // event is one event of the stream, as much of it as is used here.
 type event struct {
-	Type    string `json:"type"`
-	Index   int    `json:"index"`
+	Type    string   `json:"type"`
+	Index   wire.Int `json:"index"`
 	Message struct {
-		Usage *usage `json:"usage"`
+		Usage usage `json:"usage"`
 	} `json:"message"`
-	Block struct {
-		Type      string          `json:"type"`
-		ID        string          `json:"id"`
-		Name      string          `json:"name"`
-		Text      string          `json:"text"`
-		Thinking  string          `json:"thinking"`
-		Signature string          `json:"signature"`
-		Data      string          `json:"data"`
-		Input     json.RawMessage `json:"input"`
-	} `json:"content_block"`
+	Block json.RawMessage `json:"content_block"`
 	Delta struct {
-		Type        string `json:"type"`
-		Text        string `json:"text"`
-		PartialJSON string `json:"partial_json"`
-		Thinking    string `json:"thinking"`
-		Signature   string `json:"signature"`
-		StopReason  string `json:"stop_reason"`
+		Type        string    `json:"type"`
+		Text        wire.Text `json:"text"`
+		PartialJSON wire.Args `json:"partial_json"`
+		Thinking    wire.Text `json:"thinking"`
+		Signature   wire.Name `json:"signature"`
+		StopReason  wire.Name `json:"stop_reason"`
 		StopDetails struct {
 			Explanation string `json:"explanation"`
 		} `json:"stop_details"`
 	} `json:"delta"`
-	Usage *usage `json:"usage"`
+	Usage usage `json:"usage"`
+}
+
+// start is what a block begins with.
+type start struct {
+	Type      string    `json:"type"`
+	ID        wire.Name `json:"id"`
+	Name      wire.Name `json:"name"`
+	Text      wire.Text `json:"text"`
+	Thinking  wire.Text `json:"thinking"`
+	Signature wire.Name `json:"signature"`
+	Input     wire.Args `json:"input"`
 }
 
 // usage counts up during a stream; a field that is missing has not changed.
 type usage struct {
-	Input      *int64 `json:"input_tokens"`
-	CacheWrite *int64 `json:"cache_creation_input_tokens"`
-	CacheRead  *int64 `json:"cache_read_input_tokens"`
-	Output     *int64 `json:"output_tokens"`
+	Input      wire.Int `json:"input_tokens"`
+	CacheWrite wire.Int `json:"cache_creation_input_tokens"`
+	CacheRead  wire.Int `json:"cache_read_input_tokens"`
+	Output     wire.Int `json:"output_tokens"`
 }
 
 // answer puts the pieces of one answer together.
@@ -53,7 +56,10 @@ type answer struct {
 	m      *messages
 	on     func(model.Delta)
 	calls  wire.Calls
-	blocks map[int]*block
+	blocks map[int64]*block
+	all    []*block // in their order
+	// last is the index of the newest block, for events that name none.
+	last int64
 	// plain is the input that was neither read from a cache nor put into one.
 	plain       int64
 	usage       model.Usage
@@ -64,16 +70,19 @@ type answer struct {
 
 // block is one part of the answer: a call, or a thought until it is finished.
 type block struct {
-	kind     string
-	call     int
-	text     strings.Builder
-	sealed   string // the signature, or all of a thought that is not shown
-	finished bool
+	kind string
+	call int
+	// begun is the block as it began, which has fields that the service may want back.
+	begun     json.RawMessage
+	text      strings.Builder
+	signature string
+	finished  bool
 }
 
 func (a *answer) event(data []byte) error {
 	var e event
-	if err := json.Unmarshal(data, &e); err != nil || e.Type == "" {
+	err := json.Unmarshal(data, &e)
+	if wrong := (*json.UnmarshalTypeError)(nil); err != nil && !errors.As(err, &wrong) || e.Type == "" {
 		if wire.IsError(data) {
 			return a.m.Reported(data)
 		}
@@ -87,16 +96,16 @@ func (a *answer) event(data []byte) error {
 	case "content_block_delta":
 		return a.delta(e)
 	case "content_block_stop":
-		a.finish(e.Index)
+		a.finish(a.index(e))
 	case "message_delta":
 		a.count(e.Usage)
 		if e.Delta.StopReason != "" && a.stop == "" {
-			a.stopped(e.Delta.StopReason)
+			a.stop = string(e.Delta.StopReason)
 			a.explanation = e.Delta.StopDetails.Explanation
 		}
 	case "message_stop":
 		if a.stop == "" {
-			a.stopped("end_turn") // not all services give a reason
+			a.stop = "end_turn" // not all services give a reason
 		}
 		return io.EOF
 	case "error":
@@ -105,12 +114,17 @@ func (a *answer) event(data []byte) error {
 	return nil
 }
 
-func (a *answer) count(u *usage) {
-	if u == nil {
-		return
+// index is the one of the block that an event belongs to.
+func (a *answer) index(e event) int64 {
+	if e.Index.Set {
+		return e.Index.N
 	}
+	return a.last
+}
+
+func (a *answer) count(u usage) {
 	for _, c := range []struct {
-		from *int64
+		from wire.Int
 		to   *int64
 	}{
 		{u.Input, &a.plain},
@@ -118,62 +132,81 @@ func (a *answer) count(u *usage) {
 		{u.CacheRead, &a.usage.CachedInput},
 		{u.Output, &a.usage.Output},
 	} {
-		if c.from != nil {
-			*c.to = *c.from
+		if c.from.Set {
+			*c.to = c.from.N
 		}
 	}
 }
 
 func (a *answer) begin(e event) {
-	b := &block{kind: e.Block.Type}
-	a.blocks[e.Index] = b
+	var s start
+	_ = json.Unmarshal(e.Block, &s)
+	if !e.Index.Set {
+		for a.blocks[a.last] != nil {
+			a.last++
+		}
+	} else {
+		a.last = e.Index.N
+	}
+	if old := a.blocks[a.last]; old != nil { // all blocks of some services have the same index
+		a.finish(a.last)
+	}
+	b := &block{kind: s.Type, begun: e.Block, signature: string(s.Signature)}
+	a.blocks[a.last] = b
+	a.all = append(a.all, b)
 	switch b.kind {
 	case "text":
-		a.say(e.Block.Text)
+		a.say(b, s.Text.Said)
 	case "thinking":
-		b.sealed = e.Block.Signature
-		a.think(b, e.Block.Thinking)
-	case "redacted_thinking":
-		b.sealed = e.Block.Data
+		a.think(b, s.Thinking.Said)
 	case "tool_use":
-		b.call = a.calls.New(e.Block.ID, e.Block.Name)
-		// Some services give the whole input here, others an empty object before the pieces.
-		if in := strings.TrimSpace(string(e.Block.Input)); in != "" && in != "{}" && in != "null" {
-			a.calls.Write(b.call, in)
+		b.call = a.calls.New(string(s.ID), strings.TrimSpace(string(s.Name)))
+		// Some services give the whole input here, others an empty object before the pieces, or both.
+		if in := strings.TrimSpace(string(s.Input)); in != "" && in != "{}" {
+			a.calls.Guess(b.call, in)
 		}
 	}
 }
 
 func (a *answer) delta(e event) error {
-	b := a.blocks[e.Index]
+	b := a.blocks[a.index(e)]
 	if b == nil {
 		b = &block{}
-		a.blocks[e.Index] = b
+		a.blocks[a.index(e)] = b
 	}
-	switch e.Delta.Type {
+	kind := e.Delta.Type
+	if kind == "" && e.Delta.PartialJSON != "" {
+		kind = "input_json_delta"
+	} else if kind == "" && e.Delta.Text.Said != "" {
+		kind = "text_delta"
+	}
+	switch kind {
 	case "text_delta":
-		a.say(e.Delta.Text)
+		a.say(b, e.Delta.Text.Said)
 	case "thinking_delta":
-		a.think(b, e.Delta.Thinking)
+		a.think(b, e.Delta.Thinking.Said)
 	case "signature_delta":
-		b.sealed += e.Delta.Signature
+		b.signature += string(e.Delta.Signature)
 	case "input_json_delta":
 		switch {
 		case e.Delta.PartialJSON == "" || (b.kind != "tool_use" && b.kind != ""):
 		case b.kind == "":
 			return a.m.Bad("sent arguments of a call that had not begun")
-		case b.finished:
-			return a.m.Bad("went on with the arguments of %s after they were complete", a.calls.Name(b.call))
+		case a.calls.Done(b.call):
+			if !a.calls.Repeats(b.call, string(e.Delta.PartialJSON)) {
+				return a.m.Bad("went on with the arguments of %s after they were complete", a.calls.Name(b.call))
+			}
 		default:
-			a.calls.Write(b.call, e.Delta.PartialJSON)
+			a.calls.Write(b.call, string(e.Delta.PartialJSON))
 		}
 	}
 	return nil
 }
 
-func (a *answer) say(text string) {
+func (a *answer) say(b *block, text string) {
 	if text != "" {
 		a.said = true
+		b.text.WriteString(text)
 		a.on(model.Delta{Text: text})
 	}
 }
@@ -187,34 +220,55 @@ func (a *answer) think(b *block, text string) {
 
 // finish is the end of a block. It is no proof that the arguments of a call are whole: where the limit of tokens cuts
 // them off, the block ends just so.
-func (a *answer) finish(index int) {
+func (a *answer) finish(index int64) {
 	b := a.blocks[index]
 	if b == nil || b.finished {
 		return
 	}
 	b.finished = true
-	var sealed map[string]string
-	switch {
-	case b.kind == "tool_use" && a.calls.Whole(b.call):
-		a.calls.Settle(b.call)
-	case b.kind == "thinking" && b.sealed != "":
-		sealed = map[string]string{"type": b.kind, "thinking": b.text.String(), "signature": b.sealed}
-	case b.kind == "redacted_thinking":
-		sealed = map[string]string{"type": b.kind, "data": b.sealed}
-	}
-	if sealed != nil {
-		raw, _ := json.Marshal(sealed)
-		a.on(model.Delta{Kept: &model.Thought{Model: a.m.Name(), Text: b.text.String(), Sealed: raw}})
+	var extra wire.Extra
+	switch b.kind {
+	case "tool_use":
+		a.calls.Keep(b.call, b.begun, "type", "id", "name", "input")
+		if a.calls.Whole(b.call) {
+			a.calls.Settle(b.call)
+		}
+	case "text":
+		if extra.Add(b.begun, "type", "text"); extra != nil && b.text.Len() > 0 {
+			a.on(model.Delta{Kept: &model.Thought{Model: a.m.Name(), Sealed: wire.Sealed(extra.Object())}})
+		}
+	case "thinking", "redacted_thinking":
+		own := map[string]string{"thinking": b.text.String(), "signature": b.signature}
+		if b.kind == "redacted_thinking" {
+			own = nil
+		}
+		a.on(model.Delta{Kept: &model.Thought{Model: a.m.Name(), Text: b.text.String(), Sealed: thinking(b.begun, own)}})
 	}
 }
 
-// stopped is the end of what the model writes; usage may still come.
-func (a *answer) stopped(reason string) {
-	a.stop = reason
-	a.calls.SettleAll(reason == "tool_use" || reason == "end_turn" || reason == "stop_sequence")
+// thinking is a block of a thought as it goes back: as it began, with what came since.
+func thinking(begun json.RawMessage, own map[string]string) json.RawMessage {
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(begun, &fields)
+	for name, text := range own {
+		if _, there := fields[name]; there || text != "" {
+			fields[name], _ = wire.Encode(text)
+		}
+	}
+	raw, _ := wire.Encode(fields)
+	return raw
 }
+
+// kept tells what the model must get back with its calls.
+func (a *answer) kept() { a.calls.KeepAll() }
 
 func (a *answer) end() model.Response {
+	whole := a.stop == "tool_use" || a.stop == "end_turn" || a.stop == "stop_sequence"
+	for _, b := range a.all {
+		if b.kind == "tool_use" && (a.calls.Whole(b.call) || whole && b.finished) {
+			a.calls.Settle(b.call)
+		}
+	}
 	a.usage.Input = a.plain + a.usage.CacheWrite + a.usage.CachedInput
 	resp := model.Response{Stop: model.StopEnd, Usage: a.m.Priced(a.usage)}
 	switch a.stop {

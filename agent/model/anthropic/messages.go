@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
@@ -33,11 +35,41 @@ func New(s wire.Service) (model.Model, error) {
 
 type messages struct {
 	*wire.Client
-	said  wire.Grown[model.Message, sdk.MessageParam]
-	tools wire.Grown[model.ToolSpec, sdk.ToolUnionParam]
+	// said is kept apart for services that take thoughts without a signature, and for those that want one.
+	said [2]wire.Grown[model.Message, sdk.MessageParam]
+	// signed says that the service wants one.
+	signed atomic.Bool
+	tools  wire.Grown[model.ToolSpec, sdk.ToolUnionParam]
 }
 
 func (m *messages) Stream(ctx context.Context, r model.Request, on func(model.Delta)) (model.Response, error) {
+	signed := m.signed.Load()
+	resp, err := m.stream(ctx, r, signed, on)
+	var e *model.Error
+	if !signed && errors.As(err, &e) && e.Status == http.StatusBadRequest && e.Kind == "http" && strings.Contains(e.Message, "signature") &&
+		slices.ContainsFunc(r.Messages, m.unsigned) {
+		m.signed.Store(true)
+		return m.stream(ctx, r, true, on)
+	}
+	return resp, err
+}
+
+// unsigned says that a message has a thought of the model's own without a signature. Services that sign none want them
+// back all the same, and Anthropic refuses them.
+func (m *messages) unsigned(msg model.Message) bool {
+	return slices.ContainsFunc(msg.Thoughts, func(t model.Thought) bool {
+		return t.Model == m.Name() && wire.Typed(t) && !isSigned(t)
+	})
+}
+
+func isSigned(t model.Thought) bool {
+	var s struct {
+		Type, Signature string
+	}
+	return json.Unmarshal(t.Sealed, &s) == nil && (s.Signature != "" || s.Type != "thinking")
+}
+
+func (m *messages) stream(ctx context.Context, r model.Request, signed bool, on func(model.Delta)) (model.Response, error) {
 	x := m.Start(ctx)
 	defer x.End()
 	// The library's own constructors would read keys and addresses from the environment and the home folder.
@@ -49,24 +81,27 @@ func (m *messages) Stream(ctx context.Context, r model.Request, on func(model.De
 	}
 	var resp *http.Response
 	var err error
-	if x.Body, err = m.body(r); err == nil {
+	if x.Body, err = m.body(r, signed); err == nil {
 		empty := []byte("{}") // x.Body is sent instead
 		err = client.Post(x.Context(), "v1/messages", empty, &resp, option.WithHeader("Accept", "text/event-stream"))
 	}
 	if err != nil {
 		return model.Response{}, x.Fail(err)
 	}
-	a := answer{m: m, on: on, calls: wire.Calls{On: on}, blocks: map[int]*block{}}
+	a := answer{m: m, on: on, calls: wire.Calls{On: on, Model: m.Name()}, blocks: map[int64]*block{}}
 	if err := x.Read(a.event, func() bool { return a.stop != "" }); err != nil {
+		a.kept()
 		return model.Response{}, err
 	}
-	return x.Answered(a.end(), on)
+	end := a.end()
+	a.kept()
+	return x.Answered(end, on)
 }
 
 // body encodes a request, and of its lists only what the last one did not have. It says where the service may cache
 // what it has read: after the tools, after the system prompt, and after the two newest messages of the person's side,
 // so that what this request adds is found by the next one.
-func (m *messages) body(r model.Request) (wire.Body, error) {
+func (m *messages) body(r model.Request, signed bool) (wire.Body, error) {
 	limits := limitsOf(m.Model)
 	message, tool := sdk.MessageParam{Role: "here"}, sdk.ToolUnionParam{OfTool: &sdk.ToolParam{Name: "here"}}
 	req := sdk.MessageNewParams{Model: m.Model, MaxTokens: limits.maxTokens, Messages: []sdk.MessageParam{message}}
@@ -93,8 +128,15 @@ func (m *messages) body(r model.Request) (wire.Body, error) {
 		body, err = m.tools.Fill(body, tool, r.Tools, offered())
 	}
 	if err == nil {
-		body, err = m.said.Fill(body, message, r.Messages, wire.Writing[model.Message, sdk.MessageParam]{
-			Same: model.Message.Same, Add: m.add, End: marked,
+		said := &m.said[0]
+		if signed {
+			said = &m.said[1]
+		}
+		body, err = said.Fill(body, message, r.Messages, wire.Writing[model.Message, sdk.MessageParam]{
+			Same: model.Message.Same, End: marked,
+			Add: func(items []sdk.MessageParam, from []model.Message, i int) []sdk.MessageParam {
+				return m.add(items, from, i, signed)
+			},
 		})
 	}
 	return body, err
@@ -121,11 +163,11 @@ func offered() wire.Writing[model.ToolSpec, sdk.ToolUnionParam] {
 }
 
 // add writes a message behind those before it; the system prompt is none of them.
-func (m *messages) add(items []sdk.MessageParam, from []model.Message, i int) []sdk.MessageParam {
+func (m *messages) add(items []sdk.MessageParam, from []model.Message, i int, signed bool) []sdk.MessageParam {
 	if from[i].Role == model.System {
 		return items
 	}
-	role, blocks := sdk.MessageParamRoleUser, m.blocks(from[i].Carried(carries))
+	role, blocks := sdk.MessageParamRoleUser, m.blocks(from, i, signed)
 	if from[i].Role == model.Assistant {
 		role = sdk.MessageParamRoleAssistant
 	}
@@ -168,7 +210,9 @@ func marked(items []sdk.MessageParam, _ []model.Message) (map[int]sdk.MessagePar
 	return other, nil
 }
 
-func (m *messages) blocks(msg model.Message) []sdk.ContentBlockParamUnion {
+// blocks gives the blocks that stand for from[i].
+func (m *messages) blocks(from []model.Message, i int, signed bool) []sdk.ContentBlockParamUnion {
+	msg := from[i].Carried(carries)
 	var out []sdk.ContentBlockParamUnion
 	text := func(t string) {
 		if strings.TrimSpace(t) != "" { // the service refuses an empty text
@@ -180,17 +224,25 @@ func (m *messages) blocks(msg model.Message) []sdk.ContentBlockParamUnion {
 		for _, p := range msg.Parts(m.Name()) {
 			switch {
 			case p.Thought != nil:
-				out = append(out, param.Override[sdk.ContentBlockParamUnion](p.Thought.Sealed))
+				fields := wire.Unsealed(*p.Thought)
+				last := len(out) - 1
+				switch {
+				case fields != nil && last >= 0 && out[last].OfText != nil: // of the text before it
+					out[last] = extended(out[last], fields)
+				case wire.Typed(*p.Thought) && (!signed || isSigned(*p.Thought)):
+					out = append(out, param.Override[sdk.ContentBlockParamUnion](p.Thought.Sealed))
+				}
 			case p.Call != nil:
-				out = append(out, sdk.NewToolUseBlock(
-					wire.CallID(p.Call.ID), json.RawMessage(wire.Object(p.Call.Arguments)), wire.ToolName(p.Call.Name)))
+				out = append(out, extended(sdk.NewToolUseBlock(
+					wire.IDOf(*p.Call, m.Name()), json.RawMessage(wire.Object(p.Call.Arguments)), wire.ToolName(p.Call.Name),
+				), wire.ExtraOf(*p.Call, m.Name())))
 			default:
 				text(p.Text)
 			}
 		}
 		return out
 	case model.Tool:
-		result := sdk.ToolResultBlockParam{ToolUseID: wire.CallID(msg.CallID)}
+		result := sdk.ToolResultBlockParam{ToolUseID: wire.AnsweredID(from, i, m.Name())}
 		if msg.Failed {
 			result.IsError = param.NewOpt(true)
 		}
@@ -215,6 +267,15 @@ func (m *messages) blocks(msg model.Message) []sdk.ContentBlockParamUnion {
 		text(wire.Empty)
 	}
 	return out
+}
+
+// extended adds the fields that the service wants back to a block.
+func extended(block sdk.ContentBlockParamUnion, fields json.RawMessage) sdk.ContentBlockParamUnion {
+	raw, err := wire.Encode(block)
+	if fields == nil || err != nil {
+		return block
+	}
+	return param.Override[sdk.ContentBlockParamUnion](wire.With(raw, fields))
 }
 
 // carries says what can be attached.

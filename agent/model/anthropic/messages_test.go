@@ -88,7 +88,7 @@ func TestCacheMarks(t *testing.T) {
 		Messages: []model.Message{{Role: model.System, Text: "S"}, {Role: model.User, Text: "U"}},
 	}
 	text := func() string {
-		body, err := m.body(r)
+		body, err := m.body(r, false)
 		if err != nil {
 			t.Fatal(err)
 		}

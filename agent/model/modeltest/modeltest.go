@@ -326,6 +326,11 @@ func Write(ctx context.Context, t testing.TB, m model.Model, r model.Request) st
 		said = said || d.Text != "" || d.Call != nil
 		switch c := d.Call; {
 		case c != nil:
+			if c.Extra != nil {
+				say(fmt.Sprint("extra ", c.Index), strings.TrimSpace(fmt.Sprintf("%s %s", c.Extra.Model, c.Extra.Fields)))
+				last = "-"
+				return
+			}
 			if done[c.Index] || (c.Done && !begun[c.Index]) {
 				t.Errorf("call %d: %+v is out of order", c.Index, *c)
 			}
@@ -342,7 +347,7 @@ func Write(ctx context.Context, t testing.TB, m model.Model, r model.Request) st
 				say(fmt.Sprint("call ", c.Index), c.Arguments)
 			}
 		case d.Kept != nil:
-			say("kept", fmt.Sprintf("%s %s", d.Kept.Text, d.Kept.Sealed))
+			say("kept", strings.TrimSpace(fmt.Sprintf("%s %s %s", d.Kept.Field, d.Kept.Text, d.Kept.Sealed)))
 			last = "-"
 		case d.Thought != "":
 			say("thought", d.Thought)

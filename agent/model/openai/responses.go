@@ -5,6 +5,7 @@ package openai
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -88,8 +89,10 @@ func (m *responses) stream(
 		return model.Response{}, x.Fail(err)
 	}
 	defer stream.Close()
-	a := answer{m: m, on: on, calls: wire.Calls{On: on}, items: map[int]*item{}}
-	if err := x.Read(a.event, func() bool { return a.end != nil }); err != nil {
+	a := answer{m: m, on: on, calls: wire.Calls{On: on, Model: m.Name()}, byIndex: map[int64]*item{}}
+	err = x.Read(a.event, func() bool { return a.end != nil })
+	a.kept()
+	if err != nil {
 		return model.Response{}, err
 	}
 	return *a.end, nil
@@ -117,7 +120,7 @@ func (m *responses) body(req client.CreateResponseRequest, r model.Request, thin
 	return input.Fill(body, item, r.Messages, wire.Writing[model.Message, any]{
 		Same: model.Message.Same,
 		Add: func(items []any, from []model.Message, i int) []any {
-			return append(items, m.item(from[i], thinks)...)
+			return append(items, m.item(from, i, thinks)...)
 		},
 	})
 }
@@ -159,9 +162,9 @@ func (m *responses) request(r model.Request, thinks bool) client.CreateResponseR
 	return req
 }
 
-// item gives the items that stand for a message; the system prompt has none.
-func (m *responses) item(msg model.Message, thinks bool) []any {
-	msg = msg.Carried(func(a model.Attachment) bool { return a.Image() || a.PDF() })
+// item gives the items that stand for from[i]; the system prompt has none.
+func (m *responses) item(from []model.Message, i int, thinks bool) []any {
+	msg := from[i].Carried(func(a model.Attachment) bool { return a.Image() || a.PDF() })
 	switch msg.Role {
 	case model.User:
 		return []any{client.ResponseInputMessage{Role: "user", Content: content(msg)}}
@@ -171,7 +174,7 @@ func (m *responses) item(msg model.Message, thinks bool) []any {
 			output = content(msg)
 		}
 		return []any{client.ResponseFunctionCallOutput{
-			Type: "function_call_output", CallID: wire.CallID(msg.CallID), Output: output,
+			Type: "function_call_output", CallID: wire.AnsweredID(from, i, m.Name()), Output: output,
 		}}
 	case model.Assistant:
 		return m.said(msg, thinks)
@@ -185,19 +188,36 @@ func (m *responses) said(msg model.Message, thinks bool) []any {
 	for _, p := range msg.Parts(m.Name()) {
 		switch {
 		case p.Thought != nil:
-			if thinks {
+			fields := wire.Unsealed(*p.Thought)
+			last := len(out) - 1
+			switch {
+			case fields != nil && last >= 0: // of the message before it
+				out[last] = extended(out[last], fields)
+			case thinks && wire.Typed(*p.Thought):
 				out = append(out, p.Thought.Sealed)
 			}
 		case p.Call != nil:
-			out = append(out, functionCall{
-				Type: "function_call", CallID: wire.CallID(p.Call.ID), Name: wire.ToolName(p.Call.Name),
+			out = append(out, extended(functionCall{
+				Type: "function_call", CallID: wire.IDOf(*p.Call, m.Name()), Name: wire.ToolName(p.Call.Name),
 				Arguments: wire.Object(p.Call.Arguments),
-			})
+			}, wire.ExtraOf(*p.Call, m.Name())))
 		default:
 			out = append(out, client.ResponseInputMessage{Role: "assistant", Content: p.Text})
 		}
 	}
 	return out
+}
+
+// extended adds the fields that the service wants back to an item.
+func extended(item any, fields json.RawMessage) any {
+	if fields == nil {
+		return item
+	}
+	raw, err := wire.Encode(item)
+	if err != nil {
+		return item
+	}
+	return wire.With(raw, fields)
 }
 
 type functionCall struct {

@@ -1,11 +1,10 @@
 package openaichat
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"strings"
-
-	openai "github.com/sashabaranov/go-openai"
 
 	"tandem/agent/model"
 	"tandem/agent/model/wire"
@@ -16,8 +15,11 @@ type answer struct {
 	m       *chat
 	on      func(model.Delta)
 	calls   wire.Calls
-	indexes []int // the service's own, of each call
+	indexes []int64 // the service's own, of each call
 	thought strings.Builder
+	// field is the one that thoughts come in. Several services send them in two fields at once.
+	field   string
+	extra   wire.Extra
 	usage   model.Usage
 	said    bool
 	refused bool
@@ -42,84 +44,171 @@ func (a *answer) event(data []byte) error {
 	if len(e.Error) > 0 && string(e.Error) != "null" {
 		return a.m.Reported(data)
 	}
-	if u := e.Usage; u != nil {
-		a.usage = model.Usage{
-			Input: u.PromptTokens, Output: u.CompletionTokens, CachedInput: max(u.Details.CachedTokens, u.CacheHit),
-			CostUSD: u.Cost,
-		}
-	}
+	a.count(e.Usage)
 	for _, choice := range e.Choices {
-		if choice.Index != 0 {
+		if choice.Index.N != 0 {
 			continue
 		}
 		d := choice.Delta
-		if m := choice.Message; m != nil && !a.said && a.calls.Len() == 0 && a.thought.Len() == 0 {
-			d = *m // the whole answer in one event
+		if m := choice.Message; len(m) > 0 && !a.said && a.calls.Len() == 0 && a.thought.Len() == 0 {
+			d = m // the whole answer in one event
 		}
-		if t := d.Reasoning + d.ReasoningContent; t != "" {
-			a.thought.WriteString(t)
-			a.on(model.Delta{Thought: t})
-		}
-		if t := d.Content + d.Refusal; t != "" {
-			a.said = true
-			a.refused = a.refused || d.Refusal != ""
-			a.on(model.Delta{Text: t})
-		}
-		for _, tc := range d.ToolCalls {
-			if err := a.call(tc); err != nil {
-				return err
-			}
+		if err := a.piece(d); err != nil {
+			return err
 		}
 		if choice.FinishReason == "error" {
 			return a.m.Reported(data)
 		}
 		if choice.FinishReason != "" && a.finish == "" {
-			a.stopped(choice.FinishReason)
+			a.stopped(string(choice.FinishReason))
 		}
 	}
 	return nil
 }
 
-// stopped is the end of what the model writes; usage may still come.
-func (a *answer) stopped(reason string) {
-	a.finish = reason
-	a.calls.SettleAll(reason != "length" && reason != "content_filter")
-	if a.calls.Len() > 0 && a.thought.Len() > 0 {
-		a.on(model.Delta{Kept: &model.Thought{Model: a.m.Name(), Text: a.thought.String()}})
+func (a *answer) count(raw json.RawMessage) {
+	var u usage
+	if len(raw) == 0 || raw[0] != '{' {
+		return
+	}
+	_ = json.Unmarshal(raw, &u) // what cannot be understood is not counted
+	a.usage = model.Usage{
+		Input: u.PromptTokens.N, Output: u.CompletionTokens.N, CachedInput: max(u.Details.CachedTokens.N, u.CacheHit.N),
+		CostUSD: float64(u.Cost),
 	}
 }
 
-// call takes one piece of a call. Services differ: the index may be missing or the same for several calls, the id may
-// come with every piece.
-func (a *answer) call(tc openai.ToolCall) error {
-	last := len(a.indexes) - 1
-	at, index := last, 0
-	if tc.Index != nil {
-		index = *tc.Index
-		for at >= 0 && a.indexes[at] != index {
-			at--
-		}
-	} else if last >= 0 {
-		index = a.indexes[last]
-	}
-	another := at >= 0 && tc.ID != "" && a.calls.ID(at) != "" && tc.ID != a.calls.ID(at) && tc.Function.Name != ""
-	if at < 0 || another {
-		a.calls.SettleAll(false)
-		a.indexes = append(a.indexes, index)
-		at = a.calls.New("", "")
-	}
-	if a.calls.Done(at) {
-		if strings.TrimSpace(tc.Function.Arguments) != "" {
-			return a.m.Bad("went on with the arguments of %s after they were complete", a.calls.Name(at))
-		}
+// piece takes a part of the message.
+func (a *answer) piece(raw json.RawMessage) error {
+	var d piece
+	if len(raw) == 0 || json.Unmarshal(raw, &d) != nil {
 		return nil
 	}
-	a.calls.Write(at, tc.Function.Arguments)
-	a.calls.Identify(at, tc.ID, tc.Function.Name)
+	a.think("reasoning_content", d.ReasoningContent)
+	a.think("reasoning", d.Reasoning)
+	a.think("reasoning_text", d.ReasoningText)
+	a.think("reasoning_details", d.ReasoningDetails)
+	a.think("content", wire.Text{Thought: d.Content.Thought})
+	if t := d.Content.Said + d.Content.Refusal + d.Refusal.Said; t != "" {
+		a.said = true
+		a.refused = a.refused || d.Content.Refusal != "" || d.Refusal.Said != ""
+		a.on(model.Delta{Text: t})
+	}
+	a.extra.Add(raw, "role", "content", "refusal", "tool_calls", "function_call", "reasoning_content", "reasoning", "reasoning_text")
+	for _, tc := range d.ToolCalls {
+		if err := a.call(tc); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// think takes a piece of a thought, unless thoughts come in another field.
+func (a *answer) think(field string, t wire.Text) {
+	text := t.Thought + t.Said
+	if text == "" || a.field != "" && a.field != field {
+		return
+	}
+	a.field = field
+	a.thought.WriteString(text)
+	a.on(model.Delta{Thought: text})
+}
+
+// stopped is the end of what the model writes; usage may still come, and with some services the arguments of a call.
+func (a *answer) stopped(reason string) {
+	a.finish = reason
+	a.calls.SettleAll(false)
+}
+
+// kept tells what the model must get back. An answer that was cut off after its first word is kept too.
+func (a *answer) kept() {
+	if !a.said && a.calls.Len() == 0 {
+		return
+	}
+	a.calls.KeepAll()
+	t := model.Thought{Model: a.m.Name(), Sealed: wire.Sealed(a.extra.Object())}
+	if a.calls.Len() > 0 && a.thought.Len() > 0 {
+		t.Text = a.thought.String()
+		if a.field != "reasoning_content" {
+			t.Field = a.field
+		}
+	}
+	if t.Text != "" || t.Sealed != nil {
+		a.on(model.Delta{Kept: &t})
+	}
+}
+
+// call takes one piece of a call.
+func (a *answer) call(raw json.RawMessage) error {
+	var tc toolCall
+	if json.Unmarshal(raw, &tc) != nil {
+		return nil
+	}
+	at := a.place(tc)
+	if at < 0 {
+		a.calls.SettleAll(false)
+		a.indexes = append(a.indexes, tc.Index.N)
+		if last := len(a.indexes) - 2; !tc.Index.Set && last >= 0 {
+			a.indexes[last+1] = a.indexes[last]
+		}
+		at = a.calls.New("", "")
+	}
+	a.calls.Keep(at, raw, "index", "id", "type", "function", "name", "arguments")
+	a.calls.KeepIn(at, "function", tc.Function.raw, "name", "arguments")
+	args := string(cmp.Or(tc.Function.Arguments, tc.Arguments))
+	if strings.TrimSpace(args) != "" && !a.calls.Repeats(at, args) {
+		if a.calls.Done(at) {
+			return a.m.Bad("went on with the arguments of %s after they were complete", a.calls.Name(at))
+		}
+	} else if a.calls.Whole(at) {
+		args = ""
+	}
+	a.calls.Write(at, args)
+	a.calls.Identify(at, string(tc.ID), tc.name())
+	return nil
+}
+
+// place gives the call that a piece belongs to, -1 for a new one. Services differ: the index may be missing or the same
+// for several calls, the id may be missing or come with every piece.
+func (a *answer) place(tc toolCall) int {
+	at := a.calls.Len() - 1
+	same := a.calls.Find(string(tc.ID))
+	switch {
+	case tc.Index.Set:
+		for at >= 0 && a.indexes[at] != tc.Index.N {
+			at--
+		}
+		if at < 0 && tc.name() == "" {
+			at = same
+		}
+	case same >= 0:
+		at = same
+	}
+	if at >= 0 && a.another(at, tc) {
+		return -1
+	}
+	return at
+}
+
+// another says that a piece begins another call than the one of its index.
+func (a *answer) another(at int, tc toolCall) bool {
+	name, id, known := tc.name(), string(tc.ID), a.calls.ID(at)
+	args := string(cmp.Or(tc.Function.Arguments, tc.Arguments))
+	switch {
+	case name == "" || a.calls.Name(at) == "":
+		return false
+	case id != "" && known != "" && id != known:
+		return true
+	case strings.TrimSpace(args) == "" || !a.calls.Whole(at):
+		return false
+	case name == a.calls.Name(at):
+		return !a.calls.Replaceable(at) && !a.calls.Repeats(at, args)
+	}
+	return true
 }
 
 func (a *answer) end() model.Response {
+	a.calls.End(a.finish != "length" && a.finish != "content_filter")
 	resp := model.Response{Stop: model.StopEnd, Usage: a.m.Priced(a.usage)}
 	switch {
 	case a.finish == "length":

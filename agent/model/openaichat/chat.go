@@ -2,9 +2,13 @@
 package openaichat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
+	"sync/atomic"
 
 	openai "github.com/sashabaranov/go-openai"
 
@@ -19,23 +23,72 @@ func New(s wire.Service) (model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &chat{Client: c}, nil
+	m := &chat{Client: c}
+	m.sent.Store(&sent{without: map[string]bool{}})
+	return m, nil
 }
 
 type chat struct {
 	*wire.Client
-	messages wire.Grown[model.Message, openai.ChatCompletionMessage]
-	tools    wire.Grown[model.ToolSpec, openai.Tool]
+	sent  atomic.Pointer[sent]
+	tools wire.Grown[model.ToolSpec, openai.Tool]
+}
+
+// sent are the messages as they are sent: without fields that the service has refused.
+type sent struct {
+	messages wire.Grown[model.Message, message]
+	without  map[string]bool
 }
 
 func (m *chat) Stream(ctx context.Context, r model.Request, on func(model.Delta)) (model.Response, error) {
+	for {
+		s := m.sent.Load()
+		resp, err := m.stream(ctx, r, s, on)
+		refused := ""
+		if err != nil {
+			refused = wire.RefusedField(err, added(r.Messages, m.Name(), s.without))
+		}
+		if refused == "" {
+			return resp, err
+		}
+		without := maps.Clone(s.without)
+		without[refused] = true
+		m.sent.CompareAndSwap(s, &sent{without: without})
+	}
+}
+
+// added names the fields of messages that are not of the protocol itself.
+func added(messages []model.Message, name string, without map[string]bool) []string {
+	all := map[string]bool{}
+	fields := func(object json.RawMessage) {
+		var of map[string]json.RawMessage
+		_ = json.Unmarshal(object, &of)
+		for field := range of {
+			all[field] = true
+		}
+	}
+	for i := range messages {
+		for _, item := range add(nil, messages, i, name, without) {
+			if item.ReasoningContent != "" {
+				all["reasoning_content"] = true
+			}
+			fields(item.fields)
+			for _, call := range item.calls {
+				fields(call)
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+func (m *chat) stream(ctx context.Context, r model.Request, s *sent, on func(model.Delta)) (model.Response, error) {
 	x := m.Start(ctx)
 	defer x.End()
 	cfg := openai.DefaultConfig(m.Key)
 	cfg.BaseURL, cfg.HTTPClient = m.BaseURL, x
 	req := openai.ChatCompletionRequest{Model: m.Model, StreamOptions: &openai.StreamOptions{IncludeUsage: true}}
 	var err error
-	if x.Body, err = m.body(req, r); err != nil {
+	if x.Body, err = m.body(req, r, s); err != nil {
 		return model.Response{}, x.Fail(err)
 	}
 	stream, err := openai.NewClientWithConfig(cfg).CreateChatCompletionStream(x.Context(), req)
@@ -43,17 +96,20 @@ func (m *chat) Stream(ctx context.Context, r model.Request, on func(model.Delta)
 		return model.Response{}, x.Fail(err)
 	}
 	defer stream.Close()
-	a := answer{m: m, on: on, calls: wire.Calls{On: on}}
+	a := answer{m: m, on: on, calls: wire.Calls{On: on, Model: m.Name()}}
 	if err := x.Read(a.event, func() bool { return a.finish != "" }); err != nil {
+		a.kept()
 		return model.Response{}, err
 	}
-	return x.Answered(a.end(), on)
+	resp := a.end()
+	a.kept()
+	return x.Answered(resp, on)
 }
 
 // body encodes a request, and of its lists only what the last one did not have.
-func (m *chat) body(req openai.ChatCompletionRequest, r model.Request) (wire.Body, error) {
-	message, tool := openai.ChatCompletionMessage{Role: "here"}, openai.Tool{Type: "here"}
-	req.Stream, req.Messages = true, []openai.ChatCompletionMessage{message}
+func (m *chat) body(req openai.ChatCompletionRequest, r model.Request, s *sent) (wire.Body, error) {
+	mark, tool := message{ChatCompletionMessage: openai.ChatCompletionMessage{Role: "here"}}, openai.Tool{Type: "here"}
+	req.Stream, req.Messages = true, []openai.ChatCompletionMessage{mark.ChatCompletionMessage}
 	if len(r.Tools) > 0 {
 		req.Tools = []openai.Tool{tool}
 	}
@@ -65,7 +121,7 @@ func (m *chat) body(req openai.ChatCompletionRequest, r model.Request) (wire.Bod
 	if err != nil {
 		return nil, err
 	}
-	return m.messages.Fill(body, message, r.Messages, said(m.Name()))
+	return s.messages.Fill(body, mark, r.Messages, said(m.Name(), s.without))
 }
 
 func offered() wire.Writing[model.ToolSpec, openai.Tool] {
@@ -81,17 +137,56 @@ func offered() wire.Writing[model.ToolSpec, openai.Tool] {
 	}
 }
 
-// said writes the messages of a conversation for the model of that name.
-func said(name string) wire.Writing[model.Message, openai.ChatCompletionMessage] {
-	return wire.Writing[model.Message, openai.ChatCompletionMessage]{
+// message is a message as it is sent, with what services add to the protocol.
+type message struct {
+	openai.ChatCompletionMessage
+	// parts, where there are any, are the content instead.
+	parts []json.RawMessage
+	// fields are those of the message, calls those of each call.
+	fields json.RawMessage
+	calls  []json.RawMessage
+}
+
+// MarshalJSON implements json.Marshaler.
+func (m message) MarshalJSON() ([]byte, error) {
+	raw, err := m.ChatCompletionMessage.MarshalJSON()
+	if err != nil || m.fields == nil && m.parts == nil && !slices.ContainsFunc(m.calls, func(c json.RawMessage) bool { return c != nil }) {
+		return raw, err
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, err
+	}
+	var calls []json.RawMessage
+	if err := json.Unmarshal([]byte(cmp.Or(string(all["tool_calls"]), "null")), &calls); err != nil {
+		return nil, err
+	}
+	for i := range calls {
+		calls[i] = wire.With(calls[i], m.calls[i])
+	}
+	if calls != nil {
+		all["tool_calls"], err = wire.Encode(calls)
+	}
+	if err == nil && m.parts != nil {
+		all["content"], err = wire.Encode(m.parts)
+	}
+	if err == nil {
+		raw, err = wire.Encode(all)
+	}
+	return wire.With(raw, m.fields), err
+}
+
+// said writes the messages of a conversation for the model of that name, without the fields that its service refuses.
+func said(name string, without map[string]bool) wire.Writing[model.Message, message] {
+	return wire.Writing[model.Message, message]{
 		Same: model.Message.Same,
-		Add: func(items []openai.ChatCompletionMessage, from []model.Message, i int) []openai.ChatCompletionMessage {
+		Add: func(items []message, from []model.Message, i int) []message {
 			if from[i].CallID == "" {
 				items = append(items, late(from[:i])...)
 			}
-			return add(items, from[i], name)
+			return add(items, from, i, name, without)
 		},
-		End: func(_ []openai.ChatCompletionMessage, from []model.Message) (map[int]openai.ChatCompletionMessage, []openai.ChatCompletionMessage) {
+		End: func(_ []message, from []model.Message) (map[int]message, []message) {
 			return nil, late(from)
 		},
 	}
@@ -99,7 +194,7 @@ func said(name string) wire.Writing[model.Message, openai.ChatCompletionMessage]
 
 // late are the images of the results that from ends with. A tool's message holds text alone, so that they follow, in
 // one message of the person's, when all results are said.
-func late(from []model.Message) []openai.ChatCompletionMessage {
+func late(from []model.Message) []message {
 	first := len(from)
 	for first > 0 && from[first-1].CallID != "" {
 		first--
@@ -114,26 +209,27 @@ func late(from []model.Message) []openai.ChatCompletionMessage {
 	if all == nil {
 		return nil
 	}
-	return []openai.ChatCompletionMessage{{Role: string(model.User), MultiContent: all}}
+	return []message{{ChatCompletionMessage: openai.ChatCompletionMessage{Role: string(model.User), MultiContent: all}}}
 }
 
-// add writes a message behind those before it.
-func add(items []openai.ChatCompletionMessage, msg model.Message, name string) []openai.ChatCompletionMessage {
-	msg = msg.Carried(model.Attachment.Image)
-	out := openai.ChatCompletionMessage{Role: string(msg.Role), Content: msg.Text}
+// add writes from[i] behind the messages before it.
+func add(items []message, from []model.Message, i int, name string, without map[string]bool) []message {
+	msg := from[i].Carried(model.Attachment.Image)
+	var out message
+	out.Role, out.Content = string(msg.Role), msg.Text
 	if msg.CallID != "" {
-		out.ToolCallID = wire.CallID(msg.CallID)
+		out.ToolCallID = wire.AnsweredID(from, i, name)
 	}
 	for _, c := range msg.Calls {
 		out.ToolCalls = append(out.ToolCalls, openai.ToolCall{
-			ID: wire.CallID(c.ID), Type: openai.ToolTypeFunction,
+			ID: wire.IDOf(c, name), Type: openai.ToolTypeFunction,
 			Function: openai.FunctionCall{Name: wire.ToolName(c.Name), Arguments: wire.Object(c.Arguments)},
 		})
+		out.calls = append(out.calls, wire.Without(wire.ExtraOf(c, name), without))
 	}
 	for _, t := range msg.Thoughts {
-		// Services that want a thought back want it with its calls and refuse it elsewhere.
-		if t.Model == name && len(msg.Calls) > 0 {
-			out.ReasoningContent += t.Text
+		if t.Model == name {
+			out.think(t, len(msg.Calls) > 0, without)
 		}
 	}
 	if out.Content == "" && out.ToolCalls == nil && (len(msg.Attachments) == 0 || msg.Role == model.Tool) {
@@ -155,7 +251,7 @@ func add(items []openai.ChatCompletionMessage, msg model.Message, name string) [
 		was.Content += "\n\n" + out.Content
 		return items
 	}
-	was.MultiContent = slices.Concat(parts(*was), parts(out))
+	was.MultiContent = slices.Concat(parts(was.ChatCompletionMessage), parts(out.ChatCompletionMessage))
 	was.Content = ""
 	return items
 }
@@ -166,6 +262,43 @@ func parts(msg openai.ChatCompletionMessage) []openai.ChatMessagePart {
 		return []openai.ChatMessagePart{{Type: openai.ChatMessagePartTypeText, Text: msg.Content}}
 	}
 	return msg.MultiContent
+}
+
+// think adds a thought of the model's own. Services that want its text back want it with the calls, and refuse it
+// elsewhere.
+func (m *message) think(t model.Thought, calls bool, without map[string]bool) {
+	m.fields = wire.With(json.RawMessage(cmp.Or(string(m.fields), "{}")), wire.Without(wire.Unsealed(t), without))
+	if string(m.fields) == "{}" {
+		m.fields = nil
+	}
+	switch field := cmp.Or(t.Field, "reasoning_content"); {
+	case !calls || t.Text == "" || without[field]:
+	case field == "content":
+		thinking := contentPart{Type: "thinking", Thinking: []contentPart{{Type: "text", Text: t.Text}}}
+		m.parts = parted(thinking, contentPart{Type: "text", Text: m.Content})
+	case field == "reasoning_content":
+		m.ReasoningContent += t.Text
+	case field != "reasoning_details": // which comes back as it was
+		text, _ := wire.Encode(map[string]string{field: t.Text})
+		m.fields = wire.With(text, m.fields)
+	}
+}
+
+// contentPart is a part of a content that holds thoughts.
+type contentPart struct {
+	Type     string        `json:"type"`
+	Text     string        `json:"text,omitempty"`
+	Thinking []contentPart `json:"thinking,omitempty"`
+}
+
+// parted encodes the parts that say something.
+func parted(all ...contentPart) (out []json.RawMessage) {
+	for _, p := range all {
+		if raw, err := wire.Encode(p); err == nil && (p.Text != "" || p.Thinking != nil) {
+			out = append(out, raw)
+		}
+	}
+	return out
 }
 
 func images(msg model.Message, text string) []openai.ChatMessagePart {
@@ -181,32 +314,65 @@ func images(msg model.Message, text string) []openai.ChatMessagePart {
 	return parts
 }
 
-// event is one event of the stream, as much of it as is used here. Error, the two kinds of reasoning and the cost are
-// what services add to OpenAI's own form.
+// event is one event of the stream, as much of it as is used here. Error, the kinds of reasoning and the cost are what
+// services add to OpenAI's own form.
 type event struct {
-	Choices []struct {
-		Index        int    `json:"index"`
-		Delta        piece  `json:"delta"`
-		Message      *piece `json:"message"`
-		FinishReason string `json:"finish_reason"`
-	} `json:"choices"`
-	Usage *struct {
-		PromptTokens     int64 `json:"prompt_tokens"`
-		CompletionTokens int64 `json:"completion_tokens"`
-		Details          struct {
-			CachedTokens int64 `json:"cached_tokens"`
-		} `json:"prompt_tokens_details"`
-		CacheHit int64   `json:"prompt_cache_hit_tokens"`
-		Cost     float64 `json:"cost"`
-	} `json:"usage"`
+	Choices wire.List[struct {
+		Index        wire.Int        `json:"index"`
+		Delta        json.RawMessage `json:"delta"`
+		Message      json.RawMessage `json:"message"`
+		FinishReason wire.Name       `json:"finish_reason"`
+	}] `json:"choices"`
+	Usage json.RawMessage `json:"usage"`
 	Error json.RawMessage `json:"error"`
+}
+
+type usage struct {
+	PromptTokens     wire.Int `json:"prompt_tokens"`
+	CompletionTokens wire.Int `json:"completion_tokens"`
+	Details          struct {
+		CachedTokens wire.Int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	CacheHit wire.Int   `json:"prompt_cache_hit_tokens"`
+	Cost     wire.Float `json:"cost"`
 }
 
 // piece is a part of the answer, or all of it.
 type piece struct {
-	Content          string            `json:"content"`
-	Refusal          string            `json:"refusal"`
-	Reasoning        string            `json:"reasoning"`
-	ReasoningContent string            `json:"reasoning_content"`
-	ToolCalls        []openai.ToolCall `json:"tool_calls"`
+	Content          wire.Text                  `json:"content"`
+	Refusal          wire.Text                  `json:"refusal"`
+	Reasoning        wire.Text                  `json:"reasoning"`
+	ReasoningContent wire.Text                  `json:"reasoning_content"`
+	ReasoningText    wire.Text                  `json:"reasoning_text"`
+	ReasoningDetails wire.Text                  `json:"reasoning_details"`
+	ToolCalls        wire.List[json.RawMessage] `json:"tool_calls"`
+}
+
+// toolCall is a part of a call, or all of it.
+type toolCall struct {
+	Index    wire.Int  `json:"index"`
+	ID       wire.Name `json:"id"`
+	Function function  `json:"function"`
+	// Name and Arguments are where several services put them.
+	Name      wire.Name `json:"name"`
+	Arguments wire.Args `json:"arguments"`
+}
+
+func (t toolCall) name() string { return strings.TrimSpace(string(cmp.Or(t.Function.Name, t.Name))) }
+
+type function struct {
+	Name      wire.Name
+	Arguments wire.Args
+	raw       json.RawMessage
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *function) UnmarshalJSON(raw []byte) error {
+	var fields struct {
+		Name      wire.Name `json:"name"`
+		Arguments wire.Args `json:"arguments"`
+	}
+	_ = json.Unmarshal(raw, &fields)
+	*f = function{fields.Name, fields.Arguments, raw}
+	return nil
 }

@@ -68,7 +68,7 @@ func (m *editor) Stream(ctx context.Context, r model.Request, on func(model.Delt
 }
 
 func (m *editor) loan(r model.Request) (model.Loan, error) {
-	messages, err1 := json.Marshal(said("").Items(r.Messages))
+	messages, err1 := json.Marshal(said("", nil).Items(r.Messages))
 	tools, err2 := json.Marshal(offered().Items(r.Tools))
 	return model.Loan{Model: m.id, Messages: messages, Tools: tools}, errors.Join(err1, err2)
 }

@@ -42,11 +42,11 @@ func TestEditor(t *testing.T) {
 				"The answer reached the model's limit of tokens.\n",
 		},
 		{
-			"a call that goes on", `[{"toolCall":{"index":0,"id":"a","name":"look","argumentsDelta":"{}"}},
+			"a call that goes on", `[{"toolCall":{"index":0,"id":"a","name":"look","argumentsDelta":"{\"k\":1}"}},
 				{"toolCall":{"index":1,"id":"b","name":"look"}},{"toolCall":{"index":0,"argumentsDelta":"{}"}},{"text":"On."}]`,
 			model.Lent{},
 			nil,
-			"call 0 \"a\" \"look\": {}\ndone 0\ncall 1 \"b\" \"look\":\n" +
+			"call 0 \"a\" \"look\": {\"k\":1}\ndone 0\ncall 1 \"b\" \"look\":\n" +
 				"! bad_response 0: The editor's model went on with the arguments of look after they were complete.\n",
 		},
 		{"silent", `[]`, model.Lent{StopReason: "end_turn"}, nil, "= end_turn; in 0 (cached 0, written 0), out 0, $0.0000; " +
