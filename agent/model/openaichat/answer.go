@@ -195,6 +195,8 @@ func (a *answer) another(at int, tc toolCall) bool {
 	name, id, known := tc.name(), string(tc.ID), a.calls.ID(at)
 	args := string(cmp.Or(tc.Function.Arguments, tc.Arguments))
 	switch {
+	case !tc.Index.Set && id != "" && known != "" && id != known:
+		return true
 	case name == "" || a.calls.Name(at) == "":
 		return false
 	case id != "" && known != "" && id != known:

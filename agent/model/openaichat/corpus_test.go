@@ -15,3 +15,6 @@ func TestF268Corpus(t *testing.T) {
 func FuzzStream(f *testing.F) { modeltest.Fuzz(f, New) }
 
 func BenchmarkStream(b *testing.B) { modeltest.Bench(b, New) }
+
+// TestFaultW7W8Quirks plays what services have been seen to send.
+func TestFaultW7W8Quirks(t *testing.T) { modeltest.Quirks(t, modeltest.ChatQuirks, New) }

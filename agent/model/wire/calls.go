@@ -23,8 +23,8 @@ type call struct {
 	// guess says that args are provisional: a piece that comes later replaces them. repeats says that each piece has all
 	// that came before it.
 	guess, repeats bool
-	extra       Extra
-	begun, done bool
+	extra          Extra
+	begun, done    bool
 }
 
 // Len is the number of calls so far.

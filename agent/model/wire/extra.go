@@ -50,7 +50,7 @@ func joined(name string, was, next json.RawMessage) json.RawMessage {
 	switch {
 	case blank(was):
 		return bytes.Clone(next)
-	case blank(next) || !spoken(name) && bytes.Equal(was, next):
+	case blank(next) || bytes.Equal(was, next) && !spoken(name) && !bytes.ContainsRune(was, '{'):
 		return was
 	case was[0] == '"' && next[0] == '"':
 		raw, _ := Encode(unquoted(was) + unquoted(next))
