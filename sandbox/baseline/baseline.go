@@ -20,7 +20,6 @@ import (
 
 	"tandem/sandbox"
 	"tandem/sandbox/git"
-	"tandem/sandbox/tree"
 )
 
 // Bounds of what is looked at and kept.
@@ -158,7 +157,7 @@ const (
 
 // rules are what a folder gets from those above it.
 type rules struct {
-	tree.Rules
+	git.Rules
 	from     int  // how many names of a path are above where the rules begin
 	filtered bool // the content of files is not what git has
 	repo     *repository

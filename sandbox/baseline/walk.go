@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -30,7 +31,7 @@ type repository struct {
 	top     string
 	stat    stat // of the index
 	index   map[string]git.Entry
-	folders map[string]bool // those with entries in the index
+	tracked *git.Tracked
 	objects *git.Objects
 }
 
@@ -91,13 +92,12 @@ func (w *walk) above(root string) *rules {
 	top := root
 	for {
 		if repo := w.repository(top); repo != nil {
-			r := &rules{from: len(namesOf(top)), repo: repo}
-			r.Rules = r.Add(text(filepath.Join(top, ".git", "info", "exclude")), nil)
+			r := &rules{from: len(namesOf(top)), repo: repo, Rules: repo.rules()}
 			r.filtered = strings.Contains(text(filepath.Join(top, ".git", "info", "attributes")), "filter")
 			names := namesOf(root)[r.from:]
 			for i := range names {
 				dir := filepath.Join(top, filepath.Join(names[:i]...))
-				r.Rules = r.Add(text(filepath.Join(dir, ".gitignore")), names[:i])
+				r.Rules = r.AddFolder(dir, names[:i])
 				r.filtered = r.filtered || strings.Contains(text(filepath.Join(dir, ".gitattributes")), "filter")
 			}
 			return w.reuse(root, r)
@@ -164,15 +164,20 @@ func (w *walk) repository(top string) *repository {
 		r = old
 	} else {
 		r.index, _ = opened.Index() // what it does not have is kept in memory
-		r.folders = map[string]bool{}
-		for name := range r.index {
-			for dir := path.Dir(name); dir != "." && !r.folders[dir]; dir = path.Dir(dir) {
-				r.folders[dir] = true
-			}
+		if r.tracked, err = opened.Tracked(); errors.Is(err, fs.ErrNotExist) {
+			r.tracked = &git.Tracked{}
 		}
 	}
 	w.repos[top] = r
 	return r
+}
+
+// rules are those that hold in all of the work tree. Where it cannot be told what git tracks, nothing is ignored.
+func (r *repository) rules() git.Rules {
+	if r.tracked == nil {
+		return git.Rules{}.Doubt()
+	}
+	return r.Rules()
 }
 
 // folder looks through a folder.
@@ -257,15 +262,7 @@ func (w *walk) folder(dir dirHandle, at string, above *rules) {
 // ignores says that git ignores an entry of a folder: by the rules, unless the index has it or something below it.
 func (r *rules) ignores(parts []string, name string, isDir bool) bool {
 	names := append(parts[:len(parts):len(parts)], name)
-	if !r.Ignore(names, isDir) {
-		return false
-	}
-	if r.repo == nil {
-		return true
-	}
-	rel := strings.Join(names, "/")
-	_, tracked := r.repo.index[rel]
-	return !tracked && !r.repo.folders[rel]
+	return r.repo != nil && r.Ignore(names, isDir) && !r.repo.tracked.Has(strings.Join(names, "/"))
 }
 
 // ignored judges an entry after a command that has changed the rules of its folder, or what git has: one that was there as it was judged
@@ -308,12 +305,12 @@ func (w *walk) rulesOf(at string, f, old *folder) *rules {
 	if has(f.names, ".git") && at != "" {
 		if repo := w.repository(at); repo != nil && repo != r.repo {
 			r.repo, mine = repo, true
-			r.Rules, r.from = tree.Rules{}, len(namesOf(at))
+			r.Rules, r.from = repo.rules(), len(namesOf(at))
 		}
 	}
 	parts := namesOf(at)[r.from:]
 	if has(f.names, ".gitignore") {
-		r.Rules, mine = r.Add(text(path.Join(at, ".gitignore")), parts), true
+		r.Rules, mine = r.AddFolder(at, parts), true
 	}
 	if has(f.names, ".gitattributes") && strings.Contains(text(path.Join(at, ".gitattributes")), "filter") {
 		r.filtered, mine = true, true

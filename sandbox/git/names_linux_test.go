@@ -90,7 +90,7 @@ func TestUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range index {
-		if files, _, err := parse(index[:n]); err == nil {
+		if files, err := parse(index[:n]); err == nil {
 			t.Fatalf("the first %d of %d bytes give %v", n, len(index), files)
 		}
 	}

@@ -176,11 +176,6 @@ func (r Rules) Add(text string, folder []string) Rules {
 	return r
 }
 
-// Ignore tells whether an entry of a folder that is not ignored itself is. names are its path from where the rules begin.
-func (r Rules) Ignore(names []string, isFolder bool) bool {
-	return judge(r.list, &subject{names: names, folder: isFolder}) == excludes
-}
-
 // Equal says that both are the same rules.
 func (r Rules) Equal(o Rules) bool {
 	return slices.EqualFunc(r.list, o.list, func(a, b rule) bool { return a.line == b.line && a.depth == b.depth })

@@ -99,9 +99,6 @@ func (t *Tree) Withholds(name string) bool {
 // Withheld says how many entries the walks so far have left out for that.
 func (t *Tree) Withheld() int { return int(t.withheld.Load()) }
 
-// ItselfIgnored says that the directory itself is ignored. Walks visit what is in it all the same.
-func (t *Tree) ItselfIgnored() bool { return t.itself }
-
 // Everything makes walks visit what is ignored too. It is called before the first walk.
 func (t *Tree) Everything() { t.all = true }
 

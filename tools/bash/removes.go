@@ -36,17 +36,11 @@ func ignored(folder sandbox.Place) bool {
 	if err != nil || repository == nil || folder.Path() == repository.Top() || strings.HasPrefix(repository.Top(), folder.Path()+"/") {
 		return false
 	}
-	names, err := repository.Names()
-	if err != nil {
+	if !repository.Ignores(strings.TrimPrefix(folder.Path()[len(repository.Top()):], "/"), true) {
 		return false
 	}
-	for _, name := range names {
-		if at := repository.Top() + "/" + name; at == folder.Path() || strings.HasPrefix(at, folder.Path()+"/") {
-			return false
-		}
-	}
 	t, err := tree.Open(folder)
-	if err != nil || !t.ItselfIgnored() {
+	if err != nil {
 		return false
 	}
 	t.Everything()
