@@ -122,8 +122,8 @@ func (s *Session) Drops(spec tools.Spec) (stage, reason string) {
 func NoLanguages() (stage, reason string) { return "pool", "no language server can be asked" }
 
 // Assess says what would become of a call.
-func (s *Session) Assess(c run.Call) run.Assessment {
-	return run.Assess(s.host(0, s.o.Now(), func() {}, s.Tools), c)
+func (s *Session) Assess(ctx context.Context, c run.Call) run.Assessment {
+	return run.Assess(ctx, s.host(0, s.o.Now(), func() {}, s.Tools), c)
 }
 
 // ConfigRule is a rule as it is kept.

@@ -85,7 +85,7 @@ func ruleOf(effect gate.Verdict, raw json.RawMessage) (gate.Rule, error) {
 	return gate.Rule{Effect: effect, Tool: in.Tool, Params: in.Params, Class: in.Class, Most: most, Profile: in.Profile, Scripts: in.Scripts}, nil
 }
 
-func (s *server) assess(_ context.Context, p protocol.AssessParams) (protocol.AssessResult, error) {
+func (s *server) assess(ctx context.Context, p protocol.AssessParams) (protocol.AssessResult, error) {
 	se, err := s.sessionOr(p.SessionID)
 	if se == nil && err == nil {
 		if se = s.b.Latest(); se == nil {
@@ -97,7 +97,7 @@ func (s *server) assess(_ context.Context, p protocol.AssessParams) (protocol.As
 	if err != nil {
 		return protocol.AssessResult{}, err
 	}
-	a := se.Assess(run.Call{Name: p.Name, Arguments: p.Arguments})
+	a := se.Assess(ctx, run.Call{Name: p.Name, Arguments: p.Arguments})
 	out := protocol.AssessResult{
 		Danger: string(a.Danger), ReadOnly: a.ReadOnly, ConcurrencySafe: a.Together, Paths: []string{}, Reason: a.Decision.Reason,
 		Decision: a.Decision.Verdict.String(),

@@ -45,7 +45,7 @@ func TestF270Targets(t *testing.T) {
 			want = append(want, w.Path(p))
 		}
 		call := run.Call{ID: "c", Name: tt.tool, Arguments: json.RawMessage(tt.args)}
-		if a := run.Assess(w.Host, call); !slices.Equal(a.Paths, want) {
+		if a := run.Assess(t.Context(), w.Host, call); !slices.Equal(a.Paths, want) {
 			t.Errorf("%s %s is judged for %q, want %q", tt.tool, tt.args, a.Paths, want)
 		}
 		// Another call for each of the files is not run together with it, one for another file is.

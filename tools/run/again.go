@@ -40,7 +40,10 @@ func (c *call) again(ctx context.Context, title string, args json.RawMessage, ne
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	d := c.host.Gate.Judge(gate.Call{Tool: c.tool, Args: args, Needs: c.host.Keys.flagged(args, needs), Turn: c.env.Turn})
+	judge := func() gate.Decision {
+		return c.host.Gate.Judge(gate.Call{Tool: c.tool, Args: args, Needs: c.host.Keys.flagged(args, needs), Turn: c.env.Turn, Context: ctx})
+	}
+	d := judge()
 	switch d.Verdict {
 	case gate.Allow:
 		return nil
@@ -56,12 +59,20 @@ func (c *call) again(ctx context.Context, title string, args json.RawMessage, ne
 		if err != nil {
 			return err
 		}
+		if d = judge(); d.Verdict < gate.Ask { // by what was changed while the question stood
+			return c.denies(d)
+		}
 		place, err := c.place()
 		if err == nil {
 			c.leave(place)
 		}
 		return err
 	}
+	return c.denies(d)
+}
+
+// denies ends a call that has begun.
+func (c *call) denies(d gate.Decision) error {
 	return denied(tools.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: "policy"},
 		"Permission denied: %s (%s %s). The call ended there. Go on without it, and tell the user what you could not do.", d.Reason, d.Layer, d.Rule)
 }

@@ -22,9 +22,9 @@ type Assessment struct {
 	Failed *tools.Result
 }
 
-// Assess goes as far as the judgement of a call, which changes nothing.
-func Assess(host *Host, asked Call) (a Assessment) {
-	c := &call{Call: asked, host: host, ctx: context.Background()}
+// Assess goes as far as the judgement of a call, which changes nothing. Where ctx ends, the answer is a refusal.
+func Assess(ctx context.Context, host *Host, asked Call) (a Assessment) {
+	c := &call{Call: asked, host: host, ctx: ctx}
 	fail := func(err error) Assessment {
 		r := c.failure(err)
 		a.Failed, a.Danger = &r, tools.Dangerous
@@ -49,7 +49,7 @@ func Assess(host *Host, asked Call) (a Assessment) {
 		}
 		a.ReadOnly = a.ReadOnly || n.OnlyReads()
 	}
-	gated := gate.Call{Tool: c.tool, Args: c.checked.Args, Needs: host.Keys.flagged(c.checked.Args, c.needs), Turn: c.env.Turn}
+	gated := gate.Call{Tool: c.tool, Args: c.checked.Args, Needs: host.Keys.flagged(c.checked.Args, c.needs), Turn: c.env.Turn, Context: ctx}
 	a.Decision = host.Gate.Judge(gated)
 	a.Decision.Allows, _ = gate.Exact(gated)
 	a.Wide = gate.Wide(gated)

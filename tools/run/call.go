@@ -222,7 +222,7 @@ func (c *call) find() error {
 		if c.tool != nil {
 			c.env = c.host.Env(c.Call)
 			c.env.Progress, c.env.MayRead, c.env.Read = c.progress, c.mayRead, c.judgedRead(c.env.Read)
-			c.env.Again = c.again
+			c.env.Again, c.env.Judging = c.again, c.ctx
 			if c.env.Runner != nil {
 				c.env.Runner = &judgedRunner{c.env.Runner, c}
 			}
@@ -362,7 +362,10 @@ func (c *call) policy() error { return c.judge(c.needs) }
 // judge asks the gate about needs, and fails where it refuses.
 func (c *call) judge(needs []tools.Need) error {
 	needs = c.host.Keys.flagged(c.checked.Args, needs)
-	d := c.host.Gate.Judge(gate.Call{Tool: c.tool, Args: c.checked.Args, Needs: needs, Turn: c.env.Turn})
+	d := c.host.Gate.Judge(gate.Call{Tool: c.tool, Args: c.checked.Args, Needs: needs, Turn: c.env.Turn, Context: c.ctx})
+	if err := c.alive(); err != nil {
+		return err
+	}
 	if c.lost != "" {
 		d.Reason += "; " + c.lost
 	}
@@ -389,7 +392,7 @@ func (c *call) mayRead(p sandbox.Place) bool {
 		return c.host.Tools.DroppedBy(tools.ReadFile) == ""
 	}
 	need := tools.Need{Act: tools.Reads, Place: p, Arg: tools.PathArg}
-	return c.host.Gate.Judge(gate.Call{Tool: t, Needs: []tools.Need{need}, Turn: c.env.Turn}).Verdict == gate.Allow
+	return c.host.Gate.Judge(gate.Call{Tool: t, Needs: []tools.Need{need}, Turn: c.env.Turn, Context: c.ctx}).Verdict == gate.Allow
 }
 
 // permission judges what the plan has turned out to need, by what holds now, and asks a person where it takes that, with
@@ -405,7 +408,7 @@ func (c *call) permission() error {
 	if err != nil {
 		return err
 	}
-	option, err := c.consent(Question{Plan: c.plan, Args: c.checked.Args, Judged: c.judged, Diffs: diffs, Unkept: c.unkept()})
+	option, err := c.agreed(Question{Plan: c.plan, Args: c.checked.Args, Diffs: diffs, Unkept: c.unkept()})
 	if err != nil {
 		return err
 	}
@@ -414,6 +417,63 @@ func (c *call) permission() error {
 		c.plan.Change.Allowed = true
 	}
 	return nil
+}
+
+// agreed asks a person about the call and judges it again when the answer comes, by the mode, the rules and the files as they are by
+// then. An answer allows what was asked: what is refused now stays refused, and what has become another question is asked again.
+func (c *call) agreed(q Question) (Option, error) {
+	for {
+		asked, scripts := c.judged, scriptsOf(c.plan.Needs)
+		q.Judged = asked
+		option, err := c.consent(q)
+		if err != nil {
+			return "", err
+		}
+		now, err := c.needsNow()
+		if err != nil {
+			return "", err
+		}
+		if err := c.plan.Unjudged(now); err != nil {
+			return "", denied(tools.Denial{Reason: "what the call is about has changed while the question stood", Layer: "person", Source: "changed"},
+				"Permission denied: what the call is about has changed while the user was asked (%v). Nothing was done. If the call is still "+
+					"right, send it again.", err)
+		}
+		if err := c.judge(now); err != nil {
+			return "", err
+		}
+		worst := c.judged
+		if err := c.judge(c.plan.Needs); err != nil {
+			return "", err
+		}
+		if worst.Verdict < c.judged.Verdict || worst.Once {
+			c.judged = worst
+		}
+		if scriptsOf(now) == scripts && (c.judged.Verdict == gate.Allow || !c.judged.Once || asked.Once) {
+			return option, nil
+		}
+		for i, n := range c.plan.Needs {
+			if n.Act == tools.Runs {
+				c.plan.Needs[i].Scripts = scriptsOf(now)
+			}
+		}
+	}
+}
+
+// needsNow are the needs of the call as they are by now.
+func (c *call) needsNow() ([]tools.Need, error) {
+	env := *c.env
+	env.Needs = nil
+	return c.tool.Needs(&env, c.checked.Args)
+}
+
+// scriptsOf are the scripts of the command in needs; see tools.Need.Scripts.
+func scriptsOf(needs []tools.Need) string {
+	for _, n := range needs {
+		if n.Act == tools.Runs {
+			return n.Scripts
+		}
+	}
+	return ""
 }
 
 // consent asks a person, and fails where they do not allow what is asked.

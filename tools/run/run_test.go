@@ -1342,3 +1342,65 @@ func TestF133SiblingsAreCancelled(t *testing.T) {
 		})
 	}
 }
+
+// gateFunc judges by a function.
+type gateFunc func(gate.Call) gate.Decision
+
+func (f gateFunc) Judge(c gate.Call) gate.Decision { return f(c) }
+
+// TestFaultS8WhatChangesWhileAQuestionStands: an answer allows what was asked, by the mode and the rules that hold when it comes.
+func TestFaultS8WhatChangesWhileAQuestionStands(t *testing.T) {
+	ask := func(mode gate.Mode, rules ...gate.Rule) *gate.Policy {
+		return gate.New(gate.Options{Mode: mode, Rules: append(rules, gate.Rule{Effect: gate.Ask, Tool: "write_file"})})
+	}
+	deny := gate.Rule{Effect: gate.Deny, Tool: "write_file"}
+	for name, c := range map[string]struct {
+		after *gate.Policy
+		asked int
+		data  string
+		error filetime.Code
+	}{
+		"nothing":           {ask(gate.ModeAuto), 1, "File created", ""},
+		"a looser mode":     {gate.New(gate.Options{Mode: gate.ModeAuto}), 1, "File created", ""},
+		"mode readOnly":     {ask(gate.ModeReadOnly), 1, "the mode is readOnly", tools.GateDenied},
+		"mode plan":         {ask(gate.ModePlan), 1, "The session only plans", tools.PlanMode},
+		"a deny rule":       {ask(gate.ModeAuto, deny), 1, "is refused by", tools.GateDenied},
+		"a mode of nothing": {ask("none"), 1, "there is no mode", tools.GateDenied},
+	} {
+		w := toolstest.NewWorld(t, write.New())
+		now, asked := ask(gate.ModeAuto), 0
+		w.Host.Gate = gateFunc(func(c gate.Call) gate.Decision { return now.Judge(c) })
+		w.Host.Asker = askFunc(func(run.Question) run.Answer {
+			now = c.after
+			asked++
+			return run.Answer{Outcome: run.Allowed}
+		})
+		r := w.Call("write_file", `{"path":"a","content":"x"}`)
+		if asked != c.asked || !strings.Contains(r.Data, c.data) || r.Error != c.error {
+			t.Errorf("%s: asked %d times: %+v", name, asked, r)
+		}
+	}
+}
+
+// TestFaultS8AnotherQuestionByThen: where another question has come up meanwhile, it is asked, and what the first answer allowed is not.
+func TestFaultS8AnotherQuestionByThen(t *testing.T) {
+	once := gate.Decision{Verdict: gate.Ask, Once: true, Reason: "it is dangerous now"}
+	for _, second := range []run.Outcome{run.Allowed, run.Rejected} {
+		w := toolstest.NewWorld(t, write.New())
+		now := gate.Decision{Verdict: gate.Ask, Reason: "it changes a file"}
+		var reasons []string
+		w.Host.Gate = gateFunc(func(gate.Call) gate.Decision { return now })
+		w.Host.Asker = askFunc(func(q run.Question) run.Answer {
+			reasons = append(reasons, q.Judged.Reason)
+			if len(reasons) == 1 {
+				now = once
+				return run.Answer{Outcome: run.Allowed}
+			}
+			return run.Answer{Outcome: second}
+		})
+		r := w.Call("write_file", `{"path":"a","content":"x"}`)
+		if want := []string{"it changes a file", "it is dangerous now"}; !slices.Equal(reasons, want) || r.Success != (second == run.Allowed) {
+			t.Errorf("%v: %q, %+v", second, reasons, r)
+		}
+	}
+}
