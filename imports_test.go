@@ -107,7 +107,7 @@ var rooms = map[string]room{
 	"tools/messages": {nil, "a text and its translations are data"},
 	"tools/near":     {nil, "how far two names are apart is a function of both"},
 	"tools/shell":    {nil, "what a command line says is a function of its text"},
-	"tools/gate":     {append([]string{"tools"}, base...), "it judges what calls need and runs none"},
+	"tools/gate":     {append([]string{"tools", "tools/shell"}, base...), "it judges what calls need and runs none"},
 	"tools/syntax":   {[]string{"filetime/text/show"}, "whether a text parses is a function of it"},
 	"tools/run":      {append([]string{"sandbox/userinfo", "tools", "tools/messages", "tools/outputs", "tools/schema", "tools/gate", "tools/syntax"}, base...), "it runs what the gate lets go on"},
 	"tools/hooks":    {append([]string{"tools", "tools/run"}, base...), "it runs the programs of a person around calls"},

@@ -38,6 +38,8 @@ type Need struct {
 	Written string
 	// Below says that a need to change a folder is an upper bound: the plan names the files below it, which are judged then, each by itself.
 	Below bool
+	// Tree says that a folder is read with what is below it, some of which only shows when it is read.
+	Tree bool
 	// Does is what Replaces does to the file, where the kind of the tool does not say it: Edit, Delete or Move.
 	Does Kind
 	// Argv is the command, Profile what it may do, and Confined says that a sandbox is in force for it.

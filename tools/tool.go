@@ -154,6 +154,8 @@ type Env struct {
 	Turn          int
 	Paths         *sandbox.Paths
 	FileTime      *filetime.FileTime
+	// Judging ends when nobody waits for the needs of the call any more. nil never ends.
+	Judging context.Context
 	// Needs are those of the call as they were judged; Needs of the tool is called without.
 	Needs []Need
 	// Read gives what a file says now, unsaved text included; see filetime.Files. The pipeline refuses files that Needs does not

@@ -119,7 +119,11 @@ func needs(env *tools.Env, in input) ([]tools.Need, error) {
 		return nil, &tools.Refusal{Result: notStarted(err)}
 	}
 	keep := slices.DeleteFunc(slices.Concat([]string{env.Paths.Home}, env.Paths.Read, env.Paths.Write), func(p string) bool { return p == "" })
-	parsed := shell.Parse(in.Command, dir.Path(), keep...)
+	ctx := env.Judging
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	parsed := shell.Parse(ctx, in.Command, dir.Path(), keep...)
 	reads, why := operands(env, dir, parsed.Reads)
 	if why != "" {
 		parsed = parsed.Doubted(why)

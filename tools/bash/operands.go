@@ -33,7 +33,7 @@ func operands(env *tools.Env, dir sandbox.Place, reads []shell.Read) (needs []to
 		if err != nil {
 			return nil, "reads what is not in the workspace"
 		}
-		needs = append(needs, tools.Need{Act: tools.Reads, Place: place})
+		needs = append(needs, tools.Need{Act: tools.Reads, Place: place, Tree: r.Extent != shell.Itself})
 		switch r.Extent {
 		case shell.Below, shell.Visible:
 			keys, all := keysBelow(place, r.Extent == shell.Visible, &entries)

@@ -22,10 +22,9 @@ package gate
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
@@ -71,7 +70,12 @@ type Call struct {
 	Needs []tools.Need
 	// Turn is that of the call; 0 is none.
 	Turn int
+	// Context ends when nobody waits for the judgement any more, which then refuses. nil never ends.
+	Context context.Context
 }
+
+// ended reports whether nobody waits for the judgement.
+func (c Call) ended() bool { return c.Context != nil && c.Context.Err() != nil }
 
 // Decision is a verdict with its grounds: a sentence for a person and a model, the id of the rule that decided or the name of
 // the mode, and the layer that it belongs to.
@@ -94,7 +98,7 @@ type Policy struct {
 	row      ModeRow
 	known    bool
 	confined bool
-	rules    map[Verdict][]*rule
+	rules    map[Verdict]*ruleSet
 }
 
 // Options make a Policy.
@@ -109,11 +113,11 @@ type Options struct {
 
 // New makes a policy. Rules for other workspaces are left out.
 func New(o Options) *Policy {
-	p := &Policy{mode: o.Mode, confined: o.Strict, rules: map[Verdict][]*rule{}}
+	p := &Policy{mode: o.Mode, confined: o.Strict, rules: map[Verdict]*ruleSet{Deny: {}, Ask: {}, Allow: {}}}
 	p.row, p.known = o.Mode.row()
 	for _, r := range o.Rules {
-		if r.here(o.Cwd) {
-			p.rules[r.Effect] = append(p.rules[r.Effect], compile(r, o.Cwd))
+		if set := p.rules[r.Effect]; set != nil && r.here(o.Cwd) {
+			set.add(compile(r, o.Cwd))
 		}
 	}
 	return p
@@ -133,8 +137,12 @@ func (p *Policy) Judge(c Call) Decision {
 	var worst Decision
 	var asked []tools.Need
 	var act tools.Act // of the worst
+	about := subjectOf(c)
 	for i, n := range needs {
-		d := p.judge(c, honest(c.Tool, n))
+		if c.ended() {
+			return Decision{Reason: name + " was not judged: the call has ended", Rule: "built-in", Layer: LayerBuiltin}
+		}
+		d := p.judge(about, honest(c.Tool, n))
 		if d.Verdict == Ask {
 			asked = append(asked, n)
 		}
@@ -151,7 +159,8 @@ func (p *Policy) Judge(c Call) Decision {
 }
 
 // judge is the eight lines for one need. The reason follows the name of the tool.
-func (p *Policy) judge(c Call, n tools.Need) Decision {
+func (p *Policy) judge(c *subject, n tools.Need) Decision {
+	c.at = nil
 	op := p.row.of(c.Tool, n)
 	if op.never != "" {
 		return Decision{Reason: op.never, Rule: "built-in", Layer: LayerBuiltin}
@@ -198,51 +207,58 @@ func (p *Policy) judge(c Call, n tools.Need) Decision {
 }
 
 // covering finds the rule of an effect that covers the most of a need: any part of it is enough.
-func (p *Policy) covering(effect Verdict, c Call, n tools.Need) (found *rule, most match) {
-	for _, r := range p.rules[effect] {
-		for _, argv := range parts(n) {
-			if m := r.covers(c, n, argv); m > most {
+func (p *Policy) covering(effect Verdict, c *subject, n tools.Need) (found *rule, most match) {
+	for i, part := range partsOf(n) {
+		p.rules[effect].each(c, n, part, func(r *rule) bool {
+			if i > 0 && len(r.words) == 0 { // it is about all parts alike
+				return true
+			}
+			if m := r.covers(c, n, part); m > most {
 				found, most = r, m
 			}
-		}
+			return most < yes && !c.ended()
+		})
 	}
 	return found, most
 }
 
 // allowing finds the rules that cover all parts of a need, and gives the first.
-func (p *Policy) allowing(c Call, n tools.Need) (first *rule) {
-	for _, argv := range parts(n) {
-		i := slices.IndexFunc(p.rules[Allow], func(r *rule) bool { return r.covers(c, n, argv) == yes })
-		if i < 0 {
+func (p *Policy) allowing(c *subject, n tools.Need) (first *rule) {
+	for _, part := range partsOf(n) {
+		var covering *rule
+		p.rules[Allow].each(c, n, part, func(r *rule) bool {
+			if r.covers(c, n, part) == yes {
+				covering = r
+			}
+			return covering == nil && !c.ended()
+		})
+		if covering == nil {
 			return nil
 		}
 		if first == nil {
-			first = p.rules[Allow][i]
+			first = covering
 		}
 	}
 	return first
 }
 
 // changed names the scripts of a need that a rule would allow if they were as they were when it was made; "" where there is none.
-func (p *Policy) changed(c Call, n tools.Need) string {
-	for _, r := range p.rules[Allow] {
-		if n.Scripts != "" && r.Scripts != "" {
+func (p *Policy) changed(c *subject, n tools.Need) string {
+	if n.Scripts == "" {
+		return ""
+	}
+	for _, r := range p.rules[Allow].rules {
+		if r.Scripts != "" {
 			then := n
 			then.Scripts = r.Scripts
-			if (&Policy{rules: map[Verdict][]*rule{Allow: {r}}}).allowing(c, then) != nil {
+			alone := &ruleSet{}
+			alone.add(r)
+			if (&Policy{rules: map[Verdict]*ruleSet{Allow: alone}}).allowing(c, then) != nil {
 				return cmp.Or(scriptNames(n.Scripts), scriptNames(r.Scripts))
 			}
 		}
 	}
 	return ""
-}
-
-// parts are the simple commands of a command line, else one part that is all of it, nil.
-func parts(n tools.Need) [][]string {
-	if n.Act == tools.Runs && len(n.Shell.Calls) > 0 {
-		return n.Shell.Calls
-	}
-	return [][]string{nil}
 }
 
 // Drops says at which stage a tool is left out of what a model is offered, since every call of it is denied: "mode" or "deny",
@@ -251,7 +267,7 @@ func (p *Policy) Drops(s tools.Spec) (stage, reason string) {
 	if s.Unlisted {
 		return "pool", "it is there for models that know its name, and not offered"
 	}
-	for _, r := range p.rules[Deny] {
+	for _, r := range p.rules[Deny].rules {
 		if len(r.Params) == 0 && r.about(s) {
 			return "deny", "is refused by " + r.name()
 		}
@@ -376,17 +392,4 @@ func honest(t tools.Tool, n tools.Need) tools.Need {
 		n.Act = tools.Reaches
 	}
 	return n
-}
-
-// text is an argument as a pattern sees it: a string as it is, any other value as JSON. ok is false where it is absent.
-func (c Call) text(param string) (s string, ok bool) {
-	var args map[string]json.RawMessage
-	if json.Unmarshal(c.Args, &args) != nil {
-		return "", false
-	}
-	raw, ok := args[param]
-	if ok && json.Unmarshal(raw, &s) != nil {
-		s = strings.TrimSpace(string(raw))
-	}
-	return s, ok
 }

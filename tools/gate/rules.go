@@ -11,10 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"tandem/sandbox"
 	"tandem/tools"
+	"tandem/tools/shell"
 )
 
 // Rule says what becomes of the calls that it covers: all those of a tool, or those whose parameters fit patterns too.
@@ -26,8 +25,8 @@ import (
 // A command is compared word by word, as the shell would run it: each simple command of the line by itself, never the text. The
 // pattern is written like a command; * in a word stands for any characters, * or ** as the last word for any further words,
 // quotes take their meaning away. An allow rule covers a line only if it covers all simple commands in it and there is nothing
-// else in the line (shell.Command.Literal), and with a * none of a program that runs what it is told. A deny and an ask rule
-// cover a line if they cover one of its commands, wherever it stands.
+// else in the line (shell.Command.Literal), and with a * only commands whose options are all in a table (shell.Known). A deny and
+// an ask rule cover a line if they cover one of its commands, wherever it stands, in any of shell.Spellings.
 //
 // Any other parameter is compared as a glob of its text.
 type Rule struct {
@@ -119,13 +118,32 @@ func (r Rule) here(cwd string) bool {
 // rule is a Rule that is ready to be compared. base is the folder that relative patterns start from.
 type rule struct {
 	Rule
-	id    string
-	base  string
-	words []word // of the command
+	id     string
+	base   string
+	tool   glob
+	params []param
+	words  []word // of the command
+}
+
+// param is a pattern of one parameter, as a text and as a path.
+type param struct {
+	name       string
+	text, path glob
 }
 
 func compile(r Rule, cwd string) *rule {
-	return &rule{Rule: r, id: r.ID(), base: cmp.Or(r.Workspace, cwd), words: wordsOf(r.Params[commandParam])}
+	out := &rule{Rule: r, id: r.ID(), base: cmp.Or(r.Workspace, cwd), words: wordsOf(r.Params[commandParam])}
+	tool := strings.ToLower(r.Tool)
+	out.tool = glob{pattern: tool, needle: needle(tool)}
+	for _, name := range slices.Sorted(maps.Keys(r.Params)) {
+		pattern := r.Params[name]
+		at := pattern
+		if strings.HasSuffix(at, "/") {
+			at += "**"
+		}
+		out.params = append(out.params, param{name, globOf(pattern, r.Effect == Allow), globOf(path.Clean(at), r.Effect == Allow)})
+	}
+	return out
 }
 
 // ID is that of the rule, made once.
@@ -140,22 +158,26 @@ const (
 	yes
 )
 
-// about says that the rule is about a tool.
+// about reports whether the rule is about a tool.
 func (r *rule) about(s tools.Spec) bool {
-	if r.Class != "" && r.Class != s.Class {
-		return false
-	}
-	return slices.ContainsFunc(append([]string{s.Name}, s.Aliases...), func(name string) bool {
-		ok, err := path.Match(strings.ToLower(r.Tool), strings.ToLower(name))
+	return (r.Class == "" || r.Class == s.Class) && slices.ContainsFunc(namesOf(s), func(name string) bool {
+		ok, err := path.Match(r.tool.pattern, name)
 		return ok || err != nil && r.Effect != Allow
 	})
 }
 
-// covers says whether the rule covers a need of a call; of a command line it is about the simple command argv.
-func (r *rule) covers(c Call, n tools.Need, argv []string) match {
+// namesOf are the names of a tool, in small letters.
+func namesOf(s tools.Spec) (names []string) {
+	for _, name := range append([]string{s.Name}, s.Aliases...) {
+		names = append(names, strings.ToLower(name))
+	}
+	return names
+}
+
+// covers says whether the rule, which is about the tool, covers a need of a call; of a command line it is about one simple command.
+func (r *rule) covers(c *subject, n tools.Need, part part) match {
 	switch {
-	case !r.about(c.Tool.Spec()),
-		r.Turn != 0 && r.Turn != c.Turn,
+	case r.Turn != 0 && r.Turn != c.Turn,
 		r.Effect == Allow && r.Most != tools.Unknown && (n.Act > r.Most || n.Act == tools.Unknown),
 		r.Effect == Allow && r.Scripts != "" && r.Scripts != n.Scripts,
 		r.Effect == Allow && r.Profile != "" && (n.Act != tools.Runs || n.Profile.String() != r.Profile),
@@ -163,17 +185,22 @@ func (r *rule) covers(c Call, n tools.Need, argv []string) match {
 		return no
 	}
 	all := yes
-	for param, pattern := range r.Params {
-		all = min(all, r.fits(c, n, argv, param, pattern))
+	for i := range r.params {
+		if all = min(all, r.fits(c, n, part, &r.params[i])); all == no {
+			return no
+		}
 	}
 	return all
 }
 
 // fits compares one parameter.
-func (r *rule) fits(c Call, n tools.Need, argv []string, param, pattern string) match {
-	name, known := c.Tool.Schema().Param(param)
-	if !known && n.Written != "" && param == n.Arg { // a path within another parameter
-		name, known = param, true
+func (r *rule) fits(c *subject, n tools.Need, part part, p *param) match {
+	name, known := c.param(p.name)
+	if !known && n.Written != "" && p.name == n.Arg { // a path within another parameter
+		name, known = p.name, true
+	}
+	if r.Effect != Allow && (name == tools.PathArg || !known && p.name == tools.PathArg) && n.Place != (sandbox.Place{}) {
+		return r.touches(c, n, &p.path)
 	}
 	if !known {
 		if r.Effect == Allow || strings.Contains(r.Tool, "*") {
@@ -181,26 +208,58 @@ func (r *rule) fits(c Call, n tools.Need, argv []string, param, pattern string) 
 		}
 		return yes // a prohibition with a mistake in it forbids more, not less
 	}
+	switch {
+	case name == commandParam && n.Act == tools.Runs:
+		return r.fitsCommand(n, part)
+	case name == n.Arg && n.Place != sandbox.Place{}:
+		for _, t := range c.targets(r, n).known[:1:1] {
+			if r.fitsPath(&p.path, t) {
+				return yes
+			}
+		}
+		if r.Effect != Allow && slices.ContainsFunc(c.targets(r, n).written, func(t target) bool { return r.fitsPath(&p.path, t) }) {
+			return yes
+		}
+		return no
+	}
 	written, there := c.text(name)
 	if n.Written != "" && name == n.Arg {
 		written, there = n.Written, true
 	}
-	switch {
-	case name == commandParam && n.Act == tools.Runs:
-		return r.fitsCommand(n, argv)
-	case name == n.Arg && n.Place != sandbox.Place{}:
-		if r.fitsPath(pattern, n.Place.Path()) || r.Effect != Allow && there && r.fitsPath(pattern, filepath.Join(r.base, written)) {
-			return yes
-		}
-		return no
-	case !there:
-		return no
-	}
-	ok, err := doublestar.Match(r.folded(pattern), r.folded(written))
-	if ok || err != nil && r.Effect != Allow {
+	if there && p.text.fits(r.folded(written)) {
 		return yes
 	}
 	return no
+}
+
+// touches says whether a need is about a path that a prohibition names, whichever parameter it stands in: its place as it is and as it
+// was written, and what a command is known to write. maybe is a word of a command that may be such a path, and a folder that is read
+// with all below it.
+func (r *rule) touches(c *subject, n tools.Need, pattern *glob) match {
+	t := c.targets(r, n)
+	fits := func(t target) bool { return r.fitsPath(pattern, t) }
+	switch {
+	case !n.Tree && !pattern.broken && !strings.Contains(t.all.of(pattern), pattern.needle): // most rules are about something else
+		return no
+	case slices.ContainsFunc(t.known, fits), slices.ContainsFunc(t.written, fits):
+		return yes
+	case slices.ContainsFunc(t.words, fits), n.Tree && r.below(pattern, t.known[0]):
+		return maybe
+	}
+	return no
+}
+
+// below reports whether a pattern may fit something below a folder.
+func (r *rule) below(pattern *glob, folder target) bool {
+	at, dir := pattern.pattern, folder.of(pattern)
+	fixed := at
+	if i := strings.IndexAny(at, `*?[{\`); i >= 0 {
+		fixed = at[:i]
+	}
+	if dir += "/"; dir == "./" {
+		return true
+	}
+	return strings.HasPrefix(fixed, dir) || strings.HasPrefix(dir, fixed)
 }
 
 // folded is a text without regard to the case of its letters, for what forbids.
@@ -211,23 +270,17 @@ func (r *rule) folded(s string) string {
 	return strings.ToLower(s)
 }
 
-// fitsPath compares an absolute path.
-func (r *rule) fitsPath(pattern, abs string) bool {
-	if strings.HasSuffix(pattern, "/") {
-		pattern += "**"
+// fitsPath compares a path.
+func (r *rule) fitsPath(pattern *glob, t target) bool {
+	at := t.of(pattern)
+	if !path.IsAbs(pattern.pattern) && (at == "" || r.Effect == Allow && !filepath.IsLocal(at) && !strings.HasPrefix(pattern.pattern, "../")) {
+		return false
 	}
-	pattern = path.Clean(pattern)
-	at := filepath.ToSlash(abs)
-	if !path.IsAbs(pattern) {
-		rel, err := filepath.Rel(r.base, abs)
-		if err != nil || r.Effect == Allow && !filepath.IsLocal(rel) && !strings.HasPrefix(pattern, "../") {
-			return false
-		}
-		at = filepath.ToSlash(rel)
+	if !pattern.broken && !strings.Contains(at, pattern.needle) {
+		return false
 	}
 	for {
-		ok, err := doublestar.Match(r.folded(pattern), r.folded(at))
-		if ok || err != nil && r.Effect != Allow {
+		if pattern.fits(at) {
 			return true
 		}
 		above := path.Dir(at)
@@ -238,19 +291,23 @@ func (r *rule) fitsPath(pattern, abs string) bool {
 	}
 }
 
-// fitsCommand compares a simple command. argv is nil where nobody can tell what the line runs.
-func (r *rule) fitsCommand(n tools.Need, argv []string) match {
+// fitsCommand compares a simple command. It is nil where nobody can tell what the line runs.
+func (r *rule) fitsCommand(n tools.Need, p part) match {
 	if r.Effect == Allow {
 		wild := slices.ContainsFunc(r.words, word.wild)
-		if !n.Shell.Literal || len(argv) == 0 || len(n.Shell.Calls) > 1 && slices.ContainsFunc(n.Shell.Calls, changesShell) || wild && runsOthers(argv) || fit(r.words, argv, false) != yes {
+		if !n.Shell.Literal || len(p.argv) == 0 || p.shifts || fit(r.words, p.argv, false) != yes || wild && !shell.Known(p.argv) {
 			return no
 		}
 		return yes
 	}
-	if len(argv) == 0 {
+	if len(p.argv) == 0 {
 		return maybe
 	}
-	return max(fit(r.words, argv, true), fit(r.words, append([]string{path.Base(argv[0])}, argv[1:]...), true))
+	most := no
+	for _, argv := range p.spellings {
+		most = max(most, fit(r.words, argv, true))
+	}
+	return most
 }
 
 // word is one word of a command pattern, in pieces: the odd ones stand for any characters.
@@ -344,6 +401,7 @@ func fit(words []word, argv []string, open bool) match {
 			return maybe
 		case w.fits(argv[i]):
 			continue
+		case open && i == 1 && argv[0] == "git" && !strings.HasPrefix(argv[1], "-"): // another subcommand
 		case open && i > 0 && scattered(words[i:], argv[i:]):
 			return maybe
 		}
@@ -355,20 +413,12 @@ func fit(words []word, argv []string, open bool) match {
 	return no
 }
 
-// scattered says that the words fit some of argv, in order, or may.
+// scattered reports whether each of the words fits one of argv, or may.
 func scattered(words []word, argv []string) bool {
 	for _, w := range words {
-		if w.rest {
-			return true
-		}
-		i := slices.IndexFunc(argv, func(a string) bool { return a == "" || w.fits(a) })
-		if i < 0 {
+		if !w.rest && !slices.ContainsFunc(argv, func(a string) bool { return a == "" || w.fits(a) }) {
 			return false
 		}
-		if argv[i] == "" {
-			return true
-		}
-		argv = argv[i+1:]
 	}
 	return true
 }
@@ -382,41 +432,6 @@ func changesShell(argv []string) bool {
 		return true
 	}
 	return false
-}
-
-// runsOthers says that a command runs what its arguments tell, so that a pattern with * would allow anything.
-func runsOthers(argv []string) bool {
-	name := strings.TrimRight(path.Base(argv[0]), "0123456789.")
-	switch name {
-	case "sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh", "busybox", "env", "xargs", "sudo", "doas", "su", "nohup", "nice",
-		"ionice", "time", "timeout", "setsid", "stdbuf", "watch", "parallel", "script", "unshare", "nsenter", "chroot", "ssh", "exec",
-		"command", "builtin", "eval", "source", "", "python", "pypy", "perl", "ruby", "node", "deno", "bun", "php", "lua", "luajit", "awk",
-		"gawk", "mawk", "nawk", "sed", "tclsh", "Rscript", "osascript", "pwsh", "powershell", "gdb", "lldb", "vi", "vim", "nvim", "ed", "emacs", "strace", "flock":
-		return true
-	}
-	if name == "git" && len(argv) > 1 {
-		switch argv[1] {
-		case "bisect", "config", "credential", "daemon", "difftool", "filter-branch", "hook", "instaweb", "mergetool", "send-email":
-			return true
-		case "submodule":
-			return slices.Contains(argv, "foreach")
-		}
-	}
-	risky := map[string][]string{
-		"git": {
-			"-c", "--git-dir", "--work-tree", "-C", "-p", "--paginate", "-O", "-x",
-			// The shortest forms that git takes for --upload-pack, --receive-pack, --ext-diff, --extcmd, --exec, --textconv and so on.
-			"--upl", "--rece", "--ext", "--exe", "--textc", "--open", "--out", "--conf", "--templ", "ext::",
-		},
-		"find": {"-exec", "-ok", "-delete", "-fprint", "-fls"},
-		"rg":   {"--pre", "--hostname-bin"},
-		"sort": {"-o", "--o", "--compress-program"},
-		"tar":  {"-I", "--use-compress-program", "--to-command", "--checkpoint-action", "--rsh-command"},
-		"go":   {"-exec", "-toolexec", "-overlay", "-modfile"},
-	}[name]
-	return slices.ContainsFunc(argv[1:], func(a string) bool {
-		return slices.ContainsFunc(risky, func(r string) bool { return strings.HasPrefix(a, r) })
-	})
 }
 
 // quoted writes a command as a pattern that fits it alone.
@@ -465,7 +480,7 @@ func derive(c Call, asked []tools.Need) (allows, denies *Rule, edits []string) {
 	case n.Act == tools.Runs && strings.HasPrefix(spec.Source, "plugin:"):
 		return pair(nil, nil, 0, n.Profile.String())
 	case n.Act == tools.Reaches && n.Host != "":
-		if u, ok := c.text("url"); ok {
+		if u, ok := subjectOf(c).text("url"); ok {
 			if scheme, _, ok := strings.Cut(u, "://"); ok {
 				at := map[string]string{"url": literal(strings.ToLower(scheme)+"://"+n.Host) + "/**"}
 				return pair(at, at, 0, "")
@@ -545,7 +560,7 @@ func Wide(c Call) *Rule {
 		}
 		argv := n.Shell.Calls[0]
 		wide.Params[commandParam] = quoted(argv[:1]) + " **"
-		if compile(*wide, "").fitsCommand(n, argv) != yes {
+		if compile(*wide, "").fitsCommand(n, partsOf(n)[0]) != yes {
 			return nil
 		}
 	}

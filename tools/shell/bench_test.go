@@ -22,7 +22,7 @@ func BenchmarkClassify(b *testing.B) {
 			var took []time.Duration
 			for b.Loop() {
 				since := time.Now()
-				Parse(line, "/w/app", "/w/app")
+				parse(line, "/w/app", "/w/app")
 				took = append(took, time.Since(since))
 			}
 			slices.Sort(took)

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"context"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -137,7 +138,7 @@ func expected(line string, status int) (ran []string) {
 		}
 		return is
 	}
-	stmts, _ := newSearch("", nil).line(line)
+	stmts, _ := newSearch(context.Background(), "", nil).line(line)
 	for _, s := range stmts {
 		run(s)
 	}
@@ -169,7 +170,7 @@ func TestCaseC30(t *testing.T) {
 		for len(lines) < min(1000, want) {
 			made++
 			line := g.line()
-			c := Parse(line, "/w")
+			c := parse(line, "/w")
 			if !c.Literal || slices.ContainsFunc(c.Calls, func(argv []string) bool {
 				return argv[0] == "builtin" || argv[0] == "command_not_found_handle" || strings.Contains(argv[0], "/")
 			}) {
@@ -258,7 +259,7 @@ func TestReadOnlyCommandsChangeNothing(t *testing.T) {
 		if row, rest, ok := strings.Cut(line, " "); ok && len(row) == 3 && row[0] == 'C' {
 			_, line, _ = strings.Cut(rest, " ")
 		}
-		if c := Parse(line, dir); !c.ReadOnly || strings.HasPrefix(line, "sleep") || strings.HasPrefix(line, "go ") {
+		if c := parse(line, dir); !c.ReadOnly || strings.HasPrefix(line, "sleep") || strings.HasPrefix(line, "go ") {
 			continue
 		}
 		sh(line)

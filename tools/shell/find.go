@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"context"
 	"errors"
 	"path"
 	"slices"
@@ -28,6 +29,7 @@ var errUnparsable = errors.New("longer or deeper than a command can be")
 
 // search finds the commands of a line, wherever they stand, and what is forbidden or dangerous of them.
 type search struct {
+	ctx  context.Context
 	dirs []string // folders that commands may run in, as far as cd says; "" where it is not known
 	keep []string
 
@@ -36,6 +38,7 @@ type search struct {
 	found     [][]string
 	written   []Write  // the files that the commands write, as far as they are known
 	named     []string // see Command.Named
+	inside    []string // see Command.Inside
 	runs      bool     // some command runs others, or changes what later ones mean
 	forbidden string
 	danger    Danger
@@ -50,9 +53,9 @@ type search struct {
 }
 
 // newSearch looks into lines that begin in a folder.
-func newSearch(dir string, keep []string) *search {
+func newSearch(ctx context.Context, dir string, keep []string) *search {
 	return &search{
-		dirs: []string{dir}, keep: keep, danger: Moderate, inputs: map[*syntax.Stmt]input{}, judged: map[judged]bool{},
+		ctx: ctx, dirs: []string{dir}, keep: keep, danger: Moderate, inputs: map[*syntax.Stmt]input{}, judged: map[judged]bool{},
 		functions: map[string]*syntax.Stmt{}, prints: map[*syntax.Stmt][]word{}, seen: map[string]bool{},
 	}
 }
@@ -84,7 +87,7 @@ func (s *search) line(text string) (stmts []*syntax.Stmt, err error) {
 		err = errUnparsable
 	} else {
 		for stmt, e := range syntax.NewParser(syntax.Variant(syntax.LangBash)).StmtsSeq(strings.NewReader(text)) {
-			if err != nil { // the library goes on after a loop that ended at an error
+			if err != nil || s.ctx.Err() != nil { // the library goes on after a loop that ended at an error
 				continue
 			}
 			if err = e; err != nil {
@@ -132,7 +135,7 @@ func parsable(text string) bool {
 			return false
 		}
 	}
-	return len(text) <= maxParsed
+	return len(text) <= MaxLine
 }
 
 // nested looks into a line that is an argument of a command.
@@ -170,6 +173,9 @@ func (s *search) tree(node syntax.Node) {
 	functions, apart := map[string]int{}, 0
 	syntax.Walk(node, func(n syntax.Node) bool {
 		leave := func() {}
+		if n != nil && s.ctx.Err() != nil {
+			return false
+		}
 		switch n := n.(type) {
 		case nil:
 			stack[len(stack)-1]()
@@ -226,13 +232,19 @@ func (s *search) names(text string) {
 		if i := strings.IndexAny(part, "/~"); strings.HasPrefix(part, "-") && i > 0 {
 			part = part[i:] // an option of one letter with its value
 		}
+		if strings.HasPrefix(part, "-") {
+			continue
+		}
 		for _, dir := range s.dirs {
 			p := under(dir, part)
-			if p == "" || p == s.dirs[0] || strings.HasPrefix(p, s.dirs[0]+"/") || s.seen[p] || len(s.named) == maxNamed {
-				continue
+			switch inside := strings.HasPrefix(p, s.dirs[0]+"/"); {
+			case p == "" || p == s.dirs[0] || s.seen[p] || len(s.named)+len(s.inside) == 2*maxNamed:
+			case inside && len(s.inside) < maxNamed:
+				s.inside = append(s.inside, p)
+			case !inside && len(s.named) < maxNamed:
+				s.named = append(s.named, p)
 			}
 			s.seen[p] = true
-			s.named = append(s.named, p)
 		}
 	}
 }
@@ -255,8 +267,10 @@ func (s *search) redirect(r *syntax.Redirect) {
 // command does to an unknown number of operands.
 func (s *search) command(words []word, names []string, many bool) {
 	loose := false
-	for {
-		s.found = append(s.found, names)
+	for s.ctx.Err() == nil {
+		if len(names) > 0 {
+			s.found = append(s.found, names)
+		}
 		if len(words) == 0 {
 			return
 		}
@@ -269,7 +283,10 @@ func (s *search) command(words []word, names []string, many bool) {
 			return
 		}
 		s.judge(name, words, many)
-		s.writes(name, words[1:])
+		row := runners()[name]
+		if row == nil {
+			s.writes(name, words[1:])
+		}
 		if changes[name] || name == "printf" && assigns(words) {
 			s.runs = true
 		}
@@ -288,7 +305,6 @@ func (s *search) command(words []word, names []string, many bool) {
 			s.executed(words, names, "-x", "--exec", "-X", "--exec-batch")
 			return
 		}
-		row := runners()[name]
 		if row == nil {
 			return
 		}
@@ -297,15 +313,54 @@ func (s *search) command(words []word, names []string, many bool) {
 			s.loose(words[1:])
 			loose = true
 		}
+		s.writes(name, words[1:max(1, at)]) // the words behind are those of its command
 		if !ok {
 			return
 		}
 		s.runs = true
-		words, names, many = words[at:], names[at:], many || row.flags["MANY"]
-		if len(words) == 0 {
-			return
+		options := words[:at]
+		words, names = words[at:], names[min(at, len(names)):]
+		if row.flags["MANY"] {
+			if many = true; name == "xargs" && len(words) == 0 { // it prints
+				return
+			}
+			words, names = filled(words, names, holders(options))
+			names = append(names, "")
 		}
 	}
+}
+
+// holders are the texts that a runner replaces in the words of its command. "" is one that is not known.
+func holders(options []word) []string {
+	list := []string{"{}"}
+	if base(options[0]) != "xargs" {
+		return append(list, "{", "/_")
+	}
+	for i, w := range options[1:] {
+		letters, _, long := strings.Cut(w.text, "--")
+		value, ok := strings.CutPrefix(w.text, "-I")
+		switch {
+		case !ok && (strings.HasPrefix(w.text, "--r") || !long && strings.HasPrefix(letters, "-") && strings.ContainsAny(letters, "Ii")):
+			value = ""
+		case !ok:
+			continue
+		case value == "" && i+2 < len(options):
+			value = options[i+2].text
+		}
+		list = append(list, value)
+	}
+	return list
+}
+
+// filled are the words of a command, and their names, where those that have a holder in them are not known.
+func filled(words []word, names, holders []string) ([]word, []string) {
+	words, names = slices.Clone(words), slices.Clone(names)
+	for i, w := range words {
+		if slices.ContainsFunc(holders, func(h string) bool { return strings.Contains(w.text, h) }) {
+			words[i], names[i] = word{unknown, false}, ""
+		}
+	}
+	return words, names
 }
 
 // inner finds the command that a runner runs among its operands. It is unsure where an option is not known, for the word behind it
@@ -413,8 +468,9 @@ func (s *search) executed(words []word, names []string, options ...string) {
 		for end < len(words) && words[end].text != ";" && !(words[end].text == "+" && words[end-1].text == "{}") {
 			end++
 		}
-		if i+1 < end {
-			s.command(words[i+1:end], names[i+1:end:end], true)
+		if i+1 < end { // each file's name is a word of it
+			run, called := filled(words[i+1:end], names[i+1:end], []string{"{"})
+			s.command(run, append(called, ""), true)
 		}
 		i = end
 	}

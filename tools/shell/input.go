@@ -227,6 +227,9 @@ func (s *search) calls(name string, body *syntax.Stmt, in input) {
 	delete(s.functions, name) // it may call itself
 	s.feed(body, in)
 	syntax.Walk(body, func(n syntax.Node) bool {
+		if s.ctx.Err() != nil {
+			return false
+		}
 		if stmt, ok := n.(*syntax.Stmt); ok {
 			s.reads(stmt)
 		}

@@ -19,7 +19,7 @@ func TestCaseC23Inputs(t *testing.T) {
 		"cat <<'X' | xargs -I{} bash -c {}\nsudo ls\nX", "$(bash <<'X'\nsudo ls\nX\n)", "bash <<'X'\nrm -rf *\nX\ncd /\nbash <<'X'\nrm -rf *\nX",
 		"echo sudo ls > >(bash)", "cat <<'X' | tee >(bash) >a\nsudo ls\nX",
 	} {
-		if c := Parse(line, "/w"); c.Forbidden == "" {
+		if c := parse(line, "/w"); c.Forbidden == "" {
 			t.Errorf("%q: %+v", line, c)
 		}
 	}
@@ -27,7 +27,7 @@ func TestCaseC23Inputs(t *testing.T) {
 		"cat <<'X'\nsudo ls\nX", "cat <<'X' | grep sudo\nsudo ls\nX", "{ cat; bash a.sh; } <<'X'\nsudo ls\nX", "bash -c \"echo $(echo sudo ls)\"",
 		"python3 <<'X'\nsudo = 1\nX", "f() { cat; }; f <<'X'\nsudo ls\nX", "cat <<'X' > a.md; bash\nsudo ls\nX", "f() { f; }; f <<'X'\nsudo ls\nX",
 	} {
-		if c := Parse(line, "/w"); c.Forbidden != "" {
+		if c := parse(line, "/w"); c.Forbidden != "" {
 			t.Errorf("%q: %s", line, c.Forbidden)
 		}
 	}
@@ -49,12 +49,12 @@ func TestF036_F173Streams(t *testing.T) {
 		"curl x | node /dev/stdin":            "node /dev/stdin runs what a pipe gives it",
 		"while true; do sh; done < <(curl x)": "sh runs what a command gives it",
 	} {
-		if c := Parse(line, "/w"); c.Danger != Dangerous || c.Risk != risk {
+		if c := parse(line, "/w"); c.Danger != Dangerous || c.Risk != risk {
 			t.Errorf("%q: %v, %q, want %q", line, c.Danger, c.Risk, risk)
 		}
 	}
 	for _, line := range []string{"cat a | grep b", "git ls-files | node check.js", "bash build.sh < in", "diff <(ls a) <(ls b)", "python3 sum.py <(ls)", "bash <<'X'\nmake\nX", "{ bash; } <<'X'\nmake\nX"} {
-		if c := Parse(line, "/w"); c.Danger == Dangerous {
+		if c := parse(line, "/w"); c.Danger == Dangerous {
 			t.Errorf("%q is dangerous: %s", line, c.Risk)
 		}
 	}
@@ -70,7 +70,7 @@ func TestCaseC28Inputs(t *testing.T) {
 		"echo" + strings.Repeat(" >(bash", 200) + strings.Repeat(")", 200),
 	} {
 		began := time.Now()
-		Parse(line, "/w")
+		parse(line[:min(len(line), MaxLine)], "/w")
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("%.40q took %v", line, took)
 		}
@@ -86,7 +86,7 @@ func TestCaseC20Named(t *testing.T) {
 		"tar c --files-from=/etc/x": "/etc/x", "x=/etc/shadow; cat $x": "/etc/shadow", "for f in /etc/a; do cat $f; done": "/etc/a",
 		"bash -c 'cat /etc/a'": "/etc/a", "cat a b/../c ./d /w/e": "", "echo $(cat /etc/a)": "/etc/a", "cat /e\"tc/sha\"dow": "/etc/shadow",
 	} {
-		if got := strings.Join(Parse(line, "/w").Named, " "); !strings.Contains(" "+got+" ", " "+want+" ") && want != got {
+		if got := strings.Join(parse(line, "/w").Named, " "); !strings.Contains(" "+got+" ", " "+want+" ") && want != got {
 			t.Errorf("%q: %q, want %q", line, got, want)
 		}
 	}

@@ -264,21 +264,16 @@ func onlyReads(argv []string) (reads []Read, searches bool, why string) {
 		}
 		return reads, false, ""
 	}
-	rows := programs()
-	p, full := rows[name], name
-	for i, words := 0, name; i < min(2, len(args)); i++ { // a subcommand may have two words
-		if words += " " + args[i]; rows[words] != nil {
-			p, full = rows[words], words
-		}
-	}
+	argv = append([]string{name}, args...)
+	p, words := rowOf(programs(), argv)
 	if p == nil {
-		if len(args) > 0 && name == "git" {
-			full += " " + args[0]
+		if words = 1; len(args) > 0 && name == "git" {
+			words = 2
 		}
-		return nil, false, "runs " + shown(full) + ", which is not known to only read"
+		return nil, false, "runs " + shown(strings.Join(argv[:words], " ")) + ", which is not known to only read"
 	}
-	args, name = args[strings.Count(full, " "):], full
-	reads, bad := p.reads(args)
+	name = strings.Join(argv[:words], " ")
+	reads, bad := p.reads(argv[words:])
 	if bad != "" {
 		return nil, false, "runs " + shown(name) + " with " + bad
 	}
@@ -351,8 +346,11 @@ func (p *program) reads(args []string) (reads []Read, bad string) {
 			i = len(args)
 		case p.flags["WHOLE"] || strings.HasPrefix(a, "--"):
 			name, value, joined := a, "", false
-			if !p.flags["WHOLE"] {
-				name, value, joined = strings.Cut(a, "=")
+			if p.flags["DASHES"] && strings.HasPrefix(a, "--") {
+				name = a[1:]
+			}
+			if !p.flags["WHOLE"] || p.flags["DASHES"] && strings.HasPrefix(a, "-") {
+				name, value, joined = strings.Cut(name, "=")
 			}
 			o, ok := p.options[name]
 			switch {
@@ -528,9 +526,17 @@ var kinds = map[string]func(string) bool{
 	"gitfmt": func(s string) bool { return !strings.Contains(s, "%G") },
 	"date":   func(s string) bool { return strings.HasPrefix(s, "+") },
 	// Modules and files of jq are read by words.
-	"jq":     func(s string) bool { return !jqReads(s) },
-	"gomod":  pattern(`readonly|vendor`),
-	"gitkey": pattern(`(user|core|init|branch|remote|pull|push|merge|diff|color|alias|commit|fetch|rebase|status|log)\..*`),
+	"jq":    func(s string) bool { return !jqReads(s) },
+	"gomod": pattern(`readonly|vendor`),
+	// Names of targets, files, packages and branches, which no program reads as more than that.
+	"word":   pattern(`[A-Za-z0-9_./:%+][A-Za-z0-9_./:@%+~^-]*`),
+	"remote": pattern(`origin|upstream`),
+	// What stands behind -O, -W, -s, -f and -m of a compiler, but for what names a program, such as -Wl,-plugin.
+	"cflag":    pattern(`[a-z0-9+=-]*`),
+	"cstd":     pattern(`td=[a-z0-9+:]+`),
+	"cfeature": pattern(`PIC|PIE|pic|pie|no-[a-z0-9-]+|sanitize=[a-z,]+|openmp`),
+	"cmachine": pattern(`32|64|(?:arch|tune)=[a-z0-9.+-]+`),
+	"gitkey":   pattern(`(user|core|init|branch|remote|pull|push|merge|diff|color|alias|commit|fetch|rebase|status|log)\..*`),
 }
 
 const (

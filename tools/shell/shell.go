@@ -11,19 +11,17 @@
 package shell
 
 import (
+	"context"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// MaxLine is the length in bytes up to which a line can be said to only read.
+// MaxLine is the length in bytes up to which a line is looked into. Of a longer one nothing is known.
 const MaxLine = 16 << 10
 
 // MaxArgument is what Linux takes as one argument of a program, in bytes, with the zero byte behind it.
 const MaxArgument = 128 << 10
-
-// maxParsed is the length in bytes up to which a line is parsed.
-const maxParsed = MaxArgument
 
 // Command is what is known of a command line. The zero value is a line of which nothing is known.
 type Command struct {
@@ -43,6 +41,8 @@ type Command struct {
 	// Named are the paths outside of the folder that the line begins in that stand in its words, absolute or with ~ in front: whatever
 	// the line does with them, and whether or not they are there.
 	Named []string
+	// Inside are the absolute paths in that folder that stand in its words, in the same way.
+	Inside []string
 	// Opaque is why it is not known to only read, for a person: half a sentence, "" where it is.
 	Opaque string
 	// Forbidden is why no mode, rule or answer lets it run; "" is not forbidden.
@@ -113,15 +113,20 @@ func (d Danger) String() string {
 }
 
 // Parse tells what is known of a line that bash runs in the absolute folder dir. keep are absolute folders which no command
-// may delete, beside those of the system: the home folder and the roots of the workspace. It reads nothing but its arguments.
-func Parse(line, dir string, keep ...string) Command {
-	s := newSearch(dir, keep)
+// may delete, beside those of the system: the home folder and the roots of the workspace. It reads nothing but its arguments. Where
+// ctx ends, nothing is known of the line.
+func Parse(ctx context.Context, line, dir string, keep ...string) Command {
+	if len(line) > MaxLine {
+		return Command{Opaque: "is longer than 16 KiB", Risk: "a command line of more than 16 KiB, which nobody can check"}
+	}
+	s := newSearch(ctx, dir, keep)
 	stmts, err := s.line(line)
-	c := Command{Forbidden: s.forbidden, Danger: s.danger, Risk: s.risk, Calls: s.found, Writes: s.written, Named: s.named}
+	if ctx.Err() != nil {
+		return Command{Opaque: "was not checked to its end"}
+	}
+	c := Command{Forbidden: s.forbidden, Danger: s.danger, Risk: s.risk, Calls: s.found, Writes: s.written, Named: s.named, Inside: s.inside}
 	structure := structured(stmts)
 	switch why := unreadable(line); {
-	case len(line) > MaxLine:
-		c.Opaque = "is longer than 16 KiB"
 	case why != "":
 		c.Opaque = "has " + why
 	case err != nil:

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"context"
 	_ "embed"
 	"slices"
 	"strconv"
@@ -11,6 +12,11 @@ import (
 
 //go:embed testdata/cases.txt
 var casesText string
+
+// parse is Parse for somebody who waits for all of it.
+func parse(line, dir string, keep ...string) Command {
+	return Parse(context.Background(), line, dir, keep...)
+}
 
 // cases judges the lines of a row of the table.
 func cases(t *testing.T, row string) {
@@ -26,7 +32,7 @@ func cases(t *testing.T, row string) {
 		if quoted, err := strconv.Unquote(line); err == nil {
 			line = quoted
 		}
-		c := Parse(line, "/w/app", "/home/u", "/w/app")
+		c := parse(line, "/w/app", "/home/u", "/w/app")
 		want, read, named := strings.Cut(want, "=")
 		got := "opaque"
 		switch {
@@ -79,10 +85,10 @@ func TestCaseC27(t *testing.T) { cases(t, "C27") }
 // No number of commands hides one.
 func TestCaseC25(t *testing.T) {
 	for _, line := range []string{
-		strings.Repeat("true;", 60) + "sudo ls", strings.Repeat("true;", 20_000) + "sudo ls", strings.Repeat("env ", 3000) + "sudo ls",
+		strings.Repeat("true;", 60) + "sudo ls", strings.Repeat("true;", 3_000) + "sudo ls", strings.Repeat("env ", 3000) + "sudo ls",
 		strings.Repeat("cd x;", 40) + "cd /; rm -rf *", strings.Repeat("eval ", 3000) + "sudo ls",
 	} {
-		if c := Parse(line, "/w"); c.Forbidden == "" {
+		if c := parse(line, "/w"); c.Forbidden == "" {
 			t.Errorf("%.80q…", line)
 		}
 	}
@@ -94,7 +100,7 @@ func TestCaseC28(t *testing.T) {
 		strings.Repeat("(", 5000), strings.Repeat("ls ", 17<<10/3), strings.Repeat("(", 17<<10), strings.Repeat("$((", 5000),
 	} {
 		began := time.Now()
-		if c := Parse(line, "/w"); c.ReadOnly {
+		if c := parse(line, "/w"); c.ReadOnly {
 			t.Errorf("%.20q… only reads", line)
 		}
 		if took := time.Since(began); took > 500*time.Millisecond {
@@ -112,7 +118,7 @@ func TestF036_F173Danger(t *testing.T) {
 		"find . -delete", "find . -exec rm {} +", "$cmd x", "eval x", "dd of=$x", "mkfs.ext4 x", "xargs rm -rf", "env A=1 sudo ls",
 		"echo $(sudo ls)", "f() { rm -rf x; }; f", "echo 'unclosed", "timeout 5 sudo ls", "nohup env nice " + strings.Repeat("env ", 60) + "sudo ls", "chmod -R 777 .", "if true; then su; fi",
 	} {
-		if Parse(line, "/w").Danger != Dangerous {
+		if parse(line, "/w").Danger != Dangerous {
 			t.Errorf("%q is not dangerous", line)
 		}
 	}
@@ -120,7 +126,7 @@ func TestF036_F173Danger(t *testing.T) {
 		"go test ./...", "rm x", "git push", "git commit -m 'reset --hard'", "touch sudo rm -rf /",
 		"FOO=1 make -j8", "git reset x", "chmod +x a", strings.Repeat("env ", 60) + "ls",
 	} {
-		if Parse(line, "/w").Danger != Moderate {
+		if parse(line, "/w").Danger != Moderate {
 			t.Errorf("%q is dangerous", line)
 		}
 	}
@@ -137,7 +143,7 @@ func TestBenignCommandsAreUnasked(t *testing.T) {
 			continue
 		}
 		all++
-		if c := Parse(line, "/w/app", "/w/app"); c.ReadOnly {
+		if c := parse(line, "/w/app", "/w/app"); c.ReadOnly {
 			known++
 		} else {
 			t.Logf("%-60s %s", line, c.Opaque)
@@ -156,7 +162,7 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		c := Parse(line, "/w/app", "/w/app")
+		c := parse(line, "/w/app", "/w/app")
 		switch {
 		case c.ReadOnly && (c.Forbidden != "" || c.Opaque != "" || c.Danger != Safe):
 			t.Errorf("%q only reads: %+v", line, c)
@@ -175,10 +181,10 @@ func TestWrites(t *testing.T) {
 		"install -m 755 a --target-directory=d": "d/755 d/a", "mv a b": "a b b/a", "sed -i.bak s/a/b/ f": "f s/a/b", "sed s/a/b/ f": "", "rm -- -f": "-f",
 		"dd if=a of=b": "b", "curl -o a https://x": "a", "sort --output=b a": "b", "cd sub; echo >a": "a sub/a", "bash -c 'echo >a'": "a",
 		"xargs rm a": "a", "echo $(touch a)": "a", "f() { touch a; }": "a", "echo >$x": "", "touch .git/hooks/*": ".git/hooks/*", "echo >'a b'": "a%20b",
-		"env X=1 tee a": "a", "echo >~/a": "~/a", "cat >a <<X\nx\nX": "a", "find . -exec tee a {} +": "a {}",
+		"env X=1 tee a": "a", "echo >~/a": "~/a", "cat >a <<X\nx\nX": "a", "find . -exec tee a {} +": "a",
 	} {
 		var got []string
-		for _, w := range Parse(line, "/w", "/w").Writes {
+		for _, w := range parse(line, "/w", "/w").Writes {
 			got = append(got, strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(w.Path, "/w"), "/"), " ", "%20"))
 			if got[len(got)-1] == "" {
 				got[len(got)-1] = "."
@@ -201,7 +207,7 @@ func TestLiteralInputIsLikeAnArgument(t *testing.T) {
 		"python3 <<X\nprint('$x')\nX": Dangerous, "python3 <<X\nprint('`x`')\nX": Dangerous, "python3 <<X\n\\$x\nX": Dangerous, "python3 <<< \"$x\"": Dangerous,
 		"curl x | python3 - <<'X'\nX": Dangerous, "bash <<'X'\nsh <<'Y'\ngit push -f\nY\nX": Dangerous,
 	} {
-		if got := Parse(line, "/w"); got.Danger != want || got.Forbidden != "" || got.ReadOnly || got.Literal {
+		if got := parse(line, "/w"); got.Danger != want || got.Forbidden != "" || got.ReadOnly || got.Literal {
 			t.Errorf("%q is %v, want %v: %+v", line, got.Danger, want, got)
 		}
 	}
@@ -209,7 +215,7 @@ func TestLiteralInputIsLikeAnArgument(t *testing.T) {
 		"sh -s <<X\nls\nsudo ls\nX", "cd a && bash <<-'X'\n\tsudo ls\n\tX", "env A=1 bash <<'X'\nrm -rf /\nX",
 		"bash <<'X'\nsh <<'Y'\nsudo ls\nY\nX",
 	} {
-		if Parse(line, "/w").Forbidden == "" {
+		if parse(line, "/w").Forbidden == "" {
 			t.Errorf("%q is not forbidden", line)
 		}
 	}
@@ -218,7 +224,7 @@ func TestLiteralInputIsLikeAnArgument(t *testing.T) {
 // What changes git's index alone loses no work.
 func TestRestoreOfTheIndex(t *testing.T) {
 	for _, line := range []string{"git restore --staged a.txt", "git restore -S -- a -W", "git -C sub restore a --staged", "git restore --staged --source=HEAD~1 -q ."} {
-		if c := Parse(line, "/w"); c.Danger != Moderate {
+		if c := parse(line, "/w"); c.Danger != Moderate {
 			t.Errorf("%q: %+v", line, c)
 		}
 	}
@@ -226,7 +232,7 @@ func TestRestoreOfTheIndex(t *testing.T) {
 		"git restore a.txt", "git restore --staged --worktree a", "git restore --staged -W a", "git restore -SW a", "git restore --staged --work a", "git restore -- --staged",
 		"git restore --staged $x", "git restore --staged *", "git restore -s --staged a", "git checkout restore --staged -- a",
 	} {
-		if c := Parse(line, "/w"); c.Danger != Dangerous {
+		if c := parse(line, "/w"); c.Danger != Dangerous {
 			t.Errorf("%q: %+v", line, c)
 		}
 	}
@@ -240,7 +246,7 @@ func TestRisk(t *testing.T) {
 		"$cmd x": "… x", "bash -c \"$x\"": "a line for a shell that is known only when it runs", "echo 'a": "a part that cannot be parsed",
 		"rm x": "", "ls": "", "sudo rm -rf /": "", "eval " + strings.Repeat("é", 80): "eval " + strings.Repeat("é", 27) + "…",
 	} {
-		if got := Parse(line, "/w").Risk; got != want {
+		if got := parse(line, "/w").Risk; got != want {
 			t.Errorf("%q: %q, want %q", line, got, want)
 		}
 	}

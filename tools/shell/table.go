@@ -93,7 +93,8 @@ var optionSyntax = regexp.MustCompile(`^(--?[A-Za-z0-9.][A-Za-z0-9._-]*|[(),!])(
 //	--all        a long option, which must be given by its whole name
 //	--lines=num  a long one with a value, behind = or in the next word
 //	--color?=text  a long one that may have a value, behind =
-//	-name:text   in a row that says WHOLE, where one dash begins a long name
+//	-name:text   in a row that says WHOLE, where one dash begins a long name; DASHES is that too, as Go reads options: two dashes
+//	             are one, and a value may stand behind =
 //
 // ^ at the end says that operands are read with all that is below them, ~ that the option stands for the first operand, + that
 // content of what git tracks is shown, % that something else is shown in its place.
@@ -102,8 +103,8 @@ func row(permitted string) *program {
 	p := &program{options: map[string]option{}, flags: map[string]bool{}}
 	fields := strings.Fields(permitted)
 	for _, f := range fields {
-		if f == "WHOLE" {
-			p.flags[f] = true
+		if f == "WHOLE" || f == "DASHES" {
+			p.flags["WHOLE"], p.flags[f] = true, true
 		}
 	}
 	for _, f := range fields {
@@ -144,11 +145,11 @@ func row(permitted string) *program {
 	return p
 }
 
-// rowFlags are the words in capitals that say something of a row: WHOLE see row; NUMBERS are options such as -20; RAW has no
+// rowFlags are the words in capitals that say something of a row: WHOLE and DASHES see row; NUMBERS are options such as -20; RAW has no
 // options, all words are operands; SEARCHES looks for something; HERE reads
 // the folder where no operand is named, and only what is visible unless an option with ^ is given; TRACKED shows content of what git
 // tracks, unless an option with % says otherwise; PATHS says that operands behind -- are paths alone; the others are about
 // runners, see runners.txt.
 var rowFlags = map[string]bool{
-	"WHOLE": true, "NUMBERS": true, "RAW": true, "SEARCHES": true, "HERE": true, "TRACKED": true, "PATHS": true, "MANY": true, "SKIP": true, "ASSIGN": true, "LINE": true,
+	"WHOLE": true, "DASHES": true, "NUMBERS": true, "RAW": true, "SEARCHES": true, "HERE": true, "TRACKED": true, "PATHS": true, "MANY": true, "SKIP": true, "ASSIGN": true, "LINE": true,
 }
