@@ -177,7 +177,7 @@ func (m *message) frame(dst []byte) []byte {
 	}
 }
 
-// parseID reads an id: a string or an integer that 64 bits hold.
+// parseID reads an id: a string or an integer that 64 bits hold, which may be written 1.0.
 func parseID(raw []byte) (id jsonrpc2.ID, ok bool) {
 	if len(raw) == 0 {
 		return id, false
@@ -185,7 +185,7 @@ func parseID(raw []byte) (id jsonrpc2.ID, ok bool) {
 	if raw[0] == '"' {
 		return jsonrpc2.NewStringID(unquote(raw)), true
 	}
-	n, err := strconv.ParseInt(string(raw), 10, 64)
+	n, err := strconv.ParseInt(string(integral(raw)), 10, 64)
 	if err != nil {
 		return id, false
 	}

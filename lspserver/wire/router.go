@@ -125,7 +125,7 @@ func decoder[P any]() func([]byte) (P, error) {
 		case !lsp && !jsontext.Value(raw).IsValid():
 			return p, errors.New("a name stands twice in one object") // the parser has seen to the rest
 		}
-		return p, codec{}.Unmarshal(raw, &p)
+		return p, Unmarshal(raw, &p)
 	}
 }
 
@@ -135,7 +135,7 @@ func ofLSP(t reflect.Type) bool { return t.PkgPath() == reflect.TypeFor[protocol
 // codec reads and writes everything by the rules of go.lsp.dev/protocol, which knows the unions of LSP, also inside
 // types of ours. For those it follows encoding/json/v2: unknown members are ignored, names match by case, a nil slice is
 // [] and a nil map {}, omitempty leaves out what would be null, "", {} or [] but neither 0 nor false (omitzero does), and
-// bytes that are no UTF-8 become U+FFFD.
+// bytes that are no UTF-8 become U+FFFD. What this refuses is read again by loosen.
 type codec struct{}
 
 var _ jsonrpc2.Codec = codec{}
@@ -156,4 +156,4 @@ type pieced interface{ JSONPieces() ([][]byte, error) }
 // loose are the options of protocol.Marshal.
 var loose = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-func (codec) Unmarshal(data []byte, v any) error { return protocol.Unmarshal(data, v) }
+func (codec) Unmarshal(data []byte, v any) error { return Unmarshal(data, v) }
