@@ -38,7 +38,7 @@ var rooms = map[string]room{
 
 	"lspserver": {
 		[]string{
-			"lspserver/backend", "lspserver/languages", "lspserver/protocol", "lspserver/updates", "lspserver/wire", "lspserver/workspace",
+			"lspserver/backend", "lspserver/fileuri", "lspserver/languages", "lspserver/protocol", "lspserver/updates", "lspserver/wire", "lspserver/workspace",
 			"lspserver/review", "agent", "agent/model", "agent/prompt", "tools", "tools/gate", "tools/run", "tools/words",
 			"filetime", "filetime/text", "filetime/text/show",
 		},
@@ -67,7 +67,8 @@ var rooms = map[string]room{
 		[]string{"agent/model", "agent/model/script", "sandbox", "tools/words"},
 		"it plays editors, models and commands, and knows the server by the wire alone",
 	},
-	"lspserver/languages": {[]string{"lspserver/wire", "filetime", "filetime/text", "filetime/text/show", "sandbox", "tools"}, "it knows the protocol of language servers and no tool"},
+	"lspserver/fileuri":   {nil, "how a path is written as a URI is a function of it"},
+	"lspserver/languages": {[]string{"lspserver/fileuri", "lspserver/wire", "filetime", "filetime/text", "filetime/text/show", "sandbox", "tools"}, "it knows the protocol of language servers and no tool"},
 	"lspserver/wire":      {nil, "the wire does not know what it carries"},
 	"lspserver/protocol":  {[]string{"tools/rawjson"}, "what is on the wire is plain data"},
 	"lspserver/logs":      {[]string{"sandbox/userinfo"}, "it writes what it is given and knows no meaning"},
@@ -87,7 +88,7 @@ var rooms = map[string]room{
 		[]string{"lspserver/protocol", "lspserver/wire", "filetime/text"},
 		"an editor knows the wire, and has a text of its own",
 	},
-	"lspserver/workspace": {append([]string{"filetime/disk"}, base...), "files know nothing of agents and tools"},
+	"lspserver/workspace": {append([]string{"filetime/disk", "lspserver/fileuri"}, base...), "files know nothing of agents and tools"},
 	"lspserver/review":    {base, "undo is about files, whoever changed them"},
 
 	"agent":                {[]string{"agent/...", "tools/...", "filetime", "filetime/disk", "filetime/text/show", "sandbox", "sandbox/planted", "sandbox/tree"}, "it never sees the editor"},

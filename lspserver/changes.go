@@ -10,7 +10,6 @@ import (
 	"tandem/lspserver/review"
 	"tandem/lspserver/updates"
 	"tandem/lspserver/wire"
-	"tandem/lspserver/workspace"
 )
 
 func (s *server) changeRoutes(r *wire.Router) {
@@ -45,11 +44,11 @@ func (s *server) listChanges(ctx context.Context, p protocol.ListChangesParams) 
 	}
 	for _, f := range se.Changes.List(ctx, path, s.b.Short) {
 		out := protocol.ChangedFile{
-			URI: workspace.URI(f.Path), Status: f.Status, Additions: f.Diff.Additions, Deletions: f.Diff.Deletions,
+			URI: s.ws.URIOf(f.Path), Status: f.Status, Additions: f.Diff.Additions, Deletions: f.Diff.Deletions,
 			Unified: f.Diff.Unified, Truncated: f.Diff.Truncated, Hunks: []protocol.ChangedHunk{},
 		}
 		if out.Entry = string(f.Entry); f.Origin != "" {
-			out.From = workspace.URI(f.Origin)
+			out.From = s.ws.URIOf(f.Origin)
 		}
 		for _, h := range f.Hunks {
 			out.Hunks = append(out.Hunks, protocol.ChangedHunk{
@@ -117,10 +116,10 @@ func (s *server) revert(
 	}
 	done := do(se, ctx, scope)
 	for _, path := range done.Changed {
-		r.Changed = append(r.Changed, workspace.URI(path))
+		r.Changed = append(r.Changed, s.ws.URIOf(path))
 	}
 	for _, path := range slices.Sorted(maps.Keys(done.Conflicts)) {
-		r.Conflicts = append(r.Conflicts, protocol.UndoConflict{URI: workspace.URI(path), Reason: done.Conflicts[path]})
+		r.Conflicts = append(r.Conflicts, protocol.UndoConflict{URI: s.ws.URIOf(path), Reason: done.Conflicts[path]})
 	}
 	return r, nil
 }

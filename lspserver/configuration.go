@@ -11,7 +11,6 @@ import (
 	"tandem/filetime/text"
 	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
-	"tandem/lspserver/workspace"
 )
 
 // fetchConfig asks the editor for its section.
@@ -114,7 +113,7 @@ func (s *server) markProblems(ctx context.Context, problems []backend.Problem, s
 	}
 	s.mu.Unlock()
 	for path, list := range files {
-		at := uri.URI(workspace.URI(path))
+		at := uri.URI(s.ws.URIOf(path))
 		err := s.conn.Notify(ctx, protocol.TextDocumentPublishDiagnostics.Name, lsp.PublishDiagnosticsParams{URI: at, Diagnostics: list})
 		if err != nil {
 			return

@@ -7,7 +7,6 @@ import (
 	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
-	"tandem/lspserver/workspace"
 )
 
 func (s *server) deadLetterRoutes(r *wire.Router) {
@@ -23,7 +22,7 @@ func (s *server) listClaims(_ context.Context, p protocol.ClaimsParams) (protoco
 		return out, err
 	}
 	for _, c := range s.b.Claims(p.SessionID) {
-		item := protocol.Claim{URI: workspace.URI(c.Path), Holder: c.Session, ToolCallID: c.Call, Since: stamp(c.Since)}
+		item := protocol.Claim{URI: s.ws.URIOf(c.Path), Holder: c.Session, ToolCallID: c.Call, Since: stamp(c.Since)}
 		if !c.Whole {
 			at := s.toRange(c.Text, c.Start, c.End)
 			item.Range = &at

@@ -3,85 +3,81 @@ package lspserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	lsp "go.lsp.dev/protocol"
-	"go.lsp.dev/uri"
 
 	"tandem/filetime/text"
+	"tandem/lspserver/fileuri"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
 	"tandem/lspserver/workspace"
 )
 
 func (s *server) documentRoutes(r *wire.Router) {
-	handleNote(r, protocol.TextDocumentDidOpen, s.didOpen)
-	handleNote(r, protocol.TextDocumentDidChange, s.didChange)
+	handleNoteAs(r, protocol.TextDocumentDidOpen, s.didOpen)
+	handleNoteAs(r, protocol.TextDocumentDidChange, s.didChange)
 	handleNote(r, protocol.TextDocumentWillSave, func(context.Context, lsp.WillSaveTextDocumentParams) {})
-	handleNote(r, protocol.TextDocumentDidSave, s.didSave)
-	handleNote(r, protocol.TextDocumentDidClose, s.didClose)
+	handleNoteAs(r, protocol.TextDocumentDidSave, s.didSave)
+	handleNoteAs(r, protocol.TextDocumentDidClose, s.didClose)
 	handleNote(r, protocol.DocumentsElsewhere, s.documentsElsewhere)
 	handleNote(r, protocol.WorkspaceDidChangeWatchedFiles, s.didChangeWatchedFiles)
 }
 
 // pathOf gives the path of a file URI; ok is false for other schemes.
-func pathOf(u string) (path string, ok bool) {
-	parsed, err := uri.ParseStrict(u)
-	if err != nil {
-		return "", false
-	}
-	if !parsed.IsFile() || parsed.Authority() != "" {
-		return "", false
-	}
-	return parsed.Path(), true
-}
+func pathOf(u string) (path string, ok bool) { return fileuri.Path(u) }
 
-func (s *server) didOpen(_ context.Context, p lsp.DidOpenTextDocumentParams) {
+func (s *server) didOpen(_ context.Context, p protocol.DidOpen) {
 	d := p.TextDocument
-	path, ok := pathOf(string(d.URI))
+	path, ok := pathOf(d.URI)
 	if !ok {
 		s.log.Debug("document without a path is not kept", "uri", d.URI)
 		return
 	}
-	s.ws.Open(path, string(d.URI), d.Version, clone(d.Text))
+	s.ws.Open(path, clone(d.URI), versionOf(d.Version), clone(d.Text))
 }
 
-func (s *server) didChange(_ context.Context, p lsp.DidChangeTextDocumentParams) {
-	noKey := s.questions.typed()
-	changes := make([]workspace.ContentChange, 0, len(p.ContentChanges))
-	for _, c := range p.ContentChanges {
-		switch c := c.(type) {
-		case *lsp.TextDocumentContentChangePartial:
-			r := workspace.Range{Start: fromPosition(c.Range.Start), End: fromPosition(c.Range.End)}
-			changes = append(changes, workspace.ContentChange{Range: &r, Text: clone(c.Text)})
-		case *lsp.TextDocumentContentChangeWholeDocument:
-			changes = append(changes, workspace.ContentChange{Text: clone(c.Text)})
-		default:
-			s.log.Warn("a change of a form that is not known", "uri", p.TextDocument.URI)
-		}
+// versionOf is workspace.NoVersion where the client does not say one.
+func versionOf(n protocol.OptionalNumber) int32 {
+	if !n.Known {
+		return workspace.NoVersion
 	}
-	if !s.ws.Change(string(p.TextDocument.URI), p.TextDocument.Version, changes) {
-		s.log.Debug("a change of a document that is not open", "uri", p.TextDocument.URI)
+	return n.Value
+}
+
+func (s *server) didChange(_ context.Context, p protocol.DidChange) {
+	u := p.TextDocument.URI
+	if err := p.Changes.Err; err != nil {
+		s.outOfSync(u, err)
 		return
 	}
-	if path, ok := pathOf(string(p.TextDocument.URI)); ok {
+	noKey := s.questions.typed()
+	changes := make([]workspace.ContentChange, len(p.Changes.List))
+	for i, c := range p.Changes.List {
+		changes[i] = workspace.ContentChange{Range: fromRange(c.Range), Text: clone(c.Text)}
+	}
+	if !s.ws.Change(u, versionOf(p.TextDocument.Version), changes) {
+		s.log.Debug("a change of a document that is not open", "uri", u)
+		return
+	}
+	if path, ok := pathOf(u); ok {
 		s.b.Typed(path)
 	}
 	if s.questions.stand() {
 		s.b.Later(func(context.Context) {
-			if !s.ws.Typed(string(p.TextDocument.URI)) {
+			if !s.ws.Typed(u) {
 				noKey()
 			}
 		})
 	}
 }
 
-func (s *server) didSave(_ context.Context, p lsp.DidSaveTextDocumentParams) {
-	s.ws.Saved(string(p.TextDocument.URI), p.Text)
+func (s *server) didSave(_ context.Context, p protocol.DidSave) {
+	s.ws.Saved(p.TextDocument.URI, p.Text)
 }
 
-func (s *server) didClose(_ context.Context, p lsp.DidCloseTextDocumentParams) {
-	s.ws.Close(string(p.TextDocument.URI))
-}
+func (s *server) didClose(_ context.Context, p protocol.DidClose) { s.ws.Close(p.TextDocument.URI) }
 
 func (s *server) documentsElsewhere(_ context.Context, p protocol.ElsewhereParams) {
 	paths := make([]string, 0, len(p.URIs))
@@ -101,16 +97,33 @@ func (s *server) didChangeWatchedFiles(_ context.Context, p lsp.DidChangeWatched
 	}
 }
 
-// dropped marks the document of a malformed didChange as suspect.
-func (s *server) dropped(_ string, params []byte) {
+// dropped is called for a notification whose parameters are not understood at all.
+func (s *server) dropped(method string, params []byte) {
+	if method != protocol.TextDocumentDidOpen.Name && method != protocol.TextDocumentDidChange.Name || s.ws == nil {
+		return
+	}
 	var p struct {
 		TextDocument struct {
 			URI string `json:"uri"`
 		} `json:"textDocument"`
 	}
-	if json.Unmarshal(params, &p) == nil && p.TextDocument.URI != "" && s.ws != nil {
-		s.ws.Suspect(p.TextDocument.URI)
+	if json.Unmarshal(params, &p) == nil && p.TextDocument.URI != "" {
+		s.outOfSync(p.TextDocument.URI, errors.New("parameters are not understood"))
 	}
+}
+
+// outOfSync gives up the text of a document after a change that was not understood. A client that cannot send it again has
+// its person do so.
+func (s *server) outOfSync(u string, why error) {
+	s.log.Warn("a content change was not understood", "uri", u, "error", why)
+	if !s.ws.LoseSync(u) || s.client.tandem.Resync {
+		return
+	}
+	name := u
+	if path, ok := pathOf(u); ok {
+		name = s.b.Short(path)
+	}
+	s.warn(fmt.Sprintf("Tandem's copy of %s is out of sync with the editor. Close and reopen it.", name))
 }
 
 // clone copies a string, so that it does not keep the whole message in memory.

@@ -69,6 +69,13 @@ func (e editor) Save(ctx context.Context, uris []string) (map[string]string, err
 	failed := map[string]string{}
 	for _, f := range r.Failed {
 		failed[f.URI] = f.Reason
+		for _, asked := range uris { // the client may spell it in another way
+			if a, ok := pathOf(asked); ok {
+				if b, ok := pathOf(f.URI); ok && a == b {
+					failed[asked] = f.Reason
+				}
+			}
+		}
 	}
 	return failed, nil
 }
@@ -89,8 +96,9 @@ func (e editor) Ask(ctx context.Context, r languages.Request) ([]languages.Reply
 		return nil, nil
 	}
 	defer e.s.ws.Asking(r.Path)()
+	u := e.s.ws.URIOf(r.Path)
 	err := call(ctx, e.s.conn, protocol.EditorRequest, protocol.EditorRequestParams{
-		URI: workspace.URI(r.Path), Method: r.Method, Params: r.Params(e.s.client.encoding), Resolve: r.Resolve,
+		URI: u, Method: r.Method, Params: r.Params(e.s.client.encoding, u), Resolve: r.Resolve,
 	}, &answer)
 	var coded *wire.Error
 	if errors.As(err, &coded) && coded.Code == wire.CodeMethodNotFound { // it does not answer this method
@@ -177,12 +185,12 @@ func (s *server) editOf(l filetime.Landed, call string) *lsp.WorkspaceEdit {
 		}
 		if f.Origin != "" {
 			out.DocumentChanges = append(out.DocumentChanges,
-				protocol.NewRenameFile(uri.URI(workspace.URI(f.Origin)), uri.URI(workspace.URI(f.Path))))
+				protocol.NewRenameFile(uri.URI(s.ws.URIOf(f.Origin)), uri.URI(s.ws.URIOf(f.Path))))
 			if len(f.Set) == 0 {
 				continue
 			}
 		}
-		d := workspace.Delivery{URI: workspace.URI(f.Path), Version: f.BeforeVersion, Create: f.Created, Delete: f.Deleted, Call: call}
+		d := workspace.Delivery{URI: s.ws.URIOf(f.Path), Version: f.BeforeVersion, Create: f.Created, Delete: f.Deleted, Call: call}
 		if f.Deleted {
 			d.Version = nil
 		}

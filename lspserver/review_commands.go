@@ -11,7 +11,6 @@ import (
 
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/review"
-	"tandem/lspserver/workspace"
 )
 
 // The review commands for clients without a plug-in.
@@ -220,13 +219,14 @@ func (s *server) acceptAll(ctx context.Context, t protocol.ReviewTarget) (any, e
 
 // pendingHunks are the pending hunks of one session, or of all if id is empty, in one document or in all.
 func (s *server) pendingHunks(ctx context.Context, id, u string) (out []found) {
+	path, named := pathOf(u)
 	for _, se := range s.b.All() {
 		if id != "" && se.ID() != id {
 			continue
 		}
 		for _, f := range se.Changes.List(ctx, "", s.b.Short) {
-			at := workspace.URI(f.Path)
-			if u != "" && u != at {
+			at := s.ws.URIOf(f.Path)
+			if named && s.b.Canonical(path) != f.Path {
 				continue
 			}
 			for _, h := range f.Hunks {

@@ -11,7 +11,6 @@ import (
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/review"
 	"tandem/lspserver/wire"
-	"tandem/lspserver/workspace"
 )
 
 func (s *server) reviewRoutes(r *wire.Router) {
@@ -55,7 +54,7 @@ func (s *server) judgeHunks(
 func (s *server) hunksChanged(session string, paths []string) {
 	uris := make([]string, len(paths))
 	for i, path := range paths {
-		uris[i] = workspace.URI(path)
+		uris[i] = s.ws.URIOf(path)
 	}
 	slices.Sort(uris)
 	notify(s, protocol.ChangesDidChange, protocol.DidChangeParams{SessionID: session, URIs: uris})

@@ -31,6 +31,11 @@ func handleNote[P any](r *wire.Router, m protocol.ServerNote[P], fn func(context
 	wire.Notify(r, m.Name, fn)
 }
 
+// handleNoteAs is handleNote for a notification of LSP whose parameters are read as a type of ours.
+func handleNoteAs[Q, P any](r *wire.Router, m protocol.ServerNote[P], fn func(context.Context, Q)) {
+	wire.Notify(r, m.Name, fn)
+}
+
 // call sends a request to the client and waits for its answer, which may be nil to ignore it; see
 // wire.Conn.Call.
 func call[P, R any](ctx context.Context, c *wire.Conn, m protocol.ClientRequest[P, R], params P, answer *R) error {

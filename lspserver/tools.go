@@ -14,7 +14,6 @@ import (
 	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
-	"tandem/lspserver/workspace"
 	"tandem/tools"
 	"tandem/tools/run"
 )
@@ -250,7 +249,7 @@ func (s *server) toolResult(r tools.Result) protocol.ToolResult {
 		}
 		out.Diff = list
 	}
-	out.Meta = metaOf(r.Meta)
+	out.Meta = s.metaOf(r.Meta)
 	return out
 }
 
@@ -285,13 +284,13 @@ func (s *server) diffWithHunks(d show.File, after text.Text) protocol.FileDiff {
 	return out
 }
 
-func metaOf(m tools.Meta) *protocol.ResultMeta {
+func (s *server) metaOf(m tools.Meta) *protocol.ResultMeta {
 	out := &protocol.ResultMeta{
 		EffectiveArgs: m.EffectiveArgs, Coerced: m.Coerced, Source: m.Source, Version: m.Version, Cache: m.Cache, Attempts: m.Attempts,
 		Tier: m.Tier, RebasedOver: m.RebasedOver, Output: m.Output,
 	}
 	for _, p := range m.Modified {
-		out.Modified = append(out.Modified, workspace.URI(p))
+		out.Modified = append(out.Modified, s.ws.URIOf(p))
 	}
 	for _, t := range m.Trace {
 		out.Trace = append(out.Trace, protocol.TraceStage(t))

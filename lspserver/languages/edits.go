@@ -12,13 +12,14 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/fileuri"
 	"tandem/sandbox"
 	"tandem/tools"
 )
 
 func (l *asked) Rename(ctx context.Context, at tools.Spot, name string) ([]tools.FileEdits, error) {
-	replies, err := l.ask(ctx, Request{Path: at.File.Path, Method: "textDocument/rename", Params: func(e text.Encoding) any {
-		p := params(at.File.Path)
+	replies, err := l.ask(ctx, Request{Path: at.File.Path, Method: "textDocument/rename", Params: func(e text.Encoding, uri string) any {
+		p := params(uri)
 		p["position"], p["newName"] = position(at.File.Text.Position(at.Offset, e)), name
 		return p
 	}})
@@ -41,8 +42,8 @@ func (l *asked) Rename(ctx context.Context, at tools.Spot, name string) ([]tools
 }
 
 func (l *asked) Format(ctx context.Context, file filetime.Snapshot) ([]tools.FileEdits, error) {
-	replies, err := l.ask(ctx, Request{Path: file.Path, Method: "textDocument/formatting", Params: func(text.Encoding) any {
-		p := params(file.Path)
+	replies, err := l.ask(ctx, Request{Path: file.Path, Method: "textDocument/formatting", Params: func(_ text.Encoding, uri string) any {
+		p := params(uri)
 		p["options"] = indentation(file.Text.String())
 		return p
 	}})
@@ -81,8 +82,8 @@ func indentation(s string) map[string]any {
 }
 
 func (l *asked) Actions(ctx context.Context, file filetime.Snapshot, start, end int, title string) ([]tools.Action, error) {
-	replies, err := l.ask(ctx, Request{Path: file.Path, Method: "textDocument/codeAction", Resolve: title, Params: func(e text.Encoding) any {
-		p := params(file.Path)
+	replies, err := l.ask(ctx, Request{Path: file.Path, Method: "textDocument/codeAction", Resolve: title, Params: func(e text.Encoding, uri string) any {
+		p := params(uri)
 		p["range"] = lsp.Range{Start: position(file.Text.Position(start, e)), End: position(file.Text.Position(end, e))}
 		p["context"] = map[string]any{"diagnostics": []any{}, "triggerKind": 1}
 		return p
@@ -160,7 +161,7 @@ func changes(edit json.RawMessage, encoding text.Encoding) ([]tools.FileEdits, e
 	}
 	byPath := map[string][]tools.SpanEdit{}
 	add := func(u string, list []textEdit) error {
-		path, ok := pathOf(u)
+		path, ok := fileuri.Path(u)
 		if !ok {
 			return fmt.Errorf("it wants to change something that is no file: %s", u)
 		}

@@ -7,16 +7,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	lsp "go.lsp.dev/protocol"
-	"go.lsp.dev/uri"
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/fileuri"
 	"tandem/tools"
 )
 
@@ -32,8 +31,8 @@ type Request struct {
 	// Resolve is of textDocument/codeAction the title of those actions whose edit is wanted; "" is none. Who answers adds the diagnostics of
 	// the range to the parameters.
 	Resolve string
-	// Params makes the parameters for a server that counts characters in an encoding.
-	Params func(text.Encoding) any
+	// Params makes the parameters for a server that counts characters in an encoding and spells the URI of Path so.
+	Params func(e text.Encoding, uri string) any
 }
 
 // Reply is the answer of one server. Encoding is that of the positions in it.
@@ -79,8 +78,8 @@ func (l *asked) References(ctx context.Context, at tools.Spot) ([]tools.Span, er
 }
 
 func (l *asked) places(ctx context.Context, at tools.Spot, method string, more map[string]any) ([]tools.Span, error) {
-	replies, err := l.ask(ctx, Request{Path: at.File.Path, Method: method, Params: func(e text.Encoding) any {
-		p := params(at.File.Path)
+	replies, err := l.ask(ctx, Request{Path: at.File.Path, Method: method, Params: func(e text.Encoding, uri string) any {
+		p := params(uri)
 		p["position"] = position(at.File.Text.Position(at.Offset, e))
 		for k, v := range more {
 			p[k] = v
@@ -111,7 +110,7 @@ func compare(a, b tools.Span) int {
 }
 
 func (l *asked) Outline(ctx context.Context, file filetime.Snapshot) ([]tools.Symbol, error) {
-	replies, err := l.ask(ctx, Request{Path: file.Path, Method: "textDocument/documentSymbol", Params: func(text.Encoding) any { return params(file.Path) }})
+	replies, err := l.ask(ctx, Request{Path: file.Path, Method: "textDocument/documentSymbol", Params: func(_ text.Encoding, uri string) any { return params(uri) }})
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +125,7 @@ func (l *asked) Outline(ctx context.Context, file filetime.Snapshot) ([]tools.Sy
 }
 
 func (l *asked) Find(ctx context.Context, file, query string, running bool) ([]tools.Symbol, error) {
-	replies, err := l.ask(ctx, Request{Path: file, Method: "workspace/symbol", Running: running, Params: func(text.Encoding) any {
+	replies, err := l.ask(ctx, Request{Path: file, Method: "workspace/symbol", Running: running, Params: func(text.Encoding, string) any {
 		return map[string]any{"query": query}
 	}})
 	if err != nil {
@@ -177,7 +176,7 @@ func (l *asked) diagnose(ctx context.Context, file filetime.Snapshot, patience t
 	d := tools.Diagnosis{Path: file.Path}
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 80*time.Millisecond) {
 		replies, err := l.ask(asking, Request{
-			Path: file.Path, Method: "textDocument/diagnostic", Running: running, Open: file.Open, Params: func(text.Encoding) any { return params(file.Path) },
+			Path: file.Path, Method: "textDocument/diagnostic", Running: running, Open: file.Open, Params: func(_ text.Encoding, uri string) any { return params(uri) },
 		})
 		switch {
 		case err != nil && ctx.Err() == nil && asking.Err() != nil:
@@ -213,7 +212,7 @@ func (l *asked) diagnose(ctx context.Context, file filetime.Snapshot, patience t
 }
 
 func (l *asked) Known(ctx context.Context, folder string) ([]tools.Diagnosis, error) {
-	replies, err := l.ask(ctx, Request{Path: folder, Method: "workspace/diagnostic", Params: func(text.Encoding) any {
+	replies, err := l.ask(ctx, Request{Path: folder, Method: "workspace/diagnostic", Params: func(text.Encoding, string) any {
 		return map[string]any{"previousResultIds": []any{}}
 	}})
 	if err != nil {
@@ -231,7 +230,7 @@ func (l *asked) Known(ctx context.Context, folder string) ([]tools.Diagnosis, er
 			continue
 		}
 		for _, doc := range report.Items {
-			path, ok := pathOf(doc.URI)
+			path, ok := fileuri.Path(doc.URI)
 			if !ok || len(doc.Items) == 0 {
 				continue
 			}
@@ -266,21 +265,12 @@ func (l *asked) ask(ctx context.Context, r Request) ([]Reply, error) {
 	return nil, none
 }
 
-func params(path string) map[string]any {
-	return map[string]any{"textDocument": map[string]any{"uri": string(uri.File(path))}}
+func params(uri string) map[string]any {
+	return map[string]any{"textDocument": map[string]any{"uri": uri}}
 }
 
 func position(p text.Position) lsp.Position {
 	return lsp.Position{Line: uint32(p.Line), Character: uint32(p.Character)}
-}
-
-// pathOf is the file that a URI names.
-func pathOf(u string) (string, bool) {
-	parsed, err := uri.ParseStrict(u)
-	if err != nil || !parsed.IsFile() || parsed.Authority() != "" {
-		return "", false
-	}
-	return filepath.Clean(parsed.Path()), true
 }
 
 // list is what a result has: the elements of an array, or the one value that it is.
@@ -302,7 +292,7 @@ type location struct {
 
 func (l location) span(e text.Encoding) (tools.Span, bool) {
 	u, r := cmp.Or(l.URI, l.TargetURI), cmp.Or(l.Range, l.TargetSelectionRange)
-	path, ok := pathOf(u)
+	path, ok := fileuri.Path(u)
 	if r == nil || !ok {
 		return tools.Span{}, false
 	}
@@ -343,7 +333,7 @@ func symbols(out []tools.Symbol, list []json.RawMessage, e text.Encoding, path s
 		case s.Location != nil:
 			at, ok := s.Location.span(e)
 			if !ok { // a server may leave the range out
-				at.Path, ok = pathOf(s.Location.URI)
+				at.Path, ok = fileuri.Path(s.Location.URI)
 			}
 			if !ok {
 				continue

@@ -17,11 +17,11 @@ import (
 	"time"
 
 	lsp "go.lsp.dev/protocol"
-	"go.lsp.dev/uri"
 
 	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/filetime/text/show"
+	"tandem/lspserver/fileuri"
 	"tandem/lspserver/wire"
 	"tandem/sandbox"
 	"tandem/tools"
@@ -404,7 +404,7 @@ func (s *process) launch(ctx context.Context, env *tools.Env, path string) error
 	}()
 	hello, done := context.WithTimeout(ctx, starting)
 	defer done()
-	folder := map[string]any{"uri": string(uri.File(s.root)), "name": filepath.Base(s.root)}
+	folder := map[string]any{"uri": fileuri.Of(s.root), "name": filepath.Base(s.root)}
 	var answer struct {
 		Capabilities struct {
 			PositionEncoding   lsp.PositionEncodingKind `json:"positionEncoding"`
@@ -413,7 +413,7 @@ func (s *process) launch(ctx context.Context, env *tools.Env, path string) error
 		} `json:"capabilities"`
 	}
 	err = s.conn.Call(hello, "initialize", map[string]any{
-		"processId": nil, "rootUri": string(uri.File(s.root)), "workspaceFolders": []any{folder}, "initializationOptions": s.program.Settings,
+		"processId": nil, "rootUri": fileuri.Of(s.root), "workspaceFolders": []any{folder}, "initializationOptions": s.program.Settings,
 		"capabilities": capabilities,
 	}, &answer)
 	if err != nil {
@@ -471,7 +471,7 @@ func (s *process) routes() *wire.Router {
 		Diagnostics json.RawMessage `json:"diagnostics"`
 	},
 	) {
-		if path, ok := pathOf(strings.Clone(p.URI)); ok {
+		if path, ok := fileuri.Path(strings.Clone(p.URI)); ok {
 			s.mu.Lock()
 			s.published[path] = publication{p.Version, slices.Clone(p.Diagnostics)}
 			s.mu.Unlock()
@@ -570,7 +570,7 @@ func (s *process) ask(ctx context.Context, r Request, folder bool) (Reply, error
 	case r.Method == "textDocument/diagnostic":
 		out.Version = &now.Version
 	}
-	params := r.Params(s.encoding)
+	params := r.Params(s.encoding, fileuri.Of(r.Path))
 	if named, ok := params.(map[string]any); ok {
 		named["workDoneToken"] = r.Method // so that the work of the request is not taken for the server's own
 	}
@@ -792,7 +792,7 @@ func (s *process) known() (json.RawMessage, error) {
 	items := []any{}
 	for path, p := range s.published {
 		if len(p.items) > 0 {
-			items = append(items, map[string]any{"uri": string(uri.File(path)), "items": p.items})
+			items = append(items, map[string]any{"uri": fileuri.Of(path), "items": p.items})
 		}
 	}
 	return json.Marshal(map[string]any{"items": items})
@@ -837,7 +837,7 @@ func (s *process) tell(ctx context.Context, path string, folder bool) (now filet
 		if read, err := s.read(ctx, p); err == nil && !read.Exists {
 			kind = 3
 		}
-		changes = append(changes, map[string]any{"uri": string(uri.File(p)), "type": kind})
+		changes = append(changes, map[string]any{"uri": fileuri.Of(p), "type": kind})
 	}
 	if len(changes) > 0 {
 		err = s.conn.Notify(ctx, "workspace/didChangeWatchedFiles", map[string]any{"changes": changes})
@@ -851,7 +851,7 @@ func (s *process) language(path string) string {
 
 // update tells the server the text of a file, where that is another than it was told. s.telling is held.
 func (s *process) update(ctx context.Context, now filetime.Snapshot) error {
-	u := string(uri.File(now.Path))
+	u := fileuri.Of(now.Path)
 	s.mu.Lock()
 	d := s.open[now.Path]
 	s.mu.Unlock()

@@ -127,7 +127,7 @@ func TestTableIsServed(t *testing.T) {
 				}
 			case *ast.CallExpr:
 				fn, ok := n.Fun.(*ast.Ident)
-				if !ok || !slices.Contains([]string{"handle", "handleExact", "handleInOrder", "handleNote"}, fn.Name) || len(n.Args) != 3 {
+				if !ok || !slices.Contains([]string{"handle", "handleExact", "handleInOrder", "handleNote", "handleNoteAs"}, fn.Name) || len(n.Args) != 3 {
 					break
 				}
 				if route, ok := n.Args[1].(*ast.SelectorExpr); ok {

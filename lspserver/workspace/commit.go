@@ -47,7 +47,7 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 	if e.Create && (f.exists || f.open) {
 		return plan{}, f.fail(filetime.FileExists, "exists", "%s exists by now: another program or the user created it. Read it, then edit it.", f.path)
 	}
-	if f.open && (f.suspect || f.rivals > 0) {
+	if f.open && (f.sync != inSync || f.rivals > 0) {
 		return plan{}, outOfStep(f)
 	}
 	if !e.Create && !f.exists && !f.open {
@@ -79,7 +79,7 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 		start, end := p.theirs[0].Start, p.theirs[n-1].End
 		return p, w.conflict(f, e, theirs, []text.Conflict{{Start: start, End: end, Base: e.Base.Slice(start, end)}}, revs)
 	}
-	if f.open {
+	if f.open && !f.unversioned {
 		v := f.version
 		p.version = &v
 	}

@@ -814,7 +814,7 @@ func (a *attempt) blind() bool {
 	a.f.mu.Lock()
 	defer a.f.mu.Unlock()
 	have := a.w.o.Features
-	return have.Plain && a.f.open && (!have.Versions || a.f.version == 0)
+	return a.f.open && (a.f.unversioned || have.Plain && (!have.Versions || a.f.version == 0))
 }
 
 // waitForGap waits for a gap in the typing, at most until a time, and says whether there was one.

@@ -3,11 +3,13 @@ package workspace
 import (
 	"context"
 	"io/fs"
+	"math"
 	"strings"
 	"time"
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/fileuri"
 )
 
 // ContentChange is one change of a didChange: Range nil for the whole text.
@@ -15,6 +17,20 @@ type ContentChange struct {
 	Range *Range
 	Text  string
 }
+
+// NoVersion is the version of a client that does not say one.
+const NoVersion = math.MinInt32
+
+// syncState says how far the text of an open document can be trusted to be the editor's.
+type syncState uint8
+
+const (
+	inSync syncState = iota
+	// maybeDrifted: a position did not fit. The text is read, and not edited.
+	maybeDrifted
+	// lostSync: a change was not understood, so the text is another one than the editor's. It is neither read nor edited.
+	lostSync
+)
 
 // Open handles didOpen. path is the document's; uri is the editor's spelling.
 func (w *Workspace) Open(path, uri string, version int32, content string) {
@@ -34,7 +50,10 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 	}
 	f.heard()
 	f.behind = nil
-	f.uri, f.version = uri, version
+	f.uri, f.unversioned = uri, version == NoVersion
+	if f.version = version; f.unversioned {
+		f.version = 0
+	}
 	opened := text.New(content)
 	switch {
 	case f.known && f.text.Equal(opened):
@@ -51,7 +70,7 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 	if !f.open {
 		f.openedForUs = f.out != nil || f.asked > 0
 	}
-	f.open, f.known, f.suspect = true, true, false
+	f.open, f.known, f.sync = true, true, inSync
 	w.lookOpened(f)
 	f.touched = false
 }
@@ -115,9 +134,7 @@ func (w *Workspace) openElsewhere(path string) error {
 
 // Change handles didChange. The changes apply one after another, as in LSP.
 func (w *Workspace) Change(uri string, version int32, changes []ContentChange) bool {
-	w.mu.Lock()
-	f := w.uris[uri]
-	w.mu.Unlock()
+	f, uri := w.document(uri)
 	if f == nil {
 		return false
 	}
@@ -129,8 +146,11 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 	f.heard()
 	written := f.text
 	w.catchUp(f)
+	if version == NoVersion {
+		f.unversioned, version = true, f.version+1
+	}
 	if version <= f.version {
-		f.suspect = true
+		f.sync = max(f.sync, maybeDrifted)
 		w.o.Log.Warn("document version did not grow", "uri", uri, "had", f.version, "got", version)
 	}
 	gathered := len(changes) == 1 && version > f.version+1
@@ -193,9 +213,7 @@ func (f *file) reloadedBy(a filetime.Author) {
 // Typed says that the latest change of a document was typed: it is neither the echo of an edit of ours nor a reload
 // after a program has written the file. It reads the disk, so it must not be called in the order of messages.
 func (w *Workspace) Typed(uri string) bool {
-	w.mu.Lock()
-	f := w.uris[uri]
-	w.mu.Unlock()
+	f, uri := w.document(uri)
 	if f == nil {
 		return true
 	}
@@ -219,7 +237,7 @@ func (w *Workspace) Typed(uri string) bool {
 
 func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 	if c.Range == nil {
-		f.suspect = false
+		f.sync = inSync
 		now := text.New(c.Text)
 		if set, ok := f.discard(now); ok {
 			return set
@@ -232,8 +250,9 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 		f.clamped++
 		// A position past the end of a line is defined by LSP and some editors send it; one inside a character, or an
 		// end before its start, means that the texts differ. With Resync every doubt is cheap.
-		f.suspect = f.suspect || end < start || w.o.Features.Resync ||
-			bad1 && inside(f.text, c.Range.Start, start) || bad2 && inside(f.text, c.Range.End, end)
+		if end < start || w.o.Features.Resync || bad1 && inside(f.text, c.Range.Start, start) || bad2 && inside(f.text, c.Range.End, end) {
+			f.sync = max(f.sync, maybeDrifted)
+		}
 		w.o.Log.Warn("position outside the text, clamped", "uri", f.uri, "version", f.version)
 		end = max(start, end)
 	}
@@ -262,23 +281,55 @@ func (w *Workspace) catchUp(f *file) {
 	}
 }
 
-// Suspect says that a notification about a document was malformed: its text is uncertain until the editor sends it whole.
-func (w *Workspace) Suspect(uri string) {
-	w.mu.Lock()
-	f := w.uris[uri]
-	w.mu.Unlock()
-	if f != nil {
-		f.mu.Lock()
-		f.suspect = true
-		f.mu.Unlock()
+// LoseSync says that a change of a document was not understood: until the editor sends its text whole, nobody knows it. The
+// result reports whether the document is open and was in sync.
+func (w *Workspace) LoseSync(uri string) (was bool) {
+	f, _ := w.document(uri)
+	if f == nil {
+		return false
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	was = f.open && f.sync != lostSync
+	f.sync, f.dirty = lostSync, true
+	close(f.changed)
+	f.changed = make(chan struct{})
+	return was
+}
+
+// URIOf is the URI of a file: in the client's own spelling if it has opened the file.
+func (w *Workspace) URIOf(path string) string {
+	w.mu.Lock()
+	f := w.files[path]
+	w.mu.Unlock()
+	if f == nil {
+		return URI(path)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.uri
+}
+
+// document finds an open document by a URI: by the client's own spelling of it, or by the path that another spelling names.
+func (w *Workspace) document(uri string) (f *file, own string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if f := w.uris[uri]; f != nil {
+		return f, uri
+	}
+	if path, ok := fileuri.Path(uri); ok {
+		for own, f := range w.uris {
+			if is, _ := fileuri.Path(own); is == path {
+				return f, own
+			}
+		}
+	}
+	return nil, uri
 }
 
 // Saved handles didSave; content is nil if the editor does not send the text.
 func (w *Workspace) Saved(uri string, content *string) {
-	w.mu.Lock()
-	f := w.uris[uri]
-	w.mu.Unlock()
+	f, uri := w.document(uri)
 	if f == nil {
 		return
 	}
@@ -293,7 +344,7 @@ func (w *Workspace) Saved(uri string, content *string) {
 		if now := text.New(*content); !now.Equal(f.text) {
 			w.record(f, text.Infer(f.text, now), filetime.User)
 		}
-		f.suspect = false
+		f.sync = inSync
 	}
 	w.arrived(f)
 	if f.dirty || f.reloads > 0 { // it was no reload: the save was on disk before its didChange was handled
@@ -310,7 +361,9 @@ func (w *Workspace) Saved(uri string, content *string) {
 			w.noteWritten(f.path, f.text)
 			f.settle()
 		}
-		f.suspect = f.suspect && f.dirty // the saved text is the editor's
+		if !f.dirty {
+			f.sync = inSync // the saved text is the editor's
+		}
 	}
 	close(f.changed)
 	f.changed = make(chan struct{})
@@ -318,8 +371,8 @@ func (w *Workspace) Saved(uri string, content *string) {
 
 // Close handles didClose: from now on the text is the disk's.
 func (w *Workspace) Close(uri string) {
+	f, uri := w.document(uri)
 	w.mu.Lock()
-	f := w.uris[uri]
 	delete(w.uris, uri)
 	w.mu.Unlock()
 	if f == nil {
@@ -330,14 +383,14 @@ func (w *Workspace) Close(uri string) {
 	if f.rivals > 0 {
 		f.rivals--
 		if f.uri == uri { // the changes under the other name were not applied
-			f.suspect = true
+			f.sync = max(f.sync, maybeDrifted)
 		}
 		return
 	}
 	f.heard()
 	f.behind, f.edited = nil, false
-	f.open, f.dirty, f.openedForUs, f.touched, f.suspect, f.unseen = false, false, false, false, false, false
-	f.version = 0
+	f.open, f.dirty, f.openedForUs, f.touched, f.sync, f.unseen = false, false, false, false, inSync, false
+	f.version, f.unversioned = 0, false
 	f.disk, f.sure = stat{size: f.disk.size}, unsure
 	f.wake = nil           // the disk differs from the buffer, which is no stale save
 	if w.leaving(f.path) { // its text goes on at the new path
@@ -367,7 +420,7 @@ const maxResyncs = 5
 func (w *Workspace) trusted(ctx context.Context, f *file) {
 	for range maxResyncs {
 		f.mu.Lock()
-		ask, uri := f.open && f.suspect && w.o.Features.Resync, f.uri
+		ask, uri := f.open && f.sync != inSync && w.o.Features.Resync, f.uri
 		f.mu.Unlock()
 		if !ask || !w.resync(ctx, f, uri) {
 			return
@@ -386,13 +439,20 @@ func (w *Workspace) resync(ctx context.Context, f *file, uri string) bool {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.open || f.uri != uri || f.version != version {
+	late := f.version != version
+	if f.sync == lostSync { // the change that was not understood may have had any later version
+		late = version < f.version
+	}
+	if !f.open || f.uri != uri || !f.unversioned && late {
 		return true
+	}
+	if !f.unversioned {
+		f.version = version
 	}
 	if now := text.New(content); !now.Equal(f.text) {
 		w.record(f, text.Infer(f.text, now), filetime.User)
 	}
-	f.suspect = false
+	f.sync = inSync
 	return true
 }
 

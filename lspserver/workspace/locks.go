@@ -10,10 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"go.lsp.dev/uri"
-
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/fileuri"
 )
 
 // locks are the read-modify-write locks of paths, shared by all sessions of the process.
@@ -215,7 +214,7 @@ func (w *Workspace) holder(path string) (filetime.Holder, bool) {
 }
 
 // URI is the file URI of an absolute path.
-func URI(path string) string { return string(uri.File(path)) }
+func URI(path string) string { return fileuri.Of(path) }
 
 // hexHash is the hash of a text in a charset.
 func hexHash(t text.Text, c text.Charset) string {

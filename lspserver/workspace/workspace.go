@@ -217,10 +217,11 @@ type file struct {
 	open        bool
 	dirty       bool
 	version     int32
-	openedForUs bool       // opened by the editor only to apply our edit, or to answer a request about it
-	asked       int        // such requests that are under way
-	unseen      bool       // it was opened without a Place, so that it was not compared with the disk
-	suspect     bool       // a position did not fit: the text may differ from the editor's
+	openedForUs bool // opened by the editor only to apply our edit, or to answer a request about it
+	asked       int  // such requests that are under way
+	unseen      bool // it was opened without a Place, so that it was not compared with the disk
+	sync        syncState
+	unversioned bool       // the client does not say a version: ours is a count of its changes
 	rivals      int        // further names that the editor has it open under
 	clamped     int        // positions that were cut to fit
 	held        bool       // the editor replied that it applied an edit and has not shown it: the slot stays taken until the next notification
@@ -337,6 +338,11 @@ func (w *Workspace) Read(ctx context.Context, path string) (filetime.Snapshot, e
 	defer f.mu.Unlock()
 	if f.unseen {
 		w.lookOpened(f)
+	}
+	if f.open && f.sync == lostSync {
+		return filetime.Snapshot{Path: path}, fail(path, filetime.ReadError, outOfStepReason,
+			"Read file failed: the unsaved text of %s is not known, because a change from the editor was malformed. "+
+				"Ask the user to close the file and open it again, then read it.", path)
 	}
 	cached, err := f.open, error(nil)
 	if !f.open {
@@ -522,7 +528,7 @@ func (w *Workspace) Documents() (open, suspect int) {
 	for _, f := range w.opened() {
 		open++
 		f.mu.Lock()
-		if f.suspect || f.clamped > 0 {
+		if f.sync != inSync || f.clamped > 0 {
 			suspect++
 		}
 		f.mu.Unlock()

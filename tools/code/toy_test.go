@@ -90,7 +90,7 @@ func (t toy) Ask(ctx context.Context, r languages.Request) ([]languages.Reply, e
 	if info, err := os.Stat(r.Path); filepath.Ext(r.Path) != ".toy" && (err != nil || !info.IsDir()) {
 		return nil, nil
 	}
-	raw, err := json.Marshal(r.Params(text.UTF16))
+	raw, err := json.Marshal(r.Params(text.UTF16, string(uri.File(r.Path))))
 	if err != nil {
 		return nil, err
 	}

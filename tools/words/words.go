@@ -102,6 +102,7 @@ var failures = map[string]string{
 	"BINARY_FILE":              "This is not a text file.",
 	"BINARY_FILE/encoding":     "The encoding of this file is not supported. Save it as UTF-8.",
 
+	"READ_ERROR/out_of_step":    "Tandem's copy of this file is out of sync with the editor. Close and reopen it.",
 	"WRITE_ERROR":               "The file could not be written. It was not changed.",
 	"WRITE_ERROR/eacces":        "You have no permission to write this file. Check its permissions.",
 	"WRITE_ERROR/enospc":        "The disk is full. The file was not changed.",

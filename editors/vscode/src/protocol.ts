@@ -69,6 +69,7 @@ export const FAILURES: Readonly<Record<string, string>> = {
   'READ_ERROR/name_too_long': 'The path is too long.',
   'READ_ERROR/not_directory': 'This is not a folder.',
   'READ_ERROR/not_regular': 'This is not a regular file.',
+  'READ_ERROR/out_of_step': 'Tandem\'s copy of this file is out of sync with the editor. Close and reopen it.',
   'READ_ERROR/search_failed': 'The search failed.',
   'READ_ERROR/symlink_loop': 'The symbolic links of this path lead in a circle.',
   'READ_ERROR/timeout': 'The disk did not answer in time.',
