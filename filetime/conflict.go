@@ -15,6 +15,9 @@ func Collision(e FileEdit, theirs text.Set, now text.Text, found []text.Conflict
 	}
 	wanted := ours.Apply(e.Base)
 	c := &Conflict{Path: e.Path, Base: e.Base, Now: now, Author: by}
+	if slices.ContainsFunc(found, func(k text.Conflict) bool { return k.Rule == text.RuleDoubled || k.Rule == text.RuleParted }) {
+		ours, theirs = text.SlideLines(e.Base, ours), text.SlideLines(e.Base, theirs) // there they were compared
+	}
 	for _, s := range clashes(e.Base, ours, theirs, found) {
 		from, to := wholeLines(wanted, carried(s, ours, e.Base))
 		start, end := wholeLines(now, carried(s, theirs, e.Base))

@@ -38,6 +38,23 @@ func TestFindingP10WholeLines(t *testing.T) {
 	}
 }
 
+// TestFaultE16ConflictShowsBoth shows what the person typed, wherever it was typed, beside what the agent would put in.
+func TestFaultE16ConflictShowsBoth(t *testing.T) {
+	base := text.New("x()\nz()\n")
+	ours := text.Set{{Start: 4, End: 4, New: "agent()\n"}}
+	for _, typed := range []text.Edit{{Start: 3, End: 3, New: "\n@cached"}, {Start: 4, End: 4, New: "@cached\n"}} {
+		theirs := text.Set{typed}
+		r := text.Rebase(base, ours, theirs)
+		if len(r.Conflicts) != 1 || r.Conflicts[0].Rule != text.RuleParted {
+			t.Fatalf("%+v", r)
+		}
+		got := Collision(FileEdit{Path: "f", Base: base, Edits: ours}, theirs, theirs.Apply(base), r.Conflicts, User).Hunks
+		if want := (Hunk{"z()\n", "agent()\nz()\n", "@cached\nz()\n", 2, 2}); len(got) != 1 || got[0] != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+}
+
 // Whatever both sides do: the places are lines of the three texts, in order, and hold every place where they met.
 func TestFindingP10WholeLinesAlways(t *testing.T) {
 	set := func(rt *rapid.T, b text.Text, who string) text.Set {

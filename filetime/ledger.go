@@ -381,7 +381,11 @@ func (v *view) advance(session string, revs []Revision) {
 // stands in its way.
 func (v *view) own(set text.Set) bool {
 	now := v.Since.Apply(v.Text)
-	back := text.Rebase(now, set, v.Since.Inverse(v.Text))
+	// The edit may have landed within what was typed, where that was compared as the lines that it makes further down.
+	back := text.Rebase(now, set, text.SlideLines(v.Text, v.Since).Inverse(v.Text))
+	if len(back.Conflicts) > 0 {
+		back = text.Rebase(now, set, v.Since.Inverse(v.Text))
+	}
 	if len(back.Conflicts) > 0 {
 		return false
 	}

@@ -244,3 +244,26 @@ func TestR7Since(t *testing.T) {
 		t.Errorf("%v", since)
 	}
 }
+
+// TestFaultE11ViewOfAnEditAmongTypedLines lands an edit within what was typed as one piece: the view still holds what the
+// model believes.
+func TestFaultE11ViewOfAnEditAmongTypedLines(t *testing.T) {
+	s := newShelf("}\n\nz\n")
+	f := New(s, "me", nil)
+	f.Read(s.snapshot(), 1, s.text.LineCount())
+	s.change(text.Set{{Start: 1, End: 1, New: "\n\nmine"}}, User, "")
+	v, err := f.Assert(s.snapshot(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit := text.Rebase(v[0].Text, text.Set{{Start: 2, End: 2, New: "else\n"}}, v[0].Since)
+	before := s.text
+	r := s.change(edit.Set, Agent, "me")
+	f.Wrote(LandedFile{Path: "/f", Before: before, After: s.text, Set: r.Set, Rev: r.Rev, Applied: true})
+	if v, err = f.Assert(s.snapshot(), false); err != nil {
+		t.Fatal(err)
+	}
+	if got, now := v[0].Text.String(), s.text.String(); got != "}\nelse\n\nz\n" || now != "}\nelse\n\nmine\n\nz\n" {
+		t.Errorf("the model believes %q of %q", got, now)
+	}
+}

@@ -17,17 +17,21 @@
 // text in its place; one that takes nothing away is an insertion. Whatever is not
 // named by the following rules lands, and both ways lead to the same text.
 //
-// Before anything is compared (R9): an insertion may do the same at several places,
-// a line beside a line like it, "⏎x" before a line end and "x⏎" after it. It can
-// stand at all of them. Where one of the agent's can stand where the user's is and
-// is then the same, it is taken to stand there.
+// Before anything is compared: an insertion may do the same at several places, a line
+// beside a line like it, "⏎x" before a line end and "x⏎" after it. It can stand at all
+// of them. One that can be whole lines is taken to stand at the last place where it is
+// (R15, [SlideLines]), as in a diff of git's, whoever typed it where. Of any other of the
+// agent's that can stand where the user's is and is then the same, it is taken to stand
+// there (R9).
 //
 // What lands:
 //   - R1. Edits that do not overlap, also where they touch.
 //   - R2. What both do alike, once: the same edit, the same insertion, or edits that
 //     make the same text of the same range.
 //   - R3. Two insertions at one place, the user's first, so that what is typed stays
-//     together; the agent's first where it puts in whole lines and the user does not.
+//     together. The agent's come first where only it puts in whole lines before a line,
+//     or only the user does behind one, and where blank lines, or a line such as an else,
+//     say that it belongs to what is above. [Rebased].Ties has those whose order is a guess.
 //   - R4. Deletions that overlap, as their union.
 //
 // What is a conflict, since somebody has to decide:
@@ -36,6 +40,9 @@
 //   - R9. An insertion and another edit that can stand at one place and both make the
 //     same line with a word in it: one copy would be too many. Line ends and brackets
 //     are no words.
+//   - R16. A line of the user's that belongs to the one below it, such as a decorator or a
+//     comment, with the agent's insertion between the two; lines of the agent's behind a
+//     return of the user's in the same block.
 //   - R11. A word that one side replaced or deleted and to which the other adds: word
 //     runes that touch it. Of any other insertion that touches a replacement, and of
 //     changes at different words of a line, [Rebased].SameLine tells.

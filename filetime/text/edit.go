@@ -99,6 +99,12 @@ func (s Set) MapPos(off int, after bool) int {
 	return off + delta
 }
 
+// mapRange returns where a range of the base stands afterwards, without what is inserted at its ends.
+func (s Set) mapRange(r Range) Range {
+	start := s.MapPos(r.Start, true)
+	return Range{start, max(start, s.MapPos(r.End, false))}
+}
+
 // Compose returns the edits over base that do what a over base and then b over
 // Apply(base, a) do. It is exact and associative; touching edits come out as one.
 func Compose(a, b Set) Set { return compose(make(Set, 0, len(a)+len(b)), a, b) }

@@ -21,6 +21,7 @@ const (
 	RuleFusion  = "R6"  // words of both sides would grow together
 	RuleDoubled = "R9"  // both sides make the same line at one place
 	RuleWord    = "R11" // one side adds to a word that the other replaced or deleted
+	RuleParted  = "R16" // the agent's insertion would part the user's from the line that it belongs to
 )
 
 // Rebased is the outcome of [Rebase] and [RebaseTheirs].
@@ -28,8 +29,12 @@ type Rebased struct {
 	Set       Set        // nil when there are conflicts
 	Coalesced int        // edits that the other side has made already
 	SameLine  bool       // both sides changed one line, at different words, or an insertion touches what was replaced
+	Ties      []Tie      // insertions of both sides whose order is a guess, in order; nil when there are conflicts
 	Conflicts []Conflict // in order
 }
+
+// Tie is a point at which both sides insert, and the texts do not say in which order, as ranges of the merged text.
+type Tie struct{ Ours, Theirs Range }
 
 // Rebase carries ours, the agent's edits, over theirs, the user's. Both are over base;
 // the result is over theirs.Apply(base). It depends on the texts alone. The rules are in
@@ -114,6 +119,7 @@ func (m *merger) mirrored(ours, ends Set) Rebased { return m.outcome(m.theirs, o
 func (m *merger) outcome(set, over, ends Set) Rebased {
 	r := m.Rebased
 	if len(r.Conflicts) > 0 {
+		r.Ties = nil
 		return r
 	}
 	if r.Set = set; !m.near && ends == nil {
@@ -122,6 +128,10 @@ func (m *merger) outcome(set, over, ends Set) Rebased {
 	now := over.Apply(m.base)
 	if ends != nil {
 		r.Set = Trim(now, Compose(set, ends))
+		r.Ties = slices.Clone(r.Ties)
+		for i, t := range r.Ties {
+			r.Ties[i] = Tie{ends.mapRange(t.Ours), ends.mapRange(t.Theirs)}
+		}
 	}
 	r.Set = snap(now, r.Set)
 	return r
@@ -204,14 +214,11 @@ func merge(base Text, ours, theirs Set) *merger {
 	b := Trim(base, theirs)
 	a := make(Set, 0, len(ours))
 	for _, e := range ours {
-		switch last := len(a) - 1; {
-		case len(e.New) == e.End-e.Start && e.New == base.Slice(e.Start, e.End): // changes nothing
-		case last >= 0 && e.Start == e.End && a[last].Start == e.End:
-			a[last].New += e.New
-		default:
+		if len(e.New) != e.End-e.Start || e.New != base.Slice(e.Start, e.End) { // else it changes nothing
 			a = append(a, e)
 		}
 	}
+	a, b = slideLines(base, a, b), slideLines(base, b, a)
 	a = m.slid(a, b)
 	b = m.alike(a, b)
 	a = m.alike(b, a)
@@ -228,13 +235,7 @@ func merge(base Text, ours, theirs Set) *merger {
 			m.both(a[:1], b[:1])
 			a, b = a[1:], b[1:]
 		case a[0].Start == a[0].End && b[0].Start == b[0].End && a[0].Start == b[0].Start:
-			if m.startsLine(a[0].Start) && endsLine(a[0].New) && !endsLine(b[0].New) {
-				m.alone(agent, a[0])
-				m.alone(user, b[0])
-			} else {
-				m.alone(user, b[0])
-				m.alone(agent, a[0])
-			}
+			m.tie(a[0], b[0])
 			a, b = a[1:], b[1:]
 		case a[0].End <= b[0].Start:
 			m.alone(agent, a[0])
@@ -338,8 +339,10 @@ func (m *merger) both(a, b Set) {
 		m.line += countEOL(text)
 		m.grown += len(text) - (end - start)
 	} else if deletions {
-		m.beside(agent, a[0])
-		m.beside(user, b[0])
+		keptA, keptB := m.beside(agent, a[0]), m.beside(user, b[0])
+		if keptA || keptB {
+			m.lastSide = nobody
+		}
 		m.last[agent], m.last[user] = a[len(a)-1], b[len(b)-1]
 		more := minus(a, b, m.grownU)
 		m.ours = append(m.ours, more...)

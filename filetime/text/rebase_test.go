@@ -70,11 +70,95 @@ func adds(base string, x, y Edit) bool {
 	return x.End == y.Start && (word(base[x.Start:x.End], y.New) || word(x.New, base[y.Start:y.End]))
 }
 
+// lineStart reports whether a line of a text begins at i, and no CRLF is cut there.
+func lineStart(s string, i int) bool { return i == 0 || endsLine(s[:i]) && !splits(s, i) }
+
+// asLinesOf is slideLines, worked out by trying all places.
+func asLinesOf(base string, s, other Set) Set {
+	out := slices.Clone(s)
+	for i := len(s) - 1; i >= 0; i-- {
+		e := s[i]
+		free := func(off int) bool {
+			return !slices.ContainsFunc(other, func(t Edit) bool {
+				from, to := min(e.Start, off), max(e.Start, off)
+				return t.Start < t.End && t.Start <= to && from <= t.End
+			})
+		}
+		best := -1
+		for off := 0; off <= len(base) && e.Start == e.End; off++ {
+			n, ok := stands(base, e, off)
+			switch {
+			case !ok || passes(out, i, off) || !lineStart(base, off) || !endsLine(n) || off != e.Start && !free(off):
+			case n[len(n)-1] == '\r' && strings.HasPrefix(base[off:], "\n"), n[0] == '\n' && strings.HasSuffix(base[:off], "\r"):
+			case off < e.Start && startsEOL(e.New) && (e.Start == len(base) || startsEOL(base[e.Start:])):
+			case best < e.Start || off >= e.Start:
+				best = off
+			}
+		}
+		if best >= 0 {
+			text, _ := stands(base, e, best)
+			out[i] = Edit{best, best, text}
+			continue
+		}
+		n := strings.IndexAny(e.New, "\r\n")
+		if n < 0 || n == 0 && e.Start == e.End || !startsEOL(e.New[n+eolEnd(e.New[n:]):]) || !free(e.End) {
+			continue
+		}
+		tail := asLinesOf(base, slices.Concat(Set{{e.End, e.End, e.New[n:]}}, out[i+1:]), other)
+		if tail[0].Start > e.End {
+			out = slices.Concat(out[:i], Set{{e.Start, e.End, e.New[:n]}}, tail)
+		}
+	}
+	for i := len(out) - 1; i > 0; i-- {
+		if out[i].Start == out[i].End && out[i-1].Start == out[i].Start {
+			out[i-1].New += out[i].New
+			out = slices.Delete(out, i, i+1)
+		}
+	}
+	return out
+}
+
+// meetAt says which of two insertions at one point comes first, and whether that parts the user's from its line.
+func meetAt(base string, o, t Edit) (agentFirst, parted bool) {
+	starts := o.Start == 0 || endsLine(base[:o.Start])
+	ends := o.Start == len(base) || startsEOL(base[o.Start:])
+	lines := func(s string) bool { return starts && endsLine(s) || ends && startsEOL(s) }
+	switch a, b := lines(o.New), lines(t.New); {
+	case a && !b:
+		return starts && endsLine(o.New), false
+	case b && !a:
+		return !starts || !endsLine(t.New), false
+	case !a:
+		return false, false
+	}
+	split := func(s string) []string {
+		return strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s), "\n")
+	}
+	before, after := split(base[:o.Start]), split(base[o.Start:])
+	above, below := before[len(before)-1], ""
+	ours, theirs := split(o.New), split(t.New)
+	if starts {
+		if below = after[0]; len(before) > 1 {
+			above = before[len(before)-2]
+		}
+	} else if len(after) > 1 {
+		below = after[1]
+	}
+	whole := func(s string, l []string) []string {
+		if starts && endsLine(s) {
+			return l[:len(l)-1]
+		}
+		return l[1:]
+	}
+	r := orderLines(whole(o.New, ours), whole(t.New, theirs), above, below)
+	return r.agentFirst, r.parted
+}
+
 // merged is what two people who edit base in their own ways should get, worked out
 // the plain way: byte by byte for what is deleted, place by place for what is put in.
 // ok is false where a person has to decide.
 func merged(base string, ours, theirs Set) (text string, ok bool) {
-	ours = slices.Clone(ours)
+	ours, theirs = asLinesOf(base, ours, theirs), asLinesOf(base, theirs, ours)
 	for i, o := range ours {
 		if o.Start < o.End {
 			continue
@@ -137,7 +221,6 @@ func merged(base string, ours, theirs Set) (text string, ok bool) {
 			gone[i] = true
 		}
 	}
-	startsLine := func(i int) bool { return i == 0 || base[i-1] == '\n' || base[i-1] == '\r' }
 	for _, t := range theirs {
 		if !slices.Contains(ours, t) {
 			put(t, user)
@@ -154,8 +237,12 @@ func merged(base string, ours, theirs Set) (text string, ok bool) {
 			}
 		}
 		put(o, agent)
-		if at := pieces[2*o.Start]; o.Start == o.End && len(at) == 2 {
-			if startsLine(o.Start) && endsLine(o.New) && !endsLine(at[0].text) {
+		if at := pieces[2*o.Start]; o.Start == o.End && len(at) == 2 && at[0].who == user {
+			first, parted := meetAt(base, o, Edit{o.Start, o.Start, at[0].text})
+			if parted {
+				return "", false
+			}
+			if first {
 				at[0], at[1] = at[1], at[0]
 			}
 		}
@@ -324,7 +411,7 @@ func checkConflicts(t failer, base string, r Rebased) {
 		t.Fatalf("a set in spite of conflicts: %v", r.Set)
 	}
 	for _, c := range r.Conflicts {
-		rules := []string{RuleFusion, RuleDoubled, RuleWord, RuleOverlap}
+		rules := []string{RuleFusion, RuleDoubled, RuleWord, RuleParted, RuleOverlap}
 		if c.Base != base[c.Start:c.End] || !slices.Contains(rules, c.Rule) || c.Rule == RuleOverlap && c.Ours == c.Theirs {
 			t.Fatalf("conflict %+v", c)
 		}

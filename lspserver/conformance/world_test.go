@@ -305,7 +305,17 @@ func (w *world) stroke(r *rand.Rand, name string) Stroke {
 				}
 			}
 		}
-		switch k := r.IntN(100); {
+		switch k := r.IntN(150); {
+		case k >= 100: // Enter at the end of a line, and often lines of one's own
+			if n := strings.IndexAny(text[end:], "\r\n"); n >= 0 {
+				end += n
+			} else {
+				end = len(text)
+			}
+			start, insert = end, []string{"\n", "\n\n"}[r.IntN(2)]
+			for range r.IntN(3) {
+				insert += fmt.Sprintf("%c%s", w.fresh(true), []string{"", " }", "\n", "\n}"}[r.IntN(4)])
+			}
 		case k < 60:
 			insert = string(w.fresh(true))
 		case k < 66:

@@ -1,0 +1,242 @@
+package text
+
+import (
+	"slices"
+	"strings"
+)
+
+// SlideLines brings the insertions of a set to the places where the diff of git has them: one that can stand somewhere as
+// whole lines stands at the last such place. What is typed with Enter at the end of a line is that, too: lines below it; with
+// a blank line first, also where the end of that line was changed. The set does the same to base as before.
+func SlideLines(base Text, s Set) Set { return slideLines(base, Trim(base, s), nil) }
+
+// slideLines is SlideLines for a set that is compared with another one. No insertion comes to stand beside what the other one
+// replaces or deletes, nor leaves such a place: whether it stands there decides about a conflict.
+func slideLines(base Text, s, other Set) Set {
+	cur := cursor{c: base.chunks()}
+	out := make(Set, 0, len(s)+4)                          // the last edit first
+	next, taken, k := base.Len(), base.Len()+1, len(other) // taken is where the next replacement of the other set begins
+	for i, e := range slices.Backward(s) {
+		for ; k > 0 && other[k-1].End > e.End; k-- {
+			if other[k-1].Start < other[k-1].End {
+				taken = other[k-1].Start
+			}
+		}
+		if high := min(next, taken-1); taken > e.End {
+			low := 0
+			if i > 0 {
+				low = s[i-1].End
+			}
+			for j := k - 1; j >= 0 && other[j].End > low; j-- {
+				if other[j].Start < other[j].End {
+					low = other[j].End + 1
+				}
+			}
+			lines, ok := e, low > e.Start // beside a replacement it stays
+			if e.Start == e.End && !ok {
+				lines, ok = asLines(&cur, e, low, high)
+			}
+			if n := indexEOL(e.New); !ok && n >= 0 && startsEOL(e.New[n+eolEnd(e.New[n:]):]) { // the end of a line, and a block apart
+				if below, ok := asLines(&cur, Edit{e.End, e.End, e.New[n:]}, e.End, high); ok && below.Start > e.End {
+					out = append(out, below)
+					lines.New = e.New[:n]
+				}
+			}
+			e = lines
+		}
+		out = append(out, e)
+		next = e.Start
+	}
+	slices.Reverse(out)
+	return joinInsertions(out)
+}
+
+// asLines returns an insertion at the last place from low to high where it is whole lines; ok is false where there is none.
+func asLines(cur *cursor, e Edit, low, high int) (lines Edit, ok bool) {
+	if !strings.ContainsAny(e.New, "\r\n") {
+		return e, false
+	}
+	n, size := len(e.New), cur.c.total.bytes
+	at := func(off int) byte {
+		cur.seek(off)
+		return cur.rest(off)[0]
+	}
+	turn := func(off int) int { return ((off-e.Start)%n + n) % n }
+	whole := func(off int) bool {
+		first, last := e.New[turn(off)], e.New[turn(off-1)]
+		return (last == '\n' || last == '\r') && cur.startsLine(off) && !cur.splits(off) &&
+			!(last == '\r' && off < size && at(off) == '\n') && !(first == '\n' && off > 0 && at(off-1) == '\r')
+	}
+	best := -1
+	switch {
+	case whole(e.Start):
+		best = e.Start
+	case startsEOL(e.New) && (e.Start == size || startsEOL(string(at(e.Start)))): // lines below a line already
+		low = e.Start
+	}
+	for off := e.Start; off < high && at(off) == e.New[turn(off)]; {
+		if off++; whole(off) {
+			best = off
+		}
+	}
+	for off := e.Start; best < 0 && off > low && at(off-1) == e.New[turn(off-1)]; {
+		if off--; whole(off) {
+			best = off
+		}
+	}
+	if best < 0 {
+		return e, false
+	}
+	return Edit{best, best, turned(e.New, best-e.Start)}, true
+}
+
+// joinInsertions makes one of insertions at one point.
+func joinInsertions(s Set) Set {
+	out := s[:0]
+	for _, e := range s {
+		if n := len(out) - 1; n >= 0 && e.Start == e.End && out[n].Start == e.End {
+			out[n].New += e.New
+			continue
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// tie lands two insertions at one point (R3, R16).
+func (m *merger) tie(ours, theirs Edit) {
+	o := m.order(ours, theirs)
+	at := ours.Start + m.grown
+	t := Tie{Ours: Range{at, at + len(ours.New)}, Theirs: Range{at, at + len(theirs.New)}}
+	if o.agentFirst {
+		t.Theirs = Range{t.Ours.End, t.Ours.End + len(theirs.New)}
+		m.alone(agent, ours)
+		m.alone(user, theirs)
+	} else {
+		t.Ours = Range{t.Theirs.End, t.Theirs.End + len(ours.New)}
+		m.alone(user, theirs)
+		m.alone(agent, ours)
+	}
+	if o.parted {
+		m.conflict(agent, theirs, ours, RuleParted)
+	}
+	if o.guess {
+		m.Ties = append(m.Ties, t)
+	}
+}
+
+// order is in which order two insertions at one point stand: guess says that the texts do not tell, parted that the agent's
+// would come between the user's and the line to which that belongs.
+type order struct{ agentFirst, guess, parted bool }
+
+func (m *merger) order(ours, theirs Edit) order {
+	at := ours.Start
+	line := m.base.Line(at)
+	start, end := m.base.LineStart(line), m.base.LineEnd(line)
+	starts, ends := at == start, at == end
+	lines := func(e Edit) bool { return starts && endsLine(e.New) || ends && startsEOL(e.New) }
+	switch o, t := lines(ours), lines(theirs); {
+	case o && !t: // the user's is part of a line
+		return order{agentFirst: starts && endsLine(ours.New), guess: starts && ends}
+	case t && !o: // the agent's is
+		return order{agentFirst: !starts || !endsLine(theirs.New), guess: starts && ends}
+	case !o:
+		return order{guess: true}
+	}
+	above, below := m.base.Slice(start, at), ""
+	if starts {
+		above, below = "", m.base.Slice(at, end)
+		if line > 0 {
+			above = m.base.Slice(m.base.LineStart(line-1), m.base.LineEnd(line-1))
+		}
+	} else if next := line + 1; next < m.base.LineCount() {
+		below = m.base.Slice(m.base.LineStart(next), m.base.LineEnd(next))
+	}
+	return orderLines(linesIn(ours.New, starts), linesIn(theirs.New, starts), above, below)
+}
+
+// linesIn returns the lines that an insertion puts in, at the start of a line or behind the end of one.
+func linesIn(s string, starts bool) []string {
+	if starts && endsLine(s) {
+		s = s[:unitStart(s, len(s)-1)]
+	} else {
+		s = s[eolEnd(s):]
+	}
+	var out []string
+	for {
+		n := indexEOL(s)
+		if n < 0 {
+			return append(out, s)
+		}
+		out = append(out, s[:n])
+		s = s[n+eolEnd(s[n:]):]
+	}
+}
+
+// orderLines is order for whole lines between two lines of the base. The user's come first, unless blank lines say that the
+// agent's belong to the line above, or the user's to the line below and not to the one above.
+func orderLines(ours, theirs []string, above, below string) order {
+	blank := func(line string) bool { return strings.TrimSpace(line) == "" }
+	first, last := func(l []string) string { return l[0] }, func(l []string) string { return l[len(l)-1] }
+	r := order{guess: true}
+	switch o, t := continues(first(ours)), continues(first(theirs)); {
+	case o != t:
+		r.agentFirst = o
+	case !blank(above):
+		r.agentFirst = blank(first(theirs)) && !blank(first(ours))
+	case !blank(below):
+		r.agentFirst = blank(last(ours)) && !blank(last(theirs))
+	}
+	if r.agentFirst {
+		return r
+	}
+	r.parted = !blank(below) && introduces(last(theirs)) && !introduces(last(ours))
+	end, begin := len(theirs)-1, 0
+	for end > 0 && blank(theirs[end]) {
+		end--
+	}
+	for begin < len(ours)-1 && blank(ours[begin]) {
+		begin++
+	}
+	r.parted = r.parted || leaves(theirs[end]) && !blank(ours[begin]) && columns(ours[begin]) >= columns(theirs[end])
+	return r
+}
+
+// continues reports whether a line goes on with the block above it.
+func continues(line string) bool {
+	line = strings.TrimSpace(line)
+	if line != "" && strings.IndexByte("})]", line[0]) >= 0 {
+		return true
+	}
+	return slices.Contains([]string{"else", "elif", "elsif", "elseif", "except", "catch", "finally", "ensure", "rescue"}, firstWord(line))
+}
+
+// leaves reports whether nothing that follows a line in its block is carried out.
+func leaves(line string) bool {
+	return slices.Contains([]string{"return", "break", "continue", "throw", "raise", "goto"}, firstWord(strings.TrimSpace(line)))
+}
+
+// introduces reports whether a line belongs to the one below it: a decorator or an attribute, a comment, the head of a block.
+func introduces(line string) bool {
+	line = strings.TrimSpace(line)
+	for _, sign := range []string{"@", "#", "//", "/*", "--", "<!--", ";"} {
+		if strings.HasPrefix(line, sign) {
+			return true
+		}
+	}
+	for _, sign := range []string{"*/", "-->", "{", "(", "[", ":", "\\"} {
+		if strings.HasSuffix(line, sign) {
+			return true
+		}
+	}
+	return strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]")
+}
+
+func firstWord(line string) string {
+	for i, r := range line {
+		if !isWord(r) {
+			return line[:i]
+		}
+	}
+	return line
+}
