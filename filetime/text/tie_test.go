@@ -169,7 +169,9 @@ func TestFaultE16Ties(t *testing.T) {
 		{"within a line", "()", Set{{1, 1, "-"}}, Set{{1, 1, "+"}}, []string{"+", "-"}},
 		{"behind an insertion further up", "a\nz\n", Set{{0, 0, "0"}, {2, 2, "agent\n"}}, Set{{1, 1, "\nmine"}}, []string{"mine\n", "agent\n"}},
 		{
-			"behind a line end that is kept", "a\nb\nz\n", Set{{1, 2, ""}, {4, 4, "agent\n"}}, Set{{1, 1, ";"}, {4, 4, "mine\n"}},
+			"behind a line end that is kept", "a\nb\nz\n",
+			Set{{1, 2, ""}, {4, 4, "agent\n"}},
+			Set{{1, 1, ";"}, {4, 4, "mine\n"}},
 			[]string{"mine\n", "agent\n"},
 		},
 		{"two", "a\nb\nc\n", Set{{2, 2, "1\n"}, {4, 4, "2\n"}}, Set{{2, 2, "3\n"}, {4, 4, "4\n"}}, []string{"3\n", "1\n", "4\n", "2\n"}},
