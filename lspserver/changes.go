@@ -175,6 +175,9 @@ func (s *server) status(ctx context.Context, _ protocol.None) (protocol.StatusRe
 	for _, p := range st.Plugins {
 		r.Plugins = append(r.Plugins, protocol.PluginState{Folder: p.Folder, ID: p.ID, Tools: p.Tools, Reason: p.Reason})
 	}
+	for _, k := range st.Keys {
+		r.Keys = append(r.Keys, protocol.KeyVariable(k))
+	}
 	for _, x := range st.Searched {
 		r.Searched = append(r.Searched, protocol.SearchedRoot(x))
 	}

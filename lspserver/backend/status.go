@@ -37,9 +37,14 @@ type Status struct {
 	Offer tools.Offer
 	// Plugins are those of the configuration, in its order.
 	Plugins []Plugin
+	// Keys are the variables that keys of configured services are read from, sorted by service.
+	Keys []KeyVariable
 	// Remarks are notes on the configuration, each a sentence.
 	Remarks []string
 }
+
+// KeyVariable is the environment variable that the key of a configured service is read from.
+type KeyVariable struct{ Provider, Variable string }
 
 // Job is a command that a session runs in the background.
 type Job struct{ Session, ID, Title string }
@@ -93,6 +98,11 @@ func (b *Backend) Status(ctx context.Context) Status {
 	defer b.mu.Unlock()
 	r.Models, r.Sessions, r.Usage = b.opener.Names(), len(b.sessions), b.usage
 	r.Plugins = slices.Clone(b.plugins)
+	for _, name := range slices.Sorted(maps.Keys(b.cfg.Providers)) {
+		if v := b.cfg.Providers[name].APIKeyEnv; v != "" {
+			r.Keys = append(r.Keys, KeyVariable{name, v})
+		}
+	}
 	for _, p := range b.problems {
 		r.Remarks = append(r.Remarks, p.String())
 	}

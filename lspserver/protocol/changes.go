@@ -191,6 +191,13 @@ type StatusResult struct {
 	Plugins    []PluginState    `json:"plugins,omitempty" doc:"The plug-ins of the configuration."`
 	Deferred   DeferredTools    `json:"deferred"`
 	Searched   []SearchedRoot   `json:"searched,omitempty" doc:"The folders in which grep has searched."`
+	Keys       []KeyVariable    `json:"keys,omitempty" doc:"Where the keys of configured services come from, whichever settings say so."`
+}
+
+// KeyVariable is the environment variable that the key of a service is read from, as its apiKeyEnv says.
+type KeyVariable struct {
+	Provider string `json:"provider"`
+	Variable string `json:"variable"`
 }
 
 // SearchedRoot is a folder of the workspace in which grep has searched.

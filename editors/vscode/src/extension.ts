@@ -9,7 +9,7 @@ import { serveLanguages } from './languages.ts';
 import { showJobs } from './jobs.ts';
 import { Keys } from './keys.ts';
 import { lend, lendable } from './model.ts';
-import type { ModelStreamParams, ModelStreamResult } from './protocol.ts';
+import type { ModelStreamParams, ModelStreamResult, StatusResult } from './protocol.ts';
 import { Proposed } from './proposed.ts';
 import { Review } from './review.ts';
 import { showRules } from './rules.ts';
@@ -31,10 +31,15 @@ let server: Server | undefined;
 export function activate(context: vscode.ExtensionContext): Api {
   const begun = process.cpuUsage();
   const log = vscode.window.createOutputChannel('Tandem', { log: true });
-  const keys = new Keys(context.secrets, (text) => {
-    log.warn(text);
-    void vscode.window.showWarningMessage(`Tandem: ${text}`);
-  });
+  const keys = new Keys(
+    context.secrets,
+    (text) => {
+      log.warn(text);
+      void vscode.window.showWarningMessage(`Tandem: ${text}`);
+    },
+    // Without a server there are the settings alone.
+    async () => (await server?.request<StatusResult>('tandem/status', {}).catch(() => undefined))?.keys ?? [],
+  );
   const backend = (server = new Server({ extension: context, log, keys: () => keys.all() }));
   const review = new Review(backend);
   const proposed = new Proposed();

@@ -22,6 +22,16 @@ export function isOpen(hunk: ChangedHunk): boolean {
   return hunk.status === 'pending' || hunk.status === 'conflict';
 }
 
+/** How many lines of a file its open hunks add and take away. While all are open that is what the server counts. */
+export function waitingLines(file: ChangedFile): { additions: number; deletions: number } {
+  const open = file.hunks.filter(isOpen);
+  if (open.length === file.hunks.length) {
+    return { additions: file.additions, deletions: file.deletions };
+  }
+  const sum = (text: (h: ChangedHunk) => string) => open.reduce((n, h) => n + (text(h).match(/[^\n]*\n|[^\n]+$/g)?.length ?? 0), 0);
+  return { additions: sum((h) => h.newText), deletions: sum((h) => h.oldText) };
+}
+
 const compare = (a: Position, b: Position): number => a.line - b.line || a.character - b.character;
 
 function offsetAt(text: string, { line, character }: Position): number {

@@ -1,27 +1,17 @@
 // Keys of model services, in VS Code's secret storage.
 
 import * as vscode from 'vscode';
+import { keyVariable, type KeyVariable, type Providers, services, withVariables } from './keyvariables.ts';
 import { storedKeys } from './storedkeys.ts';
 
 const STORED = 'tandem.keys';
-
-/** The environment variable that the server reads a provider's key from. */
-export function keyVariable(provider: string, providers: Record<string, { apiKeyEnv?: string }>): string {
-  return providers[provider]?.apiKeyEnv || `${provider.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_API_KEY`;
-}
-
-const HOSTED = ['anthropic', 'openai', 'deepseek', 'openrouter'];
-
-/** The services that may want a key: that of the model first, then what is set up, then what is known. */
-export function services(model: string, providers: Record<string, { apiKeyEnv?: string }>): string[] {
-  const named = /^([^/:]+)\//.exec(model)?.[1];
-  return [...new Set([...(named ? [named] : []), ...Object.keys(providers), ...HOSTED])];
-}
 
 export class Keys {
   constructor(
     private readonly secrets: vscode.SecretStorage,
     private readonly tell: (text: string) => void,
+    /** The variables that the server reads keys from, by its whole configuration: a person's own file names some too. */
+    private readonly variables: () => Promise<KeyVariable[]>,
   ) {}
 
   /** All keys, by environment variable. Where they cannot be read there are none, and the person is told. */
@@ -32,7 +22,7 @@ export class Keys {
   /** Asks for a key; an empty one forgets. Gives what keeps it, where anything is another than before. */
   async ask(): Promise<(() => Promise<void>) | undefined> {
     const settings = vscode.workspace.getConfiguration('tandem');
-    const providers = settings.get<Record<string, { apiKeyEnv?: string }>>('providers', {});
+    const providers = withVariables(settings.get<Providers>('providers', {}), await this.variables());
     const keys = await this.all();
     const picked = await vscode.window.showQuickPick(
       services(settings.get('model', ''), providers).map((name) => {
@@ -61,7 +51,7 @@ export class Keys {
     }
     return async () => {
       await this.secrets.store(STORED, JSON.stringify(keys));
-      const own = settings.inspect<typeof providers>('providers')?.globalValue;
+      const own = settings.inspect<Providers>('providers')?.globalValue;
       const service = own?.[picked.label];
       if (key && service && !service.apiKeyEnv) {
         // The server has no name of its own for the key of a service that somebody has set up.

@@ -838,6 +838,12 @@ export interface JobState {
   title: string;
 }
 
+/** KeyVariable is the environment variable that the key of a service is read from, as its apiKeyEnv says. */
+export interface KeyVariable {
+  provider: string;
+  variable: string;
+}
+
 /** ListChangesParams of tandem/changes/list. */
 export interface ListChangesParams {
   sessionId: string;
@@ -1440,6 +1446,8 @@ export interface StatusResult {
   deferred: DeferredTools;
   /** The folders in which grep has searched. */
   searched?: SearchedRoot[];
+  /** Where the keys of configured services come from, whichever settings say so. */
+  keys?: KeyVariable[];
 }
 
 /** SteerParams of tandem/session/steer. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { before, count, fate, follow, ghost, hunkAt, lines, markdown, neighbour } from '../src/hunks.ts';
+import { before, count, fate, follow, ghost, hunkAt, lines, markdown, neighbour, waitingLines } from '../src/hunks.ts';
 import type { ChangedHunk } from '../src/protocol.ts';
 
 const hunk = (
@@ -92,4 +92,19 @@ test('the hunk at a line, and the ones around it', () => {
   assert.equal(neighbour(all, 5, 1), changed, 'round the end');
   assert.equal(neighbour(all, 1, -1), removed, 'round the beginning');
   assert.equal(neighbour([], 1, 1), undefined);
+});
+
+test('FaultV4 the lines that wait are those of the hunks that nobody has judged', () => {
+  const file = (...statuses: ('pending' | 'accepted' | 'conflict')[]) => ({
+    uri: 'f',
+    status: 'modified' as const,
+    additions: 2,
+    deletions: 2,
+    unified: '',
+    hunks: [changed, removed].map((h, i) => ({ ...h, status: statuses[i]! })),
+  });
+  assert.deepEqual(waitingLines(file('pending', 'pending')), { additions: 2, deletions: 2 });
+  assert.deepEqual(waitingLines(file('pending', 'accepted')), { additions: 2, deletions: 1 });
+  assert.deepEqual(waitingLines(file('accepted', 'conflict')), { additions: 0, deletions: 1 });
+  assert.deepEqual(waitingLines(file('accepted', 'accepted')), { additions: 0, deletions: 0 });
 });

@@ -2,7 +2,7 @@
 
 import type { Setup, ToPage } from '../src/chat/messages.ts';
 import { type Conversation, empty, reduce, waiting } from '../src/chat/state.ts';
-import { fate } from '../src/hunks.ts';
+import { fate, waitingLines } from '../src/hunks.ts';
 import { press } from './answers.ts';
 import { Composer, WRITING_MS } from './composer.ts';
 import { button, h, icon } from './dom.ts';
@@ -15,7 +15,7 @@ let state: Conversation = empty;
 let setup: Setup = { backend: 'starting', trusted: true, can: { mentions: false, steer: false, review: false } };
 
 const composer = new Composer();
-const transcript = new Transcript(() => setup.folder);
+const transcript = new Transcript(() => setup);
 const welcomePage = h('div', { class: 'welcome-page' });
 const working = h('div', { class: 'working', hidden: true }, icon('spinner'), h('span', null, 'Working…'));
 const scroller = h('main', { class: 'scroller', tabindex: -1 }, welcomePage, transcript.element, working);
@@ -119,13 +119,15 @@ function drawChanges(): void {
     return;
   }
   const open = changes.querySelector('details')?.open ?? false;
-  const plus = files.reduce((n, f) => n + f.additions, 0);
-  const minus = files.reduce((n, f) => n + f.deletions, 0);
+  const counts = new Map(files.map((f) => [f.uri, waitingLines(f)]));
+  const plus = files.reduce((n, f) => n + counts.get(f.uri)!.additions, 0);
+  const minus = files.reduce((n, f) => n + counts.get(f.uri)!.deletions, 0);
   const judge = (uri?: string) =>
     setup.can.review
       ? [
-          button('Accept', () => post({ type: 'accept', uri }), { class: 'primary small', title: uri ? 'Accept the changes of this file' : 'Accept all changes' }),
-          button('Reject', () => post({ type: 'reject', uri }), { class: 'secondary small', title: uri ? 'Reject the changes of this file' : 'Reject all changes' }),
+          // A question has buttons of these names; here they say what they are about.
+          button(uri ? 'Accept file' : 'Accept all', () => post({ type: 'accept', uri }), { class: 'primary small' }),
+          button(uri ? 'Reject file' : 'Reject all', () => post({ type: 'reject', uri }), { class: 'secondary small' }),
         ]
       : [];
   const path = (uri: string) => relative(decodeURIComponent(new URL(uri).pathname), setup.folder);
@@ -149,7 +151,7 @@ function drawChanges(): void {
             null,
             h('button', { type: 'button', class: 'link file', title: 'Open the diff', onclick: () => post({ type: 'diff', path: f.uri }) }, path(f.uri)),
             h('span', { class: 'fate' }, fate(f, path)),
-            h('span', { class: 'counts' }, h('span', { class: 'plus' }, `+${f.additions}`), ' ', h('span', { class: 'minus' }, `−${f.deletions}`)),
+            h('span', { class: 'counts' }, h('span', { class: 'plus' }, `+${counts.get(f.uri)!.additions}`), ' ', h('span', { class: 'minus' }, `−${counts.get(f.uri)!.deletions}`)),
             ...(files.length > 1 ? judge(f.uri) : []),
           ),
         ),

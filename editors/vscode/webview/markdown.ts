@@ -1,10 +1,11 @@
 // Draws Markdown that may still be growing. Blocks whose source did not change keep their elements, so nothing
 // flickers and a selection in what is finished stays.
 
-import { type Token, type Tokens, lexer } from 'marked';
+import type { Token, Tokens } from 'marked';
 import { h, iconButton } from './dom.ts';
 import { highlight } from './highlight.ts';
 import { post } from './host.ts';
+import { lex } from './lex.ts';
 
 /** Text above this size is lexed anew from its last blocks only, while it grows. */
 const LONG = 8 * 1024;
@@ -23,7 +24,7 @@ export class Markdown {
       from = this.blocks.slice(0, kept).reduce((n, b) => n + b.raw.length, 0);
     }
     this.length = text.length;
-    const tokens = lexer(text.slice(from), { breaks: true });
+    const tokens = lex(text.slice(from));
     for (const [i, token] of tokens.entries()) {
       const at = kept + i;
       const old = this.blocks[at];

@@ -1,5 +1,6 @@
 // A tool call: one line that says what it is and how it went, what it shows when it is opened, and its question.
 
+import type { Setup } from '../src/chat/messages.ts';
 import { failure, state as stateWord } from '../src/protocol.ts';
 import type { Diff, ToolCall } from '../src/chat/state.ts';
 import { visible } from '../src/chat/visible.ts';
@@ -39,7 +40,7 @@ export class ToolView {
   private output?: HTMLPreElement;
   private drawn = '';
 
-  constructor(private readonly folder: () => string | undefined) {
+  constructor(private readonly setup: () => Setup) {
     this.toggle = h('button', { type: 'button', class: 'toggle', onclick: () => this.flip() });
     this.element = h('div', { class: 'tool' }, this.head, this.failure, this.question.element, this.body);
   }
@@ -48,10 +49,17 @@ export class ToolView {
     this.shown = t;
     this.element.dataset.status = statusOf(t);
     this.drawHead(t);
-    this.failure.textContent = sentence(t) ?? '';
+    this.failure.textContent = this.why(t) ?? '';
     this.failure.hidden = !this.failure.textContent;
     this.question.update(t);
     this.drawBody(t);
+  }
+
+  private why(t: ToolCall): string | undefined {
+    const said = sentence(t);
+    // There the settings disable what could change or run anything, and nobody has set them.
+    const restricted = !this.setup().trusted && said === failure('TOOL_NOT_FOUND/disabled');
+    return restricted ? 'Restricted Mode: the agent only reads and searches. Trust this folder to let it change and run things.' : said;
   }
 
   private flip(): void {
@@ -112,7 +120,7 @@ export class ToolView {
     const title = visible(t.title || writing(t), false);
     const place = t.locations[0];
     const out: Child[] = [];
-    const name = place && [relative(place.path, this.folder()), place.path].find((n) => title.endsWith(n));
+    const name = place && [relative(place.path, this.setup().folder), place.path].find((n) => title.endsWith(n));
     if (place && name) {
       out.push(title.slice(0, -name.length), fileLink(place.path, place.line, baseName(name)));
     } else {
@@ -151,7 +159,7 @@ export class ToolView {
     }
     parts.push(...renderView(t));
     for (const d of t.diffs) {
-      parts.push(...diffPart(d, t.diffs.length > 1 ? relative(d.path, this.folder()) : undefined));
+      parts.push(...diffPart(d, t.diffs.length > 1 ? relative(d.path, this.setup().folder) : undefined));
     }
     // What a command printed is shown as it came; its result says the same again, in words for the model.
     const text = t.output && (t.status === 'in_progress' || t.kind === 'execute') ? t.output : t.text;

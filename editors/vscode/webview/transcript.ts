@@ -1,5 +1,6 @@
 // The conversation as rows. Each row is drawn again only when what it shows is another object than before.
 
+import type { Setup } from '../src/chat/messages.ts';
 import { type Conversation, type Ending, type Item, type Message, type Row, type ToolCall, rows, shown } from '../src/chat/state.ts';
 import { ending } from '../src/protocol.ts';
 import { type Child, button, h, icon } from './dom.ts';
@@ -17,7 +18,7 @@ export class Transcript {
   private readonly views = new Map<string, { view: View; drawn: Item | readonly ToolCall[] }>();
   private readonly tools = new Map<string, ToolView>();
 
-  constructor(private readonly folder: () => string | undefined) {}
+  constructor(private readonly setup: () => Setup) {}
 
   update(c: Conversation): void {
     const wanted = rows(shown(c));
@@ -81,7 +82,7 @@ export class Transcript {
   private tool(id: string): ToolView {
     let view = this.tools.get(id);
     if (!view) {
-      view = new ToolView(this.folder);
+      view = new ToolView(this.setup);
       this.tools.set(id, view);
     }
     return view;

@@ -484,6 +484,11 @@ local M = {}
 ---@field jobId string
 ---@field title string
 
+--- KeyVariable is the environment variable that the key of a service is read from, as its apiKeyEnv says.
+---@class tandem.KeyVariable
+---@field provider string
+---@field variable string
+
 --- ListChangesParams of tandem/changes/list.
 ---@class tandem.ListChangesParams
 ---@field sessionId string
@@ -910,6 +915,7 @@ local M = {}
 ---@field plugins? tandem.PluginState[] The plug-ins of the configuration.
 ---@field deferred tandem.DeferredTools
 ---@field searched? tandem.SearchedRoot[] The folders in which grep has searched.
+---@field keys? tandem.KeyVariable[] Where the keys of configured services come from, whichever settings say so.
 
 --- SteerParams of tandem/session/steer.
 ---@class tandem.SteerParams

@@ -74,6 +74,30 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
   const input = () => page.locator('textarea');
   const counts = (selector) => page.waitForFunction((s) => document.querySelector(s)?.disabled === false, selector);
 
+  it('FaultV1 draws tables, line ends, boxes of tasks and bare links', async () => {
+    await events({ type: 'prompt', text: 'go' });
+    for (const part of ['first\nsecond\n\n| name | count |\n|---|--:|\n| `a` | 1', ' |\n| b | 2 |\n\n- [x] done\n- [ ] open\n\nsee https://example', '.org/a and ~~not~~ this.\n\n```diff\n+new\n-old\n```\n']) {
+      await events(say(part));
+    }
+    await events(end);
+    const answer = page.locator('.markdown');
+    await answer.locator('a', { hasText: 'https://example.org/a' }).waitFor();
+    assert.deepEqual(await answer.locator('table tr').allInnerTexts(), ['name\tcount', 'a\t1', 'b\t2']);
+    assert.equal(await answer.locator('td.align-right').count(), 2);
+    assert.equal(await answer.locator('p').first().innerText(), 'first\nsecond');
+    assert.deepEqual(await answer.locator('li.task input').evaluateAll((all) => all.map((box) => box.checked)), [true, false]);
+    assert.equal(await answer.locator('del').innerText(), 'not');
+    assert.equal(await answer.locator('.hljs-addition').innerText(), '+new');
+  });
+
+  it('FaultV16 says in a folder that is not trusted why a tool is missing', async () => {
+    const refused = call('1', { title: 'Edit a.go', kind: 'edit', status: 'failed', _meta: { tandem: { error: 'TOOL_NOT_FOUND', summary: 'This tool is disabled in the settings.' } } });
+    await send({ type: 'setup', setup: { ...SETUP, trusted: false } });
+    await events({ type: 'prompt', text: 'go' }, refused);
+    await page.locator('.failure', { hasText: 'Restricted Mode' }).waitFor();
+    assert.equal(await page.getByText('disabled in the settings').count(), 0);
+  });
+
   it('F237 draws what a tool renders, and an unknown widget as its text', async () => {
     const widgets = [
       { type: 'progress', value: 3, total: 4 },
