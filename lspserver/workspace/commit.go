@@ -434,7 +434,7 @@ func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, j *job)
 				err = j.buffer(f, e)
 			}
 			if err == nil {
-				l, err = w.commitEditor(ctx, f, e, j.change)
+				l, err = w.inEditor(ctx, f, e, j.change)
 			}
 		default:
 			l, err = w.putOnDisk(ctx, f, e, j)
@@ -446,6 +446,60 @@ func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, j *job)
 		}
 		return l, err
 	}
+}
+
+// inEditor lands an edit in the editor. A plain client may delete a document without a look at its version, with keys in it that were
+// typed meanwhile and are nowhere else. There the document is emptied first, by a text edit that is rebased and has an echo like any
+// other; the deletion follows when the document shows that nothing else is in it, else the text is put back.
+func (w *Workspace) inEditor(ctx context.Context, f *file, e filetime.FileEdit, c filetime.Change) (filetime.LandedFile, error) {
+	f.mu.Lock()
+	apart := e.Delete && f.open && w.o.Features.Plain
+	if !apart {
+		f.mu.Unlock()
+		return w.commitEditor(ctx, f, e, c)
+	}
+	before := f.text
+	p, err := w.prepare(f, e)
+	f.mu.Unlock()
+	if err != nil {
+		return p.landed(f, false), err
+	}
+	empty := e
+	empty.Delete, empty.Edits = false, allOf(e.Base)
+	var made filetime.LandedFile
+	if before.Len() > 0 {
+		if made, err = w.commitEditor(ctx, f, empty, c); err != nil {
+			return made, err
+		}
+	}
+	f.mu.Lock()
+	rest := filetime.FileEdit{Path: f.path, Delete: true, Base: f.text, Rev: f.rev}
+	if f.text.Len() > 0 {
+		err = w.conflict(f, e, text.Diff(e.Base, f.text), []text.Conflict{{End: e.Base.Len(), Base: e.Base.String()}}, nil)
+	}
+	f.mu.Unlock()
+	var l filetime.LandedFile
+	if err == nil {
+		l, err = w.commitEditor(ctx, f, rest, c)
+	}
+	if err != nil && made.Applied {
+		back := filetime.FileEdit{Path: f.path, Base: made.After, Rev: made.Rev, Edits: made.Set.Inverse(made.Before)}
+		if _, failed := w.commitEditor(context.WithoutCancel(ctx), f, back, c); failed != nil {
+			return l, &filetime.Incomplete{Err: err, Files: []filetime.FileReport{{Path: f.path, State: filetime.Stays, Err: failed}}}
+		}
+	}
+	if err != nil || !made.Applied {
+		return l, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l.Before, l.BeforeVersion, l.Set, l.Rebased, l.Over = made.Before, made.BeforeVersion, allOf(made.Before), made.Rebased, made.Over
+	l.Attempts += made.Attempts
+	if i := slices.IndexFunc(f.history, func(r filetime.Revision) bool { return r.Rev == made.Rev }); i >= 0 && len(f.history) > i+1 {
+		f.claim(i, len(f.history), c)
+	}
+	l.Rev = f.rev
+	return l, nil
 }
 
 // instead turns the deletion of an open file that takes back its creation into emptying it, if the editor cannot delete files.

@@ -808,13 +808,13 @@ func removed(s text.Set) int {
 	return n
 }
 
-// blind says that the client does not compare versions: it gets edits without one, or the document has version 0, which
-// some clients never check.
+// blind says that the client does not compare versions: it gets edits without one, the document has version 0, which
+// some clients never check, or it is deleted, which has no version.
 func (a *attempt) blind() bool {
 	a.f.mu.Lock()
 	defer a.f.mu.Unlock()
 	have := a.w.o.Features
-	return a.f.open && (a.f.unversioned || have.Plain && (!have.Versions || a.f.version == 0))
+	return a.f.open && (a.f.unversioned || have.Plain && (!have.Versions || a.f.version == 0 || a.e.Delete))
 }
 
 // waitForGap waits for a gap in the typing, at most until a time, and says whether there was one.
