@@ -93,7 +93,7 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 	}
 	p.set = p.rebased.Set
 	p.after = p.set.Apply(p.before)
-	return p, nil
+	return p, w.counted(f, p.set)
 }
 
 const outOfStepReason = "out_of_step"

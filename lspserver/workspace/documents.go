@@ -54,6 +54,7 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 	if f.version = version; f.unversioned {
 		f.version = 0
 	}
+	f.odd, f.behindOdd = oddEnd(content, loneReturn+unicodeEnds) >= 0, false
 	opened := text.New(content)
 	switch {
 	case f.known && f.text.Equal(opened):
@@ -238,6 +239,7 @@ func (w *Workspace) Typed(uri string) bool {
 func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 	if c.Range == nil {
 		f.sync = inSync
+		f.odd = oddEnd(c.Text, loneReturn+unicodeEnds) >= 0
 		now := text.New(c.Text)
 		if set, ok := f.discard(now); ok {
 			return set
@@ -248,6 +250,7 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 	end, bad2 := f.text.Offset(c.Range.End, w.o.Features.Encoding)
 	if bad1 || bad2 || end < start {
 		f.clamped++
+		w.miscounts(f, c.Range.End)
 		// A position past the end of a line is defined by LSP and some editors send it; one inside a character, or an
 		// end before its start, means that the texts differ. With Resync every doubt is cheap.
 		if end < start || w.o.Features.Resync || bad1 && inside(f.text, c.Range.Start, start) || bad2 && inside(f.text, c.Range.End, end) {
@@ -256,6 +259,7 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 		w.o.Log.Warn("position outside the text, clamped", "uri", f.uri, "version", f.version)
 		end = max(start, end)
 	}
+	w.behind(f, c, end)
 	set := text.Set{{Start: start, End: end, New: c.Text}}
 	switch {
 	case text.Infers(f.text, set):
@@ -355,6 +359,7 @@ func (w *Workspace) Saved(uri string, content *string) {
 	f.expected = nil // the person's text has replaced it, or it has arrived
 	f.dirty, f.touched, f.edited, f.exists, f.unseen = false, false, false, true, false
 	if d, err := w.lookAt(f); err == nil && d.exists {
+		w.lookCounted(f, d)
 		f.disk, f.last = d.stat, d.text.Hash()
 		f.dirty = !sameText(d.text, f.text)
 		if !f.dirty {

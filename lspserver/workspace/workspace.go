@@ -162,8 +162,9 @@ type Workspace struct {
 	clock    uint64        // counts the uses of files
 	commands atomic.Uint64 // counts the commands that the agent has begun
 
-	locks  locks
-	shared *shared // nil without Options.Locks
+	counting counting
+	locks    locks
+	shared   *shared // nil without Options.Locks
 }
 
 // New makes a Workspace with nothing open.
@@ -222,6 +223,8 @@ type file struct {
 	unseen      bool // it was opened without a Place, so that it was not compared with the disk
 	sync        syncState
 	unversioned bool       // the client does not say a version: ours is a count of its changes
+	odd         bool       // the text has, or had since it was opened, a line end that clients count differently
+	behindOdd   bool       // the client has changed text behind one since it was saved
 	rivals      int        // further names that the editor has it open under
 	clamped     int        // positions that were cut to fit
 	held        bool       // the editor replied that it applied an edit and has not shown it: the slot stays taken until the next notification
