@@ -202,6 +202,8 @@ type LandedFile struct {
 	// Stale says, as the rest of a sentence that begins with the file's name, why buffer and disk differ after the edit; ""
 	// where they do not.
 	Stale string
+	// EndKept says that the editor ends every text with a line end, and the edit was to leave none.
+	EndKept bool
 	// From is what the text was before the editor took away, in one with the edit, what had landed at a wrong place; empty
 	// where it did not. The editor's undo leads there.
 	From text.Text

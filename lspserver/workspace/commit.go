@@ -332,6 +332,9 @@ func (w *Workspace) commit(ctx context.Context, c filetime.Change) (filetime.Lan
 			if l.Stale != "" {
 				j.warnings = append(j.warnings, filetime.Warning{Path: l.Path, Says: l.Stale})
 			}
+			if l.EndKept {
+				j.warnings = append(j.warnings, filetime.Warning{Path: l.Path, Says: endSays})
+			}
 			out.Files = append(out.Files, l)
 			if l.Applied && l.Entry == filetime.File {
 				w.noteWritten(l.Path, l.After)
@@ -360,6 +363,9 @@ func (w *Workspace) commit(ctx context.Context, c filetime.Change) (filetime.Lan
 	out.Warnings = j.warnings
 	return out, nil
 }
+
+// endSays is the warning about LandedFile.EndKept.
+const endSays = "ends with a line break: the editor adds one to every text, so it stands there although the edit has none."
 
 // errForGood says that a removal cannot be reverted.
 var errForGood = errors.New("what was deleted was no text, and no copy of it is kept")
@@ -474,7 +480,7 @@ func (w *Workspace) inEditor(ctx context.Context, f *file, e filetime.FileEdit, 
 	}
 	f.mu.Lock()
 	rest := filetime.FileEdit{Path: f.path, Delete: true, Base: f.text, Rev: f.rev}
-	if f.text.Len() > 0 {
+	if left := f.text.String(); left != "" && !(made.EndKept && left == made.After.String()) {
 		err = w.conflict(f, e, text.Diff(e.Base, f.text), []text.Conflict{{End: e.Base.Len(), Base: e.Base.String()}}, nil)
 	}
 	f.mu.Unlock()

@@ -56,6 +56,8 @@ type delivery struct {
 	size     int
 	found    finding
 
+	kept *delivery // the same edit for an editor that keeps the final line end, see look
+
 	followed int  // events that traced has looked at
 	traced   bool // what it has found in one of them
 }
@@ -176,6 +178,7 @@ type attempt struct {
 	sent     plan // of the last try
 	dirty    bool // the user had unsaved text before the edit
 	mode     fs.FileMode
+	endKept  bool // the editor keeps a final line end that the edit has none of
 	typed    bool // into a document that was opened for the edit
 	repairs  int
 	lingers  bool    // the call has returned: the misplaced edit is only reverted
@@ -187,6 +190,14 @@ type reply struct {
 	applied bool
 	reason  string
 	err     error
+}
+
+// words are those of a refusal.
+func (r *reply) words() string {
+	if r.reason == "" && r.err != nil {
+		return r.err.Error()
+	}
+	return r.reason
 }
 
 func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
@@ -281,6 +292,9 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	if len(p.set) == 0 && !a.e.Create && !a.e.Delete {
 		return p, nil, true, nil // another author has made the same change already
 	}
+	if p = a.shape(p); len(p.set) == 0 && a.endKept {
+		return p, nil, true, nil
+	}
 	if a.tries == 0 {
 		a.first, a.mode = f.rev, f.disk.mode
 		a.dirty = f.open && f.dirty && !f.touched && !f.openedForUs
@@ -289,6 +303,7 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 		a.typed = f.open && f.dirty && !f.touched
 	}
 	d := &delivery{base: p.before, set: p.set, ranges: a.ranges(p.before, p.set)}
+	d.kept = a.keeping(d)
 	f.out = d
 	return p, d, false, nil
 }
@@ -335,7 +350,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 		n := d.told()
 		found, partly, traced := finding{}, false, false
 		if len(d.events) > 0 || !open {
-			found = a.find(d)
+			found = a.look(d)
 			partly = found.verdict == absent && d.partly()
 			traced = found.verdict == absent && a.traced(d)
 		}
@@ -350,10 +365,14 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 		case got != nil && !settled:
 			settled = true
 			f.mu.Lock()
-			there := a.onDisk(p)
+			there := a.onDisk(p) || a.endOnly(d) && n > 0
+			alike := a.endOnly(d)
 			f.mu.Unlock()
 			if there {
 				return found, got
+			}
+			if alike {
+				timer.Reset(silence)
 			}
 		}
 		select {
@@ -373,7 +392,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 		case <-changed:
 			if got == nil {
 				f.mu.Lock()
-				now := a.find(d).verdict != absent
+				now := a.look(d).verdict != absent
 				f.mu.Unlock()
 				if now && !shown { // a client that never replies is judged by its echo alone
 					timer.Reset(silence)
@@ -423,10 +442,17 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 	if !refused && got != nil && a.onDisk(p) {
 		return a.landedOnDisk(p), true, nil
 	}
+	if !refused && got != nil && a.endOnly(d) {
+		a.w.endsTexts.Store(true)
+		a.endKept, p.set, p.after = true, nil, p.before
+		return a.landed(p, a.f.rev), true, nil
+	}
 	var never *RefusedError
 	switch {
 	case refused && errors.As(got.err, &never) && d.told() == 0 && a.repairs == 0:
 		return filetime.LandedFile{}, false, refusedBy(a.f.path, never)
+	case refused && unwritable.MatchString(got.words()) && d.told() == 0 && a.repairs == 0:
+		return filetime.LandedFile{}, false, refusedBy(a.f.path, &RefusedError{Words: got.words()})
 	case refused:
 		a.refusals++
 		a.refusal = got.reason
@@ -449,7 +475,7 @@ func (a *attempt) landed(p plan, rev uint64) filetime.LandedFile {
 	f := a.f
 	f.touched, f.edited = f.open && !a.dirty, f.open
 	l := p.landed(f, true)
-	l.Rev, l.Attempts, l.Created, l.Deleted = rev, a.tries, a.e.Create, a.e.Delete
+	l.Rev, l.Attempts, l.Created, l.Deleted, l.EndKept = rev, a.tries, a.e.Create, a.e.Delete, a.endKept
 	if a.e.Delete {
 		l.Set, l.After, l.Mode = allOf(l.Before), text.Text{}, a.mode
 	}
@@ -844,7 +870,7 @@ func (a *attempt) finish(p plan, done bool) filetime.LandedFile {
 	a.f.mu.Lock()
 	defer a.f.mu.Unlock()
 	l := p.landed(a.f, true)
-	l.Attempts, l.Already = a.tries, true
+	l.Attempts, l.Already, l.EndKept = a.tries, !a.endKept, a.endKept
 	return l
 }
 

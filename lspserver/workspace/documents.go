@@ -104,6 +104,10 @@ func (w *Workspace) lookOpened(f *file) {
 	f.dirty = err != nil || !d.exists && f.text.Len() > 0 || d.exists && !sameText(d.text, f.text)
 	if err == nil {
 		f.disk, f.last = d.stat, d.text.Hash()
+		if d.exists && d.text.Len() == 0 && f.text.String() == "\n" { // an editor that adds it to an empty file too
+			w.endsTexts.Store(true)
+			f.dirty = false
+		}
 	}
 	if !f.dirty {
 		f.settle()
@@ -362,6 +366,10 @@ func (w *Workspace) Saved(uri string, content *string) {
 		w.lookCounted(f, d)
 		f.disk, f.last = d.stat, d.text.Hash()
 		f.dirty = !sameText(d.text, f.text)
+		if f.dirty && w.o.Features.Plain && unified(d.text) == unified(f.text)+"\n" && !endsLine(f.text.String()) {
+			w.endsTexts.Store(true)
+			f.dirty = false
+		}
 		if !f.dirty {
 			w.noteWritten(f.path, f.text)
 			f.settle()

@@ -162,9 +162,10 @@ type Workspace struct {
 	clock    uint64        // counts the uses of files
 	commands atomic.Uint64 // counts the commands that the agent has begun
 
-	counting counting
-	locks    locks
-	shared   *shared // nil without Options.Locks
+	counting  counting
+	endsTexts atomic.Bool // the client is known to end every text with a line end
+	locks     locks
+	shared    *shared // nil without Options.Locks
 }
 
 // New makes a Workspace with nothing open.

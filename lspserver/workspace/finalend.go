@@ -1,0 +1,88 @@
+package workspace
+
+import (
+	"regexp"
+	"strings"
+
+	"tandem/filetime/text"
+)
+
+// An editor may be unable to hold a text without a final line end: stock Neovim ends each text with one, answers that it has applied an
+// edit which takes it away, and shows the rest of the edit. A plain client is found out by that echo, or by what it opens and saves. From
+// then on it gets edits that leave the final line end alone, and one that differs in nothing else has landed.
+
+// endEdit is a set as such an editor carries it out; false if it does the same as any other. Where the text has a final line end it stays,
+// where it has none the editor adds it when it saves.
+func endEdit(base text.Text, set text.Set) (text.Set, bool) {
+	n := len(set)
+	if n == 0 || set[n-1].End != base.Len() {
+		return nil, false
+	}
+	had := endsLine(base.String())
+	has := endsLine(set.Apply(base).String())
+	out := append(text.Set{}, set...)
+	last := &out[n-1]
+	switch {
+	case has && !had && base.Len() > 0:
+		last.New = strings.TrimSuffix(strings.TrimSuffix(last.New, "\n"), "\r")
+	case !has && (had || base.Len() == 0):
+		end := "\n"
+		if strings.HasSuffix(base.String(), "\r\n") {
+			end = "\r\n"
+		}
+		last.New += end
+	default:
+		return nil, false
+	}
+	return text.Minimize(base, out), true
+}
+
+func endsLine(s string) bool { return strings.HasSuffix(s, "\n") }
+
+// shape leaves the final line end alone in an edit for an editor that is known to add it. f.mu is held.
+func (a *attempt) shape(p plan) plan {
+	if !a.w.o.Features.Plain || !a.f.open || !a.w.endsTexts.Load() {
+		return p
+	}
+	if set, differs := endEdit(p.before, p.set); differs {
+		p.set, p.after, a.endKept = set, set.Apply(p.before), true
+	}
+	return p
+}
+
+// keeping is a delivery as such an editor carries it out, nil if that does the same as any other.
+func (a *attempt) keeping(d *delivery) *delivery {
+	if !a.w.o.Features.Plain || a.detour != nil {
+		return nil
+	}
+	set, differs := endEdit(d.base, d.set)
+	if !differs || endsLine(d.set.Apply(d.base).String()) {
+		return nil
+	}
+	return &delivery{base: d.base, set: set, ranges: a.ranges(d.base, set)}
+}
+
+// look looks for the edit in the events: as it was sent, else as an editor shows it that keeps the final line end.
+func (a *attempt) look(d *delivery) finding {
+	found := a.find(d)
+	if found.verdict == landed || found.verdict == misplaced || d.kept == nil || len(d.kept.set) == 0 {
+		return found
+	}
+	d.kept.events = d.events
+	kept := a.find(d.kept)
+	if kept.verdict != landed && (kept.verdict != merged || found.verdict == merged) {
+		return found
+	}
+	a.endKept = true
+	a.w.endsTexts.Store(true)
+	*d = *d.kept
+	return kept
+}
+
+// endOnly says that the edit was to take the final line end away and do nothing else, and that the document shows nothing of it.
+func (a *attempt) endOnly(d *delivery) bool {
+	return d.kept != nil && len(d.kept.set) == 0 && a.f.open && a.f.text.Equal(d.base)
+}
+
+// unwritable matches what clients answer for a buffer that takes no edits.
+var unwritable = regexp.MustCompile(`(?i)\bmodifiable\b|\bread[- ]?only\b`)
