@@ -11,21 +11,24 @@ import (
 
 // Glob says which files are meant by their names, as ripgrep's option -g does: with ! at its beginning it leaves out what it names, with all
 // that is below it, otherwise it leaves out all files that it does not name. A pattern without a slash, but one at its end, is about names at
-// any depth. What it names is taken whatever the files say that name what is ignored, and so is what is in a folder that it names.
-// It is immutable; nil says nothing.
-type Glob struct{ rule rule }
-
-// Everything says that a pattern is one of stars alone, which fits every file and so names none in particular.
-func Everything(pattern string) bool {
-	return slices.Contains([]string{"*", "**", "**/*", "**/**", "/**", "/**/*", "/**/**"}, strings.TrimPrefix(pattern, "./"))
+// any depth. What is ignored is taken only where the last name of the pattern is spelt out. It is immutable; nil says nothing.
+type Glob struct {
+	rule  rule
+	spelt bool // the last name is no pattern
 }
 
-// ParseList is ParseGlob for a list of files: what is ignored is not brought back by a pattern that fits everything.
-func ParseList(pattern string) (*Glob, error) {
-	if Everything(pattern) {
-		return nil, nil
+// Spelt says that the last name of a pattern is spelt out: such a pattern names a file, also an ignored one.
+func Spelt(pattern string) bool {
+	name := path.Base(strings.TrimSuffix(pattern, "/"))
+	for i := 0; i < len(name); i++ {
+		switch name[i] {
+		case '\\':
+			i++
+		case '*', '?', '[', '{', '}':
+			return false
+		}
 	}
-	return ParseGlob(pattern)
+	return true
 }
 
 // ParseGlob reads a pattern, which is relative to the directory of a tree. It is nil where the pattern says nothing.
@@ -37,7 +40,7 @@ func ParseGlob(pattern string) (*Glob, error) {
 	if !ok {
 		return nil, nil
 	}
-	return &Glob{r}, nil
+	return &Glob{rule: r, spelt: Spelt(pattern)}, nil
 }
 
 // judge is what the pattern says of an entry by its path relative to the directory.
@@ -55,6 +58,11 @@ func (g *Glob) judge(rel string, folder bool) verdict {
 		return excludes
 	}
 	return includes
+}
+
+// names says that the pattern spells out the name of an entry, so that it is taken though it is ignored.
+func (g *Glob) names(rel string, folder bool) bool {
+	return g != nil && g.spelt && g.judge(rel, folder) == includes
 }
 
 // rejects tells whether a file is left out whatever its folder, since the pattern is about its name alone.
@@ -98,7 +106,7 @@ func (t *Tree) namedIn(f *folder, at string) (out []ignored) {
 		return nil
 	}
 	for _, e := range f.ignored {
-		if t.only.judge(strings.TrimPrefix(f.join(e.name), at), e.kind.IsDir()) == includes {
+		if t.only.names(strings.TrimPrefix(f.join(e.name), at), e.kind.IsDir()) {
 			out = append(out, e)
 		}
 	}

@@ -153,6 +153,13 @@ func likeRipgrep(t *testing.T, rg, home string, r *rand.Rand) {
 					want = append(want, strings.TrimPrefix(name, "./"))
 				}
 			}
+			if glob != "" && !Spelt(glob) { // ripgrep takes what is ignored where any glob fits
+				cmd := exec.Command(rg, "--no-config", "--no-messages", "--files", "--hidden", "--null", "--glob=!.git")
+				cmd.Dir = filepath.Join(root, dir)
+				searched, _ := cmd.Output()
+				names := strings.Split(string(searched), "\x00")
+				want = slices.DeleteFunc(want, func(name string) bool { return !slices.Contains(names, name) })
+			}
 			slices.Sort(want)
 			tr, err := open(p, filepath.Join(root, dir))
 			if err != nil {

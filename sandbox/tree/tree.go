@@ -149,7 +149,7 @@ func (t *Tree) walk(
 		}
 		meant := t.only.judge(below, e.IsDir())
 		names[len(names)-1] = name
-		if meant != includes && !t.all && rules.excludes(&subject{names: names, folder: e.IsDir()}) {
+		if !t.all && !t.only.names(below, e.IsDir()) && rules.excludes(&subject{names: names, folder: e.IsDir()}) {
 			ignored++
 			continue
 		}
@@ -202,8 +202,8 @@ func (t *Tree) Ignored(name string) bool {
 			return true
 		}
 		folder := i < len(names)-1
-		meant := t.only.judge(path.Join(names[:i+1]...), folder)
-		if meant == excludes {
+		rel := path.Join(names[:i+1]...)
+		if t.only.judge(rel, folder) == excludes {
 			return true
 		}
 		if t.all {
@@ -211,7 +211,7 @@ func (t *Tree) Ignored(name string) bool {
 		}
 		rules = t.rulesIn(rules, at, t.has(at))
 		at = path.Join(at, part)
-		if meant != includes && rules.excludes(&subject{names: t.names(at), folder: folder}) {
+		if !t.only.names(rel, folder) && rules.excludes(&subject{names: t.names(at), folder: folder}) {
 			return true
 		}
 	}

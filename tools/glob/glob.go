@@ -55,31 +55,24 @@ func New() tools.Tool {
 		Title:   func(in input) string { return "Find " + in.Pattern },
 		Subject: func(in input) string { return in.Pattern },
 		Outcome: outcome,
-		Needs:   func(env *tools.Env, in input) ([]tools.Need, error) { return tools.ToRead(env, in.place()) },
+		Needs:   func(env *tools.Env, in input) ([]tools.Need, error) { return tools.ToRead(env, in.narrowed(env).Path) },
 		Plan:    plan,
 	})
 }
 
-// place is the directory to look in: an absolute pattern says it itself.
-func (in input) place() string {
-	if filepath.IsAbs(in.Pattern) {
-		base, _ := doublestar.SplitPattern(path.Clean(in.Pattern))
-		return base
+// narrowed has the directory to look in, which the pattern may begin with, and what of the pattern is below it.
+func (in input) narrowed(env *tools.Env) input {
+	dir, rest := tools.Narrow(env, in.Path, in.Pattern)
+	if filepath.IsAbs(in.Pattern) && rest == in.Pattern { // nothing of it is there
+		dir, rest = doublestar.SplitPattern(path.Clean(in.Pattern))
+		rest = "/" + rest
 	}
-	return in.Path
-}
-
-// pattern is the part of the pattern below the place.
-func (in input) pattern() string {
-	if filepath.IsAbs(in.Pattern) {
-		_, rest := doublestar.SplitPattern(path.Clean(in.Pattern))
-		return "/" + rest
-	}
-	return in.Pattern
+	in.Path, in.Pattern = dir, rest
+	return in
 }
 
 func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
-	only, err := tree.ParseList(in.pattern())
+	only, err := tree.ParseGlob(in.narrowed(env).Pattern)
 	if err != nil {
 		return nil, tools.Refuse(tools.InvalidArgs, "pattern", "Parameter validation failed:\npattern: %v", err)
 	}
@@ -102,7 +95,7 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 	var names []string
 	within := strings.TrimSuffix(base, string(filepath.Separator)) + string(filepath.Separator)
 	room := env.Limits.MaxToolOutputChars
-	_, err = env.Indexes.Walk(ctx, dir, 0, func(e tree.Entry) error {
+	ignored, err := env.Indexes.Walk(ctx, dir, 0, func(e tree.Entry) error {
 		if !e.Type.IsRegular() {
 			return nil
 		}
@@ -122,6 +115,9 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 		return tools.Result{}, err
 	}
 	r := answer(env.Name(base), in.Pattern, v, names)
+	if v.Total == 0 {
+		r.Data += tools.NothingFits(in.Pattern, ignored)
+	}
 	r.Data += tools.Withheld(dir.Withheld())
 	return r, nil
 }

@@ -62,7 +62,7 @@ func define(s searcher) tools.Tool {
 		},
 		Title:   func(in input) string { return "Search " + in.Pattern },
 		Subject: func(in input) string { return in.Pattern },
-		Needs:   func(env *tools.Env, in input) ([]tools.Need, error) { return tools.ToRead(env, in.Path) },
+		Needs:   func(env *tools.Env, in input) ([]tools.Need, error) { return tools.ToRead(env, in.narrowed(env).Path) },
 		Plan: func(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 			p, err := plan(env, in, s)
 			if err != nil {
@@ -88,11 +88,18 @@ func define(s searcher) tools.Tool {
 	})
 }
 
+// narrowed has the directory to look in, which the glob may begin with, and what of the glob is below it.
+func (in input) narrowed(env *tools.Env) input {
+	in.Path, in.Glob = tools.Narrow(env, in.Path, in.Glob)
+	return in
+}
+
 func plan(env *tools.Env, in input, s searcher) (*tools.Plan, error) {
-	q, err := parse(in)
+	q, err := parse(in.narrowed(env))
 	if err != nil {
 		return nil, err
 	}
+	q.asked = in.Glob
 	place := env.Place()
 	return &tools.Plan{
 		Title: "Search " + in.Pattern, Kind: tools.Search, Danger: tools.Safe,
@@ -119,9 +126,24 @@ func run(ctx context.Context, env *tools.Env, q *query, place sandbox.Place, s s
 		return tools.Result{}, err
 	}
 	r := c.result(env, q)
+	if c.results == 0 {
+		r.Data += q.missed(ctx)
+	}
 	r.Data += tools.Withheld(q.withheld)
 	see(context.WithoutCancel(ctx), env, q, c)
 	return r, nil
+}
+
+// missed says what a search that found nothing may have missed: ignored files, signs of another dialect.
+func (q *query) missed(ctx context.Context) (hint string) {
+	if q.asked != "" && q.file == "" {
+		ignored, _ := q.indexes.Walk(ctx, q.tree, 0, func(tree.Entry) error { return nil })
+		hint = tools.NothingFits(q.asked, ignored)
+	}
+	if !q.Fixed && (strings.Contains(q.Pattern, `\|`) || strings.Contains(q.Pattern, `\(`) && strings.Contains(q.Pattern, `\)`)) {
+		hint += "\nA backslash makes |, ( and ) literal here: without it they are alternatives and groups."
+	}
+	return hint
 }
 
 // gather lets s search the buffers first, then the disk, and brings both into the order of their paths.

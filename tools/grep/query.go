@@ -64,7 +64,9 @@ type query struct {
 	// note says how the pattern was taken where that is not as it stands, "" otherwise.
 	note string
 	glob *tree.Glob
-	kind string
+	// asked is the glob of the call, of which input.Glob is what is below the directory.
+	asked string
+	kind  string
 
 	dir, file string
 	folder    sandbox.Place // dir
@@ -110,7 +112,7 @@ const maxPattern = 4 << 10
 // compile finds out what kind of pattern it is. One that fails only for a brace or a bracket was not meant as a regular
 // expression.
 func (q *query) compile() error {
-	o := regex.Options{IgnoreCase: q.IgnoreCase, Word: q.Word, Fixed: q.Fixed, Multiline: q.Multiline}
+	o := regex.Options{IgnoreCase: q.IgnoreCase, Word: q.Word, Fixed: q.Fixed, Multiline: q.Multiline, CRLF: true}
 	re, err := regex.Parse(q.Pattern, o)
 	var se *regex.SyntaxError
 	if errors.As(err, &se) && se.Kind == regex.Unbalanced {

@@ -57,13 +57,19 @@ func New() tools.Tool {
 		Title:   func(in input) string { return "List " + in.Path },
 		Subject: func(in input) string { return in.Path },
 		Outcome: outcome,
-		Needs:   func(env *tools.Env, in input) ([]tools.Need, error) { return tools.ToRead(env, in.Path) },
+		Needs:   func(env *tools.Env, in input) ([]tools.Need, error) { return tools.ToRead(env, in.narrowed(env).Path) },
 		Plan:    plan,
 	})
 }
 
+// narrowed has the directory to look in, which the pattern may begin with, and what of the pattern is below it.
+func (in input) narrowed(env *tools.Env) input {
+	in.Path, in.Pattern = tools.Narrow(env, in.Path, in.Pattern)
+	return in
+}
+
 func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
-	only, err := tree.ParseList(in.Pattern)
+	only, err := tree.ParseGlob(in.narrowed(env).Pattern)
 	if err != nil {
 		return nil, tools.Refuse(tools.InvalidArgs, "pattern", "Parameter validation failed:\npattern: %v", err)
 	}

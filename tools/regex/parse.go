@@ -78,6 +78,7 @@ type parser struct {
 	// line says that a match stays within a line: then no set has the line end.
 	line    bool
 	newline bool // a line end stands in the pattern
+	crlf    bool // only $ fits a \r, see Options
 	braces  bool // a brace that repeats nothing was taken literally
 	names   map[string]bool
 	depth   int
@@ -274,6 +275,9 @@ func (p *parser) class(s set) *node {
 	if p.line {
 		s = s.without(span{'\n', '\n'})
 	}
+	if p.crlf {
+		s = s.without(span{'\r', '\r'})
+	}
 	return &node{op: opSet, set: s}
 }
 
@@ -303,7 +307,11 @@ func (p *parser) atom() (*node, error) {
 	case '^':
 		return p.place(lookLineStart, lookTextStart, lookCRLFStart), nil
 	case '$':
-		return p.place(lookLineEnd, lookTextEnd, lookCRLFEnd), nil
+		end := p.place(lookLineEnd, lookTextEnd, lookCRLFEnd)
+		if p.crlf && end.look == lookLineEnd {
+			end = &node{op: opConcat, subs: []*node{{op: opRepeat, subs: []*node{{op: opSet, set: one('\r')}}, max: 1}, end}}
+		}
+		return end, nil
 	case '\\':
 		return p.escape()
 	default:

@@ -10,7 +10,10 @@ import (
 
 // perl is a pattern that looks around or refers back. The engine for it tries one way after the other, which for some texts
 // takes long: a single match has patience.
-type perl struct{ re *regexp2.Regexp }
+type perl struct {
+	re   *regexp2.Regexp
+	crlf bool
+}
 
 // patience is how long one line may be looked at.
 const patience = time.Second
@@ -31,7 +34,7 @@ func parsePerl(pattern string, o Options, why *SyntaxError) (*Regexp, error) {
 		return nil, why
 	}
 	re.MatchTimeout = patience
-	return &Regexp{perl: &perl{re}, Multiline: o.Multiline}, nil
+	return &Regexp{perl: &perl{re, o.CRLF}, Multiline: o.Multiline}, nil
 }
 
 // perlLine tries one line after the other.
@@ -44,8 +47,14 @@ func (m *Matcher) perlLine(text []byte, from int) (start, end int, ok bool) {
 		if i := bytes.IndexByte(text[from:], '\n'); i >= 0 {
 			end = from + i
 		}
-		if _, _, ok := m.perlFind(text[from:end], 0); ok {
+		line := text[from:end]
+		if _, _, ok := m.perlFind(line, 0); ok {
 			return from, end, true
+		}
+		if bare, ok := bytes.CutSuffix(line, []byte("\r")); ok && m.r.perl.crlf {
+			if _, _, ok := m.perlFind(bare, 0); ok {
+				return from, end, true
+			}
 		}
 		from = end + 1
 	}

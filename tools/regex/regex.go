@@ -2,7 +2,10 @@
 // time by an automaton that is built while it runs, and with the literals that every match must have.
 package regex
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // Options say how a pattern is read.
 type Options struct {
@@ -10,6 +13,9 @@ type Options struct {
 	Word       bool // no word character stands before or after a match
 	Fixed      bool // the pattern is a text
 	Multiline  bool // a match may run over several lines, and . fits their ends
+	// CRLF says that $ stands before the \r at the end of a line too, which nothing else in a pattern with $ fits then. A pattern that names
+	// \r is taken as it stands. To ripgrep \r is text.
+	CRLF bool
 }
 
 // Regexp is a pattern. It is immutable and may be used concurrently.
@@ -40,7 +46,7 @@ func Parse(pattern string, o Options) (*Regexp, error) {
 }
 
 func parse(pattern string, o Options) (*Regexp, error) {
-	p := &parser{in: pattern, line: !o.Multiline, flags: flags{fold: o.IgnoreCase, dotAll: o.Multiline, multi: true}}
+	p := &parser{in: pattern, line: !o.Multiline, crlf: o.CRLF && strings.Contains(pattern, "$") && !strings.Contains(pattern, `\r`) && !strings.Contains(pattern, "\r"), flags: flags{fold: o.IgnoreCase, dotAll: o.Multiline, multi: true}}
 	tree, err := p.tree(o)
 	if err != nil {
 		return nil, err

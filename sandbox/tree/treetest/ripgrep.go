@@ -4,6 +4,7 @@ package treetest
 import (
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -39,9 +40,27 @@ func Ripgrep(t testing.TB) string {
 	return ""
 }
 
-// Files are the files below a folder that ripgrep lists with the option --hidden, those that a glob names where it is not "", in the order
-// of their paths. They begin with the folder.
+// Spelt says that the last name of a glob is spelt out, so that it brings back an ignored file.
+func Spelt(glob string) bool {
+	return !strings.ContainsAny(path.Base(strings.TrimSuffix(glob, "/")), "*?[{}\\")
+}
+
+// Files are the files below a folder that ripgrep lists with the option --hidden, those that a glob fits where it is not "", in the order
+// of their paths. They begin with the folder. Ripgrep takes what is ignored where any glob fits; that is left out unless the name is spelt.
 func Files(t testing.TB, program, dir, glob string) []string {
+	t.Helper()
+	files := list(t, program, dir, glob)
+	if glob == "" || Spelt(glob) {
+		return files
+	}
+	searched := list(t, program, dir, "")
+	return slices.DeleteFunc(files, func(name string) bool {
+		_, found := slices.BinarySearch(searched, name)
+		return !found
+	})
+}
+
+func list(t testing.TB, program, dir, glob string) []string {
 	t.Helper()
 	args := []string{"--no-config", "--no-messages", "--files", "--hidden", "--null"}
 	if glob != "" {
