@@ -315,7 +315,7 @@ var libraries = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk":          {"tools/mcp"},
 	"mvdan.cc/sh/v3":                                  {"tools/shell"},
 	"golang.org/x/sys":                                {"lspserver/terminal", "sandbox/...", "lspserver/workspace", "filetime/disk", "filetime/watch", "cmd/bench", "cmd/tandem", "tools/regex"},
-	"golang.org/x/text":                               {"filetime/text"},
+	"golang.org/x/text":                               {"filetime/text", "sandbox"},
 	"golang.org/x/tools":                              {"lspserver/conformance", "cmd/live"},
 	"github.com/google/go-cmp":                        nil,
 	"github.com/rogpeppe/go-internal":                 nil,

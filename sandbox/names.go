@@ -6,8 +6,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // A name is a path as a model wrote it. It is literal: whatever signs it has, the file of that very name is meant. A further
@@ -80,6 +83,11 @@ func (p *Paths) Meant(name string) (string, error) {
 	if spelled {
 		return abs, wrong
 	}
+	if err == nil {
+		if same := p.alike(literal); same != "" {
+			return same, nil
+		}
+	}
 	return literal, err
 }
 
@@ -92,6 +100,13 @@ func (p *Paths) target(name string) (string, error) {
 	abs, spelled, wrong := p.spelling(name)
 	first, _, _ := strings.Cut(name, "/")
 	if !spelled || p.there(p.Cwd+"/"+first) {
+		if err == nil {
+			if same := p.alike(literal); same != "" {
+				return "", refuse("INVALID_ARGS", "lookalike", name, "%s is not there, and %s is, whose name looks the same: its letters with accents "+
+					"are put together in another way (Unicode NFC, NFD). Nothing was done. Name it by exactly these letters.",
+					strconv.QuoteToASCII(shorten(name)), strconv.QuoteToASCII(shorten(same)))
+			}
+		}
 		return literal, err
 	}
 	if wrong == nil && !p.there(abs) && p.inside(abs) {
@@ -182,4 +197,34 @@ func (p *Paths) there(abs string) bool {
 func (p *Paths) inside(abs string) bool {
 	canonical, err := realpath(abs)
 	return err == nil && (p.Unrestricted || rootOf(p.read, canonical) != "" || rootOf(p.write, canonical) != "")
+}
+
+// alike is the path of the one file or folder whose names look like those of a path that is not there: they are the same but for how
+// letters with accents are put together (Unicode NFC, NFD). It is "" where there is none, or more than one.
+func (p *Paths) alike(abs string) string {
+	if !p.inside(abs) || norm.NFC.IsNormalString(abs) && norm.NFD.IsNormalString(abs) {
+		return ""
+	}
+	at := string(filepath.Separator)
+	for name := range strings.SplitSeq(strings.Trim(abs, "/"), "/") {
+		next := filepath.Join(at, name)
+		if _, err := os.Lstat(next); err != nil {
+			var found []string
+			entries, _ := os.ReadDir(at)
+			for _, e := range entries {
+				if norm.NFC.String(e.Name()) == norm.NFC.String(name) {
+					found = append(found, e.Name())
+				}
+			}
+			if len(found) != 1 {
+				return ""
+			}
+			next = filepath.Join(at, found[0])
+		}
+		at = next
+	}
+	if !p.inside(at) {
+		return ""
+	}
+	return at
 }

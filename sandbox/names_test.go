@@ -121,3 +121,31 @@ func TestFaultW1NamesNeverHide(t *testing.T) {
 		}
 	})
 }
+
+// A name in another Unicode form is read where one file alone has it, and a call that changes makes no second file that looks the same.
+func TestFaultW2NamesThatLookTheSame(t *testing.T) {
+	const composed, parted = "r\u00e9sum\u00e9.txt", "re\u0301sume\u0301.txt"
+	p, dir := jail(t, map[string]string{"app/" + parted: "mine", "app/\u1112\u1161\u11a8/x": "mine too", "app/e\u0301": "1", "app/plain": "p"})
+	for name, want := range map[string]string{
+		composed: parted, parted: parted, "\ud559/x": "\u1112\u1161\u11a8/x", "\u00e9": "e\u0301", "\u00e9new": "\u00e9new", "plain": "plain",
+	} {
+		if got := codeOrPath(p.ReadableName(name)); got != dir+"/app/"+want {
+			t.Errorf("%+q is read as %+q", name, got)
+		}
+		for _, find := range []func(string) (Place, error){p.WritableName, p.EntryName} {
+			got, want := codeOrPath(find(name)), want
+			if want = dir + "/app/" + want; want != dir+"/app/"+name {
+				want = "INVALID_ARGS"
+			}
+			if got != want {
+				t.Errorf("%+q is written as %+q, want %+q", name, got, want)
+			}
+		}
+	}
+	if err := os.WriteFile(dir+"/app/\u00e9", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := codeOrPath(p.WritableName("\u00e9")); got != dir+"/app/\u00e9" {
+		t.Errorf("both are there, and one is %+q", got)
+	}
+}
