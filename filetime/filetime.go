@@ -199,6 +199,9 @@ type LandedFile struct {
 	// SameLine says that another author changed a line that the edit changed too, or inserted text adjacent to what it
 	// replaced.
 	SameLine bool
+	// Ties are insertions of the edit at the points where another author inserted, too; their order is a guess. They are
+	// ranges of After.
+	Ties []text.Tie
 	// Stale says, as the rest of a sentence that begins with the file's name, why buffer and disk differ after the edit; ""
 	// where they do not.
 	Stale string

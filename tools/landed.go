@@ -29,17 +29,26 @@ func Diff(env *Env, l filetime.LandedFile) show.File {
 func Told(env *Env, l filetime.LandedFile, sent bool) string {
 	var b strings.Builder
 	if l.Over > 0 {
-		who := "by the user"
-		if l.Source == "disk" {
-			who = "on disk"
-		}
-		fmt.Fprintf(&b, "rebased over %s %s%s\n", Count(l.Over, "change"), who, ranges(othersIn(l)))
+		fmt.Fprintf(&b, "rebased over %s %s%s\n", Count(l.Over, "change"), who(l), ranges(othersIn(l)))
+	}
+	for _, t := range l.Ties {
+		theirs, mine := touched(l.After, t.Theirs.Start, t.Theirs.End), touched(l.After, t.Ours.Start, t.Ours.End)
+		fmt.Fprintf(&b, "inserted at the same point as text %s: theirs: %s, yours: %s; the order of the two is a guess, check it\n",
+			who(l), numbers([]lines{theirs}), numbers([]lines{mine}))
 	}
 	if l.SameLine {
 		b.WriteString("somebody else changed another part of the same line, or put text right beside what you replaced: both changes are in it\n")
 	}
 	b.WriteString(regions(env, l, sent && l.Over == 0))
 	return b.String()
+}
+
+// who says where the changes were made that an edit was carried over.
+func who(l filetime.LandedFile) string {
+	if l.Source == "disk" {
+		return "on disk"
+	}
+	return "by the user"
 }
 
 // Changed says, in a line for the model, what others have changed in a file since the model was last sent it; "" is nothing.
@@ -132,8 +141,13 @@ func othersIn(l filetime.LandedFile) []lines {
 	var out []lines
 	shift := 0
 	for _, e := range l.Rebased {
-		start, end := e.Start+shift, e.Start+shift+len(e.New)
-		out = append(out, touched(l.After, l.Set.MapPos(start, false), l.Set.MapPos(end, false)))
+		start, end := l.Set.MapPos(e.Start+shift, false), l.Set.MapPos(e.Start+shift+len(e.New), false)
+		for _, t := range l.Ties {
+			if t.Ours.Start == start && t.Ours.End <= end { // the edit came to stand before it
+				start = t.Ours.End
+			}
+		}
+		out = append(out, touched(l.After, start, end))
 		shift += len(e.New) - (e.End - e.Start)
 	}
 	return out
@@ -214,6 +228,10 @@ func inside(t text.Text, start, end int) lines {
 
 func regions(env *Env, l filetime.LandedFile, sent bool) string {
 	at, others := linesOf(l.Set, l.After), othersIn(l)
+	for _, t := range l.Ties {
+		both := touched(l.After, min(t.Ours.Start, t.Theirs.Start), max(t.Ours.End, t.Theirs.End))
+		at, others = append(at, both), append(others, both)
+	}
 	focus := make([]int, len(l.Set))
 	var known []lines
 	shift := 0

@@ -272,7 +272,7 @@ func (f *Files) commit(c filetime.Change, e filetime.FileEdit) (filetime.LandedF
 	}
 	l := filetime.LandedFile{
 		Path: e.Path, Before: k.text, Set: r.Set, Created: e.Create, Source: "disk", Attempts: 1,
-		Rebased: shown, Over: len(shown), SameLine: r.SameLine,
+		Rebased: shown, Over: len(shown), SameLine: r.SameLine, Ties: r.Ties,
 	}
 	if k.open {
 		v := k.version

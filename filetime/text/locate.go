@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -29,6 +30,7 @@ const (
 	TierGlyphs   = 4 // typographic quotes, dashes and spaces
 	TierTrim     = 5 // each line indented in another way; only [LocateBlock]
 	TierEscapes  = 6 // escaped once too often
+	TierEnds     = 7 // blank lines before or after it that are not there
 )
 
 func tierName(tier int) string {
@@ -45,6 +47,8 @@ func tierName(tier int) string {
 		return "typographic signs"
 	case TierTrim:
 		return "the indentation of each line"
+	case TierEnds:
+		return "blank lines at its start or end"
 	}
 	return "escapes"
 }
@@ -101,20 +105,131 @@ func Locate(t Text, old, new string, all bool) (Found, error) {
 	if toLF(t, old) == l.new {
 		return Found{}, ErrNoChange
 	}
-	for _, try := range []func() (Found, error){l.exact, l.trailing, l.indent, l.glyphs, l.escapes} {
-		f, err := try()
-		if err != nil {
-			return Found{}, err
-		}
-		if f.Count > 0 {
-			if len(f.Edits) == 0 {
-				return Found{}, ErrNoChange
+	return l.answer(l.search(l.exact, l.trailing, l.indent, l.glyphs, l.escapes))
+}
+
+// LocateBare is Locate for a quotation that has blank lines at its start or its end which the text has not: it is looked for
+// with as few of them less as may be, and the new text has those less, too. It is for texts that the quotation was made of: in a
+// later one the line beside it may be another.
+func LocateBare(t Text, old, new string, all bool) (Found, error) {
+	l := locator{t: t, all: all, new: toLF(t, new)}
+	l.old = project(strings.TrimPrefix(old, bom), 0).s
+	return l.answer(l.bare())
+}
+
+// answer makes one of what was found, if anything.
+func (l *locator) answer(f Found, err error) (Found, error) {
+	switch {
+	case err != nil:
+		return Found{}, err
+	case f.Count == 0:
+		return Found{}, &NotFoundError{Candidates: similar(project(l.t.String(), leading).s, l.old)}
+	case len(f.Edits) == 0:
+		return Found{}, ErrNoChange
+	}
+	f.TierName = tierName(f.Tier)
+	return f, nil
+}
+
+// search looks for the quotation in one way after the other: in the text, and in the text with a line end at its end.
+func (l *locator) search(ways ...func() (Found, error)) (f Found, err error) {
+	if !l.all || !l.open() { // else the last line counts, too
+		for _, way := range ways {
+			if f, err = way(); err != nil || f.Count > 0 {
+				return f, err
 			}
-			f.TierName = tierName(f.Tier)
-			return f, nil
 		}
 	}
-	return Found{}, &NotFoundError{Candidates: similar(project(t.String(), leading).s, l.old)}
+	if !l.open() {
+		return f, err
+	}
+	return l.closed(func() (Found, error) { return l.search(ways...) })
+}
+
+// open reports whether the quotation ends with a line end and the text does not: as whole lines are quoted, its last one
+// would never be found.
+func (l *locator) open() bool {
+	n := l.t.Len()
+	return n > 0 && endsLine(l.old) && !endsLine(l.t.Slice(n-1, n))
+}
+
+// closed carries out a search in the text with a line end at its end. What is put in there ends without one, as the text did.
+func (l *locator) closed(search func() (Found, error)) (Found, error) {
+	t := l.t
+	n, eol := t.Len(), cmp.Or(eolAt(t, t.Len()), l.old[unitStart(l.old, len(l.old)-1):])
+	end := Set{{n, n, eol}}
+	l.t = end.Apply(t)
+	l.new = toLF(l.t, l.new)
+	f, err := search()
+	after := f.Edits.Apply(l.t)
+	l.t = t
+	if err != nil || f.Count == 0 {
+		return f, err
+	}
+	if last := f.Matches[len(f.Matches)-1]; last.End <= n || endsLine(l.new) {
+		f.Edits = Compose(f.Edits, Set{{after.Len() - len(eol), after.Len(), ""}})
+	}
+	f.Edits = Trim(t, Compose(end, f.Edits))
+	for i, m := range f.Matches {
+		f.Matches[i] = Range{min(m.Start, n), min(m.End, n)}
+	}
+	f.Tier = max(f.Tier, TierLineEnds)
+	return f, nil
+}
+
+// maxBare is how many blank lines before and after a quotation may be too many.
+const maxBare = 3
+
+// bare looks for the quotation without blank lines at its start and its end.
+func (l *locator) bare() (Found, error) {
+	top, bottom := blankLines(l.old)
+	newTop, newBottom := blankLines(l.new)
+	if strings.TrimSpace(l.old) == "" {
+		return Found{}, nil
+	}
+	for n := 1; n <= top+bottom; n++ {
+		for up := max(0, n-bottom); up <= min(n, top); up++ {
+			in := *l
+			in.old = withoutLines(l.old, up, n-up)
+			if in.new = withoutLines(l.new, min(up, newTop), min(n-up, newBottom)); in.old == in.new {
+				continue
+			}
+			f, err := in.search(in.exact)
+			if f.Tier = TierEnds; err != nil || f.Count > 0 {
+				return f, err
+			}
+		}
+	}
+	return Found{}, nil
+}
+
+// blankLines counts the blank lines with which a text in lines begins and ends, of each no more than maxBare. If there is
+// nothing else they are those at its start.
+func blankLines(s string) (top, bottom int) {
+	lines := strings.SplitAfter(s, "\n")
+	blank := func(line string) bool { return strings.HasSuffix(line, "\n") && strings.TrimSpace(line) == "" }
+	for top < min(maxBare, len(lines)) && blank(lines[top]) {
+		top++
+	}
+	if lines = lines[top:]; len(lines) > 0 && lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	for bottom < min(maxBare, len(lines)) && blank(lines[len(lines)-1-bottom]) {
+		bottom++
+	}
+	return top, bottom
+}
+
+// withoutLines returns a text without so many of its first and of its last lines.
+func withoutLines(s string, top, bottom int) string {
+	for ; top > 0; top-- {
+		s = s[strings.IndexByte(s, '\n')+1:]
+	}
+	for ; bottom > 0; bottom-- {
+		s = strings.TrimSuffix(s, "\n")
+		s = s[:strings.LastIndexByte(s, '\n')+1]
+	}
+	return s
 }
 
 type locator struct {

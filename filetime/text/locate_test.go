@@ -148,7 +148,7 @@ func TestF110TextNotFound(t *testing.T) {
 		{"escapes in a quotation of several lines", "a\tb\nc\n", "a\\tb\nc", 1},
 		{"empty text", "", "a", 0},
 		{"quotation longer than the text", "a\n", "a\nb\nc\n", 0},
-		{"needs a line end that is not there", "a\nb", "b\n", 2},
+		{"needs a line end that is not there", "a\nb", "b\n\n", 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f, err := Locate(New(tt.text), tt.old, "new", false)

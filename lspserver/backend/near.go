@@ -1,6 +1,9 @@
 package backend
 
 import (
+	"fmt"
+	"strings"
+
 	"tandem/filetime"
 	"tandem/filetime/text"
 )
@@ -18,6 +21,22 @@ func nearTheirs(f filetime.LandedFile) int {
 		}
 	}
 	return 0
+}
+
+// tiesOf gives the lines, counted from 1, of both insertions of each tie.
+func tiesOf(f filetime.LandedFile) string {
+	lines := func(r text.Range) string {
+		first, last := f.After.Line(r.Start)+1, f.After.Line(max(r.Start, r.End-1))+1
+		if first == last {
+			return fmt.Sprint("line ", first)
+		}
+		return fmt.Sprintf("lines %d-%d", first, last)
+	}
+	var out []string
+	for _, t := range f.Ties {
+		out = append(out, fmt.Sprintf("yours: %s, the agent's: %s", lines(t.Theirs), lines(t.Ours)))
+	}
+	return strings.Join(out, "; ")
 }
 
 // written gives the first and the last line, in now, of each insertion of a set; place maps an offset after the set to

@@ -306,7 +306,10 @@ func (b *Backend) landed(se *Session) func(filetime.Change, filetime.Landed) {
 			if f.Stale != "" {
 				se.Tell(agent.Event{Turn: c.Turn, Notice: b.Short(f.Path) + " " + f.Stale})
 			}
-			if near := nearTheirs(f); f.SameLine {
+			if near := nearTheirs(f); len(f.Ties) > 0 {
+				se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf(
+					"You and the agent inserted text at the same point of %s (%s). Check the order: it is a guess.", b.Short(f.Path), tiesOf(f))})
+			} else if f.SameLine {
 				se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf("The agent's edit of %s landed on a line that you changed too.", b.Short(f.Path))})
 			} else if near > 0 {
 				se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf(

@@ -31,6 +31,7 @@ func (p plan) landed(f *file, applied bool) filetime.LandedFile {
 	l := filetime.LandedFile{
 		Path: f.path, Before: p.before, After: p.after, Set: p.set, BeforeVersion: p.version,
 		Rev: f.rev, Applied: applied, Source: "buffer", Rebased: p.theirs, Over: len(p.theirs), SameLine: p.rebased.SameLine,
+		Ties: p.rebased.Ties,
 	}
 	return l
 }

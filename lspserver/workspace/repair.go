@@ -203,7 +203,7 @@ func (a *attempt) straighten(l filetime.LandedFile, last uint64) filetime.Landed
 			straight = append(straight, filetime.Revision{Rev: r.Rev - 1, Set: t.back, Part: true})
 			r.Set = t.rebased.Set
 			l.From, l.Before, l.Set, l.Rebased = t.now, clean, r.Set, text.Canonical(t.meant.Base, text.Compose(t.theirs, t.since))
-			l.Over, l.SameLine = len(l.Rebased), t.right.SameLine || t.rebased.SameLine
+			l.Over, l.SameLine, l.Ties = len(l.Rebased), t.right.SameLine || t.rebased.SameLine, t.rebased.Ties
 		}
 		straight = append(straight, r)
 	}

@@ -33,11 +33,17 @@ type Part struct {
 
 // locate finds the part in t. Of several places for a block, those from the offset from on are preferred.
 func (p Part) locate(t text.Text, from int) (text.Found, error) {
+	var missing *text.NotFoundError
 	if p.Block == nil {
-		return text.Locate(t, p.Old, p.New, p.All)
+		found, err := text.Locate(t, p.Old, p.New, p.All)
+		if errors.As(err, &missing) {
+			if again, e := text.LocateBare(t, p.Old, p.New, p.All); !errors.As(e, &missing) {
+				return again, e
+			}
+		}
+		return found, err
 	}
 	found, err := text.LocateBlock(t, *p.Block, from)
-	var missing *text.NotFoundError
 	for n := 1; n <= p.Bare && errors.As(err, &missing); n++ {
 		less := *p.Block
 		less.Lines = less.Lines[:len(less.Lines)-n]
@@ -355,7 +361,11 @@ func (m *Match) meets() []text.Conflict {
 			continue
 		}
 		for _, r := range m.at[k] {
-			if !slices.ContainsFunc(v.Since, func(e text.Edit) bool { return e.Start < r.End && r.Start < e.End }) {
+			beside := 0
+			if found.Tier == text.TierEnds { // the lines beside it are not those that were quoted, and so may be new
+				beside = 1
+			}
+			if !slices.ContainsFunc(v.Since, func(e text.Edit) bool { return e.Start < r.End+beside && r.Start < e.End+beside }) {
 				continue
 			}
 			out = append(out, text.Conflict{
