@@ -73,6 +73,8 @@ type parser struct {
 	first int // the number of lines[0]
 	at    int
 	ops   []operation
+	// folder is where the command line around the patch changes to, "" if it does not.
+	folder string
 }
 
 // parse reads a patch: the grammar of the tool's description, or a unified diff, as diff and git write it. An error is a *ParseError.
@@ -96,6 +98,7 @@ func parse(s string) ([]operation, error) {
 	if len(p.ops) == 0 {
 		return nil, &ParseError{Want: "it has no operation. " + wantOperation}
 	}
+	p.below()
 	return p.ops, nil
 }
 
@@ -127,40 +130,6 @@ func (p *parser) ahead(n int) string {
 func (p *parser) blanks() {
 	for p.at < len(p.lines) && strings.TrimSpace(p.lines[p.at]) == "" {
 		p.at++
-	}
-}
-
-var (
-	heredoc = regexp.MustCompile(`^\s*(?:\S*apply_patch\s+|cat\s+)?<<-?\s*(["']?)(\w+)(["']?)(?:\s*\|\s*apply_patch)?\s*$`)
-	fence   = regexp.MustCompile("^\\s*```+[\\w-]*\\s*$")
-)
-
-// unwrap takes away what a patch is often wrapped in: a here-document, the fence of a code block, and blanks around the last mark.
-func (p *parser) unwrap() {
-	trim := func() {
-		for n := len(p.lines); n > 0 && strings.TrimSpace(p.lines[n-1]) == ""; n-- {
-			p.lines = p.lines[:n-1]
-		}
-		for len(p.lines) > 0 && strings.TrimSpace(p.lines[0]) == "" {
-			p.lines, p.first = p.lines[1:], p.first+1
-		}
-	}
-	trim()
-	for n := len(p.lines); n > 0; n = len(p.lines) {
-		head, last := p.lines[0], strings.TrimSpace(p.lines[n-1])
-		m := heredoc.FindStringSubmatch(head)
-		fenced := fence.MatchString(head)
-		if m == nil && !fenced {
-			break
-		}
-		if n > 1 && (m != nil && last == m[2] || fenced && fence.MatchString(last)) {
-			p.lines = p.lines[:n-1]
-		}
-		p.lines, p.first = p.lines[1:], p.first+1
-		trim()
-	}
-	if n := len(p.lines); n > 0 && strings.TrimSpace(p.lines[n-1]) == end {
-		p.lines[n-1] = end
 	}
 }
 

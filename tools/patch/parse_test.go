@@ -124,7 +124,7 @@ func TestF158Grammar(t *testing.T) {
 
 		{"nothing", "", "Patch parse error: the end of the patch: it has no operation. " + wantOperation},
 		{"no operation", "*** Begin Patch\n*** End Patch\n", "Patch parse error: the end of the patch: it has no operation. " + wantOperation},
-		{"prose", "Here is the patch:\n*** Begin Patch\n", `Patch parse error: line 1, "Here is the patch:": it belongs to no operation. ` + wantOperation},
+		{"prose", "Here is the patch:\n*** Begin Patch\n", "Patch parse error: the end of the patch: it has no operation. " + wantOperation},
 		{"another mark", "*** Begin Patch\n*** Frobnicate File: foo\n*** End Patch", `Patch parse error: line 2, "*** Frobnicate File: foo": it is no operation. ` + wantOperation},
 		{"another mark after a hunk", "*** Update File: a\n@@\n-x\n*** Frobnicate\n", `Patch parse error: line 4, "*** Frobnicate": it is no operation. ` + wantOperation},
 		{"no path", "*** Add File:\n+x\n", `Patch parse error: line 1, "*** Add File:": it names no file. Expected is *** Add File: path`},
@@ -134,7 +134,7 @@ func TestF158Grammar(t *testing.T) {
 		{"an empty hunk before another operation", "*** Update File: a\n@@\n*** Delete File: b\n", `Patch parse error: line 3, "*** Delete File: b": the hunk before it is empty. Expected is a line that begins with a blank, - or +`},
 		{"a line without a mark", "*** Update File: a\n@@\n x\ny\n", `Patch parse error: line 4, "y": a line of a hunk begins with a blank (unchanged), - (removed) or + (added)`},
 		{"an added line without a mark", "*** Add File: a\n+x\ny\n", `Patch parse error: line 3, "y": each line of a file that is added begins with +`},
-		{"text after the end", "*** Begin Patch\n*** Delete File: a\n*** End Patch\nDone.\n", `Patch parse error: line 4, "Done.": the patch has ended before. Expected is nothing after *** End Patch`},
+		{"an operation after the end", "*** Begin Patch\n*** Delete File: a\n*** End Patch\n*** Delete File: b\n", `Patch parse error: line 4, "*** Delete File: b": the patch has ended before. Expected is nothing after *** End Patch`},
 		{"a change of the mode", "diff --git a/a b/a\nold mode 100644\nnew mode 100755\n", `Patch parse error: line 2, "old mode 100644": a patch cannot change the mode of a file. Do that with a command`},
 		{"a binary file", "diff --git a/a b/a\nindex 1..2\nBinary files a/a and b/a differ\n", `Patch parse error: line 3, "Binary files a/a and b/a differ": a patch cannot change a file that is not text`},
 		{"a symbolic link", "diff --git a/a b/a\nnew file mode 120000\n", `Patch parse error: line 2, "new file mode 120000": only files can be added, with the mode 100644 or 100755`},
@@ -186,4 +186,45 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestFaultW16Wrappings has patches in what models put round them.
+func TestFaultW16Wrappings(t *testing.T) {
+	const patch = "*** Begin Patch\n*** Add File: x.txt\n+it's \"new\" $1\n*** End Patch\n"
+	twice := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`).Replace(patch)
+	once := strings.ReplaceAll(patch, "'", `'\''`)
+	for _, s := range []string{
+		patch,
+		"apply_patch <<'PATCH-1'\n" + patch + "PATCH-1\n",
+		"apply_patch <<\"END.OF\"\n" + patch + "END.OF\n",
+		"Here is the patch:\n\n" + patch,
+		"Here is the patch:\n\n" + patch + "\nIt makes a file. I hope that it's right.\n",
+		"I call apply_patch:\n```patch\n" + patch + "```\nDone.\n",
+		"```\napply_patch <<'EOF'\n" + patch + "EOF\n```\n",
+		"apply_patch '" + once + "'",
+		`apply_patch "` + twice + `"`,
+		"apply_patch '" + strings.TrimSuffix(once, "\n") + "'\n",
+		"bash -lc \"apply_patch <<'EOF'\n" + twice + "EOF\"\n",
+		"bash -lc \"apply_patch <<'EOF'\n" + patch + "EOF\"\n",
+		"/bin/sh -c 'apply_patch <<EOF\n" + once + "EOF'\n",
+		strings.Replace(patch, "*** Add", "*** Environment ID: e-1\n*** Add", 1),
+	} {
+		ops, err := parse(s)
+		if err != nil || len(ops) != 1 || ops[0].path != "x.txt" || ops[0].content != "it's \"new\" $1\n" {
+			t.Errorf("%s\ngives %+v, %v", s, ops, err)
+		}
+	}
+	for head, want := range map[string]string{
+		"cd sub && apply_patch <<'EOF'\n":                 "sub/x.txt",
+		"cd 'my sub' && apply_patch <<'EOF'\n":            "my sub/x.txt",
+		"cd ../sub; apply_patch <<'EOF'\n":                "../sub/x.txt",
+		"cd -- /abs && apply_patch <<'EOF'\n":             "/abs/x.txt",
+		"bash -lc \"cd sub/deep && apply_patch <<'EOF'\n": "sub/deep/x.txt",
+		"First cd sub && look.\n":                         "x.txt",
+	} {
+		ops, err := parse(head + patch)
+		if err != nil || len(ops) != 1 || ops[0].path != want {
+			t.Errorf("%s gives %+v, %v, want %s", head, ops, err, want)
+		}
+	}
 }

@@ -1,0 +1,171 @@
+package patch
+
+import (
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	heredoc = regexp.MustCompile(`^\s*(?:\S*apply_patch\s+|cat\s+)?<<-?\s*(["']?)([^\s"'<>|;&]+)(["']?)(?:\s*\|\s*apply_patch)?\s*$`)
+	word    = regexp.MustCompile(`<<-?\s*["']?([^\s"'<>|;&]+)`)
+	fence   = regexp.MustCompile("^\\s*```+[\\w-]*\\s*$")
+	// command is a line of a shell that applies the patch: the folder that it changes to, and what is called.
+	command = regexp.MustCompile(`(?:\bcd\s+(?:--\s+)?("[^"]*"|'[^']*'|[^\s;&|"']+)\s*(?:&&|;)\s*)?(?:\S*apply_patch\b|cat\s+<<)`)
+	// script is the begin of a shell's command line that is one word in quotes.
+	script = regexp.MustCompile(`^\s*(?:\S*/)?(?:ba|da|z|k)?sh\s+(?:-\w+\s+)+(["'])`)
+	quoted = regexp.MustCompile(`apply_patch\s+(["'])$`)
+	// environment is a line that some services want behind the first mark.
+	environment = regexp.MustCompile(`^\s*\*\*\* Environment ID:`)
+)
+
+// unwrap takes away what a patch is often wrapped in: words before and after it, a command line for a shell, a here-document,
+// the fence of a code block, and blanks around the last mark.
+func (p *parser) unwrap() {
+	p.cut()
+	p.trim()
+	for n := len(p.lines); n > 0; n = len(p.lines) {
+		head, last := p.lines[0], strings.TrimSpace(p.lines[n-1])
+		m := heredoc.FindStringSubmatch(head)
+		fenced := fence.MatchString(head)
+		if m == nil && !fenced {
+			break
+		}
+		if n > 1 && (m != nil && last == m[2] || fenced && fence.MatchString(last)) {
+			p.lines = p.lines[:n-1]
+		}
+		p.lines, p.first = p.lines[1:], p.first+1
+		p.trim()
+	}
+	if n := len(p.lines); n > 0 && strings.TrimSpace(p.lines[n-1]) == end {
+		p.lines[n-1] = end
+	}
+}
+
+// trim takes away blank lines at both ends.
+func (p *parser) trim() {
+	for n := len(p.lines); n > 0 && strings.TrimSpace(p.lines[n-1]) == ""; n-- {
+		p.lines = p.lines[:n-1]
+	}
+	for len(p.lines) > 0 && strings.TrimSpace(p.lines[0]) == "" {
+		p.lines, p.first = p.lines[1:], p.first+1
+	}
+}
+
+// cut takes away what stands before the first mark of a patch and behind the last one, if that is no operation.
+func (p *parser) cut() {
+	operates := func(line string) bool {
+		return slices.ContainsFunc([]string{addFile, delFile, updFile}, func(m string) bool { return strings.HasPrefix(strings.TrimSpace(line), m) }) ||
+			strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "diff --git ")
+	}
+	from := slices.IndexFunc(p.lines, func(line string) bool {
+		before, ok := strings.CutSuffix(strings.TrimRight(line, " \t"), begin)
+		return ok && (strings.TrimSpace(before) == "" || quoted.MatchString(before))
+	})
+	if from < 0 {
+		p.cutFences(operates)
+		return
+	}
+	if slices.ContainsFunc(p.lines[:from], operates) {
+		return
+	}
+	head := slices.Clone(p.lines[:from+1])
+	to := len(p.lines)
+	for i, line := range slices.Backward(p.lines) {
+		if strings.HasPrefix(strings.TrimSpace(line), end) {
+			to = i + 1
+			break
+		}
+	}
+	behind := p.lines[to:]
+	if !slices.ContainsFunc(behind, operates) {
+		p.lines = p.lines[:to]
+		if line := strings.TrimSpace(p.lines[to-1]); strings.HasPrefix(line, end) && strings.Trim(line[len(end):], `"' `) == "" {
+			p.lines[to-1] = end
+		}
+	}
+	p.lines, p.first = p.lines[from:], p.first+from
+	p.lines[0] = begin
+	p.trim()
+	if n := len(p.lines); n > 1 && p.lines[n-1] != end {
+		last := strings.Trim(p.lines[n-1], "\"' ")
+		if slices.ContainsFunc(head, func(line string) bool {
+			m := word.FindStringSubmatch(line)
+			return m != nil && m[1] == last || fence.MatchString(line) && fence.MatchString(last)
+		}) {
+			p.lines = p.lines[:n-1]
+		}
+	}
+	p.shell(head)
+	if len(p.lines) > 1 && environment.MatchString(p.lines[1]) {
+		p.lines[1] = ""
+	}
+}
+
+// shell takes in what the command line before a patch says: the folder to which it changes, and the quotes in which the patch
+// stands, where all quotes of the patch are written for those.
+func (p *parser) shell(head []string) {
+	for _, line := range slices.Backward(head) {
+		m := command.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		p.folder = strings.Trim(m[1], `"'`)
+		mark := script.FindStringSubmatch(line)
+		if mark == nil {
+			mark = quoted.FindStringSubmatch(strings.TrimSuffix(strings.TrimRight(line, " \t"), begin))
+		}
+		if mark != nil {
+			p.unquote(mark[1])
+		}
+		return
+	}
+}
+
+// unquote undoes what is written in place of the signs that end a word of a shell.
+func (p *parser) unquote(mark string) {
+	written := strings.NewReplacer(`\"`, `"`, `\$`, "$", "\\`", "`", `\\`, `\`)
+	bare := regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*"`)
+	if mark == "'" {
+		written = strings.NewReplacer(`'\''`, "'", `'"'"'`, "'")
+		bare = regexp.MustCompile(`'`)
+	}
+	plain := make([]string, len(p.lines))
+	for i, line := range p.lines {
+		if plain[i] = written.Replace(line); mark == "'" && bare.MatchString(strings.NewReplacer(`'\''`, "", `'"'"'`, "").Replace(line)) || mark == `"` && bare.MatchString(line) {
+			return
+		}
+	}
+	p.lines = plain
+}
+
+// cutFences leaves the code block of a unified diff that stands among words.
+func (p *parser) cutFences(operates func(string) bool) {
+	from := slices.IndexFunc(p.lines, func(line string) bool { return fence.MatchString(line) })
+	if from < 1 || slices.ContainsFunc(p.lines[:from], operates) {
+		return
+	}
+	to := slices.IndexFunc(p.lines[from+1:], func(line string) bool { return strings.HasPrefix(line, "```") })
+	if to < 0 || slices.ContainsFunc(p.lines[from+1+to:], operates) {
+		return
+	}
+	p.lines, p.first = p.lines[from:from+to+2], p.first+from
+}
+
+// below puts the paths of operations below the folder to which the command line around the patch changes.
+func (p *parser) below() {
+	if p.folder == "" {
+		return
+	}
+	join := func(name string) string {
+		if name == "" || filepath.IsAbs(name) || strings.HasPrefix(name, "file:") || strings.HasPrefix(name, "~") {
+			return name
+		}
+		return path.Join(p.folder, name)
+	}
+	for i, o := range p.ops {
+		p.ops[i].path, p.ops[i].to = join(o.path), join(o.to)
+	}
+}
