@@ -51,6 +51,7 @@ type FileTime struct {
 	made  map[string][]made  // the oldest first
 	bytes map[string][sha256.Size]byte
 	sent  map[string]*sent
+	first map[string]uint64 // the revision at which a file was first read
 }
 
 // sent are the lines of a file that were sent at one revision, sorted and apart, 1-based and half-open.
@@ -63,8 +64,33 @@ type sent struct {
 // not block.
 func New(files Files, session string, observe func(path string)) *FileTime {
 	return &FileTime{
-		files: files, session: session, observe: observe, views: map[string][]*view{}, made: map[string][]made{}, bytes: map[string][sha256.Size]byte{}, sent: map[string]*sent{},
+		files: files, session: session, observe: observe, views: map[string][]*view{}, made: map[string][]made{}, bytes: map[string][sha256.Size]byte{}, sent: map[string]*sent{}, first: map[string]uint64{},
 	}
+}
+
+// Typed gives the ranges of s that the user has typed since the model first read the file, as far as the history reaches back.
+func (f *FileTime) Typed(s Snapshot) []text.Range {
+	f.mu.Lock()
+	first, ok := f.first[s.Path]
+	f.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	revs, _, ok := f.files.History(s.Path, first)
+	if !ok {
+		return nil
+	}
+	var typed []span
+	for _, r := range revs {
+		if r.Rev <= s.Rev {
+			typed = carrySpans(typed, r.Set, r.Author == User)
+		}
+	}
+	var out []text.Range
+	for _, t := range joined(typed) {
+		out = append(out, text.Range{Start: t.start, End: t.end})
+	}
+	return out
 }
 
 // ReadBytes records that a file that is no text was put in front of the model; sum is the SHA-256 of its bytes.
@@ -137,6 +163,9 @@ func (f *FileTime) read(s Snapshot, lines ...span) {
 	}
 	f.mu.Lock()
 	f.see(s, seen)
+	if _, ok := f.first[s.Path]; !ok {
+		f.first[s.Path] = s.Rev
+	}
 	at := f.sent[s.Path]
 	if at == nil || at.rev != s.Rev {
 		at = &sent{rev: s.Rev}

@@ -225,6 +225,7 @@ func (w *writing) done(landed filetime.Landed) tools.Result {
 		if l.Over > 0 {
 			b.WriteString(tools.Told(w.env, l, true))
 		}
+		b.WriteString(w.taken(l))
 	}
 	verb, created := "Modified", l.Created && len(w.first) == 0
 	switch {
@@ -240,4 +241,32 @@ func (w *writing) done(landed filetime.Landed) tools.Result {
 		Value:   Value{Path: l.Path, Bytes: l.After.Len(), Created: created, Deleted: w.deleted},
 		Diffs:   []show.File{d},
 	}
+}
+
+// taken names the lines that the user has typed and that the write takes away, as they were before it.
+func (w *writing) taken(l filetime.LandedFile) string {
+	if w.in.Mode == "append" {
+		return ""
+	}
+	e := tools.Places(w.env)
+	for _, r := range w.env.FileTime.Typed(filetime.Snapshot{Path: l.Path, Text: l.Before, Rev: w.revBefore(l)}) {
+		for _, d := range l.Set {
+			if start, end := max(r.Start, d.Start), min(r.End, d.End); start < end && strings.TrimSpace(l.Before.Slice(start, end)) != "" {
+				e.Lines(l.Before, l.Before.Line(start)+1, l.Before.Line(end-1)+1, start)
+			}
+		}
+	}
+	if e.Count() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("This took away what the user had typed, with the line numbers of before:\n%s"+
+		"If that was not meant, put it back, or call undo_file.\n", e)
+}
+
+// revBefore is the revision of l.Before.
+func (w *writing) revBefore(l filetime.LandedFile) uint64 {
+	if l.Applied {
+		return l.Rev - 1
+	}
+	return l.Rev
 }
