@@ -7,7 +7,7 @@ BIN         = bin/tandem
 # Without C the binary is static, which starts sooner. The race detector needs it.
 export CGO_ENABLED = 0
 
-.PHONY: demo test test-editors build build-others lint race bench live security nightly generate install clean
+.PHONY: demo test test-editors build build-others lint race bench live mutate stress security nightly generate install clean
 
 # The main job on the embedded model: an edit lands while somebody types, is shown as a diff and undone.
 demo:
@@ -83,6 +83,15 @@ TIMES ?= 5
 security:
 	@go test -count=1 -v -timeout 120m -run '^TestFigures' ./sandbox ./sandbox/planted -times=$(TIMES)
 	@go test -count=1 -run '^$$' -bench '^BenchmarkAudit$$' ./agent/store
+
+# Changes code one place at a time and wants a room's own tests to notice it. ROOMS names some rooms.
+ROOMS ?=
+mutate:
+	.ci/mutate $(ROOMS)
+
+# Runs everything many times on a busy machine: what fails is flaky. ONLY names packages (./tools/run) and suites (nvim, vscode).
+stress:
+	.ci/stress $(ONLY)
 
 # Long sweeps, some hours of them; .ci/nightly takes the names of sections to run a part.
 nightly:

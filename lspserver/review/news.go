@@ -61,10 +61,9 @@ func (l *Log) News(ctx context.Context, name func(path string) string) (news str
 				said[h] = digest(how)
 				switch {
 				case how == "" && h.move:
-					fate, how = restored, "this move, of which you were told that it was rejected, is done again: the file is where you moved it.\n"
+					fate, how = restored, "your move of it to here.\n"
 				case how == "":
-					fate, how = restored, "this change, of which you were told that it was rejected or amended, "+
-						"is in the file again as you made it:\n"+diffLines("-", h.old)+diffLines("+", h.new)
+					fate, how = restored, diffLines("-", h.old)+diffLines("+", h.new)
 				}
 				reports = append(reports, report{h.id, p, o.turn, fate, how})
 			}
@@ -130,8 +129,25 @@ func worded(reports []report, all map[any]int, name func(path string) string) st
 	n, size := 0, 0
 	for n < len(reports) && n < mostTexts && (n == 0 || size+len(reports[n].text) <= mostText) {
 		size += len(reports[n].text)
-		fmt.Fprintf(&b, "\n%s: %s", name(reports[n].path), reports[n].text)
 		n++
+	}
+	for fate, what := range []string{
+		"Rejected, and not in the files any more; do not make these changes again unasked",
+		"Amended: what you wrote was rejected in part; read the text before you change it again",
+		"In the files again as you made them, after you were told that they were rejected or amended",
+	} {
+		some := slices.DeleteFunc(slices.Clone(reports[:n]), func(r report) bool { return int(r.fate) != fate })
+		for i, r := range some {
+			if i == 0 {
+				fmt.Fprintf(&b, "\n%s:\n", what)
+			}
+			if i == 0 || r.path != some[i-1].path {
+				b.WriteString(name(r.path) + ":\n")
+			} else {
+				b.WriteString("…\n")
+			}
+			b.WriteString(r.text)
+		}
 	}
 	for fate, what := range []string{
 		"were rejected and are not in the files any more; do not make them again unasked",
@@ -179,7 +195,7 @@ func digest(how string) string {
 func (v view) tell(h *hunk) (fate, string) {
 	switch {
 	case h.move && h.gone:
-		return rejected, fmt.Sprintf("your move of it to %s was rejected; do not move it again unasked.\n", show.Visible(filepath.Base(h.op.dest), false))
+		return rejected, fmt.Sprintf("your move of it to %s.\n", show.Visible(filepath.Base(h.op.dest), false))
 	case h.move:
 		return rejected, ""
 	case !v.stands(h):
@@ -189,12 +205,10 @@ func (v view) tell(h *hunk) (fate, string) {
 		if !byOthers {
 			return rejected, ""
 		}
-		return rejected, "this change was rejected and is not in the file any more; do not make it again unasked:\n" +
-			diffLines("-", h.old) + diffLines("+", h.new)
+		return rejected, diffLines("-", h.old) + diffLines("+", h.new)
 	case slices.ContainsFunc(h.edits, func(e int) bool { return v.amended[e] }):
 		now := v.hunk(h)
-		return amended, "this change was amended, what you wrote was rejected in part:\n" +
-			diffLines("-", h.old) + diffLines("+", h.new) + "The text now, which is the user's choice:\n" +
+		return amended, diffLines("-", h.old) + diffLines("+", h.new) + "The text now, the user's choice:\n" +
 			diffLines(" ", now.Now.Slice(now.Start, now.End))
 	}
 	return rejected, ""

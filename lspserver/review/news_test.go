@@ -81,7 +81,7 @@ func TestFindingU6BoundedNews(t *testing.T) {
 		d.log.Accept("", []string{marks[0].ID})
 		d.log.Reject(t.Context(), "", nil)
 		got := news(t, d)
-		if strings.Count(got, "this change was rejected") != mostTexts ||
+		if strings.Count(got, "\nRejected, and not in the files any more") != 1 || strings.Count(got, "\n+LINE ") != mostTexts ||
 			!strings.Contains(got, "-line 2 of a file that a person and an agent share\n+LINE 2 of a file") ||
 			!strings.HasSuffix(got, "\n291 more changes were rejected and are not in the files any more; do not make them again unasked: f.txt (291).\n") {
 			t.Error(got)
@@ -96,6 +96,36 @@ func TestFindingU6BoundedNews(t *testing.T) {
 			t.Error(got)
 		}
 	})
+}
+
+// TestFaultV15OneSentence: what became of changes is said once for all of them, and their texts follow by file.
+func TestFaultV15OneSentence(t *testing.T) {
+	reports := []report{
+		{"1", "a.go", 1, rejected, "-a\n+A\n"}, {"2", "a.go", 1, rejected, "-b\n+B\n"}, {"3", "b.go", 2, rejected, "+c\n"},
+		{"4", "b.go", 2, amended, "-d\n+D\nThe text now, the user's choice:\n e\n"},
+	}
+	got := worded(reports, map[any]int{1: 9, 2: 9, "a.go": 9, "b.go": 9}, filepath.Base)
+	want := `
+Rejected, and not in the files any more; do not make these changes again unasked:
+a.go:
+-a
++A
+…
+-b
++B
+b.go:
++c
+
+Amended: what you wrote was rejected in part; read the text before you change it again:
+b.go:
+-d
++D
+The text now, the user's choice:
+ e
+`
+	if got != want {
+		t.Error(got)
+	}
 }
 
 // TestFindingU6ManyFiles: many files and turns make it no longer either, nor do long lines.

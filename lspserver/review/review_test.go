@@ -259,7 +259,7 @@ func TestTheEditorsOwnUndo(t *testing.T) {
 	if files := d.log.List(t.Context(), "", filepath.Base); len(files) != 0 {
 		t.Errorf("taken back in the editor, still listed: %+v", files)
 	}
-	if news, _ := d.log.News(t.Context(), filepath.Base); !strings.Contains(news, "rejected and is not in the file any more") {
+	if news, _ := d.log.News(t.Context(), filepath.Base); !strings.Contains(news, "Rejected, and not in the files any more") {
 		t.Errorf("news of it: %q", news)
 	}
 	if u := d.log.Undo(t.Context(), turn(1)); len(u.Changed)+len(u.Conflicts) > 0 {
@@ -291,7 +291,7 @@ func TestNewsOfTheEditorsUndo(t *testing.T) {
 	d := newDesk(t, four, true)
 	d.agent(1, "beta", "BETA")
 	d.change(d.back[len(d.back)-1])
-	if news, _ := d.log.News(t.Context(), filepath.Base); !strings.Contains(news, "rejected and is not in the file any more") {
+	if news, _ := d.log.News(t.Context(), filepath.Base); !strings.Contains(news, "Rejected, and not in the files any more") {
 		t.Errorf("%q", news)
 	}
 	d.change(d.back[len(d.back)-1])
