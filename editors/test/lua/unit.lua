@@ -1301,7 +1301,7 @@ test('the chat shows a turn', function()
 Let me look.
 Now
 
-▤ Looked at 2 things  Read a.txt, Search old
+▤ Looked at 1 thing, 1 failed  Read a.txt, Search old
     ▤ Read a.txt
     ⌕ Search old  failed
 ✎ Edit a.txt  +2 −1
@@ -1323,6 +1323,29 @@ Now
   local text = shown(chat)
   assert(text:find('❯ $ make  stopped', 1, true), text)
   assert(text:find('■ Stopped.\n\nDone.\n```\ncode\n```\n\n■ The key is wrong.', 1, true), text)
+  vim.cmd('only')
+end)
+
+test('FaultV22 calls that were refused are counted apart, and tasks have a sign of their own', function()
+  local chat = new_instance('looked').chat
+  chat:open()
+  local function say(text)
+    chat:update({ sessionUpdate = 'agent_message_chunk', content = { type = 'text', text = text } })
+  end
+  say('Let me look.')
+  for i = 1, 3 do
+    chat:call(call(tostring(i), 'Read ' .. i, 'read', i == 1 and 'completed' or 'failed', { _meta = { tandem = { semantic = 'read' } } }))
+  end
+  say('And the tasks.')
+  chat:call(call('4', 'Add a task', 'think', 'completed'))
+  say('Again.')
+  for i = 5, 6 do
+    chat:call(call(tostring(i), 'Read ' .. i, 'read', 'failed', { _meta = { tandem = { semantic = 'read' } } }))
+  end
+  local text = shown(chat)
+  assert(text:find('▤ Looked at 1 thing, 2 failed  Read 1, Read 2, Read 3', 1, true), text)
+  assert(text:find('▤ Looked at nothing, 2 failed  Read 5, Read 6', 1, true), text)
+  assert(text:find('☰ Add a task', 1, true), text)
   vim.cmd('only')
 end)
 

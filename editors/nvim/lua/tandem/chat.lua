@@ -61,7 +61,7 @@ local ICONS = {
   move = '→',
   execute = '❯',
   fetch = '⇣',
-  think = '?',
+  think = '☰',
   other = '•',
 }
 
@@ -348,20 +348,28 @@ local function draw_call(p, item, width)
   end
 end
 
+---@param n integer calls that did not fail
+---@return string
+local function looked(n)
+  return n == 0 and ' Looked at nothing' or (' Looked at %d thing%s'):format(n, n == 1 and '' or 's')
+end
+
 ---@param p tandem.Page
 ---@param items tandem.Item[]
 ---@param width integer
 local function draw_group(p, items, width)
-  local titles, worst = {}, 'completed'
+  local titles, worst, failed = {}, 'completed', 0
   for i, item in ipairs(items) do
     titles[i] = one_line(item.title ~= '' and item.title or item.id)
+    failed = failed + (item.status == 'failed' and 1 or 0)
     if item.status ~= 'completed' and worst ~= 'failed' then
       worst = item.status
     end
   end
   add(p, {
     { ICONS.read, STATE_HIGHLIGHT[worst] },
-    { (' Looked at %d things'):format(#items) },
+    { looked(#items - failed) },
+    { failed > 0 and (', %d failed'):format(failed) or '', STATE_HIGHLIGHT.failed },
     { '  ' .. table.concat(titles, ', '), 'TandemDim' },
   })
   for _, item in ipairs(items) do
