@@ -148,7 +148,15 @@ func (t *Turn) symbol(ctx context.Context, name string) (out []prompt.Block, err
 		if err != nil || !now.Exists || one.Span.Start.Line >= now.Text.LineCount() {
 			continue
 		}
-		first, last := max(1, one.Span.Start.Line-1), min(one.Span.Start.Line+16, tools.Lines(now.Text))
+		at := one.Span.Start.Line
+		if one.Span.Unplaced {
+			i := strings.Index(now.Text.String(), name)
+			if i < 0 {
+				continue
+			}
+			at = now.Text.Line(i)
+		}
+		first, last := max(1, at-1), min(at+16, tools.Lines(now.Text))
 		e := tools.Places(env)
 		e.Lines(now.Text, first, last)
 		e.Seen(env.FileTime, now)

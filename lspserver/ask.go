@@ -150,6 +150,7 @@ func (s *server) offers(p lsp.CodeActionParams) []lsp.Command {
 	if !ok {
 		return nil
 	}
+	u = s.ws.URIOf(s.b.Canonical(path))
 	name := s.b.Short(path)
 	var out []lsp.Command
 	offer := func(title string, at lsp.Range, text string) {

@@ -43,6 +43,7 @@ func (s *server) hunksOf(uri string) []found {
 		return nil
 	}
 	path = s.b.Canonical(path)
+	uri = s.ws.URIOf(path) // as the client spells it: the library's decoder does not keep that
 	var out []found
 	for _, se := range s.b.All() {
 		for _, h := range se.Changes.Marks(path) {

@@ -62,6 +62,8 @@ type Span struct {
 	Path       string
 	Start, End text.Position
 	Encoding   text.Encoding
+	// Unplaced says that the server names the file and no place in it.
+	Unplaced bool
 }
 
 // Symbol is something that has a name. Depth is 0 for what stands in no other symbol of its file.

@@ -13,6 +13,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/lspserver/fileuri"
+	"tandem/lspserver/wire"
 	"tandem/sandbox"
 	"tandem/tools"
 )
@@ -52,7 +53,7 @@ func (l *asked) Format(ctx context.Context, file filetime.Snapshot) ([]tools.Fil
 	}
 	for _, r := range replies {
 		var list []textEdit
-		if err := json.Unmarshal(r.Result, &list); err != nil {
+		if err := wire.Unmarshal(r.Result, &list); err != nil {
 			return nil, err
 		}
 		if len(list) > 0 { // the edits of two formatters would overlap
@@ -105,14 +106,16 @@ func (l *asked) Actions(ctx context.Context, file filetime.Snapshot, start, end 
 // action is a CodeAction of LSP, or a Command in its place.
 func action(raw json.RawMessage, r Reply) (tools.Action, bool) {
 	var a struct {
-		Title     string                   `json:"title"`
-		Kind      string                   `json:"kind"`
-		Preferred bool                     `json:"isPreferred"`
-		Disabled  *struct{ Reason string } `json:"disabled"`
-		Edit      json.RawMessage          `json:"edit"`
-		Command   json.RawMessage          `json:"command"`
+		Title     string `json:"title"`
+		Kind      string `json:"kind"`
+		Preferred bool   `json:"isPreferred"`
+		Disabled  *struct {
+			Reason string `json:"reason"`
+		} `json:"disabled"`
+		Edit    json.RawMessage `json:"edit"`
+		Command json.RawMessage `json:"command"`
 	}
-	if json.Unmarshal(raw, &a) != nil || a.Title == "" {
+	if wire.Unmarshal(raw, &a) != nil || a.Title == "" {
 		return tools.Action{}, false
 	}
 	out := tools.Action{Title: a.Title, Kind: a.Kind, Preferred: a.Preferred}
@@ -151,12 +154,14 @@ func changes(edit json.RawMessage, encoding text.Encoding) ([]tools.FileEdits, e
 	var w struct {
 		Changes         map[string][]textEdit `json:"changes"`
 		DocumentChanges []struct {
-			Kind         string               `json:"kind"`
-			TextDocument struct{ URI string } `json:"textDocument"`
-			Edits        []textEdit           `json:"edits"`
+			Kind         string `json:"kind"`
+			TextDocument struct {
+				URI string `json:"uri"`
+			} `json:"textDocument"`
+			Edits []textEdit `json:"edits"`
 		} `json:"documentChanges"`
 	}
-	if err := json.Unmarshal(edit, &w); err != nil {
+	if err := wire.Unmarshal(edit, &w); err != nil {
 		return nil, err
 	}
 	byPath := map[string][]tools.SpanEdit{}

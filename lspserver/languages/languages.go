@@ -16,6 +16,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/lspserver/fileuri"
+	"tandem/lspserver/wire"
 	"tandem/tools"
 )
 
@@ -93,7 +94,7 @@ func (l *asked) places(ctx context.Context, at tools.Spot, method string, more m
 	for _, r := range replies {
 		for _, raw := range list(r.Result) {
 			var loc location
-			if json.Unmarshal(raw, &loc) != nil {
+			if wire.Unmarshal(raw, &loc) != nil {
 				continue
 			}
 			if s, ok := loc.span(r.Encoding); ok {
@@ -187,13 +188,15 @@ func (l *asked) diagnose(ctx context.Context, file filetime.Snapshot, patience t
 		d.Findings = nil
 		all, some, pending := true, false, false // who does not say which text an answer is about will not say it later
 		for _, r := range replies {
-			var report struct{ Items []diagnostic }
-			if json.Unmarshal(r.Result, &report) != nil {
+			var report struct {
+				Items []json.RawMessage `json:"items"`
+			}
+			if wire.Unmarshal(r.Result, &report) != nil {
 				continue
 			}
 			fresh := r.Version != nil && *r.Version == file.Version
 			all, some, pending = all && fresh, some || fresh, pending || r.Version != nil && !fresh
-			if fresh || !running || patience == 0 {
+			if fresh || r.Version == nil && !running || patience == 0 { // findings of an older text would be shown beside the present one
 				d.Findings = findings(d.Findings, report.Items, file.Path, r)
 			}
 		}
@@ -222,16 +225,17 @@ func (l *asked) Known(ctx context.Context, folder string) ([]tools.Diagnosis, er
 	for _, r := range replies {
 		var report struct {
 			Items []struct {
-				URI   string
-				Items []diagnostic
-			}
+				URI     string            `json:"uri"`
+				Items   []json.RawMessage `json:"items"`
+				Pending bool              `json:"pending"` // of servers beside the editor
+			} `json:"items"`
 		}
-		if json.Unmarshal(r.Result, &report) != nil {
+		if wire.Unmarshal(r.Result, &report) != nil {
 			continue
 		}
 		for _, doc := range report.Items {
 			path, ok := fileuri.Path(doc.URI)
-			if !ok || len(doc.Items) == 0 {
+			if !ok || len(doc.Items) == 0 && !doc.Pending {
 				continue
 			}
 			i := slices.IndexFunc(out, func(d tools.Diagnosis) bool { return d.Path == path })
@@ -323,7 +327,7 @@ const deepest = 100
 func symbols(out []tools.Symbol, list []json.RawMessage, e text.Encoding, path string, depth int) []tools.Symbol {
 	for _, raw := range list {
 		var s symbol
-		if json.Unmarshal(raw, &s) != nil || s.Name == "" || depth > deepest {
+		if wire.Unmarshal(raw, &s) != nil || s.Name == "" || depth > deepest {
 			continue
 		}
 		found := tools.Symbol{Name: s.Name, Detail: s.Detail, Kind: kind(s.Kind), In: s.Container, Depth: depth}
@@ -332,7 +336,8 @@ func symbols(out []tools.Symbol, list []json.RawMessage, e text.Encoding, path s
 			found.Span = spanOf(path, *s.SelectionRange, e)
 		case s.Location != nil:
 			at, ok := s.Location.span(e)
-			if !ok { // a server may leave the range out
+			if !ok { // LSP 3.17 has symbols with a URI alone
+				at.Unplaced = true
 				at.Path, ok = fileuri.Path(s.Location.URI)
 			}
 			if !ok {
@@ -372,9 +377,11 @@ type diagnostic struct {
 // own is the source of the diagnostics by which the server shows hunks, which are no faults.
 const own = "tandem"
 
-func findings(out []tools.Finding, items []diagnostic, path string, r Reply) []tools.Finding {
-	for _, d := range items {
-		if d.Source == own {
+// findings reads each item by itself, so that one that cannot be read costs no other.
+func findings(out []tools.Finding, items []json.RawMessage, path string, r Reply) []tools.Finding {
+	for _, raw := range items {
+		var d diagnostic
+		if wire.Unmarshal(raw, &d) != nil || d.Source == own {
 			continue
 		}
 		code := ""

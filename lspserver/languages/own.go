@@ -307,12 +307,43 @@ func (p *Pool) get(ctx context.Context, s *session, env *tools.Env, program Prog
 type document struct {
 	version int32
 	text    text.Text
+	// unanswered counts the versions since the latest publication without a version.
+	unanswered int
 }
 
-// publication is what a server has said of a file unasked.
+// publication is what a server has published of a file.
 type publication struct {
-	version *int32
-	items   json.RawMessage
+	// about is the version of the document that it is about: as the server says it, or for a server that says none, the only one that it
+	// can be about. nil where several versions were still to be answered.
+	about *int32
+	at    time.Time
+	items json.RawMessage
+}
+
+// settled is after how long the latest publication about nobody knows what is taken for one about the present text.
+const settled = time.Second
+
+// publishedOf returns the latest publication about a file with the state of its document, nil where that is not open. s.mu is held.
+func (s *process) publishedOf(path string) (p publication, open *document) {
+	p, open = s.published[path], s.open[path]
+	if p.items != nil && p.about == nil && open != nil && time.Since(p.at) > settled {
+		p.about = &open.version
+	}
+	return p, open
+}
+
+// publish keeps what a server publishes.
+func (s *process) publish(path string, version *int32, items json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := publication{about: version, at: time.Now(), items: items}
+	if d := s.open[path]; d != nil {
+		if now := d.version; p.about == nil && d.unanswered <= 1 {
+			p.about = &now
+		}
+		d.unanswered = min(1, max(0, d.unanswered-1))
+	}
+	s.published[path] = p
 }
 
 // process is one running language server.
@@ -334,6 +365,7 @@ type process struct {
 	encoding text.Encoding
 	pulls    bool // it answers textDocument/diagnostic
 	resolves bool // it answers codeAction/resolve
+	places   bool // it answers workspaceSymbol/resolve
 
 	telling sync.Mutex // held while documents are told, so that they come in order
 
@@ -410,6 +442,7 @@ func (s *process) launch(ctx context.Context, env *tools.Env, path string) error
 			PositionEncoding   lsp.PositionEncodingKind `json:"positionEncoding"`
 			DiagnosticProvider json.RawMessage          `json:"diagnosticProvider"`
 			CodeActionProvider json.RawMessage          `json:"codeActionProvider"`
+			SymbolProvider     json.RawMessage          `json:"workspaceSymbolProvider"`
 		} `json:"capabilities"`
 	}
 	err = s.conn.Call(hello, "initialize", map[string]any{
@@ -425,6 +458,8 @@ func (s *process) launch(ctx context.Context, env *tools.Env, path string) error
 	s.pulls = given(answer.Capabilities.DiagnosticProvider)
 	var actions struct{ ResolveProvider bool }
 	s.resolves = json.Unmarshal(answer.Capabilities.CodeActionProvider, &actions) == nil && actions.ResolveProvider
+	var symbols struct{ ResolveProvider bool }
+	s.places = json.Unmarshal(answer.Capabilities.SymbolProvider, &symbols) == nil && symbols.ResolveProvider
 	return s.conn.Notify(ctx, "initialized", map[string]any{})
 }
 
@@ -432,7 +467,7 @@ func (s *process) launch(ctx context.Context, env *tools.Env, path string) error
 var capabilities = json.RawMessage(`{
 	"general": {"positionEncodings": ["utf-8", "utf-16"]},
 	"window": {"workDoneProgress": true},
-	"workspace": {"configuration": true, "workspaceFolders": true, "symbol": {}, "workspaceEdit": {"documentChanges": true}, "didChangeWatchedFiles": {"dynamicRegistration": true}},
+	"workspace": {"configuration": true, "workspaceFolders": true, "symbol": {"resolveSupport": {"properties": ["location.range"]}}, "workspaceEdit": {"documentChanges": true}, "didChangeWatchedFiles": {"dynamicRegistration": true}},
 	"textDocument": {
 		"synchronization": {"didSave": true}, "definition": {}, "references": {}, "rename": {}, "diagnostic": {}, "formatting": {},
 		"codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["quickfix", "refactor", "source"]}}, "isPreferredSupport": true,
@@ -472,9 +507,7 @@ func (s *process) routes() *wire.Router {
 	},
 	) {
 		if path, ok := fileuri.Path(strings.Clone(p.URI)); ok {
-			s.mu.Lock()
-			s.published[path] = publication{p.Version, slices.Clone(p.Diagnostics)}
-			s.mu.Unlock()
+			s.publish(path, p.Version, slices.Clone(p.Diagnostics))
 		}
 	})
 	wire.Notify(r, "$/progress", s.progress)
@@ -555,11 +588,11 @@ func (s *process) ask(ctx context.Context, r Request, folder bool) (Reply, error
 	case r.Method == "textDocument/diagnostic" && !s.pulls && !s.program.TSServer:
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		p, open := s.published[r.Path], s.open[r.Path]
+		p, open := s.publishedOf(r.Path)
 		switch older := now.Version - 1; {
-		case p.version != nil && open != nil && *p.version == open.version:
+		case p.about != nil && open != nil && *p.about == open.version:
 			out.Version = &now.Version
-		case p.version != nil || p.items == nil:
+		case p.about != nil || p.items == nil:
 			out.Version = &older
 		}
 		if p.items == nil {
@@ -586,6 +619,9 @@ func (s *process) ask(ctx context.Context, r Request, folder bool) (Reply, error
 		out.Result, err = s.call(ctx, r.Method, params)
 	default:
 		out.Result, err = s.whole(ctx, r.Method, params)
+	}
+	if err == nil && r.Method == "workspace/symbol" && s.places {
+		out.Result, err = s.placed(ctx, out.Result)
 	}
 	if err == nil && r.Resolve != "" {
 		out.Result, err = s.resolved(ctx, out.Result, r.Resolve)
@@ -719,6 +755,30 @@ func (s *process) progress(_ context.Context, p struct {
 	})
 }
 
+// mostPlaced is how many symbols without a range are resolved for one question.
+const mostPlaced = 100
+
+// placed resolves the symbols of an answer that have no range. What is resolved is sent back as it came.
+func (s *process) placed(ctx context.Context, result json.RawMessage) (json.RawMessage, error) {
+	all := list(result)
+	for i, raw := range all[:min(mostPlaced, len(all))] {
+		var one struct {
+			Location *location `json:"location"`
+		}
+		if wire.Unmarshal(raw, &one) != nil || one.Location == nil || one.Location.Range != nil {
+			continue
+		}
+		with, err := s.call(ctx, "workspaceSymbol/resolve", raw)
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		if err == nil && given(with) {
+			all[i] = with
+		}
+	}
+	return json.Marshal(all)
+}
+
 const codeAction = "textDocument/codeAction"
 
 // faulted adds to the parameters of textDocument/codeAction the diagnostics of their range, which repairs are offered for.
@@ -790,9 +850,14 @@ func (s *process) known() (json.RawMessage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	items := []any{}
-	for path, p := range s.published {
-		if len(p.items) > 0 {
+	for path := range s.published {
+		if p, _ := s.publishedOf(path); len(p.items) > 0 && !s.pending(path) {
 			items = append(items, map[string]any{"uri": fileuri.Of(path), "items": p.items})
+		}
+	}
+	for path := range s.open {
+		if s.pending(path) {
+			items = append(items, map[string]any{"uri": fileuri.Of(path), "items": []any{}, "pending": true})
 		}
 	}
 	return json.Marshal(map[string]any{"items": items})
@@ -845,6 +910,12 @@ func (s *process) tell(ctx context.Context, path string, folder bool) (now filet
 	return now, err
 }
 
+// pending reports whether a publication about the present text of a document is still to come. s.mu is held.
+func (s *process) pending(path string) bool {
+	p, open := s.publishedOf(path)
+	return open != nil && !s.pulls && !s.program.TSServer && (p.about == nil || *p.about != open.version)
+}
+
 func (s *process) language(path string) string {
 	return s.program.Languages[strings.ToLower(filepath.Ext(path))]
 }
@@ -857,7 +928,7 @@ func (s *process) update(ctx context.Context, now filetime.Snapshot) error {
 	s.mu.Unlock()
 	switch {
 	case d == nil && now.Exists:
-		d = &document{1, now.Text}
+		d = &document{version: 1, text: now.Text, unanswered: 1}
 		s.mu.Lock()
 		s.open[now.Path] = d
 		s.mu.Unlock()
@@ -867,11 +938,12 @@ func (s *process) update(ctx context.Context, now filetime.Snapshot) error {
 	case d != nil && !now.Exists:
 		s.mu.Lock()
 		delete(s.open, now.Path)
+		delete(s.published, now.Path)
 		s.mu.Unlock()
 		return s.conn.Notify(ctx, "textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": u}})
 	case d != nil && !d.text.Equal(now.Text):
 		s.mu.Lock()
-		d.version, d.text = d.version+1, now.Text
+		d.version, d.text, d.unanswered = d.version+1, now.Text, d.unanswered+1
 		s.mu.Unlock()
 		return s.conn.Notify(ctx, "textDocument/didChange", map[string]any{
 			"textDocument": map[string]any{"uri": u, "version": d.version}, "contentChanges": []any{map[string]any{"text": now.Text.String()}},

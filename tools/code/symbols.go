@@ -24,7 +24,8 @@ type findInput struct {
 	Query string `json:"query" desc:"The name, or a part of it." minlen:"1" maxlen:"500" alias:"symbol,name"`
 }
 
-// Symbol is a symbol for a program; Line is from 1, Depth 0 for what stands in no other symbol of its file.
+// Symbol is a symbol for a program. Line is from 1, or 0 where the server names the file alone; Depth is 0 for what stands in no other
+// symbol of its file.
 type Symbol struct {
 	Name  string `json:"name"`
 	Kind  string `json:"kind"`
@@ -134,7 +135,11 @@ func found(env *tools.Env, query string, v Symbols) tools.Result {
 		if s.In != "" {
 			in = " in " + show.Visible(clip(s.In, 100), false)
 		}
-		fmt.Fprintf(&b, "\n%d. %s:%d → %s%s", i+1, env.Name(s.Path), s.Line, describe(s), in)
+		at := env.Name(s.Path)
+		if s.Line > 0 {
+			at = fmt.Sprintf("%s:%d", at, s.Line)
+		}
+		fmt.Fprintf(&b, "\n%d. %s → %s%s", i+1, at, describe(s), in)
 	}
 	if v.Truncated {
 		fmt.Fprintf(&b, "\n… %d more: give more of the name", v.Total-len(v.Symbols))
@@ -149,7 +154,11 @@ func describe(s Symbol) string { return s.Kind + " " + show.Visible(clip(s.Name,
 func values(list []tools.Symbol, most int) Symbols {
 	v := Symbols{Symbols: []Symbol{}, Total: len(list), Truncated: len(list) > most}
 	for _, s := range list[:min(most, len(list))] {
-		v.Symbols = append(v.Symbols, Symbol{Name: s.Name, Kind: s.Kind, In: s.In, Path: s.Span.Path, Line: s.Span.Start.Line + 1, Depth: s.Depth})
+		line := s.Span.Start.Line + 1
+		if s.Span.Unplaced {
+			line = 0
+		}
+		v.Symbols = append(v.Symbols, Symbol{Name: s.Name, Kind: s.Kind, In: s.In, Path: s.Span.Path, Line: line, Depth: s.Depth})
 	}
 	return v
 }
