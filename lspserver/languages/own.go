@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -236,7 +237,7 @@ func (s *session) Ask(ctx context.Context, r Request) ([]Reply, error) {
 			continue
 		}
 		srv, err := s.pool.get(ctx, s, env, p, root, r.Running || r.Method == "workspace/diagnostic")
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, errNoProgram) {
 			missing = append(missing, p.Install)
 			continue
 		}
@@ -262,7 +263,10 @@ func (s *session) Ask(ctx context.Context, r Request) ([]Reply, error) {
 	return out, nil
 }
 
-// get gives the server of a project, and starts it unless only a running one is wanted. fs.ErrNotExist says that there is no program.
+// errNoProgram is the error for a program that is not installed.
+var errNoProgram = errors.New("the program is not installed")
+
+// get gives the server of a project, and starts it unless only a running one is wanted. errNoProgram says that there is no program.
 func (p *Pool) get(ctx context.Context, s *session, env *tools.Env, program Program, root string, running bool) (*process, error) {
 	key := place{program.Name, root}
 	p.mu.Lock()
@@ -275,7 +279,7 @@ func (p *Pool) get(ctx context.Context, s *session, env *tools.Env, program Prog
 		path := s.find(env, program)
 		if path == "" {
 			p.mu.Unlock()
-			return nil, fs.ErrNotExist
+			return nil, errNoProgram
 		}
 		srv = &process{
 			program: program, root: root, ready: make(chan struct{}), open: map[string]*document{}, published: map[string]publication{},
@@ -396,7 +400,8 @@ const starting = 30 * time.Second
 func (s *process) start(ctx context.Context, env *tools.Env, path string) {
 	defer close(s.ready)
 	if s.failed = s.launch(ctx, env, path); s.failed != nil {
-		s.failed = fmt.Errorf("the language server %s does not run: %w", s.program.Name, s.failed)
+		s.failed = tools.Refuse(tools.ExecutionError, "language_server", "The language server %s does not run: %s. Tell the user, and use grep.",
+			s.program.Name, strings.TrimSuffix(show.Visible(s.failed.Error(), false), "."))
 		s.log.Warn("language server", "name", s.program.Name, "error", s.failed)
 		s.ended()
 		s.end()
@@ -422,6 +427,11 @@ func (s *process) launch(ctx context.Context, env *tools.Env, path string) error
 		Keeps: "language server\x00" + s.program.Name + "\x00" + s.root,
 	})
 	dir.Close()
+	if errors.Is(err, fs.ErrNotExist) && env.Runner.Level().Confines() {
+		if _, there := os.Stat(path); there == nil {
+			return fmt.Errorf("%s is there, but the sandbox hides it: commands have a /tmp of their own. Install it elsewhere, such as in ~/.local/bin", path)
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/textproto"
 	"os"
@@ -214,7 +215,7 @@ func TestServerEnds(t *testing.T) {
 	p := languages.Program{Name: "false", Command: "false", Named: true, Languages: map[string]string{".x": "x"}}
 	w, _ := world(t, map[string]string{"a.x": "a\n"}, p)
 	for range 2 {
-		if r := w.Call("document_symbols", `{"path":"a.x"}`); r.Success || !strings.Contains(r.Data, "the language server false does not run") {
+		if r := w.Call("document_symbols", `{"path":"a.x"}`); r.Success || !strings.Contains(r.Data, "The language server false does not run") {
 			t.Errorf("%s: %s", r.Error, r.Data)
 		}
 	}
@@ -229,6 +230,36 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+// hiding is a Runner whose sandbox shows a /tmp of its own.
+type hiding struct{ sandbox.Runner }
+
+func (hiding) Level() sandbox.Level { return sandbox.Level{Name: sandbox.LevelFull} }
+
+func (hiding) Start(_ context.Context, c sandbox.Command) (sandbox.Process, error) {
+	return nil, &fs.PathError{Op: "exec", Path: c.Argv[0], Err: fs.ErrNotExist}
+}
+
+// A program that is there and that the sandbox hides is not said to be missing, nor to be a fault of the tool.
+func TestFaultW17Hidden(t *testing.T) {
+	there := filepath.Join(t.TempDir(), "server")
+	if err := os.WriteFile(there, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for command, want := range map[string]string{
+		there:           there + " is there, but the sandbox hides it: commands have a /tmp of their own.",
+		there + "-none": "The language server hidden does not run: ",
+	} {
+		w, _ := world(t, map[string]string{"a.x": "a\n"}, languages.Program{
+			Name: "hidden", Command: command, Named: true, Languages: map[string]string{".x": "x"}, Install: command,
+		})
+		w.Env.Runner = hiding{w.Env.Runner}
+		r := w.Call("document_symbols", `{"path":"a.x"}`)
+		if r.Success || !strings.Contains(r.Data, want) || strings.Contains(r.Data, "can be installed") || strings.Contains(r.Data, "fault of the tool") {
+			t.Errorf("%s: %s %s, want %s", command, r.Error, r.Data, want)
+		}
+	}
 }
 
 // reading is the first argument with which this program is a language server that never comes to the end of the project, the last one is
