@@ -27,6 +27,8 @@ import (
 type Spec struct {
 	tools.Spec
 	Parameters json.RawMessage
+	// Lenient leaves out what is wrong with Parameters, since nobody is there who would mend it: see schema.Lenient.
+	Lenient bool
 }
 
 // Needs says what a call is about to touch, see tools.Tool. It is the host's word and never that of whoever sent the Spec.
@@ -58,7 +60,11 @@ func New(s Spec, needs Needs, run Run) (tools.Tool, error) {
 	if len(s.Parameters) > maxParameters {
 		return nil, fmt.Errorf("the parameters of tool %s have %d bytes; the limit is %d", spec.Name, len(s.Parameters), maxParameters)
 	}
-	sc, err := schema.Raw(visible(s.Parameters))
+	read := schema.Raw
+	if s.Lenient {
+		read = schema.Lenient
+	}
+	sc, err := read(visible(s.Parameters))
 	if err != nil {
 		return nil, fmt.Errorf("the parameters of tool %s are not a usable JSON Schema: %w", spec.Name, err)
 	}

@@ -356,7 +356,7 @@ func (s *server) tool(name string, t told) (tools.Tool, error) {
 		}
 	}
 	made, err := foreign.New(
-		foreign.Spec{Spec: spec, Parameters: t.InputSchema},
+		foreign.Spec{Spec: spec, Parameters: t.InputSchema, Lenient: true},
 		func(*tools.Env, json.RawMessage) ([]tools.Need, error) { return s.needs(), nil },
 		func(ctx context.Context, env *tools.Env, args json.RawMessage) (tools.Result, error) {
 			return s.call(ctx, env, t.Name, args)

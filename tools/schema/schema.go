@@ -114,32 +114,55 @@ func bare(s *jsonschema.Schema, n *node) *jsonschema.Schema {
 // maxSchemas bounds the work that a foreign schema may cause for each value.
 const maxSchemas = 10_000
 
-// Raw takes a JSON Schema written by hand or by somebody else. One that is not an object means "no constraints". Of
-// one that contains itself, the keywords that we do not know are left to whoever runs the tool. An error means that it
-// is no usable JSON Schema.
+// Raw takes a JSON Schema of somebody who can be told what is wrong with it, such as the author of a plug-in. One that is not an object
+// means "no constraints". Of one that contains itself, the keywords that our nodes cannot express are left to whoever runs the tool. An error
+// means that it is no usable JSON Schema.
 func Raw(js json.RawMessage) (*Schema, error) {
+	if js = bytes.TrimSpace(js); len(js) > 0 && js[0] == '{' {
+		var root jsonschema.Schema
+		err := json.Unmarshal(js, &root)
+		if err == nil {
+			_, err = root.Resolve(nil)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("schema: %w", err)
+		}
+	}
+	return Lenient(js)
+}
+
+// Lenient takes a JSON Schema of a stranger, such as an MCP server, who checks what it is called with by itself. Keywords with values
+// that no draft allows, patterns that cannot be compiled here, and references that lead nowhere are left out. An error means that it is no
+// JSON.
+func Lenient(js json.RawMessage) (*Schema, error) {
 	js = bytes.TrimSpace(js)
 	if len(js) == 0 || js[0] != '{' {
 		anything := json.RawMessage(`{"type":"object"}`)
 		return &Schema{json: anything, shown: anything, root: &node{types: []string{"object"}}}, nil
 	}
+	if !json.Valid(js) {
+		return nil, fmt.Errorf("schema: %w", json.Unmarshal(js, new(any)))
+	}
+	js = (&tidier{root: js}).schema(js)
 	var root jsonschema.Schema
-	if err := json.Unmarshal(js, &root); err != nil {
-		return nil, fmt.Errorf("schema: %w", err)
+	if err := json.Unmarshal((&tidier{root: js, patterns: compiles}).schema(js), &root); err != nil {
+		root = jsonschema.Schema{} // some value is beyond the library's types
 	}
 	resolved, err := root.Resolve(nil)
-	if err != nil {
-		return nil, fmt.Errorf("schema: %w", err)
-	}
 	c := compiler{root: &root, done: map[*jsonschema.Schema]*node{}}
 	s := &Schema{root: c.compile(&root)}
 	s.root.inOrder(js)
-	if budget := maxSchemas; c.beyond && c.bounded(&root, &budget) {
+	if budget := maxSchemas; err == nil && c.beyond && c.bounded(&root, &budget) {
 		s.foreign = resolved
 	}
-	if root.Type == "" && root.Types == nil {
-		// Providers insist on a type; the arguments of a call are an object in any case.
+	if m, _ := object(js); !isKind(m.get("type"), "object") {
+		// Services insist on this type; the arguments of a call are an object in any case.
+		if root.Type != "" || root.Types != nil { // what it says of other values is of no use
+			s.root, s.foreign = &node{}, nil
+		}
 		s.root.types = []string{"object"}
+		m.drop("type")
+		js = m.json()
 		rest := bytes.TrimSpace(js[1:])
 		comma := ","
 		if rest[0] == '}' {
@@ -152,7 +175,7 @@ func Raw(js json.RawMessage) (*Schema, error) {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
 	s.json = compact.Bytes()
-	s.shown = s.json
+	s.shown = compacted(plain(s.json))
 	return s, nil
 }
 
