@@ -1,12 +1,16 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -95,6 +99,10 @@ func (s *server) answered(ctx context.Context, env *tools.Env, name string, args
 			s.block(name, coded.Message)), nil
 	}
 	why := c.blamed(err)
+	if why == err && !ended(err) { // the server goes on
+		return tools.Fail(tools.ExecutionError, "bad_answer", "The MCP server %s answered, but not in a form that is known: %s. Whether %s took effect "+
+			"is not known.", line(s.entry.Name), strings.TrimRight(cut(line(err.Error()), 400), "."), line(name)), nil
+	}
 	s.end(c, why)
 	return off(s.entry.Name, s.worded(c, why)), nil
 }
@@ -207,7 +215,7 @@ func (s *server) result(tool string, r *sdk.CallToolResult) tools.Result {
 			}
 		}
 	}
-	if len(texts) == 0 && len(out.Parts) == 0 && r.StructuredContent != nil {
+	if r.StructuredContent != nil && !slices.ContainsFunc(texts, func(t string) bool { return says(t, r.StructuredContent) }) {
 		raw, _ := json.Marshal(r.StructuredContent) // it was decoded from JSON
 		texts = append(texts, string(raw))
 	}
@@ -229,7 +237,13 @@ func (s *server) result(tool string, r *sdk.CallToolResult) tools.Result {
 	return out
 }
 
-// held is what a resource holds: a text, or a part with its data.
+// says says that a text is a value in JSON, as servers add it for clients that read texts alone.
+func says(text string, value any) bool {
+	var v any
+	return json.Unmarshal([]byte(text), &v) == nil && reflect.DeepEqual(v, value)
+}
+
+// held is what a resource holds: a text, and a part with its data.
 func held(r *sdk.ResourceContents) (text string, part *tools.Part) {
 	switch {
 	case r == nil:
@@ -238,8 +252,10 @@ func held(r *sdk.ResourceContents) (text string, part *tools.Part) {
 		return fmt.Sprintf("(resource %s)\n%s", r.URI, r.Text), nil
 	case strings.HasPrefix(r.MIMEType, "image/"):
 		return "", &tools.Part{Kind: tools.ImagePart, MIMEType: r.MIMEType, Name: r.URI, Data: r.Blob}
+	case utf8.Valid(r.Blob) && !strings.ContainsRune(string(r.Blob), 0):
+		return fmt.Sprintf("(resource %s)\n%s", r.URI, r.Blob), nil
 	}
-	return "", &tools.Part{Kind: tools.DocumentPart, MIMEType: r.MIMEType, Name: r.URI, Data: r.Blob}
+	return fmt.Sprintf("(resource %s: %s, %d bytes)", r.URI, cmp.Or(r.MIMEType, "of an unknown type"), len(r.Blob)), &tools.Part{Kind: tools.DocumentPart, MIMEType: r.MIMEType, Name: r.URI, Data: r.Blob}
 }
 
 // shut ends the server for good. Who is starting it is waited for: the end of their context, or of the connection, ends that too.

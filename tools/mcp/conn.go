@@ -27,6 +27,8 @@ const (
 	maxTail = 256
 	// maxBefore is how many bytes of a result may stand before its content where it is to be cut.
 	maxBefore = 64 << 10
+	// maxNoise is how many lines in a row may be no messages.
+	maxNoise = 10_000
 	// maxAsked is how many requests of the server may be open at once.
 	maxAsked = 64
 )
@@ -37,17 +39,24 @@ type violation struct{ what string }
 func (v *violation) Error() string { return v.what }
 
 // pipe is the connection to a server that is a process: one JSON text a line on its standard input and output. Unlike that of the
-// library it bounds what it holds, and ends at the first line that is no message and at an answer to a request that was never made.
+// library it bounds what it holds, skips lines that are no messages, and ends at an answer to a request that was never made.
 type pipe struct {
 	in  io.WriteCloser
 	out *bufio.Reader
 	// broke is told why the connection ends, once; it does not block.
 	broke func(error)
+	// noise is told the first line that is no message; it does not block.
+	noise func(line []byte)
 
 	writing sync.Mutex
+	methods asked
+	batch   []jsonrpc.Message // the rest of a batch
+	skipped int               // lines in a row
+	heard   bool              // noise was told
 
 	mu     sync.Mutex
 	sent   map[jsonrpc.ID]bool // our requests that were not answered
+	done   map[jsonrpc.ID]bool // those that were
 	asked  int                 // its requests that were not answered
 	closed bool
 }
@@ -57,8 +66,10 @@ var (
 	_ sdk.Connection = (*pipe)(nil)
 )
 
-func newPipe(in io.WriteCloser, out io.Reader, broke func(error)) *pipe {
-	return &pipe{in: in, out: bufio.NewReaderSize(out, 64<<10), broke: broke, sent: map[jsonrpc.ID]bool{}}
+func newPipe(in io.WriteCloser, out io.Reader, broke func(error), noise func(line []byte)) *pipe {
+	return &pipe{
+		in: in, out: bufio.NewReaderSize(out, 64<<10), broke: broke, noise: noise, sent: map[jsonrpc.ID]bool{}, done: map[jsonrpc.ID]bool{},
+	}
 }
 
 // Connect implements the Transport of the library.
@@ -83,6 +94,13 @@ func (p *pipe) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 func (p *pipe) next() (jsonrpc.Message, error) {
 	for {
+		for len(p.batch) > 0 {
+			m := p.batch[0]
+			p.batch = p.batch[1:]
+			if again, err := p.count(m); err != nil || !again {
+				return m, err
+			}
+		}
 		line, size, tail, err := p.line()
 		if err != nil {
 			return nil, err
@@ -93,33 +111,72 @@ func (p *pipe) next() (jsonrpc.Message, error) {
 		if size > len(line) {
 			return p.tooLarge(line, tail, size)
 		}
-		m, err := jsonrpc.DecodeMessage(line)
-		if err != nil {
-			return nil, &violation{fmt.Sprintf("it printed a line that is no JSON-RPC message: %.80q", line)}
+		if err := p.take(line); err != nil {
+			return nil, err
 		}
-		return m, p.count(m)
 	}
 }
 
-// count keeps the books of what was asked and answered.
-func (p *pipe) count(m jsonrpc.Message) error {
+// take puts the messages of a line into the batch. A line without any is skipped.
+func (p *pipe) take(line []byte) error {
+	for _, text := range messages(line) {
+		if m, err := jsonrpc.DecodeMessage(text); err == nil {
+			p.batch = append(p.batch, m)
+		}
+	}
+	if len(p.batch) > 0 {
+		p.skipped = 0
+		return nil
+	}
+	if p.skipped++; p.skipped > maxNoise {
+		return &violation{fmt.Sprintf("it printed more than %d lines in a row that are no messages", maxNoise)}
+	}
+	if !p.heard {
+		p.heard = true
+		p.noise(line)
+	}
+	return nil
+}
+
+// count keeps the books of what was asked and answered, and mends an answer. again says that the answer was given before.
+func (p *pipe) count(m jsonrpc.Message) (again bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch m := m.(type) {
 	case *jsonrpc.Response:
-		if !p.sent[m.ID] {
-			return &violation{fmt.Sprintf("it answered a request that was never made (id %.40q)", fmt.Sprint(m.ID.Raw()))}
+		m.ID = p.own(m.ID)
+		switch {
+		case p.done[m.ID]:
+			return true, nil
+		case !p.sent[m.ID]:
+			return false, &violation{fmt.Sprintf("it answered a request that was never made (id %.40q)", fmt.Sprint(m.ID.Raw()))}
 		}
 		delete(p.sent, m.ID)
+		p.done[m.ID] = true
+		m.Result = mended(p.methods.answered(fmt.Sprint(m.ID.Raw())), m.Result)
 	case *jsonrpc.Request:
 		if m.IsCall() {
 			p.asked++
 		}
 		if p.asked > maxAsked {
-			return &violation{fmt.Sprintf("it has more than %d requests open", maxAsked)}
+			return false, &violation{fmt.Sprintf("it has more than %d requests open", maxAsked)}
 		}
 	}
-	return nil
+	return false, nil
+}
+
+// own is an id as we have sent it: some servers answer a number with a text. p.mu is held.
+func (p *pipe) own(id jsonrpc.ID) jsonrpc.ID {
+	text, is := id.Raw().(string)
+	if !is {
+		return id
+	}
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		if number, err := jsonrpc.MakeID(n); err == nil && (p.sent[number] || p.done[number]) {
+			return number
+		}
+	}
+	return id
 }
 
 // line reads one line and gives the first maxMessage bytes of it, how many it has, and where it has more, the last maxTail ones. The
@@ -157,7 +214,8 @@ func (p *pipe) tooLarge(head, tail []byte, size int) (jsonrpc.Message, error) {
 			Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("the answer has %d bytes, and no more than %d are taken in", size, maxMessage),
 		}
 	}
-	return m, p.count(m)
+	_, err := p.count(m)
+	return m, err
 }
 
 // failed finds the mark of a failed call in the end of a message.
@@ -264,6 +322,7 @@ func (p *pipe) Write(_ context.Context, m jsonrpc.Message) error {
 	case *jsonrpc.Request:
 		if m.IsCall() {
 			p.sent[m.ID] = true
+			p.methods.sent(fmt.Sprint(m.ID.Raw()), m.Method)
 		}
 	case *jsonrpc.Response:
 		p.asked--

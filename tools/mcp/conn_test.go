@@ -19,9 +19,9 @@ type nowhere struct{ io.Writer }
 
 func (nowhere) Close() error { return nil }
 
-// asked is a pipe on which the requests 1 to n were made.
-func asked(t interface{ Fatal(...any) }, n int, out io.Reader) *pipe {
-	p := newPipe(nowhere{io.Discard}, out, func(error) {})
+// askedFor is a pipe on which the requests 1 to n were made.
+func askedFor(t interface{ Fatal(...any) }, n int, out io.Reader) *pipe {
+	p := newPipe(nowhere{io.Discard}, out, func(error) {}, func([]byte) {})
 	for i := range n {
 		id, err := jsonrpc.MakeID(float64(i + 1))
 		if err == nil {
@@ -47,7 +47,7 @@ func TestCaseM07LargeAnswers(t *testing.T) {
 		if rapid.Bool().Draw(t, "last") { // as the libraries for JavaScript write it
 			text = fmt.Sprintf(`{"result":{"big":"%s","v":%s},"jsonrpc":"2.0","id":%d}`, big, inside, id)
 		}
-		p := asked(t, 3, strings.NewReader(text+"\n"+`{"jsonrpc":"2.0","method":"after"}`+"\n"))
+		p := askedFor(t, 3, strings.NewReader(text+"\n"+`{"jsonrpc":"2.0","method":"after"}`+"\n"))
 		m, err := p.next()
 		r, ok := m.(*jsonrpc.Response)
 		if err != nil || !ok || r.Error == nil || fmt.Sprint(r.ID.Raw()) != fmt.Sprint(id) {
@@ -105,7 +105,7 @@ func FuzzPipe(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, out []byte) {
-		p := asked(t, 2, bytes.NewReader(out))
+		p := askedFor(t, 2, bytes.NewReader(out))
 		seen := map[string]bool{}
 		for {
 			m, err := p.next()

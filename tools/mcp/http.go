@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -42,6 +43,8 @@ type bounded struct {
 	l    Launch
 	key  func(command []string) (string, error)
 	next *http.Transport
+
+	asked asked
 
 	mu     sync.Mutex
 	bearer string // the key that the command has printed last
@@ -92,6 +95,7 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.asked.expect(r)
 	answer, err := b.send(r, r.Body, bearer)
 	if err == nil && answer.StatusCode == http.StatusUnauthorized && bearer != "" && (r.Body == nil || r.GetBody != nil) {
 		_ = answer.Body.Close()
@@ -113,7 +117,12 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	case answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden:
 		_ = answer.Body.Close()
 		return nil, b.refused(answer)
-	case kind != "text/event-stream": // the library bounds each event of a stream
+	case kind == "text/event-stream": // the library bounds each event of a stream
+		answer.Body = &events{Closer: answer.Body, in: bufio.NewReaderSize(answer.Body, 64<<10), mend: b.asked.mend}
+	case kind == "application/json":
+		answer.Body = &whole{ReadCloser: &body{answer.Body, maxMessage}, mend: b.asked.mend}
+		answer.ContentLength = -1
+	default:
 		answer.Body = &body{answer.Body, maxMessage}
 	}
 	return answer, nil

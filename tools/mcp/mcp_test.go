@@ -360,7 +360,7 @@ func (b *bench) prepareSome(t testing.TB) {
 
 func TestCaseM05Violations(t *testing.T) {
 	for _, c := range []struct{ tool, args, why string }{
-		{"garbage", `{}`, "it printed a line that is no JSON-RPC message"},
+		{"garbage", `{"n": 10001}`, "it printed more than 10000 lines in a row that are no messages"},
 		{"unasked", `{}`, "it answered a request that was never made"},
 		{"flood", `{"n": 1024}`, "it printed more than 64 MiB without the end of a line"},
 	} {

@@ -5,8 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -33,8 +37,13 @@ const (
 	leave = 500 * time.Millisecond
 )
 
-// protocolVersion is the one that is asked for. An older one that the library knows is taken.
-const protocolVersion = "2025-11-25"
+const (
+	// protocolVersion is the one that a process is asked for. An older one that the library knows is taken.
+	protocolVersion = "2025-11-25"
+	// newest is that of the newer era, which begins with server/discover. Where that is not known, the library goes on with initialize. A
+	// process may not answer at all what comes before initialize, so it is asked for only where the process says so.
+	newest = "2026-07-28"
+)
 
 // server is one server of a session.
 type server struct {
@@ -60,6 +69,7 @@ type server struct {
 	names    map[string]string     // of the tools that are offered: by their name among all tools, the server's own
 	remarks  []string
 	further  offers
+	noisy    string           // a remark about lines that were no messages
 	calls    map[any]*running // by progress token
 	lastCall string           // the id of the call that began last
 	tokens   int
@@ -162,7 +172,15 @@ func (s *server) begin(ctx context.Context) (*connection, error) {
 	if err := s.all.o.Allow(ctx, l); err != nil {
 		return nil, err
 	}
-	c, err := s.connect(ctx, l)
+	first, second := protocolVersion, newest
+	if l.url != nil { // the newer era asks and notifies without a session, which many services have not
+		first, second = second, ""
+	}
+	c, err := s.connect(ctx, l, first)
+	var refused *versionError
+	if errors.As(err, &refused) && refused.newer() && second != "" {
+		c, err = s.connect(ctx, l, second)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +258,7 @@ func (s *server) retire() {
 }
 
 // connect starts the process, or opens the connection, and speaks the handshake.
-func (s *server) connect(ctx context.Context, l Launch) (*connection, error) {
+func (s *server) connect(ctx context.Context, l Launch, version string) (*connection, error) {
 	c := &connection{ended: make(chan struct{}), tail: &tail{}}
 	life, cancel := context.WithCancel(s.all.ctx)
 	c.cancel = cancel
@@ -284,7 +302,7 @@ func (s *server) connect(ctx context.Context, l Launch) (*connection, error) {
 		if c.files != nil {
 			c.files.process = c.process
 		}
-		to = newPipe(c.process.Stdin(), c.process.Stdout(), func(err error) { s.broke(c, err) })
+		to = newPipe(c.process.Stdin(), c.process.Stdout(), func(err error) { s.broke(c, err) }, s.noise)
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "tandem", Version: "1"}, &sdk.ClientOptions{
 		Capabilities:       s.all.capable(),
@@ -305,7 +323,7 @@ func (s *server) connect(ctx context.Context, l Launch) (*connection, error) {
 	defer stop()
 	// The library's own goroutines live as long as the context that it is connected with.
 	detach := context.AfterFunc(hand, cancel)
-	session, err := client.Connect(life, to, &sdk.ClientSessionOptions{ProtocolVersion: protocolVersion})
+	session, err := client.Connect(life, to, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if !detach() && err == nil {
 		_ = session.Close()
 		err = context.Cause(hand)
@@ -314,7 +332,7 @@ func (s *server) connect(ctx context.Context, l Launch) (*connection, error) {
 		if errors.Is(context.Cause(hand), errSilent) {
 			err = &SilentError{For: s.all.hello(), Start: true}
 		}
-		err = c.blame(err)
+		err = c.blame(versions(err))
 		s.end(c, err)
 		return nil, s.worded(c, err)
 	}
@@ -349,6 +367,9 @@ func (s *server) worded(c *connection, err error) error {
 		return err
 	}
 	var late *SilentError
+	if !errors.As(err, &late) && !ended(err) {
+		return err // we have ended it
+	}
 	if !errors.As(err, &late) {
 		if o := c.process.Wait(); o.Cancelled {
 			err = errors.New("it closed its output")
@@ -360,6 +381,28 @@ func (s *server) worded(c *connection, err error) error {
 		err = fmt.Errorf("%w; it said: %s", err, said)
 	}
 	return err
+}
+
+// ended says that an error is the end of a connection by the other side, and no reason for that.
+func ended(err error) bool {
+	return slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, os.ErrClosed, syscall.EPIPE, sdk.ErrConnectionClosed, errEnded}, func(end error) bool {
+		return errors.Is(err, end)
+	})
+}
+
+// noise notifies the person of a line that is no message. Those that follow are skipped without a word.
+func (s *server) noise(text []byte) {
+	said := fmt.Sprintf("It prints lines to its standard output that are no messages; they are skipped. The first one: %s", cut(line(string(text)), 80))
+	s.mu.Lock()
+	first := s.noisy == ""
+	s.noisy = said
+	s.mu.Unlock()
+	if first {
+		s.all.o.log().Warn("MCP server", "server", s.entry.Name, "skipped", cut(line(string(text)), 80))
+		if s.all.o.Told != nil {
+			s.all.o.Told(fmt.Sprintf("The MCP server %s prints lines to its standard output that are no messages; they are skipped.", line(s.entry.Name)))
+		}
+	}
 }
 
 // broke ends a connection in the background, since its server has.

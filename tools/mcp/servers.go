@@ -273,6 +273,9 @@ func (s *server) describe() State {
 		Name: s.entry.Name, Source: s.entry.Source, Own: s.entry.Own, State: s.state, Reason: s.reason, Remarks: slices.Clone(s.remarks),
 		Tools: slices.Sorted(maps.Keys(s.names)), Held: slices.Sorted(maps.Keys(s.held)), Command: s.entry.Command,
 	}
+	if s.noisy != "" {
+		st.Remarks = append(st.Remarks, s.noisy)
+	}
 	if s.conn != nil && s.conn.files != nil && s.conn.files.keeps.Load() {
 		st.Remarks = append(st.Remarks, "It keeps files of the workspace open for writing, so it may change them between its calls.")
 	}

@@ -160,7 +160,7 @@ func (s *server) tools() []map[string]any {
 		tool("steps", "Makes n steps.", `{"readOnlyHint":true}`, "n"),
 		tool("wait", "Waits until it is cancelled.", `{"readOnlyHint":true}`),
 		tool("silent", "Answers nothing.", `{"readOnlyHint":true}`),
-		tool("garbage", "Prints no JSON.", `{"readOnlyHint":true}`),
+		tool("garbage", "Prints n lines that are no JSON.", `{"readOnlyHint":true}`, "n"),
 		tool("unasked", "Answers what was not asked.", `{"readOnlyHint":true}`),
 		tool("flood", "Prints n MiB without the end of a line.", `{"readOnlyHint":true}`, "n"),
 		tool("exit", "Ends the server.", `{"readOnlyHint":true}`, "n"),
@@ -242,7 +242,9 @@ func (s *server) call(m message) {
 		note("cancelled")
 	case "silent":
 	case "garbage":
-		s.print("this is no JSON\n")
+		for range a.N {
+			s.print("this is no JSON\n")
+		}
 	case "unasked":
 		s.print(`{"jsonrpc":"2.0","id":987654,"result":{}}` + "\n")
 	case "flood":
