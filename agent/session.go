@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -241,6 +242,7 @@ func New(o Options) (_ *Session, err error) {
 		s.coded = sync.OnceValue(func() bool { return s.languages.Serves(o.Cwd) })
 	}
 	s.SetConfig(o.Config, o.Models)
+	s.recallKeys()
 	s.system = sync.OnceValue(func() string {
 		sys := prompt.System{Root: o.Cwd, More: o.More, Date: date, Platform: runtime.GOOS + "/" + runtime.GOARCH}
 		for _, t := range s.Tools().List() {
@@ -331,6 +333,28 @@ func (s *Session) confine() {
 	}
 	if s.o.Quarantine != "" {
 		s.planted.Quarantine = &planted.Quarantine{Dir: s.o.Quarantine, Now: s.o.Now}
+	}
+}
+
+// recallKeys has the guard of keys that leave know what the calls of the history have shown of files of keys.
+func (s *Session) recallKeys() {
+	shown := map[string]string{}
+	for _, m := range s.history {
+		if m.Role == model.Tool {
+			shown[m.CallID] = m.Text
+		}
+	}
+	secret := func(path string) bool {
+		if len(path) > 4096 || strings.ContainsAny(path, "\n\x00") {
+			return false
+		}
+		place, err := s.paths.Readable(path)
+		return err == nil && place.Class().Is(sandbox.Secret)
+	}
+	for _, m := range s.history {
+		for _, c := range m.Calls {
+			s.keys.Recall(json.RawMessage(c.Arguments), shown[c.ID], secret)
+		}
 	}
 }
 

@@ -18,14 +18,46 @@ const (
 	// shortestKey is the length from which on a word of a file of keys is looked for; shortestWord is that of one of small letters
 	// alone, such as "development".
 	shortestKey, shortestWord = 8, 16
-	maxKeys                   = 4000
+	maxKeys                   = 1000
 )
 
 // Keys are what a session was told of files that hold keys or passwords: a request to the network that carries some of it is asked
 // about. The zero value and nil know nothing; it may be used concurrently.
 type Keys struct {
 	mu    sync.Mutex
-	words []string // and what they are in base64 and hex
+	words []string
+	// spelled are the words as base64 and hexadecimal have them.
+	spelled []spelling
+}
+
+// spelling is what an encoded text has of a word. folded says that letters of either case stand for the same.
+type spelling struct {
+	text   string
+	folded bool
+}
+
+// spellings are those of a word. Base64 has three, by where the word stands among the bytes that are encoded; of each only the
+// characters count that no byte before or after the word has a part in.
+func spellings(word string) []spelling {
+	out := []spelling{{hex.EncodeToString([]byte(word)), true}}
+	for before := range 3 {
+		first := (before*8 + 5) / 6
+		last := (before + len(word)) * 8 / 6
+		for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+			text := encoding.EncodeToString(append(make([]byte, before), word...))
+			out = append(out, spelling{text[first:last], false})
+		}
+	}
+	return out
+}
+
+// Recall adds what a call has shown before the session was loaded again: secret says that a text of its arguments names a file of
+// keys or passwords.
+func (k *Keys) Recall(args json.RawMessage, shown string, secret func(path string) bool) {
+	var all any
+	if json.Unmarshal(args, &all) == nil && slices.ContainsFunc(strung(nil, all), secret) {
+		k.learn(shown)
+	}
 }
 
 // learn adds what may be keys in a text: what stands behind = as a whole, and words, but not those before = or :, which are names.
@@ -60,8 +92,8 @@ func (k *Keys) learn(text string) {
 // add adds a word unless it is a usual one. k.mu is held.
 func (k *Keys) add(word string) {
 	if isKey(word) && len(k.words) < maxKeys && !slices.Contains(k.words, word) {
-		k.words = append(k.words, word, strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(word)), "="),
-			strings.TrimRight(base64.URLEncoding.EncodeToString([]byte(word)), "="), hex.EncodeToString([]byte(word)))
+		k.words = append(k.words, word)
+		k.spelled = append(k.spelled, spellings(word)...)
 	}
 }
 
@@ -99,8 +131,21 @@ func (k *Keys) in(args json.RawMessage) bool {
 			texts = append(texts, plain)
 		}
 	}
-	return slices.ContainsFunc(texts, func(t string) bool {
-		return slices.ContainsFunc(k.words, func(w string) bool { return strings.Contains(t, w) })
+	return slices.ContainsFunc(texts, k.within)
+}
+
+// within says that a text holds one of the keys. Encoded texts may be broken into lines. k.mu is held.
+func (k *Keys) within(text string) bool {
+	if slices.ContainsFunc(k.words, func(w string) bool { return strings.Contains(text, w) }) {
+		return true
+	}
+	joined := strings.Join(strings.Fields(text), "")
+	folded := strings.ToLower(joined)
+	return slices.ContainsFunc(k.spelled, func(s spelling) bool {
+		if s.folded {
+			return strings.Contains(folded, s.text)
+		}
+		return strings.Contains(joined, s.text)
 	})
 }
 
@@ -119,6 +164,11 @@ func strung(to []string, v any) []string {
 		}
 	}
 	return to
+}
+
+// Leave says that the arguments of a call with these needs take a key to the network.
+func (k *Keys) Leave(args json.RawMessage, needs []tools.Need) bool {
+	return slices.ContainsFunc(k.flagged(args, needs), func(n tools.Need) bool { return n.Secret })
 }
 
 // flagged marks the needs by which arguments leave the machine with a key.
