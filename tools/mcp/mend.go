@@ -135,7 +135,7 @@ func plain(raw json.RawMessage) string {
 // mended is an answer to a method in the form that the library decodes. A nil one stays nil.
 func mended(method string, raw json.RawMessage) json.RawMessage {
 	of, known := results[method]
-	if raw == nil || !known || json.Unmarshal(raw, reflect.New(of).Interface()) == nil && string(raw) != "null" {
+	if raw == nil || !known || json.Unmarshal(raw, reflect.New(of).Interface()) == nil && string(raw) != "null" && (method != "tools/call" || answers(raw)) {
 		return raw
 	}
 	switch method {
@@ -187,7 +187,7 @@ func fitting(raw json.RawMessage, of reflect.Type) json.RawMessage {
 		types := map[string]reflect.Type{}
 		members(of2, types)
 		for name, value := range m {
-			if t := types[name]; t != nil {
+			if t := types[name]; t != nil && !content(t) {
 				if m[name] = fitting(value, t); m[name] == nil {
 					delete(m, name)
 				}
@@ -224,6 +224,12 @@ func fitting(raw json.RawMessage, of reflect.Type) json.RawMessage {
 	return out
 }
 
+// content says that a type is that of parts, which parts has seen to, and which decode within their message alone.
+func content(t reflect.Type) bool {
+	part := reflect.TypeFor[sdk.Content]()
+	return t == part || t.Kind() == reflect.Slice && t.Elem() == part
+}
+
 // members are the types of the fields of a struct by their names in JSON.
 func members(of reflect.Type, types map[string]reflect.Type) {
 	for f := range of.Fields() {
@@ -237,18 +243,25 @@ func members(of reflect.Type, types map[string]reflect.Type) {
 	}
 }
 
+// answers says that an object has a member by which it is the answer of a call, and not what such an answer holds.
+func answers(raw json.RawMessage) bool {
+	var m map[string]json.RawMessage
+	return json.Unmarshal(raw, &m) == nil &&
+		(len(m) == 0 || m["content"] != nil || m["structuredContent"] != nil || m["isError"] != nil || m["resultType"] != nil)
+}
+
 // called is the answer of a call with a list of parts as its content.
 func called(raw json.RawMessage) json.RawMessage {
 	var m map[string]json.RawMessage
-	if json.Unmarshal(raw, &m) != nil || m == nil || m["content"] == nil && m["structuredContent"] == nil && m["toolResult"] == nil && m["resultType"] == nil {
+	if json.Unmarshal(raw, &m) != nil || m == nil || !answers(raw) && m["toolResult"] == nil {
 		m = map[string]json.RawMessage{"content": raw} // the answer alone
 	}
 	if m["content"] == nil && m["toolResult"] != nil { // as the first version of the protocol had it
 		m["content"] = m["toolResult"]
 	}
 	m["content"] = parts(m["content"])
-	if failed, is := m["isError"]; is && (plain(failed) == "true" || plain(failed) == "1") {
-		m["isError"] = json.RawMessage("true")
+	if failed, is := m["isError"]; is {
+		m["isError"], _ = json.Marshal(plain(failed) == "true" || plain(failed) == "1")
 	}
 	out, _ := json.Marshal(m)
 	return out

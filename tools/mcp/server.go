@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -385,7 +385,7 @@ func (s *server) worded(c *connection, err error) error {
 
 // ended says that an error is the end of a connection by the other side, and no reason for that.
 func ended(err error) bool {
-	return slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, os.ErrClosed, syscall.EPIPE, sdk.ErrConnectionClosed, errEnded}, func(end error) bool {
+	return slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, fs.ErrClosed, syscall.EPIPE, sdk.ErrConnectionClosed, errEnded}, func(end error) bool {
 		return errors.Is(err, end)
 	})
 }

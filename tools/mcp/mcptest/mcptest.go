@@ -4,6 +4,7 @@ package mcptest
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -167,12 +168,21 @@ func (s *server) tools() []map[string]any {
 		tool("ask", "Asks the person.", `{"readOnlyHint":true}`),
 		tool("page", "Has the person open a page.", `{"readOnlyHint":true}`, "text"),
 		tool("sample", "Asks for a model.", `{"readOnlyHint":true}`),
-		tool("alter", "Changes the tools.", `{"readOnlyHint":true}`),
+		tool("alter", "Changes the tools, as these words say.", `{"readOnlyHint":true}`, "text"),
 		tool("env", "Gives a variable.", `{"readOnlyHint":true}`, "text"),
 		tool("write", "Writes a text to a file.", "", "path", "text"),
 		tool("between", "Writes a text to a file once the file go is there, after its answer.", "", "path", "text"),
 		tool("written", "Says how that went.", ""),
 		tool("hold", "Keeps a file open for writing.", "", "path"),
+	}
+	if s.words["schema"] {
+		list[0] = tool("echo", says, `{"readOnlyHint":true}`, "text", "path")
+	}
+	if s.words["hints"] {
+		list[0] = tool("echo", says, `{"destructiveHint":false}`, "text")
+	}
+	if s.words["latest"] {
+		list = append(list, tool("latest", "Came last.", `{"readOnlyHint":true}`))
 	}
 	if s.words["more"] {
 		list = append(list, tool("later", "Came later.", `{"readOnlyHint":true}`))
@@ -271,7 +281,9 @@ func (s *server) call(m message) {
 		s.send(message{ID: raw("q2"), Method: "sampling/createMessage", Params: raw(map[string]any{"messages": []any{}, "maxTokens": 9})})
 		s.answer(m, text(string(raw((<-s.answers)))))
 	case "alter":
-		s.words["changed"], s.words["more"] = true, true
+		for _, w := range strings.Fields(cmp.Or(a.Text, "changed more")) {
+			s.words[w] = true
+		}
 		s.send(message{Method: "notifications/tools/list_changed"})
 		s.answer(m, text("altered"))
 	case "env":
