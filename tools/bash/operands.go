@@ -20,6 +20,9 @@ import (
 // unasked.
 const maxEntries = 20_000
 
+// maxMatches is how many files a pattern of the shell may fit in a command that runs unasked.
+const maxMatches = 1000
+
 // operands are the needs of a command that only reads, for what it reads; why says in half a sentence that this cannot be told, or
 // that some of it may not be read.
 func operands(env *tools.Env, dir sandbox.Place, reads []shell.Read) (needs []tools.Need, why string) {
@@ -29,29 +32,125 @@ func operands(env *tools.Env, dir sandbox.Place, reads []shell.Read) (needs []to
 		if !filepath.IsAbs(path) {
 			path = dir.Path() + "/" + path
 		}
-		place, err := env.Paths.Readable(path)
-		if err != nil {
-			return nil, "reads what is not in the workspace"
+		paths := []string{path}
+		if r.Glob {
+			if paths, why = matches(env, path, r.Path, r.Split); why != "" {
+				return nil, why
+			}
 		}
-		needs = append(needs, tools.Need{Act: tools.Reads, Place: place, Tree: r.Extent != shell.Itself})
-		switch r.Extent {
-		case shell.Below, shell.Visible:
-			keys, all := keysBelow(place, r.Extent == shell.Visible, &entries)
-			if keys != (sandbox.Place{}) {
-				needs = append(needs, tools.Need{Act: tools.Reads, Place: keys})
-			}
-			if !all {
-				return nil, "reads a folder with more files than are looked up"
-			}
-		case shell.Tracked, shell.TrackedBelow:
-			keys, why := keysTracked(env.Paths, place, r.Extent == shell.TrackedBelow)
+		for _, path := range paths {
+			more, why := operand(env, path, r, &entries)
 			if why != "" {
 				return nil, why
 			}
-			needs = append(needs, keys...)
+			needs = append(needs, more...)
 		}
 	}
 	return needs, ""
+}
+
+// operand are the needs for one path that a command reads. entries is how many more are looked up below it.
+func operand(env *tools.Env, path string, r shell.Read, entries *int) (needs []tools.Need, why string) {
+	place, err := env.Paths.Readable(path)
+	if err != nil {
+		return nil, "reads what is not in the workspace"
+	}
+	needs = append(needs, tools.Need{Act: tools.Reads, Place: place, Tree: r.Extent != shell.Itself})
+	switch r.Extent {
+	case shell.Below, shell.Visible:
+		if r.Names {
+			if why := oddNames(env, place, r.Split, entries); why != "" {
+				return nil, why
+			}
+		}
+		keys, all := keysBelow(place, r.Extent == shell.Visible, entries)
+		if keys != (sandbox.Place{}) {
+			needs = append(needs, tools.Need{Act: tools.Reads, Place: keys})
+		}
+		if !all {
+			return nil, "reads a folder with more files than are looked up"
+		}
+	case shell.Tracked, shell.TrackedBelow:
+		keys, why := keysTracked(env.Paths, place, r.Extent == shell.TrackedBelow)
+		if why != "" {
+			return nil, why
+		}
+		needs = append(needs, keys...)
+	}
+	return needs, ""
+}
+
+// matches are the files that a pattern of the shell fits. Where the shell splits their names at blanks, or a program could take one for an
+// option, nobody can tell what is read.
+func matches(env *tools.Env, pattern, written string, split bool) (paths []string, why string) {
+	top := pattern[:strings.IndexAny(pattern+"*", "*?")]
+	if _, err := env.Paths.Readable(filepath.Dir(top + "x")); err != nil {
+		return nil, "reads what is not in the workspace"
+	}
+	found, err := filepath.Glob(strings.NewReplacer(`[`, `\[`, `\`, `\\`).Replace(pattern))
+	if err != nil || len(found) > maxMatches {
+		return nil, "names more files than are looked up"
+	}
+	for _, path := range found {
+		name := path
+		if !filepath.IsAbs(written) {
+			name = strings.TrimPrefix(path, filepath.Clean(strings.TrimSuffix(pattern, written))+"/")
+		}
+		switch {
+		case hiddenMatch(pattern, path):
+			continue // the shell leaves these out
+		case odd(name, split), strings.HasPrefix(name, "-") && strings.ContainsAny(written[:1], "*?-"):
+			return nil, "names files by names that the shell or a program may take for something else"
+		}
+		paths = append(paths, path)
+	}
+	return paths, ""
+}
+
+// hiddenMatch reports whether a name that begins with a dot fits where the pattern does not.
+func hiddenMatch(pattern, path string) bool {
+	patterns, names := strings.Split(filepath.Clean(pattern), "/"), strings.Split(path, "/")
+	for i, name := range names {
+		if i < len(patterns) && strings.HasPrefix(name, ".") && !strings.HasPrefix(patterns[i], ".") {
+			return true
+		}
+	}
+	return false
+}
+
+// odd reports whether a name has a line end, or something that makes several names or another one of it where names are split.
+func odd(name string, split bool) bool {
+	return strings.ContainsAny(name, "\n\x00") || split && strings.ContainsAny(name, " \t\r*?[]\\'\"") || split && strings.Contains("/"+name, "/-")
+}
+
+// oddNames says why nobody can tell what a command reads that opens what is below a folder by its names: some are odd, or lead elsewhere.
+func oddNames(env *tools.Env, folder sandbox.Place, split bool, entries *int) (why string) {
+	t, err := tree.Open(folder)
+	if err != nil {
+		return "" // no folder
+	}
+	t.Everything()
+	look := func(p sandbox.Place, link bool) {
+		if odd(strings.TrimPrefix(p.Path(), folder.Path()), split) {
+			why = "names files by names that the shell or a program may take for something else"
+		}
+		if link {
+			if to, err := env.Paths.Readable(p.Path()); err != nil || to.Class().Is(sandbox.Secret) {
+				why = "follows a link that leads out of the workspace or to keys"
+			}
+		}
+	}
+	t.OnWithheld = func(p sandbox.Place) { look(p, false) }
+	_, _ = t.Walk(context.Background(), 0, func(e tree.Entry) error {
+		if *entries--; *entries < 0 {
+			why = "reads a folder with more files than are looked up"
+		}
+		if look(folder.Join(e.Path), e.Type&fs.ModeSymlink != 0); why != "" {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return why
 }
 
 // keysNamed is a file or folder that holds keys or passwords and that a command names, whatever it does with it; "" where there is none.

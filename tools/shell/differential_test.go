@@ -20,8 +20,12 @@ import (
 // Nothing that it runs is a program: what is no function of it is given to command_not_found_handle. A
 // line end in a word is noted as \4, for bash writes line by line, and the commands of a pipe write at the same time.
 const script = `
-S=0 E=$'\1' N=$'\3'
-__p() { builtin printf '%s\2' "${@//$'\n'/$'\4'}" "$E" >&9; builtin return "$S"; }
+S=0 E=$'\1' N=$'\3' C=0
+__p() {
+	builtin printf '%s\2' "${@//$'\n'/$'\4'}" "$E" >&9
+	builtin let 'C++ < 60' || builtin exit 0 # a loop that does not end
+	builtin return "$S"
+}
 command_not_found_handle() { __p "$@"; }
 for name in $(compgen -b) a b c ls cat git; do
 	case $name in builtin) ;; *) builtin eval "$name() { __p $name \"\$@\"; }" ;; esac
@@ -29,7 +33,8 @@ done
 PATH=/nowhere
 while IFS= builtin read -r -d '' line <&3; do
 	S=${line:0:1}
-	builtin eval -- "${line:1}" 2>/dev/null </dev/null
+	C=0
+	( builtin eval -- "${line:1}" 2>/dev/null </dev/null )
 	builtin printf '%s\2' "$N" >&9
 done
 `
@@ -294,4 +299,104 @@ func tree(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// structure makes lines of commands that read, in loops, conditions, groups, substitutions and behind runners, and now and then one that
+// does not.
+func (g generator) structure(depth int) string {
+	if depth == 0 {
+		words := []string{g.one("ls", "cat a", "cat \"$x\"", "echo \"$x\"", "echo $x", "git status", "a", "b -o x", "sort a", "sort $x", "grep -n \"$x\" a", "wc -l *.go", "echo $(b)", "printf '%s' \"$x\"",
+			"test -f \"$x\"", "[ -n \"$x\" ]", "[ $x = a ]", "read x", "read -r y", "x=a", "x=$(ls)", "y=\"$x\"", "PATH=. ls", "LC_ALL=C ls", "$x", "$x ls", "git $x", "echo \"${x%a}\"", "echo ${x:-b}", "cd a",
+			"[[ -f $x ]]", "[[ $x -eq 1 ]]", "[[ $x == a ]]", "cat <<E\n$x\nE\n", "cat <<'E'\n$(a)\nE\n", "cat <<E\n$(ls)\nE\n", "cat < \"$x\"", "ls 2>/dev/null", "ls >x", "eval ls", "echo `ls`", "echo $((1+2))", "echo $((x))",
+			"awk '{print $1}' a", "find . -name a", "sleep 0.1", "true", "false", ":")}
+		return words[0]
+	}
+	next := func() string { return g.structure(g.IntN(depth)) }
+	switch g.IntN(13) {
+	case 0:
+		return "for x in " + g.one("a b", "*.go", "$(ls)", "\"$y\"", "-o a", "'a b'") + "; do " + next() + "; done"
+	case 1:
+		return "if " + next() + "; then " + next() + g.one("", "; else "+next(), "; elif "+next()+"; then "+next()) + "; fi"
+	case 2:
+		return next() + " | while read " + g.one("x", "-r x", "x y") + "; do " + next() + "; done"
+	case 3:
+		return "(" + next() + "; " + next() + ")"
+	case 4:
+		return "{ " + next() + "; " + next() + "; }"
+	case 5:
+		return "echo \"$(" + next() + ")\""
+	case 6:
+		return "x=$(" + next() + "); " + next()
+	case 7:
+		return "case " + g.one("a", "\"$x\"", "$(ls)") + " in a|b) " + next() + ";; *) " + next() + ";; esac"
+	case 8:
+		return "! " + next()
+	case 9:
+		return "cat <(" + next() + ")"
+	case 10:
+		return next() + " || " + next()
+	case 11:
+		return next() + " | " + next()
+	}
+	return next() + " && " + next()
+}
+
+// TestCaseC30Structure: whatever bash runs of a line that is claimed to only read, with the words that these have by then, only reads too, if
+// it stood alone.
+func TestCaseC30Structure(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash")
+	}
+	want := 2_000
+	if n, err := strconv.Atoi(os.Getenv("TANDEM_SHELL_LINES")); err == nil {
+		want = n
+	}
+	seed := rand.Uint64()
+	if n, err := strconv.ParseUint(os.Getenv("TANDEM_SHELL_SEED"), 10, 64); err == nil {
+		seed = n
+	}
+	g := generator{rand.New(rand.NewPCG(seed, 2))}
+	made, ran, commands, dir := 0, 0, 0, t.TempDir()
+	for ran < want {
+		var lines []string
+		var input strings.Builder
+		for len(lines) < min(500, want) {
+			made++
+			line := g.structure(1 + g.IntN(3))
+			if c := parse(line, "/w"); c.ReadOnly && !c.Literal {
+				input.WriteString(strconv.Itoa(len(lines)%2) + line + "\x00")
+				lines = append(lines, line)
+			}
+		}
+		got := under9(t, bash, dir, input.String())
+		if len(got) != len(lines) {
+			t.Fatalf("bash has run %d lines of %d, seed %d", len(got), len(lines), seed)
+		}
+		for i, line := range lines {
+			for _, noted := range got[i] {
+				argv := strings.Split(noted, "\x02")
+				commands++
+				if !readsAlone(argv) {
+					t.Errorf("%q: bash runs %q", line, argv)
+				}
+			}
+		}
+		ran += len(lines)
+	}
+	t.Logf("%d lines made, %d claimed to only read and run by bash, which ran %d commands, seed %d", made, ran, commands, seed)
+}
+
+// readsAlone reports whether a command only reads by its words as they are.
+func readsAlone(argv []string) bool {
+	switch argv[0] {
+	case "read": // into variables, which TestFaultW15LinesThatAgentsSend is about
+		return true
+	case "[":
+		return argv[len(argv)-1] == "]" && len(argv) <= 6
+	case "test", "cd":
+		return true
+	}
+	_, _, why := onlyReads(argv)
+	return why == ""
 }

@@ -266,7 +266,7 @@ func (s *search) redirect(r *syntax.Redirect) {
 // command looks at one command, then at what it runs. names are the words as they are reported. Of several is said what the
 // command does to an unknown number of operands.
 func (s *search) command(words []word, names []string, many bool) {
-	loose := false
+	loose, filledBefore := false, false
 	for s.ctx.Err() == nil {
 		if len(names) > 0 {
 			s.found = append(s.found, names)
@@ -321,11 +321,15 @@ func (s *search) command(words []word, names []string, many bool) {
 		options := words[:at]
 		words, names = words[at:], names[min(at, len(names)):]
 		if row.flags["MANY"] {
-			if many = true; name == "xargs" && len(words) == 0 { // it prints
+			if name == "xargs" && len(words) == 0 { // it prints
 				return
 			}
-			words, names = filled(words, names, holders(options))
-			names = append(names, "")
+			if held := holders(options); !filledBefore || len(held) > 1 {
+				words, names = filled(words, names, held)
+			}
+			if many, filledBefore = true, true; len(names) == len(words) {
+				names = append(names, "")
+			}
 		}
 	}
 }
@@ -354,9 +358,12 @@ func holders(options []word) []string {
 
 // filled are the words of a command, and their names, where those that have a holder in them are not known.
 func filled(words []word, names, holders []string) ([]word, []string) {
-	words, names = slices.Clone(words), slices.Clone(names)
+	whole := true
 	for i, w := range words {
 		if slices.ContainsFunc(holders, func(h string) bool { return strings.Contains(w.text, h) }) {
+			if whole {
+				words, names, whole = slices.Clone(words), slices.Clone(names), false
+			}
 			words[i], names[i] = word{unknown, false}, ""
 		}
 	}

@@ -3,6 +3,7 @@ package shell
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -61,7 +62,9 @@ func harmless(r *syntax.Redirect) bool {
 		return false
 	}
 	switch r.Op {
-	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll:
+	case syntax.RdrOut, syntax.AppOut:
+		return w.text == "/dev/null" || w.text == "/dev/stderr" || w.text == "/dev/stdout"
+	case syntax.RdrAll, syntax.AppAll:
 		return w.text == "/dev/null"
 	case syntax.DplOut:
 		return w.text == "1" || w.text == "2"
@@ -81,89 +84,6 @@ func readsFiles(stmts []*syntax.Stmt) bool {
 	})
 }
 
-// reader judges the commands of a line in the order in which bash runs them, with the folders that each may run in.
-type reader struct {
-	reads    []Read
-	searches bool
-	opaque   string
-	entered  int
-}
-
-// readOnly says what a line reads, or why it is not known to only read. The structure of the line is known.
-func readOnly(stmts []*syntax.Stmt) (reads []Read, searches bool, opaque string) {
-	r := &reader{}
-	in := []string{""}
-	for _, s := range stmts {
-		yes, no := r.stmt(s, in)
-		in = union(yes, no)
-	}
-	return r.reads, r.searches, r.opaque
-}
-
-// stmt judges a statement that runs in one of the folders in, and gives those that the next one may run in: after a success, and
-// after a failure.
-func (r *reader) stmt(s *syntax.Stmt, in []string) (yes, no []string) {
-	for _, redirect := range s.Redirs {
-		if redirect.Op == syntax.RdrIn {
-			r.read(in, Read{Path: wordOf(redirect.Word).text})
-		}
-	}
-	if b, ok := s.Cmd.(*syntax.BinaryCmd); ok {
-		switch b.Op {
-		case syntax.AndStmt:
-			first, failed := r.stmt(b.X, in)
-			yes, no = r.stmt(b.Y, first)
-			no = union(no, failed)
-		case syntax.OrStmt:
-			first, failed := r.stmt(b.X, in)
-			yes, no = r.stmt(b.Y, failed)
-			yes = union(yes, first)
-		default: // the parts of a pipe are processes of their own
-			r.stmt(b.X, in)
-			r.stmt(b.Y, in)
-			yes, no = in, in
-		}
-	} else {
-		yes, no = r.call(wordsOf(s.Cmd.(*syntax.CallExpr).Args), in)
-	}
-	if s.Negated {
-		yes, no = no, yes
-	}
-	return yes, no
-}
-
-// call judges one command.
-func (r *reader) call(words []word, in []string) (yes, no []string) {
-	var argv []string
-	for _, w := range words {
-		argv = append(argv, w.text)
-	}
-	if argv[0] == "cd" {
-		if r.entered++; len(argv) != 2 || argv[1] == "" || strings.HasPrefix(argv[1], "-") || r.entered > 2 {
-			r.refuse("changes the folder in a way that is not understood")
-			return in, in
-		}
-		r.read(in, Read{Path: argv[1]})
-		for _, dir := range in {
-			yes = union(yes, []string{joinPath(dir, argv[1])})
-		}
-		return yes, in
-	}
-	reads, searches, why := onlyReads(argv)
-	if why != "" {
-		r.refuse(why)
-	}
-	r.searches = r.searches || searches
-	r.read(in, reads...)
-	return in, in
-}
-
-func (r *reader) refuse(why string) {
-	if r.opaque == "" {
-		r.opaque = why
-	}
-}
-
 // read notes paths that are read in one of the folders.
 func (r *reader) read(in []string, reads ...Read) {
 	for _, read := range reads {
@@ -173,7 +93,8 @@ func (r *reader) read(in []string, reads ...Read) {
 			continue
 		}
 		for _, dir := range in {
-			full := Read{joinPath(dir, read.Path), read.Extent}
+			full := read
+			full.Path = joinPath(dir, read.Path)
 			switch {
 			case slices.Contains(r.reads, full):
 			case len(r.reads) == maxReads:
@@ -222,8 +143,9 @@ func union(a, b []string) []string {
 	return out
 }
 
-// onlyReads says what a command reads, or why it is not known to only read.
-func onlyReads(argv []string) (reads []Read, searches bool, why string) {
+// onlyReads says what a command reads, or why it is not known to only read. A word of argv that is known only when the line runs is
+// unknown with its index in values behind it.
+func onlyReads(argv []string, values ...value) (reads []Read, searches bool, why string) {
 	name, args := argv[0], argv[1:]
 	if name == "git" {
 		var dir string
@@ -232,7 +154,7 @@ func onlyReads(argv []string) (reads []Read, searches bool, why string) {
 			case args[0] == "--no-pager", args[0] == "--no-optional-locks":
 				args = args[1:]
 				continue
-			case args[0] == "-C" && len(args) > 1 && dir == "" && !strings.HasPrefix(args[1], ".."):
+			case args[0] == "-C" && len(args) > 1 && dir == "" && !strings.HasPrefix(args[1], unknown) && !strings.HasPrefix(args[1], ".."):
 				dir, args = args[1], args[2:]
 				continue
 			}
@@ -273,7 +195,7 @@ func onlyReads(argv []string) (reads []Read, searches bool, why string) {
 		return nil, false, "runs " + shown(strings.Join(argv[:words], " ")) + ", which is not known to only read"
 	}
 	name = strings.Join(argv[:words], " ")
-	reads, bad := p.reads(argv[words:])
+	reads, bad := p.reads(argv[words:], values...)
 	if bad != "" {
 		return nil, false, "runs " + shown(name) + " with " + bad
 	}
@@ -315,8 +237,18 @@ func shown(s string) string {
 }
 
 // reads says which operands are read where the arguments are none but those that the row permits, or what is not permitted.
-func (p *program) reads(args []string) (reads []Read, bad string) {
+func (p *program) reads(args []string, values ...value) (reads []Read, bad string) {
 	var operands, paths []string
+	const later = "a word that is known only when it runs"
+	// of is a word that is known only when the line runs.
+	of := func(a string) (v value, ok bool) {
+		index, ok := strings.CutPrefix(a, unknown)
+		i, err := strconv.Atoi(index)
+		if !ok || err != nil || i >= len(values) {
+			return value{}, false
+		}
+		return values[i], true
+	}
 	first, below, shows, instead := false, false, false, false
 	given := func(o option) {
 		first, below, shows, instead = first || o.first, below || o.below, shows || o.shows, instead || o.instead
@@ -325,6 +257,12 @@ func (p *program) reads(args []string) (reads []Read, bad string) {
 		given(o)
 		if o.kind == "" {
 			return true
+		}
+		if v, ok := of(value); ok {
+			if o.kind == "path" {
+				reads = append(reads, v.names...)
+			}
+			return !v.many && (o.kind == "text" || o.kind == "path" && !v.free)
 		}
 		switch o.kind {
 		case "path":
@@ -336,7 +274,13 @@ func (p *program) reads(args []string) (reads []Read, bad string) {
 	}
 	for i := 0; i < len(args); i++ {
 		a := args[i]
+		v, known := of(a)
 		switch {
+		case known:
+			if v.dash && !p.flags["RAW"] && (!p.flags["ANY"] || v.free || slices.ContainsFunc(v.names, literalOption)) {
+				return nil, later
+			}
+			operands = append(operands, a)
 		case p.flags["RAW"], a == "-", a == "":
 			operands = append(operands, a)
 		case a == "--" && !p.flags["WHOLE"]:
@@ -404,7 +348,7 @@ func (p *program) reads(args []string) (reads []Read, bad string) {
 	}
 	named, object := false, false
 	files := 0 // operands that name a file of a revision
-	for _, e := range expected {
+	for i, e := range expected {
 		n := len(operands)
 		switch e.count {
 		case '1':
@@ -416,13 +360,31 @@ func (p *program) reads(args []string) (reads []Read, bad string) {
 			n = min(n, 1)
 		}
 		for _, o := range operands[:n] {
+			if v, ok := of(o); ok {
+				switch {
+				case e.count != '*' && v.many && !(i+1 < len(expected) && expected[i+1] == operand{e.kind, '*'}):
+					return nil, later
+				case e.kind == "text":
+				case v.free || e.kind != "path" && e.kind != "below":
+					return nil, later
+				default:
+					for _, r := range v.names {
+						if r.Extent == Itself {
+							r.Extent = p.extent(below, e.kind == "below")
+						}
+						reads = append(reads, r)
+					}
+					named = true
+				}
+				continue
+			}
 			if !kinds[e.kind](o) {
 				return nil, shown(o)
 			}
 			switch e.kind {
 			case "path", "below":
 				if o != "-" {
-					reads = append(reads, Read{o, p.extent(below, e.kind == "below")})
+					reads = append(reads, Read{Path: o, Extent: p.extent(below, e.kind == "below")})
 				}
 				named = true
 			case "rev", "object":
@@ -440,7 +402,7 @@ func (p *program) reads(args []string) (reads []Read, bad string) {
 		return nil, "more operands than it should have"
 	}
 	if !named && (below || p.flags["HERE"]) {
-		reads = append(reads, Read{".", p.extent(below, true)})
+		reads = append(reads, Read{Path: ".", Extent: p.extent(below, true)})
 	}
 	// An object is shown whatever the paths say.
 	whole, content := object, object || shows || p.flags["TRACKED"] && !instead
@@ -450,22 +412,27 @@ func (p *program) reads(args []string) (reads []Read, bad string) {
 	within := 0
 	for _, o := range paths {
 		switch {
+		case strings.HasPrefix(o, unknown):
+			return nil, later
 		case !kinds["rev"](o):
 			return nil, shown(o)
 		case excludes(o):
 			continue
 		case content && !strings.ContainsAny(o, `*?[\`):
-			reads = append(reads, Read{o, TrackedBelow})
+			reads = append(reads, Read{Path: o, Extent: TrackedBelow})
 			within++
 			continue
 		}
 		reads, whole = append(reads, Read{Path: o}), true
 	}
 	if content && (whole || within == 0) {
-		reads = append(reads, Read{".", Tracked})
+		reads = append(reads, Read{Path: ".", Extent: Tracked})
 	}
 	return reads, ""
 }
+
+// literalOption reports whether a file of a value is one that a program takes for an option.
+func literalOption(r Read) bool { return r.Extent == Itself && !r.Glob && startsOption(r.Path) }
 
 // extent is how much is read of a path: below says that an option wants what is below it, all that the operand is of that kind.
 func (p *program) extent(below, all bool) Extent {
@@ -511,9 +478,12 @@ func pattern(expr string) func(string) bool {
 var kinds = map[string]func(string) bool{
 	"object": revision,
 	"text":   func(string) bool { return true },
-	"num":    pattern(`[+-]?[0-9]+[bkKMGT]?`),
-	"path":   func(s string) bool { return s != "" },
-	"below":  func(s string) bool { return s != "" },
+	// A duration.
+	"secs":  pattern(`[0-9]+(?:\.[0-9]+)?[smhd]?`),
+	"awk":   awkReads,
+	"num":   pattern(`[+-]?[0-9]+[bkKMGT]?`),
+	"path":  func(s string) bool { return s != "" },
+	"below": func(s string) bool { return s != "" },
 	// A path with magic, such as :(attr), is none of these, but for one that leaves files out.
 	"rev": revision,
 	// The content of a submodule is not in the index of the repository.

@@ -66,6 +66,11 @@ func (c Command) Doubted(why string) Command {
 type Read struct {
 	Path   string
 	Extent Extent
+	// Glob says that the path is a pattern of the shell with * and ?, and each file that fits is read.
+	Glob bool
+	// Names says of what is below that each file is opened by its name, also what a link leads to, and Split that the names are split at
+	// blanks before: where a name has one, nobody can tell what is read.
+	Names, Split bool
 }
 
 // Write is a path that a line writes, absolute or with ~ in front. In says that it is so only if there is a folder above it: the
@@ -125,19 +130,16 @@ func Parse(ctx context.Context, line, dir string, keep ...string) Command {
 		return Command{Opaque: "was not checked to its end"}
 	}
 	c := Command{Forbidden: s.forbidden, Danger: s.danger, Risk: s.risk, Calls: s.found, Writes: s.written, Named: s.named, Inside: s.inside}
-	structure := structured(stmts)
 	switch why := unreadable(line); {
 	case why != "":
 		c.Opaque = "has " + why
 	case err != nil:
 		c.Opaque = "cannot be parsed"
-	case structure != "":
-		c.Opaque = structure
-	case s.runs:
-		c.Opaque = "runs a program through another one"
 	default:
-		c.Literal = !readsFiles(stmts)
-		c.Reads, c.Searches, c.Opaque = readOnly(stmts)
+		c.Literal = !s.runs && structured(stmts) == "" && !readsFiles(stmts)
+		if c.Reads, c.Searches, c.Opaque = readOnly(ctx, stmts); c.Opaque == "" && s.danger == Dangerous {
+			c.Opaque = "may be dangerous"
+		}
 	}
 	if len(s.removed) > 0 {
 		if c.Literal && c.Danger == Moderate && c.Forbidden == "" {
@@ -149,7 +151,7 @@ func Parse(ctx context.Context, line, dir string, keep ...string) Command {
 	case c.Forbidden != "":
 		c.Danger, c.Risk, c.Reads, c.Opaque = Dangerous, "", nil, "is forbidden: "+c.Forbidden
 	case c.Opaque != "":
-		c.Reads = nil
+		c.Reads, c.Searches = nil, false
 	default:
 		c.ReadOnly, c.Danger = true, Safe
 	}

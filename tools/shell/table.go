@@ -148,8 +148,8 @@ func row(permitted string) *program {
 // rowFlags are the words in capitals that say something of a row: WHOLE and DASHES see row; NUMBERS are options such as -20; RAW has no
 // options, all words are operands; SEARCHES looks for something; HERE reads
 // the folder where no operand is named, and only what is visible unless an option with ^ is given; TRACKED shows content of what git
-// tracks, unless an option with % says otherwise; PATHS says that operands behind -- are paths alone; the others are about
-// runners, see runners.txt.
+// tracks, unless an option with % says otherwise; PATHS says that operands behind -- are paths alone; ANY only reads whatever words it
+// is given, options among them; the others are about runners, see runners.txt.
 var rowFlags = map[string]bool{
-	"WHOLE": true, "DASHES": true, "NUMBERS": true, "RAW": true, "SEARCHES": true, "HERE": true, "TRACKED": true, "PATHS": true, "MANY": true, "SKIP": true, "ASSIGN": true, "LINE": true,
+	"WHOLE": true, "DASHES": true, "NUMBERS": true, "RAW": true, "SEARCHES": true, "HERE": true, "TRACKED": true, "PATHS": true, "MANY": true, "ANY": true, "SKIP": true, "ASSIGN": true, "LINE": true,
 }
