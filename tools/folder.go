@@ -55,6 +55,14 @@ func Withheld(n int) string {
 	return fmt.Sprintf("\n(%s left out: keys or passwords are kept there)", Count(n, "path"))
 }
 
+// LeftOut says how many entries a search has left out because a rule refuses them, "" for none.
+func LeftOut(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n(%s left out: a deny rule of the user covers them)", Count(n, "path"))
+}
+
 // Entry is what stands in a directory; Type is file, directory, link or special.
 type Entry struct {
 	Path string `json:"path"`

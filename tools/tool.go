@@ -178,6 +178,8 @@ type Env struct {
 	Checked bool
 	// MayRead says that a call of read_file for a place would go on without a question. nil says so of every place.
 	MayRead func(sandbox.Place) bool
+	// Denied reports whether a rule refuses the call for a place: a search leaves it out. nil refuses none.
+	Denied func(sandbox.Place) bool
 	// Progress shows a person how a running call gets on; never blocks. May be nil.
 	Progress func(Progress)
 	// Again judges, while a call runs, what has only shown now, as if the call had these arguments and needs, and asks the person under

@@ -542,8 +542,8 @@ func Exact(c Call) (allows, denies *Rule) {
 	return allows, denies
 }
 
-// Wide is the rule that a person might write for calls like this one: that of an answer, and for a command that only reads its first
-// word and anything after it, in the same folder and sandbox profile. It is a proposal: no answer makes it. nil where no rule can
+// Wide is the rule that a person might write for calls like this one: that of an answer, and for a command whose options are all
+// known its first word and anything after it, in the same folder and sandbox profile. It is a proposal: no answer makes it. nil where no rule can
 // allow the call in a sandbox, and where the pattern would not cover it.
 func Wide(c Call) *Rule {
 	c.Needs = slices.Clone(c.Needs)
@@ -555,7 +555,7 @@ func Wide(c Call) *Rule {
 		return wide
 	}
 	for _, n := range c.Needs {
-		if n.Act != tools.Runs || !n.Shell.ReadOnly || len(n.Shell.Calls[0]) == 1 {
+		if n.Act != tools.Runs || len(n.Shell.Calls) == 0 || len(n.Shell.Calls[0]) == 1 || !n.Shell.ReadOnly && !shell.Known(n.Shell.Calls[0]) {
 			continue
 		}
 		argv := n.Shell.Calls[0]

@@ -93,10 +93,15 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 	dir.Only(only)
 	v := &value{Files: []string{}}
 	var names []string
+	leftOut := 0
 	within := strings.TrimSuffix(base, string(filepath.Separator)) + string(filepath.Separator)
 	room := env.Limits.MaxToolOutputChars
 	ignored, err := env.Indexes.Walk(ctx, dir, 0, func(e tree.Entry) error {
 		if !e.Type.IsRegular() {
+			return nil
+		}
+		if env.Denied != nil && env.Denied(place.Join(e.Path)) {
+			leftOut++
 			return nil
 		}
 		v.Total++
@@ -118,7 +123,7 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 	if v.Total == 0 {
 		r.Data += tools.NothingFits(in.Pattern, ignored)
 	}
-	r.Data += tools.Withheld(dir.Withheld())
+	r.Data += tools.Withheld(dir.Withheld()) + tools.LeftOut(leftOut)
 	return r, nil
 }
 

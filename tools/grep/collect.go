@@ -46,6 +46,8 @@ type collector struct {
 	// results counts the results, shown those that the answer has, matches the lines that match, fileN the files.
 	results, shown, matches, fileN int
 	stopped                        bool
+	// leftOut counts the files with matches that a rule refuses.
+	leftOut int
 	// seen are the files of the first results, up to mostSeen, with the lines that are shown of them.
 	seen []shownFile
 }
@@ -78,6 +80,9 @@ func (c *collector) flush(path string) {
 func (c *collector) play(path string, f found) bool {
 	switch {
 	case f.hits == 0:
+		return true
+	case c.body.env.Denied != nil && c.body.env.Denied(c.q.folder.Join(path)):
+		c.leftOut++
 		return true
 	case c.q.OutputMode != content:
 		c.matches += f.hits

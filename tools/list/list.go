@@ -94,9 +94,14 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 	dir.Only(only)
 	v := &value{Path: path, Entries: []tools.Entry{}}
 	var lines []string
+	leftOut := 0
 	room := env.Limits.MaxToolOutputChars
 	v.Ignored, err = env.Indexes.Walk(ctx, dir, depth, func(e tree.Entry) error {
 		if in.Pattern != "" && !e.Type.IsRegular() {
+			return nil
+		}
+		if env.Denied != nil && env.Denied(place.Join(e.Path)) {
+			leftOut++
 			return nil
 		}
 		v.Total++
@@ -118,7 +123,7 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 		return tools.Result{}, err
 	}
 	r := answer(env, in, v, lines, what)
-	r.Data += tools.Withheld(dir.Withheld())
+	r.Data += tools.Withheld(dir.Withheld()) + tools.LeftOut(leftOut)
 	return r, nil
 }
 

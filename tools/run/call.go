@@ -222,7 +222,7 @@ func (c *call) find() error {
 		if c.tool != nil {
 			c.env = c.host.Env(c.Call)
 			c.env.Progress, c.env.MayRead, c.env.Read = c.progress, c.mayRead, c.judgedRead(c.env.Read)
-			c.env.Again, c.env.Judging = c.again, c.ctx
+			c.env.Again, c.env.Judging, c.env.Denied = c.again, c.ctx, c.refuses
 			if c.env.Runner != nil {
 				c.env.Runner = &judgedRunner{c.env.Runner, c}
 			}
@@ -393,6 +393,13 @@ func (c *call) mayRead(p sandbox.Place) bool {
 	}
 	need := tools.Need{Act: tools.Reads, Place: p, Arg: tools.PathArg}
 	return c.host.Gate.Judge(gate.Call{Tool: t, Needs: []tools.Need{need}, Turn: c.env.Turn, Context: c.ctx}).Verdict == gate.Allow
+}
+
+// refuses reports whether a rule refuses the call for a place that a search comes by.
+func (c *call) refuses(p sandbox.Place) bool {
+	need := tools.Need{Act: tools.Reads, Place: p, Arg: tools.PathArg}
+	d := c.host.Gate.Judge(gate.Call{Tool: c.tool, Needs: []tools.Need{need}, Turn: c.env.Turn, Context: c.ctx})
+	return d.Verdict == gate.Deny && d.Layer == gate.LayerRules
 }
 
 // permission judges what the plan has turned out to need, by what holds now, and asks a person where it takes that, with
