@@ -27,6 +27,20 @@ const (
 	Command               // found on disk after a command of a session, which has not seen it
 )
 
+// Authors are those of several changes; none are not known.
+type Authors uint8
+
+const someone Authors = 1 << 7 // who is not known
+
+// Plus are the authors, and a further one.
+func (a Authors) Plus(b Author) Authors { return a | 1<<b }
+
+// Unknown are the authors, and somebody who is not known.
+func (a Authors) Unknown() Authors { return a | someone }
+
+// Only reports whether all changes are known to be by one author.
+func (a Authors) Only(b Author) bool { return a == 1<<b }
+
 // Snapshot is the state of one file at one moment. It is immutable.
 type Snapshot struct {
 	// Path is the canonical absolute path: symbolic links resolved.
@@ -156,7 +170,9 @@ type FileEdit struct {
 	Base    text.Text
 	Edits   text.Set
 	Since   text.Set
-	Rev     uint64
+	// By are the authors of Since.
+	By  Authors
+	Rev uint64
 }
 
 // Landed is a change as it landed, one entry for each of its files.
@@ -196,6 +212,8 @@ type LandedFile struct {
 	// Rebased are the changes by others that the edit was carried over, as a set over Base; Over counts them.
 	Rebased text.Set
 	Over    int
+	// By are the authors of Rebased.
+	By Authors
 	// SameLine says that another author changed a line that the edit changed too, or inserted text adjacent to what it
 	// replaced.
 	SameLine bool

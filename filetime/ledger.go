@@ -24,8 +24,9 @@ type View struct {
 	Rev   uint64
 	// Whole says that all of Text was in front of the model.
 	Whole bool
-	// Author is who made the last change in Since.
+	// Author is who made the last change in Since, By are the authors of all of it.
 	Author Author
+	By     Authors
 }
 
 // span is a half-open byte range.
@@ -371,7 +372,7 @@ func (f *FileTime) advance(path string, list []*view) {
 		revs, now, ok := f.files.History(path, v.Rev)
 		switch {
 		case !ok:
-			v.Since, v.Rev = text.Diff(v.Text, now.Text), now.Rev
+			v.Since, v.Rev, v.By = text.Diff(v.Text, now.Text), now.Rev, v.By.Unknown()
 		case len(revs) > 0:
 			v.advance(f.session, revs)
 			lost = lost || v.lost
@@ -400,8 +401,11 @@ func (v *view) advance(session string, revs []Revision) {
 			}
 			v.lost = true // what it holds is no more what the model believes
 		}
+		if len(v.Since) == 0 && len(others) == 0 {
+			v.By = 0
+		}
 		others = append(others, r.Set)
-		v.Author = r.Author
+		v.Author, v.By = r.Author, v.By.Plus(r.Author)
 	}
 	flush()
 }

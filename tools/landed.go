@@ -29,12 +29,12 @@ func Diff(env *Env, l filetime.LandedFile) show.File {
 func Told(env *Env, l filetime.LandedFile, sent bool) string {
 	var b strings.Builder
 	if l.Over > 0 {
-		fmt.Fprintf(&b, "rebased over %s %s%s\n", Count(l.Over, "change"), who(l), ranges(othersIn(l)))
+		fmt.Fprintf(&b, "rebased over %s%s%s\n", Count(l.Over, "change"), authors(l.By), ranges(othersIn(l)))
 	}
 	for _, t := range l.Ties {
 		theirs, mine := touched(l.After, t.Theirs.Start, t.Theirs.End), touched(l.After, t.Ours.Start, t.Ours.End)
-		fmt.Fprintf(&b, "inserted at the same point as text %s: theirs: %s, yours: %s; the order of the two is a guess, check it\n",
-			who(l), numbers([]lines{theirs}), numbers([]lines{mine}))
+		fmt.Fprintf(&b, "inserted at the same point as text%s: theirs: %s, yours: %s; the order of the two is a guess, check it\n",
+			authors(l.By), numbers([]lines{theirs}), numbers([]lines{mine}))
 	}
 	if l.SameLine {
 		b.WriteString("somebody else changed another part of the same line, or put text right beside what you replaced: both changes are in it\n")
@@ -43,12 +43,16 @@ func Told(env *Env, l filetime.LandedFile, sent bool) string {
 	return b.String()
 }
 
-// who says where the changes were made that an edit was carried over.
-func who(l filetime.LandedFile) string {
-	if l.Source == "disk" {
-		return "on disk"
+// authors words who made changes, "" where that is not known of all of them.
+func authors(by filetime.Authors) string {
+	for author, words := range map[filetime.Author]string{
+		filetime.User: " by the user", filetime.Disk: " on disk", filetime.Command: " by a command", filetime.Agent: " by another agent",
+	} {
+		if by.Only(author) {
+			return words
+		}
 	}
-	return "by the user"
+	return ""
 }
 
 // Changed says, in a line for the model, what others have changed in a file since the model was last sent it; "" is nothing.

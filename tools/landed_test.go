@@ -17,6 +17,7 @@ func TestToldOfOthers(t *testing.T) {
 	l := filetime.LandedFile{
 		Path: "/w/f.go", Before: before, After: set.Apply(before), Set: set, Applied: true, Source: "buffer",
 		Rebased: text.Set{{Start: 0, End: 0, New: "o"}}, Over: 1, SameLine: true,
+		By: filetime.Authors(0).Plus(filetime.User),
 	}
 	env := &tools.Env{Paths: &sandbox.Paths{Cwd: "/w"}, FileTime: filetime.New(nothing{}, "s", nil)}
 	got := tools.Told(env, l, true)
@@ -31,6 +32,30 @@ func TestToldOfOthers(t *testing.T) {
 	l.Over, l.SameLine, l.Rebased = 0, false, nil
 	if got := tools.Told(env, l, true); got != "   1 | one\n   2 | 2\n   3 | three\n" {
 		t.Errorf("with nobody else there it says\n%s", got)
+	}
+}
+
+// An author is named where all changes are known to be by that one, and nobody else is.
+func TestFaultW17AuthorsThatAreKnown(t *testing.T) {
+	set := text.Set{{Start: 0, End: 0, New: "o"}}
+	env := &tools.Env{Paths: &sandbox.Paths{Cwd: "/w"}, FileTime: filetime.New(nothing{}, "s", nil)}
+	var none filetime.Authors
+	for by, want := range map[filetime.Authors]string{
+		none:                        "over 1 change (line 1)",
+		none.Unknown():              "over 1 change (line 1)",
+		none.Plus(filetime.User):    "over 1 change by the user (line 1)",
+		none.Plus(filetime.Disk):    "over 1 change on disk (line 1)",
+		none.Plus(filetime.Command): "over 1 change by a command (line 1)",
+		none.Plus(filetime.Agent):   "over 1 change by another agent (line 1)",
+		none.Plus(filetime.User).Plus(filetime.Disk): "over 1 change (line 1)",
+		none.Plus(filetime.User).Unknown():           "over 1 change (line 1)",
+	} {
+		for _, source := range []string{"buffer", "disk"} {
+			l := filetime.LandedFile{Path: "/w/f.go", After: text.New("one\n"), Rebased: set, Over: 1, By: by, Source: source}
+			if got := tools.Told(env, l, true); !strings.Contains(got, want) {
+				t.Errorf("%q is not in\n%s", want, got)
+			}
+		}
 	}
 }
 

@@ -254,10 +254,10 @@ func (f *Files) commit(c filetime.Change, e filetime.FileEdit) (filetime.LandedF
 		}
 	}
 	sets := []text.Set{e.Since}
-	author := filetime.User
+	author, authors := filetime.User, e.By
 	for _, r := range k.history {
 		if r.Rev > e.Rev && !e.Create {
-			sets, author = append(sets, r.Set), r.Author
+			sets, author, authors = append(sets, r.Set), r.Author, authors.Plus(r.Author)
 		}
 	}
 	since := text.ComposeAll(sets)
@@ -272,7 +272,7 @@ func (f *Files) commit(c filetime.Change, e filetime.FileEdit) (filetime.LandedF
 	}
 	l := filetime.LandedFile{
 		Path: e.Path, Before: k.text, Set: r.Set, Created: e.Create, Source: "disk", Attempts: 1,
-		Rebased: shown, Over: len(shown), SameLine: r.SameLine, Ties: r.Ties,
+		Rebased: shown, Over: len(shown), By: authors, SameLine: r.SameLine, Ties: r.Ties,
 	}
 	if k.open {
 		v := k.version

@@ -24,13 +24,14 @@ type plan struct {
 	version       *int32
 	set           text.Set
 	theirs        text.Set
+	by            filetime.Authors // of theirs
 	rebased       text.Rebased
 }
 
 func (p plan) landed(f *file, applied bool) filetime.LandedFile {
 	l := filetime.LandedFile{
 		Path: f.path, Before: p.before, After: p.after, Set: p.set, BeforeVersion: p.version,
-		Rev: f.rev, Applied: applied, Source: "buffer", Rebased: p.theirs, Over: len(p.theirs), SameLine: p.rebased.SameLine,
+		Rev: f.rev, Applied: applied, Source: "buffer", Rebased: p.theirs, Over: len(p.theirs), By: p.by, SameLine: p.rebased.SameLine,
 		Ties: p.rebased.Ties,
 	}
 	return l
@@ -55,18 +56,18 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 		return plan{}, fail(f.path, filetime.EditConflict, "deleted",
 			"%s was deleted since it was read; nothing was written. Use write_file to create it again.", f.path)
 	}
-	theirs := e.Since
+	theirs, by := e.Since, e.By
 	revs, ok := f.since(e.Rev)
 	switch {
 	case e.Create:
 		theirs = nil
 	case !ok:
-		theirs = text.Diff(e.Base, f.text)
+		theirs, by = text.Diff(e.Base, f.text), by.Unknown()
 	default:
 		sets := make([]text.Set, 0, len(revs)+1)
 		sets = append(sets, theirs)
 		for _, r := range revs {
-			sets = append(sets, r.Set)
+			sets, by = append(sets, r.Set), by.Plus(r.Author)
 		}
 		theirs = text.ComposeAll(sets)
 	}
@@ -75,7 +76,7 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 			return plan{}, err
 		}
 	}
-	p := plan{before: f.text, theirs: text.Canonical(e.Base, theirs)}
+	p := plan{before: f.text, theirs: text.Canonical(e.Base, theirs), by: by}
 	if n := len(p.theirs); e.Delete && n > 0 {
 		start, end := p.theirs[0].Start, p.theirs[n-1].End
 		return p, w.conflict(f, e, theirs, []text.Conflict{{Start: start, End: end, Base: e.Base.Slice(start, end)}}, revs)
@@ -500,7 +501,7 @@ func (w *Workspace) inEditor(ctx context.Context, f *file, e filetime.FileEdit, 
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	l.Before, l.BeforeVersion, l.Set, l.Rebased, l.Over = made.Before, made.BeforeVersion, allOf(made.Before), made.Rebased, made.Over
+	l.Before, l.BeforeVersion, l.Set, l.Rebased, l.Over, l.By = made.Before, made.BeforeVersion, allOf(made.Before), made.Rebased, made.Over, made.By
 	l.Attempts += made.Attempts
 	if i := slices.IndexFunc(f.history, func(r filetime.Revision) bool { return r.Rev == made.Rev }); i >= 0 && len(f.history) > i+1 {
 		f.claim(i, len(f.history), c)

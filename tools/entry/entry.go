@@ -246,7 +246,7 @@ func Whole(env *tools.Env, place sandbox.Place, now filetime.Snapshot, done stri
 
 // Removal is the removal of a text file as the model saw it; the error is a conflict where others have changed it since.
 func Removal(path string, v filetime.View) (filetime.FileEdit, error) {
-	e := filetime.FileEdit{Path: path, Delete: true, Base: v.Text, Since: v.Since, Rev: v.Rev}
+	e := filetime.FileEdit{Path: path, Delete: true, Base: v.Text, Since: v.Since, By: v.By, Rev: v.Rev}
 	theirs := text.Canonical(v.Text, v.Since)
 	if n := len(theirs); n > 0 {
 		at := []text.Conflict{{Start: theirs[0].Start, End: theirs[n-1].End}}

@@ -263,7 +263,7 @@ func (p *patching) replace(ctx context.Context, f *file) error {
 	if err != nil {
 		return err
 	}
-	f.edit = filetime.FileEdit{Path: f.place.Path(), Base: v.Text, Since: v.Since, Rev: v.Rev, Edits: text.Overwrite(v.Text, f.content)}
+	f.edit = filetime.FileEdit{Path: f.place.Path(), Base: v.Text, Since: v.Since, By: v.By, Rev: v.Rev, Edits: text.Overwrite(v.Text, f.content)}
 	switch r := text.Rebase(v.Text, f.edit.Edits, v.Since); {
 	case len(r.Conflicts) > 0:
 		return filetime.Collision(f.edit, v.Since, v.Since.Apply(v.Text), r.Conflicts, v.Author)
@@ -290,7 +290,7 @@ func (p *patching) delete(ctx context.Context, f *file) error {
 			return err
 		}
 	}
-	f.edit = filetime.FileEdit{Path: f.place.Path(), Delete: true, Base: v.Text, Since: v.Since, Rev: v.Rev}
+	f.edit = filetime.FileEdit{Path: f.place.Path(), Delete: true, Base: v.Text, Since: v.Since, By: v.By, Rev: v.Rev}
 	if n := len(v.Since); n > 0 {
 		start, end := v.Since[0].Start, v.Since[n-1].End
 		found := []text.Conflict{{Start: start, End: end, Base: v.Text.Slice(start, end)}}
@@ -345,7 +345,7 @@ func (p *patching) update(ctx context.Context, f *file) error {
 		if err != nil {
 			return err
 		}
-		f.edit = filetime.FileEdit{Path: f.place.Path(), Base: v.Text, Since: v.Since, Rev: v.Rev, To: f.dest.Path()}
+		f.edit = filetime.FileEdit{Path: f.place.Path(), Base: v.Text, Since: v.Since, By: v.By, Rev: v.Rev, To: f.dest.Path()}
 		f.name = f.name + " -> " + p.env.Name(f.dest.Path())
 	}
 	if len(f.hunks) == 0 {

@@ -250,7 +250,7 @@ var errRepeated = errors.New("the same edit again")
 
 // try finds the parts in one text. Where part k is not found, the match has those before.
 func (s *Search) try(v filetime.View) (m *Match, k int, err error) {
-	m = &Match{s: s, Edit: filetime.FileEdit{Path: s.Place.Path(), Base: v.Text, Since: v.Since, Rev: v.Rev}, author: v.Author}
+	m = &Match{s: s, Edit: filetime.FileEdit{Path: s.Place.Path(), Base: v.Text, Since: v.Since, By: v.By, Rev: v.Rev}, author: v.Author}
 	work, from := v.Text, 0
 	for k, p := range s.Parts {
 		found, err := p.locate(work, from)

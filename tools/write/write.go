@@ -147,7 +147,7 @@ func (w *writing) overwrite() error {
 	}
 	v := views[0]
 	w.edit = filetime.FileEdit{
-		Path: w.path, Base: v.Text, Since: v.Since, Rev: v.Rev,
+		Path: w.path, Base: v.Text, Since: v.Since, By: v.By, Rev: v.Rev,
 		Edits: text.Overwrite(v.Text, w.in.Content),
 	}
 	r := text.Rebase(v.Text, w.edit.Edits, v.Since)
