@@ -25,6 +25,8 @@ type Quirk struct {
 	Want string
 	// Back are JSON members, with sorted keys, that the next request to the same model has, and none to another model.
 	Back []string
+	// Next are members that the next request has to every model.
+	Next []string
 }
 
 // Quirks plays every row of a table to what open gives.
@@ -50,10 +52,12 @@ func Quirks(t *testing.T, table []Quirk, open func(wire.Service) (model.Model, e
 			}
 			history = append(history, model.Message{Role: model.User, Text: "Go on."})
 			for name, want := range map[string]bool{"m": true, "n": false} {
-				if len(q.Back) == 0 {
-					break
-				}
 				_, _ = ask(name, history...)
+				for _, member := range q.Next {
+					if !strings.Contains(s.body, member) {
+						t.Errorf("%s: the request to %s lacks %s\n%s", q.Source, name, member, s.body)
+					}
+				}
 				for _, member := range q.Back {
 					if strings.Contains(s.body, member) != want {
 						t.Errorf("%s: the request to %s has %s: %t\n%s", q.Source, name, member, !want, s.body)

@@ -3,345 +3,352 @@ package modeltest
 // ChatQuirks are those of services that speak Chat Completions.
 var ChatQuirks = []Quirk{
 	{
-		"W7", "a signature in extra_content", "securo-finance/securo#884", []string{
+		Line: "W7", Name: "a signature in extra_content", Source: "securo-finance/securo#884", Events: []string{
 			`+{"role":"assistant","tool_calls":[{"id":"function-call-1","type":"function","function":{"name":"look","arguments":"{\"a\":1}"},"extra_content":{"google":{"thought_signature":"c2ln+/="}}}]}`, ".tool_calls",
-		}, `look({"a":1}) | tool_calls`, []string{`"extra_content":{"google":{"thought_signature":"c2ln+/="}}`},
+		}, Want: `look({"a":1}) | tool_calls`, Back: []string{`"extra_content":{"google":{"thought_signature":"c2ln+/="}}`},
 	},
 	{
-		"W7", "of parallel calls the first alone is signed", "noho/dayu-agent#82",
-		[]string{
+		Line: "W7", Name: "of parallel calls the first alone is signed", Source: "noho/dayu-agent#82",
+		Events: []string{
 			`+{"tool_calls":[{"id":"eaifhb3y","function":{"name":"search","arguments":"{\"q\":\"a\"}"},"type":"function","extra_content":{"google":{"thought_signature":"EjQKMg"}}}]}`,
 			`+{"tool_calls":[{"id":"mw4fnecu","function":{"name":"search","arguments":"{\"q\":\"b\"}"},"type":"function"}]}`, ".stop",
 		},
-		`search({"q":"a"}) search({"q":"b"}) | tool_calls`,
-		[]string{`{"extra_content":{"google":{"thought_signature":"EjQKMg"}},"function":{"arguments":"{\"q\":\"a\"}","name":"search"},"id":"eaifhb3y","type":"function"},{"function":{"arguments":"{\"q\":\"b\"}"`},
+		Want: `search({"q":"a"}) search({"q":"b"}) | tool_calls`,
+		Back: []string{`{"extra_content":{"google":{"thought_signature":"EjQKMg"}},"function":{"arguments":"{\"q\":\"a\"}","name":"search"},"id":"eaifhb3y","type":"function"},{"function":{"arguments":"{\"q\":\"b\"}"`},
 	},
 	{
-		"W7", "a signature comes before the rest of its call", "ServiceNow/eva#206", []string{
+		Line: "W7", Name: "a signature comes before the rest of its call", Source: "ServiceNow/eva#206", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"look","arguments":""},"extra_content":{"google":{"thought_signature":"s1"}}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\":1}"}}]}`, ".tool_calls",
-		}, `look({"a":1}) | tool_calls`, []string{`"extra_content":{"google":{"thought_signature":"s1"}}`},
+		}, Want: `look({"a":1}) | tool_calls`, Back: []string{`"extra_content":{"google":{"thought_signature":"s1"}}`},
 	},
 	{
-		"W7", "provider_specific_fields of a call and of its function", "langbot-app/LangBot#2265", []string{
+		Line: "W7", Name: "provider_specific_fields of a call and of its function", Source: "langbot-app/LangBot#2265", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"look","arguments":"{}","provider_specific_fields":{"thought_signature":"in"}},"provider_specific_fields":{"thought_signature":"out"}}]}`, ".tool_calls",
-		}, `look({}) | tool_calls`, []string{
+		}, Want: `look({}) | tool_calls`, Back: []string{
 			`"function":{"arguments":"{}","name":"look","provider_specific_fields":{"thought_signature":"in"}}`,
 			`"provider_specific_fields":{"thought_signature":"out"}`,
 		},
 	},
 	{
-		"W7", "provider_specific_fields of a message", "google/adk-python#5712", []string{
+		Line: "W7", Name: "provider_specific_fields of a message", Source: "google/adk-python#5712", Events: []string{
 			`+{"role":"assistant","content":"Hi","provider_specific_fields":{"thought_signatures":["s"]},"thinking_blocks":[{"type":"thinking","thinking":"Hm."}]}`, ".stop",
-		}, `Hi | end_turn`, []string{`"provider_specific_fields":{"thought_signatures":["s"]}`, `"thinking_blocks":[{"thinking":"Hm.","type":"thinking"}]`},
+		}, Want: `Hi | end_turn`, Back: []string{`"provider_specific_fields":{"thought_signatures":["s"]}`, `"thinking_blocks":[{"thinking":"Hm.","type":"thinking"}]`},
 	},
 	{
-		"W7", "a signature within the id of a call", "BerriAI/litellm#16895", []string{
+		Line: "W7", Name: "a signature within the id of a call", Source: "BerriAI/litellm#16895", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"call_1__thought__CpAB+c2lnbmF0dXJl/c2lnbmF0dXJlc2lnbmF0dXJlc2lnbmF0dXJlc2lnbmF0dXJlc2lnbmF0dXJlc2ln==","type":"function","function":{"name":"look","arguments":"{}"}}]}`, ".tool_calls",
-		}, `look({}) | tool_calls`, []string{
+		}, Want: `look({}) | tool_calls`, Back: []string{
 			`"id":"call_1__thought__CpAB+c2lnbmF0dXJl/c2lnbmF0dXJlc2lnbmF0dXJlc2lnbmF0dXJlc2lnbmF0dXJlc2lnbmF0dXJlc2ln=="`,
 			`"tool_call_id":"call_1__thought__CpAB+c2lnbmF0dXJl/c2lnbmF0dXJlc2lnbmF0dXJlc2lnbmF0dXJlc2lnbmF0dXJlc2lnbmF0dXJlc2ln=="`,
 		},
 	},
 	{
-		"W7", "the id of a call has the form that the model knows", "MoonshotAI/kimi-code#2503", []string{
+		Line: "W7", Name: "the id of a call has the form that the model knows", Source: "MoonshotAI/kimi-code#2503", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"functions.Read:0","type":"function","function":{"name":"Read","arguments":"{\"p\":1}"}}]}`, ".tool_calls",
-		}, `Read({"p":1}) | tool_calls`, []string{`"id":"functions.Read:0"`, `"tool_call_id":"functions.Read:0"`},
+		}, Want: `Read({"p":1}) | tool_calls`, Back: []string{`"id":"functions.Read:0"`, `"tool_call_id":"functions.Read:0"`},
 	},
 	{
-		"W7", "encrypted reasoning_details", "microsoft/agent-framework#2947", []string{
+		Line: "W7", Name: "encrypted reasoning_details", Source: "microsoft/agent-framework#2947", Events: []string{
 			`+{"role":"assistant","content":"","reasoning_details":[{"type":"reasoning.encrypted","data":"b3Bh","format":"google-gemini-v1","index":0,"id":"c"}]}`,
 			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"look","arguments":"{}"}}]}`, ".tool_calls",
-		}, `look({}) | tool_calls`, []string{`"reasoning_details":[{"data":"b3Bh","format":"google-gemini-v1","id":"c","index":0,"type":"reasoning.encrypted"}]`},
+		}, Want: `look({}) | tool_calls`, Back: []string{`"reasoning_details":[{"data":"b3Bh","format":"google-gemini-v1","id":"c","index":0,"type":"reasoning.encrypted"}]`},
 	},
 	{
-		"W7", "two encrypted reasoning_details of one index stay two", "earendil-works/pi#260", []string{
+		Line: "W7", Name: "two encrypted reasoning_details of one index stay two", Source: "earendil-works/pi#260", Events: []string{
 			`+{"reasoning_details":[{"type":"reasoning.encrypted","data":"YQ","id":"a","index":0}]}`,
 			`+{"reasoning_details":[{"type":"reasoning.encrypted","data":"Yg","id":"b","index":0}]}`,
 			`+{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"look","arguments":"{}"}}]}`, ".tool_calls",
-		}, `look({}) | tool_calls`, []string{`[{"data":"YQ","id":"a","index":0,"type":"reasoning.encrypted"},{"data":"Yg","id":"b","index":0,"type":"reasoning.encrypted"}]`},
+		}, Want: `look({}) | tool_calls`, Back: []string{`[{"data":"YQ","id":"a","index":0,"type":"reasoning.encrypted"},{"data":"Yg","id":"b","index":0,"type":"reasoning.encrypted"}]`},
 	},
 	{
-		"W7", "reasoning_details in pieces, the signature in the last", "agno-agi/agno#5802", []string{
+		Line: "W7", Name: "reasoning_details in pieces, the signature in the last", Source: "agno-agi/agno#5802", Events: []string{
 			`+{"reasoning":"Let","reasoning_details":[{"type":"reasoning.text","text":"Let","format":"anthropic-claude-v1","index":0}]}`,
 			`+{"reasoning":" me see.","reasoning_details":[{"type":"reasoning.text","text":" me see.","format":"anthropic-claude-v1","index":0}]}`,
 			`+{"reasoning_details":[{"type":"reasoning.text","signature":"Et8B","format":"anthropic-claude-v1","index":0}]}`,
 			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"look","arguments":"{}"}}]}`, ".tool_calls",
-		}, `{Let me see.} look({}) | tool_calls`, []string{`"reasoning_details":[{"format":"anthropic-claude-v1","index":0,"signature":"Et8B","text":"Let me see.","type":"reasoning.text"}]`},
+		}, Want: `{Let me see.} look({}) | tool_calls`, Back: []string{`"reasoning_details":[{"format":"anthropic-claude-v1","index":0,"signature":"Et8B","text":"Let me see.","type":"reasoning.text"}]`},
 	},
 	{
-		"W7", "two blocks of reasoning_details after each other", "agno-agi/agno#5802", []string{
+		Line: "W7", Name: "two blocks of reasoning_details after each other", Source: "agno-agi/agno#5802", Events: []string{
 			`+{"reasoning_details":[{"type":"reasoning.text","text":"One.","signature":"s1","index":0}]}`,
 			`+{"reasoning_details":[{"type":"reasoning.text","text":"Two.","signature":"s2","index":1}]}`,
 			`+{"content":"Hi"}`, ".stop",
-		}, `{One.Two.} Hi | end_turn`, []string{`[{"index":0,"signature":"s1","text":"One.","type":"reasoning.text"},{"index":1,"signature":"s2","text":"Two.","type":"reasoning.text"}]`},
+		}, Want: `{One.Two.} Hi | end_turn`, Back: []string{`[{"index":0,"signature":"s1","text":"One.","type":"reasoning.text"},{"index":1,"signature":"s2","text":"Two.","type":"reasoning.text"}]`},
 	},
 	{
-		"W7", "a thought, and the same in reasoning_details of another event", "Alishahryar1/free-claude-code#1274", []string{
+		Line: "W7", Name: "a thought, and the same in reasoning_details of another event", Source: "Alishahryar1/free-claude-code#1274", Events: []string{
 			`+{"reasoning":"Hm."}`, `+{"reasoning_details":[{"type":"reasoning.text","text":"Hm.","index":0}]}`, `+{"content":"Hi"}`, ".stop",
-		}, `{Hm.} Hi | end_turn`, []string{`"reasoning_details":[{"index":0,"text":"Hm.","type":"reasoning.text"}]`},
+		}, Want: `{Hm.} Hi | end_turn`, Back: []string{`"reasoning_details":[{"index":0,"text":"Hm.","type":"reasoning.text"}]`},
 	},
 	{
-		"W7", "thinking_blocks in pieces beside reasoning_content", "BerriAI/litellm#16434", []string{
+		Line: "W7", Name: "thinking_blocks in pieces beside reasoning_content", Source: "BerriAI/litellm#16434", Events: []string{
 			`+{"reasoning_content":"ha","thinking_blocks":[{"type":"thinking","thinking":"ha","signature":""}]}`,
 			`+{"reasoning_content":"ha","thinking_blocks":[{"type":"thinking","thinking":"ha","signature":""}]}`,
 			`+{"thinking_blocks":[{"type":"thinking","thinking":"","signature":"EqQB"}]}`,
 			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"look","arguments":"{}"}}]}`, ".tool_calls",
-		}, `{haha} look({}) | tool_calls`, []string{`"thinking_blocks":[{"signature":"EqQB","thinking":"haha","type":"thinking"}]`, `"reasoning_content":"haha"`},
+		}, Want: `{haha} look({}) | tool_calls`, Back: []string{`"thinking_blocks":[{"signature":"EqQB","thinking":"haha","type":"thinking"}]`, `"reasoning_content":"haha"`},
 	},
 	{
-		"W7", "thoughts mirrored in two fields", "MoonshotAI/kimi-code#3928", []string{
+		Line: "W7", Name: "thoughts mirrored in two fields", Source: "MoonshotAI/kimi-code#3928", Events: []string{
 			`+{"role":"assistant","content":"","reasoning":"The","reasoning_content":"The"}`,
 			`+{"reasoning":" user","reasoning_content":" user"}`, `+{"content":"Hi"}`, ".stop",
-		}, `{The user} Hi | end_turn`, nil,
+		}, Want: `{The user} Hi | end_turn`,
 	},
 	{
-		"W7", "thoughts go back in the field that they came in", "anomalyco/opencode#30477", []string{
+		Line: "W7", Name: "thoughts go back in the field that they came in", Source: "anomalyco/opencode#30477", Events: []string{
 			`+{"reasoning":"Hm."}`, `+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"look","arguments":"{}"}}]}`, ".tool_calls",
-		}, `{Hm.} look({}) | tool_calls`, []string{`"reasoning":"Hm."`},
+		}, Want: `{Hm.} look({}) | tool_calls`, Back: []string{`"reasoning":"Hm."`},
 	},
 	{
-		"W7", "reasoning_text, and its seal in a piece of its own", "BerriAI/litellm#35021", []string{
+		Line: "W7", Name: "reasoning_text, and its seal in a piece of its own", Source: "BerriAI/litellm#35021", Events: []string{
 			`+{"reasoning_text":"Hm"}`, `+{"reasoning_text":"."}`, `+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"look","arguments":"{}"}}]}`,
 			`+{"reasoning_opaque":"b3BhcXVl"}`, ".tool_calls",
-		}, `{Hm.} look({}) | tool_calls`, []string{`"reasoning_opaque":"b3BhcXVl"`, `"reasoning_text":"Hm."`},
+		}, Want: `{Hm.} look({}) | tool_calls`, Back: []string{`"reasoning_opaque":"b3BhcXVl"`, `"reasoning_text":"Hm."`},
 	},
 	{
-		"W7", "the seal of a thought after the text has begun", "anomalyco/opencode#46022", []string{
+		Line: "W7", Name: "the seal of a thought after the text has begun", Source: "anomalyco/opencode#46022", Events: []string{
 			`+{"content":"Hi"}`, `+{"content":"!","reasoning_opaque":"bGF0ZQ"}`, ".stop",
-		}, `Hi! | end_turn`, []string{`"reasoning_opaque":"bGF0ZQ"`},
+		}, Want: `Hi! | end_turn`, Back: []string{`"reasoning_opaque":"bGF0ZQ"`},
 	},
 	{
-		"W7", "thoughts as parts of the content go back as one part", "earendil-works/pi#9674", []string{
+		Line: "W7", Name: "thoughts as parts of the content go back as one part", Source: "earendil-works/pi#9674", Events: []string{
 			`+{"content":[{"type":"thinking","thinking":[{"type":"text","text":"One "}]}]}`, `+{"content":""}`,
 			`+{"content":[{"type":"thinking","thinking":[{"type":"text","text":"two."}]}]}`, `+{"content":"Hi"}`,
 			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"look","arguments":"{}"}}]}`, ".tool_calls",
-		}, `{One two.} Hi look({}) | tool_calls`, []string{`"content":[{"thinking":[{"text":"One two.","type":"text"}],"type":"thinking"},{"text":"Hi","type":"text"}]`},
+		}, Want: `{One two.} Hi look({}) | tool_calls`, Back: []string{`"content":[{"thinking":[{"text":"One two.","type":"text"}],"type":"thinking"},{"text":"Hi","type":"text"}]`},
 	},
 	{
-		"W8", "content in parts", "symfony/ai#2422", []string{
+		Line: "W7", Name: "empty fields do not go back", Source: "BerriAI/litellm#12481",
+		Events: []string{
+			`+{"provider_specific_fields":null,"content":"Hi","role":null,"function_call":null,"tool_calls":null,"audio":null}`, `+{"annotations":[],"reasoning_details":[],"note":""}`, ".stop",
+		},
+		Want: `Hi | end_turn`, Next: []string{`{"content":"Hi","role":"assistant"}`},
+	},
+	{
+		Line: "W8", Name: "content in parts", Source: "symfony/ai#2422", Events: []string{
 			`+{"content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm."}]},{"type":"text","text":"Hi"}]}`, ".stop",
-		}, `{Hm.} Hi | end_turn`, nil,
+		}, Want: `{Hm.} Hi | end_turn`,
 	},
 	{
-		"W8", "content in parts, then as text", "mozilla-ai/any-llm-go#162", []string{
+		Line: "W8", Name: "content in parts, then as text", Source: "mozilla-ai/any-llm-go#162", Events: []string{
 			`+{"content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm."}]}]}`, `+{"content":[{"type":"text","text":"He"}]}`, `+{"content":"llo"}`, ".stop",
-		}, `{Hm.} Hello | end_turn`, nil,
+		}, Want: `{Hm.} Hello | end_turn`,
 	},
 	{
-		"W8", "arguments as an object", "can1357/oh-my-pi#1779", []string{
+		Line: "W8", Name: "arguments as an object", Source: "can1357/oh-my-pi#1779", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"bash","arguments":{"command":"printf ok"}}}]}`, ".tool_calls",
-		}, `bash({"command":"printf ok"}) | tool_calls`, nil,
+		}, Want: `bash({"command":"printf ok"}) | tool_calls`,
 	},
 	{
-		"W8", "arguments as an object in a whole message", "ggml-org/llama.cpp#20198", []string{
+		Line: "W8", Name: "arguments as an object in a whole message", Source: "ggml-org/llama.cpp#20198", Events: []string{
 			`{"choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"look","arguments":{"a":[1]}}}]}}]}`,
-		}, `look({"a":[1]}) | tool_calls`, nil,
+		}, Want: `look({"a":[1]}) | tool_calls`,
 	},
 	{
-		"W8", "no index at all", "ollama/ollama#7881", []string{
+		Line: "W8", Name: "no index at all", Source: "ollama/ollama#7881", Events: []string{
 			`+{"tool_calls":[{"id":"call_a","type":"function","function":{"name":"look","arguments":"{\"a\":1}"}}]}`,
 			`+{"tool_calls":[{"id":"call_b","type":"function","function":{"name":"look","arguments":"{\"a\":2}"}}]}`, ".stop",
-		}, `look({"a":1}) look({"a":2}) | tool_calls`, nil,
+		}, Want: `look({"a":1}) look({"a":2}) | tool_calls`,
 	},
 	{
-		"W8", "an index of null", "chatanywhere/GPT_API_free#254", []string{
+		Line: "W8", Name: "an index of null", Source: "chatanywhere/GPT_API_free#254", Events: []string{
 			`+{"tool_calls":[{"index":null,"id":"call_a","type":"function","function":{"name":"look","arguments":""}}]}`,
 			`+{"tool_calls":[{"index":null,"function":{"arguments":"{\"a\":1}"}}]}`, ".tool_calls",
-		}, `look({"a":1}) | tool_calls`, nil,
+		}, Want: `look({"a":1}) | tool_calls`,
 	},
 	{
-		"W8", "no index where the arguments go on", "openai/openai-python#3246", []string{
+		Line: "W8", Name: "no index where the arguments go on", Source: "openai/openai-python#3246", Events: []string{
 			`+{"tool_calls":[{"id":"call_a","type":"function","function":{"name":"look","arguments":"{\"a\""}}]}`,
 			`+{"tool_calls":[{"function":{"arguments":":1}"}}]}`, ".tool_calls",
-		}, `look({"a":1}) | tool_calls`, nil,
+		}, Want: `look({"a":1}) | tool_calls`,
 	},
 	{
-		"W8", "no index, the arguments told apart by the id", "vercel/ai#15879", []string{
+		Line: "W8", Name: "no index, the arguments told apart by the id", Source: "vercel/ai#15879", Events: []string{
 			`+{"tool_calls":[{"id":"a","type":"function","function":{"arguments":"{\"a\""}},{"id":"b","type":"function","function":{"arguments":"{\"b\""}}]}`,
 			`+{"tool_calls":[{"id":"a","type":"function","function":{"name":"look","arguments":":1}"}},{"id":"b","type":"function","function":{"name":"see","arguments":":2}"}}]}`, ".tool_calls",
-		}, `look({"a":1}) see({"b":2}) | tool_calls`, nil,
+		}, Want: `look({"a":1}) see({"b":2}) | tool_calls`,
 	},
 	{
-		"W8", "neither index nor id", "SamSaffron/term-llm#314", []string{
+		Line: "W8", Name: "neither index nor id", Source: "SamSaffron/term-llm#314", Events: []string{
 			`+{"tool_calls":[{"type":"function","function":{"name":"look","arguments":"{\"a\":1}"}}]}`,
 			`+{"tool_calls":[{"type":"function","function":{"name":"see","arguments":"{\"a\":2}"}}]}`, ".tool_calls",
-		}, `look({"a":1}) see({"a":2}) | tool_calls`, nil,
+		}, Want: `look({"a":1}) see({"a":2}) | tool_calls`,
 	},
 	{
-		"W8", "no id, and one index for all calls", "NousResearch/hermes-agent#57941", []string{
+		Line: "W8", Name: "no id, and one index for all calls", Source: "NousResearch/hermes-agent#57941", Events: []string{
 			`+{"tool_calls":[{"index":0,"type":"function","function":{"name":"read","arguments":"{\"path\":\"A\"}"}}]}`,
 			`+{"tool_calls":[{"index":0,"type":"function","function":{"name":"read","arguments":"{\"path\":\"B\"}"}}]}`, ".tool_calls",
-		}, `read({"path":"A"}) read({"path":"B"}) | tool_calls`, nil,
+		}, Want: `read({"path":"A"}) read({"path":"B"}) | tool_calls`,
 	},
 	{
-		"W8", "no id, and the second call sent twice", "NousResearch/hermes-agent#111686", []string{
+		Line: "W8", Name: "no id, and the second call sent twice", Source: "NousResearch/hermes-agent#111686", Events: []string{
 			`+{"tool_calls":[{"index":0,"type":"function","function":{"name":"read","arguments":"{\"path\":\"A\"}"}}]}`,
 			`+{"tool_calls":[{"index":0,"type":"function","function":{"name":"read","arguments":"{\"path\":\"B\"}"}}]}`,
 			`+{"tool_calls":[{"index":0,"type":"function","function":{"name":"read","arguments":"{\"path\": \"B\"}"}}]}`, ".tool_calls",
-		}, `read({"path":"A"}) read({"path":"B"}) | tool_calls`, nil,
+		}, Want: `read({"path":"A"}) read({"path":"B"}) | tool_calls`,
 	},
 	{
-		"W8", "one index for all calls, each in its event", "su-kaka/gcli2api#406", []string{
+		Line: "W8", Name: "one index for all calls, each in its event", Source: "su-kaka/gcli2api#406", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"w","arguments":"{\"c\":1}"}}]}`,
 			`+{"tool_calls":[{"index":0,"id":"b","type":"function","function":{"name":"w","arguments":"{\"c\":2}"}}]}`,
 			`+{"tool_calls":[{"index":0,"id":"d","type":"function","function":{"name":"w","arguments":"{\"c\":3}"}}]}`, ".tool_calls",
-		}, `w({"c":1}) w({"c":2}) w({"c":3}) | tool_calls`, nil,
+		}, Want: `w({"c":1}) w({"c":2}) w({"c":3}) | tool_calls`,
 	},
 	{
-		"W8", "one index for all calls of one event", "omnigent-ai/omnigent#28", []string{
+		Line: "W8", Name: "one index for all calls of one event", Source: "omnigent-ai/omnigent#28", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"w","arguments":"{\"c\":1}"}},{"index":0,"id":"b","type":"function","function":{"name":"t","arguments":"{\"z\":2}"}}]}`, ".tool_calls",
-		}, `w({"c":1}) t({"z":2}) | tool_calls`, nil,
+		}, Want: `w({"c":1}) t({"z":2}) | tool_calls`,
 	},
 	{
-		"W8", "a numeric id and a numeric reason", "NousResearch/hermes-agent#58562", []string{
+		Line: "W8", Name: "a numeric id and a numeric reason", Source: "NousResearch/hermes-agent#58562", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":17,"type":"function","function":{"name":"look","arguments":"{\"a\":1}"}}]}`,
 			`{"choices":[{"index":0,"delta":{},"finish_reason":24}]}`,
-		}, `look({"a":1}) | tool_calls`, []string{},
+		}, Want: `look({"a":1}) | tool_calls`,
 	},
 	{
-		"W8", "{} and then the arguments", "openai/openai-agents-js#712", []string{
+		Line: "W8", Name: "{} and then the arguments", Source: "openai/openai-agents-js#712", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"look","arguments":"{}"}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\""}}]}`, `+{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}`, ".tool_calls",
-		}, `look({"a":1}) | tool_calls`, nil,
+		}, Want: `look({"a":1}) | tool_calls`,
 	},
 	{
-		"W8", "null and then the arguments", "ogx-ai/ogx#5462", []string{
+		Line: "W8", Name: "null and then the arguments", Source: "ogx-ai/ogx#5462", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"look","arguments":null}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\":1}"}}]}`, ".tool_calls",
-		}, `look({"a":1}) | tool_calls`, nil,
+		}, Want: `look({"a":1}) | tool_calls`,
 	},
 	{
-		"W8", "empty arguments of a call without parameters", "langchain-ai/langchainjs#11383", []string{
+		Line: "W8", Name: "empty arguments of a call without parameters", Source: "langchain-ai/langchainjs#11383", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"now","arguments":""}}]}`, ".tool_calls",
-		}, `now() | tool_calls`, nil,
+		}, Want: `now() | tool_calls`,
 	},
 	{
-		"W8", "the first brace with the name", "agentjido/req_llm#801", []string{
+		Line: "W8", Name: "the first brace with the name", Source: "agentjido/req_llm#801", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"look","arguments":"{"}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"arguments":"\"a\":"}}]}`, `+{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]}`, ".tool_calls",
-		}, `look({"a":1}) | tool_calls`, nil,
+		}, Want: `look({"a":1}) | tool_calls`,
 	},
 	{
-		"W8", "more calls after a reason to end", "BerriAI/litellm#31634", []string{
+		Line: "W8", Name: "more calls after a reason to end", Source: "BerriAI/litellm#31634", Events: []string{
 			`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"w","arguments":"{\"c\":1}"}}]},"finish_reason":"tool_calls"}]}`,
 			`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"b","type":"function","function":{"name":"w","arguments":"{\"c\":2}"}}]},"finish_reason":"tool_calls"}]}`,
-		}, `w({"c":1}) w({"c":2}) | tool_calls`, nil,
+		}, Want: `w({"c":1}) w({"c":2}) | tool_calls`,
 	},
 	{
-		"W8", "a reason to end before the arguments, and one after them", "sgl-project/sglang#8417", []string{
+		Line: "W8", Name: "a reason to end before the arguments, and one after them", Source: "sgl-project/sglang#8417", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"look","arguments":""}}]}`, ".tool_calls",
 			`+{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\":1}"}}]}`, ".tool_calls",
-		}, `look({"a":1}) | tool_calls`, nil,
+		}, Want: `look({"a":1}) | tool_calls`,
 	},
 	{
-		"W8", "the reason to end with the last piece", "vllm-project/vllm-ascend#8327", []string{
+		Line: "W8", Name: "the reason to end with the last piece", Source: "vllm-project/vllm-ascend#8327", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"look","arguments":"{\"a\""}}]}`,
 			`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]},"finish_reason":"tool_calls"}]}`,
-		}, `look({"a":1}) | tool_calls`, nil,
+		}, Want: `look({"a":1}) | tool_calls`,
 	},
 	{
-		"W8", "no reason to end", "vllm-project/vllm#27572", []string{
+		Line: "W8", Name: "no reason to end", Source: "vllm-project/vllm#27572", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"look","arguments":"{\"a\":1}"}}]}`, "[DONE]",
-		}, `look({"a":1}) | tool_calls`, nil,
+		}, Want: `look({"a":1}) | tool_calls`,
 	},
 	{
-		"W8", "all arguments so far with every piece", "NousResearch/hermes-agent#35718", []string{
+		Line: "W8", Name: "all arguments so far with every piece", Source: "NousResearch/hermes-agent#35718", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"look","arguments":"{\"a"}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\":"}}]}`, `+{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\":"}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\":{\"b\":1}}"}}]}`, ".tool_calls",
-		}, `look({"a":{"b":1}}) | tool_calls`, nil,
+		}, Want: `look({"a":{"b":1}}) | tool_calls`,
 	},
 	{
-		"W8", "the whole arguments twice", "lidge-jun/opencodex#361", []string{
+		Line: "W8", Name: "the whole arguments twice", Source: "lidge-jun/opencodex#361", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"t","type":"function","function":{"name":"shell","arguments":""}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"arguments":"{\"command\":\"ls\"}"}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"arguments":"{\"command\":\"ls\"}"}}]}`, ".tool_calls",
-		}, `shell({"command":"ls"}) | tool_calls`, nil,
+		}, Want: `shell({"command":"ls"}) | tool_calls`,
 	},
 	{
-		"W8", "pieces of the arguments, and then all of them", "elizaOS/eliza#16973", []string{
+		Line: "W8", Name: "pieces of the arguments, and then all of them", Source: "elizaOS/eliza#16973", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"t","type":"function","function":{"name":"shell","arguments":"{\"command\": "}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"arguments":"\"ls\"}"}}]}`,
 			`+{"tool_calls":[{"index":0,"id":"t","type":"function","function":{"name":"shell","arguments":"{\"command\":\"ls\"}"}}]}`, ".tool_calls",
-		}, `shell({"command": "ls"}) | tool_calls`, nil,
+		}, Want: `shell({"command": "ls"}) | tool_calls`,
 	},
 	{
-		"W8", "equal pieces that follow each other are both meant", "VicBilibily/GCMP#194", []string{
+		Line: "W8", Name: "equal pieces that follow each other are both meant", Source: "VicBilibily/GCMP#194", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"t","type":"function","function":{"name":"set","arguments":"{\"n\":1"}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"arguments":"00"}}]}`, `+{"tool_calls":[{"index":0,"function":{"arguments":"00"}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"arguments":"}"}}]}`, ".tool_calls",
-		}, `set({"n":10000}) | tool_calls`, nil,
+		}, Want: `set({"n":10000}) | tool_calls`,
 	},
 	{
-		"W8", "equal letters that follow each other are both meant", "diegosouzapw/OmniRoute#3762", []string{
+		Line: "W8", Name: "equal letters that follow each other are both meant", Source: "diegosouzapw/OmniRoute#3762", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"t","type":"function","function":{"name":"set","arguments":"{\"a\":\""}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"arguments":"x"}}]}`, `+{"tool_calls":[{"index":0,"function":{"arguments":"x"}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"arguments":"\"}"}}]}`, ".tool_calls",
-		}, `set({"a":"xx"}) | tool_calls`, nil,
+		}, Want: `set({"a":"xx"}) | tool_calls`,
 	},
 	{
-		"W8", "the arguments within a string", "quarkiverse/quarkus-langchain4j#2642", []string{
+		Line: "W8", Name: "the arguments within a string", Source: "quarkiverse/quarkus-langchain4j#2642", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"t","type":"function","function":{"name":"set","arguments":"\"{ \\\"n\\\": 2 }\""}}]}`, ".tool_calls",
-		}, `set({ "n": 2 }) | tool_calls`, nil,
+		}, Want: `set({ "n": 2 }) | tool_calls`,
 	},
 	{
-		"W8", "the arguments within a string, in pieces", "vllm-project/vllm#54964", []string{
+		Line: "W8", Name: "the arguments within a string, in pieces", Source: "vllm-project/vllm#54964", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"t","type":"function","function":{"name":"set","arguments":"\"{\\\"n"}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"arguments":"\\\": 2}\""}}]}`, ".tool_calls",
-		}, `set({"n": 2}) | tool_calls`, nil,
+		}, Want: `set({"n": 2}) | tool_calls`,
 	},
 	{
-		"W8", "an empty id with each further piece", "anomalyco/opencode#40969", []string{
+		Line: "W8", Name: "an empty id with each further piece", Source: "anomalyco/opencode#40969", Events: []string{
 			`+{"tool_calls":[{"id":"call_a","type":"function","index":0,"function":{"name":"bash","arguments":""}}]}`,
 			`+{"tool_calls":[{"id":"","type":"function","index":0,"function":{"arguments":"{\"c\": "}}]}`,
 			`+{"tool_calls":[{"id":"","type":"function","index":0,"function":{"arguments":"1}"}}]}`, ".tool_calls",
-		}, `bash({"c": 1}) | tool_calls`, nil,
+		}, Want: `bash({"c": 1}) | tool_calls`,
 	},
 	{
-		"W8", "null for id and name in further pieces", "sgl-project/sglang#35542", []string{
+		Line: "W8", Name: "null for id and name in further pieces", Source: "sgl-project/sglang#35542", Events: []string{
 			`+{"tool_calls":[{"id":"call_a","index":0,"type":"function","function":{"name":"w","arguments":""}}]}`,
 			`+{"tool_calls":[{"id":null,"index":0,"type":"function","function":{"name":null,"arguments":"{\"c\":1}"}}]}`, ".tool_calls",
-		}, `w({"c":1}) | tool_calls`, nil,
+		}, Want: `w({"c":1}) | tool_calls`,
 	},
 	{
-		"W8", "the id and the name in different pieces", "pipecat-ai/pipecat#5023", []string{
+		Line: "W8", Name: "the id and the name in different pieces", Source: "pipecat-ai/pipecat#5023", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"call_a","type":"function"}]}`, `+{"tool_calls":[{"index":0,"function":{"name":"w"}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"arguments":"{\"c\":1}"}}]}`, ".tool_calls",
-		}, `w({"c":1}) | tool_calls`, nil,
+		}, Want: `w({"c":1}) | tool_calls`,
 	},
 	{
-		"W8", "no id", "BerriAI/litellm#33223", []string{
+		Line: "W8", Name: "no id", Source: "BerriAI/litellm#33223", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"","type":"function","function":{"name":"w","arguments":"{\"c\":1}"}}]}`, ".tool_calls",
-		}, `w({"c":1}) | tool_calls`, nil,
+		}, Want: `w({"c":1}) | tool_calls`,
 	},
 	{
-		"W8", "an empty role, and a usage of other names", "MiniMax-AI/MiniMax-M2.5#2", []string{
+		Line: "W8", Name: "an empty role, and a usage of other names", Source: "MiniMax-AI/MiniMax-M2.5#2", Events: []string{
 			`{"choices":[{"index":0,"delta":{"role":"","reasoning_content":""}}],"usage":{"total_tokens":0,"total_characters":0}}`,
 			`+{"role":"","content":"Hi"}`, ".stop",
-		}, `Hi | end_turn`, nil,
+		}, Want: `Hi | end_turn`,
 	},
 	{
-		"W8", "null for the content of a call", "vllm-project/vllm-ascend#14501", []string{
+		Line: "W8", Name: "null for the content of a call", Source: "vllm-project/vllm-ascend#14501", Events: []string{
 			`+{"content":null,"tool_calls":[{"id":"c","type":"function","index":0,"function":{"name":"read","arguments":""}}]}`,
 			`+{"content":null,"tool_calls":[{"index":0,"function":{"arguments":"{\"p\":1}"}}]}`, ".tool_calls",
-		}, `read({"p":1}) | tool_calls`, nil,
+		}, Want: `read({"p":1}) | tool_calls`,
 	},
 	{
-		"W8", "tokens as strings", "Arize-ai/openinference#1183", []string{
+		Line: "W8", Name: "tokens as strings", Source: "Arize-ai/openinference#1183", Events: []string{
 			`+{"content":"Hi"}`, ".stop", `{"choices":[],"usage":{"prompt_tokens":"12","completion_tokens":"3","total_tokens":"15"}}`,
-		}, `Hi | end_turn 12 3`, nil,
+		}, Want: `Hi | end_turn 12 3`,
 	},
 	{
-		"W8", "a usage without the tokens of the answer", "vercel/ai#2763", []string{
+		Line: "W8", Name: "a usage without the tokens of the answer", Source: "vercel/ai#2763", Events: []string{
 			`{"choices":[{"index":0,"delta":{"content":"Hi","role":"assistant"}}],"usage":{"prompt_tokens":11,"total_tokens":11}}`, ".stop",
-		}, `Hi | end_turn 11 0`, nil,
+		}, Want: `Hi | end_turn 11 0`,
 	},
 	{
-		"W8", "the same call twice in one answer of a mirroring proxy", "anomalyco/opencode#17339", []string{
+		Line: "W8", Name: "the same call twice in one answer of a mirroring proxy", Source: "anomalyco/opencode#17339", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"t","type":"function","function":{"name":"read","arguments":"{\"p\""}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"name":"read","arguments":"{\"p\":1}"}}]}`, ".tool_calls",
-		}, `read({"p":1}) | tool_calls`, nil,
+		}, Want: `read({"p":1}) | tool_calls`,
 	},
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -26,6 +27,7 @@ func New(s wire.Service) (model.Model, error) {
 	}
 	m := &responses{Client: c}
 	m.thinks.Store(reasons(s.Model))
+	m.sent.Store(&sent{without: map[string]bool{}})
 	return m, nil
 }
 
@@ -33,9 +35,15 @@ type responses struct {
 	*wire.Client
 	// thinks says that the model has thoughts to ask for.
 	thinks atomic.Bool
+	sent   atomic.Pointer[sent]
+	tools  wire.Grown[model.ToolSpec, client.ResponseTool]
+}
+
+// sent is the conversation as it is sent: without fields that the service has refused.
+type sent struct {
 	// input is kept apart for requests with thoughts and without.
-	input [2]wire.Grown[model.Message, any]
-	tools wire.Grown[model.ToolSpec, client.ResponseTool]
+	input   [2]wire.Grown[model.Message, any]
+	without map[string]bool
 }
 
 // reasons goes by the name, since other models refuse to be asked for their thoughts.
@@ -55,9 +63,17 @@ func reasons(name string) bool {
 }
 
 func (m *responses) Stream(ctx context.Context, r model.Request, on func(model.Delta)) (model.Response, error) {
-	thinks := m.thinks.Load()
+	thinks, s := m.thinks.Load(), m.sent.Load()
 	resp, err := m.stream(ctx, r, thinks, on)
 	var e *model.Error
+	if errors.As(err, &e) {
+		if field := wire.RefusedField(err, wire.Added(r.Messages, m.Name())); field != "" && !s.without[field] {
+			without := maps.Clone(s.without)
+			without[field] = true
+			m.sent.CompareAndSwap(s, &sent{without: without})
+			return m.Stream(ctx, r, on)
+		}
+	}
 	if thinks && errors.As(err, &e) && e.Status == http.StatusBadRequest && e.Kind == "http" && aboutThoughts(e.Message) {
 		// Some organisations and some services may not ask for thoughts.
 		m.thinks.Store(false)
@@ -113,14 +129,15 @@ func (m *responses) body(req client.CreateResponseRequest, r model.Request, thin
 	if err != nil {
 		return nil, err
 	}
-	input := &m.input[0]
+	s := m.sent.Load()
+	input := &s.input[0]
 	if thinks {
-		input = &m.input[1]
+		input = &s.input[1]
 	}
 	return input.Fill(body, item, r.Messages, wire.Writing[model.Message, any]{
 		Same: model.Message.Same,
 		Add: func(items []any, from []model.Message, i int) []any {
-			return append(items, m.item(from, i, thinks)...)
+			return append(items, m.item(from, i, thinks, s.without)...)
 		},
 	})
 }
@@ -163,7 +180,7 @@ func (m *responses) request(r model.Request, thinks bool) client.CreateResponseR
 }
 
 // item gives the items that stand for from[i]; the system prompt has none.
-func (m *responses) item(from []model.Message, i int, thinks bool) []any {
+func (m *responses) item(from []model.Message, i int, thinks bool, without map[string]bool) []any {
 	msg := from[i].Carried(func(a model.Attachment) bool { return a.Image() || a.PDF() })
 	switch msg.Role {
 	case model.User:
@@ -177,22 +194,21 @@ func (m *responses) item(from []model.Message, i int, thinks bool) []any {
 			Type: "function_call_output", CallID: wire.AnsweredID(from, i, m.Name()), Output: output,
 		}}
 	case model.Assistant:
-		return m.said(msg, thinks)
+		return m.said(msg, thinks, without)
 	}
 	return nil
 }
 
 // said gives a message of the model's own as the items that it was made of.
-func (m *responses) said(msg model.Message, thinks bool) []any {
+func (m *responses) said(msg model.Message, thinks bool, without map[string]bool) []any {
 	var out []any
+	message := -1 // the last one
 	for _, p := range msg.Parts(m.Name()) {
 		switch {
 		case p.Thought != nil:
-			fields := wire.Unsealed(*p.Thought)
-			last := len(out) - 1
-			switch {
-			case fields != nil && last >= 0: // of the message before it
-				out[last] = extended(out[last], fields)
+			switch fields := wire.Unsealed(*p.Thought); {
+			case fields != nil && message >= 0: // of the message before it
+				out[message] = extended(out[message], wire.Without(fields, without))
 			case thinks && wire.Typed(*p.Thought):
 				out = append(out, p.Thought.Sealed)
 			}
@@ -200,8 +216,9 @@ func (m *responses) said(msg model.Message, thinks bool) []any {
 			out = append(out, extended(functionCall{
 				Type: "function_call", CallID: wire.IDOf(*p.Call, m.Name()), Name: wire.ToolName(p.Call.Name),
 				Arguments: wire.Object(p.Call.Arguments),
-			}, wire.ExtraOf(*p.Call, m.Name())))
+			}, wire.Without(wire.ExtraOf(*p.Call, m.Name()), without)))
 		default:
+			message = len(out)
 			out = append(out, client.ResponseInputMessage{Role: "assistant", Content: p.Text})
 		}
 	}

@@ -46,9 +46,9 @@ func (m *chat) Stream(ctx context.Context, r model.Request, on func(model.Delta)
 		resp, err := m.stream(ctx, r, s, on)
 		refused := ""
 		if err != nil {
-			refused = wire.RefusedField(err, added(r.Messages, m.Name(), s.without))
+			refused = wire.RefusedField(err, added(r.Messages, m.Name()))
 		}
-		if refused == "" {
+		if refused == "" || s.without[refused] {
 			return resp, err
 		}
 		without := maps.Clone(s.without)
@@ -58,27 +58,16 @@ func (m *chat) Stream(ctx context.Context, r model.Request, on func(model.Delta)
 }
 
 // added names the fields of messages that are not of the protocol itself.
-func added(messages []model.Message, name string, without map[string]bool) []string {
-	all := map[string]bool{}
-	fields := func(object json.RawMessage) {
-		var of map[string]json.RawMessage
-		_ = json.Unmarshal(object, &of)
-		for field := range of {
-			all[field] = true
-		}
-	}
-	for i := range messages {
-		for _, item := range add(nil, messages, i, name, without) {
-			if item.ReasoningContent != "" {
-				all["reasoning_content"] = true
-			}
-			fields(item.fields)
-			for _, call := range item.calls {
-				fields(call)
+func added(messages []model.Message, name string) []string {
+	all := wire.Added(messages, name)
+	for _, msg := range messages {
+		for _, t := range msg.Thoughts {
+			if t.Model == name && t.Text != "" {
+				all = append(all, cmp.Or(t.Field, "reasoning_content"))
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(all))
+	return all
 }
 
 func (m *chat) stream(ctx context.Context, r model.Request, s *sent, on func(model.Delta)) (model.Response, error) {

@@ -196,7 +196,7 @@ func (r *Registry) openProvider(provider, id string) (model.Model, error) {
 		return nil, err
 	}
 	retry := r.Config.Retry
-	return model.Retrying(m, retry.Attempts, time.Duration(retry.BackoffMs)*time.Millisecond), nil
+	return model.Retrying(model.WithoutRefused(m), retry.Attempts, time.Duration(retry.BackoffMs)*time.Millisecond), nil
 }
 
 // service gives the client for a provider, and the protocol of its service.

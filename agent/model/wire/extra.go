@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,9 +13,9 @@ import (
 	"tandem/agent/model"
 )
 
-// Extra collects the fields that a service adds to its protocol, from the pieces of an answer. Values stay as they were
-// written. The zero value is empty.
-type Extra map[string]json.RawMessage
+// Extra collects the fields that a service adds to its protocol: for each, the pieces in which it came. Values stay as they
+// were written. The zero value is empty.
+type Extra map[string][]json.RawMessage
 
 // Add takes the fields of an object that are none of those named, which are known. Fields that say nothing are left out,
 // since several services refuse what they themselves have sent empty.
@@ -30,7 +31,7 @@ func (x *Extra) Add(object json.RawMessage, known ...string) {
 		if *x == nil {
 			*x = Extra{}
 		}
-		(*x)[name] = joined(name, (*x)[name], v)
+		(*x)[name] = append((*x)[name], v)
 	}
 }
 
@@ -39,83 +40,109 @@ func (x Extra) Object() json.RawMessage {
 	if len(x) == 0 {
 		return nil
 	}
-	raw, _ := Encode(map[string]json.RawMessage(x))
+	all := map[string]json.RawMessage{}
+	for name, pieces := range x {
+		all[name] = joined(name, pieces)
+	}
+	return encoded(all)
+}
+
+func encoded(v any) json.RawMessage {
+	raw, _ := Encode(v)
 	return raw
 }
 
-// joined is a value and the piece of it that came next. Strings go on, unless the piece repeats them; objects are joined
-// by their fields, and lists by their elements.
-func joined(name string, was, next json.RawMessage) json.RawMessage {
-	was, next = bytes.TrimSpace(was), bytes.TrimSpace(next)
-	switch {
-	case blank(was):
-		return bytes.Clone(next)
-	case blank(next) || bytes.Equal(was, next) && !spoken(name) && !bytes.ContainsRune(was, '{'):
-		return was
-	case was[0] == '"' && next[0] == '"':
-		raw, _ := Encode(unquoted(was) + unquoted(next))
-		return raw
-	case was[0] == '{' && next[0] == '{':
-		var a, b map[string]json.RawMessage
-		if json.Unmarshal(was, &a) != nil || json.Unmarshal(next, &b) != nil {
-			return was
+// joined is the value whose pieces came after each other. Strings go on, unless a piece repeats all before it; objects are
+// joined by their fields, and lists by their elements. Of other values the last one counts.
+func joined(name string, pieces []json.RawMessage) json.RawMessage {
+	pieces = slices.DeleteFunc(slices.Clone(pieces), blank)
+	if len(pieces) == 0 {
+		return json.RawMessage("null")
+	}
+	head := pieces[0][0]
+	if len(pieces) == 1 || slices.ContainsFunc(pieces, func(p json.RawMessage) bool { return p[0] != head }) {
+		return pieces[len(pieces)-1]
+	}
+	switch head {
+	case '"':
+		var text strings.Builder
+		for _, p := range pieces {
+			if s := unquoted(p); spoken(name) || s != text.String() {
+				text.WriteString(s)
+			}
 		}
-		for k, v := range b {
-			a[k] = joined(k, a[k], v)
+		return encoded(text.String())
+	case '{':
+		var all Extra
+		for _, p := range pieces {
+			all.Add(p)
 		}
-		raw, _ := Encode(a)
-		return raw
-	case was[0] == '[' && next[0] == '[':
-		var a, b []json.RawMessage
-		if json.Unmarshal(was, &a) != nil || json.Unmarshal(next, &b) != nil {
-			return was
+		return all.Object()
+	case '[':
+		return joinedLists(pieces)
+	}
+	return pieces[len(pieces)-1]
+}
+
+// joinedLists is a list of the elements of all. An object goes on with the next one where their texts alone differ, as
+// long as it has no signature or other seal: with that it is complete.
+func joinedLists(lists []json.RawMessage) json.RawMessage {
+	var out []json.RawMessage
+	var open Extra // the last element, in its pieces
+	end := func() {
+		if whole := open.Object(); whole != nil {
+			out = append(out, whole)
 		}
-		for _, v := range b {
-			if last := len(a) - 1; last >= 0 {
-				if one, ok := continued(a[last], v); ok {
-					a[last] = one
-					continue
+		open = nil
+	}
+	for i, list := range lists {
+		if i > 0 && bytes.Equal(list, lists[i-1]) && !bytes.ContainsRune(list, '{') {
+			continue // values that are repeated
+		}
+		var elements []json.RawMessage
+		_ = json.Unmarshal(list, &elements)
+		for _, e := range elements {
+			if !bytes.HasPrefix(e, []byte("{")) {
+				end()
+				out = append(out, e)
+				continue
+			}
+			var next Extra
+			if next.Add(e); open != nil && !open.goesOn(next) {
+				end()
+			}
+			if open == nil {
+				open = Extra{}
+			}
+			for name, v := range next {
+				if open[name] == nil || spoken(name) {
+					open[name] = append(open[name], v...)
 				}
 			}
-			a = append(a, v)
 		}
-		raw, _ := Encode(a)
-		return raw
 	}
-	return bytes.Clone(next)
+	end()
+	return encoded(out)
+}
+
+// goesOn says that an element of a list is a piece of x.
+func (x Extra) goesOn(next Extra) bool {
+	for name := range x {
+		if strings.Contains(name, "signature") || name == "data" {
+			return false
+		}
+	}
+	for name, v := range next {
+		if old := x[name]; old != nil && !spoken(name) && !bytes.Equal(old[0], v[0]) {
+			return false
+		}
+	}
+	return true
 }
 
 // spoken says that the strings of a field are pieces of a text, of which two may be equal.
 func spoken(name string) bool {
 	return slices.Contains([]string{"text", "thinking", "summary", "reasoning", "reasoning_text", "content"}, name)
-}
-
-// continued joins an element of a list with the next one where that continues it: their texts go on, and nothing else
-// differs. An element with a signature is complete.
-func continued(was, next json.RawMessage) (json.RawMessage, bool) {
-	var a, b map[string]json.RawMessage
-	if json.Unmarshal(was, &a) != nil || json.Unmarshal(next, &b) != nil || len(a) == 0 || len(b) == 0 {
-		return nil, false
-	}
-	for name, v := range a {
-		if strings.Contains(name, "signature") && !blank(v) || name == "data" {
-			return nil, false
-		}
-	}
-	for name, v := range b {
-		old := a[name]
-		switch {
-		case blank(v):
-		case blank(old):
-			a[name] = v
-		case spoken(name):
-			a[name] = joined(name, old, v)
-		case !bytes.Equal(old, v):
-			return nil, false
-		}
-	}
-	raw, err := Encode(a)
-	return raw, err == nil
 }
 
 // With adds fields to a JSON object. Those of the same name that it has are joined where both are objects, and stay as
@@ -149,7 +176,10 @@ func Without(fields json.RawMessage, names map[string]bool) json.RawMessage {
 	for name := range names {
 		delete(all, name)
 	}
-	return Extra(all).Object()
+	if len(all) == 0 {
+		return nil
+	}
+	return encoded(all)
 }
 
 // ExtraOf is what the model of that name wants back with a call, nil for none.
@@ -207,6 +237,22 @@ func Typed(t model.Thought) bool {
 		Type string `json:"type"`
 	}
 	return len(t.Sealed) > 0 && json.Unmarshal(t.Sealed, &s) == nil && s.Type != ""
+}
+
+// Added names the fields that the model of that name gets back beyond its protocol: of messages and of their calls.
+func Added(messages []model.Message, name string) []string {
+	var all Extra
+	for _, msg := range messages {
+		for _, t := range msg.Thoughts {
+			if t.Model == name {
+				all.Add(Unsealed(t))
+			}
+		}
+		for _, c := range msg.Calls {
+			all.Add(ExtraOf(c, name))
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
 }
 
 // RefusedField gives that of the names which an error says the service does not take, "" for none. Many services refuse

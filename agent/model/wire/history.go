@@ -55,14 +55,6 @@ func Object(args string) string {
 	return "{}"
 }
 
-// Schema gives the parameters of a tool as an object schema.
-func Schema(t model.ToolSpec) json.RawMessage {
-	if len(t.Parameters) == 0 {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	return t.Parameters
-}
-
 // DataURL gives an image as an address that holds it.
 func DataURL(i model.Attachment) string {
 	return "data:" + i.MIMEType + ";base64," + base64.StdEncoding.EncodeToString(i.Data)

@@ -126,7 +126,7 @@ func TestFaultW7Joined(t *testing.T) {
 		x.Add(json.RawMessage(`{"blocks":[{"type":"t","text":"","signature":"s"}],"empty":[],"nothing":null,"none":{},"":""}`))
 		x.Add(json.RawMessage(`{"blocks":[{"type":"t","text":"next","index":7}],"big":12345678901234567890}`))
 		text, _ := json.Marshal(strings.Join(words, ""))
-		want := fmt.Sprintf(`{"big":12345678901234567890,"blocks":[{"index":7,"signature":"s","text":%s,"type":"t"},{"type":"t","text":"next","index":7}]}`, text)
+		want := fmt.Sprintf(`{"big":12345678901234567890,"blocks":[{"index":7,"signature":"s","text":%s,"type":"t"},{"index":7,"text":"next","type":"t"}]}`, text)
 		if got := string(x.Object()); got != want {
 			t.Fatalf("%s\n%s", got, want)
 		}
