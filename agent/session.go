@@ -125,6 +125,9 @@ type Options struct {
 	ServersChanged func()
 	// Remember keeps a rule beyond the session and has every session follow it; nil where rules cannot be kept.
 	Remember func(r gate.Rule) error
+	// Attended says that a person's client has the session open: a command of a turn that is still running when its answer is due goes
+	// on as a job.
+	Attended bool
 	// Locale is the language of the client's user, as LSP names it; "" where it does not say.
 	Locale string
 	// Who is whom the records of the audit name; Redact takes secrets out of them, nil takes none out.
@@ -175,6 +178,7 @@ type Session struct {
 	mu      sync.Mutex
 	config  config.Config
 	sources map[string]config.Origin // of its rules
+	timed   bool                     // the configuration names a time for commands
 	folders []*sandbox.Folder        // Cwd and More
 	paths   *sandbox.Paths
 	places  *run.Places
@@ -390,11 +394,11 @@ func (s *Session) closeFolders() {
 	}
 }
 
-// SetOrigins says of the configuration where its rules were written, as config.Loaded.Sources has it, and whether every change and
-// command asks, whatever the mode: a restriction in it could not be parsed.
-func (s *Session) SetOrigins(sources map[string]config.Origin, askAlways bool) {
+// SetOrigins says of the configuration where its rules were written, as config.Loaded.Sources has it, whether every change and command
+// asks, whatever the mode, since a restriction in it could not be parsed, and whether it names a time for commands.
+func (s *Session) SetOrigins(sources map[string]config.Origin, askAlways, timed bool) {
 	s.mu.Lock()
-	s.grants.askAlways, s.sources = askAlways, sources
+	s.grants.askAlways, s.sources, s.timed = askAlways, sources, timed
 	s.decide()
 	s.mu.Unlock()
 }
@@ -872,12 +876,12 @@ func (s *Session) env(turn int, call run.Call, set func() *tools.Set) *tools.Env
 			MaxToolOutputChars: l.MaxToolOutputChars, MaxConcurrency: l.MaxConcurrency,
 			MaxReadBytes: l.MaxReadBytes, MaxFileBytes: int64(l.MaxFileBytes), MaxDiffBytes: l.MaxDiffBytes, MaxImageBytes: l.MaxImageBytes,
 			ToolTimeout: ms(l.ToolTimeoutMs), BashTimeout: ms(l.BashTimeoutMs),
-			BashReadOnlyTimeout: ms(l.BashReadOnlyTimeoutMs), KillGrace: ms(l.KillGraceMs),
+			BashReadOnlyTimeout: ms(l.BashReadOnlyTimeoutMs), KillGrace: ms(l.KillGraceMs), JobTime: ms(l.JobMs),
 		},
 	}
 	env.Catalogue = &tools.Catalogue{Offer: func() tools.Offer { return s.offer(set()) }, Load: s.load}
 	if set := s.base(); set.Get(tools.JobOutput) != nil && set.Get(tools.JobKill) != nil {
-		env.Jobs = s.jobs
+		env.Jobs, env.Continues = s.jobs, turn > 0 && s.o.Attended && !s.timed
 	}
 	if w := s.config.WebSearch; w.Provider != "" {
 		env.WebSearch = &tools.WebSearch{Provider: w.Provider, BaseURL: w.BaseURL, KeyEnv: w.KeyEnv(), Key: func() (string, error) {

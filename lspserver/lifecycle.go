@@ -35,6 +35,7 @@ func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.Init
 	err := s.b.Start(s.conn.Context(), backend.Client{
 		Name: p.ClientInfo.Name, Locale: locale(p), Folders: foldersOf(p), Editor: editor{s}, Features: s.client.features(), Options: []byte(p.InitializationOptions),
 		Own: !s.client.plain, OwnSection: s.client.tandem.SettingsAreOwn, Lend: s.lender(),
+		Attended:  s.client.edits(), // a program that only prompts, as the command line does, is gone with its turn
 		AskFolder: s.questions.folder, Languages: s.languages(),
 	})
 	if err != nil {
@@ -114,7 +115,7 @@ func (c client) features() workspace.Features {
 		Encoding: c.encoding, Save: c.tandem.Save, Resync: c.tandem.Resync, Plain: c.plain, Versions: c.documents,
 	}
 	w := c.Workspace
-	f.Apply = w != nil && is(w.ApplyEdit) && (c.documents || c.plain)
+	f.Apply = c.edits() && (c.documents || c.plain)
 	if f.Apply && c.documents {
 		f.Create = slices.Contains(w.WorkspaceEdit.ResourceOperations, lsp.ResourceOperationKindCreate)
 		f.Delete = slices.Contains(w.WorkspaceEdit.ResourceOperations, lsp.ResourceOperationKindDelete)
@@ -122,6 +123,9 @@ func (c client) features() workspace.Features {
 	}
 	return f
 }
+
+// edits says that the client has documents that can be edited: it is an editor.
+func (c client) edits() bool { return c.Workspace != nil && is(c.Workspace.ApplyEdit) }
 
 func is(b *bool) bool { return b != nil && *b }
 

@@ -146,6 +146,8 @@ type Limits struct {
 	// BashReadOnlyTimeout is that of a command that provably only reads; 0 is BashTimeout.
 	BashReadOnlyTimeout time.Duration
 	KillGrace           time.Duration
+	// JobTime is how long a command runs at most that became a job when its answer was due.
+	JobTime time.Duration
 }
 
 // Env is what a tool may touch; each call gets its own.
@@ -189,8 +191,10 @@ type Env struct {
 	// the question was shown, which is context.DeadlineExceeded. "" is no answer, errors.ErrUnsupported says that nobody can
 	// be asked. nil where the host asks nobody.
 	Clarify func(ctx context.Context, q Clarification) (answer string, err error)
-	// Jobs are the session's commands in the background; nil where it has none.
-	Jobs *jobs.Jobs
+	// Jobs are the session's commands in the background; nil where it has none. Continues says that a command for which nobody has
+	// named a time becomes one after Limits.BashTimeout, instead of being ended.
+	Jobs      *jobs.Jobs
+	Continues bool
 	// Undo takes the session's own changes back; nil where the host keeps none of them.
 	Undo Undo
 	// Tasks is the session's task list; nil where it has none.

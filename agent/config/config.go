@@ -294,10 +294,12 @@ type Limits struct {
 	MaxConcurrency int `json:"maxConcurrency" min:"1" max:"64" ws:"smaller"`
 	// Time of one call.
 	ToolTimeoutMs int `json:"toolTimeoutMs" min:"1" max:"600000" ws:"free"`
-	// Time of a command that names none itself.
+	// Time of a command that names none itself. Where this is not set and a person has the session open, the command goes on as a job then.
 	BashTimeoutMs int `json:"bashTimeoutMs" min:"1" max:"600000" ws:"free"`
 	// Time of a command that provably only reads and names none itself; 0 is bashTimeoutMs.
 	BashReadOnlyTimeoutMs int `json:"bashReadOnlyTimeoutMs" min:"0" max:"600000" ws:"free"`
+	// Time of a command that became a job because it was still running when its answer was due.
+	JobMs int `json:"jobMs" min:"1" max:"86400000" ws:"free"`
 	// Time between TERM and KILL for a command.
 	KillGraceMs int `json:"killGraceMs" min:"0" max:"60000" ws:"free"`
 	// Time after which an MCP server that is a process and has no call is ended; the next call starts it again. 0 is never.
@@ -329,7 +331,7 @@ func Default() Config {
 		Sandbox: Sandbox{Level: "auto", Network: "loopback"}, Commands: Commands{Capabilities: "drop"},
 		Budget: Budget{MaxTurnRequests: 100},
 		Limits: Limits{
-			MaxToolOutputChars: 30_000, MaxConcurrency: 8, ToolTimeoutMs: 30_000, BashTimeoutMs: 30_000, KillGraceMs: 5_000, MCPIdleMs: 1_800_000,
+			MaxToolOutputChars: 30_000, MaxConcurrency: 8, ToolTimeoutMs: 30_000, BashTimeoutMs: 30_000, JobMs: 3_600_000, KillGraceMs: 5_000, MCPIdleMs: 1_800_000,
 			MaxReadBytes: 50 << 10, MaxFileBytes: 10 << 20, MaxImageBytes: 5 << 20, MaxDiffBytes: 1 << 20,
 		},
 		Log: Log{Level: "info"},

@@ -83,6 +83,7 @@ func (s *server) initialize(_ context.Context, p initializeParams) (map[string]a
 	s.client = p.ClientCapabilities
 	err := s.b.Start(s.conn.Context(), backend.Client{
 		Name:     p.ClientInfo.Name,
+		Attended: true,
 		Editor:   files{s},
 		Features: workspace.Features{Versionless: s.client.FS.ReadTextFile && s.client.FS.WriteTextFile},
 	})

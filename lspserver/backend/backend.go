@@ -112,6 +112,8 @@ type Client struct {
 	Folders  []string // absolute and existing
 	Editor   workspace.Editor
 	Features workspace.Features
+	// Attended says that it is the client of a person, who sees what goes on after a turn.
+	Attended bool
 	// Options is the layer of the configuration in the first message; Own says that the client vouches for it.
 	Options []byte
 	Own     bool

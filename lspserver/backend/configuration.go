@@ -41,6 +41,8 @@ type settings struct {
 
 	askAlways bool // see config.Loaded, under Backend.mu as the rest
 
+	timed bool // a layer sets limits.bashTimeoutMs, under Backend.mu as the rest
+
 	others []string        // folders of sessions outside of the workspace
 	told   map[string]bool // the problems that were shown
 }
@@ -122,13 +124,15 @@ func (b *Backend) reload() bool {
 	news := changed || !slices.Equal(b.problems, loaded.Problems)
 	b.cfg, b.problems, b.settings.texts = loaded.Config, loaded.Problems, loaded.Texts
 	b.settings.askAlways, b.settings.sources, b.settings.proposed = loaded.AskAlways, loaded.Sources, loaded.Proposed
+	timed := len(loaded.Origins["limits.bashTimeoutMs"]) > 0
+	b.settings.timed = timed
 	if changed {
 		b.opener = b.o.Opener(b.cfg, b.client.Lend)
 	}
 	opener, sessions := b.opener, slices.Collect(maps.Values(b.sessions))
 	b.mu.Unlock()
 	for _, se := range sessions {
-		se.SetOrigins(loaded.Sources, loaded.AskAlways)
+		se.SetOrigins(loaded.Sources, loaded.AskAlways, timed)
 	}
 	if !changed {
 		return news

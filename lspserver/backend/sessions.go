@@ -180,7 +180,7 @@ func (b *Backend) begin(se *Session, o agent.Options) error {
 	}
 	o.Now, o.Log = b.o.Now, b.log.With("session", se.id)
 	o.Who, o.Redact = agent.Who{User: b.user(), Client: b.client.Name}, b.o.Redact
-	o.Key, o.Locale = b.o.Key, b.client.Locale
+	o.Key, o.Locale, o.Attended = b.o.Key, b.client.Locale, b.client.Attended
 	o.Servers, o.Proposed, o.ServersChanged = se.servers, func() []MCPServer { return b.proposals(se.folders) }, b.serversChanged(se)
 	if b.o.Pins != nil {
 		o.Pins = b.o.Pins(o.Config)
@@ -244,7 +244,7 @@ func (b *Backend) admit(se *Session, isNew bool) error {
 	b.configuring.Lock()
 	b.mu.Lock()
 	ended, opener, cfg := b.ended, b.opener, b.cfg
-	sources, askAlways := b.settings.sources, b.settings.askAlways
+	sources, askAlways, timed := b.settings.sources, b.settings.askAlways, b.settings.timed
 	closed := !isNew && b.sessions[se.id] != se
 	if !ended && !closed {
 		b.sessions[se.id] = se
@@ -252,7 +252,7 @@ func (b *Backend) admit(se *Session, isNew bool) error {
 	b.mu.Unlock()
 	b.tellOpened(se, cfg)
 	se.SetConfig(cfg, opener) // may have changed since the session was made
-	se.SetOrigins(sources, askAlways)
+	se.SetOrigins(sources, askAlways, timed)
 	b.configuring.Unlock()
 	if ended {
 		se.Close()

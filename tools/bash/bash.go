@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tandem/filetime"
+	"tandem/filetime/text/show"
 	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/schema"
@@ -40,6 +41,14 @@ type input struct {
 	Background  bool     `json:"background,omitempty" desc:"Go on as a job." alias:"run_in_background,is_background"`
 	Interrupt   string   `json:"interrupt,omitempty" desc:"block: a cancel waits for it." enum:"cancel,block"`
 	Description string   `json:"description,omitempty" desc:"Its purpose, briefly." shown:"false" alias:"justification,explanation"`
+}
+
+// continued is the value of a command that has become a job.
+type continued struct {
+	JobID   string `json:"jobId"`
+	Stdout  string `json:"stdout"`
+	Stderr  string `json:"stderr"`
+	Sandbox string `json:"sandbox,omitempty"`
 }
 
 type value struct {
@@ -73,6 +82,8 @@ func New() tools.Tool {
 func outcome(r *tools.Result) string {
 	switch v := r.Value.(type) {
 	case *started:
+		return v.JobID
+	case *continued:
 		return v.JobID
 	case *value:
 		if v.TimedOut {
@@ -245,6 +256,12 @@ func (in input) effective(timeout time.Duration) (json.RawMessage, error) {
 	return json.Marshal(members) // with sorted keys, as the checked arguments have them
 }
 
+// mayContinue says that the command becomes a job when its answer is due: nobody has named a time for it.
+func (in input) mayContinue(env *tools.Env) bool {
+	named := in.Timeout != nil || in.TimeoutMS != nil || env.Limits.BashReadOnlyTimeout > 0 && env.Needs[0].Shell.ReadOnly
+	return env.Continues && env.Jobs != nil && !named
+}
+
 func invalid(path, expected, message string) error {
 	r := tools.Fail(tools.InvalidArgs, "", "Parameter validation failed:\n%s", message)
 	pointer := strings.ReplaceAll(path[1:], ".", "/")
@@ -254,20 +271,31 @@ func invalid(path, expected, message string) error {
 
 func runs(ctx context.Context, env *tools.Env, in input, need tools.Need, dir *sandbox.Folder, timeout time.Duration) (tools.Result, error) {
 	var said []string
+	end := func() []string { return env.Planted.End(env.Call, "") }
 	if need.OnlyReads() {
-		said = env.Planted.Check(env.Call)
+		said, end = env.Planted.Check(env.Call), func() []string { return nil }
 	} else {
 		said = env.Planted.Begin(env.Call, "")
 	}
 	news := reporter{env: env}
-	o, err := sandbox.Run(ctx, env.Runner, sandbox.Command{
+	c := sandbox.Command{
 		Argv: need.Argv, Dir: dir, Profile: need.Profile, Timeout: timeout,
 		Grace: env.Limits.KillGrace, MaxOutput: maxOutput, Output: news.output,
-	})
-	news.flush()
-	if !need.OnlyReads() {
-		said = append(said, env.Planted.End(env.Call, "")...)
 	}
+	var o sandbox.Outcome
+	var job string
+	var err error
+	if in.mayContinue(env) {
+		c.Timeout = max(timeout, env.Limits.JobTime)
+		o, job, err = env.Jobs.Run(ctx, env.Runner, show.Visible(line(in), false), c, timeout, end)
+	} else {
+		o, err = sandbox.Run(ctx, env.Runner, c)
+	}
+	news.flush()
+	if job != "" {
+		return warned(continues(job, title(in), o, level(env, need), timeout), said), nil
+	}
+	said = append(said, end()...)
 	if err != nil {
 		r, err := refused(err)
 		return warned(r, said), err
@@ -331,27 +359,10 @@ func notStarted(err error) tools.Result {
 // answer words how a command ended: its outputs under their names, what became of its background processes, then the
 // exit code.
 func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result {
-	r := tools.Result{
-		Value: &value{
-			ExitCode: o.ExitCode, Stdout: forProgram(o.Stdout, o.StdoutGap), Stderr: forProgram(o.Stderr, o.StderrGap), TimedOut: o.TimedOut,
-			Sandbox: o.Level,
-		},
-		Truncated: o.StdoutGap.Bytes+o.StderrGap.Bytes > 0,
-	}
-	var data strings.Builder
-	for _, s := range []struct {
-		name, text string
-		gap        sandbox.Gap
-	}{{"stdout", o.Stdout, o.StdoutGap}, {"stderr", o.Stderr, o.StderrGap}} {
-		head, tail := clean(s.text[:s.gap.At]), strings.TrimRight(clean(s.text[s.gap.At:]), "\n")
-		if strings.TrimSpace(head+tail) == "" {
-			continue
-		}
-		data.WriteString(s.name + ":\n" + head)
-		if s.gap.Bytes > 0 {
-			r.Gaps = append(r.Gaps, tools.Gap{At: data.Len(), Lines: s.gap.Lines, Bytes: s.gap.Bytes})
-		}
-		data.WriteString(tail + "\n")
+	r := printed(o)
+	r.Value = &value{
+		ExitCode: o.ExitCode, Stdout: forProgram(o.Stdout, o.StdoutGap), Stderr: forProgram(o.Stderr, o.StderrGap), TimedOut: o.TimedOut,
+		Sandbox: o.Level,
 	}
 	parts := leftovers(o)
 	switch {
@@ -367,7 +378,7 @@ func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result
 		parts = append(parts, "The command was cancelled before its end.", "[Exit code: -1]")
 	case o.ExitCode != 0:
 		r.Error = tools.ExitCode(o.ExitCode)
-		if data.Len() == 0 {
+		if r.Data == "" {
 			parts = append(parts, "(no output)")
 		}
 		if why := signalled(o.ExitCode); why != "" {
@@ -376,7 +387,7 @@ func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result
 		parts = append(parts, fmt.Sprintf("[Exit code: %d]", o.ExitCode))
 	default:
 		r.Success = true
-		if data.Len() == 0 {
+		if r.Data == "" {
 			parts = append(parts, "(no output)")
 		}
 		parts = append(parts, "exit code: 0")
@@ -384,7 +395,29 @@ func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result
 	if r.Success {
 		r.Summary = title
 	}
-	r.Data = data.String() + strings.Join(parts, "\n")
+	r.Data += strings.Join(parts, "\n")
+	return r
+}
+
+// printed words the outputs of a command under their names.
+func printed(o sandbox.Outcome) tools.Result {
+	r := tools.Result{Truncated: o.StdoutGap.Bytes+o.StderrGap.Bytes > 0}
+	var data strings.Builder
+	for _, s := range []struct {
+		name, text string
+		gap        sandbox.Gap
+	}{{"stdout", o.Stdout, o.StdoutGap}, {"stderr", o.Stderr, o.StderrGap}} {
+		head, tail := clean(s.text[:s.gap.At]), strings.TrimRight(clean(s.text[s.gap.At:]), "\n")
+		if strings.TrimSpace(head+tail) == "" {
+			continue
+		}
+		data.WriteString(s.name + ":\n" + head)
+		if s.gap.Bytes > 0 {
+			r.Gaps = append(r.Gaps, tools.Gap{At: data.Len(), Lines: s.gap.Lines, Bytes: s.gap.Bytes})
+		}
+		data.WriteString(tail + "\n")
+	}
+	r.Data = data.String()
 	return r
 }
 

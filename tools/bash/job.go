@@ -128,15 +128,32 @@ func goesOn(ctx context.Context, env *tools.Env, in input, need tools.Need, dir 
 		r, err := refused(err)
 		return warned(r, said), err
 	}
-	level := sandbox.LevelNone
-	if need.Profile != sandbox.Unconfined {
-		level = env.Runner.Level().Name
-	}
 	return warned(tools.Result{
-		Success: true, Value: &started{id, level}, Summary: title(in),
+		Success: true, Value: &started{id, level(env, need)}, Summary: title(in),
 		Data: fmt.Sprintf("Started in the background as %s. It goes on until it ends, job_kill ends it, or the session is closed. "+
 			"job_output gives what it prints.", id),
 	}, said), nil
+}
+
+// level is the name of the one that a command runs at.
+func level(env *tools.Env, need tools.Need) string {
+	if need.Profile == sandbox.Unconfined {
+		return sandbox.LevelNone
+	}
+	return env.Runner.Level().Name
+}
+
+// continues words that a command has become a job, with its output so far.
+func continues(id, title string, o sandbox.Outcome, level string, after time.Duration) tools.Result {
+	r := printed(o)
+	if r.Data == "" {
+		r.Data = "(no output yet)\n"
+	}
+	r.Success, r.Summary = true, title
+	r.Value = &continued{id, forProgram(o.Stdout, o.StdoutGap), forProgram(o.Stderr, o.StderrGap), level}
+	r.Data += fmt.Sprintf("The command is still running after %s, now in the background as %s. Do not start it again: job_output with `wait_ms` waits for "+
+		"its end and gives the rest of its output, job_kill ends it.", seconds(after), id)
+	return r
 }
 
 // looked words what a look at a job has shown.

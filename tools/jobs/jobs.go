@@ -1,5 +1,5 @@
-// Package jobs runs the commands of a session that go on in the background: what they print is kept until somebody looks, and
-// they end with the session at the latest.
+// Package jobs runs the commands of a session that go on in the background, from their start or from when an answer is due: what they
+// print is kept until somebody looks, and they end with the session at the latest.
 package jobs
 
 import (
@@ -53,9 +53,16 @@ type job struct {
 	said      []string        // once ended is closed
 
 	mu       sync.Mutex
+	front    *front        // while Run waits for its end
 	out      *sandbox.Kept // since the last look
 	goesOn   bool          // was given by Running
 	endKnown bool          // was given by Ended or by a look
+}
+
+// front is the output of a command that Run waits for.
+type front struct {
+	kept [2]*sandbox.Kept // of each stream
+	seen func(s sandbox.Stream, chunk []byte)
 }
 
 // Job is a job as a person and a model are told of it.
@@ -109,15 +116,106 @@ func (j *Jobs) Start(ctx context.Context, r sandbox.Runner, title string, c sand
 		return "", err
 	}
 	go func() {
-		defer j.running.Done()
-		defer stop()
 		b.outcome = p.Wait()
-		b.said = last()
-		close(b.ended)
-		j.changed()
+		j.finish(b, last)
 	}()
 	j.changed()
 	return b.id, nil
+}
+
+// Run runs a command with r and waits for its end. If it is still running after wait, it becomes a job: Run gives the job's id and, in the
+// outcome, the output so far. Where too many jobs are running, it is ended as timed out instead. The end of ctx ends the command only
+// while Run waits for it. c.Timeout is that of the whole command, job included. last is as with Start, for a job alone. Errors are
+// ErrClosed and those of r; then nothing runs.
+func (j *Jobs) Run(ctx context.Context, r sandbox.Runner, title string, c sandbox.Command, wait time.Duration, last func() []string) (
+	o sandbox.Outcome, id string, err error,
+) {
+	if err := j.join(); err != nil {
+		return o, "", err
+	}
+	defer j.running.Done()
+	b := &job{title: title, ended: make(chan struct{}), out: sandbox.NewKept(maxOutput)}
+	b.front = &front{[2]*sandbox.Kept{sandbox.NewKept(c.MaxOutput), sandbox.NewKept(c.MaxOutput)}, c.Output}
+	c.MaxOutput, c.Output = 1, b.print
+	life, stop := context.WithCancel(j.ctx)
+	b.stop = stop
+	detach := context.AfterFunc(ctx, stop)
+	answer := time.NewTimer(wait)
+	defer answer.Stop()
+	p, err := r.Start(life, c)
+	if err != nil {
+		detach()
+		stop()
+		return o, "", err
+	}
+	over := make(chan struct{})
+	go func() {
+		b.outcome = p.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+	case <-answer.C:
+		if detach() && j.admit(b) == nil {
+			o = b.handOver(sandbox.Outcome{}, true)
+			go func() {
+				<-over
+				j.finish(b, last)
+			}()
+			j.changed()
+			return o, b.id, nil
+		}
+		timedOut := ctx.Err() == nil
+		stop()
+		<-over
+		b.outcome.TimedOut, b.outcome.Cancelled = b.outcome.TimedOut || timedOut, b.outcome.Cancelled && !timedOut
+	}
+	detach()
+	stop()
+	if b.outcome.Cancelled && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		b.outcome.TimedOut, b.outcome.Cancelled = true, false
+	}
+	return b.handOver(b.outcome, false), "", nil
+}
+
+// handOver gives o with what was printed so far. If there is more, that is the job's, a character that has not come whole included.
+func (b *job) handOver(o sandbox.Outcome, more bool) sandbox.Outcome {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, stream := range []struct {
+		text *string
+		gap  *sandbox.Gap
+	}{{&o.Stdout, &o.StdoutGap}, {&o.Stderr, &o.StderrGap}} {
+		text, gap := b.front.kept[i].Output()
+		whole := len(text)
+		if more {
+			whole -= part(text)
+		}
+		b.out.Write([]byte(text[whole:]))
+		*stream.text, *stream.gap = text[:whole], gap
+	}
+	b.front = nil
+	return o
+}
+
+// finish ends a job whose command has ended.
+func (j *Jobs) finish(b *job, last func() []string) {
+	defer j.running.Done()
+	b.stop()
+	b.said = last()
+	close(b.ended)
+	j.changed()
+}
+
+// join keeps Close waiting until running.Done.
+func (j *Jobs) join() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return ErrClosed
+	}
+	j.running.Add(1)
+	return nil
 }
 
 func (j *Jobs) changed() {
@@ -257,10 +355,17 @@ func (j *Jobs) find(id string) *job {
 	return j.list[i]
 }
 
-func (b *job) print(_ sandbox.Stream, chunk []byte) {
+func (b *job) print(s sandbox.Stream, chunk []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.out.Write(chunk)
+	if b.front == nil {
+		b.out.Write(chunk)
+		return
+	}
+	b.front.kept[s-sandbox.Stdout].Write(chunk)
+	if b.front.seen != nil {
+		b.front.seen(s, chunk)
+	}
 }
 
 func (b *job) over() bool {

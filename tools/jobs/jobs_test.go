@@ -188,3 +188,87 @@ func TestF170aClose(t *testing.T) {
 		}
 	})
 }
+
+// TestFaultV10Continues: a command that is still running when its answer is due becomes a job with what it prints from then on. One that
+// ends before is none, and so is one that the end of its call, or a lack of room, has ended.
+func TestFaultV10Continues(t *testing.T) {
+	run := func(t *testing.T, ctx context.Context, j *Jobs, r *played) (sandbox.Outcome, string) {
+		t.Helper()
+		o, id, err := j.Run(ctx, r, "make", sandbox.Command{Grace: time.Second, MaxOutput: 1 << 10}, 30*time.Second, func() []string { return []string{"last"} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o, id
+	}
+	synctest.Test(t, func(t *testing.T) {
+		j, r := New(), play()
+		defer j.Close()
+		changed := 0
+		j.Changed = func() { changed++ }
+		go func() {
+			r.feeds <- "one\xe2\x82"
+			time.Sleep(time.Minute)
+			r.feeds <- "\xac two"
+			time.Sleep(time.Minute)
+			close(r.over)
+		}()
+		begun := time.Now()
+		o, id := run(t, t.Context(), j, r)
+		if id != "job_1" || o.Stdout != "one" || o.Stderr != "" || time.Since(begun) != 30*time.Second || changed != 1 {
+			t.Fatalf("%q %+v after %v, %d changes", id, o, time.Since(begun), changed)
+		}
+		if l := look(t, j, id, 0); !l.Running || l.Text != "" || l.Title != "make" {
+			t.Errorf("%+v", l)
+		}
+		if l := look(t, j, id, time.Hour); l.Running || l.Text != "\xe2\x82\xac two" || l.Outcome.ExitCode != 3 || fmt.Sprint(l.Said) != "[last]" || changed != 2 {
+			t.Errorf("%+v, %d changes", l, changed)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		j, r := New(), play()
+		defer j.Close()
+		go func() {
+			r.feeds <- "all"
+			close(r.over)
+		}()
+		if o, id := run(t, t.Context(), j, r); id != "" || o.Stdout != "all" || o.ExitCode != 3 || j.Any() {
+			t.Errorf("one that ends in time: %q %+v", id, o)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		j := New()
+		defer j.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if o, id := run(t, ctx, j, play()); id != "" || !o.TimedOut || o.Cancelled || j.Any() {
+			t.Errorf("the time of the call is over: %q %+v", id, o)
+		}
+		ctx, end := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, end)
+		if o, id := run(t, ctx, j, play()); id != "" || o.TimedOut || !o.Cancelled || j.Any() {
+			t.Errorf("the call is cancelled: %q %+v", id, o)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		j := New()
+		for range MaxRunning {
+			start(t, j, play(), "x")
+		}
+		if o, id := run(t, t.Context(), j, play()); id != "" || !o.TimedOut || o.Cancelled || len(j.Alive()) != MaxRunning {
+			t.Errorf("there are too many: %q %+v", id, o)
+		}
+		ended := make(chan sandbox.Outcome)
+		go func() {
+			o, _ := run(t, t.Context(), j, play())
+			ended <- o
+		}()
+		synctest.Wait()
+		j.Close()
+		if o := <-ended; !o.Cancelled {
+			t.Errorf("the session is closed: %+v", o)
+		}
+		if _, _, err := j.Run(t.Context(), play(), "x", sandbox.Command{MaxOutput: 1}, time.Second, silent); !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+	})
+}

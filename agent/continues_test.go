@@ -1,0 +1,30 @@
+package agent
+
+import (
+	"testing"
+	"time"
+
+	"tandem/tools"
+	"tandem/tools/builtin"
+	"tandem/tools/run"
+	"tandem/tools/toolstest"
+)
+
+// TestFaultV10WhoseCommandsContinue: those of a turn, in a session that a person's client has open, where no layer of the configuration
+// names a time for commands.
+func TestFaultV10WhoseCommandsContinue(t *testing.T) {
+	for _, c := range []struct {
+		attended, timed bool
+		turn            int
+		want            bool
+	}{{true, false, 1, true}, {true, false, 0, false}, {true, true, 1, false}, {false, false, 1, false}} {
+		s := session(t, &client{}, opener{"main": play(t, "")}, func(o *Options) {
+			o.Attended, o.Tools = c.attended, func() *tools.Set { return toolstest.SetOf(builtin.Tools()...) }
+		})
+		s.SetOrigins(nil, false, c.timed)
+		env := s.env(c.turn, run.Call{ID: "x"}, s.Tools)
+		if env.Continues != c.want || env.Limits.JobTime != time.Hour || env.Jobs == nil {
+			t.Errorf("%+v: %v, %v", c, env.Continues, env.Limits.JobTime)
+		}
+	}
+}
