@@ -197,7 +197,10 @@ type child interface {
 }
 
 // end is how a child has ended.
-type end struct{ code, background, left int }
+type end struct {
+	code, background, left int
+	unreachable            bool
+}
 
 // process is a Process of Local.
 type process struct {
@@ -263,7 +266,7 @@ func (p *process) attend(ctx context.Context, running child, c Command, begun ti
 	o := &p.outcome
 	select {
 	case <-exited:
-		o.ExitCode, o.Background, o.Left = e.code, e.background, e.left
+		o.ExitCode, o.Background, o.Left, o.Unreachable = e.code, e.background, e.left, e.unreachable
 		return
 	case <-ctx.Done():
 		o.cutShort(ctx)

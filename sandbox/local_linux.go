@@ -345,7 +345,7 @@ func (g *guarded) wait() end {
 	if g.full { // not before: starting one takes the time of commands
 		g.system.ahead()
 	}
-	return end{exitCode(e.Status), e.Background, e.Left}
+	return end{exitCode(e.Status), e.Background, e.Left, e.Unreachable}
 }
 
 // with calls f while the keeper is this command's.

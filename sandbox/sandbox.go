@@ -118,6 +118,8 @@ type Outcome struct {
 	// Background is how many processes the command had left in the background when it ended by itself. They were killed.
 	// Left is how many processes of it could not be killed; systems other than Linux do not say.
 	Background, Left int
+	// Unreachable says that the command, in a network of its own, tried to reach a host beyond it.
+	Unreachable bool
 	// Level is what confined the command, a Level.Name: LevelNone where its profile is Unconfined.
 	Level string
 }

@@ -297,11 +297,11 @@ func (k *Keeper) Wait() (End, error) {
 	if err != nil {
 		return End{}, err
 	}
-	n, err := parseNumbers(body, 3)
+	n, err := parseNumbers(body, 4)
 	if err != nil || kind != msgEnded {
 		return End{}, errMessage
 	}
-	return End{syscall.WaitStatus(n[0]), n[1], n[2]}, nil
+	return End{syscall.WaitStatus(n[0]), n[1], n[2], n[3] > 0}, nil
 }
 
 // answered receives the next message that is no answer to Access.

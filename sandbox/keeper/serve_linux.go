@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -94,6 +98,8 @@ type guard struct {
 	ground *ground // of these
 	broken error   // why there is none
 
+	unrouted int // packets and connections of all commands so far that had no route
+
 	mounts *os.File // the namespace of the command's mounts, where Bounds.Switched has some
 
 	listened  bool
@@ -107,6 +113,49 @@ func (k *guard) kill() func() (alive int) {
 	}
 	self, found := os.Getpid(), map[int]bool{}
 	return func() int { return killAll(self, found) }
+}
+
+// unreachable is 1 if the command that has just ended tried to reach a host from the network of the namespaces, and else 0. The kernel
+// counts what has no route there, and datagrams to a resolver of the host that does not listen there.
+func (k *guard) unreachable() int {
+	if !k.first {
+		return 0
+	}
+	before := k.unrouted
+	k.unrouted = 0
+	for _, file := range []string{"snmp", "snmp6"} {
+		text, _ := os.ReadFile(path.Join(scratchAt, kernels["/proc"].name, "self/net", file))
+		k.unrouted += counted(string(text), "Ip:OutNoRoutes", "Udp:NoPorts", "Ip6OutNoRoutes", "Udp6NoPorts")
+	}
+	if k.unrouted != before {
+		return 1
+	}
+	return 0
+}
+
+// counted adds counters of the kernel up: lines NAME VALUE, or two lines GROUP: NAME … and GROUP: VALUE ….
+func counted(text string, names ...string) (sum int) {
+	var head []string
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		value, err := strconv.Atoi(fields[1])
+		switch group, ok := strings.CutSuffix(fields[0], ":"); {
+		case !ok && err == nil && slices.Contains(names, fields[0]):
+			sum += value
+		case ok && err != nil:
+			head = fields
+		case ok && len(head) == len(fields):
+			for i, name := range head[1:] {
+				if n, err := strconv.Atoi(fields[i+1]); err == nil && slices.Contains(names, group+":"+name) {
+					sum += n
+				}
+			}
+		}
+	}
+	return sum
 }
 
 type request struct {
@@ -146,7 +195,7 @@ func (k *guard) run(spec *Spec, requests <-chan request) bool {
 				connected = false
 			case r.kind == msgKill:
 				end := c.sweep()
-				return send(socket, msgEnded, numbers(int(end.Status), 0, end.Left)) == nil && end.Left == 0
+				return send(socket, msgEnded, numbers(int(end.Status), 0, end.Left, k.unreachable())) == nil && end.Left == 0
 			case r.kind == msgTerminate:
 				_ = unix.Kill(-pid, unix.SIGTERM)
 				_ = unix.Kill(-pid, unix.SIGCONT) // one that is stopped could not even die
@@ -156,13 +205,13 @@ func (k *guard) run(spec *Spec, requests <-chan request) bool {
 		case <-c.dead:
 			c.collect()
 			if c.ended && spec.Leave {
-				_ = send(socket, msgEnded, numbers(int(c.status), 0, 0))
+				_ = send(socket, msgEnded, numbers(int(c.status), 0, 0, 0))
 				return false
 			}
 			c.collected <- struct{}{}
 			if c.ended {
 				end := c.sweep()
-				return send(socket, msgEnded, numbers(int(end.Status), end.Background, end.Left)) == nil && end.Left == 0
+				return send(socket, msgEnded, numbers(int(end.Status), end.Background, end.Left, k.unreachable())) == nil && end.Left == 0
 			}
 		}
 	}

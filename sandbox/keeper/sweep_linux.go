@@ -85,14 +85,14 @@ func (c *command) sweep() End {
 		select {
 		case _, more := <-c.dead:
 			if !more {
-				return End{c.status, c.others - before, 0}
+				return End{Status: c.status, Background: c.others - before}
 			}
 			c.collect()
 			c.collected <- struct{}{}
 			last = time.Now()
 		case <-again.C:
 			if left := c.kill(); left > 0 && time.Since(last) > patience { // otherwise dead is about to be closed
-				return End{c.status, c.others - before, left}
+				return End{Status: c.status, Background: c.others - before, Left: left}
 			}
 			again.Reset(interval)
 		}

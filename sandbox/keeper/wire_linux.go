@@ -52,6 +52,8 @@ type End struct {
 	Status syscall.WaitStatus
 	// Background is how many processes outlived the command and were killed; Left how many of them could not be.
 	Background, Left int
+	// Unreachable says that the command, in a network of its own, tried to reach what has no route there.
+	Unreachable bool
 }
 
 func (s *Spec) encode() ([]byte, error) {

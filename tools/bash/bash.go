@@ -300,12 +300,13 @@ func runs(ctx context.Context, env *tools.Env, in input, need tools.Need, dir *s
 		r, err := refused(err)
 		return warned(r, said), err
 	}
-	r := warned(answer(title(in), o, timeout), said)
+	keys := hidden(env, need, o)
+	r := warned(answer(title(in), o, timeout), append(said, restrictions(env, need, o, keys)...))
 	if say := hint(need.Shell); say != "" && r.Success {
 		r.Data += "\n" + say
 	}
-	if names := hidden(env, need, o); len(names) > 0 {
-		r.Data += "\nThe sandbox hides files with keys or passwords from every command: " + strings.Join(names, ", ") +
+	if len(keys) > 0 {
+		r.Data += "\nThe sandbox hides files with keys or passwords from every command: " + strings.Join(keys, ", ") +
 			". They stay hidden; leave them out of the command."
 	}
 	return r, nil
