@@ -135,7 +135,7 @@ var classes = sync.OnceValue(func() *table {
 		.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .cshrc .tcshrc
 		.login .kshrc .inputrc .xprofile .xinitrc .xsession .pam_environment .config/fish .config/autostart .config/systemd .local/bin
 		.nvim.lua .nvimrc .vimrc .gvimrc .exrc .vim .config/nvim .config/helix .config/zed .emacs .emacs.d .dir-locals.el .dir-locals-2.el
-		.editorconfig .npmrc .yarnrc* .pnpmfile.cjs .pypirc pip.conf .cargo/config .cargo/config.toml .bazelrc sitecustomize.py usercustomize.py .ripgreprc .gdbinit .lldbinit
+		.editorconfig .npmrc .yarnrc* .pnpmfile.cjs .pypirc pip.conf .cargo/config .cargo/config.toml .bazelrc bunfig.toml .luarc.json .luarc.jsonc .hg/hgrc sitecustomize.py usercustomize.py .ripgreprc .gdbinit .lldbinit
 		agents.md agents.override.md claude.md claude.local.md gemini.md .github/copilot-instructions.md`)
 	add(Secret, anywhere, `.env .env.* .netrc _netrc .git-credentials .pgpass .ssh .gnupg .aws .azure .kube .docker .password-store
 		.config/gcloud .config/gh .vault-token id_rsa id_rsa.* id_dsa id_dsa.* id_ecdsa id_ecdsa.* id_ed25519 id_ed25519.*`)

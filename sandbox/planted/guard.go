@@ -123,8 +123,7 @@ func (g *Guard) sweep(call string) (said []string) {
 	next := *before
 	next.Entries = after.Entries
 	defer func() { g.before = &next }()
-	var moved, back, mended, left, failed []string
-	count := 0
+	var moved, back, mended, left, cloned, failed []string
 	for _, f := range Compare(before, after) {
 		if g.Wrote != nil && f.Action != Mend && f.Now.Whole && f.Now.Mode.IsRegular() && g.Wrote(filepath.FromSlash(f.Path), f.Now.Text, g.begun) {
 			continue
@@ -139,7 +138,7 @@ func (g *Guard) sweep(call string) (said []string) {
 		}
 		switch {
 		case f.Action == Count:
-			count++
+			cloned = append(cloned, name)
 		case f.Action == Tell, g.Quarantine == nil:
 			left = append(left, name)
 		case f.Action == Mend:
@@ -180,8 +179,8 @@ func (g *Guard) sweep(call string) (said []string) {
 	if len(left) > 0 {
 		said = append(said, fmt.Sprintf("%s made or changed %s, which was left as it is: %s. Tell the user.", who, listed(left), later))
 	}
-	if count > 0 {
-		said = append(said, fmt.Sprintf("In new folders are files that editors, shells or agents read (%d): they were left as they are.", count))
+	if len(cloned) > 0 {
+		said = append(said, fmt.Sprintf("With a new repository came files that editors, shells or agents read, which were left as they are: %s.", listed(cloned)))
 	}
 	if (before.Cut || after.Cut) && !g.cutSaid {
 		g.cutSaid = true

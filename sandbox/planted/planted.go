@@ -66,7 +66,7 @@ const (
 	Take   Action = iota + 1 // it goes into the quarantine
 	Revert                   // it goes there, and what was there before comes back
 	Tell                     // it stays and is told
-	Count                    // it stays and is counted: it came in a folder that is new itself, such as a clone
+	Count                    // it stays and is named: it came with a repository that is new itself, such as a clone
 	Mend                     // it is gone, and comes back
 )
 
@@ -104,7 +104,7 @@ func Compare(before, after *Listing) (found []Finding) {
 			f.Action = Revert
 		case had, before.Cut && !known:
 			f.Action = Tell
-		case now.Kind == Later && !known && now.Folder != now.Root:
+		case now.Kind == Later && !known && now.Folder != now.Root && cloned(at, before, after):
 			f.Action = Count
 		}
 		found = append(found, f)
@@ -121,6 +121,21 @@ func Compare(before, after *Listing) (found []Finding) {
 	}
 	slices.SortFunc(found, func(a, b Finding) int { return strings.Compare(a.Path, b.Path) })
 	return found
+}
+
+// cloned says that a path lies in the work tree of a repository that is new.
+func cloned(at string, before, after *Listing) bool {
+	for dir := path.Dir(at); dir != path.Dir(dir); dir = path.Dir(dir) {
+		git := path.Join(dir, ".git")
+		if after.Repositories[git] && !before.Repositories[git] {
+			return true
+		}
+		_, had := before.Entries[git]
+		if e := after.Entries[git]; e.Kind == Pointer && !had && leads(git, e, after) { // a submodule or a further work tree
+			return true
+		}
+	}
+	return false
 }
 
 // name is the path of a finding below its root.
