@@ -101,7 +101,9 @@ func TestFindingU6BoundedNews(t *testing.T) {
 // TestFaultV15OneSentence: what became of changes is said once for all of them, and their texts follow by file.
 func TestFaultV15OneSentence(t *testing.T) {
 	reports := []report{
-		{"1", "a.go", 1, rejected, "-a\n+A\n"}, {"2", "a.go", 1, rejected, "-b\n+B\n"}, {"3", "b.go", 2, rejected, "+c\n"},
+		{"1", "a.go", 1, rejected, "-a\n+A\n"},
+		{"2", "a.go", 1, rejected, "-b\n+B\n"},
+		{"3", "b.go", 2, rejected, "+c\n"},
 		{"4", "b.go", 2, amended, "-d\n+D\nThe text now, the user's choice:\n e\n"},
 	}
 	got := worded(reports, map[any]int{1: 9, 2: 9, "a.go": 9, "b.go": 9}, filepath.Base)
