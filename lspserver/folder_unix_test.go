@@ -61,11 +61,12 @@ func TestFindingS18RootMadeAnew(t *testing.T) {
 			}
 
 			anew(t, gone)
-			call := map[string]any{"sessionId": id, "name": "read_file", "arguments": map[string]any{"path": path}}
+			args := map[string]any{"path": path}
+			call := map[string]any{"sessionId": id, "name": "read_file", "arguments": args}
 			for method, p := range map[string]map[string]any{
 				"tandem/session/prompt": prompt(id, "go"),
 				"tandem/tools/call":     call,
-				"tandem/tools/batch":    {"sessionId": id, "calls": []any{call}},
+				"tandem/tools/batch":    {"sessionId": id, "calls": []any{map[string]any{"name": "read_file", "arguments": args}}},
 			} {
 				e := r.refused(method, p)
 				if e.Code != -32014 || !strings.Contains(string(e.Data), "not_permitted") ||

@@ -437,7 +437,8 @@ func TestF036_F199_F200Assess(t *testing.T) {
 		r.ask("tandem/tools/assess", map[string]any{"name": name, "arguments": json.RawMessage(args)}, &a)
 		return a
 	}
-	if a := assess("bash", `{"command": "ls"}`); a.Danger != "safe" || !a.ReadOnly {
+	// Nothing keeps the command from writing here, whatever its words are.
+	if a := assess("bash", `{"command": "ls"}`); a.Danger != "safe" || a.ReadOnly {
 		t.Errorf("%+v", a)
 	}
 	if a := assess("bash", `{"command": "rm -rf build"}`); a.Danger != "dangerous" || a.Decision != "ask" || a.ExactRule != nil {

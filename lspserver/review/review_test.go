@@ -308,7 +308,7 @@ func TestRedo(t *testing.T) {
 	if got := d.log.LastTaken(); got != 1 {
 		t.Errorf("the turn that was taken back last is %d", got)
 	}
-	if news, told := d.log.News(t.Context(), filepath.Base); strings.Count(news, "rejected and is not in the file") != 2 {
+	if news, told := d.log.News(t.Context(), filepath.Base); strings.Count(news, "\nRejected, and not in the files") != 1 || !strings.Contains(news, "+BETA\n…\n-delta") {
 		t.Errorf("news of an undo: %q", news)
 	} else {
 		told()
@@ -322,7 +322,7 @@ func TestRedo(t *testing.T) {
 	if got, want := d.now(), "alpha\nBETA\ntyped\ngamma\ndexxlta\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	back := "in the file again as you made it:\n-beta\n+BETA\n"
+	back := "In the files again as you made them, after you were told that they were rejected or amended:\nf.txt:\n-beta\n+BETA\n"
 	if news, _ := d.log.News(t.Context(), filepath.Base); strings.Count(news, back) != 1 {
 		t.Errorf("news of a redo: %q", news)
 	}

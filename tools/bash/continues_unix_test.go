@@ -50,13 +50,13 @@ func TestFaultV10Ended(t *testing.T) {
 		reads     time.Duration
 	}{
 		"unattended":                {`{"command":"echo x; exec sleep 600 # >f"}`, false, 0},
-		"the call names it":         {`{"command":"echo x; exec sleep 600 # >f","timeout_ms":100}`, true, 0},
-		"in seconds":                {`{"command":"echo x; exec sleep 600 # >f","timeout":0.1}`, true, 0},
-		"the settings, for reading": {`{"command":"echo x; sleep 600"}`, true, 100 * time.Millisecond},
+		"the call names it":         {`{"command":"echo x; exec sleep 600 # >f","timeout_ms":1000}`, true, 0},
+		"in seconds":                {`{"command":"echo x; exec sleep 600 # >f","timeout":1}`, true, 0},
+		"the settings, for reading": {`{"command":"echo x; sleep 600"}`, true, time.Second},
 	} {
 		env := toolstest.Workspace(t, &txtar.Archive{Files: []txtar.File{{Name: "disk/f"}}})
 		env.Runner, env.Jobs, env.Continues = &sandbox.Local{}, jobs.New(), c.continues
-		env.Limits.BashTimeout, env.Limits.BashReadOnlyTimeout, env.Limits.JobTime = 100*time.Millisecond, c.reads, time.Hour
+		env.Limits.BashTimeout, env.Limits.BashReadOnlyTimeout, env.Limits.JobTime = time.Second, c.reads, time.Hour
 		r, _ := toolstest.Call(t.Context(), New(), env, c.args)
 		if v, ok := r.Value.(*value); r.Error != filetime.Timeout || !ok || !v.TimedOut || v.Stdout != "x\n" || env.Jobs.Any() {
 			t.Errorf("%s: %+v", name, r)

@@ -250,11 +250,11 @@ func (c *call) find() error {
 		return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. Did you mean %s?", clip(c.Name, 60), strings.Join(near, ", "))
 	}
 	names, deferred := shown.Names()
-	more := ""
 	if deferred > 0 {
-		more = fmt.Sprintf("; tool_search finds %d more", deferred)
+		return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. The tools are %s; tool_search finds %d more.", clip(c.Name, 60),
+			strings.Join(names, ", "), deferred)
 	}
-	return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. The tools are %s%s.", clip(c.Name, 60), strings.Join(names, ", "), more)
+	return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. The tools are %s.", clip(c.Name, 60), strings.Join(names, ", "))
 }
 
 func (c *call) normalise() error {
