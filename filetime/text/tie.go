@@ -37,9 +37,12 @@ func slideLines(base Text, s, other Set) Set {
 				lines, ok = asLines(&cur, e, low, high)
 			}
 			if n := indexEOL(e.New); !ok && n >= 0 && startsEOL(e.New[n+eolEnd(e.New[n:]):]) { // the end of a line, and a block apart
-				if below, ok := asLines(&cur, Edit{e.End, e.End, e.New[n:]}, e.End, high); ok && below.Start > e.End {
+				below, ok := asLines(&cur, Edit{e.End, e.End, e.New[n:]}, e.End, high)
+				first := Edit{e.Start, e.End, e.New[:n]}
+				// An edit that deletes a line end and puts it in again is not parted: its first part would delete more than the whole.
+				if ok && below.Start > e.End && SameSpans(base, Set{e}, base, Set{first, below}) {
 					out = append(out, below)
-					lines.New = e.New[:n]
+					lines = first
 				}
 			}
 			e = lines
