@@ -54,6 +54,8 @@ func TestFaultW1LiteralFirst(t *testing.T) {
 		{dir + "/secret:1", "OUTSIDE_ROOTS", "OUTSIDE_WRITE_ROOTS"},
 		{"@" + dir + "/app/cut", "app/cut", "app/@" + dir + "/app/cut"},
 		{"file://" + dir + "/app/cut", "app/cut", "app/cut"},
+		{"file:" + dir + "/app/cut", "app/cut", "app/cut"},
+		{"file:/@cut", "OUTSIDE_ROOTS", "OUTSIDE_WRITE_ROOTS"}, // a URI, not an abbreviation of /@cut or @cut
 		{"file://" + dir + "/app/cut:7", "app/cut", "INVALID_ARGS"},
 		{"file://" + dir + "/app/new", "app/new", "INVALID_ARGS"},
 		{"file://" + dir + "/secret", "OUTSIDE_ROOTS", "OUTSIDE_WRITE_ROOTS"},
@@ -100,7 +102,8 @@ func TestFaultW1NamesNeverHide(t *testing.T) {
 				have = append(have, n)
 			}
 		}
-		asked := rapid.OneOf(name, rapid.SampledFrom(append(slices.Clone(have), "a"))).Draw(rt, "asked")
+		uri := rapid.Map(name, func(n string) string { return "file://" + p.Cwd + "/" + n })
+		asked := rapid.OneOf(name, uri, rapid.SampledFrom(append(slices.Clone(have), "a"))).Draw(rt, "asked")
 		literal, there := filepath.Join(p.Cwd, asked), false
 		if _, err := os.Lstat(literal); err == nil {
 			there = true
@@ -110,12 +113,19 @@ func TestFaultW1NamesNeverHide(t *testing.T) {
 		if there && (read.Path() != literal || write.Path() != literal) {
 			rt.Fatalf("%s is there, and means %s to read and %s to write", asked, read, write)
 		}
-		home := asked == "~" || strings.HasPrefix(asked, "~/")
-		if !home && write.Path() != literal {
+		spelled := "" // the absolute path that it is another spelling of
+		if rest, home := strings.CutPrefix(asked, "~"); home && (rest == "" || rest[0] == '/') {
+			spelled = filepath.Clean(p.Home + rest)
+		} else if rest, uri := strings.CutPrefix(asked, "file:/"); uri {
+			spelled = filepath.Clean("/" + rest)
+		}
+		switch _, err := os.Lstat(spelled); {
+		case write.Path() == literal, write.Path() == spelled && err == nil:
+		case write.Path() != "" || spelled == "":
 			rt.Fatalf("%s means %s to write", asked, write)
 		}
-		if read.Path() != literal && !home {
-			if _, err := os.Lstat(read.Path()); err != nil {
+		if read.Path() != literal && (read.Path() != "" || spelled == "") {
+			if _, err := os.Lstat(read.Path()); err != nil && read.Path() != spelled {
 				rt.Fatalf("%s means %s, which is not there either", asked, read)
 			}
 		}
