@@ -218,7 +218,7 @@ func (f *file) reloadedBy(a filetime.Author) {
 // Typed says that the latest change of a document was typed: it is neither the echo of an edit of ours nor a reload
 // after a program has written the file. It reads the disk, so it must not be called in the order of messages.
 func (w *Workspace) Typed(uri string) bool {
-	f, uri := w.document(uri)
+	f, _ := w.document(uri)
 	if f == nil {
 		return true
 	}
