@@ -395,7 +395,7 @@ func TestHugeDocuments(t *testing.T) {
 	r.send(open(uri, huge[:size])) // the line ends take two bytes each
 	r.alive(1, 0)
 	held := live() - before
-	if int(held) < size || int(held) > 4*size {
+	if int(held) < size*9/10 || int(held) > 4*size { // what was there before may be given back meanwhile
 		t.Errorf("%d MB are held of a document of %d", held>>20, size>>20)
 	}
 	last := strings.Count(huge[:size], "\n")
