@@ -167,6 +167,45 @@ func TestUndoMeetsTyping(t *testing.T) {
 	}
 }
 
+// TestF180DiscardedDeletion has a person close a document without saving it, so that it is opened with what the agent had
+// deleted in it, as a part of a longer text: taking the deletion back does not bring that in once more.
+func TestF180DiscardedDeletion(t *testing.T) {
+	for _, tt := range []struct {
+		name, saved string
+		deleted     []string // by the person, before the agent deletes a word
+		typed       string   // afterwards; where it is empty, the document is opened again
+		want        string
+		conflicts   int
+	}{
+		{"the head of a word", "one\nalphabeta\nmore\nend\n", []string{"beta\nmore"}, "", "one\nalphabeta\nmore\nend\n", 1},
+		{"the tail of a word", "one\nmore\nbetaalpha\nend\n", []string{"more\nbeta"}, "", "one\nmore\nbetaalpha\nend\n", 1},
+		{"a word", "one\nalpha more\nend\n", []string{" more"}, "", "one\nalpha more\nend\n", 1},
+		{"the middle of a word", "one\nbetaalphamore\nend\n", []string{"beta", "more"}, "", "one\nbetaalphamore\nend\n", 1},
+		{"all that was deleted", "one\nbetaalphamore\nend\n", nil, "", "one\nbetaalphamore\nend\n", 0},
+		{"other words are typed there", "one\nalpha\nend\n", nil, "beta ", "one\nbeta alpha\nend\n", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := newDesk(t, tt.saved, true)
+			for _, s := range tt.deleted {
+				at := strings.Index(d.buffer.text.String(), s)
+				d.change(text.Set{{Start: at, End: at + len(s)}})
+			}
+			d.agent(1, "alpha", "")
+			if tt.typed != "" {
+				d.insert("\nend", tt.typed)
+			} else {
+				d.w.Close(d.uri)
+				d.buffer.text, d.ver = text.New(tt.saved), 1
+				d.w.Open(d.path, d.uri, 1, tt.saved)
+			}
+			u := d.log.Undo(t.Context(), turn(1))
+			if got := d.now(); got != tt.want || len(u.Conflicts) != tt.conflicts {
+				t.Errorf("%q with %v, want %q with %d conflicts", got, u.Conflicts, tt.want, tt.conflicts)
+			}
+		})
+	}
+}
+
 func TestUndoOneCall(t *testing.T) {
 	d := newDesk(t, four, false)
 	first := d.agent(1, "beta", "BETA")

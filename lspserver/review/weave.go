@@ -751,15 +751,23 @@ func (w *weave) uprooted(i int) bool {
 	return beside(-1) && beside(1)
 }
 
-// rewritten says that others have written words of the dead piece i anew, right beside it.
+// rewritten says that others have written words of the dead piece i anew, right beside it. Where the piece begins or ends
+// with a word, that may be a part of theirs: the rest of it may have been gone before the piece was taken away.
 func (w *weave) rewritten(i, step int, starts []int) bool {
 	j := w.living(i, step)
 	if j < 0 || w.pieces[j].by != others {
 		return false
 	}
 	words := func(s string) []string { return strings.FieldsFunc(s, func(r rune) bool { return !wordRune(r) }) }
-	old := words(w.pieces[i].text)
-	return slices.ContainsFunc(words(w.text.Slice(starts[j], starts[j]+w.pieces[j].n)), func(s string) bool {
-		return slices.Contains(old, s)
-	})
+	gone, there := w.pieces[i].text, words(w.text.Slice(starts[j], starts[j]+w.pieces[j].n))
+	old := words(gone)
+	for k, o := range old {
+		tail, head := k == 0 && strings.HasPrefix(gone, o), k == len(old)-1 && strings.HasSuffix(gone, o)
+		if slices.ContainsFunc(there, func(s string) bool {
+			return s == o || tail && strings.HasSuffix(s, o) || head && strings.HasPrefix(s, o) || tail && head && strings.Contains(s, o)
+		}) {
+			return true
+		}
+	}
+	return false
 }
