@@ -84,6 +84,7 @@ type mark struct {
 	file     string
 	byPerson bool
 	byHand   bool // the person has taken it away, or brought it back, at least once
+	back     bool // the person has typed it, or brought it back, at least once
 	n        int  // how often it stands in its file
 	removed  Deed
 	gone     time.Time // when it was last taken away
@@ -225,6 +226,7 @@ func (w *world) count(f *tracked, s Sight, r rune, n int) {
 		m.removed, m.gone = s.Deed, time.Now()
 	} else {
 		m.added, m.file = s.Deed, s.Path
+		m.back = m.back || s.Deed == Typed
 	}
 }
 
@@ -718,7 +720,10 @@ func (w *world) check(o *op) {
 			w.fault("I2: %s of %s is there %d times", o.id, o.file, m.n)
 		}
 	case o.outcome == "landed" && !o.undone:
-		if m.n > o.count || m.n < o.count && !m.byHand && !overtaken && !w.takenBy(o.mark, o) {
+		// The person's own undo of a repair, or closing without saving what was repaired, brings back what had landed at a
+		// wrong place.
+		again := m.back && w.e.Misplaced() > 0
+		if m.n > o.count && !again || m.n < o.count && !m.byHand && !overtaken && !w.takenBy(o.mark, o) {
 			w.fault("I2: %s of %s has landed and is there %d times, not %d", o.id, o.file, m.n, o.count)
 		}
 	case o.undone && w.files[o.file].turned.After(o.takenBack.Add(-time.Second)):
