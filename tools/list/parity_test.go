@@ -5,6 +5,7 @@ package list
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
@@ -22,6 +23,9 @@ func TestF163AsRipgrep(t *testing.T) {
 	env.Paths = &sandbox.Paths{Cwd: dir, Read: []string{dir}}
 	env.Limits.MaxToolOutputChars = 1 << 30
 	for _, glob := range treetest.Globs(treetest.Files(t, rg, dir, ""), dir, 40) {
+		if strings.HasSuffix(glob, "/") && glob[0] != '!' {
+			continue // a folder, which a list has and a search for files has not
+		}
 		js, err := json.Marshal(map[string]any{"pattern": glob, "limit": 1 << 30})
 		if err != nil {
 			t.Fatal(err)
