@@ -30,7 +30,7 @@ func oracle(t testing.TB) ripgrep {
 func (r ripgrep) files(ctx context.Context, q *query, to sink) error {
 	args := []string{"--sort=path", "--hidden"}
 	switch named := q.Glob != "" && q.file == ""; {
-	case named && q.Glob[0] != '!' && !treetest.Spelt(q.Glob) && q.kind == "": // a --glob would bring back what is ignored
+	case named && !strings.ContainsRune("!/", rune(q.Glob[0])) && !treetest.Spelt(q.Glob) && q.kind == "": // a --glob would bring back what is ignored
 		args = append(args, "--type-add=asked:"+q.Glob, "--type=asked")
 	case named:
 		args = append(args, "--glob="+q.Glob)

@@ -174,6 +174,8 @@ func (w *tidier) lists(js json.RawMessage) json.RawMessage {
 				each[k] = w.lists(each[k])
 			}
 			now = list(each)
+		case strings.HasPrefix(o.name, "depend"): // by names of properties, not of keywords
+			continue
 		case isSchema(o.value) && len(o.value) > 0 && o.value[0] == '{':
 			now = w.lists(o.value)
 		default:

@@ -113,7 +113,8 @@ func init() { // the table and the walk refer to each other
 		"patternProperties": byPattern,
 	}
 	for name, s := range map[string]shape{
-		"title description format $comment $schema $id $anchor $dynamicAnchor $dynamicRef contentEncoding contentMediaType": text,
+		"title description format $comment $schema $dynamicRef contentEncoding contentMediaType": text,
+		"$id": matching(ids), "$anchor $dynamicAnchor": matching(anchors),
 		"$ref": reference,
 		"deprecated readOnly writeOnly uniqueItems":         boolean,
 		"maximum minimum exclusiveMaximum exclusiveMinimum": number,
@@ -127,6 +128,20 @@ func init() { // the table and the walk refer to each other
 		for n := range strings.FieldsSeq(name) {
 			shapes[n] = s
 		}
+	}
+}
+
+// What the meta-schema of 2020-12 wants of identifiers.
+var (
+	ids     = regexp.MustCompile(`^[^#]*#?$`)
+	anchors = regexp.MustCompile(`^[A-Za-z_][-A-Za-z0-9._]*$`)
+)
+
+// matching is a text of a form.
+func matching(form *regexp.Regexp) shape {
+	return func(_ *tidier, v json.RawMessage) (json.RawMessage, bool) {
+		var s string
+		return v, json.Unmarshal(v, &s) == nil && v[0] == '"' && form.MatchString(s)
 	}
 }
 
