@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -203,8 +204,8 @@ func TestFaultV10Continues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, r := New(), play()
 		defer j.Close()
-		changed := 0
-		j.Changed = func() { changed++ }
+		var changed atomic.Int32
+		j.Changed = func() { changed.Add(1) }
 		go func() {
 			r.feeds <- "one\xe2\x82"
 			time.Sleep(time.Minute)
@@ -214,14 +215,14 @@ func TestFaultV10Continues(t *testing.T) {
 		}()
 		begun := time.Now()
 		o, id := run(t, t.Context(), j, r)
-		if id != "job_1" || o.Stdout != "one" || o.Stderr != "" || time.Since(begun) != 30*time.Second || changed != 1 {
-			t.Fatalf("%q %+v after %v, %d changes", id, o, time.Since(begun), changed)
+		if id != "job_1" || o.Stdout != "one" || o.Stderr != "" || time.Since(begun) != 30*time.Second || changed.Load() != 1 {
+			t.Fatalf("%q %+v after %v, %d changes", id, o, time.Since(begun), changed.Load())
 		}
 		if l := look(t, j, id, 0); !l.Running || l.Text != "" || l.Title != "make" {
 			t.Errorf("%+v", l)
 		}
-		if l := look(t, j, id, time.Hour); l.Running || l.Text != "\xe2\x82\xac two" || l.Outcome.ExitCode != 3 || fmt.Sprint(l.Said) != "[last]" || changed != 2 {
-			t.Errorf("%+v, %d changes", l, changed)
+		if l := look(t, j, id, time.Hour); l.Running || l.Text != "\xe2\x82\xac two" || l.Outcome.ExitCode != 3 || fmt.Sprint(l.Said) != "[last]" || changed.Load() != 2 {
+			t.Errorf("%+v, %d changes", l, changed.Load())
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
