@@ -2,7 +2,7 @@
 
 import type { Setup, ToPage } from '../src/chat/messages.ts';
 import { type Conversation, empty, reduce, waiting } from '../src/chat/state.ts';
-import { fate, waitingLines } from '../src/hunks.ts';
+import { fate } from '../src/hunks.ts';
 import { press } from './answers.ts';
 import { Composer, WRITING_MS } from './composer.ts';
 import { button, h, icon } from './dom.ts';
@@ -119,9 +119,8 @@ function drawChanges(): void {
     return;
   }
   const open = changes.querySelector('details')?.open ?? false;
-  const counts = new Map(files.map((f) => [f.uri, waitingLines(f)]));
-  const plus = files.reduce((n, f) => n + counts.get(f.uri)!.additions, 0);
-  const minus = files.reduce((n, f) => n + counts.get(f.uri)!.deletions, 0);
+  const plus = files.reduce((n, f) => n + f.additions, 0);
+  const minus = files.reduce((n, f) => n + f.deletions, 0);
   const judge = (uri?: string) =>
     setup.can.review
       ? [
@@ -151,7 +150,7 @@ function drawChanges(): void {
             null,
             h('button', { type: 'button', class: 'link file', title: 'Open the diff', onclick: () => post({ type: 'diff', path: f.uri }) }, path(f.uri)),
             h('span', { class: 'fate' }, fate(f, path)),
-            h('span', { class: 'counts' }, h('span', { class: 'plus' }, `+${counts.get(f.uri)!.additions}`), ' ', h('span', { class: 'minus' }, `−${counts.get(f.uri)!.deletions}`)),
+            h('span', { class: 'counts' }, h('span', { class: 'plus' }, `+${f.additions}`), ' ', h('span', { class: 'minus' }, `−${f.deletions}`)),
             ...(files.length > 1 ? judge(f.uri) : []),
           ),
         ),

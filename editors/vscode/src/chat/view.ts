@@ -5,14 +5,15 @@ import { basename, isAbsolute, join } from 'node:path';
 import * as vscode from 'vscode';
 import type { Actions, Chat } from '../actions.ts';
 import type { Backend } from '../backend.ts';
-import type { Position, PromptContext, SessionInfo } from '../protocol.ts';
+import { waitingLines } from '../hunks.ts';
+import type { ChangedFile, Position, PromptContext, SessionInfo } from '../protocol.ts';
 import { Current } from './current.ts';
 import type { Context, FromPage, Setup, ToPage } from './messages.ts';
 import { page } from './page.ts';
 import { Questions } from './questions.ts';
 import { type Earlier, type Loaded, Loader, SESSION_BUSY, UNKNOWN_SESSION, instead, kept, list, waits } from './sessions.ts';
 import { type Conversation, type Event, empty, reduce } from './state.ts';
-import type { ChangedFile, ContentBlock, MentionItem, NewSessionResult, PromptResult, UpdateParams } from './wire.ts';
+import type { ContentBlock, MentionItem, NewSessionResult, PromptResult, UpdateParams } from './wire.ts';
 
 const VIEW = 'tandem.chat';
 const HISTORY = 'tandem.history';
@@ -526,8 +527,9 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
     this.changesAsked = false;
     try {
       const { files } = await this.backend.request<{ files: ChangedFile[] }>('tandem/changes/list', { sessionId });
-      const short = files.map(({ uri, status, from, additions, deletions, hunks }) => {
-        return { uri, status, ...(from === undefined ? {} : { from }), additions, deletions, hunks: hunks.map((h) => ({ status: h.status })) };
+      const short = files.map((file) => {
+        const { uri, status, from, hunks } = file;
+        return { uri, status, ...(from === undefined ? {} : { from }), ...waitingLines(file), hunks: hunks.map((h) => ({ status: h.status })) };
       });
       this.dispatch({ type: 'changes', files: short }, sessionId);
     } catch {
