@@ -132,9 +132,9 @@ func worded(reports []report, all map[any]int, name func(path string) string) st
 		n++
 	}
 	for fate, what := range []string{
-		"Rejected, and not in the files any more; do not make these changes again unasked",
-		"Amended: what you wrote was rejected in part; read the text before you change it again",
-		"In the files again as you made them, after you were told that they were rejected or amended",
+		"Changes rejected, and not in the files any more; do not make them again unasked",
+		"Changes amended, what you wrote was rejected in part; read the text before you change it again",
+		"Changes in the files again as you made them, after you were told that they were rejected or amended",
 	} {
 		some := slices.DeleteFunc(slices.Clone(reports[:n]), func(r report) bool { return int(r.fate) != fate })
 		for i, r := range some {

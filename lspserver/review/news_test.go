@@ -81,7 +81,7 @@ func TestFindingU6BoundedNews(t *testing.T) {
 		d.log.Accept("", []string{marks[0].ID})
 		d.log.Reject(t.Context(), "", nil)
 		got := news(t, d)
-		if strings.Count(got, "\nRejected, and not in the files any more") != 1 || strings.Count(got, "\n+LINE ") != mostTexts ||
+		if strings.Count(got, "\nChanges rejected, and not in the files any more") != 1 || strings.Count(got, "\n+LINE ") != mostTexts ||
 			!strings.Contains(got, "-line 2 of a file that a person and an agent share\n+LINE 2 of a file") ||
 			!strings.HasSuffix(got, "\n291 more changes were rejected and are not in the files any more; do not make them again unasked: f.txt (291).\n") {
 			t.Error(got)
@@ -108,7 +108,7 @@ func TestFaultV15OneSentence(t *testing.T) {
 	}
 	got := worded(reports, map[any]int{1: 9, 2: 9, "a.go": 9, "b.go": 9}, filepath.Base)
 	want := `
-Rejected, and not in the files any more; do not make these changes again unasked:
+Changes rejected, and not in the files any more; do not make them again unasked:
 a.go:
 -a
 +A
@@ -118,7 +118,7 @@ a.go:
 b.go:
 +c
 
-Amended: what you wrote was rejected in part; read the text before you change it again:
+Changes amended, what you wrote was rejected in part; read the text before you change it again:
 b.go:
 -d
 +D

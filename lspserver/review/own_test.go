@@ -44,7 +44,7 @@ func TestF180OwnUndoIsNoNews(t *testing.T) {
 	if u := d.log.Redo(t.Context(), turn(1)); len(u.Changed) != 1 || !strings.Contains(d.now(), "BETA\ntyped") {
 		t.Errorf("%+v %q", u, d.now())
 	}
-	if news, _ := d.log.News(t.Context(), filepath.Base); !strings.Contains(news, "In the files again as you made them") {
+	if news, _ := d.log.News(t.Context(), filepath.Base); !strings.Contains(news, "Changes in the files again as you made them") {
 		t.Errorf("the model is told: %q", news)
 	}
 }

@@ -298,7 +298,7 @@ func TestTheEditorsOwnUndo(t *testing.T) {
 	if files := d.log.List(t.Context(), "", filepath.Base); len(files) != 0 {
 		t.Errorf("taken back in the editor, still listed: %+v", files)
 	}
-	if news, _ := d.log.News(t.Context(), filepath.Base); !strings.Contains(news, "Rejected, and not in the files any more") {
+	if news, _ := d.log.News(t.Context(), filepath.Base); !strings.Contains(news, "Changes rejected, and not in the files any more") {
 		t.Errorf("news of it: %q", news)
 	}
 	if u := d.log.Undo(t.Context(), turn(1)); len(u.Changed)+len(u.Conflicts) > 0 {
@@ -330,7 +330,7 @@ func TestNewsOfTheEditorsUndo(t *testing.T) {
 	d := newDesk(t, four, true)
 	d.agent(1, "beta", "BETA")
 	d.change(d.back[len(d.back)-1])
-	if news, _ := d.log.News(t.Context(), filepath.Base); !strings.Contains(news, "Rejected, and not in the files any more") {
+	if news, _ := d.log.News(t.Context(), filepath.Base); !strings.Contains(news, "Changes rejected, and not in the files any more") {
 		t.Errorf("%q", news)
 	}
 	d.change(d.back[len(d.back)-1])
@@ -347,7 +347,7 @@ func TestRedo(t *testing.T) {
 	if got := d.log.LastTaken(); got != 1 {
 		t.Errorf("the turn that was taken back last is %d", got)
 	}
-	if news, told := d.log.News(t.Context(), filepath.Base); strings.Count(news, "\nRejected, and not in the files") != 1 || !strings.Contains(news, "+BETA\n…\n-delta") {
+	if news, told := d.log.News(t.Context(), filepath.Base); strings.Count(news, "\nChanges rejected, and not in the files") != 1 || !strings.Contains(news, "+BETA\n…\n-delta") {
 		t.Errorf("news of an undo: %q", news)
 	} else {
 		told()
@@ -361,7 +361,7 @@ func TestRedo(t *testing.T) {
 	if got, want := d.now(), "alpha\nBETA\ntyped\ngamma\ndexxlta\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	back := "In the files again as you made them, after you were told that they were rejected or amended:\nf.txt:\n-beta\n+BETA\n"
+	back := "Changes in the files again as you made them, after you were told that they were rejected or amended:\nf.txt:\n-beta\n+BETA\n"
 	if news, _ := d.log.News(t.Context(), filepath.Base); strings.Count(news, back) != 1 {
 		t.Errorf("news of a redo: %q", news)
 	}
