@@ -1,4 +1,4 @@
-// Elements without markup: nothing that a model or a file says is ever parsed as HTML.
+// Elements without markup: nothing that a model or a file says is ever parsed as elements of HTML.
 
 type Attributes = Record<string, string | number | boolean | undefined | ((e: Event) => void)>;
 export type Child = Node | string | undefined | false;

@@ -67,14 +67,7 @@ function block(t: Token): Node {
     case 'blockquote':
       return h('blockquote', null, ...blocks(t.tokens));
     case 'list': {
-      const items = (t as Tokens.List).items.map((item) =>
-        h(
-          'li',
-          item.task ? { class: 'task' } : null,
-          item.task && h('input', { type: 'checkbox', disabled: true, checked: item.checked }),
-          ...blocks(item.tokens.filter((x) => x.type !== 'checkbox')),
-        ),
-      );
+      const items = (t as Tokens.List).items.map((item) => h('li', item.task ? { class: 'task' } : null, ...blocks(item.tokens)));
       return t.ordered ? h('ol', { start: t.start || 1 }, ...items) : h('ul', null, ...items);
     }
     case 'table': {
@@ -98,18 +91,43 @@ function block(t: Token): Node {
     case 'def':
       return document.createComment('');
     case 'html':
-      return t.raw.trim() ? h('p', null, t.raw.trim()) : document.createComment('');
+      return html(t.raw);
     default:
       return inline(t);
   }
+}
+
+/** A block of HTML as it was written, without comments and without the frame of a part that can be folded. */
+function html(raw: string): Node {
+  const text = raw.replace(/<!--[\s\S]*?-->|<\/?details[^>]*>/gi, '').trim();
+  const folded = /^<summary>([\s\S]*?)<\/summary>/i.exec(text);
+  if (folded) {
+    return h('div', null, h('p', null, h('strong', null, folded[1]?.trim())), ...blocks(lex(text.slice(folded[0].length).trim())));
+  }
+  return text ? h('p', null, text) : document.createComment('');
 }
 
 function blocks(tokens: Token[] | undefined): Node[] {
   return (tokens ?? []).map(block);
 }
 
-function inlines(tokens: Token[] | undefined): Node[] {
-  return (tokens ?? []).map(inline);
+/** Elements of HTML that answers put around a word or two. Every other tag is text: `Vec<String>` stays as it is. */
+const ELEMENTS = /^<(b|code|del|em|i|ins|kbd|mark|s|strong|sub|sup|u)>$/i;
+
+function inlines(tokens: Token[] = []): Node[] {
+  const out: Node[] = [];
+  for (let i = 0; i < tokens.length; i++) {
+    const token = tokens[i] as Token;
+    const name = token.type === 'html' && ELEMENTS.exec(token.raw)?.[1]?.toLowerCase();
+    const end = name ? tokens.findIndex((t, at) => at > i && t.raw.toLowerCase() === `</${name}>`) : -1;
+    if (end > 0) {
+      out.push(h(name as 'b', null, ...inlines(tokens.slice(i + 1, end))));
+      i = end;
+    } else {
+      out.push(inline(token));
+    }
+  }
+  return out;
 }
 
 function inline(t: Token): Node {
@@ -126,6 +144,10 @@ function inline(t: Token): Node {
     }
     case 'br':
       return h('br');
+    case 'checkbox':
+      return h('input', { type: 'checkbox', disabled: true, checked: (t as Tokens.Checkbox).checked });
+    case 'html':
+      return /^<br\s*\/?>$/i.test(t.raw) ? h('br') : document.createTextNode(t.raw.startsWith('<!--') ? '' : t.raw);
     case 'link':
       return link(t.href, inlines(t.tokens));
     case 'image':
@@ -139,9 +161,23 @@ function inline(t: Token): Node {
   }
 }
 
-/** The text of a token as it was written; the lexer escapes some of them for HTML, which this page does not write. */
+/**
+ * The text of a token with its character references (`&lt;`) read; the lexer leaves them to the HTML that others make of
+ * its tokens, and escapes some tokens for it.
+ */
 function unescaped(t: Token): string {
-  return t.type === 'escape' ? t.raw.slice(1) : 'escaped' in t && t.escaped ? t.raw : ((t as Tokens.Text).text ?? t.raw);
+  if (t.type === 'escape') {
+    return t.raw.slice(1);
+  }
+  const text = 'escaped' in t && t.escaped ? t.raw : ((t as Tokens.Text).text ?? t.raw);
+  return text.replace(/&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,31});/gi, character);
+}
+
+/** One character reference as text. Only a browser knows all their names; within this element it knows nothing else. */
+function character(reference: string): string {
+  const e = h('textarea');
+  e.innerHTML = reference;
+  return e.value;
 }
 
 function link(href: string, children: Node[]): Node {

@@ -90,6 +90,33 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
     assert.equal(await answer.locator('.hljs-addition').innerText(), '+new');
   });
 
+  it('FaultV1 reads character references and the HTML that answers use, and shows other tags as text', async () => {
+    const rows = [
+      ['a &amp; b &lt;x&gt; &copy; &#8212; AT&T &nosuch;', 'a & b <x> © — AT&T &nosuch;', ''],
+      ['`&amp;`', '&amp;', 'code'],
+      ['one<br>two<br/>three', 'one\ntwo\nthree', 'br br'],
+      ['| a |\n|---|\n| b<br>c |', 'a\nb\nc', 'table thead tr th tbody tr td br'],
+      ['<kbd>Ctrl</kbd>+<kbd>**C**</kbd>, H<sub>2</sub>O', 'Ctrl+C, H2O', 'kbd kbd strong sub'],
+      ['Use Vec<String>, <b>, <img src=x onerror=y>', 'Use Vec<String>, <b>, <img src=x onerror=y>', ''],
+      ['a<!-- hidden -->b\n\n<!-- block -->\n\nc', 'ab\n\nc', ''],
+      ['<details>\n<summary>More</summary>\n\ninside *it*\n\n</details>', 'More\n\ninside it', 'strong em'],
+      ['- [x] done\n\n- [ ] open', 'done\nopen', 'ul li input li input'],
+      ['1. [ ] a\n   - [x] b', 'a\nb', 'ol li input ul li input'],
+      ['<div align="center">\n\ninside\n\n</div>', '<div align="center">\n\ninside\n\n</div>', ''],
+    ];
+    for (const [source, text, elements] of rows) {
+      await events({ type: 'prompt', text: 'go' }, say(source), end);
+      const answer = page.locator('.markdown').last();
+      await page.waitForFunction((n) => document.querySelectorAll('.markdown').length === n, rows.findIndex((r) => r[0] === source) + 1);
+      const seen = await answer.evaluate((e) => ({
+        text: e.innerText.replaceAll('\u00a0', ' ').trim(),
+        elements: [...e.querySelectorAll('*')].map((x) => x.localName).filter((n) => !/^(div|span|p)$/.test(n)).join(' '),
+      }));
+      assert.equal(seen.text.replace(/\n+/g, '\n'), text.replace(/\n+/g, '\n'), source);
+      assert.equal(seen.elements, elements, source);
+    }
+  });
+
   it('FaultV16 says in a folder that is not trusted why a tool is missing', async () => {
     const refused = call('1', { title: 'Edit a.go', kind: 'edit', status: 'failed', _meta: { tandem: { error: 'TOOL_NOT_FOUND', summary: 'This tool is disabled in the settings.' } } });
     await send({ type: 'setup', setup: { ...SETUP, trusted: false } });
