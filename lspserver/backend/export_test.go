@@ -1,6 +1,13 @@
 package backend
 
-import "tandem/tools"
+import (
+	"context"
+	"time"
+
+	"tandem/sandbox/tree"
+	"tandem/tools"
+	"tandem/tools/run"
+)
 
 // PutTools puts a layer of tools in, in the place of one of the same rank and name.
 func (b *Backend) PutTools(l tools.Layer) {
@@ -11,3 +18,17 @@ func (b *Backend) PutTools(l tools.Layer) {
 func (b *Backend) TakeTools(rank tools.Rank, name string) {
 	_ = b.changeTools(func(s *tools.Set) (*tools.Set, error) { return s.Without(rank, name), nil })
 }
+
+// BeforeCommand is what happens before a command of a session runs.
+func (b *Backend) BeforeCommand(ctx context.Context, se *Session, c run.Command) run.Began {
+	return b.beforeCommand(se)(ctx, c)
+}
+
+// Indexes are those of the roots that are searched, of which one with any file gets one, by a clock for which no file is young.
+func (b *Backend) Indexes() *tree.Indexes {
+	b.indexes.Least, b.indexes.Now = 1, func() time.Time { return time.Now().Add(time.Minute) }
+	return &b.indexes
+}
+
+// Drain waits for the end of what is done in the background.
+func (b *Backend) Drain() { b.background.Wait() }
