@@ -80,10 +80,10 @@ type parser struct {
 // parse reads a patch: the grammar of the tool's description, or a unified diff, as diff and git write it. An error is a *ParseError.
 func parse(s string) ([]operation, error) {
 	p := &parser{first: 1}
-	s = strings.TrimPrefix(s, "\uFEFF")
+	s = decoded(strings.TrimPrefix(s, "\uFEFF"))
 	for line := range strings.Lines(s) {
 		line = strings.TrimSuffix(line, "\n")
-		p.lines = append(p.lines, strings.TrimSuffix(line, "\r"))
+		p.lines = append(p.lines, canonical(strings.TrimSuffix(line, "\r")))
 	}
 	p.unwrap()
 	for {

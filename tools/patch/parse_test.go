@@ -208,10 +208,27 @@ func TestFaultW16Wrappings(t *testing.T) {
 		"bash -lc \"apply_patch <<'EOF'\n" + patch + "EOF\"\n",
 		"/bin/sh -c 'apply_patch <<EOF\n" + once + "EOF'\n",
 		strings.Replace(patch, "*** Add", "*** Environment ID: e-1\n*** Add", 1),
+		"    " + strings.ReplaceAll(strings.TrimSuffix(patch, "\n"), "\n", "\n    "),
+		"I apply:\n\n\t" + strings.ReplaceAll(strings.TrimSuffix(patch, "\n"), "\n", "\n\t") + "\n\nand test then.\n",
+		"cat <<-'EOF' | apply_patch\n\t" + strings.ReplaceAll(patch, "\n", "\n\t") + "EOF\n",
+		"*** BEGIN PATCH ***\n***  Add  File:x.txt\n+it's \"new\" $1\n***  End Patch\n",
+		"*** begin patch\n*** add file: x.txt\n+it's \"new\" $1\n*** end patch\n",
+		`{"input": "*** Begin Patch\n*** Add File: x.txt\n+it's \"new\" $1\n*** End Patch"}`,
+		`*** Begin Patch\n*** Add File: x.txt\n+it's \"new\" $1\n*** End Patch`,
+		"From 0123456789abcdef Mon Sep 17 00:00:00 2001\nFrom: A <a@example.org>\nSubject: [PATCH] Add x\n\n---\n x.txt | 1 +\n\n" +
+			"diff --git a/x.txt b/x.txt\nnew file mode 100644\n--- /dev/null\n+++ b/x.txt\n@@ -0,0 +1 @@\n+it's \"new\" $1\n-- \n2.47.1\n",
+		"commit 0123456789abcdef\nAuthor: A <a@example.org>\n\n    Add x\n\n--- /dev/null\n+++ b/x.txt\n@@ -0,0 +1 @@\n+it's \"new\" $1\n",
 	} {
 		ops, err := parse(s)
 		if err != nil || len(ops) != 1 || ops[0].path != "x.txt" || ops[0].content != "it's \"new\" $1\n" {
 			t.Errorf("%s\ngives %+v, %v", s, ops, err)
+		}
+	}
+	// What only looks like a wrapping is content.
+	for _, line := range []string{" *** End patch", "+*** end patch", "    + indented", "-- "} {
+		ops, err := parse("*** Begin Patch\n*** Add File: y.txt\n+" + line + "\n+last\n*** End Patch\n")
+		if err != nil || len(ops) != 1 || ops[0].content != line+"\nlast\n" {
+			t.Errorf("%q gives %+v, %v", line, ops, err)
 		}
 	}
 	for head, want := range map[string]string{

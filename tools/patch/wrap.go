@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"encoding/json"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -19,10 +20,48 @@ var (
 	quoted = regexp.MustCompile(`apply_patch\s+(["'])$`)
 	// environment is a line that some services want behind the first mark.
 	environment = regexp.MustCompile(`^\s*\*\*\* Environment ID:`)
+	// mark is a line of the grammar in any case and with any blanks, as models also write it.
+	mark = regexp.MustCompile(`(?i)^\*\*\*+\s*(?:(begin\s+patch|end\s+patch|end\s+of\s+file)[\s*]*$|((?:add|delete|update)\s+file|move\s+to):(.*))`)
+	// version is the signature of git's mails, below the line "-- ".
+	version = regexp.MustCompile(`^\d+(?:\.\w+)+`)
 )
 
+// decoded is the text of a patch that was encoded once more: as the one member of a JSON object, or as the inside of a JSON string.
+func decoded(s string) string {
+	var object map[string]string
+	if strings.HasPrefix(strings.TrimSpace(s), "{") && json.Unmarshal([]byte(s), &object) == nil && len(object) == 1 {
+		for _, patch := range object {
+			return patch
+		}
+	}
+	var inside string
+	if line := strings.TrimSpace(s); !strings.Contains(line, "\n") && strings.HasPrefix(line, begin+`\n`) &&
+		json.Unmarshal([]byte(`"`+line+`"`), &inside) == nil {
+		return inside
+	}
+	return s
+}
+
+// canonical is a line, a mark of the grammar with its own case and blanks.
+func canonical(line string) string {
+	m := mark.FindStringSubmatch(line)
+	if m == nil {
+		return line
+	}
+	name := strings.Join(strings.Fields(m[1]+m[2]), " ")
+	for _, known := range []string{begin, end, endOfFile, addFile, delFile, updFile, moveTo} {
+		if strings.EqualFold(name, strings.TrimSuffix(known[len("*** "):], ":")) {
+			if rest := strings.TrimSpace(m[3]); rest != "" {
+				return known + " " + rest
+			}
+			return known
+		}
+	}
+	return line
+}
+
 // unwrap takes away what a patch is often wrapped in: words before and after it, a command line for a shell, a here-document,
-// the fence of a code block, and blanks around the last mark.
+// the fence of a code block, an indentation, the head of a mail, and blanks around the last mark.
 func (p *parser) unwrap() {
 	p.cut()
 	p.trim()
@@ -71,6 +110,7 @@ func (p *parser) cut() {
 	if slices.ContainsFunc(p.lines[:from], operates) {
 		return
 	}
+	p.dedent(from)
 	head := slices.Clone(p.lines[:from+1])
 	to := len(p.lines)
 	for i, line := range slices.Backward(p.lines) {
@@ -145,6 +185,7 @@ func (p *parser) unquote(mark string) {
 func (p *parser) cutFences(operates func(string) bool) {
 	from := slices.IndexFunc(p.lines, func(line string) bool { return fence.MatchString(line) })
 	if from < 1 || slices.ContainsFunc(p.lines[:from], operates) {
+		p.cutMail(operates)
 		return
 	}
 	to := slices.IndexFunc(p.lines[from+1:], func(line string) bool { return strings.HasPrefix(line, "```") })
@@ -152,6 +193,35 @@ func (p *parser) cutFences(operates func(string) bool) {
 		return
 	}
 	p.lines, p.first = p.lines[from:from+to+2], p.first+from
+}
+
+// cutMail leaves the unified diff of what git format-patch and git show print: without their head, and without the signature.
+func (p *parser) cutMail(operates func(string) bool) {
+	from := max(slices.IndexFunc(p.lines, operates), 0)
+	if from == 0 || !strings.HasPrefix(p.lines[from], "d") && (from+1 >= len(p.lines) || !strings.HasPrefix(p.lines[from+1], "+++ ")) {
+		return
+	}
+	p.lines, p.first = p.lines[from:], p.first+from
+	p.trim()
+	if n := len(p.lines); n > 2 && p.lines[n-2] == "-- " && version.MatchString(p.lines[n-1]) {
+		p.lines = p.lines[:n-2]
+	}
+}
+
+// dedent takes the blanks before the first mark from all lines of the patch, if each that is not blank has them.
+func (p *parser) dedent(from int) {
+	indent := p.lines[from][:len(p.lines[from])-len(strings.TrimLeft(p.lines[from], " \t"))]
+	lines := slices.Clone(p.lines)
+	for i := from; indent != "" && i < len(lines); i++ {
+		rest, ok := strings.CutPrefix(lines[i], indent)
+		if !ok && strings.TrimSpace(lines[i]) != "" {
+			return
+		}
+		if lines[i] = canonical(rest); lines[i] == end {
+			break
+		}
+	}
+	p.lines = lines
 }
 
 // below puts the paths of operations below the folder to which the command line around the patch changes.
