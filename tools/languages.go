@@ -44,8 +44,9 @@ type Languages interface {
 	Known(ctx context.Context, folder string) ([]Diagnosis, error)
 }
 
-// NoServerError says that no language server answers. Says is what to do about it, a sentence; it may be empty.
-type NoServerError struct{ Says string }
+// NoServerError says that no language server answers. Says is what to do about it, a sentence; it may be empty. Idle is the name of one
+// that is installed and would be started for another question.
+type NoServerError struct{ Says, Idle string }
 
 func (e *NoServerError) Error() string { return "no language server answers. " + e.Says }
 
@@ -124,8 +125,21 @@ type Diagnosis struct {
 // Findings remembers what was wrong with files before a session changed them, so that what is new can be told from what was there. The
 // zero value remembers nothing. Its methods may be called concurrently.
 type Findings struct {
-	mu     sync.Mutex
-	before map[string][]Finding
+	mu        sync.Mutex
+	before    map[string][]Finding
+	unchecked map[string]string
+}
+
+// Unchecked remembers why files of a kind are not checked, "" where they are, and reports whether that is another reason than before.
+func (f *Findings) Unchecked(kind, why string) (news bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.unchecked == nil {
+		f.unchecked = map[string]string{}
+	}
+	news = f.unchecked[kind] != why
+	f.unchecked[kind] = why
+	return news
 }
 
 // Keep remembers what is wrong with a file that is about to be changed for the first time; later calls for the file do nothing.

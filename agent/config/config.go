@@ -82,8 +82,8 @@ type Config struct {
 	Hooks Hooks `json:"hooks"`
 	// Absolute paths of folders with a plugin.json, whose tools are offered too.
 	Plugins []string `json:"plugins"`
-	// Language servers that are started where the editor's own do not answer, by name: gopls, typescript-language-server, pyright,
-	// rust-analyzer and clangd are known, others need all of command, extensions and roots.
+	// Language servers that are started where the editor's own do not answer, by name: gopls, typescript-language-server, typescript
+	// (its own, from version 7 on), pyright, rust-analyzer and clangd are known, others need all of command, extensions and roots.
 	LanguageServers map[string]LanguageServer `json:"languageServers"`
 	// The service that the tool web_search asks. Without one the tool is not offered.
 	WebSearch WebSearch `json:"webSearch"`

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,16 @@ var serverProjects = map[string]serverProject{
 		made:  place{"calc.ts", 1, "add"}, used: place{"use.ts", 2, "add"}, listed: "1 | function add",
 		wrong: "calc.ts:1 error: Cannot find name 'cc'.", noted: true, renamed: "three: number = sum(1, 2)",
 	},
+	"typescript": {
+		files: map[string]string{
+			"tsconfig.json": "{\"compilerOptions\": {\"strict\": true}}\n",
+			"calc.ts":       "export function add(a: number, b: number): number { return a + b; }\n",
+			"use.ts":        "import { add } from './calc';\nexport const three: number = add(1, 2);\n",
+		},
+		probe: []string{"--lsp", "--stdio"},
+		made:  place{"calc.ts", 1, "add"}, used: place{"use.ts", 2, "add"}, listed: "1 | function add",
+		wrong: "calc.ts:1 error: Cannot find name 'cc'.", noted: true, renamed: "three: number = sum(1, 2)",
+	},
 	"pyright": {
 		files: map[string]string{
 			"pyproject.toml": "[project]\nname = \"calc\"\n",
@@ -101,7 +112,7 @@ func installed(t *testing.T, p languages.Program, probe []string) string {
 	for _, dir := range filepath.SplitList(path) {
 		program, err := exec.LookPath(filepath.Join(dir, p.Command))
 		if err == nil && (probe == nil || exec.Command(program, probe...).Run() == nil) {
-			return path
+			return dir + ":" + path
 		}
 	}
 	t.Skipf("%s is missing: %s", p.Command, p.Install)
@@ -116,7 +127,8 @@ func toolchains() string {
 
 // servers are the folders of programs below the cache of the editors' tests.
 func servers(cache string) string {
-	return ":" + filepath.Join(cache, "gopls", "bin") + ":" + filepath.Join(cache, "servers", "node_modules", ".bin")
+	return ":" + filepath.Join(cache, "gopls", "bin") + ":" + filepath.Join(cache, "servers", "node_modules", ".bin") +
+		":" + filepath.Join(cache, "typescript7", "node_modules", ".bin")
 }
 
 // TestF219LanguageServers: the language servers that are known, as far as they are installed, each as the program starts it in the sandbox
@@ -130,77 +142,99 @@ func TestF219LanguageServers(t *testing.T) {
 			if !ok {
 				t.Fatal("it has no project here")
 			}
-			path := installed(t, preset, project.probe)
-			p := prepared(t, nil)
-			for name, content := range project.files {
-				file := filepath.Join(p.root, name)
-				if err := cmp.Or(os.MkdirAll(filepath.Dir(file), 0o755),
-					os.WriteFile(file, []byte(strings.ReplaceAll(content, "ROOT", p.root)), 0o644)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			var e *editor
-			var s string
-			open := func() {
-				p.start(append(p.env, "PATH="+path, "RUSTUP_HOME="+toolchains()), []string{"--stdio"})
-				e = p.editor(conformance.Options{})
-				s = e.session("auto")
-			}
-			open()
-			call := func(tool string, args map[string]any, want ...string) (data string) {
-				t.Helper()
-				var r struct {
-					Success     bool
-					Data, Error string
-				}
-				e.ask("tandem/tools/call", map[string]any{"sessionId": s, "name": tool, "arguments": args}, &r)
-				for _, part := range want {
-					if !r.Success || !strings.Contains(r.Data, part) {
-						t.Errorf("%s %v: %s\n%s\nwants %q", tool, args, r.Error, r.Data, part)
-					}
-				}
-				return r.Data
-			}
-			at := func(p place) map[string]any { return map[string]any{"path": p.file, "line": p.line, "symbol": p.name} }
-			made := map[string]any{"path": project.made.file}
-			first := func(caches string) {
-				t.Helper()
-				begun := time.Now()
-				call("references", at(project.made), project.made.file+":", project.used.file+":")
-				t.Logf("the first answer, %s: %v", caches, time.Since(begun).Round(time.Millisecond))
-			}
-			first("with empty caches")
-			call("definition", at(project.used), "1 definition", project.made.file+":")
-			call("document_symbols", made, project.listed)
-			call("workspace_symbols", map[string]any{"query": "add"}, project.made.file+":")
-			call("diagnostics", made, "No diagnostics in ")
-			call("read_file", made)
-			change := func(from, to string) string {
-				return call("edit_file", map[string]any{"path": project.made.file, "old_text": from, "new_text": to}, "File edited")
-			}
-			// A server that is late says it with the next edit that breaks the file: until then nothing wrong may be said.
-			const tries = 30
-			for try, noted := 0, false; try < 2 || project.noted && !noted; try++ {
-				said := change("a + b", "a + cc")
-				noted = noted || strings.Contains(said, "New: "+project.wrong)
-				if try == tries {
-					t.Fatalf("no edit that breaks it has said so; the last says\n%s", said)
-				}
-				call("diagnostics", made, project.wrong)
-				if said := change("a + cc", "a + b"); strings.Contains(said, "New: ") {
-					t.Errorf("an edit that repairs it says\n%s", said)
-				}
-				call("diagnostics", made, "No diagnostics in ")
-			}
-			rename := at(project.made)
-			rename["new_name"] = "sum"
-			call("rename_symbol", rename, "Renamed `add` to `sum`")
-			call("read_file", map[string]any{"path": project.used.file}, project.renamed)
-			e.leaves()
-			project.made.name = "sum"
-			open()
-			first("with the caches of the start before")
-			e.leaves()
+			languageServer(t, project, installed(t, preset, project.probe), nil)
 		})
 	}
+}
+
+// TestFaultW14LanguageServers: TypeScript 7 among the packages of a workspace serves it, also where typescript-language-server is on
+// the PATH, which cannot use it.
+func TestFaultW14LanguageServers(t *testing.T) {
+	full(t)
+	presets := languages.Presets()
+	at := slices.IndexFunc(presets, func(p languages.Program) bool { return p.Since > 0 })
+	project := serverProjects[presets[at].Name]
+	from, _, _ := strings.Cut(installed(t, presets[at], project.probe), ":")
+	languageServer(t, project, installed(t, presets[at-1], serverProjects[presets[at-1].Name].probe), func(root string) {
+		if out, err := exec.Command("cp", "-a", filepath.Dir(from), filepath.Join(root, "node_modules")).CombinedOutput(); err != nil {
+			t.Fatalf("%s %v", out, err)
+		}
+	})
+}
+
+func languageServer(t *testing.T, project serverProject, path string, prepare func(root string)) {
+	t.Helper()
+	p := prepared(t, nil)
+	if prepare != nil {
+		prepare(p.root)
+	}
+	for name, content := range project.files {
+		file := filepath.Join(p.root, name)
+		if err := cmp.Or(os.MkdirAll(filepath.Dir(file), 0o755),
+			os.WriteFile(file, []byte(strings.ReplaceAll(content, "ROOT", p.root)), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var e *editor
+	var s string
+	open := func() {
+		p.start(append(p.env, "PATH="+path, "RUSTUP_HOME="+toolchains()), []string{"--stdio"})
+		e = p.editor(conformance.Options{})
+		s = e.session("auto")
+	}
+	open()
+	call := func(tool string, args map[string]any, want ...string) (data string) {
+		t.Helper()
+		var r struct {
+			Success     bool
+			Data, Error string
+		}
+		e.ask("tandem/tools/call", map[string]any{"sessionId": s, "name": tool, "arguments": args}, &r)
+		for _, part := range want {
+			if !r.Success || !strings.Contains(r.Data, part) {
+				t.Errorf("%s %v: %s\n%s\nwants %q", tool, args, r.Error, r.Data, part)
+			}
+		}
+		return r.Data
+	}
+	at := func(p place) map[string]any { return map[string]any{"path": p.file, "line": p.line, "symbol": p.name} }
+	made := map[string]any{"path": project.made.file}
+	first := func(caches string) {
+		t.Helper()
+		begun := time.Now()
+		call("references", at(project.made), project.made.file+":", project.used.file+":")
+		t.Logf("the first answer, %s: %v", caches, time.Since(begun).Round(time.Millisecond))
+	}
+	first("with empty caches")
+	call("definition", at(project.used), "1 definition", project.made.file+":")
+	call("document_symbols", made, project.listed)
+	call("workspace_symbols", map[string]any{"query": "add"}, project.made.file+":")
+	call("diagnostics", made, "No diagnostics in ")
+	call("read_file", made)
+	change := func(from, to string) string {
+		return call("edit_file", map[string]any{"path": project.made.file, "old_text": from, "new_text": to}, "File edited")
+	}
+	// A server that is late says it with the next edit that breaks the file: until then nothing wrong may be said.
+	const tries = 30
+	for try, noted := 0, false; try < 2 || project.noted && !noted; try++ {
+		said := change("a + b", "a + cc")
+		noted = noted || strings.Contains(said, "New: "+project.wrong)
+		if try == tries {
+			t.Fatalf("no edit that breaks it has said so; the last says\n%s", said)
+		}
+		call("diagnostics", made, project.wrong)
+		if said := change("a + cc", "a + b"); strings.Contains(said, "New: ") {
+			t.Errorf("an edit that repairs it says\n%s", said)
+		}
+		call("diagnostics", made, "No diagnostics in ")
+	}
+	rename := at(project.made)
+	rename["new_name"] = "sum"
+	call("rename_symbol", rename, "Renamed `add` to `sum`")
+	call("read_file", map[string]any{"path": project.used.file}, project.renamed)
+	e.leaves()
+	project.made.name = "sum"
+	open()
+	first("with the caches of the start before")
+	e.leaves()
 }

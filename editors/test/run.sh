@@ -24,6 +24,11 @@ servers() {
             typescript@5.9.3 typescript-language-server@5.3.0 pyright@1.1.414 &&
             touch "$cache/servers/installed" || skip "servers of npm cannot be installed; what needs them is skipped"
     fi
+    if [ ! -e "$cache/typescript7/installed" ]; then
+        mkdir -p "$cache/typescript7"
+        npm install --prefix "$cache/typescript7" --ignore-scripts --no-audit --no-fund --no-package-lock --loglevel=error \
+            typescript@latest && touch "$cache/typescript7/installed" || skip "TypeScript 7 cannot be installed; what needs it is skipped"
+    fi
     [ "${1:-}" = installed ] || go test -count=1 -v -run LanguageServers "$@" ../../cmd/tandem
 }
 

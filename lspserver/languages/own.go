@@ -47,26 +47,35 @@ type Program struct {
 	Status bool
 	// TSServer says that it passes requests on to the server of TypeScript, which is asked for diagnostics: see tsDiagnostics.
 	TSServer bool
+	// Since and Before bound the major versions of the package typescript that it is for; 0 is no bound. One with Since is the
+	// compiler of that package itself.
+	Since, Before int
 	// Named says that the person has named the command, so that it runs also where nothing confines it.
 	Named bool
 }
 
 // Presets are the language servers that are known.
 func Presets() []Program {
+	typescript := map[string]string{
+		".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "typescriptreact",
+		".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascriptreact",
+	}
+	typescriptRoots := []string{"tsconfig.json", "jsconfig.json", "package.json"}
 	return []Program{
 		{
 			Name: "gopls", Command: "gopls", Languages: map[string]string{".go": "go"}, Roots: []string{"go.work", "go.mod"},
 			Install: "go install golang.org/x/tools/gopls@latest", Settings: map[string]any{"pullDiagnostics": true},
 		},
 		{
-			Name: "typescript-language-server", Command: "typescript-language-server", Args: []string{"--stdio"}, Languages: map[string]string{
-				".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "typescriptreact",
-				".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascriptreact",
-			},
+			Name: "typescript-language-server", Command: "typescript-language-server", Args: []string{"--stdio"}, Languages: typescript,
 			// From version 7 on the package typescript has no server that this one could use. Its second server, which knows single files
 			// alone, would answer for the first while that is starting.
-			Roots: []string{"tsconfig.json", "jsconfig.json", "package.json"}, Install: "npm install -g typescript@5 typescript-language-server",
-			Settings: map[string]any{"tsserver": map[string]any{"useSyntaxServer": "never"}}, TSServer: true,
+			Roots: typescriptRoots, Install: "npm install -g typescript@5 typescript-language-server",
+			Settings: map[string]any{"tsserver": map[string]any{"useSyntaxServer": "never"}}, TSServer: true, Before: compilerServes,
+		},
+		{
+			Name: "typescript", Command: "tsc", Args: []string{"--lsp", "--stdio"}, Languages: typescript, Roots: typescriptRoots,
+			Install: "npm install -g typescript", Since: compilerServes,
 		},
 		{
 			Name: "pyright", Command: "pyright-langserver", Args: []string{"--stdio"}, Languages: map[string]string{".py": "python", ".pyi": "python"},
@@ -163,7 +172,9 @@ type session struct {
 // Serves says that there is a project at the top of a folder and a program for it.
 func (s *session) Serves(folder string) bool {
 	env := s.env()
-	return slices.ContainsFunc(s.pool.o.Programs(), func(p Program) bool { return s.project(env, p, folder) && s.find(env, p) != "" })
+	return slices.ContainsFunc(s.pool.o.Programs(), func(p Program) bool {
+		return s.project(env, p, folder) && s.takes(env, p, folder) && s.find(env, p, folder) != ""
+	})
 }
 
 func (s *session) project(env *tools.Env, p Program, folder string) bool {
@@ -179,10 +190,13 @@ func there(env *tools.Env, path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// find gives the absolute path of a program that may be started, "" where there is none.
-func (s *session) find(env *tools.Env, p Program) string {
+// find gives the absolute path of a program that may be started for a project, "" where there is none.
+func (s *session) find(env *tools.Env, p Program, root string) string {
 	if env.Runner == nil || !p.Named && !env.Runner.Level().Confines() {
 		return ""
+	}
+	if p.Since > 0 && !p.Named {
+		return s.compiler(env, root).program
 	}
 	program, err := env.Runner.Find(p.Command, sandbox.Surroundings{})
 	if err != nil {
@@ -223,6 +237,7 @@ func (s *session) Ask(ctx context.Context, r Request) ([]Reply, error) {
 	}
 	var out []Reply
 	var missing []string
+	idle := ""
 	for _, p := range s.pool.o.Programs() {
 		root := r.Path
 		if !folder {
@@ -233,7 +248,7 @@ func (s *session) Ask(ctx context.Context, r Request) ([]Reply, error) {
 		} else if !s.project(env, p, root) {
 			continue
 		}
-		if root == "" {
+		if root == "" || !s.takes(env, p, root) {
 			continue
 		}
 		srv, err := s.pool.get(ctx, s, env, p, root, r.Running || r.Method == "workspace/diagnostic")
@@ -245,6 +260,9 @@ func (s *session) Ask(ctx context.Context, r Request) ([]Reply, error) {
 			return nil, err
 		}
 		if srv == nil {
+			if s.find(env, p, root) != "" {
+				idle = p.Name
+			}
 			continue
 		}
 		reply, err := srv.ask(ctx, r, folder)
@@ -259,6 +277,9 @@ func (s *session) Ask(ctx context.Context, r Request) ([]Reply, error) {
 			says = "None is started without a sandbox unless the user names its command in languageServers."
 		}
 		return nil, &tools.NoServerError{Says: says}
+	}
+	if len(out) == 0 && idle != "" {
+		return nil, &tools.NoServerError{Idle: idle}
 	}
 	return out, nil
 }
@@ -276,7 +297,7 @@ func (p *Pool) get(ctx context.Context, s *session, env *tools.Env, program Prog
 		return nil, nil
 	}
 	if srv == nil {
-		path := s.find(env, program)
+		path := s.find(env, program, root)
 		if path == "" {
 			p.mu.Unlock()
 			return nil, errNoProgram

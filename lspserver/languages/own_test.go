@@ -23,6 +23,7 @@ import (
 	"tandem/tools"
 	"tandem/tools/code"
 	"tandem/tools/toolstest"
+	"tandem/tools/write"
 )
 
 // gopls is the program, which a person installs with Go.
@@ -49,7 +50,7 @@ var patience time.Duration
 
 // world is a World whose language servers are started beside it.
 func world(t *testing.T, files map[string]string, programs ...languages.Program) (*toolstest.World, *languages.Pool) {
-	w := toolstest.NewWorld(t, code.NewDefinition(), code.NewReferences(), code.NewOutline(), code.NewFind(), code.NewDiagnostics(), code.NewRename(),
+	w := toolstest.NewWorld(t, write.New(), code.NewDefinition(), code.NewReferences(), code.NewOutline(), code.NewFind(), code.NewDiagnostics(), code.NewRename(),
 		code.NewFormat(), code.NewActions())
 	for name, content := range files {
 		path := w.Path(name)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,12 @@ var (
 	errTurnCancelled = errors.New("the turn was cancelled by a person")
 	errSibling       = errors.New("a command of the same batch failed")
 )
+
+// look is what language servers said of a file before an edit.
+type look struct {
+	findings []tools.Finding
+	err      error
+}
 
 // call is one call on its way through the stages.
 type call struct {
@@ -66,8 +73,8 @@ type call struct {
 	feedback string
 	claims   []*claim
 	landed   filetime.Landed
-	found    map[string][]tools.Finding // what was wrong before, by path
-	effects  tools.Effects              // of a command
+	found    map[string]look // by path, of the files that are edited
+	effects  tools.Effects   // of a command
 	result   tools.Result
 	phase    string // that the result is told with
 
@@ -843,7 +850,10 @@ func (c *call) syntax() error {
 			continue
 		}
 		if !syntax.Parses(f.Path) {
-			c.lookAfter(f.Path)
+			kind := strings.ToLower(path.Ext(f.Path))
+			if why := c.lookAfter(f.Path); c.env.Findings != nil && syntax.Code(f.Path) && c.env.Findings.Unchecked(kind, why) && why != "" {
+				c.warn("Not checked for syntax: " + strings.ReplaceAll(why, "KIND", kind))
+			}
 			continue
 		}
 		if says := syntax.Broken(f.Path, f.Before.String(), f.After.String()); says != "" {
@@ -867,6 +877,7 @@ func (c *call) lookBefore(ctx context.Context) {
 	}
 	ctx, done := context.WithTimeout(ctx, awaited)
 	defer done()
+	c.found = map[string]look{}
 	for _, f := range c.plan.Change.Files {
 		if f.Delete || f.Entry != filetime.File || syntax.Parses(f.Path) && c.env.Findings.Kept(f.Path) {
 			continue
@@ -878,32 +889,45 @@ func (c *call) lookBefore(ctx context.Context) {
 				d, err = c.env.Languages.Glance(ctx, now, 0)
 			}
 			if err != nil {
+				c.found[f.Path] = look{err: err}
 				continue
 			}
 		}
 		c.env.Findings.Keep(f.Path, d.Findings)
-		if c.found == nil {
-			c.found = map[string][]tools.Finding{}
-		}
-		c.found[f.Path] = d.Findings
+		c.found[f.Path] = look{findings: d.Findings}
 	}
 }
 
-// lookAfter warns of errors that language servers find in a file that was edited and that they did not find before.
-func (c *call) lookAfter(path string) {
-	before, looked := c.found[path]
+const noServer = "there is no language server for KIND files."
+
+// lookAfter warns of errors that language servers find in a file that was edited and that they did not find before. It returns a
+// sentence about why the file was not checked, "" where it was; KIND in it is the ending of its name.
+func (c *call) lookAfter(file string) (unchecked string) {
+	if c.env.Languages == nil {
+		return noServer
+	}
+	before, looked := c.found[file]
 	if !looked || c.alive() != nil {
-		return
+		return ""
 	}
-	now, err := c.host.Files.Read(c.ctx, path)
+	now, err := c.host.Files.Read(c.ctx, file)
 	if err != nil {
-		return
+		return ""
 	}
-	d, err := c.env.Languages.Glance(c.ctx, now, awaited)
-	if err != nil || !d.Fresh { // what was wrong with an older text is no news of this one
-		return
+	var d tools.Diagnosis
+	if err = before.err; err == nil {
+		d, err = c.env.Languages.Glance(c.ctx, now, awaited)
 	}
-	list := slices.DeleteFunc(tools.NewFindings(before, d.Findings), func(f tools.Finding) bool { return f.Severity != tools.SeverityError })
+	var none *tools.NoServerError
+	switch {
+	case errors.As(err, &none) && none.Idle != "":
+		return none.Idle + " is not running. diagnostics starts it."
+	case errors.As(err, &none):
+		return noServer
+	case err != nil || !d.Fresh: // what was wrong with an older text is no news of this one
+		return "the language server has not answered yet. See diagnostics."
+	}
+	list := slices.DeleteFunc(tools.NewFindings(before.findings, d.Findings), func(f tools.Finding) bool { return f.Severity != tools.SeverityError })
 	for i, f := range list {
 		if i == mostFound {
 			c.warn(fmt.Sprintf("… %d more new errors: see diagnostics", len(list)-i))
@@ -911,6 +935,7 @@ func (c *call) lookAfter(path string) {
 		}
 		c.warn("New: " + f.Says(c.env))
 	}
+	return ""
 }
 
 // warn adds a sentence to what the model and the person are told.

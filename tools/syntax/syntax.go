@@ -59,6 +59,16 @@ func Broken(path, before, after string) string {
 // Parses says that Broken knows the language of a file.
 func Parses(path string) bool { return languages(path) != nil }
 
+// Code reports whether a file is, by its name, code that a slip of the keyboard can break. Broken knows few of those languages.
+func Code(path string) bool {
+	return Parses(path) || strings.Contains(unparsed, " "+strings.ToLower(filepath.Ext(path))+" ")
+}
+
+// unparsed are the endings of files of code in languages without a parser here.
+const unparsed = " .py .pyi .ts .mts .cts .tsx .js .mjs .cjs .jsx .vue .svelte .rs .lua .sh .bash .zsh .fish .ps1 .c .h .cc .cpp .cxx .hh .hpp .m .mm " +
+	".cs .fs .java .kt .kts .scala .groovy .gradle .swift .dart .rb .php .pl .pm .r .jl .ex .exs .erl .hs .ml .mli .clj .cljs .lisp .el .vim .nim .zig .v .d " +
+	".sql .proto .graphql .tf .nix .css .scss .less .cmake "
+
 // checkable says that a text is neither empty nor too large.
 func checkable(s string) bool {
 	return len(s) <= most && strings.TrimSpace(s) != "" && strings.Count(s, "[")+strings.Count(s, "{")+strings.Count(s, "(") <= brackets
