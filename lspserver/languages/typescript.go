@@ -49,7 +49,7 @@ func (s *session) compiler(env *tools.Env, root string) compiler {
 			if f, _, err := at.Open(); err == nil {
 				defer f.Close()
 				c := compiler{majorOf(f), filepath.Join(dir, "node_modules", ".bin", "tsc")}
-				if _, err := os.Stat(c.program); err != nil {
+				if !there(env, c.program) {
 					c.program = ""
 				}
 				return c
