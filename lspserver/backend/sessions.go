@@ -303,6 +303,9 @@ func (b *Backend) landed(se *Session) func(filetime.Change, filetime.Landed) {
 				continue
 			}
 			b.programs.Changed(f.Path)
+			if f.Origin != "" {
+				b.programs.Changed(f.Origin)
+			}
 			if f.Stale != "" {
 				se.Tell(agent.Event{Turn: c.Turn, Notice: b.Short(f.Path) + " " + f.Stale})
 			}

@@ -276,6 +276,11 @@ func read(r io.Reader, w io.Writer, begins string) error {
 		text, _ := json.Marshal(message)
 		fmt.Fprintf(w, "Content-Length: %d\r\n\r\n%s", len(text), text)
 	}
+	var heard []any // a symbol for each file that has changed on disk, and one for the text of each document
+	note := func(format string, args ...any) {
+		at := map[string]any{"start": map[string]any{"line": 0, "character": 0}, "end": map[string]any{"line": 0, "character": 1}}
+		heard = append(heard, map[string]any{"name": fmt.Sprintf(format, args...), "kind": 13, "range": at, "selectionRange": at})
+	}
 	in := textproto.NewReader(bufio.NewReader(r))
 	for {
 		head, err := in.ReadMIMEHeader()
@@ -293,9 +298,20 @@ func read(r io.Reader, w io.Writer, begins string) error {
 		var m struct {
 			ID     json.RawMessage
 			Method string
+			Params struct {
+				Changes []struct {
+					URI  string
+					Type int
+				}
+				TextDocument   struct{ URI, Text string }
+				ContentChanges []struct{ Text string }
+			}
 		}
 		if err := json.Unmarshal(body, &m); err != nil {
 			return err
+		}
+		for _, c := range m.Params.Changes {
+			note("%s has %d", filepath.Base(c.URI), c.Type)
 		}
 		if m.Method == begins {
 			say(map[string]any{"id": 1, "method": "window/workDoneProgress/create", "params": map[string]any{"token": "t"}})
@@ -317,7 +333,16 @@ func read(r io.Reader, w io.Writer, begins string) error {
 			say(map[string]any{"id": m.ID, "result": map[string]any{"kind": "full", "items": []any{}}})
 		case "initialize":
 			say(map[string]any{"id": m.ID, "result": map[string]any{"capabilities": map[string]any{"diagnosticProvider": map[string]any{}}}})
-		case "textDocument/documentSymbol", "shutdown":
+		case "textDocument/didOpen":
+			note("%s opens as %s", filepath.Base(m.Params.TextDocument.URI), m.Params.TextDocument.Text)
+		case "textDocument/didChange":
+			note("%s says %s", filepath.Base(m.Params.TextDocument.URI), m.Params.ContentChanges[0].Text)
+		case "textDocument/didClose":
+			note("%s is closed", filepath.Base(m.Params.TextDocument.URI))
+		case "textDocument/documentSymbol":
+			say(map[string]any{"id": m.ID, "result": heard})
+			heard = nil
+		case "shutdown":
 			say(map[string]any{"id": m.ID, "result": nil})
 		}
 	}
