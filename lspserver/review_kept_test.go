@@ -129,7 +129,7 @@ func TestReviewAfterRestart(t *testing.T) {
 	edit(b, "c7", "two", "TWO")
 	b.end()
 
-	// Another program changes the file while no server runs, and the user goes on typing in the next editor.
+	// Another program changes the file while no server runs, over one hunk, and the user goes on typing in the next editor.
 	a.write("a.txt", "zero\nONE\nTWO\nthree\nfour\nFIxVE\nsix\nSEVEN\n")
 	c := start(t, conformance.Options{Root: a.root, Settings: quick}, keeping(path))
 	if err := c.Open("a.txt"); err != nil {
@@ -143,7 +143,7 @@ func TestReviewAfterRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := c.turn("undo", id, map[string]any{"scope": "session"}); len(out.Changed) != 2 || len(out.Conflicts) != 2 {
+	if out := c.turn("undo", id, map[string]any{"scope": "session"}); len(out.Changed) != 2 || len(out.Conflicts) != 1 {
 		t.Errorf("undo of all: %+v", out)
 	}
 	want := "zero\none\ntwo\nthree\nfour\nFIxVE\nsix\ntyped\nseven\n"
@@ -153,8 +153,7 @@ func TestReviewAfterRestart(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(a.root, "new.txt")); !os.IsNotExist(err) {
 		t.Errorf("new.txt is still there: %v", err)
 	}
-	left := c.changes(id)
-	if len(left.Files) != 1 || len(left.Files[0].Hunks) != 1 || left.Files[0].Hunks[0].ID != hunk(before, "c3") {
+	if left := c.changes(id); len(left.Files) != 0 {
 		t.Errorf("what stays: %+v", left)
 	}
 	c.end()

@@ -45,7 +45,7 @@ func (b *Backend) restore(ctx context.Context, changes *review.Log, id string) e
 			Path: c.Path, Origin: c.Origin, Entry: c.Entry, Call: c.Call, Turn: c.Turn,
 			Created: c.BeforeHash == "", Deleted: c.AfterHash == "", Mode: c.Mode,
 			Before: text.New(before), After: text.New(after), Lost: !kept, Allowed: c.Allowed,
-			Person: c.Operation == agent.OpUndo,
+			Person: c.Operation == agent.OpUndo, Command: c.Operation == agent.OpShell,
 		}
 	}
 	return changes.Restore(ctx, steps)

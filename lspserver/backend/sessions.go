@@ -337,6 +337,14 @@ func (b *Backend) movedFor(se *Session, l filetime.Landed) {
 	}
 }
 
+// Close closes the session, with what is needed to tell later what was changed meanwhile.
+func (se *Session) Close() {
+	if d := se.Changes.Leave(); d != nil {
+		se.decided(*d)
+	}
+	se.Session.Close()
+}
+
 // Close closes the session of that id. It excludes Load, Rename and Delete.
 func (b *Backend) Close(id string) error {
 	b.loading.Lock()

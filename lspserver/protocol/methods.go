@@ -300,7 +300,7 @@ var (
 		"What a session has changed and what still stands, one hunk for each run of changed lines of one "+
 			"call. oldText and newText are those whole lines as the call changed them; range is where they "+
 			"stand now, with what was typed since. Accepted hunks stay, rejected and undone ones leave the list, "+
-			"also those that the editor's own undo took back.")
+			"also those that the editor's own undo took back, and those over whose lines another program wrote.")
 	ChangesAccept = ask[HunksParams, HunksResult]("tandem/changes/accept",
 		"Marks hunks as kept.")
 	ChangesReject = ask[HunksParams, HunksResult]("tandem/changes/reject",

@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"io/fs"
+	"maps"
 	"slices"
 
 	"tandem/filetime"
@@ -19,6 +20,9 @@ type Decision struct {
 	Accepted []string          `json:"accepted,omitempty"`
 	Conflict []string          `json:"conflict,omitempty"`
 	Said     map[string]string `json:"said,omitempty"`
+	// Left has a digest of the text of each changed file when the session was closed: where another one is found, a program
+	// has written it since.
+	Left map[string]string `json:"left,omitempty"`
 }
 
 // Step is one thing that happened before: a Decision where it is one, else a change of a file.
@@ -41,6 +45,8 @@ type Step struct {
 	Allowed bool
 	// Person says that it is no change of the agent's.
 	Person bool
+	// Command says that a command made the change.
+	Command bool
 }
 
 // lost is a change that cannot be taken back any more.
@@ -74,6 +80,7 @@ func (l *Log) Restore(ctx context.Context, steps []Step) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	left := map[string]string{}
 	by := map[string]*Step{} // a person's changes, until a decision tells what they were
 	done := func(path string) {
 		if s := by[path]; s != nil {
@@ -89,8 +96,10 @@ func (l *Log) Restore(ctx context.Context, steps []Step) error {
 		if d := s.Decision; d != nil {
 			l.decided(*d, by[d.Path])
 			delete(by, d.Path)
+			maps.Copy(left, d.Left)
 			continue
 		}
+		delete(left, s.Path)
 		done(s.Path)
 		if s.Origin != "" {
 			done(s.Origin)
@@ -107,7 +116,8 @@ func (l *Log) Restore(ctx context.Context, steps []Step) error {
 	}
 	for path, t := range l.tracks {
 		done(path)
-		t.saw(now[path].Text)
+		t.found(now[path], left[path])
+		t.left = left[path]
 		t.settled.rev = now[path].Rev
 	}
 	return ctx.Err()
@@ -131,7 +141,7 @@ func (l *Log) restored(s *Step) {
 	t.saw(s.Before)
 	o := l.add(t, op{
 		turn: s.Turn, call: s.Call, created: s.Created, deleted: s.Deleted, mode: s.Mode, told: true,
-		before: s.Before, after: s.After, origin: s.Origin, dest: s.Path,
+		before: s.Before, after: s.After, origin: s.Origin, dest: s.Path, command: s.Command,
 	})
 	o.allow(s.Allowed)
 	t.land(t.settled, o)
@@ -144,10 +154,48 @@ func (t *track) saw(now text.Text) {
 		return
 	}
 	w.keep()
-	if !w.recall(now) {
+	if !w.recall(now, false) {
 		w.change(text.Diff(w.text, now))
 		w.step(false)
 	}
+}
+
+// found takes in what a file says when a session is loaded. A person who typed it had the session open, so that its text
+// was the same when that was closed; where that is not known, only a text that the file had before is a program's.
+func (t *track) found(now filetime.Snapshot, left string) {
+	w := t.settled
+	switch {
+	case w.text.Equal(now.Text):
+	case left == digest(now.Text.String()), now.Open && now.Dirty:
+		t.saw(now.Text)
+	case left != "":
+		t.overwritten(w, now.Text)
+		w.keep()
+	default:
+		stood := w.facts(len(t.edits))
+		w.keep()
+		if !w.recall(now.Text, true) {
+			t.saw(now.Text)
+			return
+		}
+		w.lose(stood, true)
+	}
+}
+
+// Leave gives the decision to keep when the session is closed; nil where there is none.
+func (l *Log) Leave() *Decision {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := &Decision{Left: map[string]string{}}
+	for path, t := range l.tracks {
+		if w, _ := l.now(t); t.entry == filetime.File && w.text.Len() > 0 && t.left != digest(w.text.String()) {
+			d.Left[path] = digest(w.text.String())
+		}
+	}
+	if len(d.Left) == 0 {
+		return nil
+	}
+	return d
 }
 
 // decided takes in a decision, with the change of its file that it made, nil for none.

@@ -30,6 +30,7 @@ const (
 	rejected fate = iota
 	amended
 	restored
+	overwritten
 )
 
 // report is one hunk of which there is news.
@@ -85,7 +86,11 @@ func (l *Log) News(ctx context.Context, name func(path string) string) (news str
 	if len(reports) == 0 {
 		return "", told
 	}
-	return "The user has reviewed your changes:\n" + worded(reports, all, name), told
+	head := "The user has reviewed your changes:\n"
+	if !slices.ContainsFunc(reports, func(r report) bool { return r.fate != overwritten }) {
+		head = "Your changes since were overwritten:\n"
+	}
+	return head + worded(reports, all, name), told
 }
 
 // worded says what became of hunks: of whole turns and files in a sentence, of the first others with their text, and how many
@@ -134,7 +139,8 @@ func worded(reports []report, all map[any]int, name func(path string) string) st
 	for fate, what := range []string{
 		"Changes rejected, and not in the files any more; do not make them again unasked",
 		"Changes amended, what you wrote was rejected in part; read the text before you change it again",
-		"Changes in the files again as you made them, after you were told that they were rejected or amended",
+		"Changes in the files again as you made them, after you were told otherwise",
+		"Changes not in the files any more, since another program wrote over them or a buffer was closed unsaved; nobody has judged them",
 	} {
 		some := slices.DeleteFunc(slices.Clone(reports[:n]), func(r report) bool { return int(r.fate) != fate })
 		for i, r := range some {
@@ -152,7 +158,8 @@ func worded(reports []report, all map[any]int, name func(path string) string) st
 	for fate, what := range []string{
 		"were rejected and are not in the files any more; do not make them again unasked",
 		"were amended, what you wrote was rejected in part; read the text before you change it again",
-		"of which you were told that they were rejected or amended are in the files again",
+		"of which you were told otherwise are in the files again",
+		"are not in the files any more, since another program wrote over them or a buffer was closed unsaved",
 	} {
 		left := slices.DeleteFunc(slices.Clone(reports[n:]), func(r report) bool { return int(r.fate) != fate })
 		if len(left) > 0 {
@@ -198,6 +205,11 @@ func (v view) tell(h *hunk) (fate, string) {
 		return rejected, fmt.Sprintf("your move of it to %s.\n", show.Visible(filepath.Base(h.op.dest), false))
 	case h.move:
 		return rejected, ""
+	case !v.stands(h) && h.taken == 0 && slices.ContainsFunc(h.edits, func(e int) bool { _, lost := v.w.lost[e]; return lost }):
+		if slices.ContainsFunc(h.edits, func(e int) bool { return v.w.lost[e] }) {
+			return overwritten, diffLines("-", h.old) + diffLines("+", h.new)
+		}
+		return overwritten, ""
 	case !v.stands(h):
 		byOthers := len(h.edits) == 0 || slices.ContainsFunc(h.edits, func(e int) bool {
 			return v.facts[e].gone || !v.facts[e].trace

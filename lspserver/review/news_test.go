@@ -92,7 +92,7 @@ func TestFindingU6BoundedNews(t *testing.T) {
 		d.log.Reject(t.Context(), "", nil)
 		news(t, d)
 		d.log.Redo(t.Context(), Scope{All: true})
-		if got := news(t, d); !strings.Contains(got, "292 more changes of which you were told that they were rejected or amended are in the files again: f.txt (292).") {
+		if got := news(t, d); !strings.Contains(got, "292 more changes of which you were told otherwise are in the files again: f.txt (292).") {
 			t.Error(got)
 		}
 	})

@@ -49,6 +49,7 @@ type track struct {
 	settled, latest *weave
 	undos           map[uint64]turned    // the revisions of our own that take edits back, or bring them again
 	reverts         map[string]reverting // by call of the session
+	left            string               // see Decision.Left
 }
 
 // turned are edits that were taken back, or brought again.
@@ -69,6 +70,7 @@ type op struct {
 	dest    string
 	mode    fs.FileMode // of a file that was created or deleted
 	told    bool        // by Landed, not found in the file's history
+	command bool        // a command's
 	before  text.Text
 	after   text.Text
 	set     text.Set // leads from before to after, see add
@@ -243,7 +245,7 @@ func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
 	}
 	o := l.add(t, op{
 		rev: f.Rev, turn: c.Turn, call: c.Call, created: f.Created, deleted: deleted, mode: f.Mode, told: true,
-		before: f.Before, after: after, origin: f.Origin, dest: f.Path,
+		before: f.Before, after: after, origin: f.Origin, dest: f.Path, command: l.byCommand(t, f.Rev),
 	})
 	o.allow(c.Allowed)
 	t.latest = nil
@@ -257,6 +259,12 @@ func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
 	}
 	t.land(w, o)
 	w.rev = f.Rev
+}
+
+// byCommand reports whether a command made a revision of a file.
+func (l *Log) byCommand(t *track, rev uint64) bool {
+	revs, _, _ := l.files.History(t.path, t.settled.rev)
+	return slices.ContainsFunc(revs, func(r filetime.Revision) bool { return r.Rev == rev && r.Author == filetime.Command })
 }
 
 func newTrack(path string, w *weave) *track {
@@ -325,6 +333,14 @@ func (t *track) land(w *weave, o *op) {
 		w.keep()
 		w.joined = true
 	}
+	stood := w.facts(len(t.edits))
+	if o.command && o.origin == "" && w.recall(o.after, true) { // the agent's own git checkout: nothing of it is left to judge
+		w.lose(stood, false)
+		for i := range o.set {
+			w.lost[o.first+i] = false
+		}
+		return
+	}
 	w.land(o.set, func(i int) int { return o.first + i })
 	w.step(true)
 }
@@ -346,13 +362,21 @@ func (l *Log) follow(t *track, w *weave, revs []filetime.Revision) {
 		case ours && t.reverts[r.Call].edits != nil:
 			t.reverts[r.Call].turned(w, r.Set)
 		case o == nil && ours:
-			o = l.add(t, op{rev: r.Rev, call: r.Call, before: w.text, after: r.Set.Apply(w.text)})
+			o = l.add(t, op{
+				rev: r.Rev, call: r.Call, before: w.text, after: r.Set.Apply(w.text), command: r.Author == filetime.Command,
+			})
 			t.land(w, o)
 		case o != nil && ours:
 			after := r.Set.Apply(w.text)
 			t.land(w, o)
 			w.change(text.Diff(w.text, after))
 		default:
+			var after text.Text
+			if n, after = byProgram(w.text, revs); n > 0 {
+				t.overwritten(w, after)
+				alone = false
+				break
+			}
 			if n = t.taken(w, revs); n > 0 {
 				break
 			}
@@ -384,7 +408,7 @@ func (t *track) recall(w *weave, revs []filetime.Revision) int {
 		if now = r.Set.Apply(now); r.Part {
 			continue
 		}
-		if w.recall(now) {
+		if w.recall(now, false) {
 			return i + 1
 		}
 		break
@@ -504,8 +528,12 @@ func (l *Log) now(t *track) (*weave, filetime.Snapshot) {
 		if ok {
 			l.follow(t, w, revs)
 		}
-		if !w.text.Equal(now.Text) {
+		switch {
+		case w.text.Equal(now.Text):
+		case now.Open:
 			w.change(text.Diff(w.text, now.Text))
+		default:
+			t.overwritten(w, now.Text)
 		}
 		w.rev = now.Rev
 	}
@@ -560,7 +588,9 @@ func (v view) hunk(h *hunk) Hunk {
 		out.Status = "accepted"
 	}
 	start, end, known := 0, 0, false
+	live, under := false, false
 	for _, e := range h.edits {
+		live, under = live || v.facts[e].live, under || v.facts[e].under
 		if f := v.facts[e]; f.known && !known {
 			start, end, known = f.start, f.end, true
 		} else if f.known {
@@ -569,7 +599,7 @@ func (v view) hunk(h *hunk) Hunk {
 	}
 	t := v.w.text
 	out.Start = t.LineStart(t.Line(start))
-	if out.End = end; h.tail || !lineStart(t, end) {
+	if out.End = end; h.tail && (live || !under) || !lineStart(t, end) { // below another hunk it has no line of its own
 		out.End = lineEnd(t, end)
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tandem/filetime"
 	"tandem/filetime/text"
@@ -21,7 +22,8 @@ type buffer struct {
 	text text.Text
 	ver  int32
 	back []text.Set // what takes each change back
-	slip func()     // run once before an edit, which then comes to the place that it was sent for
+	age  time.Duration
+	slip func() // run once before an edit, which then comes to the place that it was sent for
 }
 
 func (b *buffer) change(set text.Set) {
@@ -82,7 +84,9 @@ func newDesk(t *testing.T, content string, open bool) *desk {
 		t.Fatal(err)
 	}
 	b := &buffer{uri: workspace.URI(path), text: text.New(content), ver: 1}
-	b.w = workspace.New(workspace.Options{Roots: everything(), Editor: b, Features: workspace.Features{Apply: true}})
+	b.w = workspace.New(workspace.Options{
+		Roots: everything(), Editor: b, Features: workspace.Features{Apply: true}, Now: func() time.Time { return time.Now().Add(b.age) },
+	})
 	if open {
 		b.w.Open(path, b.uri, 1, content)
 	}
@@ -167,8 +171,8 @@ func TestUndoMeetsTyping(t *testing.T) {
 	}
 }
 
-// TestF180DiscardedDeletion has a person close a document without saving it, so that it is opened with what the agent had
-// deleted in it, as a part of a longer text: taking the deletion back does not bring that in once more.
+// TestF180DiscardedDeletion has a person type again what the agent had deleted, as a part of a longer text, or close the document
+// without saving it: taking the deletion back does not bring that in once more.
 func TestF180DiscardedDeletion(t *testing.T) {
 	for _, tt := range []struct {
 		name, saved string
@@ -177,10 +181,11 @@ func TestF180DiscardedDeletion(t *testing.T) {
 		want        string
 		conflicts   int
 	}{
-		{"the head of a word", "one\nalphabeta\nmore\nend\n", []string{"beta\nmore"}, "", "one\nalphabeta\nmore\nend\n", 1},
-		{"the tail of a word", "one\nmore\nbetaalpha\nend\n", []string{"more\nbeta"}, "", "one\nmore\nbetaalpha\nend\n", 1},
-		{"a word", "one\nalpha more\nend\n", []string{" more"}, "", "one\nalpha more\nend\n", 1},
-		{"the middle of a word", "one\nbetaalphamore\nend\n", []string{"beta", "more"}, "", "one\nbetaalphamore\nend\n", 1},
+		{"the head of a word", "one\nalphabeta\nmore\nend\n", []string{"beta\nmore"}, "alphabeta\nmore", "one\nalphabeta\nmore\nend\n", 1},
+		{"the tail of a word", "one\nmore\nbetaalpha\nend\n", []string{"more\nbeta"}, "more\nbetaalpha", "one\nmore\nbetaalpha\nend\n", 1},
+		{"a word", "one\nalpha more\nend\n", []string{" more"}, "alpha more", "one\nalpha more\nend\n", 1},
+		{"the middle of a word", "one\nbetaalphamore\nend\n", []string{"beta", "more"}, "betaalphamore", "one\nbetaalphamore\nend\n", 1},
+		{"a word, not saved", "one\nalpha more\nend\n", []string{" more"}, "", "one\nalpha more\nend\n", 0},
 		{"all that was deleted", "one\nbetaalphamore\nend\n", nil, "", "one\nbetaalphamore\nend\n", 0},
 		{"other words are typed there", "one\nalpha\nend\n", nil, "beta ", "one\nbeta alpha\nend\n", 0},
 	} {
@@ -361,7 +366,7 @@ func TestRedo(t *testing.T) {
 	if got, want := d.now(), "alpha\nBETA\ntyped\ngamma\ndexxlta\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	back := "Changes in the files again as you made them, after you were told that they were rejected or amended:\nf.txt:\n-beta\n+BETA\n"
+	back := "Changes in the files again as you made them, after you were told otherwise:\nf.txt:\n-beta\n+BETA\n"
 	if news, _ := d.log.News(t.Context(), filepath.Base); strings.Count(news, back) != 1 {
 		t.Errorf("news of a redo: %q", news)
 	}

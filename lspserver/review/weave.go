@@ -26,6 +26,8 @@ type weave struct {
 	past   []moment
 	at     []int // which of past it is now: several where the text does not tell, the likeliest first
 	joined bool  // the next change was told in one with the latest
+	// lost are the edits that a program's write took out; true where the model does not know. Never changed.
+	lost map[int]bool
 }
 
 // moment is what a weave was after a change, or before the first one; never changed.
@@ -97,12 +99,13 @@ func (w *weave) forget(n int) {
 }
 
 // recall makes the weave what it was when its text was this one, where an editor's undo or redo can lead there: over one
-// change of the agent's, or over any number of others. It is false where nothing of that kind is remembered.
-func (w *weave) recall(t text.Text) bool {
+// change of the agent's, or over any number of others, or, with far, over any at all, as a program restores a file; an editor may undo that
+// at once. It is false where nothing of that kind is remembered.
+func (w *weave) recall(t text.Text, far bool) bool {
 	var found []int
 	for i, m := range slices.Backward(w.past) {
 		leads := !slices.Contains(w.at, i) && slices.ContainsFunc(w.at, func(at int) bool {
-			return m.run == w.past[at].run || slices.Contains(m.from, at) || slices.Contains(w.past[at].from, i)
+			return far || m.run == w.past[at].run || slices.Contains(m.from, at) || slices.Contains(w.past[at].from, i)
 		})
 		if leads && m.text.Equal(t) {
 			found = append(found, i)
@@ -110,6 +113,12 @@ func (w *weave) recall(t text.Text) bool {
 	}
 	if found == nil {
 		return false
+	}
+	if far {
+		w.past = slices.Clone(w.past)
+		for _, i := range found {
+			w.past[i].from = slices.Concat(w.past[i].from, w.at)
+		}
 	}
 	w.text, w.pieces, w.at = w.past[found[0]].text, w.past[found[0]].pieces, found
 	return true
@@ -150,7 +159,7 @@ func newWeave(t text.Text, rev uint64) *weave {
 }
 
 func (w *weave) clone() *weave {
-	return &weave{rev: w.rev, text: w.text, pieces: slices.Clone(w.pieces), past: w.past, at: w.at}
+	return &weave{rev: w.rev, text: w.text, pieces: slices.Clone(w.pieces), past: w.past, at: w.at, lost: w.lost}
 }
 
 // land takes in an edit of the agent's; number gives each part of the set its number.

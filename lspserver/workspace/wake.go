@@ -65,7 +65,11 @@ func (w *Workspace) restore(f *file, d onDisk) onDisk {
 	}
 	versions := append([][]byte{now}, lately...)
 	base := nearest(versions, saved)
-	if base == 0 || string(versions[base]) == string(saved) {
+	if base > 0 && string(versions[base]) == string(saved) {
+		f.wake = nil // the edit is gone, as by git stash: what is saved next is no save that it has crossed
+		return d
+	}
+	if base == 0 {
 		return d
 	}
 	merged, err := w.merge(f.path, versions[base], now, saved)

@@ -1782,7 +1782,7 @@ export interface ServerRequests {
   'tandem/session/export': { params: ExportParams; result: ExportResult };
   /** The diff of what a session has changed in one file, also one that was too large to come with the list. */
   'tandem/changes/diff': { params: DiffChangesParams; result: FileDiff };
-  /** What a session has changed and what still stands, one hunk for each run of changed lines of one call. oldText and newText are those whole lines as the call changed them; range is where they stand now, with what was typed since. Accepted hunks stay, rejected and undone ones leave the list, also those that the editor's own undo took back. */
+  /** What a session has changed and what still stands, one hunk for each run of changed lines of one call. oldText and newText are those whole lines as the call changed them; range is where they stand now, with what was typed since. Accepted hunks stay, rejected and undone ones leave the list, also those that the editor's own undo took back, and those over whose lines another program wrote. */
   'tandem/changes/list': { params: ListChangesParams; result: ListChangesResult };
   /** Marks hunks as kept. */
   'tandem/changes/accept': { params: HunksParams; result: HunksResult };

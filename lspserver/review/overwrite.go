@@ -1,0 +1,138 @@
+package review
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+	"tandem/filetime/text/show"
+)
+
+// A program that writes a file over the agent's lines, as git checkout, git stash and a code generator do, settles the
+// hunks that it wrote over: whatever is there now is nobody's change to judge. Only what is the agent's own text stays in
+// the review, so a hunk is never shown over lines of a program. A person's typing settles nothing: it amends.
+
+// byProgram counts the first of some revisions that are one write of another program, and gives the text after them.
+func byProgram(now text.Text, revs []filetime.Revision) (int, text.Text) {
+	for i, r := range revs {
+		if r.Author != filetime.Disk || r.Set.Validate(now) != nil {
+			return 0, now
+		}
+		if now = r.Set.Apply(now); !r.Part {
+			return i + 1, now
+		}
+	}
+	return 0, now
+}
+
+// overwritten takes in that another program made this of the text. A text that the file had before is what it was then, so
+// that `git stash pop` brings back what `git stash` took.
+func (t *track) overwritten(w *weave, after text.Text) {
+	stood := w.facts(len(t.edits))
+	w.keep()
+	if !w.recall(after, true) {
+		lines := show.Lines(w.text, after)
+		in := t.below(w, after, lines)
+		w.change(lines)
+		w.settle(in)
+	}
+	w.lose(stood, true)
+}
+
+// below gives the edits of the hunks whose lines are changed. A change of blanks alone is a formatter's: it takes nothing
+// of a hunk away.
+func (t *track) below(w *weave, after text.Text, lines text.Set) map[int]bool {
+	v := view{t: t, w: w, facts: w.facts(len(t.edits))}
+	v.amended = make([]bool, len(t.edits)+1)
+	in := map[int]bool{}
+	var settle func(h *hunk)
+	settle = func(h *hunk) {
+		for _, e := range h.edits {
+			if in[e] {
+				return
+			}
+			in[e] = true
+		}
+		for _, p := range w.pieces { // what lies below another hunk goes with it
+			if p.dead > 0 && p.by > 0 && in[p.dead] && !in[p.by] {
+				settle(t.edits[p.by-1])
+			}
+		}
+	}
+	for _, o := range t.ops {
+		for _, h := range o.hunks {
+			if len(h.edits) == 0 || !v.stands(h) {
+				continue
+			}
+			at := v.hunk(h)
+			for _, e := range lines {
+				if meets(e, at) && (letters(e.New) != letters(w.text.Slice(e.Start, e.End)) || letters(h.old) == letters(h.new)) {
+					settle(h)
+				}
+			}
+		}
+	}
+	return in
+}
+
+// meets says that an edit of whole lines changes those of a hunk, or is at the place where a hunk took lines away.
+func meets(e text.Edit, at Hunk) bool {
+	if at.Start == at.End {
+		return e.Start < at.Start && at.Start < e.End || e.Start == at.Start && e.New != ""
+	}
+	return e.Start < at.End && at.Start < e.End || e.Start == e.End && at.Start < e.Start && e.Start < at.End
+}
+
+// letters is a text without its blanks.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// settle makes what edits put in the text that was always there, and drops what they took away.
+func (w *weave) settle(in map[int]bool) {
+	if len(in) == 0 {
+		return
+	}
+	out := make([]piece, 0, len(w.pieces))
+	for _, p := range w.pieces {
+		if p.dead != 0 && (in[p.dead] || p.dead < 0 && in[p.by]) && (p.by <= 0 || in[p.by]) {
+			continue
+		}
+		if in[p.dead] {
+			p.dead = others
+		}
+		if in[p.by] {
+			p.by = 0
+		}
+		if slices.ContainsFunc(p.was, func(e int) bool { return in[e] }) {
+			p.was = slices.DeleteFunc(slices.Clone(p.was), func(e int) bool { return in[e] })
+		}
+		out = append(out, p)
+	}
+	w.pieces = tidy(out)
+}
+
+// lose notes the edits that stood and do not any more; news says that the model does not know.
+func (w *weave) lose(stood []fact, news bool) {
+	now := w.facts(len(stood) - 1)
+	w.lost = maps.Clone(w.lost)
+	if w.lost == nil {
+		w.lost = map[int]bool{}
+	}
+	for e := range stood {
+		switch {
+		case now[e].stands():
+			delete(w.lost, e)
+		case stood[e].stands():
+			w.lost[e] = news
+		}
+	}
+}
