@@ -118,7 +118,7 @@ func (t *Turn) diagnostics(ctx context.Context) ([]prompt.Block, error) {
 			continue
 		}
 		for _, f := range list {
-			lines = append(lines, f.Says(env))
+			lines = append(lines, f.Says(ctx, env))
 		}
 	}
 	slices.Sort(lines)
@@ -145,10 +145,10 @@ func (t *Turn) symbol(ctx context.Context, name string) (out []prompt.Block, err
 			continue
 		}
 		now, err := env.Read(ctx, place)
-		if err != nil || !now.Exists || one.Span.Start.Line >= now.Text.LineCount() {
+		if err != nil || !now.Exists || !one.Span.In(now.Text) {
 			continue
 		}
-		at := one.Span.Start.Line
+		at := one.Span.Line(now.Text) - 1
 		if one.Span.Unplaced {
 			i := strings.Index(now.Text.String(), name)
 			if i < 0 {

@@ -14,6 +14,7 @@ import (
 	lsp "go.lsp.dev/protocol"
 
 	"tandem/agent"
+	"tandem/filetime/text"
 	"tandem/filetime/text/show"
 	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
@@ -156,9 +157,10 @@ func (s *server) offers(p lsp.CodeActionParams) []lsp.Command {
 	offer := func(title string, at lsp.Range, text string) {
 		out = append(out, commandOf(commandAsk, title, protocol.AskTarget{URI: u, Range: &at, Text: text}))
 	}
-	if said := s.asksFor(u, int(p.Range.Start.Line)); said != "" {
+	lines := s.linesOf(u)
+	if said := s.asksFor(u, fromPosition(p.Range.Start)); said != "" {
 		offer("Tandem: do what this comment says", p.Range, fmt.Sprintf(
-			"%s\n\n(A comment in line %d of %s says so. Remove the comment when it is done.)", said, p.Range.Start.Line+1, name))
+			"%s\n\n(A comment in line %d of %s says so. Remove the comment when it is done.)", said, lines(p.Range.Start), name))
 	}
 	const most = 10
 	var problems []string
@@ -168,7 +170,7 @@ func (s *server) offers(p lsp.CodeActionParams) []lsp.Command {
 			at = d.Range
 		}
 		if i < most {
-			problems = append(problems, fmt.Sprintf("%s, line %d: %s", name, d.Range.Start.Line+1, wordsOf(d)))
+			problems = append(problems, fmt.Sprintf("%s, line %d: %s", name, lines(d.Range.Start), wordsOf(d)))
 		}
 	}
 	if len(problems) > 0 {
@@ -177,13 +179,28 @@ func (s *server) offers(p lsp.CodeActionParams) []lsp.Command {
 	return out
 }
 
-// asksFor is the prompt in a line's comment, or "".
-func (s *server) asksFor(u string, line int) string {
+// linesOf numbers the lines, from 1, of positions in a document, in which lines end with \n alone.
+func (s *server) linesOf(u string) func(lsp.Position) int {
 	for _, d := range s.ws.Shown() {
-		if d.URI != u || line >= d.Text.LineCount() {
+		if d.URI == u {
+			return func(p lsp.Position) int {
+				off, _ := d.Text.Offset(fromPosition(p), s.client.encoding)
+				return d.Text.Line(off) + 1
+			}
+		}
+	}
+	return func(p lsp.Position) int { return int(p.Line) + 1 }
+}
+
+// asksFor is the prompt in the comment of a position's line, or "".
+func (s *server) asksFor(u string, p text.Position) string {
+	for _, d := range s.ws.Shown() {
+		if d.URI != u || p.Line > d.Text.Position(d.Text.Len(), s.client.encoding).Line {
 			continue
 		}
 		const most = 2000
+		off, _ := d.Text.Offset(p, s.client.encoding)
+		line := d.Text.Line(off)
 		at := d.Text.LineStart(line)
 		if m := request.FindStringSubmatch(d.Text.Slice(at, min(d.Text.LineEnd(line), at+most))); m != nil {
 			return m[1]

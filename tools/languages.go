@@ -102,8 +102,28 @@ type Finding struct {
 	Span         Span
 }
 
-// Says is a finding as a line for a model or a person.
-func (f Finding) Says(env *Env) string {
+// Line gives the line, from 1, of a span in the text of its file, in which lines end with \n alone.
+func (s Span) Line(t text.Text) int {
+	off, _ := t.Offset(s.Start, s.Encoding)
+	return t.Line(off) + 1
+}
+
+// In reports whether a text has the row at which a span starts.
+func (s Span) In(t text.Text) bool { return s.Start.Line <= t.Position(t.Len(), s.Encoding).Line }
+
+// Says is a finding as a line for a model or a person. It reads the file for the number of the line, where it may be read.
+func (f Finding) Says(ctx context.Context, env *Env) string {
+	line := f.Span.Start.Line + 1
+	if place, err := env.Paths.Readable(f.Span.Path); err == nil {
+		if now, err := env.Read(ctx, place); err == nil && now.Exists {
+			line = f.Span.Line(now.Text)
+		}
+	}
+	return f.At(env, line)
+}
+
+// At is Says where the line is known.
+func (f Finding) At(env *Env, line int) string {
 	by := strings.TrimSpace(f.Source + " " + f.Code)
 	if by != "" {
 		by = " (" + by + ")"
@@ -112,7 +132,7 @@ func (f Finding) Says(env *Env) string {
 	if len(message) > maxContext {
 		message = append(message[:maxContext], '…')
 	}
-	return fmt.Sprintf("%s:%d %s: %s", env.Name(f.Span.Path), f.Span.Start.Line+1, f.Severity, show.Visible(string(message)+by, false))
+	return fmt.Sprintf("%s:%d %s: %s", env.Name(f.Span.Path), line, f.Severity, show.Visible(string(message)+by, false))
 }
 
 // Diagnosis is what servers say of one file. Fresh says that it is about the present text; otherwise it may be about an older one.

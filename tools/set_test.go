@@ -284,7 +284,7 @@ func TestF141Numbered(t *testing.T) {
 		{"", 1, 9, "", 0},
 		{"a\nb\n", 1, 9, "   1 | a\n   2 | b\n", 2},
 		{"a\r\nb", -3, 1, "   1 | a\n", 2},
-		{"\uFEFFa\rb\r", 1, 2, "   1 | a\n   2 | b\n", 2},
+		{"\uFEFFa\rb\r\nc", 1, 2, "   1 | a\rb\n   2 | c\n", 2},
 		{"\n\n", 2, 2, "   2 | \n", 2},
 	} {
 		tx := text.New(c.text)

@@ -69,7 +69,8 @@ func (e *ContextError) Error() string { return fmt.Sprintf("there is no line %q"
 // The errors are [*NotFoundError], [*AmbiguousError] and [*ContextError].
 func LocateBlock(t Text, b Block, from int) (Found, error) {
 	l := blocks{t: t, b: b, from: from}
-	for _, line := range b.Lines {
+	l.b.Lines = rowsOf(b.Lines)
+	for _, line := range l.b.Lines {
 		if line.Op != Add {
 			l.old = append(l.old, line.Text)
 		}
@@ -97,11 +98,26 @@ func LocateBlock(t Text, b Block, from int) (Found, error) {
 			case n == 1:
 				return l.found(plain, p, tier)
 			case n > 1:
-				return Found{}, p.ambiguous()
+				return Found{}, l.ambiguous(p)
 			}
 		}
 	}
-	return Found{}, &NotFoundError{Candidates: similar(plain.s, strings.Join(l.old, "\n"))}
+	return Found{}, &NotFoundError{Candidates: t.similar(strings.Join(l.old, "\n"))}
+}
+
+// rowsOf gives lines that are looked for as the rows that they consist of.
+func rowsOf(lines []Line) []Line {
+	out := make([]Line, 0, len(lines))
+	for _, line := range lines {
+		if line.Op == Add {
+			out = append(out, line)
+			continue
+		}
+		for _, row := range strings.Split(strings.TrimSuffix(line.Text, "\r"), "\r") {
+			out = append(out, Line{Op: line.Op, Text: row})
+		}
+	}
+	return out
 }
 
 type blocks struct {
@@ -111,7 +127,7 @@ type blocks struct {
 	old  []string
 }
 
-// lined is a view in lines. A text that ends with a line end has no further line.
+// lined is a view in rows, which are called lines here. A text that ends with a line end has no further line.
 type lined struct {
 	view
 	lines []string
@@ -155,7 +171,7 @@ func (l *blocks) scopes(v *lined) (near []scope, far scope, err error) {
 		return true
 	}
 	for _, line := range l.b.Under {
-		if !narrow(line) {
+		if rows := rowsOf([]Line{{Op: Keep, Text: line}}); !narrow(rows[len(rows)-1].Text) {
 			return nil, far, &ContextError{Line: line}
 		}
 	}
@@ -238,14 +254,14 @@ func columns(line string) int {
 
 // fit is the places where a block stands; shifted are its lines as each place has them.
 type fit struct {
-	at      []int // lines, from 0
+	at      []int // rows, from 0
 	shifted []indentation
 }
 
-func (p fit) ambiguous() error {
+func (l *blocks) ambiguous(p fit) error {
 	e := &AmbiguousError{Count: len(p.at)}
 	for _, i := range p.at[:min(maxLines, len(p.at))] {
-		e.Lines = append(e.Lines, i+1)
+		e.Lines = append(e.Lines, l.t.lineOfRow(i)+1)
 	}
 	return e
 }
@@ -283,8 +299,8 @@ func (l *blocks) places(plain *lined, tier int, within []scope) fit {
 			p.at, p.shifted = append(p.at, i), append(p.shifted, s)
 		}
 	}
-	p.keep(func(i int) bool { return l.t.LineStart(i) >= l.from })
-	p.keep(func(i int) bool { return i+1 == l.b.Number })
+	p.keep(func(i int) bool { return plain.src(plain.at[i]) >= l.from })
+	p.keep(func(i int) bool { return l.t.lineOfRow(i)+1 == l.b.Number })
 	return p
 }
 
@@ -345,7 +361,7 @@ func (l *blocks) found(plain *lined, p fit, tier int) (Found, error) {
 	}
 	loc := locator{t: l.t}
 	f := Found{
-		Count: 1, Tier: tier, Lines: []int{first + 1},
+		Count: 1, Tier: tier, Lines: []int{l.t.lineOfRow(first) + 1},
 		Matches: []Range{{plain.src(plain.at[first]), plain.src(plain.at[end])}},
 	}
 	at := first
@@ -417,9 +433,9 @@ func (l *blocks) insert(v *lined, within []scope) (Found, error) {
 		at[0] = 0
 	}
 	p := fit{at: at, shifted: make([]indentation, len(at))}
-	p.keep(func(i int) bool { return i == len(v.lines) || l.t.LineStart(i) >= l.from })
+	p.keep(func(i int) bool { return i == len(v.lines) || v.src(v.at[i]) >= l.from })
 	if len(p.at) > 1 {
-		return Found{}, p.ambiguous()
+		return Found{}, l.ambiguous(p)
 	}
 	return l.found(v, p, TierExact)
 }

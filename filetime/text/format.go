@@ -44,7 +44,7 @@ func Overwrite(t Text, content string) Set {
 // of its own.
 func toLF(t Text, s string) string {
 	s = strings.TrimPrefix(s, bom)
-	if t.LineCount() > 1 {
+	if t.chunks().total.rows > 0 {
 		s = strings.ReplaceAll(s, "\r\n", "\n")
 	}
 	return s
@@ -58,16 +58,17 @@ func withEOL(s, eol string) string {
 }
 
 // eolAt returns the end of the line at off, or of the line before when it is the
-// last; "" when t has no line end.
+// last; "" when t has no line end. A lone \r ends lines only in a text without \n.
 func eolAt(t Text, off int) string {
-	line := t.Line(off)
-	if line == t.LineCount()-1 {
-		line--
+	total := t.chunks().total
+	line := min(t.Line(off), total.lines-1)
+	switch {
+	case line >= 0:
+		return t.Slice(t.LineEnd(line), t.LineStart(line+1))
+	case total.rows > 0:
+		return "\r"
 	}
-	if line < 0 {
-		return ""
-	}
-	return t.Slice(t.LineEnd(line), t.LineStart(line+1))
+	return ""
 }
 
 // fold says what a view leaves out beside the kinds of line ends.

@@ -123,7 +123,7 @@ func (l *locator) answer(f Found, err error) (Found, error) {
 	case err != nil:
 		return Found{}, err
 	case f.Count == 0:
-		return Found{}, &NotFoundError{Candidates: similar(project(l.t.String(), leading).s, l.old)}
+		return Found{}, &NotFoundError{Candidates: l.t.similar(l.old)}
 	case len(f.Edits) == 0:
 		return Found{}, ErrNoChange
 	}
@@ -434,13 +434,14 @@ func (d indentation) apply(s string) string {
 func (l *locator) found(tv *view, how fold, ms []match, tier int) (Found, error) {
 	f := Found{Count: len(ms), Tier: tier}
 	ambiguous := len(ms) > 1 && !l.all
-	line, last := 1, 0
+	line, last, whole := 1, 0, l.t.String()
 	for _, m := range ms {
 		if ambiguous && len(f.Lines) == maxLines {
 			break
 		}
-		line += strings.Count(tv.s[last:m.at], "\n")
-		last = m.at
+		at := tv.src(m.at)
+		line += strings.Count(whole[last:at], "\n")
+		last = at
 		f.Lines = append(f.Lines, line)
 	}
 	if ambiguous {

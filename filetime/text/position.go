@@ -15,33 +15,40 @@ const (
 	UTF32                 // code points
 )
 
-// Position is a place as LSP writes it: a line and a character in it, both from 0.
+// Position is a place as LSP writes it: a row and a character in it, both from 0. A row is what LSP calls a line: it ends with
+// \n, \r\n or a lone \r. The lines of a [Text] end with \n or \r\n alone, as those of grep, git, compilers and most editors do.
 type Position struct{ Line, Character int }
 
-// LineCount returns the number of lines as an editor counts them: the line ends
-// (\n, \r\n or \r) and one.
+// LineCount returns the number of lines: the line ends and one.
 func (t Text) LineCount() int { return t.chunks().total.lines + 1 }
 
 // Line returns the line, from 0, that holds the offset. Offsets out of range are clamped.
 func (t Text) Line(off int) int {
-	c := t.chunks()
-	if off >= c.total.bytes {
-		return c.total.lines
-	}
-	line := 0
+	return t.ended(off, func(s sum) int { return int(s.lines) }, func(p string, off int) int { return strings.Count(p[:off], "\n") })
+}
+
+// row is Line for rows.
+func (t Text) row(off int) int {
+	return t.ended(off, func(s sum) int { return int(s.rows) }, func(p string, off int) int {
+		n := countEOL(p[:off])
+		if off > 0 && p[off] == '\n' && p[off-1] == '\r' {
+			n-- // inside a CRLF: the row has not ended yet
+		}
+		return n
+	})
+}
+
+// ended counts what has ended before an offset: whole says how many do in a chunk, part how many before an offset in one.
+func (t Text) ended(off int, whole func(sum) int, part func(p string, off int) int) int {
+	c, n := t.chunks(), 0
 	for i, p := range c.parts {
 		if off < len(p) {
-			off = max(0, off)
-			n := countEOL(p[:off])
-			if off > 0 && p[off] == '\n' && p[off-1] == '\r' {
-				n-- // inside a CRLF: the line has not ended yet
-			}
-			return line + n
+			return n + part(p, max(0, off))
 		}
 		off -= len(p)
-		line += int(c.sums[i].lines)
+		n += whole(c.sums[i])
 	}
-	return line
+	return n
 }
 
 // LineStart returns the offset of the first byte of a line, clamped to the text.
@@ -59,9 +66,19 @@ func (t Text) LineStarts(lines []int) []int {
 	return starts
 }
 
-// lineFinder finds where lines start, from the one on that was found last.
+// rowStart is LineStart for rows.
+func (t Text) rowStart(row int) int {
+	l := lineFinder{c: t.chunks(), rows: true}
+	return l.start(row)
+}
+
+// lineOfRow returns the line that a row is of, or begins; both are from 0.
+func (t Text) lineOfRow(row int) int { return t.Line(t.rowStart(row)) }
+
+// lineFinder finds where lines, or rows, start, from the one on that was found last.
 type lineFinder struct {
-	c *chunks
+	c    *chunks
+	rows bool
 	// line starts at at in a chunk, part, in which ended lines end before; the chunk starts at before.
 	line, part, before, at, ended int
 }
@@ -70,17 +87,17 @@ func (l *lineFinder) start(line int) int {
 	if line <= 0 {
 		return 0
 	}
-	if line > l.c.total.lines {
+	if line > l.all() {
 		return l.c.total.bytes
 	}
 	if line < l.line {
-		*l = lineFinder{c: l.c}
+		*l = lineFinder{c: l.c, rows: l.rows}
 	}
 	for ; l.part < len(l.c.parts); l.part++ {
-		p, left := l.c.parts[l.part], int(l.c.sums[l.part].lines)-l.ended
+		p, left := l.c.parts[l.part], l.ends(l.c.sums[l.part])-l.ended
 		if line-l.line <= left {
 			for ; l.line < line; l.line++ {
-				l.at += eolEnd(p[l.at:])
+				l.at += l.end(p[l.at:])
 				l.ended++
 			}
 			return l.before + l.at
@@ -90,22 +107,46 @@ func (l *lineFinder) start(line int) int {
 	return l.before
 }
 
-// LineEnd returns the offset before the line end of a line, clamped to the text.
-func (t Text) LineEnd(line int) int { return t.nextEOL(t.LineStart(line)) }
-
-// nextEOL returns the offset of the first line end at or after off, or the length.
-func (t Text) nextEOL(off int) int {
-	cur := cursor{c: t.chunks()}
-	return cur.nextEOL(off)
+func (l *lineFinder) all() int {
+	if l.rows {
+		return l.c.total.rows
+	}
+	return l.c.total.lines
 }
 
+func (l *lineFinder) ends(s sum) int {
+	if l.rows {
+		return int(s.rows)
+	}
+	return int(s.lines)
+}
+
+func (l *lineFinder) end(s string) int {
+	if l.rows {
+		return eolEnd(s)
+	}
+	return strings.IndexByte(s, '\n') + 1
+}
+
+// LineEnd returns the offset before the line end of a line, clamped to the text.
+func (t Text) LineEnd(line int) int {
+	start, end := t.LineStart(line), t.LineStart(line+1)
+	for _, eol := range []string{"\n", "\r"} {
+		if end > start && line < t.chunks().total.lines && t.Slice(end-1, end) == eol {
+			end--
+		}
+	}
+	return end
+}
+
+// nextEOL returns the offset of the first end of a row at or after off, or the length.
 func (c *cursor) nextEOL(off int) int {
 	if len(c.c.parts) == 0 {
 		return 0
 	}
 	c.seek(off)
 	for {
-		if c.c.sums[c.i].lines > 0 {
+		if c.c.sums[c.i].rows > 0 {
 			if k := indexEOL(c.rest(off)); k >= 0 {
 				return off + k
 			}
@@ -118,7 +159,7 @@ func (c *cursor) nextEOL(off int) int {
 	}
 }
 
-// indexEOL returns the index of the first line end in s, or -1.
+// indexEOL returns the index of the first end of a row in s, or -1.
 func indexEOL(s string) int {
 	i := strings.IndexByte(s, '\n')
 	if i < 0 {
@@ -130,7 +171,7 @@ func indexEOL(s string) int {
 	return i
 }
 
-// eolEnd returns the index after the first line end in s, or len(s).
+// eolEnd returns the index after the first end of a row in s, or len(s).
 func eolEnd(s string) int {
 	i := indexEOL(s)
 	switch {
@@ -142,18 +183,18 @@ func eolEnd(s string) int {
 	return i + 1
 }
 
-// Offset returns the byte offset of a position. A position past the end of its line
+// Offset returns the byte offset of a position. A position past the end of its row
 // or of the text is clamped down to that end, one inside a rune, a surrogate pair or
 // a CRLF to its start; clamped says that this was needed.
 func (t Text) Offset(p Position, e Encoding) (off int, clamped bool) {
 	c := t.chunks()
-	if p.Line > c.total.lines {
+	if p.Line > c.total.rows {
 		return c.total.bytes, true
 	}
 	if p.Line < 0 {
 		return 0, true
 	}
-	off = t.LineStart(p.Line)
+	off = t.rowStart(p.Line)
 	if p.Character <= 0 {
 		return off, p.Character < 0
 	}
@@ -164,7 +205,7 @@ func (t Text) Offset(p Position, e Encoding) (off int, clamped bool) {
 	cur := cursor{c: c}
 	for cur.seek(off); ; {
 		rest, s := cur.rest(off), c.sums[cur.i]
-		whole := off == cur.base && s.lines == 0
+		whole := off == cur.base && s.rows == 0
 		if n := s.units(e, len(rest)); whole && n <= left {
 			left -= n
 		} else {
@@ -176,7 +217,7 @@ func (t Text) Offset(p Position, e Encoding) (off int, clamped bool) {
 				return off + k, more > 0
 			}
 			left = more
-			if len(rest) < len(cur.rest(off)) { // the line ends in this chunk
+			if len(rest) < len(cur.rest(off)) { // the row ends in this chunk
 				return off + k, true
 			}
 		}
@@ -239,8 +280,8 @@ func (t Text) Position(off int, e Encoding) Position {
 	cur := cursor{c: c}
 	cur.seek(off)
 	off = cur.base + unitStart(c.parts[cur.i], off-cur.base)
-	p := Position{Line: t.Line(off)}
-	start := t.LineStart(p.Line)
+	p := Position{Line: t.row(off)}
+	start := t.rowStart(p.Line)
 	if e == UTF8 {
 		p.Character = off - start
 		return p

@@ -13,7 +13,16 @@ const (
 	similarityFile = 2 << 20 // bytes of a file that are searched line by line
 )
 
-// similar returns the places of a text that are most like old. It only suggests:
+// similar returns the places of a text that are most like old.
+func (t Text) similar(old string) []Candidate {
+	out := similar(project(t.String(), leading).s, old)
+	for i := range out {
+		out[i].Line = t.lineOfRow(out[i].Line-1) + 1
+	}
+	return out
+}
+
+// similar returns the places of a text in rows that are most like old, each with its row for its line. It only suggests:
 // nothing is ever edited at such a place.
 func similar(text, old string) []Candidate {
 	lines, quoted := strings.Split(text, "\n"), strings.Split(strings.Trim(old, "\r\n"), "\n")

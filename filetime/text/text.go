@@ -32,13 +32,15 @@ type chunks struct {
 	hash   [sha256.Size]byte
 }
 
-type sum struct{ lines, utf16, runes uint16 }
+// sum counts lines, which end with \n, and rows, which end as LSP's lines do: with a lone \r too.
+type sum struct{ lines, rows, utf16, runes uint16 }
 
-type total struct{ bytes, lines, utf16, runes int }
+type total struct{ bytes, lines, rows, utf16, runes int }
 
 func (t *total) add(n int, s sum) {
 	t.bytes += n
 	t.lines += int(s.lines)
+	t.rows += int(s.rows)
 	t.utf16 += int(s.utf16)
 	t.runes += int(s.runes)
 }
@@ -46,6 +48,7 @@ func (t *total) add(n int, s sum) {
 func (t *total) sub(n int, s sum) {
 	t.bytes -= n
 	t.lines -= int(s.lines)
+	t.rows -= int(s.rows)
 	t.utf16 -= int(s.utf16)
 	t.runes -= int(s.runes)
 }
@@ -355,7 +358,7 @@ func (b *builder) add(cur *cursor, start, end int) {
 
 // measure counts what a chunk holds. An invalid byte counts as one character.
 func measure(s string) sum {
-	m := sum{lines: uint16(countEOL(s))}
+	m := sum{lines: uint16(strings.Count(s, "\n")), rows: uint16(countEOL(s))}
 	if isASCII(s) {
 		m.utf16, m.runes = uint16(len(s)), uint16(len(s))
 		return m
@@ -386,7 +389,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// countEOL counts the line ends in s: \n, \r\n and \r.
+// countEOL counts the ends of rows in s: \n, \r\n and \r.
 func countEOL(s string) int {
 	n := strings.Count(s, "\n")
 	if strings.IndexByte(s, '\r') >= 0 {

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"tandem/agent/prompt"
 	"tandem/filetime/text"
@@ -51,8 +52,9 @@ func (b *Backend) look(e *prompt.Editor, d workspace.Shown, says *Attention) {
 		at, _ := d.Text.Offset(p, b.client.Features.Encoding)
 		return at
 	}
-	at := d.Text.Position(off(says.Cursor), text.UTF32)
-	e.Line, e.Column = at.Line+1, at.Character+1
+	at := off(says.Cursor)
+	line := d.Text.Line(at)
+	e.Line, e.Column = line+1, utf8.RuneCountInString(d.Text.Slice(d.Text.LineStart(line), at))+1
 	if v := says.Visible; v != nil {
 		top, bottom := d.Text.Line(off(v.Start)), d.Text.Line(off(v.End))
 		e.Top, e.Bottom = top+1, max(top, bottom)+1

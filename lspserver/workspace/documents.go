@@ -277,8 +277,8 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 
 // inside reports whether a position that was clamped to an offset lies before the end of that line: in a character.
 func inside(t text.Text, p text.Position, off int) bool {
-	line := t.Line(off)
-	return p.Line == line && off < t.LineEnd(line)
+	end, _ := t.Offset(text.Position{Line: p.Line, Character: math.MaxInt}, text.UTF8)
+	return p.Line == t.Position(off, text.UTF8).Line && off < end
 }
 
 // catchUp goes back to the editor's text of a file that was written on disk behind it. f.mu is held.

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"math"
 	"strings"
 	"sync/atomic"
 
@@ -79,8 +80,8 @@ func (w *Workspace) miscounts(f *file, p text.Position) {
 	if !f.odd || !w.o.Features.Plain {
 		return
 	}
-	switch end := f.text.LineEnd(p.Line); {
-	case p.Line >= f.text.LineCount():
+	switch end, _ := f.text.Offset(text.Position{Line: p.Line, Character: math.MaxInt}, text.UTF8); {
+	case p.Line > f.text.Position(f.text.Len(), text.UTF8).Line:
 		w.counting.unicode.Store(true)
 	case end < f.text.Len() && oddEnd(f.text.Slice(end, min(end+2, f.text.Len())), loneReturn) == 0:
 		w.counting.never.Store(true)

@@ -181,18 +181,27 @@ func (r *reader) read(ctx context.Context, path string) *filetime.Snapshot {
 
 // place reads what stands at a span: its line, without what is before and behind it. The text is "" where it may not be read.
 func (r *reader) place(ctx context.Context, s tools.Span) Place {
-	p := Place{Path: sandbox.Canonical(s.Path), Line: s.Start.Line + 1, Character: s.Start.Character + 1}
+	p := Place{Path: sandbox.Canonical(s.Path), Line: r.number(ctx, s), Character: s.Start.Character + 1}
 	now := r.read(ctx, s.Path)
-	if now == nil || s.Start.Line >= now.Text.LineCount() {
+	if now == nil || !s.In(now.Text) {
 		return p
 	}
 	off, _ := now.Text.Offset(s.Start, s.Encoding)
-	p.Character = now.Text.Position(off, text.UTF32).Character + 1
-	line := now.Text.Slice(now.Text.LineStart(s.Start.Line), now.Text.LineEnd(s.Start.Line))
+	start := now.Text.LineStart(p.Line - 1)
+	p.Character = utf8.RuneCountInString(now.Text.Slice(start, off)) + 1
+	line := now.Text.Slice(start, now.Text.LineEnd(p.Line-1))
 	if p.Text = strings.TrimSpace(line); len(line) <= 500 {
 		r.env.FileTime.Read(*now, p.Line, p.Line)
 	}
 	return p
+}
+
+// number is the line of a span, from 1: as its server counts lines where the file may not be read.
+func (r *reader) number(ctx context.Context, s tools.Span) int {
+	if now := r.read(ctx, s.Path); now != nil && s.In(now.Text) {
+		return s.Line(now.Text)
+	}
+	return s.Start.Line + 1
 }
 
 // line is a place as a line of an answer.

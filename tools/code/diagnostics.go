@@ -133,7 +133,7 @@ func answer(ctx context.Context, env *tools.Env, in diagnosticsInput, about stri
 			v.Findings = append(v.Findings, Finding{
 				Path: p.Path, Line: p.Line, Character: p.Character, Severity: f.Severity.String(), Source: f.Source, Code: f.Code, Message: f.Message,
 			})
-			lines = append(lines, f.Says(env))
+			lines = append(lines, f.At(env, p.Line))
 			if p.Text != "" {
 				lines = append(lines, fmt.Sprintf("%6d | %s", p.Line, show.Visible(clip(p.Text, 300), false)))
 			}

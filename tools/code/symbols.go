@@ -68,7 +68,7 @@ func NewOutline() tools.Tool {
 					if err != nil {
 						return tools.Result{}, missing(err)
 					}
-					return outline(env.Name(now.Path), values(list, outlined), list), nil
+					return outline(env.Name(now.Path), values(list, outlined, func(s tools.Span) int { return s.Line(now.Text) }), list), nil
 				},
 			}, nil
 		},
@@ -115,7 +115,8 @@ func NewFind() tools.Tool {
 					if err != nil {
 						return tools.Result{}, missing(err)
 					}
-					return found(env, in.Query, values(list, limit)), nil
+					read := newReader(env)
+					return found(env, in.Query, values(list, limit, func(s tools.Span) int { return read.number(ctx, s) })), nil
 				},
 			}, nil
 		},
@@ -150,15 +151,15 @@ func found(env *tools.Env, query string, v Symbols) tools.Result {
 
 func describe(s Symbol) string { return s.Kind + " " + show.Visible(clip(s.Name, 200), false) }
 
-// values are the first symbols for a program.
-func values(list []tools.Symbol, most int) Symbols {
+// values are the first symbols for a program; line gives the line of each.
+func values(list []tools.Symbol, most int, line func(tools.Span) int) Symbols {
 	v := Symbols{Symbols: []Symbol{}, Total: len(list), Truncated: len(list) > most}
 	for _, s := range list[:min(most, len(list))] {
-		line := s.Span.Start.Line + 1
-		if s.Span.Unplaced {
-			line = 0
+		at := 0
+		if !s.Span.Unplaced {
+			at = line(s.Span)
 		}
-		v.Symbols = append(v.Symbols, Symbol{Name: s.Name, Kind: s.Kind, In: s.In, Path: s.Span.Path, Line: line, Depth: s.Depth})
+		v.Symbols = append(v.Symbols, Symbol{Name: s.Name, Kind: s.Kind, In: s.In, Path: s.Span.Path, Line: at, Depth: s.Depth})
 	}
 	return v
 }

@@ -283,13 +283,15 @@ func standing(t text.Text, lines []line) (out []int) {
 	for i, at := range t.LineStarts(numbers) {
 		l := lines[i]
 		end := at + len(l.text)
-		if !l.cut && l.n <= t.LineCount() && end <= t.Len() && t.Slice(at, end) == l.text && !strings.Contains(l.text, "\r") &&
-			(end == t.Len() || strings.ContainsAny(t.Slice(end, end+1), "\r\n")) {
+		if !l.cut && l.n <= t.LineCount() && end <= t.Len() && t.Slice(at, end) == l.text && ends(t.Slice(end, min(end+2, t.Len()))) {
 			out = append(out, l.n)
 		}
 	}
 	return out
 }
+
+// ends reports whether a line ends before s.
+func ends(s string) bool { return s == "" || s[0] == '\n' || s == "\r\n" }
 
 func invalid(path, expected, message string) error {
 	r := tools.Fail(tools.InvalidArgs, "pattern", "Parameter validation failed:\n%s", message)

@@ -262,14 +262,12 @@ func (p *page) fill(t text.Text) {
 		block := t.Slice(at, min(t.Len(), at+blockBytes))
 		used := 0
 		for p.more() {
-			i := lineEnd(block[used:])
-			if i < 0 || used+i+1 == len(block) {
+			i := strings.IndexByte(block[used:], '\n')
+			if i < 0 {
 				break
 			}
-			p.add(block[used : used+i])
-			if used += i + 1; block[used-1] == '\r' && block[used] == '\n' {
-				used++
-			}
+			p.add(strings.TrimSuffix(block[used:used+i], "\r"))
+			used += i + 1
 		}
 		if used == 0 { // it is longer than a block, or the last one
 			n := p.last() + 1
@@ -278,18 +276,6 @@ func (p *page) fill(t text.Text) {
 		}
 		at += used
 	}
-}
-
-// lineEnd is where the first line end of s begins, -1 for none.
-func lineEnd(s string) int {
-	i := strings.IndexByte(s, '\n')
-	if i < 0 {
-		return strings.IndexByte(s, '\r')
-	}
-	if before := strings.IndexByte(s[:i], '\r'); before >= 0 {
-		return before
-	}
-	return i
 }
 
 // add takes in the next line.

@@ -186,10 +186,10 @@ func TestFindingB2CutLineOfLargeFile(t *testing.T) {
 
 // Whatever the ends of lines and the limits are: pages joined together are the file.
 func TestPagesAreTheFile(t *testing.T) {
-	for _, eol := range []string{"\n", "\r\n", "\r"} {
+	for _, eol := range []string{"\n", "\r\n"} {
 		var want []string
 		for i := range 100 {
-			want = append(want, strings.Repeat("z", i%7))
+			want = append(want, strings.Repeat("z\r", i%7)+"z")
 		}
 		env := many(t, 1, strings.Join(want, eol)+eol)
 		env.Limits.MaxReadBytes = 40

@@ -933,7 +933,7 @@ func (c *call) lookAfter(file string) (unchecked string) {
 			c.warn(fmt.Sprintf("… %d more new errors: see diagnostics", len(list)-i))
 			break
 		}
-		c.warn("New: " + f.Says(c.env))
+		c.warn("New: " + f.At(c.env, f.Span.Line(now.Text)))
 	}
 	return ""
 }
