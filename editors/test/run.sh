@@ -29,6 +29,13 @@ servers() {
         npm install --prefix "$cache/typescript7" --ignore-scripts --no-audit --no-fund --no-package-lock --loglevel=error \
             typescript@latest && touch "$cache/typescript7/installed" || skip "TypeScript 7 cannot be installed; what needs it is skipped"
     fi
+    if [ ! -e "$cache/mcp/installed" ]; then
+        mkdir -p "$cache/mcp"
+        npm install --prefix "$cache/mcp" --ignore-scripts --no-audit --no-fund --no-package-lock --loglevel=error \
+            @modelcontextprotocol/server@2.4.0 @modelcontextprotocol/sdk@1.32.2 zod@4 && touch "$cache/mcp/installed" ||
+            skip "the SDK of MCP servers cannot be installed; what needs it is skipped"
+    fi
+    [ "${1:-}" = installed ] || go test -count=1 -v -run FaultW11 ../../tools/mcp
     [ "${1:-}" = installed ] || go test -count=1 -v -run LanguageServers "$@" ../../cmd/tandem
 }
 

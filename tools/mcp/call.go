@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -76,18 +77,21 @@ func (s *server) answered(ctx context.Context, env *tools.Env, name string, args
 		r, err = s.ask(ctx, env, c, name, args)
 	}
 	var late *SilentError
+	var need *needError
 	var coded *jsonrpc.Error
 	switch {
 	case err == nil:
 		s.mu.Lock()
 		s.failures = 0
 		s.mu.Unlock()
-		return s.result(name, r), nil
+		return c.explained(s.result(name, r)), nil
 	case errors.As(err, &late):
 		return tools.Fail(filetime.Timeout, "silent", "The MCP server %s did not answer for %s, so it was stopped. Whether %s took effect "+
 			"is not known. The next call starts it again.", s.entry.Name, late.For.Round(time.Millisecond), name), nil
 	case ctx.Err() != nil:
 		return tools.Result{}, context.Cause(ctx)
+	case errors.As(err, &need):
+		return tools.Fail(tools.ExecutionError, "refused", "The MCP server %s %s, so it did not carry %s out.", line(s.entry.Name), need.what, line(name)), nil
 	case errors.As(err, &coded) && coded.Code == unreached:
 		var key *keyError
 		r := tools.Fail(tools.ExecutionError, "unreachable", "The MCP server %s did not take the call: %s. Try it once more later, or go on without it.",
@@ -105,6 +109,19 @@ func (s *server) answered(ctx context.Context, env *tools.Env, name string, args
 	}
 	s.end(c, why)
 	return off(s.entry.Name, s.worded(c, why)), nil
+}
+
+// unaware matches what servers say that know nothing of their client.
+var unaware = regexp.MustCompile(`(?i)client does not support`)
+
+// explained adds to a failure the reason that the server cannot know: in the older era one without a session forgets what its client
+// can do, and has no way back for its requests.
+func (c *connection) explained(r tools.Result) tools.Result {
+	at := c.session.InitializeResult()
+	if !r.Success && c.process == nil && c.session.ID() == "" && at != nil && at.ProtocolVersion < newest && unaware.MatchString(r.Data) {
+		r.Data += "\nThe server keeps no session, so it cannot ask anything during a call. Its author can change that: tell the user."
+	}
+	return r
 }
 
 // off is the answer to a call of a server that is off.

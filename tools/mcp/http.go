@@ -17,8 +17,9 @@ import (
 	"tandem/tools/web"
 )
 
-// transport is the way to a server with a URL: its host alone is connected to, no redirect is followed, and an answer is bounded.
-func (s *Servers) transport(l Launch) (sdk.Transport, error) {
+// transport is the way to a server with a URL: its host alone is connected to, no redirect is followed, and an answer is bounded. deaf is
+// called where the server ends the stream of its notifications.
+func (s *Servers) transport(l Launch, deaf func()) (sdk.Transport, error) {
 	if len(l.Headers)+len(l.KeyCommand) > 0 && l.url.Scheme != "https" && !web.Here(l.url) {
 		return nil, fmt.Errorf("its key would be sent to %s unencrypted: its url needs https://", l.url.Host)
 	}
@@ -29,7 +30,7 @@ func (s *Servers) transport(l Launch) (sdk.Transport, error) {
 	return &sdk.StreamableClientTransport{
 		Endpoint: l.url.String(), MaxEventSize: maxMessage, MaxRetries: 2,
 		HTTPClient: &http.Client{
-			Transport: &bounded{l: l, key: s.o.Key, next: &http.Transport{
+			Transport: &bounded{l: l, key: s.o.Key, deaf: deaf, next: &http.Transport{
 				DialContext: dial.Dialer{Judge: judge}.DialContext, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: 64 << 10,
 				TLSHandshakeTimeout: 15 * time.Second, IdleConnTimeout: time.Minute, MaxIdleConns: 4,
 			}},
@@ -43,6 +44,7 @@ type bounded struct {
 	l    Launch
 	key  func(command []string) (string, error)
 	next *http.Transport
+	deaf func()
 
 	asked asked
 
@@ -95,7 +97,7 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.asked.expect(r)
+	listens := b.asked.expect(r) == "subscriptions/listen"
 	answer, err := b.send(r, r.Body, bearer)
 	if err == nil && answer.StatusCode == http.StatusUnauthorized && bearer != "" && (r.Body == nil || r.GetBody != nil) {
 		_ = answer.Body.Close()
@@ -118,7 +120,10 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = answer.Body.Close()
 		return nil, b.refused(answer)
 	case kind == "text/event-stream": // the library bounds each event of a stream
-		answer.Body = &events{Closer: answer.Body, in: bufio.NewReaderSize(answer.Body, 64<<10), mend: b.asked.mend}
+		stream := &events{Closer: answer.Body, in: bufio.NewReaderSize(answer.Body, 64<<10), mend: b.asked.mend}
+		if answer.Body = stream; listens {
+			stream.ended = b.deaf
+		}
 	case kind == "application/json":
 		answer.Body = &whole{ReadCloser: &body{answer.Body, maxMessage}, mend: b.asked.mend}
 		answer.ContentLength = -1

@@ -482,18 +482,17 @@ func TestCancelled(t *testing.T) {
 	b.prepare(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	b.Host.Tools = b.set()
-	exists := func(what string) func() bool {
-		return func() bool { _, err := os.Stat(note + what); return err == nil }
-	}
 	go func() {
-		until(t, exists(".called"))
+		until(t, func() bool { _, err := os.Stat(note + ".called"); return err == nil })
 		cancel()
 	}()
 	r := toolstest.One(ctx, b.Host, run.Call{ID: "c", Name: "mcp__x__wait", Arguments: []byte(`{}`)})
 	if r.Error != filetime.Cancelled {
 		t.Errorf("%+v", r)
 	}
-	until(t, exists(".cancelled"))
+	if r := b.call("mcp__x__written", `{}`); !strings.Contains(r.Data, "it was cancelled") {
+		t.Errorf("%+v", r)
+	}
 	if r := b.call("mcp__x__echo", `{"text": "alive"}`); !r.Success || len(b.launched) != 1 {
 		t.Errorf("%+v", r)
 	}

@@ -135,6 +135,7 @@ func plain(raw json.RawMessage) string {
 // mended is an answer to a method in the form that the library decodes. A nil one stays nil.
 func mended(method string, raw json.RawMessage) json.RawMessage {
 	of, known := results[method]
+	raw = requesting(method, raw)
 	if raw == nil || !known || json.Unmarshal(raw, reflect.New(of).Interface()) == nil && string(raw) != "null" && (method != "tools/call" || answers(raw)) {
 		return raw
 	}

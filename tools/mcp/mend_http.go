@@ -8,14 +8,14 @@ import (
 	"net/http"
 )
 
-// expect notes the request that a body has, so that its answer can be mended.
-func (a *asked) expect(r *http.Request) {
+// expect notes the request that a body has, so that its answer can be mended, and gives its method.
+func (a *asked) expect(r *http.Request) (method string) {
 	if r.GetBody == nil {
-		return
+		return ""
 	}
 	body, err := r.GetBody()
 	if err != nil {
-		return
+		return ""
 	}
 	defer body.Close()
 	var m struct {
@@ -25,6 +25,7 @@ func (a *asked) expect(r *http.Request) {
 	if json.NewDecoder(body).Decode(&m) == nil && m.ID != nil && m.Method != "" {
 		a.sent(string(m.ID), m.Method)
 	}
+	return m.Method
 }
 
 // mend is a text with one message or several in the form that the library decodes. What is no message stays as it is.
@@ -78,6 +79,8 @@ type events struct {
 	in   *bufio.Reader
 	mend func([]byte) []byte
 	out  []byte
+	// ended is called at the end of the stream; nil is nobody.
+	ended func()
 	// raw says that out is a piece of a line that is too long to be mended.
 	raw bool
 }
@@ -88,6 +91,9 @@ func (e *events) Read(p []byte) (int, error) {
 	if len(e.out) == 0 {
 		line, err := e.line()
 		if len(line) == 0 {
+			if err != nil && e.ended != nil {
+				e.ended()
+			}
 			return 0, err
 		}
 		e.out = line

@@ -1,6 +1,6 @@
 package mcp
 
-//lint:file-ignore SA1019 Servers ask for roots in all versions of the protocol but the newest, which is not spoken here.
+//lint:file-ignore SA1019 Servers ask for roots in all versions of the protocol.
 
 import (
 	"context"
@@ -19,17 +19,21 @@ func (s *Servers) capable() *sdk.ClientCapabilities {
 	return c
 }
 
-// rooted has a client tell the folders of the session, that of the session first: a server may take the first one for its working
-// folder. The library would sort them by name.
-func (s *Servers) rooted(c *sdk.Client) {
-	roots := []*sdk.Root{}
+// roots are the folders of the session, its own first: a server may take the first one for its working folder.
+func (s *Servers) roots() []*sdk.Root {
+	out := []*sdk.Root{}
 	for _, f := range s.o.Folders {
-		roots = append(roots, &sdk.Root{URI: (&url.URL{Scheme: "file", Path: f}).String()})
+		out = append(out, &sdk.Root{URI: (&url.URL{Scheme: "file", Path: f}).String()})
 	}
+	return out
+}
+
+// rooted has a client answer with the folders in their order. The library would sort them by name.
+func (s *Servers) rooted(c *sdk.Client) {
 	c.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 			if method == "roots/list" {
-				return &sdk.ListRootsResult{Roots: roots}, nil
+				return &sdk.ListRootsResult{Roots: s.roots()}, nil
 			}
 			return next(ctx, method, req)
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -84,6 +85,8 @@ type connection struct {
 	cancel  context.CancelFunc
 	tail    *tail   // of its standard error
 	files   *access // nil without a sandbox
+	// deaf says that the server has ended the stream on which it notified of changes.
+	deaf atomic.Bool
 
 	once  sync.Once
 	ended chan struct{} // closed once nothing of it is left
@@ -149,7 +152,7 @@ func (s *server) ready(ctx context.Context) (*connection, error) {
 		select {
 		case <-c.ended:
 		default:
-			return c, nil
+			return s.hearing(ctx, c), nil
 		}
 	case stays:
 		return nil, errors.New(reason)
@@ -161,6 +164,24 @@ func (s *server) ready(ctx context.Context) (*connection, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// hearing is a connection that hears of changes: c, or where the server has ended its notifications, as one that was started anew has, a
+// connection that takes its place. While c is in use by others, or cannot be replaced, it stays: it still takes calls.
+func (s *server) hearing(ctx context.Context, c *connection) *connection {
+	s.mu.Lock()
+	shared := s.users > 1
+	s.mu.Unlock()
+	if !c.deaf.Load() || shared {
+		return c
+	}
+	next, err := s.begin(ctx)
+	if err != nil {
+		s.all.o.log().Warn("MCP server", "server", s.entry.Name, "error", err)
+		return c
+	}
+	s.end(c, errIdle)
+	return next
 }
 
 // begin starts the server and learns its tools.
@@ -264,7 +285,7 @@ func (s *server) connect(ctx context.Context, l Launch, version string) (*connec
 	c.cancel = cancel
 	var to sdk.Transport
 	if l.url != nil {
-		t, err := s.all.transport(l)
+		t, err := s.all.transport(l, func() { c.deaf.Store(true) })
 		if err != nil {
 			cancel()
 			return nil, err
@@ -317,7 +338,9 @@ func (s *server) connect(ctx context.Context, l Launch, version string) (*connec
 			s.all.later(func(ctx context.Context) { s.again(ctx, c, s.learn) })
 		},
 		ProgressNotificationHandler: s.progress,
+		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true},
 	})
+	client.AddSendingMiddleware(s.rounds)
 	s.all.rooted(client)
 	hand, stop := context.WithTimeoutCause(ctx, s.all.hello(), errSilent)
 	defer stop()
@@ -339,6 +362,7 @@ func (s *server) connect(ctx context.Context, l Launch, version string) (*connec
 	c.session = session
 	go func() {
 		err := session.Wait()
+		_ = session.Close() // ends what waits for notifications
 		s.broke(c, cmp.Or(err, errEnded))
 	}()
 	return c, nil

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -172,7 +173,7 @@ func (s *server) tools() []map[string]any {
 		tool("env", "Gives a variable.", `{"readOnlyHint":true}`, "text"),
 		tool("write", "Writes a text to a file.", "", "path", "text"),
 		tool("between", "Writes a text to a file once the file go is there, after its answer.", "", "path", "text"),
-		tool("written", "Says how that went.", ""),
+		tool("written", "Says how that went, or that wait was cancelled.", `{"readOnlyHint":true}`),
 		tool("hold", "Keeps a file open for writing.", "", "path"),
 	}
 	if s.words["schema"] {
@@ -242,14 +243,11 @@ func (s *server) call(m message) {
 		}
 		s.answer(m, text("all steps"))
 	case "wait":
-		note := func(what string) {
-			if path := os.Getenv("TANDEM_TEST_MCP_NOTE"); path != "" {
-				_ = os.WriteFile(path+"."+what, nil, 0o600)
-			}
+		if path := os.Getenv("TANDEM_TEST_MCP_NOTE"); path != "" {
+			_ = os.WriteFile(path+".called", nil, 0o600)
 		}
-		note("called")
 		fmt.Fprintf(os.Stderr, "cancelled %s\n", <-s.cancelled)
-		note("cancelled")
+		s.wrote <- errors.New("it was cancelled")
 	case "silent":
 	case "garbage":
 		for range a.N {
