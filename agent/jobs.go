@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"tandem/sandbox"
+	"tandem/tools"
 	"tandem/tools/jobs"
 )
 
@@ -17,9 +19,29 @@ func runningJobs(list []jobs.Job) string {
 	}
 	var titles []string
 	for _, j := range list {
-		titles = append(titles, fmt.Sprintf("%s (%s)", j.Title, j.ID))
+		titles = append(titles, fmt.Sprintf("%s (%s)%s", j.Title, j.ID, open(j.Connections)))
 	}
 	return "Goes on in the background until the session is closed: " + strings.Join(titles, ", ") + "."
+}
+
+// open says where a job is reached, and where it is not.
+func open(c sandbox.Connections) (said string) {
+	for _, r := range c.Relays {
+		said += fmt.Sprintf(", open at http://127.0.0.1:%d", r.Host)
+	}
+	if ports := c.Unreached(); len(ports) > 0 {
+		said += fmt.Sprintf(", which listens at %s in the sandbox, where your browser cannot reach it; ask the agent to open it", tools.PortNames(ports))
+	}
+	return said
+}
+
+// unreachedJobs tells a model which jobs listen where nothing reaches them, once each.
+func unreachedJobs(all *jobs.Jobs) string {
+	var lines []string
+	for _, j := range all.Connected() {
+		lines = append(lines, all.Fresh(j.ID, j.Unreached())...)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // endedJobs tells a model which jobs have ended since it last looked, a line each; "" is none.

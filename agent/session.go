@@ -595,7 +595,7 @@ func (t *Turn) Open(ctx context.Context) error {
 	if t.in.News != nil && t.ctx.Err() == nil {
 		news = joined(news, t.in.News(t.ctx))
 	}
-	if news = joined(joined(news, endedJobs(s.jobs.Ended())), s.plantedSince()); news != "" {
+	if news = joined(joined(joined(news, endedJobs(s.jobs.Ended())), unreachedJobs(s.jobs)), s.plantedSince()); news != "" {
 		t.in.Blocks = slices.Insert(slices.Clone(t.in.Blocks), 0, prompt.Block{Type: "text", Text: news})
 		t.said, _ = s.message(t.in) // not empty, so without error
 	}

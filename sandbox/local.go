@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -137,11 +138,20 @@ func (l *Local) start(ctx context.Context, c Command, level string) (Process, er
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
 	}
+	if level == LevelFull { // without a network of its own it is on the host's, or has none
+		if p.relays, err = listenFor(c.Ports); err != nil {
+			out.abort()
+			return nil, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
+		}
+	}
 	begun := time.Now()
 	running, err := l.system.start(ctx, launch{
 		argv: c.Argv, env: env, dir: c.Dir, streams: out.theirs, privileged: c.Privileged, leave: c.Leave, switched: c.Switched,
 		level: level, profile: c.Profile, in: in, cache: cache,
 	})
+	if err != nil {
+		closeAll(p.relays)
+	}
 	switch {
 	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		out.abort()
@@ -156,10 +166,14 @@ func (l *Local) start(ctx context.Context, c Command, level string) (Process, er
 	if c.Interactive {
 		p.stdin, p.stdout = out.stdin, out.stdout
 	}
+	for _, r := range p.relays {
+		r.served.Go(func() { r.serve(running.dial) })
+	}
 	go func() {
 		defer close(p.ended)
 		defer p.stop()
 		p.attend(ctx, running, c, begun)
+		closeAll(p.relays)
 		out.finish()
 		p.outcome.Stdout, p.outcome.StdoutGap = out.kept[0].Output()
 		p.outcome.Stderr, p.outcome.StderrGap = out.kept[1].Output()
@@ -192,6 +206,9 @@ type child interface {
 	kill()
 	// access is Process.Access.
 	access(write bool) error
+	// connections and dial are what a Networked and its Relays need.
+	connections() (Connections, error)
+	dial(port int) (net.Conn, error)
 	// abandon makes wait return, though it may not be known that all is gone.
 	abandon()
 }
@@ -199,7 +216,7 @@ type child interface {
 // end is how a child has ended.
 type end struct {
 	code, background, left int
-	unreachable            bool
+	refused                Refused
 }
 
 // process is a Process of Local.
@@ -210,6 +227,7 @@ type process struct {
 	outcome Outcome // once ended is closed
 
 	stdin, stdout *os.File
+	relays        []*relay
 }
 
 // neverBegun is a process that the end of ctx has cut short before it was started.
@@ -232,6 +250,17 @@ func (p *process) Access(write bool) error {
 		return os.ErrProcessDone
 	}
 	return p.running.access(write)
+}
+
+func (p *process) Connections() (c Connections, err error) {
+	if p.running == nil {
+		return c, os.ErrProcessDone
+	}
+	c, err = p.running.connections()
+	for _, r := range p.relays {
+		c.Relays = append(c.Relays, r.leads)
+	}
+	return c, err
 }
 
 func (p *process) Stdin() io.WriteCloser {
@@ -266,7 +295,7 @@ func (p *process) attend(ctx context.Context, running child, c Command, begun ti
 	o := &p.outcome
 	select {
 	case <-exited:
-		o.ExitCode, o.Background, o.Left, o.Unreachable = e.code, e.background, e.left, e.unreachable
+		o.ExitCode, o.Background, o.Left, o.Refused = e.code, e.background, e.left, e.refused
 		return
 	case <-ctx.Done():
 		o.cutShort(ctx)
@@ -280,7 +309,7 @@ func (p *process) attend(ctx context.Context, running child, c Command, begun ti
 		running.abandon()
 		<-exited
 	}
-	o.Left = e.left
+	o.Left, o.Refused = e.left, e.refused
 }
 
 func wait(c <-chan struct{}, atMost time.Duration) bool {

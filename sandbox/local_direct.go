@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os/exec"
 	"sync"
 )
@@ -63,7 +64,9 @@ func (d *direct) wait() end {
 	return end{code: code(d.cmd)}
 }
 
-func (d *direct) terminate()        { terminate(d.cmd) }
-func (d *direct) kill()             { kill(d.cmd) }
-func (d *direct) access(bool) error { return errors.ErrUnsupported }
-func (d *direct) abandon()          { d.once.Do(func() { close(d.left) }) }
+func (d *direct) terminate()                        { terminate(d.cmd) }
+func (d *direct) kill()                             { kill(d.cmd) }
+func (d *direct) access(bool) error                 { return errors.ErrUnsupported }
+func (d *direct) connections() (Connections, error) { return Connections{}, errors.ErrUnsupported }
+func (d *direct) dial(int) (net.Conn, error)        { return nil, errors.ErrUnsupported }
+func (d *direct) abandon()                          { d.once.Do(func() { close(d.left) }) }

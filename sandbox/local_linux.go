@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -314,6 +315,7 @@ type guarded struct {
 	ended  chan struct{}
 
 	switching sync.Mutex // held while the access is switched
+	asking    sync.Mutex // held while the keeper is asked for the network
 
 	mu     sync.Mutex
 	keeper *keeper.Keeper // nil once the command has ended
@@ -345,7 +347,7 @@ func (g *guarded) wait() end {
 	if g.full { // not before: starting one takes the time of commands
 		g.system.ahead()
 	}
-	return end{exitCode(e.Status), e.Background, e.Left, e.Unreachable}
+	return end{exitCode(e.Status), e.Background, e.Left, Refused{Network: e.Refused.Network, Unix: e.Refused.Unix}}
 }
 
 // with calls f while the keeper is this command's.
@@ -363,13 +365,40 @@ func (g *guarded) kill()      { g.with((*keeper.Keeper).Kill) }
 func (g *guarded) access(write bool) error {
 	g.switching.Lock()
 	defer g.switching.Unlock()
-	g.mu.Lock()
-	k := g.keeper
-	g.mu.Unlock()
-	if k == nil {
-		return os.ErrProcessDone
+	k, err := g.running()
+	if err != nil {
+		return err
 	}
 	return k.Access(write, g.ended)
+}
+
+// running is the keeper of a command that has not ended.
+func (g *guarded) running() (*keeper.Keeper, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.keeper == nil {
+		return nil, os.ErrProcessDone
+	}
+	return g.keeper, nil
+}
+
+func (g *guarded) connections() (Connections, error) {
+	g.asking.Lock()
+	defer g.asking.Unlock()
+	k, err := g.running()
+	if err != nil {
+		return Connections{}, err
+	}
+	n, err := k.Network(g.ended)
+	return Connections{Refused: Refused{Network: n.Refused.Network, Unix: n.Refused.Unix}, Listening: n.Listening}, err
+}
+
+func (g *guarded) dial(port int) (net.Conn, error) {
+	k, err := g.running()
+	if err != nil {
+		return nil, err
+	}
+	return k.Dial(port, g.ended)
 }
 
 // abandon kills what is below the keeper from here.

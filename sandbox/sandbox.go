@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -93,6 +94,8 @@ type Command struct {
 	Interactive bool
 	// Switched lets Process.Access be called.
 	Switched bool
+	// Ports are TCP ports of the command's own network that the host reaches at 127.0.0.1, see Connections.Relays, as long as it runs.
+	Ports []int
 	// Timeout ends the command; 0 means that only the context does.
 	Timeout time.Duration
 	// Grace is the time between TERM and KILL of the whole process group.
@@ -118,10 +121,46 @@ type Outcome struct {
 	// Background is how many processes the command had left in the background when it ended by itself. They were killed.
 	// Left is how many processes of it could not be killed; systems other than Linux do not say.
 	Background, Left int
-	// Unreachable says that the command, in a network of its own, tried to reach a host beyond it.
-	Unreachable bool
+	// Refused is what the command wanted to connect to and could not. Systems other than Linux do not say.
+	Refused Refused
 	// Level is what confined the command, a Level.Name: LevelNone where its profile is Unconfined.
 	Level string
+}
+
+// Refused are connections that the sandbox does not let commands have, as the kernel has seen them: no output of a command says so.
+type Refused struct {
+	// Network says that the command asked for a socket of TCP or UDP and got none, or tried to reach a host beyond its own network.
+	Network bool
+	// Unix says that it asked for a Unix socket, such as that of a database, of Docker or of an SSH agent.
+	Unix bool
+}
+
+// Connections is what is known of the network of a command that runs.
+type Connections struct {
+	Refused Refused
+	// Listening are the ports at which it takes TCP connections in a network of its own; nothing beyond that reaches them but a Relay.
+	Listening []int
+	// Relays are those of Command.Ports.
+	Relays []Relay
+}
+
+// Unreached are the ports of Listening without a relay.
+func (c Connections) Unreached() (ports []int) {
+	for _, port := range c.Listening {
+		if !slices.ContainsFunc(c.Relays, func(r Relay) bool { return r.Port == port }) {
+			ports = append(ports, port)
+		}
+	}
+	return ports
+}
+
+// Relay leads from a port of the host, at 127.0.0.1, to one of a command.
+type Relay struct{ Port, Host int }
+
+// Networked is a Process whose network is known. Connections waits a second at most; an error says that nothing can be known.
+type Networked interface {
+	Process
+	Connections() (Connections, error)
 }
 
 // Gap is what was not kept of an output: Bytes bytes, with Lines line ends among them, are missing at the byte offset At.

@@ -3,6 +3,7 @@ package tools
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tandem/sandbox"
@@ -48,6 +49,8 @@ type Need struct {
 	Confined bool
 	// Shell is what is known of the command line that Runs is about. The zero value is a line of which nothing is known.
 	Shell shell.Command
+	// Ports are those of the command that other programs of this computer reach while it runs.
+	Ports []int
 	// Scripts are the files that say what the command does beside its words, and a hash of their content behind a blank; "" is
 	// that no file does.
 	Scripts string
@@ -76,7 +79,7 @@ func (n Need) Within(judged Need) bool {
 		return judged.Act >= n.Act && judged.Act <= Replaces && (n.samePlace(judged) || judged.Below && judged.Place.Holds(n.Place))
 	case Runs:
 		return judged.Act == Runs && slices.Equal(n.Argv, judged.Argv) && n.samePlace(judged) &&
-			n.Profile == judged.Profile && (n.Confined || !judged.Confined)
+			n.Profile == judged.Profile && (n.Confined || !judged.Confined) && slices.Equal(n.Ports, judged.Ports)
 	case Reaches:
 		return judged.Act == Reaches && n.Host == judged.Host
 	}
@@ -106,6 +109,18 @@ func (n Need) command() string {
 		return n.Argv[2]
 	}
 	return strings.Join(n.Argv, " ")
+}
+
+// PortNames names ports for a person: "port 3000", "ports 3000, 3001".
+func PortNames(ports []int) string {
+	var names []string
+	for _, p := range ports {
+		names = append(names, strconv.Itoa(p))
+	}
+	if len(names) == 1 {
+		return "port " + names[0]
+	}
+	return "ports " + strings.Join(names, ", ")
 }
 
 // Always are needs that do not depend on the arguments, for a Definition.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +28,19 @@ const testLevel = "TANDEM_TEST_LEVEL"
 // program is the built binary that all tests here run.
 var program string
 
+// servesAt names the variable by which this test's own binary becomes a server of HTTP at the port that it has.
+const servesAt = "TANDEM_TEST_SERVES"
+
+// serves answers each request with its path, until it is ended.
+func serves(port string) error {
+	l, err := net.Listen("tcp", "127.0.0.1:"+port)
+	if err != nil {
+		return err
+	}
+	fmt.Println("listening")
+	return http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.Path) }))
+}
+
 func TestMain(m *testing.M) {
 	mcptest.Main()
 	if way := os.Getenv("TANDEM_TEST_BESIDE"); way != "" {
@@ -37,6 +52,10 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(underFilter) != "" {
 		fmt.Fprintln(os.Stderr, filtered(os.Getenv(underFilter), os.Args[1:]))
+		os.Exit(1)
+	}
+	if port := os.Getenv(servesAt); port != "" {
+		fmt.Fprintln(os.Stderr, serves(port))
 		os.Exit(1)
 	}
 	apart()

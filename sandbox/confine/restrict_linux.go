@@ -17,37 +17,39 @@ import (
 //
 // Resource limits are those of the whole process, which therefore has one policy.
 //
+// listener is a descriptor that somebody has to read from as long as the command runs, see Refuse, or -1.
+//
 // An error says which layer the kernel refused. Nothing may be started from the thread then.
-func Restrict(p Policy, namespaces bool) error {
+func Restrict(p Policy, namespaces bool) (listener int, err error) {
 	if err := p.Check(); err != nil {
-		return err
+		return -1, err
 	}
 	rules, err := landlock(p, namespaces)
 	if err != nil {
-		return fmt.Errorf("landlock: %w", err)
+		return -1, fmt.Errorf("landlock: %w", err)
 	}
 	defer unix.Close(rules)
 	return restrict(p, namespaces, rules)
 }
 
 // restrict restricts the thread, to a ruleset of Landlock among others.
-func restrict(p Policy, namespaces bool, rules int) error {
+func restrict(p Policy, namespaces bool, rules int) (listener int, err error) {
 	if err := limit(p.Limits, namespaces); err != nil {
-		return fmt.Errorf("resource limits: %w", err)
+		return -1, fmt.Errorf("resource limits: %w", err)
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("no_new_privs: %w", err)
+		return -1, fmt.Errorf("no_new_privs: %w", err)
 	}
 	if err := DropCapabilities(); err != nil {
-		return fmt.Errorf("capabilities: %w", err)
+		return -1, fmt.Errorf("capabilities: %w", err)
 	}
 	if err := restrictSelf(rules); err != nil {
-		return fmt.Errorf("landlock: %w", err)
+		return -1, fmt.Errorf("landlock: %w", err)
 	}
-	if err := seccomp(p.Network, namespaces); err != nil {
-		return fmt.Errorf("seccomp: %w", err)
+	if listener, err = seccomp(p.Network, namespaces); err != nil {
+		return -1, fmt.Errorf("seccomp: %w", err)
 	}
-	return nil
+	return listener, nil
 }
 
 // limit sets the resource limits of this process, both the soft and the hard ones.

@@ -49,16 +49,19 @@ func confined() int {
 			return failed(err)
 		}
 	}
-	if err := Restrict(p, namespaces); err != nil {
+	listener, err := Restrict(p, namespaces)
+	if err != nil {
 		return failed(err)
 	}
+	_ = unix.SetNonblock(listener, true)
+	go Refuse(os.NewFile(uintptr(listener), "seccomp"), "/proc", func(Sockets) {})
 	if os.Args[0] == confinedCalls {
 		for _, n := range slices.Concat(refused, absent, shared) {
 			_, _, no := unix.RawSyscall6(n, ^uintptr(0), ^uintptr(0), ^uintptr(0), ^uintptr(0), ^uintptr(0), ^uintptr(0))
 			fmt.Println(n, int(no))
 		}
 		for _, c := range calls {
-			_, _, no := unix.RawSyscall6(c.n, c.a[0], c.a[1], c.a[2], 0, 0, 0)
+			_, _, no := unix.Syscall6(c.n, c.a[0], c.a[1], c.a[2], 0, 0, 0)
 			fmt.Println(c.name, int(no))
 		}
 		return 0
@@ -478,7 +481,7 @@ func TestRestrictThread(t *testing.T) {
 	errs := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // and ends with the goroutine
-		err := Restrict(Policy{Rules: []Rule{{"/", Read}}, Network: NoNetwork}, false)
+		_, err := Restrict(Policy{Rules: []Rule{{"/", Read}}, Network: NoNetwork}, false)
 		if err == nil {
 			if err := os.WriteFile(file, nil, 0o600); !errors.Is(err, os.ErrPermission) {
 				errs <- fmt.Errorf("the thread writes: %w", err)
@@ -501,7 +504,7 @@ func TestRestrictThread(t *testing.T) {
 
 // TestRestrictRefuses: a policy that makes no sense, or a kernel that offers less, restricts nothing and says so.
 func TestRestrictRefuses(t *testing.T) {
-	if err := Restrict(Policy{}, false); err == nil {
+	if _, err := Restrict(Policy{}, false); err == nil {
 		t.Error("a policy without a network")
 	}
 }

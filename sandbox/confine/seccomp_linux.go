@@ -9,11 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// seccomp puts the calling thread, and what it starts, under a filter of system calls. It needs no_new_privs.
-func seccomp(network Network, namespaces bool) error {
-	code := filter(network, namespaces)
-	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
+// seccomp puts the calling thread, and what it starts, under a filter of system calls. It needs no_new_privs. The listener is asked about
+// each socket of the families of Socket that the filter refuses. There is none (-1) below another filter that has one, such as that of a
+// container: the filter itself refuses them then.
+func seccomp(network Network, namespaces bool) (listener int, err error) {
+	install := func(refusal uint32, flags uintptr) (int, error) {
+		code := filter(network, namespaces, refusal)
+		program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+		fd, _, no := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
+		runtime.KeepAlive(code)
+		if no != 0 {
+			return -1, no
+		}
+		return int(fd), nil
+	}
+	if fd, err := install(notified, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER); err == nil {
+		return fd, nil
+	}
+	_, err = install(eacces, 0)
+	return -1, err
 }
 
 // namespaceFlags are those flags of clone that make namespaces. clone has no flag for a time namespace.
@@ -72,6 +86,8 @@ const (
 	eperm   = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 	eacces  = unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES)
 	enosys  = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	// notified leaves the answer to the listener, see Refuse.
+	notified = unix.SECCOMP_RET_USER_NOTIF
 )
 
 // Where a filter finds the number of a system call, its architecture and the lower half of an argument (struct seccomp_data).
@@ -86,8 +102,9 @@ func argument(n uint32) uint32 { return 16 + 8*n }
 // x32 marks the system calls of the x32 ABI of amd64, which would go past a comparison of numbers.
 const x32 = 0x4000_0000
 
-// filter gives the seccomp program for a network. A call of another architecture ends the process.
-func filter(network Network, namespaces bool) (code []unix.SockFilter) {
+// filter gives the seccomp program for a network. A call of another architecture ends the process. refusal is the answer to a socket of
+// AF_UNIX, AF_INET or AF_INET6 that the network does not have.
+func filter(network Network, namespaces bool, refusal uint32) (code []unix.SockFilter) {
 	ask := func(op uint16, k uint32, yes, no uint8) {
 		code = append(code, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_K | op, Jt: yes, Jf: no, K: k})
 	}
@@ -145,11 +162,16 @@ func filter(network Network, namespaces bool) (code []unix.SockFilter) {
 		answer(allowed)
 	})
 	call(unix.SYS_SOCKET, func() {
+		read(argument(0))
+		ask(unix.BPF_JEQ, unix.AF_UNIX, 0, 1)
+		answer(refusal)
 		if network == NoNetwork || !namespaces {
+			ask(unix.BPF_JEQ, unix.AF_INET, 1, 0)
+			ask(unix.BPF_JEQ, unix.AF_INET6, 0, 1)
+			answer(refusal)
 			answer(eacces)
 			return
 		}
-		read(argument(0))
 		ask(unix.BPF_JEQ, unix.AF_INET, 4, 0)
 		ask(unix.BPF_JEQ, unix.AF_INET6, 3, 0)
 		ask(unix.BPF_JEQ, unix.AF_NETLINK, 0, 3) // which interfaces there are

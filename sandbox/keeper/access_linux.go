@@ -111,8 +111,12 @@ func unescaped(s string) string {
 	return before + string([]byte{byte(n)}) + unescaped(rest[3:])
 }
 
-// forget closes what was kept for access of a command that has ended.
+// forget closes what was kept for a command that has ended.
 func (k *guard) forget() {
+	if k.listener != nil {
+		_ = k.listener.Close()
+		k.listener = nil
+	}
 	if k.mounts != nil {
 		_ = k.mounts.Close()
 		k.mounts = nil

@@ -42,6 +42,11 @@ type Keeper struct {
 	listener net.Listener
 
 	accessed chan syscall.Errno // answers to Access
+	network  chan Network       // answers to Network
+
+	dialing sync.Mutex
+	dials   map[int]chan dial // that wait for an answer
+	lastID  int
 
 	close   sync.Once
 	closing chan struct{} // closed by Close
@@ -91,7 +96,7 @@ func start(cmd *exec.Cmd, namespaces bool) (*Keeper, error) {
 			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_CHROOT, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP},
 		}
 	}
-	k := &Keeper{cmd: cmd, socket: ours, answer: answer, first: namespaces, closing: make(chan struct{}), accessed: make(chan syscall.Errno, 1)}
+	k := &Keeper{cmd: cmd, socket: ours, answer: answer, first: namespaces, closing: make(chan struct{}), accessed: make(chan syscall.Errno, 1), network: make(chan Network, 1), dials: map[int]chan dial{}}
 	started := make(chan error)
 	go k.attend(started)
 	if err := <-started; err != nil {
@@ -301,24 +306,117 @@ func (k *Keeper) Wait() (End, error) {
 	if err != nil || kind != msgEnded {
 		return End{}, errMessage
 	}
-	return End{syscall.WaitStatus(n[0]), n[1], n[2], n[3] > 0}, nil
+	return End{syscall.WaitStatus(n[0]), n[1], n[2], socketsOf(n[3])}, nil
 }
 
-// answered receives the next message that is no answer to Access.
+// answered receives the next message that is no answer to Access, Network or Dial.
 func (k *Keeper) answered() (kind byte, body []byte, err error) {
 	for {
-		kind, body, _, err = receive(k.socket)
-		if err != nil || kind != msgAccess {
+		kind, body, files, err := receive(k.socket)
+		if err != nil || kind != msgAccess && kind != msgNetwork && kind != msgDial {
 			return kind, body, err
 		}
-		n, err := parseNumbers(body, 1)
-		if err != nil {
-			return 0, nil, err
+		n, err := parseNumbers(body, len(body)/4)
+		if err != nil || len(n) == 0 || kind == msgDial && len(n) != 2 {
+			return 0, nil, errMessage
 		}
+		switch kind {
+		case msgAccess:
+			offer(k.accessed, syscall.Errno(n[0]))
+		case msgNetwork:
+			offer(k.network, Network{socketsOf(n[0]), n[1:]})
+		case msgDial:
+			k.dialed(n[0], syscall.Errno(n[1]), files)
+		}
+	}
+}
+
+// offer gives an answer to whoever waits for it; nobody may.
+func offer[T any](c chan T, answer T) {
+	select {
+	case c <- answer:
+	default:
+	}
+}
+
+// Network is what is known of the network of the running command. It needs another goroutine in Wait, and returns when ended is closed at
+// the latest, or after a second. One call at a time.
+func (k *Keeper) Network(ended <-chan struct{}) (Network, error) {
+	select {
+	case <-k.network: // of a call that did not wait for it
+	default:
+	}
+	if err := send(k.socket, msgNetwork, nil); err != nil {
+		return Network{}, err
+	}
+	late := time.NewTimer(time.Second)
+	defer late.Stop()
+	select {
+	case n := <-k.network:
+		return n, nil
+	case <-ended:
+		return Network{}, os.ErrProcessDone
+	case <-late.C:
+		return Network{}, os.ErrDeadlineExceeded
+	}
+}
+
+// dial is an answer to Dial.
+type dial struct {
+	conn net.Conn
+	err  error
+}
+
+// Dial connects to a port of the running command, in the network of its namespaces. It needs another goroutine in Wait, and returns when
+// ended is closed at the latest.
+func (k *Keeper) Dial(port int, ended <-chan struct{}) (net.Conn, error) {
+	answer := make(chan dial, 1)
+	k.dialing.Lock()
+	k.lastID++
+	id := k.lastID
+	k.dials[id] = answer
+	k.dialing.Unlock()
+	err := send(k.socket, msgDial, numbers(id, port))
+	if err == nil {
 		select {
-		case k.accessed <- syscall.Errno(n[0]):
-		default: // nobody waits
+		case d := <-answer:
+			return d.conn, d.err
+		case <-ended:
+			err = os.ErrProcessDone
 		}
+	}
+	k.dialing.Lock()
+	defer k.dialing.Unlock()
+	delete(k.dials, id)
+	select {
+	case d := <-answer: // it came meanwhile
+		if d.conn != nil {
+			_ = d.conn.Close()
+		}
+	default:
+	}
+	return nil, err
+}
+
+// dialed gives the answer to Dial to whoever waits for it.
+func (k *Keeper) dialed(id int, no syscall.Errno, files []*os.File) {
+	var d dial
+	if d.err = no; no == 0 {
+		d.err = errMessage
+	}
+	for _, f := range files {
+		if c, err := net.FileConn(f); err == nil && d.conn == nil && no == 0 {
+			d.conn, d.err = c, nil
+		}
+		_ = f.Close()
+	}
+	k.dialing.Lock()
+	defer k.dialing.Unlock()
+	if answer, waits := k.dials[id]; waits {
+		delete(k.dials, id)
+		answer <- d
+	} else if d.conn != nil {
+		_ = d.conn.Close()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"os"
 	"path"
 	"runtime"
@@ -11,7 +12,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -98,7 +101,10 @@ type guard struct {
 	ground *ground // of these
 	broken error   // why there is none
 
-	unrouted int // packets and connections of all commands so far that had no route
+	unrouted int          // packets and connections of all commands so far that had no route
+	earlier  int          // of them, those before this command
+	refused  atomic.Int32 // bits of the sockets that the listener refused to this command
+	listener *os.File     // of the seccomp filter of this command; nil where there is none
 
 	mounts *os.File // the namespace of the command's mounts, where Bounds.Switched has some
 
@@ -115,22 +121,84 @@ func (k *guard) kill() func() (alive int) {
 	return func() int { return killAll(self, found) }
 }
 
-// unreachable is 1 if the command that has just ended tried to reach a host from the network of the namespaces, and else 0. The kernel
-// counts what has no route there, and datagrams to a resolver of the host that does not listen there.
-func (k *guard) unreachable() int {
+// proc is where the processes of the commands are.
+func (k *guard) proc() string {
 	if !k.first {
-		return 0
+		return "/proc"
 	}
-	before := k.unrouted
-	k.unrouted = 0
+	return path.Join(scratchAt, kernels["/proc"].name)
+}
+
+// refusals are the bits of the sockets that the command did not get, or had no route for in the network of the namespaces. The kernel
+// counts what has no route there, and datagrams to a resolver of the host that does not listen there.
+func (k *guard) refusals() int {
+	if k.first {
+		k.unrouted = k.counters()
+	}
+	if k.unrouted != k.earlier {
+		k.refused.Or(int32(bits(confine.Sockets{Network: true})))
+	}
+	return int(k.refused.Load())
+}
+
+// counters is the sum of what had no route so far.
+func (k *guard) counters() (sum int) {
 	for _, file := range []string{"snmp", "snmp6"} {
-		text, _ := os.ReadFile(path.Join(scratchAt, kernels["/proc"].name, "self/net", file))
-		k.unrouted += counted(string(text), "Ip:OutNoRoutes", "Udp:NoPorts", "Ip6OutNoRoutes", "Udp6NoPorts")
+		text, _ := os.ReadFile(path.Join(k.proc(), "self/net", file))
+		sum += counted(string(text), "Ip:OutNoRoutes", "Udp:NoPorts", "Ip6OutNoRoutes", "Udp6NoPorts")
 	}
-	if k.unrouted != before {
-		return 1
+	return sum
+}
+
+// listensAt are the ports at which TCP connections are taken in the network of the namespaces.
+func (k *guard) listensAt() (ports []int) {
+	const state, listening = 3, "0A"
+	if !k.first {
+		return nil
 	}
-	return 0
+	_, own, _ := net.SplitHostPort(ProxyAddress)
+	for _, file := range []string{"tcp", "tcp6"} {
+		text, _ := os.ReadFile(path.Join(k.proc(), "self/net", file))
+		for line := range strings.Lines(string(text)) {
+			fields := strings.Fields(line)
+			if len(fields) <= state || fields[state] != listening {
+				continue
+			}
+			_, hex, _ := strings.Cut(fields[1], ":")
+			if port, err := strconv.ParseInt(hex, 16, 32); err == nil && strconv.Itoa(int(port)) != own {
+				ports = append(ports, int(port))
+			}
+		}
+	}
+	slices.Sort(ports)
+	return slices.Compact(ports)
+}
+
+// dialed is a connection to a port in the network of the namespaces, or why there is none.
+type dialed struct {
+	body []byte
+	file *os.File
+}
+
+// dial connects to a port, at the loopback address of either family.
+func (k *guard) dial(id, port int) dialed {
+	const atMost = 5 * time.Second
+	no := unix.ENETUNREACH
+	if k.first {
+		for _, host := range []string{"127.0.0.1", "::1"} {
+			c, err := net.DialTimeout("tcp", net.JoinHostPort(host, strconv.Itoa(port)), atMost)
+			if err != nil {
+				no = unix.ECONNREFUSED
+				continue
+			}
+			f, err := c.(*net.TCPConn).File()
+			_ = c.Close()
+			if err == nil {
+				return dialed{numbers(id, 0), f}
+			}
+		}
+	}
+	return dialed{numbers(id, int(no)), nil}
 }
 
 // counted adds counters of the kernel up: lines NAME VALUE, or two lines GROUP: NAME … and GROUP: VALUE ….
@@ -169,6 +237,8 @@ func (k *guard) run(spec *Spec, requests <-chan request) bool {
 	socket, over := k.socket, make(chan struct{})
 	defer close(over)
 	defer k.forget()
+	k.refused.Store(0)
+	k.earlier = k.unrouted
 	pid, op, err := k.spawn(spec, over)
 	for _, f := range []*os.File{spec.Dir, spec.Stdin, spec.Stdout, spec.Stderr} {
 		_ = f.Close()
@@ -187,31 +257,52 @@ func (k *guard) run(spec *Spec, requests <-chan request) bool {
 	k.listening = nil
 	c := command{pid: pid, kill: k.kill(), dead: make(chan struct{}), collected: make(chan struct{})}
 	go c.watch()
+	connections := make(chan dialed)
 	for connected {
 		select {
+		case d := <-connections:
+			var files []*os.File
+			if d.file != nil {
+				files = append(files, d.file)
+			}
+			connected = send(socket, msgDial, d.body, files...) == nil
+			_ = d.file.Close()
 		case r, ok := <-requests:
 			switch {
 			case !ok:
 				connected = false
 			case r.kind == msgKill:
 				end := c.sweep()
-				return send(socket, msgEnded, numbers(int(end.Status), 0, end.Left, k.unreachable())) == nil && end.Left == 0
+				return send(socket, msgEnded, numbers(int(end.Status), 0, end.Left, k.refusals())) == nil && end.Left == 0
 			case r.kind == msgTerminate:
 				_ = unix.Kill(-pid, unix.SIGTERM)
 				_ = unix.Kill(-pid, unix.SIGCONT) // one that is stopped could not even die
 			case r.kind == msgAccess:
 				connected = send(socket, msgAccess, numbers(int(k.access(spec, string(r.body) == "w")))) == nil
+			case r.kind == msgNetwork:
+				connected = send(socket, msgNetwork, numbers(append([]int{k.refusals()}, k.listensAt()...)...)) == nil
+			case r.kind == msgDial:
+				if n, err := parseNumbers(r.body, 2); err == nil {
+					go func() {
+						d := k.dial(n[0], n[1])
+						select {
+						case connections <- d:
+						case <-over:
+							_ = d.file.Close()
+						}
+					}()
+				}
 			}
 		case <-c.dead:
 			c.collect()
 			if c.ended && spec.Leave {
-				_ = send(socket, msgEnded, numbers(int(c.status), 0, 0, 0))
+				_ = send(socket, msgEnded, numbers(int(c.status), 0, 0, k.refusals()))
 				return false
 			}
 			c.collected <- struct{}{}
 			if c.ended {
 				end := c.sweep()
-				return send(socket, msgEnded, numbers(int(end.Status), end.Background, end.Left, k.unreachable())) == nil && end.Left == 0
+				return send(socket, msgEnded, numbers(int(end.Status), end.Background, end.Left, k.refusals())) == nil && end.Left == 0
 			}
 		}
 	}
@@ -280,11 +371,22 @@ func (k *guard) restrict(spec *Spec) (op string, err error) {
 	}
 	switch {
 	case b != nil:
-		return "", confine.Restrict(b.Policy, k.first)
+		listener, err := confine.Restrict(b.Policy, k.first)
+		if err == nil && listener >= 0 {
+			k.listen(listener)
+		}
+		return "", err
 	case !spec.Privileged:
 		err = confine.DropCapabilities()
 	}
 	return "drop the capabilities of", err
+}
+
+// listen answers the calls that the command's seccomp filter leaves to the keeper.
+func (k *guard) listen(fd int) {
+	_ = unix.SetNonblock(fd, true) // for the poller
+	k.listener = os.NewFile(uintptr(fd), "seccomp")
+	go confine.Refuse(k.listener, k.proc(), func(s confine.Sockets) { k.refused.Or(int32(bits(s))) })
 }
 
 // enter makes the folder of the handle the one of this thread, and no other one, whatever its path leads to now.

@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"tandem/sandbox/confine"
 )
 
 // The messages on the socket. Each is one byte for its kind, four for the length of its body, and the body.
@@ -19,6 +21,8 @@ const (
 	msgTerminate = 't' // TERM to the process group of the command
 	msgKill      = 'k' // end everything now
 	msgAccess    = 'a' // whether the command may write now; the answer has the same kind and an error number
+	msgDial      = 'd' // a number and a port; the answer has the same kind, the number, an error number, and the connection
+	msgNetwork   = 'n' // the answer has the same kind, and a Network
 	// from the keeper
 	msgStarted = 'p' // the process id
 	msgFailed  = 'f' // the error number, and what failed
@@ -52,8 +56,30 @@ type End struct {
 	Status syscall.WaitStatus
 	// Background is how many processes outlived the command and were killed; Left how many of them could not be.
 	Background, Left int
-	// Unreachable says that the command, in a network of its own, tried to reach what has no route there.
-	Unreachable bool
+	// Refused are the sockets that the command did not get, and the hosts that it could not reach.
+	Refused confine.Sockets
+}
+
+// Network is what a keeper knows of the network of its running command.
+type Network struct {
+	Refused confine.Sockets
+	// Listening are the ports at which the command takes TCP connections, in a network of its own, in their order.
+	Listening []int
+}
+
+// bits are sockets as a number.
+func bits(s confine.Sockets) (n int) {
+	if s.Network {
+		n = 1
+	}
+	if s.Unix {
+		n += 2
+	}
+	return n
+}
+
+func socketsOf(bits int) confine.Sockets {
+	return confine.Sockets{Network: bits&1 > 0, Unix: bits&2 > 0}
 }
 
 func (s *Spec) encode() ([]byte, error) {

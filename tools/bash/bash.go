@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -39,7 +38,8 @@ type input struct {
 	Timeout     *float64 `json:"timeout,omitempty" desc:"The same in seconds." above:"0" max:"600" shown:"false" unit:"it is in seconds; timeout_ms takes milliseconds"`
 	Cwd         string   `json:"cwd,omitempty" desc:"Where to run." alias:"workdir,directory,dir_path,working_directory" nocoerce:"true"`
 	Background  bool     `json:"background,omitempty" desc:"Go on as a job." alias:"run_in_background,is_background"`
-	Interrupt   string   `json:"interrupt,omitempty" desc:"block: a cancel waits for it." enum:"cancel,block"`
+	Ports       []int    `json:"ports,omitempty" desc:"A job's to open."`
+	Interrupt   string   `json:"interrupt,omitempty" desc:"block: a cancel waits." enum:"cancel,block"`
 	Description string   `json:"description,omitempty" desc:"Its purpose, briefly." shown:"false" alias:"justification,explanation"`
 }
 
@@ -103,7 +103,10 @@ func (in input) dir() string {
 
 // title is the line, and that it goes on after the call.
 func title(in input) string {
-	if in.Background {
+	switch {
+	case in.Background && len(in.Ports) > 0:
+		return line(in) + " (in the background, open at " + tools.PortNames(in.Ports) + ")"
+	case in.Background:
 		return line(in) + " (in the background)"
 	}
 	return line(in)
@@ -144,7 +147,7 @@ func needs(env *tools.Env, in input) ([]tools.Need, error) {
 	}
 	profile := sandbox.Unconfined
 	switch confines := env.Runner.Level().Confines(); {
-	case confines && parsed.ReadOnly: // else a program that a repository makes git run could write
+	case confines && parsed.ReadOnly && len(in.Ports) == 0: // else a program that a repository makes git run could write
 		profile = sandbox.ReadOnly
 	case confines:
 		profile = cmp.Or(env.Confined, sandbox.Loopback)
@@ -156,7 +159,7 @@ func needs(env *tools.Env, in input) ([]tools.Need, error) {
 	return slices.Concat([]tools.Need{{
 		Act: tools.Runs, Place: dir, Arg: "cwd", Argv: []string{program, "-c", in.Command, "bash"}, // the last word is its name in its messages
 		Profile: profile, Confined: profile != sandbox.Unconfined,
-		Shell: parsed, Keys: keysNamed(env, parsed.Named), Danger: tools.Danger(parsed.Danger.String()), Scripts: scripts(env, dir, parsed),
+		Shell: parsed, Keys: keysNamed(env, parsed.Named), Danger: tools.Danger(parsed.Danger.String()), Scripts: scripts(env, dir, parsed), Ports: in.Ports,
 	}}, reads, writes), nil
 }
 
@@ -173,6 +176,9 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	}
 	timeout, err := in.timeout(env)
 	if err != nil {
+		return nil, err
+	}
+	if err := in.checkPorts(env); err != nil {
 		return nil, err
 	}
 	if in.Background && env.Jobs == nil {
@@ -300,14 +306,12 @@ func runs(ctx context.Context, env *tools.Env, in input, need tools.Need, dir *s
 		r, err := refused(err)
 		return warned(r, said), err
 	}
-	keys := hidden(env, need, o)
-	r := warned(answer(title(in), o, timeout), append(said, restrictions(env, need, o, keys)...))
+	if o.ExitCode != 0 {
+		said = append(said, restrictions(env, ran{need.Profile, o.Level, need.Place.Path(), o.Stderr, o.Refused})...)
+	}
+	r := warned(answer(title(in), o, timeout), said)
 	if say := hint(need.Shell); say != "" && r.Success {
 		r.Data += "\n" + say
-	}
-	if len(keys) > 0 {
-		r.Data += "\nThe sandbox hides files with keys or passwords from every command: " + strings.Join(keys, ", ") +
-			". They stay hidden; leave them out of the command."
 	}
 	return r, nil
 }
@@ -327,30 +331,6 @@ func refused(err error) (tools.Result, error) {
 		return tools.Result{}, err
 	}
 	return notStarted(err), nil
-}
-
-// hidden are the names in what a failed command said of files that the sandbox hid from it: those that hold keys, at the top of a root.
-// The level below full does not hide them.
-func hidden(env *tools.Env, need tools.Need, o sandbox.Outcome) (names []string) {
-	if o.ExitCode == 0 || !need.Confined || env.Runner.Level().Name != "full" {
-		return nil
-	}
-	for _, word := range strings.FieldsFunc(o.Stderr, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`()[]:;,", r) }) {
-		if !filepath.IsAbs(word) {
-			word = filepath.Join(need.Place.Path(), word)
-		}
-		place, err := env.Paths.Readable(word)
-		if err != nil || !place.Class().Is(sandbox.Secret) || strings.Contains(place.Rel(), "/") {
-			continue
-		}
-		if _, err := place.Stat(); err != nil {
-			continue
-		}
-		if name := env.Name(place.Path()); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 func notStarted(err error) tools.Result {

@@ -478,7 +478,7 @@ func TestHiddenFilesAreNamed(t *testing.T) {
 		{"landlock+seccomp", "fatal: cannot hash .env\n", 128, false},
 	} {
 		env := workspaceOf(t, c.level)
-		env.Runner = &scripted{level: c.level, outcome: sandbox.Outcome{ExitCode: c.code, Stderr: c.stderr}}
+		env.Runner = &scripted{level: c.level, outcome: sandbox.Outcome{ExitCode: c.code, Stderr: c.stderr, Level: c.level}}
 		tool := New()
 		var err error
 		if env.Needs, err = tool.Needs(env, json.RawMessage(`{"command": "git add -A"}`)); err != nil {

@@ -30,8 +30,15 @@ type killInput struct {
 }
 
 type started struct {
-	JobID   string `json:"jobId"`
-	Sandbox string `json:"sandbox"`
+	JobID   string         `json:"jobId"`
+	Sandbox string         `json:"sandbox"`
+	Ports   []relayOfAPort `json:"ports,omitempty"`
+}
+
+// relayOfAPort is a port of the command, and the one of 127.0.0.1 that leads to it.
+type relayOfAPort struct {
+	Port int `json:"port"`
+	Host int `json:"host"`
 }
 
 type jobValue struct {
@@ -96,8 +103,22 @@ func jobPlan(env *tools.Env, kind tools.Kind, danger tools.Danger, look func(con
 		if !l.Running {
 			said = append(l.Said, said...)
 		}
+		said = append(said, env.Jobs.Fresh(l.ID, notes(env, l))...)
 		return warned(looked(l), said), nil
 	}}, nil
+}
+
+// notes are sentences about what the sandbox refuses to a job, and about ports of it that nothing reaches.
+func notes(env *tools.Env, l jobs.Look) (said []string) {
+	r := ran{l.Profile, env.Runner.Level().Name, l.Dir, l.Text, l.Connections.Refused}
+	if !l.Running {
+		if l.Outcome.ExitCode == 0 {
+			return nil
+		}
+		r.level, r.refused = l.Outcome.Level, l.Outcome.Refused
+	}
+	said = restrictions(env, r)
+	return append(said, l.Unreached()...)
 }
 
 func noJobs() error {
@@ -113,7 +134,7 @@ func goesOn(ctx context.Context, env *tools.Env, in input, need tools.Need, dir 
 	}
 	said := env.Planted.Begin(env.Call, "")
 	id, err := env.Jobs.Start(ctx, env.Runner, show.Visible(line(in), false), sandbox.Command{
-		Argv: need.Argv, Dir: dir, Profile: need.Profile, Timeout: timeout, Grace: env.Limits.KillGrace,
+		Argv: need.Argv, Dir: dir, Profile: need.Profile, Timeout: timeout, Grace: env.Limits.KillGrace, Ports: need.Ports,
 	}, func() []string { return env.Planted.End(env.Call, "") })
 	if err != nil {
 		said = append(said, env.Planted.End(env.Call, "")...)
@@ -128,8 +149,18 @@ func goesOn(ctx context.Context, env *tools.Env, in input, need tools.Need, dir 
 		r, err := refused(err)
 		return warned(r, said), err
 	}
+	v := &started{JobID: id, Sandbox: level(env, need)}
+	if len(need.Ports) > 0 {
+		relays := env.Jobs.Relays(id)
+		for _, r := range relays {
+			v.Ports = append(v.Ports, relayOfAPort(r))
+		}
+		if at := relayed(relays); at != "" {
+			said = append(said, at)
+		}
+	}
 	return warned(tools.Result{
-		Success: true, Value: &started{id, level(env, need)}, Summary: title(in),
+		Success: true, Value: v, Summary: title(in),
 		Data: fmt.Sprintf("Started in the background as %s. It goes on until it ends, job_kill ends it, or the session is closed. "+
 			"job_output gives what it prints.", id),
 	}, said), nil

@@ -21,24 +21,37 @@ var (
 	quotedName   = regexp.MustCompile("['\"`‘]([^'\"`‘’]+)['\"`’]")
 )
 
-// restrictions are sentences about what the sandbox refused to a command that failed, each with what changes it. The words of an error
-// message prove nothing: a path is named only if the policy itself refuses it. known are hidden files that the answer names already.
-func restrictions(env *tools.Env, need tools.Need, o sandbox.Outcome, known []string) (said []string) {
-	if o.ExitCode == 0 || !need.Confined || o.Level != sandbox.LevelFull {
+// ran is what a command has printed and wanted, as far as it is looked at for what the sandbox refused.
+type ran struct {
+	profile    sandbox.Profile
+	level, dir string
+	errors     string
+	refused    sandbox.Refused
+}
+
+// restrictions are sentences about what the sandbox refused to a command, each with what changes it. Connections are those that the kernel
+// has seen. The words of an error message prove nothing: a path is named only if the policy itself refuses it.
+func restrictions(env *tools.Env, r ran) (said []string) {
+	if r.profile == sandbox.Unconfined || r.level != sandbox.LevelFull && r.level != sandbox.LevelPart {
 		return nil
 	}
+	keys := hidden(env, r)
 	names := map[sandbox.Refusal][]string{}
-	for _, d := range denied(o.Stderr) {
+	for _, d := range denied(r.errors) {
 		path := d.path
 		if !filepath.IsAbs(path) {
-			path = filepath.Join(need.Place.Path(), path)
+			path = filepath.Join(r.dir, path)
 		}
-		why := env.Paths.Refuses(need.Profile, need.Place.Path(), path)
-		if why != sandbox.Hidden && !d.readOnly { // permissions of the file itself give the same words
+		why := env.Paths.Refuses(r.profile, r.level, r.dir, path)
+		switch {
+		case why == sandbox.Hidden:
+		case r.level == sandbox.LevelFull && !d.readOnly: // permissions of the file itself give the same words
+			continue
+		case r.level == sandbox.LevelPart && (d.readOnly):
 			continue
 		}
 		name := env.Name(path)
-		if why == sandbox.Hidden && slices.Contains(known, name) {
+		if why == sandbox.Hidden && slices.Contains(keys, name) {
 			continue
 		}
 		if !slices.Contains(names[why], name) && len(names[why]) < 5 {
@@ -58,10 +71,59 @@ func restrictions(env *tools.Env, need tools.Need, o sandbox.Outcome, known []st
 			said = append(said, s.before+strings.Join(names[s.why], ", ")+s.then)
 		}
 	}
-	if o.Unreachable {
-		said = append(said, "The sandbox gives commands no network: a host could not be reached. The setting `sandbox.network` names hosts that they may reach.")
+	if r.refused.Network {
+		said = append(said, network(r))
+	}
+	if r.refused.Unix {
+		said = append(said, "The sandbox lets commands connect to no Unix socket, such as that of Docker, a database or an SSH agent. "+
+			"The user can run the command, or set `sandbox.level`.")
+	}
+	if len(keys) > 0 {
+		said = append(said, "The sandbox hides files with keys or passwords from every command: "+strings.Join(keys, ", ")+
+			". They stay hidden; leave them out of the command. The setting `sandbox.level` changes that.")
 	}
 	return said
+}
+
+// network says that a command wanted one.
+func network(r ran) string {
+	switch {
+	case r.level == sandbox.LevelPart:
+		return "The sandbox gives commands no network on this system, not even 127.0.0.1: its level is " + r.level +
+			". The user can run the command, or set `sandbox.level`."
+	case r.profile == sandbox.ReadOnly:
+		return "This command line only reads, so it had no network."
+	case r.profile == sandbox.Write:
+		return "The sandbox gives commands no network: the setting `sandbox.network` is deny."
+	case r.profile == sandbox.Proxy:
+		return "The sandbox lets commands reach the hosts that the setting `sandbox.network` names, by the proxy of HTTPS_PROXY alone: " +
+			"a host could not be reached."
+	}
+	return "The sandbox gives commands no network: a host could not be reached. The setting `sandbox.network` names hosts that they may reach."
+}
+
+// hidden are the names in what a command said of files that the sandbox hides from it: those that hold keys, at the top of a root.
+// The level below full does not hide them.
+func hidden(env *tools.Env, r ran) (names []string) {
+	if r.level != sandbox.LevelFull {
+		return nil
+	}
+	for _, word := range strings.FieldsFunc(r.errors, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`()[]:;,", r) }) {
+		if !filepath.IsAbs(word) {
+			word = filepath.Join(r.dir, word)
+		}
+		place, err := env.Paths.Readable(word)
+		if err != nil || !place.Class().Is(sandbox.Secret) || strings.Contains(place.Rel(), "/") {
+			continue
+		}
+		if _, err := place.Stat(); err != nil {
+			continue
+		}
+		if name := env.Name(place.Path()); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // denial is a path beside the words of the system for a refusal; readOnly says that they are those for EROFS and EBUSY.

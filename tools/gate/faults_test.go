@@ -107,6 +107,48 @@ func TestFaultS5OptionsThatRunPrograms(t *testing.T) {
 	}
 }
 
+// TestFaultV13PortsAsk: a command whose ports others reach asks each time where the mode lets anybody allow it, whatever rule allows the
+// line, and belongs to the class of the network for a deny rule.
+func TestFaultV13PortsAsk(t *testing.T) {
+	for _, c := range []struct {
+		mode  gate.Mode
+		rule  string
+		ports []int
+		want  gate.Verdict
+	}{
+		{gate.ModeAuto, "", []int{3000}, gate.Ask},
+		{gate.ModeAuto, "", nil, gate.Allow},
+		{gate.ModeAsk, "allow bash command=npm **", []int{3000}, gate.Ask},
+		{gate.ModeAsk, "allow bash command=npm **", nil, gate.Allow},
+		{gate.ModePlan, "", []int{3000}, gate.Queue},
+		{gate.ModeReadOnly, "", []int{3000}, gate.Deny},
+	} {
+		need := lineOf(t, "npm start")
+		need.Ports = c.ports
+		var list []gate.Rule
+		if c.rule != "" {
+			list = rules(c.rule)
+		}
+		d := command(c.mode, need, list...)
+		asks := d.Verdict == gate.Ask
+		if d.Verdict != c.want || asks && (!d.Once || d.Allows != nil || !strings.Contains(d.Reason, "port 3000")) {
+			t.Errorf("%+v: %+v", c, d)
+		}
+	}
+	network := []gate.Rule{{Effect: gate.Deny, Tool: "*", Class: tools.ClassNetwork}}
+	need := lineOf(t, "npm start")
+	if d := command(gate.ModeAuto, need, network...); d.Verdict != gate.Allow {
+		t.Errorf("without ports: %+v", d)
+	}
+	if need.Ports = []int{1, 2}; command(gate.ModeAuto, need, network...).Verdict != gate.Deny {
+		t.Error("a deny rule for the network")
+	}
+	network[0].Effect = gate.Allow
+	if d := command(gate.ModeAsk, lineOf(t, "npm start"), network...); d.Verdict != gate.Ask {
+		t.Errorf("an allow rule for the network: %+v", d)
+	}
+}
+
 // TestFaultS9LinesThatAreNotLookedInto: of a line that is too long nobody can tell whether a deny rule is about it, and none allows it.
 func TestFaultS9LinesThatAreNotLookedInto(t *testing.T) {
 	long := lineOf(t, "ls "+strings.Repeat("a ", 9000))

@@ -334,6 +334,9 @@ func (r ModeRow) of(t tools.Tool, n tools.Need) (op operation) {
 		if n.Keys != "" {
 			each("runs a command that names a file which holds keys or passwords ("+show.Visible(n.Keys, false)+")", r.Secret)
 		}
+		if len(n.Ports) > 0 {
+			each(op.what+", and this computer's other programs can connect to it at "+tools.PortNames(n.Ports), r.Network)
+		}
 		if !n.Confined {
 			if op.verdict > Deny {
 				op.layer = LayerSandbox

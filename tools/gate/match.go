@@ -289,8 +289,13 @@ func (s *ruleSet) each(c *subject, n tools.Need, p part, f func(*rule) bool) {
 			return
 		}
 	}
+	spec := c.Tool.Spec()
+	open := spec
+	if len(n.Ports) > 0 {
+		open.Class = tools.ClassNetwork
+	}
 	for _, of := range s.wild {
-		if of.first.about(c.Tool.Spec()) && !within(of) {
+		if (of.first.about(spec) || of.first.Effect != Allow && of.first.about(open)) && !within(of) {
 			return
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -49,14 +51,18 @@ type job struct {
 	id, title string
 	stop      context.CancelFunc
 	ended     chan struct{}
+	dir       string
+	profile   sandbox.Profile
 	outcome   sandbox.Outcome // once ended is closed
 	said      []string        // once ended is closed
 
 	mu       sync.Mutex
-	front    *front        // while Run waits for its end
-	out      *sandbox.Kept // since the last look
-	goesOn   bool          // was given by Running
-	endKnown bool          // was given by Ended or by a look
+	process  sandbox.Process // once it was started
+	notes    map[string]bool // that Fresh has let through
+	front    *front          // while Run waits for its end
+	out      *sandbox.Kept   // since the last look
+	goesOn   bool            // was given by Running
+	endKnown bool            // was given by Ended or by a look
 }
 
 // front is the output of a command that Run waits for.
@@ -72,6 +78,26 @@ type Job struct {
 	ExitCode int
 	// Said is what was said at its end, see Start.
 	Said []string
+	// Dir and Profile are those of its command. Connections are what is known of its network while it runs.
+	Dir         string
+	Profile     sandbox.Profile
+	Connections sandbox.Connections
+}
+
+// Unreached is a sentence for a model about ports at which the job takes connections that nothing outside of the sandbox can make. It is
+// none where there is no such port.
+func (j Job) Unreached() []string {
+	ports := j.Connections.Unreached()
+	if len(ports) == 0 {
+		return nil
+	}
+	var names []string
+	for _, p := range ports {
+		names = append(names, strconv.Itoa(p))
+	}
+	list := strings.Join(names, ", ")
+	return []string{fmt.Sprintf("%s listens at port %s in a network of its own: no browser and no other command can reach it. To open it to this computer, "+
+		"end %s and start it again with `ports`: [%s].", j.ID, list, j.ID, list)}
 }
 
 // Look is what a job has printed since the last look, and how it is now.
@@ -95,7 +121,7 @@ func New() *Jobs {
 // Start starts a command with r, and gives the id of the job. The end of ctx ends the command only while it is being started. The
 // output of c is the job's. last is called when the command has ended, before anybody is told. Errors are ErrTooMany, ErrClosed and those of r; then nothing runs.
 func (j *Jobs) Start(ctx context.Context, r sandbox.Runner, title string, c sandbox.Command, last func() []string) (id string, err error) {
-	b := &job{title: title, ended: make(chan struct{}), out: sandbox.NewKept(maxOutput)}
+	b := newJob(title, c)
 	life, stop := context.WithCancel(j.ctx)
 	b.stop = stop
 	if err := j.admit(b); err != nil {
@@ -115,12 +141,64 @@ func (j *Jobs) Start(ctx context.Context, r sandbox.Runner, title string, c sand
 		j.running.Done()
 		return "", err
 	}
+	b.started(p)
 	go func() {
 		b.outcome = p.Wait()
 		j.finish(b, last)
 	}()
 	j.changed()
 	return b.id, nil
+}
+
+func newJob(title string, c sandbox.Command) *job {
+	b := &job{title: title, ended: make(chan struct{}), out: sandbox.NewKept(maxOutput), profile: c.Profile, notes: map[string]bool{}}
+	if c.Dir != nil {
+		b.dir = c.Dir.Path()
+	}
+	return b
+}
+
+func (b *job) started(p sandbox.Process) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.process = p
+}
+
+// connections is what is known of the network of a job that runs.
+func (b *job) connections() (c sandbox.Connections) {
+	b.mu.Lock()
+	p := b.process
+	b.mu.Unlock()
+	if n, ok := p.(sandbox.Networked); ok && !b.over() {
+		c, _ = n.Connections()
+	}
+	return c
+}
+
+// Relays are those of a job that runs.
+func (j *Jobs) Relays(id string) []sandbox.Relay {
+	b := j.find(id)
+	if b == nil {
+		return nil
+	}
+	return b.connections().Relays
+}
+
+// Fresh leaves out the notes that it has given before of a job.
+func (j *Jobs) Fresh(id string, notes []string) (fresh []string) {
+	b := j.find(id)
+	if b == nil {
+		return notes
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, n := range notes {
+		if !b.notes[n] {
+			b.notes[n] = true
+			fresh = append(fresh, n)
+		}
+	}
+	return fresh
 }
 
 // Run runs a command with r and waits for its end. If it is still running after wait, it becomes a job: Run gives the job's id and, in the
@@ -134,7 +212,7 @@ func (j *Jobs) Run(ctx context.Context, r sandbox.Runner, title string, c sandbo
 		return o, "", err
 	}
 	defer j.running.Done()
-	b := &job{title: title, ended: make(chan struct{}), out: sandbox.NewKept(maxOutput)}
+	b := newJob(title, c)
 	b.front = &front{[2]*sandbox.Kept{sandbox.NewKept(c.MaxOutput), sandbox.NewKept(c.MaxOutput)}, c.Output}
 	c.MaxOutput, c.Output = 1, b.print
 	life, stop := context.WithCancel(j.ctx)
@@ -148,6 +226,7 @@ func (j *Jobs) Run(ctx context.Context, r sandbox.Runner, title string, c sandbo
 		stop()
 		return o, "", err
 	}
+	b.started(p)
 	over := make(chan struct{})
 	go func() {
 		b.outcome = p.Wait()
@@ -284,7 +363,10 @@ func (j *Jobs) Look(ctx context.Context, id string, wait time.Duration) (Look, e
 			return Look{}, context.Cause(ctx)
 		}
 	}
-	return b.look(), nil
+	c := b.connections()
+	l := b.look()
+	l.Connections = c
+	return l, nil
 }
 
 // Kill ends a job: TERM, after its grace KILL. It returns when the job has ended, which may have been before, and is a Look then.
@@ -302,13 +384,13 @@ func (j *Jobs) Kill(ctx context.Context, id string) (Look, error) {
 	}
 }
 
-// Running are the jobs that run and that it has not given before.
+// Running are the jobs that run and that it has not given before, with what is known of their network.
 func (j *Jobs) Running() []Job {
-	return j.which(func(b *job) bool {
+	return j.connected(j.which(func(b *job) bool {
 		first := !b.goesOn && !b.over()
 		b.goesOn = b.goesOn || first
 		return first
-	})
+	}))
 }
 
 // Ended are the jobs whose end neither it nor a look has given before.
@@ -331,6 +413,18 @@ func (j *Jobs) which(is func(*job) bool) (found []Job) {
 		b.mu.Unlock()
 	}
 	return found
+}
+
+// Connected are the jobs that run, with what is known of their network.
+func (j *Jobs) Connected() []Job { return j.connected(j.Alive()) }
+
+func (j *Jobs) connected(list []Job) []Job {
+	for i := range list {
+		if b := j.find(list[i].ID); b != nil {
+			list[i].Connections = b.connections()
+		}
+	}
+	return list
 }
 
 // Alive are the jobs that run.
@@ -378,7 +472,7 @@ func (b *job) over() bool {
 }
 
 func (b *job) about() Job {
-	about := Job{ID: b.id, Title: b.title}
+	about := Job{ID: b.id, Title: b.title, Dir: b.dir, Profile: b.profile}
 	if b.over() {
 		about.ExitCode, about.Said = b.outcome.ExitCode, b.said
 	}

@@ -40,7 +40,8 @@ func (r *judgedRunner) Level() sandbox.Level {
 // with it that needs do not tell.
 func (r *judgedRunner) Start(ctx context.Context, cmd sandbox.Command) (sandbox.Process, error) {
 	judged := func(n tools.Need) bool {
-		return n.Act == tools.Runs && slices.Equal(n.Argv, cmd.Argv) && cmd.Dir != nil && n.Place.Path() == cmd.Dir.Path() && n.Profile == cmd.Profile
+		return n.Act == tools.Runs && slices.Equal(n.Argv, cmd.Argv) && cmd.Dir != nil && n.Place.Path() == cmd.Dir.Path() && n.Profile == cmd.Profile &&
+			slices.Equal(n.Ports, cmd.Ports)
 	}
 	input := cmd.Stdin != "" && cmd.Stdin != string(r.c.checked.Args) // those were judged
 	more := cmd.Env != nil || cmd.Given != nil || input || cmd.Privileged || cmd.Leave || cmd.Keeps != ""

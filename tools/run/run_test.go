@@ -861,6 +861,9 @@ func TestJudgedIsRun(t *testing.T) {
 		{"capabilities", list, with(sandbox.Command{Privileged: true}), false},
 		{"processes that stay", list, with(sandbox.Command{Leave: true}), false},
 		{"a cache that stays", list, with(sandbox.Command{Keeps: "x"}), false},
+		{"ports", list, with(sandbox.Command{Ports: []int{80}}), false},
+		{"ports as judged", []tools.Need{{Act: tools.Runs, Argv: sh("ls"), Place: top, Ports: []int{80}}}, with(sandbox.Command{Ports: []int{80}}), true},
+		{"other ports", []tools.Need{{Act: tools.Runs, Argv: sh("ls"), Place: top, Ports: []int{81}}}, with(sandbox.Command{Ports: []int{80}}), false},
 		{"variables of its own", list, with(sandbox.Command{Given: []string{"A=b"}}), false},
 		{"the file", []tools.Need{{Act: tools.Reads, Place: a}}, reads(a), true},
 		{"the file to be edited", []tools.Need{{Act: tools.Edits, Place: a}}, reads(a), true},
@@ -898,7 +901,7 @@ func TestJudgedIsRun(t *testing.T) {
 
 // Each field of a command is judged, or gives it no rights, or is refused; a new one belongs to one of these lists.
 func TestEveryFieldOfACommandIsJudged(t *testing.T) {
-	known := strings.Fields(`Argv Dir Profile
+	known := strings.Fields(`Argv Dir Profile Ports
 		Surroundings Interactive Timeout Grace Hurry MaxOutput Output Switched
 		Env Given Privileged Leave Keeps Stdin`)
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[sandbox.Command]()) {
