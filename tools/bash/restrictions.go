@@ -47,7 +47,7 @@ func restrictions(env *tools.Env, r ran) (said []string) {
 		case why == sandbox.Hidden:
 		case r.level == sandbox.LevelFull && !d.readOnly: // permissions of the file itself give the same words
 			continue
-		case r.level == sandbox.LevelPart && (d.readOnly):
+		case r.level == sandbox.LevelPart && d.readOnly:
 			continue
 		}
 		name := env.Name(path)
