@@ -196,7 +196,7 @@ func (s *Session) find(ctx context.Context, name string, running bool) (out []to
 		}
 		for _, one := range list {
 			at := place{one.Span.Path, one.Name, one.Span.Start.Line}
-			if !had[at] && s.Shows(one.Span.Path) {
+			if one.Span.URI == "" && !had[at] && s.Shows(one.Span.Path) {
 				had[at] = true
 				out = append(out, one)
 			}

@@ -14,6 +14,7 @@ import (
 	"tandem/filetime"
 	"tandem/tools"
 	"tandem/tools/run"
+	"tandem/tools/words"
 )
 
 // Past is a stored session.
@@ -238,8 +239,12 @@ func newPast(st store.Store, s store.Session, entries []store.Entry) (*Past, err
 				p.usage = p.usage.Add(*u)
 				last = &Event{Turn: e.Turn, Usage: u, Session: p.usage}
 			}
-			if e.Text != "" {
-				p.events = append(p.events, Event{Turn: e.Turn, Notice: e.Text})
+			text := e.Text
+			if stop := b.Stop; e.Kind == store.End && text == "" && stop != "" && stop != loop.EndTurn {
+				text = words.Ending(string(stop))
+			}
+			if text != "" {
+				p.events = append(p.events, Event{Turn: e.Turn, Notice: text})
 			}
 		case store.Tasks:
 			p.tasks = append([]tools.Task{}, b.Tasks...)

@@ -68,7 +68,7 @@ func (t *Turn) Run(ctx context.Context) TurnResult {
 		}
 		s.mu.Unlock()
 		s.record.said(t.number, "", own...)
-		s.record.ended(t.number, stop, t.usage, err)
+		s.record.ended(t.number, s.cutOff(stop), t.usage, err)
 		return stop, err
 	})
 	if err != nil {
@@ -86,6 +86,16 @@ func (t *Turn) Run(ctx context.Context) TurnResult {
 	s.outbox.flush()
 	t.runEndHooks(stop)
 	return TurnResult{Stop: stop, Usage: t.usage, Turn: t.number, Err: err}
+}
+
+// cutOff is the reason that is stored for the end of a turn: one that ended with its session was not stopped by a person.
+func (s *Session) cutOff(stop StopReason) StopReason {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stop == loop.Cancelled && s.closed {
+		return interrupted
+	}
+	return stop
 }
 
 func (t *Turn) tell(e Event) { t.tellOnce(nil, e) }

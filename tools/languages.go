@@ -58,9 +58,10 @@ type Spot struct {
 }
 
 // Span is a part of a file as a server names it: positions in a text that the server has, which may be another than that of the file
-// by now. Path is absolute.
+// by now. Path is absolute; where the server names something that is no file, such as a class of an archive, it is "" and URI is set.
 type Span struct {
 	Path       string
+	URI        string
 	Start, End text.Position
 	Encoding   text.Encoding
 	// Unplaced says that the server names the file and no place in it.

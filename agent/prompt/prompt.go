@@ -146,6 +146,29 @@ func User(root string, blocks []Block) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return strings.TrimSpace(p) == "" }), "\n\n")
 }
 
+// Shown gives a person's message as a transcript has it: what was typed, and the names of what was attached.
+func Shown(root string, blocks []Block) string {
+	var parts, attached []string
+	for _, b := range blocks {
+		switch b.Type {
+		case "text":
+			parts = append(parts, b.Text)
+		case "resource_link", "resource":
+			where, lines := place(root, b.URI)
+			if lines != "" {
+				where += ":" + lines
+			}
+			attached = append(attached, where)
+		default:
+			attached = append(attached, b.called())
+		}
+	}
+	if len(attached) > 0 {
+		parts = append(parts, "Attached: "+strings.Join(attached, ", "))
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return strings.TrimSpace(p) == "" }), "\n\n")
+}
+
 var lineRange = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^L?(\d+)(?:[-:]L?(\d+))?$`) })
 
 // place gives the path that a URI names, relative to root where it lies below, and the lines that its fragment names.

@@ -61,7 +61,7 @@ func (b *Backend) Prompt(se *Session, p Prompt) (run func(ctx context.Context, b
 
 // input is a user's message.
 func (se *Session) input(blocks []prompt.Block) agent.Input {
-	return agent.Input{Blocks: blocks, Shown: prompt.User(se.cwd, blocks)}
+	return agent.Input{Blocks: blocks, Shown: prompt.Shown(se.cwd, blocks)}
 }
 
 // Steer queues a message for the running turn; see agent.Session.Steer. The caller must call keep, which returns when

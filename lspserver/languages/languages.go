@@ -103,11 +103,11 @@ func (l *asked) places(ctx context.Context, at tools.Spot, method string, more m
 		}
 	}
 	slices.SortStableFunc(out, compare)
-	return slices.CompactFunc(out, func(a, b tools.Span) bool { return a.Path == b.Path && a.Start == b.Start }), nil
+	return slices.CompactFunc(out, func(a, b tools.Span) bool { return a.Path == b.Path && a.URI == b.URI && a.Start == b.Start }), nil
 }
 
 func compare(a, b tools.Span) int {
-	return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Start.Line, b.Start.Line), cmp.Compare(a.Start.Character, b.Start.Character))
+	return cmp.Or(strings.Compare(a.URI, b.URI), strings.Compare(a.Path, b.Path), cmp.Compare(a.Start.Line, b.Start.Line), cmp.Compare(a.Start.Character, b.Start.Character))
 }
 
 func (l *asked) Outline(ctx context.Context, file filetime.Snapshot) ([]tools.Symbol, error) {
@@ -297,10 +297,20 @@ type location struct {
 func (l location) span(e text.Encoding) (tools.Span, bool) {
 	u, r := cmp.Or(l.URI, l.TargetURI), cmp.Or(l.Range, l.TargetSelectionRange)
 	path, ok := fileuri.Path(u)
-	if r == nil || !ok {
+	if r == nil || !ok && !opaque(u) {
 		return tools.Span{}, false
 	}
-	return spanOf(path, *r, e), true
+	s := spanOf(path, *r, e)
+	if !ok {
+		s.URI = u
+	}
+	return s, true
+}
+
+// opaque reports whether a URI has a scheme of its own, such as jdt: or zipfile:, whose documents are no files.
+func opaque(uri string) bool {
+	scheme, _, ok := strings.Cut(uri, ":")
+	return ok && scheme != "" && !strings.EqualFold(scheme, "file") && !strings.ContainsAny(scheme, "/?#% ")
 }
 
 func spanOf(path string, r lsp.Range, e text.Encoding) tools.Span {
@@ -338,9 +348,11 @@ func symbols(out []tools.Symbol, list []json.RawMessage, e text.Encoding, path s
 			at, ok := s.Location.span(e)
 			if !ok { // LSP 3.17 has symbols with a URI alone
 				at.Unplaced = true
-				at.Path, ok = fileuri.Path(s.Location.URI)
+				if at.Path, ok = fileuri.Path(s.Location.URI); !ok {
+					at.URI = s.Location.URI
+				}
 			}
-			if !ok {
+			if !ok && !opaque(at.URI) {
 				continue
 			}
 			found.Span = at

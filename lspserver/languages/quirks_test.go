@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,7 +51,7 @@ func asked(t *testing.T, l tools.Languages, what string) string {
 		var list []tools.Symbol
 		list, err = l.Find(t.Context(), "/w", "x", false)
 		for _, s := range list {
-			out = append(out, fmt.Sprintf("%s %s %s %s", s.Name, s.Kind, s.Span.Path, spanText(s.Span)))
+			out = append(out, fmt.Sprintf("%s %s %s %s", s.Name, s.Kind, s.Span.URI+s.Span.Path, spanText(s.Span)))
 		}
 	case "diagnostics":
 		var d tools.Diagnosis
@@ -108,6 +109,33 @@ func TestFaultD3Quirks(t *testing.T) {
 		floats := strings.NewReplacer(`"line": 0`, `"line": 0.0`, `"line": 1`, `"line": 1.0`, `"line": 3`, `"line": 3e0`).Replace(string(row.Result))
 		if got := asked(t, languages.New(canned{json.RawMessage(floats), &version}), row.Ask); got != row.Want {
 			t.Errorf("%s: with fractions: %s, want %s", row.Source, got, row.Want)
+		}
+	}
+}
+
+// TestFaultD3Opaque: a place whose URI names no file is kept, with the URI as it came; one that is no URI is dropped.
+func TestFaultD3Opaque(t *testing.T) {
+	const at = `"range":{"start":{"line":3,"character":0},"end":{"line":3,"character":1}}`
+	for _, uri := range []string{
+		"jdt://contents/rt.jar/java.util/List.class?=x", "zipfile:///a/b.zip::c/d.ts", "zipfile:/a.zip::b", "untitled:Untitled-1",
+		"deno:/https/deno.land/std%40v1/x.ts", "csharp:/metadata/System%20Core/A.cs?p=%5C#f", "file+x://h/%41?a=b&c=%3D", "",
+		"no uri", "file://%zz", "1", "a b:c",
+	} {
+		opaque := !slices.Contains([]string{"", "no uri", "file://%zz", "1", "a b:c"}, uri)
+		name, _ := json.Marshal(uri)
+		for _, result := range []string{
+			`[{"uri":` + string(name) + `,` + at + `}]`,
+			`[{"targetUri":` + string(name) + `,"targetRange":{},"targetSelection` + strings.Replace(at, `"r`, `R`, 1) + `}]`,
+		} {
+			list, err := languages.New(canned{json.RawMessage(result), nil}).References(t.Context(), tools.Spot{File: filetime.Snapshot{Path: "/w/a"}})
+			if err != nil || opaque != (len(list) == 1) || opaque && (list[0].URI != uri || list[0].Path != "" || list[0].Start.Line != 3) {
+				t.Errorf("%s: %+v %v", result, list, err)
+			}
+		}
+		result := `[{"name":"x","kind":5,"location":{"uri":` + string(name) + `}}]`
+		found, err := languages.New(canned{json.RawMessage(result), nil}).Find(t.Context(), "/w", "x", false)
+		if err != nil || opaque != (len(found) == 1) || opaque && (found[0].Span.URI != uri || !found[0].Span.Unplaced) {
+			t.Errorf("%s: %+v %v", result, found, err)
 		}
 	}
 }

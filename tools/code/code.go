@@ -147,6 +147,7 @@ func clip(s string, most int) string {
 // Place is a place in a file for a program; Line and Character, in code points, are from 1.
 type Place struct {
 	Path      string `json:"path"`
+	URI       string `json:"uri,omitempty"` // in place of the path, of what is no file
 	Line      int    `json:"line"`
 	Character int    `json:"character"`
 	Text      string `json:"text,omitempty"`
@@ -179,8 +180,19 @@ func (r *reader) read(ctx context.Context, path string) *filetime.Snapshot {
 	return r.known[path]
 }
 
+// file gives the file of a span, nil where there is none that the call may read.
+func (r *reader) file(ctx context.Context, s tools.Span) *filetime.Snapshot {
+	if s.URI != "" {
+		return nil
+	}
+	return r.read(ctx, s.Path)
+}
+
 // place reads what stands at a span: its line, without what is before and behind it. The text is "" where it may not be read.
 func (r *reader) place(ctx context.Context, s tools.Span) Place {
+	if s.URI != "" {
+		return Place{URI: s.URI, Line: s.Start.Line + 1, Character: s.Start.Character + 1}
+	}
 	p := Place{Path: sandbox.Canonical(s.Path), Line: r.number(ctx, s), Character: s.Start.Character + 1}
 	now := r.read(ctx, s.Path)
 	if now == nil || !s.In(now.Text) {
@@ -198,7 +210,7 @@ func (r *reader) place(ctx context.Context, s tools.Span) Place {
 
 // number is the line of a span, from 1: as its server counts lines where the file may not be read.
 func (r *reader) number(ctx context.Context, s tools.Span) int {
-	if now := r.read(ctx, s.Path); now != nil && s.In(now.Text) {
+	if now := r.file(ctx, s); now != nil && s.In(now.Text) {
 		return s.Line(now.Text)
 	}
 	return s.Start.Line + 1
@@ -206,6 +218,9 @@ func (r *reader) number(ctx context.Context, s tools.Span) int {
 
 // line is a place as a line of an answer.
 func (r *reader) line(number int, p Place) string {
+	if p.URI != "" {
+		return fmt.Sprintf("%d. %s:%d → (no file: its text cannot be read)", number, show.Visible(clip(p.URI, 500), false), p.Line)
+	}
 	says := show.Visible(clip(p.Text, 500), false)
 	if p.Text == "" {
 		says = "(its text cannot be shown)"

@@ -95,7 +95,7 @@ func definitions(ctx context.Context, env *tools.Env, what string, found []tools
 		}
 		p := read.place(ctx, s)
 		v.Places = append(v.Places, p)
-		if now := read.read(ctx, s.Path); i < most && now != nil && p.Text != "" {
+		if now := read.file(ctx, s); i < most && now != nil && p.Text != "" {
 			e := tools.Places(env)
 			e.Lines(now.Text, p.Line-3, p.Line+12)
 			e.Seen(env.FileTime, *now)
@@ -117,7 +117,7 @@ func references(ctx context.Context, env *tools.Env, what string, found []tools.
 	}
 	files := map[string]bool{}
 	for _, s := range found {
-		files[s.Path] = true
+		files[s.URI+s.Path] = true
 	}
 	read := newReader(env)
 	var b strings.Builder

@@ -31,6 +31,7 @@ type Symbol struct {
 	Kind  string `json:"kind"`
 	In    string `json:"in,omitempty"`
 	Path  string `json:"path"`
+	URI   string `json:"uri,omitempty"` // in place of the path, of what is no file
 	Line  int    `json:"line"`
 	Depth int    `json:"depth,omitzero"`
 }
@@ -136,7 +137,10 @@ func found(env *tools.Env, query string, v Symbols) tools.Result {
 		if s.In != "" {
 			in = " in " + show.Visible(clip(s.In, 100), false)
 		}
-		at := env.Name(s.Path)
+		at := show.Visible(clip(s.URI, 500), false)
+		if at == "" {
+			at = env.Name(s.Path)
+		}
 		if s.Line > 0 {
 			at = fmt.Sprintf("%s:%d", at, s.Line)
 		}
@@ -159,7 +163,7 @@ func values(list []tools.Symbol, most int, line func(tools.Span) int) Symbols {
 		if !s.Span.Unplaced {
 			at = line(s.Span)
 		}
-		v.Symbols = append(v.Symbols, Symbol{Name: s.Name, Kind: s.Kind, In: s.In, Path: s.Span.Path, Line: at, Depth: s.Depth})
+		v.Symbols = append(v.Symbols, Symbol{Name: s.Name, Kind: s.Kind, In: s.In, Path: s.Span.Path, URI: s.Span.URI, Line: at, Depth: s.Depth})
 	}
 	return v
 }

@@ -159,6 +159,7 @@ var endings = map[string]string{
 	"budget_exceeded":   "The budget of your settings is used up.",
 	"error":             "The turn failed.",
 	"lost":              "The server ended.",
+	"interrupted":       "The turn was cut off here: its window was closed, or its session was left.",
 }
 
 var states = map[string]string{

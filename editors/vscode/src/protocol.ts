@@ -108,6 +108,7 @@ export const ENDINGS: Readonly<Record<string, string>> = {
   'cancelled': 'Stopped.',
   'end_turn': 'Done.',
   'error': 'The turn failed.',
+  'interrupted': 'The turn was cut off here: its window was closed, or its session was left.',
   'lost': 'The server ended.',
   'max_tokens': 'The answer reached the largest size that the model allows.',
   'max_turn_requests': 'The turn made as many requests to the model as your settings allow.',
