@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -215,6 +216,48 @@ say It runs.
 		e.see(`job_1 has ended`)
 		e.until("the command is gone", func() bool { return !sleeps("8123459") })
 		e.until("nothing is counted", func() bool { return !strings.Contains(e.screen(), "1 job") })
+	})
+}
+
+// TestFaultV3NvimNewSession: a session with commands in the background is left only when the person has said what becomes of
+// them: stay, let them run, or end them.
+func TestFaultV3NvimNewSession(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		e := session(t, nvim, "auto", `call bash {"command":"sleep 8123460","background":true}
+
+say It runs.
+
+say Anew.
+`, options{files: map[string]string{"a.txt": "one\n"}, open: "a.txt"})
+		choose := func(what, n string) {
+			e.ex(what)
+			e.see(`(?s)In the background: job_1  \$ sleep 8123460.*1: Stay in this session.*2: Keep running.*3: End it`)
+			e.text(n)
+			e.keys("Enter")
+		}
+		e.ex("Tandem go")
+		e.see(`It runs\.`)
+		e.turn(1)
+		choose("Tandem new", "1")
+		e.until("the session stays", func() bool { return strings.Contains(e.screen(), "It runs.") })
+		choose("Tandem new", "2")
+		e.until("the chat is empty", func() bool { return !strings.Contains(e.screen(), "It runs.") })
+		e.see(`Ask the agent about ws`)
+		e.show("a new session beside a command")
+		if !sleeps("8123460") {
+			t.Error("the command was ended")
+		}
+		e.ex("Tandem jobs")
+		e.see(`(?s)Commands in the background.*1: job_1  \$ sleep 8123460`)
+		e.keys("Escape")
+		e.ex("Tandem sessions")
+		e.see(`\d: “go”`)
+		e.text(regexp.MustCompile(`(\d): “go”`).FindStringSubmatch(e.screen())[1])
+		e.keys("Enter")
+		e.see(`It runs\.`)
+		choose("Tandem new", "3")
+		e.until("the command is gone", func() bool { return !sleeps("8123460") })
+		e.see(`Ask the agent about ws`)
 	})
 }
 

@@ -408,7 +408,8 @@ end
 --- Goes on with a session that is kept, in the place of the present one. Where that fails nothing has changed.
 ---@param id string
 ---@param callback fun(err?: {code: integer, message: string})
-function Instance:load(id, callback)
+---@param open? boolean the present session stays open in the server
+function Instance:load(id, callback, open)
   local loading = { id = id, updates = {} }
   self.loading = loading
   self:request('tandem/session/load', { sessionId = id, cwd = self.root }, function(err, result)
@@ -417,7 +418,7 @@ function Instance:load(id, callback)
       return callback(err)
     end
     if self.session and self.session ~= id then
-      self:leave()
+      self:leave(open)
     end
     self.chat:clear()
     self.chat:begin()
@@ -441,21 +442,25 @@ function Instance:load(id, callback)
   end)
 end
 
---- Lets go of the session, which is kept.
-function Instance:leave()
+--- Lets go of the session, which is stored.
+---@param open? boolean it stays open in the server, for its background commands
+function Instance:leave(open)
   local old = self.session
   require('tandem.question').withdraw(old)
   self.review:clear()
   self.session = nil
-  self:request('tandem/session/close', { sessionId = old }, function() end)
+  if not open then
+    self:request('tandem/session/close', { sessionId = old }, function() end)
+  end
 end
 
 --- Leaves the session and begins another one, in an empty chat. Where that fails the server ends: the next command starts
 --- it again and goes on with the session.
-function Instance:renew()
+---@param open? boolean the present session stays open in the server
+function Instance:renew(open)
   local remarks = require('tandem.sessions').left(self)
   require('tandem.sessions').mark(self.root, self.session, false)
-  self:leave()
+  self:leave(open)
   self.chat:clear()
   self:create(remarks, function(err)
     if err then

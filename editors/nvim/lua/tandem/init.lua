@@ -235,7 +235,11 @@ function M.new()
   elseif instance.running then
     return tell('a turn is running; :Tandem stop ends it', vim.log.levels.WARN)
   end
-  instance:renew()
+  require('tandem.jobs').ask(instance, function(keep)
+    if instance.session and not instance.running then
+      instance:renew(keep)
+    end
+  end)
 end
 
 --- Lets the person go on with another session of the folder.

@@ -25,6 +25,31 @@ local function finish(instance, job)
   end)
 end
 
+--- Asks what becomes of the background commands of the session that is being left, where it has any.
+---@param instance tandem.Instance
+---@param leave fun(keep: boolean) not called where the person stays
+function M.ask(instance, leave)
+  instance:request('tandem/status', vim.empty_dict(), function(err, result)
+    local titles = {}
+    for _, job in ipairs(not err and result.jobs or {}) do
+      if job.sessionId == instance.session then
+        titles[#titles + 1] = line(job)
+      end
+    end
+    if #titles == 0 then
+      return leave(false)
+    end
+    local one = #titles == 1
+    vim.ui.select({ 'Stay in this session', 'Keep running', one and 'End it' or 'End them' }, {
+      prompt = ('In the background: %s'):format(table.concat(titles, '; ')),
+    }, function(_, index)
+      if index == 2 or index == 3 then
+        leave(index == 2)
+      end
+    end)
+  end)
+end
+
 --- Lets the person choose one of the commands that run in the background.
 ---@param instance tandem.Instance
 function M.choose(instance)

@@ -283,15 +283,17 @@ function M.choose(instance)
       elseif instance.running then
         return tell('a turn is running; :Tandem stop ends it', vim.log.levels.WARN)
       end
-      instance:load(session.sessionId, function(refused)
-        if refused then
-          local text = why(session, refused)
-          instance.chat:note(text, 'TandemWaiting')
-          return tell(text, vim.log.levels.WARN)
-        end
-        instance.chat:open()
-        local _, waits = instance.review:pending()
-        tell(('the session %s goes on%s'):format(named(session), waits > 0 and '; ' .. M.count(waits) or ''))
+      require('tandem.jobs').ask(instance, function(keep)
+        instance:load(session.sessionId, function(refused)
+          if refused then
+            local text = why(session, refused)
+            instance.chat:note(text, 'TandemWaiting')
+            return tell(text, vim.log.levels.WARN)
+          end
+          instance.chat:open()
+          local _, waits = instance.review:pending()
+          tell(('the session %s goes on%s'):format(named(session), waits > 0 and '; ' .. M.count(waits) or ''))
+        end, keep)
       end)
     end)
   end)

@@ -115,6 +115,25 @@ describe('FindingU1 the session that is shown', () => {
     assert.deepEqual(c.current.wish, { id: 'n2' });
   });
 
+  it('FaultV3 stays open when it is left with commands that are to go on, once', async () => {
+    const c = chat();
+    const first = c.current.session();
+    await c.answers('new');
+    await first;
+    c.current.keep('n1');
+    const going = c.current.goOn('a');
+    await c.answers('load a');
+    await going;
+    assert.deepEqual(c.log, ['new', 'show n1', 'load a', 'show a']);
+    const back = c.current.goOn('n1');
+    await c.answers('load n1');
+    await back;
+    const next = c.current.goOn('a');
+    await c.answers('load a');
+    await next;
+    assert.deepEqual(c.log.slice(4), ['load n1', 'show n1', 'close a', 'load a', 'show a', 'close n1']);
+  });
+
   it('is another one only when the new one before it is made, which is closed', async () => {
     const c = chat();
     const made = c.current.session();

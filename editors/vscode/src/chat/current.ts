@@ -20,8 +20,8 @@ export interface Stage {
   make(): Promise<NewSessionResult>;
   /** Shows a session that was loaded, or a new one, in place of what was shown. */
   show(session: NewSessionResult, loaded?: Loaded): void;
-  /** Told of a session that is not shown any more, before it is closed. */
-  left(id: string): void;
+  /** Told of a session that is not shown any more, before it is closed, or that it stays open. */
+  left(id: string, open: boolean): void;
 }
 
 export class Current {
@@ -31,6 +31,8 @@ export class Current {
   private waiting = 0;
   /** Settled when the sessions that were left are closed. */
   private closed: Promise<unknown> = Promise.resolve();
+  /** Sessions that stay open in the server when they are left, for their background commands. */
+  private readonly kept = new Set<string>();
   /** Counts the servers: what was asked of one that has ended is nothing to the next. */
   private server = 0;
 
@@ -45,6 +47,12 @@ export class Current {
     this.server++;
     this.wanted = wish;
     this.closed = Promise.resolve();
+    this.kept.clear();
+  }
+
+  /** Has a session stay open when it is left next. */
+  keep(id: string): void {
+    this.kept.add(id);
   }
 
   /** Has a new session shown next. One that is being loaded will not be. */
@@ -87,6 +95,7 @@ export class Current {
       } catch (err) {
         if (wanted()) {
           this.wanted = old ? { id: old } : 'new';
+          this.kept.delete(old ?? '');
           throw err;
         }
         return;
@@ -100,10 +109,14 @@ export class Current {
     });
   }
 
-  /** Ends a session here. It is kept, with what waits in it. */
+  /** Closes a session that is left, unless it is to stay open. It is stored, with what waits in it. */
   close(id: string | undefined): void {
     if (id) {
-      this.stage.left(id);
+      const open = this.kept.delete(id);
+      this.stage.left(id, open);
+      if (open) {
+        return;
+      }
       const closing = this.stage.request('tandem/session/close', { sessionId: id }).catch(() => {});
       this.closed = Promise.all([this.closed, closing]);
     }

@@ -6,6 +6,7 @@ import * as vscode from 'vscode';
 import type { Actions, Chat } from '../actions.ts';
 import type { Backend } from '../backend.ts';
 import { waitingLines } from '../hunks.ts';
+import { fateOfJobs } from '../jobs.ts';
 import type { ChangedFile, Position, PromptContext, SessionInfo } from '../protocol.ts';
 import { Current } from './current.ts';
 import type { Context, FromPage, Setup, ToPage } from './messages.ts';
@@ -62,7 +63,12 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
     load: (id, former, wanted) => this.load(id, former, wanted),
     make: () => this.make(),
     show: (session, loaded) => this.display(session, loaded),
-    left: (id) => this.questions.withdraw(id),
+    left: (id, open) => {
+      this.questions.withdraw(id);
+      if (open) {
+        void this.backend.notify('tandem/session/cancel', { sessionId: id });
+      }
+    },
   });
   private lastAsked?: { text: string; context?: Context };
   private changesAsked = false;
@@ -142,8 +148,15 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
 
   async newSession(): Promise<void> {
     const old = this.state.session;
+    const fate = await fateOfJobs(this.backend, old);
+    if (!fate || this.state.session !== old) {
+      return;
+    }
     const text = waits(this.state);
     this.current.renew();
+    if (old && fate === 'keep') {
+      this.current.keep(old);
+    }
     this.current.close(old);
     this.refused = undefined;
     this.earlier = old && text ? { text, id: old } : undefined;
@@ -181,6 +194,14 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
   /** Shows a session that is kept, in place of the present one, whose turn ends if one runs. */
   private async goOn(id: string): Promise<void> {
     await this.served();
+    const old = this.state.session;
+    const fate = id === old ? 'end' : await fateOfJobs(this.backend, old);
+    if (!fate || this.state.session !== old) {
+      return;
+    }
+    if (old && fate === 'keep') {
+      this.current.keep(old);
+    }
     await this.current.goOn(id);
     this.show();
   }
