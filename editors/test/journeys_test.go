@@ -234,6 +234,7 @@ say Anew.
 			e.see(`(?s)In the background: job_1  \$ sleep 8123460.*1: Stay in this session.*2: Keep running.*3: End it`)
 			e.text(n)
 			e.keys("Enter")
+			e.until("the question is gone", func() bool { return !strings.Contains(e.screen(), "Stay in this session") })
 		}
 		e.ex("Tandem go")
 		e.see(`It runs\.`)
@@ -249,7 +250,8 @@ say Anew.
 		}
 		e.ex("Tandem jobs")
 		e.see(`(?s)Commands in the background.*1: job_1  \$ sleep 8123460`)
-		e.keys("Escape")
+		e.keys("Enter")
+		e.see(`(?m)1 job$`) // of a session that is not shown
 		e.ex("Tandem sessions")
 		e.see(`\d: “go”`)
 		e.text(regexp.MustCompile(`(\d): “go”`).FindStringSubmatch(e.screen())[1])

@@ -23,7 +23,7 @@ local modern = vim.fn.has('nvim-0.11') == 1
 ---@field models? tandem.ModelChoice[]
 ---@field usage? tandem.Usage of the turn
 ---@field cost? tandem.Cost of the session
----@field jobs tandem.JobState[] the commands that its session runs in the background
+---@field jobs tandem.JobState[] the commands that its server runs in the background
 ---@field sandbox? tandem.SandboxState
 ---@field later? tandem.ContentBlock[] the next prompt
 ---@field quiet? boolean it was started only to see whether changes wait: nothing is said, and where none do it ends
@@ -232,6 +232,8 @@ function Instance:handlers()
       table.insert(self.loading.updates, params.update)
     elseif params.sessionId == self.session then
       self:show(params.update)
+    elseif vim.tbl_get(params.update, '_meta', 'tandem', 'jobs') then
+      self:look() -- of a session that stays open for its commands
     end
   end
   on['tandem/changes/didChange'] = function(params)
@@ -261,8 +263,10 @@ function Instance:show(update)
     self.usage, self.cost = update.usage or self.usage, update.cost or self.cost
     return require('tandem.status').changed()
   elseif update.sessionUpdate == 'session_info_update' then
-    self.jobs = vim.tbl_get(update, '_meta', 'tandem', 'jobs') or self.jobs
-    return require('tandem.status').changed()
+    if vim.tbl_get(update, '_meta', 'tandem', 'jobs') then
+      self:look()
+    end
+    return
   end
   self.chat:update(update)
   if update.status == 'completed' or update.status == 'failed' then
@@ -365,7 +369,6 @@ function Instance:adopt(result)
   self.modes = vim.tbl_get(result, 'modes', 'availableModes')
   self.model = vim.tbl_get(result, 'models', 'currentModelId')
   self.models = vim.tbl_get(result, 'models', 'availableModels')
-  self.jobs = {}
   self.review:start()
   self:look()
   require('tandem.status').changed()
@@ -378,9 +381,7 @@ function Instance:look()
       return
     end
     self.sandbox = result.sandbox
-    self.jobs = vim.tbl_filter(function(job)
-      return job.sessionId == self.session
-    end, result.jobs or {})
+    self.jobs = result.jobs or {}
     require('tandem.status').changed()
   end)
 end
