@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"tandem/sandbox/keeper"
@@ -60,9 +61,23 @@ func (l *Local) Level() Level {
 	l.probing.Lock()
 	defer l.probing.Unlock()
 	if l.level.Name == "" {
-		l.level = l.probe()
+		level, settled := l.probe()
+		if !settled { // it says nothing about the sandbox, so it is tried out again at the next command
+			return level
+		}
+		l.level = level
 	}
 	return l.level
+}
+
+// Exhausted reports whether an error says that this process, or the system, can open no more files.
+func Exhausted(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
+
+// unsettled is the level while the sandbox cannot be tried out because too many files are open.
+func unsettled(err error) Level {
+	return Level{Reason: "the sandbox could not be tried out, which is done again at the next command: " + err.Error()}
 }
 
 // doubt tries the sandbox out again after it has failed at a command. Where the trial succeeds, it was about that command alone. A lower
@@ -70,10 +85,10 @@ func (l *Local) Level() Level {
 func (l *Local) doubt(level string, failure error) {
 	l.probing.Lock()
 	defer l.probing.Unlock()
-	if l.level.Name != level { // it was found out already
+	if l.level.Name != level || Exhausted(failure) { // it was found out already, or is no fault of the sandbox
 		return
 	}
-	if err := l.again(level); err != nil {
+	if err := l.again(level); err != nil && !Exhausted(err) {
 		l.level = Level{LevelNone, "commands run with all the rights of this user: the level " + level + " was to be had when Tandem started, and " +
 			"has failed since (" + failure.Error() + "), also at a new trial (" + err.Error() + "). It is not tried again before Tandem starts anew", true}
 	}

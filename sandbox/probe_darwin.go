@@ -14,12 +14,14 @@ import (
 const seatbelt = "/usr/bin/sandbox-exec"
 
 // probe tries the seatbelt out. What it gives is less than LevelFull, and about what LevelPart promises.
-func (l *Local) probe() Level {
-	if err := l.try(); err != nil {
-		return Level{LevelNone, "commands run with all the rights of this user: the seatbelt of macOS cannot be had: " + err.Error() + caveat, true}
+func (l *Local) probe() (level Level, settled bool) {
+	if err := l.try(); Exhausted(err) {
+		return unsettled(err), false
+	} else if err != nil {
+		return Level{LevelNone, "commands run with all the rights of this user: the seatbelt of macOS cannot be had: " + err.Error() + caveat, true}, true
 	}
 	return Level{LevelPart, "commands run below the seatbelt of macOS (sandbox-exec), as it was just tried out; Tandem's developers have not tried it" +
-		caveat, true}
+		caveat, true}, true
 }
 
 // trial is what a confined command tries that it must not be able to do. It prints what it could do. The rest is seen from outside.

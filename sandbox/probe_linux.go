@@ -14,20 +14,26 @@ import (
 )
 
 // probe tries the levels out, the highest first: what a confined command of this program can do says which one is in force.
-func (l *Local) probe() Level {
+func (l *Local) probe() (level Level, settled bool) {
 	full := try(LevelFull)
 	if full == nil {
 		l.system.ahead()
-		return Level{Name: LevelFull, Reason: "commands run in namespaces with mounts of their own, below Landlock and seccomp"}
+		return Level{Name: LevelFull, Reason: "commands run in namespaces with mounts of their own, below Landlock and seccomp"}, true
+	}
+	if Exhausted(full) {
+		return unsettled(full), false
 	}
 	why := full.Error() + hint("/")
 	part := try(LevelPart)
 	if part == nil {
 		return Level{LevelPart, "commands run below Landlock and seccomp alone, so what runs later is not protected within the " +
-			"workspace, and modes of files outside can be changed. There are no namespaces: " + why, true}
+			"workspace, and modes of files outside can be changed. There are no namespaces: " + why, true}, true
+	}
+	if Exhausted(part) {
+		return unsettled(part), false
 	}
 	return Level{LevelNone, "commands run with all the rights of this user: no sandbox can be had. With namespaces: " + why +
-		"; without: " + part.Error(), true}
+		"; without: " + part.Error(), true}, true
 }
 
 // again tries one level out.

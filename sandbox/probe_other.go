@@ -5,8 +5,8 @@ package sandbox
 import "errors"
 
 // probe finds nothing.
-func (l *Local) probe() Level {
-	return Level{Name: LevelNone, Reason: "commands run with all the rights of this user: there is no sandbox for this system yet" + caveat}
+func (l *Local) probe() (level Level, settled bool) {
+	return Level{Name: LevelNone, Reason: "commands run with all the rights of this user: there is no sandbox for this system yet" + caveat}, true
 }
 
 // again has nothing to try.

@@ -22,8 +22,8 @@ type Effects struct {
 	Left []Left
 	// Ignored are paths that git ignores, and below which something has changed.
 	Ignored []string
-	// Cut says that there were too many files to look at all of them.
-	Cut bool
+	// Cut is why not all files were looked at, "" if they were.
+	Cut string
 }
 
 // Left is a change that cannot be undone, and why. How is modified, created, deleted or "changed the mode of".
@@ -76,8 +76,8 @@ func (e Effects) Told(env *Env) string {
 		}
 		fmt.Fprintf(&b, "changed in what git ignores, which is not listed and cannot be undone: %s\n", strings.Join(names, ", "))
 	}
-	if e.Cut {
-		b.WriteString("The workspace has too many files to find all changes.\n")
+	if e.Cut != "" {
+		fmt.Fprintf(&b, "Not all changes could be found: %s.\n", e.Cut)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

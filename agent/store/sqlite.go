@@ -106,6 +106,7 @@ type database struct {
 	wrote    atomic.Int64 // appends so far
 	full     atomic.Bool  // over quota: blobs are dropped
 	packer   packer
+	emptied  bool
 	untidy   atomic.Bool // a truncation of the log is scheduled
 	// tidy is the delay before the log is truncated, after the start and after each failure.
 	tidy time.Duration
@@ -123,6 +124,7 @@ func open(path string, o Options, steps []string) (Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	emptied := emptied(path, o.Now())
 	if err := claim(path); err != nil {
 		return nil, err
 	}
@@ -138,7 +140,7 @@ func open(path string, o Options, steps []string) (Store, error) {
 	}
 	d := &database{
 		path: path, db: db, finder: finder, me: holder{os.Getpid(), started(os.Getpid()), rand.Text()}, now: o.Now, quota: o.Quota,
-		tidy: 10 * time.Second,
+		tidy: 10 * time.Second, emptied: emptied,
 		ends: endings{large: map[int64]bool{}},
 	}
 	// While another process makes the store, its change to a write-ahead log is a lock that SQLite's busy timeout does not wait for.
@@ -171,6 +173,15 @@ func open(path string, o Options, steps []string) (Store, error) {
 	return d, nil
 }
 
+// emptied says that a database has lost its content: another process that makes one writes to it at once.
+func emptied(path string, now time.Time) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular() && info.Size() == 0 && now.Sub(info.ModTime()) > 2*busyWait*time.Millisecond
+}
+
+// Emptied reports that the file had no content when it was opened: sessions that it kept are lost.
+func (d *database) Emptied() bool { return d.emptied }
+
 // connect gives a connection, which is opened by its first use. Without another setting commits are synced to the disk (see
 // sync).
 func connect(path string, settings ...string) (*sql.DB, error) {
@@ -193,6 +204,17 @@ func reason(err error) error {
 		case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
 			return fmt.Errorf("%w (%w)", ErrDamaged, err)
 		}
+	}
+	return err
+}
+
+// reason is reason with the name of the file.
+func (d *database) reason(err error) error {
+	if errors.Is(err, ErrDamaged) { // it has it
+		return err
+	}
+	if err = reason(err); errors.Is(err, ErrDamaged) {
+		return fmt.Errorf("%s: %w", d.path, err)
 	}
 	return err
 }
@@ -242,11 +264,11 @@ func (d *database) transact(synced bool, f func(*sql.Tx) error) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	if err := d.sync(synced); err != nil {
-		return reason(err)
+		return d.reason(err)
 	}
 	tx, err := d.begin(came)
 	if err != nil {
-		return reason(err)
+		return d.reason(err)
 	}
 	committed := false
 	defer func() { // also after a panic, for the only connection
@@ -256,10 +278,10 @@ func (d *database) transact(synced bool, f func(*sql.Tx) error) error {
 		}
 	}()
 	if err := f(tx); err != nil {
-		return reason(err)
+		return d.reason(err)
 	}
 	ended := d.joinEnds(tx)
-	err = reason(tx.Commit())
+	err = d.reason(tx.Commit())
 	committed = err == nil
 	ended(err)
 	return err
@@ -355,7 +377,7 @@ func (d *database) bound() error {
 	size, err := d.Size()
 	var old bool
 	if err == nil {
-		err = reason(d.db.QueryRow("SELECT EXISTS (SELECT 1 FROM intent WHERE outcome <> '' AND ended < ?)",
+		err = d.reason(d.db.QueryRow("SELECT EXISTS (SELECT 1 FROM intent WHERE outcome <> '' AND ended < ?)",
 			d.now().Add(-keepIntents).UnixMicro()).Scan(&old))
 	}
 	if err == nil && (old || size > d.quota) {
@@ -598,7 +620,7 @@ func (d *database) shrink() error {
 	for last := -1; ; {
 		var free int
 		if err := d.db.QueryRow("PRAGMA freelist_count").Scan(&free); err != nil {
-			return reason(err)
+			return d.reason(err)
 		}
 		if free == 0 || free == last {
 			break
@@ -608,14 +630,14 @@ func (d *database) shrink() error {
 		_, err := d.db.Exec("PRAGMA incremental_vacuum(2000)")
 		d.writing.Unlock()
 		if err != nil {
-			return reason(err)
+			return d.reason(err)
 		}
 	}
 	busy, err := empty(context.Background(), d.db)
 	if busy {
 		d.tidyLater()
 	}
-	return reason(err)
+	return d.reason(err)
 }
 
 // empty checkpoints and truncates the log. busy says that a reader still needs it.
@@ -689,18 +711,18 @@ func (d *database) Sessions(q Query) (found []Session, next string, err error) {
 	rows, err := db.Query("SELECT "+columns+" FROM session WHERE "+strings.Join(where, " AND ")+
 		" ORDER BY updated DESC, id LIMIT ?", append(args, limit)...)
 	if err != nil {
-		return nil, "", reason(err)
+		return nil, "", d.reason(err)
 	}
 	defer func() { _ = rows.Close() }() // its error is rows.Err
 	for rows.Next() {
 		r, err := scan(rows)
 		if err != nil {
-			return nil, "", reason(err)
+			return nil, "", d.reason(err)
 		}
 		found = append(found, d.public(r))
 	}
 	if err := rows.Err(); err != nil {
-		return nil, "", reason(err)
+		return nil, "", d.reason(err)
 	}
 	found, next = cut(found, q.Limit)
 	return found, next, nil
@@ -714,7 +736,7 @@ func (d *database) Blob(hash string) (string, error) {
 		return "", ErrGone
 	}
 	if err != nil {
-		return "", reason(err)
+		return "", d.reason(err)
 	}
 	return unpack(data)
 }
@@ -723,7 +745,7 @@ func (d *database) Size() (int64, error) {
 	var size int64
 	err := d.db.QueryRow("SELECT (c.page_count - f.freelist_count) * s.page_size" +
 		" FROM pragma_page_count c, pragma_freelist_count f, pragma_page_size s").Scan(&size)
-	return size, reason(err)
+	return size, d.reason(err)
 }
 
 func (d *database) Stats() (Stats, error) {
@@ -731,7 +753,7 @@ func (d *database) Stats() (Stats, error) {
 	err := d.db.QueryRow("SELECT (SELECT count(*) FROM session), (SELECT count(*) FROM intent WHERE outcome = '')").
 		Scan(&s.Sessions, &s.Intents)
 	if err != nil {
-		return s, reason(err)
+		return s, d.reason(err)
 	}
 	s.Size, err = d.Size()
 	return s, err

@@ -19,7 +19,7 @@ const Quota = 512 << 20
 var (
 	ErrUnknown = errors.New("there is no such session")
 	ErrNewer   = errors.New("it was written by a newer version of Tandem")
-	ErrDamaged = errors.New("it is damaged, or no database of sessions")
+	ErrDamaged = errors.New("it is damaged, or no database of sessions: move it away to begin anew")
 	// ErrCursor is a malformed Query.After.
 	ErrCursor = errors.New("there is no such page")
 	// ErrGone is a text that was never stored, or was dropped for the quota.

@@ -69,7 +69,7 @@ func (b *Backend) tellSandbox() {
 
 // tellLost tells the user once that commands are not confined any more.
 func (b *Backend) tellLost(now sandbox.Level) {
-	if now.Confines() || !b.lost.CompareAndSwap(false, true) {
+	if now.Confines() || now.Name == "" || !b.lost.CompareAndSwap(false, true) {
 		return
 	}
 	b.log.Warn("the sandbox is lost", "level", now.Name, "reason", now.Reason)

@@ -22,12 +22,15 @@ func (b *Backend) store() store.Store {
 		var err error
 		if b.o.Store != nil {
 			if b.kept, err = b.o.Store(b.config()); err == nil {
+				if e, ok := b.kept.(interface{ Emptied() bool }); ok && e.Emptied() {
+					b.face.Warn("the file of the sessions was empty: those that it kept are lost, and it is begun anew")
+				}
 				return
 			}
 			b.log.Error("sessions are not kept", "error", err)
 			b.figures.unkept = err.Error()
 			next := ""
-			if errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrNewer) {
+			if errors.Is(err, store.ErrNewer) {
 				next = " Move that file away to begin anew."
 			}
 			b.face.Warn(fmt.Sprintf(

@@ -38,7 +38,8 @@ const racy = 2 * time.Second
 
 // Memory is what was read in the last look. It serves several sessions. The zero value is ready; all methods may be called concurrently.
 type Memory struct {
-	Now func() time.Time // nil is time.Now
+	Now  func() time.Time // nil is time.Now
+	Most int              // entries of folders that are looked at, 0 for MaxEntries
 
 	mu      sync.Mutex
 	folders map[string]*folder // by absolute path
@@ -94,8 +95,8 @@ type Changes struct {
 	// Ignored are entries that git ignores and that the command has made, removed or written to, as far as that shows without looking
 	// into them.
 	Ignored []string
-	// Cut says that not all folders were looked through.
-	Cut bool
+	// Cut is why not all folders were looked through, "" if they were. What lies in those that were not is left out.
+	Cut string
 }
 
 // Baseline is what the folders held before a command.
@@ -110,7 +111,7 @@ type Baseline struct {
 type look struct {
 	folders map[string]*folder
 	singles map[string]entry // files that were asked for by name and are in no folder of the table
-	cut     bool
+	cut     string           // why it is not whole
 	at      time.Time
 }
 
@@ -123,6 +124,7 @@ type folder struct {
 	names   []string
 	hints   []hint
 	entries []entry // in the order of names, those that are looked at
+	partial bool    // it does not have all of them, as the look is cut
 }
 
 // hint is what is known of an entry by its name.
@@ -198,7 +200,7 @@ func (b *Baseline) After(ctx context.Context) Changes {
 	defer m.mu.Unlock()
 	w := m.walk(ctx, b.paths, b.seen, &b.look)
 	defer w.close()
-	out := Changes{Cut: b.look.cut || w.look.cut, Ignored: w.nested}
+	out := Changes{Cut: cmp.Or(b.look.cut, w.look.cut), Ignored: w.nested}
 	compare := func(at string, was, is *entry) {
 		if (was == nil || was.ignored) && (is == nil || is.ignored) {
 			if was == nil || is == nil || was.stat != is.stat {
@@ -210,12 +212,21 @@ func (b *Baseline) After(ctx context.Context) Changes {
 			out.Files = append(out.Files, c)
 		}
 	}
+	both := func(at string, was, is *folder) {
+		// What only one of two looks has may have been there all the time if the other one is not whole.
+		sure := was.all(out.Cut) && is.all(out.Cut)
+		was.pairs(is, func(name string, was, is *entry) {
+			if sure || was != nil && is != nil {
+				compare(path.Join(at, name), was, is)
+			}
+		})
+	}
 	for at, f := range w.look.folders {
-		b.look.folders[at].pairs(f, func(name string, was, is *entry) { compare(path.Join(at, name), was, is) })
+		both(at, b.look.folders[at], f)
 	}
 	for at, f := range b.look.folders {
 		if w.look.folders[at] == nil {
-			f.pairs(nil, func(name string, was, is *entry) { compare(path.Join(at, name), was, is) })
+			both(at, f, nil)
 		}
 	}
 	for at, was := range b.look.singles {
@@ -261,6 +272,9 @@ func (w *walk) change(at string, was, is *entry) (c Change, changed bool) {
 	}
 	return c, true
 }
+
+// all says that a look has all entries of a folder, nil being one that it does not have. cut is why a look is not whole.
+func (f *folder) all(cut string) bool { return f != nil && !f.partial || f == nil && cut == "" }
 
 // pairs gives the entries of two looks at a folder that are not the very same; nil is a folder that is not there.
 func (f *folder) pairs(g *folder, each func(name string, was, is *entry)) {

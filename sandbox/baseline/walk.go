@@ -1,8 +1,10 @@
 package baseline
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -56,7 +58,7 @@ func (m *Memory) walk(ctx context.Context, paths *sandbox.Paths, seen []string, 
 	if m.Now != nil {
 		now = m.Now
 	}
-	w := &walk{m: m, ctx: ctx, paths: paths, seen: map[string]bool{}, before: before, left: MaxEntries, room: MaxAll, repos: map[string]*repository{}}
+	w := &walk{m: m, ctx: ctx, paths: paths, seen: map[string]bool{}, before: before, left: cmp.Or(m.Most, MaxEntries), room: MaxAll, repos: map[string]*repository{}}
 	w.look = look{folders: make(map[string]*folder, len(m.folders)), singles: map[string]entry{}, at: now()}
 	for _, at := range seen {
 		w.seen[at] = true
@@ -77,6 +79,7 @@ func (m *Memory) walk(ctx context.Context, paths *sandbox.Paths, seen []string, 
 func (w *walk) root(place sandbox.Place) {
 	f, err := place.Dir()
 	if err != nil {
+		w.failed(err)
 		return
 	}
 	defer f.Close()
@@ -192,6 +195,7 @@ func (w *walk) folder(dir dirHandle, at string, above *rules) {
 	if old != nil && old.self == self && !old.young {
 		f.names, f.hints = old.names, old.hints
 	} else if f.names, err = dir.names(); err != nil {
+		f.partial = w.failed(err)
 		return
 	} else {
 		slices.Sort(f.names)
@@ -221,7 +225,8 @@ func (w *walk) folder(dir dirHandle, at string, above *rules) {
 			continue
 		}
 		if w.left--; w.left < 0 || w.left%1024 == 0 && w.ctx.Err() != nil {
-			w.look.cut = true
+			w.look.cut = cmp.Or(w.look.cut, fmt.Sprintf("the workspace has more than %d entries", cmp.Or(w.m.Most, MaxEntries)))
+			f.partial = true
 			return
 		}
 		s, err := dir.stat(name)
@@ -259,6 +264,15 @@ func (w *walk) folder(dir dirHandle, at string, above *rules) {
 	}
 }
 
+// failed notes that a folder is missing in the look because too many files are open. Any other folder that cannot be read is left out.
+func (w *walk) failed(err error) bool {
+	if sandbox.Exhausted(err) {
+		w.look.cut = cmp.Or(w.look.cut, "too many files are open")
+		return true
+	}
+	return false
+}
+
 // ignores says that git ignores an entry of a folder: by the rules, unless the index has it or something below it.
 func (r *rules) ignores(parts []string, name string, isDir bool) bool {
 	names := append(parts[:len(parts):len(parts)], name)
@@ -292,6 +306,7 @@ func (w *walk) enter(dir dirHandle, name, at string, below *rules) {
 	}
 	sub, err := dir.open(name)
 	if err != nil {
+		w.failed(err)
 		return
 	}
 	defer sub.close()

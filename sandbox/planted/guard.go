@@ -182,7 +182,10 @@ func (g *Guard) sweep(call string) (said []string) {
 	if len(cloned) > 0 {
 		said = append(said, fmt.Sprintf("With a new repository came files that editors, shells or agents read, which were left as they are: %s.", listed(cloned)))
 	}
-	if (before.Cut || after.Cut) && !g.cutSaid {
+	switch blind := before.Blind || after.Blind; {
+	case blind:
+		said = append(said, "Not all of the workspace was searched for files that are executed later: too many files are open.")
+	case (before.Cut || after.Cut) && !g.cutSaid:
 		g.cutSaid = true
 		said = append(said, fmt.Sprintf("The workspace has more than %d entries: the deepest folders were not searched for files that are executed later.",
 			cmp.Or(g.Most, MaxEntries)))

@@ -89,6 +89,7 @@ type walk struct {
 func (w *walk) within(root string, f func()) {
 	top, err := os.OpenRoot(filepath.FromSlash(root))
 	if err != nil {
+		w.failed(err)
 		return
 	}
 	defer top.Close()
@@ -320,12 +321,14 @@ func (w *walk) list(dir string) *folder {
 	// Not below w.top, whose folders look each entry up. Whatever a link in the way shows, it is read and moved below w.top alone.
 	info, err := os.Lstat(filepath.FromSlash(at))
 	if err != nil || !info.IsDir() {
+		w.failed(err)
 		return nil
 	}
 	now := stampOf(info, w.begun)
 	f := w.folders[at]
 	if f == nil || !f.stamp.holds(now) {
-		if f = read(at, now); f == nil {
+		if f, err = read(at, now); err != nil {
+			w.failed(err)
 			return nil
 		}
 	}
@@ -334,16 +337,23 @@ func (w *walk) list(dir string) *folder {
 	return f
 }
 
+// failed notes that something is missing because too many files are open.
+func (w *walk) failed(err error) {
+	if sandbox.Exhausted(err) {
+		w.Cut, w.Blind = true, true
+	}
+}
+
 // read reads a folder.
-func read(at string, now stamp) *folder {
+func read(at string, now stamp) (*folder, error) {
 	dir, err := os.OpenFile(filepath.FromSlash(at), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer dir.Close()
 	entries, err := dir.ReadDir(-1)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	f := &folder{stamp: now, count: len(entries) + 1}
 	f.git = gitdir.Is(func(name string) bool {
@@ -361,7 +371,7 @@ func read(at string, now stamp) *folder {
 			f.folders = append(f.folders, n)
 		}
 	}
-	return f
+	return f, nil
 }
 
 // keep keeps what stands at a path, if anything.
@@ -369,6 +379,7 @@ func (w *walk) keep(at string, kind Kind, folder string) {
 	name := filepath.FromSlash(at)
 	info, err := w.top.Lstat(name)
 	if err != nil || info.IsDir() {
+		w.failed(err)
 		return
 	}
 	e := Entry{Kind: kind, Mode: info.Mode(), Folder: folder, Root: w.at, Mark: fmt.Sprint(info.Size(), info.ModTime().UnixNano())}
@@ -386,6 +397,7 @@ func (w *walk) keep(at string, kind Kind, folder string) {
 func (w *walk) read(name string) (string, bool) {
 	f, err := w.top.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
+		w.failed(err)
 		return "", false
 	}
 	defer f.Close()

@@ -54,8 +54,8 @@ type Listing struct {
 	Folders map[string]bool
 	// Repositories are the folders of git's own data. The value says that git takes it as a repository.
 	Repositories map[string]bool
-	// Cut says that not all folders were looked through.
-	Cut bool
+	// Cut says that not all folders were looked through, Blind that something could not be opened because too many files are open.
+	Cut, Blind bool
 }
 
 // Action is what is done about a Finding.
@@ -102,7 +102,7 @@ func Compare(before, after *Listing) (found []Finding) {
 		switch {
 		case had && was.Whole:
 			f.Action = Revert
-		case had, before.Cut && !known:
+		case had, before.Cut && !known, before.Blind:
 			f.Action = Tell
 		case now.Kind == Later && !known && now.Folder != now.Root && cloned(at, before, after):
 			f.Action = Count

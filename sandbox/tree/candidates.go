@@ -130,6 +130,9 @@ func (i *index) scan(
 			}
 			in = c.in
 			if d, err = root.open(in.at); err != nil {
+				if err := root.note(err); err != nil {
+					return true, err
+				}
 				d = nil
 			}
 		}

@@ -1,6 +1,9 @@
 package tree
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // listen begins to hear of what happens in the folders, until ctx ends. i.mu is held.
 func (i *index) listen(ctx context.Context) {
@@ -63,7 +66,7 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, hurried func
 		// What lies above the root has no watch: it may be another folder by now. Of what happens in it there are events.
 		d, err := t.open(".")
 		if err != nil {
-			return err
+			return cmp.Or(t.note(err), err)
 		}
 		if now, err := d.Ident("."); err != nil || !now.Same(i.top.ident) {
 			p.doubt(i.top)
@@ -83,6 +86,9 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, hurried func
 		i.whole = false
 	}
 	err := p.refresh(ctx, i.top, i.above)
+	if err == nil {
+		err = t.Incomplete()
+	}
 	if i.whole = err == nil && under == "" && p.w != nil; i.whole {
 		i.open = i.top.open(nil, 0)
 	}

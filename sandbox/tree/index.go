@@ -405,6 +405,7 @@ func (i *index) read(t *Tree, j *job, b *trigrams.Builder, buf []byte, full bool
 	}
 	text := buf[:n]
 	switch {
+	case t.note(err) != nil: // a search may be able to open it
 	case err != nil: // nor can a search read it, as long as its metadata are the same
 		j.text = always
 	case bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")):

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"io/fs"
@@ -58,7 +59,7 @@ func Scan[T any](
 			defer func() { o.Indexes.reuse(buf) }()
 			for b := range s.tasks {
 				if ctx.Err() == nil {
-					buf = b.read(ctx, work, buf)
+					buf = b.read(ctx, t, work, buf)
 				}
 				close(b.done)
 				b.release()
@@ -100,6 +101,9 @@ func Scan[T any](
 	close(order)
 	enough := <-ended
 	working.Wait()
+	if missing := t.Incomplete(); missing != nil {
+		return missing
+	}
 	if enough {
 		return nil
 	}
@@ -167,7 +171,7 @@ func (s *scan[T]) collect(order <-chan *batch[T], stop context.CancelCauseFunc) 
 }
 
 // read reads the files of a batch into buf, which grows where one has no room in it.
-func (b *batch[T]) read(ctx context.Context, work func(File) (T, bool), buf []byte) []byte {
+func (b *batch[T]) read(ctx context.Context, t *Tree, work func(File) (T, bool), buf []byte) []byte {
 	for i := range b.files {
 		f := &b.files[i]
 		if ctx.Err() != nil {
@@ -176,6 +180,7 @@ func (b *batch[T]) read(ctx context.Context, work func(File) (T, bool), buf []by
 		f.looked = true
 		n, rest, err := f.dir.Read(f.name, buf)
 		if err != nil {
+			_ = t.note(err)
 			continue
 		}
 		if rest != nil && len(buf) < Head {
@@ -230,13 +235,16 @@ func (t *Tree) Read(name string) (head []byte, rest io.ReadCloser, err error) {
 	dir, base := path.Split(name)
 	d, err := t.open(dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, cmp.Or(t.note(err), err)
 	}
 	defer d.Close()
 	buf := make([]byte, 64<<10)
 	n, rest, err := d.Read(base, buf)
 	if err == nil && rest != nil {
 		buf, n, rest, err = more(buf, n, rest)
+	}
+	if err != nil {
+		err = cmp.Or(t.note(err), err)
 	}
 	return buf[:n], rest, err
 }

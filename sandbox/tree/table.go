@@ -185,6 +185,7 @@ func (p *pass) check(f *folder, above *layers) {
 	}
 	d, err := p.t.open(f.at)
 	if err != nil {
+		_ = p.t.note(err)
 		p.drop(f)
 		return
 	}
@@ -296,12 +297,16 @@ func (p *pass) list(d *sandbox.Dir, f *folder, ident sandbox.Ident, above *layer
 	p.listed.Store(true)
 	listed, err := d.Entries()
 	if err != nil {
+		_ = p.t.note(err)
 		return false
 	}
 	slices.SortFunc(listed, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	has := among(listed)
 	files := p.ruleFiles(d, has) // before they are read
 	rules := p.t.rulesIn(*above, f.at, has)
+	if p.t.Incomplete() != nil { // the rules may be missing
+		return false
+	}
 	if f.rules == nil || !f.rules.equal(&rules) {
 		f.rules = &rules
 	}

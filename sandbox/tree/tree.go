@@ -5,6 +5,7 @@ package tree
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -36,6 +37,8 @@ type Tree struct {
 	// ignore are the rules that the directory gets from above it.
 	ignore   layers
 	withheld atomic.Int64
+	// exhausted is the first error of an open because too many files are open.
+	exhausted atomic.Pointer[error]
 	// OnWithheld is told of each of those entries; nil is nobody. It is set before the first walk.
 	OnWithheld func(sandbox.Place)
 }
@@ -104,21 +107,39 @@ func (t *Tree) Everything() { t.all = true }
 
 // Walk visits what is in the directory down to a depth, 0 meaning all of it, sorted by the names on the way. A
 // directory is visited before what is in it; visit may answer fs.SkipDir and fs.SkipAll. What cannot be read is left
-// out. It gives how many entries were left out because they are ignored. The only errors are those of visit and of
-// ctx.
+// out. It gives how many entries were left out because they are ignored. The only errors are those of visit, of ctx and
+// of Incomplete.
 func (t *Tree) Walk(ctx context.Context, depth int, visit func(Entry) error) (ignored int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, context.Cause(ctx)
 	}
 	d, err := t.open(".")
 	if err != nil {
-		return 0, nil
+		return 0, t.note(err)
 	}
 	ignored, err = t.walk(ctx, d, ".", depth, t.ignore, visit)
-	if errors.Is(err, fs.SkipAll) || errors.Is(err, fs.SkipDir) {
-		err = nil
+	if err == nil || errors.Is(err, fs.SkipAll) || errors.Is(err, fs.SkipDir) {
+		err = t.Incomplete()
 	}
 	return ignored, err
+}
+
+// note remembers that something could not be opened because no file can be, and returns the error of Incomplete then. All else that
+// cannot be read is left out without an error.
+func (t *Tree) note(err error) error {
+	if sandbox.Exhausted(err) {
+		t.exhausted.CompareAndSwap(nil, &err)
+		return t.Incomplete()
+	}
+	return nil
+}
+
+// Incomplete is an error if walks and scans left out files because too many are open: what they found is not all there is.
+func (t *Tree) Incomplete() error {
+	if err := t.exhausted.Load(); err != nil {
+		return fmt.Errorf("some could not be opened, so what was found is not all there is: %w", *err)
+	}
+	return nil
 }
 
 // walk visits what is in d, which it closes.
@@ -131,7 +152,7 @@ func (t *Tree) walk(
 	}
 	entries, err := d.Entries()
 	if err != nil {
-		return 0, nil
+		return 0, t.note(err)
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	if !t.all {
@@ -173,6 +194,9 @@ func (t *Tree) walk(
 		if e.IsDir() && depth != 1 {
 			sub, err := d.Sub(name)
 			if err != nil {
+				if err := t.note(err); err != nil {
+					return ignored, err
+				}
 				continue
 			}
 			n, err := t.walk(ctx, sub, below, depth-1, rules, visit)
@@ -238,7 +262,7 @@ func (t *Tree) rulesIn(rules layers, at string, has func(name string) bool) laye
 func (t *Tree) has(at string) func(string) bool {
 	return func(name string) bool {
 		_, err := t.root.Join(path.Join(at, name)).Stat()
-		return err == nil
+		return err == nil || t.note(err) != nil
 	}
 }
 
@@ -246,6 +270,7 @@ func (t *Tree) has(at string) func(string) bool {
 func (t *Tree) text(name string) (string, bool) {
 	f, _, err := t.root.Join(name).Open()
 	if err != nil {
+		_ = t.note(err)
 		return "", false
 	}
 	defer f.Close()

@@ -141,7 +141,7 @@ func oddNames(env *tools.Env, folder sandbox.Place, split bool, entries *int) (w
 		}
 	}
 	t.OnWithheld = func(p sandbox.Place) { look(p, false) }
-	_, _ = t.Walk(context.Background(), 0, func(e tree.Entry) error {
+	_, err = t.Walk(context.Background(), 0, func(e tree.Entry) error {
 		if *entries--; *entries < 0 {
 			why = "reads a folder with more files than are looked up"
 		}
@@ -150,6 +150,9 @@ func oddNames(env *tools.Env, folder sandbox.Place, split bool, entries *int) (w
 		}
 		return nil
 	})
+	if err != nil && why == "" {
+		why = "reads a folder that cannot be looked through"
+	}
 	return why
 }
 
@@ -245,7 +248,7 @@ func keysBelow(folder sandbox.Place, visible bool, entries *int) (keys sandbox.P
 			keys = p
 		}
 	}
-	_, _ = t.Walk(context.Background(), 0, func(e tree.Entry) error {
+	_, err = t.Walk(context.Background(), 0, func(e tree.Entry) error {
 		if *entries--; *entries < 0 {
 			return fs.SkipAll
 		}
@@ -254,5 +257,5 @@ func keysBelow(folder sandbox.Place, visible bool, entries *int) (keys sandbox.P
 		}
 		return nil
 	})
-	return keys, *entries >= 0
+	return keys, *entries >= 0 && err == nil
 }

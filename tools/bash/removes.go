@@ -46,7 +46,7 @@ func ignored(folder sandbox.Place) bool {
 	t.Everything()
 	entries, keeps := maxRemoved, false
 	t.OnWithheld = func(sandbox.Place) { keeps = true }
-	_, _ = t.Walk(context.Background(), 0, func(e tree.Entry) error {
+	_, walked := t.Walk(context.Background(), 0, func(e tree.Entry) error {
 		if e.Type.IsDir() {
 			_, err := folder.Join(e.Path + "/.git").Stat()
 			keeps = keeps || err == nil
@@ -57,5 +57,5 @@ func ignored(folder sandbox.Place) bool {
 		return nil
 	})
 	_, err = folder.Join(".git").Stat()
-	return !keeps && entries >= 0 && err != nil
+	return walked == nil && !keeps && entries >= 0 && err != nil
 }

@@ -21,7 +21,7 @@ func (engine) files(ctx context.Context, q *query, to sink) error {
 	if q.file != "" {
 		head, rest, err := q.tree.Read(q.file)
 		if err != nil {
-			return nil
+			return q.tree.Incomplete()
 		}
 		if rest != nil {
 			defer rest.Close()

@@ -82,6 +82,10 @@ func (c *call) failure(err error) tools.Result {
 		return tools.Fail(filetime.Cancelled, "turn", "Cancelled by the user before it began: nothing was done.")
 	}
 	c.log(err)
+	if sandbox.Exhausted(err) {
+		return tools.Fail(tools.ExecutionError, "too_many_files", "Too many files are open: %s. Try again when fewer commands run, or ask "+
+			"the user to raise the limit of open files (ulimit -n).", clip(err.Error(), 500))
+	}
 	return tools.Fail(tools.ExecutionError, "", "Exception: %s\nThis is a fault of the tool, not of the arguments.",
 		clip(err.Error(), 500))
 }
