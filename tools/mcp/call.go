@@ -58,7 +58,7 @@ func warned(r tools.Result, said []string) tools.Result {
 }
 
 func (s *server) answered(ctx context.Context, env *tools.Env, name string, args json.RawMessage) (result tools.Result, err error) {
-	defer s.use()()
+	defer s.use(env.Asking)()
 	c, err := s.ready(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -186,7 +186,7 @@ func (s *server) progress(_ context.Context, r *sdk.ProgressNotificationClientRe
 	if run == nil {
 		return
 	}
-	run.alive()
+	run.heard()
 	if run.progress != nil {
 		p := tools.Progress{Value: int64(r.Params.Progress), Total: int64(r.Params.Total)}
 		if r.Params.Message != "" {

@@ -73,16 +73,8 @@ func (s *server) elicit() func(context.Context, *sdk.ElicitRequest) (*sdk.Elicit
 		defer context.AfterFunc(s.all.ctx, stop)()
 		s.mu.Lock()
 		call := s.lastCall
-		waiting := slices.Collect(maps.Values(s.calls))
 		s.mu.Unlock()
-		defer func() { // the time of the person is not the server's
-			for _, w := range waiting {
-				w.alive()
-			}
-		}()
-		for _, w := range waiting {
-			w.hold()
-		}
+		defer s.thinks()()
 		head := fmt.Sprintf("The MCP server %s asks: %s", line(s.entry.Name), cut(line(r.Params.Message), 1000))
 		ask := func(question string, options []tools.Choice) (string, error) {
 			return s.all.o.Clarify(ctx, s.entry.Name, tools.Clarification{Call: call, Question: question, Options: options})

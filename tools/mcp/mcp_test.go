@@ -64,12 +64,19 @@ type bench struct {
 	refuse   error // what Allow answers
 	reject   error // what Accept answers
 	reply    string
+	person   func() // what happens while a person is asked; may be nil
 }
 
 func (b *bench) locked(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f()
+}
+
+func (b *bench) ask() {
+	if b.person != nil {
+		b.person()
+	}
 }
 
 func entry(t testing.TB, name, words string) mcp.Entry {
@@ -93,6 +100,7 @@ func begin(t testing.TB, o mcp.Options, entries ...mcp.Entry) *bench {
 			b.launched = append(b.launched, l)
 			err = b.refuse
 		})
+		b.ask()
 		return err
 	}
 	o.Accept = func(_ context.Context, c mcp.Change) (err error) {
@@ -110,6 +118,7 @@ func begin(t testing.TB, o mcp.Options, entries ...mcp.Entry) *bench {
 			b.asked = append(b.asked, q)
 			answer = b.reply
 		})
+		b.ask()
 		return answer, nil
 	}
 	o.Folders = []string{b.Root}

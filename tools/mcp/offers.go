@@ -385,7 +385,7 @@ func (s *server) data(about, text string) string {
 
 // request carries a request out that changes nothing.
 func (s *server) request(ctx context.Context, do func(ctx context.Context, session *sdk.ClientSession, token string) error) error {
-	defer s.use()()
+	defer s.use(nil)()
 	for again := false; ; again = true {
 		c, err := s.ready(ctx)
 		if err != nil {

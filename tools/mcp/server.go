@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -74,7 +75,9 @@ type server struct {
 	calls    map[any]*running // by progress token
 	lastCall string           // the id of the call that began last
 	tokens   int
-	users    int         // those who are about to speak to it, or do
+	// users are those who are about to speak to it, or do, by a number: what is called while a person is asked, see tools.Env.Asking.
+	users    map[int]func() (answered func())
+	lastUser int
 	resting  *time.Timer // ends the process, nil until it has run
 }
 
@@ -122,17 +125,64 @@ func (s *server) found(said []string) {
 	}
 }
 
-// running is a call that waits for its answer.
+// running is a request that waits for its answer.
 type running struct {
 	progress func(tools.Progress)
-	alive    func() // it is heard of
-	hold     func() // it waits for a person, until it is heard of
+	alive    func() // begins the silence of the server anew
+	hold     func() // and stops that
+
+	mu    sync.Mutex
+	asked int // questions to a person that stand
+}
+
+// heard takes in that the server was heard of. While a person is asked its silence does not count.
+func (r *running) heard() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asked == 0 {
+		r.alive()
+	}
+}
+
+// asks says that so many questions more stand.
+func (r *running) asks(more int) {
+	r.mu.Lock()
+	r.asked += more
+	r.hold()
+	r.mu.Unlock()
+	r.heard()
+}
+
+// thinks stops the time of the requests that wait for the server, and of the calls that use it, until a person has answered.
+func (s *server) thinks() (answered func()) {
+	s.mu.Lock()
+	waiting := slices.Collect(maps.Values(s.calls))
+	users := slices.Collect(maps.Values(s.users))
+	s.mu.Unlock()
+	for _, r := range waiting {
+		r.asks(1)
+	}
+	var ends []func()
+	for _, asking := range users {
+		if asking != nil {
+			ends = append(ends, asking())
+		}
+	}
+	return func() {
+		for _, end := range ends {
+			end()
+		}
+		for _, r := range waiting {
+			r.asks(-1)
+		}
+	}
 }
 
 func newServer(all *Servers, e Entry) *server {
 	return &server{
 		all: all, entry: e, key: e.Key(), busy: make(chan struct{}, 1), state: Off,
 		held: map[string]change{}, calls: map[any]*running{}, names: map[string]string{},
+		users: map[int]func() (answered func()){},
 	}
 }
 
@@ -170,7 +220,7 @@ func (s *server) ready(ctx context.Context) (*connection, error) {
 // connection that takes its place. While c is in use by others, or cannot be replaced, it stays: it still takes calls.
 func (s *server) hearing(ctx context.Context, c *connection) *connection {
 	s.mu.Lock()
-	shared := s.users > 1
+	shared := len(s.users) > 1
 	s.mu.Unlock()
 	if !c.deaf.Load() || shared {
 		return c
@@ -190,7 +240,9 @@ func (s *server) begin(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.all.o.Allow(ctx, l); err != nil {
+	answered := s.thinks()
+	err = s.all.o.Allow(ctx, l)
+	if answered(); err != nil {
 		return nil, err
 	}
 	first, second := protocolVersion, newest
@@ -226,21 +278,24 @@ func (s *server) begin(ctx context.Context) (*connection, error) {
 }
 
 // use is to be called before the server is spoken to, and what it gives behind that: in between it is not ended for having nothing to do.
-func (s *server) use() (done func()) {
+// asking may be nil.
+func (s *server) use(asking func() (answered func())) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.users++
+	s.lastUser++
+	me := s.lastUser
+	s.users[me] = asking
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.users--
+		delete(s.users, me)
 		s.rest()
 	}
 }
 
 // rest has the process end when it has had nothing to do for a while. s.mu is held.
 func (s *server) rest() {
-	if s.entry.URL != "" || s.all.o.Idle == nil || s.conn == nil || s.users > 0 {
+	if s.entry.URL != "" || s.all.o.Idle == nil || s.conn == nil || len(s.users) > 0 {
 		return
 	}
 	after := s.all.o.Idle()
@@ -268,7 +323,7 @@ func (s *server) retire() {
 	}
 	s.mu.Lock()
 	c := s.conn
-	if c == nil || s.users > 0 {
+	if c == nil || len(s.users) > 0 {
 		s.mu.Unlock()
 		return
 	}

@@ -10,12 +10,38 @@ import (
 	"tandem/tools/gate"
 )
 
-// pause is what a running call gives up while a person is asked about what has only shown meanwhile: its place, and its share of
-// the turn's time.
+// pause is what a running call gives up while a person is asked about what has only shown meanwhile: its place, its time limit, and
+// its share of the turn's time.
 type pause struct {
 	mu     sync.Mutex
 	leave  func() // nil where the call has no place
+	limit  *limit // nil where the call has none
+	asked  int    // questions that stand
+	since  time.Time
 	asking time.Duration
+}
+
+// thinking stops the time of the call until a person has answered. Several questions may stand at once.
+func (c *call) thinking() (answered func()) {
+	p := &c.pause
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.asked++; p.asked == 1 {
+		p.since = c.host.now()
+		if p.limit != nil {
+			p.limit.hold()
+		}
+	}
+	return sync.OnceFunc(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.asked--; p.asked == 0 {
+			p.asking += c.host.now().Sub(p.since)
+			if p.limit != nil {
+				p.limit.release()
+			}
+		}
+	})
 }
 
 // leave gives up the place that the call has, and takes over another, nil for none.
@@ -51,11 +77,9 @@ func (c *call) again(ctx context.Context, title string, args json.RawMessage, ne
 		plan := *c.plan
 		plan.Title, plan.Needs = title, needs
 		c.leave(nil)
-		since := c.host.now()
+		answered := c.thinking()
 		_, err := c.consent(Question{Plan: &plan, Args: args, Judged: d})
-		c.pause.mu.Lock()
-		c.pause.asking += c.host.now().Sub(since)
-		c.pause.mu.Unlock()
+		answered()
 		if err != nil {
 			return err
 		}

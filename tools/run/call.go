@@ -229,7 +229,7 @@ func (c *call) find() error {
 		if c.tool != nil {
 			c.env = c.host.Env(c.Call)
 			c.env.Progress, c.env.MayRead, c.env.Read = c.progress, c.mayRead, c.judgedRead(c.env.Read)
-			c.env.Again, c.env.Judging, c.env.Denied = c.again, c.ctx, c.refuses
+			c.env.Again, c.env.Asking, c.env.Judging, c.env.Denied = c.again, c.thinking, c.ctx, c.refuses
 			if c.env.Runner != nil {
 				c.env.Runner = &judgedRunner{c.env.Runner, c}
 			}
@@ -702,8 +702,11 @@ func (c *call) limited() (context.Context, context.CancelFunc) {
 		d, cause = left, errBudget
 	}
 	if d > 0 {
-		ctx, done := context.WithTimeoutCause(ctx, d, cause)
-		return ctx, func() { done(); free() }
+		l, done := newLimit(ctx, d, cause)
+		c.pause.mu.Lock()
+		c.pause.limit = l
+		c.pause.mu.Unlock()
+		return l, func() { done(); free() }
 	}
 	ctx, done := context.WithCancel(ctx)
 	return ctx, func() { done(); free() }

@@ -46,5 +46,9 @@ func offer() {
 		})
 		return &sdk.CallToolResult{}, nil, nil
 	})
+	sdk.AddTool(s, &sdk.Tool{Name: "publish", Description: "Offers one more resource."}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		s.AddResource(&sdk.Resource{URI: "x://late", Name: "late"}, read)
+		return &sdk.CallToolResult{}, nil, nil
+	})
 	_ = s.Run(context.Background(), &sdk.StdioTransport{})
 }
