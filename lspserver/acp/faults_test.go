@@ -31,7 +31,7 @@ type update struct {
 		ToolCallID    string         `json:"toolCallId"`
 		Status        string         `json:"status"`
 		Content       jsontext.Value `json:"content"`
-		ConfigOptions []option `json:"configOptions"`
+		ConfigOptions []option       `json:"configOptions"`
 	} `json:"update"`
 }
 
