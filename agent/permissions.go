@@ -281,6 +281,8 @@ func (a asker) keep(q run.Question, o run.Option) error {
 		a.s.Grant(nil, session(*q.Judged.Allows))
 	case run.AllowAlways:
 		return always(*q.Judged.Allows)
+	case run.AllowWide:
+		return always(*q.Judged.Wide)
 	case run.RejectAlways:
 		return always(*q.Judged.Denies)
 	}

@@ -142,6 +142,26 @@ func TestFindingU1NvimSessions(t *testing.T) {
 	})
 }
 
+// TestFaultV9NvimElsewhere: changes that wait in another session of the folder than the one that is shown are told, also where another
+// Neovim has that session.
+func TestFaultV9NvimElsewhere(t *testing.T) {
+	eachNvim(t, func(t *testing.T, nvim string) {
+		e := inReview(t, nvim, "")
+		e.ex("Tandem new")
+		e.see(`(?s)Ask the agent about ws.*2 changes wait in the session before`)
+		e.pending(0)
+		e.ex("Tandem hello")
+		e.see(`(?s)▎ hello.*Both are done\.`)
+		other := session(t, nvim, "auto", "say Here I am.\n", options{files: map[string]string{}, name: "other"})
+		other.lua(fmt.Sprintf("(function() vim.env.XDG_STATE_HOME, vim.env.XDG_CONFIG_HOME = %q, %q end)()",
+			filepath.Join(filepath.Dir(e.dir), "state"), filepath.Join(filepath.Dir(e.dir), "config")))
+		other.ex("cd " + e.dir)
+		other.ex("Tandem")
+		other.see(`(?s)“hello” is open in.*2 changes wait in the session.*“fix both”`)
+		other.show("what waits elsewhere")
+	})
+}
+
 // A key that is set after the service has refused one is used by the next prompt, in the same session: one in Neovim's
 // environment, and one that a command prints. Nothing looks like a crash.
 func TestFindingU3NvimKeyAfter401(t *testing.T) {

@@ -92,11 +92,7 @@ func (e *Editor) ask(id, params json.RawMessage) {
 			return
 		}
 		choice, words, _ := strings.Cut(choice, ":")
-		offered := slices.ContainsFunc(a.Options, func(o struct {
-			OptionID string `json:"optionId"`
-			Kind     string `json:"kind"`
-		},
-		) bool {
+		offered := slices.ContainsFunc(a.Options, func(o Offered) bool {
 			return o.OptionID == choice
 		})
 		if !offered {

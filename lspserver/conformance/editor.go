@@ -107,17 +107,22 @@ type Ask struct {
 	ToolCall  struct {
 		ToolCallID string          `json:"toolCallId"`
 		Title      string          `json:"title"`
+		RawInput   json.RawMessage `json:"rawInput"`
 		Content    json.RawMessage `json:"content"`
 	} `json:"toolCall"`
-	Options []struct {
-		OptionID string `json:"optionId"`
-		Kind     string `json:"kind"`
-	} `json:"options"`
-	Meta struct {
+	Options []Offered `json:"options"`
+	Meta    struct {
 		Tandem struct {
 			Reason string `json:"reason"`
 		} `json:"tandem"`
 	} `json:"_meta"`
+}
+
+// Offered is an answer to an Ask that is on offer.
+type Offered struct {
+	OptionID string `json:"optionId"`
+	Name     string `json:"name"`
+	Kind     string `json:"kind"`
 }
 
 // Splice replaces the bytes from Start to End of a text by New.

@@ -409,7 +409,7 @@ type PermissionOption struct {
 type PermissionMeta struct {
 	Danger        string          `json:"danger" enum:"safe,moderate,dangerous"`
 	Reason        string          `json:"reason"`
-	SuggestedRule *PermissionRule `json:"suggestedRule,omitempty" doc:"What allow_session and allow_always allow from then on; absent where the answers are for once only."`
+	SuggestedRule *PermissionRule `json:"suggestedRule,omitempty" doc:"What allow_session and allow_always allow from then on; absent where the answers are for once only. allow_wide keeps the rule that its name says."`
 }
 
 // PermissionResult of tandem/session/requestPermission.

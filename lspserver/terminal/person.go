@@ -74,7 +74,7 @@ func On(t *os.File) *Person {
 
 // letters are what is typed for an answer beside y.
 var letters = [...]struct{ letter, option string }{
-	{"t", "allow_turn"}, {"f", "allow_files"}, {"s", "allow_session"}, {"a", "allow_always"}, {"d", "reject_always"},
+	{"t", "allow_turn"}, {"f", "allow_files"}, {"s", "allow_session"}, {"a", "allow_always"}, {"w", "allow_wide"}, {"d", "reject_always"},
 }
 
 // why is what is typed to reject and say why.

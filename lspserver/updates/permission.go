@@ -68,6 +68,8 @@ func nameOf(o run.Option, q run.Question) string {
 		return "Allow in this session: " + ruleLine(*q.Judged.Allows, q.Folder)
 	case run.AllowAlways:
 		return "Always allow in this workspace: " + ruleLine(*q.Judged.Allows, q.Folder)
+	case run.AllowWide:
+		return "Always allow in this workspace, with any arguments: " + ruleLine(*q.Judged.Wide, q.Folder)
 	case run.RejectAlways:
 		return "Never allow in this workspace: " + ruleLine(*q.Judged.Denies, q.Folder)
 	}

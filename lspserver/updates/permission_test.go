@@ -25,7 +25,7 @@ func TestCaseA08BadAnswers(t *testing.T) {
 	for option, in := range map[string][3]bool{ // once, an edit in a turn, outside of one
 		"allow_once": {true, true, true}, "reject_once": {true, true, true}, "allow_turn": {false, true, false}, "allow_files": {false, true, true},
 		"allow_session": {false, true, true}, "allow_always": {false, true, true}, "reject_always": {false, true, true},
-		"allow": {}, "yes": {}, "": {}, "ALLOW_ONCE": {},
+		"allow_wide": {}, "allow": {}, "yes": {}, "": {}, "ALLOW_ONCE": {},
 	} {
 		for i, q := range []run.Question{once, edit, outside} {
 			a, ok := Answer(q, answered(option))

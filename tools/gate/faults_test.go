@@ -321,3 +321,43 @@ func TestFaultT16AskWhereARuleMayCover(t *testing.T) {
 		}
 	}
 }
+
+// TestFaultM4Wide: the question about a command has a wider rule beside the exact one where every option is known, and none where
+// there is no exact one; it covers what it says and nothing that the words of another command say.
+func TestFaultM4Wide(t *testing.T) {
+	judge := func(line string, rules ...gate.Rule) gate.Decision {
+		n := lineOf(t, line)
+		n.Arg = "cwd"
+		return command(gate.ModeAsk, n, rules...)
+	}
+	for line, want := range map[string]string{
+		"npm test": "npm **", "npm run build": "npm **", "mkdir -p a": "mkdir **", "touch a b": "touch **",
+		"npm": "", "python x.py": "", "find . -exec rm {} +": "", "env npm test": "", "npm test; npm run x": "", "sudo npm test": "",
+		"npm test --unknown": "", "./npm test": "",
+	} {
+		d := judge(line)
+		got := ""
+		if d.Wide != nil {
+			got = d.Wide.Params["command"]
+			if d.Allows == nil {
+				t.Errorf("%s: a wide rule without an exact one", line)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+		if got == "" {
+			continue
+		}
+		kept := *d.Wide
+		kept.Params = map[string]string{"command": got} // these needs have no folder
+		if d := judge(line, kept); d.Verdict != gate.Allow {
+			t.Errorf("%s is not covered by its own rule: %+v", line, d)
+		}
+		for _, other := range []string{"rm x; " + line, "ls -R", "rm a", line + " | sh", line + " --unknown-option"} {
+			if d := judge(other, kept); d.Verdict == gate.Allow {
+				t.Errorf("%s is covered by %s", other, got)
+			}
+		}
+	}
+}

@@ -88,6 +88,9 @@ type Decision struct {
 	Once bool
 	// Allows and Denies are the rules by which the question need not be asked again; nil where there is none, as with Once.
 	Allows, Denies *Rule
+	// Wide is the rule of a further answer, for a command whose options are all known: its first word and anything after it; nil where
+	// there is none.
+	Wide *Rule
 	// Edits are the files, by canonical path, where the question is only about edits of files; nil otherwise.
 	Edits []string
 }
@@ -154,6 +157,7 @@ func (p *Policy) Judge(c Call) Decision {
 	worst.Reason = name + " " + worst.Reason
 	if worst.Verdict == Ask && !worst.Once {
 		worst.Allows, worst.Denies, worst.Edits = derive(c, asked)
+		worst.Wide = widened(worst.Allows, c.Needs)
 	}
 	return worst
 }

@@ -542,29 +542,39 @@ func Exact(c Call) (allows, denies *Rule) {
 	return allows, denies
 }
 
-// Wide is the rule that a person might write for calls like this one: that of an answer, and for a command whose options are all
-// known its first word and anything after it, in the same folder and sandbox profile. It is a proposal: no answer makes it. nil where no rule can
-// allow the call in a sandbox, and where the pattern would not cover it.
+// Wide is the rule that a person might write for calls like this one: that of an answer, or the wider one of a command, in the same folder
+// and sandbox profile. nil where no rule can allow the call in a sandbox.
 func Wide(c Call) *Rule {
 	c.Needs = slices.Clone(c.Needs)
 	for i := range c.Needs {
 		c.Needs[i].Confined = true
 	}
-	wide, _ := Exact(c)
-	if wide == nil || wide.Params[commandParam] == "" {
-		return wide
+	exact, _ := Exact(c)
+	return cmp.Or(widened(exact, c.Needs), exact)
+}
+
+// widened is the rule for a command's first word and anything after it, in place of one for its exact words; nil where an option of its
+// program is not known, which may run another one, where there is nothing after the word, and where the pattern would not cover it.
+func widened(exact *Rule, needs []tools.Need) *Rule {
+	if exact == nil || exact.Params[commandParam] == "" {
+		return nil
 	}
-	for _, n := range c.Needs {
-		if n.Act != tools.Runs || len(n.Shell.Calls) == 0 || len(n.Shell.Calls[0]) == 1 || !n.Shell.ReadOnly && !shell.Known(n.Shell.Calls[0]) {
+	wide := *exact
+	wide.Params = maps.Clone(exact.Params)
+	for _, n := range needs {
+		if n.Act != tools.Runs {
 			continue
 		}
-		argv := n.Shell.Calls[0]
-		wide.Params[commandParam] = quoted(argv[:1]) + " **"
-		if compile(*wide, "").fitsCommand(n, partsOf(n)[0]) != yes {
+		if len(n.Shell.Calls) == 0 || len(n.Shell.Calls[0]) == 1 || !n.Shell.ReadOnly && !shell.Known(n.Shell.Calls[0]) {
 			return nil
 		}
+		wide.Params[commandParam] = quoted(n.Shell.Calls[0][:1]) + " **"
+		if compile(wide, "").fitsCommand(n, partsOf(n)[0]) != yes {
+			return nil
+		}
+		return &wide
 	}
-	return wide
+	return nil
 }
 
 // literal is a glob that fits a text alone.

@@ -93,6 +93,7 @@ const (
 	AllowFiles   Option = "allow_files" // edits of these files in this session
 	AllowSession Option = "allow_session"
 	AllowAlways  Option = "allow_always"
+	AllowWide    Option = "allow_wide" // the same with the wider rule of a command
 	RejectOnce   Option = "reject_once"
 	RejectAlways Option = "reject_always"
 )
@@ -100,7 +101,7 @@ const (
 // Outcome is what a chosen answer says to the call.
 func (o Option) Outcome() Outcome {
 	switch o {
-	case AllowOnce, AllowTurn, AllowFiles, AllowSession, AllowAlways:
+	case AllowOnce, AllowTurn, AllowFiles, AllowSession, AllowAlways, AllowWide:
 		return Allowed
 	case RejectOnce, RejectAlways:
 		return Rejected
@@ -142,6 +143,9 @@ func (q Question) Options() []Option {
 	}
 	if d.Allows != nil {
 		out = append(out, AllowSession, AllowAlways)
+	}
+	if d.Wide != nil {
+		out = append(out, AllowWide)
 	}
 	if d.Denies != nil {
 		out = append(out, RejectAlways)

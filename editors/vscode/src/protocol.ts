@@ -1063,7 +1063,7 @@ export interface PatchOp {
 export interface PermissionMeta {
   danger: 'safe' | 'moderate' | 'dangerous';
   reason: string;
-  /** What allow_session and allow_always allow from then on; absent where the answers are for once only. */
+  /** What allow_session and allow_always allow from then on; absent where the answers are for once only. allow_wide keeps the rule that its name says. */
   suggestedRule?: PermissionRule;
 }
 

@@ -21,6 +21,20 @@ test('a package without a server is warned of', () => {
   assert.equal(said(folder), '');
 });
 
+test('FaultV5 added lines have a mark in every theme of high contrast', () => {
+  const { contributes } = JSON.parse(read('package.json')) as {
+    contributes: { colors: { id: string; defaults: Record<string, string> }[] };
+  };
+  const border = contributes.colors.find((c) => c.id === 'tandem.addedLineBorder')!;
+  for (const theme of ['highContrast', 'highContrastLight']) {
+    assert.match(border.defaults[theme] ?? '', /^\w+\.\w+$/, `${theme} has a colour that such a theme defines`);
+  }
+  const added = /createTextEditorDecorationType\(\{([^}]*addedLineBackground[^}]*)\}\)/.exec(read('src/review.ts'))?.[1] ?? '';
+  assert.match(added, /borderColor: new vscode\.ThemeColor\('tandem\.addedLineBorder'\)/);
+  assert.match(added, /borderWidth: '0 0 0 [1-9]px'/);
+  assert.match(added, /borderStyle: '(solid|dashed)'/);
+});
+
 test('no registry is named in the lockfile', () => {
   assert.doesNotMatch(read('package-lock.json'), /"resolved"|https?:\/\/[^"]*registry/);
 });

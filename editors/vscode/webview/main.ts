@@ -6,13 +6,16 @@ import { fate } from '../src/hunks.ts';
 import { press } from './answers.ts';
 import { Composer, WRITING_MS } from './composer.ts';
 import { button, h, icon } from './dom.ts';
-import { post } from './host.ts';
+import { post, windowSession } from './host.ts';
 import { relative } from './tool.ts';
 import { Transcript } from './transcript.ts';
 import { welcome } from './welcome.ts';
 
 let state: Conversation = empty;
 let setup: Setup = { backend: 'starting', trusted: true, can: { mentions: false, steer: false, review: false } };
+
+// Before the extension says which session it shows.
+const before = windowSession.get();
 
 const composer = new Composer();
 const transcript = new Transcript(() => setup);
@@ -213,6 +216,9 @@ window.addEventListener('message', (e: MessageEvent<ToPage>) => {
     case 'mentions':
       composer.mentions(m.request, m.items);
   }
+  if (state.session) {
+    windowSession.set(state.session);
+  }
   soon();
 });
 
@@ -276,4 +282,4 @@ window.addEventListener('focus', () => {
   }
 });
 
-post({ type: 'ready' });
+post(before ? { type: 'ready', session: before } : { type: 'ready' });

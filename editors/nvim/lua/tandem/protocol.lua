@@ -643,7 +643,7 @@ local M = {}
 ---@class tandem.PermissionMeta
 ---@field danger 'safe'|'moderate'|'dangerous'
 ---@field reason string
----@field suggestedRule? tandem.PermissionRule What allow_session and allow_always allow from then on; absent where the answers are for once only.
+---@field suggestedRule? tandem.PermissionRule What allow_session and allow_always allow from then on; absent where the answers are for once only. allow_wide keeps the rule that its name says.
 
 --- PermissionOption is one answer that a person can give.
 ---@class tandem.PermissionOption

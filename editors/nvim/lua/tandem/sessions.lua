@@ -208,6 +208,25 @@ local function why(session, err)
   return ('The session %s cannot be gone on with: %s'):format(named(session), err.message)
 end
 
+--- What waits in the sessions of a folder that are not shown, for a person; nil for nothing.
+---@param sessions tandem.SessionInfo[] all of the folder
+---@param current? string
+---@return string?
+function M.elsewhere(sessions, current)
+  local waits, others = 0, {}
+  for _, session in ipairs(sessions) do
+    local pending = state(session).pending
+    if session.sessionId ~= current and pending > 0 then
+      waits, others[#others + 1] = waits + pending, session
+    end
+  end
+  if waits == 0 then
+    return nil
+  end
+  local where = #others == 1 and 'the session ' .. named(others[1]) or ('%d other sessions'):format(#others)
+  return ('%s in %s; :Tandem sessions leads there.'):format(M.count(waits), where)
+end
+
 --- Goes on with the session that the folder had last, or begins one and says why. A quiet start goes on with the last one
 --- that is marked, and ends where there is none in which changes wait.
 ---@param instance tandem.Instance
@@ -230,7 +249,7 @@ function M.resume(instance, callback)
       sweep(instance.root, sessions)
       return callback('nothing waits')
     elseif err or not last then
-      return instance:create({}, callback)
+      return instance:create({ M.elsewhere(sessions) }, callback)
     end
     instance:load(last.sessionId, function(refused)
       if not refused then
@@ -238,11 +257,18 @@ function M.resume(instance, callback)
           local text = 'This goes on with the session %s, %s. :Tandem new begins another one, :Tandem sessions lists all.'
           instance.chat:note(text:format(named(last), age(last.updatedAt)))
         end
+        local elsewhere = M.elsewhere(sessions, last.sessionId)
+        if elsewhere then
+          instance.chat:note(elsewhere, 'TandemWaiting')
+          require('tandem.chat').tell(elsewhere)
+        end
         return callback()
       elseif instance.quiet then
         return callback(refused.message)
       end
-      instance:create({ why(last, refused), 'This is a new one; :Tandem sessions lists the others.' }, callback)
+      local remarks = { why(last, refused), 'This is a new one; :Tandem sessions lists the others.' }
+      remarks[#remarks + 1] = M.elsewhere(sessions, last.sessionId)
+      instance:create(remarks, callback)
     end)
   end)
 end

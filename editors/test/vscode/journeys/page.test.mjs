@@ -286,6 +286,66 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
     await page.locator('.changes').waitFor({ state: 'hidden' });
   });
 
+  it('FaultV24 has no button of a question that is called as one of the changed files is', async () => {
+    const file = (name) => ({ uri: `file:///project/${name}`, status: 'modified', additions: 2, deletions: 1, hunks: [{ status: 'pending' }] });
+    const toolCall = { sessionUpdate: 'tool_call_update', toolCallId: '1', kind: 'execute', rawInput: { command: 'make' } };
+    const options = [
+      { optionId: 'yes', name: 'Allow', kind: 'allow_once' },
+      { optionId: 'no', name: 'Reject', kind: 'reject_once' },
+    ];
+    await events(
+      { type: 'changes', files: [file('a.go'), file('b.go')] },
+      { type: 'prompt', text: 'go' },
+      { type: 'permission', id: 1, params: { sessionId: 's', toolCall, options } },
+    );
+    await page.locator('.question.open').waitFor();
+    await page.locator('.changes summary').click();
+    const names = (where) =>
+      page.locator(where).evaluateAll((all) => all.map((b) => (b.getAttribute('aria-label') ?? b.innerText).trim()));
+    const [question, changes] = [await names('.question.open .buttons button'), await names('.changes button')];
+    assert.ok(question.includes('Reject') && changes.filter((name) => /reject/i.test(name)).length === 3, [question, changes].join(' | '));
+    assert.deepEqual(changes.filter((name) => question.includes(name)), []);
+  });
+
+  it('FaultV5 has a mark beside the colour of added lines in themes of high contrast, and there alone', async () => {
+    await events(
+      { type: 'prompt', text: 'go' },
+      call('1', {
+        title: 'Edit a.go', kind: 'edit', status: 'completed',
+        content: [{ type: 'diff', path: '/project/a.go', oldText: 'a\n', newText: 'b\n', _meta: { tandem: { unified: '--- a/a.go\n+++ b/a.go\n@@ -1 +1 @@\n-a\n+b\n' } } }],
+      }),
+    );
+    await page.locator('.call, .tool').filter({ hasText: 'Edit a.go' }).first().click();
+    const line = page.locator('.diff .add').first();
+    await line.waitFor({ state: 'attached' });
+    const style = () => line.evaluate((l) => getComputedStyle(l).outlineStyle);
+    assert.equal(await style(), 'none');
+    await page.evaluate(() => {
+      document.documentElement.style.setProperty('--vscode-contrastActiveBorder', '#f38518'); // which such a theme has
+      document.body.classList.add('vscode-high-contrast');
+    });
+    assert.equal(await style(), 'dashed');
+  });
+
+  it('FaultV9 says which session its window showed before it was loaded again', async () => {
+    // Pages of one window have one session storage, which outlives a load.
+    await page.route('http://window.test/', (route) => route.fulfill({ contentType: 'text/html', body: '<!DOCTYPE html><body></body>' }));
+    const load = async () => {
+      await page.goto('http://window.test/');
+      await page.evaluate(() => {
+        window.posted = [];
+        window.acquireVsCodeApi = () => ({ postMessage: (m) => window.posted.push(m), getState: () => undefined, setState: () => {} });
+      });
+      await page.addScriptTag({ content: await readFile(join(extension, 'dist/webview/main.js'), 'utf8') });
+      return posted();
+    };
+    assert.deepEqual(await load(), [{ type: 'ready' }]);
+    await send({ type: 'state', state: EMPTY, setup: SETUP, history: [] });
+    await events(SESSION);
+    assert.deepEqual(await load(), [{ type: 'ready', session: 's' }]);
+    assert.deepEqual(await load(), [{ type: 'ready', session: 's' }]);
+  });
+
   it('shows the plan', async () => {
     await events(update({ sessionUpdate: 'plan', entries: [{ content: 'look', status: 'completed' }, { content: 'mend', status: 'in_progress' }] }));
     await page.locator('.plan summary', { hasText: '1 of 2 done' }).waitFor();

@@ -42,7 +42,8 @@ export type ToPage =
 
 /** From the page to the extension. */
 export type FromPage =
-  | { type: 'ready' }
+  /** `session` is what this window showed before it was loaded again. */
+  | { type: 'ready'; session?: string }
   | { type: 'ask'; text: string; context?: Context }
   | { type: 'stop' }
   | { type: 'newSession' }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Loader, SESSION_BUSY, UNKNOWN_SESSION, age, instead, kept, list, waits } from './sessions.ts';
+import { Loader, SESSION_BUSY, UNKNOWN_SESSION, age, instead, kept, list, waits, waitsElsewhere } from './sessions.ts';
 import { empty } from './state.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
@@ -53,6 +53,23 @@ describe('FindingU1 sessions that are kept', () => {
     assert.equal(instead('Fix it', refused(SESSION_BUSY, { pid: 7 })), 'The last session, “Fix it”, is open in another window or program (process 7). This is a new one.');
     assert.equal(instead(undefined, refused(UNKNOWN_SESSION)), 'The last session is not kept any more. This is a new one.');
     assert.equal(instead('', refused(-32602)), 'The last session cannot be opened: no. This is a new one.');
+  });
+});
+
+describe('FaultV9 changes that wait in a session that is not shown', () => {
+  const one = (id: string, pending: number) => info(id, '', `T${id}`, { turns: 1, pending });
+
+  it('are said with the name of the session', () => {
+    assert.equal(waitsElsewhere([one('a', 3), one('b', 2)], 'b'), '3 changes wait in the session “Ta”. The command “Tandem: Sessions” leads there.');
+    assert.equal(waitsElsewhere([one('a', 1)], undefined), '1 change waits in the session “Ta”. The command “Tandem: Sessions” leads there.');
+  });
+
+  it('are counted where there are several such sessions', () => {
+    assert.equal(waitsElsewhere([one('a', 1), one('b', 2), one('c', 9)], 'c'), '3 changes wait in 2 other sessions. The command “Tandem: Sessions” leads there.');
+  });
+
+  it('are nothing to say where none wait', () => {
+    assert.equal(waitsElsewhere([one('a', 3), one('b', 0)], 'a'), undefined);
   });
 });
 

@@ -2,6 +2,7 @@
 
 import type { ListSessionsResult, SessionInfo } from '../protocol.ts';
 import type { Conversation } from './state.ts';
+import { visible } from './visible.ts';
 import type { NewSessionResult, Update } from './wire.ts';
 
 /** Codes of the server's refusals. */
@@ -77,6 +78,17 @@ export function waits(c: Conversation): string | undefined {
   const files = open.filter((count) => count > 0).length;
   const verb = hunks === 1 ? 'waits' : 'wait';
   return hunks > 0 ? `${n(hunks, 'change')} in ${n(files, 'file')} still ${verb} in the earlier session.` : undefined;
+}
+
+/** What waits in the sessions of the folder that are not shown, for a person; undefined for nothing. */
+export function waitsElsewhere(all: readonly SessionInfo[], shown: string | undefined): string | undefined {
+  const others = all.filter((s) => s.sessionId !== shown && (s._meta?.tandem.pending ?? 0) > 0);
+  const hunks = others.reduce((sum, s) => sum + s._meta!.tandem.pending, 0);
+  if (hunks === 0) {
+    return undefined;
+  }
+  const where = others.length === 1 ? `the session “${visible(others[0]!.title || 'No title', false)}”` : `${others.length} other sessions`;
+  return `${n(hunks, 'change')} ${hunks === 1 ? 'waits' : 'wait'} in ${where}. The command “Tandem: Sessions” leads there.`;
 }
 
 export interface Loaded {

@@ -12,7 +12,7 @@ import { Current } from './current.ts';
 import type { Context, FromPage, Setup, ToPage } from './messages.ts';
 import { page } from './page.ts';
 import { Questions } from './questions.ts';
-import { type Earlier, type Loaded, Loader, SESSION_BUSY, UNKNOWN_SESSION, instead, kept, list, waits } from './sessions.ts';
+import { type Earlier, type Loaded, Loader, SESSION_BUSY, UNKNOWN_SESSION, instead, kept, list, waits, waitsElsewhere } from './sessions.ts';
 import { type Conversation, type Event, empty, reduce } from './state.ts';
 import type { ContentBlock, MentionItem, NewSessionResult, PromptResult, UpdateParams } from './wire.ts';
 
@@ -72,6 +72,8 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
   });
   private lastAsked?: { text: string; context?: Context };
   private changesAsked = false;
+  /** Whether the page has said what this window showed before it was loaded again. */
+  private identified = false;
   /** The question that the person wants to see. */
   private asked?: number;
   /** The turn that runs, or the last one. */
@@ -111,6 +113,8 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
         }
       }),
       backend.onState((state) => this.backendIs(state)),
+      // What is stored is of all windows of the folder: the last one that had the keyboard is the likeliest to be loaded again.
+      vscode.window.onDidChangeWindowState(({ focused }) => focused && this.remember()),
       vscode.window.onDidChangeActiveTextEditor(() => this.tellSetup()),
       vscode.window.onDidChangeTextEditorSelection((e) => {
         if (e.textEditor === vscode.window.activeTextEditor) {
@@ -214,6 +218,7 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
   }
 
   dispose(): void {
+    this.remember();
     for (const s of this.subscriptions) {
       s.dispose();
     }
@@ -395,6 +400,7 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
       title = found.find((s) => s.sessionId === id)?.title;
       if (id && this.current.wish === wish) {
         await this.current.goOn(id, former);
+        this.sayElsewhere();
       }
     } catch (err) {
       const other = this.current.wish !== wish && this.current.wish !== 'new';
@@ -408,6 +414,38 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
       if (this.state.items.length > 0) {
         this.say(text);
       }
+    }
+  }
+
+  private remember(): void {
+    if (this.state.session) {
+      void this.context.workspaceState.update(SESSION, this.state.session);
+    }
+  }
+
+  /** Says what waits in other sessions than the one that was loaded. */
+  private sayElsewhere(): void {
+    const text = waitsElsewhere(this.known, this.state.session);
+    if (text) {
+      this.say(text);
+    }
+  }
+
+  /** Shows the session that this window showed before it was loaded again, once, in place of another one of the folder. */
+  private async identify(id: string | undefined): Promise<void> {
+    if (this.identified) {
+      return;
+    }
+    this.identified = true;
+    await this.served();
+    await this.restored;
+    const { wish } = this.current;
+    if (!id || id === this.state.session || this.state.running || wish === 'new') {
+      return;
+    }
+    if ((await this.list()).some((s) => s.sessionId === id) && this.current.wish === wish) {
+      await this.current.goOn(id).catch(() => undefined); // another process has it: what is shown stays
+      this.sayElsewhere();
     }
   }
 
@@ -434,7 +472,7 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
       this.dispatch({ type: 'session', session });
       this.tellSetup();
     }
-    void this.context.workspaceState.update(SESSION, session.sessionId);
+    this.remember();
   }
 
   /** Adds the models that VS Code has to those of a session. */
@@ -566,7 +604,7 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
         this.live = true;
         this.tellAll();
         this.tellAsked();
-        return;
+        return this.identify(m.session);
       case 'ask':
         return this.prompt(m.text, m.context);
       case 'stop':
