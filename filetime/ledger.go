@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -143,6 +144,13 @@ func (f *FileTime) ReadLines(s Snapshot, lines []int) {
 	}
 }
 
+// ReadPart is Read for a part of a line.
+func (f *FileTime) ReadPart(s Snapshot, part text.Range) {
+	if s.Exists {
+		f.took(s, []span{{part.Start, part.End}})
+	}
+}
+
 // read records that ranges of lines were sent.
 func (f *FileTime) read(s Snapshot, lines ...span) {
 	if !s.Exists {
@@ -162,6 +170,11 @@ func (f *FileTime) read(s Snapshot, lines ...span) {
 			seen[i].end = seen[i].start
 		}
 	}
+	f.took(s, seen, lines...)
+}
+
+// took records that ranges of bytes, and whole lines in them, were sent.
+func (f *FileTime) took(s Snapshot, seen []span, lines ...span) {
 	f.mu.Lock()
 	f.see(s, seen)
 	if _, ok := f.first[s.Path]; !ok {
@@ -311,10 +324,7 @@ func (f *FileTime) Wrote(l LandedFile) {
 	if n := len(list); n > 0 {
 		v.shown = carrySpans(list[n-1].shown, text.Diff(list[n-1].Text, l.After), false)
 	}
-	for _, s := range inserted(l.Set) {
-		v.show(s)
-	}
-	v.show(span{})
+	v.show(inserted(l.Set)...)
 	f.keep(l.Path, append(list, v))
 	f.advance(l.Path, f.views[l.Path])
 }
@@ -339,10 +349,7 @@ func (f *FileTime) expect(l LandedFile, list []*view) {
 	if n := len(list); n > 0 {
 		v.shown = carrySpans(list[n-1].shown, text.Diff(list[n-1].Text, l.After), false)
 	}
-	for _, s := range inserted(l.Set) {
-		v.show(s)
-	}
-	v.show(span{})
+	v.show(inserted(l.Set)...)
 	f.keep(l.Path, append(list, v))
 }
 
@@ -463,19 +470,19 @@ func joined(list []span) []span {
 // carrySpans maps spans through a set. What the set inserted is part of them only where own says that it counts.
 func carrySpans(spans []span, set text.Set, own bool) []span {
 	var out []span
+	after := set.Mapping()
 	for _, s := range spans {
 		at := s.start
-		for _, e := range set {
-			if e.End < s.start || e.Start > s.end {
-				continue
-			}
+		first := sort.Search(len(set), func(i int) bool { return set[i].End >= s.start })
+		for i := first; i < len(set) && set[i].Start <= s.end; i++ {
+			e := set[i]
 			if e.Start > at {
-				out = append(out, span{set.MapPos(at, true), set.MapPos(e.Start, false)})
+				out = append(out, span{after.Pos(at, true), after.Pos(e.Start, false)})
 			}
 			at = max(at, e.End)
 		}
 		if at < s.end {
-			out = append(out, span{set.MapPos(at, true), set.MapPos(s.end, false)})
+			out = append(out, span{after.Pos(at, true), after.Pos(s.end, false)})
 		}
 	}
 	if own {

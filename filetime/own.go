@@ -3,6 +3,7 @@ package filetime
 import (
 	"crypto/sha256"
 	"slices"
+	"sort"
 
 	"tandem/filetime/text"
 )
@@ -30,15 +31,12 @@ func (f *FileTime) Made(what string, l LandedFile, at []text.Range) {
 		return
 	}
 	m := made{what: sha256.Sum256([]byte(what)), rev: l.Rev}
-	parts := inserted(l.Set)
+	parts, rebased, landed := inserted(l.Set), l.Rebased.Mapping(), l.Set.Mapping()
 	for _, r := range at {
-		p := place{span: span{
-			l.Set.MapPos(l.Rebased.MapPos(r.Start, true), false), l.Set.MapPos(l.Rebased.MapPos(r.End, false), true),
-		}}
-		for _, s := range parts {
-			if p.start <= s.start && s.end <= p.end {
-				p.parts = append(p.parts, s)
-			}
+		p := place{span: span{landed.Pos(rebased.Pos(r.Start, true), false), landed.Pos(rebased.Pos(r.End, false), true)}}
+		first := sort.Search(len(parts), func(i int) bool { return parts[i].start >= p.start })
+		for i := first; i < len(parts) && parts[i].end <= p.end; i++ {
+			p.parts = append(p.parts, parts[i])
 		}
 		m.places = append(m.places, p)
 	}
@@ -80,16 +78,14 @@ func (f *FileTime) Standing(what string, now Snapshot) []text.Range {
 // carryPlaces maps places through a set, without those of which the set deletes an inserted part.
 func carryPlaces(places []place, set text.Set) []place {
 	var out []place
+	after := set.Mapping()
 	for _, p := range places {
-		gone := slices.ContainsFunc(set, func(e text.Edit) bool {
-			return slices.ContainsFunc(p.parts, func(s span) bool { return e.Start < s.end && s.start < e.End })
-		})
-		if gone {
+		if slices.ContainsFunc(p.parts, func(s span) bool { return set.Meets(s.start, s.end) }) {
 			continue
 		}
-		to := place{span: span{set.MapPos(p.start, true), set.MapPos(p.end, false)}}
+		to := place{span: span{after.Pos(p.start, true), after.Pos(p.end, false)}}
 		for _, s := range p.parts {
-			to.parts = append(to.parts, span{set.MapPos(s.start, true), set.MapPos(s.end, false)})
+			to.parts = append(to.parts, span{after.Pos(s.start, true), after.Pos(s.end, false)})
 		}
 		out = append(out, to)
 	}

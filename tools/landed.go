@@ -89,9 +89,9 @@ func Already(env *Env, l filetime.LandedFile, by filetime.Author, at ...text.Ran
 		who, you = "another agent", "another agent made the same change"
 	}
 	e := Excerpt{Room: maxPlaces, Width: maxContext, Most: maxRegion}
-	for _, r := range at {
-		t := touched(l.After, r.Start, r.End)
-		e.Lines(l.After, t.first-around, t.last+around, r.Start)
+	for i := 0; i < len(at) && !e.Full(); i++ {
+		t := touched(l.After, at[i].Start, at[i].End)
+		e.Lines(l.After, t.first-around, t.last+around, at[i].Start)
 	}
 	e.Seen(env.FileTime, filetime.Snapshot{Path: l.Path, Text: l.After, Rev: l.Rev, Exists: true})
 	name := env.Name(l.Path)
@@ -120,15 +120,52 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// Counter counts what a search finds, up to a number that is enough: behind that it is not known how many there are.
+type Counter struct {
+	Most  int
+	n     int
+	ended bool
+}
+
+// Add counts one more; it is false where that is one too many to be counted.
+func (c *Counter) Add() bool {
+	c.ended = c.n == c.Most
+	if !c.ended {
+		c.n++
+	}
+	return !c.ended
+}
+
+// N is how many were counted.
+func (c *Counter) N() int { return c.n }
+
+// Total is how many there are, nil where that is not known.
+func (c *Counter) Total() *int {
+	if c.ended {
+		return nil
+	}
+	return &c.n
+}
+
+// Say words a count: "at least" where it is not known how many there are.
+func (c *Counter) Say(count string) string {
+	if c.ended {
+		return "at least " + count
+	}
+	return count
+}
+
 // lines is a range of lines, 1-based and inclusive.
 type lines struct{ first, last int }
 
 // linesOf gives the lines of after that a set, which led to it, has written to.
 func linesOf(set text.Set, after text.Text) []lines {
 	var out []lines
-	shift := 0
+	shift, of := 0, after.Liner()
 	for _, e := range set {
-		out = append(out, touched(after, e.Start+shift, e.Start+shift+len(e.New)))
+		start, end := e.Start+shift, e.Start+shift+len(e.New)
+		first := of.Line(start)
+		out = append(out, lines{first + 1, of.Line(max(start, end-1)) + 1})
 		shift += len(e.New) - (e.End - e.Start)
 	}
 	return out
@@ -143,9 +180,9 @@ func touched(t text.Text, start, end int) lines {
 // othersIn gives the lines of After that others changed since the text that the edit was made for.
 func othersIn(l filetime.LandedFile) []lines {
 	var out []lines
-	shift := 0
+	shift, landed := 0, l.Set.Mapping()
 	for _, e := range l.Rebased {
-		start, end := l.Set.MapPos(e.Start+shift, false), l.Set.MapPos(e.Start+shift+len(e.New), false)
+		start, end := landed.Pos(e.Start+shift, false), landed.Pos(e.Start+shift+len(e.New), false)
 		for _, t := range l.Ties {
 			if t.Ours.Start == start && t.Ours.End <= end { // the edit came to stand before it
 				start = t.Ours.End
@@ -242,20 +279,24 @@ func regions(env *Env, l filetime.LandedFile, sent bool) string {
 	for i, e := range l.Set {
 		focus[i] = e.Start + shift
 		shift += len(e.New) - (e.End - e.Start)
-		if in := inside(l.After, focus[i], focus[i]+len(e.New)); sent && in.last-in.first >= maxRepeated {
+		if !sent || strings.Count(e.New, "\n") < maxRepeated {
+			continue
+		}
+		if in := inside(l.After, focus[i], focus[i]+len(e.New)); in.last-in.first >= maxRepeated {
 			known = append(known, lines{in.first + 1, in.last - 1})
 		}
 	}
 	e := Excerpt{Room: maxPlaces, Width: maxContext, Most: maxRegion}
 	met := false
 	for _, r := range joined(at, 2*around+1) {
+		if e.Full() {
+			break
+		}
 		r = lines{r.first - around, r.last + around}
 		met = met || meets(others, r)
-		for _, k := range known {
-			if r.first <= k.first && k.last <= r.last {
-				e.Lines(l.After, r.first, k.first-1, focus...)
-				r.first = k.last + 1
-			}
+		for len(known) > 0 && known[0].last <= r.last && !e.Full() {
+			e.Lines(l.After, r.first, known[0].first-1, focus...)
+			r.first, known = known[0].last+1, known[1:]
 		}
 		e.Lines(l.After, r.first, r.last, focus...)
 	}

@@ -41,9 +41,12 @@ type Excerpt struct {
 	count int
 	next  int     // the line after the last one that was taken
 	whole []lines // that were shown whole
-	cut   bool    // a line was not
+	parts []part  // of lines that were cut
 	full  bool
 }
+
+// part is what was shown of a line that was cut: characters from to to, from 1, in the bytes start to end, of size characters in all.
+type part struct{ line, from, to, start, end, size int }
 
 // Places is an Excerpt for the places of a file that an answer is about.
 func Places(env *Env) *Excerpt {
@@ -91,7 +94,7 @@ func (e *Excerpt) Line(number int, line string, size, at int) bool {
 		head = append(head, ' ')
 	}
 	head = append(strconv.AppendInt(head, int64(number), 10), " | "...)
-	shown, cut := window(line, size, at, e.Width)
+	shown, in := window(line, size, at, e.Width)
 	if need := len(head) + len(shown) + 1; need > e.Room {
 		const least, mark = 80, 64
 		keep := max(e.Room-len(head)-mark, least)
@@ -99,38 +102,84 @@ func (e *Excerpt) Line(number int, line string, size, at int) bool {
 			return false
 		}
 		if len(line) > keep {
-			shown, cut = window(line, size, at, utf8.RuneCountInString(line[:keep]))
+			shown, in = window(line, size, at, utf8.RuneCountInString(line[:keep]))
 		}
 	}
+	e.put(head, shown, number, in)
+	return true
+}
+
+// Columns takes in a part of a line: its characters from column first on, from 1, as many as there is room for. The line has size
+// characters, and the part begins at the byte offset at.
+func (e *Excerpt) Columns(number int, shown string, first, size, at int) {
+	head := fmt.Appendf(nil, "%4d | ", number)
+	const marks = 80
+	if most := max(e.Room-len(head)-marks, utf8.UTFMax); len(shown) > most {
+		for most > 0 && !utf8.RuneStart(shown[most]) {
+			most--
+		}
+		shown = shown[:most]
+	}
+	in := part{from: first, to: first + utf8.RuneCountInString(shown) - 1, start: at, end: at + len(shown), size: size}
+	if first == 1 && in.to >= size {
+		in = part{}
+	} else {
+		shown = in.mark(shown)
+	}
+	e.put(head, shown, number, in)
+}
+
+// Rest is where the first line that was cut goes on, from 1; 0 where none does.
+func (e *Excerpt) Rest() (line, column int) {
+	for _, p := range e.parts {
+		if p.to < p.size {
+			return p.line, p.to + 1
+		}
+	}
+	return 0, 0
+}
+
+// put writes a line, or a part of one.
+func (e *Excerpt) put(head []byte, shown string, number int, in part) {
 	e.body.Write(head)
 	e.body.WriteString(strings.ToValidUTF8(shown, "\uFFFD"))
 	e.body.WriteByte('\n')
 	e.Room -= len(head) + len(shown) + 1
 	e.count++
 	switch n := len(e.whole); {
-	case cut:
-		e.cut = true
+	case in.size > 0:
+		in.line = number
+		e.parts = append(e.parts, in)
 	case n > 0 && e.whole[n-1].last == number-1:
 		e.whole[n-1].last = number
 	default:
 		e.whole = append(e.whole, lines{number, number})
 	}
 	e.next = number + 1
-	return true
 }
 
-// window is the part of a line around at that has width characters, with a mark where that is not all of it.
-func window(line string, size, at, width int) (string, bool) {
+// window is the part of a line around at that has width characters, with a mark where that is not all of it; the size of the part is
+// 0 where it is.
+func window(line string, size, at, width int) (string, part) {
 	if size <= width {
-		return line, false
+		return line, part{}
 	}
-	first := min(utf8.RuneCountInString(line[:min(at, len(line))])-width/4, size-width)
-	if first <= 0 {
-		return fmt.Sprintf("%s … [line cut: %d of %d characters]", line[:skip(line, width)], width, size), true
-	}
+	first := max(0, min(utf8.RuneCountInString(line[:min(at, len(line))])-width/4, size-width))
 	start := skip(line, first)
 	end := start + skip(line[start:], width)
-	return fmt.Sprintf("… %s … [line cut: characters %d-%d of %d]", line[start:end], first+1, first+width, size), true
+	in := part{from: first + 1, to: first + width, start: start, end: end, size: size}
+	return in.mark(line[start:end]), in
+}
+
+// mark puts marks round what is shown of a line that say which part it is.
+func (p part) mark(shown string) string {
+	switch {
+	case p.from == 1:
+		return fmt.Sprintf("%s … [line cut: %d of %d characters]", shown, p.to, p.size)
+	case p.to == p.size:
+		return fmt.Sprintf("… %s [line cut: characters %d-%d of %d]", shown, p.from, p.to, p.size)
+	}
+	return fmt.Sprintf("… %s … [line cut: characters %d-%d of %d]", shown, p.from, p.to, p.size)
 }
 
 // skip is the offset after n characters.
@@ -202,9 +251,9 @@ func (e *Excerpt) Count() int { return e.count }
 func (e *Excerpt) Full() bool { return e.full }
 
 // Cut says that a line was not shown whole.
-func (e *Excerpt) Cut() bool { return e.cut }
+func (e *Excerpt) Cut() bool { return len(e.parts) > 0 }
 
-// Seen records that the model has been shown the lines, which are those of s. A line that was cut does not count: what is
+// Seen records that the model has been shown the lines, which are those of s. A line that was cut counts in parts: what is
 // replaced or deleted whole must have been seen whole.
 func (e *Excerpt) Seen(ft *filetime.FileTime, s filetime.Snapshot) {
 	total := Lines(s.Text)
@@ -217,6 +266,21 @@ func (e *Excerpt) Seen(ft *filetime.FileTime, s filetime.Snapshot) {
 			r.last = s.Text.LineCount()
 		}
 		ft.Read(s, r.first, r.last)
+	}
+	for _, p := range e.parts {
+		base := s.Text.LineStart(p.line - 1)
+		first := base
+		if mark := len("\uFEFF"); p.line == 1 && strings.HasPrefix(s.Text.Slice(0, min(mark, s.Text.Len())), "\uFEFF") {
+			first += mark
+		}
+		r := text.Range{Start: first + p.start, End: first + p.end}
+		if p.start == 0 {
+			r.Start = base
+		}
+		if p.to == p.size { // the end of the line counts as seen with it
+			r.End = s.Text.LineStart(p.line)
+		}
+		ft.ReadPart(s, r)
 	}
 	if e.count > 0 && len(e.whole) == 0 {
 		ft.Read(s, 1, 0)

@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 	"slices"
+	"sort"
 )
 
 // Edit replaces the bytes from Start to End by New.
@@ -97,6 +98,43 @@ func (s Set) MapPos(off int, after bool) int {
 		}
 	}
 	return off + delta
+}
+
+// Mapping is a set that many offsets are mapped through: each costs a binary search.
+type Mapping struct {
+	set   Set
+	grown []int // by how much the edits before each make the text longer, and all of them
+}
+
+// Mapping returns the mapping of a set.
+func (s Set) Mapping() Mapping {
+	m := Mapping{set: s, grown: make([]int, len(s)+1)}
+	for i, e := range s {
+		m.grown[i+1] = m.grown[i] + e.grow()
+	}
+	return m
+}
+
+// Pos is [Set.MapPos].
+func (m Mapping) Pos(off int, after bool) int {
+	i := sort.Search(len(m.set), func(i int) bool {
+		e := m.set[i]
+		return e.End > off || e.End == off && e.Start == e.End && !after
+	})
+	switch delta := m.grown[i]; {
+	case i == len(m.set) || m.set[i].Start >= off:
+		return off + delta
+	case after:
+		return m.set[i].Start + delta + len(m.set[i].New)
+	default:
+		return m.set[i].Start + delta
+	}
+}
+
+// Meets reports whether an edit begins before end and ends behind start.
+func (s Set) Meets(start, end int) bool {
+	i := sort.Search(len(s), func(i int) bool { return s[i].End > start })
+	return i < len(s) && s[i].Start < end
 }
 
 // mapRange returns where a range of the base stands afterwards, without what is inserted at its ends.

@@ -57,6 +57,32 @@ func withEOL(s, eol string) string {
 	return strings.ReplaceAll(s, "\n", eol)
 }
 
+// ends finds line ends as eolAt does, of one place after the other: it looks at each part of the text once.
+type ends struct {
+	t           Text
+	from, until int // the places that have eol; none where until is before from
+	eol         string
+}
+
+func (t Text) ends() ends { return ends{t: t, until: -1} }
+
+func (e *ends) at(off int) string {
+	if e.from <= off && off <= e.until {
+		return e.eol
+	}
+	whole := e.t.String()
+	e.from = off
+	if n := strings.IndexByte(whole[off:], '\n'); n < 0 {
+		e.until, e.eol = len(whole), eolAt(e.t, off)
+	} else {
+		e.until, e.eol = off+n, "\n"
+		if n > 0 && whole[off+n-1] == '\r' {
+			e.eol = "\r\n"
+		}
+	}
+	return e.eol
+}
+
 // eolAt returns the end of the line at off, or of the line before when it is the
 // last; "" when t has no line end. A lone \r ends lines only in a text without \n.
 func eolAt(t Text, off int) string {

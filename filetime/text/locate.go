@@ -449,14 +449,14 @@ func (l *locator) found(tv *view, how fold, ms []match, tier int) (Found, error)
 	}
 	var ov view
 	var edits Set
-	cur := cursor{c: l.t.chunks()}
+	cur, lineEnds := cursor{c: l.t.chunks()}, l.t.ends()
 	for i, m := range ms {
 		if i == 0 || m.old != ms[i-1].old {
 			ov, edits = project(m.old, how), diffStrings(m.old, m.new)
 		}
 		r := Range{tv.src(m.at), l.end(tv, &ov, m.at, len(m.old))}
 		f.Matches = append(f.Matches, r)
-		eol := eolAt(l.t, r.Start)
+		eol := lineEnds.at(r.Start)
 		for _, e := range edits {
 			start, end := tv.src(m.at+ov.find(e.Start)), 0
 			if end = start; e.Start < e.End {

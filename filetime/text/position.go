@@ -27,6 +27,34 @@ func (t Text) Line(off int) int {
 	return t.ended(off, func(s sum) int { return int(s.lines) }, func(p string, off int) int { return strings.Count(p[:off], "\n") })
 }
 
+// Liner is [Text.Line] for many offsets. In ascending order they take as long as the last one.
+type Liner struct {
+	c *chunks
+	// base is where a chunk, part, starts and lines how many lines ended before; n more have ended in it before at.
+	part, base, lines, at, n int
+}
+
+// Liner returns one for the text.
+func (t Text) Liner() *Liner { return &Liner{c: t.chunks()} }
+
+// Line returns the line, from 0, that holds the offset.
+func (l *Liner) Line(off int) int {
+	off = max(0, min(off, l.c.total.bytes))
+	if off < l.base+l.at {
+		*l = Liner{c: l.c}
+	}
+	for ; l.part < len(l.c.parts); l.part++ {
+		p := l.c.parts[l.part]
+		if off < l.base+len(p) {
+			l.n += strings.Count(p[l.at:off-l.base], "\n")
+			l.at = off - l.base
+			return l.lines + l.n
+		}
+		l.base, l.lines, l.at, l.n = l.base+len(p), l.lines+int(l.c.sums[l.part].lines), 0, 0
+	}
+	return l.lines
+}
+
 // row is Line for rows.
 func (t Text) row(off int) int {
 	return t.ended(off, func(s sum) int { return int(s.rows) }, func(p string, off int) int {

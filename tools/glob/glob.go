@@ -32,14 +32,15 @@ type input struct {
 
 type value struct {
 	Files     []string `json:"files"`
-	Total     int      `json:"total"`
+	Total     *int     `json:"total,omitempty"`
 	Truncated bool     `json:"truncated"`
+	found     tools.Counter
 }
 
 // outcome is how many files were found.
 func outcome(r *tools.Result) string {
 	if v, ok := r.Value.(*value); ok {
-		return tools.Count(v.Total, "file")
+		return v.found.Say(tools.Count(v.found.N(), "file"))
 	}
 	return ""
 }
@@ -91,7 +92,7 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 		return tools.Result{}, err
 	}
 	dir.Only(only)
-	v := &value{Files: []string{}}
+	v := &value{Files: []string{}, found: tools.Counter{Most: in.Limit + counted}}
 	var names []string
 	leftOut := 0
 	within := strings.TrimSuffix(base, string(filepath.Separator)) + string(filepath.Separator)
@@ -104,14 +105,13 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 			leftOut++
 			return nil
 		}
-		v.Total++
-		if v.Total > in.Limit+counted {
+		if !v.found.Add() {
 			return fs.SkipAll
 		}
 		file := within + filepath.FromSlash(e.Path)
 		name := env.Name(file)
 		room -= len(name) + 8
-		if v.Truncated = v.Truncated || v.Total > in.Limit || room < 0 && env.Limits.MaxToolOutputChars > 0; !v.Truncated {
+		if v.Truncated = v.Truncated || v.found.N() > in.Limit || room < 0 && env.Limits.MaxToolOutputChars > 0; !v.Truncated {
 			names, v.Files = append(names, name), append(v.Files, file)
 		}
 		return nil
@@ -119,8 +119,9 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 	if err != nil {
 		return tools.Result{}, err
 	}
+	v.Total = v.found.Total()
 	r := answer(env.Name(base), in.Pattern, v, names)
-	if v.Total == 0 {
+	if v.found.N() == 0 {
 		r.Data += tools.NothingFits(in.Pattern, ignored)
 	}
 	r.Data += tools.Withheld(dir.Withheld()) + tools.LeftOut(leftOut)
@@ -129,18 +130,19 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 
 func answer(place, pattern string, v *value, names []string) tools.Result {
 	r := tools.Result{Success: true, Value: v, Truncated: v.Truncated}
-	r.Summary = fmt.Sprintf("Found %s for %s", tools.Count(v.Total, "file"), pattern)
-	if v.Total == 0 {
+	files := v.found.Say(tools.Count(v.found.N(), "file"))
+	r.Summary = fmt.Sprintf("Found %s for %s", files, pattern)
+	if v.found.N() == 0 {
 		r.Data = fmt.Sprintf("No files in %s fit %s. Try a wider pattern.", place, pattern)
 		return r
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Found %s:", tools.Count(v.Total, "file"))
+	fmt.Fprintf(&b, "Found %s:", files)
 	for i, name := range names {
 		b.WriteString("\n" + strconv.Itoa(i+1) + ". " + name)
 	}
-	if more := v.Total - len(names); more > counted {
-		fmt.Fprintf(&b, "\n… more than %d more: narrow the pattern", counted)
+	if more := v.found.N() - len(names); v.Total == nil {
+		fmt.Fprintf(&b, "\n… at least %d more: narrow the pattern", more)
 	} else if more > 0 {
 		fmt.Fprintf(&b, "\n… %d more: narrow the pattern, or raise limit", more)
 	}

@@ -44,7 +44,7 @@ func TestMany(t *testing.T) {
 		`{"pattern":"*","limit":10}`:   "\n10. f009\n… 690 more: narrow the pattern, or raise limit",
 	} {
 		r, _ := toolstest.Call(t.Context(), New(), env, args)
-		if !r.Success || !strings.Contains(r.Data, want) || r.Value.(*value).Total != 700 || r.Truncated == strings.Contains(args, "1000") {
+		if !r.Success || !strings.Contains(r.Data, want) || *r.Value.(*value).Total != 700 || r.Truncated == strings.Contains(args, "1000") {
 			t.Errorf("%s: %.200s … %s", args, r.Data, r.Data[len(r.Data)-100:])
 		}
 	}
@@ -52,6 +52,23 @@ func TestMany(t *testing.T) {
 	r, _ := toolstest.Call(t.Context(), New(), env, `{"pattern":"*"}`)
 	if v := r.Value.(*value); len(v.Files) != 8 || !r.Truncated {
 		t.Errorf("%d files shown", len(v.Files))
+	}
+}
+
+// A count that was given up is a lower bound, in words and in what a program gets.
+func TestFaultW18Counts(t *testing.T) {
+	for n, want := range map[int]string{2: "2 files", 3: "3 files", 4: "at least 3 files", 9: "at least 3 files"} {
+		v := &value{found: tools.Counter{Most: 3}}
+		for range n {
+			v.found.Add()
+		}
+		v.Total = v.found.Total()
+		r := answer(".", "*", v, []string{"a"})
+		says := outcome(&r)
+		if says != want || !strings.Contains(r.Data, want) || !strings.Contains(r.Line(), want) || (v.Total == nil) != (n > 3) ||
+			strings.Contains(r.Data, "at least 2 more") != (n > 3) {
+			t.Errorf("%d: %s, %s, %s, %v", n, r.Data, r.Line(), says, v.Total)
+		}
 	}
 }
 

@@ -29,21 +29,19 @@ type input struct {
 type value struct {
 	Path      string        `json:"path"`
 	Entries   []tools.Entry `json:"entries"`
-	Total     int           `json:"total"`
+	Total     *int          `json:"total,omitempty"`
 	Ignored   int           `json:"ignored,omitempty"`
 	Truncated bool          `json:"truncated"`
+	found     tools.Counter
 }
 
 // outcome is how much there is.
 func outcome(r *tools.Result) string {
 	v, ok := r.Value.(*value)
-	switch {
-	case !ok:
+	if !ok {
 		return ""
-	case v.Total == 1:
-		return "1 entry"
 	}
-	return fmt.Sprintf("%d entries", v.Total)
+	return v.found.Say(count(v.found.N(), "entry"))
 }
 
 // New makes the tool.
@@ -92,7 +90,7 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 		what, depth = "file", 0
 	}
 	dir.Only(only)
-	v := &value{Path: path, Entries: []tools.Entry{}}
+	v := &value{Path: path, Entries: []tools.Entry{}, found: tools.Counter{Most: in.Limit + counted}}
 	var lines []string
 	leftOut := 0
 	room := env.Limits.MaxToolOutputChars
@@ -104,11 +102,10 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 			leftOut++
 			return nil
 		}
-		v.Total++
-		if v.Total > in.Limit+counted {
+		if !v.found.Add() {
 			return fs.SkipAll
 		}
-		if v.Truncated = v.Truncated || v.Total > in.Limit; v.Truncated {
+		if v.Truncated = v.Truncated || v.found.N() > in.Limit; v.Truncated {
 			return nil
 		}
 		line, found := tools.Describe(env, path, e)
@@ -122,6 +119,7 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 	if err != nil {
 		return tools.Result{}, err
 	}
+	v.Total = v.found.Total()
 	r := answer(env, in, v, lines, what)
 	r.Data += tools.Withheld(dir.Withheld()) + tools.LeftOut(leftOut)
 	return r, nil
@@ -129,17 +127,17 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 
 func answer(env *tools.Env, in input, v *value, lines []string, what string) tools.Result {
 	name := env.Name(v.Path)
-	head := fmt.Sprintf("%s in %s", count(v.Total, what), name)
+	head := fmt.Sprintf("%s in %s", v.found.Say(count(v.found.N(), what)), name)
 	if in.Pattern != "" {
-		head = fmt.Sprintf("%s in %s fit %s", count(v.Total, what), name, in.Pattern)
+		head += " fit " + in.Pattern
 	}
 	var b strings.Builder
 	b.WriteString(head)
 	if len(lines) > 0 {
 		b.WriteString(":\n" + strings.Join(lines, "\n"))
 	}
-	if more := v.Total - len(lines); more > counted {
-		fmt.Fprintf(&b, "\n… more than %d more: look into one of the directories", counted)
+	if more := v.found.N() - len(lines); v.Total == nil {
+		fmt.Fprintf(&b, "\n… at least %d more: look into one of the directories", more)
 	} else if more > 0 {
 		fmt.Fprintf(&b, "\n… %d more: look into one of the directories, or raise limit", more)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/toolstest"
 )
@@ -47,7 +48,7 @@ func TestMany(t *testing.T) {
 		`{"limit":10}`:   "\nf009 (0B)\n… 690 more: look into one of the directories, or raise limit",
 	} {
 		r, _ := toolstest.Call(t.Context(), New(), env, args)
-		if !r.Success || !strings.Contains(r.Data, want) || r.Value.(*value).Total != 700 || r.Truncated == strings.Contains(args, "1000") {
+		if !r.Success || !strings.Contains(r.Data, want) || *r.Value.(*value).Total != 700 || r.Truncated == strings.Contains(args, "1000") {
 			t.Errorf("%s: %.200s … %s", args, r.Data, r.Data[len(r.Data)-100:])
 		}
 	}
@@ -55,6 +56,23 @@ func TestMany(t *testing.T) {
 	r, _ := toolstest.Call(t.Context(), New(), env, `{}`)
 	if v := r.Value.(*value); len(v.Entries) != 10 || !r.Truncated {
 		t.Errorf("%d entries shown", len(v.Entries))
+	}
+}
+
+// A count that was given up is a lower bound, in words and in what a program gets.
+func TestFaultW18Counts(t *testing.T) {
+	for n, want := range map[int]string{2: "2 entries", 3: "3 entries", 4: "at least 3 entries", 9: "at least 3 entries"} {
+		v := &value{found: tools.Counter{Most: 3}}
+		for range n {
+			v.found.Add()
+		}
+		v.Total = v.found.Total()
+		r := answer(&tools.Env{Paths: &sandbox.Paths{Cwd: "/"}}, input{}, v, []string{"a"}, "entry")
+		says := outcome(&r)
+		if says != want || !strings.Contains(r.Data, want) || !strings.Contains(r.Line(), want) || (v.Total == nil) != (n > 3) ||
+			strings.Contains(r.Data, "at least 2 more") != (n > 3) {
+			t.Errorf("%d: %s, %s, %s, %v", n, r.Data, r.Line(), says, v.Total)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -263,7 +264,7 @@ func (s *Search) try(v filetime.View) (m *Match, k int, err error) {
 		if s.others(k, m, &found) == 0 {
 			return m, k, errRepeated
 		}
-		back := m.back()
+		back := m.back().Mapping()
 		var at []text.Range
 		for _, r := range found.Matches {
 			at = append(at, carried(r, back))
@@ -286,9 +287,9 @@ func (s *Search) try(v filetime.View) (m *Match, k int, err error) {
 func (m *Match) back() text.Set { return m.Edit.Edits.Inverse(m.Edit.Base) }
 
 // carried is where a range stands after a set, without what the set puts in at its ends.
-func carried(r text.Range, set text.Set) text.Range {
-	start := set.MapPos(r.Start, true)
-	return text.Range{Start: start, End: max(start, set.MapPos(r.End, false))}
+func carried(r text.Range, over text.Mapping) text.Range {
+	start := over.Pos(r.Start, true)
+	return text.Range{Start: start, End: max(start, over.Pos(r.End, false))}
 }
 
 // others leaves those places in what was found of part k that do not lie in what the very same part put there before, and counts them.
@@ -296,11 +297,9 @@ func (s *Search) others(k int, m *Match, found *text.Found) int {
 	if len(s.own[k]) == 0 {
 		return found.Count
 	}
-	back := m.back()
-	mine := func(r text.Range) bool {
-		r = carried(carried(r, back), m.Edit.Since)
-		return slices.ContainsFunc(s.own[k], func(o text.Range) bool { return o.Start <= r.Start && r.End <= o.End })
-	}
+	back, since := m.back().Mapping(), m.Edit.Since.Mapping()
+	own := covering(s.own[k])
+	mine := func(r text.Range) bool { return own.holds(carried(carried(r, back), since)) }
 	if !slices.ContainsFunc(found.Matches, mine) {
 		return found.Count
 	}
@@ -311,14 +310,38 @@ func (s *Search) others(k int, m *Match, found *text.Found) int {
 		}
 		left.Count++
 		left.Matches, left.Lines = append(left.Matches, m), append(left.Lines, found.Lines[i])
-		for _, e := range found.Edits {
-			if m.Start <= e.Start && e.End <= m.End {
-				left.Edits = append(left.Edits, e)
+		first := sort.Search(len(found.Edits), func(i int) bool { return found.Edits[i].Start >= m.Start })
+		for _, e := range found.Edits[first:] {
+			if e.End > m.End {
+				break
 			}
+			left.Edits = append(left.Edits, e)
 		}
 	}
 	*found = left
 	return left.Count
+}
+
+// cover is ranges in the order of their starts; ends says how far those up to each reach.
+type cover struct {
+	ranges []text.Range
+	ends   []int
+}
+
+func covering(ranges []text.Range) cover {
+	c := cover{ranges: slices.SortedFunc(slices.Values(ranges), func(a, b text.Range) int { return a.Start - b.Start })}
+	end := 0
+	for _, r := range c.ranges {
+		end = max(end, r.End)
+		c.ends = append(c.ends, end)
+	}
+	return c
+}
+
+// holds says that a range lies in one of them.
+func (c cover) holds(r text.Range) bool {
+	i := sort.Search(len(c.ranges), func(i int) bool { return c.ranges[i].Start > r.Start })
+	return i > 0 && r.End <= c.ends[i-1]
 }
 
 // carry brings what was found to the present, so that a conflict shows before anybody is asked.
@@ -365,7 +388,7 @@ func (m *Match) meets() []text.Conflict {
 			if found.Tier == text.TierEnds { // the lines beside it are not those that were quoted, and so may be new
 				beside = 1
 			}
-			if !slices.ContainsFunc(v.Since, func(e text.Edit) bool { return e.Start < r.End+beside && r.Start < e.End+beside }) {
+			if !v.Since.Meets(r.Start-beside, r.End+beside) {
 				continue
 			}
 			out = append(out, text.Conflict{
@@ -383,10 +406,10 @@ func (s *Search) moved(m *Match, found []text.Conflict) (*Match, error) {
 	v := m.Edit
 	now := v.Since.Apply(v.Base)
 	again, _, err := s.try(filetime.View{Text: now, Rev: v.Rev})
-	same := err == nil && !again.Fuzzy()
+	same, since := err == nil && !again.Fuzzy(), v.Since.Mapping()
 	for k := 0; same && k < len(s.Parts); k++ {
 		was, is := m.at[k][0], again.at[k][0]
-		stays := len(s.Parts) > 1 && carried(was, v.Since) == is && v.Base.Slice(was.Start, was.End) == now.Slice(is.Start, is.End)
+		stays := len(s.Parts) > 1 && carried(was, since) == is && v.Base.Slice(was.Start, was.End) == now.Slice(is.Start, is.End)
 		same = !s.Parts[k].All && (stays || text.Moved(v.Base, was, v.Since, now, is))
 	}
 	if same {
@@ -410,9 +433,10 @@ type Value struct {
 // already answers an edit that by has made; since leads from the text that it was made for to l.After.
 func (m *Match) already(l filetime.LandedFile, by filetime.Author, since text.Set) tools.Result {
 	var at []text.Range
+	after := since.Mapping()
 	for _, r := range slices.Concat(m.at...) {
-		start := since.MapPos(r.Start, false)
-		at = append(at, text.Range{Start: start, End: max(start, since.MapPos(r.End, true))})
+		start := after.Pos(r.Start, false)
+		at = append(at, text.Range{Start: start, End: max(start, after.Pos(r.End, true))})
 	}
 	r := tools.Already(m.s.Env, l, by, at...)
 	r.Value = Value{Path: l.Path, Line: l.After.Line(at[0].Start) + 1, Replacements: m.Count, Already: true}
@@ -435,8 +459,9 @@ func (m *Match) done(landed filetime.Landed) tools.Result {
 	m.Made(l)
 	d := tools.Diff(m.s.Env, l)
 	var lines []string
+	lineIn := m.lineIn(l)
 	for _, at := range m.at {
-		lines = append(lines, fmt.Sprint(m.lineIn(l, at[0].Start)))
+		lines = append(lines, fmt.Sprint(lineIn(at[0].Start)))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "File edited: %s\n", m.s.name)
@@ -476,11 +501,18 @@ func (m *Match) Likeness() string {
 	return b.String()
 }
 
-// lineIn is the line of the landed text, from 1, that a place which begins at an offset has come to.
-func (m *Match) lineIn(l filetime.LandedFile, start int) int {
-	// What is put in there belongs to the place, unless it was put in at the end of another one.
-	ends := slices.ContainsFunc(slices.Concat(m.at...), func(r text.Range) bool { return r.End == start && r.Start < start })
-	return l.After.Line(l.Set.MapPos(l.Rebased.MapPos(start, true), ends)) + 1
+// lineIn gives the line of the landed text, from 1, that a place which begins at an offset has come to.
+func (m *Match) lineIn(l filetime.LandedFile) func(start int) int {
+	ends := map[int]bool{} // what is put in there belongs to the place before
+	for _, at := range m.at {
+		for _, r := range at {
+			if r.Start < r.End {
+				ends[r.End] = true
+			}
+		}
+	}
+	rebased, landed := l.Rebased.Mapping(), l.Set.Mapping()
+	return func(start int) int { return l.After.Line(landed.Pos(rebased.Pos(start, true), ends[start])) + 1 }
 }
 
 // NotApplied is what a model is told of a change that was only worked out.

@@ -40,16 +40,16 @@ func (s *Search) several(k int, m *Match, found *text.AmbiguousError) error {
 	if all, err := s.Parts[k].everywhere(work); err == nil && len(all.Matches) > 0 && s.others(k, m, &all) == 0 {
 		return s.repeated(k)
 	}
-	return s.ambiguous(k, m, found.Lines)
+	return s.ambiguous(k, m, found)
 }
 
 // ambiguous shows the places, which count as seen.
-func (s *Search) ambiguous(k int, m *Match, at []int) error {
+func (s *Search) ambiguous(k int, m *Match, found *text.AmbiguousError) error {
 	p, v, back := s.Parts[k], &m.Edit, m.back()
 	work, now := v.Edits.Apply(v.Base), v.Since.Apply(v.Base)
 	var names []string
 	e, shows := tools.Places(s.Env), tools.Shows(s.Env, s.Place)
-	for i, l := range at {
+	for i, l := range found.Lines {
 		start := v.Since.MapPos(back.MapPos(work.LineStart(l-1), true), true)
 		if l = now.Line(start) + 1; i == 20 {
 			names = append(names, "…")
@@ -68,7 +68,7 @@ func (s *Search) ambiguous(k int, m *Match, at []int) error {
 		what = "Add unchanged lines before or after the change until it fits one place only, or an @@ line with the function or class around it."
 	}
 	return tools.Refuse(tools.TextMultipleMatches, "ambiguous", "%s was found at %d places in %s: lines %s. %s\n%s",
-		p.Label, len(at), s.name, strings.Join(names, ", "), what, strings.TrimSuffix(e.String(), "\n"))
+		p.Label, found.Count, s.name, strings.Join(names, ", "), what, strings.TrimSuffix(e.String(), "\n"))
 }
 
 // unread refuses to edit a file of which the model has seen nothing, and shows the places, so that the same call can be sent again.
@@ -100,7 +100,7 @@ func (s *Search) unread() error {
 		return tools.Refuse(filetime.NotRead, "not_read", "%s%s is here; these lines now count as read:\n%s"+
 			"If this is the right place, send the same %s again.", what, label, e, again)
 	case errors.As(err, &several):
-		err = s.ambiguous(k, m, several.Lines)
+		err = s.ambiguous(k, m, several)
 	case errors.As(err, &missing):
 		err = s.missing(k, nil, nil)
 	case errors.As(err, &context):

@@ -33,19 +33,24 @@ const (
 
 type input struct {
 	Path      string `json:"path" desc:"The file." minlen:"1" alias:"file_path,absolute_path,file,filename" nocoerce:"true"`
-	StartLine *int   `json:"start_line" desc:"Counted from 1." min:"1"`
+	StartLine *int   `json:"start_line" desc:"From 1." min:"1"`
 	EndLine   *int   `json:"end_line" desc:"Included." min:"1"`
+	StartCol  *int   `json:"start_column" desc:"In a long line." min:"1"`
+	EndCol    *int   `json:"end_column" desc:"Included." min:"1" shown:"false"`
 	Offset    *int   `json:"offset" desc:"Lines to skip." min:"0" shown:"false"`
 	Limit     int    `json:"limit" desc:"Lines at most." default:"2000" min:"1" shown:"false"`
 }
 
 type value struct {
-	Path       string `json:"path"`
-	StartLine  int    `json:"startLine"`
-	EndLine    int    `json:"endLine"`
-	TotalLines int    `json:"totalLines"`
-	Source     string `json:"source"`
-	Version    *int32 `json:"version,omitempty"`
+	Path      string `json:"path"`
+	StartLine int    `json:"startLine"`
+	EndLine   int    `json:"endLine"`
+	// StartColumn and EndColumn are the characters of the line, from 1, where a part of it was asked for.
+	StartColumn int    `json:"startColumn,omitzero"`
+	EndColumn   int    `json:"endColumn,omitzero"`
+	TotalLines  int    `json:"totalLines"`
+	Source      string `json:"source"`
+	Version     *int32 `json:"version,omitempty"`
 }
 
 // outcome is how much of the file was read.
@@ -95,6 +100,8 @@ type window struct {
 	first, most int
 	// asked says that somebody wanted just these lines.
 	asked bool
+	// column is the first character of the line that is wanted, from 1, width how many at most; 0 is all of the line.
+	column, width int
 }
 
 func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
@@ -127,6 +134,9 @@ func (in input) window() (window, error) {
 		return w, invalid("$.end_line", fmt.Sprintf(">= %d", *in.StartLine),
 			fmt.Sprintf("end_line %d lies before start_line %d.", *in.EndLine, *in.StartLine))
 	}
+	if in.StartCol != nil || in.EndCol != nil {
+		return in.part()
+	}
 	w.asked = byLine || in.Offset != nil || in.Limit != 0 && in.Limit != defaultLimit
 	if in.StartLine != nil {
 		w.first = *in.StartLine
@@ -139,6 +149,29 @@ func (in input) window() (window, error) {
 	}
 	if w.most == 0 {
 		w.most = defaultLimit
+	}
+	return w, nil
+}
+
+// part is the window of a part of one line.
+func (in input) part() (window, error) {
+	w := window{first: 1, most: 1, asked: true, column: 1, width: tools.MaxLine}
+	if in.StartLine != nil {
+		w.first = *in.StartLine
+	}
+	if in.StartCol != nil {
+		w.column = *in.StartCol
+	}
+	if in.EndCol != nil {
+		w.width = *in.EndCol - w.column + 1
+	}
+	switch {
+	case in.Offset != nil || in.Limit != 0 && in.Limit != defaultLimit:
+		return w, invalid("$.offset", "absent", "start_column and end_column cannot be combined with offset and limit: give start_line.")
+	case in.EndLine != nil && *in.EndLine != w.first:
+		return w, invalid("$.end_line", fmt.Sprint(w.first), "start_column and end_column are of one line: give start_line alone.")
+	case w.width < 1:
+		return w, invalid("$.end_column", fmt.Sprintf(">= %d", w.column), fmt.Sprintf("end_column %d lies before start_column %d.", *in.EndCol, w.column))
 	}
 	return w, nil
 }
@@ -236,6 +269,7 @@ type page struct {
 	tools.Excerpt
 	window
 	name string
+	size int // characters of the line of which a part is wanted
 }
 
 func newPage(env *tools.Env, name string, w window) *page {
@@ -255,6 +289,14 @@ const blockBytes = 64 << 10
 // fill takes the lines out of t, of which it looks at no more than what can fit.
 func (p *page) fill(t text.Text) {
 	start := t.LineStart(p.first - 1)
+	if p.column > 0 {
+		if p.first <= tools.Lines(t) {
+			whole := p.bare(t.Slice(start, t.LineEnd(p.first-1)))
+			from := skip(whole, p.column-1)
+			p.columns(whole[from:from+skip(whole[from:], p.width)], utf8.RuneCountInString(whole), from)
+		}
+		return
+	}
 	if lines := min(p.most, t.LineCount()-p.first+1); lines > 0 {
 		p.Grow(lines, t.LineStart(p.first-1+lines)-start)
 	}
@@ -287,18 +329,42 @@ func (p *page) add(line string) {
 	p.put(line, size)
 }
 
-func (p *page) put(line string, size int) {
-	n := p.last() + 1
-	if n == 1 {
-		line = strings.TrimPrefix(line, "\uFEFF")
+func (p *page) put(line string, size int) { p.Line(p.last()+1, p.bare(line), size, 0) }
+
+// bare is the next line without the byte order mark of the file.
+func (p *page) bare(line string) string {
+	if p.last() == 0 {
+		return strings.TrimPrefix(line, "\uFEFF")
 	}
-	p.Line(n, line, size, 0)
+	return line
+}
+
+// columns takes in the part of a line that is wanted, which begins at a byte offset; the line has size characters.
+func (p *page) columns(part string, size, at int) {
+	if p.size = max(size, 1); p.column <= p.size {
+		p.Columns(p.first, part, p.column, size, at)
+	}
+}
+
+// skip is the offset after n characters.
+func skip(s string, n int) int {
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
 }
 
 func (p *page) result(path string, total int) (tools.Result, error) {
 	if p.first > total && p.first > 1 {
 		return tools.Result{}, invalid("$.start_line", fmt.Sprintf("<= %d", total),
 			fmt.Sprintf("%s has %s: there is no line %d.", p.name, tools.Count(total, "line"), p.first))
+	}
+	if p.column > max(p.size, 1) {
+		return tools.Result{}, invalid("$.start_column", fmt.Sprintf("<= %d", p.size),
+			fmt.Sprintf("Line %d of %s has %s: there is no column %d.", p.first, p.name, tools.Count(p.size, "character"), p.column))
 	}
 	r := tools.Result{Success: true, Summary: fmt.Sprintf("Read %s (%s)", p.name, tools.Count(p.Count(), "line"))}
 	first, lines := p.first, p.String()
@@ -312,12 +378,20 @@ func (p *page) result(path string, total int) (tools.Result, error) {
 		fmt.Fprintf(&b, "\n(continue with start_line=%d)", p.last()+1)
 		r.Truncated = true
 	}
-	if p.Cut() {
-		b.WriteString("\n(of a line that was cut, grep shows the part around a match)")
+	v := &value{Path: path, StartLine: first, EndLine: p.last(), TotalLines: total}
+	line, column := p.Rest()
+	if p.column > 0 {
+		v.StartColumn, v.EndColumn = p.column, p.size
+		if column > 0 {
+			v.EndColumn = column - 1
+		}
+	}
+	if column > 0 && column < p.column+p.width || p.column == 0 && column > 0 {
+		fmt.Fprintf(&b, "\n(line %d goes on: start_line=%[1]d, start_column=%d)", line, column)
 		r.Truncated = true
 	}
 	r.Data = b.String()
-	r.Value = &value{Path: path, StartLine: first, EndLine: p.last(), TotalLines: total}
+	r.Value = v
 	return r, nil
 }
 
@@ -353,13 +427,18 @@ func large(ctx context.Context, env *tools.Env, place sandbox.Place, w window) (
 	in := bufio.NewReaderSize(f, 256<<10)
 	if head, _ := in.Peek(text.Sniffed); text.Binary(head) {
 		return binary(p.name, "binary"), nil
+	} else if bytes.HasPrefix(head, []byte("\uFEFF")) {
+		in.Discard(len("\uFEFF")) // it was peeked at
 	}
 	total := 0
 	for ctx.Err() == nil {
 		wanted := total+1 >= p.first && p.more()
-		line, err := limited(in, wanted)
+		line, err := limited(in, wanted, max(p.column-1, 0), max(p.width, tools.MaxLine+1))
 		if line.bytes > 0 {
-			if total++; wanted {
+			switch total++; {
+			case wanted && p.column > 0:
+				p.columns(line.text, line.size, 0)
+			case wanted:
 				p.put(line.text, line.size)
 			}
 		}
@@ -379,15 +458,14 @@ func large(ctx context.Context, env *tools.Env, place sandbox.Place, w window) (
 	return tools.Result{}, context.Cause(ctx)
 }
 
-// line is one line of a stream: all of its text, or the beginning, and how many characters and, with its end, bytes it has.
+// line is one line of a stream: a part of its text, and how many characters and, with its end, bytes it has.
 type line struct {
 	text        string
 	size, bytes int
 }
 
-// limited reads one line, of which it keeps no more than a model is shown, and nothing where keep is false.
-func limited(in *bufio.Reader, keep bool) (line, error) {
-	const most = (tools.MaxLine + 1) * utf8.UTFMax
+// limited reads one line, of which it keeps so many characters behind the first few, and nothing where keep is false.
+func limited(in *bufio.Reader, keep bool, skipped, most int) (line, error) {
 	var l line
 	var kept []byte
 	for {
@@ -398,12 +476,14 @@ func limited(in *bufio.Reader, keep bool) (line, error) {
 			if whole {
 				part = bytes.TrimSuffix(bytes.TrimSuffix(part, []byte("\n")), []byte("\r"))
 			}
-			for _, b := range part {
+			for i, b := range part {
 				if utf8.RuneStart(b) {
 					l.size++
 				}
+				if skipped < l.size && l.size <= skipped+most {
+					kept = append(kept, part[i])
+				}
 			}
-			kept = append(kept, part[:min(len(part), most-len(kept))]...)
 		}
 		if whole {
 			l.text = string(kept)

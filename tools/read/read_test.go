@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 
 	"golang.org/x/tools/txtar"
 
@@ -153,7 +154,7 @@ func TestFindingB2Bound(t *testing.T) {
 			if long := c.cut || limit == 1000 && len(c.line) > 1000; long != strings.Contains(r.Data, shown) || long && !r.Truncated {
 				t.Errorf("%s, limit %d: %.300s", name, limit, r.Data)
 			}
-			if c.cut && (whole(t, env) || !strings.Contains(r.Data, "grep shows the part around a match")) {
+			if c.cut && (whole(t, env) || !strings.Contains(r.Data, "goes on: start_line=1, start_column=")) {
 				t.Errorf("%s, limit %d: cut, and counts as seen: %.300s", name, limit, r.Data)
 			}
 		}
@@ -211,6 +212,82 @@ func TestPagesAreTheFile(t *testing.T) {
 		}
 		if !slices.Equal(got, want) || !whole(t, env) {
 			t.Errorf("%q: %q", eol, got)
+		}
+	}
+}
+
+// Each part of a long line can be read: the answers say how to go on, their parts joined are the line, and all of them count as all of it.
+func TestFaultW18LongLine(t *testing.T) {
+	long := "\uFEFF" + strings.Repeat("ab é日😀 ", 3000) + "end"
+	for name, content := range map[string]string{"first": long + "\nlast\n", "only": long, "behind": "a\nb\n" + strings.TrimPrefix(long, "\uFEFF") + "\r\n"} {
+		for _, limit := range []int64{1 << 20, 1000} { // held, and read from the disk as it is too large to be held
+			env := many(t, 1, content)
+			env.Limits.MaxFileBytes = limit
+			if limit == 1000 {
+				env.Read = func(context.Context, sandbox.Place) (filetime.Snapshot, error) {
+					return filetime.Snapshot{}, &filetime.Error{Code: filetime.FileTooLarge, Message: "too large"}
+				}
+			}
+			var got strings.Builder
+			line := strings.Count(content[:strings.Index(content, "ab é")], "\n") + 1
+			if r := call(t, env, fmt.Sprintf(`{"path":"f","end_line":%d}`, line)); !strings.Contains(r.Data, fmt.Sprintf("(line %d goes on: start_line=%[1]d, start_column=2001)", line)) {
+				t.Fatalf("%s: …%s", name, r.Data[max(0, len(r.Data)-200):])
+			}
+			for column, width := 1, 700; column > 0; width += 611 {
+				more := ""
+				if width%2 == 1 {
+					more = fmt.Sprintf(`,"end_column":%d`, column+width-1)
+				}
+				r := call(t, env, fmt.Sprintf(`{"path":"f","start_line":%d,"start_column":%d%s}`, line, column, more))
+				if !r.Success {
+					t.Fatal(r.Data)
+				}
+				_, shown, _ := strings.Cut(r.Data, " | ")
+				shown, _, _ = strings.Cut(strings.TrimPrefix(shown, "… "), "\n")
+				shown, _, _ = strings.Cut(shown, " … [line cut")
+				shown, _, _ = strings.Cut(shown, " [line cut")
+				got.WriteString(shown)
+				v := r.Value.(*value)
+				if v.StartLine != line || v.StartColumn != column || v.EndColumn != column+utf8.RuneCountInString(shown)-1 {
+					t.Fatalf("%s: %+v for %d characters", name, v, utf8.RuneCountInString(shown))
+				}
+				if column = v.EndColumn + 1; !strings.Contains(r.Data, fmt.Sprintf("of %d", utf8.RuneCountInString(long)-1)) {
+					t.Fatalf("%s: %s", name, r.Data)
+				}
+				if strings.HasSuffix(shown, "end") {
+					break
+				}
+			}
+			if got.String() != strings.TrimPrefix(long, "\uFEFF") {
+				t.Errorf("%s, limit %d: the parts are not the line", name, limit)
+			}
+			if limit > 1000 {
+				for from := 1; from < line+2; from++ {
+					if from != line {
+						call(t, env, fmt.Sprintf(`{"path":"f","start_line":%d,"end_line":%[1]d}`, from))
+					}
+				}
+				if !whole(t, env) {
+					t.Errorf("%s: read in parts is not read whole", name)
+				}
+			}
+		}
+	}
+	env := many(t, 3, "ab\n")
+	for args, want := range map[string]string{
+		`"start_line":2,"start_column":2`:              "   2 | … b [line cut: characters 2-2 of 2]",
+		`"start_line":2,"start_column":1`:              "   2 | ab\n</file>",
+		`"start_line":2,"end_line":2,"end_column":1`:   "   2 | a … [line cut: 1 of 2 characters]",
+		`"start_line":2,"start_column":3`:              "Line 2 of f has 2 characters: there is no column 3.",
+		`"start_line":9,"start_column":1`:              "there is no line 9",
+		`"start_line":1,"end_line":2,"start_column":1`: "of one line",
+		`"offset":1,"start_column":1`:                  "cannot be combined",
+		`"start_column":2,"end_column":1`:              "lies before",
+		`"start_line":1,"start_column":0`:              "Parameter validation failed",
+		`"start_line":1,"startColumn":2,"endColumn":2`: "… b [line cut",
+	} {
+		if r := call(t, env, `{"path":"f",`+args+`}`); !strings.Contains(r.Data, want) {
+			t.Errorf("%s: %s", args, r.Data)
 		}
 	}
 }
