@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -236,11 +237,14 @@ func TestFaultW7StrictServices(t *testing.T) {
 			service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				mu.Lock()
 				defer mu.Unlock()
-				var req struct{ Messages []sentMessage }
+				var req struct {
+					Messages []sentMessage
+					Tools    []sentMessage
+				}
 				if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
 					t.Error(err)
 				}
-				if why := s.complaint(req.Messages); why != "" {
+				if why := cmp.Or(s.complaint(req.Messages), toolComplaint(req.Tools)); why != "" {
 					refused = append(refused, why)
 					w.WriteHeader(s.status)
 					_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": why, "code": s.status}})
@@ -292,6 +296,19 @@ func TestFaultW7StrictServices(t *testing.T) {
 			}
 		})
 	}
+}
+
+// toolComplaint is what all of them say of a tool that some do not take: sandialabs/atlas-ui-3#727, can1357/oh-my-pi#2652.
+func toolComplaint(offered []sentMessage) string {
+	name := regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
+	for _, tool := range offered {
+		n, _ := tool.at("function", "name").(string)
+		root, _ := tool.at("function", "parameters").(map[string]any)
+		if !name.MatchString(n) || root["type"] != "object" || root["anyOf"] != nil || root["oneOf"] != nil || root["allOf"] != nil {
+			return fmt.Sprintf("Invalid schema for function '%s': the root must be an object without anyOf, oneOf, allOf.", n)
+		}
+	}
+	return ""
 }
 
 // complaint is what the service says of a request, "" where it takes it.

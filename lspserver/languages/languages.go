@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -189,7 +190,7 @@ func (l *asked) diagnose(ctx context.Context, file filetime.Snapshot, patience t
 		all, some, pending := true, false, false // who does not say which text an answer is about will not say it later
 		for _, r := range replies {
 			var report struct {
-				Items []json.RawMessage `json:"items"`
+				Items json.RawMessage `json:"items"` // a list, or of some servers the one element
 			}
 			if wire.Unmarshal(r.Result, &report) != nil {
 				continue
@@ -197,7 +198,7 @@ func (l *asked) diagnose(ctx context.Context, file filetime.Snapshot, patience t
 			fresh := r.Version != nil && *r.Version == file.Version
 			all, some, pending = all && fresh, some || fresh, pending || r.Version != nil && !fresh
 			if fresh || r.Version == nil && !running || patience == 0 { // findings of an older text would be shown beside the present one
-				d.Findings = findings(d.Findings, report.Items, file.Path, r)
+				d.Findings = findings(d.Findings, list(report.Items), file.Path, r)
 			}
 		}
 		d.Fresh = all || running && some && patience > 0
@@ -379,11 +380,29 @@ func kind(n int) string {
 
 // diagnostic is a Diagnostic of LSP.
 type diagnostic struct {
-	Range    lsp.Range       `json:"range"`
+	Range    looseRange      `json:"range"`
 	Severity tools.Severity  `json:"severity"`
 	Source   string          `json:"source"`
 	Code     json.RawMessage `json:"code"`
 	Message  string          `json:"message"`
+}
+
+// looseRange is a range whose numbers may be below 0 or missing, as those of servers are that do not know where a fault ends: 0 then.
+type looseRange lsp.Range
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *looseRange) UnmarshalJSON(raw []byte) error {
+	type position struct{ Line, Character float64 }
+	var loose struct{ Start, End position }
+	if err := json.Unmarshal(raw, &loose); err != nil {
+		return err
+	}
+	at := func(p position) lsp.Position {
+		fit := func(n float64) uint32 { return uint32(min(max(n, 0), math.MaxUint32)) }
+		return lsp.Position{Line: fit(p.Line), Character: fit(p.Character)}
+	}
+	r.Start, r.End = at(loose.Start), at(loose.End)
+	return nil
 }
 
 // own is the source of the diagnostics by which the server shows hunks, which are no faults.
@@ -402,7 +421,7 @@ func findings(out []tools.Finding, items []json.RawMessage, path string, r Reply
 		}
 		out = append(out, tools.Finding{
 			Severity: cmp.Or(d.Severity, tools.SeverityError), Source: cmp.Or(d.Source, r.Server), Code: code, Message: d.Message,
-			Span: spanOf(path, d.Range, r.Encoding),
+			Span: spanOf(path, lsp.Range(d.Range), r.Encoding),
 		})
 	}
 	return out

@@ -53,6 +53,12 @@ func asked(t *testing.T, l tools.Languages, what string) string {
 		for _, s := range list {
 			out = append(out, fmt.Sprintf("%s %s %s %s", s.Name, s.Kind, s.Span.URI+s.Span.Path, spanText(s.Span)))
 		}
+	case "outline":
+		var list []tools.Symbol
+		list, err = l.Outline(t.Context(), file)
+		for _, s := range list {
+			out = append(out, fmt.Sprintf("%s %s %s", s.Name, s.Kind, spanText(s.Span)))
+		}
 	case "diagnostics":
 		var d tools.Diagnosis
 		d, err = l.Diagnose(t.Context(), file)
@@ -101,15 +107,17 @@ func TestFaultD3Quirks(t *testing.T) {
 	}
 	version := int32(1)
 	for _, row := range rows {
-		l := languages.New(canned{row.Result, &version})
-		if got := asked(t, l, row.Ask); got != row.Want {
-			t.Errorf("%s: %s:\n%s\nwant\n%s", row.Source, row.Quirk, got, row.Want)
-		}
-		// Numbers with a fraction of zero are the same answer.
-		floats := strings.NewReplacer(`"line": 0`, `"line": 0.0`, `"line": 1`, `"line": 1.0`, `"line": 3`, `"line": 3e0`).Replace(string(row.Result))
-		if got := asked(t, languages.New(canned{json.RawMessage(floats), &version}), row.Ask); got != row.Want {
-			t.Errorf("%s: with fractions: %s, want %s", row.Source, got, row.Want)
-		}
+		t.Run(row.Quirk, func(t *testing.T) {
+			l := languages.New(canned{row.Result, &version})
+			if got := asked(t, l, row.Ask); got != row.Want {
+				t.Errorf("%s:\n%s\nwant\n%s", row.Source, got, row.Want)
+			}
+			// Numbers with a fraction of zero are the same answer.
+			floats := strings.NewReplacer(`"line": 0`, `"line": 0.0`, `"line": 1`, `"line": 1.0`, `"line": 3`, `"line": 3e0`).Replace(string(row.Result))
+			if got := asked(t, languages.New(canned{json.RawMessage(floats), &version}), row.Ask); got != row.Want {
+				t.Errorf("%s: with fractions: %s, want %s", row.Source, got, row.Want)
+			}
+		})
 	}
 }
 

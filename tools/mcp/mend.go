@@ -136,6 +136,9 @@ func plain(raw json.RawMessage) string {
 func mended(method string, raw json.RawMessage) json.RawMessage {
 	of, known := results[method]
 	raw = requesting(method, raw)
+	if method == "initialize" {
+		raw = versioned(raw)
+	}
 	if raw == nil || !known || json.Unmarshal(raw, reflect.New(of).Interface()) == nil && string(raw) != "null" && (method != "tools/call" || answers(raw)) {
 		return raw
 	}
@@ -153,6 +156,20 @@ func mended(method string, raw json.RawMessage) json.RawMessage {
 		return out
 	}
 	return json.RawMessage("{}")
+}
+
+// unversioned is the version of a server that tells none: the one that the protocol has taken for such servers since it has several.
+const unversioned = "2025-03-26"
+
+// versioned is the answer to initialize with a version of the protocol.
+func versioned(raw json.RawMessage) json.RawMessage {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(raw, &m) != nil || m == nil || m["protocolVersion"] != nil {
+		return raw
+	}
+	m["protocolVersion"] = json.RawMessage(`"` + unversioned + `"`)
+	out, _ := json.Marshal(m) // it was decoded from JSON
+	return out
 }
 
 // only is the name of the member of a result that is a list, "" where there are several or none.
