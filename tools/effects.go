@@ -24,6 +24,8 @@ type Effects struct {
 	Ignored []string
 	// Cut is why not all files were looked at, "" if they were.
 	Cut string
+	// Deep says that some were not looked at whose paths are longer than the system takes.
+	Deep bool
 }
 
 // Left is a change that cannot be undone, and why. How is modified, created, deleted or "changed the mode of".
@@ -78,6 +80,9 @@ func (e Effects) Told(env *Env) string {
 	}
 	if e.Cut != "" {
 		fmt.Fprintf(&b, "Not all changes could be found: %s.\n", e.Cut)
+	}
+	if e.Deep {
+		b.WriteString("Changes in folders whose paths are longer than 4096 bytes are not found.\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

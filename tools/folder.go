@@ -55,6 +55,14 @@ func Withheld(n int) string {
 	return fmt.Sprintf("\n(%s left out: keys or passwords are kept there)", Count(n, "path"))
 }
 
+// TooDeep says how many folders a search has not entered since what is in them has paths longer than the system takes, "" for none.
+func TooDeep(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n(%s not entered: paths in it are longer than the 4096 bytes that the system takes)", Count(n, "folder"))
+}
+
 // LeftOut says how many entries a search has left out because a rule refuses them, "" for none.
 func LeftOut(n int) string {
 	if n == 0 {

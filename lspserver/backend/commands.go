@@ -113,7 +113,7 @@ func (b *Backend) late(se *Session, c filetime.Change, l filetime.Landed) {
 func (b *Backend) effects(
 	c filetime.Change, mark *workspace.Mark, found baseline.Changes, others []command, late func(filetime.Change, filetime.Landed),
 ) tools.Effects {
-	out := tools.Effects{Moved: map[string]string{}, Ignored: found.Ignored, Cut: found.Cut}
+	out := tools.Effects{Moved: map[string]string{}, Ignored: found.Ignored, Cut: found.Cut, Deep: found.Deep}
 	how := map[string]string{}
 	leave := func(path, how, why string) { out.Left = append(out.Left, tools.Left{Path: path, How: how, Why: why}) }
 	var kept []workspace.Effect

@@ -160,6 +160,7 @@ type Workspace struct {
 	hits, misses atomic.Int64 // of reads
 
 	clock    uint64        // counts the uses of files
+	forgetAt int           // how many files there are when forget looks again
 	commands atomic.Uint64 // counts the commands that the agent has begun
 
 	counting  counting
@@ -286,13 +287,24 @@ func (w *Workspace) fileLocked(path string) *file {
 // maxFiles is how many texts of files that are not open are kept.
 const maxFiles = 512
 
-// forget drops the least recently used texts. Views of such a file are carried on by a diff. w.mu is held.
+// forget drops the least recently used texts. Views of such a file are carried on by a diff. It looks at all files only when there are a
+// quarter more than after the last time, since none of thousands of open documents may be dropped. w.mu is held.
 func (w *Workspace) forget() {
-	if len(w.files) < maxFiles {
+	if len(w.files) < max(maxFiles, w.forgetAt) {
 		return
 	}
-	old := slices.SortedFunc(maps.Values(w.files), func(a, b *file) int { return cmp.Compare(a.used, b.used) })
-	for _, f := range old[:maxFiles/4] {
+	defer func() { w.forgetAt = len(w.files) + max(maxFiles, len(w.files))/4 }()
+	var closed []*file
+	for _, f := range w.files {
+		if f.mu.TryLock() {
+			if !f.open {
+				closed = append(closed, f)
+			}
+			f.mu.Unlock()
+		}
+	}
+	slices.SortFunc(closed, func(a, b *file) int { return cmp.Compare(a.used, b.used) })
+	for _, f := range closed[:max(0, len(closed)-maxFiles*3/4)] {
 		if f.mu.TryLock() {
 			if !f.open && f.out == nil && f.asked == 0 && len(f.slot) == 0 && !w.locks.taken(f.path) {
 				delete(w.files, f.path)

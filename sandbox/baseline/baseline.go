@@ -33,6 +33,9 @@ const (
 	MaxEntries = 200_000
 )
 
+// maxPath is how long a path may be for the system (PATH_MAX). No program opens what lies deeper by its path.
+const maxPath = 4096
+
 // racy is the age that a time of a file must have to prove anything: a later change may have the same time.
 const racy = 2 * time.Second
 
@@ -97,6 +100,8 @@ type Changes struct {
 	Ignored []string
 	// Cut is why not all folders were looked through, "" if they were. What lies in those that were not is left out.
 	Cut string
+	// Deep says that some were not whose entries have paths that are longer than the system takes.
+	Deep bool
 }
 
 // Baseline is what the folders held before a command.
@@ -112,6 +117,7 @@ type look struct {
 	folders map[string]*folder
 	singles map[string]entry // files that were asked for by name and are in no folder of the table
 	cut     string           // why it is not whole
+	deep    bool             // a folder was left out, since what is in it has paths that are too long
 	at      time.Time
 }
 
@@ -200,7 +206,7 @@ func (b *Baseline) After(ctx context.Context) Changes {
 	defer m.mu.Unlock()
 	w := m.walk(ctx, b.paths, b.seen, &b.look)
 	defer w.close()
-	out := Changes{Cut: cmp.Or(b.look.cut, w.look.cut), Ignored: w.nested}
+	out := Changes{Cut: cmp.Or(b.look.cut, w.look.cut), Deep: b.look.deep || w.look.deep, Ignored: w.nested}
 	compare := func(at string, was, is *entry) {
 		if (was == nil || was.ignored) && (is == nil || is.ignored) {
 			if was == nil || is == nil || was.stat != is.stat {

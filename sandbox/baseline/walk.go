@@ -244,7 +244,11 @@ func (w *walk) folder(dir dirHandle, at string, above *rules) {
 		}
 		ignored = ignored && !(len(w.seen) > 0 && w.seen[path.Join(at, name)])
 		if isDir && !ignored {
-			if !h.secret {
+			switch {
+			case h.secret:
+			case len(at)+len("/")+len(name)+len("/x") >= maxPath:
+				w.look.deep = true
+			default:
 				w.enter(dir, name, path.Join(at, name), f.below)
 			}
 			continue

@@ -28,6 +28,7 @@ type flat struct {
 	// others are the places of those that have none, and are searched; several of those with more than one part.
 	others, several []int32
 	counts          counts
+	deep            int64 // folders that were not entered, see Tree.Deep
 }
 
 type flatFile struct {
@@ -35,12 +36,15 @@ type flatFile struct {
 	e *entry
 }
 
-func newFlat(top *folder, segments int) *flat {
+func newFlat(t *Tree, top *folder, segments int) *flat {
 	l := &flat{numbered: make([]int32, segments*trigrams.Texts)}
 	for n := range l.numbered {
 		l.numbered[n] = -1
 	}
 	_ = top.each("", func(f *folder, e *entry) error {
+		if e.sub != nil && t.unreachable(e.sub.at) {
+			l.deep++
+		}
 		if !e.regular() {
 			return nil
 		}
@@ -165,8 +169,9 @@ func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree,
 		return nil, nil, false, nil
 	}
 	if i.flat == nil {
-		i.flat = newFlat(i.top, len(i.segments))
+		i.flat = newFlat(root, i.top, len(i.segments))
 	}
+	t.deep.Add(i.flat.deep)
 	var has []*trigrams.Marks
 	for _, s := range i.segments {
 		has = append(has, s.Match(o.Need))

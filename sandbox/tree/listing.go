@@ -105,7 +105,7 @@ func (t *Tree) visit(ctx context.Context, f *folder, at string, depth int, visit
 		case err != nil:
 			return ignored, err
 		}
-		if e.sub != nil && depth != 1 {
+		if e.sub != nil && depth != 1 && !t.tooDeep(e.sub.at) {
 			n, err := t.visit(ctx, e.sub, at, depth-1, visit)
 			if ignored += n; err != nil {
 				return ignored, err

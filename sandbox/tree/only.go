@@ -31,8 +31,14 @@ func Spelt(pattern string) bool {
 	return true
 }
 
+// maxGlob is how many bytes a pattern may have.
+const maxGlob = 4 << 10
+
 // ParseGlob reads a pattern, which is relative to the directory of a tree. It is nil where the pattern says nothing.
 func ParseGlob(pattern string) (*Glob, error) {
+	if len(pattern) > maxGlob {
+		return nil, fmt.Errorf("the pattern is %d bytes long, the limit is %d: look for a part of it", len(pattern), maxGlob)
+	}
 	r, ok, err := parseRule(strings.TrimPrefix(pattern, "./"), 0, false)
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a valid pattern of file names: %w", pattern, err)

@@ -165,6 +165,9 @@ func (p *pass) refresh(ctx context.Context, top *folder, above *layers) error {
 		var below []task
 		for _, t := range level {
 			for _, sub := range t.f.subs {
+				if p.t.unreachable(sub.at) {
+					continue
+				}
 				if p.under == "" || strings.HasPrefix(p.under, sub.at+"/") || strings.HasPrefix(sub.at+"/", p.under) {
 					below = append(below, task{sub, t.f.rules})
 				}

@@ -39,6 +39,7 @@ type Tree struct {
 	withheld atomic.Int64
 	// exhausted is the first error of an open because too many files are open.
 	exhausted atomic.Pointer[error]
+	deep      atomic.Int64
 	// OnWithheld is told of each of those entries; nil is nobody. It is set before the first walk.
 	OnWithheld func(sandbox.Place)
 }
@@ -117,7 +118,7 @@ func (t *Tree) Walk(ctx context.Context, depth int, visit func(Entry) error) (ig
 	if err != nil {
 		return 0, t.note(err)
 	}
-	ignored, err = t.walk(ctx, d, ".", depth, t.ignore, visit)
+	ignored, err = t.walk(ctx, d, ".", t.names(t.dir), depth, t.ignore, visit)
 	if err == nil || errors.Is(err, fs.SkipAll) || errors.Is(err, fs.SkipDir) {
 		err = t.Incomplete()
 	}
@@ -142,9 +143,30 @@ func (t *Tree) Incomplete() error {
 	return nil
 }
 
-// walk visits what is in d, which it closes.
+// maxPath is how long a path may be for the system (PATH_MAX). No program opens what lies deeper by its path, and a walk would hold paths
+// of a length that is quadratic in the depth.
+const maxPath = 4096
+
+// tooDeep reports whether what is in a folder, by its path relative to the root, has paths that are too long. It counts the folder.
+func (t *Tree) tooDeep(rel string) bool {
+	if !t.unreachable(rel) {
+		return false
+	}
+	t.deep.Add(1)
+	return true
+}
+
+// unreachable is tooDeep that counts nothing.
+func (t *Tree) unreachable(rel string) bool {
+	return len(t.root.Path())+len("/")+len(rel)+len("/x") >= maxPath
+}
+
+// Deep says how many folders the walks so far have not entered since paths in them are longer than the system's.
+func (t *Tree) Deep() int { return int(t.deep.Load()) }
+
+// walk visits what is in d, which it closes. names are those of its path, and may be appended to.
 func (t *Tree) walk(
-	ctx context.Context, d *sandbox.Dir, at string, depth int, rules layers, visit func(Entry) error,
+	ctx context.Context, d *sandbox.Dir, at string, names []string, depth int, rules layers, visit func(Entry) error,
 ) (ignored int, err error) {
 	defer d.Close()
 	if err := ctx.Err(); err != nil {
@@ -158,7 +180,8 @@ func (t *Tree) walk(
 	if !t.all {
 		rules = t.rulesIn(rules, path.Join(t.dir, at), among(entries))
 	}
-	names, classes := append(t.names(path.Join(t.dir, at)), ""), d.Classes()
+	names = append(names, "")
+	classes := d.Classes()
 	for _, e := range entries {
 		name := e.Name()
 		if Hidden(name) {
@@ -191,7 +214,7 @@ func (t *Tree) walk(
 		case err != nil:
 			return ignored, err
 		}
-		if e.IsDir() && depth != 1 {
+		if e.IsDir() && depth != 1 && !t.tooDeep(path.Join(t.dir, below)) {
 			sub, err := d.Sub(name)
 			if err != nil {
 				if err := t.note(err); err != nil {
@@ -199,7 +222,7 @@ func (t *Tree) walk(
 				}
 				continue
 			}
-			n, err := t.walk(ctx, sub, below, depth-1, rules, visit)
+			n, err := t.walk(ctx, sub, below, names, depth-1, rules, visit)
 			ignored += n
 			if err != nil {
 				return ignored, err

@@ -124,7 +124,7 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 	if v.found.N() == 0 {
 		r.Data += tools.NothingFits(in.Pattern, ignored)
 	}
-	r.Data += tools.Withheld(dir.Withheld()) + tools.LeftOut(leftOut)
+	r.Data += tools.Withheld(dir.Withheld()) + tools.TooDeep(dir.Deep()) + tools.LeftOut(leftOut)
 	return r, nil
 }
 

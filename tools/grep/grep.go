@@ -129,7 +129,7 @@ func run(ctx context.Context, env *tools.Env, q *query, place sandbox.Place, s s
 	if c.results == 0 {
 		r.Data += q.missed(ctx)
 	}
-	r.Data += tools.Withheld(q.withheld) + tools.LeftOut(c.leftOut)
+	r.Data += tools.Withheld(q.withheld) + tools.TooDeep(q.tree.Deep()) + tools.LeftOut(c.leftOut)
 	see(context.WithoutCancel(ctx), env, q, c)
 	return r, nil
 }

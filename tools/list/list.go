@@ -121,7 +121,7 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 	}
 	v.Total = v.found.Total()
 	r := answer(env, in, v, lines, what)
-	r.Data += tools.Withheld(dir.Withheld()) + tools.LeftOut(leftOut)
+	r.Data += tools.Withheld(dir.Withheld()) + tools.TooDeep(dir.Deep()) + tools.LeftOut(leftOut)
 	return r, nil
 }
 
