@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -47,14 +48,20 @@ var newline = []byte("\n")
 
 // Output is what was kept, and what is missing from it. No rune is cut in two.
 func (k *Kept) Output() (string, Gap) {
-	head, tail := k.head, append(k.ring[k.start:len(k.ring):len(k.ring)], k.ring[:k.start]...)
+	var all strings.Builder // one copy: an output may be large
+	all.Grow(len(k.head) + len(k.ring))
+	for _, part := range [][]byte{k.head, k.ring[k.start:], k.ring[:k.start]} {
+		all.Write(part)
+	}
+	text := all.String()
+	head, tail := text[:len(k.head)], text[len(k.head):]
 	if k.lost == 0 {
-		return string(head) + string(tail), Gap{}
+		return text, Gap{}
 	}
 	lost := k.lost
 	for i := 1; i <= min(utf8.UTFMax, len(head)); i++ {
 		if c := head[len(head)-i]; utf8.RuneStart(c) {
-			if !utf8.FullRune(head[len(head)-i:]) {
+			if !utf8.FullRuneInString(head[len(head)-i:]) {
 				head, lost = head[:len(head)-i], lost+int64(i)
 			}
 			break
@@ -63,5 +70,8 @@ func (k *Kept) Output() (string, Gap) {
 	for i := 0; i < utf8.UTFMax && len(tail) > 0 && !utf8.RuneStart(tail[0]); i++ {
 		tail, lost = tail[1:], lost+1
 	}
-	return string(head) + string(tail), Gap{At: len(head), Bytes: lost, Lines: k.lines - int64(bytes.Count(head, newline)+bytes.Count(tail, newline))}
+	if len(head)+len(tail) < len(text) {
+		text = head + tail
+	}
+	return text, Gap{At: len(head), Bytes: lost, Lines: k.lines - int64(strings.Count(text, "\n"))}
 }
