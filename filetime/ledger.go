@@ -115,7 +115,8 @@ func (f *FileTime) AssertBytes(path string, sum [sha256.Size]byte) error {
 	case !ok:
 		return &Error{
 			Code: NotRead, Reason: "not_read", Path: path,
-			Message: fmt.Sprintf("%s has not been read in this session. Read it with read_file, then try again.", path),
+			Message: fmt.Sprintf("%s is no text, and nobody has looked at it in this session. Call read_file: it names what the file is, "+
+				"though it cannot show it as text. Then try again.", path),
 		}
 	case was != sum:
 		return &Error{

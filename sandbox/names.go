@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -199,10 +200,20 @@ func (p *Paths) inside(abs string) bool {
 	return err == nil && (p.Unrestricted || rootOf(p.read, canonical) != "" || rootOf(p.write, canonical) != "")
 }
 
+// visible is what can be seen of a name.
+func visible(name string) string {
+	return norm.NFC.String(strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cf, unicode.Variation_Selector) {
+			return -1
+		}
+		return r
+	}, name))
+}
+
 // alike is the path of the one file or folder whose names look like those of a path that is not there: they are the same but for how
-// letters with accents are put together (Unicode NFC, NFD). It is "" where there is none, or more than one.
+// letters with accents are put together (Unicode NFC, NFD) and for signs of no width. It is "" where there is none, or more than one.
 func (p *Paths) alike(abs string) string {
-	if !p.inside(abs) || norm.NFC.IsNormalString(abs) && norm.NFD.IsNormalString(abs) {
+	if !p.inside(abs) {
 		return ""
 	}
 	at := string(filepath.Separator)
@@ -212,7 +223,7 @@ func (p *Paths) alike(abs string) string {
 			var found []string
 			entries, _ := os.ReadDir(at)
 			for _, e := range entries {
-				if norm.NFC.String(e.Name()) == norm.NFC.String(name) {
+				if visible(e.Name()) == visible(name) {
 					found = append(found, e.Name())
 				}
 			}

@@ -135,9 +135,10 @@ func TestFaultW1NamesNeverHide(t *testing.T) {
 // A name in another Unicode form is read where one file alone has it, and a call that changes makes no second file that looks the same.
 func TestFaultW2NamesThatLookTheSame(t *testing.T) {
 	const composed, parted = "r\u00e9sum\u00e9.txt", "re\u0301sume\u0301.txt"
-	p, dir := jail(t, map[string]string{"app/" + parted: "mine", "app/\u1112\u1161\u11a8/x": "mine too", "app/e\u0301": "1", "app/plain": "p"})
+	p, dir := jail(t, map[string]string{"app/" + parted: "mine", "app/\u1112\u1161\u11a8/x": "mine too", "app/e\u0301": "1", "app/plain": "p", "app/ze\u200bro": "z"})
 	for name, want := range map[string]string{
 		composed: parted, parted: parted, "\ud559/x": "\u1112\u1161\u11a8/x", "\u00e9": "e\u0301", "\u00e9new": "\u00e9new", "plain": "plain",
+		"zero": "ze\u200bro", "pl\u00adain": "plain",
 	} {
 		if got := codeOrPath(p.ReadableName(name)); got != dir+"/app/"+want {
 			t.Errorf("%+q is read as %+q", name, got)

@@ -26,8 +26,12 @@ func Folder(env *Env, place sandbox.Place) (*tree.Tree, error) {
 	case err == nil:
 		return t, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, Refuse(filetime.ReadError, "enoent",
+		err := Refuse(filetime.ReadError, "enoent",
 			"Directory not found: %s (ENOENT). See what is there with list_files on the directory above.", name)
+		if refusal := (*Refusal)(nil); errors.As(err, &refusal) {
+			refusal.Result.Data += meant(Elsewhere(context.Background(), env, place.Path(), true))
+		}
+		return nil, err
 	case errors.Is(err, syscall.ENOTDIR):
 		return nil, Refuse(filetime.ReadError, "not_directory",
 			"%s is a file, not a directory. Read it with read_file.", name)
@@ -117,11 +121,55 @@ func Refused(ctx context.Context, env *Env, fe *filetime.Error) Result {
 	case fe.Code == filetime.IsDirectory:
 		r.Data += listing(ctx, env, fe.Path)
 	case fe.Code == filetime.ReadError && fe.Reason == "enoent":
-		if near := similar(ctx, env, fe.Path); len(near) > 0 {
-			r.Data += " Did you mean " + strings.Join(near, " or ") + "?"
+		near := similar(ctx, env, fe.Path)
+		if len(near) == 0 {
+			near = Elsewhere(ctx, env, fe.Path, false)
 		}
+		r.Data += meant(near)
 	}
 	return r
+}
+
+// meant asks whether one of some names was meant, "" for none.
+func meant(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " Did you mean " + strings.Join(names, " or ") + "?"
+}
+
+// maxLooked is how many entries are looked at for one that has the name of another which is not there.
+const maxLooked = 50_000
+
+// Elsewhere gives the files, or the folders, of the session's folder that have the name of one which is not there: of a few in order, none of
+// many.
+func Elsewhere(ctx context.Context, env *Env, path string, folders bool) []string {
+	dir, err := unasked(env, env.Paths.Cwd)
+	if err != nil || env.Paths.Rel(path) == path {
+		return nil
+	}
+	const most = 3
+	base, looked := filepath.Base(path), 0
+	var found []string
+	_, err = dir.Walk(ctx, 0, func(e tree.Entry) error {
+		if looked++; looked > maxLooked || len(found) > most {
+			return fs.SkipAll
+		}
+		if e.Type.IsDir() == folders && filepath.Base(e.Path) == base && (env.Denied == nil || !denied(env, e.Path)) {
+			found = append(found, env.Name(filepath.Join(env.Paths.Cwd, e.Path)))
+		}
+		return nil
+	})
+	if err != nil || len(found) > most {
+		return nil
+	}
+	return found
+}
+
+// denied says that a rule refuses what lies at a path below the session's folder.
+func denied(env *Env, rel string) bool {
+	place, err := env.Paths.Readable(filepath.Join(env.Paths.Cwd, rel))
+	return err != nil || env.Denied(place)
 }
 
 // How much of a directory is listed to somebody who took it for a file.

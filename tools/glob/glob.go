@@ -13,6 +13,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"tandem/filetime/text"
 	"tandem/sandbox"
 	"tandem/sandbox/tree"
 	"tandem/tools"
@@ -28,6 +29,13 @@ type input struct {
 	Pattern string `json:"pattern" desc:"Such as src/**/*.{ts,tsx}." minlen:"1" alias:"glob" nocoerce:"true"`
 	Path    string `json:"path" desc:"The directory." default:"." alias:"directory,dir,folder,dir_path" nocoerce:"true"`
 	Limit   int    `json:"limit" desc:"Files at most." default:"200" shown:"nodefault" min:"1"`
+	other   bool
+}
+
+// as is the same search for a pattern in another Unicode form.
+func (in input) as(pattern string) input {
+	in.Pattern, in.other = pattern, true
+	return in
 }
 
 type value struct {
@@ -118,6 +126,15 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 	})
 	if err != nil {
 		return tools.Result{}, err
+	}
+	if other := text.OtherForm(in.Pattern); v.found.N() == 0 && other != "" && !in.other {
+		if again, err := tree.ParseGlob(in.as(other).narrowed(env).Pattern); err == nil {
+			r, err := run(ctx, env, in.as(other), place, again)
+			if err == nil && len(r.Value.(*value).Files) > 0 {
+				r.Data += "\n(their names are the pattern in another Unicode form, NFC or NFD: letters with accents are one sign or several)"
+				return r, nil
+			}
+		}
 	}
 	v.Total = v.found.Total()
 	r := answer(env.Name(base), in.Pattern, v, names)

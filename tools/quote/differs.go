@@ -1,6 +1,7 @@
 package quote
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -23,6 +24,24 @@ var (
 // folds are the differences that are looked for.
 func folds() []fold {
 	return []fold{
+		{
+			func(l string) string { return blanks.ReplaceAllString(l, "") },
+			func(string, []string, []string) string { return "spaces or tabs that the other has not" },
+		},
+		{
+			text.Skeleton,
+			func(label string, old, file []string) string {
+				for i, l := range old {
+					if odd := text.Odd(file[i], l); odd != "" {
+						return "the file has " + odd + onLine(i) + ", which cannot be seen; " + label + " has not"
+					}
+					if odd := text.Odd(l, file[i]); odd != "" {
+						return label + " has " + odd + onLine(i) + ", which cannot be seen; the file has not"
+					}
+				}
+				return "signs that look the same"
+			},
+		},
 		{
 			func(l string) string { return strings.TrimSpace(blanks.ReplaceAllString(l, " ")) },
 			func(label string, old, file []string) string {
@@ -55,6 +74,14 @@ func folds() []fold {
 		},
 		{strings.ToLower, func(string, []string, []string) string { return "capital and small letters" }},
 	}
+}
+
+// onLine names a line of a quotation behind its first.
+func onLine(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" of its line %d", i+1)
 }
 
 // maxFolded is how large a text is compared in this way.

@@ -16,6 +16,8 @@ const (
 	maxShown, beside = 10, 2
 	// maxQuoted is how many lines of a place are shown that a quotation may have meant.
 	maxQuoted = 40
+	// maxShort is how many bytes a file has at most that is shown whole where nothing in it is what is looked for.
+	maxShort = 4 << 10
 )
 
 // repeated refuses a part that the session has made already.
@@ -184,7 +186,14 @@ func (s *Search) missing(k int, views []filetime.View, context *text.ContextErro
 		}
 		b.WriteString("The nearest there is:\n")
 	default:
-		return refuse("Nothing in the file is similar to " + p.lines() + ". Read the file with read_file.")
+		b.WriteString("Nothing in the file is similar to " + p.lines() + ". ")
+		if total := tools.Lines(s.now.Text); len(views) == 0 && total > 0 && total <= maxQuoted && s.now.Text.Len() <= maxShort {
+			e := tools.Places(s.Env)
+			e.Lines(s.now.Text, 1, total)
+			e.Seen(s.Env.FileTime, s.now)
+			return refuse("These are all of its lines:\n" + e.String() + "Quote what is to be changed from there.")
+		}
+		return refuse("Read the file with read_file.")
 	}
 	slices.Sort(at)
 	e := tools.Places(s.Env)
@@ -193,6 +202,9 @@ func (s *Search) missing(k int, views []filetime.View, context *text.ContextErro
 	}
 	e.Seen(s.Env.FileTime, s.now)
 	b.WriteString(e.String())
+	if strings.Contains(strings.Join(how, ""), "U+") && line > 0 {
+		return refuse("Such a sign is lost when the line is copied: write it as \\u and its four digits in " + p.lines() + ", or quote a part without it.")
+	}
 	if earlier {
 		return refuse("Quote it as the earlier edit leaves it.")
 	}

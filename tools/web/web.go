@@ -86,6 +86,13 @@ func (c Client) Do(ctx context.Context, env *tools.Env, request *http.Request, w
 			return tools.Refuse(filetime.Timeout, "", "%s did not send a complete answer within %s.", what, client.Timeout)
 		}
 		var why *url.Error
+		var unknown *net.DNSError
+		if errors.As(err, &unknown) { // its text names the resolver
+			if unknown.IsNotFound {
+				return tools.Transient(filetime.ReadError, "network", "%s cannot be reached: there is no host of this name.", what)
+			}
+			return tools.Transient(filetime.ReadError, "network", "%s cannot be reached: the name of its host cannot be resolved now.", what)
+		}
 		if errors.As(err, &why) {
 			err = why.Err
 		}

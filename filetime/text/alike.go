@@ -1,0 +1,107 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Skeleton returns what can be seen of a text: letters and their accents as one sign each, no signs of no width, and Latin letters
+// for those of other scripts that look the same.
+func Skeleton(s string) string {
+	if isASCII(s) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case invisible(r):
+			return -1
+		case r >= utf8.RuneSelf:
+			if l, ok := latin(r); ok {
+				return l
+			}
+		}
+		return r
+	}, norm.NFC.String(strings.Map(func(r rune) rune {
+		if invisible(r) {
+			return -1
+		}
+		return r
+	}, s)))
+}
+
+// OtherForm returns a text in the other Unicode form, in which letters with accents are one sign or several; "" where it has none.
+func OtherForm(s string) string {
+	for _, form := range []norm.Form{norm.NFD, norm.NFC} {
+		if other := form.String(s); other != s {
+			return other
+		}
+	}
+	return ""
+}
+
+// invisible reports whether a sign has no width.
+func invisible(r rune) bool {
+	return r >= utf8.RuneSelf && (unicode.In(r, unicode.Cf, unicode.Variation_Selector) || r == '\u034F' || r == '\u115F' || r == '\u3164')
+}
+
+// lookalikes are letters of other scripts, each before the Latin one that it looks like.
+const lookalikes = "аaеeоoрpсcуyхxіiјjѕsԁdһhԛqԝwАAВBЕEКKМMНHОOРPСCТTУYХXІIЈJЅSΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXοoνvαa"
+
+func latin(r rune) (rune, bool) {
+	i := strings.IndexRune(lookalikes, r)
+	if i < 0 || r < utf8.RuneSelf {
+		return 0, false
+	}
+	l, _ := utf8.DecodeRuneInString(lookalikes[i+utf8.RuneLen(r):])
+	return l, true
+}
+
+// Odd describes the first sign of a line that another one lacks and that cannot be told from others by its looks: a sign of no width,
+// an accent that is a sign of its own, a letter of another script that looks Latin. It is "" where there is none.
+func Odd(line, other string) string {
+	had := map[rune]int{}
+	for _, r := range other {
+		had[r]++
+	}
+	column := 0
+	for _, r := range line {
+		column++
+		if had[r]--; had[r] >= 0 {
+			continue
+		}
+		what := ""
+		if _, ok := latin(r); ok {
+			what = "a " + script(r) + " letter"
+		} else if name, ok := names[r]; ok {
+			what = name
+		} else if unicode.Is(unicode.Variation_Selector, r) {
+			what = "a variation selector"
+		} else if invisible(r) {
+			what = "a sign of no width"
+		} else if unicode.Is(unicode.M, r) {
+			what = "an accent that is a sign of its own"
+		} else if 0x1100 <= r && r <= 0x11FF {
+			what = "a part of a syllable of Hangul"
+		}
+		if what != "" {
+			return fmt.Sprintf("U+%04X (%s) at column %d", r, what, column)
+		}
+	}
+	return ""
+}
+
+var names = map[rune]string{
+	'\u00AD': "soft hyphen", '\u200B': "zero width space", '\u200C': "zero width non-joiner", '\u200D': "zero width joiner",
+	'\u2060': "word joiner", '\uFEFF': "zero width no-break space", '\u200E': "left-to-right mark", '\u200F': "right-to-left mark",
+}
+
+func script(r rune) string {
+	if unicode.Is(unicode.Greek, r) {
+		return "Greek"
+	}
+	return "Cyrillic"
+}

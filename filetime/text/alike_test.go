@@ -1,0 +1,34 @@
+package text
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Texts that differ in signs that cannot be seen have one skeleton, and the sign that makes the difference is named with its place.
+func TestFaultW2Skeleton(t *testing.T) {
+	for odd, plain := range map[string]string{
+		"e\u0301": "\u00e9", "a\u200bb": "ab", "co\u00adop": "coop", "\u2764\ufe0f": "\u2764", "p\u0430ge": "page", "\u1112\u1161\u11a8": "\ud559", "\u039f": "O",
+	} {
+		rapid.Check(t, func(t *rapid.T) {
+			before := strings.Repeat("x", rapid.IntRange(0, 5).Draw(t, "before"))
+			a, b := before+odd+"z", before+plain+"z"
+			if Skeleton(a) != Skeleton(b) || Skeleton(Skeleton(a)) != Skeleton(a) {
+				t.Fatalf("%+q is %+q, %+q is %+q", a, Skeleton(a), b, Skeleton(b))
+			}
+			if says := Odd(a, b); !strings.HasPrefix(says, "U+") || !strings.Contains(says, "at column ") || Odd(b, a) != "" {
+				t.Fatalf("%+q beside %+q: %q, %q", a, b, says, Odd(b, a))
+			}
+		})
+	}
+	if says := Odd("ab\u00e9c\u200bd", "ab\u00e9cd"); says != "U+200B (zero width space) at column 5" {
+		t.Error(says)
+	}
+	for _, r := range lookalikes {
+		if l, ok := latin(r); ok && (l >= 0x80 || Skeleton(string(r)) != string(l)) {
+			t.Errorf("%+q looks like %+q", r, l)
+		}
+	}
+}
