@@ -248,7 +248,7 @@ func (c *collector) result(env *tools.Env, q *query) tools.Result {
 	r.Summary = head
 	switch {
 	case c.results == 0:
-		r.Summary = "No matches for " + q.Pattern
+		r.Summary = nothing(q)
 		r.Data = r.Summary + " in " + env.Name(filepath.Join(q.dir, q.file))
 	case shown == 0:
 		r.Data = fmt.Sprintf("%s, none of them after the first %d.", head, q.Offset)

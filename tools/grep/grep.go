@@ -104,9 +104,32 @@ func plan(env *tools.Env, in input, s searcher) (*tools.Plan, error) {
 	return &tools.Plan{
 		Title: "Search " + in.Pattern, Kind: tools.Search, Danger: tools.Safe,
 		Semantic: "search",
-		Run:      func(ctx context.Context) (tools.Result, error) { return run(ctx, env, q, place, s) },
+		Run: func(ctx context.Context) (tools.Result, error) {
+			r, err := run(ctx, env, q, place, s)
+			if other := otherForm(in.Pattern); err == nil && r.Success && r.Summary == nothing(q) && other != "" {
+				again := in
+				again.Pattern = other
+				if q, err := parse(again.narrowed(env)); err == nil {
+					if r, err := run(ctx, env, q, place, s); err == nil && r.Summary != nothing(q) {
+						r.Data += "\n(this is the pattern in another Unicode form, NFC or NFD: letters with accents are one sign or several)"
+						return r, nil
+					}
+				}
+			}
+			return r, err
+		},
 	}, nil
 }
+
+// otherForm is a pattern in the other Unicode form, "" where it has none or a set of signs, which would be another set.
+func otherForm(pattern string) string {
+	if strings.Contains(pattern, "[") {
+		return ""
+	}
+	return text.OtherForm(pattern)
+}
+
+func nothing(q *query) string { return "No matches for " + q.Pattern }
 
 func run(ctx context.Context, env *tools.Env, q *query, place sandbox.Place, s searcher) (tools.Result, error) {
 	defer env.Indexes.Search()() // until it is recorded what was seen
