@@ -252,7 +252,7 @@ func (c *checker) value(n *node, v any, at place) any {
 		w, ok := c.fit(n, v)
 		if !ok {
 			want := strings.Join(n.types, "|")
-			if list, ok := v.([]any); ok && want == "string" && len(list) > 0 && at.name() == "path" {
+			if list, ok := v.([]any); ok && want == "string" && len(list) > 0 && at.path == ".path" {
 				c.fail(at, want, describeValue(v), "%s must be %s, got %s: make one call for each", at.name(), article(want), describeValue(v))
 				return v
 			}
