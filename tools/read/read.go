@@ -35,7 +35,7 @@ type input struct {
 	Path      string `json:"path" desc:"The file." minlen:"1" alias:"file_path,absolute_path,file,filename" nocoerce:"true"`
 	StartLine *int   `json:"start_line" desc:"From 1." min:"1"`
 	EndLine   *int   `json:"end_line" desc:"Included." min:"1"`
-	StartCol  *int   `json:"start_column" desc:"In a long line." min:"1"`
+	StartCol  *int   `json:"start_column" desc:"In a long line." min:"1" shown:"false"`
 	EndCol    *int   `json:"end_column" desc:"Included." min:"1" shown:"false"`
 	Offset    *int   `json:"offset" desc:"Lines to skip." min:"0" shown:"false"`
 	Limit     int    `json:"limit" desc:"Lines at most." default:"2000" min:"1" shown:"false"`
