@@ -20,28 +20,30 @@ func TestFaultW15LinesThatAgentsSend(t *testing.T) {
 		want, line, _ := strings.Cut(text, " ")
 		line = strings.ReplaceAll(line, "␤", "\n")
 		rows++
-		c := parse(line, "/w/app", "/home/u", "/w/app")
-		switch want {
-		case "reads":
-			if reading++; !c.ReadOnly {
-				t.Errorf("%q is asked about: %s", line, c.Opaque)
+		t.Run(text, func(t *testing.T) {
+			c := parse(line, "/w/app", "/home/u", "/w/app")
+			switch want {
+			case "reads":
+				if reading++; !c.ReadOnly {
+					t.Errorf("%q is asked about: %s", line, c.Opaque)
+				}
+			case "missed": // it reads, and nobody can prove it yet
+				reading++
+				if missed++; c.ReadOnly {
+					t.Errorf("%q is known to read by now", line)
+				}
+			case "asks", "like":
+				asked++
+				if want == "like" {
+					likeReading++
+				}
+				if c.ReadOnly {
+					t.Errorf("%q is not asked about: %+v", line, c)
+				}
+			default:
+				t.Errorf("%q", text)
 			}
-		case "missed": // it reads, and nobody can prove it yet
-			reading++
-			if missed++; c.ReadOnly {
-				t.Errorf("%q is known to read by now", line)
-			}
-		case "asks", "like":
-			asked++
-			if want == "like" {
-				likeReading++
-			}
-			if c.ReadOnly {
-				t.Errorf("%q is not asked about: %+v", line, c)
-			}
-		default:
-			t.Errorf("%q", text)
-		}
+		})
 	}
 	t.Logf("%d rows, %d asked of which %d look like reading, %d of %d that read are missed", rows, asked, likeReading, missed, reading)
 	if rows < 200 || asked < 40 || likeReading < 20 || missed*10 > reading {
