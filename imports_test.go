@@ -93,7 +93,7 @@ var rooms = map[string]room{
 
 	"agent":                {[]string{"agent/...", "tools/...", "filetime", "filetime/disk", "filetime/text/show", "sandbox", "sandbox/planted", "sandbox/tree"}, "it never sees the editor"},
 	"agent/loop":           {[]string{"agent/model", "tools/...", "filetime"}, "it knows neither sessions nor what keeps them nor settings"},
-	"agent/config":         {[]string{"sandbox/dial", "tools/near"}, "settings are plain data, and a host is one as it is dialled"},
+	"agent/config":         {[]string{"sandbox", "sandbox/dial", "tools/near"}, "settings are plain data, and a path or a host is one as it is reached"},
 	"agent/prompt":         {[]string{"filetime/text/show"}, "a prompt is made of plain data"},
 	"agent/model":          {nil, "the door to models is an interface"},
 	"agent/model/*":        {[]string{"agent/model", "agent/model/wire"}, "one vendor knows nothing of another"},

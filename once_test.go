@@ -18,7 +18,6 @@ var once = []struct {
 	{
 		pkg: "filepath", names: []string{"Abs", "EvalSymlinks"}, in: []string{"..."}, home: "sandbox",
 		except: map[string]string{
-			"agent/config":          "it judges folders that settings name, before there is a session",
 			"cmd/tandem":            "the command line names folders from where it is typed",
 			"cmd/bench":             "the command line names folders from where it is typed",
 			"cmd/live":              "it makes the folders that it names to the server",

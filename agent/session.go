@@ -99,6 +99,8 @@ type Options struct {
 	// Seen is called with every path that the model sees, Landed with every landed change; neither may block. May be nil.
 	Seen   func(path string)
 	Landed func(c filetime.Change, l filetime.Landed)
+	// Stale is called after Landed with the files whose syntax is to be looked at again. May be nil.
+	Stale func(l filetime.Landed)
 	// Languages makes what asks language servers about code, with the environment that it starts some in; nil where there are none.
 	Languages func(env func() *tools.Env) tools.Languages
 	// Undo takes changes of the session back, for tools; nil where the host keeps none.
@@ -832,7 +834,7 @@ func (s *Session) host(turn int, began time.Time, endTurn func(), set func() *to
 			}
 		},
 		Places: s.places, Keys: &s.keys, Claims: s.o.Claims, Files: s.o.Files,
-		Landed: s.o.Landed, BeforeCommand: s.o.BeforeCommand, Unkept: s.o.Unkept, Serial: c.Writes == "serial", SerialCommands: c.Shell == "serial",
+		Landed: s.o.Landed, Stale: s.o.Stale, BeforeCommand: s.o.BeforeCommand, Unkept: s.o.Unkept, Serial: c.Writes == "serial", SerialCommands: c.Shell == "serial",
 		Coerce: c.Coerce != "off", Messages: s.language(turn, c.Messages), Now: s.o.Now, Log: s.o.Log,
 		Retry: run.Retry{Attempts: c.Retry.Attempts, Backoff: time.Duration(c.Retry.BackoffMs) * time.Millisecond},
 	}

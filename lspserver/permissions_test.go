@@ -483,7 +483,7 @@ func TestF215Stages(t *testing.T) {
 	for _, c := range []struct{ tool, args, last string }{
 		{"write_file", `{"paht": 1}`, "validate"},
 		{"write_file", `{"path": "../x", "content": ""}`, "needs"},
-		{"grep", `{"pattern": "x"}`, "policy"},
+		{"grep", `{"pattern": "x"}`, "admission"},
 		{"edit_file", `{"path": "none", "old_text": "a", "new_text": "b"}`, "plan"},
 		{"write_file", create("a"), "permission"},
 	} {
@@ -507,7 +507,7 @@ func TestF215Stages(t *testing.T) {
 // lastStage is the last stage of a trace that a call which has failed before does not come to.
 func lastStage(stages []string) (last string) {
 	for _, s := range stages {
-		if !slices.Contains([]string{"after-hooks", "truncate", "record", "syntax", "audit", "emit"}, s) {
+		if !slices.Contains([]string{"after-hooks", "truncate", "record", "ast-invalidation", "syntax", "audit", "emit"}, s) {
 			last = s
 		}
 	}

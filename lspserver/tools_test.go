@@ -513,7 +513,7 @@ func TestF220TraceOfADispatch(t *testing.T) {
 	r := start(t, conformance.Options{Ask: func(int, conformance.Ask) string { return "reject_once" }}, options(nil))
 	r.write("a.txt", "one\n")
 	s := r.session(map[string]any{"mode": "auto"})
-	stages := []string{"resolve", "normalise", "validate", "before-hooks", "needs", "policy", "plan", "permission", "claim", "execute"}
+	stages := []string{"resolve", "normalise", "validate", "before-hooks", "needs", "admission", "plan", "policy", "safety", "permission", "claim", "cache", "execute"}
 	for _, c := range []struct {
 		name, args, err, last string
 	}{
@@ -530,7 +530,7 @@ func TestF220TraceOfADispatch(t *testing.T) {
 		}
 		equal(t, c.name, got.Error, c.err)
 		want := slices.Clone(stages[:slices.Index(stages, c.last)+1])
-		sameList(t, c.name+" "+c.args, trace, append(want, "after-hooks", "truncate", "record", "syntax", "audit", "emit")...)
+		sameList(t, c.name+" "+c.args, trace, append(want, "after-hooks", "truncate", "record", "ast-invalidation", "syntax", "audit", "emit")...)
 		if untraced := r.call(s, c.name, c.args); untraced.Meta.Trace != nil {
 			t.Errorf("%s: a trace that was not requested", c.name)
 		}

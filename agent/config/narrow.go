@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"tandem/sandbox"
 )
 
 // add concatenates the lists with the tag adds.
@@ -184,7 +186,7 @@ func (d *decoder) narrowRoots(at span, folder string, folders, allowed, wanted [
 		if !filepath.IsAbs(w) {
 			w = filepath.Join(folder, w)
 		}
-		real, err := filepath.EvalSymlinks(w)
+		real, err := sandbox.Resolved(w)
 		inside := slices.ContainsFunc(outer, func(o string) bool { return below(real, o) })
 		if errors.Is(err, fs.ErrNotExist) && slices.ContainsFunc(outer, func(o string) bool { return below(there(w), o) }) {
 			missing = true
@@ -222,10 +224,10 @@ func there(path string) string {
 
 // below says that a path is a folder or lies below it, with symbolic links resolved.
 func below(path, folder string) bool {
-	path, err := filepath.EvalSymlinks(path)
+	path, err := sandbox.Resolved(path)
 	if err != nil {
 		return false
 	}
-	folder, err = filepath.EvalSymlinks(folder)
+	folder, err = sandbox.Resolved(folder)
 	return err == nil && (path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/"))
 }

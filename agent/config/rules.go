@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"tandem/sandbox"
 )
 
 // ByEffect are the lists of rules by their keys.
@@ -87,7 +89,7 @@ func EditRules(path string, edit func(p *Permissions)) (err error) {
 	if err := enc.Encode(map[string]any{"permissions": lists}); err != nil {
 		return err
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
+	if real, err := sandbox.Resolved(path); err == nil {
 		path = real // a link into a folder of dotfiles stays one
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".permissions-*")

@@ -103,6 +103,7 @@ func mixed(f baseline.Change, others []command) bool {
 // late takes in a change of a command that the editor has read after the call had ended.
 func (b *Backend) late(se *Session, c filetime.Change, l filetime.Landed) {
 	b.landed(se)(c, l)
+	b.stale(l)
 	se.Commanded(c, l)
 	for _, f := range l.Files {
 		se.news.hunksChanged(f.Path)

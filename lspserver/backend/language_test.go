@@ -17,6 +17,7 @@ import (
 	"tandem/agent/config"
 	"tandem/agent/model"
 	"tandem/lspserver/backend"
+	"tandem/lspserver/review"
 	"tandem/lspserver/wire"
 	"tandem/tools/builtin"
 	"tandem/tools/run"
@@ -80,7 +81,7 @@ func serveLanguage() {
 }
 
 // TestFaultT11LanguageServersHearOfChanges: a language server of our own hears of a file that the client says has changed, of one that a
-// program changes, of one that the agent edits, and of both paths of one that the agent moves.
+// program changes, of one that the agent edits, of both paths of one that the agent moves, and of all of them where that is taken back.
 func TestFaultT11LanguageServersHearOfChanges(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -163,6 +164,10 @@ func TestFaultT11LanguageServersHearOfChanges(t *testing.T) {
 	call("read_file", map[string]any{"path": "from.x"})
 	call("move_file", map[string]any{"path": "from.x", "destination": "to.x"})
 	once("to.x/2", "from.x/3")
+	if done := se.Undo(t.Context(), review.Scope{All: true}); len(done.Conflicts) > 0 {
+		t.Fatalf("%+v", done)
+	}
+	once("edited.x/2", "to.x/3", "from.x/2")
 	// Only files that a session has seen are watched.
 	if err := os.WriteFile(filepath.Join(dir, "edited.x"), []byte("by another program\n"), 0o644); err != nil {
 		t.Fatal(err)

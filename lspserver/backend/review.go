@@ -114,6 +114,7 @@ func (r recorded) Commit(ctx context.Context, c filetime.Change) (filetime.Lande
 	l, err := r.Files.Commit(ctx, c)
 	r.session.Changed(c, l)
 	r.b.movedFor(r.session, l)
+	r.b.stale(l)
 	return l, err
 }
 

@@ -170,7 +170,7 @@ func (b *Backend) begin(se *Session, o agent.Options) error {
 	o.Runner, o.OpenDocuments = runner{b.o.Runner, b.closing.Done(), b.tellLost}, b.ws.Unsaved
 	o.Places, o.Claims, o.InPlace = b.places, &b.claims, b.ws.InPlace
 	o.Wrote, o.Indexes = b.ws.Wrote, &b.indexes
-	o.Seen, o.Landed, o.BeforeCommand, o.Store = b.ws.Seen, b.landed(se), b.beforeCommand(se), b.store
+	o.Seen, o.Landed, o.Stale, o.BeforeCommand, o.Store = b.ws.Seen, b.landed(se), b.stale, b.beforeCommand(se), b.store
 	o.Unkept, o.Undo = b.forGood, undo{se.Changes}
 	o.Languages = func(env func() *tools.Env) tools.Languages {
 		return languages.New(b.client.Languages, b.programs.Session(env))
@@ -302,10 +302,6 @@ func (b *Backend) landed(se *Session) func(filetime.Change, filetime.Landed) {
 			if !f.Applied || f.Already {
 				continue
 			}
-			b.programs.Changed(f.Path)
-			if f.Origin != "" {
-				b.programs.Changed(f.Origin)
-			}
 			if f.Stale != "" {
 				se.Tell(agent.Event{Turn: c.Turn, Notice: b.Short(f.Path) + " " + f.Stale})
 			}
@@ -318,6 +314,19 @@ func (b *Backend) landed(se *Session) func(filetime.Change, filetime.Landed) {
 				se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf(
 					"The agent's edit of %s landed right beside what was changed meanwhile (line %d).", b.Short(f.Path), near)})
 			}
+		}
+	}
+}
+
+// stale notifies the language servers beside the client's of files that a session has changed.
+func (b *Backend) stale(l filetime.Landed) {
+	for _, f := range l.Files {
+		if !f.Applied || f.Already {
+			continue
+		}
+		b.programs.Changed(f.Path)
+		if f.Origin != "" {
+			b.programs.Changed(f.Origin)
 		}
 	}
 }

@@ -61,8 +61,10 @@ type call struct {
 	needs   []tools.Need                      // as they were judged before there was a plan
 	plan    *tools.Plan
 	judged  gate.Decision // by a person too, where one was asked
-	failed  string        // the stage that failed, "" while none has
-	trace   []tools.Stage // those that are over
+	// question is what a person is asked, see safety.
+	question Question
+	failed   string        // the stage that failed, "" while none has
+	trace    []tools.Stage // those that are over
 	// lost is why no sandbox could confine the call's command, though there is one; "" as long as one can.
 	lost string
 	// before are the warnings of the attempt that was lost.
@@ -100,14 +102,18 @@ func stages() []stage {
 		{name: "validate", do: (*call).validate},
 		{name: "before-hooks", do: (*call).beforeHooks},
 		{name: "needs", do: (*call).need},
-		{name: "policy", do: (*call).policy},
+		{name: "admission", do: (*call).admission},
 		{name: "plan", do: (*call).makePlan},
+		{name: "policy", do: (*call).policy},
+		{name: "safety", do: (*call).safety},
 		{name: "permission", do: (*call).permission},
 		{name: "claim", do: (*call).claim},
+		{name: "cache", do: (*call).cache},
 		{name: "execute", do: (*call).execute},
 		{name: "after-hooks", do: (*call).afterHooks, always: true},
 		{name: "truncate", do: (*call).truncate, always: true},
 		{name: "record", do: (*call).record, always: true},
+		{name: "ast-invalidation", do: (*call).invalidate, always: true},
 		{name: "syntax", do: (*call).syntax, always: true},
 		{name: "audit", do: (*call).audit, always: true},
 		{name: "emit", do: (*call).emit, always: true},
@@ -363,8 +369,11 @@ func (c *call) place() (leave func(), err error) {
 	return leave, nil
 }
 
-// policy refuses what no answer of a person would allow, before the tool reads anything for it.
-func (c *call) policy() error { return c.judge(c.needs) }
+// admission refuses what no answer of a person would allow, before the tool reads anything for it.
+func (c *call) admission() error { return c.judge(c.needs) }
+
+// policy judges what the plan needs, which may be less than what was admitted.
+func (c *call) policy() error { return c.judge(c.plan.Needs) }
 
 // judge asks the gate about needs, and fails where it refuses.
 func (c *call) judge(needs []tools.Need) error {
@@ -409,20 +418,22 @@ func (c *call) refuses(p sandbox.Place) bool {
 	return d.Verdict == gate.Deny && d.Layer == gate.LayerRules
 }
 
-// permission judges what the plan has turned out to need, by what holds now, and asks a person where it takes that, with
-// nothing of the call done yet and no time limit running.
-func (c *call) permission() error {
-	if err := c.judge(c.plan.Needs); err != nil {
-		return err
-	}
+// safety works out what a person who is asked has to know: the change as of now, and the files of which nothing brings the text back.
+func (c *call) safety() error {
 	if c.judged.Verdict == gate.Allow {
 		return nil
 	}
 	diffs, err := c.preview()
-	if err != nil {
-		return err
+	c.question = Question{Plan: c.plan, Args: c.checked.Args, Diffs: diffs, Unkept: c.unkept()}
+	return err
+}
+
+// permission asks a person where the policy takes that, with nothing of the call done yet and no time limit running.
+func (c *call) permission() error {
+	if c.judged.Verdict == gate.Allow {
+		return nil
 	}
-	option, err := c.agreed(Question{Plan: c.plan, Args: c.checked.Args, Diffs: diffs, Unkept: c.unkept()})
+	option, err := c.agreed(c.question)
 	if err != nil {
 		return err
 	}
@@ -602,7 +613,6 @@ func (c *call) execute() error {
 			paths = append(paths, f.To)
 		}
 	}
-	c.lookBefore(ctx)
 	// A landing is always waited for: nobody may be told that it failed while it is still on its way.
 	unlock, err := c.host.Files.Lock(filetime.WithHolder(ctx, filetime.Holder{Session: c.env.Session, Call: c.ID}), paths...)
 	if err != nil {
@@ -846,6 +856,19 @@ func (c *call) record() error {
 	return nil
 }
 
+// invalidate has whoever knows the syntax of files by their former texts look at them again.
+func (c *call) invalidate() error {
+	if c.host.Stale == nil {
+		return nil
+	}
+	for _, l := range []filetime.Landed{c.landed, c.effects.Landed} {
+		if len(l.Files) > 0 {
+			c.host.Stale(l)
+		}
+	}
+	return nil
+}
+
 // syntax warns of files that do not parse after the change. Nothing is taken back for it: a change may take several edits.
 func (c *call) syntax() error {
 	for _, f := range c.landed.Files {
@@ -872,13 +895,13 @@ const (
 	mostFound = 5
 )
 
-// lookBefore remembers what language servers hold against the files that a change is about to edit. Servers that do not run are not
-// started for it, and what they know already is not waited for longer than what they find later.
-func (c *call) lookBefore(ctx context.Context) {
-	if c.env.Languages == nil || c.env.Findings == nil {
-		return
+// cache keeps what language servers hold against the files that a change is about to edit, unless that is kept already. Servers that do
+// not run are not started for it, and what they know already is not waited for longer than what they find later.
+func (c *call) cache() error {
+	if c.plan.Change == nil || c.env.Languages == nil || c.env.Findings == nil {
+		return nil
 	}
-	ctx, done := context.WithTimeout(ctx, awaited)
+	ctx, done := context.WithTimeout(c.ctx, awaited)
 	defer done()
 	c.found = map[string]look{}
 	for _, f := range c.plan.Change.Files {
@@ -899,6 +922,7 @@ func (c *call) lookBefore(ctx context.Context) {
 		c.env.Findings.Keep(f.Path, d.Findings)
 		c.found[f.Path] = look{findings: d.Findings}
 	}
+	return nil
 }
 
 const noServer = "there is no language server for KIND files."

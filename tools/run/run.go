@@ -220,6 +220,9 @@ type Host struct {
 	// Landed is told of every change that landed, before the result is given out; calls of one batch tell concurrently.
 	// May be nil.
 	Landed func(c filetime.Change, l filetime.Landed)
+	// Stale is called after Landed with the files that a call or its command has changed: what is known of their syntax is of former texts.
+	// May be nil.
+	Stale func(l filetime.Landed)
 	// Apply overrides where changes go, "" for the files' own choice.
 	Apply filetime.Apply
 	Trace bool

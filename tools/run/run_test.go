@@ -1090,12 +1090,42 @@ func TestF219Trace(t *testing.T) {
 	equal(t, "untraced", stages(w.Call("write_file", `{"path":"a","content":"b"}`)), []string(nil))
 	w.Host.Trace = true
 	equal(t, "traced", stages(w.Call("write_file", `{"path":"b","content":"b"}`)), []string{
-		"resolve", "normalise", "validate", "before-hooks", "needs", "policy", "plan", "permission", "claim", "execute", "after-hooks",
-		"truncate", "record", "syntax", "audit", "emit",
+		"resolve", "normalise", "validate", "before-hooks", "needs", "admission", "plan", "policy", "safety", "permission", "claim", "cache", "execute", "after-hooks",
+		"truncate", "record", "ast-invalidation", "syntax", "audit", "emit",
 	})
 	equal(t, "refused", stages(w.Call("write_file", `{}`)), []string{
-		"resolve", "normalise", "validate", "after-hooks", "truncate", "record", "syntax", "audit", "emit",
+		"resolve", "normalise", "validate", "after-hooks", "truncate", "record", "ast-invalidation", "syntax", "audit", "emit",
 	})
+}
+
+// TestFaultM5StagesAreNamed: the ten steps of a call are in its trace by their names, in their order, each once.
+func TestFaultM5StagesAreNamed(t *testing.T) {
+	w := toolstest.NewWorld(t, write.New())
+	w.Host.Trace = true
+	r := w.Call("write_file", `{"path":"a","content":"b"}`)
+	var got []string
+	want := []string{"plan", "policy", "safety", "permission", "claim", "cache", "execute", "record", "ast-invalidation", "syntax"}
+	for _, s := range r.Meta.Trace {
+		if slices.Contains(want, s.Stage) {
+			got = append(got, s.Stage)
+		}
+	}
+	equal(t, "steps", got, want)
+}
+
+// TestFaultM5ChangedFilesAreStale: who knows the syntax of files is notified of those that a call has changed, after the change was recorded
+// and before the syntax is looked at; of a call that changes nothing there is no word.
+func TestFaultM5ChangedFilesAreStale(t *testing.T) {
+	w := toolstest.NewWorld(t, write.New(), probe(tools.Spec{Name: "looks"}, func(context.Context, *tools.Env, args) (tools.Result, error) {
+		return done("seen"), nil
+	}))
+	var order []string
+	w.Host.Landed = func(filetime.Change, filetime.Landed) { order = append(order, "landed") }
+	w.Host.Stale = func(l filetime.Landed) { order = append(order, "stale "+w.Env.Name(l.Files[0].Path)) }
+	w.Call("write_file", `{"path":"a.go","content":"package a\n"}`)
+	w.Call("looks", `{}`)
+	w.Call("write_file", `{}`)
+	equal(t, "order", order, []string{"landed", "stale a.go"})
 }
 
 func TestF196SyntaxOfEditedFiles(t *testing.T) {
