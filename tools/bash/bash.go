@@ -39,7 +39,7 @@ type input struct {
 	Cwd         string   `json:"cwd,omitempty" desc:"Where to run." alias:"workdir,directory,dir_path,working_directory" nocoerce:"true"`
 	Background  bool     `json:"background,omitempty" desc:"Go on as a job." alias:"run_in_background,is_background"`
 	Ports       []int    `json:"ports,omitempty" desc:"A job's to open."`
-	Interrupt   string   `json:"interrupt,omitempty" desc:"block: a cancel waits." enum:"cancel,block"`
+	Interrupt   string   `json:"interrupt,omitempty" desc:"block: a cancel waits." enum:"cancel,block" absent:"cancel"`
 	Description string   `json:"description,omitempty" desc:"Its purpose, briefly." shown:"false" alias:"justification,explanation"`
 }
 

@@ -318,7 +318,11 @@ func readTags(p *jsonschema.Schema, n *node, f reflect.StructField) error {
 		p.Types = strings.Split(v, ",")
 		n.types = p.Types
 	}
-	if v, ok := f.Tag.Lookup("default"); ok {
+	taken := func(tag string) {
+		v, ok := f.Tag.Lookup(tag)
+		if !ok {
+			return
+		}
 		p.Default = json.RawMessage(v)
 		if p.Type == "string" {
 			p.Default, _ = json.Marshal(v)
@@ -327,11 +331,10 @@ func readTags(p *jsonschema.Schema, n *node, f reflect.StructField) error {
 			p.Description = strings.TrimSpace(fmt.Sprintf("%s (default %s)", p.Description, v))
 		}
 	}
+	taken("default")
 	n.keywords(p)
 	n.unit = f.Tag.Get("unit")
-	if v, ok := f.Tag.Lookup("absent"); ok {
-		p.Default = json.RawMessage(v)
-	}
+	taken("absent")
 	if n.def == nil {
 		return nil
 	}
