@@ -14,8 +14,8 @@ import (
 // says; codes, paths and the names of fields are the same in all.
 func TestF051LanguageOfMessages(t *testing.T) {
 	const arguments = `{"path": "", "lines": 3}`
-	const english = "Parameter validation failed:\nunknown parameter \"lines\"; the parameters are path, start_line, end_line, offset, limit\npath cannot be empty"
-	const chinese = "参数校验失败：\n未知参数 \"lines\"；可用参数为 path, start_line, end_line, offset, limit\npath 不能为空"
+	const english = "Parameter validation failed:\nunknown parameter \"lines\"; the parameters are path, start_line, end_line, start_column, end_column, offset, limit\npath cannot be empty"
+	const chinese = "参数校验失败：\n未知参数 \"lines\"；可用参数为 path, start_line, end_line, start_column, end_column, offset, limit\npath 不能为空"
 	answers := map[string]protocol.ToolResult{}
 	for _, c := range []struct{ locale, setting, host, model string }{
 		{"", "auto", english, english},

@@ -102,9 +102,9 @@ func (p *Paths) target(name string) (string, error) {
 	first, _, _ := strings.Cut(name, "/")
 	if !spelled || p.there(p.Cwd+"/"+first) {
 		if err == nil {
-			if same := p.alike(literal); same != "" {
-				return "", refuse("INVALID_ARGS", "lookalike", name, "%s is not there, and %s is, whose name looks the same: its letters with accents "+
-					"are put together in another way (Unicode NFC, NFD). Nothing was done. Name it by exactly these letters.",
+			if same := p.alike(literal); same != "" && !p.ClassOf(Canonical(literal)).Is(Own) && !p.ClassOf(Canonical(literal)).Is(Internal) {
+				return "", refuse("INVALID_ARGS", "lookalike", name, "%s is not there, and %s is, whose name looks the same: they differ in signs "+
+					"that cannot be seen, or in how letters with accents are put together (Unicode NFC, NFD). Nothing was done. Name it by exactly these letters.",
 					strconv.QuoteToASCII(shorten(name)), strconv.QuoteToASCII(shorten(same)))
 			}
 		}

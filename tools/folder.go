@@ -48,7 +48,7 @@ func unasked(env *Env, path string) (*tree.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Folder(env, place)
+	return tree.Open(place)
 }
 
 // Withheld says how many entries a walk has left out because they hold keys, "" for none.

@@ -167,7 +167,10 @@ func (b *Backend) begin(se *Session, o agent.Options) error {
 		o.Rules = b.o.Rules()
 	}
 	o.ID, o.Cwd, o.Tools, o.Client, o.Files = se.id, se.cwd, b.Tools, host{b}, b.ws
-	o.Runner, o.OpenDocuments = runner{b.o.Runner, b.closing.Done(), b.tellLost}, b.ws.Unsaved
+	if b.o.Runner != nil {
+		o.Runner = runner{b.o.Runner, b.closing.Done(), b.tellLost}
+	}
+	o.OpenDocuments = b.ws.Unsaved
 	o.Places, o.Claims, o.InPlace = b.places, &b.claims, b.ws.InPlace
 	o.Wrote, o.Indexes = b.ws.Wrote, &b.indexes
 	o.Seen, o.Landed, o.Stale, o.BeforeCommand, o.Store = b.ws.Seen, b.landed(se), b.stale, b.beforeCommand(se), b.store

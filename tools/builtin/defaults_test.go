@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestFaultM5F276ChoicesHaveTheirDefault: each optional choice of each tool, also within lists, is described with what the tool takes without
+// TestF276_FaultM5ChoicesHaveTheirDefault: each optional choice of each tool, also within lists, is described with what the tool takes without
 // it, as programs and as models read it.
-func TestFaultM5F276ChoicesHaveTheirDefault(t *testing.T) {
+func TestF276_FaultM5ChoicesHaveTheirDefault(t *testing.T) {
 	type schema struct {
 		Description string            `json:"description"`
 		Enum        []any             `json:"enum"`

@@ -44,6 +44,17 @@ func (l *limit) end(err error) {
 	}
 }
 
+// Deadline implements context.Context: when the limit ends unless a question comes. Work that reads it is not to go on for longer than this.
+func (l *limit) Deadline() (time.Time, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := l.since.Add(l.left)
+	if outer, ok := l.Context.Deadline(); ok && outer.Before(at) {
+		at = outer
+	}
+	return at, true
+}
+
 // Done implements context.Context.
 func (l *limit) Done() <-chan struct{} { return l.done }
 
@@ -60,6 +71,7 @@ func (l *limit) hold() {
 	defer l.mu.Unlock()
 	l.timer.Stop()
 	l.left -= time.Since(l.since)
+	l.since = time.Now()
 }
 
 func (l *limit) release() {

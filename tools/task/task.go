@@ -57,7 +57,7 @@ type listInput struct{}
 type todo struct {
 	Content  string `json:"content" desc:"What is to be done, one line." minlen:"1" maxlen:"200" alias:"title,subject,step,description,task,text"`
 	Status   string `json:"status,omitempty" desc:"Its state." enum:"pending,in_progress,completed,cancelled" default:"pending" alias:"state"`
-	Priority string `json:"priority,omitempty" desc:"For the user's eyes; no default." enum:"high,medium,low"`
+	Priority string `json:"priority,omitempty" desc:"For the user; no default." enum:"high,medium,low"`
 	ID       string `json:"id,omitempty" desc:"Not used: the answer gives the ids."`
 	Active   string `json:"active_form,omitempty" desc:"Not used."`
 }
