@@ -204,7 +204,7 @@ func (r *removal) done(landed filetime.Landed) tools.Result {
 	case "link":
 		fmt.Fprintf(&b, "Deleted: the link %s; what it leads to is untouched\n", r.name)
 	case "bytes":
-		fmt.Fprintf(&b, "Deleted: %s, which is not text and cannot be restored\n", r.name)
+		fmt.Fprintf(&b, "Deleted: %s, which cannot be restored: it is not text, or too large\n", r.name)
 	default:
 		fmt.Fprintf(&b, "Deleted: %s\n", r.name)
 	}

@@ -98,5 +98,5 @@ func (c *call) again(ctx context.Context, title string, args json.RawMessage, ne
 // denies ends a call that has begun.
 func (c *call) denies(d gate.Decision) error {
 	return denied(tools.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: "policy"},
-		"Permission denied: %s (%s %s). The call ended there. Go on without it, and tell the user what you could not do.", d.Reason, d.Layer, d.Rule)
+		"Permission denied: %s. The call ended there. Go on without it, and tell the user what you could not do.", d.Reason)
 }

@@ -392,13 +392,9 @@ func (c *call) judge(needs []tools.Need) error {
 		return tools.Refuse(tools.PlanMode, "plan", "The session only plans: %s. Nothing was done. Reads, searches and commands that only "+
 			"read are still allowed. Say what you would do, and leave it to the user to change the mode.", d.Reason)
 	}
-	ground := d.Layer
-	if d.Layer != gate.LayerRules { // where the reason names the rule
-		ground += " " + d.Rule
-	}
 	return denied(tools.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: "policy"},
-		"Permission denied: %s (%s). Nothing was done. This rule denies the same call every time: go on without it, "+
-			"and tell the user what you could not do.", d.Reason, ground)
+		"Permission denied: %s. Nothing was done. The same call is denied every time: go on without it, "+
+			"and tell the user what you could not do.", d.Reason)
 }
 
 // mayRead says that reading a place would be allowed without a question. A host without the tool has no rule about it.

@@ -1005,7 +1005,7 @@ func TestF116_FindingP1GateDenied(t *testing.T) {
 		asker        run.Asker
 		source, next string
 	}{
-		{"mode", gate.Mode("nope"), w, "policy", "(mode nope)"},
+		{"mode", gate.Mode("nope"), w, "policy", "The same call is denied every time"},
 		{"rule", gate.New(gate.Options{Mode: gate.ModeAuto, Rules: []gate.Rule{{Effect: gate.Deny, Tool: "write*", Source: "permissions.deny"}}}), w, "policy", "write_file is refused by permissions.deny (r"},
 		{"person", gate.ModeAsk, askFunc(func(run.Question) run.Answer { return run.Answer{Outcome: run.Rejected} }), "user", "Stop here: do not try to get the same result another way"},
 		{"no valid answer", gate.ModeAsk, askFunc(func(run.Question) run.Answer { return run.Answer{Outcome: run.Unanswered} }), "unanswered", "Stop here"},
