@@ -227,7 +227,7 @@ func TestF206_F211RulesAndBudget(t *testing.T) {
 	}, options(nil))
 	session := r.session(map[string]any{"model": r.script("call list_files {}\ncall list_files {}\n\nsee /BUDGET_EXCEEDED/\nsay Enough.")})
 	for call, want := range map[string]string{
-		`write_file {"path":"a","content":"a"}`: "write_file is refused by a rule of .tandem/config.json (permissions.deny) (r",
+		`write_file {"path":"a","content":"a"}`: "write_file is refused by a rule of .tandem/config.json (permissions.deny)",
 		`bash {"command":"touch a"}`:            "sandbox.level is strict, and there is no sandbox",
 	} {
 		name, arguments, _ := strings.Cut(call, " ")

@@ -171,7 +171,7 @@ func (p *Policy) judge(c *subject, n tools.Need) Decision {
 	}
 	denying, covered := p.covering(Deny, c, n)
 	if covered == yes {
-		return Decision{Reason: "is refused by " + denying.name(), Rule: denying.ID(), Layer: LayerRules}
+		return Decision{Reason: "is refused by " + cmp.Or(denying.Source, "a rule"), Rule: denying.ID(), Layer: LayerRules}
 	}
 	if p.confined && n.Act == tools.Runs && !n.Confined {
 		return Decision{

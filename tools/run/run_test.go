@@ -1006,7 +1006,7 @@ func TestF116_FindingP1GateDenied(t *testing.T) {
 		source, next string
 	}{
 		{"mode", gate.Mode("nope"), w, "policy", "The same call is denied every time"},
-		{"rule", gate.New(gate.Options{Mode: gate.ModeAuto, Rules: []gate.Rule{{Effect: gate.Deny, Tool: "write*", Source: "permissions.deny"}}}), w, "policy", "write_file is refused by permissions.deny (r"},
+		{"rule", gate.New(gate.Options{Mode: gate.ModeAuto, Rules: []gate.Rule{{Effect: gate.Deny, Tool: "write*", Source: "permissions.deny"}}}), w, "policy", "write_file is refused by permissions.deny. N"},
 		{"person", gate.ModeAsk, askFunc(func(run.Question) run.Answer { return run.Answer{Outcome: run.Rejected} }), "user", "Stop here: do not try to get the same result another way"},
 		{"no valid answer", gate.ModeAsk, askFunc(func(run.Question) run.Answer { return run.Answer{Outcome: run.Unanswered} }), "unanswered", "Stop here"},
 		{"nobody answers", gate.ModeAsk, askFunc(func(run.Question) run.Answer { return run.Answer{Outcome: run.Unavailable} }), "unattended", "cannot run in this session at all"},
