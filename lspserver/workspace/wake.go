@@ -59,6 +59,10 @@ func (w *Workspace) restore(f *file, d onDisk) onDisk {
 	if err != nil {
 		return d
 	}
+	if slices.ContainsFunc(lately, func(v []byte) bool { return bytes.Equal(v, now) }) {
+		f.wake = nil // the edit is gone already, as by git stash, and nothing saved since can have crossed it
+		return d
+	}
 	saved, err := text.Encode(d.text, d.stat.charset)
 	if err != nil {
 		return d
