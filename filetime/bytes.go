@@ -42,7 +42,7 @@ func TooLarge(path string, size, limit int64) *Error {
 	return &Error{
 		Code: FileTooLarge, Reason: "size", Path: path, Message: fmt.Sprintf(
 			"%s is too large: %s, the limit is %s. Read a part of it with start_line and end_line of read_file, or find the "+
-				"place with grep. It cannot be edited or overwritten: write another file, or delete this one first.", path, Size(size), Size(limit)),
+				"place with grep. It cannot be edited or overwritten: write another file, or delete it first.", path, Size(size), Size(limit)),
 		Person: fmt.Sprintf("The file is too large: %s, and the limit is %s. The setting limits.maxFileBytes raises the limit.",
 			Size(size), Size(limit)),
 	}
