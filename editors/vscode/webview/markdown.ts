@@ -111,8 +111,8 @@ function blocks(tokens: Token[] | undefined): Node[] {
   return (tokens ?? []).map(block);
 }
 
-/** Elements of HTML that answers put around a word or two. Every other tag is text: `Vec<String>` stays as it is. */
-const ELEMENTS = /^<(b|code|del|em|i|ins|kbd|mark|s|strong|sub|sup|u)>$/i;
+/** Elements of HTML for which Markdown has no sign of its own. Every other tag is text: `Vec<String>` stays as it is. */
+const ELEMENTS = /^<(kbd|sub|sup)>$/i;
 
 function inlines(tokens: Token[] = []): Node[] {
   const out: Node[] = [];
@@ -121,7 +121,7 @@ function inlines(tokens: Token[] = []): Node[] {
     const name = token.type === 'html' && ELEMENTS.exec(token.raw)?.[1]?.toLowerCase();
     const end = name ? tokens.findIndex((t, at) => at > i && t.raw.toLowerCase() === `</${name}>`) : -1;
     if (end > 0) {
-      out.push(h(name as 'b', null, ...inlines(tokens.slice(i + 1, end))));
+      out.push(h(name as 'kbd', null, ...inlines(tokens.slice(i + 1, end))));
       i = end;
     } else {
       out.push(inline(token));
