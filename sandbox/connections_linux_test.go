@@ -124,7 +124,7 @@ print("ready")'`, one))
 		_ = idle.Close()
 		for _, r := range known.Relays {
 			// A process that is forked at this moment has the listener until it executes its program.
-			soon(t, fmt.Sprintf("port %d is closed", r.Host), func() bool {
+			until(t, fmt.Sprintf("port %d is closed", r.Host), func() bool {
 				c, err := net.Dial("tcp4", fmt.Sprintf("127.0.0.1:%d", r.Host))
 				if err == nil {
 					_ = c.Close()
@@ -135,7 +135,7 @@ print("ready")'`, one))
 		if round == 1 { // by then the keepers are there that are used again
 			before = open()
 		} else if round > 1 { // a keeper may be started or ended at this moment
-			soon(t, "no descriptor is left", func() bool { return open() <= before })
+			until(t, "no descriptor is left", func() bool { return open() <= before })
 		}
 	}
 	c := bash("true")
@@ -163,17 +163,4 @@ func echoed(port int, text []byte) ([]byte, error) {
 		err = err2
 	}
 	return got, err
-}
-
-// soon waits for what holds in a moment, and fails where it does not hold within ten seconds.
-func soon(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(10 * time.Second); !holds(); <-tick.C {
-		if time.Now().After(end) {
-			t.Errorf("never: %s", what)
-			return
-		}
-	}
 }

@@ -102,7 +102,8 @@ func (p *Paths) target(name string) (string, error) {
 	first, _, _ := strings.Cut(name, "/")
 	if !spelled || p.there(p.Cwd+"/"+first) {
 		if err == nil {
-			if same := p.alike(literal); same != "" && !p.ClassOf(Canonical(literal)).Is(Own) && !p.ClassOf(Canonical(literal)).Is(Internal) {
+			class := p.ClassOf(Canonical(literal)) // what is protected is refused as that
+			if same := p.alike(literal); same != "" && !class.Is(Own) && !class.Is(Internal) {
 				return "", refuse("INVALID_ARGS", "lookalike", name, "%s is not there, and %s is, whose name looks the same: they differ in signs "+
 					"that cannot be seen, or in how letters with accents are put together (Unicode NFC, NFD). Nothing was done. Name it by exactly these letters.",
 					strconv.QuoteToASCII(shorten(name)), strconv.QuoteToASCII(shorten(same)))

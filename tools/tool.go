@@ -187,8 +187,7 @@ type Env struct {
 	// Again judges, while a call runs, what has only shown now, as if the call had these arguments and needs, and asks the person under
 	// title where that takes it. An error ends the call. The person's time is not the call's. Set by the pipeline.
 	Again func(ctx context.Context, title string, args json.RawMessage, needs []Need) error
-	// Asking is called while the call runs when a person is asked in another way than by Again, and answered when that is over: their time
-	// to think is not the tool's. nil where nobody counts the time.
+	// Asking pauses the time limit of the call while a person answers a question other than Again's; answered resumes it. May be nil.
 	Asking func() (answered func())
 	// Clarify asks the person a question and returns when there is an answer, ctx has ended, or q.Timeout has passed since
 	// the question was shown, which is context.DeadlineExceeded. "" is no answer, errors.ErrUnsupported says that nobody can

@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -139,7 +140,7 @@ func (r *runner) run(n int, c *change) (rows, failed []string, err error) {
 		overlay := filepath.Join(r.tmp, fmt.Sprint(n, ".overlay"))
 		text, err := json.Marshal(map[string]any{"Replace": map[string]string{c.file: changed}})
 		if err == nil {
-			err = errors(os.WriteFile(changed, c.text, 0o600), os.WriteFile(overlay, text, 0o600))
+			err = errors.Join(os.WriteFile(changed, c.text, 0o600), os.WriteFile(overlay, text, 0o600))
 		}
 		if err != nil {
 			return nil, nil, err
@@ -173,15 +174,6 @@ func (r *runner) run(n int, c *change) (rows, failed []string, err error) {
 		return slices.DeleteFunc(slices.Clone(list), func(row string) bool { return !leaf(row) })
 	}
 	return keep(rows), keep(failed), nil
-}
-
-func errors(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // changes are those of all files of a folder: of the tables first, which say most about single rows.

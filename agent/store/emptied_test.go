@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestFaultS11EmptyAndDamaged: a store without content is told from a new one, and damage in the middle is told with the file's name.
+// TestFaultS11EmptyAndDamaged: a database file of 0 bytes is not taken for a new one, and an error about damage has the path of the file.
 func TestFaultS11EmptyAndDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	emptied := func(now time.Time) bool {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestFaultV13Ports: a server in a command is reached from the host at the ports that a person was asked about, as long as it runs, and
-// where there are none, the model is told once that nothing reaches it.
+// TestFaultV13Ports: the host connects to a server in a background command at the allowed ports until the command ends. Without ports the
+// model gets one warning that the server cannot be reached.
 func TestFaultV13Ports(t *testing.T) {
 	full(t)
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")

@@ -16,13 +16,8 @@ func Skeleton(s string) string {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
-		switch {
-		case invisible(r):
-			return -1
-		case r >= utf8.RuneSelf:
-			if l, ok := latin(r); ok {
-				return l
-			}
+		if l, ok := latin(r); ok {
+			return l
 		}
 		return r
 	}, norm.NFC.String(strings.Map(func(r rune) rune {

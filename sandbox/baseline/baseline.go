@@ -33,9 +33,6 @@ const (
 	MaxEntries = 200_000
 )
 
-// maxPath is how long a path may be for the system (PATH_MAX). No program opens what lies deeper by its path.
-const maxPath = 4096
-
 // racy is the age that a time of a file must have to prove anything: a later change may have the same time.
 const racy = 2 * time.Second
 

@@ -11,8 +11,8 @@ import (
 	"tandem/sandbox/tree/treetest"
 )
 
-// TestFaultS11WhatIsNotSeenHasNotChanged: where a look before a command or after it does not see all, for there are too many entries or open
-// files, it says so, and what it has not seen is neither made nor deleted.
+// TestFaultS11WhatIsNotSeenHasNotChanged: a snapshot cut by too many entries or open files gives the reason, and the comparison reports no
+// file as created or deleted that one snapshot did not reach.
 func TestFaultS11WhatIsNotSeenHasNotChanged(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -246,7 +246,7 @@ func (w *walk) folder(dir dirHandle, at string, above *rules) {
 		if isDir && !ignored {
 			switch {
 			case h.secret:
-			case len(at)+len("/")+len(name)+len("/x") >= maxPath:
+			case len(at)+len("/")+len(name)+len("/x") >= tree.MaxPath:
 				w.look.deep = true
 			default:
 				w.enter(dir, name, path.Join(at, name), f.below)

@@ -17,7 +17,7 @@ import (
 //
 // Resource limits are those of the whole process, which therefore has one policy.
 //
-// listener is a descriptor that somebody has to read from as long as the command runs, see Refuse, or -1.
+// listener is the descriptor of seccomp notifications, to be served with Refuse while the command runs; -1 if there is none.
 //
 // An error says which layer the kernel refused. Nothing may be started from the thread then.
 func Restrict(p Policy, namespaces bool) (listener int, err error) {

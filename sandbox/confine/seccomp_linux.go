@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// seccomp puts the calling thread, and what it starts, under a filter of system calls. It needs no_new_privs. The listener is asked about
-// each socket of the families of Socket that the filter refuses. There is none (-1) below another filter that has one, such as that of a
-// container: the filter itself refuses them then.
+// seccomp installs a filter of system calls for the calling thread and its children. It needs no_new_privs. The kernel sends listener a
+// notification for each socket(2) that the filter refuses. listener is -1 below another filter with a listener, such as that of a
+// container, as the kernel allows one: the filter itself refuses those sockets then.
 func seccomp(network Network, namespaces bool) (listener int, err error) {
 	install := func(refusal uint32, flags uintptr) (int, error) {
 		code := filter(network, namespaces, refusal)

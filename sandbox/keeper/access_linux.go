@@ -111,7 +111,7 @@ func unescaped(s string) string {
 	return before + string([]byte{byte(n)}) + unescaped(rest[3:])
 }
 
-// forget closes what was kept for a command that has ended.
+// forget closes the seccomp listener of a command that has ended.
 func (k *guard) forget() {
 	if k.listener != nil {
 		_ = k.listener.Close()

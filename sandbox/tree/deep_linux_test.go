@@ -43,7 +43,7 @@ func deep(t *testing.T, levels int) string {
 // TestFaultS10DeepTrees: a walk goes as deep as paths may be, says that there is more, and takes memory that is not quadratic in the depth.
 func TestFaultS10DeepTrees(t *testing.T) {
 	top := deep(t, 1500)
-	reachable := (maxPath - len(top) - len("/f")) / len("/folder")
+	reachable := (MaxPath - len(top) - len("/f")) / len("/folder")
 	for name, walk := range map[string]func(*Tree, func(Entry) error) error{
 		"of the disk": func(tr *Tree, visit func(Entry) error) error {
 			_, err := tr.Walk(context.Background(), 0, visit)

@@ -143,9 +143,9 @@ func (t *Tree) Incomplete() error {
 	return nil
 }
 
-// maxPath is how long a path may be for the system (PATH_MAX). No program opens what lies deeper by its path, and a walk would hold paths
+// MaxPath is how long a path may be for the system (PATH_MAX). No program opens what lies deeper by its path, and a walk would hold paths
 // of a length that is quadratic in the depth.
-const maxPath = 4096
+const MaxPath = 4096
 
 // tooDeep reports whether what is in a folder, by its path relative to the root, has paths that are too long. It counts the folder.
 func (t *Tree) tooDeep(rel string) bool {
@@ -158,7 +158,7 @@ func (t *Tree) tooDeep(rel string) bool {
 
 // unreachable is tooDeep that counts nothing.
 func (t *Tree) unreachable(rel string) bool {
-	return len(t.root.Path())+len("/")+len(rel)+len("/x") >= maxPath
+	return len(t.root.Path())+len("/")+len(rel)+len("/x") >= MaxPath
 }
 
 // Deep says how many folders the walks so far have not entered since paths in them are longer than the system's.

@@ -947,7 +947,7 @@ func (c *call) lookAfter(file string) (unchecked string) {
 		return none.Idle + " is not running. diagnostics starts it."
 	case errors.As(err, &none):
 		return noServer
-	case err != nil || !d.Fresh: // what was wrong with an older text is no news of this one
+	case err != nil || !d.Fresh: // findings about an older text do not apply to this one
 		return "the language server has not answered yet. See diagnostics."
 	}
 	list := slices.DeleteFunc(tools.NewFindings(before.findings, d.Findings), func(f tools.Finding) bool { return f.Severity != tools.SeverityError })

@@ -25,7 +25,7 @@ local function finish(instance, job)
   end)
 end
 
---- Asks what becomes of the background commands of the session that is being left, where it has any.
+--- Asks whether to stop or keep the background commands of a session before leaving it.
 ---@param instance tandem.Instance
 ---@param leave fun(keep: boolean) not called where the person stays
 function M.ask(instance, leave)
