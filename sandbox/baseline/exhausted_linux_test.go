@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -74,5 +75,27 @@ func TestFaultS11WhatIsNotSeenHasNotChanged(t *testing.T) {
 			t.Errorf("with %d entries at most it finds %d changes, cut: %q", most, len(found.Files), found.Cut)
 		}
 		_ = os.Remove(made)
+	}
+}
+
+// TestFaultS11CancelledSnapshot: a snapshot that ends with its context does not name the number of entries as the reason.
+func TestFaultS11CancelledSnapshot(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1100 { // the context is looked at every 1,024 entries
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("f", i)), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	paths := &sandbox.Paths{Cwd: dir, Read: []string{dir}, Write: []string{dir}}
+	defer paths.Close()
+	m := &Memory{}
+	b := m.Before(t.Context(), paths, nil)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if found := b.After(over); found.Cut != "the search for them was cancelled" || len(found.Files) > 0 {
+		t.Errorf("cut because %q, with %d changes", found.Cut, len(found.Files))
 	}
 }

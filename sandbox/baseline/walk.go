@@ -225,8 +225,11 @@ func (w *walk) folder(dir dirHandle, at string, above *rules) {
 			continue
 		}
 		if w.left--; w.left < 0 || w.left%1024 == 0 && w.ctx.Err() != nil {
-			w.look.cut = cmp.Or(w.look.cut, fmt.Sprintf("the workspace has more than %d entries", cmp.Or(w.m.Most, MaxEntries)))
-			f.partial = true
+			why := "the search for them was cancelled"
+			if w.left < 0 {
+				why = fmt.Sprintf("the workspace has more than %d entries", cmp.Or(w.m.Most, MaxEntries))
+			}
+			w.look.cut, f.partial = cmp.Or(w.look.cut, why), true
 			return
 		}
 		s, err := dir.stat(name)
