@@ -22,6 +22,7 @@ describe('a session that goes on', { skip, timeout: 400_000 }, () => {
   async function within(name, o, work) {
     const folder = await editor.folder(name, { 'a.txt': LINES, 'b.txt': LINES });
     const p = await sit(editor, { ...o, folder });
+    p.folder = folder;
     p.disk = (file) => readFile(join(folder, file), 'utf8');
     try {
       await work(p);
@@ -75,6 +76,34 @@ describe('a session that goes on', { skip, timeout: 400_000 }, () => {
       await p.command('Tandem: Undo Last Turn');
       await p.reads(LINES);
       await p.chat.locator('.changes').waitFor({ state: 'hidden' });
+    }));
+
+  it('FaultV9 of two windows of one folder each shows its own session when it is loaded again', () =>
+    within('twice', {}, async (p) => {
+      await three(p);
+      const other = await sit(editor, { folder: p.folder, model: p.model });
+      try {
+        await other.openChat();
+        p.model.reply(['I am the other one.']);
+        await other.ask('who are you?');
+        await other.sees('I am the other one.');
+        await other.idle();
+        // The first window is the one that stored last which session it shows, and is closed.
+        p.model.reply(['Still here.']);
+        await p.ask('and you?');
+        await p.sees('Still here.');
+        await p.idle();
+        await p.window.close();
+        await other.reload();
+        await other.input().waitFor();
+        await other.sees('who are you?', '.bubble');
+        await other.sees('I am the other one.');
+        await other.sees('3 changes wait in the session', '.notice');
+        await other.picture('V9 reload');
+      } catch (err) {
+        await other.fail(err);
+      }
+      await other.window.close();
     }));
 
   it('FindingU1 the server is killed in the middle of a turn', () =>

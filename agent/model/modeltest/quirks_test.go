@@ -1,0 +1,33 @@
+package modeltest
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Of the rows with a source so many are seen to matter: TestQuirksNotice changes the code that reads streams, one line at a time, and lists
+// those that no change makes fail.
+func TestQuirksCount(t *testing.T) {
+	raw, err := os.ReadFile("changes.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(raw), "\nuntouched\n")
+	untouched := strings.Split(rest, "\n")
+	source := regexp.MustCompile(`^[\w.-]+/[\w.-]+#\d+$`)
+	count := 0
+	for _, q := range slices.Concat(ChatQuirks, MessagesQuirks, ResponsesQuirks) {
+		if !source.MatchString(q.Source) {
+			t.Errorf("%s: %q is no source", q.Name, q.Source)
+		}
+		if !slices.Contains(untouched, strings.ReplaceAll(q.Line+" "+q.Name, " ", "_")) {
+			count++
+		}
+	}
+	if count < 38 {
+		t.Errorf("%d rows count", count)
+	}
+}
