@@ -72,3 +72,27 @@ func TestF070Once(t *testing.T) {
 		}
 	}
 }
+
+// TestPatternsAreCompiledLate finds patterns that are compiled whenever the program starts, needed or not: of them alone the start took
+// a tenth of its time.
+func TestPatternsAreCompiledLate(t *testing.T) {
+	for _, f := range repo(t).code {
+		if !f.product() {
+			continue
+		}
+		for _, d := range f.ast.Decls {
+			if _, isFunc := d.(*ast.FuncDecl); isFunc {
+				continue
+			}
+			ast.Inspect(d, func(n ast.Node) bool {
+				if _, late := n.(*ast.FuncLit); late {
+					return false
+				}
+				if s, ok := n.(*ast.SelectorExpr); ok && (s.Sel.Name == "MustCompile" || s.Sel.Name == "MustCompilePOSIX") {
+					t.Errorf("%s compiles a pattern when the program starts: wrap it into sync.OnceValue", f.path)
+				}
+				return true
+			})
+		}
+	}
+}

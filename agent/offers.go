@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -30,8 +29,20 @@ func (e *CommandError) Error() string { return e.Why }
 // maxMentions is how many resources one message may mention.
 const maxMentions = 16
 
-// command is the beginning of a message that calls a prompt.
-var command = regexp.MustCompile(`^\s*/(` + mcp.Commands + `[A-Za-z0-9_-]+)(?:\s+|$)`)
+// command parses the beginning of a message that calls a prompt: the name of the prompt, and what follows it.
+func command(text string) (name, rest string, ok bool) {
+	const blanks = " \t\n\f\r"
+	text, ok = strings.CutPrefix(strings.TrimLeft(text, blanks), "/"+mcp.Commands)
+	end := strings.IndexFunc(text, func(r rune) bool {
+		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+	if end < 0 {
+		end = len(text)
+	}
+	name, text = text[:end], text[end:]
+	rest = strings.TrimLeft(text, blanks)
+	return mcp.Commands + name, rest, ok && name != "" && (text == "" || rest != text)
+}
 
 // expand has the turn's message say what it names of MCP servers: the text of the prompt that it calls, in the place of the command, and
 // the resources that it mentions, and what it names of the editor, behind it. A resource that cannot be had is told to the model and the person; a prompt that cannot be had
@@ -40,8 +51,8 @@ func (t *Turn) expand(ctx context.Context) error {
 	blocks := slices.Clone(t.in.Blocks)
 	mentions := t.mentions(blocks)
 	if i := slices.IndexFunc(blocks, func(b prompt.Block) bool { return b.Type == "text" && strings.TrimSpace(b.Text) != "" }); i >= 0 {
-		if m := command.FindStringSubmatch(blocks[i].Text); m != nil {
-			said, err := t.called(ctx, m[1], blocks[i].Text[len(m[0]):])
+		if name, rest, ok := command(blocks[i].Text); ok {
+			said, err := t.called(ctx, name, rest)
 			if err != nil {
 				return err
 			}

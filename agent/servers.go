@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tandem/agent/config"
@@ -112,18 +113,18 @@ func (s *Session) entries() []mcp.Entry {
 }
 
 // variable is a place where the value of a variable of the environment is put: ${NAME}.
-var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`) })
 
 // entryOf is a server of the configuration, which the person has written. Variables are put in where keys are.
 func (s *Session) entryOf(name string, c config.MCPServer) mcp.Entry {
 	expand := func(m map[string]string) map[string]string {
 		out := map[string]string{}
 		for k, v := range m {
-			out[k] = variable.ReplaceAllStringFunc(v, func(ref string) string {
+			out[k] = variable().ReplaceAllStringFunc(v, func(ref string) string {
 				if s.o.Key == nil {
 					return ""
 				}
-				value, err := s.o.Key(variable.FindStringSubmatch(ref)[1], nil)
+				value, err := s.o.Key(variable().FindStringSubmatch(ref)[1], nil)
 				if err != nil {
 					return ""
 				}

@@ -142,7 +142,9 @@ func (s *server) folderOf(path string) string {
 }
 
 // request matches a comment with a prompt: a line with only punctuation before "tandem:".
-var request = regexp.MustCompile(`^[^\pL\pN]*(?i:tandem):\s*(.*?)\s*(?:\*+/|-->|"""|''')?\s*$`)
+var request = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[^\pL\pN]*(?i:tandem):\s*(.*?)\s*(?:\*+/|-->|"""|''')?\s*$`)
+})
 
 // offers are the ready prompts at a position in a document.
 func (s *server) offers(p lsp.CodeActionParams) []lsp.Command {
@@ -202,7 +204,7 @@ func (s *server) asksFor(u string, p text.Position) string {
 		off, _ := d.Text.Offset(p, s.client.encoding)
 		line := d.Text.Line(off)
 		at := d.Text.LineStart(line)
-		if m := request.FindStringSubmatch(d.Text.Slice(at, min(d.Text.LineEnd(line), at+most))); m != nil {
+		if m := request().FindStringSubmatch(d.Text.Slice(at, min(d.Text.LineEnd(line), at+most))); m != nil {
 			return m[1]
 		}
 	}

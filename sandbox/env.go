@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Environment is the environment that commands get out of base: where programs, the home and temporary files are, the
@@ -20,7 +21,7 @@ func Environment(base, extra []string) []string {
 	var out []string
 	add := func(entry string) {
 		name, value, _ := strings.Cut(entry, "=")
-		if name == "" || looksSecret(name) || userInURL.MatchString(value) {
+		if name == "" || looksSecret(name) || userInURL().MatchString(value) {
 			return
 		}
 		out = slices.DeleteFunc(out, func(e string) bool { return strings.HasPrefix(e, name+"=") })
@@ -59,7 +60,7 @@ func looksSecret(name string) bool {
 }
 
 // userInURL finds a URL with the name or the password of a user.
-var userInURL = regexp.MustCompile(`://[^/?#\s@]+@`)
+var userInURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/?#\s@]+@`) })
 
 // caches are the variables by which build tools are told where to keep what they can make or download again, and the folders
 // below the one of ours. XDG_CACHE_HOME is that of all tools that know it.

@@ -451,7 +451,7 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 	switch {
 	case refused && errors.As(got.err, &never) && d.told() == 0 && a.repairs == 0:
 		return filetime.LandedFile{}, false, refusedBy(a.f.path, never)
-	case refused && unwritable.MatchString(got.words()) && d.told() == 0 && a.repairs == 0:
+	case refused && unwritable().MatchString(got.words()) && d.told() == 0 && a.repairs == 0:
 		return filetime.LandedFile{}, false, refusedBy(a.f.path, &RefusedError{Words: got.words()})
 	case refused:
 		a.refusals++

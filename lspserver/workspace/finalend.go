@@ -3,6 +3,7 @@ package workspace
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"tandem/filetime/text"
 )
@@ -85,4 +86,4 @@ func (a *attempt) endOnly(d *delivery) bool {
 }
 
 // unwritable matches what clients answer for a buffer that takes no edits.
-var unwritable = regexp.MustCompile(`(?i)\bmodifiable\b|\bread[- ]?only\b`)
+var unwritable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\bmodifiable\b|\bread[- ]?only\b`) })

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // maxRules is how much is read of a file that says what is ignored.
@@ -16,14 +17,16 @@ const maxRules = 1 << 20
 // repositories is not read: a folder counts as ignored only by what the repository says.
 func (r *Repository) Rules() Rules {
 	var rules Rules
-	if config, err := whole(filepath.Join(r.common, "config"), maxRules); err == nil && ignoreCase.Match(config) {
+	if config, err := whole(filepath.Join(r.common, "config"), maxRules); err == nil && ignoreCase().Match(config) {
 		rules = rules.Fold()
 	}
 	return rules.addFile(filepath.Join(r.common, "info", "exclude"), nil)
 }
 
 // ignoreCase finds core.ignoreCase where a configuration sets it.
-var ignoreCase = regexp.MustCompile(`(?im)\bignorecase[ \t]*(?:=[ \t]*"?(?:true|yes|on|[0-9]*[1-9][0-9]*)\b|$|[\r#;])`)
+var ignoreCase = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)\bignorecase[ \t]*(?:=[ \t]*"?(?:true|yes|on|[0-9]*[1-9][0-9]*)\b|$|[\r#;])`)
+})
 
 // AddFolder adds the rules of the .gitignore in a folder, if there is one; git follows no link there.
 func (r Rules) AddFolder(folder string, names []string) Rules {

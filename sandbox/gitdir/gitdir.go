@@ -8,6 +8,7 @@ package gitdir
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Executed are the names in a repository of what git executes or reads settings from, and of what says where these lie.
@@ -24,10 +25,10 @@ func Is(has func(name string) bool) bool {
 	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
-var head = regexp.MustCompile(`^(ref:\s*refs/\S|[0-9a-fA-F]{40})`)
+var head = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(ref:\s*refs/\S|[0-9a-fA-F]{40})`) })
 
 // Head says that git takes a text as that of HEAD.
-func Head(text string) bool { return head.MatchString(text) }
+func Head(text string) bool { return head().MatchString(text) }
 
 // Pointer is the repository that the text of a .git file names, relative to the folder of the file.
 func Pointer(text string) (repository string, ok bool) {
@@ -36,8 +37,10 @@ func Pointer(text string) (repository string, ok bool) {
 	return repository, ok && !strings.Contains(text, "\n")
 }
 
-var hooks = regexp.MustCompile(`^((pre|post)-[a-z-]+|applypatch-msg|prepare-commit-msg|commit-msg|fsmonitor-watchman|update|` +
-	`push-to-checkout|proc-receive|reference-transaction|sendemail-validate|p4-[a-z-]+)(\.[a-z]+)?$`)
+var hooks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^((pre|post)-[a-z-]+|applypatch-msg|prepare-commit-msg|commit-msg|fsmonitor-watchman|update|` +
+		`push-to-checkout|proc-receive|reference-transaction|sendemail-validate|p4-[a-z-]+)(\.[a-z]+)?$`)
+})
 
 // Hook says that a name is that of a hook.
-func Hook(name string) bool { return hooks.MatchString(strings.ToLower(name)) }
+func Hook(name string) bool { return hooks().MatchString(strings.ToLower(name)) }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"tandem/sandbox"
 	"tandem/tools"
@@ -15,10 +16,14 @@ const maxErrors = 4 << 10
 
 var (
 	// denials are the system's words for EROFS, and EBUSY, which a mount point gives that is to be replaced, and for EACCES and EPERM.
-	denials = regexp.MustCompile(`(?i)(Read-only file system|Device or resource busy)|Permission denied|Operation not permitted`)
+	denials = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(Read-only file system|Device or resource busy)|Permission denied|Operation not permitted`)
+	})
 	// absolutePath and quotedName are what an error message names.
-	absolutePath = regexp.MustCompile("(?:^|[\\s'\"`‘:(\\[])(/[^\\s'\"`‘’:,;()\\[\\]]+)")
-	quotedName   = regexp.MustCompile("['\"`‘]([^'\"`‘’]+)['\"`’]")
+	absolutePath = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("(?:^|[\\s'\"`‘:(\\[])(/[^\\s'\"`‘’:,;()\\[\\]]+)")
+	})
+	quotedName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("['\"`‘]([^'\"`‘’]+)['\"`’]") })
 )
 
 // ran is what a command has printed and wanted, as far as it is looked at for what the sandbox refused.
@@ -136,12 +141,12 @@ type denial struct {
 func denied(stderr string) (all []denial) {
 	stderr = plain(stderr[max(0, len(stderr)-maxErrors):])
 	for line := range strings.Lines(stderr) {
-		at := denials.FindStringSubmatchIndex(line)
+		at := denials().FindStringSubmatchIndex(line)
 		if at == nil {
 			continue
 		}
 		var names []string
-		for _, m := range slices.Concat(absolutePath.FindAllStringSubmatch(line, -1), quotedName.FindAllStringSubmatch(line, -1)) {
+		for _, m := range slices.Concat(absolutePath().FindAllStringSubmatch(line, -1), quotedName().FindAllStringSubmatch(line, -1)) {
 			names = append(names, m[1])
 		}
 		// PROGRAM: MESSAGE NAME: Permission denied

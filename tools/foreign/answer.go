@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"tandem/filetime"
@@ -33,9 +34,9 @@ var codes = []filetime.Code{
 }
 
 var (
-	reasons   = regexp.MustCompile(`^[a-z0-9_]{1,40}$`)
-	exitCodes = regexp.MustCompile(`^EXIT_CODE_[0-9]{1,5}$`)
-	mimeTypes = regexp.MustCompile(`^[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,60}$`)
+	reasons   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9_]{1,40}$`) })
+	exitCodes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^EXIT_CODE_[0-9]{1,5}$`) })
+	mimeTypes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,60}$`) })
 )
 
 // answer is a ToolResult as it comes from elsewhere. Members that are missing here have no meaning in an answer.
@@ -149,10 +150,10 @@ func clean(r tools.Result) tools.Result {
 	}
 	if !r.Success {
 		out.Error, out.Reason, out.Retryable = r.Error, r.Reason, r.Retryable
-		if !slices.Contains(codes, r.Error) && !exitCodes.MatchString(string(r.Error)) {
+		if !slices.Contains(codes, r.Error) && !exitCodes().MatchString(string(r.Error)) {
 			out.Error = tools.ExecutionError
 		}
-		if !reasons.MatchString(out.Reason) {
+		if !reasons().MatchString(out.Reason) {
 			out.Reason = ""
 		}
 		if strings.TrimSpace(out.Data) == "" {
@@ -218,7 +219,7 @@ func text(s string) string {
 // part is a part of an answer as it may be shown to a model. One of a kind or a type that does not exist is told as text.
 func part(p tools.Part) tools.Part {
 	p.MIMEType, _, _ = strings.Cut(strings.ToLower(p.MIMEType), ";")
-	if !mimeTypes.MatchString(p.MIMEType) {
+	if !mimeTypes().MatchString(p.MIMEType) {
 		p.MIMEType = "application/octet-stream"
 	}
 	p.Name = clip(show.Visible(p.Name, false), maxTitle)

@@ -22,6 +22,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Entry is a server as somebody has written it down: a Command with its Args, or a URL.
@@ -62,13 +63,13 @@ const (
 const Commands = prefix
 
 var (
-	odd  = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
-	runs = regexp.MustCompile(`__+`)
+	odd  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_-]+`) })
+	runs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`__+`) })
 )
 
 // Key is the name of the server in the names of its tools: without other characters than letters, digits, - and single _.
 func (e Entry) Key() string {
-	key := strings.Trim(runs.ReplaceAllString(odd.ReplaceAllString(e.Name, "_"), "_"), "_")
+	key := strings.Trim(runs().ReplaceAllString(odd().ReplaceAllString(e.Name, "_"), "_"), "_")
 	if len(key) > maxServer {
 		key = short(key, e.Name, maxServer)
 	}
@@ -86,7 +87,7 @@ func short(name, of string, n int) string {
 
 // toolName is the name of a server's tool among all tools.
 func (e Entry) toolName(tool string) string {
-	name := e.Gate() + "__" + odd.ReplaceAllString(tool, "_")
+	name := e.Gate() + "__" + odd().ReplaceAllString(tool, "_")
 	if len(name) > maxName {
 		name = short(name, tool, maxName)
 	}

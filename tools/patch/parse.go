@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"tandem/filetime/text"
 )
@@ -281,12 +282,14 @@ type span struct {
 	known    bool
 }
 
-var ranges = regexp.MustCompile(`^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@+ ?(.*)$`)
+var ranges = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@+ ?(.*)$`)
+})
 
 // head reads the lines that begin with @@.
 func (p *parser) head(h *hunk) (s span, err error) {
 	for ; strings.HasPrefix(p.here(), "@@"); p.at++ {
-		if m := ranges.FindStringSubmatch(p.here()); m != nil {
+		if m := ranges().FindStringSubmatch(p.here()); m != nil {
 			number := func(s string) int {
 				if n, err := strconv.Atoi(s); err == nil || s != "" {
 					return n

@@ -7,23 +7,30 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 var (
-	heredoc = regexp.MustCompile(`^\s*(?:\S*apply_patch\s+|cat\s+)?<<-?\s*(["']?)([^\s"'<>|;&]+)(["']?)(?:\s*\|\s*apply_patch)?\s*$`)
-	word    = regexp.MustCompile(`<<-?\s*["']?([^\s"'<>|;&]+)`)
-	fence   = regexp.MustCompile("^\\s*```+[\\w-]*\\s*$")
+	heredoc = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\s*(?:\S*apply_patch\s+|cat\s+)?<<-?\s*(["']?)([^\s"'<>|;&]+)(["']?)(?:\s*\|\s*apply_patch)?\s*$`)
+	})
+	word  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<<-?\s*["']?([^\s"'<>|;&]+)`) })
+	fence = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^\\s*```+[\\w-]*\\s*$") })
 	// command is a line of a shell that applies the patch: the folder that it changes to, and what is called.
-	command = regexp.MustCompile(`(?:\bcd\s+(?:--\s+)?("[^"]*"|'[^']*'|[^\s;&|"']+)\s*(?:&&|;)\s*)?(?:\S*apply_patch\b|cat\s+<<)`)
+	command = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:\bcd\s+(?:--\s+)?("[^"]*"|'[^']*'|[^\s;&|"']+)\s*(?:&&|;)\s*)?(?:\S*apply_patch\b|cat\s+<<)`)
+	})
 	// script is the begin of a shell's command line that is one word in quotes.
-	script = regexp.MustCompile(`^\s*(?:\S*/)?(?:ba|da|z|k)?sh\s+(?:-\w+\s+)+(["'])`)
-	quoted = regexp.MustCompile(`apply_patch\s+(["'])$`)
+	script = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:\S*/)?(?:ba|da|z|k)?sh\s+(?:-\w+\s+)+(["'])`) })
+	quoted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`apply_patch\s+(["'])$`) })
 	// environment is a line that some services want behind the first mark.
-	environment = regexp.MustCompile(`^\s*\*\*\* Environment ID:`)
+	environment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*\*\*\* Environment ID:`) })
 	// mark is a line of the grammar in any case and with any blanks, as models also write it.
-	mark = regexp.MustCompile(`(?i)^\*\*\*+\s*(?:(begin\s+patch|end\s+patch|end\s+of\s+file)[\s*]*$|((?:add|delete|update)\s+file|move\s+to):(.*))`)
+	mark = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^\*\*\*+\s*(?:(begin\s+patch|end\s+patch|end\s+of\s+file)[\s*]*$|((?:add|delete|update)\s+file|move\s+to):(.*))`)
+	})
 	// version is the signature of git's mails, below the line "-- ".
-	version = regexp.MustCompile(`^\d+(?:\.\w+)+`)
+	version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d+(?:\.\w+)+`) })
 )
 
 // decoded is the text of a patch that was encoded once more: as the one member of a JSON object, or as the inside of a JSON string.
@@ -44,7 +51,7 @@ func decoded(s string) string {
 
 // canonical is a line, a mark of the grammar with its own case and blanks.
 func canonical(line string) string {
-	m := mark.FindStringSubmatch(line)
+	m := mark().FindStringSubmatch(line)
 	if m == nil {
 		return line
 	}
@@ -67,12 +74,12 @@ func (p *parser) unwrap() {
 	p.trim()
 	for n := len(p.lines); n > 0; n = len(p.lines) {
 		head, last := p.lines[0], strings.TrimSpace(p.lines[n-1])
-		m := heredoc.FindStringSubmatch(head)
-		fenced := fence.MatchString(head)
+		m := heredoc().FindStringSubmatch(head)
+		fenced := fence().MatchString(head)
 		if m == nil && !fenced {
 			break
 		}
-		if n > 1 && (m != nil && last == m[2] || fenced && fence.MatchString(last)) {
+		if n > 1 && (m != nil && last == m[2] || fenced && fence().MatchString(last)) {
 			p.lines = p.lines[:n-1]
 		}
 		p.lines, p.first = p.lines[1:], p.first+1
@@ -101,7 +108,7 @@ func (p *parser) cut() {
 	}
 	from := slices.IndexFunc(p.lines, func(line string) bool {
 		before, ok := strings.CutSuffix(strings.TrimRight(line, " \t"), begin)
-		return ok && (strings.TrimSpace(before) == "" || quoted.MatchString(before))
+		return ok && (strings.TrimSpace(before) == "" || quoted().MatchString(before))
 	})
 	if from < 0 {
 		p.cutFences(operates)
@@ -132,14 +139,14 @@ func (p *parser) cut() {
 	if n := len(p.lines); n > 1 && p.lines[n-1] != end {
 		last := strings.Trim(p.lines[n-1], "\"' ")
 		if slices.ContainsFunc(head, func(line string) bool {
-			m := word.FindStringSubmatch(line)
-			return m != nil && m[1] == last || fence.MatchString(line) && fence.MatchString(last)
+			m := word().FindStringSubmatch(line)
+			return m != nil && m[1] == last || fence().MatchString(line) && fence().MatchString(last)
 		}) {
 			p.lines = p.lines[:n-1]
 		}
 	}
 	p.shell(head)
-	if len(p.lines) > 1 && environment.MatchString(p.lines[1]) {
+	if len(p.lines) > 1 && environment().MatchString(p.lines[1]) {
 		p.lines[1] = ""
 	}
 }
@@ -148,14 +155,14 @@ func (p *parser) cut() {
 // stands, where all quotes of the patch are written for those.
 func (p *parser) shell(head []string) {
 	for _, line := range slices.Backward(head) {
-		m := command.FindStringSubmatch(line)
+		m := command().FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}
 		p.folder = strings.Trim(m[1], `"'`)
-		mark := script.FindStringSubmatch(line)
+		mark := script().FindStringSubmatch(line)
 		if mark == nil {
-			mark = quoted.FindStringSubmatch(strings.TrimSuffix(strings.TrimRight(line, " \t"), begin))
+			mark = quoted().FindStringSubmatch(strings.TrimSuffix(strings.TrimRight(line, " \t"), begin))
 		}
 		if mark != nil {
 			p.unquote(mark[1])
@@ -183,7 +190,7 @@ func (p *parser) unquote(mark string) {
 
 // cutFences leaves the code block of a unified diff that stands among words.
 func (p *parser) cutFences(operates func(string) bool) {
-	from := slices.IndexFunc(p.lines, func(line string) bool { return fence.MatchString(line) })
+	from := slices.IndexFunc(p.lines, func(line string) bool { return fence().MatchString(line) })
 	if from < 1 || slices.ContainsFunc(p.lines[:from], operates) {
 		p.cutMail(operates)
 		return
@@ -203,7 +210,7 @@ func (p *parser) cutMail(operates func(string) bool) {
 	}
 	p.lines, p.first = p.lines[from:], p.first+from
 	p.trim()
-	if n := len(p.lines); n > 2 && p.lines[n-2] == "-- " && version.MatchString(p.lines[n-1]) {
+	if n := len(p.lines); n > 2 && p.lines[n-2] == "-- " && version().MatchString(p.lines[n-1]) {
 		p.lines = p.lines[:n-2]
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
@@ -31,7 +32,7 @@ const (
 	maxOutput = 4 << 20
 )
 
-var ids = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,39}$`)
+var ids = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,39}$`) })
 
 // manifest is a plugin.json.
 type manifest struct {
@@ -53,7 +54,7 @@ func Layer(folder string, js []byte) (l tools.Layer, id string, err error) {
 	if err := dec.Decode(&m); err != nil {
 		return l, "", fmt.Errorf("it is not valid: %w", err)
 	}
-	if !ids.MatchString(m.ID) {
+	if !ids().MatchString(m.ID) {
 		return l, "", fmt.Errorf("the id %.60q is not valid: it has 1 to 40 small letters, digits, '.', '_' and '-', and begins with a letter or a digit", m.ID)
 	}
 	if len(m.Tools) > maxTools {

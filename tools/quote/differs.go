@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"tandem/filetime/text"
 )
@@ -16,8 +17,8 @@ type fold struct {
 }
 
 var (
-	number = regexp.MustCompile(`^ *>? *\d+(?: [|→] ?|\t)`)
-	blanks = regexp.MustCompile(`[ \t\x{00A0}]+`)
+	number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *>? *\d+(?: [|→] ?|\t)`) })
+	blanks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[ \t\x{00A0}]+`) })
 	quotes = strings.NewReplacer("“", "'", "”", "'", "„", "'", "«", "'", "»", "'", "‘", "'", "’", "'", "‚", "'", `"`, "'", "`", "'")
 )
 
@@ -25,7 +26,7 @@ var (
 func folds() []fold {
 	return []fold{
 		{
-			func(l string) string { return blanks.ReplaceAllString(l, "") },
+			func(l string) string { return blanks().ReplaceAllString(l, "") },
 			func(string, []string, []string) string { return "spaces or tabs that the other has not" },
 		},
 		{
@@ -43,7 +44,7 @@ func folds() []fold {
 			},
 		},
 		{
-			func(l string) string { return strings.TrimSpace(blanks.ReplaceAllString(l, " ")) },
+			func(l string) string { return strings.TrimSpace(blanks().ReplaceAllString(l, " ")) },
 			func(label string, old, file []string) string {
 				for i, l := range old {
 					switch had, has := indent(l), indent(file[i]); {
@@ -126,7 +127,7 @@ func unnumbered(lines []string) ([]string, bool) {
 	var out []string
 	any := false
 	for _, l := range lines {
-		n := len(number.FindString(l))
+		n := len(number().FindString(l))
 		if n == 0 && strings.TrimSpace(l) != "" {
 			return nil, false
 		}

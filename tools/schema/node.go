@@ -91,8 +91,15 @@ func (n *node) add(name string, child *node) {
 	}
 }
 
-// exact are the names of what is a path, an address or a command, as far as a name tells, since a JSON Schema cannot declare it.
-var exact = regexp.MustCompile(`(path|file|dir|directory|folder|directories|cwd|command|cmd|script|url|uri)s?$`)
+// exact says that a name is that of a path, an address or a command, as far as a name tells, since a JSON Schema cannot declare it.
+func exact(name string) bool {
+	name = fold(name)
+	return slices.ContainsFunc([]string{
+		"path", "file", "dir", "directory", "folder", "directories", "cwd", "command", "cmd", "script", "url", "uri",
+	}, func(end string) bool {
+		return strings.HasSuffix(strings.TrimSuffix(name, "s"), end) || strings.HasSuffix(name, end)
+	})
+}
 
 // exact makes the values of n, and those in a list of it, never be made of values of another type.
 func (n *node) exact() {
@@ -158,7 +165,7 @@ func (c *compiler) compile(s *jsonschema.Schema) *node {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		child := c.compile(s.Properties[name])
-		if exact.MatchString(fold(name)) {
+		if exact(name) {
 			child.exact()
 		}
 		n.add(name, child)

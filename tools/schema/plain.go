@@ -158,7 +158,7 @@ func (w *tidier) lists(js json.RawMessage) json.RawMessage {
 	same := true
 	for i, o := range m {
 		var now json.RawMessage
-		switch of := shapes[o.name]; {
+		switch of := shapes()[o.name]; {
 		case of == nil:
 			continue
 		case slices.Contains([]string{"properties", "$defs", "definitions", "dependentSchemas", "patternProperties"}, o.name):

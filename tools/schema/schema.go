@@ -254,7 +254,7 @@ func describeFields(s *jsonschema.Schema, n *node, t reflect.Type) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		if f.Tag.Get("nocoerce") == "true" || exact.MatchString(fold(name)) {
+		if f.Tag.Get("nocoerce") == "true" || exact(name) {
 			child.exact()
 		}
 		n.add(name, child)

@@ -532,6 +532,19 @@ func FuzzRaw(f *testing.F) {
 	})
 }
 
+// TestExact finds the names of paths, addresses and commands by their ends.
+func TestExact(t *testing.T) {
+	for name, want := range map[string]bool{
+		"path": true, "file_path": true, "filePaths": true, "FILES": true, "dir": true, "directories": true, "sub_directories": true,
+		"cwd": true, "cmds": true, "url": true, "scripts": true,
+		"": false, "s": false, "paths_of": false, "pathss": false, "directorie": false, "filter": false, "files2": false, "profil": false,
+	} {
+		if got := exact(name); got != want {
+			t.Errorf("%q: %t", name, got)
+		}
+	}
+}
+
 func BenchmarkCheck(b *testing.B) {
 	s := sampleSchema(b)
 	args := json.RawMessage(`{"path":"src/main.go","oldString":"a","replace_all":"true","items":[{"name":"abc"}]}`)

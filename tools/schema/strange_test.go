@@ -170,7 +170,7 @@ func anything(depth int) *rapid.Generator[any] {
 			return rapid.SliceOfN(anything(depth-1), 0, 3).Draw(t, "list")
 		}
 		names := slices.Sorted(func(yield func(string) bool) {
-			for name := range shapes {
+			for name := range shapes() {
 				if !yield(name) {
 					return
 				}

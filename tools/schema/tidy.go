@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Schemas of others break rules that some services hold them to, and a service refuses the whole request for one tool. tidy makes of
@@ -105,40 +106,44 @@ type tidier struct {
 }
 
 // shapes are the keywords of JSON Schema. Others are kept as they are.
-var shapes map[string]shape
+var shapes func() map[string]shape
 
 func init() { // the table and the walk refer to each other
-	shapes = map[string]shape{
-		"type": kinds, "enum": choices, "required": names, "pattern": pattern, "dependencies": mapOf(either), "dependentRequired": mapOf(names),
-		"patternProperties": byPattern,
-	}
-	for name, s := range map[string]shape{
-		"title description format $comment $schema $dynamicRef contentEncoding contentMediaType": text,
-		"$id": matching(ids), "$anchor $dynamicAnchor": matching(anchors),
-		"$ref": reference,
-		"deprecated readOnly writeOnly uniqueItems":         boolean,
-		"maximum minimum exclusiveMaximum exclusiveMinimum": number,
-		"multipleOf": positive,
-		"maxLength minLength maxItems minItems maxProperties minProperties maxContains minContains":                                               count,
-		"items additionalItems additionalProperties contains not if then else propertyNames unevaluatedItems unevaluatedProperties contentSchema": below,
-		"allOf anyOf oneOf prefixItems":                 several,
-		"properties $defs definitions dependentSchemas": mapOf(below),
-		"examples": array,
-	} {
-		for n := range strings.FieldsSeq(name) {
-			shapes[n] = s
+	shapes = sync.OnceValue(func() map[string]shape {
+		all := map[string]shape{
+			"type": kinds, "enum": choices, "required": names, "pattern": pattern, "dependencies": mapOf(either), "dependentRequired": mapOf(names),
+			"patternProperties": byPattern,
 		}
-	}
+		for name, s := range map[string]shape{
+			"title description format $comment $schema $dynamicRef contentEncoding contentMediaType": text,
+			"$id": matching(ids), "$anchor $dynamicAnchor": matching(anchors),
+			"$ref": reference,
+			"deprecated readOnly writeOnly uniqueItems":         boolean,
+			"maximum minimum exclusiveMaximum exclusiveMinimum": number,
+			"multipleOf": positive,
+			"maxLength minLength maxItems minItems maxProperties minProperties maxContains minContains":                                               count,
+			"items additionalItems additionalProperties contains not if then else propertyNames unevaluatedItems unevaluatedProperties contentSchema": below,
+			"allOf anyOf oneOf prefixItems":                 several,
+			"properties $defs definitions dependentSchemas": mapOf(below),
+			"examples": array,
+		} {
+			for n := range strings.FieldsSeq(name) {
+				all[n] = s
+			}
+		}
+		return all
+	})
 }
 
 // What the meta-schema of 2020-12 wants of identifiers.
-var (
-	ids     = regexp.MustCompile(`^[^#]*#?$`)
-	anchors = regexp.MustCompile(`^[A-Za-z_][-A-Za-z0-9._]*$`)
+const (
+	ids     = `^[^#]*#?$`
+	anchors = `^[A-Za-z_][-A-Za-z0-9._]*$`
 )
 
 // matching is a text of a form.
-func matching(form *regexp.Regexp) shape {
+func matching(pattern string) shape {
+	form := regexp.MustCompile(pattern)
 	return func(_ *tidier, v json.RawMessage) (json.RawMessage, bool) {
 		var s string
 		return v, json.Unmarshal(v, &s) == nil && v[0] == '"' && form.MatchString(s)
@@ -390,7 +395,7 @@ func (w *tidier) schema(js json.RawMessage) json.RawMessage {
 	same = w.older(&m) && same
 	var out members
 	for _, o := range m {
-		of := shapes[o.name]
+		of := shapes()[o.name]
 		if of == nil {
 			out = append(out, o)
 			continue

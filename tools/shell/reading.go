@@ -2,10 +2,10 @@ package shell
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -133,8 +133,8 @@ var (
 func settable(name string) bool { return settableName(name) && !unsettable[name] }
 
 // harmlessEnv are variables that may stand in front of a command, with these values.
-var harmlessEnv = regexp.MustCompile(`^(?:(?:LC_[A-Z]+|LANG|LANGUAGE)=[A-Za-z0-9_.@-]*|(?:NO_COLOR|CLICOLOR|FORCE_COLOR|COLUMNS|GIT_OPTIONAL_LOCKS|GIT_TERMINAL_PROMPT)=[0-9]*|` +
-	`(?:GIT_PAGER|PAGER)=cat|TERM=dumb|TZ=(?:UTC|GMT))$`).MatchString
+var harmlessEnv = pattern(`(?:LC_[A-Z]+|LANG|LANGUAGE)=[A-Za-z0-9_.@-]*|(?:NO_COLOR|CLICOLOR|FORCE_COLOR|COLUMNS|GIT_OPTIONAL_LOCKS|GIT_TERMINAL_PROMPT)=[0-9]*|` +
+	`(?:GIT_PAGER|PAGER)=cat|TERM=dumb|TZ=(?:UTC|GMT)`)
 
 // reader judges the commands of a line in the order in which bash runs them, with the folders that each may run in.
 type reader struct {
@@ -960,8 +960,8 @@ func (r *reader) executes(words []value, in []string) (rest []value) {
 }
 
 // readingRunners are the programs that run what their operands name and do nothing else, with the options that they may be given.
-var readingRunners = func() func() map[string]*program {
-	rows := table(`
+var readingRunners = sync.OnceValue(func() map[string]*program {
+	return table(`
 timeout: -v -k:text -s:text --preserve-status --foreground --kill-after=text --signal=text SKIP
 nice: -n:num NUMBERS
 stdbuf: -i:text -o:text -e:text
@@ -969,8 +969,7 @@ command:
 env: ASSIGN
 xargs: -0rt -n:num -P:num -L:num -I:text -d:text --null --no-run-if-empty --max-args=num --max-procs=num --delimiter=text MANY
 `)
-	return func() map[string]*program { return rows }
-}()
+})
 
 // runner judges a program that runs another one: that must only read, whatever words the runner adds.
 func (r *reader) runner(row *program, words []value, argv []string, in []string) {

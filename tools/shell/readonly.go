@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -470,8 +471,13 @@ func excludes(o string) bool { return strings.HasPrefix(o, ":!") || strings.HasP
 
 func isNumber(s string) bool { return kinds["num"](s) }
 
-func pattern(expr string) func(string) bool {
-	return regexp.MustCompile(`^(?:` + expr + `)$`).MatchString
+// pattern matches whole texts.
+func pattern(expr string) func(string) bool { return part(`^(?:` + expr + `)$`) }
+
+// part matches texts with a part that is as expr says. It is compiled when it is first needed.
+func part(expr string) func(string) bool {
+	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+	return func(s string) bool { return compiled().MatchString(s) }
 }
 
 // kinds say which values and operands are permitted. Of path, below and rev is reported what they read.
@@ -520,9 +526,9 @@ const (
 )
 
 // jqReads finds the words by which a program of jq reads more than its operands: modules, and the environment.
-var jqReads = regexp.MustCompile(`\b(import|include|modulemeta|env|ENV)\b`).MatchString
+var jqReads = part(`\b(import|include|modulemeta|env|ENV)\b`)
 
-var assigningFormat = regexp.MustCompile(`%[^%a-zA-Z]*[hlLqjzt]*n`).MatchString
+var assigningFormat = part(`%[^%a-zA-Z]*[hlLqjzt]*n`)
 
 // assigning says that a format of printf sets a variable.
 func assigning(format string) bool {

@@ -83,7 +83,9 @@ func table(text string) map[string]*program {
 	return rows
 }
 
-var optionSyntax = regexp.MustCompile(`^(--?[A-Za-z0-9.][A-Za-z0-9._-]*|[(),!])(?:([:=])|(\?))?=?([a-z]*)([~^+%]*)$`)
+var optionSyntax = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(--?[A-Za-z0-9.][A-Za-z0-9._-]*|[(),!])(?:([:=])|(\?))?=?([a-z]*)([~^+%]*)$`)
+})
 
 // row reads what a row permits, word by word:
 //
@@ -120,7 +122,7 @@ func row(permitted string) *program {
 			p.operands = append(p.operands, operand{strings.ToLower(kind), count})
 			continue
 		}
-		m := optionSyntax.FindStringSubmatch(f)
+		m := optionSyntax().FindStringSubmatch(f)
 		if m == nil {
 			panic(fmt.Sprintf("what is %q in %q?", f, permitted))
 		}

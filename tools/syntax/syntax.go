@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/tailscale/hujson"
@@ -131,7 +132,7 @@ func plain(before, after string) error {
 	return fmt.Errorf("line %d: %w", 1+strings.Count(after[:min(int(at), len(after))], "\n"), err)
 }
 
-var hujsonPlace = regexp.MustCompile(`^hujson: (?:line (\d+), column \d+): `)
+var hujsonPlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^hujson: (?:line (\d+), column \d+): `) })
 
 // comments is JSON with comments and trailing commas.
 func comments(_, after string) error {
@@ -139,7 +140,7 @@ func comments(_, after string) error {
 	if err == nil {
 		return nil
 	}
-	return errors.New(hujsonPlace.ReplaceAllString(err.Error(), "line $1: "))
+	return errors.New(hujsonPlace().ReplaceAllString(err.Error(), "line $1: "))
 }
 
 // yamlDocuments is a stream of YAML documents. They are not composed, so that aliases cost nothing.
