@@ -45,6 +45,7 @@ func TestFaultV13Refused(t *testing.T) {
 	} {
 		for level, want := range map[string]Refused{LevelFull: c.full, LevelPart: c.part} {
 			t.Run(level, func(t *testing.T) {
+				t.Parallel()
 				s := newSuite(t, level)
 				if o := s.does(t, c.profile, c.line); o.Refused != want {
 					t.Errorf("%v %s: %+v", c.profile, c.line, o)

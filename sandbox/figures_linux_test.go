@@ -42,9 +42,11 @@ var scenarios = map[string]struct {
 // TestFiguresSurvivors runs each scenario at each level, as whoever runs the test, and as root also as an ordinary user. No
 // process may be left, and the command returns soon after its time and its grace.
 func TestFiguresSurvivors(t *testing.T) {
+	atOnce(t)
 	timeout, grace := time.Second, 300*time.Millisecond
 	for _, level := range []string{LevelNone, LevelPart, LevelFull} {
 		t.Run(level, func(t *testing.T) {
+			atOnce(t)
 			s := newSuite(t, level)
 			var mu sync.Mutex
 			runs, idle, left, late := 0, 0, 0, []time.Duration{}
@@ -100,6 +102,13 @@ func TestFiguresSurvivors(t *testing.T) {
 		})
 	}
 	asUser(t)
+}
+
+// atOnce runs a test beside others, unless figures are taken that are written down.
+func atOnce(t *testing.T) {
+	if *times == 1 {
+		t.Parallel()
+	}
 }
 
 // TestFiguresStart measures what a start costs at each level, beside one that os/exec makes. A keeper that was closed, or
