@@ -212,6 +212,7 @@ func TestAtMost(t *testing.T) {
 		{gate.ModeReadOnly, gate.ModeAsk, gate.ModeReadOnly},
 		{gate.ModeReadOnly, gate.ModeAuto, gate.ModeReadOnly},
 		{"yolo", gate.ModeAsk, "yolo"}, // which denies everything
+		{"yolo", "none", "yolo"},
 	} {
 		if got := c[0].AtMost(c[1]); got != c[2] {
 			t.Errorf("%s at most %s is %s, want %s", c[0], c[1], got, c[2])

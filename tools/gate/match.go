@@ -29,11 +29,8 @@ func globOf(pattern string, allows bool) glob {
 	if !allows {
 		pattern = strings.ToLower(pattern)
 	}
-	g := glob{pattern: pattern, all: !allows}
-	if g.broken = len(pattern) > maxGlob || !doublestar.ValidatePattern(pattern); !g.broken {
-		g.needle = needle(pattern)
-	}
-	return g
+	broken := len(pattern) > maxGlob || !doublestar.ValidatePattern(pattern)
+	return glob{pattern: pattern, needle: needle(pattern), broken: broken, all: !allows}
 }
 
 // literal reports whether the pattern is the one text that fits.
@@ -43,11 +40,7 @@ func (g glob) fits(text string) bool {
 	if g.broken {
 		return g.all
 	}
-	if !strings.Contains(text, g.needle) {
-		return false
-	}
-	ok, err := doublestar.Match(g.pattern, text)
-	return ok || err != nil && g.all
+	return strings.Contains(text, g.needle) && doublestar.MatchUnvalidated(g.pattern, text)
 }
 
 // needle is the longest text that a pattern has outside of what stands for others.
@@ -87,7 +80,7 @@ type argument struct {
 // of a command that may be paths.
 type targets struct {
 	base                  string
-	folded                bool
+	allows                bool // else in small letters
 	known, written, words []target
 	all                   target // of them joined, for a first look
 }
@@ -136,13 +129,12 @@ func (s *subject) text(param string) (text string, ok bool) {
 
 // targets are the paths of the need that is judged, for a rule.
 func (s *subject) targets(r *rule, n tools.Need) *targets {
-	folded := r.Effect != Allow
 	for _, t := range s.at {
-		if t.folded == folded && t.base == r.base {
+		if t.allows == r.allows && t.base == r.base {
 			return t
 		}
 	}
-	t := &targets{base: r.base, folded: folded}
+	t := &targets{base: r.base, allows: r.allows}
 	add := func(list []target, abs string) []target {
 		if !filepath.IsAbs(abs) {
 			return list
@@ -157,7 +149,10 @@ func (s *subject) targets(r *rule, n tools.Need) *targets {
 	}
 	t.known = add([]target{}, n.Place.Path())
 	if written, there := s.writtenOf(n); there {
-		t.written = add(nil, filepath.Join(r.base, written))
+		if !filepath.IsAbs(written) {
+			written = filepath.Join(r.cwd, written)
+		}
+		t.written = add(nil, filepath.Clean(written))
 	}
 	for _, w := range n.Shell.Writes {
 		t.known = add(t.known, w.Path)
@@ -174,8 +169,6 @@ func (s *subject) targets(r *rule, n tools.Need) *targets {
 // writtenOf is the path of a need as the model wrote it.
 func (s *subject) writtenOf(n tools.Need) (path string, there bool) {
 	switch {
-	case n.Act == tools.Runs && n.Arg == "":
-		return "", false
 	case n.Written != "":
 		return n.Written, true
 	case n.Arg == "":
@@ -256,7 +249,7 @@ func (s *ruleSet) add(r *rule) {
 // each calls f with the rules that may cover a part of a need until f returns false.
 func (s *ruleSet) each(c *subject, n tools.Need, p part, f func(*rule) bool) {
 	command, _ := c.param(commandParam)
-	byProgram := n.Act == tools.Runs && command == commandParam && len(p.argv) > 0 &&
+	byProgram := command == commandParam && len(p.argv) > 0 &&
 		!slices.ContainsFunc(p.spellings, func(argv []string) bool { return argv[0] == "" })
 	all := func(list []*rule) bool {
 		for _, r := range list {

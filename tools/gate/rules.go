@@ -115,11 +115,14 @@ func (r Rule) here(cwd string) bool {
 	return r.Workspace == "" || r.Workspace == cwd || r.Effect != Allow && strings.HasPrefix(cwd, strings.TrimSuffix(r.Workspace, "/")+"/")
 }
 
-// rule is a Rule that is ready to be compared. base is the folder that relative patterns start from.
+// rule is a Rule that is ready to be compared. base is the folder that relative patterns start from, cwd that of the session, which
+// relative arguments start from.
 type rule struct {
 	Rule
 	id     string
+	allows bool
 	base   string
+	cwd    string
 	tool   glob
 	params []param
 	words  []word // of the command
@@ -132,7 +135,9 @@ type param struct {
 }
 
 func compile(r Rule, cwd string) *rule {
-	out := &rule{Rule: r, id: r.ID(), base: cmp.Or(r.Workspace, cwd), words: wordsOf(r.Params[commandParam])}
+	out := &rule{
+		Rule: r, id: r.ID(), allows: r.Effect == Allow, base: cmp.Or(r.Workspace, cwd), cwd: cwd, words: wordsOf(r.Params[commandParam]),
+	}
 	tool := strings.ToLower(r.Tool)
 	out.tool = glob{pattern: tool, needle: needle(tool)}
 	for _, name := range slices.Sorted(maps.Keys(r.Params)) {
@@ -141,7 +146,7 @@ func compile(r Rule, cwd string) *rule {
 		if strings.HasSuffix(at, "/") {
 			at += "**"
 		}
-		out.params = append(out.params, param{name, globOf(pattern, r.Effect == Allow), globOf(path.Clean(at), r.Effect == Allow)})
+		out.params = append(out.params, param{name, globOf(pattern, out.allows), globOf(path.Clean(at), out.allows)})
 	}
 	return out
 }
@@ -162,7 +167,7 @@ const (
 func (r *rule) about(s tools.Spec) bool {
 	return (r.Class == "" || r.Class == s.Class) && slices.ContainsFunc(namesOf(s), func(name string) bool {
 		ok, err := path.Match(r.tool.pattern, name)
-		return ok || err != nil && r.Effect != Allow
+		return ok || err != nil && !r.allows
 	})
 }
 
@@ -178,9 +183,9 @@ func namesOf(s tools.Spec) (names []string) {
 func (r *rule) covers(c *subject, n tools.Need, part part) match {
 	switch {
 	case r.Turn != 0 && r.Turn != c.Turn,
-		r.Effect == Allow && r.Most != tools.Unknown && (n.Act > r.Most || n.Act == tools.Unknown),
-		r.Effect == Allow && r.Scripts != "" && r.Scripts != n.Scripts,
-		r.Effect == Allow && r.Profile != "" && (n.Act != tools.Runs || n.Profile.String() != r.Profile),
+		r.allows && r.Most != tools.Unknown && (n.Act > r.Most || n.Act == tools.Unknown),
+		r.allows && r.Scripts != "" && r.Scripts != n.Scripts,
+		r.allows && r.Profile != "" && (n.Act != tools.Runs || n.Profile.String() != r.Profile),
 		r.Files != nil && !slices.Contains(r.Files, n.Place.Path()):
 		return no
 	}
@@ -199,11 +204,11 @@ func (r *rule) fits(c *subject, n tools.Need, part part, p *param) match {
 	if !known && n.Written != "" && p.name == n.Arg { // a path within another parameter
 		name, known = p.name, true
 	}
-	if r.Effect != Allow && (name == tools.PathArg || !known && p.name == tools.PathArg) && n.Place != (sandbox.Place{}) {
+	if !r.allows && (name == tools.PathArg || !known && p.name == tools.PathArg) && n.Place != (sandbox.Place{}) {
 		return r.touches(c, n, &p.path)
 	}
 	if !known {
-		if r.Effect == Allow || strings.Contains(r.Tool, "*") {
+		if r.allows || strings.Contains(r.Tool, "*") {
 			return no
 		}
 		return yes // a prohibition with a mistake in it forbids more, not less
@@ -217,7 +222,7 @@ func (r *rule) fits(c *subject, n tools.Need, part part, p *param) match {
 				return yes
 			}
 		}
-		if r.Effect != Allow && slices.ContainsFunc(c.targets(r, n).written, func(t target) bool { return r.fitsPath(&p.path, t) }) {
+		if !r.allows && slices.ContainsFunc(c.targets(r, n).written, func(t target) bool { return r.fitsPath(&p.path, t) }) {
 			return yes
 		}
 		return no
@@ -264,7 +269,7 @@ func (r *rule) below(pattern *glob, folder target) bool {
 
 // folded is a text without regard to the case of its letters, for what forbids.
 func (r *rule) folded(s string) string {
-	if r.Effect == Allow {
+	if r.allows {
 		return s
 	}
 	return strings.ToLower(s)
@@ -273,10 +278,7 @@ func (r *rule) folded(s string) string {
 // fitsPath compares a path.
 func (r *rule) fitsPath(pattern *glob, t target) bool {
 	at := t.of(pattern)
-	if !path.IsAbs(pattern.pattern) && (at == "" || r.Effect == Allow && !filepath.IsLocal(at) && !strings.HasPrefix(pattern.pattern, "../")) {
-		return false
-	}
-	if !pattern.broken && !strings.Contains(at, pattern.needle) {
+	if !path.IsAbs(pattern.pattern) && (at == "" || r.allows && !filepath.IsLocal(at) && !strings.HasPrefix(pattern.pattern, "../")) {
 		return false
 	}
 	for {
@@ -284,7 +286,7 @@ func (r *rule) fitsPath(pattern *glob, t target) bool {
 			return true
 		}
 		above := path.Dir(at)
-		if r.Effect == Allow || above == at || above == "." {
+		if r.allows || above == at || above == "." {
 			return false
 		}
 		at = above
@@ -293,7 +295,7 @@ func (r *rule) fitsPath(pattern *glob, t target) bool {
 
 // fitsCommand compares a simple command. It is nil where nobody can tell what the line runs.
 func (r *rule) fitsCommand(n tools.Need, p part) match {
-	if r.Effect == Allow {
+	if r.allows {
 		wild := slices.ContainsFunc(r.words, word.wild)
 		if !n.Shell.Literal || len(p.argv) == 0 || p.shifts || fit(r.words, p.argv, false) != yes || wild && !shell.Known(p.argv) {
 			return no
@@ -537,7 +539,7 @@ func Exact(c Call) (allows, denies *Rule) {
 		return nil, nil
 	}
 	allows, denies, _ = derive(c, slices.DeleteFunc(slices.Clone(c.Needs), func(n tools.Need) bool {
-		return len(c.Needs) > 1 && n.Act == tools.Reads // the operands of a command
+		return n.Act == tools.Reads // the operands of a command
 	}))
 	return allows, denies
 }
@@ -565,7 +567,7 @@ func widened(exact *Rule, needs []tools.Need) *Rule {
 		if n.Act != tools.Runs {
 			continue
 		}
-		if len(n.Shell.Calls) == 0 || len(n.Shell.Calls[0]) == 1 || !n.Shell.ReadOnly && !shell.Known(n.Shell.Calls[0]) {
+		if len(n.Shell.Calls) == 0 || len(n.Shell.Calls[0]) == 1 {
 			return nil
 		}
 		wide.Params[commandParam] = quoted(n.Shell.Calls[0][:1]) + " **"
