@@ -46,6 +46,11 @@ func (b *buffer) insert(before, s string) {
 }
 
 func (b *buffer) Apply(_ context.Context, d workspace.Delivery) (bool, string, error) {
+	if d.Delete {
+		err := os.Remove(strings.TrimPrefix(d.URI, "file://"))
+		b.w.Close(d.URI)
+		return err == nil, "", nil
+	}
 	if d.Version == nil || *d.Version != b.ver {
 		return false, "version", nil
 	}
@@ -85,7 +90,7 @@ func newDesk(t *testing.T, content string, open bool) *desk {
 	}
 	b := &buffer{uri: workspace.URI(path), text: text.New(content), ver: 1}
 	b.w = workspace.New(workspace.Options{
-		Roots: everything(), Editor: b, Features: workspace.Features{Apply: true}, Now: func() time.Time { return time.Now().Add(b.age) },
+		Roots: everything(), Editor: b, Features: workspace.Features{Apply: true, Delete: true}, Now: func() time.Time { return time.Now().Add(b.age) },
 	})
 	if open {
 		b.w.Open(path, b.uri, 1, content)
@@ -259,6 +264,30 @@ func TestUndoOfANewFile(t *testing.T) {
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("the file is still there: %v", err)
+	}
+}
+
+// A file whose form its buffer lacks is brought back as it was on disk, which is no change of somebody else.
+func TestFaultE10UndoOfADeletionIsNoConflict(t *testing.T) {
+	for _, raw := range []string{four, "\ufeff" + four, strings.ReplaceAll(four, "\n", "\r\n")} {
+		d := newDesk(t, raw, false)
+		d.w.Open(d.path, d.uri, 1, four)
+		s, err := d.w.Read(t.Context(), d.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := filetime.Change{Session: "s", Call: "c", Turn: 1, Files: []filetime.FileEdit{{Path: d.path, Delete: true, Base: s.Text, Rev: s.Rev}}}
+		l, err := d.w.Commit(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.log.Landed(c, l)
+		if u := d.log.Undo(t.Context(), turn(1)); len(u.Conflicts) > 0 || len(u.Changed) != 1 {
+			t.Errorf("%q: %+v", raw, u)
+		}
+		if got, err := os.ReadFile(d.path); string(got) != raw {
+			t.Errorf("%q, %v, want %q", got, err, raw)
+		}
 	}
 }
 

@@ -557,6 +557,7 @@ func (w *Workspace) place(f *file, want filetime.Apply, e filetime.FileEdit) (fi
 	can := w.o.Features.Apply
 	f.mu.Lock()
 	open, dirty := f.open, f.dirty
+	_, restored := f.restored(e)
 	f.mu.Unlock()
 	switch {
 	case open && (e.To != "" && !w.o.Features.Rename || e.Delete && can && !w.o.Features.Delete):
@@ -571,7 +572,7 @@ func (w *Workspace) place(f *file, want filetime.Apply, e filetime.FileEdit) (fi
 			"Ask the user to close it, or to make the change.", f.path)
 	case open && dirty:
 		return "", unsaved(f.path)
-	case open, !can, want == filetime.OnDisk, e.Create && (!w.o.Features.Create || ownMode(e)), e.Delete && !w.o.Features.Delete,
+	case open, !can, want == filetime.OnDisk, e.Create && (!w.o.Features.Create || ownMode(e) || restored), e.Delete && !w.o.Features.Delete,
 		e.To != "" && !w.o.Features.Rename:
 		return filetime.OnDisk, nil
 	case want == filetime.Editor, closed == filetime.Editor, (closed == filetime.Auto || closed == "") && w.o.Features.Save:

@@ -225,6 +225,16 @@ type deletion struct {
 	charset      text.Charset
 }
 
+// restored is the document that was deleted last, if an edit creates the file again with its text and the file had another form than its
+// buffer. An editor would write the buffer's. f.mu is held.
+func (f *file) restored(e filetime.FileEdit) (deletion, bool) {
+	was := f.removed
+	if !e.Create || was.buffer.Len() == 0 || was.file.Equal(was.buffer) && was.charset == text.CharsetUTF8 {
+		return deletion{}, false
+	}
+	return was, e.Edits.Apply(text.Text{}).Equal(was.buffer)
+}
+
 // mayDelete refuses to delete an open document whose file is newer on disk: its buffer is not dirty, and deleting both would lose the
 // text that was saved. f.mu is held.
 func (w *Workspace) mayDelete(f *file) error {
@@ -483,12 +493,13 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, j *job) (l filetime.La
 	if e.Delete {
 		p.set, p.after = allOf(p.before), text.Text{}
 	}
-	if was := f.removed; e.Create && j.takesBack() && was.buffer.Len() > 0 && was.buffer.Equal(p.after) {
-		p.after, p.set, charset = was.file, text.Set{{New: was.file.String()}}, was.charset
+	written := p
+	if was, ok := f.restored(e); ok && j.takesBack() {
+		written.after, written.set, charset = was.file, text.Set{{New: was.file.String()}}, was.charset
 	}
 	live, _ := w.covers(f.path)
 	f.sure = unsure
-	final, err := w.swap(f, p, charset, e, j)
+	final, err := w.swap(f, written, charset, e, j)
 	if again = errors.Is(err, disk.ErrChanged); err != nil {
 		f.distrust() // it is to be read again
 	}

@@ -128,44 +128,66 @@ func TestFaultE10DeletionOfWhatIsKnown(t *testing.T) {
 	}
 }
 
-// An undo of a deletion gives the file the charset and the permissions that it had on disk when it was deleted.
+// An undo of a deletion gives the file the bytes and the permissions that it had on disk when it was deleted, also with an editor that
+// makes new files itself: it would write its buffer. The text that the undo brings back is the buffer's, and the rest the disk's.
 func TestFaultE10UndoBringsBackTheDisk(t *testing.T) {
-	w, _, path := opened(t, doc)
-	w.o.Features.Delete, w.o.Closed = true, filetime.OnDisk
-	raw, err := text.Encode(text.New("\ufeff"+doc), text.CharsetUTF16LE)
+	wide, err := text.Encode(text.New("\ufeff"+doc), text.CharsetUTF16LE)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, raw, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	w.Saved(URI(path), nil)
-	s, err := w.Read(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := w.Commit(t.Context(), filetime.Change{Session: "s", Call: "c", Files: []filetime.FileEdit{
-		{Path: path, Delete: true, Base: s.Text, Rev: s.Rev},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := l.Files[0]
-	_, err = w.Commit(t.Context(), filetime.Change{Session: "s", Call: "undo", ForUser: true, Files: []filetime.FileEdit{
-		{Path: path, Create: true, Edits: text.Set{{New: f.Before.String()}}, Mode: f.Mode},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o755 {
-		t.Errorf("%v, %v", info.Mode(), err)
-	}
-	if got, _ := os.ReadFile(path); string(got) != string(raw) {
-		t.Errorf("%q, want %q", got, raw)
+	for name, tt := range map[string]struct {
+		raw    string
+		mode   os.FileMode
+		closed filetime.Apply
+	}{
+		"another charset":     {string(wide), 0o644, ""},
+		"a byte order mark":   {"\ufeff" + doc, 0o644, ""},
+		"other line ends":     {strings.ReplaceAll(doc, "\n", "\r\n"), 0o644, ""},
+		"mixed line ends":     {strings.Replace(doc, "\n", "\r\n", 1), 0o644, ""},
+		"a program":           {"\ufeff" + doc, 0o755, ""},
+		"written to the disk": {string(wide), 0o755, filetime.OnDisk},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _, path := opened(t, doc)
+			w.o.Features.Delete, w.o.Closed = true, tt.closed
+			if err := os.WriteFile(path, []byte(tt.raw), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(path, tt.mode); err != nil {
+				t.Fatal(err)
+			}
+			w.Saved(URI(path), nil)
+			s, err := w.Read(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := w.Commit(t.Context(), filetime.Change{Session: "s", Call: "c", Files: []filetime.FileEdit{
+				{Path: path, Delete: true, Base: s.Text, Rev: s.Rev},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := l.Files[0]
+			l, err = w.Commit(t.Context(), filetime.Change{Session: "s", Call: "undo", ForUser: true, Files: []filetime.FileEdit{
+				{Path: path, Create: true, Edits: text.Set{{New: f.Before.String()}}, Mode: f.Mode},
+			}})
+			if err != nil || l.Files[0].After.String() != doc {
+				t.Fatalf("%+v, %v", l, err)
+			}
+			revs, _, _ := w.History(path, l.Files[0].Rev)
+			for _, r := range revs {
+				if r.Author != filetime.Disk {
+					t.Errorf("the other form is by %v", r.Author)
+				}
+			}
+			info, err := os.Stat(path)
+			if err != nil || info.Mode().Perm() != tt.mode {
+				t.Errorf("%v, %v", info.Mode(), err)
+			}
+			if got, _ := os.ReadFile(path); string(got) != tt.raw {
+				t.Errorf("%q, want %q", got, tt.raw)
+			}
+		})
 	}
 }
 
