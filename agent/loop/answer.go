@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"tandem/agent/model"
@@ -108,7 +110,7 @@ func (a *answer) find(d model.CallDelta) *asked {
 	}
 	tool := a.tools.Get(d.Name)
 	if tool == nil && a.tools.DroppedBy(d.Name) == "" {
-		if plain := unprefixed(d.Name); a.tools.Get(plain) != nil {
+		if plain := unwrapped(d.Name); a.tools.Get(plain) != nil {
 			c.call.Name, tool = plain, a.tools.Get(plain)
 		}
 	}
@@ -120,14 +122,16 @@ func (a *answer) find(d model.CallDelta) *asked {
 	return c
 }
 
-// unprefixed is the name of a tool without what several models put before it: blanks, and a namespace that services make
-// up for tools that have none.
-func unprefixed(name string) string {
-	name = strings.TrimSpace(name)
-	for _, space := range []string{"functions.", "functions:", "default_api.", "default_api:", "tools."} {
-		if rest, ok := strings.CutPrefix(name, space); ok {
-			return strings.TrimSpace(rest)
-		}
+// wrapping matches what several models and services leave round the name of a tool: blanks, a namespace that they make up for tools that
+// have none, the number of the call, and a control token of the model's format with what follows it.
+var wrapping = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^\s*(?:(?:functions?|default_api|tools?)\s*[.:/]\s*)*([^.:/<]+?)\s*(?::\d+)?\s*(?:<\|.*)?$`)
+})
+
+// unwrapped is the name of a tool without what stands round it.
+func unwrapped(name string) string {
+	if m := wrapping().FindStringSubmatch(name); m != nil {
+		return m[1]
 	}
 	return name
 }
