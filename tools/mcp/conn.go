@@ -128,6 +128,11 @@ func (p *pipe) take(line []byte) error {
 		p.skipped = 0
 		return nil
 	}
+	if text := answerBehind(line); text != nil {
+		if m, err := jsonrpc.DecodeMessage(text); err == nil {
+			p.batch = append(p.batch, m)
+		}
+	}
 	if p.skipped++; p.skipped > maxNoise {
 		return &violation{fmt.Sprintf("it printed more than %d lines in a row that are no messages", maxNoise)}
 	}

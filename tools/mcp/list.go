@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tandem/filetime/text"
@@ -119,10 +120,16 @@ func (s *server) folder() string {
 // list asks a server for its tools.
 func (s *server) list(ctx context.Context, c *connection) error {
 	var now []told
-	if caps := c.session.InitializeResult().Capabilities; caps != nil && caps.Tools != nil {
+	caps := c.session.InitializeResult().Capabilities
+	none := caps == nil || caps.Tools == nil && caps.Prompts == nil && caps.Resources == nil // also where it has tools
+	if none || caps.Tools != nil {
 		cursor := ""
 		for range maxPages {
 			r, err := c.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+			var refused *jsonrpc.Error
+			if none && errors.As(err, &refused) {
+				break
+			}
 			if err != nil {
 				return fmt.Errorf("it did not tell its tools: %w", c.blamed(err))
 			}

@@ -99,6 +99,28 @@ func messages(text []byte) (out [][]byte) {
 	return [][]byte{text}
 }
 
+// maxStarts is at how many places of a line an answer is looked for.
+const maxStarts = 16
+
+// answerBehind is the answer that a line ends with, nil where it ends with none: a program prints words without the end of a line, and
+// the answer follows them. A request is none: a log shows those that were received.
+func answerBehind(line []byte) []byte {
+	at := 0
+	for range maxStarts {
+		next := bytes.IndexByte(line[at:], '{')
+		if next < 0 {
+			return nil
+		}
+		at += next
+		var e envelope
+		if found := messages(line[at:]); len(found) == 1 && json.Unmarshal(found[0], &e) == nil && !e.has("method") {
+			return found[0]
+		}
+		at++
+	}
+	return nil
+}
+
 // failure is an error of an answer, nil for null. One that is a text, or has its code as one, is put right.
 func failure(raw json.RawMessage) json.RawMessage {
 	var e struct {
@@ -137,7 +159,7 @@ func mended(method string, raw json.RawMessage) json.RawMessage {
 	of, known := results[method]
 	raw = requesting(method, raw)
 	if method == "initialize" {
-		raw = versioned(raw)
+		raw = declared(versioned(raw))
 	}
 	if raw == nil || !known || json.Unmarshal(raw, reflect.New(of).Interface()) == nil && string(raw) != "null" && (method != "tools/call" || answers(raw)) {
 		return raw
@@ -169,6 +191,26 @@ func versioned(raw json.RawMessage) json.RawMessage {
 	}
 	m["protocolVersion"] = json.RawMessage(`"` + unversioned + `"`)
 	out, _ := json.Marshal(m) // it was decoded from JSON
+	return out
+}
+
+// declared is the answer to initialize with each capability as an object: some servers say true.
+func declared(raw json.RawMessage) json.RawMessage {
+	var m, all map[string]json.RawMessage
+	if json.Unmarshal(raw, &m) != nil || json.Unmarshal(m["capabilities"], &all) != nil {
+		return raw
+	}
+	some := false
+	for name, value := range all {
+		if string(value) == "true" {
+			all[name], some = json.RawMessage(`{}`), true
+		}
+	}
+	if !some {
+		return raw
+	}
+	m["capabilities"], _ = json.Marshal(all)
+	out, _ := json.Marshal(m)
 	return out
 }
 

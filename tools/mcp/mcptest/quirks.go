@@ -85,6 +85,9 @@ var Quirks = []Quirk{
 	{Name: "tools as the whole answer", Answers: map[string]string{"tools/list": `[{"name":"t","inputSchema":{"type":"object"}}]`}},
 	{Name: "a cursor that is a number", Answers: map[string]string{"tools/list": `{"tools":[{"name":"t","inputSchema":{"type":"object"}}],"nextCursor":0}`}},
 	{Name: "capabilities that are lists", Answers: map[string]string{"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":[],"logging":true},"serverInfo":{"name":"q","version":"1"}}`}},
+	{Name: "a capability that is true", Answers: map[string]string{"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":true},"serverInfo":{"name":"q","version":"1"}}`}},
+	{Name: "no capability declared", Answers: map[string]string{"initialize": `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"q","version":"1"}}`}},
+	{Name: "capabilities that are null", Answers: map[string]string{"initialize": `{"protocolVersion":"2025-11-25","capabilities":null,"serverInfo":{"name":"q","version":"1"}}`}},
 	{Name: "serverInfo as a text", Answers: map[string]string{"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":"q"}`}},
 	{Name: "a version of itself that is a number", Answers: map[string]string{"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"q","version":1.2}}`}},
 	{Name: "content as a text", Source: "GopherSecurity/gopher-mcp#202", Answers: called(`{"content":"it works"}`)},
@@ -105,6 +108,10 @@ var Quirks = []Quirk{
 	// Lines that are no messages.
 	{Name: "a heading and JSON in several lines", Source: "TSavo/printify-mcp#3", Lines: []string{"Found 2 shops: [", "  {", `    "id": 1`, "  }", "]"}},
 	{Name: "a line of a log in the midst of a call", Source: "Kapeli/dash-mcp-server#10", Noise: map[string]string{"tools/call": "Processing request of type CallToolRequest"}},
+	{Name: "words before an answer in its line", Raw: map[string]string{"tools/call": `Loading {model}... {"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"it works"}]}}`}},
+	{Name: "a log of the request and of the answer", Noise: map[string]string{
+		"tools/call": `< {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t"}}` + "\n" + `> {"jsonrpc":"2.0","id":2,"result":{"content":[]}}`,
+	}},
 	{Name: "an answer to a notification, without an id", Source: "zeenix/rust-analyzer-mcp#28", Noise: map[string]string{
 		"notifications/initialized": `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found: notifications/initialized","data":null}}`,
 	}},
