@@ -86,9 +86,6 @@ func entries(text string) (found []Setting) {
 		}
 		key, value, _ := strings.Cut(line, "=")
 		key, value = strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)
-		if name, _, commented := strings.Cut(key, "#"); commented {
-			key = strings.TrimSpace(name)
-		}
 		if keyName().MatchString(key) {
 			found = append(found, Setting{section + "." + key, value, true})
 		} else {
@@ -178,6 +175,9 @@ func (s Setting) names() (Role, []string) {
 	return Program, slices.DeleteFunc(words, func(w string) bool { return !strings.Contains(w, "/") })
 }
 
+// escapes are what git writes behind a backslash in a value, beside characters that stand for themselves.
+var escapes = strings.NewReplacer("n", "\n", "t", "\t", "b", "\b")
+
 // unquoted is a value without its quotes, its escapes and the comment behind it.
 func unquoted(value string) string {
 	var b strings.Builder
@@ -186,7 +186,7 @@ func unquoted(value string) string {
 		switch c := value[i]; {
 		case c == '\\' && i+1 < len(value):
 			i++
-			b.WriteByte(value[i])
+			b.WriteString(escapes.Replace(value[i : i+1]))
 		case c == '"':
 			quoted = !quoted
 		case (c == '#' || c == ';') && !quoted:
@@ -198,7 +198,8 @@ func unquoted(value string) string {
 	return b.String()
 }
 
-// header parses the head of a section, and gives its name without what stands in quotes or behind a dot, and what follows.
+// header parses the head of a section, and gives its name without what stands in quotes or behind a dot, and what follows. A section
+// without a name is none.
 func header(line string) (section, rest string, ok bool) {
 	quoted := false
 	for i := 1; i < len(line); i++ {
@@ -212,7 +213,7 @@ func header(line string) (section, rest string, ok bool) {
 			if at := strings.IndexAny(section, " \t\"."); at >= 0 {
 				section = section[:at]
 			}
-			return section, strings.TrimSpace(line[i+1:]), true
+			return section, strings.TrimSpace(line[i+1:]), section != ""
 		}
 	}
 	return "", "", false
