@@ -27,7 +27,7 @@ type fileParams struct {
 // has named that, which may lead over links.
 func (f files) call(ctx context.Context, method string, se *backend.Session, u string, content *string, result any) error {
 	path := uri.URI(u).Path()
-	if rel, err := filepath.Rel(f.s.b.Canonical(se.Cwd()), path); err == nil && filepath.IsLocal(rel) {
+	if rel, _ := filepath.Rel(f.s.b.Canonical(se.Cwd()), path); filepath.IsLocal(rel) { // "" is not local
 		path = filepath.Join(se.Cwd(), rel)
 	}
 	err := f.s.conn.Call(ctx, method, fileParams{se.ID(), path, content}, result)

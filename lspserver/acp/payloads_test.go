@@ -50,8 +50,8 @@ func TestFindingL10Payloads(t *testing.T) {
 		{"usage without a size", true, protocol.Update{SessionUpdate: "usage_update", Used: 5, Usage: &protocol.Usage{}}, ""},
 	} {
 		out, ok := payload(tt.u, tt.notices)
-		if !ok {
-			out = nil
+		if ok != (tt.want != "") {
+			t.Errorf("%s: said is %v", tt.name, ok)
 		}
 		raw, err := json.Marshal(out)
 		if err != nil {
