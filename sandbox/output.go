@@ -24,7 +24,7 @@ func (k *Kept) Write(p []byte) {
 	k.lines += int64(bytes.Count(p, newline))
 	if room := k.half - len(k.head); room > 0 {
 		n := min(room, len(p))
-		k.head = append(k.head, p[:n]...)
+		k.head = append(k.grown(k.head, n), p[:n]...)
 		p = p[n:]
 	}
 	if over := len(p) - k.half; over > 0 {
@@ -33,7 +33,7 @@ func (k *Kept) Write(p []byte) {
 	}
 	if room := k.half - len(k.ring); room > 0 {
 		n := min(room, len(p))
-		k.ring = append(k.ring, p[:n]...)
+		k.ring = append(k.grown(k.ring, n), p[:n]...)
 		p = p[n:]
 	}
 	k.lost += int64(len(p))
@@ -42,6 +42,16 @@ func (k *Kept) Write(p []byte) {
 		p = p[n:]
 		k.start = (k.start + n) % len(k.ring)
 	}
+}
+
+// grown makes room in a buffer for n bytes more. A small one grows by doubling. A larger one gets all that it may need at once: most of
+// what a flood would cost is the buffers that it has outgrown.
+func (k *Kept) grown(b []byte, n int) []byte {
+	const small = 64 << 10
+	if need := len(b) + n; need > cap(b) && need > small {
+		return append(make([]byte, 0, k.half), b...)
+	}
+	return b
 }
 
 var newline = []byte("\n")

@@ -27,7 +27,7 @@ var description string
 
 const (
 	// maxOutput is how many bytes are kept of each stream, for a model to read on where the answer was cut.
-	maxOutput = 8 << 20
+	maxOutput = 512 << 10
 	// maxValue is how many bytes of each a program is given.
 	maxValue = 256 << 10
 )
@@ -340,7 +340,7 @@ func notStarted(err error) tools.Result {
 // answer words how a command ended: its outputs under their names, what became of its background processes, then the
 // exit code.
 func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result {
-	r := printed(o)
+	r, data := printed(o)
 	r.Value = &value{
 		ExitCode: o.ExitCode, Stdout: forProgram(o.Stdout, o.StdoutGap), Stderr: forProgram(o.Stderr, o.StderrGap), TimedOut: o.TimedOut,
 		Sandbox: o.Level,
@@ -359,7 +359,7 @@ func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result
 		parts = append(parts, "The command was cancelled before its end.", "[Exit code: -1]")
 	case o.ExitCode != 0:
 		r.Error = tools.ExitCode(o.ExitCode)
-		if r.Data == "" {
+		if data.Len() == 0 {
 			parts = append(parts, "(no output)")
 		}
 		if why := signalled(o.ExitCode); why != "" {
@@ -368,7 +368,7 @@ func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result
 		parts = append(parts, fmt.Sprintf("[Exit code: %d]", o.ExitCode))
 	default:
 		r.Success = true
-		if r.Data == "" {
+		if data.Len() == 0 {
 			parts = append(parts, "(no output)")
 		}
 		parts = append(parts, "exit code: 0")
@@ -376,37 +376,46 @@ func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result
 	if r.Success {
 		r.Summary = title
 	}
-	r.Data += strings.Join(parts, "\n")
+	data.WriteString(strings.Join(parts, "\n"))
+	r.Data = data.String()
 	return r
 }
 
-// printed words the outputs of a command under their names.
-func printed(o sandbox.Outcome) tools.Result {
-	r := tools.Result{Truncated: o.StdoutGap.Bytes+o.StderrGap.Bytes > 0}
-	var data strings.Builder
+// printed words the outputs of a command under their names, in data, to which the caller adds the rest: a flood is copied once.
+func printed(o sandbox.Outcome) (r tools.Result, data *strings.Builder) {
+	r.Truncated = o.StdoutGap.Bytes+o.StderrGap.Bytes > 0
+	data = &strings.Builder{}
+	data.Grow(len(o.Stdout) + len(o.Stderr) + 256)
 	for _, s := range []struct {
 		name, text string
 		gap        sandbox.Gap
 	}{{"stdout", o.Stdout, o.StdoutGap}, {"stderr", o.Stderr, o.StderrGap}} {
 		head, tail := clean(s.text[:s.gap.At]), strings.TrimRight(clean(s.text[s.gap.At:]), "\n")
-		if strings.TrimSpace(head+tail) == "" {
+		if blank(head) && blank(tail) {
 			continue
 		}
-		data.WriteString(s.name + ":\n" + head)
+		data.WriteString(s.name + ":\n")
+		data.WriteString(head)
 		if s.gap.Bytes > 0 {
 			r.Gaps = append(r.Gaps, tools.Gap{At: data.Len(), Lines: s.gap.Lines, Bytes: s.gap.Bytes})
 		}
-		data.WriteString(tail + "\n")
+		data.WriteString(tail)
+		data.WriteByte('\n')
 	}
-	r.Data = data.String()
-	return r
+	return r, data
 }
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // forProgram is an output as a program is given it: its head and tail, if it is long.
 func forProgram(text string, gap sandbox.Gap) string {
 	if len(text) > maxValue {
-		k := sandbox.NewKept(maxValue)
-		k.Write([]byte(text))
+		k, buf := sandbox.NewKept(maxValue), make([]byte, 32<<10)
+		for rest := text; rest != ""; {
+			n := copy(buf, rest)
+			k.Write(buf[:n])
+			rest = rest[n:]
+		}
 		less, more := k.Output()
 		text, gap = less, sandbox.Gap{At: more.At, Bytes: more.Bytes + gap.Bytes}
 	}

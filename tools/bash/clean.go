@@ -23,20 +23,30 @@ func clean(s string) string {
 func plain(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	var b strings.Builder
-	b.Grow(len(s))
+	from := 0 // s[from:i] is text that stays. Of a text that stays as a whole no copy is made
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == '\n' || r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f) {
+			i += n
+			continue
+		}
+		if b.Cap() == 0 {
+			b.Grow(len(s))
+		}
+		b.WriteString(s[from:i])
 		switch {
 		case r == '\x1b':
 			n = escape(s[i:])
-		case r == '\r' && strings.HasPrefix(s[i:], "\r\n"):
-		case r == '\r':
+		case r == '\r' && !strings.HasPrefix(s[i:], "\r\n"):
 			b.WriteByte('\n')
-		case r == '\n' || r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f):
-			b.WriteString(s[i : i+n])
 		}
 		i += n
+		from = i
 	}
+	if from == 0 {
+		return s
+	}
+	b.WriteString(s[from:])
 	return b.String()
 }
 

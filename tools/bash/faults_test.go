@@ -4,10 +4,15 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
 
+	"tandem/sandbox"
+	"tandem/tools"
+	"tandem/tools/jobs"
 	"tandem/tools/toolstest"
 )
 
@@ -59,4 +64,42 @@ func TestFaultW15FilesThatWordsName(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestFaultS10FloodIsCopiedFewTimes: an answer of a flood takes a few times the memory of what is kept of it, whatever it consists of.
+func TestFaultS10FloodIsCopiedFewTimes(t *testing.T) {
+	for name, line := range map[string]string{"lines": "some words\n", "one line": "words", "wide": "日本語", "returns": "a line\r\n", "colours": "\x1b[31mred\x1b[0m\n"} {
+		for _, kept := range []int{maxOutput, 8 * maxOutput} { // what cannot be told from a fixed cost by one of them
+			k := sandbox.NewKept(kept)
+			part := []byte(strings.Repeat(line, 1000))
+			taken := allocated(func() {
+				for n := 0; n < 4*kept; n += len(part) {
+					k.Write(part)
+				}
+			})
+			var o sandbox.Outcome
+			taken += allocated(func() {
+				o.Stdout, o.StdoutGap = k.Output()
+				o.Stderr, o.StderrGap = o.Stdout, o.StdoutGap
+			})
+			var r tools.Result
+			taken += allocated(func() { r = answer("flood", o, 0) })
+			if want := int64(10*kept + 8*maxValue + 1<<20); taken > want || len(r.Gaps) != 2 {
+				t.Errorf("%s: %d bytes allocated for twice %d, want %d at most; %d gaps", name, taken, kept, want, len(r.Gaps))
+			}
+			look := allocated(func() { looked(jobs.Look{Text: o.Stdout, Gap: o.StdoutGap}) })
+			if want := int64(4*kept + 8*maxValue); look > want {
+				t.Errorf("%s: %d bytes allocated for a look at %d, want %d at most", name, look, kept, want)
+			}
+		}
+	}
+}
+
+// allocated is how many bytes f allocates.
+func allocated(f func()) int64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc)
 }

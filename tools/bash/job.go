@@ -176,14 +176,15 @@ func level(env *tools.Env, need tools.Need) string {
 
 // continues words that a command has become a job, with its output so far.
 func continues(id, title string, o sandbox.Outcome, level string, after time.Duration) tools.Result {
-	r := printed(o)
-	if r.Data == "" {
-		r.Data = "(no output yet)\n"
+	r, data := printed(o)
+	if data.Len() == 0 {
+		data.WriteString("(no output yet)\n")
 	}
 	r.Success, r.Summary = true, title
 	r.Value = &continued{id, forProgram(o.Stdout, o.StdoutGap), forProgram(o.Stderr, o.StderrGap), level}
-	r.Data += fmt.Sprintf("The command is still running after %s, now in the background as %s. Do not start it again: job_output with `wait_ms` waits for "+
+	fmt.Fprintf(data, "The command is still running after %s, now in the background as %s. Do not start it again: job_output with `wait_ms` waits for "+
 		"its end and gives the rest of its output, job_kill ends it.", seconds(after), id)
+	r.Data = data.String()
 	return r
 }
 
@@ -192,20 +193,23 @@ func looked(l jobs.Look) tools.Result {
 	v := &jobValue{JobID: l.ID, Running: l.Running, Output: forProgram(l.Text, l.Gap)}
 	r := tools.Result{Success: true, Value: v, Truncated: l.Gap.Bytes > 0}
 	head, tail := clean(l.Text[:l.Gap.At]), strings.TrimRight(clean(l.Text[l.Gap.At:]), "\n")
-	if strings.TrimSpace(head+tail) == "" {
-		r.Data = "(no new output)"
+	var data strings.Builder
+	if blank(head) && blank(tail) {
+		data.WriteString("(no new output)")
 	} else {
-		r.Data = "output:\n" + head
+		data.Grow(len(head) + len(tail) + 256)
+		data.WriteString("output:\n")
+		data.WriteString(head)
 		if l.Gap.Bytes > 0 {
-			r.Gaps = []tools.Gap{{At: len(r.Data), Lines: l.Gap.Lines, Bytes: l.Gap.Bytes}}
+			r.Gaps = []tools.Gap{{At: data.Len(), Lines: l.Gap.Lines, Bytes: l.Gap.Bytes}}
 		}
-		r.Data += tail
+		data.WriteString(tail)
 	}
 	state := l.ID + " is running."
 	if o := l.Outcome; !l.Running {
 		v.ExitCode, v.TimedOut, v.Sandbox = &o.ExitCode, o.TimedOut, o.Level
 		for _, said := range leftovers(o) {
-			r.Data += "\n" + said
+			data.WriteString("\n" + said)
 		}
 		switch {
 		case o.TimedOut:
@@ -216,7 +220,8 @@ func looked(l jobs.Look) tools.Result {
 			state = fmt.Sprintf("%s has ended, exit code: %d", l.ID, o.ExitCode)
 		}
 	}
-	r.Data += "\n" + state
+	data.WriteString("\n" + state)
+	r.Data = data.String()
 	r.Summary = strings.TrimSuffix(state, ".")
 	return r
 }

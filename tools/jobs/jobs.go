@@ -22,7 +22,7 @@ const (
 	// maxEnded is how many jobs that have ended can still be looked at: the latest.
 	maxEnded = 16
 	// maxOutput is how many bytes are kept of what a job prints between two looks: half of them the first, half the last.
-	maxOutput = 1 << 20
+	maxOutput = 512 << 10
 )
 
 // Why a job is not started or not found.

@@ -114,7 +114,7 @@ func TestF170aBounded(t *testing.T) {
 		}
 		synctest.Wait()
 		l := look(t, j, id, 0)
-		if len(l.Text) != maxOutput || l.Gap != (sandbox.Gap{At: maxOutput / 2, Bytes: 2_000_000 - maxOutput, Lines: 2000 - 524 - 525}) {
+		if len(l.Text) != maxOutput || l.Gap != (sandbox.Gap{At: maxOutput / 2, Bytes: 2_000_000 - maxOutput, Lines: 2000 - 262 - 263}) {
 			t.Errorf("%d bytes, %+v", len(l.Text), l.Gap)
 		}
 		r.feeds <- "end"

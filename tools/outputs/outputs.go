@@ -18,8 +18,9 @@ const Prefix = "output:"
 const (
 	// Width is how many characters a line has at most: a longer one becomes several, so that all of it can be shown.
 	Width = 2000
-	// maxMemory is how many bytes of outputs are held in memory, maxSpilled how many in files, and maxFiles how many files.
-	maxMemory, maxSpilled, maxFiles = 2 << 20, 64 << 20, 32
+	// maxMemory is how many bytes of outputs are held in memory where there is no file, maxSpilled how many in files, and fullFile the
+	// size from which on a file takes no further one.
+	maxMemory, maxSpilled, fullFile = 2 << 20, 64 << 20, 8 << 20
 )
 
 // ErrGone is the error for an output that was dropped after later ones, or that an earlier process kept.
@@ -34,19 +35,28 @@ type File interface {
 
 // Outputs are those of one session. The zero value keeps them in memory alone. All methods may be called concurrently.
 type Outputs struct {
-	// Spill makes a file for what is too much for memory. Where it is nil or fails, the oldest outputs are dropped instead.
+	// Spill makes a file for outputs, so that a session at rest holds none of them in memory. Where it is nil or fails, memory has the
+	// latest ones.
 	Spill func() (File, error)
 
 	mu     sync.Mutex
 	list   []*output // the oldest first
+	files  []*spill  // the oldest first; the last one is appended to
 	closed bool
 }
 
 type output struct {
 	id   string
-	text string // "" once it is in file
-	file File
+	text string // where file is nil
+	file *spill
+	at   int64 // in the file
 	size int
+}
+
+// spill is a file with outputs, one behind the other.
+type spill struct {
+	File
+	size int64
 }
 
 // ID is the id for the answer to a call: that of the call, where a path can have it as it is, else a hash of it.
@@ -67,6 +77,9 @@ func Lines(s string) string {
 		case r == '\n':
 			n = -1
 		case n == Width:
+			if from == 0 {
+				b.Grow(len(s) + len(s)/Width + 1) // a line end after every Width bytes or more
+			}
 			b.WriteString(s[from:i])
 			b.WriteByte('\n')
 			from, n = i, 0
@@ -89,48 +102,62 @@ func (o *Outputs) Keep(id, text string) {
 		return
 	}
 	o.drop(func(p *output) bool { return p.id == id })
-	o.list = append(o.list, &output{id: id, text: text, size: len(text)})
-	memory, spilled, files := 0, 0, 0
-	much := map[*output]bool{}
+	p := &output{id: id, size: len(text)}
+	if !o.spill(p, text) {
+		p.text = text
+	}
+	o.list = append(o.list, p)
+	for o.spilled() > maxSpilled {
+		oldest := o.files[0]
+		o.drop(func(p *output) bool { return p.file == oldest })
+	}
+	memory, much := 0, map[*output]bool{}
 	for _, p := range slices.Backward(o.list) {
-		switch {
-		case p.file == nil && memory+p.size <= maxMemory:
-			memory += p.size
-		case (p.file != nil || o.spill(p)) && spilled+p.size <= maxSpilled && files < maxFiles:
-			spilled, files = spilled+p.size, files+1
-		default:
-			much[p] = true
+		if much[p] = memory+len(p.text) > maxMemory; !much[p] {
+			memory += len(p.text)
 		}
 	}
 	o.drop(func(p *output) bool { return much[p] })
 }
 
-// spill moves an output into a file. o.mu is held.
-func (o *Outputs) spill(p *output) bool {
-	if o.Spill == nil {
+// spill writes an output to the last file, or to a new one if that is full. o.mu is held.
+func (o *Outputs) spill(p *output, text string) bool {
+	if o.Spill == nil || len(text) > maxSpilled {
 		return false
 	}
-	f, err := o.Spill()
+	if n := len(o.files); n == 0 || o.files[n-1].size > 0 && o.files[n-1].size+int64(len(text)) > fullFile {
+		f, err := o.Spill()
+		if err != nil {
+			return false
+		}
+		o.files = append(o.files, &spill{File: f})
+	}
+	f := o.files[len(o.files)-1]
+	n, err := io.WriteString(f.File, text)
+	p.at, f.size = f.size, f.size+int64(n)
 	if err != nil {
 		return false
 	}
-	if _, err := io.WriteString(f, p.text); err != nil {
-		_ = f.Close()
-		return false
-	}
-	p.file, p.text = f, ""
+	p.file = f
 	return true
 }
 
-// drop forgets outputs. o.mu is held.
+// spilled is how many bytes the files have. o.mu is held.
+func (o *Outputs) spilled() (n int64) {
+	for _, f := range o.files {
+		n += f.size
+	}
+	return n
+}
+
+// drop forgets outputs, and closes the files that have none any more. o.mu is held.
 func (o *Outputs) drop(which func(*output) bool) {
-	o.list = slices.DeleteFunc(o.list, func(p *output) bool {
-		if !which(p) {
+	o.list = slices.DeleteFunc(o.list, which)
+	o.files = slices.DeleteFunc(o.files, func(f *spill) bool {
+		if slices.ContainsFunc(o.list, func(p *output) bool { return p.file == f }) {
 			return false
 		}
-		if p.file != nil {
-			_ = p.file.Close()
-		}
+		_ = f.Close()
 		return true
 	})
 }
@@ -146,11 +173,13 @@ func (o *Outputs) Get(id string) (string, error) {
 	case o.list[i].file == nil:
 		return o.list[i].text, nil
 	}
-	b := make([]byte, o.list[i].size)
-	if _, err := o.list[i].file.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
+	p := o.list[i]
+	var b strings.Builder
+	b.Grow(p.size)
+	if _, err := io.Copy(&b, io.NewSectionReader(p.file, p.at, int64(p.size))); err != nil {
 		return "", err
 	}
-	return string(b), nil
+	return b.String(), nil
 }
 
 // Close forgets all outputs. None is kept any more.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func spill(t *testing.T) func() (File, error) {
+func folder(t *testing.T) func() (File, error) {
 	dir := t.TempDir()
 	n := 0
 	return func() (File, error) {
@@ -52,25 +53,22 @@ func TestFindingP7OutputsAreBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var o Outputs
 			if with {
-				o.Spill = spill(t)
+				o.Spill = folder(t)
 			}
-			text := func(i int) string { return strings.Repeat(strconv.Itoa(i)+"\n", 200_000) }
+			each, least := 600_000, 2
+			if with {
+				each, least = 3_000_000, 15
+			}
+			text := func(i int) string { return strings.Repeat(strconv.Itoa(100+i)+"\n", each/4) }
 			for i := range 40 {
 				o.Keep(strconv.Itoa(i), text(i))
 			}
-			memory, files := 0, 0
+			memory := 0
 			for _, p := range o.list {
 				memory += len(p.text)
-				if p.file != nil {
-					files++
-				}
 			}
-			if memory > maxMemory || files > maxFiles || (files > 0) != with {
-				t.Errorf("%d bytes, %d files", memory, files)
-			}
-			least := 2
-			if with {
-				least = maxFiles
+			if files := len(o.files); memory > maxMemory || o.spilled() > maxSpilled || files > 2*maxSpilled/fullFile || (files > 0) != with || with && memory > 0 {
+				t.Errorf("%d bytes, %d in %d files", memory, o.spilled(), files)
 			}
 			for i := range 40 {
 				got, err := o.Get(strconv.Itoa(i))
@@ -87,7 +85,7 @@ func TestFindingP7OutputsAreBounded(t *testing.T) {
 			}
 			o.Close()
 			o.Keep("later", "x")
-			if _, err := o.Get("39"); !errors.Is(err, ErrGone) || len(o.list) > 0 {
+			if _, err := o.Get("39"); !errors.Is(err, ErrGone) || len(o.list)+len(o.files) > 0 {
 				t.Error("it is kept after the end")
 			}
 		})
@@ -106,10 +104,74 @@ func TestLargeOutput(t *testing.T) {
 	if got, err := o.Get("a"); got != "small" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	o.Spill = spill(t)
+	o.Spill = folder(t)
 	o.Keep("b", large)
 	if got, err := o.Get("b"); got != large || err != nil {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	o.Close()
+}
+
+// TestFaultS10NothingInMemory: what a session keeps is in few files, whatever was written before or cannot be written now.
+func TestFaultS10NothingInMemory(t *testing.T) {
+	o := Outputs{Spill: folder(t)}
+	before := heap()
+	text := func(i int) string { return strings.Repeat("word "+strconv.Itoa(i)+"\n", 15_000) }
+	for i := range 100 {
+		o.Keep(strconv.Itoa(i), text(i))
+	}
+	if grown := heap() - before; grown > 1<<20 || len(o.files) > 3 {
+		t.Errorf("%d bytes of memory and %d files for 100 outputs of 100 KB", grown, len(o.files))
+	}
+	for i := range 100 {
+		if got, err := o.Get(strconv.Itoa(i)); got != text(i) || err != nil {
+			t.Fatalf("%d: %d bytes, %v", i, len(got), err)
+		}
+	}
+	full := &breaking{left: 10}
+	o.Spill = func() (File, error) { return full, nil }
+	large := strings.Repeat("x\n", fullFile/2-1)
+	o.Keep("large", large) // a file of its own, whose disk is full
+	o.Keep("after", "small")
+	if got, err := o.Get("after"); got != "small" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := o.Get("large"); !errors.Is(err, ErrGone) || !full.closed {
+		t.Errorf("%v; the file is closed: %v", err, full.closed)
+	}
+	if got, err := o.Get("99"); got != text(99) || err != nil {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	o.Close()
+	if len(o.files) > 0 {
+		t.Error("a file is open after the end")
+	}
+}
+
+// breaking is a file that can be written up to a number of bytes.
+type breaking struct {
+	File
+	left   int
+	closed bool
+}
+
+func (b *breaking) Write(p []byte) (int, error) {
+	n := min(b.left, len(p))
+	if b.left -= n; n < len(p) {
+		return n, errors.New("the disk is full")
+	}
+	return n, nil
+}
+
+func (b *breaking) Close() error {
+	b.closed = true
+	return nil
+}
+
+// heap is how many bytes are in use after a collection.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

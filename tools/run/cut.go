@@ -28,6 +28,7 @@ func marked(s string, gaps []tools.Gap) long {
 		return long{text: s}
 	}
 	var b strings.Builder
+	b.Grow(len(s) + 128*len(gaps))
 	var l long
 	from := 0
 	for _, g := range gaps {
