@@ -312,7 +312,7 @@ func (r ModeRow) of(t tools.Tool, n tools.Need) (op operation) {
 		op = operation{what: replacing(cmp.Or(n.Does, t.Spec().Kind)), verdict: r.Overwrite}
 	case tools.Runs:
 		op = operation{what: "runs a command", verdict: r.Command}
-		if n.OnlyReads() && n.Shell.Forbidden == "" {
+		if n.OnlyReads() {
 			op = operation{what: "runs a command that only reads", verdict: r.Look}
 		}
 	case tools.Reaches:

@@ -98,6 +98,7 @@ func TestF167_F205_F207_F212_F214TableOfModes(t *testing.T) {
 		// What may change something does not pass for a read.
 		{tools.Edit, tools.Need{Act: tools.Reads}, "ask", "ask", "allow", "deny", "queue", "x writes a whole file"},
 		{tools.Other, tools.Need{Act: tools.Reads}, "ask", "ask", "ask", "deny", "ask", "x reaches out to the network"},
+		{tools.Edit, tools.Need{Act: tools.Nothing}, "ask", "ask", "allow", "deny", "queue", "x writes a whole file"},
 		// By class.
 		{tools.Read, tools.Need{Act: tools.Reads, Place: code}, "allow", "allow", "allow", "allow", "allow", "x only looks"},
 		{tools.Edit, tools.Need{Act: tools.Edits, Place: code}, "ask", "ask", "ask", "deny", "deny", "x changes a file that runs later or tells programs what to do"},

@@ -187,7 +187,7 @@ type part struct {
 
 // partsOf are the simple commands of a command line, each once, else one part that is all of it.
 func partsOf(n tools.Need) (parts []part) {
-	if n.Act != tools.Runs || len(n.Shell.Calls) == 0 {
+	if len(n.Shell.Calls) == 0 {
 		return []part{{}}
 	}
 	shifts := len(n.Shell.Calls) > 1 && slices.ContainsFunc(n.Shell.Calls, changesShell)

@@ -148,6 +148,8 @@ func TestClassesAreKeptApart(t *testing.T) {
 		{[]gate.Rule{rule("bash", tools.ClassExecute)}, shell, line("ls"), gate.Deny},
 		{[]gate.Rule{rule("bash", tools.ClassNetwork), rule("bash", tools.ClassExecute)}, shell, line("ls"), gate.Deny},
 		{[]gate.Rule{rule("bash", tools.ClassNetwork), rule("bash", "")}, shell, line("ls"), gate.Deny},
+		{append(rules("deny bash command=make"), rule("bash", tools.ClassNetwork)), shell, line("ls"), gate.Allow},
+		{append(rules("deny bash command=make"), rule("bash", tools.ClassNetwork)), shell, line("make"), gate.Deny},
 	} {
 		if d := gate.New(gate.Options{Mode: gate.ModeAuto, Rules: c.rules}).Judge(gate.Call{Tool: c.tool, Needs: []tools.Need{c.need}}); d.Verdict != c.want {
 			t.Errorf("%+v: %s: %+v", c.rules, c.tool.spec.Name, d)
@@ -223,6 +225,11 @@ func TestPathsOfRules(t *testing.T) {
 		{"allow edit_file path=../other/**", "src/x", "ask"},
 		{"allow edit_file path=../**", "src/x", "ask"},
 		{"deny edit_file path=../other", "../other/x", "deny"},
+		{"deny edit_file path=**", "../other/x", "deny"},
+		{"deny edit_file path=.", "src/x", "deny"},
+		{"deny edit_file path=./", "x", "deny"},
+		{"deny edit_file path=.", "../other/x", "ask"},
+		{"allow edit_file path=.", "src/x", "ask"},
 		{"deny edit_file path=../elsewhere", "../other/x", "ask"},
 		{"allow edit_file path=" + g.root + "/other/**", "../other/x", "allow"},
 		// As it was written, also with more in front of it.
@@ -331,6 +338,18 @@ func TestParametersOfRules(t *testing.T) {
 		{other, "deny * target=src/**", ``, plain, "ask"},
 		{other, "allow plug target=src/**", ``, plain, "ask"},
 		{other, "allow plug elsewhere=src/**", ``, within, "ask"},
+		{other, "deny plug elsewhere=src/**", ``, within, "deny"},
+		{edits, "deny edit_file mode=src/*", `{"mode":"x"}`, nowhere, "ask"},
+		// A path of a tool that says nothing of where it is.
+		{edits, "deny edit_file path=private/**", `{"path":"./private/x"}`, tools.Need{Act: tools.Edits}, "deny"},
+		{edits, "deny edit_file path=private", `{"path":"PRIVATE/x"}`, tools.Need{Act: tools.Edits}, "deny"},
+		{edits, "deny edit_file path=private", `{"path":"src/x"}`, tools.Need{Act: tools.Edits}, "ask"},
+		{edits, "allow edit_file path=src/**", `{"path":"src/../x"}`, tools.Need{Act: tools.Edits}, "ask"},
+		{edits, "allow edit_file path=src/**", `{"path":"src/x"}`, tools.Need{Act: tools.Edits}, "allow"},
+		{edits, "allow edit_file path=https://x/**", `{"path":"https://x/y"}`, tools.Need{Act: tools.Edits}, "allow"},
+		{edits, "deny edit_file path=https://x/**", `{"path":"https://x/y"}`, tools.Need{Act: tools.Edits}, "deny"},
+		// What a command reads beside it is no command.
+		{shell, "deny bash command=git push", `{"command":"cat src/x"}`, tools.Need{Act: tools.Reads, Place: g.at(t, "src/x"), Arg: "path"}, "allow"},
 		{other, "allow plug target=src/*", ``, nowhere, "allow"},
 		{other, "allow plug target=other/*", ``, nowhere, "ask"},
 		{other, "deny plug target=SRC/x", ``, nowhere, "deny"},
@@ -363,6 +382,9 @@ func TestParametersOfRules(t *testing.T) {
 // TestFoldersThatAreReadWithAllBelow: a prohibition that may be about something below a folder is asked about.
 func TestFoldersThatAreReadWithAllBelow(t *testing.T) {
 	g := newGround(t)
+	if d := g.judge(gate.ModeAuto, reads, `{}`, tools.Need{Act: tools.Reads, Place: g.at(t, "source")}, rules("deny * path=source/**/k")...); d.Verdict != gate.Allow {
+		t.Errorf("the folder alone: %+v", d)
+	}
 	for _, c := range []struct{ pattern, folder, want string }{
 		{"**/key", "src", "ask"},
 		{"*.pem", "src", "ask"},
@@ -402,8 +424,13 @@ func TestRulesOfAnswers(t *testing.T) {
 		{gate.Rule{Most: tools.Edits}, 0, "src/x", tools.Creates, gate.Allow},
 		{gate.Rule{Most: tools.Edits}, 0, "src/x", tools.Edits, gate.Allow},
 		{gate.Rule{Most: tools.Edits}, 0, "src/x", tools.Replaces, gate.Ask},
+		{gate.Rule{Profile: sandbox.ReadOnly.String()}, 0, "src/x", tools.Edits, gate.Ask},
+		{gate.Rule{Effect: gate.Deny, Most: tools.Edits}, 0, "src/x", tools.Replaces, gate.Deny}, // what forbids does so whatever else it says
+		{gate.Rule{Effect: gate.Deny, Profile: "x"}, 0, "src/x", tools.Edits, gate.Deny},
 	} {
-		c.rule.Effect, c.rule.Tool = gate.Allow, "edit_file"
+		if c.rule.Tool = "edit_file"; c.want != gate.Deny {
+			c.rule.Effect = gate.Allow
+		}
 		d := gate.New(gate.Options{Mode: gate.ModeAsk, Cwd: g.cwd, Rules: []gate.Rule{c.rule}}).Judge(gate.Call{
 			Tool: edits, Turn: c.turn, Needs: []tools.Need{{Act: c.act, Place: g.at(t, c.path), Arg: "path"}},
 		})
@@ -430,6 +457,10 @@ func TestWordsOfCommands(t *testing.T) {
 		{"deny bash command=echo a*b*c", line("echo axyc"), "allow"},
 		{"deny bash command=echo a*b*b*c", line("echo abxc"), "allow"},
 		{"deny bash command=echo *bc", line("echo abc"), "deny"},
+		{"deny bash command=echo a*b", line("echo ac"), "allow"},
+		{"deny bash command=docker push", line("docker x push"), "ask"},
+		{"deny bash command=git push origin", line("git push -v origin"), "ask"},
+		{"deny bash command=git push origin", line("git fetch push origin"), "allow"},
 		{"deny bash command=echo *x*", line("echo axb"), "deny"},
 		{"deny bash command=echo *x*", line("echo ab"), "allow"},
 		{"deny bash command=echo ''", line("echo x"), "allow"},
@@ -455,6 +486,10 @@ func TestWordsOfCommands(t *testing.T) {
 	}{
 		{"allow bash command=echo ''", empty, "allow"},
 		{"allow bash command=echo ''", line("echo"), "ask"},
+		{"allow bash command=echo 'a\\b'", line("echo a\\b"), "allow"},
+		{"allow bash command=echo \"it's\"", line("echo it's"), "allow"},
+		{"allow bash command=echo\t\"a\"\nb", line("echo a b"), "allow"},
+		{"allow bash command=bash *.sh", line("bash x.sh"), "ask"},
 		{"allow bash command=cd sub", line("cd sub"), "allow"},
 		{"allow bash command=cd sub; allow bash command=make", line("cd sub", "make"), "ask"},
 		{"allow bash command=cd sub; allow bash command=make", line("make", "cd sub"), "ask"},
@@ -481,6 +516,8 @@ func TestRulesOfAnswersByKind(t *testing.T) {
 		return tool{spec: tools.Spec{Name: "x", Kind: kind, Source: source}}
 	}
 	run := tools.Need{Act: tools.Runs, Place: g.at(t, "."), Confined: true, Profile: sandbox.Loopback}
+	opaqueLine, bareLine := line("npm test"), line("npm test")
+	opaqueLine.Arg, opaqueLine.Place, opaqueLine.Shell.Literal = "cwd", g.at(t, "."), false
 	noArg := file(tools.Edits, "src/x")
 	noArg.Arg = ""
 	otherArg := file(tools.Edits, "src/y")
@@ -504,6 +541,9 @@ func TestRulesOfAnswersByKind(t *testing.T) {
 		"no parameter":          {of(tools.Edit, ""), ``, []tools.Need{noArg}, "", "", 0, 1},
 		"a file and a command":  {of(tools.Edit, ""), ``, []tools.Need{file(tools.Edits, "src/x"), line("make")}, "", "", 0, 0},
 		"whole files":           {of(tools.Edit, ""), ``, []tools.Need{file(tools.Replaces, "src/x")}, "x src/**", "x src/x", tools.Replaces, 0},
+		"no place":              {of(tools.Edit, ""), ``, []tools.Need{{Act: tools.Edits}}, "", "", 0, 0},
+		"more than a command":   {of(tools.Execute, ""), ``, []tools.Need{opaqueLine}, "", "", 0, 0},
+		"a command nowhere":     {of(tools.Execute, ""), ``, []tools.Need{bareLine}, "", "", 0, 0},
 		"a server's tool":       {of(tools.Other, "mcp:s"), ``, []tools.Need{{Act: tools.Reaches}}, "x", "x", 0, 0},
 		"no server's tool":      {of(tools.Other, "builtin"), ``, []tools.Need{{Act: tools.Reaches}}, "", "", 0, 0},
 		"a plug-in's tool":      {of(tools.Execute, "plugin:p"), ``, []tools.Need{run}, "x", "x", 0, 0},
@@ -587,6 +627,23 @@ func TestExactAndWide(t *testing.T) {
 	}
 	if gate.Wide(gate.Call{Tool: shell, Needs: []tools.Need{bare}}); bare.Confined {
 		t.Error("the needs were changed")
+	}
+}
+
+// TestDangerOfATool: a tool that is dangerous itself is asked about each time, and a call that is allowed has no question to answer.
+func TestDangerOfATool(t *testing.T) {
+	x := tool{spec: tools.Spec{Name: "x", Kind: tools.Edit, Danger: tools.Dangerous}}
+	if d := judged(gate.ModeAuto, x, []tools.Need{{Act: tools.Edits, Danger: tools.Moderate}}); d.Verdict != gate.Ask || !d.Once {
+		t.Errorf("%+v", d)
+	}
+	allowed := gate.New(gate.Options{Mode: gate.ModeAuto}).Judge(gate.Call{
+		Tool: edits, Needs: []tools.Need{{Act: tools.Edits, Place: place(t, "a"), Arg: "path"}}, Context: t.Context(),
+	})
+	if allowed.Verdict != gate.Allow || allowed.Allows != nil || allowed.Denies != nil || allowed.Edits != nil {
+		t.Errorf("%+v", allowed)
+	}
+	if got := (gate.Rule{Tool: "x", Params: map[string]string{"target": "."}}).String(); got != "x target=." {
+		t.Error(got)
 	}
 }
 

@@ -231,7 +231,15 @@ func (r *rule) fits(c *subject, n tools.Need, part part, p *param) match {
 	if n.Written != "" && name == n.Arg {
 		written, there = n.Written, true
 	}
-	if there && p.text.fits(r.folded(written)) {
+	fits := there && p.text.fits(r.folded(written))
+	if there && name == tools.PathArg { // of a tool that does not say where it is, such as one of a server
+		if r.allows {
+			fits = fits && p.path.fits(path.Clean(filepath.ToSlash(written)))
+		} else {
+			fits = fits || r.touches(c, n, &p.path) == yes
+		}
+	}
+	if fits {
 		return yes
 	}
 	return no
@@ -244,7 +252,7 @@ func (r *rule) touches(c *subject, n tools.Need, pattern *glob) match {
 	t := c.targets(r, n)
 	fits := func(t target) bool { return r.fitsPath(pattern, t) }
 	switch {
-	case !n.Tree && !pattern.broken && !strings.Contains(t.all.of(pattern), pattern.needle): // most rules are about something else
+	case !n.Tree && !pattern.broken && pattern.pattern != "." && !strings.Contains(t.all.of(pattern), pattern.needle): // most rules are about something else
 		return no
 	case slices.ContainsFunc(t.known, fits), slices.ContainsFunc(t.written, fits):
 		return yes
@@ -280,6 +288,9 @@ func (r *rule) fitsPath(pattern *glob, t target) bool {
 	at := t.of(pattern)
 	if !path.IsAbs(pattern.pattern) && (at == "" || r.allows && !filepath.IsLocal(at) && !strings.HasPrefix(pattern.pattern, "../")) {
 		return false
+	}
+	if pattern.pattern == "." && !r.allows { // the folder and all below
+		return filepath.IsLocal(at)
 	}
 	for {
 		if pattern.fits(at) {

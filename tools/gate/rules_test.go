@@ -85,6 +85,9 @@ func TestF016_F206_F213_F227PolicyBeforeMode(t *testing.T) {
 		{gate.ModePlan, rules("allow edit_file"), false, edits, edit, "queue", "mode", ""},
 		{gate.ModeAuto, nil, true, shell, bare, "deny", "sandbox", "bash is refused: sandbox.level is strict, and there is no sandbox that could confine the command"},
 		{gate.ModeAuto, nil, true, shell, run, "allow", "mode", "bash runs a command"},
+		{gate.ModeAuto, nil, true, edits, edit, "allow", "mode", "edit_file changes a file"},
+		{gate.ModeAsk, rules("allow *"), false, shell, run, "allow", "rules", ""},
+		{gate.ModeAuto, rules("deny foo_*"), false, edits, edit, "allow", "mode", ""},
 		{gate.ModeAsk, rules("allow bash"), false, shell, bare, "ask", "sandbox", "bash runs a command with no sandbox in force"},
 		{gate.ModeAsk, rules("allow bash"), false, shell, run, "allow", "rules", ""},
 		{gate.ModeAsk, rules("allow *"), false, shell, tools.Need{}, "ask", "mode", ""},
@@ -429,6 +432,7 @@ func TestF023_F025Drops(t *testing.T) {
 	}{
 		{gate.ModeAsk, "deny bash", shell, "deny"},
 		{gate.ModeAsk, "deny shell", shell, "deny"},
+		{gate.ModeAsk, "deny other", shell, ""},
 		{gate.ModeAsk, "deny bash command=rm *", shell, ""},
 		{gate.ModeAsk, "ask bash", shell, ""},
 		{gate.ModeReadOnly, "ask bash", edits, "mode"},
