@@ -591,7 +591,7 @@ func (c *call) execute() error {
 			r.Error, r.Reason, r.Data = tools.SiblingCancelled, "sibling", r.Data+"\n"+siblingFailed
 		}
 		for _, w := range began.Warnings {
-			r.Data += "\n" + c.told(w)
+			r.Data = beforeExitCode(r.Data, c.told(w))
 			r.Warnings = append(r.Warnings, c.told(w))
 		}
 		if began.Ended != nil { // whatever ended it, what it has changed is found
@@ -663,16 +663,18 @@ func (c *call) unkept() string {
 // affected takes what a command has changed into its result.
 func (c *call) affected(r *tools.Result, e tools.Effects) {
 	c.effects = e
-	told := e.Told(c.env)
-	if told == "" {
-		return
+	if told := e.Told(c.env); told != "" {
+		r.Data = beforeExitCode(r.Data, told)
 	}
-	at := strings.LastIndexByte(r.Data, '\n') + 1
-	if last := r.Data[at:]; strings.HasPrefix(last, "[Exit code: ") { // it stays the last line
-		r.Data = r.Data[:at] + told + "\n" + last
-	} else {
-		r.Data += "\n" + told
+}
+
+// beforeExitCode adds lines to what a command has printed. The exit code stays the last line.
+func beforeExitCode(data, lines string) string {
+	at := strings.LastIndexByte(data, '\n') + 1
+	if last := data[at:]; strings.HasPrefix(last, "[Exit code: ") {
+		return data[:at] + lines + "\n" + last
 	}
+	return data + "\n" + lines
 }
 
 const siblingFailed = "A command that ran beside it failed, so it was stopped. Look at that one first, then run this one again if it is still needed."
