@@ -313,7 +313,7 @@ var libraries = map[string][]string{
 	"github.com/JohannesKaufmann/html-to-markdown/v2": {"tools/fetch"},
 	"golang.org/x/net":                                {"tools/fetch"},
 	"github.com/modelcontextprotocol/go-sdk":          {"tools/mcp"},
-	"mvdan.cc/sh/v3":                                  {"tools/shell"},
+	"mvdan.cc/sh/v3":                                  {"tools/shell", "tools/syntax"},
 	"golang.org/x/sys":                                {"lspserver/terminal", "sandbox/...", "lspserver/workspace", "filetime/disk", "filetime/watch", "cmd/bench", "cmd/tandem", "tools/regex"},
 	"golang.org/x/text":                               {"filetime/text", "sandbox"},
 	"golang.org/x/tools":                              {"lspserver/conformance", "cmd/live"},

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"tandem/filetime"
+	"tandem/filetime/text"
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
 	"tandem/sandbox/tree"
@@ -29,7 +30,7 @@ func Folder(env *Env, place sandbox.Place) (*tree.Tree, error) {
 		err := Refuse(filetime.ReadError, "enoent",
 			"Directory not found: %s (ENOENT). See what is there with list_files on the directory above.", name)
 		if refusal := (*Refusal)(nil); errors.As(err, &refusal) {
-			refusal.Result.Data += meant(Elsewhere(context.Background(), env, place.Path(), true))
+			refusal.Result.Data += meant(name, Elsewhere(context.Background(), env, place.Path(), true))
 		}
 		return nil, err
 	case errors.Is(err, syscall.ENOTDIR):
@@ -125,17 +126,30 @@ func Refused(ctx context.Context, env *Env, fe *filetime.Error) Result {
 		if len(near) == 0 {
 			near = Elsewhere(ctx, env, fe.Path, false)
 		}
-		r.Data += meant(near)
+		r.Data += meant(env.Name(fe.Path), near)
 	}
 	return r
 }
 
-// meant asks whether one of some names was meant, "" for none.
-func meant(names []string) string {
+// meant asks whether one of some names was meant instead of the one that is not there, "" for none. Where one looks the same it names the
+// sign that differs.
+func meant(asked string, names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return " Did you mean " + strings.Join(names, " or ") + "?"
+	asks := " Did you mean " + strings.Join(names, " or ") + "?"
+	for _, name := range names {
+		if text.Skeleton(asked) != text.Skeleton(name) {
+			continue
+		}
+		if odd := text.Odd(asked, name); odd != "" {
+			return asks + " They look the same: yours has " + odd + "."
+		}
+		if odd := text.Odd(name, asked); odd != "" {
+			return asks + " They look the same: that one has " + odd + "."
+		}
+	}
+	return asks
 }
 
 // maxLooked is how many entries are looked at for one that has the name of another which is not there.
@@ -149,13 +163,13 @@ func Elsewhere(ctx context.Context, env *Env, path string, folders bool) []strin
 		return nil
 	}
 	const most = 3
-	base, looked := filepath.Base(path), 0
+	base, looked := text.Skeleton(filepath.Base(path)), 0
 	var found []string
 	_, err = dir.Walk(ctx, 0, func(e tree.Entry) error {
 		if looked++; looked > maxLooked || len(found) > most {
 			return fs.SkipAll
 		}
-		if e.Type.IsDir() == folders && filepath.Base(e.Path) == base && (env.Denied == nil || !denied(env, e.Path)) {
+		if e.Type.IsDir() == folders && text.Skeleton(filepath.Base(e.Path)) == base && (env.Denied == nil || !denied(env, e.Path)) {
 			found = append(found, env.Name(filepath.Join(env.Paths.Cwd, e.Path)))
 		}
 		return nil
@@ -222,9 +236,10 @@ func similar(ctx context.Context, env *Env, path string) []string {
 	if full := env.Paths.Abbreviated(env.Paths.Rel(path)); full != "" {
 		names = append(names, env.Name(full))
 	}
-	want := strings.ToLower(filepath.Base(path))
+	seen := func(name string) string { return strings.ToLower(text.Skeleton(name)) }
+	want := seen(filepath.Base(path))
 	_, _ = dir.Walk(ctx, 1, func(e tree.Entry) error {
-		if d := distance(want, strings.ToLower(e.Path)); !e.Type.IsDir() && d <= 0.34 {
+		if d := distance(want, seen(e.Path)); !e.Type.IsDir() && d <= 0.34 {
 			found = append(found, candidate{env.Name(filepath.Join(at, e.Path)), d})
 		}
 		return nil

@@ -142,7 +142,7 @@ func TestFaultW14NotChecked(t *testing.T) {
 		{"a.rs", "fn f( {\n", fmt.Sprintf(none, ".rs")},
 		{"a.js", "let a = (\n", fmt.Sprintf(none, ".js")},
 		{"a.TS", "let a = (\n", fmt.Sprintf(none, ".ts")},
-		{"a.sh", "if true; the\n", fmt.Sprintf(none, ".sh")},
+		{"a.zsh", "if true; the\n", fmt.Sprintf(none, ".zsh")},
 		{"notes.txt", "if (\n", ""},
 		{"a.md", "if (\n", ""},
 		{"a.go", "package a\n", ""},

@@ -873,15 +873,13 @@ func (c *call) syntax() error {
 		if f.Already || f.Deleted || f.Entry != filetime.File || len(f.Set) == 0 {
 			continue
 		}
-		if !syntax.Parses(f.Path) {
+		if says := syntax.Broken(f.Path, f.Before.String(), f.After.String()); says != "" {
+			c.warn(c.told(filetime.Warning{Path: f.Path, Says: says}))
+		} else if !syntax.Parses(f.Path) {
 			kind := strings.ToLower(path.Ext(f.Path))
 			if why := c.lookAfter(f.Path); c.env.Findings != nil && syntax.Code(f.Path) && c.env.Findings.Unchecked(kind, why) && why != "" {
 				c.warn("Not checked for syntax: " + strings.ReplaceAll(why, "KIND", kind))
 			}
-			continue
-		}
-		if says := syntax.Broken(f.Path, f.Before.String(), f.After.String()); says != "" {
-			c.warn(c.told(filetime.Warning{Path: f.Path, Says: says}))
 		}
 	}
 	return nil

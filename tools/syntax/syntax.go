@@ -1,5 +1,5 @@
-// Package syntax finds out whether the text of a file parses: Go, JSON, YAML and TOML, by their parsers. It knows no meaning: what parses
-// may still be wrong.
+// Package syntax finds out whether the text of a file parses: Go, JSON, YAML, TOML and shell scripts, by their parsers. It knows no
+// meaning: what parses may still be wrong.
 package syntax
 
 import (
@@ -19,6 +19,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/tailscale/hujson"
 	"go.yaml.in/yaml/v4"
+	shell "mvdan.cc/sh/v3/syntax"
 
 	"tandem/filetime/text/show"
 )
@@ -34,11 +35,14 @@ const longest = 200
 const most = 1 << 20
 
 // Broken says, as the rest of a sentence that begins with the file's name, why a text that was after an edit of the text before does not
-// parse; "" if it does, if its language is not known by the file's name, if it is
+// parse; "" if it does, if its language is not known by the file's name or its first line, if it is
 // larger than 1 MiB, or if more than 100,000 brackets are opened in it. A language that a file did not
 // keep to before the edit, such as JSON without comments or YAML that is made from a template, is not asked of it after.
 func Broken(path, before, after string) string {
 	check := languages(path)
+	if check == nil && filepath.Ext(path) == "" && shebang().MatchString(after) {
+		check = script
+	}
 	if check == nil || !checkable(after) {
 		return ""
 	}
@@ -57,7 +61,7 @@ func Broken(path, before, after string) string {
 	return "does not parse after this edit: " + string(says) + "." + still
 }
 
-// Parses says that Broken knows the language of a file.
+// Parses says that Broken knows the language of a file by its name.
 func Parses(path string) bool { return languages(path) != nil }
 
 // Code reports whether a file is, by its name, code that a slip of the keyboard can break. Broken knows few of those languages.
@@ -66,7 +70,7 @@ func Code(path string) bool {
 }
 
 // unparsed are the endings of files of code in languages without a parser here.
-const unparsed = " .py .pyi .ts .mts .cts .tsx .js .mjs .cjs .jsx .vue .svelte .rs .lua .sh .bash .zsh .fish .ps1 .c .h .cc .cpp .cxx .hh .hpp .m .mm " +
+const unparsed = " .py .pyi .ts .mts .cts .tsx .js .mjs .cjs .jsx .vue .svelte .rs .lua .zsh .fish .ps1 .c .h .cc .cpp .cxx .hh .hpp .m .mm " +
 	".cs .fs .java .kt .kts .scala .groovy .gradle .swift .dart .rb .php .pl .pm .r .jl .ex .exs .erl .hs .ml .mli .clj .cljs .lisp .el .vim .nim .zig .v .d " +
 	".sql .proto .graphql .tf .nix .css .scss .less .cmake "
 
@@ -94,6 +98,8 @@ func languages(path string) func(before, after string) error {
 		return yamlDocuments
 	case ".toml":
 		return tomlDocument
+	case ".sh", ".bash":
+		return script
 	}
 	return nil
 }
@@ -170,4 +176,35 @@ func tomlDocument(_, after string) error {
 		return fmt.Errorf("line %d: %s", line, strings.TrimPrefix(fault.Error(), "toml: "))
 	}
 	return err
+}
+
+// compounds is how many signs and words of a script may begin a compound command: its parser is recursive too, and takes seconds for many
+// more of them within each other.
+const compounds = 10_000
+
+var (
+	shebang  = lazy(`^#!\s*\S*/(?:env\s+(?:-S\s+)?)?(?:ba|da|a)?sh\b`)
+	compound = lazy(`\b(?:if|while|until|for|case|select|function|time|coproc)\b|[!({]`)
+	// structural is what the parser says of commands and their ends. Of what stands within expansions and expressions it knows more than
+	// bash, which looks at that when it runs it, and differs with it here and there.
+	structural = lazy("reached EOF|must end with|can only be used|can only immediately follow|must be separated by &|unclosed here-document|" +
+		"must be followed by (?:a statement|`then`|`do`|`in`)")
+)
+
+// lazy compiles an expression when it is first needed.
+func lazy(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+// script is a shell script as bash reads it, which reads what dash does. One whose first line names another shell is not parsed.
+func script(_, after string) error {
+	if strings.HasPrefix(after, "#!") && !shebang().MatchString(after) || len(compound().FindAllStringIndex(after, compounds)) == compounds {
+		return nil
+	}
+	_, err := shell.NewParser(shell.Variant(shell.LangBash)).Parse(strings.NewReader(after), "")
+	var fault shell.ParseError
+	if !errors.As(err, &fault) || !structural().MatchString(fault.Text) {
+		return nil
+	}
+	return fmt.Errorf("line %d: %s", fault.Pos.Line(), fault.Text)
 }

@@ -1,6 +1,11 @@
 package syntax_test
 
 import (
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -26,6 +31,16 @@ func TestF196Broken(t *testing.T) {
 		{"yaml template", "a.yaml", "", "a: {{ .Values.a }}\n{{- if }}\n", ""},
 		{"toml", "a.toml", "", "[a]\nb = 1\nb = \n", "does not parse after this edit: line 3: "},
 		{"toml good", "Cargo.toml", "", "[a]\nb = 1\n[[c]]\nd = 2020-01-01\n", ""},
+		{"FaultW14 script", "a.sh", "", "#!/bin/sh\nif true; then\n  echo\n", "does not parse after this edit: line 2: `if` statement must end with `fi`."},
+		{"FaultW14 script with a stray end", "a.bash", "", "echo a\nfi\n", "does not parse after this edit: line 2: `fi` can only be used to end an `if`."},
+		{"FaultW14 script with an open quote", "a.sh", "", "echo 'a\n", "does not parse after this edit: line 1: reached EOF without closing quote `'`."},
+		{"FaultW14 script with an open here-document", "a.sh", "", "cat <<X\na\n", "does not parse after this edit: line 1: unclosed here-document `X`."},
+		{"FaultW14 script still", "a.sh", "{ a", "echo; { a", "does not parse after this edit: line 1: reached EOF without matching `{` with `}`. It did not parse before the edit either."},
+		{"FaultW14 script by its first line", "bin/run", "", "#!/usr/bin/env bash\nfor i in a; do b\n", "does not parse after this edit: line 2: `for` statement must end with `done`."},
+		{"FaultW14 script of another shell", "a.sh", "", "#!/bin/zsh\nif [[ -n $x ]] { echo }\n", ""},
+		{"FaultW14 no script", "LICENSE", "", "if true; then\n", ""},
+		{"FaultW14 script, arrays", "a.sh", "", "#!/bin/sh\na=(1 2)\n[[ $a =~ ^(x|y)$ ]] && echo ${a[@]}\n", ""},
+		{"FaultW14 script, what bash looks at later", "a.sh", "", "echo $((\"1\" + 2)) ${(%):-%N} ${a:=}\n", ""},
 		{"text", "a.txt", "", "{", ""},
 		{"empty", "a.json", "{}", "\n", ""},
 		{"large", "a.json", "", "{" + strings.Repeat(" ", 1<<20), ""},
@@ -41,8 +56,8 @@ func TestF196Broken(t *testing.T) {
 }
 
 func TestDeepTexts(t *testing.T) {
-	for _, path := range []string{"a.go", "a.json", "tsconfig.json", "a.yaml", "a.toml"} {
-		for _, s := range []string{"[", "{\"a\":", "a = [", "a: [", "- ", "("} {
+	for _, path := range []string{"a.go", "a.json", "tsconfig.json", "a.yaml", "a.toml", "a.sh"} {
+		for _, s := range []string{"[", "{\"a\":", "a = [", "a: [", "- ", "(", "{ ", "$(", "`", "if ", "! ", "a|", "a&&", "case a in a) ", "a=(", "$((-", "[[ ! ", "<(", "${a:-"} {
 			for _, times := range []int{99_999, (1 << 19) / len(s)} {
 				syntax.Broken(path, "", map[string]string{"a.go": "package a\nvar x = ", "a.toml": "a = "}[path]+strings.Repeat(s, times)) // it returns
 			}
@@ -51,14 +66,47 @@ func TestDeepTexts(t *testing.T) {
 }
 
 func FuzzBroken(f *testing.F) {
-	for _, s := range []string{"package a", "{}", "a: [1]", "a = 1", "&a [*a]", "? - x\n: y", "[[a]]\n[a]", "\x00", "\ufeff{}", "\"0000\n\""} {
+	for _, s := range []string{"package a", "{}", "a: [1]", "a = 1", "&a [*a]", "? - x\n: y", "[[a]]\n[a]", "\x00", "\ufeff{}", "\"0000\n\"", "if a; then b", "cat <<X\n$(a", "case a in b) ;; esac"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, path := range []string{"a.go", "a.json", "a.jsonc", "a.yaml", "a.toml"} {
+		for _, path := range []string{"a.go", "a.json", "a.jsonc", "a.yaml", "a.toml", "a.sh"} {
 			if says := syntax.Broken(path, "", s); strings.Contains(says, "\n") {
 				t.Errorf("%s: %q", path, says)
 			}
 		}
 	})
+}
+
+// TestFaultW14NoFalseAlarm parses the scripts of this system: of none that bash can read is it said that it does not parse.
+func TestFaultW14NoFalseAlarm(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip(err)
+	}
+	parsed := 0
+	for _, root := range []string{"/etc", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/share", "/usr/local"} {
+		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() || filepath.Ext(path) != "" && filepath.Ext(path) != ".sh" && filepath.Ext(path) != ".bash" {
+				return nil
+			}
+			if info, err := d.Info(); err != nil || info.Size() > 1<<20 {
+				return nil
+			}
+			text, err := os.ReadFile(path)
+			if err != nil || filepath.Ext(path) == "" && !bytes.HasPrefix(text, []byte("#!")) {
+				return nil
+			}
+			says := syntax.Broken(path, "", string(text))
+			if says != "" && exec.Command(bash, "-n", path).Run() == nil {
+				t.Errorf("%s %s", path, says)
+			}
+			parsed++
+			return nil
+		})
+	}
+	if parsed == 0 {
+		t.Skip("no scripts")
+	}
+	t.Logf("%d files", parsed)
 }
