@@ -17,12 +17,14 @@ import (
 type quirkTable struct {
 	name, changes, run string
 	packages           []string
+	// most is the share of the rows that a change may make fail, or five of them: one that breaks more proves nothing about any of them.
+	most float64
 }
 
 var quirkTables = []quirkTable{
-	{"mcp", "tools/mcp/mcptest/changes.txt", "^TestFaultW11Quirks$", []string{"./tools/mcp"}},
-	{"languages", "lspserver/languages/testdata/changes.txt", "^TestFaultD3Quirks$", []string{"./lspserver/languages"}},
-	{"models", "agent/model/modeltest/changes.txt", "^TestFaultW7W8Quirks$", []string{"./agent/model/openaichat", "./agent/model/openai", "./agent/model/anthropic"}},
+	{"mcp", "tools/mcp/mcptest/changes.txt", "^TestFaultW11Quirks$", []string{"./tools/mcp"}, 1},
+	{"languages", "lspserver/languages/testdata/changes.txt", "^TestFaultD3Quirks$", []string{"./lspserver/languages"}, 1},
+	{"models", "agent/model/modeltest/changes.txt", "^TestFaultW7W8Quirks$", []string{"./agent/model/openaichat", "./agent/model/openai", "./agent/model/anthropic"}, 0.25},
 }
 
 var quirksOf = flag.String("quirks", "", "which tables of quirks to try one-line changes of the code with: mcp, languages, models, or all")
@@ -66,14 +68,16 @@ func (t quirkTable) try(update bool) error {
 			continue
 		}
 		overlay, err := quirkChange(dir, block)
+		var passed, fails []string
 		if err == nil {
-			_, fails, err = t.of(block).test(overlay)
+			passed, fails, err = t.of(block).test(overlay)
 		}
-		if err == nil && len(fails) == 0 {
-			err = fmt.Errorf("no row fails")
+		if all := len(passed) + len(fails); err == nil && (len(fails) == 0 || float64(len(fails)) > max(5, t.most*float64(all))) {
+			err = fmt.Errorf("%d of %d rows fail", len(fails), all)
 		}
 		if err != nil {
 			wrong = append(wrong, fmt.Sprintf("%v:\n%s", err, block))
+			continue
 		}
 		fresh := 0
 		for _, name := range fails {

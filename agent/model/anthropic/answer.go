@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -30,6 +31,9 @@ type event struct {
 		} `json:"stop_details"`
 	} `json:"delta"`
 	Usage usage `json:"usage"`
+	// Content and StopReason are those of a whole message.
+	Content    wire.List[json.RawMessage] `json:"content"`
+	StopReason wire.Name                  `json:"stop_reason"`
 }
 
 // start is what a block begins with.
@@ -89,6 +93,14 @@ func (a *answer) event(data []byte) error {
 		return a.m.BadEvent("Messages", data)
 	}
 	switch e.Type {
+	case "message": // the whole answer of a service that does not stream
+		a.count(e.Usage)
+		for i, block := range e.Content {
+			a.begin(event{Index: wire.Int{N: int64(i), Set: true}, Block: block})
+			a.finish(int64(i))
+		}
+		a.stop = cmp.Or(string(e.StopReason), "end_turn")
+		return io.EOF
 	case "message_start":
 		a.count(e.Message.Usage)
 	case "content_block_start":
@@ -148,8 +160,11 @@ func (a *answer) begin(e event) {
 	} else {
 		a.last = e.Index.N
 	}
-	if old := a.blocks[a.last]; old != nil { // all blocks of some services have the same index
-		a.finish(a.last)
+	// All blocks of some services have the same index, and some end a thought only after what follows it has begun.
+	for index, old := range a.blocks {
+		if index == a.last || old.kind == "thinking" {
+			a.finish(index)
+		}
 	}
 	b := &block{kind: s.Type, begun: e.Block, signature: string(s.Signature)}
 	a.blocks[a.last] = b

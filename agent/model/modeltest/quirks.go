@@ -21,6 +21,8 @@ type Quirk struct {
 	Source string
 	// Events are the data of the stream. For Chat Completions, "+{…}" is a delta of the first choice, and ".reason" ends it.
 	Events []string
+	// Body is the stream as it is sent, in place of Events.
+	Body string
 	// Want is what is understood, as understood words it.
 	Want string
 	// Back are JSON members, with sorted keys, that the next request to the same model has, and none to another model.
@@ -84,6 +86,9 @@ func stored(t *testing.T, m model.Message) model.Message {
 
 // stream is the body of the answer.
 func (q Quirk) stream() string {
+	if q.Body != "" {
+		return q.Body
+	}
 	var b strings.Builder
 	for _, e := range q.Events {
 		if d, ok := strings.CutPrefix(e, "+"); ok {
@@ -118,7 +123,7 @@ func (s *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // understood asks m, and gives its message as a session keeps it, and in words: text, thoughts in braces, calls with their
 // arguments, "cut" before a call that is not complete, and after a bar why the answer ended and, where they were counted,
-// the tokens in and out.
+// the tokens in and out, and how many of those in came from a cache.
 func understood(t *testing.T, m model.Model, r model.Request) (model.Message, string) {
 	t.Helper()
 	msg := model.Message{Role: model.Assistant}
@@ -176,6 +181,9 @@ func understood(t *testing.T, m model.Model, r model.Request) (model.Message, st
 	}
 	if u := resp.Usage; u.Input+u.Output > 0 {
 		fmt.Fprintf(&b, " %d %d", u.Input, u.Output)
+		if u.CachedInput > 0 {
+			fmt.Fprintf(&b, " (%d cached)", u.CachedInput)
+		}
 	}
 	return msg, b.String()
 }

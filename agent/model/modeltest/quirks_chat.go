@@ -204,7 +204,7 @@ var ChatQuirks = []Quirk{
 		Line: "W8", Name: "a numeric id and a numeric reason", Source: "NousResearch/hermes-agent#58562", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":17,"type":"function","function":{"name":"look","arguments":"{\"a\":1}"}}]}`,
 			`{"choices":[{"index":0,"delta":{},"finish_reason":24}]}`,
-		}, Want: `look({"a":1}) | tool_calls`,
+		}, Want: `look({"a":1}) | tool_calls`, Next: []string{`"id":"17"`, `"tool_call_id":"17"`},
 	},
 	{
 		Line: "W8", Name: "{} and then the arguments", Source: "openai/openai-agents-js#712", Events: []string{
@@ -315,7 +315,7 @@ var ChatQuirks = []Quirk{
 		Line: "W8", Name: "the id and the name in different pieces", Source: "pipecat-ai/pipecat#5023", Events: []string{
 			`+{"tool_calls":[{"index":0,"id":"call_a","type":"function"}]}`, `+{"tool_calls":[{"index":0,"function":{"name":"w"}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"arguments":"{\"c\":1}"}}]}`, ".tool_calls",
-		}, Want: `w({"c":1}) | tool_calls`,
+		}, Want: `w({"c":1}) | tool_calls`, Next: []string{`"id":"call_a"`, `"tool_call_id":"call_a"`},
 	},
 	{
 		Line: "W8", Name: "no id", Source: "BerriAI/litellm#33223", Events: []string{
@@ -350,5 +350,198 @@ var ChatQuirks = []Quirk{
 			`+{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}`,
 			`+{"tool_calls":[{"index":0,"function":{"name":"read","arguments":"{\"p\":1}"}}]}`, ".tool_calls",
 		}, Want: `read({"p":1}) | tool_calls`,
+	},
+	{
+		Line: "W8", Name: "null for the arguments after the last of them", Source: "DataDog/dd-trace-py#19386", Events: []string{
+			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"look","arguments":"{\"a\":1}"}}]}`,
+			`+{"tool_calls":[{"index":0,"id":null,"type":"function","function":{"name":null,"arguments":null}}]}`, ".tool_calls",
+		}, Want: `look({"a":1}) | tool_calls`,
+	},
+	{
+		Line: "W8", Name: "the name in pieces", Source: "ankit373/hydra#958", Events: []string{
+			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"get_wea","arguments":""}}]}`,
+			`+{"tool_calls":[{"index":0,"function":{"name":"ther","arguments":"{\"city\":\"Paris\"}"}}]}`, ".tool_calls",
+		}, Want: `get_weather({"city":"Paris"}) | tool_calls`,
+	},
+	{
+		Line: "W8", Name: "the whole name with each piece", Source: "NousResearch/hermes-agent#12230", Events: []string{
+			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"read_file","arguments":""}}]}`,
+			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"read_file","arguments":"{\"p\":"}}]}`,
+			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"read_file","arguments":"1}"}}]}`, ".tool_calls",
+		}, Want: `read_file({"p":1}) | tool_calls`,
+	},
+	{
+		Line: "W8", Name: "id, type and name with each piece, and another name beside the function", Source: "SillyTavern/SillyTavern#5948", Events: []string{
+			`+{"tool_calls":[{"index":0,"id":"chatcmpl-tool-aa62","type":"function","function":{"name":"debug_tool","arguments":""},"name":null}]}`,
+			`+{"tool_calls":[{"index":0,"id":"chatcmpl-tool-aa62","type":"function","function":{"name":"debug_tool","arguments":"{\"a\""},"name":null}]}`,
+			`+{"tool_calls":[{"index":0,"id":"chatcmpl-tool-aa62","type":"function","function":{"name":"debug_tool","arguments":":1}"},"name":null}]}`, ".tool_calls",
+		}, Want: `debug_tool({"a":1}) | tool_calls`, Next: []string{`"id":"chatcmpl-tool-aa62"`},
+	},
+	{
+		Line: "W8", Name: "arguments before the name", Source: "vercel/ai#14760", Events: []string{
+			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"arguments":"{\"a\""}}]}`,
+			`+{"tool_calls":[{"index":0,"function":{"name":"look","arguments":":1}"}}]}`, ".tool_calls",
+		}, Want: `look({"a":1}) | tool_calls`,
+	},
+	{
+		Line: "W8", Name: "another id with the second piece", Source: "poolsideai/pool#9", Events: []string{
+			`+{"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"look","arguments":""}}]}`,
+			`+{"tool_calls":[{"index":0,"id":"call_2","type":"function","function":{"arguments":"{\"a\""}}]}`,
+			`+{"tool_calls":[{"index":0,"id":"call_2","type":"function","function":{"arguments":":1}"}}]}`, ".tool_calls",
+		}, Want: `look({"a":1}) | tool_calls`, Next: []string{`"id":"call_1"`, `"tool_call_id":"call_1"`},
+	},
+	{
+		Line: "W8", Name: "another id and an empty name with each piece", Source: "NousResearch/hermes-agent#106943", Events: []string{
+			`+{"tool_calls":[{"index":0,"id":"1","type":"function","function":{"name":"look","arguments":""}}]}`,
+			`+{"tool_calls":[{"index":0,"id":"2","type":"function","function":{"name":"","arguments":"{"}}]}`,
+			`+{"tool_calls":[{"index":0,"id":"3","type":"function","function":{"name":"","arguments":"\"a\":1"}}]}`,
+			`+{"tool_calls":[{"index":0,"id":"4","type":"function","function":{"name":"","arguments":"}"}}]}`, ".tool_calls",
+		}, Want: `look({"a":1}) | tool_calls`,
+	},
+	{
+		Line: "W8", Name: "indexes that begin with 1 and have gaps", Source: "vercel/ai#18333", Events: []string{
+			`+{"content":"Looking."}`, `+{"tool_calls":[{"index":1,"id":"a","type":"function","function":{"name":"look","arguments":""}}]}`,
+			`+{"tool_calls":[{"index":1,"function":{"arguments":"{\"a\":1}"}}]}`,
+			`+{"tool_calls":[{"index":4,"id":"b","type":"function","function":{"name":"look","arguments":""}}]}`,
+			`+{"tool_calls":[{"index":4,"function":{"arguments":"{\"a\":2}"}}]}`, ".tool_calls",
+		}, Want: `Looking. look({"a":1}) look({"a":2}) | tool_calls`,
+	},
+	{
+		Line: "W8", Name: "an index of -1", Source: "aws-samples/bedrock-access-gateway#247", Events: []string{
+			`+{"tool_calls":[{"index":-1,"id":"tooluse_a","type":"function","function":{"name":"look","arguments":""}}]}`,
+			`+{"tool_calls":[{"index":-1,"function":{"arguments":"{\"a\":1}"}}]}`,
+			`+{"tool_calls":[{"index":0,"id":"tooluse_b","type":"function","function":{"name":"see","arguments":""}}]}`,
+			`+{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\":2}"}}]}`, ".tool_calls",
+		}, Want: `look({"a":1}) see({"a":2}) | tool_calls`,
+	},
+	{
+		Line: "W8", Name: "name and arguments beside an absent function", Source: "OpenBMB/PilotDeck#85", Events: []string{
+			`+{"tool_calls":[{"index":0,"id":"c","name":"look","arguments":{"a":1}}]}`, ".tool_calls",
+		}, Want: `look({"a":1}) | tool_calls`,
+	},
+	{
+		Line: "W8", Name: "a call of the protocol before tools", Source: "can1357/oh-my-pi#1692", Events: []string{
+			`+{"role":"assistant","content":null,"function_call":{"name":"look","arguments":""}}`,
+			`+{"function_call":{"arguments":"{\"a\""}}`, `+{"function_call":{"arguments":":1}"}}`, ".function_call",
+		}, Want: `look({"a":1}) | tool_calls`,
+	},
+	{
+		Line: "W8", Name: "the usage in the choice", Source: "earendil-works/pi#2017", Events: []string{
+			`+{"content":"Hi"}`, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":1336,"completion_tokens":31}}],"usage":null}`,
+		}, Want: `Hi | end_turn 1336 31`,
+	},
+	{
+		Line: "W8", Name: "the cached tokens beside the others", Source: "vercel/ai#12352", Events: []string{
+			`+{"content":"Hi"}`, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":19,"completion_tokens":21,"cached_tokens":10}}`,
+		}, Want: `Hi | end_turn 19 21 (10 cached)`,
+	},
+	{
+		Line: "W8", Name: "the usage in x_groq", Source: "vercel/ai#1651", Events: []string{
+			`+{"content":"Hi"}`,
+			`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"x_groq":{"id":"r","usage":{"queue_time":0.07,"prompt_tokens":23,"completion_tokens":19}}}`,
+		}, Want: `Hi | end_turn 23 19`,
+	},
+	{
+		Line: "W8", Name: "a usage with the names of Messages", Source: "earendil-works/pi#2326", Events: []string{
+			`+{"content":"Hi"}`, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"input_tokens":11,"output_tokens":5,"prompt_tps":21.55}}`,
+		}, Want: `Hi | end_turn 11 5`,
+	},
+	{
+		Line: "W8", Name: "a usage that grows with each piece", Source: "cline/cline#11304", Events: []string{
+			`{"choices":[{"index":0,"delta":{"content":"H"}}],"usage":{"prompt_tokens":9,"completion_tokens":1}}`,
+			`{"choices":[{"index":0,"delta":{"content":"i"}}],"usage":{"prompt_tokens":9,"completion_tokens":2}}`, ".stop",
+		}, Want: `Hi | end_turn 9 2`,
+	},
+	{
+		Line: "W8", Name: "a limit of tokens in the words of Gemini", Source: "QwenLM/qwen-code#9884", Events: []string{
+			`+{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"write","arguments":"{\"text\":\"half"}}]}`, ".MAX_TOKENS",
+		}, Want: `cut write({"text":"half) | max_tokens`,
+	},
+	{
+		Line: "W8", Name: "a reason to end that is a failure of the service", Source: "can1357/oh-my-pi#8563", Events: []string{
+			`+{"reasoning_content":"Hm"}`, ".insufficient_system_resource",
+		}, Want: `{Hm} | overloaded`,
+	},
+	{
+		Line: "W8", Name: "a reason to end that is a failure of the model", Source: "NousResearch/hermes-agent#11171", Events: []string{
+			`+{"role":"assistant","content":""}`, ".function_call_filter: MALFORMED_FUNCTION_CALL",
+		}, Want: `| overloaded`,
+	},
+	{
+		Line: "W8", Name: "a request that was aborted", Source: "vllm-project/vllm#53270", Events: []string{`+{"content":"Ha"}`, ".abort", "[DONE]"},
+		Want: `Ha | overloaded`,
+	},
+	{
+		Line: "W8", Name: "a reason to end with each piece", Source: "su-kaka/gcli2api#403", Events: []string{
+			`{"choices":[{"index":0,"delta":{"reasoning_content":"Hm."},"finish_reason":"stop"}]}`,
+			`{"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}`,
+			`{"choices":[{"index":0,"delta":{"tool_calls":[{"id":"c","function":{"name":"look","arguments":"{}"}}]},"finish_reason":"stop"}]}`, "[DONE]",
+		}, Want: `{Hm.} Hi look({}) | tool_calls`,
+	},
+	{
+		Line: "W8", Name: "an error in place of a piece", Source: "langchain-ai/langchain-nvidia#201", Events: []string{
+			`{"error":{"object":"error","message":"Tool calling is not supported in streaming mode!","type":"BadRequestError","param":null,"code":400}}`, "[DONE]",
+		}, Want: `| http`,
+	},
+	{
+		Line: "W8", Name: "an error of other names beside choices of null", Source: "NousResearch/hermes-agent#65643", Events: []string{
+			`{"choices":null,"error_type":"400 BadRequestError","error_message":"This model's maximum context length is 8192 tokens."}`, "[DONE]",
+		}, Want: `| context_window`,
+	},
+	{
+		Line: "W8", Name: "several choices", Source: "openai/openai-agents-python#3313", Events: []string{
+			`{"choices":[{"index":0,"delta":{"content":"Hi"}},{"index":1,"delta":{"content":"Hello"}}]}`,
+			`{"choices":[{"index":1,"delta":{},"finish_reason":"length"}]}`, ".stop",
+		}, Want: `Hi | end_turn`,
+	},
+	{
+		Line: "W8", Name: "an error on a line of its own name", Source: "ggml-org/llama.cpp#16109",
+		Body: "error: {\"code\":400,\"message\":\"the request exceeds the available context size\",\"type\":\"invalid_request_error\"}\n\ndata: [DONE]\n\n",
+		Want: `| context_window`,
+	},
+	{
+		Line: "W8", Name: "an error without data: after the first piece", Source: "lemonade-sdk/lemonade#2826",
+		Body: "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\n" +
+			"{\"error\":{\"code\":400,\"message\":\"request (19185 tokens) exceeds the available context size (16384 tokens)\"}}\n",
+		Want: `Hi | context_window`,
+	},
+	{
+		Line: "W8", Name: "the answer is no stream", Source: "tinyhumansai/tinyagents#56",
+		Body: "{\n  \"choices\": [{\n    \"index\": 0, \"finish_reason\": \"tool_calls\",\n    \"message\": {\"role\": \"assistant\", \"content\": \"Hi\",\n" +
+			"      \"tool_calls\": [{\"id\": \"c\", \"type\": \"function\", \"function\": {\"name\": \"look\", \"arguments\": \"{}\"}}]}\n  }],\n" +
+			"  \"usage\": {\"prompt_tokens\": 3, \"completion_tokens\": 2}\n}\n",
+		Want: `Hi look({}) | tool_calls 3 2`,
+	},
+	{
+		Line: "W8", Name: "the answer is no stream, and has the end of one", Source: "decolua/9router#3492",
+		Body: "{\"object\":\"chat.completion\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"OK\"},\"finish_reason\":\"stop\"}]}\ndata: [DONE]\n\n",
+		Want: `OK | end_turn`,
+	},
+	{
+		Line: "W8", Name: "comments that a proxy took for data", Source: "mnfst/llm-gateway#2053",
+		Body: "data: : OPENROUTER PROCESSING\n\ndata: : OPENROUTER PROCESSING\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+		Want: `Hi | end_turn`,
+	},
+	{
+		Line: "W8", Name: "an event that ends in the middle, and another on its line", Source: "anomalyco/opencode#23442",
+		Body: "data: {\"id\":\"2026\",\"object\":\"chat.completion.cdata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\n" +
+			"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+		Want: `Hi | end_turn`,
+	},
+	{
+		Line: "W8", Name: "no space before the data", Source: "dataelement/Clawith#106",
+		Body: "data:{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\ndata:[DONE]\n\n", Want: `Hi | end_turn`,
+	},
+	{
+		Line: "W8", Name: "lines that end with a carriage return alone", Source: "openai/openai-node#2309",
+		Body: "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\r\rdata: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\r\r", Want: `Hi | end_turn`,
+	},
+	{
+		Line: "W8", Name: "no empty line after the last event", Source: "darshi1337/apogee#139",
+		Body: "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\ndata: [DONE]", Want: `Hi | end_turn`,
+	},
+	{
+		Line: "W8", Name: "an event of several lines", Source: "SamSaffron/term-llm#454",
+		Body: "data: {\"choices\":[{\"index\":0,\ndata: \"delta\":{\"content\":\"Hi\"},\ndata: \"finish_reason\":\"stop\"}]}\n\n", Want: `Hi | end_turn`,
 	},
 }

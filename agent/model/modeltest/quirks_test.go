@@ -18,16 +18,20 @@ func TestQuirksCount(t *testing.T) {
 	_, rest, _ := strings.Cut(string(raw), "\nuntouched\n")
 	untouched := strings.Split(rest, "\n")
 	source := regexp.MustCompile(`^[\w.-]+/[\w.-]+#\d+$`)
-	count := 0
+	count, names := 0, map[string]bool{}
 	for _, q := range slices.Concat(ChatQuirks, MessagesQuirks, ResponsesQuirks) {
 		if !source.MatchString(q.Source) {
 			t.Errorf("%s: %q is no source", q.Name, q.Source)
 		}
+		if names[q.Line+q.Name] {
+			t.Errorf("two rows have the name %q", q.Name)
+		}
+		names[q.Line+q.Name] = true
 		if !slices.Contains(untouched, strings.ReplaceAll(q.Line+" "+q.Name, " ", "_")) {
 			count++
 		}
 	}
-	if count < 38 {
+	if count < 110 {
 		t.Errorf("%d rows count", count)
 	}
 }

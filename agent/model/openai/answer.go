@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -14,6 +15,8 @@ import (
 // event is one event of the stream, as much of it as is used here.
 type event struct {
 	Type         string          `json:"type"`
+	Object       wire.Name       `json:"object"`
+	Status       wire.Name       `json:"status"`
 	ItemID       wire.Name       `json:"item_id"`
 	OutputIndex  wire.Int        `json:"output_index"`
 	ContentIndex wire.Int        `json:"content_index"`
@@ -87,6 +90,8 @@ func (a *answer) event(data []byte) error {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil || e.Type == "" {
 		switch {
+		case e.Object == "response": // the whole answer of a service that does not stream
+			return a.event(fmt.Appendf(nil, `{"type":"response.%s","response":%s}`, cmp.Or(e.Status, "completed"), data))
 		case string(data) == wire.Done:
 			return nil // some gateways add it; it says nothing about the answer
 		case wire.IsError(data):

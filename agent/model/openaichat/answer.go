@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 
 	"tandem/agent/model"
@@ -41,30 +42,45 @@ func (a *answer) event(data []byte) error {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return a.m.BadEvent("Chat Completions", data)
 	}
-	if len(e.Error) > 0 && string(e.Error) != "null" {
+	if len(e.Error) > 0 && string(e.Error) != "null" || len(e.Choices) == 0 && wire.IsError(data) {
 		return a.m.Reported(data)
 	}
+	a.count(e.Groq.Usage)
 	a.count(e.Usage)
 	for _, choice := range e.Choices {
 		if choice.Index.N != 0 {
 			continue
 		}
-		d := choice.Delta
+		a.count(choice.Usage)
+		d, reason := choice.Delta, strings.ToLower(string(choice.FinishReason))
 		if m := choice.Message; len(m) > 0 && !a.said && a.calls.Len() == 0 && a.thought.Len() == 0 {
-			d = m // the whole answer in one event
+			d, reason = m, cmp.Or(reason, "stop") // the whole answer in one event
 		}
 		if err := a.piece(d); err != nil {
 			return err
 		}
-		if choice.FinishReason == "error" {
+		switch {
+		case reason == "error":
 			return a.m.Reported(data)
-		}
-		if choice.FinishReason != "" && a.finish == "" {
-			a.stopped(string(choice.FinishReason))
+		case slices.Contains(failures, strings.TrimPrefix(reason, "function_call_filter: ")):
+			return a.m.Reported([]byte(`{"message":"the answer ended early: ` + reason + `"}`))
+		case reason != "" && a.finish == "":
+			a.stopped(reason)
 		}
 	}
 	return nil
 }
+
+// What services call the end of an answer that its model did not mean: the limit of tokens, the filter of the service, and
+// a failure, after which the request may be tried again.
+var (
+	limits   = []string{"length", "max_tokens", "max_output_tokens", "model_length"}
+	filters  = []string{"content_filter", "content_filtered", "safety", "prohibited_content", "blocklist", "recitation", "sensitive"}
+	failures = []string{"insufficient_system_resource", "network_error", "abort", "malformed_function_call", "unexpected_tool_call"}
+)
+
+func (a *answer) limited() bool  { return slices.Contains(limits, a.finish) }
+func (a *answer) filtered() bool { return slices.Contains(filters, a.finish) }
 
 func (a *answer) count(raw json.RawMessage) {
 	var u usage
@@ -73,8 +89,8 @@ func (a *answer) count(raw json.RawMessage) {
 	}
 	_ = json.Unmarshal(raw, &u) // what cannot be understood is not counted
 	a.usage = model.Usage{
-		Input: u.PromptTokens.N, Output: u.CompletionTokens.N, CachedInput: max(u.Details.CachedTokens.N, u.CacheHit.N),
-		CostUSD: float64(u.Cost),
+		Input: cmp.Or(u.Prompt.N, u.Input.N), Output: cmp.Or(u.Completion.N, u.Output.N),
+		CachedInput: cmp.Or(u.Details.Cached.N, u.CacheHit.N, u.Cached.N), CostUSD: float64(u.Cost),
 	}
 }
 
@@ -95,6 +111,9 @@ func (a *answer) piece(raw json.RawMessage) error {
 		a.on(model.Delta{Text: t})
 	}
 	a.extra.Add(raw, "role", "content", "refusal", "tool_calls", "function_call", "reasoning_content", "reasoning", "reasoning_text")
+	for _, f := range d.FunctionCall {
+		d.ToolCalls = append(d.ToolCalls, json.RawMessage(`{"function":`+string(f)+`}`))
+	}
 	for _, tc := range d.ToolCalls {
 		if err := a.call(tc); err != nil {
 			return err
@@ -210,12 +229,12 @@ func (a *answer) another(at int, tc toolCall) bool {
 }
 
 func (a *answer) end() model.Response {
-	a.calls.End(a.finish != "length" && a.finish != "content_filter")
+	a.calls.End(!a.limited() && !a.filtered())
 	resp := model.Response{Stop: model.StopEnd, Usage: a.m.Priced(a.usage)}
 	switch {
-	case a.finish == "length":
+	case a.limited():
 		resp.Stop, resp.Detail = model.StopMaxTokens, "The answer reached the model's limit of tokens."
-	case a.finish == "content_filter":
+	case a.filtered():
 		resp.Stop, resp.Detail = model.StopRefusal, "The service's content filter stopped the answer."
 	case a.calls.Len() > 0:
 		resp.Stop = model.StopCalls

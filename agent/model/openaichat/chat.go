@@ -85,7 +85,7 @@ func (m *chat) stream(ctx context.Context, r model.Request, s *sent, on func(mod
 		return model.Response{}, x.Fail(err)
 	}
 	defer stream.Close()
-	a := answer{m: m, on: on, calls: wire.Calls{On: on, Model: m.Name()}}
+	a := answer{m: m, on: on, calls: wire.Calls{On: on, Model: m.Name(), Tools: r.Tools}}
 	if err := x.Read(a.event, func() bool { return a.finish != "" }); err != nil {
 		a.kept()
 		return model.Response{}, err
@@ -311,18 +311,26 @@ type event struct {
 		Delta        json.RawMessage `json:"delta"`
 		Message      json.RawMessage `json:"message"`
 		FinishReason wire.Name       `json:"finish_reason"`
+		Usage        json.RawMessage `json:"usage"` // Moonshot's place for it
 	}] `json:"choices"`
 	Usage json.RawMessage `json:"usage"`
+	Groq  struct {
+		Usage json.RawMessage `json:"usage"`
+	} `json:"x_groq"`
 	Error json.RawMessage `json:"error"`
 }
 
+// usage counts tokens, with the names that several services have for one count.
 type usage struct {
-	PromptTokens     wire.Int `json:"prompt_tokens"`
-	CompletionTokens wire.Int `json:"completion_tokens"`
-	Details          struct {
-		CachedTokens wire.Int `json:"cached_tokens"`
+	Prompt     wire.Int `json:"prompt_tokens"`
+	Completion wire.Int `json:"completion_tokens"`
+	Input      wire.Int `json:"input_tokens"`
+	Output     wire.Int `json:"output_tokens"`
+	Details    struct {
+		Cached wire.Int `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
 	CacheHit wire.Int   `json:"prompt_cache_hit_tokens"`
+	Cached   wire.Int   `json:"cached_tokens"`
 	Cost     wire.Float `json:"cost"`
 }
 
@@ -335,6 +343,8 @@ type piece struct {
 	ReasoningText    wire.Text                  `json:"reasoning_text"`
 	ReasoningDetails wire.Text                  `json:"reasoning_details"`
 	ToolCalls        wire.List[json.RawMessage] `json:"tool_calls"`
+	// FunctionCall is the one call of the protocol before it had tools.
+	FunctionCall wire.List[json.RawMessage] `json:"function_call"`
 }
 
 // toolCall is a part of a call, or all of it.

@@ -93,7 +93,7 @@ func (a *lentAnswer) chunk(c model.Chunk) {
 		at, ok := a.places[t.Index]
 		if !ok {
 			a.calls.SettleAll(false)
-			at = a.calls.New("", "")
+			at = a.calls.New(t.ID, t.Name)
 			a.places[t.Index] = at
 		}
 		if a.calls.Done(at) && t.ArgumentsDelta != "" {

@@ -31,14 +31,14 @@ func TestEditor(t *testing.T) {
 				{"toolCall":{"index":0,"id":"a","argumentsDelta":"1}"}},{"toolCall":{"index":1,"id":"b","name":"look"}}]`,
 			model.Lent{},
 			nil,
-			"call 0 \"a\" \"look\": {\"a\":1}\ndone 0\ncall 1 \"b\" \"look\":\ndone 1\n" +
+			"call 0 \"a\" \"look\":{\"a\":1}\ndone 0\ncall 1 \"b\" \"look\":\ndone 1\n" +
 				"= tool_calls; in 0 (cached 0, written 0), out 0, $0.0000\n",
 		},
 		{
 			"a call that was cut", `[{"toolCall":{"index":0,"id":"a","name":"look","argumentsDelta":"{\"a\":"}}]`,
 			model.Lent{StopReason: "max_tokens"},
 			nil,
-			"call 0 \"a\" \"look\": {\"a\":\n= max_tokens; in 0 (cached 0, written 0), out 0, $0.0000; " +
+			"call 0 \"a\" \"look\":{\"a\":\n= max_tokens; in 0 (cached 0, written 0), out 0, $0.0000; " +
 				"The answer reached the model's limit of tokens.\n",
 		},
 		{
@@ -46,7 +46,7 @@ func TestEditor(t *testing.T) {
 				{"toolCall":{"index":1,"id":"b","name":"look"}},{"toolCall":{"index":0,"argumentsDelta":"{}"}},{"text":"On."}]`,
 			model.Lent{},
 			nil,
-			"call 0 \"a\" \"look\": {\"k\":1}\ndone 0\ncall 1 \"b\" \"look\":\n" +
+			"call 0 \"a\" \"look\":{\"k\":1}\ndone 0\ncall 1 \"b\" \"look\":\n" +
 				"! bad_response 0: The editor's model went on with the arguments of look after they were complete.\n",
 		},
 		{"silent", `[]`, model.Lent{StopReason: "end_turn"}, nil, "= end_turn; in 0 (cached 0, written 0), out 0, $0.0000; " +

@@ -3,16 +3,18 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"tandem/agent/model"
 )
 
-// Calls puts the calls of one answer together from their pieces. A call is told as soon as its name is known.
+// Calls puts the calls of one answer together from their pieces. A call begins as soon as its name is known.
 type Calls struct {
 	On func(model.Delta)
-	// Model is the name of the model that makes them.
+	// Model is the name of the model that makes them, Tools are those that it may call.
 	Model string
+	Tools []model.ToolSpec
 	list  []*call
 }
 
@@ -58,7 +60,8 @@ func (c *Calls) Find(id string) int {
 	return at
 }
 
-// Identify adds an id or a name that came later than New; a call that has begun keeps both.
+// Identify adds an id, or a piece of a name, that came later than New; a call that has begun keeps both. A name may come in
+// pieces, and as a whole with each piece of the call: it is known when it is that of a tool, or when arguments have come.
 func (c *Calls) Identify(at int, id, name string) {
 	k := c.list[at]
 	if k.begun {
@@ -67,7 +70,11 @@ func (c *Calls) Identify(at int, id, name string) {
 	if k.id == "" {
 		k.id = id
 	}
-	if k.name += name; k.name != "" {
+	if name != k.name {
+		k.name += name
+	}
+	isTool := slices.ContainsFunc(c.Tools, func(t model.ToolSpec) bool { return t.Name == k.name })
+	if isTool || k.name != "" && len(bytes.TrimSpace(k.args)) > 0 {
 		c.begin(at)
 	}
 }

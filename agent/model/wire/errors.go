@@ -28,10 +28,13 @@ func (c *Client) BadEvent(protocol string, data []byte) *model.Error {
 // IsError says that data reports an error, in one of the ways that do without the protocol's own events.
 func IsError(data []byte) bool {
 	var e struct {
-		Type  string          `json:"type"`
-		Error json.RawMessage `json:"error"`
+		Type    Name            `json:"type"`
+		Object  Name            `json:"object"`
+		Error   json.RawMessage `json:"error"`
+		Message Name            `json:"error_message"`
 	}
-	return json.Unmarshal(data, &e) == nil && (e.Type == "error" || len(e.Error) > 0 && string(e.Error) != "null")
+	return json.Unmarshal(data, &e) == nil &&
+		(e.Type == "error" || e.Object == "error" || e.Message != "" || len(e.Error) > 0 && string(e.Error) != "null")
 }
 
 // Reported words an error that came inside an answer with status 200.
@@ -52,8 +55,10 @@ func (c *Client) Reported(body []byte) *model.Error {
 
 // statusOf gives the status that goes with a code inside an answer; services name the same things differently.
 func statusOf(code string) int {
-	if n, err := strconv.Atoi(strings.TrimSpace(code)); err == nil && n >= 400 && n < 600 {
-		return n
+	for word := range strings.FieldsSeq(code) {
+		if n, err := strconv.Atoi(word); err == nil && n >= 400 && n < 600 {
+			return n
+		}
 	}
 	for _, c := range []struct {
 		word   string
@@ -166,9 +171,11 @@ func (c *Client) outgrew(message string) *model.Error {
 func (c *Client) details(body []byte) (message, code string) {
 	type fields struct {
 		Message json.RawMessage `json:"message"`
+		Named   json.RawMessage `json:"error_message"`
 		Detail  json.RawMessage `json:"detail"`
 		Code    json.RawMessage `json:"code"`
 		Type    json.RawMessage `json:"type"`
+		Class   json.RawMessage `json:"error_type"`
 		Error   json.RawMessage `json:"error"`
 	}
 	text := func(raw json.RawMessage) string {
@@ -188,11 +195,13 @@ func (c *Client) details(body []byte) (message, code string) {
 			break
 		} else if len(f.Error) > 0 && f.Error[0] != 'n' {
 			raw = f.Error
-		} else if code = strings.TrimSpace(text(f.Code) + " " + text(f.Type)); len(f.Message) > 0 {
-			return Short(c.clean(text(f.Message)), 500), code
-		} else if len(f.Detail) > 0 {
-			return Short(c.clean(text(f.Detail)), 500), code
 		} else {
+			code = strings.Join(strings.Fields(text(f.Code)+" "+text(f.Type)+" "+text(f.Class)), " ")
+			for _, said := range []json.RawMessage{f.Message, f.Named, f.Detail} {
+				if len(said) > 0 {
+					return Short(c.clean(text(said)), 500), code
+				}
+			}
 			break
 		}
 	}
