@@ -189,12 +189,16 @@ func (p *program) start(binary string, limit time.Duration, flags ...string) (bo
 
 // writable mounts all read-only but a temporary folder, $1, and Go's build cache; then it starts the program in the folder $2, with
 // 12 GB of addresses: a change may have it collect without end.
+//
+// The root is remounted and not mounted over: below another mount the kernel takes a process as one in a chroot, which gets no user
+// namespace. Other users may enter the temporary folder.
 const writable = `set -e
 mount --make-rprivate /
 cache=$(go env GOCACHE)
 mkdir -p "$1/tmp"
 keep=$(mktemp -d "$1/tmp/XXXXXX")
-mount --bind / / && mount -o remount,bind,ro /
+chmod 1777 "$keep"
+mount -o remount,bind,ro /
 mount --bind "$cache" "$cache" && mount -o remount,bind,rw "$cache"
 mount --bind "$1" "$1" && mount -o remount,bind,rw "$1"
 mount --bind "$keep" /tmp

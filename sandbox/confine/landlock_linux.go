@@ -60,19 +60,9 @@ func landlock(p Policy, namespaces bool) (ruleset int, err error) {
 	if err != nil {
 		return -1, err
 	}
-	least := LeastABIAlone
-	if namespaces {
-		least = LeastABI
-	}
-	if abi < least {
-		return -1, fmt.Errorf("the kernel has ABI %d, and %d is the least", abi, least)
-	}
-	attr := unix.LandlockRulesetAttr{Handled_access_fs: rightsOf(abi)}
-	if abi >= 4 && (p.Network == NoNetwork || !namespaces) {
-		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
-	}
-	if abi >= 6 {
-		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
+	attr, err := rulesetOf(abi, p.Network, namespaces)
+	if err != nil {
+		return -1, err
 	}
 	fd, _, no := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if no != 0 {
@@ -85,6 +75,26 @@ func landlock(p Policy, namespaces bool) (ruleset int, err error) {
 		}
 	}
 	return int(fd), nil
+}
+
+// rulesetOf is what a ruleset handles: all that the ABI knows. Where there is a network namespace it holds the network, and TCP is refused
+// only if there is to be none.
+func rulesetOf(abi int, network Network, namespaces bool) (attr unix.LandlockRulesetAttr, err error) {
+	least := LeastABIAlone
+	if namespaces {
+		least = LeastABI
+	}
+	if abi < least {
+		return attr, fmt.Errorf("the kernel has ABI %d, and %d is the least", abi, least)
+	}
+	attr.Handled_access_fs = rightsOf(abi)
+	if abi >= 4 && (network == NoNetwork || !namespaces) {
+		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
+	}
+	if abi >= 6 {
+		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
+	}
+	return attr, nil
 }
 
 // grant is what Landlock gives: rights for a path and everything below it.

@@ -32,10 +32,10 @@ func Passwords(text []byte) (found [][2]int) {
 		if end == len(text) || text[end] != '@' {
 			continue
 		}
-		switch colon := bytes.IndexByte(text[start:end], ':'); {
-		case colon >= 0 && start+colon+1 < end:
-			found = append(found, [2]int{start + colon + 1, end})
-		case colon < 0 && end-start >= token:
+		switch _, password, has := bytes.Cut(text[start:end], []byte(":")); {
+		case len(password) > 0:
+			found = append(found, [2]int{end - len(password), end})
+		case !has && end-start >= token:
 			found = append(found, [2]int{start, end})
 		}
 	}
