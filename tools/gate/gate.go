@@ -123,6 +123,9 @@ func New(o Options) *Policy {
 			set.add(compile(r, o.Cwd))
 		}
 	}
+	for _, set := range p.rules {
+		set.ready()
+	}
 	return p
 }
 
@@ -164,7 +167,7 @@ func (p *Policy) Judge(c Call) Decision {
 
 // judge is the eight lines for one need. The reason follows the name of the tool.
 func (p *Policy) judge(c *subject, n tools.Need) Decision {
-	c.at = nil
+	c.at, c.parts = nil, partsOf(n)
 	op := p.row.of(c.Tool, n)
 	if op.never != "" {
 		return Decision{Reason: op.never, Rule: "built-in", Layer: LayerBuiltin}
@@ -212,7 +215,7 @@ func (p *Policy) judge(c *subject, n tools.Need) Decision {
 
 // covering finds the rule of an effect that covers the most of a need: any part of it is enough.
 func (p *Policy) covering(effect Verdict, c *subject, n tools.Need) (found *rule, most match) {
-	for i, part := range partsOf(n) {
+	for i, part := range c.parts {
 		p.rules[effect].each(c, n, part, func(r *rule) bool {
 			if i > 0 && len(r.words) == 0 { // it is about all parts alike
 				return true
@@ -228,7 +231,7 @@ func (p *Policy) covering(effect Verdict, c *subject, n tools.Need) (found *rule
 
 // allowing finds the rules that cover all parts of a need, and gives the first.
 func (p *Policy) allowing(c *subject, n tools.Need) (first *rule) {
-	for _, part := range partsOf(n) {
+	for _, part := range c.parts {
 		var covering *rule
 		p.rules[Allow].each(c, n, part, func(r *rule) bool {
 			if r.covers(c, n, part) == yes {
@@ -247,22 +250,19 @@ func (p *Policy) allowing(c *subject, n tools.Need) (first *rule) {
 }
 
 // changed names the scripts of a need that a rule would allow if they were as they were when it was made; "" where there is none.
-func (p *Policy) changed(c *subject, n tools.Need) string {
+func (p *Policy) changed(c *subject, n tools.Need) (names string) {
 	if n.Scripts == "" {
 		return ""
 	}
-	for _, r := range p.rules[Allow].rules {
-		if r.Scripts != "" {
-			then := n
-			then.Scripts = r.Scripts
-			alone := &ruleSet{}
-			alone.add(r)
-			if (&Policy{rules: map[Verdict]*ruleSet{Allow: alone}}).allowing(c, then) != nil {
-				return cmp.Or(scriptNames(n.Scripts), scriptNames(r.Scripts))
-			}
+	p.rules[Allow].each(c, n, c.parts[0], func(r *rule) bool {
+		then := n
+		then.Scripts = r.Scripts
+		if r.Scripts != "" && all(c.parts, func(p part) bool { return r.covers(c, then, p) == yes }) {
+			names = cmp.Or(scriptNames(n.Scripts), scriptNames(r.Scripts))
 		}
-	}
-	return ""
+		return names == ""
+	})
+	return names
 }
 
 // Drops says at which stage a tool is left out of what a model is offered, since every call of it is denied: "mode" or "deny",
@@ -271,10 +271,8 @@ func (p *Policy) Drops(s tools.Spec) (stage, reason string) {
 	if s.Unlisted {
 		return "pool", "it is there for models that know its name, and not offered"
 	}
-	for _, r := range p.rules[Deny].rules {
-		if len(r.Params) == 0 && r.about(s) {
-			return "deny", "is refused by " + r.name()
-		}
+	if r := p.rules[Deny].whole(s); r != nil {
+		return "deny", "is refused by " + r.name()
 	}
 	denied := false
 	switch s.Class {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/shell"
 )
@@ -20,6 +21,7 @@ type glob struct {
 	pattern string
 	// needle is a part of every text that fits, by which most others are told without the pattern.
 	needle string
+	fixed  string // what the texts that fit begin with
 	broken bool
 	all    bool // what a broken one fits
 }
@@ -30,7 +32,19 @@ func globOf(pattern string, allows bool) glob {
 		pattern = strings.ToLower(pattern)
 	}
 	broken := len(pattern) > maxGlob || !doublestar.ValidatePattern(pattern)
-	return glob{pattern: pattern, needle: needle(pattern), broken: broken, all: !allows}
+	fixed := pattern
+	if i := strings.IndexAny(pattern, `*?[{\`); i >= 0 {
+		fixed = pattern[:i]
+	}
+	return glob{pattern: pattern, fixed: fixed, needle: needle(pattern), broken: broken, all: !allows}
+}
+
+// pieces are texts that every text which fits has; none where it may fit any.
+func (g glob) pieces() []string {
+	if g.broken || g.pattern == "." { // which is all below a folder
+		return nil
+	}
+	return pieces(g.pattern)
 }
 
 // literal reports whether the pattern is the one text that fits.
@@ -45,6 +59,16 @@ func (g glob) fits(text string) bool {
 
 // needle is the longest text that a pattern has outside of what stands for others.
 func needle(pattern string) (longest string) {
+	for _, piece := range pieces(pattern) {
+		if len(piece) > len(longest) {
+			longest = piece
+		}
+	}
+	return longest
+}
+
+// pieces are the texts that a pattern has outside of what stands for others: what fits has all of them.
+func pieces(pattern string) []string {
 	if strings.ContainsAny(pattern, `{[\\`) { // what stands within is one of several
 		pattern, _, _ = strings.Cut(pattern, "{")
 		pattern, _, _ = strings.Cut(pattern, "[")
@@ -52,12 +76,7 @@ func needle(pattern string) (longest string) {
 		pattern += "*"
 	}
 	// "a/**" fits "a" too: a slash before or after ** need not be in the text.
-	for piece := range strings.FieldsFuncSeq(strings.ReplaceAll(strings.ReplaceAll(pattern, "/**", "*"), "**/", "*"), func(r rune) bool { return r == '*' || r == '?' }) {
-		if len(piece) > len(longest) {
-			longest = piece
-		}
-	}
-	return longest
+	return strings.FieldsFunc(strings.ReplaceAll(strings.ReplaceAll(pattern, "/**", "*"), "**/", "*"), func(r rune) bool { return r == '*' || r == '?' })
 }
 
 // subject is a call as rules are compared with it: what many rules ask for is found out once.
@@ -67,7 +86,50 @@ type subject struct {
 	args   map[string]json.RawMessage
 	params map[string]string // by alias; "" is not known
 	texts  map[string]argument
-	at     []*targets // of one need
+	at     []*targets // of the need that is judged
+	parts  []part     // of the need that is judged
+}
+
+// comparison is what a parameter of a rule is compared with.
+type comparison uint8
+
+const (
+	never     comparison = iota // it covers nothing
+	always                      // it covers everything: a prohibition with a mistake in it forbids more, not less
+	byTouched                   // the paths that the need is about, see rule.touches
+	byPath                      // the path that the parameter holds
+	byCommand                   // the simple commands of the line
+	byText                      // the text of the parameter
+)
+
+// compared says what a parameter of a rule is compared with for a need, and the parameter's own name.
+func (s *subject) compared(r *rule, n tools.Need, param string) (name string, with comparison) {
+	name, known := s.param(param)
+	if !known && n.Written != "" && param == n.Arg { // a path within another parameter
+		name, known = param, true
+	}
+	placed := n.Place != sandbox.Place{}
+	switch {
+	case !r.allows && (name == tools.PathArg || !known && param == tools.PathArg) && placed:
+		return name, byTouched
+	case !known && (r.allows || strings.Contains(r.Tool, "*")):
+		return name, never
+	case !known:
+		return name, always
+	case name == commandParam && n.Act == tools.Runs:
+		return name, byCommand
+	case name == n.Arg && placed:
+		return name, byPath
+	}
+	return name, byText
+}
+
+// written is the text that a parameter is compared as, for byText.
+func (s *subject) written(n tools.Need, name string) (text string, there bool) {
+	if n.Written != "" && name == n.Arg {
+		return n.Written, true
+	}
+	return s.text(name)
 }
 
 // argument is one of a call as a pattern sees it.
@@ -183,6 +245,25 @@ type part struct {
 	spellings [][]string
 	// shifts says that a command of the line changes what others in it do.
 	shifts bool
+	// words are all words of the spellings, each between two NUL; open says that one of them is known at run time only.
+	words string
+	open  bool
+}
+
+// spelled is a part with what it is found by.
+func spelled(argv []string, shifts bool) part {
+	p := part{argv: argv, spellings: shell.Spellings(argv), shifts: shifts}
+	var b strings.Builder
+	b.WriteByte(0)
+	for _, words := range append([][]string{argv}, p.spellings...) {
+		for _, w := range words {
+			p.open = p.open || w == ""
+			b.WriteString(w)
+			b.WriteByte(0)
+		}
+	}
+	p.words = b.String()
+	return p
 }
 
 // partsOf are the simple commands of a command line, each once, else one part that is all of it.
@@ -195,101 +276,8 @@ func partsOf(n tools.Need) (parts []part) {
 	for _, argv := range n.Shell.Calls {
 		if key := strings.Join(argv, "\x00"); !seen[key] {
 			seen[key] = true
-			parts = append(parts, part{argv, shell.Spellings(argv), shifts})
+			parts = append(parts, spelled(argv, shifts))
 		}
 	}
 	return parts
-}
-
-// ruleSet are the rules of one effect in their order, found by the tool and the program that they are about.
-type ruleSet struct {
-	rules []*rule
-	tools map[string]*toolRules // by name
-	wild  []*toolRules          // about tools by a pattern
-}
-
-// toolRules are the rules about a tool in their order, and apart: those by the first word of their command, and all others.
-type toolRules struct {
-	first         *rule // which says what tools they are about
-	rules, others []*rule
-	program       map[string][]*rule
-}
-
-func (s *ruleSet) add(r *rule) {
-	s.rules = append(s.rules, r)
-	var of *toolRules
-	if r.tool.literal() && r.Class == "" {
-		of = s.tools[r.tool.pattern]
-	} else if i := slices.IndexFunc(s.wild, func(t *toolRules) bool { return t.first.tool.pattern == r.tool.pattern && t.first.Class == r.Class }); i >= 0 {
-		of = s.wild[i]
-	}
-	if of == nil {
-		of = &toolRules{first: r}
-		switch {
-		case !r.tool.literal() || r.Class != "":
-			s.wild = append(s.wild, of)
-		case s.tools == nil:
-			s.tools = map[string]*toolRules{r.tool.pattern: of}
-		default:
-			s.tools[r.tool.pattern] = of
-		}
-	}
-	of.rules = append(of.rules, r)
-	if len(r.words) == 0 || r.words[0].wild() {
-		of.others = append(of.others, r)
-		return
-	}
-	if of.program == nil {
-		of.program = map[string][]*rule{}
-	}
-	first := r.words[0].pieces[0]
-	of.program[first] = append(of.program[first], r)
-}
-
-// each calls f with the rules that may cover a part of a need until f returns false.
-func (s *ruleSet) each(c *subject, n tools.Need, p part, f func(*rule) bool) {
-	command, _ := c.param(commandParam)
-	byProgram := command == commandParam && len(p.argv) > 0 &&
-		!slices.ContainsFunc(p.spellings, func(argv []string) bool { return argv[0] == "" })
-	all := func(list []*rule) bool {
-		for _, r := range list {
-			if !f(r) {
-				return false
-			}
-		}
-		return true
-	}
-	within := func(of *toolRules) bool {
-		switch {
-		case of == nil:
-			return true
-		case !byProgram:
-			return all(of.rules)
-		case !all(of.others):
-			return false
-		}
-		var last string
-		for _, argv := range p.spellings {
-			if argv[0] != last && !all(of.program[argv[0]]) {
-				return false
-			}
-			last = argv[0]
-		}
-		return true
-	}
-	for _, name := range c.names {
-		if !within(s.tools[name]) {
-			return
-		}
-	}
-	spec := c.Tool.Spec()
-	open := spec
-	if len(n.Ports) > 0 {
-		open.Class = tools.ClassNetwork
-	}
-	for _, of := range s.wild {
-		if (of.first.about(spec) || of.first.Effect != Allow && of.first.about(open)) && !within(of) {
-			return
-		}
-	}
 }

@@ -139,7 +139,8 @@ func compile(r Rule, cwd string) *rule {
 		Rule: r, id: r.ID(), allows: r.Effect == Allow, base: cmp.Or(r.Workspace, cwd), cwd: cwd, words: wordsOf(r.Params[commandParam]),
 	}
 	tool := strings.ToLower(r.Tool)
-	out.tool = glob{pattern: tool, needle: needle(tool)}
+	_, err := path.Match(tool, "")
+	out.tool = glob{pattern: tool, needle: needle(tool), broken: err != nil}
 	for _, name := range slices.Sorted(maps.Keys(r.Params)) {
 		pattern := r.Params[name]
 		at := pattern
@@ -200,23 +201,17 @@ func (r *rule) covers(c *subject, n tools.Need, part part) match {
 
 // fits compares one parameter.
 func (r *rule) fits(c *subject, n tools.Need, part part, p *param) match {
-	name, known := c.param(p.name)
-	if !known && n.Written != "" && p.name == n.Arg { // a path within another parameter
-		name, known = p.name, true
-	}
-	if !r.allows && (name == tools.PathArg || !known && p.name == tools.PathArg) && n.Place != (sandbox.Place{}) {
+	name, with := c.compared(r, n, p.name)
+	switch with {
+	case never:
+		return no
+	case always:
+		return yes
+	case byTouched:
 		return r.touches(c, n, &p.path)
-	}
-	if !known {
-		if r.allows || strings.Contains(r.Tool, "*") {
-			return no
-		}
-		return yes // a prohibition with a mistake in it forbids more, not less
-	}
-	switch {
-	case name == commandParam && n.Act == tools.Runs:
+	case byCommand:
 		return r.fitsCommand(n, part)
-	case name == n.Arg && n.Place != sandbox.Place{}:
+	case byPath:
 		for _, t := range c.targets(r, n).known[:1:1] {
 			if r.fitsPath(&p.path, t) {
 				return yes
@@ -227,10 +222,7 @@ func (r *rule) fits(c *subject, n tools.Need, part part, p *param) match {
 		}
 		return no
 	}
-	written, there := c.text(name)
-	if n.Written != "" && name == n.Arg {
-		written, there = n.Written, true
-	}
+	written, there := c.written(n, name)
 	fits := there && p.text.fits(r.folded(written))
 	if there && name == tools.PathArg { // of a tool that does not say where it is, such as one of a server
 		if r.allows {
@@ -251,28 +243,28 @@ func (r *rule) fits(c *subject, n tools.Need, part part, p *param) match {
 func (r *rule) touches(c *subject, n tools.Need, pattern *glob) match {
 	t := c.targets(r, n)
 	fits := func(t target) bool { return r.fitsPath(pattern, t) }
-	switch {
-	case !n.Tree && !pattern.broken && pattern.pattern != "." && !strings.Contains(t.all.of(pattern), pattern.needle): // most rules are about something else
-		return no
-	case slices.ContainsFunc(t.known, fits), slices.ContainsFunc(t.written, fits):
-		return yes
-	case slices.ContainsFunc(t.words, fits), n.Tree && r.below(pattern, t.known[0]):
+	if pattern.broken || pattern.pattern == "." || strings.Contains(t.all.of(pattern), pattern.needle) { // most rules are about something else
+		switch {
+		case slices.ContainsFunc(t.known, fits), slices.ContainsFunc(t.written, fits):
+			return yes
+		case slices.ContainsFunc(t.words, fits):
+			return maybe
+		}
+	}
+	if n.Tree && below(pattern, t.known[0]) {
 		return maybe
 	}
 	return no
 }
 
 // below reports whether a pattern may fit something below a folder.
-func (r *rule) below(pattern *glob, folder target) bool {
-	at, dir := pattern.pattern, folder.of(pattern)
-	fixed := at
-	if i := strings.IndexAny(at, `*?[{\`); i >= 0 {
-		fixed = at[:i]
-	}
-	if dir += "/"; dir == "./" {
+func below(pattern *glob, folder target) bool {
+	dir := folder.of(pattern)
+	if dir == "." || dir == "/" || strings.HasPrefix(dir, pattern.fixed) {
 		return true
 	}
-	return strings.HasPrefix(fixed, dir) || strings.HasPrefix(dir, fixed)
+	rest, ok := strings.CutPrefix(pattern.fixed, dir)
+	return ok && strings.HasPrefix(rest, "/")
 }
 
 // folded is a text without regard to the case of its letters, for what forbids.
