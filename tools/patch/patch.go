@@ -67,7 +67,8 @@ func targets(env *tools.Env, in Args) ([]target, error) {
 		return nil, tools.Refuse(tools.PatchParseError, "syntax", "%v. Nothing was applied. Correct the patch and send all of it again.", err)
 	}
 	var out []target
-	seen := map[string]int{} // by path, the index in out
+	type first struct{ at, line int } // the index in out, and where the operation begins
+	seen := map[string]first{}        // by path
 	for _, o := range ops {
 		t := target{operation: o}
 		if t.place, err = env.Paths.WritableName(o.path); err == nil && o.to != "" {
@@ -76,27 +77,29 @@ func targets(env *tools.Env, in Args) ([]target, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i, again := seen[t.place.Path()]; again && o.op == Update && out[i].op == Update && (o.to == "" || out[i].to == "") {
-			first := &out[i]
-			first.hunks = append(first.hunks, o.hunks...)
-			if o.to != "" {
-				first.to, first.dest = o.to, t.dest
+		at := len(out)
+		if before, again := seen[t.place.Path()]; again {
+			switch file := &out[before.at]; {
+			case o.op == Update && file.op == Update && (o.to == "" || file.to == ""):
+				if file.hunks = append(file.hunks, o.hunks...); o.to != "" {
+					file.to, file.dest = o.to, t.dest
+				}
+				t.place, at = sandbox.Place{}, before.at
+			case o.op == Add && file.op == Delete && len(file.hunks) == 0:
+				file.op, file.content, file.replaces = Update, o.content, true
+				t.place = sandbox.Place{}
 			}
-			t.place = sandbox.Place{}
-		} else if again && o.op == Add && out[i].op == Delete && len(out[i].hunks) == 0 {
-			out[i].op, out[i].content, out[i].replaces = Update, o.content, true
-			t.place = sandbox.Place{}
 		}
 		for _, p := range []sandbox.Place{t.place, t.dest} {
 			if p == (sandbox.Place{}) {
 				continue
 			}
-			if i, again := seen[p.Path()]; again {
+			if before, again := seen[p.Path()]; again {
 				return nil, tools.Refuse(tools.PatchParseError, "twice", "Patch parse error: line %d: %s is in the operation at line %d too. "+
 					"Nothing was applied. Name each file in one operation, or send a second patch after this one.",
-					o.line, env.Name(p.Path()), out[min(i, len(out)-1)].line)
+					o.line, env.Name(p.Path()), before.line)
 			}
-			seen[p.Path()] = len(out)
+			seen[p.Path()] = first{at, o.line}
 		}
 		if t.place != (sandbox.Place{}) {
 			out = append(out, t)
@@ -548,7 +551,7 @@ func (p *patching) failed(err error) error {
 		f.stays = slices.ContainsFunc(part.Files, func(r filetime.FileReport) bool { return r.State == filetime.Stays })
 	}
 	for _, one := range p.files {
-		if path != "" && (one.place.Path() == path || one.to != "" && one.dest.Path() == path) {
+		if path != "" && (one.place.Path() == path || one.dest.Path() == path) {
 			f.files, f.errs = []*file{one}, []error{err}
 			return f.joined()
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tandem/tools"
 	"tandem/tools/edit"
 	"tandem/tools/gate"
 	"tandem/tools/patch"
@@ -17,7 +18,54 @@ func TestCases(t *testing.T) { toolstest.Cases(t, patch.New(), edit.New(), read.
 
 func TestF161Variants(t *testing.T) { toolstest.Variants(t, patch.New(), edit.New()) }
 
-// TestF201CommonFolder: the rule of an answer is about the folder that the files have in common.
+// TestNeeds: what a patch is judged as, each file once; nothing of it is less than what becomes of the file.
+func TestNeeds(t *testing.T) {
+	w := toolstest.NewWorld(t, patch.New())
+	const change, other = "\n@@\n-x\n+y\n", "\n@@\n-p\n+q\n"
+	for text, want := range map[string]string{
+		"*** Add File: a\n+x":                                                                                        "create a",
+		"*** Update File: a" + change:                                                                                "edit a",
+		"*** Delete File: a":                                                                                         "replace a (delete)",
+		"*** Delete File: a\n*** Add File: a\n+x":                                                                    "replace a",
+		"*** Update File: a\n*** Move to: b":                                                                         "replace a (move), create b",
+		"*** Update File: a" + change + "*** Update File: a" + other:                                                 "edit a",
+		"*** Update File: a\n*** Move to: b" + change + "*** Update File: a" + other:                                 "replace a (move), create b",
+		"*** Update File: a" + change + "*** Update File: a\n*** Move to: b" + other:                                 "replace a (move), create b",
+		"*** Update File: a\n*** Move to: b\n*** Update File: a\n*** Move to: c":                                     "line 3: a is in the operation at line 1 too",
+		"*** Update File: a" + change + "*** Delete File: a":                                                         "line 5: a is in the operation at line 1 too",
+		"*** Delete File: a\n*** Update File: a" + change:                                                            "line 2: a is in the operation at line 1 too",
+		"*** Add File: a\n+x\n*** Add File: a\n+y":                                                                   "line 3: a is in the operation at line 1 too",
+		"*** Add File: a\n*** Add File: c\n*** Update File: b\n*** Move to: c":                                       "line 3: c is in the operation at line 2 too",
+		"*** Add File: c\n*** Update File: b\n*** Move to: d\n*** Update File: d" + change:                           "create c, replace b (move), create d",
+		"*** Update File: a" + change + "*** Update File: a\n*** Move to: b" + other + "*** Update File: b" + change: "replace a (move), create b",
+		"*** Update File: a\n*** Move to: a":                                                                         "line 1: a is in the operation at line 1 too",
+		"*** Add File: b\n*** Update File: a\n*** Move to: a":                                                        "line 2: a is in the operation at line 2 too",
+	} {
+		args, err := json.Marshal(map[string]string{"patch": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		needs, err := patch.New().Needs(&w.Env, args)
+		var list []string
+		for _, n := range needs {
+			act := map[tools.Act]string{tools.Creates: "create", tools.Edits: "edit", tools.Replaces: "replace"}[n.Act]
+			if list = append(list, act+" "+n.Place.Rel()); n.Does != "" {
+				list[len(list)-1] += " (" + string(n.Does) + ")"
+			}
+			if n.Written != n.Place.Rel() || n.Arg != tools.PathArg {
+				t.Errorf("%s: %+v", text, n)
+			}
+		}
+		got := strings.Join(list, ", ")
+		if err != nil {
+			got = err.Error()
+		}
+		if err == nil && got != want || !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
 // TestF201CommonFolder: the rule of an answer is about the folder that the files have in common.
 func TestF201CommonFolder(t *testing.T) {
 	w := toolstest.NewWorld(t, patch.New())

@@ -18,8 +18,8 @@ func (p *parser) unified() bool {
 func (p *parser) diff() error {
 	o := operation{op: Update, line: p.number(p.at)}
 	renamed, head := false, p.at
-	for git := false; p.at < len(p.lines); p.at++ {
-		line := p.here()
+	for git := false; ; p.at++ {
+		line := p.here() // none at the end, which ends it
 		value := func(prefix string) bool { return strings.HasPrefix(line, prefix) }
 		switch {
 		case value("diff --git "):
@@ -54,7 +54,6 @@ func (p *parser) diff() error {
 			return p.named(o, renamed, head)
 		}
 	}
-	return p.named(o, renamed, head)
 }
 
 // named takes a file of which a diff by git has no hunks: an empty one, or one that is only moved.

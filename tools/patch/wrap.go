@@ -136,7 +136,7 @@ func (p *parser) cut() {
 	p.lines, p.first = p.lines[from:], p.first+from
 	p.lines[0] = begin
 	p.trim()
-	if n := len(p.lines); n > 1 && p.lines[n-1] != end {
+	if n := len(p.lines); p.lines[n-1] != end {
 		last := strings.Trim(p.lines[n-1], "\"' ")
 		if slices.ContainsFunc(head, func(line string) bool {
 			m := word().FindStringSubmatch(line)
@@ -210,7 +210,7 @@ func (p *parser) cutMail(operates func(string) bool) {
 	}
 	p.lines, p.first = p.lines[from:], p.first+from
 	p.trim()
-	if n := len(p.lines); n > 2 && p.lines[n-2] == "-- " && version().MatchString(p.lines[n-1]) {
+	if n := len(p.lines); n > 1 && p.lines[n-2] == "-- " && version().MatchString(p.lines[n-1]) {
 		p.lines = p.lines[:n-2]
 	}
 }
