@@ -110,3 +110,26 @@ func TestFaultW14NoFalseAlarm(t *testing.T) {
 	}
 	t.Logf("%d files", parsed)
 }
+
+// TestFaultW14WhatBashReads has odd scripts, and wants no fault told of one that bash accepts.
+func TestFaultW14WhatBashReads(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, script := range []string{
+		"((echo a) | cat)", "x=$((echo a) | cat)", "((\n a\n) | b)", "((a);(b))", "((case x in x) a;; esac) | b)", "((cat <<X\na\nX\n) | b)",
+		"let $1=$1+$2", "let a=b+$1", "declare -A a=([x]=1 [y z]=2)", "a[b c]=d", "case x in (a) b;; esac", "case x in a) ;& b) ;;& c) ;; esac",
+		"function a-b.c { echo; }", "for ((i=0;i<3;i++)) { a; }", "for i in a b; { echo; }", "coproc a { b; }", "time -p a | b", "a |& b &>> c",
+		"[[ a == (b|c) ]]", "[[ $a =~ (b|c)* && ! -e d ]]", "echo ${a//\\'/x} 'b'", "echo \"${a:-\"b c\"}\" ${a#*'}'}", "echo `a \\`b\\``", "echo \"`echo \"x\"`\"",
+		"cat <<-X\n\ta\n\tX", "cat <<'X' | b\n$(a\nX", "cat <<X <<Y\na\nX\nb\nY", "x=$(cat <<X\na'b\nX\n)", "x=\"$(cat <<X\na\"b\nX\n)\"", "a () if b; then c; fi",
+		"# it's\necho", "echo a#'b'", "echo $'a\\'b'", "x=(a # it's\n b)", "alias x='if'", "shopt -s extglob\nls @(a|b) *(c)", "echo } { fi then", "fi=1; echo $fi",
+		"exec {fd}>a", "a ||\n\n# c\nb", "trap 'a' 0\r", "cat <<X\r\na\r\nX\r", "while :; do case $1 in -a) shift;; *) break; esac; done", "if a\nthen b\nelif c; then d\nelse e\nfi",
+	} {
+		cmd := exec.Command(bash, "-n")
+		cmd.Stdin = strings.NewReader(script + "\n")
+		if says := syntax.Broken("a.sh", "", script+"\n"); says != "" && cmd.Run() == nil {
+			t.Errorf("%q %s", script, says)
+		}
+	}
+}
