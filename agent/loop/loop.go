@@ -226,7 +226,7 @@ func (l *Loop) compose(offer tools.Offer) model.Request {
 	r := model.Request{Messages: l.messages[:len(l.messages):len(l.messages)], Session: l.Key}
 	for _, tool := range offer.Full {
 		r.Tools = append(r.Tools, model.ToolSpec{
-			Name: tool.Spec().Name, Description: offer.Description(tool), Parameters: tool.Schema().Shown(),
+			Name: tool.Spec().Name, Description: offer.Description(tool), Parameters: tool.Schema().Shown(), Plain: tool.Schema().Own(),
 		})
 	}
 	return r

@@ -171,6 +171,8 @@ type ToolSpec struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"`
+	// Plain says that every service takes Parameters as they are.
+	Plain bool `json:"-"`
 }
 
 // Same says that two are the same.

@@ -43,6 +43,7 @@ import (
 type Schema struct {
 	json, shown json.RawMessage
 	root        *node
+	own         bool // see Own
 	// foreign judges what root cannot say; nil for every schema that comes from a Go type.
 	foreign *jsonschema.Resolved
 }
@@ -80,11 +81,12 @@ func of(t reflect.Type) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %v: %w", t, err)
 	}
-	shown, err := bare(root, n).MarshalJSON()
+	least := bare(root, n)
+	shown, err := least.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("schema: %v: %w", t, err)
 	}
-	return &Schema{json: js, shown: shown, root: n}, nil
+	return &Schema{json: js, shown: shown, root: n, own: len(least.Properties) > 0}, nil
 }
 
 // bare is s, of which n is the validator's form, without what a check alone needs.
@@ -186,6 +188,9 @@ func (s *Schema) JSON() json.RawMessage { return s.json }
 // names, types, descriptions, choices and defaults in it, and no bounds: a model keeps them without being told, and Check answers the
 // call that does not with a sentence. It has one way to say each thing. One that somebody else wrote is shown whole.
 func (s *Schema) Shown() json.RawMessage { return s.shown }
+
+// Own says that the schema comes from a Go type with fields that are shown: Shown is then what every service takes as it is.
+func (s *Schema) Own() bool { return s.own }
 
 // Param is the canonical name of a parameter, from any name that a call may give it; ok is false where there is none.
 func (s *Schema) Param(name string) (canonical string, ok bool) {

@@ -1,59 +1,15 @@
 package anthropic
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"io"
 	"strings"
 
 	"tandem/agent/model"
 	"tandem/agent/model/wire"
 )
-
-// event is one event of the stream, as much of it as is used here.
-type event struct {
-	Type    string   `json:"type"`
-	Index   wire.Int `json:"index"`
-	Message struct {
-		Usage usage `json:"usage"`
-	} `json:"message"`
-	Block json.RawMessage `json:"content_block"`
-	Delta struct {
-		Type        string    `json:"type"`
-		Text        wire.Text `json:"text"`
-		PartialJSON wire.Args `json:"partial_json"`
-		Thinking    wire.Text `json:"thinking"`
-		Signature   wire.Name `json:"signature"`
-		StopReason  wire.Name `json:"stop_reason"`
-		StopDetails struct {
-			Explanation string `json:"explanation"`
-		} `json:"stop_details"`
-	} `json:"delta"`
-	Usage usage `json:"usage"`
-	// Content and StopReason are those of a whole message.
-	Content    wire.List[json.RawMessage] `json:"content"`
-	StopReason wire.Name                  `json:"stop_reason"`
-}
-
-// start is what a block begins with.
-type start struct {
-	Type      string    `json:"type"`
-	ID        wire.Name `json:"id"`
-	Name      wire.Name `json:"name"`
-	Text      wire.Text `json:"text"`
-	Thinking  wire.Text `json:"thinking"`
-	Signature wire.Name `json:"signature"`
-	Input     wire.Args `json:"input"`
-}
-
-// usage counts up during a stream; a field that is missing has not changed.
-type usage struct {
-	Input      wire.Int `json:"input_tokens"`
-	CacheWrite wire.Int `json:"cache_creation_input_tokens"`
-	CacheRead  wire.Int `json:"cache_read_input_tokens"`
-	Output     wire.Int `json:"output_tokens"`
-}
 
 // answer puts the pieces of one answer together.
 type answer struct {
@@ -84,25 +40,25 @@ type block struct {
 }
 
 func (a *answer) event(data []byte) error {
-	var e event
-	err := json.Unmarshal(data, &e)
-	if wrong := (*json.UnmarshalTypeError)(nil); err != nil && !errors.As(err, &wrong) || e.Type == "" {
+	e := eventOf(data)
+	if e.kind == "" {
 		if wire.IsError(data) {
 			return a.m.Reported(data)
 		}
 		return a.m.BadEvent("Messages", data)
 	}
-	switch e.Type {
+	switch e.kind {
 	case "message": // the whole answer of a service that does not stream
-		a.count(e.Usage)
-		for i, block := range e.Content {
-			a.begin(event{Index: wire.Int{N: int64(i), Set: true}, Block: block})
-			a.finish(int64(i))
+		a.count(e.usage)
+		i := int64(0)
+		for each := wire.ElementsOf(e.content); each.Next(); i++ {
+			a.begin(event{index: wire.Int{N: i, Set: true}, block: each.Value})
+			a.finish(i)
 		}
-		a.stop = cmp.Or(string(e.StopReason), "end_turn")
+		a.stop = cmp.Or(e.stop, "end_turn")
 		return io.EOF
 	case "message_start":
-		a.count(e.Message.Usage)
+		a.count(e.begun)
 	case "content_block_start":
 		a.begin(e)
 	case "content_block_delta":
@@ -110,10 +66,9 @@ func (a *answer) event(data []byte) error {
 	case "content_block_stop":
 		a.finish(a.index(e))
 	case "message_delta":
-		a.count(e.Usage)
-		if e.Delta.StopReason != "" && a.stop == "" {
-			a.stop = string(e.Delta.StopReason)
-			a.explanation = e.Delta.StopDetails.Explanation
+		a.count(e.usage)
+		if d := deltaOf(e.delta); d.stop != "" && a.stop == "" {
+			a.stop, a.explanation = d.stop, d.explanation
 		}
 	case "message_stop":
 		if a.stop == "" {
@@ -128,37 +83,40 @@ func (a *answer) event(data []byte) error {
 
 // index is the one of the block that an event belongs to.
 func (a *answer) index(e event) int64 {
-	if e.Index.Set {
-		return e.Index.N
+	if e.index.Set {
+		return e.index.N
 	}
 	return a.last
 }
 
-func (a *answer) count(u usage) {
-	for _, c := range []struct {
-		from wire.Int
-		to   *int64
-	}{
-		{u.Input, &a.plain},
-		{u.CacheWrite, &a.usage.CacheWrite},
-		{u.CacheRead, &a.usage.CachedInput},
-		{u.Output, &a.usage.Output},
-	} {
-		if c.from.Set {
-			*c.to = c.from.N
+// count takes what has been used so far; a field that is missing has not changed.
+func (a *answer) count(usage json.RawMessage) {
+	for f := wire.FieldsOf(usage); f.Next(); {
+		to := (*int64)(nil)
+		switch string(f.Key) {
+		case "input_tokens":
+			to = &a.plain
+		case "cache_creation_input_tokens":
+			to = &a.usage.CacheWrite
+		case "cache_read_input_tokens":
+			to = &a.usage.CachedInput
+		case "output_tokens":
+			to = &a.usage.Output
+		}
+		if n := wire.IntOf(f.Value); to != nil && n.Set {
+			*to = n.N
 		}
 	}
 }
 
 func (a *answer) begin(e event) {
-	var s start
-	_ = json.Unmarshal(e.Block, &s)
-	if !e.Index.Set {
+	s := startOf(e.block)
+	if !e.index.Set {
 		for a.blocks[a.last] != nil {
 			a.last++
 		}
 	} else {
-		a.last = e.Index.N
+		a.last = e.index.N
 	}
 	// All blocks of some services have the same index, and some end a thought only after what follows it has begun.
 	for index, old := range a.blocks {
@@ -166,18 +124,18 @@ func (a *answer) begin(e event) {
 			a.finish(index)
 		}
 	}
-	b := &block{kind: s.Type, begun: e.Block, signature: string(s.Signature)}
+	b := &block{kind: s.kind, begun: bytes.Clone(e.block), signature: s.signature}
 	a.blocks[a.last] = b
 	a.all = append(a.all, b)
 	switch b.kind {
 	case "text":
-		a.say(b, s.Text.Said)
+		a.say(b, s.text.Said)
 	case "thinking":
-		a.think(b, s.Thinking.Said)
+		a.think(b, s.thinking.Said)
 	case "tool_use":
-		b.call = a.calls.New(string(s.ID), strings.TrimSpace(string(s.Name)))
+		b.call = a.calls.New(s.id, strings.TrimSpace(s.name))
 		// Some services give the whole input here, others an empty object before the pieces, or both.
-		if in := strings.TrimSpace(string(s.Input)); in != "" && in != "{}" {
+		if in := strings.TrimSpace(s.input); in != "" && in != "{}" {
 			a.calls.Guess(b.call, in)
 		}
 	}
@@ -189,30 +147,31 @@ func (a *answer) delta(e event) error {
 		b = &block{}
 		a.blocks[a.index(e)] = b
 	}
-	kind := e.Delta.Type
-	if kind == "" && e.Delta.PartialJSON != "" {
+	d := deltaOf(e.delta)
+	kind := d.kind
+	if kind == "" && d.input != "" {
 		kind = "input_json_delta"
-	} else if kind == "" && e.Delta.Text.Said != "" {
+	} else if kind == "" && d.text.Said != "" {
 		kind = "text_delta"
 	}
 	switch kind {
 	case "text_delta":
-		a.say(b, e.Delta.Text.Said)
+		a.say(b, d.text.Said)
 	case "thinking_delta":
-		a.think(b, e.Delta.Thinking.Said)
+		a.think(b, d.thinking.Said)
 	case "signature_delta":
-		b.signature += string(e.Delta.Signature)
+		b.signature += d.signature
 	case "input_json_delta":
 		switch {
-		case e.Delta.PartialJSON == "" || (b.kind != "tool_use" && b.kind != ""):
+		case d.input == "" || (b.kind != "tool_use" && b.kind != ""):
 		case b.kind == "":
 			return a.m.Bad("sent arguments of a call that had not begun")
 		case a.calls.Done(b.call):
-			if !a.calls.Repeats(b.call, string(e.Delta.PartialJSON)) {
+			if !a.calls.Repeats(b.call, d.input) {
 				return a.m.Bad("went on with the arguments of %s after they were complete", a.calls.Name(b.call))
 			}
 		default:
-			a.calls.Write(b.call, string(e.Delta.PartialJSON))
+			a.calls.Write(b.call, d.input)
 		}
 	}
 	return nil

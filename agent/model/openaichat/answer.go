@@ -38,23 +38,24 @@ func (a *answer) event(data []byte) error {
 		}
 		return io.EOF
 	}
-	var e event
-	if err := json.Unmarshal(data, &e); err != nil {
+	e, ok := eventOf(data)
+	if !ok {
 		return a.m.BadEvent("Chat Completions", data)
 	}
-	if len(e.Error) > 0 && string(e.Error) != "null" || len(e.Choices) == 0 && wire.IsError(data) {
+	if len(e.failure) > 0 && string(e.failure) != "null" || !e.chosen() && wire.IsError(data) {
 		return a.m.Reported(data)
 	}
-	a.count(e.Groq.Usage)
-	a.count(e.Usage)
-	for _, choice := range e.Choices {
-		if choice.Index.N != 0 {
+	a.count(e.groq)
+	a.count(e.usage)
+	for each := wire.ElementsOf(e.choices); each.Next(); {
+		c := choiceOf(each.Value)
+		if c.index.N != 0 {
 			continue
 		}
-		a.count(choice.Usage)
-		d, reason := choice.Delta, strings.ToLower(string(choice.FinishReason))
-		if m := choice.Message; len(m) > 0 && !a.said && a.calls.Len() == 0 && a.thought.Len() == 0 {
-			d, reason = m, cmp.Or(reason, "stop") // the whole answer in one event
+		a.count(c.usage)
+		d, reason := c.delta, strings.ToLower(c.finish)
+		if len(c.message) > 0 && c.message[0] == '{' && !a.said && a.calls.Len() == 0 && a.thought.Len() == 0 {
+			d, reason = c.message, cmp.Or(reason, "stop") // the whole answer in one event
 		}
 		if err := a.piece(d); err != nil {
 			return err
@@ -82,40 +83,34 @@ var (
 func (a *answer) limited() bool  { return slices.Contains(limits, a.finish) }
 func (a *answer) filtered() bool { return slices.Contains(filters, a.finish) }
 
-func (a *answer) count(raw json.RawMessage) {
-	var u usage
-	if len(raw) == 0 || raw[0] != '{' {
+func (a *answer) count(usage json.RawMessage) {
+	if len(usage) == 0 || usage[0] != '{' {
 		return
 	}
-	_ = json.Unmarshal(raw, &u) // what cannot be understood is not counted
-	a.usage = model.Usage{
-		Input: cmp.Or(u.Prompt.N, u.Input.N), Output: cmp.Or(u.Completion.N, u.Output.N),
-		CachedInput: cmp.Or(u.Details.Cached.N, u.CacheHit.N, u.Cached.N), CostUSD: float64(u.Cost),
-	}
+	a.usage = usageOf(usage)
 }
 
 // piece takes a part of the message.
 func (a *answer) piece(raw json.RawMessage) error {
-	var d piece
-	if len(raw) == 0 || json.Unmarshal(raw, &d) != nil {
-		return nil
-	}
-	a.think("reasoning_content", d.ReasoningContent)
-	a.think("reasoning", d.Reasoning)
-	a.think("reasoning_text", d.ReasoningText)
-	a.think("reasoning_details", d.ReasoningDetails)
-	a.think("content", wire.Text{Thought: d.Content.Thought})
-	if t := d.Content.Said + d.Content.Refusal + d.Refusal.Said; t != "" {
+	d := pieceOf(raw)
+	a.think("reasoning_content", d.reasoningContent)
+	a.think("reasoning", d.reasoning)
+	a.think("reasoning_text", d.reasoningText)
+	a.think("reasoning_details", d.reasoningDetails)
+	a.think("content", wire.Text{Thought: d.content.Thought})
+	if t := d.content.Said + d.content.Refusal + d.refusal.Said; t != "" {
 		a.said = true
-		a.refused = a.refused || d.Content.Refusal != "" || d.Refusal.Said != ""
+		a.refused = a.refused || d.content.Refusal != "" || d.refusal.Said != ""
 		a.on(model.Delta{Text: t})
 	}
 	a.extra.Add(raw, "role", "content", "refusal", "tool_calls", "function_call", "reasoning_content", "reasoning", "reasoning_text")
-	for _, f := range d.FunctionCall {
-		d.ToolCalls = append(d.ToolCalls, json.RawMessage(`{"function":`+string(f)+`}`))
+	for each := wire.ElementsOf(d.toolCalls); each.Next(); {
+		if err := a.call(each.Value); err != nil {
+			return err
+		}
 	}
-	for _, tc := range d.ToolCalls {
-		if err := a.call(tc); err != nil {
+	for each := wire.ElementsOf(d.functionCall); each.Next(); {
+		if err := a.call(slices.Concat([]byte(`{"function":`), each.Value, []byte{'}'})); err != nil {
 			return err
 		}
 	}
@@ -159,22 +154,22 @@ func (a *answer) kept() {
 
 // call takes one piece of a call.
 func (a *answer) call(raw json.RawMessage) error {
-	var tc toolCall
-	if json.Unmarshal(raw, &tc) != nil {
+	if raw[0] != '{' {
 		return nil
 	}
+	tc := toolCallOf(raw)
 	at := a.place(tc)
 	if at < 0 {
 		a.calls.SettleAll(false)
-		a.indexes = append(a.indexes, tc.Index.N)
-		if last := len(a.indexes) - 2; !tc.Index.Set && last >= 0 {
+		a.indexes = append(a.indexes, tc.index.N)
+		if last := len(a.indexes) - 2; !tc.index.Set && last >= 0 {
 			a.indexes[last+1] = a.indexes[last]
 		}
 		at = a.calls.New("", "")
 	}
 	a.calls.Keep(at, raw, "index", "id", "type", "function", "name", "arguments")
-	a.calls.KeepIn(at, "function", tc.Function.raw, "name", "arguments")
-	args := string(cmp.Or(tc.Function.Arguments, tc.Arguments))
+	a.calls.KeepIn(at, "function", tc.function, "name", "arguments")
+	args := tc.arguments
 	if strings.TrimSpace(args) != "" && !a.calls.Repeats(at, args) {
 		if a.calls.Done(at) {
 			return a.m.Bad("went on with the arguments of %s after they were complete", a.calls.Name(at))
@@ -183,7 +178,7 @@ func (a *answer) call(raw json.RawMessage) error {
 		args = ""
 	}
 	a.calls.Write(at, args)
-	a.calls.Identify(at, string(tc.ID), tc.name())
+	a.calls.Identify(at, tc.id, tc.name)
 	return nil
 }
 
@@ -191,13 +186,13 @@ func (a *answer) call(raw json.RawMessage) error {
 // for several calls, the id may be missing or come with every piece.
 func (a *answer) place(tc toolCall) int {
 	at := a.calls.Len() - 1
-	same := a.calls.Find(string(tc.ID))
+	same := a.calls.Find(tc.id)
 	switch {
-	case tc.Index.Set:
-		for at >= 0 && a.indexes[at] != tc.Index.N {
+	case tc.index.Set:
+		for at >= 0 && a.indexes[at] != tc.index.N {
 			at--
 		}
-		if at < 0 && tc.name() == "" {
+		if at < 0 && tc.name == "" {
 			at = same
 		}
 	case same >= 0:
@@ -211,10 +206,9 @@ func (a *answer) place(tc toolCall) int {
 
 // another says that a piece begins another call than the one of its index.
 func (a *answer) another(at int, tc toolCall) bool {
-	name, id, known := tc.name(), string(tc.ID), a.calls.ID(at)
-	args := string(cmp.Or(tc.Function.Arguments, tc.Arguments))
+	name, id, known, args := tc.name, tc.id, a.calls.ID(at), tc.arguments
 	switch {
-	case !tc.Index.Set && id != "" && known != "" && id != known:
+	case !tc.index.Set && id != "" && known != "" && id != known:
 		return true
 	case name == "" || a.calls.Name(at) == "":
 		return false

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -301,77 +300,4 @@ func images(msg model.Message, text string) []openai.ChatMessagePart {
 		})
 	}
 	return parts
-}
-
-// event is one event of the stream, as much of it as is used here. Error, the kinds of reasoning and the cost are what
-// services add to OpenAI's own form.
-type event struct {
-	Choices wire.List[struct {
-		Index        wire.Int        `json:"index"`
-		Delta        json.RawMessage `json:"delta"`
-		Message      json.RawMessage `json:"message"`
-		FinishReason wire.Name       `json:"finish_reason"`
-		Usage        json.RawMessage `json:"usage"` // Moonshot's place for it
-	}] `json:"choices"`
-	Usage json.RawMessage `json:"usage"`
-	Groq  struct {
-		Usage json.RawMessage `json:"usage"`
-	} `json:"x_groq"`
-	Error json.RawMessage `json:"error"`
-}
-
-// usage counts tokens, with the names that several services have for one count.
-type usage struct {
-	Prompt     wire.Int `json:"prompt_tokens"`
-	Completion wire.Int `json:"completion_tokens"`
-	Input      wire.Int `json:"input_tokens"`
-	Output     wire.Int `json:"output_tokens"`
-	Details    struct {
-		Cached wire.Int `json:"cached_tokens"`
-	} `json:"prompt_tokens_details"`
-	CacheHit wire.Int   `json:"prompt_cache_hit_tokens"`
-	Cached   wire.Int   `json:"cached_tokens"`
-	Cost     wire.Float `json:"cost"`
-}
-
-// piece is a part of the answer, or all of it.
-type piece struct {
-	Content          wire.Text                  `json:"content"`
-	Refusal          wire.Text                  `json:"refusal"`
-	Reasoning        wire.Text                  `json:"reasoning"`
-	ReasoningContent wire.Text                  `json:"reasoning_content"`
-	ReasoningText    wire.Text                  `json:"reasoning_text"`
-	ReasoningDetails wire.Text                  `json:"reasoning_details"`
-	ToolCalls        wire.List[json.RawMessage] `json:"tool_calls"`
-	// FunctionCall is the one call of the protocol before it had tools.
-	FunctionCall wire.List[json.RawMessage] `json:"function_call"`
-}
-
-// toolCall is a part of a call, or all of it.
-type toolCall struct {
-	Index    wire.Int  `json:"index"`
-	ID       wire.Name `json:"id"`
-	Function function  `json:"function"`
-	// Name and Arguments are where several services put them.
-	Name      wire.Name `json:"name"`
-	Arguments wire.Args `json:"arguments"`
-}
-
-func (t toolCall) name() string { return strings.TrimSpace(string(cmp.Or(t.Function.Name, t.Name))) }
-
-type function struct {
-	Name      wire.Name
-	Arguments wire.Args
-	raw       json.RawMessage
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (f *function) UnmarshalJSON(raw []byte) error {
-	var fields struct {
-		Name      wire.Name `json:"name"`
-		Arguments wire.Args `json:"arguments"`
-	}
-	_ = json.Unmarshal(raw, &fields)
-	*f = function{fields.Name, fields.Arguments, raw}
-	return nil
 }

@@ -27,14 +27,19 @@ func (c *Client) BadEvent(protocol string, data []byte) *model.Error {
 
 // IsError says that data reports an error, in one of the ways that do without the protocol's own events.
 func IsError(data []byte) bool {
-	var e struct {
-		Type    Name            `json:"type"`
-		Object  Name            `json:"object"`
-		Error   json.RawMessage `json:"error"`
-		Message Name            `json:"error_message"`
+	f, ok := Parse(data)
+	is := false
+	for ok && f.Next() {
+		switch string(f.Key) {
+		case "type", "object":
+			is = is || NameOf(f.Value) == "error"
+		case "error":
+			is = is || string(f.Value) != "null"
+		case "error_message":
+			is = is || NameOf(f.Value) != ""
+		}
 	}
-	return json.Unmarshal(data, &e) == nil &&
-		(e.Type == "error" || e.Object == "error" || e.Message != "" || len(e.Error) > 0 && string(e.Error) != "null")
+	return is
 }
 
 // Reported words an error that came inside an answer with status 200.

@@ -20,7 +20,14 @@ type Extra map[string][]json.RawMessage
 // Add takes the fields of an object that are none of those named, which are known. Fields that say nothing are left out,
 // since several services refuse what they themselves have sent empty.
 func (x *Extra) Add(object json.RawMessage, known ...string) {
+	more := false
+	for f := FieldsOf(object); f.Next() && !more; {
+		more = !slices.ContainsFunc(known, f.is) && !blank(f.Value)
+	}
 	var fields map[string]json.RawMessage
+	if !more { // most pieces have nothing else, and nothing is kept of them
+		return
+	}
 	if json.Unmarshal(object, &fields) != nil {
 		return
 	}

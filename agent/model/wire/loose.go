@@ -6,11 +6,12 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Services agree on the names of fields and differ in their JSON types: a number comes as a string, a string as a list of
-// parts, an object in the place of its text. The types below decode all of these. None of them fails: what cannot be
-// understood is as if it were missing.
+// parts, an object in the place of its text. The functions below understand all of these. None of them fails: what cannot be
+// understood is as if it were missing, and so is a value of no bytes.
 
 // Int is a whole number, also written as 1.0 or "1".
 type Int struct {
@@ -19,83 +20,83 @@ type Int struct {
 	Set bool
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (n *Int) UnmarshalJSON(raw []byte) error {
-	f, ok := number(raw)
-	*n = Int{}
-	if ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-		*n = Int{N: int64(f), Set: true}
+// IntOf reads an Int.
+func IntOf(raw json.RawMessage) Int {
+	n := int64(0)
+	for i, c := range raw {
+		if c < '0' || c > '9' || i > 14 {
+			f, ok := number(raw)
+			if ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+				return Int{N: int64(f), Set: true}
+			}
+			return Int{}
+		}
+		n = 10*n + int64(c-'0')
 	}
-	return nil
+	return Int{N: n, Set: len(raw) > 0}
 }
 
-// Float is a number, also written as "0.5"; 0 where there is none.
-type Float float64
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (n *Float) UnmarshalJSON(raw []byte) error {
+// FloatOf reads a number, also written as "0.5"; 0 where there is none.
+func FloatOf(raw json.RawMessage) float64 {
 	f, _ := number(raw)
-	*n = Float(f)
-	return nil
+	return f
 }
 
-func number(raw []byte) (float64, bool) {
+func number(raw []byte) (f float64, ok bool) {
 	f, err := strconv.ParseFloat(strings.TrimSpace(unquoted(raw)), 64)
-	return f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0, false
+	}
+	return f, true
 }
 
 // unquoted is the text of a JSON string, and any other value as it is written.
 func unquoted(raw []byte) string {
+	if len(raw) == 0 || raw[0] != '"' {
+		return string(raw)
+	}
+	if inner := raw[1:max(1, len(raw)-1)]; len(raw) > 1 && raw[len(raw)-1] == '"' && literal(inner) {
+		return string(inner)
+	}
 	var s string
-	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil {
+	if json.Unmarshal(raw, &s) == nil {
 		return s
 	}
 	return string(raw)
 }
 
-// Name is a short text such as an id, also written as a number.
-type Name string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (n *Name) UnmarshalJSON(raw []byte) error {
-	*n = ""
-	if len(raw) > 0 && (raw[0] == '"' || raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9') {
-		*n = Name(unquoted(raw))
-	}
-	return nil
-}
-
-// Args is a piece of the arguments of a call: a string, or the JSON value itself, which is then all of them.
-type Args string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (a *Args) UnmarshalJSON(raw []byte) error {
-	*a = ""
-	if string(raw) != "null" {
-		*a = Args(unquoted(raw))
-	}
-	return nil
-}
-
-// List is a list, also written as its only element. An element that does not decode is left out.
-type List[T any] []T
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (l *List[T]) UnmarshalJSON(raw []byte) error {
-	var all []json.RawMessage
-	if len(raw) > 0 && raw[0] == '{' {
-		all = append(all, raw)
-	} else if err := json.Unmarshal(raw, &all); err != nil {
-		return err
-	}
-	*l = nil
-	for _, one := range all {
-		var v T
-		if string(one) != "null" && json.Unmarshal(one, &v) == nil {
-			*l = append(*l, v)
+// literal says that the inside of a JSON string stands for itself.
+func literal(inner []byte) bool {
+	for _, c := range inner {
+		if c == '"' || c == '\\' || c < ' ' || c >= utf8.RuneSelf {
+			return c >= utf8.RuneSelf && utf8.Valid(inner) && !bytes.ContainsFunc(inner, func(r rune) bool { return r == '"' || r == '\\' || r < ' ' })
 		}
 	}
-	return nil
+	return true
+}
+
+// StringOf is the text of a string.
+func StringOf(raw json.RawMessage) string {
+	if len(raw) == 0 || raw[0] != '"' {
+		return ""
+	}
+	return unquoted(raw)
+}
+
+// NameOf is a short text such as an id, also written as a number.
+func NameOf(raw json.RawMessage) string {
+	if len(raw) > 0 && (raw[0] == '"' || raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9') {
+		return unquoted(raw)
+	}
+	return ""
+}
+
+// ArgsOf is a piece of the arguments of a call: a string, or the JSON value itself, which is then all of them.
+func ArgsOf(raw json.RawMessage) string {
+	if string(raw) == "null" {
+		return ""
+	}
+	return unquoted(raw)
 }
 
 // Text is what is said in one place: a string, a list of parts, or a part alone. Parts that are thoughts, or refuse, are
@@ -106,11 +107,10 @@ type Text struct {
 	Parts bool
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (t *Text) UnmarshalJSON(raw []byte) error {
-	*t = Text{}
+// TextOf reads a Text.
+func TextOf(raw json.RawMessage) (t Text) {
 	t.add(raw, "")
-	return nil
+	return t
 }
 
 // add adds a value that stands in a part of that type.
@@ -120,11 +120,7 @@ func (t *Text) add(raw []byte, kind string) {
 	}
 	switch raw[0] {
 	case '"':
-		var s string
-		if json.Unmarshal(raw, &s) != nil {
-			return
-		}
-		switch {
+		switch s := unquoted(raw); {
 		case strings.Contains(kind, "think") || strings.Contains(kind, "reason"):
 			t.Thought += s
 		case kind == "refusal":
@@ -134,22 +130,16 @@ func (t *Text) add(raw []byte, kind string) {
 		}
 	case '[':
 		t.Parts = true
-		var parts []json.RawMessage
-		_ = json.Unmarshal(raw, &parts)
-		for _, p := range parts {
-			t.add(p, kind)
+		for e := ElementsOf(raw); e.Next(); {
+			t.add(e.Value, kind)
 		}
 	case '{':
 		t.Parts = true
-		var part map[string]json.RawMessage
-		if json.Unmarshal(raw, &part) != nil {
-			return
-		}
 		if kind == "" {
-			kind = unquoted(part["type"])
+			kind = unquoted(field(raw, "type"))
 		}
-		for _, field := range []string{"thinking", "reasoning", "refusal", "text", "summary", "content"} {
-			if v, ok := part[field]; ok {
+		for _, name := range []string{"thinking", "reasoning", "refusal", "text", "summary", "content"} {
+			if v := field(raw, name); v != nil {
 				t.add(v, kind)
 				return
 			}
@@ -158,6 +148,16 @@ func (t *Text) add(raw []byte, kind string) {
 	default: // a number or a truth value
 		t.add([]byte(strconv.Quote(string(raw))), kind)
 	}
+}
+
+// field is the value of a field, nil where there is none.
+func field(object json.RawMessage, name string) (v json.RawMessage) {
+	for f := FieldsOf(object); f.Next(); {
+		if f.is(name) {
+			v = f.Value
+		}
+	}
+	return v
 }
 
 // blank says that a JSON value says nothing.

@@ -11,21 +11,18 @@ func TestFaultW8Loose(t *testing.T) {
 		`0`: {0, true}, `"0"`: {0, true}, `0.0`: {0, true}, `"1.0"`: {1, true}, `1e3`: {1000, true}, `null`: {}, `""`: {}, `"x"`: {}, `0.5`: {}, `[]`: {}, `1e99`: {},
 		`"NaN"`: {}, `true`: {},
 	} {
-		var got Int
-		if err := json.Unmarshal([]byte(in), &got); err != nil || got != want {
-			t.Errorf("%s is %+v, %v", in, got, err)
+		if got := IntOf(json.RawMessage(in)); got != want {
+			t.Errorf("%s is %+v", in, got)
 		}
 	}
-	for in, want := range map[string]Name{`"a"`: "a", `17`: "17", `-1.0`: "-1.0", `null`: "", `{}`: "", `["a"]`: "", `true`: ""} {
-		var got Name
-		if err := json.Unmarshal([]byte(in), &got); err != nil || got != want {
-			t.Errorf("%s is %q, %v", in, got, err)
+	for in, want := range map[string]string{`"a"`: "a", `17`: "17", `-1.0`: "-1.0", `null`: "", `{}`: "", `["a"]`: "", `true`: ""} {
+		if got := NameOf(json.RawMessage(in)); got != want {
+			t.Errorf("%s is %q", in, got)
 		}
 	}
-	for in, want := range map[string]Args{`"{}"`: "{}", `{"a":1}`: `{"a":1}`, `[1]`: `[1]`, `null`: "", `7`: "7"} {
-		var got Args
-		if err := json.Unmarshal([]byte(in), &got); err != nil || got != want {
-			t.Errorf("%s is %q, %v", in, got, err)
+	for in, want := range map[string]string{`"{}"`: "{}", `{"a":1}`: `{"a":1}`, `[1]`: `[1]`, `null`: "", `7`: "7"} {
+		if got := ArgsOf(json.RawMessage(in)); got != want {
+			t.Errorf("%s is %q", in, got)
 		}
 	}
 	for in, want := range map[string]Text{
@@ -35,15 +32,16 @@ func TestFaultW8Loose(t *testing.T) {
 		`[{"type":"reasoning.summary","summary":"s"},{"type":"image_url","image_url":"u"}]`: {Thought: "s", Parts: true},
 		`{"type":"output_text","text":"a"}`:                                                 {Said: "a", Parts: true},
 	} {
-		var got Text
-		if err := json.Unmarshal([]byte(in), &got); err != nil || got != want {
-			t.Errorf("%s is %+v, %v", in, got, err)
+		if got := TextOf(json.RawMessage(in)); got != want {
+			t.Errorf("%s is %+v", in, got)
 		}
 	}
-	for in, want := range map[string]int{`[{"a":1},{"a":2}]`: 2, `{"a":1}`: 1, `null`: 0, `[null,{"a":1},"x"]`: 1, `[]`: 0} {
-		var got List[struct{ A int }]
-		if err := json.Unmarshal([]byte(in), &got); err != nil || len(got) != want {
-			t.Errorf("%s is %+v, %v", in, got, err)
+	for in, want := range map[string]int{`[{"a":1},{"a":2}]`: 2, `{"a":1}`: 1, `null`: 0, `[null,{"a":1},"x"]`: 2, `[]`: 0} {
+		got := 0
+		for e := ElementsOf(json.RawMessage(in)); e.Next(); got++ {
+		}
+		if got != want {
+			t.Errorf("%s has %d elements", in, got)
 		}
 	}
 }

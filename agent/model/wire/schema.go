@@ -15,6 +15,9 @@ import (
 // keywords of the types that JSON Schema 2020-12 has. Services refuse a whole request for one schema that is otherwise. A
 // schema that is well stays as it is; the server of the tool checks arguments by its own.
 func Schema(t model.ToolSpec) json.RawMessage {
+	if t.Plain {
+		return t.Parameters
+	}
 	none := json.RawMessage(`{"type":"object","properties":{}}`)
 	if len(bytes.TrimSpace(t.Parameters)) == 0 {
 		return none
