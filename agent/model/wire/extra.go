@@ -20,25 +20,23 @@ type Extra map[string][]json.RawMessage
 // Add takes the fields of an object that are none of those named, which are known. Fields that say nothing are left out,
 // since several services refuse what they themselves have sent empty.
 func (x *Extra) Add(object json.RawMessage, known ...string) {
-	more := false
-	for f := FieldsOf(object); f.Next() && !more; {
-		more = !slices.ContainsFunc(known, f.is) && !blank(f.Value)
-	}
-	var fields map[string]json.RawMessage
-	if !more { // most pieces have nothing else, and nothing is kept of them
-		return
-	}
-	if json.Unmarshal(object, &fields) != nil {
-		return
-	}
-	for name, v := range fields {
-		if slices.Contains(known, name) || blank(v) {
+	var added map[string]bool // of fields of one name in an object the last one counts
+	for f := FieldsOf(object); f.Next(); {
+		if f.among(known) || blank(f.Value) {
 			continue
+		}
+		if added == nil {
+			added = map[string]bool{}
 		}
 		if *x == nil {
 			*x = Extra{}
 		}
-		(*x)[name] = append((*x)[name], v)
+		name := unquoted(f.name)
+		pieces := (*x)[name]
+		if added[name] {
+			pieces = pieces[:len(pieces)-1]
+		}
+		(*x)[name], added[name] = append(pieces, bytes.Clone(f.Value)), true
 	}
 }
 

@@ -57,6 +57,16 @@ func (f *Fields) is(name string) bool {
 	return string(f.name[1:n]) == name || bytes.IndexByte(f.name, '\\') >= 0 && unquoted(f.name) == name
 }
 
+// among says that the name of the field is one of these, as it is written.
+func (f *Fields) among(names []string) bool {
+	for _, name := range names {
+		if f.is(name) {
+			return true
+		}
+	}
+	return false
+}
+
 // Elements walks through a list, as Fields does through an object. A single object counts as its only element, since several services
 // leave out the list around it, and null counts as none.
 type Elements struct {
