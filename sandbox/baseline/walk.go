@@ -324,7 +324,7 @@ func (w *walk) enter(dir dirHandle, name, at string, below *rules) {
 func (w *walk) rulesOf(at string, f, old *folder) *rules {
 	r := *f.rules
 	mine := false
-	if has(f.names, ".git") && at != "" {
+	if has(f.names, ".git") {
 		if repo := w.repository(at); repo != nil && repo != r.repo {
 			r.repo, mine = repo, true
 			r.Rules, r.from = repo.rules(), len(namesOf(at))
