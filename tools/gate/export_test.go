@@ -2,7 +2,7 @@ package gate
 
 // Compared counts the rules that a call is compared with, and gives those that may cover a part of it and were not found.
 func Compared(o Options, c Call) (n int, missed []Rule) {
-	p, about, spec := New(o), subjectOf(c), c.Tool.Spec()
+	p, about, spec := New(o), &subject{Call: c}, c.Tool.Spec()
 	for _, need := range c.Needs {
 		need = honest(c.Tool, need)
 		about.at, about.parts = nil, partsOf(need)

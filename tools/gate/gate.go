@@ -143,7 +143,7 @@ func (p *Policy) Judge(c Call) Decision {
 	var worst Decision
 	var asked []tools.Need
 	var act tools.Act // of the worst
-	about := subjectOf(c)
+	about := &subject{Call: c}
 	for i, n := range needs {
 		if c.ended() {
 			return Decision{Reason: name + " was not judged: the call has ended", Rule: "built-in", Layer: LayerBuiltin}

@@ -32,6 +32,9 @@ type group struct {
 	words, paths, texts needles[*rule]
 }
 
+// none says that the set has no rules.
+func (s *ruleSet) none() bool { return s.tools == nil }
+
 // add adds a rule. ready has to be called after the last one.
 func (s *ruleSet) add(r *rule) {
 	of := s.of(r)
@@ -101,7 +104,10 @@ func (of *toolRules) ready() {
 
 // each calls f with the rules that may cover a part of a need until f returns false.
 func (s *ruleSet) each(c *subject, n tools.Need, p part, f func(*rule) bool) {
-	for _, name := range c.names {
+	if s.none() {
+		return
+	}
+	for _, name := range c.called() {
 		if of := s.tools[name]; of != nil && !of.each(c, n, p, f) {
 			return
 		}
@@ -111,7 +117,7 @@ func (s *ruleSet) each(c *subject, n tools.Need, p part, f func(*rule) bool) {
 	if len(n.Ports) > 0 {
 		open.Class = tools.ClassNetwork
 	}
-	s.found.in(strings.Join(c.names, "\x00"), func(of *toolRules) bool {
+	s.found.in(strings.Join(c.called(), "\x00"), func(of *toolRules) bool {
 		about := of.first.about(spec) || !of.first.allows && of.first.about(open)
 		return !about || of.each(c, n, p, f)
 	})
@@ -124,6 +130,9 @@ func (s *ruleSet) whole(spec tools.Spec) (found *rule) {
 			found = of.plain[0]
 		}
 		return found == nil
+	}
+	if s.none() {
+		return nil
 	}
 	names := namesOf(spec)
 	for _, name := range names {

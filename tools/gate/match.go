@@ -79,12 +79,13 @@ func pieces(pattern string) []string {
 	return strings.FieldsFunc(strings.ReplaceAll(strings.ReplaceAll(pattern, "/**", "*"), "**/", "*"), func(r rune) bool { return r == '*' || r == '?' })
 }
 
-// subject is a call as rules are compared with it: what many rules ask for is found out once.
+// subject is a call as rules are compared with it: what many rules ask for is found out once, and what none asks for never. Most calls
+// are compared with no rule.
 type subject struct {
 	Call
-	names  []string
-	args   map[string]json.RawMessage
-	params map[string]string // by alias; "" is not known
+	names  []string                   // see called
+	args   map[string]json.RawMessage // see text
+	params map[string]string          // by alias; "" is not known
 	texts  map[string]argument
 	at     []*targets // of the need that is judged
 	parts  []part     // of the need that is judged
@@ -158,10 +159,12 @@ func (t *target) of(pattern *glob) string {
 	return t.rel
 }
 
-func subjectOf(c Call) *subject {
-	s := &subject{Call: c, names: namesOf(c.Tool.Spec()), params: map[string]string{}, texts: map[string]argument{}}
-	_ = json.Unmarshal(c.Args, &s.args) // nil where only the needs are known
-	return s
+// called are the names of the tool, in small letters.
+func (s *subject) called() []string {
+	if s.names == nil {
+		s.names = namesOf(s.Tool.Spec())
+	}
+	return s.names
 }
 
 // param is the name of a parameter by one of its names.
@@ -170,6 +173,9 @@ func (s *subject) param(alias string) (name string, known bool) {
 	if !ok {
 		if name, known = s.Tool.Schema().Param(alias); !known {
 			name = ""
+		}
+		if s.params == nil {
+			s.params = map[string]string{}
 		}
 		s.params[alias] = name
 	}
@@ -180,6 +186,10 @@ func (s *subject) param(alias string) (name string, known bool) {
 func (s *subject) text(param string) (text string, ok bool) {
 	a, ok := s.texts[param]
 	if !ok {
+		if s.texts == nil {
+			s.texts = map[string]argument{}
+			_ = json.Unmarshal(s.Call.Args, &s.args) // nil where only the needs are known
+		}
 		var raw json.RawMessage
 		if raw, a.there = s.args[param]; a.there && json.Unmarshal(raw, &a.text) != nil {
 			a.text = strings.TrimSpace(string(raw))
@@ -266,10 +276,13 @@ func spelled(argv []string, shifts bool) part {
 	return p
 }
 
+// whole is all of a line, or a call that has none.
+var whole = []part{{}}
+
 // partsOf are the simple commands of a command line, each once, else one part that is all of it.
 func partsOf(n tools.Need) (parts []part) {
 	if len(n.Shell.Calls) == 0 {
-		return []part{{}}
+		return whole
 	}
 	shifts := len(n.Shell.Calls) > 1 && slices.ContainsFunc(n.Shell.Calls, changesShell)
 	seen := map[string]bool{}

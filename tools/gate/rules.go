@@ -485,7 +485,7 @@ func derive(c Call, asked []tools.Need) (allows, denies *Rule, edits []string) {
 	case n.Act == tools.Runs && strings.HasPrefix(spec.Source, "plugin:"):
 		return pair(nil, nil, 0, n.Profile.String())
 	case n.Act == tools.Reaches && n.Host != "":
-		if u, ok := subjectOf(c).text("url"); ok {
+		if u, ok := (&subject{Call: c}).text("url"); ok {
 			if scheme, _, ok := strings.Cut(u, "://"); ok {
 				at := map[string]string{"url": literal(strings.ToLower(scheme)+"://"+n.Host) + "/**"}
 				return pair(at, at, 0, "")
