@@ -127,11 +127,18 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 	if err != nil {
 		return tools.Result{}, err
 	}
-	if other := text.OtherForm(in.Pattern); v.found.N() == 0 && other != "" && !in.other {
+	for _, other := range []string{text.OtherForm(in.Pattern), text.Skeleton(in.Pattern)} {
+		if v.found.N() > 0 || in.other || other == "" || other == in.Pattern {
+			continue
+		}
 		if again, err := tree.ParseGlob(in.as(other).narrowed(env).Pattern); err == nil {
 			r, err := run(ctx, env, in.as(other), place, again)
 			if err == nil && len(r.Value.(*value).Files) > 0 {
-				r.Data += "\n(their names are the pattern in another Unicode form, NFC or NFD: letters with accents are one sign or several)"
+				remark := "their names are the pattern in another Unicode form, NFC or NFD: letters with accents are one sign or several"
+				if other == text.Skeleton(in.Pattern) && other != text.OtherForm(in.Pattern) {
+					remark = "their names look like the pattern, which has " + text.Odd(in.Pattern, other)
+				}
+				r.Data += "\n(" + remark + ")"
 				return r, nil
 			}
 		}
