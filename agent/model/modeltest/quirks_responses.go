@@ -110,4 +110,10 @@ var ResponsesQuirks = []Quirk{
 			`{"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","id":"f","call_id":"c","name":"list","arguments":""}}`, respEmpty,
 		}, Want: `Hi cut list() | tool_calls 5 2`,
 	},
+	{
+		Line: "W8", Name: "another word for the end", Source: "decolua/9router#2142", Events: []string{
+			`{"type":"response.output_text.delta","item_id":"m","output_index":0,"content_index":0,"delta":"Hi"}`,
+			`{"type":"response.done","response":{"status":"completed","usage":{"input_tokens":5,"output_tokens":2}}}`,
+		}, Want: `Hi | end_turn 5 2`,
+	},
 }

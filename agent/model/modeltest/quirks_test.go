@@ -31,7 +31,7 @@ func TestQuirksCount(t *testing.T) {
 			count++
 		}
 	}
-	if count < 110 {
+	if count < 117 {
 		t.Errorf("%d rows count", count)
 	}
 }

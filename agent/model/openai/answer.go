@@ -85,7 +85,7 @@ func (a *answer) event(data []byte) error {
 		if it := a.item(e, "function_call"); it.call >= 0 && !a.arguments(it, wire.ArgsOf(e.arguments)) {
 			return a.m.Bad("sent arguments of %s that differ from their pieces", a.calls.Name(it.call))
 		}
-	case "response.completed", "response.incomplete":
+	case "response.completed", "response.incomplete", "response.done":
 		return a.complete(e)
 	case "response.failed", "response.cancelled":
 		if r := responseOf(e.response); len(r.failure) > 0 && string(r.failure) != "null" {
