@@ -36,7 +36,7 @@ func TestNames(t *testing.T) {
 
 func TestIs(t *testing.T) {
 	for names, want := range map[string]bool{
-		"HEAD objects refs": true, "HEAD commondir": true, "HEAD objects": false, "objects refs commondir": false,
+		"HEAD objects refs": true, "HEAD commondir": true, "HEAD objects": false, "HEAD refs": false, "objects refs commondir": false,
 	} {
 		if got := Is(func(name string) bool { return slices.Contains(strings.Fields(names), name) }); got != want {
 			t.Errorf("%s: %v", names, got)

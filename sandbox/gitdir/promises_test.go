@@ -47,7 +47,7 @@ func TestFoundSettings(t *testing.T) {
 		`[filter "a\"]b"]` + x: "filter.clean", `[filter "\\"]` + x: "filter.clean", `[ filter]` + x: "[ filter]", `[]` + x: "[]", `["filter"]` + x: `["filter"]`,
 		"[filter\t\"a\"]" + x: "filter.clean", "[FILTER.a.b]" + x: "filter.clean", `[filter "a]` + x: `[filter "a]`, `[user "filter"]` + x: "",
 		"[core]\nbare # x": "bare # x", "[core]\nbare#x = y": "bare#x = y", "[core] # fsmonitor = x": "", "[core]\nbare = true # fsmonitor": "",
-		"[core]\n1bare = x": "1bare = x", "fsmonitor = x": "", "[alias]\nst = status\\x": "alias.st", "[url \"ext::sh\"]\ninsteadOf = x": "url.insteadof",
+		"[core\\]x]\nfsmonitor = x": "x]", "[core]\n1bare = x": "1bare = x", "fsmonitor = x": "", "[alias]\nst = status\\x": "alias.st", "[url \"ext::sh\"]\ninsteadOf = x": "url.insteadof",
 		"[options]\nstrategy = ort": "", "[options]\nstrategy = ./x": "options.strategy", "[submodule \"a\"]\nupdate = checkout": "",
 		"[submodule \"a\"]\nupdate = !x": "submodule.update", "[core]\nfsmonitor = TRUE": "", "[core]\nfsmonitor": "core.fsmonitor", "[user]\nalias = !x": "",
 	} {

@@ -239,3 +239,14 @@ func TestEntries(t *testing.T) {
 		t.Error("a pattern is no host")
 	}
 }
+
+// TestBracketed: an address of IPv6 stands in brackets in a URL.
+func TestBracketed(t *testing.T) {
+	for host, want := range map[string]string{
+		"::1": "[::1]", "2001:db8::1": "[2001:db8::1]", "127.0.0.1": "127.0.0.1", "example.org": "example.org", "": "",
+	} {
+		if got := bracketed(host); got != want {
+			t.Errorf("%s: %s", host, got)
+		}
+	}
+}
