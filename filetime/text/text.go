@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 )
 
@@ -26,8 +27,7 @@ type chunks struct {
 	sums  []sum
 	total total
 
-	whole  sync.Once
-	str    string
+	whole  atomic.Pointer[string]
 	hashed sync.Once
 	hash   [sha256.Size]byte
 }
@@ -70,7 +70,7 @@ func New(s string) Text {
 	var b builder
 	b.cut(s)
 	t := b.text()
-	t.c.whole.Do(func() { t.c.str = s })
+	t.c.whole.Store(&s)
 	return t
 }
 
@@ -80,8 +80,22 @@ func (t Text) Len() int { return t.chunks().total.bytes }
 // String returns the whole text. It is put together on the first call and kept.
 func (t Text) String() string {
 	c := t.chunks()
-	c.whole.Do(func() { c.str = strings.Join(c.parts, "") })
-	return c.str
+	if s := c.whole.Load(); s != nil {
+		return *s
+	}
+	s := strings.Join(c.parts, "")
+	c.whole.Store(&s)
+	return s
+}
+
+// Once returns the whole text as String does, but keeps nothing that was not kept: for a text that is to stay small, such as an old version of
+// a document.
+func (t Text) Once() string {
+	c := t.chunks()
+	if s := c.whole.Load(); s != nil {
+		return *s
+	}
+	return strings.Join(c.parts, "")
 }
 
 // Slice returns the bytes from start to end. It panics when they are out of range.

@@ -285,11 +285,17 @@ func (t *track) at(rev uint64) *op {
 func (l *Log) add(t *track, o op) *op {
 	l.order++
 	o.n, o.first = l.order, len(t.edits)+1
+	// An operation is kept as long as the session: of a file that is not open each one comes with a text of its own, which mostly is the
+	// one that is known, and a slice of a text keeps all of it in memory.
+	if o.before.Equal(t.settled.text) {
+		o.before = t.settled.text
+	}
 	made := &o
 	for i, lines := range show.Lines(o.before, o.after) {
+		lines.New = strings.Clone(lines.New)
 		edits := text.Trim(o.before, text.Minimize(o.before, text.Set{lines}))
 		h := &hunk{
-			op: made, track: t, old: o.before.Slice(lines.Start, lines.End), new: lines.New,
+			op: made, track: t, old: strings.Clone(o.before.Slice(lines.Start, lines.End)), new: lines.New,
 			tail: edits[len(edits)-1].End < lines.End,
 		}
 		for range edits {
@@ -299,6 +305,7 @@ func (l *Log) add(t *track, o op) *op {
 		o.set = append(o.set, edits...)
 		l.name(h, i)
 	}
+	o.after = o.set.Apply(o.before)
 	if len(o.set) == 0 && o.origin == "" {
 		l.name(&hunk{op: made, track: t}, 0)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Body is a request in JSON, in pieces that follow each other and are never changed.
@@ -48,9 +49,11 @@ func (w Writing[S, T]) Items(from []S) []T {
 }
 
 // Grown writes and encodes a list that begins each time as it did the time before, as a conversation does: what was
-// written and encoded then is kept. It may be used concurrently. The zero value is ready.
+// written and encoded then is kept until it was not used for a while, since it is as large as the conversation itself, and there may be
+// many sessions at rest. It may be used concurrently. The zero value is ready.
 type Grown[S, T any] struct {
 	mu      sync.Mutex
+	rest    *time.Timer // releases what is kept
 	from    []S
 	first   []int // for each of from: the first item that it wrote to, ascending
 	end     []int // and the number of items after it
@@ -61,6 +64,9 @@ type Grown[S, T any] struct {
 
 // keep is the size of the largest item whose encoded form is kept.
 const keep = 1 << 20
+
+// idle is how long what nobody has used is kept. A process that rests gives memory back a little later.
+const idle = 20 * time.Second
 
 // Chunks of the arena grow from the first size to the second.
 const smallChunk, largeChunk = 4 << 10, 64 << 10
@@ -105,6 +111,10 @@ func (g *Grown[S, T]) Fill(body Body, mark T, from []S, w Writing[S, T]) (Body, 
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.rest == nil {
+		g.rest = time.AfterFunc(idle, g.release)
+	}
+	g.rest.Reset(idle)
 	g.write(from, w)
 	var other map[int]T
 	var more []T
@@ -148,6 +158,13 @@ func (g *Grown[S, T]) Fill(body Body, mark T, from []S, w Writing[S, T]) (Body, 
 	}
 	out = append(out, []byte{']'}, after)
 	return append(out, body[at:]...), nil
+}
+
+// release forgets what was written and encoded. The next request begins anew.
+func (g *Grown[S, T]) release() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.from, g.first, g.end, g.items, g.encoded, g.arena = nil, nil, nil, nil, nil, nil
 }
 
 // write brings items up to date. g.mu is held.

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -186,4 +189,51 @@ func TestEncodeEscapesNothingForWebPages(t *testing.T) {
 			t.Errorf("%q: %s", s, raw)
 		}
 	}
+}
+
+// TestFaultS10ReleasedAtRest: what was written and encoded goes some time after the last request, and not while there are requests. The
+// next one is the same as if nothing had been kept.
+func TestFaultS10ReleasedAtRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var written, told int
+		var g Grown[string, said]
+		w := writing(&written, &told)
+		var from []string
+		for i := range 200 {
+			from = append(from, fmt.Sprint("mt"[i%2:i%2+1], ":", i, strings.Repeat("x", 10_000)))
+		}
+		request := func() string {
+			written = 0
+			body, err := fill(&g, `[["here",""]]`, said{"here", "", &told}, from, w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(body)
+		}
+		first := request()
+		for range 5 {
+			time.Sleep(idle - 1)
+			synctest.Wait()
+			if request() != first || written > 0 {
+				t.Fatalf("%d were written again while it is in use", written)
+			}
+		}
+		full := heap()
+		time.Sleep(idle)
+		synctest.Wait()
+		if freed := full - heap(); freed < 2_000_000 {
+			t.Errorf("%d bytes are free at rest, of 2,000,000", freed)
+		}
+		if request() != first || written != len(from) {
+			t.Errorf("it is another request at the end of the rest, or %d were written", written)
+		}
+	})
+}
+
+// heap is how many bytes are in use after a collection.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
