@@ -3,9 +3,11 @@ package tools
 import (
 	"cmp"
 	"encoding/json"
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"tandem/filetime/text/show"
 	"tandem/tools/near"
@@ -130,10 +132,16 @@ func (o Offer) Description(t Tool) string {
 // repeats says that a summary has no words but those of the tool's name, as "Searches the web" has of web_search.
 func repeats(summary, name string) bool {
 	const ending = 2 // the longest that a word has more: searches, of search
-	names := wordsOf(name)
-	for _, w := range wordsOf(summary) {
-		of := func(n string) bool { return strings.HasPrefix(w, n) && len(w)-len(n) <= ending }
-		if !slices.Contains([]string{"a", "an", "the", "your"}, w) && !slices.ContainsFunc(names, of) {
+	named := func(w string) bool {
+		for n := range eachWord(name) {
+			if strings.HasPrefix(w, n) && len(w)-len(n) <= ending {
+				return true
+			}
+		}
+		return false
+	}
+	for w := range eachWord(summary) {
+		if !slices.Contains([]string{"a", "an", "the", "your"}, w) && !named(w) {
 			return false
 		}
 	}
@@ -190,9 +198,23 @@ func Schema(t Tool) string {
 
 // Summary is the first sentence of the description, in one line of at most 120 characters.
 func (s Spec) Summary() string {
-	line, _, _ := strings.Cut(strings.Join(strings.Fields(s.Description), " "), ". ")
-	line = strings.TrimSuffix(line, ".")
 	const most = 120
+	var b strings.Builder
+	ended := false
+	for word := range strings.FieldsSeq(s.Description) { // of what may be long only what is shown is looked at
+		if b.Len() > 0 {
+			if ended = b.String()[b.Len()-1] == '.'; ended || b.Len() > most*utf8.UTFMax {
+				break
+			}
+			b.WriteByte(' ')
+		}
+		b.WriteString(word)
+	}
+	line := b.String()
+	if ended {
+		line = line[:len(line)-1]
+	}
+	line = strings.TrimSuffix(line, ".")
 	n := 0
 	for i := range line {
 		if n++; n == most {
@@ -266,15 +288,27 @@ func fits(t Tool, words []string, query string) (points int) {
 }
 
 // wordsOf splits a text into words in lower case, also those of read_file and readFile.
-func wordsOf(text string) []string {
-	var b strings.Builder
-	lower := false
-	for _, r := range text {
-		if lower && unicode.IsUpper(r) {
-			b.WriteByte(' ')
+func wordsOf(text string) []string { return slices.Collect(eachWord(text)) }
+
+// eachWord gives the words of wordsOf one by one.
+func eachWord(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		from, lower := -1, false // where a word begins
+		for i, r := range text {
+			in := unicode.IsLetter(r) || unicode.IsDigit(r)
+			if from >= 0 && (!in || lower && unicode.IsUpper(r)) {
+				if !yield(strings.ToLower(text[from:i])) {
+					return
+				}
+				from = -1
+			}
+			if in && from < 0 {
+				from = i
+			}
+			lower = unicode.IsLower(r)
 		}
-		lower = unicode.IsLower(r)
-		b.WriteRune(unicode.ToLower(r))
+		if from >= 0 {
+			yield(strings.ToLower(text[from:]))
+		}
 	}
-	return strings.FieldsFunc(b.String(), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
