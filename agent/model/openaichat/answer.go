@@ -25,6 +25,13 @@ type answer struct {
 	said    bool
 	refused bool
 	finish  string
+	// wentOn says that more of the answer came after the event with the reason to end.
+	wentOn bool
+}
+
+// early says that the reason to end may not be meant: the answer has gone on after one, or has not a word yet.
+func (a *answer) early() bool {
+	return a.wentOn || a.finish == "stop" && !a.said && a.calls.Len() == 0
 }
 
 func (a *answer) event(data []byte) error {
@@ -98,6 +105,7 @@ func (a *answer) piece(raw json.RawMessage) error {
 	a.think("reasoning_text", d.reasoningText)
 	a.think("reasoning_details", d.reasoningDetails)
 	a.think("content", wire.Text{Thought: d.content.Thought})
+	a.wentOn = a.wentOn || a.finish != "" && (d.content.Said != "" || len(d.toolCalls) > 0)
 	if t := d.content.Said + d.content.Refusal + d.refusal.Said; t != "" {
 		a.said = true
 		a.refused = a.refused || d.content.Refusal != "" || d.refusal.Said != ""

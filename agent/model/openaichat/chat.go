@@ -85,6 +85,7 @@ func (m *chat) stream(ctx context.Context, r model.Request, s *sent, on func(mod
 	}
 	defer stream.Close()
 	a := answer{m: m, on: on, calls: wire.Calls{On: on, Model: m.Name(), Tools: r.Tools}}
+	x.Early = a.early
 	if err := x.Read(a.event, func() bool { return a.finish != "" }); err != nil {
 		a.kept()
 		return model.Response{}, err

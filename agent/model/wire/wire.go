@@ -148,6 +148,9 @@ func (c *Client) Priced(u model.Usage) model.Usage {
 type Exchange struct {
 	// Body, where it is not nil, is sent instead of what the library has made of the request.
 	Body Body
+	// Early, where it is not nil, says that the service has named a reason to end and may go on all the same: some name one with
+	// each event. It may then be silent for as long as before.
+	Early func() bool
 
 	c      *Client
 	outer  context.Context
@@ -239,8 +242,10 @@ func (x *Exchange) Read(on func(data []byte) error, whole func() bool) error {
 		switch {
 		case whole() && x.outer.Err() == nil:
 			if err == nil {
-				x.wait = tail
-				x.idle.Reset(tail)
+				if x.wait = tail; x.Early != nil && x.Early() {
+					x.wait = x.c.Idle
+				}
+				x.idle.Reset(x.wait)
 				continue
 			}
 			if errors.As(err, &x.late) && x.late.Kind == "bad_response" {
