@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"tandem/agent/model"
@@ -107,6 +108,9 @@ type Loop struct {
 	// unpriced says that the user was told that the limit of cost cannot be enforced.
 	unpriced  bool
 	reflector reflector
+	// offer is what the last request offered, and described what it told the model of that.
+	offer     tools.Offer
+	described []model.ToolSpec
 	// messages are the system prompt and the conversation up to the last request.
 	messages []model.Message
 }
@@ -223,11 +227,18 @@ func (l *Loop) compose(offer tools.Offer) model.Request {
 		l.messages = []model.Message{{Role: model.System, Text: l.System()}}
 	}
 	l.messages = append(l.messages, l.Conversation.Since(len(l.messages)-1)...)
-	r := model.Request{Messages: l.messages[:len(l.messages):len(l.messages)], Session: l.Key}
+	if !slices.Equal(offer.Full, l.offer.Full) || !slices.Equal(offer.Named, l.offer.Named) {
+		l.offer, l.described = offer, describe(offer)
+	}
+	return model.Request{Messages: l.messages[:len(l.messages):len(l.messages)], Session: l.Key, Tools: l.described}
+}
+
+// describe tells a model of the tools on offer.
+func describe(offer tools.Offer) (all []model.ToolSpec) {
 	for _, tool := range offer.Full {
-		r.Tools = append(r.Tools, model.ToolSpec{
+		all = append(all, model.ToolSpec{
 			Name: tool.Spec().Name, Description: offer.Description(tool), Parameters: tool.Schema().Shown(), Plain: tool.Schema().Own(),
 		})
 	}
-	return r
+	return all
 }
