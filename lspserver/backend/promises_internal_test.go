@@ -354,3 +354,79 @@ func TestEffectsThatStay(t *testing.T) {
 		t.Errorf("left %q, want %q", left, want)
 	}
 }
+
+// warnings is a Face that keeps what a person is warned of.
+type warnings struct {
+	Face
+	all []string
+}
+
+func (w *warnings) Warn(message string) { w.all = append(w.all, message) }
+
+// TestLostSandboxIsToldOnce: a person hears once that commands are not confined any more, and not where they are.
+func TestLostSandboxIsToldOnce(t *testing.T) {
+	w := &warnings{}
+	b := New(Options{}, w)
+	none := sandbox.Level{Name: sandbox.LevelNone, Reason: "gone\x1b"}
+	for _, tt := range []struct {
+		level sandbox.Level
+		want  int
+	}{{sandbox.Level{Name: sandbox.LevelFull}, 0}, {sandbox.Level{}, 0}, {none, 1}, {none, 1}} {
+		if b.tellLost(tt.level); len(w.all) != tt.want {
+			t.Errorf("%+v: warned of %q", tt.level, w.all)
+		}
+	}
+	if len(w.all) == 1 && strings.Contains(w.all[0], "\x1b") {
+		t.Errorf("%q", w.all[0])
+	}
+	if b.Guard("test", func() { panic("boom") }); b.lost.Load() != true {
+		t.Error("a panic ends more than what it was in")
+	}
+	var err error
+	func() {
+		defer b.Caught("test", &err)
+		panic("boom")
+	}()
+	if err == nil {
+		t.Error("a panic is no error")
+	}
+	err = nil
+	func() { defer b.Caught("test", &err) }()
+	if err != nil {
+		t.Errorf("without a panic: %v", err)
+	}
+	lost := 0
+	started := runner{failing{}, nil, func(sandbox.Level) { lost++ }}
+	for _, tt := range []struct {
+		err  error
+		want int
+	}{{errors.New("no such program"), 0}, {sandbox.ErrNotConfined, 1}, {fmt.Errorf("%w: x", sandbox.ErrNotConfined), 2}} {
+		started.Runner = failing{err: tt.err}
+		if _, err := started.Start(t.Context(), sandbox.Command{}); !errors.Is(err, tt.err) || lost != tt.want {
+			t.Errorf("%v: %v, lost %d times", tt.err, err, lost)
+		}
+	}
+}
+
+// failing is a Runner that starts nothing.
+type failing struct {
+	sandbox.Runner
+	err error
+}
+
+func (f failing) Start(context.Context, sandbox.Command) (sandbox.Process, error) { return nil, f.err }
+
+func (failing) Level() sandbox.Level { return sandbox.Level{} }
+
+// TestWatchedFolders: a file is watched by the folder of the workspace that it lies in, a file of the configuration by its own.
+func TestWatchedFolders(t *testing.T) {
+	dir := sandbox.Canonical(t.TempDir())
+	b := &Backend{folders: []string{dir}, settings: settings{watched: map[string]string{"/home/config.json": "/home"}}}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "a", "b"): dir, dir: dir, dir + "x": "", "/home/config.json": "/home", "/home/other": "",
+	} {
+		if got := b.above(path); got != want {
+			t.Errorf("%s is watched by %q, want %q", path, got, want)
+		}
+	}
+}
