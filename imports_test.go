@@ -150,7 +150,7 @@ var rooms = map[string]room{
 	"filetime/text/show":    {[]string{"filetime/text"}, "a diff is made of texts"},
 	"filetime/watch":        {nil, "it says that something happened and no more"},
 	"filetime/disk":         {nil, "it moves bytes and knows no text"},
-	"sandbox":               {[]string{"sandbox/confine", "sandbox/dial", "sandbox/gitdir", "sandbox/keeper", "sandbox/proxy"}, "it stands below everything that runs commands"},
+	"sandbox":               {[]string{"filetime/text", "sandbox/confine", "sandbox/dial", "sandbox/gitdir", "sandbox/keeper", "sandbox/proxy"}, "it stands below everything that runs commands"},
 	"sandbox/keeper":        {[]string{"sandbox/confine"}, "a process that runs commands needs the policy and the system alone, and is set up before all else"},
 	"sandbox/confine":       {nil, "what a command may reach is plain data, and a thread is restricted by the system alone"},
 	"sandbox/dial":          {nil, "an address is judged by itself"},

@@ -9,9 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode"
 
-	"golang.org/x/text/unicode/norm"
+	"tandem/filetime/text"
 )
 
 // A name is a path as a model wrote it. It is literal: whatever signs it has, the file of that very name is meant. A further
@@ -60,6 +59,12 @@ func (p *Paths) WritableName(name string) (Place, error) { return p.writable(nam
 // FolderName is Readable for the name of the folder that a command begins in, which may change what is there.
 func (p *Paths) FolderName(name string) (Place, error) { return p.readable(name, p.target) }
 
+// Literal reports whether a file, a folder or an unsaved document has the very name.
+func (p *Paths) Literal(name string) bool {
+	abs, err := p.Resolve(name)
+	return err == nil && p.there(abs)
+}
+
 // Expand replaces ~ at the beginning of a path, as a shell does.
 func (p *Paths) Expand(path string) string {
 	if (path == "~" || strings.HasPrefix(path, "~/")) && p.Home != "" {
@@ -85,7 +90,7 @@ func (p *Paths) Meant(name string) (string, error) {
 		return abs, wrong
 	}
 	if err == nil {
-		if same := p.alike(literal); same != "" {
+		if same := p.alike(literal); same != "" && strings.Count(same, "/") == strings.Count(literal, "/") {
 			return same, nil
 		}
 	}
@@ -105,7 +110,8 @@ func (p *Paths) target(name string) (string, error) {
 			class := p.ClassOf(Canonical(literal)) // what is protected is refused as that
 			if same := p.alike(literal); same != "" && !class.Is(Own) && !class.Is(Internal) {
 				return "", refuse("INVALID_ARGS", "lookalike", name, "%s is not there, and %s is, whose name looks the same: they differ in signs "+
-					"that cannot be seen, or in how letters with accents are put together (Unicode NFC, NFD). Nothing was done. Name it by exactly these letters.",
+					"that cannot be seen or told apart, or in how letters with accents are put together (Unicode NFC, NFD). Nothing was done. "+
+					"Name it by exactly these letters, or give the new file another name.",
 					strconv.QuoteToASCII(shorten(name)), strconv.QuoteToASCII(shorten(same)))
 			}
 		}
@@ -202,22 +208,18 @@ func (p *Paths) inside(abs string) bool {
 }
 
 // visible is what can be seen of a name.
-func visible(name string) string {
-	return norm.NFC.String(strings.Map(func(r rune) rune {
-		if unicode.In(r, unicode.Cf, unicode.Variation_Selector) {
-			return -1
-		}
-		return r
-	}, name))
-}
+func visible(name string) string { return strings.TrimSpace(text.Skeleton(name)) }
 
-// alike is the path of the one file or folder whose names look like those of a path that is not there: they are the same but for how
-// letters with accents are put together (Unicode NFC, NFD) and for signs of no width. It is "" where there is none, or more than one.
+// alike is the path of the one file or folder whose names look like those of a path that is not there: they are the same but for signs of
+// no width, blanks at their ends, other kinds of blanks and hyphens, letters of another script, and how letters with accents are put
+// together (Unicode NFC, NFD). It is "" where there is none, or more than one.
+//
+// If the path ends in names that nothing has, it is the path of the last folder before them, if that one is found by its looks.
 func (p *Paths) alike(abs string) string {
 	if !p.inside(abs) {
 		return ""
 	}
-	at := string(filepath.Separator)
+	at, other := string(filepath.Separator), false
 	for name := range strings.SplitSeq(strings.Trim(abs, "/"), "/") {
 		next := filepath.Join(at, name)
 		if _, err := os.Lstat(next); err != nil {
@@ -229,13 +231,13 @@ func (p *Paths) alike(abs string) string {
 				}
 			}
 			if len(found) != 1 {
-				return ""
+				break
 			}
-			next = filepath.Join(at, found[0])
+			next, other = filepath.Join(at, found[0]), true
 		}
 		at = next
 	}
-	if !p.inside(at) {
+	if !other || !p.inside(at) {
 		return ""
 	}
 	return at

@@ -135,10 +135,15 @@ func TestFaultW1NamesNeverHide(t *testing.T) {
 // A name in another Unicode form is read where one file alone has it, and a call that changes makes no second file that looks the same.
 func TestFaultW2NamesThatLookTheSame(t *testing.T) {
 	const composed, parted = "r\u00e9sum\u00e9.txt", "re\u0301sume\u0301.txt"
-	p, dir := jail(t, map[string]string{"app/" + parted: "mine", "app/\u1112\u1161\u11a8/x": "mine too", "app/e\u0301": "1", "app/plain": "p", "app/ze\u200bro": "z"})
+	p, dir := jail(t, map[string]string{
+		"app/" + parted: "mine", "app/\u1112\u1161\u11a8/x": "mine too", "app/e\u0301": "1", "app/plain": "p", "app/ze\u200bro": "z",
+		"app/Shot 10.00\u202fPM.png": "s", "app/no\u00a0break": "n", "app/co\u2011op": "c", "app/\u0441yrillic/x": "y", "app/blank ": "b", "app/ ahead": "a",
+	})
 	for name, want := range map[string]string{
 		composed: parted, parted: parted, "\ud559/x": "\u1112\u1161\u11a8/x", "\u00e9": "e\u0301", "\u00e9new": "\u00e9new", "plain": "plain",
 		"zero": "ze\u200bro", "pl\u00adain": "plain",
+		"Shot 10.00 PM.png": "Shot 10.00\u202fPM.png", "no break": "no\u00a0break", "co-op": "co\u2011op", "cyrillic/x": "\u0441yrillic/x",
+		"plain ": "plain", " plain": "plain", "plain\n": "plain", "blank": "blank ", "ahead": " ahead", "pla in": "pla in", "new/\u0441yrillic": "new/\u0441yrillic", "plain x": "plain x",
 	} {
 		if got := codeOrPath(p.ReadableName(name)); got != dir+"/app/"+want {
 			t.Errorf("%+q is read as %+q", name, got)
@@ -151,6 +156,14 @@ func TestFaultW2NamesThatLookTheSame(t *testing.T) {
 			if got != want {
 				t.Errorf("%+q is written as %+q, want %+q", name, got, want)
 			}
+		}
+	}
+	for name, want := range map[string]string{"cyrillic/new": "INVALID_ARGS", "cyrillic/new/er": "INVALID_ARGS", "\u0441yrillic/new": dir + "/app/\u0441yrillic/new"} {
+		if got := codeOrPath(p.WritableName(name)); got != want {
+			t.Errorf("%+q is written as %+q, want %+q", name, got, want)
+		}
+		if got := codeOrPath(p.ReadableName(name)); got != dir+"/app/"+name {
+			t.Errorf("%+q is read as %+q", name, got)
 		}
 	}
 	if err := os.WriteFile(dir+"/app/\u00e9", nil, 0o644); err != nil {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Skeleton returns what can be seen of a text: letters and their accents as one sign each, no signs of no width, and Latin letters
-// for those of other scripts that look the same.
+// Skeleton returns what can be seen of a text: letters and their accents as one sign each, no signs of no width, one kind of blank and of
+// hyphen, and Latin letters for those of other scripts that look the same.
 func Skeleton(s string) string {
 	if isASCII(s) {
 		return s
@@ -18,6 +18,12 @@ func Skeleton(s string) string {
 	return strings.Map(func(r rune) rune {
 		if l, ok := latin(r); ok {
 			return l
+		}
+		switch {
+		case unicode.Is(unicode.Zs, r):
+			return ' '
+		case r == '\u2010' || r == '\u2011':
+			return '-'
 		}
 		return r
 	}, norm.NFC.String(strings.Map(func(r rune) rune {
@@ -56,7 +62,7 @@ func latin(r rune) (rune, bool) {
 }
 
 // Odd describes the first sign of a line that another one lacks and that cannot be told from others by its looks: a sign of no width,
-// an accent that is a sign of its own, a letter of another script that looks Latin. It is "" where there is none.
+// another kind of blank, an accent that is a sign of its own, a letter of another script that looks Latin. It is "" where there is none.
 func Odd(line, other string) string {
 	had := map[rune]int{}
 	for _, r := range other {
@@ -77,6 +83,8 @@ func Odd(line, other string) string {
 			what = "a variation selector"
 		} else if invisible(r) {
 			what = "a sign of no width"
+		} else if r != ' ' && unicode.Is(unicode.Zs, r) {
+			what = "another kind of blank"
 		} else if unicode.Is(unicode.M, r) {
 			what = "an accent that is a sign of its own"
 		} else if 0x1100 <= r && r <= 0x11FF {
@@ -91,6 +99,7 @@ func Odd(line, other string) string {
 
 var names = map[rune]string{
 	'\u00AD': "soft hyphen", '\u200B': "zero width space", '\u200C': "zero width non-joiner", '\u200D': "zero width joiner",
+	'\u00A0': "no-break space", '\u202F': "narrow no-break space", '\u3000': "ideographic space", '\u2010': "hyphen", '\u2011': "non-breaking hyphen",
 	'\u2060': "word joiner", '\uFEFF': "zero width no-break space", '\u200E': "left-to-right mark", '\u200F': "right-to-left mark",
 }
 

@@ -11,6 +11,7 @@ import (
 func TestFaultW2Skeleton(t *testing.T) {
 	for odd, plain := range map[string]string{
 		"e\u0301": "\u00e9", "a\u200bb": "ab", "co\u00adop": "coop", "\u2764\ufe0f": "\u2764", "p\u0430ge": "page", "\u1112\u1161\u11a8": "\ud559", "\u039f": "O",
+		"a\u202fb": "a b", "a\u00a0b": "a b", "a\u2009b": "a b", "a\u3000b": "a b", "a\u2011b": "a-b",
 	} {
 		rapid.Check(t, func(t *rapid.T) {
 			before := strings.Repeat("x", rapid.IntRange(0, 5).Draw(t, "before"))

@@ -134,10 +134,10 @@ func (p *parser) blanks() {
 	}
 }
 
-// marked gives what follows a mark in the line that the parser stands at.
+// marked gives what follows a mark and a blank in a line: a name may begin and end with further blanks.
 func marked(line, mark string) (rest string, ok bool) {
-	rest, ok = strings.CutPrefix(strings.TrimSpace(line), mark)
-	return strings.TrimSpace(rest), ok
+	rest, ok = strings.CutPrefix(strings.TrimLeft(line, " \t"), mark)
+	return strings.TrimPrefix(rest, " "), ok
 }
 
 // operation reads one operation, or a mark around operations.
@@ -152,11 +152,11 @@ func (p *parser) operation() error {
 		op   Op
 		read func(*operation) error
 	}{{addFile, Add, p.added}, {delFile, Delete, p.deleted}, {updFile, Update, p.updated}} {
-		path, ok := marked(line, o.mark)
+		path, ok := marked(p.here(), o.mark)
 		if !ok {
 			continue
 		}
-		if path == "" {
+		if strings.TrimSpace(path) == "" {
 			return p.fail("it names no file. Expected is %s path", o.mark)
 		}
 		op := operation{op: o.op, path: path, line: p.number(p.at)}
@@ -229,7 +229,7 @@ func (p *parser) deleted(*operation) error {
 // updated reads the hunks of a file.
 func (p *parser) updated(o *operation) error {
 	if to, ok := marked(p.here(), moveTo); ok {
-		if o.to = to; to == "" {
+		if o.to = to; strings.TrimSpace(to) == "" {
 			return p.fail("it names no file. Expected is %s path", moveTo)
 		}
 		p.at++

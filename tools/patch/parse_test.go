@@ -77,7 +77,7 @@ func TestF158Grammar(t *testing.T) {
 		{"no end", "*** Begin Patch\n*** Update File: a\n@@\n-y\n", `2 update a {3: "-y"}`},
 		{"no begin", "*** Update File: a\n@@\n-y\n*** End Patch", `1 update a {2: "-y"}`},
 		{"neither", "\n\n*** Add File: a\n+x\n", `3 add a "x\n"`},
-		{"marks with blanks around them", "  *** Begin Patch \n  *** Update File: a  \n@@\n-y\n *** End Patch \n", `2 update a {3: "-y"}`},
+		{"marks with blanks around them", "  *** Begin Patch \n  *** Update File: a  \n@@\n-y\n *** End Patch \n", `2 update a   {3: "-y"}`},
 		{"CRLF", "*** Begin Patch\r\n*** Update File: a\r\n@@\r\n-y\r\n+z\r\n*** End Patch\r\n", `2 update a {3: "-y" "+z"}`},
 		{"a BOM", "\uFEFF*** Begin Patch\n*** Delete File: a\n*** End Patch", `2 delete a`},
 		{"a here-document", "<<'EOF'\n*** Begin Patch\n*** Delete File: a\n*** End Patch\nEOF\n", `3 delete a`},

@@ -47,7 +47,7 @@ func title(in Args) string {
 	case err != nil:
 		return "Patch"
 	case len(ops) == 1:
-		return "Patch " + ops[0].path
+		return "Patch " + strings.TrimSpace(ops[0].path)
 	}
 	return fmt.Sprintf("Patch %d files", len(ops))
 }
@@ -70,12 +70,20 @@ func targets(env *tools.Env, in Args) ([]target, error) {
 	type first struct{ at, line int } // the index in out, and where the operation begins
 	seen := map[string]first{}        // by path
 	for _, o := range ops {
+		o.path, o.to = existing(env, o.path), existing(env, o.to)
 		t := target{operation: o}
 		if t.place, err = env.Paths.WritableName(o.path); err == nil && o.to != "" {
 			t.dest, err = env.Paths.WritableName(o.to)
 		}
 		if err != nil {
 			return nil, err
+		}
+		if o.to != "" && t.dest == t.place { // it stays where it is
+			t.to, t.dest, o.to = "", sandbox.Place{}, ""
+			if len(o.hunks) == 0 {
+				return nil, tools.Refuse(tools.PatchParseError, "syntax", "Patch parse error: line %d: the update of %s has no hunk, and moves it to "+
+					"its own name. Nothing was applied. Name another destination, or leave it out.", o.line, env.Name(t.place.Path()))
+			}
 		}
 		at := len(out)
 		if before, again := seen[t.place.Path()]; again {
@@ -106,6 +114,14 @@ func targets(env *tools.Env, in Args) ([]target, error) {
 		}
 	}
 	return out, nil
+}
+
+// existing is a name as it stands in the patch, if a file has it, else without the blanks at its ends.
+func existing(env *tools.Env, written string) string {
+	if bare := strings.TrimSpace(written); bare != written && !env.Paths.Literal(written) {
+		return bare
+	}
+	return written
 }
 
 func needs(env *tools.Env, in Args) ([]tools.Need, error) {

@@ -3,6 +3,7 @@ package patch_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -111,6 +112,38 @@ func TestF201CommonFolder(t *testing.T) {
 			}
 			if d := judge(with, strings.Replace(tt.patch, "Add", "Delete", 1)); effect == gate.Allow && d.Verdict != gate.Ask {
 				t.Errorf("%s covers a deletion: %+v", r, d)
+			}
+		}
+	}
+}
+
+// TestFaultW1BlanksOfNames: a name is literal where a file has it, blanks at its ends included; else those are the model's.
+func TestFaultW1BlanksOfNames(t *testing.T) {
+	w := toolstest.NewWorld(t, patch.New())
+	for _, name := range []string{"a.txt", " a.txt", "a.txt ", "b.txt", "c.txt\t"} {
+		if err := os.WriteFile(w.Path(name), []byte("x\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tool := patch.New()
+	for written, want := range map[string]string{
+		"a.txt": "a.txt", " a.txt": " a.txt", "a.txt ": "a.txt ", "  a.txt": "a.txt", "b.txt ": "b.txt", " b.txt": "b.txt", "b.txt\r": "b.txt",
+		"c.txt\t": "c.txt\t", "new.txt ": "new.txt",
+	} {
+		for _, form := range []string{"*** Delete File: %s", "*** Add File: %s\n+x", "***delete file: %s", "*** Update File: b.txt\n*** Move to: %s"} {
+			args, err := json.Marshal(map[string]string{"patch": "*** Begin Patch\n" + fmt.Sprintf(form, written) + "\n*** End Patch"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			needs, err := tool.Needs(&w.Env, args)
+			if strings.Contains(form, "Move") && want == "b.txt" {
+				if r := w.Call("patch", string(args)); r.Success || !strings.Contains(r.Data, "to its own name") {
+					t.Errorf("%q: %s", written, r.Data)
+				}
+				continue
+			}
+			if err != nil || needs[len(needs)-1].Place.Path() != w.Path(want) {
+				t.Errorf("%q in %q: %v, %v", written, form, needs, err)
 			}
 		}
 	}

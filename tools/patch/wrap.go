@@ -58,10 +58,10 @@ func canonical(line string) string {
 	name := strings.Join(strings.Fields(m[1]+m[2]), " ")
 	for _, known := range []string{begin, end, endOfFile, addFile, delFile, updFile, moveTo} {
 		if strings.EqualFold(name, strings.TrimSuffix(known[len("*** "):], ":")) {
-			if rest := strings.TrimSpace(m[3]); rest != "" {
-				return known + " " + rest
+			if strings.TrimSpace(m[3]) == "" {
+				return known
 			}
-			return known
+			return known + " " + strings.TrimPrefix(m[3], " ")
 		}
 	}
 	return line
