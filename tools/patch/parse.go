@@ -76,6 +76,8 @@ type parser struct {
 	ops   []operation
 	// folder is where the command line around the patch changes to, "" if it does not.
 	folder string
+	// elsewhere is a line by which it changes to a folder that is not known here, "" if none does.
+	elsewhere string
 }
 
 // parse reads a patch: the grammar of the tool's description, or a unified diff, as diff and git write it. An error is a *ParseError.
@@ -98,6 +100,9 @@ func parse(s string) ([]operation, error) {
 	}
 	if len(p.ops) == 0 {
 		return nil, &ParseError{Want: "it has no operation. " + wantOperation}
+	}
+	if p.elsewhere != "" {
+		return nil, &ParseError{Line: 1, Found: p.elsewhere, Want: "the folder that it changes to is not known here. Leave that out, and name the files from the workspace"}
 	}
 	p.below()
 	return p.ops, nil
@@ -179,7 +184,7 @@ func (p *parser) operation() error {
 // after sees to it that nothing follows the end but another patch.
 func (p *parser) after(mark string) error {
 	p.blanks()
-	if mark == end && p.at < len(p.lines) && strings.TrimSpace(p.here()) != begin {
+	if next := strings.TrimSpace(p.here()); mark == end && p.at < len(p.lines) && next != begin && next != end {
 		return p.fail("the patch has ended before. Expected is nothing after %s", end)
 	}
 	return nil

@@ -215,6 +215,12 @@ func TestFaultW16Wrappings(t *testing.T) {
 		"*** begin patch\n*** add file: x.txt\n+it's \"new\" $1\n*** end patch\n",
 		`{"input": "*** Begin Patch\n*** Add File: x.txt\n+it's \"new\" $1\n*** End Patch"}`,
 		`*** Begin Patch\n*** Add File: x.txt\n+it's \"new\" $1\n*** End Patch`,
+		`["apply_patch", "*** Begin Patch\n*** Add File: x.txt\n+it's \"new\" $1\n*** End Patch"]`,
+		`{"command": ["apply_patch", "*** Begin Patch\n*** Add File: x.txt\n+it's \"new\" $1\n*** End Patch"], "workdir": "."}`,
+		`{"patch": "*** Begin Patch\n*** Add File: x.txt\n+it's \"new\" $1\n*** End Patch", "explanation": "x"}`,
+		"*** Begin Patch\n" + patch + "*** End Patch\n",
+		"git apply -p1 <<'EOF'\n--- /dev/null\n+++ b/x.txt\n@@ -0,0 +1 @@\n+it's \"new\" $1\nEOF\n",
+		"$ patch -p1 << END\ndiff --git a/x.txt b/x.txt\nnew file mode 100644\n--- /dev/null\n+++ b/x.txt\n@@ -0,0 +1 @@\n+it's \"new\" $1\nEND\n",
 		"From 0123456789abcdef Mon Sep 17 00:00:00 2001\nFrom: A <a@example.org>\nSubject: [PATCH] Add x\n\n---\n x.txt | 1 +\n\n" +
 			"diff --git a/x.txt b/x.txt\nnew file mode 100644\n--- /dev/null\n+++ b/x.txt\n@@ -0,0 +1 @@\n+it's \"new\" $1\n-- \n2.47.1\n",
 		"commit 0123456789abcdef\nAuthor: A <a@example.org>\n\n    Add x\n\n--- /dev/null\n+++ b/x.txt\n@@ -0,0 +1 @@\n+it's \"new\" $1\n",
@@ -238,10 +244,33 @@ func TestFaultW16Wrappings(t *testing.T) {
 		"cd -- /abs && apply_patch <<'EOF'\n":             "/abs/x.txt",
 		"bash -lc \"cd sub/deep && apply_patch <<'EOF'\n": "sub/deep/x.txt",
 		"First cd sub && look.\n":                         "x.txt",
+		"set -e\ncd sub\napply_patch <<'EOF'\n":           "sub/x.txt",
+		"cd sub &&\napply_patch <<'EOF'\n":                "sub/x.txt",
+		"cd sub || exit 1\napply_patch <<'EOF'\n":         "sub/x.txt",
+		"(cd sub; apply_patch <<'EOF'\n":                  "sub/x.txt",
+		"pushd sub >/dev/null && apply_patch <<'EOF'\n":   "sub/x.txt",
+		"cd sub && cd deep && apply_patch <<'EOF'\n":      "sub/deep/x.txt",
+		"cd sub && cd /abs && apply_patch <<'EOF'\n":      "/abs/x.txt",
+		"cd sub && ls && apply_patch <<'EOF'\n":           "sub/x.txt",
+		"$ cd sub\n$ apply_patch <<'EOF'\n":               "sub/x.txt",
 	} {
 		ops, err := parse(head + patch)
 		if err != nil || len(ops) != 1 || ops[0].path != want {
 			t.Errorf("%s gives %+v, %v, want %s", head, ops, err, want)
+		}
+	}
+	diff := "--- /dev/null\n+++ b/x.txt\n@@ -0,0 +1 @@\n+x\n"
+	if ops, err := parse("cd sub && git apply <<EOF\n" + diff + "EOF\n"); err != nil || ops[0].path != "sub/x.txt" {
+		t.Errorf("%+v, %v", ops, err)
+	}
+	// A folder that is not known here, or another way to apply it, is refused: another file could be meant.
+	for _, s := range []string{
+		"cd $DIR && apply_patch <<'EOF'\n" + patch, "cd\napply_patch <<'EOF'\n" + patch, "cd - && apply_patch <<'EOF'\n" + patch,
+		"cd \"$(git rev-parse --show-toplevel)\" && apply_patch <<'EOF'\n" + patch, "cd sub*\napply_patch <<'EOF'\n" + patch,
+		"git apply -R <<EOF\n" + diff + "EOF\n", "patch -R -p1 <<EOF\n" + diff + "EOF\n", "python3 <<EOF\n" + diff + "EOF\n",
+	} {
+		if ops, err := parse(s); err == nil {
+			t.Errorf("%s gives %+v", s, ops)
 		}
 	}
 }

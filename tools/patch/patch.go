@@ -116,12 +116,16 @@ func targets(env *tools.Env, in Args) ([]target, error) {
 	return out, nil
 }
 
-// existing is a name as it stands in the patch, if a file has it, else without the blanks at its ends.
+// existing is a name as it stands in the patch, if a file has it, else without the blanks and the quotes round it.
 func existing(env *tools.Env, written string) string {
-	if bare := strings.TrimSpace(written); bare != written && !env.Paths.Literal(written) {
-		return bare
+	if env.Paths.Literal(written) {
+		return written
 	}
-	return written
+	bare := strings.TrimSpace(written)
+	if n := len(bare); n > 2 && strings.ContainsAny(bare[:1], "\"'`") && bare[n-1] == bare[0] && !env.Paths.Literal(bare) {
+		return bare[1 : n-1]
+	}
+	return bare
 }
 
 func needs(env *tools.Env, in Args) ([]tools.Need, error) {

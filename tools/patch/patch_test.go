@@ -120,7 +120,7 @@ func TestF201CommonFolder(t *testing.T) {
 // TestFaultW1BlanksOfNames: a name is literal where a file has it, blanks at its ends included; else those are the model's.
 func TestFaultW1BlanksOfNames(t *testing.T) {
 	w := toolstest.NewWorld(t, patch.New())
-	for _, name := range []string{"a.txt", " a.txt", "a.txt ", "b.txt", "c.txt\t"} {
+	for _, name := range []string{"a.txt", " a.txt", "a.txt ", "b.txt", "c.txt\t", `"quoted"`} {
 		if err := os.WriteFile(w.Path(name), []byte("x\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -129,6 +129,7 @@ func TestFaultW1BlanksOfNames(t *testing.T) {
 	for written, want := range map[string]string{
 		"a.txt": "a.txt", " a.txt": " a.txt", "a.txt ": "a.txt ", "  a.txt": "a.txt", "b.txt ": "b.txt", " b.txt": "b.txt", "b.txt\r": "b.txt",
 		"c.txt\t": "c.txt\t", "new.txt ": "new.txt",
+		`"b.txt"`: "b.txt", " `new.txt` ": "new.txt", "'q'.txt": "'q'.txt", `"quoted"`: `"quoted"`,
 	} {
 		for _, form := range []string{"*** Delete File: %s", "*** Add File: %s\n+x", "***delete file: %s", "*** Update File: b.txt\n*** Move to: %s"} {
 			args, err := json.Marshal(map[string]string{"patch": "*** Begin Patch\n" + fmt.Sprintf(form, written) + "\n*** End Patch"})

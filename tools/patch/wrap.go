@@ -12,13 +12,17 @@ import (
 
 var (
 	heredoc = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^\s*(?:\S*apply_patch\s+|cat\s+)?<<-?\s*(["']?)([^\s"'<>|;&]+)(["']?)(?:\s*\|\s*apply_patch)?\s*$`)
+		return regexp.MustCompile(`^\s*(?:\S*apply_patch\s+|applypatch\s+|cat\s+)?<<-?\s*(["']?)([^\s"'<>|;&]+)(["']?)(?:\s*\|\s*apply_patch)?\s*$`)
 	})
 	word  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<<-?\s*["']?([^\s"'<>|;&]+)`) })
 	fence = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^\\s*```+[\\w-]*\\s*$") })
-	// command is a line of a shell that applies the patch: the folder that it changes to, and what is called.
+	// command is what a line of a shell calls to apply the patch. An option that would apply it otherwise, such as -R, is none of it.
 	command = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?:\bcd\s+(?:--\s+)?("[^"]*"|'[^']*'|[^\s;&|"']+)\s*(?:&&|;)\s*)?(?:\S*apply_patch\b|cat\s+<<)`)
+		return regexp.MustCompile(`(?:\S*apply_patch\b|\bapplypatch\b|\bcat\s+<<|\b(?:git\s+apply|patch)(?:\s+(?:-p\s*[01]|-[uv]|--verbose|--whitespace=\w+|-))*\s+<<)`)
+	})
+	// change is a command that changes the folder, with where to.
+	change = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:^|[;&|({"'])\s*(?:cd|pushd)(?:\s+--)?(?:\s+("[^"]*"|'[^']*'|[^\s;&|"')}]+))?\s*(?:>\s*/dev/null\s*)?(?:$|[;&|)}])`)
 	})
 	// script is the begin of a shell's command line that is one word in quotes.
 	script = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:\S*/)?(?:ba|da|z|k)?sh\s+(?:-\w+\s+)+(["'])`) })
@@ -33,20 +37,43 @@ var (
 	version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d+(?:\.\w+)+`) })
 )
 
-// decoded is the text of a patch that was encoded once more: as the one member of a JSON object, or as the inside of a JSON string.
+// decoded is the text of a patch that was encoded once more: as the one text with a patch in a JSON value, or as the inside of a JSON string.
 func decoded(s string) string {
-	var object map[string]string
-	if strings.HasPrefix(strings.TrimSpace(s), "{") && json.Unmarshal([]byte(s), &object) == nil && len(object) == 1 {
-		for _, patch := range object {
-			return patch
+	line := strings.TrimSpace(s)
+	var value any
+	if strings.HasPrefix(line, "{") || strings.HasPrefix(line, "[") {
+		if json.Unmarshal([]byte(line), &value) == nil {
+			if all := texts(value); len(all) == 1 {
+				return all[0]
+			}
+			patches := slices.DeleteFunc(texts(value), func(t string) bool { return !strings.Contains(t, begin) && !strings.Contains(t, "\n+++ ") })
+			if len(patches) == 1 {
+				return patches[0]
+			}
 		}
 	}
 	var inside string
-	if line := strings.TrimSpace(s); !strings.Contains(line, "\n") && strings.HasPrefix(line, begin+`\n`) &&
-		json.Unmarshal([]byte(`"`+line+`"`), &inside) == nil {
+	if !strings.Contains(line, "\n") && strings.HasPrefix(line, begin+`\n`) && json.Unmarshal([]byte(`"`+line+`"`), &inside) == nil {
 		return inside
 	}
 	return s
+}
+
+// texts are the strings in a JSON value.
+func texts(value any) (out []string) {
+	switch value := value.(type) {
+	case string:
+		return []string{value}
+	case []any:
+		for _, v := range value {
+			out = append(out, texts(v)...)
+		}
+	case map[string]any:
+		for _, v := range value {
+			out = append(out, texts(v)...)
+		}
+	}
+	return out
 }
 
 // canonical is a line, a mark of the grammar with its own case and blanks.
@@ -111,7 +138,9 @@ func (p *parser) cut() {
 		return ok && (strings.TrimSpace(before) == "" || quoted().MatchString(before))
 	})
 	if from < 0 {
-		p.cutFences(operates)
+		if !p.cutHeredoc(operates) {
+			p.cutFences(operates)
+		}
 		return
 	}
 	if slices.ContainsFunc(p.lines[:from], operates) {
@@ -151,23 +180,63 @@ func (p *parser) cut() {
 	}
 }
 
+// cutHeredoc leaves the unified diff of a here-document that a line of a shell applies.
+func (p *parser) cutHeredoc(operates func(string) bool) bool {
+	from, n := slices.IndexFunc(p.lines, operates), len(p.lines)
+	for n > 0 && strings.TrimSpace(p.lines[n-1]) == "" {
+		n--
+	}
+	if from < 1 || n < 2 {
+		return false
+	}
+	m := word().FindStringSubmatch(p.lines[from-1])
+	if m == nil || !command().MatchString(p.lines[from-1]) || strings.TrimSpace(p.lines[n-1]) != m[1] {
+		return false
+	}
+	head := p.lines[:from]
+	p.lines, p.first = p.lines[from:n-1], p.first+from
+	p.shell(head)
+	return true
+}
+
 // shell takes in what the command line before a patch says: the folder to which it changes, and the quotes in which the patch
 // stands, where all quotes of the patch are written for those.
 func (p *parser) shell(head []string) {
-	for _, line := range slices.Backward(head) {
-		m := command().FindStringSubmatch(line)
-		if m == nil {
-			continue
-		}
-		p.folder = strings.Trim(m[1], `"'`)
-		mark := script().FindStringSubmatch(line)
-		if mark == nil {
-			mark = quoted().FindStringSubmatch(strings.TrimSuffix(strings.TrimRight(line, " \t"), begin))
-		}
-		if mark != nil {
-			p.unquote(mark[1])
-		}
+	at := len(head) - 1
+	for at >= 0 && !command().MatchString(head[at]) {
+		at--
+	}
+	if at < 0 {
 		return
+	}
+	for _, line := range head[:at+1] {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "$ ")
+		for {
+			m := change().FindStringSubmatchIndex(line)
+			if m == nil {
+				break
+			}
+			to := ""
+			if m[2] >= 0 {
+				to = strings.Trim(line[m[2]:m[3]], `"'`)
+			}
+			if to == "" || to == "-" || strings.ContainsAny(to, "$`*?") {
+				p.elsewhere = strings.TrimSpace(line)
+			}
+			if p.folder == "" || filepath.IsAbs(to) || strings.HasPrefix(to, "~") {
+				p.folder = to
+			} else {
+				p.folder = path.Join(p.folder, to)
+			}
+			line = line[max(m[1]-1, m[0]+1):] // what ends it may begin the next
+		}
+	}
+	mark := script().FindStringSubmatch(head[at])
+	if mark == nil {
+		mark = quoted().FindStringSubmatch(strings.TrimSuffix(strings.TrimRight(head[at], " \t"), begin))
+	}
+	if mark != nil {
+		p.unquote(mark[1])
 	}
 }
 
