@@ -9,7 +9,10 @@ import (
 // Narrow gives the folder that a pattern of file names starts from and what of the pattern is below it. Names that are there are taken
 // literally, whatever signs they have, and a folder stands for all that is below it. A list is separated by commas.
 func Narrow(env *Env, folder, pattern string) (dir, rest string) {
-	if pattern == "" || pattern[0] == '!' {
+	if pattern == "" {
+		return folder, pattern
+	}
+	if pattern[0] == '!' && !env.Paths.Literal(path.Join(folder, pattern)) {
 		return folder, pattern
 	}
 	if dir, rest, ok := existing(env, folder, pattern); ok && len(listed(rest)) < 2 {
@@ -109,6 +112,9 @@ func NothingFits(pattern string, ignored int) string {
 	hint := ""
 	if words := strings.Fields(pattern); len(words) > 1 && strings.ContainsAny(words[0], "*?") && strings.ContainsAny(words[1], "*?") {
 		hint = "\nA list of patterns is separated by commas."
+	}
+	if strings.Contains(pattern, ",!") || strings.Contains(pattern, ", !") {
+		hint = "\nA list of patterns has none that begins with !."
 	}
 	if ignored > 0 {
 		hint += "\n" + Count(ignored, "path") + " that git ignores not searched: an exact name, or path, finds them."

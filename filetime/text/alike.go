@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -32,6 +33,38 @@ func Skeleton(s string) string {
 		}
 		return r
 	}, s)))
+}
+
+// LooksLike returns a regular expression, in the syntax of Rust's crate, for the texts that cannot be told from a literal one by their
+// looks: those with its Skeleton.
+func LooksLike(literal string) string {
+	const unseen = `[\p{Cf}\x{34F}\x{115F}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{E0100}-\x{E01EF}]*`
+	var b strings.Builder
+	for _, r := range Skeleton(literal) {
+		if b.Len() > 0 {
+			b.WriteString(unseen)
+		}
+		parted := norm.NFD.String(string(r))
+		switch {
+		case r == ' ':
+			b.WriteString(`\p{Zs}`)
+		case r == '-':
+			b.WriteString(`[-\x{2010}\x{2011}]`)
+		case parted != string(r):
+			b.WriteString("(?:" + string(r) + "|" + parted + ")")
+		case strings.ContainsRune(lookalikes, r):
+			b.WriteString("[" + string(r))
+			for _, other := range lookalikes {
+				if l, ok := latin(other); ok && l == r {
+					b.WriteRune(other)
+				}
+			}
+			b.WriteString("]")
+		default:
+			b.WriteString(regexp.QuoteMeta(string(r)))
+		}
+	}
+	return b.String()
 }
 
 // OtherForm returns a text in the other Unicode form, in which letters with accents are one sign or several; "" where it has none.

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -32,4 +33,18 @@ func TestFaultW2Skeleton(t *testing.T) {
 			t.Errorf("%+q looks like %+q", r, l)
 		}
 	}
+}
+
+// A text is found by what it looks like, whichever of the two has the odd signs; one that looks otherwise is not.
+func TestFaultW2LooksLike(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		piece := rapid.SampledFrom([]string{
+			"a", "b", "O", "-", " ", ".", "(", "\u00e9", "e\u0301", "\u0430", "\u03bf", "\u200b", "\u00ad", "\ufe0f", "\u00a0", "\u202f", "\u2011", "\ud559", "\u1112\u1161\u11a8",
+		})
+		words := rapid.Map(rapid.SliceOfN(piece, 1, 5), func(p []string) string { return strings.Join(p, "") })
+		a, b := "x"+words.Draw(t, "one")+"x", "x"+words.Draw(t, "other")+"x"
+		if got, want := regexp.MustCompile("^"+LooksLike(a)+"$").MatchString(b), Skeleton(a) == Skeleton(b); got != want {
+			t.Fatalf("%+q as %+q: %v, want %v by %s", b, a, got, want, LooksLike(a))
+		}
+	})
 }

@@ -127,18 +127,14 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 	if err != nil {
 		return tools.Result{}, err
 	}
-	for _, other := range []string{text.OtherForm(in.Pattern), text.Skeleton(in.Pattern)} {
-		if v.found.N() > 0 || in.other || other == "" || other == in.Pattern {
-			continue
-		}
-		if again, err := tree.ParseGlob(in.as(other).narrowed(env).Pattern); err == nil {
-			r, err := run(ctx, env, in.as(other), place, again)
-			if err == nil && len(r.Value.(*value).Files) > 0 {
-				remark := "their names are the pattern in another Unicode form, NFC or NFD: letters with accents are one sign or several"
-				if other == text.Skeleton(in.Pattern) && other != text.OtherForm(in.Pattern) {
-					remark = "their names look like the pattern, which has " + text.Odd(in.Pattern, other)
-				}
-				r.Data += "\n(" + remark + ")"
+	if v.found.N() == 0 && !in.other {
+		for _, o := range others(in.Pattern) {
+			again, err := tree.ParseGlob(in.as(o.pattern).narrowed(env).Pattern)
+			if err != nil {
+				continue
+			}
+			if r, err := run(ctx, env, in.as(o.pattern), place, again); err == nil && len(r.Value.(*value).Files) > 0 {
+				r.Data += "\n(" + o.note + ")"
 				return r, nil
 			}
 		}
@@ -150,6 +146,23 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 	}
 	r.Data += tools.Withheld(dir.Withheld()) + tools.TooDeep(dir.Deep()) + tools.LeftOut(leftOut)
 	return r, nil
+}
+
+// other is what a pattern that fits no file may mean.
+type other struct{ pattern, note string }
+
+// others are those of a pattern: its other Unicode form, what it looks like, and all files below the folders that it fits.
+func others(pattern string) (out []other) {
+	if form := text.OtherForm(pattern); form != "" {
+		out = append(out, other{form, "their names are the pattern in another Unicode form, NFC or NFD: letters with accents are one sign or several"})
+	}
+	if plain := text.Skeleton(pattern); plain != pattern {
+		out = append(out, other{plain, "their names look like the pattern, which has " + text.Odd(pattern, plain)})
+	}
+	if last := path.Base(pattern); pattern[0] != '!' && !strings.Contains(last, ".") && last != "**" {
+		out = append(out, other{strings.TrimSuffix(pattern, "/") + "/**", "the pattern fits folders alone: these are the files below them"})
+	}
+	return out
 }
 
 func answer(place, pattern string, v *value, names []string) tools.Result {

@@ -2,6 +2,7 @@
 package grep
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"io"
@@ -106,14 +107,17 @@ func plan(env *tools.Env, in input, s searcher) (*tools.Plan, error) {
 		Semantic: "search",
 		Run: func(ctx context.Context) (tools.Result, error) {
 			r, err := run(ctx, env, q, place, s)
-			if other := otherForm(in.Pattern); err == nil && r.Success && r.Summary == nothing(q) && other != "" {
-				again := in
-				again.Pattern = other
-				if q, err := parse(again.narrowed(env)); err == nil {
-					if r, err := run(ctx, env, q, place, s); err == nil && r.Summary != nothing(q) {
-						r.Data += "\n(this is the pattern in another Unicode form, NFC or NFD: letters with accents are one sign or several)"
-						return r, nil
-					}
+			if err != nil || !r.Success || r.Summary != nothing(q) {
+				return r, err
+			}
+			for _, o := range others(ctx, in, q) {
+				q, err := parse(o.in.narrowed(env))
+				if err != nil {
+					continue
+				}
+				if r, err := run(ctx, env, q, place, s); err == nil && r.Summary != nothing(q) {
+					r.Data += "\n(" + o.note(r.Data) + ")"
+					return r, nil
 				}
 			}
 			return r, err
@@ -121,12 +125,79 @@ func plan(env *tools.Env, in input, s searcher) (*tools.Plan, error) {
 	}, nil
 }
 
-// otherForm is a pattern in the other Unicode form, "" where it has none or a set of signs, which would be another set.
-func otherForm(pattern string) string {
-	if strings.Contains(pattern, "[") {
-		return ""
+// other is what a search that has found nothing may mean; note says of its answer how it was taken.
+type other struct {
+	in   input
+	note func(data string) string
+}
+
+// others are those of a search: its pattern in the other Unicode form, and as what cannot be told from it by its looks.
+func others(ctx context.Context, in input, q *query) (out []other) {
+	as := func(pattern string, fixed bool) input {
+		again := in
+		again.Pattern, again.Fixed = pattern, fixed
+		return again
 	}
-	return text.OtherForm(pattern)
+	if form := text.OtherForm(in.Pattern); form != "" && !strings.Contains(in.Pattern, "[") { // of a set of signs it would be another set
+		out = append(out, other{as(form, in.Fixed), func(string) string {
+			return "this is the pattern in another Unicode form, NFC or NFD: letters with accents are one sign or several"
+		}})
+	}
+	if plain, ok := literal(in); ok && q.few(ctx) {
+		out = append(out, other{as(text.LooksLike(plain), false), func(data string) string {
+			data = data[:min(len(data), maxPattern)]
+			has, sign := "the text has ", text.Odd(data, plain)
+			if sign == "" {
+				has, sign = "the pattern has ", cmp.Or(text.Odd(plain, data), "another sign")
+			}
+			sign, _, _ = strings.Cut(sign, " at column")
+			return "the text is not the pattern, though it looks the same: " + has + sign
+		}})
+	}
+	return out
+}
+
+// maxLiteral is how long a pattern may be that is compared by its looks.
+const maxLiteral = 200
+
+// literal is the text that a pattern stands for; ok is false for any other pattern.
+func literal(in input) (plain string, ok bool) {
+	if len(in.Pattern) > maxLiteral || strings.ContainsAny(in.Pattern, "\n\r") {
+		return "", false
+	}
+	if in.Fixed {
+		return in.Pattern, true
+	}
+	var b strings.Builder
+	for i := 0; i < len(in.Pattern); i++ {
+		switch c := in.Pattern[i]; {
+		case c == '\\' && i+1 < len(in.Pattern) && strings.IndexByte(`\.+*?()|[]{}^$-/"'#&~ `, in.Pattern[i+1]) >= 0:
+			i++
+			b.WriteByte(in.Pattern[i])
+		case strings.IndexByte(`\+*?()|[]{}^$`, c) >= 0:
+			return "", false
+		default: // a dot is often one
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), true
+}
+
+// maxLooked is how many files are searched again for what looks like a pattern: no index helps there.
+const maxLooked = 5000
+
+// few says that the search is of no more files than that.
+func (q *query) few(ctx context.Context) bool {
+	n := 0
+	if q.file == "" {
+		_, _ = q.indexes.Walk(ctx, q.tree, 0, func(tree.Entry) error {
+			if n++; n > maxLooked {
+				return fs.SkipAll
+			}
+			return nil
+		})
+	}
+	return n <= maxLooked
 }
 
 func nothing(q *query) string { return "No matches for " + q.Pattern }

@@ -101,7 +101,7 @@ func parse(in input) (*query, error) {
 		return nil, invalid("$.glob", "glob", "glob: "+err.Error())
 	}
 	if q.kind != "" && types()[q.kind] == nil {
-		return nil, invalid("$.type", "file type", "type "+q.kind+" is not known. Use glob instead, for example *."+q.kind)
+		return nil, invalid("$.type", "file type", "type "+q.kind+" is not known. Use glob instead, for example *."+strings.NewReplacer(", ", ",*.", ",", ",*.").Replace(q.kind))
 	}
 	return q, q.compile()
 }

@@ -78,13 +78,6 @@ func targets(env *tools.Env, in Args) ([]target, error) {
 		if err != nil {
 			return nil, err
 		}
-		if o.to != "" && t.dest == t.place { // it stays where it is
-			t.to, t.dest, o.to = "", sandbox.Place{}, ""
-			if len(o.hunks) == 0 {
-				return nil, tools.Refuse(tools.PatchParseError, "syntax", "Patch parse error: line %d: the update of %s has no hunk, and moves it to "+
-					"its own name. Nothing was applied. Name another destination, or leave it out.", o.line, env.Name(t.place.Path()))
-			}
-		}
 		at := len(out)
 		if before, again := seen[t.place.Path()]; again {
 			switch file := &out[before.at]; {

@@ -52,6 +52,24 @@ func TestFaultW3T18LineEndsOfWindows(t *testing.T) {
 	})
 }
 
+// With CRLF, a line end in a pattern fits that of Windows: the same lines match as where the \r is not there.
+func TestFaultW3LineEndsInPatterns(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pieces := rapid.SampledFrom([]string{"x", "end", "o+", `\n`, `\n`, "\n", `\n+`, `(\nx)?`, `[\n]`, "[a-d]*"})
+		pattern := strings.Join(rapid.SliceOfN(pieces, 1, 5).Draw(t, "pattern"), "")
+		words := rapid.SliceOfN(rapid.SampledFrom([]string{"x", "end", "foo", "a", "", strings.Repeat("pad ", 40)}), 1, 12)
+		lf := strings.Join(words.Draw(t, "lines"), "\n") + "\n"
+		r, err := Parse(pattern, Options{CRLF: true, Multiline: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := linesOf(r, []byte(lf))
+		if got := linesOf(r, []byte(strings.ReplaceAll(lf, "\n", "\r\n"))); !slices.Equal(got, want) {
+			t.Fatalf("%q: %v, want %v in %q", pattern, got, want, lf)
+		}
+	})
+}
+
 // A pattern for the \r itself still finds it, and to ripgrep $ does not stand before one.
 func TestFaultW3ReturnsAreText(t *testing.T) {
 	text := []byte("a\r\nb\nend\r\n\r\n")

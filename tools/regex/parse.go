@@ -79,6 +79,7 @@ type parser struct {
 	line    bool
 	newline bool // a line end stands in the pattern
 	crlf    bool // only $ fits a \r, see Options
+	returns bool // a line end fits \r\n too, see Options
 	braces  bool // a brace that repeats nothing was taken literally
 	names   map[string]bool
 	depth   int
@@ -263,6 +264,9 @@ func (p *parser) literal(r rune) *node {
 	s := one(r)
 	if p.flags.fold {
 		s = s.folded()
+	}
+	if r == '\n' && p.returns {
+		return &node{op: opConcat, subs: []*node{{op: opRepeat, subs: []*node{{op: opSet, set: one('\r')}}, max: 1}, {op: opSet, set: s}}}
 	}
 	return &node{op: opSet, set: s}
 }

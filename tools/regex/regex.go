@@ -13,8 +13,8 @@ type Options struct {
 	Word       bool // no word character stands before or after a match
 	Fixed      bool // the pattern is a text
 	Multiline  bool // a match may run over several lines, and . fits their ends
-	// CRLF says that $ stands before the \r at the end of a line too, which nothing else in a pattern with $ fits then. A pattern that names
-	// \r is taken as it stands. To ripgrep \r is text.
+	// CRLF says that $ stands before the \r at the end of a line too, which nothing else in a pattern with $ fits then, and that a line end
+	// in a pattern fits \r\n too. A pattern that names \r is taken as it stands. To ripgrep \r is text.
 	CRLF bool
 }
 
@@ -46,7 +46,11 @@ func Parse(pattern string, o Options) (*Regexp, error) {
 }
 
 func parse(pattern string, o Options) (*Regexp, error) {
-	p := &parser{in: pattern, line: !o.Multiline, crlf: o.CRLF && strings.Contains(pattern, "$") && !strings.Contains(pattern, `\r`) && !strings.Contains(pattern, "\r"), flags: flags{fold: o.IgnoreCase, dotAll: o.Multiline, multi: true}}
+	windows := o.CRLF && !strings.Contains(pattern, `\r`) && !strings.Contains(pattern, "\r")
+	p := &parser{
+		in: pattern, line: !o.Multiline, crlf: windows && strings.Contains(pattern, "$"), returns: windows && o.Multiline,
+		flags: flags{fold: o.IgnoreCase, dotAll: o.Multiline, multi: true},
+	}
 	tree, err := p.tree(o)
 	if err != nil {
 		return nil, err
