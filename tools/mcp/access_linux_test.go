@@ -120,3 +120,20 @@ func TestFaultS2WholeLife(t *testing.T) {
 		})
 	}
 }
+
+// TestFaultT19GuardRoundCalls: what a server plants while a call runs is found by this call and taken away.
+func TestFaultT19GuardRoundCalls(t *testing.T) {
+	b := guarded(t, entry(t, "x", ""))
+	for range 2 {
+		r := b.call("mcp__x__write", `{"path": ".envrc", "text": "id"}`)
+		if !strings.Contains(r.Data, "written") || !strings.Contains(strings.Join(r.Warnings, ""), "The MCP server x made .envrc") {
+			t.Errorf("%+v", r)
+		}
+		if _, err := os.Stat(filepath.Join(b.Root, ".envrc")); err == nil {
+			t.Error("it is left")
+		}
+	}
+	if r := b.call("mcp__x__write", `{"path": "plain", "text": "a"}`); len(r.Warnings) > 0 {
+		t.Errorf("a plain file: %q", r.Warnings)
+	}
+}
