@@ -1,6 +1,7 @@
 package patch_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -63,6 +64,34 @@ func TestNeeds(t *testing.T) {
 		}
 		if err == nil && got != want || !strings.Contains(got, want) {
 			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestDeleteOfSeenBytes: a file that is no text is deleted if it is what the model was shown, or was never shown; not if it has changed since.
+func TestDeleteOfSeenBytes(t *testing.T) {
+	const png = "\x89PNG\x00one"
+	for name, c := range map[string]struct {
+		shown, now string
+		deleted    bool
+	}{
+		"as it was shown":  {png, png, true},
+		"never shown":      {"", png, true},
+		"changed since":    {png, png + "\x00", false},
+		"another since":    {png, "\x89PNG\x00two", false},
+		"smaller than was": {png, "\x00", false},
+	} {
+		w := toolstest.NewWorld(t, patch.New())
+		at := w.Path("logo.png")
+		if err := os.WriteFile(at, []byte(c.now), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if c.shown != "" {
+			w.Env.FileTime.ReadBytes(at, sha256.Sum256([]byte(c.shown)))
+		}
+		r := w.Call("patch", `{"patch":"*** Delete File: logo.png"}`)
+		if _, err := os.Lstat(at); r.Success != c.deleted || (err != nil) != c.deleted {
+			t.Errorf("%s: %v, %s %s", name, err, r.Error, r.Data)
 		}
 	}
 }
