@@ -83,7 +83,7 @@ func meets(e text.Edit, at Hunk) bool {
 	if at.Start == at.End {
 		return e.Start < at.Start && at.Start < e.End || e.Start == at.Start && e.New != ""
 	}
-	return e.Start < at.End && at.Start < e.End || e.Start == e.End && at.Start < e.Start && e.Start < at.End
+	return e.Start < at.End && at.Start < e.End
 }
 
 // letters is a text without its blanks.

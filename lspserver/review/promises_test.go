@@ -53,9 +53,14 @@ func TestWeaveTakesBack(t *testing.T) {
 		{"words beside a deletion are gone", "a bb cc dd e", []string{"agent cc >", "user bb dd>"}, []int{1}, "a cc  e", []int{1}, ""},
 		{"typed where something was deleted", "a bb c", []string{"agent bb >", "user a c>a X c"}, []int{1}, "a X bb c", nil, "a X c"},
 		{"the word that was deleted, typed anew", "a bb c", []string{"agent bb >", "user a c>a xbb c"}, []int{1}, "a xbb bb c", []int{1}, ""},
-		{"a word made longer", "a c", []string{"agent c>bb c", "user bb>bbX"}, []int{1}, "a cX", []int{1}, ""},
+		{"a word made longer", "a c", []string{"agent c>bb c", "user bb>bbX"}, []int{1}, "a Xc", []int{1}, ""},
 		{"a word made longer before it", "a c", []string{"agent c>bb c", "user bb>Xbb"}, []int{1}, "a Xc", []int{1}, ""},
 		{"a word beside it", "a c", []string{"agent c>bb c", "user bb>X bb"}, []int{1}, "a X c", nil, "a X bb c"},
+		{"a word made longer at the beginning", "c", []string{"agent c>bb c", "user bb>Xbb"}, []int{1}, "Xc", []int{1}, ""},
+		{"a word made longer at the end", "a", []string{"agent a>a bb", "user bb>bbX"}, []int{1}, "aX", []int{1}, ""},
+		{"a word beside it at the beginning", "c", []string{"agent c>bb c", "user bb>X bb"}, []int{1}, "X c", nil, "X bb c"},
+		{"a deletion at the end, with the word before gone", "a xx bb", []string{"agent  bb>", "user  xx>"}, []int{1}, "a bb", nil, ""},
+		{"a deletion at the beginning, with the word behind gone", "bb xx a", []string{"agent bb >", "user xx >"}, []int{1}, "bb a", nil, ""},
 		{"nothing of it", "one two", []string{"agent two>2"}, []int{7}, "one 2", nil, ""},
 		{"an empty text", "", []string{"user >x"}, []int{1}, "x", nil, ""},
 	} {
@@ -68,6 +73,7 @@ func TestWeaveTakesBack(t *testing.T) {
 				set := replace(t, w.text, old, new)
 				if who == "agent" {
 					first := n
+					set = text.Trim(w.text, text.Minimize(w.text, set)) // as Log.add does
 					w.land(set, func(i int) int { n++; return first + 1 + i })
 				} else {
 					w.change(set)
@@ -412,7 +418,46 @@ func TestLostChanges(t *testing.T) {
 	if got := log.ChangedIn(2); !slices.Equal(got, []string{d.path}) {
 		t.Errorf("turn 2 has changed %q", got)
 	}
+	if got := log.ChangedIn(4); len(got) > 0 {
+		t.Errorf("turn 4 has changed %q", got)
+	}
 	if r := log.RevertTurn(t.Context(), "u", d.path, 2); r.Lost != 1 || r.Edit != nil {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestAcceptedStays: what a person has accepted is not taken back by the session itself, and is counted.
+func TestAcceptedStays(t *testing.T) {
+	d := newDesk(t, four, false)
+	for _, e := range [][2]string{{"alpha", "ALPHA"}, {"gamma", "GAMMA"}, {"delta", "DELTA"}} {
+		d.agent(1, e[0], e[1])
+	}
+	d.log.Accept("", []string{d.log.Marks(d.path)[0].ID})
+	if r := d.log.RevertTurn(t.Context(), "u", d.path, 1); r.Accepted != 1 || r.Taken != 2 || len(r.Stay) > 0 {
+		t.Errorf("%+v", r)
+	}
+	d.own("u", d.log.RevertTurn(t.Context(), "u", d.path, 1))
+	if got, want := d.now(), "ALPHA\nbeta\ngamma\ndelta\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestOriginsOfAFile: a moved file has the paths that it was at, the latest first; one that was not moved has none.
+func TestOriginsOfAFile(t *testing.T) {
+	d := newDesk(t, four, false)
+	log := New(d.w, "s", nil)
+	same := text.New(four)
+	err := log.Restore(t.Context(), []Step{
+		{Path: d.path + ".1", Origin: d.path + ".0", Call: "a", Turn: 1, Before: same, After: same},
+		{Path: d.path, Origin: d.path + ".1", Call: "b", Turn: 1, Before: same, After: same},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := log.Origins(d.path), []string{d.path + ".1", d.path + ".0"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := log.Origins(d.path + ".1"); len(got) > 0 {
+		t.Errorf("a path where nothing is any more: %q", got)
 	}
 }
