@@ -27,7 +27,7 @@ func TestQuirksCount(t *testing.T) {
 			count++
 		}
 	}
-	if count < 30 {
+	if count < 28 {
 		t.Errorf("%d rows count", count)
 	}
 }
