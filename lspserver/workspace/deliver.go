@@ -499,6 +499,10 @@ func (a *attempt) onDisk(p plan) bool {
 
 func (a *attempt) landedOnDisk(p plan) filetime.LandedFile {
 	f := a.f
+	if a.e.Delete && f.open { // some clients send no didClose for a document that went with its file
+		a.w.withoutName(f.uri)
+		a.w.closed(f)
+	}
 	if !f.open {
 		if err := a.w.refresh(f); err != nil {
 			a.w.o.Log.Debug("landed file cannot be read", "path", f.path, "error", err)

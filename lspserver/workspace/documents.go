@@ -69,7 +69,7 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 		f.begin(opened, w.next())
 	}
 	if !f.open {
-		f.openedForUs = f.out != nil || f.asked > 0
+		f.openedForUs = f.out != nil || f.asked.Load() > 0
 	}
 	f.open, f.known, f.sync = true, true, inSync
 	w.lookOpened(f)
@@ -80,15 +80,9 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 func (w *Workspace) Asking(path string) (done func()) {
 	w.mu.Lock()
 	f := w.fileLocked(w.o.Canonical(path))
-	f.mu.Lock()
-	f.asked++
-	f.mu.Unlock()
+	f.asked.Add(1) // before forget may drop the file; f.mu is never locked below w.mu
 	w.mu.Unlock()
-	return func() {
-		f.mu.Lock()
-		f.asked--
-		f.mu.Unlock()
-	}
+	return func() { f.asked.Add(-1) }
 }
 
 // lookOpened compares a buffer that was just opened with the disk, since an editor may open a document with unsaved text. A
@@ -385,9 +379,7 @@ func (w *Workspace) Saved(uri string, content *string) {
 // Close handles didClose: from now on the text is the disk's.
 func (w *Workspace) Close(uri string) {
 	f, uri := w.document(uri)
-	w.mu.Lock()
-	delete(w.uris, uri)
-	w.mu.Unlock()
+	w.withoutName(uri)
 	if f == nil {
 		return
 	}
@@ -400,6 +392,18 @@ func (w *Workspace) Close(uri string) {
 		}
 		return
 	}
+	w.closed(f)
+}
+
+// withoutName removes a name that the client has a document open under.
+func (w *Workspace) withoutName(uri string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.uris, uri)
+}
+
+// closed makes the text of a document the disk's. f.mu is held.
+func (w *Workspace) closed(f *file) {
 	f.heard()
 	f.behind, f.edited = nil, false
 	f.open, f.dirty, f.openedForUs, f.touched, f.sync, f.unseen = false, false, false, false, inSync, false

@@ -249,3 +249,34 @@ func TestFaultE10ReloadIsTheDisks(t *testing.T) {
 		})
 	}
 }
+
+// Some clients send no didClose for a document that went with its file. It is deleted all the same: it reads so, it can be made again,
+// and a didClose that comes late changes nothing.
+func TestFaultE10DeletedWithoutDidClose(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		w, b, path := opened(t, doc)
+		w.o.Features.Delete, w.o.Closed, b.stays = true, filetime.OnDisk, true
+		s, err := w.Read(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := w.Commit(t.Context(), filetime.Change{Session: "s", Call: "c", Files: []filetime.FileEdit{{Path: path, Delete: true, Base: s.Text, Rev: s.Rev}}})
+		if err != nil || !l.Files[0].Deleted || l.Files[0].Before.String() != doc {
+			t.Fatalf("%+v, %v", l, err)
+		}
+		if s, err = w.Read(t.Context(), path); err != nil || s.Exists || s.Open {
+			t.Errorf("%+v, %v", s, err)
+		}
+		if late {
+			w.Close(b.uri)
+		}
+		l, err = w.Commit(t.Context(), filetime.Change{Session: "s", Call: "d", Files: []filetime.FileEdit{{Path: path, Create: true, Edits: text.Set{{New: "anew\n"}}}}})
+		if err != nil || !l.Files[0].Created {
+			t.Fatalf("%+v, %v", l, err)
+		}
+		w.Close(b.uri)
+		if s, err = w.Read(t.Context(), path); err != nil || !s.Exists || s.Text.String() != "anew\n" {
+			t.Errorf("%q, %v", s.Text, err)
+		}
+	}
+}

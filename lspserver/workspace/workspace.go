@@ -220,9 +220,9 @@ type file struct {
 	open        bool
 	dirty       bool
 	version     int32
-	openedForUs bool // opened by the editor only to apply our edit, or to answer a request about it
-	asked       int  // such requests that are under way
-	unseen      bool // it was opened without a Place, so that it was not compared with the disk
+	openedForUs bool         // opened by the editor only to apply our edit, or to answer a request about it
+	asked       atomic.Int32 // such requests that are under way
+	unseen      bool         // it was opened without a Place, so that it was not compared with the disk
 	sync        syncState
 	unversioned bool       // the client does not say a version: ours is a count of its changes
 	odd         bool       // the text has, or had since it was opened, a line end that clients count differently
@@ -306,7 +306,7 @@ func (w *Workspace) forget() {
 	slices.SortFunc(closed, func(a, b *file) int { return cmp.Compare(a.used, b.used) })
 	for _, f := range closed[:max(0, len(closed)-maxFiles*3/4)] {
 		if f.mu.TryLock() {
-			if !f.open && f.out == nil && f.asked == 0 && len(f.slot) == 0 && !w.locks.taken(f.path) {
+			if !f.open && f.out == nil && f.asked.Load() == 0 && len(f.slot) == 0 && !w.locks.taken(f.path) {
 				delete(w.files, f.path)
 				if f.seen != "" {
 					w.gone[f.path] = &file{path: f.path, uri: f.uri, seen: f.seen, readAt: f.readAt, last: f.hash()}

@@ -38,7 +38,7 @@ type buffer struct {
 	whole  bool          // tells whole texts
 	ends   bool          // ends every text with a line end
 	closes bool          // of a rename, tells first that the document is closed
-	stays  bool          // has a renamed document open under its old name
+	stays  bool          // sends no didClose for a document that it renames or deletes
 	tries  int
 	saved  []string
 
@@ -108,7 +108,9 @@ func (b *buffer) Apply(ctx context.Context, d Delivery) (bool, string, error) {
 	}
 	if d.Delete {
 		err := os.Remove(strings.TrimPrefix(d.URI, "file://"))
-		b.w.Close(d.URI)
+		if !b.stays {
+			b.w.Close(d.URI)
+		}
 		return err == nil, "", nil
 	}
 	if *d.Version != b.ver && !b.blind {
