@@ -123,33 +123,48 @@ func (s *server) list(ctx context.Context, c *connection) error {
 	caps := c.session.InitializeResult().Capabilities
 	none := caps == nil || caps.Tools == nil && caps.Prompts == nil && caps.Resources == nil // also where it has tools
 	if none || caps.Tools != nil {
-		cursor := ""
-		for range maxPages {
+		list, err := pages(maxTools, func(t *sdk.Tool) string { return t.Name }, func(cursor string) ([]*sdk.Tool, string, error) {
 			r, err := c.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
-			var refused *jsonrpc.Error
-			if none && errors.As(err, &refused) {
-				break
-			}
 			if err != nil {
-				return fmt.Errorf("it did not tell its tools: %w", c.blamed(err))
+				return nil, "", err
 			}
-			for _, t := range r.Tools {
-				if t == nil || t.Name == "" || len(now) >= maxTools {
-					continue
-				}
-				raw, err := json.Marshal(t.InputSchema)
-				if err != nil {
-					continue
-				}
+			return r.Tools, r.NextCursor, nil
+		})
+		var refused *jsonrpc.Error
+		if err != nil && (!none || !errors.As(err, &refused)) {
+			return fmt.Errorf("it did not tell its tools: %w", c.blamed(err))
+		}
+		for _, t := range list {
+			if raw, err := json.Marshal(t.InputSchema); err == nil {
 				now = append(now, told{t.Name, t.Title, t.Description, raw, t.Annotations})
-			}
-			if cursor = r.NextCursor; cursor == "" {
-				break
 			}
 		}
 	}
 	s.compare(now)
 	return nil
+}
+
+// pages joins the pages of a list: at most most entries, each name once. Null entries and those without a name are dropped. A cursor
+// that comes again ends the list, since some servers send one with their last page that leads back to it. Of a list that fails, the pages
+// before the failure are returned with the error.
+func pages[T any](most int, name func(*T) string, page func(cursor string) ([]*T, string, error)) (all []*T, err error) {
+	named, asked := map[string]bool{"": true}, map[string]bool{}
+	for cursor := ""; !asked[cursor] && len(asked) < maxPages; {
+		asked[cursor] = true
+		entries, next, err := page(cursor)
+		if err != nil {
+			return all, err
+		}
+		for _, e := range entries {
+			if e == nil || named[name(e)] || len(all) == most {
+				continue
+			}
+			named[name(e)] = true
+			all = append(all, e)
+		}
+		cursor = next
+	}
+	return all, nil
 }
 
 // blamed is why a connection has ended, else err.

@@ -95,18 +95,28 @@ func (s *server) learn(ctx context.Context, c *connection) error {
 	var now offers
 	var err error
 	if caps.Prompts != nil {
-		for p, failed := range c.session.Prompts(ctx, nil) {
-			if err = failed; err != nil || len(now.Prompts) == maxOffers {
-				break
+		var list []*sdk.Prompt
+		list, err = pages(maxOffers, func(p *sdk.Prompt) string { return p.Name }, func(cursor string) ([]*sdk.Prompt, string, error) {
+			r, err := c.session.ListPrompts(ctx, &sdk.ListPromptsParams{Cursor: cursor})
+			if err != nil {
+				return nil, "", err
 			}
+			return r.Prompts, r.NextCursor, nil
+		})
+		for _, p := range list {
 			now.Prompts = append(now.Prompts, promptOf(p))
 		}
 	}
 	if caps.Resources != nil && err == nil {
-		for r, failed := range c.session.Resources(ctx, nil) {
-			if err = failed; err != nil || len(now.Resources) == maxOffers {
-				break
+		var list []*sdk.Resource
+		list, err = pages(maxOffers, func(r *sdk.Resource) string { return r.URI }, func(cursor string) ([]*sdk.Resource, string, error) {
+			r, err := c.session.ListResources(ctx, &sdk.ListResourcesParams{Cursor: cursor})
+			if err != nil {
+				return nil, "", err
 			}
+			return r.Resources, r.NextCursor, nil
+		})
+		for _, r := range list {
 			if len(r.URI) <= maxURI && line(r.URI) == r.URI {
 				now.Resources = append(now.Resources, resource{r.URI, cut(line(cmp.Or(r.Title, r.Name)), 80), cut(line(r.Description), 300)})
 			}
@@ -126,6 +136,9 @@ func (s *server) learn(ctx context.Context, c *connection) error {
 func promptOf(p *sdk.Prompt) offered {
 	out := offered{Name: p.Name, Title: cut(line(p.Title), 80), Description: cut(line(p.Description), 300)}
 	for _, a := range p.Arguments[:min(len(p.Arguments), maxArguments)] {
+		if a == nil {
+			continue
+		}
 		out.Arguments = append(out.Arguments, Argument{a.Name, cut(line(a.Description), 300), a.Required})
 	}
 	return out
@@ -358,6 +371,9 @@ func (s *server) messages(p Prompt, list []*sdk.PromptMessage) []tools.Part {
 		text.WriteString(show.Visible(strings.ToValidUTF8(strings.ReplaceAll(t, "\r\n", "\n"), "\uFFFD"), true) + "\n\n")
 	}
 	for _, m := range list[:min(len(list), maxParts)] {
+		if m == nil {
+			continue
+		}
 		switch c := m.Content.(type) {
 		case *sdk.TextContent:
 			add(m.Role, c.Text)

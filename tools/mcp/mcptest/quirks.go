@@ -13,6 +13,8 @@ type Quirk struct {
 	Answers map[string]string `json:"answers,omitempty"`
 	Raw     map[string]string `json:"raw,omitempty"`
 	Noise   map[string]string `json:"noise,omitempty"`
+	// Prints says that there is output that is no message, of which the person is warned.
+	Prints bool `json:"-"`
 	// Wants is what the model then reads of a call of its tool "t"; "" is that it works.
 	Wants string `json:"-"`
 }
@@ -56,10 +58,10 @@ var newer = map[string]string{"server/discover": `{"resultType":"complete","supp
 
 // Quirks is the table.
 var Quirks = []Quirk{
-	{Name: "a banner", Source: "microsoft/azure-devops-mcp#147", Lines: []string{"Toy server 1.2 is running"}},
-	{Name: "a log line in JSON", Source: "czlonkowski/n8n-mcp#555", Lines: []string{`{"level":"info","msg":"ready"}`}},
-	{Name: "a number", Lines: []string{"42"}},
-	{Name: "a null", Lines: []string{"null"}},
+	{Name: "a banner", Source: "microsoft/azure-devops-mcp#147", Prints: true, Lines: []string{"Toy server 1.2 is running"}},
+	{Name: "a log line in JSON", Source: "czlonkowski/n8n-mcp#555", Prints: true, Lines: []string{`{"level":"info","msg":"ready"}`}},
+	{Name: "a number", Prints: true, Lines: []string{"42"}},
+	{Name: "a null", Prints: true, Lines: []string{"null"}},
 	{Name: "a byte order mark", Source: "modelcontextprotocol/typescript-sdk#2796", Raw: map[string]string{"tools/call": "\uFEFF" + `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"it works"}]}}`}},
 	{Name: "no version of JSON-RPC", Raw: map[string]string{"tools/call": `{"id":ID,"result":{"content":[{"type":"text","text":"it works"}]}}`}},
 	{Name: "an id as a text", Source: "modelcontextprotocol/python-sdk#1720", Raw: map[string]string{"tools/call": `{"jsonrpc":"2.0","id":"ID","result":{"content":[{"type":"text","text":"it works"}]}}`}},
@@ -106,19 +108,19 @@ var Quirks = []Quirk{
 	{Name: "a blob", Answers: called(`{"content":[{"type":"resource","resource":{"uri":"x://y","mimeType":"application/zip","blob":"UEsDBP8="}}]}`), Wants: "application/zip, 5 bytes"},
 	{Name: "a blob that is a text", Answers: called(`{"content":[{"type":"resource","resource":{"uri":"x://y","mimeType":"text/csv","blob":"aXQgd29ya3M="}}]}`)},
 	// Lines that are no messages.
-	{Name: "a heading and JSON in several lines", Source: "TSavo/printify-mcp#3", Lines: []string{"Found 2 shops: [", "  {", `    "id": 1`, "  }", "]"}},
-	{Name: "a line of a log in the midst of a call", Source: "Kapeli/dash-mcp-server#10", Noise: map[string]string{"tools/call": "Processing request of type CallToolRequest"}},
-	{Name: "words before an answer in its line", Raw: map[string]string{"tools/call": `Loading {model}... {"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"it works"}]}}`}},
-	{Name: "a log of the request and of the answer", Noise: map[string]string{
+	{Name: "a heading and JSON in several lines", Source: "TSavo/printify-mcp#3", Prints: true, Lines: []string{"Found 2 shops: [", "  {", `    "id": 1`, "  }", "]"}},
+	{Name: "a line of a log in the midst of a call", Source: "Kapeli/dash-mcp-server#10", Prints: true, Noise: map[string]string{"tools/call": "Processing request of type CallToolRequest"}},
+	{Name: "words before an answer in its line", Prints: true, Raw: map[string]string{"tools/call": `Loading {model}... {"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"it works"}]}}`}},
+	{Name: "a log of the request and of the answer", Prints: true, Noise: map[string]string{
 		"tools/call": `< {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t"}}` + "\n" + `> {"jsonrpc":"2.0","id":2,"result":{"content":[]}}`,
 	}},
-	{Name: "an answer to a notification, without an id", Source: "zeenix/rust-analyzer-mcp#28", Noise: map[string]string{
+	{Name: "an answer to a notification, without an id", Source: "zeenix/rust-analyzer-mcp#28", Prints: true, Noise: map[string]string{
 		"notifications/initialized": `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found: notifications/initialized","data":null}}`,
 	}},
-	{Name: "an error for a notification, with the id null", Source: "pzalutski-pixel/sharplens-mcp#6", Noise: map[string]string{
+	{Name: "an error for a notification, with the id null", Source: "pzalutski-pixel/sharplens-mcp#6", Prints: true, Noise: map[string]string{
 		"notifications/initialized": `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found: notifications/initialized"}}`,
 	}},
-	{Name: "a result for a notification, with the id null", Source: "yjacquin/fast-mcp#39", Noise: map[string]string{
+	{Name: "a result for a notification, with the id null", Source: "yjacquin/fast-mcp#39", Prints: true, Noise: map[string]string{
 		"notifications/initialized": `{"jsonrpc":"2.0","id":null,"result":{}}`,
 	}},
 	{Name: "an error for a notification, with the id of initialize", Source: "oisee/odata_mcp_go#33", Noise: map[string]string{
