@@ -128,17 +128,18 @@ func (p *pipe) take(line []byte) error {
 		p.skipped = 0
 		return nil
 	}
+	if !p.heard {
+		p.heard = true
+		p.noise(line)
+	}
 	if text := answerBehind(line); text != nil {
 		if m, err := jsonrpc.DecodeMessage(text); err == nil {
-			p.batch = append(p.batch, m)
+			p.batch, p.skipped = append(p.batch, m), 0
+			return nil
 		}
 	}
 	if p.skipped++; p.skipped > maxNoise {
 		return &violation{fmt.Sprintf("it printed more than %d lines in a row that are no messages", maxNoise)}
-	}
-	if !p.heard {
-		p.heard = true
-		p.noise(line)
 	}
 	return nil
 }

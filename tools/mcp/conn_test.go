@@ -59,6 +59,22 @@ func TestCaseM07LargeAnswers(t *testing.T) {
 	})
 }
 
+// A line with an answer behind words does not count as noise: a server may print as many of them as it has answers.
+func TestFaultW11AnswersBehindWords(t *testing.T) {
+	const n = maxNoise + 1
+	var out strings.Builder
+	for i := range n {
+		fmt.Fprintf(&out, "> {\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{}}\n", i+1)
+	}
+	p := askedFor(t, n, strings.NewReader(out.String()))
+	for i := range n {
+		m, err := p.next()
+		if r, ok := m.(*jsonrpc.Response); err != nil || !ok || fmt.Sprint(r.ID.Raw()) != fmt.Sprint(i+1) {
+			t.Fatalf("%d: %v %+v", i, err, m)
+		}
+	}
+}
+
 // A text that was cut anywhere becomes one that ends there, whatever escapes stand at the cut; what was cut elsewhere is no result.
 func TestCaseM07Shortened(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
