@@ -27,7 +27,7 @@ func TestQuirksCount(t *testing.T) {
 			count++
 		}
 	}
-	if count < 28 {
+	if count < 33 {
 		t.Errorf("%d rows count", count)
 	}
 }
