@@ -92,15 +92,6 @@ func (e *editor) prompt(t *testing.T) string {
 	return ended.StopReason
 }
 
-// words are all texts that the client was sent since.
-func (e *editor) words() string {
-	var out strings.Builder
-	for _, u := range e.take() {
-		out.Write(u.Update.Content)
-	}
-	return out.String()
-}
-
 func folder(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -641,7 +641,7 @@ func TestAttentionOfTheSession(t *testing.T) {
 // reading is a model that keeps what it was asked last.
 type reading struct{ seen *string }
 
-func (r reading) Open(string) (model.Model, error) { return reader{r.seen}, nil }
+func (r reading) Open(string) (model.Model, error) { return reader(r), nil }
 func (reading) Names() []string                    { return []string{"script/test"} }
 func (reading) API(string) string                  { return "" }
 
