@@ -39,13 +39,6 @@ func commander(t *testing.T) (b *backend.Backend, paths *sandbox.Paths, command 
 	}
 }
 
-func put(t *testing.T, path, content string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestFaultT5DeletedBesideAnotherCommand: a file that is deleted while two commands run has no time that tells which of them it was, so it is
 // the change of neither, and both say why. One that is deleted while one runs is that one's.
 func TestFaultT5DeletedBesideAnotherCommand(t *testing.T) {

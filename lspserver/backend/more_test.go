@@ -323,3 +323,10 @@ func TestAttentionOfOtherDocuments(t *testing.T) {
 		}
 	}
 }
+
+func put(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
