@@ -1,0 +1,186 @@
+package tandem
+
+import (
+	"cmp"
+	"go/ast"
+	"go/types"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The heart is what an edit goes through on its way into an open document. What makes it hard to follow is counted here. Each limit is
+// today's figure: a change may lower it, and then lowers the limit; it raises one only with its reason beside it.
+
+// heartTypes are the types that hold the most.
+var heartTypes = []struct {
+	dir, name        string
+	fields, booleans int
+}{
+	{"lspserver/workspace", "file", 47, 14},
+	{"lspserver/workspace", "delivery", 13, 1},
+	{"lspserver/workspace", "attempt", 20, 5},
+	{"lspserver/workspace", "Workspace", 20, 0},
+	{"lspserver/backend", "Backend", 41, 1},
+	{"agent", "Session", 47, 4},
+	{"agent", "Options", 44, 1},
+	{"tools", "Env", 32, 3},
+	{"tools/run", "call", 36, 2},
+	{"tools/run", "Host", 30, 5},
+}
+
+func TestHeartTypes(t *testing.T) {
+	found := map[string][2]int{}
+	for _, f := range repo(t).code {
+		if f.test() {
+			continue
+		}
+		for _, d := range f.ast.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+			for _, s := range g.Specs {
+				if spec, ok := s.(*ast.TypeSpec); ok {
+					if of, ok := spec.Type.(*ast.StructType); ok {
+						fields, booleans := fieldsOf(of)
+						found[f.dir+"."+spec.Name.Name] = [2]int{fields, booleans}
+					}
+				}
+			}
+		}
+	}
+	for _, h := range heartTypes {
+		is, ok := found[h.dir+"."+h.name]
+		if !ok {
+			t.Errorf("%s has no struct %s", h.dir, h.name)
+			continue
+		}
+		if want := [2]int{h.fields, h.booleans}; is != want {
+			t.Errorf("%s.%s has %d fields, %d of them booleans; the limits are %d and %d", h.dir, h.name, is[0], is[1], want[0], want[1])
+		}
+	}
+}
+
+func fieldsOf(s *ast.StructType) (fields, booleans int) {
+	for _, f := range s.Fields.List {
+		n := max(1, len(f.Names)) // an embedded one has no name
+		fields += n
+		if id, ok := f.Type.(*ast.Ident); ok && id.Name == "bool" {
+			booleans += n
+		}
+	}
+	return fields, booleans
+}
+
+// heartFiles are the files of the workspace from what is asked for down to the disk.
+var heartFiles = []struct {
+	part  string
+	files []string
+}{
+	{"commands", []string{"command", "move", "wrote"}},
+	{"commit", []string{"commit", "entries"}},
+	{"delivery", []string{"deliver", "repair", "versionless", "finalend", "lineends"}},
+	{"documents", []string{"documents", "workspace", "shown"}},
+	{"history", []string{"history"}},
+	{"disk", []string{"disk", "wake", "shared", "locks", "locks_unix", "locks_other", "stat_linux", "stat_darwin", "stat_other"}},
+}
+
+const (
+	heartReached = 196 // functions that static calls from Commit reach
+	heartUpward  = 77  // calls from a part to one above it
+)
+
+// TestHeartCalls counts in the syntax trees. Calls through interfaces and values of function types are not followed.
+func TestHeartCalls(t *testing.T) {
+	const dir = "lspserver/workspace"
+	level := map[string]int{}
+	for i, part := range heartFiles {
+		for _, f := range part.files {
+			level[f] = i
+		}
+	}
+	var files []*ast.File
+	fset := repo(t).code[0].fset
+	for _, f := range repo(t).code {
+		if f.dir == dir && !f.test() && !strings.HasSuffix(f.path, "_other.go") && !strings.HasSuffix(f.path, "_darwin.go") {
+			if name := strings.TrimSuffix(path.Base(f.path), ".go"); level[name] == 0 && !slices.Contains(heartFiles[0].files, name) {
+				t.Errorf("%s belongs to no part", f.path)
+			}
+			files = append(files, f.ast)
+		}
+	}
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
+	// What is imported is empty, and its use an error: only calls within the package are looked at.
+	conf := types.Config{Importer: nothing{}, Error: func(error) {}}
+	pkg, _ := conf.Check(dir, fset, files, info)
+	bodies := map[*types.Func]*ast.FuncDecl{}
+	for _, f := range files {
+		for _, d := range f.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
+				if fn, ok := info.Defs[d.Name].(*types.Func); ok {
+					bodies[fn] = d
+				}
+			}
+		}
+	}
+	fileOf := func(fn *types.Func) string {
+		return strings.TrimSuffix(path.Base(fset.Position(fn.Pos()).Filename), ".go")
+	}
+	calls := map[*types.Func][]*types.Func{}
+	var upward []string
+	for fn, d := range bodies {
+		ast.Inspect(d.Body, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			var id *ast.Ident
+			switch f := ast.Unparen(call.Fun).(type) {
+			case *ast.Ident:
+				id = f
+			case *ast.SelectorExpr:
+				id = f.Sel
+			}
+			if to, ok := info.Uses[id].(*types.Func); id != nil && ok && to.Pkg() == pkg && bodies[to] != nil {
+				calls[fn] = append(calls[fn], to)
+				if level[fileOf(to)] < level[fileOf(fn)] {
+					upward = append(upward, fileOf(fn)+"."+fn.Name()+" calls "+fileOf(to)+"."+to.Name())
+				}
+			}
+			return true
+		})
+	}
+	reached := map[*types.Func]bool{}
+	var visit func(fn *types.Func)
+	visit = func(fn *types.Func) {
+		if !reached[fn] {
+			reached[fn] = true
+			for _, to := range calls[fn] {
+				visit(to)
+			}
+		}
+	}
+	for fn := range bodies {
+		if fn.Name() == "Commit" && fn.Signature().Recv() != nil {
+			visit(fn)
+		}
+	}
+	if len(reached) != heartReached {
+		t.Errorf("%d functions are reached from Commit; the limit is %d", len(reached), heartReached)
+	}
+	if len(upward) != heartUpward {
+		slices.SortFunc(upward, cmp.Compare[string])
+		t.Errorf("%d calls go upward; the limit is %d:\n%s", len(upward), heartUpward, strings.Join(upward, "\n"))
+	}
+}
+
+// nothing imports each package as an empty one.
+type nothing struct{}
+
+func (nothing) Import(name string) (*types.Package, error) {
+	p := types.NewPackage(name, path.Base(name))
+	p.MarkComplete()
+	return p, nil
+}
