@@ -74,7 +74,7 @@ func fieldsOf(s *ast.StructType) (fields, booleans int) {
 	return fields, booleans
 }
 
-// heartFiles are the files of the workspace from what is asked for down to the disk.
+// heartFiles are the layers of the workspace, from commands down to the disk. A call to a layer above counts as upward.
 var heartFiles = []struct {
 	part  string
 	files []string

@@ -518,7 +518,7 @@ func unopened(err error) func(config.Config) (store.Store, error) {
 	return func(config.Config) (store.Store, error) { return nil, err }
 }
 
-// TestWithoutAStore: where the store cannot be opened, sessions go on in memory, what needs a record first is refused, and a person is told.
+// TestWithoutAStore: without a store sessions stay in memory, calls that need a record first are refused, and the person is notified.
 func TestWithoutAStore(t *testing.T) {
 	for name, tt := range map[string]struct {
 		open   func(config.Config) (store.Store, error)

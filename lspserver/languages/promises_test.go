@@ -27,8 +27,8 @@ import (
 
 type is = map[string]any
 
-// scripted is a Runner whose commands are a language server in memory: answers by method, in order, the last one for good. A function
-// among them is called with the parameters. It remembers what it was asked and with which profile it was started.
+// scripted is a Runner whose commands are a language server in memory: answers by method, in order, the last one for good. An answer
+// that is a function is called with the parameters. It records the requests and the profile of its start.
 type scripted struct {
 	sandbox.Runner
 	capabilities is
@@ -186,7 +186,7 @@ func TestEncodingOfPositions(t *testing.T) {
 	}
 }
 
-// TestStartsConfined: a server may only read, has its cache, and is told of its folder; it is ended by its protocol.
+// TestStartsConfined: a server may only read and has its cache; initialize names its folder, and shutdown and exit end it.
 func TestStartsConfined(t *testing.T) {
 	s := &scripted{}
 	w, pool := serving(t, s, nil)
@@ -238,7 +238,7 @@ func TestRootsOfServers(t *testing.T) {
 	}
 }
 
-// TestUnsavedOfTheProject: a server is told of unsaved text of its project and its language, and of no other.
+// TestUnsavedOfTheProject: a server gets the unsaved texts of its project and language, and no others.
 func TestUnsavedOfTheProject(t *testing.T) {
 	s := &scripted{}
 	w, _ := serving(t, s, map[string]string{"p/project": "", "p/a.x": "a", "q/b.x": "b"})
@@ -265,7 +265,7 @@ func TestUnsavedOfTheProject(t *testing.T) {
 	}
 }
 
-// TestOtherServersOfAFile: where nobody answers the next one is asked, and an error of one is told.
+// TestOtherServersOfAFile: if a server does not answer, the next one is asked; the error of one is returned.
 func TestOtherServersOfAFile(t *testing.T) {
 	found := []any{is{"name": "x", "kind": 5, "range": at(0, 0, 1), "selectionRange": at(0, 0, 1)}}
 	for name, tt := range map[string]struct {

@@ -521,7 +521,7 @@ func TestWatchedCommands(t *testing.T) {
 		w.Host.Gate, w.Asked = allowing{}, nil
 		w.Call("x", `{}`)
 		if told != tt.told || watched != tt.watched || unkept > 0 {
-			t.Errorf("%s: told %v, watched %v, %d times about what is not kept", name, told, watched, unkept)
+			t.Errorf("%s: notified %v, watched %v, %d notices of files that are not kept", name, told, watched, unkept)
 		}
 		w.Host.Gate = once{}
 		w.Call("x", `{}`)
@@ -608,8 +608,8 @@ func (g *glancing) Glance(_ context.Context, file filetime.Snapshot, _ time.Dura
 	return d, g.err
 }
 
-// TestNewErrorsAfterAnEdit: the model is warned of errors that an edit made, not of those that were there, nor of warnings; where nobody
-// looked it is told why, once.
+// TestNewErrorsAfterAnEdit: the model is warned of errors that an edit made, not of those that were there, nor of warnings; if no
+// server checked the file, the answer gives the reason, once.
 func TestNewErrorsAfterAnEdit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		none      bool

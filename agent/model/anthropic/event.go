@@ -16,7 +16,7 @@ type event struct {
 	stop    string
 }
 
-// eventOf gives an event without a kind for what is none.
+// eventOf returns an event with an empty kind if data is no object.
 func eventOf(data []byte) (e event) {
 	f, ok := wire.Parse(data)
 	for ok && f.Next() {
@@ -52,6 +52,7 @@ type delta struct {
 	text, thinking                            wire.Text
 }
 
+// deltaOf returns a delta with an empty kind if raw is no object.
 func deltaOf(raw json.RawMessage) (d delta) {
 	for f := wire.FieldsOf(raw); f.Next(); {
 		switch string(f.Key) {
@@ -84,6 +85,7 @@ type start struct {
 	text, thinking                   wire.Text
 }
 
+// startOf returns a start with an empty kind if raw is no object.
 func startOf(raw json.RawMessage) (s start) {
 	for f := wire.FieldsOf(raw); f.Next(); {
 		switch string(f.Key) {

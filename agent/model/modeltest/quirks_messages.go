@@ -75,7 +75,7 @@ var MessagesQuirks = []Quirk{
 		}, Want: `Hi | end_turn 5 1`,
 	},
 	{
-		Line: "W7", Name: "a thought begins where it is announced", Source: "can1357/oh-my-pi#8319", Events: []string{
+		Line: "W7", Name: "the first text of a thought is in the start of its block", Source: "can1357/oh-my-pi#8319", Events: []string{
 			msgStart, `{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"Let ","signature":""}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"me."}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"EqQB"}}`, `{"type":"content_block_stop","index":0}`,

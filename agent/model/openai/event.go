@@ -16,7 +16,7 @@ type event struct {
 	item, response                          json.RawMessage
 }
 
-// eventOf gives an event without a kind for what is none.
+// eventOf returns an event with an empty kind if data is no object.
 func eventOf(data []byte) (e event) {
 	f, ok := wire.Parse(data)
 	for ok && f.Next() {
@@ -108,7 +108,7 @@ type output struct {
 	content, summary                                     json.RawMessage
 }
 
-// outputOf is false for what is no item.
+// outputOf reports false if raw is no object.
 func outputOf(raw json.RawMessage) (o output, ok bool) {
 	for f := wire.FieldsOf(raw); f.Next(); {
 		switch string(f.Key) {

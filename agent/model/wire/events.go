@@ -20,7 +20,7 @@ var errTooLong = errors.New("an event of too many bytes")
 
 // events reads a stream of server-sent events. Services take liberties with the format: events follow each other
 // without an empty line, lines end in various ways, the last event is not ended at all. So an event is a line whose
-// data is a whole JSON text; only where it is none do the lines up to an empty one make the event. A JSON object without
+// data is a whole JSON text; otherwise all lines up to an empty one are the event. A JSON object without
 // "data:" is an event too: an error, or the whole answer of a service that does not stream.
 type events struct {
 	lines *bufio.Reader
