@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -175,6 +174,7 @@ type Session struct {
 	planted      *planted.Guard
 	plantedNews  []string // that no prompt has told the model
 	servers      *mcp.Servers
+	models       *models
 	started      map[string]bool // the launches of servers that a person has allowed; under mu
 
 	mu      sync.Mutex
@@ -187,16 +187,11 @@ type Session struct {
 	policy  *gate.Policy // of the configuration, the mode and the grants
 	grants  grants
 	mode    gate.Mode
-	model   string
-	// ownMode and ownModel say that the user chose them for this session, so that they do not follow the configuration.
-	ownMode, ownModel bool
-	services          int // a generation: incremented when the configuration of models changes
+	ownMode bool // the user chose it for this session, so that it does not follow the configuration
 
 	tools  toolset         // under its own lock
 	loaded map[string]bool // the deferred tools that the model has asked for, by name
 
-	models  model.Opener
-	opened  map[string]model.Model // a cache by name: a scripted model has state from turn to turn
 	history []model.Message
 	turns   int
 	usage   model.Usage // of all turns
@@ -213,7 +208,7 @@ func New(o Options) (_ *Session, err error) {
 	date := o.Now()
 	s := &Session{
 		o: o, rules: &rules{files: o.Files, log: o.Log, root: o.Cwd, read: map[string]bool{}, fresh: map[string]bool{}},
-		opened: map[string]model.Model{}, ids: map[string]bool{}, loaded: map[string]bool{}, started: map[string]bool{},
+		models: newModels(), ids: map[string]bool{}, loaded: map[string]bool{}, started: map[string]bool{},
 		jobs:     jobs.New(),
 		cacheKey: fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, o.ID, o.Cwd, date.UnixNano())))[:32],
 	}
@@ -272,10 +267,9 @@ func New(o Options) (_ *Session, err error) {
 	if err := s.setMode(cmp.Or(o.Mode, gate.Mode(o.Config.Mode)), o.Mode != ""); err != nil {
 		return nil, err
 	}
-	if err := s.setModel(cmp.Or(o.Model, o.Config.Model)); err != nil {
+	if err := s.setModel(cmp.Or(o.Model, o.Config.Model), o.Model != ""); err != nil {
 		return nil, err
 	}
-	s.ownModel = o.Model != ""
 	s.begins()
 	return s, nil
 }
@@ -294,21 +288,10 @@ func (s *Session) FileTime() *filetime.FileTime { return s.fileTime }
 func (s *Session) SetConfig(c config.Config, models model.Opener) {
 	s.mu.Lock()
 	before := s.config
-	if !reflect.DeepEqual(before.Providers, c.Providers) || before.Retry != c.Retry ||
-		!slices.Equal(before.FallbackModels, c.FallbackModels) {
-		clear(s.opened)
-		s.services++
-	}
-	if before.Model != c.Model {
-		delete(s.opened, "") // "" is the default model
-		s.services++
-	}
-	s.config, s.models = c, models
+	s.config = c
+	s.models.configure(c, models)
 	s.confine()
 	s.decide()
-	if s.model != "" && !s.ownModel && before.Model != c.Model {
-		s.model = c.Model // opened by the next prompt
-	}
 	follow := s.mode != "" && before.Mode != c.Mode
 	s.mu.Unlock()
 	s.servers.Configure(s.entries())
@@ -453,58 +436,19 @@ func (s *Session) setMode(m gate.Mode, own bool) error {
 }
 
 // Model is the name of the session's model.
-func (s *Session) Model() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.model
-}
+func (s *Session) Model() string { return s.models.current() }
 
 // SetModel changes the model from the next prompt on; "" is the default one. The error is a *model.Error of kind
 // "unavailable".
-func (s *Session) SetModel(name string) error {
-	err := s.setModel(name)
-	if err == nil {
-		s.mu.Lock()
-		s.ownModel = name != ""
-		s.mu.Unlock()
-	}
-	return err
-}
+func (s *Session) SetModel(name string) error { return s.setModel(name, name != "") }
 
-func (s *Session) setModel(name string) error {
-	m, err := s.open(name)
+func (s *Session) setModel(name string, chosen bool) error {
+	full, err := s.models.choose(name, chosen)
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.model = m.Name()
-	s.mu.Unlock()
-	s.record.set(func(r *store.Session) { r.Model = m.Name() })
+	s.record.set(func(r *store.Session) { r.Model = full })
 	return nil
-}
-
-// open gives the model of that name, from the cache if it is there.
-func (s *Session) open(name string) (model.Model, error) {
-	s.mu.Lock()
-	m, models, services := s.opened[name], s.models, s.services
-	s.mu.Unlock()
-	if m != nil {
-		return m, nil
-	}
-	m, err := models.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.services != services { // opened by an outdated configuration: not cached
-		return m, nil
-	}
-	if known := s.opened[m.Name()]; known != nil {
-		m = known
-	}
-	s.opened[name], s.opened[m.Name()] = m, m
-	return m, nil
 }
 
 // History is the conversation so far, without the system prompt. Every call in it has its result.
@@ -558,7 +502,7 @@ func (s *Session) Begin(in Input) (*Turn, error) {
 	b := s.config.Budget
 	t := &Turn{
 		s: s, number: s.turns + 1, in: in, began: s.o.Now(), shown: cmp.Or(in.Shown, said.Text), said: said,
-		name: cmp.Or(in.Model, s.model), opened: make(chan struct{}),
+		name: cmp.Or(in.Model, s.models.current()), opened: make(chan struct{}),
 	}
 	t.budget = &run.Budget{MaxCalls: b.MaxToolCalls, MaxTime: time.Duration(b.MaxToolTimeMs) * time.Millisecond}
 	t.life, t.kill = context.WithCancel(s.ctx)
@@ -603,9 +547,9 @@ func (t *Turn) Open(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	t.model = m
-	renamed := m != nil && t.in.Model == "" && s.model == t.name && m.Name() != t.name
+	renamed := m != nil && t.in.Model == "" && s.models.resolved(t.name, m.Name())
 	if renamed {
-		s.model, t.name = m.Name(), m.Name()
+		t.name = m.Name()
 	}
 	s.turns = t.number
 	s.history = append(s.history, t.said)
@@ -629,10 +573,7 @@ func (t *Turn) Open(ctx context.Context) error {
 
 // find gives the turn's model, or nil once the turn is cancelled.
 func (t *Turn) find() (model.Model, error) {
-	t.s.mu.Lock()
-	known := t.s.opened[t.name]
-	t.s.mu.Unlock()
-	if known != nil {
+	if known := t.s.models.cached(t.name); known != nil {
 		return known, nil
 	}
 	type found struct {
@@ -643,7 +584,7 @@ func (t *Turn) find() (model.Model, error) {
 	go func() {
 		var f found
 		_, f.err = t.guarded(func() (_ StopReason, err error) {
-			f.m, err = t.s.open(t.name)
+			f.m, err = t.s.models.open(t.name)
 			return "", err
 		})
 		done <- f

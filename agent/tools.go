@@ -3,7 +3,6 @@ package agent
 import (
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"tandem/agent/store"
@@ -34,20 +33,11 @@ func (t *toolset) of(base *tools.Set, provider [2]string, layer *tools.Layer) *t
 }
 
 // Tools is the present set of the session's tools: those that its model's provider takes. A turn may have more.
-func (s *Session) Tools() *tools.Set { return s.tools.of(s.base(), s.provider(s.Model()), nil) }
+func (s *Session) Tools() *tools.Set { return s.tools.of(s.base(), s.models.provider(s.Model()), nil) }
 
 // Tools is the present set of the turn's tools.
-func (t *Turn) Tools() *tools.Set { return t.tools.of(t.s.base(), t.s.provider(t.name), t.in.Tools) }
-
-// provider is the first part of a model's name, "anthropic" of "anthropic/…" and "script" of "script:…", and the protocol that it
-// speaks.
-func (s *Session) provider(name string) [2]string {
-	if i := strings.IndexAny(name, "/:"); i >= 0 {
-		name = name[:i]
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return [2]string{name, s.models.API(name)}
+func (t *Turn) Tools() *tools.Set {
+	return t.tools.of(t.s.base(), t.s.models.provider(t.name), t.in.Tools)
 }
 
 // Offer is what the next request of the session's model shows of its tools.

@@ -74,9 +74,7 @@ func (t *Turn) Run(ctx context.Context) TurnResult {
 	if err != nil {
 		s.o.Log.Warn("turn failed", "session", s.o.ID, "turn", t.number, "model", t.name, "error", err)
 		if m := (*model.Error)(nil); errors.As(err, &m) && m.Kind == "auth" {
-			s.mu.Lock()
-			clear(s.opened) // the next prompt reads the key again, which the user may have replaced
-			s.mu.Unlock()
+			s.models.forget() // the user may have replaced the key
 		}
 		t.tell(Event{Notice: err.Error()})
 	}
