@@ -21,7 +21,7 @@ func TestFaultV10WhoseCommandsContinue(t *testing.T) {
 		s := session(t, &client{}, opener{"main": play(t, "")}, func(o *Options) {
 			o.Attended, o.Tools = c.attended, func() *tools.Set { return toolstest.SetOf(builtin.Tools()...) }
 		})
-		s.SetOrigins(nil, false, c.timed)
+		s.settings.CommandTimeSet = c.timed
 		env := s.env(c.turn, run.Call{ID: "x"}, s.Tools)
 		if env.Continues != c.want || env.Limits.JobTime != time.Hour || env.Jobs == nil {
 			t.Errorf("%+v: %v, %v", c, env.Continues, env.Limits.JobTime)

@@ -31,7 +31,7 @@ func (s *Session) programs() hooks.Programs {
 func (s *Session) hooks() []run.Hook {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.config.Hooks
+	h := s.settings.Config.Hooks
 	return s.programs().Around(hooksOf(h.BeforeToolCall), hooksOf(h.AfterToolCall))
 }
 
@@ -44,7 +44,7 @@ type beginning struct {
 // begins runs the hooks of the session's beginning, in order and in the background.
 func (s *Session) begins() {
 	s.mu.Lock()
-	list, programs := hooksOf(s.config.Hooks.SessionStart), s.programs()
+	list, programs := hooksOf(s.settings.Config.Hooks.SessionStart), s.programs()
 	s.mu.Unlock()
 	if len(list) == 0 {
 		return
@@ -84,7 +84,7 @@ func (s *Session) atBegin(ctx context.Context) (said string) {
 func (t *Turn) runEndHooks(stop StopReason) {
 	s := t.s
 	s.mu.Lock()
-	list, programs := hooksOf(s.config.Hooks.TurnEnd), s.programs()
+	list, programs := hooksOf(s.settings.Config.Hooks.TurnEnd), s.programs()
 	s.mu.Unlock()
 	if len(list) == 0 {
 		return

@@ -129,9 +129,7 @@ func (t *Turn) mentioned(ctx context.Context, name string) []prompt.Block {
 
 // blocks are parts of a message that a server has given. Texts are cut where the answer of a tool would be.
 func (t *Turn) blocks(name string, parts []tools.Part) []prompt.Block {
-	t.s.mu.Lock()
-	most := t.s.config.Limits.MaxToolOutputChars
-	t.s.mu.Unlock()
+	most := t.s.config().Limits.MaxToolOutputChars
 	var out []prompt.Block
 	for _, p := range parts {
 		b := prompt.Block{Type: "resource", URI: name, MIMEType: p.MIMEType}

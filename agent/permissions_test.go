@@ -71,7 +71,7 @@ func TestAnswersDoNotSurvive(t *testing.T) {
 		t.Error(put(a, 3))
 	}
 	a.Grant(nil, gate.Rule{Effect: gate.Allow, Tool: "put", Scope: "session"})
-	a.SetOrigins(nil, true, false)
+	a.Configure(Settings{Config: a.config(), Models: a.models.opener, AskAlways: true})
 	if put(a, 3) != gate.Ask {
 		t.Error("a rule allows although the configuration is not understood")
 	}

@@ -90,17 +90,13 @@ func (s *Session) plantedSince() string {
 
 // serverIdle is after what time without a call the process of a server is ended; 0 is never.
 func (s *Session) serverIdle() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return time.Duration(s.config.Limits.MCPIdleMs) * time.Millisecond
+	return time.Duration(s.config().Limits.MCPIdleMs) * time.Millisecond
 }
 
 // entries are the servers that there are to be: the first of a name counts, so a proposal never takes the place of what the person has
 // written down.
 func (s *Session) entries() []mcp.Entry {
-	s.mu.Lock()
-	configured := s.config.MCPServers
-	s.mu.Unlock()
+	configured := s.config().MCPServers
 	var out []mcp.Entry
 	for _, name := range slices.Sorted(maps.Keys(configured)) {
 		out = append(out, s.entryOf(name, configured[name]))
@@ -158,9 +154,6 @@ func (s *Session) judgeStart(ctx context.Context, l mcp.Launch) (d gate.Decision
 	d = s.Judge(gate.Call{Tool: l.Tool(), Args: l.Args(), Needs: []tools.Need{l.Need()}})
 	own := l.Own && (l.Confined || l.Unconfined || l.URL != "")
 	launch := l.Gate() + " " + l.Profile.String() + " " + l.Seal
-	s.mu.Lock()
-	before := s.started[launch]
-	s.mu.Unlock()
 	switch {
 	case d.Verdict == gate.Deny, d.Verdict == gate.Queue && !own:
 		return d, "", &mcp.NotNowError{Why: d.Reason}
@@ -168,7 +161,7 @@ func (s *Session) judgeStart(ctx context.Context, l mcp.Launch) (d gate.Decision
 		return d, "", nil
 	case own && d.Layer != gate.LayerRules:
 		return d, l.Source, nil
-	case before && d.Layer != gate.LayerRules:
+	case s.rights.launched(launch) && d.Layer != gate.LayerRules:
 		return d, "an answer in this session", nil
 	}
 	if d.Verdict != gate.Ask {
@@ -190,9 +183,7 @@ func (s *Session) judgeStart(ctx context.Context, l mcp.Launch) (d gate.Decision
 	if err != nil {
 		return d, "", err
 	}
-	s.mu.Lock()
-	s.started[launch] = true
-	s.mu.Unlock()
+	s.rights.launch(launch)
 	return d, "an answer of the user", nil
 }
 

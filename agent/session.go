@@ -175,19 +175,13 @@ type Session struct {
 	plantedNews  []string // that no prompt has told the model
 	servers      *mcp.Servers
 	models       *models
-	started      map[string]bool // the launches of servers that a person has allowed; under mu
+	rights       *rights
 
-	mu      sync.Mutex
-	config  config.Config
-	sources map[string]config.Origin // of its rules
-	timed   bool                     // the configuration names a time for commands
-	folders []*sandbox.Folder        // Cwd and More
-	paths   *sandbox.Paths
-	places  *run.Places
-	policy  *gate.Policy // of the configuration, the mode and the grants
-	grants  grants
-	mode    gate.Mode
-	ownMode bool // the user chose it for this session, so that it does not follow the configuration
+	mu       sync.Mutex
+	settings Settings
+	folders  []*sandbox.Folder // Cwd and More
+	paths    *sandbox.Paths
+	places   *run.Places
 
 	tools  toolset         // under its own lock
 	loaded map[string]bool // the deferred tools that the model has asked for, by name
@@ -208,7 +202,7 @@ func New(o Options) (_ *Session, err error) {
 	date := o.Now()
 	s := &Session{
 		o: o, rules: &rules{files: o.Files, log: o.Log, root: o.Cwd, read: map[string]bool{}, fresh: map[string]bool{}},
-		models: newModels(), ids: map[string]bool{}, loaded: map[string]bool{}, started: map[string]bool{},
+		models: newModels(), ids: map[string]bool{}, loaded: map[string]bool{}, rights: newRights(o.Cwd, o.Remember),
 		jobs:     jobs.New(),
 		cacheKey: fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, o.ID, o.Cwd, date.UnixNano())))[:32],
 	}
@@ -242,7 +236,7 @@ func New(o Options) (_ *Session, err error) {
 		s.languages = o.Languages(func() *tools.Env { return s.env(0, run.Call{}, s.Tools) })
 		s.coded = sync.OnceValue(func() bool { return s.languages.Serves(o.Cwd) })
 	}
-	s.SetConfig(o.Config, o.Models)
+	s.Configure(Settings{Config: o.Config, Models: o.Models})
 	s.recallKeys()
 	s.system = sync.OnceValue(func() string {
 		sys := prompt.System{Root: o.Cwd, More: o.More, Date: date, Platform: runtime.GOOS + "/" + runtime.GOARCH}
@@ -283,22 +277,27 @@ func (s *Session) Cwd() string { return s.o.Cwd }
 // FileTime records the texts of files that the session's model has seen.
 func (s *Session) FileTime() *filetime.FileTime { return s.fileTime }
 
-// SetConfig replaces the configuration and the Opener of models, for the next call and the next prompt. Mode and model
-// follow it unless they were set for the session.
-func (s *Session) SetConfig(c config.Config, models model.Opener) {
+// Configure replaces the settings, for the next call and the next prompt. Mode and model follow them unless they were set for the
+// session.
+func (s *Session) Configure(settings Settings) {
 	s.mu.Lock()
-	before := s.config
-	s.config = c
-	s.models.configure(c, models)
+	s.settings = settings
+	s.models.configure(settings.Config, settings.Models)
 	s.confine()
-	s.decide()
-	follow := s.mode != "" && before.Mode != c.Mode
+	followed := s.rights.configure(settings)
 	s.mu.Unlock()
 	s.servers.Configure(s.entries())
-	s.reconsider()
-	if follow {
-		_ = s.setMode(gate.Mode(c.Mode), false) // a configuration's mode is valid
+	s.rights.reconsider()
+	if followed != "" {
+		s.outbox.put(Event{Mode: string(followed)}, nil)
 	}
+}
+
+// config is the present configuration.
+func (s *Session) config() config.Config {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.settings.Config
 }
 
 // confine rebuilds the paths from the configuration and the folders. Running calls go on with those before. s.mu is held.
@@ -308,13 +307,13 @@ func (s *Session) confine() {
 	}
 	folders := slices.Concat([]string{s.o.Cwd}, s.o.More)
 	s.paths = &sandbox.Paths{
-		Cwd: s.o.Cwd, Home: s.o.Home, Strict: s.config.StrictPaths, Folders: s.folders, Roots: s.o.Roots, InPlace: s.o.InPlace,
+		Cwd: s.o.Cwd, Home: s.o.Home, Strict: s.settings.Config.StrictPaths, Folders: s.folders, Roots: s.o.Roots, InPlace: s.o.InPlace,
 		Unsaved: s.o.OpenDocuments,
-		Read:    slices.Concat(folders, s.absolute(s.config.ReadRoots)), Write: folders,
-		Unrestricted: s.config.WriteRoots != nil && len(s.config.WriteRoots) == 0,
+		Read:    slices.Concat(folders, s.absolute(s.settings.Config.ReadRoots)), Write: folders,
+		Unrestricted: s.settings.Config.WriteRoots != nil && len(s.settings.Config.WriteRoots) == 0,
 	}
-	if len(s.config.WriteRoots) > 0 {
-		s.paths.Write = s.absolute(s.config.WriteRoots)
+	if len(s.settings.Config.WriteRoots) > 0 {
+		s.paths.Write = s.absolute(s.settings.Config.WriteRoots)
 	}
 	paths := s.paths
 	s.planted = &planted.Guard{
@@ -379,15 +378,6 @@ func (s *Session) closeFolders() {
 	}
 }
 
-// SetOrigins says of the configuration where its rules were written, as config.Loaded.Sources has it, whether every change and command
-// asks, whatever the mode, since a restriction in it could not be parsed, and whether it names a time for commands.
-func (s *Session) SetOrigins(sources map[string]config.Origin, askAlways, timed bool) {
-	s.mu.Lock()
-	s.grants.askAlways, s.sources, s.timed = askAlways, sources, timed
-	s.decide()
-	s.mu.Unlock()
-}
-
 func (s *Session) absolute(paths []string) []string {
 	var out []string
 	for _, p := range paths {
@@ -400,33 +390,20 @@ func (s *Session) absolute(paths []string) []string {
 }
 
 // Mode is the present mode.
-func (s *Session) Mode() gate.Mode {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mode
-}
+func (s *Session) Mode() gate.Mode { return s.rights.currentMode() }
 
 // SetMode changes the mode at once, also of a running turn. The error is a *ModeError.
 func (s *Session) SetMode(m gate.Mode) error {
 	return s.setMode(m, true)
 }
 
-// setMode changes the mode. With own it is the user's choice for this session, which the configuration does not
-// override.
-func (s *Session) setMode(m gate.Mode, own bool) error {
-	if !m.Known() {
-		return &ModeError{m}
+// setMode changes the mode, see rights.
+func (s *Session) setMode(m gate.Mode, chosen bool) error {
+	changed, err := s.rights.setMode(m, chosen)
+	if err != nil {
+		return err
 	}
-	s.mu.Lock()
-	if s.ownMode && !own {
-		s.mu.Unlock()
-		return nil
-	}
-	changed := s.mode != "" && s.mode != m
-	s.mode, s.ownMode = m, own
-	s.decide()
-	s.mu.Unlock()
-	if own {
+	if chosen {
 		s.record.set(func(r *store.Session) { r.Mode = string(m) })
 	}
 	if changed {
@@ -499,7 +476,7 @@ func (s *Session) Begin(in Input) (*Turn, error) {
 	case s.running != nil:
 		return nil, ErrBusy
 	}
-	b := s.config.Budget
+	b := s.settings.Config.Budget
 	t := &Turn{
 		s: s, number: s.turns + 1, in: in, began: s.o.Now(), shown: cmp.Or(in.Shown, said.Text), said: said,
 		name: cmp.Or(in.Model, s.models.current()), opened: make(chan struct{}),
@@ -609,9 +586,7 @@ func (t *Turn) end() {
 
 // fitting removes the data of images that are too large; their text tells the model that they cannot be shown.
 func (s *Session) fitting(blocks []prompt.Block) []prompt.Block {
-	s.mu.Lock()
-	most := s.config.Limits.MaxImageBytes
-	s.mu.Unlock()
+	most := s.config().Limits.MaxImageBytes
 	blocks = slices.Clone(blocks)
 	for i, b := range blocks {
 		if len(b.Data) > most {
@@ -761,9 +736,7 @@ func (s *Session) callID(wanted string) string {
 
 // host is the environment of the calls of a turn; 0 is none.
 func (s *Session) host(turn int, began time.Time, endTurn func(), set func() *tools.Set) *run.Host {
-	s.mu.Lock()
-	c := s.config
-	s.mu.Unlock()
+	c := s.config()
 	h := &run.Host{
 		Life: s.ctx, Tools: set(), Present: set, Resolve: s.servers.Resolve, Gate: s, Offer: s.offer, Asker: asker{s, turn, endTurn}, Hooks: s.hooks(),
 		Env: func(call run.Call) *tools.Env { return s.env(turn, call, set) },
@@ -803,18 +776,18 @@ func (s *Session) language(turn int, setting string) messages.Language {
 func (s *Session) env(turn int, call run.Call, set func() *tools.Set) *tools.Env {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := s.config.Limits
+	l := s.settings.Config.Limits
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	env := &tools.Env{
 		Session: s.o.ID, Call: call.ID, Turn: turn,
-		Paths: s.paths, FileTime: s.fileTime, Read: s.read, Open: s.o.OpenDocuments, Indexes: s.o.Indexes, Runner: s.runner(), Confined: confined(s.config.Sandbox.Network),
+		Paths: s.paths, FileTime: s.fileTime, Read: s.read, Open: s.o.OpenDocuments, Indexes: s.o.Indexes, Runner: s.runner(), Confined: confined(s.settings.Config.Sandbox.Network),
 		Planted:     s.planted,
 		Undo:        s.o.Undo,
 		Tasks:       turnTasks{s, turn, call.ID},
 		Outputs:     &s.outputs,
 		Languages:   s.languages,
 		Findings:    &s.findings,
-		RequireRead: s.config.RequireRead, Now: s.o.Now,
+		RequireRead: s.settings.Config.RequireRead, Now: s.o.Now,
 		Limits: tools.Limits{
 			MaxToolOutputChars: l.MaxToolOutputChars, MaxConcurrency: l.MaxConcurrency,
 			MaxReadBytes: l.MaxReadBytes, MaxFileBytes: int64(l.MaxFileBytes), MaxDiffBytes: l.MaxDiffBytes, MaxImageBytes: l.MaxImageBytes,
@@ -824,9 +797,9 @@ func (s *Session) env(turn int, call run.Call, set func() *tools.Set) *tools.Env
 	}
 	env.Catalogue = &tools.Catalogue{Offer: func() tools.Offer { return s.offer(set()) }, Load: s.load}
 	if set := s.base(); set.Get(tools.JobOutput) != nil && set.Get(tools.JobKill) != nil {
-		env.Jobs, env.Continues = s.jobs, turn > 0 && s.o.Attended && !s.timed
+		env.Jobs, env.Continues = s.jobs, turn > 0 && s.o.Attended && !s.settings.CommandTimeSet
 	}
-	if w := s.config.WebSearch; w.Provider != "" {
+	if w := s.settings.Config.WebSearch; w.Provider != "" {
 		env.WebSearch = &tools.WebSearch{Provider: w.Provider, BaseURL: w.BaseURL, KeyEnv: w.KeyEnv(), Key: func() (string, error) {
 			if s.o.Key == nil {
 				return "", nil
@@ -856,10 +829,10 @@ func (s *Session) runner() sandbox.Runner {
 	if s.o.Runner == nil {
 		return nil
 	}
-	c := s.config.Commands
-	hosts, _ := s.config.Sandbox.Network.Hosts()
+	c := s.settings.Config.Commands
+	hosts, _ := s.settings.Config.Sandbox.Network.Hosts()
 	return &surroundings{
-		Runner: s.o.Runner, privileged: c.Capabilities == "keep", level: s.config.Sandbox.Level,
+		Runner: s.o.Runner, privileged: c.Capabilities == "keep", level: s.settings.Config.Sandbox.Level,
 		in: sandbox.Surroundings{
 			Paths: s.paths, Hosts: hosts,
 			Roots: slices.Concat([]string{s.o.Cwd}, s.o.More, s.paths.Write), Path: s.absolute(c.Path), Pass: c.Env,
@@ -906,8 +879,4 @@ func (r *surroundings) Start(ctx context.Context, c sandbox.Command) (sandbox.Pr
 }
 
 // mostCalls is the limit on the session's concurrent calls.
-func (s *Session) mostCalls() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return max(1, s.config.Limits.MaxConcurrency)
-}
+func (s *Session) mostCalls() int { return max(1, s.config().Limits.MaxConcurrency) }

@@ -720,7 +720,7 @@ func TestModeAndConfigurationChange(t *testing.T) {
 	conf := config.Default()
 	conf.Limits.MaxToolOutputChars, conf.Limits.KillGraceMs, conf.RequireRead = 1234, 5, false
 	conf.WriteRoots, conf.ReadRoots, conf.StrictPaths = []string{"src", "/else"}, []string{"/mod"}, true
-	s.SetConfig(conf, s.models.opener)
+	s.Configure(Settings{Config: conf, Models: s.models.opener})
 	env := s.env(1, run.Call{ID: "x"}, s.Tools)
 	if env.Limits.MaxToolOutputChars != 1234 || env.Limits.KillGrace != 5*time.Millisecond || env.RequireRead {
 		t.Errorf("%+v", env)
@@ -729,7 +729,7 @@ func TestModeAndConfigurationChange(t *testing.T) {
 		t.Errorf("%v %v %v", p.Strict, p.Write, p.Read)
 	}
 	conf.WriteRoots = []string{}
-	if s.SetConfig(conf, s.models.opener); !s.env(1, run.Call{}, s.Tools).Paths.Unrestricted {
+	if s.Configure(Settings{Config: conf, Models: s.models.opener}); !s.env(1, run.Call{}, s.Tools).Paths.Unrestricted {
 		t.Error("an empty list is no limit")
 	}
 }

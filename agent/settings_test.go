@@ -101,17 +101,17 @@ func TestSettingsFollow(t *testing.T) {
 	c := &client{}
 	models := opener{"main": called{play(t, "say a"), "main"}, "other": called{play(t, "say b"), "other"}}
 	s := session(t, c, models, func(o *Options) { o.Config = settings(t, `{"model": "main"}`) })
-	s.SetConfig(settings(t, `{"model": "other", "mode": "readOnly"}`), models)
+	s.Configure(Settings{Config: settings(t, `{"model": "other", "mode": "readOnly"}`), Models: models})
 	if s.Mode() != gate.ModeReadOnly || s.Model() != "other" {
 		t.Errorf("mode %s, model %s", s.Mode(), s.Model())
 	}
 	c.told(t, "mode readOnly\n")
-	s.SetConfig(settings(t, `{"model": "none/m", "mode": "readOnly"}`), models)
+	s.Configure(Settings{Config: settings(t, `{"model": "none/m", "mode": "readOnly"}`), Models: models})
 	var e *model.Error
 	if _, err := s.Prompt(t.Context(), text("go")); !errors.As(err, &e) || e.Message != "There is no none/m." {
 		t.Errorf("a model that cannot be had: %v", err)
 	}
-	s.SetConfig(settings(t, `{"mode": "readOnly"}`), models)
+	s.Configure(Settings{Config: settings(t, `{"mode": "readOnly"}`), Models: models})
 	if r := ask(t, s, "go"); r.Stop != EndTurn || s.Model() != "main" {
 		t.Errorf("the default one: %+v, model %s", r, s.Model())
 	}
@@ -122,7 +122,7 @@ func TestSettingsFollow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.SetConfig(settings(t, `{"model": "other", "mode": "ask"}`), models)
+	s.Configure(Settings{Config: settings(t, `{"model": "other", "mode": "ask"}`), Models: models})
 	if s.Mode() != gate.ModeAuto || s.Model() != "main" {
 		t.Errorf("mode %s, model %s", s.Mode(), s.Model())
 	}
@@ -130,7 +130,7 @@ func TestSettingsFollow(t *testing.T) {
 	if err := s.SetModel(""); err != nil {
 		t.Fatal(err)
 	}
-	s.SetConfig(settings(t, `{"model": "main", "writes": "serial"}`), models)
+	s.Configure(Settings{Config: settings(t, `{"model": "main", "writes": "serial"}`), Models: models})
 	if s.Model() != "main" || !s.host(0, s.o.Now(), nil, s.Tools).Serial {
 		t.Errorf("model %s", s.Model())
 	}
@@ -139,7 +139,7 @@ func TestSettingsFollow(t *testing.T) {
 	if err := errors.Join(s.SetModel(""), s.SetModel("other")); err != nil {
 		t.Fatal(err)
 	}
-	s.SetConfig(settings(t, `{"model": "newer", "writes": "serial"}`), newer)
+	s.Configure(Settings{Config: settings(t, `{"model": "newer", "writes": "serial"}`), Models: newer})
 	if err := s.SetModel(""); err != nil || s.Model() != "newer" {
 		t.Errorf("the default model is %s, %v", s.Model(), err)
 	}

@@ -46,7 +46,7 @@ func (s *Session) Offer() tools.Offer { return s.offer(s.Tools()) }
 // offer leaves tools out whose calls would be refused or of no use, and defers others.
 func (s *Session) offer(set *tools.Set) tools.Offer {
 	s.mu.Lock()
-	threshold, loaded := s.config.DeferTools.Threshold, maps.Clone(s.loaded)
+	threshold, loaded := s.settings.Config.DeferTools.Threshold, maps.Clone(s.loaded)
 	s.mu.Unlock()
 	list := slices.DeleteFunc(set.List(), func(t tools.Tool) bool {
 		stage, _ := s.Drops(t.Spec())

@@ -136,9 +136,8 @@ func (t *Turn) answer() (StopReason, error) {
 
 // limits are the configured limits of a turn.
 func (s *Session) limits() loop.Limits {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return loop.Limits{Requests: s.config.Budget.MaxTurnRequests, CostUSD: s.config.Budget.MaxCostUSD}
+	b := s.config().Budget
+	return loop.Limits{Requests: b.MaxTurnRequests, CostUSD: b.MaxCostUSD}
 }
 
 // conversation is the session's history as a loop.Conversation; messages that are added are stored too.

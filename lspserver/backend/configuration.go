@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 
+	"tandem/agent"
 	"tandem/agent/config"
 	"tandem/filetime"
 	"tandem/lspserver/languages"
@@ -129,12 +130,15 @@ func (b *Backend) reload() bool {
 	if changed {
 		b.opener = b.o.Opener(b.cfg, b.client.Lend)
 	}
-	opener, sessions := b.opener, slices.Collect(maps.Values(b.sessions))
-	b.mu.Unlock()
-	for _, se := range sessions {
-		se.SetOrigins(loaded.Sources, loaded.AskAlways, timed)
+	now := agent.Settings{
+		Config: b.cfg, Models: b.opener, Sources: loaded.Sources, AskAlways: loaded.AskAlways, CommandTimeSet: timed,
 	}
-	if !changed {
+	sessions := slices.Collect(maps.Values(b.sessions))
+	b.mu.Unlock()
+	if !changed { // the same rules may be written elsewhere
+		for _, se := range sessions {
+			se.Configure(now)
+		}
 		return news
 	}
 	cfg := loaded.Config
@@ -142,7 +146,7 @@ func (b *Backend) reload() bool {
 	b.plug(cfg)
 	for _, se := range sessions {
 		b.tellOpened(se, cfg)
-		se.SetConfig(cfg, opener)
+		se.Configure(now)
 		b.tellSession(se)
 	}
 	if b.ws != nil {

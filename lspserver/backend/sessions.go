@@ -246,16 +246,17 @@ func (b *Backend) allow(folders ...string) error {
 func (b *Backend) admit(se *Session, isNew bool) error {
 	b.configuring.Lock()
 	b.mu.Lock()
-	ended, opener, cfg := b.ended, b.opener, b.cfg
-	sources, askAlways, timed := b.settings.sources, b.settings.askAlways, b.settings.timed
+	ended, cfg := b.ended, b.cfg
+	now := agent.Settings{
+		Config: cfg, Models: b.opener, Sources: b.settings.sources, AskAlways: b.settings.askAlways, CommandTimeSet: b.settings.timed,
+	}
 	closed := !isNew && b.sessions[se.id] != se
 	if !ended && !closed {
 		b.sessions[se.id] = se
 	}
 	b.mu.Unlock()
 	b.tellOpened(se, cfg)
-	se.SetConfig(cfg, opener) // may have changed since the session was made
-	se.SetOrigins(sources, askAlways, timed)
+	se.Configure(now) // may have changed since the session was made
 	b.configuring.Unlock()
 	if ended {
 		se.Close()
