@@ -195,7 +195,7 @@ func New(o Options, face Face) *Backend {
 		o: o, log: o.Log, face: face, sessions: map[string]*Session{}, stats: map[string]*ToolStats{},
 	}
 	b.places = run.NewPlaces(func() int { return max(mostCalls, b.config().Limits.MaxConcurrency) }, nil)
-	b.indexes.Later, b.indexes.Now = b.Later, o.Now
+	b.indexes.RunInBackground, b.indexes.Now = b.Later, o.Now
 	b.user = sync.OnceValue(account)
 	shipped, err := tools.NewLayer(tools.RankBuiltin, "", o.Tools...)
 	if err != nil {

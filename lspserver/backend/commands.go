@@ -43,7 +43,7 @@ func (b *Backend) beforeCommand(se *Session) func(ctx context.Context, c run.Com
 		mark := b.ws.Mark() // first, so that an edit of another session that lands before the look is told from the command
 		before := b.memory.Before(ctx, c.Paths, c.Seen)
 		began.Ended = func(ctx context.Context) tools.Effects {
-			b.indexes.Doubt()
+			b.indexes.Invalidate()
 			found := before.After(ctx)
 			return b.effects(c.Change, mark, found, b.beside(me), func(late filetime.Change, l filetime.Landed) {
 				b.Guard("a change of a command", func() { b.late(se, late, l) })

@@ -51,7 +51,7 @@ func newFlat(t *Tree, top *folder, segments int) *flat {
 		l.counts.add(e)
 		at := int32(len(l.files))
 		switch {
-		case e.text == never:
+		case e.text == textBinary:
 			return nil
 		case e.text >= 0:
 			for n := range e.parts {
@@ -105,7 +105,7 @@ func (l *flat) marked(has []*trigrams.Marks, oneLine bool) iter.Seq[candidate] {
 func (i *index) scan(
 	ctx context.Context, t *Tree, o Options, visit func(d *sandbox.Dir, name, path string) error,
 ) (ok bool, err error) {
-	if i == nil || !i.await(ctx, t) {
+	if i == nil || !i.awaitTable(ctx, t) {
 		return false, nil
 	}
 	root, list, ok, err := i.candidates(ctx, t, o)
@@ -180,19 +180,19 @@ func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree,
 	if len(named) > 0 {
 		list = inOrder(append(named, slices.Collect(list)...))
 	}
-	dirty, now := 0, i.of.Now()
+	dirty, now := 0, i.indexes.Now()
 	for _, n := range i.flat.others {
-		if e := i.flat.files[n].e; e.text == unread && e.ident.Settled(now) {
+		if e := i.flat.files[n].e; e.text == textUnread && e.ident.Settled(now) {
 			dirty++
 		}
 	}
-	unheard := i.w == nil && !i.of.unwatched && !now.Before(i.listenDue)
-	if dirty >= stale || 8*dirty > i.files || i.wasteful(i.flat.counts) || unheard {
+	unheard := i.w == nil && !i.indexes.unwatched && !now.Before(i.watchDue)
+	if dirty >= maxUnindexed || 8*dirty > i.files || i.needsRebuild(i.flat.counts) || unheard {
 		i.build(t)
 	}
 	if i.w != nil && !i.checking && now.After(i.checkDue) {
 		i.checking = true
-		i.of.Later(func(ctx context.Context) { i.check(ctx, root) })
+		i.indexes.RunInBackground(func(ctx context.Context) { i.check(ctx, root) })
 	}
 	return root, list, true, nil
 }

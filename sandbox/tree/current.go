@@ -5,8 +5,8 @@ import (
 	"context"
 )
 
-// listen begins to hear of what happens in the folders, until ctx ends. i.mu is held.
-func (i *index) listen(ctx context.Context) {
+// startWatch begins to hear of what happens in the folders, until ctx ends. i.mu is held.
+func (i *index) startWatch(ctx context.Context) {
 	w, err := newWatch()
 	if err != nil {
 		return
@@ -16,52 +16,52 @@ func (i *index) listen(ctx context.Context) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		if i.w == w {
-			i.deaf()
+			i.stopWatch()
 		}
 	})
 }
 
-// deaf ends that: no folder is believed any more. i.mu is held.
-func (i *index) deaf() {
+// stopWatch ends that: no folder is believed any more. i.mu is held.
+func (i *index) stopWatch() {
 	if i.w == nil {
 		return
 	}
 	i.w.close()
-	i.w, i.whole = nil, false
+	i.w, i.allValid = nil, false
 	if i.top != nil {
-		(&pass{}).doubt(i.top)
+		(&refresh{}).invalidate(i.top)
 	}
 }
 
 // refresh brings the part of the table up to date that lies at under, all of it where that is "". hurried says that all processors are to
 // do it, and not this goroutine alone; nil is always. i.mu is held.
-func (i *index) refresh(ctx context.Context, t *Tree, under string, hurried func() bool) error {
-	if i.above == nil || !i.above.equal(&t.ignore) {
-		above := t.ignore
-		i.above, i.whole = &above, false
+func (i *index) refresh(ctx context.Context, t *Tree, under string, parallel func() bool) error {
+	if i.parentRules == nil || !i.parentRules.equal(&t.ignore) {
+		rules := t.ignore
+		i.parentRules, i.allValid = &rules, false
 	}
-	p := &pass{t: t, w: i.w, now: i.of.Now(), under: under, hurried: hurried}
-	if i.table.Load() != usable {
-		p.most = i.of.most()
+	p := &refresh{t: t, w: i.w, now: i.indexes.Now(), under: under, parallel: parallel}
+	if i.table.Load() != tableReady {
+		p.maxFiles = i.indexes.maxFiles()
 	}
 	defer func() {
 		if p.changed.Load() {
 			i.flat = nil
 		}
 	}()
-	if i.doubted.Swap(false) {
-		i.top.disbelieve()
-		i.whole = false
+	if i.invalidated.Swap(false) {
+		i.top.invalidate()
+		i.allValid = false
 	}
 	if i.w != nil {
 		paths, ok := i.w.since()
 		if !ok {
-			i.deaf()
+			i.stopWatch()
 			p.w = nil
 		}
 		for path := range paths {
 			p.hear(i.top, path)
-			i.whole = false
+			i.allValid = false
 		}
 		// What lies above the root has no watch: it may be another folder by now. Of what happens in it there are events.
 		d, err := t.open(".")
@@ -69,42 +69,42 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, hurried func
 			return cmp.Or(t.note(err), err)
 		}
 		if now, err := d.Ident("."); err != nil || !now.Same(i.top.ident) {
-			p.doubt(i.top)
-			i.whole = false
-		} else if i.top.unheard() && !i.top.sameRules(d) {
-			i.top.believed, i.whole = false, false
+			p.invalidate(i.top)
+			i.allValid = false
+		} else if i.top.hasUnwatchedRules() && !i.top.sameRules(d) {
+			i.top.valid, i.allValid = false, false
 		}
 		d.Close()
 	}
-	if i.whole {
-		for _, level := range i.open { // a folder may drop what is below it
-			together(p, level, func(f *folder) { p.check(f, f.above) })
+	if i.allValid {
+		for _, level := range i.invalidFolders { // a folder may drop what is below it
+			forEach(p, level, func(f *folder) { p.check(f, f.parentRules) })
 		}
-		if !p.listed.Load() {
+		if !p.relisted.Load() {
 			return nil
 		}
-		i.whole = false
+		i.allValid = false
 	}
-	err := p.refresh(ctx, i.top, i.above)
+	err := p.run(ctx, i.top, i.parentRules)
 	if err == nil {
 		err = t.Incomplete()
 	}
-	if i.whole = err == nil && under == "" && p.w != nil; i.whole {
-		i.open = i.top.open(nil, 0)
+	if i.allValid = err == nil && under == "" && p.w != nil; i.allValid {
+		i.invalidFolders = i.top.collectInvalid(nil, 0)
 	}
 	return err
 }
 
 // check looks for what no event tells of: what is written by way of a mapping into memory, by a name elsewhere, or mounted.
 func (i *index) check(ctx context.Context, t *Tree) {
-	yields := &background{turns: &i.of.turns, now: i.of.Now, patience: checkWaits}
-	began := i.of.Now()
+	yields := &throttle{searches: &i.indexes.searches, now: i.indexes.Now, waitBudget: checkWaitBudget}
+	began := i.indexes.Now()
 	defer func() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		now := i.of.Now()
+		now := i.indexes.Now()
 		worked := now.Sub(began) - yields.waited
-		i.checking, i.checkDue = false, now.Add(min(max(checkEvery, checkShare*worked), checkMost))
+		i.checking, i.checkDue = false, now.Add(min(max(checkInterval, checkDutyCycle*worked), maxCheckInterval))
 	}()
 	i.mu.Lock()
 	if i.top == nil {
@@ -113,7 +113,7 @@ func (i *index) check(ctx context.Context, t *Tree) {
 	}
 	list := []*folder{i.top}
 	_ = i.top.each("", func(_ *folder, e *entry) error {
-		if e.sub != nil && e.sub.believed {
+		if e.sub != nil && e.sub.valid {
 			list = append(list, e.sub)
 		}
 		return nil
@@ -130,12 +130,12 @@ func (i *index) check(ctx context.Context, t *Tree) {
 func (i *index) checkOne(t *Tree, f *folder) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if !f.believed || i.w == nil {
+	if !f.valid || i.w == nil {
 		return
 	}
-	p := &pass{t: t, w: i.w, now: i.of.Now()}
-	if p.check(f, f.above); !f.believed || p.listed.Load() {
-		i.whole = false
+	p := &refresh{t: t, w: i.w, now: i.indexes.Now()}
+	if p.check(f, f.parentRules); !f.valid || p.relisted.Load() {
+		i.allValid = false
 	}
 	if p.changed.Load() {
 		i.flat = nil

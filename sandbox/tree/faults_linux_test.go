@@ -64,8 +64,8 @@ func TestFaultT10AfterAnOverflow(t *testing.T) {
 		"of the system's queue": func(_ *testing.T, i *index) { i.w.w.Errors <- fsnotify.ErrEventOverflow },
 		"of what is kept": func(t *testing.T, i *index) {
 			i.w.mu.Lock()
-			for n := range mostHeard {
-				i.w.heard[filepath.Join("/elsewhere", fmt.Sprint(n))] = true
+			for n := range maxEvents {
+				i.w.changed[filepath.Join("/elsewhere", fmt.Sprint(n))] = true
 			}
 			i.w.mu.Unlock()
 			i.w.w.Events <- fsnotify.Event{Name: "/elsewhere/more", Op: fsnotify.Write}
@@ -75,7 +75,7 @@ func TestFaultT10AfterAnOverflow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			x, tr, change := unheard(t)
 			change()
-			overflow(t, x.of(tr))
+			overflow(t, x.indexFor(tr))
 			if found, _ := holding(t, tr, x, "two"); fmt.Sprint(found) != "[b/c]" {
 				t.Errorf("%v are found", found)
 			}
@@ -94,7 +94,7 @@ func TestFaultT10ChangedWhileItIsRead(t *testing.T) {
 			p := workspace(t, "a=one\n", "b=one\n")
 			x, _ := indexes(t)
 			tr := tree(t, p, ".")
-			i := x.of(tr)
+			i := x.indexFor(tr)
 			jobs, err := i.pending(t.Context(), tr)
 			if err != nil || len(jobs) != 2 {
 				t.Fatalf("%v, %v", jobs, err)
@@ -133,7 +133,7 @@ func TestFaultT10ChangedWhileItIsRead(t *testing.T) {
 func TestFaultT15WrittenByAMapping(t *testing.T) {
 	x, tr, change := unheard(t)
 	change()
-	x.Doubt()
+	x.Invalidate()
 	if found, _ := holding(t, tr, x, "two"); fmt.Sprint(found) != "[b/c]" {
 		t.Errorf("%v are found", found)
 	}

@@ -331,13 +331,13 @@ type matcher struct {
 	empty                    bool // it fits the empty text
 }
 
-// mostStates is how long a pattern may be.
-const mostStates = 4096
+// maxStates is how long a pattern may be.
+const maxStates = 4096
 
 func (m *matcher) compile(tokens []token) error {
 	c := &globCompiler{}
 	whole := c.sequence(tokens)
-	if len(c.sets) > mostStates {
+	if len(c.sets) > maxStates {
 		return errLong
 	}
 	m.words = (len(c.sets) + 63) / 64
@@ -465,7 +465,7 @@ func (c *globCompiler) folders() part {
 func (c *globCompiler) sequence(tokens []token) part {
 	out := part{empty: true}
 	for _, t := range tokens {
-		if len(c.sets) > mostStates {
+		if len(c.sets) > maxStates {
 			return out
 		}
 		var p part

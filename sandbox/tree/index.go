@@ -23,17 +23,17 @@ import (
 // is each file with a hit. The fields are set before the first scan; the methods may be called concurrently. The zero value without
 // Later builds none.
 type Indexes struct {
-	// Later runs a function in a goroutine of its own, with a context that ends with the process.
-	Later func(func(context.Context))
-	Now   func() time.Time
+	// RunInBackground runs a function in a goroutine of its own, with a context that ends with the process.
+	RunInBackground func(func(context.Context))
+	Now             func() time.Time
 	// Files and Bytes are how large an index may become; 0 is the default.
 	Files, Bytes int
 	// Least is how many files a root has that is indexed; 0 is the default.
 	Least int
 
-	unwatched bool      // folders get no watch; for tests
-	turns     turns     // of scans, and of what builds
-	buffers   sync.Pool // of those into which files are read
+	unwatched bool       // folders get no watch; for tests
+	searches  searchGate // of scans, and of what builds
+	buffers   sync.Pool  // of those into which files are read
 	mu        sync.Mutex
 	roots     map[string]*index
 }
@@ -55,24 +55,24 @@ func (x *Indexes) reuse(buf []byte) {
 }
 
 const (
-	mostFiles = 400_000
-	mostBytes = 128 << 20
-	leastOf   = 2000
-	// perEntry is how many bytes an entry of a table takes, roughly.
-	perEntry = 180
-	// checkEvery is how long after it ended what no event tells of is looked for again, where there is a scan then; checkShare is how much longer
+	defaultMaxFiles = 400_000
+	defaultMaxBytes = 128 << 20
+	defaultMinFiles = 2000
+	// entryBytes is how many bytes an entry of a table takes, roughly.
+	entryBytes = 180
+	// checkInterval is how long after it ended what no event tells of is looked for again, where there is a scan then; checkShare is how much longer
 	// than it has worked, where that is more, up to checkMost.
-	checkEvery = 2 * time.Second
-	checkShare = 9
-	checkMost  = time.Minute
-	// listenAgain is how long after it began to hear of changes it may begin anew: a busy system may have told of them too late, or of too many.
+	checkInterval    = 2 * time.Second
+	checkDutyCycle   = 9
+	maxCheckInterval = time.Minute
+	// watchRestartInterval is how long after it began to hear of changes it may begin anew: a busy system may have told of them too late, or of too many.
 	// listenLater is that where it could not begin.
-	listenAgain = 10 * time.Second
-	listenLater = 10 * time.Minute
-	// tableWait is how long a scan waits for a table.
-	tableWait = 3 * time.Second
-	// stale is how many files that are not indexed have the index brought up to date, also where they are less than an eighth of all.
-	stale = 64
+	watchRestartInterval = 10 * time.Second
+	watchRetryInterval   = 10 * time.Minute
+	// tableTimeout is how long a scan waits for a table.
+	tableTimeout = 3 * time.Second
+	// maxUnindexed is how many files that are not indexed have the index brought up to date, also where they are less than an eighth of all.
+	maxUnindexed = 64
 )
 
 // State is that of the index of a root: building, ready, which has a reason where it is not of all files, or walking with a reason. Files is of how
@@ -87,9 +87,9 @@ func (x *Indexes) States() (out []State) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for root, i := range x.roots {
-		i.told.Lock()
+		i.stateMu.Lock()
 		s := i.state
-		i.told.Unlock()
+		i.stateMu.Unlock()
 		s.Root = root
 		out = append(out, s)
 	}
@@ -97,55 +97,55 @@ func (x *Indexes) States() (out []State) {
 	return out
 }
 
-// Doubt has the next scan look at everything, as after a command, which may change files in ways that no event tells of.
-func (x *Indexes) Doubt() {
+// Invalidate has the next scan look at everything, as after a command, which may change files in ways that no event tells of.
+func (x *Indexes) Invalidate() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, i := range x.roots {
-		i.doubted.Store(true)
+		i.invalidated.Store(true)
 	}
 }
 
 // index is that of one root.
 type index struct {
-	of      *Indexes
-	doubted atomic.Bool // see Doubt
+	indexes     *Indexes
+	invalidated atomic.Bool // see Doubt
 
-	told     sync.Mutex
+	stateMu  sync.Mutex
 	state    State
 	building bool // under told
 
 	// table is one of the values below. While the first one is made mu is held, and scans of the whole root wait for it.
 	table atomic.Int32
-	// tried is closed when the table was made, or could not be.
-	tried chan struct{} // under told
+	// tableDone is closed when the table was made, or could not be.
+	tableDone chan struct{} // under told
 
-	mu        sync.Mutex // held during a pass
-	top       *folder
-	above     *layers
-	segments  []*trigrams.Segment
-	files     int       // when it was last indexed
-	w         *watch    // nil where there is none, or no more
-	listenDue time.Time // when to try to have one again, where there is a scan then
-	checking  bool
-	checkDue  time.Time
-	// whole says that all folders of the table were looked at, and that but for those in open, all are believed since.
-	whole bool
-	open  [][]*folder // by depth
-	flat  *flat       // of the table as it is; nil where it has changed
+	mu          sync.Mutex // held during a pass
+	top         *folder
+	parentRules *layers
+	segments    []*trigrams.Segment
+	files       int       // when it was last indexed
+	w           *watch    // nil where there is none, or no more
+	watchDue    time.Time // when to try to have one again, where there is a scan then
+	checking    bool
+	checkDue    time.Time
+	// allValid says that all folders of the table were looked at, and that but for those in open, all are believed since.
+	allValid       bool
+	invalidFolders [][]*folder // by depth
+	flat           *flat       // of the table as it is; nil where it has changed
 }
 
 // What there is of a table.
 const (
-	none    int32 = iota
-	making        // by one goroutine of low priority
-	hurried       // by all processors, as a scan waits for it
-	usable
+	tableNone             int32 = iota
+	tableBuilding               // by one goroutine of low priority
+	tableBuildingParallel       // by all processors, as a scan waits for it
+	tableReady
 )
 
-// of finds the index for a tree, nil where there is none.
-func (x *Indexes) of(t *Tree) *index {
-	if x == nil || x.Later == nil || t.all || t.itself || t.root.Class().Unlisted() || t.place.Class().Unlisted() {
+// indexFor finds the index for a tree, nil where there is none.
+func (x *Indexes) indexFor(t *Tree) *index {
+	if x == nil || x.RunInBackground == nil || t.all || t.itself || t.root.Class().Unlisted() || t.place.Class().Unlisted() {
 		return nil
 	}
 	x.mu.Lock()
@@ -155,15 +155,15 @@ func (x *Indexes) of(t *Tree) *index {
 	}
 	i := x.roots[t.root.Path()]
 	if i == nil {
-		reason := fmt.Sprintf("no search has come by %d files yet", x.limit(x.Least, leastOf))
-		i = &index{of: x, state: State{State: "walking", Reason: reason}}
+		reason := fmt.Sprintf("no search has come by %d files yet", x.limit(x.Least, defaultMinFiles))
+		i = &index{indexes: x, state: State{State: "walking", Reason: reason}}
 		x.roots[t.root.Path()] = i
 	}
 	return i
 }
 
-// most is how many files an index may have.
-func (x *Indexes) most() int { return x.limit(x.Files, mostFiles) }
+// maxFiles is how many files an index may have.
+func (x *Indexes) maxFiles() int { return x.limit(x.Files, defaultMaxFiles) }
 
 func (x *Indexes) limit(set, otherwise int) int {
 	if set > 0 {
@@ -172,60 +172,60 @@ func (x *Indexes) limit(set, otherwise int) int {
 	return otherwise
 }
 
-// say sets the state.
-func (i *index) say(s State) {
-	i.told.Lock()
+// setState sets the state.
+func (i *index) setState(s State) {
+	i.stateMu.Lock()
 	i.state = s
-	i.told.Unlock()
+	i.stateMu.Unlock()
 }
 
-// walked says how many files a walk over a tree has come by, which may be reason enough to build the index.
-func (i *index) walked(t *Tree, files int) {
-	if files >= i.of.limit(i.of.Least, leastOf) {
+// noteWalk says how many files a walk over a tree has come by, which may be reason enough to build the index.
+func (i *index) noteWalk(t *Tree, files int) {
+	if files >= i.indexes.limit(i.indexes.Least, defaultMinFiles) {
 		i.build(t)
 	}
 }
 
 // build builds the index in the background, or brings it up to date, unless that is going on or was given up.
 func (i *index) build(t *Tree) {
-	i.told.Lock()
-	defer i.told.Unlock()
+	i.stateMu.Lock()
+	defer i.stateMu.Unlock()
 	if i.building {
 		return
 	}
 	i.building = true
-	root, tried := t.root, make(chan struct{})
-	i.tried = tried
-	i.of.Later(func(ctx context.Context) {
-		err := i.work(ctx, root, sync.OnceFunc(func() { close(tried) }))
-		i.told.Lock()
-		defer i.told.Unlock()
-		if i.building = errors.As(err, new(given)); err != nil {
+	root, done := t.root, make(chan struct{})
+	i.tableDone = done
+	i.indexes.RunInBackground(func(ctx context.Context) {
+		err := i.work(ctx, root, sync.OnceFunc(func() { close(done) }))
+		i.stateMu.Lock()
+		defer i.stateMu.Unlock()
+		if i.building = errors.As(err, new(gaveUpError)); err != nil {
 			i.state = State{State: "walking", Reason: err.Error()}
 		}
 	})
 }
 
-// await says that there is a table. It waits for the first one where that is being made, and then has all processors make it: this takes
+// awaitTable says that there is a table. It waits for the first one where that is being made, and then has all processors make it: this takes
 // about as long as one and a half walks, and most scans after it need none. Where it takes longer than tableWait the scan walks.
-func (i *index) await(ctx context.Context, t *Tree) bool {
-	if t.dir == "." && (i.table.CompareAndSwap(making, hurried) || i.table.Load() == hurried) {
-		i.told.Lock()
-		tried := i.tried
-		i.told.Unlock()
-		enough := time.NewTimer(tableWait)
+func (i *index) awaitTable(ctx context.Context, t *Tree) bool {
+	if t.dir == "." && (i.table.CompareAndSwap(tableBuilding, tableBuildingParallel) || i.table.Load() == tableBuildingParallel) {
+		i.stateMu.Lock()
+		done := i.tableDone
+		i.stateMu.Unlock()
+		enough := time.NewTimer(tableTimeout)
 		defer enough.Stop()
 		select {
-		case <-tried:
+		case <-done:
 		case <-enough.C:
 		case <-ctx.Done():
 		}
 	}
-	return i.table.Load() == usable
+	return i.table.Load() == tableReady
 }
 
-// job is a file to be indexed.
-type job struct {
+// pendingFile is a file to be indexed.
+type pendingFile struct {
 	e     *entry
 	path  string
 	ident sandbox.Ident
@@ -234,30 +234,30 @@ type job struct {
 }
 
 // work indexes what is not indexed. It calls tried when there is a table, or cannot be one. An error says why that cannot be.
-func (i *index) work(ctx context.Context, root sandbox.Place, tried func()) error {
-	i.table.CompareAndSwap(none, making)
+func (i *index) work(ctx context.Context, root sandbox.Place, tableDone func()) error {
+	i.table.CompareAndSwap(tableNone, tableBuilding)
 	defer func() {
-		if i.table.Load() != usable {
-			i.table.Store(none)
+		if i.table.Load() != tableReady {
+			i.table.Store(tableNone)
 		}
-		tried()
+		tableDone()
 	}()
 	t, err := Open(root)
 	if err != nil {
 		return err
 	}
-	var jobs []job
+	var jobs []pendingFile
 	if jobs, err = i.pending(ctx, t); err != nil {
 		return err
 	}
-	tried()
-	i.told.Lock()
+	tableDone()
+	i.stateMu.Lock()
 	if i.state.State != "ready" {
 		i.state = State{State: "building", Files: len(jobs)}
 	}
-	i.told.Unlock()
+	i.stateMu.Unlock()
 	lower()
-	yields := &background{turns: &i.of.turns, now: i.of.Now, patience: buildWaits, share: buildShare}
+	yields := &throttle{searches: &i.indexes.searches, now: i.indexes.Now, waitBudget: buildWaitBudget, dutyCycle: buildDutyCycle}
 	b, buf, full := trigrams.NewBuilder(), make([]byte, 256<<10), false
 	for len(jobs) > 0 && ctx.Err() == nil {
 		n := 0
@@ -270,11 +270,11 @@ func (i *index) work(ctx context.Context, root sandbox.Place, tried func()) erro
 			break
 		}
 		s := b.Finish()
-		if i.size()+s.Bytes() > i.most() {
+		if i.size()+s.Bytes() > i.maxBytes() {
 			full = true
 			for n := range jobs[:n] {
 				if jobs[n].text >= 0 {
-					jobs[n].text = beyond
+					jobs[n].text = textOverLimit
 				}
 			}
 			s = &trigrams.Segment{}
@@ -289,26 +289,26 @@ func (i *index) work(ctx context.Context, root sandbox.Place, tried func()) erro
 	c := i.top.count()
 	i.mu.Unlock()
 	debug.FreeOSMemory()
-	ready := State{State: "ready", Bytes: i.size(), Files: c.files - c.beyond}
-	if c.beyond > 0 {
+	ready := State{State: "ready", Bytes: i.size(), Files: c.files - c.overLimit}
+	if c.overLimit > 0 {
 		ready.Reason = fmt.Sprintf("%d of %d files are read by each search, as with them it would take more than %d MiB",
-			c.beyond, c.files, i.most()>>20)
+			c.overLimit, c.files, i.maxBytes()>>20)
 	}
-	i.say(ready)
+	i.setState(ready)
 	return nil
 }
 
-// most is how many bytes the index may take.
-func (i *index) most() int { return i.of.limit(i.of.Bytes, mostBytes) }
+// maxBytes is how many bytes the index may take.
+func (i *index) maxBytes() int { return i.indexes.limit(i.indexes.Bytes, defaultMaxBytes) }
 
-// given is why an index is given up for good.
-type given string
+// gaveUpError is why an index is given up for good.
+type gaveUpError string
 
-func (g given) Error() string { return string(g) }
+func (e gaveUpError) Error() string { return string(e) }
 
 // pending brings the table up to date, or makes it, and lists the files that are to be indexed. Where most of what was indexed is no more,
 // or enough of it to make room for files that had none, all is indexed anew; where the table has no room beside the segments, the last ones go.
-func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
+func (i *index) pending(ctx context.Context, t *Tree) (jobs []pendingFile, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	d, err := t.open(".")
@@ -323,60 +323,60 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []job, err error) {
 	if i.top == nil {
 		i.top = &folder{at: "."}
 	}
-	if i.w == nil && !i.of.unwatched {
-		next := listenAgain
-		if i.listen(ctx); i.w == nil {
-			next = listenLater
+	if i.w == nil && !i.indexes.unwatched {
+		next := watchRestartInterval
+		if i.startWatch(ctx); i.w == nil {
+			next = watchRetryInterval
 		}
-		i.listenDue = i.of.Now().Add(next)
+		i.watchDue = i.indexes.Now().Add(next)
 	}
-	if err := i.refresh(ctx, t, "", func() bool { return i.table.Load() != making }); err != nil {
-		if errors.As(err, new(given)) {
+	if err := i.refresh(ctx, t, "", func() bool { return i.table.Load() != tableBuilding }); err != nil {
+		if errors.As(err, new(gaveUpError)) {
 			i.forget()
 		}
 		return nil, err
 	}
 	c := i.top.count()
-	if most := i.of.most(); c.files > most {
+	if most := i.indexes.maxFiles(); c.files > most {
 		i.forget()
 		return nil, tooMany(most)
 	}
 	i.files = c.files
-	if i.wasteful(c) {
-		i.say(State{State: "building", Files: c.files})
-		i.drop(0, unread)
+	if i.needsRebuild(c) {
+		i.setState(State{State: "building", Files: c.files})
+		i.drop(0, textUnread)
 	}
-	for i.bytes() > i.most() && len(i.segments) > 0 { // the table has grown
-		i.drop(len(i.segments)-1, beyond)
+	for i.bytes() > i.maxBytes() && len(i.segments) > 0 { // the table has grown
+		i.drop(len(i.segments)-1, textOverLimit)
 	}
-	now := i.of.Now()
-	if i.table.Load() != usable { // all of it was looked at just now
-		i.checkDue = now.Add(checkEvery)
+	now := i.indexes.Now()
+	if i.table.Load() != tableReady { // all of it was looked at just now
+		i.checkDue = now.Add(checkInterval)
 	}
 	_ = i.top.each("", func(f *folder, e *entry) error {
-		if e.regular() && e.text == unread && e.ident.Settled(now) {
-			jobs = append(jobs, job{e: e, path: f.join(e.name), ident: e.ident})
+		if e.regular() && e.text == textUnread && e.ident.Settled(now) {
+			jobs = append(jobs, pendingFile{e: e, path: f.join(e.name), ident: e.ident})
 		}
 		return nil
 	})
-	i.table.Store(usable)
+	i.table.Store(tableReady)
 	return jobs, nil
 }
 
-// wasteful says that of what is indexed enough is gone for all to be indexed anew. i.mu is held.
-func (i *index) wasteful(c counts) bool {
+// needsRebuild says that of what is indexed enough is gone for all to be indexed anew. i.mu is held.
+func (i *index) needsRebuild(c counts) bool {
 	gone := -c.texts
 	for _, s := range i.segments {
 		gone += s.Texts()
 	}
-	return gone > c.texts+4*trigrams.Texts || c.beyond > 0 && 4*gone > c.texts
+	return gone > c.texts+4*trigrams.Texts || c.overLimit > 0 && 4*gone > c.texts
 }
 
 // drop ends the segments from one on. What is known of their files is known then; if that is unread it is so of all files. i.mu is held.
 func (i *index) drop(from int, known int32) {
 	i.segments, i.flat = slices.Delete(i.segments, from, len(i.segments)), nil
 	_ = i.top.each("", func(_ *folder, e *entry) error {
-		if known == unread || int(e.text) >= from*trigrams.Texts {
+		if known == textUnread || int(e.text) >= from*trigrams.Texts {
 			e.text = known
 		}
 		return nil
@@ -385,8 +385,8 @@ func (i *index) drop(from int, known int32) {
 
 // read reads a file for the segment that is built, and says with a number or otherwise what is known of it then. full says that the index has no
 // room for it.
-func (i *index) read(t *Tree, j *job, b *trigrams.Builder, buf []byte, full bool) []byte {
-	j.text = unread
+func (i *index) read(t *Tree, j *pendingFile, b *trigrams.Builder, buf []byte, full bool) []byte {
+	j.text = textUnread
 	dir, name := path.Split(j.path)
 	d, err := t.open(dir)
 	if err != nil {
@@ -407,15 +407,15 @@ func (i *index) read(t *Tree, j *job, b *trigrams.Builder, buf []byte, full bool
 	switch {
 	case t.note(err) != nil: // a search may be able to open it
 	case err != nil: // nor can a search read it, as long as its metadata are the same
-		j.text = always
+		j.text = textUnindexed
 	case bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")):
-		j.text = always // it is not searched as it stands
+		j.text = textUnindexed // it is not searched as it stands
 	case bytes.IndexByte(text[:min(n, Sniffed)], 0) >= 0:
-		j.text = never
+		j.text = textBinary
 	case full:
-		j.text = beyond
+		j.text = textOverLimit
 	case rest != nil:
-		j.text = always
+		j.text = textUnindexed
 	default:
 		first, parts := b.Add(text)
 		j.text, j.parts = int32(first), int32(parts)
@@ -424,7 +424,7 @@ func (i *index) read(t *Tree, j *job, b *trigrams.Builder, buf []byte, full bool
 }
 
 // install adds a segment with the files that were read for it.
-func (i *index) install(s *trigrams.Segment, jobs []job) {
+func (i *index) install(s *trigrams.Segment, jobs []pendingFile) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	first := int32(len(i.segments) * trigrams.Texts)
@@ -432,7 +432,7 @@ func (i *index) install(s *trigrams.Segment, jobs []job) {
 		i.segments = append(i.segments, s)
 	}
 	for _, j := range jobs {
-		if j.e.ident != j.ident || j.e.text != unread {
+		if j.e.ident != j.ident || j.e.text != textUnread {
 			continue
 		}
 		if j.e.text, j.e.parts = j.text, j.parts; j.text >= 0 {
@@ -453,12 +453,12 @@ func (i *index) bytes() (n int) {
 	for _, s := range i.segments {
 		n += s.Bytes()
 	}
-	return n + i.files*perEntry
+	return n + i.files*entryBytes
 }
 
 // forget has the index be as before the first search. i.mu is held.
 func (i *index) forget() {
-	i.deaf()
-	i.table.Store(none)
+	i.stopWatch()
+	i.table.Store(tableNone)
 	i.top, i.segments, i.files, i.flat = nil, nil, 0, nil
 }

@@ -28,7 +28,7 @@ func indexes(t *testing.T) (*Indexes, func()) {
 	t.Helper()
 	tasks := make(chan func(context.Context), 100)
 	x := &Indexes{
-		Later: func(f func(context.Context)) { tasks <- f },
+		RunInBackground: func(f func(context.Context)) { tasks <- f },
 		// What is written here is never written again at the same size and inode, so that the time of a change need not tell.
 		Now: func() time.Time { return time.Now().Add(time.Minute) }, Least: 1,
 	}
@@ -74,7 +74,7 @@ func (x *Indexes) believed() (believed, all int) {
 		defer i.mu.Unlock()
 		_ = i.top.each("", func(_ *folder, e *entry) error {
 			if e.sub != nil {
-				if all++; e.sub.believed {
+				if all++; e.sub.valid {
 					believed++
 				}
 			}
@@ -114,14 +114,14 @@ func TestListensAgain(t *testing.T) {
 	if !x.hears() {
 		t.Skip("this system does not tell of changes")
 	}
-	i := x.of(tr)
+	i := x.indexFor(tr)
 	i.mu.Lock()
-	i.deaf()
+	i.stopWatch()
 	i.mu.Unlock()
 	if search(); x.hears() {
 		t.Error("it is asked at once")
 	}
-	now = now.Add(listenAgain)
+	now = now.Add(watchRestartInterval)
 	if search(); !x.hears() {
 		t.Error("it is not asked again")
 	}
@@ -135,7 +135,7 @@ func TestTableBeforeTexts(t *testing.T) {
 	p := workspace(t, "a=one\n", "b/c=two\n", ".gitignore=d\n", ".git/config", "d=one\n", "e=\x00one")
 	x, _ := indexes(t)
 	tr := tree(t, p, ".")
-	i := x.of(tr)
+	i := x.indexFor(tr)
 	if _, err := i.pending(t.Context(), tr); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestIndexIsNeverStale(t *testing.T) {
 	for _, watched := range []bool{true, false} {
 		t.Run(fmt.Sprintf("watched=%t", watched), func(t *testing.T) { neverStale(t, watched, 0) })
 	}
-	t.Run("full", func(t *testing.T) { neverStale(t, true, 80*perEntry+4000) })
+	t.Run("full", func(t *testing.T) { neverStale(t, true, 80*entryBytes+4000) })
 }
 
 // neverStale is with an index of so many bytes, 0 for all that it takes.
@@ -226,7 +226,7 @@ func neverStale(t *testing.T, watched bool, room int) {
 				break
 			}
 			must(os.WriteFile(filepath.Join(outside, "linked"), content, 0o644))
-			x.Doubt() // as after a command
+			x.Invalidate() // as after a command
 		case 18, 19:
 			if _, err := os.Lstat(filepath.Join(outside, "linked")); err == nil {
 				must(os.WriteFile(filepath.Join(outside, "linked"), content, 0o644))
@@ -414,7 +414,7 @@ func TestIndexHasWhatFits(t *testing.T) {
 	}
 	write(0, 30)
 	check(30, "", 0, 0, 29)
-	x.Bytes = x.States()[0].Bytes + 70*perEntry + 100
+	x.Bytes = x.States()[0].Bytes + 70*entryBytes + 100
 	write(30, 99)
 	if err := os.WriteFile(filepath.Join(p.Cwd, "f099"), []byte("word99x\x00"), 0o644); err != nil {
 		t.Fatal(err)
@@ -427,7 +427,7 @@ func TestIndexHasWhatFits(t *testing.T) {
 	remove(5, 30)
 	remove(35, 100)
 	check(10, "", 0, 0, 34)
-	x.Bytes = 70*perEntry + 10 // less than the table will take
+	x.Bytes = 70*entryBytes + 10 // less than the table will take
 	write(100, 200)
 	check(0, fmt.Sprintf(over, 110, 110), 110, 0, 34, 100, 199)
 }
@@ -438,8 +438,8 @@ func TestHowOftenAllIsLookedAt(t *testing.T) {
 	x, settle := indexes(t)
 	now, tick := time.Now().Add(time.Minute), time.Duration(0)
 	x.Now = func() time.Time { now = now.Add(tick); return now }
-	looks, later := 0, x.Later
-	x.Later = func(f func(context.Context)) { looks++; later(f) }
+	looks, later := 0, x.RunInBackground
+	x.RunInBackground = func(f func(context.Context)) { looks++; later(f) }
 	tr := tree(t, p, ".")
 	holding(t, tr, x, "one")
 	settle() // the index is there
@@ -456,13 +456,13 @@ func TestHowOftenAllIsLookedAt(t *testing.T) {
 		settle()
 	}
 	search(0, 0, "all was looked at for the table")
-	search(checkEvery+time.Millisecond, 1, "first")
+	search(checkInterval+time.Millisecond, 1, "first")
 	search(0, 0, "at once")
-	search(checkEvery+time.Millisecond, 1, "later")
+	search(checkInterval+time.Millisecond, 1, "later")
 	tick = time.Second // which each of two folders takes, and what is between
 	search(20*time.Second, 1, "slow")
 	tick = 0
-	search(checkEvery+time.Second, 0, "after a slow one")
+	search(checkInterval+time.Second, 0, "after a slow one")
 	search(time.Minute, 1, "long after it")
 }
 
@@ -556,21 +556,21 @@ func TestIndexIsBuiltBetweenSearches(t *testing.T) {
 	for _, forEver := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			later := func(f func(context.Context)) { go f(t.Context()) }
-			x := &Indexes{Later: later, Now: func() time.Time { return now }, unwatched: true}
-			i := x.of(tr)
+			x := &Indexes{RunInBackground: later, Now: func() time.Time { return now }, unwatched: true}
+			i := x.indexFor(tr)
 			segments := func() int {
 				i.mu.Lock()
 				defer i.mu.Unlock()
 				return len(i.segments)
 			}
-			end := x.turns.begin()
+			end := x.searches.begin()
 			i.build(tr)
 			synctest.Wait()
-			if s := x.States()[0]; s.State != "building" || i.table.Load() != usable || segments() != 0 {
+			if s := x.States()[0]; s.State != "building" || i.table.Load() != tableReady || segments() != 0 {
 				t.Errorf("during a search: %+v, %d segments", s, segments())
 			}
 			if forEver {
-				time.Sleep(buildWaits)
+				time.Sleep(buildWaitBudget)
 			} else {
 				end()
 			}
@@ -588,20 +588,20 @@ func TestScanWaitsForTheFirstTable(t *testing.T) {
 	tr, below := tree(t, p, "."), tree(t, p, "b")
 	synctest.Test(t, func(t *testing.T) {
 		var build func(context.Context)
-		x := &Indexes{Later: func(f func(context.Context)) { build = f }, Now: time.Now, unwatched: true}
-		i := x.of(tr)
+		x := &Indexes{RunInBackground: func(f func(context.Context)) { build = f }, Now: time.Now, unwatched: true}
+		i := x.indexFor(tr)
 		i.build(tr)
-		i.table.Store(making) // as the build does first
+		i.table.Store(tableBuilding) // as the build does first
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var waited, ended bool
-		go func() { waited = i.await(t.Context(), tr) }()
-		go func() { ended = !i.await(ctx, tr) }()
-		if i.await(t.Context(), below) {
+		go func() { waited = i.awaitTable(t.Context(), tr) }()
+		go func() { ended = !i.awaitTable(ctx, tr) }()
+		if i.awaitTable(t.Context(), below) {
 			t.Error("a scan of a folder waits")
 		}
 		synctest.Wait()
-		if waited || ended || i.table.Load() != hurried {
+		if waited || ended || i.table.Load() != tableBuildingParallel {
 			t.Errorf("before it is made: waited %t, ended %t, %d", waited, ended, i.table.Load())
 		}
 		cancel()
@@ -631,15 +631,15 @@ func TestNoFirstTable(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var build func(context.Context)
-			x := &Indexes{Later: func(f func(context.Context)) { build = f }, Now: time.Now, unwatched: true}
+			x := &Indexes{RunInBackground: func(f func(context.Context)) { build = f }, Now: time.Now, unwatched: true}
 			ready(x)
-			i := x.of(tr)
+			i := x.indexFor(tr)
 			i.build(tr)
-			i.table.Store(making)
+			i.table.Store(tableBuilding)
 			var waited time.Duration
 			go func() {
 				began := time.Now()
-				if i.await(t.Context(), tr) {
+				if i.awaitTable(t.Context(), tr) {
 					t.Error("there is a table")
 				}
 				waited = time.Since(began)
@@ -652,19 +652,19 @@ func TestNoFirstTable(t *testing.T) {
 			}
 			build(ctx)
 			synctest.Wait()
-			if s := x.States()[0]; waited != time.Second || i.table.Load() != none || s.State != "walking" || s.Reason != name {
+			if s := x.States()[0]; waited != time.Second || i.table.Load() != tableNone || s.State != "walking" || s.Reason != name {
 				t.Errorf("%s: waited %v, %d, %+v", name, waited, i.table.Load(), s)
 			}
 			cancel(nil)
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		x := &Indexes{Later: func(func(context.Context)) {}, Now: time.Now, unwatched: true}
-		i := x.of(tr)
+		x := &Indexes{RunInBackground: func(func(context.Context)) {}, Now: time.Now, unwatched: true}
+		i := x.indexFor(tr)
 		i.build(tr)
-		i.table.Store(making)
+		i.table.Store(tableBuilding)
 		began := time.Now()
-		if i.await(t.Context(), tr) || time.Since(began) != tableWait {
+		if i.awaitTable(t.Context(), tr) || time.Since(began) != tableTimeout {
 			t.Errorf("waited %v for a table that takes long", time.Since(began))
 		}
 	})
@@ -684,8 +684,8 @@ func TestHurriedPass(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, after := range []int{0, 1, 20, 100, 1000} {
-		x := &Indexes{Later: func(func(context.Context)) {}, Now: time.Now, unwatched: true}
-		i := x.of(tr)
+		x := &Indexes{RunInBackground: func(func(context.Context)) {}, Now: time.Now, unwatched: true}
+		i := x.indexFor(tr)
 		i.top = &folder{at: "."}
 		asked := 0
 		if err := i.refresh(t.Context(), tr, "", func() bool { asked++; return asked > after }); err != nil {
@@ -695,7 +695,7 @@ func TestHurriedPass(t *testing.T) {
 		_ = i.top.each("", func(f *folder, e *entry) error { got = append(got, f.join(e.name)); return nil })
 		x.Files = 10 // of twice as many files a first pass ends, before it goes deeper
 		i.top = &folder{at: "."}
-		if err := i.refresh(t.Context(), tr, "", nil); !errors.As(err, new(given)) || len(i.top.find("d0").sub.subs[0].entries) == 0 {
+		if err := i.refresh(t.Context(), tr, "", nil); !errors.As(err, new(gaveUpError)) || len(i.top.find("d0").sub.subs[0].entries) == 0 {
 			t.Errorf("a pass that is too large: %v", err)
 		}
 		if !slices.Equal(got, want) {

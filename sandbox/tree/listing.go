@@ -10,9 +10,9 @@ import (
 // Walk is Tree.Walk of a table that is brought up to date first, where there is one that the system keeps current. visit may not use
 // the Indexes.
 func (x *Indexes) Walk(ctx context.Context, t *Tree, depth int, visit func(Entry) error) (ignored int, err error) {
-	i := x.of(t)
+	i := x.indexFor(t)
 	if i != nil {
-		defer x.turns.begin()()
+		defer x.searches.begin()()
 		if ok, ignored, err := i.walk(ctx, t, depth, visit); ok {
 			return ignored, err
 		}
@@ -25,14 +25,14 @@ func (x *Indexes) Walk(ctx context.Context, t *Tree, depth int, visit func(Entry
 		return visit(e)
 	})
 	if i != nil && depth == 0 {
-		i.walked(t, files)
+		i.noteWalk(t, files)
 	}
 	return ignored, err
 }
 
 // walk is Walk where the table can tell.
 func (i *index) walk(ctx context.Context, t *Tree, depth int, visit func(Entry) error) (ok bool, ignored int, err error) {
-	if i.table.Load() != usable {
+	if i.table.Load() != tableReady {
 		return false, 0, nil
 	}
 	i.mu.Lock()

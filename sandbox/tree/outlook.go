@@ -22,20 +22,22 @@ type Outlook struct {
 }
 
 const (
-	remoteReason = given("the folder is on a file system that does not tell of changes")
-	keysReason   = given("keys are kept in the folder")
+	remoteReason = gaveUpError("the folder is on a file system that does not tell of changes")
+	keysReason   = gaveUpError("keys are kept in the folder")
 )
 
 // tooMany is why a root with more files than that has no index.
-func tooMany(most int) given { return given(fmt.Sprintf("it has more than %d files", most)) }
+func tooMany(most int) gaveUpError {
+	return gaveUpError(fmt.Sprintf("it has more than %d files", most))
+}
 
 // Foresee looks at a root, with the limits that Indexes have by default. The error is the cause of ctx, or one of os.
 func Foresee(ctx context.Context, root sandbox.Place) (Outlook, error) {
-	return foresee(ctx, root, leastOf, mostFiles)
+	return foresee(ctx, root, defaultMinFiles, defaultMaxFiles)
 }
 
 func foresee(ctx context.Context, root sandbox.Place, least, most int) (Outlook, error) {
-	o := Outlook{Folders: 1, Most: most, Watched: mostWatches()}
+	o := Outlook{Folders: 1, Most: most, Watched: maxWatches()}
 	t, err := Open(root)
 	if err != nil {
 		return o, err

@@ -86,7 +86,7 @@ func likeRipgrep(t *testing.T, rg, home string, r *rand.Rand) {
 	}
 	p := &sandbox.Paths{Cwd: root, Read: []string{root}}
 	tasks := make(chan func(context.Context), 100)
-	x := &Indexes{Later: func(f func(context.Context)) { tasks <- f }, Now: func() time.Time { return time.Now().Add(time.Minute) }, Least: 1}
+	x := &Indexes{RunInBackground: func(f func(context.Context)) { tasks <- f }, Now: func() time.Time { return time.Now().Add(time.Minute) }, Least: 1}
 	for round := range 40 {
 		for _, dir := range []string{"x/b", "e"} {
 			if info, err := os.Lstat(filepath.Join(root, dir, ".git")); err == nil && !info.IsDir() {

@@ -112,7 +112,7 @@ func Scan[T any](
 
 // walk visits the files that are wanted, with the help of an index where there is one.
 func (o Options) walk(ctx context.Context, t *Tree, visit func(d *sandbox.Dir, name, path string) error) error {
-	x := o.Indexes.of(t)
+	x := o.Indexes.indexFor(t)
 	if ok, err := x.scan(ctx, t, o, visit); ok {
 		return err
 	}
@@ -127,7 +127,7 @@ func (o Options) walk(ctx context.Context, t *Tree, visit func(d *sandbox.Dir, n
 		return visit(e.dir, e.name, e.Path)
 	})
 	if x != nil {
-		x.walked(t, files)
+		x.noteWalk(t, files)
 	}
 	return err
 }

@@ -28,10 +28,10 @@ func (e *entry) regular() bool { return e.sub == nil && e.ident.Type == 0 }
 
 // What is known of a file that has no number.
 const (
-	unread int32 = -1 - iota // it is searched, and may be indexed
-	always                   // it is searched, and not indexed
-	beyond                   // the same, since the index is as large as it may be
-	never                    // it is binary and not searched
+	textUnread    int32 = -1 - iota // it is searched, and may be indexed
+	textUnindexed                   // it is searched, and not indexed
+	textOverLimit                   // the same, since the index is as large as it may be
+	textBinary                      // it is binary and not searched
 )
 
 // folder is a folder as it was last looked at, with all of its entries: what is ignored or withheld is left out.
@@ -40,14 +40,14 @@ type folder struct {
 	ident   sandbox.Ident
 	settled bool // see sandbox.Ident
 	// watched says that it has a watch, believed that nothing has happened in it since it was looked at, which the watch knows.
-	watched, believed bool
-	// above are the rules that the folder got from above, rules those in it.
-	above, rules *layers
-	files        []ruleFileIdent
-	entries      []*entry // by name
-	subs         []*folder
-	ignored      []ignored // the entries that are left out because they are ignored, by name
-	withheld     []string  // and because they hold keys
+	watched, valid bool
+	// parentRules are the rules that the folder got from above, rules those in it.
+	parentRules, rules *layers
+	ruleFiles          []ruleFileIdent
+	entries            []*entry // by name
+	subs               []*folder
+	ignored            []ignored // the entries that are left out because they are ignored, by name
+	withheld           []string  // and because they hold keys
 }
 
 // ignored is an entry that is left out unless it is named.
@@ -80,29 +80,29 @@ func (f *folder) find(name string) *entry {
 
 func byName(e *entry, name string) int { return strings.Compare(e.name, name) }
 
-// pass brings a table up to date.
-type pass struct {
-	t       *Tree
-	w       *watch // may be nil
-	now     time.Time
-	under   string      // with a slash at its end, or "": what lies elsewhere is passed over
-	hurried func() bool // see index.refresh
-	// most is a number of files of which a pass that comes by twice as many ends; 0 is any. found is how many were listed.
-	most  int
-	found atomic.Int64
+// refresh brings a table up to date.
+type refresh struct {
+	t        *Tree
+	w        *watch // may be nil
+	now      time.Time
+	under    string      // with a slash at its end, or "": what lies elsewhere is passed over
+	parallel func() bool // see index.refresh
+	// maxFiles is a number of files of which a pass that comes by twice as many ends; 0 is any. found is how many were listed.
+	maxFiles int
+	found    atomic.Int64
 	// changed says that an entry is not what it was, listed that a folder was listed again.
-	changed, listed atomic.Bool
+	changed, relisted atomic.Bool
 }
 
-// together calls do for each folder of a list: one after the other on a thread of low priority until the pass is hurried, then on all
+// forEach calls do for each folder of a list: one after the other on a thread of low priority until the pass is hurried, then on all
 // processors.
-func together[T any](p *pass, list []T, do func(T)) {
-	if p.hurried != nil && !p.hurried() {
+func forEach[T any](p *refresh, list []T, do func(T)) {
+	if p.parallel != nil && !p.parallel() {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			lower() // for this goroutine alone, which ends when a scan waits
-			for len(list) > 0 && !p.hurried() {
+			for len(list) > 0 && !p.parallel() {
 				do(list[0])
 				list = list[1:]
 			}
@@ -128,40 +128,40 @@ func together[T any](p *pass, list []T, do func(T)) {
 	working.Wait()
 }
 
-// open adds to levels the folders from f on that are not believed, by their depth.
-func (f *folder) open(levels [][]*folder, depth int) [][]*folder {
+// collectInvalid adds to levels the folders from f on that are not believed, by their depth.
+func (f *folder) collectInvalid(levels [][]*folder, depth int) [][]*folder {
 	if len(levels) == depth {
 		levels = append(levels, nil)
 	}
-	if !f.believed {
+	if !f.valid {
 		levels[depth] = append(levels[depth], f)
 	}
 	for _, sub := range f.subs {
-		levels = sub.open(levels, depth+1)
+		levels = sub.collectInvalid(levels, depth+1)
 	}
 	return levels
 }
 
-// refresh looks at a folder and what lies below it, one level after the other, where it is not believed to be as it was.
-func (p *pass) refresh(ctx context.Context, top *folder, above *layers) error {
+// run looks at a folder and what lies below it, one level after the other, where it is not believed to be as it was.
+func (p *refresh) run(ctx context.Context, top *folder, parentRules *layers) error {
 	type task struct {
 		f     *folder
 		above *layers
 	}
-	for level := []task{{top, above}}; len(level) > 0; {
+	for level := []task{{top, parentRules}}; len(level) > 0; {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if p.most > 0 && int(p.found.Load()) > 2*p.most { // the others need not be seen
-			return tooMany(p.most)
+		if p.maxFiles > 0 && int(p.found.Load()) > 2*p.maxFiles { // the others need not be seen
+			return tooMany(p.maxFiles)
 		}
 		var look []task
 		for _, t := range level {
-			if !t.f.believed || t.f.above != t.above {
+			if !t.f.valid || t.f.parentRules != t.above {
 				look = append(look, t)
 			}
 		}
-		together(p, look, func(t task) { p.check(t.f, t.above) })
+		forEach(p, look, func(t task) { p.check(t.f, t.above) })
 		var below []task
 		for _, t := range level {
 			for _, sub := range t.f.subs {
@@ -179,8 +179,8 @@ func (p *pass) refresh(ctx context.Context, top *folder, above *layers) error {
 }
 
 // check looks at a folder and each of its entries. One goroutine at a time does so for a folder and for what is below it.
-func (p *pass) check(f *folder, above *layers) {
-	f.believed = false
+func (p *refresh) check(f *folder, parentRules *layers) {
+	f.valid = false
 	path := filepath.Join(p.t.base, f.at)
 	if !f.watched && p.w != nil {
 		// Before it is looked at, so that nothing is missed.
@@ -202,7 +202,7 @@ func (p *pass) check(f *folder, above *layers) {
 		p.w.remove(path)
 		f.watched = false
 	}
-	if !p.current(d, f, ident, above) && !p.list(d, f, ident, above) {
+	if !p.current(d, f, ident, parentRules) && !p.list(d, f, ident, parentRules) {
 		p.drop(f)
 		return
 	}
@@ -214,50 +214,50 @@ func (p *pass) check(f *folder, above *layers) {
 		}
 		if now != e.ident {
 			if e.sub != nil && !now.Same(e.ident) { // it is another folder, or something was mounted or unmounted
-				p.doubt(e.sub)
+				p.invalidate(e.sub)
 			}
-			e.ident, e.text = now, unread
+			e.ident, e.text = now, textUnread
 			p.changed.Store(true)
 		}
 		single = single && !now.Linked()
 	}
 	// A file with more than one name may be changed by one that has no watch, a repository in the folder has rules that have none, and
 	// what is mounted goes without a word. Of the root the rules are looked at each time.
-	f.believed = f.watched && single && !d.Crossed() && (f.at == "." || !f.unheard())
+	f.valid = f.watched && single && !d.Crossed() && (f.at == "." || !f.hasUnwatchedRules())
 }
 
 // drop forgets what is in a folder that is gone, or may be another one by now.
-func (p *pass) drop(f *folder) {
-	p.doubt(f)
+func (p *refresh) drop(f *folder) {
+	p.invalidate(f)
 	p.changed.Store(true)
-	p.listed.Store(true)
+	p.relisted.Store(true)
 	f.ident, f.rules, f.entries, f.subs = sandbox.Ident{}, nil, nil, nil
 }
 
-// doubt ends what is believed of a folder and all below it, and their watches, which may be of folders that have other names by now.
-func (p *pass) doubt(f *folder) {
+// invalidate ends what is believed of a folder and all below it, and their watches, which may be of folders that have other names by now.
+func (p *refresh) invalidate(f *folder) {
 	if f.watched && p.w != nil {
 		p.w.remove(filepath.Join(p.t.base, f.at))
 	}
-	f.believed, f.watched = false, false
+	f.valid, f.watched = false, false
 	for _, sub := range f.subs {
-		p.doubt(sub)
+		p.invalidate(sub)
 	}
 }
 
-// disbelieve has a folder and all below it looked at again; their watches stay.
-func (f *folder) disbelieve() {
-	f.believed = false
+// invalidate has a folder and all below it looked at again; their watches stay.
+func (f *folder) invalidate() {
+	f.valid = false
 	for _, sub := range f.subs {
-		sub.disbelieve()
+		sub.invalidate()
 	}
 }
 
 // hear takes in that something has happened at a path: the folder is looked at again, and so is all of a folder that has the path.
-func (p *pass) hear(top *folder, name string) {
+func (p *refresh) hear(top *folder, name string) {
 	rel, below := strings.CutPrefix(name, p.t.base)
 	if rel = strings.TrimPrefix(rel, "/"); !below || rel == "" {
-		p.doubt(top)
+		p.invalidate(top)
 		return
 	}
 	f := top
@@ -266,12 +266,12 @@ func (p *pass) hear(top *folder, name string) {
 		e := f.find(first)
 		switch {
 		case !more:
-			if f.believed = false; e != nil && e.sub != nil {
-				p.doubt(e.sub)
+			if f.valid = false; e != nil && e.sub != nil {
+				p.invalidate(e.sub)
 			}
 			return
 		case e == nil || e.sub == nil: // it had another name
-			p.doubt(f)
+			p.invalidate(f)
 			return
 		}
 		f, rel = e.sub, rest
@@ -279,8 +279,8 @@ func (p *pass) hear(top *folder, name string) {
 }
 
 // current says that a folder would be listed as it was.
-func (p *pass) current(d *sandbox.Dir, f *folder, now sandbox.Ident, above *layers) bool {
-	if now != f.ident || !f.settled || f.above != above || f.rules == nil {
+func (p *refresh) current(d *sandbox.Dir, f *folder, now sandbox.Ident, parentRules *layers) bool {
+	if now != f.ident || !f.settled || f.parentRules != parentRules || f.rules == nil {
 		return false
 	}
 	return f.sameRules(d)
@@ -288,16 +288,16 @@ func (p *pass) current(d *sandbox.Dir, f *folder, now sandbox.Ident, above *laye
 
 // sameRules says that the files of a folder that say what is ignored are as they were.
 func (f *folder) sameRules(d *sandbox.Dir) bool {
-	return !slices.ContainsFunc(f.files, func(r ruleFileIdent) bool {
+	return !slices.ContainsFunc(f.ruleFiles, func(r ruleFileIdent) bool {
 		now, err := d.Ident(r.name)
 		return (err == nil) != r.there || r.there && (now != r.ident || !r.settled)
 	})
 }
 
 // list lists a folder again, and keeps what is known of its entries.
-func (p *pass) list(d *sandbox.Dir, f *folder, ident sandbox.Ident, above *layers) bool {
+func (p *refresh) list(d *sandbox.Dir, f *folder, ident sandbox.Ident, parentRules *layers) bool {
 	p.changed.Store(true)
-	p.listed.Store(true)
+	p.relisted.Store(true)
 	listed, err := d.Entries()
 	if err != nil {
 		_ = p.t.note(err)
@@ -306,7 +306,7 @@ func (p *pass) list(d *sandbox.Dir, f *folder, ident sandbox.Ident, above *layer
 	slices.SortFunc(listed, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	has := among(listed)
 	files := p.ruleFiles(d, has) // before they are read
-	rules := p.t.rulesIn(*above, f.at, has)
+	rules := p.t.rulesIn(*parentRules, f.at, has)
 	if p.t.Incomplete() != nil { // the rules may be missing
 		return false
 	}
@@ -331,7 +331,7 @@ func (p *pass) list(d *sandbox.Dir, f *folder, ident sandbox.Ident, above *layer
 		}
 		e := old.find(name)
 		if e == nil || (e.sub != nil) != l.IsDir() {
-			e = &entry{name: name, text: unread}
+			e = &entry{name: name, text: textUnread}
 			if l.IsDir() {
 				e.sub = &folder{at: f.join(name)}
 			}
@@ -342,16 +342,16 @@ func (p *pass) list(d *sandbox.Dir, f *folder, ident sandbox.Ident, above *layer
 	}
 	for _, sub := range old.subs {
 		if !slices.Contains(f.subs, sub) {
-			p.doubt(sub)
+			p.invalidate(sub)
 		}
 	}
 	p.found.Add(int64(len(f.entries) - len(f.subs)))
-	f.ident, f.settled, f.above, f.files = ident, ident.Settled(p.now), above, files
+	f.ident, f.settled, f.parentRules, f.ruleFiles = ident, ident.Settled(p.now), parentRules, files
 	return true
 }
 
 // ruleFiles looks at the files of a folder that say what is ignored. has says which entries it has.
-func (p *pass) ruleFiles(d *sandbox.Dir, has func(name string) bool) (out []ruleFileIdent) {
+func (p *refresh) ruleFiles(d *sandbox.Dir, has func(name string) bool) (out []ruleFileIdent) {
 	for _, name := range ruleFiles() {
 		if !has(name) {
 			continue
@@ -381,13 +381,13 @@ const (
 	excludeFile = gitFile + "/" + exclude
 )
 
-// unheard says that what is ignored in a folder may change without an event of that folder.
-func (f *folder) unheard() bool {
-	return slices.ContainsFunc(f.files, func(r ruleFileIdent) bool { return r.name == gitFile || r.name == excludeFile })
+// hasUnwatchedRules says that what is ignored in a folder may change without an event of that folder.
+func (f *folder) hasUnwatchedRules() bool {
+	return slices.ContainsFunc(f.ruleFiles, func(r ruleFileIdent) bool { return r.name == gitFile || r.name == excludeFile })
 }
 
 // counts are those of what is in a table: the regular files, those of them that are beyond the index, and the numbered texts.
-type counts struct{ files, beyond, texts int }
+type counts struct{ files, overLimit, texts int }
 
 func (f *folder) count() (c counts) {
 	_ = f.each("", func(_ *folder, e *entry) error {
@@ -400,8 +400,8 @@ func (f *folder) count() (c counts) {
 }
 
 func (c *counts) add(e *entry) {
-	if c.files++; e.text == beyond {
-		c.beyond++
+	if c.files++; e.text == textOverLimit {
+		c.overLimit++
 	}
 	if e.text >= 0 {
 		c.texts += int(e.parts)

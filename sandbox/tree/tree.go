@@ -67,7 +67,7 @@ func Open(place sandbox.Place) (*Tree, error) {
 	case !info.IsDir():
 		return nil, &fs.PathError{Op: "open", Path: t.base, Err: syscall.ENOTDIR}
 	}
-	t.ignore = above(t.root.Path())
+	t.ignore = rulesAbove(t.root.Path())
 	down := components(t.dir)
 	for i := range down {
 		at := path.Join(down[:i]...)

@@ -16,38 +16,38 @@ import (
 )
 
 const (
-	// mostHeard is how many paths are kept between two scans; beyond, looking at every folder costs less.
-	mostHeard = 20_000
-	// longest is how long the system may take to tell of what has happened.
-	longest = 250 * time.Millisecond
+	// maxEvents is how many paths are kept between two scans; beyond, looking at every folder costs less.
+	maxEvents = 20_000
+	// cookieTimeout is how long the system may take to tell of what has happened.
+	cookieTimeout = 250 * time.Millisecond
 )
 
 // watch tells in which folders something has happened, by a queue of the kernel (inotify). A program that changes a folder puts the event
 // into the queue before its system call returns, so whoever has read the queue up to an event of its own, the cookie, knows of every
 // change that was complete before. The cookie is a change of the mode of a file without a name.
 type watch struct {
-	w      *fsnotify.Watcher
-	cookie int
-	path   string // of the cookie
-	most   int    // how many folders may be watched
+	w          *fsnotify.Watcher
+	cookie     int
+	path       string // of the cookie
+	maxWatches int    // how many folders may be watched
 
 	mu    sync.Mutex
 	count int // of watched folders
-	// by is the path that each watched folder was found at, at the other way round. The kernel has one watch for a folder, whatever its
+	// pathOf is the path that each watched folder was found at, at the other way round. The kernel has one watch for a folder, whatever its
 	// path, and tells of it by the path that it was first added by.
-	by    map[sandbox.Ident]string
-	at    map[string]sandbox.Ident
-	heard map[string]bool
-	lost  bool
+	pathOf   map[sandbox.Ident]string
+	identOf  map[string]sandbox.Ident
+	changed  map[string]bool
+	overflow bool
 
-	told chan struct{} // gets a value for each cookie
-	done chan struct{} // is closed when no more events come
+	cookieSeen chan struct{} // gets a value for each cookie
+	done       chan struct{} // is closed when no more events come
 }
 
 func newWatch() (*watch, error) {
 	w := &watch{
-		heard: map[string]bool{}, by: map[sandbox.Ident]string{}, at: map[string]sandbox.Ident{},
-		told: make(chan struct{}, 1), done: make(chan struct{}), most: mostWatches(),
+		changed: map[string]bool{}, pathOf: map[sandbox.Ident]string{}, identOf: map[string]sandbox.Ident{},
+		cookieSeen: make(chan struct{}, 1), done: make(chan struct{}), maxWatches: maxWatches(),
 	}
 	var err error
 	if w.cookie, err = unix.MemfdCreate("tandem", unix.MFD_CLOEXEC); err != nil {
@@ -56,7 +56,7 @@ func newWatch() (*watch, error) {
 	w.path = fmt.Sprintf("/proc/self/fd/%d", w.cookie)
 	if w.w, err = fsnotify.NewWatcher(); err == nil {
 		if err = w.w.Add(w.path); err == nil {
-			go w.hear()
+			go w.receive()
 			return w, nil
 		}
 		_ = w.w.Close()
@@ -65,8 +65,8 @@ func newWatch() (*watch, error) {
 	return nil, err
 }
 
-// mostWatches is half of what the system lets a user watch.
-func mostWatches() int {
+// maxWatches is half of what the system lets a user watch.
+func maxWatches() int {
 	text, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
 	n, err2 := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || err2 != nil {
@@ -75,8 +75,8 @@ func mostWatches() int {
 	return n / 2
 }
 
-// hear takes events in, until the watch is closed.
-func (w *watch) hear() {
+// receive takes events in, until the watch is closed.
+func (w *watch) receive() {
 	defer close(w.done)
 	events, errs := w.w.Events, w.w.Errors
 	for events != nil || errs != nil {
@@ -87,13 +87,13 @@ func (w *watch) hear() {
 				events = nil
 			case e.Name == w.path:
 				select {
-				case w.told <- struct{}{}:
+				case w.cookieSeen <- struct{}{}:
 				default:
 				}
 			default:
 				w.mu.Lock()
-				if w.lost = w.lost || len(w.heard) >= mostHeard; !w.lost {
-					w.heard[e.Name] = true
+				if w.overflow = w.overflow || len(w.changed) >= maxEvents; !w.overflow {
+					w.changed[e.Name] = true
 				}
 				w.mu.Unlock()
 			}
@@ -103,7 +103,7 @@ func (w *watch) hear() {
 				continue
 			}
 			w.mu.Lock()
-			w.lost = true
+			w.overflow = true
 			w.mu.Unlock()
 		}
 	}
@@ -112,7 +112,7 @@ func (w *watch) hear() {
 // add begins to watch a folder. Several goroutines may add and remove.
 func (w *watch) add(dir string) error {
 	w.mu.Lock()
-	full := w.count >= w.most
+	full := w.count >= w.maxWatches
 	if !full {
 		w.count++
 	}
@@ -135,9 +135,9 @@ func (w *watch) holds(dir string, found sandbox.Ident) bool {
 	found = found.Bare()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	path, watched := w.by[found]
-	if _, known := w.at[dir]; !watched && !known {
-		w.by[found], w.at[dir] = dir, found
+	path, watched := w.pathOf[found]
+	if _, known := w.identOf[dir]; !watched && !known {
+		w.pathOf[found], w.identOf[dir] = dir, found
 		return true
 	}
 	return watched && path == dir
@@ -147,9 +147,9 @@ func (w *watch) holds(dir string, found sandbox.Ident) bool {
 func (w *watch) remove(dir string) {
 	w.mu.Lock()
 	w.count--
-	if found, known := w.at[dir]; known {
-		delete(w.by, found)
-		delete(w.at, dir)
+	if found, known := w.identOf[dir]; known {
+		delete(w.pathOf, found)
+		delete(w.identOf, dir)
 	}
 	w.mu.Unlock()
 	_ = w.w.Remove(dir) // there is none where the folder is gone
@@ -161,10 +161,10 @@ func (w *watch) since() (paths map[string]bool, ok bool) {
 	if err := unix.Fchmod(w.cookie, 0o600); err != nil {
 		return nil, false
 	}
-	late := time.NewTimer(longest)
+	late := time.NewTimer(cookieTimeout)
 	defer late.Stop()
 	select {
-	case <-w.told:
+	case <-w.cookieSeen:
 	case <-w.done:
 		return nil, false
 	case <-late.C:
@@ -172,13 +172,13 @@ func (w *watch) since() (paths map[string]bool, ok bool) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.lost {
+	if w.overflow {
 		return nil, false
 	}
-	if len(w.heard) == 0 {
+	if len(w.changed) == 0 {
 		return nil, true
 	}
-	paths, w.heard = w.heard, map[string]bool{}
+	paths, w.changed = w.changed, map[string]bool{}
 	return paths, true
 }
 

@@ -11,7 +11,7 @@ import (
 // watch is there on Linux alone: elsewhere there is no index either.
 type watch struct{}
 
-func mostWatches() int                                 { return 0 }
+func maxWatches() int                                  { return 0 }
 func newWatch() (*watch, error)                        { return nil, errors.ErrUnsupported }
 func (*watch) add(string) error                        { return errors.ErrUnsupported }
 func (*watch) holds(string, sandbox.Ident) bool        { return false }

@@ -88,8 +88,8 @@ func TestWatchIsOnTheFolder(t *testing.T) {
 		t.Error("the watch is on the folder that has moved away")
 	}
 	w.remove(two)
-	if w.count != 0 || len(w.by) != 0 || len(w.at) != 0 {
-		t.Errorf("%d folders are counted, %v, %v", w.count, w.by, w.at)
+	if w.count != 0 || len(w.pathOf) != 0 || len(w.identOf) != 0 {
+		t.Errorf("%d folders are counted, %v, %v", w.count, w.pathOf, w.identOf)
 	}
 	if err := w.add(filepath.Join(base, "none")); err == nil || w.count != 0 {
 		t.Errorf("%d folders are counted after %v", w.count, err)

@@ -62,7 +62,7 @@ func BenchmarkBesideRipgrep(b *testing.B) {
 	built := make(chan struct{}, 100)
 	env.Indexes = &tree.Indexes{
 		Now: func() time.Time { return time.Now().Add(time.Minute) }, // long after the copy was made
-		Later: func(f func(context.Context)) {
+		RunInBackground: func(f func(context.Context)) {
 			go func() { f(context.WithoutCancel(b.Context())); built <- struct{}{} }()
 		},
 	}

@@ -473,7 +473,7 @@ func TestIndexAndBuffers(t *testing.T) {
 	built := make(chan struct{}, 10)
 	env.Indexes = &tree.Indexes{
 		Now: func() time.Time { return time.Now().Add(time.Minute) }, Least: 1,
-		Later: func(f func(context.Context)) { go func() { f(t.Context()); built <- struct{}{} }() },
+		RunInBackground: func(f func(context.Context)) { go func() { f(t.Context()); built <- struct{}{} }() },
 	}
 	for round := range 3 {
 		for pattern, want := range map[string]string{

@@ -46,7 +46,7 @@ func TestParity(t *testing.T) {
 			built := make(chan struct{}, 100)
 			indexed.Indexes = &tree.Indexes{
 				Now: time.Now, Least: 1,
-				Later: func(f func(context.Context)) {
+				RunInBackground: func(f func(context.Context)) {
 					go func() { f(context.WithoutCancel(t.Context())); built <- struct{}{} }()
 				},
 			}
@@ -243,7 +243,7 @@ func TestParityOfUnsavedText(t *testing.T) {
 	built := make(chan struct{}, 100)
 	indexed.Indexes = &tree.Indexes{
 		Now: time.Now, Least: 1,
-		Later: func(f func(context.Context)) {
+		RunInBackground: func(f func(context.Context)) {
 			go func() { f(context.WithoutCancel(t.Context())); built <- struct{}{} }()
 		},
 	}

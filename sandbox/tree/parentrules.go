@@ -11,17 +11,17 @@ import (
 	"syscall"
 )
 
-// mostOfRules is how much is read of a file with rules that lies above a root.
-const mostOfRules = 1 << 20
+// maxRuleFile is how much is read of a file with rules that lies above a root.
+const maxRuleFile = 1 << 20
 
-// above are the rules that a root gets from the folders above it, as ripgrep has them: nobody who searches reads those files,
+// rulesAbove are the rules that a root gets from the folders above it, as ripgrep has them: nobody who searches reads those files,
 // what they say counts all the same. Links are followed, and what is no regular file is not opened.
-func above(root string) (l layers) {
+func rulesAbove(root string) (l layers) {
 	names := components(strings.Trim(filepath.ToSlash(root), "/"))
 	l.global = global(names)
 	at := string(filepath.Separator)
 	for i := range names {
-		l = l.in(names[:i], func(name string) (string, bool) { return readAbove(filepath.Join(at, name)) },
+		l = l.in(names[:i], func(name string) (string, bool) { return readRuleFile(filepath.Join(at, name)) },
 			func(name string) bool { _, err := os.Stat(filepath.Join(at, name)); return err == nil })
 		at = filepath.Join(at, names[i])
 	}
@@ -83,7 +83,7 @@ func common(folder []string, read func(name string) (string, bool)) string {
 	return relative(line(text))
 }
 
-func readAbove(name string) (string, bool) {
+func readRuleFile(name string) (string, bool) {
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return "", false
 	}
@@ -92,7 +92,7 @@ func readAbove(name string) (string, bool) {
 		return "", false
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostOfRules))
+	text, err := io.ReadAll(io.LimitReader(f, maxRuleFile))
 	return string(text), err == nil
 }
 
@@ -107,7 +107,7 @@ func global(folder []string) Rules {
 	}
 	name := filepath.Join(config, "git/ignore")
 	for _, in := range []string{filepath.Join(home, ".gitconfig"), filepath.Join(config, "git/config")} {
-		text, ok := readAbove(in)
+		text, ok := readRuleFile(in)
 		if !ok {
 			continue
 		}
@@ -116,7 +116,7 @@ func global(folder []string) Rules {
 			break
 		}
 	}
-	text, ok := readAbove(name)
+	text, ok := readRuleFile(name)
 	if !ok || !filepath.IsAbs(name) {
 		return Rules{}
 	}

@@ -10,8 +10,8 @@ import (
 // The background waits for the end of all searches, and no longer than it has patience for in all.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var turns turns
-		b := &background{turns: &turns, now: time.Now, patience: 3 * time.Second}
+		var turns searchGate
+		b := &throttle{searches: &turns, now: time.Now, waitBudget: 3 * time.Second}
 		waited := func(ctx context.Context, want time.Duration, why string) {
 			t.Helper()
 			began := time.Now()
@@ -29,17 +29,17 @@ func TestTurns(t *testing.T) {
 		waited(t.Context(), 2*time.Second, "a search without end")
 		waited(t.Context(), 0, "without patience")
 
-		b.share = buildShare
+		b.dutyCycle = buildDutyCycle
 		time.Sleep(time.Second)
 		waited(t.Context(), 9*time.Second, "after a second of work")
 		waited(t.Context(), 0, "at once again")
-		b.share = 0
+		b.dutyCycle = 0
 		third()
 		if b.waited != 12*time.Second {
 			t.Errorf("waited %v in all, not 12 s", b.waited)
 		}
 
-		b.patience = time.Hour
+		b.waitBudget = time.Hour
 		defer turns.begin()()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
