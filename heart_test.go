@@ -23,7 +23,7 @@ var heartTypes = []struct {
 	{"lspserver/workspace", "attempt", 20, 5},
 	{"lspserver/workspace", "Workspace", 20, 0},
 	{"lspserver/backend", "Backend", 41, 1},
-	{"agent", "Session", 37, 1},
+	{"agent", "Session", 34, 1},
 	{"agent", "Options", 44, 1},
 	{"tools", "Env", 32, 3},
 	{"tools/run", "call", 36, 2},

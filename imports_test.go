@@ -97,6 +97,7 @@ var rooms = map[string]room{
 	"agent/prompt":         {[]string{"filetime/text/show"}, "a prompt is made of plain data"},
 	"agent/model":          {nil, "the door to models is an interface"},
 	"agent/model/*":        {[]string{"agent/model", "agent/model/wire"}, "one vendor knows nothing of another"},
+	"agent/window":         {[]string{"agent/model"}, "what a model is sent is a value, whoever fills it"},
 	"agent/store":          {[]string{"filetime/disk"}, "it keeps what it is given and knows no meaning"},
 	"agent/model/registry": {[]string{"agent/config", "agent/model/..."}, "it finds the model that a name stands for"},
 

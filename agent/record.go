@@ -6,12 +6,14 @@ import (
 	"log/slog"
 	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"tandem/agent/model"
 	"tandem/agent/store"
+	"tandem/agent/window"
 )
 
 // record writes down what happens in a session, so that it can go on in another process. What it was told is kept when
@@ -271,12 +273,16 @@ func (r *record) set(change func(*store.Session)) {
 	}
 }
 
-// resume begins the record of s, or goes on with it.
-func (s *Session) resume() {
+// resume begins the record and the window of s, or goes on with them. key is that of a new prompt cache.
+func (s *Session) resume(key string) {
+	past := s.o.Past
+	if past != nil {
+		key = past.CacheKey
+	}
 	o := s.o
 	s.record = &record{
 		open: o.Store, now: o.Now, log: o.Log, saying: map[string]string{}, results: map[string]model.Message{},
-		meta: store.Session{ID: o.ID, Cwd: o.Cwd, More: o.More, CacheKey: s.cacheKey},
+		meta: store.Session{ID: o.ID, Cwd: o.Cwd, More: o.More, CacheKey: key},
 		failed: func(err error) {
 			if err == nil {
 				o.Log.Info("the session is kept again")
@@ -288,36 +294,24 @@ func (s *Session) resume() {
 		},
 	}
 	s.outbox = newOutbox(s.record, func(e Event) { o.Client.Update(o.ID, e) })
-	if p := o.Past; p != nil {
-		s.instructions, s.history = splitSystem(p.history)
-		s.turns, s.cacheKey, s.usage = p.turns, p.CacheKey, p.usage
-		maps.Copy(s.ids, p.ids)
-		s.tasks.now = p.tasks
-		maps.Copy(s.loaded, p.loaded)
-		s.record.meta, s.record.begun = p.Session, true
+	if past != nil {
+		s.window = window.New(key, past.history, past.usage)
+		s.turns, s.tasks.now = past.turns, past.tasks
+		s.ids.use(slices.Collect(maps.Keys(past.ids))...)
+		s.loaded.add(slices.Collect(maps.Keys(past.loaded))...)
+		s.record.meta, s.record.begun = past.Session, true
 		return
 	}
+	var history []model.Message
 	for _, m := range o.History {
 		m = m.Carried(func(a model.Attachment) bool { return len(a.Data) <= o.Config.Limits.MaxImageBytes })
 		for _, c := range m.Calls {
-			s.ids[c.ID] = true
+			s.ids.use(c.ID)
 		}
-		s.history = append(s.history, m)
+		history = append(history, m)
 		s.record.said(0, m.Text, m)
 	}
-	s.instructions, s.history = splitSystem(s.history)
-}
-
-// splitSystem takes the system messages out of a history.
-func splitSystem(history []model.Message) (instructions []string, rest []model.Message) {
-	for _, m := range history {
-		if m.Role == model.System {
-			instructions = append(instructions, m.Text)
-		} else {
-			rest = append(rest, m)
-		}
-	}
-	return instructions, rest
+	s.window = window.New(key, history, model.Usage{})
 }
 
 // Title is what a person knows the session by; "" before the first prompt.

@@ -194,7 +194,7 @@ func (s *Session) auditStart(l mcp.Launch, began time.Time, d gate.Decision, by 
 		return err
 	}
 	s.mu.Lock()
-	turn, id := s.turns, s.newID("server")
+	turn, id := s.turns, s.ids.next("server")
 	if s.running != nil {
 		turn = s.running.number
 	}
@@ -247,13 +247,12 @@ func (s *Session) mayChange(ctx context.Context, c mcp.Change) error {
 func (s *Session) consent(ctx context.Context, q run.Question) error {
 	s.mu.Lock()
 	t := s.running
-	id := s.newID("server")
 	s.mu.Unlock()
 	turn, end := 0, func() {}
 	if t != nil {
 		turn, end = t.number, t.cancel
 	}
-	q.Call = run.Call{ID: id, Name: q.Tool.Spec().Name, Arguments: q.Args}
+	q.Call = run.Call{ID: s.ids.next("server"), Name: q.Tool.Spec().Name, Arguments: q.Args}
 	q.Turn = turn
 	switch a := (asker{s, turn, end}).Ask(ctx, q); a.Outcome {
 	case run.Allowed:

@@ -20,6 +20,7 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/prompt"
 	"tandem/agent/store"
+	"tandem/agent/window"
 	"tandem/filetime"
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
@@ -41,13 +42,6 @@ var (
 	ErrEmpty  = errors.New("the prompt holds nothing that can be sent to a model")
 	ErrIdle   = errors.New("the session is answering no prompt")
 )
-
-// CallIDError is a duplicate call id.
-type CallIDError struct{ ID string }
-
-func (e *CallIDError) Error() string {
-	return fmt.Sprintf("the callId %q was used before in this session", e.ID)
-}
 
 // ModeError is an unknown mode.
 type ModeError struct{ Mode gate.Mode }
@@ -154,28 +148,29 @@ type Session struct {
 	fileTime *filetime.FileTime
 	findings tools.Findings
 	// languages asks language servers; nil where there are none. coded says that there is reason to offer the tools that ask them.
-	languages tools.Languages
-	coded     func() bool
-	system    func() string
-	rules     *rules
-	// instructions are the system messages of the history that the session began with.
-	instructions []string
-	cacheKey     string
-	record       *record
-	outbox       *outbox
-	ctx          context.Context // ends with Close
-	close        context.CancelFunc
-	working      sync.WaitGroup
-	jobs         *jobs.Jobs
-	tasks        tasks
-	outputs      outputs.Outputs
-	keys         run.Keys
-	beginning    beginning
-	planted      *planted.Guard
-	plantedNews  []string // that no prompt has told the model
-	servers      *mcp.Servers
-	models       *models
-	rights       *rights
+	languages   tools.Languages
+	coded       func() bool
+	system      func() string
+	rules       *rules
+	window      *window.Window
+	record      *record
+	outbox      *outbox
+	ctx         context.Context // ends with Close
+	close       context.CancelFunc
+	working     sync.WaitGroup
+	jobs        *jobs.Jobs
+	tasks       tasks
+	outputs     outputs.Outputs
+	keys        run.Keys
+	beginning   beginning
+	planted     *planted.Guard
+	plantedNews []string // that no prompt has told the model
+	servers     *mcp.Servers
+	models      *models
+	rights      *rights
+	tools       toolset
+	loaded      loadedTools
+	ids         callIDs
 
 	mu       sync.Mutex
 	settings Settings
@@ -183,14 +178,8 @@ type Session struct {
 	paths    *sandbox.Paths
 	places   *run.Places
 
-	tools  toolset         // under its own lock
-	loaded map[string]bool // the deferred tools that the model has asked for, by name
-
-	history []model.Message
 	turns   int
-	usage   model.Usage // of all turns
 	running *Turn
-	ids     map[string]bool
 	closed  bool
 }
 
@@ -202,9 +191,8 @@ func New(o Options) (_ *Session, err error) {
 	date := o.Now()
 	s := &Session{
 		o: o, rules: &rules{files: o.Files, log: o.Log, root: o.Cwd, read: map[string]bool{}, fresh: map[string]bool{}},
-		models: newModels(), ids: map[string]bool{}, loaded: map[string]bool{}, rights: newRights(o.Cwd, o.Remember),
-		jobs:     jobs.New(),
-		cacheKey: fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, o.ID, o.Cwd, date.UnixNano())))[:32],
+		models: newModels(), rights: newRights(o.Cwd, o.Remember),
+		jobs: jobs.New(),
 	}
 	s.outputs.Spill = o.Scratch
 	s.jobs.Changed = func() { s.Tell(Event{Jobs: true}) }
@@ -222,7 +210,7 @@ func New(o Options) (_ *Session, err error) {
 	}()
 	s.places = run.NewPlaces(s.mostCalls, o.Places)
 	s.rules.shows = s.Shows
-	s.resume()
+	s.resume(fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, o.ID, o.Cwd, date.UnixNano())))[:32])
 	s.fileTime = filetime.New(o.Files, o.ID, func(path string) {
 		s.rules.see(path)
 		if o.Seen != nil {
@@ -248,7 +236,7 @@ func New(o Options) (_ *Session, err error) {
 		if o.Rules != "" {
 			sys.Rules = append(sys.Rules, prompt.Rule{Text: o.Rules})
 		}
-		for _, text := range s.instructions {
+		for _, text := range s.window.Instructions() {
 			sys.Rules = append(sys.Rules, prompt.Rule{Text: text})
 		}
 		for _, folder := range slices.Concat([]string{o.Cwd}, o.More) {
@@ -327,7 +315,8 @@ func (s *Session) confine() {
 // recallKeys has the guard of keys that leave know what the calls of the history have shown of files of keys.
 func (s *Session) recallKeys() {
 	shown := map[string]string{}
-	for _, m := range s.history {
+	history := s.window.Since(0)
+	for _, m := range history {
 		if m.Role == model.Tool {
 			shown[m.CallID] = m.Text
 		}
@@ -339,7 +328,7 @@ func (s *Session) recallKeys() {
 		place, err := s.paths.Readable(path)
 		return err == nil && place.Class().Is(sandbox.Secret)
 	}
-	for _, m := range s.history {
+	for _, m := range history {
 		for _, c := range m.Calls {
 			s.keys.Recall(json.RawMessage(c.Arguments), shown[c.ID], secret)
 		}
@@ -429,11 +418,7 @@ func (s *Session) setModel(name string, chosen bool) error {
 }
 
 // History is the conversation so far, without the system prompt. Every call in it has its result.
-func (s *Session) History() []model.Message {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.history)
-}
+func (s *Session) History() []model.Message { return slices.Clone(s.window.Since(0)) }
 
 // Input is a user's message: its Blocks, the editor's context, and a Model that overrides the session's for this prompt
 // unless it is empty.
@@ -529,7 +514,7 @@ func (t *Turn) Open(ctx context.Context) error {
 		t.name = m.Name()
 	}
 	s.turns = t.number
-	s.history = append(s.history, t.said)
+	s.window.Add(t.said)
 	s.mu.Unlock()
 	s.see(t.in)
 	title := t.in.Title != "" && s.Title() == ""
@@ -673,8 +658,11 @@ func (s *Session) CallTools(ctx context.Context, calls []run.Call, o CallOptions
 	}
 	err := s.intact()
 	s.mu.Lock()
-	if err == nil || s.closed { // a closed session has closed its folders: ErrClosed comes first
-		err = s.admit(calls)
+	if s.closed { // it has closed its folders: ErrClosed comes first
+		err = ErrClosed
+	}
+	if err == nil {
+		err = s.ids.admit(calls)
 	}
 	if err == nil {
 		s.working.Add(1)
@@ -690,48 +678,6 @@ func (s *Session) CallTools(ctx context.Context, calls []run.Call, o CallOptions
 	results, batches := run.Batch(ctx, host, calls)
 	s.outbox.flush()
 	return results, batches, nil
-}
-
-// admit gives every call its id, or refuses all of them.
-func (s *Session) admit(calls []run.Call) error {
-	if s.closed {
-		return ErrClosed
-	}
-	named := map[string]bool{}
-	for _, c := range calls {
-		if c.ID != "" && (s.ids[c.ID] || named[c.ID]) {
-			return &CallIDError{c.ID}
-		}
-		named[c.ID] = true
-	}
-	for i, c := range calls {
-		if c.ID == "" {
-			calls[i].ID = s.newID("call")
-		}
-		s.ids[calls[i].ID] = true
-	}
-	return nil
-}
-
-// newID gives a unique id that begins with stem; mu is held.
-func (s *Session) newID(stem string) string {
-	for n := len(s.ids); ; n++ {
-		if id := fmt.Sprintf("%s_%d", stem, n); !s.ids[id] {
-			s.ids[id] = true
-			return id
-		}
-	}
-}
-
-// callID gives a model's call a unique id, the wanted one if it is free.
-func (s *Session) callID(wanted string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if wanted != "" && !s.ids[wanted] {
-		s.ids[wanted] = true
-		return wanted
-	}
-	return s.newID(cmp.Or(wanted, "call"))
 }
 
 // host is the environment of the calls of a turn; 0 is none.

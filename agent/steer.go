@@ -75,7 +75,7 @@ func (t *Turn) join() bool {
 	waiting := t.steered
 	t.steered, t.kept = nil, 0
 	for _, w := range waiting {
-		s.history = append(s.history, w.said)
+		s.window.Add(w.said)
 	}
 	s.mu.Unlock()
 	for _, w := range waiting {

@@ -32,6 +32,35 @@ func (t *toolset) of(base *tools.Set, provider [2]string, layer *tools.Layer) *t
 	return t.set
 }
 
+// loadedTools are the names of the deferred tools that the model has asked for. The zero value has none.
+type loadedTools struct {
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+// add gives those of the names that are new.
+func (l *loadedTools) add(names ...string) (fresh []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, name := range names {
+		if !l.names[name] {
+			if l.names == nil {
+				l.names = map[string]bool{}
+			}
+			l.names[name] = true
+			fresh = append(fresh, name)
+		}
+	}
+	return fresh
+}
+
+// all are the names as of now.
+func (l *loadedTools) all() map[string]bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.names)
+}
+
 // Tools is the present set of the session's tools: those that its model's provider takes. A turn may have more.
 func (s *Session) Tools() *tools.Set { return s.tools.of(s.base(), s.models.provider(s.Model()), nil) }
 
@@ -45,9 +74,7 @@ func (s *Session) Offer() tools.Offer { return s.offer(s.Tools()) }
 
 // offer leaves tools out whose calls would be refused or of no use, and defers others.
 func (s *Session) offer(set *tools.Set) tools.Offer {
-	s.mu.Lock()
-	threshold, loaded := s.settings.Config.DeferTools.Threshold, maps.Clone(s.loaded)
-	s.mu.Unlock()
+	threshold, loaded := s.config().DeferTools.Threshold, s.loaded.all()
 	list := slices.DeleteFunc(set.List(), func(t tools.Tool) bool {
 		stage, _ := s.Drops(t.Spec())
 		return stage != ""
@@ -59,14 +86,10 @@ func (s *Session) offer(set *tools.Set) tools.Offer {
 
 // load has the following requests show deferred tools in full, in this session for good.
 func (s *Session) load(names ...string) {
-	s.mu.Lock()
-	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return s.loaded[n] })
-	for _, n := range names {
-		s.loaded[n] = true
-	}
-	turn := s.turns
-	s.mu.Unlock()
-	if len(names) > 0 {
+	if names = s.loaded.add(names...); len(names) > 0 {
+		s.mu.Lock()
+		turn := s.turns
+		s.mu.Unlock()
 		s.record.add(s.record.entry(turn, store.Loaded, "", "", body{Names: names}))
 	}
 }

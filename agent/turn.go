@@ -59,15 +59,7 @@ func (t *Turn) Run(ctx context.Context) TurnResult {
 	t.cancel()
 	stop, err = t.guarded(func() (StopReason, error) {
 		t.leave()
-		var own []model.Message
-		s.mu.Lock()
-		if last := s.history[len(s.history)-1]; last.Role != model.Assistant || len(last.Calls) > 0 {
-			// Many providers require the last message of a turn to be the assistant's.
-			own = []model.Message{{Role: model.Assistant, Text: closing(stop)}}
-			s.history = append(s.history, own...)
-		}
-		s.mu.Unlock()
-		s.record.said(t.number, "", own...)
+		s.record.said(t.number, "", s.window.EndTurn(closing(stop))...)
 		s.record.ended(t.number, s.cutOff(stop), t.usage, err)
 		return stop, err
 	})
@@ -129,7 +121,7 @@ func (t *Turn) answer() (StopReason, error) {
 			h.Life = t.life
 			return h
 		},
-		Limits: s.limits, Key: s.cacheKey, Now: s.o.Now, Log: s.o.Log,
+		Limits: s.limits, Key: s.window.Key(), Now: s.o.Now, Log: s.o.Log,
 	}
 	return l.Run(t.ctx)
 }
@@ -154,30 +146,21 @@ func (c conversation) Next(ctx context.Context) {
 	}
 }
 
-func (c conversation) Since(n int) []model.Message {
-	c.s.mu.Lock()
-	defer c.s.mu.Unlock()
-	return c.s.history[n:len(c.s.history):len(c.s.history)]
-}
+func (c conversation) Since(n int) []model.Message { return c.s.window.Since(n) }
 
 func (c conversation) Answered(text string, messages ...model.Message) {
-	c.s.mu.Lock()
-	c.s.history = append(c.s.history, messages...)
-	c.s.mu.Unlock()
+	c.s.window.Add(messages...)
 	c.s.outbox.barrier(c.s.record.said(c.number, text, messages...))
 }
 
 func (c conversation) Used(u model.Usage) {
 	c.usage = c.usage.Add(u)
-	c.s.mu.Lock()
-	c.s.usage = c.s.usage.Add(u)
-	all := c.s.usage
-	c.s.mu.Unlock()
+	all := c.s.window.Use(u)
 	sum := c.usage
 	c.tell(Event{Usage: &sum, Session: all, Context: u.Input + u.Output})
 }
 
 func (c conversation) Done() bool                  { return c.done() }
-func (c conversation) CallID(wanted string) string { return c.s.callID(wanted) }
+func (c conversation) CallID(wanted string) string { return c.s.ids.of(wanted) }
 func (c conversation) Calling(id, text string)     { c.s.record.say(id, text) }
 func (c conversation) Tell(e Event)                { c.tell(e) }
