@@ -151,9 +151,9 @@ func TestCharsetMeetsSave(t *testing.T) {
 		f := w.file(path)
 		f.mu.Lock()
 		after := text.New(strings.Replace(utf16File, "three", "3", 1))
-		j := w.job(filetime.Change{})
-		final, err := w.swap(f, plan{before: s.Text, after: after}, text.CharsetUTF16LE, filetime.FileEdit{}, j)
-		j.end(err)
+		tx := w.transaction(filetime.Change{})
+		final, err := w.swap(f, plan{before: s.Text, after: after}, text.CharsetUTF16LE, filetime.FileEdit{}, tx)
+		tx.end(err)
 		f.mu.Unlock()
 		if err != nil || final.text.String() != theirs.want {
 			t.Fatalf("%s: %q, %v", theirs.charset, final.text.String(), err)

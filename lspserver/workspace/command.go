@@ -112,10 +112,10 @@ func (w *Workspace) savedForCommand(f *file) {
 	if !f.open || !f.dirty {
 		return
 	}
-	if d, err := w.lookAt(f); err == nil && d.exists && sameText(d.text, f.text) {
+	if d, err := w.readForCompare(f); err == nil && d.exists && sameText(d.text, f.text) {
 		f.dirty, f.touched, f.edited, f.exists = false, false, false, true
 		f.disk, f.last = d.stat, d.text.Hash()
-		f.settle()
+		f.markSaved()
 	}
 }
 
@@ -130,8 +130,8 @@ func (w *Workspace) Mark() *Mark {
 	m := &Mark{w: w, files: make(map[string]mark, len(files))}
 	for _, f := range files {
 		f.mu.Lock()
-		if f.known {
-			m.files[f.path] = mark{f.give().Rev, f.text, f.open, f.open && f.dirty, f.saves}
+		if f.loaded {
+			m.files[f.path] = mark{f.pinnedSnapshot().Rev, f.text, f.open, f.open && f.dirty, f.saves}
 		}
 		f.mu.Unlock()
 	}
@@ -154,7 +154,7 @@ type Landing struct {
 func (m *Mark) Land(c filetime.Change, effects []Effect, late func(filetime.Change, filetime.Landed)) Landing {
 	out := Landing{Change: c, Left: map[string]error{}}
 	for _, e := range effects {
-		l, err := m.w.take(c, e, m.files[e.Path], late)
+		l, err := m.w.landEffect(c, e, m.files[e.Path], late)
 		switch {
 		case errors.Is(err, errBySaving):
 		case err != nil:
@@ -169,8 +169,8 @@ func (m *Mark) Land(c filetime.Change, effects []Effect, late func(filetime.Chan
 	return out
 }
 
-// take takes one effect in; nil without an error is one that is expected.
-func (w *Workspace) take(c filetime.Change, e Effect, was mark, late func(filetime.Change, filetime.Landed)) (*filetime.LandedFile, error) {
+// landEffect takes one effect in; nil without an error is one that is expected.
+func (w *Workspace) landEffect(c filetime.Change, e Effect, was mark, late func(filetime.Change, filetime.Landed)) (*filetime.LandedFile, error) {
 	before, err := textOf(e.Path, e.Before, !e.Created)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (w *Workspace) take(c filetime.Change, e Effect, was mark, late func(fileti
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.open {
-		return w.takeOpen(f, expected{was, after, c, late}, e)
+		return w.landOpen(f, expected{was, after, c, late}, e)
 	}
 	if was.open && was.dirty || f.saves != was.saves {
 		return nil, errTwice
@@ -242,8 +242,8 @@ func textOf(path string, raw []byte, there bool) (text.Text, error) {
 	return d.text, nil
 }
 
-// takeOpen takes in the change of a file that is open. f.mu is held.
-func (w *Workspace) takeOpen(f *file, x expected, e Effect) (*filetime.LandedFile, error) {
+// landOpen takes in the change of a file that is open. f.mu is held.
+func (w *Workspace) landOpen(f *file, x expected, e Effect) (*filetime.LandedFile, error) {
 	switch {
 	case e.Deleted:
 		return nil, errKept
@@ -279,7 +279,7 @@ func (f *file) reloaded(x expected) *filetime.LandedFile {
 			continue
 		}
 		first := len(f.history) - len(revs)
-		one := byCommand(x.change, r.Rev, together(revs[:i+1]))
+		one := byCommand(x.change, r.Rev, composeRevisions(revs[:i+1]))
 		one.Part = r.Part
 		f.history = append(append(f.history[:first:first], one), f.history[first+i+1:]...)
 		return &filetime.LandedFile{Path: f.path, Before: x.mark.text, After: now, Set: one.Set, Rev: r.Rev, Applied: true, Source: "disk"}
@@ -287,8 +287,8 @@ func (f *file) reloaded(x expected) *filetime.LandedFile {
 	return nil
 }
 
-// arrived tells of a change of a command that the editor has just read. f.mu is held.
-func (w *Workspace) arrived(f *file) {
+// landExpected tells of a change of a command that the editor has just read. f.mu is held.
+func (w *Workspace) landExpected(f *file) {
 	if f.expected == nil {
 		return
 	}

@@ -50,7 +50,7 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 		return plan{}, f.fail(filetime.FileExists, "exists", "%s exists by now: another program or the user created it. Read it, then edit it.", f.path)
 	}
 	if f.open && (f.sync != inSync || f.rivals > 0) {
-		return plan{}, outOfStep(f)
+		return plan{}, uncertainText(f)
 	}
 	if !e.Create && !f.exists && !f.open {
 		return plan{}, fail(f.path, filetime.EditConflict, "deleted",
@@ -95,18 +95,18 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 	}
 	p.set = p.rebased.Set
 	p.after = p.set.Apply(p.before)
-	return p, w.counted(f, p.set)
+	return p, w.checkLineEnds(f, p.set)
 }
 
-const outOfStepReason = "out_of_step"
+const uncertainReason = "out_of_step"
 
-// outOfStep refuses to edit a document whose text may differ from the editor's.
-func outOfStep(f *file) error {
+// uncertainText refuses to edit a document whose text may differ from the editor's.
+func uncertainText(f *file) error {
 	if f.rivals > 0 {
 		return fail(f.path, filetime.EditConflict, "opened_twice",
 			"%s is open in the editor under two names. Ask the user to close one of them, then try again.", f.path)
 	}
-	return fail(f.path, filetime.EditConflict, outOfStepReason,
+	return fail(f.path, filetime.EditConflict, uncertainReason,
 		"The text of %s in the editor is not known for certain. Ask the user to close and open it, then read it again.", f.path)
 }
 
@@ -117,14 +117,14 @@ func (w *Workspace) conflict(f *file, e filetime.FileEdit, theirs text.Set, foun
 	} else if !f.open {
 		by = filetime.Disk
 	}
-	w.tell(f, "conflict", "user")
+	w.notify(f, "conflict", "user")
 	e.Path = f.path
 	return filetime.Collision(e, theirs, f.text, found, by)
 }
 
 // claim makes history entries i to j one revision by the agent. f.mu is held.
 func (f *file) claim(i, j int, c filetime.Change) {
-	one := revisionOf(c, f.history[j-1].Rev, together(f.history[i:j]))
+	one := revisionOf(c, f.history[j-1].Rev, composeRevisions(f.history[i:j]))
 	f.history = append(append(f.history[:i:i], one), f.history[j:]...)
 }
 
@@ -136,8 +136,8 @@ func revisionOf(c filetime.Change, rev uint64, set text.Set) filetime.Revision {
 	return filetime.Revision{Rev: rev, Set: set, Author: filetime.Agent, Session: c.Session, Call: c.Call}
 }
 
-// job is one change that is landing: what of it is in the journal, and warnings for a person.
-type job struct {
+// transaction is one change that is landing: what of it is in the journal, and warnings for a person.
+type transaction struct {
 	w        *Workspace
 	change   filetime.Change
 	reverts  bool // it takes back what has landed of another
@@ -147,44 +147,44 @@ type job struct {
 }
 
 // takesBack says that the change takes back what has landed of another.
-func (j *job) takesBack() bool { return j.reverts || j.change.ForUser || j.change.Undo }
+func (tx *transaction) takesBack() bool { return tx.reverts || tx.change.ForUser || tx.change.Undo }
 
-func (w *Workspace) job(c filetime.Change) *job {
+func (w *Workspace) transaction(c filetime.Change) *transaction {
 	in := disk.Intent{Session: c.Session, Call: c.Call, Turn: c.Turn, Tool: c.Tool}
-	return &job{w: w, change: c, disk: w.disk.Change(in), buffers: map[string]bool{}}
+	return &transaction{w: w, change: c, disk: w.disk.Change(in), buffers: map[string]bool{}}
 }
 
 // end writes the outcome to the journal; err is the last error.
-func (j *job) end(err error) {
+func (tx *transaction) end(err error) {
 	var doubt *filetime.Error
 	switch {
 	case err == nil:
-		j.disk.End(disk.Landed)
+		tx.disk.End(disk.Landed)
 	case errors.As(err, &doubt) && doubt.Code == filetime.Unknown:
-		j.disk.End(disk.Unknown)
+		tx.disk.End(disk.Unknown)
 	default:
-		j.disk.End(disk.NotLanded)
+		tx.disk.End(disk.NotLanded)
 	}
 }
 
 // buffer writes to the journal that a change goes to the editor, before it does.
-func (j *job) buffer(f *file, e filetime.FileEdit) error {
-	if j.w.o.Journal == nil || j.buffers[f.path] {
+func (tx *transaction) buffer(f *file, e filetime.FileEdit) error {
+	if tx.w.o.Journal == nil || tx.buffers[f.path] {
 		return nil
 	}
 	f.mu.Lock()
 	p := f.planned(e)
 	p.Buffer = true
 	f.mu.Unlock()
-	return j.begin(p)
+	return tx.begin(p)
 }
 
-func (j *job) begin(files ...disk.Planned) error {
-	if err := j.disk.Begin(files...); err != nil {
+func (tx *transaction) begin(files ...disk.Planned) error {
+	if err := tx.disk.Begin(files...); err != nil {
 		return writeError(files[0].Path, err)
 	}
 	for _, p := range files {
-		j.buffers[p.Path] = p.Buffer
+		tx.buffers[p.Path] = p.Buffer
 	}
 	return nil
 }
@@ -207,46 +207,46 @@ func (f *file) planned(e filetime.FileEdit) disk.Planned {
 
 // plan works out a change of several files, writes one intent for them, and refuses the change if one of them cannot be
 // changed.
-func (j *job) plan(ctx context.Context) error {
+func (tx *transaction) plan(ctx context.Context) error {
 	var files []disk.Planned
-	for i, e := range j.change.Files {
+	for i, e := range tx.change.Files {
 		if e.Entry != filetime.File {
-			if err := j.w.unchanged(e); err != nil {
+			if err := tx.w.unchanged(e); err != nil {
 				return err
 			}
 			continue
 		}
-		if j.change.Makes(i) {
+		if tx.change.Makes(i) {
 			after := e.Edits.Apply(text.Text{})
 			files = append(files, disk.Planned{Op: disk.Create, Path: e.Path, AfterHash: disk.Hash([]byte(after.String()))})
 			continue
 		}
-		f := j.w.file(e.Path)
-		j.w.trusted(ctx, f)
+		f := tx.w.file(e.Path)
+		tx.w.resyncIfUnsure(ctx, f)
 		if e.To != "" {
-			if err := j.w.vacant(f, j.w.file(e.To), j.change.Files[:i]); err != nil {
+			if err := tx.w.vacant(f, tx.w.file(e.To), tx.change.Files[:i]); err != nil {
 				return err
 			}
 		}
-		if e = j.instead(f, e); j.w.o.Journal == nil {
-			if _, err := j.w.commitNowhere(f, e); err != nil {
+		if e = tx.emptyIfUndeletable(f, e); tx.w.o.Journal == nil {
+			if _, err := tx.w.commitNowhere(f, e); err != nil {
 				return err
 			}
 			continue
 		}
-		where, err := j.w.place(f, j.change.Apply, e)
+		where, err := tx.w.sinkOf(f, tx.change.Apply, e)
 		if err == nil {
-			err = j.keeps(f, e)
+			err = tx.refuseUnsaved(f, e)
 		}
 		if err != nil {
 			return err
 		}
-		planned, err := j.w.foresee(f, e)
+		planned, err := tx.w.planFile(f, e)
 		if err != nil {
 			return err
 		}
 		for i, p := range planned {
-			p.Buffer = p.Op != disk.Move && (where == filetime.Editor || j.w.o.Features.Versionless && !e.Delete)
+			p.Buffer = p.Op != disk.Move && (where == filetime.Editor || tx.w.o.Features.Versionless && !e.Delete)
 			planned[i] = p
 		}
 		if where != filetime.None {
@@ -256,11 +256,11 @@ func (j *job) plan(ctx context.Context) error {
 	if len(files) == 0 {
 		return nil
 	}
-	return j.begin(files...)
+	return tx.begin(files...)
 }
 
-// foresee works out the operations on a file for the journal: two where it is moved and edited.
-func (w *Workspace) foresee(f *file, e filetime.FileEdit) ([]disk.Planned, error) {
+// planFile works out the operations on a file for the journal: two where it is moved and edited.
+func (w *Workspace) planFile(f *file, e filetime.FileEdit) ([]disk.Planned, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.open {
@@ -316,10 +316,10 @@ func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (filetime.Lan
 
 func (w *Workspace) commit(ctx context.Context, c filetime.Change) (filetime.Landed, error) {
 	var out filetime.Landed
-	j := w.job(c)
+	tx := w.transaction(c)
 	if len(c.Files) > 1 {
-		if err := j.plan(ctx); err != nil {
-			j.end(err)
+		if err := tx.plan(ctx); err != nil {
+			tx.end(err)
 			return out, err
 		}
 	}
@@ -329,13 +329,13 @@ func (w *Workspace) commit(ctx context.Context, c filetime.Change) (filetime.Lan
 			continue
 		}
 		w.watch(e.Path)
-		l, err := w.commitFile(ctx, e, j)
+		l, err := w.commitFile(ctx, e, tx)
 		if err == nil {
 			if l.Stale != "" {
-				j.warnings = append(j.warnings, filetime.Warning{Path: l.Path, Says: l.Stale})
+				tx.warnings = append(tx.warnings, filetime.Warning{Path: l.Path, Says: l.Stale})
 			}
 			if l.EndKept {
-				j.warnings = append(j.warnings, filetime.Warning{Path: l.Path, Says: endSays})
+				tx.warnings = append(tx.warnings, filetime.Warning{Path: l.Path, Says: endSays})
 			}
 			out.Files = append(out.Files, l)
 			if l.Applied && l.Entry == filetime.File {
@@ -344,25 +344,25 @@ func (w *Workspace) commit(ctx context.Context, c filetime.Change) (filetime.Lan
 			continue
 		}
 		if i == 0 {
-			j.end(err)
+			tx.end(err)
 			return out, err
 		}
-		report := j.revert(ctx, out.Files, i, err)
+		report := tx.revert(ctx, out.Files, i, err)
 		out.Files = slices.DeleteFunc(out.Files, func(l filetime.LandedFile) bool {
 			return slices.ContainsFunc(report.Files, func(r filetime.FileReport) bool {
 				return r.Path == l.Path && r.State == filetime.Reverted
 			})
 		})
-		out.Warnings = j.warnings
+		out.Warnings = tx.warnings
 		if len(out.Files) > 0 {
-			j.disk.End(disk.Partly)
+			tx.disk.End(disk.Partly)
 		} else {
-			j.end(err)
+			tx.end(err)
 		}
 		return out, report
 	}
-	j.end(nil)
-	out.Warnings = j.warnings
+	tx.end(nil)
+	out.Warnings = tx.warnings
 	return out, nil
 }
 
@@ -374,23 +374,23 @@ var errForGood = errors.New("what was deleted was no text, and no copy of it is 
 
 // revert reverts what has landed, because file k of the change did not. Later changes by others stay; where they
 // conflict, the file stays changed.
-func (j *job) revert(ctx context.Context, landed []filetime.LandedFile, k int, err error) *filetime.Incomplete {
+func (tx *transaction) revert(ctx context.Context, landed []filetime.LandedFile, k int, err error) *filetime.Incomplete {
 	report := &filetime.Incomplete{Err: err}
-	for i, e := range j.change.Files {
+	for i, e := range tx.change.Files {
 		state := filetime.Untouched
 		if i == k {
 			state = filetime.Refused
 		}
 		report.Files = append(report.Files, filetime.FileReport{Path: e.Path, State: state})
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), budget+grace)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendBudget+replyTimeout)
 	defer cancel()
 	for i, l := range slices.Backward(landed) {
 		if !l.Applied {
 			continue
 		}
 		e := filetime.FileEdit{Path: l.Path, Base: l.After, Rev: l.Rev, Entry: l.Entry}
-		switch was := j.change.Files[i]; {
+		switch was := tx.change.Files[i]; {
 		case l.Entry != filetime.File && was.Delete && l.Entry != filetime.Folder:
 			report.Files[i].State, report.Files[i].Err = filetime.Stays, errForGood
 			continue
@@ -403,9 +403,9 @@ func (j *job) revert(ctx context.Context, landed []filetime.LandedFile, k int, e
 		default:
 			e.To, e.Edits = l.Origin, l.Set.Inverse(l.Before)
 		}
-		back := j.w.job(j.change)
+		back := tx.w.transaction(tx.change)
 		back.reverts = true
-		_, err := j.w.commitFile(ctx, e, back)
+		_, err := tx.w.commitFile(ctx, e, back)
 		back.end(err)
 		report.Files[i].State, report.Files[i].Err = filetime.Reverted, err
 		if err != nil {
@@ -415,22 +415,22 @@ func (j *job) revert(ctx context.Context, landed []filetime.LandedFile, k int, e
 	return report
 }
 
-func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, j *job) (filetime.LandedFile, error) {
+func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, tx *transaction) (filetime.LandedFile, error) {
 	switch {
 	case e.Entry != filetime.File:
-		return j.commitEntry(ctx, e)
+		return tx.commitEntry(ctx, e)
 	case e.To != "":
-		return j.commitMove(ctx, e)
+		return tx.commitMove(ctx, e)
 	}
 	f := w.file(e.Path)
 	for tries := 0; ; tries++ {
-		w.trusted(ctx, f)
-		e := j.instead(f, e)
-		where, err := w.place(f, j.change.Apply, e)
+		w.resyncIfUnsure(ctx, f)
+		e := tx.emptyIfUndeletable(f, e)
+		where, err := w.sinkOf(f, tx.change.Apply, e)
 		if err != nil {
 			return filetime.LandedFile{}, err
 		}
-		if err := j.keeps(f, e); err != nil {
+		if err := tx.refuseUnsaved(f, e); err != nil {
 			return filetime.LandedFile{}, err
 		}
 		var l filetime.LandedFile
@@ -439,16 +439,16 @@ func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, j *job)
 			l, err = w.commitNowhere(f, e)
 		case filetime.Editor:
 			if err = w.oneName(f, e); err == nil {
-				err = j.buffer(f, e)
+				err = tx.buffer(f, e)
 			}
 			if err == nil {
-				l, err = w.inEditor(ctx, f, e, j.change)
+				l, err = w.inEditor(ctx, f, e, tx.change)
 			}
 		default:
-			l, err = w.putOnDisk(ctx, f, e, j)
+			l, err = w.putOnDisk(ctx, f, e, tx)
 		}
 		var doubt *filetime.Error
-		fell := errors.As(err, &doubt) && doubt.Reason == outOfStepReason && w.o.Features.Resync && tries < 2
+		fell := errors.As(err, &doubt) && doubt.Reason == uncertainReason && w.o.Features.Resync && tries < 2
 		if fell || errors.Is(err, errOpened) || errors.Is(err, errClosed) {
 			continue // it fell out of step, or goes to the other sink now
 		}
@@ -510,20 +510,20 @@ func (w *Workspace) inEditor(ctx context.Context, f *file, e filetime.FileEdit, 
 	return l, nil
 }
 
-// instead turns the deletion of an open file that takes back its creation into emptying it, if the editor cannot delete files.
-func (j *job) instead(f *file, e filetime.FileEdit) filetime.FileEdit {
+// emptyIfUndeletable turns the deletion of an open file that takes back its creation into emptying it, if the editor cannot delete files.
+func (tx *transaction) emptyIfUndeletable(f *file, e filetime.FileEdit) filetime.FileEdit {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	can := j.w.o.Features
-	if e.Delete && f.open && can.Apply && !can.Delete && (j.reverts || j.change.ForUser) {
+	can := tx.w.o.Features
+	if e.Delete && f.open && can.Apply && !can.Delete && (tx.reverts || tx.change.ForUser) {
 		e.Delete, e.Edits = false, text.Set{{Start: 0, End: e.Base.Len()}}
 	}
 	return e
 }
 
-// keeps refuses to delete an open document with text that the user has typed and not saved.
-func (j *job) keeps(f *file, e filetime.FileEdit) error {
-	if !e.Delete || j.reverts || j.change.ForUser {
+// refuseUnsaved refuses to delete an open document with text that the user has typed and not saved.
+func (tx *transaction) refuseUnsaved(f *file, e filetime.FileEdit) error {
+	if !e.Delete || tx.reverts || tx.change.ForUser {
 		return nil
 	}
 	f.mu.Lock()
@@ -540,8 +540,8 @@ func (j *job) keeps(f *file, e filetime.FileEdit) error {
 		"Ask the user to save or close it, then try again.", f.path)
 }
 
-// place chooses the sink of a change of f: the editor, the disk or none.
-func (w *Workspace) place(f *file, want filetime.Apply, e filetime.FileEdit) (filetime.Apply, error) {
+// sinkOf chooses the sink of a change of f: the editor, the disk or none.
+func (w *Workspace) sinkOf(f *file, want filetime.Apply, e filetime.FileEdit) (filetime.Apply, error) {
 	if err := w.openElsewhere(f.path); err != nil {
 		return "", err
 	}
@@ -557,7 +557,7 @@ func (w *Workspace) place(f *file, want filetime.Apply, e filetime.FileEdit) (fi
 	can := w.o.Features.Apply
 	f.mu.Lock()
 	open, dirty := f.open, f.dirty
-	_, restored := f.restored(e)
+	_, restored := f.lostForm(e)
 	f.mu.Unlock()
 	switch {
 	case open && (e.To != "" && !w.o.Features.Rename || e.Delete && can && !w.o.Features.Delete):
@@ -596,7 +596,7 @@ func ownMode(e filetime.FileEdit) bool { return e.Mode != 0 && e.Mode.Perm() != 
 
 // InPlace says that a change of the file at a canonical path would go to the editor now, which saves in place.
 func (w *Workspace) InPlace(path string) bool {
-	where, err := w.place(w.file(path), "", filetime.FileEdit{})
+	where, err := w.sinkOf(w.file(path), "", filetime.FileEdit{})
 	return err == nil && (where == filetime.Editor || w.o.Features.Versionless)
 }
 
@@ -605,7 +605,7 @@ func (w *Workspace) oneName(f *file, e filetime.FileEdit) error {
 	if !e.OneName {
 		return nil
 	}
-	info, err := bounded(f.path, hung, func() (fs.FileInfo, error) { return w.statDisk(f.path) })
+	info, err := bounded(f.path, diskTimeout, func() (fs.FileInfo, error) { return w.statDisk(f.path) })
 	if err != nil || statOf(info, time.Time{}).links < 2 {
 		return nil
 	}

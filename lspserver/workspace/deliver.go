@@ -17,14 +17,14 @@ import (
 
 const (
 	// budget is how long an edit is sent again.
-	budget = 10 * time.Second
+	sendBudget = 10 * time.Second
 	// grace is the timeout of the reply to the last try, and how much longer a call waits for a repair.
-	grace = 4 * time.Second
+	replyTimeout = 4 * time.Second
 	// silence is the timeout of the echo after a reply.
-	silence = 2 * time.Second
+	echoTimeout = 2 * time.Second
 	// patience is the number of quick refusals after which sending waits for a gap in the typing.
-	patience = 5
-	minGap   = 150 * time.Millisecond
+	maxQuickRefusals = 5
+	minGap           = 150 * time.Millisecond
 	// blindGap is how long a document must have been quiet before it gets an edit without a version that would be checked.
 	blindGap = 300 * time.Millisecond
 	// mending is how long the repair of an edit that landed at the wrong place goes on after its call has been answered.
@@ -99,10 +99,10 @@ func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEd
 		return filetime.LandedFile{}, fail(f.path, filetime.Timeout, heldReason, "%s was not edited: the editor has not "+
 			"shown the previous edit yet. Nothing of this one is in the text; try again later.", f.path)
 	}
-	turn := time.NewTimer(budget)
+	turn := time.NewTimer(sendBudget)
 	defer turn.Stop()
 	select {
-	case f.slot <- struct{}{}:
+	case f.inFlight <- struct{}{}:
 	case <-ctx.Done():
 		return filetime.LandedFile{}, context.Cause(ctx)
 	case <-turn.C:
@@ -110,16 +110,16 @@ func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEd
 		defer f.mu.Unlock()
 		return filetime.LandedFile{}, a.timeout("waited for an earlier edit")
 	}
-	a.deadline = w.o.Now().Add(budget)
+	a.deadline = w.o.Now().Add(sendBudget)
 	l, err := a.run(ctx)
 	switch {
 	case errors.Is(err, errMending):
 		err = a.expired()
 		go a.mend()
 	case reasonOf(err) != heldReason: // else the document stays taken, see file.heard
-		<-f.slot
+		<-f.inFlight
 	}
-	if err == nil && l.Applied && !e.Delete && a.openedForUs() {
+	if err == nil && l.Applied && !e.Delete && a.openedForEdit() {
 		l.Stale = w.save(ctx, f)
 	}
 	return l, err
@@ -139,7 +139,7 @@ func reasonOf(err error) string {
 func (f *file) heard() {
 	if f.held {
 		f.held = false
-		<-f.slot
+		<-f.inFlight
 	}
 }
 
@@ -148,15 +148,15 @@ var errMending = errors.New("the repair goes on")
 
 // openedForUs says that the document is open only because of the edit, or of a request before it, and so is to be saved, unless
 // something was typed into it. An editor may add or remove the line end at the end of the text.
-func (a *attempt) openedForUs() bool {
+func (a *attempt) openedForEdit() bool {
 	f := a.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !a.closed && !f.openedForUs {
+	if !a.closed && !f.openedForEdit {
 		return false
 	}
 	typed := a.typed || strings.TrimRight(unified(f.text), "\n") != strings.TrimRight(unified(a.sent.after), "\n")
-	f.openedForUs = f.openedForUs && !(f.open && typed)
+	f.openedForEdit = f.openedForEdit && !(f.open && typed)
 	return !f.open || !typed
 }
 
@@ -207,7 +207,7 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 			if !a.waitForGap(ctx, blindGap, a.deadline) && ctx.Err() == nil {
 				return filetime.LandedFile{}, a.overdue()
 			}
-		case a.refusals >= patience:
+		case a.refusals >= maxQuickRefusals:
 			// With a limit: without any gap, some try must hit the moment between two keys.
 			a.waitForGap(ctx, gap, a.w.o.Now().Add(2*gap))
 		}
@@ -234,7 +234,7 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 		a.f.mu.Lock()
 		l, done, err := a.judge(p, d, found, r)
 		a.f.out = nil
-		a.tellTyped(d)
+		a.notifyTyped(d)
 		a.f.mu.Unlock()
 		if done || err != nil {
 			return l, err
@@ -245,8 +245,8 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 	}
 }
 
-// tellTyped notifies of typing while the edit was in flight, which is known only now. f.mu is held.
-func (a *attempt) tellTyped(d *delivery) {
+// notifyTyped notifies of typing while the edit was in flight, which is known only now. f.mu is held.
+func (a *attempt) notifyTyped(d *delivery) {
 	if len(d.events) == 0 || a.c.ForUser {
 		return
 	}
@@ -255,7 +255,7 @@ func (a *attempt) tellTyped(d *delivery) {
 			return
 		}
 		if r.Author == filetime.User {
-			a.w.tell(a.f, "stale", "user")
+			a.w.notify(a.f, "stale", "user")
 			return
 		}
 	}
@@ -270,7 +270,7 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 		if err := a.w.refresh(f); err != nil {
 			return plan{}, nil, false, err
 		}
-		if a.detour != nil && f.dropped(a.detour.first) {
+		if a.detour != nil && f.discardedBy(a.detour.first) {
 			a.restart()
 		}
 	}
@@ -280,7 +280,7 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	if !f.open && a.tries > 0 && !a.closed {
 		return plan{}, nil, false, errClosed
 	}
-	a.closed = a.closed || !f.open || f.openedForUs
+	a.closed = a.closed || !f.open || f.openedForEdit
 	if a.tries > 0 && a.e.Create && (f.open || f.exists) && f.text.Len() == 0 {
 		// The editor made the file in an earlier try and then refused the text.
 		a.e.Create, a.e.Base, a.e.Since, a.e.Rev = false, f.text, nil, f.rev
@@ -297,7 +297,7 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	}
 	if a.tries == 0 {
 		a.first, a.mode = f.rev, f.disk.mode
-		a.dirty = f.open && f.dirty && !f.touched && !f.openedForUs
+		a.dirty = f.open && f.dirty && !f.touched && !f.openedForEdit
 	}
 	if a.tries > 0 && a.repairs == 0 {
 		a.typed = f.open && f.dirty && !f.touched
@@ -328,7 +328,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 	replies := make(chan reply, 1)
 	sent := a.w.o.Now()
 	// Also in a cancelled turn the reply is waited for, so that it is known whether the edit landed.
-	limit := max(a.deadline.Sub(sent), grace)
+	limit := max(a.deadline.Sub(sent), replyTimeout)
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	go a.w.safely(func() {
@@ -372,7 +372,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 				return found, got
 			}
 			if alike {
-				timer.Reset(silence)
+				timer.Reset(echoTimeout)
 			}
 		}
 		select {
@@ -383,11 +383,11 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 			after = d.told()
 			f.mu.Unlock()
 			if !a.w.o.Features.Plain || ctx.Err() != nil {
-				timer.Reset(silence)
+				timer.Reset(echoTimeout)
 			}
 		case <-cancelled:
 			if cancelled = nil; got != nil {
-				timer.Reset(silence)
+				timer.Reset(echoTimeout)
 			}
 		case <-changed:
 			if got == nil {
@@ -395,7 +395,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 				now := a.look(d).verdict != absent
 				f.mu.Unlock()
 				if now && !shown { // a client that never replies is judged by its echo alone
-					timer.Reset(silence)
+					timer.Reset(echoTimeout)
 				}
 				shown = shown || now
 			}
@@ -479,7 +479,7 @@ func (a *attempt) landed(p plan, rev uint64) filetime.LandedFile {
 	if a.e.Delete {
 		l.Set, l.After, l.Mode = allOf(l.Before), text.Text{}, a.mode
 	}
-	a.w.tell(f, "written", "agent")
+	a.w.notify(f, "written", "agent")
 	return l
 }
 
@@ -501,7 +501,7 @@ func (a *attempt) landedOnDisk(p plan) filetime.LandedFile {
 	f := a.f
 	if a.e.Delete && f.open { // some clients send no didClose for a document that went with its file
 		a.w.withoutName(f.uri)
-		a.w.closed(f)
+		a.w.documentClosed(f)
 	}
 	if !f.open {
 		if err := a.w.refresh(f); err != nil {
@@ -905,7 +905,7 @@ func refusedBy(path string, by *RefusedError) error {
 }
 
 func (a *attempt) timeout(what string) error {
-	return a.f.fail(filetime.Timeout, "editor_busy", "The edit of %s %s in %v. Nothing of it is in the text; try again.", a.f.path, what, budget)
+	return a.f.fail(filetime.Timeout, "editor_busy", "The edit of %s %s in %v. Nothing of it is in the text; try again.", a.f.path, what, sendBudget)
 }
 
 func (a *attempt) unknown(why string) error { return a.f.doubt("no_echo", why) }
@@ -925,7 +925,7 @@ func (w *Workspace) save(ctx context.Context, f *file) (stale string) {
 	}
 	why := "the editor does not save documents when asked"
 	if w.o.Features.Save {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), budget)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendBudget)
 		defer cancel()
 		failed, err := w.o.Editor.Save(ctx, []string{uri})
 		reason, bad := failed[uri]

@@ -52,8 +52,8 @@ func (w *Workspace) dir(path string) (*os.File, error) {
 	return p.Dir()
 }
 
-// racy is the age that a modification time must have to prove anything: a second write may have the same time.
-const racy = 2 * time.Second
+// racyAge is the age that a modification time must have to prove anything: a second write may have the same time.
+const racyAge = 2 * time.Second
 
 // stat is the metadata by which an unchanged file is recognised, and its charset.
 type stat struct {
@@ -73,7 +73,7 @@ func (s stat) same(t stat) bool {
 
 // unchanged says that the content is the same too, since both are old enough to prove it.
 func (s stat) unchanged(t stat) bool {
-	return s.same(t) && s.checked.Sub(s.mtime) > racy && s.checked.Sub(s.ctime) > racy
+	return s.same(t) && s.checked.Sub(s.mtime) > racyAge && s.checked.Sub(s.ctime) > racyAge
 }
 
 func statOf(info fs.FileInfo, now time.Time) stat {
@@ -109,12 +109,12 @@ func (w *Workspace) refresh(f *file) error {
 // renew is refresh; cached says that the file was not read, since it has not changed.
 func (w *Workspace) renew(f *file) (cached bool, err error) {
 	if w.o.Features.Versionless {
-		return false, w.ask(f)
+		return false, w.readFromEditor(f)
 	}
 	live, changes := w.covers(f.path)
-	sure := live && (f.sure == wasWritten || f.sure == wasRead && f.changes == changes)
-	path, was, size, compare := f.path, f.disk, f.size(), f.known && f.exists
-	d, err := bounded(path, hung, func() (*onDisk, error) {
+	sure := live && (f.valid == wasWritten || f.valid == wasRead && f.changes == changes)
+	path, was, size, compare := f.path, f.disk, f.size(), f.loaded && f.exists
+	d, err := bounded(path, diskTimeout, func() (*onDisk, error) {
 		if compare {
 			if info, err := w.statDisk(path); err == nil {
 				if now := statOf(info, w.o.Now()); sure && was.same(now) || was.unchanged(now) {
@@ -126,21 +126,21 @@ func (w *Workspace) renew(f *file) (cached bool, err error) {
 		return &d, err
 	})
 	if err != nil {
-		f.sure, f.waited = unsure, true
+		f.valid, f.readFailed = unsure, true
 		return false, err
 	}
 	if d != nil {
 		w.adopt(f, w.restore(f, *d), filetime.Disk)
-		f.sure = unsure
+		f.valid = unsure
 	}
-	if live && f.sure != wasWritten {
-		f.sure, f.changes = wasRead, changes
+	if live && f.valid != wasWritten {
+		f.valid, f.changes = wasRead, changes
 	}
 	return d == nil, nil
 }
 
 // distrust has the file read again, whatever its stat says. f.mu is held.
-func (f *file) distrust() { f.disk.checked, f.sure = time.Time{}, unsure }
+func (f *file) distrust() { f.disk.checked, f.valid = time.Time{}, unsure }
 
 // watch begins to watch a file that is to be read or written.
 func (w *Workspace) watch(path string) {
@@ -160,8 +160,8 @@ func (w *Workspace) covers(path string) (live bool, changes uint64) {
 // Timeouts of the disk: a network mount may never answer. For a message of the editor it is shorter, since all later
 // ones wait.
 const (
-	hung     = 10 * time.Second
-	hungOpen = time.Second
+	diskTimeout    = 10 * time.Second
+	compareTimeout = time.Second
 )
 
 // bounded runs do with a timeout, after which its result is dropped.
@@ -194,16 +194,16 @@ func bounded[T any](path string, limit time.Duration, do func() (T, error)) (T, 
 	}
 }
 
-// lookAt reads a file to compare it with a buffer.
-func (w *Workspace) lookAt(f *file) (onDisk, error) {
+// readForCompare reads a file to compare it with a buffer.
+func (w *Workspace) readForCompare(f *file) (onDisk, error) {
 	path := f.path
-	return bounded(path, hungOpen, func() (onDisk, error) { return w.readDisk(path, w.o.MaxFileBytes) })
+	return bounded(path, compareTimeout, func() (onDisk, error) { return w.readDisk(path, w.o.MaxFileBytes) })
 }
 
 // newerOnDisk reads the file of an open document. newer is true if another program has saved it and the editor has not loaded that: the
 // disk has neither the buffer's text nor the one last saved there. A command of the agent is no other program. f.mu is held.
 func (w *Workspace) newerOnDisk(f *file) (d onDisk, newer bool, err error) {
-	if d, err = w.lookAt(f); err != nil || !d.exists || d.text.Len() == 0 {
+	if d, err = w.readForCompare(f); err != nil || !d.exists || d.text.Len() == 0 {
 		return d, false, err
 	}
 	known := func(t text.Text) bool { return sameButEnd(d.text, t) }
@@ -225,9 +225,9 @@ type deletion struct {
 	charset      text.Charset
 }
 
-// restored is the document that was deleted last, if an edit creates the file again with its text and the file had another form than its
+// lostForm is the document that was deleted last, if an edit creates the file again with its text and the file had another form than its
 // buffer. An editor would write the buffer's. f.mu is held.
-func (f *file) restored(e filetime.FileEdit) (deletion, bool) {
+func (f *file) lostForm(e filetime.FileEdit) (deletion, bool) {
 	was := f.removed
 	if !e.Create || was.buffer.Len() == 0 || was.file.Equal(was.buffer) && was.charset == text.CharsetUTF8 {
 		return deletion{}, false
@@ -256,8 +256,8 @@ func (w *Workspace) mayDelete(f *file) error {
 	return nil
 }
 
-// reloading is how long an editor has to load a changed file by itself.
-const reloading = time.Second
+// reloadWait is how long an editor has to load a changed file by itself.
+const reloadWait = time.Second
 
 // loadNewer puts the newer text of a file into its clean buffer, after a deletion was refused because of it and if the editor does not
 // load it by itself. Otherwise each later read would give the old text, and each deletion would be refused again.
@@ -270,7 +270,7 @@ func (w *Workspace) loadNewer(ctx context.Context, refused error, c filetime.Cha
 	f.mu.Lock()
 	changed := f.changed
 	f.mu.Unlock()
-	wait := time.NewTimer(reloading)
+	wait := time.NewTimer(reloadWait)
 	defer wait.Stop()
 	select {
 	case <-changed:
@@ -294,11 +294,11 @@ func (w *Workspace) loadNewer(ctx context.Context, refused error, c filetime.Cha
 // adopt makes a text that was read the present one. f.mu is held.
 func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
 	d.stat.checked = w.o.Now()
-	f.disk, f.waited = d.stat, false
+	f.disk, f.readFailed = d.stat, false
 	was := f.exists
 	f.exists = d.exists
 	switch {
-	case !f.known:
+	case !f.loaded:
 		f.begin(d.text, w.next())
 	case !f.text.Equal(d.text):
 		set, back := f.discard(d.text)
@@ -312,11 +312,11 @@ func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
 		if back {
 			f.back = [2]uint64{f.savedRev, f.rev}
 		}
-		w.tell(f, "stale", "disk")
+		w.notify(f, "stale", "disk")
 	case was && !d.exists:
-		w.tell(f, "stale", "disk")
+		w.notify(f, "stale", "disk")
 	}
-	f.settle()
+	f.markSaved()
 }
 
 // statDisk is Lstat of a path at its Place.
@@ -348,7 +348,7 @@ func (w *Workspace) readWritten(path string, was int64) (onDisk, error) {
 
 // size is that of the file when it was last read, 0 where it did not exist, or was waited for since.
 func (f *file) size() int64 {
-	if f.known && f.exists && !f.waited {
+	if f.loaded && f.exists && !f.readFailed {
 		return f.disk.size
 	}
 	return 0
@@ -453,12 +453,12 @@ func decode(path string, raw []byte) (onDisk, error) {
 const maxAgain = 100
 
 // putOnDisk lands an edit on disk by compare-and-swap, merged with what others have saved meanwhile.
-func (w *Workspace) putOnDisk(ctx context.Context, f *file, e filetime.FileEdit, j *job) (filetime.LandedFile, error) {
+func (w *Workspace) putOnDisk(ctx context.Context, f *file, e filetime.FileEdit, tx *transaction) (filetime.LandedFile, error) {
 	for range maxAgain {
 		if err := ctx.Err(); err != nil {
 			return filetime.LandedFile{}, context.Cause(ctx)
 		}
-		l, again, err := w.tryDisk(f, e, j)
+		l, again, err := w.tryDisk(f, e, tx)
 		if !again {
 			return l, err
 		}
@@ -467,14 +467,14 @@ func (w *Workspace) putOnDisk(ctx context.Context, f *file, e filetime.FileEdit,
 }
 
 // tryDisk is one try; again says that the comparison failed and nothing was changed.
-func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, j *job) (l filetime.LandedFile, again bool, err error) {
+func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *transaction) (l filetime.LandedFile, again bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case f.open && (w.o.Features.Apply || w.o.Features.Plain):
 		return l, false, errOpened
 	case f.open:
-		return w.tryBehind(f, e, j)
+		return w.tryDiskWhileOpen(f, e, tx)
 	}
 	if err := w.openElsewhere(f.path); err != nil {
 		return l, false, err
@@ -494,12 +494,12 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, j *job) (l filetime.La
 		p.set, p.after = allOf(p.before), text.Text{}
 	}
 	written := p
-	if was, ok := f.restored(e); ok && j.takesBack() {
+	if was, ok := f.lostForm(e); ok && tx.takesBack() {
 		written.after, written.set, charset = was.file, text.Set{{New: was.file.String()}}, was.charset
 	}
 	live, _ := w.covers(f.path)
-	f.sure = unsure
-	final, err := w.swap(f, written, charset, e, j)
+	f.valid = unsure
+	final, err := w.swap(f, written, charset, e, tx)
 	if again = errors.Is(err, disk.ErrChanged); err != nil {
 		f.distrust() // it is to be read again
 	}
@@ -507,39 +507,39 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, j *job) (l filetime.La
 		return l, true, nil
 	}
 	if err != nil {
-		return l, false, w.overtaken(f, err)
+		return l, false, w.diskError(f, err)
 	}
 	f.exists = !e.Delete
 	if info, err := w.statDisk(f.path); err == nil {
 		if f.disk = statOf(info, w.o.Now()); live && f.exists {
-			f.sure = wasWritten
+			f.valid = wasWritten
 		}
 	}
 	f.disk.charset = final.stat.charset
 	w.record(f, p.set, filetime.User)
-	f.claim(len(f.history)-1, len(f.history), j.change)
+	f.claim(len(f.history)-1, len(f.history), tx.change)
 	l = p.landed(f, true)
 	l.Source, l.Created, l.Deleted = "disk", e.Create, e.Delete
 	if l.Mode = e.Mode; e.Delete {
 		l.Mode = mode
 	}
 	if w.o.Features.Versionless && !e.Delete {
-		l.Source, l.Stale = "buffer", w.saved(f)
+		l.Source, l.Stale = "buffer", w.unsavedReason(f)
 	}
 	if !final.text.Equal(p.after) {
 		w.record(f, text.Diff(p.after, final.text), filetime.Disk)
 	}
-	w.tell(f, "written", "agent")
+	w.notify(f, "written", "agent")
 	return l, false, nil
 }
 
 // swap changes one file on disk as planned and gives its text then, merged with what others have saved meanwhile.
-func (w *Workspace) swap(f *file, p plan, charset text.Charset, e filetime.FileEdit, j *job) (onDisk, error) {
+func (w *Workspace) swap(f *file, p plan, charset text.Charset, e filetime.FileEdit, tx *transaction) (onDisk, error) {
 	if w.o.Features.Versionless {
 		if !e.Delete {
-			return onDisk{exists: true, text: p.after, stat: stat{charset: charset}}, w.give(f, p, e, j)
+			return onDisk{exists: true, text: p.after, stat: stat{charset: charset}}, w.applyWhole(f, p, e, tx)
 		}
-		stored, err := w.stored(f, p)
+		stored, err := w.readForDelete(f, p)
 		if err != nil {
 			return onDisk{}, err
 		}
@@ -559,17 +559,17 @@ func (w *Workspace) swap(f *file, p plan, charset text.Charset, e filetime.FileE
 	var r disk.Result
 	switch {
 	case e.Delete:
-		r, err = j.disk.Delete(f.path, before)
+		r, err = tx.disk.Delete(f.path, before)
 	case !f.exists:
-		r, err = j.disk.Create(f.path, after, e.Mode)
+		r, err = tx.disk.Create(f.path, after, e.Mode)
 	default:
-		j.disk.Lately(w.lately(f))
-		if r, err = j.disk.Replace(f.path, before, after); err == nil {
+		tx.disk.Lately(w.lately(f))
+		if r, err = tx.disk.Replace(f.path, before, after); err == nil {
 			w.leaveWake(f, r.Versions)
 		}
 	}
 	for _, warning := range r.Warnings {
-		j.warnings = append(j.warnings, filetime.Warning{Path: f.path, Says: warning + "."})
+		tx.warnings = append(tx.warnings, filetime.Warning{Path: f.path, Says: warning + "."})
 	}
 	if err != nil || bytes.Equal(r.After, after) {
 		return onDisk{exists: !e.Delete, text: p.after, stat: stat{charset: charset}}, err
@@ -577,9 +577,9 @@ func (w *Workspace) swap(f *file, p plan, charset text.Charset, e filetime.FileE
 	return decode(f.path, r.After)
 }
 
-// tryBehind lands an edit on disk although the document is open: the editor cannot apply edits, and the buffer is
+// tryDiskWhileOpen lands an edit on disk although the document is open: the editor cannot apply edits, and the buffer is
 // saved. The buffer changes when the editor reads the file again. f.mu is held.
-func (w *Workspace) tryBehind(f *file, e filetime.FileEdit, j *job) (l filetime.LandedFile, again bool, err error) {
+func (w *Workspace) tryDiskWhileOpen(f *file, e filetime.FileEdit, tx *transaction) (l filetime.LandedFile, again bool, err error) {
 	d, err := w.readDisk(f.path, w.o.MaxFileBytes)
 	if err != nil {
 		return l, false, err
@@ -599,21 +599,21 @@ func (w *Workspace) tryBehind(f *file, e filetime.FileEdit, j *job) (l filetime.
 		stored.before, stored.after = d.text, text.Overwrite(d.text, p.after.String()).Apply(d.text)
 	}
 	f.disk = d.stat
-	if _, err = w.swap(f, stored, d.stat.charset, e, j); errors.Is(err, disk.ErrChanged) {
+	if _, err = w.swap(f, stored, d.stat.charset, e, tx); errors.Is(err, disk.ErrChanged) {
 		return l, true, nil
 	}
 	if err != nil {
-		return l, false, w.overtaken(f, err)
+		return l, false, w.diskError(f, err)
 	}
-	if f.behind == nil {
-		f.behind = &p.before
+	if f.editorText == nil {
+		f.editorText = &p.before
 	}
 	w.record(f, p.set, filetime.User)
-	f.claim(len(f.history)-1, len(f.history), j.change)
+	f.claim(len(f.history)-1, len(f.history), tx.change)
 	l = p.landed(f, true)
 	l.Source = "disk"
 	l.Stale = "was changed on disk, because the editor cannot apply edits; its buffer shows the change once the file is read again."
-	w.tell(f, "written", "agent")
+	w.notify(f, "written", "agent")
 	return l, false, nil
 }
 
@@ -650,9 +650,9 @@ func (w *Workspace) merge(path string, base, ours, theirs []byte) ([]byte, error
 	return text.Encode(merged.Set.Apply(t), sides[2].stat.charset)
 }
 
-// overtaken makes an error of the disk one for the model: a conflict with what another program saved, or a write error.
+// diskError makes an error of the disk one for the model: a conflict with what another program saved, or a write error.
 // f.mu is held.
-func (w *Workspace) overtaken(f *file, err error) error {
+func (w *Workspace) diskError(f *file, err error) error {
 	var met *mergeConflict
 	var worded *filetime.Error
 	switch {
@@ -670,7 +670,7 @@ func (w *Workspace) overtaken(f *file, err error) error {
 	if !met.theirs.Equal(f.text) { // it was saved once more, or the buffer has other line ends
 		theirs = text.Compose(theirs, text.Diff(met.theirs, f.text))
 	}
-	w.tell(f, "conflict", "disk")
+	w.notify(f, "conflict", "disk")
 	e := filetime.FileEdit{Path: f.path, Base: met.base, Edits: met.ours}
 	return filetime.Collision(e, theirs, f.text, met.conflicts, filetime.Disk)
 }

@@ -18,16 +18,16 @@ func TestHungDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := make(chan struct{})
 		start := time.Now()
-		_, err := bounded("/far/f", hung, func() (int, error) {
+		_, err := bounded("/far/f", diskTimeout, func() (int, error) {
 			<-gone
 			return 1, nil
 		})
 		var refused *filetime.Error
-		if !errors.As(err, &refused) || refused.Reason != "timeout" || time.Since(start) != hung {
+		if !errors.As(err, &refused) || refused.Reason != "timeout" || time.Since(start) != diskTimeout {
 			t.Errorf("got %v after %v", err, time.Since(start))
 		}
 		close(gone)
-		if n, err := bounded("/far/f", hung, func() (int, error) { return 2, nil }); n != 2 || err != nil {
+		if n, err := bounded("/far/f", diskTimeout, func() (int, error) { return 2, nil }); n != 2 || err != nil {
 			t.Errorf("got %d, %v", n, err)
 		}
 	})

@@ -35,7 +35,7 @@ const (
 // Open handles didOpen. path is the document's; uri is the editor's spelling.
 func (w *Workspace) Open(path, uri string, version int32, content string) {
 	path = w.o.Canonical(path)
-	w.takeOver(path)
+	w.takeMovedState(path)
 	w.mu.Lock()
 	f := w.fileLocked(path)
 	w.uris[uri] = f
@@ -49,7 +49,7 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 		return
 	}
 	f.heard()
-	f.behind = nil
+	f.editorText = nil
 	f.uri, f.unversioned = uri, version == NoVersion
 	if f.version = version; f.unversioned {
 		f.version = 0
@@ -57,22 +57,22 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 	f.odd, f.behindOdd = oddEnd(content, loneReturn+unicodeEnds) >= 0, false
 	opened := text.New(content)
 	switch {
-	case f.known && f.text.Equal(opened):
+	case f.loaded && f.text.Equal(opened):
 		f.text = opened
-	case f.known:
+	case f.loaded:
 		w.record(f, text.Infer(f.text, opened), filetime.User)
 		if f.out != nil {
 			f.out.events[len(f.out.events)-1].opened = true
 		}
-		w.tell(f, "stale", "user")
+		w.notify(f, "stale", "user")
 	default:
 		f.begin(opened, w.next())
 	}
 	if !f.open {
-		f.openedForUs = f.out != nil || f.asked.Load() > 0
+		f.openedForEdit = f.out != nil || f.asked.Load() > 0
 	}
-	f.open, f.known, f.sync = true, true, inSync
-	w.lookOpened(f)
+	f.open, f.loaded, f.sync = true, true, inSync
+	w.compareOpened(f)
 	f.touched = false
 }
 
@@ -85,15 +85,15 @@ func (w *Workspace) Asking(path string) (done func()) {
 	return func() { f.asked.Add(-1) }
 }
 
-// lookOpened compares a buffer that was just opened with the disk, since an editor may open a document with unsaved text. A
+// compareOpened compares a buffer that was just opened with the disk, since an editor may open a document with unsaved text. A
 // document without a Place counts as dirty until it has one. f.mu is held.
-func (w *Workspace) lookOpened(f *file) {
+func (w *Workspace) compareOpened(f *file) {
 	_, none := w.o.Roots.Place(f.path)
 	if f.unseen = none != nil; f.unseen {
 		f.exists, f.dirty = false, true
 		return
 	}
-	d, err := w.lookAt(f)
+	d, err := w.readForCompare(f)
 	f.exists = err == nil && d.exists
 	f.dirty = err != nil || !d.exists && f.text.Len() > 0 || d.exists && !sameText(d.text, f.text)
 	if err == nil {
@@ -104,7 +104,7 @@ func (w *Workspace) lookOpened(f *file) {
 		}
 	}
 	if !f.dirty {
-		f.settle()
+		f.markSaved()
 	}
 }
 
@@ -165,9 +165,9 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 		}
 	}
 	if clean {
-		w.lookReloaded(f, len(f.history)-first)
+		w.detectReload(f, len(f.history)-first)
 	}
-	w.arrived(f)
+	w.landExpected(f)
 	f.echo = f.out != nil && f.text.Equal(f.out.set.Apply(f.out.base))
 	if f.out != nil && gathered {
 		f.out.events[len(f.out.events)-1].gathered = true
@@ -176,32 +176,32 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 	case f.text.Equal(written): // the editor has read again what we wrote
 		f.dirty = false
 	case f.out == nil:
-		f.openedForUs = false
-		w.tell(f, "stale", "user")
+		f.openedForEdit = false
+		w.notify(f, "stale", "user")
 	}
 	return true
 }
 
-// lookReloaded recognises the change by which an editor loads a file that another program has written: the buffer was clean, and is again.
+// detectReload recognises the change by which an editor loads a file that another program has written: the buffer was clean, and is again.
 // Its n revisions are the disk's. Typing costs one stat for the first key after a save. f.mu is held.
-func (w *Workspace) lookReloaded(f *file, n int) {
-	info, err := bounded(f.path, hungOpen, func() (fs.FileInfo, error) { return w.statDisk(f.path) })
+func (w *Workspace) detectReload(f *file, n int) {
+	info, err := bounded(f.path, compareTimeout, func() (fs.FileInfo, error) { return w.statDisk(f.path) })
 	if err != nil || f.disk.same(statOf(info, time.Time{})) {
 		return
 	}
-	d, err := w.lookAt(f)
+	d, err := w.readForCompare(f)
 	if err != nil || !d.exists || !sameText(d.text, f.text) {
 		return
 	}
 	f.dirty, f.touched, f.edited, f.exists = false, false, false, true
 	f.disk, f.last = d.stat, d.text.Hash()
-	f.settle()
+	f.markSaved()
 	f.reloads = min(n, len(f.history))
-	f.reloadedBy(filetime.Disk)
+	f.setReloadAuthor(filetime.Disk)
 }
 
-// reloadedBy names the author of the revisions that lookReloaded has found. f.mu is held.
-func (f *file) reloadedBy(a filetime.Author) {
+// setReloadAuthor names the author of the revisions that detectReload has found. f.mu is held.
+func (f *file) setReloadAuthor(a filetime.Author) {
 	for i := range min(f.reloads, len(f.history)) {
 		if r := &f.history[len(f.history)-1-i]; r.Session == "" {
 			r.Author = a
@@ -222,7 +222,7 @@ func (w *Workspace) Typed(uri string) bool {
 	if echo {
 		return false
 	}
-	d, err := w.lookAt(f)
+	d, err := w.readForCompare(f)
 	if err != nil || !d.exists {
 		return true
 	}
@@ -248,7 +248,7 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 	end, bad2 := f.text.Offset(c.Range.End, w.o.Features.Encoding)
 	if bad1 || bad2 || end < start {
 		f.clamped++
-		w.miscounts(f, c.Range.End)
+		w.learnFromPosition(f, c.Range.End)
 		// A position past the end of a line is defined by LSP and some editors send it; one inside a character, or an
 		// end before its start, means that the texts differ. With Resync every doubt is cheap.
 		if end < start || w.o.Features.Resync || bad1 && inside(f.text, c.Range.Start, start) || bad2 && inside(f.text, c.Range.End, end) {
@@ -257,7 +257,7 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 		w.o.Log.Warn("position outside the text, clamped", "uri", f.uri, "version", f.version)
 		end = max(start, end)
 	}
-	w.behind(f, c, end)
+	w.noteOddEnds(f, c, end)
 	set := text.Set{{Start: start, End: end, New: c.Text}}
 	switch {
 	case text.Infers(f.text, set):
@@ -277,9 +277,9 @@ func inside(t text.Text, p text.Position, off int) bool {
 
 // catchUp goes back to the editor's text of a file that was written on disk behind it. f.mu is held.
 func (w *Workspace) catchUp(f *file) {
-	if f.behind != nil {
-		w.record(f, text.Diff(f.text, *f.behind), filetime.Disk)
-		f.behind = nil
+	if f.editorText != nil {
+		w.record(f, text.Diff(f.text, *f.editorText), filetime.Disk)
+		f.editorText = nil
 	}
 }
 
@@ -348,16 +348,16 @@ func (w *Workspace) Saved(uri string, content *string) {
 		}
 		f.sync = inSync
 	}
-	w.arrived(f)
+	w.landExpected(f)
 	if f.dirty || f.reloads > 0 { // it was no reload: the save was on disk before its didChange was handled
-		f.reloadedBy(filetime.User)
+		f.setReloadAuthor(filetime.User)
 		f.reloads = 0
 		f.saves++
 	}
 	f.expected = nil // the person's text has replaced it, or it has arrived
 	f.dirty, f.touched, f.edited, f.exists, f.unseen = false, false, false, true, false
-	if d, err := w.lookAt(f); err == nil && d.exists {
-		w.lookCounted(f, d)
+	if d, err := w.readForCompare(f); err == nil && d.exists {
+		w.learnFromSave(f, d)
 		f.disk, f.last = d.stat, d.text.Hash()
 		f.dirty = !sameText(d.text, f.text)
 		if f.dirty && w.o.Features.Plain && unified(d.text) == unified(f.text)+"\n" && !endsLine(f.text.String()) {
@@ -366,7 +366,7 @@ func (w *Workspace) Saved(uri string, content *string) {
 		}
 		if !f.dirty {
 			w.noteWritten(f.path, f.text)
-			f.settle()
+			f.markSaved()
 		}
 		if !f.dirty {
 			f.sync = inSync // the saved text is the editor's
@@ -392,7 +392,7 @@ func (w *Workspace) Close(uri string) {
 		}
 		return
 	}
-	w.closed(f)
+	w.documentClosed(f)
 }
 
 // withoutName removes a name that the client has a document open under.
@@ -402,15 +402,15 @@ func (w *Workspace) withoutName(uri string) {
 	delete(w.uris, uri)
 }
 
-// closed makes the text of a document the disk's. f.mu is held.
-func (w *Workspace) closed(f *file) {
+// documentClosed makes the text of a document the disk's. f.mu is held.
+func (w *Workspace) documentClosed(f *file) {
 	f.heard()
-	f.behind, f.edited = nil, false
-	f.open, f.dirty, f.openedForUs, f.touched, f.sync, f.unseen = false, false, false, false, inSync, false
+	f.editorText, f.edited = nil, false
+	f.open, f.dirty, f.openedForEdit, f.touched, f.sync, f.unseen = false, false, false, false, inSync, false
 	f.version, f.unversioned = 0, false
-	f.disk, f.sure = stat{size: f.disk.size}, unsure
-	f.wake = nil           // the disk differs from the buffer, which is no stale save
-	if w.leaving(f.path) { // its text goes on at the new path
+	f.disk, f.valid = stat{size: f.disk.size}, unsure
+	f.wake = nil              // the disk differs from the buffer, which is no stale save
+	if w.movingAway(f.path) { // its text goes on at the new path
 		close(f.changed)
 		f.changed = make(chan struct{})
 		return
@@ -418,12 +418,12 @@ func (w *Workspace) closed(f *file) {
 	rev := f.rev
 	if err := w.refresh(f); err != nil {
 		f.last = f.hash()
-		f.known = false
+		f.loaded = false
 		w.o.Log.Debug("closed document cannot be read", "path", f.path, "error", err)
-	} else if f.rev == rev && f.sure == wasRead {
-		f.sure = wasWritten // by the editor
+	} else if f.rev == rev && f.valid == wasRead {
+		f.valid = wasWritten // by the editor
 	}
-	w.arrived(f)
+	w.landExpected(f)
 	f.expected = nil
 	close(f.changed)
 	f.changed = make(chan struct{})
@@ -432,9 +432,9 @@ func (w *Workspace) closed(f *file) {
 // maxResyncs is how often Resync is repeated because its text was out of date when it came.
 const maxResyncs = 5
 
-// trusted requests the whole text of a document whose text is uncertain. If there is no answer, the next call requests
+// resyncIfUnsure requests the whole text of a document whose text is uncertain. If there is no answer, the next call requests
 // it again.
-func (w *Workspace) trusted(ctx context.Context, f *file) {
+func (w *Workspace) resyncIfUnsure(ctx context.Context, f *file) {
 	for range maxResyncs {
 		f.mu.Lock()
 		ask, uri := f.open && f.sync != inSync && w.o.Features.Resync, f.uri

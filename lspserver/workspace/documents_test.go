@@ -137,14 +137,14 @@ func TestDoubtWithoutResync(t *testing.T) {
 	w, b, path = opened(t, "😀\none\n")
 	b.slip(t, "😀?\none\n", text.Position{Character: 1})
 	s, _ = w.Read(t.Context(), path)
-	if got := change(w, s); got != outOfStepReason {
+	if got := change(w, s); got != uncertainReason {
 		t.Errorf("inside a character: %q", got)
 	}
 	if err := os.WriteFile(path, []byte("other\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	w.Saved(b.uri, nil)
-	if got := change(w, s); got != outOfStepReason {
+	if got := change(w, s); got != uncertainReason {
 		t.Errorf("saved, and the disk says something else: %q", got)
 	}
 	w.Saved(b.uri, &b.text)

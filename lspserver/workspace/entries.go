@@ -12,8 +12,8 @@ import (
 
 // commitEntry lands what is done to a folder, a link, or a file that is no text: on disk, except that the editor moves a folder in which it
 // has documents open.
-func (j *job) commitEntry(ctx context.Context, e filetime.FileEdit) (filetime.LandedFile, error) {
-	w := j.w
+func (tx *transaction) commitEntry(ctx context.Context, e filetime.FileEdit) (filetime.LandedFile, error) {
+	w := tx.w
 	l := filetime.LandedFile{Path: e.Path, Entry: e.Entry, Created: e.Create, Deleted: e.Delete, Source: "disk", Attempts: 1}
 	if e.To != "" {
 		l.Path, l.Origin = e.To, e.Path
@@ -25,12 +25,12 @@ func (j *job) commitEntry(ctx context.Context, e filetime.FileEdit) (filetime.La
 		return l, err
 	}
 	if e.To != "" {
-		if err := w.vacant(w.file(e.Path), w.file(e.To), j.earlier()); err != nil {
+		if err := w.vacant(w.file(e.Path), w.file(e.To), tx.earlier()); err != nil {
 			return l, err
 		}
 	}
 	w.mu.Lock()
-	where := j.change.Apply
+	where := tx.change.Apply
 	if where == "" {
 		where = w.o.Apply
 	}
@@ -46,13 +46,13 @@ func (j *job) commitEntry(ctx context.Context, e filetime.FileEdit) (filetime.La
 	case e.Create && w.isFolder(e.Path):
 		l.Already = true
 	case e.To != "":
-		l.Source, l.Stale, err = j.moveEntry(ctx, e)
+		l.Source, l.Stale, err = tx.moveEntry(ctx, e)
 	case e.Create:
-		_, err = j.disk.Folders(e.Path)
+		_, err = tx.disk.Folders(e.Path)
 	case e.Entry == filetime.Folder:
-		err = j.disk.RemoveFolder(e.Path)
+		err = tx.disk.RemoveFolder(e.Path)
 	default:
-		err = j.disk.Remove(e.Path)
+		err = tx.disk.Remove(e.Path)
 	}
 	var worded *filetime.Error
 	switch {
@@ -60,11 +60,11 @@ func (j *job) commitEntry(ctx context.Context, e filetime.FileEdit) (filetime.La
 	case errors.Is(err, syscall.ENOTEMPTY), errors.Is(err, fs.ErrExist) && e.Delete:
 		err = fail(e.Path, filetime.EditConflict, "not_empty", "%s is not empty: something was put there meanwhile. It was not deleted. List it, then decide.", e.Path)
 	case errors.Is(err, disk.ErrAcross):
-		err = across(e.Path, e.To)
+		err = crossDevice(e.Path, e.To)
 	case errors.Is(err, disk.ErrChanged) && errors.Is(err, fs.ErrExist):
-		err = taken(e.To)
+		err = targetExists(e.To)
 	case errors.Is(err, disk.ErrChanged) && errors.Is(err, fs.ErrNotExist):
-		err = gone(e.Path)
+		err = deletedSince(e.Path)
 	default:
 		err = writeError(e.Path, err)
 	}
@@ -79,16 +79,16 @@ func (w *Workspace) isFolder(path string) bool {
 }
 
 // earlier are the files of a change that is only worked out, which have not been carried out when it comes to a later one.
-func (j *job) earlier() []filetime.FileEdit {
-	if j.change.Apply == filetime.None {
-		return j.change.Files
+func (tx *transaction) earlier() []filetime.FileEdit {
+	if tx.change.Apply == filetime.None {
+		return tx.change.Files
 	}
 	return nil
 }
 
 // unchanged refuses what is done to an entry that is not what the caller saw, or not of that kind.
 func (w *Workspace) unchanged(e filetime.FileEdit) error {
-	info, err := bounded(e.Path, hung, func() (fs.FileInfo, error) { return w.statDisk(e.Path) })
+	info, err := bounded(e.Path, diskTimeout, func() (fs.FileInfo, error) { return w.statDisk(e.Path) })
 	switch {
 	case e.Create && err == nil && info.IsDir():
 		return nil
@@ -97,7 +97,7 @@ func (w *Workspace) unchanged(e filetime.FileEdit) error {
 	case e.Create && errors.Is(err, fs.ErrNotExist):
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return gone(e.Path)
+		return deletedSince(e.Path)
 	case err != nil:
 		return writeError(e.Path, err)
 	}
@@ -117,28 +117,28 @@ func (w *Workspace) unchanged(e filetime.FileEdit) error {
 }
 
 // moveEntry moves an entry with all that is in it, and gives where that landed and why the editor still has an old name.
-func (j *job) moveEntry(ctx context.Context, e filetime.FileEdit) (source, stale string, err error) {
-	w := j.w
+func (tx *transaction) moveEntry(ctx context.Context, e filetime.FileEdit) (source, stale string, err error) {
+	w := tx.w
 	if len(w.openBelow(e.Path)) > 0 {
 		if !w.o.Features.Rename {
 			return "", "", fail(e.Path, filetime.Unsupported, "no_rename", "Documents in %s are open in an editor that does not rename files when asked. "+
 				"Nothing was moved: the editor would go on with the old files. Ask the user to close them, or to rename it, then go on.", e.Path)
 		}
 		if w.o.Journal != nil {
-			if err := j.begin(disk.Planned{Op: disk.Move, Path: e.Path, To: e.To}); err != nil {
+			if err := tx.begin(disk.Planned{Op: disk.Move, Path: e.Path, To: e.To}); err != nil {
 				return "", "", err
 			}
 		}
-		stale, err = w.renameInEditor(ctx, e.Path, e.To, j)
+		stale, err = w.renameInEditor(ctx, e.Path, e.To, tx)
 		return "buffer", stale, err
 	}
-	if err := j.disk.MoveEntry(e.Path, e.To); err != nil {
+	if err := tx.disk.MoveEntry(e.Path, e.To); err != nil {
 		return "", "", err
 	}
-	w.inheritAll(e.Path, e.To, nil)
+	w.moveStates(e.Path, e.To, nil)
 	return "disk", "", nil
 }
 
-func taken(path string) error {
+func targetExists(path string) error {
 	return fail(path, filetime.FileExists, "exists", "%s exists now: another program or the user created it. Nothing was moved.", path)
 }

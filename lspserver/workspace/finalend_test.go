@@ -60,7 +60,7 @@ func TestFaultE19FinalLineEnd(t *testing.T) {
 					b.whole = whole
 					began := time.Now()
 					l, err := overwrite(t, w, path, tt.now)
-					if err != nil || time.Since(began) > silence || b.tries != 1 {
+					if err != nil || time.Since(began) > echoTimeout || b.tries != 1 {
 						t.Fatalf("%v after %v, %d tries", err, time.Since(began), b.tries)
 					}
 					if tt.want != "" && b.text != tt.want || tt.told != (len(l.Warnings) == 1) {
@@ -132,7 +132,7 @@ func TestFaultE19EveryTextLands(t *testing.T) {
 			w, b, path := ending(t, base, true)
 			began := time.Now()
 			_, err := overwrite(t, w, path, now)
-			if err != nil || time.Since(began) > silence || strings.TrimSuffix(b.text, "\n") != strings.TrimSuffix(now, "\n") {
+			if err != nil || time.Since(began) > echoTimeout || strings.TrimSuffix(b.text, "\n") != strings.TrimSuffix(now, "\n") {
 				t.Errorf("%v after %v: %q", err, time.Since(began), b.text)
 			}
 		})

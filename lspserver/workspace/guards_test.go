@@ -29,7 +29,7 @@ func TestFindingT2OpenedOnTheWayToTheDisk(t *testing.T) {
 	w, b, j, path := folder(t, map[string]string{"a": "one\ntwo\n"}, "")
 	c := changing(t, w, path, "a: one>1")
 	ctx := asked{t.Context(), new(sync.Once), func() {
-		if where, err := w.place(w.file(path("a")), "", c.Files[0]); where != filetime.OnDisk || err != nil {
+		if where, err := w.sinkOf(w.file(path("a")), "", c.Files[0]); where != filetime.OnDisk || err != nil {
 			t.Errorf("it was to go to %q, %v", where, err)
 		}
 		b.uri, b.text = URI(path("a")), "one\ntwo, typed\n"

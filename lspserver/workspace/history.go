@@ -18,13 +18,13 @@ const (
 
 // begin sets the first known text of the file, as revision rev. f.mu is held.
 func (f *file) begin(t text.Text, rev uint64) {
-	f.text, f.known = t, true
+	f.text, f.loaded = t, true
 	f.rev, f.base = rev, rev
-	f.history, f.weight, f.given = nil, 0, nil
+	f.history, f.weight, f.pinnedRevs = nil, 0, nil
 }
 
-// remember appends r to the history. f.mu is held.
-func (f *file) remember(r filetime.Revision) {
+// append appends r to the history. f.mu is held.
+func (f *file) append(r filetime.Revision) {
 	f.history = append(f.history, r)
 	f.weight += weigh(r)
 	// An edit in flight looks up its own revisions, so nothing is folded then.
@@ -68,7 +68,7 @@ func (f *file) fold() {
 	for i, r := range f.history[:half] {
 		run = append(run, r.Set)
 		next := f.history[i+1]
-		_, given := slices.BinarySearch(f.given, r.Rev)
+		_, given := slices.BinarySearch(f.pinnedRevs, r.Rev)
 		if given || len(run) == maxRun || i+1 == half || r.Session != "" || next.Author != r.Author {
 			r.Set = text.ComposeAll(run)
 			kept = append(kept, r)
@@ -95,8 +95,8 @@ func (f *file) since(rev uint64) ([]filetime.Revision, bool) {
 	return slices.Clone(f.history[i+1:]), true
 }
 
-// together composes consecutive revisions.
-func together(revs []filetime.Revision) text.Set {
+// composeRevisions composes consecutive revisions.
+func composeRevisions(revs []filetime.Revision) text.Set {
 	sets := make([]text.Set, len(revs))
 	for i, r := range revs {
 		sets[i] = r.Set
@@ -104,8 +104,8 @@ func together(revs []filetime.Revision) text.Set {
 	return text.ComposeAll(sets)
 }
 
-// settle notes that the disk has the present text. f.mu is held.
-func (f *file) settle() { f.saved, f.savedRev = f.text, f.rev }
+// markSaved notes that the disk has the present text. f.mu is held.
+func (f *file) markSaved() { f.saved, f.savedRev = f.text, f.rev }
 
 // discard is the change to now if that is the last saved text: the inverse of all changes since, which a diff would
 // only guess. f.mu is held.
@@ -117,21 +117,21 @@ func (f *file) discard(now text.Text) (text.Set, bool) {
 	if !ok {
 		return nil, false
 	}
-	all := together(revs)
+	all := composeRevisions(revs)
 	if !all.Apply(f.saved).Equal(f.text) {
 		return nil, false
 	}
 	return all.Inverse(f.saved), true
 }
 
-// dropped says that revision rev is among those that the editor discarded last. f.mu is held.
-func (f *file) dropped(rev uint64) bool { return f.back[0] < rev && rev < f.back[1] }
+// discardedBy says that revision rev is among those that the editor discarded last. f.mu is held.
+func (f *file) discardedBy(rev uint64) bool { return f.back[0] < rev && rev < f.back[1] }
 
-// give is a snapshot whose revision the history will keep. f.mu is held.
-func (f *file) give() filetime.Snapshot {
-	if n := len(f.given); n == 0 || f.given[n-1] != f.rev {
-		f.given = append(f.given, f.rev)
-		f.given = f.given[max(0, len(f.given)-maxGiven):]
+// pinnedSnapshot is a snapshot whose revision the history will keep. f.mu is held.
+func (f *file) pinnedSnapshot() filetime.Snapshot {
+	if n := len(f.pinnedRevs); n == 0 || f.pinnedRevs[n-1] != f.rev {
+		f.pinnedRevs = append(f.pinnedRevs, f.rev)
+		f.pinnedRevs = f.pinnedRevs[max(0, len(f.pinnedRevs)-maxGiven):]
 	}
 	return f.snapshot()
 }

@@ -17,7 +17,7 @@ type history struct {
 }
 
 func newHistory(content string) *history {
-	f := &file{path: "f", text: text.New(content), rev: 2, base: 2, known: true, changed: make(chan struct{})}
+	f := &file{path: "f", text: text.New(content), rev: 2, base: 2, loaded: true, changed: make(chan struct{})}
 	return &history{f, map[uint64]text.Text{2: f.text}}
 }
 
@@ -25,7 +25,7 @@ func (h *history) add(set text.Set, by filetime.Author) {
 	h.text = set.Apply(h.text)
 	h.rev += 2
 	h.texts[h.rev] = h.text
-	h.remember(filetime.Revision{Rev: h.rev, Set: set, Author: by})
+	h.append(filetime.Revision{Rev: h.rev, Set: set, Author: by})
 }
 
 // lead checks that what came after a revision leads from its text to the present.
@@ -59,7 +59,7 @@ func TestHistoryIsFolded(t *testing.T) {
 			agents = append(agents, h.rev)
 		}
 		if i%3000 == 13 {
-			given = append(given, h.give().Rev)
+			given = append(given, h.pinnedSnapshot().Rev)
 		}
 	}
 	if n := len(h.history); n > maxHistory {

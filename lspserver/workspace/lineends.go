@@ -37,8 +37,8 @@ func oddEnd(s, signs string) int {
 	}
 }
 
-// counted refuses an edit whose positions the client may understand differently. f.mu is held.
-func (w *Workspace) counted(f *file, set text.Set) error {
+// checkLineEnds refuses an edit whose positions the client may understand differently. f.mu is held.
+func (w *Workspace) checkLineEnds(f *file, set text.Set) error {
 	if len(set) == 0 || !w.o.Features.Plain || !f.open || !f.odd {
 		return nil
 	}
@@ -66,8 +66,8 @@ func (w *Workspace) counted(f *file, set text.Set) error {
 	return e
 }
 
-// behind takes in a change from a client to an offset of the text. f.mu is held.
-func (w *Workspace) behind(f *file, c ContentChange, end int) {
+// noteOddEnds takes in a change from a client to an offset of the text. f.mu is held.
+func (w *Workspace) noteOddEnds(f *file, c ContentChange, end int) {
 	if !w.o.Features.Plain {
 		return
 	}
@@ -75,8 +75,8 @@ func (w *Workspace) behind(f *file, c ContentChange, end int) {
 	f.odd = f.odd || oddEnd(c.Text, loneReturn+unicodeEnds) >= 0
 }
 
-// miscounts learns from a position that fits no line of the text as LSP counts it. f.mu is held.
-func (w *Workspace) miscounts(f *file, p text.Position) {
+// learnFromPosition learns from a position that fits no line of the text as LSP counts it. f.mu is held.
+func (w *Workspace) learnFromPosition(f *file, p text.Position) {
 	if !f.odd || !w.o.Features.Plain {
 		return
 	}
@@ -91,9 +91,9 @@ func (w *Workspace) miscounts(f *file, p text.Position) {
 	f.sync = max(f.sync, maybeDrifted)
 }
 
-// lookCounted compares a saved document with the disk: if a change behind an odd line end was misunderstood, the disk has the text
+// learnFromSave compares a saved document with the disk: if a change behind an odd line end was misunderstood, the disk has the text
 // that the client has. f.mu is held.
-func (w *Workspace) lookCounted(f *file, d onDisk) {
+func (w *Workspace) learnFromSave(f *file, d onDisk) {
 	if !f.behindOdd {
 		return
 	}

@@ -101,7 +101,7 @@ func TestFaultE12ClientsShowHowTheyCount(t *testing.T) {
 		change(w, b, 0, 7, 7, "x")
 		_, err := edit(t, w, path, "10%", "AGENT")
 		var refused *filetime.Error
-		if !errors.As(err, &refused) || refused.Reason != outOfStepReason || b.tries > 0 {
+		if !errors.As(err, &refused) || refused.Reason != uncertainReason || b.tries > 0 {
 			t.Errorf("%v", err)
 		}
 	})

@@ -32,8 +32,8 @@ func below(dir, path string) (rest string, ok bool) {
 	return rest, ok && (rest == "" || rest[0] == filepath.Separator)
 }
 
-// takeOver gives a path the state of the file that the editor is moving there, once.
-func (w *Workspace) takeOver(path string) {
+// takeMovedState gives a path the state of the file that the editor is moving there, once.
+func (w *Workspace) takeMovedState(path string) {
 	w.mu.Lock()
 	for _, m := range w.moves {
 		rest, ok := below(m.to, path)
@@ -44,15 +44,15 @@ func (w *Workspace) takeOver(path string) {
 		if from := w.files[m.from+rest]; from != nil {
 			to := w.fileLocked(path)
 			w.mu.Unlock()
-			w.inherit(to, from)
+			w.moveState(to, from)
 			return
 		}
 	}
 	w.mu.Unlock()
 }
 
-// leaving says that the editor is moving a file away whose new path has not got its state yet.
-func (w *Workspace) leaving(path string) bool {
+// movingAway says that the editor is moving a file away whose new path has not got its state yet.
+func (w *Workspace) movingAway(path string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.ContainsFunc(w.moves, func(m *moving) bool {
@@ -74,22 +74,22 @@ func both(a, b *file) (unlock func()) {
 	}
 }
 
-// inherit makes to what from is, and from a path at which there is nothing.
-func (w *Workspace) inherit(to, from *file) {
+// moveState makes to what from is, and from a path at which there is nothing.
+func (w *Workspace) moveState(to, from *file) {
 	unlock := both(to, from)
 	defer unlock()
-	if !from.known && from.seen == "" {
+	if !from.loaded && from.seen == "" {
 		return
 	}
-	to.text, to.rev, to.base, to.history, to.weight, to.given = from.text, from.rev, from.base, from.history, from.weight, from.given
-	to.known, to.exists, to.last = from.known, from.exists, from.last
+	to.text, to.rev, to.base, to.history, to.weight, to.pinnedRevs = from.text, from.rev, from.base, from.history, from.weight, from.pinnedRevs
+	to.loaded, to.exists, to.last = from.loaded, from.exists, from.last
 	to.disk, to.saved, to.savedRev, to.back = from.disk, from.saved, from.savedRev, from.back
 	to.distrust() // a rename changes the times of a file
 	to.dirty, to.edited, to.touched = from.dirty, from.edited, from.touched
 	to.seen, to.readAt = from.seen, from.readAt
 	from.begin(text.Text{}, w.next())
-	from.known, from.exists, from.dirty, from.edited, from.touched = false, false, false, false, false
-	from.seen, from.readAt, from.last, from.disk, from.wake, from.behind, from.expected = "", time.Time{}, [32]byte{}, stat{}, nil, nil, nil
+	from.loaded, from.exists, from.dirty, from.edited, from.touched = false, false, false, false, false
+	from.seen, from.readAt, from.last, from.disk, from.wake, from.editorText, from.expected = "", time.Time{}, [32]byte{}, stat{}, nil, nil, nil
 	for _, f := range []*file{to, from} {
 		close(f.changed)
 		f.changed = make(chan struct{})
@@ -99,8 +99,8 @@ func (w *Workspace) inherit(to, from *file) {
 	}
 }
 
-// inheritAll gives what is at or below from to the paths below to, except for what has been taken over already.
-func (w *Workspace) inheritAll(from, to string, over map[string]bool) {
+// moveStates gives what is at or below from to the paths below to, except for what has been taken over already.
+func (w *Workspace) moveStates(from, to string, over map[string]bool) {
 	var pairs [][2]*file
 	w.mu.Lock()
 	for path, f := range w.files {
@@ -114,7 +114,7 @@ func (w *Workspace) inheritAll(from, to string, over map[string]bool) {
 	}
 	w.mu.Unlock()
 	for _, p := range pairs {
-		w.inherit(p[0], p[1])
+		w.moveState(p[0], p[1])
 	}
 }
 
@@ -130,13 +130,13 @@ func (w *Workspace) openBelow(path string) (out []*file) {
 }
 
 // commitMove moves a file, and then edits it at its new path.
-func (j *job) commitMove(ctx context.Context, e filetime.FileEdit) (filetime.LandedFile, error) {
-	w, f, t := j.w, j.w.file(e.Path), j.w.file(e.To)
-	w.trusted(ctx, f)
+func (tx *transaction) commitMove(ctx context.Context, e filetime.FileEdit) (filetime.LandedFile, error) {
+	w, f, t := tx.w, tx.w.file(e.Path), tx.w.file(e.To)
+	w.resyncIfUnsure(ctx, f)
 	if err := w.movable(f, e); err != nil { // before anything has happened
 		return filetime.LandedFile{}, err
 	}
-	if err := w.vacant(f, t, j.earlier()); err != nil {
+	if err := w.vacant(f, t, tx.earlier()); err != nil {
 		return filetime.LandedFile{}, err
 	}
 	only, edit := e, e
@@ -146,7 +146,7 @@ func (j *job) commitMove(ctx context.Context, e filetime.FileEdit) (filetime.Lan
 		if err := ctx.Err(); err != nil {
 			return filetime.LandedFile{}, context.Cause(ctx)
 		}
-		where, err := w.place(f, j.change.Apply, only)
+		where, err := w.sinkOf(f, tx.change.Apply, only)
 		if err != nil {
 			return filetime.LandedFile{}, err
 		}
@@ -157,9 +157,9 @@ func (j *job) commitMove(ctx context.Context, e filetime.FileEdit) (filetime.Lan
 			l.Path, l.Origin, l.Already, l.Applied = e.To, e.Path, false, false
 			return l, err
 		case filetime.Editor:
-			l, err = w.moveInEditor(ctx, f, t, j)
+			l, err = w.moveInEditor(ctx, f, t, tx)
 		default:
-			l, err = w.moveOnDisk(f, t, j)
+			l, err = w.moveOnDisk(f, t, tx)
 		}
 		switch {
 		case errors.Is(err, errOpened), errors.Is(err, errClosed), errors.Is(err, disk.ErrChanged):
@@ -167,13 +167,13 @@ func (j *job) commitMove(ctx context.Context, e filetime.FileEdit) (filetime.Lan
 		case err != nil || len(e.Edits) == 0:
 			return l, err
 		}
-		edited, err := w.commitFile(ctx, edit, j)
+		edited, err := w.commitFile(ctx, edit, tx)
 		if err == nil {
 			edited.Origin = e.Path
 			edited.Attempts += l.Attempts
 			return edited, nil
 		}
-		back := w.job(j.change)
+		back := w.transaction(tx.change)
 		back.reverts = true
 		_, failed := back.commitMove(context.WithoutCancel(ctx), filetime.FileEdit{Path: e.To, To: e.Path, Base: l.After, Rev: l.Rev})
 		back.end(failed)
@@ -206,7 +206,7 @@ func (w *Workspace) vacant(f, t *file, earlier []filetime.FileEdit) error {
 	t.mu.Lock()
 	open := t.open
 	t.mu.Unlock()
-	info, err := bounded(t.path, hung, func() (fs.FileInfo, error) { return w.statDisk(t.path) })
+	info, err := bounded(t.path, diskTimeout, func() (fs.FileInfo, error) { return w.statDisk(t.path) })
 	var slow *filetime.Error
 	switch {
 	case errors.As(err, &slow):
@@ -218,7 +218,7 @@ func (w *Workspace) vacant(f, t *file, earlier []filetime.FileEdit) error {
 	case err != nil && !open:
 		return nil // what else is wrong there shows when it is moved
 	}
-	return taken(t.path)
+	return targetExists(t.path)
 }
 
 // moved words a move that has landed. f.mu is held.
@@ -233,28 +233,28 @@ func (w *Workspace) moved(f, t *file, c filetime.Change, source string) filetime
 		v := t.version
 		l.BeforeVersion = &v
 	}
-	w.tell(t, "written", "agent")
+	w.notify(t, "written", "agent")
 	return l
 }
 
 // moveOnDisk moves a file that no editor has open.
-func (w *Workspace) moveOnDisk(f, t *file, j *job) (l filetime.LandedFile, err error) {
+func (w *Workspace) moveOnDisk(f, t *file, tx *transaction) (l filetime.LandedFile, err error) {
 	if err := w.openElsewhere(f.path); err != nil {
 		return l, err
 	}
-	if err := w.moveFile(f, t, j); err != nil {
+	if err := w.moveFile(f, t, tx); err != nil {
 		return l, err
 	}
-	w.inherit(t, f)
+	w.moveState(t, f)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := w.refresh(t); err != nil {
 		w.o.Log.Debug("moved file cannot be read", "path", t.path, "error", err)
 	}
-	return w.moved(f, t, j.change, "disk"), nil
+	return w.moved(f, t, tx.change, "disk"), nil
 }
 
-func (w *Workspace) moveFile(f, t *file, j *job) error {
+func (w *Workspace) moveFile(f, t *file, tx *transaction) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.open {
@@ -278,41 +278,41 @@ func (w *Workspace) moveFile(f, t *file, j *job) error {
 		return err
 	}
 	f.distrust()
-	_, err = j.disk.Move(f.path, t.path, before)
+	_, err = tx.disk.Move(f.path, t.path, before)
 	switch {
 	case errors.Is(err, disk.ErrChanged) && errors.Is(err, fs.ErrExist):
-		return taken(t.path)
+		return targetExists(t.path)
 	case errors.Is(err, disk.ErrAcross):
-		return across(f.path, t.path)
+		return crossDevice(f.path, t.path)
 	case errors.Is(err, disk.ErrChanged):
 		if err := w.refresh(f); err != nil || !f.exists {
-			return cmp.Or(err, gone(f.path))
+			return cmp.Or(err, deletedSince(f.path))
 		}
 		return err
 	case err != nil:
-		return w.overtaken(f, err)
+		return w.diskError(f, err)
 	}
 	return nil
 }
 
-func gone(path string) error {
+func deletedSince(path string) error {
 	return fail(path, filetime.EditConflict, "deleted", "%s was deleted since it was read. Nothing was moved.", path)
 }
 
-func across(from, to string) error {
+func crossDevice(from, to string) error {
 	return fail(from, filetime.Unsupported, "other_file_system", "%s is on another file system than %s, so it cannot be moved in one step. Nothing was moved. "+
 		"Write the file there with write_file, then delete this one with delete_file.", to, from)
 }
 
 // moveInEditor has the editor rename a file, and waits until the document is open under its new name.
-func (w *Workspace) moveInEditor(ctx context.Context, f, t *file, j *job) (l filetime.LandedFile, err error) {
-	held := heldSlot(f)
+func (w *Workspace) moveInEditor(ctx context.Context, f, t *file, tx *transaction) (l filetime.LandedFile, err error) {
+	held := isHeld(f)
 	if held {
 		return l, fail(f.path, filetime.Timeout, heldReason, "%s was not moved: the editor has not shown the previous edit yet. Try again later.", f.path)
 	}
 	select {
-	case f.slot <- struct{}{}:
-		defer func() { <-f.slot }()
+	case f.inFlight <- struct{}{}:
+		defer func() { <-f.inFlight }()
 	case <-ctx.Done():
 		return l, context.Cause(ctx)
 	}
@@ -320,12 +320,12 @@ func (w *Workspace) moveInEditor(ctx context.Context, f, t *file, j *job) (l fil
 	p := f.planned(filetime.FileEdit{})
 	f.mu.Unlock()
 	p.Op, p.To, p.AfterHash = disk.Move, t.path, p.BeforeHash
-	if _, begun := j.buffers[f.path]; w.o.Journal != nil && !begun {
-		if err := j.begin(p); err != nil {
+	if _, begun := tx.buffers[f.path]; w.o.Journal != nil && !begun {
+		if err := tx.begin(p); err != nil {
 			return l, err
 		}
 	}
-	warning, err := w.renameInEditor(ctx, f.path, t.path, j)
+	warning, err := w.renameInEditor(ctx, f.path, t.path, tx)
 	if err != nil {
 		return l, err
 	}
@@ -338,12 +338,12 @@ func (w *Workspace) moveInEditor(ctx context.Context, f, t *file, j *job) (l fil
 			w.o.Log.Debug("moved file cannot be read", "path", t.path, "error", err)
 		}
 	}
-	l = w.moved(f, t, j.change, source)
+	l = w.moved(f, t, tx.change, source)
 	l.Stale = warning
 	return l, nil
 }
 
-func heldSlot(f *file) bool {
+func isHeld(f *file) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.held
@@ -351,10 +351,10 @@ func heldSlot(f *file) bool {
 
 // renameInEditor sends one RenameFile and judges by the disk and the documents what became of it. stale is why the editor still has the
 // old name, "" where it does not.
-func (w *Workspace) renameInEditor(ctx context.Context, from, to string, j *job) (stale string, err error) {
-	made, err := j.disk.Folders(filepath.Dir(to))
+func (w *Workspace) renameInEditor(ctx context.Context, from, to string, tx *transaction) (stale string, err error) {
+	made, err := tx.disk.Folders(filepath.Dir(to))
 	if err != nil {
-		j.disk.Unmake(made)
+		tx.disk.Unmake(made)
 		return "", writeError(to, err)
 	}
 	m := &moving{from: from, to: to, over: map[string]bool{}}
@@ -368,12 +368,12 @@ func (w *Workspace) renameInEditor(ctx context.Context, from, to string, j *job)
 		over := m.over
 		w.mu.Unlock()
 		if err != nil {
-			j.disk.Unmake(made)
+			tx.disk.Unmake(made)
 		} else {
-			w.inheritAll(from, to, over)
+			w.moveStates(from, to, over)
 		}
 	}()
-	c := j.change
+	c := tx.change
 	ask := Delivery{
 		URI: URI(from), To: URI(to), Label: c.Label, Session: c.Session, Call: c.Call, Tool: c.Tool, Turn: c.Turn,
 	}
@@ -382,7 +382,7 @@ func (w *Workspace) renameInEditor(ctx context.Context, from, to string, j *job)
 		ask.URI = f.uri
 		f.mu.Unlock()
 	}
-	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), budget+grace)
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendBudget+replyTimeout)
 	defer cancel()
 	replies := make(chan reply, 1)
 	go w.safely(func() {
@@ -390,8 +390,8 @@ func (w *Workspace) renameInEditor(ctx context.Context, from, to string, j *job)
 		replies <- reply{ok, reason, err}
 	})
 	got := <-replies
-	moved := func() bool { return w.renamed(from, to) }
-	until := w.o.Now().Add(silence)
+	moved := func() bool { return w.renamedOnDisk(from, to) }
+	until := w.o.Now().Add(echoTimeout)
 	if !got.applied || got.err != nil {
 		until = w.o.Now()
 	}
@@ -400,7 +400,7 @@ func (w *Workspace) renameInEditor(ctx context.Context, from, to string, j *job)
 		if left <= 0 {
 			break
 		}
-		pause := time.NewTimer(min(left, step))
+		pause := time.NewTimer(min(left, renamePoll))
 		<-pause.C
 	}
 	var never *RefusedError
@@ -424,11 +424,11 @@ func (w *Workspace) renameInEditor(ctx context.Context, from, to string, j *job)
 		"List the folder before going on.", from)
 }
 
-// step is how often the disk is looked at for a rename by the editor.
-const step = 10 * time.Millisecond
+// renamePoll is how often the disk is looked at for a rename by the editor.
+const renamePoll = 10 * time.Millisecond
 
-// renamed says that the disk has a file under its new name and not under the old one.
-func (w *Workspace) renamed(from, to string) bool {
+// renamedOnDisk says that the disk has a file under its new name and not under the old one.
+func (w *Workspace) renamedOnDisk(from, to string) bool {
 	after, err := w.statDisk(to)
 	if err != nil {
 		return false

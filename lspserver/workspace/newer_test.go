@@ -70,7 +70,7 @@ func TestFaultE10DeletionComparesTheDisk(t *testing.T) {
 					}
 				}
 				if tt.loads {
-					time.AfterFunc(reloading/2, func() { b.typeAt(8, "saved elsewhere\n") })
+					time.AfterFunc(reloadWait/2, func() { b.typeAt(8, "saved elsewhere\n") })
 				}
 				_, err = w.Commit(t.Context(), c)
 				var refused *filetime.Error

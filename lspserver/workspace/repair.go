@@ -94,7 +94,7 @@ func (a *attempt) repair(d *delivery, found finding) {
 	t.trail = append(t.trail, t.stage)
 	a.refusals = 0
 	if a.repairs++; a.repairs == 1 {
-		if until := a.w.o.Now().Add(grace); until.After(a.deadline) {
+		if until := a.w.o.Now().Add(replyTimeout); until.After(a.deadline) {
 			a.deadline = until
 		}
 	}
@@ -139,9 +139,9 @@ func (a *attempt) restart() {
 // salvage continues a repair that cannot go to the editor, for the reason in cause. A closed document is repaired on disk.
 func (a *attempt) salvage(ctx context.Context, cause error) (filetime.LandedFile, bool, error) {
 	if errors.Is(cause, errClosed) {
-		j := a.w.job(a.c)
-		l, err := a.w.putOnDisk(ctx, a.f, a.e, j)
-		j.end(err)
+		tx := a.w.transaction(a.c)
+		l, err := a.w.putOnDisk(ctx, a.f, a.e, tx)
+		tx.end(err)
 		var conflict *filetime.Conflict
 		switch {
 		case err == nil:
@@ -164,7 +164,7 @@ func (a *attempt) settled(l filetime.LandedFile) (filetime.LandedFile, error) {
 	return l, err
 }
 
-// settle ends an edit that has landed with revision last, or a repair that was only a revert.
+// markSaved ends an edit that has landed with revision last, or a repair that was only a revert.
 func (a *attempt) settle(l filetime.LandedFile, last uint64) (filetime.LandedFile, bool, error) {
 	t := a.detour
 	if t == nil {
@@ -218,7 +218,7 @@ func (a *attempt) mend() {
 	a.lingers = true
 	_, err := a.run(context.Background())
 	if reasonOf(err) != heldReason { // else the document stays taken, see file.heard
-		<-a.f.slot
+		<-a.f.inFlight
 	}
 	if err != nil && a.repairs > 0 {
 		a.w.o.Log.Warn("an edit at the wrong place was not repaired", "path", a.f.path, "error", err)

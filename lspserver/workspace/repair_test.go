@@ -159,7 +159,7 @@ func mishap(t *testing.T, seed uint64) {
 	}
 	for _, l := range append(told.Files, filetime.LandedFile{Before: s.Text, After: s.Text, Rev: s.Rev}) {
 		if revs, now, ok := w.History(path, l.Rev); !ok || !l.Set.Apply(l.Before).Equal(l.After) ||
-			together(revs).Apply(l.After).String() != b.text || now.Text.String() != b.text {
+			composeRevisions(revs).Apply(l.After).String() != b.text || now.Text.String() != b.text {
 			bad = append(bad, fmt.Sprintf("by the history %+v comes to %q", l, now.Text))
 		}
 	}

@@ -21,7 +21,7 @@ const (
 	// shards is the number of locks that the paths of all processes are spread over.
 	shards = 256
 	// lockWait is the limit of waiting for other processes.
-	lockWait = budget
+	lockWait = sendBudget
 	// The polling interval of a lock.
 	lockSoon, lockLate = 200 * time.Microsecond, 10 * time.Millisecond
 	// The files of a shard.

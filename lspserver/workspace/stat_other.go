@@ -8,5 +8,5 @@ import (
 )
 
 // identify knows of nothing here that would tell two states of a file apart which have one size and one time. So no state is
-// trusted to be the last one: each time the file is read again.
+// resyncIfUnsure to be the last one: each time the file is read again.
 func (s *stat) identify(fs.FileInfo) { s.ctime = time.Unix(1<<40, 0) }

@@ -16,16 +16,16 @@ import (
 //
 // Resync and Apply answer a *RefusedError for a file that the editor does not give, or does not accept.
 
-// ask reads the editor's text, or the disk's if the editor refuses. The disk is read first: files that may not be read
+// readFromEditor reads the editor's text, or the disk's if the editor refuses. The disk is read first: files that may not be read
 // there, or are not text, are not requested. f.mu is held.
-func (w *Workspace) ask(f *file) error {
+func (w *Workspace) readFromEditor(f *file) error {
 	path, uri, author, was := f.path, f.uri, filetime.Disk, f.size()
-	d, err := bounded(path, hung, func() (onDisk, error) {
+	d, err := bounded(path, diskTimeout, func() (onDisk, error) {
 		d, err := w.readWritten(path, was)
 		if err != nil {
 			return d, err
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), hung)
+		ctx, cancel := context.WithTimeout(context.Background(), diskTimeout)
 		defer cancel()
 		content, _, err := w.o.Editor.Resync(ctx, uri)
 		var refused *RefusedError
@@ -45,28 +45,28 @@ func (w *Workspace) ask(f *file) error {
 		return d, nil
 	})
 	if err != nil {
-		f.waited = true
+		f.readFailed = true
 		return err
 	}
 	w.adopt(f, d, author)
 	return nil
 }
 
-// give sends the planned text to the editor. f.mu is held.
-func (w *Workspace) give(f *file, p plan, e filetime.FileEdit, j *job) error {
+// applyWhole sends the planned text to the editor. f.mu is held.
+func (w *Workspace) applyWhole(f *file, p plan, e filetime.FileEdit, tx *transaction) error {
 	if err := w.oneName(f, e); err != nil {
 		return err
 	}
-	if w.o.Journal != nil && !j.buffers[f.path] {
+	if w.o.Journal != nil && !tx.buffers[f.path] {
 		planned := f.planned(e)
 		planned.Buffer = true
-		if err := j.begin(planned); err != nil {
+		if err := tx.begin(planned); err != nil {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), budget)
+	ctx, cancel := context.WithTimeout(context.Background(), sendBudget)
 	defer cancel()
-	c := j.change
+	c := tx.change
 	_, _, err := w.o.Editor.Apply(ctx, Delivery{
 		URI: f.uri, Create: e.Create, Label: c.Label, Session: c.Session, Call: c.Call, Tool: c.Tool, Turn: c.Turn,
 		Old: p.before, New: p.after, Save: true,
@@ -81,8 +81,8 @@ func (w *Workspace) give(f *file, p plan, e filetime.FileEdit, j *job) error {
 	return f.doubt("no_reply", fmt.Sprintf("the editor did not answer (%v)", err))
 }
 
-// stored reads a file that is to be deleted, and refuses if the editor has unsaved text of it.
-func (w *Workspace) stored(f *file, p plan) (onDisk, error) {
+// readForDelete reads a file that is to be deleted, and refuses if the editor has unsaved text of it.
+func (w *Workspace) readForDelete(f *file, p plan) (onDisk, error) {
 	d, err := w.readDisk(f.path, w.o.MaxFileBytes)
 	if err == nil && (!d.exists || !sameText(d.text, p.before)) {
 		err = fail(f.path, filetime.EditConflict, "unsaved", "%s has unsaved text in the editor. Ask the user to save it, then try again.", f.path)
@@ -90,8 +90,8 @@ func (w *Workspace) stored(f *file, p plan) (onDisk, error) {
 	return d, err
 }
 
-// saved is LandedFile.Stale after give: whether the editor has saved the text. f.mu is held.
-func (w *Workspace) saved(f *file) string {
+// unsavedReason is LandedFile.Stale after give: whether the editor has saved the text. f.mu is held.
+func (w *Workspace) unsavedReason(f *file) string {
 	d, err := w.readDisk(f.path, 0)
 	if err == nil && d.exists && sameText(d.text, f.text) {
 		return ""

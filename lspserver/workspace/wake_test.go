@@ -57,7 +57,7 @@ func TestF152StaleSave(t *testing.T) {
 				t.Errorf("the file is %q %v, want %q", raw, err, row.want)
 			}
 			revs, now, ok := w.History(path, landed.Files[0].Rev)
-			if !ok || now.Text.String() != row.want || together(revs).Apply(landed.Files[0].After).String() != row.want {
+			if !ok || now.Text.String() != row.want || composeRevisions(revs).Apply(landed.Files[0].After).String() != row.want {
 				t.Errorf("the text is %q after %+v", now.Text, revs)
 			}
 		})

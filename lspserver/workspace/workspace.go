@@ -203,44 +203,44 @@ func (w *Workspace) Configure(apply, closed filetime.Apply) {
 
 // file is one file that the workspace keeps track of, open or not.
 type file struct {
-	path string
-	uri  string
-	used uint64        // guarded by Workspace.mu
-	slot chan struct{} // one edit on its way at a time
+	path     string
+	uri      string
+	used     uint64        // guarded by Workspace.mu
+	inFlight chan struct{} // semaphore: one edit on its way at a time
 
-	mu          sync.Mutex
-	text        text.Text
-	rev         uint64
-	base        uint64 // the revision before the oldest entry of history
-	history     []filetime.Revision
-	weight      int      // of the history, in bytes, as record counted it
-	given       []uint64 // revisions that snapshots had, ascending: fold keeps them apart
-	known       bool     // text is the file's when it was last read
-	exists      bool
-	open        bool
-	dirty       bool
-	version     int32
-	openedForUs bool         // opened by the editor only to apply our edit, or to answer a request about it
-	asked       atomic.Int32 // such requests that are under way
-	unseen      bool         // it was opened without a Place, so that it was not compared with the disk
-	sync        syncState
-	unversioned bool       // the client does not say a version: ours is a count of its changes
-	odd         bool       // the text has, or had since it was opened, a line end that clients count differently
-	behindOdd   bool       // the client has changed text behind one since it was saved
-	rivals      int        // further names that the editor has it open under
-	clamped     int        // positions that were cut to fit
-	held        bool       // the editor replied that it applied an edit and has not shown it: the slot stays taken until the next notification
-	edited      bool       // the agent changed the buffer since it was saved
-	behind      *text.Text // the editor's text, if the file was written on disk because it cannot apply edits
-	touched     bool       // the agent changed the buffer and the user had not made it dirty before
-	disk        stat
-	sure        proof  // that text is what the disk has while disk is its stat
-	waited      bool   // the last attempt to read it failed, see readWritten
-	changes     uint64 // of which the system had told when it was read, with wasRead
-	wake        *wake  // of an edit that landed on disk
-	out         *delivery
-	echo        bool          // the latest change made the text the one that out was to lead to
-	changed     chan struct{} // closed at every change
+	mu            sync.Mutex
+	text          text.Text
+	rev           uint64
+	base          uint64 // the revision before the oldest entry of history
+	history       []filetime.Revision
+	weight        int      // of the history, in bytes, as record counted it
+	pinnedRevs    []uint64 // revisions that snapshots had, ascending: fold keeps them apart
+	loaded        bool     // text is the file's when it was last read
+	exists        bool
+	open          bool
+	dirty         bool
+	version       int32
+	openedForEdit bool         // opened by the editor only to apply our edit, or to answer a request about it
+	asked         atomic.Int32 // such requests that are under way
+	unseen        bool         // it was opened without a Place, so that it was not compared with the disk
+	sync          syncState
+	unversioned   bool       // the client does not say a version: ours is a count of its changes
+	odd           bool       // the text has, or had since it was opened, a line end that clients count differently
+	behindOdd     bool       // the client has changed text behind one since it was saved
+	rivals        int        // further names that the editor has it open under
+	clamped       int        // positions that were cut to fit
+	held          bool       // the editor replied that it applied an edit and has not shown it: the slot stays taken until the next notification
+	edited        bool       // the agent changed the buffer since it was saved
+	editorText    *text.Text // the editor's text, if the file was written on disk because it cannot apply edits
+	touched       bool       // the agent changed the buffer and the user had not made it dirty before
+	disk          stat
+	valid         proof  // that text is what the disk has while disk is its stat
+	readFailed    bool   // the last attempt to read it failed, see readWritten
+	changes       uint64 // of which the system had told when it was read, with wasRead
+	wake          *wake  // of an edit that landed on disk
+	out           *delivery
+	echo          bool          // the latest change made the text the one that out was to lead to
+	changed       chan struct{} // closed at every change
 
 	last     [sha256.Size]byte // of the disk's text when it was last read while the document was open, or of a text that was dropped
 	saved    text.Text         // the text of savedRev, which the disk had too
@@ -248,7 +248,7 @@ type file struct {
 	back     [2]uint64 // when the editor discarded unsaved text: the revision of the text that came back, and the new one
 
 	removed  deletion  // the last text of the document that was deleted
-	reloads  int       // how many of the latest revisions are a reload from disk, see lookReloaded
+	reloads  int       // how many of the latest revisions are a reload from disk, see detectReload
 	saves    int       // counts how often unsaved text was saved
 	expected *expected // what the editor has yet to read of a command's changes
 
@@ -271,7 +271,7 @@ func (w *Workspace) fileLocked(path string) *file {
 	w.clock++
 	if f == nil {
 		w.forget()
-		f = &file{path: path, uri: URI(path), slot: make(chan struct{}, 1), changed: make(chan struct{})}
+		f = &file{path: path, uri: URI(path), inFlight: make(chan struct{}, 1), changed: make(chan struct{})}
 		f.rev = w.next()
 		f.base = f.rev
 		if g := w.gone[path]; g != nil {
@@ -306,7 +306,7 @@ func (w *Workspace) forget() {
 	slices.SortFunc(closed, func(a, b *file) int { return cmp.Compare(a.used, b.used) })
 	for _, f := range closed[:max(0, len(closed)-maxFiles*3/4)] {
 		if f.mu.TryLock() {
-			if !f.open && f.out == nil && f.asked.Load() == 0 && len(f.slot) == 0 && !w.locks.taken(f.path) {
+			if !f.open && f.out == nil && f.asked.Load() == 0 && len(f.inFlight) == 0 && !w.locks.taken(f.path) {
 				delete(w.files, f.path)
 				if f.seen != "" {
 					w.gone[f.path] = &file{path: f.path, uri: f.uri, seen: f.seen, readAt: f.readAt, last: f.hash()}
@@ -319,7 +319,7 @@ func (w *Workspace) forget() {
 
 // hash is that of the text, or of the one that was dropped. f.mu is held.
 func (f *file) hash() [sha256.Size]byte {
-	if f.known {
+	if f.loaded {
 		return f.text.Hash()
 	}
 	return f.last
@@ -330,7 +330,7 @@ func (w *Workspace) record(f *file, set text.Set, author filetime.Author) {
 	before := f.text
 	f.text, f.reloads = set.Apply(before), 0
 	f.rev = w.next()
-	f.remember(filetime.Revision{Rev: f.rev, Set: set, Author: author})
+	f.append(filetime.Revision{Rev: f.rev, Set: set, Author: author})
 	if f.out != nil {
 		f.out.events = append(f.out.events, event{set: set, before: before, after: f.text, rev: f.rev})
 	}
@@ -348,15 +348,15 @@ func (f *file) snapshot() filetime.Snapshot {
 // Read implements filetime.Files.
 func (w *Workspace) Read(ctx context.Context, path string) (filetime.Snapshot, error) {
 	f := w.file(path)
-	w.trusted(ctx, f)
+	w.resyncIfUnsure(ctx, f)
 	w.watch(path)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.unseen {
-		w.lookOpened(f)
+		w.compareOpened(f)
 	}
 	if f.open && f.sync == lostSync {
-		return filetime.Snapshot{Path: path}, fail(path, filetime.ReadError, outOfStepReason,
+		return filetime.Snapshot{Path: path}, fail(path, filetime.ReadError, uncertainReason,
 			"Read file failed: the unsaved text of %s is not known, because a change from the editor was malformed. "+
 				"Ask the user to close the file and open it again, then read it.", path)
 	}
@@ -372,7 +372,7 @@ func (w *Workspace) Read(ctx context.Context, path string) (filetime.Snapshot, e
 	if err != nil {
 		return filetime.Snapshot{Path: path}, err
 	}
-	s := f.give()
+	s := f.pinnedSnapshot()
 	s.Cached = cached
 	return s, nil
 }
@@ -386,7 +386,7 @@ func (w *Workspace) History(path string, rev uint64) ([]filetime.Revision, filet
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	revs, ok := f.since(rev)
-	return revs, f.give(), ok
+	return revs, f.pinnedSnapshot(), ok
 }
 
 // Seen says that the model has seen a file; its folder is watched from now on.
@@ -394,15 +394,15 @@ func (w *Workspace) Seen(path string) {
 	f := w.file(path)
 	f.mu.Lock()
 	f.readAt = w.o.Now()
-	w.tell(f, "read", "agent")
+	w.notify(f, "read", "agent")
 	f.mu.Unlock()
 	if w.o.Watcher != nil {
 		w.o.Watcher.Add(path)
 	}
 }
 
-// tell notifies of a new state, not twice in a row. f.mu is held.
-func (w *Workspace) tell(f *file, state, by string) {
+// notify notifies of a new state, not twice in a row. f.mu is held.
+func (w *Workspace) notify(f *file, state, by string) {
 	if state == "stale" && (f.seen == "" || f.seen == "stale") {
 		return
 	}
@@ -471,19 +471,19 @@ func (w *Workspace) Changed(path string, lost bool) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	was, known := f.hash(), f.known
-	f.sure = unsure
+	was, known := f.hash(), f.loaded
+	f.valid = unsure
 	if lost {
 		f.distrust()
 	}
 	switch {
 	case f.open:
-		w.lookBeside(f, true)
-	case f.known || f.seen != "":
+		w.checkOtherSave(f, true)
+	case f.loaded || f.seen != "":
 		if err := w.refresh(f); err != nil {
 			w.o.Log.Debug("watched file cannot be read", "path", path, "error", err)
 		} else if !known && was != f.text.Hash() {
-			w.tell(f, "stale", "disk")
+			w.notify(f, "stale", "disk")
 		}
 	}
 }
@@ -498,31 +498,31 @@ func (w *Workspace) safely(fn func()) {
 	fn()
 }
 
-// beside is how long an editor may delay didSave.
-const beside = 200 * time.Millisecond
+// didSaveDelay is how long an editor may delay didSave.
+const didSaveDelay = 200 * time.Millisecond
 
-// lookBeside notifies that another program has saved an open document: the disk has neither the buffer's text nor that
+// checkOtherSave notifies that another program has saved an open document: the disk has neither the buffer's text nor that
 // of the last save, also after a while. f.mu is held.
-func (w *Workspace) lookBeside(f *file, first bool) {
+func (w *Workspace) checkOtherSave(f *file, first bool) {
 	if !f.open || f.seen == "" || f.seen == "stale" {
 		return
 	}
-	d, err := w.lookAt(f)
+	d, err := w.readForCompare(f)
 	if err != nil || d.exists && (f.last == d.text.Hash() || sameText(d.text, f.text)) || !d.exists && !f.exists {
 		return
 	}
 	if first || f.out != nil {
-		time.AfterFunc(beside, func() {
+		time.AfterFunc(didSaveDelay, func() {
 			w.safely(func() {
 				f.mu.Lock()
 				defer f.mu.Unlock()
-				w.lookBeside(f, false)
+				w.checkOtherSave(f, false)
 			})
 		})
 		return
 	}
 	f.exists, f.last = d.exists, d.text.Hash()
-	w.tell(f, "stale", "disk")
+	w.notify(f, "stale", "disk")
 }
 
 // Unsaved lists the paths of open documents whose text differs from what was last saved.
