@@ -73,7 +73,7 @@ var rooms = map[string]room{
 	"lspserver/protocol":  {[]string{"tools/rawjson"}, "what is on the wire is plain data"},
 	"lspserver/logs":      {[]string{"sandbox/userinfo"}, "it writes what it is given and knows no meaning"},
 	"lspserver/state": {
-		[]string{"lspserver/workspace", "agent/config", "agent/store", "tools/outputs", "tools/mcp"},
+		[]string{"agent/config", "agent/store", "tools/outputs", "tools/mcp", "filetime/locks"},
 		"it knows where each of them keeps its files, and no session",
 	},
 	"lspserver/terminal": {
@@ -88,7 +88,7 @@ var rooms = map[string]room{
 		[]string{"lspserver/protocol", "lspserver/wire", "filetime/text"},
 		"an editor knows the wire, and has a text of its own",
 	},
-	"lspserver/workspace": {append([]string{"filetime/disk", "lspserver/fileuri"}, base...), "files know nothing of agents and tools"},
+	"lspserver/workspace": {append([]string{"filetime/disk", "filetime/locks", "lspserver/fileuri"}, base...), "files know nothing of agents and tools"},
 	"lspserver/review":    {base, "undo is about files, whoever changed them"},
 
 	"agent":                {[]string{"agent/...", "tools/...", "filetime", "filetime/disk", "filetime/text/show", "sandbox", "sandbox/planted", "sandbox/tree"}, "it never sees the editor"},
@@ -150,6 +150,7 @@ var rooms = map[string]room{
 	"filetime/text":         {nil, "the algebra of edits is pure"},
 	"filetime/text/show":    {[]string{"filetime/text"}, "a diff is made of texts"},
 	"filetime/watch":        {nil, "it says that something happened and no more"},
+	"filetime/locks":        {[]string{"filetime"}, "it locks paths and reads no file"},
 	"filetime/disk":         {nil, "it moves bytes and knows no text"},
 	"sandbox":               {[]string{"filetime/text", "sandbox/confine", "sandbox/dial", "sandbox/gitdir", "sandbox/keeper", "sandbox/proxy"}, "it stands below everything that runs commands"},
 	"sandbox/keeper":        {[]string{"sandbox/confine"}, "a process that runs commands needs the policy and the system alone, and is set up before all else"},
@@ -228,6 +229,7 @@ var absent = []struct {
 			"agent/config":   "the user's settings are files of the person's, not of the workspace",
 			"agent/store":    "its database is a file of the person's, not of the workspace",
 			"filetime/disk":  "it is where files are changed",
+			"filetime/locks": "its lock files lie below the state folder",
 			"filetime/watch": "it compares errors with os.ErrNotExist",
 		},
 		why: "files are read through filetime.Files, so that unsaved text is seen and a commit can be checked",

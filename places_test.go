@@ -24,21 +24,18 @@ var opening = map[string][]string{
 
 // notAtPlaces are the functions that use paths by themselves, "file: function", each with its reason.
 var notAtPlaces = map[string]string{
-	"lspserver/languages/own.go: os.Stat":               "whether the program that a person configured is there, where the sandbox does not show it",
-	"lspserver/languages/typescript.go: os.Open":        "the version beside a compiler on the PATH, outside of the workspace",
-	"tools/bash/operands.go: path/filepath.Glob":        "the names that the shell will find; each is judged as a Place before anything is read",
-	"lspserver/backend/sessions.go: os.Stat":            "whether a folder that an editor or a person names is there, before it is a root",
-	"lspserver/workspace/shared.go: path/filepath.Glob": "the locks between processes, below the state folder",
-	"lspserver/workspace/shared.go: os.MkdirAll":        "the locks between processes, below the state folder",
-	"lspserver/workspace/shared.go: os.OpenFile":        "the locks between processes, below the state folder",
-	"lspserver/logs/logs.go: os.MkdirAll":               "the log, below the state folder",
-	"lspserver/logs/logs.go: os.OpenFile":               "the log, below the state folder",
-	"lspserver/logs/logs.go: os.Lstat":                  "the log, below the state folder",
-	"lspserver/logs/logs.go: os.Rename":                 "the log, below the state folder",
-	"lspserver/logs/crash.go: os.MkdirAll":              "reports of crashes, below the state folder",
-	"lspserver/logs/crash.go: os.OpenFile":              "reports of crashes, below the state folder",
-	"lspserver/logs/crash.go: path/filepath.Glob":       "reports of crashes, below the state folder",
-	"lspserver/logs/crash.go: os.Remove":                "reports of crashes, below the state folder",
+	"lspserver/languages/own.go: os.Stat":         "whether the program that a person configured is there, where the sandbox does not show it",
+	"lspserver/languages/typescript.go: os.Open":  "the version beside a compiler on the PATH, outside of the workspace",
+	"tools/bash/operands.go: path/filepath.Glob":  "the names that the shell will find; each is judged as a Place before anything is read",
+	"lspserver/backend/sessions.go: os.Stat":      "whether a folder that an editor or a person names is there, before it is a root",
+	"lspserver/logs/logs.go: os.MkdirAll":         "the log, below the state folder",
+	"lspserver/logs/logs.go: os.OpenFile":         "the log, below the state folder",
+	"lspserver/logs/logs.go: os.Lstat":            "the log, below the state folder",
+	"lspserver/logs/logs.go: os.Rename":           "the log, below the state folder",
+	"lspserver/logs/crash.go: os.MkdirAll":        "reports of crashes, below the state folder",
+	"lspserver/logs/crash.go: os.OpenFile":        "reports of crashes, below the state folder",
+	"lspserver/logs/crash.go: path/filepath.Glob": "reports of crashes, below the state folder",
+	"lspserver/logs/crash.go: os.Remove":          "reports of crashes, below the state folder",
 }
 
 // otherFiles are the rooms whose files are none of a workspace, each with its reason.

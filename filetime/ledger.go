@@ -1,6 +1,7 @@
 package filetime
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"maps"
@@ -68,6 +69,17 @@ func New(files Files, session string, observe func(path string)) *FileTime {
 	return &FileTime{
 		files: files, session: session, observe: observe, views: map[string][]*view{}, made: map[string][]made{}, bytes: map[string][sha256.Size]byte{}, sent: map[string]*sent{}, first: map[string]uint64{},
 	}
+}
+
+// WithLock runs change while it has the locks of paths, which are taken in a fixed order. ctx limits the wait for the locks alone;
+// the holder that others are told of is the session and the call of ctx. The error of the wait is returned without a call of change.
+func (f *FileTime) WithLock(ctx context.Context, paths []string, change func() error) error {
+	unlock, err := f.files.Lock(WithHolder(ctx, Holder{Session: f.session}), paths...)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return change()
 }
 
 // Typed gives the ranges of s that the user has typed since the model first read the file, as far as the history reaches back.

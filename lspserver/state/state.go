@@ -14,7 +14,7 @@ import (
 
 	"tandem/agent/config"
 	"tandem/agent/store"
-	"tandem/lspserver/workspace"
+	"tandem/filetime/locks"
 	"tandem/tools/mcp"
 )
 
@@ -60,14 +60,14 @@ func LogFile(cfg config.Config) string {
 
 // Locks is the folder of the locks that processes share, "" where another user could change it.
 func Locks(cfg config.Config) string {
-	dir := locks(cfg)
+	dir := lockDir(cfg)
 	if store.Private(Dir(cfg)) != nil || store.Private(dir) != nil {
 		return "" // the store says why
 	}
 	return dir
 }
 
-func locks(cfg config.Config) string { return filepath.Join(Dir(cfg), "locks") }
+func lockDir(cfg config.Config) string { return filepath.Join(Dir(cfg), "locks") }
 
 // Quarantine is the folder of what commands have planted in workspaces. It is there once something is in it.
 func Quarantine(cfg config.Config) string { return filepath.Join(Dir(cfg), "quarantine") }
@@ -166,7 +166,7 @@ func DeleteAll(cfg config.Config) (done Deleted, err error) {
 			return done, err
 		}
 	}
-	return done, workspace.EmptyLocks(locks(cfg))
+	return done, locks.Empty(lockDir(cfg))
 }
 
 func (d *Deleted) sessions(cfg config.Config) error {

@@ -20,7 +20,9 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/disk"
+	"tandem/filetime/locks"
 	"tandem/filetime/text"
+	"tandem/lspserver/fileuri"
 	"tandem/sandbox"
 )
 
@@ -165,8 +167,7 @@ type Workspace struct {
 
 	counting  counting
 	endsTexts atomic.Bool // the client is known to end every text with a line end
-	locks     locks
-	shared    *shared // nil without Options.Locks
+	locks     *locks.Locks
 }
 
 // New makes a Workspace with nothing open.
@@ -187,9 +188,7 @@ func New(o Options) *Workspace {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	w := &Workspace{o: o, files: map[string]*file{}, gone: map[string]*file{}, uris: map[string]*file{}, wrote: map[string]wrote{}}
-	if o.Locks != "" {
-		w.shared = newShared(o.Locks, o.Log)
-	}
+	w.locks = locks.New(locks.Options{Dir: o.Locks, Private: w.inBuffer, Now: o.Now, Log: o.Log})
 	w.disk, w.recovery = disk.New(w.diskOptions(disk.System(w.dir))), disk.New(w.diskOptions(disk.System(nil)))
 	return w
 }
@@ -306,7 +305,7 @@ func (w *Workspace) forget() {
 	slices.SortFunc(closed, func(a, b *file) int { return cmp.Compare(a.used, b.used) })
 	for _, f := range closed[:max(0, len(closed)-maxFiles*3/4)] {
 		if f.mu.TryLock() {
-			if !f.open && f.out == nil && f.asked.Load() == 0 && len(f.inFlight) == 0 && !w.locks.taken(f.path) {
+			if !f.open && f.out == nil && f.asked.Load() == 0 && len(f.inFlight) == 0 && !w.locks.Taken(f.path) {
 				delete(w.files, f.path)
 				if f.seen != "" {
 					w.gone[f.path] = &file{path: f.path, uri: f.uri, seen: f.seen, readAt: f.readAt, last: f.hash()}
@@ -447,7 +446,7 @@ func (w *Workspace) States(paths []string) []State {
 		f.mu.Unlock()
 		if s.Seen || len(paths) > 0 {
 			s.Hash = hexHash(t, charset)
-			if h, ok := w.holder(f.path); ok {
+			if h, ok := w.locks.Holder(f.path); ok {
 				s.Lock = &h
 			}
 			out = append(out, s)
@@ -557,4 +556,18 @@ func (w *Workspace) opened() map[string]*file {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.uris)
+}
+
+// URI is the file URI of an absolute path.
+func URI(path string) string { return fileuri.Of(path) }
+
+// hexHash is the hash of a text in a charset.
+func hexHash(t text.Text, c text.Charset) string {
+	h := t.Hash()
+	if c != text.CharsetUTF8 {
+		if coded, err := text.Encode(t, c); err == nil {
+			h = sha256.Sum256(coded)
+		}
+	}
+	return hex.EncodeToString(h[:])
 }

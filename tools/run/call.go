@@ -609,18 +609,21 @@ func (c *call) execute() error {
 			paths = append(paths, f.To)
 		}
 	}
-	// A landing is always waited for: nobody may be told that it failed while it is still on its way.
-	unlock, err := c.host.Files.Lock(filetime.WithHolder(ctx, filetime.Holder{Session: c.env.Session, Call: c.ID}), paths...)
-	if err != nil {
+	var refusal error
+	ctx = filetime.WithHolder(ctx, filetime.Holder{Call: c.ID})
+	err = c.env.FileTime.WithLock(ctx, paths, func() error {
+		// A landing is always waited for: nobody may be told that it failed while it is still on its way.
+		c.landed, refusal = c.host.Files.Commit(ctx, *c.plan.Change)
+		for _, f := range c.landed.Files {
+			c.env.FileTime.Wrote(f)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
 		return c.why(ctx, err)
-	}
-	defer unlock()
-	c.landed, err = c.host.Files.Commit(ctx, *c.plan.Change)
-	for _, f := range c.landed.Files {
-		c.env.FileTime.Wrote(f)
-	}
-	if err != nil {
-		return c.refused(c.why(ctx, err))
+	case refusal != nil:
+		return c.refused(c.why(ctx, refusal))
 	}
 	c.result = c.plan.Done(c.landed)
 	return nil

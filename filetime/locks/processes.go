@@ -1,4 +1,4 @@
-package workspace
+package locks
 
 import (
 	"cmp"
@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	// shards is the number of locks that the paths of all processes are spread over.
+	// shards is the number of lock files that the paths of all processes are spread over.
 	shards = 256
-	// lockWait is the limit of waiting for other processes.
-	lockWait = sendBudget
-	// The polling interval of a lock.
-	lockSoon, lockLate = 200 * time.Microsecond, 10 * time.Millisecond
-	// The files of a shard.
+	// Wait is the limit of waiting for other processes.
+	Wait = 10 * time.Second
+	// Polling interval of a lock file: it doubles from the first to the last.
+	firstPoll, lastPoll = 200 * time.Microsecond, 10 * time.Millisecond
+	// The files of a shard: the lock, and the ticket of the process that gets it next.
 	theLock, theTurn = "lock", "turn"
 )
 
-// shared are advisory locks of paths between processes with the same state folder: flock on files there, one for each
-// of a fixed number of shards. The kernel releases those of a killed process. They only avoid conflicts; correctness
-// rests on the compare-and-swap.
-type shared struct {
+// processes are advisory locks of paths between processes with the same folder: flock on files there, one for each of a
+// fixed number of shards. The kernel releases those of a killed process. They only avoid conflicts; correctness rests on
+// the compare-and-swap.
+type processes struct {
 	dir  string
 	log  *slog.Logger
-	wait time.Duration // lockWait but in tests
+	wait time.Duration // Wait but in tests
 
 	mu     sync.Mutex
 	shards map[int]*shard
@@ -57,8 +57,8 @@ type holding struct {
 	Since   time.Time `json:"since"`
 }
 
-func newShared(dir string, log *slog.Logger) *shared {
-	return &shared{dir: dir, log: log, wait: lockWait, shards: map[int]*shard{}}
+func newProcesses(dir string, log *slog.Logger) *processes {
+	return &processes{dir: dir, log: log, wait: Wait, shards: map[int]*shard{}}
 }
 
 func shardOf(path string) int {
@@ -67,41 +67,41 @@ func shardOf(path string) int {
 	return int(h.Sum32() % shards)
 }
 
-func (s *shared) name(n int, what string) string {
-	return filepath.Join(s.dir, fmt.Sprintf("%02x.%s", n, what))
+func (p *processes) name(n int, what string) string {
+	return filepath.Join(p.dir, fmt.Sprintf("%02x.%s", n, what))
 }
 
 // lock takes the locks of paths in the order of their shards, against deadlocks. since is when the call began to wait
 // for another process.
-func (s *shared) lock(ctx context.Context, paths []string, who filetime.Holder, since time.Time) (release func(), err error) {
+func (p *processes) lock(ctx context.Context, paths []string, who filetime.Holder, since time.Time) (release func(), err error) {
 	paths = slices.Clone(paths)
 	slices.SortFunc(paths, func(a, b string) int { return cmp.Compare(shardOf(a), shardOf(b)) })
 	var taken []string
 	release = func() {
-		for _, p := range slices.Backward(taken) {
-			s.release(p)
+		for _, path := range slices.Backward(taken) {
+			p.release(path)
 		}
 	}
-	ctx, cancel := context.WithDeadlineCause(ctx, since.Add(s.wait), errLocked)
+	ctx, cancel := context.WithDeadlineCause(ctx, since.Add(p.wait), errLocked)
 	defer cancel()
-	for _, p := range paths {
-		err := s.take(ctx, p, who)
+	for _, path := range paths {
+		err := p.take(ctx, path, who)
 		switch {
 		case err == nil:
-			taken = append(taken, p)
+			taken = append(taken, path)
 		case ctx.Err() != nil:
 			release()
 			if errors.Is(err, errLocked) {
-				err = s.refusal(p, err)
+				err = p.refusal(path, err)
 			}
 			return nil, err
 		default:
-			s.mu.Lock()
-			if !s.none {
-				s.log.Warn("processes cannot lock files against each other here; edits are still compared and swapped", "error", err)
+			p.mu.Lock()
+			if !p.none {
+				p.log.Warn("processes cannot lock files against each other here; edits are still compared and swapped", "error", err)
 			}
-			s.none = true
-			s.mu.Unlock()
+			p.none = true
+			p.mu.Unlock()
 		}
 	}
 	return release, nil
@@ -109,28 +109,28 @@ func (s *shared) lock(ctx context.Context, paths []string, who filetime.Holder, 
 
 var errLocked = errors.New("another process has the lock")
 
-// waited is a lock that timed out.
-type waited struct {
+// timedOut is a wait for a lock file that reached the limit.
+type timedOut struct {
 	what string
 	err  error
 }
 
-func (w *waited) Error() string { return w.err.Error() }
+func (w *timedOut) Error() string { return w.err.Error() }
 
-func (w *waited) Unwrap() error { return w.err }
+func (w *timedOut) Unwrap() error { return w.err }
 
 // refusal is the error of a lock that timed out, with its holder.
-func (s *shared) refusal(path string, err error) error {
+func (p *processes) refusal(path string, err error) error {
 	what := []string{theLock, theTurn}
-	var w *waited
+	var w *timedOut
 	if errors.As(err, &w) {
 		what = []string{w.what}
 	}
 	who, does := "another process", "is changing it"
 	for _, k := range what {
-		h, ok := s.reads(shardOf(path), k, func(h holding) bool { return h.Path == path })
+		h, ok := p.reads(shardOf(path), k, func(h holding) bool { return h.Path == path })
 		if !ok {
-			h, ok = s.reads(shardOf(path), k, func(holding) bool { return true })
+			h, ok = p.reads(shardOf(path), k, func(holding) bool { return true })
 		}
 		if !ok {
 			continue
@@ -147,20 +147,21 @@ func (s *shared) refusal(path string, err error) error {
 		}
 		break
 	}
-	return fail(path, filetime.Timeout, "locked", "%s could not be locked within %v: %s %s. Nothing was written; try again.", path, s.wait, who, does)
+	return &filetime.Error{Code: filetime.Timeout, Reason: "locked", Path: path, Message: fmt.Sprintf(
+		"%s could not be locked within %v: %s %s. Nothing was written; try again.", path, p.wait, who, does)}
 }
 
 // shard gives a shard with its slot taken, nil if locks do not work here.
-func (s *shared) shard(ctx context.Context, path string) (*shard, error) {
+func (p *processes) shard(ctx context.Context, path string) (*shard, error) {
 	n := shardOf(path)
-	s.mu.Lock()
-	k := s.shards[n]
+	p.mu.Lock()
+	k := p.shards[n]
 	if k == nil {
 		k = &shard{slot: make(chan struct{}, 1)}
-		s.shards[n] = k
+		p.shards[n] = k
 	}
-	none := s.none
-	s.mu.Unlock()
+	none := p.none
+	p.mu.Unlock()
 	if none {
 		return nil, nil
 	}
@@ -177,15 +178,15 @@ func (s *shared) shard(ctx context.Context, path string) (*shard, error) {
 	}
 }
 
-func (s *shared) take(ctx context.Context, path string, who filetime.Holder) error {
-	k, err := s.shard(ctx, path)
+func (p *processes) take(ctx context.Context, path string, who filetime.Holder) error {
+	k, err := p.shard(ctx, path)
 	if k == nil || err != nil {
 		return err
 	}
 	defer func() { <-k.slot }()
 	h := holding{who.PID, who.Session, who.Call, path, who.Since}
 	if k.file == nil {
-		if k.file, err = s.acquire(ctx, h); err != nil {
+		if k.file, err = p.acquire(ctx, h); err != nil {
 			return err
 		}
 	}
@@ -195,26 +196,26 @@ func (s *shared) take(ctx context.Context, path string, who filetime.Holder) err
 }
 
 // acquire takes a FIFO ticket lock, so that a process that takes the lock repeatedly cannot starve another.
-func (s *shared) acquire(ctx context.Context, who holding) (*os.File, error) {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+func (p *processes) acquire(ctx context.Context, who holding) (*os.File, error) {
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return nil, err
 	}
 	n := shardOf(who.Path)
-	turn, err := s.flock(ctx, n, theTurn, func() {})
+	turn, err := p.flock(ctx, n, theTurn, func() {})
 	if err != nil {
 		return nil, err
 	}
-	defer letGo(turn)
-	return s.flock(ctx, n, theLock, func() { write(turn, holding{PID: who.PID, Since: who.Since}) })
+	defer unlockAndClose(turn)
+	return p.flock(ctx, n, theLock, func() { write(turn, holding{PID: who.PID, Since: who.Since}) })
 }
 
 // flock locks one of the files of a shard; waits is called if it is locked.
-func (s *shared) flock(ctx context.Context, n int, what string, waits func()) (*os.File, error) {
-	f, err := os.OpenFile(s.name(n, what), os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+func (p *processes) flock(ctx context.Context, n int, what string, waits func()) (*os.File, error) {
+	f, err := os.OpenFile(p.name(n, what), os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	for pause := lockSoon; ; pause = min(2*pause, lockLate) {
+	for pause := firstPoll; ; pause = min(2*pause, lastPoll) {
 		err := tryLock(f, true)
 		if err == nil {
 			return f, nil
@@ -222,7 +223,7 @@ func (s *shared) flock(ctx context.Context, n int, what string, waits func()) (*
 		if !errors.Is(err, errHeld) {
 			return nil, errors.Join(err, f.Close())
 		}
-		if pause == lockSoon {
+		if pause == firstPoll {
 			waits()
 		}
 		timer := time.NewTimer(pause)
@@ -231,7 +232,7 @@ func (s *shared) flock(ctx context.Context, n int, what string, waits func()) (*
 		case <-ctx.Done():
 			timer.Stop()
 			_ = f.Close()
-			return nil, &waited{what, context.Cause(ctx)}
+			return nil, &timedOut{what, context.Cause(ctx)}
 		}
 	}
 }
@@ -239,16 +240,16 @@ func (s *shared) flock(ctx context.Context, n int, what string, waits func()) (*
 // errHeld says that a file is locked.
 var errHeld = errors.New("the lock is taken")
 
-// letGo unlocks before it closes: a child process that is being started may have inherited the file.
-func letGo(f *os.File) {
+// unlockAndClose unlocks before it closes: a child process that is being started may have inherited the file.
+func unlockAndClose(f *os.File) {
 	unlock(f)
 	_ = f.Close()
 }
 
-func (s *shared) release(path string) {
-	s.mu.Lock()
-	k := s.shards[shardOf(path)] // not by shard, which gives none if locks have stopped to work
-	s.mu.Unlock()
+func (p *processes) release(path string) {
+	p.mu.Lock()
+	k := p.shards[shardOf(path)] // not by shard, which gives none if locks have stopped to work
+	p.mu.Unlock()
 	if k == nil {
 		return
 	}
@@ -261,7 +262,7 @@ func (s *shared) release(path string) {
 	k.holding = slices.Delete(k.holding, i, i+1)
 	write(k.file, k.holding...)
 	if len(k.holding) == 0 {
-		letGo(k.file)
+		unlockAndClose(k.file)
 		k.file = nil
 	}
 }
@@ -278,14 +279,14 @@ func write(f *os.File, all ...holding) {
 }
 
 // holder is the holder of the lock of a path in another process.
-func (s *shared) holder(path string) (filetime.Holder, bool) {
-	h, ok := s.reads(shardOf(path), theLock, func(h holding) bool { return h.Path == path })
+func (p *processes) holder(path string) (filetime.Holder, bool) {
+	h, ok := p.reads(shardOf(path), theLock, func(h holding) bool { return h.Path == path })
 	return filetime.Holder{PID: h.PID, Session: h.Session, Call: h.Call, Since: h.Since}, ok
 }
 
 // reads reads the holder from a lock file; that of a killed process does not count.
-func (s *shared) reads(n int, what string, is func(holding) bool) (holding, bool) {
-	f, err := os.OpenFile(s.name(n, what), os.O_RDONLY|noFollow, 0)
+func (p *processes) reads(n int, what string, is func(holding) bool) (holding, bool) {
+	f, err := os.OpenFile(p.name(n, what), os.O_RDONLY|noFollow, 0)
 	if err != nil {
 		return holding{}, false
 	}
@@ -301,9 +302,9 @@ func (s *shared) reads(n int, what string, is func(holding) bool) (holding, bool
 	}
 }
 
-// EmptyLocks empties the lock files of a folder that killed processes have left. The files stay, since a process may
-// lock one at any moment.
-func EmptyLocks(dir string) error {
+// Empty empties the lock files of a folder that killed processes have left. The files stay, since a process may lock one
+// at any moment.
+func Empty(dir string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.lock"))
 	for _, name := range files {
 		f, openErr := os.OpenFile(name, os.O_RDWR|noFollow, 0)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package workspace
+package locks
 
 import (
 	"bufio"
@@ -23,7 +23,7 @@ import (
 func TestF241OneDeadline(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		ws := processes(t, 2, dir, nil)
+		ws := many(t, 2, dir, nil)
 		unlock, err := ws[0].Lock(t.Context(), "/w/a", "/w/b")
 		if err != nil {
 			t.Fatal(err)
@@ -38,7 +38,7 @@ func TestF241OneDeadline(t *testing.T) {
 				if !errors.As(err, &refused) || refused.Reason != "locked" || !strings.Contains(refused.Message, fmt.Sprintf("process %d", os.Getpid())) {
 					t.Errorf("call %d: %v", i, err)
 				}
-				if took := time.Since(began); took != lockWait {
+				if took := time.Since(began); took != Wait {
 					t.Errorf("call %d waited for %v", i, took)
 				}
 			})
@@ -50,17 +50,17 @@ func TestF241OneDeadline(t *testing.T) {
 		if unlock, err = ws[1].Lock(t.Context(), "/w/a"); err != nil {
 			t.Fatal(err)
 		}
-		lock := func(w *Workspace) {
+		lock := func(w *Locks) {
 			unlock, err := w.Lock(t.Context(), "/w/a")
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			time.Sleep(lockWait / 2)
+			time.Sleep(Wait / 2)
 			unlock()
 		}
 		wg.Go(func() { lock(ws[1]) })
-		time.Sleep(2 * lockWait)
+		time.Sleep(2 * Wait)
 		wg.Go(func() { lock(ws[0]) })
 		synctest.Wait()
 		unlock()
@@ -72,7 +72,7 @@ func TestF241OneDeadline(t *testing.T) {
 func locker(t *testing.T, dir string, wait bool) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "WORKSPACE_TEST_LOCK="+dir)
+	cmd.Env = append(os.Environ(), "LOCKS_TEST_DIR="+dir)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		_, err = cmd.StdinPipe() // open for as long as it lives
@@ -97,7 +97,7 @@ func locker(t *testing.T, dir string, wait bool) *exec.Cmd {
 }
 
 func lockForAnother(dir string) {
-	w := New(Options{Roots: everything(), Locks: dir})
+	w := New(Options{Dir: dir})
 	ctx := filetime.WithHolder(context.Background(), filetime.Holder{Session: "s1", Call: "call_7"})
 	if _, err := w.Lock(ctx, "/w/a"); err != nil {
 		fmt.Println(err)
@@ -111,14 +111,14 @@ func lockForAnother(dir string) {
 // which process it is, in time.
 func TestF241StoppedProcess(t *testing.T) {
 	dir := t.TempDir()
-	w := New(Options{Roots: everything(), Locks: dir})
-	w.shared.wait = time.Second / 2
+	w := New(Options{Dir: dir})
+	w.processes.wait = time.Second / 2
 	refused := func(p *exec.Cmd, who, does, path string) {
 		t.Helper()
 		began := time.Now()
-		const many = 20
+		const calling = 20
 		var calls sync.WaitGroup
-		for range many {
+		for range calling {
 			calls.Go(func() {
 				_, err := w.Lock(t.Context(), path)
 				var e *filetime.Error
@@ -129,7 +129,7 @@ func TestF241StoppedProcess(t *testing.T) {
 			})
 		}
 		calls.Wait()
-		if took := time.Since(began); took < w.shared.wait || took > many/2*w.shared.wait { // one after the other: twice that
+		if took := time.Since(began); took < w.processes.wait || took > calling/2*w.processes.wait { // one after the other: twice that
 			t.Errorf("waited for %v", took)
 		}
 	}
@@ -151,7 +151,7 @@ func TestF241StoppedProcess(t *testing.T) {
 
 	second := locker(t, dir, false)
 	for { // until it waits
-		if h, ok := w.shared.reads(shardOf("/w/a"), theTurn, func(holding) bool { return true }); ok && h.PID == second.Process.Pid {
+		if h, ok := w.processes.reads(shardOf("/w/a"), theTurn, func(holding) bool { return true }); ok && h.PID == second.Process.Pid {
 			break
 		}
 		time.Sleep(time.Millisecond)
@@ -168,7 +168,7 @@ func TestF241StoppedProcess(t *testing.T) {
 }
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv("WORKSPACE_TEST_LOCK"); dir != "" {
+	if dir := os.Getenv("LOCKS_TEST_DIR"); dir != "" {
 		lockForAnother(dir)
 		return
 	}

@@ -1,4 +1,4 @@
-package workspace
+package locks
 
 import (
 	"bytes"
@@ -19,12 +19,12 @@ import (
 	"tandem/filetime"
 )
 
-// processes are workspaces that know of each other only by the folder of their locks, as those of processes do.
-func processes(t *testing.T, n int, dir string, log *slog.Logger) []*Workspace {
+// many are Locks that know of each other only by the folder of their lock files, as those of processes do.
+func many(t *testing.T, n int, dir string, log *slog.Logger) []*Locks {
 	t.Helper()
-	out := make([]*Workspace, n)
+	out := make([]*Locks, n)
 	for i := range out {
-		out[i] = New(Options{Roots: everything(), Locks: dir, Log: log})
+		out[i] = New(Options{Dir: dir, Log: log})
 	}
 	return out
 }
@@ -40,7 +40,7 @@ func TestF241ProcessesExclude(t *testing.T) {
 	inside := make([]atomic.Int32, len(paths))
 	dir := filepath.Join(t.TempDir(), "state", "locks")
 	var wg sync.WaitGroup
-	for p, w := range processes(t, 3, dir, nil) {
+	for p, w := range many(t, 3, dir, nil) {
 		for range 4 {
 			wg.Go(func() {
 				r := rand.New(rand.NewPCG(uint64(p), 1))
@@ -87,7 +87,7 @@ func sameShard(path string) string {
 func TestF241HolderIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		ws := processes(t, 2, dir, nil)
+		ws := many(t, 2, dir, nil)
 		ctx := filetime.WithHolder(t.Context(), filetime.Holder{Session: "s1", Call: "call_7"})
 		const path = "/w/a"
 		other := sameShard(path)
@@ -96,11 +96,11 @@ func TestF241HolderIsNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, w := range ws {
-			h, ok := w.holder(path)
+			h, ok := w.Holder(path)
 			if !ok || h.Session != "s1" || h.Call != "call_7" || h.PID != os.Getpid() || !h.Since.Equal(time.Now()) {
 				t.Errorf("process %d is told of %+v", i, h)
 			}
-			if h, ok := w.holder(other); ok {
+			if h, ok := w.Holder(other); ok {
 				t.Errorf("process %d is told that %+v has a file that nobody has", i, h)
 			}
 		}
@@ -117,7 +117,7 @@ func TestF241HolderIsNamed(t *testing.T) {
 		if !errors.As(err, &refused) || refused.Reason != "locked" || !strings.Contains(refused.Message, want) {
 			t.Errorf("refused with %v", err)
 		}
-		if took := time.Since(began); took != lockWait {
+		if took := time.Since(began); took != Wait {
 			t.Errorf("waited for %v", took)
 		}
 		ended, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("it was enough"))
@@ -125,11 +125,11 @@ func TestF241HolderIsNamed(t *testing.T) {
 		if _, err := ws[1].Lock(ended, "/w/b", path); err == nil || err.Error() != "it was enough" {
 			t.Errorf("cancelled with %v", err)
 		}
-		if _, ok := ws[0].holder("/w/b"); ok {
+		if _, ok := ws[0].Holder("/w/b"); ok {
 			t.Error("a call that was cancelled has left a lock")
 		}
 		unlock()
-		if h, ok := ws[1].holder(path); ok {
+		if h, ok := ws[1].Holder(path); ok {
 			t.Errorf("after its release it is held by %+v", h)
 		}
 		if unlock, err = ws[1].Lock(t.Context(), path); err != nil {
@@ -141,7 +141,7 @@ func TestF241HolderIsNamed(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%02x.lock", shardOf(path))), []byte(left), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if h, ok := ws[1].holder(path); ok {
+		if h, ok := ws[1].Holder(path); ok {
 			t.Errorf("the lock is held by %+v, who is dead", h)
 		}
 	})
@@ -151,7 +151,7 @@ func TestF241HolderIsNamed(t *testing.T) {
 func TestF241ProcessesTakeTurns(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		ws := processes(t, 2, dir, nil)
+		ws := many(t, 2, dir, nil)
 		var busy, turns int
 		ctx, stop := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
@@ -192,7 +192,7 @@ func TestF241NoLocksHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	w := processes(t, 1, filepath.Join(file, "locks"), slog.New(slog.NewTextHandler(&log, nil)))[0]
+	w := many(t, 1, filepath.Join(file, "locks"), slog.New(slog.NewTextHandler(&log, nil)))[0]
 	for range 3 {
 		unlock, err := w.Lock(t.Context(), "/w/a", "/w/b")
 		if err != nil {
@@ -203,26 +203,7 @@ func TestF241NoLocksHere(t *testing.T) {
 	if n := strings.Count(log.String(), "cannot lock files"); n != 1 {
 		t.Errorf("logged %d times: %s", n, log.String())
 	}
-	if _, ok := w.holder("/w/a"); ok {
+	if _, ok := w.Holder("/w/a"); ok {
 		t.Error("it is held")
-	}
-}
-
-// The lock of a document that is open is none of other processes: only this one has its buffer.
-func TestF241BuffersAreNotShared(t *testing.T) {
-	w, b, path := opened(t, doc)
-	w.shared = newShared(filepath.Join(t.TempDir(), "locks"), w.o.Log)
-	for _, open := range []bool{true, false} {
-		if !open {
-			w.Close(b.uri)
-		}
-		unlock, err := w.Lock(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, shared := w.shared.holder(path); shared == open {
-			t.Errorf("open %v: shared %v", open, shared)
-		}
-		unlock()
 	}
 }
