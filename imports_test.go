@@ -363,7 +363,7 @@ func orTests(rooms []string) string {
 }
 
 // TestFivePackages keeps the libraries that the product is built around in their place: each is at work in its room,
-// and nowhere else but where its second use is.
+// and nowhere else but where its second use is. What each is there for is a promise that tests rely on.
 func TestFivePackages(t *testing.T) {
 	five := map[string]struct{ home, also string }{
 		"go.lsp.dev/jsonrpc2":          {home: "lspserver/wire"},
@@ -395,5 +395,8 @@ func TestFivePackages(t *testing.T) {
 				t.Errorf("%s is used in %s; its place is %s", l, dir, place.home)
 			}
 		}
+	}
+	if !testing.Short() {
+		noticed(t)
 	}
 }

@@ -3,10 +3,12 @@ package run
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/sourcegraph/conc"
 	"github.com/sourcegraph/conc/panics"
+	"github.com/sourcegraph/conc/pool"
 )
 
 // Everything that this package takes of conc is in this file.
@@ -22,6 +24,62 @@ func (b *background) start(fn func()) {
 }
 
 func (b *background) wait() { b.wg.Wait() }
+
+// batchPool runs the calls of one batch on a bounded pool, started in the order of submission. The pool's Go blocks while all
+// workers are busy, so one goroutine hands the calls over, and submit never waits.
+type batchPool struct {
+	mu     sync.Mutex
+	change sync.Cond // of queue and closed
+	queue  []func(context.Context)
+	closed bool
+}
+
+// newBatchPool starts a pool of limit workers in a group, which it belongs to until it was closed and its tasks have ended. A panic of
+// a task is that of the group.
+func newBatchPool(ctx context.Context, limit int, in *background) *batchPool {
+	p := &batchPool{}
+	p.change.L = &p.mu
+	workers := pool.New().WithMaxGoroutines(limit).WithContext(ctx)
+	in.start(func() {
+		for task := p.next(); task != nil; task = p.next() {
+			workers.Go(func(ctx context.Context) error {
+				roomy()
+				task(ctx)
+				return nil
+			})
+		}
+		_ = workers.Wait()
+	})
+	return p
+}
+
+func (p *batchPool) submit(task func(context.Context)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queue = append(p.queue, task)
+	p.change.Signal()
+}
+
+// close lets the pool end after the tasks that were submitted.
+func (p *batchPool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	p.change.Signal()
+}
+
+// next waits for a task; nil is the end.
+func (p *batchPool) next() (task func(context.Context)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.queue) == 0 && !p.closed {
+		p.change.Wait()
+	}
+	if len(p.queue) > 0 {
+		task, p.queue = p.queue[0], p.queue[1:]
+	}
+	return task
+}
 
 // roomy gives a new goroutine a stack that will do for most calls. Growing it later, step by step and with everything on
 // it, takes a quarter of the time of a call that does little.

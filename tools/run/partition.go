@@ -25,8 +25,29 @@ type batch struct {
 	files    map[string]bool
 	limit    int // how many of them run at once
 
+	pool *batchPool    // nil while there has been no second call to run beside the first
+	lone *call         // runs outside of the pool
+	over chan struct{} // closed when lone has ended; nil without a pool
+
 	commands context.Context // of the commands among them
 	stop     context.CancelCauseFunc
+}
+
+// inBatch is the context of a call: ctx, and for a command also what ends the commands of its batch.
+func (b *batch) inBatch(c *call, ctx context.Context) context.Context {
+	if c.tool == nil || c.tool.Spec().Together != tools.Commands {
+		return ctx
+	}
+	both, end := context.WithCancelCause(ctx)
+	context.AfterFunc(b.commands, func() { end(context.Cause(b.commands)) })
+	return both
+}
+
+// close ends the pool once its calls have ended.
+func (b *batch) close() {
+	if b.pool != nil {
+		b.pool.close()
+	}
 }
 
 // takes says whether a call may run together with all that are in the batch.

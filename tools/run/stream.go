@@ -21,7 +21,7 @@ type Stream struct {
 
 	mu      sync.Mutex
 	calls   []*call // in order
-	begun   int     // how many of them were started
+	begun   int     // how many of them were started, or wait for a worker of their batch
 	busy    int     // how many of those have not ended
 	feeding bool    // a goroutine is in feed
 	open    batch   // what the last ones that were started belong to
@@ -69,27 +69,52 @@ func (s *Stream) feed() {
 			break
 		}
 		if c.hooking || c.awaitsHooks() { // which may take long, and change what the call is about
+			if s.busy > 0 && s.busy >= s.open.limit {
+				break // hooks take a worker's place
+			}
 			if s.hookTogether(); c.hooking {
 				break
 			}
 			continue
 		}
 		s.join(c)
-		s.busy++
 		s.begun++
-		stop := s.open.stop
-		if c.tool != nil && c.tool.Spec().Together == tools.Commands {
-			c.ctx = s.open.commands
-		}
-		s.running.start(func() {
-			defer s.ended()
-			if c.run(); c.fails() {
-				stop(errSibling)
-			}
-			s.yield(c)
-		})
+		s.start(c)
 	}
 	s.feeding = false
+	if s.closed && s.begun == len(s.calls) {
+		s.open.close()
+	}
+}
+
+// start runs a call of the open batch: in a goroutine of its own while nothing runs beside it, else on the batch's pool. The pool is
+// made for the second call; the first one occupies one of its workers until it has ended. s.mu is held.
+func (s *Stream) start(c *call) {
+	b := s.open
+	switch {
+	case b.pool == nil && s.busy == 0:
+		s.busy++
+		s.open.lone, s.open.over = c, nil
+		s.running.start(func() { s.carry(c, b.inBatch(c, s.ctx), b.stop) })
+		return
+	case b.pool == nil:
+		over := make(chan struct{})
+		s.open.over = over
+		s.open.pool = newBatchPool(s.ctx, b.limit, &s.running)
+		s.open.pool.submit(func(context.Context) { <-over })
+	}
+	s.busy++
+	s.open.pool.submit(func(ctx context.Context) { s.carry(c, b.inBatch(c, ctx), b.stop) })
+}
+
+// carry runs a call under a context and gives its result out.
+func (s *Stream) carry(c *call, ctx context.Context, stop context.CancelCauseFunc) {
+	defer s.ended(c)
+	c.ctx = ctx
+	if c.run(); c.fails() {
+		stop(errSibling)
+	}
+	s.yield(c)
 }
 
 // place is where a call belongs, by what is known of it. s.mu is held, and released while it is found out.
@@ -134,14 +159,13 @@ func (s *Stream) hookTogether() {
 	}
 }
 
-// fits says whether a call may begin now: it joins the open batch, or all calls of that one have ended. s.mu is held.
-func (s *Stream) fits(where slot) bool {
-	return s.busy == 0 || s.busy < s.open.limit && s.open.takes(where)
-}
+// fits reports whether a call may be started: it joins the open batch, or all calls of that one have ended. s.mu is held.
+func (s *Stream) fits(where slot) bool { return s.busy == 0 || s.open.takes(where) }
 
 // join makes the next call, which fits, one of the open batch, or of a new one. s.mu is held.
 func (s *Stream) join(c *call) {
 	if !s.open.begun || !s.open.takes(*c.where) {
+		s.open.close()
 		s.open = batch{limit: max(1, c.limit())}
 		s.open.commands, s.open.stop = context.WithCancelCause(s.ctx)
 		s.batches = append(s.batches, nil)
@@ -153,10 +177,14 @@ func (s *Stream) join(c *call) {
 }
 
 // ended starts what may run now that a call has ended.
-func (s *Stream) ended() {
+func (s *Stream) ended(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy--
+	if s.open.lone == c && s.open.over != nil {
+		close(s.open.over)
+		s.open.lone = nil
+	}
 	s.feed()
 }
 
@@ -183,6 +211,7 @@ func (s *Stream) yield(finished *call) {
 func (s *Stream) Wait() []tools.Result {
 	s.mu.Lock()
 	s.closed = true
+	s.feed()
 	s.mu.Unlock()
 	s.running.wait()
 	results := make([]tools.Result, len(s.calls))
