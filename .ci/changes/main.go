@@ -79,6 +79,7 @@ func main() {
 // program is a package's tests with all changes built in.
 type program struct {
 	pkg, dir, tmp string
+	module string
 	hits          string
 	text          []byte // of the program
 	active        int    // where the number of the active change stands in it
@@ -108,7 +109,7 @@ func build(pkg string, dirs []string) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &program{pkg: pkg, dir: filepath.Join(module, pkg), tmp: tmp, hits: filepath.Join(tmp, "hits")}
+	p := &program{pkg: pkg, module: module, dir: filepath.Join(module, pkg), tmp: tmp, hits: filepath.Join(tmp, "hits")}
 	texts, all, err := instrumented(module, dirs, markerText, p.hits)
 	if err != nil {
 		return nil, err
@@ -177,7 +178,7 @@ func (p *program) start(binary string, limit time.Duration, flags ...string) (bo
 	defer stop()
 	runtime.LockOSThread() // the kernel kills a child with the thread that started it
 	defer runtime.UnlockOSThread()
-	cmd := exec.CommandContext(ctx, "unshare", append([]string{"--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", writable, "sh", p.tmp, p.dir, binary}, flags...)...)
+	cmd := exec.CommandContext(ctx, "unshare", append([]string{"--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", writable, "sh", p.tmp, p.dir, p.module, binary}, flags...)...)
 	cmd.Dir = p.dir
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -187,7 +188,7 @@ func (p *program) start(binary string, limit time.Duration, flags ...string) (bo
 	return err == nil, out.Bytes(), nil
 }
 
-// writable mounts all read-only but a temporary folder, $1, and Go's build cache; then it starts the program in the folder $2, with
+// writable mounts all read-only but a temporary folder, $1, and Go's build cache; then it starts the program in the folder $2 of the module $3, with
 // 12 GB of addresses: a change may have it collect without end.
 //
 // The root is remounted and not mounted over: below another mount the kernel takes a process as one in a chroot, which gets no user
@@ -201,9 +202,13 @@ chmod 1777 "$keep"
 mount -o remount,bind,ro /
 mount --bind "$cache" "$cache" && mount -o remount,bind,rw "$cache"
 mount --bind "$1" "$1" && mount -o remount,bind,rw "$1"
-mount --bind "$keep" /tmp
+case $2 in /tmp/*) # the code itself
+	mkdir -p "$keep${3#/tmp}"
+	mount --bind "$3" "$keep${3#/tmp}" ;;
+esac
+mount --rbind "$keep" /tmp
 cd "$2"
-shift 2
+shift 3
 ulimit -v 12000000
 exec "$@"`
 

@@ -308,7 +308,8 @@ func (g generator) structure(depth int) string {
 		words := []string{g.one("ls", "cat a", "cat \"$x\"", "echo \"$x\"", "echo $x", "git status", "a", "b -o x", "sort a", "sort $x", "grep -n \"$x\" a", "wc -l *.go", "echo $(b)", "printf '%s' \"$x\"",
 			"test -f \"$x\"", "[ -n \"$x\" ]", "[ $x = a ]", "read x", "read -r y", "x=a", "x=$(ls)", "y=\"$x\"", "PATH=. ls", "LC_ALL=C ls", "$x", "$x ls", "git $x", "echo \"${x%a}\"", "echo ${x:-b}", "cd a",
 			"[[ -f $x ]]", "[[ $x -eq 1 ]]", "[[ $x == a ]]", "cat <<E\n$x\nE\n", "cat <<'E'\n$(a)\nE\n", "cat <<E\n$(ls)\nE\n", "cat < \"$x\"", "ls 2>/dev/null", "ls >x", "eval ls", "echo `ls`", "echo $((1+2))", "echo $((x))",
-			"awk '{print $1}' a", "find . -name a", "sleep 0.1", "true", "false", ":")}
+			"ls {a,b}", "cat a{,.b} {1..3}", "sort {a,-o}", "echo {c..a}{1,2}", "echo {a,b}$x", "set -e", "set -eu", "set -x", "export x=a", "export PATH=a", "FOO=1 ls", "x=b cat \"$x\"",
+			"for y in {a,b}; do cat $y; done", "awk '{print $1}' a", "find . -name a", "sleep 0.1", "true", "false", ":")}
 		return words[0]
 	}
 	next := func() string { return g.structure(g.IntN(depth)) }
@@ -394,6 +395,10 @@ func readsAlone(argv []string) bool {
 		return argv[len(argv)-1] == "]" && len(argv) <= 6
 	case "test", "cd":
 		return true
+	case "set":
+		return !slices.ContainsFunc(argv[1:], func(a string) bool { return !shellOption(a) })
+	case "export":
+		return argv[1] == "x=a"
 	}
 	_, _, why := onlyReads(argv)
 	return why == ""

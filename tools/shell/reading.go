@@ -126,11 +126,16 @@ func number() value { return value{free: true} }
 
 // settable are the variables that a line may set: those that no program and no part of the shell reads.
 var (
-	settableName = pattern(`[a-z_][a-z0-9_]*|[A-Z]|FILES?|DIRS?|NAMES?|LINES?_?|COUNT|TOTAL|OUT|RESULT|ROOT|SRC`)
-	unsettable   = set("_ histchars auto_resume http_proxy https_proxy ftp_proxy all_proxy no_proxy LINES")
+	settableName = pattern(`[a-z_][a-z0-9_]*|[A-Z]|` + settableWord + `(?:_` + settableWord + `)*`)
+	unsettable   = set("_ histchars auto_resume LINES")
 )
 
-func settable(name string) bool { return settableName(name) && !unsettable[name] }
+// settableWord is a word of the names that people give to variables of their own: no variable of a program consists of these alone.
+const settableWord = `(?:FOO|BAR|BAZ|QUX|MY|VAR|VALUE|FILES?|DIRS?|NAMES?|LINES?|COUNT|TOTAL|OUT|RESULT|ROOT|SRC|TEST|DEBUG|VERBOSE|CI|APP|ITEM)[0-9]*`
+
+func settable(name string) bool {
+	return settableName(name) && !unsettable[name] && !strings.HasSuffix(name, "_proxy") && !strings.HasPrefix(name, "npm_")
+}
 
 // harmlessEnv are variables that may stand in front of a command, with these values.
 var harmlessEnv = pattern(`(?:LC_[A-Z]+|LANG|LANGUAGE)=[A-Za-z0-9_.@-]*|(?:NO_COLOR|CLICOLOR|FORCE_COLOR|COLUMNS|GIT_OPTIONAL_LOCKS|GIT_TERMINAL_PROMPT)=[0-9]*|` +
@@ -159,17 +164,23 @@ func readOnly(ctx context.Context, stmts []*syntax.Stmt) (reads []Read, searches
 	if len(stmts) == 0 {
 		return nil, false, "runs nothing"
 	}
+	r := (&reader{ctx: ctx, stdin: anything()}).settled(stmts, []string{""})
+	return r.reads, r.searches, r.opaque
+}
+
+// settled judges the statements of a shell that begins with no variables, again and again until no variable gets another value.
+func (r *reader) settled(stmts []*syntax.Stmt, in []string) *reader {
 	assigned := assignments(stmts)
 	vars := map[string]value{}
 	for range maxPasses {
-		r := &reader{ctx: ctx, vars: vars, assigned: assigned, stdin: anything()}
-		r.list(stmts, []string{""})
-		if !r.changed {
-			return r.reads, r.searches, r.opaque
+		n := &reader{ctx: r.ctx, vars: vars, assigned: assigned, stdin: r.stdin, entered: r.entered, loops: r.loops, through: r.through}
+		n.list(stmts, in)
+		if !n.changed {
+			return n
 		}
-		vars = r.vars
+		vars = n.vars
 	}
-	return nil, false, "sets variables in a way that is not understood"
+	return &reader{opaque: "sets variables in a way that is not understood"}
 }
 
 // assignments are the names of the variables that a line sets.
@@ -188,6 +199,12 @@ func assignments(stmts []*syntax.Stmt) map[string]bool {
 						names[wordOf(w).text] = true
 					}
 				}
+			case *syntax.DeclClause:
+				for _, a := range n.Args {
+					if a.Name != nil {
+						names[a.Name.Value] = true
+					}
+				}
 			case *syntax.WordIter:
 				names[n.Name.Value] = true
 			}
@@ -197,6 +214,7 @@ func assignments(stmts []*syntax.Stmt) map[string]bool {
 	return names
 }
 
+// refuse notes the first reason; "" is none.
 func (r *reader) refuse(why string) {
 	if r.opaque == "" {
 		r.opaque = why
@@ -353,9 +371,10 @@ func (r *reader) command(c syntax.Command, in []string) (yes, no []string) {
 	case *syntax.ForClause:
 		if iter, ok := c.Loop.(*syntax.WordIter); ok && !c.Select && iter.InPos.IsValid() {
 			for _, w := range iter.Items {
-				v := r.word(w, in)
-				v.many = false
-				r.set(iter.Name.Value, v)
+				for _, v := range r.words(w, in) {
+					v.many = false
+					r.set(iter.Name.Value, v)
+				}
 			}
 			if len(iter.Items) == 0 {
 				r.set(iter.Name.Value, exactly(""))
@@ -375,6 +394,9 @@ func (r *reader) command(c syntax.Command, in []string) (yes, no []string) {
 			out = union(out, r.list(item.Stmts, in))
 		}
 		return out, out
+	case *syntax.DeclClause:
+		r.declares(c, in)
+		return in, in
 	case *syntax.TestClause:
 		r.test(c.X, in)
 		return in, in
@@ -473,6 +495,7 @@ func (r *reader) simple(c *syntax.CallExpr, in []string) (yes, no []string) {
 		case len(c.Args) == 0:
 			r.set(a.Name.Value, v)
 		case a.Name.Value == "IFS" && v.exact && wordOf(c.Args[0]).text == "read":
+		case settable(a.Name.Value) && !r.assigned[a.Name.Value]:
 		case !v.exact || !harmlessEnv(a.Name.Value+"="+v.text):
 			r.refuse("sets variables for a command")
 		}
@@ -485,7 +508,7 @@ func (r *reader) simple(c *syntax.CallExpr, in []string) (yes, no []string) {
 	}
 	var words []value
 	for _, w := range c.Args {
-		words = append(words, r.word(w, in))
+		words = append(words, r.words(w, in)...)
 	}
 	if r.opaque != "" {
 		return in, in
@@ -509,11 +532,30 @@ func (r *reader) word(w *syntax.Word, in []string) value {
 		}
 	}
 	if text, ok := globOf(w); ok {
-		v := value{names: []Read{{Path: text, Glob: true}}, many: true}
-		v.dash = startsOption(text) || text[0] == '*' || text[0] == '?'
-		return v
+		return globbed(text)
 	}
 	return r.parts(w.Parts, in, false)
+}
+
+// words are those that a word of the line becomes: several where it has braces.
+func (r *reader) words(w *syntax.Word, in []string) (list []value) {
+	texts := expanded(w)
+	for _, text := range texts {
+		v, ok := exactly(text), !strings.ContainsAny(text, "*?")
+		if !ok {
+			v = globbed(text)
+		}
+		list = append(list, v)
+	}
+	if texts == nil {
+		list = append(list, r.word(w, in))
+	}
+	return list
+}
+
+// globbed is what a pattern can be: the files that fit, or itself.
+func globbed(text string) value {
+	return value{names: []Read{{Path: text, Glob: true}}, many: true, dash: startsOption(text) || text[0] == '*' || text[0] == '?'}
 }
 
 // globOf is the pattern of a word that is one, of literal parts.
@@ -799,6 +841,9 @@ func (r *reader) call(words []value, in []string, within bool) (yes, no []string
 	case name == "read" && !within:
 		r.readsLine(words[1:])
 		return in, in
+	case name == "set" && !within:
+		r.options(words[1:])
+		return in, in
 	case name == "test", name == "[":
 		r.tests(words, in)
 		return in, in
@@ -814,8 +859,13 @@ func (r *reader) call(words []value, in []string, within bool) (yes, no []string
 		}
 	}
 	if _, n := rowOf(programs(), argv); n == 0 {
-		if row := readingRunners()[name]; row != nil {
+		row := readingRunners()[name]
+		switch {
+		case row != nil:
 			r.runner(row, words, argv, in)
+			return in, in
+		case name == "bash", name == "sh":
+			r.shellLine(words, in)
 			return in, in
 		}
 	}
@@ -826,48 +876,6 @@ func (r *reader) call(words []value, in []string, within bool) (yes, no []string
 	r.searches = r.searches || searches
 	r.read(in, reads...)
 	return in, in
-}
-
-// enter judges cd.
-func (r *reader) enter(words []value, in []string) (yes, no []string) {
-	if r.entered++; len(words) != 2 || !words[1].exact || words[1].text == "" || strings.HasPrefix(words[1].text, "-") || r.entered > 2 || r.loops > 0 {
-		r.refuse("changes the folder in a way that is not understood")
-		return in, in
-	}
-	r.read(in, Read{Path: words[1].text})
-	for _, dir := range in {
-		yes = union(yes, []string{joinPath(dir, words[1].text)})
-	}
-	return yes, in
-}
-
-// readsLine judges the builtin read, which sets variables.
-func (r *reader) readsLine(args []value) {
-	var names []string
-	raw := false
-	for i := 0; i < len(args); i++ {
-		switch a := args[i]; {
-		case !a.exact:
-			r.refuse("reads into a variable that is known only when it runs")
-		case a.text == "-r":
-			raw = true
-		case a.text == "-d" && i+1 < len(args) && args[i+1].exact:
-			i++
-		default:
-			names = append(names, a.text)
-		}
-	}
-	v := r.stdin.loosened()
-	if !raw || len(names) > 1 { // a line without its backslashes, or in parts
-		v = v.split()
-	}
-	v.many = false
-	for _, name := range names {
-		r.set(name, v)
-	}
-	if len(names) == 0 {
-		r.refuse("reads into a variable that is not named")
-	}
 }
 
 // tests judges the builtin test, by the words that decide what it does.
@@ -990,7 +998,7 @@ func (r *reader) runner(row *program, words []value, argv []string, in []string)
 		return
 	}
 	for _, w := range words[1:at] {
-		if row.flags["ASSIGN"] && !harmlessEnv(w.text) {
+		if name, _, _ := strings.Cut(w.text, "="); row.flags["ASSIGN"] && !settable(name) && !harmlessEnv(w.text) {
 			r.refuse("sets variables for a command")
 		}
 	}
@@ -1029,7 +1037,11 @@ func (r *reader) runner(row *program, words []value, argv []string, in []string)
 			run = append(run, added)
 		}
 	}
-	if len(run) == 0 {
+	switch {
+	case len(run) > 0:
+	case row.flags["ASSIGN"]: // it prints
+		return
+	default:
 		r.refuse("runs " + shown(words[0].text) + " alone")
 		return
 	}

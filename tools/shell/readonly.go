@@ -195,6 +195,9 @@ func onlyReads(argv []string, values ...value) (reads []Read, searches bool, why
 		}
 		return nil, false, "runs " + shown(strings.Join(argv[:words], " ")) + ", which is not known to only read"
 	}
+	if words == 1 && len(argv) == 2 && asksForHelp(argv[1]) {
+		return nil, false, ""
+	}
 	name = strings.Join(argv[:words], " ")
 	reads, bad := p.reads(argv[words:], values...)
 	if bad != "" {
@@ -202,6 +205,9 @@ func onlyReads(argv []string, values ...value) (reads []Read, searches bool, why
 	}
 	return reads, p.flags["SEARCHES"], ""
 }
+
+// asksForHelp reports whether a word has a program print what it is and do nothing, where it is the only one.
+func asksForHelp(a string) bool { return a == "--help" || a == "--version" }
 
 // tests says what the builtin test reads. Tests of variables are not permitted, for bash runs commands in their names.
 func tests(args []string) (reads []Read, ok bool) {
@@ -266,7 +272,7 @@ func (p *program) reads(args []string, values ...value) (reads []Read, bad strin
 			return !v.many && (o.kind == "text" || o.kind == "path" && !v.free)
 		}
 		switch o.kind {
-		case "path":
+		case "path", "archive":
 			reads = append(reads, Read{Path: value})
 		case "rev":
 			reads = append(reads, revPaths(value)...)
@@ -383,7 +389,7 @@ func (p *program) reads(args []string, values ...value) (reads []Read, bad strin
 				return nil, shown(o)
 			}
 			switch e.kind {
-			case "path", "below":
+			case "path", "below", "archive":
 				if o != "-" {
 					reads = append(reads, Read{Path: o, Extent: p.extent(below, e.kind == "below")})
 				}
@@ -490,6 +496,8 @@ var kinds = map[string]func(string) bool{
 	"num":   pattern(`[+-]?[0-9]+[bkKMGT]?`),
 	"path":  func(s string) bool { return s != "" },
 	"below": func(s string) bool { return s != "" },
+	// A file for programs that take host:file for one of another host, or find files by patterns of their own.
+	"archive": pattern(`-|[^-:*?\[\\][^:*?\[\\]*`),
 	// A path with magic, such as :(attr), is none of these, but for one that leaves files out.
 	"rev": revision,
 	// The content of a submodule is not in the index of the repository.

@@ -1,6 +1,8 @@
 package shell
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -110,4 +112,72 @@ func braces(w *syntax.Word) bool {
 	}
 	look(w.Parts, false)
 	return open && parted
+}
+
+// A word with braces that bash reads in one way: lists, and ranges of numbers or letters, which are not within each other.
+var (
+	bracedText = pattern(`(?:` + bracedChar + `*\{(?:` + bracedChar + `*(?:,` + bracedChar + `*)+|` + bracedRange + `)\})+` + bracedChar + `*`)
+	rangeText  = pattern(bracedRange)
+)
+
+const (
+	bracedChar  = `[A-Za-z0-9_./:@%+=*?-]`
+	bracedRange = `(?:0|[1-9][0-9]{0,3})\.\.(?:0|[1-9][0-9]{0,3})|[a-z]\.\.[a-z]|[A-Z]\.\.[A-Z]`
+)
+
+// expanded are the words that bash makes of one with braces; nil where it has none, or some that are not understood.
+func expanded(w *syntax.Word) []string {
+	text := ""
+	for _, p := range w.Parts {
+		lit, ok := p.(*syntax.Lit)
+		if !ok {
+			return nil
+		}
+		text += lit.Value
+	}
+	if !bracedText(text) {
+		return nil
+	}
+	out := []string{""}
+	for text != "" {
+		before, rest, _ := strings.Cut(text, "{")
+		inner, after, _ := strings.Cut(rest, "}")
+		items := strings.Split(inner, ",")
+		if rangeText(inner) {
+			items = between(inner)
+		}
+		var next []string
+		for _, o := range out {
+			for _, item := range items {
+				next = append(next, o+before+item)
+			}
+			if len(next) > maxNames {
+				return nil
+			}
+		}
+		out, text = next, after
+	}
+	if slices.Contains(out, "") { // no word
+		return nil
+	}
+	return out
+}
+
+// between are the items of a range, up to one more than a word may become.
+func between(s string) (items []string) {
+	from, to, _ := strings.Cut(s, "..")
+	a, err := strconv.Atoi(from)
+	b, _ := strconv.Atoi(to)
+	name := strconv.Itoa
+	if err != nil {
+		a, b, name = int(from[0]), int(to[0]), func(c int) string { return string(rune(c)) }
+	}
+	step := 1
+	if a > b {
+		step = -1
+	}
+	for ; a != b && len(items) < maxNames; a += step {
+		items = append(items, name(a))
+	}
+	return append(items, name(a))
 }
