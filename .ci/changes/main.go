@@ -79,7 +79,7 @@ func main() {
 // program is a package's tests with all changes built in.
 type program struct {
 	pkg, dir, tmp string
-	module string
+	module        string
 	hits          string
 	text          []byte // of the program
 	active        int    // where the number of the active change stands in it
