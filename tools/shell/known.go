@@ -25,6 +25,15 @@ func Known(argv []string) bool {
 			return false
 		}
 	}
+	if argv[0] == "test" || argv[0] == "[" {
+		var words []value
+		for _, a := range argv {
+			words = append(words, exactly(a))
+		}
+		r := &reader{}
+		r.tests(words, []string{""})
+		return r.opaque == ""
+	}
 	if _, _, why := onlyReads(argv); why == "" {
 		return true
 	}

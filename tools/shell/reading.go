@@ -756,7 +756,7 @@ func namesPrinted(words []word) value {
 	options := func(allowed string) bool {
 		for _, w := range words[1:] {
 			if len(w.text) > 1 && w.text[0] == '-' {
-				if strings.HasPrefix(w.text, "--") && allowed != "*" || !strings.HasPrefix(w.text, "--") && strings.Trim(w.text[1:], allowed) != "" && allowed != "*" {
+				if strings.Trim(w.text[1:], allowed) != "" {
 					return false
 				}
 				continue
@@ -881,7 +881,7 @@ func (r *reader) call(words []value, in []string, within bool) (yes, no []string
 // tests judges the builtin test, by the words that decide what it does.
 func (r *reader) tests(words []value, in []string) {
 	if words[0].text == "[" {
-		if last := words[len(words)-1]; len(words) < 2 || last.text != "]" || !last.exact {
+		if words[len(words)-1].text != "]" {
 			r.refuse("runs [ without ]")
 			return
 		}
@@ -1008,11 +1008,15 @@ func (r *reader) runner(row *program, words []value, argv []string, in []string)
 		added.dash, added.many = true, true
 		null, holder := false, ""
 		for i, w := range words[1:at] {
-			null = null || strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "0") && !strings.ContainsAny(w.text, "123456789") || w.text == "--null"
-			if value, ok := strings.CutPrefix(w.text, "-I"); ok {
-				if holder = value; holder == "" {
-					holder = words[i+2].text
-				}
+			null = null || w.text == "--null" || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "0") && strings.Trim(w.text, "-0rt") == ""
+			value, ok := strings.CutPrefix(w.text, "-I")
+			switch {
+			case ok && value == "" && i+2 < at:
+				holder = words[i+2].text
+			case ok:
+				holder = value
+			case strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "I"):
+				r.refuse("has xargs run words that are not understood")
 			}
 		}
 		if !null {

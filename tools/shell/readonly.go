@@ -174,19 +174,6 @@ func onlyReads(argv []string, values ...value) (reads []Read, searches bool, why
 			reads = append([]Read{{Path: dir}}, reads...)
 		}()
 	}
-	if name == "test" || name == "[" {
-		if name == "[" {
-			if len(args) == 0 || args[len(args)-1] != "]" {
-				return nil, false, "runs [ without ]"
-			}
-			args = args[:len(args)-1]
-		}
-		reads, ok := tests(args)
-		if !ok {
-			return nil, false, "runs test with more than one simple test"
-		}
-		return reads, false, ""
-	}
 	argv = append([]string{name}, args...)
 	p, words := rowOf(programs(), argv)
 	if p == nil {
@@ -208,32 +195,6 @@ func onlyReads(argv []string, values ...value) (reads []Read, searches bool, why
 
 // asksForHelp reports whether a word has a program print what it is and do nothing, where it is the only one.
 func asksForHelp(a string) bool { return a == "--help" || a == "--version" }
-
-// tests says what the builtin test reads. Tests of variables are not permitted, for bash runs commands in their names.
-func tests(args []string) (reads []Read, ok bool) {
-	if len(args) > 1 && args[0] == "!" {
-		args = args[1:]
-	}
-	switch len(args) {
-	case 1:
-		return nil, true
-	case 2:
-		if strings.HasPrefix(args[0], "-") && len(args[0]) == 2 && strings.Contains("bcdefghkprsuwxLNOGS", args[0][1:]) {
-			return []Read{{Path: args[1]}}, true
-		}
-		return nil, args[0] == "-n" || args[0] == "-z"
-	case 3:
-		switch a, b := args[0], args[2]; args[1] {
-		case "=", "==", "!=":
-			return nil, true
-		case "-eq", "-ne", "-lt", "-le", "-gt", "-ge":
-			return nil, isNumber(a) && isNumber(b)
-		case "-nt", "-ot", "-ef":
-			return []Read{{Path: a}, {Path: b}}, true
-		}
-	}
-	return nil, false
-}
 
 // shown is a word for a sentence.
 func shown(s string) string {
