@@ -18,10 +18,10 @@ func TestFaultV10WhoseCommandsContinue(t *testing.T) {
 		turn            int
 		want            bool
 	}{{true, false, 1, true}, {true, false, 0, false}, {true, true, 1, false}, {false, false, 1, false}} {
-		s := session(t, &client{}, opener{"main": play(t, "")}, func(o *Options) {
+		s := session(t, &client{}, opener{"main": play(t, "")}, func(o *setup) {
 			o.Attended, o.Tools = c.attended, func() *tools.Set { return toolstest.SetOf(builtin.Tools()...) }
 		})
-		s.settings.CommandTimeSet = c.timed
+		s.Configure(Settings{Config: s.config(), Models: s.models.opener, CommandTimeSet: c.timed})
 		env := s.env(c.turn, run.Call{ID: "x"}, s.Tools)
 		if env.Continues != c.want || env.Limits.JobTime != time.Hour || env.Jobs == nil {
 			t.Errorf("%+v: %v, %v", c, env.Continues, env.Limits.JobTime)

@@ -14,7 +14,6 @@ import (
 	"tandem/agent/config"
 	"tandem/agent/model"
 	"tandem/agent/model/registry"
-	"tandem/filetime/filetimetest"
 	"tandem/tools"
 )
 
@@ -62,7 +61,7 @@ func TestF285GainOfStartingEarly(t *testing.T) {
 		want time.Duration
 	}{{m, 900 * time.Millisecond}, {late{m}, 1600 * time.Millisecond}} {
 		synctest.Test(t, func(t *testing.T) {
-			s := session(t, &client{}, opener{"main": c.m}, func(o *Options) { o.Tools = works(100 * time.Millisecond) })
+			s := session(t, &client{}, opener{"main": c.m}, func(o *setup) { o.Tools = works(100 * time.Millisecond) })
 			began := time.Now()
 			if r := ask(t, s, "go"); r.Stop != EndTurn {
 				t.Errorf("%+v", r)
@@ -108,10 +107,9 @@ func BenchmarkF285EarlyCalls(b *testing.B) {
 	var took [2]time.Duration
 	for b.Loop() {
 		for i, m := range []model.Model{real, late{real}} {
-			s, err := New(Options{
-				ID: "s1", Cwd: b.TempDir(), Config: config.Default(), Models: opener{"main": m}, Tools: works(each), Client: &client{}, Now: time.Now,
-				Files: filetimetest.New(),
-			})
+			o := setupOf(&client{}, opener{"main": m})
+			o.Cwd, o.Tools = b.TempDir(), works(each)
+			s, err := o.session()
 			if err != nil {
 				b.Fatal(err)
 			}

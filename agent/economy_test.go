@@ -85,7 +85,7 @@ func economy(t *testing.T, offer *tools.Set, firstLimit, limit int) {
 		}),
 	}
 	var root string
-	s := session(t, &client{}, nil, func(o *Options) {
+	s := session(t, &client{}, nil, func(o *setup) {
 		o.Config, o.Models, o.Model, o.Tools = conf, models, "mock/gpt-5.5", func() *tools.Set { return offer }
 		root = o.Cwd
 	})

@@ -22,17 +22,10 @@ func hooksOf(list []config.Hook) (out []hooks.Hook) {
 	return out
 }
 
-// programs start the hooks of the session. s.mu is held.
-func (s *Session) programs() hooks.Programs {
-	return hooks.Programs{Runner: s.runner(), Folder: s.folders[0]}
-}
-
 // hooks are the hooks around calls by the present configuration.
 func (s *Session) hooks() []run.Hook {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h := s.settings.Config.Hooks
-	return s.programs().Around(hooksOf(h.BeforeToolCall), hooksOf(h.AfterToolCall))
+	h := s.config().Hooks
+	return s.reach.programs().Around(hooksOf(h.BeforeToolCall), hooksOf(h.AfterToolCall))
 }
 
 // beginning is what the hooks say that run when the session begins.
@@ -43,9 +36,7 @@ type beginning struct {
 
 // begins runs the hooks of the session's beginning, in order and in the background.
 func (s *Session) begins() {
-	s.mu.Lock()
-	list, programs := hooksOf(s.settings.Config.Hooks.SessionStart), s.programs()
-	s.mu.Unlock()
+	list, programs := hooksOf(s.config().Hooks.SessionStart), s.reach.programs()
 	if len(list) == 0 {
 		return
 	}
@@ -83,9 +74,7 @@ func (s *Session) atBegin(ctx context.Context) (said string) {
 // person has cancelled it.
 func (t *Turn) runEndHooks(stop StopReason) {
 	s := t.s
-	s.mu.Lock()
-	list, programs := hooksOf(s.settings.Config.Hooks.TurnEnd), s.programs()
-	s.mu.Unlock()
+	list, programs := hooksOf(s.config().Hooks.TurnEnd), s.reach.programs()
 	if len(list) == 0 {
 		return
 	}

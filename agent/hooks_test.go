@@ -39,8 +39,8 @@ func TestF221HooksOfASession(t *testing.T) {
 		on(model.Delta{Text: "done"})
 		return model.Response{Stop: model.StopEnd}, nil
 	})
-	s := session(t, c, opener{"main": m}, func(o *Options) {
-		o.Cwd, o.Runner = dir, runner
+	s := session(t, c, opener{"main": m}, func(o *setup) {
+		o.Cwd, o.Shared.Runner = dir, runner
 		o.Config = settings(t, `{"mode": "auto", "hooks": {
 			"sessionStart": [
 				{"command": ["sh", "-c", "cat >> log; echo '{\"output\": \"The build is red.\"}'"]},
@@ -94,8 +94,8 @@ func TestCaseA11HookOfTheConfiguration(t *testing.T) {
 		{`"hooks": {"beforeToolCall": [{"matcher": "p*"}]}`, "hook"},
 		{`"hooks": {"beforeToolCall": [{"matcher": "look"}]}`, ""},
 	} {
-		s := session(t, &client{}, opener{"main": play(t, "")}, func(o *Options) {
-			o.Cwd, o.Runner, o.Config = t.TempDir(), runner, settings(t, `{"mode": "auto", `+c.settings+`}`)
+		s := session(t, &client{}, opener{"main": play(t, "")}, func(o *setup) {
+			o.Cwd, o.Shared.Runner, o.Config = t.TempDir(), runner, settings(t, `{"mode": "auto", `+c.settings+`}`)
 		})
 		results, _, err := s.CallTools(t.Context(), []run.Call{{Name: "put", Arguments: json.RawMessage(`{"text":"x"}`)}}, CallOptions{})
 		if err != nil {

@@ -23,7 +23,7 @@ func TestFaultS7Loaded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := session(t, &client{}, opener{"main": play(t, "say One.\n")}, func(o *Options) {
+		s := session(t, &client{}, opener{"main": play(t, "say One.\n")}, func(o *setup) {
 			o.Cwd = dir
 			o.History = []model.Message{
 				{Role: model.User, Text: "Read it."},

@@ -52,7 +52,7 @@ func TestTurnOverChatCompletions(t *testing.T) {
 		t.Fatal(problems)
 	}
 	c := &client{}
-	s := session(t, c, nil, func(o *Options) {
+	s := session(t, c, nil, func(o *setup) {
 		o.Config, o.Models = conf, &registry.Registry{Config: conf, Getenv: func(string) string { return key }}
 	})
 	if r := ask(t, s, "go"); r.Stop != EndTurn || r.Usage.Input != 10 || r.Usage.Output != 5 {
@@ -65,7 +65,7 @@ func TestTurnOverChatCompletions(t *testing.T) {
 	}
 
 	key = "wrong"
-	s = session(t, c, nil, func(o *Options) {
+	s = session(t, c, nil, func(o *setup) {
 		o.Config, o.Models = conf, &registry.Registry{Config: conf, Getenv: func(string) string { return key }}
 	})
 	if r := ask(t, s, "go"); r.Stop != Failed {

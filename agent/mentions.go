@@ -77,20 +77,17 @@ func (t *Turn) selected(blocks []prompt.Block) error {
 	return errors.New("nothing is selected, or the editor does not say what is")
 }
 
-// roots are the folders of the session.
-func (s *Session) roots() []string { return slices.Concat([]string{s.o.Cwd}, s.o.More) }
-
 // diagnostics are those of the document with the cursor as it is now, and what is known of the other files of all folders.
 func (t *Turn) diagnostics(ctx context.Context) ([]prompt.Block, error) {
 	s := t.s
-	if s.languages == nil {
+	if s.reach.languages == nil {
 		return nil, &tools.NoServerError{}
 	}
 	env := s.env(t.number, run.Call{}, s.Tools)
 	byPath := map[string][]tools.Finding{}
 	asked, failed := false, error(nil)
-	for _, folder := range s.roots() {
-		known, err := s.languages.Known(ctx, folder)
+	for _, folder := range s.reach.roots() {
+		known, err := s.reach.languages.Known(ctx, folder)
 		if err != nil {
 			failed = err
 			continue
@@ -103,7 +100,7 @@ func (t *Turn) diagnostics(ctx context.Context) ([]prompt.Block, error) {
 	if active := t.in.Editor.Active; active != "" && s.Shows(active) {
 		if place, err := env.Paths.Readable(active); err == nil {
 			if now, err := env.Read(ctx, place); err == nil && now.Exists {
-				if d, err := s.languages.Diagnose(ctx, now); err == nil {
+				if d, err := s.reach.languages.Diagnose(ctx, now); err == nil {
 					asked, byPath[now.Path] = true, d.Findings
 				}
 			}
@@ -179,7 +176,7 @@ func isNamed(symbol, name string) bool {
 
 // find are the symbols of all folders that fit a name and may be shown, each place once.
 func (s *Session) find(ctx context.Context, name string, running bool) (out []tools.Symbol, err error) {
-	if s.languages == nil {
+	if s.reach.languages == nil {
 		return nil, &tools.NoServerError{}
 	}
 	type place struct {
@@ -188,8 +185,8 @@ func (s *Session) find(ctx context.Context, name string, running bool) (out []to
 	}
 	had := map[place]bool{}
 	var failed error
-	for _, folder := range s.roots() {
-		list, err := s.languages.Find(ctx, folder, name, running)
+	for _, folder := range s.reach.roots() {
+		list, err := s.reach.languages.Find(ctx, folder, name, running)
 		if err != nil {
 			failed = err
 			continue

@@ -48,7 +48,7 @@ func TestFindingC7FirstRequestIsSmall(t *testing.T) {
 				return nil, io.EOF
 			}),
 		}
-		s := session(t, &client{}, nil, func(o *Options) {
+		s := session(t, &client{}, nil, func(o *setup) {
 			o.Config, o.Models, o.Model, o.Tools = conf, models, "mock/claude-sonnet-5-5", func() *tools.Set {
 				return toolstest.SetOf(builtin.Tools()...)
 			}
@@ -103,7 +103,7 @@ func TestModelSwitch(t *testing.T) {
 		"claude": {API: "anthropic", BaseURL: service.URL + "/claude"}, "gpt": {API: "openai", BaseURL: service.URL + "/gpt"},
 		"chat": {API: "openai-chat", BaseURL: service.URL + "/chat"},
 	}
-	s := session(t, &client{}, nil, func(o *Options) {
+	s := session(t, &client{}, nil, func(o *setup) {
 		o.Config, o.Models = conf, &registry.Registry{Config: conf, Getenv: func(string) string { return "" }}
 		o.Model = "claude/m"
 	})
@@ -183,7 +183,7 @@ func TestPrefixesStayTheSame(t *testing.T) {
 			for path, text := range map[string]string{"/home/ann/AGENTS.md": "Root rules.", "/home/ann/api/AGENTS.md": "API rules."} {
 				files.Put(path, text, false)
 			}
-			s := session(t, &client{}, nil, func(o *Options) { o.Config, o.Models, o.Model, o.Files = conf, models, "mock/gpt-5", files })
+			s := session(t, &client{}, nil, func(o *setup) { o.Config, o.Models, o.Model, o.Files = conf, models, "mock/gpt-5", files })
 			for _, text := range []string{"Look at @api/x.go.", "And again."} {
 				if r := ask(t, s, text); r.Stop != EndTurn {
 					t.Fatalf("%+v", r)
@@ -319,7 +319,7 @@ func TestCostHasALimit(t *testing.T) {
 				return resp, nil
 			})
 			seen := &client{}
-			s := session(t, seen, opener{"main": m}, func(o *Options) { o.Config.Budget.MaxCostUSD = c.limit })
+			s := session(t, seen, opener{"main": m}, func(o *setup) { o.Config.Budget.MaxCostUSD = c.limit })
 			r := ask(t, s, "go")
 			if r.Stop != c.stop || n != c.requests || r.Err != nil {
 				t.Errorf("%+v after %d requests", r, n)
@@ -415,7 +415,7 @@ func TestRulesStayInside(t *testing.T) {
 		seen += string(b)
 		return model.Response{Stop: model.StopEnd}, err
 	})
-	s := session(t, &client{}, opener{"main": m}, func(o *Options) { o.Files, o.Cwd = files, filepath.Join(dir, "ws") })
+	s := session(t, &client{}, opener{"main": m}, func(o *setup) { o.Files, o.Cwd = files, filepath.Join(dir, "ws") })
 	in := text("go")
 	for _, folder := range []string{"in", "out", "key"} {
 		in.Blocks = append(in.Blocks, prompt.Block{Type: "resource_link", URI: "file://" + filepath.Join(dir, "ws", folder, "x")})
@@ -463,7 +463,7 @@ func TestRulesNearestWins(t *testing.T) {
 		on(model.Delta{Call: &model.CallDelta{Done: true}})
 		return model.Response{Stop: model.StopCalls}, nil
 	})
-	s = session(t, &client{}, opener{"main": m}, func(o *Options) {
+	s = session(t, &client{}, opener{"main": m}, func(o *setup) {
 		o.Files, o.Rules, o.More = files, "My own rules.", []string{"/lib"}
 	})
 	in := text("go")
@@ -538,7 +538,7 @@ func TestPersonSeesRetries(t *testing.T) {
 	conf.Retry.BackoffMs = 1
 	conf.Providers = map[string]config.Provider{"claude": {API: "anthropic", BaseURL: service.URL}}
 	c := &client{}
-	s := session(t, c, nil, func(o *Options) {
+	s := session(t, c, nil, func(o *setup) {
 		o.Config, o.Models = conf, &registry.Registry{Config: conf, Getenv: func(string) string { return "" }}
 		o.Model = "claude/m"
 	})

@@ -31,7 +31,7 @@ func (s *slowly) Open(name string) (model.Model, error) {
 func TestOpeningEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := &slowly{opener: opener{"main": play(t, "say one\n\nsay two")}}
-		s := session(t, &client{}, nil, func(o *Options) { o.Models = models })
+		s := session(t, &client{}, nil, func(o *setup) { o.Models = models })
 		slow := Input{Blocks: text("slow").Blocks, Model: "slow", Title: "Slow"}
 		hour := func(string) (model.Model, error) {
 			time.Sleep(time.Hour)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tandem/agent/config"
 	"tandem/agent/model"
 	"tandem/agent/store"
 	"tandem/tools"
@@ -114,7 +115,7 @@ func TestLargeResultsAreKeptOnce(t *testing.T) {
 					return tools.Result{Success: true, Data: words, Value: map[string]string{"value": "for a program"}}, nil
 				})
 				s, _ := newKeptSession(t, st, nil, play(t, "call show {}\n\nsay Seen.\n"), show)
-				s.settings.Config.Limits.MaxToolOutputChars = 4 << 20
+				reconfigure(s, func(c *config.Config) { c.Limits.MaxToolOutputChars = 4 << 20 })
 				if r := ask(t, s, "go"); r.Stop != EndTurn {
 					t.Fatal(r)
 				}
@@ -145,7 +146,7 @@ func TestLargeResultOfAProgram(t *testing.T) {
 			return tools.Result{Success: true, Data: data}, nil
 		})
 		s, _ := newKeptSession(t, st, nil, play(t, "say Hm."), show)
-		s.settings.Config.Limits.MaxToolOutputChars = 0
+		reconfigure(s, func(c *config.Config) { c.Limits.MaxToolOutputChars = 0 })
 		results, _, err := s.CallTools(t.Context(), []run.Call{{Name: "show", Arguments: json.RawMessage("{}")}}, CallOptions{})
 		if err != nil || len(results) != 1 || results[0].Data != data || results[0].Truncated {
 			t.Fatalf("%.200v, %v", results, err)

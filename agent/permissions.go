@@ -69,7 +69,7 @@ func (s *Session) Drops(spec tools.Spec) (stage, reason string) {
 	if (spec.Name == tools.JobOutput || spec.Name == tools.JobKill) && !s.jobs.Any() {
 		return "pool", "no command was started in the background"
 	}
-	if spec.Category == tools.Code && !s.coded() {
+	if spec.Category == tools.Code && !s.reach.coded() {
 		return NoLanguages()
 	}
 	return s.rights.current().Drops(spec)

@@ -274,15 +274,15 @@ func (r *record) set(change func(*store.Session)) {
 }
 
 // resume begins the record and the window of s, or goes on with them. key is that of a new prompt cache.
-func (s *Session) resume(key string) {
-	past := s.o.Past
+func (s *Session) resume(at Start, key string) {
+	past := at.Past
 	if past != nil {
 		key = past.CacheKey
 	}
 	o := s.o
 	s.record = &record{
-		open: o.Store, now: o.Now, log: o.Log, saying: map[string]string{}, results: map[string]model.Message{},
-		meta: store.Session{ID: o.ID, Cwd: o.Cwd, More: o.More, CacheKey: key},
+		open: o.Keeping.Store, now: o.Now, log: o.Log, saying: map[string]string{}, results: map[string]model.Message{},
+		meta: store.Session{ID: o.ID, Cwd: o.Cwd, More: at.More, CacheKey: key},
 		failed: func(err error) {
 			if err == nil {
 				o.Log.Info("the session is kept again")
@@ -303,8 +303,8 @@ func (s *Session) resume(key string) {
 		return
 	}
 	var history []model.Message
-	for _, m := range o.History {
-		m = m.Carried(func(a model.Attachment) bool { return len(a.Data) <= o.Config.Limits.MaxImageBytes })
+	for _, m := range at.History {
+		m = m.Carried(func(a model.Attachment) bool { return len(a.Data) <= at.Config.Limits.MaxImageBytes })
 		for _, c := range m.Calls {
 			s.ids.use(c.ID)
 		}

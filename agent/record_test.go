@@ -69,7 +69,7 @@ func TestGoOnAfterTheEndOfTheProcess(t *testing.T) {
 			<-asked
 			keptCalls(t, st, 4) // what has not begun is written down a moment later
 			// What another process would find: nothing of this one is told of its end.
-			past, err := TakePast(t.Context(), st, "kept", s.o.Files, time.Now, func(store.Session) error { return nil })
+			past, err := TakePast(t.Context(), st, "kept", s.o.Workspace, time.Now, func(store.Session) error { return nil })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,8 +144,8 @@ func keptCalls(t *testing.T, st store.Store, calls int) {
 func newKeptSession(t *testing.T, st store.Store, past *Past, m model.Model, kit ...tools.Tool) (*Session, *client) {
 	t.Helper()
 	c := &client{}
-	return session(t, c, opener{"main": m}, func(o *Options) {
-		o.ID, o.Mode, o.Past, o.Store = "kept", gate.ModeAuto, past, func() store.Store { return st }
+	return session(t, c, opener{"main": m}, func(o *setup) {
+		o.ID, o.Mode, o.Past, o.Keeping.Store = "kept", gate.ModeAuto, past, func() store.Store { return st }
 		o.Tools = offering(kit...)
 	}), c
 }
@@ -317,7 +317,7 @@ func TestLandedAtTheEnd(t *testing.T) {
 		Intent:  disk.Intent{ID: 1, Session: "kept", Call: entries[0].Call, Tool: "change", Files: []disk.Planned{file("/w/a"), file("/w/b")}},
 		Outcome: disk.Landed,
 	}}
-	files := said{s.o.Files, map[string]string{"/w/a": "two\n", "/w/b": "somebody has saved it since\n"}}
+	files := said{s.o.Workspace, map[string]string{"/w/a": "two\n", "/w/b": "somebody has saved it since\n"}}
 	past, err := TakePast(t.Context(), st, "kept", files, time.Now, func(store.Session) error { return nil })
 	if err != nil {
 		t.Fatal(err)

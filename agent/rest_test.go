@@ -49,10 +49,10 @@ func TestFaultS10SessionAtRest(t *testing.T) {
 				}, nil
 			}),
 		}
-		s := session(t, &client{}, nil, func(o *Options) {
+		s := session(t, &client{}, nil, func(o *setup) {
 			o.ID, o.Config, o.Models, o.Model = fmt.Sprint("s", i), conf, models, "mock/m"
 			o.Tools = func() *tools.Set { return toolstest.SetOf(prints) }
-			o.Scratch = func() (outputs.File, error) { return os.CreateTemp(dir, "output") }
+			o.Shared.Scratch = func() (outputs.File, error) { return os.CreateTemp(dir, "output") }
 		})
 		for n := range turns {
 			if r := ask(t, s, fmt.Sprint("Go on: ", n)); r.Stop != EndTurn {

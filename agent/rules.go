@@ -92,10 +92,4 @@ func (r *rules) of(ctx context.Context, folder string) (rule prompt.Rule, ok boo
 
 // Shows says that the model may read a path without permission: it and the target of its symbolic links lie below the
 // roots and are no files that usually hold keys or passwords.
-func (s *Session) Shows(path string) bool {
-	s.mu.Lock()
-	paths := s.paths
-	s.mu.Unlock()
-	real, err := paths.Readable(path)
-	return err == nil && !prompt.Private(path) && !prompt.Private(real.Path())
-}
+func (s *Session) Shows(path string) bool { return s.reach.shows(path) }

@@ -28,24 +28,24 @@ func (s *Session) base() *tools.Set { return s.servers.Over(s.o.Tools()) }
 // MCPServers are the states of the session's MCP servers, sorted by name.
 func (s *Session) MCPServers() []mcp.State { return s.servers.States() }
 
-func (s *Session) newServers() *mcp.Servers {
+func (s *Session) newServers(env func() *tools.Env) *mcp.Servers {
 	o := mcp.Options{
-		Env:   func() *tools.Env { return s.env(0, run.Call{}, s.Tools) },
+		Env:   env,
 		Allow: s.mayStart, Accept: s.mayChange,
 		Changed: func() {
-			if s.o.ServersChanged != nil {
-				s.o.ServersChanged()
+			if s.o.Servers.Changed != nil {
+				s.o.Servers.Changed()
 			}
 		},
-		Told: func(sentence string) { s.Tell(Event{Notice: sentence}) }, Planted: s.foundPlanted,
+		Told: func(sentence string) { s.Tell(Event{Notice: sentence}) }, Planted: s.foundAutorun,
 		Key: func(command []string) (string, error) {
-			if s.o.Key == nil {
+			if s.o.Shared.Key == nil {
 				return "", errors.New("is not run here")
 			}
-			return s.o.Key("", command)
+			return s.o.Shared.Key("", command)
 		},
 		Idle: s.serverIdle,
-		Pins: s.o.Pins, Folders: slices.Concat([]string{s.o.Cwd}, s.o.More), Log: s.o.Log,
+		Pins: s.o.Servers.Pins, Folders: s.reach.roots(), Log: s.o.Log,
 	}
 	if c, ok := s.o.Client.(Clarifier); ok {
 		o.Clarify = func(ctx context.Context, server string, q tools.Clarification) (string, error) {
@@ -61,31 +61,22 @@ func (s *Session) newServers() *mcp.Servers {
 	return mcp.New(o)
 }
 
-// foundPlanted notifies the person of files that run later and that were found outside of a call. The model reads it with the next
+// foundAutorun notifies the person of files that run later and that were found outside of a call. The model reads it with the next
 // prompt.
-func (s *Session) foundPlanted(said []string) {
+func (s *Session) foundAutorun(said []string) {
 	if len(said) == 0 {
 		return
 	}
 	s.o.Log.Warn("files that run later", "session", s.o.ID, "found", said)
-	s.mu.Lock()
-	s.plantedNews = append(s.plantedNews, said...)
-	s.mu.Unlock()
+	s.reach.autorunFound(said)
 	s.Tell(Event{Notice: strings.Join(said, " ")})
 }
 
-// plantedSince looks for files that run later, put there since the last call by what still runs, and gives what was found since the
+// autorunSince looks for files that run later, put there since the last call by what still runs, and gives what was found since the
 // last prompt, a line each.
-func (s *Session) plantedSince() string {
-	s.mu.Lock()
-	guard := s.planted
-	s.mu.Unlock()
-	s.foundPlanted(guard.Check(""))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	news := strings.Join(s.plantedNews, "\n")
-	s.plantedNews = nil
-	return news
+func (s *Session) autorunSince() string {
+	s.foundAutorun(s.reach.checkAutorun())
+	return s.reach.takeAutorun()
 }
 
 // serverIdle is after what time without a call the process of a server is ended; 0 is never.
@@ -101,9 +92,9 @@ func (s *Session) entries() []mcp.Entry {
 	for _, name := range slices.Sorted(maps.Keys(configured)) {
 		out = append(out, s.entryOf(name, configured[name]))
 	}
-	out = append(out, s.o.Servers...)
-	if s.o.Proposed != nil {
-		out = append(out, s.o.Proposed()...)
+	out = append(out, s.o.Servers.Named...)
+	if s.o.Servers.Proposed != nil {
+		out = append(out, s.o.Servers.Proposed(s.reach.roots())...)
 	}
 	return out
 }
@@ -117,10 +108,10 @@ func (s *Session) entryOf(name string, c config.MCPServer) mcp.Entry {
 		out := map[string]string{}
 		for k, v := range m {
 			out[k] = variable().ReplaceAllStringFunc(v, func(ref string) string {
-				if s.o.Key == nil {
+				if s.o.Shared.Key == nil {
 					return ""
 				}
-				value, err := s.o.Key(variable().FindStringSubmatch(ref)[1], nil)
+				value, err := s.o.Shared.Key(variable().FindStringSubmatch(ref)[1], nil)
 				if err != nil {
 					return ""
 				}
@@ -190,7 +181,7 @@ func (s *Session) judgeStart(ctx context.Context, l mcp.Launch) (d gate.Decision
 // auditStart keeps that a server is about to be started, or why it is not: what exactly, and who has allowed it. Without a record
 // nothing is started.
 func (s *Session) auditStart(l mcp.Launch, began time.Time, d gate.Decision, by string, err error) error {
-	if s.o.Store == nil {
+	if s.o.Keeping.Store == nil {
 		return err
 	}
 	s.mu.Lock()
@@ -200,7 +191,7 @@ func (s *Session) auditStart(l mcp.Launch, began time.Time, d gate.Decision, by 
 	}
 	level := sandbox.LevelNone
 	if l.Confined {
-		level = s.runner().Level().Name
+		level = s.reach.level()
 	}
 	s.mu.Unlock()
 	result := tools.Result{Success: true}
@@ -217,7 +208,7 @@ func (s *Session) auditStart(l mcp.Launch, began time.Time, d gate.Decision, by 
 	if l.URL == "" {
 		r.Sandbox = level + " " + l.Profile.String()
 	}
-	a := auditor{record: s.record, who: s.o.Who, turn: turn, redact: s.o.Redact}
+	a := auditor{record: s.record, who: s.o.Keeping.Who, turn: turn, redact: s.o.Keeping.Redact}
 	if kept := a.intend(true, []store.Entry{a.entryOf(r, outcome)}); err == nil && kept != nil {
 		return &mcp.NotNowError{Why: kept.Error()}
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -22,10 +21,6 @@ import (
 	"tandem/agent/store"
 	"tandem/agent/window"
 	"tandem/filetime"
-	"tandem/filetime/text/show"
-	"tandem/sandbox"
-	"tandem/sandbox/planted"
-	"tandem/sandbox/tree"
 	"tandem/tools"
 	"tandem/tools/gate"
 	"tandem/tools/jobs"
@@ -55,205 +50,93 @@ func (e *ModeError) Error() string {
 	return fmt.Sprintf("the mode %q is not served; use %s or %s", e.Mode, strings.Join(names[:last], ", "), names[last])
 }
 
-// Options configure a session. Log and Runner may be nil; all else must be set, except where noted.
-type Options struct {
-	ID string
-	// Cwd is the absolute base of relative paths, More are the workspace's other folders.
-	Cwd  string
-	More []string
-	// Home replaces ~ in paths; may be empty.
-	Home   string
-	Config config.Config
-	// Mode and Model override the configuration's where they are not empty.
-	Mode   gate.Mode
-	Model  string
-	Models model.Opener
-	// Roots is what the session's roots are added to; nil is one of this session alone.
-	Roots *sandbox.Roots
-	// Rules is the text of the user's own rules file; may be empty.
-	Rules string
-
-	// Tools gives the present set of tools; it is called before each request to a model and before each call begins.
-	Tools  func() *tools.Set
-	Client Client
-	Files  filetime.Files
-	Runner sandbox.Runner
-	// Quarantine is the absolute folder for what commands plant in the workspace, see planted.Quarantine. With "" it stays where it is,
-	// and is told.
-	Quarantine string
-	// Places is a semaphore on the running calls of all sessions; nil is no limit. The configuration limits one session's.
-	Places *run.Places
-	// Claims are what calls of all sessions are about to change; nil takes none.
-	Claims *run.Claims
-	// Indexes are what searches of all sessions remember of the files; nil remembers nothing.
-	Indexes *tree.Indexes
-	// OpenDocuments lists the paths of the documents with unsaved text; may be nil.
-	OpenDocuments func() []string
-	// Seen is called with every path that the model sees, Landed with every landed change; neither may block. May be nil.
-	Seen   func(path string)
-	Landed func(c filetime.Change, l filetime.Landed)
-	// Stale is called after Landed with the files whose syntax is to be looked at again. May be nil.
-	Stale func(l filetime.Landed)
-	// Languages makes what asks language servers about code, with the environment that it starts some in; nil where there are none.
-	Languages func(env func() *tools.Env) tools.Languages
-	// Undo takes changes of the session back, for tools; nil where the host keeps none.
-	Undo tools.Undo
-	// InPlace says that a change of a file goes to an editor, see sandbox.Paths; may be nil.
-	InPlace func(path string) bool
-	// Wrote says that since a time the editor has saved a file with this content, or a tool has landed it there; see planted.Guard. May
-	// be nil.
-	Wrote func(path, content string, since time.Time) bool
-	// Store opens the store at the session's first write; nil keeps nothing. Past is the stored session to continue, which
-	// the Store has locked; may be nil.
-	Store func() store.Store
-	Past  *Past
-	// History is a conversation from elsewhere to begin with, where Past is nil. Its system messages follow the rules of the
-	// system prompt. Every call in it has its result.
-	History []model.Message
-	// Servers are the MCP servers that the client has named for the session. Proposed gives those that the workspace names, about which a
-	// person is asked; it may be nil. Pins keep what their tools were, see mcp.Options.
-	Servers  []mcp.Entry
-	Proposed func() []mcp.Entry
-	Pins     mcp.Pins
-	// ServersChanged is called when Tools or MCPServers gives something else, since a server has begun, failed or changed its tools. It
-	// must not block. May be nil.
-	ServersChanged func()
-	// Remember keeps a rule beyond the session and has every session follow it; nil where rules cannot be kept.
-	Remember func(r gate.Rule) error
-	// Attended says that a person's client has the session open: a command of a turn that is still running when its answer is due goes
-	// on as a job.
-	Attended bool
-	// Locale is the language of the client's user, as LSP names it; "" where it does not say.
-	Locale string
-	// Who is whom the records of the audit name; Redact takes secrets out of them, nil takes none out.
-	Who    Who
-	Redact func([]byte) []byte
-	// Key gives what a variable of the environment holds, else what a command prints; nil finds no key.
-	Key func(variable string, command []string) (string, error)
-	// BeforeCommand is called before a command runs, see run.Host; may be nil.
-	BeforeCommand func(ctx context.Context, c run.Command) run.Began
-	// Unkept is for the question about a command, see run.Host; may be nil.
-	Unkept func(ctx context.Context, c run.Command) string
-	// Scratch makes a temporary file for answers that were too long for the model, which are kept until the session is closed; nil keeps
-	// what memory can hold.
-	Scratch func() (outputs.File, error)
-	Now     func() time.Time
-	Log     *slog.Logger
-}
-
 // Session is one conversation with its model, its mode and what the model has seen of the files. All methods may be
 // called concurrently; one prompt runs at a time.
 type Session struct {
-	o        Options
-	fileTime *filetime.FileTime
-	findings tools.Findings
-	// languages asks language servers; nil where there are none. coded says that there is reason to offer the tools that ask them.
-	languages   tools.Languages
-	coded       func() bool
-	system      func() string
-	rules       *rules
-	window      *window.Window
-	record      *record
-	outbox      *outbox
-	ctx         context.Context // ends with Close
-	close       context.CancelFunc
-	working     sync.WaitGroup
-	jobs        *jobs.Jobs
-	tasks       tasks
-	outputs     outputs.Outputs
-	keys        run.Keys
-	beginning   beginning
-	planted     *planted.Guard
-	plantedNews []string // that no prompt has told the model
-	servers     *mcp.Servers
-	models      *models
-	rights      *rights
-	tools       toolset
-	loaded      loadedTools
-	ids         callIDs
+	o       Options
+	window  *window.Window
+	system  func() string
+	models  *models
+	rights  *rights
+	reach   *reach
+	record  *record
+	outbox  *outbox
+	servers *mcp.Servers
+	ctx     context.Context // ends with Close
+	close   context.CancelFunc
+	working sync.WaitGroup
+	jobs    *jobs.Jobs
+	tasks   tasks
+	outputs outputs.Outputs
+	keys    run.Keys
+	tools   toolset
+	loaded  loadedTools
+	ids     callIDs
+	// beginning is what the hooks say that run when the session begins.
+	beginning beginning
 
 	mu       sync.Mutex
 	settings Settings
-	folders  []*sandbox.Folder // Cwd and More
-	paths    *sandbox.Paths
-	places   *run.Places
-
-	turns   int
-	running *Turn
-	closed  bool
+	turns    int
+	running  *Turn
+	closed   bool
 }
 
 // New makes a session. The error is a *ModeError, or a *model.Error of kind "unavailable" when there is no such model.
-func New(o Options) (_ *Session, err error) {
+func New(o Options, at Start) (_ *Session, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	date := o.Now()
-	s := &Session{
-		o: o, rules: &rules{files: o.Files, log: o.Log, root: o.Cwd, read: map[string]bool{}, fresh: map[string]bool{}},
-		models: newModels(), rights: newRights(o.Cwd, o.Remember),
-		jobs: jobs.New(),
-	}
-	s.outputs.Spill = o.Scratch
+	s := &Session{o: o, models: newModels(), rights: newRights(o.Cwd, o.Keeping.Remember), jobs: jobs.New()}
+	s.outputs.Spill = o.Shared.Scratch
 	s.jobs.Changed = func() { s.Tell(Event{Jobs: true}) }
-	for _, path := range slices.Concat([]string{o.Cwd}, o.More) {
-		s.folders = append(s.folders, sandbox.OpenFolder(path))
-	}
+	env := func() *tools.Env { return s.env(0, run.Call{}, s.Tools) }
+	s.reach = newReach(o, at.More, env)
+	s.ctx, s.close = context.WithCancel(context.Background())
+	s.servers = s.newServers(env)
 	defer func() {
 		if err != nil {
 			s.jobs.Close()
-			if s.servers != nil {
-				s.servers.Close()
-			}
-			s.closeFolders()
+			s.servers.Close()
+			s.reach.close()
 		}
 	}()
-	s.places = run.NewPlaces(s.mostCalls, o.Places)
-	s.rules.shows = s.Shows
-	s.resume(fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, o.ID, o.Cwd, date.UnixNano())))[:32])
-	s.fileTime = filetime.New(o.Files, o.ID, func(path string) {
-		s.rules.see(path)
-		if o.Seen != nil {
-			o.Seen(path)
-		}
-	})
-	s.ctx, s.close = context.WithCancel(context.Background())
-	s.servers = s.newServers()
-	s.coded = func() bool { return false }
-	if o.Languages != nil {
-		s.languages = o.Languages(func() *tools.Env { return s.env(0, run.Call{}, s.Tools) })
-		s.coded = sync.OnceValue(func() bool { return s.languages.Serves(o.Cwd) })
-	}
-	s.Configure(Settings{Config: o.Config, Models: o.Models})
+	s.resume(at, fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, o.ID, o.Cwd, date.UnixNano())))[:32])
+	s.Configure(at.Settings)
 	s.recallKeys()
-	s.system = sync.OnceValue(func() string {
-		sys := prompt.System{Root: o.Cwd, More: o.More, Date: date, Platform: runtime.GOOS + "/" + runtime.GOARCH}
-		for _, t := range s.Tools().List() {
-			if spec := t.Spec(); !spec.Unlisted {
-				sys.Tools = append(sys.Tools, spec.Name)
-			}
-		}
-		if o.Rules != "" {
-			sys.Rules = append(sys.Rules, prompt.Rule{Text: o.Rules})
-		}
-		for _, text := range s.window.Instructions() {
-			sys.Rules = append(sys.Rules, prompt.Rule{Text: text})
-		}
-		for _, folder := range slices.Concat([]string{o.Cwd}, o.More) {
-			if rule, ok := s.rules.of(s.ctx, folder); ok {
-				sys.Rules = append(sys.Rules, rule)
-			}
-		}
-		return sys.Render()
-	})
-	if err := s.setMode(cmp.Or(o.Mode, gate.Mode(o.Config.Mode)), o.Mode != ""); err != nil {
+	s.system = sync.OnceValue(func() string { return s.systemPrompt(date) })
+	if err := s.setMode(cmp.Or(at.Mode, gate.Mode(at.Config.Mode)), at.Mode != ""); err != nil {
 		return nil, err
 	}
-	if err := s.setModel(cmp.Or(o.Model, o.Config.Model), o.Model != ""); err != nil {
+	if err := s.setModel(cmp.Or(at.Model, at.Config.Model), at.Model != ""); err != nil {
 		return nil, err
 	}
 	s.begins()
 	return s, nil
+}
+
+// systemPrompt is the system prompt of a session that began at a time. It is made once: the prompt cache of a service begins with it.
+func (s *Session) systemPrompt(began time.Time) string {
+	folders := s.reach.roots()
+	sys := prompt.System{Root: folders[0], More: folders[1:], Date: began, Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	for _, t := range s.Tools().List() {
+		if spec := t.Spec(); !spec.Unlisted {
+			sys.Tools = append(sys.Tools, spec.Name)
+		}
+	}
+	if s.o.Rules != "" {
+		sys.Rules = append(sys.Rules, prompt.Rule{Text: s.o.Rules})
+	}
+	for _, text := range s.window.Instructions() {
+		sys.Rules = append(sys.Rules, prompt.Rule{Text: text})
+	}
+	for _, folder := range folders {
+		if rule, ok := s.reach.rules.of(s.ctx, folder); ok {
+			sys.Rules = append(sys.Rules, rule)
+		}
+	}
+	return sys.Render()
 }
 
 // ID is the session's id.
@@ -263,7 +146,7 @@ func (s *Session) ID() string { return s.o.ID }
 func (s *Session) Cwd() string { return s.o.Cwd }
 
 // FileTime records the texts of files that the session's model has seen.
-func (s *Session) FileTime() *filetime.FileTime { return s.fileTime }
+func (s *Session) FileTime() *filetime.FileTime { return s.reach.fileTime }
 
 // Configure replaces the settings, for the next call and the next prompt. Mode and model follow them unless they were set for the
 // session.
@@ -271,7 +154,7 @@ func (s *Session) Configure(settings Settings) {
 	s.mu.Lock()
 	s.settings = settings
 	s.models.configure(settings.Config, settings.Models)
-	s.confine()
+	s.reach.configure(settings.Config)
 	followed := s.rights.configure(settings)
 	s.mu.Unlock()
 	s.servers.Configure(s.entries())
@@ -288,30 +171,6 @@ func (s *Session) config() config.Config {
 	return s.settings.Config
 }
 
-// confine rebuilds the paths from the configuration and the folders. Running calls go on with those before. s.mu is held.
-func (s *Session) confine() {
-	if s.paths != nil {
-		defer s.paths.Close()
-	}
-	folders := slices.Concat([]string{s.o.Cwd}, s.o.More)
-	s.paths = &sandbox.Paths{
-		Cwd: s.o.Cwd, Home: s.o.Home, Strict: s.settings.Config.StrictPaths, Folders: s.folders, Roots: s.o.Roots, InPlace: s.o.InPlace,
-		Unsaved: s.o.OpenDocuments,
-		Read:    slices.Concat(folders, s.absolute(s.settings.Config.ReadRoots)), Write: folders,
-		Unrestricted: s.settings.Config.WriteRoots != nil && len(s.settings.Config.WriteRoots) == 0,
-	}
-	if len(s.settings.Config.WriteRoots) > 0 {
-		s.paths.Write = s.absolute(s.settings.Config.WriteRoots)
-	}
-	paths := s.paths
-	s.planted = &planted.Guard{
-		Paths: paths, Session: s.o.ID, Now: s.o.Now, Wrote: s.o.Wrote, Name: func(path string) string { return show.Visible(paths.Rel(path), false) },
-	}
-	if s.o.Quarantine != "" {
-		s.planted.Quarantine = &planted.Quarantine{Dir: s.o.Quarantine, Now: s.o.Now}
-	}
-}
-
 // recallKeys has the guard of keys that leave know what the calls of the history have shown of files of keys.
 func (s *Session) recallKeys() {
 	shown := map[string]string{}
@@ -321,62 +180,16 @@ func (s *Session) recallKeys() {
 			shown[m.CallID] = m.Text
 		}
 	}
-	secret := func(path string) bool {
-		if len(path) > 4096 || strings.ContainsAny(path, "\n\x00") {
-			return false
-		}
-		place, err := s.paths.Readable(path)
-		return err == nil && place.Class().Is(sandbox.Secret)
-	}
 	for _, m := range history {
 		for _, c := range m.Calls {
-			s.keys.Recall(json.RawMessage(c.Arguments), shown[c.ID], secret)
+			s.keys.Recall(json.RawMessage(c.Arguments), shown[c.ID], s.reach.secret)
 		}
 	}
 }
 
 // Reopen opens the session's folders anew by path, since the user has loaded the session again: a folder may have been
 // replaced.
-func (s *Session) Reopen() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.folders = slices.Clone(s.folders) // running calls use the old ones
-	for i, f := range s.folders {
-		s.folders[i] = f.Again()
-	}
-	s.confine()
-}
-
-// intact fails where one of the session's folders is replaced; see sandbox.Paths.Intact.
-func (s *Session) intact() error {
-	s.mu.Lock()
-	paths := s.paths
-	s.mu.Unlock()
-	return paths.Intact()
-}
-
-// closeFolders closes the folders, and ends the hold on the roots.
-func (s *Session) closeFolders() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.paths != nil {
-		s.paths.Close()
-	}
-	for _, f := range s.folders {
-		f.Close()
-	}
-}
-
-func (s *Session) absolute(paths []string) []string {
-	var out []string
-	for _, p := range paths {
-		if !filepath.IsAbs(p) {
-			p = filepath.Join(s.o.Cwd, p)
-		}
-		out = append(out, p)
-	}
-	return out
-}
+func (s *Session) Reopen() { s.reach.reopen() }
 
 // Mode is the present mode.
 func (s *Session) Mode() gate.Mode { return s.rights.currentMode() }
@@ -488,7 +301,7 @@ func (t *Turn) Open(ctx context.Context) error {
 		}
 		close(t.opened)
 	}()
-	if err := s.intact(); err != nil {
+	if err := s.reach.intact(); err != nil {
 		return err
 	}
 	m, err := t.find()
@@ -503,7 +316,7 @@ func (t *Turn) Open(ctx context.Context) error {
 	if t.in.News != nil && t.ctx.Err() == nil {
 		news = joined(news, t.in.News(t.ctx))
 	}
-	if news = joined(joined(joined(news, endedJobs(s.jobs.Ended())), unreachedJobs(s.jobs)), s.plantedSince()); news != "" {
+	if news = joined(joined(joined(news, endedJobs(s.jobs.Ended())), unreachedJobs(s.jobs)), s.autorunSince()); news != "" {
 		t.in.Blocks = slices.Insert(slices.Clone(t.in.Blocks), 0, prompt.Block{Type: "text", Text: news})
 		t.said, _ = s.message(t.in) // not empty, so without error
 	}
@@ -600,7 +413,7 @@ func (s *Session) message(in Input) (model.Message, error) {
 // see records the paths in a user's message as seen.
 func (s *Session) see(in Input) {
 	for _, path := range prompt.Paths(s.o.Cwd, in.Blocks, in.Editor) {
-		s.rules.see(path)
+		s.reach.rules.see(path)
 	}
 }
 
@@ -628,7 +441,7 @@ func (s *Session) Close() {
 	s.outputs.Close()
 	s.outbox.flush()
 	s.record.release()
-	s.closeFolders()
+	s.reach.close()
 }
 
 // CallOptions are options of calls outside of a turn.
@@ -656,7 +469,7 @@ func (s *Session) CallTools(ctx context.Context, calls []run.Call, o CallOptions
 	if o.DryRun {
 		return nil, run.Partition(host, calls), nil
 	}
-	err := s.intact()
+	err := s.reach.intact()
 	s.mu.Lock()
 	if s.closed { // it has closed its folders: ErrClosed comes first
 		err = ErrClosed
@@ -693,13 +506,16 @@ func (s *Session) host(turn int, began time.Time, endTurn func(), set func() *to
 				s.outbox.flush() // the client hears of the call before its effects
 			}
 		},
-		Places: s.places, Keys: &s.keys, Claims: s.o.Claims, Files: s.o.Files,
-		Landed: s.o.Landed, Stale: s.o.Stale, BeforeCommand: s.o.BeforeCommand, Unkept: s.o.Unkept, Serial: c.Writes == "serial", SerialCommands: c.Shell == "serial",
+		Places: s.reach.places, Keys: &s.keys, Claims: s.o.Shared.Claims, Files: s.o.Workspace,
+		Serial: c.Writes == "serial", SerialCommands: c.Shell == "serial",
 		Coerce: c.Coerce != "off", Messages: s.language(turn, c.Messages), Now: s.o.Now, Log: s.o.Log,
 		Retry: run.Retry{Attempts: c.Retry.Attempts, Backoff: time.Duration(c.Retry.BackoffMs) * time.Millisecond},
 	}
-	if s.o.Store != nil {
-		h.Audit = auditor{record: s.record, who: s.o.Who, turn: turn, redact: s.o.Redact}
+	if c := s.o.Review; c != nil {
+		h.Landed, h.Stale, h.BeforeCommand, h.Unkept = c.Landed, c.Stale, c.BeforeCommand, c.Unkept
+	}
+	if s.o.Keeping.Store != nil {
+		h.Audit = auditor{record: s.record, who: s.o.Keeping.Who, turn: turn, redact: s.o.Keeping.Redact}
 	}
 	if a := filetime.Apply(c.Apply); a != filetime.Auto {
 		h.Apply = a
@@ -720,26 +536,12 @@ func (s *Session) language(turn int, setting string) messages.Language {
 }
 
 func (s *Session) env(turn int, call run.Call, set func() *tools.Set) *tools.Env {
+	env := s.reach.env()
+	env.Call, env.Turn, env.Tasks, env.Outputs = call.ID, turn, turnTasks{s, turn, call.ID}, &s.outputs
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := s.settings.Config.Limits
-	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
-	env := &tools.Env{
-		Session: s.o.ID, Call: call.ID, Turn: turn,
-		Paths: s.paths, FileTime: s.fileTime, Read: s.read, Open: s.o.OpenDocuments, Indexes: s.o.Indexes, Runner: s.runner(), Confined: confined(s.settings.Config.Sandbox.Network),
-		Planted:     s.planted,
-		Undo:        s.o.Undo,
-		Tasks:       turnTasks{s, turn, call.ID},
-		Outputs:     &s.outputs,
-		Languages:   s.languages,
-		Findings:    &s.findings,
-		RequireRead: s.settings.Config.RequireRead, Now: s.o.Now,
-		Limits: tools.Limits{
-			MaxToolOutputChars: l.MaxToolOutputChars, MaxConcurrency: l.MaxConcurrency,
-			MaxReadBytes: l.MaxReadBytes, MaxFileBytes: int64(l.MaxFileBytes), MaxDiffBytes: l.MaxDiffBytes, MaxImageBytes: l.MaxImageBytes,
-			ToolTimeout: ms(l.ToolTimeoutMs), BashTimeout: ms(l.BashTimeoutMs),
-			BashReadOnlyTimeout: ms(l.BashReadOnlyTimeoutMs), KillGrace: ms(l.KillGraceMs), JobTime: ms(l.JobMs),
-		},
+	if s.o.Review != nil {
+		env.Undo = s.o.Review.Undo()
 	}
 	env.Catalogue = &tools.Catalogue{Offer: func() tools.Offer { return s.offer(set()) }, Load: s.load}
 	if set := s.base(); set.Get(tools.JobOutput) != nil && set.Get(tools.JobKill) != nil {
@@ -747,10 +549,10 @@ func (s *Session) env(turn int, call run.Call, set func() *tools.Set) *tools.Env
 	}
 	if w := s.settings.Config.WebSearch; w.Provider != "" {
 		env.WebSearch = &tools.WebSearch{Provider: w.Provider, BaseURL: w.BaseURL, KeyEnv: w.KeyEnv(), Key: func() (string, error) {
-			if s.o.Key == nil {
+			if s.o.Shared.Key == nil {
 				return "", nil
 			}
-			key, err := s.o.Key(w.KeyEnv(), w.APIKeyCommand)
+			key, err := s.o.Shared.Key(w.KeyEnv(), w.APIKeyCommand)
 			if err != nil {
 				err = fmt.Errorf("the key cannot be had: webSearch.apiKeyCommand %w", err)
 			}
@@ -765,64 +567,3 @@ func (s *Session) env(turn int, call run.Call, set func() *tools.Set) *tools.Env
 	}
 	return env
 }
-
-func (s *Session) read(ctx context.Context, p sandbox.Place) (filetime.Snapshot, error) {
-	return s.o.Files.Read(ctx, p.Path())
-}
-
-// runner is a Runner with the configuration's search path and environment of commands. s.mu is held.
-func (s *Session) runner() sandbox.Runner {
-	if s.o.Runner == nil {
-		return nil
-	}
-	c := s.settings.Config.Commands
-	hosts, _ := s.settings.Config.Sandbox.Network.Hosts()
-	return &surroundings{
-		Runner: s.o.Runner, privileged: c.Capabilities == "keep", level: s.settings.Config.Sandbox.Level,
-		in: sandbox.Surroundings{
-			Paths: s.paths, Hosts: hosts,
-			Roots: slices.Concat([]string{s.o.Cwd}, s.o.More, s.paths.Write), Path: s.absolute(c.Path), Pass: c.Env,
-		},
-	}
-}
-
-// confined is the profile of commands for a setting.
-func confined(n config.Network) sandbox.Profile {
-	switch _, proxied := n.Hosts(); {
-	case proxied:
-		return sandbox.Proxy
-	case n == "deny":
-		return sandbox.Write
-	}
-	return sandbox.Loopback
-}
-
-// surroundings is a Runner with a session's search path and environment.
-type surroundings struct {
-	sandbox.Runner
-	in         sandbox.Surroundings
-	privileged bool
-	level      string // the setting
-}
-
-// Level is that of the commands of the session.
-func (r *surroundings) Level() sandbox.Level {
-	if r.level == "off" { // nothing has to be tried
-		return sandbox.Level{}.Under(r.level, r.privileged)
-	}
-	return r.Runner.Level().Under(r.level, r.privileged)
-}
-
-// Find looks a program up in the session's search path.
-func (r *surroundings) Find(name string, _ sandbox.Surroundings) (string, error) {
-	return r.Runner.Find(name, r.in)
-}
-
-// Start starts c in the session's environment.
-func (r *surroundings) Start(ctx context.Context, c sandbox.Command) (sandbox.Process, error) {
-	c.Surroundings, c.Privileged = r.in, r.privileged
-	return r.Runner.Start(ctx, c)
-}
-
-// mostCalls is the limit on the session's concurrent calls.
-func (s *Session) mostCalls() int { return max(1, s.config().Limits.MaxConcurrency) }

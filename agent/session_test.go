@@ -17,6 +17,7 @@ import (
 	"tandem/agent/model"
 	"tandem/agent/model/script"
 	"tandem/agent/prompt"
+	"tandem/filetime"
 	"tandem/filetime/filetimetest"
 	"tandem/tools"
 	"tandem/tools/gate"
@@ -169,16 +170,48 @@ func offering(list ...tools.Tool) func() *tools.Set {
 	return func() *tools.Set { return set }
 }
 
-func session(t *testing.T, c *client, models opener, change ...func(*Options)) *Session {
-	t.Helper()
-	o := Options{
-		ID: "s1", Cwd: "/home/ann", Config: config.Default(), Models: models, Tools: toolbox(), Client: c,
-		Files: filetimetest.New(), Now: time.Now,
+// setup is what a session is made with.
+type setup struct {
+	Options
+	Start
+	Files filetime.Files
+}
+
+func setupOf(c *client, models opener) setup {
+	return setup{
+		Options: Options{ID: "s1", Cwd: "/home/ann", Tools: toolbox(), Client: c, Now: time.Now},
+		Start:   Start{Settings: Settings{Config: config.Default(), Models: models}},
+		Files:   filetimetest.New(),
 	}
+}
+
+func (o setup) session() (*Session, error) {
+	o.Workspace = unopened{o.Files}
+	return New(o.Options, o.Start)
+}
+
+// reconfigure changes the configuration of an open session.
+func reconfigure(s *Session, change func(*config.Config)) {
+	next := s.settings
+	change(&next.Config)
+	s.Configure(next)
+}
+
+// unopened is a workspace without open documents.
+type unopened struct{ filetime.Files }
+
+func (unopened) Unsaved() []string                    { return nil }
+func (unopened) Seen(string)                          {}
+func (unopened) InPlace(string) bool                  { return false }
+func (unopened) Wrote(string, string, time.Time) bool { return false }
+
+func session(t *testing.T, c *client, models opener, change ...func(*setup)) *Session {
+	t.Helper()
+	o := setupOf(c, models)
 	for _, f := range change {
 		f(&o)
 	}
-	s, err := New(o)
+	s, err := o.session()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -439,7 +472,7 @@ func TestPermission(t *testing.T) {
 				}}
 				// The model goes on writing for a minute: an answer that ends the turn must not wait for it.
 				s := session(t, cl, opener{"main": play(t, "call put {\"text\": \"it\"}\nwait 1m\n\nsay Done.")},
-					func(o *Options) { o.Mode = c.mode })
+					func(o *setup) { o.Mode = c.mode })
 				began := time.Now()
 				r := ask(t, s, "go")
 				if r.Stop != c.stop || (asked == 1) != (c.mode == gate.ModeAsk) {
@@ -516,7 +549,7 @@ func TestStopReasons(t *testing.T) {
 	} {
 		c := &client{}
 		text = strings.TrimSuffix(text, "\n\n.")
-		s := session(t, c, opener{"main": play(t, text)}, func(o *Options) { o.Config.Budget.MaxTurnRequests = 2 })
+		s := session(t, c, opener{"main": play(t, text)}, func(o *setup) { o.Config.Budget.MaxTurnRequests = 2 })
 		if r := ask(t, s, "go"); r.Stop != want {
 			t.Errorf("%q: %+v", text, r)
 		}
@@ -563,13 +596,12 @@ func TestRefusedBeforeAnythingHappens(t *testing.T) {
 		if err := s.SetMode("yolo"); !errors.As(err, &me) || s.Mode() != gate.ModeAsk {
 			t.Error(err)
 		}
-		o := s.o
-		o.Mode = "yolo"
-		if _, err := New(o); !errors.As(err, &me) {
+		at := Start{Settings: s.settings, Mode: "yolo"}
+		if _, err := New(s.o, at); !errors.As(err, &me) {
 			t.Error(err)
 		}
-		o.Mode, o.Model = "", "none/m"
-		if _, err := New(o); !errors.As(err, &e) {
+		at.Mode, at.Model = "", "none/m"
+		if _, err := New(s.o, at); !errors.As(err, &e) {
 			t.Error(err)
 		}
 		if s.History() != nil {
@@ -742,7 +774,7 @@ func TestTwentySessionsAtOnce(t *testing.T) {
 	for i := range 20 {
 		s := session(t, c, opener{"main": play(t, strings.Repeat(
 			"say Working.\ncall look {\"text\": \"1\"}\ncall look {\"text\": \"2\"}\ncall put {\"text\": \"3\"}\n\n", 10)+"say Done.")},
-			func(o *Options) { o.ID, o.Tools, o.Files = fmt.Sprint(i), r, files })
+			func(o *setup) { o.ID, o.Tools, o.Files = fmt.Sprint(i), r, files })
 		wg.Go(func() {
 			res, err := s.Prompt(context.Background(), text("go"))
 			if err != nil || res.Stop != EndTurn {
@@ -777,10 +809,9 @@ func BenchmarkTurn(b *testing.B) {
 			return tools.Result{Success: true, Data: "x"}, nil
 		}))
 	for b.Loop() {
-		s, err := New(Options{
-			ID: "s", Cwd: "/home/ann", Config: config.Default(), Models: opener{"main": m}, Tools: set, Client: &client{},
-			Files: filetimetest.New(), Now: time.Now,
-		})
+		o := setupOf(&client{}, opener{"main": m})
+		o.Tools = set
+		s, err := o.session()
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -40,7 +40,7 @@ func TestF211_F248BudgetEndsTheTurn(t *testing.T) {
 			requests++
 			return script.Stream(ctx, r, on)
 		})
-		s := session(t, cl, opener{"main": counted}, func(o *Options) {
+		s := session(t, cl, opener{"main": counted}, func(o *setup) {
 			o.Config = settings(t, `{"budget": {"maxToolCalls": 2}}`)
 		})
 		r := ask(t, s, "go")
@@ -81,7 +81,7 @@ func TestF206RulesOfTheConfiguration(t *testing.T) {
 		{`{"mode": "auto", "sandbox": {"level": "strict"}}`, command, "deny sandbox"},
 		{`{"mode": "auto", "review": "before"}`, edit, "ask mode"},
 	} {
-		s := session(t, &client{}, opener{"main": play(t, "")}, func(o *Options) { o.Config = settings(t, c.settings) })
+		s := session(t, &client{}, opener{"main": play(t, "")}, func(o *setup) { o.Config = settings(t, c.settings) })
 		d := s.Judge(gate.Call{Tool: s.o.Tools().Get("put"), Needs: c.needs})
 		if got := d.Verdict.String() + " " + d.Layer; got != c.want {
 			t.Errorf("%s: %s (%s), want %s", c.settings, got, d.Reason, c.want)
@@ -100,7 +100,7 @@ func (c called) Name() string { return c.name }
 func TestSettingsFollow(t *testing.T) {
 	c := &client{}
 	models := opener{"main": called{play(t, "say a"), "main"}, "other": called{play(t, "say b"), "other"}}
-	s := session(t, c, models, func(o *Options) { o.Config = settings(t, `{"model": "main"}`) })
+	s := session(t, c, models, func(o *setup) { o.Config = settings(t, `{"model": "main"}`) })
 	s.Configure(Settings{Config: settings(t, `{"model": "other", "mode": "readOnly"}`), Models: models})
 	if s.Mode() != gate.ModeReadOnly || s.Model() != "other" {
 		t.Errorf("mode %s, model %s", s.Mode(), s.Model())
@@ -146,7 +146,7 @@ func TestSettingsFollow(t *testing.T) {
 }
 
 func TestLargeImagesAreNotShown(t *testing.T) {
-	s := session(t, &client{}, opener{"main": play(t, "say a\n\nsay b")}, func(o *Options) {
+	s := session(t, &client{}, opener{"main": play(t, "say a\n\nsay b")}, func(o *setup) {
 		o.Config = settings(t, `{"limits": {"maxImageBytes": 1000}}`)
 	})
 	picture := func(size int) Input {
@@ -164,7 +164,7 @@ func TestLargeImagesAreNotShown(t *testing.T) {
 	}
 	// Their person is told, too.
 	c := &client{}
-	s = session(t, c, opener{"main": play(t, "say a")}, func(o *Options) {
+	s = session(t, c, opener{"main": play(t, "say a")}, func(o *setup) {
 		o.Config = settings(t, `{"limits": {"maxImageBytes": 1000}}`)
 	})
 	if _, err := s.Prompt(t.Context(), picture(1001)); err != nil {

@@ -128,7 +128,7 @@ func TestSteeredTextOutlivesTheProcess(t *testing.T) {
 			go turn.Run(context.Background())
 			<-inside
 			steers(t, s, "waits", nil)
-			past, err := TakePast(t.Context(), st, "kept", s.o.Files, time.Now, func(store.Session) error { return nil })
+			past, err := TakePast(t.Context(), st, "kept", s.o.Workspace, time.Now, func(store.Session) error { return nil })
 			if err != nil {
 				t.Fatal(err)
 			}

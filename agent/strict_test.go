@@ -276,8 +276,8 @@ func TestFaultW7StrictServices(t *testing.T) {
 			var past *Past
 			for _, turns := range []int{2, 1} {
 				c := &client{}
-				session := session(t, c, nil, func(o *Options) {
-					o.ID, o.Mode, o.Past, o.Store = "kept", gate.ModeAuto, past, func() store.Store { return st }
+				session := session(t, c, nil, func(o *setup) {
+					o.ID, o.Mode, o.Past, o.Keeping.Store = "kept", gate.ModeAuto, past, func() store.Store { return st }
 					o.Config, o.Models = conf, &registry.Registry{Config: conf, Getenv: func(string) string { return "" }}
 				})
 				for range turns {
@@ -287,7 +287,7 @@ func TestFaultW7StrictServices(t *testing.T) {
 				}
 				session.Close()
 				var err error
-				if past, err = TakePast(t.Context(), st, "kept", session.o.Files, time.Now, func(store.Session) error { return nil }); err != nil {
+				if past, err = TakePast(t.Context(), st, "kept", session.o.Workspace, time.Now, func(store.Session) error { return nil }); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -377,7 +377,7 @@ func TestFaultW9RefusedTool(t *testing.T) {
 		t.Fatal(problems)
 	}
 	c := &client{}
-	s := session(t, c, nil, func(o *Options) {
+	s := session(t, c, nil, func(o *setup) {
 		o.Config, o.Models = conf, &registry.Registry{Config: conf, Getenv: func(string) string { return "" }}
 	})
 	for range 3 {

@@ -57,7 +57,7 @@ func TestF178TasksAreKept(t *testing.T) {
 				t.Errorf("the client was told %d times of %d changes", plans, len(calls))
 			}
 			s.Close()
-			past, err := TakePast(t.Context(), st, "kept", s.o.Files, time.Now, func(store.Session) error { return nil })
+			past, err := TakePast(t.Context(), st, "kept", s.o.Workspace, time.Now, func(store.Session) error { return nil })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -141,7 +141,7 @@ var _ loop.Conversation = conversation{}
 func (c conversation) Next(ctx context.Context) {
 	c.join()
 	c.s.system() // first, since it reads the workspace's own rules
-	if found := c.s.rules.found(ctx); found != "" {
+	if found := c.s.reach.rules.found(ctx); found != "" {
 		c.Answered("", model.Message{Role: model.User, Text: found})
 	}
 }

@@ -37,7 +37,7 @@ type Options struct {
 	Inputs config.Inputs
 	// Opener makes the Opener of models for a configuration. lend asks the client's own model; it is nil if there is none.
 	Opener func(c config.Config, lend model.Lend) model.Opener
-	// Key finds the key of a service that is no model's; see agent.Options.
+	// Key finds the key of a service that is no model's; see agent.Shared.
 	Key func(variable string, command []string) (string, error)
 	// Opened is told of folders that sessions may change, before anything is done for a session there; nil for nobody.
 	Opened func(folders ...string)

@@ -30,27 +30,25 @@ type command struct{ began, ended time.Time }
 const tick = 20 * time.Millisecond
 
 // beforeCommand saves what a command of a session has to see, and looks at the files that it may change.
-func (b *Backend) beforeCommand(se *Session) func(ctx context.Context, c run.Command) run.Began {
-	return func(ctx context.Context, c run.Command) run.Began {
-		began := run.Began{Warnings: b.ws.SaveForCommand(ctx)}
-		if c.Unwatched {
-			return began
-		}
-		me := &command{began: time.Now()} // as the file system's
-		b.mu.Lock()
-		b.commands = append(b.commands, me)
-		b.mu.Unlock()
-		mark := b.ws.Mark() // first, so that an edit of another session that lands before the look is told from the command
-		before := b.memory.Before(ctx, c.Paths, c.Seen)
-		began.Ended = func(ctx context.Context) tools.Effects {
-			b.indexes.Invalidate()
-			found := before.After(ctx)
-			return b.effects(c.Change, mark, found, b.beside(me), func(late filetime.Change, l filetime.Landed) {
-				b.Guard("a change of a command", func() { b.late(se, late, l) })
-			})
-		}
+func (b *Backend) beforeCommand(ctx context.Context, se *Session, c run.Command) run.Began {
+	began := run.Began{Warnings: b.ws.SaveForCommand(ctx)}
+	if c.Unwatched {
 		return began
 	}
+	me := &command{began: time.Now()} // as the file system's
+	b.mu.Lock()
+	b.commands = append(b.commands, me)
+	b.mu.Unlock()
+	mark := b.ws.Mark() // first, so that an edit of another session that lands before the look is told from the command
+	before := b.memory.Before(ctx, c.Paths, c.Seen)
+	began.Ended = func(ctx context.Context) tools.Effects {
+		b.indexes.Invalidate()
+		found := before.After(ctx)
+		return b.effects(c.Change, mark, found, b.beside(me), func(late filetime.Change, l filetime.Landed) {
+			b.Guard("a change of a command", func() { b.late(se, late, l) })
+		})
+	}
+	return began
 }
 
 // forGood names the files that a command may change for good.
@@ -102,7 +100,7 @@ func mixed(f baseline.Change, others []command) bool {
 
 // late takes in a change of a command that the editor has read after the call had ended.
 func (b *Backend) late(se *Session, c filetime.Change, l filetime.Landed) {
-	b.landed(se)(c, l)
+	b.landed(se, c, l)
 	b.stale(l)
 	se.Commanded(c, l)
 	for _, f := range l.Files {

@@ -21,7 +21,7 @@ func (b *Backend) TakeTools(rank tools.Rank, name string) {
 
 // BeforeCommand is what happens before a command of a session runs.
 func (b *Backend) BeforeCommand(ctx context.Context, se *Session, c run.Command) run.Began {
-	return b.beforeCommand(se)(ctx, c)
+	return b.beforeCommand(ctx, se, c)
 }
 
 // Indexes are those of the roots that are searched, of which one with any file gets one, by a clock for which no file is young.

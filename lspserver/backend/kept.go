@@ -173,14 +173,14 @@ func (b *Backend) Load(ctx context.Context, id, cwd string, servers ...MCPServer
 	se := b.makeSession(past.ID, past.Cwd)
 	se.servers = servers
 	more := slices.DeleteFunc(past.More, func(f string) bool { return !isFolder(f) })
-	o := agent.Options{More: more, Past: past, Mode: gate.Mode(past.Mode), Model: past.Model}
+	at := agent.Start{More: more, Past: past, Mode: gate.Mode(past.Mode), Model: past.Model}
 	notice := ""
-	err = b.begin(se, o)
+	err = b.begin(se, at)
 	if ModelUnavailable.Is(err) {
 		// The session opens all the same: it can be read, and another model can be chosen.
 		notice = fmt.Sprintf("The model %s cannot be had here: %s", past.Model, err)
-		o.Model = ""
-		err = b.begin(se, o)
+		at.Model = ""
+		err = b.begin(se, at)
 	}
 	if err != nil {
 		return nil, errors.Join(err, b.store().Release(past.ID))

@@ -90,7 +90,7 @@ type NewSession struct {
 	More  []string // further folders
 	Mode  string
 	Model string
-	// History is a conversation to go on with, see agent.Options.
+	// History is a conversation to go on with, see agent.Start.
 	History []model.Message
 	// Servers are MCP servers of this session alone.
 	Servers []MCPServer
@@ -118,7 +118,7 @@ func (b *Backend) New(n NewSession) (*Session, error) {
 	}
 	se := b.makeSession("s-"+strings.ToLower(rand.Text()), cwd)
 	se.servers = n.Servers
-	if err := b.begin(se, agent.Options{More: more, Mode: gate.Mode(n.Mode), Model: n.Model, History: n.History}); err != nil {
+	if err := b.begin(se, agent.Start{More: more, Mode: gate.Mode(n.Mode), Model: n.Model, History: n.History}); err != nil {
 		return nil, err
 	}
 	return se, b.admit(se, true)
@@ -144,51 +144,29 @@ func (b *Backend) makeSession(id, cwd string) *Session {
 	return se
 }
 
-// begin completes o and makes the session's conversation.
-func (b *Backend) begin(se *Session, o agent.Options) error {
-	if err := b.allow(append([]string{se.cwd}, o.More...)...); err != nil {
+// begin makes the session's conversation, which goes on from at.
+func (b *Backend) begin(se *Session, at agent.Start) error {
+	folders := append([]string{se.cwd}, at.More...)
+	if err := b.allow(folders...); err != nil {
 		return err
 	}
-	se.folders = append([]string{se.cwd}, o.More...)
-	b.addFolders(se.folders...)
-	b.mu.Lock()
-	o.Config, o.Models = b.cfg, b.opener
-	b.mu.Unlock()
-	b.tellOpened(se, o.Config)
-	o.Roots, o.Home = b.roots, b.roots.Home
-	if b.o.Quarantine != nil {
-		o.Quarantine = b.o.Quarantine(o.Config)
-	}
-	if b.o.Scratch != nil {
-		cfg := o.Config
-		o.Scratch = func() (outputs.File, error) { return b.o.Scratch(cfg) }
+	se.folders = folders
+	b.addFolders(folders...)
+	at.Settings = b.sessionSettings()
+	b.tellOpened(se, at.Config)
+	o := agent.Options{
+		ID: se.id, Cwd: se.cwd, Tools: b.Tools, Client: host{b}, Workspace: b.ws, Review: follower{b, se},
+		Shared: b.shared(at.Config), Keeping: b.keeping(),
+		Servers:  agent.Servers{Named: se.servers, Proposed: b.proposals, Changed: b.serversChanged(se)},
+		Attended: b.client.Attended, Locale: b.client.Locale, Now: b.o.Now, Log: b.log.With("session", se.id),
 	}
 	if b.o.Rules != nil {
 		o.Rules = b.o.Rules()
 	}
-	o.ID, o.Cwd, o.Tools, o.Client, o.Files = se.id, se.cwd, b.Tools, host{b}, b.ws
-	if b.o.Runner != nil {
-		o.Runner = runner{b.o.Runner, b.closing.Done(), b.tellLost}
-	}
-	o.OpenDocuments = b.ws.Unsaved
-	o.Places, o.Claims, o.InPlace = b.places, &b.claims, b.ws.InPlace
-	o.Wrote, o.Indexes = b.ws.Wrote, &b.indexes
-	o.Seen, o.Landed, o.Stale, o.BeforeCommand, o.Store = b.ws.Seen, b.landed(se), b.stale, b.beforeCommand(se), b.store
-	o.Unkept, o.Undo = b.forGood, undo{se.Changes}
-	o.Languages = func(env func() *tools.Env) tools.Languages {
-		return languages.New(b.client.Languages, b.programs.Session(env))
-	}
-	if b.rulesFile() != "" {
-		o.Remember = b.remember
-	}
-	o.Now, o.Log = b.o.Now, b.log.With("session", se.id)
-	o.Who, o.Redact = agent.Who{User: b.user(), Client: b.client.Name}, b.o.Redact
-	o.Key, o.Locale, o.Attended = b.o.Key, b.client.Locale, b.client.Attended
-	o.Servers, o.Proposed, o.ServersChanged = se.servers, func() []MCPServer { return b.proposals(se.folders) }, b.serversChanged(se)
 	if b.o.Pins != nil {
-		o.Pins = b.o.Pins(o.Config)
+		o.Servers.Pins = b.o.Pins(at.Config)
 	}
-	made, err := agent.New(o)
+	made, err := agent.New(o, at)
 	if err != nil {
 		return Refused(err)
 	}
@@ -205,6 +183,44 @@ func (b *Backend) begin(se *Session, o agent.Options) error {
 		}
 	})
 	return nil
+}
+
+// shared is what a session of a configuration has together with the others.
+func (b *Backend) shared(c config.Config) agent.Shared {
+	sh := agent.Shared{
+		Roots: b.roots, Places: b.places, Claims: &b.claims, Indexes: &b.indexes, Key: b.o.Key,
+		Languages: func(env func() *tools.Env) tools.Languages {
+			return languages.New(b.client.Languages, b.programs.Session(env))
+		},
+	}
+	if b.o.Runner != nil {
+		sh.Runner = runner{b.o.Runner, b.closing.Done(), b.tellLost}
+	}
+	if b.o.Quarantine != nil {
+		sh.Quarantine = b.o.Quarantine(c)
+	}
+	if b.o.Scratch != nil {
+		sh.Scratch = func() (outputs.File, error) { return b.o.Scratch(c) }
+	}
+	return sh
+}
+
+// keeping is what a session leaves behind, and where.
+func (b *Backend) keeping() agent.Keeping {
+	k := agent.Keeping{Store: b.store, Who: agent.Who{User: b.user(), Client: b.client.Name}, Redact: b.o.Redact}
+	if b.rulesFile() != "" {
+		k.Remember = b.remember
+	}
+	return k
+}
+
+// sessionSettings are the present settings of sessions.
+func (b *Backend) sessionSettings() agent.Settings {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return agent.Settings{
+		Config: b.cfg, Models: b.opener, Sources: b.settings.sources, AskAlways: b.settings.askAlways, CommandTimeSet: b.settings.timed,
+	}
 }
 
 // tellOpened tells of the folders that a session may change by a configuration.
@@ -246,16 +262,14 @@ func (b *Backend) allow(folders ...string) error {
 func (b *Backend) admit(se *Session, isNew bool) error {
 	b.configuring.Lock()
 	b.mu.Lock()
-	ended, cfg := b.ended, b.cfg
-	now := agent.Settings{
-		Config: cfg, Models: b.opener, Sources: b.settings.sources, AskAlways: b.settings.askAlways, CommandTimeSet: b.settings.timed,
-	}
+	ended := b.ended
 	closed := !isNew && b.sessions[se.id] != se
 	if !ended && !closed {
 		b.sessions[se.id] = se
 	}
 	b.mu.Unlock()
-	b.tellOpened(se, cfg)
+	now := b.sessionSettings()
+	b.tellOpened(se, now.Config)
 	se.Configure(now) // may have changed since the session was made
 	b.configuring.Unlock()
 	if ended {
@@ -295,29 +309,27 @@ func (b *Backend) Short(path string) string {
 }
 
 // landed handles the landed changes of a session.
-func (b *Backend) landed(se *Session) func(filetime.Change, filetime.Landed) {
-	return func(c filetime.Change, l filetime.Landed) {
-		if c.Undo {
-			se.Changed(c, l) // before the decision that Landed makes of it
+func (b *Backend) landed(se *Session, c filetime.Change, l filetime.Landed) {
+	if c.Undo {
+		se.Changed(c, l) // before the decision that Landed makes of it
+	}
+	se.Changes.Landed(c, l)
+	b.movedFor(se, l)
+	for _, f := range l.Files {
+		if !f.Applied || f.Already {
+			continue
 		}
-		se.Changes.Landed(c, l)
-		b.movedFor(se, l)
-		for _, f := range l.Files {
-			if !f.Applied || f.Already {
-				continue
-			}
-			if f.Stale != "" {
-				se.Tell(agent.Event{Turn: c.Turn, Notice: b.Short(f.Path) + " " + f.Stale})
-			}
-			if near := nearTheirs(f); len(f.Ties) > 0 {
-				se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf(
-					"You and the agent inserted text at the same point of %s (%s). Check the order: it is a guess.", b.Short(f.Path), tiesOf(f))})
-			} else if f.SameLine {
-				se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf("The agent's edit of %s landed on a line that you changed too.", b.Short(f.Path))})
-			} else if near > 0 {
-				se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf(
-					"The agent's edit of %s landed right beside what was changed meanwhile (line %d).", b.Short(f.Path), near)})
-			}
+		if f.Stale != "" {
+			se.Tell(agent.Event{Turn: c.Turn, Notice: b.Short(f.Path) + " " + f.Stale})
+		}
+		if near := nearTheirs(f); len(f.Ties) > 0 {
+			se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf(
+				"You and the agent inserted text at the same point of %s (%s). Check the order: it is a guess.", b.Short(f.Path), tiesOf(f))})
+		} else if f.SameLine {
+			se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf("The agent's edit of %s landed on a line that you changed too.", b.Short(f.Path))})
+		} else if near > 0 {
+			se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf(
+				"The agent's edit of %s landed right beside what was changed meanwhile (line %d).", b.Short(f.Path), near)})
 		}
 	}
 }
