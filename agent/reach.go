@@ -41,6 +41,7 @@ type reach struct {
 	paths   *sandbox.Paths
 	guard   *planted.Guard
 	autorun []string // a sentence for each file that runs later and was found since the last prompt
+	added   []string // folders that no prompt has named yet
 }
 
 // newReach makes the reach of a session in some folders, Options.Cwd first. env gives the whole environment of a call. It must be
@@ -80,6 +81,43 @@ func (r *reach) reopen() {
 		r.folders[i] = f.Again()
 	}
 	r.confine()
+}
+
+// add adds folders to the session's, and gives those that are new.
+func (r *reach) add(folders ...string) (fresh []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := pathsOf(r.folders)
+	r.folders = slices.Clone(r.folders) // running calls use the old ones
+	for _, path := range folders {
+		if !slices.Contains(known, path) {
+			known, fresh = append(known, path), append(fresh, path)
+			r.folders = append(r.folders, sandbox.OpenFolder(path))
+		}
+	}
+	if len(fresh) > 0 {
+		r.added = append(r.added, fresh...)
+		r.confine()
+	}
+	return fresh
+}
+
+// takeAdded gives the folders that were added since it was last called, for the model: a line each, and their rules. The system prompt
+// may have named them already.
+func (r *reach) takeAdded(ctx context.Context) string {
+	r.mu.Lock()
+	added := r.added
+	r.added = nil
+	r.mu.Unlock()
+	var lines []string
+	var found []prompt.Rule
+	for _, path := range added {
+		lines = append(lines, "The user has added the folder "+show.Visible(path, false)+" to the workspace.")
+		if rule, ok := r.rules.of(ctx, path); ok {
+			found = append(found, rule)
+		}
+	}
+	return joined(strings.Join(lines, "\n"), prompt.Rules(found))
 }
 
 // confine makes paths and guard anew. r.mu is held.

@@ -45,7 +45,7 @@ func (s *Session) newServers(env func() *tools.Env) *mcp.Servers {
 			return s.o.Shared.Key("", command)
 		},
 		Idle: s.serverIdle,
-		Pins: s.o.Servers.Pins, Folders: s.reach.roots(), Log: s.o.Log,
+		Pins: s.o.Servers.Pins, Folders: s.reach.roots, Log: s.o.Log,
 	}
 	if c, ok := s.o.Client.(Clarifier); ok {
 		o.Clarify = func(ctx context.Context, server string, q tools.Clarification) (string, error) {

@@ -187,6 +187,18 @@ func (s *Session) recallKeys() {
 	}
 }
 
+// Folders are the session's, Cwd first.
+func (s *Session) Folders() []string { return s.reach.roots() }
+
+// AddFolders adds folders to the session, for the next call. The system prompt stays as it is, since the prompt cache begins with it:
+// the model is told with the next prompt.
+func (s *Session) AddFolders(folders ...string) {
+	if len(s.reach.add(folders...)) > 0 {
+		all := s.reach.roots()
+		s.record.set(func(r *store.Session) { r.More = all[1:] })
+	}
+}
+
 // Reopen opens the session's folders anew by path, since the user has loaded the session again: a folder may have been
 // replaced.
 func (s *Session) Reopen() { s.reach.reopen() }
@@ -312,7 +324,7 @@ func (t *Turn) Open(ctx context.Context) error {
 	if err := t.expand(t.ctx); err != nil {
 		return err
 	}
-	news := s.atBegin(t.ctx)
+	news := joined(s.atBegin(t.ctx), s.reach.takeAdded(t.ctx))
 	if t.in.News != nil && t.ctx.Err() == nil {
 		news = joined(news, t.in.News(t.ctx))
 	}

@@ -1,6 +1,8 @@
 package lspserver_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -299,4 +301,58 @@ func TestFoldersAddedBeforeASession(t *testing.T) {
 	if len(out.Files) != 1 || out.Files[0].Dirty {
 		t.Errorf("%+v", out.Files)
 	}
+}
+
+// TestFoldersAddedDuringASession: a folder that the editor adds to the workspace reaches the sessions that are open. Their calls read and
+// change files in it, the model reads of it and its rules with the next prompt, what its configuration denies is denied, and a session
+// that is loaded again still has it.
+func TestFoldersAddedDuringASession(t *testing.T) {
+	r, l := listening(t, conformance.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}})
+	more := folder(t)
+	for name, content := range map[string]string{
+		"lib.go": "package lib\n", "private/notes.txt": "a\n", "AGENTS.md": "Lib uses tabs.\n",
+		".tandem/config.json": `{"permissions": {"deny": [{"tool": "*", "params": {"path": "` + more + `/private/**"}}]}}`,
+	} {
+		path := filepath.Join(more, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id := r.session(nil)
+	r.prompt(id, "Begin.")
+	read := func(name string) result {
+		return r.call(id, "read_file", fmt.Sprintf(`{"path": %q}`, filepath.Join(more, name)))
+	}
+	if got := read("lib.go"); got.Error != "OUTSIDE_ROOTS" {
+		t.Fatalf("before: %s", got.raw)
+	}
+	r.Notify("workspace/didChangeWorkspaceFolders", map[string]any{"event": map[string]any{
+		"added": []any{map[string]any{"uri": "file://" + more, "name": "more"}}, "removed": []any{},
+	}})
+	if got := read("lib.go"); !got.Success || !strings.Contains(got.Data, "package lib") {
+		t.Errorf("reading: %s", got.raw)
+	}
+	if got := r.call(id, "write_file", fmt.Sprintf(`{"path": %q, "content": "x\n"}`, filepath.Join(more, "new.txt"))); !got.Success {
+		t.Errorf("writing: %s", got.raw)
+	}
+	if got := read("private/notes.txt"); got.Error != "GATE_DENIED" {
+		t.Errorf("what its configuration denies: %s", got.raw)
+	}
+	r.prompt(id, "Go on.")
+	if told := l.told(); !strings.Contains(told, "added the folder "+more) || !strings.Contains(told, "Lib uses tabs.") {
+		t.Errorf("the model reads %q", told)
+	}
+	if now, before := l.requests[1].Messages[0].Text, l.requests[0].Messages[0].Text; now != before {
+		t.Errorf("the system prompt has changed:\n%s", now)
+	}
+	r.prompt(id, "Once more.")
+	if told := l.told(); strings.Contains(told, more) {
+		t.Errorf("the model reads it again: %q", told)
+	}
+	r.ask("tandem/session/close", map[string]any{"sessionId": id}, &struct{}{})
+	r.ask("tandem/session/load", map[string]any{"sessionId": id}, &struct{}{})
+	if got := read("lib.go"); !got.Success {
+		t.Errorf("after a load: %s", got.raw)
+	}
+	r.end()
 }

@@ -81,10 +81,31 @@ func (b *Backend) ChangeFolders(out, in []string) {
 	}
 	b.mu.Unlock()
 	b.addRoots(in)
+	// What their configuration forbids holds before a session reaches them. Questions about wide ones wait for a person.
+	news := b.reload()
+	wide := slices.DeleteFunc(slices.Clone(in), func(f string) bool { return !b.roots.Wide(f) })
+	b.addToSessions(slices.DeleteFunc(slices.Clone(in), b.roots.Wide)...)
 	b.Later(func(ctx context.Context) {
 		b.watchSettings()
-		b.reconfigure(ctx)
+		if news {
+			b.log.Info("the configuration has changed")
+			b.TellProblems(ctx)
+		}
+		for _, f := range wide {
+			if err := b.allow(f); err == nil {
+				b.addToSessions(f)
+			}
+		}
 	})
+}
+
+// addToSessions adds folders to the open sessions, as they would have them if they began now.
+func (b *Backend) addToSessions(folders ...string) {
+	folders = slices.DeleteFunc(folders, func(f string) bool { return !isFolder(f) })
+	for _, se := range b.All() {
+		b.tellOpened(slices.Concat(se.Folders(), folders), b.config())
+		se.AddFolders(folders...)
+	}
 }
 
 // Folders are the workspace's folders.
@@ -145,7 +166,7 @@ func (b *Backend) reload() bool {
 	b.viewTools(viewsOf(cfg))
 	b.plug(cfg)
 	for _, se := range sessions {
-		b.tellOpened(se, cfg)
+		b.tellOpened(se.Folders(), cfg)
 		se.Configure(now)
 		b.tellSession(se)
 	}

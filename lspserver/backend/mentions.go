@@ -147,7 +147,7 @@ func (b *Backend) Complete(ctx context.Context, id, prefix string, limit int) ([
 		if err != nil {
 			return nil, err
 		}
-		folders, list = se.folders, &se.mentions
+		folders, list = se.Folders(), &se.mentions
 		for _, c := range se.Commands() {
 			commands = append(commands, Mention{Label: c.Command, Insert: c.Command, Kind: MentionCommand})
 		}

@@ -43,9 +43,7 @@ type Session struct {
 	// met says that the client knows the session, commands are those that it was told of; under telling.
 	met      bool
 	commands []mcp.Prompt
-	// folders are cwd and the workspace's other folders; mentions caches the files below them.
-	folders  []string
-	mentions listing
+	mentions listing // below the session's folders
 }
 
 // ID is the session's id, which it has before its conversation begins.
@@ -150,10 +148,9 @@ func (b *Backend) begin(se *Session, at agent.Start) error {
 	if err := b.allow(folders...); err != nil {
 		return err
 	}
-	se.folders = folders
 	b.addFolders(folders...)
 	at.Settings = b.sessionSettings()
-	b.tellOpened(se, at.Config)
+	b.tellOpened(folders, at.Config)
 	o := agent.Options{
 		ID: se.id, Cwd: se.cwd, Tools: b.Tools, Client: host{b}, Workspace: b.ws, Review: follower{b, se},
 		Shared: b.shared(at.Config), Keeping: b.keeping(),
@@ -223,15 +220,16 @@ func (b *Backend) sessionSettings() agent.Settings {
 	}
 }
 
-// tellOpened tells of the folders that a session may change by a configuration.
-func (b *Backend) tellOpened(se *Session, c config.Config) {
+// tellOpened tells of the folders that a session in some folders may change by a configuration. Relative paths start from the first.
+func (b *Backend) tellOpened(folders []string, c config.Config) {
 	if b.o.Opened == nil {
 		return
 	}
-	folders := slices.Clone(se.folders)
+	cwd := folders[0]
+	folders = slices.Clone(folders)
 	for _, root := range c.WriteRoots {
 		if !filepath.IsAbs(root) {
-			root = filepath.Join(se.cwd, root)
+			root = filepath.Join(cwd, root)
 		}
 		folders = append(folders, root)
 	}
@@ -269,7 +267,7 @@ func (b *Backend) admit(se *Session, isNew bool) error {
 	}
 	b.mu.Unlock()
 	now := b.sessionSettings()
-	b.tellOpened(se, now.Config)
+	b.tellOpened(se.Folders(), now.Config)
 	se.Configure(now) // may have changed since the session was made
 	b.configuring.Unlock()
 	if ended {

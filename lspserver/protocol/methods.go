@@ -138,7 +138,7 @@ var (
 	WorkspaceDidChangeConfiguration = tell[lsp.DidChangeConfigurationParams]("workspace/didChangeConfiguration",
 		"With the section \"tandem\" in its settings the server takes that, else it asks.")
 	WorkspaceDidChangeWorkspaceFolders = tell[lsp.DidChangeWorkspaceFoldersParams]("workspace/didChangeWorkspaceFolders",
-		"For sessions made afterwards.")
+		"An added folder reaches the open sessions too, a removed one those made afterwards alone.")
 	WorkspaceConfiguration = askClient[lsp.ConfigurationParams, []lsp.LSPAny]("workspace/configuration",
 		"Asks for the section \"tandem\", of a client that can be asked.")
 	WindowShowMessageRequest = askClient[lsp.ShowMessageRequestParams, lsp.MessageActionItem]("window/showMessageRequest",

@@ -111,10 +111,10 @@ func (s *server) recall() {
 
 // folder is where the server runs.
 func (s *server) folder() string {
-	if s.entry.Cwd != "" || len(s.all.o.Folders) == 0 {
-		return s.entry.Cwd
+	if folders := s.all.folders(); s.entry.Cwd == "" && len(folders) > 0 {
+		return folders[0]
 	}
-	return s.all.o.Folders[0]
+	return s.entry.Cwd
 }
 
 // list asks a server for its tools.

@@ -121,7 +121,7 @@ func begin(t testing.TB, o mcp.Options, entries ...mcp.Entry) *bench {
 		b.ask()
 		return answer, nil
 	}
-	o.Folders = []string{b.Root}
+	o.Folders = func() []string { return []string{b.Root} }
 	b.Servers = mcp.New(o)
 	t.Cleanup(b.Servers.Close)
 	b.Host.Present = b.set

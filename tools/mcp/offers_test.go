@@ -63,7 +63,7 @@ func TestOffers(t *testing.T) {
 	}
 	again := begin(t, mcp.Options{Pins: pins})
 	again.Servers.Close()
-	again.Servers = mcp.New(mcp.Options{Pins: pins, Folders: []string{b.Root}, Changed: func() {}})
+	again.Servers = mcp.New(mcp.Options{Pins: pins, Folders: func() []string { return []string{b.Root} }, Changed: func() {}})
 	again.Configure([]mcp.Entry{offers(t)})
 	if got := commands(again); got != "/mcp__my_docs__late, /mcp__my_docs__review file [words]" {
 		t.Error(got)

@@ -19,10 +19,18 @@ func (s *Servers) capable() *sdk.ClientCapabilities {
 	return c
 }
 
+// folders are those of the session.
+func (s *Servers) folders() []string {
+	if s.o.Folders == nil {
+		return nil
+	}
+	return s.o.Folders()
+}
+
 // roots are the folders of the session, its own first: a server may take the first one for its working folder.
 func (s *Servers) roots() []*sdk.Root {
 	out := []*sdk.Root{}
-	for _, f := range s.o.Folders {
+	for _, f := range s.folders() {
 		out = append(out, &sdk.Root{URI: (&url.URL{Scheme: "file", Path: f}).String()})
 	}
 	return out

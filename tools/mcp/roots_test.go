@@ -12,7 +12,7 @@ import (
 
 // A server may take the first root for its working folder, as the reference server for files does.
 func TestRootsBeginWithTheFolderOfTheSession(t *testing.T) {
-	s := New(Options{Changed: func() {}, Folders: []string{"/z/session", "/a/more"}})
+	s := New(Options{Changed: func() {}, Folders: func() []string { return []string{"/z/session", "/a/more"} }})
 	client := sdk.NewClient(&sdk.Implementation{Name: "tandem"}, &sdk.ClientOptions{Capabilities: s.capable()})
 	s.rooted(client)
 	here, there := sdk.NewInMemoryTransports()

@@ -52,8 +52,8 @@ type Options struct {
 	// has a KeyCommand.
 	Key  func(command []string) (string, error)
 	Pins Pins
-	// Folders are the absolute folders of the session, which servers are told of as roots.
-	Folders []string
+	// Folders gives the absolute folders of the session, which servers get as roots. nil is none.
+	Folders func() []string
 	// Silence is how long a server may not be heard of; 0 means Silence.
 	Silence time.Duration
 	// Idle is how long the process of a server lives without a call; nil, or 0 from it, is until the session ends.
