@@ -68,6 +68,8 @@ type Revision struct {
 	Author Author
 	// Session and Call name the tool call that made it, where Author is Agent or Command; both are empty else.
 	Session, Call string
+	// Ours says that it landed through Files, also where Author is User because a person asked for it.
+	Ours bool
 	// Part says that the editor reported the next revision in the same notification.
 	Part bool
 }

@@ -93,7 +93,7 @@ func TestF150ToldOfWhatNoStatShows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.disk = statOf(info, time.Now()) // as if both had been written within one tick of the clock
+	f.disk.stat = statOf(info, time.Now()) // as if both had been written within one tick of the clock
 	w.Changed(path, false)
 	reads(t, w, path, "two", true)
 }

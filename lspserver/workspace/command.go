@@ -67,13 +67,13 @@ func (w *Workspace) SaveForCommand(ctx context.Context) []filetime.Warning {
 	w.commands.Add(1)
 	for uri, f := range w.opened() {
 		f.mu.Lock()
-		saves := f.dirty && f.touched && w.o.Features.Save
+		saves := f.dirty() && f.touched() && w.o.Features.Save
 		switch {
 		case saves && w.overwrites(f):
 			stale[f] = ". Another program has saved the file meanwhile, so the editor was not asked to save over that"
 		case saves:
 			ask[uri] = f
-		case f.dirty && f.edited:
+		case f.dirty() && f.edited():
 			stale[f] = ""
 		}
 		f.mu.Unlock()
@@ -109,12 +109,12 @@ func (w *Workspace) SaveForCommand(ctx context.Context) []filetime.Warning {
 func (w *Workspace) savedForCommand(f *file) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.open || !f.dirty {
+	if !f.open() || !f.dirty() {
 		return
 	}
 	if d, err := w.readForCompare(f); err == nil && d.exists && sameText(d.text, f.text) {
-		f.dirty, f.touched, f.edited, f.exists = false, false, false, true
-		f.disk, f.last = d.stat, d.text.Hash()
+		f.disk.exists = true
+		f.disk.stat, f.disk.last = d.stat, d.text.Hash()
 		f.markSaved()
 	}
 }
@@ -131,7 +131,7 @@ func (w *Workspace) Mark() *Mark {
 	for _, f := range files {
 		f.mu.Lock()
 		if f.loaded {
-			m.files[f.path] = mark{f.pinnedSnapshot().Rev, f.text, f.open, f.open && f.dirty, f.saves}
+			m.files[f.path] = mark{f.pinnedSnapshot().Rev, f.text, f.open(), f.dirty(), f.saves}
 		}
 		f.mu.Unlock()
 	}
@@ -182,24 +182,24 @@ func (w *Workspace) landEffect(c filetime.Change, e Effect, was mark, late func(
 	f := w.file(e.Path)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.open {
+	if f.open() {
 		return w.landOpen(f, expected{was, after, c, late}, e)
 	}
 	if was.open && was.dirty || f.saves != was.saves {
 		return nil, errTwice
 	}
 	if was.rev == 0 {
-		if slices.ContainsFunc(f.history, func(r filetime.Revision) bool { return r.Author != filetime.Disk }) {
+		if slices.ContainsFunc(f.revisions, func(r filetime.Revision) bool { return r.Author != filetime.Disk }) {
 			return nil, errTwice
 		}
 		f.begin(before, w.next())
-		f.exists = !e.Created
+		f.disk.exists = !e.Created
 		was = mark{rev: f.rev, text: f.text}
 	}
 	if err := w.refresh(f); err != nil {
 		return nil, err
 	}
-	if !f.text.Equal(after) || f.exists == e.Deleted {
+	if !f.text.Equal(after) || f.disk.exists == e.Deleted {
 		return nil, errTwice
 	}
 	revs, ok := f.since(was.rev)
@@ -208,7 +208,7 @@ func (w *Workspace) landEffect(c filetime.Change, e Effect, was mark, late func(
 	}
 	if len(revs) == 0 && (!before.Equal(after) || !was.text.Equal(after)) {
 		w.record(f, nil, filetime.Disk)
-		revs = f.history[len(f.history)-1:]
+		revs = f.revisions[len(f.revisions)-1:]
 	}
 	l := filetime.LandedFile{
 		Path: f.path, Before: before, After: after, Set: text.Diff(before, after), Rev: f.rev, Created: e.Created, Deleted: e.Deleted, Mode: e.Mode,
@@ -216,11 +216,11 @@ func (w *Workspace) landEffect(c filetime.Change, e Effect, was mark, late func(
 	}
 	if n := len(revs); n > 0 {
 		last := revs[n-1].Rev
-		f.history = f.history[:len(f.history)-n]
+		f.revisions = f.revisions[:len(f.revisions)-n]
 		if !was.text.Equal(before) { // it was changed before the command, and nobody had looked
-			f.history = append(f.history, filetime.Revision{Rev: last - 1, Set: text.Diff(was.text, before), Author: filetime.Disk})
+			f.revisions = append(f.revisions, filetime.Revision{Rev: last - 1, Set: text.Diff(was.text, before), Author: filetime.Disk})
 		}
-		f.history = append(f.history, byCommand(c, last, l.Set))
+		f.revisions = append(f.revisions, byCommand(c, last, l.Set))
 	}
 	return &l, nil
 }
@@ -257,7 +257,7 @@ func (w *Workspace) landOpen(f *file, x expected, e Effect) (*filetime.LandedFil
 	if l := f.reloaded(x); l != nil {
 		return l, nil
 	}
-	if f.dirty {
+	if f.dirty() {
 		return nil, errUnsaved
 	}
 	f.expected = &x
@@ -278,10 +278,10 @@ func (f *file) reloaded(x expected) *filetime.LandedFile {
 		if now = r.Set.Apply(now); !sameText(now, x.after) {
 			continue
 		}
-		first := len(f.history) - len(revs)
+		first := len(f.revisions) - len(revs)
 		one := byCommand(x.change, r.Rev, composeRevisions(revs[:i+1]))
 		one.Part = r.Part
-		f.history = append(append(f.history[:first:first], one), f.history[first+i+1:]...)
+		f.revisions = append(append(f.revisions[:first:first], one), f.revisions[first+i+1:]...)
 		return &filetime.LandedFile{Path: f.path, Before: x.mark.text, After: now, Set: one.Set, Rev: r.Rev, Applied: true, Source: "disk"}
 	}
 	return nil

@@ -46,13 +46,13 @@ func (p plan) already(f *file) filetime.LandedFile {
 
 // prepare rebases e over all later changes of the file. f.mu is held.
 func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
-	if e.Create && (f.exists || f.open) {
+	if e.Create && (f.disk.exists || f.open()) {
 		return plan{}, f.fail(filetime.FileExists, "exists", "%s exists by now: another program or the user created it. Read it, then edit it.", f.path)
 	}
-	if f.open && (f.sync != inSync || f.rivals > 0) {
+	if f.open() && (f.doc.sync != inSync || f.doc.rivals > 0) {
 		return plan{}, uncertainText(f)
 	}
-	if !e.Create && !f.exists && !f.open {
+	if !e.Create && !f.disk.exists && !f.open() {
 		return plan{}, fail(f.path, filetime.EditConflict, "deleted",
 			"%s was deleted since it was read; nothing was written. Use write_file to create it again.", f.path)
 	}
@@ -71,7 +71,7 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 		}
 		theirs = text.ComposeAll(sets)
 	}
-	if e.Delete && f.open {
+	if e.Delete && f.open() {
 		if err := w.mayDelete(f); err != nil {
 			return plan{}, err
 		}
@@ -81,8 +81,8 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 		start, end := p.theirs[0].Start, p.theirs[n-1].End
 		return p, w.conflict(f, e, theirs, []text.Conflict{{Start: start, End: end, Base: e.Base.Slice(start, end)}}, revs)
 	}
-	if f.open && !f.unversioned {
-		v := f.version
+	if f.open() && !f.doc.unversioned {
+		v := f.doc.version
 		p.version = &v
 	}
 	p.rebased = text.Rebase(e.Base, e.Edits, theirs)
@@ -102,7 +102,7 @@ const uncertainReason = "out_of_step"
 
 // uncertainText refuses to edit a document whose text may differ from the editor's.
 func uncertainText(f *file) error {
-	if f.rivals > 0 {
+	if f.doc.rivals > 0 {
 		return fail(f.path, filetime.EditConflict, "opened_twice",
 			"%s is open in the editor under two names. Ask the user to close one of them, then try again.", f.path)
 	}
@@ -114,26 +114,12 @@ func (w *Workspace) conflict(f *file, e filetime.FileEdit, theirs text.Set, foun
 	by := filetime.User
 	if n := len(revs); n > 0 {
 		by = revs[n-1].Author
-	} else if !f.open {
+	} else if !f.open() {
 		by = filetime.Disk
 	}
 	w.notify(f, "conflict", "user")
 	e.Path = f.path
 	return filetime.Collision(e, theirs, f.text, found, by)
-}
-
-// claim makes history entries i to j one revision by the agent. f.mu is held.
-func (f *file) claim(i, j int, c filetime.Change) {
-	one := revisionOf(c, f.history[j-1].Rev, composeRevisions(f.history[i:j]))
-	f.history = append(append(f.history[:i:i], one), f.history[j:]...)
-}
-
-// revisionOf is a change as an entry of a history.
-func revisionOf(c filetime.Change, rev uint64, set text.Set) filetime.Revision {
-	if c.ForUser {
-		return filetime.Revision{Rev: rev, Set: set, Author: filetime.User}
-	}
-	return filetime.Revision{Rev: rev, Set: set, Author: filetime.Agent, Session: c.Session, Call: c.Call}
 }
 
 // transaction is one change that is landing: what of it is in the journal, and warnings for a person.
@@ -198,7 +184,7 @@ func (f *file) planned(e filetime.FileEdit) disk.Planned {
 	case e.Delete:
 		p.Op = disk.Delete
 	}
-	if f.exists || f.open {
+	if f.disk.exists || f.open() {
 		p.Before = []byte(f.text.String())
 		p.BeforeHash = disk.Hash(p.Before)
 	}
@@ -263,7 +249,7 @@ func (tx *transaction) plan(ctx context.Context) error {
 func (w *Workspace) planFile(f *file, e filetime.FileEdit) ([]disk.Planned, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.open {
+	if !f.open() {
 		if err := w.refresh(f); err != nil {
 			return nil, err
 		}
@@ -273,11 +259,11 @@ func (w *Workspace) planFile(f *file, e filetime.FileEdit) ([]disk.Planned, erro
 		return nil, err
 	}
 	p := f.planned(e)
-	if f.open {
+	if f.open() {
 		return afterMove(p, e), nil
 	}
 	charset := f.disk.charset
-	if f.exists {
+	if f.disk.exists {
 		if p.Before, err = text.Encode(worked.before, charset); err != nil {
 			return nil, writeError(f.path, err)
 		}
@@ -461,7 +447,7 @@ func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, tx *tra
 // other; the deletion follows when the document shows that nothing else is in it, else the text is put back.
 func (w *Workspace) inEditor(ctx context.Context, f *file, e filetime.FileEdit, c filetime.Change) (filetime.LandedFile, error) {
 	f.mu.Lock()
-	apart := e.Delete && f.open && w.o.Features.Plain
+	apart := e.Delete && f.open() && w.o.Features.Plain
 	if !apart {
 		f.mu.Unlock()
 		return w.commitEditor(ctx, f, e, c)
@@ -503,8 +489,8 @@ func (w *Workspace) inEditor(ctx context.Context, f *file, e filetime.FileEdit, 
 	defer f.mu.Unlock()
 	l.Before, l.BeforeVersion, l.Set, l.Rebased, l.Over, l.By = made.Before, made.BeforeVersion, allOf(made.Before), made.Rebased, made.Over, made.By
 	l.Attempts += made.Attempts
-	if i := slices.IndexFunc(f.history, func(r filetime.Revision) bool { return r.Rev == made.Rev }); i >= 0 && len(f.history) > i+1 {
-		f.claim(i, len(f.history), c)
+	if i := slices.IndexFunc(f.revisions, func(r filetime.Revision) bool { return r.Rev == made.Rev }); i >= 0 && len(f.revisions) > i+1 {
+		f.claim(i, len(f.revisions), c)
 	}
 	l.Rev = f.rev
 	return l, nil
@@ -515,7 +501,7 @@ func (tx *transaction) emptyIfUndeletable(f *file, e filetime.FileEdit) filetime
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	can := tx.w.o.Features
-	if e.Delete && f.open && can.Apply && !can.Delete && (tx.reverts || tx.change.ForUser) {
+	if e.Delete && f.open() && can.Apply && !can.Delete && (tx.reverts || tx.change.ForUser) {
 		e.Delete, e.Edits = false, text.Set{{Start: 0, End: e.Base.Len()}}
 	}
 	return e
@@ -528,7 +514,7 @@ func (tx *transaction) refuseUnsaved(f *file, e filetime.FileEdit) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.open || !f.dirty {
+	if !f.open() || !f.dirty() {
 		return nil
 	}
 	revs, ok := f.since(f.savedRev)
@@ -556,7 +542,7 @@ func (w *Workspace) sinkOf(f *file, want filetime.Apply, e filetime.FileEdit) (f
 	}
 	can := w.o.Features.Apply
 	f.mu.Lock()
-	open, dirty := f.open, f.dirty
+	open, dirty := f.open(), f.dirty()
 	_, restored := f.lostForm(e)
 	f.mu.Unlock()
 	switch {
@@ -627,7 +613,7 @@ func allOf(t text.Text) text.Set {
 func (w *Workspace) commitNowhere(f *file, e filetime.FileEdit) (filetime.LandedFile, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.open {
+	if !f.open() {
 		if err := w.refresh(f); err != nil {
 			return filetime.LandedFile{}, err
 		}

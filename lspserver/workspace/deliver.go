@@ -93,7 +93,7 @@ type finding struct {
 func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEdit, c filetime.Change) (filetime.LandedFile, error) {
 	a := &attempt{w: w, f: f, e: e, c: c}
 	f.mu.Lock()
-	held := f.held
+	held := f.doc != nil && f.doc.held
 	f.mu.Unlock()
 	if held {
 		return filetime.LandedFile{}, fail(f.path, filetime.Timeout, heldReason, "%s was not edited: the editor has not "+
@@ -137,8 +137,8 @@ func reasonOf(err error) string {
 
 // heard releases the slot after a notification, if the last edit was "applied" without an echo. f.mu is held.
 func (f *file) heard() {
-	if f.held {
-		f.held = false
+	if f.doc != nil && f.doc.held {
+		f.doc.held = false
 		<-f.inFlight
 	}
 }
@@ -152,12 +152,14 @@ func (a *attempt) openedForEdit() bool {
 	f := a.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !a.closed && !f.openedForEdit {
+	if !a.closed && !f.openedForEdit() {
 		return false
 	}
 	typed := a.typed || strings.TrimRight(unified(f.text), "\n") != strings.TrimRight(unified(a.sent.after), "\n")
-	f.openedForEdit = f.openedForEdit && !(f.open && typed)
-	return !f.open || !typed
+	if f.doc != nil && typed {
+		f.doc.opener = byPerson
+	}
+	return !f.open() || !typed
 }
 
 // attempt is the delivery of one edit, in one or more tries.
@@ -176,7 +178,6 @@ type attempt struct {
 	rtt      time.Duration
 	closed   bool // it was not open, so it is to be saved
 	sent     plan // of the last try
-	dirty    bool // the user had unsaved text before the edit
 	mode     fs.FileMode
 	endKept  bool // the editor keeps a final line end that the edit has none of
 	typed    bool // into a document that was opened for the edit
@@ -250,7 +251,7 @@ func (a *attempt) notifyTyped(d *delivery) {
 	if len(d.events) == 0 || a.c.ForUser {
 		return
 	}
-	for _, r := range slices.Backward(a.f.history) {
+	for _, r := range slices.Backward(a.f.revisions) {
 		if r.Rev < d.events[0].rev {
 			return
 		}
@@ -266,7 +267,7 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	f := a.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.open {
+	if !f.open() {
 		if err := a.w.refresh(f); err != nil {
 			return plan{}, nil, false, err
 		}
@@ -277,11 +278,11 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	if a.detour != nil {
 		a.mended()
 	}
-	if !f.open && a.tries > 0 && !a.closed {
+	if !f.open() && a.tries > 0 && !a.closed {
 		return plan{}, nil, false, errClosed
 	}
-	a.closed = a.closed || !f.open || f.openedForEdit
-	if a.tries > 0 && a.e.Create && (f.open || f.exists) && f.text.Len() == 0 {
+	a.closed = a.closed || !f.open() || f.openedForEdit()
+	if a.tries > 0 && a.e.Create && (f.open() || f.disk.exists) && f.text.Len() == 0 {
 		// The editor made the file in an earlier try and then refused the text.
 		a.e.Create, a.e.Base, a.e.Since, a.e.Rev = false, f.text, nil, f.rev
 	}
@@ -297,10 +298,9 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	}
 	if a.tries == 0 {
 		a.first, a.mode = f.rev, f.disk.mode
-		a.dirty = f.open && f.dirty && !f.touched && !f.openedForEdit
 	}
 	if a.tries > 0 && a.repairs == 0 {
-		a.typed = f.open && f.dirty && !f.touched
+		a.typed = f.dirty() && !f.touched()
 	}
 	d := &delivery{base: p.before, set: p.set, ranges: a.ranges(p.before, p.set)}
 	d.kept = a.keeping(d)
@@ -346,7 +346,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 	cancelled := ctx.Done()
 	for {
 		f.mu.Lock()
-		changed, open := f.changed, f.open
+		changed, open := f.changed, f.open()
 		n := d.told()
 		found, partly, traced := finding{}, false, false
 		if len(d.events) > 0 || !open {
@@ -460,8 +460,8 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 		return filetime.LandedFile{}, false, a.unknown("the editor did not answer")
 	case a.traced(d), d.hidden():
 		return filetime.LandedFile{}, false, a.unknown("the editor applied it, but it does not stand where it should")
-	case d.told() == 0 && a.w.o.Features.Plain && a.f.open: // sent again it could be applied twice
-		a.f.held = true
+	case d.told() == 0 && a.w.o.Features.Plain && a.f.open(): // sent again it could be applied twice
+		a.f.doc.held = true
 		return filetime.LandedFile{}, false, a.f.doubt(heldReason, "the editor says that it applied the edit and has not told of it yet")
 	case d.told() == 0:
 		if a.silences++; a.silences > 1 {
@@ -473,7 +473,6 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 
 func (a *attempt) landed(p plan, rev uint64) filetime.LandedFile {
 	f := a.f
-	f.touched, f.edited = f.open && !a.dirty, f.open
 	l := p.landed(f, true)
 	l.Rev, l.Attempts, l.Created, l.Deleted, l.EndKept = rev, a.tries, a.e.Create, a.e.Delete, a.endKept
 	if a.e.Delete {
@@ -490,7 +489,7 @@ func (a *attempt) onDisk(p plan) bool {
 		d, err := a.w.readDisk(f.path, 0)
 		return err == nil && !d.exists
 	}
-	if f.open {
+	if f.open() {
 		return false
 	}
 	d, err := a.w.readDisk(f.path, a.w.o.MaxFileBytes)
@@ -499,11 +498,11 @@ func (a *attempt) onDisk(p plan) bool {
 
 func (a *attempt) landedOnDisk(p plan) filetime.LandedFile {
 	f := a.f
-	if a.e.Delete && f.open { // some clients send no didClose for a document that went with its file
+	if a.e.Delete && f.open() { // some clients send no didClose for a document that went with its file
 		a.w.withoutName(f.uri)
 		a.w.documentClosed(f)
 	}
-	if !f.open {
+	if !f.open() {
 		if err := a.w.refresh(f); err != nil {
 			a.w.o.Log.Debug("landed file cannot be read", "path", f.path, "error", err)
 		}
@@ -527,7 +526,7 @@ func (d *delivery) exact(found finding, want text.Set) text.Set {
 // claim makes the revisions from first to last one by the agent: set, or their composition if that is nil.
 func (a *attempt) claim(first, last uint64, set text.Set) {
 	i, j := -1, -1
-	for k, r := range a.f.history {
+	for k, r := range a.f.revisions {
 		if r.Rev == first {
 			i = k
 		}
@@ -537,7 +536,7 @@ func (a *attempt) claim(first, last uint64, set text.Set) {
 	}
 	if i >= 0 && j > i {
 		if a.f.claim(i, j, a.c); set != nil {
-			a.f.history[i].Set = set
+			a.f.revisions[i].Set = set
 		}
 	}
 }
@@ -548,14 +547,14 @@ func (a *attempt) split(d *delivery) uint64 {
 	first, last := d.events[0], d.events[len(d.events)-1]
 	between := d.set.Apply(d.base)
 	rest := text.Diff(between, last.after)
-	for i, r := range f.history {
+	for i, r := range f.revisions {
 		if r.Rev != first.rev {
 			continue
 		}
 		mine := revisionOf(a.c, first.rev-1, d.set)
 		theirs := filetime.Revision{Rev: last.rev, Set: rest, Author: filetime.User}
 		j := i + len(d.events)
-		f.history = append(append(f.history[:i:i], mine, theirs), f.history[min(j, len(f.history)):]...)
+		f.revisions = append(append(f.revisions[:i:i], mine, theirs), f.revisions[min(j, len(f.revisions)):]...)
 		return mine.Rev
 	}
 	return last.rev
@@ -844,7 +843,7 @@ func (a *attempt) blind() bool {
 	a.f.mu.Lock()
 	defer a.f.mu.Unlock()
 	have := a.w.o.Features
-	return a.f.open && (a.f.unversioned || have.Plain && (!have.Versions || a.f.version == 0 || a.e.Delete))
+	return a.f.open() && (a.f.doc.unversioned || have.Plain && (!have.Versions || a.f.doc.version == 0 || a.e.Delete))
 }
 
 // waitForGap waits for a gap in the typing, at most until a time, and says whether there was one.
@@ -918,7 +917,7 @@ func (f *file) doubt(reason, why string) error {
 // save saves a document that was opened only to apply an edit, and says why it was not; see filetime.LandedFile.Stale.
 func (w *Workspace) save(ctx context.Context, f *file) (stale string) {
 	f.mu.Lock()
-	uri, open := f.uri, f.open
+	uri, open := f.uri, f.open()
 	f.mu.Unlock()
 	if !open {
 		return ""

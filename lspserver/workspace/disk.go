@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -89,6 +90,19 @@ type onDisk struct {
 	stat   stat
 }
 
+// diskState is what is known of a file on disk. It is guarded by the lock of its file.
+type diskState struct {
+	stat
+	exists     bool
+	valid      proof  // why the text is what the disk has while the stat is the same
+	readFailed bool   // the last attempt to read it failed, see readWritten
+	changes    uint64 // of which the system had told when it was read, with wasRead
+	wake       *wake  // of an edit that landed on disk
+	// last is the hash of the disk's text when it was last read while the document was open, or of a text that was dropped.
+	last    [sha256.Size]byte
+	removed deletion // the last text of the document that was deleted
+}
+
 // proof is why the text of a file is what the disk has as long as its stat stays the same, also if the stat is too young to prove that
 // by itself: the system tells of changes, and has told of none since.
 type proof uint8
@@ -112,8 +126,8 @@ func (w *Workspace) renew(f *file) (cached bool, err error) {
 		return false, w.readFromEditor(f)
 	}
 	live, changes := w.covers(f.path)
-	sure := live && (f.valid == wasWritten || f.valid == wasRead && f.changes == changes)
-	path, was, size, compare := f.path, f.disk, f.size(), f.loaded && f.exists
+	sure := live && (f.disk.valid == wasWritten || f.disk.valid == wasRead && f.disk.changes == changes)
+	path, was, size, compare := f.path, f.disk.stat, f.size(), f.loaded && f.disk.exists
 	d, err := bounded(path, diskTimeout, func() (*onDisk, error) {
 		if compare {
 			if info, err := w.statDisk(path); err == nil {
@@ -126,21 +140,21 @@ func (w *Workspace) renew(f *file) (cached bool, err error) {
 		return &d, err
 	})
 	if err != nil {
-		f.valid, f.readFailed = unsure, true
+		f.disk.valid, f.disk.readFailed = unsure, true
 		return false, err
 	}
 	if d != nil {
 		w.adopt(f, w.restore(f, *d), filetime.Disk)
-		f.valid = unsure
+		f.disk.valid = unsure
 	}
-	if live && f.valid != wasWritten {
-		f.valid, f.changes = wasRead, changes
+	if live && f.disk.valid != wasWritten {
+		f.disk.valid, f.disk.changes = wasRead, changes
 	}
 	return d == nil, nil
 }
 
 // distrust has the file read again, whatever its stat says. f.mu is held.
-func (f *file) distrust() { f.disk.checked, f.valid = time.Time{}, unsure }
+func (f *file) distrust() { f.disk.checked, f.disk.valid = time.Time{}, unsure }
 
 // watch begins to watch a file that is to be read or written.
 func (w *Workspace) watch(path string) {
@@ -228,7 +242,7 @@ type deletion struct {
 // lostForm is the document that was deleted last, if an edit creates the file again with its text and the file had another form than its
 // buffer. An editor would write the buffer's. f.mu is held.
 func (f *file) lostForm(e filetime.FileEdit) (deletion, bool) {
-	was := f.removed
+	was := f.disk.removed
 	if !e.Create || was.buffer.Len() == 0 || was.file.Equal(was.buffer) && was.charset == text.CharsetUTF8 {
 		return deletion{}, false
 	}
@@ -250,7 +264,7 @@ func (w *Workspace) mayDelete(f *file) error {
 	case d.exists:
 		f.disk.mode = d.stat.mode
 		if sameButEnd(d.text, f.text) {
-			f.removed = deletion{f.text, d.text, d.stat.charset}
+			f.disk.removed = deletion{f.text, d.text, d.stat.charset}
 		}
 	}
 	return nil
@@ -279,7 +293,7 @@ func (w *Workspace) loadNewer(ctx context.Context, refused error, c filetime.Cha
 	}
 	f.mu.Lock()
 	d, newer, err := w.newerOnDisk(f)
-	load := f.open && !f.dirty && newer && err == nil
+	load := f.open() && !f.dirty() && newer && err == nil
 	edit := filetime.FileEdit{Path: f.path, Base: f.text, Rev: f.rev, Edits: text.Overwrite(f.text, d.text.String())}
 	f.mu.Unlock()
 	if !load {
@@ -294,9 +308,9 @@ func (w *Workspace) loadNewer(ctx context.Context, refused error, c filetime.Cha
 // adopt makes a text that was read the present one. f.mu is held.
 func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
 	d.stat.checked = w.o.Now()
-	f.disk, f.readFailed = d.stat, false
-	was := f.exists
-	f.exists = d.exists
+	f.disk.stat, f.disk.readFailed = d.stat, false
+	was := f.disk.exists
+	f.disk.exists = d.exists
 	switch {
 	case !f.loaded:
 		f.begin(d.text, w.next())
@@ -348,7 +362,7 @@ func (w *Workspace) readWritten(path string, was int64) (onDisk, error) {
 
 // size is that of the file when it was last read, 0 where it did not exist, or was waited for since.
 func (f *file) size() int64 {
-	if f.loaded && f.exists && !f.readFailed {
+	if f.loaded && f.disk.exists && !f.disk.readFailed {
 		return f.disk.size
 	}
 	return 0
@@ -471,9 +485,9 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *transaction) (l fi
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case f.open && (w.o.Features.Apply || w.o.Features.Plain):
+	case f.open() && (w.o.Features.Apply || w.o.Features.Plain):
 		return l, false, errOpened
-	case f.open:
+	case f.open():
 		return w.tryDiskWhileOpen(f, e, tx)
 	}
 	if err := w.openElsewhere(f.path); err != nil {
@@ -498,7 +512,7 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *transaction) (l fi
 		written.after, written.set, charset = was.file, text.Set{{New: was.file.String()}}, was.charset
 	}
 	live, _ := w.covers(f.path)
-	f.valid = unsure
+	f.disk.valid = unsure
 	final, err := w.swap(f, written, charset, e, tx)
 	if again = errors.Is(err, disk.ErrChanged); err != nil {
 		f.distrust() // it is to be read again
@@ -509,15 +523,15 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *transaction) (l fi
 	if err != nil {
 		return l, false, w.diskError(f, err)
 	}
-	f.exists = !e.Delete
+	f.disk.exists = !e.Delete
 	if info, err := w.statDisk(f.path); err == nil {
-		if f.disk = statOf(info, w.o.Now()); live && f.exists {
-			f.valid = wasWritten
+		if f.disk.stat = statOf(info, w.o.Now()); live && f.disk.exists {
+			f.disk.valid = wasWritten
 		}
 	}
 	f.disk.charset = final.stat.charset
 	w.record(f, p.set, filetime.User)
-	f.claim(len(f.history)-1, len(f.history), tx.change)
+	f.claim(len(f.revisions)-1, len(f.revisions), tx.change)
 	l = p.landed(f, true)
 	l.Source, l.Created, l.Deleted = "disk", e.Create, e.Delete
 	if l.Mode = e.Mode; e.Delete {
@@ -560,7 +574,7 @@ func (w *Workspace) swap(f *file, p plan, charset text.Charset, e filetime.FileE
 	switch {
 	case e.Delete:
 		r, err = tx.disk.Delete(f.path, before)
-	case !f.exists:
+	case !f.disk.exists:
 		r, err = tx.disk.Create(f.path, after, e.Mode)
 	default:
 		tx.disk.Lately(w.lately(f))
@@ -584,7 +598,7 @@ func (w *Workspace) tryDiskWhileOpen(f *file, e filetime.FileEdit, tx *transacti
 	if err != nil {
 		return l, false, err
 	}
-	if f.dirty || !d.exists || !sameText(d.text, f.text) {
+	if f.dirty() || !d.exists || !sameText(d.text, f.text) {
 		return l, false, unsaved(f.path)
 	}
 	p, err := w.prepare(f, e)
@@ -598,18 +612,19 @@ func (w *Workspace) tryDiskWhileOpen(f *file, e filetime.FileEdit, tx *transacti
 	if !d.text.Equal(p.before) { // a buffer may have other line ends, and no byte order mark
 		stored.before, stored.after = d.text, text.Overwrite(d.text, p.after.String()).Apply(d.text)
 	}
-	f.disk = d.stat
+	f.disk.stat = d.stat
 	if _, err = w.swap(f, stored, d.stat.charset, e, tx); errors.Is(err, disk.ErrChanged) {
 		return l, true, nil
 	}
 	if err != nil {
 		return l, false, w.diskError(f, err)
 	}
-	if f.editorText == nil {
-		f.editorText = &p.before
+	if f.doc.editorText == nil {
+		f.doc.editorText = &p.before
 	}
 	w.record(f, p.set, filetime.User)
-	f.claim(len(f.history)-1, len(f.history), tx.change)
+	f.claim(len(f.revisions)-1, len(f.revisions), tx.change)
+	f.markSaved()
 	l = p.landed(f, true)
 	l.Source = "disk"
 	l.Stale = "was changed on disk, because the editor cannot apply edits; its buffer shows the change once the file is read again."
@@ -661,7 +676,7 @@ func (w *Workspace) diskError(f *file, err error) error {
 	case !errors.As(err, &met):
 		return writeError(f.path, err)
 	}
-	if !f.open {
+	if !f.open() {
 		if err := w.refresh(f); err != nil {
 			return err
 		}

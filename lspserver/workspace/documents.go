@@ -21,17 +21,6 @@ type ContentChange struct {
 // NoVersion is the version of a client that does not say one.
 const NoVersion = math.MinInt32
 
-// syncState says how far the text of an open document can be trusted to be the editor's.
-type syncState uint8
-
-const (
-	inSync syncState = iota
-	// maybeDrifted: a position did not fit. The text is read, and not edited.
-	maybeDrifted
-	// lostSync: a change was not understood, so the text is another one than the editor's. It is neither read nor edited.
-	lostSync
-)
-
 // Open handles didOpen. path is the document's; uri is the editor's spelling.
 func (w *Workspace) Open(path, uri string, version int32, content string) {
 	path = w.o.Canonical(path)
@@ -43,18 +32,24 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.open && f.uri != uri {
-		f.rivals++ // one file under two names: the first keeps it, and edits are refused until one is closed
+	if f.doc != nil && f.uri != uri {
+		f.doc.rivals++ // one file under two names: the first keeps it, and edits are refused until one is closed
 		w.o.Log.Warn("file is open under two names", "uri", f.uri, "other", uri)
 		return
 	}
 	f.heard()
-	f.editorText = nil
-	f.uri, f.unversioned = uri, version == NoVersion
-	if f.version = version; f.unversioned {
-		f.version = 0
+	doc := &document{version: version}
+	switch {
+	case f.doc != nil:
+		doc.opener, doc.rivals, doc.clamped = f.doc.opener, f.doc.rivals, f.doc.clamped
+	case f.out != nil || f.asked.Load() > 0:
+		doc.opener = forEdit
 	}
-	f.odd, f.behindOdd = oddEnd(content, loneReturn+unicodeEnds) >= 0, false
+	if version == NoVersion {
+		doc.version, doc.unversioned = 0, true
+	}
+	doc.lineEnds = endsOf(content)
+	f.uri, f.doc = uri, doc
 	opened := text.New(content)
 	switch {
 	case f.loaded && f.text.Equal(opened):
@@ -68,12 +63,7 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 	default:
 		f.begin(opened, w.next())
 	}
-	if !f.open {
-		f.openedForEdit = f.out != nil || f.asked.Load() > 0
-	}
-	f.open, f.loaded, f.sync = true, true, inSync
 	w.compareOpened(f)
-	f.touched = false
 }
 
 // Asking says until done is called that the editor is asked about a file: if it opens the file meanwhile, that is no person's doing.
@@ -88,24 +78,22 @@ func (w *Workspace) Asking(path string) (done func()) {
 // compareOpened compares a buffer that was just opened with the disk, since an editor may open a document with unsaved text. A
 // document without a Place counts as dirty until it has one. f.mu is held.
 func (w *Workspace) compareOpened(f *file) {
-	_, none := w.o.Roots.Place(f.path)
-	if f.unseen = none != nil; f.unseen {
-		f.exists, f.dirty = false, true
+	if _, none := w.o.Roots.Place(f.path); none != nil {
+		f.doc.unplaced, f.disk.exists = true, false
 		return
 	}
+	f.doc.unplaced = false
 	d, err := w.readForCompare(f)
-	f.exists = err == nil && d.exists
-	f.dirty = err != nil || !d.exists && f.text.Len() > 0 || d.exists && !sameText(d.text, f.text)
+	f.disk.exists = err == nil && d.exists
+	dirty := err != nil || !d.exists && f.text.Len() > 0 || d.exists && !sameText(d.text, f.text)
 	if err == nil {
-		f.disk, f.last = d.stat, d.text.Hash()
+		f.disk.stat, f.disk.last = d.stat, d.text.Hash()
 		if d.exists && d.text.Len() == 0 && f.text.String() == "\n" { // an editor that adds it to an empty file too
 			w.endsTexts.Store(true)
-			f.dirty = false
+			dirty = false
 		}
 	}
-	if !f.dirty {
-		f.markSaved()
-	}
+	f.setSaved(!dirty)
 }
 
 // Elsewhere sets the files with unsaved changes in editors that are not text documents, such as notebooks. No change of
@@ -139,44 +127,48 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.uri != uri {
+	if f.uri != uri || f.doc == nil {
 		return true
 	}
 	f.heard()
-	written := f.text
+	written, behind := f.text, f.doc.editorText != nil
 	w.catchUp(f)
 	if version == NoVersion {
-		f.unversioned, version = true, f.version+1
+		f.doc.unversioned, version = true, f.doc.version+1
 	}
-	if version <= f.version {
-		f.sync = max(f.sync, maybeDrifted)
-		w.o.Log.Warn("document version did not grow", "uri", uri, "had", f.version, "got", version)
+	if version <= f.doc.version {
+		f.doc.sync = max(f.doc.sync, maybeDrifted)
+		w.o.Log.Warn("document version did not grow", "uri", uri, "had", f.doc.version, "got", version)
 	}
-	gathered := len(changes) == 1 && version > f.version+1
-	clean, first := !f.dirty, len(f.history)
-	f.version, f.dirty = version, true
+	gathered := len(changes) == 1 && version > f.doc.version+1
+	clean, first := !f.dirty(), len(f.revisions)
+	f.doc.version = version
 	for i, c := range changes {
 		set := w.convert(f, c)
 		w.record(f, set, filetime.User)
 		part := i+1 < len(changes)
-		f.history[len(f.history)-1].Part = part
+		f.revisions[len(f.revisions)-1].Part = part
 		if f.out != nil {
 			f.out.events[len(f.out.events)-1].part = part
 		}
 	}
 	if clean {
-		w.detectReload(f, len(f.history)-first)
+		w.detectReload(f, len(f.revisions)-first)
 	}
 	w.landExpected(f)
-	f.echo = f.out != nil && f.text.Equal(f.out.set.Apply(f.out.base))
+	if f.out != nil && f.text.Equal(f.out.set.Apply(f.out.base)) {
+		f.doc.echo = f.rev
+	}
 	if f.out != nil && gathered {
 		f.out.events[len(f.out.events)-1].gathered = true
 	}
 	switch {
-	case f.text.Equal(written): // the editor has read again what we wrote
-		f.dirty = false
+	case f.text.Equal(written): // nothing has changed, or the editor has read again what we wrote
+		if clean || behind {
+			f.markSaved()
+		}
 	case f.out == nil:
-		f.openedForEdit = false
+		f.doc.opener = byPerson
 		w.notify(f, "stale", "user")
 	}
 	return true
@@ -193,17 +185,17 @@ func (w *Workspace) detectReload(f *file, n int) {
 	if err != nil || !d.exists || !sameText(d.text, f.text) {
 		return
 	}
-	f.dirty, f.touched, f.edited, f.exists = false, false, false, true
-	f.disk, f.last = d.stat, d.text.Hash()
+	f.disk.exists = true
+	f.disk.stat, f.disk.last = d.stat, d.text.Hash()
 	f.markSaved()
-	f.reloads = min(n, len(f.history))
+	f.reloads = min(n, len(f.revisions))
 	f.setReloadAuthor(filetime.Disk)
 }
 
 // setReloadAuthor names the author of the revisions that detectReload has found. f.mu is held.
 func (f *file) setReloadAuthor(a filetime.Author) {
-	for i := range min(f.reloads, len(f.history)) {
-		if r := &f.history[len(f.history)-1-i]; r.Session == "" {
+	for i := range min(f.reloads, len(f.revisions)) {
+		if r := &f.revisions[len(f.revisions)-1-i]; r.Session == "" {
 			r.Author = a
 		}
 	}
@@ -217,7 +209,7 @@ func (w *Workspace) Typed(uri string) bool {
 		return true
 	}
 	f.mu.Lock()
-	echo, was := f.echo, f.disk
+	echo, was := f.doc != nil && f.doc.echo == f.rev, f.disk.stat
 	f.mu.Unlock()
 	if echo {
 		return false
@@ -236,8 +228,8 @@ func (w *Workspace) Typed(uri string) bool {
 
 func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 	if c.Range == nil {
-		f.sync = inSync
-		f.odd = oddEnd(c.Text, loneReturn+unicodeEnds) >= 0
+		f.doc.sync = inSync
+		f.doc.lineEnds = endsOf(c.Text)
 		now := text.New(c.Text)
 		if set, ok := f.discard(now); ok {
 			return set
@@ -247,14 +239,14 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 	start, bad1 := f.text.Offset(c.Range.Start, w.o.Features.Encoding)
 	end, bad2 := f.text.Offset(c.Range.End, w.o.Features.Encoding)
 	if bad1 || bad2 || end < start {
-		f.clamped++
+		f.doc.clamped++
 		w.learnFromPosition(f, c.Range.End)
 		// A position past the end of a line is defined by LSP and some editors send it; one inside a character, or an
 		// end before its start, means that the texts differ. With Resync every doubt is cheap.
 		if end < start || w.o.Features.Resync || bad1 && inside(f.text, c.Range.Start, start) || bad2 && inside(f.text, c.Range.End, end) {
-			f.sync = max(f.sync, maybeDrifted)
+			f.doc.sync = max(f.doc.sync, maybeDrifted)
 		}
-		w.o.Log.Warn("position outside the text, clamped", "uri", f.uri, "version", f.version)
+		w.o.Log.Warn("position outside the text, clamped", "uri", f.uri, "version", f.doc.version)
 		end = max(start, end)
 	}
 	w.noteOddEnds(f, c, end)
@@ -277,9 +269,9 @@ func inside(t text.Text, p text.Position, off int) bool {
 
 // catchUp goes back to the editor's text of a file that was written on disk behind it. f.mu is held.
 func (w *Workspace) catchUp(f *file) {
-	if f.editorText != nil {
-		w.record(f, text.Diff(f.text, *f.editorText), filetime.Disk)
-		f.editorText = nil
+	if f.doc.editorText != nil {
+		w.record(f, text.Diff(f.text, *f.doc.editorText), filetime.Disk)
+		f.doc.editorText = nil
 	}
 }
 
@@ -292,8 +284,11 @@ func (w *Workspace) LoseSync(uri string) (was bool) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	was = f.open && f.sync != lostSync
-	f.sync, f.dirty = lostSync, true
+	if f.doc == nil {
+		return false
+	}
+	was = f.doc.sync != lostSync
+	f.doc.sync = lostSync
 	close(f.changed)
 	f.changed = make(chan struct{})
 	return was
@@ -340,40 +335,48 @@ func (w *Workspace) Saved(uri string, content *string) {
 	if f.uri != uri {
 		return
 	}
+	if f.doc == nil {
+		return
+	}
 	f.heard()
 	w.catchUp(f)
 	if content != nil {
 		if now := text.New(*content); !now.Equal(f.text) {
 			w.record(f, text.Infer(f.text, now), filetime.User)
 		}
-		f.sync = inSync
+		f.doc.sync = inSync
 	}
 	w.landExpected(f)
-	if f.dirty || f.reloads > 0 { // it was no reload: the save was on disk before its didChange was handled
+	if f.dirty() || f.reloads > 0 { // it was no reload: the save was on disk before its didChange was handled
 		f.setReloadAuthor(filetime.User)
 		f.reloads = 0
 		f.saves++
 	}
 	f.expected = nil // the person's text has replaced it, or it has arrived
-	f.dirty, f.touched, f.edited, f.exists, f.unseen = false, false, false, true, false
-	if d, err := w.readForCompare(f); err == nil && d.exists {
-		w.learnFromSave(f, d)
-		f.disk, f.last = d.stat, d.text.Hash()
-		f.dirty = !sameText(d.text, f.text)
-		if f.dirty && w.o.Features.Plain && unified(d.text) == unified(f.text)+"\n" && !endsLine(f.text.String()) {
-			w.endsTexts.Store(true)
-			f.dirty = false
-		}
-		if !f.dirty {
-			w.noteWritten(f.path, f.text)
-			f.markSaved()
-		}
-		if !f.dirty {
-			f.sync = inSync // the saved text is the editor's
-		}
-	}
+	f.disk.exists, f.doc.unplaced = true, false
+	w.compareSaved(f)
 	close(f.changed)
 	f.changed = make(chan struct{})
+}
+
+// compareSaved compares a document that the editor has saved with the disk, which another program may have changed since. f.mu is held.
+func (w *Workspace) compareSaved(f *file) {
+	d, err := w.readForCompare(f)
+	if err != nil || !d.exists {
+		f.markSaved()
+		return
+	}
+	w.learnFromSave(f, d)
+	f.disk.stat, f.disk.last = d.stat, d.text.Hash()
+	same := sameText(d.text, f.text)
+	if !same && w.o.Features.Plain && unified(d.text) == unified(f.text)+"\n" && !endsLine(f.text.String()) {
+		w.endsTexts.Store(true)
+		same = true
+	}
+	if f.setSaved(same); same {
+		f.doc.sync = inSync // the saved text is the editor's
+		w.noteWritten(f.path, f.text)
+	}
 }
 
 // Close handles didClose: from now on the text is the disk's.
@@ -385,10 +388,10 @@ func (w *Workspace) Close(uri string) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.rivals > 0 {
-		f.rivals--
+	if f.doc != nil && f.doc.rivals > 0 {
+		f.doc.rivals--
 		if f.uri == uri { // the changes under the other name were not applied
-			f.sync = max(f.sync, maybeDrifted)
+			f.doc.sync = max(f.doc.sync, maybeDrifted)
 		}
 		return
 	}
@@ -405,11 +408,9 @@ func (w *Workspace) withoutName(uri string) {
 // documentClosed makes the text of a document the disk's. f.mu is held.
 func (w *Workspace) documentClosed(f *file) {
 	f.heard()
-	f.editorText, f.edited = nil, false
-	f.open, f.dirty, f.openedForEdit, f.touched, f.sync, f.unseen = false, false, false, false, inSync, false
-	f.version, f.unversioned = 0, false
-	f.disk, f.valid = stat{size: f.disk.size}, unsure
-	f.wake = nil              // the disk differs from the buffer, which is no stale save
+	f.doc = nil
+	f.disk.stat, f.disk.valid = stat{size: f.disk.size}, unsure
+	f.disk.wake = nil // the disk differs from the buffer, which is no stale save
 	if w.movingAway(f.path) { // its text goes on at the new path
 		close(f.changed)
 		f.changed = make(chan struct{})
@@ -417,11 +418,11 @@ func (w *Workspace) documentClosed(f *file) {
 	}
 	rev := f.rev
 	if err := w.refresh(f); err != nil {
-		f.last = f.hash()
+		f.disk.last = f.hash()
 		f.loaded = false
 		w.o.Log.Debug("closed document cannot be read", "path", f.path, "error", err)
-	} else if f.rev == rev && f.valid == wasRead {
-		f.valid = wasWritten // by the editor
+	} else if f.rev == rev && f.disk.valid == wasRead {
+		f.disk.valid = wasWritten // by the editor
 	}
 	w.landExpected(f)
 	f.expected = nil
@@ -437,7 +438,7 @@ const maxResyncs = 5
 func (w *Workspace) resyncIfUnsure(ctx context.Context, f *file) {
 	for range maxResyncs {
 		f.mu.Lock()
-		ask, uri := f.open && f.sync != inSync && w.o.Features.Resync, f.uri
+		ask, uri := f.uncertain() && w.o.Features.Resync, f.uri
 		f.mu.Unlock()
 		if !ask || !w.resync(ctx, f, uri) {
 			return
@@ -456,20 +457,24 @@ func (w *Workspace) resync(ctx context.Context, f *file, uri string) bool {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	late := f.version != version
-	if f.sync == lostSync { // the change that was not understood may have had any later version
-		late = version < f.version
-	}
-	if !f.open || f.uri != uri || !f.unversioned && late {
+	if f.doc == nil || f.uri != uri {
 		return true
 	}
-	if !f.unversioned {
-		f.version = version
+	late := f.doc.version != version
+	if f.doc.sync == lostSync { // the change that was not understood may have had any later version
+		late = version < f.doc.version
+	}
+	switch {
+	case f.doc.unversioned:
+	case late:
+		return true
+	default:
+		f.doc.version = version
 	}
 	if now := text.New(content); !now.Equal(f.text) {
 		w.record(f, text.Infer(f.text, now), filetime.User)
 	}
-	f.sync = inSync
+	f.doc.sync = inSync
 	return true
 }
 

@@ -42,7 +42,7 @@ func endsLine(s string) bool { return strings.HasSuffix(s, "\n") }
 
 // shape leaves the final line end alone in an edit for an editor that is known to add it. f.mu is held.
 func (a *attempt) shape(p plan) plan {
-	if !a.w.o.Features.Plain || !a.f.open || !a.w.endsTexts.Load() {
+	if !a.w.o.Features.Plain || !a.f.open() || !a.w.endsTexts.Load() {
 		return p
 	}
 	if set, differs := endEdit(p.before, p.set); differs {
@@ -82,7 +82,7 @@ func (a *attempt) look(d *delivery) finding {
 
 // endOnly says that the edit was to take the final line end away and do nothing else, and that the document shows nothing of it.
 func (a *attempt) endOnly(d *delivery) bool {
-	return d.kept != nil && len(d.kept.set) == 0 && a.f.open && a.f.text.Equal(d.base)
+	return d.kept != nil && len(d.kept.set) == 0 && a.f.open() && a.f.text.Equal(d.base)
 }
 
 // unwritable matches what clients answer for a buffer that takes no edits.

@@ -16,30 +16,46 @@ const (
 	maxGiven   = 256      // revisions that are kept apart because snapshots had them
 )
 
-// begin sets the first known text of the file, as revision rev. f.mu is held.
-func (f *file) begin(t text.Text, rev uint64) {
-	f.text, f.loaded = t, true
-	f.rev, f.base = rev, rev
-	f.history, f.weight, f.pinnedRevs = nil, 0, nil
+// history is the text of a file and how it came about. All methods want the lock of its file.
+type history struct {
+	text       text.Text
+	rev        uint64
+	base       uint64 // the revision before the oldest of revisions
+	revisions  []filetime.Revision
+	weight     int      // of the revisions, in bytes
+	pinnedRevs []uint64 // revisions that snapshots had, ascending: fold keeps them apart
+	loaded     bool     // text is the file's when it was last read
+
+	saved    text.Text // the text of savedRev, which the disk had too
+	savedRev uint64    // 0: not known
+	saves    int       // counts how often unsaved text was saved
+	reloads  int       // how many of the latest revisions are a reload from disk, see detectReload
+	back     [2]uint64 // when the editor discarded unsaved text: the revision of the text that came back, and the new one
 }
 
-// append appends r to the history. f.mu is held.
-func (f *file) append(r filetime.Revision) {
-	f.history = append(f.history, r)
-	f.weight += weigh(r)
-	// An edit in flight looks up its own revisions, so nothing is folded then.
-	if f.out != nil || len(f.history) <= maxHistory && f.weight <= maxWeight {
+// begin sets the first known text of the file, as revision rev.
+func (h *history) begin(t text.Text, rev uint64) {
+	h.text, h.loaded = t, true
+	h.rev, h.base = rev, rev
+	h.revisions, h.weight, h.pinnedRevs = nil, 0, nil
+}
+
+// append appends r to the history. keep leaves it as it is, for an edit in flight that looks up its own revisions.
+func (h *history) append(r filetime.Revision, keep bool) {
+	h.revisions = append(h.revisions, r)
+	h.weight += weigh(r)
+	if keep || len(h.revisions) <= maxHistory && h.weight <= maxWeight {
 		return
 	}
-	f.fold()
-	for f.weighAll(); len(f.history) > maxHistory*3/4 || f.weight > maxWeight*3/4; f.weighAll() {
-		half := len(f.history) / 2
+	h.fold()
+	for h.weighAll(); len(h.revisions) > maxHistory*3/4 || h.weight > maxWeight*3/4; h.weighAll() {
+		half := len(h.revisions) / 2
 		if half == 0 {
 			return
 		}
 		// Older snapshots are carried on by a diff.
-		f.base = f.history[half-1].Rev
-		f.history = slices.Clone(f.history[half:])
+		h.base = h.revisions[half-1].Rev
+		h.revisions = slices.Clone(h.revisions[half:])
 	}
 }
 
@@ -52,47 +68,76 @@ func weigh(r filetime.Revision) int {
 	return n
 }
 
-func (f *file) weighAll() {
-	f.weight = 0
-	for _, r := range f.history {
-		f.weight += weigh(r)
+func (h *history) weighAll() {
+	h.weight = 0
+	for _, r := range h.revisions {
+		h.weight += weigh(r)
 	}
 }
 
 // fold composes runs of revisions in the older half of the history, which is exact. Revisions of the agent, and those that
 // snapshots had, are kept.
-func (f *file) fold() {
-	half := len(f.history) / 2
+func (h *history) fold() {
+	half := len(h.revisions) / 2
 	var kept []filetime.Revision
 	var run []text.Set
-	for i, r := range f.history[:half] {
+	for i, r := range h.revisions[:half] {
 		run = append(run, r.Set)
-		next := f.history[i+1]
-		_, given := slices.BinarySearch(f.pinnedRevs, r.Rev)
-		if given || len(run) == maxRun || i+1 == half || r.Session != "" || next.Author != r.Author {
+		next := h.revisions[i+1]
+		_, given := slices.BinarySearch(h.pinnedRevs, r.Rev)
+		if given || r.Rev == h.savedRev || len(run) == maxRun || i+1 == half || r.Session != "" || next.Author != r.Author {
 			r.Set = text.ComposeAll(run)
 			kept = append(kept, r)
 			run = nil
 		}
 	}
-	f.history = append(kept, f.history[half:]...)
+	h.revisions = append(kept, h.revisions[half:]...)
 }
 
-// since gives the revisions after rev; ok is false if the history does not have rev any more. f.mu is held.
-func (f *file) since(rev uint64) ([]filetime.Revision, bool) {
-	if rev == f.rev {
+// after gives the revisions after rev, which are not to be changed; ok is false if the history does not have rev any more.
+func (h *history) after(rev uint64) (revs []filetime.Revision, ok bool) {
+	if rev == h.rev {
 		return nil, true
 	}
-	if rev == f.base {
-		return slices.Clone(f.history), true
+	if rev == h.base {
+		return h.revisions, true
 	}
-	i, ok := slices.BinarySearchFunc(f.history, rev, func(r filetime.Revision, rev uint64) int {
+	i, ok := slices.BinarySearchFunc(h.revisions, rev, func(r filetime.Revision, rev uint64) int {
 		return cmp.Compare(r.Rev, rev)
 	})
 	if !ok {
 		return nil, false
 	}
-	return slices.Clone(f.history[i+1:]), true
+	return h.revisions[i+1:], true
+}
+
+// since is after, as a copy.
+func (h *history) since(rev uint64) ([]filetime.Revision, bool) {
+	revs, ok := h.after(rev)
+	return slices.Clone(revs), ok
+}
+
+// unsaved gives the revisions since the last save; ok is false if they are not known.
+func (h *history) unsaved() (revs []filetime.Revision, ok bool) {
+	if h.savedRev == 0 {
+		return nil, false
+	}
+	return h.after(h.savedRev)
+}
+
+// claim makes revisions i to j one by a tool call.
+func (h *history) claim(i, j int, c filetime.Change) {
+	one := revisionOf(c, h.revisions[j-1].Rev, composeRevisions(h.revisions[i:j]))
+	h.revisions = append(append(h.revisions[:i:i], one), h.revisions[j:]...)
+}
+
+// revisionOf is a change as an entry of a history.
+func revisionOf(c filetime.Change, rev uint64, set text.Set) filetime.Revision {
+	r := filetime.Revision{Rev: rev, Set: set, Author: filetime.User, Ours: true}
+	if !c.ForUser {
+		r.Author, r.Session, r.Call = filetime.Agent, c.Session, c.Call
+	}
+	return r
 }
 
 // composeRevisions composes consecutive revisions.
@@ -104,30 +149,40 @@ func composeRevisions(revs []filetime.Revision) text.Set {
 	return text.ComposeAll(sets)
 }
 
-// markSaved notes that the disk has the present text. f.mu is held.
-func (f *file) markSaved() { f.saved, f.savedRev = f.text, f.rev }
+// markSaved notes that the disk has the present text.
+func (h *history) markSaved() { h.saved, h.savedRev = h.text, h.rev }
+
+// setSaved notes whether the disk has the present text.
+func (h *history) setSaved(is bool) {
+	switch {
+	case is:
+		h.markSaved()
+	case h.savedRev == h.rev:
+		h.saved, h.savedRev = text.Text{}, 0
+	}
+}
 
 // discard is the change to now if that is the last saved text: the inverse of all changes since, which a diff would
-// only guess. f.mu is held.
-func (f *file) discard(now text.Text) (text.Set, bool) {
-	if f.savedRev == 0 || f.savedRev == f.rev || !f.saved.Equal(now) {
+// only guess.
+func (h *history) discard(now text.Text) (text.Set, bool) {
+	if h.savedRev == 0 || h.savedRev == h.rev || !h.saved.Equal(now) {
 		return nil, false
 	}
-	revs, ok := f.since(f.savedRev)
+	revs, ok := h.since(h.savedRev)
 	if !ok {
 		return nil, false
 	}
 	all := composeRevisions(revs)
-	if !all.Apply(f.saved).Equal(f.text) {
+	if !all.Apply(h.saved).Equal(h.text) {
 		return nil, false
 	}
-	return all.Inverse(f.saved), true
+	return all.Inverse(h.saved), true
 }
 
-// discardedBy says that revision rev is among those that the editor discarded last. f.mu is held.
-func (f *file) discardedBy(rev uint64) bool { return f.back[0] < rev && rev < f.back[1] }
+// discardedBy says that revision rev is among those that the editor discarded last.
+func (h *history) discardedBy(rev uint64) bool { return h.back[0] < rev && rev < h.back[1] }
 
-// pinnedSnapshot is a snapshot whose revision the history will keep. f.mu is held.
+// pinnedSnapshot is a snapshot whose revision the history will keep.
 func (f *file) pinnedSnapshot() filetime.Snapshot {
 	if n := len(f.pinnedRevs); n == 0 || f.pinnedRevs[n-1] != f.rev {
 		f.pinnedRevs = append(f.pinnedRevs, f.rev)

@@ -10,26 +10,26 @@ import (
 	"tandem/filetime/text"
 )
 
-// history is a file with a history of its own, and the texts that its revisions make.
-type history struct {
+// recorded is a file with a history of its own, and the texts that its revisions make.
+type recorded struct {
 	*file
 	texts map[uint64]text.Text
 }
 
-func newHistory(content string) *history {
-	f := &file{path: "f", text: text.New(content), rev: 2, base: 2, loaded: true, changed: make(chan struct{})}
-	return &history{f, map[uint64]text.Text{2: f.text}}
+func newHistory(content string) *recorded {
+	f := &file{path: "f", history: history{text: text.New(content), rev: 2, base: 2, loaded: true}, changed: make(chan struct{})}
+	return &recorded{f, map[uint64]text.Text{2: f.text}}
 }
 
-func (h *history) add(set text.Set, by filetime.Author) {
+func (h *recorded) add(set text.Set, by filetime.Author) {
 	h.text = set.Apply(h.text)
 	h.rev += 2
 	h.texts[h.rev] = h.text
-	h.append(filetime.Revision{Rev: h.rev, Set: set, Author: by})
+	h.append(filetime.Revision{Rev: h.rev, Set: set, Author: by}, false)
 }
 
 // lead checks that what came after a revision leads from its text to the present.
-func (h *history) lead(t *testing.T, rev uint64) bool {
+func (h *recorded) lead(t *testing.T, rev uint64) bool {
 	t.Helper()
 	revs, ok := h.since(rev)
 	if !ok {
@@ -62,7 +62,7 @@ func TestHistoryIsFolded(t *testing.T) {
 			given = append(given, h.pinnedSnapshot().Rev)
 		}
 	}
-	if n := len(h.history); n > maxHistory {
+	if n := len(h.revisions); n > maxHistory {
 		t.Errorf("%d revisions are kept", n)
 	}
 	for _, rev := range slices.Concat([]uint64{2}, given, agents) {
@@ -73,7 +73,7 @@ func TestHistoryIsFolded(t *testing.T) {
 	if h.lead(t, 1000) {
 		t.Error("nothing was folded")
 	}
-	if got := slices.IndexFunc(h.history, func(r filetime.Revision) bool { return r.Author == filetime.Agent }); got < 0 {
+	if got := slices.IndexFunc(h.revisions, func(r filetime.Revision) bool { return r.Author == filetime.Agent }); got < 0 {
 		t.Error("the agent's revisions have lost their author")
 	}
 }
@@ -88,7 +88,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		delete(h.texts, h.rev) // not held by the test
 		most = max(most, h.weight)
 		sum := 0
-		for _, r := range h.history {
+		for _, r := range h.revisions {
 			sum += weigh(r)
 		}
 		if sum != h.weight {
@@ -101,7 +101,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	if _, ok := h.since(2); ok {
 		t.Error("the oldest is still there")
 	}
-	if revs, ok := h.since(h.base); !ok || len(revs) != len(h.history) {
+	if revs, ok := h.since(h.base); !ok || len(revs) != len(h.revisions) {
 		t.Error("the base is not where the history begins")
 	}
 }

@@ -37,9 +37,17 @@ func oddEnd(s, signs string) int {
 	}
 }
 
+// endsOf says whether a text has line ends that clients count differently.
+func endsOf(s string) lineEnds {
+	if oddEnd(s, loneReturn+unicodeEnds) >= 0 {
+		return oddEnds
+	}
+	return plainEnds
+}
+
 // checkLineEnds refuses an edit whose positions the client may understand differently. f.mu is held.
 func (w *Workspace) checkLineEnds(f *file, set text.Set) error {
-	if len(set) == 0 || !w.o.Features.Plain || !f.open || !f.odd {
+	if len(set) == 0 || !w.o.Features.Plain || f.doc == nil || f.doc.lineEnds == plainEnds {
 		return nil
 	}
 	signs := ""
@@ -71,13 +79,15 @@ func (w *Workspace) noteOddEnds(f *file, c ContentChange, end int) {
 	if !w.o.Features.Plain {
 		return
 	}
-	f.behindOdd = f.behindOdd || f.odd && oddEnd(f.text.Slice(0, end), loneReturn+unicodeEnds) >= 0
-	f.odd = f.odd || oddEnd(c.Text, loneReturn+unicodeEnds) >= 0
+	if f.doc.lineEnds == oddEnds && oddEnd(f.text.Slice(0, end), loneReturn+unicodeEnds) >= 0 {
+		f.doc.lineEnds = behindEnds
+	}
+	f.doc.lineEnds = max(f.doc.lineEnds, endsOf(c.Text))
 }
 
 // learnFromPosition learns from a position that fits no line of the text as LSP counts it. f.mu is held.
 func (w *Workspace) learnFromPosition(f *file, p text.Position) {
-	if !f.odd || !w.o.Features.Plain {
+	if f.doc.lineEnds == plainEnds || !w.o.Features.Plain {
 		return
 	}
 	switch end, _ := f.text.Offset(text.Position{Line: p.Line, Character: math.MaxInt}, text.UTF8); {
@@ -88,16 +98,16 @@ func (w *Workspace) learnFromPosition(f *file, p text.Position) {
 	default:
 		return
 	}
-	f.sync = max(f.sync, maybeDrifted)
+	f.doc.sync = max(f.doc.sync, maybeDrifted)
 }
 
 // learnFromSave compares a saved document with the disk: if a change behind an odd line end was misunderstood, the disk has the text
 // that the client has. f.mu is held.
 func (w *Workspace) learnFromSave(f *file, d onDisk) {
-	if !f.behindOdd {
+	if f.doc.lineEnds != behindEnds {
 		return
 	}
-	f.behindOdd = false
+	f.doc.lineEnds = oddEnds
 	lone := oddEnd(f.text.String(), loneReturn) >= 0
 	switch right := sameText(d.text, f.text); {
 	case right:
@@ -111,5 +121,5 @@ func (w *Workspace) learnFromSave(f *file, d onDisk) {
 		w.counting.unicode.Store(true)
 	}
 	w.record(f, text.Infer(f.text, d.text), filetime.User)
-	f.sync = inSync
+	f.doc.sync = inSync
 }

@@ -22,5 +22,5 @@ func (w *Workspace) inBuffer(path string) bool {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.open
+	return f.open()
 }

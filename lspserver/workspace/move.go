@@ -78,23 +78,23 @@ func both(a, b *file) (unlock func()) {
 func (w *Workspace) moveState(to, from *file) {
 	unlock := both(to, from)
 	defer unlock()
-	if !from.loaded && from.seen == "" {
+	if !from.loaded && from.status.seen == "" {
 		return
 	}
-	to.text, to.rev, to.base, to.history, to.weight, to.pinnedRevs = from.text, from.rev, from.base, from.history, from.weight, from.pinnedRevs
-	to.loaded, to.exists, to.last = from.loaded, from.exists, from.last
-	to.disk, to.saved, to.savedRev, to.back = from.disk, from.saved, from.savedRev, from.back
+	to.history, to.disk, to.status = from.history, from.disk, from.status
+	to.disk.removed, to.disk.wake = deletion{}, nil
 	to.distrust() // a rename changes the times of a file
-	to.dirty, to.edited, to.touched = from.dirty, from.edited, from.touched
-	to.seen, to.readAt = from.seen, from.readAt
+	from.history = history{saves: from.saves}
 	from.begin(text.Text{}, w.next())
-	from.loaded, from.exists, from.dirty, from.edited, from.touched = false, false, false, false, false
-	from.seen, from.readAt, from.last, from.disk, from.wake, from.editorText, from.expected = "", time.Time{}, [32]byte{}, stat{}, nil, nil, nil
+	from.loaded, from.disk, from.status, from.expected = false, diskState{removed: from.disk.removed}, status{}, nil
+	if from.doc != nil {
+		from.doc.editorText = nil
+	}
 	for _, f := range []*file{to, from} {
 		close(f.changed)
 		f.changed = make(chan struct{})
 	}
-	if to.seen != "" && w.o.Watcher != nil {
+	if to.status.seen != "" && w.o.Watcher != nil {
 		w.o.Watcher.Add(to.path)
 	}
 }
@@ -189,7 +189,7 @@ func (tx *transaction) commitMove(ctx context.Context, e filetime.FileEdit) (fil
 func (w *Workspace) movable(f *file, e filetime.FileEdit) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.open {
+	if !f.open() {
 		if err := w.refresh(f); err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ func (w *Workspace) vacant(f, t *file, earlier []filetime.FileEdit) error {
 		return nil
 	}
 	t.mu.Lock()
-	open := t.open
+	open := t.open()
 	t.mu.Unlock()
 	info, err := bounded(t.path, diskTimeout, func() (fs.FileInfo, error) { return w.statDisk(t.path) })
 	var slow *filetime.Error
@@ -223,14 +223,18 @@ func (w *Workspace) vacant(f, t *file, earlier []filetime.FileEdit) error {
 
 // moved words a move that has landed. f.mu is held.
 func (w *Workspace) moved(f, t *file, c filetime.Change, source string) filetime.LandedFile {
+	clean := !t.dirty()
 	w.record(t, nil, filetime.User)
-	t.claim(len(t.history)-1, len(t.history), c)
+	t.claim(len(t.revisions)-1, len(t.revisions), c)
+	if clean {
+		t.markSaved()
+	}
 	l := filetime.LandedFile{
 		Path: t.path, Origin: f.path, Before: t.text, After: t.text, Rev: t.rev, Applied: true, Source: source, Attempts: 1,
 		Mode: t.disk.mode,
 	}
-	if t.open {
-		v := t.version
+	if t.open() {
+		v := t.doc.version
 		l.BeforeVersion = &v
 	}
 	w.notify(t, "written", "agent")
@@ -257,7 +261,7 @@ func (w *Workspace) moveOnDisk(f, t *file, tx *transaction) (l filetime.LandedFi
 func (w *Workspace) moveFile(f, t *file, tx *transaction) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.open {
+	if f.open() {
 		return errOpened
 	}
 	if err := w.refresh(f); err != nil {
@@ -285,7 +289,7 @@ func (w *Workspace) moveFile(f, t *file, tx *transaction) error {
 	case errors.Is(err, disk.ErrAcross):
 		return crossDevice(f.path, t.path)
 	case errors.Is(err, disk.ErrChanged):
-		if err := w.refresh(f); err != nil || !f.exists {
+		if err := w.refresh(f); err != nil || !f.disk.exists {
 			return cmp.Or(err, deletedSince(f.path))
 		}
 		return err
@@ -332,7 +336,7 @@ func (w *Workspace) moveInEditor(ctx context.Context, f, t *file, tx *transactio
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	source := "buffer"
-	if !t.open {
+	if !t.open() {
 		source = "disk"
 		if err := w.refresh(t); err != nil {
 			w.o.Log.Debug("moved file cannot be read", "path", t.path, "error", err)
@@ -346,7 +350,7 @@ func (w *Workspace) moveInEditor(ctx context.Context, f, t *file, tx *transactio
 func isHeld(f *file) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.held
+	return f.doc != nil && f.doc.held
 }
 
 // renameInEditor sends one RenameFile and judges by the disk and the documents what became of it. stale is why the editor still has the
@@ -443,10 +447,10 @@ func (w *Workspace) reopened(docs []*file, from, to string) bool {
 		rest, _ := below(from, f.path)
 		t := w.file(to + rest)
 		f.mu.Lock()
-		old := f.open
+		old := f.open()
 		f.mu.Unlock()
 		t.mu.Lock()
-		now := t.open
+		now := t.open()
 		t.mu.Unlock()
 		if old || !now {
 			return false

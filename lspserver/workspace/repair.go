@@ -192,7 +192,7 @@ func (a *attempt) straighten(l filetime.LandedFile, last uint64) filetime.Landed
 	clean := t.back.Apply(t.now)
 	made := t.done && len(l.Set) > 0 // revision l.Rev is the edit
 	var straight []filetime.Revision
-	for _, r := range f.history {
+	for _, r := range f.revisions {
 		switch {
 		case r.Rev < t.first || r.Rev > last:
 		case r.Rev != l.Rev || !made:
@@ -207,7 +207,7 @@ func (a *attempt) straighten(l filetime.LandedFile, last uint64) filetime.Landed
 		}
 		straight = append(straight, r)
 	}
-	f.history = straight
+	f.revisions = straight
 	return l
 }
 

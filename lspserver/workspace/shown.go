@@ -19,7 +19,7 @@ func (w *Workspace) Shown() []Shown {
 	var out []Shown
 	for uri, f := range w.opened() {
 		f.mu.Lock()
-		if f.open && f.uri == uri {
+		if f.open() && f.uri == uri {
 			out = append(out, Shown{Path: f.path, URI: uri, Text: f.text, rev: f.rev})
 		}
 		f.mu.Unlock()

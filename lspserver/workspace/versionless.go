@@ -45,7 +45,7 @@ func (w *Workspace) readFromEditor(f *file) error {
 		return d, nil
 	})
 	if err != nil {
-		f.readFailed = true
+		f.disk.readFailed = true
 		return err
 	}
 	w.adopt(f, d, author)

@@ -28,13 +28,13 @@ type wake struct {
 // leaveWake keeps the versions that other programs may have read before a landing. f.mu is held.
 func (w *Workspace) leaveWake(f *file, versions [][]byte) {
 	made := &wake{until: w.o.Now().Add(wakeTime), versions: versions, commands: w.commands.Load()}
-	f.wake = made
+	f.disk.wake = made
 	time.AfterFunc(2*wakeTime, func() { // they may be large
 		w.safely(func() {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			if f.wake == made {
-				f.wake = nil
+			if f.disk.wake == made {
+				f.disk.wake = nil
 			}
 		})
 	})
@@ -42,17 +42,17 @@ func (w *Workspace) leaveWake(f *file, versions [][]byte) {
 
 // lately are the versions of the file's wake. f.mu is held.
 func (w *Workspace) lately(f *file) [][]byte {
-	if f.wake == nil || w.o.Now().After(f.wake.until) || f.wake.commands != w.commands.Load() {
+	if f.disk.wake == nil || w.o.Now().After(f.disk.wake.until) || f.disk.wake.commands != w.commands.Load() {
 		return nil
 	}
-	return f.wake.versions
+	return f.disk.wake.versions
 }
 
 // restore merges a stale save with the edit that it has overwritten, and gives the disk's text then. A save of exactly
 // the text before the edit reverts it on purpose, and a command of the agent may. f.mu is held.
 func (w *Workspace) restore(f *file, d onDisk) onDisk {
 	lately := w.lately(f)
-	if len(lately) == 0 || !f.loaded || !f.exists || !d.exists || f.text.Equal(d.text) {
+	if len(lately) == 0 || !f.loaded || !f.disk.exists || !d.exists || f.text.Equal(d.text) {
 		return d
 	}
 	now, err := text.Encode(f.text, d.stat.charset)
@@ -60,7 +60,7 @@ func (w *Workspace) restore(f *file, d onDisk) onDisk {
 		return d
 	}
 	if slices.ContainsFunc(lately, func(v []byte) bool { return bytes.Equal(v, now) }) {
-		f.wake = nil // the edit is gone already, as by git stash, and nothing saved since can have crossed it
+		f.disk.wake = nil // the edit is gone already, as by git stash, and nothing saved since can have crossed it
 		return d
 	}
 	saved, err := text.Encode(d.text, d.stat.charset)
@@ -70,7 +70,7 @@ func (w *Workspace) restore(f *file, d onDisk) onDisk {
 	versions := append([][]byte{now}, lately...)
 	base := nearest(versions, saved)
 	if base > 0 && string(versions[base]) == string(saved) {
-		f.wake = nil // the edit is gone, as by git stash: what is saved next is no save that it has crossed
+		f.disk.wake = nil // the edit is gone, as by git stash: what is saved next is no save that it has crossed
 		return d
 	}
 	if base == 0 {
@@ -88,7 +88,7 @@ func (w *Workspace) restore(f *file, d onDisk) onDisk {
 		return d
 	}
 	c.End(disk.Landed)
-	f.wake.versions = r.Versions
+	f.disk.wake.versions = r.Versions
 	w.o.Log.Debug("a stale save had overwritten an edit; both are merged now", "path", f.path)
 	put, err := decode(f.path, r.After)
 	if err != nil {
@@ -106,7 +106,7 @@ func (w *Workspace) settleWakes() {
 	w.mu.Unlock()
 	for _, f := range files {
 		f.mu.Lock()
-		if w.lately(f) != nil && !f.open {
+		if w.lately(f) != nil && !f.open() {
 			if err := w.refresh(f); err != nil {
 				w.o.Log.Debug("changed file cannot be read", "path", f.path, "error", err)
 			}

@@ -203,55 +203,24 @@ func (w *Workspace) Configure(apply, closed filetime.Apply) {
 // file is one file that the workspace keeps track of, open or not.
 type file struct {
 	path     string
-	uri      string
+	uri      string        // the editor's own spelling if it has opened the file
 	used     uint64        // guarded by Workspace.mu
+	asked    atomic.Int32  // requests to the editor about the file that are under way
 	inFlight chan struct{} // semaphore: one edit on its way at a time
 
-	mu            sync.Mutex
-	text          text.Text
-	rev           uint64
-	base          uint64 // the revision before the oldest entry of history
-	history       []filetime.Revision
-	weight        int      // of the history, in bytes, as record counted it
-	pinnedRevs    []uint64 // revisions that snapshots had, ascending: fold keeps them apart
-	loaded        bool     // text is the file's when it was last read
-	exists        bool
-	open          bool
-	dirty         bool
-	version       int32
-	openedForEdit bool         // opened by the editor only to apply our edit, or to answer a request about it
-	asked         atomic.Int32 // such requests that are under way
-	unseen        bool         // it was opened without a Place, so that it was not compared with the disk
-	sync          syncState
-	unversioned   bool       // the client does not say a version: ours is a count of its changes
-	odd           bool       // the text has, or had since it was opened, a line end that clients count differently
-	behindOdd     bool       // the client has changed text behind one since it was saved
-	rivals        int        // further names that the editor has it open under
-	clamped       int        // positions that were cut to fit
-	held          bool       // the editor replied that it applied an edit and has not shown it: the slot stays taken until the next notification
-	edited        bool       // the agent changed the buffer since it was saved
-	editorText    *text.Text // the editor's text, if the file was written on disk because it cannot apply edits
-	touched       bool       // the agent changed the buffer and the user had not made it dirty before
-	disk          stat
-	valid         proof  // that text is what the disk has while disk is its stat
-	readFailed    bool   // the last attempt to read it failed, see readWritten
-	changes       uint64 // of which the system had told when it was read, with wasRead
-	wake          *wake  // of an edit that landed on disk
-	out           *delivery
-	echo          bool          // the latest change made the text the one that out was to lead to
-	changed       chan struct{} // closed at every change
-
-	last     [sha256.Size]byte // of the disk's text when it was last read while the document was open, or of a text that was dropped
-	saved    text.Text         // the text of savedRev, which the disk had too
-	savedRev uint64
-	back     [2]uint64 // when the editor discarded unsaved text: the revision of the text that came back, and the new one
-
-	removed  deletion  // the last text of the document that was deleted
-	reloads  int       // how many of the latest revisions are a reload from disk, see detectReload
-	saves    int       // counts how often unsaved text was saved
+	mu      sync.Mutex    // guards all below
+	changed chan struct{} // closed at every change
+	history
+	disk     diskState
+	doc      *document // nil while it is closed
+	out      *delivery // the edit on its way to the editor
 	expected *expected // what the editor has yet to read of a command's changes
+	status   status
+}
 
-	seen   string // the state last notified: "", read, stale, written
+// status is what clients were last notified of.
+type status struct {
+	seen   string // "", read, stale, written, conflict
 	readAt time.Time
 }
 
@@ -274,7 +243,7 @@ func (w *Workspace) fileLocked(path string) *file {
 		f.rev = w.next()
 		f.base = f.rev
 		if g := w.gone[path]; g != nil {
-			f.seen, f.readAt, f.last = g.seen, g.readAt, g.last
+			f.status, f.disk.last = g.status, g.disk.last
 			delete(w.gone, path)
 		}
 		w.files[path] = f
@@ -296,7 +265,7 @@ func (w *Workspace) forget() {
 	var closed []*file
 	for _, f := range w.files {
 		if f.mu.TryLock() {
-			if !f.open {
+			if !f.open() {
 				closed = append(closed, f)
 			}
 			f.mu.Unlock()
@@ -305,10 +274,10 @@ func (w *Workspace) forget() {
 	slices.SortFunc(closed, func(a, b *file) int { return cmp.Compare(a.used, b.used) })
 	for _, f := range closed[:max(0, len(closed)-maxFiles*3/4)] {
 		if f.mu.TryLock() {
-			if !f.open && f.out == nil && f.asked.Load() == 0 && len(f.inFlight) == 0 && !w.locks.Taken(f.path) {
+			if !f.open() && f.out == nil && f.asked.Load() == 0 && len(f.inFlight) == 0 && !w.locks.Taken(f.path) {
 				delete(w.files, f.path)
-				if f.seen != "" {
-					w.gone[f.path] = &file{path: f.path, uri: f.uri, seen: f.seen, readAt: f.readAt, last: f.hash()}
+				if f.status.seen != "" {
+					w.gone[f.path] = &file{path: f.path, uri: f.uri, status: f.status, disk: diskState{last: f.hash()}}
 				}
 			}
 			f.mu.Unlock()
@@ -321,7 +290,7 @@ func (f *file) hash() [sha256.Size]byte {
 	if f.loaded {
 		return f.text.Hash()
 	}
-	return f.last
+	return f.disk.last
 }
 
 // record makes set the file's next revision. f.mu is held.
@@ -329,7 +298,7 @@ func (w *Workspace) record(f *file, set text.Set, author filetime.Author) {
 	before := f.text
 	f.text, f.reloads = set.Apply(before), 0
 	f.rev = w.next()
-	f.append(filetime.Revision{Rev: f.rev, Set: set, Author: author})
+	f.append(filetime.Revision{Rev: f.rev, Set: set, Author: author}, f.out != nil)
 	if f.out != nil {
 		f.out.events = append(f.out.events, event{set: set, before: before, after: f.text, rev: f.rev})
 	}
@@ -339,8 +308,8 @@ func (w *Workspace) record(f *file, set text.Set, author filetime.Author) {
 
 func (f *file) snapshot() filetime.Snapshot {
 	return filetime.Snapshot{
-		Path: f.path, Text: f.text, Rev: f.rev, Version: f.version, Open: f.open, Dirty: f.open && f.dirty,
-		Exists: f.exists || f.open, Mode: f.disk.mode, ModTime: f.disk.mtime, Links: f.disk.links,
+		Path: f.path, Text: f.text, Rev: f.rev, Version: f.version(), Open: f.open(), Dirty: f.dirty(),
+		Exists: f.disk.exists || f.open(), Mode: f.disk.mode, ModTime: f.disk.mtime, Links: f.disk.links,
 	}
 }
 
@@ -351,16 +320,16 @@ func (w *Workspace) Read(ctx context.Context, path string) (filetime.Snapshot, e
 	w.watch(path)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.unseen {
+	if f.doc != nil && f.doc.unplaced {
 		w.compareOpened(f)
 	}
-	if f.open && f.sync == lostSync {
+	if f.doc != nil && f.doc.sync == lostSync {
 		return filetime.Snapshot{Path: path}, fail(path, filetime.ReadError, uncertainReason,
 			"Read file failed: the unsaved text of %s is not known, because a change from the editor was malformed. "+
 				"Ask the user to close the file and open it again, then read it.", path)
 	}
-	cached, err := f.open, error(nil)
-	if !f.open {
+	cached, err := f.open(), error(nil)
+	if !f.open() {
 		cached, err = w.renew(f)
 	}
 	if cached {
@@ -392,7 +361,7 @@ func (w *Workspace) History(path string, rev uint64) ([]filetime.Revision, filet
 func (w *Workspace) Seen(path string) {
 	f := w.file(path)
 	f.mu.Lock()
-	f.readAt = w.o.Now()
+	f.status.readAt = w.o.Now()
 	w.notify(f, "read", "agent")
 	f.mu.Unlock()
 	if w.o.Watcher != nil {
@@ -402,20 +371,20 @@ func (w *Workspace) Seen(path string) {
 
 // notify notifies of a new state, not twice in a row. f.mu is held.
 func (w *Workspace) notify(f *file, state, by string) {
-	if state == "stale" && (f.seen == "" || f.seen == "stale") {
+	if state == "stale" && (f.status.seen == "" || f.status.seen == "stale") {
 		return
 	}
-	if f.seen == state && state == "read" {
+	if f.status.seen == state && state == "read" {
 		return
 	}
-	f.seen = state
+	f.status.seen = state
 	w.o.Notify(f.state(by))
 }
 
 func (f *file) state(by string) State {
 	return State{
-		Path: f.path, URI: f.uri, State: f.seen, By: by, ModTime: f.disk.mtime, Version: f.version, Open: f.open,
-		Dirty: f.open && f.dirty, Seen: f.seen != "", ReadAt: f.readAt, Size: f.text.Len(),
+		Path: f.path, URI: f.uri, State: f.status.seen, By: by, ModTime: f.disk.mtime, Version: f.version(), Open: f.open(),
+		Dirty: f.dirty(), Seen: f.status.seen != "", ReadAt: f.status.readAt, Size: f.text.Len(),
 	}
 }
 
@@ -432,7 +401,7 @@ func (w *Workspace) States(paths []string) []State {
 	for p, g := range w.gone {
 		if len(paths) == 0 || slices.Contains(paths, p) {
 			s := g.state("")
-			s.Hash = hex.EncodeToString(g.last[:])
+			s.Hash = hex.EncodeToString(g.disk.last[:])
 			out = append(out, s)
 		}
 	}
@@ -440,7 +409,7 @@ func (w *Workspace) States(paths []string) []State {
 	for _, f := range list {
 		f.mu.Lock()
 		s, t, charset := f.state(""), f.text, text.CharsetUTF8
-		if !f.open && f.exists {
+		if !f.open() && f.disk.exists {
 			s.Size, charset = int(f.disk.size), f.disk.charset
 		}
 		f.mu.Unlock()
@@ -461,7 +430,7 @@ func (w *Workspace) States(paths []string) []State {
 func (w *Workspace) Changed(path string, lost bool) {
 	w.mu.Lock()
 	f := w.files[path]
-	if g := w.gone[path]; f == nil && g != nil && g.seen != "stale" {
+	if g := w.gone[path]; f == nil && g != nil && g.status.seen != "stale" {
 		f = w.fileLocked(path)
 	}
 	w.mu.Unlock()
@@ -471,14 +440,14 @@ func (w *Workspace) Changed(path string, lost bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	was, known := f.hash(), f.loaded
-	f.valid = unsure
+	f.disk.valid = unsure
 	if lost {
 		f.distrust()
 	}
 	switch {
-	case f.open:
+	case f.open():
 		w.checkOtherSave(f, true)
-	case f.loaded || f.seen != "":
+	case f.loaded || f.status.seen != "":
 		if err := w.refresh(f); err != nil {
 			w.o.Log.Debug("watched file cannot be read", "path", path, "error", err)
 		} else if !known && was != f.text.Hash() {
@@ -503,11 +472,11 @@ const didSaveDelay = 200 * time.Millisecond
 // checkOtherSave notifies that another program has saved an open document: the disk has neither the buffer's text nor that
 // of the last save, also after a while. f.mu is held.
 func (w *Workspace) checkOtherSave(f *file, first bool) {
-	if !f.open || f.seen == "" || f.seen == "stale" {
+	if !f.open() || f.status.seen == "" || f.status.seen == "stale" {
 		return
 	}
 	d, err := w.readForCompare(f)
-	if err != nil || d.exists && (f.last == d.text.Hash() || sameText(d.text, f.text)) || !d.exists && !f.exists {
+	if err != nil || d.exists && (f.disk.last == d.text.Hash() || sameText(d.text, f.text)) || !d.exists && !f.disk.exists {
 		return
 	}
 	if first || f.out != nil {
@@ -520,7 +489,7 @@ func (w *Workspace) checkOtherSave(f *file, first bool) {
 		})
 		return
 	}
-	f.exists, f.last = d.exists, d.text.Hash()
+	f.disk.exists, f.disk.last = d.exists, d.text.Hash()
 	w.notify(f, "stale", "disk")
 }
 
@@ -529,7 +498,7 @@ func (w *Workspace) Unsaved() []string {
 	var out []string
 	for _, f := range w.opened() {
 		f.mu.Lock()
-		if f.dirty {
+		if f.dirty() {
 			out = append(out, f.path)
 		}
 		f.mu.Unlock()
@@ -543,7 +512,7 @@ func (w *Workspace) Documents() (open, suspect int) {
 	for _, f := range w.opened() {
 		open++
 		f.mu.Lock()
-		if f.sync != inSync || f.clamped > 0 {
+		if f.doc != nil && (f.doc.sync != inSync || f.doc.clamped > 0) {
 			suspect++
 		}
 		f.mu.Unlock()

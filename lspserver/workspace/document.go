@@ -1,0 +1,87 @@
+package workspace
+
+import (
+	"slices"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+)
+
+// document is an open document: the editor's buffer of a file.
+type document struct {
+	version     int32
+	unversioned bool // the client does not say a version: ours is a count of its changes
+	opener      opener
+	unplaced    bool // it was opened without a Place, so that it was not compared with the disk
+	held        bool // the editor replied that it applied an edit and has not shown it: inFlight stays taken until its next notification
+	sync        syncState
+	lineEnds    lineEnds
+	rivals      int        // further names that the editor has it open under
+	clamped     int        // positions that were cut to fit
+	editorText  *text.Text // the editor's text, if the file was written on disk because it cannot apply edits
+	echo        uint64     // the last revision that made the text the one that an edit in flight was to lead to
+}
+
+// opener is on whose account the editor opened a document.
+type opener uint8
+
+const (
+	byPerson opener = iota
+	forEdit         // only to apply our edit, or to answer a request about it
+)
+
+// syncState says how far the text of an open document can be trusted to be the editor's.
+type syncState uint8
+
+const (
+	inSync syncState = iota
+	// maybeDrifted: a position did not fit. The text is read, and not edited.
+	maybeDrifted
+	// lostSync: a change was not understood, so the text is another one than the editor's. It is neither read nor edited.
+	lostSync
+)
+
+// lineEnds says whether a text has line ends that clients count differently.
+type lineEnds uint8
+
+const (
+	plainEnds  lineEnds = iota
+	oddEnds             // it has one, or had since it was opened
+	behindEnds          // and the client has changed text behind one since it was saved
+)
+
+func (f *file) open() bool { return f.doc != nil }
+
+// openedForEdit reports that the editor has opened the document only for us, and no person has typed into it.
+func (f *file) openedForEdit() bool { return f.doc != nil && f.doc.opener == forEdit }
+
+// uncertain reports that the text may differ from the editor's.
+func (f *file) uncertain() bool { return f.doc != nil && f.doc.sync != inSync }
+
+// dirty reports that an open document has text that is not on disk, as far as is known.
+func (f *file) dirty() bool {
+	return f.doc != nil && (f.doc.unplaced || f.doc.sync == lostSync || f.savedRev != f.rev)
+}
+
+// edited reports that the agent changed the document since it was saved.
+func (f *file) edited() bool {
+	revs, ok := f.unsaved()
+	if !ok {
+		revs = f.revisions
+	}
+	return f.doc != nil && slices.ContainsFunc(revs, func(r filetime.Revision) bool { return r.Ours })
+}
+
+// touched reports that the agent changed the document since it was saved, and before the user did.
+func (f *file) touched() bool {
+	revs, ok := f.unsaved()
+	return f.doc != nil && ok && len(revs) > 0 && revs[0].Ours
+}
+
+// version is the editor's version of the document, 0 while it is closed.
+func (f *file) version() int32 {
+	if f.doc == nil {
+		return 0
+	}
+	return f.doc.version
+}
