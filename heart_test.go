@@ -18,9 +18,12 @@ var heartTypes = []struct {
 	dir, name        string
 	fields, booleans int
 }{
-	{"lspserver/workspace", "file", 47, 14},
+	{"lspserver/workspace", "file", 13, 0},
+	{"lspserver/workspace", "document", 11, 3},
+	{"lspserver/workspace", "history", 12, 1},
+	{"lspserver/workspace", "diskState", 8, 2},
 	{"lspserver/workspace", "delivery", 13, 1},
-	{"lspserver/workspace", "attempt", 20, 5},
+	{"lspserver/workspace", "attempt", 19, 4},
 	{"lspserver/workspace", "Workspace", 19, 0},
 	{"lspserver/backend", "Backend", 41, 1},
 	{"agent", "Session", 25, 1},
@@ -79,17 +82,17 @@ var heartFiles = []struct {
 	part  string
 	files []string
 }{
-	{"commands", []string{"command", "move", "wrote"}},
-	{"commit", []string{"commit", "entries"}},
-	{"delivery", []string{"deliver", "repair", "versionless", "finalend", "lineends"}},
-	{"documents", []string{"documents", "workspace", "shown"}},
-	{"history", []string{"history"}},
-	{"disk", []string{"disk", "wake", "locks", "stat_linux", "stat_darwin", "stat_other"}},
+	{"commands", []string{"command", "move", "entries"}},
+	{"commit", []string{"commit", "landing", "versionless"}},
+	{"delivery", []string{"deliver", "repair", "finalend"}},
+	{"documents", []string{"documents", "workspace", "shown", "present", "expected", "moved", "plan", "lineends", "wrote", "wake", "locks"}},
+	{"history", []string{"file", "document", "history"}},
+	{"disk", []string{"disk", "stat_linux", "stat_darwin", "stat_other"}},
 }
 
 const (
-	heartReached = 195 // functions that static calls from Commit reach
-	heartUpward  = 77  // calls from a part to one above it
+	heartReached = 203 // 195, and eight that derive what were fields: functions that static calls from Commit reach
+	heartUpward  = 7   // calls from a part to one above it
 )
 
 // TestHeartCalls counts in the syntax trees. Calls through interfaces and values of function types are not followed.

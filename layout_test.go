@@ -124,7 +124,7 @@ func harness(dir string) bool {
 var mostLines = map[string]int{
 	"lspserver/workspace": 4950,
 	"lspserver/review":    2460,
-	"filetime":            850, // 845 and WithLock, the third verb of its front door
+	"filetime":            851, // 845, WithLock, the third verb of its front door, and Revision.Ours
 	"filetime/disk":       2095,
 	"all":                 86600, // the parts of Session, Options, Backend and Env are types, with locks, methods and contracts of their own
 }

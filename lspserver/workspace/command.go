@@ -32,21 +32,6 @@ type Mark struct {
 	files map[string]mark
 }
 
-type mark struct {
-	rev         uint64
-	text        text.Text
-	open, dirty bool
-	saves       int
-}
-
-// expected is a change of a command that the editor has yet to read into the buffer of an open document.
-type expected struct {
-	mark   mark
-	after  text.Text
-	change filetime.Change
-	late   func(filetime.Change, filetime.Landed)
-}
-
 // Why an effect is not among what has landed.
 var (
 	errUnsaved  = errors.New("is open in the editor with unsaved text")
@@ -225,11 +210,6 @@ func (w *Workspace) landEffect(c filetime.Change, e Effect, was mark, late func(
 	return &l, nil
 }
 
-// byCommand is a change by a command as an entry of a history.
-func byCommand(c filetime.Change, rev uint64, set text.Set) filetime.Revision {
-	return filetime.Revision{Rev: rev, Set: set, Author: filetime.Command, Session: c.Session, Call: c.Call}
-}
-
 // textOf decodes what a file says; one that is not there says nothing.
 func textOf(path string, raw []byte, there bool) (text.Text, error) {
 	if !there {
@@ -262,44 +242,4 @@ func (w *Workspace) landOpen(f *file, x expected, e Effect) (*filetime.LandedFil
 	}
 	f.expected = &x
 	return nil, nil
-}
-
-// reloaded makes the changes by which the editor has read a file again those of a command; nil if it has not. f.mu is held.
-func (f *file) reloaded(x expected) *filetime.LandedFile {
-	revs, ok := f.since(x.mark.rev)
-	if !ok {
-		return nil
-	}
-	now := x.mark.text
-	for i, r := range revs {
-		if r.Session != "" || r.Set.Validate(now) != nil {
-			return nil
-		}
-		if now = r.Set.Apply(now); !sameText(now, x.after) {
-			continue
-		}
-		first := len(f.revisions) - len(revs)
-		one := byCommand(x.change, r.Rev, composeRevisions(revs[:i+1]))
-		one.Part = r.Part
-		f.revisions = append(append(f.revisions[:first:first], one), f.revisions[first+i+1:]...)
-		return &filetime.LandedFile{Path: f.path, Before: x.mark.text, After: now, Set: one.Set, Rev: r.Rev, Applied: true, Source: "disk"}
-	}
-	return nil
-}
-
-// landExpected tells of a change of a command that the editor has just read. f.mu is held.
-func (w *Workspace) landExpected(f *file) {
-	if f.expected == nil {
-		return
-	}
-	x := *f.expected
-	l := f.reloaded(x)
-	if l == nil {
-		return
-	}
-	f.expected = nil
-	x.change.Files = []filetime.FileEdit{{Path: f.path}}
-	if x.late != nil {
-		go w.safely(func() { x.late(x.change, filetime.Landed{Files: []filetime.LandedFile{*l}}) })
-	}
 }

@@ -135,14 +135,6 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// heard releases the slot after a notification, if the last edit was "applied" without an echo. f.mu is held.
-func (f *file) heard() {
-	if f.doc != nil && f.doc.held {
-		f.doc.held = false
-		<-f.inFlight
-	}
-}
-
 // errMending says that the time of a misplaced edit is up before it could be repaired.
 var errMending = errors.New("the repair goes on")
 

@@ -1,9 +1,6 @@
 package workspace
 
 import (
-	"slices"
-
-	"tandem/filetime"
 	"tandem/filetime/text"
 )
 
@@ -50,38 +47,16 @@ const (
 	behindEnds          // and the client has changed text behind one since it was saved
 )
 
-func (f *file) open() bool { return f.doc != nil }
-
-// openedForEdit reports that the editor has opened the document only for us, and no person has typed into it.
-func (f *file) openedForEdit() bool { return f.doc != nil && f.doc.opener == forEdit }
-
-// uncertain reports that the text may differ from the editor's.
-func (f *file) uncertain() bool { return f.doc != nil && f.doc.sync != inSync }
-
-// dirty reports that an open document has text that is not on disk, as far as is known.
-func (f *file) dirty() bool {
-	return f.doc != nil && (f.doc.unplaced || f.doc.sync == lostSync || f.savedRev != f.rev)
-}
-
-// edited reports that the agent changed the document since it was saved.
-func (f *file) edited() bool {
-	revs, ok := f.unsaved()
-	if !ok {
-		revs = f.revisions
+// heard releases the slot after a notification, if the last edit was "applied" without an echo. f.mu is held.
+func (f *file) heard() {
+	if f.doc != nil && f.doc.held {
+		f.doc.held = false
+		<-f.inFlight
 	}
-	return f.doc != nil && slices.ContainsFunc(revs, func(r filetime.Revision) bool { return r.Ours })
 }
 
-// touched reports that the agent changed the document since it was saved, and before the user did.
-func (f *file) touched() bool {
-	revs, ok := f.unsaved()
-	return f.doc != nil && ok && len(revs) > 0 && revs[0].Ours
-}
-
-// version is the editor's version of the document, 0 while it is closed.
-func (f *file) version() int32 {
-	if f.doc == nil {
-		return 0
-	}
-	return f.doc.version
+func isHeld(f *file) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.doc != nil && f.doc.held
 }

@@ -108,17 +108,6 @@ func (w *Workspace) Elsewhere(paths []string) {
 	w.mu.Unlock()
 }
 
-// openElsewhere refuses a change of a file that Elsewhere has set.
-func (w *Workspace) openElsewhere(path string) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.elsewhere[path] {
-		return nil
-	}
-	return fail(path, filetime.EditConflict, "open_elsewhere", "%s is open with unsaved changes in a notebook or another editor that "+
-		"is not a text document. Nothing was changed. Ask the user to save it, then try again.", path)
-}
-
 // Change handles didChange. The changes apply one after another, as in LSP.
 func (w *Workspace) Change(uri string, version int32, changes []ContentChange) bool {
 	f, uri := w.document(uri)
@@ -410,7 +399,7 @@ func (w *Workspace) documentClosed(f *file) {
 	f.heard()
 	f.doc = nil
 	f.disk.stat, f.disk.valid = stat{size: f.disk.size}, unsure
-	f.disk.wake = nil // the disk differs from the buffer, which is no stale save
+	f.disk.wake = nil         // the disk differs from the buffer, which is no stale save
 	if w.movingAway(f.path) { // its text goes on at the new path
 		close(f.changed)
 		f.changed = make(chan struct{})
@@ -476,22 +465,4 @@ func (w *Workspace) resync(ctx context.Context, f *file, uri string) bool {
 	}
 	f.doc.sync = inSync
 	return true
-}
-
-// sameText compares texts without byte order mark and kind of line end, which editors may change.
-func sameText(a, b text.Text) bool {
-	if a.Equal(b) {
-		return true
-	}
-	return unified(a) == unified(b)
-}
-
-// sameButEnd is sameText for texts of which one may lack the final line end: editors add it when they save.
-func sameButEnd(a, b text.Text) bool {
-	return strings.TrimSuffix(unified(a), "\n") == strings.TrimSuffix(unified(b), "\n")
-}
-
-// unified is a text with \n as line end and no byte order mark.
-func unified(t text.Text) string {
-	return strings.ReplaceAll(strings.TrimPrefix(t.String(), "\ufeff"), "\r\n", "\n")
 }

@@ -138,7 +138,3 @@ func (tx *transaction) moveEntry(ctx context.Context, e filetime.FileEdit) (sour
 	w.moveStates(e.Path, e.To, nil)
 	return "disk", "", nil
 }
-
-func targetExists(path string) error {
-	return fail(path, filetime.FileExists, "exists", "%s exists now: another program or the user created it. Nothing was moved.", path)
-}

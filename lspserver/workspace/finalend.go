@@ -38,8 +38,6 @@ func endEdit(base text.Text, set text.Set) (text.Set, bool) {
 	return text.Minimize(base, out), true
 }
 
-func endsLine(s string) bool { return strings.HasSuffix(s, "\n") }
-
 // shape leaves the final line end alone in an edit for an editor that is known to add it. f.mu is held.
 func (a *attempt) shape(p plan) plan {
 	if !a.w.o.Features.Plain || !a.f.open() || !a.w.endsTexts.Load() {

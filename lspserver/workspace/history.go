@@ -181,12 +181,3 @@ func (h *history) discard(now text.Text) (text.Set, bool) {
 
 // discardedBy says that revision rev is among those that the editor discarded last.
 func (h *history) discardedBy(rev uint64) bool { return h.back[0] < rev && rev < h.back[1] }
-
-// pinnedSnapshot is a snapshot whose revision the history will keep.
-func (f *file) pinnedSnapshot() filetime.Snapshot {
-	if n := len(f.pinnedRevs); n == 0 || f.pinnedRevs[n-1] != f.rev {
-		f.pinnedRevs = append(f.pinnedRevs, f.rev)
-		f.pinnedRevs = f.pinnedRevs[max(0, len(f.pinnedRevs)-maxGiven):]
-	}
-	return f.snapshot()
-}

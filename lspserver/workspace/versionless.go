@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"tandem/filetime"
-	"tandem/filetime/text"
 )
 
 // An editor without versions sends no document notifications, so there is no echo. Its text is requested each time that
@@ -15,42 +14,6 @@ import (
 // There is no compare-and-swap: what is typed between that read and that write is lost. Files are deleted on disk.
 //
 // Resync and Apply answer a *RefusedError for a file that the editor does not give, or does not accept.
-
-// readFromEditor reads the editor's text, or the disk's if the editor refuses. The disk is read first: files that may not be read
-// there, or are not text, are not requested. f.mu is held.
-func (w *Workspace) readFromEditor(f *file) error {
-	path, uri, author, was := f.path, f.uri, filetime.Disk, f.size()
-	d, err := bounded(path, diskTimeout, func() (onDisk, error) {
-		d, err := w.readWritten(path, was)
-		if err != nil {
-			return d, err
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), diskTimeout)
-		defer cancel()
-		content, _, err := w.o.Editor.Resync(ctx, uri)
-		var refused *RefusedError
-		switch {
-		case errors.As(err, &refused):
-			return d, nil
-		case err != nil:
-			return d, fail(path, filetime.ReadError, "editor", "Read file failed: the editor did not give the text of %s: %v.", path, err)
-		case !d.exists && content == "": // some editors answer so for a file that does not exist
-			return d, nil
-		case w.o.MaxFileBytes > 0 && int64(len(content)) > w.o.MaxFileBytes:
-			return d, filetime.TooLarge(path, int64(len(content)), w.o.MaxFileBytes)
-		}
-		if now := text.New(content); !now.Equal(d.text) {
-			d.exists, d.text, author = true, now, filetime.User
-		}
-		return d, nil
-	})
-	if err != nil {
-		f.disk.readFailed = true
-		return err
-	}
-	w.adopt(f, d, author)
-	return nil
-}
 
 // applyWhole sends the planned text to the editor. f.mu is held.
 func (w *Workspace) applyWhole(f *file, p plan, e filetime.FileEdit, tx *transaction) error {

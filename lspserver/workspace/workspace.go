@@ -12,7 +12,6 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -60,8 +59,6 @@ var ErrGone = errors.New("the editor has disconnected")
 
 // RefusedError is the error of an Editor that cannot make an edit at all; Words are for a person.
 type RefusedError struct{ Words string }
-
-func (e *RefusedError) Error() string { return e.Words }
 
 // Editor is the client as this package needs it. Methods may be called concurrently.
 type Editor interface {
@@ -200,40 +197,6 @@ func (w *Workspace) Configure(apply, closed filetime.Apply) {
 	w.mu.Unlock()
 }
 
-// file is one file that the workspace keeps track of, open or not.
-type file struct {
-	path     string
-	uri      string        // the editor's own spelling if it has opened the file
-	used     uint64        // guarded by Workspace.mu
-	asked    atomic.Int32  // requests to the editor about the file that are under way
-	inFlight chan struct{} // semaphore: one edit on its way at a time
-
-	mu      sync.Mutex    // guards all below
-	changed chan struct{} // closed at every change
-	history
-	disk     diskState
-	doc      *document // nil while it is closed
-	out      *delivery // the edit on its way to the editor
-	expected *expected // what the editor has yet to read of a command's changes
-	status   status
-}
-
-// status is what clients were last notified of.
-type status struct {
-	seen   string // "", read, stale, written, conflict
-	readAt time.Time
-}
-
-// next gives a revision number. They grow over all files, so that a file whose text was dropped never reuses one; every
-// second one is reserved for a change that turns out to be two.
-func (w *Workspace) next() uint64 { return w.revs.Add(2) }
-
-func (w *Workspace) file(path string) *file {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.fileLocked(path)
-}
-
 func (w *Workspace) fileLocked(path string) *file {
 	f := w.files[path]
 	w.clock++
@@ -282,34 +245,6 @@ func (w *Workspace) forget() {
 			}
 			f.mu.Unlock()
 		}
-	}
-}
-
-// hash is that of the text, or of the one that was dropped. f.mu is held.
-func (f *file) hash() [sha256.Size]byte {
-	if f.loaded {
-		return f.text.Hash()
-	}
-	return f.disk.last
-}
-
-// record makes set the file's next revision. f.mu is held.
-func (w *Workspace) record(f *file, set text.Set, author filetime.Author) {
-	before := f.text
-	f.text, f.reloads = set.Apply(before), 0
-	f.rev = w.next()
-	f.append(filetime.Revision{Rev: f.rev, Set: set, Author: author}, f.out != nil)
-	if f.out != nil {
-		f.out.events = append(f.out.events, event{set: set, before: before, after: f.text, rev: f.rev})
-	}
-	close(f.changed)
-	f.changed = make(chan struct{})
-}
-
-func (f *file) snapshot() filetime.Snapshot {
-	return filetime.Snapshot{
-		Path: f.path, Text: f.text, Rev: f.rev, Version: f.version(), Open: f.open(), Dirty: f.dirty(),
-		Exists: f.disk.exists || f.open(), Mode: f.disk.mode, ModTime: f.disk.mtime, Links: f.disk.links,
 	}
 }
 
@@ -366,25 +301,6 @@ func (w *Workspace) Seen(path string) {
 	f.mu.Unlock()
 	if w.o.Watcher != nil {
 		w.o.Watcher.Add(path)
-	}
-}
-
-// notify notifies of a new state, not twice in a row. f.mu is held.
-func (w *Workspace) notify(f *file, state, by string) {
-	if state == "stale" && (f.status.seen == "" || f.status.seen == "stale") {
-		return
-	}
-	if f.status.seen == state && state == "read" {
-		return
-	}
-	f.status.seen = state
-	w.o.Notify(f.state(by))
-}
-
-func (f *file) state(by string) State {
-	return State{
-		Path: f.path, URI: f.uri, State: f.status.seen, By: by, ModTime: f.disk.mtime, Version: f.version(), Open: f.open(),
-		Dirty: f.dirty(), Seen: f.status.seen != "", ReadAt: f.status.readAt, Size: f.text.Len(),
 	}
 }
 
@@ -454,16 +370,6 @@ func (w *Workspace) Changed(path string, lost bool) {
 			w.notify(f, "stale", "disk")
 		}
 	}
-}
-
-// safely runs a function in the background. A panic there must not end the process.
-func (w *Workspace) safely(fn func()) {
-	defer func() {
-		if p := recover(); p != nil {
-			w.o.Log.Error("work on files panicked", "panic", p, "stack", string(debug.Stack()))
-		}
-	}()
-	fn()
 }
 
 // didSaveDelay is how long an editor may delay didSave.
@@ -539,4 +445,36 @@ func hexHash(t text.Text, c text.Charset) string {
 		}
 	}
 	return hex.EncodeToString(h[:])
+}
+
+func (w *Workspace) file(path string) *file {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.fileLocked(path)
+}
+
+// Settle removes the temporary files of changes. It is for the end of the connection.
+func (w *Workspace) Settle() {
+	w.settleWakes()
+	w.disk.Settle()
+	w.recovery.Settle()
+}
+
+// Recover ends changes that were interrupted by the end of their process; see disk.Disk.Recover. Their paths were
+// judged by that process, and need not be below a root of this one; no link is followed on the way to them.
+func (w *Workspace) Recover() ([]disk.Recovered, error) { return w.recovery.Recover() }
+
+// diskOptions are for changing files that no editor has open.
+func (w *Workspace) diskOptions(system disk.FS) disk.Options {
+	o := disk.Options{
+		FS: system, Journal: w.o.Journal, Merge: w.merge, Nearest: nearest, Now: w.o.Now, Log: w.o.Log,
+		// In a goroutine, since it may be called from within a change of the same file.
+		Late:  func(l disk.Late) { go w.safely(func() { w.Changed(l.Path, true) }) },
+		Go:    func(f func()) { go w.safely(f) },
+		After: func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, func() { w.safely(f) }).Stop },
+	}
+	if w.o.MaxFileBytes > 0 {
+		o.Limit = 2*w.o.MaxFileBytes + 1<<20 // another program may have saved more than may be edited
+	}
+	return o
 }

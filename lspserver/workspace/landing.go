@@ -1,0 +1,297 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"syscall"
+	"time"
+
+	"tandem/filetime"
+	"tandem/filetime/disk"
+	"tandem/filetime/text"
+)
+
+// lostForm is the document that was deleted last, if an edit creates the file again with its text and the file had another form than its
+// buffer. An editor would write the buffer's. f.mu is held.
+func (f *file) lostForm(e filetime.FileEdit) (deletion, bool) {
+	was := f.disk.removed
+	if !e.Create || was.buffer.Len() == 0 || was.file.Equal(was.buffer) && was.charset == text.CharsetUTF8 {
+		return deletion{}, false
+	}
+	return was, e.Edits.Apply(text.Text{}).Equal(was.buffer)
+}
+
+// loadNewer puts the newer text of a file into its clean buffer, after a deletion was refused because of it and if the editor does not
+// load it by itself. Otherwise each later read would give the old text, and each deletion would be refused again.
+func (w *Workspace) loadNewer(ctx context.Context, refused error, c filetime.Change) {
+	var e *filetime.Error
+	if !errors.As(refused, &e) || e.Reason != newerReason || c.Apply == filetime.None || !w.o.Features.Apply {
+		return
+	}
+	f := w.file(e.Path)
+	f.mu.Lock()
+	changed := f.changed
+	f.mu.Unlock()
+	wait := time.NewTimer(reloadWait)
+	defer wait.Stop()
+	select {
+	case <-changed:
+	case <-wait.C:
+	case <-ctx.Done():
+	}
+	f.mu.Lock()
+	d, newer, err := w.newerOnDisk(f)
+	load := f.open() && !f.dirty() && newer && err == nil
+	edit := filetime.FileEdit{Path: f.path, Base: f.text, Rev: f.rev, Edits: text.Overwrite(f.text, d.text.String())}
+	f.mu.Unlock()
+	if !load {
+		return
+	}
+	by := filetime.Change{Session: c.Session, Call: c.Call, Turn: c.Turn, Tool: c.Tool, ForUser: true, Label: "Load from disk"}
+	if _, err := w.commitEditor(ctx, f, edit, by); err != nil {
+		w.o.Log.Debug("the editor did not take the newer text of a file", "path", f.path, "error", err)
+	}
+}
+
+// putOnDisk lands an edit on disk by compare-and-swap, merged with what others have saved meanwhile.
+func (w *Workspace) putOnDisk(ctx context.Context, f *file, e filetime.FileEdit, tx *transaction) (filetime.LandedFile, error) {
+	for range maxAgain {
+		if err := ctx.Err(); err != nil {
+			return filetime.LandedFile{}, context.Cause(ctx)
+		}
+		l, again, err := w.tryDisk(f, e, tx)
+		if !again {
+			return l, err
+		}
+	}
+	return filetime.LandedFile{}, writeError(f.path, errors.New("another program keeps changing it"))
+}
+
+// tryDisk is one try; again says that the comparison failed and nothing was changed.
+func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *transaction) (l filetime.LandedFile, again bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.open() && (w.o.Features.Apply || w.o.Features.Plain):
+		return l, false, errOpened
+	case f.open():
+		return w.tryDiskWhileOpen(f, e, tx)
+	}
+	if err := w.openElsewhere(f.path); err != nil {
+		return l, false, err
+	}
+	if err := w.refresh(f); err != nil {
+		return l, false, err
+	}
+	p, err := w.prepare(f, e)
+	if err != nil {
+		return l, false, err
+	}
+	if len(p.set) == 0 && !e.Create && !e.Delete {
+		return p.already(f), false, nil
+	}
+	charset, mode := f.disk.charset, f.disk.mode
+	if e.Delete {
+		p.set, p.after = allOf(p.before), text.Text{}
+	}
+	written := p
+	if was, ok := f.lostForm(e); ok && tx.takesBack() {
+		written.after, written.set, charset = was.file, text.Set{{New: was.file.String()}}, was.charset
+	}
+	live, _ := w.covers(f.path)
+	f.disk.valid = unsure
+	final, err := w.swap(f, written, charset, e, tx)
+	if again = errors.Is(err, disk.ErrChanged); err != nil {
+		f.distrust() // it is to be read again
+	}
+	if again {
+		return l, true, nil
+	}
+	if err != nil {
+		return l, false, w.diskError(f, err)
+	}
+	f.disk.exists = !e.Delete
+	if info, err := w.statDisk(f.path); err == nil {
+		if f.disk.stat = statOf(info, w.o.Now()); live && f.disk.exists {
+			f.disk.valid = wasWritten
+		}
+	}
+	f.disk.charset = final.stat.charset
+	w.record(f, p.set, filetime.User)
+	f.claim(len(f.revisions)-1, len(f.revisions), tx.change)
+	l = p.landed(f, true)
+	l.Source, l.Created, l.Deleted = "disk", e.Create, e.Delete
+	if l.Mode = e.Mode; e.Delete {
+		l.Mode = mode
+	}
+	if w.o.Features.Versionless && !e.Delete {
+		l.Source, l.Stale = "buffer", w.unsavedReason(f)
+	}
+	if !final.text.Equal(p.after) {
+		w.record(f, text.Diff(p.after, final.text), filetime.Disk)
+	}
+	w.notify(f, "written", "agent")
+	return l, false, nil
+}
+
+// swap changes one file on disk as planned and gives its text then, merged with what others have saved meanwhile.
+func (w *Workspace) swap(f *file, p plan, charset text.Charset, e filetime.FileEdit, tx *transaction) (onDisk, error) {
+	if w.o.Features.Versionless {
+		if !e.Delete {
+			return onDisk{exists: true, text: p.after, stat: stat{charset: charset}}, w.applyWhole(f, p, e, tx)
+		}
+		stored, err := w.readForDelete(f, p)
+		if err != nil {
+			return onDisk{}, err
+		}
+		p.before, charset = stored.text, stored.stat.charset
+	}
+	var before, after []byte
+	var err error
+	if !e.Create {
+		before, err = text.Encode(p.before, charset)
+	}
+	if err == nil {
+		after, err = text.Encode(p.after, charset)
+	}
+	if err != nil {
+		return onDisk{}, err
+	}
+	var r disk.Result
+	switch {
+	case e.Delete:
+		r, err = tx.disk.Delete(f.path, before)
+	case !f.disk.exists:
+		r, err = tx.disk.Create(f.path, after, e.Mode)
+	default:
+		tx.disk.Lately(w.lately(f))
+		if r, err = tx.disk.Replace(f.path, before, after); err == nil {
+			w.leaveWake(f, r.Versions)
+		}
+	}
+	for _, warning := range r.Warnings {
+		tx.warnings = append(tx.warnings, filetime.Warning{Path: f.path, Says: warning + "."})
+	}
+	if err != nil || bytes.Equal(r.After, after) {
+		return onDisk{exists: !e.Delete, text: p.after, stat: stat{charset: charset}}, err
+	}
+	return decode(f.path, r.After)
+}
+
+// tryDiskWhileOpen lands an edit on disk although the document is open: the editor cannot apply edits, and the buffer is
+// saved. The buffer changes when the editor reads the file again. f.mu is held.
+func (w *Workspace) tryDiskWhileOpen(f *file, e filetime.FileEdit, tx *transaction) (l filetime.LandedFile, again bool, err error) {
+	d, err := w.readDisk(f.path, w.o.MaxFileBytes)
+	if err != nil {
+		return l, false, err
+	}
+	if f.dirty() || !d.exists || !sameText(d.text, f.text) {
+		return l, false, unsaved(f.path)
+	}
+	p, err := w.prepare(f, e)
+	if err != nil {
+		return l, false, err
+	}
+	if len(p.set) == 0 {
+		return p.already(f), false, nil
+	}
+	stored := p
+	if !d.text.Equal(p.before) { // a buffer may have other line ends, and no byte order mark
+		stored.before, stored.after = d.text, text.Overwrite(d.text, p.after.String()).Apply(d.text)
+	}
+	f.disk.stat = d.stat
+	if _, err = w.swap(f, stored, d.stat.charset, e, tx); errors.Is(err, disk.ErrChanged) {
+		return l, true, nil
+	}
+	if err != nil {
+		return l, false, w.diskError(f, err)
+	}
+	if f.doc.editorText == nil {
+		f.doc.editorText = &p.before
+	}
+	w.record(f, p.set, filetime.User)
+	f.claim(len(f.revisions)-1, len(f.revisions), tx.change)
+	f.markSaved()
+	l = p.landed(f, true)
+	l.Source = "disk"
+	l.Stale = "was changed on disk, because the editor cannot apply edits; its buffer shows the change once the file is read again."
+	w.notify(f, "written", "agent")
+	return l, false, nil
+}
+
+func unsaved(path string) error {
+	return fail(path, filetime.EditConflict, "unsaved",
+		"%s is open with unsaved text and the editor cannot apply edits. Ask the user to save it, then try again.", path)
+}
+
+// diskError makes an error of the disk one for the model: a conflict with what another program saved, or a write error.
+// f.mu is held.
+func (w *Workspace) diskError(f *file, err error) error {
+	var met *mergeConflict
+	var worded *filetime.Error
+	switch {
+	case errors.As(err, &worded):
+		return err
+	case !errors.As(err, &met):
+		return writeError(f.path, err)
+	}
+	if !f.open() {
+		if err := w.refresh(f); err != nil {
+			return err
+		}
+	}
+	theirs := text.Diff(met.base, met.theirs)
+	if !met.theirs.Equal(f.text) { // it was saved once more, or the buffer has other line ends
+		theirs = text.Compose(theirs, text.Diff(met.theirs, f.text))
+	}
+	w.notify(f, "conflict", "disk")
+	e := filetime.FileEdit{Path: f.path, Base: met.base, Edits: met.ours}
+	return filetime.Collision(e, theirs, f.text, met.conflicts, filetime.Disk)
+}
+
+// writeError makes an error of the disk one for the model.
+func writeError(path string, err error) error {
+	var charset *text.CharsetError
+	var journal *disk.JournalError
+	var stuck *disk.StuckError
+	var system *fs.PathError
+	reason, state := "io", "The file is unchanged."
+	switch {
+	case errors.As(err, &charset):
+		reason = "encoding"
+	case errors.As(err, &journal):
+		reason = "journal"
+	case errors.As(err, &stuck):
+		reason, state = "stuck", "Read the file before going on."
+	case errors.Is(err, disk.ErrNotRegular):
+		reason = "not_regular"
+	case errors.Is(err, disk.ErrTooLarge):
+		reason = "size"
+	case errors.Is(err, disk.ErrNoBackup):
+		reason = "no_backup"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		reason = "eacces"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		reason = "enospc"
+	case errors.Is(err, syscall.ENOTDIR):
+		reason = "enotdir"
+	case errors.Is(err, syscall.ELOOP):
+		reason = "symlink"
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		reason = "name_too_long"
+	}
+	if stuck == nil && journal == nil && errors.As(err, &system) {
+		err = system.Err // its path may be that of a temporary file
+	}
+	return fail(path, filetime.WriteError, reason, "Write file failed: %v. %s", err, state)
+}
+
+// reloadWait is how long an editor has to load a changed file by itself.
+const reloadWait = time.Second
+
+// maxAgain is how often the compare-and-swap of a file is tried.
+const maxAgain = 100
+
+func (e *RefusedError) Error() string { return e.Words }

@@ -1,0 +1,152 @@
+package workspace
+
+import (
+	"tandem/filetime"
+	"tandem/filetime/text"
+)
+
+// plan is an edit rebased to the present text: set is over before.
+type plan struct {
+	before, after text.Text
+	version       *int32
+	set           text.Set
+	theirs        text.Set
+	by            filetime.Authors // of theirs
+	rebased       text.Rebased
+}
+
+func (p plan) landed(f *file, applied bool) filetime.LandedFile {
+	l := filetime.LandedFile{
+		Path: f.path, Before: p.before, After: p.after, Set: p.set, BeforeVersion: p.version,
+		Rev: f.rev, Applied: applied, Source: "buffer", Rebased: p.theirs, Over: len(p.theirs), By: p.by, SameLine: p.rebased.SameLine,
+		Ties: p.rebased.Ties,
+	}
+	return l
+}
+
+// already is the landing, on disk, of an edit that another author has made already.
+func (p plan) already(f *file) filetime.LandedFile {
+	l := p.landed(f, true)
+	l.Source, l.Already = "disk", true
+	return l
+}
+
+// prepare rebases e over all later changes of the file. f.mu is held.
+func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
+	if e.Create && (f.disk.exists || f.open()) {
+		return plan{}, f.fail(filetime.FileExists, "exists", "%s exists by now: another program or the user created it. Read it, then edit it.", f.path)
+	}
+	if f.open() && (f.doc.sync != inSync || f.doc.rivals > 0) {
+		return plan{}, uncertainText(f)
+	}
+	if !e.Create && !f.disk.exists && !f.open() {
+		return plan{}, fail(f.path, filetime.EditConflict, "deleted",
+			"%s was deleted since it was read; nothing was written. Use write_file to create it again.", f.path)
+	}
+	theirs, by := e.Since, e.By
+	revs, ok := f.since(e.Rev)
+	switch {
+	case e.Create:
+		theirs = nil
+	case !ok:
+		theirs, by = text.Diff(e.Base, f.text), by.Unknown()
+	default:
+		sets := make([]text.Set, 0, len(revs)+1)
+		sets = append(sets, theirs)
+		for _, r := range revs {
+			sets, by = append(sets, r.Set), by.Plus(r.Author)
+		}
+		theirs = text.ComposeAll(sets)
+	}
+	if e.Delete && f.open() {
+		if err := w.mayDelete(f); err != nil {
+			return plan{}, err
+		}
+	}
+	p := plan{before: f.text, theirs: text.Canonical(e.Base, theirs), by: by}
+	if n := len(p.theirs); e.Delete && n > 0 {
+		start, end := p.theirs[0].Start, p.theirs[n-1].End
+		return p, w.conflict(f, e, theirs, []text.Conflict{{Start: start, End: end, Base: e.Base.Slice(start, end)}}, revs)
+	}
+	if f.open() && !f.doc.unversioned {
+		v := f.doc.version
+		p.version = &v
+	}
+	p.rebased = text.Rebase(e.Base, e.Edits, theirs)
+	if len(p.rebased.Conflicts) == 0 && !text.SameSpans(e.Base, e.Edits, f.text, p.rebased.Set) {
+		w.o.Log.Error("a rebased edit would delete other text than the original", "path", f.path)
+		p.rebased.Conflicts = []text.Conflict{{Rule: "span"}}
+	}
+	if len(p.rebased.Conflicts) > 0 {
+		return p, w.conflict(f, e, theirs, p.rebased.Conflicts, revs)
+	}
+	p.set = p.rebased.Set
+	p.after = p.set.Apply(p.before)
+	return p, w.checkLineEnds(f, p.set)
+}
+
+const uncertainReason = "out_of_step"
+
+// uncertainText refuses to edit a document whose text may differ from the editor's.
+func uncertainText(f *file) error {
+	if f.doc.rivals > 0 {
+		return fail(f.path, filetime.EditConflict, "opened_twice",
+			"%s is open in the editor under two names. Ask the user to close one of them, then try again.", f.path)
+	}
+	return fail(f.path, filetime.EditConflict, uncertainReason,
+		"The text of %s in the editor is not known for certain. Ask the user to close and open it, then read it again.", f.path)
+}
+
+func (w *Workspace) conflict(f *file, e filetime.FileEdit, theirs text.Set, found []text.Conflict, revs []filetime.Revision) error {
+	by := filetime.User
+	if n := len(revs); n > 0 {
+		by = revs[n-1].Author
+	} else if !f.open() {
+		by = filetime.Disk
+	}
+	w.notify(f, "conflict", "user")
+	e.Path = f.path
+	return filetime.Collision(e, theirs, f.text, found, by)
+}
+
+// allOf is the removal of all of a text.
+func allOf(t text.Text) text.Set {
+	if t.Len() == 0 {
+		return nil
+	}
+	return text.Set{{Start: 0, End: t.Len()}}
+}
+
+// mayDelete refuses to delete an open document whose file is newer on disk: its buffer is not dirty, and deleting both would lose the
+// text that was saved. f.mu is held.
+func (w *Workspace) mayDelete(f *file) error {
+	d, newer, err := w.newerOnDisk(f)
+	switch {
+	case err != nil:
+		return err
+	case newer:
+		e := fail(f.path, filetime.EditConflict, newerReason, "%s is newer on disk than in the editor: another program has saved it. "+
+			"It was not deleted. Look at the newer text, then decide.", f.path)
+		e.Now, e.Known = d.text, true
+		return e
+	case d.exists:
+		f.disk.mode = d.stat.mode
+		if sameButEnd(d.text, f.text) {
+			f.disk.removed = deletion{f.text, d.text, d.stat.charset}
+		}
+	}
+	return nil
+}
+
+// openElsewhere refuses a change of a file that Elsewhere has set.
+func (w *Workspace) openElsewhere(path string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.elsewhere[path] {
+		return nil
+	}
+	return fail(path, filetime.EditConflict, "open_elsewhere", "%s is open with unsaved changes in a notebook or another editor that "+
+		"is not a text document. Nothing was changed. Ask the user to save it, then try again.", path)
+}
+
+const newerReason = "disk_newer"

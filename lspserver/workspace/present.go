@@ -1,0 +1,128 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+)
+
+// refresh reads the disk; a new text becomes one revision. f.mu is held and f is not open.
+func (w *Workspace) refresh(f *file) error {
+	_, err := w.renew(f)
+	return err
+}
+
+// renew is refresh; cached says that the file was not read, since it has not changed.
+func (w *Workspace) renew(f *file) (cached bool, err error) {
+	if w.o.Features.Versionless {
+		return false, w.readFromEditor(f)
+	}
+	live, changes := w.covers(f.path)
+	sure := live && (f.disk.valid == wasWritten || f.disk.valid == wasRead && f.disk.changes == changes)
+	path, was, size, compare := f.path, f.disk.stat, f.size(), f.loaded && f.disk.exists
+	d, err := bounded(path, diskTimeout, func() (*onDisk, error) {
+		if compare {
+			if info, err := w.statDisk(path); err == nil {
+				if now := statOf(info, w.o.Now()); sure && was.same(now) || was.unchanged(now) {
+					return nil, nil
+				}
+			}
+		}
+		d, err := w.readWritten(path, size)
+		return &d, err
+	})
+	if err != nil {
+		f.disk.valid, f.disk.readFailed = unsure, true
+		return false, err
+	}
+	if d != nil {
+		w.adopt(f, w.restore(f, *d), filetime.Disk)
+		f.disk.valid = unsure
+	}
+	if live && f.disk.valid != wasWritten {
+		f.disk.valid, f.disk.changes = wasRead, changes
+	}
+	return d == nil, nil
+}
+
+// adopt makes a text that was read the present one. f.mu is held.
+func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
+	d.stat.checked = w.o.Now()
+	f.disk.stat, f.disk.readFailed = d.stat, false
+	was := f.disk.exists
+	f.disk.exists = d.exists
+	switch {
+	case !f.loaded:
+		f.begin(d.text, w.next())
+	case !f.text.Equal(d.text):
+		set, back := f.discard(d.text)
+		if !back {
+			set = text.Infer(f.text, d.text)
+		}
+		w.record(f, set, author)
+		if f.out != nil {
+			f.out.events[len(f.out.events)-1].disk = true
+		}
+		if back {
+			f.back = [2]uint64{f.savedRev, f.rev}
+		}
+		w.notify(f, "stale", "disk")
+	case was && !d.exists:
+		w.notify(f, "stale", "disk")
+	}
+	f.markSaved()
+}
+
+// newerOnDisk reads the file of an open document. newer is true if another program has saved it and the editor has not loaded that: the
+// disk has neither the buffer's text nor the one last saved there. A command of the agent is no other program. f.mu is held.
+func (w *Workspace) newerOnDisk(f *file) (d onDisk, newer bool, err error) {
+	if d, err = w.readForCompare(f); err != nil || !d.exists || d.text.Len() == 0 {
+		return d, false, err
+	}
+	known := func(t text.Text) bool { return sameButEnd(d.text, t) }
+	return d, !known(f.text) && !(f.savedRev > 0 && known(f.saved)) && !(f.expected != nil && known(f.expected.after)), nil
+}
+
+// overwrites says that saving the buffer would overwrite what another program has saved. f.mu is held.
+func (w *Workspace) overwrites(f *file) bool {
+	_, newer, err := w.newerOnDisk(f)
+	return err == nil && newer
+}
+
+// readFromEditor reads the editor's text, or the disk's if the editor refuses. The disk is read first: files that may not be read
+// there, or are not text, are not requested. f.mu is held.
+func (w *Workspace) readFromEditor(f *file) error {
+	path, uri, author, was := f.path, f.uri, filetime.Disk, f.size()
+	d, err := bounded(path, diskTimeout, func() (onDisk, error) {
+		d, err := w.readWritten(path, was)
+		if err != nil {
+			return d, err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), diskTimeout)
+		defer cancel()
+		content, _, err := w.o.Editor.Resync(ctx, uri)
+		var refused *RefusedError
+		switch {
+		case errors.As(err, &refused):
+			return d, nil
+		case err != nil:
+			return d, fail(path, filetime.ReadError, "editor", "Read file failed: the editor did not give the text of %s: %v.", path, err)
+		case !d.exists && content == "": // some editors answer so for a file that does not exist
+			return d, nil
+		case w.o.MaxFileBytes > 0 && int64(len(content)) > w.o.MaxFileBytes:
+			return d, filetime.TooLarge(path, int64(len(content)), w.o.MaxFileBytes)
+		}
+		if now := text.New(content); !now.Equal(d.text) {
+			d.exists, d.text, author = true, now, filetime.User
+		}
+		return d, nil
+	})
+	if err != nil {
+		f.disk.readFailed = true
+		return err
+	}
+	w.adopt(f, d, author)
+	return nil
+}
