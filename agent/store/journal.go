@@ -31,14 +31,14 @@ const (
 	forgotten = 2
 )
 
-// endings is the group commit of intents' ends: they are written by the next transaction of any kind, or after joinEnds
+// endings is the group commit of intents' ends: they are written by the next transaction of any kind, or after groupCommitDelay
 // by one of their own.
 type endings struct {
 	mu      sync.Mutex
 	todo    map[int64]ending
 	loose   []int64        // written, with inline bytes that are not compressed yet
 	large   map[int64]bool // intents whose blobs are to be compressed at once
-	pack    bool           // compress those of loose now
+	pack    bool           // compress those of uncompressed now
 	erased  bool           // bytes of a deleted session were deleted: shrink
 	writing chan struct{}  // closed when the writing goroutine ends, nil without one
 	hurry   chan struct{}  // closed to skip that goroutine's delay
@@ -173,7 +173,7 @@ func (d *database) jot() (jotting, error) {
 	return d.jotted, nil
 }
 
-// End implements disk.Journal. It is written asynchronously, within joinEnds.
+// End implements disk.Journal. It is written asynchronously, within groupCommitDelay.
 func (d *database) End(id int64, o disk.Outcome) error {
 	e := &d.ends
 	e.mu.Lock()

@@ -101,7 +101,7 @@ type database struct {
 	stuck    stuck // under writing
 	newest   *link // of the audit, as far as this process knows; nil is unknown; under writing
 	ends     endings
-	jotting  sync.Mutex // guards jotted
+	jotting  sync.Mutex // guards stmts
 	jotted   jotting
 	wrote    atomic.Int64 // appends so far
 	full     atomic.Bool  // over quota: blobs are dropped

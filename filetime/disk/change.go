@@ -33,7 +33,7 @@ type written struct {
 	n    int  // counts the names given
 }
 
-// Change begins a change. like names its author; nothing is written yet.
+// Change begins a change. template names its author; nothing is written yet.
 func (d *Disk) Change(like Intent) *Change {
 	like.ID, like.Files = 0, nil
 	return &Change{d: d, like: like, holds: 1}

@@ -23,7 +23,7 @@ const (
 	maxMore = 14
 	// settling is the debounce of the ends of changes, so that many share one sync of their folder.
 	settling = 100 * time.Millisecond
-	// How much may be held at a time; the oldest is released early.
+	// Limits of what is retained at a time. Beyond them the oldest is released early.
 	maxHeld      = 64
 	maxHeldBytes = 64 << 20
 )

@@ -182,7 +182,7 @@ func (w *work) put(d *draft) (name string, warnings []string, err error) {
 
 func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// write makes a temporary file, which has the suffix unfinished until it is complete.
+// write makes a temporary file, which has the suffix partSuffix until it is complete.
 func (w *work) write(content side, like string, sync bool) (name string, warnings []string, err error) {
 	name = w.name()
 	d := &draft{content: content, like: like}
@@ -284,8 +284,8 @@ func (w *work) discard(temp string, v *seen) {
 	w.d.hold(&held{c: w.c, at: w.at, temp: temp, data: v.data, gone: w.gone})
 }
 
-// dispose removes a displaced file that no other process had open for writing. If one has opened it since, the file is
-// held.
+// dispose removes a displaced file that no other process had open for writing. A file opened since is
+// retained.
 func (w *work) dispose(s spent) {
 	h := &held{c: w.c, at: w.at, temp: s.temp, data: s.v.data, gone: w.gone}
 	gone, err := s.v.removed(w.dir, s.temp, h)

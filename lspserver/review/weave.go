@@ -34,11 +34,11 @@ type weave struct {
 type moment struct {
 	text   text.Text
 	pieces []piece
-	from   []int // the moment before, and those before that where an editor's undo leads there at once
+	from   []int // the snapshot before, and those before that where an editor's undo leads there at once
 	run    int   // one number for those between which nothing of the agent's happened
 }
 
-// keep makes the present one of the moments.
+// keep takes a snapshot of the present state.
 func (w *weave) keep() {
 	if len(w.past) == 0 {
 		w.past, w.at = []moment{{text: w.text, pieces: w.pieces}}, []int{0}
@@ -79,7 +79,7 @@ func (w *weave) step(alone bool) {
 	w.at = []int{len(w.past) - 1}
 }
 
-// forget drops the n oldest moments.
+// forget drops the n oldest snapshots.
 func (w *weave) forget(n int) {
 	later := func(at []int) (out []int) {
 		for _, i := range at {
