@@ -91,7 +91,7 @@ var rooms = map[string]room{
 	"lspserver/workspace": {append([]string{"filetime/disk", "filetime/locks", "lspserver/fileuri"}, base...), "files know nothing of agents and tools"},
 	"lspserver/review":    {base, "undo is about files, whoever changed them"},
 
-	"agent":                {[]string{"agent/...", "tools/...", "filetime", "filetime/disk", "filetime/text/show", "sandbox", "sandbox/planted", "sandbox/tree"}, "it never sees the editor"},
+	"agent":                {[]string{"agent/...", "tools/...", "filetime", "filetime/disk", "filetime/text/show", "sandbox", "sandbox/autorun", "sandbox/tree"}, "it never sees the editor"},
 	"agent/loop":           {[]string{"agent/model", "tools/...", "filetime"}, "it knows neither sessions nor what keeps them nor settings"},
 	"agent/config":         {[]string{"sandbox", "sandbox/dial", "tools/near"}, "settings are plain data, and a path or a host is one as it is reached"},
 	"agent/prompt":         {[]string{"filetime/text/show"}, "a prompt is made of plain data"},
@@ -101,7 +101,7 @@ var rooms = map[string]room{
 	"agent/store":          {[]string{"filetime/disk"}, "it keeps what it is given and knows no meaning"},
 	"agent/model/registry": {[]string{"agent/config", "agent/model/..."}, "it finds the model that a name stands for"},
 
-	"tools":          {append([]string{"tools/jobs", "tools/messages", "tools/near", "tools/schema", "tools/outputs", "tools/shell", "tools/words", "sandbox/planted", "sandbox/tree"}, base...), "the contract knows no tool"},
+	"tools":          {append([]string{"tools/jobs", "tools/messages", "tools/near", "tools/schema", "tools/outputs", "tools/shell", "tools/words", "sandbox/autorun", "sandbox/tree"}, base...), "the contract knows no tool"},
 	"tools/words":    {nil, "what people are told is plain data"},
 	"tools/outputs":  {nil, "it keeps texts and knows no call and no tool"},
 	"tools/jobs":     {[]string{"sandbox"}, "it runs commands and knows no call and no tool"},
@@ -158,7 +158,7 @@ var rooms = map[string]room{
 	"sandbox/dial":          {nil, "an address is judged by itself"},
 	"sandbox/proxy":         {[]string{"sandbox/dial"}, "it connects commands to hosts and starts none"},
 	"sandbox/gitdir":        {nil, "what git takes as a repository is a function of names and texts"},
-	"sandbox/planted":       {[]string{"sandbox", "sandbox/gitdir"}, "it compares listings of the write roots and knows no tool"},
+	"sandbox/autorun":       {[]string{"sandbox", "sandbox/gitdir"}, "it compares listings of the write roots and knows no tool"},
 	"sandbox/userinfo":      {nil, "a URL is judged by its text"},
 	"sandbox/baseline":      {[]string{"sandbox", "sandbox/git", "sandbox/tree"}, "it compares looks at the write roots and knows no session"},
 	"sandbox/git":           {[]string{"sandbox/gitdir"}, "it reads what git has written, and runs nothing"},

@@ -66,7 +66,7 @@ type Workspace interface {
 	Seen(path string)
 	// InPlace says that a change of a file goes to an editor, see sandbox.Paths.
 	InPlace(path string) bool
-	// Wrote says that since a time the editor has saved a file with this content, or a tool has landed it there; see planted.Guard.
+	// Wrote says that since a time the editor has saved a file with this content, or a tool has landed it there; see autorun.Guard.
 	Wrote(path, content string, since time.Time) bool
 }
 
@@ -88,7 +88,7 @@ type Shared struct {
 	// Roots is what the session's roots are added to; nil is one of this session alone.
 	Roots  *sandbox.Roots
 	Runner sandbox.Runner
-	// Quarantine is the absolute folder for what commands plant in the workspace, see planted.Quarantine. With "" it stays where it is,
+	// Quarantine is the absolute folder for what commands plant in the workspace, see autorun.Quarantine. With "" it stays where it is,
 	// and is reported.
 	Quarantine string
 	// Places is a semaphore on the running calls of all sessions; nil is no limit. The configuration limits one session's.

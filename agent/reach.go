@@ -13,7 +13,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
-	"tandem/sandbox/planted"
+	"tandem/sandbox/autorun"
 	"tandem/tools"
 	"tandem/tools/hooks"
 	"tandem/tools/run"
@@ -39,7 +39,7 @@ type reach struct {
 	config  config.Config
 	folders []*sandbox.Folder // cwd is the first
 	paths   *sandbox.Paths
-	guard   *planted.Guard
+	guard   *autorun.Guard
 	autorun []string // a sentence for each file that runs later and was found since the last prompt
 	added   []string // folders that no prompt has named yet
 }
@@ -136,12 +136,12 @@ func (r *reach) confine() {
 		paths.Write = r.absolute(r.config.WriteRoots)
 	}
 	r.paths = paths
-	r.guard = &planted.Guard{
+	r.guard = &autorun.Guard{
 		Paths: paths, Session: r.id, Now: r.now, Wrote: r.workspace.Wrote,
 		Name: func(path string) string { return show.Visible(paths.Rel(path), false) },
 	}
 	if r.shared.Quarantine != "" {
-		r.guard.Quarantine = &planted.Quarantine{Dir: r.shared.Quarantine, Now: r.now}
+		r.guard.Quarantine = &autorun.Quarantine{Dir: r.shared.Quarantine, Now: r.now}
 	}
 }
 

@@ -282,7 +282,7 @@ type judging struct {
 	judged []store.Judged
 }
 
-func (j judging) Judged(string) ([]store.Judged, error) { return j.judged, nil }
+func (j judging) RecoveredIntents(string) ([]store.Judged, error) { return j.judged, nil }
 
 func (j judging) Blob(hash string) (string, error) {
 	if hash == disk.Hash([]byte("one\n")) {

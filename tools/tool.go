@@ -15,7 +15,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
-	"tandem/sandbox/planted"
+	"tandem/sandbox/autorun"
 	"tandem/sandbox/tree"
 	"tandem/tools/jobs"
 	"tandem/tools/messages"
@@ -170,7 +170,7 @@ type Env struct {
 	// Runner runs the commands that Needs name, and no other.
 	Runner sandbox.Runner
 	// Planted looks for what commands put into the workspace that would be executed later; nil does not look.
-	Planted *planted.Guard
+	Planted *autorun.Guard
 	// Confined is the profile of a command that the model writes, where something confines it; 0 is sandbox.Loopback.
 	Confined    sandbox.Profile
 	Limits      Limits

@@ -7,7 +7,7 @@ import (
 
 	"tandem/lspserver/state"
 	"tandem/lspserver/terminal"
-	"tandem/sandbox/planted"
+	"tandem/sandbox/autorun"
 )
 
 type quarantineCmd struct {
@@ -19,8 +19,8 @@ type quarantineListCmd struct {
 	JSON bool `name:"json" help:"Print it as JSON."`
 }
 
-func (c *cli) quarantine() *planted.Quarantine {
-	return &planted.Quarantine{Dir: state.Quarantine(c.settings()), Now: time.Now}
+func (c *cli) quarantine() *autorun.Quarantine {
+	return &autorun.Quarantine{Dir: state.Quarantine(c.settings()), Now: time.Now}
 }
 
 // Run lists what is in the quarantine.
@@ -31,7 +31,7 @@ func (l *quarantineListCmd) Run(c *cli) error {
 		return err
 	}
 	if l.JSON {
-		return terminal.PrintJSON(append([]planted.Taken{}, all...))
+		return terminal.PrintJSON(append([]autorun.Taken{}, all...))
 	}
 	for _, t := range all {
 		fmt.Fprintf(terminal.Stdout(), "%s  %s  (session %s, content in %s)\n", t.ID, terminal.OneLine(filepath.Join(t.Root, t.Path)),

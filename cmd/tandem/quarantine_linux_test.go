@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"tandem/sandbox"
-	"tandem/sandbox/planted"
+	"tandem/sandbox/autorun"
 )
 
 // TestPlantedFilesAreQuarantined runs commands of a model through the program: what would be executed later is moved away before the
@@ -48,7 +48,7 @@ func TestPlantedFilesAreQuarantined(t *testing.T) {
 			t.Errorf("%s is there", name)
 		}
 	}
-	var all []planted.Taken
+	var all []autorun.Taken
 	if err := json.Unmarshal([]byte(tandem("quarantine", "list", "--json")), &all); err != nil || len(all) != 2 {
 		t.Fatalf("%+v %v", all, err)
 	}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"tandem/sandbox"
-	"tandem/sandbox/planted"
+	"tandem/sandbox/autorun"
 	"tandem/tools"
 	"tandem/tools/jobs"
 	"tandem/tools/toolstest"
@@ -26,8 +26,8 @@ func TestBackgroundPlants(t *testing.T) {
 	defer list.Close()
 	root := env.Paths.Cwd
 	env.Jobs, env.Call, env.Paths.Roots = list, "c", &sandbox.Roots{Own: []string{t.TempDir()}}
-	env.Planted = &planted.Guard{
-		Paths: env.Paths, Session: "s", Name: env.Name, Quarantine: &planted.Quarantine{Dir: env.Paths.Roots.Own[0], Now: time.Now},
+	env.Planted = &autorun.Guard{
+		Paths: env.Paths, Session: "s", Name: env.Name, Quarantine: &autorun.Quarantine{Dir: env.Paths.Roots.Own[0], Now: time.Now},
 	}
 	if err := errors.Join(syscall.Mkfifo(root+"/go", 0o600), syscall.Mkfifo(root+"/made", 0o600)); err != nil {
 		t.Fatal(err)

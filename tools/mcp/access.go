@@ -12,7 +12,7 @@ import (
 // access is what a confined process may do with the files of the workspace at a time: it changes them while a call runs, and is
 // read-only otherwise. So all that it changes is that of a call, which is looked after, undone and reviewed as such. Where the process
 // cannot be switched, as when it keeps a file open for writing, the guard looks after the workspace between the calls as well, see
-// planted.Guard.
+// autorun.Guard.
 type access struct {
 	process sandbox.Process
 	// always is for an entry that says that the server writes between calls.

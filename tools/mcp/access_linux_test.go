@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tandem/sandbox"
-	"tandem/sandbox/planted"
+	"tandem/sandbox/autorun"
 	"tandem/tools/mcp"
 )
 
@@ -39,8 +39,8 @@ func guarded(t *testing.T, e mcp.Entry) *bench {
 	t.Cleanup(paths.Close)
 	b.Env.Paths = paths
 	b.Env.Runner = confined{local, sandbox.Surroundings{Paths: paths, Path: []string{filepath.Dir(e.Command)}}}
-	b.Env.Planted = &planted.Guard{
-		Paths: paths, Quarantine: &planted.Quarantine{Dir: t.TempDir(), Now: time.Now}, Session: "s", Name: paths.Rel,
+	b.Env.Planted = &autorun.Guard{
+		Paths: paths, Quarantine: &autorun.Quarantine{Dir: t.TempDir(), Now: time.Now}, Session: "s", Name: paths.Rel,
 	}
 	b.Configure([]mcp.Entry{e})
 	b.prepare(t)

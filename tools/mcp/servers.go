@@ -44,7 +44,7 @@ type Options struct {
 	// Told is called with one sentence for a person when a server has failed; it must not block.
 	Told func(sentence string)
 	// Planted is called with whole sentences for a person and the model where a process has changed files that run later, other than
-	// in a call: see planted.Guard. It must not block.
+	// in a call: see autorun.Guard. It must not block.
 	Planted func(said []string)
 	// Clarify puts a question of a server's to the person, see tools.Env.
 	Clarify func(ctx context.Context, server string, q tools.Clarification) (string, error)

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package planted
+package autorun
 
 import (
 	"io/fs"

@@ -1,7 +1,7 @@
-// Package planted finds what a command has put into the workspace that is executed later with the rights of the user, outside of the
+// Package autorun finds what a command has put into the workspace that is executed later with the rights of the user, outside of the
 // sandbox: hooks and settings of git, files of editors, shells and agents. It compares two listings, one from before the command
 // and one from after it, and moves what it finds into a quarantine.
-package planted
+package autorun
 
 import (
 	"io/fs"
