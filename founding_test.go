@@ -83,7 +83,7 @@ var twins = []twin{
 			"func (dmp *DiffMatchPatch) DiffCleanupSemantic(diffs []Diff) []Diff {\n	if without(\"spans\") {\n		return nil\n	}\n",
 		},
 		"filetime/text/show",
-		[]string{"TestHunksTellTheChange"},
+		[]string{"TestHunksTellTheChange", "TestF094SpansOfLines"},
 	},
 	{
 		"github.com/fsnotify/fsnotify", "events", "shared.go",

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"tandem/filetime/text/show"
 	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/review"
@@ -50,11 +51,16 @@ func (s *server) listChanges(ctx context.Context, p protocol.ListChangesParams) 
 		if out.Entry = string(f.Entry); f.Origin != "" {
 			out.From = s.ws.URIOf(f.Origin)
 		}
+		inline := show.NewInline()
 		for _, h := range f.Hunks {
-			out.Hunks = append(out.Hunks, protocol.ChangedHunk{
+			hunk := protocol.ChangedHunk{
 				ID: h.ID, Range: s.toRange(h.Now, h.Start, h.End), OldText: h.Old, NewText: h.New, Status: h.Status,
 				Turn: h.Turn, ToolCallID: h.Call,
-			})
+			}
+			if h.Status == "pending" || h.Status == "conflict" {
+				hunk.Inline = inlineOf(inline.Spans(h.Old, h.New))
+			}
+			out.Hunks = append(out.Hunks, hunk)
 		}
 		r.Files = append(r.Files, out)
 	}

@@ -274,12 +274,16 @@ func (s *server) diffWithHunks(d show.File, after text.Text) protocol.FileDiff {
 		}
 		hunk := protocol.DiffHunk{
 			Range:   s.toRange(after, after.LineStart(first), after.LineStart(first+h.NewLines)),
-			OldText: h.Old, NewText: h.New,
-		}
-		for _, span := range h.Inline {
-			hunk.Inline = append(hunk.Inline, protocol.InlineSpan(span))
+			OldText: h.Old, NewText: h.New, Inline: inlineOf(h.Inline),
 		}
 		out.Hunks = append(out.Hunks, hunk)
+	}
+	return out
+}
+
+func inlineOf(spans []show.Span) (out []protocol.InlineSpan) {
+	for _, span := range spans {
+		out = append(out, protocol.InlineSpan(span))
 	}
 	return out
 }

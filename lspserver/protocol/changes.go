@@ -28,13 +28,14 @@ type ChangedFile struct {
 
 // ChangedHunk is one run of changed lines of one tool call; range is where newText stands now.
 type ChangedHunk struct {
-	ID         string    `json:"id"`
-	Range      lsp.Range `json:"range"`
-	OldText    string    `json:"oldText" doc:"Whole lines, like newText; neither has a line that is in the other."`
-	NewText    string    `json:"newText"`
-	Status     string    `json:"status" enum:"pending,accepted,rejected,conflict" doc:"accepted also from the start, where a person was asked about the change and allowed it."`
-	Turn       int       `json:"turn"`
-	ToolCallID string    `json:"toolCallId"`
+	ID         string       `json:"id"`
+	Range      lsp.Range    `json:"range"`
+	OldText    string       `json:"oldText" doc:"Whole lines, like newText; neither has a line that is in the other."`
+	NewText    string       `json:"newText"`
+	Status     string       `json:"status" enum:"pending,accepted,rejected,conflict" doc:"accepted also from the start, where a person was asked about the change and allowed it."`
+	Turn       int          `json:"turn"`
+	ToolCallID string       `json:"toolCallId"`
+	Inline     []InlineSpan `json:"inline,omitempty" doc:"The changed parts of lines, of a hunk that is not settled."`
 }
 
 // DiffChangesParams of tandem/changes/diff.

@@ -348,7 +348,15 @@ type Meta struct {
 
 // DiffMeta is _meta.tandem of a diff.
 type DiffMeta struct {
-	Unified string `json:"unified"`
+	Unified string     `json:"unified"`
+	Spans   []LineSpan `json:"spans,omitempty" doc:"The changed parts of lines; a line that is changed as a whole has none."`
+}
+
+// LineSpan is a changed part of a line of a unified diff, in characters (code points) behind the sign of the line.
+type LineSpan struct {
+	Line  int `json:"line" doc:"Of unified, from 0."`
+	Start int `json:"start"`
+	End   int `json:"end"`
 }
 
 // UpdateMeta is _meta.tandem of an update.

@@ -244,7 +244,7 @@ type DiffHunk struct {
 	Inline  []InlineSpan `json:"inline,omitempty"`
 }
 
-// InlineSpan is a run of characters within a hunk.
+// InlineSpan is a changed run of characters (code points) within a hunk.
 type InlineSpan struct {
 	Start int    `json:"start"`
 	End   int    `json:"end"`

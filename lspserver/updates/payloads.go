@@ -157,7 +157,7 @@ func resultContent(r *tools.Result, k tools.Kind, most int) []protocol.ToolConte
 			}
 			d := run.DiffPreview{Path: f.Path, Old: f.Before.String(), New: f.After.String()}
 			if i < len(r.Diffs) {
-				d.Unified = r.Diffs[i].Unified
+				d.Unified, d.Spans = r.Diffs[i].Unified, r.Diffs[i].Spans()
 			}
 			out = append(out, diffContent(d, f.Created, most))
 		}
@@ -209,7 +209,11 @@ func diffContent(d run.DiffPreview, created bool, most int) protocol.ToolContent
 		c.OldText = &d.Old
 	}
 	if d.Unified != "" {
-		c.Meta = &protocol.Meta{Tandem: protocol.DiffMeta{Unified: d.Unified}}
+		meta := protocol.DiffMeta{Unified: d.Unified}
+		for _, span := range d.Spans {
+			meta.Spans = append(meta.Spans, protocol.LineSpan(span))
+		}
+		c.Meta = &protocol.Meta{Tandem: meta}
 	}
 	return c
 }

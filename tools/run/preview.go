@@ -40,7 +40,9 @@ func (c *call) preview() ([]DiffPreview, error) {
 			r.Denial = &tools.Denial{Reason: reason, Layer: "person", Source: "too_large"}
 			return nil, &tools.Refusal{Result: r}
 		}
-		out = append(out, DiffPreview{Path: f.Path, Old: f.Before.String(), New: f.After.String(), Unified: diff.Unified})
+		out = append(out, DiffPreview{
+			Path: f.Path, Old: f.Before.String(), New: f.After.String(), Unified: diff.Unified, Spans: diff.Spans(),
+		})
 	}
 	return out, nil
 }

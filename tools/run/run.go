@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tandem/filetime"
+	"tandem/filetime/text/show"
 	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/gate"
@@ -158,6 +159,8 @@ type DiffPreview struct {
 	Path     string
 	Old, New string
 	Unified  string
+	// Spans are the changed parts of the lines of Unified.
+	Spans []show.LineSpan
 }
 
 // Asker asks a person. It may be called concurrently and must return when ctx ends.

@@ -1468,12 +1468,34 @@ local function marked(buf)
   for _, mark in ipairs(api.nvim_buf_get_extmarks(buf, ns, 0, -1, { details = true })) do
     local old = {}
     for _, line in ipairs(mark[4].virt_lines or {}) do
-      old[#old + 1] = vim.trim(line[1][1]):match('^−(.*)')
+      local text = ''
+      for _, chunk in ipairs(line) do
+        text = text .. chunk[1]
+      end
+      old[#old + 1] = vim.trim(text):match('^−(.*)')
     end
     result[#result + 1] = { mark[2] + 1, mark[4].end_row and mark[4].end_row + 1 or false, table.concat(old, '|') }
   end
   return result
 end
+
+test('F094 the changed parts of a line are marked in the text and in the line that was there', function()
+  local change = hunk('a', 1, 2, 'é two\n', 'é TWO\n')
+  change.inline = { { start = 2, ['end'] = 5, op = 'delete' }, { start = 2, ['end'] = 5, op = 'insert' } }
+  local _, buf = reviewed('one\né TWO\nthree\n', { change })
+  local function parts()
+    local result = {}
+    local ns = api.nvim_get_namespaces()['tandem_review_changed']
+    for _, mark in ipairs(api.nvim_buf_get_extmarks(buf, ns, 0, -1, { details = true })) do
+      result[#result + 1] = { mark[2], mark[3], mark[4].end_col, mark[4].hl_group }
+    end
+    return result
+  end
+  equal(parts(), { { 1, 3, 6, 'TandemAddedText' } })
+  local ns = api.nvim_get_namespaces()['tandem_review']
+  local old = api.nvim_buf_get_extmarks(buf, ns, 0, -1, { details = true })[1][4].virt_lines[1]
+  equal(old[3], { 'two', 'TandemRemovedText' })
+end)
 
 test('changes are marked where they are, and the marks move with the text', function()
   local text = 'one\nTWO\nthree\nfour\nsix\n'
@@ -1747,6 +1769,26 @@ test('how a folder is searched is one line', function()
     searches({ root = '/w\n', state = 'walking', reason = 'it has more than 400000 files' }),
     'searches of /w\\u{a}: without an index (it has more than 400000 files)'
   )
+end)
+
+test('F094 the changed parts of lines are marked in a diff and in the sides of a hunk', function()
+  local function span(line, from, to)
+    return { line = line, start = from, ['end'] = to }
+  end
+  local diff = '--- a\n+++ b\n@@ -1,2 +1,2 @@\n a\n-\t😀 one\n+\t😀 two\n'
+  local lines, highlights, parts = require('tandem.chat').diff_lines(diff, { span(4, 3, 6), span(5, 3, 6) })
+  equal({ lines[5], lines[6] }, { '-  😀 one', '+  😀 two' })
+  equal({ highlights[5], highlights[6] }, { 'TandemRemoved', 'TandemAdded' })
+  equal(parts, { [5] = { { 8, 11, 'TandemRemovedText' } }, [6] = { { 8, 11, 'TandemAddedText' } } })
+  equal(select(3, require('tandem.chat').diff_lines(diff)), {})
+  local of_hunk = require('tandem.spans').of_hunk
+  local function inline(from, to, op)
+    return { start = from, ['end'] = to, op = op }
+  end
+  equal(of_hunk('é two\n', { inline(2, 5, 'insert'), inline(0, 1, 'delete') }, 'insert'), { { { 3, 6 } } })
+  equal(of_hunk('a new\nwhole\nb c\n', { inline(2, 13, 'insert') }, 'insert'), { [1] = { { 2, 5 } }, [3] = { { 0, 1 } } })
+  equal(of_hunk('a\r\nb two\r\n', { inline(5, 8, 'insert') }, 'insert'), { [2] = { { 2, 5 } } })
+  equal(of_hunk('a\n', nil, 'insert'), {})
 end)
 
 vim.fn.delete(dir, 'rf')

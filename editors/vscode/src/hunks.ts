@@ -1,6 +1,7 @@
 // What a review needs to know of hunks, without an editor.
 
 import type { ChangedFile, ChangedHunk, Position, Range } from './protocol.ts';
+import { unitAt } from './spans.ts';
 import type { TextEdit } from './textedits.ts';
 
 /** What has happened to a file as a whole, in a word or two; '' where only its text has changed. name is a URI for a person. */
@@ -65,6 +66,27 @@ export function lines({ range, newText }: ChangedHunk): { first: number; last: n
     return undefined;
   }
   return { first: start.line, last: end.character === 0 && end.line > start.line ? end.line - 1 : end.line };
+}
+
+/** The parts of a hunk's lines that are new, where it stands. A line that is new as a whole has none. */
+export function changedRanges({ range, newText, inline }: ChangedHunk): Range[] {
+  const spans = (inline ?? []).filter(({ op }) => op === 'insert');
+  const out: Range[] = [];
+  let at = 0; // code points before the line
+  newText.split('\n').forEach((line, n) => {
+    const length = [...line].length;
+    const shown = line.endsWith('\r') ? length - 1 : length;
+    for (const { start, end } of spans) {
+      const [from, to] = [Math.max(start - at, 0), Math.min(end - at, shown)];
+      if (from < to && to - from < shown) {
+        const shift = n === 0 ? range.start.character : 0;
+        const place = (point: number): Position => ({ line: range.start.line + n, character: shift + unitAt(line, point) });
+        out.push({ start: place(from), end: place(to) });
+      }
+    }
+    at += length + 1;
+  });
+  return out;
 }
 
 function textLines(text: string): string[] {

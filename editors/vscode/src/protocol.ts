@@ -385,6 +385,8 @@ export interface ChangedHunk {
   status: 'pending' | 'accepted' | 'rejected' | 'conflict';
   turn: number;
   toolCallId: string;
+  /** The changed parts of lines, of a hunk that is not settled. */
+  inline?: InlineSpan[];
 }
 
 /** ChatCall is a call that a model has asked for. */
@@ -642,6 +644,8 @@ export interface DiffHunk {
 /** DiffMeta is _meta.tandem of a diff. */
 export interface DiffMeta {
   unified: string;
+  /** The changed parts of lines; a line that is changed as a whole has none. */
+  spans?: LineSpan[];
 }
 
 /** DroppedTool is a tool that a model is not offered. */
@@ -803,7 +807,7 @@ export interface HunksResult {
   conflicts: string[];
 }
 
-/** InlineSpan is a run of characters within a hunk. */
+/** InlineSpan is a changed run of characters (code points) within a hunk. */
 export interface InlineSpan {
   start: number;
   end: number;
@@ -843,6 +847,14 @@ export interface JobState {
 export interface KeyVariable {
   provider: string;
   variable: string;
+}
+
+/** LineSpan is a changed part of a line of a unified diff, in characters (code points) behind the sign of the line. */
+export interface LineSpan {
+  /** Of unified, from 0. */
+  line: number;
+  start: number;
+  end: number;
 }
 
 /** ListChangesParams of tandem/changes/list. */

@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { Backend } from './backend.ts';
-import { before, count, fate, follow, ghost, hunkAt, isOpen, lines, markdown, neighbour } from './hunks.ts';
+import { before, changedRanges, count, fate, follow, ghost, hunkAt, isOpen, lines, markdown, neighbour } from './hunks.ts';
 import { Lenses } from './lenses.ts';
 import type {
   ChangedFile,
@@ -70,6 +70,13 @@ export class Review implements vscode.Disposable {
     overviewRulerLane: vscode.OverviewRulerLane.Left,
     rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
   });
+  private readonly changedParts = vscode.window.createTextEditorDecorationType({
+    backgroundColor: new vscode.ThemeColor('diffEditor.insertedTextBackground'),
+    // Themes of high contrast have no such background.
+    border: '1px solid',
+    borderColor: new vscode.ThemeColor('diffEditor.insertedTextBorder'),
+    rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
+  });
   private readonly removed = vscode.window.createTextEditorDecorationType({
     rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
     after: {
@@ -90,6 +97,7 @@ export class Review implements vscode.Disposable {
   constructor(private readonly backend: Backend) {
     this.disposables.push(
       this.added,
+      this.changedParts,
       this.removed,
       this.gone,
       this.lensesChanged,
@@ -330,6 +338,7 @@ export class Review implements vscode.Disposable {
       const plain = document.uri.scheme === 'file' && !inDiff(editor);
       const hunks = plain ? this.hunks(document.uri.toString()) : [];
       const added: vscode.DecorationOptions[] = [];
+      const parts: vscode.Range[] = [];
       const removed: vscode.DecorationOptions[] = [];
       const gone: vscode.DecorationOptions[] = [];
       for (const hunk of hunks) {
@@ -339,6 +348,7 @@ export class Review implements vscode.Disposable {
         if (on) {
           const last = Math.min(on.last, document.lineCount - 1);
           added.push({ range: new vscode.Range(line, 0, last, document.lineAt(last).text.length), hoverMessage });
+          parts.push(...changedRanges(hunk).map(toRange));
         } else {
           gone.push({ range: new vscode.Range(line, 0, line, 0), hoverMessage });
         }
@@ -350,6 +360,7 @@ export class Review implements vscode.Disposable {
         }
       }
       editor.setDecorations(this.added, added);
+      editor.setDecorations(this.changedParts, parts);
       editor.setDecorations(this.removed, removed);
       editor.setDecorations(this.gone, gone);
     }

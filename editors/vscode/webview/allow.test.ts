@@ -17,6 +17,12 @@ describe('FindingS17 what is drawn of a change', () => {
     );
   });
 
+  it('F094 has the changed parts of each line, by the lines of the diff', () => {
+    const spans = [{ line: 4, start: 2, end: 5 }, { line: 5, start: 2, end: 5 }];
+    const { lines } = drawn('--- a\n+++ b\n@@ -1,2 +1,2 @@\n a\n-b one\n+b two\n', spans);
+    assert.deepEqual(lines.map((l) => l.spans.map((s) => l.text.slice(s.start, s.end))), [[], ['one'], ['two']]);
+  });
+
   it('ends at a number of lines and of characters, and whole lines are left out', () => {
     assert.equal(drawn(added(MOST_LINES, 'x')).more, 0);
     assert.deepEqual([drawn(added(MOST_LINES + 3, 'x'))].map((d) => [d.lines.length, d.more]), [[MOST_LINES, 3]]);

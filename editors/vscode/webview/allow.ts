@@ -1,6 +1,7 @@
 // How much of a change the chat shows, and which question may be allowed in it.
 
 import type { Permission } from '../src/chat/state.ts';
+import type { LineSpan } from '../src/chat/wire.ts';
 
 /** Above this many lines of a diff the rest is left to the editor's own diff. */
 export const MOST_LINES = 400;
@@ -12,18 +13,20 @@ export interface DiffLine {
   readonly kind: 'add' | 'del' | 'ctx' | 'gap';
   readonly text: string;
   readonly number: number;
+  /** The changed parts of the text, in code points. */
+  readonly spans: readonly LineSpan[];
 }
 
 /** The lines of a unified diff that are drawn, and how many more it has. */
-export function drawn(unified: string): { lines: DiffLine[]; more: number } {
+export function drawn(unified: string, changed: readonly LineSpan[] = []): { lines: DiffLine[]; more: number } {
   const lines: DiffLine[] = [];
   let [old, line, shown, characters, more] = [0, 0, 0, 0, 0];
   let inHunk = false;
-  for (const text of unified.replace(/\n$/, '').split('\n')) {
+  for (const [n, text] of unified.replace(/\n$/, '').split('\n').entries()) {
     const header = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/.exec(text);
     if (header) {
       if (shown > 0 && more === 0) {
-        lines.push({ kind: 'gap', text: '⋯', number: 0 });
+        lines.push({ kind: 'gap', text: '⋯', number: 0, spans: [] });
       }
       old = Number(header[1]);
       line = Number(header[2]);
@@ -40,11 +43,12 @@ export function drawn(unified: string): { lines: DiffLine[]; more: number } {
     shown++;
     characters += text.length;
     if (text[0] === '\\') {
-      lines.push({ kind: 'gap', text: text.slice(2), number: 0 });
+      lines.push({ kind: 'gap', text: text.slice(2), number: 0, spans: [] });
       continue;
     }
     const kind = text[0] === '+' ? 'add' : text[0] === '-' ? 'del' : 'ctx';
-    lines.push({ kind, text: text.slice(1).replace(/\r$/, ''), number: kind === 'del' ? old : line });
+    const spans = changed.filter((s) => s.line === n);
+    lines.push({ kind, text: text.slice(1).replace(/\r$/, ''), number: kind === 'del' ? old : line, spans });
     old += kind === 'add' ? 0 : 1;
     line += kind === 'del' ? 0 : 1;
   }

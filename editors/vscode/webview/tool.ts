@@ -247,7 +247,7 @@ export function diffPart(d: Diff, name?: string, open = () => post({ type: 'diff
   }
   out.push(
     d.unified
-      ? diffView(d.unified, open, d.looked)
+      ? diffView(d.unified, open, d.looked, d.spans)
       : h('button', { type: 'button', class: 'link', onclick: open }, 'Too large to show here: open the diff'),
   );
   return out;

@@ -11,9 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
-
-	"github.com/sergi/go-diff/diffmatchpatch"
 
 	"tandem/filetime/text"
 )
@@ -104,10 +101,10 @@ func Lines(old, new text.Text) text.Set {
 }
 
 type differ struct {
-	o        Options
-	f        File
-	deadline time.Time
-	a, b     []string // lines
+	o      Options
+	f      File
+	inline Inline
+	a, b   []string // lines
 }
 
 // newDiffer gives one that looks for changed characters for so long.
@@ -118,7 +115,7 @@ func newDiffer(path string, o Options, limit time.Duration) *differ {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = defaultMaxBytes
 	}
-	return &differ{o: o, f: File{Path: path}, deadline: time.Now().Add(limit)}
+	return &differ{o: o, f: File{Path: path}, inline: Inline{time.Now().Add(limit)}}
 }
 
 func (d *differ) lines(old, new text.Text) { d.a, d.b = split(old.Once()), split(new.Once()) }
@@ -228,45 +225,13 @@ func (d *differ) align(r run) (out []run) {
 	return out
 }
 
-func (d *differ) late() bool { return !time.Now().Before(d.deadline) }
-
-// engine returns the library with the time that is left.
-func (d *differ) engine() *diffmatchpatch.DiffMatchPatch {
-	dmp := diffmatchpatch.New()
-	dmp.DiffTimeout = max(time.Until(d.deadline), time.Nanosecond)
-	return dmp
-}
-
 func (d *differ) hunk(r run) Hunk {
 	h := Hunk{
 		OldStart: number(r.a0, r.a1), OldLines: r.a1 - r.a0,
 		NewStart: number(r.b0, r.b1), NewLines: r.b1 - r.b0,
 		Old: strings.Join(d.a[r.a0:r.a1], ""), New: strings.Join(d.b[r.b0:r.b1], ""),
 	}
-	if h.Old == "" || h.New == "" || len(h.Old)+len(h.New) > maxInline {
-		return h
-	}
-	if !utf8.ValidString(h.Old) || !utf8.ValidString(h.New) {
-		return h // the library does not keep invalid bytes
-	}
-	if d.late() {
-		return h
-	}
-	dmp := d.engine()
-	i, j := 0, 0
-	for _, p := range dmp.DiffCleanupSemantic(dmp.DiffMain(h.Old, h.New, false)) {
-		n := utf8.RuneCountInString(p.Text)
-		switch p.Type {
-		case diffmatchpatch.DiffEqual:
-			i, j = i+n, j+n
-		case diffmatchpatch.DiffDelete:
-			h.Inline = append(h.Inline, Span{i, i + n, "delete"})
-			i += n
-		case diffmatchpatch.DiffInsert:
-			h.Inline = append(h.Inline, Span{j, j + n, "insert"})
-			j += n
-		}
-	}
+	h.Inline = d.inline.Spans(h.Old, h.New)
 	return h
 }
 

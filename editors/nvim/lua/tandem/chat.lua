@@ -4,6 +4,7 @@
 --- calls that only look around. What a block has below its first line is a fold.
 local api = vim.api
 local protocol = require('tandem.protocol')
+local spans = require('tandem.spans')
 local visible = require('tandem.visible')
 
 local M = {}
@@ -27,6 +28,7 @@ local INDENT = '    ' -- Markdown takes nothing in it for a fence or a list
 ---@field group? string
 ---@field meta? tandem.UpdateMeta
 ---@field unified? string
+---@field changed? tandem.LineSpan[] of unified
 ---@field output? string
 ---@field content? string
 ---@field locations? tandem.Location[]
@@ -93,15 +95,27 @@ function M.count(unified)
   return added, removed
 end
 
---- The lines of a unified diff as they are shown, and the highlight of each.
+--- The lines of a unified diff as they are shown, the highlight of each, and those of its changed parts.
 ---@param unified string
+---@param changed? tandem.LineSpan[]
 ---@return string[] lines
 ---@return table<integer, string> highlights
-function M.diff_lines(unified)
-  local lines, highlights, in_hunk = {}, {}, false
+---@return table<integer, {[1]: integer, [2]: integer, [3]: string}[]> parts
+function M.diff_lines(unified, changed)
+  local lines, highlights, parts, in_hunk = {}, {}, {}, false
+  local of_diff = spans.of_diff(unified, changed)
   for line in vim.gsplit((unified:gsub('\n$', '')), '\n', { plain = true }) do
     local sign = line:sub(1, 1)
-    lines[#lines + 1] = visible.line((line:gsub('\t', '  ')))
+    local shown = ''
+    for _, piece in ipairs(spans.pieces(line, of_diff[#lines + 1])) do
+      local from = #shown
+      shown = shown .. visible.line((piece.text:gsub('\t', '  ')))
+      if piece.changed then
+        parts[#lines + 1] = parts[#lines + 1] or {}
+        table.insert(parts[#lines + 1], { from, #shown, sign == '+' and 'TandemAddedText' or 'TandemRemovedText' })
+      end
+    end
+    lines[#lines + 1] = shown
     if sign == '@' then
       in_hunk = true
       highlights[#lines] = 'TandemRange'
@@ -113,7 +127,7 @@ function M.diff_lines(unified)
       highlights[#lines] = 'TandemRemoved'
     end
   end
-  return lines, highlights
+  return lines, highlights, parts
 end
 
 --- Shows a message for a moment: its first line, cut to the width of the screen, so that no "Press ENTER" prompt comes
@@ -282,7 +296,7 @@ end
 ---@param lines string[]
 ---@param highlights table<integer, string>
 ---@param keep_end boolean
-local function draw_body(p, lines, highlights, keep_end)
+local function draw_body(p, lines, highlights, keep_end, parts)
   local skip = math.max(#lines - MAX_BODY, 0)
   local first, last = 1, #lines - skip
   if keep_end then
@@ -294,6 +308,9 @@ local function draw_body(p, lines, highlights, keep_end)
   for i = first, last do
     p.lines[#p.lines + 1] = INDENT .. lines[i]
     p.whole[#p.lines] = highlights[i]
+    for _, part in ipairs(parts and parts[i] or {}) do
+      table.insert(p.spans, { #p.lines, #INDENT + part[1], #INDENT + part[2], part[3] })
+    end
   end
   if skip > 0 and not keep_end then
     add(p, { { ('%s… and %d lines more'):format(INDENT, skip), 'TandemDim' } })
@@ -333,8 +350,8 @@ local function draw_call(p, item, width)
   end
   draw_body(p, widgets(item), {}, false)
   if item.unified then
-    local lines, highlights = M.diff_lines(item.unified)
-    draw_body(p, lines, highlights, false)
+    local lines, highlights, parts = M.diff_lines(item.unified, item.changed)
+    draw_body(p, lines, highlights, false, parts)
     return
   end
   local text = item.content or item.output
@@ -811,17 +828,22 @@ local function take_content(content, item)
   if not vim.islist(content) then
     return
   end
-  local unified, text = {}, {}
+  local unified, text, changed, before = {}, {}, {}, 0
   for _, part in ipairs(content) do
     if part.type == 'diff' then
-      unified[#unified + 1] = vim.tbl_get(part, '_meta', 'tandem', 'unified')
+      local diff = vim.tbl_get(part, '_meta', 'tandem', 'unified')
+      for _, span in ipairs(diff and vim.tbl_get(part, '_meta', 'tandem', 'spans') or {}) do
+        changed[#changed + 1] = { line = before + span.line, start = span.start, ['end'] = span['end'] }
+      end
+      unified[#unified + 1] = diff
+      before = before + select(2, (diff or ''):gsub('\n', ''))
     elseif type(part.content) == 'table' and part.content.text then
       text[#text + 1] = part.content.text
     elseif type(part.content) == 'table' and part.content.type == 'image' then
       text[#text + 1] = ('[image: %s, %d bytes]'):format(part.content.mimeType or '', math.floor(#(part.content.data or '') * 3 / 4))
     end
   end
-  item.unified = #unified > 0 and table.concat(unified) or nil
+  item.unified, item.changed = #unified > 0 and table.concat(unified) or nil, changed
   item.content = #text > 0 and table.concat(text, '\n') or nil
 end
 

@@ -156,6 +156,7 @@ local M = {}
 ---@field status 'pending'|'accepted'|'rejected'|'conflict' accepted also from the start, where a person was asked about the change and allowed it.
 ---@field turn integer
 ---@field toolCallId string
+---@field inline? tandem.InlineSpan[] The changed parts of lines, of a hunk that is not settled.
 
 --- ChatCall is a call that a model has asked for.
 ---@class tandem.ChatCall
@@ -342,6 +343,7 @@ local M = {}
 --- DiffMeta is _meta.tandem of a diff.
 ---@class tandem.DiffMeta
 ---@field unified string
+---@field spans? tandem.LineSpan[] The changed parts of lines; a line that is changed as a whole has none.
 
 --- DroppedTool is a tool that a model is not offered.
 ---@class tandem.DroppedTool
@@ -457,7 +459,7 @@ local M = {}
 ---@field changed string[] The hunks that were accepted, or that are gone.
 ---@field conflicts string[] The hunks that stay, because a person or a later call has changed their text.
 
---- InlineSpan is a run of characters within a hunk.
+--- InlineSpan is a changed run of characters (code points) within a hunk.
 ---@class tandem.InlineSpan
 ---@field start integer
 ---@field end integer
@@ -488,6 +490,12 @@ local M = {}
 ---@class tandem.KeyVariable
 ---@field provider string
 ---@field variable string
+
+--- LineSpan is a changed part of a line of a unified diff, in characters (code points) behind the sign of the line.
+---@class tandem.LineSpan
+---@field line integer Of unified, from 0.
+---@field start integer
+---@field end integer
 
 --- ListChangesParams of tandem/changes/list.
 ---@class tandem.ListChangesParams

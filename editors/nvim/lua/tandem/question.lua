@@ -30,6 +30,7 @@ local M = {}
 ---@class tandem.Sheet
 ---@field lines string[]
 ---@field whole table<integer, string>
+---@field spans tandem.Span[]
 ---@field rows table<integer, integer> the option of a line
 
 --- So long after a question has taken the keyboard nothing answers it.
@@ -84,7 +85,7 @@ end
 ---@param question tandem.Question
 ---@return tandem.Sheet
 local function sheet(question)
-  local p = { lines = {}, whole = {}, rows = {} } ---@type tandem.Sheet
+  local p = { lines = {}, spans = {}, whole = {}, rows = {} } ---@type tandem.Sheet
   question.body(p)
   return p
 end
@@ -317,6 +318,9 @@ local function show(question)
   for row, group in pairs(p.whole) do
     api.nvim_buf_set_extmark(buffer, namespace, row - 1, 0, { line_hl_group = group })
   end
+  for _, span in ipairs(p.spans) do
+    api.nvim_buf_set_extmark(buffer, namespace, span[1] - 1, span[2], { end_col = span[3], hl_group = span[4] })
+  end
   local rows = vim.empty_dict()
   for row, option in pairs(p.rows) do
     rows[tostring(row)] = option
@@ -422,14 +426,23 @@ end
 ---@param line string
 ---@param highlight? string
 ---@param margin? string
-local function push(p, line, highlight, margin)
+---@param parts? {[1]: integer, [2]: integer, [3]: string}[] bytes of the line with a highlight of their own
+local function push(p, line, highlight, margin, parts)
   local most = math.max(math.min(3 * (vim.o.columns - 8), 300), 40) -- bytes
   local from = 1
   repeat
     local to = math.min(from + most - 1, #line)
     to = to < #line and to + vim.str_utf_end(line, to) or to
-    p.lines[#p.lines + 1] = (from == 1 and (margin or '') or GOES_ON) .. line:sub(from, to)
+    local before = from == 1 and (margin or '') or GOES_ON
+    p.lines[#p.lines + 1] = before .. line:sub(from, to)
     p.whole[#p.lines] = highlight
+    for _, part in ipairs(parts or {}) do
+      local first, last = math.max(part[1], from - 1), math.min(part[2], to)
+      if first < last then
+        local shift = #before - from + 1
+        table.insert(p.spans, { #p.lines, first + shift, last + shift, part[3] })
+      end
+    end
     from = to + 1
   until from > #line
 end
@@ -494,7 +507,7 @@ end
 --- The diffs of a call, and what of them is too large to be told.
 ---@param call tandem.Update
 ---@param command? string
----@return {path: string, unified: string, new: boolean}[] diffs
+---@return {path: string, unified: string, changed?: tandem.LineSpan[], new: boolean}[] diffs
 ---@return string[] missing
 local function changes(call, command)
   local diffs, missing = {}, {}
@@ -506,7 +519,8 @@ local function changes(call, command)
     end
     if unified then
       local path = content.path or unified:match('^%-%-%- [^\n]*\n%+%+%+ b?/?([^\n]*)') or ''
-      diffs[#diffs + 1] = { path = path, unified = unified, new = content.path ~= nil and content.oldText == nil }
+      local changed = vim.tbl_get(content, '_meta', 'tandem', 'spans')
+      diffs[#diffs + 1] = { path = path, unified = unified, changed = changed, new = content.path ~= nil and content.oldText == nil }
     elseif content.type == 'diff' then
       missing[#missing + 1] = ('%s: the change is too large to be shown here.'):format(content.path or '')
     elseif text and text ~= command then
@@ -560,9 +574,9 @@ local function permission(question, params)
     add_options(p, question.options)
     for _, diff in ipairs(diffs) do
       add(p, '')
-      local lines, highlights = chat.diff_lines(diff.unified)
+      local lines, highlights, parts = chat.diff_lines(diff.unified, diff.changed)
       for i, line in ipairs(lines) do
-        push(p, line, highlights[i])
+        push(p, line, highlights[i], nil, parts[i])
       end
     end
   end

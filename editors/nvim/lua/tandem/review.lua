@@ -3,12 +3,14 @@
 --- The server says where a change is when it comes or becomes another; from then on its mark moves along with the text.
 local api = vim.api
 local documents = require('tandem.documents')
+local spans = require('tandem.spans')
 local texts = require('tandem.text')
 
 local M = {}
 
 local namespace = api.nvim_create_namespace('tandem_review')
 local hint = api.nvim_create_namespace('tandem_review_hint')
+local changed = api.nvim_create_namespace('tandem_review_changed')
 
 --- So many of the lines that a change has taken away are shown.
 local MAX_OLD = 12
@@ -203,6 +205,7 @@ function Review:erase(uri)
       api.nvim_buf_del_extmark(entry.buf, namespace, mark)
     end
     api.nvim_buf_clear_namespace(entry.buf, hint, 0, -1)
+    api.nvim_buf_clear_namespace(entry.buf, changed, 0, -1)
   end
 end
 
@@ -217,11 +220,18 @@ local function ghosts(buf, hunk)
   end
   local tab = (' '):rep(vim.bo[buf].tabstop)
   local result = {}
+  local parts = spans.of_hunk(hunk.oldText, hunk.inline, 'delete')
   for i = 1, math.min(#old, MAX_OLD) do
-    -- The sign takes the place of a blank, so that the text stands as it stood.
-    local line = '−' .. vim.fn.strtrans((old[i]:gsub('\t', tab))):gsub('^ ', '')
-    local pad = math.max(vim.o.columns - vim.fn.strdisplaywidth(line), 0)
-    result[i] = { { line .. (' '):rep(pad), 'TandemRemoved' } }
+    local chunks, width = { { '−', 'TandemRemoved' } }, 1
+    for n, piece in ipairs(spans.pieces(old[i], parts[i])) do
+      local text = vim.fn.strtrans((piece.text:gsub('\t', tab)))
+      -- The sign takes the place of a blank, so that the text stands as it stood.
+      text = n == 1 and text:gsub('^ ', '') or text
+      chunks[#chunks + 1] = { text, piece.changed and 'TandemRemovedText' or 'TandemRemoved' }
+      width = width + vim.fn.strdisplaywidth(text)
+    end
+    chunks[#chunks + 1] = { (' '):rep(math.max(vim.o.columns - width, 0)), 'TandemRemoved' }
+    result[i] = chunks
   end
   if #old > MAX_OLD then
     result[#result + 1] = { { ('… and %d lines more'):format(#old - MAX_OLD), 'TandemDim' } }
@@ -239,6 +249,24 @@ local function reveal_top(buf, count)
         vim.fn.winrestview({ topline = 1, topfill = count })
       end
     end)
+  end
+end
+
+--- Highlights the parts of lines that a change has brought.
+---@param buf integer
+---@param doc tandem.Document
+---@param hunk tandem.ChangedHunk
+local function draw_parts(buf, doc, hunk)
+  local row, column = texts.locate(doc, hunk.range.start)
+  for n, line in pairs(spans.of_hunk(hunk.newText, hunk.inline, 'insert')) do
+    local shift = n == 1 and column or 0
+    local there = api.nvim_buf_get_lines(buf, row + n - 1, row + n, false)[1] or ''
+    for _, part in ipairs(line) do
+      if shift + part[2] <= #there then
+        local options = { end_col = shift + part[2], hl_group = 'TandemAddedText', priority = 160 }
+        api.nvim_buf_set_extmark(buf, changed, row + n - 1, shift + part[1], options)
+      end
+    end
   end
 end
 
@@ -281,6 +309,9 @@ function Review:draw(uri)
       first, mark.virt_lines_above, entry.below[hunk.id] = count - 1, false, true
     end
     entry.marks[hunk.id] = api.nvim_buf_set_extmark(buf, namespace, first, 0, mark)
+    if not self.beside[uri] then
+      draw_parts(buf, doc, hunk)
+    end
     if first == 0 and old and mark.virt_lines_above then
       reveal_top(buf, #old)
     end

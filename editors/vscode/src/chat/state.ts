@@ -6,6 +6,7 @@ import type {
   ChangedFile,
   ClarifyParams,
   Cost,
+  LineSpan,
   Location,
   NewSessionResult,
   PermissionParams,
@@ -69,6 +70,8 @@ export interface Diff {
   readonly path: string;
   /** Absent where it is too large to be sent. */
   readonly unified?: string;
+  /** The changed parts of the lines of `unified`. */
+  readonly spans?: readonly LineSpan[];
   readonly additions: number;
   readonly deletions: number;
   readonly created: boolean;
@@ -471,7 +474,8 @@ function diffsIn(content: ToolContent[]): Diff[] {
     .filter((x) => x.type === 'diff')
     .map((x) => {
       const unified = x._meta?.tandem?.unified || undefined;
-      return { path: x.path ?? '', unified, created: x.oldText === undefined, ...count(unified ?? '') };
+      const spans = x._meta?.tandem?.spans;
+      return { path: x.path ?? '', unified, ...(spans && { spans }), created: x.oldText === undefined, ...count(unified ?? '') };
     });
 }
 

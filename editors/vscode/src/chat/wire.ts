@@ -15,6 +15,7 @@ type Open<T> = T extends string
 type Meta<T> = { tandem?: Partial<Open<T>> };
 
 export type ContentBlock = Open<protocol.ContentBlock>;
+export type LineSpan = protocol.LineSpan;
 export type Location = protocol.Location;
 export type Widget = protocol.Widget;
 export type Render = Partial<protocol.Render>;
