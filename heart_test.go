@@ -25,7 +25,7 @@ var heartTypes = []struct {
 	{"lspserver/workspace", "delivery", 13, 1},
 	{"lspserver/workspace", "attempt", 19, 4},
 	{"lspserver/workspace", "Workspace", 19, 0},
-	{"lspserver/backend", "Backend", 41, 1},
+	{"lspserver/backend", "Backend", 22, 0},
 	{"agent", "Session", 25, 1},
 	{"agent", "Options", 14, 1},
 	{"tools", "Env", 32, 3},

@@ -21,5 +21,5 @@ func (b *Backend) Audit(q agent.AuditQuery) ([]agent.Audited, error) {
 	for _, se := range b.All() {
 		se.Written()
 	}
-	return agent.ReadAudit(b.store(), q)
+	return agent.ReadAudit(b.keeper.store(), q)
 }

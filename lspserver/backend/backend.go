@@ -4,12 +4,8 @@ package backend
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"maps"
 	"os"
-	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -136,51 +132,29 @@ type Backend struct {
 	o        Options
 	log      *slog.Logger
 	face     Face
+	user     func() string // the account of the process
+	life     lifetime
+	keeper   keeper
+	settings settings
+	sessions registry
 	toolbox  toolbox
+	tally    tally
+	consent  consent
 	places   *run.Places
 	claims   run.Claims      // of all sessions
+	commands overlapping     // of all sessions
 	memory   baseline.Memory // of what commands may change
 	indexes  tree.Indexes    // of the files that are searched
-	commands []*command      // that run, and those that others ran beside
-	user     func() string   // the account of the process
 
 	// Set by Start and then read-only.
-	ctx     context.Context
 	client  Client
 	ws      *workspace.Workspace
 	roots   *sandbox.Roots
-	asking  sync.Mutex      // held while a person is asked about folders
-	allowed map[string]bool // the wide folders that a person has allowed, guarded by asking
 	watcher *watch.Watcher
 	// programs are the language servers that run beside the client's.
 	programs *languages.Pool
-	closing  context.Context // ends when commands get the short grace period
-	hurry    context.CancelFunc
 
-	configuring sync.Mutex // held while the configuration is loaded
-
-	mu       sync.Mutex
-	settings settings
-	cfg      config.Config
-	problems []config.Problem
-	plugins  []Plugin
-	section  []byte
-	opener   model.Opener
-	folders  []string
-	sessions map[string]*Session
-	stats    map[string]*ToolStats
-	usage    model.Usage
-	ended    bool
-
-	opening sync.Once
-	kept    store.Store // once opened
-	opened  atomic.Bool
-	lost    atomic.Bool // see tellLost
-	figures storeFigures
-	loading sync.Mutex // one session is loaded at a time
-	judging sync.Mutex // one recovery at a time
-
-	background sync.WaitGroup
+	lost atomic.Bool // see tellLost
 }
 
 // New makes a backend for a face.
@@ -191,8 +165,12 @@ func New(o Options, face Face) *Backend {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	b := &Backend{
-		o: o, log: o.Log, face: face, sessions: map[string]*Session{}, stats: map[string]*ToolStats{},
+	b := &Backend{o: o, log: o.Log, face: face}
+	b.life.log = o.Log
+	b.keeper.life, b.keeper.now = &b.life, o.Now
+	b.keeper.warn = func(message string) { b.face.Warn(message) }
+	if o.Store != nil {
+		b.keeper.open = func() (store.Store, error) { return o.Store(b.config()) }
 	}
 	b.places = run.NewPlaces(func() int { return max(mostCalls, b.config().Limits.MaxConcurrency) }, nil)
 	b.indexes.RunInBackground, b.indexes.Now = b.Later, o.Now
@@ -209,14 +187,14 @@ func New(o Options, face Face) *Backend {
 // Start starts the backend for a client. ctx ends with the connection. It sends the client nothing, and opens no files
 // but those of the configuration.
 func (b *Backend) Start(ctx context.Context, c Client) error {
-	b.ctx, b.client = ctx, c
-	b.closing, b.hurry = context.WithCancel(ctx)
+	b.client = c
+	b.life.start(ctx)
 	for _, folder := range c.Folders {
 		if !isFolder(folder) {
 			return noSuchFolder(folder)
 		}
 	}
-	b.folders = c.Folders
+	b.settings.changeFolders(nil, c.Folders)
 	if b.o.Watch {
 		b.watcher = watch.New(func(path string, lost bool) {
 			b.Guard("watching files", func() {
@@ -224,7 +202,7 @@ func (b *Backend) Start(ctx context.Context, c Client) error {
 				b.ws.Changed(path, lost)
 				b.programs.Changed(path)
 			})
-		}, b.above, b.log)
+		}, b.settings.above, b.log)
 	}
 	b.reload()
 	b.openTools()
@@ -239,7 +217,7 @@ func (b *Backend) Start(ctx context.Context, c Client) error {
 		Roots:  b.roots,
 		Editor: c.Editor, Features: c.Features, Apply: filetime.Apply(cfg.Apply), Closed: filetime.Apply(cfg.ClosedFiles),
 		MaxFileBytes: int64(cfg.Limits.MaxFileBytes), Canonical: sandbox.Canonical, Notify: b.face.FileState, Now: b.o.Now, Log: b.log,
-		Journal: journal{b},
+		Journal: &b.keeper,
 	}
 	if b.watcher != nil {
 		o.Watcher = b.watcher
@@ -283,39 +261,17 @@ func (b *Backend) Ready(ctx context.Context) {
 func (b *Backend) Workspace() *workspace.Workspace { return b.ws }
 
 // Later runs fn in the background; End waits for it.
-func (b *Backend) Later(fn func(ctx context.Context)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ended {
-		return
-	}
-	b.background.Add(1)
-	go func() {
-		defer b.background.Done()
-		b.Guard("background work", func() { fn(b.ctx) })
-	}()
-}
+func (b *Backend) Later(fn func(ctx context.Context)) { b.life.later(fn) }
 
 // Guard runs fn and logs a panic, which must not end the connection.
-func (b *Backend) Guard(what string, fn func()) {
-	var none error
-	defer b.Caught(what, &none)
-	fn()
-}
+func (b *Backend) Guard(what string, fn func()) { b.life.guard(what, fn) }
 
 // Caught is deferred to turn a panic into an error.
-func (b *Backend) Caught(what string, err *error) {
-	if p := recover(); p != nil {
-		b.log.Error(what+" panicked", "panic", p, "stack", string(debug.Stack()))
-		*err = errInside
-	}
-}
-
-var errInside = errors.New("there was a fault inside Tandem; the log has the details")
+func (b *Backend) Caught(what string, err *error) { b.life.panicked(recover(), what, err) }
 
 // Shutdown closes every session, with the short grace period for commands, and waits for pending edits.
 func (b *Backend) Shutdown() {
-	b.hurry()
+	b.life.hurry()
 	b.closeSessions()
 	b.ws.Settle()
 }
@@ -323,38 +279,30 @@ func (b *Backend) Shutdown() {
 // End closes the backend. When it returns every session is closed and every command has ended. It may be called without
 // Start.
 func (b *Backend) End() {
-	b.mu.Lock()
-	b.ended = true
-	b.mu.Unlock()
+	b.life.end()
+	b.sessions.end()
 	b.closeSessions()
 	if b.watcher != nil {
 		b.watcher.Close()
 	}
-	b.background.Wait()
+	b.life.wait()
 	if b.ws != nil {
 		b.programs.Close()
 		b.ws.Settle()
 	}
-	b.closeStore()
+	b.keeper.close()
 }
 
 // closeSessions closes all sessions concurrently.
 func (b *Backend) closeSessions() {
-	b.mu.Lock()
-	all := slices.Collect(maps.Values(b.sessions))
-	b.mu.Unlock()
 	var wg sync.WaitGroup
-	for _, se := range all {
+	for _, se := range b.All() {
 		wg.Go(se.Close)
 	}
 	wg.Wait()
 }
 
-func (b *Backend) config() config.Config {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.cfg
-}
+func (b *Backend) config() config.Config { return b.settings.config() }
 
 // MaxDiff is the size in bytes of the largest change whose texts are sent.
 func (b *Backend) MaxDiff() int { return b.config().Limits.MaxDiffBytes }

@@ -23,9 +23,6 @@ const maxEffects = 1000
 // maxNamed is how many files are named in a question.
 const maxNamed = 5
 
-// command is one that changes files, or has.
-type command struct{ began, ended time.Time }
-
 // tick is how coarse the times of files are.
 const tick = 20 * time.Millisecond
 
@@ -35,16 +32,13 @@ func (b *Backend) beforeCommand(ctx context.Context, se *Session, c run.Command)
 	if c.Unwatched {
 		return began
 	}
-	me := &command{began: time.Now()} // as the file system's
-	b.mu.Lock()
-	b.commands = append(b.commands, me)
-	b.mu.Unlock()
+	me := b.commands.begin()
 	mark := b.ws.Mark() // first, so that an edit of another session that lands before the look is told from the command
 	before := b.memory.Before(ctx, c.Paths, c.Seen)
 	began.Ended = func(ctx context.Context) tools.Effects {
 		b.indexes.Invalidate()
 		found := before.After(ctx)
-		return b.effects(c.Change, mark, found, b.beside(me), func(late filetime.Change, l filetime.Landed) {
+		return b.effects(c.Change, mark, found, b.commands.end(me), func(late filetime.Change, l filetime.Landed) {
 			b.Guard("a change of a command", func() { b.late(se, late, l) })
 		})
 	}
@@ -69,26 +63,6 @@ func (b *Backend) forGood(ctx context.Context, c run.Command) string {
 		return ""
 	}
 	return "What it changes in these files cannot be undone: " + strings.Join(named, ", ") + "."
-}
-
-// beside ends a command, and gives the others that ran at the same time. It drops those that nobody asks for any more.
-func (b *Backend) beside(me *command) (out []command) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	me.ended = time.Now()
-	first := me.ended
-	for _, c := range b.commands {
-		if c.ended.IsZero() && c.began.Before(first) {
-			first = c.began
-		}
-	}
-	for _, c := range b.commands {
-		if c != me && (c.ended.IsZero() || c.ended.After(me.began)) {
-			out = append(out, *c)
-		}
-	}
-	b.commands = slices.DeleteFunc(b.commands, func(c *command) bool { return !c.ended.IsZero() && c.ended.Before(first) })
-	return out
 }
 
 // mixed says that a change may be by one of several commands that ran at the same time.

@@ -14,7 +14,7 @@ func (b *Backend) DeadLetters() ([]agent.DeadLetter, error) {
 	for _, se := range b.All() {
 		se.Written()
 	}
-	return agent.DeadLetters(b.store(), b.o.Redact)
+	return agent.DeadLetters(b.keeper.store(), b.o.Redact)
 }
 
 // letters gives the dead letters with these ids, or refuses all where one is none.
@@ -63,7 +63,7 @@ func (b *Backend) RetryDeadLetters(ctx context.Context, ids []int64) ([]tools.Re
 		}
 		sessions[i].View.Flush()
 		out = append(out, results...)
-		if _, err := b.store().Discard(l.ID); err != nil {
+		if _, err := b.keeper.store().Discard(l.ID); err != nil {
 			return out, err
 		}
 	}
@@ -75,6 +75,6 @@ func (b *Backend) DiscardDeadLetters(ids []int64) error {
 	if _, err := b.letters(ids); err != nil {
 		return err
 	}
-	_, err := b.store().Discard(ids...)
+	_, err := b.keeper.store().Discard(ids...)
 	return err
 }

@@ -86,7 +86,7 @@ func (b *Backend) refusal(id string, err error) error {
 	case err == nil || errors.As(err, &known):
 		return err
 	case errors.Is(err, store.ErrUnknown):
-		if why := b.figures.unkept; why != "" { // set when the store was opened
+		if why := b.keeper.unkept(); why != "" {
 			return refuse(UnknownSession, "There is no session %.80q open here, and those that are kept cannot be read: %s.", id, why)
 		}
 		return refuse(UnknownSession,

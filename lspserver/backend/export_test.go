@@ -31,4 +31,4 @@ func (b *Backend) Indexes() *tree.Indexes {
 }
 
 // Drain waits for the end of what is done in the background.
-func (b *Backend) Drain() { b.background.Wait() }
+func (b *Backend) Drain() { b.life.wait() }

@@ -37,12 +37,10 @@ func infoOf(k store.Session) Info {
 
 // unkept are the open sessions that are not in the store.
 func (b *Backend) unkept(may func(*Session) bool) []store.Session {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	var out []store.Session
-	for _, se := range b.sessions {
+	for _, se := range b.All() {
 		if !se.Kept() && may(se) {
-			out = append(out, store.Session{ID: se.id, Cwd: se.cwd, Title: se.Title(), Updated: se.touched})
+			out = append(out, store.Session{ID: se.id, Cwd: se.cwd, Title: se.Title(), Updated: b.sessions.lastUse(se.id)})
 		}
 	}
 	return out
@@ -55,7 +53,7 @@ func (b *Backend) List(ctx context.Context, cwd, cursor string) (page []Info, ne
 	if cwd != "" {
 		cwd = filepath.Clean(cwd)
 	}
-	found, next, err := b.store().Sessions(store.Query{Cwd: cwd, After: cursor, Limit: most})
+	found, next, err := b.keeper.store().Sessions(store.Query{Cwd: cwd, After: cursor, Limit: most})
 	if errors.Is(err, store.ErrCursor) {
 		return nil, "", refuse(Invalid, "cursor is the nextCursor of a page, or absent.")
 	}
@@ -127,7 +125,7 @@ func (b *Backend) stateOf(ctx context.Context, id string) (*State, error) {
 	} else {
 		changes = review.New(b.ws, id, nil)
 	}
-	if m.Turns, err = agent.TurnsOf(b.store(), id); err != nil {
+	if m.Turns, err = agent.TurnsOf(b.keeper.store(), id); err != nil {
 		return nil, err
 	}
 	if !lives {
@@ -144,7 +142,7 @@ func (b *Backend) stateOf(ctx context.Context, id string) (*State, error) {
 
 // Search gives up to limit stored sessions that contain a text.
 func (b *Backend) Search(text string, limit int) ([]Info, error) {
-	found, _, err := b.store().Sessions(store.Query{Text: text, Limit: limit})
+	found, _, err := b.keeper.store().Sessions(store.Query{Text: text, Limit: limit})
 	var out []Info
 	for _, k := range found {
 		out = append(out, infoOf(k))
@@ -155,8 +153,8 @@ func (b *Backend) Search(text string, limit int) ([]Info, error) {
 // Load opens a stored session, or replays one that is open here. If cwd is not empty it must be the session's folder.
 // An error may be an *Error.
 func (b *Backend) Load(ctx context.Context, id, cwd string, servers ...MCPServer) (*Session, error) {
-	b.loading.Lock()
-	defer b.loading.Unlock()
+	b.sessions.loading.Lock()
+	defer b.sessions.loading.Unlock()
 	if se, err := b.Find(id); err == nil {
 		return se, b.again(ctx, se, cwd)
 	}
@@ -166,7 +164,7 @@ func (b *Backend) Load(ctx context.Context, id, cwd string, servers ...MCPServer
 		}
 	}
 	b.recover() // judges the session's interrupted changes
-	past, err := agent.TakePast(ctx, b.store(), id, b.ws, b.o.Now, func(k store.Session) error { return b.here(k.Cwd, cwd) })
+	past, err := agent.TakePast(ctx, b.keeper.store(), id, b.ws, b.o.Now, func(k store.Session) error { return b.here(k.Cwd, cwd) })
 	if err != nil {
 		return nil, b.refusal(id, err)
 	}
@@ -183,7 +181,7 @@ func (b *Backend) Load(ctx context.Context, id, cwd string, servers ...MCPServer
 		err = b.begin(se, at)
 	}
 	if err != nil {
-		return nil, errors.Join(err, b.store().Release(past.ID))
+		return nil, errors.Join(err, b.keeper.store().Release(past.ID))
 	}
 	if err := b.restore(ctx, se.Changes, se.id); err != nil {
 		se.Close()
@@ -224,7 +222,7 @@ func (b *Backend) again(ctx context.Context, se *Session, cwd string) error {
 	}
 	se.Reopen()
 	if se.Written(); se.Kept() {
-		past, err := agent.ReadPast(b.store(), se.id)
+		past, err := agent.ReadPast(b.keeper.store(), se.id)
 		if err != nil {
 			return b.refusal(se.id, err)
 		}
@@ -235,10 +233,10 @@ func (b *Backend) again(ctx context.Context, se *Session, cwd string) error {
 
 // Delete closes a session and deletes it from the store. An error may be an *Error.
 func (b *Backend) Delete(id string) error {
-	b.loading.Lock()
-	defer b.loading.Unlock()
+	b.sessions.loading.Lock()
+	defer b.sessions.loading.Unlock()
 	lived := b.drop(id) == nil
-	err := b.store().Delete(id)
+	err := b.keeper.store().Delete(id)
 	if lived && errors.Is(err, store.ErrUnknown) { // it was never stored
 		err = nil
 	}
@@ -253,16 +251,16 @@ func (b *Backend) Rename(id, title string) error {
 		return refuse(Invalid, "a title is one line of up to %d characters.", most)
 	}
 	title = show.Visible(title, false)
-	b.loading.Lock()
-	defer b.loading.Unlock()
+	b.sessions.loading.Lock()
+	defer b.sessions.loading.Unlock()
 	if se, err := b.Find(id); err == nil {
 		se.Rename(title)
 		return nil
 	}
-	k, _, err := b.store().Take(id)
+	k, _, err := b.keeper.store().Take(id)
 	if err == nil {
 		k.Title = title
-		err = errors.Join(b.store().Save(k), b.store().Release(k.ID))
+		err = errors.Join(b.keeper.store().Save(k), b.keeper.store().Release(k.ID))
 	}
 	return b.refusal(id, err)
 }
@@ -273,7 +271,7 @@ func (b *Backend) Export(id, format string) (string, error) {
 	if closed == nil {
 		se.Written()
 	}
-	past, err := agent.ReadPast(b.store(), id)
+	past, err := agent.ReadPast(b.keeper.store(), id)
 	if errors.Is(err, store.ErrUnknown) && closed == nil {
 		return "", refuse(Invalid, "nothing has happened in the session yet.")
 	}

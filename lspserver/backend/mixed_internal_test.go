@@ -41,14 +41,14 @@ func TestFaultT5WhoseChange(t *testing.T) {
 func TestFaultT5CommandsBeside(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
 	a, c, d := &command{began: at(1), ended: at(3)}, &command{began: at(2)}, &command{began: at(4)}
-	b := &Backend{commands: []*command{a, c, d}}
-	if out := b.beside(d); len(out) != 1 || out[0] != *c {
+	b := &overlapping{commands: []*command{a, c, d}}
+	if out := b.end(d); len(out) != 1 || out[0] != *c {
 		t.Errorf("beside the last: %+v", out)
 	}
 	if len(b.commands) != 3 {
 		t.Errorf("%d are kept while one runs that began before they ended", len(b.commands))
 	}
-	if out := b.beside(c); len(out) != 2 || out[0] != *a || out[1] != *d {
+	if out := b.end(c); len(out) != 2 || out[0] != *a || out[1] != *d {
 		t.Errorf("beside the first: %+v", out)
 	}
 	if len(b.commands) > 1 {

@@ -20,14 +20,12 @@ type KnownRule struct {
 
 // Rules are those of the configuration and, of a session that is not nil, its own, the strictest first.
 func (b *Backend) Rules(se *Session) []KnownRule {
-	b.mu.Lock()
-	cfg, sources := b.cfg, b.settings.sources
-	b.mu.Unlock()
+	now := b.settings.current()
 	files := b.inputs().Files()
 	var out []KnownRule
-	for _, r := range agent.RulesOf(cfg, sources) {
+	for _, r := range agent.RulesOf(now.Config, now.Sources) {
 		known := KnownRule{Rule: r}
-		if at, ok := sources[config.SourceKey(r.Effect.String(), agent.ConfigRule(r))]; ok {
+		if at, ok := now.Sources[config.SourceKey(r.Effect.String(), agent.ConfigRule(r))]; ok {
 			known.Source = at.Source
 			known.Removable = at.Source == b.rulesFile()
 			if slices.Contains(files, at.Source) && !known.Removable && at.Source != b.o.Inputs.UserFile {
@@ -142,10 +140,8 @@ func (b *Backend) SetRules(scope string, se *Session, add []gate.Rule, remove []
 
 // Drops says which tools no session is offered, whatever its mode; see gate.Policy.
 func (b *Backend) Drops() func(tools.Spec) (stage, reason string) {
-	b.mu.Lock()
-	cfg, sources := b.cfg, b.settings.sources
-	b.mu.Unlock()
-	p := gate.New(gate.Options{Mode: gate.ModeAuto, Rules: agent.RulesOf(cfg, sources)})
+	now := b.settings.current()
+	p := gate.New(gate.Options{Mode: gate.ModeAuto, Rules: agent.RulesOf(now.Config, now.Sources)})
 	return func(spec tools.Spec) (stage, reason string) {
 		if spec.Category == tools.Code && b.client.Languages == nil { // a session may know a server of its own
 			return agent.NoLanguages()

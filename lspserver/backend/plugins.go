@@ -53,10 +53,7 @@ func loadPlugins(folders []string) (layers []tools.Layer, found []Plugin) {
 // plug has the plug-ins of a configuration take the place of those that there are.
 func (b *Backend) plug(cfg config.Config) {
 	layers, found := loadPlugins(cfg.Plugins)
-	b.mu.Lock()
-	before := b.plugins
-	b.plugins = found
-	b.mu.Unlock()
+	before := b.toolbox.swapPlugins(found)
 	for _, p := range found {
 		if p.Reason != "" {
 			b.log.Warn("a plug-in has no tools", "folder", p.Folder, "reason", p.Reason)

@@ -82,7 +82,7 @@ func TestFolderOfASession(t *testing.T) {
 		"gone":                   {nil, filepath.Join(top, "none"), "", NoSuchFolder, false},
 		"gone, not even here":    {[]string{sub}, filepath.Join(top, "none"), "", NotPermitted, false},
 	} {
-		err := (&Backend{folders: tt.folders}).here(tt.folder, tt.cwd)
+		err := (&Backend{settings: settings{folders: tt.folders}}).here(tt.folder, tt.cwd)
 		if (err == nil) != tt.fine || !tt.fine && !tt.want.Is(err) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -91,7 +91,7 @@ func TestFolderOfASession(t *testing.T) {
 
 // TestShortPaths: a path is shown from the folder of the workspace that it lies in, and whole else.
 func TestShortPaths(t *testing.T) {
-	b := &Backend{folders: []string{"/w/a", "/w"}}
+	b := &Backend{settings: settings{folders: []string{"/w/a", "/w"}}}
 	for path, want := range map[string]string{
 		"/w/a/f": "f", "/w/f": "f", "/w/b/f": "b/f", "/x/f": "/x/f", "/w/a": ".", "/w/a/..f": "..f", "/w/ab": "ab",
 	} {
@@ -155,10 +155,10 @@ func TestProposedServers(t *testing.T) {
 	source := write(dir, `{"mcpServers":{
 		"b":{"command":"b","cwd":"sub"},"a":{"command":"a"},"c":{"command":"c","cwd":"/abs"},"d":{"type":"sse","url":"http://x"},
 		"e":{"command":"e","sandbox":"off"},"f":{"command":"f","sandbox":"on"}}}`)
-	b := &Backend{settings: settings{proposed: []config.Proposal{
+	b := &Backend{settings: settings{loaded: config.Loaded{Proposed: []config.Proposal{
 		{Folder: dir, Source: "settings", Servers: map[string]config.MCPServer{"g": {Command: "g"}}},
 		{Folder: "/elsewhere", Source: "settings", Servers: map[string]config.MCPServer{"h": {Command: "h"}}},
-	}}}
+	}}}}
 	var got []string
 	for _, e := range b.proposals([]string{dir, other}) {
 		got = append(got, fmt.Sprintf("%s %s %v %q", e.Name, strings.TrimPrefix(e.Cwd, dir), e.Unconfined, e.Bad))
@@ -421,11 +421,11 @@ func (failing) Level() sandbox.Level { return sandbox.Level{} }
 // TestWatchedFolders: a file is watched by the folder of the workspace that it lies in, a file of the configuration by its own.
 func TestWatchedFolders(t *testing.T) {
 	dir := sandbox.Canonical(t.TempDir())
-	b := &Backend{folders: []string{dir}, settings: settings{watched: map[string]string{"/home/config.json": "/home"}}}
+	s := &settings{folders: []string{dir}, watched: map[string]string{"/home/config.json": "/home"}}
 	for path, want := range map[string]string{
 		filepath.Join(dir, "a", "b"): dir, dir: dir, dir + "x": "", "/home/config.json": "/home", "/home/other": "",
 	} {
-		if got := b.above(path); got != want {
+		if got := s.above(path); got != want {
 			t.Errorf("%s is watched by %q, want %q", path, got, want)
 		}
 	}

@@ -21,7 +21,7 @@ func (se *Session) decided(d review.Decision) {
 // restore replays the stored changes and decisions of a session into an empty log. After the end of ctx the log is
 // incomplete.
 func (b *Backend) restore(ctx context.Context, changes *review.Log, id string) error {
-	list, err := agent.ChangesAndDecisions(b.store(), id)
+	list, err := agent.ChangesAndDecisions(b.keeper.store(), id)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (b *Backend) restore(ctx context.Context, changes *review.Log, id string) e
 			}
 			continue
 		}
-		before, after, kept, err := c.Texts(b.store())
+		before, after, kept, err := c.Texts(b.keeper.store())
 		if err != nil {
 			return err
 		}

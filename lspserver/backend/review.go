@@ -72,7 +72,7 @@ type Record struct {
 // An error may be an *Error.
 func (b *Backend) Records(se *Session, path string, turn *int, contents bool) ([]Record, error) {
 	se.Written()
-	all, err := agent.Changes(b.store(), se.id)
+	all, err := agent.Changes(b.keeper.store(), se.id)
 	if errors.Is(err, store.ErrUnknown) { // it is not stored yet
 		return nil, nil
 	}
@@ -86,7 +86,7 @@ func (b *Backend) Records(se *Session, path string, turn *int, contents bool) ([
 		}
 		r := Record{FileChange: c}
 		if contents {
-			before, after, had, err := c.Texts(b.store())
+			before, after, had, err := c.Texts(b.keeper.store())
 			if err != nil {
 				return nil, err
 			}

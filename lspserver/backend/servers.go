@@ -24,9 +24,7 @@ const proposalFile = ".mcp.json"
 // proposals are the servers that files of the folders name, those of the first folder first. A file that cannot be understood is one
 // entry that says so.
 func (b *Backend) proposals(folders []string) []mcp.Entry {
-	b.mu.Lock()
-	all := slices.Clone(b.settings.proposed)
-	b.mu.Unlock()
+	all := b.settings.proposed()
 	var out []mcp.Entry
 	for _, folder := range folders {
 		path := filepath.Join(folder, proposalFile)

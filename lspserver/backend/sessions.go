@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"tandem/agent"
 	"tandem/agent/config"
@@ -35,7 +34,6 @@ type Session struct {
 
 	id, cwd string
 	news    *reviewNews
-	touched time.Time // under Backend.mu
 	servers []MCPServer
 	telling sync.Mutex // held while the client is told of tools
 	// extra and lacks are the tools by which the session's differ from those of all sessions, as the client knows; under telling.
@@ -51,36 +49,17 @@ func (se *Session) ID() string { return se.id }
 
 // Find gives the open session of that id.
 func (b *Backend) Find(id string) (*Session, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if se := b.sessions[id]; se != nil {
+	if se := b.sessions.find(id); se != nil {
 		return se, nil
 	}
 	return nil, unknownSession(id)
 }
 
 // All gives the open sessions, ordered by id.
-func (b *Backend) All() []*Session {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var out []*Session
-	for _, se := range b.sessions {
-		out = append(out, se)
-	}
-	slices.SortFunc(out, func(x, y *Session) int { return strings.Compare(x.id, y.id) })
-	return out
-}
+func (b *Backend) All() []*Session { return b.sessions.all() }
 
 // Latest is the most recently used session, nil if there is none.
-func (b *Backend) Latest() *Session {
-	all := b.All()
-	if len(all) == 0 {
-		return nil
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.MaxFunc(all, func(x, y *Session) int { return x.touched.Compare(y.touched) })
-}
+func (b *Backend) Latest() *Session { return b.sessions.latest() }
 
 // NewSession are the options of a new session; all fields may be empty.
 type NewSession struct {
@@ -134,7 +113,7 @@ func real(path string) string { return sandbox.Canonical(path) }
 func (b *Backend) Canonical(path string) string { return real(path) }
 
 func (b *Backend) makeSession(id, cwd string) *Session {
-	se := &Session{id: id, cwd: cwd, touched: b.o.Now()}
+	se := &Session{id: id, cwd: cwd}
 	se.Changes = review.New(recorded{b.ws, b, se}, id, se.decided)
 	guard := func(fn func()) { b.Guard("news of hunks", fn) }
 	se.news = newReviewNews(se.Changes, guard, func(e agent.Event) { se.Tell(e) })
@@ -149,7 +128,7 @@ func (b *Backend) begin(se *Session, at agent.Start) error {
 		return err
 	}
 	b.addFolders(folders...)
-	at.Settings = b.sessionSettings()
+	at.Settings = b.settings.current()
 	b.tellOpened(folders, at.Config)
 	o := agent.Options{
 		ID: se.id, Cwd: se.cwd, Tools: b.Tools, Client: host{b}, Workspace: b.ws, Review: follower{b, se},
@@ -174,7 +153,7 @@ func (b *Backend) begin(se *Session, at agent.Start) error {
 	// What the first turn needs is made in the background, so that it does not wait for it: the store is opened, and the schemas
 	// of the tools, each made once, are encoded.
 	b.Later(func(context.Context) {
-		b.store()
+		b.keeper.store()
 		for _, t := range b.Tools().List() {
 			t.Schema().JSON()
 		}
@@ -191,7 +170,7 @@ func (b *Backend) shared(c config.Config) agent.Shared {
 		},
 	}
 	if b.o.Runner != nil {
-		sh.Runner = runner{b.o.Runner, b.closing.Done(), b.tellLost}
+		sh.Runner = runner{b.o.Runner, b.life.closing.Done(), b.tellLost}
 	}
 	if b.o.Quarantine != nil {
 		sh.Quarantine = b.o.Quarantine(c)
@@ -204,20 +183,11 @@ func (b *Backend) shared(c config.Config) agent.Shared {
 
 // keeping is what a session leaves behind, and where.
 func (b *Backend) keeping() agent.Keeping {
-	k := agent.Keeping{Store: b.store, Who: agent.Who{User: b.user(), Client: b.client.Name}, Redact: b.o.Redact}
+	k := agent.Keeping{Store: b.keeper.store, Who: agent.Who{User: b.user(), Client: b.client.Name}, Redact: b.o.Redact}
 	if b.rulesFile() != "" {
 		k.Remember = b.remember
 	}
 	return k
-}
-
-// sessionSettings are the present settings of sessions.
-func (b *Backend) sessionSettings() agent.Settings {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return agent.Settings{
-		Config: b.cfg, Models: b.opener, Sources: b.settings.sources, AskAlways: b.settings.askAlways, CommandTimeSet: b.settings.timed,
-	}
 }
 
 // tellOpened tells of the folders that a session in some folders may change by a configuration. Relative paths start from the first.
@@ -238,62 +208,30 @@ func (b *Backend) tellOpened(folders []string, c config.Config) {
 
 // allow makes folders roots. About each one that is wide a person is asked, once; without a yes it is none.
 func (b *Backend) allow(folders ...string) error {
-	b.asking.Lock()
-	defer b.asking.Unlock()
-	for _, folder := range folders {
-		if b.roots.Wide(folder) && !b.allowed[folder] {
-			if b.client.AskFolder == nil || !b.client.AskFolder(b.closing, folder) {
-				return refuse(NotPermitted, "%s is a folder as wide as your home folder, or holds Tandem's own configuration, and nobody has "+
-					"allowed to work in it. Open the folder of a project.", folder)
-			}
-			if b.allowed == nil {
-				b.allowed = map[string]bool{}
-			}
-			b.allowed[folder] = true
-		}
-		b.roots.Add(folder)
-	}
-	return nil
+	return b.consent.add(b.life.closing, b.roots, b.client.AskFolder, folders...)
 }
 
 // admit registers a session as open, unless it is an old one that was closed meanwhile.
 func (b *Backend) admit(se *Session, isNew bool) error {
-	b.configuring.Lock()
-	b.mu.Lock()
-	ended := b.ended
-	closed := !isNew && b.sessions[se.id] != se
-	if !ended && !closed {
-		b.sessions[se.id] = se
-	}
-	b.mu.Unlock()
-	now := b.sessionSettings()
-	b.tellOpened(se.Folders(), now.Config)
-	se.Configure(now) // may have changed since the session was made
-	b.configuring.Unlock()
-	if ended {
-		se.Close()
-	}
-	if ended || closed {
+	b.settings.loading.Lock()
+	defer b.settings.loading.Unlock()
+	if !b.sessions.admit(se, isNew, b.o.Now()) {
+		if isNew {
+			se.Close()
+		}
 		return Refused(agent.ErrClosed)
 	}
+	now := b.settings.current()
+	b.tellOpened(se.Folders(), now.Config)
+	se.Configure(now) // may have changed since the session was made
 	return nil
 }
 
 // Models are the names of the available models.
-func (b *Backend) Models() []string {
-	b.mu.Lock()
-	opener := b.opener
-	b.mu.Unlock()
-	return opener.Names()
-}
+func (b *Backend) Models() []string { return b.settings.opener().Names() }
 
 // API is the protocol that a provider speaks, "" where that is not known.
-func (b *Backend) API(provider string) string {
-	b.mu.Lock()
-	opener := b.opener
-	b.mu.Unlock()
-	return opener.API(provider)
-}
+func (b *Backend) API(provider string) string { return b.settings.opener().API(provider) }
 
 // Short is a path for display: relative to the workspace folder that it lies in.
 func (b *Backend) Short(path string) string {
@@ -370,12 +308,12 @@ func (se *Session) Close() {
 
 // Close closes the session of that id. It excludes Load, Rename and Delete.
 func (b *Backend) Close(id string) error {
-	b.loading.Lock()
-	defer b.loading.Unlock()
+	b.sessions.loading.Lock()
+	defer b.sessions.loading.Unlock()
 	return b.drop(id)
 }
 
-// drop closes an open session. b.loading is held.
+// drop closes an open session. b.sessions.loading is held.
 func (b *Backend) drop(id string) error {
 	se, err := b.Find(id)
 	if err != nil {
@@ -384,16 +322,12 @@ func (b *Backend) drop(id string) error {
 	se.Close()
 	b.Guard("news of hunks", se.news.flush)
 	se.View.Flush()
-	b.mu.Lock()
-	delete(b.sessions, se.id)
-	b.mu.Unlock()
+	b.sessions.remove(se.id)
 	return nil
 }
 
 // touch updates the time of a session's last use.
 func (b *Backend) touch(se *Session, used model.Usage) {
-	b.mu.Lock()
-	se.touched = b.o.Now()
-	b.usage = b.usage.Add(used)
-	b.mu.Unlock()
+	b.sessions.use(se, b.o.Now())
+	b.tally.use(used)
 }

@@ -79,7 +79,7 @@ func (b *Backend) tellLost(now sandbox.Level) {
 
 // Status gives the state without waiting for a busy store.
 func (b *Backend) Status(ctx context.Context) Status {
-	r := Status{Store: b.storeState(ctx), Tools: len(b.Tools().List()), Watcher: "off"}
+	r := Status{Store: b.keeper.state(ctx), Tools: len(b.Tools().List()), Watcher: "off"}
 	if b.watcher != nil {
 		r.Watcher = b.watcher.State()
 	}
@@ -94,32 +94,23 @@ func (b *Backend) Status(ctx context.Context) Status {
 	}
 	r.Hits, r.Misses = b.ws.Cache()
 	r.Searched = b.indexes.States()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	r.Models, r.Sessions, r.Usage = b.opener.Names(), len(b.sessions), b.usage
-	r.Plugins = slices.Clone(b.plugins)
-	for _, name := range slices.Sorted(maps.Keys(b.cfg.Providers)) {
-		if v := b.cfg.Providers[name].APIKeyEnv; v != "" {
+	cfg, sessions := b.config(), b.All()
+	r.Models, r.Sessions, r.Plugins = b.Models(), len(sessions), b.toolbox.pluginList()
+	for _, name := range slices.Sorted(maps.Keys(cfg.Providers)) {
+		if v := cfg.Providers[name].APIKeyEnv; v != "" {
 			r.Keys = append(r.Keys, KeyVariable{name, v})
 		}
 	}
-	for _, p := range b.problems {
-		r.Remarks = append(r.Remarks, p.String())
-	}
-	if b.cfg.WriteRoots != nil && len(b.cfg.WriteRoots) == 0 {
-		r.Remarks = append(r.Remarks, `"writeRoots" is []: files may be changed anywhere`)
-	}
-	for _, id := range slices.Sorted(maps.Keys(b.sessions)) {
-		for _, j := range b.sessions[id].Jobs() {
-			r.Jobs = append(r.Jobs, Job{id, j.ID, j.Title})
+	r.Remarks = b.settings.remarks()
+	for _, se := range sessions {
+		for _, j := range se.Jobs() {
+			r.Jobs = append(r.Jobs, Job{se.id, j.ID, j.Title})
 		}
-		for _, v := range b.sessions[id].MCPServers() {
-			r.Servers = append(r.Servers, Server{id, v})
+		for _, v := range se.MCPServers() {
+			r.Servers = append(r.Servers, Server{se.id, v})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(b.stats)) {
-		r.PerTool = append(r.PerTool, *b.stats[name])
-	}
+	r.PerTool, r.Usage = b.tally.figures()
 	return r
 }
 

@@ -24,6 +24,24 @@ type toolbox struct {
 	// open says that the client is told of changes: it must not hear of any before it has the answer to its first message.
 	open bool
 	now  atomic.Pointer[tools.Set]
+
+	mu      sync.Mutex
+	plugins []Plugin // of the configuration, in its order
+}
+
+// swapPlugins replaces the plug-ins, and gives those before.
+func (t *toolbox) swapPlugins(next []Plugin) (before []Plugin) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before, t.plugins = t.plugins, next
+	return before
+}
+
+// pluginList is the plug-ins.
+func (t *toolbox) pluginList() []Plugin {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.plugins)
 }
 
 // Tools is the set of tools by the present configuration.
